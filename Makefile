@@ -1,0 +1,149 @@
+# noiselab. `make help` says what there is.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD ?= build
+CC = gcc
+MPICC ?= mpicc
+CFLAGS ?= -O2 -g
+PKG_CONFIG ?= pkg-config
+SHELL := /bin/sh
+
+GIT := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+WARNINGS := -Wall -Wextra -Werror
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -MMD -MP -DNOISELAB_GIT='"$(GIT)"' -Icommon \
+	$(shell $(PKG_CONFIG) --cflags hwloc jansson)
+LIBS = $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm
+# mpicc runs the compiler it was built with unless told otherwise; this is how Open MPI and MPICH are told
+MPI_ENV = OMPI_CC="$(CC)" MPICH_CC="$(CC)"
+
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(1)/*.c))
+COMMON := $(call objects,common)
+NOISEGEN := $(call objects,noisegen)
+DETECTOR := $(call objects,detector)
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+
+SCRIPTS := noiselab noiselab-run noiselab-analyze noiselab-report
+LIBEXEC := lib.sh sensitivity.sh
+R_LIB := $(BUILD)/lib/noiselab/R
+R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
+MAN := $(wildcard docs/man/*.1)
+
+.DEFAULT_GOAL := all
+.PHONY: all programs scripts r deps demo test check bench bench-gen bench-analyze install uninstall clean help lint asan
+
+all: programs scripts r ## build everything into build/ (default)
+
+programs: $(BUILD)/bin/noiselab-gen $(BUILD)/bin/noiselab-detect ## only the C programs: what a compute node needs
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo 'Variables: CC=$(CC) MPICC=$(MPICC) CFLAGS="$(CFLAGS)" PREFIX=$(PREFIX) DESTDIR= BUILD=$(BUILD)'
+
+# ---- programs ----------------------------------------------------------------------------------------------------------------------------
+
+$(BUILD)/bin/noiselab-gen: $(NOISEGEN) $(COMMON)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/bin/noiselab-detect: $(DETECTOR) $(COMMON)
+	@mkdir -p $(@D)
+	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# objects depend on the flags they were made with: a change of compiler or commit must not link old with new
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(MPICC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(MPICC) $(ALL_CFLAGS)' > $@
+FORCE:
+
+# ---- scripts and the R package -----------------------------------------------------------------------------------------------------------
+
+scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%)
+
+$(BUILD)/bin/noiselab-analyze $(BUILD)/bin/noiselab-report: analysis/exec/noiselab-r.sh
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(BUILD)/bin/%: experiments/%
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(BUILD)/libexec/noiselab/%: experiments/%
+	@mkdir -p $(@D)
+	install -m 644 $< $@
+
+r: $(R_LIB)/noiselab/DESCRIPTION
+
+$(R_LIB)/noiselab/DESCRIPTION: $(R_SOURCES)
+	@mkdir -p $(R_LIB)
+	R CMD INSTALL --no-docs --no-test-load --library=$(R_LIB) analysis >$(BUILD)/r-install.log 2>&1 || { cat $(BUILD)/r-install.log; exit 1; }
+	@touch $@
+
+# ---- what people do ------------------------------------------------------------------------------------------------------------------------
+
+deps: ## install what is missing for make demo and make test (or say what is)
+	@tests/deps.sh
+
+demo: deps ## a sensitivity experiment on this machine, with its report
+	@$(MAKE) --no-print-directory all
+	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,0.3,1 --seconds 120 --out $(BUILD)/demo
+
+test: deps ## everything the tests need, then all tests
+	@$(MAKE) --no-print-directory all tests-built
+	@tests/run.sh all
+
+check: all tests-built ## the quick tests (under two minutes)
+	@tests/run.sh quick
+
+.PHONY: tests-built
+tests-built: $(UNIT_TESTS) $(BENCHES)
+
+bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
+	@tests/bench/bench.sh
+
+# ---- tests ---------------------------------------------------------------------------------------------------------------------------------
+
+$(BUILD)/tests/%: tests/unit/%.c $(COMMON) $(filter-out %/main.o,$(NOISEGEN)) $(filter-out %/main.o,$(DETECTOR))
+	@mkdir -p $(@D)
+	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $^ $(LIBS) $(shell $(PKG_CONFIG) --libs cmocka)
+
+$(BUILD)/bench/%: tests/bench/%.c $(COMMON) $(filter-out %/main.o,$(DETECTOR))
+	@mkdir -p $(@D)
+	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $^ $(LIBS)
+
+lint: all ## shellcheck, forbidden symbols, formatting, both compilers
+	@tests/lint.sh
+
+# the sanitizers' build lives in its own folder; the unit tests run in it
+asan: ## unit tests with address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all" programs tests-built
+	@NOISELAB_BUILD=$(BUILD)/asan tests/run.sh unit
+
+# ---- install -------------------------------------------------------------------------------------------------------------------------------
+
+install: all ## install under PREFIX (with DESTDIR for packages)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab/R $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BUILD)/bin/noiselab-gen $(BUILD)/bin/noiselab-detect $(SCRIPTS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) $(DESTDIR)$(PREFIX)/libexec/noiselab
+	cp -R $(R_LIB)/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab/R/
+	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+
+uninstall: ## remove what install put there
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,noiselab-gen noiselab-detect $(SCRIPTS))
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN)))
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+-include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/tests/*.d $(BUILD)/bench/*.d)

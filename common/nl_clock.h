@@ -1,0 +1,69 @@
+/* Clocks. Two of them: nl_now_ns (a named kernel clock, for deadlines and for the time of a whole half) and a tick counter read in a few
+ * nanoseconds (for single operations), calibrated against CLOCK_MONOTONIC. */
+#ifndef NL_CLOCK_H
+#define NL_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+/* Nanoseconds of a kernel clock. */
+static inline int64_t nl_now_ns(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline int64_t nl_mono_ns(void) { return nl_now_ns(CLOCK_MONOTONIC); }
+
+/* CPU time of the calling thread, ns: what it ran, not what it waited. Costs a system call. */
+static inline int64_t nl_thread_cpu_ns(void) { return nl_now_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+static inline struct timespec nl_timespec(int64_t ns) {
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+}
+
+/* The tick counter in use: what it is and how long a tick lasts. */
+struct nl_ticks {
+    const char *name; /* "tsc", "cntvct" or "clock_gettime" */
+    double tick_ns;   /* length of a tick in ns */
+    uint64_t mult;    /* ns = ticks * mult >> 32 */
+    double read_ns;   /* cost of one read in ns, measured */
+    int use_counter;  /* 0: nl_ticks_now reads clock_gettime */
+};
+
+/* Chooses and calibrates the tick counter: the TSC (or the ARM virtual counter) when the processor says that it is invariant, the kernel
+ * itself uses it as its clock source, and a calibration of about 20 ms against CLOCK_MONOTONIC agrees with itself; clock_gettime
+ * otherwise. Local; cannot fail. */
+void nl_ticks_calibrate(struct nl_ticks *t);
+
+static inline uint64_t nl_counter_read(void) {
+#if defined(__x86_64__)
+    return __rdtsc();
+#elif defined(__aarch64__)
+    uint64_t v;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+    return v;
+#else
+    return 0;
+#endif
+}
+
+/* The counter now, in ticks. */
+static inline uint64_t nl_ticks_now(const struct nl_ticks *t) {
+    return t->use_counter ? nl_counter_read() : (uint64_t)nl_mono_ns();
+}
+
+/* A difference of ticks in ns; good for differences below 2^31 ticks x mult, so clamp long ones through the wide product. */
+static inline uint64_t nl_ticks_to_ns(const struct nl_ticks *t, uint64_t ticks) {
+    return (uint64_t)(((unsigned __int128)ticks * t->mult) >> 32);
+}
+
+/* Reads the kernel's current clock source into `buf` ("tsc", "kvm-clock", "hpet", ... or "unknown"). */
+void nl_clocksource(char *buf, size_t size);
+
+#endif

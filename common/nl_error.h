@@ -1,0 +1,28 @@
+/* Error reporting and exit statuses shared by all programs. */
+#ifndef NL_ERROR_H
+#define NL_ERROR_H
+
+/* The exit statuses of every noiselab program (docs/exit-status.md says the same to users). */
+enum nl_exit {
+    NL_EXIT_OK = 0,          /* did its work; where a question was asked: pass */
+    NL_EXIT_FAIL = 1,        /* a question was asked, and the answer is no */
+    NL_EXIT_USAGE = 2,       /* usage or environment error */
+    NL_EXIT_INCONCLUSIVE = 3 /* the data cannot answer the question */
+};
+
+/* Names the program for messages; `name` is kept, not copied. */
+void nl_set_program(const char *name);
+
+/* Adds "rank R on HOST" to later messages; `rank` < 0 removes it again. */
+void nl_set_rank(int rank, const char *host);
+
+/* Silences nl_error and nl_warn (1) or lets them speak (0): of many ranks only the first reports a usage error. */
+void nl_set_quiet(int quiet);
+
+/* One line on stderr, "program: message". Local; never exits. */
+void nl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* One line on stderr, "program: warning: message". Local. */
+void nl_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

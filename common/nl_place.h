@@ -1,0 +1,46 @@
+/* Which CPUs may be used, and pinning to one of them, through hwloc. */
+#ifndef NL_PLACE_H
+#define NL_PLACE_H
+
+#include <stddef.h>
+
+struct nl_place; /* an open topology; owns its memory */
+
+/* Loads the topology. Takes a few ms and, on big machines, some MB: open it only where it is needed, and close it.
+ * @return 0, or -1 when hwloc cannot read this machine. */
+int nl_place_open(struct nl_place **place);
+void nl_place_close(struct nl_place *place);
+
+/* Narrows the allowed CPUs (at first: what the machine and the cgroup allow) to those the calling thread is bound to. */
+void nl_place_restrict_to_binding(struct nl_place *place);
+
+/* Narrows the allowed CPUs to those of a list ("0-3,8").
+ * @return 0, -1 when the text is not a list of CPUs. */
+int nl_place_restrict_to_list(struct nl_place *place, const char *list);
+
+/* Whether a CPU (operating system number) is allowed. */
+int nl_place_is_allowed(const struct nl_place *place, int cpu);
+
+/* First allowed CPU, -1 when there is none. */
+int nl_place_first(const struct nl_place *place);
+
+/* Number of allowed CPUs. */
+int nl_place_count(const struct nl_place *place);
+
+/* The allowed CPUs as a list ("0-3,8") into `buf`; returns buf. */
+const char *nl_place_list(const struct nl_place *place, char *buf, size_t size);
+
+/* Binds the calling thread to one allowed CPU.
+ * @return 0, -1 when the CPU is not allowed or the system refuses. */
+int nl_place_pin(struct nl_place *place, int cpu);
+
+/* "Package:1 L3:1 Core:2 PU:2" into `buf`; returns buf. */
+const char *nl_place_summary(const struct nl_place *place, char *buf, size_t size);
+
+/* Number of hardware threads per core, 1 without SMT. */
+int nl_place_smt(const struct nl_place *place);
+
+/* The CPUs of the calling thread's binding as a list; `n_cpus` is their number, `first` the lowest. Needs no topology. Returns 0 or -1. */
+int nl_binding_of_thread(char *list, size_t size, int *n_cpus, int *first);
+
+#endif

@@ -1,0 +1,40 @@
+/* Parsers for what people type: 10ms, 2KiB, 0.3%, 1,2,3. All return 0, or -1 when the text is not what they want. */
+#ifndef NL_UNITS_H
+#define NL_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What to say after "'x' is not a ...": one phrase per parser, so that every message gives examples. */
+#define NL_DURATION_HELP "a positive duration (try 10ms, 500us, 2s, 1min)"
+#define NL_SIZE_HELP "a size (try 8, 4KiB, 1MiB)"
+#define NL_PERCENT_HELP "a percentage (try 0.1, 0.3%, 5)"
+
+/* A positive duration with a unit (ns, us, ms, s, min, h; no unit: seconds) into nanoseconds. Upper end: 10 years. */
+int nl_parse_duration(const char *text, int64_t *out_ns);
+
+/* As nl_parse_duration, but 0 is allowed. */
+int nl_parse_duration_or_zero(const char *text, int64_t *out_ns);
+
+/* A size in bytes: digits with an optional B, kB, MB, GB (powers of 1000) or KiB, MiB, GiB (of 1024). */
+int nl_parse_size(const char *text, int64_t *out_bytes);
+
+/* A finite percentage >= 0, with or without the sign. */
+int nl_parse_percent(const char *text, double *out_percent);
+
+/* A whole decimal number within [min, max]. */
+int nl_parse_int(const char *text, int64_t min, int64_t max, int64_t *out);
+
+/* A seed: an unsigned 64-bit number, decimal or 0x hexadecimal. */
+int nl_parse_seed(const char *text, uint64_t *out);
+
+/* Splits at commas, in place; empty parts are an error.
+ * @param text  changed: commas become ends of strings; parts point into it.
+ * @param parts up to `max` pointers.
+ * @return number of parts, or -1 when there are none, too many, or one is empty. */
+int nl_split(char *text, const char **parts, int max);
+
+/* Writes a duration for people ("10 ms", "1.5 us") into `buf`; returns buf. */
+const char *nl_format_duration(int64_t ns, char *buf, size_t size);
+
+#endif
