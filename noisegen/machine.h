@@ -1,0 +1,50 @@
+/* The real machine behind struct ng_machine: clocks, sleeping, and being told to stop. */
+#ifndef NG_MACHINE_H
+#define NG_MACHINE_H
+
+#include <stdint.h>
+
+#include "pace.h"
+
+/* CPUs beyond this number are not recorded. */
+enum { NG_MAX_CPUS = 8192 };
+
+/* Where the thread ran, as seen at its wake-ups. */
+struct ng_cpus {
+    uint64_t seen[NG_MAX_CPUS / 64];
+    int last; /* -1: none yet */
+    int64_t n_migrations;
+};
+
+/* Before the first ng_cpus_note. */
+void ng_cpus_init(struct ng_cpus *cpus);
+
+/* Records the CPU the thread is on. */
+void ng_cpus_note(struct ng_cpus *cpus);
+
+/* Context switches of the calling thread so far. */
+struct ng_switches {
+    int64_t n_voluntary, n_involuntary;
+};
+struct ng_switches ng_switches_now(void);
+
+/* Asks the kernel to wake us on time: a timer slack of 1 ns (otherwise 50 us) and short time slices (otherwise some wake-ups wait for a
+ * busy neighbour's slice to end). */
+void ng_machine_be_punctual(void);
+
+/* Kills this process when its parent dies.
+ * @param parent_pid  who the parent was when the program started.
+ * @return 0, -1 when the parent died before we could ask for it. */
+int ng_machine_die_with_parent(int parent_pid);
+
+/* SIGINT and SIGTERM end the plan: from now on a sleep or burst of ng_machine_alone is interrupted by them. */
+void ng_machine_stop_on_signals(void);
+
+/* A machine for a generator alone. `cpus` is owned by the caller and outlives it. */
+struct ng_machine ng_machine_alone(struct ng_cpus *cpus);
+
+/* The clocks of the real machine, for other machines. */
+int64_t ng_machine_now_ns(void *context);
+int64_t ng_machine_cpu_ns(void *context);
+
+#endif

@@ -1,0 +1,21 @@
+/* noiselab-gen: loads one CPU by an exact percentage. Wiring only. */
+#include <unistd.h>
+
+#include "alone.h"
+#include "control.h"
+#include "machine.h"
+#include "nl_error.h"
+#include "options.h"
+
+int main(int argc, char **argv) {
+    int parent_pid = getppid(); /* before anything that takes time: the parent may be dying */
+    struct ng_options options;
+    nl_set_program("noiselab-gen");
+    int go_on = ng_options_parse(argc, argv, &options);
+    if (go_on <= 0) return go_on < 0 ? NL_EXIT_USAGE : NL_EXIT_OK;
+    if (!options.outlive_parent && ng_machine_die_with_parent(parent_pid)) {
+        nl_error("the process that started this one has ended (see --outlive-parent)");
+        return NL_EXIT_USAGE;
+    }
+    return options.control_fd >= 0 ? ng_controlled(&options) : ng_alone(&options);
+}
