@@ -1,0 +1,22 @@
+#include "channels.h"
+
+#include <math.h>
+
+static double time_value(const struct nd_half *h) { return log((double)h->wall_ns / (double)h->n_operations); }
+
+static double stolen_value(const struct nd_half *h) { return 100. * (double)h->stolen_ns_sum / (double)h->wall_ns; }
+
+static double detour_value(const struct nd_half *h) { return h->detour_ns < 0 ? NAN : 100. * (double)h->detour_ns / (double)h->wall_ns; }
+
+static double base_value(const struct nd_half *h) { return h->base_ns > 0 ? log(h->base_ns) : NAN; }
+
+static double steal_value(const struct nd_half *h) { return h->steal_ns < 0 ? NAN : 100. * (double)h->steal_ns / (double)h->wall_ns; }
+
+const struct nd_channel nd_channels[] = {
+    {"time", "loop time of the slowest rank: what the synchronised code pays", "wall_ns, operations", time_value},
+    {"stolen", "wall minus thread CPU time: CPU that other processes took", "stolen_ns_max, stolen_ns_sum", stolen_value},
+    {"detour", "excess of the operations above the detour threshold", "detour_ns, detours", detour_value},
+    {"base", "mean of the undisturbed operations: cache, memory, frequency", "base_ns", base_value},
+    {"steal", "time the hypervisor took from the ranks' CPUs", "steal_ns", steal_value},
+    {0},
+};

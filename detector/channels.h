@@ -1,0 +1,32 @@
+/* The figures that each half yields, and the question each answers. Columns are described in docs/formats.md. */
+#ifndef ND_CHANNELS_H
+#define ND_CHANNELS_H
+
+#include <stdint.h>
+
+#include "schedule.h"
+
+/* One half, block or loop, over all ranks: one row of halves.csv or blocks.csv. */
+struct nd_half {
+    struct nd_step step;
+    int64_t start_ns, wall_ns, n_operations;
+    int64_t stolen_ns_max, stolen_ns_sum;
+    int stolen_rank, slowest_rank;
+    int64_t detour_ns, n_detours; /* -1: operations were not timed one by one */
+    double base_ns;               /* negative: not known */
+    int64_t steal_ns;             /* -1: not known */
+    int64_t n_involuntary;
+    int64_t delivered_ns, n_bursts; /* -1: no generator */
+};
+
+struct nd_channel {
+    const char *name;
+    const char *help;
+    const char *columns;
+    /* The channel's figure of one half; differences between on and off are the effect. NaN where it is not known. Required. */
+    double (*value)(const struct nd_half *h);
+};
+
+extern const struct nd_channel nd_channels[]; /* ends with a row without name */
+
+#endif

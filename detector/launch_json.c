@@ -1,0 +1,160 @@
+#include "launch_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "nl_error.h"
+#include "version.h"
+
+/* A delivered level further than this from the requested one is said aloud, percent of the level. */
+static const double tolerance_percent = 5;
+
+/* Text that jansson takes, whatever bytes the user typed. */
+static json_t *text(const char *s) {
+    json_t *json = json_string(s);
+    return json ? json : json_string("(not UTF-8)");
+}
+
+static json_t *utc_now(void) {
+    char stamp[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return json_string(stamp);
+}
+
+static json_t *options_json(const struct nd_options *o) {
+    json_t *operations = json_array(), *bytes = json_array(), *levels = json_array();
+    for (int i = 0; i < o->n_configs; i++)
+        if (i == 0 || o->configs[i].op != o->configs[i - 1].op) json_array_append_new(operations, json_string(o->configs[i].op->name));
+    for (int i = 0; i < o->n_bytes; i++) json_array_append_new(bytes, json_integer(o->bytes[i]));
+    for (int i = 0; i < o->n_levels; i++) json_array_append_new(levels, json_real(o->levels_percent[i]));
+    json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
+                             "levels_percent", levels, "seconds", (double)o->measure_ns * 1e-9);
+    json_object_set_new(json, o->design->is_paired ? "half_period_ns" : "block_ns", json_integer(o->half_ns));
+    json_object_set_new(json, "period_ns", o->n_levels ? json_integer(o->period_ns) : json_null());
+    json_object_set_new(json, "count", o->count ? json_integer(o->count) : json_null());
+    json_object_set_new(json, "kind", o->n_levels ? text(o->kind) : json_null());
+    json_object_set_new(json, "noise_cpu", text(o->noise_cpu));
+    json_object_set_new(json, "noise_nodes", json_string(o->noise_on_all_nodes ? "all" : "first"));
+    json_object_set_new(json, "warmup_ns", json_integer(o->warmup_ns));
+    json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
+    json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
+    json_object_set_new(json, "oversubscribe", json_boolean(o->oversubscribe));
+    json_object_set_new(json, "out", text(o->out));
+    return json;
+}
+
+static json_t *cells_json(const struct nd_options *o, const struct nd_cell *cells) {
+    json_t *array = json_array();
+    for (int i = 0; i < o->n_configs; i++)
+        json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:f, s:I, s:I}", "operation", o->configs[i].op->name, "bytes",
+                                               (json_int_t)o->configs[i].bytes, "operations_per_half", (json_int_t)cells[i].n_operations,
+                                               "pilot_ns", cells[i].pilot_ns, "typical_ns", (json_int_t)cells[i].typical_ns,
+                                               "detour_threshold_ns", (json_int_t)cells[i].detour_threshold_ns));
+    return array;
+}
+
+static json_t *mpi_json(const struct nd_options *o) {
+    const char *names[ND_MAX_CONFIGS];
+    for (int i = 0; i < o->n_configs; i++) names[i] = o->configs[i].op->name;
+    return nd_mpi_json(names, o->n_configs);
+}
+
+json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
+                           const struct nl_ticks *ticks, const struct nd_cell *cells, const struct nd_host *hosts,
+                           const struct nd_seat *seats, int64_t n_pairs) {
+    char seed_text[32];
+    json_t *command = json_array(), *placement = json_array(), *host_array = json_array(), *warnings = json_array();
+    snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
+    for (int i = 0; i < o->argc; i++) json_array_append_new(command, text(o->argv[i]));
+    for (int i = 0; i < team->n_ranks; i++) json_array_append_new(placement, nd_seat_json(&seats[i]));
+    for (int i = 0; i < team->n_nodes; i++) json_array_append_new(host_array, nd_host_json(&hosts[i]));
+    for (int i = 0; i < o->n_notes; i++) json_array_append_new(warnings, text(o->notes[i]));
+    json_t *clock = json_pack("{s:s, s:s, s:f, s:f}", "name", ticks->name, "source", hosts[0].clocksource, "tick_ns", ticks->tick_ns,
+                              "read_ns", ticks->read_ns);
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i}", "schema", NOISELAB_SCHEMA, "program", "noiselab-detect",
+                             "version", NOISELAB_VERSION, "git", NOISELAB_GIT, "launch", launch, "command", command, "options",
+                             options_json(o), "seed", seed_text, "ranks", team->n_ranks, "nodes", team->n_nodes);
+    json_object_set_new(json, "placement", placement);
+    json_object_set_new(json, "hosts", host_array);
+    json_object_set_new(json, "mpi", mpi_json(o));
+    json_object_set_new(json, "slurm", nd_slurm_json());
+    json_object_set_new(json, "clock", clock);
+    json_object_set_new(json, "cells", cells_json(o, cells));
+    json_object_set_new(json, "pairs_planned", json_integer(n_pairs));
+    json_object_set_new(json, "generators", json_array());
+    json_object_set_new(json, "switching", json_null());
+    json_object_set_new(json, "warnings", warnings);
+    json_object_set_new(json, "started_utc", utc_now());
+    json_object_set_new(json, "ended_utc", json_null());
+    json_object_set_new(json, "ended", json_null());
+    json_object_set_new(json, "rows", json_null());
+    return json;
+}
+
+void nd_launch_json_warn(json_t *launch, const char *line) { json_array_append_new(json_object_get(launch, "warnings"), text(line)); }
+
+/* One level on one node; `ok` is null for the placebo, which has no ratio. */
+static json_t *level_json(double requested_percent, const struct nd_level_sum *s) {
+    double delivered_percent = 100. * (double)s->delivered_ns / (double)s->wall_ns;
+    double ratio = s->requested_ns > 0 ? (double)s->delivered_ns / (double)s->requested_ns : 0;
+    json_t *json = json_pack("{s:f, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "level_requested_percent", requested_percent, "halves",
+                             (json_int_t)s->n_halves, "wall_ns", (json_int_t)s->wall_ns, "requested_ns", (json_int_t)s->requested_ns,
+                             "delivered_ns", (json_int_t)s->delivered_ns,
+                             "level_delivered_percent", delivered_percent, "bursts_planned", (json_int_t)s->bursts_planned, "bursts_run",
+                             (json_int_t)s->bursts_run);
+    int is_ok = fabs(ratio - 1) * 100 <= tolerance_percent;
+    json_object_set_new(json, "ratio", requested_percent > 0 ? json_real(ratio) : json_null());
+    json_object_set_new(json, "ok", requested_percent > 0 ? json_boolean(is_ok) : json_null());
+    return json;
+}
+
+static void add_levels(json_t *launch, json_t *certificate, const struct nd_options *o, const struct nd_node_end *node) {
+    json_t *levels = json_array();
+    for (int i = 0; i < o->n_levels; i++) {
+        if (node->levels[i].n_halves == 0) continue;
+        json_t *level = level_json(o->levels_percent[i], &node->levels[i]);
+        if (json_is_false(json_object_get(level, "ok"))) {
+            char line[192];
+            const char *host = json_string_value(json_object_get(certificate, "host"));
+            snprintf(line, sizeof line, "level %g %%: the generator on %s delivered %.3g times the dose asked for (tolerance %g %%); the analysis uses what was delivered",
+                     o->levels_percent[i], host ? host : "?", json_real_value(json_object_get(level, "ratio")), tolerance_percent);
+            nd_launch_json_warn(launch, line);
+        }
+        json_array_append_new(levels, level);
+    }
+    json_object_set_new(certificate, "levels", levels);
+}
+
+void nd_launch_json_generators(json_t *launch, const struct nd_options *o, const struct nd_node_end *nodes, int n_nodes) {
+    json_t *generators = json_object_get(launch, "generators");
+    const struct nd_node_end *slowest = NULL;
+    for (int i = 0; i < n_nodes; i++) {
+        json_error_t error;
+        if (!nodes[i].certificate[0]) continue;
+        json_t *certificate = json_loads(nodes[i].certificate, 0, &error);
+        if (!certificate) {
+            nd_launch_json_warn(launch, "a generator's certificate could not be read");
+            continue;
+        }
+        add_levels(launch, certificate, o, &nodes[i]);
+        json_array_append_new(generators, certificate);
+        if (!slowest || nodes[i].switch_p99_ns > slowest->switch_p99_ns) slowest = &nodes[i];
+    }
+    if (slowest)
+        json_object_set_new(launch, "switching",
+                            json_pack("{s:I, s:I, s:I, s:I}", "n", (json_int_t)slowest->n_switches, "p50_ns",
+                                      (json_int_t)slowest->switch_p50_ns, "p99_ns", (json_int_t)slowest->switch_p99_ns, "max_ns",
+                                      (json_int_t)slowest->switch_max_ns));
+}
+
+void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows) {
+    json_object_set_new(launch, "ended_utc", utc_now());
+    json_object_set_new(launch, "ended", json_string(ended));
+    json_object_set_new(launch, "rows", json_integer(n_rows));
+}

@@ -1,0 +1,40 @@
+/* launch.json: how the launch was made and how it ended (docs/formats.md). Rank 0 only. */
+#ifndef ND_LAUNCH_JSON_H
+#define ND_LAUNCH_JSON_H
+
+#include <jansson.h>
+
+#include "options.h"
+#include "pilot.h"
+#include "provenance.h"
+#include "team.h"
+
+/* What one node's generator delivered at one level, summed over the on halves. Gathered as bytes. */
+struct nd_level_sum {
+    int64_t n_halves, wall_ns;
+    int64_t requested_ns; /* the dose asked for: bursts x level x period, or level x time where the load goes on until the loop ends */
+    int64_t delivered_ns, bursts_planned, bursts_run;
+};
+
+/* What a node's leader hands in at the end. Gathered as bytes. */
+struct nd_node_end {
+    char certificate[NL_CONTROL_TEXT_BYTES]; /* "" without a generator */
+    struct nd_level_sum levels[ND_MAX_LEVELS];
+    int64_t n_switches, switch_p50_ns, switch_p99_ns, switch_max_ns;
+};
+
+/* Everything known before the first half. New reference; "ended" is null. */
+json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
+                           const struct nl_ticks *ticks, const struct nd_cell *cells, const struct nd_host *hosts,
+                           const struct nd_seat *seats, int64_t n_pairs);
+
+/* Adds a line to "warnings". */
+void nd_launch_json_warn(json_t *launch, const char *text);
+
+/* Adds the generators' certificates and the switching times; warns about levels that were not delivered. */
+void nd_launch_json_generators(json_t *launch, const struct nd_options *o, const struct nd_node_end *nodes, int n_nodes);
+
+/* Closes the record: how it ended ("complete", "interrupted", "failed: ..."), when, and the number of rows. */
+void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows);
+
+#endif

@@ -1,0 +1,58 @@
+#include "measure.h"
+
+static inline void count_operation(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) {
+    nl_hist_add(loop->hist, ns);
+    if (__builtin_expect(ns > loop->detour_threshold_ns, 0)) {
+        r->n_detours++;
+        r->detour_ns += ns - loop->typical_ns;
+    } else {
+        r->base_ns_sum += ns;
+    }
+}
+
+/* An operation's time runs from the end of the one before to its own end: one clock read per operation, and no gap. */
+static void run_timed(const struct nd_loop *loop, int64_t n, struct nd_loop_result *r) {
+    int (*const call)(struct nd_op_state *) = loop->op->call;
+    struct nd_op_state *const state = loop->state;
+    const struct nl_ticks ticks = *loop->ticks;
+    uint64_t before = nl_ticks_now(&ticks);
+    for (int64_t i = 0; i < n; i++) {
+        call(state);
+        uint64_t now = nl_ticks_now(&ticks);
+        count_operation(loop, r, (int64_t)nl_ticks_to_ns(&ticks, now - before));
+        before = now;
+    }
+}
+
+static void run_plain(const struct nd_loop *loop, int64_t n) {
+    int (*const call)(struct nd_op_state *) = loop->op->call;
+    struct nd_op_state *const state = loop->state;
+    for (int64_t i = 0; i < n; i++) call(state);
+}
+
+/* Long loops look at the stop flag between chunks of about a tenth of a second: one Allreduce each, the same in every arm. */
+static int agree_to_stop(MPI_Comm comm, const volatile int *stop_asked) {
+    int mine = *stop_asked, any = 0;
+    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
+    return any;
+}
+
+void nd_loop_run(const struct nd_loop *loop, const volatile int *stop_asked, struct nd_loop_result *result) {
+    struct nd_loop_result r = {0};
+    for (int i = 0; i < ND_UNTIMED_OPERATIONS; i++) loop->op->call(loop->state);
+    r.start_ns = nl_mono_ns();
+    int64_t wall_start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW), cpu_start_ns = nl_thread_cpu_ns();
+    for (;;) {
+        int64_t left = loop->n_operations - r.n_operations;
+        int64_t n = left < loop->chunk ? left : loop->chunk;
+        if (loop->hist)
+            run_timed(loop, n, &r);
+        else
+            run_plain(loop, n);
+        r.n_operations += n;
+        if (r.n_operations == loop->n_operations || agree_to_stop(loop->state->comm, stop_asked)) break;
+    }
+    r.cpu_ns = nl_thread_cpu_ns() - cpu_start_ns;
+    r.wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - wall_start_ns;
+    *result = r;
+}

@@ -1,0 +1,39 @@
+/* The timed loop. Nothing here allocates, prints or looks at the arm. */
+#ifndef ND_MEASURE_H
+#define ND_MEASURE_H
+
+#include <stdint.h>
+
+#include "nl_clock.h"
+#include "nl_hist.h"
+#include "ops.h"
+
+/* Operations run and not timed before each loop: they bring code and buffers back into the cache after the book-keeping between halves. */
+#define ND_UNTIMED_OPERATIONS 8
+
+struct nd_loop {
+    const struct nd_op *op;
+    struct nd_op_state *state;
+    int64_t n_operations;
+    int64_t chunk;               /* operations between two looks at the stop flag; >= n_operations: none */
+    const struct nl_ticks *ticks;
+    struct nl_hist *hist;        /* NULL: operations are not timed one by one */
+    int64_t detour_threshold_ns; /* operations longer than this are detours */
+    int64_t typical_ns;          /* pilot's median: what a detour's excess is counted from */
+};
+
+struct nd_loop_result {
+    int64_t start_ns;     /* CLOCK_MONOTONIC */
+    int64_t wall_ns;      /* CLOCK_MONOTONIC_RAW: same rate as the scheduler's clock, which counts the CPU time */
+    int64_t cpu_ns;       /* thread CPU time */
+    int64_t detour_ns;    /* excess over typical_ns */
+    int64_t n_detours;
+    int64_t base_ns_sum;  /* time of the operations that are not detours */
+    int64_t n_operations; /* done; fewer than asked only when stopped */
+};
+
+/* Runs the loop once. Collective over the state's communicator, with equal n_operations and chunk on all ranks.
+ * @param stop_asked looked at between chunks; all ranks stop together when it is set on one. */
+void nd_loop_run(const struct nd_loop *loop, const volatile int *stop_asked, struct nd_loop_result *result);
+
+#endif

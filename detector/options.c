@@ -1,0 +1,386 @@
+#include "options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "channels.h"
+#include "nl_error.h"
+#include "nl_units.h"
+#include "version.h"
+
+enum { LIST_BYTES = 4096 }; /* longest list on the command line */
+
+enum key {
+    KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_NOISE_CPU,
+    KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_WARMUP, KEY_OVERSUBSCRIBE, KEY_PROGRESS,
+    KEY_DRY_RUN, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
+};
+
+static const struct argp_option option_rows[] = {
+    {0, 0, 0, 0, "What is timed:", 1},
+    {"op", KEY_OP, "LIST", 0, "operations, comma-separated (see --list-operations; default barrier,allreduce,alltoall)", 1},
+    {"bytes", KEY_BYTES, "LIST", 0, "message sizes, such as 8,2KiB,1MiB (default 2KiB)", 1},
+    {"design", KEY_DESIGN, "NAME", 0, "order of the arms (see --list-designs; default lockin)", 1},
+    {"seconds", KEY_SECONDS, "TIME", 0, "measuring time over all operations and levels (default 60s)", 1},
+    {"half-period", KEY_HALF, "TIME", 0, "lockin: length of a half (default 10ms)", 1},
+    {"block", KEY_BLOCK, "TIME", 0, "blocks: length of a block (default 1s)", 1},
+    {"count", KEY_COUNT, "N", 0, "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1},
+    {"warmup", KEY_WARMUP, "TIME", 0, "run the schedule this long before the first row is taken (default 500ms)", 1},
+    {"per-operation-timing", KEY_TIMING, "auto|on|off", 0, "time every operation: histogram, detour, base (auto: off for single)", 1},
+    {"detour-threshold", KEY_DETOUR, "TIME", 0, "operations longer than this are detours (default: median + max(median, 1us))", 1},
+    {0, 0, 0, 0, "Treatment:", 2},
+    {"levels", KEY_LEVELS, "LIST", 0,
+     "noise levels in percent of one CPU, 0 is the placebo (default 0,0.1,0.3,1; single: none); none: no generator", 2},
+    {"period", KEY_PERIOD, "TIME", 0, "period of the noise (default: the half-period, at most 10ms)", 2},
+    {"kind", KEY_KIND, "NAME", 0, "kind of load (see noiselab-gen --list-kinds; default spin)", 2},
+    {"noise-cpu", KEY_NOISE_CPU, "CPU", 0, "where the noise runs on each node: last (CPU of the node's last rank; default), rank:N, or a CPU number", 2},
+    {"noise-nodes", KEY_NOISE_NODES, "all|first", 0, "nodes that get a generator (default all)", 2},
+    {"generator", KEY_GENERATOR, "PATH", 0, "the noiselab-gen to use (default: the one beside this program)", 2},
+    {0, 0, 0, 0, "Run:", 3},
+    {"seed", KEY_SEED, "N", 0, "seed of the random order (default: from the clock, recorded)", 3},
+    {"out", KEY_OUT, "DIR", 0, "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 3},
+    {"launch-id", KEY_LAUNCH_ID, "ID", 0, "name of the launch's folder (default: time, host and process number)", 3},
+    {"oversubscribe", KEY_OVERSUBSCRIBE, 0, 0, "allow more ranks than CPUs on a node", 3},
+    {"progress", KEY_PROGRESS, "auto|on|off", 0, "progress on stderr (auto: when it is a terminal)", 3},
+    {"dry-run", KEY_DRY_RUN, 0, 0, "check the options, print what would be run, and end", 3},
+    {0, 0, 0, 0, "Lists:", 4},
+    {"list-operations", KEY_LIST_OPERATIONS, 0, 0, "operations that can be timed", 4},
+    {"list-designs", KEY_LIST_DESIGNS, 0, 0, "designs", 4},
+    {"list-channels", KEY_LIST_CHANNELS, 0, 0, "figures that each half yields", 4},
+    {0},
+};
+
+/* What argp hands from option to option: names are resolved once all options are known. */
+struct parsing {
+    struct nd_options *o;
+    const char *operations, *sizes, *levels;
+    int64_t half_ns, block_ns;
+    int listed, failed, speaks;
+    int next; /* index of the argument after the last good one: where argp stopped */
+};
+
+static int bad(struct parsing *p, const char *option, const char *value, const char *wanted) {
+    nl_error("%s: '%s' is not %s", option, value, wanted);
+    p->failed = 1;
+    return EINVAL;
+}
+
+static void note(struct nd_options *o, const char *text) {
+    if (o->n_notes < ND_MAX_NOTES) snprintf(o->notes[o->n_notes++], sizeof o->notes[0], "%s", text);
+}
+
+static int parse_switch(const char *text, enum nd_switch *out) {
+    static const char *const names[] = {"auto", "on", "off"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = (enum nd_switch)i;
+            return 0;
+        }
+    return -1;
+}
+
+static int parse_noise_cpu(const char *text, struct nd_options *o) {
+    int64_t n;
+    o->noise_cpu = text;
+    o->noise_cpu_number = -1;
+    o->noise_rank = -1;
+    if (strcmp(text, "last") == 0) return 0;
+    if (strncmp(text, "rank:", 5) == 0) {
+        if (nl_parse_int(text + 5, 0, INT_MAX, &n)) return -1;
+        o->noise_rank = (int)n;
+        return 0;
+    }
+    if (nl_parse_int(text, 0, 65535, &n)) return -1;
+    o->noise_rank = -2;
+    o->noise_cpu_number = (int)n;
+    return 0;
+}
+
+/* Letters, digits and ._- only: the id is a folder's name and a CSV field. */
+static int is_plain_name(const char *text) {
+    if (!*text || *text == '.' || strlen(text) > 128) return 0;
+    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == strlen(text);
+}
+
+static void list_everything(int key) {
+    if (key == KEY_LIST_OPERATIONS)
+        for (int i = 0; nd_ops[i]; i++) printf("%-10s %s\n", nd_ops[i]->name, nd_ops[i]->help);
+    if (key == KEY_LIST_DESIGNS)
+        for (int i = 0; nd_designs[i]; i++) printf("%-10s %s\n", nd_designs[i]->name, nd_designs[i]->help);
+    if (key == KEY_LIST_CHANNELS)
+        for (int i = 0; nd_channels[i].name; i++) printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state) {
+    struct parsing *p = state->input;
+    struct nd_options *o = p->o;
+    if (key >= KEY_OP) p->next = state->next;
+    switch (key) {
+    case KEY_OP: p->operations = arg; return 0;
+    case KEY_BYTES: p->sizes = arg; return 0;
+    case KEY_LEVELS: p->levels = arg; return 0;
+    case KEY_KIND: o->kind = arg; return 0;
+    case KEY_GENERATOR: o->generator_path = arg; return 0;
+    case KEY_OUT: o->out = arg; return *arg ? 0 : bad(p, "--out", arg, "a directory");
+    case KEY_OVERSUBSCRIBE: o->oversubscribe = 1; return 0;
+    case KEY_DRY_RUN: o->dry_run = 1; return 0;
+    case KEY_DESIGN:
+        o->design = nd_design_find(arg);
+        return o->design ? 0 : bad(p, "--design", arg, "a design (see --list-designs)");
+    case KEY_SECONDS: return nl_parse_duration(arg, &o->measure_ns) ? bad(p, "--seconds", arg, NL_DURATION_HELP) : 0;
+    case KEY_HALF: return nl_parse_duration(arg, &p->half_ns) ? bad(p, "--half-period", arg, NL_DURATION_HELP) : 0;
+    case KEY_BLOCK: return nl_parse_duration(arg, &p->block_ns) ? bad(p, "--block", arg, NL_DURATION_HELP) : 0;
+    case KEY_PERIOD: return nl_parse_duration(arg, &o->period_ns) ? bad(p, "--period", arg, NL_DURATION_HELP) : 0;
+    case KEY_WARMUP: return nl_parse_duration_or_zero(arg, &o->warmup_ns) ? bad(p, "--warmup", arg, "a duration (try 500ms, 0s)") : 0;
+    case KEY_DETOUR: return nl_parse_duration(arg, &o->detour_threshold_ns) ? bad(p, "--detour-threshold", arg, NL_DURATION_HELP) : 0;
+    case KEY_COUNT:
+        return nl_parse_int(arg, 1, INT64_C(1) << 50, &o->count) ? bad(p, "--count", arg, "a positive whole number") : 0;
+    case KEY_SEED:
+        o->seed_given = 1;
+        return nl_parse_seed(arg, &o->seed) ? bad(p, "--seed", arg, "a whole number of up to 64 bits") : 0;
+    case KEY_TIMING: return parse_switch(arg, &o->per_operation_timing) ? bad(p, "--per-operation-timing", arg, "auto, on or off") : 0;
+    case KEY_PROGRESS: return parse_switch(arg, &o->progress) ? bad(p, "--progress", arg, "auto, on or off") : 0;
+    case KEY_NOISE_CPU: return parse_noise_cpu(arg, o) ? bad(p, "--noise-cpu", arg, "last, rank:N or a CPU number") : 0;
+    case KEY_NOISE_NODES:
+        o->noise_on_all_nodes = strcmp(arg, "all") == 0;
+        return o->noise_on_all_nodes || strcmp(arg, "first") == 0 ? 0 : bad(p, "--noise-nodes", arg, "all or first");
+    case KEY_LAUNCH_ID:
+        o->launch_id = arg;
+        return is_plain_name(arg) ? 0 : bad(p, "--launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
+    case KEY_LIST_OPERATIONS:
+    case KEY_LIST_DESIGNS:
+    case KEY_LIST_CHANNELS:
+        if (p->speaks) list_everything(key);
+        p->listed = 1;
+        return 0;
+    case ARGP_KEY_ARG: return bad(p, "argument", arg, "known (all settings are options; see --help)");
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* nl_split cuts its text up; argv must stay whole, because it is recorded as the command line. */
+static int split_copy(const char *text, char *copy, size_t size, const char **parts, int max) {
+    if (snprintf(copy, size, "%s", text) >= (int)size) return -1;
+    return nl_split(copy, parts, max);
+}
+
+static int resolve_operations(struct parsing *p, const struct nd_op **ops) {
+    char copy[LIST_BYTES];
+    const char *names[ND_MAX_OPERATIONS];
+    int n = split_copy(p->operations ? p->operations : "barrier,allreduce,alltoall", copy, sizeof copy, names, ND_MAX_OPERATIONS);
+    if (n < 0) {
+        nl_error("--op: the list is empty, has an empty part or is too long (try barrier,alltoall)");
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        ops[i] = nd_op_find(names[i]);
+        if (!ops[i]) {
+            nl_error("--op: '%s' is not an operation (see --list-operations)", names[i]);
+            return -1;
+        }
+        for (int j = 0; j < i; j++)
+            if (ops[j] == ops[i]) {
+                nl_error("--op: '%s' stands twice in the list", names[i]);
+                return -1;
+            }
+    }
+    return n;
+}
+
+static int resolve_sizes(struct parsing *p) {
+    struct nd_options *o = p->o;
+    char copy[LIST_BYTES];
+    const char *parts[ND_MAX_SIZES];
+    int n = split_copy(p->sizes ? p->sizes : "2KiB", copy, sizeof copy, parts, ND_MAX_SIZES);
+    if (n < 0) {
+        nl_error("--bytes: the list is empty, has an empty part or is too long (try 8,2KiB)");
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        if (nl_parse_size(parts[i], &o->bytes[i])) {
+            nl_error("--bytes: '%s' is not %s", parts[i], NL_SIZE_HELP);
+            return -1;
+        }
+        if (o->bytes[i] < 1 || o->bytes[i] > INT_MAX) {
+            nl_error("--bytes: '%s' is outside 1 to %d bytes", parts[i], INT_MAX);
+            return -1;
+        }
+        for (int j = 0; j < i; j++)
+            if (o->bytes[j] == o->bytes[i]) {
+                nl_error("--bytes: '%s' stands twice in the list", parts[i]);
+                return -1;
+            }
+    }
+    o->n_bytes = n;
+    return 0;
+}
+
+static int resolve_configs(struct parsing *p) {
+    struct nd_options *o = p->o;
+    const struct nd_op *ops[ND_MAX_OPERATIONS];
+    int n_ops = resolve_operations(p, ops);
+    if (n_ops < 0 || resolve_sizes(p)) return -1;
+    for (int i = 0; i < n_ops; i++) {
+        int n_sizes = ops[i]->has_bytes ? o->n_bytes : 1;
+        for (int j = 0; j < n_sizes; j++) {
+            int64_t bytes = ops[i]->has_bytes ? o->bytes[j] : 0;
+            if (bytes % ops[i]->bytes_multiple) {
+                nl_error("--bytes: %lld is not a multiple of %d, the element of %s", (long long)bytes, ops[i]->bytes_multiple, ops[i]->name);
+                return -1;
+            }
+            if (o->n_configs == ND_MAX_CONFIGS) {
+                nl_error("--op, --bytes: more than %d combinations of operation and size", ND_MAX_CONFIGS);
+                return -1;
+            }
+            o->configs[o->n_configs++] = (struct nd_config){ops[i], bytes};
+        }
+    }
+    return 0;
+}
+
+static int resolve_levels(struct parsing *p) {
+    struct nd_options *o = p->o;
+    char copy[LIST_BYTES];
+    if (!p->levels && o->design->single_loop) return 0;
+    if (p->levels && strcmp(p->levels, "none") == 0) {
+        if (!o->design->is_paired) return 0;
+        nl_error("--levels: design %s compares off with on, and needs at least one level", o->design->name);
+        return -1;
+    }
+    const char *parts[ND_MAX_LEVELS];
+    int n = split_copy(p->levels ? p->levels : "0,0.1,0.3,1", copy, sizeof copy, parts, ND_MAX_LEVELS);
+    if (n < 0) {
+        nl_error("--levels: the list is empty, has an empty part or more than %d levels (try 0,0.1,1)", ND_MAX_LEVELS);
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        double level;
+        if (nl_parse_percent(parts[i], &level)) {
+            nl_error("--levels: '%s' is not %s", parts[i], NL_PERCENT_HELP);
+            return -1;
+        }
+        if (level > 100 || (level > 0 && level < 0.001)) {
+            nl_error("--levels: '%s' is outside 0.001 to 100 percent of one CPU (or 0, the placebo)", parts[i]);
+            return -1;
+        }
+        for (int j = 0; j < i; j++)
+            if (o->levels_percent[j] == level) {
+                nl_error("--levels: '%s' stands twice in the list", parts[i]);
+                return -1;
+            }
+        o->levels_percent[i] = level;
+    }
+    o->n_levels = n;
+    return 0;
+}
+
+static int check_period(struct nd_options *o) {
+    char half[32], period[32], text[192];
+    if (o->period_ns == 0) o->period_ns = o->half_ns < 10000000 ? o->half_ns : 10000000;
+    if (o->period_ns < 1000000 || o->period_ns > INT64_C(60000000000)) {
+        nl_error("--period: %s is outside 1 ms to 60 s", nl_format_duration(o->period_ns, period, sizeof period));
+        return -1;
+    }
+    nl_format_duration(o->half_ns, half, sizeof half);
+    nl_format_duration(o->period_ns, period, sizeof period);
+    if (o->half_ns < o->period_ns) {
+        nl_error("--half-period, --block: %s is shorter than the noise period %s: an on half would not hold one whole period (lengthen it, or shorten --period)",
+                 half, period);
+        return -1;
+    }
+    int64_t rest = o->half_ns % o->period_ns;
+    if (rest == 0) return 0;
+    o->half_ns += o->period_ns - rest;
+    char adjusted[32];
+    snprintf(text, sizeof text, "half lengthened from %s to %s: it must hold whole noise periods of %s", half,
+             nl_format_duration(o->half_ns, adjusted, sizeof adjusted), period);
+    note(o, text);
+    return 0;
+}
+
+static int plan_rounds(struct nd_options *o, int seconds_given) {
+    int n_steps = o->design->round_steps(o->n_configs, o->n_levels);
+    if (n_steps > ND_MAX_SET_STEPS) {
+        nl_error("--op, --bytes, --levels: %d halves in one round, more than %d; ask for fewer combinations", n_steps, ND_MAX_SET_STEPS);
+        return -1;
+    }
+    if (o->design->single_loop) {
+        /* one loop per arm fills the time; with --count the time is what the count takes */
+        o->half_ns = o->measure_ns / n_steps;
+        o->n_rounds = 1;
+        return 0;
+    }
+    o->n_rounds = o->measure_ns / (n_steps * o->half_ns);
+    if (o->n_rounds < 1) {
+        char half[32], needed[32];
+        nl_error("--seconds: too short: one round of %d halves of %s takes %s%s", n_steps, nl_format_duration(o->half_ns, half, sizeof half),
+                 nl_format_duration(n_steps * o->half_ns, needed, sizeof needed), seconds_given ? "" : " (the default is 60 s)");
+        return -1;
+    }
+    return 0;
+}
+
+static int resolve(struct parsing *p) {
+    struct nd_options *o = p->o;
+    int seconds_given = o->measure_ns != 0;
+    if (!seconds_given) o->measure_ns = INT64_C(60000000000);
+    if (p->half_ns && !o->design->is_paired) {
+        nl_error("--half-period: design %s has none (use --block or --seconds)", o->design->name);
+        return -1;
+    }
+    if (p->block_ns && (o->design->is_paired || o->design->single_loop)) {
+        nl_error("--block: design %s has none (use --half-period or --seconds)", o->design->name);
+        return -1;
+    }
+    if (o->count && o->design->fixed_dose) {
+        nl_error("--count: design %s takes its number from --half-period, which must hold whole noise periods", o->design->name);
+        return -1;
+    }
+    if (o->design->is_paired)
+        o->half_ns = p->half_ns ? p->half_ns : 10000000;
+    else
+        o->half_ns = p->block_ns ? p->block_ns : 1000000000;
+    if (resolve_configs(p) || resolve_levels(p)) return -1;
+    if (o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
+    if (o->n_levels > 0 && check_period(o)) return -1;
+    if (!o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
+    if (!o->seed_given) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        o->seed = (uint64_t)t.tv_sec * 1000003u + (uint64_t)t.tv_nsec;
+    }
+    if (!o->out) o->out = "noiselab-campaign";
+    return 0;
+}
+
+int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
+    static const char doc[] =
+        "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
+        "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 2 usage or environment error.";
+    static const struct argp argp = {option_rows, parse_option, "", doc, NULL, NULL, NULL};
+    struct parsing p = {.o = o, .speaks = speaks, .next = 1};
+    *o = (struct nd_options){.design = nd_designs[0], .kind = "spin", .warmup_ns = 500000000, .noise_on_all_nodes = 1, .argc = argc, .argv = argv};
+    parse_noise_cpu("last", o);
+    argp_program_version = "noiselab-detect " NOISELAB_VERSION;
+    argp_err_exit_status = 2;
+    /* ARGP_NO_ERRS: one line of ours instead of getopt's message and argp's usage hint, from every rank */
+    int rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS, NULL, &p);
+    if (rc && !p.failed) nl_error("'%s' is not an option, or lacks its value (see --help)", p.next < argc ? argv[p.next] : argv[argc - 1]);
+    if (rc || p.failed) return -1;
+    if (p.listed) return 0;
+    if (resolve(&p)) return -1;
+    if (speaks)
+        for (int i = 0; i < o->n_notes; i++) nl_warn("%s", o->notes[i]);
+    return 1;
+}
+
+int nd_options_times_operations(const struct nd_options *o) {
+    if (o->per_operation_timing == ND_AUTO) return !o->design->single_loop;
+    return o->per_operation_timing == ND_ON;
+}

@@ -1,0 +1,63 @@
+#include "pilot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PILOT_NS INT64_C(20000000) /* length of one of the pilot's loops, at most a half */
+enum { PILOT_LOOPS = 15 };         /* together long enough to see past the first moments, when caches and clocks still settle */
+
+static int64_t max_over_ranks(const struct nd_team *team, int64_t value) {
+    int64_t largest = value;
+    MPI_Allreduce(&value, &largest, 1, MPI_INT64_T, MPI_MAX, team->world);
+    return largest;
+}
+
+/* Time of the loop on the slowest rank, ns; at least 1. */
+static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop) {
+    static const volatile int never = 0;
+    struct nd_loop_result r;
+    MPI_Barrier(team->world);
+    nd_loop_run(loop, &never, &r);
+    int64_t wall_ns = max_over_ranks(team, r.wall_ns);
+    return wall_ns > 0 ? wall_ns : 1;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Mean time of an operation, ns: the median over a few loops, so that one disturbed loop does not decide. */
+static double median_loop(const struct nd_team *team, const struct nd_loop *loop) {
+    double mean_ns[PILOT_LOOPS];
+    for (int i = 0; i < PILOT_LOOPS; i++) mean_ns[i] = (double)timed_loop(team, loop) / (double)loop->n_operations;
+    qsort(mean_ns, PILOT_LOOPS, sizeof mean_ns[0], compare_doubles);
+    return mean_ns[PILOT_LOOPS / 2];
+}
+
+int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int config, struct nd_op_state *state, const struct nl_ticks *ticks,
+                 struct nl_hist *scratch, struct nd_cell *cell) {
+    const struct nd_op *op = o->configs[config].op;
+    struct nd_loop loop = {.op = op, .state = state, .n_operations = 1, .ticks = ticks, .typical_ns = 0, .detour_threshold_ns = INT64_MAX};
+    int64_t wanted_ns = o->half_ns < PILOT_NS ? o->half_ns : PILOT_NS;
+    for (;;) { /* double until the loop is long enough: connections and caches are set up on the way */
+        loop.chunk = loop.n_operations;
+        int64_t wall_ns = timed_loop(team, &loop);
+        if (wall_ns >= wanted_ns / 2 || loop.n_operations > INT64_C(1) << 40) break;
+        loop.n_operations *= 2;
+    }
+    int wrong = op->check(state) != 0;
+    if (nd_team_agree(team, wrong ? ND_FLAG_SETUP : 0)) return -1;
+
+    memset(scratch, 0, sizeof *scratch);
+    loop.hist = scratch;
+    double timed_ns = median_loop(team, &loop);
+    loop.hist = NULL;
+    cell->pilot_ns = nd_options_times_operations(o) ? timed_ns : median_loop(team, &loop);
+    cell->typical_ns = max_over_ranks(team, nl_hist_quantile(scratch, 0.5));
+    cell->detour_threshold_ns = o->detour_threshold_ns;
+    if (cell->detour_threshold_ns == 0) cell->detour_threshold_ns = cell->typical_ns + (cell->typical_ns > 1000 ? cell->typical_ns : 1000);
+    cell->n_operations = o->count ? o->count : (int64_t)((double)o->half_ns / cell->pilot_ns);
+    if (cell->n_operations < 1) cell->n_operations = 1;
+    return 0;
+}

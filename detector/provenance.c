@@ -1,0 +1,165 @@
+#include "provenance.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "nl_clock.h"
+#include "nl_place.h"
+
+extern char **environ;
+
+/* First line of a file without its newline; "" when it cannot be read. */
+static void read_line(const char *path, char *out, size_t size) {
+    out[0] = '\0';
+    FILE *f = fopen(path, "r");
+    if (!f) return;
+    if (!fgets(out, (int)size, f)) out[0] = '\0';
+    fclose(f);
+    out[strcspn(out, "\n")] = '\0';
+}
+
+/* The value behind `key` on the first line of a file that begins with it (after blanks, = and :). */
+static void find_value(const char *path, const char *key, char *out, size_t size) {
+    char line[512];
+    out[0] = '\0';
+    FILE *f = fopen(path, "r");
+    if (!f) return;
+    while (fgets(line, sizeof line, f)) {
+        if (strncmp(line, key, strlen(key)) != 0) continue;
+        char *value = line + strlen(key);
+        value += strspn(value, " \t:=");
+        value[strcspn(value, "\n")] = '\0';
+        snprintf(out, size, "%.*s", (int)size - 1, value);
+        break;
+    }
+    fclose(f);
+}
+
+/* How the kernel ticks: from its build configuration where the distribution leaves it in /boot. */
+static void read_tick(char *out, size_t size) {
+    struct utsname u;
+    char path[256], hz[32], idle[8], periodic[8];
+    out[0] = '\0';
+    if (uname(&u)) return;
+    snprintf(path, sizeof path, "/boot/config-%s", u.release);
+    find_value(path, "CONFIG_HZ=", hz, sizeof hz);
+    find_value(path, "CONFIG_NO_HZ_IDLE=", idle, sizeof idle);
+    find_value(path, "CONFIG_HZ_PERIODIC=", periodic, sizeof periodic);
+    if (!hz[0]) return;
+    snprintf(out, size, "%s Hz%s", hz, periodic[0] == 'y' ? ", periodic" : idle[0] == 'y' ? ", stopped when idle" : ", NO_HZ_FULL build");
+}
+
+void nd_host_read(struct nd_host *h) {
+    struct utsname u;
+    struct nl_place *place;
+    memset(h, 0, sizeof *h);
+    gethostname(h->host, sizeof h->host - 1);
+    if (uname(&u) == 0) snprintf(h->kernel, sizeof h->kernel, "%.40s %.60s %.20s", u.sysname, u.release, u.machine);
+    read_line("/sys/devices/system/cpu/isolated", h->isolcpus, sizeof h->isolcpus);
+    read_line("/sys/devices/system/cpu/nohz_full", h->nohz_full, sizeof h->nohz_full);
+    read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", h->governor, sizeof h->governor);
+    find_value("/proc/self/status", "Cpus_allowed_list", h->cpuset, sizeof h->cpuset);
+    find_value("/proc/cpuinfo", "model name", h->cpu_model, sizeof h->cpu_model);
+    read_tick(h->tick, sizeof h->tick);
+    nl_clocksource(h->clocksource, sizeof h->clocksource);
+    if (nl_place_open(&place)) return;
+    nl_place_summary(place, h->topology, sizeof h->topology);
+    nl_place_list(place, h->cpuset, sizeof h->cpuset);
+    h->smt = nl_place_smt(place);
+    h->n_allowed = nl_place_count(place);
+    nl_place_close(place);
+}
+
+void nd_seat_read(struct nd_seat *s, int rank) {
+    int n_cpus = 0;
+    memset(s, 0, sizeof *s);
+    s->rank = rank;
+    s->cpu = s->first_cpu = -1;
+    gethostname(s->host, sizeof s->host - 1);
+    if (nl_binding_of_thread(s->binding, sizeof s->binding, &n_cpus, &s->first_cpu) == 0 && n_cpus == 1) s->cpu = s->first_cpu;
+}
+
+/* jansson refuses text that is not UTF-8; an unknown value is better than no record. */
+static json_t *text_or_null(const char *text) {
+    json_t *json = text[0] ? json_string(text) : NULL;
+    return json ? json : json_null();
+}
+
+json_t *nd_host_json(const struct nd_host *h) {
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "kernel", text_or_null(h->kernel),
+                     "cmdline_isolcpus", text_or_null(h->isolcpus), "nohz_full", text_or_null(h->nohz_full), "tick", text_or_null(h->tick),
+                     "clocksource", text_or_null(h->clocksource), "governor", text_or_null(h->governor), "smt",
+                     h->smt ? json_integer(h->smt) : json_null(), "cpuset", text_or_null(h->cpuset), "topology", text_or_null(h->topology),
+                     "cpu_model", text_or_null(h->cpu_model));
+}
+
+json_t *nd_seat_json(const struct nd_seat *s) {
+    return json_pack("{s:i, s:s, s:i, s:s}", "rank", s->rank, "host", s->host, "cpu", s->cpu, "binding", s->binding);
+}
+
+/* Environment variables by prefix; their values are text and go nowhere but into the record. */
+static json_t *environment_json(const char *const *prefixes) {
+    json_t *found = json_object();
+    for (char **e = environ; *e; e++)
+        for (const char *const *p = prefixes; *p; p++) {
+            const char *equals = strchr(*e, '=');
+            if (!equals || strncmp(*e, *p, strlen(*p)) != 0) continue;
+            char name[256];
+            snprintf(name, sizeof name, "%.*s", (int)(equals - *e), *e);
+            json_object_set_new(found, name, text_or_null(equals + 1));
+            break;
+        }
+    return found;
+}
+
+/* Adds a control variable of the MPI library, where it has one of that name and of type int. */
+static void add_tool_variable(json_t *object, const char *name) {
+    int index, verbosity, binding, scope, count = 0, value = 0, name_length = 0, desc_length = 0;
+    MPI_Datatype type;
+    MPI_T_enum values;
+    MPI_T_cvar_handle handle;
+    if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return;
+    if (MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, &values, NULL, &desc_length, &binding, &scope) != MPI_SUCCESS) return;
+    if (type != MPI_INT || binding != MPI_T_BIND_NO_OBJECT) return;
+    if (MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) return;
+    if (count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS) json_object_set_new(object, name, json_integer(value));
+    MPI_T_cvar_handle_free(&handle);
+}
+
+json_t *nd_mpi_json(const char *const *operations, int n_operations) {
+    static const char *const prefixes[] = {"OMPI_MCA_coll", "OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_mpi_", "MPIR_CVAR_",
+                                           "MPIR_PARAM_", "UCX_", "UCC_", "I_MPI_", "FI_", NULL};
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0, provided;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, "\n")] = '\0';
+    const char *library = strstr(version, "Open MPI") ? "Open MPI" : strstr(version, "MPICH") ? "MPICH" : "other";
+    json_t *parameters = environment_json(prefixes);
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS) {
+        add_tool_variable(parameters, "coll_tuned_use_dynamic_rules");
+        for (int i = 0; i < n_operations; i++) {
+            char name[96];
+            snprintf(name, sizeof name, "coll_tuned_%s_algorithm", operations[i]);
+            add_tool_variable(parameters, name);
+            snprintf(name, sizeof name, "coll_basic_%s_algorithm", operations[i]);
+            add_tool_variable(parameters, name);
+        }
+        MPI_T_finalize();
+    }
+    return json_pack("{s:s, s:s, s:o}", "library", library, "version", version, "parameters", parameters);
+}
+
+json_t *nd_slurm_json(void) {
+    static const char *const names[] = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_JOB_NODELIST", "SLURM_JOB_PARTITION", "SLURM_CLUSTER_NAME",
+                                        "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", NULL};
+    json_t *found = json_object();
+    for (const char *const *n = names; *n; n++)
+        if (getenv(*n)) json_object_set_new(found, *n, text_or_null(getenv(*n)));
+    if (json_object_size(found) > 0) return found;
+    json_decref(found);
+    return json_null();
+}

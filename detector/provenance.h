@@ -1,0 +1,48 @@
+/* Where a number comes from: hosts, kernel, placement, MPI library. Everything is read, nothing is changed. */
+#ifndef ND_PROVENANCE_H
+#define ND_PROVENANCE_H
+
+#include <jansson.h>
+
+/* One node. Fixed size without pointers, so that it can be gathered as bytes; "" means unknown. */
+struct nd_host {
+    char host[64];
+    char kernel[160];
+    char isolcpus[128];
+    char nohz_full[128];
+    char tick[64];
+    char clocksource[32];
+    char governor[32];
+    char cpuset[128];
+    char topology[160];
+    char cpu_model[96];
+    int smt;      /* hardware threads per core, 0 unknown */
+    int n_allowed; /* CPUs this node's processes may use */
+};
+
+/* One rank. */
+struct nd_seat {
+    int rank, node;
+    int cpu; /* the one CPU it is bound to, -1 when the binding holds several */
+    int first_cpu;
+    char host[64];
+    char binding[128];
+};
+
+/* Reads this node. Opens the topology for a moment. Local; unknown parts stay "". */
+void nd_host_read(struct nd_host *h);
+
+/* Reads this rank's binding. Local. */
+void nd_seat_read(struct nd_seat *s, int rank);
+
+/* {library, version, parameters}: the library's version string, the settings in the environment that choose algorithms and transports,
+ * and the library's own variables for the given operations (MPI tool interface). New reference. */
+json_t *nd_mpi_json(const char *const *operations, int n_operations);
+
+/* The Slurm ids in the environment, or JSON null. New reference. */
+json_t *nd_slurm_json(void);
+
+json_t *nd_host_json(const struct nd_host *h);
+json_t *nd_seat_json(const struct nd_seat *s);
+
+#endif

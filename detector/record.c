@@ -1,0 +1,249 @@
+#include "record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nl_error.h"
+#include "version.h"
+
+struct nd_record {
+    const struct nd_options *options;
+    int n_ranks;
+    char launch[192];
+    char folder[PATH_MAX];
+    FILE *rows;
+    FILE *hist;
+    int64_t n_rows;
+};
+
+/* ---- the campaign's folder ------------------------------------------------------------------------------------------------------- */
+
+static int make_folder(const char *path) {
+    char part[PATH_MAX];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *p = part + 1; *p; p++) {
+        if (*p != '/') continue;
+        *p = '\0';
+        if (mkdir(part, 0777) && errno != EEXIST) return -1;
+        *p = '/';
+    }
+    return mkdir(part, 0777) && errno != EEXIST ? -1 : 0;
+}
+
+static int check_schema(const char *path) {
+    json_error_t error;
+    json_t *launch = json_load_file(path, 0, &error);
+    if (!launch) {
+        nl_error("--out: %s:%d is damaged (%s); choose another folder or remove that launch", path, error.line, error.text);
+        return -1;
+    }
+    json_t *schema = json_object_get(launch, "schema");
+    int64_t found = json_is_integer(schema) ? json_integer_value(schema) : -1;
+    json_decref(launch);
+    if (found == NOISELAB_SCHEMA) return 0;
+    nl_error("--out: %s has schema %" PRId64 ", this program writes schema %d; choose another folder", path, found, NOISELAB_SCHEMA);
+    return -1;
+}
+
+int nd_record_check_campaign(const char *out) {
+    struct stat st;
+    if (stat(out, &st)) {
+        if (errno == ENOENT) return 0;
+        nl_error("--out: cannot read '%s': %s", out, strerror(errno));
+        return -1;
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        nl_error("--out: '%s' is not a directory", out);
+        return -1;
+    }
+    DIR *dir = opendir(out);
+    if (!dir) {
+        nl_error("--out: cannot read '%s': %s", out, strerror(errno));
+        return -1;
+    }
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        char path[PATH_MAX + 300];
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s/launch.json", out, e->d_name);
+        if (access(path, F_OK) == 0) rc = check_schema(path);
+    }
+    closedir(dir);
+    return rc;
+}
+
+static void make_launch_id(const struct nd_options *o, char *id, size_t size) {
+    if (o->launch_id) {
+        snprintf(id, size, "%s", o->launch_id);
+        return;
+    }
+    char host[64] = "host", stamp[32];
+    struct timespec now;
+    struct tm utc;
+    gethostname(host, sizeof host - 1);
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+    snprintf(id, size, "%s-%.63s-%ld", stamp, host, (long)getpid());
+    for (char *p = id; *p; p++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *p)) *p = '_';
+}
+
+static FILE *open_file(struct nd_record *r, const char *name, const char *mode) {
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    FILE *f = fopen(path, mode);
+    if (!f) nl_error("--out: cannot write '%s': %s", path, strerror(errno));
+    return f;
+}
+
+/* Moves `name`.tmp over `name` once its content is complete: readers see the old file or the new one, never half of one. */
+static int close_and_replace(struct nd_record *r, FILE *f, const char *name) {
+    char from[PATH_MAX + 64], to[PATH_MAX + 64];
+    snprintf(from, sizeof from, "%s/%s.tmp", r->folder, name);
+    snprintf(to, sizeof to, "%s/%s", r->folder, name);
+    int failed = ferror(f);
+    if (fclose(f) || failed || rename(from, to)) {
+        nl_error("--out: cannot write '%s': %s", to, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks) {
+    struct nd_record *r = calloc(1, sizeof *r);
+    if (!r) return -1;
+    r->options = o;
+    r->n_ranks = n_ranks;
+    make_launch_id(o, r->launch, sizeof r->launch);
+    if (snprintf(r->folder, sizeof r->folder, "%s/%s", o->out, r->launch) >= PATH_MAX - 32) {
+        nl_error("--out: the path is too long");
+        goto fail;
+    }
+    if (make_folder(o->out)) {
+        nl_error("--out: cannot make '%s': %s", o->out, strerror(errno));
+        goto fail;
+    }
+    /* not make_folder: a launch never writes over another one */
+    if (mkdir(r->folder, 0777)) {
+        nl_error("--launch-id: cannot make '%s': %s", r->folder, strerror(errno));
+        goto fail;
+    }
+    r->rows = open_file(r, o->design->is_paired ? "halves.csv" : "blocks.csv", "wx");
+    if (!r->rows) goto fail;
+    fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
+          "stolen_ns_max,stolen_ns_sum,stolen_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts\n",
+          r->rows);
+    if (fflush(r->rows)) goto fail;
+    *record = r;
+    return 0;
+fail:
+    nd_record_close(r);
+    return -1;
+}
+
+const char *nd_record_launch(const struct nd_record *r) { return r->launch; }
+
+const char *nd_record_folder(const struct nd_record *r) { return r->folder; }
+
+int64_t nd_record_rows(const struct nd_record *r) { return r->n_rows; }
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------- */
+
+/* An empty field for what is not known (negative). */
+static void put_known(FILE *f, int64_t value) {
+    if (value < 0)
+        fputc(',', f);
+    else
+        fprintf(f, "%" PRId64 ",", value);
+}
+
+int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_generators) {
+    const struct nd_options *o = r->options;
+    const struct nd_config *config = &o->configs[h->step.config];
+    FILE *f = r->rows;
+    int is_on = h->step.level != ND_OFF;
+    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,%s,%.10g,", r->launch, config->op->name, config->bytes, r->n_ranks, h->step.pair,
+            h->step.order, is_on ? "on" : "off", is_on ? o->levels_percent[h->step.level] : 0.);
+    if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_generators));
+    fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", h->start_ns, h->wall_ns, h->n_operations,
+            h->stolen_ns_max, h->stolen_ns_sum, h->stolen_rank);
+    put_known(f, h->detour_ns);
+    put_known(f, h->n_detours);
+    if (h->base_ns >= 0) fprintf(f, "%.3f", h->base_ns);
+    fputc(',', f);
+    put_known(f, h->steal_ns);
+    fprintf(f, "%" PRId64 ",%d,", h->n_involuntary, h->slowest_rank);
+    put_known(f, h->delivered_ns);
+    if (h->n_bursts >= 0) fprintf(f, "%" PRId64, h->n_bursts);
+    fputc('\n', f);
+    if (fflush(f) || ferror(f)) {
+        nl_error("--out: cannot write rows to '%s': %s", r->folder, strerror(errno));
+        return -1;
+    }
+    r->n_rows++;
+    return 0;
+}
+
+/* ---- whole files ------------------------------------------------------------------------------------------------------------------ */
+
+int nd_record_launch_json(struct nd_record *r, json_t *json) {
+    FILE *f = open_file(r, "launch.json.tmp", "w");
+    if (!f) return -1;
+    int failed = json_dumpf(json, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+    fputc('\n', f);
+    return close_and_replace(r, f, "launch.json") || failed ? -1 : 0;
+}
+
+int nd_record_hist_begin(struct nd_record *r) {
+    r->hist = open_file(r, "hist.csv.tmp", "w");
+    if (!r->hist) return -1;
+    fputs("operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count\n", r->hist);
+    return 0;
+}
+
+int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, const char *arm, double level_percent, const struct nl_hist *h) {
+    for (int i = 0; i < NL_HIST_BINS; i++)
+        if (h->bins[i])
+            fprintf(r->hist, "%s,%" PRId64 ",%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRIu64 "\n", config->op->name, config->bytes, arm,
+                    level_percent, nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
+    return ferror(r->hist) ? -1 : 0;
+}
+
+int nd_record_hist_end(struct nd_record *r) {
+    FILE *f = r->hist;
+    r->hist = NULL;
+    return close_and_replace(r, f, "hist.csv");
+}
+
+int nd_record_ranks(struct nd_record *r, const struct nd_seat *seats, const struct nd_rank_sum *sums, int n_ranks) {
+    const struct nd_options *o = r->options;
+    int n_arms = o->n_levels + 1;
+    FILE *f = open_file(r, "ranks.csv.tmp", "w");
+    if (!f) return -1;
+    fputs("rank,host,cpu,arm,level_requested_percent,halves,wall_ns,stolen_ns,detours,detour_ns,involuntary_switches,times_slowest\n", f);
+    for (int rank = 0; rank < n_ranks; rank++)
+        for (int arm = 0; arm < n_arms; arm++) {
+            const struct nd_rank_sum *s = &sums[rank * n_arms + arm];
+            if (s->n_halves == 0) continue;
+            fprintf(f, "%d,%s,%d,%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", rank,
+                    seats[rank].host, seats[rank].cpu, arm ? "on" : "off", arm ? o->levels_percent[arm - 1] : 0., s->n_halves, s->wall_ns,
+                    s->stolen_ns, s->n_detours, s->detour_ns, s->n_involuntary, s->n_slowest);
+        }
+    return close_and_replace(r, f, "ranks.csv");
+}
+
+void nd_record_close(struct nd_record *r) {
+    if (!r) return;
+    if (r->rows) fclose(r->rows);
+    if (r->hist) fclose(r->hist);
+    free(r);
+}

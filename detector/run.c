@@ -1,0 +1,546 @@
+#include "run.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "launch_json.h"
+#include "measure.h"
+#include "nl_error.h"
+#include "nl_rng.h"
+#include "pilot.h"
+#include "progress.h"
+#include "record.h"
+#include "steal.h"
+#include "team.h"
+
+#define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
+#define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
+#define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node */
+#define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */
+
+/* What a rank knows of the half it just ran. Gathered as bytes. */
+struct sample {
+    struct nd_loop_result loop;
+    int64_t n_involuntary;
+    int64_t delivered_ns, n_bursts; /* leaders with a generator; 0 elsewhere */
+    int64_t requested_ns, bursts_asked; /* the same: the dose asked for */
+    int64_t steal_ns;               /* leaders; -1 unknown */
+};
+
+struct run {
+    const struct nd_options *o;
+    const volatile int *stop_asked;
+    struct nd_treatment *treatment; /* NULL on ranks without a generator */
+    struct nd_team team;
+    struct nl_ticks ticks;
+    struct nd_schedule schedule;
+    struct nl_rng phase_rng;
+    struct nd_op_state *states;     /* n_configs */
+    struct nd_cell *cells;          /* n_configs */
+    struct nl_hist *hists;          /* n_configs x n_arms, NULL: operations are not timed one by one */
+    struct nl_hist *scratch;        /* where warm-up and pilot count */
+    struct nd_rank_sum *sums;       /* n_arms, this rank */
+    struct nd_node_end *node_end;   /* leaders */
+    struct nd_steal *steal;         /* leaders, may be NULL */
+    unsigned char *cpu_used;        /* n_cpu_used flags: CPUs of this node's ranks */
+    int n_cpu_used;
+    int n_arms, n_generators;
+    pid_t parent_pid;               /* the launcher */
+    int flags;                      /* what this rank tells the others next time */
+    /* rank 0 only */
+    struct sample *samples;         /* n_ranks */
+    struct nd_rank_sum *all_sums;   /* n_ranks x n_arms */
+    int64_t *times_slowest;         /* n_ranks x n_arms */
+    struct nd_seat *seats;          /* n_ranks */
+    struct nd_host *hosts;          /* n_nodes */
+    struct nd_node_end *node_ends;  /* n_nodes */
+    struct nd_record *record;
+    struct nd_progress *progress;
+    json_t *launch;
+    int64_t first_start_ns, last_checkpoint_ns;
+};
+
+/* ---- set-up: each step is collective, says what is wrong where it is wrong, and is agreed on by all ranks ------------------------------ */
+
+static int agree_failed(struct run *r, int failed) { return nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) != 0; }
+
+static int allocate(struct run *r) {
+    const struct nd_options *o = r->o;
+    size_t n_configs = (size_t)o->n_configs, n_arms = (size_t)r->n_arms, n_ranks = (size_t)r->team.n_ranks;
+    int ok = 1;
+    ok &= (r->states = calloc(n_configs, sizeof *r->states)) != NULL;
+    ok &= (r->cells = calloc(n_configs, sizeof *r->cells)) != NULL;
+    ok &= (r->sums = calloc(n_arms, sizeof *r->sums)) != NULL;
+    ok &= (r->scratch = calloc(1, sizeof *r->scratch)) != NULL;
+    if (nd_options_times_operations(o)) ok &= (r->hists = calloc(n_configs * n_arms, sizeof *r->hists)) != NULL;
+    if (r->team.node_rank == 0) ok &= (r->node_end = calloc(1, sizeof *r->node_end)) != NULL;
+    if (r->team.rank == 0) {
+        ok &= (r->samples = calloc(n_ranks, sizeof *r->samples)) != NULL;
+        ok &= (r->all_sums = calloc(n_ranks * n_arms, sizeof *r->all_sums)) != NULL;
+        ok &= (r->times_slowest = calloc(n_ranks * n_arms, sizeof *r->times_slowest)) != NULL;
+        ok &= (r->seats = calloc(n_ranks, sizeof *r->seats)) != NULL;
+        ok &= (r->hosts = calloc((size_t)r->team.n_nodes, sizeof *r->hosts)) != NULL;
+        ok &= (r->node_ends = calloc((size_t)r->team.n_nodes, sizeof *r->node_ends)) != NULL;
+    }
+    if (!ok) nl_error("not enough memory for the histograms of %d operations x %d arms", o->n_configs, r->n_arms);
+    return agree_failed(r, !ok);
+}
+
+/* Whether the generator sits where the launcher's environment said the node's first rank is. */
+static int check_generators(struct run *r) {
+    int expected = r->o->n_levels > 0 && r->team.node_rank == 0 && (r->o->noise_on_all_nodes || r->team.rank == 0);
+    int wrong = expected != (r->treatment != NULL);
+    if (wrong)
+        nl_error("cannot tell a node's first rank before MPI_Init from this launcher's environment; start with mpirun or srun (or use --levels none)");
+    int mine = r->treatment != NULL;
+    MPI_Allreduce(&mine, &r->n_generators, 1, MPI_INT, MPI_SUM, r->team.world);
+    return agree_failed(r, wrong);
+}
+
+/* The CPU that gets this node's noise, from the seats of its ranks; -1 after a message. */
+static int choose_noise_cpu(const struct run *r, const struct nd_seat *seats) {
+    const struct nd_options *o = r->o;
+    if (o->noise_cpu_number >= 0) return o->noise_cpu_number;
+    int rank = o->noise_rank >= 0 ? o->noise_rank : r->team.n_node_ranks - 1;
+    if (rank >= r->team.n_node_ranks) {
+        nl_error("--noise-cpu: rank:%d is not on this node, which has ranks 0 to %d (counted on the node)", rank, r->team.n_node_ranks - 1);
+        return -1;
+    }
+    if (seats[rank].cpu < 0)
+        nl_warn("rank %d may run on CPUs %s: the noise goes to CPU %d and may miss it (bind ranks: mpirun --bind-to core)", seats[rank].rank,
+                seats[rank].binding, seats[rank].first_cpu);
+    return seats[rank].first_cpu;
+}
+
+static int place_noise(struct run *r, const struct nd_seat *seats) {
+    char reason[256];
+    if (!r->treatment) return 0;
+    int cpu = choose_noise_cpu(r, seats);
+    if (cpu < 0) return -1;
+    if (nd_treatment_place(r->treatment, cpu, reason, sizeof reason) == 0) return 0;
+    nl_error("--noise-cpu: %s", reason);
+    return -1;
+}
+
+static int mark_used_cpus(struct run *r, const struct nd_seat *seats) {
+    r->n_cpu_used = 1;
+    for (int i = 0; i < r->team.n_node_ranks; i++)
+        if (seats[i].cpu >= r->n_cpu_used) r->n_cpu_used = seats[i].cpu + 1;
+    r->cpu_used = calloc((size_t)r->n_cpu_used, 1);
+    if (!r->cpu_used) return -1;
+    for (int i = 0; i < r->team.n_node_ranks; i++)
+        if (seats[i].cpu >= 0) r->cpu_used[seats[i].cpu] = 1;
+    return 0;
+}
+
+/* What a node's leader does about its node. */
+static int set_up_node(struct run *r, const struct nd_seat *seats, struct nd_host *host) {
+    nd_host_read(host);
+    if (host->n_allowed && r->team.n_node_ranks > host->n_allowed && !r->o->oversubscribe) {
+        nl_error("%d ranks share the %d CPUs of %s and would measure each other: start fewer, or allow it with --oversubscribe",
+                 r->team.n_node_ranks, host->n_allowed, host->host);
+        return -1;
+    }
+    if (mark_used_cpus(r, seats)) return -1;
+    r->steal = nd_steal_open(r->cpu_used, r->n_cpu_used, r->o->half_ns);
+    return place_noise(r, seats);
+}
+
+static int set_up_nodes(struct run *r) {
+    struct nd_seat mine, *node_seats = NULL;
+    struct nd_host host;
+    int failed = 0;
+    nd_seat_read(&mine, r->team.rank);
+    mine.node = r->team.node_index;
+    nd_team_gather(r->team.world, &mine, sizeof mine, r->seats);
+    if (r->team.node_rank == 0) failed = (node_seats = calloc((size_t)r->team.n_node_ranks, sizeof *node_seats)) == NULL;
+    if (agree_failed(r, failed)) return -1;
+    nd_team_gather(r->team.node, &mine, sizeof mine, node_seats);
+    if (r->team.node_rank == 0) {
+        failed = set_up_node(r, node_seats, &host) != 0;
+        nd_team_gather(r->team.leaders, &host, sizeof host, r->hosts);
+    }
+    free(node_seats);
+    return agree_failed(r, failed);
+}
+
+static int open_operations(struct run *r) {
+    const struct nd_options *o = r->o;
+    for (int i = 0; i < o->n_configs; i++) {
+        const struct nd_config *c = &o->configs[i];
+        int failed = nd_op_open(c->op, &r->states[i], r->team.world, c->bytes) != 0;
+        if (failed)
+            nl_error("--bytes: no memory for %s with %lld bytes on %d ranks (%lld bytes per rank)", c->op->name, (long long)c->bytes,
+                     r->team.n_ranks, (long long)c->op->memory_bytes(c->bytes, r->team.n_ranks));
+        if (agree_failed(r, failed)) return -1;
+    }
+    return 0;
+}
+
+static int run_pilots(struct run *r) {
+    const struct nd_options *o = r->o;
+    for (int i = 0; i < o->n_configs; i++) {
+        if (nd_pilot_run(&r->team, o, i, &r->states[i], &r->ticks, r->scratch, &r->cells[i])) {
+            if (r->team.rank == 0) nl_error("%s received wrong data: this MPI installation is broken", o->configs[i].op->name);
+            return -1;
+        }
+    }
+    /* rank 0's pilot decides for all: equal numbers on all ranks are what keeps the loops together */
+    MPI_Bcast(r->cells, (int)((size_t)o->n_configs * sizeof *r->cells), MPI_BYTE, 0, r->team.world);
+    memset(r->scratch, 0, sizeof *r->scratch);
+    return 0;
+}
+
+static int64_t planned_halves(const struct run *r) {
+    return r->schedule.n_rounds * r->o->design->round_steps(r->o->n_configs, r->o->n_levels);
+}
+
+static int open_record(struct run *r) {
+    int failed = 0;
+    if (r->team.rank == 0) {
+        const struct nd_options *o = r->o;
+        failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
+        if (!failed) {
+            r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, r->cells, r->hosts, r->seats,
+                                           r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule));
+            if (!r->steal) nd_launch_json_warn(r->launch, "steal time of the hypervisor is not known: /proc/stat is absent or too slow to read");
+            failed = nd_record_launch_json(r->record, r->launch) != 0;
+            r->progress = nd_progress_open(o, planned_halves(r));
+        }
+    }
+    return agree_failed(r, failed);
+}
+
+/* ---- one half ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Bursts of an on half and when the first one starts. The phase is drawn anew for every half, so that no burst keeps step with the tick;
+ * in a fixed-dose design the bursts keep clear of both ends, because the length of a half wanders with the machine's speed. */
+static struct nd_dose draw_dose(struct run *r, const struct nd_step *step) {
+    const struct nd_options *o = r->o;
+    struct nd_dose dose = {.period_ns = o->period_ns};
+    double u = nl_rng_uniform(&r->phase_rng);
+    if (step->level == ND_OFF) return dose;
+    dose.account = step->level + 1;
+    dose.level_percent = o->levels_percent[step->level];
+    double period_ns = (double)o->period_ns, burst_ns = period_ns * dose.level_percent / 100, first_ns = u * period_ns;
+    dose.n_bursts = INT64_C(1) << 40; /* until the loop ends */
+    if (o->design->fixed_dose) {
+        const struct nd_cell *cell = &r->cells[step->config];
+        double length_ns = cell->pilot_ns * (double)cell->n_operations;
+        double earliest_ns = 0.1 * period_ns, latest_ns = 0.8 * period_ns - burst_ns;
+        if (latest_ns < earliest_ns) earliest_ns = latest_ns = (period_ns - burst_ns) / 4;
+        first_ns = earliest_ns + u * (latest_ns - earliest_ns);
+        dose.n_bursts = (int64_t)(length_ns / period_ns + 0.5);
+        if (dose.n_bursts < 1) dose.n_bursts = 1;
+    }
+    dose.first_burst_ns = nl_mono_ns() + (int64_t)first_ns;
+    return dose;
+}
+
+static int64_t involuntary_switches(void) {
+    struct rusage u;
+    return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
+}
+
+/* Returns the number of bursts asked for. */
+static int64_t switch_arm(struct run *r, const struct nd_step *step) {
+    if (!r->treatment) return 0;
+    struct nd_dose dose = draw_dose(r, step);
+    if (nd_treatment_switch(r->treatment, &dose)) r->flags |= ND_FLAG_GENERATOR;
+    return dose.n_bursts;
+}
+
+static void end_arm(struct run *r) {
+    /* a fixed dose ends by itself, and the next switch ends what is left of it */
+    if (!r->treatment || r->o->design->fixed_dose) return;
+    if (nd_treatment_idle(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
+}
+
+/* The dose of a half in CPU time; without a fixed dose the load went on as long as the loop did. */
+static void ask_for_time(const struct run *r, const struct nd_step *step, struct sample *s) {
+    s->requested_ns = 0;
+    if (!r->treatment || step->level == ND_OFF) return;
+    if (!r->o->design->fixed_dose) s->bursts_asked = s->loop.wall_ns / r->o->period_ns;
+    double asked_ns = r->o->design->fixed_dose ? (double)s->bursts_asked * (double)r->o->period_ns : (double)s->loop.wall_ns;
+    s->requested_ns = (int64_t)(asked_ns * r->o->levels_percent[step->level] / 100);
+}
+
+static int64_t chunk_of(const struct nd_cell *cell) {
+    double length_ns = cell->pilot_ns * (double)cell->n_operations;
+    if (length_ns < 2. * (double)STOP_LOOK_NS) return cell->n_operations;
+    int64_t chunk = (int64_t)((double)STOP_LOOK_NS / cell->pilot_ns);
+    return chunk < 1 ? 1 : chunk;
+}
+
+/* Runs one half on all ranks and leaves this rank's figures in `s`. */
+static void run_half(struct run *r, const struct nd_step *step, struct nl_hist *hist, struct sample *s) {
+    const struct nd_cell *cell = &r->cells[step->config];
+    const struct nd_loop loop = {
+        .op = r->o->configs[step->config].op,
+        .state = &r->states[step->config],
+        .n_operations = cell->n_operations,
+        .chunk = chunk_of(cell),
+        .ticks = &r->ticks,
+        .hist = hist,
+        .detour_threshold_ns = cell->detour_threshold_ns,
+        .typical_ns = cell->typical_ns,
+    };
+    int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1;
+    s->bursts_asked = switch_arm(r, step);
+    MPI_Barrier(r->team.world); /* all nodes have switched */
+    int64_t switches = involuntary_switches();
+    int64_t cpu_ns = r->treatment ? nd_treatment_cpu_ns(r->treatment) : 0;
+    int64_t bursts = r->treatment ? nd_treatment_bursts_run(r->treatment) : 0;
+    nd_loop_run(&loop, r->stop_asked, &s->loop);
+    s->delivered_ns = r->treatment ? nd_treatment_cpu_ns(r->treatment) - cpu_ns : 0;
+    s->n_bursts = r->treatment ? nd_treatment_bursts_run(r->treatment) - bursts : 0;
+    s->n_involuntary = involuntary_switches() - switches;
+    ask_for_time(r, step, s);
+    end_arm(r);
+    s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;
+}
+
+/* ---- from the ranks' figures to a row (rank 0) ------------------------------------------------------------------------------------------ */
+
+static void merge_rank(struct nd_half *h, const struct sample *s, int rank, int64_t *stolen_max_ns, double *base_sum, int *n_base) {
+    int64_t stolen_ns = s->loop.wall_ns - s->loop.cpu_ns;
+    if (rank == 0 || s->loop.wall_ns > h->wall_ns) {
+        h->wall_ns = s->loop.wall_ns;
+        h->slowest_rank = rank;
+    }
+    if (rank == 0 || stolen_ns > *stolen_max_ns) {
+        *stolen_max_ns = stolen_ns;
+        h->stolen_rank = rank;
+    }
+    h->stolen_ns_sum += stolen_ns;
+    h->n_involuntary += s->n_involuntary;
+    h->delivered_ns += s->delivered_ns;
+    h->n_bursts += s->n_bursts;
+    if (s->steal_ns >= 0) h->steal_ns = (h->steal_ns < 0 ? 0 : h->steal_ns) + s->steal_ns;
+    if (s->loop.detour_ns > h->detour_ns) {
+        h->detour_ns = s->loop.detour_ns;
+        h->n_detours = s->loop.n_detours;
+    }
+    int64_t n_typical = s->loop.n_operations - s->loop.n_detours;
+    if (n_typical > 0) {
+        *base_sum += (double)s->loop.base_ns_sum / (double)n_typical;
+        *n_base += 1;
+    }
+}
+
+static void merge_samples(const struct run *r, const struct nd_step *step, struct nd_half *h) {
+    double base_sum = 0;
+    int n_base = 0;
+    *h = (struct nd_half){.step = *step, .steal_ns = -1, .base_ns = -1};
+    h->start_ns = r->samples[0].loop.start_ns - r->first_start_ns;
+    h->n_operations = r->samples[0].loop.n_operations;
+    for (int rank = 0; rank < r->team.n_ranks; rank++) merge_rank(h, &r->samples[rank], rank, &h->stolen_ns_max, &base_sum, &n_base);
+    if (!r->hists)
+        h->detour_ns = h->n_detours = -1;
+    else if (n_base > 0)
+        h->base_ns = base_sum / n_base;
+    if (r->n_generators == 0) h->delivered_ns = h->n_bursts = -1;
+}
+
+static void record_half(struct run *r, const struct nd_step *step) {
+    struct nd_half h;
+    if (nd_record_rows(r->record) == 0) r->first_start_ns = r->samples[0].loop.start_ns;
+    merge_samples(r, step, &h);
+    r->times_slowest[h.slowest_rank * r->n_arms + step->level + 1]++;
+    if (nd_record_row(r->record, &h, r->n_generators)) r->flags |= ND_FLAG_RECORD;
+    if (r->progress) nd_progress_half(r->progress, &h);
+}
+
+static void add_to_sums(struct run *r, const struct nd_step *step, const struct sample *s) {
+    struct nd_rank_sum *sum = &r->sums[step->level + 1];
+    sum->n_halves++;
+    sum->wall_ns += s->loop.wall_ns;
+    sum->stolen_ns += s->loop.wall_ns - s->loop.cpu_ns;
+    sum->n_detours += s->loop.n_detours;
+    sum->detour_ns += s->loop.detour_ns;
+    sum->n_involuntary += s->n_involuntary;
+    if (!r->treatment || step->level == ND_OFF) return;
+    struct nd_level_sum *level = &r->node_end->levels[step->level];
+    level->n_halves++;
+    level->wall_ns += s->loop.wall_ns;
+    level->requested_ns += s->requested_ns;
+    level->delivered_ns += s->delivered_ns;
+    level->bursts_run += s->n_bursts;
+    level->bursts_planned += s->bursts_asked;
+}
+
+/* ---- files that are written whole --------------------------------------------------------------------------------------------------- */
+
+/* Merges the ranks' histograms one by one, so that rank 0 never holds more than one. Collective. */
+static int write_hists(struct run *r) {
+    const struct nd_options *o = r->o;
+    int failed = 0;
+    if (!r->hists) return 0;
+    if (r->record) failed = nd_record_hist_begin(r->record);
+    for (int i = 0; i < o->n_configs * r->n_arms; i++) {
+        int arm = i % r->n_arms;
+        MPI_Reduce(r->hists[i].bins, r->scratch->bins, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
+        if (r->record && !failed)
+            failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], arm ? "on" : "off", arm ? o->levels_percent[arm - 1] : 0, r->scratch);
+    }
+    if (r->record && !failed) failed = nd_record_hist_end(r->record);
+    return failed;
+}
+
+static int write_ranks(struct run *r) {
+    nd_team_gather(r->team.world, r->sums, (int)((size_t)r->n_arms * sizeof *r->sums), r->all_sums);
+    if (!r->record) return 0;
+    for (int i = 0; i < r->team.n_ranks * r->n_arms; i++) r->all_sums[i].n_slowest = r->times_slowest[i];
+    return nd_record_ranks(r->record, r->seats, r->all_sums, r->team.n_ranks);
+}
+
+static void write_checkpoint(struct run *r) {
+    if (write_hists(r) | write_ranks(r)) r->flags |= ND_FLAG_RECORD;
+    r->last_checkpoint_ns = nl_mono_ns();
+}
+
+/* Takes the certificate of every node's generator. Collective. */
+static void collect_certificates(struct run *r) {
+    if (r->team.node_rank != 0) return;
+    if (r->treatment) {
+        const struct nl_hist *times = nd_treatment_switch_times(r->treatment);
+        r->node_end->n_switches = (int64_t)nl_hist_total(times);
+        r->node_end->switch_p50_ns = nl_hist_quantile(times, 0.5);
+        r->node_end->switch_p99_ns = nl_hist_quantile(times, 0.99);
+        r->node_end->switch_max_ns = nl_hist_max(times);
+        nd_treatment_stop(r->treatment, r->node_end->certificate, sizeof r->node_end->certificate);
+    }
+    nd_team_gather(r->team.leaders, r->node_end, sizeof *r->node_end, r->node_ends);
+    if (r->launch) nd_launch_json_generators(r->launch, r->o, r->node_ends, r->team.n_nodes);
+}
+
+/* ---- the loop over halves --------------------------------------------------------------------------------------------------------------- */
+
+static int agree(struct run *r) {
+    /* the launcher is our parent: when it is killed, nobody waits for the result, and the load must not outlive it */
+    if (*r->stop_asked || getppid() != r->parent_pid) r->flags |= ND_FLAG_STOP;
+    if (r->record && nl_mono_ns() - r->last_checkpoint_ns > CHECKPOINT_NS) r->flags |= ND_FLAG_CHECKPOINT;
+    int flags = nd_team_agree(&r->team, r->flags);
+    r->flags &= ~ND_FLAG_CHECKPOINT;
+    return flags;
+}
+
+/* Runs the schedule for the warm-up's time and forgets it: code, buffers, connections and the generator are as they will be. The number of
+ * halves follows from the options alone, not from the data. */
+static int warm_up(struct run *r, struct nd_step *steps) {
+    int n_steps = r->o->design->round_steps(r->o->n_configs, r->o->n_levels);
+    int64_t n_halves = r->o->design->single_loop ? 0 : (r->o->warmup_ns + r->o->half_ns - 1) / r->o->half_ns;
+    for (int64_t i = 0; i < n_halves; i++) {
+        struct sample s;
+        if (i % n_steps == 0) r->o->design->fill_round(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
+        run_half(r, &steps[i % n_steps], r->hists ? r->scratch : NULL, &s);
+        int flags = agree(r) & ~ND_FLAG_CHECKPOINT;
+        if (flags) return flags;
+    }
+    return 0;
+}
+
+static int run_round(struct run *r, const struct nd_step *steps, int n_steps) {
+    for (int i = 0; i < n_steps; i++) {
+        const struct nd_step *step = &steps[i];
+        struct sample s;
+        struct nl_hist *hist = r->hists ? &r->hists[step->config * r->n_arms + step->level + 1] : NULL;
+        run_half(r, step, hist, &s);
+        int flags = agree(r);
+        if (flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP)) return flags; /* this half may be without its load: not recorded */
+        if (s.loop.n_operations < r->cells[step->config].n_operations) return flags | ND_FLAG_STOP;
+        add_to_sums(r, step, &s);
+        nd_team_gather(r->team.world, &s, sizeof s, r->samples);
+        if (r->record) record_half(r, step);
+        if (flags & ND_FLAG_CHECKPOINT) write_checkpoint(r);
+        if (flags & ~ND_FLAG_CHECKPOINT) return flags;
+    }
+    return 0;
+}
+
+static int run_schedule(struct run *r) {
+    int n_steps = r->o->design->round_steps(r->o->n_configs, r->o->n_levels);
+    struct nd_step *steps = calloc((size_t)n_steps, sizeof *steps);
+    if (agree_failed(r, !steps)) {
+        free(steps);
+        return ND_FLAG_SETUP;
+    }
+    r->last_checkpoint_ns = nl_mono_ns();
+    int flags = warm_up(r, steps);
+    for (int64_t round = 0; round < r->schedule.n_rounds && !flags; round++) {
+        r->o->design->fill_round(&r->schedule, round, steps);
+        flags = run_round(r, steps, n_steps);
+    }
+    free(steps);
+    return flags;
+}
+
+static int set_up(struct run *r) {
+    if (allocate(r) || check_generators(r) || set_up_nodes(r)) return -1;
+    nl_ticks_calibrate(&r->ticks);
+    r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_levels, r->o->seed, r->o->n_rounds};
+    MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
+    nl_rng_init(&r->phase_rng, r->schedule.seed, PHASE_STREAM + (uint64_t)r->team.node_index);
+    if (open_operations(r) || run_pilots(r)) return -1;
+    return open_record(r) ? -1 : 0;
+}
+
+static enum nd_end finish(struct run *r, int flags) {
+    const char *ended = "complete";
+    enum nd_end end = ND_END_COMPLETE;
+    if (flags & (ND_FLAG_GENERATOR | ND_FLAG_RECORD | ND_FLAG_SETUP)) {
+        ended = flags & ND_FLAG_GENERATOR ? "failed: a generator is gone or does not answer" : "failed: results could not be written";
+        end = ND_END_FAILED;
+        if (r->team.rank == 0) nl_error("%s; rows taken so far are in '%s'", ended, nd_record_folder(r->record));
+    } else if (flags & ND_FLAG_STOP) {
+        ended = "interrupted";
+        end = ND_END_INTERRUPTED;
+    }
+    write_checkpoint(r);
+    collect_certificates(r);
+    int failed = 0;
+    if (r->record) {
+        nd_launch_json_end(r->launch, ended, nd_record_rows(r->record));
+        failed = nd_record_launch_json(r->record, r->launch) || (r->flags & ND_FLAG_RECORD);
+        nd_progress_close(r->progress);
+        r->progress = NULL;
+        if (!failed) fprintf(stdout, "%s\n", nd_record_folder(r->record));
+        if (end == ND_END_INTERRUPTED) nl_warn("interrupted: %lld rows are in '%s'", (long long)nd_record_rows(r->record), nd_record_folder(r->record));
+    }
+    return agree_failed(r, failed) ? ND_END_FAILED : end;
+}
+
+static void tear_down(struct run *r) {
+    for (int i = 0; r->states && i < r->o->n_configs; i++) nd_op_close(&r->states[i]);
+    nd_steal_close(r->steal);
+    nd_progress_close(r->progress);
+    nd_record_close(r->record);
+    json_decref(r->launch);
+    free(r->states);
+    free(r->cells);
+    free(r->hists);
+    free(r->scratch);
+    free(r->sums);
+    free(r->node_end);
+    free(r->cpu_used);
+    free(r->samples);
+    free(r->all_sums);
+    free(r->times_slowest);
+    free(r->seats);
+    free(r->hosts);
+    free(r->node_ends);
+    nd_team_close(&r->team);
+}
+
+enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, const volatile int *stop_asked) {
+    struct run r = {.o = o, .treatment = treatment, .stop_asked = stop_asked, .n_arms = o->n_levels + 1, .parent_pid = getppid()};
+    nd_team_open(&r.team);
+    enum nd_end end = ND_END_FAILED;
+    if (set_up(&r) == 0) end = finish(&r, run_schedule(&r));
+    tear_down(&r);
+    return end;
+}

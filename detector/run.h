@@ -1,0 +1,16 @@
+/* A launch from the first collective to the last file. */
+#ifndef ND_RUN_H
+#define ND_RUN_H
+
+#include "options.h"
+#include "treatment.h"
+
+/* How a launch ended; the same on all ranks. */
+enum nd_end { ND_END_COMPLETE, ND_END_INTERRUPTED, ND_END_FAILED };
+
+/* Runs a launch. Collective over MPI_COMM_WORLD, after MPI_Init.
+ * @param treatment  this node's generator, NULL on the other ranks and without levels; stopped, not freed.
+ * @param stop_asked set by a signal; the launch then ends after the half in progress. */
+enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, const volatile int *stop_asked);
+
+#endif

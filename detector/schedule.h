@@ -1,0 +1,46 @@
+/* Designs: in which order halves (blocks, loops) of which arm are run. Pure functions of the seed, so any schedule can be recovered. */
+#ifndef ND_SCHEDULE_H
+#define ND_SCHEDULE_H
+
+#include <stdint.h>
+
+#define ND_OFF (-1)            /* nd_step.level of an off half */
+#define ND_MAX_SET_STEPS 16384 /* halves in one round of the schedule */
+
+/* One half, block or loop. */
+struct nd_step {
+    int config;   /* operation x bytes, 0..n_configs-1 */
+    int level;    /* index into the levels, or ND_OFF */
+    int order;    /* position within the pair or set */
+    int64_t pair; /* number of the pair or set, unique within the launch */
+};
+
+struct nd_schedule;
+
+/* A design: how one round (every configuration, every level once) is ordered. */
+struct nd_design {
+    const char *name;
+    const char *help;
+    int is_paired;   /* 1: pairs of off and one level (halves.csv); 0: sets of all arms (blocks.csv) */
+    int fixed_dose;  /* 1: an on half holds a fixed number of bursts; 0: the load goes on until the loop ends */
+    int single_loop; /* 1: one loop per arm, no rounds */
+    /* Halves in one round. */
+    int (*round_steps)(int n_configs, int n_levels);
+    /* Writes the steps of round `round`. */
+    void (*fill_round)(const struct nd_schedule *s, int64_t round, struct nd_step *steps);
+};
+
+extern const struct nd_design *const nd_designs[]; /* ends with NULL */
+const struct nd_design *nd_design_find(const char *name);
+
+struct nd_schedule {
+    const struct nd_design *design;
+    int n_configs, n_levels; /* n_levels 0: no generator, off loops only */
+    uint64_t seed;
+    int64_t n_rounds;
+};
+
+/* Pairs (sets) in one round. */
+int nd_schedule_round_pairs(const struct nd_schedule *s);
+
+#endif

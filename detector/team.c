@@ -1,0 +1,36 @@
+#include "team.h"
+
+void nd_team_open(struct nd_team *t) {
+    *t = (struct nd_team){.leaders = MPI_COMM_NULL};
+    MPI_Comm_dup(MPI_COMM_WORLD, &t->world);
+    MPI_Comm_rank(t->world, &t->rank);
+    MPI_Comm_size(t->world, &t->n_ranks);
+    MPI_Comm_split_type(t->world, MPI_COMM_TYPE_SHARED, t->rank, MPI_INFO_NULL, &t->node);
+    MPI_Comm_rank(t->node, &t->node_rank);
+    MPI_Comm_size(t->node, &t->n_node_ranks);
+    MPI_Comm_split(t->world, t->node_rank == 0 ? 0 : MPI_UNDEFINED, t->rank, &t->leaders);
+    int node[2] = {0, 0};
+    if (t->node_rank == 0) {
+        MPI_Comm_rank(t->leaders, &node[0]);
+        MPI_Comm_size(t->leaders, &node[1]);
+    }
+    MPI_Bcast(node, 2, MPI_INT, 0, t->node);
+    t->node_index = node[0];
+    t->n_nodes = node[1];
+}
+
+void nd_team_close(struct nd_team *t) {
+    if (t->leaders != MPI_COMM_NULL) MPI_Comm_free(&t->leaders);
+    MPI_Comm_free(&t->node);
+    MPI_Comm_free(&t->world);
+}
+
+int nd_team_agree(const struct nd_team *t, int flags) {
+    int any = 0;
+    MPI_Allreduce(&flags, &any, 1, MPI_INT, MPI_BOR, t->world);
+    return any;
+}
+
+void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all) {
+    MPI_Gather(mine, size, MPI_BYTE, all, size, MPI_BYTE, 0, comm);
+}

@@ -1,0 +1,35 @@
+/* Who is who: ranks, nodes, and the first rank of each node, its leader. */
+#ifndef ND_TEAM_H
+#define ND_TEAM_H
+
+#include <mpi.h>
+
+struct nd_team {
+    MPI_Comm world;   /* all ranks */
+    MPI_Comm node;    /* the ranks of this node */
+    MPI_Comm leaders; /* the first rank of every node; MPI_COMM_NULL elsewhere */
+    int rank, n_ranks;
+    int node_rank, n_node_ranks;
+    int node_index, n_nodes; /* by the order of the leaders' ranks */
+};
+
+/* What ranks tell each other after each half; or-ed together. */
+enum nd_flag {
+    ND_FLAG_STOP = 1,       /* a signal asked to stop */
+    ND_FLAG_GENERATOR = 2,  /* a generator is gone or refused */
+    ND_FLAG_RECORD = 4,     /* rank 0 cannot write */
+    ND_FLAG_CHECKPOINT = 8, /* rank 0 wants histograms and sums written */
+    ND_FLAG_SETUP = 16      /* something is wrong before the first half; its rank has said what */
+};
+
+/* Splits the world. Collective; MPI's own error handler ends the run when it fails. */
+void nd_team_open(struct nd_team *t);
+void nd_team_close(struct nd_team *t);
+
+/* Ors the flags of all ranks. Collective. */
+int nd_team_agree(const struct nd_team *t, int flags);
+
+/* Gathers `size` bytes of each rank to rank 0. Collective. */
+void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all);
+
+#endif

@@ -1,0 +1,55 @@
+/* The treatment of one node: the generator process, switched through the control page. Only the node's first rank has one. */
+#ifndef ND_TREATMENT_H
+#define ND_TREATMENT_H
+
+#include <stdint.h>
+
+#include "nl_hist.h"
+
+struct nd_treatment;
+
+/* Starts the generator and waits until it is ready. Must be called before MPI_Init: an initialised MPI must not fork.
+ * @param path  the program; NULL: noiselab-gen beside this program, else the one in PATH.
+ * @param kind  kind of load, passed on.
+ * @return 0, or -1 after a message (the generator's own message stands before it). */
+int nd_treatment_start(struct nd_treatment **t, const char *path, const char *kind);
+
+/* Moves the generator to a CPU. 0, or -1 with the generator's reason in `reason`. */
+int nd_treatment_place(struct nd_treatment *t, int cpu, char *reason, int reason_size);
+
+/* What an on half asks for. */
+struct nd_dose {
+    int account;            /* which carry-over account is used: level index + 1, 0 for off halves */
+    double level_percent;   /* of one CPU */
+    int64_t period_ns;
+    int64_t first_burst_ns; /* CLOCK_MONOTONIC */
+    int64_t n_bursts;       /* 0: sleep */
+};
+
+/* Switches, and waits for the acknowledgement and until the generator sleeps. Off halves switch too (to zero bursts), so that both arms cost the same.
+ * @return 0, or -1 when the generator is gone or refuses. */
+int nd_treatment_switch(struct nd_treatment *t, const struct nd_dose *dose);
+
+/* Stops a load at once. 0 or -1. */
+int nd_treatment_idle(struct nd_treatment *t);
+
+/* Ends any load for good, without waiting; later switches start none. Safe in a signal handler. */
+void nd_treatment_close(struct nd_treatment *t);
+
+/* CPU time the generator has used since its start, ns (read from outside; costs a system call); -1 when it is gone. */
+int64_t nd_treatment_cpu_ns(const struct nd_treatment *t);
+
+/* Bursts run since its start. */
+int64_t nd_treatment_bursts_run(const struct nd_treatment *t);
+
+/* Times from command to acknowledgement, ns. */
+const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t);
+
+/* Ends the generator and takes its certificate.
+ * @param text  receives the certificate (JSON), "" when the generator was gone. */
+void nd_treatment_stop(struct nd_treatment *t, char *text, int text_size);
+
+/* Ends the generator without a certificate, and frees everything. NULL is fine. */
+void nd_treatment_free(struct nd_treatment *t);
+
+#endif

@@ -1,0 +1,76 @@
+/* What the harness costs, against a bare loop around the same call in the same binary and the same run. Started with mpirun -n 2.
+ * Prints, one per line: name value unit. Blocks of the three variants alternate in random order, and medians of paired ratios are taken,
+ * so that the wander of the machine's speed falls out. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure.h"
+#include "nl_rng.h"
+
+enum { SETS = 300, BLOCK_OPERATIONS = 40000 };
+
+static const volatile int never;
+static struct nl_hist hist;
+
+static int64_t bare_barrier(int64_t n) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    int64_t start_ns = nl_mono_ns();
+    for (int64_t i = 0; i < n; i++) MPI_Barrier(MPI_COMM_WORLD);
+    return nl_mono_ns() - start_ns;
+}
+
+static int64_t harness(const char *op, struct nl_hist *h, const struct nl_ticks *ticks, int64_t n) {
+    struct nd_op_state state = {.comm = MPI_COMM_WORLD};
+    struct nd_loop loop = {.op = nd_op_find(op), .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .hist = h, .detour_threshold_ns = 5000};
+    struct nd_loop_result r;
+    MPI_Barrier(MPI_COMM_WORLD);
+    nd_loop_run(&loop, &never, &r);
+    return r.wall_ns;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int n) {
+    qsort(values, (size_t)n, sizeof *values, compare);
+    return values[n / 2];
+}
+
+int main(int argc, char **argv) {
+    static double plain_ratio[SETS], timed_ns[SETS], bare_ns[SETS], empty_ns[SETS], empty_plain_ns[SETS];
+    struct nl_ticks ticks;
+    struct nl_rng rng;
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    nl_ticks_calibrate(&ticks);
+    nl_rng_init(&rng, 1, 0);
+    for (int set = 0; set < SETS; set++) {
+        int order[3] = {0, 1, 2};
+        double ns[3];
+        nl_rng_shuffle(&rng, order, 3);
+        for (int i = 0; i < 3; i++) {
+            int64_t wall_ns = order[i] == 0 ? bare_barrier(BLOCK_OPERATIONS) : harness("barrier", order[i] == 1 ? NULL : &hist, &ticks, BLOCK_OPERATIONS);
+            ns[order[i]] = (double)wall_ns / BLOCK_OPERATIONS;
+        }
+        bare_ns[set] = ns[0];
+        plain_ratio[set] = ns[1] / ns[0];
+        timed_ns[set] = ns[2] - ns[0];
+        empty_plain_ns[set] = (double)harness("empty", NULL, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
+        empty_ns[set] = (double)harness("empty", &hist, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
+    }
+    if (rank == 0) {
+        printf("barrier_bare_loop %.1f ns\n", median(bare_ns, SETS));
+        printf("barrier_single_over_bare_loop %.4f ratio\n", median(plain_ratio, SETS));
+        printf("barrier_timing_adds %.1f ns\n", median(timed_ns, SETS));
+        printf("empty_plain %.1f ns\n", median(empty_plain_ns, SETS));
+        printf("empty_timed %.1f ns\n", median(empty_ns, SETS));
+        printf("clock_read %.1f ns\n", ticks.read_ns);
+    }
+    MPI_Finalize();
+    return 0;
+}
