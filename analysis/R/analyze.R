@@ -1,0 +1,430 @@
+# The analysis of a campaign: every cell, within each launch and across launches.
+
+scope_launch <- "this launch"
+scope_campaign <- "launches like these"
+
+#' Analyze a campaign
+#'
+#' Per operation, size, level and channel: effect with confidence interval, one-sided test (on slower
+#' or more than off), detection limit and verdict. Within a launch the randomised order of the halves
+#' supports an exact test for *that* launch (scope "this launch"): sign-flip for `time` and `base`,
+#' signed rank for the channels with heavy-tailed background. With two launches or more, the launch is
+#' the unit (scope "launches like these"): Student's test on launch summaries with the exact sign-flip
+#' test as check, or Welch's test when each launch has one arm only.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()].
+#' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - alpha.
+#' @param power Power at the detection limit, length 1.
+#' @param channels Character: some of the names in [channel_table()]; NULL for all.
+#' @return An object of class `nl_analysis`, a list:
+#'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x channel x level:
+#'     `level_requested_percent`, `level_delivered_percent` (mean over on halves, percent of one CPU),
+#'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high`, `mean`, `mean_low`,
+#'     `mean_high`, `pseudo_median`, `pseudo_median_low`, `pseudo_median_high`, `detection_limit` (all
+#'     in `unit`), `estimator`, `estimator_note`, `z`, `p_one_sided`, `test`, `p_check`, `check`,
+#'     `stepdown`, `verdict`, `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
+#'   * `thresholds`: see [thresholds()];
+#'   * `amplification`: slowdown over stolen share per level, with Fieller's interval;
+#'   * `cost`: ns per interruption per level, see [interruption_cost()];
+#'   * `notes` (character), `alpha`, `power`, `campaign`, `pairs` (see [pair_rows()]).
+#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
+#'   Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
+#' @examples
+#' dir <- file.path(tempdir(), "analyze")
+#' simulate_campaign(dir, pairs = 40, levels_percent = c(0, 5), seed = 1)
+#' analysis <- analyze_campaign(read_campaign(dir))
+#' subset(analysis$verdicts, channel == "time")[, c("level_requested_percent", "verdict")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NULL) {
+  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign),
+                 "the result of read_campaign()")
+  check_probability(alpha, "alpha")
+  check_probability(power, "power")
+  wanted <- check_channels(channels)
+  settings <- list(alpha = alpha, power = power, conf = 1 - alpha)
+  pairs <- pair_rows(campaign$rows)
+  unpaired <- length(pairs$off) == 0
+  if (unpaired && !one_arm_launches(campaign$rows)) {
+    abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "), " (", pairs$n_unpaired,
+               " rows without a partner): let the run go on for longer")
+  }
+  measured <- measure_pairs(campaign, pairs, wanted)
+  within <- if (unpaired) list() else analyze_cells(measured, settings)
+  across <- if (unpaired) unpaired_verdicts(campaign, wanted, settings) else {
+    across_verdicts(within, settings)
+  }
+  verdicts <- decide_all(c(within$verdicts, across$verdicts), alpha)
+  analysis <- list(
+    verdicts = verdicts, thresholds = thresholds(verdicts, alpha),
+    amplification = in_reading_order(bind_rows(c(within$amplification, across$amplification))),
+    cost = in_reading_order(bind_rows(c(within$cost, across$cost))),
+    notes = analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired),
+    alpha = alpha, power = power, campaign = campaign, pairs = pairs
+  )
+  structure(analysis, class = "nl_analysis")
+}
+
+#' @export
+print.nl_analysis <- function(x, ...) {
+  cat(format_verdicts(x), sep = "\n")
+  invisible(x)
+}
+
+one_arm_launches <- function(rows) {
+  arms <- unique(data.frame(launch = rows[["launch"]], arm = rows[["arm"]]))
+  !anyDuplicated(arms$launch) && length(unique(arms$arm)) == 2
+}
+
+# Number of generators of each row's launch. A killed launch has no certificates: there the delivered
+# level and the delivered time of its rows tell.
+row_generators <- function(campaign) {
+  rows <- campaign$rows
+  counts <- vapply(names(campaign$launches), function(id) {
+    n <- length(campaign$launches[[id]]$generators)
+    if (n > 0) return(as.numeric(n))
+    mine <- which(rows[["launch"]] == id & rows[["level_requested_percent"]] > 0)
+    if (length(mine) == 0) return(1)
+    guess <- 100 * rows[["delivered_ns"]][mine] /
+      (rows[["wall_ns"]][mine] * rows[["level_delivered_percent"]][mine])
+    max(1, round(stats::median(guess, na.rm = TRUE)), na.rm = TRUE)
+  }, 0)
+  if (length(counts) == 1) return(unname(counts))
+  unname(counts[match(rows[["launch"]], names(counts))])
+}
+
+# Per channel the differences of all pairs, on the scale of its test; and which pairs form a cell.
+measure_pairs <- function(campaign, pairs, wanted) {
+  rows <- campaign$rows
+  n_generators <- row_generators(campaign)
+  absent <- character()
+  differences <- list()
+  for (name in wanted) {
+    channel <- channels[[name]]
+    empty <- vapply(channel$columns, function(column) all(is.na(rows[[column]])), TRUE)
+    if (any(empty)) {
+      absent <- c(absent, paste0("channel ", name, ": not measured (", channel$columns[empty][1],
+                                 " is empty)"))
+      next
+    }
+    value <- channel$value(rows, n_generators)
+    if (channel$transform == "log_ratio") value <- log(value)
+    differences[[name]] <- value[pairs$on] - value[pairs$off]
+  }
+  at <- pairs$on
+  list(differences = differences, absent = absent, cells = pairs$cells,
+       members = unname(split(seq_along(pairs$cell), pairs$cell)),
+       level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
+       delivered_ns = rows[["delivered_ns"]][at], stolen_on = rows[["stolen_ns_sum"]][at],
+       stolen_off = rows[["stolen_ns_sum"]][pairs$off])
+}
+
+analyze_cells <- function(measured, settings) {
+  results <- lapply(seq_along(measured$members), function(i) {
+    analyze_cell(measured, measured$cells[i, ], measured$members[[i]], settings)
+  })
+  list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
+       amplification = lapply(results, `[[`, "amplification"),
+       cost = lapply(results, `[[`, "cost"))
+}
+
+analyze_cell <- function(measured, cell, members, settings) {
+  bursts <- measured$bursts[members]
+  label <- list(scope = scope_launch, launch = cell$launch, design = cell$design,
+                operation = cell$operation, bytes = cell$bytes, ranks = cell$ranks,
+                level_requested_percent = cell$level_requested_percent,
+                level_delivered_percent = mean_or_na(measured$level_delivered[members]))
+  verdicts <- lapply(names(measured$differences), function(name) {
+    d <- measured$differences[[name]][members]
+    known <- is.finite(d)
+    launch_verdict(label, name, d[known], bursts[known], settings)
+  })
+  list(verdicts = verdicts, amplification = cell_amplification(measured, label, members, settings),
+       cost = cell_cost(measured, label, members, settings))
+}
+
+mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
+
+launch_verdict <- function(label, name, d, bursts, settings) {
+  channel <- channels[[name]]
+  n <- length(d)
+  level <- label$level_requested_percent
+  est <- if (channel$pseudo_median) estimate_difference(d, bursts, level, settings$conf) else {
+    means <- batch_mean_ci(d, settings$conf)
+    c(means, list(estimator = "mean", why = "", mean = means, pseudo_median = NULL))
+  }
+  tested <- if (channel$test == "mean") d else d[dosed_pairs(bursts, level)]
+  test <- if (channel$test == "mean") sign_flip_test(tested) else signed_rank_test(tested)
+  check <- if (isTRUE(est$mean$se > 0)) {
+    stats::pt(est$mean$estimate / est$mean$se, est$mean$df, lower.tail = FALSE)
+  } else NA_real_
+  reason <- cell_reason(label, length(tested), tested, settings$alpha)
+  verdict_row(label, name, n, 1, est, test, list(p = check, method = "t on batch means"),
+              reason, settings)
+}
+
+cell_reason <- function(label, n, d, alpha) {
+  if (n == 0) return("no pair has a value")
+  if (identical(label$design, "single")) return("one loop per arm")
+  if (n < pairs_needed(alpha)) {
+    return(sprintf("%d pair%s, a test at alpha %g needs %d", n, if (n == 1) "" else "s", alpha,
+                   pairs_needed(alpha)))
+  }
+  if (min(d) == max(d)) return("all differences are equal, their scatter is unknown")
+  NA_character_
+}
+
+verdict_row <- function(label, name, n_pairs, n_launches, est, test, check, reason, settings) {
+  effect <- function(x) if (is.null(x)) NA_real_ else to_effect(name, x)
+  limit <- effect(detection_limit(est$se, est$df, settings$alpha, settings$power))
+  conclusive <- is.na(reason)
+  c(label[c("scope", "launch", "design", "operation", "bytes", "ranks")], list(
+    channel = name, unit = channels[[name]]$unit,
+    level_requested_percent = label$level_requested_percent,
+    level_delivered_percent = label$level_delivered_percent,
+    delivered_note = delivered_note(label), n_pairs = n_pairs, n_launches = n_launches,
+    estimate = effect(est$estimate), estimator = est$estimator, estimator_note = est$why,
+    ci_low = effect(est$low), ci_high = effect(est$high),
+    mean = effect(est$mean$estimate), mean_low = effect(est$mean$low),
+    mean_high = effect(est$mean$high),
+    pseudo_median = effect(est$pseudo_median$estimate),
+    pseudo_median_low = effect(est$pseudo_median$low),
+    pseudo_median_high = effect(est$pseudo_median$high),
+    z = test$z, p_one_sided = if (conclusive) test$p else NA_real_, test = test$method,
+    p_check = if (conclusive) check$p else NA_real_, check = check$method,
+    detection_limit = limit, reason = reason,
+    # Standard error of the effect: of log ratios it is, to first order, 100 (1 + effect/100) se.
+    se_effect = if (channels[[name]]$transform == "log_ratio") {
+      est$se * (100 + effect(est$estimate))
+    } else est$se,
+    raw_estimate = est$estimate
+  ))
+}
+
+# A delivered level off by more than 5 % of the requested one is said on the row.
+delivered_note <- function(label) {
+  wanted <- label$level_requested_percent
+  got <- label$level_delivered_percent
+  if (is.na(got) || wanted == 0 || abs(got / wanted - 1) <= 0.05) return(NA_character_)
+  sprintf("delivered %.3g %% for %g %% requested", got, wanted)
+}
+
+cell_amplification <- function(measured, label, members, settings) {
+  if (is.null(measured$differences$time) || is.null(measured$differences$stolen)) return(NULL)
+  slow <- 100 * expm1(measured$differences$time[members])
+  ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else {
+    fieller_ratio(slow, measured$differences$stolen[members], settings$conf)
+  }
+  ratio_row(label, "amplification", ratio, length(members), 1)
+}
+
+no_ratio <- function(reason) {
+  list(estimate = NA_real_, low = NA_real_, high = NA_real_, reason = reason)
+}
+
+cell_cost <- function(measured, label, members, settings) {
+  cost <- interruption_cost(measured$stolen_on[members], measured$stolen_off[members],
+                            measured$delivered_ns[members], measured$bursts[members],
+                            label$level_requested_percent, settings$conf)
+  row <- ratio_row(label, "cost_ns", cost, length(members), 1)
+  row$estimator <- cost$estimator
+  row
+}
+
+ratio_row <- function(label, value, ratio, n_pairs, n_launches) {
+  values <- stats::setNames(ratio[c("estimate", "low", "high")], c(value, "ci_low", "ci_high"))
+  c(label[c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent",
+            "level_delivered_percent")],
+    list(n_pairs = n_pairs, n_launches = n_launches), values, list(reason = ratio$reason))
+}
+
+in_reading_order <- function(rows) {
+  if (nrow(rows) == 0) return(rows)
+  channel <- if (is.null(rows$channel)) rep(0, nrow(rows)) else match(rows$channel, names(channels))
+  rows <- rows[order(rows$scope != scope_campaign, rows$launch, rows$operation, rows$bytes, channel,
+                     rows$level_requested_percent), ]
+  rownames(rows) <- NULL
+  rows
+}
+
+decide_all <- function(rows, alpha) {
+  families <- split_families(in_reading_order(bind_rows(rows)))
+  bind_rows(lapply(families, function(family) {
+    decide_family(family, alpha)
+  }))
+}
+
+# ---- across launches ---------------------------------------------------------------------------
+
+# Groups of one operation, size and level (and channel) that occur in two launches or more.
+groups_across <- function(rows, columns) {
+  key <- do.call(paste, c(rows[columns], sep = "\r"))
+  groups <- split(rows, factor(key, unique(key)))
+  unname(Filter(function(group) length(unique(group$launch)) > 1, groups))
+}
+
+across_label <- function(group) {
+  list(scope = scope_campaign, launch = NA_character_, design = group$design[1],
+       operation = group$operation[1], bytes = group$bytes[1],
+       ranks = if (length(unique(group$ranks)) == 1) group$ranks[1] else NA_real_,
+       level_requested_percent = group$level_requested_percent[1],
+       level_delivered_percent = mean_or_na(group$level_delivered_percent))
+}
+
+across_verdicts <- function(within, settings) {
+  by <- c("operation", "bytes", "level_requested_percent")
+  verdicts <- lapply(groups_across(bind_rows(within$verdicts), c(by, "channel")), function(group) {
+    across_verdict(group, settings)
+  })
+  ratios <- function(parts, value) {
+    parts <- Filter(Negate(is.null), parts)
+    if (length(parts) == 0) return(list())
+    lapply(groups_across(bind_rows(parts), by), function(group) {
+      across_ratio(group, value, settings)
+    })
+  }
+  list(verdicts = verdicts, amplification = ratios(within$amplification, "amplification"),
+       cost = ratios(within$cost, "cost_ns"))
+}
+
+# The launch is the unit: one summary per launch. Where every launch may use the pseudo-median it is
+# the summary, else all use the mean: summaries of different kinds are not comparable.
+across_verdict <- function(group, settings) {
+  name <- group$channel[1]
+  robust <- all(group$estimator == "pseudo-median")
+  x <- if (channels[[name]]$transform == "log_ratio" || robust) group$raw_estimate else group$mean
+  x <- x[is.finite(x)]
+  means <- batch_mean_ci(x, settings$conf, groups = Inf)
+  est <- c(means, list(
+    estimator = if (robust) "mean of launch pseudo-medians" else "mean of launch means",
+    why = "", mean = means, pseudo_median = NULL
+  ))
+  n <- length(x)
+  t <- if (isTRUE(means$se > 0)) means$estimate / means$se else NA_real_
+  test <- list(p = max(1e-300, stats::pt(t, means$df, lower.tail = FALSE)), z = t,
+               method = "t on launch summaries")
+  flip <- sign_flip_test(x)
+  reason <- if (n < 2) "fewer than 2 launches have a value" else if (min(x) == max(x)) {
+    "all launches agree exactly, their scatter is unknown"
+  } else NA_character_
+  verdict_row(across_label(group), name, sum(group$n_pairs), n, est, test,
+              list(p = flip$p, method = flip$method), reason, settings)
+}
+
+across_ratio <- function(group, value, settings) {
+  x <- group[[value]][!is.na(group[[value]])]
+  means <- if (length(x) < 2) no_ratio(group$reason[!is.na(group$reason)][1]) else {
+    c(batch_mean_ci(x, settings$conf, groups = Inf), reason = NA_character_)
+  }
+  if (length(x) < 2 && is.na(means$reason)) means$reason <- "fewer than 2 launches have a value"
+  row <- ratio_row(across_label(cbind(group, design = NA)), value, means, sum(group$n_pairs),
+                   length(x))
+  if (value == "cost_ns") row$estimator <- "mean of launches"
+  row
+}
+
+# ---- unpaired launches: each has one arm (the published design) --------------------------------
+
+unpaired_verdicts <- function(campaign, wanted, settings) {
+  means <- launch_means(campaign, wanted)
+  by <- c("operation", "bytes", "channel", "level_requested_percent")
+  on <- means[means$arm == "on", ]
+  key <- do.call(paste, c(on[by], sep = "\r"))
+  verdicts <- lapply(split(on, factor(key, unique(key))), function(group) {
+    off <- means[means$arm == "off" & means$operation == group$operation[1] &
+                   means$bytes == group$bytes[1] & means$channel == group$channel[1], ]
+    welch_verdict(group, off, settings)
+  })
+  list(verdicts = unname(verdicts))
+}
+
+# One mean per launch, operation, level and channel, on the scale of the test.
+launch_means <- function(campaign, wanted) {
+  rows <- campaign$rows
+  n_generators <- row_generators(campaign)
+  key <- combine_keys(cell_key(rows), rows[["level_requested_percent"]])
+  first <- which(!duplicated(key))
+  columns <- c("launch", "design", "operation", "bytes", "ranks", "arm", "level_requested_percent")
+  frame <- as.data.frame(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]))
+  average <- function(x) as.numeric(tapply(x, factor(key, unique(key)), mean))
+  frame$level_delivered_percent <- average(rows[["level_delivered_percent"]])
+  parts <- lapply(wanted, function(name) {
+    value <- channels[[name]]$value(rows, n_generators)
+    if (all(is.na(value))) return(NULL)
+    if (channels[[name]]$transform == "log_ratio") value <- log(value)
+    cbind(frame, channel = name, value = average(value))
+  })
+  bind_rows(parts)
+}
+
+#' Welch's test from means
+#'
+#' @param mean0,mean1 Numeric: mean of the clean and of the noisy sample (same unit).
+#' @param sd0,sd1 Numeric: their standard deviations (same unit).
+#' @param n0,n1 Numeric: their sizes.
+#' @return A list of numeric vectors: `difference`, `se` (unit of the means), `t`, `df`,
+#'   `p_one_sided` (noisy above clean), `p_two_sided`.
+#' @references Welch, B. L. (1947) Biometrika 34, 28-35.
+#' @examples
+#' welch_test(10, 1, 5, 12, 1, 5)$p_one_sided
+#' @export
+welch_test <- function(mean0, sd0, n0, mean1, sd1, n1) {
+  v0 <- sd0^2 / n0
+  v1 <- sd1^2 / n1
+  se <- sqrt(v0 + v1)
+  df <- se^4 / (v0^2 / (n0 - 1) + v1^2 / (n1 - 1))
+  t <- (mean1 - mean0) / se
+  list(difference = mean1 - mean0, se = se, t = t, df = df,
+       p_one_sided = stats::pt(t, df, lower.tail = FALSE),
+       p_two_sided = 2 * stats::pt(abs(t), df, lower.tail = FALSE))
+}
+
+welch_verdict <- function(on, off, settings) {
+  name <- on$channel[1]
+  x <- on$value[is.finite(on$value)]
+  y <- off$value[is.finite(off$value)]
+  enough <- length(x) > 1 && length(y) > 1
+  w <- if (enough) welch_test(mean(y), stats::sd(y), length(y), mean(x), stats::sd(x), length(x))
+  se <- if (enough && w$se > 0) w$se else NA_real_
+  reach <- if (is.na(se)) NA_real_ else stats::qt(1 - settings$alpha / 2, w$df) * se
+  difference <- if (length(x) > 0 && length(y) > 0) mean(x) - mean(y) else NA_real_
+  means <- list(estimate = difference, low = difference - reach, high = difference + reach, se = se,
+                df = if (is.na(se)) NA_real_ else w$df)
+  est <- c(means, list(estimator = "difference of launch means", why = "", mean = means,
+                       pseudo_median = NULL))
+  test <- list(p = if (is.na(se)) NA_real_ else max(1e-300, w$p_one_sided),
+               z = if (is.na(se)) NA_real_ else w$t, method = "Welch on launch means")
+  reason <- if (!enough) {
+    sprintf("%d clean and %d noisy launches, Welch's test needs 2 of each", length(y), length(x))
+  } else if (is.na(se)) "all launches agree exactly, their scatter is unknown" else NA_character_
+  verdict_row(across_label(on), name, 0, length(x) + length(y), est, test,
+              list(p = NA_real_, method = "none: unpaired"), reason, settings)
+}
+
+# ---- notes -------------------------------------------------------------------------------------
+
+analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired) {
+  notes <- c(campaign$notes, measured$absent)
+  if (unpaired) {
+    notes <- c(notes, "every launch has one arm only: launches are compared unpaired (Welch)")
+  } else if (pairs$n_unpaired > 0) {
+    notes <- c(notes, sprintf("%d row(s) without a partner (interrupted pairs) left out",
+                              pairs$n_unpaired))
+  }
+  lost <- vapply(measured$differences, function(d) sum(!is.finite(d)), 0)
+  lost <- lost[lost > 0]
+  notes <- c(notes, sprintf("channel %s: %d pair(s) have no value and are left out", names(lost),
+                            lost))
+  placebo <- verdicts[verdicts$level_requested_percent == 0 & !is.na(verdicts$p_one_sided) &
+                        verdicts$p_one_sided <= alpha, ]
+  loud <- sprintf(paste("PLACEBO DETECTED: %s %s B, %s, %s: p = %s at level 0. The generator's mere",
+                        "presence or a fault shows; distrust this channel's other verdicts"),
+                  placebo$operation, format_count(placebo$bytes), placebo$channel,
+                  ifelse(is.na(placebo$launch), placebo$scope, placebo$launch),
+                  format_p(placebo$p_one_sided))
+  odd <- unique(verdicts[!is.na(verdicts$delivered_note) & verdicts$scope == scope_launch,
+                         c("launch", "operation", "bytes", "delivered_note")])
+  off <- sprintf("%s %s B, %s: %s", odd$operation, format_count(odd$bytes), odd$launch,
+                 odd$delivered_note)
+  c(loud, notes, off)
+}

@@ -1,0 +1,248 @@
+# Output for people (a table of 100 columns) and for programs (JSON, CSV).
+
+format_p <- function(p) {
+  ifelse(is.na(p), "-", ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p),
+                                                               sprintf("%.4f", p))))
+}
+
+format_effect <- function(x, sign = TRUE) {
+  digits <- ifelse(is.na(x) | abs(x) >= 100, 0, ifelse(abs(x) >= 10, 1, ifelse(abs(x) >= 1, 2, 3)))
+  text <- sprintf(if (sign) "%+.*f" else "%.*f", digits, x)
+  small <- !is.na(x) & x != 0 & abs(x) < 0.0095
+  text[small] <- sprintf(if (sign) "%+.1e" else "%.1e", x[small])
+  small <- small & abs(x) >= 0.00095
+  text[small] <- sprintf(if (sign) "%+.4f" else "%.4f", x[small])
+  ifelse(is.na(x), "-", text)
+}
+
+format_interval <- function(low, high) {
+  ifelse(is.na(low) | is.na(high), "-", paste0("[", format_effect(low), ", ", format_effect(high), "]"))
+}
+
+format_count <- function(x) format(x, scientific = FALSE, trim = TRUE)
+
+format_level <- function(x) ifelse(is.na(x), "-", sprintf("%g", signif(x, 3)))
+
+#' Format verdicts for people
+#'
+#' One block per operation, size and scope, at most 100 columns wide; then thresholds, amplification
+#' and cost, then notes.
+#'
+#' @param analysis An `nl_analysis` from [analyze_campaign()].
+#' @return Character, one element per line.
+#' @examples
+#' dir <- file.path(tempdir(), "format")
+#' simulate_campaign(dir, pairs = 20, levels_percent = c(0, 5), seed = 1)
+#' cat(format_verdicts(analyze_campaign(read_campaign(dir), channels = "time")), sep = "\n")
+#' unlink(dir, recursive = TRUE)
+#' @export
+format_verdicts <- function(analysis) {
+  shown <- shown_scopes(analysis$verdicts)
+  verdicts <- analysis$verdicts[shown$keep, ]
+  block <- paste(verdicts$scope, verdicts$launch, verdicts$operation, verdicts$bytes, sep = "\r")
+  blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block,
+                   alpha = analysis$alpha, power = analysis$power)
+  c(unlist(blocks, use.names = FALSE), format_thresholds(analysis), format_costs(analysis),
+    format_notes(c(shown$note, analysis$notes)))
+}
+
+# Across launches where there are several; each launch on its own is in the JSON and CSV output.
+shown_scopes <- function(verdicts) {
+  across <- verdicts$scope == scope_campaign
+  keep <- if (any(across)) which(across) else which(!across)
+  note <- if (length(keep) < nrow(verdicts)) {
+    "verdicts of each launch on its own: noiselab analyze with --csv or --json"
+  }
+  list(keep = keep, note = note)
+}
+
+format_block <- function(rows, alpha, power) {
+  first <- rows[1, ]
+  title <- sprintf("%s, %s B, %s ranks   (%s)", first$operation, format_count(first$bytes),
+                   format_level(first$ranks),
+                   if (is.na(first$launch)) {
+                     sprintf("scope: %s; %d launches", first$scope, max(rows$n_launches))
+                   } else {
+                     sprintf("scope: %s, %s; %s pairs per level", first$scope, first$launch,
+                             format_range(rows$n_pairs))
+                   })
+  what <- sprintf("alpha %g one-sided; limit = effect found with power %g", alpha, power)
+  header <- sprintf("%-7s %7s %9s %9s %20s %8s %9s  %s", "channel", "level %", "delivered", "effect",
+                    sprintf("%g %% CI", 100 * (1 - alpha)), "p", "limit", "verdict")
+  lines <- sprintf("%-7s %7s %9s %9s %20s %8s %9s  %s", rows$channel,
+                   format_level(rows$level_requested_percent),
+                   format_level(rows$level_delivered_percent), format_effect(rows$estimate),
+                   format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_one_sided),
+                   format_effect(rows$detection_limit, sign = FALSE), short_verdict(rows))
+  reasons <- unique(stats::na.omit(rows$reason))
+  estimators <- unique(rows$estimator_note[nzchar(rows$estimator_note)])
+  c(title, paste0("  ", what), paste0("  ", header), paste0("  ", lines),
+    wrap_line(sprintf("inconclusive: %s", reasons)),
+    wrap_line(sprintf("estimator of %s: %s",
+                      paste(unique(rows$channel[nzchar(rows$estimator_note)]), collapse = ", "),
+                      estimators)),
+    wrap_line(sprintf("units: %s", unit_list(rows))), "")
+}
+
+# The limit has its own column, and reasons their own lines.
+short_verdict <- function(rows) {
+  word <- ifelse(!is.na(rows$reason), "inconclusive",
+                 ifelse(rows$stepdown == "detected", "detected", "not detected"))
+  ifelse(is.na(rows$reason) & startsWith(rows$verdict, "inconclusive"), "inconcl. (higher level failed)",
+         word)
+}
+
+unit_list <- function(rows) {
+  units <- unique(rows[c("channel", "unit")])
+  paste(sprintf("%s %s", units$channel, units$unit), collapse = "; ")
+}
+
+format_range <- function(n) {
+  n <- range(n)
+  if (n[1] == n[2]) format_count(n[1]) else paste(format_count(n), collapse = " to ")
+}
+
+wrap_line <- function(text, indent = 2) {
+  unlist(lapply(text, strwrap, width = 98, indent = indent, exdent = indent + 2))
+}
+
+format_thresholds <- function(analysis) {
+  rows <- analysis$thresholds
+  if (is.null(rows) || nrow(rows) == 0) return(NULL)
+  rows <- rows[shown_scopes(rows)$keep, ]
+  med <- ifelse(is.na(rows$med_percent), "none",
+                sprintf("%s (%s, %s]", format_level(rows$med_percent),
+                        format_level(rows$med_bracket_low_percent), format_level(rows$med_percent)))
+  c("thresholds, in percent of one CPU",
+    "  MED: smallest level detected (bracket); LOD: level whose expected effect reaches the limit",
+    sprintf("  %-16s %9s %-7s %16s %9s %8s  %s", "operation", "bytes", "channel", "MED", "LOD",
+            "n pairs", "scope"),
+    sprintf("  %-16s %9s %-7s %16s %9s %8s  %s", rows$operation, format_count(rows$bytes),
+            rows$channel, med, format_level(rows$lod_percent), format_count(rows$n_pairs),
+            ifelse(is.na(rows$launch), rows$scope, rows$launch)),
+    wrap_line(threshold_reasons(rows)), "")
+}
+
+threshold_reasons <- function(rows) {
+  reason <- c(ifelse(is.na(rows$med_reason), NA, paste("no MED:", rows$med_reason)),
+              ifelse(is.na(rows$lod_reason), NA, paste("no LOD:", rows$lod_reason)))
+  name <- rep(paste(rows$operation, rows$channel), 2)
+  known <- !is.na(reason)
+  vapply(split(name[known], reason[known]), function(x) paste(unique(x), collapse = ", "), "") |>
+    (\(who) if (length(who) == 0) character() else paste0(names(who), ": ", who))()
+}
+
+format_costs <- function(analysis) {
+  pair_up <- function(rows, value) {
+    if (nrow(rows) == 0) return(NULL)
+    rows <- rows[shown_scopes(rows)$keep, ]
+    rows[!is.na(rows[[value]]), ]
+  }
+  amplification <- pair_up(analysis$amplification, "amplification")
+  cost <- pair_up(analysis$cost, "cost_ns")
+  lines <- function(rows, value) {
+    sprintf("  %-16s %9s %7s %10s %24s  %s", rows$operation, format_count(rows$bytes),
+            format_level(rows$level_requested_percent), format_effect(rows[[value]], sign = FALSE),
+            format_interval(rows$ci_low, rows$ci_high),
+            ifelse(is.na(rows$launch), rows$scope, rows$launch))
+  }
+  c(if (NROW(amplification) > 0) c("amplification: slowdown % / stolen %, by level",
+                                   lines(amplification, "amplification"), ""),
+    if (NROW(cost) > 0) c("cost of one interruption beyond the load itself, in ns, by level",
+                          lines(cost, "cost_ns"), ""))
+}
+
+format_notes <- function(notes) {
+  if (length(notes) == 0) return(NULL)
+  c("notes", wrap_line(paste("-", unique(notes))))
+}
+
+#' Verdicts as JSON or CSV
+#'
+#' @param analysis An `nl_analysis` from [analyze_campaign()].
+#' @return `verdicts_json()`: one string, an object with `schema`, `program`, `version`, `alpha`,
+#'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost` (arrays of objects) and
+#'   `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the verdicts
+#'   as lines of a CSV file.
+#' @examples
+#' dir <- file.path(tempdir(), "json")
+#' simulate_campaign(dir, pairs = 10, levels_percent = 5, seed = 1)
+#' analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+#' substr(verdicts_json(analysis), 1, 60)
+#' verdicts_csv(analysis)[1]
+#' unlink(dir, recursive = TRUE)
+#' @export
+verdicts_json <- function(analysis) {
+  to_json(list(
+    schema = 1L, program = "noiselab-analyze", version = package_version_text(),
+    alpha = analysis$alpha, power = analysis$power, launches = names(analysis$campaign$launches),
+    verdicts = public_verdicts(analysis$verdicts), thresholds = analysis$thresholds,
+    amplification = analysis$amplification, cost = analysis$cost,
+    notes = as.character(unique(analysis$notes))
+  ), single = c("schema", "program", "version", "alpha", "power"))
+}
+
+#' @rdname verdicts_json
+#' @export
+verdicts_csv <- function(analysis) csv_lines(public_verdicts(analysis$verdicts))
+
+public_verdicts <- function(verdicts) verdicts[setdiff(names(verdicts), "raw_estimate")]
+
+to_json <- function(x, single = character()) {
+  x[single] <- lapply(x[single], jsonlite::unbox)
+  x <- lapply(x, function(part) if (is.null(part)) list() else part)
+  as.character(jsonlite::toJSON(x, dataframe = "rows", na = "null", null = "null", digits = NA,
+                                pretty = TRUE))
+}
+
+csv_lines <- function(frame) {
+  file <- tempfile(fileext = ".csv")
+  on.exit(unlink(file))
+  data.table::fwrite(frame, file, na = "", quote = "auto")
+  readLines(file)
+}
+
+package_version_text <- function() as.character(utils::packageVersion("noiselab"))
+
+#' Format judged tables
+#'
+#' @param judged The result of [judge_summary()].
+#' @return `format_summary()`: character, one element per line; `summary_json()`: one string with
+#'   `schema`, `rows` and `configurations`; `summary_csv()`: character, the rows as CSV lines.
+#' @examples
+#' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
+#' cat(format_summary(judge_summary(read_summary(file)))[1:4], sep = "\n")
+#' @export
+format_summary <- function(judged) {
+  rows <- judged$rows
+  yes <- function(x) ifelse(x, "yes", "no")
+  head <- c("table", "config", "op", "bytes", "level", "slower %", "P", "N", "Welch p", "Holm p",
+            "P alarm", "limit %")
+  widths <- c("%-5s", "%-6s", "%-10s", "%8s", "%6s", "%9s", "%4s", "%4s", "%8s", "%8s", "%8s", "%8s")
+  form <- paste(widths, collapse = " ")
+  lines <- sprintf(form, rows$table, rows$config, rows$op, format_count(rows$bytes),
+                   format_level(rows$level_percent), format_effect(rows$slowdown_percent),
+                   yes(rows$rule_p), yes(rows$rule_n), format_p(rows$welch_p_one_sided),
+                   format_p(rows$holm_p), sprintf("%.2f %%", 100 * rows$rule_p_false_alarm),
+                   format_effect(rows$detection_limit_percent, sign = FALSE))
+  thresholds <- judged$configurations
+  c(do.call(sprintf, c(form, as.list(head))), lines, "",
+    wrap_line(paste("P: the noisy mean lies above the clean mean's 99 % CI; N: the two CIs do not",
+                    "overlap; Welch and Holm (over all rows): one-sided; P alarm: the false-alarm",
+                    "rate rule P has at these n; limit: slowdown that Welch's test finds at",
+                    "alpha 0.01 with power 0.95."), 0), "",
+    "smallest level from which every higher level is detected, percent of one CPU",
+    sprintf("  %-5s %-6s %-10s %8s %12s %12s", "table", "config", "op", "bytes", "by rule P",
+            "by rule N"),
+    sprintf("  %-5s %-6s %-10s %8s %12s %12s", thresholds$table, thresholds$config, thresholds$op,
+            format_count(thresholds$bytes), format_level(thresholds$threshold_rule_p_percent),
+            format_level(thresholds$threshold_rule_n_percent)))
+}
+
+#' @rdname format_summary
+#' @export
+summary_json <- function(judged) to_json(c(list(schema = 1L), judged), single = "schema")
+
+#' @rdname format_summary
+#' @export
+summary_csv <- function(judged) csv_lines(judged$rows)

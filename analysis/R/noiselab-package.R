@@ -1,0 +1,22 @@
+#' noiselab: analysis of OS-noise measurements
+#'
+#' The package reads campaigns ([read_campaign()]), pairs off and on halves, estimates and decides
+#' ([analyze_campaign()]), prints ([format_verdicts()]), plots ([plot_table()]) and reports
+#' ([write_report()]). [judge_summary()] works from published tables of mean, SD and n.
+#'
+#' Choices are tables: a channel is a row of [channel_table()], a plot a row of [plot_table()].
+#'
+#' Every failure that a user can cause is a condition of class `nl_error` and one of
+#' `nl_error_usage` (an argument is wrong), `nl_error_schema` (a file format this version does not
+#' know), `nl_error_damaged` (a file is broken; file and line are named) and `nl_error_data` (the
+#' data cannot answer the question).
+#'
+#' @keywords internal
+"_PACKAGE"
+
+# Names that ggplot2 looks up in the data frame of a plot.
+utils::globalVariables(c(
+  "x", "y", "ymin", "ymax", "series", "panel", "arm", "level", "unit_id", "time_us", "start_s",
+  "band_low", "band_high", "estimate", "ci_low", "ci_high", "launch", "probability", "lo_us",
+  "tau_s", "deviation", "white", "slowdown_percent", "clean"
+))

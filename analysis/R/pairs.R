@@ -1,0 +1,62 @@
+# Pairing of off and on rows. All keys are numbers: text joins would dominate 10^6 rows.
+
+# One number per (launch, operation, bytes).
+cell_key <- function(rows) {
+  combine_keys(code_of(rows[["launch"]]), code_of(rows[["operation"]]), rows[["bytes"]])
+}
+
+# Dense codes 1, 2, ... in order of first appearance.
+code_of <- function(x) match(x, unique(x))
+
+# Whole numbers serve as their own codes, which saves hashing the long columns.
+cheap_code <- function(x) {
+  if (length(x) == 0) return(numeric())
+  if (is.numeric(x) && !anyNA(x) && min(x) >= 0 && max(x) < 2^26 && all(x == floor(x))) x else code_of(x)
+}
+
+# One number per combination of the values of several vectors (not dense).
+combine_keys <- function(...) {
+  parts <- list(...)
+  key <- cheap_code(parts[[1]])
+  for (x in parts[-1]) {
+    code <- cheap_code(x)
+    span <- max(code, 0) + 1
+    if (max(key, 0) * span > 2^52) key <- code_of(key)  # sums stay exact below 2^53
+    key <- key * span + code
+  }
+  key
+}
+
+#' Pair off and on rows
+#'
+#' In design `lockin` an off and an on half with the same pair number belong together; in designs
+#' `blocks` and `single` every on block of a set pairs with the off block of that set. Pairs that an
+#' interruption left incomplete are left out and counted.
+#'
+#' @param rows Data frame: rows of a campaign, columns `launch`, `operation`, `bytes`, `pair`, `arm`,
+#'   `level_requested_percent`.
+#' @return A list: `off`, `on` (integer: row numbers of the two halves of each pair, in run order),
+#'   `cell` (integer: one code per launch x operation x bytes x level), `cells` (data frame, one row
+#'   per code: `launch`, `operation`, `bytes`, `ranks`, `design`, `level_requested_percent`),
+#'   `n_unpaired` (integer: rows without a partner).
+#' @examples
+#' rows <- data.frame(launch = "L", operation = "barrier", bytes = 0, pair = c(1, 1, 2),
+#'                    arm = c("on", "off", "off"), level_requested_percent = c(1, 0, 0))
+#' pair_rows(rows)[c("off", "on", "n_unpaired")]
+#' @export
+pair_rows <- function(rows) {
+  cells <- cell_key(rows)
+  key <- combine_keys(cells, rows[["pair"]])
+  off <- which(rows[["arm"]] == "off")
+  on <- which(rows[["arm"]] == "on")
+  partner <- off[match(key[on], key[off])]
+  n_unpaired <- sum(is.na(partner)) + length(off) - length(unique(partner[!is.na(partner)]))
+  on <- on[!is.na(partner)]
+  partner <- partner[!is.na(partner)]
+  cell <- code_of(combine_keys(cells[on], rows[["level_requested_percent"]][on]))
+  first <- on[!duplicated(cell)]
+  columns <- intersect(c("launch", "operation", "bytes", "ranks", "design",
+                         "level_requested_percent"), names(rows))
+  cells <- as.data.frame(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]))
+  list(off = partner, on = on, cell = cell, cells = cells, n_unpaired = n_unpaired)
+}

@@ -1,0 +1,79 @@
+#' Overlapping Allan deviation
+#'
+#' Deviation of the difference of neighbouring averages, over 1, 2, 4, ... samples: it falls as the root
+#' of the averaging time while noise is white, and rises again where drift wins.
+#'
+#' @param x Numeric, length n: evenly spaced series (any unit).
+#' @param tau0_s Spacing of the samples in seconds, length 1.
+#' @return A data frame: `m` (samples averaged), `tau_s` (their span, s), `deviation` (unit of `x`),
+#'   `n` (differences averaged). No rows for fewer than 3 samples.
+#' @references Allan, D. W. (1966) Proceedings of the IEEE 54, 221-230. Riley, W. (2008) NIST Special
+#'   Publication 1065 (the overlapping estimator).
+#' @examples
+#' allan_deviation(c(1, 2, 1, 2, 1, 2), tau0_s = 0.01)
+#' @export
+allan_deviation <- function(x, tau0_s) {
+  check_numeric(x, "x")
+  check_argument(is_number(tau0_s, 0), "tau0_s", tau0_s, "one number of seconds above 0")
+  n <- length(x)
+  if (n < 3) {
+    return(data.frame(m = numeric(), tau_s = numeric(), deviation = numeric(), n = numeric()))
+  }
+  m <- unique(floor(2^seq(0, log2(n / 3))))
+  phase <- c(0, cumsum(x - mean(x)))
+  deviation <- vapply(m, function(k) {
+    means <- diff(phase, lag = k) / k
+    step <- diff(means, lag = k)
+    sqrt(sum(step^2) / (2 * length(step)))
+  }, 0)
+  data.frame(m = m, tau_s = m * tau0_s, deviation = deviation, n = n - 2 * m + 1)
+}
+
+#' Allan deviation of the clean loop time
+#'
+#' Of the log time per operation of the off halves, per launch. The off halves are taken as evenly
+#' spaced at the median distance of their starts; what runs between them is dead time.
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel`, `launch`, `m`, `tau_s`, `deviation` (log units), `n`,
+#'   `white` (what white noise of the first deviation would give); NULL with fewer than 3 off halves.
+#' @examples
+#' dir <- file.path(tempdir(), "allan")
+#' simulate_campaign(dir, pairs = 20, levels_percent = 5, seed = 1)
+#' head(plot_allan(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
+#' unlink(dir, recursive = TRUE)
+#' @export
+plot_allan <- function(analysis, draw = TRUE) {
+  rows <- analysis$campaign$rows
+  off <- which(rows[["arm"]] == "off")
+  parts <- lapply(split(off, code_of(cell_key(rows)[off])), function(at) {
+    if (length(at) < 3) return(NULL)
+    spacing <- stats::median(diff(rows[["start_ns"]][at])) / 1e9
+    if (!isTRUE(spacing > 0)) return(NULL)
+    curve <- allan_deviation(log(rows[["wall_ns"]][at] / rows[["operations"]][at]), spacing)
+    cbind(data.frame(panel = panel_name(list(operation = rows[["operation"]][at[1]],
+                                             bytes = rows[["bytes"]][at[1]])),
+                     launch = rows[["launch"]][at[1]]),
+          curve, white = curve$deviation[1] / sqrt(curve$m))
+  })
+  frame <- bind_rows(Filter(Negate(is.null), parts))
+  if (nrow(frame) == 0) return(NULL)
+  if (!draw) return(frame)
+  frame$panel <- in_order(frame$panel)
+  frame <- frame[frame$deviation > 0, ]
+  frame$series <- paste(frame$panel, frame$launch)
+  ggplot2::ggplot(frame, ggplot2::aes(tau_s, 100 * deviation, group = series)) +
+    ggplot2::geom_line(ggplot2::aes(y = 100 * white), colour = "grey55", linetype = "22") +
+    ggplot2::geom_line(colour = arm_colours[["off"]]) +
+    ggplot2::geom_point(colour = arm_colours[["off"]], shape = arm_shapes[["off"]], size = 1.6) +
+    ggplot2::scale_x_log10(labels = log_labels) + ggplot2::scale_y_log10(labels = number_labels) +
+    ggplot2::facet_wrap(~panel) + theme_noiselab() +
+    plot_words("Allan deviation of the clean loop time",
+               sprintf("off halves, overlapping estimator, n = %s halves, %d launch(es)",
+                       format_range(vapply(parts[lengths(parts) > 0], function(p) p$n[1] + 1, 0)),
+                       length(unique(frame$launch))),
+               paste("Dashed: white noise, falling as the root of time; above it the base speed wanders,",
+                     "and longer averaging helps less or harms. Dead time between off halves is ignored.",
+                     "No band, no test (alpha does not apply)."),
+               "averaging time, s", "Allan deviation of log loop time, %")
+}

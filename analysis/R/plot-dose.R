@@ -1,0 +1,84 @@
+#' Dose-response plots
+#'
+#' Effect against delivered level, both on pseudo-logarithmic axes (linear near 0).
+#'
+#' @param analysis An `nl_analysis` from [analyze_campaign()].
+#' @param draw Logical, length 1: FALSE returns the data frame.
+#' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `level_requested_percent`,
+#'   `level_delivered_percent` (percent of one CPU), `estimate`, `ci_low`, `ci_high`, `band_low`,
+#'   `band_high` (unit of the channel; the band is the interval of the placebo), `verdict`; NULL where
+#'   the channel was not measured.
+#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105.
+#' @examples
+#' dir <- file.path(tempdir(), "dose")
+#' simulate_campaign(dir, pairs = 20, levels_percent = c(0, 1, 5), seed = 1)
+#' plot_dose(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("panel", "estimate")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+plot_dose <- function(analysis, draw = TRUE) {
+  draw_dose(analysis, draw, "time", "slowdown, %", "Slowdown by delivered level")
+}
+
+#' @rdname plot_dose
+#' @export
+plot_stolen <- function(analysis, draw = TRUE) {
+  draw_dose(analysis, draw, "stolen", "stolen, % of one CPU", "Stolen CPU time by delivered level")
+}
+
+dose_data <- function(analysis, channel) {
+  rows <- widest_scope(analysis$verdicts)
+  rows <- rows[rows$channel == channel & !is.na(rows$estimate), ]
+  if (nrow(rows) == 0) return(NULL)
+  placebo <- rows[rows$level_requested_percent == 0, ]
+  at <- match(panel_name(rows), panel_name(placebo))
+  delivered <- ifelse(is.na(rows$level_delivered_percent), rows$level_requested_percent,
+                      rows$level_delivered_percent)
+  cbind(data.frame(panel = panel_name(rows)), rows[c("operation", "bytes", "scope",
+        "level_requested_percent")], level_delivered_percent = delivered,
+        rows[c("estimate", "ci_low", "ci_high", "n_pairs", "n_launches", "verdict")],
+        band_low = placebo$ci_low[at], band_high = placebo$ci_high[at],
+        series = ifelse(rows$verdict == "detected", "detected", "not detected"))
+}
+
+draw_dose <- function(analysis, draw, channel, y_name, title) {
+  frame <- dose_data(analysis, channel)
+  if (!draw || is.null(frame)) return(frame)
+  levels <- sort(unique(frame$level_requested_percent))
+  sigma_x <- if (any(levels > 0)) min(levels[levels > 0]) / 2 else 0.01
+  width <- stats::median(frame$ci_high - frame$ci_low, na.rm = TRUE) / 2
+  sigma_y <- 10^floor(log10(if (isTRUE(width > 0)) width else 0.1))
+  y_of <- function(v) pseudo_log(v, sigma_y)
+  reach <- range(frame[c("estimate", "ci_low", "ci_high", "band_low", "band_high")], na.rm = TRUE)
+  breaks <- pseudo_log_breaks(reach, sigma_y)
+  frame$x <- pseudo_log(frame$level_delivered_percent, sigma_x)
+  frame$panel <- in_order(frame$panel)
+  frame <- frame[order(frame$panel, frame$x), ]
+  for (name in c("estimate", "ci_low", "ci_high", "band_low", "band_high")) {
+    frame[[name]] <- y_of(frame[[name]])
+  }
+  ggplot2::ggplot(frame, ggplot2::aes(x, estimate)) +
+    ggplot2::geom_rect(ggplot2::aes(ymin = band_low, ymax = band_high), xmin = -Inf, xmax = Inf,
+                       fill = "grey85", data = frame[!duplicated(frame$panel) & !is.na(frame$band_low), ]) +
+    ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
+    ggplot2::geom_ribbon(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE, alpha = 0.25,
+                         fill = okabe_ito[["sky"]]) +
+    ggplot2::geom_line(colour = okabe_ito[["blue"]]) +
+    ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE,
+                            colour = okabe_ito[["blue"]]) +
+    ggplot2::geom_point(ggplot2::aes(shape = series, fill = series), size = 2.8) +
+    ggplot2::scale_shape_manual(NULL, values = c("detected" = 24, "not detected" = 21)) +
+    ggplot2::scale_fill_manual(NULL, values = c("detected" = okabe_ito[["vermillion"]],
+                                                "not detected" = "white")) +
+    ggplot2::scale_x_continuous(breaks = pseudo_log(levels, sigma_x), labels = number_labels(levels)) +
+    ggplot2::scale_y_continuous(breaks = y_of(breaks), labels = number_labels(breaks)) +
+    ggplot2::facet_wrap(~panel) + theme_noiselab() +
+    plot_words(title, scope_words(frame), dose_caption(frame, analysis$alpha),
+               "delivered level, % of one CPU (ticks: requested levels)", y_name)
+}
+
+dose_caption <- function(frame, alpha) {
+  paste0("Bars and blue band: ", 100 * (1 - alpha), " % confidence interval. Grey: ",
+         if (all(is.na(frame$band_low))) "no placebo was run. " else "that of the placebo (clean). ",
+         "Detected: step-down from the highest level, one-sided alpha ", alpha,
+         ". Both axes are linear near 0, logarithmic beyond.")
+}

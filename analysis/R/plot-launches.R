@@ -1,0 +1,38 @@
+#' Slowdown by launch
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel`, `launch`, `level` (requested, percent of one CPU),
+#'   `estimate`, `ci_low`, `ci_high` (percent); NULL with fewer than two launches, or where launches
+#'   have one arm only.
+#' @references Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM.
+#' @examples
+#' dir <- file.path(tempdir(), "launches")
+#' simulate_campaign(dir, pairs = 10, launches = 2, levels_percent = 5, seed = 1)
+#' plot_launches(analyze_campaign(read_campaign(dir)), draw = FALSE)
+#' unlink(dir, recursive = TRUE)
+#' @export
+plot_launches <- function(analysis, draw = TRUE) {
+  rows <- analysis$verdicts
+  rows <- rows[rows$scope == scope_launch & rows$channel == "time" & !is.na(rows$estimate), ]
+  if (length(unique(rows$launch)) < 2) return(NULL)
+  frame <- data.frame(panel = panel_name(rows), launch = rows$launch,
+                      level = rows$level_requested_percent, estimate = rows$estimate,
+                      ci_low = rows$ci_low, ci_high = rows$ci_high, n_pairs = rows$n_pairs)
+  if (!draw) return(frame)
+  frame$panel <- in_order(frame$panel)
+  frame$launch <- factor(frame$launch, rev(unique(frame$launch)))
+  frame$level <- in_order(paste(format_level(frame$level), "%"))
+  ggplot2::ggplot(frame, ggplot2::aes(estimate, launch)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.3) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high), na.rm = TRUE,
+                            colour = okabe_ito[["blue"]]) +
+    ggplot2::geom_point(shape = 17, size = 2, colour = okabe_ito[["vermillion"]]) +
+    ggplot2::facet_grid(panel ~ level) + theme_noiselab() +
+    plot_words("Slowdown by launch",
+               sprintf("columns: requested level, %% of one CPU; n = %s pairs per point",
+                       format_range(frame$n_pairs)),
+               sprintf(paste("Bars: %g %% confidence interval within the launch (alpha %g). Launches",
+                             "differ by more than the bars where something changes between launches."),
+                       100 * (1 - analysis$alpha), analysis$alpha),
+               "slowdown, %", NULL)
+}

@@ -1,0 +1,63 @@
+#' Box plots by level
+#'
+#' The published figure: box plots by level with every launch as a point; in a single launch, every one
+#' of up to 20 batches of consecutive pairs.
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel`, `level` (requested, percent of one CPU; "clean" for
+#'   the off arm of unpaired launches), `unit_id` (launch or batch), `slowdown_percent`; NULL without
+#'   the time channel.
+#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105.
+#' @examples
+#' dir <- file.path(tempdir(), "levels")
+#' simulate_campaign(dir, pairs = 20, levels_percent = c(0, 5), seed = 1)
+#' head(plot_levels(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
+#' unlink(dir, recursive = TRUE)
+#' @export
+plot_levels <- function(analysis, draw = TRUE) {
+  unpaired <- length(analysis$pairs$off) == 0
+  several <- length(analysis$campaign$launches) > 1
+  frame <- if (unpaired) levels_unpaired(analysis) else levels_paired(analysis, several)
+  if (!draw) return(frame)
+  frame$panel <- in_order(frame$panel)
+  known <- sort(suppressWarnings(as.numeric(setdiff(frame$level, "clean"))))
+  frame$level <- factor(frame$level, c(if ("clean" %in% frame$level) "clean", format_level(unique(known))))
+  what <- if (several) "launch" else "batch of consecutive pairs"
+  per <- range(table(frame$panel, frame$level))
+  ggplot2::ggplot(frame, ggplot2::aes(level, slowdown_percent)) +
+    ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
+    ggplot2::geom_boxplot(outlier.shape = NA, fill = "grey92", colour = "grey35", width = 0.6) +
+    ggplot2::geom_jitter(width = 0.14, height = 0, size = 1.5, alpha = 0.8, shape = 17,
+                         colour = okabe_ito[["vermillion"]]) +
+    ggplot2::facet_wrap(~panel) + theme_noiselab() +
+    plot_words("Slowdown by level", sprintf("each point is one %s, n = %s per level", what,
+                                            format_range(per)),
+               paste("Boxes: median and quartiles, whiskers to 1.5 times their distance. Points: every",
+                     what, if (unpaired) "against the mean of the clean launches." else
+                       "against its off halves.", "No test is made here (alpha does not apply)."),
+               "requested level, % of one CPU", "slowdown, %")
+}
+
+levels_paired <- function(analysis, several) {
+  rows <- analysis$campaign$rows
+  pairs <- analysis$pairs
+  speed <- log(rows[["wall_ns"]] / rows[["operations"]])
+  d <- speed[pairs$on] - speed[pairs$off]
+  bind_rows(lapply(split(seq_along(d), pairs$cell), function(at) {
+    cell <- pairs$cells[pairs$cell[at[1]], ]
+    batch <- batch_sums(d[at], if (several) 1 else 20)
+    data.frame(panel = panel_name(cell), level = format_level(cell$level_requested_percent),
+               unit_id = if (several) cell$launch else as.character(seq_along(batch$n)),
+               slowdown_percent = 100 * expm1(batch$sum / batch$n))
+  }))
+}
+
+levels_unpaired <- function(analysis) {
+  means <- launch_means(analysis$campaign, "time")
+  panel <- panel_name(means)
+  clean <- tapply(means$value[means$arm == "off"], panel[means$arm == "off"], mean)
+  data.frame(panel = panel,
+             level = ifelse(means$arm == "off", "clean", format_level(means$level_requested_percent)),
+             unit_id = means$launch,
+             slowdown_percent = 100 * expm1(means$value - as.numeric(clean[panel])))
+}

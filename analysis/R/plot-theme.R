@@ -1,0 +1,67 @@
+# What all plots share: colours, theme, axes, captions.
+
+# Okabe and Ito's colours, safe for colour-blind readers.
+okabe_ito <- c(black = "#000000", orange = "#E69F00", sky = "#56B4E9", green = "#009E73",
+               yellow = "#F0E442", blue = "#0072B2", vermillion = "#D55E00", purple = "#CC79A7")
+
+arm_colours <- c(off = okabe_ito[["blue"]], on = okabe_ito[["vermillion"]])
+arm_shapes <- c(off = 16, on = 17)
+
+theme_noiselab <- function() {
+  ggplot2::theme_bw(base_size = 11) + ggplot2::theme(
+    legend.position = "bottom", plot.title.position = "plot", plot.caption.position = "plot",
+    plot.caption = ggplot2::element_text(hjust = 0, colour = "grey30", size = 8.5),
+    plot.subtitle = ggplot2::element_text(colour = "grey20", size = 9.5),
+    panel.grid.minor = ggplot2::element_blank(),
+    strip.background = ggplot2::element_rect(fill = "grey92", colour = NA),
+    axis.text.x = ggplot2::element_text(size = 8.5)
+  )
+}
+
+# Title, subtitle and caption, wrapped to the width of the page.
+plot_words <- function(title, subtitle, caption, x, y) {
+  fold <- function(text, width) paste(strwrap(text, width), collapse = "\n")
+  ggplot2::labs(title = title, subtitle = fold(subtitle, 125), caption = fold(caption, 140), x = x,
+                y = y)
+}
+
+# Linear near 0, logarithmic beyond `sigma`; shows 0, small and large levels on one axis.
+pseudo_log <- function(x, sigma) asinh(x / (2 * sigma)) / log(10)
+
+pseudo_log_breaks <- function(range, sigma) {
+  decades <- 10^seq(floor(log10(sigma)) , 6)
+  breaks <- c(-rev(decades), 0, decades)
+  breaks <- breaks[breaks >= range[1] & breaks <= range[2]]
+  if (length(breaks) < 3) breaks <- pretty(range, 5)
+  breaks
+}
+
+number_labels <- function(x) vapply(x, function(v) format(signif(v, 3), scientific = FALSE, drop0trailing = TRUE), "")
+
+# Log axis labels: 1, 10, 100, 10^4 ...
+log_labels <- function(x) {
+  ifelse(is.na(x), "", ifelse(abs(log10(x)) < 4, number_labels(x), sprintf("1e%g", round(log10(x)))))
+}
+
+panel_name <- function(rows) {
+  bytes <- rows[["bytes"]]
+  paste0(rows[["operation"]], ifelse(bytes > 0, paste0(", ", format_count(bytes), " B"), ""))
+}
+
+in_order <- function(x) factor(x, unique(x))
+
+n_panels <- function(frame) length(unique(frame$panel))
+
+scope_words <- function(rows) {
+  if (all(rows$scope == scope_campaign)) {
+    paste0("scope: launches like these, n = ", max(rows$n_launches), " launches")
+  } else {
+    paste0("scope: this launch, n = ", format_range(rows$n_pairs), " pairs per level")
+  }
+}
+
+# The verdicts a plot shows: across launches where there are any, else of the first launch.
+widest_scope <- function(verdicts) {
+  if (any(verdicts$scope == scope_campaign)) return(verdicts[verdicts$scope == scope_campaign, ])
+  verdicts[verdicts$launch == verdicts$launch[1], ]
+}

@@ -1,0 +1,58 @@
+#' Trace of the halves in run order
+#'
+#' Of the first launch. Long runs are thinned to about 4000 points per operation: every k-th pair, and
+#' the 200 slowest halves always.
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel`, `start_s` (since the first half), `time_us` (per
+#'   operation), `arm`, `level` (requested, percent of one CPU), `kept_one_in` (thinning).
+#' @examples
+#' dir <- file.path(tempdir(), "trace")
+#' simulate_campaign(dir, pairs = 20, levels_percent = 5, seed = 1)
+#' head(plot_trace(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
+#' unlink(dir, recursive = TRUE)
+#' @export
+plot_trace <- function(analysis, draw = TRUE) {
+  campaign <- analysis$campaign
+  launch <- campaign$rows[["launch"]][1]
+  at <- which(campaign$rows[["launch"]] == launch)
+  panel <- cell_key(campaign$rows)[at]
+  frame <- bind_rows(lapply(split(at, code_of(panel)), trace_panel, rows = campaign$rows))
+  if (!draw) return(frame)
+  frame$panel <- in_order(frame$panel)
+  thinned <- max(frame$kept_one_in)
+  ggplot2::ggplot(frame[order(frame$arm), ], ggplot2::aes(start_s, time_us)) +
+    ggplot2::geom_point(ggplot2::aes(colour = arm, shape = arm), size = 0.9, alpha = 0.55) +
+    ggplot2::scale_colour_manual(NULL, values = arm_colours) +
+    ggplot2::scale_shape_manual(NULL, values = arm_shapes) +
+    ggplot2::guides(colour = ggplot2::guide_legend(override.aes = list(size = 2.5, alpha = 1))) +
+    ggplot2::scale_y_log10(labels = number_labels,
+                           breaks = function(r) trace_breaks(r)) +
+    ggplot2::facet_wrap(~panel, ncol = 1, scales = "free_y") + theme_noiselab() +
+    plot_words("Halves in run order",
+               paste0("launch ", launch, ", n = ", format_count(length(at)), " halves"),
+               paste0(if (thinned > 1) paste0("Drawn: every ", thinned, "th pair, and the 200 slowest ",
+                                              "halves of each operation. ") else "Every half is drawn. ",
+                      "Log axis. No test is made here (no band, alpha does not apply)."),
+               "time since the first half, s", "time per operation, \u00b5s")
+}
+
+trace_breaks <- function(range) {
+  decades <- 10^seq(floor(log10(range[1])), ceiling(log10(range[2])))
+  breaks <- as.vector(outer(c(1, 2, 5), decades))
+  breaks <- breaks[breaks >= range[1] & breaks <= range[2]]
+  if (length(breaks) < 3) pretty(range, 4) else breaks
+}
+
+trace_panel <- function(at, rows, most = 4000, slowest = 200) {
+  pair <- rows[["pair"]][at]
+  time_us <- rows[["wall_ns"]][at] / rows[["operations"]][at] / 1000
+  step <- max(1, ceiling(length(at) / (most - slowest)))
+  keep <- step == 1 | code_of(pair) %% step == 0
+  if (step > 1) keep[order(time_us, decreasing = TRUE)[seq_len(slowest)]] <- TRUE
+  at <- at[keep]
+  data.frame(panel = panel_name(list(operation = rows[["operation"]][at], bytes = rows[["bytes"]][at])),
+             start_s = rows[["start_ns"]][at] / 1e9, time_us = time_us[keep],
+             arm = rows[["arm"]][at], level = rows[["level_requested_percent"]][at],
+             kept_one_in = step)
+}

@@ -1,0 +1,364 @@
+# Reading and validating campaigns (docs/formats.md is the contract).
+
+schema_known <- 1L
+
+#' Read one launch
+#'
+#' @param dir Character, length 1: directory of the launch (holds `launch.json`).
+#' @return A list: `info` (the parsed `launch.json`), `rows` (data.table: the columns of `halves.csv`
+#'   or `blocks.csv`, units in their names, and `design`), `hist` and `ranks` (data.tables with a
+#'   `launch` column, no rows where the file is missing), `notes` (character: what was odd).
+#' @details Signals `nl_error_schema`, `nl_error_damaged` (file and line named) or `nl_error_data`.
+#'   A launch that was killed (`ended` is null) may end in an incomplete line: the line is left out
+#'   and noted. In any other launch it is an error.
+#' @examples
+#' dir <- file.path(tempdir(), "read-launch")
+#' simulate_campaign(dir, pairs = 10, seed = 1)
+#' launch <- read_launch(list.files(dir, full.names = TRUE)[1])
+#' launch$info$options$design
+#' nrow(launch$rows)
+#' unlink(dir, recursive = TRUE)
+#' @export
+read_launch <- function(dir) {
+  check_argument(is.character(dir) && length(dir) == 1 && !is.na(dir), "dir", dir,
+                 "one directory name")
+  if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
+  info <- read_launch_json(file.path(dir, "launch.json"))
+  partial <- is.null(info$ended)
+  design <- info$options$design
+  file <- file.path(dir, if (identical(design, "lockin")) "halves.csv" else "blocks.csv")
+  if (!file.exists(file)) {
+    abort_data(file, " is missing (design ", design, "): run the launch again, or leave it out")
+  }
+  main <- read_contract_csv(file, row_rules, partial)
+  rows <- main$data
+  if (nrow(rows) == 0) abort_data(file, " has no rows: the launch ended before its first half")
+  check_rows(rows, file, info$launch)
+  data.table::set(rows, j = "design", value = design)
+  hist <- read_optional_csv(dir, "hist.csv", hist_rules, info)
+  ranks <- read_optional_csv(dir, "ranks.csv", rank_rules, info)
+  list(info = info, rows = rows, hist = hist$data, ranks = ranks$data,
+       notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes))
+}
+
+#' Read a campaign
+#'
+#' @param dirs Character, length >= 1: campaign directories, launch directories, or both.
+#' @return An object of class `nl_campaign`, a list: `rows` (data.table, one row per half, block or
+#'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks` (data.tables
+#'   with `launch`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
+#'   (the arguments), `notes` (character).
+#' @seealso [read_launch()] for the conditions signalled.
+#' @examples
+#' dir <- file.path(tempdir(), "read-campaign")
+#' simulate_campaign(dir, pairs = 10, launches = 2, seed = 1)
+#' campaign <- read_campaign(dir)
+#' names(campaign$launches)
+#' unlink(dir, recursive = TRUE)
+#' @export
+read_campaign <- function(dirs) {
+  check_argument(is.character(dirs) && length(dirs) > 0 && !anyNA(dirs), "dirs", dirs,
+                 "directory names")
+  launch_dirs <- unlist(lapply(dirs, find_launches))
+  launches <- lapply(unique(normalizePath(launch_dirs)), read_launch)
+  ids <- vapply(launches, function(launch) launch$info$launch, "")
+  if (anyDuplicated(ids)) {
+    abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ",
+                paste(dirs, collapse = " "), ": give each launch once")
+  }
+  campaign <- list(
+    rows = bind_part(launches, "rows"), hist = bind_part(launches, "hist"),
+    ranks = bind_part(launches, "ranks"),
+    launches = stats::setNames(lapply(launches, `[[`, "info"), ids),
+    dirs = dirs, notes = unlist(lapply(launches, `[[`, "notes"))
+  )
+  check_arms(campaign)
+  structure(campaign, class = "nl_campaign")
+}
+
+bind_part <- function(launches, part) {
+  parts <- lapply(launches, `[[`, part)
+  if (length(parts) == 1) return(parts[[1]])  # saves copying the one big table
+  data.table::rbindlist(parts, use.names = TRUE)
+}
+
+#' @export
+print.nl_campaign <- function(x, ...) {
+  cat(sprintf("noiselab campaign: %d launch(es), %d rows, operations: %s\n", length(x$launches),
+              nrow(x$rows), paste(unique(x$rows[["operation"]]), collapse = ", ")))
+  invisible(x)
+}
+
+# The launch directories under (or at) one directory.
+find_launches <- function(dir) {
+  if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
+  if (is_launch_dir(dir)) return(dir)
+  inside <- list.dirs(dir, recursive = FALSE)
+  inside <- inside[vapply(inside, is_launch_dir, TRUE)]
+  if (length(inside) == 0) {
+    abort_data("no launch in '", dir, "' (no sub-directory with a launch.json): give the directory ",
+               "that noiselab-detect --out wrote to")
+  }
+  inside
+}
+
+is_launch_dir <- function(dir) {
+  any(file.exists(file.path(dir, c("launch.json", "halves.csv", "blocks.csv"))))
+}
+
+read_launch_json <- function(file) {
+  if (!file.exists(file)) {
+    abort_data(file, " is missing: without it the design and the levels are unknown; copy it along ",
+               "with the CSV files, or leave this launch out")
+  }
+  info <- tryCatch(jsonlite::read_json(file, simplifyVector = FALSE), error = function(e) {
+    abort_damaged(file, 1, "not a JSON file (", first_line(conditionMessage(e)), ")")
+  })
+  if (!is.list(info) || !identical(as.numeric(info$schema %||% NA), as.numeric(schema_known))) {
+    abort_schema(file, ": schema ", format(info$schema %||% "missing"), ", this version reads schema ",
+                 schema_known, ": use a matching version of noiselab")
+  }
+  if (!is_text(info$launch)) abort_damaged(file, 1, "key 'launch' is not a launch id")
+  if (!is_text(info$options$design) || !info$options$design %in% names(designs)) {
+    abort_damaged(file, 1, "key 'options.design' is '", format(info$options$design %||% "missing"),
+                  "', not one of ", paste(names(designs), collapse = ", "))
+  }
+  info
+}
+
+# Designs, and what one pair of each is called.
+designs <- list(lockin = "pairs", blocks = "sets", single = "loops")
+
+is_text <- function(x) is.character(x) && length(x) == 1 && !is.na(x) && nzchar(x)
+
+first_line <- function(text) trimws(strsplit(text, "\n", fixed = TRUE)[[1]][1])
+
+`%||%` <- function(a, b) if (is.null(a)) b else a
+
+launch_notes <- function(info) {
+  say <- function(...) paste0("launch ", info$launch, ": ", ...)
+  ended <- if (is.null(info$ended)) {
+    say("was killed (no end recorded); its rows up to the last complete line are used")
+  } else if (!identical(info$ended, "complete")) {
+    say("ended as '", info$ended, "'; the rows up to there are used")
+  }
+  c(ended, vapply(info$warnings, function(w) say("warning: ", as.character(w)), ""),
+    certificate_notes(info))
+}
+
+certificate_notes <- function(info) {
+  failed <- Filter(function(g) isFALSE(g$ok), info$generators)
+  vapply(failed, function(g) {
+    paste0("launch ", info$launch, ": generator on ", g$host %||% "unknown host",
+           " delivered a load outside its tolerance (certificate not ok)")
+  }, "")
+}
+
+read_optional_csv <- function(dir, name, rules, info) {
+  file <- file.path(dir, name)
+  if (!file.exists(file)) {
+    empty <- lapply(rules$kind, function(k) if (k == "text") character() else numeric())
+    data <- data.table::as.data.table(stats::setNames(empty, rules$name))
+    result <- list(data = data, notes = paste0("launch ", info$launch, ": ", name, " is missing"))
+  } else {
+    result <- read_contract_csv(file, rules, is.null(info$ended))
+  }
+  data.table::set(result$data, j = "launch", value = rep(info$launch, nrow(result$data)))
+  result
+}
+
+# ---- columns of the contract -------------------------------------------------------------------
+
+rules_of <- function(...) {
+  rows <- list(...)
+  data.frame(
+    name = vapply(rows, `[[`, "", 1), kind = vapply(rows, `[[`, "", 2),
+    lowest = vapply(rows, function(r) if (length(r) > 2) as.numeric(r[[3]]) else -Inf, 0),
+    empty_ok = vapply(rows, function(r) length(r) > 3, TRUE)
+  )
+}
+
+# name, kind (text, whole, number), smallest value, "empty" where a field may be empty.
+# stolen_ns_*: the difference of two clocks, so small negative values are real.
+row_rules <- rules_of(
+  list("launch", "text"), list("operation", "text"), list("bytes", "whole", 0),
+  list("ranks", "whole", 1), list("pair", "whole", 0), list("order", "whole", 0),
+  list("arm", "text"), list("level_requested_percent", "number", 0),
+  list("level_delivered_percent", "number", 0, "empty"), list("start_ns", "number", 0),
+  list("wall_ns", "number", 1), list("operations", "whole", 1), list("stolen_ns_max", "number"),
+  list("stolen_ns_sum", "number"), list("stolen_rank", "whole", -1),
+  list("detour_ns", "number", 0, "empty"), list("detours", "whole", 0, "empty"),
+  list("base_ns", "number", 0, "empty"), list("steal_ns", "number", 0, "empty"),
+  list("involuntary_switches", "whole", 0), list("slowest_rank", "whole", 0),
+  list("delivered_ns", "number", 0, "empty"), list("bursts", "whole", 0, "empty")
+)
+
+hist_rules <- rules_of(
+  list("operation", "text"), list("bytes", "whole", 0), list("arm", "text"),
+  list("level_requested_percent", "number", 0), list("lo_ns", "number", 0),
+  list("hi_ns", "number", 0), list("count", "whole", 0)
+)
+
+rank_rules <- rules_of(
+  list("rank", "whole", 0), list("host", "text"), list("cpu", "whole", -1), list("arm", "text"),
+  list("level_requested_percent", "number", 0), list("halves", "whole", 0),
+  list("wall_ns", "number", 0), list("stolen_ns", "number"),
+  list("detours", "whole", 0, "empty"), list("detour_ns", "number", 0, "empty"),
+  list("involuntary_switches", "whole", 0), list("times_slowest", "whole", 0)
+)
+
+# ---- one CSV file ------------------------------------------------------------------------------
+
+# Fast path: fread, then checks on whole columns. Only when something looks wrong is the file read
+# line by line, to name the line.
+read_contract_csv <- function(file, rules, partial) {
+  check_header(file, rules)
+  notes <- character()
+  cut_off <- !ends_with_newline(file)
+  data <- if (!cut_off) quiet_fread(file = file, rules = rules)
+  if (is.null(data)) {
+    text <- complete_lines(file, cut_off, partial)
+    notes <- text$notes
+    data <- quiet_fread(text = text$lines, rules = rules)
+    if (is.null(data)) abort_damaged(file, 1, "cannot be read as a comma separated table")
+  }
+  extra <- setdiff(names(data), rules$name)
+  if (length(extra) > 0) {
+    notes <- c(notes, paste0(file, ": unknown column(s) left out: ", paste(extra, collapse = ", ")))
+    data.table::set(data, j = extra, value = NULL)
+  }
+  for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], rules[i, ], file)
+  list(data = data, notes = notes)
+}
+
+check_header <- function(file, rules) {
+  header <- strsplit(readLines(file, n = 1, warn = FALSE), ",", fixed = TRUE)
+  if (length(header) == 0 || length(header[[1]]) == 0) {
+    abort_data(file, " is empty: the launch wrote nothing; run it again or leave it out")
+  }
+  missing <- setdiff(rules$name, header[[1]])
+  if (length(missing) > 0) {
+    abort_damaged(file, 1, "column '", missing[1], "' is missing (the header was edited, or comes ",
+                  "from another version)")
+  }
+  twice <- header[[1]][duplicated(header[[1]])]
+  if (length(twice) > 0) abort_damaged(file, 1, "column '", twice[1], "' occurs twice")
+}
+
+ends_with_newline <- function(file) {
+  con <- file(file, "rb")
+  on.exit(close(con))
+  seek(con, file.size(file) - 1)
+  identical(readBin(con, "raw", 1), as.raw(10L))
+}
+
+# NULL when fread found anything odd. A column that cannot be numeric stays text; the column check then
+# names the line. (Leaving fread by a warning would upset its next call, so warnings are collected.)
+quiet_fread <- function(..., rules) {
+  classes <- ifelse(rules$kind == "text", "character", "numeric")
+  odd <- FALSE
+  data <- tryCatch(withCallingHandlers(
+    data.table::fread(..., sep = ",", header = TRUE, quote = "", na.strings = "", fill = FALSE,
+                      colClasses = stats::setNames(classes, rules$name), showProgress = FALSE,
+                      strip.white = FALSE, data.table = TRUE),
+    warning = function(w) {
+      if (!startsWith(conditionMessage(w), "Attempt to override column")) odd <<- TRUE
+      invokeRestart("muffleWarning")
+    }
+  ), error = function(e) NULL)
+  if (odd) NULL else data
+}
+
+# The lines of a file whose field count is right; a killed launch may lack the end of its last line.
+complete_lines <- function(file, cut_off, partial) {
+  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  fields <- nchar(gsub("[^,]", "", lines, useBytes = TRUE), "bytes") + 1L
+  wanted <- fields[1]
+  notes <- character()
+  last <- length(lines)
+  if (partial && last > 1 && (cut_off || fields[last] != wanted)) {
+    notes <- paste0(file, ":", last, ": the launch was killed while it wrote this line; left out")
+    lines <- lines[-last]
+    fields <- fields[-last]
+  } else if (cut_off) {
+    abort_damaged(file, last, "the last line has no newline: the file was cut off; copy it again, ",
+                  "or run the launch again")
+  }
+  bad <- which(fields != wanted)
+  if (length(bad) > 0) {
+    abort_damaged(file, bad[1], "has ", fields[bad[1]], " fields, the header has ", wanted)
+  }
+  list(lines = lines, notes = notes)
+}
+
+check_column <- function(x, rule, file) {
+  if (rule$kind == "text") return(check_text(x, rule, file))
+  if (is.character(x)) {
+    bad <- which(!is.na(x) & !is.finite(suppressWarnings(as.numeric(x))))
+    if (length(bad) == 0) bad <- which(!is.na(x))  # numbers R reads but the contract does not
+    refuse_cell(file, bad[1], rule, x[bad[1]], "a number")
+  }
+  if (length(x) == 0) return(invisible())
+  if (anyNA(x)) {
+    if (any(is.nan(x))) refuse_cell(file, which(is.nan(x))[1], rule, "NaN", "a number")
+    if (!rule$empty_ok) refuse_cell(file, which(is.na(x))[1], rule, "", "a number")
+    if (all(is.na(x))) return(invisible())
+  }
+  if (is.infinite(max(abs(range(x, na.rm = TRUE))))) {
+    refuse_cell(file, which(is.infinite(x))[1], rule, "Inf", "a finite number")
+  }
+  if (min(x, na.rm = TRUE) < rule$lowest) {
+    at <- which(x < rule$lowest)[1]
+    refuse_cell(file, at, rule, x[at], paste("at least", rule$lowest))
+  }
+  if (rule$kind == "whole" && any(x != floor(x), na.rm = TRUE)) {
+    at <- which(x != floor(x))[1]
+    refuse_cell(file, at, rule, x[at], "a whole number")
+  }
+}
+
+check_text <- function(x, rule, file) {
+  if (anyNA(x)) refuse_cell(file, which(is.na(x))[1], rule, "", "text")
+  known <- unique(x)
+  odd <- known[!grepl("^[A-Za-z0-9._:-]+$", known, useBytes = TRUE)]
+  if (length(odd) > 0) {
+    refuse_cell(file, match(odd[1], x), rule, odd[1], "letters, digits and ._-: only")
+  }
+  if (rule$name == "arm") {
+    odd <- setdiff(known, c("off", "on"))
+    if (length(odd) > 0) refuse_cell(file, match(odd[1], x), rule, odd[1], "off or on")
+  }
+}
+
+# Row i of the table is line i + 1 of the file: fread accepts no blank lines inside.
+refuse_cell <- function(file, i, rule, got, wanted) {
+  got <- if (identical(got, "")) "empty" else paste0("'", format(got, digits = 15), "'")
+  abort_damaged(file, i + 1, rule$name, " is ", got, ", wanted ", wanted)
+}
+
+# What no single column can tell: the launch id, levels of off rows, rows that occur twice.
+check_rows <- function(rows, file, launch) {
+  at <- which(rows[["launch"]] != launch)
+  if (length(at) > 0) {
+    abort_damaged(file, at[1] + 1, "launch is '", rows[["launch"]][at[1]], "', launch.json says '",
+                  launch, "'")
+  }
+  at <- which(rows[["arm"]] == "off" & rows[["level_requested_percent"]] != 0)
+  if (length(at) > 0) {
+    abort_damaged(file, at[1] + 1, "level_requested_percent is ",
+                  rows[["level_requested_percent"]][at[1]], " in an off row, wanted 0")
+  }
+  arm_level <- ifelse(rows[["arm"]] == "off", -1, rows[["level_requested_percent"]])
+  at <- anyDuplicated(combine_keys(cell_key(rows), rows[["pair"]], arm_level))
+  if (at > 0) {
+    abort_damaged(file, at + 1, "pair ", rows[["pair"]][at], " of ", rows[["operation"]][at],
+                  " has this arm twice")
+  }
+}
+
+check_arms <- function(campaign) {
+  arms <- unique(campaign$rows[["arm"]])
+  if (length(arms) == 2) return(invisible())
+  abort_data("all ", nrow(campaign$rows), " rows in ", paste(campaign$dirs, collapse = " "),
+             " are of arm '", arms, "': a comparison needs both; add launches with the other arm")
+}

@@ -1,0 +1,319 @@
+# One self-contained HTML file. htmltools escapes every text that is handed to a tag.
+
+#' Write a report
+#'
+#' One HTML file that needs nothing else (style inline, plots embedded as PNG), and beside it each plot
+#' as a PNG file and its data as CSV.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()], or an `nl_analysis`.
+#' @param file Character, length 1: the HTML file. It is written beside its place and renamed.
+#' @param plots_dir Character, length 1: directory for the PNG and CSV files, made if need be.
+#' @param alpha One-sided level of the tests, length 1.
+#' @return `file`, invisibly.
+#' @examples
+#' \donttest{
+#' dir <- file.path(tempdir(), "report")
+#' simulate_campaign(dir, pairs = 20, levels_percent = c(0, 5), seed = 1)
+#' write_report(read_campaign(dir), file.path(dir, "report.html"))
+#' unlink(dir, recursive = TRUE)
+#' }
+#' @export
+write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "", file), "_files"),
+                         alpha = 0.01) {
+  check_argument(is_text(file), "file", file, "one file name")
+  analysis <- if (inherits(campaign, "nl_analysis")) campaign else {
+    analyze_campaign(campaign, alpha = alpha)
+  }
+  check_argument(dir.exists(dirname(file)), "file", file, "a file in a directory that exists")
+  if (!dir.exists(plots_dir) && !dir.create(plots_dir, showWarnings = FALSE)) {
+    abort_usage("cannot make the directory '", plots_dir, "'")
+  }
+  figures <- lapply(plots(), write_figure, analysis = analysis, plots_dir = plots_dir)
+  page <- report_page(analysis, Filter(Negate(is.null), figures), basename(plots_dir))
+  write_atomically(file, function(path) {
+    writeLines(c("<!DOCTYPE html>", enc2utf8(as.character(page))), path, useBytes = TRUE)
+  })
+  invisible(file)
+}
+
+# PNG and CSV of one plot; NULL where the campaign has no data for it.
+write_figure <- function(plot, analysis, plots_dir) {
+  frame <- plot$draw(analysis, draw = FALSE)
+  if (NROW(frame) == 0) return(NULL)
+  csv <- file.path(plots_dir, paste0(plot$name, ".csv"))
+  write_atomically(csv, function(path) data.table::fwrite(frame, path, na = ""))
+  png_file <- file.path(plots_dir, paste0(plot$name, ".png"))
+  size <- figure_size(plot$name, frame)
+  write_atomically(png_file, function(path) save_png(plot$draw(analysis), path, size))
+  c(plot[c("name", "title", "question", "alt")],
+    list(png = readBin(png_file, "raw", file.size(png_file)), width = size[1], height = size[2]))
+}
+
+save_png <- function(plot, path, size) {
+  grDevices::png(path, width = size[1], height = size[2], units = "in", res = 110, type = "cairo")
+  on.exit(grDevices::dev.off())
+  print(plot)
+}
+
+# Inches; the height follows the number of panels.
+figure_size <- function(name, frame) {
+  panels <- n_panels(frame)
+  stacked <- name %in% c("trace", "launches")
+  rows <- if (stacked) panels else ceiling(panels / ceiling(sqrt(panels)))
+  each <- if (name == "launches") 0.8 + 0.25 * length(unique(frame$launch)) else if (stacked) 2.1 else 2.9
+  c(9, min(40, 1.8 + each * rows + if (rows == 1) 0.4 else 0))
+}
+
+report_page <- function(analysis, figures, files_dir) {
+  tags <- htmltools::tags
+  body <- list(
+    tags$h1("OS noise sensitivity"),
+    tags$p(class = "answer", paste(report_answer(analysis), collapse = " ")),
+    report_alarms(analysis),
+    section("Verdicts", verdict_table(analysis)),
+    section("Thresholds", threshold_table(analysis), amplification_table(analysis)),
+    section("Plots", lapply(figures, figure_tag, files_dir = files_dir)),
+    section("Generator certificates", certificate_table(analysis$campaign)),
+    section("Provenance", provenance_table(analysis$campaign), notes_list(analysis$notes)),
+    section("How to reproduce", reproduce(analysis$campaign))
+  )
+  tags$html(lang = "en", tags$head(
+    tags$meta(charset = "utf-8"),
+    tags$meta(name = "viewport", content = "width=device-width, initial-scale=1"),
+    tags$title("noiselab report"), tags$style(htmltools::HTML(report_style))
+  ), tags$body(body))
+}
+
+section <- function(title, ...) htmltools::tags$section(htmltools::tags$h2(title), ...)
+
+report_style <- "
+:root { color-scheme: light dark; --line: #bbb; --soft: #f3f3f3; --loud: #a33000; }
+@media (prefers-color-scheme: dark) { :root { --line: #555; --soft: #222; --loud: #ff9a66; } }
+body { font: 15px/1.45 sans-serif; max-width: 62rem; margin: 1.5rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+.answer { font-size: 1.15rem; border-left: 4px solid #0072B2; padding: .4rem .9rem; background: var(--soft); }
+.loud { color: var(--loud); font-weight: bold; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .85rem; margin: .6rem 0; }
+th, td { border-bottom: 1px solid var(--line); padding: .2rem .55rem; text-align: right; white-space: nowrap; }
+th.text, td.text { text-align: left; } td.wrap { white-space: normal; }
+caption { text-align: left; padding: .3rem 0; }
+tr.detected td:last-child { font-weight: bold; }
+figure { margin: 1rem 0 2rem; break-inside: avoid; } img { max-width: 100%; height: auto; background: #fff; }
+pre { background: var(--soft); padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+@media print { body { max-width: none; font-size: 11px; } table { font-size: 8px; } h2 { break-after: avoid; } }
+"
+
+# ---- the answer --------------------------------------------------------------------------------
+
+report_answer <- function(analysis) {
+  rows <- widest_scope(analysis$thresholds)
+  verdicts <- widest_scope(analysis$verdicts)
+  where <- report_where(analysis$campaign)
+  sense <- paste0(where, ", ", join_words(time_phrases(rows, verdicts)), ".")
+  c(upper_first(sense), smallest_phrase(rows, analysis))
+}
+
+upper_first <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
+
+join_words <- function(x) {
+  n <- length(x)
+  if (n < 2) x else paste(paste(x[-n], collapse = "; "), "and", x[n])
+}
+
+report_where <- function(campaign) {
+  info <- campaign$launches[[1]]
+  hosts <- unique(unlist(lapply(info$hosts, function(h) h$host)))
+  name <- if (length(hosts) == 1) hosts else if (length(hosts) > 1) {
+    sprintf("%d nodes", length(hosts))
+  } else "this machine"
+  sprintf("on %s with %s ranks", name, format_count(info$ranks %||% NA))
+}
+
+# By loop time: what each operation senses, with p, or what it would have sensed.
+time_phrases <- function(rows, verdicts) {
+  rows <- rows[rows$channel == "time", ]
+  if (nrow(rows) == 0) return("loop times were not analyzed")
+  vapply(seq_len(nrow(rows)), function(i) {
+    row <- rows[i, ]
+    name <- panel_name(row)
+    if (is.na(row$med_percent)) {
+      limit <- if (is.na(row$detection_limit)) "no limit known" else {
+        sprintf("a slowdown of %s %% would have been", format_effect(row$detection_limit, FALSE))
+      }
+      return(sprintf("%s senses none of the tested levels by loop time (%s; %s)", name, row$med_reason, limit))
+    }
+    at <- verdicts[verdicts$channel == "time" & verdicts$operation == row$operation &
+                     verdicts$bytes == row$bytes &
+                     verdicts$level_requested_percent == row$med_percent, ]
+    sprintf("%s senses %s %% of one CPU by loop time (%s %% slower, p = %s)", name,
+            format_level(row$med_percent), format_effect(at$estimate), format_p(at$p_one_sided))
+  }, "")
+}
+
+smallest_phrase <- function(rows, analysis) {
+  found <- rows[!is.na(rows$med_percent), ]
+  tail <- sprintf("at one-sided alpha %g; scope: %s.", analysis$alpha, rows$scope[1])
+  if (nrow(found) == 0) return(paste("No channel detected any of the tested levels", tail))
+  best <- found[order(found$med_percent, found$channel != "time"), ][1, ]
+  low <- best$med_bracket_low_percent
+  sprintf(paste("The smallest level detected at all is %s %% of one CPU, by channel %s of %s",
+                "(the threshold lies %s), %s"), format_level(best$med_percent), best$channel,
+          panel_name(best),
+          if (low > 0) sprintf("between %s and %s %%", format_level(low), format_level(best$med_percent))
+          else sprintf("at or below %s %%, the lowest level tested", format_level(best$med_percent)), tail)
+}
+
+report_alarms <- function(analysis) {
+  loud <- unique(grep("^PLACEBO DETECTED|not ok|was killed|ended as", analysis$notes, value = TRUE))
+  if (length(loud) > 0) lapply(loud, function(text) htmltools::tags$p(class = "loud", text))
+}
+
+# ---- tables ------------------------------------------------------------------------------------
+
+# `columns`: named list, heading -> character values; text columns are set to the left.
+html_table <- function(columns, caption = NULL, row_class = NULL, text = character(), wrap = character()) {
+  tags <- htmltools::tags
+  kind <- ifelse(names(columns) %in% wrap, "text wrap", ifelse(names(columns) %in% text, "text", NA))
+  cells <- function(tag, values) {
+    Map(function(value, class) tag(class = if (!is.na(class)) class, value), values, kind)
+  }
+  n <- length(columns[[1]])
+  body <- lapply(seq_len(n), function(i) {
+    tags$tr(class = row_class[i], unname(cells(tags$td, lapply(columns, `[[`, i))))
+  })
+  tags$div(class = "scroll", tags$table(
+    if (!is.null(caption)) tags$caption(caption),
+    tags$thead(tags$tr(unname(cells(tags$th, as.list(names(columns)))))), tags$tbody(body)
+  ))
+}
+
+verdict_table <- function(analysis) {
+  shown <- shown_scopes(analysis$verdicts)
+  rows <- analysis$verdicts[shown$keep, ]
+  caption <- sprintf(paste("alpha %g one-sided, step-down from the highest level; intervals have",
+                           "confidence %g; limit: the effect this run would have found with power %g."),
+                     analysis$alpha, 1 - analysis$alpha, analysis$power)
+  reasons <- unique(paste0(rows$channel, ": ", rows$estimator_note)[nzchar(rows$estimator_note)])
+  list(
+    html_table(list(
+      operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows),
+      channel = rows$channel, "level %" = format_level(rows$level_requested_percent),
+      "delivered %" = format_level(rows$level_delivered_percent),
+      n = format_count(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs)),
+      effect = format_effect(rows$estimate), "CI" = format_interval(rows$ci_low, rows$ci_high),
+      p = format_p(rows$p_one_sided), limit = format_effect(rows$detection_limit, FALSE),
+      verdict = rows$verdict
+    ), caption, ifelse(rows$verdict == "detected", "detected", "other"),
+    text = c("operation", "scope", "channel", "verdict"), wrap = "verdict"),
+    htmltools::tags$p(paste0("Units of effect and limit: ", unit_list(rows), ". n: pairs, or launches in ",
+                             "scope \"", scope_campaign, "\".")),
+    if (length(reasons) > 0) htmltools::tags$p(paste0("Estimator: ", paste(reasons, collapse = "; "), ".")),
+    if (!is.null(shown$note)) htmltools::tags$p(shown$note)
+  )
+}
+
+scope_cell <- function(rows) ifelse(is.na(rows$launch), rows$scope, rows$launch)
+
+threshold_table <- function(analysis) {
+  rows <- analysis$thresholds
+  if (NROW(rows) == 0) return(NULL)
+  rows <- rows[shown_scopes(rows)$keep, ]
+  why <- function(value, reason) ifelse(is.na(value), paste0("none: ", reason), format_level(value))
+  html_table(list(
+    operation = rows$operation, bytes = format_count(rows$bytes), channel = rows$channel,
+    scope = scope_cell(rows), "MED %" = why(rows$med_percent, rows$med_reason),
+    "bracket from %" = format_level(rows$med_bracket_low_percent),
+    "LOD %" = why(rows$lod_percent, rows$lod_reason), slope = format_effect(rows$slope),
+    n = format_count(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs))
+  ), "MED: smallest level detected. LOD: level whose expected effect reaches the detection limit. In percent of one CPU. Slope: effect per percent of one CPU delivered.",
+  text = c("operation", "channel", "scope"))
+}
+
+amplification_table <- function(analysis) {
+  one <- function(rows, value, heading, caption) {
+    rows <- rows[shown_scopes(rows)$keep, ]
+    rows <- rows[rows$level_requested_percent > 0, ]
+    if (NROW(rows) == 0) return(NULL)
+    columns <- list(rows$operation, format_count(rows$bytes), scope_cell(rows),
+                    format_level(rows$level_requested_percent), format_effect(rows[[value]], FALSE),
+                    format_interval(rows$ci_low, rows$ci_high), ifelse(is.na(rows$reason), "", rows$reason))
+    names(columns) <- c("operation", "bytes", "scope", "level %", heading, "CI", "remark")
+    html_table(columns, caption, text = c("operation", "scope", "remark"), wrap = "remark")
+  }
+  list(
+    if (NROW(analysis$amplification) > 0) one(analysis$amplification, "amplification", "amplification", "Amplification: slowdown percent over stolen percent (Fieller's interval)."),
+    if (NROW(analysis$cost) > 0) one(analysis$cost, "cost_ns", "ns per interruption", "Cost of one interruption beyond the load itself.")
+  )
+}
+
+figure_tag <- function(figure, files_dir) {
+  tags <- htmltools::tags
+  data <- paste0("data:image/png;base64,", gsub("\n", "", jsonlite::base64_enc(figure$png), fixed = TRUE))
+  tags$figure(
+    id = figure$name, tags$h3(figure$question),
+    tags$img(src = data, alt = figure$alt, width = round(96 * figure$width),
+             height = round(96 * figure$height)),
+    tags$figcaption(paste0(figure$title, ". Files: ", files_dir, "/", figure$name, ".png, ", files_dir,
+                           "/", figure$name, ".csv"))
+  )
+}
+
+certificate_table <- function(campaign) {
+  rows <- lapply(campaign$launches, function(info) lapply(info$generators, function(g) {
+    lapply(g$levels, function(level) c(level, list(launch = info$launch, node = g$host, kind = g$kind,
+                                                   late = g$lateness_ns$p99)))
+  }))
+  rows <- unlist(unlist(unname(rows), recursive = FALSE), recursive = FALSE)
+  if (length(rows) == 0) return(htmltools::tags$p("No generator certificate was recorded."))
+  cell <- function(name, form = format_level) vapply(rows, function(r) {
+    value <- r[[name]]
+    if (is.null(value)) "-" else if (is.numeric(value)) form(value) else as.character(value)
+  }, "")
+  ok <- vapply(rows, function(r) if (is.null(r$ok)) "-" else if (isTRUE(r$ok)) "yes" else "NO", "")
+  html_table(list(
+    launch = cell("launch"), host = cell("node"), kind = cell("kind"),
+    "requested %" = cell("level_requested_percent"), "delivered %" = cell("level_delivered_percent"),
+    ratio = cell("ratio"), halves = cell("halves", format_count),
+    "bursts planned" = cell("bursts_planned", format_count),
+    "bursts run" = cell("bursts_run", format_count), "lateness p99 ns" = cell("late", format_count),
+    ok = ok
+  ), "Delivered against requested load, over the on halves.", text = c("launch", "host", "kind"))
+}
+
+provenance_table <- function(campaign) {
+  lines <- lapply(campaign$launches, function(info) {
+    host <- function(key) paste(unique(unlist(lapply(info$hosts, function(h) h[[key]] %||% "unknown"))), collapse = ", ")
+    c("launch" = info$launch, "program" = paste(info$program, info$version, info$git),
+      "design" = info$options$design, "ranks" = paste(info$ranks, "on", info$nodes, "node(s)"),
+      "hosts" = host("host"), "CPU" = host("cpu_model"), "kernel" = host("kernel"),
+      "governor" = host("governor"), "SMT" = host("smt"), "clock source" = host("clocksource"),
+      "MPI" = paste(info$mpi$library, info$mpi$version), "seed" = info$seed,
+      "started" = info$started_utc %||% "unknown",
+      "ended" = paste(info$ended_utc %||% "", info$ended %||% "killed, no end recorded"))
+  })
+  blank <- function(x, key) if (key %in% names(x)) x[[key]] else ""
+  keys <- unique(unlist(lapply(lines, names)))
+  columns <- c(list(" " = keys), lapply(lines, function(x) vapply(keys, blank, "", x = x)))
+  names(columns) <- c(" ", names(campaign$launches))
+  html_table(columns, text = names(columns), wrap = names(columns)[-1])
+}
+
+notes_list <- function(notes) {
+  tags <- htmltools::tags
+  if (length(notes) == 0) return(tags$p("Nothing odd was noticed."))
+  list(tags$h3("Warnings and notes"), tags$ul(lapply(unique(notes), tags$li)))
+}
+
+reproduce <- function(campaign) {
+  commands <- vapply(campaign$launches, function(info) {
+    paste(vapply(unlist(info$command), quote_word, ""), collapse = " ")
+  }, "")
+  tags <- htmltools::tags
+  list(tags$p("The runs (the seed above is part of the schedule):"), tags$pre(paste(commands, collapse = "\n")),
+       tags$p("This report:"),
+       tags$pre(paste("noiselab report", paste(vapply(basename(campaign$dirs), quote_word, ""), collapse = " "))),
+       tags$p(paste("Written by the noiselab R package", package_version_text())))
+}
+
+quote_word <- function(x) if (grepl("^[A-Za-z0-9_./:=,@%+-]+$", x)) x else shQuote(x)

@@ -1,0 +1,215 @@
+#' Simulate a campaign with known truth
+#'
+#' Writes a campaign directory as the detector does (docs/formats.md), for tests and for learning what
+#' the analysis can see. Per half: the base speed wanders (AR(1) in the log), the on half is slower by
+#' `slowdown_percent`, loses `level + cost_ns * bursts` of CPU time to the generator, and every half
+#' loses a heavy-tailed background.
+#'
+#' @param dir Character, length 1: campaign directory, made if need be. A launch id must be new.
+#' @param operations Character, length >= 1; `bytes` numeric, length 1 or that of `operations`.
+#' @param bytes Message size in bytes.
+#' @param levels_percent Numeric: requested levels, percent of one CPU.
+#' @param pairs Pairs (sets, loops) per operation and level, length 1.
+#' @param launches Number of launches, length 1.
+#' @param design `lockin`, `blocks` or `single`.
+#' @param slowdown_percent Numeric, length 1 or that of `levels_percent`: true slowdown; NULL:
+#'   `amplification` times the stolen share.
+#' @param amplification True slowdown over stolen share, length 1 (or one per operation).
+#' @param cost_ns True cost of an interruption beyond the load, ns, length 1.
+#' @param half_period_ns,period_ns Length of a half and of the noise period, ns, length 1.
+#' @param operation_ns Time of one operation, ns, length 1.
+#' @param ranks Number of ranks, length 1.
+#' @param wander_sd,wander_phi Innovation SD (log) and coefficient of the AR(1) base speed, length 1;
+#'   `wander_phi = 1` is a random walk.
+#' @param jitter_sd SD of the log loop time of a half, length 1.
+#' @param spike_rate Chance that a half loses a Pareto-distributed background spike, length 1.
+#' @param launch_sd SD (log) of the slowdown between launches, length 1.
+#' @param arms One of `both`, `off`, `on`: which arms each launch has (`single` only may lack one).
+#' @param ended `complete`, `interrupted`, or NA for a killed launch.
+#' @param seed Whole number, length 1: the same seed writes the same rows.
+#' @param prefix Character, length 1: launch ids are `<prefix>-1`, `<prefix>-2`, ...
+#' @return Invisibly a data frame with the truth per operation and level: `operation`,
+#'   `level_requested_percent`, `slowdown_percent`, `stolen_percent` (of one CPU), `cost_ns`.
+#' @examples
+#' dir <- file.path(tempdir(), "simulated")
+#' simulate_campaign(dir, pairs = 10, levels_percent = c(0, 1), seed = 1)
+#' list.files(dir, recursive = TRUE)
+#' unlink(dir, recursive = TRUE)
+#' @export
+simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
+                              levels_percent = c(0, 0.1, 0.3, 1), pairs = 200, launches = 1,
+                              design = "lockin", slowdown_percent = NULL, amplification = 1.5,
+                              cost_ns = 2000, half_period_ns = 1e7, period_ns = 1e7,
+                              operation_ns = 2000, ranks = 2, wander_sd = 0.002, wander_phi = 0.99,
+                              jitter_sd = 0.004, spike_rate = 0.02, launch_sd = 0, arms = "both",
+                              ended = "complete", seed = 1, prefix = "sim") {
+  check_argument(is_text(dir), "dir", dir, "one directory name")
+  check_argument(is_number(pairs, 0), "pairs", pairs, "a number above 0")
+  check_argument(design %in% names(designs), "design", design, paste(names(designs), collapse = ", "))
+  check_numeric(levels_percent, "levels_percent")
+  model <- as.list(environment())
+  stolen <- levels_percent + 100 * cost_ns / period_ns * (levels_percent > 0)
+  model$truth <- do.call(rbind, lapply(seq_along(operations), function(i) {
+    slow <- if (is.null(slowdown_percent)) rep_len(amplification, length(operations))[i] * stolen else
+      rep_len(slowdown_percent, length(levels_percent))
+    data.frame(operation = operations[i], bytes = rep_len(bytes, length(operations))[i],
+               level_requested_percent = levels_percent, slowdown_percent = slow,
+               stolen_percent = stolen, cost_ns = cost_ns)
+  }))
+  for (i in seq_len(launches)) {
+    id <- paste0(prefix, "-", i)
+    with_seed(seed * 1000 + i, simulate_launch(file.path(dir, id), id, model))
+  }
+  invisible(model$truth)
+}
+
+simulate_launch <- function(dir, id, model) {
+  if (!dir.create(dir, recursive = TRUE, showWarnings = FALSE)) {
+    abort_usage("'", dir, "' exists already or cannot be made")
+  }
+  rows <- simulate_rows(id, model)
+  file <- if (model$design == "lockin") "halves.csv" else "blocks.csv"
+  data.table::fwrite(rows, file.path(dir, file), na = "", scipen = 50)
+  data.table::fwrite(simulate_hist(rows), file.path(dir, "hist.csv"), scipen = 50)
+  data.table::fwrite(simulate_ranks(rows, model), file.path(dir, "ranks.csv"), scipen = 50)
+  info <- simulate_info(id, rows, model)
+  writeLines(jsonlite::toJSON(info, auto_unbox = TRUE, null = "null", na = "null", digits = NA,
+                              pretty = TRUE), file.path(dir, "launch.json"))
+}
+
+# Which operation, level and arm each half has, in run order.
+simulate_schedule <- function(model) {
+  truth <- model$truth
+  lockin <- model$design == "lockin"
+  if (lockin) {
+    cell <- as.vector(replicate(model$pairs, sample.int(nrow(truth))))
+    n <- length(cell)
+    on_first <- stats::runif(n) < 0.5
+    arm <- as.vector(rbind(ifelse(on_first, "on", "off"), ifelse(on_first, "off", "on")))
+    return(list(cell = rep(cell, each = 2), pair = rep(seq_len(n), each = 2),
+                order = rep(0:1, n), arm = arm))
+  }
+  # A set holds, per operation, one off block and one block of each level, in random order.
+  firsts <- match(unique(truth$operation), truth$operation)
+  set <- data.frame(cell = c(firsts, seq_len(nrow(truth))),
+                    arm = rep(c("off", "on"), c(length(firsts), nrow(truth))))
+  if (model$arms != "both") set <- set[set$arm == model$arms, ]
+  n_sets <- if (model$design == "single") 1 else model$pairs
+  order <- as.vector(replicate(n_sets, sample.int(nrow(set))))
+  list(cell = set$cell[order], pair = rep(seq_len(n_sets), each = nrow(set)),
+       order = rep(seq_len(nrow(set)) - 1, n_sets), arm = set$arm[order])
+}
+
+simulate_rows <- function(id, model) {
+  plan <- simulate_schedule(model)
+  truth <- model$truth[plan$cell, ]
+  n <- length(plan$cell)
+  on <- plan$arm == "on"
+  level <- ifelse(on, truth$level_requested_percent, 0)
+  wander <- as.numeric(stats::filter(stats::rnorm(n, 0, model$wander_sd), model$wander_phi,
+                                     method = "recursive"))
+  shift <- stats::rnorm(1, 0, model$launch_sd)
+  spike <- (stats::runif(n) < model$spike_rate) * 5e3 * (stats::runif(n)^(-1 / 1.5) - 1)
+  slow <- on * (log1p(truth$slowdown_percent / 100) + shift * (level > 0))
+  operations <- round(model$half_period_ns / model$operation_ns)
+  wall <- round(operations * model$operation_ns * exp(wander + slow +
+                  stats::rnorm(n, 0, model$jitter_sd)) + spike)
+  bursts <- on * (level > 0) * round(model$half_period_ns / model$period_ns)
+  delivered <- round(level / 100 * wall)
+  stolen <- round(delivered + bursts * model$cost_ns + spike + stats::rnorm(n, 300, 150))
+  detour <- round(pmax(0, stolen * 1.1))
+  data.table::data.table(
+    launch = id, operation = truth$operation, bytes = truth$bytes, ranks = model$ranks,
+    pair = plan$pair, order = plan$order, arm = plan$arm, level_requested_percent = level,
+    level_delivered_percent = 100 * delivered / wall, start_ns = cumsum(c(0, wall[-n] + 2e5)),
+    wall_ns = wall, operations = operations, stolen_ns_max = round(stolen * 0.9),
+    stolen_ns_sum = stolen, stolen_rank = 0L, detour_ns = detour,
+    detours = bursts + (spike > 0), base_ns = round(model$operation_ns * exp(wander), 2),
+    steal_ns = 0L, involuntary_switches = bursts, slowest_rank = 0L, delivered_ns = delivered,
+    bursts = bursts
+  )
+}
+
+# Most operations near the base time, and one long one per burst.
+simulate_hist <- function(rows) {
+  mean_ns <- rows[["wall_ns"]] / rows[["operations"]]
+  key <- combine_keys(rows[["operation"]], rows[["arm"]], rows[["level_requested_percent"]])
+  parts <- lapply(split(seq_along(key), key), function(at) {
+    typical <- stats::median(mean_ns[at]) * exp(stats::rnorm(4000, 0, 0.1))
+    long <- utils::head(rows[["stolen_ns_sum"]][at][rows[["detours"]][at] > 0], 2000)
+    lo <- hist_bin(c(typical, typical[1] + pmax(1, long)))
+    counts <- table(lo)
+    lo <- as.numeric(names(counts))
+    data.frame(operation = rows[["operation"]][at[1]], bytes = rows[["bytes"]][at[1]],
+               arm = rows[["arm"]][at[1]],
+               level_requested_percent = rows[["level_requested_percent"]][at[1]],
+               lo_ns = lo, hi_ns = lo + hist_width(lo), count = as.vector(counts))
+  })
+  bind_rows(unname(parts))
+}
+
+# Bins as in docs/formats.md: exact below 128 ns, then 128 per octave.
+hist_width <- function(x) pmax(1, 2^(floor(log2(pmax(1, x))) - 7))
+hist_bin <- function(x) floor(x / hist_width(x)) * hist_width(x)
+
+simulate_ranks <- function(rows, model) {
+  groups <- unique(data.frame(arm = rows[["arm"]], level = rows[["level_requested_percent"]]))
+  bind_rows(lapply(seq_len(model$ranks) - 1, function(rank) {
+    at <- lapply(seq_len(nrow(groups)), function(i) {
+      which(rows[["arm"]] == groups$arm[i] & rows[["level_requested_percent"]] == groups$level[i])
+    })
+    total <- function(column) vapply(at, function(i) sum(rows[[column]][i]), 0)
+    data.frame(rank = rank, host = "node1", cpu = rank, arm = groups$arm,
+               level_requested_percent = groups$level, halves = lengths(at),
+               wall_ns = total("wall_ns"), stolen_ns = if (rank == 0) total("stolen_ns_sum") else 0,
+               detours = total("detours"), detour_ns = total("detour_ns"),
+               involuntary_switches = total("involuntary_switches"),
+               times_slowest = if (rank == 0) lengths(at) else 0)
+  }))
+}
+
+simulate_info <- function(id, rows, model) {
+  killed <- is.na(model$ended)
+  list(
+    schema = schema_known, program = "noiselab-detect", version = "0.1.0", git = "simulated",
+    launch = id, command = list("simulate_campaign", "seed", as.character(model$seed)),
+    options = list(design = model$design, operations = as.list(unique(model$truth$operation)),
+                   bytes = as.list(unique(model$truth$bytes)),
+                   levels_percent = as.list(model$levels_percent),
+                   half_period_ns = model$half_period_ns, period_ns = model$period_ns,
+                   kind = "spin", seconds = sum(rows[["wall_ns"]]) / 1e9, warmup_ns = 0),
+    seed = as.character(model$seed), ranks = model$ranks, nodes = 1,
+    placement = lapply(seq_len(model$ranks) - 1, function(rank) {
+      list(rank = rank, host = "node1", cpu = rank, binding = as.character(rank))
+    }),
+    hosts = list(list(host = "node1", kernel = "simulated", cmdline_isolcpus = NULL, nohz_full = NULL,
+                      tick = NULL, clocksource = "simulated", governor = NULL, smt = NULL,
+                      cpuset = NULL, topology = NULL, cpu_model = "simulated")),
+    mpi = list(library = "none", version = "simulated", parameters = list()), slurm = NULL,
+    clock = list(name = "simulated", source = "simulated", tick_ns = 1, read_ns = 0),
+    cells = list(), pairs_planned = max(rows[["pair"]]),
+    generators = if (killed) list() else list(simulate_certificate(rows, model)),
+    switching = list(n = nrow(rows), p50_ns = 2000, p99_ns = 9000, max_ns = 20000),
+    warnings = list(), started_utc = "2026-01-01T00:00:00Z",
+    ended_utc = if (killed) NULL else "2026-01-01T00:01:00Z",
+    ended = if (killed) NULL else model$ended, rows = if (killed) NULL else nrow(rows)
+  )
+}
+
+simulate_certificate <- function(rows, model) {
+  on <- rows[["arm"]] == "on"
+  levels <- lapply(sort(unique(rows[["level_requested_percent"]][on])), function(level) {
+    at <- which(on & rows[["level_requested_percent"]] == level)
+    delivered <- sum(rows[["delivered_ns"]][at])
+    wall <- sum(rows[["wall_ns"]][at])
+    got <- 100 * delivered / wall
+    list(level_requested_percent = level, halves = length(at), wall_ns = wall,
+         delivered_ns = delivered, level_delivered_percent = got,
+         bursts_planned = sum(rows[["bursts"]][at]), bursts_run = sum(rows[["bursts"]][at]),
+         ratio = if (level > 0) got / level else NULL, ok = if (level > 0) TRUE else NULL)
+  })
+  list(schema = schema_known, program = "noiselab-gen", version = "0.1.0", host = "node1",
+       kind = "spin", kind_bytes = 0, cpu = 0, period_ns = model$period_ns, tolerance_percent = 5,
+       ok = TRUE, lateness_ns = list(p50 = 1500, p99 = 9000, max = 50000), migrations = 0,
+       ended = "complete", levels = levels)
+}

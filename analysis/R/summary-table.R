@@ -1,0 +1,167 @@
+# Judging published tables of mean, standard deviation and number of runs.
+
+summary_rules <- rules_of(
+  list("table", "text"), list("config", "text"), list("op", "text"), list("bytes", "whole", 0),
+  list("level_percent", "number", 0), list("mean_s", "number"), list("sd_s", "number"),
+  list("n", "whole", 2)
+)
+
+summary_keys <- c("table", "config", "op", "bytes")
+
+#' Read a table of mean, SD and n
+#'
+#' @param file Character, length 1: CSV file with the columns `table`, `config`, `op`, `bytes`,
+#'   `level_percent` (percent of one CPU, 0 = clean), `mean_s`, `sd_s` (seconds), `n` (runs). Lines
+#'   that start with `#` are comments; other columns are ignored.
+#' @return A data frame with those columns. Errors name file and line.
+#' @examples
+#' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
+#' nrow(read_summary(file))
+#' @export
+read_summary <- function(file) {
+  check_argument(is_text(file), "file", file, "one file name")
+  if (!file.exists(file) || dir.exists(file)) abort_usage("'", file, "' is not a file")
+  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  at <- which(!grepl("^\\s*(#|$)", lines, useBytes = TRUE))
+  if (length(at) < 2) abort_data(file, " has no rows: give a table with a header and a row per level")
+  cells <- strsplit(paste0(lines[at], ",\u0001"), ",", fixed = TRUE)
+  width <- lengths(cells) - 1
+  header <- trimws(cells[[1]][seq_len(width[1])])
+  missing <- setdiff(summary_rules$name, header)
+  if (length(missing) > 0) abort_damaged(file, at[1], "column '", missing[1], "' is missing")
+  bad <- which(width != width[1])
+  if (length(bad) > 0) {
+    abort_damaged(file, at[bad[1]], "has ", width[bad[1]], " fields, the header has ", width[1])
+  }
+  table <- lapply(summary_rules$name, function(name) {
+    summary_column(vapply(cells[-1], function(cell) trimws(cell[match(name, header)]), ""),
+                   summary_rules[summary_rules$name == name, ], file, at[-1])
+  })
+  table <- as.data.frame(stats::setNames(table, summary_rules$name))
+  check_summary(table, file, at[-1])
+}
+
+summary_column <- function(x, rule, file, line) {
+  refuse <- function(i, wanted) {
+    abort_damaged(file, line[i], rule$name, " is '", x[i], "', wanted ", wanted)
+  }
+  if (rule$kind == "text") {
+    if (any(x == "")) refuse(which(x == "")[1], "text")
+    return(x)
+  }
+  value <- suppressWarnings(as.numeric(x))
+  bad <- which(!is.finite(value))
+  if (length(bad) > 0) refuse(bad[1], "a finite number")
+  if (any(value < rule$lowest)) refuse(which(value < rule$lowest)[1], paste("at least", rule$lowest))
+  if (rule$kind == "whole" && any(value != floor(value))) {
+    refuse(which(value != floor(value))[1], "a whole number")
+  }
+  if (rule$name %in% c("sd_s", "mean_s") && any(value <= 0)) {
+    refuse(which(value <= 0)[1], "a number above 0")
+  }
+  value
+}
+
+# `where` says which line of which file a row of `table` came from.
+check_summary <- function(table, file = "argument 'df'", line = seq_len(nrow(table))) {
+  key <- do.call(paste, c(table[summary_keys], sep = " "))
+  twice <- anyDuplicated(paste(key, table$level_percent))
+  if (twice > 0) {
+    abort_damaged(file, line[twice], "level ", table$level_percent[twice], " of (", key[twice],
+                  ") occurs twice")
+  }
+  clean <- key[table$level_percent == 0]
+  orphan <- which(!key %in% clean)
+  if (length(orphan) > 0) {
+    abort_damaged(file, line[orphan[1]], "(", key[orphan[1]], ") has no row with level_percent 0 ",
+                  "to compare with")
+  }
+  table
+}
+
+#' Judge tables of mean, SD and n
+#'
+#' For each noisy row: rule P (the noisy mean lies above the upper bound of the clean mean's two-sided
+#' 99 % confidence interval), rule N (the two 99 % intervals of the means do not overlap and the noisy
+#' one is above), Welch's test one- and two-sided, and Holm's correction of the one-sided p-values
+#' over all noisy rows given (the family is the whole file: the reader looks at all of it).
+#'
+#' @param df Data frame with the columns of [read_summary()].
+#' @param alpha One-sided level of the detection limit, length 1.
+#' @param power Its power, length 1.
+#' @return A list of two data frames. `rows`, one per noisy row: `table`, `config`, `op`, `bytes`,
+#'   `level_percent` (percent of one CPU), `slowdown_percent`, `rule_p`, `rule_n` (logical),
+#'   `welch_p_one_sided`, `welch_p_two_sided`, `holm_p`, `rule_p_false_alarm` (the one-sided false
+#'   alarm rate rule P really has at these n), `detection_limit_percent` (the slowdown that Welch's
+#'   test would have found at `alpha` with `power`), `n_clean`, `n_noisy`. `configurations`:
+#'   `threshold_rule_p_percent`, `threshold_rule_n_percent` (the smallest level from which every
+#'   higher level is detected; NA if none).
+#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Holm, S. (1979)
+#'   Scandinavian Journal of Statistics 6, 65-70. Currie, L. A. (1968) Analytical Chemistry 40,
+#'   586-593.
+#' @examples
+#' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
+#' judge_summary(read_summary(file))$configurations
+#' @export
+judge_summary <- function(df, alpha = 0.01, power = 0.95) {
+  check_argument(is.data.frame(df), "df", class(df), "a data frame")
+  missing <- setdiff(summary_rules$name, names(df))
+  check_argument(length(missing) == 0, "df", paste("no column", missing[1]),
+                 paste("the columns", paste(summary_rules$name, collapse = ", ")))
+  for (column in c("level_percent", "mean_s", "sd_s", "n")) check_numeric(df[[column]], column)
+  check_argument(all(df$n >= 2), "n", min(df$n, Inf), "at least 2 runs in every row")
+  check_argument(all(df$sd_s > 0), "sd_s", min(df$sd_s, Inf), "standard deviations above 0")
+  df <- check_summary(as.data.frame(df))
+  key <- do.call(paste, c(df[summary_keys], sep = "\r"))
+  noisy <- which(df$level_percent > 0)
+  if (length(noisy) == 0) abort_data("the table has no row with level_percent above 0")
+  clean <- match(key[noisy], ifelse(df$level_percent == 0, key, NA))
+  rows <- judge_rows(df[noisy, ], df[clean, ], alpha, power)
+  first <- which(!duplicated(key[noisy]))
+  configurations <- rows[first, summary_keys]
+  for (rule in c("rule_p", "rule_n")) {
+    configurations[[paste0("threshold_", rule, "_percent")]] <- vapply(first, function(i) {
+      mine <- key[noisy] == key[noisy][i]
+      threshold_level(rows$level_percent[mine], rows[[rule]][mine])
+    }, 0)
+  }
+  rownames(rows) <- rownames(configurations) <- NULL
+  list(rows = rows, configurations = configurations)
+}
+
+judge_rows <- function(noisy, clean, alpha, power) {
+  reach <- function(x) stats::qt(0.995, x$n - 1) * x$sd_s / sqrt(x$n)
+  upper <- clean$mean_s + reach(clean)
+  w <- welch_test(clean$mean_s, clean$sd_s, clean$n, noisy$mean_s, noisy$sd_s, noisy$n)
+  cbind(noisy[c(summary_keys, "level_percent")], data.frame(
+    slowdown_percent = 100 * (noisy$mean_s / clean$mean_s - 1),
+    rule_p = noisy$mean_s > upper, rule_n = noisy$mean_s - reach(noisy) > upper,
+    welch_p_one_sided = w$p_one_sided, welch_p_two_sided = w$p_two_sided,
+    holm_p = stats::p.adjust(w$p_one_sided, "holm"),
+    rule_p_false_alarm = rule_p_false_alarm(clean$n, noisy$n),
+    detection_limit_percent = 100 * detection_limit(w$se, w$df, alpha, power) / clean$mean_s,
+    n_clean = clean$n, n_noisy = noisy$n
+  ))
+}
+
+#' False-alarm rate of rule P
+#'
+#' The one-sided chance that rule P calls a level detected that has no effect, for equal standard
+#' deviations.
+#'
+#' @param n0,n1 Numeric: number of clean and of noisy runs.
+#' @return Numeric: probability.
+#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (the rule).
+#' @examples
+#' rule_p_false_alarm(5, 5) # 0.016
+#' @export
+rule_p_false_alarm <- function(n0, n1) {
+  stats::pt(stats::qt(0.995, n0 - 1) / sqrt(1 + n0 / n1), n0 - 1, lower.tail = FALSE)
+}
+
+# The smallest level from which every higher level is detected, NA if the highest is not.
+threshold_level <- function(level, detected) {
+  by_level <- order(level, decreasing = TRUE)
+  run <- cumprod(detected[by_level]) == 1
+  if (!any(run)) NA_real_ else min(level[by_level][run])
+}

@@ -1,0 +1,37 @@
+# Times both front ends as processes on a campaign of about 10^6 rows, beside plain readers of the same
+# file. Run: NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-analyze.R [rows]
+args <- commandArgs(FALSE)
+here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", args, value = TRUE))))
+library_dir <- Sys.getenv("NOISELAB_R_LIB")
+if (nzchar(library_dir)) .libPaths(c(library_dir, .libPaths()))
+rows_wanted <- as.numeric(c(commandArgs(TRUE), 1e6)[1])
+
+dir <- tempfile("bench")
+noiselab::simulate_campaign(dir, operations = c("barrier", "allreduce", "alltoall"),
+                            bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 0.3, 1),
+                            pairs = ceiling(rows_wanted / 30), seed = 1)
+file <- list.files(dir, "halves.csv", recursive = TRUE, full.names = TRUE)
+
+# Elapsed and CPU seconds (children included): on a shared machine the two differ.
+seconds <- function(...) {
+  t <- system.time(..., gcFirst = TRUE)
+  c(elapsed = t[["elapsed"]], cpu = sum(t[c("user.self", "sys.self", "user.child", "sys.child")]))
+}
+process <- function(script, ...) {
+  seconds(stopifnot(system2(file.path(R.home("bin"), "Rscript"),
+                            c("--vanilla", shQuote(file.path(here, "..", "exec", script)), ...),
+                            stdout = FALSE) == 0))
+}
+figures <- rbind(
+  "Rscript, nothing else" = seconds(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", "-e", "0"), stdout = FALSE)),
+  "data.table::fread" = seconds(n <- nrow(data.table::fread(file, integer64 = "double"))),
+  "noiselab-analyze" = process("noiselab-analyze.R", shQuote(dir), "--json"),
+  "noiselab-report" = process("noiselab-report.R", shQuote(dir)),
+  "utils::read.csv" = seconds(utils::read.csv(file))
+)
+cat(sprintf("%d rows, %.0f MB\n", n, file.size(file) / 1e6))
+cat(sprintf("  %-22s %6.2f s elapsed %6.2f s CPU\n", rownames(figures), figures[, 1], figures[, 2]), sep = "")
+cat(sprintf("  analyze: wanted 5 s, %s; report: wanted 10 s, %s\n",
+            if (figures["noiselab-analyze", 1] <= 5) "reached" else "missed",
+            if (figures["noiselab-report", 1] <= 10) "reached" else "missed"))
+unlink(dir, recursive = TRUE)

@@ -1,0 +1,4 @@
+library(testthat)
+library(noiselab)
+
+test_check("noiselab")

@@ -1,0 +1,29 @@
+test_that("the detection limit is Currie's for known scatter and power.t.test's for estimated", {
+  expect_equal(detection_limit(2, Inf), 2 * (qnorm(0.99) + qnorm(0.95)))
+  n <- 12
+  delta <- detection_limit(1 / sqrt(n), n - 1)
+  expect_equal(power.t.test(n, delta, sd = 1, sig.level = 0.01, type = "one.sample",
+                            alternative = "one.sided")$power, 0.95, tolerance = 1e-6)
+  # The integral for few degrees of freedom continues pt().
+  few <- detection_factor(3, 0.01, 0.95)
+  expect_equal(pt(qt(0.99, 3), 3, few, lower.tail = FALSE), 0.95, tolerance = 1e-5)
+  expect_gt(detection_factor(1, 0.01, 0.95), detection_factor(2, 0.01, 0.95))
+  expect_true(is.na(detection_limit(0, 10)))
+  expect_true(is.na(detection_limit(NA, 10)))
+})
+
+test_that("the step-down stops at the first level that fails", {
+  expect_equal(step_down(c(0.1, 0.3, 1), c(0.001, 0.2, 0.001)),
+               c("not tested (a higher level failed)", "not detected", "detected"))
+  expect_equal(step_down(c(0, 1), c(0.001, 0.5)), c("detected", "not detected"))
+  expect_equal(step_down(1, NA), "not detected")
+  expect_equal(step_down(numeric(), numeric()), character())
+})
+
+test_that("every verdict that is not a detection carries its limit or its reason", {
+  row <- data.frame(reason = NA_character_, detection_limit = 0.1234, stepdown = "not detected",
+                    p_one_sided = 0.4)
+  expect_equal(verdict_of(row, 0.01), "not detected (limit 0.123 %)")
+  row$reason <- "one loop per arm"
+  expect_equal(verdict_of(row, 0.01), "inconclusive: one loop per arm")
+})

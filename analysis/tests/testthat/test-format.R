@@ -1,0 +1,37 @@
+test_that("p-values and effects print sanely", {
+  expect_equal(format_p(c(NA, 0, 1e-300, 3e-12, 0.01234)), c("-", "<1e-300", "<1e-300", "3e-12", "0.0123"))
+  expect_equal(format_effect(c(NA, 123.4, 12.34, 1.234, 0.1234, 0.00123, 1e-5)),
+               c("-", "+123", "+12.3", "+1.23", "+0.123", "+0.0012", "+1.0e-05"))
+  expect_equal(format_interval(NA, 1), "-")
+})
+
+test_that("the table fits 100 columns and names scope, alpha, power and limits", {
+  dir <- local_campaign(pairs = 15, operations = c("barrier", "alltoall"), bytes = c(0, 2048))
+  text <- format_verdicts(analyze_campaign(read_campaign(dir)))
+  expect_lte(max(nchar(text)), 100)
+  expect_match(text, "scope: this launch, sim-1; 15 pairs", all = FALSE)
+  expect_match(text, "alpha 0.01 one-sided; limit = effect found with power 0.95", all = FALSE)
+  expect_match(text, "valid: every on half holds 1 burst", all = FALSE)
+})
+
+test_that("JSON is an object with every part, null for unknown values and full precision", {
+  dir <- local_campaign(pairs = 15, levels_percent = c(0, 5))
+  analysis <- analyze_campaign(read_campaign(dir))
+  got <- jsonlite::fromJSON(verdicts_json(analysis), simplifyVector = FALSE)
+  expect_equal(got$schema, 1)
+  expect_true(all(c("verdicts", "thresholds", "amplification", "cost", "notes") %in% names(got)))
+  expect_null(got$verdicts[[1]]$reason)
+  expect_true("reason" %in% names(got$verdicts[[1]]))
+  expect_equal(got$verdicts[[1]]$estimate, analysis$verdicts$estimate[1], tolerance = 1e-14)
+  csv <- data.table::fread(text = verdicts_csv(analysis))
+  expect_equal(nrow(csv), nrow(analysis$verdicts))
+})
+
+test_that("summary JSON holds the columns that were promised", {
+  got <- jsonlite::fromJSON(summary_json(judge_summary(published())))
+  expect_true(all(c("table", "config", "op", "bytes", "level_percent", "slowdown_percent", "rule_p",
+                    "rule_n", "welch_p_one_sided", "welch_p_two_sided", "holm_p") %in% names(got$rows)))
+  expect_type(got$rows$rule_p, "logical")
+  expect_true(all(c("threshold_rule_p_percent", "threshold_rule_n_percent") %in% names(got$configurations)))
+  expect_lte(max(nchar(format_summary(judge_summary(published())))), 100)
+})

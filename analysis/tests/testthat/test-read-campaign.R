@@ -1,0 +1,141 @@
+small <- function(..., env = parent.frame()) {
+  local_campaign(pairs = 12, levels_percent = c(0, 5), ..., env = env)
+}
+
+test_that("a campaign is read with all rows, levels and launches", {
+  dir <- small(launches = 2)
+  got <- read_campaign(dir)
+  expect_s3_class(got, "nl_campaign")
+  expect_equal(nrow(got$rows), 2 * 12 * 2 * 2)
+  expect_equal(names(got$launches), c("sim-1", "sim-2"))
+  expect_equal(unique(got$rows$design), "lockin")
+  expect_type(got$rows$start_ns, "double")
+  expect_equal(got$notes, character())
+})
+
+test_that("launch directories are read as well as campaigns, each launch once", {
+  dir <- small(launches = 2)
+  inside <- list.dirs(dir, recursive = FALSE)
+  expect_equal(length(read_campaign(inside)$launches), 2)
+  expect_equal(length(read_campaign(inside[1])$launches), 1)
+  expect_equal(length(read_campaign(c(dir, dir))$launches), 2)
+  other <- small(launches = 1)
+  expect_error(read_campaign(c(dir, other)), "'sim-1' occurs twice", class = "nl_error_usage")
+})
+
+test_that("an unknown schema is refused", {
+  dir <- small()
+  edit_lines(file.path(dir, "sim-1", "launch.json"), function(x) sub('"schema": 1,', '"schema": 99,', x))
+  expect_error(read_campaign(dir), "schema 99", class = "nl_error_schema")
+})
+
+test_that("a missing directory, an empty campaign, a missing launch.json and no rows are told apart", {
+  expect_error(read_campaign(tempfile()), "not a directory", class = "nl_error_usage")
+  empty <- tempfile()
+  dir.create(empty)
+  expect_error(read_campaign(empty), "no launch in", class = "nl_error_data")
+  unlink(empty, recursive = TRUE)
+  dir <- small()
+  edit_lines(halves_of(dir), function(x) x[1])
+  expect_error(read_campaign(dir), "has no rows", class = "nl_error_data")
+  unlink(halves_of(dir))
+  expect_error(read_campaign(dir), "halves.csv is missing", class = "nl_error_data")
+  dir <- small()
+  unlink(file.path(dir, "sim-1", "launch.json"))
+  expect_error(read_campaign(dir), "launch.json is missing", class = "nl_error_data")
+})
+
+test_that("a damaged row is refused with file and line", {
+  column <- function(x, name) match(name, strsplit(x[1], ",")[[1]])
+  put <- function(line, name, value) function(x) {
+    cells <- strsplit(paste0(x[line], ",!"), ",")[[1]]
+    cells[column(x, name)] <- value
+    x[line] <- paste(cells[-length(cells)], collapse = ",")
+    x
+  }
+  broken <- list(
+    list(5, "wall_ns", "abc"), list(5, "wall_ns", "NaN"), list(5, "wall_ns", "Inf"),
+    list(5, "wall_ns", "-3"), list(5, "wall_ns", ""), list(7, "arm", "maybe"),
+    list(6, "operations", "1.5"), list(5, "base_ns", "nan"), list(5, "launch", "other"),
+    list(5, "operation", "a b"), list(3, "pair", "1e999"), list(5, "detour_ns", "NaN")
+  )
+  for (case in broken) {
+    dir <- small()
+    edit_lines(halves_of(dir), do.call(put, case))
+    expect_error(read_campaign(dir), paste0("halves.csv:", case[[1]], ": ", case[[2]]),
+                 class = "nl_error_damaged")
+  }
+})
+
+test_that("wrong field counts, repeated rows and edited headers are refused with file and line", {
+  changes <- list(
+    "halves.csv:4: has 24 fields" = function(x) replace(x, 4, paste0(x[4], ",1")),
+    "halves.csv:4: has 22 fields" = function(x) replace(x, 4, sub(",[^,]*$", "", x[4])),
+    "halves.csv:4: has 1 fields" = function(x) append(x, "", 3),
+    "halves.csv:1: column 'wall_ns' is missing" = function(x) sub("wall_ns", "wall", x),
+    "has this arm twice" = function(x) c(x, x[3])
+  )
+  for (message in names(changes)) {
+    dir <- small()
+    edit_lines(halves_of(dir), changes[[message]])
+    expect_error(read_campaign(dir), message, class = "nl_error_damaged")
+  }
+})
+
+cut_end <- function(file, bytes) {
+  raw <- readBin(file, "raw", file.size(file))
+  writeBin(utils::head(raw, -bytes), file)
+}
+
+test_that("a file that was cut off is refused, unless the launch was killed", {
+  dir <- small()
+  cut_end(halves_of(dir), 7)
+  expect_error(read_campaign(dir), "cut off", class = "nl_error_damaged")
+  dir <- small(ended = NA)
+  cut_end(halves_of(dir), 7)
+  got <- read_campaign(dir)
+  expect_equal(nrow(got$rows), 12 * 2 * 2 - 1)
+  expect_match(got$notes, "was killed", all = FALSE)
+  expect_match(got$notes, "halves.csv:49: .*left out", all = FALSE)
+  notes <- analyze_campaign(got)$notes
+  expect_match(notes, "1 row\\(s\\) without a partner", all = FALSE)
+})
+
+test_that("a short last line with a newline is dropped in a killed launch only", {
+  shorten <- function(x) replace(x, length(x), substr(x[length(x)], 1, 20))
+  dir <- small(ended = NA)
+  edit_lines(halves_of(dir), shorten)
+  expect_match(read_campaign(dir)$notes, "left out", all = FALSE)
+  dir <- small()
+  edit_lines(halves_of(dir), shorten)
+  expect_error(read_campaign(dir), "halves.csv:49: has", class = "nl_error_damaged")
+})
+
+test_that("one arm only is not enough", {
+  dir <- small()
+  edit_lines(halves_of(dir), function(x) c(x[1], grep(",off,", x, value = TRUE)))
+  expect_error(read_campaign(dir), "all 24 rows .* arm 'off'", class = "nl_error_data")
+})
+
+test_that("empty optional columns make a channel unavailable, and that is said", {
+  dir <- small()
+  edit_lines(halves_of(dir), function(x) {
+    cells <- strsplit(x, ",")
+    at <- match(c("detour_ns", "detours", "base_ns"), cells[[1]])
+    c(x[1], vapply(cells[-1], function(row) paste(replace(row, at, ""), collapse = ","), ""))
+  })
+  got <- analyze_campaign(read_campaign(dir))
+  expect_equal(unique(got$verdicts$channel), c("time", "stolen", "steal"))
+  expect_match(got$notes, "channel detour: not measured \\(detour_ns is empty\\)", all = FALSE)
+})
+
+test_that("small negative stolen times are real", {
+  dir <- small()
+  edit_lines(halves_of(dir), function(x) {
+    cells <- strsplit(x, ",")
+    at <- match(c("stolen_ns_max", "stolen_ns_sum"), cells[[1]])
+    cells[[2]][at] <- "-900"
+    vapply(cells, paste, "", collapse = ",")
+  })
+  expect_equal(read_campaign(dir)$rows$stolen_ns_sum[1], -900)
+})

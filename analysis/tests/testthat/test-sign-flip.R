@@ -1,0 +1,54 @@
+test_that("the exact sign-flip p-value is counted over all patterns", {
+  expect_equal(sign_flip_test(c(1, 2, 3))$p, 1 / 8)
+  # Sums of +-1 +-2 +-3 that reach 1 + 2 - 3 = 0: 5 of 8 patterns.
+  expect_equal(sign_flip_test(c(1, 2, -3))$p, 5 / 8)
+  all_signs <- as.matrix(expand.grid(rep(list(c(-1, 1)), 11)))
+  d <- c(0.3, -0.1, 0.5, 0.2, 0.9, -0.4, 0.1, 0.7, 0.6, -0.2, 0.35)
+  expect_equal(sign_flip_test(d)$p, mean(all_signs %*% d >= sum(d) - 1e-12))
+})
+
+test_that("no pair, one pair and constant differences are handled", {
+  expect_true(is.na(sign_flip_test(numeric())$p))
+  expect_equal(sign_flip_test(1)$p, 1 / 2)
+  expect_equal(sign_flip_test(c(0, 0, 0))$p, 1)
+  expect_equal(sign_flip_test(rep(2, 10))$p, 2^-10)
+})
+
+test_that("Monte Carlo agrees with enumeration", {
+  d <- sin(1:18) + 0.35
+  exact <- sign_flip_test(d)
+  carlo <- sign_flip_test(d, exact_up_to = 5)
+  expect_equal(exact$method, "sign-flip, exact")
+  expect_equal(carlo$method, "sign-flip, Monte Carlo")
+  expect_lt(abs(carlo$p - exact$p), 4 * sqrt(exact$p * (1 - exact$p) / 19999))
+})
+
+test_that("the random signs leave the caller's random numbers alone", {
+  set.seed(5)
+  before <- .Random.seed
+  sign_store$signs <- NULL
+  p <- sign_flip_test(cos(1:300))$p
+  expect_identical(.Random.seed, before)
+  expect_identical(sign_flip_test(cos(1:300))$p, p)
+})
+
+test_that("the signed-rank test agrees with wilcox.test", {
+  d <- c(1.1, -0.2, 0.8, 2.4, 0.3, -0.5, 1.7)
+  expect_equal(signed_rank_test(d)$p, wilcox.test(d, alternative = "greater")$p.value)
+  long <- sin(1:40 * 1.3) + 0.2
+  expect_equal(signed_rank_test(long)$p, wilcox.test(long, alternative = "greater")$p.value)
+  tied <- rep(c(-1, 0, 1, 2, 3), 30)
+  expect_equal(signed_rank_test(tied)$p,
+               wilcox.test(tied, alternative = "greater", exact = FALSE)$p.value)
+  # 1 and 1 share rank 1.5; with 2: V = 6 is reached by 1 of 8 patterns.
+  expect_equal(signed_rank_test(c(1, 1, 2, 0))$p, 1 / 8)
+})
+
+test_that("the signed-rank test copes with nothing but zeros and with overwhelming evidence", {
+  expect_true(is.na(signed_rank_test(c(0, 0))$p))
+  expect_true(is.na(signed_rank_test(numeric())$p))
+  expect_equal(signed_rank_test(3)$p, 1 / 2)
+  p <- signed_rank_test(seq(1, 2, length.out = 1e4))$p
+  expect_equal(p, 1e-300)
+  expect_equal(format_p(p), "<1e-300")
+})

@@ -1,0 +1,57 @@
+test_that("the slope through the origin is the weighted least squares one", {
+  x <- c(0.1, 0.3, 1)
+  y <- c(0.2, 0.5, 1.9)
+  se <- c(0.1, 0.1, 0.2)
+  got <- slope_through_origin(x, y, se, 0.01)
+  expect_equal(got$slope, unname(coef(lm(y ~ 0 + x, weights = 1 / se^2))))
+  expect_match(slope_through_origin(x, -y, se, 0.01)$reason, "not clearly positive")
+  expect_match(slope_through_origin(NA, NA, NA, 0.01)$reason, "no level")
+})
+
+test_that("Fieller's interval satisfies its definition", {
+  a <- c(2.2, 4.1, 5.9, 8.3, 3.8)
+  b <- c(1, 2, 3.1, 4, 2.1)
+  got <- fieller_ratio(a, b)
+  expect_equal(got$estimate, sum(a) / sum(b))
+  for (r in c(got$low, got$high)) {
+    expect_equal(t.test(a - r * b)$p.value, 0.01, tolerance = 1e-6)
+  }
+  expect_match(fieller_ratio(a, b - mean(b))$reason, "not clearly above 0")
+  expect_match(fieller_ratio(1, 1)$reason, "fewer than 3")
+})
+
+test_that("the cost of an interruption is what remains per burst", {
+  got <- interruption_cost(c(30, 32, 31), c(10, 11, 12), c(15, 15, 15), c(2, 2, 2), level = 1)
+  expect_equal(got$estimate, (5 + 6 + 4) / 6)
+  expect_equal(got$estimator, "ratio of sums")
+  expect_match(interruption_cost(1, 1, 0, 0, level = 0)$reason, "level 0")
+  expect_match(interruption_cost(1, 1, NA, NA, level = 1)$reason, "unknown")
+  expect_match(interruption_cost(1, 1, 0, 0, level = 1)$reason, "no burst")
+})
+
+test_that("MED is the smallest detected level and its bracket starts at the next lower one", {
+  rows <- data.frame(scope = "this launch", launch = "L", operation = "barrier", bytes = 0,
+                     channel = "time", unit = "%", level_requested_percent = c(0, 0.1, 0.3, 1),
+                     level_delivered_percent = c(0, 0.1, 0.3, 1), estimate = c(0, 0.2, 0.6, 2),
+                     se_effect = 0.1, detection_limit = 0.4, n_pairs = 50, n_launches = 1,
+                     reason = NA_character_,
+                     stepdown = c("not detected", "not detected", "detected", "detected"))
+  got <- thresholds(rows)
+  expect_equal(got$med_percent, 0.3)
+  expect_equal(got$med_bracket_low_percent, 0.1)
+  expect_equal(got$slope, 2)
+  expect_equal(got$lod_percent, 0.2)
+  rows$stepdown <- "not detected"
+  rows$estimate <- 0
+  got <- thresholds(rows)
+  expect_true(is.na(got$med_percent))
+  expect_equal(got$med_reason, "no level was detected")
+  expect_match(got$lod_reason, "slope")
+})
+
+test_that("halves without a burst do not dilute the cost of an interruption", {
+  cost <- interruption_cost(c(rep(0, 50), rep(25, 20) + (1:20) / 10), rep(0, 70),
+                            c(rep(0, 50), rep(20, 20)), c(rep(0, 50), rep(1, 20)), level = 0.01)
+  expect_equal(cost$estimator, "pseudo-median")
+  expect_equal(cost$estimate, 5 + 1.05)
+})
