@@ -1,0 +1,71 @@
+#!/bin/sh
+# Static checks, as TAP: scripts, forbidden symbols in what runs during a measurement, tables against documentation, the other compiler.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+build=${NOISELAB_BUILD:-build}
+n=0 failed=0
+
+# result STATUS NAME [DETAIL]
+result() {
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then
+        printf 'ok %d - %s\n' "$n" "$2"
+    else
+        failed=$((failed + 1))
+        printf 'not ok %d - %s\n' "$n" "$2"
+        printf '%s\n' "${3-}" | sed 's/^/# /'
+    fi
+}
+
+skip() {
+    n=$((n + 1))
+    printf 'ok %d - %s # SKIP %s\n' "$n" "$1" "$2"
+}
+
+scripts='experiments/noiselab experiments/noiselab-run experiments/*.sh analysis/exec/*.sh tests/*.sh tests/bench/*.sh .ci/run'
+if command -v shellcheck >/dev/null; then
+    # shellcheck disable=SC2086
+    out=$(shellcheck -x -P SCRIPTDIR $scripts 2>&1)
+    result $? 'shellcheck finds nothing in the scripts' "$out"
+else
+    skip 'shellcheck finds nothing in the scripts' 'shellcheck is not installed'
+fi
+
+# what runs during a measurement must not print, allocate, parse or exit
+forbidden='printf|fprintf|sprintf|snprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'
+for object in detector/measure noisegen/pace noisegen/kind_spin; do
+    found=$(nm -u "$build/obj/$object.o" | awk '{ print $2 }' | sed 's/@.*//; s/^__//; s/_chk$//' | grep -xE "$forbidden")
+    [ -z "$found" ]
+    result $? "$object.c calls no stdio, allocation, option parsing or exit" "$found"
+done
+
+# every long option is in the man page of its program
+for program in noiselab-gen noiselab-detect; do
+    lost=''
+    for option in $("$build/bin/$program" --help | grep -oE '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u); do
+        grep -q -- "$(printf '%s' "$option" | sed 's/-/\\\\-/g')" "docs/man/$program.1" || lost="$lost $option"
+    done
+    [ -z "$lost" ]
+    result $? "every option of $program is in its man page" "missing:$lost"
+done
+
+# every row of a table is in the README
+for list in 'noiselab-detect --list-operations' 'noiselab-detect --list-designs' 'noiselab-detect --list-channels' 'noiselab-gen --list-kinds'; do
+    lost=''
+    # shellcheck disable=SC2086
+    for name in $("$build/bin/"$list | grep -oE '^[a-z]+'); do
+        grep -q "\`$name\`" README.md || lost="$lost $name"
+    done
+    [ -z "$lost" ]
+    result $? "the README names every row of $list" "missing:$lost"
+done
+
+if command -v clang >/dev/null; then
+    out=$(make --no-print-directory BUILD="$build/clang" CC=clang programs 2>&1)
+    result $? 'clang compiles everything without a warning' "$out"
+else
+    skip 'clang compiles everything without a warning' 'clang is not installed'
+fi
+
+printf '1..%d\n' "$n"
+# a failed check has said so above: the runner counts lines, not statuses

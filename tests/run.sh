@@ -1,0 +1,65 @@
+#!/bin/sh
+# Runs the tests and counts them: run.sh quick | all | unit | cli | r | truth. The last line is "N passed, N failed, N skipped".
+set -u
+cd "$(dirname "$0")/.." || exit 2
+NOISELAB_BUILD=${NOISELAB_BUILD:-build}
+export NOISELAB_BUILD
+log=$NOISELAB_BUILD/test.log
+: >"$log"
+
+# take NAME COMMAND...: runs a suite that speaks TAP, shows it and keeps it. A suite that breaks off counts as a failure.
+take() {
+    name=$1
+    shift
+    printf '# %s\n' "$name"
+    { "$@" || printf 'not ok - %s ended with status %d\n' "$name" "$?"; } 2>&1 | tee -a "$log"
+}
+
+unit() {
+    for program in "$NOISELAB_BUILD"/tests/test_*; do
+        [ -x "$program" ] && [ "${program%.d}" = "$program" ] && take "$(basename "$program")" env CMOCKA_MESSAGE_OUTPUT=TAP "$program"
+    done
+}
+
+cli() {
+    for file in tests/cli/*.bats; do take "$(basename "$file")" bats --tap "$file"; done
+}
+
+# ground truth: minutes of real measurements
+truth() {
+    for file in tests/truth/*.bats; do take "$(basename "$file")" bats --tap "$file"; done
+}
+
+r() {
+    take 'R package' env R_LIBS="$NOISELAB_BUILD/lib/noiselab/R" Rscript --vanilla -e '
+        library(testthat); library(noiselab)
+        test_dir("analysis/tests/testthat", package = "noiselab", reporter = "tap", load_package = "installed", stop_on_failure = FALSE)'
+}
+
+case ${1-} in
+quick)
+    unit
+    cli
+    r
+    ;;
+all)
+    take 'lint' tests/lint.sh
+    unit
+    cli
+    r
+    truth
+    ;;
+unit | cli | r | truth) "$1" ;;
+*)
+    echo 'usage: tests/run.sh quick|all|unit|cli|r|truth' >&2
+    exit 2
+    ;;
+esac
+
+skipped=$(grep -ciE '^ok .*# *skip' "$log")
+passed=$(($(grep -cE '^ok ' "$log") - skipped))
+failed=$(grep -cE '^not ok' "$log")
+[ "$failed" = 0 ] || { echo && grep -E '^not ok' "$log"; }
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
