@@ -31,7 +31,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs scripts r deps demo test check bench bench-gen bench-analyze install uninstall clean help lint asan
+.PHONY: all programs scripts r deps demo test check bench install uninstall clean help lint asan
 
 all: programs scripts r ## build everything into build/ (default)
 
@@ -96,6 +96,7 @@ deps: ## install what is missing for make demo and make test (or say what is)
 
 demo: deps ## a sensitivity experiment on this machine, with its report
 	@$(MAKE) --no-print-directory all
+	@rm -rf $(BUILD)/demo
 	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,0.3,1 --seconds 120 --out $(BUILD)/demo
 
 test: deps ## everything the tests need, then all tests

@@ -153,8 +153,9 @@ void nd_launch_json_generators(json_t *launch, const struct nd_options *o, const
                                       (json_int_t)slowest->switch_max_ns));
 }
 
-void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows) {
+void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib) {
     json_object_set_new(launch, "ended_utc", utc_now());
     json_object_set_new(launch, "ended", json_string(ended));
     json_object_set_new(launch, "rows", json_integer(n_rows));
+    json_object_set_new(launch, "peak_memory_kib", json_integer(peak_memory_kib));
 }

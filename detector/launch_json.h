@@ -34,7 +34,8 @@ void nd_launch_json_warn(json_t *launch, const char *text);
 /* Adds the generators' certificates and the switching times; warns about levels that were not delivered. */
 void nd_launch_json_generators(json_t *launch, const struct nd_options *o, const struct nd_node_end *nodes, int n_nodes);
 
-/* Closes the record: how it ended ("complete", "interrupted", "failed: ..."), when, and the number of rows. */
-void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows);
+/* Closes the record: how it ended ("complete", "interrupted", "failed: ..."), when, the number of rows,
+ * and the most memory a rank held (VmHWM, KiB; -1 unknown). */
+void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib);
 
 #endif

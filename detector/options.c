@@ -19,7 +19,7 @@ enum { LIST_BYTES = 4096 }; /* longest list on the command line */
 enum key {
     KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_NOISE_CPU,
     KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_WARMUP, KEY_OVERSUBSCRIBE, KEY_PROGRESS,
-    KEY_DRY_RUN, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
+    KEY_DRY_RUN, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
 };
 
 static const struct argp_option option_rows[] = {
@@ -49,7 +49,9 @@ static const struct argp_option option_rows[] = {
     {"oversubscribe", KEY_OVERSUBSCRIBE, 0, 0, "allow more ranks than CPUs on a node", 3},
     {"progress", KEY_PROGRESS, "auto|on|off", 0, "progress on stderr (auto: when it is a terminal)", 3},
     {"dry-run", KEY_DRY_RUN, 0, 0, "check the options, print what would be run, and end", 3},
-    {0, 0, 0, 0, "Lists:", 4},
+    {0, 0, 0, 0, "Information:", 4},
+    {"help", KEY_HELP, 0, 0, "this text", 4},
+    {"version", KEY_VERSION, 0, 0, "the version and the commit it was built from", 4},
     {"list-operations", KEY_LIST_OPERATIONS, 0, 0, "operations that can be timed", 4},
     {"list-designs", KEY_LIST_DESIGNS, 0, 0, "designs", 4},
     {"list-channels", KEY_LIST_CHANNELS, 0, 0, "figures that each half yields", 4},
@@ -108,7 +110,23 @@ static int is_plain_name(const char *text) {
     return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == strlen(text);
 }
 
-static void list_everything(int key) {
+static error_t parse_option(int key, char *arg, struct argp_state *state);
+
+static const struct argp parser = {
+    option_rows,
+    parse_option,
+    "",
+    "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
+    "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 2 usage or environment error.",
+    NULL,
+    NULL,
+    NULL,
+};
+
+/* argp's own --help and --version cannot be had without its two-line error messages, so they are ours. */
+static void print_information(int key) {
+    if (key == KEY_HELP) argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
+    if (key == KEY_VERSION) printf("noiselab-detect %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
     if (key == KEY_LIST_OPERATIONS)
         for (int i = 0; nd_ops[i]; i++) printf("%-10s %s\n", nd_ops[i]->name, nd_ops[i]->help);
     if (key == KEY_LIST_DESIGNS)
@@ -153,10 +171,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_LAUNCH_ID:
         o->launch_id = arg;
         return is_plain_name(arg) ? 0 : bad(p, "--launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
+    case KEY_HELP:
+    case KEY_VERSION:
     case KEY_LIST_OPERATIONS:
     case KEY_LIST_DESIGNS:
     case KEY_LIST_CHANNELS:
-        if (p->speaks) list_everything(key);
+        if (p->speaks && !p->listed) print_information(key);
         p->listed = 1;
         return 0;
     case ARGP_KEY_ARG: return bad(p, "argument", arg, "known (all settings are options; see --help)");
@@ -360,20 +380,14 @@ static int resolve(struct parsing *p) {
 }
 
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
-    static const char doc[] =
-        "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
-        "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 2 usage or environment error.";
-    static const struct argp argp = {option_rows, parse_option, "", doc, NULL, NULL, NULL};
     struct parsing p = {.o = o, .speaks = speaks, .next = 1};
     *o = (struct nd_options){.design = nd_designs[0], .kind = "spin", .warmup_ns = 500000000, .noise_on_all_nodes = 1, .argc = argc, .argv = argv};
     parse_noise_cpu("last", o);
-    argp_program_version = "noiselab-detect " NOISELAB_VERSION;
-    argp_err_exit_status = 2;
     /* ARGP_NO_ERRS: one line of ours instead of getopt's message and argp's usage hint, from every rank */
-    int rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS, NULL, &p);
+    int rc = argp_parse(&parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p);
+    if (p.listed) return 0;
     if (rc && !p.failed) nl_error("'%s' is not an option, or lacks its value (see --help)", p.next < argc ? argv[p.next] : argv[argc - 1]);
     if (rc || p.failed) return -1;
-    if (p.listed) return 0;
     if (resolve(&p)) return -1;
     if (speaks)
         for (int i = 0; i < o->n_notes; i++) nl_warn("%s", o->notes[i]);

@@ -74,6 +74,12 @@ void nd_host_read(struct nd_host *h) {
     nl_place_close(place);
 }
 
+int64_t nd_peak_memory_kib(void) {
+    char text[32];
+    find_value("/proc/self/status", "VmHWM:", text, sizeof text);
+    return text[0] ? strtoll(text, NULL, 10) : -1;
+}
+
 void nd_seat_read(struct nd_seat *s, int rank) {
     int n_cpus = 0;
     memset(s, 0, sizeof *s);

@@ -3,6 +3,7 @@
 #define ND_PROVENANCE_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 /* One node. Fixed size without pointers, so that it can be gathered as bytes; "" means unknown. */
 struct nd_host {
@@ -41,6 +42,9 @@ json_t *nd_mpi_json(const char *const *operations, int n_operations);
 
 /* The Slurm ids in the environment, or JSON null. New reference. */
 json_t *nd_slurm_json(void);
+
+/* Most memory this process has held so far (VmHWM), KiB; -1 when the system does not say. Local. */
+int64_t nd_peak_memory_kib(void);
 
 json_t *nd_host_json(const struct nd_host *h);
 json_t *nd_seat_json(const struct nd_seat *s);

@@ -19,6 +19,7 @@
 
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
+#define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */
 #define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */
 
@@ -227,10 +228,10 @@ static struct nd_dose draw_dose(struct run *r, const struct nd_step *step) {
     dose.account = step->level + 1;
     dose.level_percent = o->levels_percent[step->level];
     double period_ns = (double)o->period_ns, burst_ns = period_ns * dose.level_percent / 100, first_ns = u * period_ns;
-    dose.n_bursts = INT64_C(1) << 40; /* until the loop ends */
+    const struct nd_cell *cell = &r->cells[step->config];
+    double length_ns = cell->pilot_ns * (double)cell->n_operations;
+    dose.n_bursts = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
     if (o->design->fixed_dose) {
-        const struct nd_cell *cell = &r->cells[step->config];
-        double length_ns = cell->pilot_ns * (double)cell->n_operations;
         double earliest_ns = 0.1 * period_ns, latest_ns = 0.8 * period_ns - burst_ns;
         if (latest_ns < earliest_ns) earliest_ns = latest_ns = (period_ns - burst_ns) / 4;
         first_ns = earliest_ns + u * (latest_ns - earliest_ns);
@@ -502,9 +503,11 @@ static enum nd_end finish(struct run *r, int flags) {
     }
     write_checkpoint(r);
     collect_certificates(r);
+    int64_t peak_kib = nd_peak_memory_kib();
+    MPI_Allreduce(MPI_IN_PLACE, &peak_kib, 1, MPI_INT64_T, MPI_MAX, r->team.world);
     int failed = 0;
     if (r->record) {
-        nd_launch_json_end(r->launch, ended, nd_record_rows(r->record));
+        nd_launch_json_end(r->launch, ended, nd_record_rows(r->record), peak_kib);
         failed = nd_record_launch_json(r->record, r->launch) || (r->flags & ND_FLAG_RECORD);
         nd_progress_close(r->progress);
         r->progress = NULL;

@@ -35,8 +35,8 @@ mpirun_flavour() {
     esac
 }
 
-# run_detect RANKS ARGUMENTS: noiselab-detect on this machine, one rank per core, each bound to its own.
-run_detect() {
+# run_mpi RANKS PROGRAM ARGUMENTS: on this machine, one rank per core, each bound to its own.
+run_mpi() {
     ranks=$1
     shift
     mpirun=${NOISELAB_MPIRUN:-mpirun}
@@ -49,11 +49,18 @@ run_detect() {
             PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
             export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM PRTE_ALLOW_RUN_AS_ROOT PRTE_ALLOW_RUN_AS_ROOT_CONFIRM
         fi
-        "$mpirun" -n "$ranks" --map-by core --bind-to core "$NOISELAB_BIN/noiselab-detect" "$@"
+        "$mpirun" -n "$ranks" --map-by core --bind-to core "$@"
         ;;
-    hydra) "$mpirun" -n "$ranks" -bind-to core "$NOISELAB_BIN/noiselab-detect" "$@" ;;
-    *) "$mpirun" -n "$ranks" "$NOISELAB_BIN/noiselab-detect" "$@" ;;
+    hydra) "$mpirun" -n "$ranks" -bind-to core "$@" ;;
+    *) "$mpirun" -n "$ranks" "$@" ;;
     esac
+}
+
+# run_detect RANKS ARGUMENTS
+run_detect() {
+    n_ranks=$1
+    shift
+    run_mpi "$n_ranks" "$NOISELAB_BIN/noiselab-detect" "$@"
 }
 
 # progress_option: mpirun hides the terminal from the ranks, so the decision is made here.

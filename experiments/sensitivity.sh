@@ -33,7 +33,7 @@ whole() {
 # need NAME COUNT: refuses an option without its value
 need() { [ "$2" -ge 2 ] || die 2 "$1 needs a value (see noiselab run sensitivity --help)"; }
 
-ranks='' launches=1 out='' report=yes
+ranks='' launches=1 out='' report=yes only_asks=no
 op='' bytes='' levels='' seconds='' seed=''
 
 # first pass: take our own options out and put the detector's back, in order
@@ -70,6 +70,7 @@ while [ "$n" -gt 0 ]; do
         --seed) seed=$value ;;
         esac
         ;;
+    --dry-run | --version | --list-*) only_asks=yes ;;
     --op) op=given ;;
     --bytes) bytes=given ;;
     --levels) levels=given ;;
@@ -99,6 +100,7 @@ fi
 
 # options are checked once, before mpirun: a wrong one gives one line, not one per rank and mpirun's own
 if [ -n "$seed" ]; then set -- "$@" --seed "$seed"; fi
+[ "$only_asks" = no ] || exec "$NOISELAB_BIN/noiselab-detect" --out "$out" "$@"
 "$NOISELAB_BIN/noiselab-detect" --dry-run --out "$out" "$@" >/dev/null || exit 2
 set -- --progress "$(progress_option)" "$@"
 

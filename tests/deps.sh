@@ -23,7 +23,6 @@ ggplot2 (R)|has_r ggplot2|r-cran-ggplot2|R-ggplot2|R-ggplot2|r-ggplot2
 data.table (R)|has_r data.table|r-cran-data.table|R-data.table|R-data.table|r-data-table
 jsonlite (R)|has_r jsonlite|r-cran-jsonlite|R-jsonlite|R-jsonlite|r-jsonlite
 htmltools (R)|has_r htmltools|r-cran-htmltools|R-htmltools|R-htmltools|r-htmltools
-optparse (R)|has_r optparse|r-cran-optparse|R-optparse|R-optparse|r-optparse
 testthat (R)|has_r testthat|r-cran-testthat|R-testthat|R-testthat|r-testthat
 fonts for the plots|has_font|fonts-dejavu-core|dejavu-sans-fonts|dejavu-fonts|font-util
 EOF

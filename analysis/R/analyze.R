@@ -130,6 +130,7 @@ analyze_cells <- function(measured, settings) {
 
 analyze_cell <- function(measured, cell, members, settings) {
   bursts <- measured$bursts[members]
+  delivered <- measured$level_delivered[members]
   label <- list(scope = scope_launch, launch = cell$launch, design = cell$design,
                 operation = cell$operation, bytes = cell$bytes, ranks = cell$ranks,
                 level_requested_percent = cell$level_requested_percent,
@@ -137,7 +138,7 @@ analyze_cell <- function(measured, cell, members, settings) {
   verdicts <- lapply(names(measured$differences), function(name) {
     d <- measured$differences[[name]][members]
     known <- is.finite(d)
-    launch_verdict(label, name, d[known], bursts[known], settings)
+    launch_verdict(label, name, d[known], bursts[known], delivered[known], settings)
   })
   list(verdicts = verdicts, amplification = cell_amplification(measured, label, members, settings),
        cost = cell_cost(measured, label, members, settings))
@@ -145,11 +146,11 @@ analyze_cell <- function(measured, cell, members, settings) {
 
 mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
 
-launch_verdict <- function(label, name, d, bursts, settings) {
+launch_verdict <- function(label, name, d, bursts, delivered, settings) {
   channel <- channels[[name]]
   n <- length(d)
   level <- label$level_requested_percent
-  est <- if (channel$pseudo_median) estimate_difference(d, bursts, level, settings$conf) else {
+  est <- if (channel$pseudo_median) estimate_difference(d, bursts, delivered, level, settings$conf) else {
     means <- batch_mean_ci(d, settings$conf)
     c(means, list(estimator = "mean", why = "", mean = means, pseudo_median = NULL))
   }

@@ -171,17 +171,25 @@ share_out <- function(ranks, share) {
   ranks
 }
 
-# Mean (of all pairs) and pseudo-median (of the dosed pairs, times their share) of differences, and
-# which of them is reported.
-estimate_difference <- function(d, bursts, level, conf) {
+# Mean load over all pairs, as a share of the mean load of the dosed ones: where halves without a burst
+# had no load either, the share of dosed pairs.
+dosed_share <- function(delivered, dosed) {
+  share <- mean(delivered) / mean(delivered[dosed])
+  if (is.finite(share) && share > 0) share else mean(dosed)
+}
+
+# Mean (of all pairs) and pseudo-median (of the dosed pairs, scaled to the mean load of all) of
+# differences, and which of them is reported. `delivered`: load of the on halves, any unit.
+estimate_difference <- function(d, bursts, delivered, level, conf) {
   dosed <- dosed_pairs(bursts, level)
+  share <- if (all(dosed)) 1 else dosed_share(delivered, dosed)
   validity <- whole_bursts(bursts[dosed], level)
   if (validity$valid && !all(dosed)) {
-    validity$why <- sprintf("%s, in %.3g %% of the pairs; effect is theirs times that share",
+    validity$why <- sprintf("%s, in %.3g %% of the pairs; effect is theirs, scaled to the mean load",
                             validity$why, 100 * mean(dosed))
   }
   means <- batch_mean_ci(d, conf)
-  ranks <- share_out(pseudo_median(d[dosed], conf), mean(dosed))
+  ranks <- share_out(pseudo_median(d[dosed], conf), share)
   use_ranks <- validity$valid && isTRUE(ranks$se > 0)
   why <- if (validity$valid && !use_ranks) {
     "mean used: too few pairs, or too many equal differences, for the pseudo-median"

@@ -131,7 +131,7 @@ main_analyze <- function(args = commandArgs(TRUE)) {
     form <- if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
     alpha <- alpha_option(values$alpha)
     lines <- if (parsed$operands[1] == "summary") {
-      analyze_summary(parsed, form, alpha)
+      analyze_summary(parsed, form)
     } else {
       analyze_dirs(parsed$operands, form, alpha, channel_option(values$channel))
     }
@@ -139,12 +139,13 @@ main_analyze <- function(args = commandArgs(TRUE)) {
   })
 }
 
-analyze_summary <- function(parsed, form, alpha) {
+analyze_summary <- function(parsed, form) {
   if (length(parsed$operands) != 2) {
     abort_usage("summary: wanted one FILE.csv, got ", length(parsed$operands) - 1)
   }
   if (!is.null(parsed$values$channel)) abort_usage("--channel does not apply to summary tables")
-  judged <- judge_summary(read_summary(parsed$operands[2]), alpha)
+  if (!is.null(parsed$values$alpha)) abort_usage("--alpha does not apply to summary: rules P and N are defined at 99 %")
+  judged <- judge_summary(read_summary(parsed$operands[2]))
   switch(form, json = summary_json(judged), csv = summary_csv(judged), format_summary(judged))
 }
 

@@ -26,7 +26,7 @@ read_launch <- function(dir) {
   info <- read_launch_json(file.path(dir, "launch.json"))
   partial <- is.null(info$ended)
   design <- info$options$design
-  file <- file.path(dir, if (identical(design, "lockin")) "halves.csv" else "blocks.csv")
+  file <- file.path(dir, designs[[design]]$file)
   if (!file.exists(file)) {
     abort_data(file, " is missing (design ", design, "): run the launch again, or leave it out")
   }
@@ -35,7 +35,8 @@ read_launch <- function(dir) {
   if (nrow(rows) == 0) abort_data(file, " has no rows: the launch ended before its first half")
   check_rows(rows, file, info$launch)
   data.table::set(rows, j = "design", value = design)
-  hist <- read_optional_csv(dir, "hist.csv", hist_rules, info)
+  untimed <- identical(info$options$per_operation_timing, FALSE)
+  hist <- read_optional_csv(dir, "hist.csv", hist_rules, info, expected = !untimed)
   ranks <- read_optional_csv(dir, "ranks.csv", rank_rules, info)
   list(info = info, rows = rows, hist = hist$data, ranks = ranks$data,
        notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes))
@@ -126,8 +127,10 @@ read_launch_json <- function(file) {
   info
 }
 
-# Designs, and what one pair of each is called.
-designs <- list(lockin = "pairs", blocks = "sets", single = "loops")
+# Designs: where their rows are, and what one pair of each is called.
+designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),
+                blocks = list(file = "blocks.csv", pairs = "sets"),
+                single = list(file = "blocks.csv", pairs = "loops"))
 
 is_text <- function(x) is.character(x) && length(x) == 1 && !is.na(x) && nzchar(x)
 
@@ -154,12 +157,13 @@ certificate_notes <- function(info) {
   }, "")
 }
 
-read_optional_csv <- function(dir, name, rules, info) {
+read_optional_csv <- function(dir, name, rules, info, expected = TRUE) {
   file <- file.path(dir, name)
   if (!file.exists(file)) {
     empty <- lapply(rules$kind, function(k) if (k == "text") character() else numeric())
     data <- data.table::as.data.table(stats::setNames(empty, rules$name))
-    result <- list(data = data, notes = paste0("launch ", info$launch, ": ", name, " is missing"))
+    absent <- paste0("launch ", info$launch, ": ", name, " is missing")
+    result <- list(data = data, notes = if (expected) absent)
   } else {
     result <- read_contract_csv(file, rules, is.null(info$ended))
   }

@@ -101,7 +101,7 @@ test_that("a channel without any difference in the dosed pairs is inconclusive, 
   verdict <- launch_verdict(
     list(scope = scope_launch, launch = "L", design = "lockin", operation = "barrier", bytes = 0,
          ranks = 2, level_requested_percent = 0.01, level_delivered_percent = 0.01),
-    "steal", c(rep(c(1, -1), 20), rep(0, 10)), c(rep(0, 40), rep(1, 10)),
+    "steal", c(rep(c(1, -1), 20), rep(0, 10)), c(rep(0, 40), rep(1, 10)), c(rep(0, 40), rep(1, 10)),
     list(alpha = 0.01, power = 0.95, conf = 0.99)
   )
   expect_match(verdict$reason, "all differences are equal")

@@ -1,0 +1,102 @@
+#!/bin/sh
+# make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [detection] [placebo] [analysis]
+# Nothing else should run meanwhile. All parts take about 20 minutes; PLACEBO_RUNS (100) shortens the longest.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=${NOISELAB_BUILD:-build}
+NOISELAB_BIN=$PWD/$build/bin
+NOISELAB_LIBEXEC=$PWD/$build/libexec/noiselab
+export NOISELAB_BIN NOISELAB_LIBEXEC
+# shellcheck source=experiments/lib.sh
+. experiments/lib.sh
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+missed=0
+
+# verdict VALUE OPERATOR BOUND NAME: prints the figure, its bound and whether it holds
+verdict() {
+    if awk -v a="$1" -v b="$3" "BEGIN { exit !(a $2 b) }"; then holds=yes; else holds=NO missed=$((missed + 1)); fi
+    printf '  %-58s %12s   wanted %s %-8s %s\n' "$4" "$1" "$2" "$3" "$holds"
+}
+
+harness() {
+    echo 'Harness (2 ranks; medians of paired ratios in one run)'
+    run_mpi 2 "$build/bench/bench_loop" >"$work/loop" || return
+    verdict "$(awk '$1 == "barrier_single_over_bare_loop" { print $2 }' "$work/loop")" '<=' 1.01 'barrier, design single / bare loop'
+    verdict "$(awk '$1 == "barrier_timing_adds" { print $2 }' "$work/loop")" '<=' 25 'per-operation timing adds to barrier, ns'
+    verdict "$(awk '$1 == "empty_timed" { t = $2 } $1 == "empty_plain" { p = $2 } END { print t - p }' "$work/loop")" '<=' 25 'per-operation timing adds to empty, ns'
+    sed 's/^/  /' "$work/loop"
+}
+
+# detect NAME ARGUMENTS: a campaign of one launch
+detect() {
+    name=$1
+    shift
+    run_detect 2 --out "$work/$name" "$@" >/dev/null
+}
+
+peak_kib() { jq -s 'map(.peak_memory_kib) | max' "$work/$1"/*/launch.json; }
+
+memory() {
+    echo 'Memory per rank (most held, VmHWM), beside a bare program with the same collectives'
+    bare=$(run_mpi 2 "$build/bench/bench_memory")
+    detect short --seconds 5 || return
+    detect long --seconds 25 || return
+    verdict "$(($(peak_kib short) - bare))" '<' 8192 'beyond the bare program, KiB, 5 s'
+    verdict "$(($(peak_kib long) - bare))" '<' 8192 'beyond the bare program, KiB, 25 s'
+}
+
+generator() {
+    echo 'Generator'
+    tests/bench/bench-gen.sh
+}
+
+# figure NAME CHANNEL LEVEL FIELD: of the analysis of a campaign
+figure() {
+    "$NOISELAB_BIN/noiselab-analyze" "$work/$1" --json |
+        jq -r --arg c "$2" --argjson l "$3" '.verdicts[] | select(.channel == $c and .level_requested_percent == $l and .scope == "this launch") | .'"$4"
+}
+
+detection() {
+    echo 'Detection (barrier, 2 ranks)'
+    detect ten --op barrier --levels 1,0.1 --half-period 10ms --seconds 60 || return
+    verdict "$(figure ten time 1 p_one_sided)" '<' 0.01 '1 % by time in 30 s, halves of 10 ms: p'
+    verdict "$(figure ten stolen 0.1 p_one_sided)" '<' 0.001 '0.1 % by stolen in 30 s, halves of 10 ms: p'
+    detect twenty --op barrier --levels 0.01 --half-period 20ms --period 20ms --seconds 100 || return
+    verdict "$(figure twenty stolen 0.01 p_one_sided)" '<' 0.001 '0.01 % by stolen in 100 s, halves of 20 ms: p'
+    for f in ten:1 ten:0.1 twenty:0.01; do
+        "$NOISELAB_BIN/noiselab-analyze" "$work/${f%:*}" --json |
+            jq -r --argjson l "${f#*:}" '.verdicts[] | select(.channel == ("time", "stolen") and .level_requested_percent == $l) |
+                "  \(.channel) \(.level_requested_percent) %: delivered \(.level_delivered_percent), effect \(.estimate), limit \(.detection_limit), p \(.p_one_sided)"'
+    done
+}
+
+placebo() {
+    runs=${PLACEBO_RUNS:-100}
+    echo "False alarms in $runs placebo runs of 5 s (level 0), at alpha 0.01"
+    i=0
+    while [ "$i" -lt "$runs" ]; do
+        i=$((i + 1))
+        detect "placebo$i" --op barrier --levels 0 --seconds 5 || return
+        for channel in time stolen detour base; do echo "$channel $(figure "placebo$i" "$channel" 0 p_one_sided)"; done >>"$work/placebo"
+    done
+    # at most this many by a binomial with p = 0.01, except once in a hundred benches
+    most=$(Rscript --vanilla -e "cat(qbinom(0.99, $runs, 0.01))")
+    for channel in time stolen detour base; do
+        verdict "$(awk -v c="$channel" '$1 == c && $2 != "null" && $2 <= 0.01 { n++ } END { print n + 0 }' "$work/placebo")" '<=' "$most" "false alarms by $channel"
+    done
+}
+
+analysis() {
+    echo 'Analysis of 10^6 rows'
+    R_LIBS="$build/lib/noiselab/R" NOISELAB_R_LIB="$PWD/$build/lib/noiselab/R" Rscript --vanilla analysis/bench/bench-analyze.R
+}
+
+[ $# -gt 0 ] || set -- harness memory generator detection placebo analysis
+for part in "$@"; do
+    case $part in
+    harness | memory | generator | detection | placebo | analysis) "$part" || missed=$((missed + 1)) ;;
+    *) die 2 "bench: '$part' is not a part (harness, memory, generator, detection, placebo, analysis)" ;;
+    esac
+done
+[ "$missed" = 0 ] || echo "$missed figures missed their bound"

@@ -1,0 +1,22 @@
+/* The peer for the detector's memory: a bare program that runs the same collectives. Prints the most memory a rank held, KiB. */
+#include <mpi.h>
+#include <stdio.h>
+
+#include "provenance.h"
+
+int main(int argc, char **argv) {
+    static char send[65536], receive[65536];
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 100000; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Allreduce(send, receive, 256, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Alltoall(send, 2048, MPI_BYTE, receive, 2048, MPI_BYTE, MPI_COMM_WORLD);
+    }
+    int64_t peak_kib = nd_peak_memory_kib();
+    MPI_Allreduce(MPI_IN_PLACE, &peak_kib, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    if (rank == 0) printf("%lld\n", (long long)peak_kib);
+    MPI_Finalize();
+    return 0;
+}

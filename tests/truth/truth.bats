@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# Ground truth, end to end: a known load goes in, and the verdicts must say so; nothing goes in, and they must not. Real MPI, real time.
+
+setup_file() {
+    export BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
+    export CAMPAIGN="$BATS_FILE_TMPDIR/campaign"
+    export VERDICTS="$BATS_FILE_TMPDIR/verdicts.json"
+    # 1 % tells what one interruption costs; 5 % is then predicted from it
+    "$BIN/noiselab" run sensitivity --op barrier --levels 0,1,5 --half-period 10ms --seconds 60 --seed 20210105 --out "$CAMPAIGN" --no-report >"$BATS_FILE_TMPDIR/text"
+    "$BIN/noiselab-analyze" "$CAMPAIGN" --json >"$VERDICTS"
+}
+
+# verdict CHANNEL LEVEL FIELD
+verdict() { jq -r --arg c "$1" --argjson l "$2" '.verdicts[] | select(.channel == $c and .level_requested_percent == $l) | .'"$3" "$VERDICTS"; }
+
+holds() { awk "BEGIN { exit !($1) }"; }
+
+@test "an injected load of 5 % is found, by time and by stolen" {
+    cat "$BATS_FILE_TMPDIR/text"
+    [[ "$(verdict time 5 verdict)" == detected* ]]
+    [[ "$(verdict stolen 5 verdict)" == detected* ]]
+}
+
+@test "the load was delivered as asked, on the CPU it was asked for" {
+    launch=$(echo "$CAMPAIGN"/*/launch.json)
+    jq '.generators[0]' "$launch"
+    # --noise-cpu last: the CPU of the last rank
+    [ "$(jq -r '.generators[0].cpu' "$launch")" = "$(jq -r '.placement[-1].cpu' "$launch")" ]
+    [ "$(jq -c '.generators[0].cpus_seen' "$launch")" = "[$(jq -r '.placement[-1].cpu' "$launch")]" ]
+    # the rank on that CPU lost the load, the others did not
+    awk -F , -v ranks="$(jq .ranks "$launch")" '
+        NR > 1 && $4 == "on" && $5 == 5 { on[$1] = 100 * $8 / $7 }
+        NR > 1 && $4 == "off" { off[$1] = 100 * $8 / $7 }
+        END {
+            last = ranks - 1
+            if (on[last] - off[last] < 4) exit 1
+            for (r = 0; r < last; r++) if (on[r] - off[r] > 2) exit 1
+        }' "$CAMPAIGN"/*/ranks.csv
+}
+
+@test "stolen equals the delivered load plus the cost of its interruptions, within 0.2 points" {
+    # one burst per half; what a switch costs is taken from the other level, so that the prediction is independent
+    cost_ns=$(jq -r '.cost[] | select(.level_requested_percent == 1) | .cost_ns' "$VERDICTS")
+    bursts=$(awk -F , 'NR > 1 && $8 == 5 { b += $23; w += $11 } END { print b / w }' "$CAMPAIGN"/*/halves.csv)
+    delivered=$(verdict stolen 5 level_delivered_percent)
+    stolen=$(verdict stolen 5 estimate)
+    echo "stolen $stolen, delivered $delivered, cost $cost_ns ns, bursts per ns $bursts"
+    holds "$stolen - $delivered - 100 * $cost_ns * $bursts < 0.2"
+    holds "$stolen - $delivered - 100 * $cost_ns * $bursts > -0.2"
+}
+
+@test "the slowdown of a barrier is about the load: it waits for the disturbed rank" {
+    slowdown=$(verdict time 5 estimate)
+    echo "slowdown $slowdown"
+    holds "$(verdict time 5 ci_low) < 8 && $(verdict time 5 ci_high) > 4"
+}
+
+@test "the placebo is not detected by any channel, and each verdict has its limit" {
+    for channel in time stolen detour base; do
+        echo "$channel: $(verdict $channel 0 verdict), limit $(verdict $channel 0 detection_limit)"
+        # one false alarm in a hundred is the promise for each; all four below 0.0001 would take a fault
+        holds "$(verdict $channel 0 p_one_sided) > 0.0001"
+        holds "$(verdict $channel 0 detection_limit) > 0"
+    done
+    [[ "$(verdict stolen 0 verdict)" == "not detected (limit"* ]]
+}
+
+@test "the off halves and the placebo carry no load" {
+    awk -F , 'NR > 1 && ($7 == "off" || $8 == 0) { d += $22; w += $11 } END { exit !(100 * d / w < 0.01) }' "$CAMPAIGN"/*/halves.csv
+}
+
+@test "the report is one file that holds the answer and every plot" {
+    run "$BIN/noiselab-report" "$CAMPAIGN"
+    [ "$status" -eq 0 ]
+    [ -s "$CAMPAIGN/report.html" ]
+    [ "$(grep -o 'src="data:image/png;base64' "$CAMPAIGN/report.html" | wc -l)" -ge 5 ]
+    ! grep -qE '(src|href)="https?:' "$CAMPAIGN/report.html"
+}
+
+@test "a campaign killed with -9 is analysed up to its last half" {
+    local out="$BATS_TEST_TMPDIR/killed"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    mpirun --bind-to core -n 2 "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 60 --out "$out" >/dev/null 2>&1 3>&- &
+    mpirun=$!
+    sleep 4
+    # shellcheck disable=SC2046
+    kill -9 $(pgrep -P $mpirun -x noiselab-detect)
+    wait $mpirun || true
+    run "$BIN/noiselab-analyze" "$out"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"detected"* ]]
+    [[ "$output" == *"killed"* || "$output" == *"partial"* ]]
+}
