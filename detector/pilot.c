@@ -1,10 +1,9 @@
 #include "pilot.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define PILOT_NS INT64_C(20000000) /* length of one of the pilot's loops, at most a half */
-enum { PILOT_LOOPS = 15 };         /* together long enough to see past the first moments, when caches and clocks still settle */
+enum { PILOT_LOOPS = 25 };         /* together long enough to see past the first moments, when caches and clocks still settle */
 
 static int64_t max_over_ranks(const struct nd_team *team, int64_t value) {
     int64_t largest = value;
@@ -22,17 +21,15 @@ static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop
     return wall_ns > 0 ? wall_ns : 1;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Mean time of an operation, ns: the median over a few loops, so that one disturbed loop does not decide. */
-static double median_loop(const struct nd_team *team, const struct nd_loop *loop) {
-    double mean_ns[PILOT_LOOPS];
-    for (int i = 0; i < PILOT_LOOPS; i++) mean_ns[i] = (double)timed_loop(team, loop) / (double)loop->n_operations;
-    qsort(mean_ns, PILOT_LOOPS, sizeof mean_ns[0], compare_doubles);
-    return mean_ns[PILOT_LOOPS / 2];
+/* Mean time of an operation in the fastest of a few loops, ns. The fastest, because a half must not be shorter than the noise periods it is to
+ * hold: on a machine that was slower during the pilot than later it would be, while a half that gets longer still holds them. */
+static double fastest_loop(const struct nd_team *team, const struct nd_loop *loop) {
+    double fastest_ns = 0;
+    for (int i = 0; i < PILOT_LOOPS; i++) {
+        double mean_ns = (double)timed_loop(team, loop) / (double)loop->n_operations;
+        if (i == 0 || mean_ns < fastest_ns) fastest_ns = mean_ns;
+    }
+    return fastest_ns;
 }
 
 int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int config, struct nd_op_state *state, const struct nl_ticks *ticks,
@@ -51,9 +48,9 @@ int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int con
 
     memset(scratch, 0, sizeof *scratch);
     loop.hist = scratch;
-    double timed_ns = median_loop(team, &loop);
+    double timed_ns = fastest_loop(team, &loop);
     loop.hist = NULL;
-    cell->pilot_ns = nd_options_times_operations(o) ? timed_ns : median_loop(team, &loop);
+    cell->pilot_ns = nd_options_times_operations(o) ? timed_ns : fastest_loop(team, &loop);
     cell->typical_ns = max_over_ranks(team, nl_hist_quantile(scratch, 0.5));
     cell->detour_threshold_ns = o->detour_threshold_ns;
     if (cell->detour_threshold_ns == 0) cell->detour_threshold_ns = cell->typical_ns + (cell->typical_ns > 1000 ? cell->typical_ns : 1000);

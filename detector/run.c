@@ -20,6 +20,7 @@
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
 #define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */
+#define SHORT_HALF 0.9                        /* an on half shorter than this share of its planned length may have missed its last burst */
 #define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */
 
@@ -63,6 +64,7 @@ struct run {
     struct nd_progress *progress;
     json_t *launch;
     int64_t first_start_ns, last_checkpoint_ns;
+    int64_t n_on_halves, n_short_halves; /* short: too short for the noise periods they were to hold */
 };
 
 /* ---- set-up: each step is collective, says what is wrong where it is wrong, and is agreed on by all ranks ------------------------------ */
@@ -232,7 +234,7 @@ static struct nd_dose draw_dose(struct run *r, const struct nd_step *step) {
     double length_ns = cell->pilot_ns * (double)cell->n_operations;
     dose.n_bursts = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
     if (o->design->fixed_dose) {
-        double earliest_ns = 0.1 * period_ns, latest_ns = 0.8 * period_ns - burst_ns;
+        double earliest_ns = 0.1 * period_ns, latest_ns = 0.75 * period_ns - burst_ns;
         if (latest_ns < earliest_ns) earliest_ns = latest_ns = (period_ns - burst_ns) / 4;
         first_ns = earliest_ns + u * (latest_ns - earliest_ns);
         dose.n_bursts = (int64_t)(length_ns / period_ns + 0.5);
@@ -351,6 +353,10 @@ static void record_half(struct run *r, const struct nd_step *step) {
     struct nd_half h;
     if (nd_record_rows(r->record) == 0) r->first_start_ns = r->samples[0].loop.start_ns;
     merge_samples(r, step, &h);
+    if (r->o->design->fixed_dose && step->level != ND_OFF) {
+        r->n_on_halves++;
+        r->n_short_halves += (double)h.wall_ns < SHORT_HALF * (double)r->o->half_ns;
+    }
     r->times_slowest[h.slowest_rank * r->n_arms + step->level + 1]++;
     if (nd_record_row(r->record, &h, r->n_generators)) r->flags |= ND_FLAG_RECORD;
     if (r->progress) nd_progress_half(r->progress, &h);
@@ -490,6 +496,15 @@ static int set_up(struct run *r) {
     return open_record(r) ? -1 : 0;
 }
 
+/* The number of operations is fixed; when the machine gets faster after the pilot, halves get shorter than planned. */
+static void warn_of_short_halves(const struct run *r) {
+    char line[192];
+    if (r->n_short_halves * 50 <= r->n_on_halves) return;
+    snprintf(line, sizeof line, "%.0f %% of the on halves were over 10 %% shorter than planned (the machine got faster after the pilot) and may lack bursts",
+             100. * (double)r->n_short_halves / (double)r->n_on_halves);
+    nd_launch_json_warn(r->launch, line);
+}
+
 static enum nd_end finish(struct run *r, int flags) {
     const char *ended = "complete";
     enum nd_end end = ND_END_COMPLETE;
@@ -507,6 +522,7 @@ static enum nd_end finish(struct run *r, int flags) {
     MPI_Allreduce(MPI_IN_PLACE, &peak_kib, 1, MPI_INT64_T, MPI_MAX, r->team.world);
     int failed = 0;
     if (r->record) {
+        warn_of_short_halves(r);
         nd_launch_json_end(r->launch, ended, nd_record_rows(r->record), peak_kib);
         failed = nd_record_launch_json(r->record, r->launch) || (r->flags & ND_FLAG_RECORD);
         nd_progress_close(r->progress);
