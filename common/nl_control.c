@@ -47,15 +47,20 @@ void nl_control_unmap(struct nl_control *c) {
     if (c) munmap(c, sizeof *c);
 }
 
-void nl_control_send(struct nl_control *c, enum nl_command command) {
-    c->command = command;
+static void raise_command(struct nl_control *c) {
     atomic_fetch_add(&c->command_number, 1);
     syscall(SYS_futex, &c->command_number, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+void nl_control_send(struct nl_control *c, enum nl_command command) {
+    c->command = command;
+    raise_command(c);
+}
+
 void nl_control_close(struct nl_control *c) {
     atomic_store(&c->is_closed, 1);
-    nl_control_send(c, NL_COMMAND_IDLE);
+    /* the command field stays: a QUIT on its way must not turn into something else, and a RUN starts nothing any more */
+    raise_command(c);
 }
 
 int nl_control_await(struct nl_control *c, int64_t timeout_ns) {

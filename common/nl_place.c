@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 struct nl_place {
     hwloc_topology_t topology;
@@ -109,4 +110,22 @@ int nl_binding_of_thread(char *list, size_t size, int *n_cpus, int *first) {
 out:
     CPU_FREE(set);
     return rc;
+}
+
+void nl_narrow_to_one_thread(void) {
+    char binding[256], siblings[256] = "", path[128];
+    int n_cpus, first;
+    if (nl_binding_of_thread(binding, sizeof binding, &n_cpus, &first) || n_cpus < 2) return;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", first);
+    FILE *f = fopen(path, "r");
+    if (!f) return;
+    if (!fgets(siblings, sizeof siblings, f)) siblings[0] = '\0';
+    fclose(f);
+    siblings[strcspn(siblings, "\n")] = '\0';
+    if (strcmp(binding, siblings) != 0) return;
+    cpu_set_t one;
+    if (first >= CPU_SETSIZE) return;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)first, &one);
+    sched_setaffinity(0, sizeof one, &one);
 }

@@ -43,4 +43,8 @@ int nl_place_smt(const struct nl_place *place);
 /* The CPUs of the calling thread's binding as a list; `n_cpus` is their number, `first` the lowest. Needs no topology. Returns 0 or -1. */
 int nl_binding_of_thread(char *list, size_t size, int *n_cpus, int *first);
 
+/* Binds the calling thread to the first hardware thread of its core when it is bound to just that core: "bind to core" leaves a rank
+ * free to move between the threads of one core, and then no load can be put where it is. Changes nothing otherwise. */
+void nl_narrow_to_one_thread(void);
+
 #endif

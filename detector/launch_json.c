@@ -46,6 +46,7 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
     json_object_set_new(json, "oversubscribe", json_boolean(o->oversubscribe));
     json_object_set_new(json, "out", text(o->out));
+    json_object_set_new(json, "generator", o->generator_path ? text(o->generator_path) : json_null());
     return json;
 }
 
@@ -67,7 +68,7 @@ static json_t *mpi_json(const struct nd_options *o) {
 
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
                            const struct nl_ticks *ticks, const struct nd_cell *cells, const struct nd_host *hosts,
-                           const struct nd_seat *seats, int64_t n_pairs) {
+                           const struct nd_seat *seats, int64_t n_pairs, int n_generators) {
     char seed_text[32];
     json_t *command = json_array(), *placement = json_array(), *host_array = json_array(), *warnings = json_array();
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
@@ -87,6 +88,7 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     json_object_set_new(json, "clock", clock);
     json_object_set_new(json, "cells", cells_json(o, cells));
     json_object_set_new(json, "pairs_planned", json_integer(n_pairs));
+    json_object_set_new(json, "n_generators", json_integer(n_generators));
     json_object_set_new(json, "generators", json_array());
     json_object_set_new(json, "switching", json_null());
     json_object_set_new(json, "warnings", warnings);
@@ -131,17 +133,31 @@ static void add_levels(json_t *launch, json_t *certificate, const struct nd_opti
     json_object_set_new(certificate, "levels", levels);
 }
 
+static void warn_of_node(json_t *launch, const struct nd_node_end *node, const char *what) {
+    char line[256];
+    snprintf(line, sizeof line, "%s: %s", node->host, what);
+    nd_launch_json_warn(launch, line);
+}
+
+static int64_t total_halves(const struct nd_options *o, const struct nd_node_end *node) {
+    int64_t n = 0;
+    for (int i = 0; i < o->n_levels; i++) n += node->levels[i].n_halves;
+    return n;
+}
+
 void nd_launch_json_generators(json_t *launch, const struct nd_options *o, const struct nd_node_end *nodes, int n_nodes) {
     json_t *generators = json_object_get(launch, "generators");
     const struct nd_node_end *slowest = NULL;
     for (int i = 0; i < n_nodes; i++) {
         json_error_t error;
-        if (!nodes[i].certificate[0]) continue;
+        if (!nodes[i].has_generator) continue;
         json_t *certificate = json_loads(nodes[i].certificate, 0, &error);
-        if (!certificate) {
-            nd_launch_json_warn(launch, "a generator's certificate could not be read");
-            continue;
+        if (!certificate) { /* what the detector saw of it is kept all the same */
+            warn_of_node(launch, &nodes[i], "the generator gave no certificate");
+            certificate = json_pack("{s:o}", "host", text(nodes[i].host));
         }
+        if (nodes[i].n_early_bursts * 50 > total_halves(o, &nodes[i]))
+            warn_of_node(launch, &nodes[i], "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
         add_levels(launch, certificate, o, &nodes[i]);
         json_array_append_new(generators, certificate);
         if (!slowest || nodes[i].switch_p99_ns > slowest->switch_p99_ns) slowest = &nodes[i];

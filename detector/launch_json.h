@@ -21,12 +21,15 @@ struct nd_node_end {
     char certificate[NL_CONTROL_TEXT_BYTES]; /* "" without a generator */
     struct nd_level_sum levels[ND_MAX_LEVELS];
     int64_t n_switches, switch_p50_ns, switch_p99_ns, switch_max_ns;
+    int64_t n_early_bursts; /* on halves whose first burst was due before their loop began */
+    int has_generator;
+    char host[64];
 };
 
 /* Everything known before the first half. New reference; "ended" is null. */
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
                            const struct nl_ticks *ticks, const struct nd_cell *cells, const struct nd_host *hosts,
-                           const struct nd_seat *seats, int64_t n_pairs);
+                           const struct nd_seat *seats, int64_t n_pairs, int n_generators);
 
 /* Adds a line to "warnings". */
 void nd_launch_json_warn(json_t *launch, const char *text);

@@ -5,6 +5,7 @@
 
 #include "launcher.h"
 #include "nl_error.h"
+#include "nl_place.h"
 #include "nl_units.h"
 #include "options.h"
 #include "record.h"
@@ -12,12 +13,13 @@
 #include "treatment.h"
 
 static volatile int stop_asked;
-static struct nd_treatment *treatment; /* for the signal handler: the load ends at once, even if the other ranks are gone */
+static struct nd_treatment *volatile treatment; /* for the signal handler: the load ends at once, even if the other ranks are gone */
 
 static void ask_to_stop(int signal_number) {
     (void)signal_number;
     stop_asked = 1;
-    if (treatment) nd_treatment_close(treatment);
+    struct nd_treatment *t = treatment;
+    if (t) nd_treatment_close(t);
 }
 
 static void catch_signals(void) {
@@ -40,7 +42,10 @@ static void print_plan(const struct nd_options *o) {
 static int start_treatment(const struct nd_options *o, const struct nd_launcher *launcher) {
     if (o->n_levels == 0 || launcher->local_rank != 0) return 0;
     if (!o->noise_on_all_nodes && launcher->rank != 0) return 0;
-    return nd_treatment_start(&treatment, o->generator_path, o->kind);
+    struct nd_treatment *t;
+    if (nd_treatment_start(&t, o->generator_path, o->kind)) return -1;
+    treatment = t;
+    return 0;
 }
 
 int main(int argc, char **argv) {
@@ -54,20 +59,27 @@ int main(int argc, char **argv) {
     int rc = nd_options_parse(argc, argv, launcher.rank == 0, &options);
     if (rc < 0) return NL_EXIT_USAGE;
     if (rc == 0) return NL_EXIT_OK;
+    /* what only some ranks can find wrong is carried into the run, which all ranks then leave together: a rank that ended here would
+     * leave the others waiting in MPI_Init under launchers that do not end them */
+    int failed = launcher.rank == 0 && nd_record_check_campaign(options.out);
+    if (failed && (launcher.n_ranks == 1 || options.dry_run)) return NL_EXIT_USAGE;
     if (options.dry_run) {
         if (launcher.rank == 0) print_plan(&options);
         return NL_EXIT_OK;
     }
-    if (nd_record_check_campaign(options.out)) return NL_EXIT_USAGE;
     nl_set_quiet(0);
-    if (start_treatment(&options, &launcher)) return NL_EXIT_USAGE;
+    gethostname(host, sizeof host - 1);
+    if (launcher.n_ranks > 1) nl_set_rank(launcher.rank, host);
+    nl_narrow_to_one_thread();
+    failed = failed || start_treatment(&options, &launcher);
+    if (failed && launcher.n_ranks == 1) return NL_EXIT_USAGE;
     catch_signals();
 
     MPI_Init(&argc, &argv);
-    gethostname(host, sizeof host - 1);
-    if (launcher.n_ranks > 1) nl_set_rank(launcher.rank, host);
-    enum nd_end end = nd_run(&options, treatment, &stop_asked);
+    enum nd_end end = nd_run(&options, treatment, failed, &stop_asked);
     MPI_Finalize();
-    nd_treatment_free(treatment);
+    struct nd_treatment *t = treatment;
+    treatment = NULL;
+    nd_treatment_free(t);
     return end == ND_END_COMPLETE ? NL_EXIT_OK : NL_EXIT_USAGE;
 }

@@ -1,5 +1,7 @@
 #include "measure.h"
 
+#include <unistd.h>
+
 static inline void count_operation(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) {
     nl_hist_add(loop->hist, ns);
     if (__builtin_expect(ns > loop->detour_threshold_ns, 0)) {
@@ -19,7 +21,8 @@ static void run_timed(const struct nd_loop *loop, int64_t n, struct nd_loop_resu
     for (int64_t i = 0; i < n; i++) {
         call(state);
         uint64_t now = nl_ticks_now(&ticks);
-        count_operation(loop, r, (int64_t)nl_ticks_to_ns(&ticks, now - before));
+        /* a counter that differs between CPUs could run backwards when a rank is moved */
+        count_operation(loop, r, now > before ? (int64_t)nl_ticks_to_ns(&ticks, now - before) : 0);
         before = now;
     }
 }
@@ -31,15 +34,16 @@ static void run_plain(const struct nd_loop *loop, int64_t n) {
 }
 
 /* Long loops look at the stop flag between chunks of about a tenth of a second: one Allreduce each, the same in every arm. */
-static int agree_to_stop(MPI_Comm comm, const volatile int *stop_asked) {
-    int mine = *stop_asked, any = 0;
-    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
+static int agree_to_stop(const struct nd_loop *loop) {
+    int mine = (loop->stop_asked && *loop->stop_asked) || (loop->parent_pid && getppid() != loop->parent_pid), any = 0;
+    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, loop->state->comm);
     return any;
 }
 
-void nd_loop_run(const struct nd_loop *loop, const volatile int *stop_asked, struct nd_loop_result *result) {
+void nd_loop_warm(const struct nd_loop *loop, int64_t n) { run_plain(loop, n); }
+
+void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
     struct nd_loop_result r = {0};
-    for (int i = 0; i < ND_UNTIMED_OPERATIONS; i++) loop->op->call(loop->state);
     r.start_ns = nl_mono_ns();
     int64_t wall_start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW), cpu_start_ns = nl_thread_cpu_ns();
     for (;;) {
@@ -50,7 +54,7 @@ void nd_loop_run(const struct nd_loop *loop, const volatile int *stop_asked, str
         else
             run_plain(loop, n);
         r.n_operations += n;
-        if (r.n_operations == loop->n_operations || agree_to_stop(loop->state->comm, stop_asked)) break;
+        if (r.n_operations == loop->n_operations || agree_to_stop(loop)) break;
     }
     r.cpu_ns = nl_thread_cpu_ns() - cpu_start_ns;
     r.wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - wall_start_ns;

@@ -3,13 +3,11 @@
 #define ND_MEASURE_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "nl_clock.h"
 #include "nl_hist.h"
 #include "ops.h"
-
-/* Operations run and not timed before each loop: they bring code and buffers back into the cache after the book-keeping between halves. */
-#define ND_UNTIMED_OPERATIONS 8
 
 struct nd_loop {
     const struct nd_op *op;
@@ -20,6 +18,8 @@ struct nd_loop {
     struct nl_hist *hist;        /* NULL: operations are not timed one by one */
     int64_t detour_threshold_ns; /* operations longer than this are detours */
     int64_t typical_ns;          /* pilot's median: what a detour's excess is counted from */
+    const volatile int *stop_asked; /* looked at between chunks; all ranks stop together when it is set on one. NULL: never */
+    pid_t parent_pid;               /* the launcher: a loop stops between chunks when it is gone; 0: do not look */
 };
 
 struct nd_loop_result {
@@ -32,8 +32,10 @@ struct nd_loop_result {
     int64_t n_operations; /* done; fewer than asked only when stopped */
 };
 
-/* Runs the loop once. Collective over the state's communicator, with equal n_operations and chunk on all ranks.
- * @param stop_asked looked at between chunks; all ranks stop together when it is set on one. */
-void nd_loop_run(const struct nd_loop *loop, const volatile int *stop_asked, struct nd_loop_result *result);
+/* Runs n operations untimed: brings code and buffers back into the cache after the book-keeping between halves. Collective. */
+void nd_loop_warm(const struct nd_loop *loop, int64_t n);
+
+/* Runs the loop once. Collective over the state's communicator, with equal n_operations and chunk on all ranks. */
+void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an operation works on; filled in by `prepare`, released by `clean_up`. */
+/* What an operation works on; filled in by `prepare`, released by nd_op_close. */
 struct nd_op_state {
     MPI_Comm comm;
     int rank, n_ranks;

@@ -336,11 +336,11 @@ static int plan_rounds(struct nd_options *o, int seconds_given) {
         o->n_rounds = 1;
         return 0;
     }
-    o->n_rounds = o->measure_ns / (n_steps * o->half_ns);
+    o->n_rounds = o->measure_ns / o->half_ns / n_steps;
     if (o->n_rounds < 1) {
         char half[32], needed[32];
         nl_error("--seconds: too short: one round of %d halves of %s takes %s%s", n_steps, nl_format_duration(o->half_ns, half, sizeof half),
-                 nl_format_duration(n_steps * o->half_ns, needed, sizeof needed), seconds_given ? "" : " (the default is 60 s)");
+                 nl_format_duration(o->half_ns > INT64_MAX / n_steps ? INT64_MAX : n_steps * o->half_ns, needed, sizeof needed), seconds_given ? "" : " (the default is 60 s)");
         return -1;
     }
     return 0;

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #define PILOT_NS INT64_C(20000000) /* length of one of the pilot's loops, at most a half */
-enum { PILOT_LOOPS = 25 };         /* together long enough to see past the first moments, when caches and clocks still settle */
+#define PILOT_MOST_NS INT64_C(400000000) /* slow operations get fewer loops */
+enum { PILOT_LOOPS = 25, PILOT_LEAST = 3 };         /* together long enough to see past the first moments, when caches and clocks still settle */
 
 static int64_t max_over_ranks(const struct nd_team *team, int64_t value) {
     int64_t largest = value;
@@ -13,10 +14,10 @@ static int64_t max_over_ranks(const struct nd_team *team, int64_t value) {
 
 /* Time of the loop on the slowest rank, ns; at least 1. */
 static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop) {
-    static const volatile int never = 0;
     struct nd_loop_result r;
     MPI_Barrier(team->world);
-    nd_loop_run(loop, &never, &r);
+    nd_loop_warm(loop, 1);
+    nd_loop_run(loop, &r);
     int64_t wall_ns = max_over_ranks(team, r.wall_ns);
     return wall_ns > 0 ? wall_ns : 1;
 }
@@ -25,8 +26,11 @@ static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop
  * hold: on a machine that was slower during the pilot than later it would be, while a half that gets longer still holds them. */
 static double fastest_loop(const struct nd_team *team, const struct nd_loop *loop) {
     double fastest_ns = 0;
-    for (int i = 0; i < PILOT_LOOPS; i++) {
-        double mean_ns = (double)timed_loop(team, loop) / (double)loop->n_operations;
+    int64_t total_ns = 0;
+    for (int i = 0; i < PILOT_LOOPS && (i < PILOT_LEAST || total_ns < PILOT_MOST_NS); i++) {
+        int64_t wall_ns = timed_loop(team, loop); /* the slowest rank's: all ranks see the same, and stop together */
+        double mean_ns = (double)wall_ns / (double)loop->n_operations;
+        total_ns += wall_ns;
         if (i == 0 || mean_ns < fastest_ns) fastest_ns = mean_ns;
     }
     return fastest_ns;
@@ -47,11 +51,10 @@ int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int con
     if (nd_team_agree(team, wrong ? ND_FLAG_SETUP : 0)) return -1;
 
     memset(scratch, 0, sizeof *scratch);
-    loop.hist = scratch;
-    double timed_ns = fastest_loop(team, &loop);
-    loop.hist = NULL;
-    cell->pilot_ns = nd_options_times_operations(o) ? timed_ns : fastest_loop(team, &loop);
-    cell->typical_ns = max_over_ranks(team, nl_hist_quantile(scratch, 0.5));
+    loop.hist = nd_options_times_operations(o) ? scratch : NULL;
+    cell->pilot_ns = fastest_loop(team, &loop);
+    int64_t median_ns = loop.hist ? nl_hist_quantile(scratch, 0.5) : (int64_t)cell->pilot_ns;
+    cell->typical_ns = max_over_ranks(team, median_ns);
     cell->detour_threshold_ns = o->detour_threshold_ns;
     if (cell->detour_threshold_ns == 0) cell->detour_threshold_ns = cell->typical_ns + (cell->typical_ns > 1000 ? cell->typical_ns : 1000);
     cell->n_operations = o->count ? o->count : (int64_t)((double)o->half_ns / cell->pilot_ns);

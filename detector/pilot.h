@@ -12,7 +12,7 @@
 struct nd_cell {
     int64_t n_operations;        /* in each half */
     double pilot_ns;             /* mean time of one operation in a loop, slowest rank, the fastest of the pilot's loops */
-    int64_t typical_ns;          /* median time of one operation, the rank with the largest */
+    int64_t typical_ns;          /* median time of one operation (the mean, where operations are not timed), the rank with the largest */
     int64_t detour_threshold_ns;
 };
 

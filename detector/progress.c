@@ -82,7 +82,10 @@ static void print_line(const struct nd_progress *p, int64_t now_ns) {
     for (int i = 0; i < p->options->n_configs && n < 400; i++) {
         double limit = nd_progress_limit_percent(p, i);
         if (limit < 0) continue;
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s%s %.2g %%", before, p->options->configs[i].op->name, limit);
+        const struct nd_config *c = &p->options->configs[i];
+        char bytes[32] = "";
+        if (c->bytes) snprintf(bytes, sizeof bytes, " %lld B", (long long)c->bytes);
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%s%s %.2g %%", before, c->op->name, bytes, limit);
         before = ", ";
     }
     fprintf(stderr, p->redraws ? "\r\033[K%s" : "%s\n", text);

@@ -1,5 +1,6 @@
 #include "provenance.h"
 
+#include <ctype.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,12 @@ int64_t nd_peak_memory_kib(void) {
     return text[0] ? strtoll(text, NULL, 10) : -1;
 }
 
+int64_t nd_free_memory_bytes(void) {
+    char text[32];
+    find_value("/proc/meminfo", "MemAvailable:", text, sizeof text);
+    return text[0] ? strtoll(text, NULL, 10) * 1024 : -1;
+}
+
 void nd_seat_read(struct nd_seat *s, int rank) {
     int n_cpus = 0;
     memset(s, 0, sizeof *s);
@@ -151,7 +158,8 @@ json_t *nd_mpi_json(const char *const *operations, int n_operations) {
             char name[96];
             snprintf(name, sizeof name, "coll_tuned_%s_algorithm", operations[i]);
             add_tool_variable(parameters, name);
-            snprintf(name, sizeof name, "coll_basic_%s_algorithm", operations[i]);
+            snprintf(name, sizeof name, "MPIR_CVAR_%s_INTRA_ALGORITHM", operations[i]);
+            for (char *c = name; *c; c++) *c = (char)toupper((unsigned char)*c);
             add_tool_variable(parameters, name);
         }
         MPI_T_finalize();

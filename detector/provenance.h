@@ -46,6 +46,9 @@ json_t *nd_slurm_json(void);
 /* Most memory this process has held so far (VmHWM), KiB; -1 when the system does not say. Local. */
 int64_t nd_peak_memory_kib(void);
 
+/* Memory this node could still give out (MemAvailable), bytes; -1 when the system does not say. Local. */
+int64_t nd_free_memory_bytes(void);
+
 json_t *nd_host_json(const struct nd_host *h);
 json_t *nd_seat_json(const struct nd_seat *s);
 

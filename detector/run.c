@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,8 @@ struct sample {
     int64_t n_involuntary;
     int64_t delivered_ns, n_bursts; /* leaders with a generator; 0 elsewhere */
     int64_t requested_ns, bursts_asked; /* the same: the dose asked for */
+    int64_t first_burst_ns;         /* the same: when its first burst was due; 0: none */
+    int64_t lead_ns;                /* from drawing the dose to the start of the loop */
     int64_t steal_ns;               /* leaders; -1 unknown */
 };
 
@@ -44,13 +47,15 @@ struct run {
     struct nd_op_state *states;     /* n_configs */
     struct nd_cell *cells;          /* n_configs */
     struct nl_hist *hists;          /* n_configs x n_arms, NULL: operations are not timed one by one */
-    struct nl_hist *scratch;        /* where warm-up and pilot count */
+    struct nl_hist *scratch;        /* where every loop counts: the same addresses in every arm */
     struct nd_rank_sum *sums;       /* n_arms, this rank */
     struct nd_node_end *node_end;   /* leaders */
     struct nd_steal *steal;         /* leaders, may be NULL */
     unsigned char *cpu_used;        /* n_cpu_used flags: CPUs of this node's ranks */
     int n_cpu_used;
     int n_arms, n_generators;
+    int n_loose_ranks;              /* ranks that are not bound to one CPU, where there is a load to place */
+    int64_t lead_ns;                /* longest way from drawing a dose to the start of its loop, seen in the warm-up; the same on all ranks */
     pid_t parent_pid;               /* the launcher */
     int flags;                      /* what this rank tells the others next time */
     /* rank 0 only */
@@ -149,7 +154,10 @@ static int set_up_node(struct run *r, const struct nd_seat *seats, struct nd_hos
         return -1;
     }
     if (mark_used_cpus(r, seats)) return -1;
-    r->steal = nd_steal_open(r->cpu_used, r->n_cpu_used, r->o->half_ns);
+    int all_bound = 1;
+    for (int i = 0; i < r->team.n_node_ranks; i++) all_bound &= seats[i].cpu >= 0;
+    /* without a fixed CPU per rank nobody can say whose steal time it is: unknown, not 0 */
+    if (all_bound) r->steal = nd_steal_open(r->cpu_used, r->n_cpu_used, r->o->half_ns);
     return place_noise(r, seats);
 }
 
@@ -160,6 +168,8 @@ static int set_up_nodes(struct run *r) {
     nd_seat_read(&mine, r->team.rank);
     mine.node = r->team.node_index;
     nd_team_gather(r->team.world, &mine, sizeof mine, r->seats);
+    int loose = mine.cpu < 0 && r->o->n_levels > 0;
+    MPI_Allreduce(&loose, &r->n_loose_ranks, 1, MPI_INT, MPI_SUM, r->team.world);
     if (r->team.node_rank == 0) failed = (node_seats = calloc((size_t)r->team.n_node_ranks, sizeof *node_seats)) == NULL;
     if (agree_failed(r, failed)) return -1;
     nd_team_gather(r->team.node, &mine, sizeof mine, node_seats);
@@ -175,10 +185,13 @@ static int open_operations(struct run *r) {
     const struct nd_options *o = r->o;
     for (int i = 0; i < o->n_configs; i++) {
         const struct nd_config *c = &o->configs[i];
-        int failed = nd_op_open(c->op, &r->states[i], r->team.world, c->bytes) != 0;
+        /* ranks fill their buffers at once: memory that is not there would end in the kernel's out-of-memory killer, not in an error */
+        int64_t needed_bytes = c->op->memory_bytes(c->bytes, r->team.n_ranks), free_bytes = nd_free_memory_bytes();
+        int failed = free_bytes >= 0 && needed_bytes > free_bytes / r->team.n_node_ranks;
+        if (nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) == 0) failed = nd_op_open(c->op, &r->states[i], r->team.world, c->bytes) != 0;
         if (failed)
             nl_error("--bytes: no memory for %s with %lld bytes on %d ranks (%lld bytes per rank)", c->op->name, (long long)c->bytes,
-                     r->team.n_ranks, (long long)c->op->memory_bytes(c->bytes, r->team.n_ranks));
+                     r->team.n_ranks, (long long)needed_bytes);
         if (agree_failed(r, failed)) return -1;
     }
     return 0;
@@ -195,6 +208,13 @@ static int run_pilots(struct run *r) {
     /* rank 0's pilot decides for all: equal numbers on all ranks are what keeps the loops together */
     MPI_Bcast(r->cells, (int)((size_t)o->n_configs * sizeof *r->cells), MPI_BYTE, 0, r->team.world);
     memset(r->scratch, 0, sizeof *r->scratch);
+    for (int i = 0; i < o->n_configs && o->n_levels > 0; i++) {
+        if (r->cells[i].pilot_ns * (double)r->cells[i].n_operations >= 0.9 * (double)o->period_ns) continue;
+        if (r->team.rank == 0)
+            nl_error("--count: %lld operations of %s take %.3g ms, less than one noise period of %.3g ms: raise it", (long long)o->count,
+                     o->configs[i].op->name, r->cells[i].pilot_ns * (double)r->cells[i].n_operations * 1e-6, (double)o->period_ns * 1e-6);
+        return -1;
+    }
     return 0;
 }
 
@@ -209,8 +229,11 @@ static int open_record(struct run *r) {
         failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
         if (!failed) {
             r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, r->cells, r->hosts, r->seats,
-                                           r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule));
-            if (!r->steal) nd_launch_json_warn(r->launch, "steal time of the hypervisor is not known: /proc/stat is absent or too slow to read");
+                                           r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators);
+            if (!r->steal)
+                nd_launch_json_warn(r->launch, "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
+            if (r->n_loose_ranks)
+                nd_launch_json_warn(r->launch, "ranks are not bound to one CPU each: the load may miss them (mpirun --bind-to core)");
             failed = nd_record_launch_json(r->record, r->launch) != 0;
             r->progress = nd_progress_open(o, planned_halves(r));
         }
@@ -234,8 +257,8 @@ static struct nd_dose draw_dose(struct run *r, const struct nd_step *step) {
     double length_ns = cell->pilot_ns * (double)cell->n_operations;
     dose.n_bursts = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
     if (o->design->fixed_dose) {
-        double earliest_ns = 0.1 * period_ns, latest_ns = 0.75 * period_ns - burst_ns;
-        if (latest_ns < earliest_ns) earliest_ns = latest_ns = (period_ns - burst_ns) / 4;
+        double earliest_ns = 0.1 * period_ns + (double)r->lead_ns, latest_ns = (double)r->lead_ns + 0.7 * period_ns - burst_ns;
+        if (latest_ns < earliest_ns) earliest_ns = latest_ns = (double)r->lead_ns + (period_ns - burst_ns) / 4;
         first_ns = earliest_ns + u * (latest_ns - earliest_ns);
         dose.n_bursts = (int64_t)(length_ns / period_ns + 0.5);
         if (dose.n_bursts < 1) dose.n_bursts = 1;
@@ -249,12 +272,37 @@ static int64_t involuntary_switches(void) {
     return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
 }
 
-/* Returns the number of bursts asked for. */
-static int64_t switch_arm(struct run *r, const struct nd_step *step) {
-    if (!r->treatment) return 0;
+static void switch_arm(struct run *r, const struct nd_step *step, struct sample *s) {
+    s->bursts_asked = s->first_burst_ns = 0;
+    if (!r->treatment) return;
     struct nd_dose dose = draw_dose(r, step);
-    if (nd_treatment_switch(r->treatment, &dose)) r->flags |= ND_FLAG_GENERATOR;
-    return dose.n_bursts;
+    if (nd_treatment_switch(r->treatment, &dose)) {
+        const char *reason = nd_treatment_refusal(r->treatment);
+        if (reason[0]) nl_error("the generator refuses: %s", reason);
+        r->flags |= ND_FLAG_GENERATOR;
+    }
+    s->bursts_asked = dose.n_bursts;
+    s->first_burst_ns = dose.first_burst_ns;
+}
+
+/* Waits for all ranks without holding the CPU: the generator that was just woken needs it, and would otherwise wait for the scheduler's next
+ * tick behind a rank that spins in a barrier. The real barrier afterwards brings the ranks together. */
+static void wait_politely(MPI_Comm comm) {
+    MPI_Request request;
+    int done = 0;
+    MPI_Ibarrier(comm, &request);
+    for (;;) {
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (done) break;
+        sched_yield();
+    }
+    MPI_Barrier(comm);
+}
+
+/* Untimed operations before a loop: a few, and never more than a hundredth of the half. */
+static int64_t untimed_operations(const struct nd_cell *cell, int64_t half_ns) {
+    double n = 0.01 * (double)half_ns / cell->pilot_ns;
+    return n < 1 ? 1 : n > 8 ? 8 : (int64_t)n;
 }
 
 static void end_arm(struct run *r) {
@@ -279,8 +327,30 @@ static int64_t chunk_of(const struct nd_cell *cell) {
     return chunk < 1 ? 1 : chunk;
 }
 
+/* Adds the loop's histogram to that of its arm and empties it. The loop itself must not count in the arm's own: histograms at different
+ * addresses fall on different cache sets, and an arm would be slower for where its counters lie. */
+static void keep_hist(struct run *r, const struct nd_step *step) {
+    if (!r->hists) return;
+    uint64_t *sum = r->hists[step->config * r->n_arms + step->level + 1].bins;
+    for (int i = 0; i < NL_HIST_BINS; i++) sum[i] += r->scratch->bins[i];
+}
+
+struct delivery {
+    int64_t cpu_ns, n_bursts;
+};
+
+/* What the node's generator has used and run; zeros on ranks without one. */
+static struct delivery delivered_so_far(struct run *r) {
+    struct delivery d = {0};
+    if (!r->treatment) return d;
+    d.cpu_ns = nd_treatment_cpu_ns(r->treatment);
+    d.n_bursts = nd_treatment_bursts_run(r->treatment);
+    if (d.cpu_ns < 0 || nd_treatment_is_gone(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
+    return d;
+}
+
 /* Runs one half on all ranks and leaves this rank's figures in `s`. */
-static void run_half(struct run *r, const struct nd_step *step, struct nl_hist *hist, struct sample *s) {
+static void run_half(struct run *r, const struct nd_step *step, struct sample *s) {
     const struct nd_cell *cell = &r->cells[step->config];
     const struct nd_loop loop = {
         .op = r->o->configs[step->config].op,
@@ -288,19 +358,25 @@ static void run_half(struct run *r, const struct nd_step *step, struct nl_hist *
         .n_operations = cell->n_operations,
         .chunk = chunk_of(cell),
         .ticks = &r->ticks,
-        .hist = hist,
+        .hist = r->hists ? r->scratch : NULL,
         .detour_threshold_ns = cell->detour_threshold_ns,
         .typical_ns = cell->typical_ns,
+        .stop_asked = r->stop_asked,
+        .parent_pid = r->parent_pid,
     };
+    int64_t drawn_ns = nl_mono_ns();
     int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1;
-    s->bursts_asked = switch_arm(r, step);
-    MPI_Barrier(r->team.world); /* all nodes have switched */
+    memset(r->scratch, 0, sizeof *r->scratch);
+    switch_arm(r, step, s);
+    wait_politely(r->team.world); /* all nodes have switched */
+    nd_loop_warm(&loop, untimed_operations(cell, r->o->half_ns));
     int64_t switches = involuntary_switches();
-    int64_t cpu_ns = r->treatment ? nd_treatment_cpu_ns(r->treatment) : 0;
-    int64_t bursts = r->treatment ? nd_treatment_bursts_run(r->treatment) : 0;
-    nd_loop_run(&loop, r->stop_asked, &s->loop);
-    s->delivered_ns = r->treatment ? nd_treatment_cpu_ns(r->treatment) - cpu_ns : 0;
-    s->n_bursts = r->treatment ? nd_treatment_bursts_run(r->treatment) - bursts : 0;
+    struct delivery before = delivered_so_far(r);
+    nd_loop_run(&loop, &s->loop);
+    struct delivery after = delivered_so_far(r);
+    s->delivered_ns = after.cpu_ns - before.cpu_ns;
+    s->n_bursts = after.n_bursts - before.n_bursts;
+    s->lead_ns = s->loop.start_ns - drawn_ns;
     s->n_involuntary = involuntary_switches() - switches;
     ask_for_time(r, step, s);
     end_arm(r);
@@ -372,6 +448,7 @@ static void add_to_sums(struct run *r, const struct nd_step *step, const struct 
     sum->n_involuntary += s->n_involuntary;
     if (!r->treatment || step->level == ND_OFF) return;
     struct nd_level_sum *level = &r->node_end->levels[step->level];
+    if (s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->levels_percent[step->level] > 0) r->node_end->n_early_bursts++;
     level->n_halves++;
     level->wall_ns += s->loop.wall_ns;
     level->requested_ns += s->requested_ns;
@@ -413,6 +490,8 @@ static void write_checkpoint(struct run *r) {
 /* Takes the certificate of every node's generator. Collective. */
 static void collect_certificates(struct run *r) {
     if (r->team.node_rank != 0) return;
+    gethostname(r->node_end->host, sizeof r->node_end->host - 1);
+    r->node_end->has_generator = r->treatment != NULL;
     if (r->treatment) {
         const struct nl_hist *times = nd_treatment_switch_times(r->treatment);
         r->node_end->n_switches = (int64_t)nl_hist_total(times);
@@ -440,14 +519,20 @@ static int agree(struct run *r) {
  * halves follows from the options alone, not from the data. */
 static int warm_up(struct run *r, struct nd_step *steps) {
     int n_steps = r->o->design->round_steps(r->o->n_configs, r->o->n_levels);
+    int64_t lead_ns = 0;
     int64_t n_halves = r->o->design->single_loop ? 0 : (r->o->warmup_ns + r->o->half_ns - 1) / r->o->half_ns;
     for (int64_t i = 0; i < n_halves; i++) {
         struct sample s;
         if (i % n_steps == 0) r->o->design->fill_round(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
-        run_half(r, &steps[i % n_steps], r->hists ? r->scratch : NULL, &s);
+        run_half(r, &steps[i % n_steps], &s);
         int flags = agree(r) & ~ND_FLAG_CHECKPOINT;
         if (flags) return flags;
+        if (s.lead_ns > lead_ns) lead_ns = s.lead_ns;
     }
+    /* bursts are timed from when the dose is drawn, and the loop begins a little later; a rare long delay must not push them all back */
+    int64_t most_ns = r->o->period_ns / 20;
+    MPI_Allreduce(&lead_ns, &r->lead_ns, 1, MPI_INT64_T, MPI_MAX, r->team.world);
+    if (r->lead_ns > most_ns) r->lead_ns = most_ns;
     return 0;
 }
 
@@ -455,12 +540,12 @@ static int run_round(struct run *r, const struct nd_step *steps, int n_steps) {
     for (int i = 0; i < n_steps; i++) {
         const struct nd_step *step = &steps[i];
         struct sample s;
-        struct nl_hist *hist = r->hists ? &r->hists[step->config * r->n_arms + step->level + 1] : NULL;
-        run_half(r, step, hist, &s);
+        run_half(r, step, &s);
         int flags = agree(r);
         if (flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP)) return flags; /* this half may be without its load: not recorded */
         if (s.loop.n_operations < r->cells[step->config].n_operations) return flags | ND_FLAG_STOP;
         add_to_sums(r, step, &s);
+        keep_hist(r, step);
         nd_team_gather(r->team.world, &s, sizeof s, r->samples);
         if (r->record) record_half(r, step);
         if (flags & ND_FLAG_CHECKPOINT) write_checkpoint(r);
@@ -508,15 +593,18 @@ static void warn_of_short_halves(const struct run *r) {
 static enum nd_end finish(struct run *r, int flags) {
     const char *ended = "complete";
     enum nd_end end = ND_END_COMPLETE;
+    write_checkpoint(r);
+    flags |= nd_team_agree(&r->team, r->flags);
     if (flags & (ND_FLAG_GENERATOR | ND_FLAG_RECORD | ND_FLAG_SETUP)) {
-        ended = flags & ND_FLAG_GENERATOR ? "failed: a generator is gone or does not answer" : "failed: results could not be written";
+        ended = flags & ND_FLAG_GENERATOR ? "failed: a generator is gone, refused or does not answer"
+                : flags & ND_FLAG_RECORD  ? "failed: results could not be written"
+                                          : "failed: no memory for the schedule";
         end = ND_END_FAILED;
         if (r->team.rank == 0) nl_error("%s; rows taken so far are in '%s'", ended, nd_record_folder(r->record));
     } else if (flags & ND_FLAG_STOP) {
         ended = "interrupted";
         end = ND_END_INTERRUPTED;
     }
-    write_checkpoint(r);
     collect_certificates(r);
     int64_t peak_kib = nd_peak_memory_kib();
     MPI_Allreduce(MPI_IN_PLACE, &peak_kib, 1, MPI_INT64_T, MPI_MAX, r->team.world);
@@ -555,11 +643,11 @@ static void tear_down(struct run *r) {
     nd_team_close(&r->team);
 }
 
-enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, const volatile int *stop_asked) {
+enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, int has_failed, const volatile int *stop_asked) {
     struct run r = {.o = o, .treatment = treatment, .stop_asked = stop_asked, .n_arms = o->n_levels + 1, .parent_pid = getppid()};
     nd_team_open(&r.team);
     enum nd_end end = ND_END_FAILED;
-    if (set_up(&r) == 0) end = finish(&r, run_schedule(&r));
+    if (!agree_failed(&r, has_failed) && set_up(&r) == 0) end = finish(&r, run_schedule(&r));
     tear_down(&r);
     return end;
 }

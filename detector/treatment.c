@@ -27,6 +27,7 @@ struct nd_treatment {
     pid_t pid;
     clockid_t cpu_clock;
     int stat_fd; /* /proc/PID/stat of the generator */
+    int is_refused; /* the last RUN was */
     struct nl_hist switch_times;
 };
 
@@ -61,16 +62,22 @@ static void become_generator(const char *program, const char *kind, int fd) {
     _exit(127);
 }
 
-static int is_gone(const struct nd_treatment *t) {
+int nd_treatment_is_gone(const struct nd_treatment *t) {
     siginfo_t info = {0};
     return waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
+/* Whether it ended with a usage error: it has then said itself what is wrong. */
+static int has_explained(const struct nd_treatment *t) {
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_code == CLD_EXITED && info.si_status == NL_EXIT_USAGE;
 }
 
 static int await_ready(const struct nd_treatment *t) {
     int64_t deadline_ns = nl_mono_ns() + READY_TIMEOUT_NS;
     struct timespec pause = {.tv_nsec = 1000000};
     while (atomic_load(&t->control->generator_pid) == 0) {
-        if (is_gone(t) || nl_mono_ns() > deadline_ns) return -1;
+        if (nd_treatment_is_gone(t) || nl_mono_ns() > deadline_ns) return -1;
         nanosleep(&pause, NULL);
     }
     return 0;
@@ -106,7 +113,7 @@ int nd_treatment_start(struct nd_treatment **treatment, const char *path, const 
         goto fail;
     }
     if (await_ready(t) || clock_getcpuclockid(t->pid, &t->cpu_clock) || open_stat(t)) {
-        nl_error("the generator '%s' did not become ready (--kind %s)", program, kind);
+        if (!has_explained(t)) nl_error("the generator '%s' did not become ready", program);
         goto fail;
     }
     *treatment = t;
@@ -124,7 +131,7 @@ static int command(struct nd_treatment *t, enum nl_command c) {
         int rc = nl_control_await(t->control, LOOK_NS);
         if (rc == 0) nl_hist_add(&t->switch_times, nl_mono_ns() - sent_ns);
         if (rc != -2) return rc;
-        if (is_gone(t)) return -2;
+        if (nd_treatment_is_gone(t)) return -2;
     }
     return -2;
 }
@@ -164,12 +171,16 @@ int nd_treatment_switch(struct nd_treatment *t, const struct nd_dose *dose) {
     c->period_ns = dose->period_ns;
     c->first_burst_ns = dose->first_burst_ns;
     c->n_bursts = dose->n_bursts;
-    if (command(t, NL_COMMAND_RUN)) return -1;
+    int rc = command(t, NL_COMMAND_RUN);
+    t->is_refused = rc == -1;
+    if (rc) return -1;
     await_sleep(t);
     return 0;
 }
 
 int nd_treatment_idle(struct nd_treatment *t) { return command(t, NL_COMMAND_IDLE) ? -1 : 0; }
+
+const char *nd_treatment_refusal(const struct nd_treatment *t) { return t->is_refused ? t->control->text : ""; }
 
 void nd_treatment_close(struct nd_treatment *t) { nl_control_close(t->control); }
 

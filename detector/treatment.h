@@ -36,6 +36,12 @@ int nd_treatment_idle(struct nd_treatment *t);
 /* Ends any load for good, without waiting; later switches start none. Safe in a signal handler. */
 void nd_treatment_close(struct nd_treatment *t);
 
+/* Whether the generator has ended (1) or not (0). */
+int nd_treatment_is_gone(const struct nd_treatment *t);
+
+/* Why the last command was refused; "" when it was not. */
+const char *nd_treatment_refusal(const struct nd_treatment *t);
+
 /* CPU time the generator has used since its start, ns (read from outside; costs a system call); -1 when it is gone. */
 int64_t nd_treatment_cpu_ns(const struct nd_treatment *t);
 

@@ -35,7 +35,8 @@ mpirun_flavour() {
     esac
 }
 
-# run_mpi RANKS PROGRAM ARGUMENTS: on this machine, one rank per core, each bound to its own.
+# run_mpi RANKS PROGRAM ARGUMENTS: on this machine, one rank per core, each bound to its own. Becomes mpirun: call it in a subshell or in
+# the background, where a signal then reaches mpirun itself.
 run_mpi() {
     ranks=$1
     shift
@@ -49,10 +50,13 @@ run_mpi() {
             PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
             export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM PRTE_ALLOW_RUN_AS_ROOT PRTE_ALLOW_RUN_AS_ROOT_CONFIRM
         fi
-        "$mpirun" -n "$ranks" --map-by core --bind-to core "$@"
+        exec "$mpirun" -n "$ranks" --map-by core --bind-to core "$@"
         ;;
-    hydra) "$mpirun" -n "$ranks" -bind-to core "$@" ;;
-    *) "$mpirun" -n "$ranks" "$@" ;;
+    hydra) exec "$mpirun" -n "$ranks" -bind-to core "$@" ;;
+    *)
+        note "unknown mpirun: ranks are started without binding"
+        exec "$mpirun" -n "$ranks" "$@"
+        ;;
     esac
 }
 

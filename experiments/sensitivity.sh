@@ -87,6 +87,11 @@ done
 [ -n "$seconds" ] || set -- --seconds 120 "$@"
 [ -n "$out" ] || out=noiselab-sensitivity-$(date -u +%Y%m%dT%H%M%SZ)
 whole --launches "$launches"
+if [ "$launches" -gt 1 ] && [ -n "$seed" ]; then
+    # counted on from launch to launch, by a shell that reads 010 as eight and stops at 2^63
+    [ "$seed" = 0 ] || whole '--seed (with several launches)' "$seed"
+    [ "${#seed}" -le 18 ] || die 2 "--seed: '$seed' has more than 18 digits, too many to count on from launch to launch"
+fi
 
 cores=$(allowed_cores)
 if [ -z "$ranks" ]; then
@@ -104,17 +109,25 @@ if [ -n "$seed" ]; then set -- "$@" --seed "$seed"; fi
 "$NOISELAB_BIN/noiselab-detect" --dry-run --out "$out" "$@" >/dev/null || exit 2
 set -- --progress "$(progress_option)" "$@"
 
-interrupted=no
-trap 'interrupted=yes' INT TERM
+# a signal ends mpirun, and with it the load, at once; what was taken stays
+interrupted=no running=''
+trap 'interrupted=yes; [ -z "$running" ] || kill -TERM "$running" 2>/dev/null' INT TERM
 launch=1
 while [ "$launch" -le "$launches" ] && [ "$interrupted" = no ]; do
     [ "$launches" = 1 ] || note "launch $launch of $launches"
-    run_detect "$ranks" --out "$out" "$@" >/dev/null
-    status=$?
+    run_detect "$ranks" --out "$out" "$@" >/dev/null &
+    running=$!
+    # a trapped signal ends wait early: wait until mpirun has really gone
+    while :; do
+        wait "$running"
+        status=$?
+        kill -0 "$running" 2>/dev/null || break
+    done
+    running=''
     [ "$interrupted" = no ] || break
     [ "$status" -eq 0 ] || die 2 "the measurement ended with status $status; what was taken is in '$out'"
     # a given seed names the first launch; the others must not repeat its order
-    if [ -n "$seed" ]; then
+    if [ -n "$seed" ] && [ "$launch" -lt "$launches" ]; then
         seed=$((seed + 1))
         set -- "$@" --seed "$seed"
     fi

@@ -5,11 +5,11 @@ set -u
 # what | how to see that it is there | Debian | RHEL/Rocky (with EPEL, CRB) | openSUSE | Spack
 table() {
     cat <<'EOF'
-C compiler|command -v gcc|gcc|gcc|gcc|gcc
+C compiler|command -v "${CC:-gcc}"|gcc|gcc|gcc|gcc
 C library headers|test -e /usr/include/stdio.h|libc6-dev|glibc-devel|glibc-devel|-
 pkg-config|command -v pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkgconf
-MPI compiler|command -v mpicc|libopenmpi-dev|openmpi-devel|openmpi4-devel|openmpi
-MPI launcher|command -v mpirun|openmpi-bin|openmpi|openmpi4|openmpi
+MPI compiler|command -v "${MPICC:-mpicc}"|libopenmpi-dev|openmpi-devel|openmpi4-devel|openmpi
+MPI launcher|command -v "${NOISELAB_MPIRUN:-mpirun}"|openmpi-bin|openmpi|openmpi4|openmpi
 hwloc|pkg-config --exists hwloc|libhwloc-dev|hwloc-devel|hwloc-devel|hwloc
 jansson|pkg-config --exists jansson|libjansson-dev|jansson-devel|libjansson-devel|jansson
 cmocka|pkg-config --exists cmocka|libcmocka-dev|libcmocka-devel|libcmocka-devel|cmocka
@@ -63,8 +63,9 @@ say_and_stop() {
 command -v apt-get >/dev/null || say_and_stop
 if [ "$(id -u)" = 0 ]; then
     as_root=''
-elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
-    as_root='sudo'
+elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+    # on a terminal sudo may ask for its password
+    as_root='sudo env DEBIAN_FRONTEND=noninteractive'
 else
     say_and_stop
 fi

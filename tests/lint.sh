@@ -33,7 +33,7 @@ fi
 
 # what runs during a measurement must not print, allocate, parse or exit
 forbidden='printf|fprintf|sprintf|snprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'
-for object in detector/measure noisegen/pace noisegen/kind_spin; do
+for object in detector/measure noisegen/pace noisegen/kind_spin detector/op_barrier detector/op_empty detector/op_allreduce detector/op_alltoall; do
     found=$(nm -u "$build/obj/$object.o" | awk '{ print $2 }' | sed 's/@.*//; s/^__//; s/_chk$//' | grep -xE "$forbidden")
     [ -z "$found" ]
     result $? "$object.c calls no stdio, allocation, option parsing or exit" "$found"
@@ -60,12 +60,14 @@ for list in 'noiselab-detect --list-operations' 'noiselab-detect --list-designs'
     result $? "the README names every row of $list" "missing:$lost"
 done
 
-if command -v clang >/dev/null; then
-    out=$(make --no-print-directory BUILD="$build/clang" CC=clang programs 2>&1)
-    result $? 'clang compiles everything without a warning' "$out"
-else
-    skip 'clang compiles everything without a warning' 'clang is not installed'
-fi
+for compiler in gcc clang; do
+    if command -v "$compiler" >/dev/null; then
+        out=$(make -s --no-print-directory BUILD="$build/lint-$compiler" CC="$compiler" WARNINGS='-Wall -Wextra -Werror' programs tests-built 2>&1)
+        result $? "$compiler compiles everything without a warning" "$out"
+    else
+        skip "$compiler compiles everything without a warning" "$compiler is not installed"
+    fi
+done
 
 printf '1..%d\n' "$n"
 # a failed check has said so above: the runner counts lines, not statuses

@@ -3,7 +3,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 NOISELAB_BUILD=${NOISELAB_BUILD:-build}
-export NOISELAB_BUILD
+NOISELAB_BIN=$PWD/$NOISELAB_BUILD/bin
+export NOISELAB_BUILD NOISELAB_BIN
 log=$NOISELAB_BUILD/test.log
 : >"$log"
 
@@ -12,7 +13,13 @@ take() {
     name=$1
     shift
     printf '# %s\n' "$name"
-    { "$@" || printf 'not ok - %s ended with status %d\n' "$name" "$?"; } 2>&1 | tee -a "$log"
+    suite=$NOISELAB_BUILD/suite.log
+    { "$@" || printf '# ended with status %d\n' "$?"; } 2>&1 | tee "$suite"
+    # a suite that broke off without naming a failed test has failed all the same
+    if grep -qE '^# ended with status' "$suite" && ! grep -qE '^not ok' "$suite"; then
+        printf 'not ok - %s broke off\n' "$name" | tee -a "$suite"
+    fi
+    cat "$suite" >>"$log"
 }
 
 unit() {
@@ -61,5 +68,6 @@ passed=$(($(grep -cE '^ok ' "$log") - skipped))
 failed=$(grep -cE '^not ok' "$log")
 [ "$failed" = 0 ] || { echo && grep -E '^not ok' "$log"; }
 echo
-echo "$passed passed, $failed failed, $skipped skipped"
+[ "$skipped" = 0 ] || grep -iE '^ok .*# *skip' "$log"
+echo "$passed passed, $failed failed" | tee "$NOISELAB_BUILD/test.summary"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -76,18 +76,12 @@ one_arm_launches <- function(rows) {
   !anyDuplicated(arms$launch) && length(unique(arms$arm)) == 2
 }
 
-# Number of generators of each row's launch. A killed launch has no certificates: there the delivered
-# level and the delivered time of its rows tell.
+# Number of generators of each row's launch: said at its start, so a killed launch has it, too.
 row_generators <- function(campaign) {
   rows <- campaign$rows
   counts <- vapply(names(campaign$launches), function(id) {
-    n <- length(campaign$launches[[id]]$generators)
-    if (n > 0) return(as.numeric(n))
-    mine <- which(rows[["launch"]] == id & rows[["level_requested_percent"]] > 0)
-    if (length(mine) == 0) return(1)
-    guess <- 100 * rows[["delivered_ns"]][mine] /
-      (rows[["wall_ns"]][mine] * rows[["level_delivered_percent"]][mine])
-    max(1, round(stats::median(guess, na.rm = TRUE)), na.rm = TRUE)
+    info <- campaign$launches[[id]]
+    max(1, as.numeric(info$n_generators %||% length(info$generators)))
   }, 0)
   if (length(counts) == 1) return(unname(counts))
   unname(counts[match(rows[["launch"]], names(counts))])
@@ -154,7 +148,9 @@ launch_verdict <- function(label, name, d, bursts, delivered, settings) {
     means <- batch_mean_ci(d, settings$conf)
     c(means, list(estimator = "mean", why = "", mean = means, pseudo_median = NULL))
   }
-  tested <- if (channel$test == "mean") d else d[dosed_pairs(bursts, level)]
+  dosed <- dosed_pairs(bursts, level)
+  # Too few dosed pairs for any test: all pairs then give a verdict with its (large) limit.
+  tested <- if (channel$test == "mean" || sum(dosed) < pairs_needed(settings$alpha)) d else d[dosed]
   test <- if (channel$test == "mean") sign_flip_test(tested) else signed_rank_test(tested)
   check <- if (isTRUE(est$mean$se > 0)) {
     stats::pt(est$mean$estimate / est$mean$se, est$mean$df, lower.tail = FALSE)

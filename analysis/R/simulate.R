@@ -187,7 +187,7 @@ simulate_info <- function(id, rows, model) {
                       cpuset = NULL, topology = NULL, cpu_model = "simulated")),
     mpi = list(library = "none", version = "simulated", parameters = list()), slurm = NULL,
     clock = list(name = "simulated", source = "simulated", tick_ns = 1, read_ns = 0),
-    cells = list(), pairs_planned = max(rows[["pair"]]),
+    cells = list(), pairs_planned = max(rows[["pair"]]), n_generators = 1L,
     generators = if (killed) list() else list(simulate_certificate(rows, model)),
     switching = list(n = nrow(rows), p50_ns = 2000, p99_ns = 9000, max_ns = 20000),
     warnings = list(), started_utc = "2026-01-01T00:00:00Z",

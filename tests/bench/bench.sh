@@ -21,7 +21,7 @@ verdict() {
 
 harness() {
     echo 'Harness (2 ranks; medians of paired ratios in one run)'
-    run_mpi 2 "$build/bench/bench_loop" >"$work/loop" || return
+    (run_mpi 2 "$build/bench/bench_loop") >"$work/loop" || return
     verdict "$(awk '$1 == "barrier_single_over_bare_loop" { print $2 }' "$work/loop")" '<=' 1.01 'barrier, design single / bare loop'
     verdict "$(awk '$1 == "barrier_timing_adds" { print $2 }' "$work/loop")" '<=' 25 'per-operation timing adds to barrier, ns'
     verdict "$(awk '$1 == "empty_timed" { t = $2 } $1 == "empty_plain" { p = $2 } END { print t - p }' "$work/loop")" '<=' 25 'per-operation timing adds to empty, ns'
@@ -32,7 +32,7 @@ harness() {
 detect() {
     name=$1
     shift
-    run_detect 2 --out "$work/$name" "$@" >/dev/null
+    (run_detect 2 --out "$work/$name" "$@") >/dev/null
 }
 
 peak_kib() { jq -s 'map(.peak_memory_kib) | max' "$work/$1"/*/launch.json; }
@@ -48,7 +48,8 @@ memory() {
 
 generator() {
     echo 'Generator'
-    tests/bench/bench-gen.sh
+    tests/bench/bench-gen.sh | tee "$work/generator"
+    missed=$((missed + $(grep -c ' NO' "$work/generator")))
 }
 
 # figure NAME CHANNEL LEVEL FIELD: of the analysis of a campaign
@@ -62,6 +63,8 @@ detection() {
     detect ten --op barrier --levels 1,0.1 --half-period 10ms --seconds 60 || return
     verdict "$(figure ten time 1 p_one_sided)" '<' 0.01 '1 % by time in 30 s, halves of 10 ms: p'
     verdict "$(figure ten stolen 0.1 p_one_sided)" '<' 0.001 '0.1 % by stolen in 30 s, halves of 10 ms: p'
+    verdict "$(jq -s 'map(.switching.p50_ns) | max' "$work"/ten/*/launch.json)" '<' 100000 'switching, command to answer: p50, ns'
+    printf '  switching p99 %s ns\n' "$(jq -s 'map(.switching.p99_ns) | max' "$work"/ten/*/launch.json)"
     detect twenty --op barrier --levels 0.01 --half-period 20ms --period 20ms --seconds 100 || return
     verdict "$(figure twenty stolen 0.01 p_one_sided)" '<' 0.001 '0.01 % by stolen in 100 s, halves of 20 ms: p'
     for f in ten:1 ten:0.1 twenty:0.01; do

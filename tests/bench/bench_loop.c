@@ -11,7 +11,6 @@
 
 enum { SETS = 300, BLOCK_OPERATIONS = 40000 };
 
-static const volatile int never;
 static struct nl_hist hist;
 
 static int64_t bare_barrier(int64_t n) {
@@ -26,7 +25,8 @@ static int64_t harness(const char *op, struct nl_hist *h, const struct nl_ticks 
     struct nd_loop loop = {.op = nd_op_find(op), .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .hist = h, .detour_threshold_ns = 5000};
     struct nd_loop_result r;
     MPI_Barrier(MPI_COMM_WORLD);
-    nd_loop_run(&loop, &never, &r);
+    nd_loop_warm(&loop, 8);
+    nd_loop_run(&loop, &r);
     return r.wall_ns;
 }
 

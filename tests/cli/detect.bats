@@ -125,6 +125,7 @@ teardown() {
 }
 
 @test "every operation delivers the right data on 1, 2 and 3 ranks" {
+    export OMPI_MCA_mpi_yield_when_idle=1 # three ranks on two cores: a spinning one would keep the others waiting
     operations=$("$DETECT" --list-operations | awk '{ print $1 }' | paste -sd ,)
     for ranks in 1 2 3; do
         launch "$ranks" --oversubscribe --design single --levels none --op "$operations" --bytes 8,2KiB --count 200 --launch-id "r$ranks"
@@ -157,9 +158,9 @@ teardown() {
 }
 
 @test "the same seed gives the same order" {
-    launch 1 --levels 0,1 --op empty,barrier --seconds 1 --seed 7 --launch-id a
-    launch 1 --levels 0,1 --op empty,barrier --seconds 1 --seed 7 --launch-id b
-    launch 1 --levels 0,1 --op empty,barrier --seconds 1 --seed 8 --launch-id c
+    launch 1 --levels 0,1 --op empty,barrier --seconds 0.4 --seed 7 --launch-id a
+    launch 1 --levels 0,1 --op empty,barrier --seconds 0.4 --seed 7 --launch-id b
+    launch 1 --levels 0,1 --op empty,barrier --seconds 0.4 --seed 8 --launch-id c
     for id in a b c; do cut -d , -f 2-8 "$OUT/$id/halves.csv" >"$BATS_TEST_TMPDIR/$id"; done
     cmp "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
     ! cmp -s "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/c"
@@ -264,6 +265,42 @@ teardown() {
     sleep 4
     kill -9 "$(ranks_of "$MPIRUN" | tail -n 1)"
     no_load_of "$generator"
+}
+
+@test "a TERM to noiselab run ends the launch and its load at once" {
+    "$BIN/noiselab" run sensitivity --op barrier --levels 50 --seconds 60 --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- &
+    shell=$!
+    wait_for has_rows
+    kill -TERM $shell
+    status=0
+    wait $shell || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'noiselab-run: interrupted' "$ERR"
+    [ "$(jq -r .ended "$OUT"/*/launch.json)" = interrupted ]
+}
+
+@test "an operation as slow as a half still has its bursts inside the loop" {
+    launch 2 --op alltoall --bytes 4MiB --levels 10 --seconds 2 --half-period 10ms --launch-id one
+    awk -F , 'NR > 1 && $7 == "on" { n++; with += $23 > 0 } END { print with, n; exit !(with > 0.8 * n) }' "$OUT/one/halves.csv"
+}
+
+@test "buffers larger than the memory are refused before they are filled" {
+    # each of 4 ranks wants 2 x 4 x 2047 MiB: 64 GiB in all
+    [ "$(awk '/MemAvailable/ { print $2 }' /proc/meminfo)" -lt 64000000 ] || skip 'this machine has the memory'
+    status=0
+    launch 4 --oversubscribe --op alltoall --bytes 2047MiB --levels none --design single || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q -- '--bytes: no memory for alltoall' "$ERR"
+}
+
+@test "fewer operations than fill a noise period are refused" {
+    status=0
+    launch 1 --op empty --design single --count 5 --levels 1 || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'less than one noise period' "$ERR"
 }
 
 @test "kill -9 of the generator ends the launch, says so, and keeps the rows" {

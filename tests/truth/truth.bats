@@ -1,13 +1,22 @@
 #!/usr/bin/env bats
 # Ground truth, end to end: a known load goes in, and the verdicts must say so; nothing goes in, and they must not. Real MPI, real time.
 
+# The generator's certificate, not the outcome under test, says whether the machine was free enough to deliver the load.
 setup_file() {
     export BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
-    export CAMPAIGN="$BATS_FILE_TMPDIR/campaign"
     export VERDICTS="$BATS_FILE_TMPDIR/verdicts.json"
-    # 1 % tells what one interruption costs; 5 % is then predicted from it
-    "$BIN/noiselab" run sensitivity --op barrier --levels 0,1,5 --half-period 10ms --seconds 60 --seed 20210105 --out "$CAMPAIGN" --no-report >"$BATS_FILE_TMPDIR/text"
+    for attempt in 1 2 3; do
+        export CAMPAIGN="$BATS_FILE_TMPDIR/campaign$attempt"
+        # 1 % tells what one interruption costs; 5 % is then predicted from it
+        "$BIN/noiselab" run sensitivity --op barrier --levels 0,1,5 --half-period 10ms --seconds 60 --seed 20210105 --out "$CAMPAIGN" --no-report >"$BATS_FILE_TMPDIR/text"
+        jq -e '[.generators[0].levels[].ok] | all(. != false)' "$CAMPAIGN"/*/launch.json && break
+    done
     "$BIN/noiselab-analyze" "$CAMPAIGN" --json >"$VERDICTS"
+}
+
+setup() {
+    jq -e '[.generators[0].levels[].ok] | all(. != false)' "$CAMPAIGN"/*/launch.json >/dev/null ||
+        skip 'other load on this machine: in three attempts the generator could not deliver what was asked'
 }
 
 # verdict CHANNEL LEVEL FIELD
@@ -27,15 +36,10 @@ holds() { awk "BEGIN { exit !($1) }"; }
     # --noise-cpu last: the CPU of the last rank
     [ "$(jq -r '.generators[0].cpu' "$launch")" = "$(jq -r '.placement[-1].cpu' "$launch")" ]
     [ "$(jq -c '.generators[0].cpus_seen' "$launch")" = "[$(jq -r '.placement[-1].cpu' "$launch")]" ]
-    # the rank on that CPU lost the load, the others did not
-    awk -F , -v ranks="$(jq .ranks "$launch")" '
-        NR > 1 && $4 == "on" && $5 == 5 { on[$1] = 100 * $8 / $7 }
-        NR > 1 && $4 == "off" { off[$1] = 100 * $8 / $7 }
-        END {
-            last = ranks - 1
-            if (on[last] - off[last] < 4) exit 1
-            for (r = 0; r < last; r++) if (on[r] - off[r] > 2) exit 1
-        }' "$CAMPAIGN"/*/ranks.csv
+    # and it was the rank on that CPU that lost most, in the halves that held a burst
+    awk -F , -v last="$(($(jq .ranks "$launch") - 1))" '
+        NR > 1 && $8 == 5 && $23 > 0 { n++; there += $15 == last }
+        END { print there, "of", n; exit !(n > 100 && there > 0.8 * n) }' "$CAMPAIGN"/*/halves.csv
 }
 
 @test "stolen equals the delivered load plus the cost of its interruptions, within 0.2 points" {
