@@ -44,7 +44,7 @@ struct nl_control {
 
     /* the generator's counts, since its start */
     _Atomic int64_t bursts_run;
-    _Atomic int64_t bursts_planned;
+    _Atomic int32_t is_burst_due; /* answered with each RUN: whether a burst will be run, as far as what is owed decides */
 
     char text[NL_CONTROL_TEXT_BYTES]; /* the certificate after QUIT, or the reason of a refusal */
 };

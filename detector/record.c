@@ -140,7 +140,7 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
     r->rows = open_file(r, o->design->is_paired ? "halves.csv" : "blocks.csv", "wx");
     if (!r->rows) goto fail;
     fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
-          "stolen_ns_max,stolen_ns_sum,stolen_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts\n",
+          "stolen_ns_max,stolen_ns_sum,stolen_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due\n",
           r->rows);
     if (fflush(r->rows)) goto fail;
     *record = r;
@@ -183,7 +183,8 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_generators
     put_known(f, h->steal_ns);
     fprintf(f, "%" PRId64 ",%d,", h->n_involuntary, h->slowest_rank);
     put_known(f, h->delivered_ns);
-    if (h->n_bursts >= 0) fprintf(f, "%" PRId64, h->n_bursts);
+    put_known(f, h->n_bursts);
+    if (h->n_due >= 0) fprintf(f, "%" PRId64, h->n_due);
     fputc('\n', f);
     if (fflush(f) || ferror(f)) {
         nl_error("--out: cannot write rows to '%s': %s", r->folder, strerror(errno));

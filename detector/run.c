@@ -31,6 +31,7 @@ struct sample {
     int64_t n_involuntary;
     int64_t delivered_ns, n_bursts; /* leaders with a generator; 0 elsewhere */
     int64_t requested_ns, bursts_asked; /* the same: the dose asked for */
+    int64_t n_due;                  /* the same: 1 when a burst was due, known before the half */
     int64_t first_burst_ns;         /* the same: when its first burst was due; 0: none */
     int64_t lead_ns;                /* from drawing the dose to the start of the loop */
     int64_t steal_ns;               /* leaders; -1 unknown */
@@ -273,7 +274,7 @@ static int64_t involuntary_switches(void) {
 }
 
 static void switch_arm(struct run *r, const struct nd_step *step, struct sample *s) {
-    s->bursts_asked = s->first_burst_ns = 0;
+    s->bursts_asked = s->first_burst_ns = s->n_due = 0;
     if (!r->treatment) return;
     struct nd_dose dose = draw_dose(r, step);
     if (nd_treatment_switch(r->treatment, &dose)) {
@@ -281,6 +282,7 @@ static void switch_arm(struct run *r, const struct nd_step *step, struct sample 
         if (reason[0]) nl_error("the generator refuses: %s", reason);
         r->flags |= ND_FLAG_GENERATOR;
     }
+    s->n_due = nd_treatment_is_burst_due(r->treatment);
     s->bursts_asked = dose.n_bursts;
     s->first_burst_ns = dose.first_burst_ns;
 }
@@ -399,6 +401,7 @@ static void merge_rank(struct nd_half *h, const struct sample *s, int rank, int6
     h->n_involuntary += s->n_involuntary;
     h->delivered_ns += s->delivered_ns;
     h->n_bursts += s->n_bursts;
+    h->n_due += s->n_due;
     if (s->steal_ns >= 0) h->steal_ns = (h->steal_ns < 0 ? 0 : h->steal_ns) + s->steal_ns;
     if (s->loop.detour_ns > h->detour_ns) {
         h->detour_ns = s->loop.detour_ns;
@@ -422,7 +425,7 @@ static void merge_samples(const struct run *r, const struct nd_step *step, struc
         h->detour_ns = h->n_detours = -1;
     else if (n_base > 0)
         h->base_ns = base_sum / n_base;
-    if (r->n_generators == 0) h->delivered_ns = h->n_bursts = -1;
+    if (r->n_generators == 0) h->delivered_ns = h->n_bursts = h->n_due = -1;
 }
 
 static void record_half(struct run *r, const struct nd_step *step) {

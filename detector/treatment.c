@@ -190,6 +190,8 @@ int64_t nd_treatment_cpu_ns(const struct nd_treatment *t) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int nd_treatment_is_burst_due(const struct nd_treatment *t) { return atomic_load(&t->control->is_burst_due); }
+
 int64_t nd_treatment_bursts_run(const struct nd_treatment *t) { return atomic_load(&t->control->bursts_run); }
 
 const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t) { return &t->switch_times; }

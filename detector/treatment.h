@@ -45,6 +45,9 @@ const char *nd_treatment_refusal(const struct nd_treatment *t);
 /* CPU time the generator has used since its start, ns (read from outside; costs a system call); -1 when it is gone. */
 int64_t nd_treatment_cpu_ns(const struct nd_treatment *t);
 
+/* Whether the load switched on last will run a burst at all (1) or only saves up for one (0): known before the half. */
+int nd_treatment_is_burst_due(const struct nd_treatment *t);
+
 /* Bursts run since its start. */
 int64_t nd_treatment_bursts_run(const struct nd_treatment *t);
 

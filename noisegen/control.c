@@ -134,11 +134,13 @@ static void obey_run(struct session *s, const struct ng_plan *plan, struct ng_le
     struct ng_run run = {.account = &level->account,
                          .wake = &s->wake,
                          .lateness = &s->lateness,
-                         .n_run_shared = &s->page->bursts_run,
-                         .n_planned_shared = &s->page->bursts_planned};
+                         .n_run_shared = &s->page->bursts_run};
     s->period_ns = plan->period_ns;
     level->n_halves++;
     int64_t begin_ns = nl_mono_ns();
+    /* said before the half, so that an analysis may select halves by it: what happens within the half cannot have decided it */
+    int is_due = ng_next_burst(plan, &level->account, ng_wake_cost_ns(&s->wake), 0) < ng_n_periods(plan);
+    atomic_store(&s->page->is_burst_due, is_due);
     nl_control_answer(s->page, s->seen, 0);
     ng_run_deadline(plan, &machine, &run);
     level->wall_ns += nl_mono_ns() - begin_ns;

@@ -161,7 +161,6 @@ static int64_t add_due(struct loop *l, int64_t now) {
     a->requested_ns += share_ns;
     a->owed_ns += share_ns;
     a->n_planned += fresh;
-    if (l->run->n_planned_shared) atomic_fetch_add(l->run->n_planned_shared, fresh);
     l->n_due = n_due;
     return fresh;
 }

@@ -79,7 +79,7 @@ struct ng_run {
     struct ng_account *account;
     struct ng_wake_cost *wake;
     struct ng_lateness *lateness;
-    _Atomic int64_t *n_run_shared, *n_planned_shared; /* counts for an onlooker, NULL: none */
+    _Atomic int64_t *n_run_shared; /* count for an onlooker, NULL: none */
 };
 
 /* ---- arithmetic ---- */

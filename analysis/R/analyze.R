@@ -109,6 +109,7 @@ measure_pairs <- function(campaign, pairs, wanted) {
   list(differences = differences, absent = absent, cells = pairs$cells,
        members = unname(split(seq_along(pairs$cell), pairs$cell)),
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
+       due = rows[["bursts_due"]][at],
        delivered_ns = rows[["delivered_ns"]][at], stolen_on = rows[["stolen_ns_sum"]][at],
        stolen_off = rows[["stolen_ns_sum"]][pairs$off])
 }
@@ -123,8 +124,8 @@ analyze_cells <- function(measured, settings) {
 }
 
 analyze_cell <- function(measured, cell, members, settings) {
-  bursts <- measured$bursts[members]
-  delivered <- measured$level_delivered[members]
+  dose <- data.frame(bursts = measured$bursts[members], due = measured$due[members],
+                     delivered = measured$level_delivered[members])
   label <- list(scope = scope_launch, launch = cell$launch, design = cell$design,
                 operation = cell$operation, bytes = cell$bytes, ranks = cell$ranks,
                 level_requested_percent = cell$level_requested_percent,
@@ -132,7 +133,7 @@ analyze_cell <- function(measured, cell, members, settings) {
   verdicts <- lapply(names(measured$differences), function(name) {
     d <- measured$differences[[name]][members]
     known <- is.finite(d)
-    launch_verdict(label, name, d[known], bursts[known], delivered[known], settings)
+    launch_verdict(label, name, d[known], dose[known, ], settings)
   })
   list(verdicts = verdicts, amplification = cell_amplification(measured, label, members, settings),
        cost = cell_cost(measured, label, members, settings))
@@ -140,47 +141,57 @@ analyze_cell <- function(measured, cell, members, settings) {
 
 mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
 
-launch_verdict <- function(label, name, d, bursts, delivered, settings) {
+# `dose`: one row per pair, `bursts`, `due` and `delivered` of its on half.
+launch_verdict <- function(label, name, d, dose, settings) {
   channel <- channels[[name]]
   n <- length(d)
   level <- label$level_requested_percent
-  est <- if (channel$pseudo_median) estimate_difference(d, bursts, delivered, level, settings$conf) else {
+  dosed <- dosed_pairs(dose$due, level)
+  # Too few dosed pairs for any test: all pairs then give a verdict with its (large) limit.
+  if (sum(dosed) < pairs_needed(settings$alpha)) dosed[] <- TRUE
+  est <- if (channel$pseudo_median) {
+    estimate_difference(d, dose$bursts, dosed, dose$delivered, level, settings$conf)
+  } else {
     means <- batch_mean_ci(d, settings$conf)
     c(means, list(estimator = "mean", why = "", mean = means, pseudo_median = NULL))
   }
-  dosed <- dosed_pairs(bursts, level)
-  # Too few dosed pairs for any test: all pairs then give a verdict with its (large) limit.
-  tested <- if (channel$test == "mean" || sum(dosed) < pairs_needed(settings$alpha)) d else d[dosed]
+  tested <- if (channel$test == "mean") d else d[dosed]
   test <- if (channel$test == "mean") sign_flip_test(tested) else signed_rank_test(tested)
   check <- if (isTRUE(est$mean$se > 0)) {
     stats::pt(est$mean$estimate / est$mean$se, est$mean$df, lower.tail = FALSE)
   } else NA_real_
-  reason <- cell_reason(label, length(tested), tested, settings$alpha)
-  verdict_row(label, name, n, 1, est, test, list(p = check, method = "t on batch means"),
+  # A signed-rank test learns nothing from differences of 0.
+  informative <- if (channel$test == "mean") tested else tested[tested != 0]
+  reason <- cell_reason(label, tested, length(informative), settings$alpha)
+  verdict_row(label, name, n, length(tested), 1, est, test, list(p = check, method = "t on batch means"),
               reason, settings)
 }
 
-cell_reason <- function(label, n, d, alpha) {
-  if (n == 0) return("no pair has a value")
+cell_reason <- function(label, d, n, alpha) {
+  if (length(d) == 0) return("no pair has a value")
   if (identical(label$design, "single")) return("one loop per arm")
-  if (n < pairs_needed(alpha)) {
-    return(sprintf("%d pair%s, a test at alpha %g needs %d", n, if (n == 1) "" else "s", alpha,
-                   pairs_needed(alpha)))
+  if (length(d) >= pairs_needed(alpha) && min(d) == max(d)) {
+    return("all differences are equal, their scatter is unknown")
   }
-  if (min(d) == max(d)) return("all differences are equal, their scatter is unknown")
+  if (n < pairs_needed(alpha)) {
+    return(sprintf("%d informative pair%s, a test at alpha %g needs %d", n, if (n == 1) "" else "s",
+                   alpha, pairs_needed(alpha)))
+  }
   NA_character_
 }
 
-verdict_row <- function(label, name, n_pairs, n_launches, est, test, check, reason, settings) {
+verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, check, reason, settings) {
   effect <- function(x) if (is.null(x)) NA_real_ else to_effect(name, x)
-  limit <- effect(detection_limit(est$se, est$df, settings$alpha, settings$power))
+  limit <- effect(detection_limit(est$limit_se %||% est$se, est$limit_df %||% est$df, settings$alpha,
+                                  settings$power))
+  if (is.na(reason) && is.na(limit)) reason <- "the scatter is unknown, so there is no detection limit"
   conclusive <- is.na(reason)
   c(label[c("scope", "launch", "design", "operation", "bytes", "ranks")], list(
     channel = name, unit = channels[[name]]$unit,
     level_requested_percent = label$level_requested_percent,
     level_delivered_percent = label$level_delivered_percent,
-    delivered_note = delivered_note(label), n_pairs = n_pairs, n_launches = n_launches,
-    estimate = effect(est$estimate), estimator = est$estimator, estimator_note = est$why,
+    delivered_note = delivered_note(label), n_pairs = n_pairs, n_tested = n_tested,
+    n_launches = n_launches, estimate = effect(est$estimate), estimator = est$estimator, estimator_note = est$why,
     ci_low = effect(est$low), ci_high = effect(est$high),
     mean = effect(est$mean$estimate), mean_low = effect(est$mean$low),
     mean_high = effect(est$mean$high),
@@ -208,7 +219,11 @@ delivered_note <- function(label) {
 
 cell_amplification <- function(measured, label, members, settings) {
   if (is.null(measured$differences$time) || is.null(measured$differences$stolen)) return(NULL)
-  slow <- 100 * expm1(measured$differences$time[members])
+  # Mean log ratios, scaled so that their mean is the slowdown of the `time` row: the mean of the ratios
+  # themselves would be larger by half their variance.
+  log_ratio <- measured$differences$time[members]
+  centre <- mean(log_ratio)
+  slow <- 100 * log_ratio * if (centre == 0) 1 else expm1(centre) / centre
   ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else {
     fieller_ratio(slow, measured$differences$stolen[members], settings$conf)
   }
@@ -222,7 +237,7 @@ no_ratio <- function(reason) {
 cell_cost <- function(measured, label, members, settings) {
   cost <- interruption_cost(measured$stolen_on[members], measured$stolen_off[members],
                             measured$delivered_ns[members], measured$bursts[members],
-                            label$level_requested_percent, settings$conf)
+                            label$level_requested_percent, settings$conf, measured$due[members])
   row <- ratio_row(label, "cost_ns", cost, length(members), 1)
   row$estimator <- cost$estimator
   row
@@ -230,7 +245,7 @@ cell_cost <- function(measured, label, members, settings) {
 
 ratio_row <- function(label, value, ratio, n_pairs, n_launches) {
   values <- stats::setNames(ratio[c("estimate", "low", "high")], c(value, "ci_low", "ci_high"))
-  c(label[c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent",
+  c(label[c("scope", "launch", "design", "operation", "bytes", "ranks", "level_requested_percent",
             "level_delivered_percent")],
     list(n_pairs = n_pairs, n_launches = n_launches), values, list(reason = ratio$reason))
 }
@@ -269,7 +284,7 @@ across_label <- function(group) {
 }
 
 across_verdicts <- function(within, settings) {
-  by <- c("operation", "bytes", "level_requested_percent")
+  by <- c("operation", "bytes", "ranks", "design", "level_requested_percent")
   verdicts <- lapply(groups_across(bind_rows(within$verdicts), c(by, "channel")), function(group) {
     across_verdict(group, settings)
   })
@@ -304,7 +319,7 @@ across_verdict <- function(group, settings) {
   reason <- if (n < 2) "fewer than 2 launches have a value" else if (min(x) == max(x)) {
     "all launches agree exactly, their scatter is unknown"
   } else NA_character_
-  verdict_row(across_label(group), name, sum(group$n_pairs), n, est, test,
+  verdict_row(across_label(group), name, sum(group$n_pairs), n, n, est, test,
               list(p = flip$p, method = flip$method), reason, settings)
 }
 
@@ -314,7 +329,7 @@ across_ratio <- function(group, value, settings) {
     c(batch_mean_ci(x, settings$conf, groups = Inf), reason = NA_character_)
   }
   if (length(x) < 2 && is.na(means$reason)) means$reason <- "fewer than 2 launches have a value"
-  row <- ratio_row(across_label(cbind(group, design = NA)), value, means, sum(group$n_pairs),
+  row <- ratio_row(across_label(group), value, means, sum(group$n_pairs),
                    length(x))
   if (value == "cost_ns") row$estimator <- "mean of launches"
   row
@@ -324,12 +339,12 @@ across_ratio <- function(group, value, settings) {
 
 unpaired_verdicts <- function(campaign, wanted, settings) {
   means <- launch_means(campaign, wanted)
-  by <- c("operation", "bytes", "channel", "level_requested_percent")
+  by <- c("operation", "bytes", "ranks", "channel", "level_requested_percent")
   on <- means[means$arm == "on", ]
   key <- do.call(paste, c(on[by], sep = "\r"))
   verdicts <- lapply(split(on, factor(key, unique(key))), function(group) {
     off <- means[means$arm == "off" & means$operation == group$operation[1] &
-                   means$bytes == group$bytes[1] & means$channel == group$channel[1], ]
+                   means$bytes == group$bytes[1] & means$ranks == group$ranks[1] & means$channel == group$channel[1], ]
     welch_verdict(group, off, settings)
   })
   list(verdicts = unname(verdicts))
@@ -394,14 +409,28 @@ welch_verdict <- function(on, off, settings) {
   reason <- if (!enough) {
     sprintf("%d clean and %d noisy launches, Welch's test needs 2 of each", length(y), length(x))
   } else if (is.na(se)) "all launches agree exactly, their scatter is unknown" else NA_character_
-  verdict_row(across_label(on), name, 0, length(x) + length(y), est, test,
+  verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est, test,
               list(p = NA_real_, method = "none: unpaired"), reason, settings)
 }
 
 # ---- notes -------------------------------------------------------------------------------------
 
+# Launches are pooled by operation, size, ranks, design and level; what else differs is said.
+unlike_launches <- function(campaign) {
+  told <- function(key) {
+    values <- vapply(campaign$launches, function(info) {
+      paste(format(unlist(info$options[[key]])), collapse = " ")
+    }, "")
+    if (length(unique(values)) > 1) {
+      sprintf("UNLIKE LAUNCHES: %s differs (%s): \"launches like these\" mixes them", key,
+              paste(unique(values), collapse = ", "))
+    }
+  }
+  unlist(lapply(c("kind", "period_ns", "half_period_ns", "block_ns", "noise_cpu", "noise_nodes"), told))
+}
+
 analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired) {
-  notes <- c(campaign$notes, measured$absent)
+  notes <- c(campaign$notes, measured$absent, unlike_launches(campaign))
   if (unpaired) {
     notes <- c(notes, "every launch has one arm only: launches are compared unpaired (Welch)")
   } else if (pairs$n_unpaired > 0) {
@@ -413,7 +442,9 @@ analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired)
   notes <- c(notes, sprintf("channel %s: %d pair(s) have no value and are left out", names(lost),
                             lost))
   # One placebo in a hundred is detected by chance, and there are many: the alarm is corrected for all.
-  placebo <- verdicts[verdicts$level_requested_percent == 0 & !is.na(verdicts$p_one_sided), ]
+  control <- vapply(channels[verdicts$channel], `[[`, TRUE, "control")
+  placebo <- verdicts[verdicts$level_requested_percent == 0 & !is.na(verdicts$p_one_sided) & !control, ]
+  placebo <- placebo[shown_scopes(placebo)$keep, ]
   placebo <- placebo[stats::p.adjust(placebo$p_one_sided, "holm") <= alpha, ]
   loud <- sprintf(paste("PLACEBO DETECTED: %s %s B, %s, %s: p = %s at level 0. The generator's mere",
                         "presence or a fault shows; distrust this channel's other verdicts"),

@@ -82,9 +82,7 @@ decide_family <- function(rows, alpha) {
 
 verdict_of <- function(row, alpha) {
   if (!is.na(row$reason)) return(paste0("inconclusive: ", row$reason))
-  limit <- if (is.na(row$detection_limit)) "no limit known" else {
-    paste("limit", signif(row$detection_limit, 3), "%")
-  }
+  limit <- paste("limit", signif(row$detection_limit, 3), "%")
   if (row$stepdown == "detected") return("detected")
   if (row$stepdown == "not detected" || row$p_one_sided > alpha) {
     return(paste0("not detected (", limit, ")"))

@@ -148,21 +148,21 @@ whole_bursts <- function(bursts, level, share = 0.95) {
 #' Which pairs carry a dose?
 #'
 #' Where one burst is smaller than the wake-up it costs, the generator merges several: most on halves
-#' then hold no burst, and their pairs say nothing about the load. Which halves get a burst follows
-#' from the generator's account before the half, not from the order within the pair, so a rank test on
-#' the dosed pairs alone is as exact as one on all. (A burst that a busy CPU kept from running leaves
-#' a disturbed on half out, which can only hide an effect.)
+#' then hold no burst, and their pairs say nothing about the load. Whether one is due follows from the
+#' generator's account *before* the half, not from anything that happens in it, nor from the order
+#' within the pair, so a rank test on the dosed pairs alone is as exact as one on all. (Selecting by the
+#' bursts that were run would not be: a disturbed half lasts longer and catches more of them.)
 #'
-#' @param bursts Numeric, length n: bursts in the on half of each pair; NA without a generator.
+#' @param due Numeric, length n: `bursts_due` of the on half of each pair; NA without a generator.
 #' @param level Requested level in percent, length 1.
-#' @return Logical, length n: all TRUE at level 0, where bursts are unknown, and where no half or every
-#'   half holds a burst.
+#' @return Logical, length n: all TRUE at level 0, where bursts are unknown, and where none or one is due
+#'   in every half.
 #' @examples
 #' dosed_pairs(c(0, 0, 1, 0, 1), level = 0.01)
 #' @export
-dosed_pairs <- function(bursts, level) {
-  if (isTRUE(level == 0) || anyNA(bursts) || !any(bursts > 0)) return(rep(TRUE, length(bursts)))
-  bursts > 0
+dosed_pairs <- function(due, level) {
+  if (isTRUE(level == 0) || anyNA(due) || !any(due > 0)) return(rep(TRUE, length(due)))
+  due > 0
 }
 
 # The pseudo-median of the dosed pairs, spread over all pairs.
@@ -171,8 +171,8 @@ share_out <- function(ranks, share) {
   ranks
 }
 
-# Mean load over all pairs, as a share of the mean load of the dosed ones: where halves without a burst
-# had no load either, the share of dosed pairs.
+# Mean load over all pairs, as a share of the mean load of the dosed ones: where the other halves had no
+# load at all, the share of dosed pairs.
 dosed_share <- function(delivered, dosed) {
   share <- mean(delivered) / mean(delivered[dosed])
   if (is.finite(share) && share > 0) share else mean(dosed)
@@ -180,8 +180,7 @@ dosed_share <- function(delivered, dosed) {
 
 # Mean (of all pairs) and pseudo-median (of the dosed pairs, scaled to the mean load of all) of
 # differences, and which of them is reported. `delivered`: load of the on halves, any unit.
-estimate_difference <- function(d, bursts, delivered, level, conf) {
-  dosed <- dosed_pairs(bursts, level)
+estimate_difference <- function(d, bursts, dosed, delivered, level, conf) {
   share <- if (all(dosed)) 1 else dosed_share(delivered, dosed)
   validity <- whole_bursts(bursts[dosed], level)
   if (validity$valid && !all(dosed)) {
@@ -196,6 +195,7 @@ estimate_difference <- function(d, bursts, delivered, level, conf) {
   } else validity$why
   chosen <- if (use_ranks) c(ranks, df = Inf) else means
   list(estimate = chosen$estimate, low = chosen$low, high = chosen$high, se = chosen$se,
-       df = chosen$df, estimator = if (use_ranks) "pseudo-median" else "mean", why = why,
+       # The test is a rank test, so its limit comes from the rank interval, whichever is reported.
+       df = chosen$df, limit_se = ranks$se, limit_df = Inf, estimator = if (use_ranks) "pseudo-median" else "mean", why = why,
        mean = means, pseudo_median = ranks)
 }

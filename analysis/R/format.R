@@ -49,7 +49,10 @@ format_verdicts <- function(analysis) {
 # Across launches where there are several; each launch on its own is in the JSON and CSV output.
 shown_scopes <- function(verdicts) {
   across <- verdicts$scope == scope_campaign
-  keep <- if (any(across)) which(across) else which(!across)
+  # What only one launch has is shown in that launch's scope.
+  columns <- intersect(c("operation", "bytes", "ranks", "design", "level_requested_percent"), names(verdicts))
+  key <- do.call(paste, c(verdicts[columns], sep = "\r"))
+  keep <- which(across | !key %in% key[across])
   note <- if (length(keep) < nrow(verdicts)) {
     "verdicts of each launch on its own: noiselab analyze with --csv or --json"
   }
@@ -66,12 +69,14 @@ format_block <- function(rows, alpha, power) {
                      sprintf("scope: %s, %s; %s pairs per level", first$scope, first$launch,
                              format_range(rows$n_pairs))
                    })
-  what <- sprintf("alpha %g one-sided; limit = effect found with power %g", alpha, power)
-  header <- sprintf("%-7s %7s %9s %9s %20s %8s %9s  %s", "channel", "level %", "delivered", "effect",
-                    sprintf("%g %% CI", 100 * (1 - alpha)), "p", "limit", "verdict")
-  lines <- sprintf("%-7s %7s %9s %9s %20s %8s %9s  %s", rows$channel,
+  what <- sprintf("alpha %g one-sided; n = pairs (launches) tested; limit = effect found with power %g",
+                  alpha, power)
+  header <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", "channel", "level %", "delivered", "n",
+                    "effect", sprintf("%g %% CI", 100 * (1 - alpha)), "p", "limit", "verdict")
+  lines <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", rows$channel,
                    format_level(rows$level_requested_percent),
-                   format_level(rows$level_delivered_percent), format_effect(rows$estimate),
+                   format_level(rows$level_delivered_percent), format_count(rows$n_tested),
+                   format_effect(rows$estimate),
                    format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_one_sided),
                    format_effect(rows$detection_limit, sign = FALSE), short_verdict(rows))
   reasons <- unique(stats::na.omit(rows$reason))
@@ -114,11 +119,12 @@ format_thresholds <- function(analysis) {
                 sprintf("%s (%s, %s]", format_level(rows$med_percent),
                         format_level(rows$med_bracket_low_percent), format_level(rows$med_percent)))
   c("thresholds, in percent of one CPU",
-    "  MED: smallest level detected (bracket); LOD: level whose expected effect reaches the limit",
-    sprintf("  %-16s %9s %-7s %16s %9s %8s  %s", "operation", "bytes", "channel", "MED", "LOD",
-            "n pairs", "scope"),
-    sprintf("  %-16s %9s %-7s %16s %9s %8s  %s", rows$operation, format_count(rows$bytes),
-            rows$channel, med, format_level(rows$lod_percent), format_count(rows$n_pairs),
+    "  MED: smallest level detected (bracket); LOD [CI]: level whose effect reaches the placebo's limit",
+    sprintf("  %-12s %7s %-7s %16s %9s %20s %6s  %s", "operation", "bytes", "channel", "MED", "LOD",
+            "", "n", "scope"),
+    sprintf("  %-12s %7s %-7s %16s %9s %20s %6s  %s", rows$operation, format_count(rows$bytes),
+            rows$channel, med, format_level(rows$lod_percent),
+            format_interval(rows$lod_low_percent, rows$lod_high_percent), format_count(rows$n_tested),
             ifelse(is.na(rows$launch), rows$scope, rows$launch)),
     wrap_line(threshold_reasons(rows)), "")
 }
@@ -146,9 +152,9 @@ format_costs <- function(analysis) {
             format_interval(rows$ci_low, rows$ci_high),
             ifelse(is.na(rows$launch), rows$scope, rows$launch))
   }
-  c(if (NROW(amplification) > 0) c("amplification: slowdown % / stolen %, by level",
+  c(if (NROW(amplification) > 0) c("amplification: slowdown % / mean stolen %, by level, with CI",
                                    lines(amplification, "amplification"), ""),
-    if (NROW(cost) > 0) c("cost of one interruption beyond the load itself, in ns, by level",
+    if (NROW(cost) > 0) c("cost of one interruption beyond the load itself, in ns, by level, with CI",
                           lines(cost, "cost_ns"), ""))
 }
 

@@ -93,8 +93,8 @@ report_help <- function() {
 alpha_option <- function(text) {
   if (is.null(text)) return(0.01)
   value <- suppressWarnings(as.numeric(text))
-  if (!is_number(value, 0, 0.5)) {
-    abort_usage("--alpha: '", text, "' is not a probability above 0 and below 0.5 (try 0.01)")
+  if (!is_number(value, 1e-4, 0.5)) {
+    abort_usage("--alpha: '", text, "' is not a probability above 0.0001 and below 0.5 (try 0.01)")
   }
   value
 }

@@ -27,19 +27,42 @@ read_launch <- function(dir) {
   partial <- is.null(info$ended)
   design <- info$options$design
   file <- file.path(dir, designs[[design]]$file)
+  promised <- promised_rows(info)
   if (!file.exists(file)) {
-    abort_data(file, " is missing (design ", design, "): run the launch again, or leave it out")
+    missing <- paste0(file, " is missing (design ", design, "): run the launch again, or leave it out")
+    if (isTRUE(promised > 0)) abort_data(missing)
+    abort_no_rows(missing)
   }
+  if (file.size(file) == 0 && !isTRUE(promised > 0)) abort_no_rows(file, " is empty")
   main <- read_contract_csv(file, row_rules, partial)
   rows <- main$data
-  if (nrow(rows) == 0) abort_data(file, " has no rows: the launch ended before its first half")
-  check_rows(rows, file, info$launch)
+  if (nrow(rows) == 0) {
+    check_row_count(rows, file, promised)
+    abort_no_rows(file, " has no rows: the launch ended before its first half")
+  }
+  check_rows(rows, file, info)
+  check_row_count(rows, file, promised)
   data.table::set(rows, j = "design", value = design)
   untimed <- identical(info$options$per_operation_timing, FALSE)
   hist <- read_optional_csv(dir, "hist.csv", hist_rules, info, expected = !untimed)
+  hist <- check_hist(hist, file.path(dir, "hist.csv"), info$launch)
   ranks <- read_optional_csv(dir, "ranks.csv", rank_rules, info)
   list(info = info, rows = rows, hist = hist$data, ranks = ranks$data,
        notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes))
+}
+
+# The condition that read_campaign() may pass over, where other launches have rows.
+abort_no_rows <- function(...) nl_abort(c("nl_no_rows", "nl_error_data"), ...)
+
+# Rows that launch.json says were written; NA while the launch runs, or after it was killed.
+promised_rows <- function(info) {
+  if (is.null(info$ended) || is.null(info$rows)) NA_real_ else info$rows
+}
+
+check_row_count <- function(rows, file, promised) {
+  if (is.na(promised) || nrow(rows) == promised) return(invisible())
+  abort_damaged(file, nrow(rows) + 1, "has ", format_count(nrow(rows)), " rows, launch.json says ",
+                format_count(promised), ": copy the file again, or leave the launch out")
 }
 
 #' Read a campaign
@@ -61,7 +84,8 @@ read_campaign <- function(dirs) {
   check_argument(is.character(dirs) && length(dirs) > 0 && !anyNA(dirs), "dirs", dirs,
                  "directory names")
   launch_dirs <- unlist(lapply(dirs, find_launches))
-  launches <- lapply(unique(normalizePath(launch_dirs)), read_launch)
+  read <- read_all_launches(unique(normalizePath(launch_dirs)))
+  launches <- read$launches
   ids <- vapply(launches, function(launch) launch$info$launch, "")
   if (anyDuplicated(ids)) {
     abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ",
@@ -71,10 +95,20 @@ read_campaign <- function(dirs) {
     rows = bind_part(launches, "rows"), hist = bind_part(launches, "hist"),
     ranks = bind_part(launches, "ranks"),
     launches = stats::setNames(lapply(launches, `[[`, "info"), ids),
-    dirs = dirs, notes = unlist(lapply(launches, `[[`, "notes"))
+    dirs = dirs, notes = c(read$notes, unlist(lapply(launches, `[[`, "notes")))
   )
   check_arms(campaign)
   structure(campaign, class = "nl_campaign")
+}
+
+# Launches without rows are passed over, and said; when none has rows, the first one's error stands.
+read_all_launches <- function(dirs) {
+  got <- lapply(dirs, function(dir) tryCatch(read_launch(dir), nl_no_rows = identity))
+  without <- vapply(got, inherits, TRUE, "nl_no_rows")
+  if (all(without)) stop(got[[1]])
+  list(launches = got[!without],
+       notes = sprintf("launch %s has no rows and is left out (%s)", printable(basename(dirs[without])),
+                       vapply(got[without], conditionMessage, "")))
 }
 
 bind_part <- function(launches, part) {
@@ -115,17 +149,91 @@ read_launch_json <- function(file) {
   info <- tryCatch(jsonlite::read_json(file, simplifyVector = FALSE), error = function(e) {
     abort_damaged(file, 1, "not a JSON file (", first_line(conditionMessage(e)), ")")
   })
-  if (!is.list(info) || !identical(as.numeric(info$schema %||% NA), as.numeric(schema_known))) {
-    abort_schema(file, ": schema ", format(info$schema %||% "missing"), ", this version reads schema ",
+  if (!is_object(info)) abort_damaged(file, 1, "not a JSON object")
+  if (!is_number(info$schema) || info$schema != schema_known) {
+    abort_schema(file, ": schema ", show_json(info$schema, "missing"), ", this version reads schema ",
                  schema_known, ": use a matching version of noiselab")
   }
-  if (!is_text(info$launch)) abort_damaged(file, 1, "key 'launch' is not a launch id")
-  if (!is_text(info$options$design) || !info$options$design %in% names(designs)) {
-    abort_damaged(file, 1, "key 'options.design' is '", format(info$options$design %||% "missing"),
+  check_json(info, launch_json_types, file)
+  if (!grepl(text_pattern, info$launch)) {
+    abort_damaged(file, 1, "key 'launch' is '", printable(info$launch), "', wanted letters, digits and ",
+                  "._-: only")
+  }
+  check_json(info$options, options_types, file, "options.")
+  if (!info$options$design %in% names(designs)) {
+    abort_damaged(file, 1, "key 'options.design' is '", printable(info$options$design),
                   "', not one of ", paste(names(designs), collapse = ", "))
+  }
+  for (i in seq_along(info$generators)) {
+    key <- paste0("generators[", i - 1, "].")
+    check_json(info$generators[[i]], certificate_types, file, key)
+    for (level in info$generators[[i]]$levels) {
+      check_json(level, certificate_level_types, file, paste0(key, "levels."))
+    }
   }
   info
 }
+
+text_pattern <- "^[A-Za-z0-9._:-]+$"
+
+# JSON as jsonlite reads it unsimplified: an object is a list with names, an array one without.
+is_object <- function(x) is.list(x) && !is.null(names(x))
+is_array <- function(x, each) is.list(x) && is.null(names(x)) && all(vapply(x, each, TRUE))
+is_string <- function(x) is.character(x) && length(x) == 1 && !is.na(x)
+
+json_types <- list(
+  text = list(is = function(x) is_text(x), name = "a text"),
+  string = list(is = function(x) is.null(x) || is_string(x), name = "a text or null"),
+  number = list(is = function(x) is.null(x) || is_number(x), name = "a number or null"),
+  flag = list(is = function(x) is.null(x) || isTRUE(x) || isFALSE(x), name = "true, false or null"),
+  scalar = list(is = function(x) is.null(x) || is.atomic(x) && length(x) == 1, name = "one value or null"),
+  needed = list(is = is_object, name = "an object"),
+  object = list(is = function(x) is.null(x) || is_object(x), name = "an object or null"),
+  objects = list(is = function(x) is.null(x) || is_array(x, is_object), name = "an array of objects"),
+  texts = list(is = function(x) is.null(x) || is_array(x, is_string), name = "an array of texts"),
+  numbers = list(is = function(x) is.null(x) || is_array(x, is_number), name = "an array of numbers")
+)
+
+launch_json_types <- c(
+  launch = "text", options = "needed", ended = "string", rows = "number", ranks = "number",
+  nodes = "number", n_generators = "number", hosts = "objects", generators = "objects",
+  placement = "objects", mpi = "object", slurm = "object", switching = "object", warnings = "texts",
+  command = "texts", program = "scalar", version = "scalar", git = "scalar", seed = "scalar",
+  started_utc = "string", ended_utc = "string", peak_memory_kib = "number"
+)
+options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
+                   per_operation_timing = "flag")
+certificate_types <- c(host = "string", kind = "string", cpu = "scalar", period_ns = "number",
+                       ok = "flag", lateness_ns = "object", levels = "objects", bursts_late = "number",
+                       migrations = "number", involuntary_switches = "number")
+certificate_level_types <- c(level_requested_percent = "number", level_delivered_percent = "number",
+                             ratio = "number", halves = "number", bursts_planned = "number",
+                             bursts_run = "number", ok = "flag")
+
+check_json <- function(object, types, file, prefix = "") {
+  for (key in names(types)) {
+    type <- json_types[[types[[key]]]]
+    if (!type$is(object[[key]])) {
+      abort_damaged(file, 1, "key '", prefix, key, "' is ", show_json(object[[key]], "missing"),
+                    ", wanted ", type$name)
+    }
+  }
+}
+
+# A short text of any JSON value, safe to print.
+show_json <- function(x, absent = "unknown") {
+  if (length(x) == 0) return(absent)
+  flat <- unlist(x)
+  if (length(flat) == 0) return(absent)
+  if (is.list(x) && !is.null(names(x))) flat <- paste(names(flat), flat, sep = " ")
+  text <- if (is.numeric(flat)) format_json_number(flat) else as.character(flat)
+  printable(paste(text, collapse = ", "))
+}
+
+format_json_number <- function(x) vapply(x, format, "", digits = 15, scientific = FALSE, trim = TRUE)
+
+# Text from a file may hold escape sequences; none reaches a terminal.
+printable <- function(text) gsub("[[:cntrl:]]", "?", enc2utf8(as.character(text)))
 
 # Designs: where their rows are, and what one pair of each is called.
 designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),
@@ -143,16 +251,16 @@ launch_notes <- function(info) {
   ended <- if (is.null(info$ended)) {
     say("was killed (no end recorded); its rows up to the last complete line are used")
   } else if (!identical(info$ended, "complete")) {
-    say("ended as '", info$ended, "'; the rows up to there are used")
+    say("ended as '", printable(info$ended), "'; the rows up to there are used")
   }
-  c(ended, vapply(info$warnings, function(w) say("warning: ", as.character(w)), ""),
+  c(ended, vapply(info$warnings, function(w) say("warning: ", printable(w)), ""),
     certificate_notes(info))
 }
 
 certificate_notes <- function(info) {
   failed <- Filter(function(g) isFALSE(g$ok), info$generators)
   vapply(failed, function(g) {
-    paste0("launch ", info$launch, ": generator on ", g$host %||% "unknown host",
+    paste0("launch ", info$launch, ": generator on ", printable(g$host %||% "unknown host"),
            " delivered a load outside its tolerance (certificate not ok)")
   }, "")
 }
@@ -183,18 +291,20 @@ rules_of <- function(...) {
 }
 
 # name, kind (text, whole, number), smallest value, "empty" where a field may be empty.
-# stolen_ns_*: the difference of two clocks, so small negative values are real.
+# stolen_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank:
+# check_rows()).
 row_rules <- rules_of(
   list("launch", "text"), list("operation", "text"), list("bytes", "whole", 0),
   list("ranks", "whole", 1), list("pair", "whole", 0), list("order", "whole", 0),
   list("arm", "text"), list("level_requested_percent", "number", 0),
   list("level_delivered_percent", "number", 0, "empty"), list("start_ns", "number", 0),
-  list("wall_ns", "number", 1), list("operations", "whole", 1), list("stolen_ns_max", "number"),
+  list("wall_ns", "number", 1), list("operations", "whole", 1), list("stolen_ns_max", "number", -1e6),
   list("stolen_ns_sum", "number"), list("stolen_rank", "whole", -1),
   list("detour_ns", "number", 0, "empty"), list("detours", "whole", 0, "empty"),
   list("base_ns", "number", 0, "empty"), list("steal_ns", "number", 0, "empty"),
   list("involuntary_switches", "whole", 0), list("slowest_rank", "whole", 0),
-  list("delivered_ns", "number", 0, "empty"), list("bursts", "whole", 0, "empty")
+  list("delivered_ns", "number", 0, "empty"), list("bursts", "whole", 0, "empty"),
+  list("bursts_due", "whole", 0, "empty")
 )
 
 hist_rules <- rules_of(
@@ -324,7 +434,7 @@ check_column <- function(x, rule, file) {
 check_text <- function(x, rule, file) {
   if (anyNA(x)) refuse_cell(file, which(is.na(x))[1], rule, "", "text")
   known <- unique(x)
-  odd <- known[!grepl("^[A-Za-z0-9._:-]+$", known, useBytes = TRUE)]
+  odd <- known[!grepl(text_pattern, known, useBytes = TRUE)]
   if (length(odd) > 0) {
     refuse_cell(file, match(odd[1], x), rule, odd[1], "letters, digits and ._-: only")
   }
@@ -340,29 +450,78 @@ refuse_cell <- function(file, i, rule, got, wanted) {
   abort_damaged(file, i + 1, rule$name, " is ", got, ", wanted ", wanted)
 }
 
-# What no single column can tell: the launch id, levels of off rows, rows that occur twice.
-check_rows <- function(rows, file, launch) {
-  at <- which(rows[["launch"]] != launch)
-  if (length(at) > 0) {
-    abort_damaged(file, at[1] + 1, "launch is '", rows[["launch"]][at[1]], "', launch.json says '",
-                  launch, "'")
+# What no single column can tell: arms, the launch id, what launch.json says was run, rows that occur
+# twice.
+check_rows <- function(rows, file, info) {
+  launch <- info$launch
+  lockin <- info$options$design == "lockin"
+  if (lockin && nrow(rows) > 1) check_both_arms(rows[["arm"]], file)
+  refuse <- function(bad, why) {
+    at <- which(bad)[1]
+    if (!is.na(at)) abort_damaged(file, at + 1, why(at))
   }
-  at <- which(rows[["arm"]] == "off" & rows[["level_requested_percent"]] != 0)
-  if (length(at) > 0) {
-    abort_damaged(file, at[1] + 1, "level_requested_percent is ",
-                  rows[["level_requested_percent"]][at[1]], " in an off row, wanted 0")
+  refuse(rows[["launch"]] != launch, function(at) {
+    paste0("launch is '", rows[["launch"]][at], "', launch.json says '", launch, "'")
+  })
+  level <- rows[["level_requested_percent"]]
+  off <- rows[["arm"]] == "off"
+  refuse(off & level != 0, function(at) {
+    paste0("level_requested_percent is ", level[at], " in an off row, wanted 0")
+  })
+  known <- unlist(info$options$operations)
+  if (length(known) > 0) refuse(!rows[["operation"]] %in% known, function(at) {
+    paste0("operation is '", rows[["operation"]][at], "', launch.json has ",
+           printable(paste(known, collapse = ", ")))
+  })
+  known <- unlist(info$options$levels_percent)
+  if (length(known) > 0) refuse(!off & !level %in% near_levels(level[!off], known), function(at) {
+    paste0("level_requested_percent is ", level[at], ", launch.json has ", paste(known, collapse = ", "))
+  })
+  lowest <- -pmax(1e6, 1e4 * rows[["ranks"]])
+  refuse(rows[["stolen_ns_sum"]] < lowest, function(at) {
+    paste0("stolen_ns_sum is ", rows[["stolen_ns_sum"]][at], ", wanted at least ", lowest[at])
+  })
+  key <- if (lockin) combine_keys(rows[["pair"]], off) else {
+    combine_keys(cell_key(rows), rows[["pair"]], ifelse(off, -1, level))
   }
-  arm_level <- ifelse(rows[["arm"]] == "off", -1, rows[["level_requested_percent"]])
-  at <- anyDuplicated(combine_keys(cell_key(rows), rows[["pair"]], arm_level))
+  at <- anyDuplicated(key)
   if (at > 0) {
     abort_damaged(file, at + 1, "pair ", rows[["pair"]][at], " of ", rows[["operation"]][at],
                   " has this arm twice")
   }
 }
 
-check_arms <- function(campaign) {
-  arms <- unique(campaign$rows[["arm"]])
+# Those of the levels seen that are levels asked for, but for rounding.
+near_levels <- function(seen, asked, tolerance = 1e-9) {
+  seen <- unique(seen)
+  seen[vapply(seen, function(x) any(abs(x - asked) <= tolerance * pmax(1, abs(asked))), TRUE)]
+}
+
+check_both_arms <- function(arm, where) {
+  arms <- unique(arm)
   if (length(arms) == 2) return(invisible())
-  abort_data("all ", nrow(campaign$rows), " rows in ", paste(campaign$dirs, collapse = " "),
+  abort_data("all ", format_count(length(arm)), " rows in ", paste(where, collapse = " "),
              " are of arm '", arms, "': a comparison needs both; add launches with the other arm")
+}
+
+check_arms <- function(campaign) check_both_arms(campaign$rows[["arm"]], campaign$dirs)
+
+# Bins have a width; a group without any operation says nothing, and is left out.
+check_hist <- function(hist, file, launch) {
+  data <- hist$data
+  at <- which(data[["lo_ns"]] >= data[["hi_ns"]])
+  if (length(at) > 0) {
+    abort_damaged(file, at[1] + 1, "lo_ns is ", data[["lo_ns"]][at[1]], ", hi_ns ",
+                  data[["hi_ns"]][at[1]], ", wanted lo_ns below hi_ns")
+  }
+  if (nrow(data) == 0) return(hist)
+  group <- code_of(combine_keys(code_of(data[["operation"]]), data[["bytes"]], code_of(data[["arm"]]),
+                                data[["level_requested_percent"]]))
+  empty <- which(rowsum(data[["count"]], group)[, 1] == 0)
+  if (length(empty) == 0) return(hist)
+  first <- match(empty, group)
+  list(data = data.table::as.data.table(as.data.frame(data)[!group %in% empty, ]),
+       notes = c(hist$notes, sprintf("launch %s: hist.csv counts no operation of %s, %s, level %s: left out",
+                                     launch, data[["operation"]][first], data[["arm"]][first],
+                                     format_level(data[["level_requested_percent"]][first]))))
 }

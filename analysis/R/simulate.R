@@ -126,7 +126,7 @@ simulate_rows <- function(id, model) {
     stolen_ns_sum = stolen, stolen_rank = 0L, detour_ns = detour,
     detours = bursts + (spike > 0), base_ns = round(model$operation_ns * exp(wander), 2),
     steal_ns = 0L, involuntary_switches = bursts, slowest_rank = 0L, delivered_ns = delivered,
-    bursts = bursts
+    bursts = bursts, bursts_due = as.integer(bursts > 0)
   )
 }
 

@@ -11,9 +11,11 @@
 #' @param alpha Probability, length 1: the slope's interval has confidence 1 - alpha.
 #' @return A data frame, one row per scope x launch x operation x bytes x channel: `med_percent` (of
 #'   one CPU; NA if no level was detected), `med_bracket_low_percent`, `med_reason`,
-#'   `lod_percent` (delivered level), `lod_reason`, `slope`, `slope_low`, `slope_high` (unit of the
-#'   channel per percent of one CPU), `detection_limit` (unit of the channel, the median over
-#'   levels), `n_pairs` (median over levels), `n_launches`.
+#'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent` from that of
+#'   the slope, `lod_reason`, `slope`, `slope_low`, `slope_high` (unit of the
+#'   channel per percent of one CPU), `detection_limit` (unit of the channel, at the
+#'   placebo, or else at the lowest level), `n_pairs` (median over levels), `n_tested` (smallest over
+#'   levels), `n_launches`.
 #' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 #' @examples
 #' dir <- file.path(tempdir(), "thresholds")
@@ -30,7 +32,7 @@ thresholds <- function(verdicts, alpha = 0.01) {
   bind_rows(lapply(split_families(wanted), threshold_of, alpha = alpha))
 }
 
-family_columns <- c("scope", "launch", "operation", "bytes", "channel")
+family_columns <- c("scope", "launch", "design", "operation", "bytes", "ranks", "channel")
 
 split_families <- function(rows) {
   keys <- lapply(rows[family_columns], function(x) ifelse(is.na(x), "", as.character(x)))
@@ -47,8 +49,12 @@ threshold_of <- function(rows, alpha) {
   hit <- dosed$level_requested_percent[dosed$stepdown == "detected" & is.na(dosed$reason)]
   med <- if (length(hit) > 0) min(hit) else NA_real_
   lower <- dosed$level_requested_percent[dosed$level_requested_percent < med]
-  slope <- slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect, alpha)
-  limit <- stats::median(rows$detection_limit, na.rm = TRUE)
+  # Few launches know their standard errors badly: Student's quantile of the launches.
+  df <- if (rows$scope[1] == scope_campaign) max(1, min(rows$n_launches) - 1) else Inf
+  slope <- slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect, alpha, df)
+  # Currie's limit is that of the blank: the placebo, or else the lowest level.
+  blank <- order(rows$level_requested_percent)[1]
+  limit <- rows$detection_limit[blank]
   lod_reason <- if (is.na(limit)) "no detection limit known" else slope$reason
   cbind(rows[1, c(family_columns, "unit")], data.frame(
     med_percent = med,
@@ -57,13 +63,15 @@ threshold_of <- function(rows, alpha) {
       "no level above 0 was tested"
     } else if (all(!is.na(dosed$reason))) dosed$reason[1] else "no level was detected",
     lod_percent = if (is.na(lod_reason)) limit / slope$slope else NA_real_,
+    lod_low_percent = if (is.na(lod_reason)) limit / slope$high else NA_real_,
+    lod_high_percent = if (is.na(lod_reason)) limit / slope$low else NA_real_,
     lod_reason = lod_reason, slope = slope$slope, slope_low = slope$low, slope_high = slope$high,
-    detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_launches = max(rows$n_launches)
+    detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_tested = min(rows$n_tested), n_launches = max(rows$n_launches)
   ))
 }
 
-# Weighted least squares through the origin; the weights are known, so the interval is normal.
-slope_through_origin <- function(x, y, se, alpha) {
+# Weighted least squares through the origin; `df` is that of the weights' standard errors.
+slope_through_origin <- function(x, y, se, alpha, df = Inf) {
   use <- !is.na(x) & !is.na(y) & !is.na(se) & se > 0 & x > 0
   none <- list(slope = NA_real_, low = NA_real_, high = NA_real_,
                reason = "no level with a delivered load and a standard error")
@@ -71,7 +79,7 @@ slope_through_origin <- function(x, y, se, alpha) {
   weight <- 1 / se[use]^2
   information <- sum(weight * x[use]^2)
   slope <- sum(weight * x[use] * y[use]) / information
-  reach <- stats::qnorm(1 - alpha / 2) / sqrt(information)
+  reach <- stats::qt(1 - alpha / 2, df) / sqrt(information)
   list(slope = slope, low = slope - reach, high = slope + reach,
        reason = if (slope - reach > 0) NA_character_ else "the slope is not clearly positive")
 }
@@ -125,6 +133,7 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
 #' @param stolen_on,stolen_off Numeric, length n: `stolen_ns_sum` of the two halves of each pair, ns.
 #' @param delivered_on Numeric, length n: CPU time of the generators in the on half, ns.
 #' @param bursts_on Numeric, length n: bursts in the on half.
+#' @param due Numeric, length n: `bursts_due` of the on half.
 #' @param level Requested level in percent, length 1.
 #' @param conf Confidence, length 1.
 #' @return A list: `estimate`, `low`, `high`, `se` (ns per burst), `df`, `estimator`, `reason`. The
@@ -133,7 +142,8 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
 #' @examples
 #' interruption_cost(c(30, 32, 31), c(10, 11, 12), c(15, 15, 15), c(2, 2, 2), level = 1)$estimate
 #' @export
-interruption_cost <- function(stolen_on, stolen_off, delivered_on, bursts_on, level, conf = 0.99) {
+interruption_cost <- function(stolen_on, stolen_off, delivered_on, bursts_on, level, conf = 0.99,
+                              due = bursts_on) {
   none <- function(reason) {
     list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, df = NA_real_,
          estimator = NA_character_, reason = reason)
@@ -144,7 +154,7 @@ interruption_cost <- function(stolen_on, stolen_off, delivered_on, bursts_on, le
     return(none("delivered load or bursts unknown (no generator)"))
   }
   if (sum(bursts_on) == 0) return(none("no burst was run"))
-  dosed <- dosed_pairs(bursts_on, level)
+  dosed <- dosed_pairs(due, level)
   validity <- whole_bursts(bursts_on[dosed], level)
   per_half <- mean(bursts_on)
   # Ratio of sums: linearised, each pair contributes its residual from the common ratio.

