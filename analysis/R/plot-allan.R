@@ -59,21 +59,51 @@ plot_allan <- function(analysis, draw = TRUE) {
   frame <- bind_rows(Filter(Negate(is.null), parts))
   if (nrow(frame) == 0) return(NULL)
   if (!draw) return(frame)
-  frame$panel <- in_order(frame$panel)
+  frame$panel <- panel_factor(frame$panel, analysis)
   frame <- frame[frame$deviation > 0, ]
   frame$series <- paste(frame$panel, frame$launch)
+  frame$launch <- in_order(frame$launch)
   ggplot2::ggplot(frame, ggplot2::aes(tau_s, 100 * deviation, group = series)) +
-    ggplot2::geom_line(ggplot2::aes(y = 100 * white), colour = "grey55", linetype = "22") +
-    ggplot2::geom_line(colour = arm_colours[["off"]]) +
-    ggplot2::geom_point(colour = arm_colours[["off"]], shape = arm_shapes[["off"]], size = 1.6) +
+    ggplot2::geom_line(ggplot2::aes(y = 100 * white), colour = "grey65", linetype = "22",
+                       linewidth = 0.35) +
+    allan_curves(frame) +
     ggplot2::scale_x_log10(labels = log_labels) + ggplot2::scale_y_log10(labels = number_labels) +
     ggplot2::facet_wrap(~panel) + theme_noiselab() +
     plot_words("Allan deviation of the clean loop time",
-               sprintf("off halves, overlapping estimator, n = %s halves, %d launch(es)",
+               sprintf("off halves, overlapping estimator, n = %s halves, %d %s",
                        format_range(vapply(parts[lengths(parts) > 0], function(p) p$n[1] + 1, 0)),
-                       length(unique(frame$launch))),
-               paste("Dashed: white noise, falling as the root of time; above it the base speed wanders,",
+                       nlevels(frame$launch), if (nlevels(frame$launch) == 1) "launch" else "launches"),
+               paste(if (nlevels(frame$launch) > allan_keys) "Black: geometric mean over launches.",
+                     "Grey dashes: white noise, falling as the root of time; above it the base speed wanders,",
                      "and longer averaging helps less or harms. Dead time between off halves is ignored.",
                      "No band, no test (alpha does not apply)."),
                "averaging time, s", "Allan deviation of log loop time, %")
+}
+
+allan_keys <- 6  # more launches than that: no key for each, but their mean
+
+# One launch: one colour. A few: a colour, line and shape for each, with a key. Many: their mean.
+allan_curves <- function(frame) {
+  n <- nlevels(frame$launch)
+  if (n == 1) {
+    return(list(ggplot2::geom_line(colour = arm_colours[["off"]]),
+                ggplot2::geom_point(colour = arm_colours[["off"]], shape = arm_shapes[["off"]], size = 1.6)))
+  }
+  if (n > allan_keys) {
+    parts <- split(frame, list(frame$panel, frame$m), drop = TRUE)
+    average <- bind_rows(lapply(parts, function(p) {
+      data.frame(panel = p$panel[1], tau_s = exp(mean(log(p$tau_s))), series = "mean of launches",
+                 deviation = exp(mean(log(p$deviation))))
+    }))
+    return(list(ggplot2::geom_line(colour = okabe_ito[["sky"]], linewidth = 0.4),
+                ggplot2::geom_line(data = average, linewidth = 0.9)))
+  }
+  lines <- c("solid", "42", "13", "1343", "62", "2262")[seq_len(n)]
+  colours <- unname(okabe_ito[c("blue", "vermillion", "green", "orange", "purple", "black")])[seq_len(n)]
+  list(ggplot2::geom_line(ggplot2::aes(colour = launch, linetype = launch)),
+       ggplot2::geom_point(ggplot2::aes(colour = launch, shape = launch), size = 1.6),
+       ggplot2::scale_colour_manual(NULL, values = colours),
+       ggplot2::scale_linetype_manual(NULL, values = lines),
+       ggplot2::scale_shape_manual(NULL, values = c(16, 17, 15, 18, 3, 4)[seq_len(n)]),
+       ggplot2::guides(colour = ggplot2::guide_legend(nrow = ceiling(n / 3), keywidth = 2.2)))
 }

@@ -22,7 +22,7 @@ plot_dose <- function(analysis, draw = TRUE) {
 #' @rdname plot_dose
 #' @export
 plot_stolen <- function(analysis, draw = TRUE) {
-  draw_dose(analysis, draw, "stolen", "stolen, % of one CPU", "Stolen CPU time by delivered level")
+  draw_dose(analysis, draw, "stolen", "stolen, % of one CPU per generator", "Stolen CPU time by delivered level")
 }
 
 dose_data <- function(analysis, channel) {
@@ -37,7 +37,12 @@ dose_data <- function(analysis, channel) {
         "level_requested_percent")], level_delivered_percent = delivered,
         rows[c("estimate", "ci_low", "ci_high", "n_pairs", "n_launches", "verdict")],
         band_low = placebo$ci_low[at], band_high = placebo$ci_high[at],
-        series = ifelse(rows$verdict == "detected", "detected", "not detected"))
+        series = verdict_class(rows$verdict))
+}
+
+verdict_class <- function(verdict) {
+  ifelse(startsWith(verdict, "detected"), "detected",
+         ifelse(startsWith(verdict, "inconclusive"), "inconclusive", "not detected"))
 }
 
 draw_dose <- function(analysis, draw, channel, y_name, title) {
@@ -51,7 +56,7 @@ draw_dose <- function(analysis, draw, channel, y_name, title) {
   reach <- range(frame[c("estimate", "ci_low", "ci_high", "band_low", "band_high")], na.rm = TRUE)
   breaks <- pseudo_log_breaks(reach, sigma_y)
   frame$x <- pseudo_log(frame$level_delivered_percent, sigma_x)
-  frame$panel <- in_order(frame$panel)
+  frame$panel <- panel_factor(frame$panel, analysis)
   frame <- frame[order(frame$panel, frame$x), ]
   for (name in c("estimate", "ci_low", "ci_high", "band_low", "band_high")) {
     frame[[name]] <- y_of(frame[[name]])
@@ -66,11 +71,14 @@ draw_dose <- function(analysis, draw, channel, y_name, title) {
     ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE,
                             colour = okabe_ito[["blue"]]) +
     ggplot2::geom_point(ggplot2::aes(shape = series, fill = series), size = 2.8) +
-    ggplot2::scale_shape_manual(NULL, values = c("detected" = 24, "not detected" = 21)) +
+    ggplot2::scale_shape_manual(NULL, values = c("detected" = 24, "not detected" = 21,
+                                                 "inconclusive" = 23)) +
     ggplot2::scale_fill_manual(NULL, values = c("detected" = okabe_ito[["vermillion"]],
-                                                "not detected" = "white")) +
+                                                "not detected" = "white",
+                                                "inconclusive" = okabe_ito[["yellow"]])) +
     ggplot2::scale_x_continuous(breaks = pseudo_log(levels, sigma_x), labels = number_labels(levels)) +
-    ggplot2::scale_y_continuous(breaks = y_of(breaks), labels = number_labels(breaks)) +
+    ggplot2::scale_y_continuous(breaks = y_of(breaks), labels = number_labels(breaks),
+                                guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     ggplot2::facet_wrap(~panel) + theme_noiselab() +
     plot_words(title, scope_words(frame), dose_caption(frame, analysis$alpha),
                "delivered level, % of one CPU (ticks: requested levels)", y_name)
@@ -80,5 +88,8 @@ dose_caption <- function(frame, alpha) {
   paste0("Bars and blue band: ", 100 * (1 - alpha), " % confidence interval. Grey: ",
          if (all(is.na(frame$band_low))) "no placebo was run. " else "that of the placebo (clean). ",
          "Detected: step-down from the highest level, one-sided alpha ", alpha,
+         if (any(frame$series == "inconclusive")) {
+           "; inconclusive: no test was possible, or a higher level was not detected"
+         },
          ". Both axes are linear near 0, logarithmic beyond.")
 }

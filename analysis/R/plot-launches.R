@@ -19,7 +19,7 @@ plot_launches <- function(analysis, draw = TRUE) {
                       level = rows$level_requested_percent, estimate = rows$estimate,
                       ci_low = rows$ci_low, ci_high = rows$ci_high, n_pairs = rows$n_pairs)
   if (!draw) return(frame)
-  frame$panel <- in_order(frame$panel)
+  frame$panel <- panel_factor(frame$panel, analysis)
   frame$launch <- factor(frame$launch, rev(unique(frame$launch)))
   frame$level <- in_order(paste(format_level(frame$level), "%"))
   ggplot2::ggplot(frame, ggplot2::aes(estimate, launch)) +

@@ -19,7 +19,7 @@ plot_levels <- function(analysis, draw = TRUE) {
   several <- length(analysis$campaign$launches) > 1
   frame <- if (unpaired) levels_unpaired(analysis) else levels_paired(analysis, several)
   if (!draw) return(frame)
-  frame$panel <- in_order(frame$panel)
+  frame$panel <- panel_factor(frame$panel, analysis)
   known <- sort(suppressWarnings(as.numeric(setdiff(frame$level, "clean"))))
   frame$level <- factor(frame$level, c(if ("clean" %in% frame$level) "clean", format_level(unique(known))))
   what <- if (several) "launch" else "batch of consecutive pairs"

@@ -13,27 +13,100 @@ plot_table <- function() {
   do.call(rbind, rows)
 }
 
+# `alt` makes the text for readers who do not see the plot: what it shows, from its data frame.
 # A function, because the entries refer to functions of files that are read later.
 plots <- function() list(
   list(name = "dose", title = "Slowdown by delivered level",
        question = "Which level does each operation sense?", draw = plot_dose,
-       alt = "Slowdown against delivered noise level, per operation, with confidence intervals."),
+       alt = function(frame) alt_dose(frame, "Slowdown, %")),
   list(name = "stolen", title = "Stolen CPU time by delivered level",
        question = "How much CPU time did the load take from the ranks?", draw = plot_stolen,
-       alt = "Stolen CPU time against delivered noise level, per operation, with intervals."),
+       alt = function(frame) alt_dose(frame, "Stolen CPU time, % of one CPU per generator")),
   list(name = "levels", title = "Slowdown by level, every batch or launch a point",
        question = "How do the levels spread?", draw = plot_levels,
-       alt = "Box plots of the slowdown by noise level, with every batch or launch as a point."),
+       alt = alt_levels),
   list(name = "trace", title = "Halves in run order",
        question = "Did the machine drift, and does the load show?", draw = plot_trace,
-       alt = "Time per operation of each half in run order, off and on halves by colour and shape."),
+       alt = alt_trace),
   list(name = "tail", title = "Tail of the operation times",
        question = "How do long operations change?", draw = plot_tail,
-       alt = "Share of operations at least as long as a time, per arm and level, on log axes."),
+       alt = alt_tail),
   list(name = "allan", title = "Allan deviation of the clean loop time",
        question = "How long may one average before drift wins?", draw = plot_allan,
-       alt = "Allan deviation of the log loop time of off halves against averaging time."),
+       alt = alt_allan),
   list(name = "launches", title = "Slowdown by launch",
        question = "Do launches agree?", draw = plot_launches,
-       alt = "Slowdown of each launch with its confidence interval, by level and operation.")
+       alt = alt_launches)
 )
+
+# One phrase per panel, the first eight.
+alt_panels <- function(frame, title, phrase) {
+  parts <- split(frame, in_order(as.character(frame$panel)))
+  more <- length(parts) - 8
+  text <- vapply(utils::head(names(parts), 8), function(name) paste0(name, ": ", phrase(parts[[name]])), "")
+  paste0(title, ". ", paste(text, collapse = "; "),
+         if (more > 0) sprintf("; and %d more, in the table beside", more), ".")
+}
+
+alt_dose <- function(frame, effect) {
+  alt_panels(frame, paste0(effect, ", by level"), function(rows) {
+    rows <- rows[order(-rows$level_requested_percent), ]
+    level <- ifelse(rows$level_requested_percent == 0, "the placebo",
+                    paste(format_level(rows$level_requested_percent), "%"))
+    words <- c("detected" = "detected at", "not detected" = "not at", "inconclusive" = "inconclusive at")
+    found <- intersect(names(words), rows$series)
+    text <- vapply(found, function(kind) {
+      paste(words[[kind]], paste(level[rows$series == kind], collapse = ", "))
+    }, "")
+    text[text == text[1]] <- sub("^not at", "not detected at", text[1])
+    paste0(paste(text, collapse = ", "), " (", format_effect(rows$estimate[1]), " % at ", level[1], ")")
+  })
+}
+
+alt_levels <- function(frame) {
+  frame$dose <- suppressWarnings(as.numeric(frame$level))
+  alt_panels(frame[!is.na(frame$dose), ], "Slowdown of every batch or launch, by level", function(rows) {
+    top <- rows$slowdown_percent[rows$dose == max(rows$dose)]
+    sprintf("median %s %% at %s %%, from %s to %s %%", format_effect(stats::median(top)),
+            format_level(max(rows$dose)), format_effect(min(top)), format_effect(max(top)))
+  })
+}
+
+alt_trace <- function(frame) {
+  alt_panels(frame, "Time per operation in run order", function(rows) {
+    arm <- function(name) format_effect(stats::median(rows$time_us[rows$arm == name]), FALSE)
+    sprintf("median %s \u00b5s off, %s \u00b5s on; slowest half %s \u00b5s", arm("off"), arm("on"),
+            format_effect(max(rows$time_us), FALSE))
+  })
+}
+
+alt_tail <- function(frame) {
+  reached <- function(rows) format_effect(max(rows$lo_us[rows$probability >= 1e-4]), FALSE)
+  alt_panels(frame, "Time that 1 in 10 000 operations reaches", function(rows) {
+    off <- rows[rows$arm == "off", ]
+    on <- rows[rows$arm == "on", ]
+    on <- on[on$level == max(on$level, -Inf), ]
+    paste(c(if (nrow(off) > 0) paste(reached(off), "\u00b5s off"),
+            if (nrow(on) > 0) paste(reached(on), "\u00b5s on at", format_level(on$level[1]), "%")),
+          collapse = ", ")
+  })
+}
+
+alt_allan <- function(frame) {
+  alt_panels(frame, "Allan deviation of the clean loop time", function(rows) {
+    rows <- rows[rows$launch == rows$launch[1], ]
+    last <- rows[nrow(rows), ]
+    sprintf("%s %% at %s s, %s %% at %s s (white noise would give %s %%)",
+            format_effect(100 * rows$deviation[1], FALSE), format_level(rows$tau_s[1]),
+            format_effect(100 * last$deviation, FALSE), format_level(last$tau_s),
+            format_effect(100 * last$white, FALSE))
+  })
+}
+
+alt_launches <- function(frame) {
+  alt_panels(frame, "Slowdown by launch", function(rows) {
+    top <- rows[rows$level == max(rows$level), ]
+    sprintf("from %s to %s %% over %d launches at %s %%", format_effect(min(top$estimate)),
+            format_effect(max(top$estimate)), nrow(top), format_level(top$level[1]))
+  })
+}

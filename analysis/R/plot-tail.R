@@ -36,6 +36,9 @@ ccdf_from_hist <- function(lo_ns, count) {
 #' @export
 plot_tail <- function(analysis, draw = TRUE) {
   hist <- as.data.frame(analysis$campaign$hist)
+  counted <- stats::ave(hist$count, hist$operation, hist$bytes, hist$arm, hist$level_requested_percent,
+                        FUN = sum)
+  hist <- hist[counted > 0, ]
   if (nrow(hist) == 0) return(NULL)
   key <- combine_keys(hist$operation, hist$bytes, hist$arm, hist$level_requested_percent)
   frame <- bind_rows(lapply(split(hist, code_of(key)), function(h) {
@@ -45,7 +48,7 @@ plot_tail <- function(analysis, draw = TRUE) {
   }))
   if (!draw) return(frame)
   frame <- frame[order(frame$level, frame$arm), ]
-  frame$panel <- in_order(frame$panel)
+  frame$panel <- panel_factor(frame$panel, analysis)
   frame$series <- in_order(ifelse(frame$arm == "off", "off", paste0("on ", format_level(frame$level), " %")))
   names_on <- setdiff(levels(frame$series), "off")
   frame$series <- factor(frame$series, c("off", names_on))

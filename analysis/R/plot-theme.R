@@ -28,10 +28,15 @@ plot_words <- function(title, subtitle, caption, x, y) {
 # Linear near 0, logarithmic beyond `sigma`; shows 0, small and large levels on one axis.
 pseudo_log <- function(x, sigma) asinh(x / (2 * sigma)) / log(10)
 
+# Decades, or 1, 2 and 5 of each where the range holds fewer than 6 of them.
 pseudo_log_breaks <- function(range, sigma) {
-  decades <- 10^seq(floor(log10(sigma)) , 6)
-  breaks <- c(-rev(decades), 0, decades)
-  breaks <- breaks[breaks >= range[1] & breaks <= range[2]]
+  decades <- 10^seq(floor(log10(sigma)), 6)
+  inside <- function(steps) {
+    breaks <- c(-rev(steps), 0, steps)
+    breaks[breaks >= range[1] & breaks <= range[2]]
+  }
+  breaks <- inside(decades)
+  if (length(breaks) < 6) breaks <- inside(as.vector(outer(c(1, 2, 5), decades)))
   if (length(breaks) < 3) breaks <- pretty(range, 5)
   breaks
 }
@@ -49,6 +54,16 @@ panel_name <- function(rows) {
 }
 
 in_order <- function(x) factor(x, unique(x))
+
+# Panels in the order of the operations as given (else as they first ran), then by size.
+panel_factor <- function(panel, analysis) {
+  rows <- analysis$campaign$rows
+  first <- which(!duplicated(combine_keys(code_of(rows[["operation"]]), rows[["bytes"]])))
+  cells <- data.frame(operation = rows[["operation"]][first], bytes = rows[["bytes"]][first])
+  given <- unlist(lapply(analysis$campaign$launches, function(info) info$options$operations))
+  cells <- cells[order(match(cells$operation, unique(c(given, cells$operation))), cells$bytes), ]
+  factor(panel, intersect(panel_name(cells), panel))
+}
 
 n_panels <- function(frame) length(unique(frame$panel))
 

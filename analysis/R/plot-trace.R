@@ -19,8 +19,9 @@ plot_trace <- function(analysis, draw = TRUE) {
   panel <- cell_key(campaign$rows)[at]
   frame <- bind_rows(lapply(split(at, code_of(panel)), trace_panel, rows = campaign$rows))
   if (!draw) return(frame)
-  frame$panel <- in_order(frame$panel)
+  frame$panel <- panel_factor(frame$panel, analysis)
   thinned <- max(frame$kept_one_in)
+  several <- length(campaign$launches)
   ggplot2::ggplot(frame[order(frame$arm), ], ggplot2::aes(start_s, time_us)) +
     ggplot2::geom_point(ggplot2::aes(colour = arm, shape = arm), size = 0.9, alpha = 0.55) +
     ggplot2::scale_colour_manual(NULL, values = arm_colours) +
@@ -30,8 +31,8 @@ plot_trace <- function(analysis, draw = TRUE) {
                            breaks = function(r) trace_breaks(r)) +
     ggplot2::facet_wrap(~panel, ncol = 1, scales = "free_y") + theme_noiselab() +
     plot_words("Halves in run order",
-               paste0("launch ", launch, ", n = ", format_count(length(at)), " halves"),
-               paste0(if (thinned > 1) paste0("Drawn: every ", thinned, "th pair, and the 200 slowest ",
+               paste0("launch ", launch, if (several > 1) paste(", the first of", several), ", n = ", format_count(length(at)), " halves"),
+               paste0(if (thinned > 1) paste0("Drawn: 1 of ", thinned, " pairs, and the 200 slowest ",
                                               "halves of each operation. ") else "Every half is drawn. ",
                       "Log axis. No test is made here (no band, alpha does not apply)."),
                "time since the first half, s", "time per operation, \u00b5s")

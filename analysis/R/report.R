@@ -28,6 +28,9 @@ write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "",
   if (!dir.exists(plots_dir) && !dir.create(plots_dir, showWarnings = FALSE)) {
     abort_usage("cannot make the directory '", plots_dir, "'")
   }
+  # Plots of an earlier report that this one does not have would be taken for its own.
+  ours <- as.vector(outer(plot_table()$name, c(".png", ".csv"), paste0))
+  unlink(file.path(plots_dir, ours))
   figures <- lapply(plots(), write_figure, analysis = analysis, plots_dir = plots_dir)
   page <- report_page(analysis, Filter(Negate(is.null), figures), basename(plots_dir))
   write_atomically(file, function(path) {
@@ -45,8 +48,9 @@ write_figure <- function(plot, analysis, plots_dir) {
   png_file <- file.path(plots_dir, paste0(plot$name, ".png"))
   size <- figure_size(plot$name, frame)
   write_atomically(png_file, function(path) save_png(plot$draw(analysis), path, size))
-  c(plot[c("name", "title", "question", "alt")],
-    list(png = readBin(png_file, "raw", file.size(png_file)), width = size[1], height = size[2]))
+  c(plot[c("name", "title", "question")],
+    list(alt = plot$alt(frame[order(panel_factor(frame$panel, analysis)), ]),
+         png = readBin(png_file, "raw", file.size(png_file)), width = size[1], height = size[2]))
 }
 
 save_png <- function(plot, path, size) {
@@ -73,9 +77,10 @@ report_page <- function(analysis, figures, files_dir) {
     section("Verdicts", verdict_table(analysis)),
     section("Thresholds", threshold_table(analysis), amplification_table(analysis)),
     section("Plots", lapply(figures, figure_tag, files_dir = files_dir)),
-    section("Generator certificates", certificate_table(analysis$campaign)),
+    section("Generator certificates", certificate_table(analysis$campaign),
+            burst_table(analysis$campaign)),
     section("Provenance", provenance_table(analysis$campaign), notes_list(analysis$notes)),
-    section("How to reproduce", reproduce(analysis$campaign))
+    section("How to reproduce", reproduce(analysis))
   )
   tags$html(lang = "en", tags$head(
     tags$meta(charset = "utf-8"),
@@ -110,7 +115,7 @@ report_answer <- function(analysis) {
   rows <- widest_scope(analysis$thresholds)
   verdicts <- widest_scope(analysis$verdicts)
   where <- report_where(analysis$campaign)
-  sense <- paste0(where, ", ", join_words(time_phrases(rows, verdicts)), ".")
+  sense <- paste0(where, ", ", paste(time_phrases(rows, verdicts), collapse = "; "), ".")
   c(upper_first(sense), smallest_phrase(rows, analysis))
 }
 
@@ -118,16 +123,25 @@ upper_first <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text
 
 join_words <- function(x) {
   n <- length(x)
-  if (n < 2) x else paste(paste(x[-n], collapse = "; "), "and", x[n])
+  if (n < 2) x else paste(paste(x[-n], collapse = ", "), "and", x[n])
 }
 
 report_where <- function(campaign) {
-  info <- campaign$launches[[1]]
-  hosts <- unique(unlist(lapply(info$hosts, function(h) h$host)))
-  name <- if (length(hosts) == 1) hosts else if (length(hosts) > 1) {
-    sprintf("%d nodes", length(hosts))
+  launches <- unname(campaign$launches)
+  hosts <- lapply(launches, function(info) {
+    sort(unique(unlist(lapply(info$hosts, function(h) show_json(h$host, NULL)))))
+  })
+  ranks <- vapply(launches, function(info) as.numeric(info$ranks %||% NA), 0)
+  all_hosts <- unique(unlist(hosts))
+  name <- if (length(all_hosts) == 1) all_hosts else if (length(all_hosts) > 1) {
+    sprintf("%d nodes", length(all_hosts))
   } else "this machine"
-  sprintf("on %s with %s ranks", name, format_count(info$ranks %||% NA))
+  counts <- sort(unique(ranks), na.last = TRUE)
+  counts <- join_words(ifelse(is.na(counts), "an unknown number of", format_count(counts)))
+  if (length(unique(ranks)) == 1 && length(unique(hosts)) == 1) {
+    return(sprintf("on %s with %s ranks", name, counts))
+  }
+  sprintf("over %d launches with %s ranks, on %s", length(launches), counts, name)
 }
 
 # By loop time: what each operation senses, with p, or what it would have sensed.
@@ -151,17 +165,37 @@ time_phrases <- function(rows, verdicts) {
   }, "")
 }
 
+# What was found at all, and what would have been: never "nothing" without a limit.
 smallest_phrase <- function(rows, analysis) {
+  tail <- sprintf("One-sided alpha %g; scope: %s.", analysis$alpha, rows$scope[1])
   found <- rows[!is.na(rows$med_percent), ]
-  tail <- sprintf("at one-sided alpha %g; scope: %s.", analysis$alpha, rows$scope[1])
-  if (nrow(found) == 0) return(paste("No channel detected any of the tested levels", tail))
-  best <- found[order(found$med_percent, found$channel != "time"), ][1, ]
-  low <- best$med_bracket_low_percent
-  sprintf(paste("The smallest level detected at all is %s %% of one CPU, by channel %s of %s",
-                "(the threshold lies %s), %s"), format_level(best$med_percent), best$channel,
-          panel_name(best),
-          if (low > 0) sprintf("between %s and %s %%", format_level(low), format_level(best$med_percent))
-          else sprintf("at or below %s %%, the lowest level tested", format_level(best$med_percent)), tail)
+  first <- if (nrow(found) == 0) {
+    paste0("No channel detected any of the tested levels; ", limit_phrase(rows), ".")
+  } else {
+    best <- found[order(found$med_percent, found$channel != "time"), ][1, ]
+    low <- best$med_bracket_low_percent
+    sprintf("The smallest level detected at all is %s %% of one CPU, by channel %s of %s (the threshold lies %s).",
+            format_level(best$med_percent), best$channel, panel_name(best),
+            if (low > 0) sprintf("between %s and %s %%", format_level(low), format_level(best$med_percent))
+            else sprintf("at or below %s %%, the lowest level tested", format_level(best$med_percent)))
+  }
+  c(first, lod_phrase(rows), tail)
+}
+
+limit_phrase <- function(rows) {
+  known <- rows[!is.na(rows$detection_limit), ]
+  if (nrow(known) == 0) return("the detection limit is unknown, so this says nothing about smaller or larger effects")
+  best <- known[order(known$detection_limit), ][1, ]
+  sprintf("the smallest detection limit is %s %s, of channel %s of operation %s",
+          format_effect(best$detection_limit, FALSE), best$unit, best$channel, panel_name(best))
+}
+
+lod_phrase <- function(rows) {
+  known <- rows[!is.na(rows$lod_percent), ]
+  if (nrow(known) == 0) return(NULL)
+  best <- known[order(known$lod_percent), ][1, ]
+  sprintf("The smallest detectable level (LOD) is %s %% of one CPU, by channel %s on operation %s.",
+          format_level(best$lod_percent), best$channel, panel_name(best))
 }
 
 report_alarms <- function(analysis) {
@@ -259,44 +293,102 @@ figure_tag <- function(figure, files_dir) {
   )
 }
 
-certificate_table <- function(campaign) {
-  rows <- lapply(campaign$launches, function(info) lapply(info$generators, function(g) {
-    lapply(g$levels, function(level) c(level, list(launch = info$launch, node = g$host, kind = g$kind,
-                                                   late = g$lateness_ns$p99)))
-  }))
-  rows <- unlist(unlist(unname(rows), recursive = FALSE), recursive = FALSE)
-  if (length(rows) == 0) return(htmltools::tags$p("No generator certificate was recorded."))
-  cell <- function(name, form = format_level) vapply(rows, function(r) {
-    value <- r[[name]]
-    if (is.null(value)) "-" else if (is.numeric(value)) form(value) else as.character(value)
+# One list per launch and generator: the certificate, and the launch it belongs to.
+certificates <- function(campaign) {
+  unlist(lapply(unname(campaign$launches), function(info) {
+    lapply(info$generators, function(g) c(list(launch = info$launch), g))
+  }), recursive = FALSE)
+}
+
+# Cells of a column: `get` of each element, in `form` if it is a number.
+cells_of <- function(items, get, form = format_level) {
+  vapply(items, function(item) {
+    value <- get(item)
+    if (is.numeric(value) && length(value) == 1) form(value) else show_json(value)
   }, "")
+}
+
+certificate_table <- function(campaign) {
+  rows <- unlist(lapply(certificates(campaign), function(g) {
+    lapply(g$levels, function(level) c(list(g = g), level))
+  }), recursive = FALSE)
+  if (length(rows) == 0) return(htmltools::tags$p("No generator certificate was recorded."))
+  of_level <- function(key, form = format_level) cells_of(rows, function(r) r[[key]], form)
+  of_generator <- function(key, form = format_level) cells_of(rows, function(r) r$g[[key]], form)
   ok <- vapply(rows, function(r) if (is.null(r$ok)) "-" else if (isTRUE(r$ok)) "yes" else "NO", "")
+  ratio <- vapply(rows, function(r) if (is.null(r$ratio)) "-" else format_level(r$ratio), "")
   html_table(list(
-    launch = cell("launch"), host = cell("node"), kind = cell("kind"),
-    "requested %" = cell("level_requested_percent"), "delivered %" = cell("level_delivered_percent"),
-    ratio = cell("ratio"), halves = cell("halves", format_count),
-    "bursts planned" = cell("bursts_planned", format_count),
-    "bursts run" = cell("bursts_run", format_count), "lateness p99 ns" = cell("late", format_count),
-    ok = ok
-  ), "Delivered against requested load, over the on halves.", text = c("launch", "host", "kind"))
+    launch = of_generator("launch"), host = of_generator("host"),
+    CPU = of_generator("cpu", format_count), kind = of_generator("kind"),
+    "period ms" = cells_of(rows, function(r) if (!is.null(r$g$period_ns)) r$g$period_ns / 1e6),
+    "requested %" = of_level("level_requested_percent"),
+    "delivered %" = of_level("level_delivered_percent"), ratio = ratio,
+    halves = of_level("halves", format_count), "bursts planned" = of_level("bursts_planned", format_count),
+    "bursts run" = of_level("bursts_run", format_count), ok = ok
+  ), "Delivered against requested load, over the on halves; ok: within the tolerance.",
+  text = c("launch", "host", "kind"))
+}
+
+burst_table <- function(campaign) {
+  rows <- certificates(campaign)
+  if (length(rows) == 0) return(NULL)
+  of <- function(key) cells_of(rows, function(g) g[[key]], format_count)
+  late <- function(key) cells_of(rows, function(g) g$lateness_ns[[key]], format_count)
+  html_table(list(
+    launch = of("launch"), host = of("host"), CPU = of("cpu"), policy = of("policy"),
+    "late p50 ns" = late("p50"), "late p99 ns" = late("p99"), "late max ns" = late("max"),
+    "bursts run" = of("bursts_run"), "late bursts" = of("bursts_late"), migrations = of("migrations"),
+    "involuntary switches" = of("involuntary_switches"),
+    ok = vapply(rows, function(g) if (is.null(g$ok)) "-" else if (isTRUE(g$ok)) "yes" else "NO", "")
+  ), "How late bursts began, and what disturbed the generators.", text = c("launch", "host", "policy"))
 }
 
 provenance_table <- function(campaign) {
-  lines <- lapply(campaign$launches, function(info) {
-    host <- function(key) paste(unique(unlist(lapply(info$hosts, function(h) h[[key]] %||% "unknown"))), collapse = ", ")
-    c("launch" = info$launch, "program" = paste(info$program, info$version, info$git),
-      "design" = info$options$design, "ranks" = paste(info$ranks, "on", info$nodes, "node(s)"),
-      "hosts" = host("host"), "CPU" = host("cpu_model"), "kernel" = host("kernel"),
-      "governor" = host("governor"), "SMT" = host("smt"), "clock source" = host("clocksource"),
-      "MPI" = paste(info$mpi$library, info$mpi$version), "seed" = info$seed,
-      "started" = info$started_utc %||% "unknown",
-      "ended" = paste(info$ended_utc %||% "", info$ended %||% "killed, no end recorded"))
-  })
-  blank <- function(x, key) if (key %in% names(x)) x[[key]] else ""
-  keys <- unique(unlist(lapply(lines, names)))
-  columns <- c(list(" " = keys), lapply(lines, function(x) vapply(keys, blank, "", x = x)))
+  lines <- lapply(unname(campaign$launches), provenance_lines)
+  columns <- c(list(names(lines[[1]])), lapply(lines, unname))
   names(columns) <- c(" ", names(campaign$launches))
   html_table(columns, text = names(columns), wrap = names(columns)[-1])
+}
+
+# The same keys for every launch; what launch.json does not have is unknown.
+provenance_lines <- function(info) {
+  o <- info$options
+  span <- function(ns) if (is_number(ns)) paste(format_level(ns / 1e6), "ms") else show_json(ns)
+  host <- function(key) {
+    values <- vapply(info$hosts, function(h) show_json(h[[key]]), "")
+    if (length(values) == 0) return("unknown")
+    if (length(unique(values)) == 1) return(values[1])
+    paste(paste0(vapply(info$hosts, function(h) show_json(h$host), ""), ": ", values), collapse = "; ")
+  }
+  ranks <- vapply(info$placement, function(r) {
+    bound <- isTRUE(r$cpu >= 0)
+    sprintf("%s: %s/%s", show_json(r$rank), show_json(r$host),
+            if (bound) show_json(r$cpu) else paste0("not bound (", show_json(r$binding), ")"))
+  }, "")
+  switching <- info$switching
+  c("program" = paste(show_json(info$program), show_json(info$version), show_json(info$git)),
+    "design" = show_json(o$design), "operations" = show_json(o$operations),
+    "bytes" = show_json(o$bytes), "levels, % of one CPU" = show_json(o$levels_percent),
+    "half" = span(o$half_period_ns), "block" = span(o$block_ns), "period" = span(o$period_ns),
+    "kind" = show_json(o$kind), "seed" = show_json(info$seed),
+    "ranks" = paste(show_json(info$ranks), "on", show_json(info$nodes), "node(s)"),
+    "rank: host/CPU" = if (length(ranks) > 0) paste(ranks, collapse = ", ") else "unknown",
+    "hosts" = show_json(lapply(info$hosts, function(h) show_json(h$host))),
+    "CPU model" = host("cpu_model"), "topology" = host("topology"), "cpuset" = host("cpuset"),
+    "SMT" = host("smt"), "governor" = host("governor"), "kernel" = host("kernel"),
+    "tick" = host("tick"), "isolcpus" = host("cmdline_isolcpus"), "nohz_full" = host("nohz_full"),
+    "clock source" = host("clocksource"), "clock" = show_json(info$clock),
+    "MPI" = paste(show_json(info$mpi$library), show_json(info$mpi$version)),
+    "MPI parameters" = show_json(info$mpi$parameters), "Slurm" = show_json(info$slurm),
+    "switching times" = if (is.null(switching)) "unknown" else {
+      sprintf("p50 %s ns, p99 %s ns, max %s ns, n = %s", show_json(switching$p50_ns),
+              show_json(switching$p99_ns), show_json(switching$max_ns), show_json(switching$n))
+    },
+    "most memory of a rank" = if (is.null(info$peak_memory_kib)) "unknown" else {
+      paste(show_json(info$peak_memory_kib), "KiB")
+    },
+    "started" = show_json(info$started_utc),
+    "ended" = paste(show_json(info$ended_utc, ""), show_json(info$ended, "killed, no end recorded")))
 }
 
 notes_list <- function(notes) {
@@ -305,15 +397,25 @@ notes_list <- function(notes) {
   list(tags$h3("Warnings and notes"), tags$ul(lapply(unique(notes), tags$li)))
 }
 
-reproduce <- function(campaign) {
-  commands <- vapply(campaign$launches, function(info) {
-    paste(vapply(unlist(info$command), quote_word, ""), collapse = " ")
-  }, "")
+reproduce <- function(analysis) {
+  campaign <- analysis$campaign
+  commands <- vapply(campaign$launches, launch_command, "")
+  report <- c("noiselab report", if (analysis$alpha != 0.01) paste("--alpha", format(analysis$alpha, digits = 15)),
+              vapply(campaign$dirs, quote_word, ""))
   tags <- htmltools::tags
-  list(tags$p("The runs (the seed above is part of the schedule):"), tags$pre(paste(commands, collapse = "\n")),
-       tags$p("This report:"),
-       tags$pre(paste("noiselab report", paste(vapply(basename(campaign$dirs), quote_word, ""), collapse = " "))),
+  list(tags$p("The runs, with the seeds of their schedules:"), tags$pre(paste(commands, collapse = "\n")),
+       tags$p("This report:"), tags$pre(paste(report, collapse = " ")),
        tags$p(paste("Written by the noiselab R package", package_version_text())))
+}
+
+# The command as given, under mpirun where it had several ranks, with its seed.
+launch_command <- function(info) {
+  words <- printable(unlist(info$command))
+  if (length(words) == 0) return(paste("# launch", info$launch, "does not say its command"))
+  if (isTRUE(info$ranks > 1)) words <- c("mpirun", "-n", show_json(info$ranks), words)
+  seeded <- any(words == "--seed" | startsWith(words, "--seed="))
+  if (!seeded && length(info$seed) > 0) words <- c(words, "--seed", show_json(info$seed))
+  paste(vapply(words, quote_word, ""), collapse = " ")
 }
 
 quote_word <- function(x) if (grepl("^[A-Za-z0-9_./:=,@%+-]+$", x)) x else shQuote(x)

@@ -81,7 +81,7 @@ placebo() {
     while [ "$i" -lt "$runs" ]; do
         i=$((i + 1))
         detect "placebo$i" --op barrier --levels 0 --seconds 5 || return
-        for channel in time stolen detour base; do echo "$channel $(figure "placebo$i" "$channel" 0 p_one_sided)"; done >>"$work/placebo"
+        "$NOISELAB_BIN/noiselab-analyze" "$work/placebo$i" --json | jq -r '.verdicts[] | "\(.channel) \(.p_one_sided)"' >>"$work/placebo"
     done
     # at most this many by a binomial with p = 0.01, except once in a hundred benches
     most=$(Rscript --vanilla -e "cat(qbinom(0.99, $runs, 0.01))")

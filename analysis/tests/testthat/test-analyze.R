@@ -67,6 +67,7 @@ test_that("too few pairs, constant data and no pair are inconclusive or refused"
   dir <- local_campaign(pairs = 20, levels_percent = 5)
   got <- analyze_campaign(read_campaign(dir), channels = "steal")
   expect_match(got$verdicts$verdict, "inconclusive: all differences are equal")
+  dir <- local_campaign(pairs = 20, levels_percent = 5, ended = NA)
   edit_lines(halves_of(dir), function(x) c(x[1], x[-1][!duplicated(sub("^([^,]*,){4}([0-9]+),.*", "\\2", x[-1]))]))
   expect_error(analyze_campaign(read_campaign(dir)), "no complete pair", class = "nl_error_data")
 })

@@ -32,3 +32,26 @@ test_that("a long trace is thinned but keeps its slowest halves", {
   slow <- sort(campaign$rows$wall_ns / campaign$rows$operations / 1000, decreasing = TRUE)[1:200]
   expect_true(all(slow %in% frame$time_us))
 })
+
+test_that("panels are in the order of the operations as given in every plot", {
+  dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5)
+  analysis <- analyze_campaign(read_campaign(dir))
+  for (plot in plots()) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
+})
+
+test_that("inconclusive is a class of its own, in the plot and in its text", {
+  expect_equal(verdict_class(c("detected", "not detected (limit 1 %)", "inconclusive: 3 pairs")),
+               c("detected", "not detected", "inconclusive"))
+  dir <- local_campaign(pairs = 4, levels_percent = 5)
+  drawn <- plot_dose(analyze_campaign(read_campaign(dir)))
+  expect_equal(drawn$data$series, "inconclusive")
+  expect_match(drawn$labels$caption, "inconclusive")
+  expect_match(alt_dose(drawn$data, "Slowdown, %"), "barrier: inconclusive at 5 %")
+})
+
+test_that("many launches give one curve of their mean", {
+  dir <- local_campaign(pairs = 10, launches = 7, levels_percent = 5)
+  drawn <- plot_allan(analyze_campaign(read_campaign(dir)))
+  expect_match(drawn$labels$caption, "mean over launches")
+  expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
+})

@@ -35,7 +35,7 @@ test_that("a missing directory, an empty campaign, a missing launch.json and no 
   dir.create(empty)
   expect_error(read_campaign(empty), "no launch in", class = "nl_error_data")
   unlink(empty, recursive = TRUE)
-  dir <- small()
+  dir <- small(ended = NA)
   edit_lines(halves_of(dir), function(x) x[1])
   expect_error(read_campaign(dir), "has no rows", class = "nl_error_data")
   unlink(halves_of(dir))
@@ -138,4 +138,125 @@ test_that("small negative stolen times are real", {
     vapply(cells, paste, "", collapse = ",")
   })
   expect_equal(read_campaign(dir)$rows$stolen_ns_sum[1], -900)
+})
+
+json_of <- function(dir, launch = 1) file.path(dir, paste0("sim-", launch), "launch.json")
+
+# Rewrites keys of a launch.json as parsed.
+edit_json <- function(file, change) {
+  info <- change(jsonlite::read_json(file))
+  writeLines(jsonlite::toJSON(info, auto_unbox = TRUE, null = "null", digits = NA), file)
+}
+
+test_that("lost and added rows are told by the count in launch.json, unless the launch was killed", {
+  dir <- small()
+  edit_lines(halves_of(dir), function(x) x[1:45])
+  expect_error(read_campaign(dir), "halves.csv:45: has 44 rows, launch.json says 48", class = "nl_error_damaged")
+  edit_lines(halves_of(dir), function(x) x[1])
+  expect_error(read_campaign(dir), "halves.csv:1: has 0 rows", class = "nl_error_damaged")
+  dir <- small(ended = NA)
+  edit_lines(halves_of(dir), function(x) x[1:45])
+  expect_equal(nrow(read_campaign(dir)$rows), 44)
+})
+
+test_that("rows that the options of the launch cannot have made are refused with file and line", {
+  changes <- list(
+    "halves.csv:5: operation is 'reduce'" = function(x) replace(x, 5, sub("barrier", "reduce", x[5])),
+    "level_requested_percent is 7" = function(x) sub(",on,5,", ",on,7,", x),
+    "has this arm twice" = function(x) {
+      at <- grep(",on,5,", x)[1:2]
+      pair <- sub("^([^,]*,){4}([^,]*),.*", "\\2", x[at[1]])
+      replace(x, at[2], sub("^(([^,]*,){4})[^,]*,", paste0("\\1", pair, ","), x[at[2]]))
+    },
+    "stolen_ns_max is '-2e.06'" = function(x) {
+      cells <- strsplit(x, ",")
+      cells[[4]][match("stolen_ns_max", cells[[1]])] <- "-2000000"
+      vapply(cells, paste, "", collapse = ",")
+    },
+    "halves.csv:4: stolen_ns_sum is -2e\\+06" = function(x) {
+      cells <- strsplit(x, ",")
+      cells[[4]][match("stolen_ns_sum", cells[[1]])] <- "-2000000"
+      vapply(cells, paste, "", collapse = ",")
+    }
+  )
+  for (message in names(changes)) {
+    dir <- small()
+    edit_lines(halves_of(dir), changes[[message]])
+    expect_error(read_campaign(dir), message, class = "nl_error_damaged")
+  }
+})
+
+test_that("levels are compared but for rounding", {
+  dir <- local_campaign(pairs = 12, levels_percent = 0.3)
+  edit_lines(halves_of(dir), function(x) sub(",on,0.3,", ",on,0.3000000000001,", x))
+  expect_equal(nrow(read_campaign(dir)$rows), 24)
+})
+
+test_that("an odd launch.json is damaged, not a bug", {
+  odd <- list(
+    options = function(i) replace(i, "options", list(3)),
+    hosts = function(i) replace(i, "hosts", list("node1")),
+    hosts = function(i) replace(i, "hosts", list(list("node1"))),
+    generators = function(i) replace(i, "generators", list(list(list(1)))),
+    mpi = function(i) replace(i, "mpi", list("Open MPI")),
+    warnings = function(i) replace(i, "warnings", list("one")),
+    warnings = function(i) replace(i, "warnings", list(list(list("a", "b")))),
+    lateness_ns = function(i) { i$generators[[1]]$lateness_ns <- 5; i },
+    host = function(i) { i$generators[[1]]$host <- list("a", "b"); i },
+    operations = function(i) { i$options$operations <- list(list(1)); i },
+    design = function(i) { i$options$design <- "other"; i },
+    launch = function(i) { i$launch <- "a\033b"; i }
+  )
+  for (n in seq_along(odd)) {
+    dir <- small()
+    edit_json(json_of(dir), odd[[n]])
+    expect_error(read_campaign(dir), paste0("launch.json:1: key '.*", names(odd)[n]), class = "nl_error_damaged")
+  }
+  for (text in c("[1]", "3", "null", "\"text\"", "{")) {
+    dir <- small()
+    writeLines(text, json_of(dir))
+    expect_error(read_campaign(dir), "launch.json:1: not a JSON", class = "nl_error_damaged")
+  }
+})
+
+test_that("control characters of launch.json do not reach the terminal", {
+  dir <- small()
+  edit_json(json_of(dir), function(i) {
+    i$warnings <- list("red \033[31m\nline")
+    i$generators[[1]]$ok <- FALSE
+    i$generators[[1]]$host <- "a\007"
+    i
+  })
+  notes <- read_campaign(dir)$notes
+  expect_match(notes, "red ?[31m?line", fixed = TRUE, all = FALSE)
+  expect_match(notes, "generator on a? delivered", fixed = TRUE, all = FALSE)
+})
+
+test_that("a launch without rows is left out loudly where others have rows", {
+  dir <- small(launches = 2)
+  edit_json(json_of(dir), function(i) { i["ended"] <- list(NULL); i["rows"] <- list(NULL); i })
+  edit_lines(halves_of(dir), function(x) x[1])
+  got <- read_campaign(dir)
+  expect_equal(names(got$launches), "sim-2")
+  expect_match(got$notes, "launch sim-1 has no rows and is left out", all = FALSE)
+  unlink(halves_of(dir))
+  expect_equal(names(read_campaign(dir)$launches), "sim-2")
+})
+
+test_that("an edited file with one arm only is inconclusive, not damaged", {
+  dir <- small()
+  edit_lines(halves_of(dir), function(x) sub(",(on|off),[0-9.]+,", ",off,0,", x))
+  expect_error(read_campaign(dir), "are of arm 'off'", class = "nl_error_data")
+})
+
+test_that("histogram bins have a width, and groups that count nothing are left out", {
+  dir <- small()
+  file <- file.path(dir, "sim-1", "hist.csv")
+  edit_lines(file, function(x) ifelse(grepl(",on,5,", x), sub(",[0-9]+$", ",0", x), x))
+  got <- read_campaign(dir)
+  expect_match(got$notes, "hist.csv counts no operation of barrier, on, level 5", all = FALSE)
+  expect_false(any(got$hist$level_requested_percent == 5))
+  expect_no_warning(ggplot2::ggplotGrob(plot_tail(analyze_campaign(got))))
+  edit_lines(file, function(x) replace(x, 3, sub("[0-9.]+,([0-9]+)$", "1,\\1", x[3])))
+  expect_error(read_campaign(dir), "hist.csv:3: lo_ns", class = "nl_error_damaged")
 })

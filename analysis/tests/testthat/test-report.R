@@ -34,3 +34,52 @@ test_that("a place that does not exist is refused before anything is written", {
   expect_error(write_report(read_campaign(dir), file.path(dir, "no", "r.html")), "directory",
                class = "nl_error_usage")
 })
+
+report_html <- function(dir, ...) {
+  file <- file.path(dir, "r.html")
+  write_report(read_campaign(dir), file, ...)
+  paste(readLines(file), collapse = "\n")
+}
+
+test_that("an answer of nothing detected has its limit, and the level it could have seen", {
+  dir <- local_campaign(pairs = 30, levels_percent = c(0, 0.001), slowdown_percent = 0, cost_ns = 0)
+  answer <- report_answer(analyze_campaign(read_campaign(dir), channels = "time"))
+  expect_match(paste(answer, collapse = " "),
+               "No channel detected .* the smallest detection limit is [0-9.]+ %, of channel time of operation barrier")
+  rows <- data.frame(operation = "barrier", bytes = 0, channel = "time", scope = "this launch", unit = "%",
+                     med_percent = NA, detection_limit = NA, lod_percent = NA)
+  expect_match(smallest_phrase(rows, list(alpha = 0.01)), "limit is unknown", all = FALSE)
+  dir <- local_campaign(pairs = 60, levels_percent = c(0, 5))
+  answer <- report_answer(analyze_campaign(read_campaign(dir)))
+  expect_match(answer, "detectable level \\(LOD\\) is [0-9.]+ % of one CPU, by channel .* on operation barrier",
+               all = FALSE)
+})
+
+test_that("launches that differ in ranks are counted, not described by the first", {
+  info <- function(ranks, host) list(ranks = ranks, hosts = list(list(host = host)))
+  where <- function(...) report_where(list(launches = list(...)))
+  expect_equal(where(info(2, "a"), info(64, "a")), "over 2 launches with 2 and 64 ranks, on a")
+  expect_equal(where(info(2, "a"), info(2, "b")), "over 2 launches with 2 ranks, on 2 nodes")
+  expect_equal(where(info(2, "a"), info(2, "a")), "on a with 2 ranks")
+})
+
+test_that("the commands to repeat it have ranks, seed, directories as given and alpha", {
+  command <- function(...) launch_command(list(launch = "x", ranks = 4, seed = "77", command = list(...)))
+  expect_equal(command("noiselab-detect", "--out", "a b"),
+               "mpirun -n 4 noiselab-detect --out 'a b' --seed 77")
+  expect_equal(command("noiselab-detect", "--seed=5"), "mpirun -n 4 noiselab-detect --seed=5")
+  dir <- local_campaign(pairs = 12, levels_percent = 5)
+  html <- report_html(dir, alpha = 0.05)
+  expect_match(html, paste("noiselab report --alpha 0.05", dir), fixed = TRUE)
+  expect_match(html, "isolcpus</td>\\s*<td[^>]*>unknown")
+})
+
+test_that("plots of an earlier report are removed, other files are not", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5)
+  files <- file.path(dir, "r_files")
+  dir.create(files)
+  file.create(file.path(files, c("launches.png", "mine.png")))
+  report_html(dir)
+  expect_false(file.exists(file.path(files, "launches.png")))
+  expect_true(file.exists(file.path(files, "mine.png")))
+})
