@@ -49,7 +49,8 @@ memory() {
 generator() {
     echo 'Generator'
     tests/bench/bench-gen.sh | tee "$work/generator"
-    missed=$((missed + $(grep -c ' NO' "$work/generator")))
+    n=$(grep -c ' NO' "$work/generator")
+    missed=$((missed + n))
 }
 
 # figure NAME CHANNEL LEVEL FIELD: of the analysis of a campaign
