@@ -117,11 +117,11 @@ bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, dete
 
 $(BUILD)/tests/%: tests/unit/%.c $(COMMON) $(filter-out %/main.o,$(NOISEGEN)) $(filter-out %/main.o,$(DETECTOR))
 	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $^ $(LIBS) $(shell $(PKG_CONFIG) --libs cmocka)
+	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS) $(shell $(PKG_CONFIG) --libs cmocka)
 
 $(BUILD)/bench/%: tests/bench/%.c $(COMMON) $(filter-out %/main.o,$(DETECTOR))
 	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $^ $(LIBS)
+	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS)
 
 lint: all ## shellcheck, forbidden symbols, tables against documentation, both compilers without a warning
 	@NOISELAB_BUILD=$(BUILD) tests/lint.sh
