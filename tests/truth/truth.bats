@@ -59,14 +59,17 @@ holds() { awk "BEGIN { exit !($1) }"; }
     holds "$(verdict time 5 ci_low) < 8 && $(verdict time 5 ci_high) > 4"
 }
 
-@test "the placebo is not detected by any channel, and each verdict has its limit" {
+@test "nothing speaks strongly against the placebo in any channel, and each verdict has its limit" {
     for channel in time stolen detour base; do
         echo "$channel: $(verdict $channel 0 verdict), limit $(verdict $channel 0 detection_limit)"
-        # one false alarm in a hundred is the promise for each; all four below 0.0001 would take a fault
+        # one false alarm in a hundred is what a verdict promises, so this test asks for less: below 0.0001 it would take a fault
+        # (the rate itself is the business of tests/bench/bench.sh placebo)
         holds "$(verdict $channel 0 p_one_sided) > 0.0001"
         holds "$(verdict $channel 0 detection_limit) > 0"
+        if holds "$(verdict $channel 0 p_one_sided) > 0.01"; then
+            [[ "$(verdict $channel 0 verdict)" == "not detected (limit"* ]]
+        fi
     done
-    [[ "$(verdict stolen 0 verdict)" == "not detected (limit"* ]]
 }
 
 @test "the off halves and the placebo carry no load" {
