@@ -5,8 +5,8 @@ scope_campaign <- "launches like these"
 
 #' Analyze a campaign
 #'
-#' Per operation, size, level and channel: effect with confidence interval, one-sided test (on slower
-#' or more than off), detection limit and verdict. Within a launch the randomised order of the halves
+#' Per operation, size, treatment (kind, pattern, placement, phase), level and channel: effect with
+#' confidence interval, one-sided test (on slower or more than off), detection limit and verdict. Within a launch the randomised order of the halves
 #' supports an exact test for *that* launch (scope "this launch"): sign-flip for `time` and `base`,
 #' signed rank for the channels with heavy-tailed background. With two launches or more, the launch is
 #' the unit (scope "launches like these"): Student's test on launch summaries with the exact sign-flip
@@ -17,8 +17,10 @@ scope_campaign <- "launches like these"
 #' @param power Power at the detection limit, length 1.
 #' @param channels Character: some of the names in [channel_table()]; NULL for all.
 #' @return An object of class `nl_analysis`, a list:
-#'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x channel x level:
-#'     `level_requested_percent`, `level_delivered_percent` (mean over on halves, percent of one CPU),
+#'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x treatment x channel x level:
+#'     `kind`, `pattern`, `placement`, `phase` (the treatment), `level_requested_percent`,
+#'     `level_delivered_percent` (mean over on halves, percent of one CPU), `delivered_ratio` (CPU time
+#'     delivered over requested, in the on halves; from the levels in campaigns without `requested_ns`),
 #'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high`, `mean`, `mean_low`,
 #'     `mean_high`, `pseudo_median`, `pseudo_median_low`, `pseudo_median_high`, `detection_limit` (all
 #'     in `unit`), `estimator`, `estimator_note`, `z`, `p_one_sided`, `test`, `p_check`, `check`,
@@ -26,6 +28,8 @@ scope_campaign <- "launches like these"
 #'   * `thresholds`: see [thresholds()];
 #'   * `amplification`: slowdown over stolen share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];
+#'   * `contrasts`: differences between treatments at the same level, see [treatment_contrasts()];
+#'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `notes` (character), `alpha`, `power`, `campaign`, `pairs` (see [pair_rows()]).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
 #'   Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
@@ -55,10 +59,12 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     across_verdicts(within, settings)
   }
   verdicts <- decide_all(c(within$verdicts, across$verdicts), alpha)
+  treatments <- treatment_table(campaign)
   analysis <- list(
     verdicts = verdicts, thresholds = thresholds(verdicts, alpha),
     amplification = in_reading_order(bind_rows(c(within$amplification, across$amplification))),
     cost = in_reading_order(bind_rows(c(within$cost, across$cost))),
+    contrasts = treatment_contrasts(verdicts, alpha), treatments = treatments,
     notes = analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired),
     alpha = alpha, power = power, campaign = campaign, pairs = pairs
   )
@@ -110,8 +116,9 @@ measure_pairs <- function(campaign, pairs, wanted) {
        members = unname(split(seq_along(pairs$cell), pairs$cell)),
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
-       delivered_ns = rows[["delivered_ns"]][at], stolen_on = rows[["stolen_ns_sum"]][at],
-       stolen_off = rows[["stolen_ns_sum"]][pairs$off])
+       delivered_ns = rows[["delivered_ns"]][at], requested_ns = rows[["requested_ns"]][at], stolen_on = rows[["stolen_ns_sum"]][at],
+       stolen_off = rows[["stolen_ns_sum"]][pairs$off],
+       cpus = cell_cpus(rows, pairs$on, unname(split(seq_along(pairs$cell), pairs$cell)), n_generators))
 }
 
 analyze_cells <- function(measured, settings) {
@@ -126,10 +133,11 @@ analyze_cells <- function(measured, settings) {
 analyze_cell <- function(measured, cell, members, settings) {
   dose <- data.frame(bursts = measured$bursts[members], due = measured$due[members],
                      delivered = measured$level_delivered[members])
-  label <- list(scope = scope_launch, launch = cell$launch, design = cell$design,
-                operation = cell$operation, bytes = cell$bytes, ranks = cell$ranks,
-                level_requested_percent = cell$level_requested_percent,
-                level_delivered_percent = mean_or_na(measured$level_delivered[members]))
+  label <- c(list(scope = scope_launch), cell[setdiff(label_columns, "scope")],
+             list(level_requested_percent = cell$level_requested_percent,
+                  level_delivered_percent = mean_or_na(measured$level_delivered[members])))
+  label$delivered_ratio <- delivered_ratio(measured$delivered_ns[members], measured$requested_ns[members],
+                                           label$level_delivered_percent, label$level_requested_percent)
   verdicts <- lapply(names(measured$differences), function(name) {
     d <- measured$differences[[name]][members]
     known <- is.finite(d)
@@ -150,7 +158,7 @@ launch_verdict <- function(label, name, d, dose, settings) {
   # Too few dosed pairs for any test: all pairs then give a verdict with its (large) limit.
   if (sum(dosed) < pairs_needed(settings$alpha)) dosed[] <- TRUE
   est <- if (channel$pseudo_median) {
-    estimate_difference(d, dose$bursts, dosed, dose$delivered, level, settings$conf)
+    estimate_difference(d, dose$bursts, dosed, dose$delivered, level, settings$conf, label$pattern)
   } else {
     means <- batch_mean_ci(d, settings$conf)
     c(means, list(estimator = "mean", why = "", mean = means, pseudo_median = NULL))
@@ -186,10 +194,11 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, c
                                   settings$power))
   if (is.na(reason) && is.na(limit)) reason <- "the scatter is unknown, so there is no detection limit"
   conclusive <- is.na(reason)
-  c(label[c("scope", "launch", "design", "operation", "bytes", "ranks")], list(
+  c(label[intersect(label_columns, names(label))], list(
     channel = name, unit = channels[[name]]$unit,
     level_requested_percent = label$level_requested_percent,
     level_delivered_percent = label$level_delivered_percent,
+    delivered_ratio = label$delivered_ratio %||% NA_real_,
     delivered_note = delivered_note(label), n_pairs = n_pairs, n_tested = n_tested,
     n_launches = n_launches, estimate = effect(est$estimate), estimator = est$estimator, estimator_note = est$why,
     ci_low = effect(est$low), ci_high = effect(est$high),
@@ -205,16 +214,29 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, c
     se_effect = if (channels[[name]]$transform == "log_ratio") {
       est$se * (100 + effect(est$estimate))
     } else est$se,
-    raw_estimate = est$estimate
+    # On the scale of the test, of the on halves against their own: what treatment_contrasts() compares.
+    raw_estimate = est$estimate, raw_se = est$own_se %||% est$se, raw_df = est$own_df %||% est$df,
+    raw_n = est$own_n %||% n_tested
   ))
 }
 
-# A delivered level off by more than 5 % of the requested one is said on the row.
+# CPU time delivered over requested; where the request is not in the rows, level over level. NA at level 0.
+delivered_ratio <- function(delivered_ns, requested_ns, level_delivered, level_requested) {
+  if (level_requested == 0) return(NA_real_)
+  known <- !is.na(delivered_ns) & !is.na(requested_ns)
+  if (!any(known)) return(level_delivered / level_requested)
+  ratio <- sum(delivered_ns[known]) / sum(requested_ns[known])
+  if (is.finite(ratio)) ratio else NA_real_
+}
+
+# A delivered load off by more than 5 % of the requested one is said on the row.
 delivered_note <- function(label) {
-  wanted <- label$level_requested_percent
+  level <- label$level_requested_percent
   got <- label$level_delivered_percent
-  if (is.na(got) || wanted == 0 || abs(got / wanted - 1) <= 0.05) return(NA_character_)
-  sprintf("delivered %.3g %% for %g %% requested", got, wanted)
+  ratio <- label$delivered_ratio %||% (got / level)
+  if (is.na(ratio) || level == 0 || abs(ratio - 1) <= 0.05) return(NA_character_)
+  if (isTRUE(all.equal(ratio, got / level))) return(sprintf("delivered %.3g %% for %g %% requested", got, level))
+  sprintf("delivered %.3g %% of the CPU time requested at level %g %%", 100 * ratio, level)
 }
 
 cell_amplification <- function(measured, label, members, settings) {
@@ -237,7 +259,7 @@ no_ratio <- function(reason) {
 cell_cost <- function(measured, label, members, settings) {
   cost <- interruption_cost(measured$stolen_on[members], measured$stolen_off[members],
                             measured$delivered_ns[members], measured$bursts[members],
-                            label$level_requested_percent, settings$conf, measured$due[members])
+                            label$level_requested_percent, settings$conf, measured$due[members], label$pattern)
   row <- ratio_row(label, "cost_ns", cost, length(members), 1)
   row$estimator <- cost$estimator
   row
@@ -245,16 +267,16 @@ cell_cost <- function(measured, label, members, settings) {
 
 ratio_row <- function(label, value, ratio, n_pairs, n_launches) {
   values <- stats::setNames(ratio[c("estimate", "low", "high")], c(value, "ci_low", "ci_high"))
-  c(label[c("scope", "launch", "design", "operation", "bytes", "ranks", "level_requested_percent",
-            "level_delivered_percent")],
+  c(label[intersect(c(label_columns, dose_columns), names(label))],
     list(n_pairs = n_pairs, n_launches = n_launches), values, list(reason = ratio$reason))
 }
 
 in_reading_order <- function(rows) {
   if (nrow(rows) == 0) return(rows)
   channel <- if (is.null(rows$channel)) rep(0, nrow(rows)) else match(rows$channel, names(channels))
-  rows <- rows[order(rows$scope != scope_campaign, rows$launch, rows$operation, rows$bytes, channel,
-                     rows$level_requested_percent), ]
+  treatment <- unname(as.list(rows[intersect(treatment_columns, names(rows))]))
+  rows <- rows[do.call(order, c(list(rows$scope != scope_campaign, rows$launch, rows$operation, rows$bytes),
+                                treatment, list(channel, rows$level_requested_percent))), ]
   rownames(rows) <- NULL
   rows
 }
@@ -268,7 +290,7 @@ decide_all <- function(rows, alpha) {
 
 # ---- across launches ---------------------------------------------------------------------------
 
-# Groups of one operation, size and level (and channel) that occur in two launches or more.
+# Groups of one operation, size, treatment and level (and channel) that occur in two launches or more.
 groups_across <- function(rows, columns) {
   key <- do.call(paste, c(rows[columns], sep = "\r"))
   groups <- split(rows, factor(key, unique(key)))
@@ -276,15 +298,17 @@ groups_across <- function(rows, columns) {
 }
 
 across_label <- function(group) {
-  list(scope = scope_campaign, launch = NA_character_, design = group$design[1],
-       operation = group$operation[1], bytes = group$bytes[1],
-       ranks = if (length(unique(group$ranks)) == 1) group$ranks[1] else NA_real_,
-       level_requested_percent = group$level_requested_percent[1],
-       level_delivered_percent = mean_or_na(group$level_delivered_percent))
+  c(list(scope = scope_campaign, launch = NA_character_, design = group$design[1],
+         operation = group$operation[1], bytes = group$bytes[1],
+         ranks = if (length(unique(group$ranks)) == 1) group$ranks[1] else NA_real_),
+    as.list(group[1, intersect(treatment_columns, names(group)), drop = FALSE]),
+    list(level_requested_percent = group$level_requested_percent[1],
+         level_delivered_percent = mean_or_na(group$level_delivered_percent),
+         delivered_ratio = mean_or_na(group$delivered_ratio)))
 }
 
 across_verdicts <- function(within, settings) {
-  by <- c("operation", "bytes", "ranks", "design", "level_requested_percent")
+  by <- c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent")
   verdicts <- lapply(groups_across(bind_rows(within$verdicts), c(by, "channel")), function(group) {
     across_verdict(group, settings)
   })
@@ -307,9 +331,13 @@ across_verdict <- function(group, settings) {
   x <- if (channels[[name]]$transform == "log_ratio" || robust) group$raw_estimate else group$mean
   x <- x[is.finite(x)]
   means <- batch_mean_ci(x, settings$conf, groups = Inf)
+  pattern <- group$pattern[1]
+  why <- if (channels[[name]]$pseudo_median && group$level_requested_percent[1] > 0 && varying_bursts(pattern)) {
+    sprintf("means of launches used: in pattern %s the number of bursts varies from half to half", pattern)
+  } else ""
   est <- c(means, list(
     estimator = if (robust) "mean of launch pseudo-medians" else "mean of launch means",
-    why = "", mean = means, pseudo_median = NULL
+    why = why, mean = means, pseudo_median = NULL
   ))
   n <- length(x)
   t <- if (isTRUE(means$se > 0)) means$estimate / means$se else NA_real_
@@ -339,7 +367,7 @@ across_ratio <- function(group, value, settings) {
 
 unpaired_verdicts <- function(campaign, wanted, settings) {
   means <- launch_means(campaign, wanted)
-  by <- c("operation", "bytes", "ranks", "channel", "level_requested_percent")
+  by <- c("operation", "bytes", "ranks", treatment_columns, "channel", "level_requested_percent")
   on <- means[means$arm == "on", ]
   key <- do.call(paste, c(on[by], sep = "\r"))
   verdicts <- lapply(split(on, factor(key, unique(key))), function(group) {
@@ -350,16 +378,23 @@ unpaired_verdicts <- function(campaign, wanted, settings) {
   list(verdicts = unname(verdicts))
 }
 
-# One mean per launch, operation, level and channel, on the scale of the test.
+# One mean per launch, operation, treatment, level and channel, on the scale of the test.
 launch_means <- function(campaign, wanted) {
   rows <- campaign$rows
   n_generators <- row_generators(campaign)
-  key <- combine_keys(cell_key(rows), rows[["level_requested_percent"]])
+  key <- combine_keys(cell_key(rows), rows[["level_requested_percent"]], rows[["arm"]], treatment_code(rows))
   first <- which(!duplicated(key))
   columns <- c("launch", "design", "operation", "bytes", "ranks", "arm", "level_requested_percent")
-  frame <- as.data.frame(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]))
+  frame <- as.data.frame(c(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]),
+                           treatment_of(rows, first)))
   average <- function(x) as.numeric(tapply(x, factor(key, unique(key)), mean))
   frame$level_delivered_percent <- average(rows[["level_delivered_percent"]])
+  delivered <- average(rows[["delivered_ns"]])
+  requested <- average(rows[["requested_ns"]])
+  frame$delivered_ratio <- vapply(seq_along(first), function(i) {
+    delivered_ratio(delivered[i], requested[i], frame$level_delivered_percent[i],
+                    frame$level_requested_percent[i])
+  }, 0)
   parts <- lapply(wanted, function(name) {
     value <- channels[[name]]$value(rows, n_generators)
     if (all(is.na(value))) return(NULL)
@@ -403,7 +438,8 @@ welch_verdict <- function(on, off, settings) {
   means <- list(estimate = difference, low = difference - reach, high = difference + reach, se = se,
                 df = if (is.na(se)) NA_real_ else w$df)
   est <- c(means, list(estimator = "difference of launch means", why = "", mean = means,
-                       pseudo_median = NULL))
+                       pseudo_median = NULL, own_se = stats::sd(x) / sqrt(length(x)), own_df = length(x) - 1,
+                       own_n = length(x)))
   test <- list(p = if (is.na(se)) NA_real_ else max(1e-300, w$p_one_sided),
                z = if (is.na(se)) NA_real_ else w$t, method = "Welch on launch means")
   reason <- if (!enough) {
@@ -415,18 +451,18 @@ welch_verdict <- function(on, off, settings) {
 
 # ---- notes -------------------------------------------------------------------------------------
 
-# Launches are pooled by operation, size, ranks, design and level; what else differs is said.
+# Launches are pooled by operation, size, ranks, design, treatment and level; what else differs is said.
 unlike_launches <- function(campaign) {
   told <- function(key) {
     values <- vapply(campaign$launches, function(info) {
-      paste(format(unlist(info$options[[key]])), collapse = " ")
+      printable(paste(format(unlist(info$options[[key]])), collapse = " "))
     }, "")
     if (length(unique(values)) > 1) {
       sprintf("UNLIKE LAUNCHES: %s differs (%s): \"launches like these\" mixes them", key,
               paste(unique(values), collapse = ", "))
     }
   }
-  unlist(lapply(c("kind", "period_ns", "half_period_ns", "block_ns", "noise_cpu", "noise_nodes"), told))
+  unlist(lapply(c("period_ns", "half_period_ns", "block_ns", "noise_nodes", "generator_options"), told))
 }
 
 analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired) {
@@ -446,14 +482,38 @@ analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired)
   placebo <- verdicts[verdicts$level_requested_percent == 0 & !is.na(verdicts$p_one_sided) & !control, ]
   placebo <- placebo[shown_scopes(placebo)$keep, ]
   placebo <- placebo[stats::p.adjust(placebo$p_one_sided, "holm") <= alpha, ]
-  loud <- sprintf(paste("PLACEBO DETECTED: %s %s B, %s, %s: p = %s at level 0. The generator's mere",
+  factors <- varying_factors(verdicts)
+  where <- function(rows) {
+    label <- treatment_label(rows, factors)
+    paste0(rows$operation, " ", format_count(rows$bytes), " B", ifelse(nzchar(label), ", ", ""), label)
+  }
+  loud <- sprintf(paste("PLACEBO DETECTED: %s, %s, %s: p = %s at level 0. The generator's mere",
                         "presence or a fault shows; distrust this channel's other verdicts"),
-                  placebo$operation, format_count(placebo$bytes), placebo$channel,
+                  where(placebo), placebo$channel,
                   ifelse(is.na(placebo$launch), placebo$scope, placebo$launch),
                   format_p(placebo$p_one_sided))
   odd <- unique(verdicts[!is.na(verdicts$delivered_note) & verdicts$scope == scope_launch,
-                         c("launch", "operation", "bytes", "delivered_note")])
-  off <- sprintf("%s %s B, %s: %s", odd$operation, format_count(odd$bytes), odd$launch,
-                 odd$delivered_note)
-  c(loud, notes, off)
+                         c("launch", "operation", "bytes", intersect(treatment_columns, names(verdicts)),
+                           "delivered_note", "delivered_ratio")])
+  off <- sprintf("%s, %s: %s", where(odd), odd$launch, odd$delivered_note)
+  c(loud, notes, cpus_notes(measured), few_or_summed(off, odd))
+}
+
+# Beyond six cells of one launch, the range and the worst cell say as much as all of them.
+few_or_summed <- function(lines, odd) {
+  unlist(lapply(split(seq_along(lines), odd$launch), function(i) {
+    if (length(i) <= 6) return(lines[i])
+    ratio <- odd$delivered_ratio[i]
+    worst <- i[which.max(abs(log(pmax(ratio, 1e-9))))]
+    sprintf("%s: delivered %.3g to %.3g %% of the CPU time requested in %d cells; the furthest off is %s",
+            odd$launch[i[1]], 100 * min(ratio), 100 * max(ratio), length(i), sub(", [^,]*:", ":", lines[worst]))
+  }), use.names = FALSE)
+}
+
+# The channel stolen adds up what several loaded CPUs lost; the level does not.
+cpus_notes <- function(measured) {
+  several <- data.frame(placement = measured$cells$placement, cpus = measured$cpus)
+  several <- unique(within(several[which(several$cpus > 1.5), ], cpus <- round(cpus)))
+  sprintf(paste("placement %s loads %g CPUs per node: levels are percent of each of them, the channel",
+                "stolen and the cost of an interruption count all"), several$placement, several$cpus)
 }

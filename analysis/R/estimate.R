@@ -121,15 +121,20 @@ walsh_count <- function(s, theta) {
 #' @param bursts Numeric, length n: bursts in the on half of each pair; NA without a generator.
 #' @param level Requested level in percent, length 1; at 0 (the placebo) there are no bursts to trim.
 #' @param share Share of the halves that must agree, length 1.
+#' @param pattern Pattern of the bursts, length 1. In all but `periodic` their number varies from half to
+#'   half by design, also where it happens to agree in most.
 #' @return A list: `valid` (logical), `bursts` (the common number, or NA), `why` (text).
 #' @examples
 #' whole_bursts(c(1, 1, 1, 1), level = 0.1)$why
 #' @export
-whole_bursts <- function(bursts, level, share = 0.95) {
+whole_bursts <- function(bursts, level, share = 0.95, pattern = "periodic") {
   if (isTRUE(level == 0)) {
     return(list(valid = TRUE, bursts = NA_real_, why = "valid: placebo, no bursts to trim"))
   }
   refuse <- function(why) list(valid = FALSE, bursts = NA_real_, why = paste("mean used:", why))
+  if (varying_bursts(pattern)) {
+    return(refuse(sprintf("in pattern %s the number of bursts varies from half to half", pattern)))
+  }
   if (length(bursts) == 0 || anyNA(bursts)) return(refuse("the number of bursts per half is unknown"))
   values <- unique(bursts)
   counts <- tabulate(match(bursts, values))
@@ -180,9 +185,9 @@ dosed_share <- function(delivered, dosed) {
 
 # Mean (of all pairs) and pseudo-median (of the dosed pairs, scaled to the mean load of all) of
 # differences, and which of them is reported. `delivered`: load of the on halves, any unit.
-estimate_difference <- function(d, bursts, dosed, delivered, level, conf) {
+estimate_difference <- function(d, bursts, dosed, delivered, level, conf, pattern = "periodic") {
   share <- if (all(dosed)) 1 else dosed_share(delivered, dosed)
-  validity <- whole_bursts(bursts[dosed], level)
+  validity <- whole_bursts(bursts[dosed], level, pattern = pattern)
   if (validity$valid && !all(dosed)) {
     validity$why <- sprintf("%s, in %.3g %% of the pairs; effect is theirs, scaled to the mean load",
                             validity$why, 100 * mean(dosed))

@@ -26,7 +26,10 @@ format_level <- function(x) ifelse(is.na(x), "-", sprintf("%g", signif(x, 3)))
 #' Format verdicts for people
 #'
 #' One block per operation, size and scope, at most 100 columns wide; then thresholds, amplification
-#' and cost, then notes.
+#' and cost, then notes. Where several treatments were run, each block names them by the factors that vary,
+#' and a table sets their slowdowns side by side, followed by what slows each operation most against the
+#' others. A factor that has one value everywhere is named once, at the top, unless it is the default
+#' (kind spin, pattern periodic, placement last, phase random).
 #'
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
 #' @return Character, one element per line.
@@ -40,17 +43,28 @@ format_verdicts <- function(analysis) {
   shown <- shown_scopes(analysis$verdicts)
   verdicts <- analysis$verdicts[shown$keep, ]
   block <- paste(verdicts$scope, verdicts$launch, verdicts$operation, verdicts$bytes, sep = "\r")
-  blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block,
-                   alpha = analysis$alpha, power = analysis$power)
-  c(unlist(blocks, use.names = FALSE), format_thresholds(analysis), format_costs(analysis),
-    format_notes(c(shown$note, analysis$notes)))
+  blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block, analysis = analysis)
+  constant <- constant_treatment(analysis$treatments)
+  c(if (nzchar(constant)) c(paste("treatment:", constant), ""), unlist(blocks, use.names = FALSE),
+    format_side_by_side(analysis), format_contrasts(analysis), format_thresholds(analysis),
+    format_costs(analysis), format_notes(c(shown$note, analysis$notes)))
+}
+
+# Lines of a table in groups, each under a line that names its treatment; as they are where there is one.
+under_treatments <- function(rows, lines, analysis) {
+  factors <- varying_factors(analysis$treatments)
+  if (length(factors) == 0 || nrow(rows) == 0) return(lines)
+  label <- treatment_label(rows, factors, named = TRUE)
+  groups <- split(lines, in_order(label))
+  unlist(Map(function(name, group) c(paste0("  ", name, ":"), group), names(groups), groups), use.names = FALSE)
 }
 
 # Across launches where there are several; each launch on its own is in the JSON and CSV output.
 shown_scopes <- function(verdicts) {
   across <- verdicts$scope == scope_campaign
   # What only one launch has is shown in that launch's scope.
-  columns <- intersect(c("operation", "bytes", "ranks", "design", "level_requested_percent"), names(verdicts))
+  treatment <- c(treatment_columns, paste0(treatment_columns, "_a"), paste0(treatment_columns, "_b"))
+  columns <- intersect(c("operation", "bytes", "ranks", "design", treatment, "level_requested_percent"), names(verdicts))
   key <- do.call(paste, c(verdicts[columns], sep = "\r"))
   keep <- which(across | !key %in% key[across])
   note <- if (length(keep) < nrow(verdicts)) {
@@ -59,7 +73,9 @@ shown_scopes <- function(verdicts) {
   list(keep = keep, note = note)
 }
 
-format_block <- function(rows, alpha, power) {
+format_block <- function(rows, analysis) {
+  alpha <- analysis$alpha
+  power <- analysis$power
   first <- rows[1, ]
   title <- sprintf("%s, %s B, %s ranks   (%s)", first$operation, format_count(first$bytes),
                    format_level(first$ranks),
@@ -81,7 +97,7 @@ format_block <- function(rows, alpha, power) {
                    format_effect(rows$detection_limit, sign = FALSE), short_verdict(rows))
   reasons <- unique(stats::na.omit(rows$reason))
   estimators <- unique(rows$estimator_note[nzchar(rows$estimator_note)])
-  c(title, paste0("  ", what), paste0("  ", header), paste0("  ", lines),
+  c(title, paste0("  ", what), paste0("  ", header), under_treatments(rows, paste0("  ", lines), analysis),
     wrap_line(sprintf("inconclusive: %s", reasons)),
     wrap_line(sprintf("estimator of %s: %s",
                       paste(unique(rows$channel[nzchar(rows$estimator_note)]), collapse = ", "),
@@ -122,17 +138,20 @@ format_thresholds <- function(analysis) {
     "  MED: smallest level detected (bracket); LOD [CI]: level whose effect reaches the placebo's limit",
     sprintf("  %-12s %7s %-7s %16s %9s %20s %6s  %s", "operation", "bytes", "channel", "MED", "LOD",
             "", "n", "scope"),
-    sprintf("  %-12s %7s %-7s %16s %9s %20s %6s  %s", rows$operation, format_count(rows$bytes),
-            rows$channel, med, format_level(rows$lod_percent),
-            format_interval(rows$lod_low_percent, rows$lod_high_percent), format_count(rows$n_tested),
-            ifelse(is.na(rows$launch), rows$scope, rows$launch)),
-    wrap_line(threshold_reasons(rows)), "")
+    under_treatments(rows, sprintf(
+      "  %-12s %7s %-7s %16s %9s %20s %6s  %s", rows$operation, format_count(rows$bytes),
+      rows$channel, med, format_level(rows$lod_percent),
+      format_interval(rows$lod_low_percent, rows$lod_high_percent), format_count(rows$n_tested),
+      ifelse(is.na(rows$launch), rows$scope, rows$launch)
+    ), analysis),
+    wrap_line(threshold_reasons(rows, analysis)), "")
 }
 
-threshold_reasons <- function(rows) {
+threshold_reasons <- function(rows, analysis) {
   reason <- c(ifelse(is.na(rows$med_reason), NA, paste("no MED:", rows$med_reason)),
               ifelse(is.na(rows$lod_reason), NA, paste("no LOD:", rows$lod_reason)))
-  name <- rep(paste(rows$operation, rows$channel), 2)
+  label <- label_in(rows, analysis)
+  name <- rep(paste0(rows$operation, " ", rows$channel, ifelse(nzchar(label), paste0(" (", label, ")"), "")), 2)
   known <- !is.na(reason)
   vapply(split(name[known], reason[known]), function(x) paste(unique(x), collapse = ", "), "") |>
     (\(who) if (length(who) == 0) character() else paste0(names(who), ": ", who))()
@@ -147,15 +166,74 @@ format_costs <- function(analysis) {
   amplification <- pair_up(analysis$amplification, "amplification")
   cost <- pair_up(analysis$cost, "cost_ns")
   lines <- function(rows, value) {
-    sprintf("  %-16s %9s %7s %10s %24s  %s", rows$operation, format_count(rows$bytes),
-            format_level(rows$level_requested_percent), format_effect(rows[[value]], sign = FALSE),
-            format_interval(rows$ci_low, rows$ci_high),
-            ifelse(is.na(rows$launch), rows$scope, rows$launch))
+    under_treatments(rows, sprintf(
+      "  %-16s %9s %7s %10s %24s  %s", rows$operation, format_count(rows$bytes),
+      format_level(rows$level_requested_percent), format_effect(rows[[value]], sign = FALSE),
+      format_interval(rows$ci_low, rows$ci_high), ifelse(is.na(rows$launch), rows$scope, rows$launch)
+    ), analysis)
   }
   c(if (NROW(amplification) > 0) c("amplification: slowdown % / mean stolen %, by level, with CI",
                                    lines(amplification, "amplification"), ""),
     if (NROW(cost) > 0) c("cost of one interruption beyond the load itself, in ns, by level, with CI",
                           lines(cost, "cost_ns"), ""))
+}
+
+# Slowdowns of the treatments at each level: one matrix of texts per operation, a row per treatment and a
+# column per level above 0; NULL where there is one treatment. `cell` makes the text of the verdicts.
+side_by_side <- function(analysis, cell) {
+  if (!several_treatments(analysis)) return(NULL)
+  rows <- widest_scope(analysis$verdicts)
+  rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
+  if (nrow(rows) == 0) return(NULL)
+  label <- label_in(rows, analysis)
+  labels <- intersect(label_in(analysis$treatments, analysis), label)
+  name <- panel_name(rows)
+  if (length(unique(rows$ranks)) > 1) name <- paste0(name, ", ", format_level(rows$ranks), " ranks")
+  lapply(split(seq_len(nrow(rows)), in_order(name)), function(at) {
+    levels <- sort(unique(rows$level_requested_percent[at]))
+    text <- worst <- matrix("", length(labels), length(levels),
+                            dimnames = list(labels, paste(format_level(levels), "%")))
+    place <- cbind(match(label[at], labels), match(rows$level_requested_percent[at], levels))
+    text[place] <- cell(rows[at, ])
+    largest <- stats::ave(rows$estimate[at], rows$level_requested_percent[at], FUN = max)
+    worst[place] <- ifelse(rows$estimate[at] == largest, "worst", "")
+    list(text = text, worst = worst)
+  })
+}
+
+format_side_by_side <- function(analysis) {
+  tables <- side_by_side(analysis, function(rows) {
+    paste0(format_effect(rows$estimate), ifelse(rows$verdict == "detected", " ", "?"))
+  })
+  if (is.null(tables)) return(NULL)
+  lines <- lapply(names(tables), function(name) {
+    text <- tables[[name]]$text
+    text[] <- paste0(text, ifelse(tables[[name]]$worst == "worst", "*", " "))
+    width <- max(nchar(c(rownames(text), name)))
+    columns <- seq_len(ncol(text))
+    lapply(split(columns, (columns - 1) %/% max(1, (98 - width) %/% 12)), function(j) {
+      head <- c(name, paste0(colnames(text)[j], "  "))
+      apply(rbind(head, cbind(rownames(text), text[, j, drop = FALSE])), 1, function(x) {
+        trimws(sprintf("  %-*s%s", width, x[1], paste(sprintf("%12s", x[-1]), collapse = "")), "right")
+      })
+    })
+  })
+  c("slowdown %, by treatment and requested level (* the largest at the level, ? not detected)", unlist(lines, use.names = FALSE), "")
+}
+
+format_contrasts <- function(analysis) {
+  rows <- worst_contrasts(analysis$contrasts, analysis)
+  if (NROW(rows) == 0) return(NULL)
+  block <- paste0("  ", panel_name(rows), " at ", format_level(rows$level_requested_percent), " %: longer under ",
+                  rows$a, " than under")
+  width <- max(nchar(rows$b), 20)
+  lines <- sprintf("    %-*s %9s %22s %8s  %s", width, rows$b, format_effect(rows$difference_percent),
+                   format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
+                   ifelse(is.na(rows$launch), rows$scope, rows$launch))
+  c("the treatment that slows most at each level, against each other one",
+    wrap_line(sprintf(paste("percent by which the operation takes longer, with %g %% CI (Welch); p two-sided, by Holm over",
+                            "all levels and pairs of treatments of the operation; scope"), 100 * (1 - analysis$alpha))),
+    unlist(Map(c, unique(block), split(lines, in_order(block))), use.names = FALSE), "")
 }
 
 format_notes <- function(notes) {
@@ -166,10 +244,11 @@ format_notes <- function(notes) {
 #' Verdicts as JSON or CSV
 #'
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
+#' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost` or `contrasts`.
 #' @return `verdicts_json()`: one string, an object with `schema`, `program`, `version`, `alpha`,
-#'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost` (arrays of objects) and
-#'   `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the verdicts
-#'   as lines of a CSV file.
+#'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` (arrays of
+#'   objects) and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
+#'   wanted table as lines of a CSV file; none where it has no rows.
 #' @examples
 #' dir <- file.path(tempdir(), "json")
 #' simulate_campaign(dir, pairs = 10, levels_percent = 5, seed = 1)
@@ -183,16 +262,22 @@ verdicts_json <- function(analysis) {
     schema = 1L, program = "noiselab-analyze", version = package_version_text(),
     alpha = analysis$alpha, power = analysis$power, launches = names(analysis$campaign$launches),
     verdicts = public_verdicts(analysis$verdicts), thresholds = analysis$thresholds,
-    amplification = analysis$amplification, cost = analysis$cost,
+    amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts,
     notes = as.character(unique(analysis$notes))
   ), single = c("schema", "program", "version", "alpha", "power"))
 }
 
 #' @rdname verdicts_json
 #' @export
-verdicts_csv <- function(analysis) csv_lines(public_verdicts(analysis$verdicts))
+verdicts_csv <- function(analysis, table = "verdicts") {
+  check_argument(is_text(table) && table %in% csv_tables, "table", table, paste(csv_tables, collapse = ", "))
+  rows <- if (table == "verdicts") public_verdicts(analysis$verdicts) else analysis[[table]]
+  if (NROW(rows) == 0) character() else csv_lines(rows)
+}
 
-public_verdicts <- function(verdicts) verdicts[setdiff(names(verdicts), "raw_estimate")]
+csv_tables <- c("verdicts", "thresholds", "amplification", "cost", "contrasts")
+
+public_verdicts <- function(verdicts) verdicts[!startsWith(names(verdicts), "raw_")]
 
 to_json <- function(x, single = character()) {
   x[single] <- lapply(x[single], jsonlite::unbox)

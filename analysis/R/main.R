@@ -5,6 +5,7 @@ option <- function(name, value = NA_character_, help) list(name = name, value = 
 analyze_options <- list(
   option("json", help = "print JSON"),
   option("csv", help = "print the verdicts as CSV"),
+  option("table", "NAME", paste("the table --csv prints:", paste(csv_tables, collapse = ", "))),
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
   option("channel", "NAMES", "channels to analyze, separated by commas (default: all)"),
   option("out", "FILE", "write there instead of to stdout"),
@@ -99,6 +100,15 @@ alpha_option <- function(text) {
   value
 }
 
+table_option <- function(values) {
+  if (is.null(values$table)) return("verdicts")
+  if (!isTRUE(values$csv)) abort_usage("--table needs --csv (JSON has all tables)")
+  if (!values$table %in% csv_tables) {
+    abort_usage("--table: '", values$table, "' is not a table (try ", paste(csv_tables, collapse = ", "), ")")
+  }
+  values$table
+}
+
 channel_option <- function(text) {
   if (is.null(text)) return(NULL)
   wanted <- strsplit(text, ",", fixed = TRUE)[[1]]
@@ -130,10 +140,11 @@ main_analyze <- function(args = commandArgs(TRUE)) {
     if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
     form <- if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
     alpha <- alpha_option(values$alpha)
+    table <- table_option(values)
     lines <- if (parsed$operands[1] == "summary") {
       analyze_summary(parsed, form)
     } else {
-      analyze_dirs(parsed$operands, form, alpha, channel_option(values$channel))
+      analyze_dirs(parsed$operands, form, alpha, channel_option(values$channel), table)
     }
     write_output(lines, values$out)
   })
@@ -144,15 +155,16 @@ analyze_summary <- function(parsed, form) {
     abort_usage("summary: wanted one FILE.csv, got ", length(parsed$operands) - 1)
   }
   if (!is.null(parsed$values$channel)) abort_usage("--channel does not apply to summary tables")
+  if (!is.null(parsed$values$table)) abort_usage("--table does not apply to summary tables")
   if (!is.null(parsed$values$alpha)) abort_usage("--alpha does not apply to summary: rules P and N are defined at 99 %")
   judged <- judge_summary(read_summary(parsed$operands[2]))
   switch(form, json = summary_json(judged), csv = summary_csv(judged), format_summary(judged))
 }
 
-analyze_dirs <- function(dirs, form, alpha, wanted) {
+analyze_dirs <- function(dirs, form, alpha, wanted, table) {
   analysis <- analyze_campaign(read_campaign(dirs), alpha = alpha, channels = wanted)
   if (form == "csv") say_notes("noiselab-analyze", analysis$notes)
-  switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis),
+  switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis, table),
          format_verdicts(analysis))
 }
 

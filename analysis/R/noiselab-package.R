@@ -2,7 +2,8 @@
 #'
 #' The package reads campaigns ([read_campaign()]), pairs off and on halves, estimates and decides
 #' ([analyze_campaign()]), prints ([format_verdicts()]), plots ([plot_table()]) and reports
-#' ([write_report()]). [judge_summary()] works from published tables of mean, SD and n.
+#' ([write_report()]). Where a campaign crosses treatments (kind of load, pattern, placement, phase), each is
+#' judged by itself, and [treatment_contrasts()] compares them. [judge_summary()] works from published tables of mean, SD and n.
 #'
 #' Choices are tables: a channel is a row of [channel_table()], a plot a row of [plot_table()].
 #'
@@ -18,5 +19,5 @@
 utils::globalVariables(c(
   "x", "y", "ymin", "ymax", "series", "panel", "arm", "level", "unit_id", "time_us", "start_s",
   "band_low", "band_high", "estimate", "ci_low", "ci_high", "launch", "probability", "lo_us",
-  "tau_s", "deviation", "white", "slowdown_percent", "clean"
+  "tau_s", "deviation", "white", "slowdown_percent", "clean", "treatment"
 ))

@@ -14,12 +14,13 @@ cheap_code <- function(x) {
   if (is.numeric(x) && !anyNA(x) && min(x) >= 0 && max(x) < 2^26 && all(x == floor(x))) x else code_of(x)
 }
 
-# One number per combination of the values of several vectors (not dense).
+# One number per combination of the values of several vectors (not dense; to compare within one call only).
 combine_keys <- function(...) {
   parts <- list(...)
   key <- cheap_code(parts[[1]])
   for (x in parts[-1]) {
     code <- cheap_code(x)
+    if (length(code) > 0 && min(code) == max(code)) next  # a constant tells nothing apart
     span <- max(code, 0) + 1
     if (max(key, 0) * span > 2^52) key <- code_of(key)  # sums stay exact below 2^53
     key <- key * span + code
@@ -31,14 +32,17 @@ combine_keys <- function(...) {
 #'
 #' In design `lockin` an off and an on half with the same pair number belong together; in designs
 #' `blocks` and `single` every on block of a set pairs with the off block of that set. Pairs that an
-#' interruption left incomplete are left out and counted.
+#' interruption left incomplete are left out and counted. A cell is what is judged together: pairs of one
+#' launch, operation, size, treatment and level.
 #'
 #' @param rows Data frame: rows of a campaign, columns `launch`, `operation`, `bytes`, `pair`, `arm`,
-#'   `level_requested_percent`.
+#'   `level_requested_percent` and, where several treatments were run, `kind`, `pattern`, `placement`,
+#'   `phase` (NA in off rows).
 #' @return A list: `off`, `on` (integer: row numbers of the two halves of each pair, in run order),
-#'   `cell` (integer: one code per launch x operation x bytes x level), `cells` (data frame, one row
-#'   per code: `launch`, `operation`, `bytes`, `ranks`, `design`, `level_requested_percent`),
-#'   `n_unpaired` (integer: rows without a partner).
+#'   `cell` (integer: one code per launch x operation x bytes x treatment x level), `cells` (data frame,
+#'   one row per code: `launch`, `operation`, `bytes`, `ranks`, `design`, `kind`, `pattern`, `placement`,
+#'   `phase`, `level_requested_percent`, as far as the rows have them), `n_unpaired` (integer: rows
+#'   without a partner).
 #' @examples
 #' rows <- data.frame(launch = "L", operation = "barrier", bytes = 0, pair = c(1, 1, 2),
 #'                    arm = c("on", "off", "off"), level_requested_percent = c(1, 0, 0))
@@ -53,10 +57,11 @@ pair_rows <- function(rows) {
   n_unpaired <- sum(is.na(partner)) + length(off) - length(unique(partner[!is.na(partner)]))
   on <- on[!is.na(partner)]
   partner <- partner[!is.na(partner)]
-  cell <- code_of(combine_keys(cells[on], rows[["level_requested_percent"]][on]))
+  cell <- code_of(combine_keys(cells[on], rows[["level_requested_percent"]][on], treatment_code(rows, on)))
   first <- on[!duplicated(cell)]
   columns <- intersect(c("launch", "operation", "bytes", "ranks", "design",
                          "level_requested_percent"), names(rows))
-  cells <- as.data.frame(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]))
+  cells <- as.data.frame(c(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]),
+                           treatment_of(rows, first)))
   list(off = partner, on = on, cell = cell, cells = cells, n_unpaired = n_unpaired)
 }

@@ -1,10 +1,12 @@
 #' Dose-response plots
 #'
-#' Effect against delivered level, both on pseudo-logarithmic axes (linear near 0).
+#' Effect against delivered level, both on pseudo-logarithmic axes (linear near 0). Where several treatments
+#' were run, each has its own panels; [plot_treatments()] has them in one.
 #'
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
 #' @param draw Logical, length 1: FALSE returns the data frame.
-#' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `level_requested_percent`,
+#' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `kind`, `pattern`, `placement`,
+#'   `phase`, `level_requested_percent`,
 #'   `level_delivered_percent` (percent of one CPU), `estimate`, `ci_low`, `ci_high`, `band_low`,
 #'   `band_high` (unit of the channel; the band is the interval of the placebo), `verdict`; NULL where
 #'   the channel was not measured.
@@ -30,10 +32,11 @@ dose_data <- function(analysis, channel) {
   rows <- rows[rows$channel == channel & !is.na(rows$estimate), ]
   if (nrow(rows) == 0) return(NULL)
   placebo <- rows[rows$level_requested_percent == 0, ]
-  at <- match(panel_name(rows), panel_name(placebo))
+  panel <- cell_panel(rows, analysis)
+  at <- match(panel, panel[rows$level_requested_percent == 0])
   delivered <- ifelse(is.na(rows$level_delivered_percent), rows$level_requested_percent,
                       rows$level_delivered_percent)
-  cbind(data.frame(panel = panel_name(rows)), rows[c("operation", "bytes", "scope",
+  cbind(data.frame(panel = panel), rows[c("operation", "bytes", treatment_columns, "scope",
         "level_requested_percent")], level_delivered_percent = delivered,
         rows[c("estimate", "ci_low", "ci_high", "n_pairs", "n_launches", "verdict")],
         band_low = placebo$ci_low[at], band_high = placebo$ci_high[at],
@@ -48,26 +51,17 @@ verdict_class <- function(verdict) {
 draw_dose <- function(analysis, draw, channel, y_name, title) {
   frame <- dose_data(analysis, channel)
   if (!draw || is.null(frame)) return(frame)
-  levels <- sort(unique(frame$level_requested_percent))
-  sigma_x <- if (any(levels > 0)) min(levels[levels > 0]) / 2 else 0.01
-  width <- stats::median(frame$ci_high - frame$ci_low, na.rm = TRUE) / 2
-  sigma_y <- 10^floor(log10(if (isTRUE(width > 0)) width else 0.1))
-  y_of <- function(v) pseudo_log(v, sigma_y)
-  reach <- range(frame[c("estimate", "ci_low", "ci_high", "band_low", "band_high")], na.rm = TRUE)
-  breaks <- pseudo_log_breaks(reach, sigma_y)
-  frame$x <- pseudo_log(frame$level_delivered_percent, sigma_x)
+  axes <- dose_axes(frame)
+  frame <- axes$frame
   frame$panel <- panel_factor(frame$panel, analysis)
   frame <- frame[order(frame$panel, frame$x), ]
-  for (name in c("estimate", "ci_low", "ci_high", "band_low", "band_high")) {
-    frame[[name]] <- y_of(frame[[name]])
-  }
   ggplot2::ggplot(frame, ggplot2::aes(x, estimate)) +
     ggplot2::geom_rect(ggplot2::aes(ymin = band_low, ymax = band_high), xmin = -Inf, xmax = Inf,
                        fill = "grey85", data = frame[!duplicated(frame$panel) & !is.na(frame$band_low), ]) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_ribbon(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE, alpha = 0.25,
                          fill = okabe_ito[["sky"]]) +
-    ggplot2::geom_line(colour = okabe_ito[["blue"]]) +
+    ggplot2::geom_line(data = joined(frame, frame$panel), colour = okabe_ito[["blue"]]) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE,
                             colour = okabe_ito[["blue"]]) +
     ggplot2::geom_point(ggplot2::aes(shape = series, fill = series), size = 2.8) +
@@ -76,12 +70,39 @@ draw_dose <- function(analysis, draw, channel, y_name, title) {
     ggplot2::scale_fill_manual(NULL, values = c("detected" = okabe_ito[["vermillion"]],
                                                 "not detected" = "white",
                                                 "inconclusive" = okabe_ito[["yellow"]])) +
-    ggplot2::scale_x_continuous(breaks = pseudo_log(levels, sigma_x), labels = number_labels(levels)) +
-    ggplot2::scale_y_continuous(breaks = y_of(breaks), labels = number_labels(breaks),
-                                guide = ggplot2::guide_axis(check.overlap = TRUE)) +
-    ggplot2::facet_wrap(~panel) + theme_noiselab() +
+    axes$scales + panel_facets(frame, analysis) + theme_noiselab() +
     plot_words(title, scope_words(frame), dose_caption(frame, analysis$alpha),
                "delivered level, % of one CPU (ticks: requested levels)", y_name)
+}
+
+# A line needs two points; ggplot2 would say so aloud for every panel that has one.
+joined <- function(frame, ...) frame[stats::ave(seq_len(nrow(frame)), ..., FUN = length) > 1, ]
+
+# The frame on pseudo-logarithmic axes (`x` from the level in column `by`), and their scales. With `clip` the
+# estimates set the y axis, and longer intervals leave the panel.
+dose_axes <- function(frame, by = "level_delivered_percent", clip = FALSE) {
+  levels <- sort(unique(frame$level_requested_percent))
+  sigma_x <- if (any(levels > 0)) min(levels[levels > 0]) / 2 else 0.01
+  width <- stats::median(frame$ci_high - frame$ci_low, na.rm = TRUE) / 2
+  if (clip) width <- min(width, diff(range(frame$estimate, 0)) / 10, na.rm = TRUE)
+  sigma_y <- 10^floor(log10(if (isTRUE(width > 0)) width else 0.1))
+  values <- intersect(c("estimate", "ci_low", "ci_high", "band_low", "band_high"), names(frame))
+  reach <- range(frame[values], na.rm = TRUE)
+  frame$x <- pseudo_log(frame[[by]], sigma_x)
+  frame[values] <- lapply(frame[values], pseudo_log, sigma = sigma_y)
+  limits <- pseudo_log(reach, sigma_y)
+  if (clip) {
+    middle <- range(frame$estimate, 0)
+    limits <- c(max(limits[1], middle[1] - 0.25 * diff(middle)), min(limits[2], middle[2] + 0.25 * diff(middle)))
+    reach <- 2 * sigma_y * sinh(limits * log(10))
+  }
+  breaks <- pseudo_log_breaks(reach, sigma_y)
+  list(frame = frame, clipped = any(frame$ci_low < limits[1] | frame$ci_high > limits[2], na.rm = TRUE), scales = list(
+    ggplot2::scale_x_continuous(breaks = pseudo_log(levels, sigma_x), labels = number_labels(levels)),
+    ggplot2::scale_y_continuous(breaks = pseudo_log(breaks, sigma_y), labels = number_labels(breaks),
+                                guide = ggplot2::guide_axis(check.overlap = TRUE)),
+    if (clip) ggplot2::coord_cartesian(ylim = limits)
+  ))
 }
 
 dose_caption <- function(frame, alpha) {

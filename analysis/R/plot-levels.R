@@ -23,15 +23,15 @@ plot_levels <- function(analysis, draw = TRUE) {
   known <- sort(suppressWarnings(as.numeric(setdiff(frame$level, "clean"))))
   frame$level <- factor(frame$level, c(if ("clean" %in% frame$level) "clean", format_level(unique(known))))
   what <- if (several) "launch" else "batch of consecutive pairs"
-  per <- range(table(frame$panel, frame$level))
+  per <- table(frame$panel, frame$level)
   ggplot2::ggplot(frame, ggplot2::aes(level, slowdown_percent)) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_boxplot(outlier.shape = NA, fill = "grey92", colour = "grey35", width = 0.6) +
     ggplot2::geom_jitter(width = 0.14, height = 0, size = 1.5, alpha = 0.8, shape = 17,
                          colour = okabe_ito[["vermillion"]]) +
-    ggplot2::facet_wrap(~panel) + theme_noiselab() +
+    panel_facets(frame, analysis) + theme_noiselab() +
     plot_words("Slowdown by level", sprintf("each point is one %s, n = %s per level", what,
-                                            format_range(per)),
+                                            format_range(per[per > 0])),
                paste("Boxes: median and quartiles, whiskers to 1.5 times their distance. Points: every",
                      what, if (unpaired) "against the mean of the clean launches." else
                        "against its off halves.", "No test is made here (alpha does not apply)."),
@@ -46,18 +46,26 @@ levels_paired <- function(analysis, several) {
   bind_rows(lapply(split(seq_along(d), pairs$cell), function(at) {
     cell <- pairs$cells[pairs$cell[at[1]], ]
     batch <- batch_sums(d[at], if (several) 1 else 20)
-    data.frame(panel = panel_name(cell), level = format_level(cell$level_requested_percent),
+    data.frame(panel = cell_panel(cell, analysis), level = format_level(cell$level_requested_percent),
                unit_id = if (several) cell$launch else as.character(seq_along(batch$n)),
                slowdown_percent = 100 * expm1(batch$sum / batch$n))
   }))
 }
 
+# The clean launches stand in the panel of every treatment.
 levels_unpaired <- function(analysis) {
   means <- launch_means(analysis$campaign, "time")
-  panel <- panel_name(means)
-  clean <- tapply(means$value[means$arm == "off"], panel[means$arm == "off"], mean)
-  data.frame(panel = panel,
-             level = ifelse(means$arm == "off", "clean", format_level(means$level_requested_percent)),
-             unit_id = means$launch,
-             slowdown_percent = 100 * expm1(means$value - as.numeric(clean[panel])))
+  operation <- panel_name(means)
+  off <- means$arm == "off"
+  clean <- tapply(means$value[off], operation[off], mean)
+  frame <- data.frame(panel = cell_panel(means, analysis),
+                      level = ifelse(off, "clean", format_level(means$level_requested_percent)),
+                      unit_id = means$launch,
+                      slowdown_percent = 100 * expm1(means$value - as.numeric(clean[operation])))
+  if (!several_treatments(analysis)) return(frame)
+  bind_rows(lapply(label_in(analysis$treatments, analysis), function(label) {
+    clean <- frame[off, ]
+    clean$panel <- paste(operation[off], label, sep = ", ")
+    rbind(clean, frame[!off & frame$panel == paste(operation, label, sep = ", "), ])
+  }))
 }

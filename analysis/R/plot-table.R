@@ -19,6 +19,9 @@ plots <- function() list(
   list(name = "dose", title = "Slowdown by delivered level",
        question = "Which level does each operation sense?", draw = plot_dose,
        alt = function(frame) alt_dose(frame, "Slowdown, %")),
+  list(name = "treatments", title = "Slowdown by treatment",
+       question = "Which treatment hurts each operation most at the same level?", draw = plot_treatments,
+       alt = alt_treatments),
   list(name = "stolen", title = "Stolen CPU time by delivered level",
        question = "How much CPU time did the load take from the ranks?", draw = plot_stolen,
        alt = function(frame) alt_dose(frame, "Stolen CPU time, % of one CPU per generator")),
@@ -63,6 +66,16 @@ alt_dose <- function(frame, effect) {
   })
 }
 
+alt_treatments <- function(frame) {
+  factors <- varying_factors(frame)
+  alt_panels(frame, "Slowdown by treatment", function(rows) {
+    top <- rows[rows$level_requested_percent == max(rows$level_requested_percent), ]
+    top <- utils::head(top[order(-top$estimate), ], 4)
+    sprintf("at %s %% most by %s", format_level(top$level_requested_percent[1]),
+            paste0(treatment_label(top, factors), " (", format_effect(top$estimate), " %)", collapse = ", then "))
+  })
+}
+
 alt_levels <- function(frame) {
   frame$dose <- suppressWarnings(as.numeric(frame$level))
   alt_panels(frame[!is.na(frame$dose), ], "Slowdown of every batch or launch, by level", function(rows) {
@@ -104,6 +117,7 @@ alt_allan <- function(frame) {
 }
 
 alt_launches <- function(frame) {
+  frame$panel <- paste0(frame$panel, ifelse(nzchar(frame$treatment), ", ", ""), frame$treatment)
   alt_panels(frame, "Slowdown by launch", function(rows) {
     top <- rows[rows$level == max(rows$level), ]
     sprintf("from %s to %s %% over %d launches at %s %%", format_effect(min(top$estimate)),

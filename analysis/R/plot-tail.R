@@ -23,7 +23,7 @@ ccdf_from_hist <- function(lo_ns, count) {
 
 #' Tail of the operation times, by arm
 #'
-#' From the latency histograms, all launches merged.
+#' From the latency histograms, all launches merged. The off curve stands in the panel of every treatment.
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `arm`, `level` (requested, percent of one CPU),
@@ -36,16 +36,21 @@ ccdf_from_hist <- function(lo_ns, count) {
 #' @export
 plot_tail <- function(analysis, draw = TRUE) {
   hist <- as.data.frame(analysis$campaign$hist)
+  if (nrow(hist) == 0) return(NULL)
   counted <- stats::ave(hist$count, hist$operation, hist$bytes, hist$arm, hist$level_requested_percent,
-                        FUN = sum)
+                        treatment_code(hist), FUN = sum)
   hist <- hist[counted > 0, ]
   if (nrow(hist) == 0) return(NULL)
-  key <- combine_keys(hist$operation, hist$bytes, hist$arm, hist$level_requested_percent)
-  frame <- bind_rows(lapply(split(hist, code_of(key)), function(h) {
+  key <- combine_keys(hist$operation, hist$bytes, hist$arm, hist$level_requested_percent, treatment_code(hist))
+  curves <- lapply(split(hist, code_of(key)), function(h) {
     tail <- ccdf_from_hist(h$lo_ns, h$count)
-    data.frame(panel = panel_name(h[1, ]), arm = h$arm[1], level = h$level_requested_percent[1],
+    data.frame(panel = if (h$arm[1] == "off") panel_name(h[1, ]) else cell_panel(h[1, ], analysis),
+               operation = panel_name(h[1, ]), arm = h$arm[1], level = h$level_requested_percent[1],
                lo_us = tail$lo_ns / 1000, probability = tail$probability, count = tail$count)
-  }))
+  })
+  frame <- bind_rows(curves)
+  if (several_treatments(analysis)) frame <- beside_treatments(frame)
+  frame$operation <- NULL
   if (!draw) return(frame)
   frame <- frame[order(frame$level, frame$arm), ]
   frame$panel <- panel_factor(frame$panel, analysis)
@@ -62,13 +67,26 @@ plot_tail <- function(analysis, draw = TRUE) {
                                                                      length(names_on)))) +
     ggplot2::scale_x_log10(labels = log_labels) + ggplot2::scale_y_log10(labels = log_labels) +
     ggplot2::guides(colour = ggplot2::guide_legend(nrow = 1, keywidth = 2.2)) +
-    ggplot2::facet_wrap(~panel, scales = "free_x") + theme_noiselab() +
+    panel_facets(frame, analysis, "free_x") + theme_noiselab() +
+    (if (several_treatments(analysis)) ggplot2::theme(panel.spacing.x = ggplot2::unit(16, "pt"))) +
     plot_words("Tail of the operation times",
                sprintf("n = %s operations per curve, over all ranks and launches", tail_range(total)),
                paste("Share of operations that took at least this long. Solid black: off; dashed: on, by",
                      "requested level. Bins are at most 0.78 % wide. No band, no test (alpha does not",
                      "apply)."),
                "time of one operation, \u00b5s", "share of operations at least as long")
+}
+
+# Off curves copied to each panel of their operation that has an on curve; alone where there is none.
+beside_treatments <- function(frame) {
+  on <- unique(frame[frame$arm == "on", c("operation", "panel")])
+  off <- frame[frame$arm == "off", ]
+  copies <- lapply(seq_len(nrow(on)), function(i) {
+    rows <- off[off$operation == on$operation[i], ]
+    rows$panel <- rep(on$panel[i], nrow(rows))
+    rows
+  })
+  bind_rows(c(list(off[!off$operation %in% on$operation, ]), copies, list(frame[frame$arm == "on", ])))
 }
 
 tail_range <- function(n) {

@@ -55,28 +55,50 @@ panel_name <- function(rows) {
 
 in_order <- function(x) factor(x, unique(x))
 
-# Panels in the order of the operations as given (else as they first ran), then by size.
+# A panel per operation, size and, where there are several, treatment.
+cell_panel <- function(rows, analysis) {
+  label <- label_in(rows, analysis)
+  paste0(panel_name(rows), ifelse(nzchar(label), ", ", ""), label)
+}
+
+# Panels in the order of the operations as given (else as they first ran), then by size and treatment.
 panel_factor <- function(panel, analysis) {
   rows <- analysis$campaign$rows
   first <- which(!duplicated(combine_keys(code_of(rows[["operation"]]), rows[["bytes"]])))
   cells <- data.frame(operation = rows[["operation"]][first], bytes = rows[["bytes"]][first])
   given <- unlist(lapply(analysis$campaign$launches, function(info) info$options$operations))
   cells <- cells[order(match(cells$operation, unique(c(given, cells$operation))), cells$bytes), ]
-  factor(panel, intersect(panel_name(cells), panel))
+  names <- panel_name(cells)
+  labels <- label_in(analysis$treatments, analysis)
+  with_treatment <- as.vector(t(outer(names, labels, paste, sep = ", ")))
+  factor(panel, intersect(c(names, with_treatment), panel))
+}
+
+# Columns of facets: with several treatments a row per operation, so that neighbours differ in treatment.
+panel_columns <- function(panels, treatments = 1) {
+  if (treatments > 1 && treatments <= 4) treatments else min(4, ceiling(sqrt(panels)))
+}
+
+# Facets by panel. With several treatments their names are long, and fold.
+panel_facets <- function(frame, analysis, scales = "fixed") {
+  if (!several_treatments(analysis)) return(ggplot2::facet_wrap(~panel, scales = scales))
+  columns <- panel_columns(n_panels(frame), nrow(analysis$treatments))
+  ggplot2::facet_wrap(~panel, ncol = columns, scales = scales, labeller = ggplot2::label_wrap_gen(96 %/% columns))
 }
 
 n_panels <- function(frame) length(unique(frame$panel))
 
 scope_words <- function(rows) {
-  if (all(rows$scope == scope_campaign)) {
-    paste0("scope: launches like these, n = ", max(rows$n_launches), " launches")
-  } else {
-    paste0("scope: this launch, n = ", format_range(rows$n_pairs), " pairs per level")
-  }
+  across <- rows$scope == scope_campaign
+  c(if (any(across)) paste0("scope: launches like these, n = ", max(rows$n_launches[across]), " launches"),
+    if (!all(across)) paste0("scope: this launch, n = ", format_range(rows$n_pairs[!across]), " pairs per level")) |>
+    paste(collapse = "; ")
 }
 
-# The verdicts a plot shows: across launches where there are any, else of the first launch.
+# The verdicts a plot shows, per treatment: across launches where there are any, else of its first launch.
 widest_scope <- function(verdicts) {
-  if (any(verdicts$scope == scope_campaign)) return(verdicts[verdicts$scope == scope_campaign, ])
-  verdicts[verdicts$launch == verdicts$launch[1], ]
+  label <- treatment_label(verdicts, varying_factors(verdicts))
+  across <- verdicts$scope == scope_campaign
+  first <- verdicts$launch[match(label, label)]
+  verdicts[if (any(across)) across | !label %in% label[across] & verdicts$launch == first else verdicts$launch == first, ]
 }

@@ -34,6 +34,7 @@ plot_trace <- function(analysis, draw = TRUE) {
                paste0("launch ", launch, if (several > 1) paste(", the first of", several), ", n = ", format_count(length(at)), " halves"),
                paste0(if (thinned > 1) paste0("Drawn: 1 of ", thinned, " pairs, and the 200 slowest ",
                                               "halves of each operation. ") else "Every half is drawn. ",
+                      if (several_treatments(analysis)) "On: all treatments and levels. ",
                       "Log axis. No test is made here (no band, alpha does not apply)."),
                "time since the first half, s", "time per operation, \u00b5s")
 }

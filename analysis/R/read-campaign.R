@@ -7,8 +7,12 @@ schema_known <- 1L
 #' @param dir Character, length 1: directory of the launch (holds `launch.json`).
 #' @return A list: `info` (the parsed `launch.json`), `rows` (data.table: the columns of `halves.csv`
 #'   or `blocks.csv`, units in their names, and `design`), `hist` and `ranks` (data.tables with a
-#'   `launch` column, no rows where the file is missing), `notes` (character: what was odd).
-#' @details Signals `nl_error_schema`, `nl_error_damaged` (file and line named) or `nl_error_data`.
+#'   `launch` column, no rows where the file is missing), `notes` (character: what was odd). In all three
+#'   `kind`, `pattern`, `placement` and `phase` are factors: the treatment of an on row, NA in off rows.
+#' @details Launches from before the treatment had columns get it from their options (`kind`, and
+#'   `noise_cpu` as the placement) and the defaults `periodic`, `random`; their `requested_ns` is NA.
+#'
+#'   Signals `nl_error_schema`, `nl_error_damaged` (file and line named) or `nl_error_data`.
 #'   A launch that was killed (`ended` is null) may end in an incomplete line: the line is left out
 #'   and noted. In any other launch it is an error.
 #' @examples
@@ -24,7 +28,6 @@ read_launch <- function(dir) {
                  "one directory name")
   if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
   info <- read_launch_json(file.path(dir, "launch.json"))
-  partial <- is.null(info$ended)
   design <- info$options$design
   file <- file.path(dir, designs[[design]]$file)
   promised <- promised_rows(info)
@@ -34,7 +37,7 @@ read_launch <- function(dir) {
     abort_no_rows(missing)
   }
   if (file.size(file) == 0 && !isTRUE(promised > 0)) abort_no_rows(file, " is empty")
-  main <- read_contract_csv(file, row_rules, partial)
+  main <- read_contract_csv(file, row_rules, info)
   rows <- main$data
   if (nrow(rows) == 0) {
     check_row_count(rows, file, promised)
@@ -42,6 +45,7 @@ read_launch <- function(dir) {
   }
   check_rows(rows, file, info)
   check_row_count(rows, file, promised)
+  if (is.null(rows[["requested_ns"]])) data.table::set(rows, j = "requested_ns", value = NA_real_)
   data.table::set(rows, j = "design", value = design)
   untimed <- identical(info$options$per_operation_timing, FALSE)
   hist <- read_optional_csv(dir, "hist.csv", hist_rules, info, expected = !untimed)
@@ -156,13 +160,18 @@ read_launch_json <- function(file) {
   }
   check_json(info, launch_json_types, file)
   if (!grepl(text_pattern, info$launch)) {
-    abort_damaged(file, 1, "key 'launch' is '", printable(info$launch), "', wanted letters, digits and ",
-                  "._-: only")
+    abort_damaged(file, 1, "key 'launch' is '", printable(info$launch), "', wanted ", text_wanted)
   }
   check_json(info$options, options_types, file, "options.")
   if (!info$options$design %in% names(designs)) {
     abort_damaged(file, 1, "key 'options.design' is '", printable(info$options$design),
                   "', not one of ", paste(names(designs), collapse = ", "))
+  }
+  for (key in c("kind", "noise_cpu")) {
+    word <- info$options[[key]]
+    if (!is.null(word) && !grepl(text_pattern, word)) {
+      abort_damaged(file, 1, "key 'options.", key, "' is '", printable(word), "', wanted ", text_wanted)
+    }
   }
   for (i in seq_along(info$generators)) {
     key <- paste0("generators[", i - 1, "].")
@@ -174,7 +183,8 @@ read_launch_json <- function(file) {
   info
 }
 
-text_pattern <- "^[A-Za-z0-9._:-]+$"
+text_pattern <- "^[A-Za-z0-9._:+-]+$"
+text_wanted <- "letters, digits and ._-:+ only"
 
 # JSON as jsonlite reads it unsimplified: an object is a list with names, an array one without.
 is_object <- function(x) is.list(x) && !is.null(names(x))
@@ -202,13 +212,15 @@ launch_json_types <- c(
   started_utc = "string", ended_utc = "string", peak_memory_kib = "number"
 )
 options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
-                   per_operation_timing = "flag")
+                   per_operation_timing = "flag", kind = "string", noise_cpu = "scalar", kinds = "texts",
+                   patterns = "texts", placements = "texts", phases = "texts")
 certificate_types <- c(host = "string", kind = "string", cpu = "scalar", period_ns = "number",
                        ok = "flag", lateness_ns = "object", levels = "objects", bursts_late = "number",
                        migrations = "number", involuntary_switches = "number")
 certificate_level_types <- c(level_requested_percent = "number", level_delivered_percent = "number",
                              ratio = "number", halves = "number", bursts_planned = "number",
-                             bursts_run = "number", ok = "flag")
+                             bursts_run = "number", ok = "flag", kind = "string", pattern = "string",
+                             placement = "string", phase = "string")
 
 check_json <- function(object, types, file, prefix = "") {
   for (key in names(types)) {
@@ -268,12 +280,12 @@ certificate_notes <- function(info) {
 read_optional_csv <- function(dir, name, rules, info, expected = TRUE) {
   file <- file.path(dir, name)
   if (!file.exists(file)) {
-    empty <- lapply(rules$kind, function(k) if (k == "text") character() else numeric())
+    empty <- lapply(rules$kind, function(k) switch(k, text = character(), word = factor(), numeric()))
     data <- data.table::as.data.table(stats::setNames(empty, rules$name))
     absent <- paste0("launch ", info$launch, ": ", name, " is missing")
     result <- list(data = data, notes = if (expected) absent)
   } else {
-    result <- read_contract_csv(file, rules, is.null(info$ended))
+    result <- read_contract_csv(file, rules, info)
   }
   data.table::set(result$data, j = "launch", value = rep(info$launch, nrow(result$data)))
   result
@@ -290,7 +302,8 @@ rules_of <- function(...) {
   )
 }
 
-# name, kind (text, whole, number), smallest value, "empty" where a field may be empty.
+# name, kind (text, word, whole, number), smallest value, "empty" where a field may be empty. A word is a
+# factor of the treatment: text that only on rows have.
 # stolen_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank:
 # check_rows()).
 row_rules <- rules_of(
@@ -304,13 +317,15 @@ row_rules <- rules_of(
   list("base_ns", "number", 0, "empty"), list("steal_ns", "number", 0, "empty"),
   list("involuntary_switches", "whole", 0), list("slowest_rank", "whole", 0),
   list("delivered_ns", "number", 0, "empty"), list("bursts", "whole", 0, "empty"),
-  list("bursts_due", "whole", 0, "empty")
+  list("bursts_due", "whole", 0, "empty"), list("kind", "word"), list("pattern", "word"),
+  list("placement", "word"), list("phase", "word"), list("requested_ns", "number", 0, "empty")
 )
 
 hist_rules <- rules_of(
   list("operation", "text"), list("bytes", "whole", 0), list("arm", "text"),
   list("level_requested_percent", "number", 0), list("lo_ns", "number", 0),
-  list("hi_ns", "number", 0), list("count", "whole", 0)
+  list("hi_ns", "number", 0), list("count", "whole", 0), list("kind", "word"), list("pattern", "word"),
+  list("placement", "word"), list("phase", "word")
 )
 
 rank_rules <- rules_of(
@@ -318,20 +333,21 @@ rank_rules <- rules_of(
   list("level_requested_percent", "number", 0), list("halves", "whole", 0),
   list("wall_ns", "number", 0), list("stolen_ns", "number"),
   list("detours", "whole", 0, "empty"), list("detour_ns", "number", 0, "empty"),
-  list("involuntary_switches", "whole", 0), list("times_slowest", "whole", 0)
+  list("involuntary_switches", "whole", 0), list("times_slowest", "whole", 0), list("kind", "word"),
+  list("pattern", "word"), list("placement", "word"), list("phase", "word")
 )
 
 # ---- one CSV file ------------------------------------------------------------------------------
 
 # Fast path: fread, then checks on whole columns. Only when something looks wrong is the file read
 # line by line, to name the line.
-read_contract_csv <- function(file, rules, partial) {
-  check_header(file, rules)
+read_contract_csv <- function(file, rules, info) {
+  rules <- check_header(file, rules)
   notes <- character()
   cut_off <- !ends_with_newline(file)
   data <- if (!cut_off) quiet_fread(file = file, rules = rules)
   if (is.null(data)) {
-    text <- complete_lines(file, cut_off, partial)
+    text <- complete_lines(file, cut_off, partial = is.null(info$ended))
     notes <- text$notes
     data <- quiet_fread(text = text$lines, rules = rules)
     if (is.null(data)) abort_damaged(file, 1, "cannot be read as a comma separated table")
@@ -341,15 +357,58 @@ read_contract_csv <- function(file, rules, partial) {
     notes <- c(notes, paste0(file, ": unknown column(s) left out: ", paste(extra, collapse = ", ")))
     data.table::set(data, j = extra, value = NULL)
   }
+  for (name in rules$name[rules$kind == "word"]) data.table::set(data, j = name, value = as_word(data[[name]]))
   for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], rules[i, ], file)
+  if ("word" %in% rules$kind) check_treatment(data, file, info) else add_treatment(data, info)
   list(data = data, notes = notes)
 }
 
+# The treatment of a launch from before it had columns, in place.
+add_treatment <- function(data, info) {
+  words <- treatment_defaults
+  words[["kind"]] <- info$options$kind %||% words[["kind"]]
+  words[["placement"]] <- as.character(info$options$noise_cpu %||% words[["placement"]])
+  word <- rep("", nrow(data))
+  word[data[["arm"]] == "off"] <- NA
+  for (name in treatment_columns) {
+    data.table::set(data, j = name, value = structure(as_word(word), levels = words[[name]]))
+  }
+}
+
+# On rows name their treatment, off rows have none; words are those of the contract and of launch.json.
+check_treatment <- function(data, file, info) {
+  off <- data[["arm"]] == "off"
+  for (name in treatment_columns) {
+    x <- data[[name]]
+    refuse <- function(bad, wanted) {
+      at <- which(bad)[1]
+      if (is.na(at)) return(invisible())
+      got <- if (is.na(x[at])) "" else as.character(x[at])
+      refuse_cell(file, at, list(name = name), got, wanted)
+    }
+    lacking <- is.na(x)
+    if (!identical(lacking, off)) {
+      refuse(lacking & !off, "a word in an on row")
+      refuse(!lacking & off, "nothing in an off row")
+    }
+    one_of <- function(known, whose) {
+      if (length(known) == 0 || all(levels(x) %in% known)) return(invisible())
+      refuse(!lacking & !x %in% known, paste0(whose, printable(paste(known, collapse = ", "))))
+    }
+    one_of(treatment_words[[name]], "one of ")
+    one_of(unlist(info$options[[paste0(name, "s")]]), "what launch.json has: ")
+  }
+}
+
+# The rules of the columns that this version of the file has.
 check_header <- function(file, rules) {
   header <- strsplit(readLines(file, n = 1, warn = FALSE), ",", fixed = TRUE)
   if (length(header) == 0 || length(header[[1]]) == 0) {
     abort_data(file, " is empty: the launch wrote nothing; run it again or leave it out")
   }
+  # Columns that came later: a file has all of them or, from an older version, none.
+  added <- c(treatment_columns, "requested_ns")
+  if (!any(added %in% header[[1]])) rules <- rules[!rules$name %in% added, ]
   missing <- setdiff(rules$name, header[[1]])
   if (length(missing) > 0) {
     abort_damaged(file, 1, "column '", missing[1], "' is missing (the header was edited, or comes ",
@@ -357,6 +416,7 @@ check_header <- function(file, rules) {
   }
   twice <- header[[1]][duplicated(header[[1]])]
   if (length(twice) > 0) abort_damaged(file, 1, "column '", twice[1], "' occurs twice")
+  rules
 }
 
 ends_with_newline <- function(file) {
@@ -369,7 +429,7 @@ ends_with_newline <- function(file) {
 # NULL when fread found anything odd. A column that cannot be numeric stays text; the column check then
 # names the line. (Leaving fread by a warning would upset its next call, so warnings are collected.)
 quiet_fread <- function(..., rules) {
-  classes <- ifelse(rules$kind == "text", "character", "numeric")
+  classes <- ifelse(rules$kind %in% c("text", "word"), "character", "numeric")
   odd <- FALSE
   data <- tryCatch(withCallingHandlers(
     data.table::fread(..., sep = ",", header = TRUE, quote = "", na.strings = "", fill = FALSE,
@@ -406,7 +466,7 @@ complete_lines <- function(file, cut_off, partial) {
 }
 
 check_column <- function(x, rule, file) {
-  if (rule$kind == "text") return(check_text(x, rule, file))
+  if (rule$kind %in% c("text", "word")) return(check_text(x, rule, file))
   if (is.character(x)) {
     bad <- which(!is.na(x) & !is.finite(suppressWarnings(as.numeric(x))))
     if (length(bad) == 0) bad <- which(!is.na(x))  # numbers R reads but the contract does not
@@ -418,10 +478,11 @@ check_column <- function(x, rule, file) {
     if (!rule$empty_ok) refuse_cell(file, which(is.na(x))[1], rule, "", "a number")
     if (all(is.na(x))) return(invisible())
   }
-  if (is.infinite(max(abs(range(x, na.rm = TRUE))))) {
+  least <- min(x, na.rm = TRUE)
+  if (is.infinite(least) || is.infinite(max(x, na.rm = TRUE))) {
     refuse_cell(file, which(is.infinite(x))[1], rule, "Inf", "a finite number")
   }
-  if (min(x, na.rm = TRUE) < rule$lowest) {
+  if (least < rule$lowest) {
     at <- which(x < rule$lowest)[1]
     refuse_cell(file, at, rule, x[at], paste("at least", rule$lowest))
   }
@@ -432,11 +493,11 @@ check_column <- function(x, rule, file) {
 }
 
 check_text <- function(x, rule, file) {
-  if (anyNA(x)) refuse_cell(file, which(is.na(x))[1], rule, "", "text")
-  known <- unique(x)
+  known <- if (is.factor(x)) levels(x) else unique(x)
+  if (anyNA(known)) refuse_cell(file, which(is.na(x))[1], rule, "", "text")
   odd <- known[!grepl(text_pattern, known, useBytes = TRUE)]
   if (length(odd) > 0) {
-    refuse_cell(file, match(odd[1], x), rule, odd[1], "letters, digits and ._-: only")
+    refuse_cell(file, match(odd[1], x), rule, odd[1], text_wanted)
   }
   if (rule$name == "arm") {
     odd <- setdiff(known, c("off", "on"))
@@ -468,6 +529,10 @@ check_rows <- function(rows, file, info) {
   refuse(off & level != 0, function(at) {
     paste0("level_requested_percent is ", level[at], " in an off row, wanted 0")
   })
+  requested <- rows[["requested_ns"]]
+  if (!is.null(requested)) refuse(off & !is.na(requested) & requested != 0, function(at) {
+    paste0("requested_ns is ", requested[at], " in an off row, wanted 0")
+  })
   known <- unlist(info$options$operations)
   if (length(known) > 0) refuse(!rows[["operation"]] %in% known, function(at) {
     paste0("operation is '", rows[["operation"]][at], "', launch.json has ",
@@ -482,7 +547,7 @@ check_rows <- function(rows, file, info) {
     paste0("stolen_ns_sum is ", rows[["stolen_ns_sum"]][at], ", wanted at least ", lowest[at])
   })
   key <- if (lockin) combine_keys(rows[["pair"]], off) else {
-    combine_keys(cell_key(rows), rows[["pair"]], ifelse(off, -1, level))
+    combine_keys(cell_key(rows), rows[["pair"]], off, level, treatment_code(rows))
   }
   at <- anyDuplicated(key)
   if (at > 0) {
@@ -516,7 +581,7 @@ check_hist <- function(hist, file, launch) {
   }
   if (nrow(data) == 0) return(hist)
   group <- code_of(combine_keys(code_of(data[["operation"]]), data[["bytes"]], code_of(data[["arm"]]),
-                                data[["level_requested_percent"]]))
+                                data[["level_requested_percent"]], treatment_code(data)))
   empty <- which(rowsum(data[["count"]], group)[, 1] == 0)
   if (length(empty) == 0) return(hist)
   first <- match(empty, group)

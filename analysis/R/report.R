@@ -46,7 +46,7 @@ write_figure <- function(plot, analysis, plots_dir) {
   csv <- file.path(plots_dir, paste0(plot$name, ".csv"))
   write_atomically(csv, function(path) data.table::fwrite(frame, path, na = ""))
   png_file <- file.path(plots_dir, paste0(plot$name, ".png"))
-  size <- figure_size(plot$name, frame)
+  size <- figure_size(plot$name, frame, analysis)
   write_atomically(png_file, function(path) save_png(plot$draw(analysis), path, size))
   c(plot[c("name", "title", "question")],
     list(alt = plot$alt(frame[order(panel_factor(frame$panel, analysis)), ]),
@@ -60,11 +60,23 @@ save_png <- function(plot, path, size) {
 }
 
 # Inches; the height follows the number of panels.
-figure_size <- function(name, frame) {
+figure_size <- function(name, frame, analysis) {
   panels <- n_panels(frame)
   stacked <- name %in% c("trace", "launches")
-  rows <- if (stacked) panels else ceiling(panels / ceiling(sqrt(panels)))
+  columns <- if (several_treatments(analysis) && name %in% c("dose", "stolen", "levels", "tail")) {
+    panel_columns(panels, nrow(analysis$treatments))
+  } else ceiling(sqrt(panels))
+  rows <- if (stacked) panels else ceiling(panels / columns)
+  if (name == "treatments" && any(nzchar(frame$row))) rows <- length(unique(frame$row))
   each <- if (name == "launches") 0.8 + 0.25 * length(unique(frame$launch)) else if (stacked) 2.1 else 2.9
+  if (several_treatments(analysis)) {
+    # Many rows of panels are lower; in the plot of launches each treatment has a line for all its launches.
+    if (!stacked && rows > 2) each <- 2.3
+    if (name == "launches") {
+      most <- max(table(frame[c("panel", "treatment", "level")]))
+      each <- 0.6 + length(unique(frame$treatment)) * (0.16 + 0.12 * most)
+    }
+  }
   c(9, min(40, 1.8 + each * rows + if (rows == 1) 0.4 else 0))
 }
 
@@ -75,6 +87,7 @@ report_page <- function(analysis, figures, files_dir) {
     tags$p(class = "answer", paste(report_answer(analysis), collapse = " ")),
     report_alarms(analysis),
     section("Verdicts", verdict_table(analysis)),
+    if (several_treatments(analysis)) section("Treatments", treatment_tables(analysis)),
     section("Thresholds", threshold_table(analysis), amplification_table(analysis)),
     section("Plots", lapply(figures, figure_tag, files_dir = files_dir)),
     section("Generator certificates", certificate_table(analysis$campaign),
@@ -115,8 +128,41 @@ report_answer <- function(analysis) {
   rows <- widest_scope(analysis$thresholds)
   verdicts <- widest_scope(analysis$verdicts)
   where <- report_where(analysis$campaign)
-  sense <- paste0(where, ", ", paste(time_phrases(rows, verdicts), collapse = "; "), ".")
+  phrases <- if (several_treatments(analysis)) worst_phrases(analysis) else time_phrases(rows, verdicts)
+  sense <- paste0(where, ", ", paste(phrases, collapse = "; "), ".")
   c(upper_first(sense), smallest_phrase(rows, analysis))
+}
+
+# By loop time, at the highest level that all treatments of an operation have (else the highest): which
+# slows it most, which least, and what is detected at all.
+worst_phrases <- function(analysis) {
+  rows <- widest_scope(analysis$verdicts)
+  rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
+  if (nrow(rows) == 0) return("loop times were not analyzed")
+  vapply(split(rows, in_order(panel_name(rows))), function(part) {
+    shared <- table(part$level_requested_percent)
+    level <- max(as.numeric(names(shared)[shared == max(shared)]))
+    at <- part[part$level_requested_percent == level, ]
+    at <- at[order(-at$estimate), ]
+    told <- paste0(label_in(at, analysis), " (", format_effect(at$estimate), " %, ",
+                   ifelse(at$verdict == "detected", "detected", "not detected"), ")")
+    where <- sprintf("at %s %% of one CPU %s is slowed", format_level(level), panel_name(at[1, ]))
+    if (nrow(at) == 1) return(paste(where, "by", told))
+    paste0(where, " most by ", told[1], ", least by ", told[nrow(at)], " of ", nrow(at), " treatments (",
+           between_phrase(at[1, ], at[nrow(at), ], analysis$contrasts), ")")
+  }, "")
+}
+
+# Is the difference of two verdicts more than chance?
+between_phrase <- function(most, least, contrasts) {
+  if (NROW(contrasts) == 0) return("their difference was not tested")
+  same <- c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent")
+  key <- function(rows, columns) do.call(paste, c(unname(rows[columns]), sep = "\r"))
+  sides <- function(suffix) key(contrasts, paste0(treatment_columns, suffix))
+  ends <- c(key(most, treatment_columns), key(least, treatment_columns))
+  at <- which(key(contrasts, same) == key(most, same) & sides("_a") %in% ends & sides("_b") %in% ends)
+  p <- contrasts$p_holm[at]
+  if (length(p) != 1 || is.na(p)) "their difference was not tested" else paste("their difference: p =", format_p(p), "by Holm")
 }
 
 upper_first <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
@@ -170,32 +216,32 @@ smallest_phrase <- function(rows, analysis) {
   tail <- sprintf("One-sided alpha %g; scope: %s.", analysis$alpha, rows$scope[1])
   found <- rows[!is.na(rows$med_percent), ]
   first <- if (nrow(found) == 0) {
-    paste0("No channel detected any of the tested levels; ", limit_phrase(rows), ".")
+    paste0("No channel detected any of the tested levels; ", limit_phrase(rows, analysis), ".")
   } else {
     best <- found[order(found$med_percent, found$channel != "time"), ][1, ]
     low <- best$med_bracket_low_percent
     sprintf("The smallest level detected at all is %s %% of one CPU, by channel %s of %s (the threshold lies %s).",
-            format_level(best$med_percent), best$channel, panel_name(best),
+            format_level(best$med_percent), best$channel, cell_panel(best, analysis),
             if (low > 0) sprintf("between %s and %s %%", format_level(low), format_level(best$med_percent))
             else sprintf("at or below %s %%, the lowest level tested", format_level(best$med_percent)))
   }
-  c(first, lod_phrase(rows), tail)
+  c(first, lod_phrase(rows, analysis), tail)
 }
 
-limit_phrase <- function(rows) {
+limit_phrase <- function(rows, analysis) {
   known <- rows[!is.na(rows$detection_limit), ]
   if (nrow(known) == 0) return("the detection limit is unknown, so this says nothing about smaller or larger effects")
   best <- known[order(known$detection_limit), ][1, ]
   sprintf("the smallest detection limit is %s %s, of channel %s of operation %s",
-          format_effect(best$detection_limit, FALSE), best$unit, best$channel, panel_name(best))
+          format_effect(best$detection_limit, FALSE), best$unit, best$channel, cell_panel(best, analysis))
 }
 
-lod_phrase <- function(rows) {
+lod_phrase <- function(rows, analysis) {
   known <- rows[!is.na(rows$lod_percent), ]
   if (nrow(known) == 0) return(NULL)
   best <- known[order(known$lod_percent), ][1, ]
   sprintf("The smallest detectable level (LOD) is %s %% of one CPU, by channel %s on operation %s.",
-          format_level(best$lod_percent), best$channel, panel_name(best))
+          format_level(best$lod_percent), best$channel, cell_panel(best, analysis))
 }
 
 report_alarms <- function(analysis) {
@@ -222,29 +268,72 @@ html_table <- function(columns, caption = NULL, row_class = NULL, text = charact
   ))
 }
 
+# One column per factor of treatment that varies in the campaign.
+treatment_cells <- function(rows, analysis) as.list(rows[varying_factors(analysis$treatments)])
+
 verdict_table <- function(analysis) {
   shown <- shown_scopes(analysis$verdicts)
   rows <- analysis$verdicts[shown$keep, ]
   caption <- sprintf(paste("alpha %g one-sided, step-down from the highest level; intervals have",
                            "confidence %g; limit: the effect this run would have found with power %g."),
                      analysis$alpha, 1 - analysis$alpha, analysis$power)
+  constant <- constant_treatment(analysis$treatments)
+  if (nzchar(constant)) caption <- paste0("Treatment: ", constant, ". ", upper_first(caption))
   reasons <- unique(paste0(rows$channel, ": ", rows$estimator_note)[nzchar(rows$estimator_note)])
   list(
-    html_table(list(
-      operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows),
+    html_table(c(list(
+      operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows)),
+      treatment_cells(rows, analysis), list(
       channel = rows$channel, "level %" = format_level(rows$level_requested_percent),
       "delivered %" = format_level(rows$level_delivered_percent),
       n = format_count(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs)),
       effect = format_effect(rows$estimate), "CI" = format_interval(rows$ci_low, rows$ci_high),
       p = format_p(rows$p_one_sided), limit = format_effect(rows$detection_limit, FALSE),
       verdict = rows$verdict
-    ), caption, ifelse(rows$verdict == "detected", "detected", "other"),
-    text = c("operation", "scope", "channel", "verdict"), wrap = "verdict"),
+    )), caption, ifelse(rows$verdict == "detected", "detected", "other"),
+    text = c("operation", "scope", treatment_columns, "channel", "verdict"), wrap = "verdict"),
     htmltools::tags$p(paste0("Units of effect and limit: ", unit_list(rows), ". n: pairs, or launches in ",
                              "scope \"", scope_campaign, "\".")),
     if (length(reasons) > 0) htmltools::tags$p(paste0("Estimator: ", paste(reasons, collapse = "; "), ".")),
     if (!is.null(shown$note)) htmltools::tags$p(shown$note)
   )
+}
+
+# The slowdowns side by side, and what slows each operation most against the rest.
+treatment_tables <- function(analysis) {
+  tables <- side_by_side(analysis, function(rows) {
+    paste0(format_effect(rows$estimate), " ", format_interval(rows$ci_low, rows$ci_high),
+           ifelse(rows$verdict == "detected", "", " ?"))
+  })
+  beside <- lapply(names(tables), function(name) {
+    text <- tables[[name]]$text
+    columns <- lapply(seq_len(ncol(text)), function(j) {
+      ifelse(tables[[name]]$worst[, j] == "worst", paste0(text[, j], " *"), text[, j])
+    })
+    html_table(c(list(treatment = rownames(text)), stats::setNames(columns, colnames(text))),
+               paste0(name, ": slowdown in percent, with interval, by treatment and requested level. ",
+                      "*: the largest at the level; ?: not detected, or inconclusive."), text = "treatment")
+  })
+  list(beside, contrast_table(analysis))
+}
+
+contrast_table <- function(analysis) {
+  rows <- worst_contrasts(analysis$contrasts, analysis)
+  if (NROW(rows) == 0) {
+    return(htmltools::tags$p(paste("Differences between treatments were not tested: no two of them share a launch,",
+                                   "or have two launches each.")))
+  }
+  list(html_table(list(
+    operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows),
+    "level %" = format_level(rows$level_requested_percent), "slows most" = rows$a, against = rows$b,
+    "longer by %" = format_effect(rows$difference_percent), CI = format_interval(rows$ci_low, rows$ci_high),
+    "p, two-sided" = format_p(rows$p_two_sided), "p, Holm" = format_p(rows$p_holm),
+    n = paste(format_count(rows$n_a), format_count(rows$n_b), sep = ", ")
+  ), sprintf(paste("The treatment that slows most at each level, against each other one: time under the first over time",
+                   "under the second, Welch's %g %% interval (each by itself). Holm: over all levels and pairs of treatments",
+                   "of the operation and size. All pairs: noiselab analyze --csv --table contrasts."),
+             100 * (1 - analysis$alpha)),
+  text = c("operation", "scope", "slows most", "against")))
 }
 
 scope_cell <- function(rows) ifelse(is.na(rows$launch), rows$scope, rows$launch)
@@ -254,14 +343,13 @@ threshold_table <- function(analysis) {
   if (NROW(rows) == 0) return(NULL)
   rows <- rows[shown_scopes(rows)$keep, ]
   why <- function(value, reason) ifelse(is.na(value), paste0("none: ", reason), format_level(value))
-  html_table(list(
-    operation = rows$operation, bytes = format_count(rows$bytes), channel = rows$channel,
-    scope = scope_cell(rows), "MED %" = why(rows$med_percent, rows$med_reason),
+  html_table(c(list(operation = rows$operation, bytes = format_count(rows$bytes)),
+    treatment_cells(rows, analysis), list(channel = rows$channel, scope = scope_cell(rows), "MED %" = why(rows$med_percent, rows$med_reason),
     "bracket from %" = format_level(rows$med_bracket_low_percent),
     "LOD %" = why(rows$lod_percent, rows$lod_reason), slope = format_effect(rows$slope),
     n = format_count(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs))
-  ), "MED: smallest level detected. LOD: level whose expected effect reaches the detection limit. In percent of one CPU. Slope: effect per percent of one CPU delivered.",
-  text = c("operation", "channel", "scope"))
+  )), "MED: smallest level detected. LOD: level whose expected effect reaches the detection limit. In percent of one CPU. Slope: effect per percent of one CPU delivered.",
+  text = c("operation", treatment_columns, "channel", "scope"))
 }
 
 amplification_table <- function(analysis) {
@@ -269,11 +357,13 @@ amplification_table <- function(analysis) {
     rows <- rows[shown_scopes(rows)$keep, ]
     rows <- rows[rows$level_requested_percent > 0, ]
     if (NROW(rows) == 0) return(NULL)
-    columns <- list(rows$operation, format_count(rows$bytes), scope_cell(rows),
-                    format_level(rows$level_requested_percent), format_effect(rows[[value]], FALSE),
-                    format_interval(rows$ci_low, rows$ci_high), ifelse(is.na(rows$reason), "", rows$reason))
-    names(columns) <- c("operation", "bytes", "scope", "level %", heading, "CI", "remark")
-    html_table(columns, caption, text = c("operation", "scope", "remark"), wrap = "remark")
+    columns <- c(list(operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows)),
+                 treatment_cells(rows, analysis),
+                 list("level %" = format_level(rows$level_requested_percent),
+                      value = format_effect(rows[[value]], FALSE), CI = format_interval(rows$ci_low, rows$ci_high),
+                      remark = ifelse(is.na(rows$reason), "", rows$reason)))
+    names(columns)[names(columns) == "value"] <- heading
+    html_table(columns, caption, text = c("operation", "scope", treatment_columns, "remark"), wrap = "remark")
   }
   list(
     if (NROW(analysis$amplification) > 0) one(analysis$amplification, "amplification", "amplification", "Amplification: slowdown percent over stolen percent (Fieller's interval)."),
@@ -317,16 +407,20 @@ certificate_table <- function(campaign) {
   of_generator <- function(key, form = format_level) cells_of(rows, function(r) r$g[[key]], form)
   ok <- vapply(rows, function(r) if (is.null(r$ok)) "-" else if (isTRUE(r$ok)) "yes" else "NO", "")
   ratio <- vapply(rows, function(r) if (is.null(r$ratio)) "-" else format_level(r$ratio), "")
-  html_table(list(
+  # A certificate from before the treatment was in its levels has the kind of the generator.
+  kind <- cells_of(rows, function(r) r$kind %||% r$g$kind)
+  other <- lapply(stats::setNames(treatment_columns[-1], treatment_columns[-1]), of_level)
+  told <- vapply(names(other), function(n) any(!other[[n]] %in% c("unknown", treatment_defaults[[n]])), TRUE)
+  html_table(c(list(
     launch = of_generator("launch"), host = of_generator("host"),
-    CPU = of_generator("cpu", format_count), kind = of_generator("kind"),
+    CPU = of_generator("cpu", format_count), kind = kind), other[told], list(
     "period ms" = cells_of(rows, function(r) if (!is.null(r$g$period_ns)) r$g$period_ns / 1e6),
     "requested %" = of_level("level_requested_percent"),
     "delivered %" = of_level("level_delivered_percent"), ratio = ratio,
     halves = of_level("halves", format_count), "bursts planned" = of_level("bursts_planned", format_count),
     "bursts run" = of_level("bursts_run", format_count), ok = ok
-  ), "Delivered against requested load, over the on halves; ok: within the tolerance.",
-  text = c("launch", "host", "kind"))
+  )), "Delivered against requested load, over the on halves; ok: within the tolerance.",
+  text = c("launch", "host", treatment_columns))
 }
 
 burst_table <- function(campaign) {
@@ -370,7 +464,10 @@ provenance_lines <- function(info) {
     "design" = show_json(o$design), "operations" = show_json(o$operations),
     "bytes" = show_json(o$bytes), "levels, % of one CPU" = show_json(o$levels_percent),
     "half" = span(o$half_period_ns), "block" = span(o$block_ns), "period" = span(o$period_ns),
-    "kind" = show_json(o$kind), "seed" = show_json(info$seed),
+    "kind" = show_json(o$kinds %||% o$kind), "pattern" = show_json(o$patterns, "periodic"),
+    "noise placement" = show_json(o$placements %||% o$noise_cpu), "phase across nodes" = show_json(o$phases, "random"),
+    "preset" = show_json(o$preset, "none"), "generator options" = show_json(o$generator_options, "none"),
+    "seed" = show_json(info$seed),
     "ranks" = paste(show_json(info$ranks), "on", show_json(info$nodes), "node(s)"),
     "rank: host/CPU" = if (length(ranks) > 0) paste(ranks, collapse = ", ") else "unknown",
     "hosts" = show_json(lapply(info$hosts, function(h) show_json(h$host))),

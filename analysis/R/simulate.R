@@ -3,7 +3,9 @@
 #' Writes a campaign directory as the detector does (docs/formats.md), for tests and for learning what
 #' the analysis can see. Per half: the base speed wanders (AR(1) in the log), the on half is slower by
 #' `slowdown_percent`, loses `level + cost_ns * bursts` of CPU time to the generator, and every half
-#' loses a heavy-tailed background.
+#' loses a heavy-tailed background. Factors of treatment are crossed. In patterns other than `periodic`
+#' the number of bursts in an on half is drawn (its mean is that of the periodic one), and with it the
+#' load and the slowdown.
 #'
 #' @param dir Character, length 1: campaign directory, made if need be. A launch id must be new.
 #' @param operations Character, length >= 1; `bytes` numeric, length 1 or that of `operations`.
@@ -28,8 +30,14 @@
 #' @param ended `complete`, `interrupted`, or NA for a killed launch.
 #' @param seed Whole number, length 1: the same seed writes the same rows.
 #' @param prefix Character, length 1: launch ids are `<prefix>-1`, `<prefix>-2`, ...
-#' @return Invisibly a data frame with the truth per operation and level: `operation`,
-#'   `level_requested_percent`, `slowdown_percent`, `stolen_percent` (of one CPU), `cost_ns`.
+#' @param kinds,patterns,placements,phases Character, length >= 1: the words of each factor of treatment;
+#'   all combinations are run. A placement of several CPUs (`rank:0+rank:1`; `all`: those of all ranks) is
+#'   loaded on each at the level.
+#' @param treatment_factor Numeric, length 1 or one per treatment (phase varies fastest, kind slowest):
+#'   times the slowdown.
+#' @return Invisibly a data frame with the truth per operation, treatment and level: `operation`, `bytes`,
+#'   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent`, `slowdown_percent`,
+#'   `stolen_percent` (of one CPU), `cost_ns`.
 #' @examples
 #' dir <- file.path(tempdir(), "simulated")
 #' simulate_campaign(dir, pairs = 10, levels_percent = c(0, 1), seed = 1)
@@ -42,25 +50,48 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
                               cost_ns = 2000, half_period_ns = 1e7, period_ns = 1e7,
                               operation_ns = 2000, ranks = 2, wander_sd = 0.002, wander_phi = 0.99,
                               jitter_sd = 0.004, spike_rate = 0.02, launch_sd = 0, arms = "both",
-                              ended = "complete", seed = 1, prefix = "sim") {
+                              ended = "complete", seed = 1, prefix = "sim", kinds = "spin",
+                              patterns = "periodic", placements = "last", phases = "random",
+                              treatment_factor = 1) {
   check_argument(is_text(dir), "dir", dir, "one directory name")
   check_argument(is_number(pairs, 0), "pairs", pairs, "a number above 0")
   check_argument(design %in% names(designs), "design", design, paste(names(designs), collapse = ", "))
   check_numeric(levels_percent, "levels_percent")
   model <- as.list(environment())
-  stolen <- levels_percent + 100 * cost_ns / period_ns * (levels_percent > 0)
-  model$truth <- do.call(rbind, lapply(seq_along(operations), function(i) {
-    slow <- if (is.null(slowdown_percent)) rep_len(amplification, length(operations))[i] * stolen else
-      rep_len(slowdown_percent, length(levels_percent))
-    data.frame(operation = operations[i], bytes = rep_len(bytes, length(operations))[i],
-               level_requested_percent = levels_percent, slowdown_percent = slow,
-               stolen_percent = stolen, cost_ns = cost_ns)
+  crossed <- expand.grid(phase = phases, placement = placements, pattern = patterns, kind = kinds,
+                         stringsAsFactors = FALSE)[treatment_columns]
+  crossed$cpus <- ifelse(crossed$placement == "all", ranks, lengths(strsplit(crossed$placement, "+", fixed = TRUE)))
+  crossed$times <- rep_len(treatment_factor, nrow(crossed))
+  model$truth <- bind_rows(lapply(seq_along(operations), function(i) {
+    bind_rows(lapply(seq_len(nrow(crossed)), function(k) {
+      each <- levels_percent + 100 * cost_ns / period_ns * (levels_percent > 0)
+      slow <- if (is.null(slowdown_percent)) rep_len(amplification, length(operations))[i] * each else
+        rep_len(slowdown_percent, length(levels_percent))
+      data.frame(operation = operations[i], bytes = rep_len(bytes, length(operations))[i],
+                 crossed[rep(k, length(each)), ], level_requested_percent = levels_percent,
+                 slowdown_percent = crossed$times[k] * slow, stolen_percent = crossed$cpus[k] * each,
+                 cost_ns = cost_ns)
+    }))
   }))
   for (i in seq_len(launches)) {
     id <- paste0(prefix, "-", i)
     with_seed(seed * 1000 + i, simulate_launch(file.path(dir, id), id, model))
   }
-  invisible(model$truth)
+  invisible(model$truth[setdiff(names(model$truth), c("cpus", "times"))])
+}
+
+# Bursts of each on half: as many as periods, or drawn with that mean. Periodic campaigns use no random
+# number here.
+draw_bursts <- function(pattern, periods) {
+  bursts <- rep(periods, length(pattern))
+  at <- which(pattern != "periodic")
+  if (length(at) == 0) return(bursts)
+  n <- length(at)
+  single <- stats::rpois(n, periods)
+  clusters <- 4 * stats::rpois(n, periods / 4)
+  moved <- pmax(0, periods + sample(c(-1, 0, 0, 0, 1), n, replace = TRUE))
+  bursts[at] <- ifelse(pattern[at] == "bursts", clusters, ifelse(pattern[at] == "jittered", moved, single))
+  bursts
 }
 
 simulate_launch <- function(dir, id, model) {
@@ -90,7 +121,7 @@ simulate_schedule <- function(model) {
                 order = rep(0:1, n), arm = arm))
   }
   # A set holds, per operation, one off block and one block of each level, in random order.
-  firsts <- match(unique(truth$operation), truth$operation)
+  firsts <- match(unique(truth$operation), truth$operation)  # whose off block has no treatment
   set <- data.frame(cell = c(firsts, seq_len(nrow(truth))),
                     arm = rep(c("off", "on"), c(length(firsts), nrow(truth))))
   if (model$arms != "both") set <- set[set$arm == model$arms, ]
@@ -110,30 +141,35 @@ simulate_rows <- function(id, model) {
                                      method = "recursive"))
   shift <- stats::rnorm(1, 0, model$launch_sd)
   spike <- (stats::runif(n) < model$spike_rate) * 5e3 * (stats::runif(n)^(-1 / 1.5) - 1)
-  slow <- on * (log1p(truth$slowdown_percent / 100) + shift * (level > 0))
+  periods <- max(1, round(model$half_period_ns / model$period_ns))
+  bursts <- on * (level > 0) * draw_bursts(truth$pattern, periods)
+  dose <- bursts / periods  # of the level
+  slow <- on * (log1p(ifelse(level > 0, dose, 1) * truth$slowdown_percent / 100) + shift * (level > 0))
   operations <- round(model$half_period_ns / model$operation_ns)
   wall <- round(operations * model$operation_ns * exp(wander + slow +
                   stats::rnorm(n, 0, model$jitter_sd)) + spike)
-  bursts <- on * (level > 0) * round(model$half_period_ns / model$period_ns)
-  delivered <- round(level / 100 * wall)
+  bursts <- truth$cpus * bursts
+  delivered <- round(truth$cpus * dose * level / 100 * wall)
   stolen <- round(delivered + bursts * model$cost_ns + spike + stats::rnorm(n, 300, 150))
   detour <- round(pmax(0, stolen * 1.1))
   data.table::data.table(
     launch = id, operation = truth$operation, bytes = truth$bytes, ranks = model$ranks,
     pair = plan$pair, order = plan$order, arm = plan$arm, level_requested_percent = level,
-    level_delivered_percent = 100 * delivered / wall, start_ns = cumsum(c(0, wall[-n] + 2e5)),
+    level_delivered_percent = 100 * delivered / (truth$cpus * wall), start_ns = cumsum(c(0, wall[-n] + 2e5)),
     wall_ns = wall, operations = operations, stolen_ns_max = round(stolen * 0.9),
     stolen_ns_sum = stolen, stolen_rank = 0L, detour_ns = detour,
     detours = bursts + (spike > 0), base_ns = round(model$operation_ns * exp(wander), 2),
     steal_ns = 0L, involuntary_switches = bursts, slowest_rank = 0L, delivered_ns = delivered,
-    bursts = bursts, bursts_due = as.integer(bursts > 0)
+    bursts = bursts, bursts_due = as.integer(bursts > 0), kind = ifelse(on, truth$kind, NA),
+    pattern = ifelse(on, truth$pattern, NA), placement = ifelse(on, truth$placement, NA),
+    phase = ifelse(on, truth$phase, NA), requested_ns = delivered
   )
 }
 
 # Most operations near the base time, and one long one per burst.
 simulate_hist <- function(rows) {
   mean_ns <- rows[["wall_ns"]] / rows[["operations"]]
-  key <- combine_keys(rows[["operation"]], rows[["arm"]], rows[["level_requested_percent"]])
+  key <- combine_keys(rows[["operation"]], rows[["arm"]], rows[["level_requested_percent"]], treatment_code(rows))
   parts <- lapply(split(seq_along(key), key), function(at) {
     typical <- stats::median(mean_ns[at]) * exp(stats::rnorm(4000, 0, 0.1))
     long <- utils::head(rows[["stolen_ns_sum"]][at][rows[["detours"]][at] > 0], 2000)
@@ -143,7 +179,7 @@ simulate_hist <- function(rows) {
     data.frame(operation = rows[["operation"]][at[1]], bytes = rows[["bytes"]][at[1]],
                arm = rows[["arm"]][at[1]],
                level_requested_percent = rows[["level_requested_percent"]][at[1]],
-               lo_ns = lo, hi_ns = lo + hist_width(lo), count = as.vector(counts))
+               lo_ns = lo, hi_ns = lo + hist_width(lo), count = as.vector(counts), treatment_of(rows, at[1]))
   })
   bind_rows(unname(parts))
 }
@@ -153,18 +189,17 @@ hist_width <- function(x) pmax(1, 2^(floor(log2(pmax(1, x))) - 7))
 hist_bin <- function(x) floor(x / hist_width(x)) * hist_width(x)
 
 simulate_ranks <- function(rows, model) {
-  groups <- unique(data.frame(arm = rows[["arm"]], level = rows[["level_requested_percent"]]))
+  code <- combine_keys(rows[["arm"]], rows[["level_requested_percent"]], treatment_code(rows))
+  first <- which(!duplicated(code))
+  at <- lapply(first, function(i) which(code == code[i]))
   bind_rows(lapply(seq_len(model$ranks) - 1, function(rank) {
-    at <- lapply(seq_len(nrow(groups)), function(i) {
-      which(rows[["arm"]] == groups$arm[i] & rows[["level_requested_percent"]] == groups$level[i])
-    })
     total <- function(column) vapply(at, function(i) sum(rows[[column]][i]), 0)
-    data.frame(rank = rank, host = "node1", cpu = rank, arm = groups$arm,
-               level_requested_percent = groups$level, halves = lengths(at),
+    data.frame(rank = rank, host = "node1", cpu = rank, arm = rows[["arm"]][first],
+               level_requested_percent = rows[["level_requested_percent"]][first], halves = lengths(at),
                wall_ns = total("wall_ns"), stolen_ns = if (rank == 0) total("stolen_ns_sum") else 0,
                detours = total("detours"), detour_ns = total("detour_ns"),
                involuntary_switches = total("involuntary_switches"),
-               times_slowest = if (rank == 0) lengths(at) else 0)
+               times_slowest = if (rank == 0) lengths(at) else 0, treatment_of(rows, first))
   }))
 }
 
@@ -177,7 +212,9 @@ simulate_info <- function(id, rows, model) {
                    bytes = as.list(unique(model$truth$bytes)),
                    levels_percent = as.list(model$levels_percent),
                    half_period_ns = model$half_period_ns, period_ns = model$period_ns,
-                   kind = "spin", seconds = sum(rows[["wall_ns"]]) / 1e9, warmup_ns = 0),
+                   kind = model$kinds[1], kinds = as.list(model$kinds), patterns = as.list(model$patterns),
+                   placements = as.list(model$placements), phases = as.list(model$phases),
+                   seconds = sum(rows[["wall_ns"]]) / 1e9, warmup_ns = 0),
     seed = as.character(model$seed), ranks = model$ranks, nodes = 1,
     placement = lapply(seq_len(model$ranks) - 1, function(rank) {
       list(rank = rank, host = "node1", cpu = rank, binding = as.character(rank))
@@ -197,19 +234,23 @@ simulate_info <- function(id, rows, model) {
 }
 
 simulate_certificate <- function(rows, model) {
-  on <- rows[["arm"]] == "on"
-  levels <- lapply(sort(unique(rows[["level_requested_percent"]][on])), function(level) {
-    at <- which(on & rows[["level_requested_percent"]] == level)
+  on <- which(rows[["arm"]] == "on")
+  code <- combine_keys(treatment_code(rows, on), rows[["level_requested_percent"]][on])
+  levels <- lapply(on[!duplicated(code)], function(first) {
+    at <- on[code == code[match(first, on)]]
+    level <- rows[["level_requested_percent"]][first]
     delivered <- sum(rows[["delivered_ns"]][at])
     wall <- sum(rows[["wall_ns"]][at])
-    got <- 100 * delivered / wall
-    list(level_requested_percent = level, halves = length(at), wall_ns = wall,
-         delivered_ns = delivered, level_delivered_percent = got,
-         bursts_planned = sum(rows[["bursts"]][at]), bursts_run = sum(rows[["bursts"]][at]),
-         ratio = if (level > 0) got / level else NULL, ok = if (level > 0) TRUE else NULL)
+    c(treatment_of(rows, first),
+      list(level_requested_percent = level, halves = length(at), wall_ns = wall,
+           requested_ns = sum(rows[["requested_ns"]][at]), delivered_ns = delivered,
+           level_delivered_percent = mean(rows[["level_delivered_percent"]][at]),
+           bursts_planned = sum(rows[["bursts"]][at]), bursts_run = sum(rows[["bursts"]][at]),
+           ratio = if (level > 0) 1 else NULL, ok = if (level > 0) TRUE else NULL))
   })
+  rank <- function(key) vapply(levels, `[[`, 0, key)
   list(schema = schema_known, program = "noiselab-gen", version = "0.1.0", host = "node1",
-       kind = "spin", kind_bytes = 0, cpu = 0, period_ns = model$period_ns, tolerance_percent = 5,
+       kind = model$kinds[1], kind_bytes = 0, cpu = 0, period_ns = model$period_ns, tolerance_percent = 5,
        ok = TRUE, lateness_ns = list(p50 = 1500, p99 = 9000, max = 50000), migrations = 0,
-       ended = "complete", levels = levels)
+       ended = "complete", threads = list(list(cpu = 0)), levels = levels[order(rank("level_requested_percent"))])
 }

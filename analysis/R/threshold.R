@@ -2,14 +2,14 @@
 
 #' Sensitivity thresholds
 #'
-#' Per operation, size and channel: the *minimum effective dose* (MED), the smallest level that the
+#' Per operation, size, treatment and channel: the *minimum effective dose* (MED), the smallest level that the
 #' step-down detects, with its bracket (next lower tested level, MED]; and the *limit of detection*
 #' (LOD) in level, the level whose expected effect reaches the detection limit: limit / slope, the
 #' slope from a regression through the origin of effect on delivered level, weighted by 1/se^2.
 #'
 #' @param verdicts Data frame: the `verdicts` of [analyze_campaign()].
 #' @param alpha Probability, length 1: the slope's interval has confidence 1 - alpha.
-#' @return A data frame, one row per scope x launch x operation x bytes x channel: `med_percent` (of
+#' @return A data frame, one row per scope x launch x operation x bytes x treatment x channel: `med_percent` (of
 #'   one CPU; NA if no level was detected), `med_bracket_low_percent`, `med_reason`,
 #'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent` from that of
 #'   the slope, `lod_reason`, `slope`, `slope_low`, `slope_high` (unit of the
@@ -32,10 +32,11 @@ thresholds <- function(verdicts, alpha = 0.01) {
   bind_rows(lapply(split_families(wanted), threshold_of, alpha = alpha))
 }
 
-family_columns <- c("scope", "launch", "design", "operation", "bytes", "ranks", "channel")
+# What is tested together: the levels of one operation, size, treatment and channel.
+family_columns <- function(rows) intersect(c(label_columns, "channel"), names(rows))
 
 split_families <- function(rows) {
-  keys <- lapply(rows[family_columns], function(x) ifelse(is.na(x), "", as.character(x)))
+  keys <- lapply(rows[family_columns(rows)], function(x) ifelse(is.na(x), "", as.character(x)))
   key <- do.call(paste, c(keys, sep = "\r"))
   unname(split(rows, factor(key, unique(key))))
 }
@@ -56,7 +57,7 @@ threshold_of <- function(rows, alpha) {
   blank <- order(rows$level_requested_percent)[1]
   limit <- rows$detection_limit[blank]
   lod_reason <- if (is.na(limit)) "no detection limit known" else slope$reason
-  cbind(rows[1, c(family_columns, "unit")], data.frame(
+  cbind(rows[1, c(family_columns(rows), "unit")], data.frame(
     med_percent = med,
     med_bracket_low_percent = if (is.na(med)) NA else max(0, lower),
     med_reason = if (!is.na(med)) NA_character_ else if (nrow(dosed) == 0) {
@@ -136,14 +137,15 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
 #' @param due Numeric, length n: `bursts_due` of the on half.
 #' @param level Requested level in percent, length 1.
 #' @param conf Confidence, length 1.
+#' @param pattern Pattern of the bursts, length 1.
 #' @return A list: `estimate`, `low`, `high`, `se` (ns per burst), `df`, `estimator`, `reason`. The
-#'   pseudo-median is used where every on half with bursts holds the same whole number of them (see
-#'   [whole_bursts()] and [dosed_pairs()]), else the ratio of sums.
+#'   pseudo-median is used where the pattern is periodic and every on half with bursts holds the same
+#'   whole number of them (see [whole_bursts()] and [dosed_pairs()]), else the ratio of sums.
 #' @examples
 #' interruption_cost(c(30, 32, 31), c(10, 11, 12), c(15, 15, 15), c(2, 2, 2), level = 1)$estimate
 #' @export
 interruption_cost <- function(stolen_on, stolen_off, delivered_on, bursts_on, level, conf = 0.99,
-                              due = bursts_on) {
+                              due = bursts_on, pattern = "periodic") {
   none <- function(reason) {
     list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, df = NA_real_,
          estimator = NA_character_, reason = reason)
@@ -155,7 +157,7 @@ interruption_cost <- function(stolen_on, stolen_off, delivered_on, bursts_on, le
   }
   if (sum(bursts_on) == 0) return(none("no burst was run"))
   dosed <- dosed_pairs(due, level)
-  validity <- whole_bursts(bursts_on[dosed], level)
+  validity <- whole_bursts(bursts_on[dosed], level, pattern = pattern)
   per_half <- mean(bursts_on)
   # Ratio of sums: linearised, each pair contributes its residual from the common ratio.
   ratio <- sum(excess) / sum(bursts_on)

@@ -7,9 +7,14 @@ if (nzchar(library_dir)) .libPaths(c(library_dir, .libPaths()))
 rows_wanted <- as.numeric(c(commandArgs(TRUE), 1e6)[1])
 
 dir <- tempfile("bench")
-noiselab::simulate_campaign(dir, operations = c("barrier", "allreduce", "alltoall"),
-                            bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 0.3, 1),
-                            pairs = ceiling(rows_wanted / 30), seed = 1)
+crossed <- tempfile("bench-crossed")
+simulate <- function(dir, treatments, ...) {
+  noiselab::simulate_campaign(dir, operations = c("barrier", "allreduce", "alltoall"),
+                              bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 0.3, 1),
+                              pairs = ceiling(rows_wanted / 30 / treatments), seed = 1, ...)
+}
+simulate(dir, 1)
+simulate(crossed, 4, kinds = c("spin", "cache"), patterns = c("periodic", "poisson"))
 file <- list.files(dir, "halves.csv", recursive = TRUE, full.names = TRUE)
 
 # Elapsed and CPU seconds (children included): on a shared machine the two differ.
@@ -26,6 +31,7 @@ figures <- rbind(
   "Rscript, nothing else" = seconds(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", "-e", "0"), stdout = FALSE)),
   "data.table::fread" = seconds(n <- nrow(data.table::fread(file, integer64 = "double"))),
   "noiselab-analyze" = process("noiselab-analyze.R", shQuote(dir), "--json"),
+  "  4 treatments" = process("noiselab-analyze.R", shQuote(crossed), "--json"),
   "noiselab-report" = process("noiselab-report.R", shQuote(dir)),
   "utils::read.csv" = seconds(utils::read.csv(file))
 )
@@ -34,4 +40,4 @@ cat(sprintf("  %-22s %6.2f s elapsed %6.2f s CPU\n", rownames(figures), figures[
 cat(sprintf("  analyze: wanted 5 s, %s; report: wanted 10 s, %s\n",
             if (figures["noiselab-analyze", 1] <= 5) "reached" else "missed",
             if (figures["noiselab-report", 1] <= 10) "reached" else "missed"))
-unlink(dir, recursive = TRUE)
+unlink(c(dir, crossed), recursive = TRUE)

@@ -12,3 +12,36 @@ halves_of <- function(dir) list.files(dir, "halves.csv|blocks.csv", recursive = 
 edit_lines <- function(file, change) writeLines(change(readLines(file)), file)
 
 published <- function() read_summary(system.file("extdata", "khudoleeva2021.csv", package = "noiselab"))
+
+# Puts values into named columns of the given lines (the header is line 1) of a CSV file.
+edit_cells <- function(file, lines, ...) {
+  values <- list(...)
+  edit_lines(file, function(x) {
+    cells <- strsplit(paste0(x, ",!"), ",")
+    at <- match(names(values), cells[[1]])
+    for (line in lines) cells[[line]][at] <- unlist(values)
+    vapply(cells, function(row) paste(row[-length(row)], collapse = ","), "")
+  })
+}
+
+# Makes a campaign one of before the treatment had columns.
+make_old <- function(dir, ...) {
+  for (file in list.files(dir, "\\.csv$", recursive = TRUE, full.names = TRUE)) {
+    table <- data.table::fread(file, colClasses = "character")
+    table <- table[, setdiff(names(table), c("kind", "pattern", "placement", "phase", "requested_ns")), with = FALSE]
+    data.table::fwrite(table, file)
+  }
+  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
+    edit_json(file, function(info) {
+      info$options[c("kinds", "patterns", "placements", "phases")] <- NULL
+      info$options <- utils::modifyList(info$options, list(...))
+      info
+    })
+  }
+}
+
+# Rewrites keys of a launch.json as parsed.
+edit_json <- function(file, change) {
+  info <- change(jsonlite::read_json(file))
+  writeLines(jsonlite::toJSON(info, auto_unbox = TRUE, null = "null", digits = NA), file)
+}

@@ -84,6 +84,26 @@ test_that("a delivered load outside 5 % of the requested one is noted on its row
   expect_true(is.na(delivered_note(label(NA))))
 })
 
+test_that("delivered is compared with requested_ns where the rows have it", {
+  expect_equal(delivered_ratio(c(50, 70, NA), c(100, 100, 5), 1, 1), 0.6)
+  expect_equal(delivered_ratio(c(50, 70), c(NA, NA), 0.5, 1), 0.5)
+  expect_true(is.na(delivered_ratio(1, 1, 0, 0)))
+  expect_true(is.na(delivered_ratio(0, 0, 0, 1)))
+  # fewer bursts came than on average, and were delivered in full: nothing to note
+  dir <- local_campaign(pairs = 12, levels_percent = 5)
+  on <- which(data.table::fread(halves_of(dir))$arm == "on") + 1
+  edit_cells(halves_of(dir), on, level_delivered_percent = 3, delivered_ns = 1000, requested_ns = 1010)
+  got <- analyze_campaign(read_campaign(dir), channels = "time")
+  expect_true(is.na(got$verdicts$delivered_note))
+  expect_equal(got$verdicts$delivered_ratio, 1000 / 1010)
+  edit_cells(halves_of(dir), on, requested_ns = 1250)
+  got <- analyze_campaign(read_campaign(dir), channels = "time")
+  expect_match(got$notes, "delivered 80 % of the CPU time requested at level 5 %", all = FALSE)
+  edit_cells(halves_of(dir), on, requested_ns = "")
+  got <- analyze_campaign(read_campaign(dir), channels = "time")
+  expect_match(got$notes, "delivered 3 % for 5 % requested", all = FALSE)
+})
+
 test_that("false alarms and coverage are as stated (small seeded check)", {
   set.seed(42)
   p <- replicate(400, sign_flip_test(stats::rt(30, 2))$p)
@@ -122,4 +142,132 @@ test_that("amplification agrees with the slowdown of the time channel on noisy l
 test_that("a channel that is almost always 0 is inconclusive, however many pairs there are", {
   d <- c(rep(0, 300), 1)
   expect_match(cell_reason(list(design = "lockin"), d, sum(d != 0), 0.01), "1 informative pair,")
+})
+
+# Of the verdicts, what depends on the rows of the cell alone.
+numbers <- function(verdicts) {
+  verdicts[setdiff(names(verdicts), c("kind", "pattern", "placement", "phase", "delivered_ratio"))]
+}
+
+test_that("an old campaign is judged as the same rows in the new format", {
+  dir <- local_campaign(pairs = 20, levels_percent = c(0, 5), launches = 2)
+  new <- analyze_campaign(read_campaign(dir))
+  make_old(dir)
+  old <- analyze_campaign(read_campaign(dir))
+  expect_equal(numbers(old$verdicts), numbers(new$verdicts))
+  expect_equal(old[c("thresholds", "amplification", "cost", "treatments", "notes")],
+               new[c("thresholds", "amplification", "cost", "treatments", "notes")])
+  expect_null(new$contrasts)
+})
+
+test_that("each treatment is judged as if it had been run alone", {
+  for (design in c("lockin", "blocks")) {
+    dir <- local_campaign(pairs = 20, levels_percent = c(0, 1, 5), kinds = c("spin", "cache"), design = design,
+                          patterns = c("periodic", "poisson"), treatment_factor = 1:4)
+    both <- read_campaign(dir)
+    together <- analyze_campaign(both)
+    expect_equal(nrow(together$treatments), 4)
+    alone <- both
+    mine <- both$rows$kind %in% "cache" & both$rows$pattern %in% "poisson"
+    pair <- both$rows$pair[mine]
+    alone$rows <- both$rows[mine | both$rows$arm == "off" & both$rows$pair %in% pair, ]
+    alone <- analyze_campaign(alone)
+    for (part in c("verdicts", "thresholds", "amplification", "cost")) {
+      wanted <- alone[[part]]
+      got <- together[[part]]
+      got <- got[got$kind == "cache" & got$pattern == "poisson", ]
+      rownames(got) <- NULL
+      expect_equal(got, wanted)
+    }
+  }
+})
+
+test_that("known truth is found for every treatment", {
+  levels <- c(0, 1, 5)
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  truth <- simulate_campaign(dir, pairs = 250, levels_percent = levels, kinds = c("spin", "cache"),
+                             patterns = c("periodic", "poisson"), treatment_factor = c(1, 1, 2, 2),
+                             half_period_ns = 4e7, seed = 5)
+  got <- analyze_campaign(read_campaign(dir))
+  time <- got$verdicts[got$verdicts$channel == "time", ]
+  key <- function(x) paste(x$kind, x$pattern, x$level_requested_percent)
+  truth <- truth[match(key(time), key(truth)), ]
+  # Of twelve intervals of 99 % two or more miss in one of 160 campaigns; the seed is fixed.
+  expect_gte(sum(time$ci_low <= truth$slowdown_percent & truth$slowdown_percent <= time$ci_high), 11)
+  stolen <- got$verdicts[got$verdicts$channel == "stolen" & got$verdicts$level_requested_percent > 0, ]
+  expect_equal(stolen$estimator, rep(c("pseudo-median", "pseudo-median", "mean", "mean"), 2))
+  expect_match(stolen$estimator_note[3], "mean used: in pattern poisson the number of bursts varies")
+  truth <- truth[match(key(stolen), key(truth)), ]
+  expect_equal(stolen$estimate, truth$stolen_percent, tolerance = 0.1)
+  expect_equal(unique(got$cost$estimator[got$cost$pattern == "poisson" & got$cost$level_requested_percent > 0]),
+               "ratio of sums")
+})
+
+test_that("the step-down of one treatment does not stop another", {
+  dir <- local_campaign(pairs = 60, levels_percent = c(1, 5), kinds = c("spin", "cache"),
+                        treatment_factor = c(0, 1), cost_ns = 0)
+  got <- analyze_campaign(read_campaign(dir), channels = "time")
+  verdicts <- split(got$verdicts$verdict, got$verdicts$kind)
+  expect_equal(verdicts$cache, c("detected", "detected"))
+  expect_match(verdicts$spin[2], "^not detected")
+  med <- with(got$thresholds, stats::setNames(med_percent, kind))
+  expect_equal(med[c("cache", "spin")], c(cache = 1, spin = NA))
+})
+
+test_that("launches of several kinds are pooled by kind, and what one launch has stays its own", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5, launches = 2, kinds = "spin", prefix = "a")
+  simulate_campaign(dir, pairs = 12, levels_percent = 5, launches = 3, kinds = "cache", prefix = "b", seed = 2)
+  simulate_campaign(dir, pairs = 12, levels_percent = 5, kinds = "mem", prefix = "c", seed = 3)
+  got <- analyze_campaign(read_campaign(dir), channels = "time")
+  across <- got$verdicts[got$verdicts$scope == "launches like these", ]
+  expect_equal(across[c("kind", "n_launches")], data.frame(kind = c("cache", "spin"), n_launches = c(3L, 2L)),
+               ignore_attr = TRUE)
+  shown <- got$verdicts[shown_scopes(got$verdicts)$keep, ]
+  expect_equal(shown$kind, c("cache", "spin", "mem"))
+  expect_equal(widest_scope(got$verdicts)$kind, c("cache", "spin", "mem"))
+  expect_false(any(grepl("UNLIKE", got$notes)))
+  # treatments of different launches are compared by launch
+  expect_equal(got$contrasts[c("scope", "kind_a", "kind_b", "n_a", "n_b")],
+               data.frame(scope = "launches like these", kind_a = "cache", kind_b = "spin", n_a = 3L, n_b = 2L),
+               ignore_attr = TRUE)
+})
+
+test_that("launches of one arm each are compared per treatment", {
+  dir <- local_campaign(design = "single", arms = "off", launches = 4, prefix = "clean", levels_percent = 5,
+                        wander_sd = 1e-4)
+  simulate_campaign(dir, design = "single", arms = "on", launches = 3, prefix = "noisy", seed = 2,
+                    levels_percent = 5, wander_sd = 1e-4, kinds = c("spin", "cache")[1])
+  simulate_campaign(dir, design = "single", arms = "on", launches = 5, prefix = "worse", seed = 3,
+                    levels_percent = 5, wander_sd = 1e-4, kinds = "cache", treatment_factor = 2)
+  campaign <- read_campaign(dir)
+  got <- analyze_campaign(campaign, channels = "time")
+  y <- log(campaign$rows$wall_ns / campaign$rows$operations)
+  kind <- as.character(campaign$rows$kind)
+  wanted <- t.test(y[kind %in% "cache"], y[is.na(kind)], alternative = "greater")
+  expect_equal(got$verdicts$p_one_sided[got$verdicts$kind == "cache"], wanted$p.value)
+  wanted <- t.test(y[kind %in% "cache"], y[kind %in% "spin"], conf.level = 0.99)
+  expect_equal(got$contrasts$p_two_sided, wanted$p.value)
+  expect_equal(c(got$contrasts$ci_low, got$contrasts$ci_high), 100 * expm1(as.numeric(wanted$conf.int)))
+  expect_equal(c(got$contrasts$n_a, got$contrasts$n_b), c(5, 3))
+  frame <- plot_levels(got, draw = FALSE)
+  expect_equal(as.vector(table(frame$panel, frame$level)[, "clean"]), c(4, 4))
+})
+
+test_that("a treatment that loads several CPUs is said to", {
+  dir <- local_campaign(pairs = 12, levels_percent = c(0, 5), placements = c("last", "rank:0+rank:1"))
+  notes <- analyze_campaign(read_campaign(dir), channels = "time")$notes
+  expect_match(notes, "placement rank:0\\+rank:1 loads 2 CPUs per node", all = FALSE)
+  expect_false(any(grepl("placement last loads", notes)))
+})
+
+test_that("many cells with a load off its request are one note with the range and the worst", {
+  odd <- data.frame(launch = "a", delivered_ratio = c(0.9, 0.8, 0.7, 0.2, 1.2, 0.9, 0.9))
+  lines <- sprintf("barrier 0 B, kind %d, a: delivered", 1:7)
+  expect_identical(few_or_summed(lines[1:6], odd[1:6, ]), lines[1:6])
+  got <- few_or_summed(lines, odd)
+  expect_length(got, 1)
+  expect_match(got, "a: delivered 20 to 120 % of the CPU time requested in 7 cells; the furthest off is barrier 0 B, kind 4: delivered",
+               fixed = TRUE)
+  expect_length(few_or_summed(character(), odd[0, ]), 0)
 })

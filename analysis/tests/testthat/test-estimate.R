@@ -68,6 +68,23 @@ test_that("the pseudo-median is used only where on halves hold whole bursts", {
   expect_equal(estimate_difference(d, 1:20, rep(TRUE, 20), 1:20, 1, 0.99)$estimator, "mean")
 })
 
+test_that("patterns other than periodic get the mean, even where the numbers of bursts agree", {
+  for (pattern in setdiff(treatment_words$pattern, "periodic")) {
+    got <- whole_bursts(rep(1, 10), 1, pattern = pattern)
+    expect_false(got$valid)
+    expect_match(got$why, paste("mean used: in pattern", pattern))
+  }
+  expect_true(whole_bursts(c(0, 0), 0, pattern = "poisson")$valid)
+  # a median would call this effect 0
+  d <- c(rep(0, 12), rep(5, 8))
+  bursts <- d / 5
+  got <- estimate_difference(d, bursts, rep(TRUE, 20), bursts, 1, 0.99, "poisson")
+  expect_equal(got[c("estimate", "estimator")], list(estimate = 2, estimator = "mean"))
+  # pairs without a burst due are still left out of the test, not of the mean
+  got <- estimate_difference(d, bursts, bursts > 0, bursts, 1, 0.99, "poisson")
+  expect_equal(got$estimate, 2)
+})
+
 test_that("pairs without a burst due are left out only where some halves were dosed", {
   expect_equal(dosed_pairs(c(0, 1, 0, 2), 0.01), c(FALSE, TRUE, FALSE, TRUE))
   expect_true(all(dosed_pairs(c(0, 0, 0), 0.01)))

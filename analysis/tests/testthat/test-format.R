@@ -35,3 +35,35 @@ test_that("summary JSON holds the columns that were promised", {
   expect_true(all(c("threshold_rule_p_percent", "threshold_rule_n_percent") %in% names(got$configurations)))
   expect_lte(max(nchar(format_summary(judge_summary(published())))), 100)
 })
+
+test_that("treatments are named by the factors that vary, and constant ones once", {
+  dir <- local_campaign(pairs = 15, levels_percent = c(0, 5), operations = c("barrier", "alltoall"),
+                        kinds = c("spin", "cache"), phases = "aligned", treatment_factor = c(1, 2))
+  text <- format_verdicts(analyze_campaign(read_campaign(dir), channels = "time"))
+  expect_lte(max(nchar(text)), 100)
+  expect_equal(text[1], "treatment: phase aligned")
+  expect_equal(sum(grepl("aligned", text)), 1)
+  expect_false(any(grepl("pattern|placement", text)))
+  # verdicts of both operations, thresholds, and cost has no load to show without its channel
+  expect_gte(sum(text == "  kind cache:"), 3)
+  expect_match(text, "^  cache +\\+[0-9.]+ \\*$", all = FALSE)
+  expect_match(text, "^  barrier at 5 %: longer under cache than under$", all = FALSE)
+  expect_match(text, "^    spin  .*  sim-1$", all = FALSE)
+  dir <- local_campaign(pairs = 8, levels_percent = c(0.01, 0.03, 0.1, 0.3, 1, 3, 10), kinds = c("spin", "cache"),
+                        patterns = c("periodic", "jittered"), placements = c("last", "rank:0+rank:1+rank:2"))
+  expect_lte(max(nchar(format_verdicts(analyze_campaign(read_campaign(dir), channels = "time")))), 116)
+  text <- format_verdicts(analyze_campaign(read_campaign(local_campaign(pairs = 15, levels_percent = 5))))
+  expect_false(any(grepl("spin|periodic|treatment", text)))
+})
+
+test_that("the slowdowns side by side are the estimates, with a mark on the largest", {
+  dir <- local_campaign(pairs = 15, levels_percent = c(1, 5), kinds = c("spin", "cache"), treatment_factor = c(1, 2))
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  got <- side_by_side(analysis, function(rows) format(rows$estimate, digits = 17))$barrier
+  expect_equal(dimnames(got$text), list(c("spin", "cache"), c("1 %", "5 %")))
+  wanted <- function(k, l) with(analysis$verdicts, estimate[kind == k & level_requested_percent == l])
+  expect_equal(as.numeric(got$text["cache", "5 %"]), wanted("cache", 5))
+  expect_equal(as.numeric(got$text["spin", "1 %"]), wanted("spin", 1))
+  expect_equal(unname(got$worst[, "5 %"]), c("", "worst"))
+  expect_null(side_by_side(analyze_campaign(read_campaign(local_campaign(pairs = 8))), identity))
+})

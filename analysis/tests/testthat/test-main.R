@@ -53,7 +53,8 @@ status_of <- function(main, ...) {
 
 test_that("every wrong command line gets status 2 and one line", {
   for (args in list(character(), c("a", "--alpha", "x"), c("a", "--alpha"), c("a", "--channel", "tiem"),
-                    c("a", "--json", "--csv"), c("a", "--json=1"), c("-x", "a"), c("summary"),
+                    c("a", "--json", "--csv"), c("a", "--json=1"), c("-x", "a"), c("a", "--table", "cost"),
+                    c("a", "--csv", "--table", "costs"), c("summary", "no-such.csv", "--csv", "--table", "cost"), c("summary"),
                     c("summary", "no-such.csv"), "no-such-dir")) {
     got <- status_of(main_analyze, args)
     expect_equal(got$status, 2L)
@@ -84,4 +85,16 @@ test_that("summary prints text, JSON and CSV, and --out writes a file", {
 
 test_that("an unexpected failure has status 70", {
   expect_equal(status_of(function(args) run_front_end("noiselab-analyze", function() stop("odd")))$status, 70L)
+})
+
+test_that("--csv prints the table asked for", {
+  dir <- local_campaign(pairs = 10, levels_percent = 5, kinds = c("spin", "cache"))
+  table <- function(...) data.table::fread(text = status_of(main_analyze, dir, "--csv", ...)$out)
+  expect_equal(table()$kind[1], "cache")
+  expect_equal(nrow(table("--table", "contrasts", "--channel", "time")), 1)
+  for (name in csv_tables) expect_true(any(c("kind", "kind_a") %in% names(table("--table", name))))
+  # nothing to print is not an error
+  dir <- local_campaign(pairs = 10, levels_percent = 5)
+  expect_equal(status_of(main_analyze, dir, "--csv", "--table", "contrasts")[c("status", "out")],
+               list(status = 0L, out = character()))
 })

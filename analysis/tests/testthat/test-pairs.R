@@ -22,3 +22,13 @@ test_that("one arm, one row and no row give no pair", {
   expect_equal(pair_rows(rows[1, ])$n_unpaired, 1)
   expect_equal(length(pair_rows(rows[0, ])$on), 0)
 })
+
+test_that("a treatment is a cell of its own, and one off block serves all treatments of its set", {
+  set <- data.frame(launch = "L", operation = "a", bytes = 0, pair = 1, arm = c("on", "off", "on", "on"),
+                    level_requested_percent = c(1, 0, 1, 0), kind = c("spin", NA, "cache", "cache"))
+  got <- pair_rows(set)
+  expect_equal(got[c("off", "on", "cell")], list(off = c(2L, 2L, 2L), on = c(1L, 3L, 4L), cell = 1:3))
+  expect_equal(got$cells$kind, c("spin", "cache", "cache"))
+  set$kind <- factor(set$kind)
+  expect_equal(pair_rows(set)$cell, 1:3)
+})

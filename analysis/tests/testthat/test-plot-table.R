@@ -1,7 +1,6 @@
-test_that("every plot of the table gives data, draws, and states n", {
-  dir <- local_campaign(pairs = 10, launches = 2, levels_percent = c(0, 5))
-  analysis <- analyze_campaign(read_campaign(dir))
+expect_plots <- function(analysis) {
   for (plot in plots()) {
+    if (plot$name == "treatments" && nrow(analysis$treatments) == 1) next
     frame <- plot$draw(analysis, draw = FALSE)
     expect_gt(nrow(frame), 0)
     drawn <- plot$draw(analysis)
@@ -11,6 +10,13 @@ test_that("every plot of the table gives data, draws, and states n", {
     expect_match(words, "alpha")
     expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
   }
+}
+
+test_that("every plot of the table gives data, draws, and states n", {
+  for (kinds in list("spin", c("spin", "cache"))) {
+    dir <- local_campaign(pairs = 10, launches = 2, levels_percent = c(0, 5), kinds = kinds)
+    expect_plots(analyze_campaign(read_campaign(dir)))
+  }
   expect_equal(plot_table()$name, vapply(plots(), `[[`, "", "name"))
 })
 
@@ -19,6 +25,7 @@ test_that("plots without data are NULL", {
   unlink(file.path(dir, "sim-1", "hist.csv"))
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   expect_null(plot_launches(analysis))
+  expect_null(plot_treatments(analysis))
   expect_null(plot_tail(analysis))
   expect_null(plot_stolen(analysis))
 })
@@ -36,7 +43,26 @@ test_that("a long trace is thinned but keeps its slowest halves", {
 test_that("panels are in the order of the operations as given in every plot", {
   dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5)
   analysis <- analyze_campaign(read_campaign(dir))
-  for (plot in plots()) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
+  for (plot in plots()) {
+    if (plot$name != "treatments") expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
+  }
+})
+
+test_that("with several treatments a panel is an operation and a treatment, in the order asked for", {
+  dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5,
+                        kinds = c("spin", "cache"))
+  analysis <- analyze_campaign(read_campaign(dir))
+  panels <- function(plot) levels(plot(analysis)$data$panel)
+  cells <- c("reduce, spin", "reduce, cache", "barrier, spin", "barrier, cache")
+  for (plot in list(plot_dose, plot_stolen, plot_levels, plot_tail)) expect_equal(panels(plot), cells)
+  for (plot in list(plot_trace, plot_allan, plot_launches, plot_treatments)) {
+    expect_equal(panels(plot), c("reduce", "barrier"))
+  }
+  # the off curve stands in each panel, the same
+  off <- subset(plot_tail(analysis, draw = FALSE), arm == "off" & startsWith(as.character(panel), "reduce"))
+  parts <- split(off$probability, as.character(off$panel))
+  expect_equal(names(parts), c("reduce, cache", "reduce, spin"))
+  expect_equal(parts[[1]], parts[[2]])
 })
 
 test_that("inconclusive is a class of its own, in the plot and in its text", {

@@ -69,8 +69,8 @@ test_that("a damaged row is refused with file and line", {
 
 test_that("wrong field counts, repeated rows and edited headers are refused with file and line", {
   changes <- list(
-    "halves.csv:4: has 25 fields" = function(x) replace(x, 4, paste0(x[4], ",1")),
-    "halves.csv:4: has 23 fields" = function(x) replace(x, 4, sub(",[^,]*$", "", x[4])),
+    "halves.csv:4: has 30 fields" = function(x) replace(x, 4, paste0(x[4], ",1")),
+    "halves.csv:4: has 28 fields" = function(x) replace(x, 4, sub(",[^,]*$", "", x[4])),
     "halves.csv:4: has 1 fields" = function(x) append(x, "", 3),
     "halves.csv:1: column 'wall_ns' is missing" = function(x) sub("wall_ns", "wall", x),
     "has this arm twice" = function(x) c(x, x[3])
@@ -141,12 +141,6 @@ test_that("small negative stolen times are real", {
 })
 
 json_of <- function(dir, launch = 1) file.path(dir, paste0("sim-", launch), "launch.json")
-
-# Rewrites keys of a launch.json as parsed.
-edit_json <- function(file, change) {
-  info <- change(jsonlite::read_json(file))
-  writeLines(jsonlite::toJSON(info, auto_unbox = TRUE, null = "null", digits = NA), file)
-}
 
 test_that("lost and added rows are told by the count in launch.json, unless the launch was killed", {
   dir <- small()
@@ -245,18 +239,100 @@ test_that("a launch without rows is left out loudly where others have rows", {
 
 test_that("an edited file with one arm only is inconclusive, not damaged", {
   dir <- small()
-  edit_lines(halves_of(dir), function(x) sub(",(on|off),[0-9.]+,", ",off,0,", x))
+  edit_lines(halves_of(dir), function(x) {
+    sub(",[a-z]*,[a-z]*,[a-z]*,[a-z]*,[0-9]+$", ",,,,,0", sub(",(on|off),[0-9.]+,", ",off,0,", x))
+  })
   expect_error(read_campaign(dir), "are of arm 'off'", class = "nl_error_data")
 })
 
 test_that("histogram bins have a width, and groups that count nothing are left out", {
   dir <- small()
   file <- file.path(dir, "sim-1", "hist.csv")
-  edit_lines(file, function(x) ifelse(grepl(",on,5,", x), sub(",[0-9]+$", ",0", x), x))
+  edit_lines(file, function(x) ifelse(grepl(",on,5,", x), sub(",[0-9]+,spin", ",0,spin", x), x))
   got <- read_campaign(dir)
   expect_match(got$notes, "hist.csv counts no operation of barrier, on, level 5", all = FALSE)
   expect_false(any(got$hist$level_requested_percent == 5))
   expect_no_warning(ggplot2::ggplotGrob(plot_tail(analyze_campaign(got))))
-  edit_lines(file, function(x) replace(x, 3, sub("[0-9.]+,([0-9]+)$", "1,\\1", x[3])))
+  edit_cells(file, 3, hi_ns = 1)
   expect_error(read_campaign(dir), "hist.csv:3: lo_ns", class = "nl_error_damaged")
+})
+
+test_that("the treatment is read as factors, empty in off rows, and old launches get it from their options", {
+  dir <- small(kinds = c("spin", "cache"), placements = "rank:0+rank:1")
+  got <- read_campaign(dir)
+  for (part in c("rows", "hist", "ranks")) {
+    table <- got[[part]]
+    expect_setequal(levels(table$kind), c("cache", "spin"))
+    expect_equal(levels(table$placement), "rank:0+rank:1")
+    expect_equal(is.na(table$phase), table$arm == "off")
+  }
+  expect_equal(got$rows$requested_ns == 0, got$rows$level_requested_percent == 0)
+  expect_equal(treatment_table(got)$kind, c("spin", "cache"))
+  dir <- small(kinds = "cache")
+  make_old(dir, noise_cpu = "rank:1")
+  got <- read_campaign(dir)
+  expect_equal(treatment_table(got), data.frame(kind = "cache", pattern = "periodic", placement = "rank:1",
+                                                phase = "random"))
+  for (part in c("rows", "hist", "ranks")) expect_equal(is.na(got[[part]]$kind), got[[part]]$arm == "off")
+  expect_true(all(is.na(got$rows$requested_ns)))
+  make_old(dir, kind = NULL, noise_cpu = 3)
+  expect_equal(as.character(treatment_table(read_campaign(dir))[1, ]), c("spin", "periodic", "3", "random"))
+})
+
+test_that("old and new launches of one treatment are pooled", {
+  dir <- small()
+  make_old(dir)
+  simulate_campaign(dir, pairs = 12, levels_percent = c(0, 5), prefix = "new", seed = 2)
+  got <- analyze_campaign(read_campaign(dir), channels = "time")
+  expect_equal(nrow(got$treatments), 1)
+  expect_equal(got$verdicts$n_launches[got$verdicts$scope == "launches like these"], c(2, 2))
+})
+
+test_that("a damaged treatment is refused with file and line", {
+  arm_of <- function(file) data.table::fread(file)$arm
+  line <- function(file, arm) match(arm, arm_of(file)) + 1
+  broken <- list(
+    list("halves", "on", "kind", "", "empty, wanted a word in an on row"),
+    list("halves", "off", "phase", "random", "'random', wanted nothing in an off row"),
+    list("halves", "on", "pattern", "perodic", "'perodic', wanted one of periodic, jittered"),
+    list("halves", "on", "phase", "alined", "'alined', wanted one of random, aligned"),
+    list("halves", "on", "placement", "rank 1", "'rank 1', wanted letters, digits"),
+    list("halves", "on", "kind", "cache", "'cache', wanted what launch.json has: spin"),
+    list("halves", "on", "placement", "all", "'all', wanted what launch.json has: last"),
+    list("halves", "off", "requested_ns", "7", "7 in an off row, wanted 0"),
+    list("halves", "on", "requested_ns", "x", "'x', wanted a number"),
+    list("halves", "on", "requested_ns", "-1", "'-1', wanted at least 0"),
+    list("hist", "on", "kind", "", "empty, wanted a word in an on row"),
+    list("hist", "off", "kind", "spin", "'spin', wanted nothing in an off row"),
+    list("ranks", "on", "pattern", "poisson", "'poisson', wanted what launch.json has: periodic")
+  )
+  for (case in broken) {
+    dir <- small()
+    file <- file.path(dir, "sim-1", paste0(case[[1]], ".csv"))
+    at <- line(file, case[[2]])
+    do.call(edit_cells, c(list(file, at), stats::setNames(case[4], case[[3]])))
+    expect_error(read_campaign(dir), paste0(case[[1]], ".csv:", at, ": ", case[[3]], " is ", case[[5]]), fixed = TRUE,
+                 class = "nl_error_damaged")
+  }
+})
+
+test_that("a file has all columns of the treatment or none", {
+  for (name in c("kind", "phase", "requested_ns")) {
+    dir <- small()
+    edit_lines(halves_of(dir), function(x) sub(paste0(name, "\\b"), "other", x))
+    expect_error(read_campaign(dir), paste0("halves.csv:1: column '", name, "' is missing"), class = "nl_error_damaged")
+  }
+})
+
+test_that("damaged options of the treatment are refused", {
+  odd <- list(
+    kinds = function(i) { i$options$kinds <- "spin"; i }, phases = function(i) { i$options$phases <- list(1); i },
+    kind = function(i) { i$options$kind <- "a b"; i }, noise_cpu = function(i) { i$options$noise_cpu <- "a\033"; i },
+    pattern = function(i) { i$generators[[1]]$levels[[1]]$pattern <- 3; i }
+  )
+  for (n in seq_along(odd)) {
+    dir <- small()
+    edit_json(json_of(dir), odd[[n]])
+    expect_error(read_campaign(dir), paste0("launch.json:1: key '.*", names(odd)[n]), class = "nl_error_damaged")
+  }
 })

@@ -1,5 +1,6 @@
 test_that("the report is one file that needs nothing else and holds every plot with alt text", {
-  dir <- local_campaign(pairs = 12, launches = 2, levels_percent = c(0, 5))
+  dir <- local_campaign(pairs = 12, launches = 2, levels_percent = c(0, 5), kinds = c("spin", "cache"),
+                        treatment_factor = c(1, 2))
   file <- file.path(dir, "report.html")
   expect_equal(write_report(read_campaign(dir), file), file)
   html <- paste(readLines(file), collapse = "\n")
@@ -9,7 +10,7 @@ test_that("the report is one file that needs nothing else and holds every plot w
   expect_equal(length(images), nrow(plot_table()))
   expect_true(all(grepl("src=\"data:image/png;base64,iVBOR", images)))
   expect_true(all(grepl("alt=\"[A-Z]", images)))
-  expect_match(html, "senses 5 % of one CPU by loop time")
+  expect_match(html, "at 5 % of one CPU barrier is slowed most by cache .* of 2 treatments \\(their difference: p = ")
   expect_match(html, "Generator certificates")
   expect_match(html, "simulate_campaign seed 1")
   made <- list.files(file.path(dir, "report_files"))
@@ -82,4 +83,30 @@ test_that("plots of an earlier report are removed, other files are not", {
   report_html(dir)
   expect_false(file.exists(file.path(files, "launches.png")))
   expect_true(file.exists(file.path(files, "mine.png")))
+})
+
+test_that("a report of one treatment has no table of treatments, one of several has both", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5)
+  html <- report_html(dir)
+  expect_match(html, "senses 5 % of one CPU by loop time")
+  expect_false(grepl("<h2>Treatments</h2>", html))
+  expect_false(grepl("Treatment:", html))
+  dir <- local_campaign(pairs = 12, levels_percent = c(1, 5), kinds = c("spin", "cache"), phases = "aligned",
+                        treatment_factor = c(1, 2))
+  html <- report_html(dir)
+  expect_match(html, "<h2>Treatments</h2>")
+  expect_match(html, "Treatment: phase aligned", fixed = TRUE)
+  expect_match(html, "slows most</th>\\s*<th[^>]*>against")
+  expect_match(html, "<td class=\"text\">cache</td>\\s*<td class=\"text\">spin</td>")
+  expect_match(html, "<th class=\"text\">kind</th>")
+})
+
+test_that("treatments that share no launch are not compared, and that is said", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5, kinds = "spin", prefix = "a")
+  simulate_campaign(dir, pairs = 12, levels_percent = 5, kinds = "cache", prefix = "b", seed = 2)
+  expect_match(report_html(dir), "Differences between treatments were not tested")
+  # each treatment is shown by its own launch
+  analysis <- analyze_campaign(read_campaign(dir))
+  expect_equal(plot_treatments(analysis, draw = FALSE)$treatment, c("spin", "cache"))
+  expect_match(report_answer(analysis)[1], "most by .*, least by .* of 2 treatments \\(their difference was not tested\\)")
 })

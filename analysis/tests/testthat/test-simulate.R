@@ -20,3 +20,28 @@ test_that("an existing launch is not overwritten and bad arguments are refused",
   expect_error(simulate_campaign(tempfile(), pairs = 0), "'pairs'", class = "nl_error_usage")
   expect_error(simulate_campaign(tempfile(), design = "other"), "'design'", class = "nl_error_usage")
 })
+
+test_that("factors of treatment are crossed, and several CPUs are loaded each at the level", {
+  dir <- tempfile()
+  truth <- simulate_campaign(dir, pairs = 3, levels_percent = c(0, 1), kinds = c("spin", "cache"),
+                             placements = c("last", "rank:0+rank:1"), treatment_factor = c(1, 2, 3, 4), cost_ns = 0)
+  rows <- read_campaign(dir)$rows
+  unlink(dir, recursive = TRUE)
+  expect_equal(truth$kind, rep(c("spin", "cache"), each = 4))
+  expect_equal(truth$slowdown_percent[truth$level_requested_percent == 1], 1.5 * 1:4)
+  expect_equal(truth$stolen_percent[truth$level_requested_percent == 1], c(1, 2, 1, 2))
+  on <- rows[rows$level_requested_percent == 1, ]
+  expect_equal(on$level_delivered_percent, rep(1, nrow(on)), tolerance = 1e-3)
+  expect_equal(on$delivered_ns / on$wall_ns, ifelse(on$placement == "last", 0.01, 0.02), tolerance = 1e-3)
+  expect_equal(as.vector(table(on$kind, on$placement)), rep(3, 4))
+})
+
+test_that("patterns other than periodic have a varying number of bursts with the same mean", {
+  bursts <- with_seed(1, lapply(treatment_words$pattern, function(p) draw_bursts(rep(p, 4000), 8)))
+  names(bursts) <- treatment_words$pattern
+  expect_equal(unique(bursts$periodic), 8)
+  for (pattern in setdiff(names(bursts), "periodic")) {
+    expect_gt(length(unique(bursts[[pattern]])), 2)
+    expect_equal(mean(bursts[[pattern]]), 8, tolerance = 0.05)
+  }
+})

@@ -1,0 +1,101 @@
+# What an on half was treated with, beside its level: four factors that a design can cross.
+
+# Each factor, and what its word is where nobody asked for another one.
+treatment_defaults <- c(kind = "spin", pattern = "periodic", placement = "last", phase = "random")
+treatment_columns <- names(treatment_defaults)
+
+# What names a verdict, an amplification and a cost beside the channel: launch, cell and dose.
+label_columns <- c("scope", "launch", "design", "operation", "bytes", "ranks", treatment_columns)
+dose_columns <- c("level_requested_percent", "level_delivered_percent")
+
+# Words with a closed list (docs/formats.md); kinds and placements are open.
+treatment_words <- list(pattern = c("periodic", "jittered", "poisson", "bursts", "replay"),
+                        phase = c("random", "aligned", "staggered"))
+
+# Words as a factor. (fread's own factors cost five times as much on 10^6 rows.)
+as_word <- function(x) {
+  words <- unique(x)
+  words <- words[!is.na(words)]
+  codes <- if (length(words) == 1) {
+    one <- rep(1L, length(x))
+    one[is.na(x)] <- NA
+    one
+  } else match(x, words)
+  structure(codes, levels = as.character(words), class = "factor")
+}
+
+# The factors of treatment that a data frame has, as text.
+treatment_of <- function(rows, at) {
+  columns <- intersect(treatment_columns, names(rows))
+  lapply(stats::setNames(columns, columns), function(n) as.character(rows[[n]][at]))
+}
+
+# One whole number per combination of treatment factors in the rows `at`; factors of one word say nothing
+# and are passed over, so one treatment costs nothing. Off rows have no treatment: 0 in each factor.
+treatment_code <- function(rows, at = seq_len(nrow(rows))) {
+  codes <- lapply(intersect(treatment_columns, names(rows)), function(n) {
+    x <- rows[[n]]
+    if (is.factor(x) && nlevels(x) < 2) return(NULL)
+    code <- if (is.factor(x)) as.integer(x)[at] else match(x[at], unique(x[!is.na(x)]))
+    code[is.na(code)] <- 0L
+    code
+  })
+  codes <- Filter(Negate(is.null), codes)
+  if (length(codes) == 0) rep(1, length(at)) else do.call(combine_keys, codes)
+}
+
+# The treatments of a campaign, one row each, in the order asked for (else as they first ran).
+treatment_table <- function(campaign) {
+  rows <- campaign$rows
+  on <- which(rows[["arm"]] == "on")
+  first <- on[!duplicated(treatment_code(rows, on))]
+  table <- as.data.frame(treatment_of(rows, first))
+  asked <- function(column) {
+    unlist(lapply(campaign$launches, function(info) info$options[[paste0(column, "s")]]), use.names = FALSE)
+  }
+  ranks <- lapply(treatment_columns, function(n) match(table[[n]], unique(c(asked(n), table[[n]]))))
+  table <- table[do.call(order, ranks), , drop = FALSE]
+  rownames(table) <- NULL
+  table
+}
+
+# Names of the factors that take more than one value.
+varying_factors <- function(rows) {
+  columns <- intersect(treatment_columns, names(rows))
+  Filter(function(n) length(unique(rows[[n]])) > 1, columns)
+}
+
+# "cache, poisson", or "kind cache, pattern poisson" with `named`; "" without factors.
+treatment_label <- function(rows, factors, named = FALSE) {
+  if (length(factors) == 0) return(rep("", NROW(rows[[1]])))
+  words <- lapply(factors, function(n) if (named) paste(n, rows[[n]]) else as.character(rows[[n]]))
+  do.call(paste, c(words, sep = ", "))
+}
+
+# The label of each row by the factors that vary in this analysis; "" where there is one treatment.
+label_in <- function(rows, analysis) treatment_label(rows, varying_factors(analysis$treatments))
+
+several_treatments <- function(analysis) NROW(analysis$treatments) > 1
+
+# The factors that have one value in all rows and another than the default: "kind cache, phase aligned".
+constant_treatment <- function(rows) {
+  columns <- setdiff(intersect(treatment_columns, names(rows)), varying_factors(rows))
+  odd <- columns[vapply(columns, function(n) !identical(as.character(rows[[n]][1]), treatment_defaults[[n]]), TRUE)]
+  if (NROW(rows) == 0 || length(odd) == 0) "" else treatment_label(rows[1, ], odd, named = TRUE)
+}
+
+# A median of halves trims the load away where halves hold a varying number of bursts; only the periodic
+# pattern gives each the same.
+varying_bursts <- function(pattern) !is.null(pattern) && !is.na(pattern) && pattern != "periodic"
+
+# CPUs per node that each cell loads: the level in the rows is percent of one CPU, delivered_ns the sum over
+# all. From its first pairs; NA where nothing was delivered.
+cell_cpus <- function(rows, on, members, n_generators) {
+  n_generators <- rep_len(n_generators, nrow(rows))
+  vapply(members, function(member) {
+    at <- on[utils::head(member, 500)]
+    per_cpu <- rows[["wall_ns"]][at] * n_generators[at] * rows[["level_delivered_percent"]][at] / 100
+    ratio <- sum(rows[["delivered_ns"]][at]) / sum(per_cpu)
+    if (is.finite(ratio)) ratio else NA_real_
+  }, 0)
+}
