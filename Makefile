@@ -12,9 +12,9 @@ SHELL := /bin/sh
 GIT := $(shell git -c safe.directory='*' describe --always --dirty 2>/dev/null || echo unknown)
 # tests and lint add -Werror: a newer compiler's new warning must not keep anyone from building
 WARNINGS ?= -Wall -Wextra
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -MMD -MP -DNOISELAB_GIT='"$(GIT)"' -Icommon \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -DNOISELAB_GIT='"$(GIT)"' -Icommon \
 	$(shell $(PKG_CONFIG) --cflags hwloc jansson)
-LIBS = $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm
+LIBS = $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm -pthread
 # mpicc runs the compiler it was built with unless told otherwise; this is how Open MPI and MPICH are told
 MPI_ENV = OMPI_CC="$(CC)" MPICH_CC="$(CC)"
 
@@ -27,16 +27,17 @@ BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.
 
 SCRIPTS := noiselab noiselab-run noiselab-analyze noiselab-report
 LIBEXEC := lib.sh sensitivity.sh
+PRESETS := $(wildcard noisegen/presets/*)
 R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs scripts r deps demo test check bench install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r deps demo test check bench install install-programs uninstall clean help lint asan
 
-all: programs scripts r ## build everything into build/ (default)
+all: programs presets scripts r ## build everything into build/ (default)
 
-programs: $(BUILD)/bin/noiselab-gen $(BUILD)/bin/noiselab-detect ## only the C programs: what a compute node needs
+programs: presets $(BUILD)/bin/noiselab-gen $(BUILD)/bin/noiselab-detect ## only the C programs: what a compute node needs
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -67,7 +68,13 @@ $(BUILD)/flags: FORCE
 	@echo '$(CC) $(MPICC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(MPICC) $(ALL_CFLAGS)' > $@
 FORCE:
 
-# ---- scripts and the R package -----------------------------------------------------------------------------------------------------------
+# ---- presets, scripts and the R package -----------------------------------------------------------------------------------------------------------
+
+presets: $(PRESETS:noisegen/presets/%=$(BUILD)/share/noiselab/presets/%)
+
+$(BUILD)/share/noiselab/presets/%: noisegen/presets/%
+	@mkdir -p $(@D)
+	install -m 644 $< $@
 
 scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%)
 
@@ -136,6 +143,8 @@ asan: ## unit tests with address and undefined-behaviour sanitizers
 install-programs: programs ## install only the C programs: compute nodes need no R
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/bin/noiselab-gen $(BUILD)/bin/noiselab-detect $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/share/noiselab/presets
+	install -m 644 $(PRESETS) $(DESTDIR)$(PREFIX)/share/noiselab/presets
 
 install: all install-programs ## install under PREFIX (with DESTDIR for packages)
 	install -d $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab/R $(DESTDIR)$(PREFIX)/share/man/man1
@@ -146,7 +155,7 @@ install: all install-programs ## install under PREFIX (with DESTDIR for packages
 
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,noiselab-gen noiselab-detect $(SCRIPTS))
-	rm -rf $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab $(DESTDIR)$(PREFIX)/share/noiselab
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN)))
 
 clean: ## remove build/

@@ -1,16 +1,14 @@
 #include "nl_control.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "nl_clock.h"
+#include "nl_futex.h"
 
 static void *map_page(int fd) {
     void *p = mmap(NULL, sizeof(struct nl_control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -28,6 +26,7 @@ struct nl_control *nl_control_create(int *fd) {
     c->magic = NL_CONTROL_MAGIC;
     c->size_bytes = sizeof *c;
     c->owner_pid = (int32_t)getpid();
+    atomic_store(&c->n_workers, 1);
     *fd = f;
     return c;
 }
@@ -49,11 +48,12 @@ void nl_control_unmap(struct nl_control *c) {
 
 static void raise_command(struct nl_control *c) {
     atomic_fetch_add(&c->command_number, 1);
-    syscall(SYS_futex, &c->command_number, FUTEX_WAKE, 1, NULL, NULL, 0);
+    nl_futex_wake(&c->command_number);
 }
 
 void nl_control_send(struct nl_control *c, enum nl_command command) {
     c->command = command;
+    atomic_store(&c->answer_status, 0);
     raise_command(c);
 }
 
@@ -63,29 +63,54 @@ void nl_control_close(struct nl_control *c) {
     raise_command(c);
 }
 
+static int has_answered(struct nl_control *c, uint32_t wanted) {
+    int n = atomic_load(&c->n_workers);
+    for (int i = 0; i < n; i++)
+        /* a signal handler may have sent another command meanwhile, so a later answer is as good */
+        if ((int32_t)(atomic_load(&c->workers[i].answered_number) - wanted) < 0) return 0;
+    return 1;
+}
+
 int nl_control_await(struct nl_control *c, int64_t timeout_ns) {
     uint32_t wanted = atomic_load(&c->command_number);
     int64_t deadline_ns = nl_mono_ns() + timeout_ns;
-    /* a signal handler may have sent another command meanwhile, so a later answer is as good */
-    while ((int32_t)(atomic_load(&c->answered_number) - wanted) < 0) {
+    while (!has_answered(c, wanted)) {
         if (nl_mono_ns() > deadline_ns) return -2;
         sched_yield();
     }
     return atomic_load(&c->answer_status);
 }
 
-int nl_control_wait(struct nl_control *c, uint32_t seen, int64_t deadline_ns) {
-    struct timespec deadline = nl_timespec(deadline_ns < 0 ? 0 : deadline_ns);
-    while (atomic_load(&c->command_number) == seen) {
-        /* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC deadline: clock_nanosleep that a command can end */
-        long rc = syscall(SYS_futex, &c->command_number, FUTEX_WAIT_BITSET, seen, deadline_ns < 0 ? NULL : &deadline, NULL,
-                          FUTEX_BITSET_MATCH_ANY);
-        if (rc < 0 && errno == ETIMEDOUT) return atomic_load(&c->command_number) != seen;
-    }
-    return 1;
+int nl_control_n_due(const struct nl_control *c) {
+    int n = 0;
+    for (int i = 0; i < atomic_load(&c->n_workers); i++) n += atomic_load(&c->workers[i].is_burst_due);
+    return n;
 }
 
-void nl_control_answer(struct nl_control *c, uint32_t number, int status) {
-    atomic_store(&c->answer_status, status);
-    atomic_store(&c->answered_number, number);
+int64_t nl_control_requested_ns(const struct nl_control *c) {
+    int64_t sum = 0;
+    for (int i = 0; i < atomic_load(&c->n_workers); i++) sum += atomic_load(&c->workers[i].requested_ns);
+    return sum;
+}
+
+int64_t nl_control_extra_cpu_ns(const struct nl_control *c) {
+    int64_t sum = 0;
+    for (int i = 0; i < atomic_load(&c->n_workers); i++) sum += atomic_load(&c->workers[i].extra_cpu_ns);
+    return sum;
+}
+
+int nl_control_wait(struct nl_control *c, uint32_t seen, int64_t deadline_ns) {
+    return nl_futex_wait(&c->command_number, seen, deadline_ns);
+}
+
+void nl_control_answer(struct nl_control *c, int worker, uint32_t number) {
+    atomic_store(&c->workers[worker].answered_number, number);
+}
+
+void nl_control_refuse(struct nl_control *c, const char *reason) {
+    int32_t none = 0;
+    /* the status last: who reads it finds the text complete */
+    if (!atomic_compare_exchange_strong(&c->answer_status, &none, -2)) return;
+    snprintf(c->text, sizeof c->text, "%s", reason);
+    atomic_store(&c->answer_status, -1);
 }

@@ -14,10 +14,6 @@ void nl_place_close(struct nl_place *place);
 /* Narrows the allowed CPUs (at first: what the machine and the cgroup allow) to those the calling thread is bound to. */
 void nl_place_restrict_to_binding(struct nl_place *place);
 
-/* Narrows the allowed CPUs to those of a list ("0-3,8").
- * @return 0, -1 when the text is not a list of CPUs. */
-int nl_place_restrict_to_list(struct nl_place *place, const char *list);
-
 /* Whether a CPU (operating system number) is allowed. */
 int nl_place_is_allowed(const struct nl_place *place, int cpu);
 
@@ -26,6 +22,23 @@ int nl_place_first(const struct nl_place *place);
 
 /* Number of allowed CPUs. */
 int nl_place_count(const struct nl_place *place);
+
+/* The allowed CPUs, rising, into `cpus`; returns their number, at most `max`. */
+int nl_place_cpus(const struct nl_place *place, int *cpus, int max);
+
+/* What words stand for in nl_place_resolve. */
+#define NL_PLACE_HELP "cpu:N, rank:N, last, spare, all, sibling:..., same-l3:... (comma-separated)"
+
+/* Finds the allowed CPUs that a list of words means: `cpu:N` (operating system's number), `rank:N` (CPU of the N-th rank on this node),
+ * `last` (of the last rank), `spare` (a CPU no rank uses, best one whose core is idle, too), `all` (every allowed CPU), `sibling:W`
+ * (another hardware thread of the core of word W), `same-l3:W` (another core's CPU below the same last-level cache as W, best one that no
+ * rank uses). W itself need not be allowed.
+ * @param rank_cpus  CPU of each rank on this node; negative: not bound to one CPU. NULL with n_ranks 0 when there are no ranks.
+ * @param cpus       receives the CPUs, each once, in the order of the words.
+ * @param reason     receives one line without its end when it fails; it names the word, and the allowed CPUs where they matter.
+ * @return number of CPUs, -1. */
+int nl_place_resolve(const struct nl_place *place, const char *words, const int *rank_cpus, int n_ranks, int *cpus, int max, char *reason,
+                     size_t reason_size);
 
 /* The allowed CPUs as a list ("0-3,8") into `buf`; returns buf. */
 const char *nl_place_list(const struct nl_place *place, char *buf, size_t size);

@@ -22,6 +22,11 @@ static const struct unit size_units[] = {
     {"G", 1073741824.}, {NULL, 0},
 };
 
+static const struct unit rate_units[] = {
+    {"", 1},        {"k", 1e3},       {"B", 1},             {"kB", 1e3},       {"MB", 1e6}, {"GB", 1e9},
+    {"KiB", 1024.}, {"MiB", 1048576.}, {"GiB", 1073741824.}, {NULL, 0},
+};
+
 /* strtod takes "inf", "nan", hexadecimal and leading space; people do not mean those. */
 static int parse_number(const char *text, double *value, const char **rest) {
     if (!isdigit((unsigned char)text[0]) && text[0] != '.') return -1;
@@ -75,6 +80,21 @@ int nl_parse_percent(const char *text, double *out_percent) {
     if (parse_number(text, &value, &rest)) return -1;
     if (strcmp(rest, "") != 0 && strcmp(rest, "%") != 0) return -1;
     *out_percent = value;
+    return 0;
+}
+
+int nl_parse_rate(const char *text, double *out_per_s) {
+    double rate;
+    if (parse_with_units(text, rate_units, 9007199254740992., &rate) || rate <= 0) return -1;
+    *out_per_s = rate;
+    return 0;
+}
+
+int nl_parse_factor(const char *text, double *out) {
+    const char *rest;
+    double value;
+    if (parse_number(text, &value, &rest) || *rest || value < 1e-9 || value > 1e9) return -1;
+    *out = value;
     return 0;
 }
 

@@ -16,7 +16,7 @@ struct nd_half {
     double base_ns;               /* negative: not known */
     int64_t steal_ns;             /* -1: not known */
     int64_t n_involuntary;
-    int64_t delivered_ns, n_bursts, n_due; /* -1: no generator */
+    int64_t delivered_ns, n_bursts, n_due, requested_ns; /* -1: no generator */
 };
 
 struct nd_channel {

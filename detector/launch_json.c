@@ -27,6 +27,27 @@ static json_t *utc_now(void) {
     return json_string(stamp);
 }
 
+static json_t *names_json(const char *const *names, int n) {
+    json_t *array = json_array();
+    for (int i = 0; i < n; i++) json_array_append_new(array, text(names[i]));
+    return array;
+}
+
+static json_t *places_json(const struct nd_options *o) {
+    json_t *array = json_array();
+    for (int i = 0; i < o->n_places; i++) {
+        char name[ND_PLACE_BYTES];
+        json_array_append_new(array, text(nd_place_name(o, i, name)));
+    }
+    return array;
+}
+
+static json_t *phases_json(const struct nd_options *o) {
+    json_t *array = json_array();
+    for (int i = 0; i < o->n_phases; i++) json_array_append_new(array, json_string(nd_phase_names[o->phases[i]]));
+    return array;
+}
+
 static json_t *options_json(const struct nd_options *o) {
     json_t *operations = json_array(), *bytes = json_array(), *levels = json_array();
     for (int i = 0; i < o->n_configs; i++)
@@ -36,10 +57,15 @@ static json_t *options_json(const struct nd_options *o) {
     json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
                              "levels_percent", levels, "seconds", (double)o->measure_ns * 1e-9);
     json_object_set_new(json, o->design->is_paired ? "half_period_ns" : "block_ns", json_integer(o->half_ns));
-    json_object_set_new(json, "period_ns", o->n_levels ? json_integer(o->period_ns) : json_null());
+    json_object_set_new(json, "period_ns", o->n_arms ? json_integer(o->period_ns) : json_null());
     json_object_set_new(json, "count", o->count ? json_integer(o->count) : json_null());
-    json_object_set_new(json, "kind", o->n_levels ? text(o->kind) : json_null());
-    json_object_set_new(json, "noise_cpu", text(o->noise_cpu));
+    json_object_set_new(json, "kind", o->n_arms ? text(o->kinds[0]) : json_null());
+    json_object_set_new(json, "kinds", names_json(o->kinds, o->n_kinds));
+    json_object_set_new(json, "patterns", names_json(o->patterns, o->n_patterns));
+    json_object_set_new(json, "placements", places_json(o));
+    json_object_set_new(json, "phases", phases_json(o));
+    json_object_set_new(json, "preset", o->preset ? text(o->preset) : json_null());
+    json_object_set_new(json, "generator_options", names_json(o->passed, o->n_passed));
     json_object_set_new(json, "noise_nodes", json_string(o->noise_on_all_nodes ? "all" : "first"));
     json_object_set_new(json, "warmup_ns", json_integer(o->warmup_ns));
     json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
@@ -101,35 +127,64 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
 
 void nd_launch_json_warn(json_t *launch, const char *line) { json_array_append_new(json_object_get(launch, "warnings"), text(line)); }
 
-/* One level on one node; `ok` is null for the placebo, which has no ratio. */
-static json_t *level_json(double requested_percent, const struct nd_level_sum *s) {
-    double delivered_percent = 100. * (double)s->delivered_ns / (double)s->wall_ns;
+/* One arm on one node; `ok` is null for the placebo, which has no ratio. */
+static json_t *level_json(const struct nd_options *o, const struct nd_arm *arm, const struct nd_level_sum *s) {
+    double delivered_percent = 100. * (double)s->delivered_ns / ((double)s->wall_ns * (double)s->n_cpus);
     double ratio = s->requested_ns > 0 ? (double)s->delivered_ns / (double)s->requested_ns : 0;
-    json_t *json = json_pack("{s:f, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "level_requested_percent", requested_percent, "halves",
-                             (json_int_t)s->n_halves, "wall_ns", (json_int_t)s->wall_ns, "requested_ns", (json_int_t)s->requested_ns,
-                             "delivered_ns", (json_int_t)s->delivered_ns,
-                             "level_delivered_percent", delivered_percent, "bursts_planned", (json_int_t)s->bursts_planned, "bursts_run",
-                             (json_int_t)s->bursts_run);
+    char place[ND_PLACE_BYTES];
+    json_t *json = json_pack("{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "level_requested_percent", arm->level_percent,
+                             "kind", o->kinds[arm->kind], "pattern", o->patterns[arm->pattern], "placement", nd_place_name(o, arm->place, place),
+                             "phase", nd_phase_names[o->phases[arm->phase]], "cpus", (json_int_t)s->n_cpus, "halves", (json_int_t)s->n_halves,
+                             "wall_ns", (json_int_t)s->wall_ns, "requested_ns", (json_int_t)s->requested_ns, "delivered_ns",
+                             (json_int_t)s->delivered_ns, "level_delivered_percent", delivered_percent, "bursts_planned",
+                             (json_int_t)s->bursts_planned, "bursts_run", (json_int_t)s->bursts_run);
     int is_ok = fabs(ratio - 1) * 100 <= tolerance_percent;
-    json_object_set_new(json, "ratio", requested_percent > 0 ? json_real(ratio) : json_null());
-    json_object_set_new(json, "ok", requested_percent > 0 ? json_boolean(is_ok) : json_null());
+    json_object_set_new(json, "ratio", s->requested_ns > 0 ? json_real(ratio) : json_null());
+    json_object_set_new(json, "ok", s->requested_ns > 0 ? json_boolean(is_ok) : json_null());
     return json;
+}
+
+/* Arms whose dose was not delivered: each by itself when they are few, otherwise the range. */
+struct off_dose {
+    int n;
+    double least, most;
+    char lines[3][480];
+};
+
+static void note_off_dose(struct off_dose *off, const struct nd_options *o, const struct nd_arm *arm, const char *host, double ratio) {
+    if (off->n == 0 || ratio < off->least) off->least = ratio;
+    if (off->n == 0 || ratio > off->most) off->most = ratio;
+    if (off->n < 3)
+        snprintf(off->lines[off->n], sizeof off->lines[0],
+                 "level %g %% of %s (%s, on %s, phase %s): the generator on %s delivered %.3g times the dose asked for (tolerance %g %%); the analysis uses what was delivered",
+                 arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern], o->places[arm->place],
+                 nd_phase_names[o->phases[arm->phase]], host, ratio, tolerance_percent);
+    off->n++;
+}
+
+static void warn_of_off_doses(json_t *launch, const struct nd_options *o, const struct off_dose *off, const char *host) {
+    char line[320];
+    for (int i = 0; i < off->n && off->n <= 3; i++) nd_launch_json_warn(launch, off->lines[i]);
+    if (off->n <= 3) return;
+    snprintf(line, sizeof line,
+             "%d of %d arms: the generator on %s delivered %.3g to %.3g times the dose asked for (tolerance %g %%); the analysis uses what was delivered",
+             off->n, o->n_arms, host, off->least, off->most, tolerance_percent);
+    nd_launch_json_warn(launch, line);
 }
 
 static void add_levels(json_t *launch, json_t *certificate, const struct nd_options *o, const struct nd_node_end *node) {
     json_t *levels = json_array();
-    for (int i = 0; i < o->n_levels; i++) {
+    struct off_dose off = {0};
+    const char *host = json_string_value(json_object_get(certificate, "host"));
+    if (!host) host = "?";
+    for (int i = 0; i < o->n_arms; i++) {
         if (node->levels[i].n_halves == 0) continue;
-        json_t *level = level_json(o->levels_percent[i], &node->levels[i]);
-        if (json_is_false(json_object_get(level, "ok"))) {
-            char line[192];
-            const char *host = json_string_value(json_object_get(certificate, "host"));
-            snprintf(line, sizeof line, "level %g %%: the generator on %s delivered %.3g times the dose asked for (tolerance %g %%); the analysis uses what was delivered",
-                     o->levels_percent[i], host ? host : "?", json_real_value(json_object_get(level, "ratio")), tolerance_percent);
-            nd_launch_json_warn(launch, line);
-        }
+        json_t *level = level_json(o, &o->arms[i], &node->levels[i]);
+        if (json_is_false(json_object_get(level, "ok")))
+            note_off_dose(&off, o, &o->arms[i], host, json_real_value(json_object_get(level, "ratio")));
         json_array_append_new(levels, level);
     }
+    warn_of_off_doses(launch, o, &off, host);
     json_object_set_new(certificate, "levels", levels);
 }
 
@@ -141,7 +196,7 @@ static void warn_of_node(json_t *launch, const struct nd_node_end *node, const c
 
 static int64_t total_halves(const struct nd_options *o, const struct nd_node_end *node) {
     int64_t n = 0;
-    for (int i = 0; i < o->n_levels; i++) n += node->levels[i].n_halves;
+    for (int i = 0; i < o->n_arms; i++) n += node->levels[i].n_halves;
     return n;
 }
 

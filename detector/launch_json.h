@@ -13,7 +13,9 @@
 struct nd_level_sum {
     int64_t n_halves, wall_ns;
     int64_t requested_ns; /* the dose asked for: bursts x level x period, or level x time where the load goes on until the loop ends */
-    int64_t delivered_ns, bursts_planned, bursts_run;
+    int64_t delivered_ns, bursts_run;
+    int64_t bursts_planned; /* 0: the pattern is not periodic */
+    int64_t n_cpus;         /* loaded on this node */
 };
 
 /* What a node's leader hands in at the end. Gathered as bytes. */

@@ -1,6 +1,7 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "launcher.h"
@@ -30,22 +31,58 @@ static void catch_signals(void) {
 
 static void print_plan(const struct nd_options *o) {
     char half[32], period[32] = "-";
-    if (o->n_levels) nl_format_duration(o->period_ns, period, sizeof period);
+    if (o->n_arms) nl_format_duration(o->period_ns, period, sizeof period);
     printf("design %s: %lld rounds of %d halves of %s, noise period %s\n", o->design->name, (long long)o->n_rounds,
-           o->design->round_steps(o->n_configs, o->n_levels), nl_format_duration(o->half_ns, half, sizeof half), period);
+           o->design->round_steps(o->n_configs, o->n_arms), nl_format_duration(o->half_ns, half, sizeof half), period);
     for (int i = 0; i < o->n_configs; i++) printf("operation %s, %lld bytes\n", o->configs[i].op->name, (long long)o->configs[i].bytes);
-    for (int i = 0; i < o->n_levels; i++) printf("level %g %%\n", o->levels_percent[i]);
+    for (int i = 0; i < o->n_arms; i++) {
+        const struct nd_arm *arm = &o->arms[i];
+        printf("level %g %% of %s, %s, on %s, phase %s\n", arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern],
+               o->places[arm->place], nd_phase_names[o->phases[arm->phase]]);
+    }
     printf("seed %llu\ncampaign %s\n", (unsigned long long)o->seed, o->out);
+}
+
+enum { LIST_BYTES = ND_MAX_FACTOR * 132 };
+
+static const char *join(const char *const *names, int n, char *list) {
+    list[0] = '\0';
+    for (int i = 0; i < n; i++) {
+        if (i) strcat(list, ",");
+        strcat(list, names[i]); /* at most 128 characters each */
+    }
+    return list;
+}
+
+/* The generator's words: everything about the treatment but the levels, which it gets with each command. */
+static void generator_words(const struct nd_options *o, const char *words[ND_MAX_PASSED + 5]) {
+    static char kinds[LIST_BYTES], patterns[LIST_BYTES];
+    const char *const fixed[] = {"--kind", join(o->kinds, o->n_kinds, kinds), "--pattern", join(o->patterns, o->n_patterns, patterns)};
+    for (int i = 0; i < 4; i++) words[i] = fixed[i];
+    for (int i = 0; i < o->n_passed; i++) words[4 + i] = o->passed[i];
+    words[4 + o->n_passed] = NULL;
 }
 
 /* The generator is started before MPI_Init, by the first rank of its node: an initialised MPI must not fork. */
 static int start_treatment(const struct nd_options *o, const struct nd_launcher *launcher) {
-    if (o->n_levels == 0 || launcher->local_rank != 0) return 0;
+    if (o->n_arms == 0 || launcher->local_rank != 0) return 0;
     if (!o->noise_on_all_nodes && launcher->rank != 0) return 0;
     struct nd_treatment *t;
-    if (nd_treatment_start(&t, o->generator_path, o->kind)) return -1;
+    const char *words[ND_MAX_PASSED + 5];
+    generator_words(o, words);
+    if (nd_treatment_start(&t, o->generator_path, words)) return -1;
     treatment = t;
     return 0;
+}
+
+/* What a dry run says: the plan, if the generator would take it. */
+static int rehearse(const struct nd_options *o, const struct nd_launcher *launcher) {
+    const char *words[ND_MAX_PASSED + 5];
+    generator_words(o, words);
+    if (launcher->rank != 0) return NL_EXIT_OK;
+    if (o->n_arms > 0 && nd_treatment_check(o->generator_path, words)) return NL_EXIT_USAGE;
+    print_plan(o);
+    return NL_EXIT_OK;
 }
 
 int main(int argc, char **argv) {
@@ -63,10 +100,7 @@ int main(int argc, char **argv) {
      * leave the others waiting in MPI_Init under launchers that do not end them */
     int failed = launcher.rank == 0 && nd_record_check_campaign(options.out);
     if (failed && (launcher.n_ranks == 1 || options.dry_run)) return NL_EXIT_USAGE;
-    if (options.dry_run) {
-        if (launcher.rank == 0) print_plan(&options);
-        return NL_EXIT_OK;
-    }
+    if (options.dry_run) return rehearse(&options, &launcher);
     nl_set_quiet(0);
     gethostname(host, sizeof host - 1);
     if (launcher.n_ranks > 1) nl_set_rank(launcher.rank, host);

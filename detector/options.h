@@ -12,12 +12,28 @@
 #define ND_MAX_SIZES 32
 #define ND_MAX_CONFIGS 256
 #define ND_MAX_LEVELS (NL_CONTROL_MAX_LEVELS - 1) /* one account is for the off halves */
+#define ND_MAX_FACTOR 16 /* kinds, patterns, places or phases that one launch crosses */
+#define ND_MAX_PASSED 32
 #define ND_MAX_NOTES 8
 
 /* An operation at a message size. */
 struct nd_config {
     const struct nd_op *op;
     int64_t bytes; /* 0 where the operation has none */
+};
+
+/* What the noise does on several nodes at once. */
+enum nd_phase {
+    ND_PHASE_RANDOM,   /* drawn for every node and half */
+    ND_PHASE_ALIGNED,  /* the same on all nodes */
+    ND_PHASE_STAGGERED /* spread evenly over the period, node by node */
+};
+extern const char *const nd_phase_names[]; /* by enum nd_phase, ends with NULL */
+
+/* One arm other than off: a treatment at a level. The first four are indices into the lists of the options. */
+struct nd_arm {
+    int kind, pattern, place, phase;
+    double level_percent; /* of each CPU it loads */
 };
 
 enum nd_switch { ND_AUTO, ND_ON, ND_OFF_SWITCH };
@@ -29,17 +45,23 @@ struct nd_options {
     int64_t bytes[ND_MAX_SIZES];
     int n_bytes;
     double levels_percent[ND_MAX_LEVELS];
-    int n_levels;               /* 0: no generator is started */
+    int n_levels;
+    const char *kinds[ND_MAX_FACTOR];
+    const char *patterns[ND_MAX_FACTOR];
+    const char *places[ND_MAX_FACTOR]; /* lists of words, see nl_place_resolve */
+    enum nd_phase phases[ND_MAX_FACTOR];
+    int n_kinds, n_patterns, n_places, n_phases;
+    struct nd_arm arms[ND_MAX_LEVELS]; /* kinds x patterns x places x phases x levels */
+    int n_arms;                        /* 0: no generator is started */
+    const char *passed[ND_MAX_PASSED]; /* options for the generator, as words of a command line */
+    int n_passed;
+    const char *preset; /* NULL: none */
     int64_t measure_ns;         /* planned measuring time over all halves */
     int64_t half_ns;            /* length of a half (lockin), block (blocks) or loop (single) */
     int64_t count;              /* operations per loop; 0: from the pilot */
     int64_t period_ns;          /* of the noise */
     int64_t warmup_ns;
     int64_t detour_threshold_ns; /* 0: from the pilot */
-    const char *kind;
-    const char *noise_cpu;      /* "last", "rank:N" or a CPU number */
-    int noise_rank;             /* node-local rank whose CPU gets the noise; -1: the last one, -2: see noise_cpu_number */
-    int noise_cpu_number;       /* operating system's number, -1: none */
     int noise_on_all_nodes;
     const char *generator_path; /* NULL: beside this program, then PATH */
     uint64_t seed;
@@ -61,6 +83,10 @@ struct nd_options {
  * @param speaks  whether this process prints lists and notes (one of many ranks does).
  * @return 1 go on, 0 everything was done (--list-..., --help), -1 usage error. */
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o);
+
+/* The name of place `i` as it stands in files: its words, joined by + instead of commas. Into `buf`; returns buf. */
+#define ND_PLACE_BYTES 132
+const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_BYTES]);
 
 /* Whether operations are timed one by one. */
 int nd_options_times_operations(const struct nd_options *o);

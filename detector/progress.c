@@ -31,7 +31,7 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
     if (!p) return NULL;
     p->options = o;
     p->n_halves = n_halves;
-    p->n_arms = o->n_levels + 1;
+    p->n_arms = o->n_arms + 1;
     p->current = calloc((size_t)(o->n_configs * p->n_arms), sizeof *p->current);
     p->pairs = calloc((size_t)(o->n_configs * p->n_arms), sizeof *p->pairs);
     if (!p->current || !p->pairs) {

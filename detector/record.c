@@ -140,7 +140,8 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
     r->rows = open_file(r, o->design->is_paired ? "halves.csv" : "blocks.csv", "wx");
     if (!r->rows) goto fail;
     fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
-          "stolen_ns_max,stolen_ns_sum,stolen_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due\n",
+          "stolen_ns_max,stolen_ns_sum,stolen_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due,"
+          "kind,pattern,placement,phase,requested_ns\n",
           r->rows);
     if (fflush(r->rows)) goto fail;
     *record = r;
@@ -166,14 +167,24 @@ static void put_known(FILE *f, int64_t value) {
         fprintf(f, "%" PRId64 ",", value);
 }
 
-int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_generators) {
+/* The treatment's four words, empty where there is none. `arm` counts from 0, ND_OFF: off. */
+static void put_treatment(FILE *f, const struct nd_options *o, int arm) {
+    char place[ND_PLACE_BYTES];
+    if (arm == ND_OFF)
+        fputs(",,,", f);
+    else
+        fprintf(f, "%s,%s,%s,%s", o->kinds[o->arms[arm].kind], o->patterns[o->arms[arm].pattern], nd_place_name(o, o->arms[arm].place, place),
+                nd_phase_names[o->phases[o->arms[arm].phase]]);
+}
+
+int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     const struct nd_options *o = r->options;
     const struct nd_config *config = &o->configs[h->step.config];
     FILE *f = r->rows;
     int is_on = h->step.level != ND_OFF;
     fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,%s,%.10g,", r->launch, config->op->name, config->bytes, r->n_ranks, h->step.pair,
-            h->step.order, is_on ? "on" : "off", is_on ? o->levels_percent[h->step.level] : 0.);
-    if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_generators));
+            h->step.order, is_on ? "on" : "off", is_on ? o->arms[h->step.level].level_percent : 0.);
+    if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_cpus));
     fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", h->start_ns, h->wall_ns, h->n_operations,
             h->stolen_ns_max, h->stolen_ns_sum, h->stolen_rank);
     put_known(f, h->detour_ns);
@@ -184,7 +195,10 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_generators
     fprintf(f, "%" PRId64 ",%d,", h->n_involuntary, h->slowest_rank);
     put_known(f, h->delivered_ns);
     put_known(f, h->n_bursts);
-    if (h->n_due >= 0) fprintf(f, "%" PRId64, h->n_due);
+    put_known(f, h->n_due);
+    put_treatment(f, o, h->step.level);
+    fputc(',', f);
+    if (h->requested_ns >= 0) fprintf(f, "%" PRId64, h->requested_ns);
     fputc('\n', f);
     if (fflush(f) || ferror(f)) {
         nl_error("--out: cannot write rows to '%s': %s", r->folder, strerror(errno));
@@ -207,15 +221,18 @@ int nd_record_launch_json(struct nd_record *r, json_t *json) {
 int nd_record_hist_begin(struct nd_record *r) {
     r->hist = open_file(r, "hist.csv.tmp", "w");
     if (!r->hist) return -1;
-    fputs("operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count\n", r->hist);
+    fputs("operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count,kind,pattern,placement,phase\n", r->hist);
     return 0;
 }
 
-int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, const char *arm, double level_percent, const struct nl_hist *h) {
-    for (int i = 0; i < NL_HIST_BINS; i++)
-        if (h->bins[i])
-            fprintf(r->hist, "%s,%" PRId64 ",%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRIu64 "\n", config->op->name, config->bytes, arm,
-                    level_percent, nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
+int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, const struct nl_hist *h) {
+    for (int i = 0; i < NL_HIST_BINS; i++) {
+        if (!h->bins[i]) continue;
+        fprintf(r->hist, "%s,%" PRId64 ",%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRIu64 ",", config->op->name, config->bytes,
+                arm == ND_OFF ? "off" : "on", arm == ND_OFF ? 0. : r->options->arms[arm].level_percent, nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
+        put_treatment(r->hist, r->options, arm);
+        fputc('\n', r->hist);
+    }
     return ferror(r->hist) ? -1 : 0;
 }
 
@@ -227,17 +244,19 @@ int nd_record_hist_end(struct nd_record *r) {
 
 int nd_record_ranks(struct nd_record *r, const struct nd_seat *seats, const struct nd_rank_sum *sums, int n_ranks) {
     const struct nd_options *o = r->options;
-    int n_arms = o->n_levels + 1;
+    int n_arms = o->n_arms + 1;
     FILE *f = open_file(r, "ranks.csv.tmp", "w");
     if (!f) return -1;
-    fputs("rank,host,cpu,arm,level_requested_percent,halves,wall_ns,stolen_ns,detours,detour_ns,involuntary_switches,times_slowest\n", f);
+    fputs("rank,host,cpu,arm,level_requested_percent,halves,wall_ns,stolen_ns,detours,detour_ns,involuntary_switches,times_slowest,kind,pattern,placement,phase\n", f);
     for (int rank = 0; rank < n_ranks; rank++)
         for (int arm = 0; arm < n_arms; arm++) {
             const struct nd_rank_sum *s = &sums[rank * n_arms + arm];
             if (s->n_halves == 0) continue;
-            fprintf(f, "%d,%s,%d,%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", rank,
-                    seats[rank].host, seats[rank].cpu, arm ? "on" : "off", arm ? o->levels_percent[arm - 1] : 0., s->n_halves, s->wall_ns,
+            fprintf(f, "%d,%s,%d,%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", rank,
+                    seats[rank].host, seats[rank].cpu, arm ? "on" : "off", arm ? o->arms[arm - 1].level_percent : 0., s->n_halves, s->wall_ns,
                     s->stolen_ns, s->n_detours, s->detour_ns, s->n_involuntary, s->n_slowest);
+            put_treatment(f, o, arm - 1);
+            fputc('\n', f);
         }
     return close_and_replace(r, f, "ranks.csv");
 }

@@ -28,18 +28,18 @@ const char *nd_record_launch(const struct nd_record *r);
 const char *nd_record_folder(const struct nd_record *r);
 int64_t nd_record_rows(const struct nd_record *r);
 
-/* Appends one row and hands it to the system. 0, or -1 when the disk is full or gone. */
-int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_generators);
+/* Appends one row and hands it to the system. `n_cpus`: CPUs loaded on all nodes, for the delivered level. 0, or -1 when the disk is full or gone. */
+int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus);
 
 /* Replaces launch.json by `json` (borrowed). 0 or -1. */
 int nd_record_launch_json(struct nd_record *r, json_t *json);
 
 /* hist.csv is written histogram by histogram: begin, add, ..., end (which replaces the file). 0 or -1. */
 int nd_record_hist_begin(struct nd_record *r);
-int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, const char *arm, double level_percent, const struct nl_hist *h);
+int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, const struct nl_hist *h); /* arm: from 0, ND_OFF: off */
 int nd_record_hist_end(struct nd_record *r);
 
-/* Replaces ranks.csv. `sums` holds n_ranks x (n_levels + 1), arm 0 is off, arm i + 1 level i. 0 or -1. */
+/* Replaces ranks.csv. `sums` holds n_ranks x (n_arms + 1), arm 0 is off. 0 or -1. */
 int nd_record_ranks(struct nd_record *r, const struct nd_seat *seats, const struct nd_rank_sum *sums, int n_ranks);
 
 /* Closes; NULL is fine. */

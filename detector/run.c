@@ -1,16 +1,19 @@
 #include "run.h"
 
 #include <limits.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "launch_json.h"
 #include "measure.h"
 #include "nl_error.h"
+#include "nl_place.h"
 #include "nl_rng.h"
 #include "pilot.h"
 #include "progress.h"
@@ -21,8 +24,12 @@
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
 #define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */
+#define SLOT_LENGTHS 1.2                      /* slot of a pattern in planned lengths of a half */
 #define SHORT_HALF 0.9                        /* an on half shorter than this share of its planned length may have missed its last burst */
-#define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node */
+#define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node ... */
+#define COMMON_PHASE_STREAM (PHASE_STREAM - 1) /* ... and one for all */
+#define SKIP_STREAM (UINT64_C(1) << 41)       /* where patterns that go on from half to half begin, one per node */
+#define MEMORY_BYTES (INT64_C(8) << 20)       /* histograms beyond this are worth a warning */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */
 
 /* What a rank knows of the half it just ran. Gathered as bytes. */
@@ -31,7 +38,7 @@ struct sample {
     int64_t n_involuntary;
     int64_t delivered_ns, n_bursts; /* leaders with a generator; 0 elsewhere */
     int64_t requested_ns, bursts_asked; /* the same: the dose asked for */
-    int64_t n_due;                  /* the same: 1 when a burst was due, known before the half */
+    int64_t n_due;                  /* the same: CPUs on which a burst was due, known before the half */
     int64_t first_burst_ns;         /* the same: when its first burst was due; 0: none */
     int64_t lead_ns;                /* from drawing the dose to the start of the loop */
     int64_t steal_ns;               /* leaders; -1 unknown */
@@ -44,7 +51,8 @@ struct run {
     struct nd_team team;
     struct nl_ticks ticks;
     struct nd_schedule schedule;
-    struct nl_rng phase_rng;
+    struct nl_rng phase_rng, common_phase_rng;
+    double skip;                    /* where a continued pattern begins on this node when its phase is random */
     struct nd_op_state *states;     /* n_configs */
     struct nd_cell *cells;          /* n_configs */
     struct nl_hist *hists;          /* n_configs x n_arms, NULL: operations are not timed one by one */
@@ -55,6 +63,9 @@ struct run {
     unsigned char *cpu_used;        /* n_cpu_used flags: CPUs of this node's ranks */
     int n_cpu_used;
     int n_arms, n_generators;
+    uint8_t is_active[ND_MAX_FACTOR][NL_CONTROL_MAX_WORKERS]; /* leaders with a generator: which of its CPUs belong to which place */
+    int n_place_cpus[ND_MAX_FACTOR]; /* the same: CPUs of a place on this node */
+    int n_loaded[ND_MAX_FACTOR];     /* CPUs of a place on all nodes */
     int n_loose_ranks;              /* ranks that are not bound to one CPU, where there is a load to place */
     int64_t lead_ns;                /* longest way from drawing a dose to the start of its loop, seen in the warm-up; the same on all ranks */
     pid_t parent_pid;               /* the launcher */
@@ -101,7 +112,7 @@ static int allocate(struct run *r) {
 
 /* Whether the generator sits where the launcher's environment said the node's first rank is. */
 static int check_generators(struct run *r) {
-    int expected = r->o->n_levels > 0 && r->team.node_rank == 0 && (r->o->noise_on_all_nodes || r->team.rank == 0);
+    int expected = r->o->n_arms > 0 && r->team.node_rank == 0 && (r->o->noise_on_all_nodes || r->team.rank == 0);
     int wrong = expected != (r->treatment != NULL);
     if (wrong)
         nl_error("cannot tell a node's first rank before MPI_Init from this launcher's environment; start with mpirun or srun (or use --levels none)");
@@ -110,28 +121,54 @@ static int check_generators(struct run *r) {
     return agree_failed(r, wrong);
 }
 
-/* The CPU that gets this node's noise, from the seats of its ranks; -1 after a message. */
-static int choose_noise_cpu(const struct run *r, const struct nd_seat *seats) {
+static int64_t mine_or_first(const struct nd_seat *seat) { return seat->cpu >= 0 ? seat->cpu : seat->first_cpu; }
+
+/* The node's CPUs of every place asked for, and all of them together. Returns their number, -1 after a message. */
+static int choose_noise_cpus(struct run *r, const struct nd_seat *seats, int *all) {
     const struct nd_options *o = r->o;
-    if (o->noise_cpu_number >= 0) return o->noise_cpu_number;
-    int rank = o->noise_rank >= 0 ? o->noise_rank : r->team.n_node_ranks - 1;
-    if (rank >= r->team.n_node_ranks) {
-        nl_error("--noise-cpu: rank:%d is not on this node, which has ranks 0 to %d (counted on the node)", rank, r->team.n_node_ranks - 1);
+    char reason[512];
+    int n_all = 0, n_ranks = r->team.n_node_ranks;
+    int *rank_cpus = calloc((size_t)n_ranks, sizeof *rank_cpus);
+    struct nl_place *place = NULL;
+    if (!rank_cpus || nl_place_open(&place)) {
+        nl_error("cannot read this machine's topology");
+        free(rank_cpus);
         return -1;
     }
-    if (seats[rank].cpu < 0)
-        nl_warn("rank %d may run on CPUs %s: the noise goes to CPU %d and may miss it (bind ranks: mpirun --bind-to core)", seats[rank].rank,
-                seats[rank].binding, seats[rank].first_cpu);
-    return seats[rank].first_cpu;
+    for (int i = 0; i < n_ranks; i++) {
+        rank_cpus[i] = (int)mine_or_first(&seats[i]);
+        if (seats[i].cpu < 0)
+            nl_warn("rank %d may run on CPUs %s: noise that is meant for it goes to CPU %d and may miss it (bind ranks: mpirun --bind-to core)",
+                    seats[i].rank, seats[i].binding, seats[i].first_cpu);
+    }
+    for (int p = 0; p < o->n_places && n_all >= 0; p++) {
+        int cpus[NL_CONTROL_MAX_WORKERS];
+        int n = nl_place_resolve(place, o->places[p], rank_cpus, n_ranks, cpus, NL_CONTROL_MAX_WORKERS, reason, sizeof reason);
+        if (n < 0) nl_error("--on: %s", reason);
+        for (int i = 0; i < n && n_all >= 0; i++) {
+            int w = 0;
+            while (w < n_all && all[w] != cpus[i]) w++;
+            if (w == NL_CONTROL_MAX_WORKERS) nl_error("--on: the places mean more than %d CPUs", NL_CONTROL_MAX_WORKERS);
+            if (w == n_all && w < NL_CONTROL_MAX_WORKERS) all[n_all++] = cpus[i];
+            if (w == NL_CONTROL_MAX_WORKERS) n = -1;
+            else r->is_active[p][w] = 1;
+        }
+        r->n_place_cpus[p] = n;
+        if (n < 0) n_all = -1;
+    }
+    nl_place_close(place);
+    free(rank_cpus);
+    return n_all;
 }
 
 static int place_noise(struct run *r, const struct nd_seat *seats) {
-    char reason[256];
+    char reason[512];
+    int cpus[NL_CONTROL_MAX_WORKERS];
     if (!r->treatment) return 0;
-    int cpu = choose_noise_cpu(r, seats);
-    if (cpu < 0) return -1;
-    if (nd_treatment_place(r->treatment, cpu, reason, sizeof reason) == 0) return 0;
-    nl_error("--noise-cpu: %s", reason);
+    int n = choose_noise_cpus(r, seats, cpus);
+    if (n < 0) return -1;
+    if (nd_treatment_place(r->treatment, cpus, n, reason, sizeof reason) == 0) return 0;
+    nl_error("the generator refuses: %s", reason);
     return -1;
 }
 
@@ -169,7 +206,7 @@ static int set_up_nodes(struct run *r) {
     nd_seat_read(&mine, r->team.rank);
     mine.node = r->team.node_index;
     nd_team_gather(r->team.world, &mine, sizeof mine, r->seats);
-    int loose = mine.cpu < 0 && r->o->n_levels > 0;
+    int loose = mine.cpu < 0 && r->o->n_arms > 0;
     MPI_Allreduce(&loose, &r->n_loose_ranks, 1, MPI_INT, MPI_SUM, r->team.world);
     if (r->team.node_rank == 0) failed = (node_seats = calloc((size_t)r->team.n_node_ranks, sizeof *node_seats)) == NULL;
     if (agree_failed(r, failed)) return -1;
@@ -179,7 +216,14 @@ static int set_up_nodes(struct run *r) {
         nd_team_gather(r->team.leaders, &host, sizeof host, r->hosts);
     }
     free(node_seats);
+    MPI_Allreduce(r->n_place_cpus, r->n_loaded, ND_MAX_FACTOR, MPI_INT, MPI_SUM, r->team.world);
     return agree_failed(r, failed);
+}
+
+/* Lets the generator's kind ipi reach this rank where it may not open events on other programs' CPUs. */
+static void accept_interrupts(const struct nd_options *o) {
+    for (int i = 0; i < o->n_kinds; i++)
+        if (strcmp(o->kinds[i], "ipi") == 0) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
 static int open_operations(struct run *r) {
@@ -209,7 +253,7 @@ static int run_pilots(struct run *r) {
     /* rank 0's pilot decides for all: equal numbers on all ranks are what keeps the loops together */
     MPI_Bcast(r->cells, (int)((size_t)o->n_configs * sizeof *r->cells), MPI_BYTE, 0, r->team.world);
     memset(r->scratch, 0, sizeof *r->scratch);
-    for (int i = 0; i < o->n_configs && o->n_levels > 0; i++) {
+    for (int i = 0; i < o->n_configs && o->n_arms > 0; i++) {
         if (r->cells[i].pilot_ns * (double)r->cells[i].n_operations >= 0.9 * (double)o->period_ns) continue;
         if (r->team.rank == 0)
             nl_error("--count: %lld operations of %s take %.3g ms, less than one noise period of %.3g ms: raise it", (long long)o->count,
@@ -220,7 +264,15 @@ static int run_pilots(struct run *r) {
 }
 
 static int64_t planned_halves(const struct run *r) {
-    return r->schedule.n_rounds * r->o->design->round_steps(r->o->n_configs, r->o->n_levels);
+    return r->schedule.n_rounds * r->o->design->round_steps(r->o->n_configs, r->o->n_arms);
+}
+
+static void warn_of_memory(const struct run *r, int64_t hist_bytes) {
+    char line[160];
+    snprintf(line, sizeof line, "the histograms of %d operations x %d arms take %lld MiB on every rank (--per-operation-timing off does without)",
+             r->o->n_configs, r->n_arms, (long long)(hist_bytes >> 20));
+    nl_warn("%s", line);
+    nd_launch_json_warn(r->launch, line);
 }
 
 static int open_record(struct run *r) {
@@ -233,6 +285,8 @@ static int open_record(struct run *r) {
                                            r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators);
             if (!r->steal)
                 nd_launch_json_warn(r->launch, "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
+            int64_t hist_bytes = r->hists ? (int64_t)sizeof *r->hists * o->n_configs * r->n_arms : 0;
+            if (hist_bytes > MEMORY_BYTES) warn_of_memory(r, hist_bytes);
             if (r->n_loose_ranks)
                 nd_launch_json_warn(r->launch, "ranks are not bound to one CPU each: the load may miss them (mpirun --bind-to core)");
             failed = nd_record_launch_json(r->record, r->launch) != 0;
@@ -244,26 +298,61 @@ static int open_record(struct run *r) {
 
 /* ---- one half ------------------------------------------------------------------------------------------------------------------------ */
 
+/* Whether the dose of a half follows from the options alone: a whole number of bursts. Other patterns bring what falls into the half, and
+ * the generator says how much that was. */
+static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) { return strcmp(o->patterns[arm->pattern], "periodic") == 0; }
+
+/* The place in the period, 0..1. Both draws are made for every half, so that all nodes stay in step. */
+static double draw_phase(struct run *r, enum nd_phase phase) {
+    double own = nl_rng_uniform(&r->phase_rng), common = nl_rng_uniform(&r->common_phase_rng);
+    if (phase == ND_PHASE_RANDOM) return own;
+    double u = common + (phase == ND_PHASE_STAGGERED ? (double)r->team.node_index / r->team.n_nodes : 0);
+    return u < 1 ? u : u - 1;
+}
+
+/* A pattern of its own: the same on all nodes when aligned. It starts with the half, where the one before left off; short halves are given
+ * slots of equal length, a little longer than they should last, because the nodes' clocks would otherwise part half by half. */
+static void dose_of_pattern(const struct run *r, enum nd_phase phase, double length_ns, struct nd_dose *dose) {
+    if (r->o->design->fixed_dose) dose->slot_ns = (int64_t)(SLOT_LENGTHS * length_ns);
+    dose->n_periods = (int64_t)(LEASE_LENGTHS * length_ns / (double)dose->period_ns) + LEASE_LENGTHS;
+    dose->half_ns = (int64_t)length_ns;
+    dose->first_burst_ns = nl_mono_ns() + r->lead_ns;
+    dose->seed = r->schedule.seed;
+    if (phase == ND_PHASE_ALIGNED) return;
+    dose->seed += (uint64_t)(r->team.node_index + 1) << 52;
+    dose->skip = phase == ND_PHASE_RANDOM ? r->skip : (double)r->team.node_index / r->team.n_nodes;
+}
+
 /* Bursts of an on half and when the first one starts. The phase is drawn anew for every half, so that no burst keeps step with the tick;
  * in a fixed-dose design the bursts keep clear of both ends, because the length of a half wanders with the machine's speed. */
 static struct nd_dose draw_dose(struct run *r, const struct nd_step *step) {
     const struct nd_options *o = r->o;
     struct nd_dose dose = {.period_ns = o->period_ns};
-    double u = nl_rng_uniform(&r->phase_rng);
+    enum nd_phase phase = step->level == ND_OFF ? ND_PHASE_RANDOM : o->phases[o->arms[step->level].phase];
+    double u = draw_phase(r, phase);
     if (step->level == ND_OFF) return dose;
-    dose.account = step->level + 1;
-    dose.level_percent = o->levels_percent[step->level];
-    double period_ns = (double)o->period_ns, burst_ns = period_ns * dose.level_percent / 100, first_ns = u * period_ns;
+    const struct nd_arm *arm = &o->arms[step->level];
     const struct nd_cell *cell = &r->cells[step->config];
-    double length_ns = cell->pilot_ns * (double)cell->n_operations;
-    dose.n_bursts = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
+    double length_ns = cell->pilot_ns * (double)cell->n_operations, period_ns = (double)o->period_ns;
+    double burst_ns = period_ns * arm->level_percent / 100, first_ns = u * period_ns;
+    dose.account = step->level + 1;
+    dose.kind = arm->kind;
+    dose.pattern = arm->pattern;
+    dose.level_percent = arm->level_percent;
+    dose.is_active = r->is_active[arm->place];
+    if (!is_periodic(o, arm)) {
+        dose_of_pattern(r, phase, length_ns, &dose);
+        return dose;
+    }
+    dose.n_periods = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
     if (o->design->fixed_dose) {
         double earliest_ns = 0.1 * period_ns + (double)r->lead_ns, latest_ns = (double)r->lead_ns + 0.7 * period_ns - burst_ns;
         if (latest_ns < earliest_ns) earliest_ns = latest_ns = (double)r->lead_ns + (period_ns - burst_ns) / 4;
         first_ns = earliest_ns + u * (latest_ns - earliest_ns);
-        dose.n_bursts = (int64_t)(length_ns / period_ns + 0.5);
-        if (dose.n_bursts < 1) dose.n_bursts = 1;
+        dose.n_periods = (int64_t)(length_ns / period_ns + 0.5);
+        if (dose.n_periods < 1) dose.n_periods = 1;
     }
+    dose.half_ns = dose.n_periods * o->period_ns;
     dose.first_burst_ns = nl_mono_ns() + (int64_t)first_ns;
     return dose;
 }
@@ -282,8 +371,9 @@ static void switch_arm(struct run *r, const struct nd_step *step, struct sample 
         if (reason[0]) nl_error("the generator refuses: %s", reason);
         r->flags |= ND_FLAG_GENERATOR;
     }
-    s->n_due = nd_treatment_is_burst_due(r->treatment);
-    s->bursts_asked = dose.n_bursts;
+    s->n_due = nd_treatment_n_due(r->treatment);
+    if (step->level == ND_OFF || !is_periodic(r->o, &r->o->arms[step->level])) return;
+    s->bursts_asked = dose.n_periods * r->n_place_cpus[r->o->arms[step->level].place];
     s->first_burst_ns = dose.first_burst_ns;
 }
 
@@ -313,13 +403,20 @@ static void end_arm(struct run *r) {
     if (nd_treatment_idle(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
 }
 
-/* The dose of a half in CPU time; without a fixed dose the load went on as long as the loop did. */
-static void ask_for_time(const struct run *r, const struct nd_step *step, struct sample *s) {
+/* The dose of a half in CPU time; without a fixed dose the load went on as long as the loop did.
+ * @param became_due_ns  what the generator says became due during the loop, for patterns that are not periodic. */
+static void ask_for_time(const struct run *r, const struct nd_step *step, int64_t became_due_ns, struct sample *s) {
     s->requested_ns = 0;
     if (!r->treatment || step->level == ND_OFF) return;
-    if (!r->o->design->fixed_dose) s->bursts_asked = s->loop.wall_ns / r->o->period_ns;
-    double asked_ns = r->o->design->fixed_dose ? (double)s->bursts_asked * (double)r->o->period_ns : (double)s->loop.wall_ns;
-    s->requested_ns = (int64_t)(asked_ns * r->o->levels_percent[step->level] / 100);
+    const struct nd_arm *arm = &r->o->arms[step->level];
+    if (!is_periodic(r->o, arm)) {
+        s->requested_ns = became_due_ns;
+        return;
+    }
+    int n_cpus = r->n_place_cpus[arm->place];
+    if (!r->o->design->fixed_dose) s->bursts_asked = s->loop.wall_ns / r->o->period_ns * n_cpus;
+    double asked_ns = r->o->design->fixed_dose ? (double)s->bursts_asked * (double)r->o->period_ns : (double)s->loop.wall_ns * n_cpus;
+    s->requested_ns = (int64_t)(asked_ns * arm->level_percent / 100);
 }
 
 static int64_t chunk_of(const struct nd_cell *cell) {
@@ -338,7 +435,7 @@ static void keep_hist(struct run *r, const struct nd_step *step) {
 }
 
 struct delivery {
-    int64_t cpu_ns, n_bursts;
+    int64_t cpu_ns, n_bursts, requested_ns;
 };
 
 /* What the node's generator has used and run; zeros on ranks without one. */
@@ -347,6 +444,7 @@ static struct delivery delivered_so_far(struct run *r) {
     if (!r->treatment) return d;
     d.cpu_ns = nd_treatment_cpu_ns(r->treatment);
     d.n_bursts = nd_treatment_bursts_run(r->treatment);
+    d.requested_ns = nd_treatment_requested_ns(r->treatment);
     if (d.cpu_ns < 0 || nd_treatment_is_gone(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
     return d;
 }
@@ -380,7 +478,7 @@ static void run_half(struct run *r, const struct nd_step *step, struct sample *s
     s->n_bursts = after.n_bursts - before.n_bursts;
     s->lead_ns = s->loop.start_ns - drawn_ns;
     s->n_involuntary = involuntary_switches() - switches;
-    ask_for_time(r, step, s);
+    ask_for_time(r, step, after.requested_ns - before.requested_ns, s);
     end_arm(r);
     s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;
 }
@@ -402,6 +500,7 @@ static void merge_rank(struct nd_half *h, const struct sample *s, int rank, int6
     h->delivered_ns += s->delivered_ns;
     h->n_bursts += s->n_bursts;
     h->n_due += s->n_due;
+    h->requested_ns += s->requested_ns;
     if (s->steal_ns >= 0) h->steal_ns = (h->steal_ns < 0 ? 0 : h->steal_ns) + s->steal_ns;
     if (s->loop.detour_ns > h->detour_ns) {
         h->detour_ns = s->loop.detour_ns;
@@ -425,7 +524,7 @@ static void merge_samples(const struct run *r, const struct nd_step *step, struc
         h->detour_ns = h->n_detours = -1;
     else if (n_base > 0)
         h->base_ns = base_sum / n_base;
-    if (r->n_generators == 0) h->delivered_ns = h->n_bursts = h->n_due = -1;
+    if (r->n_generators == 0) h->delivered_ns = h->n_bursts = h->n_due = h->requested_ns = -1;
 }
 
 static void record_half(struct run *r, const struct nd_step *step) {
@@ -437,7 +536,8 @@ static void record_half(struct run *r, const struct nd_step *step) {
         r->n_short_halves += (double)h.wall_ns < SHORT_HALF * (double)r->o->half_ns;
     }
     r->times_slowest[h.slowest_rank * r->n_arms + step->level + 1]++;
-    if (nd_record_row(r->record, &h, r->n_generators)) r->flags |= ND_FLAG_RECORD;
+    int n_cpus = step->level == ND_OFF ? r->n_generators : r->n_loaded[r->o->arms[step->level].place];
+    if (nd_record_row(r->record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
     if (r->progress) nd_progress_half(r->progress, &h);
 }
 
@@ -451,9 +551,10 @@ static void add_to_sums(struct run *r, const struct nd_step *step, const struct 
     sum->n_involuntary += s->n_involuntary;
     if (!r->treatment || step->level == ND_OFF) return;
     struct nd_level_sum *level = &r->node_end->levels[step->level];
-    if (s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->levels_percent[step->level] > 0) r->node_end->n_early_bursts++;
+    if (s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0) r->node_end->n_early_bursts++;
     level->n_halves++;
     level->wall_ns += s->loop.wall_ns;
+    level->n_cpus = r->n_place_cpus[r->o->arms[step->level].place];
     level->requested_ns += s->requested_ns;
     level->delivered_ns += s->delivered_ns;
     level->bursts_run += s->n_bursts;
@@ -472,7 +573,7 @@ static int write_hists(struct run *r) {
         int arm = i % r->n_arms;
         MPI_Reduce(r->hists[i].bins, r->scratch->bins, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
         if (r->record && !failed)
-            failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], arm ? "on" : "off", arm ? o->levels_percent[arm - 1] : 0, r->scratch);
+            failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], arm - 1, r->scratch);
     }
     if (r->record && !failed) failed = nd_record_hist_end(r->record);
     return failed;
@@ -521,7 +622,7 @@ static int agree(struct run *r) {
 /* Runs the schedule for the warm-up's time and forgets it: code, buffers, connections and the generator are as they will be. The number of
  * halves follows from the options alone, not from the data. */
 static int warm_up(struct run *r, struct nd_step *steps) {
-    int n_steps = r->o->design->round_steps(r->o->n_configs, r->o->n_levels);
+    int n_steps = r->o->design->round_steps(r->o->n_configs, r->o->n_arms);
     int64_t lead_ns = 0;
     int64_t n_halves = r->o->design->single_loop ? 0 : (r->o->warmup_ns + r->o->half_ns - 1) / r->o->half_ns;
     for (int64_t i = 0; i < n_halves; i++) {
@@ -558,7 +659,7 @@ static int run_round(struct run *r, const struct nd_step *steps, int n_steps) {
 }
 
 static int run_schedule(struct run *r) {
-    int n_steps = r->o->design->round_steps(r->o->n_configs, r->o->n_levels);
+    int n_steps = r->o->design->round_steps(r->o->n_configs, r->o->n_arms);
     struct nd_step *steps = calloc((size_t)n_steps, sizeof *steps);
     if (agree_failed(r, !steps)) {
         free(steps);
@@ -577,9 +678,14 @@ static int run_schedule(struct run *r) {
 static int set_up(struct run *r) {
     if (allocate(r) || check_generators(r) || set_up_nodes(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
-    r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_levels, r->o->seed, r->o->n_rounds};
+    r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds};
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
     nl_rng_init(&r->phase_rng, r->schedule.seed, PHASE_STREAM + (uint64_t)r->team.node_index);
+    nl_rng_init(&r->common_phase_rng, r->schedule.seed, COMMON_PHASE_STREAM);
+    struct nl_rng skip_rng;
+    nl_rng_init(&skip_rng, r->schedule.seed, SKIP_STREAM + (uint64_t)r->team.node_index);
+    r->skip = nl_rng_uniform(&skip_rng);
+    accept_interrupts(r->o);
     if (open_operations(r) || run_pilots(r)) return -1;
     return open_record(r) ? -1 : 0;
 }
@@ -647,7 +753,7 @@ static void tear_down(struct run *r) {
 }
 
 enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, int has_failed, const volatile int *stop_asked) {
-    struct run r = {.o = o, .treatment = treatment, .stop_asked = stop_asked, .n_arms = o->n_levels + 1, .parent_pid = getppid()};
+    struct run r = {.o = o, .treatment = treatment, .stop_asked = stop_asked, .n_arms = o->n_arms + 1, .parent_pid = getppid()};
     nd_team_open(&r.team);
     enum nd_end end = ND_END_FAILED;
     if (!agree_failed(&r, has_failed) && set_up(&r) == 0) end = finish(&r, run_schedule(&r));

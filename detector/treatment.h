@@ -10,20 +10,29 @@ struct nd_treatment;
 
 /* Starts the generator and waits until it is ready. Must be called before MPI_Init: an initialised MPI must not fork.
  * @param path  the program; NULL: noiselab-gen beside this program, else the one in PATH.
- * @param kind  kind of load, passed on.
+ * @param words  further words of its command line, ended by NULL.
  * @return 0, or -1 after a message (the generator's own message stands before it). */
-int nd_treatment_start(struct nd_treatment **t, const char *path, const char *kind);
+int nd_treatment_start(struct nd_treatment **t, const char *path, const char *const *words);
 
-/* Moves the generator to a CPU. 0, or -1 with the generator's reason in `reason`. */
-int nd_treatment_place(struct nd_treatment *t, int cpu, char *reason, int reason_size);
+/* Asks the generator whether it would take these words; it says itself what it does not like. 0, -1. */
+int nd_treatment_check(const char *path, const char *const *words);
+
+/* Gives the generator one thread on each of these CPUs (at most NL_CONTROL_MAX_WORKERS). 0, or -1 with the generator's reason in `reason`. */
+int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char *reason, int reason_size);
 
 /* What an on half asks for. */
 struct nd_dose {
-    int account;            /* which carry-over account is used: level index + 1, 0 for off halves */
-    double level_percent;   /* of one CPU */
+    int account;             /* which carry-over account is used: arm index + 1, 0 for off halves */
+    int kind, pattern;       /* indices into the generator's lists */
+    double level_percent;    /* of each CPU */
     int64_t period_ns;
-    int64_t first_burst_ns; /* CLOCK_MONOTONIC */
-    int64_t n_bursts;       /* 0: sleep */
+    int64_t first_burst_ns;  /* CLOCK_MONOTONIC: begin of the first period */
+    int64_t n_periods;       /* 0: sleep */
+    int64_t half_ns;         /* how long the half is planned to last from then on */
+    int64_t slot_ns;         /* time that a pattern which goes on from half to half is given; 0: as long as the half lasts */
+    uint64_t seed;           /* of the pattern, the same for all halves of the arm */
+    double skip;             /* where a pattern that goes on from half to half begins, 0..1 */
+    const uint8_t *is_active; /* which of the placed CPUs get it; NULL: none */
 };
 
 /* Switches, and waits for the acknowledgement and until the generator sleeps. Off halves switch too (to zero bursts), so that both arms cost the same.
@@ -42,11 +51,14 @@ int nd_treatment_is_gone(const struct nd_treatment *t);
 /* Why the last command was refused; "" when it was not. */
 const char *nd_treatment_refusal(const struct nd_treatment *t);
 
-/* CPU time the generator has used since its start, ns (read from outside; costs a system call); -1 when it is gone. */
+/* CPU time the generator and its children have used since its start, ns (read from outside; costs a system call); -1 when it is gone. */
 int64_t nd_treatment_cpu_ns(const struct nd_treatment *t);
 
-/* Whether the load switched on last will run a burst at all (1) or only saves up for one (0): known before the half. */
-int nd_treatment_is_burst_due(const struct nd_treatment *t);
+/* On how many CPUs the load switched on last will run a burst at all (elsewhere it only saves up for one): known before the half. */
+int nd_treatment_n_due(const struct nd_treatment *t);
+
+/* CPU time that has become due in the account of the load switched on last, ns, summed over CPUs: differences within a half are its dose. */
+int64_t nd_treatment_requested_ns(const struct nd_treatment *t);
 
 /* Bursts run since its start. */
 int64_t nd_treatment_bursts_run(const struct nd_treatment *t);

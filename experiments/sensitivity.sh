@@ -13,11 +13,16 @@ Runs noiselab-detect through mpirun on all allowed cores of this machine, analys
   --ranks N       number of ranks (default: one per allowed core)
   --launches N    launches (default 1; several give verdicts for "launches like these")
   --out DIR       campaign directory (default noiselab-sensitivity-DATE)
+  --seed N        seed of the first launch's order, counted on from launch to launch
   --no-report     measure and print verdicts only
   -h, --help      this text
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help); the defaults are
   --design lockin --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,0.3,1 --seconds 120
+
+Which kind of load hurts most at the same level, and a recorded agent instead of a synthetic load:
+  noiselab run sensitivity --kind spin,cache,procfs,ipi --levels 0,0.3,1
+  noiselab run sensitivity --preset node_exporter --levels 0,0.1,1 --half-period 50ms
 
 The environment variable NOISELAB_MPIRUN names another mpirun.
 EOF

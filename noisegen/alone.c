@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "certificate.h"
 #include "machine.h"
@@ -14,26 +16,64 @@
 #include "nl_place.h"
 #include "nl_units.h"
 #include "pace.h"
+#include "phase.h"
+#include "worker.h"
 
-/* Pins this thread to the CPU asked for, out of those that cgroup and binding (taskset, srun) allow; returns the CPU, -1 on error. */
-static int place(const struct ng_options *o) {
+/* What all threads share. */
+struct crew {
+    const struct ng_options *options;
     struct nl_place *place;
+    struct ng_worker *workers;
+    int n_workers;
+    int n_threads; /* that were started, the main one not counted */
+    int64_t start_ns;
+    pthread_barrier_t ready, go;
+    _Atomic int n_failed; /* before the start */
+};
+
+/* ---- placement ---- */
+
+/* The CPUs of the trace, which must all be allowed here. */
+static int place_as_recorded(const struct ng_trace *t, const struct nl_place *place, int *cpus, char *reason, size_t size) {
     char list[256];
-    if (nl_place_open(&place)) {
-        nl_error("cannot read this machine's topology");
+    int max = NL_CONTROL_MAX_WORKERS;
+    if (t->n_cpus > max) {
+        snprintf(reason, size, "the trace names %d CPUs, more than %d", t->n_cpus, max);
         return -1;
     }
-    nl_place_restrict_to_binding(place);
-    int cpu = o->cpu >= 0 ? o->cpu : nl_place_first(place);
-    if (!nl_place_is_allowed(place, cpu)) {
-        nl_error("--cpu: %d is not among the allowed CPUs (%s)", cpu, nl_place_list(place, list, sizeof list));
-        cpu = -1;
-    } else if (nl_place_pin(place, cpu)) {
-        nl_error("--cpu: the system refuses to bind to CPU %d", cpu);
-        cpu = -1;
+    for (int i = 0; i < t->n_cpus; i++) {
+        cpus[i] = t->cpus[i];
+        if (nl_place_is_allowed(place, cpus[i])) continue;
+        snprintf(reason, size, "CPU %d of the trace is not among the allowed CPUs (%s): say where with --on", cpus[i],
+                 nl_place_list(place, list, sizeof list));
+        return -1;
     }
-    nl_place_close(place);
-    return cpu;
+    return t->n_cpus;
+}
+
+/* Finds the CPUs to load, out of those that cgroup and binding (taskset, srun) allow. Returns their number, -1 on error. */
+static int place(const struct ng_options *o, struct nl_place *place, int *cpus) {
+    char reason[512];
+    int n = 0;
+    nl_place_restrict_to_binding(place);
+    if (o->on) {
+        n = nl_place_resolve(place, o->on, o->rank_cpus, o->n_ranks, cpus, NL_CONTROL_MAX_WORKERS, reason, sizeof reason);
+    } else if (o->trace && o->trace->n_cpus > 0) {
+        n = place_as_recorded(o->trace, place, cpus, reason, sizeof reason);
+    } else {
+        cpus[0] = nl_place_first(place);
+        n = 1;
+    }
+    if (n < 0) {
+        nl_error("--on: %s", reason);
+        return -1;
+    }
+    if (o->on && o->trace && o->trace->n_cpus > 0 && o->trace->n_cpus != n) {
+        nl_error("--on: %d CPU%s, but the trace has bursts for %d: as many are needed, in rising order of the trace's numbers", n,
+                 n == 1 ? "" : "s", o->trace->n_cpus);
+        return -1;
+    }
+    return n;
 }
 
 static int become_fifo(int priority) {
@@ -46,43 +86,169 @@ static int become_fifo(int priority) {
     return -1;
 }
 
-static struct ng_plan make_plan(const struct ng_options *o) {
-    return (struct ng_plan){.period_ns = o->period_ns,
-                            .length_ns = o->duration_ns,
-                            .level = o->level_percent / 100,
-                            .duty_cap = o->duty_cap_percent / 100,
-                            .carry_bursts = (double)o->carry_bursts,
-                            .is_random = o->is_random,
-                            .random_seed = o->random_seed,
-                            .is_bounded = 1};
+/* ---- the plan of one worker ---- */
+
+static int64_t duration_ns(const struct ng_options *o) {
+    if (o->duration_ns > 0) return o->duration_ns;
+    return (int64_t)((double)o->trace->span_ns * o->shape.scale_period); /* one round */
 }
 
-/* Runs the plan; fills in what the certificate says about it. */
-static void run_plan(const struct ng_options *o, void *work_state, struct ng_certificate *c, struct ng_cpus *cpus,
-                     struct ng_lateness *lateness) {
-    struct ng_plan plan = make_plan(o);
-    struct ng_machine machine = ng_machine_alone(cpus);
-    struct ng_wake_cost wake = {0};
-    struct ng_run run = {.account = &c->account, .wake = &wake, .lateness = lateness};
-    machine.work = o->kind->work;
-    machine.work_state = work_state;
-    struct ng_switches before = ng_switches_now();
-    ng_cpus_note(cpus);
-    plan.start_ns = nl_mono_ns() + o->phase_ns;
-    int interrupted =
-        o->kind->pacing == NG_PACING_PUBLISHED ? ng_run_published(&plan, &machine, &run) : ng_run_deadline(&plan, &machine, &run);
-    int64_t elapsed_ns = nl_mono_ns() - plan.start_ns;
-    struct ng_switches after = ng_switches_now();
-    c->elapsed_ns = elapsed_ns > 0 ? elapsed_ns : 0;
-    c->switches.n_voluntary = after.n_voluntary - before.n_voluntary;
-    c->switches.n_involuntary = after.n_involuntary - before.n_involuntary;
-    c->ended = interrupted ? "interrupted" : "complete";
+/* What one CPU is asked for, in the currency of the plan per ns. */
+static double level_of(const struct ng_options *o) {
+    return o->rate_per_s > 0 ? o->rate_per_s * 1e-9 : o->level_percent / 100;
 }
+
+static int make_plan(struct ng_worker *w, int with_source) {
+    const struct ng_options *o = w->options;
+    const struct ng_pattern *pattern = o->patterns[0];
+    struct ng_shape shape;
+    char text[512];
+    struct ng_pattern_request request = ng_worker_request(w, pattern, level_of(o), 1, o->period_ns, &shape);
+    shape.seed += (uint64_t)w->index << 40; /* the CPUs of a node must not all draw the same times */
+    const char *problem = pattern->problem ? pattern->problem(&request, text, sizeof text) : NULL;
+    if (problem) {
+        nl_error("%s", problem);
+        return -1;
+    }
+    if (o->trace && 100 * request.level > o->duty_cap_percent) {
+        nl_error("--replay: the trace loads CPU %d with %.4g %%, which is above the duty cap of %g %% (try --scale-burst, --scale-period)",
+                 w->cpu, 100 * request.level, o->duty_cap_percent);
+        return -1;
+    }
+    w->plan = (struct ng_plan){.length_ns = duration_ns(o),
+                               .duty_cap = o->duty_cap_percent / 100,
+                               .carry_bursts = (double)o->carry_bursts,
+                               .is_bounded = 1};
+    if (with_source && pattern->open && !(w->source = pattern->open(&request))) {
+        nl_error("no memory");
+        return -1;
+    }
+    ng_pattern_fill(pattern, &request, w->source, &w->plan);
+    return 0;
+}
+
+/* ---- running ---- */
+
+static int sleep_until(void *context, int64_t deadline_ns) {
+    struct ng_worker *w = context;
+    int stopped = ng_machine_sleep_until(NULL, deadline_ns);
+    ng_cpus_note(&w->cpus);
+    return stopped;
+}
+
+/* Only for the published pacing, which is what it is: a sleep relative to now. */
+static int sleep_for(void *context, int64_t duration_ns) {
+    return sleep_until(context, nl_mono_ns() + (duration_ns > 0 ? duration_ns : 0));
+}
+
+static void run_worker(struct ng_worker *w) {
+    const struct ng_machine machine = {.context = w,
+                                       .now_ns = ng_machine_now_ns,
+                                       .cpu_ns = ng_worker_cpu_ns,
+                                       .sleep_until = sleep_until,
+                                       .sleep_for = sleep_for,
+                                       .interrupted = ng_machine_interrupted,
+                                       .loads = w->loads};
+    const struct ng_run run = {.account = &w->account, .tallies = w->tallies, .wake = &w->wake, .delay = &w->delay, .lateness = &w->lateness,
+                               .failed_kind = &w->failed_kind};
+    struct ng_switches before = ng_switches_now();
+    ng_worker_choose_clock(w, w->options->patterns[0]);
+    w->end = w->options->kinds[0]->pacing == NG_PACING_PUBLISHED ? ng_run_published(&w->plan, &machine, &run)
+                                                                  : ng_run_deadline(&w->plan, &machine, &run);
+    int64_t elapsed_ns = nl_mono_ns() - w->plan.start_ns;
+    struct ng_switches after = ng_switches_now();
+    w->elapsed_ns = elapsed_ns > 0 ? elapsed_ns : 0;
+    w->switches.n_voluntary = after.n_voluntary - before.n_voluntary;
+    w->switches.n_involuntary = after.n_involuntary - before.n_involuntary;
+    if (w->end != NG_RUN_FAILED) return;
+    ng_worker_explain(w, w->source);
+    ng_machine_stop(); /* the load is not what was asked for any more: the others end, too */
+}
+
+/* Both clocks at one moment: of a few attempts the one that was interrupted least. */
+static void read_clocks(int64_t *monotonic_ns, int64_t *realtime_ns) {
+    int64_t shortest_ns = INT64_MAX;
+    for (int i = 0; i < 16; i++) {
+        int64_t before_ns = nl_mono_ns(), real_ns = nl_now_ns(CLOCK_REALTIME), took_ns = nl_mono_ns() - before_ns;
+        if (took_ns >= shortest_ns) continue;
+        shortest_ns = took_ns;
+        *monotonic_ns = before_ns + took_ns / 2;
+        *realtime_ns = real_ns;
+    }
+}
+
+/* The life of a worker, on its own thread. All of them start together, or none does. */
+static void live(struct crew *crew, struct ng_worker *w) {
+    int failed = ng_worker_set_up(w, crew->place) != 0;
+    if (!failed && crew->options->fifo_priority > 0 && become_fifo(crew->options->fifo_priority)) failed = 1;
+    if (failed) atomic_fetch_add(&crew->n_failed, 1);
+    pthread_barrier_wait(&crew->ready);
+    if (w->index == 0) {
+        int64_t monotonic_ns = 0, realtime_ns = 0;
+        read_clocks(&monotonic_ns, &realtime_ns);
+        crew->start_ns = ng_phase_start_ns(crew->options, monotonic_ns, realtime_ns);
+    }
+    pthread_barrier_wait(&crew->go);
+    if (atomic_load(&crew->n_failed) > 0) return;
+    w->plan.start_ns = crew->start_ns;
+    run_worker(w);
+}
+
+struct start {
+    struct crew *crew;
+    struct ng_worker *worker;
+};
+
+static void *live_on_a_thread(void *argument) {
+    struct start start = *(struct start *)argument;
+    free(argument);
+    live(start.crew, start.worker);
+    return NULL;
+}
+
+/* Starts a thread for every worker but the first, which is this one. */
+static int start_threads(struct crew *crew) {
+    for (int i = 1; i < crew->n_workers; i++) {
+        struct start *start = malloc(sizeof *start);
+        if (start) *start = (struct start){crew, &crew->workers[i]};
+        if (!start || pthread_create(&crew->workers[i].thread, NULL, live_on_a_thread, start)) {
+            free(start);
+            return -1;
+        }
+        crew->n_threads++;
+    }
+    return 0;
+}
+
+/* Runs all workers; 0, -1 after a message when none was started. */
+static int run_crew(struct crew *crew) {
+    unsigned n = (unsigned)crew->n_workers;
+    if (pthread_barrier_init(&crew->ready, NULL, n) || pthread_barrier_init(&crew->go, NULL, n)) {
+        nl_error("no memory");
+        return -1;
+    }
+    if (start_threads(crew)) {
+        /* those that did start wait at a barrier that will never be full; the process ends with them */
+        nl_error("the system refuses to start %d threads", crew->n_workers);
+        exit(NL_EXIT_USAGE);
+    }
+    live(crew, &crew->workers[0]);
+    for (int i = 1; i < crew->n_workers; i++) pthread_join(crew->workers[i].thread, NULL);
+    if (atomic_load(&crew->n_failed) == 0) return 0;
+    for (int i = 0; i < crew->n_workers; i++) {
+        if (!crew->workers[i].failure[0]) continue;
+        nl_error("%s", crew->workers[i].failure);
+        break;
+    }
+    return -1;
+}
+
+/* ---- what is said ---- */
 
 static int print_certificate(const struct ng_certificate *c) {
-    char line[768];
+    char line[2048];
     if (c->options->json) {
-        char *text = ng_certificate_json(c, 2);
+        char *text = ng_certificate_json(c, 2, 0);
         if (text) puts(text);
         free(text);
         if (!text) return -1;
@@ -92,57 +258,97 @@ static int print_certificate(const struct ng_certificate *c) {
     return fflush(stdout) || ferror(stdout) ? -1 : 0;
 }
 
-static int report(const struct ng_certificate *c) {
+static int report(const struct ng_certificate *c, const char *failure) {
+    struct ng_account total = ng_certificate_total(c);
     if (print_certificate(c)) {
         nl_error("cannot write the certificate: %s", strerror(errno));
         return NL_EXIT_USAGE;
     }
+    if (failure[0]) {
+        nl_error("%s", failure);
+        return NL_EXIT_USAGE;
+    }
     if (ng_certificate_ok(c) != 0) return NL_EXIT_OK;
     nl_error("delivered %.4g times the requested load, outside the tolerance of %g %%",
-             (double)c->account.delivered_ns / c->account.requested_ns, c->options->tolerance_percent);
+             ng_delivered(&total, c->options->rate_per_s > 0) / total.requested, c->options->tolerance_percent);
     return NL_EXIT_FAIL;
 }
 
-static void describe_plan(const struct ng_options *o, int cpu) {
-    char duration[32], period[32], burst[32];
-    struct ng_plan plan = make_plan(o);
-    printf("would load CPU %d with %g %% for %s: %s, %" PRId64 " bursts of %s, one every %s%s\n", cpu, o->level_percent,
-           nl_format_duration(o->duration_ns, duration, sizeof duration), o->kind->name, ng_n_periods(&plan),
-           nl_format_duration((int64_t)ng_share_ns(&plan, 0, 1), burst, sizeof burst),
-           nl_format_duration(o->period_ns, period, sizeof period), o->is_random ? ", at random places" : "");
+static int certify(const struct crew *crew) {
+    char ended[300] = "complete";
+    const char *failure = "";
+    struct ng_certificate c = {.options = crew->options, .workers = crew->workers, .n_workers = crew->n_workers, .ended = ended};
+    c.period_ns = crew->workers[0].plan.period_ns;
+    for (int i = 0; i < crew->n_workers; i++) {
+        const struct ng_worker *w = &crew->workers[i];
+        if (w->elapsed_ns > c.elapsed_ns) c.elapsed_ns = w->elapsed_ns;
+        if (w->end == NG_RUN_INTERRUPTED && !failure[0]) snprintf(ended, sizeof ended, "interrupted");
+        if (w->end != NG_RUN_FAILED || failure[0]) continue;
+        failure = w->failure;
+        snprintf(ended, sizeof ended, "failed: %s", failure);
+    }
+    return report(&c, failure);
+}
+
+static void describe_dose(const struct ng_worker *w, char *buf, size_t size) {
+    const struct ng_options *o = w->options;
+    if (o->rate_per_s > 0) snprintf(buf, size, "%g %s per second", o->rate_per_s, o->kinds[0]->unit);
+    else snprintf(buf, size, "%.4g %%", 100 * w->plan.level);
+}
+
+static void describe_bursts(const struct ng_worker *w, char *buf, size_t size) {
+    const struct ng_options *o = w->options;
+    char period[32], burst[32];
+    const struct ng_plan *p = &w->plan;
+    nl_format_duration(p->period_ns, period, sizeof period);
+    if (o->trace) {
+        int64_t n = w->trace_cpu >= 0 ? o->trace->bursts[w->trace_cpu] : o->trace->n_bursts;
+        snprintf(buf, size, "replay of %" PRId64 " burst%s%s", n, n == 1 ? "" : "s", o->shape.is_looped ? ", again and again" : "");
+        return;
+    }
+    if (o->rate_per_s > 0) snprintf(burst, sizeof burst, "%.4g %.16s", ng_share(p, 0, 1), o->kinds[0]->unit);
+    else nl_format_duration((int64_t)ng_share(p, 0, 1), burst, sizeof burst);
+    snprintf(buf, size, "%" PRId64 " bursts of %s, one every %s%s", ng_n_periods(p), burst, period,
+             o->patterns[0] == ng_patterns[0] ? "" : " on average");
+    if (o->patterns[0] != ng_patterns[0]) snprintf(buf + strlen(buf), size - strlen(buf), " (%s)", o->patterns[0]->name);
+}
+
+static void describe_plan(const struct ng_worker *w) {
+    char duration[32], dose[64], bursts[160];
+    describe_dose(w, dose, sizeof dose);
+    describe_bursts(w, bursts, sizeof bursts);
+    printf("would load CPU %d with %s for %s: %s, %s\n", w->cpu, dose, nl_format_duration(w->plan.length_ns, duration, sizeof duration),
+           w->options->kinds[0]->name, bursts);
 }
 
 int ng_alone(const struct ng_options *o) {
-    void *work_state = NULL;
-    int status = NL_EXIT_USAGE;
-    struct ng_lateness *lateness = calloc(1, sizeof *lateness);
-    struct ng_cpus cpus;
-    struct ng_kind_options kind_options = {.array_bytes = o->array_bytes};
-    struct ng_certificate certificate = {
-        .options = o, .period_ns = o->period_ns, .level_percent = o->level_percent, .cpus = &cpus, .lateness = lateness};
-    ng_cpus_init(&cpus);
-    if (!lateness) {
+    int cpus[NL_CONTROL_MAX_WORKERS], status = NL_EXIT_USAGE;
+    struct crew crew = {.options = o};
+    if (nl_place_open(&crew.place)) {
+        nl_error("cannot read this machine's topology");
+        return status;
+    }
+    crew.n_workers = place(o, crew.place, cpus);
+    if (crew.n_workers < 0) goto out;
+    crew.workers = calloc((size_t)crew.n_workers, sizeof *crew.workers);
+    if (!crew.workers) {
         nl_error("no memory");
         goto out;
     }
-    certificate.cpu = place(o);
-    if (certificate.cpu < 0) goto out;
+    for (int i = 0; i < crew.n_workers; i++) {
+        ng_worker_init(&crew.workers[i], o, i, cpus[i]);
+        if (make_plan(&crew.workers[i], !o->dry_run)) goto out;
+    }
     if (o->dry_run) {
-        describe_plan(o, certificate.cpu);
+        for (int i = 0; i < crew.n_workers; i++) describe_plan(&crew.workers[i]);
         status = NL_EXIT_OK;
         goto out;
     }
-    if (o->kind->prepare && o->kind->prepare(&kind_options, &work_state)) {
-        nl_error("--array-bytes: no memory for %" PRId64 " bytes", o->array_bytes);
-        goto out;
-    }
-    ng_machine_be_punctual();
     ng_machine_stop_on_signals();
-    if (o->fifo_priority > 0 && become_fifo(o->fifo_priority)) goto out;
-    run_plan(o, work_state, &certificate, &cpus, lateness);
-    status = report(&certificate);
+    if (run_crew(&crew) == 0) status = certify(&crew);
 out:
-    if (o->kind->clean_up) o->kind->clean_up(work_state);
-    free(lateness);
+    for (int i = 0; crew.workers && i < crew.n_workers; i++) ng_worker_clean_up(&crew.workers[i]);
+    free(crew.workers);
+    nl_place_close(crew.place);
     return status;
 }

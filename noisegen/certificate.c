@@ -4,6 +4,8 @@
 #include <jansson.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "nl_units.h"
@@ -14,24 +16,73 @@ static double percent_of(int64_t part_ns, int64_t whole_ns) {
     return whole_ns > 0 ? 100. * (double)part_ns / (double)whole_ns : 0;
 }
 
-static int account_ok(const struct ng_account *a, double tolerance_percent) {
-    return ng_within_tolerance(a->requested_ns, (double)a->delivered_ns, tolerance_percent);
+static int is_counted(const struct ng_certificate *c) {
+    return c->options->rate_per_s > 0;
+}
+
+static void add_account(struct ng_account *total, const struct ng_account *a) {
+    total->requested += a->requested;
+    total->owed += a->owed;
+    total->carried += a->carried;
+    total->dropped += a->dropped;
+    total->delivered_ns += a->delivered_ns;
+    total->delivered_units += a->delivered_units;
+    total->overhead_ns += a->overhead_ns;
+    total->n_planned += a->n_planned;
+    total->n_run += a->n_run;
+    total->n_merged += a->n_merged;
+    total->n_late += a->n_late;
+}
+
+struct ng_account ng_certificate_total(const struct ng_certificate *c) {
+    struct ng_account total = {0};
+    for (int i = 0; i < c->n_workers; i++) add_account(&total, &c->workers[i].account);
+    return total;
+}
+
+static struct ng_account level_total(const struct ng_certificate *c, int level) {
+    struct ng_account total = {0};
+    for (int i = 0; i < c->n_workers; i++) add_account(&total, &c->workers[i].levels[level].account);
+    return total;
+}
+
+/* ---- was it delivered? ---- */
+
+static int account_ok(const struct ng_certificate *c, const struct ng_account *a) {
+    double delivered = ng_delivered(a, is_counted(c));
+    /* units are whole: one more or less is no failure */
+    if (is_counted(c) && a->requested > 0 && delivered > 0 && delivered - a->requested <= 1 && a->requested - delivered <= 1) return 1;
+    return ng_within_tolerance(a->requested, delivered, c->options->tolerance_percent);
 }
 
 /* Under a detector the account is never settled: it may still save for a wake-up, and that much less is no failure of the generator (if it
  * delivered anything at all). */
-static int level_ok(const struct ng_certificate *c, const struct ng_level *level) {
-    const struct ng_account *a = &level->account;
-    double saved_ns = a->owed_ns < 0 ? 0 : a->owed_ns < (double)c->wake_cost_ns ? a->owed_ns : (double)c->wake_cost_ns;
-    if (a->delivered_ns == 0) saved_ns = 0;
-    return ng_within_tolerance(a->requested_ns, (double)a->delivered_ns + saved_ns, c->options->tolerance_percent);
+static double saved_ns(const struct ng_worker *w, int level) {
+    const struct ng_account *a = &w->levels[level].account;
+    double most_ns = (double)ng_wake_cost_ns(&w->wake);
+    if (a->delivered_ns == 0 || a->owed < 0) return 0;
+    return a->owed < most_ns ? a->owed : most_ns;
+}
+
+static int level_ok(const struct ng_certificate *c, int level) {
+    struct ng_account a = level_total(c, level);
+    double saved = 0;
+    for (int i = 0; i < c->n_workers; i++) saved += saved_ns(&c->workers[i], level);
+    return ng_within_tolerance(a.requested, (double)a.delivered_ns + saved, c->options->tolerance_percent);
+}
+
+static int is_level_used(const struct ng_certificate *c, int level) {
+    for (int i = 0; i < c->n_workers; i++)
+        if (c->workers[i].levels[level].is_used) return 1;
+    return 0;
 }
 
 int ng_certificate_ok(const struct ng_certificate *c) {
-    if (c->n_levels == 0) return account_ok(&c->account, c->options->tolerance_percent);
-    int all = -1;
-    for (int i = 0; i < c->n_levels; i++) {
-        int ok = c->levels[i].is_used ? level_ok(c, &c->levels[i]) : -1;
+    int all = -1, n = c->n_levels > 0 ? c->n_levels : c->n_workers;
+    for (int i = 0; i < n; i++) {
+        int ok = -1;
+        if (c->n_levels == 0) ok = account_ok(c, &c->workers[i].account);
+        else if (is_level_used(c, i)) ok = level_ok(c, i);
         if (ok == 0) return 0;
         if (ok == 1) all = 1;
     }
@@ -44,15 +95,33 @@ static json_t *json_ok(int ok) {
     return ok < 0 ? json_null() : json_boolean(ok);
 }
 
-static json_t *json_ratio(const struct ng_account *a) {
-    return a->requested_ns > 0 ? json_real((double)a->delivered_ns / a->requested_ns) : json_null();
+static json_t *json_ratio(const struct ng_account *a, int counted) {
+    return a->requested > 0 ? json_real(ng_delivered(a, counted) / a->requested) : json_null();
 }
 
-static json_t *json_cpus(const struct ng_cpus *cpus) {
+static json_t *json_rounded(double value) {
+    return json_integer((json_int_t)(value + 0.5));
+}
+
+static json_t *json_known(int is_known, int64_t value) {
+    return is_known ? json_integer((json_int_t)value) : json_null();
+}
+
+static void add_seen(uint64_t *seen, const struct ng_cpus *cpus) {
+    for (int i = 0; i < NG_MAX_CPUS / 64; i++) seen[i] |= cpus->seen[i];
+}
+
+static json_t *json_seen(const uint64_t *seen) {
     json_t *list = json_array();
     for (int cpu = 0; cpu < NG_MAX_CPUS; cpu++)
-        if (cpus->seen[cpu / 64] >> (cpu % 64) & 1) json_array_append_new(list, json_integer(cpu));
+        if (seen[cpu / 64] >> (cpu % 64) & 1) json_array_append_new(list, json_integer(cpu));
     return list;
+}
+
+static json_t *json_all_seen(const struct ng_certificate *c) {
+    uint64_t seen[NG_MAX_CPUS / 64] = {0};
+    for (int i = 0; i < c->n_workers; i++) add_seen(seen, &c->workers[i].cpus);
+    return json_seen(seen);
 }
 
 static json_t *json_policy(void) {
@@ -73,10 +142,23 @@ static json_t *json_host(void) {
     return json_string(name);
 }
 
-static json_t *json_seed(const struct ng_options *o) {
+/* Text that jansson takes, whatever bytes the user typed. */
+static json_t *json_text(const char *text) {
+    json_t *json = text ? json_string(text) : json_null();
+    return json ? json : json_string("(not UTF-8)");
+}
+
+static int uses_seed(const struct ng_options *o) {
+    int uses = o->phase == NG_PHASE_RANDOM;
+    for (int i = 0; i < o->n_patterns; i++) uses |= (o->patterns[i]->uses & NG_SHAPE_SEED) != 0;
+    return uses;
+}
+
+static json_t *json_seed(const struct ng_certificate *c) {
+    const struct ng_options *o = c->options;
     char text[24];
-    if (!o->is_random) return json_null();
-    snprintf(text, sizeof text, "%" PRIu64, o->random_seed); /* 64 bits do not fit into a JSON reader's double */
+    if (c->n_levels > 0 || !uses_seed(o)) return json_null(); /* under a detector its launch says both */
+    snprintf(text, sizeof text, "%" PRIu64, o->shape.seed); /* 64 bits do not fit into a JSON reader's double */
     return json_string(text);
 }
 
@@ -86,108 +168,244 @@ static json_t *json_lateness(const struct ng_lateness *l) {
                      (json_int_t)nl_hist_quantile(&l->hist, 0.99), "max", (json_int_t)l->max_ns);
 }
 
-static json_t *json_level(const struct ng_certificate *c, const struct ng_level *level) {
-    const struct ng_account *a = &level->account;
-    return json_pack("{s:f,s:I,s:I,s:I,s:f,s:I,s:I,s:o,s:o}", "level_requested_percent", level->level_percent, "halves",
-                     (json_int_t)level->n_halves, "wall_ns", (json_int_t)level->wall_ns, "delivered_ns", (json_int_t)a->delivered_ns,
-                     "level_delivered_percent", percent_of(a->delivered_ns, level->wall_ns), "bursts_planned", (json_int_t)a->n_planned,
-                     "bursts_run", (json_int_t)a->n_run, "ratio", json_ratio(a), "ok", json_ok(level_ok(c, level)));
+/* All workers' lateness; NULL without memory, to be freed. */
+static struct ng_lateness *total_lateness(const struct ng_certificate *c) {
+    struct ng_lateness *sum = calloc(1, sizeof *sum);
+    for (int i = 0; sum && i < c->n_workers; i++) {
+        const struct ng_lateness *l = &c->workers[i].lateness;
+        for (int bin = 0; bin < NL_HIST_BINS; bin++) sum->hist.bins[bin] += l->hist.bins[bin];
+        if (l->max_ns > sum->max_ns) sum->max_ns = l->max_ns;
+    }
+    return sum;
+}
+
+static json_t *json_level(const struct ng_certificate *c, int index) {
+    const struct ng_options *o = c->options;
+    const struct ng_level *level = NULL;
+    struct ng_account a = level_total(c, index);
+    int64_t wall_ns = 0;
+    for (int i = 0; i < c->n_workers; i++) {
+        if (c->workers[i].levels[index].is_used && !level) level = &c->workers[i].levels[index];
+        wall_ns += c->workers[i].levels[index].wall_ns;
+    }
+    return json_pack("{s:f,s:s,s:s,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:o,s:o}", "level_requested_percent", level->level_percent, "kind",
+                     o->kinds[level->kind]->name, "pattern", o->patterns[level->pattern]->name, "halves", (json_int_t)level->n_halves, "wall_ns",
+                     (json_int_t)wall_ns, "delivered_ns", (json_int_t)a.delivered_ns, "delivered_units", (json_int_t)a.delivered_units,
+                     "level_delivered_percent", percent_of(a.delivered_ns, wall_ns), "bursts_planned", (json_int_t)a.n_planned, "bursts_run",
+                     (json_int_t)a.n_run, "ratio", json_ratio(&a, 0), "ok", json_ok(level_ok(c, index)));
 }
 
 static json_t *json_levels(const struct ng_certificate *c) {
     json_t *list = json_array();
     for (int i = 0; i < c->n_levels; i++)
-        if (c->levels[i].is_used) json_array_append_new(list, json_level(c, &c->levels[i]));
+        if (is_level_used(c, i)) json_array_append_new(list, json_level(c, i));
     return list;
+}
+
+static json_t *json_kind(const struct ng_certificate *c, const struct ng_worker *w, int index) {
+    int counted = is_counted(c);
+    const struct ng_tally *tally = &w->tallies[index];
+    const struct ng_kind *kind = c->options->kinds[index];
+    json_t *json = json_pack("{s:s,s:o,s:o,s:o,s:I,s:I,s:I}", "kind", kind->name, "unit", json_text(kind->unit), "requested_ns",
+                     counted ? json_null() : json_rounded(tally->requested), "requested_units",
+                     counted ? json_real(tally->requested) : json_null(), "delivered_ns", (json_int_t)tally->delivered_ns, "delivered_units",
+                     (json_int_t)tally->delivered_units, "bursts_run", (json_int_t)tally->n_run);
+    if (kind->remark && index < w->n_loads) json_object_set_new(json, "remark", json_text(kind->remark(w->loads[index].state)));
+    return json;
+}
+
+/* The kinds of one worker that did anything, or were asked to. */
+static json_t *json_kinds(const struct ng_certificate *c, const struct ng_worker *w) {
+    json_t *list = json_array();
+    for (int i = 0; i < c->options->n_kinds; i++)
+        if (w->tallies[i].requested > 0 || w->tallies[i].n_run > 0)
+            json_array_append_new(list, json_kind(c, w, i));
+    return list;
+}
+
+static json_t *json_thread(const struct ng_certificate *c, const struct ng_worker *w) {
+    const struct ng_account *a = &w->account;
+    json_t *json = json_object();
+    json_object_set_new(json, "cpu", json_integer(w->cpu));
+    json_object_set_new(json, "cpus_seen", json_seen(w->cpus.seen));
+    json_object_set_new(json, "elapsed_ns", json_integer(w->elapsed_ns));
+    json_object_set_new(json, "requested_ns", is_counted(c) ? json_null() : json_rounded(a->requested));
+    json_object_set_new(json, "delivered_ns", json_integer(a->delivered_ns));
+    json_object_set_new(json, "ratio", json_ratio(a, is_counted(c)));
+    json_object_set_new(json, "bursts_planned", json_integer(a->n_planned));
+    json_object_set_new(json, "bursts_run", json_integer(a->n_run));
+    json_object_set_new(json, "bursts_late", json_integer(a->n_late));
+    json_object_set_new(json, "lateness_ns", json_lateness(&w->lateness));
+    json_object_set_new(json, "migrations", json_integer(w->cpus.n_migrations));
+    json_object_set_new(json, "involuntary_switches", json_integer(w->switches.n_involuntary));
+    json_object_set_new(json, "kinds", json_kinds(c, w));
+    return json;
+}
+
+static json_t *json_threads(const struct ng_certificate *c) {
+    json_t *list = json_array();
+    for (int i = 0; i < c->n_workers; i++) json_array_append_new(list, json_thread(c, &c->workers[i]));
+    return list;
+}
+
+static json_t *json_trace(const struct ng_options *o) {
+    if (!o->trace) return json_null();
+    return json_pack("{s:o,s:I,s:I,s:I,s:f,s:f,s:b}", "file", json_text(o->trace->path), "bytes", (json_int_t)o->trace->size_bytes, "bursts",
+                     (json_int_t)o->trace->n_bursts, "span_ns", (json_int_t)o->trace->span_ns, "scale_period", o->shape.scale_period,
+                     "scale_burst", o->shape.scale_burst, "loop", o->shape.is_looped);
+}
+
+static json_t *json_phase(const struct ng_options *o) {
+    static const char *const names[] = {[NG_PHASE_OFFSET] = "offset", [NG_PHASE_ALIGNED] = "aligned", [NG_PHASE_STAGGERED] = "staggered",
+                                        [NG_PHASE_RANDOM] = "random"};
+    return json_pack("{s:s,s:o,s:o,s:o}", "name", names[o->phase], "offset_ns", json_known(o->phase == NG_PHASE_OFFSET, o->phase_ns), "node",
+                     json_known(o->n_nodes > 0, o->node), "nodes", json_known(o->n_nodes > 0, o->n_nodes));
+}
+
+/* The dose in the kind's own unit; null where it has none. */
+static json_t *json_dose(const struct ng_certificate *c, const struct ng_account *a) {
+    const struct ng_options *o = c->options;
+    if (c->n_levels > 0 || !o->kinds[0]->unit) return json_null();
+    return json_pack("{s:s,s:o,s:o,s:I}", "unit", o->kinds[0]->unit, "requested_per_s", is_counted(c) ? json_real(o->rate_per_s) : json_null(),
+                     "requested", is_counted(c) ? json_real(a->requested) : json_null(), "delivered", (json_int_t)a->delivered_units);
 }
 
 static void set_identity(json_t *json, const struct ng_certificate *c) {
     const struct ng_options *o = c->options;
+    json_t *cpus = json_array();
+    for (int i = 0; i < c->n_workers; i++) json_array_append_new(cpus, json_integer(c->workers[i].cpu));
     json_object_set_new(json, "schema", json_integer(NOISELAB_SCHEMA));
     json_object_set_new(json, "program", json_string("noiselab-gen"));
     json_object_set_new(json, "version", json_string(NOISELAB_VERSION));
     json_object_set_new(json, "host", json_host());
-    json_object_set_new(json, "kind", json_string(o->kind->name));
-    json_object_set_new(json, "kind_bytes", o->array_bytes > 0 ? json_integer(o->array_bytes) : json_null());
-    json_object_set_new(json, "cpu", c->cpu >= 0 ? json_integer(c->cpu) : json_null());
-    json_object_set_new(json, "cpus_seen", json_cpus(c->cpus));
-    json_object_set_new(json, "period_ns", c->period_ns > 0 ? json_integer(c->period_ns) : json_null());
-    json_object_set_new(json, "phase_ns", json_integer(o->phase_ns));
-    json_object_set_new(json, "random_seed", json_seed(o));
+    json_object_set_new(json, "kind", json_string(o->kinds[0]->name));
+    json_object_set_new(json, "kind_bytes", json_known(o->kind_options.array_bytes > 0, o->kind_options.array_bytes));
+    json_object_set_new(json, "preset", json_text(o->preset));
+    json_object_set_new(json, "pattern", json_string(o->patterns[0]->name));
+    json_object_set_new(json, "trace", json_trace(o));
+    json_object_set_new(json, "clock", json_string(c->n_workers > 0 && c->workers[0].stretch.fd >= 0 ? "stretch" : "cpu"));
+    json_object_set_new(json, "cpu", json_known(c->n_workers == 1, c->n_workers > 0 ? c->workers[0].cpu : -1));
+    json_object_set_new(json, "cpus", cpus);
+    json_object_set_new(json, "cpus_seen", json_all_seen(c));
+    json_object_set_new(json, "period_ns", json_known(c->period_ns > 0, c->period_ns));
+    json_object_set_new(json, "phase", c->n_levels > 0 ? json_null() : json_phase(o));
+    json_object_set_new(json, "random_seed", json_seed(c));
     json_object_set_new(json, "carry_bursts", json_integer(o->carry_bursts));
     json_object_set_new(json, "duty_cap_percent", json_real(o->duty_cap_percent));
     json_object_set_new(json, "policy", json_policy());
 }
 
 static void set_delivery(json_t *json, const struct ng_certificate *c) {
-    const struct ng_account *a = &c->account;
-    int is_alone = c->level_percent >= 0;
-    json_object_set_new(json, "level_requested_percent", is_alone ? json_real(c->level_percent) : json_null());
-    json_object_set_new(json, "level_delivered_percent", is_alone ? json_real(percent_of(a->delivered_ns, c->elapsed_ns)) : json_null());
-    json_object_set_new(json, "ratio", is_alone ? json_ratio(a) : json_null());
+    struct ng_account a = ng_certificate_total(c);
+    int is_alone = c->n_levels == 0, counted = is_counted(c);
+    int64_t cpu_time_ns = c->elapsed_ns * c->n_workers;
+    json_object_set_new(json, "level_requested_percent",
+                        is_alone && c->options->level_percent >= 0 ? json_real(c->options->level_percent) : json_null());
+    json_object_set_new(json, "level_delivered_percent", is_alone ? json_real(percent_of(a.delivered_ns, cpu_time_ns)) : json_null());
+    json_object_set_new(json, "dose", json_dose(c, &a));
+    json_object_set_new(json, "ratio", is_alone ? json_ratio(&a, counted) : json_null());
     json_object_set_new(json, "tolerance_percent", json_real(c->options->tolerance_percent));
     json_object_set_new(json, "ok", json_ok(ng_certificate_ok(c)));
     json_object_set_new(json, "elapsed_ns", json_integer(c->elapsed_ns));
-    json_object_set_new(json, "requested_ns", json_integer((json_int_t)(a->requested_ns + 0.5)));
-    json_object_set_new(json, "delivered_ns", json_integer(a->delivered_ns));
-    json_object_set_new(json, "overhead_ns", json_integer(a->overhead_ns));
-    json_object_set_new(json, "bursts_planned", json_integer(a->n_planned));
-    json_object_set_new(json, "bursts_run", json_integer(a->n_run));
-    json_object_set_new(json, "bursts_merged", json_integer(a->n_merged));
-    json_object_set_new(json, "bursts_late", json_integer(a->n_late));
-    json_object_set_new(json, "carried_ns", json_integer((json_int_t)(a->carried_ns + 0.5)));
-    json_object_set_new(json, "dropped_ns", json_integer((json_int_t)(a->dropped_ns + 0.5)));
-    json_object_set_new(json, "lateness_ns", json_lateness(c->lateness));
+    json_object_set_new(json, "requested_ns", counted ? json_null() : json_rounded(a.requested));
+    json_object_set_new(json, "delivered_ns", json_integer(a.delivered_ns));
+    json_object_set_new(json, "overhead_ns", json_integer(a.overhead_ns));
+    json_object_set_new(json, "bursts_planned", json_integer(a.n_planned));
+    json_object_set_new(json, "bursts_run", json_integer(a.n_run));
+    json_object_set_new(json, "bursts_merged", json_integer(a.n_merged));
+    json_object_set_new(json, "bursts_late", json_integer(a.n_late));
+    json_object_set_new(json, counted ? "carried_units" : "carried_ns", json_rounded(a.carried));
+    json_object_set_new(json, counted ? "dropped_units" : "dropped_ns", json_rounded(a.dropped));
 }
 
-char *ng_certificate_json(const struct ng_certificate *c, int indent) {
+static void set_lateness(json_t *json, const struct ng_certificate *c) {
+    struct ng_lateness *lateness = total_lateness(c);
+    json_object_set_new(json, "lateness_ns", lateness ? json_lateness(lateness) : json_null());
+    free(lateness);
+}
+
+static void set_switches(json_t *json, const struct ng_certificate *c) {
+    int64_t n_migrations = 0, n_voluntary = 0, n_involuntary = 0;
+    for (int i = 0; i < c->n_workers; i++) {
+        n_migrations += c->workers[i].cpus.n_migrations;
+        n_voluntary += c->workers[i].switches.n_voluntary;
+        n_involuntary += c->workers[i].switches.n_involuntary;
+    }
+    json_object_set_new(json, "migrations", json_integer(n_migrations));
+    json_object_set_new(json, "involuntary_switches", json_integer(n_involuntary));
+    json_object_set_new(json, "voluntary_switches", json_integer(n_voluntary));
+}
+
+char *ng_certificate_json(const struct ng_certificate *c, int indent, size_t size) {
     json_t *json = json_object();
     set_identity(json, c);
     set_delivery(json, c);
-    json_object_set_new(json, "migrations", json_integer(c->cpus->n_migrations));
-    json_object_set_new(json, "involuntary_switches", json_integer(c->switches.n_involuntary));
-    json_object_set_new(json, "voluntary_switches", json_integer(c->switches.n_voluntary));
-    json_object_set_new(json, "ended", json_string(c->ended));
+    set_lateness(json, c);
+    set_switches(json, c);
+    json_object_set_new(json, "ended", json_text(c->ended));
     if (c->n_levels > 0) json_object_set_new(json, "levels", json_levels(c));
+    json_object_set_new(json, "threads", json_threads(c));
     size_t format = JSON_REAL_PRECISION(9) | (indent > 0 ? (size_t)JSON_INDENT(indent) : (size_t)JSON_COMPACT);
     char *text = json_dumps(json, format);
+    if (text && size > 0 && strlen(text) >= size) {
+        free(text);
+        json_object_del(json, "threads");
+        text = json_dumps(json, format);
+    }
     json_decref(json);
     return text;
 }
 
 /* ---- one line ---- */
 
-static void describe_delivery(const struct ng_certificate *c, char *buf, size_t size) {
-    const struct ng_account *a = &c->account;
-    double delivered_percent = percent_of(a->delivered_ns, c->elapsed_ns);
-    if (a->requested_ns > 0)
-        snprintf(buf, size, "%.4g %% requested, %.4g %% delivered (ratio %.4f)", c->level_percent, delivered_percent,
-                 (double)a->delivered_ns / a->requested_ns);
-    else
+static void describe_delivery(const struct ng_certificate *c, const struct ng_account *a, char *buf, size_t size) {
+    const struct ng_options *o = c->options;
+    double delivered_percent = percent_of(a->delivered_ns, c->elapsed_ns * c->n_workers);
+    if (a->requested <= 0)
         snprintf(buf, size, "nothing requested, %.2g %% used for starting and stopping", delivered_percent);
+    else if (is_counted(c))
+        snprintf(buf, size, "%.6g %s requested, %" PRId64 " delivered (ratio %.4f) with %.4g %% of a CPU", a->requested, o->kinds[0]->unit,
+                 a->delivered_units, (double)a->delivered_units / a->requested, delivered_percent);
+    else
+        snprintf(buf, size, "%.4g %% requested, %.4g %% delivered (ratio %.4f)",
+                 o->level_percent >= 0 ? o->level_percent : percent_of((int64_t)a->requested, c->elapsed_ns * c->n_workers), delivered_percent,
+                 (double)a->delivered_ns / a->requested);
 }
 
-static void describe_lateness(const struct ng_lateness *l, char *buf, size_t size) {
+static void describe_lateness(const struct ng_certificate *c, char *buf, size_t size) {
     char p50[32], p99[32], max[32];
-    if (nl_hist_total(&l->hist) == 0) {
+    struct ng_lateness *l = total_lateness(c);
+    if (!l || nl_hist_total(&l->hist) == 0)
         snprintf(buf, size, "no burst");
-        return;
-    }
-    snprintf(buf, size, "starts late by %s (median), %s (p99), %s (max)",
-             nl_format_duration(nl_hist_quantile(&l->hist, 0.5), p50, sizeof p50),
-             nl_format_duration(nl_hist_quantile(&l->hist, 0.99), p99, sizeof p99), nl_format_duration(l->max_ns, max, sizeof max));
+    else
+        snprintf(buf, size, "starts late by %s (median), %s (p99), %s (max)",
+                 nl_format_duration(nl_hist_quantile(&l->hist, 0.5), p50, sizeof p50),
+                 nl_format_duration(nl_hist_quantile(&l->hist, 0.99), p99, sizeof p99), nl_format_duration(l->max_ns, max, sizeof max));
+    free(l);
+}
+
+static void describe_cpus(const struct ng_certificate *c, char *buf, size_t size) {
+    size_t n = (size_t)snprintf(buf, size, c->n_workers == 1 ? "CPU " : "CPUs ");
+    for (int i = 0; i < c->n_workers && n < size; i++) n += (size_t)snprintf(buf + n, size - n, "%s%d", i ? "," : "", c->workers[i].cpu);
 }
 
 const char *ng_certificate_line(const struct ng_certificate *c, char *buf, size_t size) {
-    char delivery[160], lateness[160], elapsed[32], dropped[32];
-    const struct ng_account *a = &c->account;
-    describe_delivery(c, delivery, sizeof delivery);
-    describe_lateness(c->lateness, lateness, sizeof lateness);
+    char delivery[256], lateness[160], elapsed[32], dropped[32], cpus[512];
+    struct ng_account a = ng_certificate_total(c);
+    int64_t n_migrations = 0, n_involuntary = 0;
+    for (int i = 0; i < c->n_workers; i++) {
+        n_migrations += c->workers[i].cpus.n_migrations;
+        n_involuntary += c->workers[i].switches.n_involuntary;
+    }
+    describe_cpus(c, cpus, sizeof cpus);
+    describe_delivery(c, &a, delivery, sizeof delivery);
+    describe_lateness(c, lateness, sizeof lateness);
+    if (is_counted(c)) snprintf(dropped, sizeof dropped, "%.4g %.16s", a.dropped > 1e-6 ? a.dropped : 0., c->options->kinds[0]->unit);
+    else nl_format_duration((int64_t)a.dropped, dropped, sizeof dropped);
     snprintf(buf, size,
-             "%s on CPU %d, %s: %s; bursts: %" PRId64 " planned, %" PRId64 " run, %" PRId64 " merged, %" PRId64
+             "%s on %s, %s: %s; bursts: %" PRId64 " planned, %" PRId64 " run, %" PRId64 " merged, %" PRId64
              " late; %s; %s dropped; %" PRId64 " migrations, %" PRId64 " involuntary switches; %s",
-             c->options->kind->name, c->cpu, nl_format_duration(c->elapsed_ns, elapsed, sizeof elapsed), delivery, a->n_planned, a->n_run,
-             a->n_merged, a->n_late, lateness, nl_format_duration((int64_t)a->dropped_ns, dropped, sizeof dropped), c->cpus->n_migrations,
-             c->switches.n_involuntary, c->ended);
+             c->options->kinds[0]->name, cpus, nl_format_duration(c->elapsed_ns, elapsed, sizeof elapsed), delivery, a.n_planned, a.n_run,
+             a.n_merged, a.n_late, lateness, dropped, n_migrations, n_involuntary, c->ended);
     return buf;
 }

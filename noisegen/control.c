@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "certificate.h"
@@ -14,224 +15,389 @@
 #include "nl_error.h"
 #include "nl_place.h"
 #include "pace.h"
+#include "worker.h"
 
 /* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the answer to RUN up to the last moment before the
- * sleep that the next command ends. That sleep and the command itself are not charged: every half has them, also those without load. */
+ * sleep that the next command ends. That sleep and the command itself are not charged: every half has them, also those without load.
+ *
+ * Every worker sleeps on the page's futex itself, so that a command reaches all of them at once; the first worker is the main thread, which
+ * also places and quits. */
 
 struct session {
     const struct ng_options *options;
     struct nl_control *page;
-    uint32_t seen; /* number of the command being obeyed */
-    int cpu;       /* -1: not placed yet */
-    void *work_state;
-    int64_t period_ns; /* of the last RUN; 0: none yet */
+    struct ng_worker *workers; /* NULL: not placed yet */
+    int n_workers, n_threads;
+    uint32_t seen;             /* number of the command being obeyed by the main thread */
     int64_t started_ns;
-    struct ng_switches switches_before;
-    struct ng_cpus cpus;
-    struct ng_wake_cost wake;
-    struct ng_lateness lateness;
-    struct ng_level levels[NL_CONTROL_MAX_LEVELS];
 };
 
-/* ---- the machine of a controlled generator: sleeps end when a command comes ---- */
+static void refuse(struct nl_control *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void refuse(struct nl_control *page, const char *format, ...) {
+    char reason[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    nl_control_refuse(page, reason);
+}
+
+/* ---- the machine of a controlled worker: sleeps end when a command comes ---- */
 
 static int interrupted(void *context) {
-    struct session *s = context;
-    return atomic_load_explicit(&s->page->command_number, memory_order_relaxed) != s->seen;
+    const struct ng_worker *w = context;
+    return atomic_load_explicit(&w->page->command_number, memory_order_relaxed) != w->seen;
 }
 
 static int sleep_until(void *context, int64_t deadline_ns) {
-    struct session *s = context;
-    int commanded = nl_control_wait(s->page, s->seen, deadline_ns);
-    ng_cpus_note(&s->cpus);
+    struct ng_worker *w = context;
+    int commanded = nl_control_wait(w->page, w->seen, deadline_ns);
+    ng_cpus_note(&w->cpus);
     return commanded;
 }
 
-/* ---- commands ---- */
+/* ---- RUN, on every worker ---- */
 
-static int refuse(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(struct session *s, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(s->page->text, sizeof s->page->text, format, arguments);
-    va_end(arguments);
+/* What a RUN says, copied at once: the page may hold the next command as soon as the last worker has answered. */
+struct order {
+    int level_index, kind, pattern;
+    int place_index; /* number of this worker among those that carry the load */
+    double level_percent;
+    int64_t period_ns, first_burst_ns, n_periods, half_ns, slot_ns;
+    uint64_t seed;
+    double skip;
+};
+
+static struct order order_of(const struct ng_worker *w) {
+    const struct nl_control *page = w->page;
+    struct order order = {.level_index = page->level_index,
+                          .kind = page->kind,
+                          .pattern = page->pattern,
+                          .level_percent = page->is_active[w->index] ? page->level_percent : 0,
+                          .period_ns = page->period_ns,
+                          .first_burst_ns = page->first_burst_ns,
+                          .n_periods = page->n_periods,
+                          .half_ns = page->half_ns,
+                          .slot_ns = page->slot_ns,
+                          .seed = page->seed,
+                          .skip = page->skip};
+    for (int i = 0; i < w->index; i++) order.place_index += page->is_active[i] != 0;
+    int64_t most = INT64_MAX / 4 / (order.period_ns > 0 ? order.period_ns : 1);
+    if (order.n_periods > most) order.n_periods = most;
+    if (atomic_load(&page->is_closed)) order.n_periods = 0;
+    return order;
+}
+
+static int check_order(const struct ng_worker *w, const struct order *r) {
+    const struct ng_options *o = w->options;
+    if (r->level_index < 0 || r->level_index >= NL_CONTROL_MAX_LEVELS)
+        refuse(w->page, "level index %d is not from 0 to %d", r->level_index, NL_CONTROL_MAX_LEVELS - 1);
+    else if (r->kind < 0 || r->kind >= o->n_kinds)
+        refuse(w->page, "kind %d is not one of the %d asked for with --kind", r->kind, o->n_kinds);
+    else if (r->pattern < 0 || r->pattern >= o->n_patterns)
+        refuse(w->page, "pattern %d is not one of the %d asked for with --pattern", r->pattern, o->n_patterns);
+    else if (!(r->level_percent >= 0 && r->level_percent <= 100))
+        refuse(w->page, "a level of %g %% is not from 0 to 100", r->level_percent);
+    else if (r->level_percent > o->duty_cap_percent)
+        refuse(w->page, "a level of %g %% is above the duty cap", r->level_percent);
+    else if (r->period_ns < 1000000 || r->period_ns > INT64_C(60000000000))
+        refuse(w->page, "the period is not from 1 ms to 60 s");
+    else if (r->n_periods < 0 || r->slot_ns < 0)
+        refuse(w->page, "a negative number of periods, or a negative slot");
+    else
+        return 0;
     return -1;
 }
 
-/* The array is made anew on the CPU that will walk it, so that it lies in that CPU's memory. */
-static int prepare_work(struct session *s) {
-    const struct ng_kind *kind = s->options->kind;
-    struct ng_kind_options kind_options = {.array_bytes = s->options->array_bytes};
-    if (kind->clean_up) kind->clean_up(s->work_state);
-    s->work_state = NULL;
-    return kind->prepare ? kind->prepare(&kind_options, &s->work_state) : 0;
-}
-
-static int pin(struct session *s, struct nl_place *place, int cpu, const char *list) {
-    char allowed[256];
-    if (list[0] && nl_place_restrict_to_list(place, list)) return refuse(s, "'%s' is not a list of CPUs", list);
-    if (!nl_place_is_allowed(place, cpu))
-        return refuse(s, "CPU %d is not among the allowed CPUs (%s)", cpu, nl_place_list(place, allowed, sizeof allowed));
-    if (nl_place_pin(place, cpu)) return refuse(s, "the system refuses to bind to CPU %d", cpu);
-    return 0;
-}
-
-static int obey_place(struct session *s) {
-    struct nl_place *place;
-    char list[sizeof s->page->allowed_cpus];
-    snprintf(list, sizeof list, "%.*s", (int)sizeof list - 1, s->page->allowed_cpus);
-    s->cpu = -1;
-    if (nl_place_open(&place)) return refuse(s, "cannot read this machine's topology");
-    int cpu = s->page->cpu;
-    int rc = pin(s, place, cpu, list);
-    nl_place_close(place);
-    if (rc) return rc;
-    if (prepare_work(s)) return refuse(s, "no memory for the array");
-    s->cpu = cpu;
-    return 0;
-}
-
-static struct ng_plan plan_of_page(const struct session *s) {
-    const struct nl_control *page = s->page;
-    int64_t most = INT64_MAX / 4 / (page->period_ns > 0 ? page->period_ns : 1);
-    int64_t n_bursts = page->n_bursts < most ? page->n_bursts : most;
-    if (atomic_load(&page->is_closed)) n_bursts = 0;
-    return (struct ng_plan){.start_ns = page->first_burst_ns,
-                            .period_ns = page->period_ns,
-                            .length_ns = n_bursts * page->period_ns,
-                            .level = page->level_percent / 100,
-                            .duty_cap = s->options->duty_cap_percent / 100,
-                            .carry_bursts = (double)s->options->carry_bursts};
-}
-
-/* Checks a RUN and finds its account; -1 when it is refused. */
-static int check_run(struct session *s, const struct ng_plan *plan, int32_t index) {
-    double level_percent = s->page->level_percent;
-    if (s->cpu < 0) return refuse(s, "RUN before PLACE");
-    if (index < 0 || index >= NL_CONTROL_MAX_LEVELS)
-        return refuse(s, "level index %d is not from 0 to %d", index, NL_CONTROL_MAX_LEVELS - 1);
-    if (!(level_percent >= 0 && level_percent <= 100)) return refuse(s, "a level of %g %% is not from 0 to 100", level_percent);
-    if (plan->level > plan->duty_cap) return refuse(s, "a level of %g %% is above the duty cap", level_percent);
-    if (plan->period_ns < 1000000 || plan->period_ns > INT64_C(60000000000)) return refuse(s, "the period is not from 1 ms to 60 s");
-    if (plan->length_ns < 0) return refuse(s, "a negative number of bursts");
-    struct ng_level *level = &s->levels[index];
-    if (level->is_used && level->level_percent != level_percent)
-        return refuse(s, "level index %d is the account of %g %%, not of %g %%", index, level->level_percent, level_percent);
+/* The account of an order; NULL after a refusal. */
+static struct ng_level *level_of(struct ng_worker *w, const struct order *r) {
+    struct ng_level *level = &w->levels[r->level_index];
+    if (level->is_used && (level->level_percent != r->level_percent || level->kind != r->kind || level->pattern != r->pattern)) {
+        refuse(w->page, "level index %d is the account of %s at %g %%, not of %s at %g %%", r->level_index,
+               w->options->kinds[level->kind]->name, level->level_percent, w->options->kinds[r->kind]->name, r->level_percent);
+        return NULL;
+    }
     level->is_used = 1;
-    level->level_percent = level_percent;
+    level->level_percent = r->level_percent;
+    level->kind = r->kind;
+    level->pattern = r->pattern;
+    return level;
+}
+
+/* Makes the plan; -1 after a refusal. The jitter of every half is drawn anew. */
+static int make_plan(struct ng_worker *w, struct ng_level *level, const struct order *r, struct ng_plan *plan) {
+    const struct ng_pattern *pattern = w->options->patterns[r->pattern];
+    struct ng_shape shape;
+    char text[256];
+    /* the trace's CPUs are dealt out to those that this treatment loads */
+    if (w->options->trace && w->options->trace->n_cpus > 0) w->trace_cpu = r->place_index % w->options->trace->n_cpus;
+    struct ng_pattern_request request = ng_worker_request(w, pattern, r->level_percent / 100, 0, r->period_ns, &shape);
+    int has_load = r->level_percent > 0;
+    const char *problem = has_load && pattern->problem ? pattern->problem(&request, text, sizeof text) : NULL;
+    /* accounts must not all draw the same times */
+    shape.seed = r->seed + ((uint64_t)r->level_index << 32) + ((uint64_t)w->index << 40);
+    if (!pattern->is_continued) shape.seed += (uint64_t)level->n_halves;
+    if (has_load && !problem && pattern->open && !level->source) {
+        level->source = pattern->open(&request);
+        if (level->source) ng_source_skip(pattern, &request, level->source, r->skip);
+        else problem = "no memory";
+    }
+    if (problem) {
+        refuse(w->page, "%s", problem);
+        return -1;
+    }
+    *plan = (struct ng_plan){.start_ns = r->first_burst_ns,
+                             .length_ns = r->n_periods * r->period_ns,
+                             .duty_cap = w->options->duty_cap_percent / 100,
+                             .carry_bursts = (double)w->options->carry_bursts,
+                             .kind = r->kind};
+    ng_pattern_fill(pattern, &request, level->source, plan);
+    if (plan->source && r->slot_ns > 0 && plan->length_ns > 0) {
+        plan->length_ns = r->slot_ns;
+        plan->is_slotted = 1;
+    }
+    if (!has_load) plan->level = 0;
     return 0;
 }
 
 /* Runs until the next command. The answer goes out first, so that the owner need not wait for us. */
-static void obey_run(struct session *s, const struct ng_plan *plan, struct ng_level *level) {
-    struct ng_machine machine = {.context = s,
-                                 .now_ns = ng_machine_now_ns,
-                                 .cpu_ns = ng_machine_cpu_ns,
-                                 .sleep_until = sleep_until,
-                                 .interrupted = interrupted,
-                                 .work = s->options->kind->work,
-                                 .work_state = s->work_state};
-    struct ng_run run = {.account = &level->account,
-                         .wake = &s->wake,
-                         .lateness = &s->lateness,
-                         .n_run_shared = &s->page->bursts_run};
-    s->period_ns = plan->period_ns;
+static void obey_run(struct ng_worker *w) {
+    const struct order order = order_of(w);
+    struct nl_control_worker *said = &w->page->workers[w->index];
+    struct ng_level *level = check_order(w, &order) ? NULL : level_of(w, &order);
+    struct ng_plan plan;
+    if (w->failure[0]) refuse(w->page, "%s", w->failure);
+    if (!level || w->failure[0] || make_plan(w, level, &order, &plan)) {
+        nl_control_answer(w->page, w->index, w->seen);
+        return;
+    }
+    const struct ng_machine machine = {.context = w,
+                                       .now_ns = ng_machine_now_ns,
+                                       .cpu_ns = ng_worker_cpu_ns,
+                                       .sleep_until = sleep_until,
+                                       .interrupted = interrupted,
+                                       .loads = w->loads};
+    const struct ng_run run = {.account = &level->account,
+                               .tallies = w->tallies,
+                               .wake = &w->wake,
+                               .delay = &w->delay,
+                               .lateness = &w->lateness,
+                               .failed_kind = &w->failed_kind,
+                               .n_run_shared = &w->page->bursts_run,
+                               .requested_shared = &said->requested_ns};
     level->n_halves++;
+    ng_worker_choose_clock(w, w->options->patterns[order.pattern]);
     int64_t begin_ns = nl_mono_ns();
     /* said before the half, so that an analysis may select halves by it: what happens within the half cannot have decided it */
-    int is_due = ng_next_burst(plan, &level->account, ng_wake_cost_ns(&s->wake), 0) < ng_n_periods(plan);
-    atomic_store(&s->page->is_burst_due, is_due);
-    nl_control_answer(s->page, s->seen, 0);
-    ng_run_deadline(plan, &machine, &run);
+    int64_t next_ns = ng_first_start_ns(&plan, &level->account, ng_wake_cost_ns(&w->wake));
+    atomic_store(&said->is_burst_due, next_ns < INT64_MAX && next_ns - order.first_burst_ns < order.half_ns);
+    atomic_store(&said->requested_ns, (int64_t)level->account.requested);
+    nl_control_answer(w->page, w->index, w->seen);
+    if (ng_run_deadline(&plan, &machine, &run) == NG_RUN_FAILED) ng_worker_explain(w, plan.source);
     level->wall_ns += nl_mono_ns() - begin_ns;
 }
 
-/* ---- the end ---- */
-
-static void add_account(struct ng_account *total, const struct ng_account *a) {
-    total->requested_ns += a->requested_ns;
-    total->owed_ns += a->owed_ns;
-    total->carried_ns += a->carried_ns;
-    total->dropped_ns += a->dropped_ns;
-    total->delivered_ns += a->delivered_ns;
-    total->overhead_ns += a->overhead_ns;
-    total->n_planned += a->n_planned;
-    total->n_run += a->n_run;
-    total->n_merged += a->n_merged;
-    total->n_late += a->n_late;
+/* A further worker: obeys until it is placed anew or told to quit. */
+static void *live(void *argument) {
+    struct ng_worker *w = argument;
+    uint32_t command;
+    struct ng_switches before = ng_switches_now();
+    do {
+        nl_control_wait(w->page, w->seen, NG_FOREVER);
+        w->seen = atomic_load(&w->page->command_number);
+        command = w->page->command;
+        if (command == NL_COMMAND_RUN) obey_run(w);
+        else if (command == NL_COMMAND_IDLE) nl_control_answer(w->page, w->index, w->seen);
+    } while (command != NL_COMMAND_PLACE && command != NL_COMMAND_QUIT);
+    struct ng_switches after = ng_switches_now();
+    w->switches.n_voluntary = after.n_voluntary - before.n_voluntary;
+    w->switches.n_involuntary = after.n_involuntary - before.n_involuntary;
+    return NULL;
 }
 
-static int obey_quit(struct session *s) {
+/* ---- PLACE ---- */
+
+/* Sets a worker up on its own thread, which then lives or ends. */
+struct birth {
+    struct session *session;
+    struct ng_worker *worker;
+    struct nl_place *place;
+    pthread_barrier_t *born;
+};
+
+static void be_born(struct birth *b) {
+    struct ng_worker *w = b->worker;
+    w->page = b->session->page;
+    w->seen = b->session->seen;
+    if (ng_worker_set_up(w, b->place)) refuse(w->page, "%s", w->failure);
+    atomic_store(&w->page->workers[w->index].tid, (int32_t)syscall(SYS_gettid));
+    atomic_store(&w->page->workers[w->index].extra_cpu_ns, 0);
+}
+
+static void *be_born_and_live(void *argument) {
+    struct birth *b = argument;
+    struct ng_worker *w = b->worker;
+    be_born(b);
+    pthread_barrier_wait(b->born); /* `argument` ends here */
+    return live(w);
+}
+
+/* Waits for the threads, which have seen PLACE or QUIT as well, and frees the workers. */
+static void dismiss(struct session *s) {
+    for (int i = 1; i <= s->n_threads; i++) pthread_join(s->workers[i].thread, NULL);
+    s->n_threads = 0;
+}
+
+static void forget(struct session *s) {
+    for (int i = 0; s->workers && i < s->n_workers; i++) ng_worker_clean_up(&s->workers[i]);
+    free(s->workers);
+    s->workers = NULL;
+    s->n_workers = 0;
+}
+
+static int start_workers(struct session *s, struct nl_place *place) {
+    pthread_barrier_t born;
+    struct birth *births = calloc((size_t)s->n_workers, sizeof *births);
+    if (!births || pthread_barrier_init(&born, NULL, (unsigned)s->n_workers)) {
+        refuse(s->page, "no memory");
+        free(births);
+        return -1;
+    }
+    for (int i = 0; i < s->n_workers; i++) births[i] = (struct birth){s, &s->workers[i], place, &born};
+    for (int i = 1; i < s->n_workers; i++) {
+        if (pthread_create(&s->workers[i].thread, NULL, be_born_and_live, &births[i])) {
+            /* those that did start wait at a barrier that will never be full: the owner sees us gone */
+            nl_error("the system refuses to start %d threads", s->n_workers);
+            _exit(NL_EXIT_USAGE);
+        }
+        s->n_threads++;
+    }
+    be_born(&births[0]);
+    pthread_barrier_wait(&born);
+    pthread_barrier_destroy(&born);
+    free(births);
+    return 0;
+}
+
+static int check_cpus(const struct session *s, const struct nl_place *place) {
+    const struct nl_control *page = s->page;
+    char allowed[256];
+    if (page->n_cpus < 1 || page->n_cpus > NL_CONTROL_MAX_WORKERS) {
+        refuse(s->page, "%d CPUs are not from 1 to %d", page->n_cpus, NL_CONTROL_MAX_WORKERS);
+        return -1;
+    }
+    for (int i = 0; i < page->n_cpus; i++) {
+        if (nl_place_is_allowed(place, page->cpus[i])) continue;
+        refuse(s->page, "CPU %d is not among the allowed CPUs (%s)", page->cpus[i], nl_place_list(place, allowed, sizeof allowed));
+        return -1;
+    }
+    return 0;
+}
+
+static void obey_place(struct session *s) {
+    struct nl_place *place;
+    atomic_store(&s->page->n_workers, 1); /* the others end with this command */
+    dismiss(s);
+    forget(s);
+    if (nl_place_open(&place)) {
+        refuse(s->page, "cannot read this machine's topology");
+        return;
+    }
+    if (check_cpus(s, place) == 0) {
+        s->workers = calloc((size_t)s->page->n_cpus, sizeof *s->workers);
+        if (s->workers) {
+            s->n_workers = s->page->n_cpus;
+            for (int i = 0; i < s->n_workers; i++) ng_worker_init(&s->workers[i], s->options, i, s->page->cpus[i]);
+            start_workers(s, place);
+        } else {
+            refuse(s->page, "no memory");
+        }
+    }
+    nl_place_close(place);
+    /* from here on everybody has to answer; this command counts as answered */
+    for (int i = 1; i < s->n_workers; i++) nl_control_answer(s->page, i, s->seen);
+    atomic_store(&s->page->n_workers, s->n_workers > 0 ? s->n_workers : 1);
+}
+
+/* ---- QUIT ---- */
+
+static void sum_levels(struct ng_worker *w) {
+    for (int i = 0; i < NL_CONTROL_MAX_LEVELS; i++) {
+        const struct ng_account *a = &w->levels[i].account;
+        if (!w->levels[i].is_used) continue;
+        w->account.requested += a->requested;
+        w->account.owed += a->owed;
+        w->account.carried += a->carried;
+        w->account.dropped += a->dropped;
+        w->account.delivered_ns += a->delivered_ns;
+        w->account.delivered_units += a->delivered_units;
+        w->account.overhead_ns += a->overhead_ns;
+        w->account.n_planned += a->n_planned;
+        w->account.n_run += a->n_run;
+        w->account.n_merged += a->n_merged;
+        w->account.n_late += a->n_late;
+    }
+}
+
+static void obey_quit(struct session *s, const struct ng_switches *before) {
     struct ng_switches now = ng_switches_now();
     struct ng_certificate c = {.options = s->options,
-                               .period_ns = s->period_ns,
-                               .level_percent = -1,
-                               .cpu = s->cpu,
-                               .cpus = &s->cpus,
+                               .workers = s->workers,
+                               .n_workers = s->n_workers,
+                               .period_ns = s->page->period_ns,
                                .elapsed_ns = nl_mono_ns() - s->started_ns,
-                               .lateness = &s->lateness,
-                               .switches = {.n_voluntary = now.n_voluntary - s->switches_before.n_voluntary,
-                                            .n_involuntary = now.n_involuntary - s->switches_before.n_involuntary},
-                               .ended = "complete",
-                               .wake_cost_ns = ng_wake_cost_ns(&s->wake),
-                               .levels = s->levels,
-                               .n_levels = NL_CONTROL_MAX_LEVELS};
-    for (int i = 0; i < NL_CONTROL_MAX_LEVELS; i++)
-        if (s->levels[i].is_used) add_account(&c.account, &s->levels[i].account);
-    char *text = ng_certificate_json(&c, 0);
-    int rc = 0;
-    if (!text)
-        rc = refuse(s, "no memory for the certificate");
-    else if (strlen(text) >= sizeof s->page->text)
-        rc = refuse(s, "the certificate does not fit into the page");
-    else
-        strcpy(s->page->text, text);
+                               .n_levels = NL_CONTROL_MAX_LEVELS,
+                               .ended = "complete"};
+    char failed[300];
+    dismiss(s);
+    for (int i = 0; i < s->n_workers; i++) {
+        sum_levels(&s->workers[i]);
+        s->workers[i].elapsed_ns = c.elapsed_ns;
+        if (!s->workers[i].failure[0]) continue;
+        snprintf(failed, sizeof failed, "failed: %s", s->workers[i].failure);
+        c.ended = failed;
+    }
+    if (s->n_workers > 0) {
+        s->workers[0].switches.n_voluntary = now.n_voluntary - before->n_voluntary;
+        s->workers[0].switches.n_involuntary = now.n_involuntary - before->n_involuntary;
+    }
+    char *text = ng_certificate_json(&c, 0, sizeof s->page->text);
+    if (!text) refuse(s->page, "no memory for the certificate");
+    else if (strlen(text) >= sizeof s->page->text) refuse(s->page, "the certificate does not fit into the page");
+    else strcpy(s->page->text, text);
     free(text);
-    return rc;
+    for (int i = 1; i < s->n_workers; i++) nl_control_answer(s->page, i, s->seen);
 }
 
+/* ---- the main thread ---- */
+
 /* Obeys the command that has come; returns 1 after QUIT. */
-static int obey(struct session *s) {
+static int obey(struct session *s, const struct ng_switches *before) {
     struct nl_control *page = s->page;
     s->seen = atomic_load(&page->command_number);
     uint32_t command = page->command; /* the next one may be written as soon as this one is answered */
-    if (command == NL_COMMAND_RUN) {
-        struct ng_plan plan = plan_of_page(s);
-        int32_t index = page->level_index;
-        if (check_run(s, &plan, index))
-            nl_control_answer(page, s->seen, -1);
-        else
-            obey_run(s, &plan, &s->levels[index]);
+    if (command == NL_COMMAND_RUN && s->workers) {
+        s->workers[0].seen = s->seen;
+        obey_run(&s->workers[0]);
         return 0;
     }
-    int rc = -1;
-    if (command == NL_COMMAND_PLACE)
-        rc = obey_place(s);
-    else if (command == NL_COMMAND_IDLE)
-        rc = 0; /* any command ends a RUN */
-    else if (command == NL_COMMAND_QUIT)
-        rc = obey_quit(s);
-    else
-        refuse(s, "unknown command %u", command);
-    nl_control_answer(page, s->seen, rc);
+    if (command == NL_COMMAND_RUN) refuse(page, "RUN before PLACE");
+    else if (command == NL_COMMAND_PLACE) obey_place(s);
+    else if (command == NL_COMMAND_QUIT) obey_quit(s, before);
+    else if (command != NL_COMMAND_IDLE) refuse(page, "unknown command %u", command); /* any command ends a RUN */
+    nl_control_answer(page, 0, s->seen);
     return command == NL_COMMAND_QUIT;
 }
 
 int ng_controlled(const struct ng_options *o) {
     int status = NL_EXIT_USAGE;
-    struct session *s = calloc(1, sizeof *s);
-    if (!s) {
-        nl_error("no memory");
+    struct session s = {.options = o, .page = nl_control_attach(o->control_fd)};
+    struct ng_switches before = ng_switches_now();
+    if (!s.page) {
+        nl_error("--control-fd: %d is not a control page of this version", o->control_fd);
         return status;
     }
-    s->options = o;
-    s->cpu = -1;
-    s->page = nl_control_attach(o->control_fd);
-    if (!s->page) {
-        nl_error("--control-fd: %d is not a control page of this version", o->control_fd);
-        goto out;
-    }
-    if (s->page->owner_pid != (int32_t)getppid()) {
+    if (s.page->owner_pid != (int32_t)getppid()) {
         nl_error("--control-fd: the page's owner is not the parent of this process");
         goto out;
     }
@@ -239,17 +405,15 @@ int ng_controlled(const struct ng_options *o) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     ng_machine_be_punctual();
-    ng_cpus_init(&s->cpus);
-    s->started_ns = nl_mono_ns();
-    s->switches_before = ng_switches_now();
-    s->seen = 0; /* a command may have come before we were ready */
-    atomic_store(&s->page->generator_pid, (int32_t)getpid());
-    do nl_control_wait(s->page, s->seen, NG_FOREVER);
-    while (!obey(s));
+    s.started_ns = nl_mono_ns();
+    atomic_store(&s.page->workers[0].tid, (int32_t)getpid());
+    atomic_store(&s.page->generator_pid, (int32_t)getpid());
+    /* `seen` is 0: a command may have come before we were ready */
+    do nl_control_wait(s.page, s.seen, NG_FOREVER);
+    while (!obey(&s, &before));
     status = NL_EXIT_OK;
 out:
-    if (o->kind->clean_up) o->kind->clean_up(s->work_state);
-    nl_control_unmap(s->page);
-    free(s);
+    forget(&s);
+    nl_control_unmap(s.page);
     return status;
 }

@@ -3,13 +3,14 @@
 
 extern const struct ng_kind ng_kind_spin;
 
-static void work(void *state) {
+static int64_t work(void *state) {
     (void)state;
     uint64_t x = 1;
     for (int i = 0; i < 64; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
         __asm__ volatile("" : "+r"(x)); /* keeps the compiler from computing the end result */
     }
+    return 0;
 }
 
 const struct ng_kind ng_kind_spin = {

@@ -1,8 +1,8 @@
-/* The table of load kinds. A kind is one file with the four functions below and one row in kinds.c; it knows nothing of clocks, periods or
- * levels. */
+/* The table of load kinds. A kind is one file with the hooks below and one row in kinds.c; it knows nothing of clocks, periods or levels. */
 #ifndef NG_KINDS_H
 #define NG_KINDS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* How a kind is paced (pace.h). */
@@ -11,31 +11,62 @@ enum ng_pacing {
     NG_PACING_PUBLISHED /* wall time and relative sleeps, as published in 2021; kept for comparison */
 };
 
-/* What a kind may be told by the user. */
+/* Which options a kind listens to; any other kind-specific option is refused for it. */
+enum {
+    NG_USES_ARRAY = 1,   /* --array-bytes */
+    NG_USES_CACHE = 2,   /* --cache-level, --cache-share */
+    NG_USES_ADDRESS = 4, /* --address, --message-bytes */
+    NG_USES_FOLDER = 8   /* --folder; required */
+};
+
+/* What a kind may be told. */
 struct ng_kind_options {
-    int64_t array_bytes; /* size of the array a kind walks; 0: the kind's own default */
+    int64_t array_bytes;   /* size of the array a kind walks; 0: the kind's own default */
+    int cache_level;       /* 2 or 3; 0: the last level this CPU has */
+    double cache_share;    /* share of that cache, 0..1; 0: all of it */
+    const char *address;   /* "udp:IP:PORT" or "tcp:IP:PORT"; NULL: a receiver of our own on the loopback */
+    int64_t message_bytes; /* 0: the kind's own default */
+    const char *folder;    /* an existing folder; NULL: not given */
+    int cpu;               /* the CPU that carries this load */
+    const int *cpus;       /* all allowed CPUs of this machine, this one included; owned by the caller, valid until prepare returns */
+    int n_cpus;
 };
 
 struct ng_kind {
-    const char *name; /* Required. As in --kind. */
-    const char *help; /* Required. One line. */
+    const char *name;     /* Required. As in --kind. */
+    const char *help;     /* Required. One line. */
+    const char *unit;     /* Not required. Unit of dose beside CPU time, plural ("messages"); NULL: only CPU time, and --rate is an error. */
+    const char *needs;    /* Not required. What it needs of the machine or of the user, a few words. */
     enum ng_pacing pacing;
-    int64_t period_ns;   /* Required. Default period. */
-    int64_t array_bytes; /* Default size of the array; 0: the kind has none, and --array-bytes is an error. */
-    int has_fixed_array; /* 1: the size cannot be chosen. */
+    int64_t period_ns;    /* Required. Default period. */
+    int64_t array_bytes;  /* Default size of the array. */
+    unsigned uses;        /* NG_USES_... */
+    int units_per_wake_up; /* Units that a wake-up of the pacer already is: 1 for a kind that does nothing but wake up. */
 
-    /* Not required. Why this machine cannot run the kind, NULL when it can. */
+    /* Not required. Why this machine cannot run the kind, NULL when it can. Called often: cheap. */
     const char *(*supported)(void);
 
-    /* Not required. Allocates and touches what `work` needs; called on the CPU that will carry the load.
-     * @param state set to what the other hooks get, NULL when nothing is needed; freed by clean_up.
-     * @return 0, -1 when there is no memory. */
-    int (*prepare)(const struct ng_kind_options *options, void **state);
+    /* Not required. Allocates, opens and touches what `work` needs; called on the CPU that will carry the load, once per CPU.
+     * @param state   set to what the other hooks get, NULL when nothing is needed; freed by clean_up.
+     * @param reason  receives one line without its end when it fails ("no memory for 64 bytes").
+     * @return 0, -1. On failure nothing is left allocated and `state` is NULL. */
+    int (*prepare)(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size);
 
-    /* Required. One quantum of work, well under a microsecond (NG_PACING_PUBLISHED: one pass of the published loop). No system calls. */
-    void (*work)(void *state);
+    /* Required. One quantum of work, as short as the kind allows (arithmetic: well under a microsecond; NG_PACING_PUBLISHED: one pass of
+     * the published loop). No stdio, no allocation, no exit.
+     * @return units of dose finished by this quantum, 0 when a unit takes several quanta; -1 when the kind cannot go on (see failure). */
+    int64_t (*work)(void *state);
 
-    /* Not required. Frees what prepare allocated. */
+    /* Not required. After work returned -1: why, one line without its end. Static or within the state. */
+    const char *(*failure)(const void *state);
+
+    /* Not required. What the certificate has to say of how the load is made here. Static or within the state. */
+    const char *(*remark)(const void *state);
+
+    /* Not required. CPU time the kind caused outside of this thread so far (children), ns. */
+    int64_t (*extra_cpu_ns)(const void *state);
+
+    /* Not required. Frees what prepare allocated; NULL is fine. */
     void (*clean_up)(void *state);
 };
 

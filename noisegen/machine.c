@@ -1,27 +1,29 @@
 #include "machine.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nl_clock.h"
+#include "nl_futex.h"
 
 enum { SLICE_NS = 500000 };
 
-/* The stop flag, and the deadline of the sleep in progress: a signal that comes between the look at the flag and the system call would
- * otherwise go unnoticed until the sleep ends. The handler moves the deadline into the past, and the kernel reads it only then. */
-static volatile sig_atomic_t stop_requested;
-static volatile struct timespec sleep_deadline;
+/* Every sleep of a generator alone is a sleep on this word, so the handler ends them all. */
+static _Atomic uint32_t stop_requested;
+
+void ng_machine_stop(void) {
+    atomic_store(&stop_requested, 1);
+    nl_futex_wake(&stop_requested);
+}
 
 static void on_stop(int signal_number) {
     (void)signal_number;
-    stop_requested = 1;
-    sleep_deadline.tv_sec = 0;
+    ng_machine_stop();
 }
 
 void ng_machine_stop_on_signals(void) {
@@ -84,41 +86,12 @@ int64_t ng_machine_now_ns(void *context) {
     return nl_mono_ns();
 }
 
-int64_t ng_machine_cpu_ns(void *context) {
+int ng_machine_interrupted(void *context) {
     (void)context;
-    return nl_thread_cpu_ns();
+    return atomic_load_explicit(&stop_requested, memory_order_relaxed) != 0;
 }
 
-static int interrupted(void *context) {
+int ng_machine_sleep_until(void *context, int64_t deadline_ns) {
     (void)context;
-    return stop_requested;
-}
-
-static int sleep_until(void *context, int64_t deadline_ns) {
-    struct timespec deadline = nl_timespec(deadline_ns);
-    sleep_deadline.tv_nsec = deadline.tv_nsec;
-    sleep_deadline.tv_sec = deadline.tv_sec;
-    while (!stop_requested) {
-        /* the cast: the handler's stores are what the volatile is for, and the kernel reads the memory itself */
-        if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, (const struct timespec *)&sleep_deadline, NULL) != EINTR) break;
-    }
-    ng_cpus_note(context);
-    return stop_requested;
-}
-
-/* Only for the published pacing, which is what it is: a relative sleep, a little longer than asked for. */
-static int sleep_for(void *context, int64_t duration_ns) {
-    struct timespec duration = nl_timespec(duration_ns > 0 ? duration_ns : 0);
-    if (!stop_requested) nanosleep(&duration, NULL);
-    ng_cpus_note(context);
-    return stop_requested;
-}
-
-struct ng_machine ng_machine_alone(struct ng_cpus *cpus) {
-    return (struct ng_machine){.context = cpus,
-                               .now_ns = ng_machine_now_ns,
-                               .cpu_ns = ng_machine_cpu_ns,
-                               .sleep_until = sleep_until,
-                               .sleep_for = sleep_for,
-                               .interrupted = interrupted};
+    return nl_futex_wait(&stop_requested, 0, deadline_ns);
 }

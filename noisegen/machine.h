@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-#include "pace.h"
-
 /* CPUs beyond this number are not recorded. */
 enum { NG_MAX_CPUS = 8192 };
 
@@ -37,14 +35,15 @@ void ng_machine_be_punctual(void);
  * @return 0, -1 when the parent died before we could ask for it. */
 int ng_machine_die_with_parent(int parent_pid);
 
-/* SIGINT and SIGTERM end the plan: from now on a sleep or burst of ng_machine_alone is interrupted by them. */
+/* From now on SIGINT and SIGTERM stop the generator. */
 void ng_machine_stop_on_signals(void);
 
-/* A machine for a generator alone. `cpus` is owned by the caller and outlives it. */
-struct ng_machine ng_machine_alone(struct ng_cpus *cpus);
+/* Ends every sleep and burst of a generator alone, in all threads. Safe in a signal handler. */
+void ng_machine_stop(void);
 
-/* The clocks of the real machine, for other machines. */
+/* Hooks of struct ng_machine that need no context: the clock of the deadlines, and stopping by ng_machine_stop. */
 int64_t ng_machine_now_ns(void *context);
-int64_t ng_machine_cpu_ns(void *context);
+int ng_machine_interrupted(void *context);
+int ng_machine_sleep_until(void *context, int64_t deadline_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* noiselab-gen: loads one CPU by an exact percentage. Wiring only. */
+/* noiselab-gen: loads CPUs by an exact dose. Wiring only. */
 #include <unistd.h>
 
 #include "alone.h"
@@ -17,5 +17,6 @@ int main(int argc, char **argv) {
         nl_error("the process that started this one has ended (see --outlive-parent)");
         return NL_EXIT_USAGE;
     }
+    if (options.control_fd >= 0 && options.dry_run) return NL_EXIT_OK; /* a detector asks whether its options would do */
     return options.control_fd >= 0 ? ng_controlled(&options) : ng_alone(&options);
 }

@@ -16,6 +16,7 @@ cmocka|pkg-config --exists cmocka|libcmocka-dev|libcmocka-devel|libcmocka-devel|
 bats|command -v bats|bats|bats|bats|bats
 shellcheck|command -v shellcheck|shellcheck|ShellCheck|ShellCheck|shellcheck
 jq|command -v jq|jq|jq|jq|jq
+ip and nsenter|command -v ip && command -v nsenter|iproute2 util-linux|iproute util-linux|iproute2 util-linux|iproute2
 lscpu|command -v lscpu|util-linux|util-linux|util-linux|util-linux
 ps|command -v ps|procps|procps-ng|procps|procps
 R|command -v Rscript|r-base-core|R-core|R-base|r

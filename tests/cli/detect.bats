@@ -1,84 +1,7 @@
 #!/usr/bin/env bats
-# noiselab-detect on the command line: what it refuses, what it writes, how it ends.
+# noiselab-detect on the command line: what it refuses, what it writes.
 
-setup() {
-    BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
-    DETECT="$BIN/noiselab-detect"
-    OUT="$BATS_TEST_TMPDIR/campaign"
-    ERR="$BATS_TEST_TMPDIR/stderr"
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-}
-
-# launch RANKS ARGUMENTS: the detector on this machine
-launch() {
-    local ranks=$1
-    shift
-    mpirun --oversubscribe --bind-to core:overload-allowed -n "$ranks" "$DETECT" --out "$OUT" "$@" 2>"$ERR"
-}
-
-# refused WANTED ARGUMENTS: status 2, one line on stderr that holds WANTED, nothing on stdout, no campaign
-refused() {
-    local wanted=$1 status=0
-    shift
-    "$DETECT" --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    [ "$(wc -l <"$ERR")" -eq 1 ]
-    grep -qF -- "$wanted" "$ERR"
-    [ ! -s "$BATS_TEST_TMPDIR/stdout" ]
-    [ ! -e "$OUT" ]
-}
-
-# column NAME FILE: the values of a column
-column() {
-    awk -F , -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i; next } { print $k }' "$2"
-}
-
-# CPU time of a process in ticks of 10 ms; 0 once it is gone
-cpu_ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ t = $12 + $13 } END { print t + 0 }'; }
-
-is_gone() { [ ! -e "/proc/$1/stat" ] || grep -q ') Z' "/proc/$1/stat"; }
-
-# no_load_of PID: one second from now it runs nothing more, and soon it is gone
-no_load_of() {
-    sleep 1
-    local before
-    before=$(cpu_ticks "$1")
-    sleep 0.5
-    [ "$(cpu_ticks "$1")" -le "$before" ]
-    wait_for is_gone "$1"
-}
-
-# wait_for COMMAND...: until it succeeds, at most ten seconds
-wait_for() {
-    for _ in $(seq 100); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    return 1
-}
-
-has_rows() { [ "$(cat "$OUT"/*/halves.csv 2>/dev/null | wc -l)" -gt 20 ]; }
-
-# pids of the processes that mpirun $1 started, by name
-ranks_of() { pgrep -P "$1" -x noiselab-detect; }
-generator_of() {
-    for rank in $(ranks_of "$1"); do pgrep -P "$rank" -x noiselab-gen || true; done
-}
-
-has_generator() { [ -n "$(generator_of "$1")" ]; }
-
-# background ARGUMENTS: a long launch on two ranks; sets MPIRUN to the pid of its mpirun once rows come
-background() {
-    # 3>&-: bats waits for whoever holds its output
-    mpirun --bind-to core -n 2 "$DETECT" --out "$OUT" --op barrier --seconds 60 --launch-id one "$@" >/dev/null 2>"$ERR" 3>&- &
-    MPIRUN=$!
-    wait_for has_rows
-}
-
-teardown() {
-    [ -z "${MPIRUN-}" ] || kill -9 "$MPIRUN" 2>/dev/null || true
-}
+load detect
 
 @test "an unknown operation is refused" { refused "'foo' is not an operation" --op foo; }
 @test "an unknown option is refused" { refused "'--foo' is not an option" --foo; }
@@ -107,6 +30,73 @@ teardown() {
     cat "$ERR"
     [ "$status" -eq 2 ]
     grep -q "'foo'" "$ERR"
+}
+
+@test "a factor that is empty, doubled or unknown is refused" {
+    refused "--kind: the list is empty" --kind spin,,sum
+    refused "--kind: 'spin' stands twice" --kind spin,spin
+    refused "--kind: '../x' is not a name" --kind ../x
+    refused "--phase: 'nearly' is not random, aligned or staggered" --phase nearly
+    refused "--on: 'cpu 1' is not a list of places" --on 'cpu 1'
+    refused "--on: 'last' is not a new place" --on last --on last
+    refused "72 combinations, more than 63" --kind a,b,c,d,e,f --pattern a,b,c --levels 0,1,2,3
+    refused "--preset: there is no preset 'nobody'" --preset nobody
+}
+
+@test "what the generator cannot do is refused by it in one line" {
+    for wrong in "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum --array-bytes x|--array-bytes: 'x'" \
+        "--array-bytes 1MB|the kind spin has no use for it" "--pattern replay|--replay is missing" "--kind disk|--folder is missing"; do
+        status=0
+        # shellcheck disable=SC2086
+        launch 1 --op empty --levels 1 ${wrong%%|*} || status=$?
+        cat "$ERR"
+        [ "$status" -eq 2 ]
+        [ "$(grep -c '^noiselab-gen: ' "$ERR")" -eq 1 ]
+        grep -qF -- "${wrong##*|}" "$ERR"
+    done
+    status=0
+    launch 1 --op empty --levels 1 --on rank:5 || status=$?
+    grep -q -- "--on: 'rank:5': this node has ranks 0 to 0" "$ERR"
+}
+
+@test "a design crosses kinds, patterns, places and phases with the levels" {
+    launch 2 --op barrier --kind spin,sum --pattern periodic,poisson --on last --on rank:0,rank:1 --phase random,aligned --levels 2,10 --seconds 2 \
+        --array-bytes 64KiB --launch-id one
+    rows=$OUT/one/halves.csv
+    awk -F , 'NR > 1 && $7 == "on" { print $8, $25, $26, $27, $28 }' "$rows" | sort -u >"$BATS_TEST_TMPDIR/arms"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/arms")" -eq 32 ]
+    grep -q '^10 sum poisson rank:0+rank:1 aligned$' "$BATS_TEST_TMPDIR/arms"
+    # off rows name no treatment and ask for nothing; on rows of a periodic load ask for level x period on each CPU
+    awk -F , 'NR > 1 && $7 == "off" && $25 $26 $27 $28 $29 != "0" { exit 1 }' "$rows"
+    awk -F , 'NR > 1 && $26 == "periodic" && $29 != $8 / 100 * 1e7 * ($27 == "last" ? 1 : 2) { exit 1 }' "$rows"
+    [ "$(jq '.generators[0].levels | length' "$OUT/one/launch.json")" -eq 32 ]
+    [ "$(jq -c '.generators[0].cpus | length' "$OUT/one/launch.json")" -eq "$(jq '[.placement[].cpu] | unique | length' "$OUT/one/launch.json")" ]
+    [ "$(jq -c '[.options.kinds, .options.phases]' "$OUT/one/launch.json")" = '[["spin","sum"],["random","aligned"]]' ]
+    [ "$(head -n 1 "$OUT/one/hist.csv")" = operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count,kind,pattern,placement,phase ]
+    [[ "$(head -n 1 "$OUT/one/ranks.csv")" == *,times_slowest,kind,pattern,placement,phase ]]
+}
+
+@test "patterns bring what falls into a half, and the generator says how much that was" {
+    printf '# two bursts in 20 ms\n0\t100000\n5000000\t300000\n# span_ns: 20000000\n' >"$BATS_TEST_TMPDIR/trace"
+    launch 1 --op empty --pattern bursts,jittered,replay --replay "$BATS_TEST_TMPDIR/trace" --levels 5 --seconds 3 --launch-id one
+    rows=$OUT/one/halves.csv
+    for pattern in bursts jittered replay; do
+        # 50 halves of 10 ms at 5 % are 25 ms; halves are cut out of the pattern where they happen to be
+        awk -F , -v p="$pattern" '$26 == p { n++; w += $11; asked += $29; got += $22; if ($29 == 0) zero++ }
+            END { print p, n, asked / w, got / asked, zero; exit !(n == 50 && asked / w > 0.035 && asked / w < 0.065) }' "$rows"
+    done
+    # a quarter of all stretches of 10 ms of this trace holds nothing
+    [ "$(awk -F , '$26 == "replay" && $29 == 0' "$rows" | wc -l)" -gt 2 ]
+}
+
+@test "a preset sets kind and pattern, and the user's own words come first" {
+    mkdir "$BATS_TEST_TMPDIR/presets"
+    printf '# one\nkind = sum\npattern = poisson\narray-bytes = 1MB\nlevel = 3\n' >"$BATS_TEST_TMPDIR/presets/own.preset"
+    export NOISELAB_PRESETS="$BATS_TEST_TMPDIR/presets"
+    launch 1 --op empty --preset own --levels 5 --seconds 0.2 --launch-id one
+    [ "$(jq -c '[.options.kinds, .options.patterns, .generators[0].kind_bytes, .options.preset]' "$OUT/one/launch.json")" = '[["sum"],["poisson"],1000000,"own"]' ]
+    launch 1 --op empty --preset own --kind spin,sum --array-bytes 2MB --levels 5 --seconds 0.2 --launch-id two
+    [ "$(jq -c '[.options.kinds, .options.patterns, .generators[0].kind_bytes]' "$OUT/two/launch.json")" = '[["spin","sum"],["poisson"],2000000]' ]
 }
 
 @test "a half-period of broken noise periods is lengthened, and says so" {
@@ -152,7 +142,7 @@ teardown() {
 }
 
 @test "the off halves carry no load, and the noise sits on the CPU asked for" {
-    launch 2 --op barrier --levels 20 --seconds 2 --launch-id one --noise-cpu rank:0
+    launch 2 --op barrier --levels 20 --seconds 2 --launch-id one --on rank:0
     [ "$(jq -r '.generators[0].cpu' "$OUT/one/launch.json")" = "$(jq -r '.placement[0].cpu' "$OUT/one/launch.json")" ]
     awk -F , 'NR > 1 { n[$7]++; d[$7] += $22 } END { exit !(d["off"] / n["off"] < 5e4 && d["on"] / n["on"] > 1e6) }' "$OUT/one/halves.csv"
 }
@@ -213,71 +203,10 @@ teardown() {
 
 @test "a noise CPU outside the allowed ones is refused" {
     status=0
-    launch 1 --op empty --levels 1 --noise-cpu 4000 || status=$?
+    launch 1 --op empty --levels 1 --on cpu:4000 || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
-    grep -q -- '--noise-cpu: CPU 4000' "$ERR"
-}
-
-@test "SIGTERM ends the launch with a readable, marked result" {
-    background --levels 1
-    # shellcheck disable=SC2046
-    kill -TERM $(ranks_of "$MPIRUN")
-    wait "$MPIRUN" || true
-    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
-    [ "$(jq -r .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
-    [ "$(tail -c 1 "$OUT/one/halves.csv" | od -An -c | tr -d ' ')" = '\n' ]
-}
-
-@test "SIGINT to mpirun ends the launch with a readable, marked result" {
-    background --levels 1
-    kill -INT "$MPIRUN"
-    wait "$MPIRUN" || true
-    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
-}
-
-@test "kill -9 of a rank leaves no load running, and the rows readable" {
-    background --levels 50
-    generator=$(generator_of "$MPIRUN")
-    kill -0 "$generator"
-    kill -9 "$(ranks_of "$MPIRUN" | tail -n 1)"
-    no_load_of "$generator"
-    wait "$MPIRUN" || true
-    [ "$(jq -r .ended "$OUT/one/launch.json")" = null ]
-    [ "$(awk -F , 'NF != 24' "$OUT/one/halves.csv" | wc -l)" -eq 0 ]
-}
-
-@test "kill -9 of mpirun leaves no load running" {
-    background --levels 50
-    generator=$(generator_of "$MPIRUN")
-    kill -0 "$generator"
-    kill -9 "$MPIRUN"
-    wait "$MPIRUN" || true
-    no_load_of "$generator"
-    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
-}
-
-@test "kill -9 of a rank ends a load that would go on until the end of a block" {
-    mpirun --bind-to core -n 2 "$DETECT" --out "$OUT" --op barrier --design blocks --block 20s --levels 50 --seconds 80 >/dev/null 2>"$ERR" 3>&- &
-    MPIRUN=$!
-    wait_for has_generator "$MPIRUN"
-    generator=$(generator_of "$MPIRUN")
-    sleep 4
-    kill -9 "$(ranks_of "$MPIRUN" | tail -n 1)"
-    no_load_of "$generator"
-}
-
-@test "a TERM to noiselab run ends the launch and its load at once" {
-    "$BIN/noiselab" run sensitivity --op barrier --levels 50 --seconds 60 --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- &
-    shell=$!
-    wait_for has_rows
-    kill -TERM $shell
-    status=0
-    wait $shell || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    grep -q 'noiselab-run: interrupted' "$ERR"
-    [ "$(jq -r .ended "$OUT"/*/launch.json)" = interrupted ]
+    grep -q -- '--on: CPU 4000 is not among the allowed CPUs' "$ERR"
 }
 
 @test "an operation as slow as a half still has its bursts inside the loop" {
@@ -301,16 +230,4 @@ teardown() {
     cat "$ERR"
     [ "$status" -eq 2 ]
     grep -q 'less than one noise period' "$ERR"
-}
-
-@test "kill -9 of the generator ends the launch, says so, and keeps the rows" {
-    background --levels 1
-    kill -9 "$(generator_of "$MPIRUN")"
-    status=0
-    wait "$MPIRUN" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    grep -q 'generator is gone' "$ERR"
-    [[ "$(jq -r .ended "$OUT/one/launch.json")" == failed:* ]]
-    [ "$(jq -r .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
 }

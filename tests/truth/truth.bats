@@ -33,7 +33,7 @@ holds() { awk "BEGIN { exit !($1) }"; }
 @test "the load was delivered as asked, on the CPU it was asked for" {
     launch=$(echo "$CAMPAIGN"/*/launch.json)
     jq '.generators[0]' "$launch"
-    # --noise-cpu last: the CPU of the last rank
+    # --on last: the CPU of the last rank
     [ "$(jq -r '.generators[0].cpu' "$launch")" = "$(jq -r '.placement[-1].cpu' "$launch")" ]
     [ "$(jq -c '.generators[0].cpus_seen' "$launch")" = "[$(jq -r '.placement[-1].cpu' "$launch")]" ]
     # and it was the rank on that CPU that lost most, in the halves that held a burst

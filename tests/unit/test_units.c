@@ -68,6 +68,50 @@ static void percentages_take_a_sign_and_refuse_words(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_int_equal(nl_parse_percent(bad[i], &percent), -1);
 }
 
+static void rates_take_the_units_of_sizes_and_thousands(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double per_s;
+    } good[] = {{"100", 100},   {"2.5", 2.5},        {"10k", 10000},         {"0.1", 0.1},          {".5", 0.5},   {"1e3", 1000},
+                {"500MB", 5e8}, {"64KiB", 65536},    {"1GiB", 1073741824.},  {"1.5GB", 1.5e9},      {"7B", 7},     {"3kB", 3000},
+                {"2MiB", 2097152}, {"10 k", 10000}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        double rate = -1;
+        assert_int_equal(nl_parse_rate(good[i].text, &rate), 0);
+        assert_true(rate == good[i].per_s);
+    }
+}
+
+static void rates_refuse_what_is_not_one(void **state) {
+    (void)state;
+    static const char *const bad[] = {"",   "0",     "0.0",  "-1",   "+1",   "k",    "1K",   "1m",       "1kk",  "nan",      "inf",
+                                      "0x1", "1/s", "10 per s", "1e30", "1e-400", "1e400", " 1", "10k/s", "1,000", "9e15GB"};
+    double rate = 42;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (nl_parse_rate(bad[i], &rate) != -1) fail_msg("'%s' was taken for a rate", bad[i]);
+    assert_true(rate == 42);
+}
+
+static void factors_are_positive_and_within_their_range(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double factor;
+    } good[] = {{"2", 2}, {"0.1", 0.1}, {".5", 0.5}, {"1e-9", 1e-9}, {"1e9", 1e9}, {"1", 1}};
+    static const char *const bad[] = {"", "0", "0.0", "-1", "+1", "nan", "inf", "0x2", "2x", "2 ", " 2", "50%", "1e300",
+                                      "1e-300", "1.1e9", "9e-10"};
+    double factor = -1;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_int_equal(nl_parse_factor(good[i].text, &factor), 0);
+        assert_true(factor == good[i].factor);
+    }
+    factor = 42;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (nl_parse_factor(bad[i], &factor) != -1) fail_msg("'%s' was taken for a factor", bad[i]);
+    assert_true(factor == 42);
+}
+
 static void whole_numbers_keep_to_their_range(void **state) {
     (void)state;
     int64_t n = 0;
@@ -118,6 +162,9 @@ int main(void) {
         cmocka_unit_test(sizes_tell_kibibytes_from_kilobytes),
         cmocka_unit_test(sizes_refuse_fractions_of_a_byte_and_unknown_units),
         cmocka_unit_test(percentages_take_a_sign_and_refuse_words),
+        cmocka_unit_test(rates_take_the_units_of_sizes_and_thousands),
+        cmocka_unit_test(rates_refuse_what_is_not_one),
+        cmocka_unit_test(factors_are_positive_and_within_their_range),
         cmocka_unit_test(whole_numbers_keep_to_their_range),
         cmocka_unit_test(seeds_use_all_64_bits),
         cmocka_unit_test(lists_refuse_empty_parts),

@@ -1,0 +1,33 @@
+/* What several load kinds share. For prepare and clean_up only: nothing here may be called from `work`. */
+#ifndef NG_KIND_HELP_H
+#define NG_KIND_HELP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes one line into `reason` (%m is the error of the last system call). Always returns -1, so that a prepare can end with it. */
+int ng_refuse(char *reason, size_t reason_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The array that a kind walks. A kind that opens one has it as the first member of its state: tests look at what was written there. */
+struct ng_array {
+    unsigned char *bytes;
+    size_t n_bytes;
+};
+
+enum ng_pages {
+    NG_PAGES_DEFAULT, /* as the machine is set */
+    NG_PAGES_HUGE     /* aligned to 2 MiB and in huge pages where the machine gives them: physically contiguous, few TLB misses */
+};
+
+/* Allocates an array and touches all of it, after a look at whether the memory is there: the kernel promises more than it has, and would
+ * only say so by killing somebody.
+ * @return 0, -1 with a reason; then the array is empty. */
+int ng_array_open(struct ng_array *array, int64_t n_bytes, enum ng_pages pages, char *reason, size_t reason_size);
+
+/* Frees it; an empty one is fine. */
+void ng_array_close(struct ng_array *array);
+
+/* Bytes that can still be had, on the machine and within the cgroups (versions 1 and 2) of this process; -1 when unknown. */
+int64_t ng_memory_available(void);
+
+#endif

@@ -1,0 +1,87 @@
+# What the tests of noiselab-detect share.
+# shellcheck shell=bash
+
+setup() {
+    BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
+    DETECT="$BIN/noiselab-detect"
+    OUT="$BATS_TEST_TMPDIR/campaign"
+    ERR="$BATS_TEST_TMPDIR/stderr"
+    FIRST_CPU=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+}
+
+# launch RANKS ARGUMENTS: the detector on this machine
+launch() {
+    local ranks=$1
+    shift
+    # one rank needs no launcher, which takes a second and more
+    if [ "$ranks" = 1 ]; then
+        taskset -c "$FIRST_CPU" "$DETECT" --out "$OUT" "$@" 2>"$ERR"
+    else
+        mpirun --oversubscribe --bind-to core:overload-allowed -n "$ranks" "$DETECT" --out "$OUT" "$@" 2>"$ERR"
+    fi
+}
+
+# refused WANTED ARGUMENTS: status 2, one line on stderr that holds WANTED, nothing on stdout, no campaign
+refused() {
+    local wanted=$1 status=0
+    shift
+    "$DETECT" --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    [ "$(wc -l <"$ERR")" -eq 1 ]
+    grep -qF -- "$wanted" "$ERR"
+    [ ! -s "$BATS_TEST_TMPDIR/stdout" ]
+    [ ! -e "$OUT" ]
+}
+
+# column NAME FILE: the values of a column
+column() {
+    awk -F , -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i; next } { print $k }' "$2"
+}
+
+# CPU time of a process in ticks of 10 ms; 0 once it is gone
+cpu_ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ t = $12 + $13 } END { print t + 0 }'; }
+
+is_gone() { [ ! -e "/proc/$1/stat" ] || grep -q ') Z' "/proc/$1/stat"; }
+
+# no_load_of PID: one second from now it runs nothing more, and soon it is gone
+no_load_of() {
+    sleep 1
+    local before
+    before=$(cpu_ticks "$1")
+    sleep 0.5
+    [ "$(cpu_ticks "$1")" -le "$before" ]
+    wait_for is_gone "$1"
+}
+
+# wait_for COMMAND...: until it succeeds, at most ten seconds
+wait_for() {
+    for _ in $(seq 100); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+has_rows() { [ "$(cat "$OUT"/*/halves.csv 2>/dev/null | wc -l)" -gt 20 ]; }
+
+# pids of the processes that mpirun $1 started, by name
+ranks_of() { pgrep -P "$1" -x noiselab-detect; }
+generator_of() {
+    for rank in $(ranks_of "$1"); do pgrep -P "$rank" -x noiselab-gen || true; done
+}
+
+has_generator() { [ -n "$(generator_of "$1")" ]; }
+
+# background ARGUMENTS: a long launch on two ranks; sets MPIRUN to the pid of its mpirun once rows come
+background() {
+    # 3>&-: bats waits for whoever holds its output
+    mpirun --bind-to core -n 2 "$DETECT" --out "$OUT" --op barrier --seconds 60 --launch-id one "$@" >/dev/null 2>"$ERR" 3>&- &
+    MPIRUN=$!
+    wait_for has_rows
+}
+
+teardown() {
+    [ -z "${MPIRUN-}" ] || kill -9 "$MPIRUN" 2>/dev/null || true
+}

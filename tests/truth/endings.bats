@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# How launches end that are interrupted or killed, or whose load cannot go on: nothing is left running, and what was taken is readable.
+
+load ../cli/detect
+
+@test "a kind that cannot go on ends the launch with its reason, and the rows before it stay" {
+    mkdir "$BATS_TEST_TMPDIR/folder"
+    (
+        wait_for test -s "$OUT/one/halves.csv"
+        sleep 1
+        rmdir "$BATS_TEST_TMPDIR/folder"
+    ) 3>&- &
+    status=0
+    launch 1 --op empty --kind disk --folder "$BATS_TEST_TMPDIR/folder" --levels 10 --seconds 20 --launch-id one || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'the generator refuses: .*disk' "$ERR"
+    [ "$(jq -r .rows "$OUT/one/launch.json")" -gt 10 ]
+    [[ "$(jq -r .ended "$OUT/one/launch.json")" == failed:* ]]
+}
+
+@test "SIGTERM ends the launch with a readable, marked result" {
+    background --levels 1
+    # shellcheck disable=SC2046
+    kill -TERM $(ranks_of "$MPIRUN")
+    wait "$MPIRUN" || true
+    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
+    [ "$(jq -r .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
+    [ "$(tail -c 1 "$OUT/one/halves.csv" | od -An -c | tr -d ' ')" = '\n' ]
+}
+
+@test "SIGINT to mpirun ends the launch with a readable, marked result" {
+    background --levels 1
+    kill -INT "$MPIRUN"
+    wait "$MPIRUN" || true
+    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
+}
+
+@test "kill -9 of a rank leaves no load running, and the rows readable" {
+    background --levels 50
+    generator=$(generator_of "$MPIRUN")
+    kill -0 "$generator"
+    kill -9 "$(ranks_of "$MPIRUN" | tail -n 1)"
+    no_load_of "$generator"
+    wait "$MPIRUN" || true
+    [ "$(jq -r .ended "$OUT/one/launch.json")" = null ]
+    [ "$(awk -F , 'NF != 29' "$OUT/one/halves.csv" | wc -l)" -eq 0 ]
+}
+
+@test "kill -9 of mpirun leaves no load running" {
+    background --levels 50
+    generator=$(generator_of "$MPIRUN")
+    kill -0 "$generator"
+    kill -9 "$MPIRUN"
+    wait "$MPIRUN" || true
+    no_load_of "$generator"
+    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
+}
+
+@test "kill -9 of a rank ends a load that would go on until the end of a block" {
+    mpirun --bind-to core -n 2 "$DETECT" --out "$OUT" --op barrier --design blocks --block 20s --levels 50 --seconds 80 >/dev/null 2>"$ERR" 3>&- &
+    MPIRUN=$!
+    wait_for has_generator "$MPIRUN"
+    generator=$(generator_of "$MPIRUN")
+    sleep 4
+    kill -9 "$(ranks_of "$MPIRUN" | tail -n 1)"
+    no_load_of "$generator"
+}
+
+@test "a TERM to noiselab run ends the launch and its load at once" {
+    "$BIN/noiselab" run sensitivity --op barrier --levels 50 --seconds 60 --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- &
+    shell=$!
+    wait_for has_rows
+    kill -TERM $shell
+    status=0
+    wait $shell || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'noiselab-run: interrupted' "$ERR"
+    [ "$(jq -r .ended "$OUT"/*/launch.json)" = interrupted ]
+}
+
+@test "kill -9 of the generator ends the launch, says so, and keeps the rows" {
+    background --levels 1
+    kill -9 "$(generator_of "$MPIRUN")"
+    status=0
+    wait "$MPIRUN" || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'generator is gone' "$ERR"
+    [[ "$(jq -r .ended "$OUT/one/launch.json")" == failed:* ]]
+    [ "$(jq -r .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
+}
