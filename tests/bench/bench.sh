@@ -1,5 +1,5 @@
 #!/bin/sh
-# make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [detection] [placebo] [analysis]
+# make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [placebo] [analysis]
 # Nothing else should run meanwhile. All parts take about 20 minutes; PLACEBO_RUNS (100) shortens the longest.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -53,6 +53,12 @@ generator() {
     missed=$((missed + n))
 }
 
+replay() {
+    tests/bench/bench-replay.sh | tee "$work/replay"
+    n=$(grep -c ' NO' "$work/replay")
+    missed=$((missed + n))
+}
+
 # figure NAME CHANNEL LEVEL FIELD: of the analysis of a campaign
 figure() {
     "$NOISELAB_BIN/noiselab-analyze" "$work/$1" --json |
@@ -96,11 +102,11 @@ analysis() {
     R_LIBS="$build/lib/noiselab/R" NOISELAB_R_LIB="$PWD/$build/lib/noiselab/R" Rscript --vanilla analysis/bench/bench-analyze.R
 }
 
-[ $# -gt 0 ] || set -- harness memory generator detection placebo analysis
+[ $# -gt 0 ] || set -- harness memory generator replay detection placebo analysis
 for part in "$@"; do
     case $part in
-    harness | memory | generator | detection | placebo | analysis) "$part" || missed=$((missed + 1)) ;;
-    *) die 2 "bench: '$part' is not a part (harness, memory, generator, detection, placebo, analysis)" ;;
+    harness | memory | generator | replay | detection | placebo | analysis) "$part" || missed=$((missed + 1)) ;;
+    *) die 2 "bench: '$part' is not a part (harness, memory, generator, replay, detection, placebo, analysis)" ;;
     esac
 done
 [ "$missed" = 0 ] || echo "$missed figures missed their bound"
