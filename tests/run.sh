@@ -14,7 +14,8 @@ take() {
     shift
     printf '# %s\n' "$name"
     suite=$NOISELAB_BUILD/suite.log
-    { "$@" || printf '# ended with status %d\n' "$?"; } 2>&1 | tee "$suite"
+    # cmocka writes "not ok N # SKIP name" for a test that was skipped
+    { "$@" || printf '# ended with status %d\n' "$?"; } 2>&1 | sed 's/^not ok \([0-9]*\) # SKIP /ok \1 # SKIP /' | tee "$suite"
     # a suite that broke off without naming a failed test has failed all the same
     if grep -qE '^# ended with status' "$suite" && ! grep -qE '^not ok' "$suite"; then
         printf 'not ok - %s broke off\n' "$name" | tee -a "$suite"
