@@ -20,29 +20,15 @@ static int is_counted(const struct ng_certificate *c) {
     return c->options->rate_per_s > 0;
 }
 
-static void add_account(struct ng_account *total, const struct ng_account *a) {
-    total->requested += a->requested;
-    total->owed += a->owed;
-    total->carried += a->carried;
-    total->dropped += a->dropped;
-    total->delivered_ns += a->delivered_ns;
-    total->delivered_units += a->delivered_units;
-    total->overhead_ns += a->overhead_ns;
-    total->n_planned += a->n_planned;
-    total->n_run += a->n_run;
-    total->n_merged += a->n_merged;
-    total->n_late += a->n_late;
-}
-
 struct ng_account ng_certificate_total(const struct ng_certificate *c) {
     struct ng_account total = {0};
-    for (int i = 0; i < c->n_workers; i++) add_account(&total, &c->workers[i].account);
+    for (int i = 0; i < c->n_workers; i++) ng_account_add(&total, &c->workers[i].account);
     return total;
 }
 
 static struct ng_account level_total(const struct ng_certificate *c, int level) {
     struct ng_account total = {0};
-    for (int i = 0; i < c->n_workers; i++) add_account(&total, &c->workers[i].levels[level].account);
+    for (int i = 0; i < c->n_workers; i++) ng_account_add(&total, &c->workers[i].levels[level].account);
     return total;
 }
 

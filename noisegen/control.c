@@ -322,21 +322,8 @@ static void obey_place(struct session *s) {
 /* ---- QUIT ---- */
 
 static void sum_levels(struct ng_worker *w) {
-    for (int i = 0; i < NL_CONTROL_MAX_LEVELS; i++) {
-        const struct ng_account *a = &w->levels[i].account;
-        if (!w->levels[i].is_used) continue;
-        w->account.requested += a->requested;
-        w->account.owed += a->owed;
-        w->account.carried += a->carried;
-        w->account.dropped += a->dropped;
-        w->account.delivered_ns += a->delivered_ns;
-        w->account.delivered_units += a->delivered_units;
-        w->account.overhead_ns += a->overhead_ns;
-        w->account.n_planned += a->n_planned;
-        w->account.n_run += a->n_run;
-        w->account.n_merged += a->n_merged;
-        w->account.n_late += a->n_late;
-    }
+    for (int i = 0; i < NL_CONTROL_MAX_LEVELS; i++)
+        if (w->levels[i].is_used) ng_account_add(&w->account, &w->levels[i].account);
 }
 
 static void obey_quit(struct session *s, const struct ng_switches *before) {

@@ -101,13 +101,6 @@ static int64_t work(void *state) {
     return 0;
 }
 
-static void clean_up(void *state) {
-    struct cache_state *s = state;
-    if (!s) return;
-    ng_array_close(&s->array);
-    free(s);
-}
-
 const struct ng_kind ng_kind_cache = {
     .name = "cache",
     .help = "evicts a share of the L2 or L3 cache",
@@ -118,5 +111,5 @@ const struct ng_kind ng_kind_cache = {
     .uses = NG_USES_CACHE,
     .prepare = prepare,
     .work = work,
-    .clean_up = clean_up,
+    .clean_up = ng_array_clean_up,
 };

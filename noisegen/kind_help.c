@@ -142,3 +142,8 @@ void ng_array_close(struct ng_array *array) {
     free(array->bytes);
     *array = (struct ng_array){0};
 }
+
+void ng_array_clean_up(void *state) {
+    if (state) ng_array_close(state);
+    free(state);
+}

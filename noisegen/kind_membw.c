@@ -69,13 +69,6 @@ static int64_t work(void *state) {
     return (int64_t)(end - begin);
 }
 
-static void clean_up(void *state) {
-    struct membw_state *s = state;
-    if (!s) return;
-    ng_array_close(&s->array);
-    free(s);
-}
-
 const struct ng_kind ng_kind_membw = {
     .name = "membw",
     .help = "streaming writes past the caches: memory bandwidth",
@@ -86,5 +79,5 @@ const struct ng_kind ng_kind_membw = {
     .uses = NG_USES_ARRAY,
     .prepare = prepare,
     .work = work,
-    .clean_up = clean_up,
+    .clean_up = ng_array_clean_up,
 };

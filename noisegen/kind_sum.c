@@ -40,13 +40,6 @@ static int64_t work(void *state) {
     return (int64_t)((end - begin) * sizeof *elements);
 }
 
-static void clean_up(void *state) {
-    struct sum_state *s = state;
-    if (!s) return;
-    ng_array_close(&s->array);
-    free(s);
-}
-
 const struct ng_kind ng_kind_sum = {
     .name = "sum",
     .help = "adds up an array, a stretch at a time: CPU time, cache and memory",
@@ -57,5 +50,5 @@ const struct ng_kind ng_kind_sum = {
     .uses = NG_USES_ARRAY,
     .prepare = prepare,
     .work = work,
-    .clean_up = clean_up,
+    .clean_up = ng_array_clean_up,
 };

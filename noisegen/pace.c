@@ -142,6 +142,21 @@ int64_t ng_late_bound_ns(int64_t period_ns) {
     return min_int64(period_ns / 10, 1000000);
 }
 
+void ng_account_add(struct ng_account *total, const struct ng_account *a) {
+    total->requested += a->requested;
+    total->owed += a->owed;
+    total->old += a->old;
+    total->carried += a->carried;
+    total->dropped += a->dropped;
+    total->delivered_ns += a->delivered_ns;
+    total->delivered_units += a->delivered_units;
+    total->overhead_ns += a->overhead_ns;
+    total->n_planned += a->n_planned;
+    total->n_run += a->n_run;
+    total->n_merged += a->n_merged;
+    total->n_late += a->n_late;
+}
+
 double ng_delivered(const struct ng_account *a, int is_counted) {
     return is_counted ? (double)a->delivered_units : (double)a->delivered_ns;
 }

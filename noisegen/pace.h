@@ -176,6 +176,9 @@ int64_t ng_lead_ns(const struct ng_wake_cost *delay, int64_t period_ns);
 /* A burst is late when it starts later than this after its time: a tenth of the period or 1 ms, whichever is less. */
 int64_t ng_late_bound_ns(int64_t period_ns);
 
+/* Adds an account of the same currency to another one. */
+void ng_account_add(struct ng_account *total, const struct ng_account *account);
+
 /* What was delivered in the currency of the plan. */
 double ng_delivered(const struct ng_account *account, int is_counted);
 

@@ -7,6 +7,9 @@ setup() {
     OUT="$BATS_TEST_TMPDIR/campaign"
     ERR="$BATS_TEST_TMPDIR/stderr"
     FIRST_CPU=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+    # Open MPI leaves the shared memory of killed ranks behind: here it goes with the test
+    SHM=$(mktemp -d -p /dev/shm noiselab-test.XXXXXX)
+    export OMPI_MCA_btl_vader_backing_directory="$SHM"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
 
@@ -84,4 +87,5 @@ background() {
 
 teardown() {
     [ -z "${MPIRUN-}" ] || kill -9 "$MPIRUN" 2>/dev/null || true
+    rm -rf "$SHM"
 }
