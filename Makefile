@@ -74,7 +74,7 @@ presets: $(PRESETS:noisegen/presets/%=$(BUILD)/share/noiselab/presets/%)
 
 $(BUILD)/share/noiselab/presets/%: noisegen/presets/%
 	@mkdir -p $(@D)
-	install -m 644 $< $@
+	@install -m 644 $< $@
 
 scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%)
 

@@ -80,6 +80,24 @@ total() {
             "0.98 to 1.02", (r >= 0.98 && r <= 1.02) ? "yes" : "NO" }' "$2" "$work/recorded"
 }
 
+# held LINES: most memory a generator holds that replays a trace of so many lines, KiB; how long the check of the trace takes goes to stderr
+held() {
+    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%.0f\t1000\n", i * 1e5 }' >"$work/long"
+    begin=$(date +%s%N)
+    "$gen" --replay "$work/long" --dry-run >/dev/null
+    end=$(date +%s%N)
+    echo "  replay: a trace of $1 lines is checked in $(((end - begin) / 1000000)) ms" >&2
+    "$gen" --replay "$work/long" --duration 3s --loop --cpu "$cpu" >/dev/null 2>&1 &
+    sleep 2.5
+    sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$!/status"
+    wait $! || :
+    rm -f "$work/long"
+}
+
+echo "Memory of a replay"
+short=$(held 10000)
+long=$(held 10000000)
+awk -v s="$short" -v l="$long" 'BEGIN { printf "  %-58s %12d   wanted %-12s %s\n", "replay: 10^7 lines against 10^4, KiB more", l - s, "< 1024", (l - s < 1024) ? "yes" : "NO" }'
 echo "Replay on CPU $cpu, recorded from outside"
 # 2000 bursts of 80 us to 2 ms at random distances
 awk 'BEGIN { srand(5); t = 0; for (i = 0; i < 2000; i++) {
