@@ -16,49 +16,63 @@ void nl_clocksource(char *buf, size_t size) {
     fclose(f);
 }
 
-/* Whether user space may trust the counter: constant rate, running in all sleep states, and trusted by the kernel too. */
-static int counter_is_invariant(void) {
-    char source[64];
-    nl_clocksource(source, sizeof source);
+int nl_clocksource_is_counter(const char *source) {
+    static const char *const names[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(source, names[i]) == 0) return 1;
+    return 0;
+}
+
+/* What the processor itself says. */
+static const char *processor_refusal(void) {
 #if defined(__x86_64__)
     unsigned a, b, c, d;
-    if (!__get_cpuid(0x80000007u, &a, &b, &c, &d) || !(d & (1u << 8))) return 0;
-    return strcmp(source, "tsc") == 0 || strcmp(source, "kvm-clock") == 0 || strcmp(source, "hyperv_clocksource_tsc_page") == 0;
+    if (!__get_cpuid(0x80000007u, &a, &b, &c, &d) || !(d & (1u << 8)))
+        return "the processor does not say that its TSC is invariant (CPUID 0x80000007, EDX bit 8)";
+    return NULL;
 #elif defined(__aarch64__)
-    return strcmp(source, "arch_sys_counter") == 0;
+    return NULL; /* constant by the architecture */
 #else
-    return 0;
+    return "this processor has no counter that noiselab knows how to read";
 #endif
 }
 
-/* A (counter, clock) reading whose two counter reads lie closest together out of 64: the least disturbed one. */
-static void read_pair(uint64_t *counter, int64_t *ns) {
-    uint64_t best = UINT64_MAX;
+int nl_counter_check(char *reason, size_t reason_size) {
+    char source[64];
+    const char *refusal = processor_refusal();
+    if (refusal) {
+        snprintf(reason, reason_size, "%s", refusal);
+        return -1;
+    }
+    nl_clocksource(source, sizeof source);
+    if (nl_clocksource_is_counter(source)) return 0;
+    snprintf(reason, reason_size, "the kernel's clock source is %s, so it does not trust the counter itself", source);
+    return -1;
+}
+
+struct nl_counter_pair nl_counter_pair(clockid_t clock) {
+    struct nl_counter_pair best = {.width = UINT64_MAX};
     for (int i = 0; i < 64; i++) {
         uint64_t before = nl_counter_read();
-        int64_t now = nl_mono_ns();
+        int64_t now = nl_now_ns(clock);
         uint64_t after = nl_counter_read();
-        if (after - before < best) {
-            best = after - before;
-            *counter = before + (after - before) / 2;
-            *ns = now;
-        }
+        if (after - before < best.width) best = (struct nl_counter_pair){before + (after - before) / 2, now, after - before};
     }
+    return best;
 }
 
 static double measure_rate(int64_t span_ns) {
-    uint64_t c0, c1;
-    int64_t n0, n1;
-    read_pair(&c0, &n0);
-    while (nl_mono_ns() - n0 < span_ns) {
+    struct nl_counter_pair first = nl_counter_pair(CLOCK_MONOTONIC);
+    while (nl_mono_ns() - first.ns < span_ns) {
     }
-    read_pair(&c1, &n1);
-    return c1 > c0 ? (double)(n1 - n0) / (double)(c1 - c0) : 0;
+    struct nl_counter_pair last = nl_counter_pair(CLOCK_MONOTONIC);
+    return last.counter > first.counter ? (double)(last.ns - first.ns) / (double)(last.counter - first.counter) : 0;
 }
 
 void nl_ticks_calibrate(struct nl_ticks *t) {
     *t = (struct nl_ticks){.name = "clock_gettime", .tick_ns = 1, .mult = (uint64_t)1 << 32};
-    if (counter_is_invariant()) {
+    char reason[160];
+    if (nl_counter_check(reason, sizeof reason) == 0) {
         double first = measure_rate(10000000), second = measure_rate(10000000);
         if (first > 0 && second > 0 && fabs(first / second - 1) < 1e-4) {
             t->tick_ns = (first + second) / 2;

@@ -66,4 +66,22 @@ static inline uint64_t nl_ticks_to_ns(const struct nl_ticks *t, uint64_t ticks) 
 /* Reads the kernel's current clock source into `buf` ("tsc", "kvm-clock", "hpet", ... or "unknown"). */
 void nl_clocksource(char *buf, size_t size);
 
+/* 1 when the kernel's clock source of this name is the tick counter, read without leaving user space; 0 for slow ones and "unknown". */
+int nl_clocksource_is_counter(const char *source);
+
+/* Whether user space may trust the counter: constant rate, running in all sleep states, and trusted by the kernel too.
+ * @param reason  of -1: one line that names the cause.
+ * @return 0 or -1. Local. */
+int nl_counter_check(char *reason, size_t reason_size);
+
+/* The counter and a kernel clock at one moment. */
+struct nl_counter_pair {
+    uint64_t counter;
+    int64_t ns;
+    uint64_t width; /* ticks between the counter readings before and after that of the clock: the moment is known to half of it */
+};
+
+/* Reads both, 64 times, and keeps the reading with the smallest width: the least disturbed one. Some microseconds. */
+struct nl_counter_pair nl_counter_pair(clockid_t clock);
+
 #endif

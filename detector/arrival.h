@@ -1,0 +1,31 @@
+/* Imbalanced arrival: how much later than the common start each rank enters the operation. One row of nd_arrivals per pattern. */
+#ifndef ND_ARRIVAL_H
+#define ND_ARRIVAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ND_ARRIVAL_CYCLE 1024          /* delays repeat after so many starts */
+#define ND_ARRIVAL_MAX_NS 60000000000 /* longest delay of a trace */
+
+struct nd_arrival_request {
+    int rank, n_ranks;
+    uint64_t seed;
+    /* file, NULL: none. Lines `rank delay_ns [delay_ns ...]`, whole ns; # begins a comment. Each rank goes round its own delays (and begins
+     * anew with every ND_ARRIVAL_CYCLE starts); ranks that are not in it are not delayed. */
+    const char *trace;
+};
+
+struct nd_arrival {
+    const char *name;
+    const char *help;
+    int needs_trace; /* 1: delays come from a file, in ns; 0: they are shares of an amount */
+    /* Fills ND_ARRIVAL_CYCLE delays of this rank: shares 0..1 of the amount, or ns with `needs_trace`. 0, or -1 with a reason in one line (of
+     * a trace: file, line, what is wrong; the same on every rank). Local. */
+    int (*fill)(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size);
+};
+
+extern const struct nd_arrival *const nd_arrivals[]; /* ends with NULL; the first is none */
+const struct nd_arrival *nd_arrival_find(const char *name);
+
+#endif
