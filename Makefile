@@ -23,10 +23,11 @@ COMMON := $(call objects,common)
 NOISEGEN := $(call objects,noisegen)
 DETECTOR := $(call objects,detector)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
 SCRIPTS := noiselab noiselab-run noiselab-analyze noiselab-report
-LIBEXEC := lib.sh sensitivity.sh
+LIBEXEC := lib.sh sensitivity.sh reproducibility.sh
 PRESETS := $(wildcard noisegen/presets/*)
 R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
@@ -115,7 +116,7 @@ check: all tests-built ## the quick tests (under two minutes)
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh quick
 
 .PHONY: tests-built
-tests-built: $(UNIT_TESTS) $(BENCHES)
+tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES)
 
 bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh
@@ -125,6 +126,10 @@ bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, dete
 $(BUILD)/tests/%: tests/unit/%.c $(COMMON) $(filter-out %/main.o,$(NOISEGEN)) $(filter-out %/main.o,$(DETECTOR))
 	@mkdir -p $(@D)
 	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS) $(shell $(PKG_CONFIG) --libs cmocka)
+
+$(BUILD)/tests-mpi/%: tests/mpi/%.c $(COMMON) $(filter-out %/main.o,$(DETECTOR))
+	@mkdir -p $(@D)
+	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS)
 
 $(BUILD)/bench/%: tests/bench/%.c $(COMMON) $(filter-out %/main.o,$(DETECTOR))
 	@mkdir -p $(@D)
@@ -161,4 +166,4 @@ uninstall: ## remove what install put there
 clean: ## remove build/
 	rm -rf $(BUILD)
 
--include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/tests/*.d $(BUILD)/bench/*.d)
+-include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/tests/*.d $(BUILD)/tests-mpi/*.d $(BUILD)/bench/*.d)

@@ -2,7 +2,10 @@
 
 #include <math.h>
 
-static double time_value(const struct nd_half *h) { return log((double)h->wall_ns / (double)h->n_operations); }
+static double time_value(const struct nd_half *h) {
+    int64_t took_ns = h->starts.n_starts ? h->starts.global_ns : h->wall_ns;
+    return log((double)took_ns / (double)h->n_operations);
+}
 
 static double stolen_value(const struct nd_half *h) { return 100. * (double)h->stolen_ns_sum / (double)h->wall_ns; }
 
@@ -12,11 +15,16 @@ static double base_value(const struct nd_half *h) { return h->base_ns > 0 ? log(
 
 static double steal_value(const struct nd_half *h) { return h->steal_ns < 0 ? NAN : 100. * (double)h->steal_ns / (double)h->wall_ns; }
 
+static double arrival_value(const struct nd_half *h) {
+    return h->starts.n_starts && h->starts.spread_ns > 0 ? log((double)h->starts.spread_ns / (double)h->starts.n_starts) : NAN;
+}
+
 const struct nd_channel nd_channels[] = {
-    {"time", "loop time of the slowest rank: what the synchronised code pays", "wall_ns, operations", time_value},
+    {"time", "loop time of the slowest rank: what the synchronised code pays", "wall_ns (global_ns), operations", time_value},
     {"stolen", "wall minus thread CPU time: CPU that other processes took", "stolen_ns_max, stolen_ns_sum", stolen_value},
     {"detour", "excess of the operations above the detour threshold", "detour_ns, detours", detour_value},
     {"base", "mean of the undisturbed operations: cache, memory, frequency", "base_ns", base_value},
+    {"arrival", "spread of the ranks' starts (synchronised starts only)", "spread_ns, operations", arrival_value},
     {"steal", "time the hypervisor took from the ranks' CPUs", "steal_ns", steal_value},
     {0},
 };

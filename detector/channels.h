@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "schedule.h"
+#include "starts.h"
 
 /* One half, block or loop, over all ranks: one row of halves.csv or blocks.csv. */
 struct nd_half {
@@ -17,6 +18,7 @@ struct nd_half {
     int64_t steal_ns;             /* -1: not known */
     int64_t n_involuntary;
     int64_t delivered_ns, n_bursts, n_due, requested_ns; /* -1: no generator */
+    struct nd_start_half starts;  /* n_starts 0: operations were run back to back */
 };
 
 struct nd_channel {

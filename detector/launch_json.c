@@ -48,10 +48,28 @@ static json_t *phases_json(const struct nd_options *o) {
     return array;
 }
 
+static json_t *start_options_json(const struct nd_options *o) {
+    const struct nd_start_options *s = &o->start;
+    if (!s->mode->is_synchronised) return json_null();
+    json_t *json = json_pack("{s:s, s:s, s:s, s:b, s:i, s:I, s:f, s:f, s:i, s:i, s:s, s:f, s:s, s:f, s:I}", "mode", s->mode->name, "clock",
+                             s->clock ? s->clock->name : "auto", "sync", s->sync.method ? s->sync.method->name : "tree", "sync_every_rank",
+                             s->sync.every_rank, "sync_exchanges", s->sync.patience, "sync_every_ns", (json_int_t)s->sync_every_ns, "gamma",
+                             s->gamma, "eps", s->eps, "stage_starts", s->n_stage_starts, "stage_0_operations", s->n_first_starts, "stop_rule",
+                             nd_stop_rule_names[s->stop_rule], "precision_percent", s->precision_percent, "arrival", s->arrival->name,
+                             "arrival_factor", s->arrival_factor, "work_ns", (json_int_t)s->work_ns);
+    json_object_set_new(json, "slot_ns", s->slot_ns ? json_integer(s->slot_ns) : json_null());
+    json_object_set_new(json, "late_bound_ns", s->late_bound_ns ? json_integer(s->late_bound_ns) : json_null());
+    json_object_set_new(json, "arrival_ns", s->arrival_ns ? json_integer(s->arrival_ns) : json_null());
+    json_object_set_new(json, "arrival_trace", s->arrival_trace ? text(s->arrival_trace) : json_null());
+    json_object_set_new(json, "fake_clock", s->fake_clock ? text(s->fake_clock) : json_null());
+    return json;
+}
+
 static json_t *options_json(const struct nd_options *o) {
     json_t *operations = json_array(), *bytes = json_array(), *levels = json_array();
     for (int i = 0; i < o->n_configs; i++)
         if (i == 0 || o->configs[i].op != o->configs[i - 1].op) json_array_append_new(operations, json_string(o->configs[i].op->name));
+    static const char *const checks[] = {"once", "every", "off"};
     for (int i = 0; i < o->n_bytes; i++) json_array_append_new(bytes, json_integer(o->bytes[i]));
     for (int i = 0; i < o->n_levels; i++) json_array_append_new(levels, json_real(o->levels_percent[i]));
     json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
@@ -70,6 +88,16 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "warmup_ns", json_integer(o->warmup_ns));
     json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
     json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
+    json_object_set_new(json, "datatype", o->op.datatype ? json_string(o->op.datatype->name) : json_null());
+    json_object_set_new(json, "reduction", o->op.reduction ? json_string(o->op.reduction->name) : json_null());
+    json_object_set_new(json, "root", o->op.rotates_root ? json_string("rotate") : json_integer(o->op.root));
+    json_object_set_new(json, "buffer", json_string(nd_buffer_use_names[o->op.buffer.use]));
+    json_object_set_new(json, "alignment_bytes", json_integer(o->op.buffer.alignment_bytes ? o->op.buffer.alignment_bytes : 4096));
+    json_object_set_new(json, "pages", json_string(nd_pages_names[o->op.buffer.pages]));
+    json_object_set_new(json, "first_touch", json_string(nd_first_touch_names[o->op.buffer.touch]));
+    json_object_set_new(json, "check", json_string(checks[o->check]));
+    json_object_set_new(json, "overlap_factor", o->overlap_factor > 0 ? json_real(o->overlap_factor) : json_null());
+    json_object_set_new(json, "start", start_options_json(o));
     json_object_set_new(json, "oversubscribe", json_boolean(o->oversubscribe));
     json_object_set_new(json, "out", text(o->out));
     json_object_set_new(json, "generator", o->generator_path ? text(o->generator_path) : json_null());
@@ -78,11 +106,15 @@ static json_t *options_json(const struct nd_options *o) {
 
 static json_t *cells_json(const struct nd_options *o, const struct nd_cell *cells) {
     json_t *array = json_array();
-    for (int i = 0; i < o->n_configs; i++)
-        json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:f, s:I, s:I}", "operation", o->configs[i].op->name, "bytes",
+    for (int i = 0; i < o->n_configs; i++) {
+        json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:f, s:I, s:I}", "operation", o->configs[i].name, "bytes",
                                                (json_int_t)o->configs[i].bytes, "operations_per_half", (json_int_t)cells[i].n_operations,
                                                "pilot_ns", cells[i].pilot_ns, "typical_ns", (json_int_t)cells[i].typical_ns,
                                                "detour_threshold_ns", (json_int_t)cells[i].detour_threshold_ns));
+        json_t *cell = json_array_get(array, (size_t)i);
+        if (cells[i].slot_ns) json_object_set_new(cell, "slot_ns", json_integer(cells[i].slot_ns));
+        if (cells[i].work_steps) json_object_set_new(cell, "work_steps", json_integer(cells[i].work_steps));
+    }
     return array;
 }
 
@@ -123,6 +155,52 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     json_object_set_new(json, "ended", json_null());
     json_object_set_new(json, "rows", json_null());
     return json;
+}
+
+void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
+    json_t *json = json_null();
+    if (s) {
+        json = json_pack("{s:s, s:o, s:I, s:f}", "mode", o->start.mode->name, "clock", nd_clock_json(&s->clock), "late_bound_ns",
+                         (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns);
+        json_object_set_new(json, "sync", s->is_shared ? json_null()
+                                                       : json_pack("{s:s, s:i, s:f}", "method", s->sync.options.method->name, "runs", s->sync.n_runs,
+                                                                   "seconds", (double)s->sync.run_ns * 1e-9));
+        json_object_set_new(json, "starts", json_null());
+        json_object_set_new(json, "late_starts", json_null());
+        json_object_set_new(json, "overshoot_ns", json_null());
+        json_object_set_new(json, "raw", o->start.raw ? text(o->start.raw) : json_null());
+    }
+    json_object_set_new(launch, "start", json);
+}
+
+void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const struct nl_hist *overshoots) {
+    json_t *json = json_object_get(launch, "start"), *sync = json_object_get(json, "sync");
+    json_object_set_new(json, "starts", json_integer(s->n_starts));
+    json_object_set_new(json, "late_starts", json_integer(s->n_late));
+    json_object_set_new(json, "late_bound_ns", json_integer(s->late_bound_ns));
+    json_object_set_new(json, "residual_ns", json_real(s->sync.residual_ns));
+    if (json_is_object(sync)) json_object_set_new(sync, "runs", json_integer(s->sync.n_runs));
+    if (s->n_starts > 0)
+        json_object_set_new(json, "overshoot_ns",
+                            json_pack("{s:I, s:I, s:I}", "p50", (json_int_t)nl_hist_quantile(overshoots, 0.5), "p99",
+                                      (json_int_t)nl_hist_quantile(overshoots, 0.99), "max", (json_int_t)nl_hist_max(overshoots)));
+}
+
+json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
+    json_t *configs = json_array(), *arms = json_array();
+    for (int i = 0; i < o->n_configs; i++)
+        json_array_append_new(configs, json_pack("{s:s, s:I}", "operation", o->configs[i].name, "bytes", (json_int_t)o->configs[i].bytes));
+    json_array_append_new(arms, json_pack("{s:s, s:i, s:n, s:n, s:n, s:n}", "arm", "off", "level_requested_percent", 0, "kind", "pattern",
+                                          "placement", "phase"));
+    for (int i = 0; i < o->n_arms; i++) {
+        char place[ND_PLACE_BYTES];
+        const struct nd_arm *arm = &o->arms[i];
+        json_array_append_new(arms, json_pack("{s:s, s:f, s:s, s:s, s:s, s:s}", "arm", "on", "level_requested_percent", arm->level_percent, "kind",
+                                              o->kinds[arm->kind], "pattern", o->patterns[arm->pattern], "placement",
+                                              nd_place_name(o, arm->place, place), "phase", nd_phase_names[o->phases[arm->phase]]));
+    }
+    return json_pack("{s:O, s:i, s:s, s:I, s:o, s:o}", "launch", json_object_get(launch, "launch"), "ranks", s->team->n_ranks, "mode",
+                     o->start.mode->name, "late_bound_ns", (json_int_t)s->late_bound_ns, "configs", configs, "arms", arms);
 }
 
 void nd_launch_json_warn(json_t *launch, const char *line) { json_array_append_new(json_object_get(launch, "warnings"), text(line)); }

@@ -33,6 +33,15 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
                            const struct nl_ticks *ticks, const struct nd_cell *cells, const struct nd_host *hosts,
                            const struct nd_seat *seats, int64_t n_pairs, int n_generators);
 
+/* Adds "start": clock, synchronisation, bounds; null without synchronised starts (`s` NULL). */
+void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s);
+
+/* Completes "start" at the end. `overshoots`: of all ranks and recorded starts. */
+void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const struct nl_hist *overshoots);
+
+/* The raw file's header. New reference. */
+json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s);
+
 /* Adds a line to "warnings". */
 void nd_launch_json_warn(json_t *launch, const char *text);
 

@@ -34,7 +34,7 @@ static void print_plan(const struct nd_options *o) {
     if (o->n_arms) nl_format_duration(o->period_ns, period, sizeof period);
     printf("design %s: %lld rounds of %d halves of %s, noise period %s\n", o->design->name, (long long)o->n_rounds,
            o->design->round_steps(o->n_configs, o->n_arms), nl_format_duration(o->half_ns, half, sizeof half), period);
-    for (int i = 0; i < o->n_configs; i++) printf("operation %s, %lld bytes\n", o->configs[i].op->name, (long long)o->configs[i].bytes);
+    for (int i = 0; i < o->n_configs; i++) printf("operation %s, %lld bytes\n", o->configs[i].name, (long long)o->configs[i].bytes);
     for (int i = 0; i < o->n_arms; i++) {
         const struct nd_arm *arm = &o->arms[i];
         printf("level %g %% of %s, %s, on %s, phase %s\n", arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern],
@@ -115,5 +115,5 @@ int main(int argc, char **argv) {
     struct nd_treatment *t = treatment;
     treatment = NULL;
     nd_treatment_free(t);
-    return end == ND_END_COMPLETE ? NL_EXIT_OK : NL_EXIT_USAGE;
+    return end == ND_END_COMPLETE ? NL_EXIT_OK : end == ND_END_NO ? NL_EXIT_FAIL : NL_EXIT_USAGE;
 }

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "starts.h"
+
 static inline void count_operation(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) {
     nl_hist_add(loop->hist, ns);
     if (__builtin_expect(ns > loop->detour_threshold_ns, 0)) {
@@ -14,7 +16,7 @@ static inline void count_operation(const struct nd_loop *loop, struct nd_loop_re
 
 /* An operation's time runs from the end of the one before to its own end: one clock read per operation, and no gap. */
 static void run_timed(const struct nd_loop *loop, int64_t n, struct nd_loop_result *r) {
-    int (*const call)(struct nd_op_state *) = loop->op->call;
+    int (*const call)(struct nd_op_state *) = loop->state->call;
     struct nd_op_state *const state = loop->state;
     const struct nl_ticks ticks = *loop->ticks;
     uint64_t before = nl_ticks_now(&ticks);
@@ -28,33 +30,59 @@ static void run_timed(const struct nd_loop *loop, int64_t n, struct nd_loop_resu
 }
 
 static void run_plain(const struct nd_loop *loop, int64_t n) {
-    int (*const call)(struct nd_op_state *) = loop->op->call;
+    int (*const call)(struct nd_op_state *) = loop->state->call;
     struct nd_op_state *const state = loop->state;
     for (int64_t i = 0; i < n; i++) call(state);
 }
 
+/* Operations that need something done between two of them: root and buffers change inside the loop, and its time holds that, too. */
+static void run_advancing(const struct nd_loop *loop, int64_t n, struct nd_loop_result *r) {
+    for (int64_t i = 0; i < n; i++) {
+        nd_op_advance(loop->state);
+        if (loop->hist)
+            run_timed(loop, 1, r);
+        else
+            run_plain(loop, 1);
+    }
+}
+
+void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) {
+    if (loop->hist) count_operation(loop, r, ns);
+}
+
 /* Long loops look at the stop flag between chunks of about a tenth of a second: one Allreduce each, the same in every arm. */
-static int agree_to_stop(const struct nd_loop *loop) {
-    int mine = (loop->stop_asked && *loop->stop_asked) || (loop->parent_pid && getppid() != loop->parent_pid), any = 0;
+int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken) {
+    int mine = is_broken || (loop->stop_asked && *loop->stop_asked) || (loop->parent_pid && getppid() != loop->parent_pid), any = 0;
     MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, loop->state->comm);
     return any;
 }
 
-void nd_loop_warm(const struct nd_loop *loop, int64_t n) { run_plain(loop, n); }
+void nd_loop_warm(const struct nd_loop *loop, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        if (loop->state->needs_advance) nd_op_advance(loop->state);
+        run_plain(loop, 1);
+    }
+}
 
 void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
+    if (loop->starter) {
+        nd_starter_run(loop->starter, loop, result);
+        return;
+    }
     struct nd_loop_result r = {0};
     r.start_ns = nl_mono_ns();
     int64_t wall_start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW), cpu_start_ns = nl_thread_cpu_ns();
     for (;;) {
         int64_t left = loop->n_operations - r.n_operations;
         int64_t n = left < loop->chunk ? left : loop->chunk;
-        if (loop->hist)
+        if (loop->state->needs_advance)
+            run_advancing(loop, n, &r);
+        else if (loop->hist)
             run_timed(loop, n, &r);
         else
             run_plain(loop, n);
         r.n_operations += n;
-        if (r.n_operations == loop->n_operations || agree_to_stop(loop)) break;
+        if (r.n_operations == loop->n_operations || nd_loop_agree_to_stop(loop, 0)) break;
     }
     r.cpu_ns = nl_thread_cpu_ns() - cpu_start_ns;
     r.wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - wall_start_ns;

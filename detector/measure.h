@@ -9,6 +9,10 @@
 #include "nl_hist.h"
 #include "ops.h"
 
+struct nd_starter;
+struct nd_start_plan;
+struct nd_batch_view;
+
 struct nd_loop {
     const struct nd_op *op;
     struct nd_op_state *state;
@@ -20,6 +24,10 @@ struct nd_loop {
     int64_t typical_ns;          /* pilot's median: what a detour's excess is counted from */
     const volatile int *stop_asked; /* looked at between chunks; all ranks stop together when it is set on one. NULL: never */
     pid_t parent_pid;               /* the launcher: a loop stops between chunks when it is gone; 0: do not look */
+    int checks_every;               /* 1: every operation's data are checked after it, untimed (starts only) */
+    struct nd_starter *starter;     /* synchronises every start; NULL: back to back */
+    struct nd_start_plan *plan;     /* with a starter: the operation's */
+    const struct nd_batch_view *view; /* with a starter: what the half is called in files; NULL: it is not recorded */
 };
 
 struct nd_loop_result {
@@ -29,11 +37,18 @@ struct nd_loop_result {
     int64_t detour_ns;    /* excess over typical_ns */
     int64_t n_detours;
     int64_t base_ns_sum;  /* time of the operations that are not detours */
-    int64_t n_operations; /* done; fewer than asked only when stopped */
+    int64_t n_operations; /* done; fewer than asked only when stopped, or decided */
+    int is_decided;       /* 1: the stop rule was met */
 };
 
 /* Runs n operations untimed: brings code and buffers back into the cache after the book-keeping between halves. Collective. */
 void nd_loop_warm(const struct nd_loop *loop, int64_t n);
+
+/* Whether a rank was asked to stop. Collective. */
+int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken);
+
+/* Counts one operation of `ns` in the loop's histogram and in the result. */
+void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns);
 
 /* Runs the loop once. Collective over the state's communicator, with equal n_operations and chunk on all ranks. */
 void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result);

@@ -1,4 +1,4 @@
-#include "ops.h"
+#include "op_rows.h"
 
 static int prepare(struct nd_op_state *s) {
     (void)s;
@@ -23,7 +23,7 @@ static int64_t memory_bytes(int64_t bytes, int n_ranks) {
 const struct nd_op nd_op_empty = {
     .name = "empty",
     .help = "does nothing: the floor of the harness itself",
-    .bytes_multiple = 1,
+    .is_self_test = 1,
     .prepare = prepare,
     .call = call,
     .check = check,

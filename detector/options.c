@@ -22,6 +22,10 @@ enum key {
     KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_PATTERN, KEY_ON, KEY_PHASE, KEY_PRESET,
     KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_WARMUP, KEY_OVERSUBSCRIBE, KEY_PROGRESS,
     KEY_DRY_RUN, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
+    KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0, KEY_LATE,
+    KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
+    KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK, KEY_OVERLAP,
+    KEY_LIST_STARTS, KEY_LIST_CLOCKS, KEY_LIST_SYNCS, KEY_LIST_ARRIVALS, KEY_LIST_DATATYPES, KEY_LIST_REDUCTIONS,
     KEY_PASSED = 0x200, /* options that are handed to the generator as they are */
 };
 
@@ -37,6 +41,37 @@ static const struct argp_option option_rows[] = {
     {"warmup", KEY_WARMUP, "TIME", 0, "run the schedule this long before the first row is taken (default 500ms)", 1},
     {"per-operation-timing", KEY_TIMING, "auto|on|off", 0, "time every operation: histogram, detour, base (auto: off for single)", 1},
     {"detour-threshold", KEY_DETOUR, "TIME", 0, "operations longer than this are detours (default: median + max(median, 1us))", 1},
+    {"datatype", KEY_DATATYPE, "NAME", 0, "of the operations' elements (see --list-datatypes; default byte, for reductions double)", 1},
+    {"reduce", KEY_REDUCE, "NAME", 0, "reduction of the operations that reduce (see --list-reductions; default sum)", 1},
+    {"root", KEY_ROOT, "RANK|rotate", 0, "of rooted operations; rotate: the next operation has the next root (default 0)", 1},
+    {"buffer", KEY_BUFFER, "reuse|rotate|flush", 0, "what caches hold of the buffers: all they can, other buffers every time, nothing (default reuse)", 1},
+    {"alignment", KEY_ALIGNMENT, "SIZE", 0, "of the buffers, a power of two (default 4KiB)", 1},
+    {"pages", KEY_PAGES, "default|small|huge", 0, "pages that the system is asked for", 1},
+    {"first-touch", KEY_TOUCH, "own|first", 0, "CPU that touches the buffers first: the rank's own, or the first it may use (default own)", 1},
+    {"check", KEY_CHECK, "once|every|off", 0, "look at the operations' result data once, after every operation (not with --start loop), or never (default once)", 1},
+    {"overlap", KEY_OVERLAP, "FACTOR", 0, "nonblocking operations also with work of FACTOR times their own time before they are completed", 1},
+    {0, 0, 0, 0, "Synchronised starts:", 6},
+    {"start", KEY_START, "NAME", 0, "how operations are started (see --list-starts; default loop)", 6},
+    {"clock", KEY_CLOCK, "NAME", 0, "the clock of the starts (see --list-clocks; default tsc where it may be trusted, else monotonic-raw)", 6},
+    {"sync", KEY_SYNC, "NAME", 0, "how clocks are compared (see --list-syncs; default tree)", 6},
+    {"sync-ranks", KEY_SYNC_RANKS, "nodes|all", 0, "compare one clock for each node that has one, or every rank's (default nodes)", 6},
+    {"sync-exchanges", KEY_SYNC_EXCHANGES, "N", 0, "stop when N exchanges had no shorter round trip (default 100)", 6},
+    {"sync-every", KEY_SYNC_EVERY, "TIME", 0, "compare clocks again after so long, or earlier when they part; 0s: never (default 10s)", 6},
+    {"slot", KEY_SLOT, "TIME", 0, "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)", 6},
+    {"gamma", KEY_GAMMA, "FACTOR", 0, "how much a slot grows that was too short, 1.01 to 2 (default 1.1)", 6},
+    {"eps", KEY_EPS, "PERCENT", 0, "share of late starts in a stage above which it grows (default 25; round: at most 1)", 6},
+    {"stage", KEY_STAGE, "N", 0, "window: starts in a stage (default 8)", 6},
+    {"stage-0", KEY_STAGE0, "N", 0, "operations of the stage that estimates the first slot (default 4)", 6},
+    {"late-bound", KEY_LATE, "TIME", 0, "a start is late when a rank began by more after its time (default: 5 residuals of the clocks, at least 1us)", 6},
+    {"stop-rule", KEY_STOP_RULE, "none|count|error|median", 0,
+     "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; --precision", 6},
+    {"precision", KEY_PRECISION, "PERCENT", 0, "stop rule median: half-width of the median's 99 % interval (default 1)", 6},
+    {"arrival", KEY_ARRIVAL, "NAME", 0, "ranks that come late on purpose (see --list-arrivals; default none)", 6},
+    {"arrival-amount", KEY_AMOUNT, "TIME|FACTORx", 0, "how late: a time, or times of the operation's own, such as 2x (default 1x)", 6},
+    {"arrival-trace", KEY_TRACE, "FILE", 0, "arrival trace: lines of rank and delays in ns", 6},
+    {"work", KEY_WORK, "TIME", 0, "balanced work on all ranks between start and operation: shows natural imbalance", 6},
+    {"raw", KEY_RAW, "FILE", 0, "keep every start of every rank; a name without / is in the launch's folder", 6},
+    {"fake-clock", KEY_FAKE_CLOCK, "SPEC", 0, "for tests: OFFSET[,DRIFTppm[,JUMP@AFTER]], times the rank", 6},
     {0, 0, 0, 0, "Treatment:", 2},
     {"levels", KEY_LEVELS, "LIST", 0,
      "noise levels in percent of one CPU, 0 is the placebo (default 0,0.1,0.3,1; single: none); none: no generator", 2},
@@ -72,6 +107,8 @@ static const struct argp_option option_rows[] = {
     {"launch-id", KEY_LAUNCH_ID, "ID", 0, "name of the launch's folder (default: time, host and process number)", 4},
     {"oversubscribe", KEY_OVERSUBSCRIBE, 0, 0, "allow more ranks than CPUs on a node", 4},
     {"progress", KEY_PROGRESS, "auto|on|off", 0, "progress on stderr (auto: when it is a terminal)", 4},
+    {"self-test", KEY_SELF_TEST, 0, 0, "time operations of known length by synchronised starts, say how good the starts are; status 1: not good enough", 4},
+    {"sync-only", KEY_SYNC_ONLY, 0, 0, "compare the ranks' clocks, print the table, and end", 4},
     {"dry-run", KEY_DRY_RUN, 0, 0, "check the options, print what would be run, and end", 4},
     {0, 0, 0, 0, "Information:", 5},
     {"help", KEY_HELP, 0, 0, "this text", 5},
@@ -79,14 +116,22 @@ static const struct argp_option option_rows[] = {
     {"list-operations", KEY_LIST_OPERATIONS, 0, 0, "operations that can be timed", 5},
     {"list-designs", KEY_LIST_DESIGNS, 0, 0, "designs", 5},
     {"list-channels", KEY_LIST_CHANNELS, 0, 0, "figures that each half yields", 5},
+    {"list-starts", KEY_LIST_STARTS, 0, 0, "ways to start operations", 5},
+    {"list-clocks", KEY_LIST_CLOCKS, 0, 0, "clocks", 5},
+    {"list-syncs", KEY_LIST_SYNCS, 0, 0, "ways to compare clocks", 5},
+    {"list-arrivals", KEY_LIST_ARRIVALS, 0, 0, "patterns of late ranks", 5},
+    {"list-datatypes", KEY_LIST_DATATYPES, 0, 0, "data types", 5},
+    {"list-reductions", KEY_LIST_REDUCTIONS, 0, 0, "reductions", 5},
     {0},
 };
 
 /* What argp hands from option to option: names are resolved once all options are known. */
 struct parsing {
     struct nd_options *o;
-    const char *operations, *sizes, *levels, *kinds, *patterns, *phases;
+    const char *operations, *sizes, *levels, *kinds, *patterns, *phases, *amount;
+    const char *start_option; /* the last option given that needs synchronised starts; NULL: none */
     int64_t half_ns, block_ns;
+    int design_given;
     int listed, failed, speaks;
     int next; /* index of the argument after the last good one: where argp stopped */
 };
@@ -164,11 +209,142 @@ static void print_information(int key) {
     if (key == KEY_HELP) argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
     if (key == KEY_VERSION) printf("noiselab-detect %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
     if (key == KEY_LIST_OPERATIONS)
-        for (int i = 0; nd_ops[i]; i++) printf("%-10s %s\n", nd_ops[i]->name, nd_ops[i]->help);
+        for (int i = 0; nd_ops[i]; i++) printf("%-25s %s\n", nd_ops[i]->name, nd_ops[i]->help);
     if (key == KEY_LIST_DESIGNS)
         for (int i = 0; nd_designs[i]; i++) printf("%-10s %s\n", nd_designs[i]->name, nd_designs[i]->help);
+    if (key == KEY_LIST_STARTS)
+        for (int i = 0; nd_start_modes[i]; i++) printf("%-10s %s\n", nd_start_modes[i]->name, nd_start_modes[i]->help);
+    if (key == KEY_LIST_CLOCKS)
+        for (int i = 0; nd_clock_kinds[i]; i++) printf("%-13s %s\n", nd_clock_kinds[i]->name, nd_clock_kinds[i]->help);
+    if (key == KEY_LIST_SYNCS)
+        for (int i = 0; nd_sync_methods[i]; i++) printf("%-10s %s\n", nd_sync_methods[i]->name, nd_sync_methods[i]->help);
+    if (key == KEY_LIST_ARRIVALS)
+        for (int i = 0; nd_arrivals[i]; i++) printf("%-10s %s\n", nd_arrivals[i]->name, nd_arrivals[i]->help);
+    if (key == KEY_LIST_DATATYPES)
+        for (int i = 0; nd_datatypes[i]; i++) printf("%-10s %d bytes\n", nd_datatypes[i]->name, nd_datatypes[i]->size_bytes);
+    if (key == KEY_LIST_REDUCTIONS)
+        for (int i = 0; nd_reductions[i]; i++)
+            printf("%-10s of %s\n", nd_reductions[i]->name,
+                   nd_reductions[i]->needs_integer ? (nd_reductions[i]->needs_arithmetic ? "int, long" : "byte, int, long") : "int, long, float, double");
     if (key == KEY_LIST_CHANNELS)
         for (int i = 0; nd_channels[i].name; i++) printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
+}
+
+/* One of the names, or a message. */
+static error_t parse_name(struct parsing *p, const char *option, const char *arg, const char *const *names, const char *wanted, int *out) {
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], arg) == 0) {
+            *out = i;
+            return 0;
+        }
+    return bad(p, option, arg, wanted);
+}
+
+static error_t parse_number(struct parsing *p, const char *option, const char *arg, double least, double most, double *out) {
+    char wanted[96], *end;
+    double value = strtod(arg, &end);
+    snprintf(wanted, sizeof wanted, "a number from %g to %g", least, most);
+    if (end == arg || *end || !(value >= least && value <= most)) return bad(p, option, arg, wanted);
+    *out = value;
+    return 0;
+}
+
+static error_t parse_whole(struct parsing *p, const char *option, const char *arg, int most, int *out) {
+    char wanted[96];
+    int64_t value;
+    snprintf(wanted, sizeof wanted, "a whole number from 1 to %d", most);
+    if (nl_parse_int(arg, 1, most, &value)) return bad(p, option, arg, wanted);
+    *out = (int)value;
+    return 0;
+}
+
+static error_t parse_root(struct parsing *p, const char *arg) {
+    int64_t root = 0;
+    p->o->op.rotates_root = strcmp(arg, "rotate") == 0;
+    if (!p->o->op.rotates_root && nl_parse_int(arg, 0, INT_MAX, &root)) return bad(p, "--root", arg, "a rank or the word rotate");
+    p->o->op.root = (int)root;
+    return 0;
+}
+
+/* Options that say what operations work on. */
+static error_t parse_data_option(struct parsing *p, int key, char *arg) {
+    static const char *const checks[] = {"once", "every", "off", NULL};
+    struct nd_options *o = p->o;
+    struct nd_buffer_options *b = &o->op.buffer;
+    int i = 0;
+    error_t rc = 0;
+    switch (key) {
+    case KEY_DATATYPE: return (o->op.datatype = nd_datatype_find(arg)) ? 0 : bad(p, "--datatype", arg, "a data type (see --list-datatypes)");
+    case KEY_REDUCE: return (o->op.reduction = nd_reduction_find(arg)) ? 0 : bad(p, "--reduce", arg, "a reduction (see --list-reductions)");
+    case KEY_ROOT: return parse_root(p, arg);
+    case KEY_BUFFER:
+        rc = parse_name(p, "--buffer", arg, nd_buffer_use_names, "reuse, rotate or flush", &i);
+        b->use = (enum nd_buffer_use)i;
+        return rc;
+    case KEY_PAGES:
+        rc = parse_name(p, "--pages", arg, nd_pages_names, "default, small or huge", &i);
+        b->pages = (enum nd_pages)i;
+        return rc;
+    case KEY_TOUCH:
+        rc = parse_name(p, "--first-touch", arg, nd_first_touch_names, "own or first", &i);
+        b->touch = (enum nd_first_touch)i;
+        return rc;
+    case KEY_ALIGNMENT:
+        if (nl_parse_size(arg, &b->alignment_bytes) == 0 && b->alignment_bytes >= 1 && b->alignment_bytes <= INT64_C(1) << 30 &&
+            (b->alignment_bytes & (b->alignment_bytes - 1)) == 0)
+            return 0;
+        return bad(p, "--alignment", arg, "a power of two from 1 to 1GiB");
+    case KEY_CHECK:
+        rc = parse_name(p, "--check", arg, checks, "once, every or off", &i);
+        o->check = (enum nd_check)i;
+        o->op.checks_every = i == ND_CHECK_EVERY;
+        return rc;
+    default: return parse_number(p, "--overlap", arg, 0.01, 1000, &o->overlap_factor);
+    }
+}
+
+/* Options of synchronised starts. */
+static error_t parse_start_option(struct parsing *p, int key, char *arg) {
+    struct nd_start_options *s = &p->o->start;
+    int i = 0;
+    error_t rc = 0;
+    switch (key) {
+    case KEY_START: return (s->mode = nd_start_mode_find(arg)) ? 0 : bad(p, "--start", arg, "a way to start (see --list-starts)");
+    case KEY_CLOCK: return (s->clock = nd_clock_find(arg)) ? 0 : bad(p, "--clock", arg, "a clock (see --list-clocks)");
+    case KEY_SYNC: return (s->sync.method = nd_sync_find(arg)) ? 0 : bad(p, "--sync", arg, "a way to compare clocks (see --list-syncs)");
+    case KEY_SYNC_RANKS:
+        s->sync.every_rank = strcmp(arg, "all") == 0;
+        return s->sync.every_rank || strcmp(arg, "nodes") == 0 ? 0 : bad(p, "--sync-ranks", arg, "nodes or all");
+    case KEY_SYNC_EXCHANGES: return parse_whole(p, "--sync-exchanges", arg, 1000000, &s->sync.patience);
+    case KEY_SYNC_EVERY: return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration (try 10s, 0s)") : 0;
+    case KEY_FAKE_CLOCK: s->fake_clock = arg; return 0;
+    default: break;
+    }
+    switch (key) {
+    case KEY_SLOT: p->start_option = "--slot"; return nl_parse_duration(arg, &s->slot_ns) ? bad(p, "--slot", arg, NL_DURATION_HELP) : 0;
+    case KEY_GAMMA: p->start_option = "--gamma"; return parse_number(p, "--gamma", arg, 1.01, 2, &s->gamma);
+    case KEY_EPS:
+        p->start_option = "--eps";
+        rc = parse_number(p, "--eps", arg, 0.1, 100, &s->eps);
+        s->eps /= 100;
+        return rc;
+    case KEY_STAGE: p->start_option = "--stage"; return parse_whole(p, "--stage", arg, ND_BATCH, &s->n_stage_starts);
+    case KEY_STAGE0: p->start_option = "--stage-0"; return parse_whole(p, "--stage-0", arg, ND_BATCH, &s->n_first_starts);
+    case KEY_LATE: p->start_option = "--late-bound"; return nl_parse_duration(arg, &s->late_bound_ns) ? bad(p, "--late-bound", arg, NL_DURATION_HELP) : 0;
+    case KEY_STOP_RULE:
+        p->start_option = "--stop-rule";
+        rc = parse_name(p, "--stop-rule", arg, nd_stop_rule_names, "none, count, error or median", &i);
+        s->stop_rule = (enum nd_stop_rule)i;
+        return rc;
+    case KEY_PRECISION: p->start_option = "--precision"; return parse_number(p, "--precision", arg, 0.1, 50, &s->precision_percent);
+    case KEY_ARRIVAL:
+        p->start_option = "--arrival";
+        return (s->arrival = nd_arrival_find(arg)) ? 0 : bad(p, "--arrival", arg, "a pattern of late ranks (see --list-arrivals)");
+    case KEY_AMOUNT: p->start_option = "--arrival-amount", p->amount = arg; return 0;
+    case KEY_TRACE: p->start_option = "--arrival-trace", s->arrival_trace = arg; return 0;
+    case KEY_WORK: p->start_option = "--work"; return nl_parse_duration(arg, &s->work_ns) ? bad(p, "--work", arg, NL_DURATION_HELP) : 0;
+    default: p->start_option = "--raw", s->raw = arg; return *arg ? 0 : bad(p, "--raw", arg, "a file name");
+    }
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state) {
@@ -176,7 +352,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     struct nd_options *o = p->o;
     if (key >= KEY_OP && key < 0x300) p->next = state->next;
     if (key >= KEY_PASSED && key < 0x300) return pass(p, passed_name(key), arg);
+    if (key >= KEY_DATATYPE && key <= KEY_OVERLAP) return parse_data_option(p, key, arg);
+    if (key >= KEY_START && key <= KEY_FAKE_CLOCK && key != KEY_SELF_TEST && key != KEY_SYNC_ONLY) return parse_start_option(p, key, arg);
     switch (key) {
+    case KEY_SELF_TEST: o->self_test = 1; return 0;
+    case KEY_SYNC_ONLY: o->sync_only = 1; return 0;
     case KEY_OP: p->operations = arg; return 0;
     case KEY_BYTES: p->sizes = arg; return 0;
     case KEY_LEVELS: p->levels = arg; return 0;
@@ -190,6 +370,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_OVERSUBSCRIBE: o->oversubscribe = 1; return 0;
     case KEY_DRY_RUN: o->dry_run = 1; return 0;
     case KEY_DESIGN:
+        p->design_given = 1;
         o->design = nd_design_find(arg);
         return o->design ? 0 : bad(p, "--design", arg, "a design (see --list-designs)");
     case KEY_SECONDS: return nl_parse_duration(arg, &o->measure_ns) ? bad(p, "--seconds", arg, NL_DURATION_HELP) : 0;
@@ -216,6 +397,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_LIST_OPERATIONS:
     case KEY_LIST_DESIGNS:
     case KEY_LIST_CHANNELS:
+    case KEY_LIST_STARTS:
+    case KEY_LIST_CLOCKS:
+    case KEY_LIST_SYNCS:
+    case KEY_LIST_ARRIVALS:
+    case KEY_LIST_DATATYPES:
+    case KEY_LIST_REDUCTIONS:
         if (p->speaks && !p->listed) print_information(key);
         p->listed = 1;
         return 0;
@@ -281,25 +468,40 @@ static int resolve_sizes(struct parsing *p) {
     return 0;
 }
 
+/* Adds one configuration. The element's size is checked here, what depends on the number of ranks by the run. */
+static int add_config(struct nd_options *o, const struct nd_op *op, int64_t bytes, enum nd_overlap overlap) {
+    static const char *const forms[] = {"%s", "%s+work", "work:%s"};
+    char reason[256];
+    if (o->n_configs == ND_MAX_CONFIGS) {
+        nl_error("--op, --bytes: more than %d combinations of operation and size", ND_MAX_CONFIGS);
+        return -1;
+    }
+    const char *problem = nd_op_problem(op, &o->op, bytes, o->op.root + 1, reason, sizeof reason);
+    if (problem) {
+        nl_error("%s", problem);
+        return -1;
+    }
+    struct nd_config *config = &o->configs[o->n_configs++];
+    *config = (struct nd_config){.op = op, .bytes = bytes, .overlap = overlap};
+    snprintf(config->name, sizeof config->name, forms[overlap], op->name);
+    return 0;
+}
+
 static int resolve_configs(struct parsing *p) {
     struct nd_options *o = p->o;
     const struct nd_op *ops[ND_MAX_OPERATIONS];
-    int n_ops = resolve_operations(p, ops);
+    int n_ops = resolve_operations(p, ops), n_overlapped = 0;
     if (n_ops < 0 || resolve_sizes(p)) return -1;
     for (int i = 0; i < n_ops; i++) {
-        int n_sizes = ops[i]->has_bytes ? o->n_bytes : 1;
-        for (int j = 0; j < n_sizes; j++) {
-            int64_t bytes = ops[i]->has_bytes ? o->bytes[j] : 0;
-            if (bytes % ops[i]->bytes_multiple) {
-                nl_error("--bytes: %lld is not a multiple of %d, the element of %s", (long long)bytes, ops[i]->bytes_multiple, ops[i]->name);
-                return -1;
-            }
-            if (o->n_configs == ND_MAX_CONFIGS) {
-                nl_error("--op, --bytes: more than %d combinations of operation and size", ND_MAX_CONFIGS);
-                return -1;
-            }
-            o->configs[o->n_configs++] = (struct nd_config){ops[i], bytes};
-        }
+        int n_sizes = ops[i]->has_bytes ? o->n_bytes : 1, is_overlapped = o->overlap_factor > 0 && ops[i]->completion != ND_BLOCKING;
+        n_overlapped += is_overlapped;
+        for (int j = 0; j < n_sizes; j++)
+            for (int part = 0; part <= (is_overlapped ? ND_OVERLAP_WORK : ND_OVERLAP_NONE); part++)
+                if (add_config(o, ops[i], ops[i]->has_bytes ? o->bytes[j] : 0, (enum nd_overlap)part)) return -1;
+    }
+    if (o->overlap_factor > 0 && n_overlapped == 0) {
+        nl_error("--overlap: none of the operations is nonblocking (try --op ibarrier,ialltoall)");
+        return -1;
     }
     return 0;
 }
@@ -469,8 +671,57 @@ static int plan_rounds(struct nd_options *o, int seconds_given) {
     return 0;
 }
 
+/* How late ranks come: a time, or 2x. */
+static int resolve_amount(struct parsing *p) {
+    struct nd_start_options *s = &p->o->start;
+    if (s->arrival->needs_trace != (s->arrival_trace != NULL)) {
+        nl_error(s->arrival_trace ? "--arrival-trace: needs --arrival trace" : "--arrival: trace needs --arrival-trace FILE");
+        return -1;
+    }
+    if (!p->amount) return 0;
+    char *end;
+    double factor = strtod(p->amount, &end);
+    if (end > p->amount && strcmp(end, "x") == 0 && factor > 0 && factor <= 1e6) {
+        s->arrival_factor = factor;
+        return 0;
+    }
+    if (nl_parse_duration(p->amount, &s->arrival_ns) == 0) return 0;
+    nl_error("--arrival-amount: '%s' is not a time or a multiple of the operation's (try 50us, 2x)", p->amount);
+    return -1;
+}
+
+/* What a self-test is unless told otherwise. */
+static void resolve_self_test(struct parsing *p) {
+    struct nd_options *o = p->o;
+    if (!o->self_test) return;
+    if (!p->operations) p->operations = "waitpattern-up,waitpattern-null,empty";
+    if (!p->levels) p->levels = "none";
+    if (!p->design_given) o->design = nd_design_find("single");
+    if (!o->start.mode->is_synchronised) o->start.mode = nd_start_mode_find("round");
+    if (o->measure_ns == 0) o->measure_ns = INT64_C(3000000000);
+}
+
+static int resolve_starts(struct parsing *p) {
+    struct nd_options *o = p->o;
+    if (o->sync_only && !o->start.mode->is_synchronised) o->start.mode = nd_start_mode_find("round");
+    if (o->sync_only) p->levels = "none", o->design = nd_design_find("single");
+    if (!o->start.mode->is_synchronised) {
+        const char *option = p->start_option ? p->start_option : o->check == ND_CHECK_EVERY ? "--check every" : o->op.buffer.use == ND_BUFFER_FLUSH ? "--buffer flush" : NULL;
+        if (!option) return 0;
+        nl_error("%s: needs synchronised starts (try --start round)", option);
+        return -1;
+    }
+    if (o->start.stop_rule != ND_STOP_NONE && !o->design->single_loop) {
+        nl_error("--stop-rule: design %s has a fixed length (use --design single)", o->design->name);
+        return -1;
+    }
+    return resolve_amount(p);
+}
+
 static int resolve(struct parsing *p) {
     struct nd_options *o = p->o;
+    resolve_self_test(p);
+    if (resolve_starts(p)) return -1;
     int seconds_given = o->measure_ns != 0;
     if (!seconds_given) o->measure_ns = INT64_C(60000000000);
     if (p->half_ns && !o->design->is_paired) {
@@ -504,7 +755,9 @@ static int resolve(struct parsing *p) {
 
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
     struct parsing p = {.o = o, .speaks = speaks, .next = 1};
-    *o = (struct nd_options){.design = nd_designs[0], .warmup_ns = 500000000, .noise_on_all_nodes = 1, .argc = argc, .argv = argv};
+    *o = (struct nd_options){.design = nd_designs[0], .warmup_ns = 500000000, .noise_on_all_nodes = 1, .argc = argc, .argv = argv,
+                            .start = {.mode = nd_start_modes[0], .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1, .eps = 0.25, .n_stage_starts = 8,
+                                      .n_first_starts = 4, .precision_percent = 1, .sync_every_ns = INT64_C(10000000000)}};
     /* ARGP_NO_ERRS: one line of ours instead of getopt's message and argp's usage hint, from every rank */
     int rc = argp_parse(&parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p);
     if (p.listed) return 0;
@@ -524,6 +777,6 @@ const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_B
 }
 
 int nd_options_times_operations(const struct nd_options *o) {
-    if (o->per_operation_timing == ND_AUTO) return !o->design->single_loop;
+    if (o->per_operation_timing == ND_AUTO) return !o->design->single_loop || o->start.mode->is_synchronised;
     return o->per_operation_timing == ND_ON;
 }

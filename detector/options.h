@@ -7,8 +7,9 @@
 #include "nl_control.h"
 #include "ops.h"
 #include "schedule.h"
+#include "starts.h"
 
-#define ND_MAX_OPERATIONS 32
+#define ND_MAX_OPERATIONS 128
 #define ND_MAX_SIZES 32
 #define ND_MAX_CONFIGS 256
 #define ND_MAX_LEVELS (NL_CONTROL_MAX_LEVELS - 1) /* one account is for the off halves */
@@ -20,7 +21,12 @@
 struct nd_config {
     const struct nd_op *op;
     int64_t bytes; /* 0 where the operation has none */
+    enum nd_overlap overlap;
+    char name[48]; /* in files: the operation's, ibcast+work or work:ibcast */
 };
+
+/* When an operation's result is looked at. */
+enum nd_check { ND_CHECK_ONCE, ND_CHECK_EVERY, ND_CHECK_OFF };
 
 /* What the noise does on several nodes at once. */
 enum nd_phase {
@@ -56,6 +62,11 @@ struct nd_options {
     const char *passed[ND_MAX_PASSED]; /* options for the generator, as words of a command line */
     int n_passed;
     const char *preset; /* NULL: none */
+    struct nd_op_options op;
+    enum nd_check check;
+    double overlap_factor;      /* nonblocking operations also with work of so many times their own time; 0: without */
+    struct nd_start_options start;
+    int self_test, sync_only;
     int64_t measure_ns;         /* planned measuring time over all halves */
     int64_t half_ns;            /* length of a half (lockin), block (blocks) or loop (single) */
     int64_t count;              /* operations per loop; 0: from the pilot */

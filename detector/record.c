@@ -21,6 +21,8 @@ struct nd_record {
     char folder[PATH_MAX];
     FILE *rows;
     FILE *hist;
+    FILE *starts_hist;
+    FILE *clocks; /* opened by the first synchronisation */
     int64_t n_rows;
 };
 
@@ -141,7 +143,8 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
     if (!r->rows) goto fail;
     fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
           "stolen_ns_max,stolen_ns_sum,stolen_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due,"
-          "kind,pattern,placement,phase,requested_ns\n",
+          "kind,pattern,placement,phase,requested_ns,global_ns,after_last_ns,spread_ns,late_starts,overshoot_ns_p50,overshoot_ns_p99,overshoot_ns_max,"
+          "slot_ns,within_ns2,between_ns2\n",
           r->rows);
     if (fflush(r->rows)) goto fail;
     *record = r;
@@ -167,6 +170,16 @@ static void put_known(FILE *f, int64_t value) {
         fprintf(f, "%" PRId64 ",", value);
 }
 
+/* What synchronised starts came to; empty fields without them. */
+static void put_starts(FILE *f, const struct nd_start_half *h) {
+    if (h->n_starts == 0)
+        fputs(",,,,,,,,,", f);
+    else
+        fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.6g,%.6g", h->global_ns,
+                h->after_last_ns, h->spread_ns, h->n_late, h->overshoot_p50_ns, h->overshoot_p99_ns, h->overshoot_max_ns, h->slot_ns,
+                h->within_ns2, h->between_ns2);
+}
+
 /* The treatment's four words, empty where there is none. `arm` counts from 0, ND_OFF: off. */
 static void put_treatment(FILE *f, const struct nd_options *o, int arm) {
     char place[ND_PLACE_BYTES];
@@ -182,7 +195,7 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     const struct nd_config *config = &o->configs[h->step.config];
     FILE *f = r->rows;
     int is_on = h->step.level != ND_OFF;
-    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,%s,%.10g,", r->launch, config->op->name, config->bytes, r->n_ranks, h->step.pair,
+    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,%s,%.10g,", r->launch, config->name, config->bytes, r->n_ranks, h->step.pair,
             h->step.order, is_on ? "on" : "off", is_on ? o->arms[h->step.level].level_percent : 0.);
     if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_cpus));
     fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", h->start_ns, h->wall_ns, h->n_operations,
@@ -199,6 +212,8 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     put_treatment(f, o, h->step.level);
     fputc(',', f);
     if (h->requested_ns >= 0) fprintf(f, "%" PRId64, h->requested_ns);
+    fputc(',', f);
+    put_starts(f, &h->starts);
     fputc('\n', f);
     if (fflush(f) || ferror(f)) {
         nl_error("--out: cannot write rows to '%s': %s", r->folder, strerror(errno));
@@ -228,7 +243,7 @@ int nd_record_hist_begin(struct nd_record *r) {
 int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, const struct nl_hist *h) {
     for (int i = 0; i < NL_HIST_BINS; i++) {
         if (!h->bins[i]) continue;
-        fprintf(r->hist, "%s,%" PRId64 ",%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRIu64 ",", config->op->name, config->bytes,
+        fprintf(r->hist, "%s,%" PRId64 ",%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRIu64 ",", config->name, config->bytes,
                 arm == ND_OFF ? "off" : "on", arm == ND_OFF ? 0. : r->options->arms[arm].level_percent, nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
         put_treatment(r->hist, r->options, arm);
         fputc('\n', r->hist);
@@ -242,12 +257,69 @@ int nd_record_hist_end(struct nd_record *r) {
     return close_and_replace(r, f, "hist.csv");
 }
 
+int nd_record_starts_hist_begin(struct nd_record *r) {
+    r->starts_hist = open_file(r, "starts_hist.csv.tmp", "w");
+    if (!r->starts_hist) return -1;
+    fputs("operation,bytes,arm,level_requested_percent,measure,lo_ns,hi_ns,count,kind,pattern,placement,phase\n", r->starts_hist);
+    return 0;
+}
+
+int nd_record_starts_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
+    FILE *f = r->starts_hist;
+    for (int i = 0; i < NL_HIST_BINS; i++) {
+        if (!h->bins[i]) continue;
+        fprintf(f, "%s,%" PRId64 ",%s,%.10g,%s,%" PRId64 ",%" PRId64 ",%" PRIu64 ",", config->name, config->bytes, arm == ND_OFF ? "off" : "on",
+                arm == ND_OFF ? 0. : r->options->arms[arm].level_percent, nd_start_measure_names[measure], nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
+        put_treatment(f, r->options, arm);
+        fputc('\n', f);
+    }
+    return ferror(f) ? -1 : 0;
+}
+
+int nd_record_starts_hist_end(struct nd_record *r) {
+    FILE *f = r->starts_hist;
+    r->starts_hist = NULL;
+    return close_and_replace(r, f, "starts_hist.csv");
+}
+
+int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
+    FILE *f = open_file(r, "lateness.csv.tmp", "w");
+    if (!f) return -1;
+    fputs("slice,start_ns,end_ns,rank,starts,last_starts,last_ends,start_cost_ns,end_cost_ns\n", f);
+    for (int slice = 0; slice < l->n_slices; slice++)
+        for (int rank = 0; rank < l->n_ranks; rank++) {
+            const struct nd_lateness_cell *c = &l->cells[(size_t)slice * (size_t)l->n_ranks + (size_t)rank];
+            if (c->n_last_starts == 0 && c->n_last_ends == 0) continue;
+            fprintf(f, "%d,%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", slice, slice * l->slice_ns,
+                    (slice + 1) * l->slice_ns, rank, l->n_starts[slice], c->n_last_starts, c->n_last_ends, c->start_cost_ns, c->end_cost_ns);
+        }
+    return close_and_replace(r, f, "lateness.csv");
+}
+
+int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
+                     const struct nd_seat *seats, int64_t zero_ns) {
+    if (!r->clocks) {
+        r->clocks = open_file(r, "clocks.csv", "w");
+        if (!r->clocks) return -1;
+        fputs("run,reason,method,rank,host,at_ns,measured,offset_ns,drift_ppm,rtt_ns,residual_ns,exchanges\n", r->clocks);
+    }
+    for (int rank = 0; rank < r->n_ranks; rank++) {
+        const struct nd_sync_report *p = &reports[rank];
+        fprintf(r->clocks, "%d,%s,%s,%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run, reason, method, rank,
+                seats[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns, p->n_exchanges);
+    }
+    if (fflush(r->clocks) == 0 && !ferror(r->clocks)) return 0;
+    nl_error("--out: cannot write clocks.csv in '%s': %s", r->folder, strerror(errno));
+    return -1;
+}
+
 int nd_record_ranks(struct nd_record *r, const struct nd_seat *seats, const struct nd_rank_sum *sums, int n_ranks) {
     const struct nd_options *o = r->options;
     int n_arms = o->n_arms + 1;
     FILE *f = open_file(r, "ranks.csv.tmp", "w");
     if (!f) return -1;
-    fputs("rank,host,cpu,arm,level_requested_percent,halves,wall_ns,stolen_ns,detours,detour_ns,involuntary_switches,times_slowest,kind,pattern,placement,phase\n", f);
+    fputs("rank,host,cpu,arm,level_requested_percent,halves,wall_ns,stolen_ns,detours,detour_ns,involuntary_switches,times_slowest,kind,pattern,placement,phase,"
+          "first_starts,last_starts,last_ends,start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max\n", f);
     for (int rank = 0; rank < n_ranks; rank++)
         for (int arm = 0; arm < n_arms; arm++) {
             const struct nd_rank_sum *s = &sums[rank * n_arms + arm];
@@ -256,7 +328,12 @@ int nd_record_ranks(struct nd_record *r, const struct nd_seat *seats, const stru
                     seats[rank].host, seats[rank].cpu, arm ? "on" : "off", arm ? o->arms[arm - 1].level_percent : 0., s->n_halves, s->wall_ns,
                     s->stolen_ns, s->n_detours, s->detour_ns, s->n_involuntary, s->n_slowest);
             put_treatment(f, o, arm - 1);
-            fputc('\n', f);
+            if (o->start.mode->is_synchronised)
+                fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", s->starts.first_starts,
+                        s->starts.last_starts, s->starts.last_ends, s->starts.start_cost_ns, s->starts.end_cost_ns, s->overshoot_ns_sum,
+                        s->overshoot_ns_max);
+            else
+                fputs(",,,,,,,\n", f);
         }
     return close_and_replace(r, f, "ranks.csv");
 }
@@ -265,5 +342,7 @@ void nd_record_close(struct nd_record *r) {
     if (!r) return;
     if (r->rows) fclose(r->rows);
     if (r->hist) fclose(r->hist);
+    if (r->starts_hist) fclose(r->starts_hist);
+    if (r->clocks) fclose(r->clocks);
     free(r);
 }

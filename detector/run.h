@@ -6,7 +6,7 @@
 #include "treatment.h"
 
 /* How a launch ended; the same on all ranks. */
-enum nd_end { ND_END_COMPLETE, ND_END_INTERRUPTED, ND_END_FAILED };
+enum nd_end { ND_END_COMPLETE, ND_END_INTERRUPTED, ND_END_FAILED, ND_END_NO /* it worked, and the answer to what was asked is no */ };
 
 /* Runs a launch. Collective over MPI_COMM_WORLD, after MPI_Init.
  * @param treatment  this node's generator, NULL on the other ranks and without levels; stopped, not freed.

@@ -34,7 +34,7 @@ fi
 # what runs during a measurement must not print, allocate, parse or exit
 forbidden='printf|fprintf|sprintf|snprintf|vsnprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'
 plain() { sed 's/@.*//; s/^__//; s/_chk$//'; }
-for object in detector/measure noisegen/pace detector/op_barrier detector/op_empty detector/op_allreduce detector/op_alltoall; do
+for object in detector/measure detector/start_modes detector/work noisegen/pace $(cd detector && ls op_*.c | sed 's/^/detector\//; s/\.c$//'); do
     found=$(nm -u "$build/obj/$object.o" | awk '{ print $2 }' | plain | grep -xE "$forbidden")
     [ -z "$found" ]
     result $? "$object.c calls no stdio, allocation, option parsing or exit" "$found"
@@ -71,10 +71,11 @@ for program in noiselab-gen noiselab-detect; do
 done
 
 # every row of a table is in the README
-for list in 'noiselab-detect --list-operations' 'noiselab-detect --list-designs' 'noiselab-detect --list-channels' 'noiselab-gen --list-kinds' 'noiselab-gen --list-patterns'; do
+for list in 'noiselab-detect --list-operations' 'noiselab-detect --list-designs' 'noiselab-detect --list-channels' 'noiselab-detect --list-starts' 'noiselab-detect --list-clocks' \
+    'noiselab-detect --list-syncs' 'noiselab-detect --list-arrivals' 'noiselab-detect --list-datatypes' 'noiselab-detect --list-reductions' 'noiselab-gen --list-kinds' 'noiselab-gen --list-patterns'; do
     lost=''
     # shellcheck disable=SC2086
-    for name in $("$build/bin/"$list | grep -oE '^[a-z]+'); do
+    for name in $("$build/bin/"$list | awk '{ print $1 }'); do
         grep -q "\`$name\`" README.md || lost="$lost $name"
     done
     [ -z "$lost" ]

@@ -1,5 +1,6 @@
 #!/bin/sh
 # make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [placebo] [analysis]
+#   [starts] [sync]
 # Nothing else should run meanwhile. All parts take about 20 minutes; PLACEBO_RUNS (100) shortens the longest.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -102,11 +103,36 @@ analysis() {
     R_LIBS="$build/lib/noiselab/R" NOISELAB_R_LIB="$PWD/$build/lib/noiselab/R" Rscript --vanilla analysis/bench/bench-analyze.R
 }
 
-[ $# -gt 0 ] || set -- harness memory generator replay detection placebo analysis
+starts() {
+    echo 'Synchronised starts (round, 2 ranks on one node; blocks without a context switch)'
+    detect starts --design single --levels none --op barrier,waitpattern-up,waitpattern-null --start round --seconds 9 --raw starts.bin || return
+    R_LIBS="$build/lib/noiselab/R" Rscript --vanilla tests/bench/quiet-starts.R "$work"/starts/* >"$work/quiet" || return
+    quiet() { awk -v name="$1" '$1 == name { print $2 }' "$work/quiet"; }
+    verdict "$(quiet barrier.p50)" '<=' 200 'start overshoot p50, barrier, ns'
+    verdict "$(quiet barrier.p99)" '<=' 2000 'start overshoot p99, barrier, ns'
+    verdict "$(quiet waitpattern-up.median)" '<=' 2020 'waitpattern-up, median, ns (2000 is true)'
+    verdict "$(quiet waitpattern-up.median)" '>=' 1980 'waitpattern-up, median, ns'
+    verdict "$(quiet waitpattern-null.median)" '<=' 200 'waitpattern-null, median, ns'
+    verdict "$(awk -F , '$2 == "barrier" { printf "%.0f", 1e9 * $12 / $11 }' "$work"/starts/*/blocks.csv)" '>=' 200000 'synchronised barriers per second'
+    sed 's/^/  /' "$work/quiet"
+    echo 'Memory of many starts (most held by a rank)'
+    for n in 1000000 100000000; do
+        detect "many$n" --design single --levels none --op empty --start window --count "$n" --seconds 600 || return
+    done
+    verdict "$(($(peak_kib many100000000) - $(peak_kib many1000000)))" '<' 1024 'KiB more for 10^8 starts than for 10^6'
+}
+
+sync() {
+    tests/bench/bench-sync.sh | tee "$work/sync"
+    n=$(grep -c ' NO' "$work/sync")
+    missed=$((missed + n))
+}
+
+[ $# -gt 0 ] || set -- harness memory generator replay detection placebo analysis starts sync
 for part in "$@"; do
     case $part in
-    harness | memory | generator | replay | detection | placebo | analysis) "$part" || missed=$((missed + 1)) ;;
-    *) die 2 "bench: '$part' is not a part (harness, memory, generator, replay, detection, placebo, analysis)" ;;
+    harness | memory | generator | replay | detection | placebo | analysis | starts | sync) "$part" || missed=$((missed + 1)) ;;
+    *) die 2 "bench: '$part' is not a part (harness, memory, generator, replay, detection, placebo, analysis, starts, sync)" ;;
     esac
 done
 [ "$missed" = 0 ] || echo "$missed figures missed their bound"

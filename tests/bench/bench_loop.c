@@ -21,8 +21,9 @@ static int64_t bare_barrier(int64_t n) {
 }
 
 static int64_t harness(const char *op, struct nl_hist *h, const struct nl_ticks *ticks, int64_t n) {
-    struct nd_op_state state = {.comm = MPI_COMM_WORLD};
-    struct nd_loop loop = {.op = nd_op_find(op), .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .hist = h, .detour_threshold_ns = 5000};
+    const struct nd_op *row = nd_op_find(op);
+    struct nd_op_state state = {.comm = MPI_COMM_WORLD, .op = row, .call = row->call};
+    struct nd_loop loop = {.op = row, .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .hist = h, .detour_threshold_ns = 5000};
     struct nd_loop_result r;
     MPI_Barrier(MPI_COMM_WORLD);
     nd_loop_warm(&loop, 8);

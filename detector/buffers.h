@@ -1,0 +1,65 @@
+/* Buffers of an operation: how many sets, where they lie, what pages they have, whether caches know them. */
+#ifndef ND_BUFFERS_H
+#define ND_BUFFERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the caches hold of an operation's buffers when it starts; the cache state is a factor. */
+enum nd_buffer_use {
+    ND_BUFFER_REUSE, /* the same buffers every time: in cache, as far as they fit */
+    ND_BUFFER_ROTATE, /* the next of so many sets that together exceed the last-level cache twice (or of ND_BUFFERS_MOST_SETS) */
+    ND_BUFFER_FLUSH  /* the same buffers, whose lines are evicted before every operation */
+};
+extern const char *const nd_buffer_use_names[]; /* by enum, ends with NULL */
+
+enum nd_pages { ND_PAGES_DEFAULT, ND_PAGES_SMALL, ND_PAGES_HUGE };
+extern const char *const nd_pages_names[];
+
+/* On which CPU the pages are touched first, which decides on which NUMA node they lie. */
+enum nd_first_touch { ND_TOUCH_OWN, ND_TOUCH_FIRST /* the first CPU of this machine that the rank may use: all pages on one NUMA node */ };
+extern const char *const nd_first_touch_names[];
+
+struct nd_buffer_options {
+    enum nd_buffer_use use;
+    int64_t alignment_bytes; /* 0: 4096; a power of two from 1 to 1 GiB; less than a page moves the start off the page's begin */
+    enum nd_pages pages;
+    enum nd_first_touch touch;
+    int n_sets; /* 0: what nd_buffers_sets says */
+};
+
+/* Small messages touch a line or two of a set's pages: with so many sets they do not exceed the last-level cache, and flushing is the way. */
+#define ND_BUFFERS_MOST_SETS 4096
+
+/* Sets of a send and a receive buffer, all of equal size. */
+struct nd_buffers {
+    int n_sets, current;
+    int64_t send_bytes, receive_bytes; /* of one set; at least 1 */
+    void **send, **receive;            /* n_sets each */
+    void *memory;                      /* what they lie in; owned */
+    size_t memory_bytes;
+    void *walk; /* what is read to evict lines where there is no instruction for that; NULL where there is one; owned */
+    size_t walk_bytes;
+};
+
+/* Size of the last-level cache that the calling CPU sees, bytes; 32 MiB where nobody says. Local. */
+int64_t nd_buffers_cache_bytes(void);
+
+/* How many sets the options ask for with buffers of that size (send and receive together). Local. */
+int nd_buffers_sets(const struct nd_buffer_options *o, int64_t set_bytes);
+
+/* Memory that nd_buffers_open takes at most for sets of that size, bytes. Local. */
+int64_t nd_buffers_memory_bytes(const struct nd_buffer_options *o, int64_t set_bytes);
+
+/* Allocates all sets, gives advice on pages, touches everything (zeroed). 0, or -1 when memory is short or the CPU cannot be changed. Local. */
+int nd_buffers_open(struct nd_buffers *b, const struct nd_buffer_options *o, int64_t send_bytes, int64_t receive_bytes);
+
+/* How much of the memory the kernel gave huge pages to, bytes (advice on pages is only advice); -1 when it does not say. Local. */
+int64_t nd_buffers_huge_bytes(const struct nd_buffers *b);
+
+/* Evicts the current set's lines from all caches. No allocation. */
+void nd_buffers_flush(const struct nd_buffers *b);
+
+void nd_buffers_close(struct nd_buffers *b); /* fine on a zeroed one */
+
+#endif

@@ -1,0 +1,312 @@
+/* One half: switching the arm, running the loop, and from the ranks' figures to a row. */
+#include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "nl_error.h"
+#include "run_state.h"
+
+#define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
+#define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */
+#define SLOT_LENGTHS 1.2                      /* slot of a pattern in planned lengths of a half */
+#define SHORT_HALF 0.9                        /* an on half shorter than this share of its planned length may have missed its last burst */
+
+/* Whether the dose of a half follows from the options alone: a whole number of bursts. Other patterns bring what falls into the half, and
+ * the generator says how much that was. */
+static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) { return strcmp(o->patterns[arm->pattern], "periodic") == 0; }
+
+/* The place in the period, 0..1. Both draws are made for every half, so that all nodes stay in step. */
+static double draw_phase(struct nd_run *r, enum nd_phase phase) {
+    double own = nl_rng_uniform(&r->phase_rng), common = nl_rng_uniform(&r->common_phase_rng);
+    if (phase == ND_PHASE_RANDOM) return own;
+    double u = common + (phase == ND_PHASE_STAGGERED ? (double)r->team.node_index / r->team.n_nodes : 0);
+    return u < 1 ? u : u - 1;
+}
+
+/* A pattern of its own: the same on all nodes when aligned. It starts with the half, where the one before left off; short halves are given
+ * slots of equal length, a little longer than they should last, because the nodes' clocks would otherwise part half by half. */
+static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double length_ns, struct nd_dose *dose) {
+    if (r->o->design->fixed_dose) dose->slot_ns = (int64_t)(SLOT_LENGTHS * length_ns);
+    dose->n_periods = (int64_t)(LEASE_LENGTHS * length_ns / (double)dose->period_ns) + LEASE_LENGTHS;
+    dose->half_ns = (int64_t)length_ns;
+    dose->first_burst_ns = nl_mono_ns() + r->lead_ns;
+    dose->seed = r->schedule.seed;
+    if (phase == ND_PHASE_ALIGNED) return;
+    dose->seed += (uint64_t)(r->team.node_index + 1) << 52;
+    dose->skip = phase == ND_PHASE_RANDOM ? r->skip : (double)r->team.node_index / r->team.n_nodes;
+}
+
+/* Bursts of an on half and when the first one starts. The phase is drawn anew for every half, so that no burst keeps step with the tick;
+ * in a fixed-dose design the bursts keep clear of both ends, because the length of a half wanders with the machine's speed. */
+static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step) {
+    const struct nd_options *o = r->o;
+    struct nd_dose dose = {.period_ns = o->period_ns};
+    enum nd_phase phase = step->level == ND_OFF ? ND_PHASE_RANDOM : o->phases[o->arms[step->level].phase];
+    double u = draw_phase(r, phase);
+    if (step->level == ND_OFF) return dose;
+    const struct nd_arm *arm = &o->arms[step->level];
+    const struct nd_cell *cell = &r->cells[step->config];
+    double length_ns = cell->pilot_ns * (double)cell->n_operations, period_ns = (double)o->period_ns;
+    double burst_ns = period_ns * arm->level_percent / 100, first_ns = u * period_ns;
+    dose.account = step->level + 1;
+    dose.kind = arm->kind;
+    dose.pattern = arm->pattern;
+    dose.level_percent = arm->level_percent;
+    dose.is_active = r->is_active[arm->place];
+    if (!is_periodic(o, arm)) {
+        dose_of_pattern(r, phase, length_ns, &dose);
+        return dose;
+    }
+    dose.n_periods = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
+    if (o->design->fixed_dose) {
+        double earliest_ns = 0.1 * period_ns + (double)r->lead_ns, latest_ns = (double)r->lead_ns + 0.7 * period_ns - burst_ns;
+        if (latest_ns < earliest_ns) earliest_ns = latest_ns = (double)r->lead_ns + (period_ns - burst_ns) / 4;
+        first_ns = earliest_ns + u * (latest_ns - earliest_ns);
+        dose.n_periods = (int64_t)(length_ns / period_ns + 0.5);
+        if (dose.n_periods < 1) dose.n_periods = 1;
+    }
+    dose.half_ns = dose.n_periods * o->period_ns;
+    dose.first_burst_ns = nl_mono_ns() + (int64_t)first_ns;
+    return dose;
+}
+
+static int64_t involuntary_switches(void) {
+    struct rusage u;
+    return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
+}
+
+static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
+    s->bursts_asked = s->first_burst_ns = s->n_due = 0;
+    if (!r->treatment) return;
+    struct nd_dose dose = draw_dose(r, step);
+    if (nd_treatment_switch(r->treatment, &dose)) {
+        const char *reason = nd_treatment_refusal(r->treatment);
+        if (reason[0]) nl_error("the generator refuses: %s", reason);
+        r->flags |= ND_FLAG_GENERATOR;
+    }
+    s->n_due = nd_treatment_n_due(r->treatment);
+    if (step->level == ND_OFF || !is_periodic(r->o, &r->o->arms[step->level])) return;
+    s->bursts_asked = dose.n_periods * r->n_place_cpus[r->o->arms[step->level].place];
+    s->first_burst_ns = dose.first_burst_ns;
+}
+
+/* Waits for all ranks without holding the CPU: the generator that was just woken needs it, and would otherwise wait for the scheduler's next
+ * tick behind a rank that spins in a barrier. The real barrier afterwards brings the ranks together. */
+static void wait_politely(MPI_Comm comm) {
+    MPI_Request request;
+    int done = 0;
+    MPI_Ibarrier(comm, &request);
+    for (;;) {
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (done) break;
+        sched_yield();
+    }
+    MPI_Barrier(comm);
+}
+
+/* Untimed operations before a loop: a few, and never more than a hundredth of the half. */
+static int64_t untimed_operations(const struct nd_cell *cell, int64_t half_ns) {
+    double n = 0.01 * (double)half_ns / cell->pilot_ns;
+    return n < 1 ? 1 : n > 8 ? 8 : (int64_t)n;
+}
+
+static void end_arm(struct nd_run *r) {
+    /* a fixed dose ends by itself, and the next switch ends what is left of it */
+    if (!r->treatment || r->o->design->fixed_dose) return;
+    if (nd_treatment_idle(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
+}
+
+/* The dose of a half in CPU time; without a fixed dose the load went on as long as the loop did.
+ * @param became_due_ns  what the generator says became due during the loop, for patterns that are not periodic. */
+static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int64_t became_due_ns, struct nd_sample *s) {
+    s->requested_ns = 0;
+    if (!r->treatment || step->level == ND_OFF) return;
+    const struct nd_arm *arm = &r->o->arms[step->level];
+    if (!is_periodic(r->o, arm)) {
+        s->requested_ns = became_due_ns;
+        return;
+    }
+    int n_cpus = r->n_place_cpus[arm->place];
+    if (!r->o->design->fixed_dose) s->bursts_asked = s->loop.wall_ns / r->o->period_ns * n_cpus;
+    double asked_ns = r->o->design->fixed_dose ? (double)s->bursts_asked * (double)r->o->period_ns : (double)s->loop.wall_ns * n_cpus;
+    s->requested_ns = (int64_t)(asked_ns * arm->level_percent / 100);
+}
+
+static int64_t chunk_of(const struct nd_cell *cell) {
+    double length_ns = cell->pilot_ns * (double)cell->n_operations;
+    if (length_ns < 2. * (double)STOP_LOOK_NS) return cell->n_operations;
+    int64_t chunk = (int64_t)((double)STOP_LOOK_NS / cell->pilot_ns);
+    return chunk < 1 ? 1 : chunk;
+}
+
+/* Adds the loop's histogram to that of its arm and empties it. The loop itself must not count in the arm's own: histograms at different
+ * addresses fall on different cache sets, and an arm would be slower for where its counters lie. */
+void nd_run_keep_hist(struct nd_run *r, const struct nd_step *step) {
+    if (!r->hists) return;
+    uint64_t *sum = r->hists[step->config * r->n_arms + step->level + 1].bins;
+    for (int i = 0; i < NL_HIST_BINS; i++) sum[i] += r->scratch->bins[i];
+}
+
+static void add_hist(struct nl_hist *to, const struct nl_hist *from) {
+    for (int i = 0; i < NL_HIST_BINS; i++) to->bins[i] += from->bins[i];
+}
+
+/* Adds the half's starts to those of its arm. */
+void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step) {
+    struct nd_starter *s = r->starter;
+    if (!s) return;
+    size_t arm = (size_t)(step->level + 1), cell = (size_t)step->config * (size_t)r->n_arms + arm;
+    struct nd_rank_sum *sum = &r->sums[arm];
+    nd_starter_accept(s);
+    add_hist(&r->overshoots[cell], s->overshoots);
+    sum->overshoot_ns_sum += s->overshoot_ns_sum;
+    if (s->overshoot_ns_max > sum->overshoot_ns_max) sum->overshoot_ns_max = s->overshoot_ns_max;
+    if (!r->measures) return;
+    for (int m = 0; m < ND_MEASURE_OVERSHOOT; m++) add_hist(&r->measures[cell * ND_N_MEASURES + (size_t)m], &s->measures[m]);
+    for (int rank = 0; rank < r->team.n_ranks; rank++) {
+        struct nd_start_rank *to = &r->start_ranks[(size_t)rank * (size_t)r->n_arms + arm];
+        const struct nd_start_rank *from = &s->rank_sums[rank];
+        to->first_starts += from->first_starts;
+        to->last_starts += from->last_starts;
+        to->last_ends += from->last_ends;
+        to->start_cost_ns += from->start_cost_ns;
+        to->end_cost_ns += from->end_cost_ns;
+    }
+}
+
+struct delivery {
+    int64_t cpu_ns, n_bursts, requested_ns;
+};
+
+/* What the node's generator has used and run; zeros on ranks without one. */
+static struct delivery delivered_so_far(struct nd_run *r) {
+    struct delivery d = {0};
+    if (!r->treatment) return d;
+    d.cpu_ns = nd_treatment_cpu_ns(r->treatment);
+    d.n_bursts = nd_treatment_bursts_run(r->treatment);
+    d.requested_ns = nd_treatment_requested_ns(r->treatment);
+    if (d.cpu_ns < 0 || nd_treatment_is_gone(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
+    return d;
+}
+
+/* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. */
+void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s) {
+    const struct nd_cell *cell = &r->cells[step->config];
+    const struct nd_batch_view view = {.config = step->config, .arm = step->level + 1, .pair = step->pair, .order = step->order};
+    const struct nd_loop loop = {
+        .op = r->o->configs[step->config].op,
+        .state = &r->states[step->config],
+        .n_operations = cell->n_operations,
+        .chunk = chunk_of(cell),
+        .ticks = &r->ticks,
+        .hist = r->hists ? r->scratch : NULL,
+        .detour_threshold_ns = cell->detour_threshold_ns,
+        .typical_ns = cell->typical_ns,
+        .stop_asked = r->stop_asked,
+        .parent_pid = r->parent_pid,
+        .checks_every = r->o->check == ND_CHECK_EVERY,
+        .starter = r->starter,
+        .plan = r->starter ? &r->plans[step->config] : NULL,
+        .view = is_recorded ? &view : NULL,
+    };
+    if (r->starter) nd_starter_keep_in_step(r->starter);
+    int64_t drawn_ns = nl_mono_ns();
+    int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1;
+    memset(r->scratch, 0, sizeof *r->scratch);
+    switch_arm(r, step, s);
+    wait_politely(r->team.world); /* all nodes have switched */
+    nd_loop_warm(&loop, untimed_operations(cell, r->o->half_ns));
+    int64_t switches = involuntary_switches();
+    struct delivery before = delivered_so_far(r);
+    nd_loop_run(&loop, &s->loop);
+    struct delivery after = delivered_so_far(r);
+    s->delivered_ns = after.cpu_ns - before.cpu_ns;
+    s->n_bursts = after.n_bursts - before.n_bursts;
+    s->lead_ns = s->loop.start_ns - drawn_ns;
+    s->n_involuntary = involuntary_switches() - switches;
+    if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;
+    if (r->starter && r->starter->has_failed) r->flags |= ND_FLAG_RECORD;
+    ask_for_time(r, step, after.requested_ns - before.requested_ns, s);
+    end_arm(r);
+    s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;
+}
+
+/* ---- from the ranks' figures to a row (rank 0) ------------------------------------------------------------------------------------------ */
+
+static void merge_rank(struct nd_half *h, const struct nd_sample *s, int rank, int64_t *stolen_max_ns, double *base_sum, int *n_base) {
+    int64_t stolen_ns = s->loop.wall_ns - s->loop.cpu_ns;
+    if (rank == 0 || s->loop.wall_ns > h->wall_ns) {
+        h->wall_ns = s->loop.wall_ns;
+        h->slowest_rank = rank;
+    }
+    if (rank == 0 || stolen_ns > *stolen_max_ns) {
+        *stolen_max_ns = stolen_ns;
+        h->stolen_rank = rank;
+    }
+    h->stolen_ns_sum += stolen_ns;
+    h->n_involuntary += s->n_involuntary;
+    h->delivered_ns += s->delivered_ns;
+    h->n_bursts += s->n_bursts;
+    h->n_due += s->n_due;
+    h->requested_ns += s->requested_ns;
+    if (s->steal_ns >= 0) h->steal_ns = (h->steal_ns < 0 ? 0 : h->steal_ns) + s->steal_ns;
+    if (s->loop.detour_ns > h->detour_ns) {
+        h->detour_ns = s->loop.detour_ns;
+        h->n_detours = s->loop.n_detours;
+    }
+    int64_t n_typical = s->loop.n_operations - s->loop.n_detours;
+    if (n_typical > 0) {
+        *base_sum += (double)s->loop.base_ns_sum / (double)n_typical;
+        *n_base += 1;
+    }
+}
+
+static void merge_samples(const struct nd_run *r, const struct nd_step *step, struct nd_half *h) {
+    double base_sum = 0;
+    int n_base = 0;
+    *h = (struct nd_half){.step = *step, .steal_ns = -1, .base_ns = -1};
+    h->start_ns = r->samples[0].loop.start_ns - r->first_start_ns;
+    h->n_operations = r->samples[0].loop.n_operations;
+    for (int rank = 0; rank < r->team.n_ranks; rank++) merge_rank(h, &r->samples[rank], rank, &h->stolen_ns_max, &base_sum, &n_base);
+    if (r->starter) h->starts = r->starter->half;
+    if (!r->hists)
+        h->detour_ns = h->n_detours = -1;
+    else if (n_base > 0)
+        h->base_ns = base_sum / n_base;
+    if (r->n_generators == 0) h->delivered_ns = h->n_bursts = h->n_due = h->requested_ns = -1;
+}
+
+void nd_run_record_half(struct nd_run *r, const struct nd_step *step) {
+    struct nd_half h;
+    if (nd_record_rows(r->record) == 0) r->first_start_ns = r->samples[0].loop.start_ns;
+    merge_samples(r, step, &h);
+    if (r->o->design->fixed_dose && step->level != ND_OFF) {
+        r->n_on_halves++;
+        r->n_short_halves += (double)h.wall_ns < SHORT_HALF * (double)r->o->half_ns;
+    }
+    r->times_slowest[h.slowest_rank * r->n_arms + step->level + 1]++;
+    int n_cpus = step->level == ND_OFF ? r->n_generators : r->n_loaded[r->o->arms[step->level].place];
+    if (nd_record_row(r->record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
+    if (r->progress) nd_progress_half(r->progress, &h);
+}
+
+void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
+    struct nd_rank_sum *sum = &r->sums[step->level + 1];
+    sum->n_halves++;
+    sum->wall_ns += s->loop.wall_ns;
+    sum->stolen_ns += s->loop.wall_ns - s->loop.cpu_ns;
+    sum->n_detours += s->loop.n_detours;
+    sum->detour_ns += s->loop.detour_ns;
+    sum->n_involuntary += s->n_involuntary;
+    if (!r->treatment || step->level == ND_OFF) return;
+    struct nd_level_sum *level = &r->node_end->levels[step->level];
+    if (s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0) r->node_end->n_early_bursts++;
+    level->n_halves++;
+    level->wall_ns += s->loop.wall_ns;
+    level->n_cpus = r->n_place_cpus[r->o->arms[step->level].place];
+    level->requested_ns += s->requested_ns;
+    level->delivered_ns += s->delivered_ns;
+    level->bursts_run += s->n_bursts;
+    level->bursts_planned += s->bursts_asked;
+}

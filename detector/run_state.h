@@ -1,0 +1,111 @@
+/* A launch under way. For run.c, set_up.c and half.c only. */
+#ifndef ND_RUN_STATE_H
+#define ND_RUN_STATE_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "launch_json.h"
+#include "measure.h"
+#include "nl_rng.h"
+#include "options.h"
+#include "pilot.h"
+#include "progress.h"
+#include "record.h"
+#include "starts.h"
+#include "steal.h"
+#include "team.h"
+#include "treatment.h"
+
+/* What a rank knows of the half it just ran. Gathered as bytes. */
+struct nd_sample {
+    struct nd_loop_result loop;
+    int64_t n_involuntary;
+    int64_t delivered_ns, n_bursts; /* leaders with a generator; 0 elsewhere */
+    int64_t requested_ns, bursts_asked; /* the same: the dose asked for */
+    int64_t n_due;                  /* the same: CPUs on which a burst was due, known before the half */
+    int64_t first_burst_ns;         /* the same: when its first burst was due; 0: none */
+    int64_t lead_ns;                /* from drawing the dose to the start of the loop */
+    int64_t steal_ns;               /* leaders; -1 unknown */
+};
+
+struct nd_run {
+    const struct nd_options *o;
+    const volatile int *stop_asked;
+    struct nd_treatment *treatment; /* NULL on ranks without a generator */
+    struct nd_team team;
+    struct nl_ticks ticks;
+    struct nd_schedule schedule;
+    struct nl_rng phase_rng, common_phase_rng;
+    double skip;                    /* where a continued pattern begins on this node when its phase is random */
+    struct nd_op_state *states;     /* n_configs */
+    struct nd_cell *cells;          /* n_configs */
+    struct nl_hist *hists;          /* n_configs x n_arms, NULL: operations are not timed one by one */
+    struct nl_hist *scratch;        /* where every loop counts: the same addresses in every arm */
+    struct nd_rank_sum *sums;       /* n_arms, this rank */
+    struct nd_node_end *node_end;   /* leaders */
+    struct nd_steal *steal;         /* leaders, may be NULL */
+    unsigned char *cpu_used;        /* n_cpu_used flags: CPUs of this node's ranks */
+    int n_cpu_used;
+    int n_arms, n_generators;
+    uint8_t is_active[ND_MAX_FACTOR][NL_CONTROL_MAX_WORKERS]; /* leaders with a generator: which of its CPUs belong to which place */
+    int n_place_cpus[ND_MAX_FACTOR]; /* the same: CPUs of a place on this node */
+    int n_loaded[ND_MAX_FACTOR];     /* CPUs of a place on all nodes */
+    int n_loose_ranks;              /* ranks that are not bound to one CPU, where there is a load to place */
+    int64_t lead_ns;                /* longest way from drawing a dose to the start of its loop, seen in the warm-up; the same on all ranks */
+    pid_t parent_pid;               /* the launcher */
+    int flags;                      /* what this rank tells the others next time */
+    int n_allowed;                  /* CPUs of this node that its ranks may use; 0 unknown */
+    struct nd_clock clock;          /* what wait patterns look at when operations run back to back */
+    /* synchronised starts; NULL and zeros without */
+    struct nd_starter *starter;
+    struct nd_start_plan *plans;    /* n_configs */
+    struct nl_hist *overshoots;     /* n_configs x n_arms, this rank */
+    struct nl_hist *measures;       /* rank 0: n_configs x n_arms x ND_N_MEASURES */
+    struct nd_start_rank *start_ranks; /* rank 0: n_ranks x n_arms */
+    struct nd_sync_report *reports; /* rank 0: n_ranks, of the last synchronisation */
+    int64_t first_sync_ns;          /* rank 0 */
+    /* rank 0 only */
+    struct nd_sample *samples;         /* n_ranks */
+    struct nd_rank_sum *all_sums;   /* n_ranks x n_arms */
+    int64_t *times_slowest;         /* n_ranks x n_arms */
+    struct nd_seat *seats;          /* n_ranks */
+    struct nd_host *hosts;          /* n_nodes */
+    struct nd_node_end *node_ends;  /* n_nodes */
+    struct nd_record *record;
+    struct nd_progress *progress;
+    json_t *launch;
+    int64_t first_start_ns, last_checkpoint_ns;
+    int64_t n_on_halves, n_short_halves; /* short: too short for the noise periods they were to hold */
+};
+
+/* Whether any rank failed. Collective. */
+int nd_run_agree_failed(struct nd_run *r, int failed);
+
+/* ---- set_up.c: each step is collective, says what is wrong where it is wrong, and is agreed on by all ranks; 0 or -1 */
+
+int nd_run_set_up(struct nd_run *r);
+int nd_run_allocate(struct nd_run *r);
+int nd_run_set_up_nodes(struct nd_run *r);
+
+/* The clock of the operations, and with synchronised starts everything around it. */
+int nd_run_open_clocks(struct nd_run *r);
+void nd_run_tear_down(struct nd_run *r);
+
+/* One line about the clock of this rank. */
+void nd_run_say_jump(const struct nd_run *r);
+
+/* ---- half.c */
+
+/* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. Collective. */
+void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s);
+
+/* Adds the half to the sums, histograms and starts of its arm. */
+void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s);
+void nd_run_keep_hist(struct nd_run *r, const struct nd_step *step);
+void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step);
+
+/* Writes the half's row from r->samples. Rank 0 only. */
+void nd_run_record_half(struct nd_run *r, const struct nd_step *step);
+
+#endif

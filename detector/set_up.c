@@ -1,0 +1,401 @@
+/* Before the first half: nodes, generators, clocks, operations, pilots, files. */
+#include <limits.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "nl_error.h"
+#include "nl_place.h"
+#include "nl_units.h"
+#include "raw.h"
+#include "run_state.h"
+#include "work.h"
+
+#define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node ... */
+#define COMMON_PHASE_STREAM (PHASE_STREAM - 1) /* ... and one for all */
+#define SKIP_STREAM (UINT64_C(1) << 41)       /* where patterns that go on from half to half begin, one per node */
+#define MEMORY_BYTES (INT64_C(8) << 20)       /* histograms beyond this are worth a warning */
+
+int nd_run_agree_failed(struct nd_run *r, int failed) { return nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) != 0; }
+
+int nd_run_allocate(struct nd_run *r) {
+    const struct nd_options *o = r->o;
+    size_t n_configs = (size_t)o->n_configs, n_arms = (size_t)r->n_arms, n_ranks = (size_t)r->team.n_ranks;
+    int ok = 1;
+    ok &= (r->states = calloc(n_configs, sizeof *r->states)) != NULL;
+    ok &= (r->cells = calloc(n_configs, sizeof *r->cells)) != NULL;
+    ok &= (r->sums = calloc(n_arms, sizeof *r->sums)) != NULL;
+    ok &= (r->scratch = calloc(1, sizeof *r->scratch)) != NULL;
+    if (o->start.mode->is_synchronised) {
+        ok &= (r->starter = calloc(1, sizeof *r->starter)) != NULL;
+        ok &= (r->plans = calloc(n_configs, sizeof *r->plans)) != NULL;
+        ok &= (r->overshoots = calloc(n_configs * n_arms, sizeof *r->overshoots)) != NULL;
+    }
+    if (o->start.mode->is_synchronised && r->team.rank == 0) {
+        ok &= (r->measures = calloc(n_configs * n_arms * ND_N_MEASURES, sizeof *r->measures)) != NULL;
+        ok &= (r->start_ranks = calloc(n_ranks * n_arms, sizeof *r->start_ranks)) != NULL;
+        ok &= (r->reports = calloc(n_ranks, sizeof *r->reports)) != NULL;
+    }
+    if (nd_options_times_operations(o)) ok &= (r->hists = calloc(n_configs * n_arms, sizeof *r->hists)) != NULL;
+    if (r->team.node_rank == 0) ok &= (r->node_end = calloc(1, sizeof *r->node_end)) != NULL;
+    if (r->team.rank == 0) {
+        ok &= (r->samples = calloc(n_ranks, sizeof *r->samples)) != NULL;
+        ok &= (r->all_sums = calloc(n_ranks * n_arms, sizeof *r->all_sums)) != NULL;
+        ok &= (r->times_slowest = calloc(n_ranks * n_arms, sizeof *r->times_slowest)) != NULL;
+        ok &= (r->seats = calloc(n_ranks, sizeof *r->seats)) != NULL;
+        ok &= (r->hosts = calloc((size_t)r->team.n_nodes, sizeof *r->hosts)) != NULL;
+        ok &= (r->node_ends = calloc((size_t)r->team.n_nodes, sizeof *r->node_ends)) != NULL;
+    }
+    if (!ok) nl_error("not enough memory for the histograms of %d operations x %d arms", o->n_configs, r->n_arms);
+    return nd_run_agree_failed(r, !ok);
+}
+
+/* Whether the generator sits where the launcher's environment said the node's first rank is. */
+static int check_generators(struct nd_run *r) {
+    int expected = r->o->n_arms > 0 && r->team.node_rank == 0 && (r->o->noise_on_all_nodes || r->team.rank == 0);
+    int wrong = expected != (r->treatment != NULL);
+    if (wrong)
+        nl_error("cannot tell a node's first rank before MPI_Init from this launcher's environment; start with mpirun or srun (or use --levels none)");
+    int mine = r->treatment != NULL;
+    MPI_Allreduce(&mine, &r->n_generators, 1, MPI_INT, MPI_SUM, r->team.world);
+    return nd_run_agree_failed(r, wrong);
+}
+
+static int64_t mine_or_first(const struct nd_seat *seat) { return seat->cpu >= 0 ? seat->cpu : seat->first_cpu; }
+
+/* The node's CPUs of every place asked for, and all of them together. Returns their number, -1 after a message. */
+static int choose_noise_cpus(struct nd_run *r, const struct nd_seat *seats, int *all) {
+    const struct nd_options *o = r->o;
+    char reason[512];
+    int n_all = 0, n_ranks = r->team.n_node_ranks;
+    int *rank_cpus = calloc((size_t)n_ranks, sizeof *rank_cpus);
+    struct nl_place *place = NULL;
+    if (!rank_cpus || nl_place_open(&place)) {
+        nl_error("cannot read this machine's topology");
+        free(rank_cpus);
+        return -1;
+    }
+    for (int i = 0; i < n_ranks; i++) {
+        rank_cpus[i] = (int)mine_or_first(&seats[i]);
+        if (seats[i].cpu < 0)
+            nl_warn("rank %d may run on CPUs %s: noise that is meant for it goes to CPU %d and may miss it (bind ranks: mpirun --bind-to core)",
+                    seats[i].rank, seats[i].binding, seats[i].first_cpu);
+    }
+    for (int p = 0; p < o->n_places && n_all >= 0; p++) {
+        int cpus[NL_CONTROL_MAX_WORKERS];
+        int n = nl_place_resolve(place, o->places[p], rank_cpus, n_ranks, cpus, NL_CONTROL_MAX_WORKERS, reason, sizeof reason);
+        if (n < 0) nl_error("--on: %s", reason);
+        for (int i = 0; i < n && n_all >= 0; i++) {
+            int w = 0;
+            while (w < n_all && all[w] != cpus[i]) w++;
+            if (w == NL_CONTROL_MAX_WORKERS) nl_error("--on: the places mean more than %d CPUs", NL_CONTROL_MAX_WORKERS);
+            if (w == n_all && w < NL_CONTROL_MAX_WORKERS) all[n_all++] = cpus[i];
+            if (w == NL_CONTROL_MAX_WORKERS) n = -1;
+            else r->is_active[p][w] = 1;
+        }
+        r->n_place_cpus[p] = n;
+        if (n < 0) n_all = -1;
+    }
+    nl_place_close(place);
+    free(rank_cpus);
+    return n_all;
+}
+
+static int place_noise(struct nd_run *r, const struct nd_seat *seats) {
+    char reason[512];
+    int cpus[NL_CONTROL_MAX_WORKERS];
+    if (!r->treatment) return 0;
+    int n = choose_noise_cpus(r, seats, cpus);
+    if (n < 0) return -1;
+    if (nd_treatment_place(r->treatment, cpus, n, reason, sizeof reason) == 0) return 0;
+    nl_error("the generator refuses: %s", reason);
+    return -1;
+}
+
+static int mark_used_cpus(struct nd_run *r, const struct nd_seat *seats) {
+    r->n_cpu_used = 1;
+    for (int i = 0; i < r->team.n_node_ranks; i++)
+        if (seats[i].cpu >= r->n_cpu_used) r->n_cpu_used = seats[i].cpu + 1;
+    r->cpu_used = calloc((size_t)r->n_cpu_used, 1);
+    if (!r->cpu_used) return -1;
+    for (int i = 0; i < r->team.n_node_ranks; i++)
+        if (seats[i].cpu >= 0) r->cpu_used[seats[i].cpu] = 1;
+    return 0;
+}
+
+/* What a node's leader does about its node. */
+static int set_up_node(struct nd_run *r, const struct nd_seat *seats, struct nd_host *host) {
+    nd_host_read(host);
+    if (host->n_allowed && r->team.n_node_ranks > host->n_allowed && !r->o->oversubscribe) {
+        nl_error("%d ranks share the %d CPUs of %s and would measure each other: start fewer, or allow it with --oversubscribe",
+                 r->team.n_node_ranks, host->n_allowed, host->host);
+        return -1;
+    }
+    if (mark_used_cpus(r, seats)) return -1;
+    int all_bound = 1;
+    for (int i = 0; i < r->team.n_node_ranks; i++) all_bound &= seats[i].cpu >= 0;
+    /* without a fixed CPU per rank nobody can say whose steal time it is: unknown, not 0 */
+    if (all_bound) r->steal = nd_steal_open(r->cpu_used, r->n_cpu_used, r->o->half_ns);
+    return place_noise(r, seats);
+}
+
+int nd_run_set_up_nodes(struct nd_run *r) {
+    struct nd_seat mine, *node_seats = NULL;
+    struct nd_host host;
+    int failed = 0;
+    nd_seat_read(&mine, r->team.rank);
+    mine.node = r->team.node_index;
+    nd_team_gather(r->team.world, &mine, sizeof mine, r->seats);
+    int loose = mine.cpu < 0 && r->o->n_arms > 0;
+    MPI_Allreduce(&loose, &r->n_loose_ranks, 1, MPI_INT, MPI_SUM, r->team.world);
+    if (r->team.node_rank == 0) failed = (node_seats = calloc((size_t)r->team.n_node_ranks, sizeof *node_seats)) == NULL;
+    if (nd_run_agree_failed(r, failed)) return -1;
+    nd_team_gather(r->team.node, &mine, sizeof mine, node_seats);
+    if (r->team.node_rank == 0) {
+        failed = set_up_node(r, node_seats, &host) != 0;
+        nd_team_gather(r->team.leaders, &host, sizeof host, r->hosts);
+    }
+    free(node_seats);
+    r->n_allowed = r->team.node_rank == 0 ? host.n_allowed : 0;
+    MPI_Bcast(&r->n_allowed, 1, MPI_INT, 0, r->team.node);
+    MPI_Allreduce(r->n_place_cpus, r->n_loaded, ND_MAX_FACTOR, MPI_INT, MPI_SUM, r->team.world);
+    return nd_run_agree_failed(r, failed);
+}
+
+/* Lets the generator's kind ipi reach this rank where it may not open events on other programs' CPUs. */
+static void accept_interrupts(const struct nd_options *o) {
+    for (int i = 0; i < o->n_kinds; i++)
+        if (strcmp(o->kinds[i], "ipi") == 0) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+}
+
+static int open_operations(struct nd_run *r) {
+    const struct nd_options *o = r->o;
+    for (int i = 0; i < o->n_configs; i++) {
+        const struct nd_config *c = &o->configs[i];
+        char reason[256];
+        const char *problem = nd_op_problem(c->op, &o->op, c->bytes, r->team.n_ranks, reason, sizeof reason);
+        if (problem) {
+            if (r->team.rank == 0) nl_error("%s", problem);
+            return -1;
+        }
+        /* ranks fill their buffers at once: memory that is not there would end in the kernel's out-of-memory killer, not in an error */
+        int64_t needed_bytes = nd_op_memory_bytes(c->op, &o->op, c->bytes, r->team.n_ranks), free_bytes = nd_free_memory_bytes();
+        int failed = free_bytes >= 0 && needed_bytes > free_bytes / r->team.n_node_ranks;
+        if (nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) == 0) failed = nd_op_open(c->op, &o->op, &r->states[i], r->team.world, c->bytes) != 0;
+        if (failed)
+            nl_error("--bytes: no memory for %s with %lld bytes on %d ranks (%lld bytes per rank)", c->op->name, (long long)c->bytes,
+                     r->team.n_ranks, (long long)needed_bytes);
+        if (nd_run_agree_failed(r, failed)) return -1;
+        r->states[i].clock = r->starter ? &r->starter->clock : &r->clock;
+    }
+    return 0;
+}
+
+/* Writes down how the clocks stand. On all ranks after every synchronisation. */
+static void record_sync(void *context, const struct nd_starter *s, const char *reason) {
+    struct nd_run *r = context;
+    nd_team_gather(r->team.world, &s->sync.report, sizeof s->sync.report, r->reports);
+    if (r->first_sync_ns == 0 && r->reports) r->first_sync_ns = r->reports[0].at_ns;
+    if (!r->record) return; /* the first one comes before there is a folder */
+    if (nd_record_clocks(r->record, s->sync.n_runs, reason, s->sync.options.method->name, r->reports, r->seats, r->first_sync_ns))
+        r->flags |= ND_FLAG_RECORD;
+}
+
+/* The clock of the operations, and with synchronised starts everything around it. */
+int nd_run_open_clocks(struct nd_run *r) {
+    const struct nd_options *o = r->o;
+    char reason[256];
+    int has_wait = 0;
+    if (r->starter) {
+        if (nd_starter_open(r->starter, &o->start, &r->team, r->n_allowed, record_sync, r)) return -1;
+        r->starter->corrects = o->design->single_loop && o->n_arms == 0;
+        if (r->team.rank == 0) r->starter->lateness = nd_lateness_open(r->team.n_ranks, o->measure_ns / ND_LATENESS_SLICES + 1);
+        return nd_run_agree_failed(r, r->team.rank == 0 && !r->starter->lateness);
+    }
+    for (int i = 0; i < o->n_configs; i++) has_wait |= o->configs[i].op->is_self_test;
+    if (!has_wait) return 0;
+    int failed = nd_clock_open(&r->clock, o->start.clock, reason, sizeof reason) != 0;
+    if (failed) nl_error("--clock: %s", reason);
+    return nd_run_agree_failed(r, failed);
+}
+
+/* Work between start and completion, measured in times of the operation by itself, whose configuration stands before. */
+static void set_overlap(struct nd_run *r, int config, int alone) {
+    double rate = 0;
+    if (r->team.rank == 0) rate = nd_work_rate();
+    MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, r->team.world);
+    double work_ns = r->o->overlap_factor * (double)r->cells[alone].typical_ns;
+    r->cells[config].work_steps = (int64_t)(rate * work_ns) + 1;
+    MPI_Bcast(&r->cells[config].work_steps, 1, MPI_INT64_T, 0, r->team.world);
+    nd_op_overlap(&r->states[config], r->o->configs[config].overlap, r->cells[config].work_steps);
+}
+
+void nd_run_say_jump(const struct nd_run *r) {
+    nl_error("--clock: %s jumped by %.3g ms against the processor's time (try --clock monotonic-raw)", r->starter->clock.kind->name,
+             (double)r->starter->jump_ns * 1e-6);
+}
+
+static int plan_starts(struct nd_run *r, int config) {
+    const struct nd_config *c = &r->o->configs[config];
+    struct nd_loop loop = {.op = c->op, .state = &r->states[config], .n_operations = 1, .chunk = 1, .ticks = &r->ticks,
+                           .detour_threshold_ns = INT64_MAX};
+    if (!r->starter) return 0;
+    int failed = nd_starter_plan(r->starter, &loop, &r->plans[config], c->name, r->schedule.seed) != 0;
+    if (r->starter->is_broken && r->starter->jump_ns) nd_run_say_jump(r);
+    r->cells[config].slot_ns = r->plans[config].slot_ns;
+    return nd_run_agree_failed(r, failed);
+}
+
+/* Whether the time given holds an operation at all. */
+static int check_one_fits(const struct nd_run *r, int config) {
+    const struct nd_cell *cell = &r->cells[config];
+    char one[32], half[32];
+    if (!r->starter || cell->pilot_ns <= (double)r->o->half_ns) return 0;
+    if (r->team.rank == 0)
+        nl_error("%s: not one start of %s fits into %s: it takes %s", r->o->design->is_paired ? "--half-period" : r->o->design->single_loop ? "--seconds" : "--block",
+                 r->o->configs[config].name, nl_format_duration(r->o->half_ns, half, sizeof half),
+                 nl_format_duration((int64_t)cell->pilot_ns, one, sizeof one));
+    return -1;
+}
+
+static int run_pilots(struct nd_run *r) {
+    const struct nd_options *o = r->o;
+    int alone = 0;
+    for (int i = 0; i < o->n_configs; i++) {
+        if (o->configs[i].overlap == ND_OVERLAP_NONE)
+            alone = i;
+        else
+            set_overlap(r, i, alone);
+        if (plan_starts(r, i)) return -1;
+        int64_t slot_ns = r->cells[i].slot_ns;
+        if (nd_pilot_run(&r->team, o, i, &r->states[i], &r->ticks, r->scratch, r->starter, r->starter ? &r->plans[i] : NULL, &r->cells[i])) {
+            if (r->team.rank == 0) nl_error("%s received wrong data: this MPI installation is broken", o->configs[i].op->name);
+            return -1;
+        }
+        /* rank 0's pilot decides for all: equal numbers on all ranks are what keeps the loops together */
+        MPI_Bcast(&r->cells[i], (int)sizeof *r->cells, MPI_BYTE, 0, r->team.world);
+        r->cells[i].slot_ns = slot_ns;
+        if (nd_run_agree_failed(r, r->starter && r->starter->is_broken)) {
+            if (r->starter->is_broken && r->starter->jump_ns) nd_run_say_jump(r);
+            return -1;
+        }
+        if (check_one_fits(r, i)) return -1;
+    }
+    memset(r->scratch, 0, sizeof *r->scratch);
+    for (int i = 0; i < o->n_configs && o->n_arms > 0; i++) {
+        if (r->cells[i].pilot_ns * (double)r->cells[i].n_operations >= 0.9 * (double)o->period_ns) continue;
+        if (r->team.rank == 0)
+            nl_error("--count: %lld operations of %s take %.3g ms, less than one noise period of %.3g ms: raise it", (long long)o->count,
+                     o->configs[i].op->name, r->cells[i].pilot_ns * (double)r->cells[i].n_operations * 1e-6, (double)o->period_ns * 1e-6);
+        return -1;
+    }
+    return 0;
+}
+
+static int64_t planned_halves(const struct nd_run *r) {
+    return r->schedule.n_rounds * r->o->design->round_steps(r->o->n_configs, r->o->n_arms);
+}
+
+static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
+    char line[160];
+    snprintf(line, sizeof line, "the histograms of %d operations x %d arms take %lld MiB on every rank (--per-operation-timing off does without)",
+             r->o->n_configs, r->n_arms, (long long)(hist_bytes >> 20));
+    nl_warn("%s", line);
+    nd_launch_json_warn(r->launch, line);
+}
+
+/* The raw file: a plain name is in the launch's folder. Collective. */
+static int open_raw(struct nd_run *r) {
+    const char *name = r->o->start.raw;
+    char path[2 * PATH_MAX] = "";
+    if (!r->starter || !name) return 0;
+    json_t *header = NULL;
+    if (r->record) {
+        if (strchr(name, '/'))
+            snprintf(path, sizeof path, "%s", name);
+        else
+            snprintf(path, sizeof path, "%s/%s", nd_record_folder(r->record), name);
+        header = nd_launch_json_raw_header(r->launch, r->o, r->starter);
+    }
+    int failed = nd_raw_open(&r->starter->raw, &r->team, path, header);
+    json_decref(header);
+    return failed;
+}
+
+static int open_record(struct nd_run *r) {
+    int failed = 0;
+    if (r->team.rank == 0) {
+        const struct nd_options *o = r->o;
+        failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
+        if (!failed) {
+            r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, r->cells, r->hosts, r->seats,
+                                           r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators);
+            nd_launch_json_start(r->launch, r->o, r->starter);
+            if (r->starter && r->starter->clock.is_slow_source) {
+                char line[160];
+                snprintf(line, sizeof line, "the kernel's clock source is %s, not the processor's own counter: clock readings may cost microseconds",
+                         r->starter->clock.source);
+                nl_warn("%s", line);
+                nd_launch_json_warn(r->launch, line);
+            }
+            if (r->starter) failed = nd_record_clocks(r->record, 1, "first", r->starter->sync.options.method->name, r->reports, r->seats, r->first_sync_ns);
+            if (!r->steal)
+                nd_launch_json_warn(r->launch, "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
+            int64_t hist_bytes = (r->hists ? (int64_t)sizeof *r->hists * o->n_configs * r->n_arms : 0) * (r->starter ? 1 + ND_N_MEASURES : 1);
+            if (hist_bytes > MEMORY_BYTES) warn_of_memory(r, hist_bytes);
+            if (r->n_loose_ranks)
+                nd_launch_json_warn(r->launch, "ranks are not bound to one CPU each: the load may miss them (mpirun --bind-to core)");
+            failed |= nd_record_launch_json(r->record, r->launch) != 0;
+            r->progress = nd_progress_open(o, planned_halves(r));
+        }
+    }
+    return nd_run_agree_failed(r, failed) ? -1 : open_raw(r);
+}
+
+int nd_run_set_up(struct nd_run *r) {
+    if (nd_run_allocate(r) || check_generators(r) || nd_run_set_up_nodes(r)) return -1;
+    nl_ticks_calibrate(&r->ticks);
+    r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds};
+    MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
+    nl_rng_init(&r->phase_rng, r->schedule.seed, PHASE_STREAM + (uint64_t)r->team.node_index);
+    nl_rng_init(&r->common_phase_rng, r->schedule.seed, COMMON_PHASE_STREAM);
+    struct nl_rng skip_rng;
+    nl_rng_init(&skip_rng, r->schedule.seed, SKIP_STREAM + (uint64_t)r->team.node_index);
+    r->skip = nl_rng_uniform(&skip_rng);
+    accept_interrupts(r->o);
+    if (nd_run_open_clocks(r) || open_operations(r) || run_pilots(r)) return -1;
+    return open_record(r) ? -1 : 0;
+}
+
+void nd_run_tear_down(struct nd_run *r) {
+    for (int i = 0; r->states && i < r->o->n_configs; i++) nd_op_close(&r->states[i]);
+    for (int i = 0; r->plans && i < r->o->n_configs; i++) free(r->plans[i].delays);
+    if (r->starter) nd_starter_close(r->starter);
+    free(r->starter);
+    free(r->plans);
+    free(r->overshoots);
+    free(r->measures);
+    free(r->start_ranks);
+    free(r->reports);
+    nd_steal_close(r->steal);
+    nd_progress_close(r->progress);
+    nd_record_close(r->record);
+    json_decref(r->launch);
+    free(r->states);
+    free(r->cells);
+    free(r->hists);
+    free(r->scratch);
+    free(r->sums);
+    free(r->node_end);
+    free(r->cpu_used);
+    free(r->samples);
+    free(r->all_sums);
+    free(r->times_slowest);
+    free(r->seats);
+    free(r->hosts);
+    free(r->node_ends);
+    nd_team_close(&r->team);
+}

@@ -1,0 +1,134 @@
+#!/bin/sh
+# Clock synchronisation: how right it is between two nodes, and how its time grows with the ranks.
+#   bench-sync.sh [nodes] [growth]     which parts (default: both). NOISELAB_BUILD: the build folder (default build)
+# Nothing else should run meanwhile.
+set -u
+LC_ALL=C OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export LC_ALL OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+cd "$(dirname "$0")/../.." || exit 2
+probe=$PWD/${NOISELAB_BUILD:-build}/tests-mpi/sync_probe
+# shellcheck source=tests/two-nodes.sh
+. tests/two-nodes.sh
+work=$(mktemp -d) || exit 2
+made=
+# shellcheck disable=SC2329  # called by trap
+clean_up() {
+    [ -z "$made" ] || two_nodes_remove "$made"
+    rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM
+
+# verdict NAME VALUE UNIT BOUND: a figure that should be no larger than its bound; - for none
+verdict() {
+    awk -v name="$1" -v value="$2" -v unit="$3" -v most="$4" 'BEGIN {
+        if (most == "-") printf "  %-72s %10s %s\n", name, value, unit
+        else printf "  %-72s %10s %-5s wanted <= %-6s %s\n", name, value, unit, most, (value + 0 == value && value <= most + 0) ? "yes" : "NO" }'
+}
+
+# quantile Q FILE: of the absolute values in it
+quantile() {
+    awk '{ print $1 < 0 ? -$1 : $1 }' "$2" | sort -g | awk -v q="$1" '
+        { v[NR] = $1 }
+        END { i = int(q * NR + 0.9999); print NR ? v[i < 1 ? 1 : i] : "none" }'
+}
+
+# taken COLUMN [MINUS]: of rank 1, after the header of what the probe printed
+taken() { awk -F , -v a="$1" -v b="${2:-0}" '$1 == 1 { print (b ? $a - $b : $a) }'; }
+
+nodes() {
+    launches=20
+    why=$(two_nodes_why_not)
+    if [ -n "$why" ]; then
+        echo "  two nodes: $why"
+        return
+    fi
+    made=nb$$
+    two_nodes_make "$made" "$work" || return
+    echo "Two network namespaces over TCP, tree, $launches launches each (the truth: one kernel's clock)"
+    for drift in 0 50; do
+        for _ in $(seq "$launches"); do
+            two_nodes_run "$work" 1 "$probe" --fake-clock "1h,${drift}ppm" --later 2s >"$work/rows" || return
+            taken 8 <"$work/rows" >>"$work/now.$drift"
+            taken 9 <"$work/rows" >>"$work/later.$drift"
+            taken 5 4 <"$work/rows" >>"$work/drift.$drift"
+            taken 7 <"$work/rows" >>"$work/residual.$drift"
+            taken 6 <"$work/rows" >>"$work/rtt.$drift"
+            taken 11 <"$work/rows" >>"$work/run.$drift"
+        done
+        name="offset 1 h, drift $drift ppm:"
+        verdict "$name shortest round trip, median" "$(quantile 0.5 "$work/rtt.$drift")" ns -
+        verdict "$name error of the model right after, median" "$(quantile 0.5 "$work/now.$drift")" ns 2000
+        verdict "$name error of the model right after, largest" "$(quantile 1 "$work/now.$drift")" ns 2000
+        verdict "$name error after 2 s, median" "$(quantile 0.5 "$work/later.$drift")" ns -
+        verdict "$name error after 2 s, largest" "$(quantile 1 "$work/later.$drift")" ns -
+        verdict "$name error of the drift, median" "$(quantile 0.5 "$work/drift.$drift")" ppm 1
+        verdict "$name error of the drift, largest" "$(quantile 1 "$work/drift.$drift")" ppm 1
+        verdict "$name residual that the program itself reports, largest" "$(quantile 1 "$work/residual.$drift")" ns -
+        verdict "$name time of a run, median" "$(awk '{ print $1 / 1e6 }' "$work/run.$drift" >"$work/ms" && quantile 0.5 "$work/ms")" ms 1000
+    done
+    for _ in $(seq 5); do
+        two_nodes_run "$work" 1 "$probe" --fake-clock 1h,50ppm --runs 2 --gap 5s >"$work/rows" || return
+        taken 5 4 <"$work/rows" >>"$work/drift.second"
+    done
+    verdict 'a second run, 5 s after the first: error of the drift, largest of 5' "$(quantile 1 "$work/drift.second")" ppm 1
+    two_nodes_remove "$made"
+    made=
+}
+
+# one RANKS NAME OPTION...: time of a run (ms) and exchanges one after the other, into $work/NAME.RANKS
+one() {
+    ranks=$1 name=$2
+    shift 2
+    mpirun --oversubscribe --mca mpi_yield_when_idle 1 --bind-to none -n "$ranks" "$probe" --every-rank --runs 2 "$@" >"$work/rows" || return
+    awk -F , -v n="$ranks" -v name="$name" '
+        NR > 1 { run_ns = $11; sum += $10; if ($10 > most) most = $10 }
+        END {
+            for (p = 1; p < n; p *= 2) rounds++
+            # linear: one edge after the other. tree: pairs of a round at the same time. 30 of each edge are those of the residual, by the tree
+            printf "%.3f %d\n", run_ns / 1e6, name == "linear" ? sum - 30 * (n - 1) + 30 * rounds : most * rounds
+        }' "$work/rows" >>"$work/$name.$ranks"
+}
+
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f\n", a / b }'; }
+
+growth() {
+    echo "Growth with the ranks, all on this machine ($(nproc) CPUs), medians of 5 launches in turn"
+    echo '  (tree: as it is by default; brief: 20 points without pauses, so about as many exchanges per rank as linear)'
+    printf '  %6s %14s %14s %14s   %s\n' ranks 'linear, ms' 'tree, ms' 'brief, ms' 'exchanges one after the other: linear, tree, brief'
+    for ranks in 2 4 8 16 32 64; do
+        for _ in 1 2 3 4 5; do
+            one "$ranks" linear --method linear || return
+            one "$ranks" tree --method tree || return
+            one "$ranks" brief --method tree --points 20 --span 1ns || return
+        done
+        for name in linear tree brief; do
+            cut -d' ' -f1 "$work/$name.$ranks" >"$work/ms" && quantile 0.5 "$work/ms" >"$work/$name.$ranks.ms"
+            cut -d' ' -f2 "$work/$name.$ranks" >"$work/n" && quantile 0.5 "$work/n" >"$work/$name.$ranks.n"
+        done
+        printf '  %6s %14s %14s %14s   %s %s %s\n' "$ranks" "$(cat "$work/linear.$ranks.ms")" "$(cat "$work/tree.$ranks.ms")" \
+            "$(cat "$work/brief.$ranks.ms")" "$(cat "$work/linear.$ranks.n")" "$(cat "$work/tree.$ranks.n")" "$(cat "$work/brief.$ranks.n")"
+    done
+    for name in linear tree brief; do
+        for what in ms n; do
+            grows=$(ratio "$(cat "$work/$name.64.$what")" "$(cat "$work/$name.8.$what")")
+            echo "$grows" >"$work/$name.$what"
+        done
+    done
+    verdict 'linear: exchanges one after the other, 64 ranks / 8 ranks (n: 9)' "$(cat "$work/linear.n")" '' -
+    verdict 'tree: exchanges one after the other, 64 ranks / 8 ranks (log n: 2)' "$(cat "$work/tree.n")" '' 2
+    verdict 'linear: time, 64 ranks / 8 ranks' "$(cat "$work/linear.ms")" '' -
+    verdict 'tree: time, 64 ranks / 8 ranks (wanted: less than linear)' "$(cat "$work/tree.ms")" '' "$(cat "$work/linear.ms")"
+    verdict 'brief: time, 64 ranks / 8 ranks (wanted: less than linear)' "$(cat "$work/brief.ms")" '' "$(cat "$work/linear.ms")"
+}
+
+[ $# -gt 0 ] || set -- nodes growth
+for part in "$@"; do
+    case $part in
+    nodes | growth) "$part" || exit 2 ;;
+    *)
+        echo "bench-sync.sh: '$part' is not a part (nodes, growth)" >&2
+        exit 2
+        ;;
+    esac
+done

@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+# Every row of the table of operations, with the data that arrive: tests/mpi/op_probe.c.
+
+load detect
+
+# probe RANKS ARGUMENTS: its lines, which hold at least one operation and none that failed
+probe() {
+    local ranks=$1 program="$BIN/../tests-mpi/op_probe" status=0
+    shift
+    # more ranks than CPUs: those that wait have to let the others run
+    export OMPI_MCA_mpi_yield_when_idle=1
+    if [ "$ranks" = 1 ]; then
+        "$program" "$@" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" || status=$?
+    else
+        mpirun --oversubscribe -n "$ranks" "$program" "$@" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" || status=$?
+    fi
+    grep -A1 '^not ok' "$BATS_TEST_TMPDIR/probe" || true
+    cat "$ERR"
+    [ "$status" -eq 0 ]
+    grep -q '^ok' "$BATS_TEST_TMPDIR/probe"
+    [ "$(grep -c '^not ok' "$BATS_TEST_TMPDIR/probe")" -eq 0 ]
+    [ "1..$(grep -c '^ok' "$BATS_TEST_TMPDIR/probe")" = "$(tail -n 1 "$BATS_TEST_TMPDIR/probe")" ]
+}
+
+probed() { awk '$1 == "ok" { print $4 }' "$BATS_TEST_TMPDIR/probe"; }
+
+@test "every operation that is listed leaves the right data on one rank" {
+    probe 1
+    [ "$(probed)" = "$("$DETECT" --list-operations | awk '/^[a-z]/ { print $1 }')" ]
+}
+
+@test "every operation leaves the right data on two ranks" { probe 2; }
+@test "every operation leaves the right data on three ranks" { probe 3; }
+
+@test "every check finds a single changed byte, on whichever rank receives something" {
+    for ranks in 2 3; do
+        probe "$ranks" --corrupt
+        # rows without data have nothing to change
+        blind=$(grep 'and 0 changed bytes' "$BATS_TEST_TMPDIR/probe" | awk '{ print $4 }' | grep -vE '^(i?barrier(_init)?|empty|waitpattern-(up|null))$' || true)
+        echo "blind: $blind"
+        [ -z "$blind" ]
+    done
+}
+
+@test "data are right in as many sets of buffers as exceed the cache" { probe 2 --all-sets bcast ireduce allreduce alltoall loadtest; }
+
+@test "an operation that is not there is no success" {
+    status=0
+    "$BIN/../tests-mpi/op_probe" nothing 2>"$ERR" || status=$?
+    [ "$status" -eq 1 ]
+    grep -q "'nothing' is not an operation" "$ERR"
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+# Synchronised starts on the command line: what is refused, what is written, what is known beforehand.
+
+load detect
+
+# fails_with STATUS WANTED COMMAND...: a status, and a line on stderr that holds WANTED
+fails_with() {
+    local wanted_status=$1 wanted=$2 status=0
+    shift 2
+    "$@" >"$BATS_TEST_TMPDIR/stdout" || status=$?
+    cat "$ERR"
+    [ "$status" -eq "$wanted_status" ]
+    grep -qF -- "$wanted" "$ERR"
+}
+
+@test "unknown names of starts, clocks, synchronisations, arrivals and data are refused" {
+    refused "--start: 'later' is not a way to start" --start later
+    refused "--clock: 'sundial' is not a clock" --clock sundial
+    refused "--sync: 'star' is not a way" --sync star
+    refused "--sync-ranks: 'some' is not nodes or all" --sync-ranks some
+    refused "--arrival: 'never' is not a pattern" --start round --arrival never
+    refused "--datatype: 'complex' is not a data type" --datatype complex
+    refused "--reduce: 'mean' is not a reduction" --reduce mean
+    refused "--root: '-1' is not a rank" --root -1
+    refused "--buffer: 'fresh' is not reuse" --buffer fresh
+    refused "--alignment: '3' is not a power of two" --alignment 3
+    refused "--check: 'twice' is not once" --check twice
+}
+
+@test "options of synchronised starts without them are refused" {
+    refused "--slot: needs synchronised starts" --slot 5us
+    refused "--raw: needs synchronised starts" --raw x
+    refused "--check every: needs synchronised starts" --check every
+    refused "--buffer flush: needs synchronised starts" --buffer flush
+    refused "--stop-rule: design lockin has a fixed length" --start window --stop-rule error
+    refused "--arrival: trace needs --arrival-trace" --start round --arrival trace
+    refused "--arrival-trace: needs --arrival trace" --start round --arrival-trace x
+    refused "--arrival-amount: 'much' is not a time" --start round --arrival ramp --arrival-amount much
+    refused "--overlap: none of the operations is nonblocking" --op barrier --overlap 1
+}
+
+@test "numbers out of range are refused" {
+    refused "--gamma: '3' is not a number from 1.01 to 2" --start window --gamma 3
+    refused "--gamma: 'nan'" --start window --gamma nan
+    refused "--eps: '0'" --start window --eps 0
+    refused "--stage: '0'" --start window --stage 0
+    refused "--precision: '0'" --start window --precision 0
+}
+
+@test "lists name every start mode, clock, synchronisation and arrival" {
+    [ "$("$DETECT" --list-starts | awk '{ print $1 }' | paste -sd ,)" = loop,barrier,window,round ]
+    [ "$("$DETECT" --list-clocks | awk '{ print $1 }' | sort | paste -sd ,)" = gettimeofday,monotonic,monotonic-raw,mpi-wtime,tsc ]
+    [ "$("$DETECT" --list-syncs | awk '{ print $1 }' | sort | paste -sd ,)" = linear,ring,tree ]
+    [ "$("$DETECT" --list-arrivals | awk '{ print $1 }' | head -n 1)" = none ]
+}
+
+@test "a slot that can never be met is refused with the operation's time" {
+    fails_with 2 "--slot: 1 ns can never be met by barrier, which takes" launch 2 --design single --levels none --op barrier --start window --slot 1ns
+}
+
+@test "a time that holds not one start is refused" {
+    fails_with 2 "not one start of barrier fits into 10 ns" launch 2 --design single --levels none --op barrier --start round --seconds 10ns
+}
+
+@test "--sync-only prints every rank's clock and makes no campaign" {
+    run mpirun --oversubscribe --bind-to core:overload-allowed -n 2 "$DETECT" --sync-only --sync-ranks all --out "$OUT"
+    [ "$status" -eq 0 ]
+    [ "$(grep -cE '^ +[01] +[^ ]+ +-?[0-9]+ ' <<<"$output")" -eq 2 ]
+    [ ! -e "$OUT" ]
+}
+

@@ -1,0 +1,201 @@
+/* Runs every operation over sizes, data types, reductions, roots and uses of buffers, and checks the data that arrive. Prints TAP: one line for
+ * each row of the table.
+ *   op_probe [--corrupt] [--all-sets] [OPERATION]...
+ * --corrupt: after each right call, single bytes of what was received are changed, which the operation's check has to find.
+ * --all-sets: rotates through as many sets of buffers as the machine's caches ask for; a few otherwise. */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nl_rng.h"
+#include "ops.h"
+
+enum { CALLS = 4, FEW_SETS = 3, MESSAGE_BYTES = 256, WORK_STEPS = 1000 };
+
+struct probe {
+    int rank, n_ranks;
+    int corrupts, uses_all_sets;
+    struct nl_rng rng;
+    int n_cases, n_corruptions; /* of the operation; this rank's */
+    char message[MESSAGE_BYTES]; /* of the first failure; "" without */
+};
+
+/* What of an operation is tried once: an element of the loops below. */
+struct trial {
+    struct nd_op_options options;
+    int64_t bytes;
+    enum nd_overlap overlap;
+};
+
+static void fail(struct probe *p, const struct nd_op_state *s, const struct trial *t, int call, const char *what) {
+    if (p->message[0]) return;
+    snprintf(p->message, sizeof p->message, "%s: rank %d of %d, call %d, %lld bytes of %s, %s, root %d%s, %s, %d sets", what, p->rank, p->n_ranks,
+             call, (long long)t->bytes, s->datatype ? s->datatype->name : "nothing", s->reduction ? s->reduction->name : "no reduction", s->root,
+             t->options.rotates_root ? " (rotating)" : "", nd_buffer_use_names[t->options.buffer.use], s->buffers.n_sets);
+}
+
+/* Whether the operation gives this rank something: said here again, independently of the rows. */
+static int receives(const struct nd_op_state *s) {
+    const char *name = s->op->name;
+    if (!s->op->has_bytes) return 0;
+    if (strstr(name, "exscan")) return s->rank > 0;
+    if (strstr(name, "bcast")) return s->rank != s->root;
+    if (strstr(name, "scatter") || strncmp(name, "all", 3) == 0 || strncmp(name, "iall", 4) == 0) return 1;
+    if (strstr(name, "gather") || strstr(name, "reduce")) return s->rank == s->root;
+    return 1;
+}
+
+static void corrupt(struct probe *p, struct nd_op_state *s, const struct trial *t, int call) {
+    if (!receives(s)) return;
+    unsigned char *receive = s->receive;
+    int64_t n = s->buffers.receive_bytes;
+    int64_t places[] = {0, n - 1, (int64_t)nl_rng_below(&p->rng, (uint64_t)n)};
+    for (int i = 0; i < 3; i++) {
+        unsigned char right = receive[places[i]];
+        receive[places[i]] ^= (unsigned char)(1 + nl_rng_below(&p->rng, 255));
+        if (s->op->check(s) == 0) fail(p, s, t, call, "a changed byte was not found");
+        receive[places[i]] = right;
+        p->n_corruptions++;
+    }
+    if (s->op->check(s)) fail(p, s, t, call, "the check changes what it checks");
+}
+
+static void one_call(struct probe *p, struct nd_op_state *s, const struct trial *t, int call) {
+    int is_checkable = t->overlap != ND_OVERLAP_WORK;
+    if (call > 0 && s->needs_advance) nd_op_advance(s);
+    if (t->options.checks_every && receives(s) && s->op->check(s) == 0) fail(p, s, t, call, "the data were right before the operation");
+    int64_t start_ns = nd_clock_now(s->clock);
+    s->call(s);
+    int64_t took_ns = nd_clock_now(s->clock) - start_ns;
+    if (strcmp(s->op->name, "waitpattern-up") == 0 && took_ns < (p->rank + 1) * 1000) fail(p, s, t, call, "did not wait long enough");
+    if (is_checkable && s->op->check(s)) fail(p, s, t, call, "wrong data");
+    if (!is_checkable && receives(s) && s->op->check(s) == 0) fail(p, s, t, call, "data without an operation");
+    if (is_checkable && p->corrupts && !p->message[0]) corrupt(p, s, t, call);
+}
+
+static void run_trial(struct probe *p, const struct nd_op *op, const struct trial *t) {
+    struct nd_op_state s;
+    char reason[256];
+    if (nd_op_problem(op, &t->options, t->bytes, p->n_ranks, reason, sizeof reason)) return;
+    p->n_cases++;
+    if (nd_op_open(op, &t->options, &s, MPI_COMM_WORLD, t->bytes)) {
+        if (!p->message[0]) snprintf(p->message, sizeof p->message, "cannot be opened on rank %d with %lld bytes", p->rank, (long long)t->bytes);
+        return;
+    }
+    nd_op_overlap(&s, t->overlap, WORK_STEPS);
+    /* rotating sets come round once: the second time, what the first left there must not help */
+    int n_calls = s.buffers.n_sets > 1 ? s.buffers.n_sets + 1 : CALLS;
+    for (int call = 0; call < n_calls; call++) one_call(p, &s, t, call);
+    nd_op_close(&s);
+}
+
+/* Every data type and reduction at some sizes, in elements: one, fewer than ranks share well, more than a cycle of values, more than the
+ * libraries send at once. */
+static void run_types(struct probe *p, const struct nd_op *op) {
+    static const int sizes[] = {1, 7, 1000};
+    for (int i = 0; nd_datatypes[i] && (i == 0 || op->uses & ND_USES_DATATYPE); i++)
+        for (int k = 0; nd_reductions[k] && (k == 0 || op->uses & ND_USES_REDUCTION); k++)
+            for (int size = 0; size < 3; size++) {
+                struct trial t = {.options = {.datatype = nd_datatypes[i], .reduction = nd_reductions[k], .checks_every = 1}};
+                t.options.root = op->completion == ND_PERSISTENT ? p->n_ranks - 1 : 0;
+                t.options.rotates_root = op->completion != ND_PERSISTENT;
+                t.bytes = sizes[size] * nd_op_datatype(op, &t.options)->size_bytes;
+                run_trial(p, op, &t);
+            }
+}
+
+static void run_buffers(struct probe *p, const struct nd_op *op) {
+    struct trial plain = {.options = {.checks_every = 1}, .bytes = 264}, t = plain;
+    for (t.options.root = 0; t.options.root < p->n_ranks; t.options.root++) run_trial(p, op, &t);
+
+    t = plain;
+    t.options.checks_every = 0;
+    run_trial(p, op, &t);
+
+    for (int checks_every = 0; checks_every <= 1; checks_every++) {
+        t = plain;
+        t.options.checks_every = checks_every;
+        t.options.rotates_root = op->completion != ND_PERSISTENT;
+        t.options.buffer = (struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = p->uses_all_sets ? 0 : FEW_SETS};
+        run_trial(p, op, &t);
+        t.options.buffer = (struct nd_buffer_options){.use = ND_BUFFER_FLUSH, .alignment_bytes = 8};
+        run_trial(p, op, &t);
+    }
+    t = plain;
+    t.options.buffer = (struct nd_buffer_options){.alignment_bytes = 1, .pages = ND_PAGES_SMALL, .touch = ND_TOUCH_FIRST};
+    run_trial(p, op, &t);
+    t = plain;
+    t.bytes = 160000;
+    t.options.buffer.pages = ND_PAGES_HUGE;
+    run_trial(p, op, &t);
+}
+
+static void run_overlap(struct probe *p, const struct nd_op *op) {
+    for (int overlap = ND_OVERLAP_BOTH; overlap <= ND_OVERLAP_WORK; overlap++) {
+        struct trial t = {.options = {.checks_every = 1}, .bytes = 8000, .overlap = (enum nd_overlap)overlap};
+        run_trial(p, op, &t);
+    }
+}
+
+/* Prints the operation's line, or lines, on rank 0. Returns 1 when it failed on any rank. */
+static int report(struct probe *p, const struct nd_op *op, int number) {
+    int mine[3] = {p->message[0] != '\0', p->n_cases, p->n_corruptions}, all[3];
+    MPI_Allreduce(mine, all, 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    char first[MESSAGE_BYTES] = "";
+    int whose = mine[0] ? p->rank : p->n_ranks, lowest;
+    MPI_Allreduce(&whose, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (lowest < p->n_ranks) {
+        memcpy(first, p->message, sizeof first);
+        MPI_Bcast(first, sizeof first, MPI_CHAR, lowest, MPI_COMM_WORLD);
+    }
+    if (p->rank != 0) return all[0] != 0;
+    const char *ranks = p->n_ranks == 1 ? "rank" : "ranks";
+    printf("%sok %d - %s leaves the right data on %d %s in %d cases", all[0] ? "not " : "", number, op->name, p->n_ranks, ranks, p->n_cases);
+    if (p->corrupts) printf(", and %d changed bytes are found", all[2]);
+    printf("\n");
+    if (all[0]) printf("# %d ranks found something, the first: %s\n", all[0], first);
+    fflush(stdout);
+    return all[0] != 0;
+}
+
+static int run_row(struct probe *p, const struct nd_op *op, int number) {
+    p->n_cases = p->n_corruptions = 0;
+    p->message[0] = '\0';
+    if (op->has_bytes) {
+        run_types(p, op);
+        run_buffers(p, op);
+    } else {
+        run_trial(p, op, &(struct trial){.options = {.checks_every = 1}});
+    }
+    if (op->completion != ND_BLOCKING) run_overlap(p, op);
+    return report(p, op, number);
+}
+
+int main(int argc, char **argv) {
+    struct probe p = {0};
+    int n_failed = 0, n_rows = 0, first_name = 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &p.n_ranks);
+    nl_rng_init(&p.rng, 1, (uint64_t)p.rank);
+    for (; first_name < argc && argv[first_name][0] == '-'; first_name++) {
+        if (strcmp(argv[first_name], "--corrupt") == 0) p.corrupts = 1;
+        else if (strcmp(argv[first_name], "--all-sets") == 0) p.uses_all_sets = 1;
+        else {
+            if (p.rank == 0) fprintf(stderr, "op_probe: '%s' is not an option (--corrupt, --all-sets)\n", argv[first_name]);
+            MPI_Finalize();
+            return 2;
+        }
+    }
+    if (first_name == argc)
+        for (int i = 0; nd_ops[i]; i++) n_failed += run_row(&p, nd_ops[i], ++n_rows);
+    for (int i = first_name; i < argc; i++) {
+        const struct nd_op *op = nd_op_find(argv[i]);
+        if (op) n_failed += run_row(&p, op, ++n_rows);
+        else if (p.rank == 0) fprintf(stderr, "op_probe: '%s' is not an operation\n", argv[i]);
+        n_failed += !op;
+    }
+    if (p.rank == 0) printf("1..%d\n", n_rows);
+    MPI_Finalize();
+    return n_failed > 0;
+}
