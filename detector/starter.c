@@ -330,7 +330,6 @@ static int looks_at(const struct nd_starter *s, int64_t n_done) {
 void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_loop_result *result) {
     struct nd_loop_result r = {.start_ns = nl_mono_ns()};
     int has_rule = s->o->stop_rule != ND_STOP_NONE && loop->view, is_long = loop->chunk < loop->n_operations || has_rule;
-    int64_t looked = 0;
     s->plan = loop->plan;
     s->view = loop->view;
     begin_half(s);
@@ -343,8 +342,6 @@ void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_
         if (has_rule && (r.is_decided = agree_decided(s))) break;
         if (!is_long) continue;
         correct_slot(s, n_late, r.wall_ns - wall_ns, n);
-        if (r.n_operations - looked < loop->chunk) continue;
-        looked = r.n_operations;
         nd_starter_keep_in_step(s);
         if (nd_loop_agree_to_stop(loop, s->is_broken)) break;
     }

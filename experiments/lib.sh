@@ -71,3 +71,46 @@ run_detect() {
 progress_option() {
     if [ -t 2 ]; then echo on; else echo off; fi
 }
+
+# whole NAME VALUE: refuses what is not a whole number of at least 1
+whole() {
+    case $2 in
+    '' | *[!0-9]* | 0*) die 2 "$1: '$2' is not a positive whole number" ;;
+    esac
+}
+
+# need NAME COUNT EXPERIMENT: refuses an option without its value
+need() { [ "$2" -ge 2 ] || die 2 "$1 needs a value (see noiselab run $3 --help)"; }
+
+# countable SEED: refuses a seed that cannot be counted on from launch to launch, by a shell that reads 010 as eight and stops at 2^63
+countable() {
+    [ "$1" = 0 ] || whole '--seed (with several launches)' "$1"
+    [ "${#1}" -le 18 ] || die 2 "--seed: '$1' has more than 18 digits, too many to count on from launch to launch"
+}
+
+# fits NAME RANKS CORES: refuses more ranks than there are cores; CORES 0: unknown
+fits() {
+    whole "$1" "$2"
+    [ "$3" = 0 ] || [ "$2" -le "$3" ] || die 2 "$1: $2 ranks on $3 allowed cores would measure each other: start at most $3"
+}
+
+# catch_signals: from here on a signal ends mpirun, and with it the load, at once, and sets interrupted=yes; what was taken stays
+catch_signals() {
+    # shellcheck disable=SC2034 # read by the experiments
+    interrupted=no
+    running=''
+    trap 'interrupted=yes; [ -z "$running" ] || kill -TERM "$running" 2>/dev/null' INT TERM
+}
+
+# one_launch RANKS ARGUMENTS: runs the detector; its status is in status. Needs catch_signals.
+one_launch() {
+    run_detect "$@" >/dev/null &
+    running=$!
+    # a trapped signal ends wait early: wait until mpirun has really gone
+    while :; do
+        wait "$running"
+        status=$?
+        kill -0 "$running" 2>/dev/null || break
+    done
+    running=''
+}

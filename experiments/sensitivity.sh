@@ -28,16 +28,6 @@ The environment variable NOISELAB_MPIRUN names another mpirun.
 EOF
 }
 
-# whole NAME VALUE: refuses what is not a whole number of at least 1
-whole() {
-    case $2 in
-    '' | *[!0-9]* | 0*) die 2 "$1: '$2' is not a positive whole number" ;;
-    esac
-}
-
-# need NAME COUNT: refuses an option without its value
-need() { [ "$2" -ge 2 ] || die 2 "$1 needs a value (see noiselab run sensitivity --help)"; }
-
 ranks='' launches=1 out='' report=yes only_asks=no
 op='' bytes='' levels='' seconds='' seed=''
 
@@ -63,7 +53,7 @@ while [ "$n" -gt 0 ]; do
     --ranks | --launches | --out | --seed)
         own=yes
         if [ "$name" = "$1" ]; then
-            need "$name" "$n"
+            need "$name" "$n" sensitivity
             value=$2
             shift
             n=$((n - 1))
@@ -93,9 +83,7 @@ done
 [ -n "$out" ] || out=noiselab-sensitivity-$(date -u +%Y%m%dT%H%M%SZ)
 whole --launches "$launches"
 if [ "$launches" -gt 1 ] && [ -n "$seed" ]; then
-    # counted on from launch to launch, by a shell that reads 010 as eight and stops at 2^63
-    [ "$seed" = 0 ] || whole '--seed (with several launches)' "$seed"
-    [ "${#seed}" -le 18 ] || die 2 "--seed: '$seed' has more than 18 digits, too many to count on from launch to launch"
+    countable "$seed"
 fi
 
 cores=$(allowed_cores)
@@ -103,9 +91,7 @@ if [ -z "$ranks" ]; then
     ranks=$cores
     whole 'number of allowed cores (say it with --ranks)' "$ranks"
 else
-    whole --ranks "$ranks"
-    [ "$cores" = 0 ] || [ "$ranks" -le "$cores" ] ||
-        die 2 "--ranks: $ranks ranks on $cores allowed cores would measure each other: start at most $cores"
+    fits --ranks "$ranks" "$cores"
 fi
 
 # options are checked once, before mpirun: a wrong one gives one line, not one per rank and mpirun's own
@@ -114,21 +100,11 @@ if [ -n "$seed" ]; then set -- "$@" --seed "$seed"; fi
 "$NOISELAB_BIN/noiselab-detect" --dry-run --out "$out" "$@" >/dev/null || exit 2
 set -- --progress "$(progress_option)" "$@"
 
-# a signal ends mpirun, and with it the load, at once; what was taken stays
-interrupted=no running=''
-trap 'interrupted=yes; [ -z "$running" ] || kill -TERM "$running" 2>/dev/null' INT TERM
+catch_signals
 launch=1
 while [ "$launch" -le "$launches" ] && [ "$interrupted" = no ]; do
     [ "$launches" = 1 ] || note "launch $launch of $launches"
-    run_detect "$ranks" --out "$out" "$@" >/dev/null &
-    running=$!
-    # a trapped signal ends wait early: wait until mpirun has really gone
-    while :; do
-        wait "$running"
-        status=$?
-        kill -0 "$running" 2>/dev/null || break
-    done
-    running=''
+    one_launch "$ranks" --out "$out" "$@"
     [ "$interrupted" = no ] || break
     [ "$status" -eq 0 ] || die 2 "the measurement ended with status $status; what was taken is in '$out'"
     # a given seed names the first launch; the others must not repeat its order

@@ -15,7 +15,8 @@ scope_campaign <- "launches like these"
 #' @param campaign An `nl_campaign` from [read_campaign()].
 #' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - alpha.
 #' @param power Power at the detection limit, length 1.
-#' @param channels Character: some of the names in [channel_table()]; NULL for all.
+#' @param channels Character: some of the names in [channel_table()]; NULL for all but those that want to be
+#'   asked for.
 #' @return An object of class `nl_analysis`, a list:
 #'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x treatment x channel x level:
 #'     `kind`, `pattern`, `placement`, `phase` (the treatment), `level_requested_percent`,
@@ -101,14 +102,14 @@ measure_pairs <- function(campaign, pairs, wanted) {
   differences <- list()
   for (name in wanted) {
     channel <- channels[[name]]
-    empty <- vapply(channel$columns, function(column) all(is.na(rows[[column]])), TRUE)
+    empty <- vapply(channel$columns, function(column) all(is.na(rows[[column]] %||% NA)), TRUE)
     if (any(empty)) {
       absent <- c(absent, paste0("channel ", name, ": not measured (", channel$columns[empty][1],
                                  " is empty)"))
       next
     }
     value <- channel$value(rows, n_generators)
-    if (channel$transform == "log_ratio") value <- log(value)
+    if (channel$transform == "log_ratio") value <- log_or_na(value)
     differences[[name]] <- value[pairs$on] - value[pairs$off]
   }
   at <- pairs$on
@@ -398,7 +399,7 @@ launch_means <- function(campaign, wanted) {
   parts <- lapply(wanted, function(name) {
     value <- channels[[name]]$value(rows, n_generators)
     if (all(is.na(value))) return(NULL)
-    if (channels[[name]]$transform == "log_ratio") value <- log(value)
+    if (channels[[name]]$transform == "log_ratio") value <- log_or_na(value)
     cbind(frame, channel = name, value = average(value))
   })
   bind_rows(parts)
@@ -462,7 +463,16 @@ unlike_launches <- function(campaign) {
               paste(unique(values), collapse = ", "))
     }
   }
-  unlist(lapply(c("period_ns", "half_period_ns", "block_ns", "noise_nodes", "generator_options"), told))
+  c(unlist(lapply(c("period_ns", "half_period_ns", "block_ns", "noise_nodes", "generator_options"), told)),
+    unlike_starts(campaign))
+}
+
+# A loop pipelines operations, a synchronised start does not: their times are different things.
+unlike_starts <- function(campaign) {
+  modes <- unique(vapply(campaign$launches, start_mode, ""))
+  if (length(modes) < 2) return(NULL)
+  sprintf("UNLIKE LAUNCHES: operations were started by %s: \"launches like these\" mixes them",
+          join_words(modes))
 }
 
 analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired) {

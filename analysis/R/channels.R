@@ -7,16 +7,37 @@
 #'   effect is on minus off, in points); `test` (`mean`: sign-flip test of the mean; `signed_rank`:
 #'   Wilcoxon's, for channels with a heavy-tailed background); `pseudo_median` (may the pseudo-median
 #'   be reported where every on half holds the same whole number of bursts); `control` (not an effect
-#'   of the treatment on the code); `formula` in terms of the columns of `halves.csv`; `question`.
+#'   of the treatment on the code); `asked` (analyzed only when asked for by name); `formula` in terms of the
+#'   columns of `halves.csv`; `question`.
 #' @examples
 #' channel_table()[, c("name", "unit", "formula")]
 #' @export
 channel_table <- function() {
   rows <- lapply(channels, function(channel) {
     as.data.frame(channel[c("name", "unit", "transform", "test", "pseudo_median", "control",
-                            "formula", "question")])
+                            "asked", "formula", "question")])
   })
   do.call(rbind, unname(rows))
+}
+
+# Time of one operation in ns: with synchronised starts that of all ranks on the common clock, else the loop's
+# share. (Between synchronised starts ranks wait, so there the loop says nothing.)
+operation_ns <- function(rows) {
+  loop <- rows[["wall_ns"]] / rows[["operations"]]
+  global <- rows[["global_ns"]]
+  if (is.null(global)) return(loop)
+  ifelse(is.na(global), loop, global / rows[["operations"]])
+}
+
+operation_ns_at <- function(rows, at) {
+  columns <- intersect(c("wall_ns", "operations", "global_ns"), names(rows))
+  operation_ns(lapply(stats::setNames(columns, columns), function(n) rows[[n]][at]))
+}
+
+# The log of what cannot be 0 or below; where a clock went wrong it is, and the half has no value.
+log_or_na <- function(x) {
+  if (any(x <= 0, na.rm = TRUE)) x[which(x <= 0)] <- NA
+  log(x)
 }
 
 # One entry per channel. `value` gets the rows and the number of generators of each row's launch;
@@ -24,14 +45,14 @@ channel_table <- function() {
 channels <- list(
   time = list(
     name = "time", unit = "%", transform = "log_ratio", test = "mean", pseudo_median = FALSE,
-    control = FALSE, columns = c("wall_ns", "operations"),
-    formula = "wall_ns / operations",
+    control = FALSE, asked = FALSE, columns = c("wall_ns", "operations"),
+    formula = "wall_ns / operations; with synchronised starts global_ns / operations",
     question = "How much slower is the synchronised code?",
-    value = function(rows, n_generators) rows[["wall_ns"]] / rows[["operations"]]
+    value = function(rows, n_generators) operation_ns(rows)
   ),
   stolen = list(
     name = "stolen", unit = "% of one CPU per generator", transform = "difference",
-    test = "signed_rank", pseudo_median = TRUE, control = FALSE,
+    test = "signed_rank", pseudo_median = TRUE, control = FALSE, asked = FALSE,
     columns = c("stolen_ns_sum", "wall_ns"),
     formula = "100 * stolen_ns_sum / (wall_ns * max(1, n_generators))",
     question = "How much CPU time did other processes of this system take from the ranks?",
@@ -41,14 +62,14 @@ channels <- list(
   ),
   detour = list(
     name = "detour", unit = "% of wall time", transform = "difference", test = "signed_rank",
-    pseudo_median = TRUE, control = FALSE, columns = c("detour_ns", "wall_ns"),
+    pseudo_median = TRUE, control = FALSE, asked = FALSE, columns = c("detour_ns", "wall_ns"),
     formula = "100 * detour_ns / wall_ns",
     question = "How much time went into operations that took unusually long?",
     value = function(rows, n_generators) 100 * rows[["detour_ns"]] / rows[["wall_ns"]]
   ),
   base = list(
     name = "base", unit = "%", transform = "log_ratio", test = "mean", pseudo_median = FALSE,
-    control = FALSE, columns = "base_ns",
+    control = FALSE, asked = FALSE, columns = "base_ns",
     formula = "base_ns",
     question = "Did the undisturbed operation become slower (cache, memory, frequency)?",
     value = function(rows, n_generators) rows[["base_ns"]]
@@ -56,15 +77,37 @@ channels <- list(
   steal = list(
     name = "steal", unit = "% of wall time", transform = "difference", test = "signed_rank",
     # The clock behind this channel ticks every 10 ms: most differences are 0, medians say nothing.
-    pseudo_median = FALSE, control = TRUE, columns = c("steal_ns", "wall_ns"),
+    pseudo_median = FALSE, control = TRUE, asked = FALSE, columns = c("steal_ns", "wall_ns"),
     formula = "100 * steal_ns / wall_ns",
     question = "Did the hypervisor take time meanwhile (a control, not an effect)?",
     value = function(rows, n_generators) 100 * rows[["steal_ns"]] / rows[["wall_ns"]]
+  ),
+  arrival = list(
+    name = "arrival", unit = "%", transform = "log_ratio", test = "mean", pseudo_median = FALSE,
+    control = FALSE, asked = TRUE, columns = "spread_ns",
+    formula = "spread_ns / operations",
+    question = "How much further apart do the ranks start?",
+    value = function(rows, n_generators) rows[["spread_ns"]] / rows[["operations"]]
+  ),
+  overshoot = list(
+    name = "overshoot", unit = "ns", transform = "difference", test = "signed_rank",
+    # Of the quality of the start, not of the operation: a shift here warns that `time` starts from elsewhere.
+    pseudo_median = FALSE, control = TRUE, asked = TRUE, columns = "overshoot_ns_p50",
+    formula = "overshoot_ns_p50",
+    question = "Did the median start become later (a control of the synchronised start)?",
+    value = function(rows, n_generators) rows[["overshoot_ns_p50"]]
+  ),
+  late = list(
+    name = "late", unit = "% of starts", transform = "difference", test = "signed_rank",
+    pseudo_median = FALSE, control = TRUE, asked = TRUE, columns = "late_starts",
+    formula = "100 * late_starts / operations",
+    question = "How many more starts were late (a control of the synchronised start)?",
+    value = function(rows, n_generators) 100 * rows[["late_starts"]] / rows[["operations"]]
   )
 )
 
 check_channels <- function(names_wanted) {
-  if (is.null(names_wanted)) return(names(channels))
+  if (is.null(names_wanted)) return(names(channels)[!vapply(channels, `[[`, TRUE, "asked")])
   unknown <- setdiff(names_wanted, names(channels))
   check_argument(length(unknown) == 0 && length(names_wanted) > 0, "channels", unknown,
                  paste("some of", paste(names(channels), collapse = ", ")))

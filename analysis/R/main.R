@@ -2,12 +2,15 @@
 
 option <- function(name, value = NA_character_, help) list(name = name, value = value, help = help)
 
+starts_tables <- c("starts", "ranks", "nodes", "clocks", "raw")
+
 analyze_options <- list(
   option("json", help = "print JSON"),
   option("csv", help = "print the verdicts as CSV"),
   option("table", "NAME", paste("the table --csv prints:", paste(csv_tables, collapse = ", "))),
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
-  option("channel", "NAMES", "channels to analyze, separated by commas (default: all)"),
+  option("channel", "NAMES", "channels to analyze, separated by commas (default: all without *)"),
+  option("trim", "SHARE", "mpiperf: share of the starts to drop (default 0.25; 0: none)"),
   option("out", "FILE", "write there instead of to stdout"),
   option("help", help = "print this help")
 )
@@ -71,13 +74,16 @@ exit_help <- c(
 
 analyze_help <- function() {
   about <- channel_table()
+  words <- analyze_words()
+  more <- vapply(words, function(w) paste("       noiselab analyze [OPTIONS]", w$name, w$operands), "")
   help_text(
-    c("Usage: noiselab analyze [OPTIONS] DIR...", "       noiselab analyze [OPTIONS] summary FILE.csv"),
+    c("Usage: noiselab analyze [OPTIONS] DIR...", more),
     c("Prints the verdict table of a campaign: DIR is a campaign or a launch, several are analyzed",
-      "together. With 'summary', judges a table of mean, SD and n (columns table, config, op, bytes,",
-      "level_percent, mean_s, sd_s, n) by the published rules P and N, Welch's test and Holm."),
+      "together. With a word before them (a directory of that name is ./word):", "",
+      unlist(lapply(words, function(w) c(sprintf("  %-15s %s", w$name, w$help[1]), sprintf("  %-15s %s", "", w$help[-1]))))),
     analyze_options,
-    c("Channels:", sprintf("  %-7s %s [%s]", about$name, about$question, about$formula), "", exit_help)
+    c("Channels (*: only when asked for):",
+      sprintf("  %-10s %s [%s]", paste0(about$name, ifelse(about$asked, "*", "")), about$question, about$formula), "", exit_help)
   )
 }
 
@@ -87,7 +93,7 @@ report_help <- function() {
     "Usage: noiselab report [OPTIONS] DIR...",
     c("Writes one self-contained HTML report of a campaign and prints its path; beside it a directory",
       "<name>_files with each plot as PNG and its data as CSV."),
-    report_options, c("Plots:", sprintf("  %-9s %s", about$name, about$title), "", exit_help)
+    report_options, c("Plots:", sprintf("  %-15s %s", about$name, about$title), "", exit_help)
   )
 }
 
@@ -100,13 +106,23 @@ alpha_option <- function(text) {
   value
 }
 
-table_option <- function(values) {
-  if (is.null(values$table)) return("verdicts")
+# The first of the tables is the default.
+table_option <- function(values, tables) {
+  if (is.null(values$table)) return(tables[1])
   if (!isTRUE(values$csv)) abort_usage("--table needs --csv (JSON has all tables)")
-  if (!values$table %in% csv_tables) {
-    abort_usage("--table: '", values$table, "' is not a table (try ", paste(csv_tables, collapse = ", "), ")")
+  if (!values$table %in% tables) {
+    abort_usage("--table: '", values$table, "' is not a table (try ", paste(tables, collapse = ", "), ")")
   }
   values$table
+}
+
+trim_option <- function(text) {
+  if (is.null(text)) return(0.25)
+  value <- suppressWarnings(as.numeric(text))
+  if (!is_number(value) || value < 0 || value >= 1) {
+    abort_usage("--trim: '", text, "' is not a share from 0 to below 1 (try 0.25, or 0 for none)")
+  }
+  value
 }
 
 channel_option <- function(text) {
@@ -139,26 +155,107 @@ main_analyze <- function(args = commandArgs(TRUE)) {
     if (length(parsed$operands) == 0) abort_usage("no DIR given (try --help)")
     if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
     form <- if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
-    alpha <- alpha_option(values$alpha)
-    table <- table_option(values)
-    lines <- if (parsed$operands[1] == "summary") {
-      analyze_summary(parsed, form)
-    } else {
-      analyze_dirs(parsed$operands, form, alpha, channel_option(values$channel), table)
+    words <- analyze_words()
+    at <- match(parsed$operands[1], vapply(words, `[[`, "", "name"))
+    lines <- if (!is.na(at)) run_word(words[[at]], parsed, form) else {
+      only_options(values, "a campaign", c("table", "alpha", "channel"))
+      analyze_dirs(parsed$operands, form, alpha_option(values$alpha), channel_option(values$channel),
+                   table_option(values, csv_tables))
     }
-    write_output(lines, values$out)
+    if (!is.null(lines)) write_output(lines, values$out)
   })
 }
 
-analyze_summary <- function(parsed, form) {
-  if (length(parsed$operands) != 2) {
-    abort_usage("summary: wanted one FILE.csv, got ", length(parsed$operands) - 1)
-  }
-  if (!is.null(parsed$values$channel)) abort_usage("--channel does not apply to summary tables")
-  if (!is.null(parsed$values$table)) abort_usage("--table does not apply to summary tables")
-  if (!is.null(parsed$values$alpha)) abort_usage("--alpha does not apply to summary: rules P and N are defined at 99 %")
-  judged <- judge_summary(read_summary(parsed$operands[2]))
+# What can stand before the operands: `options` that mean something to it (beside json, csv and out), and `run`, which
+# gets operands, values and the form of the output and returns lines, or NULL when it has written them itself.
+# A function, because the entries refer to functions of files that are read later.
+analyze_words <- function() list(
+  list(name = "summary", operands = "FILE.csv", options = character(), run = analyze_summary,
+       help = c("a table of mean, SD and n (columns table, config, op, bytes, level_percent, mean_s,",
+                "sd_s, n), judged by the published rules P and N, Welch's test and Holm")),
+  list(name = "starts", operands = "DIR...", options = "table", run = analyze_starts,
+       help = c("how well synchronised starts began, who was late, what the clocks did; its tables for --csv:",
+                paste0(paste(starts_tables, collapse = ", "), " (raw: every start of every rank, of launches with --raw)"))),
+  list(name = "mpiperf", operands = "DIR...", options = "trim", run = analyze_mpiperf,
+       help = c("the report that MPIPerf publishes, from launches with --raw, and after how many starts",
+                "its stop rules would have stopped")),
+  list(name = "reproducibility", operands = "DIR...", options = "alpha", run = analyze_reproducibility,
+       help = c("the relative standard error over launches, by number of ranks (3 launches or more)")),
+  list(name = "overlap", operands = "DIR...", options = "alpha", run = analyze_overlap,
+       help = c("how much of a nonblocking operation hides behind work (launches with --overlap)"))
+)
+
+run_word <- function(word, parsed, form) {
+  only_options(parsed$values, word$name, word$options)
+  operands <- parsed$operands[-1]
+  if (length(operands) == 0) abort_usage(word$name, ": no ", sub("\\.\\.\\.$", "", word$operands), " given (try --help)")
+  word$run(operands, parsed$values, form)
+}
+
+# Options that mean nothing to what was asked are refused, not passed over.
+only_options <- function(values, what, known) {
+  given <- setdiff(names(values), c("json", "csv", "out", "help", known))
+  if (length(given) == 0) return(invisible())
+  why <- if (what == "summary" && given[1] == "alpha") ": rules P and N are defined at 99 %" else ""
+  abort_usage("--", given[1], " does not apply to ", what, why)
+}
+
+analyze_summary <- function(operands, values, form) {
+  if (length(operands) != 1) abort_usage("summary: wanted one FILE.csv, got ", length(operands))
+  judged <- judge_summary(read_summary(operands))
   switch(form, json = summary_json(judged), csv = summary_csv(judged), format_summary(judged))
+}
+
+analyze_starts <- function(operands, values, form) {
+  table <- table_option(values, starts_tables)
+  if (table == "raw") return(write_raw_csv(operands, values$out))
+  campaign <- read_campaign(operands, arms = "any")
+  check_synchronised(campaign)
+  if (form == "csv") say_notes("noiselab-analyze", starts_notes(campaign))
+  switch(form, json = starts_json(campaign), csv = starts_csv(campaign, table), format_starts(campaign))
+}
+
+# Straight to the file or to stdout, a few blocks at a time: raw files may be larger than memory.
+write_raw_csv <- function(dirs, file) {
+  write_to <- function(path) {
+    first <- TRUE
+    notes <- stream_starts(dirs, function(rows) {
+      data.table::fwrite(rows, path, append = nzchar(path) && !first, col.names = first, na = "", quote = FALSE, scipen = 50,
+                         logical01 = TRUE, showProgress = FALSE)
+      first <<- FALSE
+    })
+    say_notes("noiselab-analyze", notes)
+    if (first) abort_data("no start in a raw file of ", paste(dirs, collapse = " "), ": run noiselab-detect with --raw starts.bin")
+  }
+  if (is.null(file)) write_to("") else write_atomically(file, write_to)
+  NULL
+}
+
+analyze_mpiperf <- function(operands, values, form) {
+  trim <- trim_option(values$trim)
+  report <- mpiperf_report(operands, trim)
+  if (form == "csv") say_notes("noiselab-analyze", c(mpiperf_words(trim), attr(report, "notes")))
+  switch(form, json = mpiperf_json(report, trim), csv = csv_lines(report), format_mpiperf(report, trim))
+}
+
+analyze_reproducibility <- function(operands, values, form) {
+  conf <- 1 - alpha_option(values$alpha)
+  campaign <- read_campaign(operands, arms = "any")
+  table <- reproducibility(campaign, conf)
+  check_reproducibility(table)
+  if (form == "csv") say_notes("noiselab-analyze", campaign$notes)
+  switch(form, json = reproducibility_json(table, conf, campaign$notes), csv = csv_lines(table),
+         format_reproducibility(table, conf, campaign$notes))
+}
+
+analyze_overlap <- function(operands, values, form) {
+  conf <- 1 - alpha_option(values$alpha)
+  campaign <- read_campaign(operands, arms = "any")
+  table <- overlap_shares(campaign, conf)
+  check_overlap(table, campaign)
+  if (form == "csv") say_notes("noiselab-analyze", campaign$notes)
+  switch(form, json = overlap_json(table, conf, campaign$notes), csv = csv_lines(table),
+         format_overlap(table, conf, campaign$notes))
 }
 
 analyze_dirs <- function(dirs, form, alpha, wanted, table) {
@@ -177,7 +274,7 @@ main_report <- function(args = commandArgs(TRUE)) {
     dirs <- parsed$operands
     if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
     alpha <- alpha_option(parsed$values$alpha)
-    campaign <- read_campaign(dirs)
+    campaign <- read_campaign(dirs, arms = "any")
     file <- parsed$values$out %||% file.path(dirs[1], "report.html")
     writeLines(write_report(campaign, file, alpha = alpha))
   })

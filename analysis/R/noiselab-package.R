@@ -5,6 +5,11 @@
 #' ([write_report()]). Where a campaign crosses treatments (kind of load, pattern, placement, phase), each is
 #' judged by itself, and [treatment_contrasts()] compares them. [judge_summary()] works from published tables of mean, SD and n.
 #'
+#' Of synchronised starts (every rank begins each operation at the same instant) [start_quality()] says how well they
+#' began, [late_ranks()] who was late, [clock_runs()] what the clocks did, [mpiperf_report()] and [reproducibility()] what
+#' MPIPerf publishes, [overlap_shares()] how much of a nonblocking operation hides behind work; [read_starts()] reads
+#' every start of every rank.
+#'
 #' Choices are tables: a channel is a row of [channel_table()], a plot a row of [plot_table()].
 #'
 #' Every failure that a user can cause is a condition of class `nl_error` and one of
@@ -19,5 +24,6 @@
 utils::globalVariables(c(
   "x", "y", "ymin", "ymax", "series", "panel", "arm", "level", "unit_id", "time_us", "start_s",
   "band_low", "band_high", "estimate", "ci_low", "ci_high", "launch", "probability", "lo_us",
-  "tau_s", "deviation", "white", "slowdown_percent", "clean", "treatment"
+  "tau_s", "deviation", "white", "slowdown_percent", "clean", "treatment", "overshoot_us", "end_s", "top", "shade",
+  "ranks", "rse_percent", "rse_low_percent", "rse_high_percent"
 ))

@@ -50,7 +50,7 @@ plot_allan <- function(analysis, draw = TRUE) {
     if (length(at) < 3) return(NULL)
     spacing <- stats::median(diff(rows[["start_ns"]][at])) / 1e9
     if (!isTRUE(spacing > 0)) return(NULL)
-    curve <- allan_deviation(log(rows[["wall_ns"]][at] / rows[["operations"]][at]), spacing)
+    curve <- allan_deviation(stats::na.omit(log_or_na(operation_ns_at(rows, at))), spacing)
     cbind(data.frame(panel = panel_name(list(operation = rows[["operation"]][at[1]],
                                              bytes = rows[["bytes"]][at[1]])),
                      launch = rows[["launch"]][at[1]]),

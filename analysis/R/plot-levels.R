@@ -41,7 +41,7 @@ plot_levels <- function(analysis, draw = TRUE) {
 levels_paired <- function(analysis, several) {
   rows <- analysis$campaign$rows
   pairs <- analysis$pairs
-  speed <- log(rows[["wall_ns"]] / rows[["operations"]])
+  speed <- log_or_na(operation_ns(rows))
   d <- speed[pairs$on] - speed[pairs$off]
   bind_rows(lapply(split(seq_along(d), pairs$cell), function(at) {
     cell <- pairs$cells[pairs$cell[at[1]], ]

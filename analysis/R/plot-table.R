@@ -4,42 +4,51 @@
 #' plot function takes an `nl_analysis` and `draw`; with `draw = FALSE` it returns the data frame it
 #' would draw, units in the column names. A plot without data is NULL.
 #'
-#' @return A data frame, one row per plot: `name`, `title`, `question`.
+#' @return A data frame, one row per plot: `name`, `title`, `question`, `compares` (logical: needs both arms).
 #' @examples
 #' plot_table()
 #' @export
 plot_table <- function() {
-  rows <- lapply(plots(), function(plot) as.data.frame(plot[c("name", "title", "question")]))
+  rows <- lapply(plots(), function(plot) as.data.frame(plot[c("name", "title", "question", "compares")]))
   do.call(rbind, rows)
 }
 
 # `alt` makes the text for readers who do not see the plot: what it shows, from its data frame.
 # A function, because the entries refer to functions of files that are read later.
 plots <- function() list(
-  list(name = "dose", title = "Slowdown by delivered level",
+  list(name = "dose", compares = TRUE, title = "Slowdown by delivered level",
        question = "Which level does each operation sense?", draw = plot_dose,
        alt = function(frame) alt_dose(frame, "Slowdown, %")),
-  list(name = "treatments", title = "Slowdown by treatment",
+  list(name = "treatments", compares = TRUE, title = "Slowdown by treatment",
        question = "Which treatment hurts each operation most at the same level?", draw = plot_treatments,
        alt = alt_treatments),
-  list(name = "stolen", title = "Stolen CPU time by delivered level",
+  list(name = "stolen", compares = TRUE, title = "Stolen CPU time by delivered level",
        question = "How much CPU time did the load take from the ranks?", draw = plot_stolen,
        alt = function(frame) alt_dose(frame, "Stolen CPU time, % of one CPU per generator")),
-  list(name = "levels", title = "Slowdown by level, every batch or launch a point",
+  list(name = "levels", compares = TRUE, title = "Slowdown by level, every batch or launch a point",
        question = "How do the levels spread?", draw = plot_levels,
        alt = alt_levels),
-  list(name = "trace", title = "Halves in run order",
+  list(name = "trace", compares = FALSE, title = "Halves in run order",
        question = "Did the machine drift, and does the load show?", draw = plot_trace,
        alt = alt_trace),
-  list(name = "tail", title = "Tail of the operation times",
+  list(name = "tail", compares = FALSE, title = "Tail of the operation times",
        question = "How do long operations change?", draw = plot_tail,
        alt = alt_tail),
-  list(name = "allan", title = "Allan deviation of the clean loop time",
+  list(name = "allan", compares = FALSE, title = "Allan deviation of the clean loop time",
        question = "How long may one average before drift wins?", draw = plot_allan,
        alt = alt_allan),
-  list(name = "launches", title = "Slowdown by launch",
+  list(name = "launches", compares = TRUE, title = "Slowdown by launch",
        question = "Do launches agree?", draw = plot_launches,
-       alt = alt_launches)
+       alt = alt_launches),
+  list(name = "overshoot", compares = FALSE, title = "How far from their times starts began",
+       question = "Did every rank start when it should?", draw = plot_overshoot,
+       alt = alt_overshoot),
+  list(name = "lateness", compares = FALSE, title = "Who was last, over the run",
+       question = "Which rank or node was late, and when?", draw = plot_lateness,
+       alt = alt_lateness),
+  list(name = "reproducibility", compares = FALSE, title = "Reproducibility by number of ranks",
+       question = "Do repeated launches give the same time?", draw = plot_reproducibility,
+       alt = alt_reproducibility)
 )
 
 # One phrase per panel, the first eight.

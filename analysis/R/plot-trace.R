@@ -48,7 +48,7 @@ trace_breaks <- function(range) {
 
 trace_panel <- function(at, rows, most = 4000, slowest = 200) {
   pair <- rows[["pair"]][at]
-  time_us <- rows[["wall_ns"]][at] / rows[["operations"]][at] / 1000
+  time_us <- operation_ns_at(rows, at) / 1000
   step <- max(1, ceiling(length(at) / (most - slowest)))
   keep <- step == 1 | code_of(pair) %% step == 0
   if (step > 1) keep[order(time_us, decreasing = TRUE)[seq_len(slowest)]] <- TRUE

@@ -5,10 +5,14 @@ schema_known <- 1L
 #' Read one launch
 #'
 #' @param dir Character, length 1: directory of the launch (holds `launch.json`).
+#' @param arms Character, length 1: `both` (a launch of design `lockin` that has one arm only is refused) or
+#'   `any`.
 #' @return A list: `info` (the parsed `launch.json`), `rows` (data.table: the columns of `halves.csv`
-#'   or `blocks.csv`, units in their names, and `design`), `hist` and `ranks` (data.tables with a
-#'   `launch` column, no rows where the file is missing), `notes` (character: what was odd). In all three
-#'   `kind`, `pattern`, `placement` and `phase` are factors: the treatment of an on row, NA in off rows.
+#'   or `blocks.csv`, units in their names, and `design`), `hist`, `ranks`, `starts_hist`, `lateness` and
+#'   `clocks` (data.tables with a `launch` column, no rows where the file is missing), `notes` (character:
+#'   what was odd). `kind`, `pattern`, `placement` and `phase` are factors: the treatment of an on row, NA in
+#'   off rows. The columns of synchronised starts are absent where a launch has none; the last three tables
+#'   have rows only with synchronised starts. Every start by itself: [read_starts()].
 #' @details Launches from before the treatment had columns get it from their options (`kind`, and
 #'   `noise_cpu` as the placement) and the defaults `periodic`, `random`; their `requested_ns` is NA.
 #'
@@ -23,9 +27,10 @@ schema_known <- 1L
 #' nrow(launch$rows)
 #' unlink(dir, recursive = TRUE)
 #' @export
-read_launch <- function(dir) {
+read_launch <- function(dir, arms = "both") {
   check_argument(is.character(dir) && length(dir) == 1 && !is.na(dir), "dir", dir,
                  "one directory name")
+  check_argument(arms %in% c("both", "any"), "arms", arms, "both or any")
   if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
   info <- read_launch_json(file.path(dir, "launch.json"))
   design <- info$options$design
@@ -43,7 +48,7 @@ read_launch <- function(dir) {
     check_row_count(rows, file, promised)
     abort_no_rows(file, " has no rows: the launch ended before its first half")
   }
-  check_rows(rows, file, info)
+  check_rows(rows, file, info, arms)
   check_row_count(rows, file, promised)
   if (is.null(rows[["requested_ns"]])) data.table::set(rows, j = "requested_ns", value = NA_real_)
   data.table::set(rows, j = "design", value = design)
@@ -51,9 +56,21 @@ read_launch <- function(dir) {
   hist <- read_optional_csv(dir, "hist.csv", hist_rules, info, expected = !untimed)
   hist <- check_hist(hist, file.path(dir, "hist.csv"), info$launch)
   ranks <- read_optional_csv(dir, "ranks.csv", rank_rules, info)
-  list(info = info, rows = rows, hist = hist$data, ranks = ranks$data,
-       notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes))
+  synchronised <- start_mode(info) != "loop"
+  starts <- lapply(starts_files, function(f) read_optional_csv(dir, f$file, f$rules, info, expected = synchronised))
+  check_starts_hist(starts$starts_hist$data, file.path(dir, "starts_hist.csv"))
+  check_lateness(starts$lateness$data, file.path(dir, "lateness.csv"))
+  c(list(info = info, rows = rows, hist = hist$data, ranks = ranks$data), lapply(starts, `[[`, "data"),
+    list(notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes,
+                   unlist(lapply(starts, `[[`, "notes"), use.names = FALSE))))
 }
+
+# How a launch started its operations: loop (also in launches from before there was a choice), barrier, window
+# or round.
+start_mode <- function(info) start_of(info)$mode %||% "loop"
+
+# What launch.json says of synchronised starts, or NULL. (`$` would take `started_utc` for an abbreviated `start`.)
+start_of <- function(info) info[["start"]]
 
 # The condition that read_campaign() may pass over, where other launches have rows.
 abort_no_rows <- function(...) nl_abort(c("nl_no_rows", "nl_error_data"), ...)
@@ -72,10 +89,12 @@ check_row_count <- function(rows, file, promised) {
 #' Read a campaign
 #'
 #' @param dirs Character, length >= 1: campaign directories, launch directories, or both.
+#' @param arms Character, length 1: `both` (a campaign without off or without on rows is refused: nothing can be
+#'   compared) or `any`.
 #' @return An object of class `nl_campaign`, a list: `rows` (data.table, one row per half, block or
-#'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks` (data.tables
-#'   with `launch`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
-#'   (the arguments), `notes` (character).
+#'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks`, `starts_hist`,
+#'   `lateness`, `clocks` (data.tables with `launch`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
+#'   (the arguments), `paths` (character: directory of each launch, named by its id), `notes` (character).
 #' @seealso [read_launch()] for the conditions signalled.
 #' @examples
 #' dir <- file.path(tempdir(), "read-campaign")
@@ -84,33 +103,33 @@ check_row_count <- function(rows, file, promised) {
 #' names(campaign$launches)
 #' unlink(dir, recursive = TRUE)
 #' @export
-read_campaign <- function(dirs) {
+read_campaign <- function(dirs, arms = "both") {
   check_argument(is.character(dirs) && length(dirs) > 0 && !anyNA(dirs), "dirs", dirs,
                  "directory names")
+  check_argument(arms %in% c("both", "any"), "arms", arms, "both or any")
   launch_dirs <- unlist(lapply(dirs, find_launches))
-  read <- read_all_launches(unique(normalizePath(launch_dirs)))
+  read <- read_all_launches(unique(normalizePath(launch_dirs)), arms)
   launches <- read$launches
   ids <- vapply(launches, function(launch) launch$info$launch, "")
   if (anyDuplicated(ids)) {
     abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ",
                 paste(dirs, collapse = " "), ": give each launch once")
   }
-  campaign <- list(
-    rows = bind_part(launches, "rows"), hist = bind_part(launches, "hist"),
-    ranks = bind_part(launches, "ranks"),
-    launches = stats::setNames(lapply(launches, `[[`, "info"), ids),
-    dirs = dirs, notes = c(read$notes, unlist(lapply(launches, `[[`, "notes")))
-  )
-  check_arms(campaign)
+  tables <- c("rows", "hist", "ranks", names(starts_files))
+  campaign <- c(lapply(stats::setNames(tables, tables), bind_part, launches = launches), list(
+    launches = stats::setNames(lapply(launches, `[[`, "info"), ids), dirs = dirs,
+    paths = stats::setNames(read$dirs, ids), notes = c(read$notes, unlist(lapply(launches, `[[`, "notes")))
+  ))
+  if (arms == "both") check_arms(campaign)
   structure(campaign, class = "nl_campaign")
 }
 
 # Launches without rows are passed over, and said; when none has rows, the first one's error stands.
-read_all_launches <- function(dirs) {
-  got <- lapply(dirs, function(dir) tryCatch(read_launch(dir), nl_no_rows = identity))
+read_all_launches <- function(dirs, arms) {
+  got <- lapply(dirs, function(dir) tryCatch(read_launch(dir, arms), nl_no_rows = identity))
   without <- vapply(got, inherits, TRUE, "nl_no_rows")
   if (all(without)) stop(got[[1]])
-  list(launches = got[!without],
+  list(launches = got[!without], dirs = dirs[!without],
        notes = sprintf("launch %s has no rows and is left out (%s)", printable(basename(dirs[without])),
                        vapply(got[without], conditionMessage, "")))
 }
@@ -118,7 +137,7 @@ read_all_launches <- function(dirs) {
 bind_part <- function(launches, part) {
   parts <- lapply(launches, `[[`, part)
   if (length(parts) == 1) return(parts[[1]])  # saves copying the one big table
-  data.table::rbindlist(parts, use.names = TRUE)
+  data.table::rbindlist(parts, use.names = TRUE, fill = TRUE)  # only some launches may have synchronised starts
 }
 
 #' @export
@@ -163,6 +182,7 @@ read_launch_json <- function(file) {
     abort_damaged(file, 1, "key 'launch' is '", printable(info$launch), "', wanted ", text_wanted)
   }
   check_json(info$options, options_types, file, "options.")
+  check_start(start_of(info), file)
   if (!info$options$design %in% names(designs)) {
     abort_damaged(file, 1, "key 'options.design' is '", printable(info$options$design),
                   "', not one of ", paste(names(designs), collapse = ", "))
@@ -209,8 +229,11 @@ launch_json_types <- c(
   nodes = "number", n_generators = "number", hosts = "objects", generators = "objects",
   placement = "objects", mpi = "object", slurm = "object", switching = "object", warnings = "texts",
   command = "texts", program = "scalar", version = "scalar", git = "scalar", seed = "scalar",
-  started_utc = "string", ended_utc = "string", peak_memory_kib = "number"
+  started_utc = "string", ended_utc = "string", peak_memory_kib = "number", start = "object"
 )
+start_types <- c(mode = "text", clock = "object", sync = "object", late_bound_ns = "number", residual_ns = "number",
+                 starts = "number", late_starts = "number", overshoot_ns = "object", raw = "string")
+start_modes <- c("loop", "barrier", "window", "round")
 options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
                    per_operation_timing = "flag", kind = "string", noise_cpu = "scalar", kinds = "texts",
                    patterns = "texts", placements = "texts", phases = "texts")
@@ -221,6 +244,17 @@ certificate_level_types <- c(level_requested_percent = "number", level_delivered
                              ratio = "number", halves = "number", bursts_planned = "number",
                              bursts_run = "number", ok = "flag", kind = "string", pattern = "string",
                              placement = "string", phase = "string")
+
+check_start <- function(start, file) {
+  if (is.null(start)) return(invisible())
+  check_json(start, start_types, file, "start.")
+  if (!start$mode %in% start_modes) {
+    abort_damaged(file, 1, "key 'start.mode' is '", printable(start$mode), "', not one of ",
+                  paste(start_modes, collapse = ", "))
+  }
+  check_json(list(p50 = start$overshoot_ns$p50, p99 = start$overshoot_ns$p99, max = start$overshoot_ns$max),
+             c(p50 = "number", p99 = "number", max = "number"), file, "start.overshoot_ns.")
+}
 
 check_json <- function(object, types, file, prefix = "") {
   for (key in names(types)) {
@@ -265,7 +299,9 @@ launch_notes <- function(info) {
   } else if (!identical(info$ended, "complete")) {
     say("ended as '", printable(info$ended), "'; the rows up to there are used")
   }
-  c(ended, vapply(info$warnings, function(w) say("warning: ", printable(w)), ""),
+  share <- if (isTRUE(start_of(info)$starts > 0)) (start_of(info)$late_starts %||% 0) / start_of(info)$starts else 0
+  late <- if (share > 0.01) say(format_effect(100 * share, FALSE), " % of the starts were late (flagged, and kept)")
+  c(ended, late, vapply(info$warnings, function(w) say("warning: ", printable(w)), ""),
     certificate_notes(info))
 }
 
@@ -318,7 +354,13 @@ row_rules <- rules_of(
   list("involuntary_switches", "whole", 0), list("slowest_rank", "whole", 0),
   list("delivered_ns", "number", 0, "empty"), list("bursts", "whole", 0, "empty"),
   list("bursts_due", "whole", 0, "empty"), list("kind", "word"), list("pattern", "word"),
-  list("placement", "word"), list("phase", "word"), list("requested_ns", "number", 0, "empty")
+  list("placement", "word"), list("phase", "word"), list("requested_ns", "number", 0, "empty"),
+  # A clock that jumps makes times negative: that is a finding, not a damaged file.
+  list("global_ns", "number", -Inf, "empty"), list("after_last_ns", "number", -Inf, "empty"),
+  list("spread_ns", "number", -Inf, "empty"), list("late_starts", "whole", 0, "empty"),
+  list("overshoot_ns_p50", "number", -Inf, "empty"), list("overshoot_ns_p99", "number", -Inf, "empty"),
+  list("overshoot_ns_max", "number", -Inf, "empty"), list("slot_ns", "number", 0, "empty"),
+  list("within_ns2", "number", 0, "empty"), list("between_ns2", "number", 0, "empty")
 )
 
 hist_rules <- rules_of(
@@ -334,7 +376,47 @@ rank_rules <- rules_of(
   list("wall_ns", "number", 0), list("stolen_ns", "number"),
   list("detours", "whole", 0, "empty"), list("detour_ns", "number", 0, "empty"),
   list("involuntary_switches", "whole", 0), list("times_slowest", "whole", 0), list("kind", "word"),
-  list("pattern", "word"), list("placement", "word"), list("phase", "word")
+  list("pattern", "word"), list("placement", "word"), list("phase", "word"),
+  list("first_starts", "whole", 0, "empty"), list("last_starts", "whole", 0, "empty"),
+  list("last_ends", "whole", 0, "empty"), list("start_cost_ns", "number", 0, "empty"),
+  list("end_cost_ns", "number", 0, "empty"), list("overshoot_ns_sum", "number", -Inf, "empty"),
+  list("overshoot_ns_max", "number", -Inf, "empty")
+)
+
+starts_hist_rules <- rules_of(
+  list("operation", "text"), list("bytes", "whole", 0), list("arm", "text"),
+  list("level_requested_percent", "number", 0), list("measure", "text"), list("lo_ns", "number"),
+  list("hi_ns", "number"), list("count", "whole", 0), list("kind", "word"), list("pattern", "word"),
+  list("placement", "word"), list("phase", "word")
+)
+
+lateness_rules <- rules_of(
+  list("slice", "whole", 0), list("start_ns", "number"), list("end_ns", "number"), list("rank", "whole", 0),
+  list("starts", "whole", 0), list("last_starts", "whole", 0), list("last_ends", "whole", 0),
+  list("start_cost_ns", "number", 0), list("end_cost_ns", "number", 0)
+)
+
+clock_rules <- rules_of(
+  list("run", "whole", 0), list("reason", "text"), list("method", "text"), list("rank", "whole", 0),
+  list("host", "text"), list("at_ns", "number"), list("measured", "whole", 0),
+  list("offset_ns", "number", -Inf, "empty"), list("drift_ppm", "number", -Inf, "empty"),
+  list("rtt_ns", "number", 0, "empty"), list("residual_ns", "number", 0, "empty"),
+  list("exchanges", "whole", 0, "empty")
+)
+
+# Files that only launches with synchronised starts have.
+starts_files <- list(
+  starts_hist = list(file = "starts_hist.csv", rules = starts_hist_rules),
+  lateness = list(file = "lateness.csv", rules = lateness_rules),
+  clocks = list(file = "clocks.csv", rules = clock_rules)
+)
+
+# Columns that came later: a file has all of a group or, from an older version, none.
+added_columns <- list(
+  treatment = c("kind", "pattern", "placement", "phase", "requested_ns"),
+  starts = c("global_ns", "after_last_ns", "spread_ns", "late_starts", "overshoot_ns_p50", "overshoot_ns_p99",
+             "overshoot_ns_max", "slot_ns", "within_ns2", "between_ns2", "first_starts", "last_starts",
+             "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum")
 )
 
 # ---- one CSV file ------------------------------------------------------------------------------
@@ -359,8 +441,22 @@ read_contract_csv <- function(file, rules, info) {
   }
   for (name in rules$name[rules$kind == "word"]) data.table::set(data, j = name, value = as_word(data[[name]]))
   for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], rules[i, ], file)
-  if ("word" %in% rules$kind) check_treatment(data, file, info) else add_treatment(data, info)
+  drop_empty_starts(data)
+  if ("arm" %in% rules$name) {
+    if ("word" %in% rules$kind) check_treatment(data, file, info) else add_treatment(data, info)
+  }
   list(data = data, notes = notes)
+}
+
+# With --start loop the columns of synchronised starts are there and empty: as good as not there, and 10^6 rows
+# of nothing need memory.
+drop_empty_starts <- function(data) {
+  lead <- intersect(c("global_ns", "first_starts"), names(data))
+  if (length(lead) == 0 || nrow(data) == 0 || !is.na(data[[lead]][1])) return(invisible())
+  columns <- intersect(added_columns$starts, names(data))
+  if (all(vapply(columns, function(n) all(is.na(data[[n]])), TRUE))) {
+    data.table::set(data, j = columns, value = NULL)
+  }
 }
 
 # The treatment of a launch from before it had columns, in place.
@@ -406,9 +502,9 @@ check_header <- function(file, rules) {
   if (length(header) == 0 || length(header[[1]]) == 0) {
     abort_data(file, " is empty: the launch wrote nothing; run it again or leave it out")
   }
-  # Columns that came later: a file has all of them or, from an older version, none.
-  added <- c(treatment_columns, "requested_ns")
-  if (!any(added %in% header[[1]])) rules <- rules[!rules$name %in% added, ]
+  for (added in if ("arm" %in% rules$name) added_columns) {
+    if (!any(added %in% header[[1]])) rules <- rules[!rules$name %in% added, ]
+  }
   missing <- setdiff(rules$name, header[[1]])
   if (length(missing) > 0) {
     abort_damaged(file, 1, "column '", missing[1], "' is missing (the header was edited, or comes ",
@@ -492,6 +588,9 @@ check_column <- function(x, rule, file) {
   }
 }
 
+closed_words <- list(arm = c("off", "on"), measure = c("global", "on_time", "after_last", "spread", "overshoot"),
+                     reason = c("first", "schedule", "residual"))
+
 check_text <- function(x, rule, file) {
   known <- if (is.factor(x)) levels(x) else unique(x)
   if (anyNA(known)) refuse_cell(file, which(is.na(x))[1], rule, "", "text")
@@ -499,10 +598,9 @@ check_text <- function(x, rule, file) {
   if (length(odd) > 0) {
     refuse_cell(file, match(odd[1], x), rule, odd[1], text_wanted)
   }
-  if (rule$name == "arm") {
-    odd <- setdiff(known, c("off", "on"))
-    if (length(odd) > 0) refuse_cell(file, match(odd[1], x), rule, odd[1], "off or on")
-  }
+  words <- closed_words[[rule$name]]
+  odd <- setdiff(known, words)
+  if (!is.null(words) && length(odd) > 0) refuse_cell(file, match(odd[1], x), rule, odd[1], join_words(words, "or"))
 }
 
 # Row i of the table is line i + 1 of the file: fread accepts no blank lines inside.
@@ -513,10 +611,10 @@ refuse_cell <- function(file, i, rule, got, wanted) {
 
 # What no single column can tell: arms, the launch id, what launch.json says was run, rows that occur
 # twice.
-check_rows <- function(rows, file, info) {
+check_rows <- function(rows, file, info, arms) {
   launch <- info$launch
   lockin <- info$options$design == "lockin"
-  if (lockin && nrow(rows) > 1) check_both_arms(rows[["arm"]], file)
+  if (lockin && arms == "both" && nrow(rows) > 1) check_both_arms(rows[["arm"]], file)
   refuse <- function(bad, why) {
     at <- which(bad)[1]
     if (!is.na(at)) abort_damaged(file, at + 1, why(at))
@@ -534,7 +632,7 @@ check_rows <- function(rows, file, info) {
     paste0("requested_ns is ", requested[at], " in an off row, wanted 0")
   })
   known <- unlist(info$options$operations)
-  if (length(known) > 0) refuse(!rows[["operation"]] %in% known, function(at) {
+  if (length(known) > 0) refuse(!rows[["operation"]] %in% with_overlap(known), function(at) {
     paste0("operation is '", rows[["operation"]][at], "', launch.json has ",
            printable(paste(known, collapse = ", ")))
   })
@@ -556,6 +654,9 @@ check_rows <- function(rows, file, info) {
   }
 }
 
+# A nonblocking operation, the same with work before its completion, and that work alone.
+with_overlap <- function(operations) c(operations, paste0(operations, "+work"), paste0("work:", operations))
+
 # Those of the levels seen that are levels asked for, but for rounding.
 near_levels <- function(seen, asked, tolerance = 1e-9) {
   seen <- unique(seen)
@@ -570,6 +671,26 @@ check_both_arms <- function(arm, where) {
 }
 
 check_arms <- function(campaign) check_both_arms(campaign$rows[["arm"]], campaign$dirs)
+
+check_starts_hist <- function(data, file) {
+  at <- which(data[["lo_ns"]] >= data[["hi_ns"]])[1]
+  if (!is.na(at)) {
+    abort_damaged(file, at + 1, "lo_ns is ", data[["lo_ns"]][at], ", hi_ns ", data[["hi_ns"]][at],
+                  ", wanted lo_ns below hi_ns")
+  }
+}
+
+# A rank is at most last in every start of a slice, which has a length and occurs once per rank.
+check_lateness <- function(data, file) {
+  refuse <- function(bad, ...) {
+    at <- which(bad)[1]
+    if (!is.na(at)) abort_damaged(file, at + 1, ...)
+  }
+  refuse(data[["end_ns"]] < data[["start_ns"]], "end_ns is below start_ns")
+  refuse(pmax(data[["last_starts"]], data[["last_ends"]]) > data[["starts"]],
+         "a rank was last more often than there were starts")
+  refuse(duplicated(combine_keys(data[["slice"]], data[["rank"]])), "the slice has this rank twice")
+}
 
 # Bins have a width; a group without any operation says nothing, and is left out.
 check_hist <- function(hist, file, launch) {

@@ -3,7 +3,8 @@
 #' Write a report
 #'
 #' One HTML file that needs nothing else (style inline, plots embedded as PNG), and beside it each plot
-#' as a PNG file and its data as CSV.
+#' as a PNG file and its data as CSV. A campaign of synchronised starts may hold one arm only: the report then has no
+#' verdicts.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()], or an `nl_analysis`.
 #' @param file Character, length 1: the HTML file. It is written beside its place and renamed.
@@ -21,9 +22,7 @@
 write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "", file), "_files"),
                          alpha = 0.01) {
   check_argument(is_text(file), "file", file, "one file name")
-  analysis <- if (inherits(campaign, "nl_analysis")) campaign else {
-    analyze_campaign(campaign, alpha = alpha)
-  }
+  analysis <- if (inherits(campaign, "nl_analysis")) campaign else report_analysis(campaign, alpha)
   check_argument(dir.exists(dirname(file)), "file", file, "a file in a directory that exists")
   if (!dir.exists(plots_dir) && !dir.create(plots_dir, showWarnings = FALSE)) {
     abort_usage("cannot make the directory '", plots_dir, "'")
@@ -39,10 +38,21 @@ write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "",
   invisible(file)
 }
 
+report_analysis <- function(campaign, alpha) {
+  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
+  one_arm <- length(unique(campaign$rows[["arm"]])) == 1
+  if (one_arm && any(vapply(campaign$launches, start_mode, "") != "loop")) return(clean_analysis(campaign, alpha))
+  if (one_arm) check_arms(campaign)
+  analyze_campaign(campaign, alpha = alpha)
+}
+
 # PNG and CSV of one plot; NULL where the campaign has no data for it.
 write_figure <- function(plot, analysis, plots_dir) {
+  if (plot$compares && is_clean(analysis)) return(NULL)
   frame <- plot$draw(analysis, draw = FALSE)
   if (NROW(frame) == 0) return(NULL)
+  # Clean launches of one loop each have a trace of one point.
+  if (plot$name == "trace" && NROW(frame) <= n_panels(frame)) return(NULL)
   csv <- file.path(plots_dir, paste0(plot$name, ".csv"))
   write_atomically(csv, function(path) data.table::fwrite(frame, path, na = ""))
   png_file <- file.path(plots_dir, paste0(plot$name, ".png"))
@@ -62,8 +72,9 @@ save_png <- function(plot, path, size) {
 # Inches; the height follows the number of panels.
 figure_size <- function(name, frame, analysis) {
   panels <- n_panels(frame)
+  if (name == "lateness") return(c(9, 3.2 + 2 * (0.5 + 0.2 * min(3, length(unique(frame$line))) + 0.035 * length(unique(frame$line)))))
   stacked <- name %in% c("trace", "launches")
-  columns <- if (several_treatments(analysis) && name %in% c("dose", "stolen", "levels", "tail")) {
+  columns <- if (several_treatments(analysis) && name %in% c("dose", "stolen", "levels", "tail", "overshoot")) {
     panel_columns(panels, nrow(analysis$treatments))
   } else ceiling(sqrt(panels))
   rows <- if (stacked) panels else ceiling(panels / columns)
@@ -86,12 +97,15 @@ report_page <- function(analysis, figures, files_dir) {
     tags$h1("OS noise sensitivity"),
     tags$p(class = "answer", paste(report_answer(analysis), collapse = " ")),
     report_alarms(analysis),
-    section("Verdicts", verdict_table(analysis)),
-    if (several_treatments(analysis)) section("Treatments", treatment_tables(analysis)),
-    section("Thresholds", threshold_table(analysis), amplification_table(analysis)),
+    if (!is_clean(analysis)) list(
+      section("Verdicts", verdict_table(analysis)),
+      if (several_treatments(analysis)) section("Treatments", treatment_tables(analysis)),
+      section("Thresholds", threshold_table(analysis), amplification_table(analysis))
+    ),
+    report_starts(analysis$campaign),
     section("Plots", lapply(figures, figure_tag, files_dir = files_dir)),
-    section("Generator certificates", certificate_table(analysis$campaign),
-            burst_table(analysis$campaign)),
+    if (!is_clean(analysis)) section("Generator certificates", certificate_table(analysis$campaign),
+                                     burst_table(analysis$campaign)),
     section("Provenance", provenance_table(analysis$campaign), notes_list(analysis$notes)),
     section("How to reproduce", reproduce(analysis))
   )
@@ -125,6 +139,7 @@ pre { background: var(--soft); padding: .6rem; white-space: pre-wrap; overflow-w
 # ---- the answer --------------------------------------------------------------------------------
 
 report_answer <- function(analysis) {
+  if (is_clean(analysis)) return(clean_answer(analysis))
   rows <- widest_scope(analysis$thresholds)
   verdicts <- widest_scope(analysis$verdicts)
   where <- report_where(analysis$campaign)
@@ -167,9 +182,9 @@ between_phrase <- function(most, least, contrasts) {
 
 upper_first <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
 
-join_words <- function(x) {
+join_words <- function(x, last = "and") {
   n <- length(x)
-  if (n < 2) x else paste(paste(x[-n], collapse = ", "), "and", x[n])
+  if (n < 2) x else paste(paste(x[-n], collapse = ", "), last, x[n])
 }
 
 report_where <- function(campaign) {
@@ -474,7 +489,9 @@ provenance_lines <- function(info) {
     "CPU model" = host("cpu_model"), "topology" = host("topology"), "cpuset" = host("cpuset"),
     "SMT" = host("smt"), "governor" = host("governor"), "kernel" = host("kernel"),
     "tick" = host("tick"), "isolcpus" = host("cmdline_isolcpus"), "nohz_full" = host("nohz_full"),
-    "clock source" = host("clocksource"), "clock" = show_json(info$clock),
+    "clock source" = host("clocksource"), "clock" = show_json(info$clock), "start" = start_mode(info),
+    "start clock" = show_json(start_of(info)$clock, "none"), "clock synchronisation" = show_json(start_of(info)$sync, "none"),
+    "late above" = if (is.null(start_of(info)$late_bound_ns)) "none" else paste(show_json(start_of(info)$late_bound_ns), "ns"),
     "MPI" = paste(show_json(info$mpi$library), show_json(info$mpi$version)),
     "MPI parameters" = show_json(info$mpi$parameters), "Slurm" = show_json(info$slurm),
     "switching times" = if (is.null(switching)) "unknown" else {

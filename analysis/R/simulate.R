@@ -19,13 +19,14 @@
 #' @param amplification True slowdown over stolen share, length 1 (or one per operation).
 #' @param cost_ns True cost of an interruption beyond the load, ns, length 1.
 #' @param half_period_ns,period_ns Length of a half and of the noise period, ns, length 1.
-#' @param operation_ns Time of one operation, ns, length 1.
+#' @param operation_ns Time of one operation, ns, length 1 or that of `operations`.
 #' @param ranks Number of ranks, length 1.
 #' @param wander_sd,wander_phi Innovation SD (log) and coefficient of the AR(1) base speed, length 1;
 #'   `wander_phi = 1` is a random walk.
 #' @param jitter_sd SD of the log loop time of a half, length 1.
 #' @param spike_rate Chance that a half loses a Pareto-distributed background spike, length 1.
 #' @param launch_sd SD (log) of the slowdown between launches, length 1.
+#' @param base_sd SD (log) of the base speed between launches, length 1.
 #' @param arms One of `both`, `off`, `on`: which arms each launch has (`single` only may lack one).
 #' @param ended `complete`, `interrupted`, or NA for a killed launch.
 #' @param seed Whole number, length 1: the same seed writes the same rows.
@@ -35,6 +36,12 @@
 #'   loaded on each at the level.
 #' @param treatment_factor Numeric, length 1 or one per treatment (phase varies fastest, kind slowest):
 #'   times the slowdown.
+#' @param start How operations are started, length 1: `loop`, or with synchronised starts `barrier`, `window` or
+#'   `round`. These write every start of every rank to memory first: keep `half_period_ns` short.
+#' @param raw Character, length 1: name of the file for every start of every rank; NULL: none.
+#' @param nodes Number of nodes that the ranks are spread over in synchronised starts, length 1. Clocks of all
+#'   but the first are off by some ms and drift.
+#' @param late_rank Rank that is some microseconds behind the others in every third synchronised start; NULL: none.
 #' @return Invisibly a data frame with the truth per operation, treatment and level: `operation`, `bytes`,
 #'   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent`, `slowdown_percent`,
 #'   `stolen_percent` (of one CPU), `cost_ns`.
@@ -52,8 +59,11 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
                               jitter_sd = 0.004, spike_rate = 0.02, launch_sd = 0, arms = "both",
                               ended = "complete", seed = 1, prefix = "sim", kinds = "spin",
                               patterns = "periodic", placements = "last", phases = "random",
-                              treatment_factor = 1) {
+                              treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL, nodes = 1,
+                              late_rank = NULL) {
   check_argument(is_text(dir), "dir", dir, "one directory name")
+  check_argument(start %in% start_modes, "start", start, paste(start_modes, collapse = ", "))
+  check_argument(is.null(raw) || is_text(raw) && start != "loop", "raw", raw, "a file name, with synchronised starts")
   check_argument(is_number(pairs, 0), "pairs", pairs, "a number above 0")
   check_argument(design %in% names(designs), "design", design, paste(names(designs), collapse = ", "))
   check_numeric(levels_percent, "levels_percent")
@@ -68,6 +78,7 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
       slow <- if (is.null(slowdown_percent)) rep_len(amplification, length(operations))[i] * each else
         rep_len(slowdown_percent, length(levels_percent))
       data.frame(operation = operations[i], bytes = rep_len(bytes, length(operations))[i],
+                 operation_ns = rep_len(operation_ns, length(operations))[i],
                  crossed[rep(k, length(each)), ], level_requested_percent = levels_percent,
                  slowdown_percent = crossed$times[k] * slow, stolen_percent = crossed$cpus[k] * each,
                  cost_ns = cost_ns)
@@ -77,7 +88,7 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
     id <- paste0(prefix, "-", i)
     with_seed(seed * 1000 + i, simulate_launch(file.path(dir, id), id, model))
   }
-  invisible(model$truth[setdiff(names(model$truth), c("cpus", "times"))])
+  invisible(model$truth[setdiff(names(model$truth), c("cpus", "times", "operation_ns"))])
 }
 
 # Bursts of each on half: as many as periods, or drawn with that mean. Periodic campaigns use no random
@@ -99,11 +110,18 @@ simulate_launch <- function(dir, id, model) {
     abort_usage("'", dir, "' exists already or cannot be made")
   }
   rows <- simulate_rows(id, model)
+  ranks <- simulate_ranks(rows, model)
+  info <- simulate_info(id, rows, model)
+  if (model$start != "loop") {
+    starts <- simulate_starts(id, rows, ranks, info, model, dir)
+    rows <- starts$rows
+    ranks <- starts$ranks
+    info <- starts$info
+  }
   file <- if (model$design == "lockin") "halves.csv" else "blocks.csv"
   data.table::fwrite(rows, file.path(dir, file), na = "", scipen = 50)
   data.table::fwrite(simulate_hist(rows), file.path(dir, "hist.csv"), scipen = 50)
-  data.table::fwrite(simulate_ranks(rows, model), file.path(dir, "ranks.csv"), scipen = 50)
-  info <- simulate_info(id, rows, model)
+  data.table::fwrite(ranks, file.path(dir, "ranks.csv"), scipen = 50)
   writeLines(jsonlite::toJSON(info, auto_unbox = TRUE, null = "null", na = "null", digits = NA,
                               pretty = TRUE), file.path(dir, "launch.json"))
 }
@@ -140,35 +158,40 @@ simulate_rows <- function(id, model) {
   wander <- as.numeric(stats::filter(stats::rnorm(n, 0, model$wander_sd), model$wander_phi,
                                      method = "recursive"))
   shift <- stats::rnorm(1, 0, model$launch_sd)
+  if (model$base_sd > 0) wander <- wander + stats::rnorm(1, 0, model$base_sd)
   spike <- (stats::runif(n) < model$spike_rate) * 5e3 * (stats::runif(n)^(-1 / 1.5) - 1)
   periods <- max(1, round(model$half_period_ns / model$period_ns))
   bursts <- on * (level > 0) * draw_bursts(truth$pattern, periods)
   dose <- bursts / periods  # of the level
   slow <- on * (log1p(ifelse(level > 0, dose, 1) * truth$slowdown_percent / 100) + shift * (level > 0))
-  operations <- round(model$half_period_ns / model$operation_ns)
-  wall <- round(operations * model$operation_ns * exp(wander + slow +
+  # Synchronised starts are half an operation's time apart.
+  slot <- if (model$start == "loop") truth$operation_ns else 1.5 * truth$operation_ns
+  operations <- pmax(1, round(model$half_period_ns / slot))
+  busy <- round(operations * truth$operation_ns * exp(wander + slow +
                   stats::rnorm(n, 0, model$jitter_sd)) + spike)
+  wall <- busy + round(operations * (slot - truth$operation_ns))
   bursts <- truth$cpus * bursts
   delivered <- round(truth$cpus * dose * level / 100 * wall)
   stolen <- round(delivered + bursts * model$cost_ns + spike + stats::rnorm(n, 300, 150))
   detour <- round(pmax(0, stolen * 1.1))
-  data.table::data.table(
+  rows <- data.table::data.table(
     launch = id, operation = truth$operation, bytes = truth$bytes, ranks = model$ranks,
     pair = plan$pair, order = plan$order, arm = plan$arm, level_requested_percent = level,
     level_delivered_percent = 100 * delivered / (truth$cpus * wall), start_ns = cumsum(c(0, wall[-n] + 2e5)),
     wall_ns = wall, operations = operations, stolen_ns_max = round(stolen * 0.9),
     stolen_ns_sum = stolen, stolen_rank = 0L, detour_ns = detour,
-    detours = bursts + (spike > 0), base_ns = round(model$operation_ns * exp(wander), 2),
+    detours = bursts + (spike > 0), base_ns = round(truth$operation_ns * exp(wander), 2),
     steal_ns = 0L, involuntary_switches = bursts, slowest_rank = 0L, delivered_ns = delivered,
     bursts = bursts, bursts_due = as.integer(bursts > 0), kind = ifelse(on, truth$kind, NA),
     pattern = ifelse(on, truth$pattern, NA), placement = ifelse(on, truth$placement, NA),
     phase = ifelse(on, truth$phase, NA), requested_ns = delivered
   )
+  structure(rows, each_ns = busy / operations)
 }
 
 # Most operations near the base time, and one long one per burst.
 simulate_hist <- function(rows) {
-  mean_ns <- rows[["wall_ns"]] / rows[["operations"]]
+  mean_ns <- operation_ns(rows)
   key <- combine_keys(rows[["operation"]], rows[["arm"]], rows[["level_requested_percent"]], treatment_code(rows))
   parts <- lapply(split(seq_along(key), key), function(at) {
     typical <- stats::median(mean_ns[at]) * exp(stats::rnorm(4000, 0, 0.1))
@@ -208,7 +231,7 @@ simulate_info <- function(id, rows, model) {
   list(
     schema = schema_known, program = "noiselab-detect", version = "0.1.0", git = "simulated",
     launch = id, command = list("simulate_campaign", "seed", as.character(model$seed)),
-    options = list(design = model$design, operations = as.list(unique(model$truth$operation)),
+    options = list(design = model$design, operations = as.list(unique(overlap_base(model$truth$operation))),
                    bytes = as.list(unique(model$truth$bytes)),
                    levels_percent = as.list(model$levels_percent),
                    half_period_ns = model$half_period_ns, period_ns = model$period_ns,

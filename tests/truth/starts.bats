@@ -101,6 +101,13 @@ fails_with() {
     [ "$(json .start.clock.fake)" != null ]
 }
 
+@test "clocks that part are synchronised anew before it is time" {
+    # offsets alone do not follow a drift of 50 us in every second
+    single 2 --op empty --start round --sync linear --fake-clock 0s,50ppm --sync-every 2s --count 400000
+    cut -d , -f 1-9 "$OUT/one/clocks.csv"
+    [ "$(awk -F , '$2 == "residual"' "$OUT/one/clocks.csv" | wc -l)" -ge 2 ]
+}
+
 @test "the self-test passes judgement: barrier starts fail it by their own table" {
     status=0
     launch 2 --self-test --start round --seconds 0.6 --launch-id round >"$BATS_TEST_TMPDIR/table" || status=$?
@@ -122,4 +129,28 @@ fails_with() {
 @test "every operation's data are checked on request" {
     single 2 --op allreduce,bcast,loadtest --start round --check every --count 300
     [ "$(json .data_errors)" = 0 ]
+}
+
+@test "reproducibility is measured over launches and rank counts, and too few launches are no answer" {
+    "$BIN/noiselab" run reproducibility --ranks 1,2 --launches 3 --op barrier --seconds 0.2 --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/table" 2>"$ERR"
+    cat "$BATS_TEST_TMPDIR/table"
+    [ "$("$BIN/noiselab-analyze" reproducibility "$OUT" --csv | tail -n +2 | wc -l)" -eq 2 ]
+    [ "$(jq -r .seed "$OUT"/*/launch.json | sort -n | paste -sd ,)" = 5,6,7,8,9,10 ]
+    # the published report from the same raw files: every launch a row, with as many starts as were made
+    "$BIN/noiselab-analyze" mpiperf "$OUT" --csv >"$BATS_TEST_TMPDIR/mpiperf"
+    [ "$(tail -n +2 "$BATS_TEST_TMPDIR/mpiperf" | wc -l)" -eq 6 ]
+    [ "$(column n_t "$BATS_TEST_TMPDIR/mpiperf" | sort -n | paste -sd ,)" = "$(jq .start.starts "$OUT"/*/launch.json | sort -n | paste -sd ,)" ]
+    status=0
+    "$BIN/noiselab-analyze" reproducibility "$OUT"/$(ls "$OUT" | head -n 1) >/dev/null 2>"$ERR" || status=$?
+    [ "$status" -eq 3 ]
+}
+
+@test "the analysis of starts agrees with the rows, from the raw file and without" {
+    launch 2 --design lockin --levels 1 --op barrier --start round --seconds 1 --warmup 0s --raw starts.bin --launch-id one
+    "$BIN/noiselab-analyze" starts "$OUT" --json >"$BATS_TEST_TMPDIR/starts.json"
+    "$BIN/noiselab-analyze" starts "$OUT" --csv --table raw >"$BATS_TEST_TMPDIR/raw.csv"
+    # two ranks' lines for each start
+    [ "$(tail -n +2 "$BATS_TEST_TMPDIR/raw.csv" | wc -l)" -eq $((2 * $(json .start.starts))) ]
+    [ "$(jq '[.starts[].starts] | add' "$BATS_TEST_TMPDIR/starts.json")" -eq "$(json .start.starts)" ]
+    [ "$(jq '[.starts[].late_starts] | add' "$BATS_TEST_TMPDIR/starts.json")" -eq "$(json .start.late_starts)" ]
 }

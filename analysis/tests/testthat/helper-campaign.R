@@ -45,3 +45,15 @@ edit_json <- function(file, change) {
   info <- change(jsonlite::read_json(file))
   writeLines(jsonlite::toJSON(info, auto_unbox = TRUE, null = "null", digits = NA), file)
 }
+
+# A campaign with synchronised starts, of some hundred starts.
+local_starts <- function(..., pairs = 4, levels_percent = 5, start = "window", half_period_ns = 6e4, env = parent.frame()) {
+  local_campaign(pairs = pairs, levels_percent = levels_percent, start = start, half_period_ns = half_period_ns, ..., env = env)
+}
+
+# A front end without a process: its status, what went to stderr, and to stdout.
+status_of <- function(main, ...) {
+  text <- NULL
+  out <- utils::capture.output(text <- utils::capture.output(status <- main(c(...)), type = "message"))
+  list(status = status, err = text, out = out)
+}

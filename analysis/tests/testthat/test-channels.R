@@ -10,6 +10,38 @@ test_that("the values of the channels are those of their formulas", {
   expect_equal(value("steal"), 10)
 })
 
+test_that("with synchronised starts the time is that of all ranks, elsewhere the loop's", {
+  rows <- data.frame(wall_ns = c(1e7, 1e7), operations = 5000, global_ns = c(5e6, NA), spread_ns = c(1e5, 2e5), late_starts = c(5, 0),
+                     overshoot_ns_p50 = c(40, 50))
+  value <- function(name) channels[[name]]$value(rows, 1)
+  expect_equal(value("time"), c(1000, 2000))
+  expect_equal(value("arrival"), c(20, 40))
+  expect_equal(value("late"), c(0.1, 0))
+  expect_equal(value("overshoot"), c(40, 50))
+  expect_equal(operation_ns_at(rows, 2), 2000)
+})
+
+test_that("channels of synchronised starts are analyzed only when asked for, and then decide nothing else", {
+  expect_equal(check_channels(NULL), c("time", "stolen", "detour", "base", "steal"))
+  dir <- local_starts(pairs = 12, levels_percent = c(0, 5))
+  campaign <- read_campaign(dir)
+  default <- analyze_campaign(campaign)$verdicts
+  expect_equal(unique(default$channel), c("time", "stolen", "detour", "base", "steal"))
+  all <- analyze_campaign(campaign, channels = names(channels))$verdicts
+  shared <- all[all$channel %in% default$channel, ]
+  expect_equal(shared, default, ignore_attr = TRUE)
+  expect_setequal(setdiff(all$channel, default$channel), c("arrival", "overshoot", "late"))
+  # in loops they are not there, and that is said
+  dir <- local_campaign(pairs = 10, levels_percent = 5)
+  got <- analyze_campaign(read_campaign(dir), channels = c("time", "arrival"))
+  expect_equal(unique(got$verdicts$channel), "time")
+  expect_match(got$notes, "channel arrival: not measured \\(spread_ns is empty\\)", all = FALSE)
+})
+
+test_that("a time below 0, from a clock that jumped, has no logarithm and no warning", {
+  expect_equal(log_or_na(c(1, 0, -5, NA)), c(0, NA, NA, NA))
+})
+
 test_that("the channel table has a row per channel and an unknown channel is refused", {
   expect_equal(channel_table()$name, names(channels))
   expect_error(check_channels("tiem"), "tiem", class = "nl_error_usage")

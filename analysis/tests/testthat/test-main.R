@@ -44,13 +44,7 @@ test_that("usage errors and data errors have their own status and one line each"
   }
 })
 
-# The rest of the command line needs no process.
-status_of <- function(main, ...) {
-  text <- NULL
-  out <- utils::capture.output(text <- utils::capture.output(status <- main(c(...)), type = "message"))
-  list(status = status, err = text, out = out)
-}
-
+# The rest of the command line needs no process: status_of() in the helper.
 test_that("every wrong command line gets status 2 and one line", {
   for (args in list(character(), c("a", "--alpha", "x"), c("a", "--alpha"), c("a", "--channel", "tiem"),
                     c("a", "--json", "--csv"), c("a", "--json=1"), c("-x", "a"), c("a", "--table", "cost"),
@@ -68,6 +62,8 @@ test_that("help lists every option, channel and plot", {
   help <- paste(status_of(main_analyze, "--help")$out, collapse = "\n")
   for (o in analyze_options) expect_match(help, paste0("--", o$name))
   for (name in names(channels)) expect_match(help, name)
+  for (word in analyze_words()) expect_match(help, paste("noiselab analyze \\[OPTIONS\\]", word$name))
+  for (name in starts_tables) expect_match(help, name)
   help <- paste(status_of(main_report, "--help")$out, collapse = "\n")
   for (name in plot_table()$name) expect_match(help, name)
 })

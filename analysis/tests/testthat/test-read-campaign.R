@@ -336,3 +336,99 @@ test_that("damaged options of the treatment are refused", {
     expect_error(read_campaign(dir), paste0("launch.json:1: key '.*", names(odd)[n]), class = "nl_error_damaged")
   }
 })
+
+test_that("files of synchronised starts are read, and without them their tables are empty", {
+  dir <- local_starts(ranks = 4, nodes = 2)
+  got <- read_campaign(dir)
+  expect_equal(got$notes, character())
+  expect_true(all(added_columns$starts[1:10] %in% names(got$rows)))
+  expect_gt(nrow(got$starts_hist), 0)
+  expect_gt(nrow(got$lateness), 0)
+  expect_equal(nrow(got$clocks), 8)
+  expect_equal(unname(got$paths), normalizePath(file.path(dir, "sim-1")))
+  # every start has a rank that ended last
+  expect_equal(sum(got$ranks$last_ends), sum(got$rows$operations))
+  expect_equal(sum(got$lateness$last_starts), sum(got$rows$operations))
+  unlink(file.path(dir, "sim-1", c("lateness.csv", "clocks.csv", "starts_hist.csv")))
+  got <- read_campaign(dir)
+  expect_equal(nrow(got$lateness), 0)
+  expect_match(got$notes, "lateness.csv is missing", all = FALSE)
+  dir <- small()
+  got <- read_campaign(dir)
+  expect_equal(c(nrow(got$starts_hist), nrow(got$lateness), nrow(got$clocks)), c(0, 0, 0))
+})
+
+test_that("columns of synchronised starts that are there and empty are as good as not there", {
+  dir <- small()
+  before <- read_campaign(dir)
+  for (name in c("halves.csv", "ranks.csv")) {
+    columns <- if (name == "halves.csv") added_columns$starts[1:10] else {
+      c("first_starts", "last_starts", "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum", "overshoot_ns_max")
+    }
+    edit_lines(file.path(dir, "sim-1", name), function(x) paste0(x, ",", c(paste(columns, collapse = ","), rep(strrep(",", length(columns) - 1), length(x) - 1))))
+  }
+  edit_json(file.path(dir, "sim-1", "launch.json"), function(info) c(info, list(start = NULL)))
+  after <- read_campaign(dir)
+  expect_equal(after$rows, before$rows)
+  expect_equal(after$ranks, before$ranks)
+  expect_equal(analyze_campaign(after)$verdicts, analyze_campaign(before)$verdicts)
+  # but some of them are not all of them
+  edit_lines(file.path(dir, "sim-1", "halves.csv"), function(x) sub("spread_ns", "spread", x))
+  expect_error(read_campaign(dir), "column 'spread_ns' is missing", class = "nl_error_damaged")
+})
+
+test_that("launches with and without synchronised starts are read together, and said to be unlike", {
+  dir <- local_starts(pairs = 8)
+  simulate_campaign(dir, pairs = 8, levels_percent = 5, prefix = "loop", seed = 2)
+  got <- read_campaign(dir)
+  expect_equal(unique(got$rows$launch[is.na(got$rows$global_ns)]), "loop-1")
+  expect_match(analyze_campaign(got)$notes, "UNLIKE LAUNCHES: operations were started by", all = FALSE)
+})
+
+test_that("damage in the files of synchronised starts is named with file and line", {
+  cases <- list(
+    list("lateness.csv", 3, list(starts = 0), "lateness.csv:3: a rank was last more often"),
+    list("lateness.csv", 4, list(rank = "x"), "lateness.csv:4: rank is 'x'"),
+    list("lateness.csv", 2, list(end_ns = -5), "lateness.csv:2: end_ns is below start_ns"),
+    list("clocks.csv", 2, list(reason = "whim"), "clocks.csv:2: reason is 'whim', wanted first, schedule or residual"),
+    list("clocks.csv", 3, list(rtt_ns = -1), "clocks.csv:3: rtt_ns is '-1'"),
+    list("starts_hist.csv", 2, list(measure = "size"), "starts_hist.csv:2: measure is 'size'"),
+    list("starts_hist.csv", 5, list(hi_ns = 0), "starts_hist.csv:5: lo_ns is"),
+    list("halves.csv", 2, list(late_starts = 0.5), "halves.csv:2: late_starts is '0.5'"),
+    list("ranks.csv", 2, list(last_ends = -1), "ranks.csv:2: last_ends is '-1'")
+  )
+  for (case in cases) {
+    dir <- local_starts()
+    do.call(edit_cells, c(list(file.path(dir, "sim-1", case[[1]]), case[[2]]), case[[3]]))
+    expect_error(read_campaign(dir), case[[4]], class = "nl_error_damaged")
+  }
+  dir <- local_starts()
+  edit_json(file.path(dir, "sim-1", "launch.json"), function(info) {
+    info$start$mode <- "leap"
+    info
+  })
+  expect_error(read_campaign(dir), "key 'start.mode' is 'leap'", class = "nl_error_damaged")
+})
+
+test_that("one arm is enough where nothing is compared", {
+  dir <- local_starts(arms = "off", design = "single")
+  expect_error(read_campaign(dir), "a comparison needs both", class = "nl_error_data")
+  expect_equal(unique(read_campaign(dir, arms = "any")$rows$arm), "off")
+  expect_error(read_campaign(dir, arms = "one"), "'arms'", class = "nl_error_usage")
+})
+
+test_that("operations with work are those of the operation that launch.json names", {
+  dir <- local_starts(operations = c("ibcast", "ibcast+work", "work:ibcast"))
+  expect_equal(unlist(read_campaign(dir)$launches[[1]]$options$operations), "ibcast")
+  edit_cells(halves_of(dir), 2, operation = "work+ibcast")
+  expect_error(read_campaign(dir), "operation is 'work\\+ibcast'", class = "nl_error_damaged")
+})
+
+test_that("many late starts are said", {
+  dir <- local_starts()
+  edit_json(file.path(dir, "sim-1", "launch.json"), function(info) {
+    info$start$late_starts <- info$start$starts / 10
+    info
+  })
+  expect_match(read_campaign(dir)$notes, "10.0 % of the starts were late")
+})

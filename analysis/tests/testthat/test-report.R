@@ -1,9 +1,14 @@
+# The text of a report, its pictures cut short: searching through them takes seconds.
+read_html <- function(file) {
+  gsub("base64,iVBOR[A-Za-z0-9+/=]+", "base64,iVBOR", paste(readLines(file), collapse = "\n"), perl = TRUE)
+}
+
 test_that("the report is one file that needs nothing else and holds every plot with alt text", {
-  dir <- local_campaign(pairs = 12, launches = 2, levels_percent = c(0, 5), kinds = c("spin", "cache"),
-                        treatment_factor = c(1, 2))
+  dir <- local_starts(pairs = 12, launches = 3, levels_percent = c(0, 5), kinds = c("spin", "cache"),
+                      treatment_factor = c(1, 2), ranks = 4, nodes = 2)
   file <- file.path(dir, "report.html")
   expect_equal(write_report(read_campaign(dir), file), file)
-  html <- paste(readLines(file), collapse = "\n")
+  html <- read_html(file)
   expect_false(grepl("(src|href)=\"(https?:|//|[a-z_]+/)", html))
   expect_false(grepl("<script", html))
   images <- regmatches(html, gregexpr("<img [^>]*>", html))[[1]]
@@ -12,6 +17,8 @@ test_that("the report is one file that needs nothing else and holds every plot w
   expect_true(all(grepl("alt=\"[A-Z]", images)))
   expect_match(html, "at 5 % of one CPU barrier is slowed most by cache .* of 2 treatments \\(their difference: p = ")
   expect_match(html, "Generator certificates")
+  expect_match(html, "<h2>Synchronised starts</h2>")
+  for (caption in c("Who was late, by rank", "Who was late, by node", "Clocks against that of rank 0")) expect_match(html, caption, fixed = TRUE)
   expect_match(html, "simulate_campaign seed 1")
   made <- list.files(file.path(dir, "report_files"))
   expect_setequal(made, as.vector(outer(plot_table()$name, c(".png", ".csv"), paste0)))
@@ -25,7 +32,7 @@ test_that("what a user supplied is escaped", {
   })
   file <- file.path(dir, "r.html")
   write_report(read_campaign(dir), file)
-  html <- paste(readLines(file), collapse = "\n")
+  html <- read_html(file)
   expect_match(html, "&lt;script&gt;alert(1)&lt;/script&gt;", fixed = TRUE)
   expect_false(grepl("<script>", html, fixed = TRUE))
 })
@@ -39,7 +46,7 @@ test_that("a place that does not exist is refused before anything is written", {
 report_html <- function(dir, ...) {
   file <- file.path(dir, "r.html")
   write_report(read_campaign(dir), file, ...)
-  paste(readLines(file), collapse = "\n")
+  read_html(file)
 }
 
 test_that("an answer of nothing detected has its limit, and the level it could have seen", {
@@ -109,4 +116,19 @@ test_that("treatments that share no launch are not compared, and that is said", 
   analysis <- analyze_campaign(read_campaign(dir))
   expect_equal(plot_treatments(analysis, draw = FALSE)$treatment, c("spin", "cache"))
   expect_match(report_answer(analysis)[1], "most by .*, least by .* of 2 treatments \\(their difference was not tested\\)")
+})
+
+test_that("clean launches with synchronised starts have a report without verdicts; loops with one arm have none", {
+  dir <- local_starts(launches = 3, arms = "off", design = "single", base_sd = 0.02)
+  file <- file.path(dir, "r.html")
+  got <- status_of(main_report, dir, "--out", file)
+  expect_equal(got$status, 0L)
+  html <- read_html(file)
+  expect_match(html, "[0-9]+ synchronised starts were made, .* of them late; 99 % of starts began within")
+  expect_false(grepl("<h2>Verdicts</h2>", html))
+  expect_setequal(sub("\\.png$", "", list.files(file.path(dir, "r_files"), "png$")), c("tail", "overshoot", "lateness", "reproducibility"))
+  dir <- local_campaign(pairs = 4, levels_percent = 5, design = "single", arms = "off")
+  got <- status_of(main_report, dir)
+  expect_equal(got$status, 3L)
+  expect_match(got$err, "a comparison needs both")
 })

@@ -45,3 +45,14 @@ test_that("patterns other than periodic have a varying number of bursts with the
     expect_equal(mean(bursts[[pattern]]), 8, tolerance = 0.05)
   }
 })
+
+test_that("synchronised starts, and their raw file, follow from the seed too, and need a way to start", {
+  read <- function(seed) {
+    dir <- local_starts(raw = "starts.bin", seed = seed, late_rank = 1, nodes = 2)
+    lapply(list.files(dir, "csv$|bin$", recursive = TRUE, full.names = TRUE), function(f) readBin(f, "raw", file.size(f)))
+  }
+  expect_identical(read(1), read(1))
+  expect_false(identical(read(1), read(2)))
+  expect_error(simulate_campaign(tempfile(), raw = "starts.bin"), "'raw'", class = "nl_error_usage")
+  expect_error(simulate_campaign(tempfile(), start = "leap"), "'start'", class = "nl_error_usage")
+})

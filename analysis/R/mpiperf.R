@@ -1,0 +1,233 @@
+# The report that MPIPerf publishes, from every start; and rules that say when to stop.
+
+mpiperf_confidences <- c(0.9, 0.95, 0.99)
+
+#' Summary as published by MPIPerf
+#'
+#' Starts that were late are dropped, then the share `trim` of the rest, half of it from each end; mean and
+#' standard error are of what is left, and the interval is Student's. **Dropping slow starts deletes the noise**:
+#' this is the published definition, to compare with published figures, and no verdict of this package uses it.
+#' (The published method also drops starts that *end* late; here no end is late, an end beyond its slot moves the
+#' schedule.) The standard error is the published one, of the remaining values as if they were a sample; it is
+#' too small for a trimmed mean.
+#'
+#' @param time_ns Numeric, length n: time of each start, last end minus scheduled start, ns.
+#' @param late Logical, length n: was the start late?
+#' @param trim Share of the starts that were not late to drop, from 0 to below 1: `floor(trim * n_c / 2)` at each
+#'   end.
+#' @return A data frame of one row: `n_t` (starts), `n_c` (not late), `n_s` (left after trimming), `mean_ns`, `se_ns`,
+#'   `min_ns`, `max_ns` (of those left), `e90_ns`, `e95_ns`, `e99_ns` (half-width of the interval, se times Student's
+#'   quantile), `ci90_low_ns`, `ci90_high_ns` and the same for 95 and 99; and of *all* starts `all_mean_ns`,
+#'   `all_median_ns`, `all_max_ns`. NA where too few are left.
+#' @references Kurnosov, M. G. (2012) MPIPerf, a package for benchmarking the communication functions of MPI
+#'   libraries.
+#' @examples
+#' published_summary(c(9, 1, 2, 3, 4, 5, 6, 7, 90), late = c(TRUE, rep(FALSE, 8)))[, c("n_t", "n_c", "n_s", "mean_ns")]
+#' @export
+published_summary <- function(time_ns, late, trim = 0.25) {
+  check_numeric(time_ns, "time_ns")
+  check_argument(is.logical(late) && !anyNA(late) && length(late) == length(time_ns), "late", late,
+                 paste(length(time_ns), "logical values"))
+  check_argument(is_number(trim) && trim >= 0 && trim < 1, "trim", trim, "one number from 0 to below 1")
+  valid <- time_ns[!late]
+  n_c <- length(valid)
+  drop <- floor(trim * n_c / 2 + 1e-9)
+  if (drop > 0) valid <- sort(valid)[(drop + 1):(n_c - drop)]
+  n_s <- length(valid)
+  centre <- if (n_s > 0) mean(valid) else NA_real_
+  se <- if (n_s > 1) stats::sd(valid) / sqrt(n_s) else NA_real_
+  e <- if (n_s > 1) se * stats::qt(1 - (1 - mpiperf_confidences) / 2, n_s - 1) else rep(NA_real_, 3)
+  at <- function(f, x) if (length(x) > 0) f(x) else NA_real_
+  data.frame(
+    n_t = length(time_ns), n_c = n_c, n_s = n_s, mean_ns = centre, se_ns = se, min_ns = at(min, valid),
+    max_ns = at(max, valid), e90_ns = e[1], e95_ns = e[2], e99_ns = e[3], ci90_low_ns = centre - e[1],
+    ci90_high_ns = centre + e[1], ci95_low_ns = centre - e[2], ci95_high_ns = centre + e[2],
+    ci99_low_ns = centre - e[3], ci99_high_ns = centre + e[3], all_mean_ns = at(mean, time_ns),
+    all_median_ns = at(stats::median, time_ns), all_max_ns = at(max, time_ns)
+  )
+}
+
+#' After how many starts would a measurement have stopped?
+#'
+#' `stop_by_count()` is MPIPerf's variant 1: more than 100 starts, or more than 30 that were not late.
+#' `stop_by_error()` is its variant 2: relative standard error of the starts that were not late at most 0.05, and
+#' at least 10 of them. `stop_by_median()` wants the larger half of the median's confidence interval (from order
+#' statistics, so nothing is assumed of the distribution) to be at most `precision` of the median, of the starts that
+#' were not late; it looks after each of the first 100 of them and then whenever there are 2 % more.
+#' `noiselab-detect --stop-rule` has the same three, and looks once in a stage.
+#'
+#' @param late Logical, length n: was the start late?
+#' @param time_ns Numeric, length n: time of each start, ns, in the order in which they were made.
+#' @param most_starts,most_valid,error,least_valid The numbers of the published rules, length 1.
+#' @param precision Relative half-width asked for, length 1.
+#' @param conf Confidence of the interval, length 1.
+#' @return Number of starts, length 1; NA where the rule would have gone on.
+#' @references Kurnosov, M. G. (2012), see [published_summary()]. David, H. A. and Nagaraja, H. N. (2003) Order
+#'   Statistics, section 7.1 (interval of the median).
+#' @examples
+#' stop_by_count(rep(FALSE, 50))
+#' stop_by_error(rep(c(9, 11), 20), rep(FALSE, 40))
+#' stop_by_median(rep(c(9, 10, 11), 20), precision = 0.2)
+#' @export
+stop_by_count <- function(late, most_starts = 100, most_valid = 30) {
+  check_argument(is.logical(late) && !anyNA(late), "late", late, "logical values")
+  first_true(seq_along(late) > most_starts | cumsum(!late) > most_valid)
+}
+
+#' @rdname stop_by_count
+#' @export
+stop_by_error <- function(time_ns, late, error = 0.05, least_valid = 10) {
+  check_numeric(time_ns, "time_ns")
+  check_argument(is.logical(late) && !anyNA(late) && length(late) == length(time_ns), "late", late,
+                 paste(length(time_ns), "logical values"))
+  valid <- which(!late)
+  if (length(valid) < 2) return(NA_real_)
+  # Centred first, so that sums of squares do not lose the scatter.
+  x <- time_ns[valid] - time_ns[valid[1]]
+  n <- seq_along(x)
+  centre <- cumsum(x) / n
+  variance <- pmax(0, (cumsum(x^2) - n * centre^2) / pmax(1, n - 1))
+  relative <- sqrt(variance / n) / abs(centre + time_ns[valid[1]])
+  valid[first_true(n >= max(2, least_valid) & !is.na(relative) & relative <= error)]
+}
+
+#' @rdname stop_by_count
+#' @export
+stop_by_median <- function(time_ns, late = rep(FALSE, length(time_ns)), precision = 0.01, conf = 0.99) {
+  check_numeric(time_ns, "time_ns")
+  check_argument(is.logical(late) && !anyNA(late) && length(late) == length(time_ns), "late", late,
+                 paste(length(time_ns), "logical values"))
+  check_argument(is_number(precision, 0), "precision", precision, "a number above 0")
+  check_probability(conf, "conf")
+  valid <- which(!late)
+  for (n in looks(length(valid))) {
+    if (isTRUE(median_half_width(time_ns[valid[seq_len(n)]], conf) <= precision)) return(as.numeric(valid[n]))
+  }
+  NA_real_
+}
+
+looks <- function(n, each = 100, growth = 1.02) {
+  grown <- if (n > each) unique(ceiling(each * growth^seq_len(floor(log(n / each, growth)))))
+  c(seq_len(min(n, each)), grown[grown <= n])
+}
+
+# The larger half of the median's interval over the median; NA below the number of values that allow the confidence
+# (8 for 0.99).
+median_half_width <- function(x, conf) {
+  n <- length(x)
+  low <- stats::qbinom((1 - conf) / 2, n, 0.5)
+  # The interval from the low-th to the (n + 1 - low)-th value misses the median with 2 P(B < low).
+  if (low > 0 && 2 * stats::pbinom(low - 1, n, 0.5) > 1 - conf) low <- low - 1
+  if (low < 1) return(NA_real_)
+  middle <- (n + 1) / 2
+  wanted <- unique(c(low, floor(middle), ceiling(middle), n + 1 - low))
+  sorted <- sort(x, partial = wanted)
+  centre <- mean(sorted[c(floor(middle), ceiling(middle))])
+  max(sorted[n + 1 - low] - centre, centre - sorted[low]) / abs(centre)
+}
+
+first_true <- function(x) {
+  at <- which(x)
+  if (length(at) == 0) NA_real_ else as.numeric(at[1])
+}
+
+#' The published report
+#'
+#' One row per launch, operation and message size, of the off arm, from the raw files of the launches.
+#'
+#' @param dirs Character, length >= 1: campaign or launch directories.
+#' @param trim Share to drop, length 1; see [published_summary()].
+#' @return A data frame: `launch`, `operation`, `bytes`, `ranks`, the columns of [published_summary()], and how many
+#'   starts the rules of [stop_by_count()] would have taken: `stop_count`, `stop_error`, `stop_median` (NA: more than
+#'   there are). The attribute `notes` says what was left out.
+#' @examples
+#' dir <- file.path(tempdir(), "mpiperf")
+#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", raw = "starts.bin",
+#'                   half_period_ns = 1e5, seed = 1)
+#' mpiperf_report(dir)[, c("operation", "ranks", "n_t", "n_c", "n_s", "mean_ns", "e95_ns")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+mpiperf_report <- function(dirs, trim = 0.25) {
+  check_argument(is.character(dirs) && length(dirs) > 0 && !anyNA(dirs), "dirs", dirs, "directory names")
+  check_argument(is_number(trim) && trim >= 0 && trim < 1, "trim", trim, "one number from 0 to below 1")
+  notes <- character()
+  parts <- list()
+  for (dir in unique(normalizePath(unlist(lapply(dirs, find_launches))))) {
+    info <- read_launch_json(file.path(dir, "launch.json"))
+    file <- raw_file_of(dir, info)
+    if (is.null(file)) {
+      notes <- c(notes, paste0("launch ", info$launch, " has no raw file (it ran without --raw) and is left out"))
+      next
+    }
+    raw <- raw_index(file, info)
+    notes <- c(notes, raw$notes)
+    parts <- c(parts, launch_summaries(raw, trim))
+  }
+  if (length(parts) == 0) {
+    abort_data("no start of the arm off in a raw file of ", paste(dirs, collapse = " "),
+               ": run noiselab-detect with --start window (or round) and --raw starts.bin")
+  }
+  structure(bind_rows(parts), notes = notes)
+}
+
+launch_summaries <- function(raw, trim) {
+  off <- raw$arms$arm[raw$blocks$arm + 1] == "off"
+  con <- file(raw$file, "rb")
+  on.exit(close(con))
+  lapply(sort(unique(raw$blocks$config[off])), function(config) {
+    got <- collect_starts(con, raw, raw$blocks[off & raw$blocks$config == config, ], 1, c("global_ns", "overshoot_ns"),
+                          summarise_starts)
+    late <- got$overshoot_ns > raw$late_bound_ns
+    cbind(data.frame(launch = raw$launch, operation = raw$configs$operation[config + 1],
+                     bytes = raw$configs$bytes[config + 1], ranks = raw$ranks),
+          published_summary(got$global_ns, late, trim),
+          data.frame(stop_count = stop_by_count(late), stop_error = stop_by_error(got$global_ns, late),
+                     stop_median = stop_by_median(got$global_ns, late)))
+  })
+}
+
+# ---- noiselab analyze mpiperf ------------------------------------------------------------------
+
+mpiperf_words <- function(trim) {
+  dropped <- if (trim > 0) {
+    sprintf("late starts and %g %% of the others (half from each end) are dropped", 100 * trim)
+  } else "late starts are dropped, nothing is trimmed"
+  paste0("As MPIPerf publishes it: ", dropped, ". This deletes noise, and no verdict of noiselab uses it; the mean, ",
+         "median and maximum of all starts stand beside.")
+}
+
+format_mpiperf <- function(report, trim) {
+  us <- function(x) ifelse(is.na(x), "-", sprintf("%.4g", x / 1000))
+  count <- function(x) ifelse(is.na(x), "-", format_count(x))
+  interval <- function(p) {
+    low <- report[[paste0("ci", p, "_low_ns")]]
+    ifelse(is.na(low), "-", paste0("[", us(low), ", ", us(report[[paste0("ci", p, "_high_ns")]]), "]"))
+  }
+  # Each table has the same first three columns and the launch as its last.
+  table <- function(columns, widths) {
+    form <- paste0("  %-", max(9, nchar(report$operation)), "s %9s %6s ", paste0("%", widths, "s", collapse = " "), "  %s")
+    c(do.call(sprintf, c(form, "operation", "bytes", "ranks", as.list(names(columns)), "launch")),
+      do.call(sprintf, c(form, list(report$operation, format_count(report$bytes), format_count(report$ranks)), unname(columns),
+                         list(report$launch))), "")
+  }
+  c("published report, times in \u00b5s", wrap_line(mpiperf_words(trim)),
+    wrap_line(paste("n_t: starts; n_c: not late; n_s: after trimming; T: their mean, with standard error SE; E: SE times Student's",
+                    "quantile at 0.95")),
+    table(list(n_t = count(report$n_t), n_c = count(report$n_c), n_s = count(report$n_s), "T" = us(report$mean_ns),
+               SE = us(report$se_ns), Tmin = us(report$min_ns), Tmax = us(report$max_ns), E = us(report$e95_ns)),
+          c(8, 8, 8, 8, 8, 8, 8, 8)),
+    table(list("CI 0.90" = interval(90), "CI 0.95" = interval(95), "CI 0.99" = interval(99)), c(20, 20, 20)),
+    "all starts, and after how many of them a rule would have stopped (-: not yet)",
+    wrap_line(paste("by count: over 100, or over 30 not late; by error: relative SE of those not late <= 0.05, and 10 of them; by",
+                    "median: its 99 % interval within 1 %, of those not late")),
+    table(list(mean = us(report$all_mean_ns), median = us(report$all_median_ns), max = us(report$all_max_ns),
+               "by count" = count(report$stop_count), "by error" = count(report$stop_error),
+               "by median" = count(report$stop_median)), c(9, 9, 9, 9, 9, 9)),
+    format_notes(attr(report, "notes")))
+}
+
+mpiperf_json <- function(report, trim) {
+  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), trim = trim,
+               remark = mpiperf_words(trim), rows = report, notes = as.character(attr(report, "notes"))),
+          single = c("schema", "program", "version", "trim", "remark"))
+}

@@ -1,0 +1,105 @@
+lateness_lines <- 64  # most lines of the map; more ranks than that share one
+
+#' Who was last, over the run
+#'
+#' A map of rank by time: how often the rank was last to start, and last to end, over its share of the starts if all
+#' ranks were alike (1/n). Of the first launch with the most ranks. More than 64 ranks are put together: those of a
+#' node, or where there are too many nodes or only one, neighbours.
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel` (`last to start`, `last to end`), `line` (from 0), `label` (ranks, or
+#'   node, of the line), `ranks` (number of them), `start_s`, `end_s` (of the slice, since the first half), `starts` (in the
+#'   slice), `times_expected` (share of them in which one of these ranks was last, over its expected share); NULL without
+#'   `lateness.csv`, and with one rank.
+#' @examples
+#' dir <- file.path(tempdir(), "lateness")
+#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, late_rank = 1, seed = 1)
+#' head(plot_lateness(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
+#' unlink(dir, recursive = TRUE)
+#' @export
+plot_lateness <- function(analysis, draw = TRUE) {
+  campaign <- analysis$campaign
+  table <- as.data.frame(campaign$lateness)
+  table <- table[table$starts > 0, ]
+  if (nrow(table) == 0) return(NULL)
+  ranks_of <- vapply(campaign$launches[unique(table$launch)], function(info) as.numeric(info$ranks %||% 0), 0)
+  launch <- names(ranks_of)[which.max(ranks_of)]
+  table <- table[table$launch == launch, ]
+  lines <- lateness_groups(campaign, launch, max(table$rank) + 1)
+  if (nrow(lines) < 2) return(NULL)
+  frame <- lateness_frame(table, lines)
+  if (!draw) return(frame)
+  frame$panel <- factor(frame$panel, c("last to start", "last to end"))
+  n_lines <- max(lines$line) + 1
+  # Beyond 8 times, and below an eighth, it makes no difference for the eye.
+  frame$shade <- pmin(3, pmax(-3, log2(frame$times_expected)))
+  frame$top <- n_lines - 1 - frame$line
+  names <- unique(lines[c("line", "label")])
+  shown <- names[seq(1, n_lines, by = ceiling(n_lines / 16)), ]
+  together <- max(table(lines$line))
+  several <- sum(vapply(campaign$launches, start_mode, "") != "loop")
+  ggplot2::ggplot(frame, ggplot2::aes(xmin = start_s, xmax = end_s, ymin = top - 0.5, ymax = top + 0.5, fill = shade)) +
+    ggplot2::geom_rect() +
+    ggplot2::scale_fill_gradient2("last, times its share (1/n)", low = okabe_ito[["blue"]], mid = "grey96", high = "#B03A00",
+                                  limits = c(-3, 3), breaks = -3:3, labels = c("1/8 or less", "1/4", "1/2", "1", "2", "4", "8 or more")) +
+    ggplot2::guides(fill = ggplot2::guide_colourbar(title.position = "top", title.hjust = 0.5)) +
+    ggplot2::scale_y_continuous(breaks = n_lines - 1 - shown$line, labels = shown$label, expand = c(0, 0), minor_breaks = NULL) +
+    ggplot2::scale_x_continuous(expand = c(0, 0)) +
+    ggplot2::facet_wrap(~panel, ncol = 1) + theme_noiselab() +
+    ggplot2::theme(legend.key.width = ggplot2::unit(46, "pt"), legend.key.height = ggplot2::unit(9, "pt"),
+                   legend.title = ggplot2::element_text(size = 9.5), plot.margin = ggplot2::margin(5.5, 16, 5.5, 5.5),
+                   panel.background = ggplot2::element_rect(fill = "grey75"), panel.grid = ggplot2::element_blank()) +
+    plot_words("Who was last, over the run",
+               sprintf("launch %s%s, n = %s starts on %s ranks", launch, if (several > 1) paste(", one of", several) else "",
+                       format_count(sum(frame$starts[!duplicated(frame$start_s)])), format_count(nrow(lines))),
+               paste0("Share of the starts of each slice of time in which the rank was last, over 1/n. ",
+                      if (together > 1) sprintf("Each line holds up to %d ranks; it is compared with their joint share. ", together),
+                      "Orange: more often than its share, blue: less; dark grey: no start in the slice. All operations and arms. ",
+                      "No test is made here (alpha does not apply)."),
+               "time since the first half, s", if (together > 1) NULL else "rank")
+}
+
+# The line of each rank of a launch, and its label.
+lateness_groups <- function(campaign, launch, at_least) {
+  ranks <- as.data.frame(campaign$ranks)
+  ranks <- unique(ranks[ranks$launch == launch, c("rank", "host")])
+  n <- max(at_least, campaign$launches[[launch]]$ranks, ranks$rank + 1)
+  host <- ranks$host[match(seq_len(n) - 1, ranks$rank)]
+  nodes <- length(unique(host))
+  if (n <= lateness_lines) {
+    line <- seq_len(n) - 1
+  } else if (nodes > 1 && nodes <= lateness_lines) {
+    line <- code_of(host) - 1
+    return(data.frame(rank = seq_len(n) - 1, line = line, label = host))
+  } else line <- (seq_len(n) - 1) %/% ceiling(n / lateness_lines)
+  ends <- function(f) stats::ave(seq_len(n) - 1, line, FUN = f)
+  label <- ifelse(ends(min) == ends(max), format_count(ends(min)), paste0(format_count(ends(min)), " to ", format_count(ends(max))))
+  data.frame(rank = seq_len(n) - 1, line = line, label = trimws(label))
+}
+
+# Ranks that were never last in a slice have no row in the file: they get 0.
+lateness_frame <- function(table, lines) {
+  n_lines <- max(lines$line) + 1
+  members <- tabulate(lines$line + 1, n_lines)
+  slices <- table[!duplicated(table$slice), c("slice", "start_ns", "end_ns", "starts")]
+  cell <- (match(table$slice, slices$slice) - 1) * n_lines + lines$line[table$rank + 1] + 1
+  part <- function(panel, count) {
+    sums <- rowsum(as.numeric(count), cell)
+    last <- replace(numeric(nrow(slices) * n_lines), as.numeric(rownames(sums)), sums)
+    data.frame(panel = panel, line = rep(seq_len(n_lines) - 1, nrow(slices)),
+               label = rep(lines$label[match(seq_len(n_lines) - 1, lines$line)], nrow(slices)), ranks = rep(members, nrow(slices)),
+               start_s = rep(slices$start_ns, each = n_lines) / 1e9, end_s = rep(slices$end_ns, each = n_lines) / 1e9,
+               starts = rep(slices$starts, each = n_lines),
+               times_expected = last / rep(slices$starts, each = n_lines) / (rep(members, nrow(slices)) / nrow(lines)))
+  }
+  rbind(part("last to start", table$last_starts), part("last to end", table$last_ends))
+}
+
+alt_lateness <- function(frame) {
+  alt_panels(frame, "How often each line of ranks was last, over its share", function(rows) {
+    mean_of <- tapply(rows$times_expected * rows$starts, rows$label, sum) / tapply(rows$starts, rows$label, sum)
+    top <- sort(mean_of, decreasing = TRUE)
+    sprintf("rank %s %s times its share over the run, rank %s %s times", names(top)[1], format_effect(top[[1]], FALSE),
+            names(top)[length(top)], format_effect(top[[length(top)]], FALSE))
+  })
+}

@@ -1,0 +1,346 @@
+# Reading the raw file of a launch: every start of every rank (docs/formats.md, "Raw file").
+
+raw_version_known <- 1
+raw_block_bytes <- 44  # of a block, before its values
+raw_wide_bytes <- 20
+
+#' Read every start of every rank
+#'
+#' From the file that `noiselab-detect --raw` wrote. Blocks are read one by one, so `by = "start"`, and a
+#' selection of ranks, operations or arms, need memory for what they return and one block only: about 130 bytes
+#' per row.
+#'
+#' @param dir Character, length 1: directory of a launch.
+#' @param ranks Whole numbers: ranks wanted; NULL for all.
+#' @param operations Character: operations wanted; NULL for all.
+#' @param arms Character: `off`, `on` or both.
+#' @param by Character, length 1: `rank` (a row per start and rank) or `start` (a row per start, over all ranks;
+#'   `ranks` then says nothing and must be NULL).
+#' @return A data.table in the order in which the starts were made. In both forms `launch`, `operation`,
+#'   `bytes`, `arm`, `level_requested_percent`, `kind`, `pattern`, `placement`, `phase` (factors: the treatment,
+#'   NA in off rows), `pair`, `order`, `switches` (involuntary context switches of all ranks in that part of
+#'   the half), `start` (number of the start within its half, from 0), `scheduled_ns` (common clock, since the
+#'   launch's first half), `late` (logical: on some rank the overshoot was above the bound that the file
+#'   names). With `by = "rank"` also `rank`, `overshoot_ns` (actual minus the rank's own scheduled start),
+#'   `arrival_ns` (start of the operation minus the common scheduled start), `took_ns` (end minus start of the
+#'   operation, on the rank's own clock). With `by = "start"` instead `global_ns` (last end minus scheduled start), `spread_ns` (last
+#'   minus first start), `after_last_ns` (last end minus last start), `overshoot_ns` (of the rank with the
+#'   largest), `first_start_rank`, `last_start_rank`, `last_end_rank` (the lowest of several at the same time).
+#'   The attribute `notes` says what was left out.
+#' @details Signals `nl_error_data` where the launch has no raw file, `nl_error_schema` for a version this
+#'   package does not know, and `nl_error_damaged` with file and byte. A launch that did not end as `complete`
+#'   may end within a block: that block is left out and noted.
+#' @examples
+#' dir <- file.path(tempdir(), "read-starts")
+#' simulate_campaign(dir, pairs = 2, levels_percent = 5, start = "window", raw = "starts.bin",
+#'                   half_period_ns = 1e5, seed = 1)
+#' launch <- file.path(dir, "sim-1")
+#' head(read_starts(launch, by = "start")[, c("operation", "arm", "global_ns", "spread_ns", "late")], 3)
+#' nrow(read_starts(launch, ranks = 1, arms = "off"))
+#' unlink(dir, recursive = TRUE)
+#' @export
+read_starts <- function(dir, ranks = NULL, operations = NULL, arms = c("off", "on"), by = "rank") {
+  check_argument(is_text(dir) && dir.exists(dir), "dir", dir, "the directory of a launch")
+  check_argument(by %in% c("rank", "start"), "by", by, "rank or start")
+  check_argument(is.null(ranks) || by == "rank", "ranks", ranks, "NULL with by = \"start\"")
+  check_argument(all(arms %in% c("off", "on")) && length(arms) > 0, "arms", arms, "off, on or both")
+  info <- read_launch_json(file.path(dir, "launch.json"))
+  file <- raw_file_of(dir, info)
+  if (is.null(file)) {
+    abort_data("launch ", info$launch, " in '", dir, "' has no raw file (it ran without --raw)")
+  }
+  raw <- raw_index(file, info)
+  known <- seq_len(raw$ranks) - 1
+  if (is.null(ranks)) ranks <- known
+  check_argument(is.numeric(ranks) && all(ranks %in% known), "ranks", setdiff(ranks, known),
+                 paste("ranks from 0 to", raw$ranks - 1))
+  check_argument(all(operations %in% raw$configs$operation), "operations",
+                 setdiff(operations, raw$configs$operation), paste(unique(raw$configs$operation), collapse = ", "))
+  wanted <- raw$arms$arm[raw$blocks$arm + 1] %in% arms
+  if (!is.null(operations)) wanted <- wanted & raw$configs$operation[raw$blocks$config + 1] %in% operations
+  blocks <- raw$blocks[wanted, ]
+  con <- file(file, "rb")
+  on.exit(close(con))
+  table <- if (by == "start") starts_table(con, raw, blocks) else ranks_table(con, raw, blocks, ranks)
+  data.table::setattr(table, "notes", raw$notes)
+  table
+}
+
+# Where the raw file is: a plain name is in the launch's folder, and so is any that moved along with it.
+raw_file_of <- function(dir, info) {
+  name <- start_of(info)$raw
+  if (is.null(name)) return(NULL)
+  inside <- file.path(dir, basename(name))
+  if (grepl("/", name, fixed = TRUE) && file.exists(name)) name else inside
+}
+
+abort_damaged_byte <- function(file, byte, ...) {
+  nl_abort("nl_error_damaged", file, ": byte ", format(byte, scientific = FALSE), ": ", ...)
+}
+
+# ---- header and index --------------------------------------------------------------------------
+
+# Everything but the values: the header, and one row per block with the byte it begins at. The whole file is
+# checked here; a block that the file does not hold whole belongs to a launch that did not end well.
+raw_index <- function(file, info) {
+  if (!file.exists(file)) {
+    abort_data(file, " is missing (launch.json names it): copy it along, or leave this launch out")
+  }
+  size <- file.size(file)
+  con <- file(file, "rb")
+  on.exit(close(con))
+  header <- raw_header(con, file, size, info)
+  found <- raw_scan(con, file, size, header)
+  notes <- character()
+  if (!is.na(found$cut)) {
+    if (identical(info$ended, "complete")) {
+      abort_damaged_byte(file, found$cut, "the file ends within this block: it was cut off; copy it again")
+    }
+    notes <- sprintf("%s: the launch ended within the block at byte %s; %s bytes left out", file,
+                     format_count(found$cut), format_count(size - found$cut))
+  }
+  c(header, list(file = file, blocks = found$blocks, notes = notes))
+}
+
+raw_header <- function(con, file, size, info) {
+  first <- readBin(con, "raw", 16)
+  magic <- charToRaw("NLSTARTS")
+  if (length(first) < 16 || !identical(first[1:8], magic)) {
+    abort_damaged_byte(file, 0, "no raw file of noiselab (wanted NLSTARTS)")
+  }
+  numbers <- u32(readBin(first[9:16], "integer", 2, 4, endian = "little"))
+  if (numbers[1] != raw_version_known) {
+    abort_schema(file, ": version ", numbers[1], ", this version reads ", raw_version_known,
+                 ": use a matching version of noiselab")
+  }
+  if (16 + numbers[2] > size) abort_damaged_byte(file, 12, "the header is longer than the file")
+  text <- readBin(con, "raw", numbers[2])
+  header <- tryCatch(jsonlite::fromJSON(rawToChar(text), simplifyVector = FALSE), error = function(e) {
+    abort_damaged_byte(file, 16, "the header is no JSON (", first_line(conditionMessage(e)), ")")
+  })
+  refuse <- function(ok, key, wanted) {
+    if (!isTRUE(ok)) {
+      abort_damaged_byte(file, 16, "key '", key, "' is ", show_json(if (is_object(header)) header[[key]], "missing"),
+                         ", wanted ", wanted)
+    }
+  }
+  refuse(is_object(header), "launch", "an object")
+  refuse(identical(header$launch, info$launch), "launch", paste0("'", info$launch, "' as in launch.json"))
+  refuse(is_number(header$ranks, 0) && header$ranks == floor(header$ranks), "ranks", "a whole number of at least 1")
+  refuse(is_text(header$mode) && header$mode %in% start_modes, "mode", paste("one of", join_words(start_modes, "or")))
+  refuse(is.null(header$late_bound_ns) || is_number(header$late_bound_ns), "late_bound_ns", "a number or null")
+  refuse(is_array(header$configs, function(x) is_object(x) && is_text(x$operation) && is_number(x$bytes)), "configs",
+         "an array of {operation, bytes}")
+  refuse(is_array(header$arms, function(x) {
+    is_object(x) && isTRUE(x$arm %in% closed_words$arm) && is_number(x$level_requested_percent) &&
+      all(vapply(x[treatment_columns], function(v) is.null(v) || is_string(v), TRUE))
+  }), "arms", "an array of {arm, level_requested_percent, kind, pattern, placement, phase}")
+  words <- lapply(stats::setNames(treatment_columns, treatment_columns), function(n) {
+    as_word(vapply(header$arms, function(x) if (x$arm == "on") as.character(x[[n]] %||% NA) else NA_character_, ""))
+  })
+  list(launch = header$launch, ranks = header$ranks, mode = header$mode, start = 16 + numbers[2],
+       late_bound_ns = header$late_bound_ns %||% Inf,
+       configs = data.frame(operation = vapply(header$configs, `[[`, "", "operation"),
+                            bytes = vapply(header$configs, function(x) as.numeric(x$bytes), 0)),
+       arms = data.frame(arm = vapply(header$arms, `[[`, "", "arm"),
+                         level_requested_percent = vapply(header$arms, function(x) as.numeric(x$level_requested_percent), 0),
+                         words))
+}
+
+# R's integers are signed, and their smallest value is NA.
+u32 <- function(x) {
+  x <- as.numeric(x)
+  x[is.na(x)] <- -2147483648
+  ifelse(x < 0, x + 4294967296, x)
+}
+
+raw_scan <- function(con, file, size, header) {
+  at <- header$start
+  rows <- list()
+  cut <- NA_real_
+  block_magic <- as.integer(charToRaw("BLCK"))
+  while (at < size) {
+    seek(con, at)
+    head <- readBin(con, "raw", raw_block_bytes)
+    known <- min(4, length(head))
+    if (any(as.integer(head[seq_len(known)]) != block_magic[seq_len(known)])) {
+      abort_damaged_byte(file, at, "no block begins here (wanted BLCK): the file is damaged; copy it again")
+    }
+    if (length(head) < raw_block_bytes) {
+      cut <- at
+      break
+    }
+    numbers <- c(u32(readBin(head[5:28], "integer", 6, 4, endian = "little")),
+                 readBin(head[29:44], "double", 2, 8, endian = "little"))
+    check_raw_block(numbers, header, file, at)
+    length <- raw_block_bytes + 8 * numbers[3] + 12 * numbers[3] * header$ranks + raw_wide_bytes * numbers[6]
+    if (at + length > size) {
+      cut <- at
+      break
+    }
+    rows[[length(rows) + 1]] <- c(at, numbers)
+    at <- at + length
+  }
+  blocks <- as.data.frame(matrix(as.numeric(unlist(rows)), ncol = 9, byrow = TRUE))
+  names(blocks) <- c("at", "config", "arm", "n", "order", "switches", "wide", "pair", "first")
+  list(blocks = blocks, cut = cut)
+}
+
+check_raw_block <- function(numbers, header, file, at) {
+  refuse <- function(ok, byte, ...) if (!isTRUE(ok)) abort_damaged_byte(file, at + byte, ...)
+  refuse(numbers[1] < nrow(header$configs), 4, "config is ", numbers[1], ", the header has ", nrow(header$configs))
+  refuse(numbers[2] < nrow(header$arms), 8, "arm is ", numbers[2], ", the header has ", nrow(header$arms))
+  refuse(numbers[6] <= 3 * numbers[3] * header$ranks, 24, numbers[6], " wide values for ", numbers[3], " starts")
+  whole <- function(x) is.finite(x) && x >= 0 && x == floor(x)
+  refuse(whole(numbers[7]), 28, "pair is ", numbers[7], ", wanted a whole number")
+  refuse(whole(numbers[8]), 36, "first is ", numbers[8], ", wanted a whole number")
+}
+
+# ---- values ------------------------------------------------------------------------------------
+
+# One block: `scheduled` (length n) and `overshoot`, `arrival`, `took` (matrices, start x rank), all in ns.
+raw_values <- function(con, raw, blocks, i) {
+  n <- blocks$n[i]
+  at <- blocks$at[i]
+  seek(con, at + raw_block_bytes)
+  scheduled <- readBin(con, "double", n, 8, endian = "little")
+  values <- readBin(con, "integer", 3 * n * raw$ranks, 4, endian = "little")
+  dim(values) <- c(n, 3, raw$ranks)
+  if (blocks$wide[i] > 0) values <- put_wide(con, raw, blocks[i, ], values)
+  after <- at + raw_block_bytes + 8 * n
+  if (anyNA(values)) {
+    abort_damaged_byte(raw$file, after + 4 * (which(is.na(values))[1] - 1), "a value that did not fit is not among the wide ones")
+  }
+  if (!all(is.finite(scheduled))) {
+    abort_damaged_byte(raw$file, after - 8 * n + 8 * (which(!is.finite(scheduled))[1] - 1), "scheduled_ns is not a number")
+  }
+  one <- function(i) matrix(as.numeric(values[, i, ]), n, raw$ranks)
+  list(scheduled = scheduled, overshoot = one(1), arrival = one(2), took = one(3))
+}
+
+put_wide <- function(con, raw, block, values) {
+  begins <- block[["at"]] + raw_block_bytes + 8 * block[["n"]] + 4 * length(values)
+  bytes <- matrix(readBin(con, "raw", raw_wide_bytes * block[["wide"]]), raw_wide_bytes)
+  where <- matrix(u32(readBin(as.vector(bytes[1:12, ]), "integer", 3 * block[["wide"]], 4, endian = "little")), 3)
+  value <- readBin(as.vector(bytes[13:20, ]), "double", block[["wide"]], 8, endian = "little")
+  good <- where[1, ] < raw$ranks & where[2, ] < 3 & where[3, ] < block[["n"]] & is.finite(value)
+  at <- cbind(where[3, ], where[2, ], where[1, ]) + 1
+  good[good] <- is.na(values[at[good, , drop = FALSE]])
+  bad <- which(!good | duplicated(at))[1]
+  if (!is.na(bad)) {
+    abort_damaged_byte(raw$file, begins + raw_wide_bytes * (bad - 1), "a wide value for no field of this block")
+  }
+  values[at] <- value
+  values
+}
+
+# What the rows of a block have in common, `times` each.
+block_columns <- function(raw, blocks, times) {
+  config <- rep(blocks$config + 1, times)
+  arm <- rep(blocks$arm + 1, times)
+  pick <- function(x, at) as_word(x)[at]
+  table <- list(launch = rep(pick(raw$launch, 1), length(config)), operation = pick(raw$configs$operation, config),
+                bytes = raw$configs$bytes[config], arm = pick(raw$arms$arm, arm),
+                level_requested_percent = raw$arms$level_requested_percent[arm])
+  c(table, lapply(raw$arms[treatment_columns], `[`, arm),
+    list(pair = rep(blocks$pair, times), order = rep(as.integer(blocks$order), times),
+         switches = rep(blocks$switches, times)))
+}
+
+# What a block's starts come to over all ranks: the later of several at the same time is the lower rank.
+summarise_starts <- function(values) {
+  end <- values$arrival + values$took
+  n <- nrow(end)
+  row <- seq_len(n)
+  first <- max.col(-values$arrival, "first")
+  last <- max.col(values$arrival, "first")
+  last_end <- max.col(end, "first")
+  last_start_ns <- values$arrival[cbind(row, last)]
+  global_ns <- end[cbind(row, last_end)]
+  list(global_ns = global_ns, spread_ns = last_start_ns - values$arrival[cbind(row, first)],
+       after_last_ns = global_ns - last_start_ns, overshoot_ns = largest_overshoot(values),
+       first_start_rank = first - 1, last_start_rank = last - 1, last_end_rank = last_end - 1)
+}
+
+largest_overshoot <- function(values) {
+  values$overshoot[cbind(seq_len(nrow(values$overshoot)), max.col(values$overshoot, "first"))]
+}
+
+start_numbers <- function(blocks) sequence(blocks$n) - 1 + rep(blocks$first, blocks$n)
+
+# Blocks in groups of some 10^5 values each: work on many short blocks at once, and hold few.
+block_groups <- function(raw, blocks, values_at_once) {
+  at <- which(blocks$n > 0)
+  unname(split(at, (cumsum(blocks$n[at]) * raw$ranks - 1) %/% values_at_once))
+}
+
+# The values of several blocks, one below the other.
+group_values <- function(con, raw, blocks, group) {
+  values <- lapply(group, function(i) raw_values(con, raw, blocks, i))
+  if (length(values) == 1) return(values[[1]])
+  matrices <- c("overshoot", "arrival", "took")
+  c(list(scheduled = unlist(lapply(values, `[[`, "scheduled"))),
+    lapply(stats::setNames(matrices, matrices), function(n) do.call(rbind, lapply(values, `[[`, n))))
+}
+
+# Fills named vectors of `per_start` values for each start of the blocks with what `take` makes of a group.
+collect_starts <- function(con, raw, blocks, per_start, columns, take) {
+  got <- stats::setNames(lapply(columns, function(n) numeric(sum(blocks$n) * per_start)), columns)
+  filled <- 0
+  for (group in block_groups(raw, blocks, 1e5)) {
+    part <- take(group_values(con, raw, blocks, group))
+    to <- filled + seq_along(part[[1]])
+    for (name in columns) got[[name]][to] <- part[[name]]
+    filled <- filled + length(to)
+  }
+  got
+}
+
+starts_table <- function(con, raw, blocks) {
+  columns <- c("scheduled_ns", "global_ns", "spread_ns", "after_last_ns", "overshoot_ns", "first_start_rank",
+               "last_start_rank", "last_end_rank")
+  got <- collect_starts(con, raw, blocks, 1, columns, function(values) {
+    c(list(scheduled_ns = values$scheduled), summarise_starts(values))
+  })
+  data.table::setDT(c(block_columns(raw, blocks, blocks$n), list(start = start_numbers(blocks)), got,
+                      list(late = got$overshoot_ns > raw$late_bound_ns)))[]
+}
+
+ranks_table <- function(con, raw, blocks, ranks) {
+  n <- length(ranks)
+  columns <- c("scheduled_ns", "overshoot_ns", "arrival_ns", "took_ns", "late")
+  got <- collect_starts(con, raw, blocks, n, columns, function(values) {
+    by_start <- function(x) as.vector(t(x[, ranks + 1, drop = FALSE]))
+    list(scheduled_ns = rep(values$scheduled, each = n), overshoot_ns = by_start(values$overshoot),
+         arrival_ns = by_start(values$arrival), took_ns = by_start(values$took),
+         late = rep(largest_overshoot(values) > raw$late_bound_ns, each = n))
+  })
+  data.table::setDT(c(block_columns(raw, blocks, blocks$n * n),
+                      list(start = rep(start_numbers(blocks), each = n), scheduled_ns = got$scheduled_ns,
+                           rank = rep(as.integer(ranks), sum(blocks$n))),
+                      got[c("overshoot_ns", "arrival_ns", "took_ns")], list(late = got$late == 1)))[]
+}
+
+# ---- every start as CSV, a few blocks at a time ------------------------------------------------
+
+# `write` gets data.tables of some 10^5 rows, in order, of one launch after the other.
+stream_starts <- function(dirs, write, rows_at_once = 2e5) {
+  notes <- character()
+  for (dir in unique(normalizePath(unlist(lapply(dirs, find_launches))))) {
+    info <- read_launch_json(file.path(dir, "launch.json"))
+    file <- raw_file_of(dir, info)
+    if (is.null(file)) {
+      notes <- c(notes, paste0("launch ", info$launch, " has no raw file (it ran without --raw)"))
+      next
+    }
+    raw <- raw_index(file, info)
+    notes <- c(notes, raw$notes)
+    con <- file(file, "rb")
+    tryCatch({
+      for (group in block_groups(raw, raw$blocks, rows_at_once)) {
+        write(ranks_table(con, raw, raw$blocks[group, ], seq_len(raw$ranks) - 1))
+      }
+    }, finally = close(con))
+  }
+  notes
+}

@@ -1,0 +1,86 @@
+# Do launches agree with each other?
+
+reproducibility_launches <- 3
+
+#' Reproducibility over launches
+#'
+#' The mean time of the off arm in each launch; the relative standard error RSE = sd / (mean sqrt(n)) of these
+#' means over n launches; its interval from that of the standard deviation, as if the means were normal. All
+#' starts count.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()] (`arms = "any"` will do).
+#' @param conf Confidence of the interval, length 1.
+#' @return A data frame, one row per operation x bytes x ranks: `operation`, `bytes`, `ranks`, `n_launches`, `mean_ns`
+#'   (mean of the launch means), `sd_ns` (between launches), `lowest_ns`, `highest_ns` (launch means), `rse_percent`,
+#'   `rse_low_percent`, `rse_high_percent`, `reason` (why there is no RSE, else NA: it needs 3 launches).
+#' @references Kurnosov, M. G. (2012), see [published_summary()].
+#' @examples
+#' dir <- file.path(tempdir(), "reproducibility")
+#' simulate_campaign(dir, pairs = 2, launches = 4, levels_percent = 5, start = "window", half_period_ns = 1e5,
+#'                   base_sd = 0.02, seed = 1)
+#' reproducibility(read_campaign(dir))[, c("operation", "ranks", "n_launches", "rse_percent")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+reproducibility <- function(campaign, conf = 0.99) {
+  check_probability(conf, "conf")
+  rows <- campaign$rows
+  off <- which(rows[["arm"]] == "off")
+  if (length(off) == 0) abort_data("no row of the arm off in ", paste(campaign$dirs, collapse = " "))
+  time <- operation_ns_at(rows, off) * rows[["operations"]][off]
+  # One launch in loops and one with synchronised starts measure different things.
+  mode <- vapply(campaign$launches, start_mode, "")[rows[["launch"]][off]]
+  key <- combine_keys(code_of(rows[["operation"]][off]), rows[["bytes"]][off], rows[["ranks"]][off], code_of(mode == "loop"))
+  parts <- lapply(split(seq_along(off), in_order(key)), function(at) {
+    launch <- in_order(rows[["launch"]][off[at]])
+    means <- as.numeric(tapply(time[at], launch, sum) / tapply(rows[["operations"]][off[at]], launch, sum))
+    first <- off[at[1]]
+    cbind(data.frame(operation = rows[["operation"]][first], bytes = rows[["bytes"]][first], ranks = rows[["ranks"]][first],
+                     mode = if (length(unique(mode[at])) == 1) mode[at[1]] else "several"),
+          relative_error(means, conf))
+  })
+  table <- bind_rows(unname(parts))
+  table <- table[order(match(table$operation, unique(table$operation)), table$bytes, table$ranks), ]
+  rownames(table) <- NULL
+  table
+}
+
+# The RSE of the means of launches, any unit, and its interval: that of a standard deviation by chi-square.
+relative_error <- function(means, conf) {
+  n <- length(means)
+  sd <- if (n > 1) stats::sd(means) else NA_real_
+  known <- n >= reproducibility_launches
+  rse <- if (known) 100 * sd / (mean(means) * sqrt(n)) else NA_real_
+  factor <- if (known) sqrt((n - 1) / stats::qchisq(c(1 + conf, 1 - conf) / 2, n - 1)) else c(NA_real_, NA_real_)
+  data.frame(n_launches = n, mean_ns = mean(means), sd_ns = sd, lowest_ns = min(means), highest_ns = max(means),
+             rse_percent = rse, rse_low_percent = rse * factor[1], rse_high_percent = rse * factor[2],
+             reason = if (known) NA_character_ else sprintf("%d launch%s, the RSE needs %d", n, if (n == 1) "" else "es",
+                                                            reproducibility_launches))
+}
+
+# ---- noiselab analyze reproducibility ----------------------------------------------------------
+
+# A question with an answer needs one row at least that has it.
+check_reproducibility <- function(table) {
+  if (all(!is.na(table$reason))) {
+    abort_data("reproducibility: at most ", max(table$n_launches), " launch(es) of an operation, size and number of ranks; it ",
+               "needs ", reproducibility_launches, ": run more launches into the same directory")
+  }
+}
+
+format_reproducibility <- function(table, conf, notes) {
+  us <- function(x) sprintf("%.4g", x / 1000)
+  percent <- function(x) format_effect(x, FALSE)
+  form <- paste0("  %-", max(9, nchar(table$operation)), "s %9s %6s %8s %9s %9s %9s %8s %18s")
+  interval <- ifelse(is.na(table$rse_percent), "-", paste0("[", percent(table$rse_low_percent), ", ", percent(table$rse_high_percent), "]"))
+  c("reproducibility over launches, times in \u00b5s",
+    wrap_line("RSE: standard error of the mean over launches in percent of it, sd / (mean sqrt(n)); all starts count"),
+    sprintf(form, "operation", "bytes", "ranks", "launches", "mean", "lowest", "highest", "RSE %", sprintf("%g %% CI", 100 * conf)),
+    sprintf(form, table$operation, format_count(table$bytes), format_count(table$ranks), format_count(table$n_launches),
+            us(table$mean_ns), us(table$lowest_ns), us(table$highest_ns), percent(table$rse_percent), interval),
+    wrap_line(sprintf("no RSE: %s", unique(stats::na.omit(table$reason)))), "", format_notes(notes))
+}
+
+reproducibility_json <- function(table, conf, notes) {
+  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), confidence = conf, rows = table,
+               notes = as.character(unique(notes))), single = c("schema", "program", "version", "confidence"))
+}

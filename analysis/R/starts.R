@@ -1,0 +1,264 @@
+# What synchronised starts were like: how well they began, who was late, what the clocks did.
+
+# A campaign without synchronised starts cannot answer.
+check_synchronised <- function(campaign) {
+  modes <- vapply(campaign$launches, start_mode, "")
+  if (all(modes == "loop")) {
+    abort_data("no launch in ", paste(campaign$dirs, collapse = " "), " has synchronised starts: run ",
+               "noiselab-detect with --start window or --start round")
+  }
+}
+
+#' Quantiles from a histogram
+#'
+#' @param lo_ns,hi_ns Numeric, length n: edges of the bins, ns; bins may occur several times (launches are merged
+#'   by adding counts).
+#' @param count Numeric, length n: values in each bin.
+#' @param p Probabilities.
+#' @return Numeric, as `p`, ns: the middle of the bin that holds the smallest value which at least the share `p`
+#'   does not exceed (bins of 1 ns: the value); NA where nothing was counted.
+#' @examples
+#' hist_quantile(c(10, 11, 200), c(11, 12, 202), c(50, 49, 1), c(0.5, 0.99, 1))
+#' @export
+hist_quantile <- function(lo_ns, hi_ns, count, p) {
+  check_numeric(count, "count")
+  total <- sum(count)
+  if (length(count) == 0 || total == 0) return(rep(NA_real_, length(p)))
+  by_size <- order(lo_ns)
+  reached <- cumsum(count[by_size])
+  at <- by_size[findInterval(p * total * (1 - 1e-12), reached, left.open = TRUE) + 1]
+  (lo_ns[at] + hi_ns[at] - 1) / 2
+}
+
+#' Quality of synchronised starts
+#'
+#' All starts are counted, late ones as well: a start that is late is flagged and stays.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()] (`arms = "any"` will do).
+#' @return A data frame, one row per operation x bytes x ranks x start mode x arm x level x treatment, over all launches with
+#'   synchronised starts: `operation`, `bytes`, `ranks`, `arm`, `level_requested_percent`, `kind`, `pattern`,
+#'   `placement`, `phase`, `mode` (of the start), `n_launches`, `starts`, `late_starts`,
+#'   `late_percent`, `overshoot_p50_ns`, `overshoot_p99_ns` (over starts and ranks), `overshoot_max_ns`,
+#'   `global_p50_ns`, `global_p99_ns` (last end minus scheduled start), `on_time_p99_ns` (the same without late
+#'   starts), `spread_ns` (mean of last minus first start), `within_percent`, `between_percent` (shares of the
+#'   variance of the arrivals between ranks of a node, and between nodes; NA where all arrive together).
+#' @examples
+#' dir <- file.path(tempdir(), "quality")
+#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, seed = 1)
+#' start_quality(read_campaign(dir))[, c("arm", "starts", "late_starts", "overshoot_p50_ns")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+start_quality <- function(campaign) {
+  check_synchronised(campaign)
+  rows <- campaign$rows
+  at <- which(!is.na(rows[["global_ns"]]))
+  mode <- vapply(campaign$launches, start_mode, "")
+  cell <- combine_keys(code_of(rows[["operation"]])[at], rows[["bytes"]][at], rows[["ranks"]][at],
+                       code_of(mode[rows[["launch"]][at]]), code_of(rows[["arm"]])[at],
+                       rows[["level_requested_percent"]][at], treatment_code(rows, at))
+  table <- bind_rows(lapply(unname(split(at, in_order(cell))), function(part) {
+    first <- part[1]
+    of <- unique(rows[["launch"]][part])
+    what <- c(lapply(stats::setNames(nm = c("operation", "bytes", "ranks", "arm", "level_requested_percent")),
+                     function(n) rows[[n]][first]), treatment_of(rows, first))
+    column <- function(name) rows[[name]][part]
+    starts <- sum(column("operations"))
+    variance <- vapply(c("within_ns2", "between_ns2"), function(n) sum(column(n) * column("operations"), na.rm = TRUE), 0)
+    share <- if (sum(variance) > 0) 100 * variance / sum(variance) else c(NA_real_, NA_real_)
+    quantile_of <- start_quantiles(campaign$starts_hist, of, what)
+    data.frame(what, mode = unname(mode[of[1]]), n_launches = length(of), starts = starts,
+               late_starts = sum(column("late_starts"), na.rm = TRUE),
+               late_percent = 100 * sum(column("late_starts"), na.rm = TRUE) / starts,
+               overshoot_p50_ns = quantile_of("overshoot", 0.5), overshoot_p99_ns = quantile_of("overshoot", 0.99),
+               overshoot_max_ns = largest(column("overshoot_ns_max")), global_p50_ns = quantile_of("global", 0.5),
+               global_p99_ns = quantile_of("global", 0.99), on_time_p99_ns = quantile_of("on_time", 0.99),
+               spread_ns = sum(column("spread_ns")) / starts, within_percent = share[1], between_percent = share[2])
+  }))
+  table <- table[order(table$operation, table$bytes, table$ranks, table$mode, table$arm != "off",
+                       table$level_requested_percent), ]
+  rownames(table) <- NULL
+  table
+}
+
+# A function that gives quantiles of a measure over the launches `of`, for the cell `what`.
+start_quantiles <- function(hist, of, what) {
+  same <- hist[["launch"]] %in% of
+  for (name in names(what)) {
+    if (name == "ranks" || is.na(what[[name]])) next
+    same <- same & !is.na(hist[[name]]) & hist[[name]] == what[[name]]
+  }
+  function(measure, p) {
+    at <- which(same & hist[["measure"]] == measure)
+    hist_quantile(hist[["lo_ns"]][at], hist[["hi_ns"]][at], hist[["count"]][at], p)
+  }
+}
+
+largest <- function(x) if (all(is.na(x))) NA_real_ else max(x, na.rm = TRUE)
+
+#' Who was late
+#'
+#' How often each rank (or node) was the first or the last to start, and the last to end, and what that cost the
+#' others: the time by which it was behind the second last, summed over those starts. Where all ranks are alike
+#' each is last in its share, 1/n, of the starts.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()].
+#' @param by Character, length 1: `rank` or `node`.
+#' @param arms Character: the arms counted.
+#' @return A data frame, one row per number of ranks x rank x CPU x host (or per number of ranks x host), over
+#'   all launches and operations, the costliest first: `ranks` (number in the launch), `rank`, `cpu` (-1: not
+#'   bound), `host`, `n_launches`, `starts`, `expected_percent`, `first_starts_percent`, `last_starts_percent`,
+#'   `last_ends_percent` (of the starts), `start_cost_ns`, `end_cost_ns` (sums), `cost_per_start_ns` (of being last
+#'   to end, over all starts), `overshoot_mean_ns`, `overshoot_max_ns`. With `by = "node"` instead of rank and CPU
+#'   `node_ranks`, the ranks on it. NULL without synchronised starts.
+#' @examples
+#' dir <- file.path(tempdir(), "late")
+#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, ranks = 4,
+#'                   late_rank = 2, seed = 1)
+#' late_ranks(read_campaign(dir))[, c("rank", "expected_percent", "last_starts_percent")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
+  check_argument(by %in% c("rank", "node"), "by", by, "rank or node")
+  table <- as.data.frame(campaign$ranks)
+  if (is.null(table$last_ends)) return(NULL)
+  table <- table[!is.na(table$last_ends) & table$arm %in% arms, ]
+  if (nrow(table) == 0) return(NULL)
+  ranks_of <- vapply(split(table$rank, table$launch), function(r) length(unique(r)), 0L)
+  table$ranks <- unname(ranks_of[table$launch])
+  # Every start has one rank that ended last, so the sum over ranks is the number of starts.
+  starts_of <- tapply(table$last_ends, table$launch, sum)
+  group <- if (by == "rank") paste(table$ranks, table$rank, table$cpu, table$host) else paste(table$ranks, table$host)
+  parts <- lapply(split(table, in_order(group)), function(g) {
+    launches <- unique(g$launch)
+    starts <- sum(starts_of[launches])
+    percent <- function(x) 100 * sum(x) / starts
+    members <- length(unique(paste(g$launch, g$rank))) / length(launches)
+    who <- if (by == "rank") g[1, c("ranks", "rank", "cpu", "host")] else {
+      data.frame(ranks = g$ranks[1], host = g$host[1], node_ranks = members)
+    }
+    cbind(who, data.frame(
+      n_launches = length(launches), starts = starts, expected_percent = 100 * members / g$ranks[1],
+      first_starts_percent = percent(g$first_starts), last_starts_percent = percent(g$last_starts),
+      last_ends_percent = percent(g$last_ends), start_cost_ns = sum(g$start_cost_ns),
+      end_cost_ns = sum(g$end_cost_ns), cost_per_start_ns = sum(g$end_cost_ns) / starts,
+      overshoot_mean_ns = sum(g$overshoot_ns_sum) / starts / members, overshoot_max_ns = largest(g$overshoot_ns_max)
+    ))
+  })
+  table <- bind_rows(unname(parts))
+  table <- table[order(table$ranks, -(table$start_cost_ns + table$end_cost_ns)), ]
+  rownames(table) <- NULL
+  table
+}
+
+#' What the clocks did
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()].
+#' @return A data frame, one row per launch and rank whose clock was compared with another: `launch`, `rank`,
+#'   `host`, `method`, `runs` (synchronisations), `by_residual` (those that a grown residual asked for),
+#'   `first_offset_ns`, `last_offset_ns`, `drift_ppm` (of the last), `shortest_rtt_ns`, `largest_residual_ns`,
+#'   `exchanges` (all). No rows where all ranks share a clock; NULL without synchronised starts.
+#' @examples
+#' dir <- file.path(tempdir(), "clocks")
+#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, nodes = 2, seed = 1)
+#' clock_runs(read_campaign(dir))[, c("host", "runs", "drift_ppm", "largest_residual_ns")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+clock_runs <- function(campaign) {
+  table <- as.data.frame(campaign$clocks)
+  if (nrow(table) == 0) return(NULL)
+  table <- table[table$measured > 0, ]
+  parts <- lapply(split(table, in_order(paste(table$launch, table$rank))), function(g) {
+    g <- g[order(g$run), ]
+    n <- nrow(g)
+    least <- function(x) if (all(is.na(x))) NA_real_ else min(x, na.rm = TRUE)
+    data.frame(launch = g$launch[1], rank = g$rank[1], host = g$host[1], method = g$method[n], runs = n,
+               by_residual = sum(g$reason == "residual"), first_offset_ns = g$offset_ns[1],
+               last_offset_ns = g$offset_ns[n], drift_ppm = g$drift_ppm[n], shortest_rtt_ns = least(g$rtt_ns),
+               largest_residual_ns = largest(g$residual_ns), exchanges = sum(g$exchanges, na.rm = TRUE))
+  })
+  bind_rows(unname(parts))
+}
+
+# ---- noiselab analyze starts -------------------------------------------------------------------
+
+starts_notes <- function(campaign) {
+  modes <- vapply(campaign$launches, start_mode, "")
+  without <- names(modes)[modes == "loop"]
+  missing <- setdiff(names(modes)[modes != "loop"], unique(campaign$starts_hist$launch))
+  c(campaign$notes, unlike_starts(campaign),
+    sprintf("launch %s has no synchronised starts and is left out", without),
+    sprintf("launch %s has no histograms of starts: its quantiles are unknown", missing),
+    if (any(modes == "barrier")) {
+      paste("start mode barrier is for comparison only: ranks leave a barrier at different moments, and the first",
+            "one's start stands for the scheduled one")
+    })
+}
+
+format_starts <- function(campaign) {
+  table <- start_quality(campaign)
+  us <- function(x) format_effect(x / 1000, FALSE)
+  label <- treatment_label(table, varying_factors(table[table$arm == "on", ]))
+  what <- ifelse(table$arm == "off", "off", paste0("on ", format_level(table$level_requested_percent), " %"))
+  what <- ifelse(table$arm == "on" & nzchar(label), paste0(what, ", ", label), what)
+  name <- paste0(panel_name(table), ", ", format_count(table$ranks), " ranks (", table$mode, ")")
+  width <- max(nchar(what), 8)
+  form <- paste0("  %-", width, "s %10s %8s %8s %8s %8s %9s %9s %8s %7s")
+  lines <- sprintf(form, what, format_count(table$starts), format_effect(table$late_percent, FALSE),
+                   us(table$overshoot_p50_ns), us(table$overshoot_p99_ns), us(table$overshoot_max_ns),
+                   us(table$global_p50_ns), us(table$global_p99_ns), us(table$spread_ns),
+                   ifelse(is.na(table$between_percent), "-", sprintf("%.0f", table$between_percent)))
+  head <- sprintf(form, "arm", "starts", "late %", "over p50", "p99", "max", "time p50", "p99", "spread", "nodes %")
+  c("synchronised starts, times in \u00b5s",
+    wrap_line(paste("over: overshoot, actual minus scheduled start, over ranks and starts; time: last end minus scheduled start;",
+                    "spread: mean of last minus first start; nodes: share of the variance of arrivals that lies between nodes.",
+                    "Late starts are counted in everything.")),
+    unlist(Map(function(title, part) c(title, head, part), unique(name), split(lines, in_order(name))), use.names = FALSE),
+    "", format_late(campaign), format_clocks(campaign), format_notes(starts_notes(campaign)))
+}
+
+format_late <- function(campaign, most = 10) {
+  table <- late_ranks(campaign)
+  if (is.null(table)) return(NULL)
+  shown <- unlist(lapply(split(seq_len(nrow(table)), table$ranks), utils::head, most), use.names = FALSE)
+  rest <- nrow(table) - length(shown)
+  rows <- table[shown, ]
+  percent <- function(x) sprintf("%.4g", x)
+  c("who was late, the costliest first",
+    wrap_line(paste("percent of the starts in which the rank was last to start, and last to end; cost: by how much it was",
+                    "then behind the second last, over all starts")),
+    sprintf("  %6s %6s %5s %-14s %9s %12s %10s %14s %14s", "ranks", "rank", "CPU", "host", "expected", "last start",
+            "last end", "start cost ms", "end cost ms"),
+    sprintf("  %6s %6s %5s %-14s %9s %12s %10s %14s %14s", format_count(rows$ranks), format_count(rows$rank),
+            format_count(rows$cpu), rows$host, percent(rows$expected_percent), percent(rows$last_starts_percent),
+            percent(rows$last_ends_percent), format_effect(rows$start_cost_ns / 1e6, FALSE),
+            format_effect(rows$end_cost_ns / 1e6, FALSE)),
+    if (rest > 0) sprintf("  and %d more: --csv --table ranks, or nodes", rest), "")
+}
+
+format_clocks <- function(campaign, most = 10) {
+  table <- clock_runs(campaign)
+  if (is.null(table)) return(NULL)
+  if (nrow(table) == 0) return(c("clocks: all ranks share one", ""))
+  rest <- max(0, nrow(table) - most)
+  rows <- utils::head(table[order(-table$largest_residual_ns), ], most)
+  c("clocks against that of rank 0, the least certain first",
+    sprintf("  %-24s %6s %-12s %5s %16s %10s %10s %12s", "launch", "rank", "host", "runs", "offset ms", "drift ppm",
+            "RTT \u00b5s", "residual \u00b5s"),
+    sprintf("  %-24s %6s %-12s %5s %16s %10s %10s %12s", rows$launch, format_count(rows$rank), rows$host,
+            format_count(rows$runs), sprintf("%.6f", rows$last_offset_ns / 1e6), sprintf("%+.3f", rows$drift_ppm),
+            format_effect(rows$shortest_rtt_ns / 1000, FALSE), format_effect(rows$largest_residual_ns / 1000, FALSE)),
+    if (rest > 0) sprintf("  and %d more: --csv --table clocks", rest), "")
+}
+
+starts_json <- function(campaign) {
+  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(),
+               launches = names(campaign$launches), starts = start_quality(campaign), ranks = late_ranks(campaign),
+               nodes = late_ranks(campaign, "node"), clocks = clock_runs(campaign),
+               notes = as.character(unique(starts_notes(campaign)))), single = c("schema", "program", "version"))
+}
+
+starts_csv <- function(campaign, table) {
+  rows <- switch(table, starts = start_quality(campaign), ranks = late_ranks(campaign),
+                 nodes = late_ranks(campaign, "node"), clocks = clock_runs(campaign))
+  if (NROW(rows) == 0) character() else csv_lines(rows)
+}

@@ -1,0 +1,135 @@
+test_that("a quantile of a histogram is the middle of its bin", {
+  lo <- c(10, 11, 200)
+  hi <- c(11, 12, 202)
+  count <- c(50, 49, 1)
+  expect_equal(hist_quantile(lo, hi, count, c(0, 0.5, 0.51, 0.99, 0.991, 1)), c(10, 10, 11, 11, 200.5, 200.5))
+  # order and repetition of the bins do not matter
+  expect_equal(hist_quantile(rev(c(lo, 10)), rev(c(hi, 11)), rev(c(count, 2)), 0.51), 11 - 1 * (0.51 * 102 <= 52))
+  expect_equal(hist_quantile(numeric(), numeric(), numeric(), 0.5), NA_real_)
+  expect_equal(hist_quantile(5, 6, 0, 0.5), NA_real_)
+  expect_equal(hist_quantile(5, 6, 3, c(0.1, 1)), c(5, 5))
+})
+
+test_that("the quality of starts is that of every start by itself", {
+  dir <- local_starts(raw = "starts.bin", pairs = 6, launches = 2, half_period_ns = 3e5, operations = c("barrier", "bcast"))
+  table <- start_quality(read_campaign(dir))
+  expect_equal(table$operation, rep(c("barrier", "bcast"), each = 2))
+  expect_equal(table$arm, rep(c("off", "on"), 2))
+  starts <- rbind(read_starts(file.path(dir, "sim-1"), operations = "barrier", arms = "off"),
+                  read_starts(file.path(dir, "sim-2"), operations = "barrier", arms = "off"))
+  one <- table[1, ]
+  expect_equal(one$n_launches, 2)
+  expect_equal(one$starts, nrow(starts) / 2)
+  expect_equal(one$late_starts, sum(starts$late) / 2)
+  expect_equal(one$late_percent, 100 * one$late_starts / one$starts)
+  expect_equal(one$overshoot_max_ns, max(starts$overshoot_ns))
+  expect_equal(one$overshoot_p50_ns, unname(quantile(starts$overshoot_ns, 0.5, type = 1)))
+  by <- as.data.frame(starts)[c("launch", "pair", "order", "start")]
+  global <- aggregate(starts$arrival_ns + starts$took_ns, by, max)$x
+  expect_equal(one$global_p50_ns, unname(quantile(global, 0.5, type = 1)), tolerance = 0.008)
+  expect_equal(one$spread_ns, mean(aggregate(starts$arrival_ns, by, function(x) diff(range(x)))$x))
+  expect_equal(one$within_percent + one$between_percent, 100)
+})
+
+test_that("launches in loops have no quality of starts", {
+  dir <- local_campaign(pairs = 4, levels_percent = 5)
+  campaign <- read_campaign(dir)
+  expect_error(start_quality(campaign), "no launch .* has synchronised starts", class = "nl_error_data")
+  expect_null(late_ranks(campaign))
+  expect_null(clock_runs(campaign))
+})
+
+ranks_campaign <- function(...) {
+  row <- function(rank, host, arm, first, last, ends, cost) {
+    data.frame(launch = "a", rank = rank, host = host, cpu = rank, arm = arm, first_starts = first, last_starts = last,
+               last_ends = ends, start_cost_ns = cost, end_cost_ns = 2 * cost, overshoot_ns_sum = 10 * (first + last),
+               overshoot_ns_max = cost)
+  }
+  list(ranks = data.table::rbindlist(list(
+    row(0, "n1", "off", 6, 2, 1, 5), row(1, "n1", "off", 2, 2, 2, 5), row(2, "n2", "off", 2, 6, 7, 90),
+    row(0, "n1", "on", 1, 0, 0, 0), row(1, "n1", "on", 1, 1, 2, 3), row(2, "n2", "on", 0, 1, 0, 7)
+  )))
+}
+
+test_that("who was late is counted by rank and by node, against the share of each", {
+  table <- late_ranks(ranks_campaign())
+  expect_equal(table$rank, c(2, 1, 0))
+  expect_equal(table$starts, rep(12, 3))
+  expect_equal(table$expected_percent, rep(100 / 3, 3))
+  expect_equal(table$last_starts_percent, 100 * c(7, 3, 2) / 12)
+  expect_equal(table$last_ends_percent, 100 * c(7, 4, 1) / 12)
+  expect_equal(table$first_starts_percent, 100 * c(2, 3, 7) / 12)
+  expect_equal(table$start_cost_ns, c(97, 8, 5))
+  expect_equal(table$cost_per_start_ns, 2 * c(97, 8, 5) / 12)
+  expect_equal(table$overshoot_mean_ns, 10 * c(9, 6, 9) / 12)
+  expect_equal(table$overshoot_max_ns, c(90, 5, 5))
+  expect_equal(late_ranks(ranks_campaign(), arms = "on")$last_starts_percent, 100 * c(1, 1, 0) / 2)
+  nodes <- late_ranks(ranks_campaign(), "node")
+  expect_equal(nodes$host, c("n2", "n1"))
+  expect_equal(nodes$node_ranks, c(1, 2))
+  expect_equal(nodes$expected_percent, 100 * c(1, 2) / 3)
+  expect_equal(nodes$last_ends_percent, 100 * c(7, 5) / 12)
+  expect_equal(nodes$overshoot_mean_ns, 10 * c(9, 15) / 12 / c(1, 2))
+})
+
+test_that("clocks that are compared have a row each, shared ones none", {
+  dir <- local_starts(ranks = 4, nodes = 2)
+  table <- clock_runs(read_campaign(dir))
+  expect_equal(table$rank, 2)
+  expect_equal(table$host, "node2")
+  expect_equal(table$runs, 2)
+  expect_equal(table$drift_ppm, 5)
+  expect_equal(table$largest_residual_ns, 120)
+  expect_equal(table$last_offset_ns - table$first_offset_ns, 0, tolerance = 100)
+  dir <- local_starts()
+  expect_equal(nrow(clock_runs(read_campaign(dir))), 0)
+})
+
+test_that("a rank that comes late is the one that is named", {
+  dir <- local_starts(ranks = 4, late_rank = 2, half_period_ns = 3e5)
+  table <- late_ranks(read_campaign(dir))
+  expect_equal(table$rank[1], 2)
+  expect_gt(table$last_starts_percent[1], 40)
+})
+
+test_that("analyze starts prints text, every table and JSON", {
+  dir <- local_starts(ranks = 4, nodes = 2, raw = "starts.bin", launches = 2)
+  simulate_campaign(dir, pairs = 2, levels_percent = 5, prefix = "loop", seed = 2)
+  got <- status_of(main_analyze, "starts", dir)
+  expect_equal(got$status, 0L)
+  expect_match(got$out, "barrier, 4 ranks \\(window\\)", all = FALSE)
+  expect_match(got$out, "launch loop-1 has no synchronised starts", all = FALSE)
+  for (name in starts_tables) {
+    table <- data.table::fread(text = status_of(main_analyze, "starts", dir, "--csv", "--table", name)$out)
+    expect_gt(nrow(table), 0)
+  }
+  # the last one was raw
+  out <- tempfile()
+  status_of(main_analyze, "starts", dir, "--csv", "--table", "raw", "--out", out)
+  expect_equal(data.table::fread(out), table)
+  unlink(out)
+  starts <- rbind(read_starts(file.path(dir, "sim-1")), read_starts(file.path(dir, "sim-2")))
+  expect_equal(names(table), names(starts))
+  expect_equal(table$took_ns, starts$took_ns)
+  expect_equal(table$launch, as.character(starts$launch))
+  parsed <- jsonlite::fromJSON(status_of(main_analyze, "starts", "--json", dir)$out)
+  expect_equal(parsed$schema, 1)
+  expect_equal(nrow(parsed$ranks), 4)
+  expect_equal(parsed$nodes$node_ranks, c(2, 2))
+})
+
+test_that("what starts cannot answer has status 3, what it does not take has status 2", {
+  dir <- local_campaign(pairs = 4, levels_percent = 5)
+  for (args in list(c("starts", dir), c("starts", "--csv", "--table", "raw", dir), c("mpiperf", dir), c("reproducibility", dir),
+                    c("overlap", dir))) {
+    got <- status_of(main_analyze, args)
+    expect_equal(got$status, 3L)
+    expect_match(utils::tail(got$err, 1), "run |more launches")
+  }
+  for (args in list(c("starts", dir, "--alpha", "0.1"), c("starts", "--table", "cost", "--csv", dir), "starts", c("mpiperf", "--trim", "1", dir),
+                    c("mpiperf", "--trim", "x", dir), c("overlap", "--trim", "0", dir), c(dir, "--trim", "0"), c("starts", "no-such-dir"))) {
+    got <- status_of(main_analyze, args)
+    expect_equal(got$status, 2L)
+    expect_equal(length(got$err), 1)
+  }
+})
