@@ -12,10 +12,10 @@ static int prepare(struct nd_op_state *s) {
  * it. Of these the wait itself is all but two readings: the one that it begins with, and the one that follows it. A clock that jumps backwards
  * ends the wait. */
 static int up(struct nd_op_state *s) {
-    const int64_t start_ns = nd_clock_now(s->clock), wait_ns = (int64_t)(s->rank + 1) * 1000 - (int64_t)(2 * s->clock->read_ns);
+    const int64_t start_ns = nd_clock_now(s->clock), end_ns = start_ns + (int64_t)(s->rank + 1) * 1000 - (int64_t)(2 * s->clock->read_ns);
     int64_t now_ns;
     do now_ns = nd_clock_now(s->clock);
-    while (now_ns - start_ns < wait_ns && now_ns >= start_ns);
+    while (now_ns < end_ns && now_ns >= start_ns);
     return 0;
 }
 

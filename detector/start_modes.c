@@ -45,11 +45,11 @@ static inline int64_t wait_until(struct nd_starter *s, int64_t due_ns) {
     return now_ns;
 }
 
-/* What has to be done before a start, untimed; ranks that did it part, so they meet again. */
-static inline void prepare(const struct nd_starter *s, const struct nd_loop *loop) {
-    if (!loop->state->needs_advance) return;
-    nd_op_advance(loop->state);
-    MPI_Barrier(s->team->world);
+/* What has to be done before a start, untimed. Ranks that parted in it, or in an operation that does not hold them together, meet again: the
+ * root would otherwise set deadlines while others are still in operations before, and a rank that was disturbed once would stay late for long. */
+static inline void prepare(const struct nd_starter *s, const struct nd_loop *loop, int meets_first) {
+    if (loop->state->needs_advance) nd_op_advance(loop->state);
+    if (meets_first) MPI_Barrier(s->team->world);
 }
 
 static inline int64_t delay_of(const struct nd_starter *s, int i) {
@@ -71,7 +71,7 @@ static inline void run_one(struct nd_starter *s, const struct nd_loop *loop, int
 
 static void run_barrier(struct nd_starter *s, const struct nd_loop *loop, int n) {
     for (int i = 0; i < n; i++) {
-        prepare(s, loop);
+        prepare(s, loop, 0);
         MPI_Barrier(s->team->world);
         int64_t now_ns = nd_clock_now(&s->clock);
         s->records[i].scheduled_ns = nd_sync_to_global(&s->sync.model, now_ns);
@@ -80,9 +80,10 @@ static void run_barrier(struct nd_starter *s, const struct nd_loop *loop, int n)
 }
 
 static void run_round(struct nd_starter *s, const struct nd_loop *loop, int n) {
+    const int meets_first = loop->state->needs_advance || s->plan->meets_first;
     for (int i = 0; i < n; i++) {
         int64_t scheduled_ns = 0;
-        prepare(s, loop);
+        prepare(s, loop, meets_first);
         if (s->team->rank == 0) scheduled_ns = nd_sync_to_global(&s->sync.model, nd_clock_now(&s->clock)) + s->plan->slot_ns;
         MPI_Bcast(&scheduled_ns, 1, MPI_INT64_T, 0, s->team->world);
         s->records[i].scheduled_ns = scheduled_ns;

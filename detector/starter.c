@@ -471,6 +471,7 @@ int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     own.starter = s;
     own.plan = plan;
     s->plan = plan;
+    plan->meets_first = !loop->op->is_synchronising || loop->state->overlap_steps > 0;
     nd_loop_warm(loop, s->o->n_first_starts); /* connections */
     int64_t operation_ns = operation_time(s, loop);
     if (s->o->work_ns) {

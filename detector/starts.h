@@ -59,6 +59,7 @@ struct nd_start_plan {
     int64_t slot_ns;     /* window: distance of starts; round: from the broadcast to the deadline */
     int64_t broadcast_ns; /* upper estimate of the time of broadcasting the start */
     int64_t work_steps;  /* of nd_work; 0: none */
+    int meets_first;     /* 1: ranks can leave the operation before others have, so they meet before the next deadline is set */
     int64_t *delays;     /* this rank's, ND_ARRIVAL_CYCLE of them, ns; NULL: none. Owned by the starter */
 };
 

@@ -110,8 +110,11 @@ starts() {
     quiet() { awk -v name="$1" '$1 == name { print $2 }' "$work/quiet"; }
     verdict "$(quiet barrier.p50)" '<=' 200 'start overshoot p50, barrier, ns'
     verdict "$(quiet barrier.p99)" '<=' 2000 'start overshoot p99, barrier, ns'
-    verdict "$(quiet waitpattern-up.median)" '<=' 2020 'waitpattern-up, median, ns (2000 is true)'
-    verdict "$(quiet waitpattern-up.median)" '>=' 1980 'waitpattern-up, median, ns'
+    # a start takes the harness itself some time, too: two readings of the clock and a call, which waitpattern-null shows
+    net=$(($(quiet waitpattern-up.median) - $(quiet waitpattern-null.median)))
+    verdict "$net" '<=' 2020 'waitpattern-up less waitpattern-null, medians, ns (2000)'
+    verdict "$net" '>=' 1980 'the same'
+    printf '  waitpattern-up as measured: %s ns\n' "$(quiet waitpattern-up.median)"
     verdict "$(quiet waitpattern-null.median)" '<=' 200 'waitpattern-null, median, ns'
     verdict "$(awk -F , '$2 == "barrier" { printf "%.0f", 1e9 * $12 / $11 }' "$work"/starts/*/blocks.csv)" '>=' 200000 'synchronised barriers per second'
     sed 's/^/  /' "$work/quiet"

@@ -11,5 +11,5 @@ for (operation in c("waitpattern-up", "waitpattern-null", "barrier")) {
   show(paste0(operation, ".p50"), median(ranks$overshoot_ns))
   show(paste0(operation, ".p99"), quantile(ranks$overshoot_ns, 0.99))
   show(paste0(operation, ".late_percent"), 100 * mean(starts$late))
-  show(paste0(operation, ".median"), median(starts$global_ns))
+  show(paste0(operation, ".median"), round(median(starts$global_ns)))
 }
