@@ -169,7 +169,7 @@ static const struct argp parser = {
     parse_option,
     "",
     "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
-    "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 2 usage or environment error.",
+    "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 asked and no (--self-test, --check every), 2 usage or environment error.",
     NULL,
     NULL,
     NULL,
@@ -757,7 +757,7 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
     struct parsing p = {.o = o, .speaks = speaks, .next = 1};
     *o = (struct nd_options){.design = nd_designs[0], .warmup_ns = 500000000, .noise_on_all_nodes = 1, .argc = argc, .argv = argv,
                             .start = {.mode = nd_start_modes[0], .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1, .eps = 0.25, .n_stage_starts = 8,
-                                      .n_first_starts = 4, .precision_percent = 1, .sync_every_ns = INT64_C(10000000000)}};
+                                      .n_first_starts = 4, .precision_percent = 1, .sync = {.patience = 100}, .sync_every_ns = INT64_C(10000000000)}};
     /* ARGP_NO_ERRS: one line of ours instead of getopt's message and argp's usage hint, from every rank */
     int rc = argp_parse(&parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p);
     if (p.listed) return 0;

@@ -246,6 +246,7 @@ static int plan_starts(struct nd_run *r, int config) {
     int failed = nd_starter_plan(r->starter, &loop, &r->plans[config], c->name, r->schedule.seed) != 0;
     if (r->starter->is_broken && r->starter->jump_ns) nd_run_say_jump(r);
     r->cells[config].slot_ns = r->plans[config].slot_ns;
+    if (r->plans[config].work_steps) r->cells[config].work_steps = r->plans[config].work_steps;
     return nd_run_agree_failed(r, failed);
 }
 
