@@ -190,10 +190,29 @@ static struct delivery delivered_so_far(struct nd_run *r) {
     return d;
 }
 
+/* What the generator did while starts were run: between two stretches of them they are summed up, and load that comes then disturbs none. */
+struct stretches {
+    struct nd_run *r;
+    struct delivery begin, sum;
+};
+
+static void count_stretch(void *context, int begins) {
+    struct stretches *s = context;
+    struct delivery now = delivered_so_far(s->r);
+    if (begins) {
+        s->begin = now;
+        return;
+    }
+    s->sum.cpu_ns += now.cpu_ns - s->begin.cpu_ns;
+    s->sum.n_bursts += now.n_bursts - s->begin.n_bursts;
+    s->sum.requested_ns += now.requested_ns - s->begin.requested_ns;
+}
+
 /* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s) {
     const struct nd_cell *cell = &r->cells[step->config];
     const struct nd_batch_view view = {.config = step->config, .arm = step->level + 1, .pair = step->pair, .order = step->order};
+    struct stretches stretches = {.r = r};
     const struct nd_loop loop = {
         .op = r->o->configs[step->config].op,
         .state = &r->states[step->config],
@@ -205,10 +224,12 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
         .typical_ns = cell->typical_ns,
         .stop_asked = r->stop_asked,
         .parent_pid = r->parent_pid,
-        .checks_every = r->o->check == ND_CHECK_EVERY,
+        .checks_every = r->o->check == ND_CHECK_EVERY && r->o->configs[step->config].overlap != ND_OVERLAP_WORK,
         .starter = r->starter,
         .plan = r->starter ? &r->plans[step->config] : NULL,
         .view = is_recorded ? &view : NULL,
+        .on_stretch = count_stretch,
+        .context = &stretches,
     };
     if (r->starter) nd_starter_keep_in_step(r->starter);
     int64_t drawn_ns = nl_mono_ns();
@@ -218,16 +239,16 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     wait_politely(r->team.world); /* all nodes have switched */
     nd_loop_warm(&loop, untimed_operations(cell, r->o->half_ns));
     int64_t switches = involuntary_switches();
-    struct delivery before = delivered_so_far(r);
+    if (!r->starter) count_stretch(&stretches, 1);
     nd_loop_run(&loop, &s->loop);
-    struct delivery after = delivered_so_far(r);
-    s->delivered_ns = after.cpu_ns - before.cpu_ns;
-    s->n_bursts = after.n_bursts - before.n_bursts;
+    if (!r->starter) count_stretch(&stretches, 0);
+    s->delivered_ns = stretches.sum.cpu_ns;
+    s->n_bursts = stretches.sum.n_bursts;
     s->lead_ns = s->loop.start_ns - drawn_ns;
     s->n_involuntary = involuntary_switches() - switches;
     if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;
     if (r->starter && r->starter->has_failed) r->flags |= ND_FLAG_RECORD;
-    ask_for_time(r, step, after.requested_ns - before.requested_ns, s);
+    ask_for_time(r, step, stretches.sum.requested_ns, s);
     end_arm(r);
     s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;
 }

@@ -27,6 +27,9 @@ struct nd_loop {
     int checks_every;               /* 1: every operation's data are checked after it, untimed (starts only) */
     struct nd_starter *starter;     /* synchronises every start; NULL: back to back */
     struct nd_start_plan *plan;     /* with a starter: the operation's */
+    /* With a starter: told before (1) and after (0) each stretch of starts; between two stretches they are summed up. NULL: nobody. */
+    void (*on_stretch)(void *context, int begins);
+    void *context;
     const struct nd_batch_view *view; /* with a starter: what the half is called in files; NULL: it is not recorded */
 };
 

@@ -129,7 +129,10 @@ static const struct argp_option option_rows[] = {
 struct parsing {
     struct nd_options *o;
     const char *operations, *sizes, *levels, *kinds, *patterns, *phases, *amount;
-    const char *start_option; /* the last option given that needs synchronised starts; NULL: none */
+    const char *start_option;    /* the last option given that needs synchronised starts; NULL: none */
+    const char *schedule_option; /* ... starts at a scheduled time */
+    const char *window_option;   /* ... start mode window */
+    int start_given, exchanges_given, precision_given;
     int64_t half_ns, block_ns;
     int design_given;
     int listed, failed, speaks;
@@ -309,26 +312,27 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
     int i = 0;
     error_t rc = 0;
     switch (key) {
-    case KEY_START: return (s->mode = nd_start_mode_find(arg)) ? 0 : bad(p, "--start", arg, "a way to start (see --list-starts)");
+    case KEY_START: p->start_given = 1; return (s->mode = nd_start_mode_find(arg)) ? 0 : bad(p, "--start", arg, "a way to start (see --list-starts)");
     case KEY_CLOCK: return (s->clock = nd_clock_find(arg)) ? 0 : bad(p, "--clock", arg, "a clock (see --list-clocks)");
-    case KEY_SYNC: return (s->sync.method = nd_sync_find(arg)) ? 0 : bad(p, "--sync", arg, "a way to compare clocks (see --list-syncs)");
+    case KEY_SYNC: p->start_option = "--sync"; return (s->sync.method = nd_sync_find(arg)) ? 0 : bad(p, "--sync", arg, "a way to compare clocks (see --list-syncs)");
     case KEY_SYNC_RANKS:
+        p->start_option = "--sync-ranks";
         s->sync.every_rank = strcmp(arg, "all") == 0;
         return s->sync.every_rank || strcmp(arg, "nodes") == 0 ? 0 : bad(p, "--sync-ranks", arg, "nodes or all");
-    case KEY_SYNC_EXCHANGES: return parse_whole(p, "--sync-exchanges", arg, 1000000, &s->sync.patience);
-    case KEY_SYNC_EVERY: return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration (try 10s, 0s)") : 0;
-    case KEY_FAKE_CLOCK: s->fake_clock = arg; return 0;
+    case KEY_SYNC_EXCHANGES: p->start_option = "--sync-exchanges"; p->exchanges_given = 1; return parse_whole(p, "--sync-exchanges", arg, 1000000, &s->sync.patience);
+    case KEY_SYNC_EVERY: p->start_option = "--sync-every"; return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration (try 10s, 0s)") : 0;
+    case KEY_FAKE_CLOCK: p->start_option = "--fake-clock"; s->fake_clock = arg; return 0;
     default: break;
     }
     switch (key) {
-    case KEY_SLOT: p->start_option = "--slot"; return nl_parse_duration(arg, &s->slot_ns) ? bad(p, "--slot", arg, NL_DURATION_HELP) : 0;
-    case KEY_GAMMA: p->start_option = "--gamma"; return parse_number(p, "--gamma", arg, 1.01, 2, &s->gamma);
+    case KEY_SLOT: p->start_option = p->schedule_option = "--slot"; return nl_parse_duration(arg, &s->slot_ns) ? bad(p, "--slot", arg, NL_DURATION_HELP) : 0;
+    case KEY_GAMMA: p->start_option = p->schedule_option = "--gamma"; return parse_number(p, "--gamma", arg, 1.01, 2, &s->gamma);
     case KEY_EPS:
-        p->start_option = "--eps";
+        p->start_option = p->schedule_option = "--eps";
         rc = parse_number(p, "--eps", arg, 0.1, 100, &s->eps);
         s->eps /= 100;
         return rc;
-    case KEY_STAGE: p->start_option = "--stage"; return parse_whole(p, "--stage", arg, ND_BATCH, &s->n_stage_starts);
+    case KEY_STAGE: p->start_option = p->window_option = "--stage"; return parse_whole(p, "--stage", arg, ND_BATCH, &s->n_stage_starts);
     case KEY_STAGE0: p->start_option = "--stage-0"; return parse_whole(p, "--stage-0", arg, ND_BATCH, &s->n_first_starts);
     case KEY_LATE: p->start_option = "--late-bound"; return nl_parse_duration(arg, &s->late_bound_ns) ? bad(p, "--late-bound", arg, NL_DURATION_HELP) : 0;
     case KEY_STOP_RULE:
@@ -336,7 +340,7 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
         rc = parse_name(p, "--stop-rule", arg, nd_stop_rule_names, "none, count, error or median", &i);
         s->stop_rule = (enum nd_stop_rule)i;
         return rc;
-    case KEY_PRECISION: p->start_option = "--precision"; return parse_number(p, "--precision", arg, 0.1, 50, &s->precision_percent);
+    case KEY_PRECISION: p->start_option = "--precision"; p->precision_given = 1; return parse_number(p, "--precision", arg, 0.1, 50, &s->precision_percent);
     case KEY_ARRIVAL:
         p->start_option = "--arrival";
         return (s->arrival = nd_arrival_find(arg)) ? 0 : bad(p, "--arrival", arg, "a pattern of late ranks (see --list-arrivals)");
@@ -697,7 +701,7 @@ static void resolve_self_test(struct parsing *p) {
     if (!p->operations) p->operations = "waitpattern-up,waitpattern-null,empty";
     if (!p->levels) p->levels = "none";
     if (!p->design_given) o->design = nd_design_find("single");
-    if (!o->start.mode->is_synchronised) o->start.mode = nd_start_mode_find("round");
+    if (!p->start_given) o->start.mode = nd_start_mode_find("round");
     if (o->measure_ns == 0) o->measure_ns = INT64_C(3000000000);
 }
 
@@ -706,9 +710,28 @@ static int resolve_starts(struct parsing *p) {
     if (o->sync_only && !o->start.mode->is_synchronised) o->start.mode = nd_start_mode_find("round");
     if (o->sync_only) p->levels = "none", o->design = nd_design_find("single");
     if (!o->start.mode->is_synchronised) {
-        const char *option = p->start_option ? p->start_option : o->check == ND_CHECK_EVERY ? "--check every" : o->op.buffer.use == ND_BUFFER_FLUSH ? "--buffer flush" : NULL;
+        const char *option = o->self_test ? "--self-test" : p->start_option ? p->start_option : o->check == ND_CHECK_EVERY ? "--check every" : o->op.buffer.use == ND_BUFFER_FLUSH ? "--buffer flush" : NULL;
         if (!option) return 0;
         nl_error("%s: needs synchronised starts (try --start round)", option);
+        return -1;
+    }
+    const char *useless = p->schedule_option && !o->start.mode->has_schedule                     ? p->schedule_option
+                          : p->window_option && strcmp(o->start.mode->name, "window") != 0 ? p->window_option
+                                                                                             : NULL;
+    if (useless) {
+        nl_error("%s: start mode %s has no use for it (try --start window)", useless, o->start.mode->name);
+        return -1;
+    }
+    if (p->exchanges_given && (!o->start.sync.method || o->start.sync.method->has_drift)) {
+        nl_error("--sync-exchanges: sync tree has no use for it (try --sync linear)");
+        return -1;
+    }
+    if (p->precision_given && o->start.stop_rule != ND_STOP_MEDIAN) {
+        nl_error("--precision: is for --stop-rule median");
+        return -1;
+    }
+    if (p->amount && (o->start.arrival == nd_arrivals[0] || o->start.arrival->needs_trace)) {
+        nl_error("--arrival-amount: arrival %s has no use for it (try --arrival late-one)", o->start.arrival->name);
         return -1;
     }
     if (o->start.stop_rule != ND_STOP_NONE && !o->design->single_loop) {

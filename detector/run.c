@@ -116,8 +116,13 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         struct nd_sample s;
         nd_run_half(r, step, 1, &s);
         int flags = agree(r);
-        if (flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK)) return flags; /* this half may be without its load: not recorded */
-        if (s.loop.n_operations < r->cells[step->config].n_operations && !s.loop.is_decided) return flags | ND_FLAG_STOP;
+        /* this half may be without its load, or cut short: not recorded. But a single loop is all that there is of its arm: the starts that
+         * were counted stand for themselves */
+        int is_kept = r->starter && r->o->design->single_loop && s.loop.n_operations > 0 && !(flags & ND_FLAG_GENERATOR);
+        int is_short = s.loop.n_operations < r->cells[step->config].n_operations && !s.loop.is_decided;
+        if ((flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK)) && !is_kept) return flags;
+        if (is_short) flags |= flags & ND_FLAG_CLOCK ? 0 : ND_FLAG_STOP;
+        if (is_short && !is_kept) return flags;
         nd_run_add_to_sums(r, step, &s);
         nd_run_keep_hist(r, step);
         nd_run_keep_starts(r, step);
@@ -155,15 +160,19 @@ static void warn_of_short_halves(const struct nd_run *r) {
     nd_launch_json_warn(r->launch, line);
 }
 
-/* What was asked and has an answer: whether starts were good, whether all data were right. The same on all ranks. */
-static int answer(struct nd_run *r) {
+/* Whether all data were right, where every operation was looked at. The same on all ranks. */
+static int had_wrong_data(struct nd_run *r) {
     int64_t n_wrong = 0;
-    int is_no = 0;
-    if (r->starter) MPI_Reduce(&r->starter->n_wrong, &n_wrong, 1, MPI_INT64_T, MPI_SUM, 0, r->team.world);
+    if (!r->starter) return 0;
+    MPI_Allreduce(&r->starter->n_wrong, &n_wrong, 1, MPI_INT64_T, MPI_SUM, r->team.world);
     if (r->record && n_wrong) nl_error("--check: %lld results of operations were wrong: this MPI installation or its network damages data", (long long)n_wrong);
     if (r->record && r->o->check == ND_CHECK_EVERY) json_object_set_new(r->launch, "data_errors", json_integer(n_wrong));
-    if (r->record && r->o->self_test) is_no = !nd_self_test_judge(stdout, r->o, r->starter, r->measures, r->n_arms);
-    return nd_run_agree_failed(r, is_no || n_wrong > 0);
+    return n_wrong > 0;
+}
+
+/* Whether starts were not good enough, where that was asked. The same on all ranks. */
+static int had_bad_starts(struct nd_run *r) {
+    return nd_run_agree_failed(r, r->record && r->o->self_test && !nd_self_test_judge(stdout, r->o, r->starter, r->measures, r->n_arms));
 }
 
 /* The overshoots of all ranks into the launch's description. Collective. */
@@ -184,7 +193,7 @@ static enum nd_end finish(struct nd_run *r, int flags) {
                 : flags & ND_FLAG_RECORD  ? "failed: results could not be written"
                                           : "failed: no memory for the schedule";
         end = ND_END_FAILED;
-        if (r->starter && r->starter->is_broken && r->starter->jump_ns) nd_run_say_jump(r);
+        if (flags & ND_FLAG_CLOCK) nd_run_say_jump(r);
         if (r->team.rank == 0) nl_error("%s; rows taken so far are in '%s'", ended, nd_record_folder(r->record));
     } else if (flags & ND_FLAG_STOP) {
         ended = "interrupted";
@@ -194,7 +203,8 @@ static enum nd_end finish(struct nd_run *r, int flags) {
     int64_t peak_kib = nd_peak_memory_kib();
     MPI_Allreduce(MPI_IN_PLACE, &peak_kib, 1, MPI_INT64_T, MPI_MAX, r->team.world);
     describe_starts(r);
-    if (end == ND_END_COMPLETE && answer(r)) end = ND_END_NO;
+    int was_wrong = had_wrong_data(r);
+    if (end == ND_END_COMPLETE && (had_bad_starts(r) || was_wrong)) end = ND_END_NO;
     int failed = 0;
     if (r->record) {
         warn_of_short_halves(r);

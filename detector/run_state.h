@@ -92,7 +92,7 @@ int nd_run_set_up_nodes(struct nd_run *r);
 int nd_run_open_clocks(struct nd_run *r);
 void nd_run_tear_down(struct nd_run *r);
 
-/* One line about the clock of this rank. */
+/* One line about what this rank knows of a clock that jumped, if anything. */
 void nd_run_say_jump(const struct nd_run *r);
 
 /* ---- half.c */

@@ -234,8 +234,11 @@ static void set_overlap(struct nd_run *r, int config, int alone) {
 }
 
 void nd_run_say_jump(const struct nd_run *r) {
-    nl_error("--clock: %s jumped by %.3g ms against the processor's time (try --clock monotonic-raw)", r->starter->clock.kind->name,
-             (double)r->starter->jump_ns * 1e-6);
+    const struct nd_starter *s = r->starter;
+    if (s->jump_ns)
+        nl_error("--clock: %s jumped by %.3g ms against the processor's time (try --clock monotonic-raw)", s->clock.kind->name, (double)s->jump_ns * 1e-6);
+    else if (s->waited_long)
+        nl_error("--clock: waited seconds for a start that should have come long before: another rank's clock jumped, or a rank hangs");
 }
 
 static int plan_starts(struct nd_run *r, int config) {
@@ -243,10 +246,15 @@ static int plan_starts(struct nd_run *r, int config) {
     struct nd_loop loop = {.op = c->op, .state = &r->states[config], .n_operations = 1, .chunk = 1, .ticks = &r->ticks,
                            .detour_threshold_ns = INT64_MAX};
     if (!r->starter) return 0;
+    loop.stop_asked = r->stop_asked;
     int failed = nd_starter_plan(r->starter, &loop, &r->plans[config], c->name, r->schedule.seed) != 0;
-    if (r->starter->is_broken && r->starter->jump_ns) nd_run_say_jump(r);
+    if (r->starter->is_broken) nd_run_say_jump(r);
     r->cells[config].slot_ns = r->plans[config].slot_ns;
     if (r->plans[config].work_steps) r->cells[config].work_steps = r->plans[config].work_steps;
+    if (nd_team_agree(&r->team, *r->stop_asked ? ND_FLAG_STOP : 0)) {
+        if (r->team.rank == 0) nl_error("interrupted before the first half: nothing was measured");
+        return -1;
+    }
     return nd_run_agree_failed(r, failed);
 }
 
@@ -280,7 +288,7 @@ static int run_pilots(struct nd_run *r) {
         MPI_Bcast(&r->cells[i], (int)sizeof *r->cells, MPI_BYTE, 0, r->team.world);
         r->cells[i].slot_ns = slot_ns;
         if (nd_run_agree_failed(r, r->starter && r->starter->is_broken)) {
-            if (r->starter->is_broken && r->starter->jump_ns) nd_run_say_jump(r);
+            nd_run_say_jump(r);
             return -1;
         }
         if (check_one_fits(r, i)) return -1;
@@ -304,6 +312,17 @@ static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
     char line[160];
     snprintf(line, sizeof line, "the histograms of %d operations x %d arms take %lld MiB on every rank (--per-operation-timing off does without)",
              r->o->n_configs, r->n_arms, (long long)(hist_bytes >> 20));
+    nl_warn("%s", line);
+    nd_launch_json_warn(r->launch, line);
+}
+
+/* A slot at which many starts are late although it was looked for. */
+static void warn_of_late_starts(const struct nd_run *r, int config) {
+    char line[224];
+    const struct nd_start_plan *plan = &r->plans[config];
+    if (plan->late_share <= r->o->start.eps) return;
+    snprintf(line, sizeof line, "%s: %.0f %% of the starts were late with every slot tried: do ranks share CPUs, or is the machine busy? They are flagged, and kept",
+             r->o->configs[config].name, 100 * plan->late_share);
     nl_warn("%s", line);
     nd_launch_json_warn(r->launch, line);
 }
@@ -342,10 +361,13 @@ static int open_record(struct nd_run *r) {
                 nl_warn("%s", line);
                 nd_launch_json_warn(r->launch, line);
             }
+            if (r->starter && r->starter->clock_note[0]) nd_launch_json_warn(r->launch, r->starter->clock_note);
+            for (int i = 0; r->starter && i < o->n_configs; i++) warn_of_late_starts(r, i);
             if (r->starter) failed = nd_record_clocks(r->record, 1, "first", r->starter->sync.options.method->name, r->reports, r->seats, r->first_sync_ns);
             if (!r->steal)
                 nd_launch_json_warn(r->launch, "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
-            int64_t hist_bytes = (r->hists ? (int64_t)sizeof *r->hists * o->n_configs * r->n_arms : 0) * (r->starter ? 1 + ND_N_MEASURES : 1);
+            int64_t n_hists = (r->hists ? 1 : 0) + (r->starter ? 1 + ND_N_MEASURES : 0); /* the measures on this rank only */
+            int64_t hist_bytes = n_hists * (int64_t)sizeof *r->hists * o->n_configs * r->n_arms;
             if (hist_bytes > MEMORY_BYTES) warn_of_memory(r, hist_bytes);
             if (r->n_loose_ranks)
                 nd_launch_json_warn(r->launch, "ranks are not bound to one CPU each: the load may miss them (mpirun --bind-to core)");

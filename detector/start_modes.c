@@ -28,8 +28,8 @@ static int __attribute__((noinline)) waits_too_long(struct nd_starter *s, int64_
     struct nd_clock_pair now = nd_starter_read_clocks(s);
     if (nd_starter_has_jumped(s, &s->batch_begin, &now)) return 1;
     if (*since_ns == 0) *since_ns = now.raw_ns;
-    if (now.raw_ns - *since_ns < s->guard_ns) return 0;
-    s->is_broken = 1;
+    if (now.raw_ns - *since_ns < s->plan->guard_ns) return 0;
+    s->is_broken = s->waited_long = 1;
     return 1;
 }
 

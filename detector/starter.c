@@ -1,6 +1,7 @@
 /* Around the loops of starts: clocks, slots, and what becomes of the records. */
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,7 +20,8 @@
 #define GROWN_FACTOR 2                /* synchronise anew when the residual has grown by this and GROWN_NS */
 #define GROWN_NS 500
 #define ROUND_LATE_SHARE 0.01         /* round: the deadline moves away until fewer starts are late */
-enum { BROADCASTS = 200, SETTLE_STARTS = 256, SETTLE_TRIES = 60 };
+#define SETTLE_NS 20e6                /* a stage that looks for a slot is about this long, where that holds enough starts */
+enum { BROADCASTS = 200, SETTLE_STARTS = 256, SETTLE_TRIES = 60, SETTLE_VAIN = 15 /* longer slots in a row that made nothing better */ };
 
 const char *const nd_stop_rule_names[] = {"none", "count", "error", "median", NULL};
 const char *const nd_start_measure_names[] = {"global", "on_time", "after_last", "spread", "overshoot"};
@@ -28,12 +30,13 @@ const char *const nd_start_measure_names[] = {"global", "on_time", "after_last",
 
 static int allocate(struct nd_starter *s) {
     int ok = (s->records = calloc(ND_BATCH, sizeof *s->records)) != NULL;
-    ok &= (s->sums = calloc(ND_BATCH, sizeof *s->sums)) != NULL;
+    ok &= (s->overshoots_ns = calloc(ND_BATCH, sizeof *s->overshoots_ns)) != NULL;
+    ok &= (s->sums = calloc(ND_SLICE, sizeof *s->sums)) != NULL;
     ok &= (s->overshoots = calloc(1, sizeof *s->overshoots)) != NULL;
     ok &= (s->all_overshoots = calloc(1, sizeof *s->all_overshoots)) != NULL;
-    if (s->team->node_rank == 0) ok &= (s->node_sums = calloc(ND_BATCH, sizeof *s->node_sums)) != NULL;
+    if (s->team->node_rank == 0) ok &= (s->node_sums = calloc(ND_SLICE, sizeof *s->node_sums)) != NULL;
     if (s->team->rank == 0) {
-        ok &= (s->all_sums = calloc(ND_BATCH, sizeof *s->all_sums)) != NULL;
+        ok &= (s->all_sums = calloc(ND_SLICE, sizeof *s->all_sums)) != NULL;
         ok &= (s->measures = calloc(ND_N_MEASURES, sizeof *s->measures)) != NULL;
         ok &= (s->worst = calloc(1, sizeof *s->worst)) != NULL;
         ok &= (s->rank_sums = calloc((size_t)s->team->n_ranks, sizeof *s->rank_sums)) != NULL;
@@ -55,16 +58,16 @@ static int synchronise(struct nd_starter *s, const char *reason) {
         s->is_broken = 1;
         return -1;
     }
-    set_late_bound(s);
     s->last_sync_ns = s->last_check_ns = nl_mono_ns();
     if (s->on_sync) s->on_sync(s->context, s, reason);
     return 0;
 }
 
 static int open_clock(struct nd_starter *s) {
-    char reason[256];
+    char reason[256] = "";
     int failed = nd_clock_open(&s->clock, s->o->clock, reason, sizeof reason) != 0;
     if (failed) nl_error("--clock: %s", reason);
+    if (!failed) snprintf(s->clock_note, sizeof s->clock_note, "%s", reason);
     if (!failed && s->o->fake_clock && nd_clock_parse_fake(s->o->fake_clock, s->team->rank, &s->clock)) {
         nl_error("--fake-clock: '%s' is not OFFSET[,DRIFTppm[,JUMP@AFTER]] (try 1s,50ppm)", s->o->fake_clock);
         failed = 1;
@@ -79,6 +82,7 @@ static int open_clock(struct nd_starter *s) {
         if (fake) nd_clock_parse_fake(fake, s->team->rank, &s->clock);
     }
     nd_clock_share(&s->clock, s->team->node);
+    MPI_Allreduce(MPI_IN_PLACE, &s->clock.is_slow_source, 1, MPI_INT, MPI_MAX, s->team->world);
     return nd_team_agree(s->team, failed ? ND_FLAG_SETUP : 0) ? -1 : 0;
 }
 
@@ -100,7 +104,8 @@ static double reading_cost(const struct nd_starter *s) {
 
 int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, const struct nd_team *team, int n_allowed,
                     void (*on_sync)(void *, const struct nd_starter *, const char *), void *context) {
-    *s = (struct nd_starter){.o = o, .team = team, .on_sync = on_sync, .context = context, .n_batch = ND_BATCH, .guard_ns = GUARD_NS};
+    *s = (struct nd_starter){.o = o, .team = team, .on_sync = on_sync, .context = context, .n_batch = ND_BATCH};
+    s->sync.heads = s->sync.domain = MPI_COMM_NULL; /* nothing to free before it is opened */
     nd_start_sum_mpi(&s->sum_type, &s->sum_op);
     int yields = n_allowed > 0 && team->n_node_ranks > n_allowed;
     MPI_Allreduce(&yields, &s->yields, 1, MPI_INT, MPI_MAX, team->world);
@@ -111,6 +116,7 @@ int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, cons
     MPI_Bcast(&n_heads, 1, MPI_INT, 0, team->world);
     s->is_shared = n_heads <= 1;
     if (synchronise(s, "first")) return -1;
+    set_late_bound(s); /* once: a launch has one bound */
     s->clock.read_ns = reading_cost(s);
     return 0;
 }
@@ -129,9 +135,11 @@ void nd_starter_keep_in_step(struct nd_starter *s) {
     if (what == 2) synchronise(s, "schedule");
     if (what != 1) return;
     double before_ns = s->sync.residual_ns;
-    if (nd_sync_check(&s->sync)) s->is_broken = 1;
     s->last_check_ns = nl_mono_ns();
-    if (s->is_broken) return;
+    if (nd_sync_check(&s->sync)) { /* the same on all ranks */
+        s->is_broken = 1;
+        return;
+    }
     if (s->sync.residual_ns > GROWN_FACTOR * before_ns + GROWN_NS)
         synchronise(s, "residual");
     else
@@ -142,22 +150,33 @@ void nd_starter_keep_in_step(struct nd_starter *s) {
 
 /* With mode barrier there is no common instant: the first rank's takes its place. */
 static void find_first_begins(struct nd_starter *s, int n) {
-    int64_t first[ND_BATCH];
-    for (int i = 0; i < n; i++) first[i] = s->records[i].scheduled_ns;
-    MPI_Allreduce(MPI_IN_PLACE, first, n, MPI_INT64_T, MPI_MIN, s->team->world);
-    for (int i = 0; i < n; i++) s->records[i].scheduled_ns = first[i];
+    int64_t first[ND_SLICE];
+    for (int from = 0; from < n; from += ND_SLICE) {
+        int n_slice = n - from < ND_SLICE ? n - from : ND_SLICE;
+        for (int i = 0; i < n_slice; i++) first[i] = s->records[from + i].scheduled_ns;
+        MPI_Allreduce(MPI_IN_PLACE, first, n_slice, MPI_INT64_T, MPI_MIN, s->team->world);
+        for (int i = 0; i < n_slice; i++) s->records[from + i].scheduled_ns = first[i];
+    }
 }
 
-/* This rank's part of every start. */
-static void sum_up_rank(struct nd_starter *s, const struct nd_loop *loop, int n, int64_t *overshoots_ns, struct nd_loop_result *result) {
-    const struct nd_sync_model *model = &s->sync.model;
+/* Whether this rank's records run backwards somewhere. */
+static int runs_backwards(const struct nd_starter *s, int n) {
     for (int i = 0; i < n; i++) {
         const struct nd_start_record *r = &s->records[i];
-        int64_t delay_ns = s->plan->delays ? s->plan->delays[(s->n_done + i) & (ND_ARRIVAL_CYCLE - 1)] : 0;
+        if (r->end_ns < r->start_ns || r->start_ns < r->begun_ns || (i > 0 && r->begun_ns < r[-1].end_ns)) return 1;
+    }
+    return 0;
+}
+
+/* This rank's part of the starts from .. from + n. */
+static void sum_up_rank(struct nd_starter *s, const struct nd_loop *loop, int from, int n, struct nd_loop_result *result) {
+    const struct nd_sync_model *model = &s->sync.model;
+    for (int i = 0; i < n; i++) {
+        const struct nd_start_record *r = &s->records[from + i];
+        int64_t delay_ns = s->plan->delays ? s->plan->delays[(s->n_done + from + i) & (ND_ARRIVAL_CYCLE - 1)] : 0;
         int64_t overshoot_ns = nd_sync_to_global(model, r->begun_ns) - r->scheduled_ns - delay_ns;
         int64_t start_ns = nd_sync_to_global(model, r->start_ns) - r->scheduled_ns, end_ns = nd_sync_to_global(model, r->end_ns) - r->scheduled_ns;
-        if (r->end_ns < r->start_ns || r->start_ns < r->begun_ns || (i > 0 && r->begun_ns < r[-1].end_ns)) s->is_broken = 1;
-        overshoots_ns[i] = overshoot_ns;
+        s->overshoots_ns[from + i] = overshoot_ns;
         nl_hist_add(s->overshoots, overshoot_ns);
         s->overshoot_ns_sum += overshoot_ns;
         if (overshoot_ns > s->overshoot_ns_max) s->overshoot_ns_max = overshoot_ns;
@@ -166,7 +185,7 @@ static void sum_up_rank(struct nd_starter *s, const struct nd_loop *loop, int n,
     }
 }
 
-/* Brings all ranks' parts to rank 0, node by node. */
+/* Brings all ranks' parts of n <= ND_SLICE starts to rank 0, node by node. */
 static void reduce(struct nd_starter *s, int n) {
     MPI_Reduce(s->sums, s->node_sums, n, s->sum_type, s->sum_op, 0, s->team->node);
     if (s->team->node_rank != 0) return;
@@ -215,26 +234,42 @@ static int64_t involuntary_switches(void) {
     return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
 }
 
-/* Runs and digests n starts; adds to the result what they took. */
-static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
-    int64_t overshoots_ns[ND_BATCH], switches = involuntary_switches();
-    struct nd_clock_pair to;
+/* Runs n starts; adds to the result what they took. Returns whether all clocks behaved, the same on all ranks. */
+static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
     s->batch_begin = nd_starter_read_clocks(s);
+    if (s->has_batch_end) nd_starter_has_jumped(s, &s->batch_end, &s->batch_begin);
+    if (loop->on_stretch) loop->on_stretch(loop->context, 1);
+    struct nd_clock_pair begin = nd_starter_read_clocks(s);
     int64_t cpu_ns = nl_thread_cpu_ns();
     s->o->mode->run(s, loop, n);
     result->cpu_ns += nl_thread_cpu_ns() - cpu_ns;
-    to = nd_starter_read_clocks(s);
-    result->wall_ns += to.raw_ns - s->batch_begin.raw_ns;
-    nd_starter_has_jumped(s, &s->batch_begin, &to);
+    s->batch_end = nd_starter_read_clocks(s);
+    if (loop->on_stretch) loop->on_stretch(loop->context, 0);
+    result->wall_ns += s->batch_end.raw_ns - begin.raw_ns;
+    s->has_batch_end = 1;
+    nd_starter_has_jumped(s, &s->batch_begin, &s->batch_end);
+    if (runs_backwards(s, n)) s->is_broken = 1;
+    if (nd_team_agree(s->team, s->is_broken ? ND_FLAG_CLOCK : 0)) s->is_broken = 1;
+    return !s->is_broken;
+}
+
+/* Runs and digests n starts. Starts of a batch in which a clock jumped are nothing that could be kept. */
+static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
+    int64_t switches = involuntary_switches();
+    if (!run_starts(s, loop, n, result)) return;
+    switches = involuntary_switches() - switches;
     if (!s->o->mode->has_schedule) find_first_begins(s, n);
     if (s->view && s->zero_ns == 0) s->zero_ns = s->records[0].scheduled_ns;
-    sum_up_rank(s, loop, n, overshoots_ns, result);
-    reduce(s, n);
-    for (int i = 0; s->team->rank == 0 && i < n; i++) account(s, &s->all_sums[i], s->records[i].scheduled_ns);
+    for (int from = 0; from < n; from += ND_SLICE) {
+        int n_slice = n - from < ND_SLICE ? n - from : ND_SLICE;
+        sum_up_rank(s, loop, from, n_slice, result);
+        reduce(s, n_slice);
+        for (int i = 0; s->team->rank == 0 && i < n_slice; i++) account(s, &s->all_sums[i], s->records[from + i].scheduled_ns);
+    }
     if (s->raw && s->view) {
         struct nd_batch_view view = *s->view;
         view.n = n;
-        if (nd_raw_write(s->raw, s, &view, overshoots_ns, involuntary_switches() - switches)) s->has_failed = 1;
+        if (nd_raw_write(s->raw, s, &view, s->overshoots_ns, switches)) s->has_failed = 1;
     }
     s->n_done += n;
     result->n_operations += n;
@@ -312,11 +347,17 @@ static int64_t longer_slot(const struct nd_starter *s, int64_t slot_ns, int64_t 
     return (int64_t)(s->o->gamma * (had_ns > (double)slot_ns ? had_ns : (double)slot_ns)) + 1;
 }
 
+/* Share of late starts that a slot may have. */
+static double allowed_share(const struct nd_starter *s) {
+    int is_window = s->o->mode->run == nd_start_mode_find("window")->run;
+    return is_window || s->o->eps < ROUND_LATE_SHARE ? s->o->eps : ROUND_LATE_SHARE;
+}
+
 /* The arms of a comparison keep their slots. */
 static void correct_slot(struct nd_starter *s, int64_t n_late_before, int64_t stage_ns, int n) {
     if (!s->corrects || !s->o->mode->has_schedule || s->o->slot_ns) return;
     int64_t slot_ns = s->plan->slot_ns;
-    if (s->team->rank == 0 && (double)(s->half.n_late - n_late_before) > s->o->eps * n) slot_ns = longer_slot(s, slot_ns, stage_ns, n);
+    if (s->team->rank == 0 && (double)(s->half.n_late - n_late_before) > allowed_share(s) * n) slot_ns = longer_slot(s, slot_ns, stage_ns, n);
     MPI_Bcast(&slot_ns, 1, MPI_INT64_T, 0, s->team->world);
     s->plan->slot_ns = slot_ns;
 }
@@ -336,8 +377,10 @@ void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     for (;;) {
         int64_t left = loop->n_operations - r.n_operations, n_late = s->half.n_late, wall_ns = r.wall_ns;
         int n = has_rule ? looks_at(s, r.n_operations) : s->n_batch;
+        if (is_long && !has_rule && loop->chunk < n) n = (int)loop->chunk; /* slow operations: stops and clocks are looked at in time */
         if (left < n) n = (int)left;
         run_batch(s, loop, n, &r);
+        if (s->is_broken) break;
         if (r.n_operations == loop->n_operations) break;
         if (has_rule && (r.is_decided = agree_decided(s))) break;
         if (!is_long) continue;
@@ -408,7 +451,10 @@ static int64_t plan_arrivals(struct nd_starter *s, struct nd_start_plan *plan, i
     struct nd_arrival_request request = {.rank = s->team->rank, .n_ranks = s->team->n_ranks, .seed = seed, .trace = s->o->arrival_trace};
     plan->delays = calloc(ND_ARRIVAL_CYCLE, sizeof *plan->delays);
     failed = !shares || !plan->delays || arrival->fill(&request, shares, reason, sizeof reason);
-    if (failed) nl_error("--arrival: %s", reason);
+    /* where all ranks find the same error one of them says it */
+    int64_t first_failed = failed ? s->team->rank : s->team->n_ranks;
+    MPI_Allreduce(MPI_IN_PLACE, &first_failed, 1, MPI_INT64_T, MPI_MIN, s->team->world);
+    if (first_failed == s->team->rank) nl_error("--arrival: %s", reason);
     for (int i = 0; !failed && i < ND_ARRIVAL_CYCLE; i++) {
         plan->delays[i] = llround(shares[i] * (arrival->needs_trace ? 1 : amount_ns));
         if (plan->delays[i] > longest_ns) longest_ns = plan->delays[i];
@@ -441,28 +487,43 @@ static int refuse_slot(const struct nd_starter *s, const char *name, int64_t ope
     return -1;
 }
 
-/* Lets the slot grow until few starts are late. */
-static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, int64_t operation_ns) {
-    int is_window = s->o->mode == nd_start_mode_find("window");
-    double most = is_window ? s->o->eps : ROUND_LATE_SHARE < s->o->eps ? ROUND_LATE_SHARE : s->o->eps, share = 0;
-    int n = is_window ? s->o->n_stage_starts : SETTLE_STARTS;
-    /* a slow operation needs no more starts to show that it is slow */
-    while (n > s->o->n_stage_starts && (double)n * (double)(operation_ns + plan->slot_ns) > 20e6) n /= 2;
-    if (n < s->o->n_stage_starts) n = s->o->n_stage_starts;
-    for (int try = 0; try < SETTLE_TRIES && !s->is_broken; try++) {
-        int64_t stage_ns;
-        share = late_share(s, loop, n, &stage_ns);
-        if (s->o->slot_ns && try >= 8) break;
-        if (share <= most && try >= 2) break;
-        if (share <= most || s->o->slot_ns) continue;
+/* Whether a rank was asked to stop. Collective. */
+static int is_stopped(const struct nd_starter *s, const struct nd_loop *loop) {
+    return nd_team_agree(s->team, loop->stop_asked && *loop->stop_asked ? ND_FLAG_STOP : 0);
+}
+
+/* Starts of a stage that looks for a slot. A slow operation needs fewer to show that it is slow. */
+static int settle_starts(const struct nd_starter *s, double start_ns) {
+    int n = s->o->mode->run == nd_start_mode_find("window")->run ? s->o->n_stage_starts : SETTLE_STARTS;
+    while (n > s->o->n_stage_starts && n * start_ns > SETTLE_NS) n /= 2;
+    return n < s->o->n_stage_starts ? s->o->n_stage_starts : n;
+}
+
+/* Lets the slot grow until few starts are late. Where lateness does not come from the slot, growing does not help: the best one is taken. */
+static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, int64_t operation_ns,
+                  int64_t longest_ns) {
+    double best_share = 2;
+    int64_t best_slot_ns = plan->slot_ns, stage_ns;
+    int n = settle_starts(s, (double)(operation_ns + plan->slot_ns + longest_ns + s->o->work_ns)), n_vain = 0;
+    for (int try = 0; try < (s->o->slot_ns ? 8 : SETTLE_TRIES) && n_vain < SETTLE_VAIN; try++) {
+        double share = late_share(s, loop, n, &stage_ns);
+        if (s->is_broken || is_stopped(s, loop)) return -1; /* the same on all ranks */
+        n_vain = share < 0.9 * best_share ? 0 : n_vain + 1;
+        if (share < best_share) {
+            best_share = share;
+            best_slot_ns = plan->slot_ns;
+        }
+        if (share <= allowed_share(s) && try >= 2) break;
+        if (share <= allowed_share(s) || s->o->slot_ns) continue;
         plan->slot_ns = longer_slot(s, plan->slot_ns, stage_ns, n);
     }
-    int is_broken = nd_team_agree(s->team, s->is_broken ? ND_FLAG_SETUP : 0);
-    if (is_broken) return -1;
+    plan->slot_ns = best_slot_ns;
+    plan->late_share = best_share;
     /* operations back to back take their least: a distance that is shorter only piles them up */
-    if (s->o->slot_ns && is_window && s->o->slot_ns < operation_ns) return refuse_slot(s, name, operation_ns, share);
+    if (s->o->slot_ns && s->o->slot_ns < operation_ns && s->o->mode->run == nd_start_mode_find("window")->run)
+        return refuse_slot(s, name, operation_ns, best_share);
     /* one start in a stage can be on time in any slot: the first */
-    if (s->o->slot_ns && share >= 1 - 1. / s->o->n_stage_starts) return refuse_slot(s, name, operation_ns, share);
+    if (s->o->slot_ns && best_share >= 1 - 1. / s->o->n_stage_starts) return refuse_slot(s, name, operation_ns, best_share);
     return 0;
 }
 
@@ -482,12 +543,12 @@ int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     int64_t longest_ns = plan_arrivals(s, plan, operation_ns, seed);
     if (longest_ns < 0) return -1;
     plan->broadcast_ns = broadcast_time(s);
+    plan->guard_ns = GUARD_NS + 16 * (operation_ns + longest_ns + s->o->work_ns + s->o->slot_ns);
     if (!s->o->mode->has_schedule) return 0;
     int is_window = s->o->mode == nd_start_mode_find("window");
     plan->slot_ns = is_window ? (int64_t)(s->o->gamma * (double)(operation_ns + longest_ns + s->o->work_ns)) : plan->broadcast_ns;
     if (s->o->slot_ns) plan->slot_ns = s->o->slot_ns;
-    s->guard_ns = GUARD_NS + 16 * (plan->slot_ns + longest_ns);
-    return settle(s, &own, plan, name, operation_ns);
+    return settle(s, &own, plan, name, operation_ns, longest_ns);
 }
 
 void nd_starter_close(struct nd_starter *s) {
@@ -498,6 +559,7 @@ void nd_starter_close(struct nd_starter *s) {
     MPI_Type_free(&s->sum_type);
     MPI_Op_free(&s->sum_op);
     free(s->records);
+    free(s->overshoots_ns);
     free(s->sums);
     free(s->node_sums);
     free(s->all_sums);

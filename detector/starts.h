@@ -14,7 +14,10 @@
 #include "sync.h"
 #include "team.h"
 
-enum { ND_BATCH = 4096 }; /* starts between two reductions */
+enum {
+    ND_BATCH = 32768, /* starts that are run without a break: a half, unless it is long */
+    ND_SLICE = 4096   /* starts in one reduction after them */
+};
 
 /* When a long loop of starts may end before its count; MPIPerf's two rules and one for the median. */
 enum nd_stop_rule {
@@ -60,6 +63,8 @@ struct nd_start_plan {
     int64_t broadcast_ns; /* upper estimate of the time of broadcasting the start */
     int64_t work_steps;  /* of nd_work; 0: none */
     int meets_first;     /* 1: ranks can leave the operation before others have, so they meet before the next deadline is set */
+    int64_t guard_ns;    /* a wait longer than this means that another rank's clock jumped */
+    double late_share;   /* of the starts with the slot that was found; 0..1 */
     int64_t *delays;     /* this rank's, ND_ARRIVAL_CYCLE of them, ns; NULL: none. Owned by the starter */
 };
 
@@ -104,7 +109,7 @@ struct nd_start_half {
 /* What a raw file wants to know of a batch. */
 struct nd_batch_view {
     int config, arm;   /* arm: 0 off */
-    int64_t pair, first;
+    int64_t pair;
     int order;
     int n;
 };
@@ -120,16 +125,19 @@ struct nd_starter {
     int corrects;              /* 1: slots that prove too short grow during a loop; set by the caller where no arms are compared */
     int yields;                /* 1: more ranks than CPUs here: a waiting rank lets others run */
     int64_t late_bound_ns;
-    int64_t guard_ns;          /* a wait longer than this means that another rank's clock jumped */
-    struct nd_clock_pair batch_begin;
-    int is_broken;             /* a clock jumped or ran backwards on this rank */
-    int64_t jump_ns;           /* by how much, where known */
+    struct nd_clock_pair batch_begin, batch_end;
+    int has_batch_end;         /* 1: batch_end is that of an earlier batch */
+    char clock_note[256];      /* why the counter was not chosen; "" where it was, or a clock was asked for */
+    int is_broken;             /* a clock jumped or ran backwards: on this rank, and after a batch on all */
+    int64_t jump_ns;           /* by how much, on the rank whose clock it was; 0: not known */
+    int waited_long;           /* 1: this rank waited longer than the guard allows */
     int64_t n_wrong;           /* operations whose data were wrong (--check every), this rank */
     struct nd_start_plan *plan; /* of the loop under way; borrowed */
     int64_t n_done;            /* starts of this half so far: place in the cycle of delays */
     int n_batch;               /* starts in a batch, at most ND_BATCH */
     struct nd_start_record *records; /* ND_BATCH */
-    struct nd_start_sum *sums, *node_sums, *all_sums; /* ND_BATCH; this rank's, its node's (leaders), all ranks' (rank 0) */
+    int64_t *overshoots_ns;    /* ND_BATCH, of the records */
+    struct nd_start_sum *sums, *node_sums, *all_sums; /* ND_SLICE; this rank's, its node's (leaders), all ranks' (rank 0) */
     MPI_Datatype sum_type;
     MPI_Op sum_op;
     /* this half */

@@ -39,12 +39,32 @@ fails_with() {
     refused "--overlap: none of the operations is nonblocking" --op barrier --overlap 1
 }
 
+@test "options that a start mode has no use for are refused" {
+    refused "--sync-every: needs synchronised starts" --sync-every 1s
+    refused "--fake-clock: needs synchronised starts" --fake-clock 1s
+    refused "--self-test: needs synchronised starts" --self-test --start loop
+    refused "--slot: start mode barrier has no use for it" --start barrier --slot 5us
+    refused "--stage: start mode round has no use for it" --start round --stage 3
+    refused "--sync-exchanges: sync tree has no use for it" --start round --sync-exchanges 50
+    refused "--precision: is for --stop-rule median" --start window --precision 2
+    refused "--arrival-amount: arrival none has no use for it" --start round --arrival-amount 5us
+}
+
+@test "a clock that is refused ends the run with its reason" {
+    status=0
+    launch 2 --design single --levels none --op barrier --start round --fake-clock bogus || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q -- "--fake-clock: 'bogus' is not" "$ERR"
+    [ "$(grep -c MPI_ERR "$ERR")" -eq 0 ]
+}
+
 @test "numbers out of range are refused" {
     refused "--gamma: '3' is not a number from 1.01 to 2" --start window --gamma 3
     refused "--gamma: 'nan'" --start window --gamma nan
     refused "--eps: '0'" --start window --eps 0
     refused "--stage: '0'" --start window --stage 0
-    refused "--precision: '0'" --start window --precision 0
+    refused "--precision: '0'" --start window --stop-rule median --design single --precision 0
 }
 
 @test "lists name every start mode, clock, synchronisation and arrival" {

@@ -91,6 +91,50 @@ fails_with() {
     [ -s "$OUT/one/starts_hist.csv" ]
 }
 
+@test "a clock that jumps while slots are looked for ends the run on all ranks" {
+    status=0
+    launch 2 --design single --levels none --op barrier --start round --work 20ms --fake-clock 0s,0ppm,-500ms@700ms --sync linear --launch-id one || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'rank 1 .*jumped by -500 ms' "$ERR"
+}
+
+@test "a loop that a jump cuts short is kept up to it" {
+    status=0
+    single 2 --op barrier --start round --seconds 60 --fake-clock 0s,0ppm,-50ms@6s || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(column operations "$OUT/one/blocks.csv")" -gt 1000 ]
+    [ "$(json .start.starts)" -eq "$(column operations "$OUT/one/blocks.csv")" ]
+}
+
+@test "a single loop that is interrupted keeps the starts made by then" {
+    mpirun --oversubscribe --bind-to core:overload-allowed -n 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --start round \
+        --work 5ms --seconds 300 --launch-id one >/dev/null 2>"$ERR" 3>&- &
+    MPIRUN=$!
+    wait_for [ -s "$OUT/one/launch.json" ]
+    sleep 2
+    kill -INT "$MPIRUN"
+    wait "$MPIRUN" || true
+    MPIRUN=''
+    [ "$(json .ended)" = '"interrupted"' ]
+    [ "$(column operations "$OUT/one/blocks.csv")" -gt 50 ]
+}
+
+@test "the load in a loop of starts is certified as delivered, also when clocks are compared meanwhile" {
+    # comparing takes 0.8 s each time, and the load goes on: it must not count
+    single 2 --levels 5 --op barrier --start round --seconds 8 --fake-clock 1ms --sync-every 1s
+    jq -c '.start.sync, .generators[0].levels' "$OUT/one/launch.json"
+    [ "$(json .start.sync.runs)" -ge 3 ]
+    [ "$(json '.generators[0].levels[0].ratio < 1.2')" = true ]
+}
+
+@test "ranks that share CPUs are late, and the launch says so" {
+    export OMPI_MCA_mpi_yield_when_idle=1
+    single 6 --oversubscribe --op barrier --start round --count 300
+    [ "$(json '.warnings | any(test("of the starts were late with every slot tried"))')" = true ]
+    [ "$(json .start.late_starts)" -gt 75 ]
+}
+
 @test "clocks that are an hour and 50 ppm apart are brought together" {
     single 2 --op empty --start round --fake-clock 1h,50ppm --seconds 1
     row=$(awk -F , '$4 == 1 { print }' "$OUT/one/clocks.csv")
@@ -129,6 +173,9 @@ fails_with() {
 @test "every operation's data are checked on request" {
     single 2 --op allreduce,bcast,loadtest --start round --check every --count 300
     [ "$(json .data_errors)" = 0 ]
+    # work without its operation leaves nothing to check
+    launch 2 --design single --levels none --op iallreduce --overlap 1 --start round --check every --count 300 --launch-id overlap
+    [ "$(jq .data_errors "$OUT/overlap/launch.json")" = 0 ]
 }
 
 @test "reproducibility is measured over launches and rank counts, and too few launches are no answer" {
