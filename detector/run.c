@@ -223,9 +223,8 @@ static int nd_run_print_clocks(struct nd_run *r) {
     if (nd_run_open_clocks(r)) return -1;
     if (r->team.rank != 0) return 0;
     const struct nd_starter *s = r->starter;
-    printf("clock %s (kernel: %s), %.0f ns a reading, resolution %.0f ns; %s, %d exchanges' patience, took %.3f s\n", s->clock.kind->name,
-           s->clock.source, s->clock.read_ns, s->clock.resolution_ns, s->sync.options.method->name, s->sync.options.patience,
-           (double)s->sync.run_ns * 1e-9);
+    printf("clock %s (kernel: %s), %.0f ns a reading, resolution %.0f ns; %s, took %.3f s\n", s->clock.kind->name,
+           s->clock.source, s->clock.read_ns, s->clock.resolution_ns, s->sync.options.method->name, (double)s->sync.run_ns * 1e-9);
     printf("%6s  %-24s %20s %12s %10s %12s %10s\n", "rank", "host", "offset ns", "drift ppm", "rtt ns", "residual ns", "exchanges");
     for (int i = 0; i < r->team.n_ranks; i++) {
         const struct nd_sync_report *p = &r->reports[i];

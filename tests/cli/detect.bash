@@ -38,6 +38,16 @@ refused() {
     [ ! -e "$OUT" ]
 }
 
+# fails_with STATUS WANTED COMMAND...: a status, and a line on stderr that holds WANTED
+fails_with() {
+    local wanted_status=$1 wanted=$2 status=0
+    shift 2
+    "$@" >"$BATS_TEST_TMPDIR/stdout" || status=$?
+    cat "$ERR"
+    [ "$status" -eq "$wanted_status" ]
+    grep -qF -- "$wanted" "$ERR"
+}
+
 # column NAME FILE: the values of a column
 column() {
     awk -F , -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i; next } { print $k }' "$2"

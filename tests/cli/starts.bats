@@ -3,16 +3,6 @@
 
 load detect
 
-# fails_with STATUS WANTED COMMAND...: a status, and a line on stderr that holds WANTED
-fails_with() {
-    local wanted_status=$1 wanted=$2 status=0
-    shift 2
-    "$@" >"$BATS_TEST_TMPDIR/stdout" || status=$?
-    cat "$ERR"
-    [ "$status" -eq "$wanted_status" ]
-    grep -qF -- "$wanted" "$ERR"
-}
-
 @test "unknown names of starts, clocks, synchronisations, arrivals and data are refused" {
     refused "--start: 'later' is not a way to start" --start later
     refused "--clock: 'sundial' is not a clock" --clock sundial

@@ -10,16 +10,6 @@ single() {
     launch "$ranks" --design single --levels none --launch-id one "$@"
 }
 
-# fails_with STATUS WANTED COMMAND...: a status, and a line on stderr that holds WANTED
-fails_with() {
-    local wanted_status=$1 wanted=$2 status=0
-    shift 2
-    "$@" >"$BATS_TEST_TMPDIR/stdout" || status=$?
-    cat "$ERR"
-    [ "$status" -eq "$wanted_status" ]
-    grep -qF -- "$wanted" "$ERR"
-}
-
 @test "every start mode fills its columns, and loop leaves them empty" {
     for mode in loop barrier window round; do
         launch 2 --design lockin --levels 0 --op barrier,bcast --start "$mode" --seconds 0.4 --warmup 0s --launch-id "$mode"
