@@ -118,5 +118,5 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
     for cpu in "${cpus[@]}"; do single=$((single + $(jq .voluntary_switches "certificate-$cpu"))); done
     echo "$together switches together, $single in single processes"
     # bursts are merged now and then, and a look at the clock may cost a wake-up more or less
-    [ "$together" -le $((single + single / 50 + 2 * ${#cpus[@]})) ]
+    [ "$together" -le $((single + single / 10 + 2 * ${#cpus[@]})) ]
 }

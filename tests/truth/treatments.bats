@@ -17,7 +17,7 @@ load ../cli/detect
     [ "$(jq -c '.generators[0].cpus | length' "$OUT/one/launch.json")" -eq "$(jq '[.placement[].cpu] | unique | length' "$OUT/one/launch.json")" ]
     [ "$(jq -c '[.options.kinds, .options.phases]' "$OUT/one/launch.json")" = '[["spin","sum"],["random","aligned"]]' ]
     [ "$(head -n 1 "$OUT/one/hist.csv")" = operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count,kind,pattern,placement,phase ]
-    [[ "$(head -n 1 "$OUT/one/ranks.csv")" == *,times_slowest,kind,pattern,placement,phase ]]
+    [[ "$(head -n 1 "$OUT/one/ranks.csv")" == *,times_slowest,kind,pattern,placement,phase,first_starts,* ]]
 }
 
 @test "patterns bring what falls into a half, and the generator says how much that was" {
