@@ -29,6 +29,9 @@ int64_t nl_hist_lo(int index);
 /* First value above a bin, ns (INT64_MAX for the last). */
 int64_t nl_hist_hi(int index);
 
+/* Adds all counts of `from` to `to`. */
+void nl_hist_join(struct nl_hist *to, const struct nl_hist *from);
+
 /* Number of values counted. */
 uint64_t nl_hist_total(const struct nl_hist *h);
 

@@ -1,7 +1,6 @@
 /* One half: switching the arm, running the loop, and from the ranks' figures to a row. */
 #include <sched.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "nl_error.h"
@@ -69,11 +68,6 @@ static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step) {
     dose.half_ns = dose.n_periods * o->period_ns;
     dose.first_burst_ns = nl_mono_ns() + (int64_t)first_ns;
     return dose;
-}
-
-static int64_t involuntary_switches(void) {
-    struct rusage u;
-    return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
 }
 
 static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
@@ -144,12 +138,7 @@ static int64_t chunk_of(const struct nd_cell *cell) {
  * addresses fall on different cache sets, and an arm would be slower for where its counters lie. */
 void nd_run_keep_hist(struct nd_run *r, const struct nd_step *step) {
     if (!r->hists) return;
-    uint64_t *sum = r->hists[step->config * r->n_arms + step->level + 1].bins;
-    for (int i = 0; i < NL_HIST_BINS; i++) sum[i] += r->scratch->bins[i];
-}
-
-static void add_hist(struct nl_hist *to, const struct nl_hist *from) {
-    for (int i = 0; i < NL_HIST_BINS; i++) to->bins[i] += from->bins[i];
+    nl_hist_join(&r->hists[step->config * r->n_arms + step->level + 1], r->scratch);
 }
 
 /* Adds the half's starts to those of its arm. */
@@ -159,11 +148,11 @@ void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step) {
     size_t arm = (size_t)(step->level + 1), cell = (size_t)step->config * (size_t)r->n_arms + arm;
     struct nd_rank_sum *sum = &r->sums[arm];
     nd_starter_accept(s);
-    add_hist(&r->overshoots[cell], s->overshoots);
+    nl_hist_join(&r->overshoots[cell], s->overshoots);
     sum->overshoot_ns_sum += s->overshoot_ns_sum;
     if (s->overshoot_ns_max > sum->overshoot_ns_max) sum->overshoot_ns_max = s->overshoot_ns_max;
     if (!r->measures) return;
-    for (int m = 0; m < ND_MEASURE_OVERSHOOT; m++) add_hist(&r->measures[cell * ND_N_MEASURES + (size_t)m], &s->measures[m]);
+    for (int m = 0; m < ND_MEASURE_OVERSHOOT; m++) nl_hist_join(&r->measures[cell * ND_N_MEASURES + (size_t)m], &s->measures[m]);
     for (int rank = 0; rank < r->team.n_ranks; rank++) {
         struct nd_start_rank *to = &r->start_ranks[(size_t)rank * (size_t)r->n_arms + arm];
         const struct nd_start_rank *from = &s->rank_sums[rank];
@@ -238,14 +227,14 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     switch_arm(r, step, s);
     wait_politely(r->team.world); /* all nodes have switched */
     nd_loop_warm(&loop, untimed_operations(cell, r->o->half_ns));
-    int64_t switches = involuntary_switches();
+    int64_t switches = nd_involuntary_switches();
     if (!r->starter) count_stretch(&stretches, 1);
     nd_loop_run(&loop, &s->loop);
     if (!r->starter) count_stretch(&stretches, 0);
     s->delivered_ns = stretches.sum.cpu_ns;
     s->n_bursts = stretches.sum.n_bursts;
     s->lead_ns = s->loop.start_ns - drawn_ns;
-    s->n_involuntary = involuntary_switches() - switches;
+    s->n_involuntary = nd_involuntary_switches() - switches;
     if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;
     if (r->starter && r->starter->has_failed) r->flags |= ND_FLAG_RECORD;
     ask_for_time(r, step, stretches.sum.requested_ns, s);

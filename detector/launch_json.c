@@ -69,7 +69,6 @@ static json_t *options_json(const struct nd_options *o) {
     json_t *operations = json_array(), *bytes = json_array(), *levels = json_array();
     for (int i = 0; i < o->n_configs; i++)
         if (i == 0 || o->configs[i].op != o->configs[i - 1].op) json_array_append_new(operations, json_string(o->configs[i].op->name));
-    static const char *const checks[] = {"once", "every", "off"};
     for (int i = 0; i < o->n_bytes; i++) json_array_append_new(bytes, json_integer(o->bytes[i]));
     for (int i = 0; i < o->n_levels; i++) json_array_append_new(levels, json_real(o->levels_percent[i]));
     json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
@@ -95,7 +94,7 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "alignment_bytes", json_integer(o->op.buffer.alignment_bytes ? o->op.buffer.alignment_bytes : 4096));
     json_object_set_new(json, "pages", json_string(nd_pages_names[o->op.buffer.pages]));
     json_object_set_new(json, "first_touch", json_string(nd_first_touch_names[o->op.buffer.touch]));
-    json_object_set_new(json, "check", json_string(checks[o->check]));
+    json_object_set_new(json, "check", json_string(nd_check_names[o->check]));
     json_object_set_new(json, "overlap_factor", o->overlap_factor > 0 ? json_real(o->overlap_factor) : json_null());
     json_object_set_new(json, "start", start_options_json(o));
     json_object_set_new(json, "oversubscribe", json_boolean(o->oversubscribe));

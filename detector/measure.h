@@ -3,6 +3,7 @@
 #define ND_MEASURE_H
 
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "nl_clock.h"
@@ -46,6 +47,12 @@ struct nd_loop_result {
 
 /* Runs n operations untimed: brings code and buffers back into the cache after the book-keeping between halves. Collective. */
 void nd_loop_warm(const struct nd_loop *loop, int64_t n);
+
+/* How often the calling thread was switched off its CPU against its will; 0 where the system does not say. */
+static inline int64_t nd_involuntary_switches(void) {
+    struct rusage u;
+    return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
+}
 
 /* Whether a rank was asked to stop. Collective. */
 int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken);

@@ -125,14 +125,28 @@ static const struct argp_option option_rows[] = {
     {0},
 };
 
+/* What has to be asked for, too, or an option would be without effect. */
+enum need { NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, N_NEEDS };
+
+static const struct {
+    int key;
+    enum need need;
+} needs[] = {
+    {KEY_SYNC, NEEDS_STARTS},        {KEY_SYNC_RANKS, NEEDS_STARTS}, {KEY_SYNC_EXCHANGES, NEEDS_STARTS}, {KEY_SYNC_EXCHANGES, NEEDS_PATIENCE},
+    {KEY_SYNC_EVERY, NEEDS_STARTS},  {KEY_FAKE_CLOCK, NEEDS_STARTS}, {KEY_SLOT, NEEDS_STARTS},           {KEY_SLOT, NEEDS_SCHEDULE},
+    {KEY_GAMMA, NEEDS_STARTS},       {KEY_GAMMA, NEEDS_SCHEDULE},    {KEY_EPS, NEEDS_STARTS},            {KEY_EPS, NEEDS_SCHEDULE},
+    {KEY_STAGE, NEEDS_STARTS},       {KEY_STAGE, NEEDS_STAGES},      {KEY_STAGE0, NEEDS_STARTS},         {KEY_LATE, NEEDS_STARTS},
+    {KEY_STOP_RULE, NEEDS_STARTS},   {KEY_PRECISION, NEEDS_STARTS},  {KEY_PRECISION, NEEDS_MEDIAN},      {KEY_RAW, NEEDS_STARTS},
+    {KEY_ARRIVAL, NEEDS_STARTS},     {KEY_AMOUNT, NEEDS_STARTS},     {KEY_AMOUNT, NEEDS_AMOUNT},         {KEY_TRACE, NEEDS_STARTS},
+    {KEY_WORK, NEEDS_STARTS},        {KEY_SELF_TEST, NEEDS_STARTS},
+};
+
 /* What argp hands from option to option: names are resolved once all options are known. */
 struct parsing {
     struct nd_options *o;
     const char *operations, *sizes, *levels, *kinds, *patterns, *phases, *amount;
-    const char *start_option;    /* the last option given that needs synchronised starts; NULL: none */
-    const char *schedule_option; /* ... starts at a scheduled time */
-    const char *window_option;   /* ... start mode window */
-    int start_given, exchanges_given, precision_given;
+    const char *needing[N_NEEDS]; /* by enum need: the last option given that has it; NULL: none */
+    int start_given;
     int64_t half_ns, block_ns;
     int design_given;
     int listed, failed, speaks;
@@ -147,16 +161,6 @@ static int bad(struct parsing *p, const char *option, const char *value, const c
 
 static void note(struct nd_options *o, const char *text) {
     if (o->n_notes < ND_MAX_NOTES) snprintf(o->notes[o->n_notes++], sizeof o->notes[0], "%s", text);
-}
-
-static int parse_switch(const char *text, enum nd_switch *out) {
-    static const char *const names[] = {"auto", "on", "off"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *out = (enum nd_switch)i;
-            return 0;
-        }
-    return -1;
 }
 
 /* Letters, digits and ._- only: the id is a folder's name and a CSV field. */
@@ -178,6 +182,7 @@ static const struct argp parser = {
     NULL,
 };
 
+const char *const nd_check_names[] = {[ND_CHECK_ONCE] = "once", [ND_CHECK_EVERY] = "every", [ND_CHECK_OFF] = "off", NULL};
 const char *const nd_phase_names[] = {[ND_PHASE_RANDOM] = "random", [ND_PHASE_ALIGNED] = "aligned", [ND_PHASE_STAGGERED] = "staggered", NULL};
 
 /* Words like those of nl_place_resolve: they are a CSV field, too. */
@@ -192,7 +197,7 @@ static error_t add_place(struct parsing *p, const char *text) {
     return 0;
 }
 
-static const char *passed_name(int key) {
+static const char *option_name(int key) {
     for (const struct argp_option *row = option_rows; row->name || row->doc; row++)
         if (row->key == key) return row->name;
     return NULL;
@@ -226,9 +231,12 @@ static void print_information(int key) {
     if (key == KEY_LIST_DATATYPES)
         for (int i = 0; nd_datatypes[i]; i++) printf("%-10s %d bytes\n", nd_datatypes[i]->name, nd_datatypes[i]->size_bytes);
     if (key == KEY_LIST_REDUCTIONS)
-        for (int i = 0; nd_reductions[i]; i++)
-            printf("%-10s of %s\n", nd_reductions[i]->name,
-                   nd_reductions[i]->needs_integer ? (nd_reductions[i]->needs_arithmetic ? "int, long" : "byte, int, long") : "int, long, float, double");
+        for (int i = 0; nd_reductions[i]; i++) {
+            printf("%-10s of", nd_reductions[i]->name);
+            for (int j = 0; nd_datatypes[j]; j++)
+                if (nd_reduction_knows(nd_reductions[i], nd_datatypes[j])) printf(" %s", nd_datatypes[j]->name);
+            putchar('\n');
+        }
     if (key == KEY_LIST_CHANNELS)
         for (int i = 0; nd_channels[i].name; i++) printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
 }
@@ -241,6 +249,14 @@ static error_t parse_name(struct parsing *p, const char *option, const char *arg
             return 0;
         }
     return bad(p, option, arg, wanted);
+}
+
+static error_t parse_switch(struct parsing *p, const char *option, const char *arg, enum nd_switch *out) {
+    static const char *const names[] = {"auto", "on", "off", NULL}; /* by enum nd_switch */
+    int i = ND_AUTO;
+    error_t rc = parse_name(p, option, arg, names, "auto, on or off", &i);
+    *out = (enum nd_switch)i;
+    return rc;
 }
 
 static error_t parse_number(struct parsing *p, const char *option, const char *arg, double least, double most, double *out) {
@@ -271,7 +287,6 @@ static error_t parse_root(struct parsing *p, const char *arg) {
 
 /* Options that say what operations work on. */
 static error_t parse_data_option(struct parsing *p, int key, char *arg) {
-    static const char *const checks[] = {"once", "every", "off", NULL};
     struct nd_options *o = p->o;
     struct nd_buffer_options *b = &o->op.buffer;
     int i = 0;
@@ -298,7 +313,7 @@ static error_t parse_data_option(struct parsing *p, int key, char *arg) {
             return 0;
         return bad(p, "--alignment", arg, "a power of two from 1 to 1GiB");
     case KEY_CHECK:
-        rc = parse_name(p, "--check", arg, checks, "once, every or off", &i);
+        rc = parse_name(p, "--check", arg, nd_check_names, "once, every or off", &i);
         o->check = (enum nd_check)i;
         o->op.checks_every = i == ND_CHECK_EVERY;
         return rc;
@@ -314,40 +329,32 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
     switch (key) {
     case KEY_START: p->start_given = 1; return (s->mode = nd_start_mode_find(arg)) ? 0 : bad(p, "--start", arg, "a way to start (see --list-starts)");
     case KEY_CLOCK: return (s->clock = nd_clock_find(arg)) ? 0 : bad(p, "--clock", arg, "a clock (see --list-clocks)");
-    case KEY_SYNC: p->start_option = "--sync"; return (s->sync.method = nd_sync_find(arg)) ? 0 : bad(p, "--sync", arg, "a way to compare clocks (see --list-syncs)");
+    case KEY_SYNC: return (s->sync.method = nd_sync_find(arg)) ? 0 : bad(p, "--sync", arg, "a way to compare clocks (see --list-syncs)");
     case KEY_SYNC_RANKS:
-        p->start_option = "--sync-ranks";
         s->sync.every_rank = strcmp(arg, "all") == 0;
         return s->sync.every_rank || strcmp(arg, "nodes") == 0 ? 0 : bad(p, "--sync-ranks", arg, "nodes or all");
-    case KEY_SYNC_EXCHANGES: p->start_option = "--sync-exchanges"; p->exchanges_given = 1; return parse_whole(p, "--sync-exchanges", arg, 1000000, &s->sync.patience);
-    case KEY_SYNC_EVERY: p->start_option = "--sync-every"; return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration (try 10s, 0s)") : 0;
-    case KEY_FAKE_CLOCK: p->start_option = "--fake-clock"; s->fake_clock = arg; return 0;
-    default: break;
-    }
-    switch (key) {
-    case KEY_SLOT: p->start_option = p->schedule_option = "--slot"; return nl_parse_duration(arg, &s->slot_ns) ? bad(p, "--slot", arg, NL_DURATION_HELP) : 0;
-    case KEY_GAMMA: p->start_option = p->schedule_option = "--gamma"; return parse_number(p, "--gamma", arg, 1.01, 2, &s->gamma);
+    case KEY_SYNC_EXCHANGES: return parse_whole(p, "--sync-exchanges", arg, 1000000, &s->sync.patience);
+    case KEY_SYNC_EVERY: return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration (try 10s, 0s)") : 0;
+    case KEY_FAKE_CLOCK: s->fake_clock = arg; return 0;
+    case KEY_SLOT: return nl_parse_duration(arg, &s->slot_ns) ? bad(p, "--slot", arg, NL_DURATION_HELP) : 0;
+    case KEY_GAMMA: return parse_number(p, "--gamma", arg, 1.01, 2, &s->gamma);
     case KEY_EPS:
-        p->start_option = p->schedule_option = "--eps";
         rc = parse_number(p, "--eps", arg, 0.1, 100, &s->eps);
         s->eps /= 100;
         return rc;
-    case KEY_STAGE: p->start_option = p->window_option = "--stage"; return parse_whole(p, "--stage", arg, ND_BATCH, &s->n_stage_starts);
-    case KEY_STAGE0: p->start_option = "--stage-0"; return parse_whole(p, "--stage-0", arg, ND_BATCH, &s->n_first_starts);
-    case KEY_LATE: p->start_option = "--late-bound"; return nl_parse_duration(arg, &s->late_bound_ns) ? bad(p, "--late-bound", arg, NL_DURATION_HELP) : 0;
+    case KEY_STAGE: return parse_whole(p, "--stage", arg, ND_BATCH, &s->n_stage_starts);
+    case KEY_STAGE0: return parse_whole(p, "--stage-0", arg, ND_BATCH, &s->n_first_starts);
+    case KEY_LATE: return nl_parse_duration(arg, &s->late_bound_ns) ? bad(p, "--late-bound", arg, NL_DURATION_HELP) : 0;
     case KEY_STOP_RULE:
-        p->start_option = "--stop-rule";
         rc = parse_name(p, "--stop-rule", arg, nd_stop_rule_names, "none, count, error or median", &i);
         s->stop_rule = (enum nd_stop_rule)i;
         return rc;
-    case KEY_PRECISION: p->start_option = "--precision"; p->precision_given = 1; return parse_number(p, "--precision", arg, 0.1, 50, &s->precision_percent);
-    case KEY_ARRIVAL:
-        p->start_option = "--arrival";
-        return (s->arrival = nd_arrival_find(arg)) ? 0 : bad(p, "--arrival", arg, "a pattern of late ranks (see --list-arrivals)");
-    case KEY_AMOUNT: p->start_option = "--arrival-amount", p->amount = arg; return 0;
-    case KEY_TRACE: p->start_option = "--arrival-trace", s->arrival_trace = arg; return 0;
-    case KEY_WORK: p->start_option = "--work"; return nl_parse_duration(arg, &s->work_ns) ? bad(p, "--work", arg, NL_DURATION_HELP) : 0;
-    default: p->start_option = "--raw", s->raw = arg; return *arg ? 0 : bad(p, "--raw", arg, "a file name");
+    case KEY_PRECISION: return parse_number(p, "--precision", arg, 0.1, 50, &s->precision_percent);
+    case KEY_ARRIVAL: return (s->arrival = nd_arrival_find(arg)) ? 0 : bad(p, "--arrival", arg, "a pattern of late ranks (see --list-arrivals)");
+    case KEY_AMOUNT: p->amount = arg; return 0;
+    case KEY_TRACE: s->arrival_trace = arg; return 0;
+    case KEY_WORK: return nl_parse_duration(arg, &s->work_ns) ? bad(p, "--work", arg, NL_DURATION_HELP) : 0;
+    default: s->raw = arg; return *arg ? 0 : bad(p, "--raw", arg, "a file name");
     }
 }
 
@@ -355,7 +362,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     struct parsing *p = state->input;
     struct nd_options *o = p->o;
     if (key >= KEY_OP && key < 0x300) p->next = state->next;
-    if (key >= KEY_PASSED && key < 0x300) return pass(p, passed_name(key), arg);
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (needs[i].key == key) p->needing[needs[i].need] = option_name(key);
+    if (key >= KEY_PASSED && key < 0x300) return pass(p, option_name(key), arg);
     if (key >= KEY_DATATYPE && key <= KEY_OVERLAP) return parse_data_option(p, key, arg);
     if (key >= KEY_START && key <= KEY_FAKE_CLOCK && key != KEY_SELF_TEST && key != KEY_SYNC_ONLY) return parse_start_option(p, key, arg);
     switch (key) {
@@ -388,8 +397,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_SEED:
         o->seed_given = 1;
         return nl_parse_seed(arg, &o->seed) ? bad(p, "--seed", arg, "a whole number of up to 64 bits") : 0;
-    case KEY_TIMING: return parse_switch(arg, &o->per_operation_timing) ? bad(p, "--per-operation-timing", arg, "auto, on or off") : 0;
-    case KEY_PROGRESS: return parse_switch(arg, &o->progress) ? bad(p, "--progress", arg, "auto, on or off") : 0;
+    case KEY_TIMING: return parse_switch(p, "--per-operation-timing", arg, &o->per_operation_timing);
+    case KEY_PROGRESS: return parse_switch(p, "--progress", arg, &o->progress);
     case KEY_NOISE_NODES:
         o->noise_on_all_nodes = strcmp(arg, "all") == 0;
         return o->noise_on_all_nodes || strcmp(arg, "first") == 0 ? 0 : bad(p, "--noise-nodes", arg, "all or first");
@@ -705,36 +714,36 @@ static void resolve_self_test(struct parsing *p) {
     if (o->measure_ns == 0) o->measure_ns = INT64_C(3000000000);
 }
 
+/* Whether an option was given that would be without effect; says which, and what it needs. */
+static int is_useless(const struct parsing *p, enum need need, int is_met, const char *problem, const char *arg) {
+    if (is_met || !p->needing[need]) return 0;
+    nl_error(problem, p->needing[need], arg);
+    return 1;
+}
+
 static int resolve_starts(struct parsing *p) {
     struct nd_options *o = p->o;
-    if (o->sync_only && !o->start.mode->is_synchronised) o->start.mode = nd_start_mode_find("round");
-    if (o->sync_only) p->levels = "none", o->design = nd_design_find("single");
-    if (!o->start.mode->is_synchronised) {
-        const char *option = o->self_test ? "--self-test" : p->start_option ? p->start_option : o->check == ND_CHECK_EVERY ? "--check every" : o->op.buffer.use == ND_BUFFER_FLUSH ? "--buffer flush" : NULL;
-        if (!option) return 0;
-        nl_error("%s: needs synchronised starts (try --start round)", option);
-        return -1;
+    struct nd_start_options *s = &o->start;
+    if (o->sync_only) {
+        if (!p->start_given) s->mode = nd_start_mode_find("round");
+        p->levels = "none";
+        o->design = nd_design_find("single");
     }
-    const char *useless = p->schedule_option && !o->start.mode->has_schedule                     ? p->schedule_option
-                          : p->window_option && strcmp(o->start.mode->name, "window") != 0 ? p->window_option
-                                                                                             : NULL;
-    if (useless) {
-        nl_error("%s: start mode %s has no use for it (try --start window)", useless, o->start.mode->name);
-        return -1;
+    const struct nd_start_mode *mode = s->mode;
+    if (!mode->is_synchronised) {
+        if (o->check == ND_CHECK_EVERY) p->needing[NEEDS_STARTS] = "check every";
+        if (o->op.buffer.use == ND_BUFFER_FLUSH) p->needing[NEEDS_STARTS] = "buffer flush";
+        if (o->sync_only) p->needing[NEEDS_STARTS] = "sync-only";
+        return is_useless(p, NEEDS_STARTS, 0, "--%s: needs synchronised starts (try --start round)", "") ? -1 : 0;
     }
-    if (p->exchanges_given && (!o->start.sync.method || o->start.sync.method->has_drift)) {
-        nl_error("--sync-exchanges: sync tree has no use for it (try --sync linear)");
+    if (is_useless(p, NEEDS_SCHEDULE, mode->has_schedule, "--%s: start mode %s has no use for it (try --start window)", mode->name) ||
+        is_useless(p, NEEDS_STAGES, mode->has_stages, "--%s: start mode %s has no use for it (try --start window)", mode->name) ||
+        is_useless(p, NEEDS_PATIENCE, s->sync.method && !s->sync.method->has_drift, "--%s: is for offsets only (try --sync linear)%s", "") ||
+        is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "--%s: is for --stop-rule median%s", "") ||
+        is_useless(p, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace, "--%s: arrival %s has no use for it (try --arrival late-one)",
+                   s->arrival->name))
         return -1;
-    }
-    if (p->precision_given && o->start.stop_rule != ND_STOP_MEDIAN) {
-        nl_error("--precision: is for --stop-rule median");
-        return -1;
-    }
-    if (p->amount && (o->start.arrival == nd_arrivals[0] || o->start.arrival->needs_trace)) {
-        nl_error("--arrival-amount: arrival %s has no use for it (try --arrival late-one)", o->start.arrival->name);
-        return -1;
-    }
-    if (o->start.stop_rule != ND_STOP_NONE && !o->design->single_loop) {
+    if (s->stop_rule != ND_STOP_NONE && !o->design->single_loop) {
         nl_error("--stop-rule: design %s has a fixed length (use --design single)", o->design->name);
         return -1;
     }

@@ -6,19 +6,13 @@
 #define PILOT_MOST_NS INT64_C(400000000) /* slow operations get fewer loops */
 enum { PILOT_LOOPS = 25, PILOT_LEAST = 3 };         /* together long enough to see past the first moments, when caches and clocks still settle */
 
-static int64_t max_over_ranks(const struct nd_team *team, int64_t value) {
-    int64_t largest = value;
-    MPI_Allreduce(&value, &largest, 1, MPI_INT64_T, MPI_MAX, team->world);
-    return largest;
-}
-
 /* Time of the loop on the slowest rank, ns; at least 1. */
 static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop) {
     struct nd_loop_result r;
     MPI_Barrier(team->world);
     nd_loop_warm(loop, 1);
     nd_loop_run(loop, &r);
-    int64_t wall_ns = max_over_ranks(team, r.wall_ns);
+    int64_t wall_ns = nd_team_max(team, r.wall_ns);
     return wall_ns > 0 ? wall_ns : 1;
 }
 
@@ -55,7 +49,7 @@ int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int con
     loop.hist = nd_options_times_operations(o) ? scratch : NULL;
     cell->pilot_ns = fastest_loop(team, &loop);
     int64_t median_ns = loop.hist ? nl_hist_quantile(scratch, 0.5) : (int64_t)cell->pilot_ns;
-    cell->typical_ns = max_over_ranks(team, median_ns);
+    cell->typical_ns = nd_team_max(team, median_ns);
     cell->detour_threshold_ns = o->detour_threshold_ns;
     if (cell->detour_threshold_ns == 0) cell->detour_threshold_ns = cell->typical_ns + (cell->typical_ns > 1000 ? cell->typical_ns : 1000);
     cell->n_operations = o->count ? o->count : (int64_t)((double)o->half_ns / cell->pilot_ns);

@@ -224,11 +224,7 @@ int nd_run_open_clocks(struct nd_run *r) {
 
 /* Work between start and completion, measured in times of the operation by itself, whose configuration stands before. */
 static void set_overlap(struct nd_run *r, int config, int alone) {
-    double rate = 0;
-    if (r->team.rank == 0) rate = nd_work_rate();
-    MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, r->team.world);
-    double work_ns = r->o->overlap_factor * (double)r->cells[alone].typical_ns;
-    r->cells[config].work_steps = (int64_t)(rate * work_ns) + 1;
+    if (r->team.rank == 0) r->cells[config].work_steps = (int64_t)(nd_work_rate() * r->o->overlap_factor * (double)r->cells[alone].typical_ns) + 1;
     MPI_Bcast(&r->cells[config].work_steps, 1, MPI_INT64_T, 0, r->team.world);
     nd_op_overlap(&r->states[config], r->o->configs[config].overlap, r->cells[config].work_steps);
 }
@@ -279,14 +275,12 @@ static int run_pilots(struct nd_run *r) {
         else
             set_overlap(r, i, alone);
         if (plan_starts(r, i)) return -1;
-        int64_t slot_ns = r->cells[i].slot_ns;
         if (nd_pilot_run(&r->team, o, i, &r->states[i], &r->ticks, r->scratch, r->starter, r->starter ? &r->plans[i] : NULL, &r->cells[i])) {
             if (r->team.rank == 0) nl_error("%s received wrong data: this MPI installation is broken", o->configs[i].op->name);
             return -1;
         }
         /* rank 0's pilot decides for all: equal numbers on all ranks are what keeps the loops together */
         MPI_Bcast(&r->cells[i], (int)sizeof *r->cells, MPI_BYTE, 0, r->team.world);
-        r->cells[i].slot_ns = slot_ns;
         if (nd_run_agree_failed(r, r->starter && r->starter->is_broken)) {
             nd_run_say_jump(r);
             return -1;
@@ -310,8 +304,8 @@ static int64_t planned_halves(const struct nd_run *r) {
 
 static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
     char line[160];
-    snprintf(line, sizeof line, "the histograms of %d operations x %d arms take %lld MiB on every rank (--per-operation-timing off does without)",
-             r->o->n_configs, r->n_arms, (long long)(hist_bytes >> 20));
+    snprintf(line, sizeof line, "the histograms of %d operations x %d arms take %lld MiB on %s", r->o->n_configs, r->n_arms, (long long)(hist_bytes >> 20),
+             r->starter ? "rank 0 (fewer operations or arms take less)" : "every rank (--per-operation-timing off does without)");
     nl_warn("%s", line);
     nd_launch_json_warn(r->launch, line);
 }
@@ -366,7 +360,7 @@ static int open_record(struct nd_run *r) {
             if (r->starter) failed = nd_record_clocks(r->record, 1, "first", r->starter->sync.options.method->name, r->reports, r->seats, r->first_sync_ns);
             if (!r->steal)
                 nd_launch_json_warn(r->launch, "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
-            int64_t n_hists = (r->hists ? 1 : 0) + (r->starter ? 1 + ND_N_MEASURES : 0); /* the measures on this rank only */
+            int64_t n_hists = (r->hists ? 1 : 0) + (r->starter ? 1 + ND_N_MEASURES : 0); /* the measures are on rank 0 only */
             int64_t hist_bytes = n_hists * (int64_t)sizeof *r->hists * o->n_configs * r->n_arms;
             if (hist_bytes > MEMORY_BYTES) warn_of_memory(r, hist_bytes);
             if (r->n_loose_ranks)

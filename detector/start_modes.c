@@ -28,7 +28,7 @@ static int __attribute__((noinline)) waits_too_long(struct nd_starter *s, int64_
     struct nd_clock_pair now = nd_starter_read_clocks(s);
     if (nd_starter_has_jumped(s, &s->batch_begin, &now)) return 1;
     if (*since_ns == 0) *since_ns = now.raw_ns;
-    if (now.raw_ns - *since_ns < s->plan->guard_ns) return 0;
+    if (now.raw_ns - *since_ns < s->plan->guard_ns + 4 * s->plan->slot_ns) return 0;
     s->is_broken = s->waited_long = 1;
     return 1;
 }
@@ -113,7 +113,7 @@ static const struct nd_start_mode loop_mode = {.name = "loop", .help = "back to 
 static const struct nd_start_mode barrier = {
     .name = "barrier", .help = "after an MPI_Barrier, which ranks leave at different moments: for comparison only", .is_synchronised = 1, .run = run_barrier};
 static const struct nd_start_mode window = {
-    .name = "window", .help = "stages of starts at equal distances on the common clock (MPIPerf)", .is_synchronised = 1, .has_schedule = 1, .run = run_window};
+    .name = "window", .help = "stages of starts at equal distances on the common clock (MPIPerf)", .is_synchronised = 1, .has_schedule = 1, .has_stages = 1, .run = run_window};
 static const struct nd_start_mode round_mode = {
     .name = "round", .help = "a deadline on the common clock, broadcast for every start", .is_synchronised = 1, .has_schedule = 1, .run = run_round};
 

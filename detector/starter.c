@@ -1,10 +1,8 @@
 /* Around the loops of starts: clocks, slots, and what becomes of the records. */
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "lateness.h"
 #include "nl_error.h"
@@ -79,6 +77,7 @@ static int open_clock(struct nd_starter *s) {
     if (has_counter && !all) {
         char *fake = s->clock.is_fake ? (char *)s->o->fake_clock : NULL;
         failed = nd_clock_open(&s->clock, nd_clock_find("monotonic-raw"), reason, sizeof reason) != 0;
+        snprintf(s->clock_note, sizeof s->clock_note, "monotonic-raw instead of tsc: another rank cannot trust its counter");
         if (fake) nd_clock_parse_fake(fake, s->team->rank, &s->clock);
     }
     nd_clock_share(&s->clock, s->team->node);
@@ -104,7 +103,7 @@ static double reading_cost(const struct nd_starter *s) {
 
 int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, const struct nd_team *team, int n_allowed,
                     void (*on_sync)(void *, const struct nd_starter *, const char *), void *context) {
-    *s = (struct nd_starter){.o = o, .team = team, .on_sync = on_sync, .context = context, .n_batch = ND_BATCH};
+    *s = (struct nd_starter){.o = o, .team = team, .on_sync = on_sync, .context = context};
     s->sync.heads = s->sync.domain = MPI_COMM_NULL; /* nothing to free before it is opened */
     nd_start_sum_mpi(&s->sum_type, &s->sum_op);
     int yields = n_allowed > 0 && team->n_node_ranks > n_allowed;
@@ -229,11 +228,6 @@ static void account(struct nd_starter *s, const struct nd_start_sum *sum, int64_
     if (s->view && s->lateness) nd_lateness_add(s->lateness, scheduled_ns - s->zero_ns, sum);
 }
 
-static int64_t involuntary_switches(void) {
-    struct rusage u;
-    return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
-}
-
 /* Runs n starts; adds to the result what they took. Returns whether all clocks behaved, the same on all ranks. */
 static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
     s->batch_begin = nd_starter_read_clocks(s);
@@ -255,9 +249,9 @@ static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, s
 
 /* Runs and digests n starts. Starts of a batch in which a clock jumped are nothing that could be kept. */
 static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
-    int64_t switches = involuntary_switches();
+    int64_t switches = nd_involuntary_switches();
     if (!run_starts(s, loop, n, result)) return;
-    switches = involuntary_switches() - switches;
+    switches = nd_involuntary_switches() - switches;
     if (!s->o->mode->has_schedule) find_first_begins(s, n);
     if (s->view && s->zero_ns == 0) s->zero_ns = s->records[0].scheduled_ns;
     for (int from = 0; from < n; from += ND_SLICE) {
@@ -265,6 +259,8 @@ static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, s
         sum_up_rank(s, loop, from, n_slice, result);
         reduce(s, n_slice);
         for (int i = 0; s->team->rank == 0 && i < n_slice; i++) account(s, &s->all_sums[i], s->records[from + i].scheduled_ns);
+        /* ranks that have sent their part would go on sending while rank 0 still counts, and MPI would have to keep it all */
+        MPI_Barrier(s->team->world);
     }
     if (s->raw && s->view) {
         struct nd_batch_view view = *s->view;
@@ -341,16 +337,15 @@ static int agree_decided(const struct nd_starter *s) {
     return decided;
 }
 
-/* What a slot that made too many starts late becomes. Window: as published, gamma times the mean distance that the starts really had. */
+/* What a slot that made too many starts late becomes. In stages: as published, gamma times the mean distance that the starts really had. */
 static int64_t longer_slot(const struct nd_starter *s, int64_t slot_ns, int64_t stage_ns, int n) {
-    double had_ns = s->o->mode->run == nd_start_mode_find("window")->run ? (double)stage_ns / n : 0;
+    double had_ns = s->o->mode->has_stages ? (double)stage_ns / n : 0;
     return (int64_t)(s->o->gamma * (had_ns > (double)slot_ns ? had_ns : (double)slot_ns)) + 1;
 }
 
 /* Share of late starts that a slot may have. */
 static double allowed_share(const struct nd_starter *s) {
-    int is_window = s->o->mode->run == nd_start_mode_find("window")->run;
-    return is_window || s->o->eps < ROUND_LATE_SHARE ? s->o->eps : ROUND_LATE_SHARE;
+    return s->o->mode->has_stages || s->o->eps < ROUND_LATE_SHARE ? s->o->eps : ROUND_LATE_SHARE;
 }
 
 /* The arms of a comparison keep their slots. */
@@ -365,7 +360,7 @@ static void correct_slot(struct nd_starter *s, int64_t n_late_before, int64_t st
 /* Starts until the stop rule is looked at again: a stage as published, later a twentieth more, so that looking stays cheap. */
 static int looks_at(const struct nd_starter *s, int64_t n_done) {
     int64_t n = n_done / 20;
-    return (int)(n < s->o->n_stage_starts ? s->o->n_stage_starts : n > s->n_batch ? s->n_batch : n);
+    return (int)(n < s->o->n_stage_starts ? s->o->n_stage_starts : n > ND_BATCH ? ND_BATCH : n);
 }
 
 void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_loop_result *result) {
@@ -376,7 +371,7 @@ void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     begin_half(s);
     for (;;) {
         int64_t left = loop->n_operations - r.n_operations, n_late = s->half.n_late, wall_ns = r.wall_ns;
-        int n = has_rule ? looks_at(s, r.n_operations) : s->n_batch;
+        int n = has_rule ? looks_at(s, r.n_operations) : ND_BATCH;
         if (is_long && !has_rule && loop->chunk < n) n = (int)loop->chunk; /* slow operations: stops and clocks are looked at in time */
         if (left < n) n = (int)left;
         run_batch(s, loop, n, &r);
@@ -393,17 +388,12 @@ void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_
 }
 
 void nd_starter_accept(struct nd_starter *s) {
-    for (int i = 0; i < NL_HIST_BINS; i++) s->all_overshoots->bins[i] += s->overshoots->bins[i];
+    nl_hist_join(s->all_overshoots, s->overshoots);
     s->n_starts += s->half.n_starts;
     s->n_late += s->half.n_late;
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------------------------------------------ */
-
-static int64_t max_over_ranks(const struct nd_starter *s, int64_t value) {
-    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, s->team->world);
-    return value;
-}
 
 static int compare(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -421,7 +411,7 @@ static int64_t broadcast_time(struct nd_starter *s) {
         took_ns[i] = nd_sync_to_global(&s->sync.model, nd_clock_now(&s->clock)) - sent_ns;
     }
     qsort(took_ns, BROADCASTS, sizeof *took_ns, compare);
-    int64_t p95_ns = max_over_ranks(s, took_ns[BROADCASTS * 95 / 100]);
+    int64_t p95_ns = nd_team_max(s->team, took_ns[BROADCASTS * 95 / 100]);
     return p95_ns > 100 ? p95_ns : 100;
 }
 
@@ -433,7 +423,7 @@ static int64_t operation_time(struct nd_starter *s, const struct nd_loop *loop) 
         MPI_Barrier(s->team->world);
         int64_t start_ns = nl_mono_ns();
         nd_loop_warm(loop, s->o->n_first_starts);
-        int64_t mean_ns = max_over_ranks(s, (nl_mono_ns() - start_ns) / s->o->n_first_starts);
+        int64_t mean_ns = nd_team_max(s->team, (nl_mono_ns() - start_ns) / s->o->n_first_starts);
         if (mean_ns < least_ns) least_ns = mean_ns;
     }
     return least_ns > 0 ? least_ns : 1;
@@ -461,7 +451,7 @@ static int64_t plan_arrivals(struct nd_starter *s, struct nd_start_plan *plan, i
     }
     free(shares);
     if (nd_team_agree(s->team, failed ? ND_FLAG_SETUP : 0)) return -1;
-    return max_over_ranks(s, longest_ns);
+    return nd_team_max(s->team, longest_ns);
 }
 
 /* Share of late starts in a stage that nobody records, and how long it took; the same on all ranks. */
@@ -474,7 +464,7 @@ static double late_share(struct nd_starter *s, const struct nd_loop *loop, int n
     nd_starter_run(s, &stage, &r);
     double share = (double)s->half.n_late / n;
     MPI_Bcast(&share, 1, MPI_DOUBLE, 0, s->team->world);
-    *stage_ns = max_over_ranks(s, r.wall_ns);
+    *stage_ns = nd_team_max(s->team, r.wall_ns);
     return share;
 }
 
@@ -494,7 +484,7 @@ static int is_stopped(const struct nd_starter *s, const struct nd_loop *loop) {
 
 /* Starts of a stage that looks for a slot. A slow operation needs fewer to show that it is slow. */
 static int settle_starts(const struct nd_starter *s, double start_ns) {
-    int n = s->o->mode->run == nd_start_mode_find("window")->run ? s->o->n_stage_starts : SETTLE_STARTS;
+    int n = s->o->mode->has_stages ? s->o->n_stage_starts : SETTLE_STARTS;
     while (n > s->o->n_stage_starts && n * start_ns > SETTLE_NS) n /= 2;
     return n < s->o->n_stage_starts ? s->o->n_stage_starts : n;
 }
@@ -520,7 +510,7 @@ static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_st
     plan->slot_ns = best_slot_ns;
     plan->late_share = best_share;
     /* operations back to back take their least: a distance that is shorter only piles them up */
-    if (s->o->slot_ns && s->o->slot_ns < operation_ns && s->o->mode->run == nd_start_mode_find("window")->run)
+    if (s->o->slot_ns && s->o->slot_ns < operation_ns && s->o->mode->has_stages)
         return refuse_slot(s, name, operation_ns, best_share);
     /* one start in a stage can be on time in any slot: the first */
     if (s->o->slot_ns && best_share >= 1 - 1. / s->o->n_stage_starts) return refuse_slot(s, name, operation_ns, best_share);
@@ -543,10 +533,9 @@ int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     int64_t longest_ns = plan_arrivals(s, plan, operation_ns, seed);
     if (longest_ns < 0) return -1;
     plan->broadcast_ns = broadcast_time(s);
-    plan->guard_ns = GUARD_NS + 16 * (operation_ns + longest_ns + s->o->work_ns + s->o->slot_ns);
+    plan->guard_ns = GUARD_NS + 16 * (operation_ns + longest_ns + s->o->work_ns);
     if (!s->o->mode->has_schedule) return 0;
-    int is_window = s->o->mode == nd_start_mode_find("window");
-    plan->slot_ns = is_window ? (int64_t)(s->o->gamma * (double)(operation_ns + longest_ns + s->o->work_ns)) : plan->broadcast_ns;
+    plan->slot_ns = s->o->mode->has_stages ? (int64_t)(s->o->gamma * (double)(operation_ns + longest_ns + s->o->work_ns)) : plan->broadcast_ns;
     if (s->o->slot_ns) plan->slot_ns = s->o->slot_ns;
     return settle(s, &own, plan, name, operation_ns, longest_ns);
 }

@@ -63,7 +63,7 @@ struct nd_start_plan {
     int64_t broadcast_ns; /* upper estimate of the time of broadcasting the start */
     int64_t work_steps;  /* of nd_work; 0: none */
     int meets_first;     /* 1: ranks can leave the operation before others have, so they meet before the next deadline is set */
-    int64_t guard_ns;    /* a wait longer than this means that another rank's clock jumped */
+    int64_t guard_ns;    /* a wait longer than this and some slots means that another rank's clock jumped */
     double late_share;   /* of the starts with the slot that was found; 0..1 */
     int64_t *delays;     /* this rank's, ND_ARRIVAL_CYCLE of them, ns; NULL: none. Owned by the starter */
 };
@@ -82,6 +82,7 @@ struct nd_start_mode {
     const char *help;
     int is_synchronised; /* 0: loop, which has no starts */
     int has_schedule;    /* 1: starts at an instant of the common clock, for which clocks are synchronised */
+    int has_stages;      /* 1: the schedule holds several starts, so that a slot is their distance and must hold the operation */
     /* Runs n <= ND_BATCH starts and fills s->records. Collective. No allocation, no output. NULL: loop. */
     void (*run)(struct nd_starter *s, const struct nd_loop *loop, int n);
 };
@@ -134,7 +135,6 @@ struct nd_starter {
     int64_t n_wrong;           /* operations whose data were wrong (--check every), this rank */
     struct nd_start_plan *plan; /* of the loop under way; borrowed */
     int64_t n_done;            /* starts of this half so far: place in the cycle of delays */
-    int n_batch;               /* starts in a batch, at most ND_BATCH */
     struct nd_start_record *records; /* ND_BATCH */
     int64_t *overshoots_ns;    /* ND_BATCH, of the records */
     struct nd_start_sum *sums, *node_sums, *all_sums; /* ND_SLICE; this rank's, its node's (leaders), all ranks' (rank 0) */

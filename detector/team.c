@@ -31,6 +31,11 @@ int nd_team_agree(const struct nd_team *t, int flags) {
     return any;
 }
 
+int64_t nd_team_max(const struct nd_team *t, int64_t value) {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, t->world);
+    return value;
+}
+
 void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all) {
     MPI_Gather(mine, size, MPI_BYTE, all, size, MPI_BYTE, 0, comm);
 }

@@ -3,6 +3,7 @@
 #define ND_TEAM_H
 
 #include <mpi.h>
+#include <stdint.h>
 
 struct nd_team {
     MPI_Comm world;   /* all ranks */
@@ -29,6 +30,9 @@ void nd_team_close(struct nd_team *t);
 
 /* Ors the flags of all ranks. Collective. */
 int nd_team_agree(const struct nd_team *t, int flags);
+
+/* The largest value of all ranks. Collective. */
+int64_t nd_team_max(const struct nd_team *t, int64_t value);
 
 /* Gathers `size` bytes of each rank to rank 0. Collective. */
 void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all);

@@ -35,7 +35,7 @@ load detect
     refused "--self-test: needs synchronised starts" --self-test --start loop
     refused "--slot: start mode barrier has no use for it" --start barrier --slot 5us
     refused "--stage: start mode round has no use for it" --start round --stage 3
-    refused "--sync-exchanges: sync tree has no use for it" --start round --sync-exchanges 50
+    refused "--sync-exchanges: is for offsets only" --start round --sync-exchanges 50
     refused "--precision: is for --stop-rule median" --start window --precision 2
     refused "--arrival-amount: arrival none has no use for it" --start round --arrival-amount 5us
 }

@@ -142,7 +142,7 @@ single() {
     [ "$(awk -F , '$2 == "residual"' "$OUT/one/clocks.csv" | wc -l)" -ge 2 ]
 }
 
-@test "the self-test passes judgement: barrier starts fail it by their own table" {
+@test "the self-test passes judgement, and a bound that none can keep fails" {
     status=0
     launch 2 --self-test --start round --seconds 0.6 --launch-id round >"$BATS_TEST_TMPDIR/table" || status=$?
     cat "$BATS_TEST_TMPDIR/table"

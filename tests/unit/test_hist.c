@@ -74,6 +74,18 @@ static void a_large_value_keeps_its_size_within_one_percent(void **state) {
     assert_true(q > 123456789 * 0.99 && q < 123456789 * 1.01);
 }
 
+static void joined_histograms_hold_both_counts(void **state) {
+    (void)state;
+    static struct nl_hist other;
+    for (int i = 1; i <= 50; i++) nl_hist_add(&hist, i);
+    for (int i = 50; i <= 100; i++) nl_hist_add(&other, i);
+    nl_hist_join(&hist, &other);
+    assert_int_equal(nl_hist_total(&hist), 101);
+    assert_int_equal(nl_hist_total(&other), 51);
+    assert_int_equal(hist.bins[nl_hist_index(50)], 2);
+    assert_int_equal(nl_hist_max(&hist), 100);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bin_begins_where_the_one_before_ends),
@@ -83,6 +95,7 @@ int main(void) {
         cmocka_unit_test_setup(an_empty_histogram_has_no_quantile, empty),
         cmocka_unit_test_setup(quantiles_of_one_to_a_hundred_are_known, empty),
         cmocka_unit_test_setup(a_large_value_keeps_its_size_within_one_percent, empty),
+        cmocka_unit_test_setup(joined_histograms_hold_both_counts, empty),
     };
     return cmocka_run_group_tests_name("hist", tests, NULL, NULL);
 }
