@@ -26,7 +26,8 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/t
 MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
-SCRIPTS := noiselab noiselab-run noiselab-analyze noiselab-report
+R_PROGRAMS := noiselab-analyze noiselab-report
+SCRIPTS := noiselab noiselab-run $(R_PROGRAMS)
 LIBEXEC := lib.sh sensitivity.sh reproducibility.sh
 PRESETS := $(wildcard noisegen/presets/*)
 R_LIB := $(BUILD)/lib/noiselab/R
@@ -79,7 +80,7 @@ $(BUILD)/share/noiselab/presets/%: noisegen/presets/%
 
 scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%)
 
-$(BUILD)/bin/noiselab-analyze $(BUILD)/bin/noiselab-report: analysis/exec/noiselab-r.sh
+$(R_PROGRAMS:%=$(BUILD)/bin/%): analysis/exec/noiselab-r.sh
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

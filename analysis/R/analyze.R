@@ -31,7 +31,8 @@ scope_campaign <- "launches like these"
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];
 #'   * `contrasts`: differences between treatments at the same level, see [treatment_contrasts()];
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
-#'   * `notes` (character), `alpha`, `power`, `campaign`, `pairs` (see [pair_rows()]).
+#'   * `notes` (character), `alpha`, `power`, `campaign`, `pairs` (see [pair_rows()]), `differences` (list by channel:
+#'     on minus off of each pair on the scale of its test, in the order of `pairs`).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
 #'   Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
 #' @examples
@@ -67,7 +68,7 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     cost = in_reading_order(bind_rows(c(within$cost, across$cost))),
     contrasts = treatment_contrasts(verdicts, alpha), treatments = treatments,
     notes = analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired),
-    alpha = alpha, power = power, campaign = campaign, pairs = pairs
+    alpha = alpha, power = power, campaign = campaign, pairs = pairs, differences = measured$differences
   )
   structure(analysis, class = "nl_analysis")
 }

@@ -22,17 +22,17 @@ seconds <- function(...) {
   t <- system.time(..., gcFirst = TRUE)
   c(elapsed = t[["elapsed"]], cpu = sum(t[c("user.self", "sys.self", "user.child", "sys.child")]))
 }
-process <- function(script, ...) {
+process <- function(program, ...) {
   seconds(stopifnot(system2(file.path(R.home("bin"), "Rscript"),
-                            c("--vanilla", shQuote(file.path(here, "..", "exec", script)), ...),
+                            c("--vanilla", shQuote(file.path(here, "..", "exec", "noiselab.R")), program, ...),
                             stdout = FALSE) == 0))
 }
 figures <- rbind(
   "Rscript, nothing else" = seconds(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", "-e", "0"), stdout = FALSE)),
   "data.table::fread" = seconds(n <- nrow(data.table::fread(file, integer64 = "double"))),
-  "noiselab-analyze" = process("noiselab-analyze.R", shQuote(dir), "--json"),
-  "  4 treatments" = process("noiselab-analyze.R", shQuote(crossed), "--json"),
-  "noiselab-report" = process("noiselab-report.R", shQuote(dir)),
+  "noiselab-analyze" = process("noiselab-analyze", shQuote(dir), "--json"),
+  "  4 treatments" = process("noiselab-analyze", shQuote(crossed), "--json"),
+  "noiselab-report" = process("noiselab-report", shQuote(dir)),
   "utils::read.csv" = seconds(utils::read.csv(file))
 )
 cat(sprintf("%d rows, %.0f MB\n", n, file.size(file) / 1e6))

@@ -1,10 +1,10 @@
 #!/bin/sh
-# noiselab-analyze and noiselab-report: starts the front end of the same name in the installed R package.
+# noiselab-analyze and the other programs of the R package: starts the front end of the same name in the installed package.
 name=$(basename "$0")
 here=$(dirname "$(readlink -f "$0")")
 NOISELAB_R_LIB=${here%/bin}/lib/noiselab/R
 export NOISELAB_R_LIB
-script=$NOISELAB_R_LIB/noiselab/exec/$name.R
+script=$NOISELAB_R_LIB/noiselab/exec/noiselab.R
 if ! command -v Rscript >/dev/null; then
     printf '%s: R is not in PATH: run it where R is (files are all it needs), or install R with ggplot2\n' "$name" >&2
     exit 2
@@ -13,4 +13,4 @@ if [ ! -r "$script" ]; then
     printf "%s: the R package is not at '%s': run make, or make install, again\n" "$name" "$NOISELAB_R_LIB" >&2
     exit 2
 fi
-exec Rscript --vanilla "$script" "$@"
+exec Rscript --vanilla "$script" "$name" "$@"

@@ -1,0 +1,11 @@
+test_that("every program of the package prints its help", {
+  for (name in names(programs())) {
+    got <- status_of(function(...) run_program(name, c(...)), "--help")
+    expect_equal(got$status, 0L)
+    expect_match(got$out[1], paste0("Usage: ", sub("-", " ", name)))
+  }
+})
+
+test_that("an unknown program is refused", {
+  expect_error(run_program("noiselab-none"), class = "nl_error_usage")
+})
