@@ -17,6 +17,17 @@ scope_campaign <- "launches like these"
 #' @param power Power at the detection limit, length 1.
 #' @param channels Character: some of the names in [channel_table()]; NULL for all but those that want to be
 #'   asked for.
+#' @param margin Slowdown in percent, length 1, that verdicts of the channel `time` are to be judged against, see
+#'   [margin_verdict()]; NULL: none.
+#' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
+#'   else 1.
+#' @param adjust Character: names from [covariate_table()] that the differences of the channel `time` are adjusted
+#'   for; NULL: none.
+#' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
+#'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
+#'   one launch share what it drew.
+#' @param estimators Logical, length 1: also estimate every slowdown in several ways.
+#' @param mixed Logical, length 1: judge launches together although they differ in MPI library, kernel or version.
 #' @return An object of class `nl_analysis`, a list:
 #'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x treatment x channel x level:
 #'     `kind`, `pattern`, `placement`, `phase` (the treatment), `level_requested_percent`,
@@ -24,14 +35,20 @@ scope_campaign <- "launches like these"
 #'     delivered over requested, in the on halves; from the levels in campaigns without `requested_ns`),
 #'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high`, `mean`, `mean_low`,
 #'     `mean_high`, `pseudo_median`, `pseudo_median_low`, `pseudo_median_high`, `detection_limit` (all
-#'     in `unit`), `estimator`, `estimator_note`, `z`, `p_one_sided`, `test`, `p_check`, `check`,
-#'     `stepdown`, `verdict`, `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
+#'     in `unit`), `bound_low`, `bound_high` (ends of the two-sided interval of confidence 1 - 2 alpha, in `unit`),
+#'     `estimator`, `estimator_note`, `z`, `p_one_sided`, `test`, `p_check`, `check`, `unit_of_inference` (`pair`,
+#'     `launch` or `set of launches`), `stepdown`, `familywise` (logical: detected with the chance of any false
+#'     detection over all operations, sizes, treatments and channels of the scope at alpha), `verdict`,
+#'     `margin_verdict`, `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
 #'   * `thresholds`: see [thresholds()];
 #'   * `amplification`: slowdown over stolen share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];
+#'   * `estimators` (where asked for, else NULL): several estimates of the slowdown, side by side: `estimator`, `estimate`, `ci_low`, `ci_high`,
+#'     `se` (percent), `gain` (of adjusting: so many times the pairs), `n`, `unit`, `note`, `reason`;
 #'   * `contrasts`: differences between treatments at the same level, see [treatment_contrasts()];
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
-#'   * `notes` (character), `alpha`, `power`, `campaign`, `pairs` (see [pair_rows()]), `differences` (list by channel:
+#'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
+#'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `adjust`, `campaign`, `pairs` (see [pair_rows()]), `differences` (list by channel:
 #'     on minus off of each pair on the scale of its test, in the order of `pairs`).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
 #'   Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
@@ -42,35 +59,63 @@ scope_campaign <- "launches like these"
 #' subset(analysis$verdicts, channel == "time")[, c("level_requested_percent", "verdict")]
 #' unlink(dir, recursive = TRUE)
 #' @export
-analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NULL) {
+analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NULL, margin = NULL,
+                             delta_percent = NULL, adjust = NULL, unit = "auto", mixed = FALSE, estimators = FALSE) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign),
                  "the result of read_campaign()")
   check_probability(alpha, "alpha")
   check_probability(power, "power")
+  check_argument(is.null(margin) || is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0")
   wanted <- check_channels(channels)
-  settings <- list(alpha = alpha, power = power, conf = 1 - alpha)
+  adjust <- check_covariates(adjust)
+  check_unit(unit, campaign)
+  delta <- delta_percent %||% (if (isTRUE(margin > 0)) margin else 1)
+  settings <- list(alpha = alpha, power = power, conf = 1 - alpha, adjust = adjust, estimators = estimators)
   pairs <- pair_rows(campaign$rows)
   unpaired <- length(pairs$off) == 0
   if (unpaired && !one_arm_launches(campaign$rows)) {
     abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "), " (", pairs$n_unpaired,
                " rows without a partner): let the run go on for longer")
   }
-  measured <- measure_pairs(campaign, pairs, wanted)
-  within <- if (unpaired) list() else analyze_cells(measured, settings)
-  across <- if (unpaired) unpaired_verdicts(campaign, wanted, settings) else {
-    across_verdicts(within, settings)
-  }
-  verdicts <- decide_all(c(within$verdicts, across$verdicts), alpha)
+  measured <- measure_pairs(campaign, pairs, wanted, adjust)
+  within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
+  across <- if (!unpaired) across_verdicts(within, settings) else if (in_sets(campaign)) {
+    set_verdicts(campaign, wanted, settings)
+  } else unpaired_verdicts(campaign, wanted, settings)
+  rows <- c(if (unit != "launch") within$verdicts, across$verdicts)
+  if (length(rows) == 0) abort_data("no launch-level verdict: fewer than 2 launches of the same operation, size and level")
+  rows <- refuse_conditions(bind_rows(rows), campaign, mixed)
+  verdicts <- decide_all(rows, margin)
   treatments <- treatment_table(campaign)
   analysis <- list(
-    verdicts = verdicts, thresholds = thresholds(verdicts, alpha),
+    verdicts = verdicts, thresholds = thresholds(verdicts, alpha, delta),
     amplification = in_reading_order(bind_rows(c(within$amplification, across$amplification))),
     cost = in_reading_order(bind_rows(c(within$cost, across$cost))),
+    estimators = all_estimators(within$estimators, alpha),
     contrasts = treatment_contrasts(verdicts, alpha), treatments = treatments,
     notes = analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired),
-    alpha = alpha, power = power, campaign = campaign, pairs = pairs, differences = measured$differences
+    margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin, alpha),
+    alpha = alpha, power = power, margin = margin, delta_percent = delta, adjust = adjust, campaign = campaign,
+    pairs = pairs, differences = measured$differences
   )
   structure(analysis, class = "nl_analysis")
+}
+
+check_unit <- function(unit, campaign) {
+  check_argument(unit %in% c("auto", "launch", "pair") && length(unit) == 1, "unit", unit, "auto, launch or pair")
+  n <- length(campaign$launches)
+  if (unit == "pair" && n > 1) {
+    abort_usage("unit pair: the pairs of one launch share what that launch drew, so those of ", n, " launches are not ",
+                "independent (ten launches of 100 blocks taken as 1000 turn a 5 % test into one of 24 to 36 %): use the ",
+                "unit launch, or analyze one launch at a time")
+  }
+  if (unit == "launch" && n < 2) abort_data("unit launch: one launch says nothing of the scatter between launches: run more")
+}
+
+all_estimators <- function(parts, alpha) {
+  rows <- bind_rows(Filter(Negate(is.null), parts))
+  if (nrow(rows) == 0) return(NULL)
+  in_reading_order(bind_rows(list(rows, estimators_across(rows, alpha))))
 }
 
 #' @export
@@ -96,7 +141,7 @@ row_generators <- function(campaign) {
 }
 
 # Per channel the differences of all pairs, on the scale of its test; and which pairs form a cell.
-measure_pairs <- function(campaign, pairs, wanted) {
+measure_pairs <- function(campaign, pairs, wanted, adjust = character()) {
   rows <- campaign$rows
   n_generators <- row_generators(campaign)
   absent <- character()
@@ -114,25 +159,33 @@ measure_pairs <- function(campaign, pairs, wanted) {
     differences[[name]] <- value[pairs$on] - value[pairs$off]
   }
   at <- pairs$on
-  list(differences = differences, absent = absent, cells = pairs$cells,
-       members = unname(split(seq_along(pairs$cell), pairs$cell)),
+  members <- unname(split(seq_along(pairs$cell), pairs$cell))
+  explained <- matrix(NA_real_, length(at), length(covariates), dimnames = list(NULL, names(covariates)))
+  if (length(at) > 0) for (name in names(covariates)) explained[, name] <- covariates[[name]]$value(rows, pairs)
+  if (length(adjust) > 0 && !is.null(differences$time)) {
+    for (cell in members) {
+      d <- differences$time[cell]
+      if (all(is.finite(d))) differences$time[cell] <- adjust_differences(d, explained[cell, adjust, drop = FALSE])$d
+    }
+  }
+  list(differences = differences, absent = absent, cells = pairs$cells, members = members, covariates = explained,
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
        delivered_ns = rows[["delivered_ns"]][at], requested_ns = rows[["requested_ns"]][at], stolen_on = rows[["stolen_ns_sum"]][at],
        stolen_off = rows[["stolen_ns_sum"]][pairs$off],
-       cpus = cell_cpus(rows, pairs$on, unname(split(seq_along(pairs$cell), pairs$cell)), n_generators))
+       cpus = cell_cpus(rows, pairs$on, members, n_generators))
 }
 
-analyze_cells <- function(measured, settings) {
+analyze_cells <- function(measured, campaign, settings) {
   results <- lapply(seq_along(measured$members), function(i) {
-    analyze_cell(measured, measured$cells[i, ], measured$members[[i]], settings)
+    analyze_cell(measured, measured$cells[i, ], measured$members[[i]], campaign, settings)
   })
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
        amplification = lapply(results, `[[`, "amplification"),
-       cost = lapply(results, `[[`, "cost"))
+       cost = lapply(results, `[[`, "cost"), estimators = lapply(results, `[[`, "estimators"))
 }
 
-analyze_cell <- function(measured, cell, members, settings) {
+analyze_cell <- function(measured, cell, members, campaign, settings) {
   dose <- data.frame(bursts = measured$bursts[members], due = measured$due[members],
                      delivered = measured$level_delivered[members])
   label <- c(list(scope = scope_launch), cell[setdiff(label_columns, "scope")],
@@ -140,13 +193,31 @@ analyze_cell <- function(measured, cell, members, settings) {
                   level_delivered_percent = mean_or_na(measured$level_delivered[members])))
   label$delivered_ratio <- delivered_ratio(measured$delivered_ns[members], measured$requested_ns[members],
                                            label$level_delivered_percent, label$level_requested_percent)
+  # A launch that was looked at while it ran has spent part of its alpha before it ended.
+  settings <- sequential_settings(campaign$launches[[cell$launch]], settings)
   verdicts <- lapply(names(measured$differences), function(name) {
     d <- measured$differences[[name]][members]
     known <- is.finite(d)
     launch_verdict(label, name, d[known], dose[known, ], settings)
   })
   list(verdicts = verdicts, amplification = cell_amplification(measured, label, members, settings),
-       cost = cell_cost(measured, label, members, settings))
+       cost = cell_cost(measured, label, members, settings),
+       estimators = cell_estimators(measured, label, members, campaign, settings))
+}
+
+sequential_settings <- function(info, settings) {
+  settings$alpha <- launch_alpha(info, settings$alpha)
+  settings$conf <- 1 - settings$alpha
+  settings
+}
+
+cell_estimators <- function(measured, label, members, campaign, settings) {
+  d <- measured$differences$time[members]
+  if (is.null(d) || !settings$estimators) return(NULL)
+  known <- is.finite(d)
+  cell <- list(d = d[known], bursts = measured$bursts[members][known], level = label$level_requested_percent,
+               pattern = label$pattern, covariates = measured$covariates[members[known], , drop = FALSE])
+  rbind(estimator_rows(label, cell, settings$alpha), quantile_shifts(campaign$hist, label, settings$alpha))
 }
 
 mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
@@ -159,14 +230,22 @@ launch_verdict <- function(label, name, d, dose, settings) {
   dosed <- dosed_pairs(dose$due, level)
   # Too few dosed pairs for any test: all pairs then give a verdict with its (large) limit.
   if (sum(dosed) < pairs_needed(settings$alpha)) dosed[] <- TRUE
-  est <- if (channel$pseudo_median) {
-    estimate_difference(d, dose$bursts, dosed, dose$delivered, level, settings$conf, label$pattern)
+  if (channel$test == "mean") {
+    tested <- d
+    test <- randomisation_inference(d, settings$alpha, settings$power)
+    note <- if (name == "time" && length(settings$adjust) > 0) paste("adjusted for", join_words(settings$adjust)) else ""
+    est <- c(test, list(estimator = "mean", why = note, mean = test, pseudo_median = NULL))
   } else {
-    means <- batch_mean_ci(d, settings$conf)
-    c(means, list(estimator = "mean", why = "", mean = means, pseudo_median = NULL))
+    tested <- d[dosed]
+    test <- signed_rank_test(tested)
+    est <- if (channel$pseudo_median) {
+      estimate_difference(d, dose$bursts, dosed, dose$delivered, level, settings$conf, label$pattern)
+    } else {
+      means <- batch_mean_ci(d, settings$conf)
+      c(means, list(estimator = "mean", why = "", mean = means, pseudo_median = NULL))
+    }
+    est[c("bound_low", "bound_high")] <- bounds_of(est, settings$alpha)
   }
-  tested <- if (channel$test == "mean") d else d[dosed]
-  test <- if (channel$test == "mean") sign_flip_test(tested) else signed_rank_test(tested)
   check <- if (isTRUE(est$mean$se > 0)) {
     stats::pt(est$mean$estimate / est$mean$se, est$mean$df, lower.tail = FALSE)
   } else NA_real_
@@ -174,7 +253,12 @@ launch_verdict <- function(label, name, d, dose, settings) {
   informative <- if (channel$test == "mean") tested else tested[tested != 0]
   reason <- cell_reason(label, tested, length(informative), settings$alpha)
   verdict_row(label, name, n, length(tested), 1, est, test, list(p = check, method = "t on batch means"),
-              reason, settings)
+              reason, settings, "pair", tested)
+}
+
+bounds_of <- function(est, alpha) {
+  reach <- if (isTRUE(est$se > 0)) stats::qt(1 - alpha, est$df) * est$se else NA_real_
+  list(est$estimate - reach, est$estimate + reach)
 }
 
 cell_reason <- function(label, d, n, alpha) {
@@ -190,10 +274,11 @@ cell_reason <- function(label, d, n, alpha) {
   NA_character_
 }
 
-verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, check, reason, settings) {
+# `values`: those of the unit of inference, on the scale of the test.
+verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, check, reason, settings, unit, values) {
   effect <- function(x) if (is.null(x)) NA_real_ else to_effect(name, x)
-  limit <- effect(detection_limit(est$limit_se %||% est$se, est$limit_df %||% est$df, settings$alpha,
-                                  settings$power))
+  limit <- effect(est$limit %||% detection_limit(est$limit_se %||% est$se, est$limit_df %||% est$df, settings$alpha,
+                                                 settings$power))
   if (is.na(reason) && is.na(limit)) reason <- "the scatter is unknown, so there is no detection limit"
   conclusive <- is.na(reason)
   c(label[intersect(label_columns, names(label))], list(
@@ -202,8 +287,10 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, c
     level_delivered_percent = label$level_delivered_percent,
     delivered_ratio = label$delivered_ratio %||% NA_real_,
     delivered_note = delivered_note(label), n_pairs = n_pairs, n_tested = n_tested,
-    n_launches = n_launches, estimate = effect(est$estimate), estimator = est$estimator, estimator_note = est$why,
+    n_launches = n_launches, unit_of_inference = unit, estimate = effect(est$estimate), estimator = est$estimator,
+    estimator_note = est$why,
     ci_low = effect(est$low), ci_high = effect(est$high),
+    bound_low = effect(est$bound_low), bound_high = effect(est$bound_high),
     mean = effect(est$mean$estimate), mean_low = effect(est$mean$low),
     mean_high = effect(est$mean$high),
     pseudo_median = effect(est$pseudo_median$estimate),
@@ -211,14 +298,14 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, c
     pseudo_median_high = effect(est$pseudo_median$high),
     z = test$z, p_one_sided = if (conclusive) test$p else NA_real_, test = test$method,
     p_check = if (conclusive) check$p else NA_real_, check = check$method,
-    detection_limit = limit, reason = reason,
+    detection_limit = limit, alpha = settings$alpha, reason = reason,
     # Standard error of the effect: of log ratios it is, to first order, 100 (1 + effect/100) se.
     se_effect = if (channels[[name]]$transform == "log_ratio") {
       est$se * (100 + effect(est$estimate))
     } else est$se,
     # On the scale of the test, of the on halves against their own: what treatment_contrasts() compares.
     raw_estimate = est$estimate, raw_se = est$own_se %||% est$se, raw_df = est$own_df %||% est$df,
-    raw_n = est$own_n %||% n_tested
+    raw_full_se = est$se, raw_full_df = est$df, raw_n = est$own_n %||% n_tested, raw_values = list(as.numeric(values))
   ))
 }
 
@@ -283,11 +370,35 @@ in_reading_order <- function(rows) {
   rows
 }
 
-decide_all <- function(rows, alpha) {
-  families <- split_families(in_reading_order(bind_rows(rows)))
-  bind_rows(lapply(families, function(family) {
-    decide_family(family, alpha)
-  }))
+decide_all <- function(rows, margin) {
+  families <- split_families(in_reading_order(rows))
+  verdicts <- bind_rows(lapply(families, function(family) decide_family(family, family$alpha[1])))
+  verdicts$familywise <- familywise(verdicts)
+  verdicts$margin_verdict <- NA_character_
+  if (!is.null(margin)) {
+    at <- which(verdicts$channel == "time" & verdicts$level_requested_percent > 0)
+    judged <- margin_verdict(verdicts$bound_low[at], verdicts$bound_high[at], margin)
+    verdicts$margin_verdict[at] <- ifelse(is.na(verdicts$reason[at]), judged, "inconclusive")
+  }
+  verdicts
+}
+
+# Which levels are detected with the error over all families of the scope at alpha. The placebo and the controls are
+# no families: nobody claims an effect of theirs.
+familywise <- function(verdicts) {
+  found <- rep(NA, nrow(verdicts))
+  control <- vapply(channels[verdicts$channel], `[[`, TRUE, "control")
+  tested <- which(verdicts$level_requested_percent > 0 & !control)
+  scope <- paste(verdicts$scope, verdicts$launch)
+  for (one in split(tested, in_order(scope[tested]))) {
+    families <- split_families(cbind(verdicts[one, c(family_columns(verdicts), "level_requested_percent", "p_one_sided")],
+                                     at = one))
+    families <- lapply(families, function(rows) rows[order(-rows$level_requested_percent), ])
+    # A launch that was looked at while it ran has another alpha than its neighbours.
+    detected <- step_down_families(lapply(families, `[[`, "p_one_sided"), min(verdicts$alpha[one]))
+    for (i in seq_along(families)) found[families[[i]]$at] <- detected[[i]]
+  }
+  found
 }
 
 # ---- across launches ---------------------------------------------------------------------------
@@ -349,8 +460,9 @@ across_verdict <- function(group, settings) {
   reason <- if (n < 2) "fewer than 2 launches have a value" else if (min(x) == max(x)) {
     "all launches agree exactly, their scatter is unknown"
   } else NA_character_
+  est[c("bound_low", "bound_high")] <- bounds_of(est, settings$alpha)
   verdict_row(across_label(group), name, sum(group$n_pairs), n, n, est, test,
-              list(p = flip$p, method = flip$method), reason, settings)
+              list(p = flip$p, method = flip$method), reason, settings, "launch", x)
 }
 
 across_ratio <- function(group, value, settings) {
@@ -442,13 +554,14 @@ welch_verdict <- function(on, off, settings) {
   est <- c(means, list(estimator = "difference of launch means", why = "", mean = means,
                        pseudo_median = NULL, own_se = stats::sd(x) / sqrt(length(x)), own_df = length(x) - 1,
                        own_n = length(x)))
+  est[c("bound_low", "bound_high")] <- bounds_of(est, settings$alpha)
   test <- list(p = if (is.na(se)) NA_real_ else max(1e-300, w$p_one_sided),
                z = if (is.na(se)) NA_real_ else w$t, method = "Welch on launch means")
   reason <- if (!enough) {
     sprintf("%d clean and %d noisy launches, Welch's test needs 2 of each", length(y), length(x))
   } else if (is.na(se)) "all launches agree exactly, their scatter is unknown" else NA_character_
   verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est, test,
-              list(p = NA_real_, method = "none: unpaired"), reason, settings)
+              list(p = NA_real_, method = "none: unpaired"), reason, settings, "launch", numeric())
 }
 
 # ---- notes -------------------------------------------------------------------------------------

@@ -89,3 +89,86 @@ verdict_of <- function(row, alpha) {
   }
   paste0("inconclusive: p is below alpha, but a higher level was not detected (", limit, ")")
 }
+
+#' Three-way verdict against a margin
+#'
+#' From one two-sided interval of confidence 1 - 2 alpha, whose ends are one-sided bounds of confidence 1 - alpha
+#' each: an effect is above the margin when the whole interval is, below when the whole interval is (equivalence, two
+#' one-sided tests), and else nothing has been shown.
+#'
+#' @param low,high Numeric, length n: ends of that interval (any unit).
+#' @param margin The margin, in the same unit, length 1.
+#' @return Character, length n: `above`, `below` or `inconclusive` (also where an end is NA).
+#' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
+#' @examples
+#' margin_verdict(c(0.2, -0.1, 0.05), c(0.4, 0.05, 0.2), margin = 0.1)
+#' @export
+margin_verdict <- function(low, high, margin) {
+  check_argument(is_number(margin), "margin", margin, "one number")
+  check_argument(length(low) == length(high), "high", length(high), paste(length(low), "ends, as in low"))
+  ifelse(!is.na(low) & low > margin, "above", ifelse(!is.na(high) & high < margin, "below", "inconclusive"))
+}
+
+#' Step-down over levels in several families at once
+#'
+#' Each family (an operation at a size, a treatment, a channel) tests its levels from the highest and starts with an
+#' equal part of alpha; when all its levels are detected, its part goes in equal shares to the families that are not
+#' through (as Holm's correction does, but along the levels). The chance of any false detection over all families is
+#' at most alpha.
+#'
+#' @param p List of numeric vectors, one per family: one-sided p-values in the order of testing; NA counts as failed.
+#' @param alpha Probability, length 1.
+#' @return List of logical vectors, as `p`: detected.
+#' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Bretz, F. et al. (2009) Statistics in
+#'   Medicine 28, 586-604.
+#' @examples
+#' step_down_families(list(a = c(0.001, 0.2), b = c(0.006, 0.008)), alpha = 0.01)
+#' @export
+step_down_families <- function(p, alpha = 0.01) {
+  check_argument(is.list(p), "p", class(p), "a list of p-values by family")
+  check_probability(alpha, "alpha")
+  done <- integer(length(p))
+  lengths <- lengths(p)
+  share <- rep(alpha / max(1, length(p)), length(p))
+  share[lengths == 0] <- 0
+  repeat {
+    open <- which(done < lengths)
+    hit <- open[vapply(open, function(i) isTRUE(p[[i]][done[i] + 1] <= share[i]), TRUE)]
+    if (length(hit) == 0) break
+    i <- hit[1]
+    done[i] <- done[i] + 1L
+    if (done[i] < lengths[i]) next
+    others <- setdiff(which(done < lengths), i)
+    if (length(others) > 0) share[others] <- share[others] + share[i] / length(others)
+    share[i] <- 0
+  }
+  Map(function(values, n) seq_along(values) <= n, p, done)
+}
+
+# One answer to "is the slowdown within the margin?" over all rows of one scope: fail where a level lies above it also
+# with all families counted together, pass where every row lies below (which needs no correction: all have to), else
+# inconclusive.
+margin_answer_of <- function(verdicts, margin, alpha) {
+  rows <- widest_scope(verdicts)
+  rows <- rows[!is.na(rows$margin_verdict), ]
+  if (nrow(rows) == 0) return(list(answer = "inconclusive", reason = "no level above 0 was judged by loop time"))
+  p <- lapply(split_families(rows), function(family) {
+    family <- family[order(-family$level_requested_percent), ]
+    vapply(seq_len(nrow(family)), function(i) p_above(family[i, ], margin), 0)
+  })
+  above <- any(unlist(step_down_families(p, alpha)))
+  answer <- if (above) "fail" else if (all(rows$margin_verdict == "below")) "pass" else "inconclusive"
+  alone <- !above && any(rows$margin_verdict == "above")
+  list(answer = answer, reason = if (alone) {
+    "a level lies above the margin by itself, but not with all operations and sizes counted together"
+  } else if (answer == "inconclusive") "an interval reaches over the margin, or a level could not be judged" else NA_character_)
+}
+
+# One-sided p of "slower by more than the margin".
+p_above <- function(row, margin) {
+  if (!is.na(row$reason)) return(NA_real_)
+  shift <- log1p(margin / 100)
+  values <- row$raw_values[[1]]
+  if (row$unit_of_inference == "pair" && length(values) > 0 && !grepl("^t ", row$test)) return(sign_flip_test(values - shift)$p)
+  stats::pt((row$raw_estimate - shift) / row$raw_full_se, row$raw_full_df, lower.tail = FALSE)
+}

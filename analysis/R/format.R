@@ -32,6 +32,7 @@ format_level <- function(x) ifelse(is.na(x), "-", sprintf("%g", signif(x, 3)))
 #' (kind spin, pattern periodic, placement last, phase random).
 #'
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
+#' @param estimators Logical, length 1: also the table of estimators.
 #' @return Character, one element per line.
 #' @examples
 #' dir <- file.path(tempdir(), "format")
@@ -39,14 +40,14 @@ format_level <- function(x) ifelse(is.na(x), "-", sprintf("%g", signif(x, 3)))
 #' cat(format_verdicts(analyze_campaign(read_campaign(dir), channels = "time")), sep = "\n")
 #' unlink(dir, recursive = TRUE)
 #' @export
-format_verdicts <- function(analysis) {
+format_verdicts <- function(analysis, estimators = FALSE) {
   shown <- shown_scopes(analysis$verdicts)
   verdicts <- analysis$verdicts[shown$keep, ]
   block <- paste(verdicts$scope, verdicts$launch, verdicts$operation, verdicts$bytes, sep = "\r")
   blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block, analysis = analysis)
   constant <- constant_treatment(analysis$treatments)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), unlist(blocks, use.names = FALSE),
-    format_side_by_side(analysis), format_contrasts(analysis), format_thresholds(analysis),
+    format_margin(analysis), if (estimators) format_estimators(analysis), format_side_by_side(analysis), format_contrasts(analysis), format_thresholds(analysis),
     format_costs(analysis), format_notes(c(shown$note, analysis$notes)))
 }
 
@@ -80,13 +81,13 @@ format_block <- function(rows, analysis) {
   title <- sprintf("%s, %s B, %s ranks   (%s)", first$operation, format_count(first$bytes),
                    format_level(first$ranks),
                    if (is.na(first$launch)) {
-                     sprintf("scope: %s; %d launches", first$scope, max(rows$n_launches))
+                     sprintf("scope: %s; unit: %s, n = %d", first$scope, first$unit_of_inference, max(rows$n_launches))
                    } else {
-                     sprintf("scope: %s, %s; %s pairs per level", first$scope, first$launch,
+                     sprintf("scope: %s, %s; unit: pair, n = %s per level", first$scope, first$launch,
                              format_range(rows$n_pairs))
                    })
-  what <- sprintf("alpha %g one-sided; n = pairs (launches) tested; limit = effect found with power %g",
-                  alpha, power)
+  what <- sprintf("alpha %g one-sided; n = %ss tested; limit = effect found with power %g",
+                  first$alpha, first$unit_of_inference, power)
   header <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", "channel", "level %", "delivered", "n",
                     "effect", sprintf("%g %% CI", 100 * (1 - alpha)), "p", "limit", "verdict")
   lines <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", rows$channel,
@@ -95,6 +96,7 @@ format_block <- function(rows, analysis) {
                    format_effect(rows$estimate),
                    format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_one_sided),
                    format_effect(rows$detection_limit, sign = FALSE), short_verdict(rows))
+  alone <- rows$stepdown == "detected" & is.na(rows$reason) & rows$familywise %in% FALSE
   reasons <- unique(stats::na.omit(rows$reason))
   estimators <- unique(rows$estimator_note[nzchar(rows$estimator_note)])
   c(title, paste0("  ", what), paste0("  ", header), under_treatments(rows, paste0("  ", lines), analysis),
@@ -102,13 +104,16 @@ format_block <- function(rows, analysis) {
     wrap_line(sprintf("estimator of %s: %s",
                       paste(unique(rows$channel[nzchar(rows$estimator_note)]), collapse = ", "),
                       estimators)),
+    if (any(alone)) wrap_line(paste("detected (alone): at alpha in its own channel and operation, not with the chance of any",
+                                    "false detection over all of them at alpha")),
     wrap_line(sprintf("units: %s", unit_list(rows))), "")
 }
 
 # The limit has its own column, and reasons their own lines.
 short_verdict <- function(rows) {
   word <- ifelse(!is.na(rows$reason), "inconclusive",
-                 ifelse(rows$stepdown == "detected", "detected", "not detected"))
+                 ifelse(rows$stepdown != "detected", "not detected",
+                        ifelse(rows$familywise %in% FALSE, "detected (alone)", "detected")))
   ifelse(is.na(rows$reason) & startsWith(rows$verdict, "inconclusive"), "inconcl. (higher level failed)",
          word)
 }
@@ -131,20 +136,68 @@ format_thresholds <- function(analysis) {
   rows <- analysis$thresholds
   if (is.null(rows) || nrow(rows) == 0) return(NULL)
   rows <- rows[shown_scopes(rows)$keep, ]
-  med <- ifelse(is.na(rows$med_percent), "none",
-                sprintf("%s (%s, %s]", format_level(rows$med_percent),
-                        format_level(rows$med_bracket_low_percent), format_level(rows$med_percent)))
-  c("thresholds, in percent of one CPU",
-    "  MED: smallest level detected (bracket); LOD [CI]: level whose effect reaches the placebo's limit",
-    sprintf("  %-12s %7s %-7s %16s %9s %20s %6s  %s", "operation", "bytes", "channel", "MED", "LOD",
-            "", "n", "scope"),
-    under_treatments(rows, sprintf(
-      "  %-12s %7s %-7s %16s %9s %20s %6s  %s", rows$operation, format_count(rows$bytes),
-      rows$channel, med, format_level(rows$lod_percent),
-      format_interval(rows$lod_low_percent, rows$lod_high_percent), format_count(rows$n_tested),
-      ifelse(is.na(rows$launch), rows$scope, rows$launch)
-    ), analysis),
+  n <- sprintf("%s %s", format_count(rows$n_tested), ifelse(is.na(rows$launch), "launches", "pairs"))
+  name <- paste0(rows$operation, ifelse(rows$bytes > 0, paste0(" ", format_count(rows$bytes), " B"), ""), " ", rows$channel)
+  lines <- sprintf("  %-26s %-22s %-30s %s", name,
+                   ifelse(is.na(rows$med_percent), paste("none", format_levels(rows$med_low_percent, rows$med_high_percent)),
+                          paste(format_level(rows$med_percent), format_levels(rows$med_low_percent, rows$med_high_percent))),
+                   paste(format_level(rows$lod_percent), format_levels(rows$lod_low_percent, rows$lod_high_percent)), n)
+  c(sprintf("thresholds, in percent of one CPU, each with its %g %% CI", 100 * (1 - analysis$alpha)),
+    wrap_line(paste("MED: smallest level detected [those that runs like this detect more often than not]; LOD: level whose",
+                    "effect reaches the placebo's limit; n: pairs or launches per level")),
+    sprintf("  %-26s %-22s %-30s %s", "operation, channel", "MED", "LOD", "n"),
+    under_treatments(rows, lines, analysis), format_d_delta(rows, analysis),
     wrap_line(threshold_reasons(rows, analysis)), "")
+}
+
+# Intervals of levels: 0 and infinity are open ends.
+format_levels <- function(low, high) {
+  end <- function(x) ifelse(is.infinite(x), "above all", format_level(x))
+  ifelse(is.na(low) | is.na(high), "", ifelse(is.infinite(low), "[above all]", paste0("[", end(low), ", ", end(high), "]")))
+}
+
+# The level that slows by delta is asked of loop times only.
+format_d_delta <- function(rows, analysis) {
+  rows <- rows[rows$channel == "time", ]
+  if (nrow(rows) == 0) return(NULL)
+  label <- label_in(rows, analysis)
+  wrap_line(sprintf("slowed by %g %% at level: %s%s %s %s%s", rows$delta_percent, panel_name(rows),
+                    ifelse(nzchar(label), paste0(" (", label, ")"), ""),
+                    ifelse(is.na(rows$d_delta_percent), "none tested", paste(format_level(rows$d_delta_percent), "%")),
+                    format_levels(rows$d_delta_low_percent, rows$d_delta_high_percent),
+                    ifelse(is.na(rows$d_delta_reason), "", paste0(" (", rows$d_delta_reason, ")"))))
+}
+
+# The three-way verdicts, and the one answer.
+format_margin <- function(analysis) {
+  if (is.null(analysis$margin)) return(NULL)
+  rows <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  rows <- rows[!is.na(rows$margin_verdict), ]
+  words <- c(above = "slower by more than the margin", below = "slowed by less than the margin", inconclusive = "inconclusive")
+  head <- sprintf("against the margin of %s %% (one %g %% CI, both one-sided tests at alpha %g)",
+                  format_level(analysis$margin), 100 * (1 - 2 * analysis$alpha), analysis$alpha)
+  lines <- sprintf("  %-16s %9s %7s %9s %22s  %s", rows$operation, format_count(rows$bytes),
+                   format_level(rows$level_requested_percent), format_effect(rows$estimate),
+                   format_interval(rows$bound_low, rows$bound_high), words[rows$margin_verdict])
+  answer <- analysis$margin_answer
+  c(head, under_treatments(rows, lines, analysis),
+    wrap_line(paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"))), "")
+}
+
+format_estimators <- function(analysis) {
+  rows <- analysis$estimators
+  if (NROW(rows) == 0) return(NULL)
+  rows <- rows[shown_scopes(rows)$keep, ]
+  head <- c(sprintf("estimates of the slowdown, percent, with %g %% CI (verdicts use the mean)", 100 * (1 - analysis$alpha)),
+            wrap_line("gain: adjusting is worth so many times the pairs"))
+  lines <- sprintf("  %-12s %8s %7s  %-12s %9s %22s %6s  %s", rows$operation, format_count(rows$bytes),
+                   format_level(rows$level_requested_percent), rows$estimator, format_effect(rows$estimate),
+                   format_interval(rows$ci_low, rows$ci_high), ifelse(is.na(rows$gain), "", format_effect(rows$gain, FALSE)),
+                   ifelse(is.na(rows$reason), "", "see below"))
+  remark <- unique(rbind(data.frame(name = rows$estimator, text = rows$note),
+                         data.frame(name = rows$estimator, text = rows$reason)))
+  remark <- remark[!is.na(remark$text) & nzchar(remark$text), ]
+  c(head, under_treatments(rows, lines, analysis), wrap_line(paste0(remark$name, ": ", remark$text)), "")
 }
 
 threshold_reasons <- function(rows, analysis) {
@@ -244,10 +297,10 @@ format_notes <- function(notes) {
 #' Verdicts as JSON or CSV
 #'
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
-#' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost` or `contrasts`.
+#' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` or `estimators`.
 #' @return `verdicts_json()`: one string, an object with `schema`, `program`, `version`, `alpha`,
-#'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` (arrays of
-#'   objects) and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
+#'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts`, `estimators` (arrays of
+#'   objects), `margin_percent`, `margin_answer`, `margin_reason` and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
 #'   wanted table as lines of a CSV file; none where it has no rows.
 #' @examples
 #' dir <- file.path(tempdir(), "json")
@@ -263,7 +316,8 @@ verdicts_json <- function(analysis) {
     alpha = analysis$alpha, power = analysis$power, launches = names(analysis$campaign$launches),
     verdicts = public_verdicts(analysis$verdicts), thresholds = analysis$thresholds,
     amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts,
-    notes = as.character(unique(analysis$notes))
+    estimators = analysis$estimators, margin_percent = analysis$margin, margin_answer = analysis$margin_answer$answer,
+    margin_reason = analysis$margin_answer$reason, notes = as.character(unique(analysis$notes))
   ), single = c("schema", "program", "version", "alpha", "power"))
 }
 
@@ -275,7 +329,7 @@ verdicts_csv <- function(analysis, table = "verdicts") {
   if (NROW(rows) == 0) character() else csv_lines(rows)
 }
 
-csv_tables <- c("verdicts", "thresholds", "amplification", "cost", "contrasts")
+csv_tables <- c("verdicts", "thresholds", "amplification", "cost", "contrasts", "estimators")
 
 public_verdicts <- function(verdicts) verdicts[!startsWith(names(verdicts), "raw_")]
 

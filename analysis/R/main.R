@@ -4,12 +4,21 @@ option <- function(name, value = NA_character_, help) list(name = name, value = 
 
 starts_tables <- c("starts", "ranks", "nodes", "clocks", "raw")
 
-analyze_options <- list(
+# A function, because it names the rows of tables in files that are read later.
+analyze_options <- function() list(
   option("json", help = "print JSON"),
   option("csv", help = "print the verdicts as CSV"),
   option("table", "NAME", paste("the table --csv prints:", paste(csv_tables, collapse = ", "))),
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
+  option("power", "P", "power at the detection limit (default 0.95)"),
   option("channel", "NAMES", "channels to analyze, separated by commas (default: all without *)"),
+  option("margin", "PERCENT", "is every slowdown below this margin? Decides the exit status"),
+  option("level", "LEVELS", "judge and print these levels only (percent of one CPU, separated by commas)"),
+  option("delta", "PERCENT", "slowdown whose level is looked for (default: the margin, else 1)"),
+  option("adjust", "NAMES", paste("adjust loop times for", paste(names(covariates), collapse = ", "), "(separated by commas)")),
+  option("unit", "NAME", "unit of inference: auto (default), launch or pair"),
+  option("mixed", help = "judge launches together although MPI library, kernel or version differ"),
+  option("estimators", help = "print several estimates of each slowdown side by side"),
   option("trim", "SHARE", "mpiperf: share of the starts to drop (default 0.25; 0: none)"),
   option("out", "FILE", "write there instead of to stdout"),
   option("help", help = "print this help")
@@ -68,8 +77,9 @@ help_text <- function(usage, about, options, more) {
 }
 
 exit_help <- c(
-  "Exit status: 0 it worked, whatever was found; 2 wrong usage, environment or a damaged file;",
-  "3 the data cannot answer (empty campaign, one arm only, no complete pair); 70 a bug."
+  "Exit status: 0 it worked, whatever was found (with --margin: every slowdown is below it); 1 with --margin:",
+  "one is above; 2 wrong usage, environment or a damaged file; 3 the data cannot answer (empty campaign,",
+  "one arm only, no complete pair, --margin undecided); 70 a bug."
 )
 
 analyze_help <- function() {
@@ -81,7 +91,7 @@ analyze_help <- function() {
     c("Prints the verdict table of a campaign: DIR is a campaign or a launch, several are analyzed",
       "together. With a word before them (a directory of that name is ./word):", "",
       unlist(lapply(words, function(w) c(sprintf("  %-15s %s", w$name, w$help[1]), sprintf("  %-15s %s", "", w$help[-1]))))),
-    analyze_options,
+    analyze_options(),
     c("Channels (*: only when asked for):",
       sprintf("  %-10s %s [%s]", paste0(about$name, ifelse(about$asked, "*", "")), about$question, about$formula), "", exit_help)
   )
@@ -114,6 +124,46 @@ table_option <- function(values, tables) {
     abort_usage("--table: '", values$table, "' is not a table (try ", paste(tables, collapse = ", "), ")")
   }
   values$table
+}
+
+percent_option <- function(name, text, example) {
+  value <- suppressWarnings(as.numeric(sub("\\s*%$", "", text)))
+  if (!is_number(value, 0, 100)) {
+    abort_usage("--", name, ": '", text, "' is not a percentage above 0 and below 100 (try ", example, ")")
+  }
+  value
+}
+
+delta_option <- function(text) if (is.null(text)) NULL else percent_option("delta", text, "0.1%")
+
+level_option <- function(text) {
+  if (is.null(text)) return(NULL)
+  value <- suppressWarnings(as.numeric(sub("\\s*%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
+  if (length(value) == 0 || any(!is.finite(value) | value < 0)) abort_usage("--level: '", text, "' is not a list of levels (try 0.1,1)")
+  value
+}
+
+covariate_option <- function(text) {
+  if (is.null(text)) return(NULL)
+  wanted <- strsplit(text, ",", fixed = TRUE)[[1]]
+  unknown <- setdiff(wanted, names(covariates))
+  if (length(wanted) == 0 || length(unknown) > 0) {
+    abort_usage("--adjust: '", c(unknown, text)[1], "' is not a covariate (try ", paste(names(covariates), collapse = ","), ")")
+  }
+  wanted
+}
+
+unit_option <- function(text) {
+  if (is.null(text)) return("auto")
+  if (!text %in% c("auto", "launch", "pair")) abort_usage("--unit: '", text, "' is not auto, launch or pair")
+  text
+}
+
+power_option <- function(text) {
+  if (is.null(text)) return(0.95)
+  value <- suppressWarnings(as.numeric(text))
+  if (!is_number(value, 0.5, 1)) abort_usage("--power: '", text, "' is not a probability above 0.5 and below 1 (try 0.95)")
+  value
 }
 
 trim_option <- function(text) {
@@ -149,7 +199,7 @@ channel_option <- function(text) {
 #' @export
 main_analyze <- function(args = commandArgs(TRUE)) {
   run_front_end("noiselab-analyze", function() {
-    parsed <- parse_arguments(args, analyze_options)
+    parsed <- parse_arguments(args, analyze_options())
     values <- parsed$values
     if (isTRUE(values$help)) return(writeLines(analyze_help()))
     if (length(parsed$operands) == 0) abort_usage("no DIR given (try --help)")
@@ -158,11 +208,12 @@ main_analyze <- function(args = commandArgs(TRUE)) {
     words <- analyze_words()
     at <- match(parsed$operands[1], vapply(words, `[[`, "", "name"))
     lines <- if (!is.na(at)) run_word(words[[at]], parsed, form) else {
-      only_options(values, "a campaign", c("table", "alpha", "channel"))
-      analyze_dirs(parsed$operands, form, alpha_option(values$alpha), channel_option(values$channel),
-                   table_option(values, csv_tables))
+      only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "adjust", "unit",
+                                           "mixed", "estimators"))
+      analyze_dirs(parsed$operands, values, form)
     }
     if (!is.null(lines)) write_output(lines, values$out)
+    attr(lines, "status")
   })
 }
 
@@ -258,11 +309,43 @@ analyze_overlap <- function(operands, values, form) {
          format_overlap(table, conf, campaign$notes))
 }
 
-analyze_dirs <- function(dirs, form, alpha, wanted, table) {
-  analysis <- analyze_campaign(read_campaign(dirs), alpha = alpha, channels = wanted)
+analyze_dirs <- function(dirs, values, form) {
+  table <- table_option(values, csv_tables)
+  alpha <- alpha_option(values$alpha)
+  power <- power_option(values$power)
+  wanted <- channel_option(values$channel)
+  margin <- margin_option(values$margin)
+  delta <- delta_option(values$delta)
+  adjust <- covariate_option(values$adjust)
+  unit <- unit_option(values$unit)
+  levels <- level_option(values$level)
+  if (!is.null(margin) && !is.null(wanted) && !"time" %in% wanted) {
+    abort_usage("--margin judges the channel time, which --channel leaves out")
+  }
+  campaign <- keep_levels(read_campaign(dirs), levels)
+  analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = wanted, margin = margin,
+                               delta_percent = delta, adjust = adjust, unit = unit, mixed = isTRUE(values$mixed),
+                               estimators = form == "json" || table == "estimators" || isTRUE(values$estimators))
+  if (isTRUE(values$estimators) && form != "text") abort_usage("--estimators is for text (JSON has them, CSV with --table estimators)")
   if (form == "csv") say_notes("noiselab-analyze", analysis$notes)
-  switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis, table),
-         format_verdicts(analysis))
+  lines <- switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis, table),
+                  format_verdicts(analysis, estimators = isTRUE(values$estimators)))
+  if (!is.null(margin)) attr(lines, "status") <- answer_status(analysis$margin_answer$answer)
+  lines
+}
+
+# The campaign with these levels only; the off rows stay.
+keep_levels <- function(campaign, levels) {
+  if (is.null(levels)) return(campaign)
+  rows <- campaign$rows
+  have <- sort(unique(rows[["level_requested_percent"]][rows[["arm"]] == "on"]))
+  unknown <- levels[!vapply(levels, function(x) any(abs(have - x) < 1e-9), TRUE)]
+  if (length(unknown) > 0) {
+    abort_usage("--level: ", format_level(unknown[1]), " % was not run (there are ", paste(format_level(have), collapse = ", "), ")")
+  }
+  near <- vapply(rows[["level_requested_percent"]], function(x) any(abs(levels - x) < 1e-9), TRUE)
+  campaign$rows <- rows[rows[["arm"]] == "off" | near, ]
+  campaign
 }
 
 #' @rdname main_analyze
@@ -303,6 +386,7 @@ write_atomically <- function(file, write) {
   invisible(file)
 }
 
+# `work` returns the exit status as an integer where it answered a question; anything else is 0.
 run_front_end <- function(program, work) {
   fail <- function(status) function(e) {
     text <- gsub("\\s*\n\\s*", " ", conditionMessage(e))
@@ -311,8 +395,8 @@ run_front_end <- function(program, work) {
   }
   tryCatch(
     withCallingHandlers({
-      work()
-      0L
+      status <- work()
+      if (is.integer(status)) status else 0L
     }, warning = function(w) {
       say_notes(program, first_line(conditionMessage(w)))
       invokeRestart("muffleWarning")

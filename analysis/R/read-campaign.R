@@ -236,7 +236,7 @@ start_types <- c(mode = "text", clock = "object", sync = "object", late_bound_ns
 start_modes <- c("loop", "barrier", "window", "round")
 options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
                    per_operation_timing = "flag", kind = "string", noise_cpu = "scalar", kinds = "texts",
-                   patterns = "texts", placements = "texts", phases = "texts")
+                   patterns = "texts", placements = "texts", phases = "texts", set = "number", arms = "string")
 certificate_types <- c(host = "string", kind = "string", cpu = "scalar", period_ns = "number",
                        ok = "flag", lateness_ns = "object", levels = "objects", bursts_late = "number",
                        migrations = "number", involuntary_switches = "number")
@@ -626,6 +626,11 @@ check_rows <- function(rows, file, info, arms) {
   off <- rows[["arm"]] == "off"
   refuse(off & level != 0, function(at) {
     paste0("level_requested_percent is ", level[at], " in an off row, wanted 0")
+  })
+  start <- rows[["start_ns"]]
+  refuse(c(FALSE, diff(start) < 0), function(at) {
+    paste0("start_ns goes back from ", format(start[at - 1], digits = 15), " to ", format(start[at], digits = 15),
+           ": the rows are out of order, or the clock of this launch cannot be trusted")
   })
   requested <- rows[["requested_ns"]]
   if (!is.null(requested)) refuse(off & !is.na(requested) & requested != 0, function(at) {

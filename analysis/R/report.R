@@ -43,7 +43,7 @@ report_analysis <- function(campaign, alpha) {
   one_arm <- length(unique(campaign$rows[["arm"]])) == 1
   if (one_arm && any(vapply(campaign$launches, start_mode, "") != "loop")) return(clean_analysis(campaign, alpha))
   if (one_arm) check_arms(campaign)
-  analyze_campaign(campaign, alpha = alpha)
+  analyze_campaign(campaign, alpha = alpha, estimators = TRUE)
 }
 
 # PNG and CSV of one plot; NULL where the campaign has no data for it.

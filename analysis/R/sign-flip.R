@@ -53,17 +53,32 @@ signed_sums <- function(s) {
 }
 
 # The random signs are the same for every test: one matrix per session, drawn without touching the
-# caller's random numbers. Its leading columns serve tests with fewer groups.
+# caller's random numbers. Its leading columns serve tests with fewer groups; the last of those are kept.
 sign_store <- new.env(parent = emptyenv())
 
-sign_matrix <- function(n_columns, flips) {
-  stored <- sign_store$signs
-  if (is.null(stored) || nrow(stored) != flips || ncol(stored) < n_columns) {
-    width <- max(n_columns, 256)
-    stored <- with_seed(20210105, matrix(2 * (stats::runif(flips * width) < 0.5) - 1, flips))
-    sign_store$signs <- stored
+sign_matrix <- function(n_columns, flips) sign_table(n_columns, flips)$signs
+
+# A list: `signs` (flips x n_columns, +1 and -1), `sums` (of each row).
+sign_table <- function(n_columns, flips) {
+  name <- paste(flips, n_columns)
+  kept <- sign_store[[name]]
+  if (!is.null(kept)) return(kept)
+  whole <- sign_store[[paste("whole", flips)]]
+  if (is.null(whole) || ncol(whole) < n_columns) {
+    width <- max(n_columns, most_groups)
+    whole <- with_seed(20210105, matrix(2 * (stats::runif(flips * width) < 0.5) - 1, flips))
+    sign_store[[paste("whole", flips)]] <- whole
   }
-  if (ncol(stored) == n_columns) stored else stored[, seq_len(n_columns), drop = FALSE]
+  signs <- if (ncol(whole) == n_columns) whole else whole[, seq_len(n_columns), drop = FALSE]
+  table <- list(signs = signs, sums = rowSums(signs))
+  recent <- c(sign_store$recent, name)
+  if (length(recent) > 3) {
+    rm(list = recent[1], envir = sign_store)
+    recent <- recent[-1]
+  }
+  sign_store$recent <- recent
+  sign_store[[name]] <- table
+  table
 }
 
 with_seed <- function(seed, code) {

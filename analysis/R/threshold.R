@@ -1,35 +1,51 @@
-# Thresholds, amplification and the cost of an interruption.
+# Thresholds: the smallest detected level, the smallest detectable one, and the level that slows by a given amount.
 
 #' Sensitivity thresholds
 #'
-#' Per operation, size, treatment and channel: the *minimum effective dose* (MED), the smallest level that the
-#' step-down detects, with its bracket (next lower tested level, MED]; and the *limit of detection*
-#' (LOD) in level, the level whose expected effect reaches the detection limit: limit / slope, the
-#' slope from a regression through the origin of effect on delivered level, weighted by 1/se^2.
+#' Per operation, size, treatment and channel three labelled numbers, each with an interval:
+#'
+#' * the *minimum effective dose* (MED), the smallest level that the step-down detects, with its bracket (next lower
+#'   tested level, MED];
+#' * the *limit of detection* (LOD) in level, at which the expected effect reaches the detection limit of the placebo
+#'   (of the lowest level, without one): by a line through the origin of effect on delivered level, weighted by 1/se^2,
+#'   or, where the effects depart from a line (chi-square, p < 0.01), by their monotone fit;
+#' * `d_delta`, the level whose effect reaches `delta`, on the monotone fit from (0, 0), linear between levels.
+#'
+#' Intervals come from resampling the unit of inference. Within a launch pairs are resampled as half samples (each
+#' counts twice or not at all; for a mean their quantiles are an exact interval), in groups of neighbours beyond 256;
+#' across launches by Gaussian multipliers on the launches with Student's correction, all levels of a launch
+#' together, so that for a mean they give Student's interval. The interval of MED holds the smallest tested level that
+#' a run like this one detects more often than not.
 #'
 #' @param verdicts Data frame: the `verdicts` of [analyze_campaign()].
-#' @param alpha Probability, length 1: the slope's interval has confidence 1 - alpha.
+#' @param alpha Probability, length 1: intervals have confidence 1 - alpha.
+#' @param delta_percent Effect of `d_delta` in the unit of the channel, above 0, length 1.
 #' @return A data frame, one row per scope x launch x operation x bytes x treatment x channel: `med_percent` (of
-#'   one CPU; NA if no level was detected), `med_bracket_low_percent`, `med_reason`,
-#'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent` from that of
-#'   the slope, `lod_reason`, `slope`, `slope_low`, `slope_high` (unit of the
-#'   channel per percent of one CPU), `detection_limit` (unit of the channel, at the
-#'   placebo, or else at the lowest level), `n_pairs` (median over levels), `n_tested` (smallest over
-#'   levels), `n_launches`.
-#' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
+#'   one CPU; NA if no level was detected), `med_bracket_low_percent`, `med_low_percent`, `med_high_percent`
+#'   (interval; `Inf`: above the highest level), `med_reason`,
+#'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent`, `lod_method` (`line` or
+#'   `monotone`), `lod_reason`, `delta_percent`, `d_delta_percent`, `d_delta_low_percent`, `d_delta_high_percent`
+#'   (`Inf`: above the highest level), `d_delta_reason`, `slope`, `slope_low`, `slope_high` (unit of the
+#'   channel per percent of one CPU), `fit_p` (of the departure from the line), `detection_limit` (unit of the
+#'   channel), `n_pairs` (median over levels), `n_tested` (smallest over levels), `n_launches`.
+#' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593. Tamhane, A. C. et al. (1996) Biometrics 52,
+#'   21-37 (MED by step-down). Hartigan, J. A. (1969) JASA 64, 1303-1317. Praestgaard, J. and Wellner, J. (1993)
+#'   Annals of Probability 21, 2053-2086 (exchangeably weighted bootstraps).
 #' @examples
 #' dir <- file.path(tempdir(), "thresholds")
 #' simulate_campaign(dir, pairs = 40, levels_percent = c(0, 1, 5), seed = 1)
 #' analysis <- analyze_campaign(read_campaign(dir), channels = "time")
-#' thresholds(analysis$verdicts)[, c("med_percent", "lod_percent")]
+#' analysis$thresholds[, c("med_percent", "lod_percent", "d_delta_percent")]
 #' unlink(dir, recursive = TRUE)
 #' @export
-thresholds <- function(verdicts, alpha = 0.01) {
+thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
   check_argument(is.data.frame(verdicts) && nrow(verdicts) > 0, "verdicts", class(verdicts),
                  "a data frame of verdicts")
+  check_argument(is_number(delta_percent, 0), "delta_percent", delta_percent, "one number above 0")
+  if (is.null(verdicts$bound_low)) verdicts$bound_low <- NA_real_
   wanted <- verdicts[!channel_table()$control[match(verdicts$channel, names(channels))], ]
   if (nrow(wanted) == 0) return(NULL)
-  bind_rows(lapply(split_families(wanted), threshold_of, alpha = alpha))
+  bind_rows(lapply(split_families(wanted), threshold_of, alpha = alpha, delta = delta_percent))
 }
 
 # What is tested together: the levels of one operation, size, treatment and channel.
@@ -45,29 +61,26 @@ bind_rows <- function(parts) {
   as.data.frame(data.table::rbindlist(parts, use.names = TRUE, fill = TRUE))
 }
 
-threshold_of <- function(rows, alpha) {
+threshold_of <- function(rows, alpha, delta) {
+  rows <- rows[order(rows$level_requested_percent), ]
+  rows$at <- seq_len(nrow(rows))
+  # The values behind each estimate; without them, estimates are resampled as independent and normal.
+  units <- rows$raw_values
   dosed <- rows[rows$level_requested_percent > 0, ]
-  hit <- dosed$level_requested_percent[dosed$stepdown == "detected" & is.na(dosed$reason)]
-  med <- if (length(hit) > 0) min(hit) else NA_real_
-  lower <- dosed$level_requested_percent[dosed$level_requested_percent < med]
   # Few launches know their standard errors badly: Student's quantile of the launches.
   df <- if (rows$scope[1] == scope_campaign) max(1, min(rows$n_launches) - 1) else Inf
   slope <- slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect, alpha, df)
   # Currie's limit is that of the blank: the placebo, or else the lowest level.
-  blank <- order(rows$level_requested_percent)[1]
-  limit <- rows$detection_limit[blank]
-  lod_reason <- if (is.na(limit)) "no detection limit known" else slope$reason
-  cbind(rows[1, c(family_columns(rows), "unit")], data.frame(
-    med_percent = med,
-    med_bracket_low_percent = if (is.na(med)) NA else max(0, lower),
-    med_reason = if (!is.na(med)) NA_character_ else if (nrow(dosed) == 0) {
-      "no level above 0 was tested"
-    } else if (all(!is.na(dosed$reason))) dosed$reason[1] else "no level was detected",
-    lod_percent = if (is.na(lod_reason)) limit / slope$slope else NA_real_,
-    lod_low_percent = if (is.na(lod_reason)) limit / slope$high else NA_real_,
-    lod_high_percent = if (is.na(lod_reason)) limit / slope$low else NA_real_,
-    lod_reason = lod_reason, slope = slope$slope, slope_low = slope$low, slope_high = slope$high,
-    detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_tested = min(rows$n_tested), n_launches = max(rows$n_launches)
+  limit <- rows$detection_limit[1]
+  resampled <- resample_family(rows, dosed, units)
+  med <- med_of(dosed, resampled, alpha)
+  curve <- curve_of(dosed)
+  lod <- lod_of(limit, slope, curve, resampled, alpha)
+  d_delta <- d_delta_of(delta, curve, resampled, alpha)
+  cbind(rows[1, c(family_columns(rows), "unit")], med, lod, d_delta, data.frame(
+    slope = slope$slope, slope_low = slope$low, slope_high = slope$high, fit_p = curve$fit_p,
+    detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_tested = min(rows$n_tested),
+    n_launches = max(rows$n_launches)
   ))
 }
 
@@ -83,6 +96,164 @@ slope_through_origin <- function(x, y, se, alpha, df = Inf) {
   reach <- stats::qt(1 - alpha / 2, df) / sqrt(information)
   list(slope = slope, low = slope - reach, high = slope + reach,
        reason = if (slope - reach > 0) NA_character_ else "the slope is not clearly positive")
+}
+
+# ---- resampling --------------------------------------------------------------------------------
+
+n_resamples <- 1999
+
+# Effects (unit of the channel) of the levels above 0 in every resample, one column per level, and the relative
+# standard error of the blank in it.
+resample_family <- function(rows, dosed, units) {
+  known <- is.finite(dosed$estimate) & is.finite(dosed$se_effect) & dosed$se_effect > 0
+  if (!any(known)) return(NULL)
+  across <- rows$scope[1] == scope_campaign
+  draws <- if (across) launch_draws(rows, units) else NULL
+  effect <- matrix(NA_real_, n_resamples, nrow(dosed))
+  for (i in which(known)) {
+    deviation <- if (!is.null(draws)) draws$deviation(dosed$at[i]) else pair_deviation(units[[dosed$at[i]]], dosed[i, ])
+    effect[, i] <- dosed$estimate[i] + deviation
+  }
+  blank <- if (!is.null(draws)) draws$spread else blank_spread(units[[rows$at[1]]], rows[1, ])
+  list(effect = effect, spread = blank)
+}
+
+# Deviation of the resampled effect of one level from its estimate, scaled so that its scatter is the standard error
+# that the verdict has (for pseudo-medians that of the ranks).
+pair_deviation <- function(values, row) {
+  if (identical(row$estimator, "pseudo-median")) values <- rank_scores(values - stats::median(values))
+  if (length(values) < 2) return(with_seed(seed_of(row), stats::rnorm(n_resamples)) * row$se_effect)
+  got <- half_sample_means(values, seed_of(row))
+  (got$mean - mean(values)) / got$se * row$se_effect
+}
+
+# Means over half samples and the standard error of the mean, of pairs or of groups of neighbours. The half samples
+# differ from row to row: different pairs are behind them.
+half_sample_means <- function(values, seed) {
+  group <- flip_units(values)
+  g <- length(group$sum)
+  weights <- half_sample_weights(g, seed)
+  size <- drop(weights %*% group$n)
+  deviation <- group$sum - group$n * mean(values)
+  list(mean = drop(weights %*% group$sum) / size,
+       se = sqrt(g / (g - 1) * sum(deviation^2)) / length(values),
+       spread = sqrt(pmax(0, drop(weights %*% deviation^2) / sum(deviation^2)) * g / rowSums(weights)))
+}
+
+# To first order a pseudo-median is its value plus a mean of signed ranks.
+rank_scores <- function(d) sign(d) * data.table::frank(abs(d), ties.method = "average")
+
+# Relative standard error of the blank in each resample. That of ranks does not know of far spikes.
+blank_spread <- function(values, row) {
+  if (length(values) < 8) return(rep(1, n_resamples))
+  if (identical(row$estimator, "pseudo-median")) {
+    ends <- stats::quantile(values, c(0.05, 0.95), names = FALSE)
+    values <- pmin(pmax(values, ends[1]), ends[2])
+    if (ends[1] == ends[2]) return(rep(1, n_resamples))
+  }
+  half_sample_means(values, seed_of(row) + 1)$spread
+}
+
+# The same resamples in every session, others for each level of a family.
+seed_of <- function(row) 1000 + 7 * row$at
+
+# Gaussian multipliers on the launches, the same for all levels of a launch, times Student's factor.
+launch_draws <- function(rows, units) {
+  lengths <- vapply(rows$at, function(i) length(units[[i]]), 0L)
+  n <- max(lengths, 0)
+  if (n < 2) return(NULL)
+  got <- with_seed(seed_of(rows[1, ]), list(
+    gauss = matrix(stats::rnorm(n_resamples * n), n_resamples),
+    student = sqrt((n - 1) / stats::rchisq(n_resamples, n - 1))
+  ))
+  list(spread = got$student, deviation = function(at) {
+    row <- rows[match(at, rows$at), ]
+    values <- units[[at]]
+    if (length(values) != n || stats::sd(values) == 0) {
+      return(with_seed(seed_of(row), stats::rt(n_resamples, max(1, length(values) - 1))) * row$se_effect)
+    }
+    drop(got$gauss %*% (values - mean(values))) / (stats::sd(values) * sqrt(n - 1)) * got$student * row$se_effect
+  })
+}
+
+ends_of <- function(x, alpha) {
+  stats::quantile(x, c(alpha / 2, 1 - alpha / 2), names = FALSE, type = 1, na.rm = TRUE)
+}
+
+# ---- the three numbers -------------------------------------------------------------------------
+
+med_of <- function(dosed, resampled, alpha) {
+  hit <- dosed$level_requested_percent[dosed$stepdown == "detected" & is.na(dosed$reason)]
+  med <- if (length(hit) > 0) min(hit) else NA_real_
+  lower <- dosed$level_requested_percent[dosed$level_requested_percent < med]
+  ends <- if (is.null(resampled) || any(!is.na(dosed$reason)) || anyNA(dosed$bound_low)) c(NA_real_, NA_real_) else {
+    # Detected where the effect exceeds what the test needs, at this level and all higher ones.
+    needed <- dosed$estimate - dosed$bound_low
+    found <- resampled$effect > rep(needed, each = n_resamples)
+    found[is.na(found)] <- FALSE
+    smallest <- rep(Inf, n_resamples)
+    still <- rep(TRUE, n_resamples)
+    for (i in rev(seq_len(nrow(dosed)))) {
+      still <- still & found[, i]
+      smallest[still] <- dosed$level_requested_percent[i]
+    }
+    ends_of(smallest, alpha)
+  }
+  data.frame(
+    med_percent = med, med_bracket_low_percent = if (is.na(med)) NA else max(0, lower),
+    med_low_percent = ends[1], med_high_percent = ends[2],
+    med_reason = if (!is.na(med)) NA_character_ else if (nrow(dosed) == 0) {
+      "no level above 0 was tested"
+    } else if (all(!is.na(dosed$reason))) dosed$reason[1] else "no level was detected"
+  )
+}
+
+# The monotone dose-response of the levels that can be used, or why there is none.
+curve_of <- function(dosed) {
+  none <- function(reason) list(use = integer(), fit_p = NA_real_, reason = reason)
+  use <- which(is.finite(dosed$level_delivered_percent) & is.finite(dosed$estimate) & is.finite(dosed$se_effect) &
+                 dosed$se_effect > 0)
+  if (length(use) == 0) return(none("no level with a delivered load and a standard error"))
+  x <- dosed$level_delivered_percent[use]
+  if (any(diff(c(0, x)) <= 0)) return(none("the delivered levels do not rise with the requested ones"))
+  weight <- 1 / dosed$se_effect[use]^2
+  list(use = use, level = x, weight = weight, fitted = monotone_fit(dosed$estimate[use], weight),
+       fit_p = lack_of_fit(x, dosed$estimate[use], dosed$se_effect[use]), reason = NA_character_)
+}
+
+resampled_curve <- function(curve, resampled) monotone_fit(resampled$effect[, curve$use, drop = FALSE], curve$weight)
+
+lod_of <- function(limit, slope, curve, resampled, alpha) {
+  row <- function(lod, ends, method, reason) {
+    data.frame(lod_percent = lod, lod_low_percent = ends[1], lod_high_percent = ends[2], lod_method = method,
+               lod_reason = reason)
+  }
+  none <- function(reason) row(NA_real_, c(NA_real_, NA_real_), NA_character_, reason)
+  if (is.na(limit)) return(none("no detection limit known"))
+  if (!is.na(curve$reason)) return(none(curve$reason))
+  if (isTRUE(curve$fit_p < 0.01)) {
+    lod <- level_reaching(curve$level, curve$fitted, limit)
+    if (is.infinite(lod)) return(none("the effects stay below the detection limit"))
+    ends <- ends_of(level_reaching(curve$level, resampled_curve(curve, resampled), limit * resampled$spread), alpha)
+    return(row(lod, ends, "monotone", NA_character_))
+  }
+  if (!is.na(slope$reason)) return(none(slope$reason))
+  x <- curve$level
+  slopes <- drop(resampled$effect[, curve$use, drop = FALSE] %*% (curve$weight * x)) / sum(curve$weight * x^2)
+  ratio <- ifelse(slopes > 0, limit * resampled$spread / slopes, Inf)
+  row(limit / slope$slope, ends_of(ratio, alpha), "line", NA_character_)
+}
+
+d_delta_of <- function(delta, curve, resampled, alpha) {
+  row <- function(level, ends, reason) {
+    data.frame(delta_percent = delta, d_delta_percent = level, d_delta_low_percent = ends[1],
+               d_delta_high_percent = ends[2], d_delta_reason = reason)
+  }
+  if (!is.na(curve$reason)) return(row(NA_real_, c(NA_real_, NA_real_), curve$reason))
+  level <- level_reaching(curve$level, curve$fitted, delta)
+  ends <- ends_of(level_reaching(curve$level, resampled_curve(curve, resampled), delta), alpha)
+  if (is.finite(level)) return(row(level, ends, NA_character_))
+  row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below it", format_level(max(curve$level))))
 }
 
 #' Ratio of two means with Fieller's interval

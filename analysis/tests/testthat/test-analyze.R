@@ -177,6 +177,8 @@ test_that("each treatment is judged as if it had been run alone", {
       got <- together[[part]]
       got <- got[got$kind == "cache" & got$pattern == "poisson", ]
       rownames(got) <- NULL
+      # What is counted together differs, on purpose.
+      got$familywise <- wanted$familywise <- NULL
       expect_equal(got, wanted)
     }
   }

@@ -27,3 +27,32 @@ test_that("every verdict that is not a detection carries its limit or its reason
   row$reason <- "one loop per arm"
   expect_equal(verdict_of(row, 0.01), "inconclusive: one loop per arm")
 })
+
+test_that("one interval gives three verdicts", {
+  expect_equal(margin_verdict(c(1.1, -2, 0.5, NA, 1), c(2, 0.9, 1.5, 2, 3), 1),
+               c("above", "below", "inconclusive", "inconclusive", "inconclusive"))
+  expect_error(margin_verdict(1, 2, NA), class = "nl_error_usage")
+})
+
+test_that("the margin's verdict is that of two one-sided t-tests", {
+  set.seed(2)
+  for (shift in c(0, 0.4, 1)) {
+    d <- stats::rnorm(12, shift)
+    ci <- stats::t.test(d, conf.level = 0.98)$conf.int
+    above <- stats::t.test(d, mu = 0.5, alternative = "greater")$p.value < 0.01
+    below <- stats::t.test(d, mu = 0.5, alternative = "less")$p.value < 0.01
+    expect_equal(margin_verdict(ci[1], ci[2], 0.5), if (above) "above" else if (below) "below" else "inconclusive")
+  }
+})
+
+test_that("a family that is through hands its alpha on", {
+  # Two families at 0.005 each. a stops at its second level; b passes both, so a is tested again with all of alpha.
+  got <- step_down_families(list(a = c(0.001, 0.008), b = c(0.004, 0.005)), alpha = 0.01)
+  expect_equal(got, list(a = c(TRUE, TRUE), b = c(TRUE, TRUE)))
+  got <- step_down_families(list(a = c(0.001, 0.008), b = c(0.004, 0.006)), alpha = 0.01)
+  expect_equal(got, list(a = c(TRUE, FALSE), b = c(TRUE, FALSE)))
+  # One level each is Holm's procedure.
+  p <- c(0.002, 0.2, 0.004, 0.0049, NA)
+  expect_equal(unlist(step_down_families(as.list(p), 0.01)), (stats::p.adjust(p, "holm", 5) <= 0.01) %in% TRUE)
+  expect_equal(step_down_families(list(), 0.01), list())
+})

@@ -9,7 +9,7 @@ test_that("the table fits 100 columns and names scope, alpha, power and limits",
   dir <- local_campaign(pairs = 15, operations = c("barrier", "alltoall"), bytes = c(0, 2048))
   text <- format_verdicts(analyze_campaign(read_campaign(dir)))
   expect_lte(max(nchar(text)), 100)
-  expect_match(text, "scope: this launch, sim-1; 15 pairs", all = FALSE)
+  expect_match(text, "scope: this launch, sim-1; unit: pair, n = 15", all = FALSE)
   expect_match(text, "limit = effect found with power 0.95", all = FALSE)
   expect_match(text, "valid: every on half holds 1 burst", all = FALSE)
 })

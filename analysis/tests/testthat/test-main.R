@@ -1,11 +1,11 @@
 # Front ends run as processes, as the shell wrapper runs them.
 run <- function(program, ...) {
   library_dir <- dirname(system.file(package = "noiselab"))
-  script <- system.file("exec", paste0(program, ".R"), package = "noiselab")
+  script <- system.file("exec", "noiselab.R", package = "noiselab")
   out <- tempfile()
   err <- tempfile()
   on.exit(unlink(c(out, err)))
-  status <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), shQuote(c(...))),
+  status <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), program, shQuote(c(...))),
                     stdout = out, stderr = err, env = paste0("NOISELAB_R_LIB=", shQuote(library_dir)))
   list(status = status, out = readLines(out), err = readLines(err))
 }
@@ -60,7 +60,7 @@ test_that("every wrong command line gets status 2 and one line", {
 
 test_that("help lists every option, channel and plot", {
   help <- paste(status_of(main_analyze, "--help")$out, collapse = "\n")
-  for (o in analyze_options) expect_match(help, paste0("--", o$name))
+  for (o in analyze_options()) expect_match(help, paste0("--", o$name))
   for (name in names(channels)) expect_match(help, name)
   for (word in analyze_words()) expect_match(help, paste("noiselab analyze \\[OPTIONS\\]", word$name))
   for (name in starts_tables) expect_match(help, name)

@@ -72,3 +72,39 @@ test_that("in patterns other than periodic the cost of an interruption is a rati
   expect_equal(do.call(interruption_cost, many)$estimator, "pseudo-median")
   expect_equal(do.call(interruption_cost, c(many, pattern = "poisson"))$estimator, "ratio of sums")
 })
+
+test_that("intervals of thresholds hold what resampled pairs give", {
+  analysis <- analyze_campaign(read_campaign(local_campaign(pairs = 60, levels_percent = c(0, 0.3, 1, 3))),
+                               channels = "time", delta_percent = 2)
+  got <- analysis$thresholds
+  expect_true(got$med_low_percent <= got$med_percent && got$med_percent <= got$med_high_percent)
+  expect_true(got$lod_low_percent < got$lod_percent && got$lod_percent < got$lod_high_percent)
+  expect_true(got$d_delta_low_percent < got$d_delta_percent && got$d_delta_percent < got$d_delta_high_percent)
+  # True slowdown: 1.5 times (level + 0.02); 2 % at level 1.313.
+  expect_true(got$d_delta_low_percent < 1.313 && 1.313 < got$d_delta_high_percent)
+  expect_equal(got$lod_method, "line")
+  # The slope's own interval is Student's or normal; the resampled one of limit / slope is about as wide.
+  expect_equal(analyze_campaign(analysis$campaign, channels = "time", delta_percent = 2)$thresholds, got)
+  high <- thresholds(analysis$verdicts, delta_percent = 50)
+  expect_true(is.na(high$d_delta_percent) && high$d_delta_high_percent == Inf)
+  expect_match(high$d_delta_reason, "highest level")
+})
+
+test_that("across launches a resampled mean has Student's interval", {
+  rows <- data.frame(at = 1:2, n_launches = 6, se_effect = c(0.1, 0.2))
+  set.seed(2)
+  units <- list(stats::rnorm(6), stats::rnorm(6))
+  draws <- launch_draws(rows, units)
+  got <- stats::quantile(draws$deviation(1), c(0.05, 0.95), names = FALSE)
+  expect_equal(got, 0.1 * stats::qt(c(0.05, 0.95), 5), tolerance = 0.1)
+  # Levels of the same launches move together as the launches do.
+  expect_equal(stats::cor(draws$deviation(1), draws$deviation(2)), stats::cor(units[[1]], units[[2]]), tolerance = 0.2)
+})
+
+test_that("delivered levels that do not rise with the requested ones give no level of detection", {
+  verdicts <- analyze_campaign(read_campaign(local_campaign(pairs = 20, levels_percent = c(0, 1, 5))), channels = "time")$verdicts
+  verdicts$level_delivered_percent[verdicts$level_requested_percent == 5] <- 0.5
+  got <- thresholds(verdicts)
+  expect_match(got$lod_reason, "do not rise")
+  expect_match(got$d_delta_reason, "do not rise")
+})

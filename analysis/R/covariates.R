@@ -1,0 +1,107 @@
+# What explains part of a pair's difference and is not the treatment: using it makes intervals shorter.
+
+#' The control covariates
+#'
+#' @return A data frame, one row per covariate: `name`; `control` (logical: the treatment cannot move it; where it
+#'   can, an adjusted effect is what remains beside it); `question`.
+#' @examples
+#' covariate_table()
+#' @export
+covariate_table <- function() {
+  rows <- lapply(covariates, function(covariate) as.data.frame(covariate[c("name", "control", "question")]))
+  do.call(rbind, unname(rows))
+}
+
+# `value`: on minus off of each pair. It must change its sign with the order of its pair alone, so that the adjusted
+# differences do, too, and the sign-flip test stays exact.
+covariates <- list(
+  steal = list(
+    name = "steal", control = TRUE, question = "how much of it is the hypervisor's time?",
+    value = function(rows, pairs) {
+      share <- if (is.null(rows[["steal_ns"]])) rep(NA_real_, nrow(rows)) else 100 * rows[["steal_ns"]] / rows[["wall_ns"]]
+      share[pairs$on] - share[pairs$off]
+    }
+  ),
+  drift = list(
+    name = "drift", control = TRUE, question = "how much of it is the drift that the neighbouring pairs show?",
+    value = function(rows, pairs) local_drift(rows, pairs)
+  ),
+  base = list(
+    name = "base", control = FALSE, question = "how much remains beside a change of the undisturbed operation?",
+    value = function(rows, pairs) {
+      base <- if (is.null(rows[["base_ns"]])) rep(NA_real_, nrow(rows)) else log_or_na(rows[["base_ns"]])
+      base[pairs$on] - base[pairs$off]
+    }
+  )
+)
+
+# Slope of the log time per operation between the pairs before and after (their means, which do not depend on the
+# order within them), times the distance in time of on and off.
+local_drift <- function(rows, pairs) {
+  start <- rows[["start_ns"]]
+  speed <- log_or_na(operation_ns(rows))
+  group <- cell_key(rows)[pairs$on]
+  at <- (start[pairs$on] + start[pairs$off]) / 2
+  mean_speed <- (speed[pairs$on] + speed[pairs$off]) / 2
+  slope <- rep(NA_real_, length(at))
+  for (members in split(seq_along(at), group)) {
+    members <- members[order(at[members])]
+    n <- length(members)
+    if (n < 3) next
+    before <- members[c(1, seq_len(n - 1))]
+    after <- members[c(seq_len(n)[-1], n)]
+    slope[members] <- (mean_speed[after] - mean_speed[before]) / (at[after] - at[before])
+    # At the ends the pair itself would be one of the two: its neighbours' slope instead.
+    slope[members[c(1, n)]] <- slope[members[c(2, n - 1)]]
+  }
+  slope * (start[pairs$on] - start[pairs$off])
+}
+
+#' Differences of pairs, adjusted for covariates
+#'
+#' Least squares with an intercept, which takes up the effect. Differences and covariates change their sign together
+#' when on and off are exchanged, so without an effect the coefficients depend on the order only through the means of
+#' the covariates, which vanish as 1 over the root of n: the sign-flip test of the adjusted differences stays exact
+#' but for that.
+#'
+#' @param d Numeric, length n: differences of the pairs.
+#' @param x Numeric matrix, n rows: covariates of the pairs, on minus off. Columns without scatter or with unknown
+#'   values are left out.
+#' @return A list: `d` (adjusted differences, unit of `d`), `coefficients` (named; NA where left out), `gain` (sum of
+#'   squares of `d` around its mean over that of the adjusted ones: so many times the pairs would have given the same
+#'   precision without), `used` (character).
+#' @references Lin, W. (2013) Annals of Applied Statistics 7, 295-318 (adjustment under randomisation).
+#' @examples
+#' x <- c(1, -1, 2, -2)
+#' adjust_differences(c(3, -1, 5, -3), cbind(drift = x))$d # 1 each: the rest is drift
+#' @export
+adjust_differences <- function(d, x) {
+  check_numeric(d, "d")
+  check_argument(is.matrix(x) && nrow(x) == length(d), "x", dim(x), paste("a matrix of", length(d), "rows"))
+  usable <- colSums(!is.finite(x)) == 0 & apply(x, 2, function(v) length(unique(v)) > 1)
+  coefficients <- stats::setNames(rep(NA_real_, ncol(x)), colnames(x))
+  plain <- sum((d - mean(d))^2)
+  none <- list(d = d, coefficients = coefficients, gain = NA_real_, used = character())
+  if (length(d) <= ncol(x) + 1 || !any(usable)) return(none)
+  centred <- scale(x, scale = FALSE)
+  fit <- qr(centred[, usable, drop = FALSE])
+  if (fit$rank < sum(usable)) {
+    kept <- which(usable)[fit$pivot[seq_len(fit$rank)]]
+    usable[] <- FALSE
+    usable[kept] <- TRUE
+    fit <- qr(centred[, usable, drop = FALSE])
+  }
+  coefficients[usable] <- qr.coef(fit, d - mean(d))
+  adjusted <- d - drop(x[, usable, drop = FALSE] %*% coefficients[usable])
+  left <- sum((adjusted - mean(adjusted))^2)
+  list(d = adjusted, coefficients = coefficients, gain = if (left > 0) plain / left else NA_real_,
+       used = colnames(x)[usable])
+}
+
+check_covariates <- function(names_wanted) {
+  if (is.null(names_wanted)) return(character())
+  unknown <- setdiff(names_wanted, names(covariates))
+  check_argument(length(unknown) == 0 && length(names_wanted) > 0, "adjust", unknown,
+                 paste("some of", paste(names(covariates), collapse = ", ")))
+  unique(names_wanted)
+}

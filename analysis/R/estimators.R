@@ -1,0 +1,192 @@
+# Several estimates of the same slowdown, side by side: what each says, how precise it is, and where it is not valid.
+
+# One row per estimator of the channel `time`. `within` gets what is known of a cell and returns a list with estimate,
+# low, high, se (percent), n, unit and note, or a reason. Adding an estimator is adding a row.
+estimators <- list(
+  mean = list(
+    name = "mean", question = "mean of paired log ratios (what verdicts use)",
+    within = function(cell, alpha) from_inference(randomisation_inference(cell$d, alpha, with_limit = FALSE))
+  ),
+  batch_means = list(
+    name = "batch_means", question = "the same with Student's interval on batch means, which knows of autocorrelation",
+    within = function(cell, alpha) {
+      groups <- batch_groups(cell$d)
+      got <- from_inference(batch_mean_ci(cell$d, 1 - alpha, groups))
+      plain <- if (length(cell$d) > 1) stats::sd(cell$d) / sqrt(length(cell$d)) else NA_real_
+      got$note <- sprintf("%d batches; standard error %s that of independent pairs", groups,
+                          format_times(got$se_log / plain))
+      got
+    }
+  ),
+  trimmed = list(
+    name = "trimmed", question = "mean without the highest and lowest tenth of the pairs",
+    within = function(cell, alpha) {
+      validity <- whole_bursts(cell$bursts, cell$level, pattern = cell$pattern)
+      if (!validity$valid) return(list(reason = sub("^mean used: ", "not valid: ", validity$why)))
+      got <- from_inference(trimmed_mean_ci(cell$d, 1 - alpha))
+      got$note <- paste0(validity$why, "; spikes that only one arm has are trimmed, too")
+      got
+    }
+  ),
+  adjusted = list(
+    name = "adjusted", question = "mean, adjusted for what the treatment cannot move (steal, drift)",
+    within = function(cell, alpha) adjusted_estimate(cell, alpha, control = TRUE)
+  ),
+  beside_base = list(
+    name = "beside_base", question = "mean, adjusted for the base speed, too: what remains beside its change",
+    within = function(cell, alpha) adjusted_estimate(cell, alpha, control = FALSE)
+  )
+)
+
+from_inference <- function(got) {
+  percent <- function(x) 100 * expm1(x)
+  list(estimate = percent(got$estimate), low = percent(got$low), high = percent(got$high),
+       se_log = got$se, se = got$se * (100 + percent(got$estimate)))
+}
+
+adjusted_estimate <- function(cell, alpha, control) {
+  wanted <- if (control) vapply(covariates, `[[`, TRUE, "control") else rep(TRUE, length(covariates))
+  got <- adjust_differences(cell$d, cell$covariates[, names(covariates)[wanted], drop = FALSE])
+  if (!control && !"base" %in% got$used) return(list(reason = "base_ns was not measured or does not vary"))
+  if (length(got$used) == 0) return(list(reason = "no covariate with known, varying values"))
+  result <- from_inference(randomisation_inference(got$d, alpha, with_limit = FALSE))
+  result$gain <- got$gain
+  result$note <- paste0("for ", join_words(got$used))
+  result
+}
+
+#' Trimmed mean with Student's interval on winsorised deviations
+#'
+#' @param d Numeric, length n: difference or log ratio of each pair.
+#' @param conf Confidence, length 1.
+#' @param trim Share dropped at either end, length 1.
+#' @return A list in the unit of `d`: `estimate`, `low`, `high`, `se`, `df`; NA where fewer than 3 values remain or
+#'   those have no scatter.
+#' @references Tukey, J. W. and McLaughlin, D. H. (1963) Sankhya A 25, 331-352.
+#' @examples
+#' trimmed_mean_ci(c(1:9, 100))$estimate
+#' @export
+trimmed_mean_ci <- function(d, conf = 0.99, trim = 0.1) {
+  check_numeric(d, "d")
+  check_probability(conf, "conf")
+  check_argument(is_number(trim) && trim >= 0 && trim < 0.5, "trim", trim, "a share from 0 to below 0.5")
+  n <- length(d)
+  cut <- floor(trim * n)
+  left <- n - 2 * cut
+  none <- list(estimate = if (n > 0) mean(d, trim = trim) else NA_real_, low = NA_real_, high = NA_real_,
+               se = NA_real_, df = NA_real_)
+  if (left < 3) return(none)
+  s <- sort(d)
+  winsorised <- c(rep(s[cut + 1], cut), s[cut + seq_len(left)], rep(s[n - cut], cut))
+  se <- sqrt(sum((winsorised - mean(winsorised))^2) / (left * (left - 1)))
+  if (!isTRUE(se > 0)) return(none)
+  reach <- stats::qt(1 - (1 - conf) / 2, left - 1) * se
+  list(estimate = mean(s[cut + seq_len(left)]), low = none$estimate - reach, high = none$estimate + reach, se = se,
+       df = left - 1)
+}
+
+# Batches long enough that the means of neighbours are hardly correlated: halved in number until they are, not below 16.
+batch_groups <- function(d) {
+  groups <- min(length(d), most_groups)
+  while (groups >= 32) {
+    batch <- batch_sums(d, groups)
+    if (lag_one(batch$sum / batch$n) < 2 / sqrt(groups)) break
+    groups <- groups %/% 2
+  }
+  groups
+}
+
+lag_one <- function(x) {
+  x <- x - mean(x)
+  scale <- sum(x^2)
+  if (scale > 0) sum(x[-1] * x[-length(x)]) / scale else 0
+}
+
+# Rows of the table for one cell within one launch. `cell`: d, bursts, level, pattern, covariates (matrix).
+estimator_rows <- function(label, cell, alpha) {
+  bind_rows(lapply(estimators, function(estimator) {
+    got <- if (length(cell$d) == 0) list(reason = "no pair has a value") else estimator$within(cell, alpha)
+    estimator_row(label, estimator$name, got, length(cell$d), "pairs")
+  }))
+}
+
+estimator_row <- function(label, name, got, n, unit) {
+  value <- function(key) got[[key]] %||% NA_real_
+  reason <- got$reason %||% if (is.na(value("low"))) "too few values, or no scatter" else NA_character_
+  as.data.frame(c(label[intersect(c(label_columns, dose_columns), names(label))], list(
+    estimator = name, estimate = value("estimate"), ci_low = value("low"), ci_high = value("high"), se = value("se"),
+    gain = value("gain"), n = n, unit = unit, note = got$note %||% "", reason = reason
+  )))
+}
+
+# Shifts of quantiles of the single operations' times, from the histograms of a launch: percent of the off quantile.
+# Ranks of order statistics bound a quantile as if operations were independent; neighbours are not, so within a launch
+# these intervals are the least that can be said, and the note says so.
+quantile_shifts <- function(hist, label, alpha, probabilities = shift_quantiles) {
+  level <- label$level_requested_percent
+  same <- function(arm) {
+    mine <- hist[["launch"]] == label$launch & hist[["operation"]] == label$operation & hist[["bytes"]] == label$bytes &
+      hist[["arm"]] == arm
+    if (arm == "off") return(hist[mine, ])
+    mine <- mine & abs(hist[["level_requested_percent"]] - level) < 1e-12
+    for (factor in intersect(treatment_columns, names(hist))) {
+      mine <- mine & (is.na(hist[[factor]]) | as.character(hist[[factor]]) == (label[[factor]] %||% ""))
+    }
+    hist[mine, ]
+  }
+  off <- same("off")
+  on <- same("on")
+  bind_rows(lapply(names(probabilities), function(name) {
+    got <- shift_of_quantile(off, on, probabilities[[name]], alpha)
+    estimator_row(label, name, got, sum(on[["count"]]), "operations")
+  }))
+}
+
+shift_quantiles <- c(median_shift = 0.5, p99_shift = 0.99, p99.9_shift = 0.999)
+
+shift_of_quantile <- function(off, on, p, alpha) {
+  if (nrow(off) == 0 || nrow(on) == 0) return(list(reason = "no histogram of single operations"))
+  if (min(sum(off[["count"]]), sum(on[["count"]])) * (1 - p) < 20) {
+    return(list(reason = "fewer than 20 operations beyond the quantile"))
+  }
+  a <- log_quantile(off, p)
+  b <- log_quantile(on, p)
+  se <- sqrt(a$se^2 + b$se^2)
+  reach <- stats::qnorm(1 - alpha / 2) * se
+  shift <- b$value - a$value
+  list(estimate = 100 * expm1(shift), low = 100 * expm1(shift - reach), high = 100 * expm1(shift + reach),
+       se = 100 * exp(shift) * se, note = "operations as if independent: at least this wide")
+}
+
+# Log of a quantile of a histogram, interpolated within its bin, with the standard error of its rank.
+log_quantile <- function(hist, p) {
+  hist <- hist[order(hist[["lo_ns"]]), ]
+  total <- sum(hist[["count"]])
+  share <- cumsum(hist[["count"]]) / total
+  at <- function(q) {
+    i <- which(share >= q)[1]
+    below <- if (i == 1) 0 else share[i - 1]
+    inside <- (q - below) / (share[i] - below)
+    log(hist[["lo_ns"]][i] + inside * (hist[["hi_ns"]][i] - hist[["lo_ns"]][i]))
+  }
+  spread <- sqrt(p * (1 - p) / total)
+  reach <- min(spread, (1 - p) / 2, p / 2)
+  list(value = at(p), se = (at(p + reach) - at(p - reach)) / 2 * spread / reach)
+}
+
+# The same estimators across launches: each launch gives one value, Student's interval on them.
+estimators_across <- function(rows, alpha) {
+  by <- c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent", "estimator")
+  bind_rows(lapply(groups_across(rows, intersect(by, names(rows))), function(group) {
+    x <- log1p(group$estimate / 100)
+    known <- is.finite(x)
+    got <- if (sum(known) < 2) list(reason = group$reason[!known][1] %||% "fewer than 2 launches have a value") else {
+      c(from_inference(batch_mean_ci(x[known], 1 - alpha, groups = Inf)),
+        list(gain = mean_or_na(group$gain), note = if (length(unique(group$note)) == 1) group$note[1] else ""))
+    }
+    if (is.null(got$reason) && grepl("^operations as if", got$note)) got$note <- "scatter of the launches"
+    estimator_row(across_label(group), group$estimator[1], got, sum(known), "launches")
+  }))
+}
+
+format_times <- function(x) ifelse(is.finite(x), paste0(format_effect(x, FALSE), " times"), "unknown, in units")

@@ -1,0 +1,40 @@
+# A question with three answers: is the effect beyond a margin, inside it, or can the data not tell?
+
+margin_words <- c(above = "slower by more than the margin", within = "within the margin",
+                  not_above = "within the margin or faster", below = "faster by more than the margin",
+                  open = "inconclusive")
+
+# Verdicts of one row each against -m and +m, from four one-sided p-values: of an effect above +m, below +m, above
+# -m and below -m. Each of the last three at alpha is the same as the interval of confidence 1 - 2 alpha lying on that side
+# of its border. "Above" needs Holm's correction over the rows besides: one row in many lies there by chance. "All
+# are inside" needs none, since every row has to pass.
+margin_verdicts <- function(above, below, above_low, below_low, alpha) {
+  hit <- function(p) !is.na(p) & p <= alpha
+  ifelse(hit(stats::p.adjust(above, "holm")), margin_words[["above"]],
+         ifelse(hit(below_low), margin_words[["below"]],
+                ifelse(hit(below) & hit(above_low), margin_words[["within"]],
+                       ifelse(hit(below), margin_words[["not_above"]], margin_words[["open"]]))))
+}
+
+# Why a row is inconclusive although its own interval lies above the margin.
+margin_reason <- function(above, alpha, several = length(above) > 1) {
+  ifelse(several & !is.na(above) & above <= alpha & stats::p.adjust(above, "holm") > alpha,
+         "above the margin by itself, but not with Holm's correction over all rows", NA_character_)
+}
+
+# One answer for all rows: pass, fail or inconclusive.
+margin_answer <- function(verdict) {
+  if (any(verdict == margin_words[["above"]])) "fail"
+  else if (length(verdict) == 0 || any(verdict == margin_words[["open"]])) "inconclusive"
+  else "pass"
+}
+
+answer_status <- function(answer) c(pass = 0L, fail = 1L, inconclusive = 3L)[[answer]]
+
+# "1%" or "1": a margin in percent, NULL where none was given.
+margin_option <- function(text) {
+  if (is.null(text)) return(NULL)
+  value <- suppressWarnings(as.numeric(sub("\\s*%$", "", text)))
+  if (!is_number(value, 0, 100)) abort_usage("--margin: '", text, "' is not a percentage above 0 and below 100 (try 1%)")
+  value
+}

@@ -1,0 +1,1 @@
+launch_alpha <- function(info, alpha) alpha

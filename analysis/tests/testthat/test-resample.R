@@ -1,0 +1,71 @@
+test_that("the interval of a few pairs is that of their subset means", {
+  d <- c(3, 5, 4, 6, 5.5, 4.5, 5.2, 3.3, 6.1, 2.9)
+  got <- randomisation_inference(d, alpha = 0.05)
+  # All means over nonempty subsets, by hand: theta is kept while more than 5 % of the sign patterns reach it.
+  member <- as.matrix(expand.grid(rep(list(0:1), 10)))[-1, ]
+  means <- sort(drop(member %*% d) / rowSums(member))
+  n <- 2^10
+  expect_equal(got$bound_low, means[floor(0.05 * n)], tolerance = 1e-6)
+  expect_equal(got$bound_high, rev(means)[floor(0.05 * n)], tolerance = 1e-6)
+  expect_equal(got$low, means[floor(0.025 * n)], tolerance = 1e-6)
+  expect_equal(got$estimate, mean(d))
+  expect_equal(got$p, 1 / n)
+})
+
+test_that("bounds and test agree, for few and for many pairs", {
+  set.seed(4)
+  for (n in c(9, 20, 60, 700)) {
+    for (shift in c(0.1, 0.3, 0.5, 0.8)) {
+      d <- shift * 12 / sqrt(n) + stats::rt(n, 2)
+      got <- randomisation_inference(d)
+      expect_equal(got$bound_low > 0, got$p <= 0.01)
+      moved <- randomisation_inference(d + 5)
+      expect_equal(moved$low, got$low + 5, tolerance = 1e-6)
+      expect_equal(moved$limit, got$limit, tolerance = 1e-6)
+    }
+  }
+})
+
+test_that("with light tails interval and limit are nearly Student's", {
+  set.seed(5)
+  d <- stats::rnorm(250, 1)
+  got <- randomisation_inference(d)
+  student <- stats::t.test(d, conf.level = 0.99)$conf.int
+  expect_equal(c(got$low, got$high), as.numeric(student), tolerance = 0.02)
+  wanted <- stats::power.t.test(n = 250, sd = stats::sd(d), sig.level = 0.01, power = 0.95, type = "one.sample",
+                                alternative = "one.sided")$delta
+  expect_equal(got$limit, wanted, tolerance = 0.06)
+})
+
+test_that("more than 256 pairs are flipped in groups of neighbours, and all count the same", {
+  set.seed(6)
+  d <- stats::rnorm(1000)
+  got <- randomisation_inference(d)
+  expect_equal(got$estimate, mean(d))
+  expect_equal(got$df, 255)
+  expect_true(got$low < mean(d) && mean(d) < got$high)
+})
+
+test_that("a level beyond the random patterns is judged by Student's t, and says so", {
+  d <- stats::qnorm(stats::ppoints(100), 1)
+  got <- randomisation_inference(d, alpha = 1e-5)
+  expect_equal(got$method, "t on batch means")
+  expect_equal(got$bound_low, 1 - stats::qt(1 - 1e-5, 99) * stats::sd(d) / 10)
+})
+
+test_that("no pair, one pair and equal pairs have no interval", {
+  for (d in list(numeric(), 3)) {
+    got <- randomisation_inference(d)
+    expect_true(all(is.na(unlist(got[c("low", "high", "bound_low", "limit")]))))
+  }
+  expect_true(is.na(randomisation_inference(rep(2, 30))$limit))
+  expect_true(is.na(randomisation_inference(c(1, 2, 3))$bound_low))
+  expect_error(randomisation_inference(c(1, NA)), "finite numbers", class = "nl_error_usage")
+})
+
+test_that("half samples have weights of mean 1 and variance 1, and none is empty", {
+  weights <- half_sample_weights(6, seed = 1)
+  expect_true(all(weights %in% c(0, 2)))
+  expect_true(all(rowSums(weights) > 0))
+  expect_equal(mean(weights), 1, tolerance = 0.05)
+})
