@@ -27,6 +27,7 @@ analyze_options <- function() list(
 report_options <- list(
   option("out", "FILE", "the HTML file (default: report.html in the first DIR)"),
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
+  option("margin", "PERCENT", "judge every slowdown against this margin, too"),
   option("help", help = "print this help")
 )
 
@@ -357,9 +358,10 @@ main_report <- function(args = commandArgs(TRUE)) {
     dirs <- parsed$operands
     if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
     alpha <- alpha_option(parsed$values$alpha)
+    margin <- margin_option(parsed$values$margin)
     campaign <- read_campaign(dirs, arms = "any")
     file <- parsed$values$out %||% file.path(dirs[1], "report.html")
-    writeLines(write_report(campaign, file, alpha = alpha))
+    writeLines(write_report(campaign, file, alpha = alpha, margin = margin))
   })
 }
 

@@ -10,6 +10,7 @@
 #' @param file Character, length 1: the HTML file. It is written beside its place and renamed.
 #' @param plots_dir Character, length 1: directory for the PNG and CSV files, made if need be.
 #' @param alpha One-sided level of the tests, length 1.
+#' @param margin Slowdown in percent that verdicts are judged against, length 1; NULL: none.
 #' @return `file`, invisibly.
 #' @examples
 #' \donttest{
@@ -20,9 +21,9 @@
 #' }
 #' @export
 write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "", file), "_files"),
-                         alpha = 0.01) {
+                         alpha = 0.01, margin = NULL) {
   check_argument(is_text(file), "file", file, "one file name")
-  analysis <- if (inherits(campaign, "nl_analysis")) campaign else report_analysis(campaign, alpha)
+  analysis <- if (inherits(campaign, "nl_analysis")) campaign else report_analysis(campaign, alpha, margin)
   check_argument(dir.exists(dirname(file)), "file", file, "a file in a directory that exists")
   if (!dir.exists(plots_dir) && !dir.create(plots_dir, showWarnings = FALSE)) {
     abort_usage("cannot make the directory '", plots_dir, "'")
@@ -38,12 +39,12 @@ write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "",
   invisible(file)
 }
 
-report_analysis <- function(campaign, alpha) {
+report_analysis <- function(campaign, alpha, margin = NULL) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   one_arm <- length(unique(campaign$rows[["arm"]])) == 1
   if (one_arm && any(vapply(campaign$launches, start_mode, "") != "loop")) return(clean_analysis(campaign, alpha))
   if (one_arm) check_arms(campaign)
-  analyze_campaign(campaign, alpha = alpha, estimators = TRUE)
+  analyze_campaign(campaign, alpha = alpha, margin = margin, estimators = TRUE)
 }
 
 # PNG and CSV of one plot; NULL where the campaign has no data for it.
@@ -99,8 +100,10 @@ report_page <- function(analysis, figures, files_dir) {
     report_alarms(analysis),
     if (!is_clean(analysis)) list(
       section("Verdicts", verdict_table(analysis)),
+      if (!is.null(analysis$margin)) section("Against the margin", margin_table(analysis)),
       if (several_treatments(analysis)) section("Treatments", treatment_tables(analysis)),
-      section("Thresholds", threshold_table(analysis), amplification_table(analysis))
+      section("Thresholds", threshold_table(analysis), amplification_table(analysis)),
+      estimator_table(analysis)
     ),
     report_starts(analysis$campaign),
     section("Plots", lapply(figures, figure_tag, files_dir = files_dir)),
@@ -301,14 +304,14 @@ verdict_table <- function(analysis) {
       treatment_cells(rows, analysis), list(
       channel = rows$channel, "level %" = format_level(rows$level_requested_percent),
       "delivered %" = format_level(rows$level_delivered_percent),
-      n = format_count(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs)),
+      n = paste0(format_count(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs)), " ", rows$unit_of_inference,
+                 ifelse(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs) == 1, "", "s")),
       effect = format_effect(rows$estimate), "CI" = format_interval(rows$ci_low, rows$ci_high),
       p = format_p(rows$p_one_sided), limit = format_effect(rows$detection_limit, FALSE),
       verdict = rows$verdict
     )), caption, ifelse(rows$verdict == "detected", "detected", "other"),
     text = c("operation", "scope", treatment_columns, "channel", "verdict"), wrap = "verdict"),
-    htmltools::tags$p(paste0("Units of effect and limit: ", unit_list(rows), ". n: pairs, or launches in ",
-                             "scope \"", scope_campaign, "\".")),
+    htmltools::tags$p(paste0("Units of effect and limit: ", unit_list(rows), ". n: units of inference.")),
     if (length(reasons) > 0) htmltools::tags$p(paste0("Estimator: ", paste(reasons, collapse = "; "), ".")),
     if (!is.null(shown$note)) htmltools::tags$p(shown$note)
   )
@@ -358,13 +361,54 @@ threshold_table <- function(analysis) {
   if (NROW(rows) == 0) return(NULL)
   rows <- rows[shown_scopes(rows)$keep, ]
   why <- function(value, reason) ifelse(is.na(value), paste0("none: ", reason), format_level(value))
+  d_delta <- ifelse(rows$channel == "time", paste(why(rows$d_delta_percent, rows$d_delta_reason),
+                                                  format_levels(rows$d_delta_low_percent, rows$d_delta_high_percent)), "")
   html_table(c(list(operation = rows$operation, bytes = format_count(rows$bytes)),
     treatment_cells(rows, analysis), list(channel = rows$channel, scope = scope_cell(rows), "MED %" = why(rows$med_percent, rows$med_reason),
-    "bracket from %" = format_level(rows$med_bracket_low_percent),
-    "LOD %" = why(rows$lod_percent, rows$lod_reason), slope = format_effect(rows$slope),
+    "CI" = format_levels(rows$med_low_percent, rows$med_high_percent),
+    "LOD %" = why(rows$lod_percent, rows$lod_reason), "CI " = format_levels(rows$lod_low_percent, rows$lod_high_percent),
+    "d_delta % CI" = d_delta, slope = format_effect(rows$slope),
     n = format_count(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs))
-  )), "MED: smallest level detected. LOD: level whose expected effect reaches the detection limit. In percent of one CPU. Slope: effect per percent of one CPU delivered.",
-  text = c("operation", treatment_columns, "channel", "scope"))
+  )), sprintf(paste("In percent of one CPU, each with its %g %% interval (pairs, or launches, resampled). MED: smallest level detected; its",
+                    "interval holds the level that runs like this detect more often than not. LOD: level whose expected effect reaches",
+                    "the detection limit. d_delta: level that slows by %g %%. Slope: effect per percent of one CPU delivered.",
+                    "n: pairs (launches) per level."), 100 * (1 - analysis$alpha), analysis$delta_percent),
+  text = c("operation", treatment_columns, "channel", "scope", "CI", "CI ", "d_delta % CI"))
+}
+
+margin_table <- function(analysis) {
+  if (is.null(analysis$margin)) return(NULL)
+  rows <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  rows <- rows[!is.na(rows$margin_verdict), ]
+  answer <- analysis$margin_answer
+  list(htmltools::tags$p(paste0("Is every slowdown below ", format_level(analysis$margin), " %? Answer: ", answer$answer,
+                                if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"), ".")),
+       html_table(c(list(operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows)),
+                    treatment_cells(rows, analysis),
+                    list("level %" = format_level(rows$level_requested_percent), "slowdown %" = format_effect(rows$estimate),
+                         CI = format_interval(rows$bound_low, rows$bound_high), verdict = rows$margin_verdict)),
+                  sprintf(paste("One %g %% interval per row: its ends are one-sided bounds at alpha %g. Above: all of it lies above the",
+                                "margin; below: all of it lies below."), 100 * (1 - 2 * analysis$alpha), analysis$alpha),
+                  text = c("operation", "scope", treatment_columns, "verdict")))
+}
+
+estimator_table <- function(analysis) {
+  rows <- analysis$estimators
+  if (NROW(rows) == 0) return(NULL)
+  rows <- rows[shown_scopes(rows)$keep, ]
+  rows <- rows[rows$level_requested_percent > 0, ]
+  if (nrow(rows) == 0) return(NULL)
+  htmltools::tags$details(
+    htmltools::tags$summary("Several estimates of each slowdown"),
+    html_table(c(list(operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows)),
+                 treatment_cells(rows, analysis),
+                 list("level %" = format_level(rows$level_requested_percent), estimator = rows$estimator,
+                      "slowdown %" = format_effect(rows$estimate), CI = format_interval(rows$ci_low, rows$ci_high),
+                      gain = ifelse(is.na(rows$gain), "", format_effect(rows$gain, FALSE)),
+                      n = paste(format_count(rows$n), rows$unit), remark = ifelse(is.na(rows$reason), rows$note, rows$reason))),
+               sprintf(paste("With %g %% intervals; verdicts use the mean. Gain: adjusting is worth so many times the pairs."),
+                       100 * (1 - analysis$alpha)),
+               text = c("operation", "scope", treatment_columns, "estimator", "remark"), wrap = "remark"))
 }
 
 amplification_table <- function(analysis) {
@@ -515,6 +559,7 @@ reproduce <- function(analysis) {
   campaign <- analysis$campaign
   commands <- vapply(campaign$launches, launch_command, "")
   report <- c("noiselab report", if (analysis$alpha != 0.01) paste("--alpha", format(analysis$alpha, digits = 15)),
+              if (!is.null(analysis$margin)) paste("--margin", format(analysis$margin, digits = 15)),
               vapply(campaign$dirs, quote_word, ""))
   tags <- htmltools::tags
   list(tags$p("The runs, with the seeds of their schedules:"), tags$pre(paste(commands, collapse = "\n")),
