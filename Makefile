@@ -26,9 +26,9 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/t
 MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
-R_PROGRAMS := noiselab-analyze noiselab-report
+R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan
 SCRIPTS := noiselab noiselab-run $(R_PROGRAMS)
-LIBEXEC := lib.sh sensitivity.sh reproducibility.sh
+LIBEXEC := lib.sh sensitivity.sh reproducibility.sh stability.sh
 PRESETS := $(wildcard noisegen/presets/*)
 R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)

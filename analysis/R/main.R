@@ -19,6 +19,7 @@ analyze_options <- function() list(
   option("unit", "NAME", "unit of inference: auto (default), launch or pair"),
   option("mixed", help = "judge launches together although MPI library, kernel or version differ"),
   option("estimators", help = "print several estimates of each slowdown side by side"),
+  option("spread", "PERCENT", "stability: largest scatter over launches that counts as reproducible (default 5)"),
   option("trim", "SHARE", "mpiperf: share of the starts to drop (default 0.25; 0: none)"),
   option("out", "FILE", "write there instead of to stdout"),
   option("help", help = "print this help")
@@ -234,7 +235,10 @@ analyze_words <- function() list(
   list(name = "reproducibility", operands = "DIR...", options = "alpha", run = analyze_reproducibility,
        help = c("the relative standard error over launches, by number of ranks (3 launches or more)")),
   list(name = "overlap", operands = "DIR...", options = "alpha", run = analyze_overlap,
-       help = c("how much of a nonblocking operation hides behind work (launches with --overlap)"))
+       help = c("how much of a nonblocking operation hides behind work (launches with --overlap)")),
+  list(name = "stability", operands = "DIR...", options = c("alpha", "spread"), run = analyze_stability,
+       help = c("which configuration (operation, size, ranks, count) repeats and reacts to the highest level, and",
+                "what to measure with; status 3 when none does both"))
 )
 
 run_word <- function(word, parsed, form) {

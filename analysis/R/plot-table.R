@@ -48,7 +48,10 @@ plots <- function() list(
        alt = alt_lateness),
   list(name = "reproducibility", compares = FALSE, title = "Reproducibility by number of ranks",
        question = "Do repeated launches give the same time?", draw = plot_reproducibility,
-       alt = alt_reproducibility)
+       alt = alt_reproducibility),
+  list(name = "stability", compares = TRUE, title = "Level within reach of one second, by configuration",
+       question = "Which configuration senses most for its time?", draw = plot_stability,
+       alt = alt_stability)
 )
 
 # One phrase per panel, the first eight.

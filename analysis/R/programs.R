@@ -4,7 +4,8 @@
 # that are read later.
 programs <- function() list(
   "noiselab-analyze" = main_analyze,
-  "noiselab-report" = main_report
+  "noiselab-report" = main_report,
+  "noiselab-plan" = main_plan
 )
 
 #' Run a program of the package

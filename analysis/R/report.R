@@ -74,6 +74,8 @@ save_png <- function(plot, path, size) {
 figure_size <- function(name, frame, analysis) {
   panels <- n_panels(frame)
   if (name == "lateness") return(c(9, 3.2 + 2 * (0.5 + 0.2 * min(3, length(unique(frame$line))) + 0.035 * length(unique(frame$line)))))
+  # A line for each configuration, and its panel's margins.
+  if (name == "stability") return(c(9, min(40, 2.4 + 0.35 * nrow(frame) + 0.25 * panels)))
   stacked <- name %in% c("trace", "launches")
   columns <- if (several_treatments(analysis) && name %in% c("dose", "stolen", "levels", "tail", "overshoot")) {
     panel_columns(panels, nrow(analysis$treatments))

@@ -1,0 +1,296 @@
+# noiselab plan: how long a run must be.
+
+# A function: option() is in a file that is read later.
+plan_options <- function() list(
+  option("detect", "EFFECT", "the effect to find: slowdown in percent, or points of CPU (channels stolen, detour)"),
+  option("margin", "EFFECT", "show that the effect is smaller than this either way"),
+  option("expect", "EFFECT", "with --margin: the true effect that is expected (default 0)"),
+  option("op", "LIST", "operations (default: all of the pilot, else barrier,allreduce,alltoall)"),
+  option("bytes", "LIST", "message sizes, such as 8,2KiB (default: all of the pilot, else 2KiB)"),
+  option("ranks", "N", "number of ranks (default: the pilot's)"),
+  option("pilot", "DIR", "a campaign whose scatter is used; without it one is assumed"),
+  option("channel", "NAME", "channel (default time)"),
+  option("half-period", "TIME", "length of a half (default: the best of the pilot, else 10ms)"),
+  option("launches", "N", "number of launches (default: what the pilot's launches ask for, else 1)"),
+  option("levels", "K|LIST", "how many levels the run has, or which (default: the pilot's, else 2)"),
+  option("alpha", "P", "one-sided level of the test (default 0.01)"),
+  option("power", "P", "probability of finding the effect (default 0.95)"),
+  option("json", help = "print JSON"),
+  option("csv", help = "print the table as CSV"),
+  option("out", "FILE", "write there instead of to stdout"),
+  option("help", help = "print this help")
+)
+
+plan_help <- function() {
+  help_text(
+    "Usage: noiselab plan --detect EFFECT [OPTIONS]",
+    c("Says beforehand how many pairs and launches, and how much time, a run needs to find an effect, or to show",
+      "that it is smaller than a margin; and the command that makes that run."),
+    plan_options(),
+    c("Times and sizes take a unit: 10ms, 2KiB. Every level and operation of a run costs pairs of its own.", "",
+      "Exit status: 0 planned; 2 wrong usage, or an operation that the pilot does not have; 3 the effect is not",
+      "within reach of a day, or the pilot says nothing about scatter; 70 a bug.")
+  )
+}
+
+#' @rdname main_analyze
+#' @export
+main_plan <- function(args = commandArgs(TRUE)) {
+  run_front_end("noiselab-plan", function() {
+    parsed <- parse_arguments(args, plan_options())
+    values <- parsed$values
+    if (isTRUE(values$help)) return(writeLines(plan_help()))
+    if (length(parsed$operands) > 0) {
+      abort_usage("'", parsed$operands[1],
+                  "' is not an option (a pilot is given with --pilot DIR)")
+    }
+    if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
+    request <- plan_request(values)
+    campaign <- if (!is.null(values$pilot)) read_campaign(values$pilot)
+    plan <- make_plan(request, campaign)
+    notes <- c(plan$notes, brief_notes(campaign))
+    if (isTRUE(values$csv)) say_notes("noiselab-plan", notes)
+    form <- if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
+    write_output(switch(form, json = plan_json(plan, notes), csv = csv_lines(plan$cells), format_plan(plan, notes)),
+                 values$out)
+    check_reach(plan)
+  })
+}
+
+# The warnings of launches, or where to find them when they are many.
+brief_notes <- function(campaign) {
+  notes <- unique(campaign$notes)
+  if (length(notes) <= 3) return(notes)
+  sprintf("%d notes and warnings of the launches: noiselab analyze %s prints them", length(notes),
+          paste(campaign$dirs, collapse = " "))
+}
+
+plan_request <- function(values) {
+  channel <- if (is.null(values$channel)) "time" else channel_option(values$channel)
+  if (length(channel) != 1 || channels[[channel[1]]]$control) {
+    abort_usage("--channel: '", values$channel, "' is not one channel of effects (try time or stolen)")
+  }
+  detect <- effect_option(values$detect, "--detect", above = 0)
+  margin <- effect_option(values$margin, "--margin", above = 0)
+  if (is.null(detect) && is.null(margin)) {
+    abort_usage("what is sought? give --detect 0.1% (or --margin 0.1%; see --help)")
+  }
+  if (is.null(margin) && !is.null(values$expect)) abort_usage("--expect: is for --margin only")
+  expect <- effect_option(values$expect, "--expect") %||% 0
+  if (!is.null(margin) && abs(expect) >= margin) {
+    abort_usage("--expect: ", format_level(expect),
+                " is not smaller than --margin ", format_level(margin))
+  }
+  levels <- levels_option(values$levels)
+  list(
+    detect = detect, margin = margin, expect = expect, channel = channel, alpha = alpha_option(values$alpha),
+    power = power_option(values$power), operations = words_option(values$op, "--op"),
+    bytes = if (!is.null(values$bytes)) vapply(words_option(values$bytes, "--bytes"), size_option, 0,
+                                               USE.NAMES = FALSE),
+    ranks = whole_option(values$ranks, "--ranks"), launches = whole_option(values$launches, "--launches"),
+    half_s = duration_option(values[["half-period"]], "--half-period"), levels = levels$levels, n_levels = levels$n
+  )
+}
+
+effect_option <- function(text, name, above = -90) {
+  if (is.null(text)) return(NULL)
+  value <- suppressWarnings(as.numeric(sub(" *%$", "", text)))
+  if (!is_number(value, above, 90)) {
+    abort_usage(name, ": '", text, "' is not a percentage ", if (above == 0) "above 0" else "above -90",
+                " and below 90 (try 0.1%)")
+  }
+  value
+}
+
+power_option <- function(text) {
+  if (is.null(text)) return(0.95)
+  value <- suppressWarnings(as.numeric(text))
+  if (!is_number(value, 0.05, 0.9999)) {
+    abort_usage("--power: '", text,
+                "' is not a probability above 0.05 and below 0.9999 (try 0.95)")
+  }
+  value
+}
+
+whole_option <- function(text, name) {
+  if (is.null(text)) return(NULL)
+  if (!grepl("^[1-9][0-9]{0,6}$", text)) abort_usage(name, ": '", text, "' is not a positive whole number")
+  as.numeric(text)
+}
+
+words_option <- function(text, name) {
+  if (is.null(text)) return(NULL)
+  words <- strsplit(paste0(text, ","), ",", fixed = TRUE)[[1]]
+  odd <- !grepl("^[A-Za-z0-9._+:-]+$", words)
+  if (length(words) == 0 || any(odd)) {
+    abort_usage(name, ": '", text, "' is not a list of names (try ",
+                if (name == "--bytes") "8,2KiB)" else "barrier,alltoall)")
+  }
+  unique(words)
+}
+
+# The first a number of levels, the other the levels themselves.
+levels_option <- function(text) {
+  if (is.null(text)) return(NULL)
+  if (grepl("^[1-9][0-9]?$", text)) return(list(n = as.numeric(text)))
+  levels <- suppressWarnings(as.numeric(sub("%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
+  if (length(levels) == 0 || anyNA(levels) || any(levels < 0 | levels > 100) || anyDuplicated(levels)) {
+    abort_usage("--levels: '", text, "' is neither a number of levels nor a list of them (try 2, or 0,0.1,1)")
+  }
+  list(levels = levels)
+}
+
+scaled_option <- function(text, units, what) {
+  number <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\1", text)
+  unit <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\2", text)
+  value <- suppressWarnings(as.numeric(number)) * if (nzchar(unit)) unname(units[unit]) else 1
+  if (!is_number(value, 0)) abort_usage(what)
+  value
+}
+
+duration_option <- function(text, name) {
+  if (is.null(text)) return(NULL)
+  scaled_option(text, c(ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, min = 60, h = 3600),
+                paste0(name, ": '", text, "' is not a positive duration (try 10ms)"))
+}
+
+size_option <- function(text) {
+  scaled_option(text, c(B = 1, kB = 1e3, MB = 1e6, GB = 1e9, KiB = 1024, K = 1024, MiB = 1024^2, M = 1024^2,
+                        GiB = 1024^3, G = 1024^3),
+                paste0("--bytes: '", text, "' is not a size (try 8, 4KiB, 1MiB)"))
+}
+
+# Said after the plan is printed: the plan is the reason.
+check_reach <- function(plan) {
+  if (is.na(plan$run$total_s)) abort_data("no run can do this: ", plan$run$reason)
+  if (plan$run$total_s > day_s) {
+    abort_data("this takes ", format_long(plan$run$total_s),
+               ", more than a day: seek a larger effect, plan fewer levels and operations ",
+               "(--levels, --op), or a quieter configuration (noiselab run stability)")
+  }
+}
+
+# ---- text --------------------------------------------------------------------------------------
+
+# As the programs take it: 10ms, 1.5s.
+format_seconds <- function(x) {
+  unit <- ifelse(x >= 1, "s", ifelse(x >= 1e-3, "ms", "us"))
+  paste0(format_level_long(x * c(s = 1, ms = 1e3, us = 1e6)[unit]), unit)
+}
+
+format_level_long <- function(x) sprintf("%.6g", x)
+
+# For people: two units at most.
+format_long <- function(x) {
+  if (is.na(x)) return("-")
+  if (x < 60) return(sprintf("%.3g s", x))
+  if (x < 3600) return(sprintf("%d min %d s", x %/% 60, floor(x %% 60)))
+  if (x < 2 * day_s) return(sprintf("%d h %d min", x %/% 3600, floor(x %% 3600 / 60)))
+  sprintf("%s days", format_count(round(x / day_s)))
+}
+
+format_plan <- function(plan, notes) {
+  request <- plan$request
+  together <- if (isTRUE(request$launches > 1)) "these launches together" else scope_launch
+  scope <- if (plan$across) scope_campaign else together
+  tables <- lapply(names(plan$goals), function(name) {
+    rows <- plan$cells[plan$cells$goal == name, ]
+    c(paste0("to ", plan$goals[[name]]$text), plan_table(rows, plan),
+      wrap_line(sprintf("no plan for %s: %s", rows$operation, rows$reason)[!is.na(rows$reason)]), "")
+  })
+  c(wrap_line(sprintf("plan: channel %s, alpha %g one-sided, power %g; scope: %s", request$channel, request$alpha,
+                      request$power, scope), 0),
+    wrap_line(scatter_words(plan)), "", unlist(tables), run_words(plan), "", format_notes(notes))
+}
+
+plan_table <- function(r, plan) {
+  text <- function(x) ifelse(is.na(x), "-", format_count_each(x))
+  unit <- if (channel_is_relative(plan$request$channel)) "%" else "points"
+  columns <- list(
+    c("operation", r$operation), c("bytes", format_count_each(r$bytes)), c("ranks", format_level(r$ranks)),
+    c("half", format_seconds(r$half_period_s)), c(paste("sd,", unit), format_effect(r$sd, FALSE))
+  )
+  if (!plan$across) {
+    more <- list(c("pairs", text(r$n_pairs)), c("at most", text(r$n_pairs_upper)))
+    return(do.call(sprintf, c("  %-12s %8s %5s %7s %10s %14s %16s", columns, more)))
+  }
+  most <- paste(text(r$n_launches_upper), "x", text(r$n_pairs_upper / r$n_launches_upper))
+  more <- list(c("of launches", format_effect(r$sd_launch, FALSE)), c("launches", text(r$n_launches)),
+               c("pairs each", text(r$pairs_per_launch)), c("at most", ifelse(is.na(r$n_pairs_upper), "-", most)))
+  do.call(sprintf, c("  %-12s %8s %5s %7s %8s %11s %8s %10s %15s", columns, more))
+}
+
+scatter_words <- function(plan) {
+  basis <- plan$basis
+  if (is.null(basis$pilot)) {
+    where <- "on a shared virtual machine with two ranks"
+    return(if (plan$request$channel == "time") {
+      paste("sd: of a pair's log ratio, ASSUMED, not measured: sqrt(2) times the Allan deviation", where,
+            "(0.5 %/sqrt(s) at 10 ms); pairs: of each level")
+    } else {
+      sprintf("sd: of a pair's difference, ASSUMED, not measured: %g points at 10 ms %s; pairs: of each level",
+              assumed_stolen_points, where)
+    })
+  }
+  pilot <- basis$pilot[[1]]
+  c(sprintf("sd: of a pair's %s in %s, %s pairs%s at level %s; at most: with 80 %% certainty; pairs: of each level",
+            if (channel_is_relative(plan$request$channel)) "log ratio" else "difference",
+            paste(basis$dirs, collapse = " "), format_range(vapply(basis$pilot, `[[`, 0, "n_pairs")),
+            if (pilot$n_launches > 1) sprintf(" of %d launches", pilot$n_launches) else "", format_level(pilot$level)),
+    if (plan$across) "of launches: sd between launches beyond what their pairs explain; at most: launches x pairs")
+}
+
+run_words <- function(plan) {
+  run <- plan$run
+  basis <- plan$basis
+  if (is.na(run$total_s)) return(wrap_line(paste("no run can do this:", run$reason), 0))
+  halves <- sprintf("%s pairs x %d (%s) x 2 halves of %s + %s ms between halves", format_count(run$pairs_per_launch),
+                    run$arms,
+                    arms_words(basis, run), format_seconds(basis$half_s), format_effect(1000 * basis$overhead_s, FALSE))
+  c(wrap_line(sprintf("total: %s%s", format_long(run$total_s),
+                      if (is.na(run$total_upper_s)) "" else sprintf(" (with 80 %% certainty at most %s)",
+                                                                    format_long(run$total_upper_s))), 0),
+    wrap_line(sprintf("%s launch%s of %s", format_count(run$n_launches), if (run$n_launches == 1) "" else "es",
+                      halves)),
+    wrap_line(sprintf("and %.1f s to start each (%s)", basis$launch_s,
+                      paste(if (isTRUE(basis$launch_known)) "as in the pilot," else "assumed,", "warm-up included"))),
+    "", "command", wrap_command(plan$command))
+}
+
+arms_words <- function(basis, run) {
+  n <- nrow(basis$cells)
+  k <- run$arms / n
+  sprintf("%d operation%s and size%s x %g level%s", n, if (n == 1) "" else "s", if (n == 1) "" else "s", k,
+          if (k == 1) "" else "s")
+}
+
+# Lines that a shell reads as one; an option keeps its value beside it.
+wrap_command <- function(text, width = 92) {
+  words <- strsplit(text, " (?=--)", perl = TRUE)[[1]]
+  lines <- words[1]
+  for (word in words[-1]) {
+    last <- length(lines)
+    fits <- nchar(lines[last]) + 1 + nchar(word) <= width
+    if (fits) lines[last] <- paste(lines[last], word) else lines <- c(lines, paste0("    ", word))
+  }
+  paste0("  ", lines, ifelse(seq_along(lines) < length(lines), " \\", ""))
+}
+
+plan_json <- function(plan, notes) {
+  request <- plan$request
+  basis <- plan$basis
+  run <- c(plan$run[c("n_launches", "pairs_per_launch", "measuring_s", "total_s", "total_upper_s")],
+           list(half_period_s = basis$half_s, levels_percent = I(basis$levels), between_halves_s = basis$overhead_s,
+                launch_start_s = basis$launch_s,
+                within_a_day = isTRUE(plan$run$total_s <= day_s), reason = plan$run$reason))
+  lone <- setdiff(names(run), "levels_percent")
+  run[lone] <- lapply(run[lone], jsonlite::unbox)
+  lines <- list(
+    schema = 1L, program = "noiselab-plan", version = package_version_text(), alpha = request$alpha,
+    power = request$power, channel = request$channel, scope = if (plan$across) scope_campaign else scope_launch,
+    scatter = if (is.null(basis$pilot)) "assumed" else "pilot", detect = request$detect %||% NA,
+    margin = request$margin %||% NA, expect = if (is.null(request$margin)) NA else request$expect,
+    command = plan$command
+  )
+  to_json(c(lines, list(cells = plan$cells, run = run, notes = as.character(unique(notes)))), single = names(lines))
+}

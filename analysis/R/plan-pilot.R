@@ -1,0 +1,176 @@
+# What a plan rests on: the scatter of a pair, measured in a pilot or assumed, by half-period.
+
+# Allan deviation of the log loop time times the root of the averaging time, %/sqrt(s) over the averaging time, and the
+# scatter of pairs of 10 ms of the channel stolen: two ranks on a shared virtual machine (docs/methods.md).
+assumed_time <- data.frame(tau_s = c(0.01, 1, 5), figure_percent = c(0.5, 2.1, 4))
+assumed_stolen_points <- 0.4
+assumed_overhead_s <- 3e-4
+assumed_launch_s <- 2
+assumed_warmup_s <- 0.5
+
+# Scatter without a pilot: a table as from pilot_scatter(). On the scale of the test (log ratio, or points).
+assumed_scatter <- function(channel, half_s) {
+  if (!channel %in% c("time", "stolen")) {
+    abort_usage("--channel ", channel, ": without a pilot only time and stolen can be planned (give --pilot DIR)")
+  }
+  if (channel == "stolen") {
+    # White: the background of a half comes from few interruptions.
+    return(data.frame(half_s = half_s, sd = assumed_stolen_points * sqrt(0.01 / half_s), df = NA_real_))
+  }
+  x <- log(assumed_time$tau_s)
+  y <- log(assumed_time$figure_percent)
+  beyond <- y[3] + (y[3] - y[2]) / (x[3] - x[2]) * (log(half_s) - x[3])
+  figure <- exp(ifelse(half_s > 5, beyond, stats::approx(x, y, log(half_s), rule = 2)$y))
+  data.frame(half_s = half_s, sd = sqrt(2) * figure / 100 / sqrt(half_s), df = NA_real_)
+}
+
+# The part of a campaign that one cell of the plan is about.
+pilot_cell <- function(campaign, operation, bytes, ranks, channel) {
+  rows <- campaign$rows
+  at <- which(rows[["operation"]] == operation & rows[["ranks"]] == ranks & rows[["bytes"]] == bytes)
+  rows <- rows[at, ]
+  pairs <- pair_rows(rows)
+  part <- campaign
+  part$rows <- rows
+  part$launches <- campaign$launches[intersect(names(campaign$launches), unique(rows[["launch"]]))]
+  measured <- measure_pairs(part, pairs, channel)
+  d <- measured$differences[[channel]]
+  if (is.null(d)) {
+    abort_data("--channel ", channel, ": not measured in the pilot ", paste(campaign$dirs,
+               collapse = " "))
+  }
+  level <- pairs$cells$level_requested_percent[pairs$cell]
+  known <- is.finite(d)
+  # The blank: small effects are sought, and a large load scatters more.
+  blank <- if (any(known)) min(level[known]) else NA_real_
+  use <- which(known & level == blank)
+  list(rows = rows, d = d[use], launch = as.character(rows[["launch"]][pairs$on[use]]), level = blank,
+       half_s = nominal_half(part))
+}
+
+# The length that was asked for; a loop of a fixed number of operations comes near it.
+nominal_half <- function(campaign) {
+  asked <- unlist(lapply(campaign$launches, function(info) info$options$half_period_ns)) / 1e9
+  if (length(asked) == 0) return(stats::median(campaign$rows[["wall_ns"]]) / 1e9)
+  if (length(unique(asked)) > 1) {
+    abort_usage("--pilot: launches have half-periods of ", paste(format_seconds(sort(unique(asked))), collapse = ", "),
+                ": give the directories of launches that have the same")
+  }
+  asked[1]
+}
+
+# Of a campaign with several designs, that with half-periods: a block says less about them.
+pilot_launches <- function(campaign) {
+  design <- vapply(campaign$launches, function(info) info$options$design %||% "lockin", "")
+  keep <- names(design)[if (any(design == "lockin")) design == "lockin" else TRUE]
+  campaign$launches <- campaign$launches[keep]
+  campaign$rows <- campaign$rows[which(campaign$rows[["launch"]] %in% keep), ]
+  campaign
+}
+
+# One launch's mean and its standard error, as the test of the channel has them.
+launch_mean <- function(d, channel) {
+  est <- batch_mean_ci(d)
+  if (channels[[channel]]$test == "mean") return(data.frame(mean = est$estimate, se = est$se, n = length(d),
+                                                            df = est$df))
+  ranks <- pseudo_median(d)
+  if (!isTRUE(ranks$se > 0)) return(data.frame(mean = est$estimate, se = est$se, n = length(d), df = est$df))
+  data.frame(mean = ranks$estimate, se = ranks$se, n = length(d), df = length(d) - 1)
+}
+
+# Scatter of pairs in a pilot's cell, and what its launches add.
+pilot_scatter <- function(cell, channel) {
+  launches <- bind_rows(lapply(split(cell$d, in_order(cell$launch)), launch_mean, channel = channel))
+  use <- is.finite(launches$se)
+  if (!any(use)) {
+    abort_data(sprintf("the pilot has %d pair(s) of this cell at its lowest level, its scatter needs 2: run it longer",
+                       length(cell$d)))
+  }
+  variance <- mean((launches$n * launches$se^2)[use])
+  if (variance == 0) {
+    abort_data("all pairs of the pilot are equal, so nothing is known about their scatter: measure for longer")
+  }
+  own <- data.frame(half_s = cell$half_s, sd = sqrt(variance), df = sum(launches$df[use]), source = "pairs")
+  table <- if (channels[[channel]]$test == "mean") rbind(own, allan_scatter(cell, channel)) else own
+  k <- nrow(launches)
+  between <- if (k > 1) stats::var(launches$mean) else NA_real_
+  below <- mean(launches$se[use]^2)
+  list(table = table, n_launches = k, n_pairs = sum(launches$n), level = cell$level,
+       sd_launch = sqrt(max(0, between - below)),
+       # With 80 % certainty the variance of launch means is at most this.
+       sd_launch_high = if (k > 1) sqrt(max(0, between * (k - 1) / stats::qchisq(0.2, k - 1) - below)) else NA_real_)
+}
+
+# Longer half-periods from the Allan deviation of the off halves: sd of a pair = sqrt(2) times the deviation. Off halves
+# have others between them, so the wander counted is that of a longer time: an upper estimate.
+allan_scatter <- function(cell, channel) {
+  off <- which(cell$rows[["arm"]] == "off")
+  curves <- lapply(split(off, code_of(cell$rows[["launch"]][off])), function(at) {
+    value <- log_or_na(channels[[channel]]$value(cell$rows[at, ], 1))
+    value <- value[is.finite(value)]
+    curve <- allan_deviation(value, cell$half_s)
+    # Ten stretches of a length say something about it, fewer do not.
+    cbind(curve, length = length(value))[curve$m > 1 & length(value) / pmax(curve$m, 1) >= 10, ]
+  })
+  curves <- bind_rows(curves)
+  if (nrow(curves) == 0) return(NULL)
+  parts <- split(curves, curves$m)
+  bind_rows(lapply(parts, function(p) {
+    data.frame(half_s = p$tau_s[1], sd = sqrt(2 * mean(p$deviation^2)), df = sum(floor(p$length / p$m) - 1),
+               source = "allan")
+  }))
+}
+
+# The half-period that needs least time: the least sd^2 (half + overhead); of those within a tenth of it the shortest.
+best_half <- function(table, overhead_s, period_s) {
+  # Blocks of a number of operations are a little shorter or longer than asked for.
+  table <- table[table$half_s >= 0.95 * period_s & table$sd > 0, ]
+  if (nrow(table) == 0) return(NA_real_)
+  cost <- table$sd^2 * (table$half_s + overhead_s)
+  min(table$half_s[cost <= 1.1 * min(cost)])
+}
+
+# Scatter at a half-period: between two of the table by a straight line of logs.
+scatter_at <- function(table, half_s) {
+  table <- table[order(table$half_s), ]
+  exact <- which(abs(log(table$half_s / half_s)) < 0.05)
+  if (length(exact) > 0) return(table[exact[1], ])
+  if (half_s < table$half_s[1] || half_s > table$half_s[nrow(table)]) return(NULL)
+  above <- findInterval(half_s, table$half_s) + 1
+  sd <- exp(stats::approx(log(table$half_s), log(table$sd), log(half_s))$y)
+  data.frame(half_s = half_s, sd = sd, df = min(table$df[above - 1:0]), source = "allan")
+}
+
+# Upper bound of a standard deviation, right with 80 % certainty.
+sd_upper <- function(sd, df) sd * sqrt(df / stats::qchisq(0.2, df))
+
+# Seconds between halves, and seconds to start a launch, as the pilot had them.
+pilot_costs <- function(campaign) {
+  rows <- campaign$rows
+  gap <- unlist(lapply(split(seq_len(nrow(rows)), code_of(rows[["launch"]])), function(at) {
+    start <- rows[["start_ns"]][at]
+    if (length(at) < 2) return(NULL)
+    mean(diff(start) - utils::head(rows[["wall_ns"]][at], -1)) / 1e9
+  }))
+  gap <- gap[is.finite(gap) & gap >= 0]
+  launch <- start_to_start(campaign)
+  list(overhead_s = if (length(gap) > 0) mean(gap) else assumed_overhead_s,
+       launch_s = if (is.na(launch)) assumed_launch_s else launch, launch_known = !is.na(launch))
+}
+
+# What a launch took beyond its rows: from its start to the next one's, where they followed each other. Start times are
+# whole seconds.
+start_to_start <- function(campaign) {
+  times <- vapply(campaign$launches, function(info) {
+    as.numeric(as.POSIXct(info$started_utc %||% NA_character_, format = "%Y-%m-%dT%H:%M:%SZ", tz = "UTC"))
+  }, 0)
+  rows <- campaign$rows
+  span <- vapply(names(times), function(id) {
+    at <- which(rows[["launch"]] == id)
+    max(rows[["start_ns"]][at] + rows[["wall_ns"]][at]) / 1e9
+  }, 0)
+  order <- order(times)
+  extra <- diff(times[order]) - utils::head(span[order], -1)
+  extra <- extra[is.finite(extra) & extra > 0 & extra < 60]
+  if (length(extra) == 0) NA_real_ else stats::median(extra)
+}

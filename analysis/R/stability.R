@@ -1,0 +1,283 @@
+# Which configuration to measure with: one that repeats, and reacts to a load.
+
+# A clean time that scatters more than this from launch to launch, in percent, is not reproducible.
+reproducible_percent <- 5
+
+#' Stability and sensitivity of configurations
+#'
+#' Per configuration (operation, size, ranks, design, operations in a block; treatment): how well its clean time
+#' repeats, how long to
+#' average, whether it reacts to the highest level, and what that costs. The reaction is tested by the sign-flip test on
+#' the pairs of all its launches (scope: these launches), with Holm's correction over configurations, so that the chance
+#' that any configuration is called reacting that is not is at most alpha. The figure of merit is the limit of detection
+#' (level whose slowdown the test finds with the power wanted) times the root of the machine time of the pairs: the
+#' level within reach of one second,
+#' which falls as the root of the seconds. Machine time is wall time times nodes.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()].
+#' @param alpha,power Probabilities, length 1: one-sided level of the tests (intervals have 1 - alpha), power at the
+#'   limits.
+#' @param spread Largest coefficient of variation over launches, in percent, of what is called reproducible, length 1.
+#' @return A data frame, one row per configuration, the best figure of merit first: `operation`, `bytes`, `ranks`,
+#'   `design`, `count` (operations in a block; NA where the pilot finds it), `kind`, `pattern`, `placement`, `phase`,
+#'   `half_s` (length of a half or block, s), `n_launches`, `n_clean` (off halves), `n_pairs` (at the highest level),
+#'   `mean_ns` (clean time of an operation), `cv_within_percent`, `cv_within_robust_percent` (scatter of the halves of a
+#'   launch: SD over mean, MAD over median, mean over launches), `cv_launches_percent` and its interval
+#'   `cv_launches_low_percent`, `cv_launches_high_percent` (SD of launch means over their mean, by chi-square),
+#'   `allan_percent`, `allan_min_percent` (Allan deviation at one half, and the lowest), `allan_best_s` (measured time
+#'   at the lowest, s), `half_best_s` (half-period that needs least time; NA in other designs than `lockin`),
+#'   `level_requested_percent`, `level_delivered_percent` (of one CPU), `slowdown_percent`, `slowdown_low_percent`,
+#'   `slowdown_high_percent`, `p_one_sided`, `p_holm`, `reacts`, `reproducible`, `suitable` (logical), `limit_percent`
+#'   (detection limit, slowdown), `lod_percent` (the same as a level), `machine_s` (of the pairs behind it), `merit`,
+#'   `merit_low`, `merit_high` (percent of one CPU times root of a second), `rank`, `reason` (why it is not suitable,
+#'   else NA).
+#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (stage 1). Holm, S. (1979) Scandinavian
+#'   Journal of Statistics 6, 65-70. Zou, G. Y. and Donner, A. (2008) Statistics in Medicine 27, 1693-1702 (interval of
+#'   a quotient from those of its parts).
+#' @examples
+#' dir <- file.path(tempdir(), "stability")
+#' simulate_campaign(dir, operations = c("barrier", "bcast"), pairs = 40, launches = 3, levels_percent = c(0, 2),
+#'                   seed = 1)
+#' stability_table(read_campaign(dir))[, c("operation", "reacts", "merit")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = reproducible_percent) {
+  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
+  check_probability(alpha, "alpha")
+  check_probability(power, "power")
+  check_argument(is_number(spread, 0), "spread", spread, "a percentage above 0")
+  pairs <- pair_rows(campaign$rows)
+  if (length(pairs$off) == 0) {
+    abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "),
+               ": let the launches go on for longer")
+  }
+  pairs$d <- measure_pairs(campaign, pairs, "time")$differences$time
+  pairs$known <- is.finite(pairs$d)
+  cells <- pairs$cells
+  cells$count <- launch_counts(campaign)[cells$launch]
+  columns <- c("operation", "bytes", "ranks", "design", "count", intersect(treatment_columns, names(cells)))
+  key <- do.call(paste, c(cells[columns], sep = "\r"))
+  parts <- lapply(split(seq_along(key), in_order(key)), function(at) {
+    cbind(cells[at[1], columns], configuration_row(campaign, pairs, at, alpha, power))
+  })
+  table <- bind_rows(unname(parts))
+  table$p_holm <- stats::p.adjust(table$p_one_sided, "holm")
+  table$reacts <- !is.na(table$p_holm) & table$p_holm <= alpha
+  table$reproducible <- table$n_launches >= reproducibility_launches & !is.na(table$cv_launches_percent) &
+    table$cv_launches_percent <= spread
+  table <- judge_configurations(table, alpha, spread)
+  table <- table[order(!table$suitable, table$merit, -table$reacts), ]
+  table$rank <- ifelse(is.na(table$merit), NA_integer_, rank(table$merit, ties.method = "first"))
+  rownames(table) <- NULL
+  table
+}
+
+# Operations in a block, by launch; NA where the time decides it.
+launch_counts <- function(campaign) {
+  vapply(campaign$launches, function(info) as.numeric(info$options$count %||% NA), 0)
+}
+
+configuration_row <- function(campaign, pairs, at, alpha, power) {
+  cells <- pairs$cells[at, ]
+  conf <- 1 - alpha
+  of_level <- function(level) which(pairs$cell %in% at[cells$level_requested_percent == level] & pairs$known)
+  clean <- clean_figures(campaign, cells, conf)
+  top <- max(cells$level_requested_percent)
+  blank <- of_level(min(cells$level_requested_percent))
+  reference <- if (top > 0) of_level(top) else integer()
+  effect <- reaction(campaign, pairs, reference, top, conf)
+  limit <- batch_mean_ci(pairs$d[blank], conf)
+  cbind(clean, effect, merit_row(limit, effect, machine_seconds(campaign, pairs, blank), alpha, power))
+}
+
+reaction <- function(campaign, pairs, at, level, conf) {
+  d <- pairs$d[at]
+  est <- batch_mean_ci(d, conf)
+  delivered <- mean_or_na(campaign$rows[["level_delivered_percent"]][pairs$on[at]])
+  # A test that could not reach alpha with these pairs says nothing.
+  able <- length(d) >= pairs_needed(1 - conf) && isTRUE(est$se > 0)
+  percent <- function(x) to_effect("time", x)
+  data.frame(n_pairs = length(d), level_requested_percent = if (length(at) > 0) level else NA_real_,
+             level_delivered_percent = delivered,
+             slowdown_percent = percent(est$estimate), slowdown_low_percent = percent(est$low),
+             slowdown_high_percent = percent(est$high), p_one_sided = if (able) sign_flip_test(d)$p else NA_real_)
+}
+
+# How the clean time repeats. Of each launch: its off halves in run order, the log of their time.
+clean_figures <- function(campaign, cells, conf) {
+  rows <- campaign$rows
+  off <- which(rows[["arm"]] == "off" & rows[["launch"]] %in% cells$launch & rows[["operation"]] == cells$operation[1] &
+                 rows[["bytes"]] == cells$bytes[1])
+  by_launch <- split(off, in_order(rows[["launch"]][off]))
+  times <- lapply(by_launch, function(at) {
+    time <- operation_ns_at(rows, at)
+    time[is.finite(time) & time > 0]
+  })
+  times <- times[lengths(times) > 0]
+  means <- vapply(times, mean, 0)
+  over <- relative_error(means, conf)
+  # The RSE is the CV over the root of the number of launches.
+  root <- sqrt(over$n_launches)
+  several <- times[lengths(times) > 1]
+  average <- function(f) if (length(several) > 0) mean(vapply(several, f, 0)) else NA_real_
+  lockin <- !identical(as.character(cells$design[1]), "blocks") && !identical(as.character(cells$design[1]), "single")
+  asked <- unlist(lapply(campaign$launches[unique(cells$launch)], function(info) info$options$half_period_ns)) / 1e9
+  half_s <- if (lockin && length(asked) > 0) stats::median(asked) else stats::median(rows[["wall_ns"]][off]) / 1e9
+  gap <- pilot_costs(list(rows = rows[rows[["launch"]] %in% cells$launch, ], launches = list()))$overhead_s
+  data.frame(
+    half_s = half_s, n_launches = length(times), n_clean = sum(lengths(times)), mean_ns = mean(means),
+    cv_within_percent = average(function(x) 100 * stats::sd(x) / mean(x)),
+    cv_within_robust_percent = average(function(x) 100 * stats::mad(x) / stats::median(x)),
+    cv_launches_percent = over$rse_percent * root, cv_launches_low_percent = over$rse_low_percent * root,
+    cv_launches_high_percent = over$rse_high_percent * root,
+    allan_figures(lapply(times, log), half_s, gap, noise_period(campaign, cells$launch), lockin)
+  )
+}
+
+noise_period <- function(campaign, launches) {
+  max(0, unlist(lapply(campaign$launches[unique(launches)], function(info) info$options$period_ns))) / 1e9
+}
+
+# Root mean square over launches of their Allan deviations, where ten stretches of the length say something about it.
+allan_figures <- function(series, half_s, overhead_s, period_s, lockin) {
+  none <- data.frame(allan_percent = NA_real_, allan_min_percent = NA_real_, allan_best_s = NA_real_,
+                     half_best_s = NA_real_)
+  curves <- bind_rows(lapply(series, function(x) {
+    curve <- allan_deviation(x, half_s)
+    curve[curve$m == 1 | curve$m <= length(x) / 10, ]
+  }))
+  if (nrow(curves) == 0) return(none)
+  deviation <- vapply(split(curves$deviation, curves$m), function(x) sqrt(mean(x^2)), 0)
+  m <- as.numeric(names(deviation))
+  table <- data.frame(half_s = m * half_s, sd = sqrt(2) * deviation)
+  lowest <- which.min(deviation)
+  data.frame(allan_percent = 100 * deviation[m == 1], allan_min_percent = 100 * deviation[lowest],
+             allan_best_s = table$half_s[lowest],
+             half_best_s = if (lockin) best_half(table, overhead_s, period_s) else NA_real_, row.names = NULL)
+}
+
+# Wall time of the pairs `at` times nodes: of each launch the share that its pairs have in it.
+machine_seconds <- function(campaign, pairs, at) {
+  rows <- campaign$rows
+  launch <- rows[["launch"]]
+  sum(0, vapply(split(at, in_order(as.character(launch[pairs$on[at]]))), function(mine) {
+    id <- as.character(launch[pairs$on[mine[1]]])
+    all <- which(launch == id)
+    span <- (max(rows[["start_ns"]][all] + rows[["wall_ns"]][all]) - min(rows[["start_ns"]][all])) / 1e9
+    span * length(mine) / sum(launch[pairs$on] == id) * (campaign$launches[[id]]$nodes %||% 1)
+  }, 0))
+}
+
+# The limit in slowdown and in level, and the level times the root of the time. The interval of the quotient limit /
+# slope
+# comes from those of the two, on the scale of logs.
+merit_row <- function(blank, effect, machine_s, alpha, power) {
+  limit <- detection_limit(blank$se, blank$df, alpha, power)
+  factor <- sqrt(blank$df / stats::qchisq(c(1 - alpha / 2, alpha / 2), blank$df))
+  level <- if (is.na(effect$level_delivered_percent)) effect$level_requested_percent else effect$level_delivered_percent
+  slope <- c(effect$slowdown_percent, effect$slowdown_low_percent, effect$slowdown_high_percent) / level
+  limit_percent <- to_effect("time", limit)
+  known <- isTRUE(slope[1] > 0) && !is.na(limit)
+  lod <- if (known) limit_percent / slope[1] else NA_real_
+  merit <- lod * sqrt(machine_s)
+  low <- if (known) exp(-sqrt(log(factor[1])^2 + log(slope[3] / slope[1])^2)) else NA_real_
+  high <- if (known && isTRUE(slope[2] > 0)) exp(sqrt(log(factor[2])^2 + log(slope[1] / slope[2])^2)) else NA_real_
+  data.frame(limit_percent = limit_percent, lod_percent = lod, machine_s = machine_s, merit = merit,
+             merit_low = merit * low,
+             merit_high = merit * high)
+}
+
+# A configuration that does not react has no figure of merit that means anything.
+judge_configurations <- function(table, alpha, spread) {
+  table$suitable <- table$reacts & table$reproducible
+  table$reason <- vapply(seq_len(nrow(table)), function(i) unsuitable_reason(table[i, ], alpha, spread), "")
+  table[c("merit", "merit_low", "merit_high", "lod_percent")][!table$reacts, ] <- NA_real_
+  table
+}
+
+unsuitable_reason <- function(row, alpha, spread) {
+  if (row$suitable) return(NA_character_)
+  paste(c(
+    if (!row$reacts) {
+      if (is.na(row$p_one_sided)) {
+        if (is.na(row$level_requested_percent)) "no level above 0" else {
+          sprintf("%d pairs, a test at alpha %g needs %d that differ", row$n_pairs, alpha, pairs_needed(alpha))
+        }
+      } else "does not react"
+    },
+    if (row$n_launches < reproducibility_launches) {
+      sprintf("%d launch%s, reproducibility needs %d", row$n_launches, if (row$n_launches == 1) "" else "es",
+              reproducibility_launches)
+    } else if (!row$reproducible) sprintf("not reproducible (CV over launches above %g %%)", spread)
+  ), collapse = "; ")
+}
+
+#' Recommend a configuration
+#'
+#' Of the configurations that are reproducible and react, the one with the best figure of merit.
+#'
+#' @param table The result of [stability_table()].
+#' @return A list: `row` (the row of `table`; NULL where none is suitable), `half_period_s` (half-period to use, s; NA
+#' in
+#'   other designs than `lockin`), `why` (character: one sentence each), `equal` (character: names of suitable
+#'   configurations whose
+#'   interval reaches the figure of the best), `commands` (character: how to go on).
+#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (stage 1: suitable is what is reproducible
+#'   and reacts).
+#' @examples
+#' dir <- file.path(tempdir(), "recommend")
+#' simulate_campaign(dir, pairs = 40, launches = 3, levels_percent = c(0, 2), seed = 1)
+#' recommend_configuration(stability_table(read_campaign(dir)))$why
+#' unlink(dir, recursive = TRUE)
+#' @export
+recommend_configuration <- function(table) {
+  check_argument(is.data.frame(table) && all(c("suitable", "merit") %in% names(table)), "table", class(table),
+                 "the result of stability_table()")
+  suitable <- table[table$suitable & !is.na(table$merit), ]
+  if (nrow(suitable) == 0) {
+    return(list(row = NULL, half_period_s = NA_real_, equal = character(), commands = character(),
+                why = if (nrow(table) == 0) "there is no configuration" else {
+                  "no configuration is reproducible and reacts"
+                }))
+  }
+  suitable <- suitable[order(suitable$merit), ]
+  best <- suitable[1, ]
+  rest <- suitable[-1, ]
+  equal <- rest[!is.na(rest$merit_low) & !is.na(best$merit_high) & rest$merit_low <= best$merit_high, ]
+  list(row = best, half_period_s = best$half_best_s, why = recommendation_words(best),
+       equal = configuration_name(equal),
+       commands = recommendation_commands(best))
+}
+
+recommendation_words <- function(best) {
+  c(sprintf("it reacts: %s %% slower at a level of %s %%, p = %s (Holm)", format_effect(best$slowdown_percent, FALSE),
+            format_level(best$level_requested_percent), format_p(best$p_holm)),
+    sprintf("it is reproducible: launches scatter by %s %%", format_effect(best$cv_launches_percent, FALSE)),
+    paste("it senses most for its time: in one second of the machine", format_level(best$merit),
+          "% of one CPU, falling as the root of the seconds"),
+    if (!is.na(best$half_best_s)) {
+      sprintf("half-period %s: of those at least as long as the noise period, it needs least time",
+              format_seconds(best$half_best_s))
+    })
+}
+
+configuration_name <- function(rows) {
+  if (nrow(rows) == 0) return(character())
+  paste0(panel_name(rows), ", ", format_level(rows$ranks), ifelse(rows$ranks == 1, " rank", " ranks"),
+         ifelse(is.na(rows$count), ifelse(rows$design == "lockin", "", paste0(", ", rows$design)),
+                paste0(", blocks of ", format_count_each(rows$count))))
+}
+
+format_count_each <- function(x) vapply(x, format_count, "")
+
+recommendation_commands <- function(best) {
+  blocks <- best$design != "lockin"
+  cell <- paste0("--op ", best$operation, if (best$bytes > 0) paste(" --bytes", format_count(best$bytes)), " --ranks ",
+                 format_count(best$ranks))
+  how <- if (blocks) {
+    paste0("--design blocks --block ", format_seconds(signif(best$half_s, 2)),
+           if (!is.na(best$count)) paste(" --count", format_count(best$count)))
+  } else paste("--half-period", format_seconds(best$half_best_s))
+  c(if (!blocks) paste("noiselab plan --detect 0.1%", cell, how, "--pilot DIR"),
+    paste("noiselab run sensitivity", cell, how, "--levels 0,0.1,0.3,1"))
+}

@@ -1,0 +1,215 @@
+plan_of <- function(...) status_of(main_plan, ...)
+plan_list <- function(...) jsonlite::fromJSON(plan_of("--json", ...)$out)
+
+test_that("without a pilot the scatter is an assumption, and is called one", {
+  got <- plan_of("--detect", "0.1%", "--op", "alltoall", "--bytes", "2KiB")
+  expect_equal(got$status, 0L)
+  expect_match(paste(got$out, collapse = " "), "ASSUMED, not +measured")
+  expect_true(all(nchar(got$out) <= 98))
+  plan <- plan_list("--detect", "0.1", "--op", "alltoall", "--bytes", "2KiB")
+  # 0.5 %/sqrt(s) at 10 ms is 5 %, and a pair sqrt(2) times that
+  expect_equal(plan$cells$sd, sqrt(2) * 5)
+  expect_equal(plan$cells$n_pairs, plan_pairs(log(1.001), sqrt(2) * 0.05)$n)
+  expect_equal(plan$scatter, "assumed")
+  expect_equal(plan$run$measuring_s, plan$cells$n_pairs * 2 * 2 * 0.01)
+  expect_equal(plan$run$total_s, plan$cells$n_pairs * 2 * 2 * 0.0103 + 2.5)
+  expect_match(plan$command, "--op alltoall --bytes 2048 --levels 0,0.1 --half-period 10ms --seconds")
+})
+
+test_that("the assumed figure is that of its table, and between and beyond its points a line of logs", {
+  at <- function(half_s) assumed_scatter("time", half_s)$sd / sqrt(2) * sqrt(half_s) * 100
+  expect_equal(at(c(0.001, 0.01, 1, 5)), c(0.5, 0.5, 2.1, 4))
+  expect_equal(at(0.1), sqrt(0.5 * 2.1))
+  expect_gt(at(20), 4)
+})
+
+test_that("every operation and level costs pairs of its own", {
+  one <- plan_list("--detect", "1", "--op", "barrier", "--levels", "1")$run
+  six <- plan_list("--detect", "1", "--op", "barrier,bcast", "--levels", "3")$run
+  expect_equal(six$measuring_s, 6 * one$measuring_s)
+  expect_equal(length(plan_list("--detect", "1", "--op", "barrier", "--levels", "5")$run$levels_percent), 5)
+  expect_equal(plan_list("--detect", "1", "--op", "barrier", "--levels", "0,0.3,1")$run$levels_percent, c(0, 0.3, 1))
+})
+
+test_that("a pilot's own scatter is planned with, and its uncertainty gives the upper figure", {
+  dir <- local_campaign(pairs = 60, levels_percent = c(0, 5), operations = c("barrier", "bcast"), bytes = c(0, 64))
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  blank <- analysis$pairs$cells$level_requested_percent[analysis$pairs$cell] == 0 &
+    analysis$pairs$cells$operation[analysis$pairs$cell] == "barrier"
+  sd <- sd(analysis$differences$time[blank])
+  plan <- plan_list("--detect", "0.2", "--pilot", dir, "--op", "barrier", "--half-period", "10ms")
+  expect_equal(plan$cells$sd, 100 * sd)
+  expect_equal(plan$cells$sd_upper, 100 * sd * sqrt(59 / qchisq(0.2, 59)))
+  expect_equal(plan$cells$n_pairs, plan_pairs(log(1.002), sd)$n)
+  expect_equal(plan$cells$n_pairs_upper, plan_pairs(log(1.002), plan$cells$sd_upper / 100)$n)
+  expect_gt(plan$run$total_upper_s, plan$run$total_s)
+  expect_match(paste(plan$notes, collapse = " "), "cannot be promised from one launch")
+  expect_match(plan$command, "--levels 0,5")
+  expect_equal(plan$scatter, "pilot")
+})
+
+test_that("a run of the planned length finds the effect as often as planned", {
+  dir <- local_campaign(pairs = 300, levels_percent = 0, wander_sd = 0)
+  plan <- plan_list("--detect", "0.4", "--pilot", dir, "--half-period", "10ms", "--power", "0.8", "--alpha", "0.05")
+  found <- vapply(1:60, function(i) {
+    run <- local_campaign(pairs = plan$cells$n_pairs, levels_percent = 1, slowdown_percent = 0.4, wander_sd = 0,
+                          seed = i + 10)
+    d <- analyze_campaign(read_campaign(run), 0.05, channels = "time")$differences$time
+    unlink(run, recursive = TRUE)
+    t.test(d, alternative = "greater")$p.value <= 0.05
+  }, TRUE)
+  # 3 standard errors of 60 runs at 0.8, and what the pilot does not know about its scatter
+  expect_gt(mean(found), 0.6)
+  expect_lt(mean(found), 0.97)
+})
+
+test_that("other half-periods follow the Allan deviation of the off halves", {
+  dir <- local_campaign(pairs = 200, levels_percent = 0, wander_sd = 0, spike_rate = 0)
+  campaign <- read_campaign(dir)
+  cell <- pilot_cell(campaign, "barrier", 0, 2, "time")
+  table <- pilot_scatter(cell, "time")$table
+  rows <- campaign$rows
+  series <- log(rows$wall_ns / rows$operations)[rows$arm == "off"]
+  curve <- allan_deviation(series, 0.01)
+  expect_equal(table$sd[table$half_s == 0.04], sqrt(2) * curve$deviation[curve$m == 4])
+  expect_equal(table$half_s[1], 0.01)
+  expect_equal(table$source[1:2], c("pairs", "allan"))
+  expect_true(all(200 / (table$half_s / 0.01) >= 10))
+  # white noise: all half-periods cost the same, so the shortest is taken, but not one below the noise period
+  expect_equal(best_half(data.frame(half_s = c(1, 4, 16), sd = c(4, 2, 1)), 0, 0), 1)
+  expect_equal(best_half(data.frame(half_s = c(1, 4, 16), sd = c(4, 2, 1)), 0, 2), 4)
+  expect_equal(best_half(data.frame(half_s = c(1, 4, 16), sd = c(4, 1, 1)), 0, 0), 4)
+  # with a second between halves long ones are better
+  expect_equal(best_half(data.frame(half_s = c(1, 4, 16), sd = c(4, 2, 1)), 1, 0), 16)
+  expect_true(is.na(best_half(data.frame(half_s = 1, sd = 1), 0, 2)))
+})
+
+test_that("between two half-periods the scatter is interpolated, outside it is unknown", {
+  table <- data.frame(half_s = c(0.01, 0.04), sd = c(4, 1), df = c(99, 9), source = c("pairs", "allan"))
+  expect_equal(scatter_at(table, 0.02)$sd, 2)
+  expect_equal(scatter_at(table, 0.02)$df, 9)
+  expect_equal(scatter_at(table, 0.01)$source, "pairs")
+  expect_null(scatter_at(table, 0.005))
+  expect_null(scatter_at(table, 0.1))
+  dir <- local_campaign(pairs = 60, levels_percent = 0)
+  expect_match(plan_of("--detect", "1", "--pilot", dir, "--half-period", "2ms")$err,
+               "the pilot has halves of 10ms .* not of 2ms")
+})
+
+test_that("a pilot of several launches plans for launches like these", {
+  dir <- local_campaign(pairs = 60, launches = 6, levels_percent = c(0, 1), launch_sd = 0.004)
+  plan <- plan_list("--detect", "0.3", "--pilot", dir)
+  expect_equal(plan$scope, "launches like these")
+  r <- plan$run
+  expect_lte(detection_limit(sqrt((plan$cells$sd_launch^2 + plan$cells$sd^2 / r$pairs_per_launch) / r$n_launches),
+                             r$n_launches - 1),
+             100 * log(1.003))
+  expect_match(plan$command, if (r$n_launches > 1) "--launches" else "--seconds")
+  fixed <- plan_list("--detect", "1", "--pilot", dir, "--launches", "12")
+  expect_equal(fixed$run$n_launches, 12)
+  expect_equal(plan_list("--detect", "1", "--pilot", dir, "--launches", "1")$scope, "this launch")
+  text <- plan_of("--detect", "0.3", "--margin", "0.5", "--pilot", dir)$out
+  expect_true(all(nchar(text) <= 98))
+  expect_match(text, "show that it is less than 0.5 % either way, if it is 0 %", all = FALSE)
+})
+
+test_that("the between-launch part of a plan is that of its launch means", {
+  dir <- local_campaign(pairs = 40, launches = 5, levels_percent = 2, launch_sd = 0.02)
+  cell <- pilot_cell(read_campaign(dir), "barrier", 0, 2, "time")
+  by_hand <- variance_components(cell$d, list(cell$launch))
+  got <- pilot_scatter(cell, "time")
+  expect_equal(got$sd_launch^2, by_hand$t2[2])
+  expect_equal(got$table$sd[1]^2, by_hand$t2[1])
+  expect_gt(got$sd_launch_high, got$sd_launch)
+})
+
+test_that("the scatter of a rank test's channel is that of its interval", {
+  dir <- local_campaign(pairs = 80, levels_percent = c(0, 1))
+  plan <- plan_list("--detect", "0.05", "--pilot", dir, "--channel", "stolen")
+  cell <- pilot_cell(read_campaign(dir), "barrier", 0, 2, "stolen")
+  expect_equal(plan$cells$sd, pseudo_median(cell$d)$se * sqrt(80))
+  expect_gte(plan$cells$n_pairs, 8)
+  expect_equal(plan$cells$sd_source, "pairs")
+})
+
+test_that("what is not in the pilot is refused, with what is there", {
+  dir <- local_campaign(pairs = 10, levels_percent = 0, operations = c("barrier", "bcast"), bytes = c(0, 64))
+  expect_refused <- function(wanted, ...) {
+    got <- plan_of(...)
+    expect_equal(got$status, 2L)
+    expect_equal(length(got$err), 1)
+    expect_match(got$err, wanted)
+    expect_equal(got$out, character())
+  }
+  expect_refused("'reduce' is not in the pilot, which has .*bcast 64 B", "--detect", "1", "--pilot", dir, "--op",
+                 "reduce")
+  expect_refused("--bytes: 128 is not in the pilot", "--detect", "1", "--pilot", dir, "--op", "bcast", "--bytes", "128")
+  expect_refused("--ranks: 9 is not in the pilot", "--detect", "1", "--pilot", dir, "--ranks", "9")
+  simulate_campaign(dir, pairs = 10, levels_percent = 0, ranks = 3, prefix = "three")
+  expect_refused("launches of 2 and 3 ranks: say which", "--detect", "1", "--pilot", dir)
+  expect_equal(plan_list("--detect", "1", "--pilot", dir, "--ranks", "3")$cells$ranks, 3)
+})
+
+test_that("wrong options get status 2 and one line", {
+  wrong <- list(character(), "x", c("--detect", "x"), c("--detect", "0"), c("--margin", "1", "--expect", "2"),
+                c("--detect", "1", "--pilot", "no-such-dir"), c("--detect", "1", "--json", "--csv"))
+  with_detect <- list(c("--expect", "0"), c("--power", "2"), c("--half-period", "10 parsec"), c("--bytes", "12x"),
+                      c("--levels", "x"), c("--levels", "1,1"), c("--launches", "0"), c("--op", "a,,b"),
+                      c("--channel", "steal"), c("--channel", "detour"), c("--channel", "time,stolen"))
+  for (args in c(wrong, lapply(with_detect, function(more) c("--detect", "1", more)))) {
+    got <- plan_of(args)
+    expect_equal(got$status, 2L)
+    expect_equal(length(got$err), 1)
+    expect_match(got$err, "^noiselab-plan: ")
+  }
+})
+
+test_that("an effect that takes more than a day is planned, but not within reach", {
+  got <- plan_of("--detect", "0.001", "--op", "barrier")
+  expect_equal(got$status, 3L)
+  expect_match(got$err, "more than a day")
+  expect_match(got$out, "^total: [0-9]+ days", all = FALSE)
+})
+
+test_that("a pilot of one pair, or without scatter, cannot be planned with", {
+  dir <- local_campaign(pairs = 1, levels_percent = 5)
+  expect_match(plan_of("--detect", "1", "--pilot", dir)$err, "1 pair\\(s\\) of this cell")
+  expect_equal(plan_of("--detect", "1", "--pilot", dir)$status, 3L)
+  dir <- local_campaign(pairs = 5, levels_percent = 5)
+  edit_cells(halves_of(dir), 2:11, wall_ns = 10000000, operations = 5000)
+  got <- plan_of("--detect", "1", "--pilot", dir)
+  expect_equal(got$status, 3L)
+  expect_match(got$err, "pairs of the pilot are equal")
+})
+
+test_that("time to start a launch comes from launches that followed each other", {
+  dir <- local_campaign(pairs = 5, levels_percent = 5, launches = 3)
+  files <- file.path(dir, paste0("sim-", 1:3), "launch.json")
+  for (i in 1:3) edit_json(files[i], function(info) {
+    info$started_utc <- sprintf("2026-01-01T00:00:%02dZ", c(0, 5, 10)[i])
+    info
+  })
+  costs <- pilot_costs(read_campaign(dir))
+  expect_true(costs$launch_known)
+  expect_equal(costs$launch_s, 5 - 0.1, tolerance = 0.02)
+  expect_equal(costs$overhead_s, 2e-4)
+  # all started at once: nothing is known
+  expect_false(pilot_costs(read_campaign(local_campaign(pairs = 5, levels_percent = 5, launches = 2)))$launch_known)
+})
+
+test_that("help lists every option, and --csv prints the table", {
+  help <- paste(plan_of("--help")$out, collapse = "\n")
+  for (o in plan_options()) expect_match(help, paste0("--", o$name))
+  table <- data.table::fread(text = plan_of("--detect", "1", "--op", "barrier,bcast", "--csv")$out)
+  expect_equal(table$operation, c("barrier", "bcast"))
+  out <- tempfile()
+  expect_equal(plan_of("--detect", "1", "--out", out)$out, character())
+  expect_match(readLines(out)[1], "^plan: ")
+  unlink(out)
+})
+
+test_that("times are said as the programs take them, and as people do", {
+  expect_equal(format_seconds(c(0.01, 2.5, 1e-4)), c("10ms", "2.5s", "100us"))
+  expect_equal(vapply(c(5, 90, 4000, 3e6), format_long, ""), c("5 s", "1 min 30 s", "1 h 6 min", "35 days"))
+  expect_equal(wrap_command("a --b 1 --c 2", 8), c("  a --b 1 \\", "      --c 2"))
+})

@@ -1,0 +1,152 @@
+campaign_of <- function(..., pairs = 60, launches = 3, levels_percent = c(0, 2)) {
+  local_campaign(pairs = pairs, launches = launches, levels_percent = levels_percent, ..., env = parent.frame())
+}
+
+test_that("every figure of a configuration is that of its definition", {
+  dir <- campaign_of(base_sd = 0.01)
+  campaign <- read_campaign(dir)
+  row <- stability_table(campaign)
+  expect_equal(nrow(row), 1)
+  rows <- as.data.frame(campaign$rows)
+  rows$time <- rows$wall_ns / rows$operations
+  off <- split(rows$time[rows$arm == "off"], rows$launch[rows$arm == "off"])
+  means <- vapply(off, mean, 0)
+  expect_equal(row$mean_ns, mean(means))
+  expect_equal(row$cv_within_percent, mean(vapply(off, function(x) 100 * sd(x) / mean(x), 0)))
+  expect_equal(row$cv_within_robust_percent, mean(vapply(off, function(x) 100 * mad(x) / median(x), 0)))
+  expect_equal(row$cv_launches_percent, 100 * sd(means) / mean(means))
+  expect_equal(row$cv_launches_low_percent, row$cv_launches_percent * sqrt(2 / qchisq(0.995, 2)))
+  one <- vapply(off, function(x) allan_deviation(log(x), 0.01)$deviation[1], 0)
+  expect_equal(row$allan_percent, 100 * sqrt(mean(one^2)))
+  expect_lte(row$allan_min_percent, row$allan_percent)
+  analysis <- analyze_campaign(campaign, channels = "time")
+  level <- analysis$pairs$cells$level_requested_percent[analysis$pairs$cell]
+  d <- analysis$differences$time
+  expect_equal(row$slowdown_percent, 100 * expm1(mean(d[level == 2])))
+  expect_equal(row$p_one_sided, sign_flip_test(d[level == 2])$p)
+  se <- sd(d[level == 0]) / sqrt(180)
+  expect_equal(row$limit_percent, 100 * expm1(detection_limit(se, 179)))
+  slope <- row$slowdown_percent / row$level_delivered_percent
+  expect_equal(row$lod_percent, row$limit_percent / slope)
+  # half of each launch's time is the placebo's pairs'
+  span <- sum(tapply(rows$start_ns + rows$wall_ns, rows$launch, max)) / 1e9
+  expect_equal(row$machine_s, span / 2)
+  expect_equal(row$merit, row$lod_percent * sqrt(span / 2))
+  expect_true(row$merit_low < row$merit && row$merit < row$merit_high)
+  expect_true(row$suitable)
+})
+
+test_that("the interval of the figure of merit is that of its parts on the scale of logs", {
+  blank <- list(se = 0.01, df = 50)
+  effect <- data.frame(slowdown_percent = 3, slowdown_low_percent = 2, slowdown_high_percent = 4,
+                       level_delivered_percent = 1,
+                       level_requested_percent = 1)
+  row <- merit_row(blank, effect, 4, 0.01, 0.95)
+  upper <- sqrt(50 / qchisq(0.005, 50))
+  expect_equal(row$merit_high / row$merit, exp(sqrt(log(upper)^2 + log(3 / 2)^2)))
+  expect_equal(row$merit, row$limit_percent / 3 * 2)
+  effect$slowdown_low_percent <- -1
+  expect_true(is.na(merit_row(blank, effect, 4, 0.01, 0.95)$merit_high))
+})
+
+test_that("the figure of merit does not depend on how long was measured", {
+  short <- stability_table(read_campaign(campaign_of(pairs = 60)))
+  long <- stability_table(read_campaign(campaign_of(pairs = 600)))
+  expect_equal(short$merit, long$merit, tolerance = 0.25)
+  expect_lt(long$lod_percent, short$lod_percent / 2)
+})
+
+test_that("what does not react is never recommended, however quiet it is", {
+  dir <- campaign_of(operations = c("quiet", "barrier"), amplification = c(0, 1.5))
+  table <- stability_table(read_campaign(dir))
+  expect_equal(table$reacts, c(TRUE, FALSE))
+  expect_equal(table$operation, c("barrier", "quiet"))
+  expect_equal(table$reason, c(NA, "does not react"))
+  expect_true(is.na(table$merit[2]) && is.na(table$rank[2]))
+  advice <- recommend_configuration(table)
+  expect_equal(advice$row$operation, "barrier")
+  expect_match(advice$commands, "--op barrier", all = TRUE)
+  expect_equal(advice$half_period_s, 0.01)
+})
+
+test_that("what differs from launch to launch is not reproducible", {
+  dir <- campaign_of(base_sd = 0.3)
+  table <- stability_table(read_campaign(dir))
+  expect_true(table$reacts)
+  expect_match(table$reason, "^not reproducible \\(CV over launches above 5 %\\)$")
+  expect_null(recommend_configuration(table)$row)
+  expect_true(stability_table(read_campaign(dir), spread = 100)$suitable)
+  got <- status_of(main_analyze, "stability", dir)
+  expect_equal(got$status, 3L)
+  expect_match(got$err, "no configuration is reproducible and reacts")
+  expect_match(got$out, "recommendation: none", all = FALSE)
+  expect_equal(status_of(main_analyze, "stability", "--spread", "99", dir)$status, 0L)
+})
+
+test_that("fewer than 3 launches, one pair, and no level above 0 have their reasons", {
+  expect_match(stability_table(read_campaign(campaign_of(launches = 2)))$reason, "2 launches, reproducibility needs 3")
+  expect_match(stability_table(read_campaign(campaign_of(launches = 1, pairs = 1)))$reason,
+               "1 pairs, a test at alpha 0.01 needs 7.*1 launch,")
+  expect_match(stability_table(read_campaign(campaign_of(levels_percent = 0)))$reason, "no level above 0")
+  dir <- campaign_of(pairs = 5)
+  for (file in list.files(dir, "halves.csv", recursive = TRUE, full.names = TRUE)) edit_cells(file, 2:21, wall_ns = 1e7,
+                                                                                              operations = 5000)
+  constant <- stability_table(read_campaign(dir))
+  expect_false(constant$reacts)
+  expect_equal(constant$cv_launches_percent, 0)
+  expect_equal(recommend_configuration(constant[0, ])$why, "there is no configuration")
+  expect_error(stability_table(1), "campaign", class = "nl_error_usage")
+  expect_error(stability_table(read_campaign(dir), spread = -1), "spread", class = "nl_error_usage")
+})
+
+test_that("among configurations without any reaction one is rarely called reacting", {
+  false_alarms <- vapply(1:20, function(i) {
+    dir <- campaign_of(operations = paste0("op", 1:5), amplification = 0, pairs = 30, launches = 1,
+                       levels_percent = c(0, 1), seed = i)
+    table <- stability_table(read_campaign(dir), alpha = 0.05)
+    unlink(dir, recursive = TRUE)
+    any(table$reacts)
+  }, TRUE)
+  # at most 1 in 20 on average; 5 and more of 20 happen once in 400 times
+  expect_lte(sum(false_alarms), 4)
+})
+
+test_that("ranks and operations in a block tell configurations apart", {
+  dir <- campaign_of()
+  simulate_campaign(dir, pairs = 60, launches = 3, levels_percent = c(0, 2), ranks = 4, prefix = "four",
+                    jitter_sd = 0.02)
+  simulate_campaign(dir, pairs = 60, launches = 3, levels_percent = c(0, 2), design = "blocks", prefix = "counted")
+  for (i in 1:3) edit_json(file.path(dir, paste0("counted-", i), "launch.json"), function(info) {
+    info$options$count <- 5000
+    info
+  })
+  table <- stability_table(read_campaign(dir))
+  expect_setequal(configuration_name(table), c("barrier, 2 ranks", "barrier, 4 ranks",
+                                               "barrier, 2 ranks, blocks of 5000"))
+  expect_equal(table$rank, 1:3)
+  expect_false(is.unsorted(table$merit))
+  expect_true(is.na(table$half_best_s[!is.na(table$count)]))
+  counted <- recommend_configuration(table[!is.na(table$count), ])
+  expect_match(counted$commands, "--design blocks --block .* --count 5000")
+  text <- status_of(main_analyze, "stability", dir)$out
+  expect_true(all(nchar(text) <= 98))
+  expect_match(text, "x5000", all = FALSE)
+})
+
+test_that("text, JSON and CSV say the same, and nothing is silently wrong", {
+  dir <- campaign_of(kinds = c("spin", "cache"), treatment_factor = c(1, 2))
+  got <- status_of(main_analyze, "stability", dir)
+  expect_equal(got$status, 0L)
+  expect_match(got$out, "kind cache", all = FALSE)
+  json <- jsonlite::fromJSON(status_of(main_analyze, "stability", "--json", dir)$out)
+  csv <- data.table::fread(text = status_of(main_analyze, "stability", "--csv", dir)$out)
+  expect_equal(json$rows$merit, csv$merit)
+  expect_equal(json$rows$kind[1], "cache")
+  expect_match(json$recommendation$commands[1], paste("--pilot", dir), fixed = TRUE)
+  expect_equal(names(csv), names(stability_table(read_campaign(dir))))
+  expect_equal(status_of(main_analyze, "stability", "--spread", "x", dir)$status, 2L)
+  expect_equal(status_of(main_analyze, "--spread", "5", dir)$status, 2L)
+  # the recommended plan is one that runs
+  plan <- sub("noiselab plan ", "", json$recommendation$commands[1])
+  expect_equal(status_of(main_plan, c(strsplit(plan, " ")[[1]], "--launches", "1"))$status, 0L)
+})

@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# noiselab run stability: what is refused, the order of its launches, and one short run.
+
+load detect
+
+stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
+
+# declined WANTED ARGUMENTS: status 2, one line, no campaign
+declined() {
+    local wanted=$1 status=0
+    shift
+    stability "$@" || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    [ "$(wc -l <"$ERR")" -eq 1 ]
+    grep -qF -- "$wanted" "$ERR"
+    [ ! -e "$OUT" ]
+}
+
+@test "what the experiment decides itself, and values that mean nothing, are refused" {
+    declined "--levels: the levels are 0 and the one of --reference" --levels 0,5
+    declined "--design: half-periods" --design blocks
+    declined "--count: give the counts" --count 5
+    declined "--reference: '0' is not a level" --reference 0
+    declined "--reference: 'x' is not a level" --reference x
+    declined "--launches: 'no' is not a positive whole number" --launches no
+    declined "--seconds: '1.5' is not a positive whole number" --seconds 1.5
+    declined "--ranks: '1,' has an empty part" --ranks 1,
+    declined "--counts: '0' is not a positive whole number" --ranks 1 --counts 5,0
+    declined "measure each other" --ranks 5000
+    declined "--op: 'nothing' is not an operation" --ranks 1 --op nothing
+    declined "--seed: '1111111111111111111' has more than 18 digits" --seed 1111111111111111111
+}
+
+@test "the order of launches is that of the seed, and holds every configuration once" {
+    order() {
+        # the function alone, from the script
+        sh -c "$(sed -n '/^shuffled() {/,/^}/p' "$BIN/../libexec/noiselab/stability.sh"); seq 8 | shuffled $1"
+    }
+    [ "$(order 5)" = "$(order 5)" ]
+    [ "$(order 5 | sort -n)" = "$(seq 8)" ]
+    [ "$(for seed in 1 2 3 4 5 6; do order "$seed" | head -n 1; done | sort -u | wc -l)" -gt 2 ]
+}
+
+@test "a short run measures every configuration, and ends with the table and an answer" {
+    [ "$(nproc)" -ge 2 ] || skip 'one CPU only: two ranks would measure each other'
+    status=0
+    stability --ranks 2 --op barrier --seconds 1 --counts 30000 --launches 1 --reference 5 --seed 7 --no-report || status=$?
+    cat "$ERR" "$BATS_TEST_TMPDIR/stdout"
+    # one launch cannot be called reproducible: no recommendation
+    [ "$status" -eq 3 ]
+    grep -q 'noiselab-run: 2 launches (2 configurations of ranks and counts, 1 times), about' "$ERR"
+    [ "$(grep -c 'noiselab-run: launch [12] of 2: 2 rank' "$ERR")" -eq 2 ]
+    [ "$(ls "$OUT"/*/halves.csv | wc -l)" -eq 1 ]
+    [ "$(ls "$OUT"/*/blocks.csv | wc -l)" -eq 1 ]
+    grep -q '"count": *30000' "$OUT"/*/launch.json
+    [ "$(column operations "$(ls "$OUT"/*/blocks.csv)" | sort -u)" = 30000 ]
+    grep -q '^recommendation: none' "$BATS_TEST_TMPDIR/stdout"
+    grep -q 'reproducibility needs 3' "$BATS_TEST_TMPDIR/stdout"
+    grep -q 'x30000' "$BATS_TEST_TMPDIR/stdout"
+}
