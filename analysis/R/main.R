@@ -190,7 +190,7 @@ channel_option <- function(text) {
 
 #' Front ends
 #'
-#' What `noiselab analyze` and `noiselab report` run.
+#' What `noiselab analyze`, `noiselab report` and `noiselab plot` run.
 #'
 #' @param args Character: the command line arguments.
 #' @return Integer, length 1: the exit status (0 worked; 2 usage, environment or damaged input; 3 the

@@ -25,5 +25,7 @@ utils::globalVariables(c(
   "x", "y", "ymin", "ymax", "series", "panel", "arm", "level", "unit_id", "time_us", "start_s",
   "band_low", "band_high", "estimate", "ci_low", "ci_high", "launch", "probability", "lo_us",
   "tau_s", "deviation", "white", "slowdown_percent", "clean", "treatment", "overshoot_us", "end_s", "top", "shade",
-  "ranks", "rse_percent", "rse_low_percent", "rse_high_percent", "merit", "merit_low", "merit_high", "configuration", "high"
+  "ranks", "rse_percent", "rse_low_percent", "rse_high_percent", "merit", "merit_low", "merit_high", "configuration", "high",
+  "bound_low_percent", "bound_high_percent", "verdict", "outside", "lag_pairs", "cell", "power", "limit_percent", "label",
+  "shift_us", "low_us", "high_us"
 ))

@@ -44,6 +44,33 @@ allan_deviation <- function(x, tau0_s) {
 #' unlink(dir, recursive = TRUE)
 #' @export
 plot_allan <- function(analysis, draw = TRUE) {
+  frame <- analysis$frames$allan %||% allan_data(analysis)
+  if (nrow(frame) == 0) return(NULL)
+  if (!draw) return(frame)
+  frame$panel <- panel_factor(frame$panel, analysis)
+  # Over one sample n differences are averaged, of n + 1 halves.
+  halves <- frame$n[frame$m == 1] + 1
+  frame <- frame[frame$deviation > 0, ]
+  frame$series <- paste(frame$panel, frame$launch)
+  frame$launch <- in_order(frame$launch)
+  ggplot2::ggplot(frame, ggplot2::aes(tau_s, 100 * deviation, group = series)) +
+    ggplot2::geom_line(ggplot2::aes(y = 100 * white), colour = "grey65", linetype = "22",
+                       linewidth = 0.35) +
+    allan_curves(frame) +
+    ggplot2::scale_x_log10(labels = log_labels) + ggplot2::scale_y_log10(labels = number_labels) +
+    ggplot2::facet_wrap(~panel) + theme_noiselab() +
+    plot_words("Allan deviation of the clean loop time",
+               sprintf("off halves, overlapping estimator, n = %s halves, %d %s",
+                       format_range(halves),
+                       nlevels(frame$launch), if (nlevels(frame$launch) == 1) "launch" else "launches"),
+               paste(if (nlevels(frame$launch) > allan_keys) "Black: geometric mean over launches.",
+                     "Grey dashes: white noise, falling as the root of time; above it the base speed wanders,",
+                     "and longer averaging helps less or harms. Dead time between off halves is ignored.",
+                     "No band, no test (alpha does not apply)."),
+               "averaging time, s", "Allan deviation of log loop time, %")
+}
+
+allan_data <- function(analysis) {
   rows <- analysis$campaign$rows
   off <- which(rows[["arm"]] == "off")
   parts <- lapply(split(off, code_of(cell_key(rows)[off])), function(at) {
@@ -56,28 +83,7 @@ plot_allan <- function(analysis, draw = TRUE) {
                      launch = rows[["launch"]][at[1]]),
           curve, white = curve$deviation[1] / sqrt(curve$m))
   })
-  frame <- bind_rows(Filter(Negate(is.null), parts))
-  if (nrow(frame) == 0) return(NULL)
-  if (!draw) return(frame)
-  frame$panel <- panel_factor(frame$panel, analysis)
-  frame <- frame[frame$deviation > 0, ]
-  frame$series <- paste(frame$panel, frame$launch)
-  frame$launch <- in_order(frame$launch)
-  ggplot2::ggplot(frame, ggplot2::aes(tau_s, 100 * deviation, group = series)) +
-    ggplot2::geom_line(ggplot2::aes(y = 100 * white), colour = "grey65", linetype = "22",
-                       linewidth = 0.35) +
-    allan_curves(frame) +
-    ggplot2::scale_x_log10(labels = log_labels) + ggplot2::scale_y_log10(labels = number_labels) +
-    ggplot2::facet_wrap(~panel) + theme_noiselab() +
-    plot_words("Allan deviation of the clean loop time",
-               sprintf("off halves, overlapping estimator, n = %s halves, %d %s",
-                       format_range(vapply(parts[lengths(parts) > 0], function(p) p$n[1] + 1, 0)),
-                       nlevels(frame$launch), if (nlevels(frame$launch) == 1) "launch" else "launches"),
-               paste(if (nlevels(frame$launch) > allan_keys) "Black: geometric mean over launches.",
-                     "Grey dashes: white noise, falling as the root of time; above it the base speed wanders,",
-                     "and longer averaging helps less or harms. Dead time between off halves is ignored.",
-                     "No band, no test (alpha does not apply)."),
-               "averaging time, s", "Allan deviation of log loop time, %")
+  bind_rows(Filter(Negate(is.null), parts))
 }
 
 allan_keys <- 6  # more launches than that: no key for each, but their mean

@@ -37,7 +37,7 @@ plot_launches <- function(analysis, draw = TRUE) {
                                 expand = ggplot2::expansion(add = 0.6), minor_breaks = NULL) +
     ggplot2::facet_grid(panel ~ level) + theme_noiselab() +
     plot_words("Slowdown by launch",
-               sprintf("columns: requested level, %% of one CPU; n = %s pairs per point",
+               sprintf("columns: requested level, %% of one CPU; unit of inference: the pair, n = %s pairs per point",
                        format_range(frame$n_pairs)),
                sprintf(paste("Bars: %g %% confidence interval within the launch (alpha %g). %sLaunches",
                              "differ by more than the bars where something changes between launches."),

@@ -64,3 +64,6 @@ alt_stability <- function(frame) {
     sprintf("%s %% of one CPU with %s (%s)", format_level(best$merit), best$configuration, best$class)
   })
 }
+
+# A line for each configuration, and its panel's margins.
+size_stability <- function(frame, analysis) c(9, min(40, 2.4 + 0.35 * nrow(frame) + 0.25 * n_panels(frame)))

@@ -4,54 +4,89 @@
 #' plot function takes an `nl_analysis` and `draw`; with `draw = FALSE` it returns the data frame it
 #' would draw, units in the column names. A plot without data is NULL.
 #'
-#' @return A data frame, one row per plot: `name`, `title`, `question`, `compares` (logical: needs both arms).
+#' @return A data frame, one row per plot: `name`, `title`, `question`, `needs` (the data without which it is NULL),
+#'   `compares` (logical: needs both arms), `margin` (logical: shows `analysis$margin`, percent).
 #' @examples
 #' plot_table()
 #' @export
 plot_table <- function() {
-  rows <- lapply(plots(), function(plot) as.data.frame(plot[c("name", "title", "question", "compares")]))
+  rows <- lapply(plots(), function(plot) {
+    data.frame(plot[c("name", "title", "question", "needs", "compares")], margin = isTRUE(plot$margin))
+  })
   do.call(rbind, rows)
 }
 
-# `alt` makes the text for readers who do not see the plot: what it shows, from its data frame.
+# `alt` makes the text for readers who do not see the plot: what it shows, from its data frame. `size` gets data frame
+# and analysis and returns width and height in inches; without it they follow from the number of panels.
 # A function, because the entries refer to functions of files that are read later.
 plots <- function() list(
   list(name = "dose", compares = TRUE, title = "Slowdown by delivered level",
-       question = "Which level does each operation sense?", draw = plot_dose,
+       question = "Which level does each operation sense?", needs = "the time channel, both arms",
+       draw = plot_dose,
        alt = function(frame) alt_dose(frame, "Slowdown, %")),
+  list(name = "forest", compares = TRUE, title = "Slowdown of every cell",
+       question = "Which cells are slowed, how surely, and by more than the margin?",
+       needs = "the time channel, a level above 0",
+       draw = plot_forest, alt = alt_forest, size = size_forest, margin = TRUE),
   list(name = "treatments", compares = TRUE, title = "Slowdown by treatment",
-       question = "Which treatment hurts each operation most at the same level?", draw = plot_treatments,
+       question = "Which treatment hurts each operation most at the same level?",
+       needs = "two treatments, the time channel",
+       draw = plot_treatments,
        alt = alt_treatments),
   list(name = "stolen", compares = TRUE, title = "Stolen CPU time by delivered level",
-       question = "How much CPU time did the load take from the ranks?", draw = plot_stolen,
+       question = "How much CPU time did the load take from the ranks?", needs = "the channel stolen, both arms",
+       draw = plot_stolen,
        alt = function(frame) alt_dose(frame, "Stolen CPU time, % of one CPU per generator")),
   list(name = "levels", compares = TRUE, title = "Slowdown by level, every batch or launch a point",
-       question = "How do the levels spread?", draw = plot_levels,
+       question = "How do the levels spread?", needs = "the time channel, both arms",
+       draw = plot_levels,
        alt = alt_levels),
+  list(name = "power", compares = TRUE, title = "Power: chance of detecting a slowdown",
+       question = "How small a slowdown would this run have found?", needs = "the time channel, a known scatter",
+       draw = plot_power, alt = alt_power),
   list(name = "trace", compares = FALSE, title = "Halves in run order",
-       question = "Did the machine drift, and does the load show?", draw = plot_trace,
+       question = "Did the machine drift, and does the load show?", needs = "two halves of an operation",
+       draw = plot_trace,
        alt = alt_trace),
   list(name = "tail", compares = FALSE, title = "Tail of the operation times",
-       question = "How do long operations change?", draw = plot_tail,
+       question = "How do long operations change?", needs = "latency histograms (hist.csv)",
+       draw = plot_tail,
        alt = alt_tail),
+  list(name = "shift", compares = TRUE, title = "Shift function: how each quantile of the operation times moves",
+       question = "Does the load slow all operations, or a few?", needs = "latency histograms (hist.csv) of both arms",
+       draw = plot_shift, alt = alt_shift),
   list(name = "allan", compares = FALSE, title = "Allan deviation of the clean loop time",
-       question = "How long may one average before drift wins?", draw = plot_allan,
+       question = "How long may one average before drift wins?", needs = "3 off halves of an operation",
+       draw = plot_allan,
        alt = alt_allan),
+  list(name = "acf", compares = TRUE, title = "Autocorrelation of clean times and of pair differences",
+       question = "Are pairs independent though the machine drifts?", needs = "the time channel, 8 pairs of a cell",
+       draw = plot_acf, alt = alt_acf, size = size_acf),
+  list(name = "residuals", compares = TRUE, title = "Residuals of the pairs against the normal distribution",
+       question = "How heavy are the tails of the pairs?", needs = "the time channel, 8 pairs of an operation",
+       draw = plot_residuals, alt = alt_residuals),
   list(name = "launches", compares = TRUE, title = "Slowdown by launch",
-       question = "Do launches agree?", draw = plot_launches,
+       question = "Do launches agree?", needs = "two launches with both arms",
+       draw = plot_launches,
        alt = alt_launches),
   list(name = "overshoot", compares = FALSE, title = "How far from their times starts began",
-       question = "Did every rank start when it should?", draw = plot_overshoot,
+       question = "Did every rank start when it should?", needs = "synchronised starts (starts_hist.csv)",
+       draw = plot_overshoot,
        alt = alt_overshoot),
   list(name = "lateness", compares = FALSE, title = "Who was last, over the run",
-       question = "Which rank or node was late, and when?", draw = plot_lateness,
-       alt = alt_lateness),
+       question = "Which rank or node was late, and when?", needs = "synchronised starts on two ranks (lateness.csv)",
+       draw = plot_lateness,
+       alt = alt_lateness, size = size_lateness),
+  list(name = "heatmap", compares = FALSE, title = "Ranks that held the others up, over the run",
+       question = "Which rank or node held the others up, and when?", needs = "two ranks",
+       draw = plot_heatmap, alt = alt_heatmap, size = size_heatmap),
   list(name = "reproducibility", compares = FALSE, title = "Reproducibility by number of ranks",
-       question = "Do repeated launches give the same time?", draw = plot_reproducibility,
+       question = "Do repeated launches give the same time?", needs = "3 launches with synchronised starts, off halves",
+       draw = plot_reproducibility,
        alt = alt_reproducibility),
   list(name = "stability", compares = TRUE, title = "Level within reach of one second, by configuration",
-       question = "Which configuration senses most for its time?", draw = plot_stability,
-       alt = alt_stability)
+       question = "Which configuration senses most for its time?", needs = "levels above 0, 3 launches of a configuration",
+       draw = plot_stability, alt = alt_stability, size = size_stability)
 )
 
 # One phrase per panel, the first eight.

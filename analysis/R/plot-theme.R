@@ -53,6 +53,9 @@ panel_name <- function(rows) {
   paste0(rows[["operation"]], ifelse(bytes > 0, paste0(", ", format_count(bytes), " B"), ""))
 }
 
+# "1 host", "2 to 5 hosts".
+counted <- function(n, word) paste0(format_range(n), " ", word, if (max(n) == 1) "" else "s")
+
 in_order <- function(x) factor(x, unique(x))
 
 # A panel per operation, size and, where there are several, treatment.
@@ -90,9 +93,10 @@ n_panels <- function(frame) length(unique(frame$panel))
 
 scope_words <- function(rows) {
   across <- rows$scope == scope_campaign
-  c(if (any(across)) paste0("scope: launches like these, n = ", max(rows$n_launches[across]), " launches"),
-    if (!all(across)) paste0("scope: this launch, n = ", format_range(rows$n_pairs[!across]), " pairs per level")) |>
-    paste(collapse = "; ")
+  paste(c(if (any(across)) sprintf("scope: launches like these; unit of inference: the launch, n = %s launches",
+                                   format_count(max(rows$n_launches[across]))),
+          if (!all(across)) sprintf("scope: this launch; unit of inference: the pair, n = %s pairs per level",
+                                    format_range(rows$n_pairs[!across]))), collapse = "; ")
 }
 
 # The verdicts a plot shows, per treatment: across launches where there are any, else of its first launch.

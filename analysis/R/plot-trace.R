@@ -16,8 +16,7 @@ plot_trace <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   launch <- campaign$rows[["launch"]][1]
   at <- which(campaign$rows[["launch"]] == launch)
-  panel <- cell_key(campaign$rows)[at]
-  frame <- bind_rows(lapply(split(at, code_of(panel)), trace_panel, rows = campaign$rows))
+  frame <- analysis$frames$trace %||% trace_data(campaign, at)
   if (!draw) return(frame)
   frame$panel <- panel_factor(frame$panel, analysis)
   thinned <- max(frame$kept_one_in)
@@ -37,6 +36,11 @@ plot_trace <- function(analysis, draw = TRUE) {
                       if (several_treatments(analysis)) "On: all treatments and levels. ",
                       "Log axis. No test is made here (no band, alpha does not apply)."),
                "time since the first half, s", "time per operation, \u00b5s")
+}
+
+trace_data <- function(campaign, at) {
+  panel <- cell_key(campaign$rows)[at]
+  bind_rows(lapply(split(at, code_of(panel)), trace_panel, rows = campaign$rows))
 }
 
 trace_breaks <- function(range) {

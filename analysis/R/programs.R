@@ -5,7 +5,8 @@
 programs <- function() list(
   "noiselab-analyze" = main_analyze,
   "noiselab-report" = main_report,
-  "noiselab-plan" = main_plan
+  "noiselab-plan" = main_plan,
+  "noiselab-plot" = main_plot
 )
 
 #' Run a program of the package

@@ -31,7 +31,7 @@ write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "",
   # Plots of an earlier report that this one does not have would be taken for its own.
   ours <- as.vector(outer(plot_table()$name, c(".png", ".csv"), paste0))
   unlink(file.path(plots_dir, ours))
-  figures <- lapply(plots(), write_figure, analysis = analysis, plots_dir = plots_dir)
+  figures <- write_figures(analysis, plots_dir)
   page <- report_page(analysis, Filter(Negate(is.null), figures), basename(plots_dir))
   write_atomically(file, function(path) {
     writeLines(c("<!DOCTYPE html>", enc2utf8(as.character(page))), path, useBytes = TRUE)
@@ -39,47 +39,77 @@ write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "",
   invisible(file)
 }
 
-report_analysis <- function(campaign, alpha, margin = NULL) {
+report_analysis <- function(campaign, alpha, margin = NULL, estimators = TRUE) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   one_arm <- length(unique(campaign$rows[["arm"]])) == 1
   if (one_arm && any(vapply(campaign$launches, start_mode, "") != "loop")) return(clean_analysis(campaign, alpha))
   if (one_arm) check_arms(campaign)
-  analyze_campaign(campaign, alpha = alpha, margin = margin, estimators = TRUE)
+  analyze_campaign(campaign, alpha = alpha, margin = margin, estimators = estimators)
+}
+
+# Drawing takes most of a report's time, so two processes share it (mc.cores: the option of the package parallel).
+# What a process could not deliver, because it was killed, this one draws.
+write_figures <- function(analysis, plots_dir) {
+  rows <- plots()
+  one <- function(plot) {
+    list(figure = tryCatch(write_figure(plot, analysis, plots_dir), error = identity))
+  }
+  cores <- if (.Platform$OS.type == "windows") 1 else getOption("mc.cores", 2L)
+  done <- suppressWarnings(parallel::mclapply(rows, one, mc.cores = cores, mc.set.seed = FALSE))
+  lost <- !vapply(done, is.list, TRUE)
+  done[lost] <- lapply(rows[lost], one)
+  figures <- lapply(done, `[[`, "figure")
+  failed <- Filter(function(figure) inherits(figure, "error"), figures)
+  if (length(failed) > 0) stop(failed[[1]])
+  figures
 }
 
 # PNG and CSV of one plot; NULL where the campaign has no data for it.
 write_figure <- function(plot, analysis, plots_dir) {
-  if (plot$compares && is_clean(analysis)) return(NULL)
-  frame <- plot$draw(analysis, draw = FALSE)
-  if (NROW(frame) == 0) return(NULL)
-  # Clean launches of one loop each have a trace of one point.
-  if (plot$name == "trace" && NROW(frame) <= n_panels(frame)) return(NULL)
+  frame <- plot_frame(plot, analysis)
+  if (is.null(frame)) return(NULL)
   csv <- file.path(plots_dir, paste0(plot$name, ".csv"))
   write_atomically(csv, function(path) data.table::fwrite(frame, path, na = ""))
   png_file <- file.path(plots_dir, paste0(plot$name, ".png"))
-  size <- figure_size(plot$name, frame, analysis)
-  write_atomically(png_file, function(path) save_png(plot$draw(analysis), path, size))
+  size <- figure_size(plot, frame, analysis)
+  drawn <- draw_frame(plot, analysis, frame)
+  write_atomically(png_file, function(path) save_plot(drawn, path, size))
   c(plot[c("name", "title", "question")],
     list(alt = plot$alt(frame[order(panel_factor(frame$panel, analysis)), ]),
          png = readBin(png_file, "raw", file.size(png_file)), width = size[1], height = size[2]))
 }
 
-save_png <- function(plot, path, size) {
-  grDevices::png(path, width = size[1], height = size[2], units = "in", res = 110, type = "cairo")
+# The data of a plot, or NULL where there is nothing to draw.
+plot_frame <- function(plot, analysis) {
+  if (plot$compares && is_clean(analysis)) return(NULL)
+  frame <- plot$draw(analysis, draw = FALSE)
+  if (NROW(frame) == 0) return(NULL)
+  # Clean launches of one loop each have a trace of one point.
+  if (plot$name == "trace" && NROW(frame) <= n_panels(frame)) return(NULL)
+  frame
+}
+
+# The plot of a data frame that it gave: what is slow to compute is not computed twice.
+draw_frame <- function(plot, analysis, frame) {
+  analysis$frames[[plot$name]] <- frame
+  plot$draw(analysis)
+}
+
+save_plot <- function(plot, path, size, form = "png") {
+  plot_devices[[form]](path, size[1], size[2])
   on.exit(grDevices::dev.off())
   print(plot)
 }
 
 # Inches; the height follows the number of panels.
-figure_size <- function(name, frame, analysis) {
+figure_size <- function(plot, frame, analysis) {
+  if (!is.null(plot$size)) return(plot$size(frame, analysis))
+  name <- plot$name
   panels <- n_panels(frame)
-  if (name == "lateness") return(c(9, 3.2 + 2 * (0.5 + 0.2 * min(3, length(unique(frame$line))) + 0.035 * length(unique(frame$line)))))
-  # A line for each configuration, and its panel's margins.
-  if (name == "stability") return(c(9, min(40, 2.4 + 0.35 * nrow(frame) + 0.25 * panels)))
   stacked <- name %in% c("trace", "launches")
-  columns <- if (several_treatments(analysis) && name %in% c("dose", "stolen", "levels", "tail", "overshoot")) {
+  columns <- if (several_treatments(analysis) && name %in% c("dose", "stolen", "levels", "tail", "shift", "overshoot")) {
     panel_columns(panels, nrow(analysis$treatments))
-  } else ceiling(sqrt(panels))
+  } else grDevices::n2mfrow(panels)[1]  # as facet_wrap() does
   rows <- if (stacked) panels else ceiling(panels / columns)
   if (name == "treatments" && any(nzchar(frame$row))) rows <- length(unique(frame$row))
   each <- if (name == "launches") 0.8 + 0.25 * length(unique(frame$launch)) else if (stacked) 2.1 else 2.9

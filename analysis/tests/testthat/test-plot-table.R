@@ -1,5 +1,20 @@
 of_starts <- c("overshoot", "lateness", "reproducibility")
 
+# n, the unit it counts, alpha; and where an interval or band is drawn, what it is.
+expect_labels <- function(drawn) {
+  words <- gsub("\\s+", " ", paste(drawn$labels$subtitle, drawn$labels$caption))
+  expect_match(words, "n = [0-9][0-9 ]*( to [0-9 ]+)?")
+  expect_match(words, "\\b(pairs?|launch|launches|halves|operations|starts)\\b")
+  expect_match(words, "alpha")
+  geoms <- unlist(lapply(drawn$layers, function(layer) class(layer$geom)[1]))
+  if (any(geoms %in% c("GeomRibbon", "GeomLinerange", "GeomErrorbar"))) {
+    expect_match(words, "[0-9.]+ % (confidence interval|band|interval)|simultaneous [0-9.]+ % band")
+    expect_match(words, "alpha [0-9.]+")
+  } else if (!any(grepl("interval", words))) expect_match(words, "No band|no band|No test")
+  for (axis in c("x", "y")) expect_true(is.null(drawn$labels[[axis]]) || nzchar(drawn$labels[[axis]]))
+  expect_lte(max(nchar(strsplit(paste(drawn$labels$caption, drawn$labels$subtitle, sep = "\n"), "\n")[[1]])), 140)
+}
+
 expect_plots <- function(analysis) {
   for (plot in plots()) {
     if (plot$name == "treatments" && nrow(analysis$treatments) == 1) next
@@ -8,9 +23,7 @@ expect_plots <- function(analysis) {
     expect_gt(nrow(frame), 0)
     drawn <- plot$draw(analysis)
     expect_s3_class(drawn, "ggplot")
-    words <- paste(drawn$labels$subtitle, drawn$labels$caption)
-    expect_match(words, "n = ")
-    expect_match(words, "alpha")
+    expect_labels(drawn)
     expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
   }
 }
@@ -49,7 +62,7 @@ test_that("panels are in the order of the operations as given in every plot", {
   dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5)
   analysis <- analyze_campaign(read_campaign(dir))
   for (plot in plots()) {
-    if (!plot$name %in% c("treatments", of_starts)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
+    if (!plot$name %in% c("treatments", "heatmap", of_starts)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
   }
 })
 

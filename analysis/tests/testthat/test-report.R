@@ -126,9 +126,26 @@ test_that("clean launches with synchronised starts have a report without verdict
   html <- read_html(file)
   expect_match(html, "[0-9]+ synchronised starts were made, .* of them late; 99 % of starts began within")
   expect_false(grepl("<h2>Verdicts</h2>", html))
-  expect_setequal(sub("\\.png$", "", list.files(file.path(dir, "r_files"), "png$")), c("tail", "overshoot", "lateness", "reproducibility"))
+  expect_setequal(sub("\\.png$", "", list.files(file.path(dir, "r_files"), "png$")), c("tail", "overshoot", "lateness", "heatmap", "reproducibility"))
   dir <- local_campaign(pairs = 4, levels_percent = 5, design = "single", arms = "off")
   got <- status_of(main_report, dir)
   expect_equal(got$status, 3L)
   expect_match(got$err, "a comparison needs both")
+})
+
+test_that("plots are the same drawn by one process and by two, and a failure keeps its class", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5)
+  analysis <- analyze_campaign(read_campaign(dir))
+  files <- file.path(dir, c("one", "two"))
+  for (n in 1:2) {
+    dir.create(files[n])
+    old <- options(mc.cores = n)
+    write_figures(analysis, files[n])
+    options(old)
+  }
+  csv <- list.files(files[1], "csv$")
+  expect_gt(length(csv), 5)
+  expect_equal(list.files(files[2], "csv$"), csv)
+  for (name in csv) expect_equal(readLines(file.path(files[2], name)), readLines(file.path(files[1], name)))
+  expect_error(write_figures(analysis, file.path(dir, "none")), "is not a directory", class = "nl_error_usage")
 })

@@ -1,0 +1,151 @@
+# noiselab plot: one plot, or several, as a file or as data.
+
+# A function, because options are made in a file that is read later.
+plot_options <- function() list(
+  option("out", "FILE", "a .png, .svg, .pdf or .csv; with several plots a directory (default: NAME.png)"),
+  option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
+  option("margin", "PERCENT", "the slowdown that matters, in plots that show one (forest)"),
+  option("width", "IN", "width in inches (default: that of the report)"),
+  option("height", "IN", "height in inches (default: that of the report)"),
+  option("csv", help = "the data as CSV instead of a picture (with --list: the table)"),
+  option("json", help = "the data as JSON instead of a picture (with --list: the table)"),
+  option("list", help = "print the plots and what they need"),
+  option("help", help = "print this help")
+)
+
+plot_devices <- list(
+  png = function(path, width, height) {
+    grDevices::png(path, width = width, height = height, units = "in", res = 110, type = "cairo")
+  },
+  svg = function(path, width, height) grDevices::svg(path, width = width, height = height),
+  pdf = function(path, width, height) grDevices::cairo_pdf(path, width = width, height = height)
+)
+
+plot_help <- function() {
+  about <- plot_table()
+  help_text(
+    c("Usage: noiselab plot [OPTIONS] NAME[,NAME...] DIR...", "       noiselab plot --list [--csv | --json]"),
+    c("Draws plots of the report one by one: DIR is a campaign or a launch, several are analyzed",
+      "together. Prints the paths of the files that it wrote, or the data with --csv or --json."),
+    plot_options(),
+    c("Plots:", sprintf("  %-15s %s", about$name, about$title), "",
+      "Exit status: 0 it worked, whatever the plot shows; 2 wrong usage, environment or a damaged file;",
+      "3 the data cannot answer (empty campaign, no complete pair, nothing to draw); 70 a bug.")
+  )
+}
+
+#' @rdname main_analyze
+#' @export
+main_plot <- function(args = commandArgs(TRUE)) {
+  run_front_end("noiselab-plot", function() {
+    parsed <- parse_arguments(args, plot_options())
+    values <- parsed$values
+    if (isTRUE(values$help)) return(writeLines(plot_help()))
+    if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
+    if (isTRUE(values$list)) return(write_output(list_plots(values, parsed$operands), values$out))
+    if (length(parsed$operands) == 0) abort_usage("no NAME given (try --list)")
+    rows <- wanted_plots(parsed$operands[1])
+    dirs <- parsed$operands[-1]
+    if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
+    target <- plot_target(values, vapply(rows, `[[`, "", "name"))
+    analysis <- plot_analysis(dirs, alpha_option(values$alpha), plot_margin(values$margin, rows))
+    write_plots(rows, analysis, target)
+  })
+}
+
+list_plots <- function(values, operands) {
+  given <- setdiff(names(values), c("list", "json", "csv", "out"))
+  if (length(given) > 0) abort_usage("--", given[1], " does not apply to --list")
+  if (length(operands) > 0) abort_usage("--list takes no operand (got '", operands[1], "')")
+  about <- plot_table()
+  if (isTRUE(values$csv)) return(csv_lines(about))
+  if (isTRUE(values$json)) return(to_json(list(schema = 1L, plots = about), single = "schema"))
+  lines <- paste0(about$title, "; needs ", about$needs)
+  unlist(Map(function(name, text) {
+    wrapped <- strwrap(text, 80)
+    sprintf("%-15s %s", c(name, rep("", length(wrapped) - 1)), wrapped)
+  }, about$name, lines), use.names = FALSE)
+}
+
+wanted_plots <- function(text) {
+  known <- plots()
+  names(known) <- vapply(known, `[[`, "", "name")
+  wanted <- unique(strsplit(text, ",", fixed = TRUE)[[1]])
+  unknown <- setdiff(wanted, names(known))
+  if (length(wanted) == 0 || length(unknown) > 0) {
+    abort_usage("'", c(unknown, text)[1], "' is not a plot (try ", paste(names(known), collapse = ", "), ")")
+  }
+  unname(known[wanted])
+}
+
+plot_margin <- function(text, rows) {
+  if (is.null(text)) return(NULL)
+  value <- suppressWarnings(as.numeric(sub("%$", "", text)))
+  if (!is_number(value, 0)) abort_usage("--margin: '", text, "' is not a percentage above 0 (try 1)")
+  if (!any(vapply(rows, function(plot) isTRUE(plot$margin), TRUE))) {
+    abort_usage("--margin does not apply to ", rows[[1]]$name, " (it does to ",
+                paste(unlist(lapply(plots(), function(plot) if (isTRUE(plot$margin)) plot$name)), collapse = ", "), ")")
+  }
+  value
+}
+
+# What is written where: `form`, and a path for each plot (NULL: stdout).
+plot_target <- function(values, names) {
+  inches <- function(name) {
+    if (is.null(values[[name]])) return(NA_real_)
+    value <- suppressWarnings(as.numeric(values[[name]]))
+    if (!is_number(value) || value < 1 || value > 100) {
+      abort_usage("--", name, ": '", values[[name]], "' is not a number of inches from 1 to 100")
+    }
+    value
+  }
+  size <- c(inches("width"), inches("height"))
+  asked <- if (isTRUE(values$csv)) "csv" else if (isTRUE(values$json)) "json"
+  if (length(names) > 1) {
+    form <- asked %||% "png"
+    if (is.null(values$out) && !is.null(asked)) abort_usage("--", form, " of several plots needs --out DIRECTORY")
+    dir <- values$out %||% "."
+    if (!dir.exists(dir)) abort_usage("--out: '", dir, "' is not a directory, which several plots need")
+    return(list(form = form, files = as.list(file.path(dir, paste0(names, ".", form))), size = size))
+  }
+  ending <- tolower(sub("^.*\\.", "", basename(values$out %||% ".png")))
+  forms <- c(names(plot_devices), "csv", "json")
+  if (is.null(asked) && !ending %in% forms) {
+    abort_usage("--out: '", values$out, "' does not end in ", paste0(".", forms, collapse = ", "))
+  }
+  form <- asked %||% ending
+  if (!form %in% names(plot_devices) && any(!is.na(size))) abort_usage("--width and --height do not apply to data")
+  list(form = form, files = list(values$out %||% if (is.null(asked)) paste0(names, ".", form)), size = size)
+}
+
+plot_analysis <- function(dirs, alpha, margin) {
+  report_analysis(read_campaign(dirs, arms = "any"), alpha, margin, estimators = FALSE)
+}
+
+write_plots <- function(rows, analysis, target) {
+  drawn <- vapply(seq_along(rows), function(i) {
+    plot <- rows[[i]]
+    frame <- plot_frame(plot, analysis)
+    lacks <- paste0("nothing to draw: needs ", plot$needs)
+    if (is.null(frame)) {
+      if (length(rows) == 1) abort_data(plot$name, ": ", lacks)
+      say_notes("noiselab-plot", paste0(plot$name, ": ", lacks))
+    } else write_plot(plot, frame, analysis, target, target$files[[i]])
+    !is.null(frame)
+  }, TRUE)
+  if (!any(drawn)) abort_data("none of these plots has anything to draw")
+}
+
+write_plot <- function(plot, frame, analysis, target, file) {
+  if (!target$form %in% names(plot_devices)) {
+    lines <- if (target$form == "csv") csv_lines(frame) else {
+      to_json(list(schema = 1L, plot = plot$name, rows = frame), single = c("schema", "plot"))
+    }
+    write_output(lines, file)
+  } else {
+    size <- ifelse(is.na(target$size), figure_size(plot, frame, analysis), target$size)
+    drawn <- draw_frame(plot, analysis, frame)
+    write_atomically(file, function(path) save_plot(drawn, path, size, target$form))
+  }
+  if (!is.null(file)) writeLines(file)
+}

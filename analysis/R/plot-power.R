@@ -1,0 +1,154 @@
+#' Power of the one-sided test at a true effect
+#'
+#' @param effect Numeric, length n: true effect on the scale of the test (any unit).
+#' @param se Standard error of its estimate, same unit, length 1.
+#' @param df Its degrees of freedom, length 1; Inf for the normal distribution.
+#' @param alpha One-sided level of the test, length 1.
+#' @return Numeric, length n: probability that Student's test finds it (noncentral t). NA where `se` or `df` is, or
+#'   `se` is 0.
+#' @references Johnson, N. L. and Welch, B. L. (1940) Biometrika 31, 362-389 (the noncentral t distribution).
+#' @examples
+#' effect_power(c(0, 2, 4), se = 1, df = Inf)
+#' @export
+effect_power <- function(effect, se, df, alpha = 0.01) {
+  check_numeric(effect, "effect")
+  check_probability(alpha, "alpha")
+  if (is.na(se) || is.na(df) || se <= 0) return(rep(NA_real_, length(effect)))
+  if (df > 5000) return(stats::pnorm(stats::qnorm(1 - alpha) - effect / se, lower.tail = FALSE))
+  cut <- stats::qt(1 - alpha, df)
+  # pt() gives up at the large noncentralities of few degrees of freedom: integrate over the scale's distribution.
+  density <- function(s) 2 * s * df * stats::dchisq(df * s^2, df)
+  vapply(effect / se, function(ncp) {
+    if (df > 4 && abs(ncp) < 30) return(stats::pt(cut, df, ncp, lower.tail = FALSE))
+    found <- function(s) density(s) * stats::pnorm(ncp - cut * s)
+    min(1, stats::integrate(found, 0, 8, rel.tol = 1e-8, subdivisions = 500)$value)
+  }, 0)
+}
+
+#' Power of the run
+#'
+#' Chance that a run like this one detects a slowdown, by its true size: at the standard error and degrees of freedom
+#' that this one had, and with half and double the number of pairs (or launches).
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel`, `times` (0.5, 1, 2: pairs or launches over this run's), `n`, `unit`
+#'   (`pairs` or `launches`), `slowdown_percent` (true), `power` (probability of detection), `limit_percent` (the
+#'   detection limit of this run), `se_log`, `df`, `level_requested_percent` (of the cell whose scatter it is). NULL
+#'   without the time channel, and where no scatter is known.
+#' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593 (the limit).
+#' @examples
+#' dir <- file.path(tempdir(), "power")
+#' simulate_campaign(dir, pairs = 40, levels_percent = c(0, 5), seed = 1)
+#' head(plot_power(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
+#' unlink(dir, recursive = TRUE)
+#' @export
+plot_power <- function(analysis, draw = TRUE) {
+  frame <- power_data(analysis)
+  if (!draw || is.null(frame)) return(frame)
+  frame$panel <- panel_factor(frame$panel, analysis)
+  frame$series <- factor(power_words[match(frame$times, c(0.5, 1, 2))], power_words)
+  limits <- frame[!duplicated(frame$panel) & !is.na(frame$limit_percent), ]
+  limits$power <- rep(analysis$power, nrow(limits))
+  limits$label <- sprintf("%s %%", format_effect(limits$limit_percent, FALSE))
+  looks <- function(...) stats::setNames(c(...), power_words)
+  ggplot2::ggplot(frame, ggplot2::aes(slowdown_percent, power)) +
+    ggplot2::geom_hline(yintercept = c(analysis$alpha, analysis$power), colour = "grey55", linewidth = 0.3,
+                        linetype = "22") +
+    ggplot2::geom_segment(ggplot2::aes(xend = slowdown_percent, x = limit_percent, yend = 0),
+                          data = transform(limits, slowdown_percent = limit_percent), colour = "grey35",
+                          linewidth = 0.35) +
+    ggplot2::geom_line(ggplot2::aes(colour = series, linetype = series, linewidth = series)) +
+    ggplot2::geom_point(ggplot2::aes(x = limit_percent), data = limits, shape = 24, size = 2.6,
+                        fill = okabe_ito[["vermillion"]]) +
+    ggplot2::geom_text(ggplot2::aes(x = limit_percent, label = label), data = limits, y = 0.03, hjust = -0.12, size = 3,
+                       colour = "grey20") +
+    ggplot2::scale_colour_manual(NULL, values = looks(okabe_ito[["orange"]], "black", okabe_ito[["blue"]])) +
+    ggplot2::scale_linetype_manual(NULL, values = looks("42", "solid", "62")) +
+    ggplot2::scale_linewidth_manual(NULL, values = looks(0.45, 0.9, 0.45)) +
+    ggplot2::scale_x_log10(labels = number_labels) +
+    ggplot2::scale_y_continuous(limits = c(0, 1), breaks = c(0, 0.25, 0.5, 0.75, analysis$power)) +
+    ggplot2::guides(colour = ggplot2::guide_legend(keywidth = 2.4)) +
+    ggplot2::facet_wrap(~panel) + theme_noiselab() +
+    plot_words("Power: chance of detecting a slowdown", power_subtitle(frame),
+               paste(sprintf(paste("One-sided test at alpha %g (lower dashes). Triangle: detection limit, found with",
+                                   "power %g (upper dashes)."), analysis$alpha, analysis$power),
+                     "Noncentral t at this run's standard error; half (rounded down) and double: with root n, if the scatter",
+                     "stays as it was. No band: the curves take the scatter of this run as the true one."),
+               "true slowdown, %", "power")
+}
+
+power_words <- c("half as many", "this run", "twice as many")
+
+power_subtitle <- function(frame) {
+  this <- unique(frame[frame$times == 1, c("panel", "n", "unit")])
+  unit <- unique(this$unit)
+  scope <- if (length(unit) > 1) "unit of inference: the launch where launches are pooled, else the pair" else {
+    switch(unit, launches = "scope: launches like these; unit of inference: the launch",
+           "scope: this launch; unit of inference: the pair")
+  }
+  sprintf("time channel; %s, n = %s %s", scope, format_range(this$n), paste(unit, collapse = " or "))
+}
+
+# Per operation and size the scatter of the lowest level, the placebo where there is one; of several treatments the one
+# in the middle.
+power_data <- function(analysis) {
+  rows <- analysis$verdicts
+  rows <- rows[rows$channel == "time", ]
+  if (NROW(rows) == 0) return(NULL)
+  rows <- rows[shown_scopes(rows)$keep, ]
+  rows$se <- rows$se_effect / (100 + rows$estimate)
+  rows <- rows[!is.na(rows$se) & rows$se > 0 & !is.na(rows$raw_df), ]
+  # A panel has one scope: launches where any were pooled.
+  across <- rows$scope == scope_campaign
+  rows <- rows[across | !panel_name(rows) %in% panel_name(rows)[across], ]
+  if (nrow(rows) == 0) return(NULL)
+  bind_rows(lapply(split(rows, in_order(panel_name(rows))), function(part) {
+    part <- part[part$level_requested_percent == min(part$level_requested_percent), ]
+    power_curves(part[order(part$se)[ceiling(nrow(part) / 2)], ], analysis)
+  }))
+}
+
+power_curves <- function(row, analysis) {
+  launches <- row$scope == scope_campaign
+  n <- if (launches) row$n_launches else row$n_pairs
+  df <- power_df(row, analysis)
+  limit <- row$detection_limit
+  runs <- data.frame(times = c(0.5, 1, 2))
+  runs$n <- floor(n * runs$times)
+  # Welch's count both arms, so they grow as n does.
+  welch <- startsWith(row$test, "Welch")
+  runs$df <- ifelse(runs$times == 1, df, if (welch) floor(df * runs$times) else scaled_df(runs$n, launches))
+  runs <- runs[runs$df >= 1, ]
+  runs$se <- row$se * sqrt(n / runs$n)
+  reach <- 100 * expm1(mapply(detection_limit, runs$se, runs$df, analysis$alpha, analysis$power))
+  slowdown <- exp(seq(log(min(reach) / 8), log(max(reach[runs$times >= 1]) * 2.5), length.out = 81))
+  bind_rows(lapply(seq_len(nrow(runs)), function(i) {
+    data.frame(panel = panel_name(row), times = runs$times[i], n = runs$n[i],
+               unit = if (launches) "launches" else "pairs", slowdown_percent = slowdown,
+               power = effect_power(log1p(slowdown / 100), runs$se[i], runs$df[i], analysis$alpha),
+               limit_percent = limit, se_log = runs$se[i], df = runs$df[i],
+               level_requested_percent = row$level_requested_percent)
+  }))
+}
+
+# Degrees of freedom of the test. Welch's are not those of the noisy launches alone: they follow from the limit.
+power_df <- function(row, analysis) {
+  if (!startsWith(row$test, "Welch") || is.na(row$detection_limit)) return(row$raw_df)
+  factor <- log1p(row$detection_limit / 100) / row$se
+  off <- function(df) detection_limit(1, df, analysis$alpha, analysis$power) - factor
+  if (off(4000) >= 0) return(Inf)
+  if (off(1) <= 0) return(1)
+  stats::uniroot(off, c(1, 4000), tol = 1e-6)$root
+}
+
+# Within a launch at most 256 groups of pairs are compared.
+scaled_df <- function(n, launches) if (launches) n - 1 else pmin(255, n - 1)
+
+alt_power <- function(frame) {
+  alt_panels(frame, "Power against the true slowdown", function(rows) {
+    this <- rows[rows$times == 1, ]
+    half <- this$slowdown_percent[which.min(abs(this$power - 0.5))]
+    sprintf("0.5 at %s %%, detection limit %s %% with %s %s", format_effect(half, FALSE),
+            format_effect(this$limit_percent[1], FALSE), format_count(this$n[1]), this$unit[1])
+  })
+}

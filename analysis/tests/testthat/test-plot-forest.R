@@ -1,0 +1,61 @@
+test_that("pooled lines have their launches below them, and hold what the verdicts say", {
+  dir <- local_campaign(pairs = 12, launches = 3, levels_percent = c(0, 1, 5), operations = c("reduce", "barrier"))
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  frame <- plot_forest(analysis, draw = FALSE)
+  expect_equal(sum(frame$pooled), 4)
+  expect_equal(sum(!frame$pooled), 12)
+  expect_equal(unique(frame$panel), c("reduce", "barrier"))
+  wanted <- subset(analysis$verdicts, scope == scope_campaign & operation == "reduce" & level_requested_percent == 5)
+  got <- subset(frame, pooled & panel == "reduce" & level_requested_percent == 5)
+  expect_equal(c(got$estimate_percent, got$ci_low_percent, got$ci_high_percent),
+               c(wanted$estimate, wanted$ci_low, wanted$ci_high))
+  expect_equal(got$verdict, "detected")
+  expect_true(all(is.na(frame$bound_low_percent)) && all(is.na(frame$margin_percent)))
+  expect_equal(plot_forest(analysis)$labels$subtitle, "scope: launches like these; unit of inference: the launch, n = 3 launches")
+  expect_match(alt_forest(frame), "reduce: most at 5 %: \\+[0-9.]+ % \\[.*\\]; [12] detected")
+})
+
+test_that("one launch has lines of its own and nothing below them", {
+  dir <- local_campaign(pairs = 12, levels_percent = c(1, 5), kinds = c("spin", "cache"))
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  frame <- plot_forest(analysis, draw = FALSE)
+  expect_true(all(frame$pooled))
+  expect_equal(frame$label, c("spin, 1 %", "spin, 5 %", "cache, 1 %", "cache, 5 %"))
+  expect_equal(forest_lines(frame, analysis)$line, 4:1)
+})
+
+test_that("launches with other numbers of ranks are lines of their own", {
+  dir <- local_campaign(pairs = 8, levels_percent = 5)
+  simulate_campaign(dir, pairs = 8, levels_percent = 5, ranks = 4, prefix = "four", seed = 2)
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  frame <- plot_forest(analysis, draw = FALSE)
+  expect_equal(frame$label, c("2 ranks, 5 %", "4 ranks, 5 %"))
+  expect_equal(anyDuplicated(forest_lines(frame, analysis)$line), 0)
+})
+
+test_that("a margin is shaded, with the verdicts and intervals that belong to it", {
+  dir <- local_campaign(pairs = 12, levels_percent = c(1, 2, 5))
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  analysis$margin <- 3
+  analysis$verdicts$margin_verdict <- c("below", "inconclusive", "above")
+  analysis$verdicts$bound_low <- c(1, 2, 4)
+  analysis$verdicts$bound_high <- c(2, 4, 9)
+  frame <- plot_forest(analysis, draw = FALSE)
+  expect_equal(frame$verdict, c("below", "inconclusive", "above"))
+  expect_equal(frame$bound_high_percent, c(2, 4, 9))
+  drawn <- plot_forest(analysis)
+  expect_match(gsub("\\s+", " ", drawn$labels$caption), "98 % interval that the verdict on the margin comes from .*margin of 3 %")
+  expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
+  # without verdicts on a margin the band is there, and the verdict is that of the test
+  analysis$verdicts[c("margin_verdict", "bound_low", "bound_high")] <- NULL
+  frame <- plot_forest(analysis, draw = FALSE)
+  expect_equal(unique(frame$verdict), "detected")
+  expect_match(gsub("\\s+", " ", plot_forest(analysis)$labels$caption), "margin of 3 %. Detected: step-down")
+})
+
+test_that("without the time channel, or with a placebo alone, there is no forest", {
+  dir <- local_campaign(pairs = 8, levels_percent = 0)
+  expect_null(plot_forest(analyze_campaign(read_campaign(dir))))
+  dir <- local_campaign(pairs = 8, levels_percent = 5)
+  expect_null(plot_forest(analyze_campaign(read_campaign(dir), channels = "stolen")))
+})

@@ -1,0 +1,54 @@
+test_that("the power is that of base R's noncentral t, of the normal distribution, and alpha at no effect", {
+  expect_equal(effect_power(2, se = 0.5, df = 12), stats::pt(stats::qt(0.99, 12), 12, 4, lower.tail = FALSE))
+  expect_equal(effect_power(c(0, 3.971), se = 1, df = Inf), c(0.01, 0.95), tolerance = 1e-3)
+  expect_equal(effect_power(0, se = 1, df = 2, alpha = 0.05), 0.05, tolerance = 1e-6)
+  # Student's test of n = 9 in stats::power.t.test()
+  wanted <- stats::power.t.test(9, 1.5, 1, sig.level = 0.01, type = "one.sample", alternative = "one.sided")$power
+  expect_equal(effect_power(1.5, se = 1 / 3, df = 8), wanted, tolerance = 1e-6)
+})
+
+test_that("few degrees of freedom agree with a simulation, and the limit has its power", {
+  got <- effect_power(6, se = 1, df = 2)
+  seen <- with_seed(4, mean((stats::rnorm(2e5) + 6) / sqrt(stats::rchisq(2e5, 2) / 2) > stats::qt(0.99, 2)))
+  expect_equal(got, seen, tolerance = 0.01)
+  for (df in c(1, 3, 5, 40, 255)) expect_equal(effect_power(detection_limit(2, df), 2, df), 0.95, tolerance = 1e-5)
+})
+
+test_that("no effects, and no scatter, have no power", {
+  expect_equal(effect_power(numeric(), 1, 5), numeric())
+  expect_equal(effect_power(c(1, 2), NA, 5), c(NA_real_, NA_real_))
+  expect_equal(effect_power(1, 0, 5), NA_real_)
+})
+
+test_that("the curve passes the detection limit at its power, and more pairs find less", {
+  dir <- local_campaign(pairs = 40, levels_percent = c(0, 5), operations = c("barrier", "reduce"))
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  frame <- plot_power(analysis, draw = FALSE)
+  expect_equal(unique(frame$n), c(20, 40, 80))
+  expect_equal(unique(frame$level_requested_percent), 0)
+  row <- subset(analysis$verdicts, operation == "reduce" & level_requested_percent == 0)
+  this <- frame[frame$panel == "reduce" & frame$times == 1, ]
+  expect_equal(this$limit_percent[1], row$detection_limit)
+  at <- stats::approx(log(this$slowdown_percent), this$power, log(row$detection_limit))$y
+  expect_equal(at, 0.95, tolerance = 0.005)
+  by <- split(frame$power[frame$panel == "reduce"], frame$times[frame$panel == "reduce"])
+  expect_true(all(diff(rbind(by[[1]], by[[2]], by[[3]])) >= 0))
+  expect_equal(unique(frame$df), c(19, 39, 79))
+  expect_match(alt_power(frame), "reduce: 0.5 at [0-9.]+ %, detection limit [0-9.]+ % with 40 pairs")
+})
+
+test_that("two launches have no half, and launches with one arm have Welch's degrees of freedom", {
+  dir <- local_campaign(pairs = 10, launches = 2, levels_percent = 5, launch_sd = 0.002)
+  frame <- plot_power(analyze_campaign(read_campaign(dir), channels = "time"), draw = FALSE)
+  expect_equal(unique(frame$n), c(2, 4))
+  expect_equal(unique(frame$df), c(1, 3))
+  dir <- local_campaign(design = "single", arms = "off", launches = 4, levels_percent = 0, base_sd = 0.01)
+  simulate_campaign(dir, design = "single", arms = "on", launches = 4, levels_percent = 5, base_sd = 0.01, prefix = "on", seed = 2)
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  frame <- plot_power(analysis, draw = FALSE)
+  this <- frame[frame$times == 1, ]
+  expect_equal(detection_limit(this$se_log[1], this$df[1]), log1p(analysis$verdicts$detection_limit / 100), tolerance = 1e-4)
+  expect_gt(this$df[1], 3)
+  dir <- local_campaign(pairs = 1, levels_percent = 5)
+  expect_null(plot_power(analyze_campaign(read_campaign(dir))))
+})
