@@ -35,7 +35,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r deps demo test check bench install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r deps demo test check bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r ## build everything into build/ (default)
 
@@ -121,6 +121,11 @@ tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES)
 
 bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh
+
+# CAMPAIGNS: number per shape. PARTS: some of simulated, known, placebo
+bench-stats: all ## do the verdicts hold what they state: false alarms, coverage, power, known answers
+	@NOISELAB_BUILD=$(BUILD) R_LIBS="$(R_LIB)" NOISELAB_R_LIB="$(abspath $(R_LIB))" \
+		Rscript --vanilla analysis/bench/bench-stats.R $(CAMPAIGNS) $(PARTS)
 
 # ---- tests ---------------------------------------------------------------------------------------------------------------------------------
 

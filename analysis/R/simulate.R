@@ -1,35 +1,42 @@
 #' Simulate a campaign with known truth
 #'
 #' Writes a campaign directory as the detector does (docs/formats.md), for tests and for learning what
-#' the analysis can see. Per half: the base speed wanders (AR(1) in the log), the on half is slower by
-#' `slowdown_percent`, loses `level + cost_ns * bursts` of CPU time to the generator, and every half
-#' loses a heavy-tailed background. Factors of treatment are crossed. In patterns other than `periodic`
-#' the number of bursts in an on half is drawn (its mean is that of the periodic one), and with it the
-#' load and the slowdown.
+#' the analysis can see. Per half: the machine has its noise, by default a base speed that wanders
+#' (AR(1) in the log), a heavy-tailed background and scatter; the on half is slower by
+#' `slowdown_percent` and loses `level + cost_ns * bursts` of CPU time to the generator. Factors of
+#' treatment are crossed. In patterns other than `periodic` the number of bursts in an on half is drawn
+#' (its mean is that of the periodic one), and with it the load and the slowdown.
+#'
+#' `seed` draws the machine: its noise belongs to the time slots (and launches), whatever runs in them.
+#' `coin_seed` draws the schedule: the order of cells and arms. The same `seed` with another `coin_seed` is the
+#' same machine under another randomisation.
 #'
 #' @param dir Character, length 1: campaign directory, made if need be. A launch id must be new.
 #' @param operations Character, length >= 1; `bytes` numeric, length 1 or that of `operations`.
 #' @param bytes Message size in bytes.
 #' @param levels_percent Numeric: requested levels, percent of one CPU.
 #' @param pairs Pairs (sets, loops) per operation and level, length 1.
-#' @param launches Number of launches, length 1.
-#' @param design `lockin`, `blocks` or `single`.
-#' @param slowdown_percent Numeric, length 1 or that of `levels_percent`: true slowdown; NULL:
-#'   `amplification` times the stolen share.
+#' @param launches Number of launches, length 1; in design `launches` of sets of launches.
+#' @param design `lockin`, `blocks`, `single` or `launches`. In `launches` each launch has one loop per operation
+#'   and one arm (off, or one treatment at one level); each set of launches holds every arm once, in random
+#'   order. These launches are written as of design `single`, with `options.arms` and `options.set`.
+#' @param slowdown_percent Numeric, length 1 or that of `levels_percent`: true slowdown; NULL: as `response`
+#'   says.
 #' @param amplification True slowdown over stolen share, length 1 (or one per operation).
 #' @param cost_ns True cost of an interruption beyond the load, ns, length 1.
 #' @param half_period_ns,period_ns Length of a half and of the noise period, ns, length 1.
 #' @param operation_ns Time of one operation, ns, length 1 or that of `operations`.
 #' @param ranks Number of ranks, length 1.
-#' @param wander_sd,wander_phi Innovation SD (log) and coefficient of the AR(1) base speed, length 1;
-#'   `wander_phi = 1` is a random walk.
-#' @param jitter_sd SD of the log loop time of a half, length 1.
-#' @param spike_rate Chance that a half loses a Pareto-distributed background spike, length 1.
+#' @param wander_sd,wander_phi Innovation SD (log) and coefficient of the AR(1) base speed, length 1: `sd` and
+#'   `phi` of the noise `ar1` unless `noise` has others.
+#' @param jitter_sd SD of the log loop time of a half, length 1: `sd` of the noise `white`.
+#' @param spike_rate Chance that a half loses a Pareto-distributed background spike, length 1: `rate` of the
+#'   noise `pareto`.
 #' @param launch_sd SD (log) of the slowdown between launches, length 1.
 #' @param base_sd SD (log) of the base speed between launches, length 1.
 #' @param arms One of `both`, `off`, `on`: which arms each launch has (`single` only may lack one).
 #' @param ended `complete`, `interrupted`, or NA for a killed launch.
-#' @param seed Whole number, length 1: the same seed writes the same rows.
+#' @param seed Whole number up to 2e6, length 1: the same seed writes the same rows.
 #' @param prefix Character, length 1: launch ids are `<prefix>-1`, `<prefix>-2`, ...
 #' @param kinds,patterns,placements,phases Character, length >= 1: the words of each factor of treatment;
 #'   all combinations are run. A placement of several CPUs (`rank:0+rank:1`; `all`: those of all ranks) is
@@ -42,6 +49,12 @@
 #' @param nodes Number of nodes that the ranks are spread over in synchronised starts, length 1. Clocks of all
 #'   but the first are off by some ms and drift.
 #' @param late_rank Rank that is some microseconds behind the others in every third synchronised start; NULL: none.
+#' @param noise Character, length >= 0: names of models in [simulation_models()], whose noise adds up; or a list
+#'   by these names of lists of parameters, such as
+#'   `list(one_over_f = list(sd = 0.01, exponent = 1.2), white = list())`.
+#' @param response How the slowdown depends on the stolen share, length 1: a name in [simulation_models()], or a
+#'   list as for `noise`.
+#' @param coin_seed Whole number up to 2e6, length 1: draws the schedule.
 #' @return Invisibly a data frame with the truth per operation, treatment and level: `operation`, `bytes`,
 #'   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent`, `slowdown_percent`,
 #'   `stolen_percent` (of one CPU), `cost_ns`.
@@ -60,35 +73,153 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
                               ended = "complete", seed = 1, prefix = "sim", kinds = "spin",
                               patterns = "periodic", placements = "last", phases = "random",
                               treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL, nodes = 1,
-                              late_rank = NULL) {
+                              late_rank = NULL, noise = c("ar1", "pareto", "white"), response = "linear",
+                              coin_seed = seed) {
   check_argument(is_text(dir), "dir", dir, "one directory name")
   check_argument(start %in% start_modes, "start", start, paste(start_modes, collapse = ", "))
   check_argument(is.null(raw) || is_text(raw) && start != "loop", "raw", raw, "a file name, with synchronised starts")
-  check_argument(is_number(pairs, 0), "pairs", pairs, "a number above 0")
-  check_argument(design %in% names(designs), "design", design, paste(names(designs), collapse = ", "))
-  check_numeric(levels_percent, "levels_percent")
-  model <- as.list(environment())
-  crossed <- expand.grid(phase = phases, placement = placements, pattern = patterns, kind = kinds,
-                         stringsAsFactors = FALSE)[treatment_columns]
-  crossed$cpus <- ifelse(crossed$placement == "all", ranks, lengths(strsplit(crossed$placement, "+", fixed = TRUE)))
-  crossed$times <- rep_len(treatment_factor, nrow(crossed))
-  model$truth <- bind_rows(lapply(seq_along(operations), function(i) {
-    bind_rows(lapply(seq_len(nrow(crossed)), function(k) {
-      each <- levels_percent + 100 * cost_ns / period_ns * (levels_percent > 0)
-      slow <- if (is.null(slowdown_percent)) rep_len(amplification, length(operations))[i] * each else
-        rep_len(slowdown_percent, length(levels_percent))
-      data.frame(operation = operations[i], bytes = rep_len(bytes, length(operations))[i],
-                 operation_ns = rep_len(operation_ns, length(operations))[i],
-                 crossed[rep(k, length(each)), ], level_requested_percent = levels_percent,
-                 slowdown_percent = crossed$times[k] * slow, stolen_percent = crossed$cpus[k] * each,
-                 cost_ns = cost_ns)
-    }))
-  }))
-  for (i in seq_len(launches)) {
-    id <- paste0(prefix, "-", i)
-    with_seed(seed * 1000 + i, simulate_launch(file.path(dir, id), id, model))
+  model <- simulation_model(as.list(environment()))
+  each_launch(model, function(id, launch) simulate_launch(file.path(dir, id), id, launch))
+  invisible(truth_frame(model))
+}
+
+#' Simulate a campaign in memory
+#'
+#' What [read_campaign()] makes of the files of [simulate_campaign()] with the same arguments, without the files: fast
+#' enough for thousands of campaigns. Histograms, ranks and what belongs to synchronised starts are left empty.
+#'
+#' @param ... Arguments of [simulate_campaign()] by name, but `dir`, `start`, `raw`, `nodes` and `late_rank`.
+#' @return An `nl_campaign` as from [read_campaign()], with the value of [simulate_campaign()] as attribute `truth`.
+#' @examples
+#' campaign <- simulated_campaign(levels_percent = c(0, 1), pairs = 50, noise = c("one_over_f", "white"), seed = 1)
+#' analyze_campaign(campaign, channels = "time")$verdicts[, c("level_requested_percent", "verdict")]
+#' attr(campaign, "truth")$slowdown_percent
+#' @export
+simulated_campaign <- function(...) {
+  given <- list(...)
+  known <- setdiff(names(formals(simulate_campaign)), c("dir", "start", "raw", "nodes", "late_rank"))
+  odd <- if (is.null(names(given))) seq_along(given) else which(!names(given) %in% known)
+  check_argument(length(odd) == 0, "...", c(names(given)[odd], "an argument without a name")[1],
+                 "the arguments of simulate_campaign(), by name, but those of files and of synchronised starts")
+  arguments <- lapply(formals(simulate_campaign)[c(known, "start")], function(x) if (is.name(x)) x else eval(x))
+  arguments[names(given)] <- given
+  if (is.name(arguments$coin_seed)) arguments$coin_seed <- arguments$seed
+  model <- simulation_model(arguments)
+  launches <- each_launch(model, function(id, launch) {
+    drawn <- simulate_rows(id, launch)
+    drawn$each_ns <- NULL
+    list(rows = rows_as_read(drawn, launch), info = simulate_info(id, drawn, launch))
+  })
+  ids <- names(launches)
+  tables <- c("hist", "ranks", names(starts_files))
+  campaign <- c(list(rows = bind_part(launches, "rows")),
+                lapply(stats::setNames(tables, tables), function(table) no_rows()),
+                list(launches = lapply(launches, `[[`, "info"), dirs = arguments$prefix,
+                     paths = stats::setNames(ids, ids),
+                     notes = unlist(lapply(launches, function(launch) launch_notes(launch$info)), use.names = FALSE)))
+  structure(campaign, class = "nl_campaign", truth = truth_frame(model))
+}
+
+# (data.table() takes ten times as long.)
+no_rows <- function() {
+  structure(list(launch = character()), class = c("data.table", "data.frame"), row.names = integer())
+}
+
+# Columns in the types that the reader gives them.
+rows_as_read <- function(rows, model) {
+  for (name in treatment_columns) rows[[name]] <- as_word(rows[[name]])
+  whole <- vapply(rows, is.integer, TRUE)
+  rows[whole] <- lapply(rows[whole], as.numeric)
+  rows$design <- rep(model$design, length(rows$pair))
+  data.table::setDT(rows)
+  rows
+}
+
+# The arguments, checked, and what follows from them: `truth` (a list of columns, one value per operation, treatment and
+# level), `noise`, `response`.
+simulation_model <- function(model) {
+  check_argument(is_number(model$pairs, 0), "pairs", model$pairs, "a number above 0")
+  check_argument(model$design %in% c(names(designs), "launches"), "design", model$design,
+                 paste(c(names(designs), "launches"), collapse = ", "))
+  check_numeric(model$levels_percent, "levels_percent")
+  for (key in c("seed", "coin_seed")) {
+    ok <- is_number(model[[key]], -2e6, 2e6) && model[[key]] == round(model[[key]])
+    check_argument(ok, key, model[[key]], "a whole number up to 2e6")
   }
-  invisible(model$truth[setdiff(names(model$truth), c("cpus", "times", "operation_ns"))])
+  model$noise <- with_parameters(model$noise, noise_models, "noise", list(
+    ar1 = list(sd = model$wander_sd, phi = model$wander_phi), pareto = list(rate = model$spike_rate),
+    white = list(sd = model$jitter_sd)
+  ))
+  response <- with_parameters(model$response, response_models, "response")
+  check_argument(length(response) == 1, "response", names(response), "one shape")
+  model$truth <- simulated_truth(model, response)
+  model
+}
+
+# Operations vary slowest, levels fastest; of the treatments kind slowest, phase fastest.
+simulated_truth <- function(model, response) {
+  levels <- model$levels_percent
+  n_levels <- length(levels)
+  factors <- list(phase = model$phases, placement = model$placements, pattern = model$patterns, kind = model$kinds)
+  n_treatments <- prod(lengths(factors))
+  n_operations <- length(model$operations)
+  n <- n_operations * n_treatments * n_levels
+  operation <- rep(seq_len(n_operations), each = n_treatments * n_levels)
+  each <- c(n_levels, n_levels * cumprod(lengths(factors)[-4]))
+  crossed <- Map(function(words, each) rep_len(rep(words, each = each), n), factors, each)[treatment_columns]
+  cpus <- ifelse(crossed$placement == "all", model$ranks,
+                 lengths(strsplit(crossed$placement, "+", fixed = TRUE)))
+  times <- rep_len(rep(rep_len(model$treatment_factor, n_treatments), each = n_levels), n)
+  stolen <- levels + 100 * model$cost_ns / model$period_ns * (levels > 0)
+  amplification <- rep_len(model$amplification, n_operations)
+  slow <- if (is.null(model$slowdown_percent)) {
+    response_models[[names(response)]]$slowdown(rep_len(stolen, n), amplification[operation], response[[1]])
+  } else rep_len(rep_len(model$slowdown_percent, n_levels), n)
+  of_operation <- function(x) rep_len(x, n_operations)[operation]
+  c(list(operation = model$operations[operation], bytes = of_operation(model$bytes),
+         operation_ns = of_operation(model$operation_ns)), crossed,
+    list(cpus = cpus, level_requested_percent = rep_len(levels, n), slowdown_percent = times * slow,
+         stolen_percent = cpus * rep_len(stolen, n), cost_ns = rep(model$cost_ns, n)))
+}
+
+truth_frame <- function(model) {
+  truth <- model$truth[setdiff(names(model$truth), c("cpus", "operation_ns"))]
+  structure(truth, class = "data.frame", row.names = seq_along(truth$operation))
+}
+
+# Calls `make` for each launch, with its id and its model, under the launch's own random numbers.
+each_launch <- function(model, make) {
+  each <- launch_models(model)
+  check_argument(length(each) < 1000, "launches", length(each), "fewer than 1000 launches in all")
+  ids <- paste0(model$prefix, "-", seq_along(each))
+  lapply(stats::setNames(seq_along(each), ids), function(i) {
+    launch <- each[[i]]
+    launch$number <- i
+    launch$schedule_seed <- if (model$coin_seed != model$seed) model$coin_seed * 1000 + i
+    with_seed(model$seed * 1000 + i, make(ids[i], launch))
+  })
+}
+
+# In design `launches` a set holds each arm once: off, and every treatment at every level, for all operations.
+launch_models <- function(model) {
+  if (model$design != "launches") return(rep(list(model), model$launches))
+  truth <- model$truth
+  n_arms <- length(truth$operation) / length(model$operations)
+  arm_of_cell <- rep_len(seq_len(n_arms), length(truth$operation))
+  arms <- with_seed(model$coin_seed * 1000, {
+    unlist(lapply(seq_len(model$launches), function(i) sample.int(n_arms + 1) - 1))
+  })
+  Map(function(arm, set) {
+    launch <- model
+    cells <- arm_of_cell == max(1, arm)
+    launch$truth <- lapply(truth, `[`, cells)
+    launch$design <- "single"
+    launch$arms <- if (arm == 0) "off" else "on"
+    launch$set <- set
+    launch$levels_percent <- if (arm == 0) numeric() else launch$truth$level_requested_percent[1]
+    for (name in treatment_columns) launch[[paste0(name, "s")]] <- launch$truth[[name]][1]
+    launch
+  }, arms, rep(seq_len(model$launches), each = n_arms + 1))
 }
 
 # Bursts of each on half: as many as periods, or drawn with that mean. Periodic campaigns use no random
@@ -110,6 +241,9 @@ simulate_launch <- function(dir, id, model) {
     abort_usage("'", dir, "' exists already or cannot be made")
   }
   rows <- simulate_rows(id, model)
+  each_ns <- rows$each_ns
+  rows$each_ns <- NULL
+  rows <- structure(data.table::as.data.table(rows), each_ns = each_ns)
   ranks <- simulate_ranks(rows, model)
   info <- simulate_info(id, rows, model)
   if (model$start != "loop") {
@@ -126,12 +260,18 @@ simulate_launch <- function(dir, id, model) {
                               pretty = TRUE), file.path(dir, "launch.json"))
 }
 
-# Which operation, level and arm each half has, in run order.
+# Which operation, level and arm each half has, in run order. The launch's own random numbers are used up in any
+# case, so that the noise, drawn next, does not depend on who drew the schedule.
 simulate_schedule <- function(model) {
+  plan <- draw_schedule(model)
+  if (is.null(model$schedule_seed)) plan else with_seed(model$schedule_seed, draw_schedule(model))
+}
+
+draw_schedule <- function(model) {
   truth <- model$truth
-  lockin <- model$design == "lockin"
-  if (lockin) {
-    cell <- as.vector(replicate(model$pairs, sample.int(nrow(truth))))
+  n_cells <- length(truth$operation)
+  if (model$design == "lockin") {
+    cell <- unlist(lapply(seq_len(model$pairs), function(i) sample.int(n_cells)))
     n <- length(cell)
     on_first <- stats::runif(n) < 0.5
     arm <- as.vector(rbind(ifelse(on_first, "on", "off"), ifelse(on_first, "off", "on")))
@@ -140,26 +280,33 @@ simulate_schedule <- function(model) {
   }
   # A set holds, per operation, one off block and one block of each level, in random order.
   firsts <- match(unique(truth$operation), truth$operation)  # whose off block has no treatment
-  set <- data.frame(cell = c(firsts, seq_len(nrow(truth))),
-                    arm = rep(c("off", "on"), c(length(firsts), nrow(truth))))
-  if (model$arms != "both") set <- set[set$arm == model$arms, ]
+  cell <- c(firsts, seq_len(n_cells))
+  arm <- rep(c("off", "on"), c(length(firsts), n_cells))
+  if (model$arms != "both") {
+    cell <- cell[arm == model$arms]
+    arm <- arm[arm == model$arms]
+  }
+  n_set <- length(cell)
   n_sets <- if (model$design == "single") 1 else model$pairs
-  order <- as.vector(replicate(n_sets, sample.int(nrow(set))))
-  list(cell = set$cell[order], pair = rep(seq_len(n_sets), each = nrow(set)),
-       order = rep(seq_len(nrow(set)) - 1, n_sets), arm = set$arm[order])
+  order <- unlist(lapply(seq_len(n_sets), function(i) sample.int(n_set)))
+  list(cell = cell[order], pair = rep(seq_len(n_sets), each = n_set),
+       order = rep(seq_len(n_set) - 1, n_sets), arm = arm[order])
 }
 
+# A list of the columns of halves.csv or blocks.csv, and `each_ns`, the mean time of an operation.
 simulate_rows <- function(id, model) {
   plan <- simulate_schedule(model)
-  truth <- model$truth[plan$cell, ]
+  truth <- lapply(model$truth, `[`, plan$cell)
   n <- length(plan$cell)
   on <- plan$arm == "on"
   level <- ifelse(on, truth$level_requested_percent, 0)
-  wander <- as.numeric(stats::filter(stats::rnorm(n, 0, model$wander_sd), model$wander_phi,
-                                     method = "recursive"))
+  slot_s <- model$half_period_ns / 1e9
+  times_s <- (seq_len(n) - 1) * (slot_s + 2e-4)
+  noise <- function(part) draw_noise(model$noise, part, times_s, slot_s)
+  speed <- noise("speed")
   shift <- stats::rnorm(1, 0, model$launch_sd)
-  if (model$base_sd > 0) wander <- wander + stats::rnorm(1, 0, model$base_sd)
-  spike <- (stats::runif(n) < model$spike_rate) * 5e3 * (stats::runif(n)^(-1 / 1.5) - 1)
+  if (model$base_sd > 0) speed <- speed + stats::rnorm(1, 0, model$base_sd)
+  lost <- noise("lost")
   periods <- max(1, round(model$half_period_ns / model$period_ns))
   bursts <- on * (level > 0) * draw_bursts(truth$pattern, periods)
   dose <- bursts / periods  # of the level
@@ -167,26 +314,28 @@ simulate_rows <- function(id, model) {
   # Synchronised starts are half an operation's time apart.
   slot <- if (model$start == "loop") truth$operation_ns else 1.5 * truth$operation_ns
   operations <- pmax(1, round(model$half_period_ns / slot))
-  busy <- round(operations * truth$operation_ns * exp(wander + slow +
-                  stats::rnorm(n, 0, model$jitter_sd)) + spike)
+  busy <- round(operations * truth$operation_ns * exp(speed + slow + noise("scatter")) + lost)
   wall <- busy + round(operations * (slot - truth$operation_ns))
   bursts <- truth$cpus * bursts
   delivered <- round(truth$cpus * dose * level / 100 * wall)
-  stolen <- round(delivered + bursts * model$cost_ns + spike + stats::rnorm(n, 300, 150))
+  stolen <- round(delivered + bursts * model$cost_ns + lost + stats::rnorm(n, 300, 150))
   detour <- round(pmax(0, stolen * 1.1))
-  rows <- data.table::data.table(
-    launch = id, operation = truth$operation, bytes = truth$bytes, ranks = model$ranks,
+  word <- function(x) {
+    x[!on] <- NA
+    x
+  }
+  list(
+    launch = rep(id, n), operation = truth$operation, bytes = truth$bytes, ranks = rep(model$ranks, n),
     pair = plan$pair, order = plan$order, arm = plan$arm, level_requested_percent = level,
     level_delivered_percent = 100 * delivered / (truth$cpus * wall), start_ns = cumsum(c(0, wall[-n] + 2e5)),
     wall_ns = wall, operations = operations, stolen_ns_max = round(stolen * 0.9),
-    stolen_ns_sum = stolen, stolen_rank = 0L, detour_ns = detour,
-    detours = bursts + (spike > 0), base_ns = round(truth$operation_ns * exp(wander), 2),
-    steal_ns = 0L, involuntary_switches = bursts, slowest_rank = 0L, delivered_ns = delivered,
-    bursts = bursts, bursts_due = as.integer(bursts > 0), kind = ifelse(on, truth$kind, NA),
-    pattern = ifelse(on, truth$pattern, NA), placement = ifelse(on, truth$placement, NA),
-    phase = ifelse(on, truth$phase, NA), requested_ns = delivered
+    stolen_ns_sum = stolen, stolen_rank = rep(0L, n), detour_ns = detour,
+    detours = bursts + (lost > 0), base_ns = round(truth$operation_ns * exp(speed), 2),
+    steal_ns = rep(0L, n), involuntary_switches = bursts, slowest_rank = rep(0L, n), delivered_ns = delivered,
+    bursts = bursts, bursts_due = as.integer(bursts > 0), kind = word(truth$kind),
+    pattern = word(truth$pattern), placement = word(truth$placement), phase = word(truth$phase),
+    requested_ns = delivered, each_ns = busy / operations
   )
-  structure(rows, each_ns = busy / operations)
 }
 
 # Most operations near the base time, and one long one per burst.
@@ -226,6 +375,9 @@ simulate_ranks <- function(rows, model) {
   }))
 }
 
+# Launches follow each other by a minute.
+simulated_utc <- function(minute) sprintf("2026-01-01T%02d:%02d:00Z", minute %/% 60, minute %% 60)
+
 simulate_info <- function(id, rows, model) {
   killed <- is.na(model$ended)
   list(
@@ -235,8 +387,9 @@ simulate_info <- function(id, rows, model) {
                    bytes = as.list(unique(model$truth$bytes)),
                    levels_percent = as.list(model$levels_percent),
                    half_period_ns = model$half_period_ns, period_ns = model$period_ns,
-                   kind = model$kinds[1], kinds = as.list(model$kinds), patterns = as.list(model$patterns),
-                   placements = as.list(model$placements), phases = as.list(model$phases),
+                   arms = model$arms, set = model$set, kind = model$kinds[1], kinds = as.list(model$kinds),
+                   patterns = as.list(model$patterns), placements = as.list(model$placements),
+                   phases = as.list(model$phases),
                    seconds = sum(rows[["wall_ns"]]) / 1e9, warmup_ns = 0),
     seed = as.character(model$seed), ranks = model$ranks, nodes = 1,
     placement = lapply(seq_len(model$ranks) - 1, function(rank) {
@@ -249,10 +402,10 @@ simulate_info <- function(id, rows, model) {
     clock = list(name = "simulated", source = "simulated", tick_ns = 1, read_ns = 0),
     cells = list(), pairs_planned = max(rows[["pair"]]), n_generators = 1L,
     generators = if (killed) list() else list(simulate_certificate(rows, model)),
-    switching = list(n = nrow(rows), p50_ns = 2000, p99_ns = 9000, max_ns = 20000),
-    warnings = list(), started_utc = "2026-01-01T00:00:00Z",
-    ended_utc = if (killed) NULL else "2026-01-01T00:01:00Z",
-    ended = if (killed) NULL else model$ended, rows = if (killed) NULL else nrow(rows)
+    switching = list(n = length(rows[["pair"]]), p50_ns = 2000, p99_ns = 9000, max_ns = 20000),
+    warnings = list(), started_utc = simulated_utc(model$number - 1),
+    ended_utc = if (killed) NULL else simulated_utc(model$number),
+    ended = if (killed) NULL else model$ended, rows = if (killed) NULL else length(rows[["pair"]])
   )
 }
 

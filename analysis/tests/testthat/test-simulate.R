@@ -56,3 +56,95 @@ test_that("synchronised starts, and their raw file, follow from the seed too, an
   expect_error(simulate_campaign(tempfile(), raw = "starts.bin"), "'raw'", class = "nl_error_usage")
   expect_error(simulate_campaign(tempfile(), start = "leap"), "'start'", class = "nl_error_usage")
 })
+
+test_that("a campaign in memory is what the reader makes of the files", {
+  arguments <- list(pairs = 6, levels_percent = c(0, 1), operations = c("barrier", "allreduce"), bytes = c(0, 8),
+                    launches = 2, kinds = c("spin", "cache"), patterns = c("periodic", "poisson"),
+                    half_period_ns = 4e7, launch_sd = 0.01, base_sd = 0.02,
+                    noise = c("one_over_f", "lognormal", "white"), seed = 3)
+  for (design in c("lockin", "blocks", "single", "launches")) {
+    arguments$design <- design
+    dir <- tempfile()
+    truth <- do.call(simulate_campaign, c(dir, arguments))
+    read <- read_campaign(dir)
+    unlink(dir, recursive = TRUE)
+    memory <- do.call(simulated_campaign, arguments)
+    order <- order(match(read$rows$launch, names(memory$launches)))
+    expect_equal(as.data.frame(memory$rows), as.data.frame(read$rows)[order, ], ignore_attr = "row.names")
+    expect_equal(memory$launches, read$launches[names(memory$launches)])
+    expect_equal(attr(memory, "truth"), truth)
+  }
+})
+
+test_that("a campaign in memory is analyzed and printed, killed or not", {
+  campaign <- simulated_campaign(pairs = 12, levels_percent = c(0, 5), ended = NA)
+  expect_match(campaign$notes, "sim-1: was killed", all = FALSE)
+  expect_s3_class(campaign, "nl_campaign")
+  expect_match(format_verdicts(analyze_campaign(campaign)), "not detected", all = FALSE)
+  expect_error(simulated_campaign(5), "by name", class = "nl_error_usage")
+  expect_error(simulated_campaign(start = "window"), "got start", class = "nl_error_usage")
+})
+
+# A placebo treats nothing, so what is left is the machine.
+machine <- function(...) {
+  rows <- simulated_campaign(levels_percent = 0, pairs = 30, launches = 2, base_sd = 0.1, ...)$rows
+  rows[, c("launch", "start_ns", "wall_ns", "stolen_ns_sum", "base_ns")]
+}
+
+test_that("the noise belongs to the time slots: another coin changes the arms, not the machine", {
+  noise <- list(ar1 = list(), one_over_f = list(), drift = list(), pareto = list(rate = 1), lognormal = list(),
+                agent = list(), white = list())
+  arms <- function(...) simulated_campaign(levels_percent = 0, pairs = 30, launches = 2, ...)$rows$arm
+  for (design in c("lockin", "blocks", "launches")) {
+    same <- machine(seed = 4, noise = noise, design = design)
+    expect_identical(machine(seed = 4, coin_seed = 5, noise = noise, design = design), same)
+    expect_false(identical(machine(seed = 5, noise = noise, design = design), same))
+    expect_false(identical(arms(seed = 4, design = design), arms(seed = 4, coin_seed = 6, design = design)))
+    expect_identical(arms(seed = 4, design = design), arms(seed = 4, coin_seed = 4, design = design))
+    expect_identical(arms(seed = 4, coin_seed = 6, design = design), arms(seed = 5, coin_seed = 6, design = design))
+  }
+})
+
+test_that("the coin is fair, pair by pair", {
+  on_first <- unlist(lapply(1:20, function(coin) {
+    rows <- simulated_campaign(levels_percent = c(0, 1), pairs = 100, seed = 1, coin_seed = coin)$rows
+    (rows$arm == "on")[rows$order == 0]
+  }))
+  # 4000 tosses, and neighbours that agree
+  expect_true(abs(sum(on_first) - 2000) < qnorm(1 - 5e-4) * sqrt(1000))
+  expect_true(abs(sum(diff(on_first) == 0) - 1999.5) < qnorm(1 - 5e-4) * sqrt(1000))
+})
+
+test_that("in design launches every set holds each arm once, in an order that the coin draws", {
+  campaign <- function(coin) {
+    simulated_campaign(design = "launches", launches = 6, levels_percent = c(0, 1, 5),
+                       operations = c("barrier", "bcast"), seed = 2, coin_seed = coin)
+  }
+  arms_of <- function(campaign) {
+    vapply(campaign$launches, function(info) {
+      o <- info$options
+      expect_equal(o$design, "single")
+      paste(o$arms, unlist(o$levels_percent))
+    }, "")
+  }
+  got <- campaign(1)
+  sets <- vapply(got$launches, function(info) info$options$set, 0)
+  expect_equal(unname(sets), rep(1:6, each = 4))
+  for (set in 1:6) expect_setequal(arms_of(got)[sets == set], c("off ", "on 0", "on 1", "on 5"))
+  expect_false(identical(unname(arms_of(got)), unname(arms_of(campaign(2)))))
+  expect_equal(as.vector(table(got$rows$launch)), rep(2, 24))
+  expect_equal(length(unique(paste(got$rows$launch, got$rows$arm, got$rows$level_requested_percent))), 24)
+  expect_true(one_arm_launches(got$rows))
+})
+
+test_that("the effect of a dose follows the shape asked for", {
+  truth <- function(...) {
+    campaign <- simulated_campaign(pairs = 1, levels_percent = c(0, 0.5, 1, 4), cost_ns = 0, amplification = 2, ...)
+    attr(campaign, "truth")$slowdown_percent
+  }
+  expect_equal(truth(), c(0, 1, 2, 8))
+  expect_equal(truth(response = list(onset = list(from_percent = 1))), c(0, 0, 0, 6))
+  expect_equal(truth(response = list(power = list(exponent = 0.5))), c(0, sqrt(2), 2, 4))
+  expect_equal(truth(response = list(saturating = list(half_percent = 1))), c(0, 2 / 3, 1, 1.6))
+  expect_equal(truth(slowdown_percent = c(0, 3, 2, 1)), c(0, 3, 2, 1))
+})

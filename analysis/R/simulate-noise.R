@@ -1,0 +1,131 @@
+# The noise of a simulated machine: one row per model. It belongs to the time slots of a launch, not to the arms
+# that run in them, so nothing here knows an arm.
+
+# `part`: `speed`, log time of everything in the slot (what the channel base sees, too); `lost`, ns of CPU time
+# that other processes take in it; `scatter`, log time of its loop alone. `parameters`: name = c(default, smallest,
+# largest). `draw` gets the number of slots, when they begin, and the parameters with `slot_s`, their length.
+noise_models <- list(
+  ar1 = list(
+    name = "ar1", part = "speed", help = "the speed wanders and comes back: AR(1); phi 1 is a random walk",
+    parameters = list(sd = c(0.002, 0, Inf), phi = c(0.99, -1, 1)),
+    draw = function(n, times_s, model) {
+      as.numeric(stats::filter(stats::rnorm(n, 0, model$sd), model$phi, method = "recursive"))
+    }
+  ),
+  one_over_f = list(
+    name = "one_over_f", part = "speed",
+    help = "the speed wanders at all time scales: power 1/f^exponent over the launch",
+    parameters = list(sd = c(0.004, 0, Inf), exponent = c(1, 0, 2)),
+    draw = function(n, times_s, model) fractional_noise(stats::rnorm(n, 0, model$sd), model$exponent)
+  ),
+  drift = list(
+    name = "drift", part = "speed", help = "everything becomes slower at an even rate",
+    parameters = list(percent_per_s = c(0.5, -Inf, Inf)),
+    draw = function(n, times_s, model) model$percent_per_s / 100 * times_s
+  ),
+  pareto = list(
+    name = "pareto", part = "lost", help = "spikes with a tail of that index: no variance up to 2, no mean up to 1",
+    parameters = list(rate = c(0.02, 0, 1), index = c(1.5, 0.1, Inf), scale_ns = c(5e3, 0, Inf)),
+    draw = function(n, times_s, model) {
+      (stats::runif(n) < model$rate) * model$scale_ns * (stats::runif(n)^(-1 / model$index) - 1)
+    }
+  ),
+  lognormal = list(
+    name = "lognormal", part = "lost", help = "spikes whose log is normal",
+    parameters = list(rate = c(0.2, 0, 1), median_ns = c(2e4, 0, Inf), sd_log = c(1.5, 0, Inf)),
+    draw = function(n, times_s, model) {
+      (stats::runif(n) < model$rate) * model$median_ns * exp(model$sd_log * stats::rnorm(n))
+    }
+  ),
+  agent = list(
+    name = "agent", part = "lost",
+    help = "another program takes the share amplitude of a CPU for the share duty of each period, in every arm",
+    parameters = list(period_s = c(0.73, 1e-9, Inf), duty = c(0.02, 0, 1), amplitude = c(0.5, 0, 1)),
+    draw = function(n, times_s, model) {
+      phase_s <- stats::runif(1) * model$period_s
+      busy_s <- function(t) {
+        whole <- floor(t / model$period_s)
+        whole * model$duty * model$period_s + pmin(t - whole * model$period_s, model$duty * model$period_s)
+      }
+      from <- times_s + phase_s
+      1e9 * model$amplitude * (busy_s(from + model$slot_s) - busy_s(from))
+    }
+  ),
+  white = list(
+    name = "white", part = "scatter", help = "each loop by itself",
+    parameters = list(sd = c(0.004, 0, Inf)),
+    draw = function(n, times_s, model) stats::rnorm(n, 0, model$sd)
+  )
+)
+
+#' Models of noise and of the dose's effect in simulated campaigns
+#'
+#' @return A data frame, one row per model and parameter: `table` (`noise` or `response`: the argument of
+#'   [simulate_campaign()] it is for), `model`, `part` (of noise: `speed`, the log time of all in a slot; `lost`,
+#'   CPU time taken by others; `scatter`, the log time of one loop), `parameter` (its name ends in its unit; `sd` is
+#'   of the log, of the innovation in a slot), `default`, `least`, `most`, `help`. `parameter` is NA for a model
+#'   without any.
+#' @references Kasdin, N. J. (1995) Proceedings of the IEEE 83, 802-827 (1/f noise as filtered white noise).
+#' @examples
+#' simulation_models()[, c("model", "parameter", "default")]
+#' @export
+simulation_models <- function() {
+  one <- function(table, model) {
+    p <- model$parameters
+    n <- max(1, length(p))
+    value <- function(k) if (length(p) > 0) vapply(p, `[[`, 0, k) else NA_real_
+    data.frame(table = rep(table, n), model = model$name, part = model$part %||% NA_character_,
+               parameter = names(p) %||% NA_character_, default = value(1), least = value(2), most = value(3),
+               help = model$help)
+  }
+  bind_rows(c(lapply(unname(noise_models), one, table = "noise"),
+              lapply(unname(response_models), one, table = "response")))
+}
+
+# White noise through the filter whose power falls as 1/f^exponent: 0 leaves it as it is, 2 sums it up.
+fractional_noise <- function(white, exponent) {
+  n <- length(white)
+  if (n < 2 || exponent == 0) return(white)
+  k <- seq_len(n - 1)
+  weights <- cumprod(c(1, (exponent / 2 + k - 1) / k))
+  size <- stats::nextn(2 * n)
+  pad <- numeric(size - n)
+  product <- stats::fft(stats::fft(c(white, pad)) * stats::fft(c(weights, pad)), inverse = TRUE)
+  Re(product[seq_len(n)]) / size
+}
+
+# What a user asked for, names or a list of parameters by name, as a list of complete models. `defaults`: a list
+# like it.
+with_parameters <- function(wanted, table, argument, defaults = list()) {
+  if (is.character(wanted)) wanted <- stats::setNames(rep(list(list()), length(wanted)), wanted)
+  known <- is.list(wanted) && all(names(wanted) %in% names(table)) && length(names(wanted)) == length(wanted) &&
+    !anyDuplicated(names(wanted))
+  check_argument(known, argument, names(wanted) %||% wanted, paste("some of", paste(names(table), collapse = ", ")))
+  lapply(stats::setNames(names(wanted), names(wanted)), function(name) {
+    limits <- table[[name]]$parameters
+    values <- lapply(limits, `[[`, 1)
+    values[names(defaults[[name]])] <- defaults[[name]]
+    odd <- setdiff(names(wanted[[name]]), names(limits))
+    check_argument(length(odd) == 0, paste0(argument, "$", name), odd,
+                   paste(c(names(limits), if (length(limits) == 0) "no parameter"), collapse = ", "))
+    values[names(wanted[[name]])] <- wanted[[name]]
+    for (key in names(limits)) {
+      range <- limits[[key]][2:3]
+      ok <- is_number(values[[key]]) && values[[key]] >= range[1] && values[[key]] <= range[2]
+      check_argument(ok, paste0(argument, "$", name, "$", key), values[[key]],
+                     sprintf("a number from %g to %g", range[1], range[2]))
+    }
+    values
+  })
+}
+
+# The sum of one part of the noise in each slot.
+draw_noise <- function(noise, part, times_s, slot_s) {
+  n <- length(times_s)
+  total <- numeric(n)
+  for (name in names(noise)) {
+    if (noise_models[[name]]$part != part) next
+    total <- total + noise_models[[name]]$draw(n, times_s, c(noise[[name]], slot_s = slot_s))
+  }
+  total
+}

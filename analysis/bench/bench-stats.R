@@ -1,0 +1,372 @@
+# make bench-stats: do the verdicts hold what they state? Run:
+#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [simulated] [known] [placebo]
+# Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
+# figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
+# take an hour or two on two cores with nothing else to do.
+file <- sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE))
+here <- dirname(normalizePath(file))
+library_dir <- Sys.getenv("NOISELAB_R_LIB")
+if (nzchar(library_dir)) .libPaths(c(library_dir, .libPaths()))
+library(noiselab)
+RNGkind("L'Ecuyer-CMRG")
+set.seed(20210105)
+data.table::setDTthreads(1)
+cores <- max(1, min(2, parallel::detectCores(), na.rm = TRUE))
+
+alpha <- 0.01
+power <- 0.95
+both <- c(time = "time", stolen = "stolen")
+missed <- 0
+
+# ---- figures and bounds --------------------------------------------------------------------------
+
+# One row per question asked of a share: its bounds, in percent.
+bounds <- list(
+  false_alarms = list(text = "false alarms", low = 0, high = 1.3),
+  coverage = list(text = "interval covers", low = 98.5, high = 99.5),
+  power = list(text = "detected", low = 93, high = 97),
+  threshold = list(text = "interval covers", low = 98.5, high = 100)
+)
+
+line <- function(name, value, wanted, holds) {
+  cat(sprintf("  %-44s %15s  wanted %-13s %s\n", name, value, wanted, holds))
+  if (startsWith(holds, "NO")) missed <<- missed + 1
+}
+
+# `hits`: one logical per campaign, NA where it has no answer.
+share <- function(name, hits, kind, of = "") {
+  bound <- bounds[[kind]]
+  name <- paste0(name, ": ", bound$text, of, ", %")
+  wanted <- if (bound$low == 0) sprintf("<= %g", bound$high) else {
+    if (bound$high == 100) sprintf(">= %g", bound$low) else sprintf("%g to %g", bound$low, bound$high)
+  }
+  unknown <- sum(is.na(hits))
+  hits <- hits[!is.na(hits)]
+  n <- length(hits)
+  if (n == 0) return(skip(name, "no campaign has an answer"))
+  percent <- 100 * mean(hits)
+  # a share of 0 or 1 has an error, too: one hit and one miss are added
+  smoothed <- (sum(hits) + 1) / (n + 2)
+  error <- 100 * sqrt(smoothed * (1 - smoothed) / n)
+  beyond <- max(bound$low - percent, percent - bound$high)
+  holds <- if (beyond <= 0) "yes" else if (beyond <= 2 * error) "within MC error" else "NO"
+  if (unknown > 0) holds <- sprintf("%s (%d of %d without an answer)", holds, unknown, n + unknown)
+  line(name, sprintf("%.2f +- %.2f", percent, error), wanted, holds)
+}
+
+skip <- function(name, why) cat(sprintf("  %-44s skipped: %s\n", name, why))
+
+exact <- function(name, difference, most = 1e-8) {
+  line(name, sprintf("%.1e", difference), sprintf("<= %g", most), if (isTRUE(difference <= most)) "yes" else "NO")
+}
+
+# ---- simulated campaigns -------------------------------------------------------------------------
+
+# The noise of a machine within one launch. Halves of 10 ms, 60 pairs; the load costs nothing beyond itself.
+pairs <- 60
+shapes <- list(
+  "white noise" = list(noise = "white"),
+  "AR(1) wander" = list(noise = list(ar1 = list(sd = 0.004, phi = 0.98), white = list())),
+  "1/f wander" = list(noise = list(one_over_f = list(sd = 0.006, exponent = 1.2), white = list(sd = 0.002))),
+  "linear drift" = list(noise = list(drift = list(percent_per_s = 8), white = list())),
+  "lognormal spikes" = list(noise = list(lognormal = list(rate = 0.3, median_ns = 3e4, sd_log = 1.5), white = list())),
+  "Pareto 1.5 in every half" = list(noise = list(pareto = list(rate = 1, scale_ns = 5e3), white = list())),
+  "rare Pareto 1.5" = list(noise = list(ar1 = list(), pareto = list(rate = 0.02, scale_ns = 5e4), white = list())),
+  "periodic agent" = list(noise = list(agent = list(period_s = 0.137, duty = 0.1, amplitude = 0.3), white = list()))
+)
+
+# What a campaign of several launches is like; `unset`: nobody knows which launches ran side by side.
+launch_shapes <- list(
+  "10 launches with effects of their own" = list(
+    launches = 10, pairs = 20, launch_sd = 0.004, base_sd = 0.02, noise = c("ar1", "white"), null_level = 1,
+    unset = FALSE
+  ),
+  "randomised launches, 10 sets" = list(
+    design = "launches", launches = 10, base_sd = 0.01, noise = "white", null_level = 0, unset = FALSE
+  ),
+  "unpaired launches, 10 and 10" = list(
+    design = "launches", launches = 10, base_sd = 0.01, noise = "white", null_level = 0, unset = TRUE
+  )
+)
+
+# Each block of figures has machines and coins of its own: what chance did to one says nothing about the next.
+first_seed <- 0
+most_campaigns <- 2e4
+fresh_seeds <- function() first_seed <<- first_seed + 2 * most_campaigns
+title <- function(...) {
+  cat(sprintf(...), "\n", sep = "")
+  fresh_seeds()
+}
+
+simulate <- function(i, ..., coin = i) {
+  simulated_campaign(..., seed = first_seed + i, coin_seed = first_seed + coin, cost_ns = 0)
+}
+
+analyze <- function(campaign, channels = c("time", "stolen"), delta_percent = NULL) {
+  arguments <- list(campaign, alpha = alpha, power = power, channels = channels)
+  if ("delta_percent" %in% names(formals(analyze_campaign))) arguments$delta_percent <- delta_percent
+  do.call(analyze_campaign, arguments)
+}
+
+# All campaigns 1..n, on all cores: a list.
+each <- function(n, do) {
+  got <- parallel::mclapply(seq_len(n), do, mc.cores = cores)
+  failed <- vapply(got, function(x) is.null(x) || inherits(x, "try-error"), TRUE)
+  if (any(failed)) stop("campaign ", which(failed)[1], ": ", format(got[[which(failed)[1]]]))
+  got
+}
+
+# estimate, interval, p and limit of one cell.
+figures_of <- function(verdicts, channel, level, scope) {
+  row <- verdicts[verdicts$channel == channel & verdicts$level_requested_percent == level & verdicts$scope == scope, ]
+  stopifnot(nrow(row) == 1)
+  c(low = row$ci_low, high = row$ci_high, p = row$p_one_sided, limit = row$detection_limit)
+}
+
+column <- function(rows, name) vapply(rows, `[[`, 0, name)
+covered <- function(rows, truth) column(rows, "low") <= truth & truth <= column(rows, "high")
+detected <- function(rows) {
+  p <- column(rows, "p")
+  ifelse(is.na(p), FALSE, p <= alpha)
+}
+
+within_launch <- function(name, shape, n) {
+  title(name)
+  run <- function(i, coin, ...) do.call(simulate, c(list(i, coin = coin, pairs = pairs, ...), shape))
+  got <- each(n, function(i) {
+    clean <- analyze(run(i, i, levels_percent = 0, slowdown_percent = 0))$verdicts
+    null <- lapply(both, function(channel) figures_of(clean, channel, 0, "this launch"))
+    # The same machine under another randomisation, with effects of the size of the stated limits.
+    limit <- vapply(null, `[[`, 0, "limit")
+    if (anyNA(limit)) return(list(null = null, limit = limit))
+    loaded <- analyze(run(i, i + 1e6, levels_percent = limit[["stolen"]], slowdown_percent = limit[["time"]]))$verdicts
+    effect <- lapply(both, function(channel) figures_of(loaded, channel, limit[["stolen"]], "this launch"))
+    list(null = null, limit = limit, effect = effect)
+  })
+  for (channel in c("time", "stolen")) {
+    null <- lapply(got, function(x) x$null[[channel]])
+    share(channel, detected(null), "false_alarms")
+    share(channel, covered(null, 0), "coverage", " 0")
+    stated <- Filter(function(x) !anyNA(x$limit), got)
+    if (length(stated) == 0) {
+      skip(paste(channel, "with effect"), "no campaign states a limit")
+      next
+    }
+    effect <- lapply(stated, function(x) x$effect[[channel]])
+    share(channel, covered(effect, vapply(stated, function(x) x$limit[[channel]], 0)), "coverage", " the effect")
+    share(channel, detected(effect), "power", " at its limit")
+  }
+}
+
+across_launches <- function(name, shape, n) {
+  title(name)
+  scope <- "launches like these"
+  arguments <- shape[setdiff(names(shape), c("null_level", "unset"))]
+  run <- function(i, channels, ...) {
+    campaign <- do.call(simulate, c(list(i, ...), arguments))
+    if (shape$unset) campaign$launches <- lapply(campaign$launches, function(info) {
+      info$options["set"] <- list(NULL)
+      info
+    })
+    analyze(campaign, channels)$verdicts
+  }
+  # The launches' own slowdowns are those of levels above 0; the stolen share has no effect only at level 0.
+  levels <- c(time = shape$null_level, stolen = 0)
+  null <- each(n, function(i) {
+    verdicts <- run(i, unname(both), levels_percent = unique(unname(levels)), slowdown_percent = 0)
+    lapply(both, function(channel) figures_of(verdicts, channel, levels[[channel]], scope))
+  })
+  limit <- vapply(both, function(channel) {
+    stats::median(vapply(null, function(x) x[[channel]][["limit"]], 0), na.rm = TRUE)
+  }, 0)
+  # One channel at a time: a slower loop dilutes the stolen share.
+  effect <- lapply(both, function(channel) each(n, function(i) {
+    level <- if (channel == "stolen") limit[["stolen"]] else 1
+    slowdown <- if (channel == "time") limit[["time"]] else 0
+    verdicts <- run(i + n, channel, levels_percent = level, slowdown_percent = slowdown)
+    figures_of(verdicts, channel, level, scope)
+  }))
+  for (channel in c("time", "stolen")) {
+    rows <- lapply(null, `[[`, channel)
+    share(channel, detected(rows), "false_alarms")
+    share(channel, covered(rows, 0), "coverage", " 0")
+    rows <- effect[[channel]]
+    share(channel, covered(rows, limit[[channel]]), "coverage", " the effect")
+    share(channel, detected(rows), "power", " at the median limit")
+  }
+}
+
+# Levels 0.1, 0.3 and 1 %, of which the highest alone, or none, slows the code down.
+step_down_family <- function(n) {
+  effects <- list("no effect" = c(0, 0, 0), "effect of 1 % only" = c(0, 0, 5))
+  for (name in c("white noise", "1/f wander", "Pareto 1.5 in every half")) {
+    title("Step-down over 0.1, 0.3 and 1 %% (time, any false one), %s", name)
+    for (effect in names(effects)) {
+      fresh_seeds()
+      slow <- effects[[effect]]
+      any_false <- each(n, function(i) {
+        arguments <- list(i, levels_percent = c(0.1, 0.3, 1), slowdown_percent = slow, pairs = pairs)
+        verdicts <- analyze(do.call(simulate, c(arguments, shapes[[name]])), "time")$verdicts
+        innocent <- verdicts$level_requested_percent %in% c(0.1, 0.3, 1)[slow == 0]
+        any(verdicts$stepdown[innocent] == "detected")
+      })
+      share(effect, unlist(any_false), "false_alarms")
+    }
+  }
+}
+
+# ---- thresholds ----------------------------------------------------------------------------------
+
+dose_levels <- c(0.1, 0.2, 0.4, 0.8, 1.6)
+dose_shapes <- list(
+  "linear, white noise" = list(response = "linear", noise = "white"),
+  "linear, 1/f wander" = list(response = "linear", noise = shapes[["1/f wander"]]$noise),
+  "onset at 0.3 %, white noise" = list(response = list(onset = list(from_percent = 0.3)), noise = "white"),
+  "saturating, white noise" = list(response = list(saturating = list(half_percent = 1)), noise = "white")
+)
+delta <- 0.5
+
+# Where the line through (0, 0) and the true slowdowns first reaches y; Inf if nowhere.
+reached_at <- function(y, levels, slowdown) {
+  x <- c(0, levels)
+  f <- c(0, slowdown)
+  k <- which(f >= y)[1]
+  if (is.na(k)) return(Inf)
+  if (k == 1) return(0)
+  x[k - 1] + (y - f[k - 1]) / (f[k] - f[k - 1]) * (x[k] - x[k - 1])
+}
+
+threshold_coverage <- function(n) {
+  for (name in names(dose_shapes)) {
+    title("Thresholds of time, levels %s %%, %s", paste(dose_levels, collapse = ", "), name)
+    run <- function(i) {
+      do.call(simulate, c(list(i, levels_percent = c(0, dose_levels), pairs = pairs), dose_shapes[[name]]))
+    }
+    got <- each(n, function(i) {
+      analysis <- analyze(run(i), "time", delta)
+      of_level <- lapply(c(0, dose_levels), function(level) figures_of(analysis$verdicts, "time", level, "this launch"))
+      list(thresholds = analysis$thresholds[analysis$thresholds$channel == "time", ], limit = of_level[[1]][["limit"]],
+           hits = detected(of_level[-1]))
+    })
+    truth <- attr(run(1), "truth")
+    slowdown <- truth$slowdown_percent[match(dose_levels, truth$level_requested_percent)]
+    limit <- stats::median(vapply(got, `[[`, 0, "limit"), na.rm = TRUE)
+    # How often all campaigns together find each level tells its true power, and so the true MED.
+    true_power <- Reduce(`+`, lapply(got, `[[`, "hits")) / n
+    true <- c(MED = c(dose_levels[true_power >= 0.5], Inf)[1], LOD = reached_at(limit, dose_levels, slowdown),
+              d_delta = reached_at(delta, dose_levels, slowdown))
+    cat(sprintf("  true MED %g %% (power %s)\n  true LOD %.3g %% (limit %.3g %%), true d_delta %.3g %% (delta %g %%)\n",
+                true[["MED"]], paste(sprintf("%.2f", true_power), collapse = " "), true[["LOD"]], limit,
+                true[["d_delta"]], delta))
+    for (figure in names(true)) {
+      columns <- paste0(tolower(figure), c("_low_percent", "_high_percent"))
+      lacking <- setdiff(columns, names(got[[1]]$thresholds))
+      if (length(lacking) > 0) {
+        skip(figure, paste("there is no column", lacking[1]))
+        next
+      }
+      ends <- lapply(columns, function(c) vapply(got, function(x) as.numeric(x$thresholds[[c]][1]), 0))
+      share(figure, ends[[1]] <= true[[figure]] & true[[figure]] <= ends[[2]], "threshold")
+    }
+  }
+}
+
+simulated <- function(n) {
+  cat(sprintf("Simulated: %d campaigns per shape, alpha %g one-sided, %d pairs of 10 ms halves unless said,
+  shares in percent +- Monte Carlo (MC) standard error; within MC error: beyond a bound by two of them at most\n",
+              n, alpha, pairs))
+  # The table of random signs is drawn once, before there are several processes.
+  invisible(sign_flip_test(stats::rnorm(400)))
+  for (name in names(shapes)) within_launch(name, shapes[[name]], n)
+  for (name in names(launch_shapes)) across_launches(name, launch_shapes[[name]], n)
+  step_down_family(n)
+  threshold_coverage(n)
+}
+
+# ---- known answers -------------------------------------------------------------------------------
+
+off_by <- function(a, b) max(abs(unlist(a) - unlist(b)) / pmax(1e-3, abs(unlist(b))))
+worst <- function(times, difference) max(vapply(seq_len(times), difference, 0))
+
+known <- function(n) {
+  cat("Known answers: largest difference to base R, relative, over random data\n")
+  exact("mean and interval: t.test", worst(200, function(i) {
+    d <- stats::rt(sample(3:250, 1), 3)
+    wanted <- stats::t.test(d, conf.level = 0.99)
+    off_by(batch_mean_ci(d)[c("estimate", "low", "high")], c(wanted$estimate, wanted$conf.int))
+  }))
+  exact("Welch's test: t.test", worst(200, function(i) {
+    x <- stats::rnorm(sample(2:20, 1))
+    y <- stats::rnorm(sample(2:20, 1), sd = 3)
+    w <- welch_test(mean(y), stats::sd(y), length(y), mean(x), stats::sd(x), length(x))
+    off_by(w$p_one_sided, stats::t.test(x, y, alternative = "greater")$p.value)
+  }))
+  exact("across launches: t.test of launch means", worst(20, function(i) {
+    campaign <- simulated_campaign(levels_percent = 1, pairs = 10, launches = 5, launch_sd = 0.01, seed = i)
+    verdicts <- analyze(campaign, "time")$verdicts
+    d <- log1p(verdicts$estimate[verdicts$scope == "this launch"] / 100)
+    off_by(verdicts$p_one_sided[verdicts$scope != "this launch"], stats::t.test(d, alternative = "greater")$p.value)
+  }))
+  exact("signed rank: wilcox.test", worst(200, function(i) {
+    d <- stats::rcauchy(sample(c(5:50, 51:300), 1), 0.1)
+    n <- length(d)
+    wanted <- suppressWarnings(stats::wilcox.test(d, alternative = "greater", exact = n <= 50, correct = TRUE))
+    off_by(signed_rank_test(d)$p, wanted$p.value)
+  }))
+  exact("pseudo-median and interval: wilcox.test", worst(50, function(i) {
+    d <- stats::rcauchy(sample(8:49, 1))
+    wanted <- stats::wilcox.test(d, exact = TRUE, conf.int = TRUE, conf.level = 0.99)
+    off_by(pseudo_median(d)[c("estimate", "low", "high")], c(wanted$estimate, wanted$conf.int))
+  }))
+  exact("detection limit: power.t.test at the limit", worst(100, function(i) {
+    n <- sample(6:300, 1)
+    limit <- detection_limit(1 / sqrt(n), n - 1, alpha, power)
+    got <- stats::power.t.test(n, delta = limit, sd = 1, sig.level = alpha, type = "one.sample",
+                               alternative = "one.sided")
+    abs(got$power - power)
+  }), 1e-6)
+  isotonic <- intersect(c("isotonic", "isotonic_fit", "isotonic_curve", "isotonic_regression"),
+                        getNamespaceExports("noiselab"))
+  if (length(isotonic) == 0) return(skip("rising curve: isoreg", "no isotonic fit is exported"))
+  fit <- getExportedValue("noiselab", isotonic[1])
+  exact("rising curve: isoreg", worst(200, function(i) {
+    y <- stats::rnorm(sample(2:12, 1))
+    got <- fit(y, rep(1, length(y)))
+    off_by(if (is.list(got)) got[[1]] else got, stats::isoreg(y)$yf)
+  }))
+}
+
+# ---- placebo launches on this machine ------------------------------------------------------------
+
+placebo <- function(n) {
+  mpirun <- Sys.getenv("NOISELAB_MPIRUN", "mpirun")
+  if (!nzchar(Sys.which(mpirun))) return(skip("Placebo launches", paste("there is no", mpirun)))
+  script <- file.path(here, "..", "..", "tests", "bench", "placebo-verdicts.sh")
+  if (!file.exists(script)) return(skip("Placebo launches", "tests/bench/placebo-verdicts.sh is not there"))
+  missed <<- missed + (system2(script) != 0)
+}
+
+# ---- main ----------------------------------------------------------------------------------------
+
+parts <- list(simulated = simulated, known = known, placebo = placebo)
+asked <- commandArgs(TRUE)
+n <- 2000
+if (length(asked) > 0 && grepl("^[1-9][0-9]*$", asked[1])) {
+  n <- as.numeric(asked[1])
+  asked <- asked[-1]
+}
+if (n > most_campaigns) {
+  message("bench-stats: ", n, " campaigns per shape are too many (at most ", most_campaigns, ")")
+  quit(status = 2)
+}
+if (length(asked) == 0) asked <- names(parts)
+if (!all(asked %in% names(parts))) {
+  message("bench-stats: '", setdiff(asked, names(parts))[1], "' is not a part (",
+          paste(names(parts), collapse = ", "), ")")
+  quit(status = 2)
+}
+for (part in asked) {
+  took <- system.time(parts[[part]](n))
+  cat(sprintf("  (%s: %.0f s, %d cores)\n\n", part, took[["elapsed"]], cores))
+}
+if (missed > 0) cat(missed, "figures missed their bound\n")

@@ -1,0 +1,79 @@
+# Statistical ground truth in small: seeded, so it does not vary. Each bound is an exact binomial limit, which a correct
+# analysis would pass with 99.9 % of all seeds. `make bench-stats` does the same with more campaigns and shapes.
+truth_machines <- list(
+  "white noise" = "white",
+  "1/f wander" = list(one_over_f = list(sd = 0.006, exponent = 1.2), white = list(sd = 0.002)),
+  "Pareto 1.5 in every half" = list(pareto = list(rate = 1), white = list())
+)
+
+# Verdicts of campaigns of 20 pairs per operation and level at alpha 1 %. Operations run in turn, so each has noise
+# of its own: twenty of them are cheaper than twenty campaigns.
+truth_verdicts <- function(seeds, levels, ..., channels = "time", operations = paste0("operation", 1:20),
+                           noise = "white", coin = 0, scope = "this launch") {
+  bind_rows(lapply(seeds, function(i) {
+    campaign <- simulated_campaign(operations = operations, levels_percent = levels, pairs = 20, cost_ns = 0,
+                                   noise = noise, seed = i, coin_seed = i + coin, ...)
+    rows <- analyze_campaign(campaign, channels = channels)$verdicts
+    cbind(rows[rows$scope == scope, ], seed = i)
+  }))
+}
+
+at_most <- function(hits, p) expect_lte(sum(hits), qbinom(0.999, length(hits), p))
+within_limits <- function(hits, p) {
+  expect_gte(sum(hits), qbinom(0.0005, length(hits), p[1]))
+  expect_lte(sum(hits), qbinom(0.9995, length(hits), p[length(p)]))
+}
+
+for (machine in names(truth_machines)) {
+  test_that(paste("false alarms and coverage are as stated:", machine), {
+    null <- truth_verdicts(1:8, 0, slowdown_percent = 0, channels = c("time", "stolen"),
+                           noise = truth_machines[[machine]])
+    for (channel in c("time", "stolen")) {
+      rows <- null[null$channel == channel, ]
+      expect_equal(nrow(rows), 160)
+      at_most(rows$p_one_sided <= 0.01, 0.01)
+      within_limits(rows$ci_low <= 0 & 0 <= rows$ci_high, 0.99)
+    }
+  })
+}
+
+test_that("an effect of the stated limit is detected as often as stated, by another coin on the same machine", {
+  rows <- bind_rows(lapply(1:15, function(i) {
+    clean <- truth_verdicts(i, 0, slowdown_percent = 0)
+    # without a cost, the slowdown at level 1 is the amplification
+    got <- truth_verdicts(i, 1, amplification = clean$detection_limit, coin = 5000)
+    cbind(got, limit = clean$detection_limit[match(got$operation, clean$operation)])
+  }))
+  expect_equal(nrow(rows), 300)
+  within_limits(rows$p_one_sided <= 0.01, c(0.93, 0.97))
+  within_limits(rows$ci_low <= rows$limit & rows$limit <= rows$ci_high, 0.99)
+})
+
+test_that("launches with effects of their own do not raise false alarms across launches", {
+  effects <- function(...) {
+    truth_verdicts(..., levels = 1, slowdown_percent = 0, operations = "barrier", launch_sd = 0.01, base_sd = 0.02)
+  }
+  rows <- effects(1:40, launches = 6, scope = "launches like these")
+  expect_equal(nrow(rows), 40)
+  at_most(rows$p_one_sided <= 0.01, 0.01)
+  within_limits(rows$ci_low <= 0 & 0 <= rows$ci_high, 0.99)
+  # the pairs of a launch share its effect: taken for independent they find one in every other launch
+  within <- effects(1:20)
+  expect_gt(sum(within$p_one_sided <= 0.01), qbinom(0.999, 20, 0.01))
+})
+
+test_that("an innocent level below a guilty one is accused no more often than alpha", {
+  rows <- truth_verdicts(1:6, c(0.3, 1), slowdown_percent = c(0, 8))
+  expect_equal(unique(rows$stepdown[rows$level_requested_percent == 1]), "detected")
+  innocent <- rows[rows$level_requested_percent == 0.3, ]
+  expect_equal(nrow(innocent), 120)
+  at_most(innocent$stepdown == "detected", 0.01)
+})
+
+test_that("unpaired launches keep their false alarms and their coverage", {
+  rows <- truth_verdicts(1:40, 0, slowdown_percent = 0, operations = "barrier", design = "launches", launches = 6,
+                         base_sd = 0.02, scope = "launches like these")
+  expect_equal(nrow(rows), 40)
+  at_most(rows$p_one_sided <= 0.01, 0.01)
+  within_limits(rows$ci_low <= 0 & 0 <= rows$ci_high, 0.99)
+})
