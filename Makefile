@@ -26,7 +26,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/t
 MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
-R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-plot
+R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-plot noiselab-compare
 SCRIPTS := noiselab noiselab-run $(R_PROGRAMS)
 LIBEXEC := lib.sh sensitivity.sh reproducibility.sh stability.sh
 PRESETS := $(wildcard noisegen/presets/*)

@@ -245,6 +245,10 @@ launch_verdict <- function(label, name, d, dose, settings) {
       c(means, list(estimator = "mean", why = "", mean = means, pseudo_median = NULL))
     }
     est[c("bound_low", "bound_high")] <- bounds_of(est, settings$alpha)
+    if (channel$pseudo_median) {
+      usual <- detection_limit(est$limit_se, est$limit_df, settings$alpha, settings$power)
+      if (!is.na(usual)) est$limit <- max(usual, est$share * rank_limit(tested, settings$alpha, settings$power), na.rm = TRUE)
+    }
   }
   check <- if (isTRUE(est$mean$se > 0)) {
     stats::pt(est$mean$estimate / est$mean$se, est$mean$df, lower.tail = FALSE)

@@ -201,6 +201,6 @@ estimate_difference <- function(d, bursts, dosed, delivered, level, conf, patter
   chosen <- if (use_ranks) c(ranks, df = Inf) else means
   list(estimate = chosen$estimate, low = chosen$low, high = chosen$high, se = chosen$se,
        # The test is a rank test, so its limit comes from the rank interval, whichever is reported.
-       df = chosen$df, limit_se = ranks$se, limit_df = Inf, estimator = if (use_ranks) "pseudo-median" else "mean", why = why,
+       df = chosen$df, limit_se = ranks$se, limit_df = Inf, estimator = if (use_ranks) "pseudo-median" else "mean", why = why, share = share,
        mean = means, pseudo_median = ranks)
 }

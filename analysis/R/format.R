@@ -351,42 +351,74 @@ package_version_text <- function() as.character(utils::packageVersion("noiselab"
 
 #' Format judged tables
 #'
+#' A `?` after a verdict, a p-value or a threshold: digits that are not printed in the table could turn it.
+#'
 #' @param judged The result of [judge_summary()].
 #' @return `format_summary()`: character, one element per line; `summary_json()`: one string with
-#'   `schema`, `rows` and `configurations`; `summary_csv()`: character, the rows as CSV lines.
+#'   `schema`, `rows`, `configurations` and, with a margin, `margin_percent` and `answer`; `summary_csv()`: character,
+#'   the rows as CSV lines.
 #' @examples
 #' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
 #' cat(format_summary(judge_summary(read_summary(file)))[1:4], sep = "\n")
 #' @export
 format_summary <- function(judged) {
   rows <- judged$rows
-  yes <- function(x) ifelse(x, "yes", "no")
+  doubt <- function(text, sure) paste0(text, ifelse(!is.na(sure) & !sure, "?", ""))
+  yes <- function(x, sure) doubt(ifelse(x, "yes", "no"), sure)
   head <- c("table", "config", "op", "bytes", "level", "slower %", "P", "N", "Welch p", "Holm p",
             "P alarm", "limit %")
   widths <- c("%-5s", "%-6s", "%-10s", "%8s", "%6s", "%9s", "%4s", "%4s", "%8s", "%8s", "%8s", "%8s")
   form <- paste(widths, collapse = " ")
   lines <- sprintf(form, rows$table, rows$config, rows$op, format_count(rows$bytes),
                    format_level(rows$level_percent), format_effect(rows$slowdown_percent),
-                   yes(rows$rule_p), yes(rows$rule_n), format_p(rows$welch_p_one_sided),
-                   format_p(rows$holm_p), sprintf("%.2f %%", 100 * rows$rule_p_false_alarm),
+                   yes(rows$rule_p, rows$rule_p_sure), yes(rows$rule_n, rows$rule_n_sure),
+                   doubt(format_p(rows$welch_p_one_sided), rows$welch_sure),
+                   doubt(format_p(rows$holm_p), rows$holm_sure),
+                   sprintf("%.2f %%", 100 * rows$rule_p_false_alarm),
                    format_effect(rows$detection_limit_percent, sign = FALSE))
   thresholds <- judged$configurations
   c(do.call(sprintf, c(form, as.list(head))), lines, "",
     wrap_line(paste("P: the noisy mean lies above the clean mean's 99 % CI; N: the two CIs do not",
                     "overlap; Welch and Holm (over all rows): one-sided; P alarm: the false-alarm",
                     "rate rule P has at these n; limit: slowdown that Welch's test finds at",
-                    "alpha 0.01 with power 0.95."), 0), "",
+                    "alpha 0.01 with power 0.95."), 0), wrap_line(doubt_words(judged), 0), "",
     "smallest level from which every higher level is detected, percent of one CPU",
     sprintf("  %-5s %-6s %-10s %8s %12s %12s", "table", "config", "op", "bytes", "by rule P",
             "by rule N"),
     sprintf("  %-5s %-6s %-10s %8s %12s %12s", thresholds$table, thresholds$config, thresholds$op,
-            format_count(thresholds$bytes), format_level(thresholds$threshold_rule_p_percent),
-            format_level(thresholds$threshold_rule_n_percent)))
+            format_count(thresholds$bytes),
+            doubt(format_level(thresholds$threshold_rule_p_percent), thresholds$threshold_rule_p_sure),
+            doubt(format_level(thresholds$threshold_rule_n_percent), thresholds$threshold_rule_n_sure)),
+    format_summary_margin(judged, doubt))
+}
+
+doubt_words <- function(judged) {
+  sure <- unlist(lapply(judged[c("rows", "configurations")], function(part) part[grep("_sure$", names(part))]))
+  if (all(is.na(sure))) return("The digits that were printed are not known: what rounding could change is not said.")
+  if (all(sure, na.rm = TRUE)) return("No verdict hangs on the rounding of the printed means and SDs.")
+  paste("?: hangs on digits that are not printed. A 12.34 may be anything from 12.335 to 12.345, a 431 from 430.5 to",
+        "431.5; n is exact. Verdicts of tests: at alpha 0.01.")
+}
+
+format_summary_margin <- function(judged, doubt) {
+  if (is.null(judged$answer)) return(NULL)
+  rows <- judged$rows
+  form <- "  %-5s %-6s %-10s %8s %6s %9s %18s  %s"
+  c("", sprintf("margin %g %% of the clean mean: %s", judged$margin_percent, judged$answer),
+    sprintf(form, "table", "config", "op", "bytes", "level", "slower %", "98 % CI", "verdict"),
+    sprintf(form, rows$table, rows$config, rows$op, format_count(rows$bytes), format_level(rows$level_percent),
+            format_effect(rows$slowdown_percent), format_interval(rows$bound_low_percent, rows$bound_high_percent),
+            doubt(short_margin(rows$margin_verdict), rows$margin_sure)),
+    wrap_line(paste("CI: Welch's, by inversion; a verdict is that of the interval, slower by more after Holm's",
+                    "correction over all rows; fail: any row is slower by more; pass: none is, and none is inconclusive")),
+    wrap_line(sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason)))))
 }
 
 #' @rdname format_summary
 #' @export
-summary_json <- function(judged) to_json(c(list(schema = 1L), judged), single = "schema")
+summary_json <- function(judged) {
+  to_json(c(list(schema = 1L), judged), single = c("schema", intersect(c("margin_percent", "answer"), names(judged))))
+}
 
 #' @rdname format_summary
 #' @export

@@ -190,11 +190,12 @@ channel_option <- function(text) {
 
 #' Front ends
 #'
-#' What `noiselab analyze`, `noiselab report` and `noiselab plot` run.
+#' What `noiselab analyze`, `noiselab report`, `noiselab plan`, `noiselab plot` and `noiselab compare` run.
 #'
 #' @param args Character: the command line arguments.
-#' @return Integer, length 1: the exit status (0 worked; 2 usage, environment or damaged input; 3 the
-#'   data cannot answer; 70 an unexpected failure). Data go to stdout, messages to stderr.
+#' @return Integer, length 1: the exit status (0 worked, or a margin is kept; 1 it is not; 2 usage, environment or
+#'   damaged input; 3 the data cannot answer, or not whether a margin is kept; 70 an unexpected failure). Data go to
+#'   stdout, messages to stderr.
 #' @examples
 #' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
 #' main_analyze(c("summary", file, "--csv"))
@@ -223,7 +224,7 @@ main_analyze <- function(args = commandArgs(TRUE)) {
 # gets operands, values and the form of the output and returns lines, or NULL when it has written them itself.
 # A function, because the entries refer to functions of files that are read later.
 analyze_words <- function() list(
-  list(name = "summary", operands = "FILE.csv", options = character(), run = analyze_summary,
+  list(name = "summary", operands = "FILE.csv", options = "margin", run = analyze_summary,
        help = c("a table of mean, SD and n (columns table, config, op, bytes, level_percent, mean_s,",
                 "sd_s, n), judged by the published rules P and N, Welch's test and Holm")),
   list(name = "starts", operands = "DIR...", options = "table", run = analyze_starts,
@@ -258,8 +259,10 @@ only_options <- function(values, what, known) {
 
 analyze_summary <- function(operands, values, form) {
   if (length(operands) != 1) abort_usage("summary: wanted one FILE.csv, got ", length(operands))
-  judged <- judge_summary(read_summary(operands))
-  switch(form, json = summary_json(judged), csv = summary_csv(judged), format_summary(judged))
+  judged <- judge_summary(read_summary(operands), margin_percent = margin_option(values$margin))
+  lines <- switch(form, json = summary_json(judged), csv = summary_csv(judged), format_summary(judged))
+  if (!is.null(judged$answer)) attr(lines, "status") <- answer_status(judged$answer)
+  lines
 }
 
 analyze_starts <- function(operands, values, form) {

@@ -5,8 +5,8 @@ margin_words <- c(above = "slower by more than the margin", within = "within the
                   open = "inconclusive")
 
 # Verdicts of one row each against -m and +m, from four one-sided p-values: of an effect above +m, below +m, above
-# -m and below -m. Each of the last three at alpha is the same as the interval of confidence 1 - 2 alpha lying on that side
-# of its border. "Above" needs Holm's correction over the rows besides: one row in many lies there by chance. "All
+# -m and below -m. Each of the last three at alpha is the same as the interval of confidence 1 - 2 alpha lying on that
+# side of its border. "Above" needs Holm's correction over the rows besides: one row in many lies there by chance. "All
 # are inside" needs none, since every row has to pass.
 margin_verdicts <- function(above, below, above_low, below_low, alpha) {
   hit <- function(p) !is.na(p) & p <= alpha
@@ -22,6 +22,9 @@ margin_reason <- function(above, alpha, several = length(above) > 1) {
          "above the margin by itself, but not with Holm's correction over all rows", NA_character_)
 }
 
+# For tables, whose title names the margin.
+short_margin <- function(verdict) sub(" than the margin| the margin", "", verdict)
+
 # One answer for all rows: pass, fail or inconclusive.
 margin_answer <- function(verdict) {
   if (any(verdict == margin_words[["above"]])) "fail"
@@ -35,6 +38,8 @@ answer_status <- function(answer) c(pass = 0L, fail = 1L, inconclusive = 3L)[[an
 margin_option <- function(text) {
   if (is.null(text)) return(NULL)
   value <- suppressWarnings(as.numeric(sub("\\s*%$", "", text)))
-  if (!is_number(value, 0, 100)) abort_usage("--margin: '", text, "' is not a percentage above 0 and below 100 (try 1%)")
+  if (!is_number(value, 0, 100)) {
+    abort_usage("--margin: '", text, "' is not a percentage above 0 and below 100 (try 1%)")
+  }
   value
 }

@@ -3,12 +3,13 @@
 #' The package reads campaigns ([read_campaign()]), pairs off and on halves, estimates and decides
 #' ([analyze_campaign()]), prints ([format_verdicts()]), plots ([plot_table()]) and reports
 #' ([write_report()]). Where a campaign crosses treatments (kind of load, pattern, placement, phase), each is
-#' judged by itself, and [treatment_contrasts()] compares them. [judge_summary()] works from published tables of mean, SD and n.
+#' judged by itself, and [treatment_contrasts()] compares them. [judge_summary()] works from published tables of mean,
+#' SD and n. [compare_campaigns()] compares two campaigns, by launches.
 #'
 #' Of synchronised starts (every rank begins each operation at the same instant) [start_quality()] says how well they
-#' began, [late_ranks()] who was late, [clock_runs()] what the clocks did, [mpiperf_report()] and [reproducibility()] what
-#' MPIPerf publishes, [overlap_shares()] how much of a nonblocking operation hides behind work; [read_starts()] reads
-#' every start of every rank.
+#' began, [late_ranks()] who was late, [clock_runs()] what the clocks did, [mpiperf_report()] and [reproducibility()]
+#' what MPIPerf publishes, [overlap_shares()] how much of a nonblocking operation hides behind work; [read_starts()]
+#' reads every start of every rank.
 #'
 #' Choices are tables: a channel is a row of [channel_table()], a plot a row of [plot_table()].
 #'
@@ -27,5 +28,5 @@ utils::globalVariables(c(
   "tau_s", "deviation", "white", "slowdown_percent", "clean", "treatment", "overshoot_us", "end_s", "top", "shade",
   "ranks", "rse_percent", "rse_low_percent", "rse_high_percent", "merit", "merit_low", "merit_high", "configuration", "high",
   "bound_low_percent", "bound_high_percent", "verdict", "outside", "lag_pairs", "cell", "power", "limit_percent", "label",
-  "shift_us", "low_us", "high_us"
+  "shift_us", "low_us", "high_us", "effect", "low", "estimate_percent", "ci_low_percent", "ci_high_percent"
 ))

@@ -6,7 +6,8 @@ programs <- function() list(
   "noiselab-analyze" = main_analyze,
   "noiselab-report" = main_report,
   "noiselab-plan" = main_plan,
-  "noiselab-plot" = main_plot
+  "noiselab-plot" = main_plot,
+  "noiselab-compare" = main_compare
 )
 
 #' Run a program of the package

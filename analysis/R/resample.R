@@ -133,6 +133,38 @@ subset_table <- function(g, alpha, n_subsets) {
   list(member = member, at = max(1, round(alpha * (nrow(member) + 1))))
 }
 
+rank_limit_pairs <- c(exact = 200, most = 1000)
+
+# The same for the signed-rank test, whose lower bound is an order statistic of the averages of two differences. The
+# interval's half-width knows the density of the differences where they are; with heavy tails an effect moves them to
+# where it is lower. Beyond 1000 pairs effects in question are too small for that; up to there 200 of the
+# pairs, evenly spread, stand for all. NA below the number of pairs that can reach `alpha`.
+rank_limit <- function(d, alpha, power) {
+  n_all <- length(d)
+  if (n_all < pairs_needed(alpha) || n_all > rank_limit_pairs[["most"]] || min(d) == max(d)) return(NA_real_)
+  if (n_all > rank_limit_pairs[["exact"]]) {
+    d <- d[round(seq(1, n_all, length.out = rank_limit_pairs[["exact"]]))]
+  }
+  n <- length(d)
+  residual <- d - pseudo_median(d, 1 - alpha)$estimate
+  pairs <- n * (n + 1) / 2
+  # Rejected when more averages than this lie above 0.
+  most <- if (n <= 50) stats::qsignrank(1 - alpha, n) else {
+    floor(pairs / 2 + 0.5 + stats::qnorm(1 - alpha) * sqrt(n * (n + 1) * (2 * n + 1) / 24))
+  }
+  at <- c(pairs - most, most + 1)
+  if (at[1] < 1) return(NA_real_)
+  i <- rep(seq_len(n), n:1)
+  j <- sequence(n:1, seq_len(n))
+  signs <- sign_matrix(n, n_flips)[1000 + seq_len(coins / 4), , drop = FALSE]
+  needed <- apply(signs, 1, function(sign) {
+    x <- sign * residual
+    ends <- sort((x[i] + x[j]) / 2, partial = at)[at]
+    c(-ends[1], ends[2])
+  })
+  stats::quantile(needed, power, names = FALSE, type = 6) * sqrt(n / n_all)
+}
+
 # Weights of mean 1 and variance 1, one row per resample: each of g units counts twice or not at all, but never none
 # does. Resampled means are then those over half samples, whose quantiles are an exact interval of a mean; other
 # statistics follow them.

@@ -13,7 +13,9 @@ summary_keys <- c("table", "config", "op", "bytes")
 #' @param file Character, length 1: CSV file with the columns `table`, `config`, `op`, `bytes`,
 #'   `level_percent` (percent of one CPU, 0 = clean), `mean_s`, `sd_s` (seconds), `n` (runs). Lines
 #'   that start with `#` are comments; other columns are ignored.
-#' @return A data frame with those columns. Errors name file and line.
+#' @return A data frame with those columns, and `mean_half_unit_s`, `sd_half_unit_s` (seconds): half a unit of the last
+#'   digit printed, so 0.005 for 12.34, 0.05 for 558.0, 0.5 for 431 (without a point the last digit is taken for the
+#'   last one known) and 50 for 1.2e3; NA where the number is not decimal. Errors name file and line.
 #' @examples
 #' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
 #' nrow(read_summary(file))
@@ -33,11 +35,15 @@ read_summary <- function(file) {
   if (length(bad) > 0) {
     abort_damaged(file, at[bad[1]], "has ", width[bad[1]], " fields, the header has ", width[1])
   }
+  text <- lapply(stats::setNames(nm = summary_rules$name), function(name) {
+    vapply(cells[-1], function(cell) trimws(cell[match(name, header)]), "")
+  })
   table <- lapply(summary_rules$name, function(name) {
-    summary_column(vapply(cells[-1], function(cell) trimws(cell[match(name, header)]), ""),
-                   summary_rules[summary_rules$name == name, ], file, at[-1])
+    summary_column(text[[name]], summary_rules[summary_rules$name == name, ], file, at[-1])
   })
   table <- as.data.frame(stats::setNames(table, summary_rules$name))
+  table$mean_half_unit_s <- half_unit(text$mean_s)
+  table$sd_half_unit_s <- half_unit(text$sd_s)
   check_summary(table, file, at[-1])
 }
 
@@ -84,26 +90,35 @@ check_summary <- function(table, file = "argument 'df'", line = seq_len(nrow(tab
 #' For each noisy row: rule P (the noisy mean lies above the upper bound of the clean mean's two-sided
 #' 99 % confidence interval), rule N (the two 99 % intervals of the means do not overlap and the noisy
 #' one is above), Welch's test one- and two-sided, and Holm's correction of the one-sided p-values
-#' over all noisy rows given (the family is the whole file: the reader looks at all of it).
+#' over all noisy rows given (the family is the whole file: the reader looks at all of it). Where the half-units of the
+#' printed digits are known, every verdict is asked for at all values that round to what was printed.
 #'
-#' @param df Data frame with the columns of [read_summary()].
-#' @param alpha One-sided level of the detection limit, length 1.
-#' @param power Its power, length 1.
-#' @return A list of two data frames. `rows`, one per noisy row: `table`, `config`, `op`, `bytes`,
+#' @param df Data frame with the columns of [read_summary()]; without `mean_half_unit_s` and `sd_half_unit_s` nothing is
+#'   said about rounding (the columns `..._sure` and the ranges of p are NA).
+#' @param alpha One-sided level of the detection limit and of the verdicts by Welch, Holm and margin, length 1.
+#' @param power Power at the detection limit, length 1.
+#' @param margin_percent Margin of the slowdown, percent, length 1; NULL: none is asked about.
+#' @return A list. `rows`, a data frame, one row per noisy row: `table`, `config`, `op`, `bytes`,
 #'   `level_percent` (percent of one CPU), `slowdown_percent`, `rule_p`, `rule_n` (logical),
 #'   `welch_p_one_sided`, `welch_p_two_sided`, `holm_p`, `rule_p_false_alarm` (the one-sided false
 #'   alarm rate rule P really has at these n), `detection_limit_percent` (the slowdown that Welch's
-#'   test would have found at `alpha` with `power`), `n_clean`, `n_noisy`. `configurations`:
-#'   `threshold_rule_p_percent`, `threshold_rule_n_percent` (the smallest level from which every
-#'   higher level is detected; NA if none).
-#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Holm, S. (1979)
-#'   Scandinavian Journal of Statistics 6, 65-70. Currie, L. A. (1968) Analytical Chemistry 40,
-#'   586-593.
+#'   test would have found at `alpha` with `power`), `n_clean`, `n_noisy`; `rule_p_sure`, `rule_n_sure`, `welch_sure`,
+#'   `holm_sure` (logical: the same verdict whatever the digits not printed; for Holm, and for thresholds, at least
+#'   where TRUE), `welch_p_low`, `welch_p_high`, `holm_p_low`, `holm_p_high` (range of the p-values); with a margin
+#'   `bound_low_percent`, `bound_high_percent` (interval of the slowdown, confidence 1 - 2 alpha, by inverting Welch's
+#'   test of mean against multiples of the clean mean), `margin_verdict`, `margin_reason`, `margin_sure`.
+#'   `configurations`, a data frame: `threshold_rule_p_percent`, `threshold_rule_n_percent` (the smallest level from
+#'   which every higher level is detected; NA if none), `threshold_rule_p_sure`, `threshold_rule_n_sure`. With a margin
+#'   also `margin_percent` and `answer` (`pass`, `fail` or `inconclusive`, over all rows).
+#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Welch, B. L. (1947) Biometrika 34, 28-35.
+#'   Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Currie, L. A. (1968) Analytical Chemistry 40,
+#'   586-593. Fieller, E. C. (1954) Journal of the Royal Statistical Society B 16, 175-185 (intervals of ratios by
+#'   inversion).
 #' @examples
 #' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
 #' judge_summary(read_summary(file))$configurations
 #' @export
-judge_summary <- function(df, alpha = 0.01, power = 0.95) {
+judge_summary <- function(df, alpha = 0.01, power = 0.95, margin_percent = NULL) {
   check_argument(is.data.frame(df), "df", class(df), "a data frame")
   missing <- setdiff(summary_rules$name, names(df))
   check_argument(length(missing) == 0, "df", paste("no column", missing[1]),
@@ -111,22 +126,35 @@ judge_summary <- function(df, alpha = 0.01, power = 0.95) {
   for (column in c("level_percent", "mean_s", "sd_s", "n")) check_numeric(df[[column]], column)
   check_argument(all(df$n >= 2), "n", min(df$n, Inf), "at least 2 runs in every row")
   check_argument(all(df$sd_s > 0), "sd_s", min(df$sd_s, Inf), "standard deviations above 0")
+  check_probability(alpha, "alpha")
+  check_argument(is.null(margin_percent) || is_number(margin_percent, 0, 100), "margin_percent", margin_percent,
+                 "one number above 0 and below 100, or NULL")
   df <- check_summary(as.data.frame(df))
+  for (column in c("mean_half_unit_s", "sd_half_unit_s")) if (is.null(df[[column]])) df[[column]] <- NA_real_
   key <- do.call(paste, c(df[summary_keys], sep = "\r"))
   noisy <- which(df$level_percent > 0)
   if (length(noisy) == 0) abort_data("the table has no row with level_percent above 0")
   clean <- match(key[noisy], ifelse(df$level_percent == 0, key, NA))
   rows <- judge_rows(df[noisy, ], df[clean, ], alpha, power)
+  box <- round_box(df[clean, ], df[noisy, ], alpha)
+  rows <- cbind(rows, box$columns)
+  if (!is.null(margin_percent)) rows <- cbind(rows, judge_margin(df[clean, ], df[noisy, ], margin_percent, alpha))
   first <- which(!duplicated(key[noisy]))
   configurations <- rows[first, summary_keys]
   for (rule in c("rule_p", "rule_n")) {
-    configurations[[paste0("threshold_", rule, "_percent")]] <- vapply(first, function(i) {
+    threshold <- function(detected) vapply(first, function(i) {
       mine <- key[noisy] == key[noisy][i]
-      threshold_level(rows$level_percent[mine], rows[[rule]][mine])
+      if (anyNA(detected[mine])) NA_real_ else threshold_level(rows$level_percent[mine], detected[mine])
     }, 0)
+    configurations[[paste0("threshold_", rule, "_percent")]] <- threshold(rows[[rule]])
+    known <- vapply(first, function(i) !anyNA(box[[rule]]$always[key[noisy] == key[noisy][i]]), TRUE)
+    same <- mapply(identical, threshold(box[[rule]]$always), threshold(box[[rule]]$ever))
+    configurations[[paste0("threshold_", rule, "_sure")]] <- ifelse(known, same, NA)
   }
   rownames(rows) <- rownames(configurations) <- NULL
-  list(rows = rows, configurations = configurations)
+  judged <- list(rows = rows, configurations = configurations)
+  if (is.null(margin_percent)) return(judged)
+  c(judged, list(margin_percent = margin_percent, answer = margin_answer(rows$margin_verdict)))
 }
 
 judge_rows <- function(noisy, clean, alpha, power) {
@@ -142,6 +170,57 @@ judge_rows <- function(noisy, clean, alpha, power) {
     detection_limit_percent = 100 * detection_limit(w$se, w$df, alpha, power) / clean$mean_s,
     n_clean = clean$n, n_noisy = noisy$n
   ))
+}
+
+# Slowdown against a margin: is the noisy mean above (below) 1 + m and 1 - m times the clean one?
+judge_margin <- function(clean, noisy, margin_percent, alpha) {
+  borders <- 1 + c(margin_percent, -margin_percent) / 100
+  against <- function(border) {
+    w <- welch_test(border * clean$mean_s, border * clean$sd_s, clean$n, noisy$mean_s, noisy$sd_s, noisy$n)
+    columns <- c("mean_s", "sd_s", "mean_half_unit_s", "sd_half_unit_s")
+    clean[columns] <- border * clean[columns]
+    list(above = w$p_one_sided, below = stats::pt(w$t, w$df), box = welch_range(clean, noisy))
+  }
+  top <- against(borders[1])
+  bottom <- against(borders[2])
+  verdict <- margin_verdicts(top$above, top$below, bottom$above, bottom$below, alpha)
+  # Each p-value at either end of its range; a verdict that is the same in every combination is sure.
+  ends <- expand.grid(top = c("low", "high"), bottom = c("low", "high"), stringsAsFactors = FALSE)
+  same <- Reduce(`&`, lapply(seq_len(nrow(ends)), function(i) {
+    t <- top$box[[ends$top[i]]]
+    b <- bottom$box[[ends$bottom[i]]]
+    margin_verdicts(t, 1 - t, b, 1 - b, alpha) == verdict
+  }))
+  bounds <- welch_ratio(clean, noisy, 1 - 2 * alpha)
+  data.frame(bound_low_percent = 100 * (bounds$low - 1), bound_high_percent = 100 * (bounds$high - 1),
+             margin_verdict = verdict, margin_reason = margin_reason(top$above, alpha),
+             margin_sure = ifelse(is.na(top$box$low) | is.na(bottom$box$low), NA, same))
+}
+
+# The interval of noisy mean / clean mean: the multiples of the clean mean from which Welch's test cannot tell the noisy
+# one.
+welch_ratio <- function(clean, noisy, conf) {
+  bounds <- vapply(seq_len(nrow(clean)), function(i) {
+    t_at <- function(ratio) {
+      w <- welch_test(ratio * clean$mean_s[i], ratio * clean$sd_s[i], clean$n[i],
+                      noisy$mean_s[i], noisy$sd_s[i], noisy$n[i])
+      # As a normal quantile, whose scale does not depend on df.
+      -sign(w$t) * stats::qnorm(stats::pt(-abs(w$t), w$df, log.p = TRUE), log.p = TRUE)
+    }
+    z <- stats::qnorm((1 + conf) / 2)
+    ratio <- noisy$mean_s[i] / clean$mean_s[i]
+    variance <- function(x) (x$sd_s[i] / x$mean_s[i])^2 / x$n[i]
+    relative <- sqrt(variance(clean) + variance(noisy))
+    find <- function(wanted, way) {
+      # For far multiples t goes to that of the clean mean against 0: where this is small, the bound lies at infinity.
+      edge <- ratio * exp(way * pmin(100, relative * 2^(0:30)))
+      beyond <- vapply(edge, function(r) way * (t_at(r) - wanted) < 0, TRUE)
+      if (!any(beyond)) return(if (way > 0) Inf else 0)
+      stats::uniroot(function(r) t_at(r) - wanted, sort(c(ratio, edge[which(beyond)[1]])), tol = 1e-12 * ratio)$root
+    }
+    c(find(z, -1), find(-z, 1))
+  }, c(0, 0))
+  list(low = bounds[1, ], high = bounds[2, ])
 }
 
 #' False-alarm rate of rule P

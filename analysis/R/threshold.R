@@ -7,9 +7,11 @@
 #' * the *minimum effective dose* (MED), the smallest level that the step-down detects, with its bracket (next lower
 #'   tested level, MED];
 #' * the *limit of detection* (LOD) in level, at which the expected effect reaches the detection limit of the placebo
-#'   (of the lowest level, without one): by a line through the origin of effect on delivered level, weighted by 1/se^2,
-#'   or, where the effects depart from a line (chi-square, p < 0.01), by their monotone fit;
-#' * `d_delta`, the level whose effect reaches `delta`, on the monotone fit from (0, 0), linear between levels.
+#'   (of the lowest level, without one);
+#' * `d_delta`, the level whose effect reaches `delta`.
+#'
+#' Both are read off the monotone fit of effect on delivered level from (0, 0), weighted by 1/se^2, linear between levels:
+#' a line through all of them would be more precise where the response is a line, and wrong where it is not.
 #'
 #' Intervals come from resampling the unit of inference. Within a launch pairs are resampled as half samples (each
 #' counts twice or not at all; for a mean their quantiles are an exact interval), in groups of neighbours beyond 256;
@@ -23,10 +25,10 @@
 #' @return A data frame, one row per scope x launch x operation x bytes x treatment x channel: `med_percent` (of
 #'   one CPU; NA if no level was detected), `med_bracket_low_percent`, `med_low_percent`, `med_high_percent`
 #'   (interval; `Inf`: above the highest level), `med_reason`,
-#'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent`, `lod_method` (`line` or
-#'   `monotone`), `lod_reason`, `delta_percent`, `d_delta_percent`, `d_delta_low_percent`, `d_delta_high_percent`
+#'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent`, `lod_reason`, `delta_percent`, `d_delta_percent`, `d_delta_low_percent`, `d_delta_high_percent`
 #'   (`Inf`: above the highest level), `d_delta_reason`, `slope`, `slope_low`, `slope_high` (unit of the
-#'   channel per percent of one CPU), `fit_p` (of the departure from the line), `detection_limit` (unit of the
+#'   channel per percent of one CPU; least squares through the origin), `fit_p` (of the departure from that line,
+#'   chi-square), `detection_limit` (unit of the
 #'   channel), `n_pairs` (median over levels), `n_tested` (smallest over levels), `n_launches`.
 #' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593. Tamhane, A. C. et al. (1996) Biometrics 52,
 #'   21-37 (MED by step-down). Hartigan, J. A. (1969) JASA 64, 1303-1317. Praestgaard, J. and Wellner, J. (1993)
@@ -75,7 +77,7 @@ threshold_of <- function(rows, alpha, delta) {
   resampled <- resample_family(rows, dosed, units)
   med <- med_of(dosed, resampled, alpha)
   curve <- curve_of(dosed)
-  lod <- lod_of(limit, slope, curve, resampled, alpha)
+  lod <- lod_of(limit, curve, resampled, alpha)
   d_delta <- d_delta_of(delta, curve, resampled, alpha)
   cbind(rows[1, c(family_columns(rows), "unit")], med, lod, d_delta, data.frame(
     slope = slope$slope, slope_low = slope$low, slope_high = slope$high, fit_p = curve$fit_p,
@@ -223,25 +225,17 @@ curve_of <- function(dosed) {
 
 resampled_curve <- function(curve, resampled) monotone_fit(resampled$effect[, curve$use, drop = FALSE], curve$weight)
 
-lod_of <- function(limit, slope, curve, resampled, alpha) {
-  row <- function(lod, ends, method, reason) {
-    data.frame(lod_percent = lod, lod_low_percent = ends[1], lod_high_percent = ends[2], lod_method = method,
-               lod_reason = reason)
+lod_of <- function(limit, curve, resampled, alpha) {
+  row <- function(lod, ends, reason) {
+    data.frame(lod_percent = lod, lod_low_percent = ends[1], lod_high_percent = ends[2], lod_reason = reason)
   }
-  none <- function(reason) row(NA_real_, c(NA_real_, NA_real_), NA_character_, reason)
+  none <- function(reason) row(NA_real_, c(NA_real_, NA_real_), reason)
   if (is.na(limit)) return(none("no detection limit known"))
   if (!is.na(curve$reason)) return(none(curve$reason))
-  if (isTRUE(curve$fit_p < 0.01)) {
-    lod <- level_reaching(curve$level, curve$fitted, limit)
-    if (is.infinite(lod)) return(none("the effects stay below the detection limit"))
-    ends <- ends_of(level_reaching(curve$level, resampled_curve(curve, resampled), limit * resampled$spread), alpha)
-    return(row(lod, ends, "monotone", NA_character_))
-  }
-  if (!is.na(slope$reason)) return(none(slope$reason))
-  x <- curve$level
-  slopes <- drop(resampled$effect[, curve$use, drop = FALSE] %*% (curve$weight * x)) / sum(curve$weight * x^2)
-  ratio <- ifelse(slopes > 0, limit * resampled$spread / slopes, Inf)
-  row(limit / slope$slope, ends_of(ratio, alpha), "line", NA_character_)
+  lod <- level_reaching(curve$level, curve$fitted, limit)
+  ends <- ends_of(level_reaching(curve$level, resampled_curve(curve, resampled), limit * resampled$spread), alpha)
+  if (is.finite(lod)) return(row(lod, ends, NA_character_))
+  row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below the limit", format_level(max(curve$level))))
 }
 
 d_delta_of <- function(delta, curve, resampled, alpha) {

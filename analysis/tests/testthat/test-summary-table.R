@@ -67,3 +67,53 @@ test_that("a broken table is refused with file and line", {
   expect_error(read_summary(file), "no rows", class = "nl_error_data")
   unlink(file)
 })
+
+# Numbers with exactly this mean and SD.
+with_moments <- function(n, mean, sd) mean + sd * as.numeric(scale(with_seed(n, rnorm(n))))
+
+test_that("a margin is judged as t.test on raw numbers of the same mean and SD judges it", {
+  clean <- with_moments(6, 100, 1)
+  noisy <- with_moments(9, 101.2, 1.5)
+  df <- data.frame(table = "1", config = "I", op = "barrier", bytes = 0, level_percent = c(0, 1),
+                   mean_s = c(mean(clean), mean(noisy)),
+                   sd_s = c(sd(clean), sd(noisy)), n = c(6, 9))
+  rows <- judge_summary(df, margin_percent = 5)$rows
+  # The bounds are the multiples of the clean mean that Welch's test just cannot tell from the noisy one.
+  low <- 1 + rows$bound_low_percent / 100
+  high <- 1 + rows$bound_high_percent / 100
+  expect_equal(t.test(noisy, low * clean, alternative = "greater")$p.value, 0.01, tolerance = 1e-6)
+  expect_equal(t.test(noisy, high * clean, alternative = "less")$p.value, 0.01, tolerance = 1e-6)
+  # Nearly the interval of the difference over the clean mean, whose own scatter that leaves out.
+  expect_equal(c(low, high) - 1, as.numeric(t.test(noisy, clean, conf.level = 0.98)$conf.int) / mean(clean),
+               tolerance = 0.02)
+  verdict <- function(margin) judge_summary(df, margin_percent = margin)$rows$margin_verdict
+  expect_equal(verdict(100 * (high - 1) + 1e-4), "within the margin")
+  expect_equal(verdict(100 * (high - 1) - 1e-4), "inconclusive")
+  df$mean_s[2] <- 110
+  expect_equal(judge_summary(df, margin_percent = 5)$answer, "fail")
+  expect_equal(judge_summary(df, margin_percent = 20)$answer, "pass")
+  df$mean_s[2] <- 90
+  expect_equal(judge_summary(df, margin_percent = 5)[["rows"]]$margin_verdict, "faster by more than the margin")
+})
+
+test_that("a clean mean that may be 0 leaves the interval open above", {
+  df <- data.frame(table = "1", config = "I", op = "barrier", bytes = 0, level_percent = c(0, 1), mean_s = c(1, 2),
+                   sd_s = c(3, 1), n = c(3, 3))
+  expect_equal(judge_summary(df, margin_percent = 5)$rows$bound_high_percent, Inf)
+  expect_match(format_summary(judge_summary(df, margin_percent = 5)), "inconclusive", all = FALSE)
+})
+
+test_that("a margin decides the exit status of noiselab analyze summary", {
+  file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
+  status <- function(margin, ...) status_of(main_analyze, "summary", file, "--margin", margin, ...)
+  expect_equal(status("1%")$status, 1L)
+  expect_equal(status("20%")$status, 0L)
+  expect_equal(status("5%")$status, 3L)
+  expect_lte(max(nchar(status("5%")$out)), 98)
+  json <- jsonlite::fromJSON(status("20%", "--json")$out)
+  expect_equal(json$answer, "pass")
+  expect_equal(json$margin_percent, 20)
+  expect_equal(unique(json$rows$margin_verdict), "within the margin")
+  expect_equal(status("0%")$status, 2L)
+  expect_equal(status_of(main_analyze, "summary", file)$status, 0L)
+})

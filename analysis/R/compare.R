@@ -1,0 +1,231 @@
+# Comparing two campaigns: before and after an upgrade, node against node. The launch is the unit.
+
+# What is compared: one entry per family of tests. On the scale `log` the effect is the percent change of the mean of
+# logs, B against A; on the scale `linear` it is B minus A. `within`: pairs of a launch give a standard error, so that
+# one launch each may be compared.
+comparison_families <- list(
+  time = list(scale = "log", unit = "%", within = FALSE, more = "slower", less = "faster",
+              question = "Is the clean operation slower?"),
+  tail = list(scale = "log", unit = "%", within = FALSE, more = "slower", less = "faster",
+              question = "Are the clean operation's quantiles larger?"),
+  share = list(scale = "linear", unit = "points", within = FALSE, more = "more", less = "less",
+               question = "Is more time lost to other processes and long operations without a load?"),
+  slowdown = list(scale = "log", unit = "%", within = TRUE, more = "more sensitive", less = "less sensitive",
+                  question = "Does the same load slow the operation more?"),
+  amplification = list(scale = "linear", unit = "% per %", within = TRUE, more = "larger", less = "smaller",
+                       question = "Does the same stolen CPU time cost more?")
+)
+
+scope_systems <- "launches like these of A and of B"
+scope_two <- "these two launches"
+
+comparison_cell <- c("operation", "bytes", "ranks", "mode")
+comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "placement", "phase",
+                    "level_requested_percent")
+
+#' Compare two campaigns
+#'
+#' B against A, per operation, size and number of ranks: the clean time per operation, quantiles of the clean operation
+#' times, clean stolen and detour share, and, where both were treated in the same way at the same level, slowdown and
+#' amplification. Each launch gives one summary; summaries are compared by Welch's test, with the permutation test
+#' of launches as the check, or paired in time by Student's test and the sign-flip test. With one launch each, slowdowns
+#' and amplifications are compared by Welch's test on the pairs, for these two launches only. Holm's correction is over
+#' all tests of a family (time, tail, share, slowdown, amplification).
+#'
+#' @param a,b `nl_campaign`s from [read_campaign()] (`arms = "any"` will do).
+#' @param margin_percent Margin of the clean time, percent, length 1; NULL: none is asked about.
+#' @param alpha Two-sided level of the words slower and faster: each direction has alpha / 2; length 1. Verdicts on the
+#'   margin are one-sided at alpha.
+#' @param power Power at the detection limit, length 1.
+#' @param paired Logical, length 1: compare the i-th launch of B with the i-th of A, in the order in which they started.
+#'   Both need the same number of launches.
+#' @return An object of class `nl_comparison`, a list:
+#'   * `rows`: data frame, one row per family x measure x operation x bytes x ranks x mode (of the start) x treatment x
+#'     level: `value_a`, `value_b` (ns for time and quantiles, geometric means over launches; percent for shares and
+#'     slowdowns), `effect` with `ci_low`, `ci_high` (confidence 1 - alpha, each by itself; in `unit`), `p_two_sided`,
+#'     `p_holm`, `test`, `p_check` (two-sided), `check`, `detection_limit` (the effect that this row's test, as
+#'     corrected, would have found with `power`: at one-sided alpha / 2 over the number of tests in the family),
+#'     `detection_limit_alone` (of the test without correction), `bound_low`, `bound_high` (confidence 1 - 2 alpha),
+#'     `margin_verdict` (time only), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`, `n_a`,
+#'     `n_b` (launches; pairs with scope "these two launches"), `se`, `df` (on the scale of the test);
+#'   * `answer`: `pass`, `fail` or `inconclusive` (NA without a margin);
+#'   * `differs`: data frame `what`, `a`, `b`: provenance that is not the same;
+#'   * `notes` (character), `sides` (data frame `side`, `dirs`, `launches`, `first_utc`, `last_utc`), `margin_percent`,
+#'     `alpha`, `power`, `paired`.
+#'
+#'   Signals `nl_error_usage` where there is nothing to compare: a launch that is in both, no operation, size and number
+#'   of ranks in common, operations started in loops on one side and together on the other, two schemas.
+#' @references Welch, B. L. (1947) Biometrika 34, 28-35. Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70.
+#'   Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
+#'   Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
+#' @examples
+#' before <- file.path(tempdir(), "before")
+#' after <- file.path(tempdir(), "after")
+#' simulate_campaign(before, pairs = 10, launches = 3, levels_percent = 5, seed = 1, prefix = "before")
+#' simulate_campaign(after, pairs = 10, launches = 3, levels_percent = 5, seed = 2, prefix = "after",
+#'                   operation_ns = 2200)
+#' got <- compare_campaigns(read_campaign(before), read_campaign(after), margin_percent = 5)
+#' subset(got$rows, family == "time")[, c("effect", "ci_low", "ci_high", "margin_verdict")]
+#' unlink(c(before, after), recursive = TRUE)
+#' @export
+compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power = 0.95, paired = FALSE) {
+  for (side in c("a", "b")) {
+    check_argument(inherits(get(side), "nl_campaign"), side, class(get(side)), "the result of read_campaign()")
+  }
+  check_argument(is.null(margin_percent) || is_number(margin_percent, 0, 100), "margin_percent", margin_percent,
+                 "one number above 0 and below 100, or NULL")
+  check_probability(alpha, "alpha")
+  check_probability(power, "power")
+  check_argument(isTRUE(paired) || isFALSE(paired), "paired", paired, "TRUE or FALSE")
+  check_comparable(a, b)
+  settings <- list(alpha = alpha, power = power, paired = paired, margin = margin_percent)
+  turns <- if (paired) paired_turns(a, b)
+  summaries <- list(a = side_summaries(a), b = side_summaries(b))
+  check_common(summaries)
+  keys <- lapply(summaries, function(s) do.call(paste, c(s[comparison_key], sep = "\r")))
+  common <- intersect(keys$a, keys$b)
+  at <- lapply(keys, function(key) split(seq_along(key), factor(key, common)))
+  rows <- bind_rows(lapply(seq_along(common), function(i) {
+    compare_row(summaries$a[at$a[[i]], ], summaries$b[at$b[[i]], ], turns, settings)
+  }))
+  rows <- decide_comparison(rows, settings)
+  sides <- rbind(side_row("A", a), side_row("B", b))
+  structure(list(rows = rows, answer = if (is.null(margin_percent)) NA_character_ else
+                   margin_answer(rows$margin_verdict[rows$family == "time"]),
+                 differs = differing_provenance(a, b),
+                 notes = comparison_notes(a, b, summaries, keys, rows, settings), sides = sides,
+                 margin_percent = margin_percent, alpha = alpha, power = power, paired = paired),
+            class = "nl_comparison")
+}
+
+#' @export
+print.nl_comparison <- function(x, ...) {
+  cat(format_comparison(x), sep = "\n")
+  invisible(x)
+}
+
+# ---- tests -------------------------------------------------------------------------------------
+
+# `turns`: for paired comparisons the number of each launch in the order of starts, by launch id.
+compare_row <- function(group_a, group_b, turns, settings) {
+  family <- comparison_families[[group_a$family[1]]]
+  a <- group_a[is.finite(group_a$x), ]
+  b <- group_b[is.finite(group_b$x), ]
+  result <- if (settings$paired) compare_paired(a, b, turns) else compare_launches(a, b, family)
+  why <- unique(stats::na.omit(c(group_a$why, group_b$why)))
+  if (nrow(a) == 0 || nrow(b) == 0) {
+    side <- paste(c("A", "B")[c(nrow(a), nrow(b)) == 0], collapse = " and ")
+    result$reason <- paste0("no value on side ", side, if (length(why) > 0) paste0(": ", why[1]))
+  }
+  value <- function(x) {
+    if (length(x) == 0) return(NA_real_)
+    if (group_a$family[1] == "slowdown") return(100 * expm1(mean(x)))
+    if (family$scale == "log") exp(mean(x)) else mean(x)
+  }
+  cbind(group_a[1, comparison_key], data.frame(
+    unit = family$unit, value_a = value(a$x), value_b = value(b$x), estimate = result$estimate, se = result$se,
+    df = result$df, n_a = result$n_a %||% nrow(a), n_b = result$n_b %||% nrow(b), test = result$test,
+    p_check = result$p_check, check = result$check, smallest_check = result$smallest_check %||% NA_real_,
+    scope = result$scope, reason = result$reason
+  ), row.names = NULL)
+}
+
+no_test <- function(estimate, reason) {
+  list(estimate = estimate, se = NA_real_, df = NA_real_, test = "none", p_check = NA_real_, check = "none",
+       scope = scope_systems, reason = reason)
+}
+
+# Equal numbers may differ in their last bits.
+no_scatter <- function(se, x) se <= 1e-12 * max(abs(x))
+
+compare_launches <- function(a, b, family) {
+  estimate <- if (nrow(a) > 0 && nrow(b) > 0) mean(b$x) - mean(a$x) else NA_real_
+  one <- c("A", "B")[c(nrow(a), nrow(b)) < 2]
+  if (length(one) == 0) {
+    w <- welch_test(mean(a$x), stats::sd(a$x), nrow(a), mean(b$x), stats::sd(b$x), nrow(b))
+    if (no_scatter(w$se, c(a$x, b$x))) return(no_test(estimate, "all launches agree exactly, their scatter is unknown"))
+    check <- permutation_test(a$x, b$x)
+    return(list(estimate = estimate, se = w$se, df = w$df, test = "Welch on launch summaries",
+                p_check = check$p_two_sided, check = check$method, smallest_check = check$smallest_p,
+                scope = scope_systems, reason = NA_character_))
+  }
+  if (family$within && nrow(a) == 1 && nrow(b) == 1 && isTRUE(a$se^2 + b$se^2 > 0)) {
+    w <- welch_test(a$x, a$se * sqrt(a$df + 1), a$df + 1, b$x, b$se * sqrt(b$df + 1), b$df + 1)
+    return(list(estimate = estimate, se = w$se, df = w$df, n_a = a$df + 1, n_b = b$df + 1,
+                test = "Welch on pairs of one launch each", p_check = NA_real_, check = "none", scope = scope_two,
+                reason = NA_character_))
+  }
+  no_test(estimate, sprintf("one launch of %s has it: there is no scatter between launches to compare with",
+                            paste(one, collapse = " and of ")))
+}
+
+compare_paired <- function(a, b, turns) {
+  at <- match(turns[a$launch], turns[b$launch])
+  d <- (b$x[at] - a$x)[!is.na(at)]
+  if (length(d) == 0) return(no_test(NA_real_, "no pair of launches has it on both sides"))
+  means <- batch_mean_ci(d, groups = Inf)
+  counts <- list(n_a = length(d), n_b = length(d))
+  lacking <- if (length(d) < 2) {
+    "one pair of launches: there is no scatter between pairs"
+  } else if (no_scatter(means$se, c(a$x, b$x))) {
+    "all pairs of launches agree exactly, their scatter is unknown"
+  }
+  if (!is.null(lacking)) return(c(no_test(means$estimate, lacking), counts))
+  check <- sign_flip_test(d)
+  c(list(estimate = means$estimate, se = means$se, df = means$df, test = "t on pairs of launches",
+         p_check = min(1, 2 * min(check$p, sign_flip_test(-d)$p)), check = check$method,
+         smallest_check = 2 * 2^-length(d), scope = scope_systems, reason = NA_character_), counts)
+}
+
+# Intervals, Holm's correction over each family, limits, words.
+decide_comparison <- function(rows, settings) {
+  alpha <- settings$alpha
+  tested <- is.na(rows$reason)
+  log_scale <- vapply(comparison_families[rows$family], `[[`, "", "scale") == "log"
+  effect <- function(x) ifelse(log_scale, 100 * expm1(x), x)
+  one_sided <- function(border, below) {
+    ifelse(tested, stats::pt((rows$estimate - border) / rows$se, rows$df, lower.tail = below), NA_real_)[at]
+  }
+  reach <- function(level) ifelse(tested, stats::qt(1 - level, rows$df) * rows$se, NA_real_)
+  rows$effect <- effect(rows$estimate)
+  rows$ci_low <- effect(rows$estimate - reach(alpha / 2))
+  rows$ci_high <- effect(rows$estimate + reach(alpha / 2))
+  rows$bound_low <- effect(rows$estimate - reach(alpha))
+  rows$bound_high <- effect(rows$estimate + reach(alpha))
+  rows$p_two_sided <- ifelse(tested, pmax(1e-300, 2 * stats::pt(-abs(rows$estimate / rows$se), rows$df)), NA_real_)
+  rows$p_holm <- stats::ave(rows$p_two_sided, rows$family, FUN = function(p) stats::p.adjust(p, "holm"))
+  n_tests <- stats::ave(as.numeric(tested), rows$family, FUN = sum)
+  limit <- function(level) effect(vapply(seq_along(level), function(i) {
+    if (tested[i]) detection_limit(rows$se[i], rows$df[i], level[i], settings$power) else NA_real_
+  }, 0))
+  rows$detection_limit <- limit(alpha / 2 / n_tests)
+  rows$detection_limit_alone <- limit(rep(alpha / 2, nrow(rows)))
+  rows$verdict <- comparison_words(rows, alpha)
+  rows$margin_verdict <- rows$margin_reason <- NA_character_
+  at <- which(rows$family == "time")
+  if (!is.null(settings$margin) && length(at) > 0) {
+    border <- log1p(c(settings$margin, -settings$margin) / 100)
+    above <- one_sided(border[1], FALSE)
+    rows$margin_verdict[at] <- margin_verdicts(above, one_sided(border[1], TRUE), one_sided(border[2], FALSE),
+                                               one_sided(border[2], TRUE), alpha)
+    rows$margin_reason[at] <- ifelse(tested[at], margin_reason(above, alpha), rows$reason[at])
+  }
+  ordered <- do.call(order, c(list(match(rows$operation, unique(rows$operation)), rows$bytes, rows$ranks, rows$mode,
+                                   match(rows$family, names(comparison_families)),
+                                   match(rows$measure, unique(rows$measure))),
+                              unname(as.list(rows[treatment_columns])), list(rows$level_requested_percent)))
+  columns <- c(comparison_key, "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "p_two_sided", "p_holm",
+               "test", "p_check", "check", "smallest_check", "detection_limit", "detection_limit_alone", "bound_low",
+               "bound_high", "margin_verdict", "margin_reason", "verdict", "reason", "scope", "n_a", "n_b", "se", "df")
+  rows <- rows[ordered, columns]
+  rownames(rows) <- NULL
+  rows
+}
+
+comparison_words <- function(rows, alpha) {
+  word <- function(name) unname(vapply(comparison_families[rows$family], `[[`, "", name))
+  found <- !is.na(rows$p_holm) & rows$p_holm <= alpha
+  ifelse(!is.na(rows$reason), paste0("inconclusive: ", rows$reason),
+         ifelse(found, ifelse(rows$effect > 0, word("more"), word("less")),
+                paste0("no difference found (limit ", signif(rows$detection_limit, 3), " ", rows$unit, ")")))
+}

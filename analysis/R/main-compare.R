@@ -1,0 +1,66 @@
+# The front end of noiselab compare.
+
+# A function, because option() is in a file that is read later.
+compare_options <- function() list(
+  option("margin", "PERCENT", "is the clean time within this margin? Decides the exit status"),
+  option("paired", help = "compare the i-th launch of B with the i-th of A, in time"),
+  option("alpha", "P", "two-sided level of slower/faster, one-sided of the margin (default 0.01)"),
+  option("power", "P", "power at the detection limit (default 0.95)"),
+  option("json", help = "print JSON"),
+  option("csv", help = "print the rows as CSV"),
+  option("out", "FILE", "write there instead of to stdout"),
+  option("plot", "FILE.png", "write a plot of the changes with their intervals as well"),
+  option("help", help = "print this help")
+)
+
+compare_help <- function() {
+  help_text(
+    "Usage: noiselab compare [OPTIONS] A B",
+    c("Compares two campaigns (directories of launches), B against A: before and after an upgrade, one node",
+      "against another. The launch is the unit, so both need two launches or more."),
+    compare_options(),
+    c("Families (Holm's correction is over the rows of one):",
+      sprintf("  %-14s %s", names(comparison_families), vapply(comparison_families, `[[`, "", "question")), "",
+      "Exit status: 0 it worked, or the margin is kept (or B is faster); 1 slower by more than the margin;",
+      "2 wrong usage, nothing to compare, or a damaged file; 3 the margin cannot be decided, or the data",
+      "cannot answer; 70 a bug.")
+  )
+}
+
+#' @rdname main_analyze
+#' @export
+main_compare <- function(args = commandArgs(TRUE)) {
+  run_front_end("noiselab-compare", function() {
+    parsed <- parse_arguments(args, compare_options())
+    values <- parsed$values
+    if (isTRUE(values$help)) return(writeLines(compare_help()))
+    dirs <- parsed$operands
+    if (length(dirs) != 2) abort_usage("wanted two directories, A and B, got ", length(dirs), " (try --help)")
+    if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
+    if (!is.null(values$plot) && !grepl("\\.png$", values$plot)) {
+      abort_usage("--plot: '", values$plot, "' does not end in .png")
+    }
+    margin <- margin_option(values$margin)
+    alpha <- alpha_option(values$alpha)
+    power <- power_option(values$power)
+    if (all(dir.exists(dirs)) && length(unique(normalizePath(dirs))) == 1) {
+      abort_usage("A and B are the same directory, '", dirs[1], "': give two campaigns")
+    }
+    comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
+                                    alpha, power, paired = isTRUE(values$paired))
+    if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)
+    if (isTRUE(values$csv)) say_notes("noiselab-compare", comparison$notes)
+    form <- if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
+    write_output(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison),
+                        format_comparison(comparison)), values$out)
+    if (is.na(comparison$answer)) 0L else answer_status(comparison$answer)
+  })
+}
+
+write_comparison_plot <- function(comparison, file) {
+  plot <- plot_compare(comparison)
+  if (is.null(plot)) abort_data("--plot: no row has an interval to draw")
+  write_atomically(file, function(path) {
+    ggplot2::ggsave(path, plot, device = "png", width = 9, height = attr(plot, "height_in"), dpi = 110)
+  })
+}

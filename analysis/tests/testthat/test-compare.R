@@ -1,0 +1,367 @@
+# Two campaigns that differ in nothing but the machine's noise, unless said otherwise.
+two_sides <- function(..., a = list(), b = list(), env = parent.frame()) {
+  common <- utils::modifyList(list(pairs = 12, launches = 4, levels_percent = c(0, 5), base_sd = 0.01), list(...))
+  side <- function(more, seed, prefix) {
+    do.call(local_campaign, c(utils::modifyList(c(common, list(seed = seed, prefix = prefix)), more), list(env = env)))
+  }
+  list(a = side(a, 11, "before"), b = side(b, 12, "after"))
+}
+
+compare_dirs <- function(dirs, ...) compare_campaigns(read_campaign(dirs$a, "any"), read_campaign(dirs$b, "any"), ...)
+
+# Puts the launches of a campaign at these seconds after the epoch of the test.
+set_starts <- function(dir, seconds, length_s = 5) {
+  files <- list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)
+  utc <- function(s) format(.POSIXct(1767225600 + s, "UTC"), "%Y-%m-%dT%H:%M:%SZ")
+  for (i in seq_along(files)) edit_json(files[i], function(info) {
+    info$started_utc <- utc(seconds[i])
+    info$ended_utc <- utc(seconds[i] + length_s)
+    info
+  })
+}
+
+# From the files, without the package: means over the off halves of each launch.
+by_hand <- function(dir, value) {
+  files <- list.files(dir, "halves.csv", recursive = TRUE, full.names = TRUE)
+  vapply(files, function(file) {
+    rows <- utils::read.csv(file)
+    mean(value(rows[rows$arm == "off", ]))
+  }, 0, USE.NAMES = FALSE)
+}
+
+row_of <- function(got, measure, level = 0) {
+  got$rows[got$rows$measure == measure & got$rows$level_requested_percent == level, ]
+}
+
+test_that("clean time and shares are compared as t.test compares launch means", {
+  dirs <- two_sides(b = list(operation_ns = 2100))
+  got <- compare_dirs(dirs, margin_percent = 1)
+  log_time <- lapply(dirs, by_hand, function(rows) log(rows$wall_ns / rows$operations))
+  welch <- t.test(log_time$b, log_time$a, conf.level = 0.99)
+  row <- row_of(got, "time")
+  expect_equal(row$p_two_sided, welch$p.value)
+  expect_equal(log1p(c(row$ci_low, row$ci_high) / 100), as.numeric(welch$conf.int))
+  expect_equal(log1p(row$effect / 100), mean(log_time$b) - mean(log_time$a))
+  expect_equal(log1p(c(row$bound_low, row$bound_high) / 100),
+               as.numeric(t.test(log_time$b, log_time$a, conf.level = 0.98)$conf.int))
+  expect_equal(c(row$value_a, row$value_b), exp(vapply(log_time, mean, 0)), ignore_attr = TRUE)
+  expect_equal(row$p_check, permutation_test(log_time$a, log_time$b)$p_two_sided)
+  expect_equal(c(row$n_a, row$n_b), c(4, 4))
+  expect_equal(row$verdict, "slower")
+  # One row in the family: Holm changes nothing, and both limits are that of each direction at 0.005.
+  expect_equal(row$p_holm, row$p_two_sided)
+  expect_equal(log1p(row$detection_limit / 100), detection_limit(welch$stderr, welch$parameter[[1]], 0.005, 0.95))
+  expect_equal(row$detection_limit_alone, row$detection_limit)
+  stolen <- lapply(dirs, by_hand, function(rows) 100 * rows$stolen_ns_sum / rows$wall_ns)
+  row <- row_of(got, "stolen")
+  expect_equal(row$effect, mean(stolen$b) - mean(stolen$a))
+  expect_equal(row$p_two_sided, t.test(stolen$b, stolen$a)$p.value)
+  # Two rows in the family: the limit holds for the smaller of the alphas of Holm.
+  expect_equal(row$p_holm, p.adjust(got$rows$p_two_sided[got$rows$family == "share"], "holm")[1])
+  expect_equal(row$detection_limit, detection_limit(row$se, row$df, 0.0025, 0.95))
+  expect_lt(row$detection_limit_alone, row$detection_limit)
+})
+
+test_that("the sensitivity is compared by the mean log ratios of launches", {
+  dirs <- two_sides(a = list(slowdown_percent = c(0, 5)), b = list(slowdown_percent = c(0, 9)), pairs = 40)
+  got <- compare_dirs(dirs)
+  means <- lapply(dirs, function(dir) {
+    rows <- analyze_campaign(read_campaign(dir), channels = c("time", "stolen"))
+    within <- rows$verdicts[rows$verdicts$scope == "this launch" & rows$verdicts$level_requested_percent == 5, ]
+    ratio <- rows$amplification
+    list(slow = log1p(within$estimate[within$channel == "time"] / 100),
+         amplification = ratio$amplification[ratio$scope == "this launch" & ratio$level_requested_percent == 5])
+  })
+  row <- row_of(got, "slowdown", 5)
+  welch <- t.test(means$b$slow, means$a$slow)
+  expect_equal(row$p_two_sided, welch$p.value)
+  expect_equal(row$effect, 100 * expm1(mean(means$b$slow) - mean(means$a$slow)))
+  expect_equal(row$verdict, "more sensitive")
+  expect_equal(c(row$value_a, row$value_b), c(5, 9), tolerance = 0.1)
+  row <- row_of(got, "amplification", 5)
+  expect_equal(row$p_two_sided, t.test(means$b$amplification, means$a$amplification)$p.value)
+  expect_equal(row$verdict, "larger")
+  # Level 0 is no treatment.
+  expect_false(any(got$rows$family == "slowdown" & got$rows$level_requested_percent == 0))
+})
+
+test_that("quantiles of the clean operation times come from the histograms", {
+  # 10 in [100, 101), 80 in [200, 202), 10 in [400, 404): half of all are reached half way through the second bin.
+  expect_equal(spread_quantile(c(200, 100, 400), c(202, 101, 404), c(80, 10, 10), c(0.5)), 200 - 0.5 + 2 * 40 / 80)
+  expect_equal(spread_quantile(c(200, 100, 400), c(202, 101, 404), c(80, 10, 10), 0.95), 400 - 0.5 + 4 * 5 / 10)
+  expect_equal(spread_quantile(100, 101, 7, 0.5), 100)
+  expect_true(is.na(spread_quantile(numeric(), numeric(), numeric(), 0.5)))
+  dirs <- two_sides(b = list(operation_ns = 2400))
+  got <- compare_dirs(dirs)
+  p99 <- function(file) {
+    hist <- utils::read.csv(file)
+    hist <- hist[hist$arm == "off", ]
+    log(approx(cumsum(hist$count) / sum(hist$count), hist$hi_ns - 0.5, 0.99)$y)
+  }
+  log_p99 <- lapply(dirs, function(dir) {
+    vapply(list.files(dir, "hist.csv", recursive = TRUE, full.names = TRUE), p99, 0)
+  })
+  # Between the ends of two bins a straight line, where both are next to each other: close to it.
+  expect_equal(row_of(got, "p99")$effect, 100 * expm1(mean(log_p99$b) - mean(log_p99$a)), tolerance = 0.02)
+  expect_equal(row_of(got, "p50")$effect, 20, tolerance = 0.1)
+  expect_equal(row_of(got, "p50")$verdict, "slower")
+})
+
+test_that("a quantile that too few operations reach has none, and says so", {
+  dirs <- two_sides()
+  for (file in list.files(dirs$a, "hist.csv", recursive = TRUE, full.names = TRUE)) {
+    edit_cells(file, seq_along(readLines(file))[-1], count = 1)
+  }
+  row <- row_of(compare_dirs(dirs), "p99.9")
+  expect_true(is.na(row$value_a) && is.na(row$p_two_sided))
+  expect_match(row$verdict, "inconclusive: no value on side A: fewer than 1000 operations for p99.9")
+  file.remove(list.files(dirs$b, "hist.csv", recursive = TRUE, full.names = TRUE))
+  expect_match(row_of(compare_dirs(dirs), "p50")$reason, "no value on side B: single operations were not timed")
+})
+
+test_that("one launch is inconclusive, except for what its pairs can tell of these two launches", {
+  dirs <- two_sides(launches = 1, pairs = 60, b = list(slowdown_percent = c(0, 20)))
+  got <- compare_dirs(dirs, margin_percent = 5)
+  time <- row_of(got, "time")
+  expect_match(time$verdict, "inconclusive: one launch of A and of B has it: there is no scatter between launches")
+  expect_true(all(is.na(time[c("p_two_sided", "p_holm", "ci_low", "detection_limit", "bound_high")])))
+  expect_true(is.finite(time$effect))
+  expect_equal(got$answer, "inconclusive")
+  row <- row_of(got, "slowdown", 5)
+  expect_equal(row$scope, "these two launches")
+  ratios <- lapply(dirs, function(dir) {
+    rows <- utils::read.csv(halves_of(dir))
+    wide <- merge(rows[rows$arm == "on" & rows$level_requested_percent == 5, ], rows[rows$arm == "off", ], by = "pair")
+    wide <- wide[order(wide$pair), ]
+    log(wide$wall_ns.x / wide$operations.x) - log(wide$wall_ns.y / wide$operations.y)
+  })
+  welch <- t.test(ratios$b, ratios$a)
+  expect_equal(row$p_two_sided, welch$p.value)
+  expect_equal(row$df, welch$parameter[[1]])
+  expect_equal(c(row$n_a, row$n_b), lengths(ratios), ignore_attr = TRUE)
+  expect_equal(row$verdict, "more sensitive")
+  expect_equal(row_of(got, "amplification", 5)$scope, "these two launches")
+  # Three against one: the pairs of one launch do not stand for launches.
+  more <- two_sides(a = list(launches = 3), b = list(launches = 1), pairs = 60)
+  expect_match(row_of(compare_dirs(more), "slowdown", 5)$verdict, "inconclusive: one launch of B")
+})
+
+test_that("launches that agree exactly have no scatter to compare with", {
+  dirs <- two_sides(launches = 2, pairs = 3)
+  for (dir in unlist(dirs)) for (file in list.files(dir, "halves.csv", recursive = TRUE, full.names = TRUE)) {
+    edit_cells(file, seq_along(readLines(file))[-1], wall_ns = 1e7, operations = 5000)
+  }
+  row <- row_of(compare_dirs(dirs), "time")
+  expect_match(row$verdict, "all launches agree exactly")
+  # Differences of pairs that are equal but for their last bits have none either.
+  x <- c(0.1, 0.2, 0.3)
+  side <- function(x) data.frame(launch = letters[1:3], x = x)
+  expect_match(compare_paired(side(x), side(x + 0.1), c(a = 1, b = 2, c = 3))$reason, "agree exactly")
+  expect_equal(row$effect, 0)
+})
+
+test_that("Holm's correction is over the rows of a family, and the words follow it", {
+  rows <- data.frame(
+    family = "time", measure = "time", operation = letters[1:3], bytes = 0, ranks = 2, mode = "loop",
+    kind = NA_character_, pattern = NA_character_, placement = NA_character_, phase = NA_character_,
+    level_requested_percent = 0, unit = "%", value_a = 1,
+    value_b = 1, estimate = c(0.028, -0.05, 0), se = 0.01, df = Inf, n_a = 9, n_b = 9, test = "t",
+    p_check = NA_real_, check = "none", smallest_check = NA_real_, scope = scope_systems, reason = NA_character_
+  )
+  got <- decide_comparison(rows, list(alpha = 0.01, power = 0.95, margin = NULL))
+  p <- 2 * pnorm(-c(2.8, 5, 0))
+  expect_equal(got$p_two_sided, p)
+  expect_equal(got$p_holm, p.adjust(p, "holm"))
+  expect_lt(p[1], 0.01)
+  limit <- 100 * expm1(0.01 * (qnorm(1 - 0.01 / 6) + qnorm(0.95)))
+  expect_equal(got$detection_limit, rep(limit, 3))
+  words <- sprintf("no difference found (limit %s %%)", signif(limit, 3))
+  expect_equal(got$verdict, c(words, "faster", words))
+})
+
+test_that("a margin has three answers", {
+  dirs <- two_sides(b = list(operation_ns = 2100), base_sd = 0.002)
+  answer <- function(margin) {
+    got <- compare_dirs(dirs, margin_percent = margin)
+    c(got$answer, row_of(got, "time")$margin_verdict)
+  }
+  expect_equal(answer(1), c("fail", "slower by more than the margin"))
+  expect_equal(answer(20), c("pass", "within the margin"))
+  expect_equal(answer(5), c("inconclusive", "inconclusive"))
+  turned <- compare_dirs(list(a = dirs$b, b = dirs$a), margin_percent = 1)
+  expect_equal(c(turned$answer, row_of(turned, "time")$margin_verdict), c("pass", "faster by more than the margin"))
+  # Only the clean time is asked about, and without a margin nothing is.
+  expect_true(all(is.na(turned$rows$margin_verdict[turned$rows$family != "time"])))
+  expect_true(is.na(compare_dirs(dirs)$answer))
+})
+
+test_that("pairs of launches in time are compared as t.test compares pairs", {
+  dirs <- two_sides(launches = 5)
+  turn <- c(3, 1, 5, 2, 4)
+  set_starts(dirs$a, 100 * turn)
+  set_starts(dirs$b, 100 * turn + 50)
+  got <- compare_dirs(dirs, paired = TRUE)
+  log_time <- lapply(dirs, by_hand, function(rows) log(rows$wall_ns / rows$operations))
+  row <- row_of(got, "time")
+  paired <- t.test(log_time$b, log_time$a, paired = TRUE)
+  expect_equal(row$p_two_sided, paired$p.value)
+  expect_equal(row$df, 4)
+  expect_equal(row$test, "t on pairs of launches")
+  d <- log_time$b - log_time$a
+  expect_equal(row$p_check, min(1, 2 * min(sign_flip_test(d)$p, sign_flip_test(-d)$p)))
+  # The other order of B pairs others: not the same p.
+  set_starts(dirs$b, 100 * rev(turn) + 50)
+  expect_false(isTRUE(all.equal(row_of(compare_dirs(dirs, paired = TRUE), "time")$p_two_sided, paired$p.value)))
+})
+
+test_that("pairing is never silent: what was taken in turn is said, what cannot be paired is refused", {
+  dirs <- two_sides(launches = 3)
+  expect_error(compare_dirs(dirs, paired = TRUE), "same second", class = "nl_error_usage")
+  set_starts(dirs$a, c(0, 20, 40))
+  set_starts(dirs$b, c(10, 30, 50))
+  expect_match(compare_dirs(dirs)$notes, "taken in turn: --paired", all = FALSE)
+  expect_equal(row_of(compare_dirs(dirs), "time")$test, "Welch on launch summaries")
+  expect_false(any(grepl("taken in turn", compare_dirs(dirs, paired = TRUE)$notes)))
+  # Sets of one each in either order: A B, B A, A B.
+  set_starts(dirs$a, c(0, 30, 40))
+  set_starts(dirs$b, c(10, 20, 50))
+  expect_match(compare_dirs(dirs)$notes, "taken in turn: --paired", all = FALSE)
+  set_starts(dirs$b, c(100, 200, 300))
+  got <- compare_dirs(dirs)
+  expect_false(any(grepl("--paired", got$notes)))
+  expect_match(got$notes, "do not overlap in time (55 s between them)", fixed = TRUE, all = FALSE)
+  expect_match(compare_dirs(dirs, paired = TRUE)$notes, "were not taken in turn", all = FALSE)
+  fewer <- two_sides(a = list(launches = 2), b = list(launches = 3))
+  set_starts(fewer$a, c(0, 20))
+  set_starts(fewer$b, c(10, 30, 50))
+  expect_error(compare_dirs(fewer, paired = TRUE), "A has 2 launch\\(es\\) and B has 3", class = "nl_error_usage")
+  edit_json(list.files(fewer$a, "launch.json", recursive = TRUE, full.names = TRUE)[1],
+            function(info) info[names(info) != "started_utc"])
+  expect_error(compare_dirs(fewer, paired = TRUE), "no started_utc", class = "nl_error_usage")
+})
+
+test_that("what differs between the two is listed", {
+  dirs <- two_sides(launches = 2, b = list(half_period_ns = 2e7))
+  for (file in list.files(dirs$b, "launch.json", recursive = TRUE, full.names = TRUE)) edit_json(file, function(info) {
+    info$hosts[[1]]$kernel <- "6.9"
+    info$mpi$version <- "5.0"
+    info$cells <- list(list(operation = "barrier", bytes = 0, detour_threshold_ns = 2000))
+    info
+  })
+  for (file in list.files(dirs$a, "launch.json", recursive = TRUE, full.names = TRUE)) edit_json(file, function(info) {
+    info$cells <- list(list(operation = "barrier", bytes = 0, detour_threshold_ns = 1300))
+    info
+  })
+  got <- compare_dirs(dirs)$differs
+  expect_setequal(got$what, c("kernel", "MPI version", "option half_period_ns", "detour threshold, barrier 0 B"))
+  expect_equal(unlist(got[got$what == "kernel", ], use.names = FALSE), c("kernel", "simulated", "6.9"))
+  expect_equal(unlist(got[got$what == "detour threshold, barrier 0 B", -1], use.names = FALSE), c("1300 ns", "2000 ns"))
+  expect_equal(nrow(compare_dirs(two_sides(launches = 2))$differs), 0)
+})
+
+test_that("only what is on both sides is compared; the rest is listed", {
+  dirs <- two_sides(launches = 2, operations = c("barrier", "bcast"), bytes = c(0, 8),
+                    b = list(operations = c("barrier", "scan"), bytes = c(0, 8), levels_percent = c(0, 5, 10)))
+  got <- compare_dirs(dirs)
+  expect_equal(unique(got$rows$operation), "barrier")
+  expect_match(got$notes, "only in A: bcast 8 B, 2 ranks", fixed = TRUE, all = FALSE)
+  expect_match(got$notes, "only in B: scan 8 B, 2 ranks", fixed = TRUE, all = FALSE)
+  expect_match(got$notes, "treated only in B: barrier 0 B, 2 ranks at 10 %", fixed = TRUE, all = FALSE)
+})
+
+test_that("a treatment is compared with the same treatment only", {
+  dirs <- two_sides(launches = 2, kinds = c("spin", "cache"), b = list(kinds = c("spin", "membw")))
+  got <- compare_dirs(dirs)
+  expect_equal(unique(got$rows$kind[got$rows$family == "slowdown"]), "spin")
+})
+
+test_that("what cannot be compared is refused in one line", {
+  dirs <- two_sides(launches = 2)
+  a <- read_campaign(dirs$a)
+  expect_error(compare_campaigns(a, a), "in A and in B", class = "nl_error_usage")
+  copy <- tempfile()
+  dir.create(copy)
+  on.exit(unlink(copy, recursive = TRUE))
+  file.copy(list.files(dirs$a, full.names = TRUE), copy, recursive = TRUE)
+  expect_error(compare_campaigns(a, read_campaign(copy)), "a copy", class = "nl_error_usage")
+  other <- two_sides(launches = 2, operations = "scan")
+  expect_error(compare_campaigns(a, read_campaign(other$b)),
+               "nothing in common: A has barrier 0 B, 2 ranks; B has scan 0 B",
+               class = "nl_error_usage")
+  more <- two_sides(launches = 2, ranks = 4)
+  expect_error(compare_campaigns(a, read_campaign(more$b)), "nothing in common", class = "nl_error_usage")
+  b <- read_campaign(dirs$b)
+  b$launches[[1]]$schema <- 2L
+  expect_error(compare_campaigns(a, b), "schemas 1 and 2", class = "nl_error_schema")
+  expect_error(compare_campaigns(a, 1), class = "nl_error_usage")
+  expect_error(compare_campaigns(a, read_campaign(dirs$b), margin_percent = 0), class = "nl_error_usage")
+  on_only <- two_sides(launches = 2, design = "single", pairs = 1, arms = "on", levels_percent = 5)
+  expect_error(compare_dirs(on_only), "no row of the arm off", class = "nl_error_data")
+})
+
+test_that("loops are not compared with synchronised starts, unless both sides have both", {
+  starts <- local_starts(launches = 2, prefix = "starts", seed = 5)
+  loops <- local_campaign(pairs = 4, launches = 2, levels_percent = 5, prefix = "loops", seed = 6)
+  expect_error(compare_campaigns(read_campaign(loops), read_campaign(starts)), "by loop in A and by window in B",
+               class = "nl_error_usage")
+  again <- local_starts(launches = 2, prefix = "starts-again", seed = 7)
+  loops_again <- local_campaign(pairs = 4, launches = 2, levels_percent = 5, prefix = "loops-again", seed = 8)
+  got <- compare_campaigns(read_campaign(c(loops, starts)), read_campaign(c(loops_again, again)))
+  expect_equal(got$rows$mode[got$rows$family == "time"], c("loop", "window"))
+})
+
+test_that("a check that is able to confirm and does not is said", {
+  rows <- data.frame(measure = "time", operation = "scan", bytes = 0, ranks = 2, mode = "loop",
+                     level_requested_percent = 0, p_two_sided = 0.001, p_check = 0.2, smallest_check = 0.001,
+                     test = "Welch", check = "permutation")
+  expect_match(disagreeing_checks(rows, 0.01), "time of scan 0 B, 2 ranks: p = 0.0010 by Welch, 0.2000 by permutation")
+  expect_null(coarse_checks(rows, 0.01))
+  rows$smallest_check <- 0.1
+  expect_null(disagreeing_checks(rows, 0.01))
+  expect_match(coarse_checks(rows, 0.01), "no p below 0.1000")
+})
+
+test_that("launches of one arm each are compared by their clean ones", {
+  here <- environment()
+  off <- function(prefix, seed) {
+    local_campaign(pairs = 1, launches = 3, design = "single", arms = "off", levels_percent = 1, prefix = prefix,
+                   seed = seed, env = here)
+  }
+  dirs <- c(off("a", 1), off("b", 2))
+  got <- compare_campaigns(read_campaign(dirs[1], "any"), read_campaign(dirs[2], "any"))
+  expect_setequal(got$rows$family, c("time", "tail", "share"))
+  expect_equal(c(row_of(got, "time")$n_a, row_of(got, "time")$n_b), c(3, 3))
+})
+
+test_that("without a difference slower and faster are each said in about half of alpha of comparisons", {
+  settings <- list(alpha = 0.1, power = 0.95, margin = NULL)
+  one <- function(i) {
+    side <- function(n, sd) data.frame(launch = as.character(seq_len(n)), x = rnorm(n, 0, sd), se = NA_real_,
+                                       df = NA_real_)
+    compare_launches(side(4, 1), side(6, 2), comparison_families$time)[c("estimate", "se", "df")]
+  }
+  found <- with_seed(3, vapply(1:1000, function(i) {
+    got <- one(i)
+    p <- 2 * pt(-abs(got$estimate / got$se), got$df)
+    sign(got$estimate) * (p <= 0.1)
+  }, 0))
+  # 5 % each way, binomial limits of 99.9 %; Welch is not exact, so a point more on either side.
+  bounds <- qbinom(c(0.0005, 0.9995), 1000, c(0.04, 0.06))
+  expect_true(all(c(sum(found > 0), sum(found < 0)) >= bounds[1] & c(sum(found > 0), sum(found < 0)) <= bounds[2]))
+})
+
+test_that("many notes on the launches of a side are counted, few are shown", {
+  dirs <- two_sides(launches = 2)
+  warn <- function(dir, n) {
+    edit_json(list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)[1], function(info) {
+      info$warnings <- as.list(paste("odd", seq_len(n)))
+      info
+    })
+  }
+  warn(dirs$a, 3)
+  warn(dirs$b, 7)
+  notes <- compare_dirs(dirs)$notes
+  expect_length(grep("^A: launch before-1: warning: odd", notes), 3)
+  expect_length(grep("^B: launch after-1: warning: odd", notes), 2)
+  expect_match(notes, "^B: 5 more notes on its launches: noiselab analyze ", all = FALSE)
+})

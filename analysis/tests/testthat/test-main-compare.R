@@ -1,0 +1,87 @@
+two_dirs <- function(..., env = parent.frame()) {
+  c(local_campaign(pairs = 10, launches = 3, levels_percent = c(0, 5), seed = 1, prefix = "a", ..., env = env),
+    local_campaign(pairs = 10, launches = 3, levels_percent = c(0, 5), seed = 2, prefix = "b", operation_ns = 2200, ...,
+                   env = env))
+}
+
+test_that("the status answers the margin, and is 0 where none is asked about", {
+  dirs <- two_dirs()
+  status <- function(...) status_of(main_compare, dirs, ...)$status
+  expect_equal(status(), 0L)
+  expect_equal(status("--margin", "1%"), 1L)
+  expect_equal(status("--margin=50%"), 0L)
+  expect_equal(status_of(main_compare, rev(dirs), "--margin", "1")$status, 0L)
+  expect_equal(status_of(main_compare, list.files(dirs[1], full.names = TRUE)[1],
+                         list.files(dirs[2], full.names = TRUE)[1], "--margin", "1%")$status, 3L)
+})
+
+test_that("text, JSON and CSV say the same", {
+  dirs <- two_dirs(operations = c("barrier", "reduce_scatter_block"), bytes = c(0, 1048576), kinds = c("spin", "cache"))
+  text <- status_of(main_compare, dirs, "--margin", "1%")$out
+  expect_lte(max(nchar(text)), 98)
+  for (word in c("slower", "what differs", "launches like these of A and of B", "margin 1 %", "kind cache")) {
+    expect_match(text, word, all = FALSE)
+  }
+  json <- jsonlite::fromJSON(status_of(main_compare, dirs, "--json", "--margin", "1%")$out)
+  expect_equal(json$schema, 1)
+  expect_equal(json$program, "noiselab-compare")
+  expect_equal(json$margin_percent, 1)
+  expect_equal(json$answer, "fail")
+  got <- status_of(main_compare, dirs, "--csv")
+  csv <- as.data.frame(data.table::fread(text = got$out))
+  expect_equal(csv$effect, json$rows$effect, tolerance = 1e-9)
+  expect_equal(names(csv), names(json$rows))
+  expect_match(got$err, "^noiselab-compare: note: ", all = FALSE)
+  expect_null(jsonlite::fromJSON(status_of(main_compare, dirs, "--json")$out)$answer)
+})
+
+test_that("print shows the text", {
+  dirs <- two_dirs()
+  got <- compare_campaigns(read_campaign(dirs[1]), read_campaign(dirs[2]))
+  expect_equal(utils::capture.output(print(got)), format_comparison(got))
+})
+
+test_that("--out and --plot write files", {
+  dirs <- two_dirs()
+  out <- tempfile()
+  plot <- tempfile(fileext = ".png")
+  on.exit(unlink(c(out, plot)))
+  got <- status_of(main_compare, dirs, "--csv", "--out", out, "--plot", plot)
+  expect_equal(got[c("status", "out")], list(status = 0L, out = character()))
+  expect_match(readLines(out)[1], "^family,measure,operation")
+  expect_gt(file.size(plot), 1000)
+})
+
+test_that("every wrong command line gets status 2 and one line", {
+  dirs <- two_dirs()
+  for (args in list(character(), "a", c("a", "b", "c"), c("a", "b"), c(dirs[1], dirs[1]),
+                    c(dirs[1], paste0(dirs[1], "/")), c(dirs, "--json", "--csv"),
+                    c(dirs, "--margin", "x"), c(dirs, "--margin", "-1%"), c(dirs, "--alpha", "2"),
+                    c(dirs, "--power", "0"), c(dirs, "--plot", "x.pdf"),
+                    c(dirs, "--paired"), c(dirs, "--pair"), c(dirs, "--out"))) {
+    got <- status_of(main_compare, args)
+    expect_equal(got$status, 2L, info = paste(args, collapse = " "))
+    expect_equal(length(got$err), 1)
+    expect_match(got$err, "^noiselab-compare: ")
+    expect_equal(got$out, character())
+  }
+})
+
+test_that("help lists every option and family", {
+  help <- paste(status_of(main_compare, "--help")$out, collapse = "\n")
+  for (o in compare_options()) expect_match(help, paste0("--", o$name))
+  for (name in names(comparison_families)) expect_match(help, name)
+})
+
+test_that("--alpha and --power reach the comparison", {
+  dirs <- two_dirs()
+  limit <- function(...) jsonlite::fromJSON(status_of(main_compare, dirs, "--json", ...)$out)$rows$detection_limit[1]
+  expect_lt(limit("--alpha", "0.1"), limit())
+  expect_lt(limit("--power", "0.6"), limit())
+})
+
+test_that("limits of two launches a side do not break the table", {
+  expect_equal(format_change(c(843826791, -2e6, 99999, 1.5, NA)), c("+8e+08", "-2e+06", "+99999", "+1.50", "-"))
+  expect_equal(change_interval(c(-100, NA), c(1e9, 1)), c("[-100, +1e+09]", "-"))
+  expect_equal(format_change(1e6, sign = FALSE), "1e+06")
+})
