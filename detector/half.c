@@ -299,6 +299,7 @@ void nd_run_record_half(struct nd_run *r, const struct nd_step *step) {
     int n_cpus = step->level == ND_OFF ? r->n_generators : r->n_loaded[r->o->arms[step->level].place];
     if (nd_record_row(r->record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
     if (r->progress) nd_progress_half(r->progress, &h);
+    if (r->sequential) nd_sequential_half(r->sequential, &h);
 }
 
 void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {

@@ -95,6 +95,8 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "pages", json_string(nd_pages_names[o->op.buffer.pages]));
     json_object_set_new(json, "first_touch", json_string(nd_first_touch_names[o->op.buffer.touch]));
     json_object_set_new(json, "check", json_string(nd_check_names[o->check]));
+    json_object_set_new(json, "arms", json_string(nd_arms_names[o->which_arms]));
+    json_object_set_new(json, "set", o->set ? json_integer(o->set) : json_null());
     json_object_set_new(json, "overlap_factor", o->overlap_factor > 0 ? json_real(o->overlap_factor) : json_null());
     json_object_set_new(json, "start", start_options_json(o));
     json_object_set_new(json, "oversubscribe", json_boolean(o->oversubscribe));
@@ -115,6 +117,43 @@ static json_t *cells_json(const struct nd_options *o, const struct nd_cell *cell
         if (cells[i].work_steps) json_object_set_new(cell, "work_steps", json_integer(cells[i].work_steps));
     }
     return array;
+}
+
+static json_t *sequential_json(const struct nd_options *o) {
+    const struct nd_sequential_options *s = &o->sequential;
+    if (!s->stops) return json_null();
+    return json_pack("{s:s, s:f, s:f, s:s, s:i, s:I, s:[], s:b}", "stop_when", "decided", "margin_percent", s->margin_percent, "alpha", s->alpha,
+                     "spending", s->spending->name, "looks_planned", s->n_looks, "rounds_planned", (json_int_t)o->n_rounds, "looks", "decided", 0);
+}
+
+/* A slowdown in percent from a log ratio; null where it is not known, or has no number. */
+static json_t *slowdown_json(double log_ratio) {
+    double percent = 100 * expm1(log_ratio);
+    return isfinite(percent) ? json_real(percent) : json_null();
+}
+
+static json_t *look_cell_json(const struct nd_options *o, const struct nd_look_cell *cell) {
+    const struct nd_config *config = &o->configs[cell->config];
+    const struct nd_arm *arm = &o->arms[cell->arm];
+    char place[ND_PLACE_BYTES];
+    json_t *json = json_pack("{s:s, s:I, s:f, s:s, s:s, s:s, s:s, s:I}", "operation", config->name, "bytes", (json_int_t)config->bytes,
+                             "level_percent", arm->level_percent, "kind", o->kinds[arm->kind], "pattern", o->patterns[arm->pattern], "placement",
+                             nd_place_name(o, arm->place, place), "phase", nd_phase_names[o->phases[arm->phase]], "n", (json_int_t)cell->n);
+    json_object_set_new(json, "mean_log_ratio", cell->n > 0 ? json_real(cell->mean) : json_null());
+    json_object_set_new(json, "sd", cell->sd >= 0 ? json_real(cell->sd) : json_null());
+    json_object_set_new(json, "low_percent", slowdown_json(cell->low));
+    json_object_set_new(json, "high_percent", slowdown_json(cell->high));
+    json_object_set_new(json, "decision", json_string(nd_decision_names[cell->decision]));
+    return json;
+}
+
+void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struct nd_look *look) {
+    json_t *sequential = json_object_get(launch, "sequential"), *cells = json_array();
+    for (int i = 0; i < look->n_cells; i++) json_array_append_new(cells, look_cell_json(o, &look->cells[i]));
+    json_array_append_new(json_object_get(sequential, "looks"),
+                          json_pack("{s:i, s:f, s:I, s:f, s:o}", "look", look->look, "fraction", look->fraction, "rounds", (json_int_t)look->rounds,
+                                    "nominal_p", look->nominal_p, "cells", cells));
+    json_object_set_new(sequential, "decided", json_boolean(look->n_decided == look->n_cells));
 }
 
 static json_t *mpi_json(const struct nd_options *o) {
@@ -145,6 +184,7 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     json_object_set_new(json, "clock", clock);
     json_object_set_new(json, "cells", cells_json(o, cells));
     json_object_set_new(json, "pairs_planned", json_integer(n_pairs));
+    json_object_set_new(json, "sequential", sequential_json(o));
     json_object_set_new(json, "n_generators", json_integer(n_generators));
     json_object_set_new(json, "generators", json_array());
     json_object_set_new(json, "switching", json_null());

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "pilot.h"
 #include "provenance.h"
+#include "sequential.h"
 #include "team.h"
 
 /* What one node's generator delivered at one level, summed over the on halves. Gathered as bytes. */
@@ -41,6 +42,9 @@ void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const 
 
 /* The raw file's header. New reference. */
 json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s);
+
+/* Adds a look to "sequential". */
+void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struct nd_look *look);
 
 /* Adds a line to "warnings". */
 void nd_launch_json_warn(json_t *launch, const char *text);

@@ -33,12 +33,17 @@ static void print_plan(const struct nd_options *o) {
     char half[32], period[32] = "-";
     if (o->n_arms) nl_format_duration(o->period_ns, period, sizeof period);
     printf("design %s: %lld rounds of %d halves of %s, noise period %s\n", o->design->name, (long long)o->n_rounds,
-           o->design->round_steps(o->n_configs, o->n_arms), nl_format_duration(o->half_ns, half, sizeof half), period);
+           nd_options_round_steps(o), nl_format_duration(o->half_ns, half, sizeof half), period);
     for (int i = 0; i < o->n_configs; i++) printf("operation %s, %lld bytes\n", o->configs[i].name, (long long)o->configs[i].bytes);
     for (int i = 0; i < o->n_arms; i++) {
         const struct nd_arm *arm = &o->arms[i];
         printf("level %g %% of %s, %s, on %s, phase %s\n", arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern],
                o->places[arm->place], nd_phase_names[o->phases[arm->phase]]);
+    }
+    if (o->sequential.stops) {
+        printf("looks after rounds");
+        for (int k = 0; k < o->sequential.n_looks; k++) printf("%s%lld", k ? ", " : " ", (long long)o->sequential.rounds[k]);
+        printf(": the run ends when every slowdown is decided against %g %%\n", o->sequential.margin_percent);
     }
     printf("seed %llu\ncampaign %s\n", (unsigned long long)o->seed, o->out);
 }

@@ -25,6 +25,7 @@ enum key {
     KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0, KEY_LATE,
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
     KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK, KEY_OVERLAP,
+    KEY_STOP_WHEN, KEY_MARGIN, KEY_LOOKS, KEY_SPENDING, KEY_ALPHA, KEY_ARMS, KEY_SET,
     KEY_LIST_STARTS, KEY_LIST_CLOCKS, KEY_LIST_SYNCS, KEY_LIST_ARRIVALS, KEY_LIST_DATATYPES, KEY_LIST_REDUCTIONS,
     KEY_PASSED = 0x200, /* options that are handed to the generator as they are */
 };
@@ -34,6 +35,8 @@ static const struct argp_option option_rows[] = {
     {"op", KEY_OP, "LIST", 0, "operations, comma-separated (see --list-operations; default barrier,allreduce,alltoall)", 1},
     {"bytes", KEY_BYTES, "LIST", 0, "message sizes, such as 8,2KiB,1MiB (default 2KiB)", 1},
     {"design", KEY_DESIGN, "NAME", 0, "order of the arms (see --list-designs; default lockin)", 1},
+    {"arms", KEY_ARMS, "both|off|on", 0, "single: arms that this launch has; off: the treatment is left out (default both)", 1},
+    {"set", KEY_SET, "N", 0, "number of the set of launches, one for each arm, that this one belongs to; recorded", 1},
     {"seconds", KEY_SECONDS, "TIME", 0, "measuring time over all operations and levels (default 60s)", 1},
     {"half-period", KEY_HALF, "TIME", 0, "lockin: length of a half (default 10ms)", 1},
     {"block", KEY_BLOCK, "TIME", 0, "blocks: length of a block (default 1s)", 1},
@@ -72,6 +75,13 @@ static const struct argp_option option_rows[] = {
     {"work", KEY_WORK, "TIME", 0, "balanced work on all ranks between start and operation: shows natural imbalance", 6},
     {"raw", KEY_RAW, "FILE", 0, "keep every start of every rank; a name without / is in the launch's folder", 6},
     {"fake-clock", KEY_FAKE_CLOCK, "SPEC", 0, "for tests: OFFSET[,DRIFTppm[,JUMP@AFTER]], times the rank", 6},
+    {0, 0, 0, 0, "Ending early:", 7},
+    {"stop-when", KEY_STOP_WHEN, "never|decided", 0,
+     "lockin, blocks: end at a planned look when every cell's slowdown is shown to be above or below the margin (default never)", 7},
+    {"margin", KEY_MARGIN, "PERCENT", 0, "the margin, of slowdown, 0 to 1000; with 0 only above can be shown (default 0)", 7},
+    {"looks", KEY_LOOKS, "N", 0, "planned looks, equally spaced over the rounds, at most 20 (default 5)", 7},
+    {"spending", KEY_SPENDING, "NAME", 0, "how alpha is spent over the looks: obrien-fleming (little at first), pocock (evenly) (default obrien-fleming)", 7},
+    {"alpha", KEY_ALPHA, "P", 0, "one-sided error over all looks, for each cell, 0.000001 to 0.2 (default 0.01)", 7},
     {0, 0, 0, 0, "Treatment:", 2},
     {"levels", KEY_LEVELS, "LIST", 0,
      "noise levels in percent of one CPU, 0 is the placebo (default 0,0.1,0.3,1; single: none); none: no generator", 2},
@@ -126,7 +136,7 @@ static const struct argp_option option_rows[] = {
 };
 
 /* What has to be asked for, too, or an option would be without effect. */
-enum need { NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, N_NEEDS };
+enum need { NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, NEEDS_LOOKS, N_NEEDS };
 
 static const struct {
     int key;
@@ -138,7 +148,8 @@ static const struct {
     {KEY_STAGE, NEEDS_STARTS},       {KEY_STAGE, NEEDS_STAGES},      {KEY_STAGE0, NEEDS_STARTS},         {KEY_LATE, NEEDS_STARTS},
     {KEY_STOP_RULE, NEEDS_STARTS},   {KEY_PRECISION, NEEDS_STARTS},  {KEY_PRECISION, NEEDS_MEDIAN},      {KEY_RAW, NEEDS_STARTS},
     {KEY_ARRIVAL, NEEDS_STARTS},     {KEY_AMOUNT, NEEDS_STARTS},     {KEY_AMOUNT, NEEDS_AMOUNT},         {KEY_TRACE, NEEDS_STARTS},
-    {KEY_WORK, NEEDS_STARTS},        {KEY_SELF_TEST, NEEDS_STARTS},
+    {KEY_WORK, NEEDS_STARTS},        {KEY_SELF_TEST, NEEDS_STARTS},  {KEY_MARGIN, NEEDS_LOOKS},          {KEY_LOOKS, NEEDS_LOOKS},
+    {KEY_SPENDING, NEEDS_LOOKS},     {KEY_ALPHA, NEEDS_LOOKS},
 };
 
 /* What argp hands from option to option: names are resolved once all options are known. */
@@ -183,6 +194,7 @@ static const struct argp parser = {
 };
 
 const char *const nd_check_names[] = {[ND_CHECK_ONCE] = "once", [ND_CHECK_EVERY] = "every", [ND_CHECK_OFF] = "off", NULL};
+const char *const nd_arms_names[] = {[ND_ARMS_BOTH] = "both", [ND_ARMS_OFF] = "off", [ND_ARMS_ON] = "on", NULL};
 const char *const nd_phase_names[] = {[ND_PHASE_RANDOM] = "random", [ND_PHASE_ALIGNED] = "aligned", [ND_PHASE_STAGGERED] = "staggered", NULL};
 
 /* Words like those of nl_place_resolve: they are a CSV field, too. */
@@ -321,6 +333,27 @@ static error_t parse_data_option(struct parsing *p, int key, char *arg) {
     }
 }
 
+/* Options of a run that may end early, and of launches that have one arm. */
+static error_t parse_plan_option(struct parsing *p, int key, char *arg) {
+    static const char *const stops[] = {"never", "decided", NULL};
+    struct nd_options *o = p->o;
+    struct nd_sequential_options *s = &o->sequential;
+    int i = 0;
+    error_t rc = 0;
+    switch (key) {
+    case KEY_STOP_WHEN: return parse_name(p, "--stop-when", arg, stops, "never or decided", &s->stops);
+    case KEY_MARGIN: return parse_number(p, "--margin", arg, 0, 1000, &s->margin_percent);
+    case KEY_LOOKS: return parse_whole(p, "--looks", arg, ND_MAX_LOOKS, &s->n_looks);
+    case KEY_SPENDING: return (s->spending = nd_spending_find(arg)) ? 0 : bad(p, "--spending", arg, "obrien-fleming or pocock");
+    case KEY_ALPHA: return parse_number(p, "--alpha", arg, 1e-6, 0.2, &s->alpha);
+    case KEY_ARMS:
+        rc = parse_name(p, "--arms", arg, nd_arms_names, "both, off or on", &i);
+        o->which_arms = (enum nd_arms)i;
+        return rc;
+    default: return parse_whole(p, "--set", arg, INT_MAX, &o->set);
+    }
+}
+
 /* Options of synchronised starts. */
 static error_t parse_start_option(struct parsing *p, int key, char *arg) {
     struct nd_start_options *s = &p->o->start;
@@ -366,6 +399,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
         if (needs[i].key == key) p->needing[needs[i].need] = option_name(key);
     if (key >= KEY_PASSED && key < 0x300) return pass(p, option_name(key), arg);
     if (key >= KEY_DATATYPE && key <= KEY_OVERLAP) return parse_data_option(p, key, arg);
+    if (key >= KEY_STOP_WHEN && key <= KEY_SET) return parse_plan_option(p, key, arg);
     if (key >= KEY_START && key <= KEY_FAKE_CLOCK && key != KEY_SELF_TEST && key != KEY_SYNC_ONLY) return parse_start_option(p, key, arg);
     switch (key) {
     case KEY_SELF_TEST: o->self_test = 1; return 0;
@@ -663,7 +697,7 @@ static int check_period(struct nd_options *o) {
 }
 
 static int plan_rounds(struct nd_options *o, int seconds_given) {
-    int n_steps = o->design->round_steps(o->n_configs, o->n_arms);
+    int n_steps = nd_options_round_steps(o);
     if (n_steps > ND_MAX_SET_STEPS) {
         nl_error("--op, --bytes, --levels: %d halves in one round, more than %d; ask for fewer combinations", n_steps, ND_MAX_SET_STEPS);
         return -1;
@@ -750,6 +784,43 @@ static int resolve_starts(struct parsing *p) {
     return resolve_amount(p);
 }
 
+/* One arm alone makes no comparison within the launch, so only the design that leaves it to several launches has it. A launch without
+ * the treatment takes its options all the same: the launches of a set may then share their command line. */
+static int resolve_which_arms(struct nd_options *o) {
+    if (o->which_arms == ND_ARMS_BOTH) return 0;
+    if (!o->design->single_loop) {
+        nl_error("--arms: design %s compares off with on within a launch (use --design single)", o->design->name);
+        return -1;
+    }
+    if (o->which_arms == ND_ARMS_OFF) o->n_arms = o->n_levels = 0;
+    if (o->which_arms == ND_ARMS_OFF || o->n_arms > 0) return 0;
+    nl_error("--arms: on needs a treatment (try --levels 1)");
+    return -1;
+}
+
+/* The looks, once the rounds are known. */
+static int resolve_looks(struct parsing *p) {
+    struct nd_options *o = p->o;
+    struct nd_sequential_options *s = &o->sequential;
+    double highest = 0;
+    if (!s->stops) return is_useless(p, NEEDS_LOOKS, 0, "--%s: needs --stop-when decided%s", "") ? -1 : 0;
+    if (o->design->single_loop) {
+        nl_error("--stop-when: design %s has one loop per arm and nothing to look at (use lockin or blocks)", o->design->name);
+        return -1;
+    }
+    for (int i = 0; i < o->n_arms; i++) highest = fmax(highest, o->arms[i].level_percent);
+    if (highest <= 0) {
+        nl_error("--stop-when: without a level above 0 there is nothing to decide (see --levels)");
+        return -1;
+    }
+    if (o->n_rounds < s->n_looks) {
+        nl_error("--looks: %d looks do not fit into %lld rounds (raise --seconds, or ask for fewer)", s->n_looks, (long long)o->n_rounds);
+        return -1;
+    }
+    nd_look_rounds(o->n_rounds, s->n_looks, s->rounds);
+    return 0;
+}
+
 static int resolve(struct parsing *p) {
     struct nd_options *o = p->o;
     resolve_self_test(p);
@@ -772,10 +843,11 @@ static int resolve(struct parsing *p) {
         o->half_ns = p->half_ns ? p->half_ns : 10000000;
     else
         o->half_ns = p->block_ns ? p->block_ns : 1000000000;
-    if (apply_preset(p) || resolve_configs(p) || resolve_levels(p) || resolve_arms(p)) return -1;
+    if (apply_preset(p) || resolve_configs(p) || resolve_levels(p) || resolve_arms(p) || resolve_which_arms(o)) return -1;
     if (o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
     if (o->n_arms > 0 && check_period(o)) return -1;
     if (!o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
+    if (resolve_looks(p)) return -1;
     if (!o->seed_given) {
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);
@@ -788,6 +860,7 @@ static int resolve(struct parsing *p) {
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
     struct parsing p = {.o = o, .speaks = speaks, .next = 1};
     *o = (struct nd_options){.design = nd_designs[0], .warmup_ns = 500000000, .noise_on_all_nodes = 1, .argc = argc, .argv = argv,
+                            .sequential = {.alpha = 0.01, .n_looks = 5, .spending = &nd_spendings[0]},
                             .start = {.mode = nd_start_modes[0], .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1, .eps = 0.25, .n_stage_starts = 8,
                                       .n_first_starts = 4, .precision_percent = 1, .sync = {.patience = 100}, .sync_every_ns = INT64_C(10000000000)}};
     /* ARGP_NO_ERRS: one line of ours instead of getopt's message and argp's usage hint, from every rank */
@@ -807,6 +880,8 @@ const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_B
         if (*p == ',') *p = '+';
     return buf;
 }
+
+int nd_options_round_steps(const struct nd_options *o) { return o->design->round_steps(o->n_configs, o->n_arms, o->which_arms != ND_ARMS_ON); }
 
 int nd_options_times_operations(const struct nd_options *o) {
     if (o->per_operation_timing == ND_AUTO) return !o->design->single_loop || o->start.mode->is_synchronised;

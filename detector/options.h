@@ -7,6 +7,7 @@
 #include "nl_control.h"
 #include "ops.h"
 #include "schedule.h"
+#include "spending.h"
 #include "starts.h"
 
 #define ND_MAX_OPERATIONS 128
@@ -43,6 +44,20 @@ struct nd_arm {
     double level_percent; /* of each CPU it loads */
 };
 
+/* Which arms a launch has. One of them alone only in the design single. */
+enum nd_arms { ND_ARMS_BOTH, ND_ARMS_OFF, ND_ARMS_ON };
+extern const char *const nd_arms_names[]; /* by enum nd_arms, ends with NULL */
+
+/* Whether a run may end before its time, and what it looks at. */
+struct nd_sequential_options {
+    int stops;                            /* 0: never; nothing else here counts then */
+    double margin_percent;                /* of slowdown */
+    double alpha;                         /* one-sided, over all looks */
+    int n_looks;
+    const struct nd_spending *spending;
+    int64_t rounds[ND_MAX_LOOKS];         /* rounds after which a look is due, rising */
+};
+
 enum nd_switch { ND_AUTO, ND_ON, ND_OFF_SWITCH };
 
 struct nd_options {
@@ -67,6 +82,9 @@ struct nd_options {
     enum nd_check check;
     double overlap_factor;      /* nonblocking operations also with work of so many times their own time; 0: without */
     struct nd_start_options start;
+    struct nd_sequential_options sequential;
+    enum nd_arms which_arms;
+    int set;                    /* number of the set of launches that this one belongs to; 0: none */
     int self_test, sync_only;
     int64_t measure_ns;         /* planned measuring time over all halves */
     int64_t half_ns;            /* length of a half (lockin), block (blocks) or loop (single) */
@@ -99,6 +117,9 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o);
 /* The name of place `i` as it stands in files: its words, joined by + instead of commas. Into `buf`; returns buf. */
 #define ND_PLACE_BYTES 132
 const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_BYTES]);
+
+/* Halves in one round of the schedule. */
+int nd_options_round_steps(const struct nd_options *o);
 
 /* Whether operations are timed one by one. */
 int nd_options_times_operations(const struct nd_options *o);

@@ -6,15 +6,10 @@
 #include <unistd.h>
 
 #include "nl_clock.h"
+#include "pairs.h"
 
 #define LINE_EVERY_NS INT64_C(2000000000)
 static const double z_alpha = 2.3263, z_power = 1.6449; /* alpha 0.01 one-sided, power 0.95 */
-
-/* Running mean and variance (Welford 1962). */
-struct moments {
-    int64_t n;
-    double mean, m2;
-};
 
 struct nd_progress {
     const struct nd_options *options;
@@ -22,8 +17,8 @@ struct nd_progress {
     int64_t start_ns, last_line_ns;
     int shows, redraws;
     int n_arms;
-    double *current;       /* n_configs x n_arms: values of the pair in progress, NaN: not yet */
-    struct moments *pairs; /* n_configs x n_levels: log ratios */
+    struct nd_pairs *pairs;
+    char look[96]; /* what the last look said */
 };
 
 struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halves) {
@@ -32,9 +27,8 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
     p->options = o;
     p->n_halves = n_halves;
     p->n_arms = o->n_arms + 1;
-    p->current = calloc((size_t)(o->n_configs * p->n_arms), sizeof *p->current);
-    p->pairs = calloc((size_t)(o->n_configs * p->n_arms), sizeof *p->pairs);
-    if (!p->current || !p->pairs) {
+    p->pairs = nd_pairs_open(o->n_configs, p->n_arms);
+    if (!p->pairs) {
         nd_progress_close(p);
         return NULL;
     }
@@ -44,28 +38,10 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
     return p;
 }
 
-static void add_pair(struct moments *m, double d) {
-    double delta = d - m->mean;
-    m->n++;
-    m->mean += delta / (double)m->n;
-    m->m2 += delta * (d - m->mean);
-}
-
-static void take_half(struct nd_progress *p, const struct nd_half *h) {
-    double *now = p->current + h->step.config * p->n_arms;
-    struct moments *pairs = p->pairs + h->step.config * p->n_arms;
-    int arm = h->step.level + 1; /* ND_OFF is -1 */
-    if (h->step.order == 0)
-        for (int i = 0; i < p->n_arms; i++) now[i] = NAN;
-    now[arm] = nd_channels[0].value(h);
-    for (int i = 1; i < p->n_arms; i++)
-        if ((i == arm || arm == 0) && !isnan(now[0]) && !isnan(now[i])) add_pair(&pairs[i], now[i] - now[0]);
-}
-
 double nd_progress_limit_percent(const struct nd_progress *p, int config) {
     double worst = -1;
     for (int i = 1; i < p->n_arms; i++) {
-        const struct moments *m = &p->pairs[config * p->n_arms + i];
+        const struct nd_moments *m = nd_pairs_of(p->pairs, config, i);
         if (m->n < 2) return -1;
         double limit = (z_alpha + z_power) * sqrt(m->m2 / (double)(m->n - 1) / (double)m->n);
         if (limit > worst) worst = limit;
@@ -77,7 +53,7 @@ static void print_line(const struct nd_progress *p, int64_t now_ns) {
     char text[512];
     double share = (double)p->n_done / (double)p->n_halves;
     double left_s = (double)(now_ns - p->start_ns) * 1e-9 * (1 - share) / share;
-    int n = snprintf(text, sizeof text, "noiselab-detect: %3.0f %%, %.0f s left", 100 * share, left_s);
+    int n = snprintf(text, sizeof text, "noiselab-detect: %3.0f %%, %s%.0f s left%s", 100 * share, p->options->sequential.stops ? "at most " : "", left_s, p->look);
     const char *before = "; detection limit (time) so far: ";
     for (int i = 0; i < p->options->n_configs && n < 400; i++) {
         double limit = nd_progress_limit_percent(p, i);
@@ -93,17 +69,20 @@ static void print_line(const struct nd_progress *p, int64_t now_ns) {
 
 void nd_progress_half(struct nd_progress *p, const struct nd_half *h) {
     p->n_done++;
-    if (p->n_arms > 1) take_half(p, h);
+    if (p->n_arms > 1) nd_pairs_half(p->pairs, h);
     int64_t now_ns = nl_mono_ns();
     if (!p->shows || now_ns - p->last_line_ns < LINE_EVERY_NS) return;
     p->last_line_ns = now_ns;
     print_line(p, now_ns);
 }
 
+void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells) {
+    snprintf(p->look, sizeof p->look, "; look %d of %d: %d of %d decided", look, p->options->sequential.n_looks, n_decided, n_cells);
+}
+
 void nd_progress_close(struct nd_progress *p) {
     if (!p) return;
     if (p->shows && p->redraws && p->n_done) fputc('\n', stderr);
-    free(p->current);
-    free(p->pairs);
+    nd_pairs_close(p->pairs);
     free(p);
 }

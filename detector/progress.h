@@ -13,6 +13,9 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
 /* Takes a half into account, and prints a line when the last one is two seconds old. */
 void nd_progress_half(struct nd_progress *p, const struct nd_half *h);
 
+/* Takes a look into account, which the lines after it name: how many of the cells are decided. */
+void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells);
+
 /* Detection limit of the `time` channel so far, in percent slowdown, for one configuration: the largest over the levels; negative when
  * fewer than two pairs are complete. (z_0.99 + z_0.95) standard errors of the mean log ratio: Currie 1968, normal approximation. */
 double nd_progress_limit_percent(const struct nd_progress *p, int config);

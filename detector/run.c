@@ -92,7 +92,7 @@ static int agree(struct nd_run *r) {
 /* Runs the schedule for the warm-up's time and forgets it: code, buffers, connections and the generator are as they will be. The number of
  * halves follows from the options alone, not from the data. */
 static int warm_up(struct nd_run *r, struct nd_step *steps) {
-    int n_steps = r->o->design->round_steps(r->o->n_configs, r->o->n_arms);
+    int n_steps = nd_schedule_round_steps(&r->schedule);
     int64_t lead_ns = 0;
     int64_t n_halves = r->o->design->single_loop ? 0 : (r->o->warmup_ns + r->o->half_ns - 1) / r->o->half_ns;
     for (int64_t i = 0; i < n_halves; i++) {
@@ -134,18 +134,37 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
     return 0;
 }
 
+/* Takes a look where one is due after so many rounds: whether the run may end. The same on all ranks. Collective. */
+static int look(struct nd_run *r, int64_t rounds) {
+    const struct nd_sequential_options *plan = &r->o->sequential;
+    int k = 0, is_decided = 0;
+    while (k < plan->n_looks && plan->rounds[k] != rounds) k++;
+    if (!plan->stops || k == plan->n_looks) return 0;
+    if (r->sequential) {
+        const struct nd_look *l = nd_sequential_look(r->sequential, k);
+        is_decided = l->n_decided == l->n_cells;
+        nd_launch_json_look(r->launch, r->o, l);
+        /* at once: a launch that is killed later keeps its looks */
+        if (nd_record_launch_json(r->record, r->launch)) r->flags |= ND_FLAG_RECORD;
+        if (r->progress) nd_progress_look(r->progress, l->look, l->n_decided, l->n_cells);
+    }
+    MPI_Bcast(&is_decided, 1, MPI_INT, 0, r->team.world);
+    return is_decided;
+}
+
 static int run_schedule(struct nd_run *r) {
-    int n_steps = r->o->design->round_steps(r->o->n_configs, r->o->n_arms);
+    int n_steps = nd_schedule_round_steps(&r->schedule);
     struct nd_step *steps = calloc((size_t)n_steps, sizeof *steps);
     if (nd_run_agree_failed(r, !steps)) {
         free(steps);
         return ND_FLAG_SETUP;
     }
     r->last_checkpoint_ns = nl_mono_ns();
-    int flags = warm_up(r, steps);
-    for (int64_t round = 0; round < r->schedule.n_rounds && !flags; round++) {
+    int flags = warm_up(r, steps), is_decided = 0;
+    for (int64_t round = 0; round < r->schedule.n_rounds && !flags && !is_decided; round++) {
         r->o->design->fill_round(&r->schedule, round, steps);
         flags = run_round(r, steps, n_steps);
+        if (!flags) is_decided = look(r, round + 1);
     }
     free(steps);
     return flags;

@@ -12,6 +12,7 @@
 #include "pilot.h"
 #include "progress.h"
 #include "record.h"
+#include "sequential.h"
 #include "starts.h"
 #include "steal.h"
 #include "team.h"
@@ -74,6 +75,7 @@ struct nd_run {
     struct nd_node_end *node_ends;  /* n_nodes */
     struct nd_record *record;
     struct nd_progress *progress;
+    struct nd_sequential *sequential; /* NULL: the run may not end early */
     json_t *launch;
     int64_t first_start_ns, last_checkpoint_ns;
     int64_t n_on_halves, n_short_halves; /* short: too short for the noise periods they were to hold */

@@ -17,7 +17,10 @@ static void shuffled_indices(struct nl_rng *rng, int *indices, int n) {
 
 /* lockin: all configuration x level cells in random order, each one a pair whose order an independent coin decides: the coin is what makes
  * the sign-flip test exact. */
-static int lockin_round_steps(int n_configs, int n_levels) { return 2 * n_configs * n_levels; }
+static int lockin_round_steps(int n_configs, int n_levels, int has_off) {
+    (void)has_off; /* a pair always has both */
+    return 2 * n_configs * n_levels;
+}
 
 static void lockin_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     struct nl_rng rng;
@@ -38,12 +41,12 @@ static void lockin_fill_round(const struct nd_schedule *s, int64_t round, struct
 }
 
 /* blocks and single: for every configuration, in random order, one set that holds each arm once, in random order. */
-static int blocks_round_steps(int n_configs, int n_levels) { return n_configs * (n_levels + 1); }
+static int blocks_round_steps(int n_configs, int n_levels, int has_off) { return n_configs * (n_levels + (has_off != 0)); }
 
 static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     struct nl_rng rng;
     int configs[ND_MAX_SET_STEPS], arms[ND_MAX_SET_STEPS];
-    int n_arms = s->n_levels + 1;
+    int first = s->lacks_off ? 1 : 0, n_arms = s->n_levels + 1 - first;
     start_round(s, round, &rng);
     shuffled_indices(&rng, configs, s->n_configs);
     for (int i = 0; i < s->n_configs; i++) {
@@ -51,7 +54,7 @@ static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct
         for (int order = 0; order < n_arms; order++)
             steps[i * n_arms + order] = (struct nd_step){
                 .config = configs[i],
-                .level = arms[order] == 0 ? ND_OFF : arms[order] - 1,
+                .level = arms[order] + first == 0 ? ND_OFF : arms[order] + first - 1,
                 .order = order,
                 .pair = round * s->n_configs + i,
             };
@@ -89,6 +92,8 @@ const struct nd_design *nd_design_find(const char *name) {
         if (strcmp(nd_designs[i]->name, name) == 0) return nd_designs[i];
     return NULL;
 }
+
+int nd_schedule_round_steps(const struct nd_schedule *s) { return s->design->round_steps(s->n_configs, s->n_levels, !s->lacks_off); }
 
 int nd_schedule_round_pairs(const struct nd_schedule *s) {
     return s->design->is_paired ? s->n_configs * s->n_levels : s->n_configs;

@@ -24,8 +24,8 @@ struct nd_design {
     int is_paired;   /* 1: pairs of off and one level (halves.csv); 0: sets of all arms (blocks.csv) */
     int fixed_dose;  /* 1: an on half holds a fixed number of bursts; 0: the load goes on until the loop ends */
     int single_loop; /* 1: one loop per arm, no rounds */
-    /* Halves in one round. */
-    int (*round_steps)(int n_configs, int n_levels);
+    /* Halves in one round. `has_off` 0: without the off arm, where the design allows it. */
+    int (*round_steps)(int n_configs, int n_levels, int has_off);
     /* Writes the steps of round `round`. */
     void (*fill_round)(const struct nd_schedule *s, int64_t round, struct nd_step *steps);
 };
@@ -38,7 +38,11 @@ struct nd_schedule {
     int n_configs, n_levels; /* n_levels 0: no generator, off loops only */
     uint64_t seed;
     int64_t n_rounds;
+    int lacks_off;           /* single: the launch has on arms only */
 };
+
+/* Halves in one round. */
+int nd_schedule_round_steps(const struct nd_schedule *s);
 
 /* Pairs (sets) in one round. */
 int nd_schedule_round_pairs(const struct nd_schedule *s);

@@ -299,7 +299,7 @@ static int run_pilots(struct nd_run *r) {
 }
 
 static int64_t planned_halves(const struct nd_run *r) {
-    return r->schedule.n_rounds * r->o->design->round_steps(r->o->n_configs, r->o->n_arms);
+    return r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule);
 }
 
 static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
@@ -367,6 +367,10 @@ static int open_record(struct nd_run *r) {
                 nd_launch_json_warn(r->launch, "ranks are not bound to one CPU each: the load may miss them (mpirun --bind-to core)");
             failed |= nd_record_launch_json(r->record, r->launch) != 0;
             r->progress = nd_progress_open(o, planned_halves(r));
+            if (o->sequential.stops && !(r->sequential = nd_sequential_open(o))) {
+                nl_error("--stop-when: not enough memory");
+                failed = 1;
+            }
         }
     }
     return nd_run_agree_failed(r, failed) ? -1 : open_raw(r);
@@ -375,7 +379,7 @@ static int open_record(struct nd_run *r) {
 int nd_run_set_up(struct nd_run *r) {
     if (nd_run_allocate(r) || check_generators(r) || nd_run_set_up_nodes(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
-    r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds};
+    r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds, r->o->which_arms == ND_ARMS_ON};
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
     nl_rng_init(&r->phase_rng, r->schedule.seed, PHASE_STREAM + (uint64_t)r->team.node_index);
     nl_rng_init(&r->common_phase_rng, r->schedule.seed, COMMON_PHASE_STREAM);
@@ -399,6 +403,7 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->reports);
     nd_steal_close(r->steal);
     nd_progress_close(r->progress);
+    nd_sequential_close(r->sequential);
     nd_record_close(r->record);
     json_decref(r->launch);
     free(r->states);

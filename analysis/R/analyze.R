@@ -207,6 +207,8 @@ analyze_cell <- function(measured, cell, members, campaign, settings) {
 
 sequential_settings <- function(info, settings) {
   settings$alpha <- launch_alpha(info, settings$alpha)
+  # How far the launch got is unknown: next to nothing of alpha can be counted on.
+  if (is.na(settings$alpha)) settings$alpha <- 1e-9
   settings$conf <- 1 - settings$alpha
   settings
 }
@@ -573,7 +575,9 @@ welch_verdict <- function(on, off, settings) {
 # Launches are pooled by operation, size, ranks, design, treatment and level; what else differs is said.
 unlike_launches <- function(campaign) {
   told <- function(key) {
-    values <- vapply(campaign$launches, function(info) {
+    # What a launch has not (the period of a load, in a clean launch) it has no other value of.
+    known <- Filter(function(info) !is.null(info$options[[key]]), campaign$launches)
+    values <- vapply(known, function(info) {
       printable(paste(format(unlist(info$options[[key]])), collapse = " "))
     }, "")
     if (length(unique(values)) > 1) {
@@ -594,7 +598,8 @@ unlike_starts <- function(campaign) {
 }
 
 analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired) {
-  notes <- c(campaign$notes, measured$absent, unlike_launches(campaign))
+  other_alpha <- unlist(lapply(campaign$launches, function(info) sequential_notes(info, alpha)[-1]), use.names = FALSE)
+  notes <- c(campaign$notes, other_alpha, measured$absent, unlike_launches(campaign))
   if (unpaired) {
     notes <- c(notes, "every launch has one arm only: launches are compared unpaired (Welch)")
   } else if (pairs$n_unpaired > 0) {

@@ -26,7 +26,7 @@ format_comparison <- function(comparison) {
                         paste(sides$first_utc, "to", sides$last_utc)))
   c(wrap_line(sprintf("%s: %s, %s launch%s, started %s", sides$side, sides$dirs, format_count(sides$launches),
                       ifelse(sides$launches == 1, "", "es"), span), 0),
-    wrap_line(comparison_intro(comparison), 0), "", unlist(blocks, use.names = FALSE), format_margin(comparison),
+    wrap_line(comparison_intro(comparison), 0), "", unlist(blocks, use.names = FALSE), format_comparison_margin(comparison),
     format_differs(comparison$differs), format_notes(comparison$notes))
 }
 
@@ -95,7 +95,7 @@ comparison_lines <- function(rows, lines) {
                                 split(lines[treated], in_order(label))), use.names = FALSE))
 }
 
-format_margin <- function(comparison) {
+format_comparison_margin <- function(comparison) {
   if (is.null(comparison$margin_percent)) return(NULL)
   rows <- comparison$rows[comparison$rows$family == "time", ]
   form <- paste0("  %-", max(nchar(cell_words(rows))), "s %9s %20s  %s")

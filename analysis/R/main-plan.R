@@ -102,16 +102,6 @@ effect_option <- function(text, name, above = -90) {
   value
 }
 
-power_option <- function(text) {
-  if (is.null(text)) return(0.95)
-  value <- suppressWarnings(as.numeric(text))
-  if (!is_number(value, 0.05, 0.9999)) {
-    abort_usage("--power: '", text,
-                "' is not a probability above 0.05 and below 0.9999 (try 0.95)")
-  }
-  value
-}
-
 whole_option <- function(text, name) {
   if (is.null(text)) return(NULL)
   if (!grepl("^[1-9][0-9]{0,6}$", text)) abort_usage(name, ": '", text, "' is not a positive whole number")

@@ -164,7 +164,9 @@ unit_option <- function(text) {
 power_option <- function(text) {
   if (is.null(text)) return(0.95)
   value <- suppressWarnings(as.numeric(text))
-  if (!is_number(value, 0.5, 1)) abort_usage("--power: '", text, "' is not a probability above 0.5 and below 1 (try 0.95)")
+  if (!is_number(value, 0.05, 0.9999)) {
+    abort_usage("--power: '", text, "' is not a probability above 0.05 and below 0.9999 (try 0.95)")
+  }
   value
 }
 

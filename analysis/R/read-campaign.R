@@ -50,6 +50,7 @@ read_launch <- function(dir, arms = "both") {
   }
   check_rows(rows, file, info, arms)
   check_row_count(rows, file, promised)
+  if (!is.null(info$sequential)) info$sequential$rows_read <- nrow(rows)
   if (is.null(rows[["requested_ns"]])) data.table::set(rows, j = "requested_ns", value = NA_real_)
   data.table::set(rows, j = "design", value = design)
   untimed <- identical(info$options$per_operation_timing, FALSE)
@@ -183,6 +184,7 @@ read_launch_json <- function(file) {
   }
   check_json(info$options, options_types, file, "options.")
   check_start(start_of(info), file)
+  check_sequential_json(info, file)
   if (!info$options$design %in% names(designs)) {
     abort_damaged(file, 1, "key 'options.design' is '", printable(info$options$design),
                   "', not one of ", paste(names(designs), collapse = ", "))
@@ -214,6 +216,7 @@ is_string <- function(x) is.character(x) && length(x) == 1 && !is.na(x)
 json_types <- list(
   text = list(is = function(x) is_text(x), name = "a text"),
   string = list(is = function(x) is.null(x) || is_string(x), name = "a text or null"),
+  amount = list(is = function(x) is_number(x) && x >= 0, name = "a number of at least 0"),
   number = list(is = function(x) is.null(x) || is_number(x), name = "a number or null"),
   flag = list(is = function(x) is.null(x) || isTRUE(x) || isFALSE(x), name = "true, false or null"),
   scalar = list(is = function(x) is.null(x) || is.atomic(x) && length(x) == 1, name = "one value or null"),
@@ -229,7 +232,8 @@ launch_json_types <- c(
   nodes = "number", n_generators = "number", hosts = "objects", generators = "objects",
   placement = "objects", mpi = "object", slurm = "object", switching = "object", warnings = "texts",
   command = "texts", program = "scalar", version = "scalar", git = "scalar", seed = "scalar",
-  started_utc = "string", ended_utc = "string", peak_memory_kib = "number", start = "object"
+  started_utc = "string", ended_utc = "string", peak_memory_kib = "number", start = "object",
+  pairs_planned = "number", sequential = "object"
 )
 start_types <- c(mode = "text", clock = "object", sync = "object", late_bound_ns = "number", residual_ns = "number",
                  starts = "number", late_starts = "number", overshoot_ns = "object", raw = "string")
@@ -301,7 +305,7 @@ launch_notes <- function(info) {
   }
   share <- if (isTRUE(start_of(info)$starts > 0)) (start_of(info)$late_starts %||% 0) / start_of(info)$starts else 0
   late <- if (share > 0.01) say(format_effect(100 * share, FALSE), " % of the starts were late (flagged, and kept)")
-  c(ended, late, vapply(info$warnings, function(w) say("warning: ", printable(w)), ""),
+  c(ended, sequential_notes(info), late, vapply(info$warnings, function(w) say("warning: ", printable(w)), ""),
     certificate_notes(info))
 }
 

@@ -15,7 +15,7 @@ static struct nd_schedule make(const char *design, uint64_t seed) {
 
 static int fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     s->design->fill_round(s, round, steps);
-    return s->design->round_steps(s->n_configs, s->n_levels);
+    return nd_schedule_round_steps(s);
 }
 
 static void every_lockin_round_holds_each_cell_once_as_a_pair(void **state) {
@@ -125,6 +125,29 @@ static void without_levels_there_are_off_loops_only(void **state) {
     for (int i = 0; i < CONFIGS; i++) assert_int_equal(steps[i].level, ND_OFF);
 }
 
+static void a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop(void **state) {
+    (void)state;
+    struct nd_step steps[MAX_STEPS];
+    int at_first_place[LEVELS] = {0};
+    for (uint64_t seed = 1; seed <= 500; seed++) {
+        struct nd_schedule s = make("single", seed);
+        int seen[CONFIGS][LEVELS] = {{0}};
+        s.lacks_off = 1;
+        int n = fill(&s, 0, steps);
+        assert_int_equal(n, CONFIGS * LEVELS);
+        for (int i = 0; i < n; i++) {
+            assert_in_range(steps[i].level, 0, LEVELS - 1);
+            assert_int_equal(steps[i].order, i % LEVELS);
+            seen[steps[i].config][steps[i].level]++;
+        }
+        for (int c = 0; c < CONFIGS; c++)
+            for (int l = 0; l < LEVELS; l++) assert_int_equal(seen[c][l], 1);
+        at_first_place[steps[0].level]++;
+    }
+    /* 100 each, +- 9; 5 of them either way */
+    for (int l = 0; l < LEVELS; l++) assert_in_range(at_first_place[l], 55, 145);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_lockin_round_holds_each_cell_once_as_a_pair),
@@ -134,6 +157,7 @@ int main(void) {
         cmocka_unit_test(an_arm_stands_equally_often_at_every_place_of_its_set),
         cmocka_unit_test(a_round_can_be_recovered_from_its_seed_alone),
         cmocka_unit_test(without_levels_there_are_off_loops_only),
+        cmocka_unit_test(a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

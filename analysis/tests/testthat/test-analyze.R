@@ -60,6 +60,20 @@ test_that("launches of one arm each are compared by Welch's test on launch means
   expect_match(format_verdicts(analyze_campaign(campaign)), "unpaired", all = FALSE)
 })
 
+test_that("a clean launch has no period, and is not unlike one that has; two periods are", {
+  dir <- local_campaign(design = "single", arms = "off", launches = 2, prefix = "clean", levels_percent = 5)
+  simulate_campaign(dir, design = "single", arms = "on", launches = 2, prefix = "noisy", levels_percent = 5)
+  unlike <- function(periods) {
+    for (id in names(periods)) edit_json(file.path(dir, id, "launch.json"), function(info) {
+      info$options["period_ns"] <- list(periods[[id]])
+      info
+    })
+    grep("UNLIKE", analyze_campaign(read_campaign(dir), channels = "time")$notes, value = TRUE)
+  }
+  expect_equal(unlike(list(`clean-1` = NULL, `clean-2` = NULL)), character())
+  expect_match(unlike(list(`noisy-2` = 2e7)), "period_ns differs")
+})
+
 test_that("too few pairs, constant data and no pair are inconclusive or refused", {
   dir <- local_campaign(pairs = 6, levels_percent = 5)
   got <- analyze_campaign(read_campaign(dir), channels = c("time", "steal"))

@@ -1,0 +1,48 @@
+#include "pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct nd_pairs {
+    int n_arms;
+    double *current;          /* n_configs x n_arms: values of the pair or set in progress, NaN: not yet */
+    struct nd_moments *sums;  /* n_configs x n_arms */
+};
+
+struct nd_pairs *nd_pairs_open(int n_configs, int n_arms) {
+    struct nd_pairs *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->n_arms = n_arms;
+    p->current = calloc((size_t)(n_configs * n_arms), sizeof *p->current);
+    p->sums = calloc((size_t)(n_configs * n_arms), sizeof *p->sums);
+    if (p->current && p->sums) return p;
+    nd_pairs_close(p);
+    return NULL;
+}
+
+static void add(struct nd_moments *m, double d) {
+    double delta = d - m->mean;
+    m->n++;
+    m->mean += delta / (double)m->n;
+    m->m2 += delta * (d - m->mean);
+}
+
+void nd_pairs_half(struct nd_pairs *p, const struct nd_half *h) {
+    double *now = p->current + h->step.config * p->n_arms;
+    struct nd_moments *sums = p->sums + h->step.config * p->n_arms;
+    int arm = h->step.level + 1; /* ND_OFF is -1 */
+    if (h->step.order == 0)
+        for (int i = 0; i < p->n_arms; i++) now[i] = NAN;
+    now[arm] = nd_channels[0].value(h);
+    for (int i = 1; i < p->n_arms; i++)
+        if ((i == arm || arm == 0) && isfinite(now[0]) && isfinite(now[i])) add(&sums[i], now[i] - now[0]);
+}
+
+const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int arm) { return &p->sums[config * p->n_arms + arm]; }
+
+void nd_pairs_close(struct nd_pairs *p) {
+    if (!p) return;
+    free(p->current);
+    free(p->sums);
+    free(p);
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# noiselab run sensitivity --design launches: one launch per arm, in an order that the seed decides.
+
+load detect
+
+plan() { "$BIN/noiselab" run sensitivity --design launches --op barrier --ranks 1 --seconds 60 --out "$OUT" --dry-run "$@" 2>"$ERR"; }
+
+# sensitivity_refused WANTED ARGUMENTS
+sensitivity_refused() {
+    local wanted=$1 status=0
+    shift
+    "$BIN/noiselab" run sensitivity --design launches --ranks 1 --out "$OUT" "$@" >/dev/null 2>"$ERR" || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -qF -- "$wanted" "$ERR"
+    [ ! -e "$OUT" ]
+}
+
+@test "every set holds each arm once" {
+    plan --launches 20 --levels 0,0.3,1 --seed 4 | sort | uniq -c >"$BATS_TEST_TMPDIR/counts"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/counts")" -eq 80 ]
+    [ "$(awk '{ print $1 }' "$BATS_TEST_TMPDIR/counts" | sort -u)" = 1 ]
+    [ "$(awk '{ print $4, $5 }' "$BATS_TEST_TMPDIR/counts" | sort -u | paste -sd ,)" = "0 %,0.3 %,1 %,off " ]
+}
+
+@test "the same seed gives the same order, another one another" {
+    plan --launches 9 --levels 0,1 --seed 4 >"$BATS_TEST_TMPDIR/a"
+    plan --launches 9 --levels 0,1 --seed 4 >"$BATS_TEST_TMPDIR/b"
+    plan --launches 9 --levels 0,1 --seed 5 >"$BATS_TEST_TMPDIR/c"
+    cmp "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
+    ! cmp -s "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/c"
+}
+
+@test "every arm is first in its set about equally often" {
+    # 300 sets of 3: 100 each, +- 8; five of them either way
+    plan --launches 300 --levels 0,1 --seconds 2h --seed 11 | awk '{ if ($2 != set) first[$3]++; set = $2 } END { for (arm in first) print first[arm] }' >"$BATS_TEST_TMPDIR/firsts"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/firsts")" -eq 3 ]
+    awk '$1 < 60 || $1 > 140 { exit 1 }' "$BATS_TEST_TMPDIR/firsts"
+}
+
+@test "the time is shared out over the launches, and the duration said before" {
+    plan --launches 5 --levels 0,1 --seed 4 >/dev/null
+    cat "$ERR"
+    # 60 s over 15 launches
+    grep -q '5 sets of 3 launches in random order (--seed 4), 4 s of measuring each and about 2 s to start: some 90 s' "$ERR"
+}
+
+@test "what it decides itself, and what does not fit, is refused" {
+    sensitivity_refused "--arms: --design launches makes many launches" --arms on
+    sensitivity_refused "--set: --design launches makes many launches" --set 2
+    sensitivity_refused "--launch-id: --design launches makes many launches" --launch-id x
+    sensitivity_refused "too short for 20 launches of 1 loop(s)" --launches 10 --op barrier --levels 1 --seconds 100ms
+    sensitivity_refused "--arms: on needs a treatment" --levels none
+    sensitivity_refused "--launches: '0'" --launches 0
+    sensitivity_refused "--levels: 'x'" --levels x
+    sensitivity_refused "more than 18 digits" --seed 1234567890123456789
+}

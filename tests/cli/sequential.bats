@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# Runs that may end at a planned look, and launches that have one arm.
+
+load detect
+
+@test "options of looks without --stop-when decided are refused" {
+    for option in "--margin 1" "--looks 3" "--spending pocock" "--alpha 0.05"; do
+        # shellcheck disable=SC2086
+        refused "needs --stop-when decided" $option
+    done
+}
+
+@test "looks that cannot be taken are refused" {
+    refused "'sometimes' is not never or decided" --stop-when sometimes
+    refused "design single has one loop per arm" --stop-when decided --design single --levels 1
+    refused "without a level above 0" --stop-when decided --levels 0
+    refused "without a level above 0" --stop-when decided --design blocks --levels none
+    refused "20 looks do not fit into 2 rounds" --stop-when decided --looks 20 --seconds 0.5
+    refused "'21' is not a whole number from 1 to 20" --stop-when decided --looks 21
+    refused "'evenly' is not obrien-fleming or pocock" --stop-when decided --spending evenly
+    refused "--alpha: '0.5'" --stop-when decided --alpha 0.5
+    refused "--margin: '-1'" --stop-when decided --margin -1
+}
+
+@test "arms and sets that cannot be are refused" {
+    refused "'some' is not both, off or on" --arms some
+    refused "--arms: design lockin compares off with on" --arms off
+    refused "--arms: design blocks compares off with on" --arms on --design blocks
+    refused "--arms: on needs a treatment" --arms on --design single
+    refused "--arms: on needs a treatment" --arms on --design single --levels none
+    refused "--set: '0'" --set 0
+    refused "--set: '1.5'" --set 1.5
+}
+
+@test "a dry run says after which rounds it will look" {
+    run "$DETECT" --dry-run --op empty --levels 1 --half-period 10ms --seconds 1 --stop-when decided --looks 4 --margin 2
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"looks after rounds 13, 25, 38, 50: the run ends when every slowdown is decided against 2 %"* ]]
+}
+
+# the run's rows are those of the rounds up to its last look, and the account of its looks is consistent
+consistent() {
+    local json="$OUT/$1/launch.json"
+    jq .sequential "$json"
+    jq -e '.ended == "complete"' "$json"
+    jq -e '.sequential | .decided == ([.looks[-1].cells[].decision] | all(. != "open"))' "$json"
+    # it went on only while something was open, and ended for a decision or at the end
+    jq -e '.sequential.looks[:-1] | all([.cells[].decision] | any(. == "open"))' "$json"
+    jq -e '.sequential | .decided or (.looks | length) == .looks_planned' "$json"
+    jq -e '.sequential.looks | [.[].look] == [range(1; length + 1)]' "$json"
+    jq -e --argjson arms "$2" '.rows == .sequential.looks[-1].rounds * .pairs_planned / .sequential.rounds_planned * $arms' "$json"
+    # level 0 is not judged
+    jq -e '[.sequential.looks[].cells[].level_percent] | all(. > 0)' "$json"
+}
+
+@test "a lockin run ends with a look, and its rows are those of the looks" {
+    launch 1 --op empty,barrier --levels 0,10,60 --half-period 2ms --warmup 0s --seconds 1.2 --stop-when decided --looks 3 --spending pocock --alpha 0.1 --launch-id one
+    consistent one 2
+    [ "$(jq '[.sequential.looks[0].cells[] | [.operation, .level_percent]] | length' "$OUT/one/launch.json")" -eq 4 ]
+}
+
+@test "a run of blocks ends with a look, and its rows are those of the looks" {
+    launch 1 --op empty --design blocks --block 10ms --levels 0,10,60 --warmup 0s --seconds 1.2 --stop-when decided --looks 6 --alpha 0.1 --margin 5 --launch-id one
+    consistent one 4
+}
+
+@test "a run without looks says so" {
+    launch 1 --op empty --levels 5 --half-period 2ms --warmup 0s --seconds 0.05 --launch-id one
+    jq -e '.sequential == null and has("sequential") and .options.arms == "both" and .options.set == null' "$OUT/one/launch.json"
+}
+
+@test "a launch of one arm writes rows of it alone, and the number of its set" {
+    launch 1 --op empty,barrier --design single --levels 0,5 --arms on --set 3 --seconds 0.2 --launch-id on
+    launch 1 --op empty,barrier --design single --levels 0,5 --kind spin,sum --arms off --set 3 --seconds 0.2 --launch-id off
+    [ "$(column arm "$OUT/on/blocks.csv" | sort | uniq -c | tr -s ' ')" = " 4 on" ]
+    [ "$(column level_requested_percent "$OUT/on/blocks.csv" | sort -u | paste -sd ' ')" = "0 5" ]
+    [ "$(column arm "$OUT/off/blocks.csv" | sort | uniq -c | tr -s ' ')" = " 2 off" ]
+    jq -e '.options.arms == "on" and .options.set == 3 and .pairs_planned == 2 and .n_generators == 1' "$OUT/on/launch.json"
+    jq -e '.options.arms == "off" and .options.set == 3 and .options.levels_percent == [] and .n_generators == 0' "$OUT/off/launch.json"
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# Runs that end at a planned look: what the detector computed while it ran is what R computes from the rows, the verdict is that of the run;
+# and the published design as an experiment of randomised launches.
+
+load ../cli/detect
+
+# looks_agree DIR: every number of every look, and the boundaries, as R has them
+looks_agree() {
+    R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript --vanilla -e '
+        library(noiselab)
+        campaign <- read_campaign(commandArgs(TRUE))
+        looks <- check_sequential(campaign, tolerance = 1e-9)
+        print(looks[c("look", "operation", "level_percent", "n", "low_percent", "high_percent", "decision", "difference", "reason")])
+        plan <- campaign$launches[[1]]$sequential
+        p <- vapply(plan$looks, `[[`, 0, "nominal_p")
+        # of the planned looks, whether or not they were taken
+        rounds <- ceiling(seq_len(plan$looks_planned) * plan$rounds_planned / plan$looks_planned)
+        bounds <- spending_bounds(rounds / plan$rounds_planned, plan$alpha, plan$spending)
+        print(bounds)
+        stopifnot(nrow(looks) > 0, looks$agrees, abs(p / bounds$nominal_p[seq_along(p)] - 1) < 1e-9)
+        if (identical(campaign$launches[[1]]$ended, "complete")) stopifnot(launch_alpha(campaign$launches[[1]]) == p[length(p)])' "$1"
+}
+
+@test "the looks of a lockin run of two operations agree with its rows" {
+    launch 2 --op barrier,alltoall --levels 0,1,10 --seconds 10 --seed 11 --stop-when decided --margin 2 --launch-id one
+    looks_agree "$OUT"
+}
+
+@test "the looks of a run of blocks with synchronised starts agree with its rows" {
+    launch 2 --op barrier --design blocks --block 20ms --levels 0,10,30 --start round --seconds 6 --stop-when decided --margin 1 --looks 7 --spending pocock \
+        --alpha 0.05 --launch-id one
+    looks_agree "$OUT"
+}
+
+@test "a heavy load is decided long before the planned end" {
+    launch 2 --op barrier --levels 40 --seconds 30 --stop-when decided --margin 1 --launch-id one
+    looks_agree "$OUT"
+    jq -e '.generators[0].levels[].ok != false' "$OUT/one/launch.json" || skip 'other load on this machine: the generator could not deliver what was asked'
+    jq -e '.ended == "complete" and .sequential.decided and (.sequential.looks | length) < 5 and .sequential.looks[-1].cells[0].decision == "above"' "$OUT/one/launch.json"
+}
+
+@test "an interrupted run keeps the looks it had, and is no decision" {
+    # an effect that is not there is not found: the run would last its 12 s
+    background --levels 0.001 --seconds 12 --stop-when decided --looks 20 --alpha 0.000001
+    wait_for has_look
+    # shellcheck disable=SC2046
+    kill -TERM $(ranks_of "$MPIRUN")
+    wait "$MPIRUN" || true
+    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
+    jq -e '.sequential | (.looks | length) >= 1 and (.looks | length) < 20 and (.decided | not)' "$OUT/one/launch.json"
+    looks_agree "$OUT"
+}
+
+has_look() { jq -e '.sequential.looks | length > 0' "$OUT/one/launch.json" >/dev/null 2>&1; }
+
+@test "a killed run keeps the looks it had" {
+    background --levels 0.001 --seconds 12 --stop-when decided --looks 20 --alpha 0.000001
+    wait_for has_look
+    # shellcheck disable=SC2046
+    kill -9 $(ranks_of "$MPIRUN")
+    wait "$MPIRUN" || true
+    jq -e '.ended == null and (.sequential.looks | length) >= 1' "$OUT/one/launch.json"
+    looks_agree "$OUT"
+}
+
+@test "randomised launches of one arm each are compared launch by launch" {
+    "$BIN/noiselab" run sensitivity --design launches --launches 3 --op barrier --ranks 1 --levels 0,50 --seconds 4 --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/text" 2>"$ERR"
+    cat "$ERR" "$BATS_TEST_TMPDIR/text"
+    [ "$(cat "$OUT"/*/launch.json | jq -s 'length')" -eq 9 ]
+    # three launches of each arm, one in every set, in the order that the dry run gives
+    [ "$(cat "$OUT"/*/launch.json | jq -rs 'map([.options.set, .options.arms, .options.levels_percent[0]]) | unique | length')" -eq 9 ]
+    "$BIN/noiselab" run sensitivity --design launches --launches 3 --op barrier --ranks 1 --levels 0,50 --seconds 4 --seed 5 --out "$OUT.dry" --dry-run 2>/dev/null >"$BATS_TEST_TMPDIR/planned"
+    cat "$OUT"/*/launch.json | jq -rs 'sort_by(.seed | tonumber) | .[] | "set \(.options.set): \(if .options.arms == "off" then "off" else "\(.options.levels_percent[0]) %" end)"' |
+        sed 's/\.0 %$/ %/' | diff "$BATS_TEST_TMPDIR/planned" -
+    grep -q 'compared unpaired (Welch)' "$BATS_TEST_TMPDIR/text"
+    grep -q 'launches like these' "$BATS_TEST_TMPDIR/text"
+}
