@@ -1,8 +1,12 @@
 # The front ends: options in, text out, exit status back. Nothing else in the package prints.
 
-option <- function(name, value = NA_character_, help) list(name = name, value = value, help = help)
+# `again`: may be given several times, and then has several values.
+option <- function(name, value = NA_character_, help, again = FALSE) {
+  list(name = name, value = value, help = help, again = again)
+}
 
 starts_tables <- c("starts", "ranks", "nodes", "clocks", "raw")
+periodic_arms <- c("off", "on", "all")
 
 # A function, because it names the rows of tables in files that are read later.
 analyze_options <- function() list(
@@ -20,6 +24,8 @@ analyze_options <- function() list(
   option("mixed", help = "judge launches together although MPI library, kernel or version differ"),
   option("estimators", help = "print several estimates of each slowdown side by side"),
   option("spread", "PERCENT", "stability: largest scatter over launches that counts as reproducible (default 5)"),
+  option("period", "TIMES", "periodic: describe these periods in any case, such as 1s,100ms (may be given again)", again = TRUE),
+  option("arm", "NAME", paste0("periodic: the arm looked at, ", paste(periodic_arms, collapse = ", "), " (default off)")),
   option("trim", "SHARE", "mpiperf: share of the starts to drop (default 0.25; 0: none)"),
   option("out", "FILE", "write there instead of to stdout"),
   option("help", help = "print this help")
@@ -54,13 +60,14 @@ parse_arguments <- function(args, options) {
         abort_usage("unknown option '", sub("=.*", "", arg), "' (try --help)")
       }
       takes_value <- !is.na(options[[at]]$value)
+      before <- if (options[[at]]$again) values[[name]]
       if (grepl("=", arg, fixed = TRUE)) {
         if (!takes_value) abort_usage("--", name, " takes no value (got '", arg, "')")
-        values[[name]] <- sub("^[^=]*=", "", arg)
+        values[[name]] <- c(before, sub("^[^=]*=", "", arg))
       } else if (takes_value) {
         i <- i + 1
         if (i > length(args)) abort_usage("--", name, " needs a value: ", options[[at]]$help)
-        values[[name]] <- args[i]
+        values[[name]] <- c(before, args[i])
       } else {
         values[[name]] <- TRUE
       }
@@ -241,7 +248,10 @@ analyze_words <- function() list(
        help = c("how much of a nonblocking operation hides behind work (launches with --overlap)")),
   list(name = "stability", operands = "DIR...", options = c("alpha", "spread"), run = analyze_stability,
        help = c("which configuration (operation, size, ranks, count) repeats and reacts to the highest level, and",
-                "what to measure with; status 3 when none does both"))
+                "what to measure with; status 3 when none does both")),
+  list(name = "periodic", operands = "DIR...", options = c("table", "alpha", "period", "arm"), run = analyze_periodic,
+       help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with --raw: down",
+                paste0("to ticks); its tables for --csv: ", paste(periodic_tables, collapse = ", "))))
 )
 
 run_word <- function(word, parsed, form) {

@@ -11,6 +11,8 @@
 #' what MPIPerf publishes, [overlap_shares()] how much of a nonblocking operation hides behind work; [read_starts()]
 #' reads every start of every rank.
 #'
+#' Noise that comes back is found and described by [periodic_noise()], with [periodogram()] and [epoch_fold()].
+#'
 #' Choices are tables: a channel is a row of [channel_table()], a plot a row of [plot_table()].
 #'
 #' Every failure that a user can cause is a condition of class `nl_error` and one of
@@ -28,5 +30,6 @@ utils::globalVariables(c(
   "tau_s", "deviation", "white", "slowdown_percent", "clean", "treatment", "overshoot_us", "end_s", "top", "shade",
   "ranks", "rse_percent", "rse_low_percent", "rse_high_percent", "merit", "merit_low", "merit_high", "configuration", "high",
   "bound_low_percent", "bound_high_percent", "verdict", "outside", "lag_pairs", "cell", "power", "limit_percent", "label",
-  "shift_us", "low_us", "high_us", "effect", "low", "estimate_percent", "ci_low_percent", "ci_high_percent"
+  "shift_us", "low_us", "high_us", "effect", "low", "estimate_percent", "ci_low_percent", "ci_high_percent",
+  "frequency_hz", "power_percent2", "background_percent2", "threshold_percent2", "found", "mean_percent", "se_percent", "box_percent"
 ))

@@ -59,8 +59,8 @@ draw_dose <- function(analysis, draw, channel, y_name, title) {
     ggplot2::geom_rect(ggplot2::aes(ymin = band_low, ymax = band_high), xmin = -Inf, xmax = Inf,
                        fill = "grey85", data = frame[!duplicated(frame$panel) & !is.na(frame$band_low), ]) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
-    ggplot2::geom_ribbon(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE, alpha = 0.25,
-                         fill = okabe_ito[["sky"]]) +
+    ggplot2::geom_ribbon(ggplot2::aes(ymin = ci_low, ymax = ci_high), alpha = 0.25, fill = okabe_ito[["sky"]],
+                         data = with_interval(frame)) +
     ggplot2::geom_line(data = joined(frame, frame$panel), colour = okabe_ito[["blue"]]) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE,
                             colour = okabe_ito[["blue"]]) +
@@ -73,6 +73,12 @@ draw_dose <- function(analysis, draw, channel, y_name, title) {
     axes$scales + panel_facets(frame, analysis) + theme_noiselab() +
     plot_words(title, scope_words(frame), dose_caption(frame, analysis$alpha),
                "delivered level, % of one CPU (ticks: requested levels)", y_name)
+}
+
+# The points of a band: two at least in a panel that have an interval.
+with_interval <- function(frame) {
+  frame <- frame[!is.na(frame$ci_low), ]
+  if (nrow(frame) == 0) frame else joined(frame, frame$panel)
 }
 
 # A line needs two points; ggplot2 would say so aloud for every panel that has one.

@@ -86,7 +86,13 @@ plots <- function() list(
        alt = alt_reproducibility),
   list(name = "stability", compares = TRUE, title = "Level within reach of one second, by configuration",
        question = "Which configuration senses most for its time?", needs = "levels above 0, 3 launches of a configuration",
-       draw = plot_stability, alt = alt_stability, size = size_stability)
+       draw = plot_stability, alt = alt_stability, size = size_stability),
+  list(name = "periodogram", compares = FALSE, title = "Spectrum of the noise",
+       question = "Does any noise come back with a period?", needs = "16 halves, or a raw file of starts",
+       draw = plot_periodogram, alt = alt_periodogram),
+  list(name = "folded", compares = FALSE, title = "One period of the strongest periodic noise",
+       question = "When in its period does it strike, for how long, and how hard?", needs = "noise with a period",
+       draw = plot_folded, alt = alt_folded)
 )
 
 # One phrase per panel, the first eight.

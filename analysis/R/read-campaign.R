@@ -631,11 +631,6 @@ check_rows <- function(rows, file, info, arms) {
   refuse(off & level != 0, function(at) {
     paste0("level_requested_percent is ", level[at], " in an off row, wanted 0")
   })
-  start <- rows[["start_ns"]]
-  refuse(c(FALSE, diff(start) < 0), function(at) {
-    paste0("start_ns goes back from ", format(start[at - 1], digits = 15), " to ", format(start[at], digits = 15),
-           ": the rows are out of order, or the clock of this launch cannot be trusted")
-  })
   requested <- rows[["requested_ns"]]
   if (!is.null(requested)) refuse(off & !is.na(requested) & requested != 0, function(at) {
     paste0("requested_ns is ", requested[at], " in an off row, wanted 0")
@@ -661,6 +656,11 @@ check_rows <- function(rows, file, info, arms) {
     abort_damaged(file, at + 1, "pair ", rows[["pair"]][at], " of ", rows[["operation"]][at],
                   " has this arm twice")
   }
+  start <- rows[["start_ns"]]
+  refuse(c(FALSE, diff(start) < 0), function(at) {
+    paste0("start_ns goes back from ", format(start[at - 1], digits = 15), " to ", format(start[at], digits = 15),
+           ": the rows are out of order, or the clock of this launch cannot be trusted")
+  })
 }
 
 # A nonblocking operation, the same with work before its completion, and that work alone.

@@ -216,6 +216,7 @@ test_that("pairs of launches in time are compared as t.test compares pairs", {
 
 test_that("pairing is never silent: what was taken in turn is said, what cannot be paired is refused", {
   dirs <- two_sides(launches = 3)
+  set_starts(dirs$a, c(0, 0, 40))
   expect_error(compare_dirs(dirs, paired = TRUE), "same second", class = "nl_error_usage")
   set_starts(dirs$a, c(0, 20, 40))
   set_starts(dirs$b, c(10, 30, 50))

@@ -58,7 +58,7 @@ test_that("every wrong command line gets status 2 and one line", {
                     c(dirs[1], paste0(dirs[1], "/")), c(dirs, "--json", "--csv"),
                     c(dirs, "--margin", "x"), c(dirs, "--margin", "-1%"), c(dirs, "--alpha", "2"),
                     c(dirs, "--power", "0"), c(dirs, "--plot", "x.pdf"),
-                    c(dirs, "--paired"), c(dirs, "--pair"), c(dirs, "--out"))) {
+                    c(dirs, "--pair"), c(dirs, "--out"))) {
     got <- status_of(main_compare, args)
     expect_equal(got$status, 2L, info = paste(args, collapse = " "))
     expect_equal(length(got$err), 1)

@@ -194,7 +194,14 @@ test_that("time to start a launch comes from launches that followed each other",
   expect_equal(costs$launch_s, 5 - 0.1, tolerance = 0.02)
   expect_equal(costs$overhead_s, 2e-4)
   # all started at once: nothing is known
-  expect_false(pilot_costs(read_campaign(local_campaign(pairs = 5, levels_percent = 5, launches = 2)))$launch_known)
+  dir <- local_campaign(pairs = 5, levels_percent = 5, launches = 2)
+  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
+    edit_json(file, function(info) {
+      info[c("started_utc", "ended_utc")] <- list("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z")
+      info
+    })
+  }
+  expect_false(pilot_costs(read_campaign(dir))$launch_known)
 })
 
 test_that("help lists every option, and --csv prints the table", {

@@ -1,0 +1,228 @@
+# What one period looks like: a series folded at a period.
+
+#' Fold a series at a period
+#'
+#' Times modulo the period are cut into bins; each bin's mean over all periods is one point of the profile. Before, slow
+#' drift is taken off: the running median, over five stretches of whole periods, of the stretches' means, which leaves
+#' the profile as it is, whatever its shape. A box (one stretch of the period raised over the rest) is fitted to
+#' the profile by least squares.
+#'
+#' @param x Numeric, length n: the series, any unit (below: its unit).
+#' @param t_s Numeric, length n: when each value was taken (its middle), s, rising.
+#' @param period_s Number, length 1: the period, s, from two median distances of the times to a third of the span.
+#' @param bins Whole number, length 1, at least 4: bins of the profile; NULL: as many as the length of a value and
+#'   ten values per bin allow, 512 at most.
+#' @param width_s Number, length 1: time that a value covers, s; NULL for the median distance of the times.
+#' @param alpha,power Level of the test and its power at the limit, length 1.
+#' @return A list:
+#'   * `profile`: data frame, one row per bin with values: `phase` (middle of the bin, share of the period), `n`, `mean`
+#'     (unit of `x`, above the part that is not raised), `se`, `box` (the fitted box);
+#'   * `chi_square`, `df`, `p`: of the profile against a constant;
+#'   * `inflation`: mean chi-square of the folds at `n_off` neighbouring periods over `df`: what red noise makes of
+#'     it. `p` is that of the F distribution with the mean and the variance that those folds have;
+#'   * `phase` (share of the period by which the raised part begins after time 0), `duty` (share that is raised),
+#'     `amplitude` (raise, unit of `x`), `cost` (amplitude x duty: the mean over the whole period), each with a
+#'     standard error `_se` from leaving out one of up to 20 stretches of periods after the other (jackknife), and the
+#'     width of a bin;
+#'   * `limit`: the largest cost of a box of duty up to 1/2 that the test would have missed with probability 1 - power;
+#'   * `bins`, `n`, `span_s`, `period_s`, `reason` (why there is no profile, else NA; then all else is NA).
+#' @references Leahy, D. A. et al. (1983) Astrophysical Journal 266, 160-170. Kovacs, G., Zucker, S. and Mazeh, T.
+#'   (2002) Astronomy and Astrophysics 391, 369-377 (the box).
+#' @examples
+#' t <- seq(0, 20, by = 0.01)
+#' x <- ifelse((t - 0.3) %% 1 < 0.1, 5, 0) + sin(seq_along(t)^2)
+#' epoch_fold(x, t, 1)[c("phase", "duty", "amplitude", "cost", "p")]
+#' @export
+epoch_fold <- function(x, t_s, period_s, bins = NULL, width_s = NULL, alpha = 0.01, power = 0.95) {
+  check_series(x, t_s)
+  check_argument(is_number(period_s, 0), "period_s", period_s, "one number of seconds above 0")
+  check_argument(is.null(bins) || is_number(bins) && bins >= 4 && bins == floor(bins), "bins", bins,
+                 "a whole number of at least 4")
+  check_argument(is.null(width_s) || is_number(width_s) && width_s >= 0, "width_s", width_s, "one number of seconds")
+  check_probability(alpha, "alpha")
+  check_probability(power, "power")
+  reason <- fold_reason(x, t_s, period_s)
+  if (!is.na(reason)) return(no_fold(length(x), period_s, reason))
+  step <- stats::median(diff(t_s))
+  span <- t_s[length(t_s)] - t_s[1] + step
+  bins <- bins %||% fold_bins(length(x), period_s, width_s %||% step)
+  y <- detrend_periods(x, t_s, period_s)
+  sums <- fold_sums(y, t_s, period_s, bins)
+  if (sum(sums$n > 0) < 3) return(no_fold(length(x), period_s, "the values fall into fewer than 3 bins of the period"))
+  test <- fold_test(y, t_s, period_s, bins, sums, span, alpha, power)
+  box <- box_fit(sums$sum, sums$n)
+  errors <- box_errors(y, t_s, period_s, bins, box)
+  raise <- sums$sum / sums$n - box$low
+  centre <- (seq_len(bins) - 0.5) / bins
+  inside <- ((seq_len(bins) - 1 - box$start) %% bins) < box$width
+  profile <- data.frame(phase = centre, n = sums$n, mean = raise, se = sqrt(sums$variance / sums$n),
+                        box = ifelse(inside, box$amplitude, 0))
+  c(list(profile = profile[sums$n > 0, ]), test,
+    list(phase = box$start / bins, phase_se = errors[["phase"]], duty = box$width / bins, duty_se = errors[["duty"]],
+         amplitude = box$amplitude, amplitude_se = errors[["amplitude"]], cost = box$amplitude * box$width / bins,
+         cost_se = errors[["cost"]], bins = bins, n = length(x), span_s = span, period_s = period_s,
+         reason = NA_character_))
+}
+
+fold_reason <- function(x, t_s, period_s) {
+  reason <- series_reason(x, t_s)
+  if (!is.na(reason)) return(reason)
+  step <- stats::median(diff(t_s))
+  span <- t_s[length(t_s)] - t_s[1] + step
+  if (period_s > span / 3 * (1 + 1e-9)) {
+    return(sprintf("the period %s is longer than a third of the span %s", format_time(period_s), format_time(span)))
+  }
+  if (period_s < 2 * step * (1 - 1e-6)) return(paste(below_two_samples(period_s, step), alias_words(period_s, t_s),
+                                                     sep = "; "))
+  NA_character_
+}
+
+below_two_samples <- function(period_s, step) {
+  sprintf("the period %s is below two samples (one every %s)", format_time(period_s), format_time(step))
+}
+
+# Where a period shorter than two samples would turn up: at the distance of its frequency from the next multiple of the
+# sampling rate. Samples at irregular times have no such place.
+alias_words <- function(period_s, t_s) {
+  gaps <- diff(t_s)
+  step <- stats::median(gaps)
+  if (stats::mad(gaps) > period_s / 10) return("its alias is spread out, because the samples are unevenly spaced")
+  alias <- abs(1 / period_s - round(step / period_s) / step)
+  span <- t_s[length(t_s)] - t_s[1]
+  if (alias < 1 / span) return("it would look constant (the distance of the samples is a multiple of it)")
+  sprintf("it would appear at its alias %s", format_time(1 / alias))
+}
+
+no_fold <- function(n, period_s, reason) {
+  values <- c("chi_square", "df", "p", "inflation", "n_off", "limit", "phase", "phase_se", "duty", "duty_se",
+              "amplitude",
+              "amplitude_se", "cost", "cost_se", "bins")
+  none <- numeric()
+  c(list(profile = data.frame(phase = none, n = none, mean = none, se = none, box = none)),
+    stats::setNames(as.list(rep(NA_real_, length(values))), values),
+    list(n = n, span_s = NA_real_, period_s = period_s, reason = reason))
+}
+
+fold_bins <- function(n, period_s, width_s) {
+  max(4, min(512, n %/% 10, if (width_s > 0) floor(period_s / width_s * (1 + 1e-9)) else Inf))
+}
+
+# A running median of the values themselves would follow a profile that is raised half of the time. Means of whole
+# periods hold the same share of it each.
+detrend_periods <- function(x, t_s, period_s) {
+  each <- ceiling(16 * stats::median(diff(t_s)) / period_s)
+  stretch <- floor((t_s - t_s[1]) / (each * period_s))
+  last <- stretch[length(stretch)]
+  # What is left of a period at the end would be a mean of a part of it.
+  ends <- t_s[1] + (last + 1) * each * period_s
+  short <- t_s[length(t_s)] + stats::median(diff(t_s)) < ends - 0.05 * each * period_s
+  if (last > 0 && short) stretch[stretch == last] <- last - 1
+  sums <- rowsum(cbind(x, 1), stretch, reorder = FALSE)
+  means <- sums[, 1] / sums[, 2]
+  at <- rowsum(t_s, stretch, reorder = FALSE)[, 1] / sums[, 2]
+  if (length(means) < 3) return(x - mean(x))
+  smooth <- stats::runmed(means, min(5, 2 * ((length(means) - 1) %/% 2) + 1))
+  x - stats::approx(at, smooth, t_s, rule = 2)$y
+}
+
+fold_bin <- function(t_s, period_s, bins) pmin(bins - 1, floor(((t_s / period_s) %% 1) * bins)) + 1
+
+# Per bin: number and sum of the values; `variance` of a value around its bin's mean.
+fold_sums <- function(y, t_s, period_s, bins) {
+  bin <- fold_bin(t_s, period_s, bins)
+  n <- tabulate(bin, bins)
+  sums <- rowsum(y, bin, reorder = FALSE)
+  sum <- replace(numeric(bins), as.numeric(rownames(sums)), sums)
+  within <- sum(y^2) - sum(sum[n > 0]^2 / n[n > 0])
+  list(n = n, sum = sum, variance = max(within, 0) / max(1, length(y) - sum(n > 0)))
+}
+
+fold_chi_square <- function(sums) {
+  used <- sums$n > 0
+  mean <- sum(sums$sum) / sum(sums$n)
+  between <- sum(sums$n[used] * (sums$sum[used] / sums$n[used] - mean)^2)
+  if (sums$variance == 0) if (between > 0) Inf else 0 else between / sums$variance
+}
+
+# Against a constant. Where noise is red the statistic is large without any period, so it is measured against the same
+# at neighbouring periods: from 3 to 12 resolved frequencies away on either side, where no line of this period reaches.
+fold_test <- function(y, t_s, period_s, bins, sums, span, alpha, power) {
+  df <- sum(sums$n > 0) - 1
+  chi_square <- fold_chi_square(sums)
+  off_hz <- 1 / period_s + c(-12:-3, 3:12) * 1.37 / span
+  off_hz <- off_hz[off_hz >= 2 / span]
+  off <- vapply(off_hz, function(f) fold_chi_square(fold_sums(y, t_s, 1 / f, bins)), 0)
+  level <- if (isTRUE(mean(off) > 0)) mean(off) else df
+  # The profile of red noise is mostly its first harmonics, which scatter as if there were fewer bins.
+  worth <- max(1, min(df, 2 * level^2 / stats::var(off)))
+  if (!is.finite(worth)) worth <- df
+  df_off <- length(off) * worth
+  p <- stats::pf(chi_square / level, worth, df_off, lower.tail = FALSE)
+  ncp <- noncentrality(worth * stats::qf(1 - alpha, worth, df_off), worth, power)
+  # A box of amplitude a and duty d adds n a^2 d (1 - d) / variance; its cost a d is largest at d = 1/2.
+  limit <- sqrt(ncp * level / worth * sums$variance / length(y))
+  list(chi_square = chi_square, df = df, p = p, inflation = level / df, n_off = length(off), limit = limit)
+}
+
+# The box that explains most: from bin `start` (from 0) on, `width` bins are raised by `amplitude` over `low`.
+box_fit <- function(sum, n) {
+  bins <- length(n)
+  total <- sum(sum)
+  count <- sum(n)
+  run <- function(v) c(0, cumsum(c(v, v)))
+  sums <- run(sum)
+  counts <- run(n)
+  best <- list(gain = -Inf)
+  for (width in seq_len(bins - 1)) {
+    from <- seq_len(bins)
+    inside <- sums[from + width] - sums[from]
+    n_in <- counts[from + width] - counts[from]
+    n_out <- count - n_in
+    raise <- inside / n_in - (total - inside) / n_out
+    gain <- ifelse(n_in > 0 & n_out > 0 & raise > 0, raise^2 * n_in * n_out / count, -Inf)
+    top <- which.max(gain)
+    if (gain[top] > best$gain * (1 + 1e-12) + 1e-300) {
+      best <- list(gain = gain[top], start = top - 1, width = width, amplitude = raise[top],
+                   low = (total - inside[top]) / n_out[top])
+    }
+  }
+  if (!is.finite(best$gain)) list(gain = 0, start = 0, width = bins, amplitude = 0, low = total / count) else best
+}
+
+# Standard errors by leaving out one stretch of whole periods after the other; edges are known to a bin at best.
+box_errors <- function(y, t_s, period_s, bins, box, most = 20) {
+  none <- c(phase = NA_real_, duty = NA_real_, amplitude = NA_real_, cost = NA_real_)
+  period <- floor((t_s - t_s[1]) / period_s)
+  groups <- min(most, period[length(period)] + 1)
+  if (groups < 3) return(none)
+  group <- floor(period * groups / (period[length(period)] + 1))
+  bin <- fold_bin(t_s, period_s, bins)
+  key <- group * bins + bin
+  n <- matrix(tabulate(key, groups * bins), bins)
+  sums <- rowsum(y, key, reorder = FALSE)
+  sum <- matrix(replace(numeric(groups * bins), as.numeric(rownames(sums)), sums), bins)
+  used <- which(colSums(n) > 0)
+  if (length(used) < 3) return(none)
+  kept <- vapply(used, function(g) {
+    b <- box_fit(rowSums(sum[, -g, drop = FALSE]), rowSums(n[, -g, drop = FALSE]))
+    # The phase is a place on a circle: nearest to that of all.
+    c(phase = ((b$start - box$start) / bins + 0.5) %% 1, duty = b$width / bins, amplitude = b$amplitude,
+      cost = b$amplitude * b$width / bins)
+  }, none)
+  g <- length(used)
+  se <- sqrt((g - 1) / g * rowSums((kept - rowMeans(kept))^2))
+  edge <- 1 / bins / sqrt(12)
+  c(phase = sqrt(se[["phase"]]^2 + edge^2), duty = sqrt(se[["duty"]]^2 + 2 * edge^2), se["amplitude"], se["cost"])
+}
+
+# A time for people: the unit that leaves 1 to 999, four digits.
+format_time <- function(seconds) {
+  one <- function(s) {
+    if (is.na(s)) return("-")
+    scale <- c(s = 1, ms = 1e-3, "\u00b5s" = 1e-6, ns = 1e-9)
+    at <- which(abs(s) >= scale * (1 - 1e-9))
+    unit <- if (length(at) == 0) 4 else at[1]
+    paste(format(signif(s / scale[[unit]], 4), scientific = FALSE, drop0trailing = TRUE), names(scale)[unit])
+  }
+  vapply(seconds, one, "", USE.NAMES = FALSE)
+}

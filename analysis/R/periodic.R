@@ -1,0 +1,430 @@
+# Periodic noise: what comes back, how often, when, and what it costs.
+
+most_periods <- 8
+
+#' Find and describe periodic noise
+#'
+#' Looks for periods in each series of each launch and operation: `time` (log time per operation of the halves or
+#' blocks), `stolen` (CPU time that others took, percent of wall time, over all ranks) and, for launches with `--raw`,
+#' `starts` (percent of time by which starts took longer than a typical one, in slices of at least four starts). The
+#' periodogram is judged against its own background ([periodogram()]); harmonics are summed, so that short bursts are
+#' found, and their fundamental is reported. What was found is folded ([epoch_fold()]), taken off (its profile is
+#' subtracted, short bursts are bridged), and the search repeated, up to eight times.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()] (`arms = "any"` will do).
+#' @param periods Numeric: periods asked for, s; each gets a row, found or not. NULL: none.
+#' @param arm Character, length 1: halves of the arm `off`, `on`, or `all`.
+#' @param alpha False-alarm probability of a series of noise, length 1.
+#' @return A data frame, one row per launch x operation x bytes x series x period: `launch`, `operation`, `bytes`,
+#'   `arm`, `series`, `source` (`asked`; `tick`: the kernel's tick, where launch.json knows it; `found`; `search`:
+#'   nothing was found), `period_s`, `period_se_s` (0 for a period that was given), `fap` (false-alarm probability; of
+#'   periods that were asked for that of the fold), `p_fold` (of the fold alone, against its neighbouring periods),
+#'   `harmonics` (lines that stand out by themselves), `mark` (`tick`, `load`, `sampling` or empty: what the period
+#'   may come from), `duty` and `duty_se` (share of the period that is raised), `amplitude_percent` and
+#'   `amplitude_se_percent` (raise), `phase` and `phase_se` (share of the period by which the raised part begins after
+#'   the launch's time zero), `phase_s`, `cost_percent` and `cost_se_percent` (mean over the period: amplitude x
+#'   duty), `limit_percent` (cost that would have been found with probability 0.95, whatever the duty up to 1/2; of
+#'   `search` the largest semi-amplitude of a sinusoid over all periods searched), `n`, `span_s`, `note`, `reason`
+#'   (why there are no numbers, else NA). Percent of time per operation for `time`, of wall time for the other two.
+#'   The attributes `peaks` (data frame, one row per line: the same keys, `fundamental_s`, `harmonic`, `period_s`,
+#'   `frequency_hz`, `amplitude_percent`, `z`, `fap`, `mark`) and `notes` (character).
+#' @references See [periodogram()] and [epoch_fold()]. Ransom, S. M., Eikenberry, S. S. and Middleditch, J. (2002)
+#'   Astronomical Journal 124, 1788-1809 (sums of harmonics).
+#' @examples
+#' dir <- file.path(tempdir(), "periodic")
+#' simulate_campaign(dir, pairs = 100, levels_percent = 5, seed = 1)
+#' periodic_noise(read_campaign(dir), periods = 0.5)[, c("series", "source", "period_s", "fap", "limit_percent")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+periodic_noise <- function(campaign, periods = NULL, arm = "off", alpha = 0.01) {
+  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
+  check_argument(is.null(periods) || is.numeric(periods) && all(is.finite(periods) & periods > 0), "periods", periods,
+                 "numbers of seconds above 0")
+  check_argument(is_text(arm) && arm %in% periodic_arms, "arm", arm, join_words(periodic_arms, "or"))
+  check_probability(alpha, "alpha")
+  got <- periodic_series(campaign, arm)
+  parts <- lapply(got$series, function(s) search_series(s, campaign$launches[[s$launch]], unique(periods), arm, alpha))
+  rows <- bind_rows(lapply(parts, `[[`, "rows"))
+  structure(rows, peaks = bind_rows(Filter(NROW, lapply(parts, `[[`, "peaks"))),
+            notes = c(campaign$notes, got$notes, periodic_notes(campaign, rows)))
+}
+
+# ---- one series --------------------------------------------------------------------------------
+
+search_series <- function(s, info, periods, arm, alpha) {
+  known <- list(tick_s = tick_period(info), load_s = if (arm != "off") load_period(info), sampling_s = s$sampling_s)
+  label <- data.frame(launch = s$launch, operation = s$operation, bytes = s$bytes, arm = arm, series = s$series)
+  state <- list(s = s, label = label, known = known, alpha = alpha, rows = list(), peaks = list(), taken = numeric())
+  state <- look_again(state)
+  state$n <- length(s$x)
+  for (period in periods) state <- asked_period(state, period)
+  if (!is.null(known$tick_s) && !is_taken(state, known$tick_s)) state <- tick_row(state)
+  full <- state
+  for (i in seq_len(most_periods)) {
+    family <- find_family(state$spectrum, alpha)
+    if (is.null(family)) break
+    state <- found_period(state, family)
+  }
+  if (length(state$rows) == length(full$rows)) state <- nothing_found(state)
+  else if (i == most_periods && !is.null(family)) {
+    last <- length(state$rows)
+    state$rows[[last]]$note <- join_notes(state$rows[[last]]$note,
+                                          sprintf("the search ended after %d periods", most_periods))
+  }
+  list(rows = bind_rows(state$rows), peaks = bind_rows(state$peaks))
+}
+
+# The spectrum of what is left. Around the lines of a period that was taken off, up to a twentieth of their distance,
+# it is no longer looked at: bursts that are now longer, now shorter have side bands there.
+look_again <- function(state) {
+  spectrum <- periodogram(state$s$x, state$s$t_s)
+  for (period in state$taken) {
+    f <- spectrum$frequency_hz
+    width <- max(1.5 / attr(spectrum, "span_s"), 0.05 / period)
+    spectrum$z[f > 0.5 / period & abs(f - round(f * period) / period) < width] <- 0
+    for (alias in aliases_of(state$s$t_s, seq_len(64) / period)) {
+      spectrum$z[abs(f - alias) < max(1.5 / attr(spectrum, "span_s"), 0.01 / period)] <- 0
+    }
+  }
+  state$spectrum <- spectrum
+  state
+}
+
+is_taken <- function(state, period) {
+  span <- attr(state$spectrum, "span_s")
+  isTRUE(any(abs(1 / state$taken - 1 / period) < 1.5 / span))
+}
+
+asked_period <- function(state, period) {
+  fold <- epoch_fold(state$s$x, state$s$t_s, period, width_s = state$s$width_s, alpha = state$alpha)
+  row <- describe(state, fold, "asked", 0, fold$p)
+  if (is.na(fold$reason) && fold$p > state$alpha) row <- not_detected(row, state, fold)
+  state$rows <- c(state$rows, list(row))
+  if (!is.na(row$reason)) return(state)
+  # A multiple of the true period shows, too; the search then finds that one.
+  shorter <- shorter_period(1 / period, spectrum_grid(state$spectrum))
+  if (is.null(shorter)) return(take_off(state, period, fold))
+  last <- length(state$rows)
+  state$rows[[last]]$note <- join_notes(row$note, sprintf("a multiple of %s, which explains it all",
+                                                          format_time(1 / shorter)))
+  state
+}
+
+tick_row <- function(state) {
+  period <- state$known$tick_s
+  fold <- epoch_fold(state$s$x, state$s$t_s, period, width_s = state$s$width_s, alpha = state$alpha)
+  if (!is.na(fold$reason)) {
+    state$rows <- c(state$rows, list(describe(state, fold, "tick", NA_real_, NA_real_)))
+    return(state)
+  }
+  # The tick's clock and the launch's may differ a little.
+  within <- max(1.5 / fold$span_s, 2e-4 / period)
+  family <- find_family(state$spectrum, state$alpha, near = 1 / period, within_hz = within)
+  if (is.null(family)) {
+    state$rows <- c(state$rows, list(not_detected(describe(state, fold, "tick", 0, fold$p), state, fold)))
+    return(state)
+  }
+  family$frequency_hz <- 1 / period
+  found_period(state, family, "tick")
+}
+
+found_period <- function(state, family, source = "found") {
+  fine <- refine_frequency(state$s$x, state$s$t_s, family$frequency_hz, state$spectrum)
+  period <- 1 / fine$frequency_hz
+  fold <- epoch_fold(state$s$x, state$s$t_s, period, width_s = state$s$width_s, alpha = state$alpha)
+  row <- describe(state, fold, source, fine$se_hz * period^2, family$fap)
+  lines <- harmonic_lines(state$spectrum, fine$frequency_hz)
+  row$harmonics <- nrow(lines)
+  vague <- isTRUE(fold$cost < 2 * fold$cost_se)
+  if (is.na(fold$reason) && fold$p > state$alpha) {
+    if (vague) row <- not_confirmed(row)
+    else row$note <- join_notes(row$note, sprintf("the fold alone does not show it (p = %s)", format_p(fold$p)))
+  } else if (vague) {
+    row$note <- join_notes(row$note, "the period is there, but other noise hides its burst and its cost")
+  }
+  if (nrow(lines) > 0) {
+    scale <- if (state$s$series == "time") function(a) 100 * expm1(a) else identity
+    state$peaks <- c(state$peaks, list(data.frame(
+      state$label, fundamental_s = period, harmonic = lines$harmonic, period_s = lines$period_s,
+      frequency_hz = lines$frequency_hz, amplitude_percent = scale(lines$amplitude), z = lines$z,
+      fap = false_alarm(lines$z, attr(state$spectrum, "searched")), mark = row$mark
+    )))
+  }
+  state$rows <- c(state$rows, list(row))
+  take_off(state, period, fold)
+}
+
+# The profile is subtracted, in bins as fine as the number of values allows: harmonics above the highest frequency are
+# in the series, too, by their aliases. Short series have few bins, and harmonics are fitted instead.
+take_off <- function(state, period, fold) {
+  s <- state$s
+  fine <- min(512, length(s$x) %/% 10)
+  if (is.na(fold$reason) && fine >= 64) {
+    sums <- fold_sums(detrend_periods(s$x, s$t_s, period), s$t_s, period, fine)
+    state$s$x <- s$x - (sums$sum / pmax(1, sums$n))[fold_bin(s$t_s, period, fine)]
+    bin <- fold_bin(s$t_s, period, fold$bins)
+    # No two bursts are alike: what their mean leaves of them would ring at all frequencies. A short one is bridged by a
+    # straight line (a gap would let the slow noise leak to where the burst's harmonics were).
+    margin <- max(1, round(2 * fold$phase_se * fold$bins))
+    width <- round(fold$duty * fold$bins) + 2 * margin
+    if (width <= fold$bins / 4) {
+      keep <- (bin - 1 - round(fold$phase * fold$bins) + margin) %% fold$bins >= width
+      state$s$x[!keep] <- stats::approx(s$t_s[keep], state$s$x[keep], s$t_s[!keep], rule = 2)$y
+    }
+  } else {
+    k <- seq_len(max(1, min(32, length(s$x) %/% 20)))
+    angle <- outer(2 * pi * ((s$t_s / period) %% 1), k)
+    state$s$x <- stats::lm.fit(cbind(1, cos(angle), sin(angle)), s$x)$residuals
+  }
+  state$taken <- c(state$taken, period)
+  look_again(state)
+}
+
+numbers_of_rows <- c("duty", "duty_se", "amplitude_percent", "amplitude_se_percent", "phase", "phase_se", "phase_s",
+                     "cost_percent", "cost_se_percent")
+
+describe <- function(state, fold, source, period_se, fap) {
+  log_scale <- state$s$series == "time"
+  percent <- function(x) if (log_scale) 100 * expm1(x) else x
+  amplitude <- percent(fold$amplitude)
+  slope <- if (log_scale) 100 * exp(fold$amplitude) else 1
+  cost <- amplitude * fold$duty
+  # The phase at time zero depends on the period, too: it turns around the middle of the series.
+  middle <- if (length(state$s$t_s) > 0) mean(state$s$t_s) else 0
+  span <- attr(state$spectrum, "span_s")
+  row <- data.frame(
+    state$label, source = source, period_s = fold$period_s, period_se_s = period_se, fap = fap, p_fold = fold$p,
+    harmonics = NA_integer_, mark = period_mark(fold$period_s, state$known, span), duty = fold$duty,
+    duty_se = fold$duty_se, amplitude_percent = amplitude, amplitude_se_percent = slope * fold$amplitude_se,
+    phase = fold$phase, phase_se = sqrt(fold$phase_se^2 + (middle * period_se / fold$period_s^2)^2),
+    phase_s = fold$phase * fold$period_s, cost_percent = cost,
+    cost_se_percent = if (isTRUE(fold$cost > 0)) cost / fold$cost * fold$cost_se else fold$cost_se,
+    limit_percent = percent(fold$limit), n = length(state$s$x), span_s = span, note = NA_character_,
+    reason = fold$reason
+  )
+  if (source == "asked" && is.na(fold$reason)) row$harmonics <- nrow(harmonic_lines(state$spectrum, 1 / fold$period_s))
+  row$note <- join_notes(resolution_note(state$s, fold), alias_note(state, fold$period_s),
+                         tick_like(fold$period_s, state$known))
+  row
+}
+
+# Lines stand out, but what they add up to in a period is not raised anywhere: noise that comes and goes, such as load
+# that the scheduler moves at its ticks.
+not_confirmed <- function(row) {
+  row[numbers_of_rows] <- NA_real_
+  row$reason <- sprintf("lines stand out of the spectrum (FAP %s), but folded they do not differ from noise (p = %s)",
+                        format_p(row$fap), format_p(row$p_fold))
+  row
+}
+
+not_detected <- function(row, state, fold) {
+  row[numbers_of_rows] <- NA_real_
+  row$note <- NA_character_
+  row$reason <- sprintf("not detected at %g; a cost of %s %% would have been", state$alpha,
+                        format_effect(row$limit_percent, FALSE))
+  row
+}
+
+nothing_found <- function(state) {
+  spectrum <- state$spectrum
+  reason <- attr(spectrum, "reason")
+  limit <- NA_real_
+  if (is.na(reason)) {
+    limits <- line_limit(spectrum, state$alpha, 0.95)
+    size <- if (state$s$series == "time") 100 * expm1(limits$amplitude) else limits$amplitude
+    limit <- max(size)
+    reason <- sprintf("no %speriod at %g from %s to %s; a sinusoid of semi-amplitude %s to %s %% would have been found",
+                      if (length(state$taken) > 0) "other " else "", state$alpha, format_time(min(limits$period_s)),
+                      format_time(max(limits$period_s)), format_effect(min(size), FALSE), format_effect(limit, FALSE))
+  }
+  row <- describe(state, no_fold(length(state$s$x), NA_real_, reason), "search", NA_real_, NA_real_)
+  row$limit_percent <- limit
+  state$rows <- c(state$rows, list(row))
+  state
+}
+
+join_notes <- function(...) {
+  notes <- c(...)
+  notes <- notes[!is.na(notes)]
+  if (length(notes) == 0) NA_character_ else paste(notes, collapse = "; ")
+}
+
+# ---- what a period may come from ---------------------------------------------------------------
+
+tick_period <- function(info) {
+  text <- unlist(lapply(info$hosts, function(host) host$tick))
+  hz <- suppressWarnings(as.numeric(sub("^([0-9]+) Hz.*$", "\\1", text)))
+  hz <- unique(hz[is.finite(hz) & hz > 0])
+  if (length(hz) == 1) 1 / hz
+}
+
+load_period <- function(info) {
+  period <- info$options$period_ns
+  if (is_number(period, 0)) period / 1e9
+}
+
+# Of harmonics of these, too: a fundamental may have been taken off before.
+period_mark <- function(period, known, span) {
+  if (is.na(period) || is.na(span)) return("")
+  is_of <- function(reference, most) {
+    any(vapply(reference, function(r) {
+      k <- round(r / period)
+      k >= 1 && k <= most && r < span / 8 && abs(1 / period - k / r) < 1 / span
+    }, TRUE))
+  }
+  if (is_of(known$tick_s, 64)) "tick" else if (is_of(known$load_s, 64)) "load" else if (is_of(known$sampling_s,
+                                                                                              4)) "sampling" else ""
+}
+
+resolution_note <- function(s, fold) {
+  if (!is.na(fold$reason) || fold$duty * fold$period_s > 2 * s$width_s) return(NA_character_)
+  fast <- if (fold$period_s < 4 * s$width_s) ", or this the alias of something faster"
+  sprintf("one value covers %s: the burst may be shorter and higher%s", format_time(s$width_s), fast %||% "")
+}
+
+# Where frequencies above the highest that even samples can show turn up, named by their number; none where the samples
+# are too uneven for it.
+aliases_of <- function(t_s, frequencies) {
+  gaps <- diff(t_s)
+  if (length(gaps) < 2) return(numeric())
+  step <- stats::median(gaps)
+  # Over a long series the last digits of the distance count.
+  place <- (t_s - t_s[1]) / step
+  if (max(abs(place - round(place))) < 0.1) step <- (t_s[length(t_s)] - t_s[1]) / round(place[length(place)])
+  fast <- which(frequencies > 1 / (2 * step) & 1 / frequencies > 10 * stats::mad(gaps))
+  f <- frequencies[fast]
+  stats::setNames(abs(f - round(f * step) / step), fast)
+}
+
+# A tick that is too fast for the series, or fast harmonics of a period found before, may look like this period.
+alias_note <- function(state, period) {
+  if (is.na(period)) return(NA_character_)
+  step <- stats::median(diff(state$s$t_s))
+  for (from in c(state$known$tick_s, state$taken)) {
+    # Of more than eight harmonics one would match by chance.
+    alias <- aliases_of(state$s$t_s, seq_len(8) / from)
+    k <- as.numeric(names(alias))[abs(1 / period - alias) < 1 / attr(state$spectrum, "span_s")][1]
+    if (is.na(k)) next
+    what <- paste0(if (k > 1) paste0("harmonic ", k, " of "), if (identical(from, state$known$tick_s)) "the tick of ")
+    return(sprintf("may be the alias of %s%s, which is too fast for values %s apart", what, format_time(from),
+                   format_time(step)))
+  }
+  NA_character_
+}
+
+tick_like <- function(period, known) {
+  if (!is.null(known$tick_s) || is.na(period)) return(NA_character_)
+  usual <- c(100, 250, 300, 1000)
+  at <- which(abs(period * usual - 1) < 2e-4)
+  if (length(at) == 0) return(NA_character_)
+  sprintf("as a kernel's tick of %g Hz has it (the launch does not know its own)", usual[at[1]])
+}
+
+periodic_notes <- function(campaign, rows) {
+  raw <- vapply(campaign$launches, function(info) !is.null(start_of(info)$raw), TRUE)
+  c(if (!any(raw)) {
+      paste("no launch has a raw file: halves show periods above two of their distances only; for ticks and short",
+            "bursts run noiselab-detect with --start round --raw starts.bin")
+    },
+    if (any(rows$mark == "sampling")) {
+      "sampling: the schedule itself comes back with this period (half, round, or batch of starts)"
+    })
+}
+
+# ---- noiselab analyze periodic -----------------------------------------------------------------
+
+periodic_tables <- c("periods", "peaks")
+
+analyze_periodic <- function(operands, values, form) {
+  alpha <- alpha_option(values$alpha)
+  arm <- values$arm %||% "off"
+  if (!arm %in% periodic_arms) abort_usage("--arm: '", arm, "' is not an arm (try ", join_words(periodic_arms, "or"),
+                                           ")")
+  table <- table_option(values, periodic_tables)
+  campaign <- read_campaign(operands, arms = "any")
+  rows <- periodic_noise(campaign, period_option(values$period), arm, alpha)
+  if (nrow(rows) == 0) abort_data("no row of the arm ", arm, " in ", paste(operands, collapse = " "), ": try --arm all")
+  if (form == "csv") say_notes("noiselab-analyze", attr(rows, "notes"))
+  switch(form, json = periodic_json(rows, alpha), csv = periodic_csv(rows, table), format_periodic(rows, alpha))
+}
+
+time_units <- c(ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1)
+
+# Times with units, several separated by commas or given again.
+period_option <- function(texts) {
+  if (is.null(texts)) return(NULL)
+  words <- trimws(unlist(strsplit(texts, ",", fixed = TRUE)))
+  if (length(words) == 0) words <- ""
+  seconds <- vapply(words, function(word) {
+    number <- sub("[a-z]*$", "", word)
+    unit <- substring(word, nchar(number) + 1)
+    value <- if (grepl("^[0-9]*\\.?[0-9]+$|^[0-9]+\\.$",
+                       number)) as.numeric(number) * unname(time_units[unit]) else NA_real_
+    if (!is_number(value, 0)) abort_usage("--period: '", word, "' is not a time (try 10ms, 1s or 250us)")
+    value
+  }, 0, USE.NAMES = FALSE)
+  unique(seconds)
+}
+
+format_periodic <- function(rows, alpha) {
+  block <- paste0(panel_name(rows), "   (", rows$launch, ", arm ", rows$arm, ")")
+  notes <- sprintf("%s, %s: %s", rows$series, format_time(rows$period_s), rows$note)[!is.na(rows$note)]
+  c(sprintf("periodic noise, false-alarm probability at most %g per series", alpha),
+    wrap_line(paste("time: time per operation; stolen, starts: share of wall time (starts: of the raw file); duty:",
+                    "share of the period that is raised; cost: the raise, over the whole period; begins: start of the",
+                    "raised part after the launch's time zero; lines: harmonics that stand out; \u00b1: one standard",
+                    "error; would have been found: with probability 0.95")), "",
+    unlist(Map(function(title, part) c(title, periodic_lines(part), ""), unique(block), split(rows, in_order(block))),
+           use.names = FALSE),
+    format_notes(c(notes, attr(rows, "notes"))))
+}
+
+periodic_lines <- function(rows) {
+  form <- "  %-6s %20s %15s %12s %16s %5s %7s %s"
+  shown <- rows[is.na(rows$reason), ]
+  first <- c(trimws(sprintf(form, "series", "period", "cost %", "duty %", "begins", "lines", "FAP", ""), "right"),
+             if (nrow(shown) > 0) {
+               trimws(sprintf(form, shown$series, period_words(shown$period_s, shown$period_se_s),
+                              with_error(shown$cost_percent, shown$cost_se_percent), with_error(100 * shown$duty,
+                                                                                                100 * shown$duty_se),
+                              period_words(shown$phase_s, shown$phase_se * shown$period_s),
+                              ifelse(is.na(shown$harmonics), "-",
+                                     shown$harmonics), format_p(shown$fap), shown$mark), "right")
+             })
+  without <- rows[!is.na(rows$reason), ]
+  what <- ifelse(without$source == "search", "", paste0(ifelse(without$source == "tick", "tick of ", ""),
+                                                        format_time(without$period_s), ": "))
+  c(if (nrow(shown) > 0) first, wrap_line(sprintf("%s: %s%s", without$series, what, without$reason)))
+}
+
+# With as many decimals as the standard error deserves.
+with_error <- function(x, se) {
+  digits <- ifelse(is.na(se) | se <= 0, 3, pmin(4, pmax(0, -floor(log10(pmax(se, 1e-9))))))
+  ifelse(is.na(se), format_effect(x, FALSE), sprintf("%.*f \u00b1 %.*f", digits, x, digits, se))
+}
+
+# A time and its standard error in the same unit, with as many decimals as the error deserves.
+period_words <- function(seconds, se) {
+  one <- function(s, e) {
+    if (is.na(s)) return("-")
+    if (is.na(e) || e <= 0) return(format_time(s))
+    scale <- c(s = 1, ms = 1e-3, "\u00b5s" = 1e-6, ns = 1e-9)
+    unit <- which(max(s, e) >= scale)[1]
+    if (is.na(unit)) unit <- 4
+    digits <- min(6, max(0, -floor(log10(e / scale[[unit]]))))
+    sprintf("%.*f \u00b1 %.*f %s", digits, s / scale[[unit]], digits, e / scale[[unit]], names(scale)[unit])
+  }
+  mapply(one, seconds, se, USE.NAMES = FALSE)
+}
+
+periodic_json <- function(rows, alpha) {
+  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = alpha,
+               periods = rows,
+               peaks = attr(rows, "peaks"), notes = as.character(unique(attr(rows, "notes")))),
+          single = c("schema", "program", "version", "alpha"))
+}
+
+periodic_csv <- function(rows, table) {
+  frame <- if (table == "peaks") attr(rows, "peaks") else rows
+  if (NROW(frame) == 0) character() else csv_lines(frame)
+}

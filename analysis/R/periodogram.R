@@ -1,0 +1,223 @@
+# Which periods does a series hold? The spectrum, and what of it stands out of its own background.
+
+least_points <- 16
+
+#' Periodogram of an uneven series, judged against its own background
+#'
+#' The generalised Lomb-Scargle periodogram (a sinusoid and a free mean, fitted by least squares at each frequency)
+#' after a straight line was taken off. Where the times lie on a grid, with or without gaps, its sums are exact
+#' and come from one fast Fourier transform; other times are first spread over a fine grid (extirpolation with four
+#' points). Noise of real machines is red, so a power is compared with the background around it: the
+#' median of the powers in a window of frequencies, divided by ln 2, with a local slope where the window is wide.
+#'
+#' @param x Numeric, length n: the series, any unit.
+#' @param t_s Numeric, length n: when each value was taken, s, rising.
+#' @param oversample Number, length 1, at least 1: frequencies per 1/span. At 1 an even series gives exactly its
+#'   Fourier frequencies (where n has no prime factor above 5); at 2 a line between two of them loses at most a fifth
+#'   of its power.
+#' @param shortest_s Number, length 1: shortest period, s; NULL for two median distances of the times.
+#' @return A data frame, one row per frequency: `frequency_hz`, `period_s`, `power` (variance of `x` per independent
+#'   frequency: white noise has its variance everywhere, a sinusoid of amplitude A adds n A^2/4), `amplitude` (of the
+#'   fitted sinusoid, unit of `x`), `phase` (of its maximum, share of the period since time 0), `background` (as
+#'   `power`), `worth` (independent powers that its estimate is worth), `z`, `fap`. `z` is the power over the
+#'   background, brought to the scale on which noise alone exceeds it with probability exp(-z); `fap` is the chance
+#'   that the largest of all M frequencies searched does, 1 - (1 - exp(-z))^M. Periods longer than a third of the span
+#'   have no `fap` (NA). Attributes: `n`, `span_s`, `searched` (M), `step_hz`, and `reason` (why there is no row, else
+#'   NA): fewer than 16 points, a constant series, times without a span.
+#' @details M is the number of frequencies looked at, so with `oversample` above 1, where neighbours are not
+#'   independent, `fap` errs to the safe side. The background is itself an estimate, worth m independent powers; a power
+#'   r times an estimated background is exceeded with probability (1 + r/m)^-m rather than exp(-r), and z = m log(1 +
+#'   r/m).
+#' @references Zechmeister, M. and Kuerster, M. (2009) Astronomy and Astrophysics 496, 577-584. Press, W. H. and
+#'   Rybicki, G. B. (1989) Astrophysical Journal 338, 277-280. Scargle, J. D. (1982) Astrophysical Journal 263,
+#'   835-853 (false alarms). Vaughan, S. (2005) Astronomy and Astrophysics 431, 391-403 (red noise).
+#' @examples
+#' t <- seq(0, 10, by = 0.01)
+#' spectrum <- periodogram(sin(2 * pi * 3 * t) + cos(1:1001)^9, t)
+#' spectrum[which.max(spectrum$z), c("frequency_hz", "amplitude", "fap")]
+#' @export
+periodogram <- function(x, t_s, oversample = 2, shortest_s = NULL) {
+  check_series(x, t_s)
+  check_argument(is_number(oversample) && oversample >= 1, "oversample", oversample, "a number of at least 1")
+  check_argument(is.null(shortest_s) || is_number(shortest_s, 0), "shortest_s", shortest_s,
+                 "one number of seconds above 0")
+  n <- length(x)
+  reason <- series_reason(x, t_s)
+  if (!is.na(reason)) return(no_periodogram(n, reason))
+  step <- stats::median(diff(t_s))
+  span <- t_s[n] - t_s[1] + step
+  y <- stats::lm.fit(cbind(1, t_s - mean(t_s)), x)$residuals
+  if (stats::sd(y) <= 1e-10 * max(abs(x))) return(no_periodogram(n, "the series is a straight line"))
+  sums <- fourier_sums(y, t_s - t_s[1], step, span, oversample, shortest_s %||% (2 * step))
+  fit <- sinusoid_fit(sums, n)
+  fit$phase <- (fit$phase + t_s[1] * fit$frequency_hz) %% 1
+  # The first frequencies below 1/span are no more than what is left of the trend.
+  fit <- fit[fit$frequency_hz >= (1 - 1e-9) / span & is.finite(fit$power), ]
+  if (nrow(fit) < least_points) return(no_periodogram(n, "no period from two samples to a third of the span"))
+  judged <- against_background(fit, 1 / (span * sums$step_hz), span)
+  structure(judged$table, n = n, span_s = span, searched = judged$searched, step_hz = sums$step_hz,
+            reason = NA_character_)
+}
+
+check_series <- function(x, t_s) {
+  check_numeric(x, "x")
+  check_numeric(t_s, "t_s")
+  check_argument(length(x) == length(t_s), "t_s", length(t_s), paste("as many times as values,", length(x)))
+  check_argument(all(diff(t_s) > 0), "t_s", "times that do not rise", "rising times")
+}
+
+series_reason <- function(x, t_s) {
+  n <- length(x)
+  if (n < least_points) return(sprintf("%d point%s, a periodogram needs %d", n, if (n == 1) "" else "s", least_points))
+  if (max(x) - min(x) <= 1e-12 * max(abs(x))) return("the series is constant")
+  NA_character_
+}
+
+no_periodogram <- function(n, reason) {
+  none <- numeric()
+  structure(data.frame(frequency_hz = none, period_s = none, power = none, amplitude = none, phase = none,
+                       background = none, worth = none, z = none, fap = none),
+            n = n, span_s = NA_real_, searched = 0, step_hz = NA_real_, reason = reason)
+}
+
+most_frequencies <- 2^19
+
+# Sums of y exp(-i w t) and of exp(-i w t), exp(-2 i w t) at the frequencies k step_hz, k = 1, 2, ...
+fourier_sums <- function(y, t, step, span, oversample, shortest) {
+  place <- t / step
+  on_grid <- max(abs(place - round(place))) < 1e-3
+  # A median distance that is off in its last digits adds up over a long series: measure it over all of it.
+  if (on_grid && round(place[length(t)]) > 0) step <- t[length(t)] / round(place[length(t)])
+  points <- round(span / step)
+  if (on_grid && points <= 4 * most_frequencies) {
+    size <- stats::nextn(ceiling(oversample * points))
+    at <- round(t / step) + 1
+    step_hz <- 1 / (size * step)
+    n_frequencies <- min(floor((1 / shortest) / step_hz * (1 + 1e-9)), ceiling(size / 2) - 1)
+    spread <- function(v) replace(numeric(size), at, v)
+  } else {
+    step_hz <- 1 / (oversample * span)
+    n_frequencies <- min(floor(1 / shortest / step_hz), most_frequencies)
+    size <- 2^ceiling(log2(n_frequencies * if (n_frequencies > 2^15) 16 else 64))
+    u <- t * step_hz * size
+    spread <- function(v) extirpolate(u, v, size)
+  }
+  k <- seq_len(max(0, n_frequencies))
+  values <- stats::fft(spread(y))
+  ones <- stats::fft(spread(rep(1, length(y))))
+  list(frequency_hz = k * step_hz, y = values[k + 1], one = ones[k + 1], two = ones[(2 * k) %% size + 1],
+       step_hz = step_hz)
+}
+
+# Values between grid points, given to the four around them, so that sums over slow functions stay as they were.
+extirpolate <- function(u, v, size) {
+  base <- floor(u)
+  s <- u - base
+  weights <- list(-s * (s - 1) * (s - 2) / 6, (s + 1) * (s - 1) * (s - 2) / 2, -(s + 1) * s * (s - 2) / 2,
+                  (s + 1) * s * (s - 1) / 6)
+  at <- unlist(lapply(-1:2, function(i) (base + i) %% size + 1))
+  sums <- rowsum(v * unlist(weights), at, reorder = FALSE)
+  replace(numeric(size), as.numeric(rownames(sums)), sums)
+}
+
+# Least squares of a cosine, a sine and a constant at each frequency (Zechmeister and Kuerster, equations 5 to 15).
+sinusoid_fit <- function(sums, n) {
+  c1 <- Re(sums$one) / n
+  s1 <- -Im(sums$one) / n
+  yc <- Re(sums$y) / n
+  ys <- -Im(sums$y) / n
+  cc <- (1 + Re(sums$two) / n) / 2 - c1^2
+  ss <- (1 - Re(sums$two) / n) / 2 - s1^2
+  cs <- -Im(sums$two) / n / 2 - c1 * s1
+  d <- cc * ss - cs^2
+  a <- (yc * ss - ys * cs) / d
+  b <- (ys * cc - yc * cs) / d
+  flat <- d < 1e-6  # sine or cosine is 0 at all times
+  explained <- a * yc + b * ys
+  explained[flat] <- NA
+  data.frame(frequency_hz = sums$frequency_hz, period_s = 1 / sums$frequency_hz, power = n / 2 * explained,
+             amplitude = sqrt(a^2 + b^2), phase = atan2(b, a) / (2 * pi))
+}
+
+# `per_independent`: frequencies per independent one.
+against_background <- function(fit, per_independent, span) {
+  fit$power <- pmax(fit$power, 0)
+  floor_power <- max(fit$power) * 1e-14  # of an exact sinusoid the other powers are rounding errors
+  background <- local_background(fit$frequency_hz, pmax(fit$power, floor_power), 1 / per_independent)
+  fit$background <- background$level
+  fit$worth <- background$worth
+  fit$z <- background$worth * log1p(fit$power / background$level / background$worth)
+  searched <- fit$frequency_hz >= 3 / span
+  fit$fap <- ifelse(searched, false_alarm(fit$z, sum(searched)), NA_real_)
+  list(table = fit, searched = sum(searched))
+}
+
+# The z that it exceeds with probability `alpha`.
+critical_z <- function(alpha, m) -log(-expm1(log1p(-alpha) / m))
+
+# The chance that the largest of m independent exponential variables exceeds z.
+false_alarm <- function(z, m) -expm1(m * log1p(-exp(-z)))
+
+# Variance of the log of a median of exponential powers, over that of their mean (their density at the median is 1/2).
+median_cost <- 1 / (2 * 0.5 * log(2))^2
+
+# Level of the background at each frequency, and how many independent powers its error is worth.
+local_background <- function(frequency, power, oversample, half_window = 150, least_window = 40) {
+  n <- length(power)
+  each <- max(1, round(oversample))
+  y <- log(power) - log(log(2))
+  u <- log(frequency)
+  width <- 2 * half_window * each + 1
+  low_end <- min(n, 4 * half_window * each)
+  nodes <- background_nodes(n, low_end, each, half_window, least_window)
+  fits <- vapply(seq_len(nrow(nodes)), function(i) {
+    at <- seq(nodes$from[i], nodes$to[i], by = each)
+    median_line(u[at], y[at], u[nodes$at[i]])
+  }, numeric(2))
+  level <- stats::approx(u[nodes$at], fits[1, ], u, rule = 2)$y
+  worth <- stats::approx(u[nodes$at], fits[2, ], u, rule = 2)$y
+  if (low_end < n) {
+    # Far from 0 the window is narrow on the axis of log frequency, and a plain running median follows.
+    running <- stats::runmed(y, width, endrule = "constant")
+    high <- seq_len(n) > low_end
+    level[high] <- running[high]
+    worth[high] <- width / oversample / median_cost
+  }
+  list(level = exp(level), worth = worth)
+}
+
+# Where lines are fitted: windows from 2/3 to 3/2 of the frequency, not below or above a number of independent ones.
+background_nodes <- function(n, low_end, each, half_window, least_window) {
+  least <- min(n - 1, least_window * each)
+  from <- to <- at <- numeric()
+  i <- 1
+  repeat {
+    low <- max(1, min(floor(i / 1.5), i - least %/% 2), i - half_window * each)
+    high <- min(n, max(ceiling(i * 1.5), low + least), i + max(half_window * each, least))
+    low <- max(1, min(low, high - least))
+    from <- c(from, low)
+    to <- c(to, high)
+    at <- c(at, i)
+    if (i >= low_end) break
+    i <- min(low_end, i + max(1, (high - low) %/% 8))
+  }
+  data.frame(from = from, to = to, at = at)
+}
+
+# A line through y by least absolute deviations, at u0: its value, and the worth of its error (independent powers).
+median_line <- function(u, y, u0) {
+  centre <- mean(u)
+  u <- u - centre
+  u0 <- u0 - centre
+  weight <- rep(1, length(u))
+  for (i in 1:30) {
+    total <- sum(weight)
+    ubar <- sum(weight * u) / total
+    ybar <- sum(weight * y) / total
+    slope <- sum(weight * (u - ubar) * (y - ybar)) / max(sum(weight * (u - ubar)^2), 1e-300)
+    level <- ybar - slope * ubar
+    weight <- 1 / pmax(abs(y - level - slope * u), 1e-3)
+  }
+  leverage <- 1 / length(u) + u0^2 / max(sum(u^2), 1e-300)
+  c(level + slope * u0, 1 / (leverage * median_cost))
+}

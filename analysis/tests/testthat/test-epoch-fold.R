@@ -1,0 +1,115 @@
+test_that("the profile, its chi-square and its box are those computed by hand", {
+  # 8 periods of 4 bins, the third raised; +-0.5 in turn makes the scatter
+  x <- rep(c(1, 1, 5, 1), 8) + rep(c(0.5, -0.5), each = 4, times = 4)
+  t <- (0:31 + 0.5) / 4
+  got <- epoch_fold(x, t, 1, bins = 4)
+  expect_equal(got$profile$phase, c(0.125, 0.375, 0.625, 0.875))
+  expect_equal(got$profile$n, rep(8, 4))
+  expect_equal(got$profile$mean, c(0, 0, 4, 0))
+  expect_equal(got$profile$box, c(0, 0, 4, 0))
+  expect_equal(c(got$phase, got$duty, got$amplitude, got$cost), c(0.5, 0.25, 4, 1))
+  # an overall mean of 2: 8 (1 + 1 + 9 + 1) between the bins; detrending by five periods leaves +-0.5 in the scatter
+  y <- detrend_periods(x, t, 1)
+  within <- sum((y - ave(y, (0:31) %% 4))^2) / 28
+  expect_equal(got$chi_square, 96 / within)
+  expect_equal(got$df, 3)
+  expect_lt(got$p, 0.01)
+  expect_equal(got$profile$se, rep(sqrt(within / 8), 4))
+})
+
+test_that("detrending takes drift off and leaves the profile, also one that is raised half of the time", {
+  t <- (0:9999) / 100
+  for (duty in c(0.1, 0.5, 0.9)) {
+    pulse <- as.numeric((t + 1e-9) %% 1 < duty)
+    y <- detrend_periods(5 * pulse + t / 3, t, 1)
+    profile <- tapply(y, round(100 * (t %% 1)) %% 100, mean)
+    raise <- mean(profile[seq_len(100 * duty)]) - mean(profile[-seq_len(100 * duty)])
+    expect_equal(raise, 5, tolerance = 0.05)
+    expect_lt(stats::sd(y - 5 * pulse), 0.2)
+  }
+})
+
+test_that("duty, phase, amplitude and cost of a box in noise are found within their standard errors", {
+  off <- vapply(1:25, function(seed) {
+    with_seed(seed, {
+      t <- seq_len(8000) * 1e-3
+      begin <- stats::runif(1)
+      x <- 1.5 * (((t / 0.2) - begin) %% 1 < 0.2) + stats::rnorm(8000) + cumsum(stats::rnorm(8000, 0, 0.02))
+      got <- epoch_fold(x, t, 0.2)
+      c((((got$phase - begin) + 0.5) %% 1 - 0.5) / got$phase_se, (got$duty - 0.2) / got$duty_se,
+        (got$amplitude - 1.5) / got$amplitude_se, (got$cost - 0.3) / got$cost_se)
+    })
+  }, numeric(4))
+  expect_lt(max(abs(off)), 6)
+  spread <- apply(off, 1, function(v) sqrt(mean(v^2)))
+  expect_true(all(spread > 0.3 & spread < 2.2))
+})
+
+test_that("noise alone is rarely significant, red noise as rarely as white", {
+  p <- function(seed, red) with_seed(seed, {
+    x <- if (red) cumsum(stats::rnorm(1024)) else stats::rnorm(1024)
+    epoch_fold(x, 1:1024, 50)$p
+  })
+  white <- vapply(1:100, p, 0, red = FALSE)
+  red <- vapply(1:100, p, 0, red = TRUE)
+  expect_lte(sum(white <= 0.05), 12)
+  expect_lte(sum(red <= 0.05), 12)
+  expect_gt(sum(white <= 0.3), 10)
+})
+
+test_that("a box of the size of the limit is found with about the probability stated", {
+  t <- 1:2000
+  box <- (t %% 20) < 10
+  limit <- with_seed(1, epoch_fold(stats::rnorm(2000), t, 20, bins = 20)$limit)
+  p <- vapply(1:60, function(seed) with_seed(seed, epoch_fold(stats::rnorm(2000) + 2 * limit * box, t, 20,
+                                                              bins = 20)$p), 0)
+  expect_gte(mean(p <= 0.01), 0.8)
+  small <- vapply(1:60, function(seed) with_seed(seed, epoch_fold(stats::rnorm(2000) + limit * box, t, 20,
+                                                                  bins = 20)$p), 0)
+  expect_lte(mean(small <= 0.01), 0.6)
+})
+
+test_that("uneven times fold as well", {
+  t <- with_seed(7, cumsum(stats::runif(3000, 0.005, 0.015)))
+  x <- 3 * ((t + 0.05) %% 0.5 < 0.1) + with_seed(8, stats::rnorm(3000))
+  got <- epoch_fold(x, t, 0.5)
+  expect_equal(got$phase, 0.9, tolerance = 0.05)
+  expect_equal(got$duty, 0.2, tolerance = 0.15)
+  expect_equal(got$cost, 0.6, tolerance = 0.15)
+  expect_lt(got$p, 1e-10)
+})
+
+test_that("what cannot be folded has a reason and no numbers", {
+  t <- seq_len(1000) / 100
+  x <- with_seed(9, stats::rnorm(1000))
+  reason <- function(...) {
+    got <- epoch_fold(...)
+    expect_true(all(is.na(unlist(got[c("chi_square", "p", "phase", "duty", "amplitude", "cost", "limit")]))))
+    expect_equal(nrow(got$profile), 0)
+    got$reason
+  }
+  expect_equal(reason(x, t, 4), "the period 4 s is longer than a third of the span 10 s")
+  expect_equal(reason(numeric(), numeric(), 1), "0 points, a periodogram needs 16")
+  expect_equal(reason(1, 1, 1), "1 point, a periodogram needs 16")
+  expect_equal(reason(rep(2, 1000), t, 1), "the series is constant")
+  # 4 ms sampled every 10 ms: 250 Hz is 50 Hz away from 3 x 100 Hz and from 2 x 100 Hz
+  expect_equal(reason(x, t, 0.004),
+               "the period 4 ms is below two samples (one every 10 ms); it would appear at its alias 20 ms")
+  expect_match(reason(x, t, 0.005), "it would look constant")
+  expect_match(reason(x, cumsum(with_seed(10, stats::runif(1000, 0.005, 0.015))), 0.004), "alias is spread out")
+  expect_error(epoch_fold(x, t, 0), "period_s", class = "nl_error_usage")
+  expect_error(epoch_fold(x, t, 1, bins = 3), "bins", class = "nl_error_usage")
+})
+
+test_that("the box wraps around the end of the period and does not exist in a flat profile", {
+  got <- box_fit(c(4, 0, 0, 4), rep(1, 4))
+  expect_equal(got[c("start", "width", "amplitude", "low")], list(start = 3, width = 2, amplitude = 4, low = 0))
+  # weights count: (7/4)^2 4 10/14 explains more than (2 - 1/11)^2 3 11/14, the first bin alone
+  got <- box_fit(c(6, 1, 0, 0), c(3, 1, 5, 5))
+  expect_equal(c(got$start, got$width, got$amplitude), c(0, 2, 7 / 4))
+  expect_equal(box_fit(rep(1, 4), rep(1, 4))$amplitude, 0)
+})
+
+test_that("times are written in the unit that suits them", {
+  expect_equal(format_time(c(1, 0.1, 2.5e-4, 3e-9, 60, NA)), c("1 s", "100 ms", "250 \u00b5s", "3 ns", "60 s", "-"))
+})

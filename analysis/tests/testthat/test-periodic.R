@@ -1,0 +1,190 @@
+# A launch whose raw file holds starts every 10 us that take 2 us, 20 us more at every tick of 4 ms, and 1 ms more once
+# in 100 ms, 37 ms after time zero.
+burst_campaign <- function(tick = "250 Hz, stopped when idle", seconds = 2, env = parent.frame()) {
+  dir <- local_starts(raw = "starts.bin", pairs = 20, env = env)
+  launch <- file.path(dir, "sim-1")
+  edit_json(file.path(launch, "launch.json"), function(info) {
+    info$hosts[[1]]["tick"] <- list(tick)
+    info
+  })
+  at <- seq(0, seconds * 1e9 - 1, by = 1e4)
+  took <- 2000 + round(with_seed(1, stats::rexp(length(at), 1 / 200)))
+  took <- took + 20000 * (at %% 4e6 < 1e4)
+  burst <- at %% 1e8 >= 3.7e7 & at %% 1e8 < 3.7e7 + 1e4
+  took[burst] <- took[burst] + 1e6
+  # a start cannot begin before the one before it has ended
+  keep <- rep(TRUE, length(at))
+  for (i in which(took > 1e4)) keep[i + seq_len(ceiling(took[i] / 1e4) - 1)] <- FALSE
+  keep <- keep[seq_along(at)]
+  at <- at[keep]
+  took <- took[keep]
+  raw <- raw_index(file.path(launch, "starts.bin"), read_launch_json(file.path(launch, "launch.json")))
+  header <- readBin(raw$file, "raw", raw$start)
+  none <- matrix(0, length(at), 2)
+  con <- file(raw$file, "wb")
+  writeBin(header, con)
+  writeBin(raw_block(0, 0, 0, 0, 1, 0, at, none, none, cbind(took, took)), con)
+  close(con)
+  dir
+}
+
+test_that("an agent and the kernel's tick are found in the starts, with duty, cost and phase", {
+  dir <- burst_campaign()
+  got <- periodic_noise(read_campaign(dir))
+  starts <- got[got$series == "starts" & is.na(got$reason), ]
+  agent <- starts[which.min(abs(starts$period_s - 0.1)), ]
+  expect_equal(agent$period_s, 0.1, tolerance = 1e-4)
+  expect_equal(agent$mark, "")
+  expect_equal(agent$duty, 0.01, tolerance = 0.3)
+  expect_equal(agent$cost_percent, 1, tolerance = 0.1)
+  expect_equal(agent$phase_s, 0.037, tolerance = 0.02)
+  expect_lt(agent$fap, 1e-6)
+  expect_gt(agent$harmonics, 20)
+  tick <- starts[starts$mark == "tick", ]
+  expect_equal(nrow(tick), 1)
+  expect_equal(tick$period_s, 0.004, tolerance = 1e-4)
+  # 20 us of 4 ms; a box is not quite what a burst spread over two slices looks like
+  expect_equal(tick$cost_percent, 0.5, tolerance = 0.3)
+  # too short for the halves: said where it would appear
+  expect_match(got$reason[got$series == "time" & got$source == "tick"], "longer than a third of the span")
+  peaks <- attr(got, "peaks")
+  expect_true(all(peaks$fap >= 0 & peaks$fap <= 1))
+  mine <- peaks[abs(peaks$fundamental_s - 0.1) < 1e-3, ]
+  expect_equal(mine$frequency_hz, mine$harmonic * 10, tolerance = 0.03)
+  drawn <- plot_periodogram(list(campaign = read_campaign(dir), alpha = 0.01), draw = FALSE)
+  expect_setequal(stats::na.omit(drawn$found), c("4 ms tick", "100 ms"))
+  expect_equal(range(drawn$frequency_hz[which(drawn$found == "4 ms tick")]), c(250, 12250), tolerance = 1e-3)
+})
+
+test_that("a tick that launch.json does not know is called one that looks like it", {
+  dir <- burst_campaign(tick = NULL)
+  got <- periodic_noise(read_campaign(dir))
+  tick <- got[!is.na(got$period_s) & abs(got$period_s - 0.004) < 1e-5, ]
+  expect_equal(tick$mark, "")
+  expect_match(tick$note, "tick of 250 Hz")
+})
+
+# A campaign of design blocks whose off halves are slower, by a factor, in a share of each period.
+slow_campaign <- function(period_s, duty, factor, pairs = 400, env = parent.frame()) {
+  dir <- local_campaign(pairs = pairs, levels_percent = 5, design = "blocks", env = env)
+  file <- halves_of(dir)
+  rows <- as.data.frame(data.table::fread(file, na.strings = "", integer64 = "double"))
+  at <- rows$arm == "off" & ((rows$start_ns / 1e9 / period_s) %% 1) < duty
+  rows$wall_ns[at] <- round(rows$wall_ns[at] * factor)
+  data.table::fwrite(rows, file, scipen = 50)
+  dir
+}
+
+test_that("a period of the halves is found and described, and one that was asked for is not found twice", {
+  dir <- slow_campaign(0.5, 0.3, 1.05)
+  got <- periodic_noise(read_campaign(dir))
+  time <- got[got$series == "time", ]
+  expect_equal(time$source[1], "found")
+  expect_equal(time$period_s[1], 0.5, tolerance = 0.005)
+  expect_lt(abs(time$duty[1] - 0.3), 0.15)
+  expect_lt(abs(time$cost_percent[1] - 1.5), 0.8)
+  expect_equal(time$n[1], 400)
+  asked <- periodic_noise(read_campaign(dir), periods = c(0.5, 100))
+  time <- asked[asked$series == "time" & asked$source == "asked", ]
+  expect_lt(time$p_fold[1], 0.01)
+  expect_equal(time$period_se_s[1], 0)
+  expect_match(time$reason[2], "longer than a third")
+  expect_equal(sum(asked$series == "time" & asked$source == "found" & abs(asked$period_s - 0.5) < 0.01), 0)
+  # a multiple of it is told as such, and the true one found
+  asked <- periodic_noise(read_campaign(dir), periods = 1)
+  time <- asked[asked$series == "time" & is.na(asked$reason), ]
+  expect_match(time$note[1], "a multiple of 500 ms")
+  expect_equal(time$period_s[2], 0.5, tolerance = 0.005)
+})
+
+test_that("nothing periodic has no numbers but limits", {
+  dir <- local_campaign(pairs = 100, levels_percent = 5)
+  got <- periodic_noise(read_campaign(dir), periods = 0.3)
+  expect_equal(got$source, rep(c("asked", "search"), 2))
+  expect_true(all(is.na(got[numbers_of_rows])))
+  expect_true(all(got$limit_percent > 0))
+  expect_match(got$reason[1], "not detected at 0.01; a cost of")
+  expect_match(got$reason[2], "would have been found")
+  text <- format_periodic(got, 0.01)
+  expect_lte(max(nchar(text)), 98)
+})
+
+test_that("a tick too fast for the halves is said, with where it would appear", {
+  dir <- local_campaign(pairs = 60, levels_percent = 5)
+  edit_json(file.path(dir, "sim-1", "launch.json"), function(info) {
+    info$hosts[[1]]$tick <- "250 Hz, stopped when idle"
+    info
+  })
+  got <- periodic_noise(read_campaign(dir), arm = "all")
+  tick <- got[got$source == "tick", ]
+  expect_equal(tick$period_s, c(0.004, 0.004))
+  expect_true(all(is.na(tick[numbers_of_rows])))
+  expect_match(tick$reason, "4 ms is below two samples .*; (it would appear at its alias|its alias is spread out)")
+})
+
+test_that("too few halves are said", {
+  dir <- local_campaign(pairs = 5, levels_percent = 5)
+  got <- periodic_noise(read_campaign(dir))
+  expect_equal(unique(got$reason), "5 points, a periodogram needs 16")
+  expect_error(periodic_noise(read_campaign(dir), arm = "of"), "'arm'", class = "nl_error_usage")
+  expect_error(periodic_noise(read_campaign(dir), periods = -1), "'periods'", class = "nl_error_usage")
+})
+
+test_that("periods are marked with what they may come from", {
+  known <- list(tick_s = 0.004, load_s = 0.01, sampling_s = c(0.08))
+  expect_equal(vapply(c(0.004, 0.002, 0.01, 0.08, 0.3, NA), period_mark, "", known = known, span = 10),
+               c("tick", "tick", "load", "sampling", "", ""))
+  expect_equal(period_mark(0.01, list(load_s = NULL), 10), "")
+  expect_equal(tick_period(list(hosts = list(list(tick = "250 Hz, stopped when idle")))), 1 / 250)
+  expect_null(tick_period(list(hosts = list(list(tick = NULL)))))
+  expect_null(tick_period(list(hosts = list(list(tick = "100 Hz"), list(tick = "250 Hz")))))
+})
+
+test_that("a period that a faster tick would fold to is said", {
+  s <- list(series = "time", t_s = (0:999) / 100, x = with_seed(1, stats::rnorm(1000)), width_s = 0.01)
+  # 240.5 Hz sampled at 100 Hz looks like 40.5 Hz
+  state <- list(s = s, known = list(tick_s = 1 / 240.5), spectrum = periodogram(s$x, s$t_s))
+  expect_match(alias_note(state, 1 / 40.5), "alias of the tick")
+  expect_true(is.na(alias_note(state, 1 / 30)))
+})
+
+test_that("times on the command line have units", {
+  expect_equal(period_option(c("1s,100ms", "250us")), c(1, 0.1, 2.5e-4))
+  expect_equal(period_option("1.5ms"), 0.0015)
+  expect_equal(period_option("20ns"), 2e-8)
+  expect_null(period_option(NULL))
+  for (bad in c("10", "10x", "ms", "-1s", "0s", "", "1s,,2s")) expect_error(period_option(bad), "--period",
+                                                                            class = "nl_error_usage")
+})
+
+test_that("the front end prints text, JSON and CSV, and refuses what it does not know", {
+  dir <- slow_campaign(0.5, 0.3, 1.05)
+  out <- status_of(main_analyze, "periodic", dir, "--period", "200ms", "--period=300ms")
+  expect_equal(out$status, 0L)
+  expect_match(out$out, "time +50[01]|time +49[89]", all = FALSE)
+  expect_match(out$out, "300 ms: ", all = FALSE)
+  expect_lte(max(nchar(out$out)), 98)
+  json <- jsonlite::fromJSON(status_of(main_analyze, "periodic", "--json", dir)$out)
+  expect_true(all(c("schema", "alpha", "periods", "peaks", "notes") %in% names(json)))
+  expect_equal(json$periods$series[1], "time")
+  csv <- status_of(main_analyze, "periodic", "--csv", "--table", "peaks", dir)$out
+  expect_match(csv[1], "^launch,operation,bytes,arm,series,fundamental_s,harmonic,period_s,frequency_hz")
+  expect_match(status_of(main_analyze, "periodic", dir, "--arm", "no")$err, "--arm: 'no' is not an arm")
+  expect_equal(status_of(main_analyze, "periodic", dir, "--period", "1")$status, 2L)
+  expect_equal(status_of(main_analyze, dir, "--period", "1s")$status, 2L)
+  off <- local_campaign(pairs = 30, levels_percent = 5, design = "blocks")
+  edit_lines(halves_of(off), function(x) x[c(1, grep(",on,", x))])
+  edit_json(file.path(off, "sim-1", "launch.json"), function(info) {
+    info["rows"] <- list(NULL)
+    info["ended"] <- list(NULL)
+    info
+  })
+  expect_equal(status_of(main_analyze, "periodic", off)$status, 3L)
+  expect_equal(status_of(main_analyze, "periodic", off, "--arm", "on")$status, 0L)
+})
+
+test_that("aliases lie at the distance from the next multiple of the sampling rate", {
+  expect_equal(aliases_of((0:99) / 100, c(10, 60, 130, 199)), c("2" = 40, "3" = 30, "4" = 1))
+  expect_equal(length(aliases_of(with_seed(1, cumsum(stats::runif(100))) / 100, 60)), 0)
+  expect_equal(aliases_of(1, 60), numeric())
+})

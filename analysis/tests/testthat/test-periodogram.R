@@ -1,0 +1,90 @@
+# Noise whose power falls as 1/f^a, of variance 1.
+red_noise <- function(n, a) {
+  f <- seq_len(n / 2 - 1)
+  half <- complex(real = stats::rnorm(length(f)), imaginary = stats::rnorm(length(f))) * f^(-a / 2)
+  x <- Re(stats::fft(c(0, half, 0, rev(Conj(half))), inverse = TRUE))
+  x / stats::sd(x)
+}
+
+test_that("at even times it is the squared Fourier transform", {
+  t <- (0:127) / 10
+  x <- with_seed(1, stats::rnorm(128))
+  residual <- unname(stats::lm(x ~ t)$residuals)
+  got <- periodogram(x, t, oversample = 1)
+  expect_equal(got$power, (Mod(stats::fft(residual))^2 / 128)[2:64])
+  expect_equal(got$frequency_hz, (1:63) / 12.8)
+  # twice the frequencies, and the old ones among them
+  expect_equal(periodogram(x, t)$power[seq(1, 125, 2)], got$power, tolerance = 1e-10)
+})
+
+test_that("at uneven times it is the least-squares fit of a sinusoid", {
+  t <- with_seed(2, sort(stats::runif(300, 0, 50)))
+  x <- with_seed(3, stats::rnorm(300)) + sin(t)
+  residual <- stats::lm(x ~ t)$residuals
+  got <- periodogram(x, t)
+  for (i in c(1, 7, 16, 100, nrow(got))) {
+    f <- got$frequency_hz[i]
+    fit <- stats::lm(residual ~ cos(2 * pi * f * t) + sin(2 * pi * f * t))
+    expect_equal(got$amplitude[i], sqrt(sum(stats::coef(fit)[2:3]^2)), tolerance = 1e-4)
+    expect_equal(got$power[i], 150 * mean((stats::fitted(fit) - mean(residual))^2), tolerance = 1e-4)
+  }
+})
+
+test_that("a sinusoid has its amplitude and phase, also with gaps and when time does not begin at 0", {
+  t <- 5 + (0:999) / 100
+  for (keep in list(rep(TRUE, 1000), (0:999) %% 97 > 20)) {
+    got <- periodogram(2 * cos(2 * pi * (3 * t - 0.2))[keep], t[keep])
+    top <- got[which.max(got$power), ]
+    expect_equal(c(top$frequency_hz, top$amplitude, top$phase), c(3, 2, 0.2), tolerance = 0.01)
+    expect_lt(top$fap, 1e-12)
+  }
+})
+
+test_that("noise alone, white or red, even or not, is found at the level asked for", {
+  times <- function(uneven) if (uneven) cumsum(stats::runif(512, 0.5, 1.5)) else 1:512
+  for (case in list(list(0, FALSE), list(0, TRUE), list(1, FALSE), list(1, TRUE), list(2, FALSE))) {
+    fap <- with_seed(11, replicate(100, min(periodogram(red_noise(512, case[[1]]), times(case[[2]]))$fap,
+                                            na.rm = TRUE)))
+    # at a true 5 % more than 12 of 100 come once in 700, at a true 1 % more than 5 once in 1800
+    expect_lte(sum(fap <= 0.05), 12)
+    expect_lte(sum(fap <= 0.01), 5)
+    # and the formula is not empty: some of the best of 510 frequencies come near
+    expect_gt(sum(fap < 0.8), 20)
+  }
+})
+
+test_that("the background follows a red spectrum and passes under a line", {
+  x <- with_seed(4, red_noise(4096, 1))
+  got <- periodogram(x + 0.2 * sin(2 * pi * (1:4096) * 0.1), 1:4096)
+  slope <- stats::coef(stats::lm(log(background) ~ log(frequency_hz), got[got$frequency_hz > 0.002, ]))[[2]]
+  expect_equal(slope, -1, tolerance = 0.1)
+  top <- got[which.max(got$z), ]
+  expect_equal(top$frequency_hz, 0.1, tolerance = 0.002)
+  expect_gt(top$power / top$background, 20)
+})
+
+test_that("the chance of a false alarm is the formula's", {
+  expect_equal(false_alarm(5, 100), 1 - (1 - exp(-5))^100)
+  expect_equal(false_alarm(critical_z(0.01, 1e5), 1e5), 0.01)
+  expect_equal(false_alarm(0, 3), 1)
+})
+
+test_that("short, constant, straight and disordered series are refused or have a reason", {
+  expect_equal(attr(periodogram(numeric(), numeric()), "reason"), "0 points, a periodogram needs 16")
+  expect_equal(attr(periodogram(1, 1), "reason"), "1 point, a periodogram needs 16")
+  expect_equal(attr(periodogram(rep(3, 50), 1:50), "reason"), "the series is constant")
+  expect_equal(attr(periodogram(1:50 * 2, 1:50), "reason"), "the series is a straight line")
+  expect_equal(nrow(periodogram(rep(3, 50), 1:50)), 0)
+  expect_error(periodogram(1:3, 3:1), "t_s", class = "nl_error_usage")
+  expect_error(periodogram(1:3, 1:2), "t_s", class = "nl_error_usage")
+  expect_error(periodogram(c(1, NA), 1:2), "x", class = "nl_error_usage")
+  expect_error(periodogram(1:20, 1:20, oversample = 0.5), "oversample", class = "nl_error_usage")
+})
+
+test_that("one spike is no period, and an alternating series has the shortest one", {
+  spike <- replace(with_seed(5, stats::rnorm(512)), 100, 500)
+  expect_gt(min(periodogram(spike, 1:512)$fap, na.rm = TRUE), 0.01)
+  x <- rep(c(1, 1, -1, -1), 100) + with_seed(6, stats::rnorm(400, 0, 0.1))
+  got <- periodogram(x, 1:400)
+  expect_equal(got$period_s[which.max(got$power)], 4, tolerance = 0.01)
+})
