@@ -38,17 +38,42 @@ truth() {
     for file in tests/truth/*.bats; do take "$(basename "$file")" bats --tap "$file"; done
 }
 
-r() {
-    take 'R package' env R_LIBS="$NOISELAB_BUILD/lib/noiselab/R" Rscript --vanilla -e '
+# r_tests FILE...: as TAP, whatever happens in one of them
+r_tests() {
+    R_LIBS="$NOISELAB_BUILD/lib/noiselab/R" Rscript --vanilla -e '
         library(testthat); library(noiselab)
-        test_dir("analysis/tests/testthat", package = "noiselab", reporter = "tap", load_package = "installed", stop_on_failure = FALSE)'
+        for (file in commandArgs(TRUE)) test_file(file, package = "noiselab", reporter = "tap", load_package = "installed")' "$@"
 }
+
+# Two processes share the files. Those that simulate much or draw many plots are not for the quick tests.
+slow_r='report|plot-|main-|truth|compare|plan-pilot|stability|simulate|periodic|periodogram|epoch-fold|harmonics'
+r_halves() {
+    set -- "${1-^$}"
+    n=0 odd='' even=''
+    for file in analysis/tests/testthat/test-*.R; do
+        printf '%s\n' "${file##*/test-}" | grep -qE "^($1)" && continue
+        n=$((n + 1))
+        if [ $((n % 2)) = 0 ]; then even="$even $file"; else odd="$odd $file"; fi
+    done
+    # shellcheck disable=SC2086 # names of test files have no spaces
+    r_tests $odd >"$NOISELAB_BUILD/r-odd.log" 2>&1 &
+    other=$!
+    # shellcheck disable=SC2086
+    r_tests $even
+    status=$?
+    wait "$other" || status=1
+    cat "$NOISELAB_BUILD/r-odd.log"
+    rm -f "$NOISELAB_BUILD/r-odd.log" analysis/tests/testthat/Rplots.pdf
+    return "$status"
+}
+
+r() { take 'R package' r_halves "$@"; }
 
 case ${1-} in
 quick)
     unit
     cli
-    r
+    r "$slow_r"
     ;;
 all)
     take 'lint' tests/lint.sh

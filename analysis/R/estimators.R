@@ -122,7 +122,7 @@ estimator_row <- function(label, name, got, n, unit) {
 # Shifts of quantiles of the single operations' times, from the histograms of a launch: percent of the off quantile.
 # Ranks of order statistics bound a quantile as if operations were independent; neighbours are not, so within a launch
 # these intervals are the least that can be said, and the note says so.
-quantile_shifts <- function(hist, label, alpha, probabilities = shift_quantiles) {
+quantile_shifts <- function(hist, label, alpha, probabilities = tail_shifts) {
   level <- label$level_requested_percent
   same <- function(arm) {
     mine <- hist[["launch"]] == label$launch & hist[["operation"]] == label$operation & hist[["bytes"]] == label$bytes &
@@ -142,7 +142,7 @@ quantile_shifts <- function(hist, label, alpha, probabilities = shift_quantiles)
   }))
 }
 
-shift_quantiles <- c(median_shift = 0.5, p99_shift = 0.99, p99.9_shift = 0.999)
+tail_shifts <- c(median_shift = 0.5, p99_shift = 0.99, p99.9_shift = 0.999)
 
 shift_of_quantile <- function(off, on, p, alpha) {
   if (nrow(off) == 0 || nrow(on) == 0) return(list(reason = "no histogram of single operations"))

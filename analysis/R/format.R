@@ -86,8 +86,8 @@ format_block <- function(rows, analysis) {
                      sprintf("scope: %s, %s; unit: pair, n = %s per level", first$scope, first$launch,
                              format_range(rows$n_pairs))
                    })
-  what <- sprintf("alpha %g one-sided; n = %ss tested; limit = effect found with power %g",
-                  first$alpha, first$unit_of_inference, power)
+  units <- c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")[[first$unit_of_inference]]
+  what <- sprintf("alpha %g one-sided; n = %s tested; limit = effect found with power %g", first$alpha, units, power)
   header <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", "channel", "level %", "delivered", "n",
                     "effect", sprintf("%g %% CI", 100 * (1 - alpha)), "p", "limit", "verdict")
   lines <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", rows$channel,
@@ -316,9 +316,10 @@ verdicts_json <- function(analysis) {
     alpha = analysis$alpha, power = analysis$power, launches = names(analysis$campaign$launches),
     verdicts = public_verdicts(analysis$verdicts), thresholds = analysis$thresholds,
     amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts,
-    estimators = analysis$estimators, margin_percent = analysis$margin, margin_answer = analysis$margin_answer$answer,
-    margin_reason = analysis$margin_answer$reason, notes = as.character(unique(analysis$notes))
-  ), single = c("schema", "program", "version", "alpha", "power"))
+    estimators = analysis$estimators, margin_percent = analysis$margin %||% NA_real_,
+    margin_answer = analysis$margin_answer$answer %||% NA_character_,
+    margin_reason = analysis$margin_answer$reason %||% NA_character_, notes = as.character(unique(analysis$notes))
+  ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))
 }
 
 #' @rdname verdicts_json

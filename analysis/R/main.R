@@ -85,6 +85,11 @@ help_text <- function(usage, about, options, more) {
     "", more)
 }
 
+report_exit_help <- c(
+  "Exit status: 0 the report was written, whatever it says; 2 wrong usage, environment or a damaged file;",
+  "3 the data cannot answer (empty campaign, one arm only, no complete pair); 70 a bug."
+)
+
 exit_help <- c(
   "Exit status: 0 it worked, whatever was found (with --margin: every slowdown is below it); 1 with --margin:",
   "one is above; 2 wrong usage, environment or a damaged file; 3 the data cannot answer (empty campaign,",
@@ -112,7 +117,7 @@ report_help <- function() {
     "Usage: noiselab report [OPTIONS] DIR...",
     c("Writes one self-contained HTML report of a campaign and prints its path; beside it a directory",
       "<name>_files with each plot as PNG and its data as CSV."),
-    report_options, c("Plots:", sprintf("  %-15s %s", about$name, about$title), "", exit_help)
+    report_options, c("Plots:", sprintf("  %-15s %s", about$name, about$title), "", report_exit_help)
   )
 }
 

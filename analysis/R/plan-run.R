@@ -193,6 +193,9 @@ plan_cell_launches <- function(goal, scatter, sd_high, basis, request, launches,
   }
   likely <- find(scatter$sd, scatter$sd_launch, launches)
   worst <- find(sd_high, scatter$sd_launch_high, launches_upper)
+  # Without a scatter of launches seen, the likely plan takes the least number of launches, and may cost more.
+  cost <- function(plan) plan$n_launches * (basis$launch_s + plan$pairs_per_launch * basis$round_s)
+  if (isTRUE(cost(worst) < cost(likely))) worst <- likely
   data.frame(n_pairs = likely$n_launches * likely$pairs_per_launch,
              n_pairs_upper = worst$n_launches * worst$pairs_per_launch, n_launches = likely$n_launches,
              n_launches_upper = worst$n_launches, pairs_per_launch = likely$pairs_per_launch, power = likely$power,
@@ -211,6 +214,7 @@ plan_of_run <- function(rows, basis, request, across, arms) {
   per_launch <- max(rows$pairs_per_launch)
   total <- function(launches, pairs) launches * (basis$launch_s + pairs * basis$round_s)
   upper <- total(max(rows$n_launches_upper), max(rows$n_pairs_upper / rows$n_launches_upper))
+  upper <- max(upper, total(launches, per_launch))
   list(n_launches = launches, pairs_per_launch = per_launch, measuring_s = per_launch * arms * 2 * basis$half_s,
        total_s = total(launches, per_launch), total_upper_s = upper, arms = arms, reason = NA_character_)
 }

@@ -336,8 +336,8 @@ verdict_table <- function(analysis) {
       treatment_cells(rows, analysis), list(
       channel = rows$channel, "level %" = format_level(rows$level_requested_percent),
       "delivered %" = format_level(rows$level_delivered_percent),
-      n = paste0(format_count(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs)), " ", rows$unit_of_inference,
-                 ifelse(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs) == 1, "", "s")),
+      n = paste(format_count(ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs)),
+                c(pair = "pairs", launch = "launches", "set of launches" = "sets")[rows$unit_of_inference]),
       effect = format_effect(rows$estimate), "CI" = format_interval(rows$ci_low, rows$ci_high),
       p = format_p(rows$p_one_sided), limit = format_effect(rows$detection_limit, FALSE),
       verdict = rows$verdict

@@ -25,7 +25,7 @@ test_that("batches are longer where neighbours are correlated", {
 test_that("every estimator gives a row, with its effect or its reason", {
   campaign <- read_campaign(local_campaign(pairs = 60, levels_percent = c(0, 5)))
   rows <- analyze_campaign(campaign, channels = "time", estimators = TRUE)$estimators
-  expect_equal(unique(rows$estimator), c(names(estimators), names(shift_quantiles)))
+  expect_equal(unique(rows$estimator), c(names(estimators), names(tail_shifts)))
   expect_true(all(is.na(rows$estimate) == !is.na(rows$reason)))
   at <- rows$level_requested_percent == 5 & rows$estimator %in% c("mean", "batch_means", "trimmed", "adjusted", "median_shift")
   expect_true(all(abs(rows$estimate[at] - 7.53) < 1))
