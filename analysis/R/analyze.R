@@ -77,6 +77,9 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "), " (", pairs$n_unpaired,
                " rows without a partner): let the run go on for longer")
   }
+  if (unpaired && length(adjust) > 0) {
+    abort_usage("adjust: covariates are known of pairs within a launch, and every launch here has one arm only")
+  }
   measured <- measure_pairs(campaign, pairs, wanted, adjust)
   within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
   across <- if (!unpaired) across_verdicts(within, settings) else if (in_sets(campaign)) {
@@ -94,7 +97,7 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     estimators = all_estimators(within$estimators, alpha),
     contrasts = treatment_contrasts(verdicts, alpha), treatments = treatments,
     notes = analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired),
-    margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin, alpha),
+    margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin),
     alpha = alpha, power = power, margin = margin, delta_percent = delta, adjust = adjust, campaign = campaign,
     pairs = pairs, differences = measured$differences
   )
@@ -162,13 +165,23 @@ measure_pairs <- function(campaign, pairs, wanted, adjust = character()) {
   members <- unname(split(seq_along(pairs$cell), pairs$cell))
   explained <- matrix(NA_real_, length(at), length(covariates), dimnames = list(NULL, names(covariates)))
   if (length(at) > 0) for (name in names(covariates)) explained[, name] <- covariates[[name]]$value(rows, pairs)
+  adjusted <- rep("", length(members))
   if (length(adjust) > 0 && !is.null(differences$time)) {
-    for (cell in members) {
-      d <- differences$time[cell]
-      if (all(is.finite(d))) differences$time[cell] <- adjust_differences(d, explained[cell, adjust, drop = FALSE])$d
+    for (i in seq_along(members)) {
+      cell <- members[[i]][is.finite(differences$time[members[[i]]])]
+      x <- explained[cell, adjust, drop = FALSE]
+      # A pair whose covariate is unknown is left as it is.
+      for (name in adjust) if (any(is.finite(x[, name]))) x[!is.finite(x[, name]), name] <- 0
+      got <- adjust_differences(differences$time[cell], x)
+      differences$time[cell] <- got$d
+      lacking <- setdiff(adjust, got$used)
+      adjusted[i] <- paste(c(if (length(got$used) > 0) paste("adjusted for", join_words(got$used)),
+                             if (length(lacking) > 0) paste0("not adjusted for ", join_words(lacking), ", which is unknown or does not vary")),
+                           collapse = "; ")
     }
   }
   list(differences = differences, absent = absent, cells = pairs$cells, members = members, covariates = explained,
+       adjusted = adjusted,
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
        delivered_ns = rows[["delivered_ns"]][at], requested_ns = rows[["requested_ns"]][at], stolen_on = rows[["stolen_ns_sum"]][at],
@@ -178,19 +191,19 @@ measure_pairs <- function(campaign, pairs, wanted, adjust = character()) {
 
 analyze_cells <- function(measured, campaign, settings) {
   results <- lapply(seq_along(measured$members), function(i) {
-    analyze_cell(measured, measured$cells[i, ], measured$members[[i]], campaign, settings)
+    analyze_cell(measured, measured$cells[i, ], measured$members[[i]], campaign, settings, measured$adjusted[i])
   })
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
        amplification = lapply(results, `[[`, "amplification"),
        cost = lapply(results, `[[`, "cost"), estimators = lapply(results, `[[`, "estimators"))
 }
 
-analyze_cell <- function(measured, cell, members, campaign, settings) {
+analyze_cell <- function(measured, cell, members, campaign, settings, adjusted) {
   dose <- data.frame(bursts = measured$bursts[members], due = measured$due[members],
                      delivered = measured$level_delivered[members])
   label <- c(list(scope = scope_launch), cell[setdiff(label_columns, "scope")],
              list(level_requested_percent = cell$level_requested_percent,
-                  level_delivered_percent = mean_or_na(measured$level_delivered[members])))
+                  level_delivered_percent = mean_or_na(measured$level_delivered[members]), adjusted = adjusted))
   label$delivered_ratio <- delivered_ratio(measured$delivered_ns[members], measured$requested_ns[members],
                                            label$level_delivered_percent, label$level_requested_percent)
   # A launch that was looked at while it ran has spent part of its alpha before it ended.
@@ -209,6 +222,9 @@ sequential_settings <- function(info, settings) {
   settings$alpha <- launch_alpha(info, settings$alpha)
   # How far the launch got is unknown: next to nothing of alpha can be counted on.
   if (is.na(settings$alpha)) settings$alpha <- 1e-9
+  settings$is_sequential <- !is.null(info$sequential)
+  # An early look spends less than a double can tell from nothing.
+  settings$alpha <- max(settings$alpha, 1e-15)
   settings$conf <- 1 - settings$alpha
   settings
 }
@@ -234,8 +250,12 @@ launch_verdict <- function(label, name, d, dose, settings) {
   if (sum(dosed) < pairs_needed(settings$alpha)) dosed[] <- TRUE
   if (channel$test == "mean") {
     tested <- d
-    test <- randomisation_inference(d, settings$alpha, settings$power)
-    note <- if (name == "time" && length(settings$adjust) > 0) paste("adjusted for", join_words(settings$adjust)) else ""
+    # The detector decides at its looks by Student's t, which also few pairs can reach.
+    by_t <- settings$is_sequential && settings$alpha < 20 / (n_flips + 1)
+    test <- if (by_t) {
+      student_inference(batch_mean_ci(d, settings$conf), n, settings$alpha, settings$power)
+    } else randomisation_inference(d, settings$alpha, settings$power)
+    note <- if (name == "time") label$adjusted %||% "" else ""
     est <- c(test, list(estimator = "mean", why = note, mean = test, pseudo_median = NULL))
   } else {
     tested <- d[dosed]
@@ -257,7 +277,9 @@ launch_verdict <- function(label, name, d, dose, settings) {
   } else NA_real_
   # A signed-rank test learns nothing from differences of 0.
   informative <- if (channel$test == "mean") tested else tested[tested != 0]
-  reason <- cell_reason(label, tested, length(informative), settings$alpha)
+  # The interval of the ranks needs one pair more than their test.
+  needed <- if (grepl("^t ", test$method)) 2 else pairs_needed(settings$alpha / if (channel$pseudo_median) 2 else 1)
+  reason <- cell_reason(label, tested, length(informative), settings$alpha, needed)
   verdict_row(label, name, n, length(tested), 1, est, test, list(p = check, method = "t on batch means"),
               reason, settings, "pair", tested)
 }
@@ -267,15 +289,14 @@ bounds_of <- function(est, alpha) {
   list(est$estimate - reach, est$estimate + reach)
 }
 
-cell_reason <- function(label, d, n, alpha) {
+cell_reason <- function(label, d, n, alpha, needed = pairs_needed(alpha)) {
   if (length(d) == 0) return("no pair has a value")
   if (identical(label$design, "single")) return("one loop per arm")
-  if (length(d) >= pairs_needed(alpha) && min(d) == max(d)) {
+  if (length(d) >= needed && min(d) == max(d)) {
     return("all differences are equal, their scatter is unknown")
   }
-  if (n < pairs_needed(alpha)) {
-    return(sprintf("%d informative pair%s, a test at alpha %g needs %d", n, if (n == 1) "" else "s",
-                   alpha, pairs_needed(alpha)))
+  if (n < needed) {
+    return(sprintf("%d informative pair%s, a test at alpha %g needs %d", n, if (n == 1) "" else "s", alpha, needed))
   }
   NA_character_
 }
@@ -601,7 +622,9 @@ analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired)
   other_alpha <- unlist(lapply(campaign$launches, function(info) sequential_notes(info, alpha)[-1]), use.names = FALSE)
   notes <- c(campaign$notes, other_alpha, measured$absent, unlike_launches(campaign))
   if (unpaired) {
-    notes <- c(notes, "every launch has one arm only: launches are compared unpaired (Welch)")
+    notes <- c(notes, if (in_sets(campaign)) {
+      "every launch has one arm only: each is compared with the off launch of its set (paired)"
+    } else "every launch has one arm only: launches are compared unpaired (Welch)")
   } else if (pairs$n_unpaired > 0) {
     notes <- c(notes, sprintf("%d row(s) without a partner (interrupted pairs) left out",
                               pairs$n_unpaired))

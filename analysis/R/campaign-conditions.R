@@ -3,6 +3,7 @@
 # Rows with a reason where the conditions forbid a verdict; a reason that is there already stays.
 refuse_conditions <- function(rows, campaign, mixed) {
   across <- rows$scope == scope_campaign
+  rows$refused <- FALSE
   why <- if (mixed) NA_character_ else mixed_builds(campaign)
   arms <- mixed_hosts_between_arms(campaign)
   for (reason in c(why, arms)) {
@@ -25,6 +26,7 @@ refuse_conditions <- function(rows, campaign, mixed) {
 put_reason <- function(rows, at, reason) {
   at <- which(at & is.na(rows$reason))
   rows$reason[at] <- reason
+  rows$refused[at] <- TRUE
   rows$p_one_sided[at] <- rows$p_check[at] <- NA_real_
   rows
 }

@@ -30,6 +30,7 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
   check_probability(alpha, "alpha")
   rows <- verdicts[verdicts$channel == "time" & verdicts$level_requested_percent > 0 &
                      is.finite(verdicts$raw_estimate), ]
+  if (is.null(rows$refused)) rows$refused <- rep(FALSE, nrow(rows))
   key_of <- function(columns) code_of(do.call(paste, c(rows[columns], sep = "\r")))
   family <- c("scope", "launch", "design", "operation", "bytes", "ranks")
   pairs <- lapply(split(seq_len(nrow(rows)), key_of(c(family, "level_requested_percent"))), function(at) {
@@ -44,7 +45,9 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
   # A standard error is a standard deviation over the root of n = df + 1.
   w <- welch_test(b$raw_estimate, b$raw_se * sqrt(b$raw_df + 1), b$raw_df + 1,
                   a$raw_estimate, a$raw_se * sqrt(a$raw_df + 1), a$raw_df + 1)
-  known <- is.finite(w$se) & w$se > 0
+  # Where a launch must not be judged, neither must its contrasts; too few pairs are no such reason.
+  refused <- ifelse(a$refused, a$reason, ifelse(b$refused, b$reason, NA_character_))
+  known <- is.finite(w$se) & w$se > 0 & is.na(refused)
   reach <- ifelse(known, stats::qt(1 - alpha / 2, ifelse(known, w$df, 1)) * w$se, NA_real_)
   p <- ifelse(known, w$p_two_sided, NA_real_)
   named <- function(treatment, suffix) stats::setNames(treatment, paste0(names(treatment), suffix))
@@ -58,7 +61,7 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
       df = ifelse(known, w$df, NA_real_), p_two_sided = p,
       p_holm = stats::ave(p, key_of(family)[pairs$a], FUN = function(p) stats::p.adjust(p, "holm")),
       n_a = a$raw_n, n_b = b$raw_n,
-      reason = ifelse(known, NA_character_, "the scatter of the treatments is unknown")
+      reason = ifelse(known, NA_character_, ifelse(is.na(refused), "the scatter of the treatments is unknown", refused))
     )
   )
   rownames(got) <- NULL

@@ -148,15 +148,15 @@ step_down_families <- function(p, alpha = 0.01) {
 # One answer to "is the slowdown within the margin?" over all rows of one scope: fail where a level lies above it also
 # with all families counted together, pass where every row lies below (which needs no correction: all have to), else
 # inconclusive.
-margin_answer_of <- function(verdicts, margin, alpha) {
-  rows <- widest_scope(verdicts)
+margin_answer_of <- function(verdicts, margin) {
+  rows <- verdicts[shown_scopes(verdicts)$keep, ]
   rows <- rows[!is.na(rows$margin_verdict), ]
   if (nrow(rows) == 0) return(list(answer = "inconclusive", reason = "no level above 0 was judged by loop time"))
   p <- lapply(split_families(rows), function(family) {
     family <- family[order(-family$level_requested_percent), ]
     vapply(seq_len(nrow(family)), function(i) p_above(family[i, ], margin), 0)
   })
-  above <- any(unlist(step_down_families(p, alpha)))
+  above <- any(unlist(step_down_families(p, min(rows$alpha))))
   answer <- if (above) "fail" else if (all(rows$margin_verdict == "below")) "pass" else "inconclusive"
   alone <- !above && any(rows$margin_verdict == "above")
   list(answer = answer, reason = if (alone) {

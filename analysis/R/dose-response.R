@@ -13,7 +13,7 @@
 #' @examples
 #' monotone_fit(c(1, 3, 2, 4))
 #' @export
-monotone_fit <- function(effect, weight = rep(1, NCOL(t(effect)))) {
+monotone_fit <- function(effect, weight = rep(1, if (is.matrix(effect)) ncol(effect) else length(effect))) {
   rows <- if (is.matrix(effect)) effect else matrix(effect, 1)
   k <- ncol(rows)
   check_argument(is.numeric(rows) && !anyNA(rows), "effect", effect, "finite numbers")

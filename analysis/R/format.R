@@ -19,6 +19,9 @@ format_interval <- function(low, high) {
   ifelse(is.na(low) | is.na(high), "-", paste0("[", format_effect(low), ", ", format_effect(high), "]"))
 }
 
+# Of an interval that leaves `alpha`: in percent, as long as that tells it from 100 %.
+format_confidence <- function(alpha) if (alpha >= 1e-5) sprintf("%.7g %%", 100 * (1 - alpha)) else sprintf("1 - %.2g", alpha)
+
 format_count <- function(x) format(x, scientific = FALSE, trim = TRUE)
 
 format_level <- function(x) ifelse(is.na(x), "-", sprintf("%g", signif(x, 3)))
@@ -89,7 +92,7 @@ format_block <- function(rows, analysis) {
   units <- c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")[[first$unit_of_inference]]
   what <- sprintf("alpha %g one-sided; n = %s tested; limit = effect found with power %g", first$alpha, units, power)
   header <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", "channel", "level %", "delivered", "n",
-                    "effect", sprintf("%g %% CI", 100 * (1 - alpha)), "p", "limit", "verdict")
+                    "effect", paste(format_confidence(first$alpha), "CI"), "p", "limit", "verdict")
   lines <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", rows$channel,
                    format_level(rows$level_requested_percent),
                    format_level(rows$level_delivered_percent), format_count(rows$n_tested),
@@ -174,8 +177,11 @@ format_margin <- function(analysis) {
   rows <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
   rows <- rows[!is.na(rows$margin_verdict), ]
   words <- c(above = "slower by more than the margin", below = "slowed by less than the margin", inconclusive = "inconclusive")
-  head <- sprintf("against the margin of %s %% (one %g %% CI, both one-sided tests at alpha %g)",
-                  format_level(analysis$margin), 100 * (1 - 2 * analysis$alpha), analysis$alpha)
+  alpha <- unique(rows$alpha)
+  head <- if (length(alpha) == 1) {
+    sprintf("against the margin of %s %% (one %s CI, both one-sided tests at alpha %g)", format_level(analysis$margin),
+            format_confidence(2 * alpha), alpha)
+  } else sprintf("against the margin of %s %% (each row by one CI of its own alpha, see above)", format_level(analysis$margin))
   lines <- sprintf("  %-16s %9s %7s %9s %22s  %s", rows$operation, format_count(rows$bytes),
                    format_level(rows$level_requested_percent), format_effect(rows$estimate),
                    format_interval(rows$bound_low, rows$bound_high), words[rows$margin_verdict])
@@ -332,7 +338,7 @@ verdicts_csv <- function(analysis, table = "verdicts") {
 
 csv_tables <- c("verdicts", "thresholds", "amplification", "cost", "contrasts", "estimators")
 
-public_verdicts <- function(verdicts) verdicts[!startsWith(names(verdicts), "raw_")]
+public_verdicts <- function(verdicts) verdicts[!startsWith(names(verdicts), "raw_") & names(verdicts) != "refused"]
 
 to_json <- function(x, single = character()) {
   x[single] <- lapply(x[single], jsonlite::unbox)

@@ -352,6 +352,9 @@ analyze_dirs <- function(dirs, values, form) {
                                delta_percent = delta, adjust = adjust, unit = unit, mixed = isTRUE(values$mixed),
                                estimators = form == "json" || table == "estimators" || isTRUE(values$estimators))
   if (isTRUE(values$estimators) && form != "text") abort_usage("--estimators is for text (JSON has them, CSV with --table estimators)")
+  if ((isTRUE(values$estimators) || table == "estimators") && is.null(analysis$estimators)) {
+    abort_data("estimators need launches with both arms")
+  }
   if (form == "csv") say_notes("noiselab-analyze", analysis$notes)
   lines <- switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis, table),
                   format_verdicts(analysis, estimators = isTRUE(values$estimators)))
@@ -368,8 +371,12 @@ keep_levels <- function(campaign, levels) {
   if (length(unknown) > 0) {
     abort_usage("--level: ", format_level(unknown[1]), " % was not run (there are ", paste(format_level(have), collapse = ", "), ")")
   }
-  near <- vapply(rows[["level_requested_percent"]], function(x) any(abs(levels - x) < 1e-9), TRUE)
-  campaign$rows <- rows[rows[["arm"]] == "off" | near, ]
+  wanted <- vapply(have, function(x) any(abs(levels - x) < 1e-9), TRUE)
+  off <- rows[["arm"]] == "off"
+  near <- !off & rows[["level_requested_percent"]] %in% have[wanted]
+  # Off rows whose pair has levels that are not wanted only go with them.
+  key <- combine_keys(cell_key(rows), rows[["pair"]])
+  campaign$rows <- rows[near | off & (key %in% key[near] | !key %in% key[!off]), ]
   campaign
 }
 

@@ -233,7 +233,7 @@ lod_of <- function(limit, curve, resampled, alpha) {
   if (is.na(limit)) return(none("no detection limit known"))
   if (!is.na(curve$reason)) return(none(curve$reason))
   lod <- level_reaching(curve$level, curve$fitted, limit)
-  ends <- ends_of(level_reaching(curve$level, resampled_curve(curve, resampled), limit * resampled$spread), alpha)
+  ends <- ends_of(level_reaching(curve$level, resampled_curve(curve, resampled), limit * pmax(resampled$spread, 1e-9)), alpha)
   if (is.finite(lod)) return(row(lod, ends, NA_character_))
   row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below the limit", format_level(max(curve$level))))
 }

@@ -76,3 +76,65 @@ test_that("the margin has one answer, and counts all operations together for a f
   rows <- analyze_campaign(campaign, channels = "time", margin = 4)$verdicts
   expect_equal(rows$margin_verdict, c("below", "above"))
 })
+
+test_that("the answer on the margin is that of every row in its table", {
+  dir <- tempfile("unlike")
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_campaign(dir, operations = "barrier", levels_percent = 1, pairs = 40, slowdown_percent = 0, seed = 1, prefix = "a")
+  simulate_campaign(dir, operations = "allreduce", bytes = 8, levels_percent = 1, pairs = 40, slowdown_percent = 20, seed = 2,
+                    prefix = "b")
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time", margin = 2)
+  expect_equal(sort(analysis$verdicts$margin_verdict), c("above", "below"))
+  expect_equal(analysis$margin_answer$answer, "fail")
+})
+
+# A launch that a look ended, or that was interrupted before one.
+sequential <- function(campaign, ended, rounds, alpha_at = numeric(), planned = 100) {
+  info <- campaign$launches[[1]]
+  info[c("ended", "rows", "pairs_planned")] <- list(ended, nrow(campaign$rows), planned)
+  info$sequential <- list(stop_when = "decided", margin_percent = 1, alpha = 0.01, spending = "obrien-fleming", looks_planned = 5,
+                          rounds_planned = planned, decided = length(alpha_at) > 0, rows_read = nrow(campaign$rows),
+                          looks = Map(function(r, p) list(rounds = r, nominal_p = p), rounds, alpha_at))
+  campaign$launches[[1]] <- info
+  campaign
+}
+
+test_that("a launch ended at an early look is judged at the alpha of that look, by the detector's rule", {
+  campaign <- simulated_campaign(pairs = 20, levels_percent = 5, seed = 3)
+  analysis <- analyze_campaign(sequential(campaign, "complete", 20, 8.4e-9), channels = "time", margin = 1)
+  expect_equal(analysis$verdicts$test, "t on batch means")
+  expect_equal(analysis$verdicts$margin_verdict, "above")
+  expect_equal(analysis$margin_answer$answer, "fail")
+  expect_match(format_verdicts(analysis), "1 - 8.4e-09 CI", all = FALSE)
+})
+
+test_that("a launch interrupted long before its first look is inconclusive, not an error", {
+  campaign <- simulated_campaign(pairs = 20, levels_percent = 1, seed = 3)
+  analysis <- analyze_campaign(sequential(campaign, "interrupted", numeric(), planned = 2000), channels = "time", margin = 1)
+  expect_equal(analysis$margin_answer$answer, "inconclusive")
+})
+
+test_that("an adjustment that did nothing says so, and one gap does not switch it off", {
+  campaign <- simulated_campaign(pairs = 60, levels_percent = 5, seed = 1)
+  plain <- analyze_campaign(campaign, channels = "time")$verdicts
+  got <- analyze_campaign(campaign, channels = "time", adjust = "steal")$verdicts
+  expect_equal(got$estimate, plain$estimate)
+  expect_match(got$estimator_note, "not adjusted for steal, which is unknown or does not vary")
+  campaign$rows$operations[5] <- 0
+  got <- analyze_campaign(campaign, channels = "time", adjust = "drift")$verdicts
+  expect_equal(got$estimator_note, "adjusted for drift")
+  expect_false(got$estimate == analyze_campaign(campaign, channels = "time")$verdicts$estimate)
+})
+
+test_that("contrasts of launches that must not be judged together are refused, too", {
+  campaign <- simulated_campaign(pairs = 20, levels_percent = 5, kinds = c("spin", "cache"), seed = 1, launches = 3)
+  campaign$launches[[1]]$version <- "0.0"
+  got <- analyze_campaign(campaign, channels = "time")$contrasts
+  expect_match(got$reason[got$scope == scope_campaign], "launches differ in noiselab version")
+  expect_true(is.na(got$p_holm[got$scope == scope_campaign]))
+})
+
+test_that("dropped levels leave no pairs behind that look interrupted", {
+  campaign <- keep_levels(read_campaign(local_campaign(pairs = 10, levels_percent = c(0, 1))), 1)
+  expect_false(any(grepl("without a partner", analyze_campaign(campaign, channels = "time")$notes)))
+})
