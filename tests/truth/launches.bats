@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # noiselab run sensitivity --design launches: one launch per arm, in an order that the seed decides.
 
-load detect
+load ../cli/detect
 
 plan() { "$BIN/noiselab" run sensitivity --design launches --op barrier --ranks 1 --seconds 60 --out "$OUT" --dry-run "$@" 2>"$ERR"; }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # noiselab run stability: what is refused, the order of its launches, and one short run.
 
-load detect
+load ../cli/detect
 
 stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
 
