@@ -80,7 +80,7 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   if (unpaired && length(adjust) > 0) {
     abort_usage("adjust: covariates are known of pairs within a launch, and every launch here has one arm only")
   }
-  measured <- measure_pairs(campaign, pairs, wanted, adjust)
+  measured <- measure_pairs(campaign, pairs, wanted, adjust, estimators || length(adjust) > 0)
   within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
   across <- if (!unpaired) across_verdicts(within, settings) else if (in_sets(campaign)) {
     set_verdicts(campaign, wanted, settings)
@@ -144,7 +144,7 @@ row_generators <- function(campaign) {
 }
 
 # Per channel the differences of all pairs, on the scale of its test; and which pairs form a cell.
-measure_pairs <- function(campaign, pairs, wanted, adjust = character()) {
+measure_pairs <- function(campaign, pairs, wanted, adjust = character(), explaining = length(adjust) > 0) {
   rows <- campaign$rows
   n_generators <- row_generators(campaign)
   absent <- character()
@@ -164,7 +164,7 @@ measure_pairs <- function(campaign, pairs, wanted, adjust = character()) {
   at <- pairs$on
   members <- unname(split(seq_along(pairs$cell), pairs$cell))
   explained <- matrix(NA_real_, length(at), length(covariates), dimnames = list(NULL, names(covariates)))
-  if (length(at) > 0) for (name in names(covariates)) explained[, name] <- covariates[[name]]$value(rows, pairs)
+  if (explaining && length(at) > 0) for (name in names(covariates)) explained[, name] <- covariates[[name]]$value(rows, pairs)
   adjusted <- rep("", length(members))
   if (length(adjust) > 0 && !is.null(differences$time)) {
     for (i in seq_along(members)) {

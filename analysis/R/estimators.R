@@ -134,8 +134,11 @@ quantile_shifts <- function(hist, label, alpha, probabilities = tail_shifts) {
     }
     hist[mine, ]
   }
-  off <- same("off")
-  on <- same("on")
+  off <- on <- data.frame(count = numeric())
+  if (NROW(hist) > 0) {
+    off <- same("off")
+    on <- same("on")
+  }
   bind_rows(lapply(names(probabilities), function(name) {
     got <- shift_of_quantile(off, on, probabilities[[name]], alpha)
     estimator_row(label, name, got, sum(on[["count"]]), "operations")

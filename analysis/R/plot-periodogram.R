@@ -38,11 +38,13 @@ plot_periodogram <- function(analysis, draw = TRUE) {
     plot_words("Spectrum of the noise", plotted_words(frame),
                sprintf(paste("Thick: background (running median / ln 2). Dashes: exceeded anywhere in a panel by noise",
                              "alone with alpha = %g (whitened power, all frequencies searched). Points: lines of the",
-                             "periods found%s. Thinned spectra show the largest power of each interval. Unit of",
-                             "inference: this launch. No other band."),
-                       analysis$alpha, if (nrow(lines) == 0) " (none)" else ""),
+                             "periods found%s. Thinned spectra show the largest power of each interval; of longer series",
+                             "the first %d values. Unit of inference: this launch. No other band."),
+                       analysis$alpha, if (nrow(lines) == 0) " (none)" else "", most_plotted),
                "frequency, Hz", "power, %\u00b2 per independent frequency")
 }
+
+most_plotted <- 16384
 
 # Panels are cells here, whatever the treatments.
 clean_panels <- function(analysis) {
@@ -59,6 +61,11 @@ plotted_series <- function(campaign) {
   of <- vapply(got, function(s) s$series, "")
   got <- got[of %in% c("starts", "time")]
   cell <- vapply(got, function(s) panel_name(s), "")
+  # A search of unevenly spaced halves takes seconds per 10^5 of them: of a long run the plot shows the beginning.
+  got <- lapply(got, function(s) {
+    if (s$series == "time" && length(s$x) > most_plotted) s[c("t_s", "x")] <- lapply(s[c("t_s", "x")], utils::head, most_plotted)
+    s
+  })
   got[!duplicated(cell, fromLast = TRUE)]  # starts come last
 }
 

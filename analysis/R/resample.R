@@ -169,8 +169,16 @@ rank_limit <- function(d, alpha, power) {
 # does. Resampled means are then those over half samples, whose quantiles are an exact interval of a mean; other
 # statistics follow them.
 half_sample_weights <- function(g, seed) {
+  # Families draw the same weights for their levels, so the last few are kept.
+  name <- paste(g, seed)
+  kept <- weight_store[[name]]
+  if (!is.null(kept)) return(kept)
   weights <- with_seed(seed, matrix(2 * (stats::runif(n_resamples * g) < 0.5), n_resamples))
   empty <- which(rowSums(weights) == 0)
   weights[cbind(empty, 1 + empty %% g)] <- 2
+  if (length(ls(weight_store)) >= 12) rm(list = ls(weight_store), envir = weight_store)
+  weight_store[[name]] <- weights
   weights
 }
+
+weight_store <- new.env(parent = emptyenv())
