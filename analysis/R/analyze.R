@@ -357,15 +357,18 @@ delivered_note <- function(label) {
 
 cell_amplification <- function(measured, label, members, settings) {
   if (is.null(measured$differences$time) || is.null(measured$differences$stolen)) return(NULL)
-  # Mean log ratios, scaled so that their mean is the slowdown of the `time` row: the mean of the ratios
-  # themselves would be larger by half their variance.
-  log_ratio <- measured$differences$time[members]
-  centre <- mean(log_ratio)
-  slow <- 100 * log_ratio * if (centre == 0) 1 else expm1(centre) / centre
+  slow <- slowdown_parts(measured$differences$time[members])
   ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else {
     fieller_ratio(slow, measured$differences$stolen[members], settings$conf)
   }
   ratio_row(label, "amplification", ratio, length(members), 1)
+}
+
+# Log ratios in percent, scaled so that their mean is the slowdown of the `time` row: the mean of the ratios
+# themselves would be larger by half their variance.
+slowdown_parts <- function(log_ratio) {
+  centre <- mean(log_ratio)
+  100 * log_ratio * if (isTRUE(centre != 0)) expm1(centre) / centre else 1
 }
 
 no_ratio <- function(reason) {

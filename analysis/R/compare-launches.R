@@ -63,33 +63,15 @@ tail_summaries <- function(campaign, clean) {
   }))
 }
 
-# The value below which the share p lies, by linear interpolation within its bin; whole ns stand in the middle of
-# theirs.
-spread_quantile <- function(lo_ns, hi_ns, count, p) {
-  total <- sum(count)
-  if (length(count) == 0 || total == 0) return(NA_real_)
-  by_size <- order(lo_ns)
-  reached <- cumsum(count[by_size])
-  i <- findInterval(p * total * (1 - 1e-12), reached, left.open = TRUE) + 1
-  at <- by_size[i]
-  inside <- (p * total - (reached[i] - count[at])) / count[at]
-  lo_ns[at] - 0.5 + inside * (hi_ns[at] - lo_ns[at])
-}
-
 # Mean log ratio on/off and amplification of the pairs of each launch and level above 0.
 treated_summaries <- function(campaign) {
   rows <- campaign$rows
   pairs <- pair_rows(rows)
   wanted <- which(pairs$cells$level_requested_percent > 0)
   if (length(wanted) == 0) return(NULL)
-  n_generators <- row_generators(campaign)
-  difference <- function(name) {
-    value <- channels[[name]]$value(rows, n_generators)
-    if (name == "time") value <- log_or_na(value)
-    value[pairs$on] - value[pairs$off]
-  }
-  slow <- difference("time")
-  stolen <- difference("stolen")
+  differences <- measure_pairs(campaign, pairs, c("time", "stolen"))$differences
+  slow <- differences$time
+  stolen <- differences$stolen %||% rep(NA_real_, length(slow))
   members_of <- split(seq_along(pairs$cell), factor(pairs$cell, seq_len(nrow(pairs$cells))))
   bind_rows(lapply(wanted, function(i) {
     members <- members_of[[i]]
@@ -106,8 +88,7 @@ treated_summaries <- function(campaign) {
 # As in cell_amplification(), with the standard error of the ratio: each pair adds its residual from it.
 launch_amplification <- function(log_ratio, stolen) {
   known <- is.finite(stolen)
-  centre <- mean(log_ratio[known])
-  slow <- 100 * log_ratio[known] * if (sum(known) == 0 || centre == 0) 1 else expm1(centre) / centre
+  slow <- slowdown_parts(log_ratio[known])
   ratio <- fieller_ratio(slow, stolen[known])
   if (!is.na(ratio$reason)) return(list(estimate = NA_real_, se = NA_real_, df = NA_real_, reason = ratio$reason))
   residual <- batch_mean_ci(slow - ratio$estimate * stolen[known])

@@ -90,16 +90,10 @@ batch_groups <- function(d) {
   groups <- min(length(d), most_groups)
   while (groups >= 32) {
     batch <- batch_sums(d, groups)
-    if (lag_one(batch$sum / batch$n) < 2 / sqrt(groups)) break
+    if (!isTRUE(autocorrelation(batch$sum / batch$n, 1)$acf > 2 / sqrt(groups))) break
     groups <- groups %/% 2
   }
   groups
-}
-
-lag_one <- function(x) {
-  x <- x - mean(x)
-  scale <- sum(x^2)
-  if (scale > 0) sum(x[-1] * x[-length(x)]) / scale else 0
 }
 
 # Rows of the table for one cell within one launch. `cell`: d, bursts, level, pattern, covariates (matrix).
@@ -152,29 +146,10 @@ shift_of_quantile <- function(off, on, p, alpha) {
   if (min(sum(off[["count"]]), sum(on[["count"]])) * (1 - p) < 20) {
     return(list(reason = "fewer than 20 operations beyond the quantile"))
   }
-  a <- log_quantile(off, p)
-  b <- log_quantile(on, p)
-  se <- sqrt(a$se^2 + b$se^2)
-  reach <- stats::qnorm(1 - alpha / 2) * se
-  shift <- b$value - a$value
-  list(estimate = 100 * expm1(shift), low = 100 * expm1(shift - reach), high = 100 * expm1(shift + reach),
-       se = 100 * exp(shift) * se, note = "operations as if independent: at least this wide")
-}
-
-# Log of a quantile of a histogram, interpolated within its bin, with the standard error of its rank.
-log_quantile <- function(hist, p) {
-  hist <- hist[order(hist[["lo_ns"]]), ]
-  total <- sum(hist[["count"]])
-  share <- cumsum(hist[["count"]]) / total
-  at <- function(q) {
-    i <- which(share >= q)[1]
-    below <- if (i == 1) 0 else share[i - 1]
-    inside <- (q - below) / (share[i] - below)
-    log(hist[["lo_ns"]][i] + inside * (hist[["hi_ns"]][i] - hist[["lo_ns"]][i]))
-  }
-  spread <- sqrt(p * (1 - p) / total)
-  reach <- min(spread, (1 - p) / 2, p / 2)
-  list(value = at(p), se = (at(p + reach) - at(p - reach)) / 2 * spread / reach)
+  logs <- function(hist) lapply(quantile_interval(hist, p, alpha), log)
+  shift <- lapply(difference_interval(logs(on), logs(off)), function(x) 100 * expm1(x))
+  c(shift, list(se = (shift$high - shift$low) / 2 / stats::qnorm(1 - alpha / 2),
+                note = "operations as if independent: at least this wide"))
 }
 
 # The same estimators across launches: each launch gives one value, Student's interval on them.

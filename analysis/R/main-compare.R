@@ -29,32 +29,26 @@ compare_help <- function() {
 
 #' @rdname main_analyze
 #' @export
-main_compare <- function(args = commandArgs(TRUE)) {
-  run_front_end("noiselab-compare", function() {
-    parsed <- parse_arguments(args, compare_options())
-    values <- parsed$values
-    if (isTRUE(values$help)) return(writeLines(compare_help()))
-    dirs <- parsed$operands
-    if (length(dirs) != 2) abort_usage("wanted two directories, A and B, got ", length(dirs), " (try --help)")
-    if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
-    if (!is.null(values$plot) && !grepl("\\.png$", values$plot)) {
-      abort_usage("--plot: '", values$plot, "' does not end in .png")
-    }
-    margin <- margin_option(values$margin)
-    alpha <- alpha_option(values$alpha)
-    power <- power_option(values$power)
-    if (all(dir.exists(dirs)) && length(unique(normalizePath(dirs))) == 1) {
-      abort_usage("A and B are the same directory, '", dirs[1], "': give two campaigns")
-    }
-    comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
-                                    alpha, power, paired = isTRUE(values$paired))
-    if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)
-    if (isTRUE(values$csv)) say_notes("noiselab-compare", comparison$notes)
-    form <- if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
-    write_output(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison),
-                        format_comparison(comparison)), values$out)
-    if (is.na(comparison$answer)) 0L else answer_status(comparison$answer)
-  })
+main_compare <- function(args = commandArgs(TRUE)) run_program("noiselab-compare", args)
+
+run_compare <- function(dirs, values, form) {
+  if (length(dirs) != 2) abort_usage("wanted two directories, A and B, got ", length(dirs), " (try --help)")
+  if (!is.null(values$plot) && !grepl("\\.png$", values$plot)) {
+    abort_usage("--plot: '", values$plot, "' does not end in .png")
+  }
+  margin <- margin_option(values$margin)
+  alpha <- alpha_option(values$alpha)
+  power <- power_option(values$power)
+  if (all(dir.exists(dirs)) && length(unique(normalizePath(dirs))) == 1) {
+    abort_usage("A and B are the same directory, '", dirs[1], "': give two campaigns")
+  }
+  comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
+                                  alpha, power, paired = isTRUE(values$paired))
+  if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)
+  if (form == "csv") say_notes("noiselab-compare", comparison$notes)
+  write_output(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison),
+                      format_comparison(comparison)), values$out)
+  if (is.na(comparison$answer)) 0L else answer_status(comparison$answer)
 }
 
 write_comparison_plot <- function(comparison, file) {

@@ -35,26 +35,20 @@ plan_help <- function() {
 
 #' @rdname main_analyze
 #' @export
-main_plan <- function(args = commandArgs(TRUE)) {
-  run_front_end("noiselab-plan", function() {
-    parsed <- parse_arguments(args, plan_options())
-    values <- parsed$values
-    if (isTRUE(values$help)) return(writeLines(plan_help()))
-    if (length(parsed$operands) > 0) {
-      abort_usage("'", parsed$operands[1],
-                  "' is not an option (a pilot is given with --pilot DIR)")
-    }
-    if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
-    request <- plan_request(values)
-    campaign <- if (!is.null(values$pilot)) read_campaign(values$pilot)
-    plan <- make_plan(request, campaign)
-    notes <- c(plan$notes, brief_notes(campaign))
-    if (isTRUE(values$csv)) say_notes("noiselab-plan", notes)
-    form <- if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
-    write_output(switch(form, json = plan_json(plan, notes), csv = csv_lines(plan$cells), format_plan(plan, notes)),
-                 values$out)
-    check_reach(plan)
-  })
+main_plan <- function(args = commandArgs(TRUE)) run_program("noiselab-plan", args)
+
+run_plan <- function(operands, values, form) {
+  if (length(operands) > 0) {
+    abort_usage("'", operands[1], "' is not an option (a pilot is given with --pilot DIR)")
+  }
+  request <- plan_request(values)
+  campaign <- if (!is.null(values$pilot)) read_campaign(values$pilot)
+  plan <- make_plan(request, campaign)
+  notes <- c(plan$notes, brief_notes(campaign))
+  if (form == "csv") say_notes("noiselab-plan", notes)
+  write_output(switch(form, json = plan_json(plan, notes), csv = csv_lines(plan$cells), format_plan(plan, notes)),
+               values$out)
+  check_reach(plan)
 }
 
 # The warnings of launches, or where to find them when they are many.
@@ -102,23 +96,6 @@ effect_option <- function(text, name, above = -90) {
   value
 }
 
-whole_option <- function(text, name) {
-  if (is.null(text)) return(NULL)
-  if (!grepl("^[1-9][0-9]{0,6}$", text)) abort_usage(name, ": '", text, "' is not a positive whole number")
-  as.numeric(text)
-}
-
-words_option <- function(text, name) {
-  if (is.null(text)) return(NULL)
-  words <- strsplit(paste0(text, ","), ",", fixed = TRUE)[[1]]
-  odd <- !grepl("^[A-Za-z0-9._+:-]+$", words)
-  if (length(words) == 0 || any(odd)) {
-    abort_usage(name, ": '", text, "' is not a list of names (try ",
-                if (name == "--bytes") "8,2KiB)" else "barrier,alltoall)")
-  }
-  unique(words)
-}
-
 # The first a number of levels, the other the levels themselves.
 levels_option <- function(text) {
   if (is.null(text)) return(NULL)
@@ -128,26 +105,6 @@ levels_option <- function(text) {
     abort_usage("--levels: '", text, "' is neither a number of levels nor a list of them (try 2, or 0,0.1,1)")
   }
   list(levels = levels)
-}
-
-scaled_option <- function(text, units, what) {
-  number <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\1", text)
-  unit <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\2", text)
-  value <- suppressWarnings(as.numeric(number)) * if (nzchar(unit)) unname(units[unit]) else 1
-  if (!is_number(value, 0)) abort_usage(what)
-  value
-}
-
-duration_option <- function(text, name) {
-  if (is.null(text)) return(NULL)
-  scaled_option(text, c(ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, min = 60, h = 3600),
-                paste0(name, ": '", text, "' is not a positive duration (try 10ms)"))
-}
-
-size_option <- function(text) {
-  scaled_option(text, c(B = 1, kB = 1e3, MB = 1e6, GB = 1e9, KiB = 1024, K = 1024, MiB = 1024^2, M = 1024^2,
-                        GiB = 1024^3, G = 1024^3),
-                paste0("--bytes: '", text, "' is not a size (try 8, 4KiB, 1MiB)"))
 }
 
 # Said after the plan is printed: the plan is the reason.

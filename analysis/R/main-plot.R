@@ -36,21 +36,17 @@ plot_help <- function() {
 
 #' @rdname main_analyze
 #' @export
-main_plot <- function(args = commandArgs(TRUE)) {
-  run_front_end("noiselab-plot", function() {
-    parsed <- parse_arguments(args, plot_options())
-    values <- parsed$values
-    if (isTRUE(values$help)) return(writeLines(plot_help()))
-    if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
-    if (isTRUE(values$list)) return(write_output(list_plots(values, parsed$operands), values$out))
-    if (length(parsed$operands) == 0) abort_usage("no NAME given (try --list)")
-    rows <- wanted_plots(parsed$operands[1])
-    dirs <- parsed$operands[-1]
-    if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
-    target <- plot_target(values, vapply(rows, `[[`, "", "name"))
-    analysis <- plot_analysis(dirs, alpha_option(values$alpha), plot_margin(values$margin, rows))
-    write_plots(rows, analysis, target)
-  })
+main_plot <- function(args = commandArgs(TRUE)) run_program("noiselab-plot", args)
+
+run_plot <- function(operands, values, form) {
+  if (isTRUE(values$list)) return(write_output(list_plots(values, operands), values$out))
+  if (length(operands) == 0) abort_usage("no NAME given (try --list)")
+  rows <- wanted_plots(operands[1])
+  dirs <- operands[-1]
+  if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
+  target <- plot_target(values, vapply(rows, `[[`, "", "name"))
+  analysis <- plot_analysis(dirs, alpha_option(values$alpha), plot_margin(values$margin, rows))
+  write_plots(rows, analysis, target)
 }
 
 list_plots <- function(values, operands) {
@@ -79,10 +75,8 @@ wanted_plots <- function(text) {
 }
 
 plot_margin <- function(text, rows) {
-  if (is.null(text)) return(NULL)
-  value <- suppressWarnings(as.numeric(sub("%$", "", text)))
-  if (!is_number(value, 0)) abort_usage("--margin: '", text, "' is not a percentage above 0 (try 1)")
-  if (!any(vapply(rows, function(plot) isTRUE(plot$margin), TRUE))) {
+  value <- margin_option(text)
+  if (!is.null(value) && !any(vapply(rows, function(plot) isTRUE(plot$margin), TRUE))) {
     abort_usage("--margin does not apply to ", rows[[1]]$name, " (it does to ",
                 paste(unlist(lapply(plots(), function(plot) if (isTRUE(plot$margin)) plot$name)), collapse = ", "), ")")
   }

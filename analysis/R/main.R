@@ -1,10 +1,5 @@
 # The front ends: options in, text out, exit status back. Nothing else in the package prints.
 
-# `again`: may be given several times, and then has several values.
-option <- function(name, value = NA_character_, help, again = FALSE) {
-  list(name = name, value = value, help = help, again = again)
-}
-
 starts_tables <- c("starts", "ranks", "nodes", "clocks", "raw")
 periodic_arms <- c("off", "on", "all")
 
@@ -31,59 +26,12 @@ analyze_options <- function() list(
   option("help", help = "print this help")
 )
 
-report_options <- list(
+report_options <- function() list(
   option("out", "FILE", "the HTML file (default: report.html in the first DIR)"),
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
   option("margin", "PERCENT", "judge every slowdown against this margin, too"),
   option("help", help = "print this help")
 )
-
-# Options and operands in any order; --name value or --name=value; -- ends the options.
-parse_arguments <- function(args, options) {
-  values <- list()
-  operands <- character()
-  names_known <- vapply(options, `[[`, "", "name")
-  i <- 1
-  while (i <= length(args)) {
-    arg <- args[i]
-    if (arg == "--") {
-      operands <- c(operands, args[-seq_len(i)])
-      break
-    }
-    if (arg == "-h") arg <- "--help"
-    if (!startsWith(arg, "-") || arg == "-") {
-      operands <- c(operands, arg)
-    } else {
-      name <- sub("^--", "", sub("=.*", "", arg))
-      at <- match(name, names_known)
-      if (!startsWith(arg, "--") || is.na(at)) {
-        abort_usage("unknown option '", sub("=.*", "", arg), "' (try --help)")
-      }
-      takes_value <- !is.na(options[[at]]$value)
-      before <- if (options[[at]]$again) values[[name]]
-      if (grepl("=", arg, fixed = TRUE)) {
-        if (!takes_value) abort_usage("--", name, " takes no value (got '", arg, "')")
-        values[[name]] <- c(before, sub("^[^=]*=", "", arg))
-      } else if (takes_value) {
-        i <- i + 1
-        if (i > length(args)) abort_usage("--", name, " needs a value: ", options[[at]]$help)
-        values[[name]] <- c(before, args[i])
-      } else {
-        values[[name]] <- TRUE
-      }
-    }
-    i <- i + 1
-  }
-  list(values = values, operands = operands)
-}
-
-help_text <- function(usage, about, options, more) {
-  left <- vapply(options, function(o) {
-    paste0("  --", o$name, if (is.na(o$value)) "" else paste0(" ", o$value))
-  }, "")
-  c(usage, "", about, "", "Options:", paste(format(left), vapply(options, `[[`, "", "help"), sep = "  "),
-    "", more)
-}
 
 report_exit_help <- c(
   "Exit status: 0 the report was written, whatever it says; 2 wrong usage, environment or a damaged file;",
@@ -117,89 +65,8 @@ report_help <- function() {
     "Usage: noiselab report [OPTIONS] DIR...",
     c("Writes one self-contained HTML report of a campaign and prints its path; beside it a directory",
       "<name>_files with each plot as PNG and its data as CSV."),
-    report_options, c("Plots:", sprintf("  %-15s %s", about$name, about$title), "", report_exit_help)
+    report_options(), c("Plots:", sprintf("  %-15s %s", about$name, about$title), "", report_exit_help)
   )
-}
-
-alpha_option <- function(text) {
-  if (is.null(text)) return(0.01)
-  value <- suppressWarnings(as.numeric(text))
-  if (!is_number(value, 1e-4, 0.5)) {
-    abort_usage("--alpha: '", text, "' is not a probability above 0.0001 and below 0.5 (try 0.01)")
-  }
-  value
-}
-
-# The first of the tables is the default.
-table_option <- function(values, tables) {
-  if (is.null(values$table)) return(tables[1])
-  if (!isTRUE(values$csv)) abort_usage("--table needs --csv (JSON has all tables)")
-  if (!values$table %in% tables) {
-    abort_usage("--table: '", values$table, "' is not a table (try ", paste(tables, collapse = ", "), ")")
-  }
-  values$table
-}
-
-percent_option <- function(name, text, example) {
-  value <- suppressWarnings(as.numeric(sub("\\s*%$", "", text)))
-  if (!is_number(value, 0, 100)) {
-    abort_usage("--", name, ": '", text, "' is not a percentage above 0 and below 100 (try ", example, ")")
-  }
-  value
-}
-
-delta_option <- function(text) if (is.null(text)) NULL else percent_option("delta", text, "0.1%")
-
-level_option <- function(text) {
-  if (is.null(text)) return(NULL)
-  value <- suppressWarnings(as.numeric(sub("\\s*%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
-  if (length(value) == 0 || any(!is.finite(value) | value < 0)) abort_usage("--level: '", text, "' is not a list of levels (try 0.1,1)")
-  value
-}
-
-covariate_option <- function(text) {
-  if (is.null(text)) return(NULL)
-  wanted <- strsplit(text, ",", fixed = TRUE)[[1]]
-  unknown <- setdiff(wanted, names(covariates))
-  if (length(wanted) == 0 || length(unknown) > 0) {
-    abort_usage("--adjust: '", c(unknown, text)[1], "' is not a covariate (try ", paste(names(covariates), collapse = ","), ")")
-  }
-  wanted
-}
-
-unit_option <- function(text) {
-  if (is.null(text)) return("auto")
-  if (!text %in% c("auto", "launch", "pair")) abort_usage("--unit: '", text, "' is not auto, launch or pair")
-  text
-}
-
-power_option <- function(text) {
-  if (is.null(text)) return(0.95)
-  value <- suppressWarnings(as.numeric(text))
-  if (!is_number(value, 0.05, 0.9999)) {
-    abort_usage("--power: '", text, "' is not a probability above 0.05 and below 0.9999 (try 0.95)")
-  }
-  value
-}
-
-trim_option <- function(text) {
-  if (is.null(text)) return(0.25)
-  value <- suppressWarnings(as.numeric(text))
-  if (!is_number(value) || value < 0 || value >= 1) {
-    abort_usage("--trim: '", text, "' is not a share from 0 to below 1 (try 0.25, or 0 for none)")
-  }
-  value
-}
-
-channel_option <- function(text) {
-  if (is.null(text)) return(NULL)
-  wanted <- strsplit(text, ",", fixed = TRUE)[[1]]
-  unknown <- setdiff(wanted, names(channels))
-  if (length(wanted) == 0 || length(unknown) > 0) {
-    abort_usage("--channel: '", c(unknown, text)[1], "' is not a channel (try ",
-                paste(names(channels), collapse = ","), ")")
-  }
-  wanted
 }
 
 #' Front ends
@@ -214,24 +81,19 @@ channel_option <- function(text) {
 #' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
 #' main_analyze(c("summary", file, "--csv"))
 #' @export
-main_analyze <- function(args = commandArgs(TRUE)) {
-  run_front_end("noiselab-analyze", function() {
-    parsed <- parse_arguments(args, analyze_options())
-    values <- parsed$values
-    if (isTRUE(values$help)) return(writeLines(analyze_help()))
-    if (length(parsed$operands) == 0) abort_usage("no DIR given (try --help)")
-    if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
-    form <- if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
-    words <- analyze_words()
-    at <- match(parsed$operands[1], vapply(words, `[[`, "", "name"))
-    lines <- if (!is.na(at)) run_word(words[[at]], parsed, form) else {
-      only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "adjust", "unit",
-                                           "mixed", "estimators"))
-      analyze_dirs(parsed$operands, values, form)
-    }
-    if (!is.null(lines)) write_output(lines, values$out)
-    attr(lines, "status")
-  })
+main_analyze <- function(args = commandArgs(TRUE)) run_program("noiselab-analyze", args)
+
+run_analyze <- function(operands, values, form) {
+  if (length(operands) == 0) abort_usage("no DIR given (try --help)")
+  words <- analyze_words()
+  at <- match(operands[1], vapply(words, `[[`, "", "name"))
+  lines <- if (!is.na(at)) run_word(words[[at]], operands[-1], values, form) else {
+    only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "adjust", "unit",
+                                         "mixed", "estimators"))
+    analyze_dirs(operands, values, form)
+  }
+  if (!is.null(lines)) write_output(lines, values$out)
+  attr(lines, "status")
 }
 
 # What can stand before the operands: `options` that mean something to it (beside json, csv and out), and `run`, which
@@ -259,19 +121,10 @@ analyze_words <- function() list(
                 paste0("to ticks); its tables for --csv: ", paste(periodic_tables, collapse = ", "))))
 )
 
-run_word <- function(word, parsed, form) {
-  only_options(parsed$values, word$name, word$options)
-  operands <- parsed$operands[-1]
+run_word <- function(word, operands, values, form) {
+  only_options(values, word$name, word$options)
   if (length(operands) == 0) abort_usage(word$name, ": no ", sub("\\.\\.\\.$", "", word$operands), " given (try --help)")
-  word$run(operands, parsed$values, form)
-}
-
-# Options that mean nothing to what was asked are refused, not passed over.
-only_options <- function(values, what, known) {
-  given <- setdiff(names(values), c("json", "csv", "out", "help", known))
-  if (length(given) == 0) return(invisible())
-  why <- if (what == "summary" && given[1] == "alpha") ": rules P and N are defined at 99 %" else ""
-  abort_usage("--", given[1], " does not apply to ", what, why)
+  word$run(operands, values, form)
 }
 
 analyze_summary <- function(operands, values, form) {
@@ -382,18 +235,14 @@ keep_levels <- function(campaign, levels) {
 
 #' @rdname main_analyze
 #' @export
-main_report <- function(args = commandArgs(TRUE)) {
-  run_front_end("noiselab-report", function() {
-    parsed <- parse_arguments(args, report_options)
-    if (isTRUE(parsed$values$help)) return(writeLines(report_help()))
-    dirs <- parsed$operands
-    if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
-    alpha <- alpha_option(parsed$values$alpha)
-    margin <- margin_option(parsed$values$margin)
-    campaign <- read_campaign(dirs, arms = "any")
-    file <- parsed$values$out %||% file.path(dirs[1], "report.html")
-    writeLines(write_report(campaign, file, alpha = alpha, margin = margin))
-  })
+main_report <- function(args = commandArgs(TRUE)) run_program("noiselab-report", args)
+
+run_report <- function(dirs, values, form) {
+  if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
+  alpha <- alpha_option(values$alpha)
+  margin <- margin_option(values$margin)
+  campaign <- read_campaign(dirs, arms = "any")
+  writeLines(write_report(campaign, values$out %||% file.path(dirs[1], "report.html"), alpha = alpha, margin = margin))
 }
 
 say_notes <- function(program, notes) {
@@ -417,23 +266,4 @@ write_atomically <- function(file, write) {
   Sys.chmod(temporary, "0644", use_umask = TRUE)
   if (!suppressWarnings(file.rename(temporary, file))) abort_usage("cannot write '", file, "'")
   invisible(file)
-}
-
-# `work` returns the exit status as an integer where it answered a question; anything else is 0.
-run_front_end <- function(program, work) {
-  fail <- function(status) function(e) {
-    text <- gsub("\\s*\n\\s*", " ", conditionMessage(e))
-    writeLines(paste0(program, ": ", text), stderr())
-    status
-  }
-  tryCatch(
-    withCallingHandlers({
-      status <- work()
-      if (is.integer(status)) status else 0L
-    }, warning = function(w) {
-      say_notes(program, first_line(conditionMessage(w)))
-      invokeRestart("muffleWarning")
-    }),
-    nl_error_data = fail(3L), nl_error = fail(2L), error = fail(70L)
-  )
 }

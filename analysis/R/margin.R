@@ -34,12 +34,3 @@ margin_answer <- function(verdict) {
 
 answer_status <- function(answer) c(pass = 0L, fail = 1L, inconclusive = 3L)[[answer]]
 
-# "1%" or "1": a margin in percent, NULL where none was given.
-margin_option <- function(text) {
-  if (is.null(text)) return(NULL)
-  value <- suppressWarnings(as.numeric(sub("\\s*%$", "", text)))
-  if (!is_number(value, 0, 100)) {
-    abort_usage("--margin: '", text, "' is not a percentage above 0 and below 100 (try 1%)")
-  }
-  value
-}

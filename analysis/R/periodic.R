@@ -348,22 +348,12 @@ analyze_periodic <- function(operands, values, form) {
   switch(form, json = periodic_json(rows, alpha), csv = periodic_csv(rows, table), format_periodic(rows, alpha))
 }
 
-time_units <- c(ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1)
-
 # Times with units, several separated by commas or given again.
 period_option <- function(texts) {
   if (is.null(texts)) return(NULL)
   words <- trimws(unlist(strsplit(texts, ",", fixed = TRUE)))
   if (length(words) == 0) words <- ""
-  seconds <- vapply(words, function(word) {
-    number <- sub("[a-z]*$", "", word)
-    unit <- substring(word, nchar(number) + 1)
-    value <- if (grepl("^[0-9]*\\.?[0-9]+$|^[0-9]+\\.$",
-                       number)) as.numeric(number) * unname(time_units[unit]) else NA_real_
-    if (!is_number(value, 0)) abort_usage("--period: '", word, "' is not a time (try 10ms, 1s or 250us)")
-    value
-  }, 0, USE.NAMES = FALSE)
-  unique(seconds)
+  unique(vapply(words, duration_option, 0, name = "--period", USE.NAMES = FALSE))
 }
 
 format_periodic <- function(rows, alpha) {

@@ -72,15 +72,14 @@ smallest_n <- function(reached, power, least) {
 test_power <- function(n, effect, sd, alpha, margin = NULL) {
   df <- n - 1
   se <- sd / sqrt(n)
+  if (is.null(margin)) return(effect_power(effect, se, df, alpha))
   cut <- stats::qt(1 - alpha, df)
   # Given s, the estimated over the true standard error, the rest is normal.
-  given <- if (is.null(margin)) function(s) stats::pnorm(effect / se - cut * s) else function(s) {
+  given <- function(s) {
     pmax(0, stats::pnorm((margin[2] - effect) / se - cut * s) - stats::pnorm((margin[1] - effect) / se + cut * s))
   }
   if (df > 5000) return(given(1))
   ends <- sqrt(stats::qchisq(c(1e-13, 1 - 1e-13), df) / df)
-  # Integrated over the chance of s below it, whose range is finite; pt() is not reliable at the large noncentralities
-  # of few pairs.
   density <- function(s) 2 * s * df * stats::dchisq(df * s^2, df)
   cells <- seq(ends[1], ends[2], length.out = 9)
   sum(vapply(1:8, function(i) {
@@ -93,15 +92,13 @@ test_power <- function(n, effect, sd, alpha, margin = NULL) {
 #'
 #' What each level of repetition adds to the variance of a mean: S_1^2 is the mean variance within the innermost groups,
 #' S_i^2 that of the means of level i - 1 within the groups of level i, and T_i^2 = S_i^2 - S_(i-1)^2 / r_(i-1), not
-#' below
-#' 0. Where groups differ in size, r is their harmonic mean.
+#' below 0. Where groups differ in size, r is their harmonic mean.
 #'
 #' @param x Numeric, length n: measurements, any unit.
 #' @param groups List (or data frame) of vectors of length n: the groups of the innermost level first, such as
 #'   `list(launch)` or `list(launch, day)`. A group's name is read within the group that it is in.
 #' @return A data frame, one row per level from the innermost: `level` (1: measurements), `s2` (S_i^2), `t2` (T_i^2,
-#' squared
-#'   unit of `x`), `n` (mean number of repetitions r_i, harmonic), `df` (degrees of freedom of S_i^2). NA where no group
+#'   squared unit of `x`), `n` (mean number of repetitions r_i, harmonic), `df` (degrees of freedom of S_i^2). NA where no group
 #'   has two repetitions.
 #' @references Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM, section 6.
 #' @examples

@@ -1,30 +1,3 @@
-#' Power of the one-sided test at a true effect
-#'
-#' @param effect Numeric, length n: true effect on the scale of the test (any unit).
-#' @param se Standard error of its estimate, same unit, length 1.
-#' @param df Its degrees of freedom, length 1; Inf for the normal distribution.
-#' @param alpha One-sided level of the test, length 1.
-#' @return Numeric, length n: probability that Student's test finds it (noncentral t). NA where `se` or `df` is, or
-#'   `se` is 0.
-#' @references Johnson, N. L. and Welch, B. L. (1940) Biometrika 31, 362-389 (the noncentral t distribution).
-#' @examples
-#' effect_power(c(0, 2, 4), se = 1, df = Inf)
-#' @export
-effect_power <- function(effect, se, df, alpha = 0.01) {
-  check_numeric(effect, "effect")
-  check_probability(alpha, "alpha")
-  if (is.na(se) || is.na(df) || se <= 0) return(rep(NA_real_, length(effect)))
-  if (df > 5000) return(stats::pnorm(stats::qnorm(1 - alpha) - effect / se, lower.tail = FALSE))
-  cut <- stats::qt(1 - alpha, df)
-  # pt() gives up at the large noncentralities of few degrees of freedom: integrate over the scale's distribution.
-  density <- function(s) 2 * s * df * stats::dchisq(df * s^2, df)
-  vapply(effect / se, function(ncp) {
-    if (df > 4 && abs(ncp) < 30) return(stats::pt(cut, df, ncp, lower.tail = FALSE))
-    found <- function(s) density(s) * stats::pnorm(ncp - cut * s)
-    min(1, stats::integrate(found, 0, 8, rel.tol = 1e-8, subdivisions = 500)$value)
-  }, 0)
-}
-
 #' Power of the run
 #'
 #' Chance that a run like this one detects a slowdown, by its true size: at the standard error and degrees of freedom

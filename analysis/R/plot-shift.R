@@ -127,7 +127,7 @@ shift_data <- function(analysis) {
 shift_across <- function(on, off, launches, alpha) {
   quantiles <- function(hist) {
     vapply(split(hist, factor(hist$launch, launches)), function(h) {
-      hist_order(h, shift_quantiles * sum(h$count)) / 1000
+      spread_quantile(h$lo_ns, h$hi_ns, h$count, shift_quantiles) / 1000
     }, shift_quantiles)
   }
   off_us <- quantiles(off[off$launch %in% launches, ])
@@ -140,31 +140,12 @@ shift_across <- function(on, off, launches, alpha) {
 }
 
 shift_within <- function(on, off, alpha) {
-  a <- quantile_interval(on, shift_quantiles, alpha)
-  b <- quantile_interval(off, shift_quantiles, alpha)
-  shift <- a$estimate - b$estimate
-  data.frame(p = shift_quantiles, off_us = b$estimate, on_us = a$estimate, shift_us = shift,
-             low_us = shift - sqrt((a$estimate - a$low)^2 + (b$high - b$estimate)^2),
-             high_us = shift + sqrt((a$high - a$estimate)^2 + (b$estimate - b$low)^2), unit = "operations")
-}
-
-# Quantiles of a histogram in us with their intervals: the number of independent operations below a quantile is
-# binomial, here by its normal approximation. NA where the ranks leave the data.
-quantile_interval <- function(hist, p, alpha) {
-  n <- sum(hist$count)
-  reach <- stats::qnorm(1 - alpha / 2) * sqrt(n * p * (1 - p))
-  at <- function(rank) ifelse(rank < 0 | rank > n, NA, hist_order(hist, pmin(n, pmax(0, rank))) / 1000)
-  list(estimate = at(n * p), low = at(n * p - reach), high = at(n * p + reach))
-}
-
-# The time below which `rank` of the operations lie, ns; within a bin they are taken as evenly spread.
-hist_order <- function(hist, rank) {
-  by_size <- order(hist$lo_ns)
-  lo <- hist$lo_ns[by_size]
-  reached <- cumsum(as.numeric(hist$count[by_size]))
-  at <- pmin(length(lo), findInterval(rank, reached, left.open = TRUE) + 1)
-  share <- (rank - (reached[at] - hist$count[by_size][at])) / hist$count[by_size][at]
-  lo[at] + share * (hist$hi_ns[by_size][at] - lo[at])
+  quantiles_us <- function(hist) lapply(quantile_interval(hist, shift_quantiles, alpha), `/`, 1000)
+  a <- quantiles_us(on)
+  b <- quantiles_us(off)
+  shift <- difference_interval(a, b)
+  data.frame(p = shift_quantiles, off_us = b$estimate, on_us = a$estimate, shift_us = shift$estimate,
+             low_us = shift$low, high_us = shift$high, unit = "operations")
 }
 
 alt_shift <- function(frame) {

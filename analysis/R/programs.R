@@ -1,13 +1,14 @@
-# The programs of the package: one entry per front end.
+# The programs of the package, and what all of them do alike: parse, help, say what failed, exit status.
 
-# `run` gets the arguments and returns the exit status. A function, because the entries refer to functions of files
-# that are read later.
+# `run` gets the operands, the values of the options and the form of the output (text, json or csv); it returns the
+# exit status as an integer where it answered a question, anything else is 0. A function, because the entries refer to
+# functions of files that are read later.
 programs <- function() list(
-  "noiselab-analyze" = main_analyze,
-  "noiselab-report" = main_report,
-  "noiselab-plan" = main_plan,
-  "noiselab-plot" = main_plot,
-  "noiselab-compare" = main_compare
+  "noiselab-analyze" = list(options = analyze_options, help = analyze_help, run = run_analyze),
+  "noiselab-report" = list(options = report_options, help = report_help, run = run_report),
+  "noiselab-plan" = list(options = plan_options, help = plan_help, run = run_plan),
+  "noiselab-plot" = list(options = plot_options, help = plot_help, run = run_plot),
+  "noiselab-compare" = list(options = compare_options, help = compare_help, run = run_compare)
 )
 
 #' Run a program of the package
@@ -23,5 +24,30 @@ programs <- function() list(
 #' @export
 run_program <- function(name, args = character()) {
   check_argument(is_text(name) && name %in% names(programs()), "name", name, paste(names(programs()), collapse = ", "))
-  programs()[[name]](args)
+  program <- programs()[[name]]
+  run_front_end(name, function() {
+    parsed <- parse_arguments(args, program$options())
+    if (isTRUE(parsed$values$help)) return(writeLines(program$help()))
+    form <- form_option(parsed$values) # refuses here, whether or not the program looks at it
+    program$run(parsed$operands, parsed$values, form)
+  })
+}
+
+# `work` returns the exit status as an integer where it answered a question; anything else is 0.
+run_front_end <- function(program, work) {
+  fail <- function(status) function(e) {
+    text <- gsub("\\s*\n\\s*", " ", conditionMessage(e))
+    writeLines(paste0(program, ": ", text), stderr())
+    status
+  }
+  tryCatch(
+    withCallingHandlers({
+      status <- work()
+      if (is.integer(status)) status else 0L
+    }, warning = function(w) {
+      say_notes(program, first_line(conditionMessage(w)))
+      invokeRestart("muffleWarning")
+    }),
+    nl_error_data = fail(3L), nl_error = fail(2L), error = fail(70L)
+  )
 }

@@ -85,22 +85,22 @@ configuration_row <- function(campaign, pairs, at, alpha, power) {
   top <- max(cells$level_requested_percent)
   blank <- of_level(min(cells$level_requested_percent))
   reference <- if (top > 0) of_level(top) else integer()
-  effect <- reaction(campaign, pairs, reference, top, conf)
-  limit <- batch_mean_ci(pairs$d[blank], conf)
-  cbind(clean, effect, merit_row(limit, effect, machine_seconds(campaign, pairs, blank), alpha, power))
+  effect <- reaction(campaign, pairs, reference, top, alpha)
+  limit <- randomisation_inference(pairs$d[blank], alpha, power)
+  cbind(clean, effect, merit_row(limit, effect, machine_seconds(campaign, pairs, blank), alpha))
 }
 
-reaction <- function(campaign, pairs, at, level, conf) {
+reaction <- function(campaign, pairs, at, level, alpha) {
   d <- pairs$d[at]
-  est <- batch_mean_ci(d, conf)
+  est <- randomisation_inference(d, alpha, with_limit = FALSE)
   delivered <- mean_or_na(campaign$rows[["level_delivered_percent"]][pairs$on[at]])
   # A test that could not reach alpha with these pairs says nothing.
-  able <- length(d) >= pairs_needed(1 - conf) && isTRUE(est$se > 0)
+  able <- length(d) >= pairs_needed(alpha) && isTRUE(est$se > 0)
   percent <- function(x) to_effect("time", x)
   data.frame(n_pairs = length(d), level_requested_percent = if (length(at) > 0) level else NA_real_,
              level_delivered_percent = delivered,
              slowdown_percent = percent(est$estimate), slowdown_low_percent = percent(est$low),
-             slowdown_high_percent = percent(est$high), p_one_sided = if (able) sign_flip_test(d)$p else NA_real_)
+             slowdown_high_percent = percent(est$high), p_one_sided = if (able) est$p else NA_real_)
 }
 
 # How the clean time repeats. Of each launch: its off halves in run order, the log of their time.
@@ -171,8 +171,8 @@ machine_seconds <- function(campaign, pairs, at) {
 # The limit in slowdown and in level, and the level times the root of the time. The interval of the quotient limit /
 # slope
 # comes from those of the two, on the scale of logs.
-merit_row <- function(blank, effect, machine_s, alpha, power) {
-  limit <- detection_limit(blank$se, blank$df, alpha, power)
+merit_row <- function(blank, effect, machine_s, alpha) {
+  limit <- blank$limit
   factor <- sqrt(blank$df / stats::qchisq(c(1 - alpha / 2, alpha / 2), blank$df))
   level <- if (is.na(effect$level_delivered_percent)) effect$level_requested_percent else effect$level_delivered_percent
   slope <- c(effect$slowdown_percent, effect$slowdown_low_percent, effect$slowdown_high_percent) / level

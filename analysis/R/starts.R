@@ -9,27 +9,6 @@ check_synchronised <- function(campaign) {
   }
 }
 
-#' Quantiles from a histogram
-#'
-#' @param lo_ns,hi_ns Numeric, length n: edges of the bins, ns; bins may occur several times (launches are merged
-#'   by adding counts).
-#' @param count Numeric, length n: values in each bin.
-#' @param p Probabilities.
-#' @return Numeric, as `p`, ns: the middle of the bin that holds the smallest value which at least the share `p`
-#'   does not exceed (bins of 1 ns: the value); NA where nothing was counted.
-#' @examples
-#' hist_quantile(c(10, 11, 200), c(11, 12, 202), c(50, 49, 1), c(0.5, 0.99, 1))
-#' @export
-hist_quantile <- function(lo_ns, hi_ns, count, p) {
-  check_numeric(count, "count")
-  total <- sum(count)
-  if (length(count) == 0 || total == 0) return(rep(NA_real_, length(p)))
-  by_size <- order(lo_ns)
-  reached <- cumsum(count[by_size])
-  at <- by_size[findInterval(p * total * (1 - 1e-12), reached, left.open = TRUE) + 1]
-  (lo_ns[at] + hi_ns[at] - 1) / 2
-}
-
 #' Quality of synchronised starts
 #'
 #' All starts are counted, late ones as well: a start that is late is flagged and stays.

@@ -345,7 +345,8 @@ static void a_trace_goes_on_from_half_to_half_at_the_level_asked_for(void **stat
     const json_t *level = json_array_get(json_object_get(json, "levels"), 0);
     /* 50 halves of 10 ms are five rounds, however long it took to ask for them */
     assert_in_range(integer(level, "bursts_planned"), 499, 501);
-    assert_in_range(requested_ns, 10000000 - 60000, 10000000 + 60000);
+    /* a burst that a busy machine kept from ending within its half does not owe the rest */
+    assert_in_range(requested_ns, 9500000, 10000000 + 60000);
     assert_string_equal(json_string_value(json_object_get(level, "pattern")), "replay");
     json_decref(json);
 }

@@ -45,14 +45,14 @@ test_that("across launches estimators are means of launches with Student's inter
   expect_equal(all$unit, "launches")
 })
 
-test_that("a quantile of a histogram has the value and the error of its rank", {
+test_that("a shift of quantiles has the value and the error of their ranks", {
   hist <- data.frame(lo_ns = 100:199, hi_ns = 101:200, count = 100)
-  got <- log_quantile(hist, 0.5)
-  expect_equal(exp(got$value), 150)
-  # Uniform over 100 ns, 10,000 values: the median's standard error is 100 * sqrt(1/4 / 10000) = 0.5 ns.
-  expect_equal(got$se * 150, 0.5, tolerance = 1e-3)
+  got <- shift_of_quantile(hist, hist, 0.5, 0.01)
+  expect_equal(got$estimate, 0)
+  # Uniform over 100 ns, 10,000 values: the median's standard error is 100 * sqrt(1/4 / 10000) = 0.5 of 149.5 ns.
+  expect_equal(got$se, 100 * sqrt(2) * 0.5 / 149.5, tolerance = 1e-3)
   expect_match(shift_of_quantile(hist[0, ], hist, 0.5, 0.01)$reason, "no histogram")
   expect_match(shift_of_quantile(hist, hist, 0.9999, 0.01)$reason, "fewer than 20")
   shifted <- transform(hist, lo_ns = 2 * lo_ns, hi_ns = 2 * hi_ns)
-  expect_equal(shift_of_quantile(hist, shifted, 0.5, 0.01)$estimate, 100)
+  expect_equal(shift_of_quantile(hist, shifted, 0.5, 0.01)$estimate, 100 * (2 * 150 - 0.5) / 149.5 - 100)
 })

@@ -153,7 +153,8 @@ test_that("times on the command line have units", {
   expect_equal(period_option("1.5ms"), 0.0015)
   expect_equal(period_option("20ns"), 2e-8)
   expect_null(period_option(NULL))
-  for (bad in c("10", "10x", "ms", "-1s", "0s", "", "1s,,2s")) expect_error(period_option(bad), "--period",
+  expect_equal(period_option("10"), 10) # seconds, as everywhere
+  for (bad in c("10x", "ms", "-1s", "0s", "", "1s,,2s")) expect_error(period_option(bad), "--period",
                                                                             class = "nl_error_usage")
 })
 
@@ -170,7 +171,7 @@ test_that("the front end prints text, JSON and CSV, and refuses what it does not
   csv <- status_of(main_analyze, "periodic", "--csv", "--table", "peaks", dir)$out
   expect_match(csv[1], "^launch,operation,bytes,arm,series,fundamental_s,harmonic,period_s,frequency_hz")
   expect_match(status_of(main_analyze, "periodic", dir, "--arm", "no")$err, "--arm: 'no' is not an arm")
-  expect_equal(status_of(main_analyze, "periodic", dir, "--period", "1")$status, 2L)
+  expect_equal(status_of(main_analyze, "periodic", dir, "--period", "1x")$status, 2L)
   expect_equal(status_of(main_analyze, dir, "--period", "1s")$status, 2L)
   off <- local_campaign(pairs = 30, levels_percent = 5, design = "blocks")
   edit_lines(halves_of(off), function(x) x[c(1, grep(",on,", x))])

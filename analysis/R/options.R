@@ -1,0 +1,181 @@
+# What the programs take on their command lines: the options, and what their values mean.
+
+# `again`: may be given several times, and then has several values.
+option <- function(name, value = NA_character_, help, again = FALSE) {
+  list(name = name, value = value, help = help, again = again)
+}
+
+# Options and operands in any order; --name value or --name=value; -- ends the options.
+parse_arguments <- function(args, options) {
+  values <- list()
+  operands <- character()
+  names_known <- vapply(options, `[[`, "", "name")
+  i <- 1
+  while (i <= length(args)) {
+    arg <- args[i]
+    if (arg == "--") {
+      operands <- c(operands, args[-seq_len(i)])
+      break
+    }
+    if (arg == "-h") arg <- "--help"
+    if (!startsWith(arg, "-") || arg == "-") {
+      operands <- c(operands, arg)
+    } else {
+      name <- sub("^--", "", sub("=.*", "", arg))
+      at <- match(name, names_known)
+      if (!startsWith(arg, "--") || is.na(at)) {
+        abort_usage("unknown option '", sub("=.*", "", arg), "' (try --help)")
+      }
+      takes_value <- !is.na(options[[at]]$value)
+      before <- if (options[[at]]$again) values[[name]]
+      if (grepl("=", arg, fixed = TRUE)) {
+        if (!takes_value) abort_usage("--", name, " takes no value (got '", arg, "')")
+        values[[name]] <- c(before, sub("^[^=]*=", "", arg))
+      } else if (takes_value) {
+        i <- i + 1
+        if (i > length(args)) abort_usage("--", name, " needs a value: ", options[[at]]$help)
+        values[[name]] <- c(before, args[i])
+      } else {
+        values[[name]] <- TRUE
+      }
+    }
+    i <- i + 1
+  }
+  list(values = values, operands = operands)
+}
+
+help_text <- function(usage, about, options, more) {
+  left <- vapply(options, function(o) {
+    paste0("  --", o$name, if (is.na(o$value)) "" else paste0(" ", o$value))
+  }, "")
+  c(usage, "", about, "", "Options:", paste(format(left), vapply(options, `[[`, "", "help"), sep = "  "),
+    "", more)
+}
+
+# What the output is to be: text, or data in one of two forms.
+form_option <- function(values) {
+  if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
+  if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
+}
+
+# Options that mean nothing to what was asked are refused, not passed over.
+only_options <- function(values, what, known) {
+  given <- setdiff(names(values), c("json", "csv", "out", "help", known))
+  if (length(given) == 0) return(invisible())
+  why <- if (what == "summary" && given[1] == "alpha") ": rules P and N are defined at 99 %" else ""
+  abort_usage("--", given[1], " does not apply to ", what, why)
+}
+
+alpha_option <- function(text) {
+  if (is.null(text)) return(0.01)
+  value <- suppressWarnings(as.numeric(text))
+  if (!is_number(value, 1e-4, 0.5)) {
+    abort_usage("--alpha: '", text, "' is not a probability above 0.0001 and below 0.5 (try 0.01)")
+  }
+  value
+}
+
+# "1%" or "1": a percentage; NULL where none was given.
+percent_option <- function(name, text, example) {
+  if (is.null(text)) return(NULL)
+  value <- suppressWarnings(as.numeric(sub("\\s*%$", "", text)))
+  if (!is_number(value, 0, 100)) {
+    abort_usage("--", name, ": '", text, "' is not a percentage above 0 and below 100 (try ", example, ")")
+  }
+  value
+}
+
+margin_option <- function(text) percent_option("margin", text, "1%")
+delta_option <- function(text) percent_option("delta", text, "0.1%")
+
+# Names out of a closed list, separated by commas; NULL where none was given.
+names_option <- function(name, text, known, what) {
+  if (is.null(text)) return(NULL)
+  wanted <- strsplit(text, ",", fixed = TRUE)[[1]]
+  unknown <- setdiff(wanted, known)
+  if (length(wanted) == 0 || length(unknown) > 0) {
+    abort_usage("--", name, ": '", c(unknown, text)[1], "' is not a ", what, " (try ", paste(known, collapse = ","), ")")
+  }
+  wanted
+}
+
+channel_option <- function(text) names_option("channel", text, names(channels), "channel")
+covariate_option <- function(text) names_option("adjust", text, names(covariates), "covariate")
+
+level_option <- function(text) {
+  if (is.null(text)) return(NULL)
+  value <- suppressWarnings(as.numeric(sub("\\s*%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
+  if (length(value) == 0 || any(!is.finite(value) | value < 0)) abort_usage("--level: '", text, "' is not a list of levels (try 0.1,1)")
+  value
+}
+
+unit_option <- function(text) {
+  if (is.null(text)) return("auto")
+  if (!text %in% c("auto", "launch", "pair")) abort_usage("--unit: '", text, "' is not auto, launch or pair")
+  text
+}
+
+power_option <- function(text) {
+  if (is.null(text)) return(0.95)
+  value <- suppressWarnings(as.numeric(text))
+  if (!is_number(value, 0.05, 0.9999)) {
+    abort_usage("--power: '", text, "' is not a probability above 0.05 and below 0.9999 (try 0.95)")
+  }
+  value
+}
+
+trim_option <- function(text) {
+  if (is.null(text)) return(0.25)
+  value <- suppressWarnings(as.numeric(text))
+  if (!is_number(value) || value < 0 || value >= 1) {
+    abort_usage("--trim: '", text, "' is not a share from 0 to below 1 (try 0.25, or 0 for none)")
+  }
+  value
+}
+
+# The first of the tables is the default.
+table_option <- function(values, tables) {
+  if (is.null(values$table)) return(tables[1])
+  if (!isTRUE(values$csv)) abort_usage("--table needs --csv (JSON has all tables)")
+  if (!values$table %in% tables) {
+    abort_usage("--table: '", values$table, "' is not a table (try ", paste(tables, collapse = ", "), ")")
+  }
+  values$table
+}
+
+whole_option <- function(text, name) {
+  if (is.null(text)) return(NULL)
+  if (!grepl("^[1-9][0-9]{0,6}$", text)) abort_usage(name, ": '", text, "' is not a positive whole number")
+  as.numeric(text)
+}
+
+words_option <- function(text, name) {
+  if (is.null(text)) return(NULL)
+  words <- strsplit(paste0(text, ","), ",", fixed = TRUE)[[1]]
+  odd <- !grepl("^[A-Za-z0-9._+:-]+$", words)
+  if (length(words) == 0 || any(odd)) {
+    abort_usage(name, ": '", text, "' is not a list of names (try ",
+                if (name == "--bytes") "8,2KiB)" else "barrier,alltoall)")
+  }
+  unique(words)
+}
+
+scaled_option <- function(text, units, what) {
+  number <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\1", text)
+  unit <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\2", text)
+  value <- suppressWarnings(as.numeric(number)) * if (nzchar(unit)) unname(units[unit]) else 1
+  if (!is_number(value, 0)) abort_usage(what)
+  value
+}
+
+duration_option <- function(text, name) {
+  if (is.null(text)) return(NULL)
+  scaled_option(text, c(ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, min = 60, h = 3600),
+                paste0(name, ": '", text, "' is not a positive duration (try 10ms)"))
+}
+
+size_option <- function(text) {
+  scaled_option(text, c(B = 1, kB = 1e3, MB = 1e6, GB = 1e9, KiB = 1024, K = 1024, MiB = 1024^2, M = 1024^2,
+                        GiB = 1024^3, G = 1024^3),
+                paste0("--bytes: '", text, "' is not a size (try 8, 4KiB, 1MiB)"))
+}
