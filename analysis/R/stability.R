@@ -169,8 +169,7 @@ machine_seconds <- function(campaign, pairs, at) {
 }
 
 # The limit in slowdown and in level, and the level times the root of the time. The interval of the quotient limit /
-# slope
-# comes from those of the two, on the scale of logs.
+# slope comes from those of the two, on the scale of logs.
 merit_row <- function(blank, effect, machine_s, alpha) {
   limit <- blank$limit
   factor <- sqrt(blank$df / stats::qchisq(c(1 - alpha / 2, alpha / 2), blank$df))
