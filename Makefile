@@ -35,7 +35,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r deps demo test check bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r deps demo test check test-cluster bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r ## build everything into build/ (default)
 
@@ -110,11 +110,17 @@ demo: deps ## a sensitivity experiment on this machine, with its report
 	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,0.3,1 --seconds 120 --out $(BUILD)/demo
 
 test: deps ## everything the tests need, then all tests
+	@tests/deps.sh cluster || echo 'make test: goes on; tests on the test cluster will be skipped' >&2
 	@$(MAKE) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh all
 
 check: all tests-built ## the quick tests (under two minutes)
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh quick
+
+test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as root; "make test" has them, too)
+	@tests/deps.sh cluster
+	@$(MAKE) --no-print-directory all tests-built
+	@NOISELAB_BUILD=$(BUILD) tests/run.sh cluster
 
 .PHONY: tests-built
 tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES)

@@ -1,9 +1,10 @@
 #!/bin/sh
 # make deps: looks first, installs only what is missing (apt, as root or through sudo without a question), says the names elsewhere.
+# deps.sh cluster: the same for the test cluster, which is root's alone. Its packages bring services: where the user is not root, nothing is done.
 set -u
 
 # what | how to see that it is there | Debian | RHEL/Rocky (with EPEL, CRB) | openSUSE | Spack
-table() {
+needed() {
     cat <<'EOF'
 C compiler|command -v "${CC:-gcc}"|gcc|gcc|gcc|gcc
 C library headers|test -e /usr/include/stdio.h|libc6-dev|glibc-devel|glibc-devel|-
@@ -29,13 +30,33 @@ fonts for the plots|has_font|fonts-dejavu-core|dejavu-sans-fonts|dejavu-fonts|fo
 EOF
 }
 
+needed_by_cluster() {
+    cat <<'EOF'
+Slurm|command -v slurmctld && command -v slurmd && command -v srun|slurmctld slurmd slurm-client|slurm-slurmctld slurm-slurmd slurm|slurm slurm-node|slurm
+munge|command -v munged|munge|munge|munge|munge
+Python with venv|python3 -c 'import ensurepip'|python3-venv|python3|python3|python
+EOF
+}
+
+case ${1-} in
+'') table=needed ;;
+cluster)
+    [ "$(id -u)" = 0 ] || exit 0
+    table=needed_by_cluster
+    ;;
+*)
+    echo 'usage: tests/deps.sh [cluster]' >&2
+    exit 2
+    ;;
+esac
+
 has_r() { command -v Rscript >/dev/null && Rscript --vanilla -e "quit(status = !requireNamespace('$1', quietly = TRUE))" >/dev/null 2>&1; }
 
 has_font() { command -v fc-list >/dev/null && [ -n "$(fc-list 2>/dev/null | head -n 1)" ]; }
 
 # missing COLUMN: names of what is missing, by the packages of that column
 missing() {
-    table | while IFS='|' read -r what look debian redhat suse spack; do
+    "$table" | while IFS='|' read -r what look debian redhat suse spack; do
         # the second column is a command of ours, above
         if eval "$look" >/dev/null 2>&1; then continue; fi
         case $1 in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests and counts them: run.sh quick | all | unit | cli | r | truth. The last line is "N passed, N failed, N skipped".
+# Runs the tests and counts them: run.sh quick | all | unit | cli | r | truth | cluster. The last line is "N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 2
 NOISELAB_BUILD=${NOISELAB_BUILD:-build}
@@ -53,6 +53,11 @@ truth() {
     for file in tests/truth/*.bats; do take_measured "$(basename "$file")" bats --tap "$file"; done
 }
 
+# on the test cluster: several nodes of this machine, and Slurm on them
+cluster() {
+    for file in tests/cluster/*.bats; do take_measured "cluster/$(basename "$file")" bats --tap "$file"; done
+}
+
 # r_tests FILE...: as TAP, whatever happens in one of them
 r_tests() {
     R_LIBS="$NOISELAB_BUILD/lib/noiselab/R" Rscript --vanilla -e '
@@ -96,10 +101,11 @@ all)
     cli
     r
     truth
+    cluster
     ;;
-unit | cli | r | truth) "$1" ;;
+unit | cli | r | truth | cluster) "$1" ;;
 *)
-    echo 'usage: tests/run.sh quick|all|unit|cli|r|truth' >&2
+    echo 'usage: tests/run.sh quick|all|unit|cli|r|truth|cluster' >&2
     exit 2
     ;;
 esac

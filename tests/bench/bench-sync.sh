@@ -7,13 +7,13 @@ LC_ALL=C OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export LC_ALL OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 cd "$(dirname "$0")/../.." || exit 2
 probe=$PWD/${NOISELAB_BUILD:-build}/tests-mpi/sync_probe
+TESTS=$PWD/tests
 # shellcheck source=tests/two-nodes.sh
 . tests/two-nodes.sh
 work=$(mktemp -d) || exit 2
-made=
 # shellcheck disable=SC2329  # called by trap
 clean_up() {
-    [ -z "$made" ] || two_nodes_remove "$made"
+    two_nodes_remove "$work"
     rm -rf "$work"
 }
 trap clean_up EXIT
@@ -43,8 +43,7 @@ nodes() {
         echo "  two nodes: $why"
         return
     fi
-    made=nb$$
-    two_nodes_make "$made" "$work" || return
+    two_nodes_make benchsync "$work" || return
     echo "Two network namespaces over TCP, tree, $launches launches each (the truth: one kernel's clock)"
     for drift in 0 50; do
         for _ in $(seq "$launches"); do
@@ -72,8 +71,7 @@ nodes() {
         taken 5 4 <"$work/rows" >>"$work/drift.second"
     done
     verdict 'a second run, 5 s after the first: error of the drift, largest of 5' "$(quantile 1 "$work/drift.second")" ppm 1
-    two_nodes_remove "$made"
-    made=
+    two_nodes_remove "$work"
 }
 
 # one RANKS NAME OPTION...: time of a run (ms) and exchanges one after the other, into $work/NAME.RANKS

@@ -2,21 +2,20 @@
 # Noise on several nodes, in the phase asked for. The nodes are network namespaces of this machine with names of their own, joined by a bridge;
 # what the generators really did is recorded from outside, so this needs root and two CPUs.
 
+TESTS="$BATS_TEST_DIRNAME/.."
 # shellcheck source=tests/two-nodes.sh
-source "$BATS_TEST_DIRNAME/../two-nodes.sh"
+source "$TESTS/two-nodes.sh"
 
 setup_file() {
     export BUILD="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}" WORK="$BATS_FILE_TMPDIR" REASON=''
-    TAG="nl$$"
-    export TAG
     REASON=$(two_nodes_why_not)
     if [ -n "$REASON" ]; then return; fi
-    if ! two_nodes_make "$TAG" "$WORK" 2>"$WORK/why"; then REASON="no network namespaces here: $(tail -n 1 "$WORK/why")"
+    if ! two_nodes_make nodes "$WORK" 2>"$WORK/why"; then REASON="no network namespaces here: $(tail -n 1 "$WORK/why")"
     elif ! "$BUILD/bench/bench_record" --seconds 0.1 --pid $$ >/dev/null 2>"$WORK/why"; then REASON="cannot record context switches: $(cat "$WORK/why")"
     fi
 }
 
-teardown_file() { two_nodes_remove "$TAG"; }
+teardown_file() { two_nodes_remove "$WORK"; }
 
 setup() { [ -z "$REASON" ] || skip "$REASON"; }
 

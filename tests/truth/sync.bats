@@ -2,19 +2,18 @@
 # Clocks whose truth is known are synchronised: those of one kernel, which agree, and the same made wrong by a known offset, drift or jump. Two
 # nodes are network namespaces of this machine, which talk over TCP and still have one kernel.
 
+TESTS="$BATS_TEST_DIRNAME/.."
 # shellcheck source=tests/two-nodes.sh
-source "$BATS_TEST_DIRNAME/../two-nodes.sh"
+source "$TESTS/two-nodes.sh"
 
 setup_file() {
     export PROBE="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/tests-mpi/sync_probe" WORK="$BATS_FILE_TMPDIR" REASON
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    TAG="ns$$"
-    export TAG
     REASON=$(two_nodes_why_not)
-    [ -n "$REASON" ] || two_nodes_make "$TAG" "$WORK" 2>"$WORK/why" || REASON="no network namespaces here: $(tail -n 1 "$WORK/why")"
+    [ -n "$REASON" ] || two_nodes_make sync "$WORK" 2>"$WORK/why" || REASON="no network namespaces here: $(tail -n 1 "$WORK/why")"
 }
 
-teardown_file() { two_nodes_remove "$TAG"; }
+teardown_file() { two_nodes_remove "$WORK"; }
 
 # shellcheck disable=SC2086 # a list of processes
 teardown() { [ -z "${BUSY-}" ] || kill $BUSY; }

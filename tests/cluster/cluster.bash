@@ -1,0 +1,59 @@
+# What the tests on the test cluster share. A file's setup_file calls cluster_up, its teardown_file cluster_down, its setup cluster_or_skip.
+# shellcheck shell=bash
+
+CLUSTER="$BATS_TEST_DIRNAME/cluster.sh"
+BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
+
+# cluster_up NODES [OPTION]...: sets DIR, and REASON if this machine cannot have a cluster. One that could and does not come up is a failure.
+cluster_up() {
+    local n_nodes=$1 option=''
+    shift
+    [[ " $* " != *' --no-slurm '* ]] || option=--no-slurm
+    REASON=$("$CLUSTER" why-not $option | head -n 1)
+    export REASON DIR=''
+    [ -z "$REASON" ] || return 0
+    # a short path: sockets lie in it
+    DIR=$(mktemp -d /tmp/noiselab-cluster.XXXXXX)
+    "$CLUSTER" up --nodes "$n_nodes" --tag "t$$" "$@" "$DIR" || {
+        head -n 20 "$DIR"/log/*
+        return 1
+    } >&2
+}
+
+cluster_down() {
+    [ -n "$DIR" ] || return 0
+    "$CLUSTER" down "$DIR"
+    rm -rf "$DIR"
+}
+
+cluster_or_skip() { [ -z "$REASON" ] || skip "$REASON"; }
+
+# run_on_login COMMAND..., with bats's descriptor closed: bats waits for whoever holds it
+on_login() { "$CLUSTER" run "$DIR" "$@" 3>&-; }
+
+# wait_until SECONDS COMMAND...: until it succeeds
+wait_until() {
+    local until=$((SECONDS + $1))
+    shift
+    while ! "$@"; do
+        [ "$SECONDS" -lt "$until" ] || return 1
+        sleep 0.1
+    done
+}
+
+is_over() { ! kill -0 "$1" 2>/dev/null; }
+
+# has_rows: whether the launch into $OUT has some already
+has_rows() { [ "$(cat "$OUT"/*/halves.csv 2>/dev/null | wc -l)" -gt 20 ]; }
+
+no_load() { ! "$CLUSTER" on "$DIR" node1 pgrep -x noiselab-gen >/dev/null 3>&-; }
+
+# interrupted_data_is_readable: of the launch in $OUT, which ran on node1 among others: its rows have verdicts, and no load is left
+interrupted_data_is_readable() {
+    jq -c .ended "$OUT"/*/launch.json
+    jq -e '.ended != "complete"' "$OUT"/*/launch.json
+    "$BIN/noiselab-analyze" "$OUT" >"$BATS_TEST_TMPDIR/verdicts"
+    cat "$BATS_TEST_TMPDIR/verdicts"
+    grep -qE '(detected|inconclusive)' "$BATS_TEST_TMPDIR/verdicts"
+    wait_until 20 no_load
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# The detector on nodes without Slurm, by the mpirun of each MPI library: the cluster tells each how to reach a node.
+
+load cluster
+
+setup_file() { cluster_up 2 --no-slurm; }
+
+teardown_file() { cluster_down; }
+
+setup() {
+    cluster_or_skip
+    OUT="$BATS_TEST_TMPDIR/campaign"
+    ERR="$BATS_TEST_TMPDIR/stderr"
+}
+
+# on_nodes MPIRUN FOLDER LIBRARY: the detector of that folder, one rank on each node, with noise on both; then two on each, which share their CPU
+on_nodes() {
+    local mpirun=$1 detect=$2/noiselab-detect library=$3 facts
+    run_on_nodes "$mpirun" "$detect" --op barrier,allreduce --levels 10 --seconds 1
+    facts=$(jq -c '[.ended, .nodes, [.hosts[].host], [.generators[].host], .mpi.library]' "$OUT"/*/launch.json)
+    echo "$facts"
+    [ "$facts" = "[\"complete\",2,[\"node1\",\"node2\"],[\"node1\",\"node2\"],\"$library\"]" ]
+    rm -r "$OUT"
+    run_on_nodes "$mpirun" --per-node 2 "$detect" --op barrier --levels none --design single --seconds 0.2 --oversubscribe
+    [ "$(jq -c '[.ended, .nodes, .ranks]' "$OUT"/*/launch.json)" = '["complete",2,4]' ]
+    # numbered node by node, each on its node's CPU
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["rank"], $at["host"] }' "$OUT"/*/ranks.csv |
+        sort -un >"$BATS_TEST_TMPDIR/seats"
+    [ "$(paste -sd, "$BATS_TEST_TMPDIR/seats")" = '0 node1,1 node1,2 node2,3 node2' ]
+}
+
+run_on_nodes() {
+    local mpirun=$1
+    shift
+    NOISELAB_MPIRUN=$mpirun timeout 120 "$CLUSTER" mpirun "$DIR" "$@" --out "$OUT" 2>"$ERR" 3>&- || {
+        cat "$ERR"
+        return 1
+    }
+}
+
+# with_library NAME LIBRARY SAYS: the programs at hand if their mpirun says so of itself; otherwise built for it, in a folder that stays
+with_library() {
+    local mpirun=${NOISELAB_MPIRUN:-mpirun} bin=$BIN
+    if [[ "$("$mpirun" --version 2>&1)" != *"$3"* ]]; then
+        IFS=$'\t' read -r mpirun bin < <("$BATS_TEST_DIRNAME/../matrix.sh" --build "$1" 2>"$ERR" 3>&- || echo "status $?")
+        cat "$ERR"
+        [ "$mpirun" != 'status 3' ] || skip "$(tail -n 1 "$ERR")"
+    fi
+    on_nodes "$mpirun" "$bin" "$2"
+}
+
+@test "mpirun of Open MPI 4.1 runs the detector on both nodes" { with_library openmpi4-gcc 'Open MPI' 'Open MPI) 4'; }
+
+@test "mpirun of Open MPI 5 runs the detector on both nodes" { with_library openmpi5-gcc 'Open MPI' 'Open MPI) 5'; }
+
+@test "mpirun of MPICH runs the detector on both nodes" { with_library mpich-gcc MPICH HYDRA; }
+
+@test "a node that is switched off under mpirun leaves data that can be read" {
+    NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 300 \
+        --out "$OUT" >/dev/null 2>"$ERR" 3>&- &
+    local mpirun=$!
+    wait_until 60 has_rows || { cat "$ERR"; false; }
+    "$CLUSTER" fail "$DIR" node2 node 3>&-
+    # an mpirun may wait for a node for ever: the one who waits for it has a limit, as batch jobs do
+    wait_until 20 is_over "$mpirun" || kill "$mpirun"
+    wait "$mpirun" && false
+    "$CLUSTER" mend "$DIR" node2 3>&-
+    interrupted_data_is_readable
+}

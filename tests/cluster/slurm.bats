@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# The detector under Slurm on several nodes, and what is left when a node fails under it: a reason in bounded time, and data that can be read.
+
+load cluster
+
+setup_file() { cluster_up 3; }
+
+teardown_file() { cluster_down; }
+
+setup() {
+    cluster_or_skip
+    OUT="$BATS_TEST_TMPDIR/campaign"
+    ERR="$BATS_TEST_TMPDIR/stderr"
+}
+
+teardown() {
+    [ -z "$REASON" ] || return 0
+    # what the test broke is put right for the next one
+    [ -z "${LOST-}" ] || "$CLUSTER" mend "$DIR" "$LOST" 3>&-
+    on_login scancel -f --user=root
+    wait_until 30 is_free
+}
+
+is_free() { [ "$(on_login sinfo -h -p main -t idle -o %D)" = 3 ]; }
+
+# detect NODES OPTION...: one rank on each
+detect() {
+    local n=$1
+    shift
+    on_login srun --mpi=pmix -N "$n" -n "$n" "$BIN/noiselab-detect" --op barrier --levels 10 --out "$OUT" "$@" 2>"$ERR"
+}
+
+@test "nodes have names, addresses and a CPU of their own" {
+    on_login srun -l -N3 sh -c \
+        'echo $(hostname) $(ip -o -4 addr show dev eth0 | grep -o "inet [0-9.]*") $(grep -o "Cpus_allowed_list.*" /proc/self/status)' |
+        sort >"$BATS_TEST_TMPDIR/nodes"
+    cat "$BATS_TEST_TMPDIR/nodes"
+    [ "$(grep -cE '^[012]: node[123] inet [0-9.]*\.[123] Cpus_allowed_list: [0-9]*$' "$BATS_TEST_TMPDIR/nodes")" -eq 3 ]
+    [ "$(cut -d' ' -f2 "$BATS_TEST_TMPDIR/nodes" | sort -u | wc -l)" -eq 3 ]
+    # as many CPUs as this machine gives, in turn
+    [ "$(sed 's/.*: //' "$BATS_TEST_TMPDIR/nodes" | sort -u | wc -l)" -eq "$(($(nproc) < 3 ? $(nproc) : 3))" ]
+    # a node's shared memory is its own
+    "$CLUSTER" on "$DIR" node1 touch /dev/shm/mine
+    [ -z "$("$CLUSTER" on "$DIR" node2 ls /dev/shm)" ]
+    [ ! -e /dev/shm/mine ]
+}
+
+@test "the detector runs on two and on three nodes, and records their names and Slurm's ids" {
+    for n in 2 3; do
+        OUT="$BATS_TEST_TMPDIR/$n"
+        detect "$n" --noise-nodes first --seconds 1
+        cat "$ERR"
+        jq -c '[.ended, .nodes, [.hosts[].host], [.generators[].host], .slurm]' "$OUT"/*/launch.json | tee "$BATS_TEST_TMPDIR/facts"
+        [ "$(jq -c '[.ended, .nodes, [.generators[].host]]' "$OUT"/*/launch.json)" = "[\"complete\",$n,[\"node1\"]]" ]
+        [ "$(jq -r '.hosts[].host' "$OUT"/*/launch.json)" = "$(seq -f 'node%g' "$n")" ]
+        [ "$(jq -r .slurm.SLURM_JOB_NODELIST "$OUT"/*/launch.json)" = "node[1-$n]" ]
+        jq -e '.slurm | (.SLURM_JOB_ID | tonumber) > 0 and (.SLURM_STEP_ID | tonumber) == 0' "$OUT"/*/launch.json
+        # the noise was on node1 alone
+        awk -F , -v n="$n" '
+            NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+            $at["arm"] == "on" { on[$at["host"]] += $at["detours"] + 0 }
+            END { for (host in on) hosts++; exit !(hosts == n && on["node1"] > 0) }' "$OUT"/*/ranks.csv
+    done
+}
+
+@test "a job has an exit status, an array runs one after the other, and a partition has a time limit" {
+    local status=0
+    on_login sbatch -Q --wait -N2 --exclusive --mem=0 -o "$BATS_TEST_TMPDIR/job" --wrap 'srun hostname | sort; exit 3' || status=$?
+    [ "$status" -eq 3 ]
+    [ "$(paste -sd' ' "$BATS_TEST_TMPDIR/job")" = 'node1 node2' ]
+    on_login sbatch -Q --wait -N3 --array=1-3%1 -o "$BATS_TEST_TMPDIR/task.%a" --wrap 'date +%s.%N; sleep 0.5; date +%s.%N'
+    cat "$BATS_TEST_TMPDIR"/task.*
+    [ "$(cat "$BATS_TEST_TMPDIR"/task.* | wc -l)" -eq 6 ]
+    # none began before another had ended
+    cat "$BATS_TEST_TMPDIR"/task.[123] | paste - - | sort -n | awk 'NR > 1 && $1 < last { exit 1 } { last = $2 }'
+    # what asks for more than the partition's two minutes waits and says why
+    on_login sbatch -Q -p short -t 10 -o /dev/null --wrap 'sleep 100'
+    wait_until 10 waits_for_ever
+}
+
+waits_for_ever() { [ "$(on_login squeue -h -o '%t %r')" = 'PD PartitionTimeLimit' ]; }
+
+# breaks WHAT: node2 fails in that way while the detector runs on node1 and node2; it ends in 60 s, and its rows can be analysed
+breaks() {
+    detect 2 --seconds 300 &
+    local srun=$! start
+    wait_until 60 has_rows || { cat "$ERR"; false; }
+    LOST=node2
+    "$CLUSTER" fail "$DIR" node2 "$1" 3>&-
+    start=$SECONDS
+    wait_until 60 is_over "$srun"
+    echo "over after $((SECONDS - start)) s"
+    wait "$srun" || true
+    cat "$ERR"
+    # srun's status is 0 or not, as it happens: what says that a launch is whole is its own file
+    grep -qF 'Node failure on node2' "$ERR"
+    interrupted_data_is_readable
+    # the rest of the cluster goes on
+    [ "$(on_login srun -Q -w node3 hostname)" = node3 ]
+}
+
+@test "a slurmd killed in the middle of a run ends it, and its data can be read" { breaks slurmd; }
+
+@test "a cable pulled out in the middle of a run ends it, and its data can be read" { breaks link; }
+
+@test "a node switched off in the middle of a run ends it, and its data can be read" { breaks node; }
