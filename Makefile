@@ -35,7 +35,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r deps demo test check test-cluster bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r deps demo test check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r ## build everything into build/ (default)
 
@@ -146,6 +146,11 @@ $(BUILD)/tests-mpi/%: tests/mpi/%.c $(COMMON) $(filter-out %/main.o,$(DETECTOR))
 $(BUILD)/bench/%: tests/bench/%.c $(COMMON) $(filter-out %/main.o,$(DETECTOR))
 	@mkdir -p $(@D)
 	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS)
+
+# MATRIX: some of what tests/matrix.sh --list prints, such as 'openmpi5-gcc mpich-clang'; MATRIX_TESTS: quick or smoke
+test-matrix: deps ## the quick tests with Open MPI 4.1, Open MPI 5 and MPICH, each with gcc and clang
+	@$(MAKE) --no-print-directory r
+	@NOISELAB_BUILD=$(BUILD) MATRIX_TESTS="$(or $(MATRIX_TESTS),quick)" tests/matrix.sh $(MATRIX)
 
 lint: all ## shellcheck, forbidden symbols, tables against documentation, both compilers without a warning
 	@NOISELAB_BUILD=$(BUILD) tests/lint.sh

@@ -1,9 +1,12 @@
 #include "launcher.h"
 
 #include <limits.h>
+#include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "nl_error.h"
 #include "nl_units.h"
 
 static const struct {
@@ -13,7 +16,8 @@ static const struct {
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     {"Hydra", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
     {"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK"},
-    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    /* of the step: a batch script has SLURM_NTASKS as well, and what it starts without srun is alone */
+    {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
 };
 
 static int read_number(const char *variable, int *out) {
@@ -34,4 +38,17 @@ void nd_launcher_read(struct nd_launcher *l) {
         return;
     }
     *l = (struct nd_launcher){.name = "none", .n_ranks = 1};
+}
+
+int nd_launcher_check(const struct nd_launcher *l, int n_ranks) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    if (l->n_ranks == 1 || n_ranks > 1) return 0;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = '\0';
+    if (l->rank == 0)
+        nl_error("%s started %d ranks, but the MPI library of this program sees 1: use the mpirun that belongs to it (%s), or srun with the "
+                 "--mpi= that it knows",
+                 l->name, l->n_ranks, version);
+    return -1;
 }

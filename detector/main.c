@@ -114,7 +114,10 @@ int main(int argc, char **argv) {
     if (failed && launcher.n_ranks == 1) return NL_EXIT_USAGE;
     catch_signals();
 
+    int n_ranks;
     MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    failed = nd_launcher_check(&launcher, n_ranks) || failed;
     enum nd_end end = nd_run(&options, treatment, failed, &stop_asked);
     MPI_Finalize();
     struct nd_treatment *t = treatment;

@@ -10,7 +10,7 @@ log=$NOISELAB_BUILD/test.log
 
 # attempt NAME COMMAND...: a suite that speaks TAP, shown and kept in $suite. A suite that breaks off counts as a failure.
 attempt() {
-    name=$1
+    name=$1 began=$(date +%s)
     shift
     printf '# %s\n' "$name"
     suite=$NOISELAB_BUILD/suite.log
@@ -20,6 +20,7 @@ attempt() {
     if grep -qE '^# ended with status' "$suite" && ! grep -qE '^not ok' "$suite"; then
         printf 'not ok - %s broke off\n' "$name" | tee -a "$suite"
     fi
+    printf '# %s took %d s\n' "$name" $(($(date +%s) - began)) | tee -a "$suite"
 }
 
 take() {

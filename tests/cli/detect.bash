@@ -1,6 +1,9 @@
 # What the tests of noiselab-detect share.
 # shellcheck shell=bash
 
+# shellcheck source=tests/mpirun.bash
+source "$BATS_TEST_DIRNAME/../mpirun.bash"
+
 setup() {
     BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
     DETECT="$BIN/noiselab-detect"
@@ -10,7 +13,6 @@ setup() {
     # Open MPI leaves the shared memory of killed ranks behind: here it goes with the test
     SHM=$(mktemp -d -p /dev/shm noiselab-test.XXXXXX)
     export OMPI_MCA_btl_vader_backing_directory="$SHM"
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
 
 # launch RANKS ARGUMENTS: the detector on this machine
@@ -21,7 +23,7 @@ launch() {
     if [ "$ranks" = 1 ]; then
         taskset -c "$FIRST_CPU" "$DETECT" --out "$OUT" "$@" 2>"$ERR"
     else
-        mpirun --oversubscribe --bind-to core:overload-allowed -n "$ranks" "$DETECT" --out "$OUT" "$@" 2>"$ERR"
+        on_cores "$ranks" "$DETECT" --out "$OUT" "$@" 2>"$ERR"
     fi
 }
 
@@ -79,8 +81,8 @@ wait_for() {
 
 has_rows() { [ "$(cat "$OUT"/*/halves.csv 2>/dev/null | wc -l)" -gt 20 ]; }
 
-# pids of the processes that mpirun $1 started, by name
-ranks_of() { pgrep -P "$1" -x noiselab-detect; }
+# pids of the ranks that mpirun $1 started; with Hydra a proxy stands between them
+ranks_of() { pgrep -P "$(pgrep -d , -P "$1" -f hydra_pmi_proxy || echo "$1")" -x noiselab-detect; }
 generator_of() {
     for rank in $(ranks_of "$1"); do pgrep -P "$rank" -x noiselab-gen || true; done
 }
@@ -90,7 +92,7 @@ has_generator() { [ -n "$(generator_of "$1")" ]; }
 # background ARGUMENTS: a long launch on two ranks; sets MPIRUN to the pid of its mpirun once rows come
 background() {
     # 3>&-: bats waits for whoever holds its output
-    mpirun --bind-to core -n 2 "$DETECT" --out "$OUT" --op barrier --seconds 60 --launch-id one "$@" >/dev/null 2>"$ERR" 3>&- &
+    exec_on_cores 2 "$DETECT" --out "$OUT" --op barrier --seconds 60 --launch-id one "$@" >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_for has_rows
 }

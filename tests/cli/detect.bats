@@ -85,7 +85,7 @@ load detect
 }
 
 @test "operations are timed on 1, 2 and 3 ranks" {
-    export OMPI_MCA_mpi_yield_when_idle=1 # three ranks on two cores: a spinning one would keep the others waiting
+    take_turns
     for ranks in 1 2 3; do
         launch "$ranks" --oversubscribe --design single --levels none --op empty,alltoall --bytes 8,2KiB --count 200 --seconds 30ms --launch-id "r$ranks"
         # empty once, the other at two sizes
@@ -189,4 +189,21 @@ load detect
     cat "$ERR"
     [ "$status" -eq 2 ]
     grep -q 'less than one noise period' "$ERR"
+}
+
+@test "a rank that its MPI library does not know of is refused: the launcher belongs to another library" {
+    # what mpirun of MVAPICH would have set; to the library here the process is alone
+    status=0
+    MV2_COMM_WORLD_RANK=0 MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_LOCAL_RANK=0 "$DETECT" --out "$OUT" --op empty --levels none --design single 2>"$ERR" || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    [ "$(wc -l <"$ERR")" -eq 1 ]
+    grep -q 'MVAPICH started 2 ranks' "$ERR"
+    [ ! -e "$OUT" ]
+    # the others end too, and leave it to the first to say why
+    status=0
+    MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_LOCAL_RANK=1 "$DETECT" --out "$OUT" --op empty --levels none --design single 2>"$ERR" || status=$?
+    [ "$status" -eq 2 ]
+    [ ! -s "$ERR" ]
+    [ ! -e "$OUT" ]
 }

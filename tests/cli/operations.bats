@@ -7,12 +7,11 @@ load detect
 probe() {
     local ranks=$1 program="$BIN/../tests-mpi/op_probe" status=0
     shift
-    # more ranks than CPUs: those that wait have to let the others run
-    export OMPI_MCA_mpi_yield_when_idle=1
+    take_turns
     if [ "$ranks" = 1 ]; then
         "$program" "$@" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" || status=$?
     else
-        mpirun --oversubscribe -n "$ranks" "$program" "$@" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" || status=$?
+        on_cores "$ranks" "$program" "$@" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" || status=$?
     fi
     grep -A1 '^not ok' "$BATS_TEST_TMPDIR/probe" || true
     cat "$ERR"

@@ -90,7 +90,7 @@ nodes_up() (
 strays() {
     # not those that look
     unset NOISELAB_CLUSTER
-    for environment in $(grep -lzxsF "NOISELAB_CLUSTER=$dir" /proc/[0-9]*/environ); do
+    grep -lzxsF "NOISELAB_CLUSTER=$dir" /proc/[0-9]*/environ | while read -r environment; do
         pid=${environment#/proc/}
         pid=${pid%/environ}
         [ "$pid" = $$ ] || echo "$pid"
@@ -154,8 +154,9 @@ node_run() { (node_exec "$@"); }
 
 # node_fail NODE WHAT
 node_fail() {
-    [ $# = 2 ] && [ "$1" != login ] && [ -e "$dir/pids/$1" ] || stop 'fail: wants a node and one of slurmd, node, link'
+    if [ $# != 2 ] || [ "$1" = login ] || [ ! -e "$dir/pids/$1" ]; then stop 'fail: wants a node and one of slurmd, node, link'; fi
     case $2 in
+    # shellcheck disable=SC2016 # the shell on the node reads the file
     slurmd) node_run "$1" sh -c 'kill -9 "$(cat "$1")"' sh "$dir/run/$1.slurmd" ;;
     node)
         # without a word to the others, as when the power goes
@@ -168,7 +169,7 @@ node_fail() {
 }
 
 node_mend() {
-    [ $# = 1 ] && [ "$1" != login ] && [ -e "$dir/pids/$1" ] || stop 'mend: wants a node'
+    if [ $# != 1 ] || [ "$1" = login ] || [ ! -e "$dir/pids/$1" ]; then stop 'mend: wants a node'; fi
     if node_is_up "$1"; then
         login_run ip link set "$1" up
     else

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# The ReFrame checks of experiments/reframe with the real reframe, through Slurm on the test cluster and on this machine: they pass with references
+# that anything meets, and fail with ones that nothing can meet.
+
+load cluster
+# shellcheck source=tests/mpirun.bash
+source "$BATS_TEST_DIRNAME/../mpirun.bash"
+
+setup_file() {
+    export ROOT="$BATS_TEST_DIRNAME/../.."
+    cluster_up 2
+    find_reframe
+}
+
+teardown_file() { cluster_down; }
+
+# find_reframe: sets REFRAME, the program, in an environment of its own that the next run finds; or NO_REFRAME, why there is none
+find_reframe() {
+    local environment="$ROOT/${NOISELAB_BUILD:-build}/reframe" said
+    export REFRAME="$environment/bin/reframe" NO_REFRAME=''
+    "$REFRAME" --version >/dev/null 2>&1 && return
+    rm -rf "$environment"
+    said=$({ python3 -m venv "$environment" && "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 \
+        --only-binary :all: 'reframe-hpc==4.*'; } 2>&1) || NO_REFRAME="reframe cannot be installed: $(tail -n 1 <<<"$said")"
+}
+
+setup() {
+    [ -z "$NO_REFRAME" ] || skip "$NO_REFRAME"
+    # figures do not matter here, and other tests may want the CPUs
+    take_turns
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+# references FILE SLOWDOWN_UPPER LIMIT TIME: figures above which the checks fail
+references() {
+    jq -n --argjson slowdown "$2" --argjson limit "$3" --argjson time "$4" '{"*": {
+        sensitivity: {slowdown: [$slowdown, null, 0, "%"], detection_limit: [$limit, null, 0, "%"], delivered: [100, -1, null, "%"]},
+        reproducibility: {time: [$time, null, 0, "us"], scatter: [1000, null, 0, "%"]}}}' >"$1"
+}
+
+# check SYSTEM NAME REFERENCES [OPTION]...: runs one check; its status is in status, what reframe said in the file said
+check() {
+    local system=$1 name=$2 references=$3
+    shift 3
+    status=0
+    set -- "$REFRAME" --config-file "$ROOT/experiments/reframe/settings.py" --checkpath "$ROOT/experiments/reframe/noiselab_checks.py" \
+        --prefix "$PWD/reframe" --system "$system" --name "$name" --setvar "programs=$(cd "$BIN" && pwd)" \
+        --setvar "reference_file=$references" --setvar seconds=2 \
+        --nocolor --run "$@"
+    if [ "$system" = here ]; then "$@" >said 2>&1 3>&- || status=$?; else on_login "$@" >said 2>&1 || status=$?; fi
+    cat said
+    # its log, which it leaves in /tmp
+    rm -f "$(sed -n "s/.*log files: *'\(.*\)'/\1/p" said)"
+}
+
+@test "through Slurm, a sensitivity check on two nodes passes with a generous reference" {
+    cluster_or_skip
+    references generous 1e6 1e6 1e9
+    check cluster 'noiselab_sensitivity.*barrier' "$PWD/generous" --performance-report
+    [ "$status" -eq 0 ]
+    grep -q '\[  PASSED  \] Ran 1/1 test case' said
+    # the figures are there, and the ranks were on two nodes of the cluster
+    grep -q 'slowdown' said
+    [ "$(jq -r '[.ranks, (.hosts | length)] | @csv' reframe/output/*/*/*/*/campaign/*/launch.json)" = 2,2 ]
+}
+
+@test "through Slurm, a sensitivity check fails with an impossible reference" {
+    cluster_or_skip
+    references impossible 1e6 -1e6 1e9
+    check cluster 'noiselab_sensitivity.*barrier' "$PWD/impossible"
+    [ "$status" -ne 0 ]
+    grep -q '\[  FAILED  \]' said
+    grep -qE 'failed to meet reference\(s\): detection_limit' said
+}
+
+@test "on this machine, a reproducibility check starts its launches one after another, and passes" {
+    references generous 1e6 1e6 1e9
+    check here 'noiselab_reproducibility.*barrier' "$PWD/generous" --setvar n_launches=3
+    [ "$status" -eq 0 ]
+    [ "$(cat $(find reframe/output -name launch.json) | jq -s -c 'map([.ranks, .ended])')" = '[[2,"complete"],[2,"complete"],[2,"complete"]]' ]
+}
+
+@test "on this machine, a reproducibility check fails with an impossible reference" {
+    references impossible 1e6 1e6 1e-9
+    check here 'noiselab_reproducibility.*barrier' "$PWD/impossible" --setvar n_launches=3
+    [ "$status" -ne 0 ]
+    grep -qE 'failed to meet reference\(s\): time' said
+}
+
+@test "a launch that cannot run fails the check with the launch's own reason" {
+    references generous 1e6 1e6 1e9
+    check here 'noiselab_sensitivity.*barrier' "$PWD/generous" --setvar options=--foo
+    [ "$status" -ne 0 ]
+    grep -q "launches ended \[\], expected \['complete'\]" said
+    grep -rq "noiselab-detect: .*'--foo' is not an option" reframe/stage
+}

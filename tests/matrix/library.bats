@@ -1,0 +1,45 @@
+#!/usr/bin/env bats
+# What must hold with every MPI library, and what the wrong one's mpirun comes to. tests/matrix.sh sets NOISELAB_MPIRUN, MATRIX_SAYS (what this mpirun
+# says of itself) and MATRIX_STRANGER (an mpirun of another library).
+
+load ../cli/detect
+
+@test "ranks know of each other, and the launch names the library that it was built with" {
+    launch 2 --op barrier --levels none --design single --count 100 --launch-id one
+    jq -c '[.ranks, .mpi]' "$OUT/one/launch.json"
+    [ "$(jq -r .ranks "$OUT/one/launch.json")" = 2 ]
+    case $MATRIX_SAYS in
+    HYDRA) wanted='MPICH Version' ;;
+    *) wanted=$(sed 's/) / v/' <<<"$MATRIX_SAYS") ;; # Open MPI) 5: Open MPI v5
+    esac
+    [[ "$(jq -r .mpi.version "$OUT/one/launch.json")" == "$wanted"* ]]
+}
+
+@test "noiselab run starts the ranks with the launcher that NOISELAB_MPIRUN names" {
+    "$BIN/noiselab" run sensitivity --op barrier --levels 50 --half-period 100ms --ranks 2 --seconds 3 --no-report --out "$OUT" \
+        >"$BATS_TEST_TMPDIR/table" 2>"$ERR" || { cat "$ERR" && false; }
+    jq -e '.ended == "complete" and .ranks == 2 and .n_generators == 1' "$OUT"/*/launch.json
+    [ "$(column arm "$OUT"/*/halves.csv | grep -c '^on$')" -ge 5 ]
+}
+
+@test "an interrupt of mpirun ends the ranks and leaves the rows readable" {
+    take_turns # soon enough rows on a busy machine, too
+    background --levels 5 --half-period 10ms || wait_for has_rows || wait_for has_rows || wait_for has_rows
+    kill -INT "$MPIRUN"
+    wait "$MPIRUN" || true
+    MPIRUN=''
+    jq -r .ended "$OUT/one/launch.json"
+    [ "$(jq -r .rows "$OUT/one/launch.json")" -ge 20 ]
+    [ "$(jq -r .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
+}
+
+@test "mpirun of another library makes no campaign of lonely ranks" {
+    [ -n "$MATRIX_STRANGER" ] || skip 'there is no mpirun of another library'
+    status=0
+    NOISELAB_MPIRUN='' "$MATRIX_STRANGER" -n 2 "$DETECT" --out "$OUT" --op barrier --levels none --design single --count 100 2>"$ERR" || status=$?
+    cat "$ERR"
+    [ "$status" -ne 0 ]
+    [ ! -e "$OUT" ]
+    # MPICH ends such a program itself, before the detector can speak
+    [ "$MATRIX_SAYS" = HYDRA ] || grep -q 'Hydra started 2 ranks, but the MPI library of this program sees 1: ' "$ERR"
+}

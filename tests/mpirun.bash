@@ -1,0 +1,26 @@
+# How the tests start ranks on this machine, whatever the MPI library: NOISELAB_MPIRUN, or mpirun, which must be that of the library that the
+# programs were built with.
+# shellcheck shell=bash
+
+MPIRUN_COMMAND=${NOISELAB_MPIRUN:-mpirun}
+# Open MPI 4 and 5 refuse root unless told twice
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# exec_on_cores RANKS COMMAND...: a rank per core, and in turn where there are more ranks than cores. Becomes mpirun: in the background its pid is
+# that of mpirun.
+exec_on_cores() {
+    local ranks=$1
+    shift
+    case $("$MPIRUN_COMMAND" --version 2>&1) in
+    *HYDRA*) exec "$MPIRUN_COMMAND" -bind-to core -n "$ranks" "$@" ;;
+    *) exec "$MPIRUN_COMMAND" --oversubscribe --bind-to core:overload-allowed -n "$ranks" "$@" ;;
+    esac
+}
+
+on_cores() { (exec_on_cores "$@"); }
+
+# take_turns: for more ranks than cores. A rank that waits lets the others run, where it would spin for its whole time slice.
+take_turns() {
+    export OMPI_MCA_mpi_yield_when_idle=1
+    export MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=50
+}
