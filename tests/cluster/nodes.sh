@@ -155,8 +155,8 @@ node_run() { (node_exec "$@"); }
 # node_fail NODE WHAT
 node_fail() {
     if [ $# != 2 ] || [ "$1" = login ] || [ ! -e "$dir/pids/$1" ]; then stop 'fail: wants a node and one of slurmd, node, link'; fi
-    case $2 in
     # shellcheck disable=SC2016 # the shell on the node reads the file
+    case $2 in
     slurmd) node_run "$1" sh -c 'kill -9 "$(cat "$1")"' sh "$dir/run/$1.slurmd" ;;
     node)
         # without a word to the others, as when the power goes
