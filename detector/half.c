@@ -1,10 +1,13 @@
 /* One half: switching the arm, running the loop, and from the ranks' figures to a row. */
+#include <math.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "nl_error.h"
+#include "noise_nodes.h"
 #include "run_state.h"
+#include "tree.h"
 
 #define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
 #define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */
@@ -18,9 +21,7 @@ static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) { r
 /* The place in the period, 0..1. Both draws are made for every half, so that all nodes stay in step. */
 static double draw_phase(struct nd_run *r, enum nd_phase phase) {
     double own = nl_rng_uniform(&r->phase_rng), common = nl_rng_uniform(&r->common_phase_rng);
-    if (phase == ND_PHASE_RANDOM) return own;
-    double u = common + (phase == ND_PHASE_STAGGERED ? (double)r->team.node_index / r->team.n_nodes : 0);
-    return u < 1 ? u : u - 1;
+    return nd_noise_phase(phase, own, common, r->treated_index, r->n_generators);
 }
 
 /* A pattern of its own: the same on all nodes when aligned. It starts with the half, where the one before left off; short halves are given
@@ -33,7 +34,7 @@ static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double 
     dose->seed = r->schedule.seed;
     if (phase == ND_PHASE_ALIGNED) return;
     dose->seed += (uint64_t)(r->team.node_index + 1) << 52;
-    dose->skip = phase == ND_PHASE_RANDOM ? r->skip : (double)r->team.node_index / r->team.n_nodes;
+    dose->skip = nd_noise_phase(phase, r->skip, 0, r->treated_index, r->n_generators);
 }
 
 /* Bursts of an on half and when the first one starts. The phase is drawn anew for every half, so that no burst keeps step with the tick;
@@ -244,72 +245,36 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
 
 /* ---- from the ranks' figures to a row (rank 0) ------------------------------------------------------------------------------------------ */
 
-static void merge_rank(struct nd_half *h, const struct nd_sample *s, int rank, int64_t *stolen_max_ns, double *base_sum, int *n_base) {
-    int64_t stolen_ns = s->loop.wall_ns - s->loop.cpu_ns;
-    if (rank == 0 || s->loop.wall_ns > h->wall_ns) {
-        h->wall_ns = s->loop.wall_ns;
-        h->slowest_rank = rank;
-    }
-    if (rank == 0 || stolen_ns > *stolen_max_ns) {
-        *stolen_max_ns = stolen_ns;
-        h->stolen_rank = rank;
-    }
-    h->stolen_ns_sum += stolen_ns;
-    h->n_involuntary += s->n_involuntary;
-    h->delivered_ns += s->delivered_ns;
-    h->n_bursts += s->n_bursts;
-    h->n_due += s->n_due;
-    h->requested_ns += s->requested_ns;
-    if (s->steal_ns >= 0) h->steal_ns = (h->steal_ns < 0 ? 0 : h->steal_ns) + s->steal_ns;
-    if (s->loop.detour_ns > h->detour_ns) {
-        h->detour_ns = s->loop.detour_ns;
-        h->n_detours = s->loop.n_detours;
-    }
-    int64_t n_typical = s->loop.n_operations - s->loop.n_detours;
-    if (n_typical > 0) {
-        *base_sum += (double)s->loop.base_ns_sum / (double)n_typical;
-        *n_base += 1;
-    }
-}
-
-static void merge_samples(const struct nd_run *r, const struct nd_step *step, struct nd_half *h) {
-    double base_sum = 0;
-    int n_base = 0;
-    *h = (struct nd_half){.step = *step, .steal_ns = -1, .base_ns = -1};
-    h->start_ns = r->samples[0].loop.start_ns - r->first_start_ns;
-    h->n_operations = r->samples[0].loop.n_operations;
-    for (int rank = 0; rank < r->team.n_ranks; rank++) merge_rank(h, &r->samples[rank], rank, &h->stolen_ns_max, &base_sum, &n_base);
-    if (r->starter) h->starts = r->starter->half;
-    if (!r->hists)
-        h->detour_ns = h->n_detours = -1;
-    else if (n_base > 0)
-        h->base_ns = base_sum / n_base;
-    if (r->n_generators == 0) h->delivered_ns = h->n_bursts = h->n_due = h->requested_ns = -1;
-}
-
-void nd_run_record_half(struct nd_run *r, const struct nd_step *step) {
-    struct nd_half h;
-    if (nd_record_rows(r->record) == 0) r->first_start_ns = r->samples[0].loop.start_ns;
-    merge_samples(r, step, &h);
+void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all) {
+    struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations};
+    if (nd_record_rows(r->record) == 0) r->first_start_ns = all->start_ns;
+    nd_half_sum_tell(all, r->first_start_ns, r->hists != NULL, r->n_generators > 0, &h);
+    if (r->starter) h.starts = r->starter->half;
     if (r->o->design->fixed_dose && step->level != ND_OFF) {
         r->n_on_halves++;
         r->n_short_halves += (double)h.wall_ns < SHORT_HALF * (double)r->o->half_ns;
     }
     r->times_slowest[h.slowest_rank * r->n_arms + step->level + 1]++;
-    int n_cpus = step->level == ND_OFF ? r->n_generators : r->n_loaded[r->o->arms[step->level].place];
+    int n_cpus = step->level == ND_OFF || r->o->external ? r->n_generators : r->n_loaded[r->o->arms[step->level].place];
     if (nd_record_row(r->record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
     if (r->progress) nd_progress_half(r->progress, &h);
     if (r->sequential) nd_sequential_half(r->sequential, &h);
 }
 
-void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
-    struct nd_rank_sum *sum = &r->sums[step->level + 1];
+/* ---- from half to half ------------------------------------------------------------------------------------------------------------------- */
+
+/* One half of a rank or a node, into its arm's sum and into its pairs. */
+static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd_step *step, const struct nd_half_sum *s) {
+    nd_pairs_half(pairs, 0, step, s->wall_ns > 0 ? 100. * (double)s->stolen_ns / (double)s->wall_ns : NAN);
     sum->n_halves++;
-    sum->wall_ns += s->loop.wall_ns;
-    sum->stolen_ns += s->loop.wall_ns - s->loop.cpu_ns;
-    sum->n_detours += s->loop.n_detours;
-    sum->detour_ns += s->loop.detour_ns;
+    sum->wall_ns += s->wall_ns;
+    sum->stolen_ns += s->stolen_ns;
+    sum->n_detours += s->n_detours;
+    sum->detour_ns += s->detour_ns;
     sum->n_involuntary += s->n_involuntary;
+}
+
+static void add_to_level(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
     if (!r->treatment || step->level == ND_OFF) return;
     struct nd_level_sum *level = &r->node_end->levels[step->level];
     if (s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0) r->node_end->n_early_bursts++;
@@ -320,4 +285,14 @@ void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const stru
     level->delivered_ns += s->delivered_ns;
     level->bursts_run += s->n_bursts;
     level->bursts_planned += s->bursts_asked;
+}
+
+void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, struct nd_half_sum *all) {
+    *all = nd_half_sum_of(r->team.rank, s);
+    add_half(&r->sums[step->level + 1].sum, r->pairs, step, all);
+    add_to_level(r, step, s);
+    nd_tree_reduce(r->team.node, all, sizeof *all, nd_half_sum_reduce);
+    if (r->team.node_rank != 0) return;
+    add_half(&r->node_sums[step->level + 1], r->node_pairs, step, all);
+    nd_tree_reduce(r->team.leaders, all, sizeof *all, nd_half_sum_reduce);
 }

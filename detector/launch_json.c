@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "launcher.h"
 #include "nl_error.h"
 #include "version.h"
 
@@ -74,16 +75,17 @@ static json_t *options_json(const struct nd_options *o) {
     json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
                              "levels_percent", levels, "seconds", (double)o->measure_ns * 1e-9);
     json_object_set_new(json, o->design->is_paired ? "half_period_ns" : "block_ns", json_integer(o->half_ns));
-    json_object_set_new(json, "period_ns", o->n_arms ? json_integer(o->period_ns) : json_null());
+    json_object_set_new(json, "period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null());
     json_object_set_new(json, "count", o->count ? json_integer(o->count) : json_null());
-    json_object_set_new(json, "kind", o->n_arms ? text(o->kinds[0]) : json_null());
+    json_object_set_new(json, "kind", nd_options_has_generator(o) ? text(o->kinds[0]) : json_null());
     json_object_set_new(json, "kinds", names_json(o->kinds, o->n_kinds));
     json_object_set_new(json, "patterns", names_json(o->patterns, o->n_patterns));
     json_object_set_new(json, "placements", places_json(o));
     json_object_set_new(json, "phases", phases_json(o));
     json_object_set_new(json, "preset", o->preset ? text(o->preset) : json_null());
     json_object_set_new(json, "generator_options", names_json(o->passed, o->n_passed));
-    json_object_set_new(json, "noise_nodes", json_string(o->noise_on_all_nodes ? "all" : "first"));
+    json_object_set_new(json, "noise_nodes", o->external ? json_null() : text(o->noise_nodes_text ? o->noise_nodes_text : "all"));
+    json_object_set_new(json, "external", o->external ? text(o->external) : json_null());
     json_object_set_new(json, "warmup_ns", json_integer(o->warmup_ns));
     json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
     json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
@@ -156,6 +158,12 @@ void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struc
     json_object_set_new(sequential, "decided", json_boolean(look->n_decided == look->n_cells));
 }
 
+static json_t *launcher_json(void) {
+    struct nd_launcher launcher;
+    nd_launcher_read(&launcher);
+    return json_string(launcher.name);
+}
+
 static json_t *mpi_json(const struct nd_options *o) {
     const char *names[ND_MAX_CONFIGS];
     for (int i = 0; i < o->n_configs; i++) names[i] = o->configs[i].op->name;
@@ -180,6 +188,7 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     json_object_set_new(json, "placement", placement);
     json_object_set_new(json, "hosts", host_array);
     json_object_set_new(json, "mpi", mpi_json(o));
+    json_object_set_new(json, "launcher", launcher_json());
     json_object_set_new(json, "slurm", nd_slurm_json());
     json_object_set_new(json, "clock", clock);
     json_object_set_new(json, "cells", cells_json(o, cells));
@@ -231,7 +240,10 @@ json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options 
         json_array_append_new(configs, json_pack("{s:s, s:I}", "operation", o->configs[i].name, "bytes", (json_int_t)o->configs[i].bytes));
     json_array_append_new(arms, json_pack("{s:s, s:i, s:n, s:n, s:n, s:n}", "arm", "off", "level_requested_percent", 0, "kind", "pattern",
                                           "placement", "phase"));
-    for (int i = 0; i < o->n_arms; i++) {
+    if (o->external && o->n_arms > 0)
+        json_array_append_new(arms, json_pack("{s:s, s:n, s:s, s:n, s:n, s:n}", "arm", "on", "level_requested_percent", "kind", o->external,
+                                              "pattern", "placement", "phase"));
+    for (int i = 0; i < o->n_arms && !o->external; i++) {
         char place[ND_PLACE_BYTES];
         const struct nd_arm *arm = &o->arms[i];
         json_array_append_new(arms, json_pack("{s:s, s:f, s:s, s:s, s:s, s:s}", "arm", "on", "level_requested_percent", arm->level_percent, "kind",
@@ -317,28 +329,23 @@ static int64_t total_halves(const struct nd_options *o, const struct nd_node_end
     return n;
 }
 
-void nd_launch_json_generators(json_t *launch, const struct nd_options *o, const struct nd_node_end *nodes, int n_nodes) {
-    json_t *generators = json_object_get(launch, "generators");
-    const struct nd_node_end *slowest = NULL;
-    for (int i = 0; i < n_nodes; i++) {
-        json_error_t error;
-        if (!nodes[i].has_generator) continue;
-        json_t *certificate = json_loads(nodes[i].certificate, 0, &error);
-        if (!certificate) { /* what the detector saw of it is kept all the same */
-            warn_of_node(launch, &nodes[i], "the generator gave no certificate");
-            certificate = json_pack("{s:o}", "host", text(nodes[i].host));
-        }
-        if (nodes[i].n_early_bursts * 50 > total_halves(o, &nodes[i]))
-            warn_of_node(launch, &nodes[i], "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
-        add_levels(launch, certificate, o, &nodes[i]);
-        json_array_append_new(generators, certificate);
-        if (!slowest || nodes[i].switch_p99_ns > slowest->switch_p99_ns) slowest = &nodes[i];
+void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node) {
+    json_error_t error;
+    if (!node->has_generator) return;
+    json_t *certificate = json_loads(node->certificate, 0, &error);
+    if (!certificate) { /* what the detector saw of it is kept all the same */
+        warn_of_node(launch, node, "the generator gave no certificate");
+        certificate = json_pack("{s:o}", "host", text(node->host));
     }
-    if (slowest)
+    if (node->n_early_bursts * 50 > total_halves(o, node))
+        warn_of_node(launch, node, "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
+    add_levels(launch, certificate, o, node);
+    json_array_append_new(json_object_get(launch, "generators"), certificate);
+    const json_t *slowest = json_object_get(json_object_get(launch, "switching"), "p99_ns");
+    if (!slowest || node->switch_p99_ns > json_integer_value(slowest))
         json_object_set_new(launch, "switching",
-                            json_pack("{s:I, s:I, s:I, s:I}", "n", (json_int_t)slowest->n_switches, "p50_ns",
-                                      (json_int_t)slowest->switch_p50_ns, "p99_ns", (json_int_t)slowest->switch_p99_ns, "max_ns",
-                                      (json_int_t)slowest->switch_max_ns));
+                            json_pack("{s:I, s:I, s:I, s:I}", "n", (json_int_t)node->n_switches, "p50_ns", (json_int_t)node->switch_p50_ns,
+                                      "p99_ns", (json_int_t)node->switch_p99_ns, "max_ns", (json_int_t)node->switch_max_ns));
 }
 
 void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib) {

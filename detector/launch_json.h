@@ -49,8 +49,9 @@ void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struc
 /* Adds a line to "warnings". */
 void nd_launch_json_warn(json_t *launch, const char *text);
 
-/* Adds the generators' certificates and the switching times; warns about levels that were not delivered. */
-void nd_launch_json_generators(json_t *launch, const struct nd_options *o, const struct nd_node_end *nodes, int n_nodes);
+/* Adds a node's certificate, if it had a generator; the switching times are those of the slowest so far. Warns about levels that were not
+ * delivered. */
+void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node);
 
 /* Closes the record: how it ended ("complete", "interrupted", "failed: ..."), when, the number of rows,
  * and the most memory a rank held (VmHWM, KiB; -1 unknown). */

@@ -8,6 +8,7 @@
 #include "nl_error.h"
 #include "nl_place.h"
 #include "nl_units.h"
+#include "noise_nodes.h"
 #include "options.h"
 #include "record.h"
 #include "run.h"
@@ -31,11 +32,12 @@ static void catch_signals(void) {
 
 static void print_plan(const struct nd_options *o) {
     char half[32], period[32] = "-";
-    if (o->n_arms) nl_format_duration(o->period_ns, period, sizeof period);
+    if (nd_options_has_generator(o)) nl_format_duration(o->period_ns, period, sizeof period);
     printf("design %s: %lld rounds of %d halves of %s, noise period %s\n", o->design->name, (long long)o->n_rounds,
            nd_options_round_steps(o), nl_format_duration(o->half_ns, half, sizeof half), period);
     for (int i = 0; i < o->n_configs; i++) printf("operation %s, %lld bytes\n", o->configs[i].name, (long long)o->configs[i].bytes);
-    for (int i = 0; i < o->n_arms; i++) {
+    if (o->external) printf("treatment %s, from outside: %s\n", o->external, nd_arms_names[o->which_arms]);
+    for (int i = 0; i < o->n_arms && !o->external; i++) {
         const struct nd_arm *arm = &o->arms[i];
         printf("level %g %% of %s, %s, on %s, phase %s\n", arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern],
                o->places[arm->place], nd_phase_names[o->phases[arm->phase]]);
@@ -69,9 +71,9 @@ static void generator_words(const struct nd_options *o, const char *words[ND_MAX
 }
 
 /* The generator is started before MPI_Init, by the first rank of its node: an initialised MPI must not fork. */
-static int start_treatment(const struct nd_options *o, const struct nd_launcher *launcher) {
-    if (o->n_arms == 0 || launcher->local_rank != 0) return 0;
-    if (!o->noise_on_all_nodes && launcher->rank != 0) return 0;
+static int start_treatment(const struct nd_options *o, const struct nd_launcher *launcher, const char *host) {
+    if (!nd_options_has_generator(o) || launcher->local_rank != 0) return 0;
+    if (!nd_noise_nodes_hold(o, host, launcher->rank == 0)) return 0;
     struct nd_treatment *t;
     const char *words[ND_MAX_PASSED + 5];
     generator_words(o, words);
@@ -85,7 +87,7 @@ static int rehearse(const struct nd_options *o, const struct nd_launcher *launch
     const char *words[ND_MAX_PASSED + 5];
     generator_words(o, words);
     if (launcher->rank != 0) return NL_EXIT_OK;
-    if (o->n_arms > 0 && nd_treatment_check(o->generator_path, words)) return NL_EXIT_USAGE;
+    if (nd_options_has_generator(o) && nd_treatment_check(o->generator_path, words)) return NL_EXIT_USAGE;
     print_plan(o);
     return NL_EXIT_OK;
 }
@@ -110,7 +112,7 @@ int main(int argc, char **argv) {
     gethostname(host, sizeof host - 1);
     if (launcher.n_ranks > 1) nl_set_rank(launcher.rank, host);
     nl_narrow_to_one_thread();
-    failed = failed || start_treatment(&options, &launcher);
+    failed = failed || start_treatment(&options, &launcher, host);
     if (failed && launcher.n_ranks == 1) return NL_EXIT_USAGE;
     catch_signals();
 

@@ -16,7 +16,7 @@
 #include "nl_units.h"
 #include "version.h"
 
-enum { LIST_BYTES = 4096 }; /* longest list on the command line */
+enum { LIST_BYTES = 4096, NAME_BYTES = 128, EXTERNAL_BYTES = 32 }; /* longest list on the command line, longest names */
 
 enum key {
     KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_PATTERN, KEY_ON, KEY_PHASE, KEY_PRESET,
@@ -25,7 +25,7 @@ enum key {
     KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0, KEY_LATE,
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
     KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK, KEY_OVERLAP,
-    KEY_STOP_WHEN, KEY_MARGIN, KEY_LOOKS, KEY_SPENDING, KEY_ALPHA, KEY_ARMS, KEY_SET,
+    KEY_STOP_WHEN, KEY_MARGIN, KEY_LOOKS, KEY_SPENDING, KEY_ALPHA, KEY_ARMS, KEY_SET, KEY_EXTERNAL,
     KEY_LIST_STARTS, KEY_LIST_CLOCKS, KEY_LIST_SYNCS, KEY_LIST_ARRIVALS, KEY_LIST_DATATYPES, KEY_LIST_REDUCTIONS,
     KEY_PASSED = 0x200, /* options that are handed to the generator as they are */
 };
@@ -94,7 +94,10 @@ static const struct argp_option option_rows[] = {
      2},
     {"phase", KEY_PHASE, "LIST", 0, "what the noise does on several nodes: random, aligned, staggered; crossed likewise (default random)", 2},
     {"preset", KEY_PRESET, "NAME", 0, "kind, pattern and their options from a file (see noiselab-gen --list-presets); options given here come first", 2},
-    {"noise-nodes", KEY_NOISE_NODES, "all|first", 0, "nodes that get a generator (default all)", 2},
+    {"noise-nodes", KEY_NOISE_NODES, "all|first|LIST", 0,
+     "nodes that get a generator: all, that of rank 0, or host names, comma-separated (default all)", 2},
+    {"external", KEY_EXTERNAL, "NAME", 0,
+     "single: a treatment from outside that this launch as a whole is under (--arms on) or not (--arms off); no generator is started", 2},
     {0, 0, 0, 0, "Treatment, handed to noiselab-gen:", 3},
     {"jitter", KEY_PASSED, "PERCENT", 0, "jittered: the share of the period's room that a burst's place is drawn from", 3},
     {"group", KEY_PASSED + 1, "N", 0, "bursts: number of bursts in a group", 3},
@@ -136,7 +139,7 @@ static const struct argp_option option_rows[] = {
 };
 
 /* What has to be asked for, too, or an option would be without effect. */
-enum need { NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, NEEDS_LOOKS, N_NEEDS };
+enum need { NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, NEEDS_LOOKS, NEEDS_GENERATOR, N_NEEDS };
 
 static const struct {
     int key;
@@ -149,7 +152,9 @@ static const struct {
     {KEY_STOP_RULE, NEEDS_STARTS},   {KEY_PRECISION, NEEDS_STARTS},  {KEY_PRECISION, NEEDS_MEDIAN},      {KEY_RAW, NEEDS_STARTS},
     {KEY_ARRIVAL, NEEDS_STARTS},     {KEY_AMOUNT, NEEDS_STARTS},     {KEY_AMOUNT, NEEDS_AMOUNT},         {KEY_TRACE, NEEDS_STARTS},
     {KEY_WORK, NEEDS_STARTS},        {KEY_SELF_TEST, NEEDS_STARTS},  {KEY_MARGIN, NEEDS_LOOKS},          {KEY_LOOKS, NEEDS_LOOKS},
-    {KEY_SPENDING, NEEDS_LOOKS},     {KEY_ALPHA, NEEDS_LOOKS},
+    {KEY_SPENDING, NEEDS_LOOKS},     {KEY_ALPHA, NEEDS_LOOKS},       {KEY_LEVELS, NEEDS_GENERATOR},      {KEY_PERIOD, NEEDS_GENERATOR},
+    {KEY_KIND, NEEDS_GENERATOR},     {KEY_PATTERN, NEEDS_GENERATOR}, {KEY_ON, NEEDS_GENERATOR},          {KEY_PHASE, NEEDS_GENERATOR},
+    {KEY_PRESET, NEEDS_GENERATOR},   {KEY_NOISE_NODES, NEEDS_GENERATOR}, {KEY_GENERATOR, NEEDS_GENERATOR},
 };
 
 /* What argp hands from option to option: names are resolved once all options are known. */
@@ -174,9 +179,9 @@ static void note(struct nd_options *o, const char *text) {
     if (o->n_notes < ND_MAX_NOTES) snprintf(o->notes[o->n_notes++], sizeof o->notes[0], "%s", text);
 }
 
-/* Letters, digits and ._- only: the id is a folder's name and a CSV field. */
-static int is_plain_name(const char *text) {
-    if (!*text || *text == '.' || strlen(text) > 128) return 0;
+/* Letters, digits and ._- only: it may be a folder's name and a CSV field. */
+static int is_plain_name(const char *text, size_t most_bytes) {
+    if (!*text || *text == '.' || strlen(text) > most_bytes) return 0;
     return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == strlen(text);
 }
 
@@ -350,6 +355,10 @@ static error_t parse_plan_option(struct parsing *p, int key, char *arg) {
         rc = parse_name(p, "--arms", arg, nd_arms_names, "both, off or on", &i);
         o->which_arms = (enum nd_arms)i;
         return rc;
+    case KEY_EXTERNAL:
+        o->external = arg;
+        if (is_plain_name(arg, EXTERNAL_BYTES)) return 0;
+        return bad(p, "--external", arg, "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)");
     default: return parse_whole(p, "--set", arg, INT_MAX, &o->set);
     }
 }
@@ -391,15 +400,30 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
     }
 }
 
+static int resolve_names(const char *option, const char *text, const char **out, int max);
+
+static error_t parse_noise_nodes(struct parsing *p, const char *arg) {
+    struct nd_options *o = p->o;
+    o->noise_nodes_text = arg;
+    o->n_noise_hosts = 0;
+    o->noise_nodes = strcmp(arg, "all") == 0 ? ND_NOISE_ALL : strcmp(arg, "first") == 0 ? ND_NOISE_FIRST : ND_NOISE_LISTED;
+    if (o->noise_nodes == ND_NOISE_LISTED) o->n_noise_hosts = resolve_names("--noise-nodes", arg, o->noise_hosts, ND_MAX_NOISE_HOSTS);
+    p->failed |= o->n_noise_hosts < 0;
+    return o->n_noise_hosts < 0 ? EINVAL : 0;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state) {
     struct parsing *p = state->input;
     struct nd_options *o = p->o;
     if (key >= KEY_OP && key < 0x300) p->next = state->next;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (needs[i].key == key) p->needing[needs[i].need] = option_name(key);
-    if (key >= KEY_PASSED && key < 0x300) return pass(p, option_name(key), arg);
+    if (key >= KEY_PASSED && key < 0x300) {
+        p->needing[NEEDS_GENERATOR] = option_name(key);
+        return pass(p, option_name(key), arg);
+    }
     if (key >= KEY_DATATYPE && key <= KEY_OVERLAP) return parse_data_option(p, key, arg);
-    if (key >= KEY_STOP_WHEN && key <= KEY_SET) return parse_plan_option(p, key, arg);
+    if (key >= KEY_STOP_WHEN && key <= KEY_EXTERNAL) return parse_plan_option(p, key, arg);
     if (key >= KEY_START && key <= KEY_FAKE_CLOCK && key != KEY_SELF_TEST && key != KEY_SYNC_ONLY) return parse_start_option(p, key, arg);
     switch (key) {
     case KEY_SELF_TEST: o->self_test = 1; return 0;
@@ -433,12 +457,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
         return nl_parse_seed(arg, &o->seed) ? bad(p, "--seed", arg, "a whole number of up to 64 bits") : 0;
     case KEY_TIMING: return parse_switch(p, "--per-operation-timing", arg, &o->per_operation_timing);
     case KEY_PROGRESS: return parse_switch(p, "--progress", arg, &o->progress);
-    case KEY_NOISE_NODES:
-        o->noise_on_all_nodes = strcmp(arg, "all") == 0;
-        return o->noise_on_all_nodes || strcmp(arg, "first") == 0 ? 0 : bad(p, "--noise-nodes", arg, "all or first");
+    case KEY_NOISE_NODES: return parse_noise_nodes(p, arg);
     case KEY_LAUNCH_ID:
         o->launch_id = arg;
-        return is_plain_name(arg) ? 0 : bad(p, "--launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
+        return is_plain_name(arg, NAME_BYTES) ? 0 : bad(p, "--launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
     case KEY_HELP:
     case KEY_VERSION:
     case KEY_LIST_OPERATIONS:
@@ -590,13 +612,13 @@ static int resolve_levels(struct parsing *p) {
 }
 
 /* A factor's list of names, each a plain word and only once, into `out`; -1 after a message. */
-static int resolve_names(const char *option, const char *text, const char **out) {
+static int resolve_names(const char *option, const char *text, const char **out, int max) {
     char *copy = strdup(text); /* the names point into it: lives as long as the process */
-    int n = copy ? nl_split(copy, out, ND_MAX_FACTOR) : -1;
-    if (n < 0) nl_error("%s: the list is empty, has an empty part or more than %d names", option, ND_MAX_FACTOR);
+    int n = copy ? nl_split(copy, out, max) : -1;
+    if (n < 0) nl_error("%s: the list is empty, has an empty part or more than %d names", option, max);
     for (int i = 0; i < n; i++) {
-        if (!is_plain_name(out[i])) {
-            nl_error("%s: '%s' is not a name (see noiselab-gen --help)", option, out[i]);
+        if (!is_plain_name(out[i], NAME_BYTES)) {
+            nl_error("%s: '%s' is not a name (letters, digits, . _ -)", option, out[i]);
             return -1;
         }
         for (int j = 0; j < i; j++) {
@@ -611,7 +633,7 @@ static int resolve_names(const char *option, const char *text, const char **out)
 static int resolve_phases(struct parsing *p) {
     struct nd_options *o = p->o;
     const char *names[ND_MAX_FACTOR];
-    o->n_phases = resolve_names("--phase", p->phases ? p->phases : "random", names);
+    o->n_phases = resolve_names("--phase", p->phases ? p->phases : "random", names, ND_MAX_FACTOR);
     for (int i = 0; i < o->n_phases; i++) {
         int phase = 0;
         while (nd_phase_names[phase] && strcmp(nd_phase_names[phase], names[i]) != 0) phase++;
@@ -627,9 +649,9 @@ static int resolve_phases(struct parsing *p) {
 /* Crosses the factors with the levels. */
 static int resolve_arms(struct parsing *p) {
     struct nd_options *o = p->o;
-    o->n_kinds = resolve_names("--kind", p->kinds ? p->kinds : "spin", o->kinds);
+    o->n_kinds = resolve_names("--kind", p->kinds ? p->kinds : "spin", o->kinds, ND_MAX_FACTOR);
     if (o->n_kinds < 0) return -1;
-    o->n_patterns = resolve_names("--pattern", p->patterns ? p->patterns : "periodic", o->patterns);
+    o->n_patterns = resolve_names("--pattern", p->patterns ? p->patterns : "periodic", o->patterns, ND_MAX_FACTOR);
     if (o->n_patterns < 0 || resolve_phases(p)) return -1;
     if (o->n_places == 0) o->places[o->n_places++] = "last";
     int n = o->n_kinds * o->n_patterns * o->n_places * o->n_phases * o->n_levels;
@@ -798,6 +820,28 @@ static int resolve_which_arms(struct nd_options *o) {
     return -1;
 }
 
+/* A treatment that is not ours: one on arm without level, or none. It cannot be switched, so a launch has one arm. */
+static int resolve_external(struct parsing *p) {
+    struct nd_options *o = p->o;
+    if (is_useless(p, NEEDS_GENERATOR, 0, "--%s: with --external %s no generator is started, so it would be without effect", o->external)) return -1;
+    if (!o->design->single_loop) {
+        nl_error("--external: design %s switches the treatment within a launch, and this one comes from outside (use --design single)",
+                 o->design->name);
+        return -1;
+    }
+    if (o->which_arms == ND_ARMS_BOTH) {
+        nl_error("--external: say whether '%s' is there in this launch: --arms on, or --arms off", o->external);
+        return -1;
+    }
+    o->n_arms = o->which_arms == ND_ARMS_ON;
+    return 0;
+}
+
+static int resolve_treatment(struct parsing *p) {
+    if (p->o->external) return resolve_external(p);
+    return apply_preset(p) || resolve_levels(p) || resolve_arms(p) || resolve_which_arms(p->o) ? -1 : 0;
+}
+
 /* The looks, once the rounds are known. */
 static int resolve_looks(struct parsing *p) {
     struct nd_options *o = p->o;
@@ -843,9 +887,9 @@ static int resolve(struct parsing *p) {
         o->half_ns = p->half_ns ? p->half_ns : 10000000;
     else
         o->half_ns = p->block_ns ? p->block_ns : 1000000000;
-    if (apply_preset(p) || resolve_configs(p) || resolve_levels(p) || resolve_arms(p) || resolve_which_arms(o)) return -1;
+    if (resolve_configs(p) || resolve_treatment(p)) return -1;
     if (o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
-    if (o->n_arms > 0 && check_period(o)) return -1;
+    if (nd_options_has_generator(o) && check_period(o)) return -1;
     if (!o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
     if (resolve_looks(p)) return -1;
     if (!o->seed_given) {
@@ -859,7 +903,7 @@ static int resolve(struct parsing *p) {
 
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
     struct parsing p = {.o = o, .speaks = speaks, .next = 1};
-    *o = (struct nd_options){.design = nd_designs[0], .warmup_ns = 500000000, .noise_on_all_nodes = 1, .argc = argc, .argv = argv,
+    *o = (struct nd_options){.design = nd_designs[0], .warmup_ns = 500000000, .argc = argc, .argv = argv,
                             .sequential = {.alpha = 0.01, .n_looks = 5, .spending = &nd_spendings[0]},
                             .start = {.mode = nd_start_modes[0], .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1, .eps = 0.25, .n_stage_starts = 8,
                                       .n_first_starts = 4, .precision_percent = 1, .sync = {.patience = 100}, .sync_every_ns = INT64_C(10000000000)}};
@@ -880,6 +924,8 @@ const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_B
         if (*p == ',') *p = '+';
     return buf;
 }
+
+int nd_options_has_generator(const struct nd_options *o) { return o->n_arms > 0 && !o->external; }
 
 int nd_options_round_steps(const struct nd_options *o) { return o->design->round_steps(o->n_configs, o->n_arms, o->which_arms != ND_ARMS_ON); }
 

@@ -17,6 +17,7 @@
 #define ND_MAX_FACTOR 16 /* kinds, patterns, places or phases that one launch crosses */
 #define ND_MAX_PASSED 32
 #define ND_MAX_NOTES 8
+#define ND_MAX_NOISE_HOSTS 1024
 
 /* An operation at a message size. */
 struct nd_config {
@@ -37,6 +38,9 @@ enum nd_phase {
     ND_PHASE_STAGGERED /* spread evenly over the period, node by node */
 };
 extern const char *const nd_phase_names[]; /* by enum nd_phase, ends with NULL */
+
+/* Nodes that get a generator. */
+enum nd_noise_nodes { ND_NOISE_ALL, ND_NOISE_FIRST /* that of rank 0 */, ND_NOISE_LISTED };
 
 /* One arm other than off: a treatment at a level. The first four are indices into the lists of the options. */
 struct nd_arm {
@@ -74,7 +78,7 @@ struct nd_options {
     enum nd_phase phases[ND_MAX_FACTOR];
     int n_kinds, n_patterns, n_places, n_phases;
     struct nd_arm arms[ND_MAX_LEVELS]; /* kinds x patterns x places x phases x levels */
-    int n_arms;                        /* 0: no generator is started */
+    int n_arms;                        /* on arms; 0: only off */
     const char *passed[ND_MAX_PASSED]; /* options for the generator, as words of a command line */
     int n_passed;
     const char *preset; /* NULL: none */
@@ -92,7 +96,11 @@ struct nd_options {
     int64_t period_ns;          /* of the noise */
     int64_t warmup_ns;
     int64_t detour_threshold_ns; /* 0: from the pilot */
-    int noise_on_all_nodes;
+    enum nd_noise_nodes noise_nodes;
+    const char *noise_hosts[ND_MAX_NOISE_HOSTS]; /* LISTED: names, with or without their domain */
+    int n_noise_hosts;
+    const char *noise_nodes_text;       /* as given; NULL: not given */
+    const char *external; /* name of a treatment that the launch is under as a whole, from outside: no generator is started; NULL: none */
     const char *generator_path; /* NULL: beside this program, then PATH */
     uint64_t seed;
     int seed_given;
@@ -117,6 +125,9 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o);
 /* The name of place `i` as it stands in files: its words, joined by + instead of commas. Into `buf`; returns buf. */
 #define ND_PLACE_BYTES 132
 const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_BYTES]);
+
+/* Whether nodes get a generator: there are levels, and they are not somebody else's. */
+int nd_options_has_generator(const struct nd_options *o);
 
 /* Halves in one round of the schedule. */
 int nd_options_round_steps(const struct nd_options *o);

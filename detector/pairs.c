@@ -5,7 +5,7 @@
 
 struct nd_pairs {
     int n_arms;
-    double *current;          /* n_configs x n_arms: values of the pair or set in progress, NaN: not yet */
+    double *current;          /* n_configs x n_arms: values of the pair or set in progress, NaN: not yet, or not known */
     struct nd_moments *sums;  /* n_configs x n_arms */
 };
 
@@ -27,13 +27,13 @@ static void add(struct nd_moments *m, double d) {
     m->m2 += delta * (d - m->mean);
 }
 
-void nd_pairs_half(struct nd_pairs *p, const struct nd_half *h) {
-    double *now = p->current + h->step.config * p->n_arms;
-    struct nd_moments *sums = p->sums + h->step.config * p->n_arms;
-    int arm = h->step.level + 1; /* ND_OFF is -1 */
-    if (h->step.order == 0)
+void nd_pairs_half(struct nd_pairs *p, int config, const struct nd_step *step, double value) {
+    double *now = p->current + config * p->n_arms;
+    struct nd_moments *sums = p->sums + config * p->n_arms;
+    int arm = step->level + 1; /* ND_OFF is -1 */
+    if (step->order == 0)
         for (int i = 0; i < p->n_arms; i++) now[i] = NAN;
-    now[arm] = nd_channels[0].value(h);
+    now[arm] = value;
     for (int i = 1; i < p->n_arms; i++)
         if ((i == arm || arm == 0) && isfinite(now[0]) && isfinite(now[i])) add(&sums[i], now[i] - now[0]);
 }

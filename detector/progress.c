@@ -69,7 +69,7 @@ static void print_line(const struct nd_progress *p, int64_t now_ns) {
 
 void nd_progress_half(struct nd_progress *p, const struct nd_half *h) {
     p->n_done++;
-    if (p->n_arms > 1) nd_pairs_half(p->pairs, h);
+    if (p->n_arms > 1) nd_pairs_half(p->pairs, h->step.config, &h->step, nd_channels[0].value(h));
     int64_t now_ns = nl_mono_ns();
     if (!p->shows || now_ns - p->last_line_ns < LINE_EVERY_NS) return;
     p->last_line_ns = now_ns;

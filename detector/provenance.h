@@ -19,6 +19,8 @@ struct nd_host {
     char cpu_model[96];
     int smt;      /* hardware threads per core, 0 unknown */
     int n_allowed; /* CPUs this node's processes may use */
+    int n_ranks;   /* of the launch; not filled in by nd_host_read, nor is the next */
+    int is_treated; /* 1: it has a generator */
 };
 
 /* One rank. */
@@ -40,7 +42,8 @@ void nd_seat_read(struct nd_seat *s, int rank);
  * and the library's own variables for the given operations (MPI tool interface). New reference. */
 json_t *nd_mpi_json(const char *const *operations, int n_operations);
 
-/* The Slurm ids in the environment, or JSON null. New reference. */
+/* What Slurm's environment says of the job, by its own variables' names, with mpi_type (pmix, pmi2, pmi; null: not known) and account_sampling
+ * (as for --acctg-freq; null: the cluster's own setting); JSON null outside of Slurm. New reference. */
 json_t *nd_slurm_json(void);
 
 /* Most memory this process has held so far (VmHWM), KiB; -1 when the system does not say. Local. */

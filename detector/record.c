@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,10 +22,12 @@ struct nd_record {
     char launch[192];
     char folder[PATH_MAX];
     FILE *rows;
-    FILE *hist;
-    FILE *starts_hist;
-    FILE *clocks; /* opened by the first synchronisation */
+    off_t rows_bytes;  /* up to the end of the last complete row */
+    FILE *whole;       /* what is being written to replace a file; NULL: nothing */
+    const char *whole_name;
+    FILE *clocks;      /* opened by the first synchronisation */
     int64_t n_rows;
+    int has_failed;    /* and said so: a full disk makes every later write fail, too */
 };
 
 /* ---- the campaign's folder ------------------------------------------------------------------------------------------------------- */
@@ -99,26 +103,49 @@ static void make_launch_id(const struct nd_options *o, char *id, size_t size) {
         if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *p)) *p = '_';
 }
 
-static FILE *open_file(struct nd_record *r, const char *name, const char *mode) {
+/* The first failure is said, with what the system says of it; the others follow from it. -1. */
+static int fail(struct nd_record *r, const char *name, const char *why) {
+    if (!r->has_failed)
+        nl_error("--out: cannot write '%s/%s': %s%s", r->folder, name, why, r->n_rows > 0 ? "; what was taken before it is kept" : "");
+    r->has_failed = 1;
+    return -1;
+}
+
+static FILE *open_file(struct nd_record *r, const char *name, const char *suffix, const char *mode) {
     char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    snprintf(path, sizeof path, "%s/%s%s", r->folder, name, suffix);
     FILE *f = fopen(path, mode);
-    if (!f) nl_error("--out: cannot write '%s': %s", path, strerror(errno));
+    if (!f) fail(r, name, strerror(errno));
     return f;
 }
 
-/* Moves `name`.tmp over `name` once its content is complete: readers see the old file or the new one, never half of one. */
-static int close_and_replace(struct nd_record *r, FILE *f, const char *name) {
-    char from[PATH_MAX + 64], to[PATH_MAX + 64];
-    snprintf(from, sizeof from, "%s/%s.tmp", r->folder, name);
-    snprintf(to, sizeof to, "%s/%s", r->folder, name);
-    int failed = ferror(f);
-    if (fclose(f) || failed || rename(from, to)) {
-        nl_error("--out: cannot write '%s': %s", to, strerror(errno));
-        return -1;
-    }
-    return 0;
+/* A file that is written whole: under another name until its content is complete, so that readers see the old file or the new one, never half
+ * of one. begin_file opens it as r->whole; end_file moves it into its place, or leaves the old one there. */
+static int begin_file(struct nd_record *r, const char *name) {
+    r->whole_name = name;
+    r->whole = open_file(r, name, ".tmp", "w");
+    return r->whole ? 0 : -1;
 }
+
+static int end_file(struct nd_record *r) {
+    char from[PATH_MAX + 64], to[PATH_MAX + 64];
+    FILE *f = r->whole;
+    if (!f) return -1;
+    r->whole = NULL;
+    snprintf(from, sizeof from, "%s/%s.tmp", r->folder, r->whole_name);
+    snprintf(to, sizeof to, "%s/%s", r->folder, r->whole_name);
+    int is_bad = fflush(f) || ferror(f), error = errno;
+    if (fclose(f) && !is_bad) {
+        is_bad = 1;
+        error = errno;
+    }
+    if (!is_bad && rename(from, to) == 0) return 0;
+    if (!is_bad) error = errno;
+    unlink(from);
+    return fail(r, r->whole_name, strerror(error));
+}
+
+static const char *rows_name(const struct nd_record *r) { return r->options->design->is_paired ? "halves.csv" : "blocks.csv"; }
 
 int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks) {
     struct nd_record *r = calloc(1, sizeof *r);
@@ -139,14 +166,18 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
         nl_error("--launch-id: cannot make '%s': %s", r->folder, strerror(errno));
         goto fail;
     }
-    r->rows = open_file(r, o->design->is_paired ? "halves.csv" : "blocks.csv", "wx");
+    r->rows = open_file(r, rows_name(r), "", "wx");
     if (!r->rows) goto fail;
     fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
           "stolen_ns_max,stolen_ns_sum,stolen_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due,"
           "kind,pattern,placement,phase,requested_ns,global_ns,after_last_ns,spread_ns,late_starts,overshoot_ns_p50,overshoot_ns_p99,overshoot_ns_max,"
           "slot_ns,within_ns2,between_ns2\n",
           r->rows);
-    if (fflush(r->rows)) goto fail;
+    if (fflush(r->rows)) {
+        fail(r, rows_name(r), strerror(errno));
+        goto fail;
+    }
+    r->rows_bytes = ftello(r->rows);
     *record = r;
     return 0;
 fail:
@@ -180,23 +211,44 @@ static void put_starts(FILE *f, const struct nd_start_half *h) {
                 h->within_ns2, h->between_ns2);
 }
 
-/* The treatment's four words, empty where there is none. `arm` counts from 0, ND_OFF: off. */
+/* The arm and its level with a comma behind, the level empty where the treatment has none. `arm` counts from 0, ND_OFF: off. */
+static void put_arm(FILE *f, const struct nd_options *o, int arm) {
+    if (arm == ND_OFF)
+        fputs("off,0,", f);
+    else if (o->external)
+        fputs("on,,", f);
+    else
+        fprintf(f, "on,%.10g,", o->arms[arm].level_percent);
+}
+
+/* The treatment's four words, empty where there is none. */
 static void put_treatment(FILE *f, const struct nd_options *o, int arm) {
     char place[ND_PLACE_BYTES];
     if (arm == ND_OFF)
         fputs(",,,", f);
+    else if (o->external)
+        fprintf(f, "%s,,,", o->external);
     else
         fprintf(f, "%s,%s,%s,%s", o->kinds[o->arms[arm].kind], o->patterns[o->arms[arm].pattern], nd_place_name(o, o->arms[arm].place, place),
                 nd_phase_names[o->phases[o->arms[arm].phase]]);
+}
+
+/* What a failed write left of a row goes: the file ends with a complete one. */
+static int cut_back(struct nd_record *r, const char *why) {
+    __fpurge(r->rows);
+    int is_left = ftruncate(fileno(r->rows), r->rows_bytes); /* then the reader sees a last line that is no row */
+    (void)is_left;
+    return fail(r, rows_name(r), why);
 }
 
 int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     const struct nd_options *o = r->options;
     const struct nd_config *config = &o->configs[h->step.config];
     FILE *f = r->rows;
-    int is_on = h->step.level != ND_OFF;
-    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,%s,%.10g,", r->launch, config->name, config->bytes, r->n_ranks, h->step.pair,
-            h->step.order, is_on ? "on" : "off", is_on ? o->arms[h->step.level].level_percent : 0.);
+    struct stat st;
+    if (r->has_failed) return -1;
+    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,", r->launch, config->name, config->bytes, r->n_ranks, h->step.pair, h->step.order);
+    put_arm(f, o, h->step.level);
     if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_cpus));
     fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", h->start_ns, h->wall_ns, h->n_operations,
             h->stolen_ns_max, h->stolen_ns_sum, h->stolen_rank);
@@ -215,10 +267,10 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     fputc(',', f);
     put_starts(f, &h->starts);
     fputc('\n', f);
-    if (fflush(f) || ferror(f)) {
-        nl_error("--out: cannot write rows to '%s': %s", r->folder, strerror(errno));
-        return -1;
-    }
+    if (fflush(f) || ferror(f)) return cut_back(r, strerror(errno));
+    /* a file without a name takes rows as before, and nobody will ever read them */
+    if (fstat(fileno(f), &st) == 0 && st.st_nlink == 0) return fail(r, rows_name(r), "the file was removed while the launch ran");
+    r->rows_bytes = ftello(f);
     r->n_rows++;
     return 0;
 }
@@ -226,66 +278,55 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
 /* ---- whole files ------------------------------------------------------------------------------------------------------------------ */
 
 int nd_record_launch_json(struct nd_record *r, json_t *json) {
-    FILE *f = open_file(r, "launch.json.tmp", "w");
-    if (!f) return -1;
-    int failed = json_dumpf(json, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
-    fputc('\n', f);
-    return close_and_replace(r, f, "launch.json") || failed ? -1 : 0;
+    if (begin_file(r, "launch.json")) return -1;
+    int failed = json_dumpf(json, r->whole, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+    fputc('\n', r->whole);
+    return end_file(r) || failed ? -1 : 0;
+}
+
+/* Opens a file with that header, unless writing has failed before. */
+static int begin_table(struct nd_record *r, const char *name, const char *header) {
+    if (r->has_failed || begin_file(r, name)) return -1;
+    fputs(header, r->whole);
+    return 0;
 }
 
 int nd_record_hist_begin(struct nd_record *r) {
-    r->hist = open_file(r, "hist.csv.tmp", "w");
-    if (!r->hist) return -1;
-    fputs("operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count,kind,pattern,placement,phase\n", r->hist);
-    return 0;
-}
-
-int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, const struct nl_hist *h) {
-    for (int i = 0; i < NL_HIST_BINS; i++) {
-        if (!h->bins[i]) continue;
-        fprintf(r->hist, "%s,%" PRId64 ",%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRIu64 ",", config->name, config->bytes,
-                arm == ND_OFF ? "off" : "on", arm == ND_OFF ? 0. : r->options->arms[arm].level_percent, nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
-        put_treatment(r->hist, r->options, arm);
-        fputc('\n', r->hist);
-    }
-    return ferror(r->hist) ? -1 : 0;
-}
-
-int nd_record_hist_end(struct nd_record *r) {
-    FILE *f = r->hist;
-    r->hist = NULL;
-    return close_and_replace(r, f, "hist.csv");
+    return begin_table(r, "hist.csv", "operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count,kind,pattern,placement,phase\n");
 }
 
 int nd_record_starts_hist_begin(struct nd_record *r) {
-    r->starts_hist = open_file(r, "starts_hist.csv.tmp", "w");
-    if (!r->starts_hist) return -1;
-    fputs("operation,bytes,arm,level_requested_percent,measure,lo_ns,hi_ns,count,kind,pattern,placement,phase\n", r->starts_hist);
-    return 0;
+    return begin_table(r, "starts_hist.csv", "operation,bytes,arm,level_requested_percent,measure,lo_ns,hi_ns,count,kind,pattern,placement,phase\n");
 }
 
-int nd_record_starts_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
-    FILE *f = r->starts_hist;
+/* `measure`: an enum nd_start_measure, or -1 where the file has no such column. */
+static int add_hist(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
+    FILE *f = r->whole;
     for (int i = 0; i < NL_HIST_BINS; i++) {
         if (!h->bins[i]) continue;
-        fprintf(f, "%s,%" PRId64 ",%s,%.10g,%s,%" PRId64 ",%" PRId64 ",%" PRIu64 ",", config->name, config->bytes, arm == ND_OFF ? "off" : "on",
-                arm == ND_OFF ? 0. : r->options->arms[arm].level_percent, nd_start_measure_names[measure], nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
+        fprintf(f, "%s,%" PRId64 ",", config->name, config->bytes);
+        put_arm(f, r->options, arm);
+        if (measure >= 0) fprintf(f, "%s,", nd_start_measure_names[measure]);
+        fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRIu64 ",", nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
         put_treatment(f, r->options, arm);
         fputc('\n', f);
     }
     return ferror(f) ? -1 : 0;
 }
 
-int nd_record_starts_hist_end(struct nd_record *r) {
-    FILE *f = r->starts_hist;
-    r->starts_hist = NULL;
-    return close_and_replace(r, f, "starts_hist.csv");
+int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, const struct nl_hist *h) {
+    return add_hist(r, config, arm, -1, h);
 }
 
+int nd_record_starts_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
+    return add_hist(r, config, arm, measure, h);
+}
+
+int nd_record_end(struct nd_record *r) { return end_file(r); }
+
 int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
-    FILE *f = open_file(r, "lateness.csv.tmp", "w");
-    if (!f) return -1;
-    fputs("slice,start_ns,end_ns,rank,starts,last_starts,last_ends,start_cost_ns,end_cost_ns\n", f);
+    if (begin_table(r, "lateness.csv", "slice,start_ns,end_ns,rank,starts,last_starts,last_ends,start_cost_ns,end_cost_ns\n")) return -1;
+    FILE *f = r->whole;
     for (int slice = 0; slice < l->n_slices; slice++)
         for (int rank = 0; rank < l->n_ranks; rank++) {
             const struct nd_lateness_cell *c = &l->cells[(size_t)slice * (size_t)l->n_ranks + (size_t)rank];
@@ -293,13 +334,13 @@ int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
             fprintf(f, "%d,%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", slice, slice * l->slice_ns,
                     (slice + 1) * l->slice_ns, rank, l->n_starts[slice], c->n_last_starts, c->n_last_ends, c->start_cost_ns, c->end_cost_ns);
         }
-    return close_and_replace(r, f, "lateness.csv");
+    return end_file(r);
 }
 
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
                      const struct nd_seat *seats, int64_t zero_ns) {
     if (!r->clocks) {
-        r->clocks = open_file(r, "clocks.csv", "w");
+        r->clocks = open_file(r, "clocks.csv", "", "w");
         if (!r->clocks) return -1;
         fputs("run,reason,method,rank,host,at_ns,measured,offset_ns,drift_ppm,rtt_ns,residual_ns,exchanges\n", r->clocks);
     }
@@ -309,40 +350,78 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
                 seats[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns, p->n_exchanges);
     }
     if (fflush(r->clocks) == 0 && !ferror(r->clocks)) return 0;
-    nl_error("--out: cannot write clocks.csv in '%s': %s", r->folder, strerror(errno));
-    return -1;
+    return fail(r, "clocks.csv", strerror(errno));
 }
 
-int nd_record_ranks(struct nd_record *r, const struct nd_seat *seats, const struct nd_rank_sum *sums, int n_ranks) {
+/* What ranks and nodes have in common. `n_slowest`: how often it was the slowest, or held it. */
+static void put_sum(FILE *f, const struct nd_sum *s, int64_t n_slowest) {
+    fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", s->n_halves, s->wall_ns, s->stolen_ns,
+            s->n_detours, s->detour_ns, s->n_involuntary, n_slowest);
+}
+
+/* Pairs, their mean and standard deviation: empty as far as there are too few. */
+static void put_shift(FILE *f, const struct nd_moments *m) {
+    if (m->n > 0)
+        fprintf(f, "%" PRId64 ",%.9g,", m->n, m->mean);
+    else
+        fputs(",,", f);
+    if (m->n > 1) fprintf(f, "%.9g", sqrt(m->m2 / (double)(m->n - 1)));
+    fputc('\n', f);
+}
+
+int nd_record_ranks_begin(struct nd_record *r) {
+    return begin_table(r, "ranks.csv",
+                       "rank,host,cpu,arm,level_requested_percent,halves,wall_ns,stolen_ns,detours,detour_ns,involuntary_switches,times_slowest,"
+                       "kind,pattern,placement,phase,first_starts,last_starts,last_ends,start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max,"
+                       "pairs,stolen_shift_percent_mean,stolen_shift_percent_sd\n");
+}
+
+int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const struct nd_rank_sum *sums, const int64_t *n_slowest,
+                        const struct nd_start_rank *starts) {
     const struct nd_options *o = r->options;
-    int n_arms = o->n_arms + 1;
-    FILE *f = open_file(r, "ranks.csv.tmp", "w");
-    if (!f) return -1;
-    fputs("rank,host,cpu,arm,level_requested_percent,halves,wall_ns,stolen_ns,detours,detour_ns,involuntary_switches,times_slowest,kind,pattern,placement,phase,"
-          "first_starts,last_starts,last_ends,start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max\n", f);
-    for (int rank = 0; rank < n_ranks; rank++)
-        for (int arm = 0; arm < n_arms; arm++) {
-            const struct nd_rank_sum *s = &sums[rank * n_arms + arm];
-            if (s->n_halves == 0) continue;
-            fprintf(f, "%d,%s,%d,%s,%.10g,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", rank,
-                    seats[rank].host, seats[rank].cpu, arm ? "on" : "off", arm ? o->arms[arm - 1].level_percent : 0., s->n_halves, s->wall_ns,
-                    s->stolen_ns, s->n_detours, s->detour_ns, s->n_involuntary, s->n_slowest);
-            put_treatment(f, o, arm - 1);
-            if (o->start.mode->is_synchronised)
-                fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", s->starts.first_starts,
-                        s->starts.last_starts, s->starts.last_ends, s->starts.start_cost_ns, s->starts.end_cost_ns, s->overshoot_ns_sum,
-                        s->overshoot_ns_max);
-            else
-                fputs(",,,,,,,\n", f);
-        }
-    return close_and_replace(r, f, "ranks.csv");
+    FILE *f = r->whole;
+    for (int arm = 0; arm <= o->n_arms; arm++) {
+        const struct nd_rank_sum *s = &sums[arm];
+        if (s->sum.n_halves == 0) continue;
+        fprintf(f, "%d,%s,%d,", seat->rank, seat->host, seat->cpu);
+        put_arm(f, o, arm - 1);
+        put_sum(f, &s->sum, n_slowest[arm]);
+        put_treatment(f, o, arm - 1);
+        if (starts)
+            fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", starts[arm].first_starts,
+                    starts[arm].last_starts, starts[arm].last_ends, starts[arm].start_cost_ns, starts[arm].end_cost_ns, s->overshoot_ns_sum,
+                    s->overshoot_ns_max);
+        else
+            fputs(",,,,,,,,", f);
+        put_shift(f, &s->sum.shift);
+    }
+    return ferror(f) ? -1 : 0;
+}
+
+int nd_record_nodes_begin(struct nd_record *r) {
+    return begin_table(r, "nodes.csv",
+                       "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,stolen_ns,detours,detour_ns,"
+                       "involuntary_switches,times_slowest,pairs,stolen_shift_percent_mean,stolen_shift_percent_sd\n");
+}
+
+int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest) {
+    const struct nd_options *o = r->options;
+    FILE *f = r->whole;
+    for (int arm = 0; arm <= o->n_arms; arm++) {
+        if (sums[arm].n_halves == 0) continue;
+        fprintf(f, "%s,%d,%s,%d,", r->launch, node, host->host, host->n_ranks);
+        put_arm(f, o, arm - 1);
+        put_treatment(f, o, arm - 1);
+        fputc(',', f);
+        put_sum(f, &sums[arm], n_slowest[arm]);
+        put_shift(f, &sums[arm].shift);
+    }
+    return ferror(f) ? -1 : 0;
 }
 
 void nd_record_close(struct nd_record *r) {
     if (!r) return;
     if (r->rows) fclose(r->rows);
-    if (r->hist) fclose(r->hist);
-    if (r->starts_hist) fclose(r->starts_hist);
     if (r->clocks) fclose(r->clocks);
     free(r);
 }

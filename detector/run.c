@@ -2,11 +2,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "nl_error.h"
 #include "run_state.h"
 #include "self_test.h"
+#include "tree.h"
 
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */
@@ -16,49 +18,88 @@
 /* Merges the ranks' histograms one by one, so that rank 0 never holds more than one. Collective. */
 static int write_hists(struct nd_run *r) {
     const struct nd_options *o = r->o;
-    int failed = 0;
     if (!r->hists) return 0;
-    if (r->record) failed = nd_record_hist_begin(r->record);
+    int failed = r->record && nd_record_hist_begin(r->record), has_begun = r->record && !failed;
     for (int i = 0; i < o->n_configs * r->n_arms; i++) {
         int arm = i % r->n_arms;
         MPI_Reduce(r->hists[i].bins, r->scratch->bins, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
         if (r->record && !failed)
             failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], arm - 1, r->scratch);
     }
-    if (r->record && !failed) failed = nd_record_hist_end(r->record);
-    return failed;
+    return (has_begun && nd_record_end(r->record)) || failed ? -1 : 0;
+}
+
+/* A table to which every rank or node adds: on rank 0, as their parts come in. */
+struct table {
+    struct nd_run *r;
+    int failed;
+};
+
+static void take_rank(void *context, int rank, const void *sums) {
+    struct table *t = context;
+    struct nd_run *r = t->r;
+    size_t first = (size_t)rank * (size_t)r->n_arms;
+    if (!t->failed)
+        t->failed = nd_record_ranks_add(r->record, &r->seats[rank], sums, &r->times_slowest[first], r->start_ranks ? &r->start_ranks[first] : NULL);
+}
+
+static void take_node(void *context, int node, const void *sums) {
+    struct table *t = context;
+    struct nd_run *r = t->r;
+    if (!t->failed) t->failed = nd_record_nodes_add(r->record, node, &r->hosts[node], sums, &r->node_slowest[node * r->n_arms]);
+}
+
+/* One table, gathered from the ranks of `comm` entry by entry, so that rank 0 holds none of it. Collective over `comm`. */
+static int write_table(struct nd_run *r, MPI_Comm comm, int (*begin)(struct nd_record *), void (*take)(void *, int, const void *), const void *mine,
+                       size_t size) {
+    struct table t = {.r = r, .failed = !r->record || begin(r->record) != 0};
+    int has_begun = !t.failed;
+    nd_tree_gather(comm, mine, (int)size, take, &t);
+    if (!has_begun) return r->record ? -1 : 0;
+    return nd_record_end(r->record) || t.failed ? -1 : 0;
 }
 
 static int write_ranks(struct nd_run *r) {
-    nd_team_gather(r->team.world, r->sums, (int)((size_t)r->n_arms * sizeof *r->sums), r->all_sums);
-    if (!r->record) return 0;
-    for (int i = 0; i < r->team.n_ranks * r->n_arms; i++) {
-        r->all_sums[i].n_slowest = r->times_slowest[i];
-        if (r->start_ranks) r->all_sums[i].starts = r->start_ranks[i];
+    for (int arm = 0; arm < r->n_arms; arm++) r->sums[arm].sum.shift = *nd_pairs_of(r->pairs, 0, arm);
+    return write_table(r, r->team.world, nd_record_ranks_begin, take_rank, r->sums, (size_t)r->n_arms * sizeof *r->sums);
+}
+
+static int write_nodes(struct nd_run *r) {
+    if (r->team.node_rank != 0) return 0;
+    for (int arm = 0; arm < r->n_arms; arm++) r->node_sums[arm].shift = *nd_pairs_of(r->node_pairs, 0, arm);
+    if (r->record) {
+        memset(r->node_slowest, 0, (size_t)(r->team.n_nodes * r->n_arms) * sizeof *r->node_slowest);
+        for (int i = 0; i < r->team.n_ranks * r->n_arms; i++)
+            r->node_slowest[r->seats[i / r->n_arms].node * r->n_arms + i % r->n_arms] += r->times_slowest[i];
     }
-    return nd_record_ranks(r->record, r->seats, r->all_sums, r->team.n_ranks);
+    return write_table(r, r->team.leaders, nd_record_nodes_begin, take_node, r->node_sums, (size_t)r->n_arms * sizeof *r->node_sums);
 }
 
 /* Histograms of starts and who was last. Collective. */
 static int write_starts(struct nd_run *r) {
     const struct nd_options *o = r->o;
-    int failed = 0;
     if (!r->starter) return 0;
-    if (r->record) failed = nd_record_starts_hist_begin(r->record);
+    int failed = r->record && nd_record_starts_hist_begin(r->record), has_begun = r->record && !failed;
     for (int i = 0; i < o->n_configs * r->n_arms; i++) {
         struct nl_hist *measures = r->measures ? &r->measures[(size_t)i * ND_N_MEASURES] : NULL;
         MPI_Reduce(r->overshoots[i].bins, measures ? measures[ND_MEASURE_OVERSHOOT].bins : NULL, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
         for (int m = 0; r->record && !failed && m < ND_N_MEASURES; m++)
             failed = nd_record_starts_hist_add(r->record, &o->configs[i / r->n_arms], i % r->n_arms - 1, m, &measures[m]);
     }
-    if (r->record && !failed) failed = nd_record_starts_hist_end(r->record);
-    if (r->record && !failed) failed = nd_record_lateness(r->record, r->starter->lateness);
-    return failed;
+    if (has_begun && nd_record_end(r->record)) failed = 1;
+    return failed || (r->record && nd_record_lateness(r->record, r->starter->lateness)) ? -1 : 0;
 }
 
 static void write_checkpoint(struct nd_run *r) {
-    if (write_hists(r) | write_ranks(r) | write_starts(r)) r->flags |= ND_FLAG_RECORD;
+    /* the small ones first: on a disk that is filling up they may still fit */
+    if (write_ranks(r) | write_nodes(r) | write_hists(r) | write_starts(r)) r->flags |= ND_FLAG_RECORD;
     r->last_checkpoint_ns = nl_mono_ns();
+}
+
+static void take_node_end(void *run, int node, const void *end) {
+    struct nd_run *r = run;
+    (void)node;
+    if (r->launch) nd_launch_json_generator(r->launch, r->o, end);
 }
 
 /* Takes the certificate of every node's generator. Collective. */
@@ -74,8 +115,7 @@ static void collect_certificates(struct nd_run *r) {
         r->node_end->switch_max_ns = nl_hist_max(times);
         nd_treatment_stop(r->treatment, r->node_end->certificate, sizeof r->node_end->certificate);
     }
-    nd_team_gather(r->team.leaders, r->node_end, sizeof *r->node_end, r->node_ends);
-    if (r->launch) nd_launch_json_generators(r->launch, r->o, r->node_ends, r->team.n_nodes);
+    nd_tree_gather(r->team.leaders, r->node_end, sizeof *r->node_end, take_node_end, r);
 }
 
 /* ---- the loop over halves --------------------------------------------------------------------------------------------------------------- */
@@ -123,11 +163,11 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         if ((flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK)) && !is_kept) return flags;
         if (is_short) flags |= flags & ND_FLAG_CLOCK ? 0 : ND_FLAG_STOP;
         if (is_short && !is_kept) return flags;
-        nd_run_add_to_sums(r, step, &s);
+        struct nd_half_sum all;
+        nd_run_add_to_sums(r, step, &s, &all);
         nd_run_keep_hist(r, step);
         nd_run_keep_starts(r, step);
-        nd_team_gather(r->team.world, &s, sizeof s, r->samples);
-        if (r->record) nd_run_record_half(r, step);
+        if (r->record) nd_run_record_half(r, step, &s, &all);
         if (flags & ND_FLAG_CHECKPOINT) write_checkpoint(r);
         if (flags & ~ND_FLAG_CHECKPOINT) return flags;
     }
@@ -201,6 +241,8 @@ static void describe_starts(struct nd_run *r) {
     if (r->launch) nd_launch_json_start_end(r->launch, r->starter, r->scratch);
 }
 
+static const char could_not_write[] = "failed: results could not be written";
+
 static enum nd_end finish(struct nd_run *r, int flags) {
     const char *ended = "complete";
     enum nd_end end = ND_END_COMPLETE;
@@ -209,11 +251,12 @@ static enum nd_end finish(struct nd_run *r, int flags) {
     if (flags & (ND_FLAG_GENERATOR | ND_FLAG_RECORD | ND_FLAG_SETUP | ND_FLAG_CLOCK)) {
         ended = flags & ND_FLAG_CLOCK ? "failed: a clock jumped or ran backwards"
                 : flags & ND_FLAG_GENERATOR ? "failed: a generator is gone, refused or does not answer"
-                : flags & ND_FLAG_RECORD  ? "failed: results could not be written"
+                : flags & ND_FLAG_RECORD  ? could_not_write
                                           : "failed: no memory for the schedule";
         end = ND_END_FAILED;
         if (flags & ND_FLAG_CLOCK) nd_run_say_jump(r);
-        if (r->team.rank == 0) nl_error("%s; rows taken so far are in '%s'", ended, nd_record_folder(r->record));
+        int is_said = strcmp(ended, could_not_write) == 0; /* with the reason */
+        if (r->team.rank == 0 && !is_said) nl_error("%s; rows taken so far are in '%s'", ended, nd_record_folder(r->record));
     } else if (flags & ND_FLAG_STOP) {
         ended = "interrupted";
         end = ND_END_INTERRUPTED;

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <sys/types.h>
 
+#include "half_sum.h"
 #include "launch_json.h"
 #include "measure.h"
 #include "nl_rng.h"
@@ -17,18 +18,6 @@
 #include "steal.h"
 #include "team.h"
 #include "treatment.h"
-
-/* What a rank knows of the half it just ran. Gathered as bytes. */
-struct nd_sample {
-    struct nd_loop_result loop;
-    int64_t n_involuntary;
-    int64_t delivered_ns, n_bursts; /* leaders with a generator; 0 elsewhere */
-    int64_t requested_ns, bursts_asked; /* the same: the dose asked for */
-    int64_t n_due;                  /* the same: CPUs on which a burst was due, known before the half */
-    int64_t first_burst_ns;         /* the same: when its first burst was due; 0: none */
-    int64_t lead_ns;                /* from drawing the dose to the start of the loop */
-    int64_t steal_ns;               /* leaders; -1 unknown */
-};
 
 struct nd_run {
     const struct nd_options *o;
@@ -44,11 +33,16 @@ struct nd_run {
     struct nl_hist *hists;          /* n_configs x n_arms, NULL: operations are not timed one by one */
     struct nl_hist *scratch;        /* where every loop counts: the same addresses in every arm */
     struct nd_rank_sum *sums;       /* n_arms, this rank */
+    struct nd_pairs *pairs;         /* stolen share of this rank, percent of one CPU; over all operations */
+    struct nd_sum *node_sums;       /* leaders: n_arms, their node */
+    struct nd_pairs *node_pairs;    /* leaders: of their node */
     struct nd_node_end *node_end;   /* leaders */
     struct nd_steal *steal;         /* leaders, may be NULL */
     unsigned char *cpu_used;        /* n_cpu_used flags: CPUs of this node's ranks */
     int n_cpu_used;
     int n_arms, n_generators;
+    int treated_index;              /* leaders with a generator: which of them this one is, from 0 */
+    int is_treated;                 /* this rank's node has a generator */
     uint8_t is_active[ND_MAX_FACTOR][NL_CONTROL_MAX_WORKERS]; /* leaders with a generator: which of its CPUs belong to which place */
     int n_place_cpus[ND_MAX_FACTOR]; /* the same: CPUs of a place on this node */
     int n_loaded[ND_MAX_FACTOR];     /* CPUs of a place on all nodes */
@@ -67,12 +61,9 @@ struct nd_run {
     struct nd_sync_report *reports; /* rank 0: n_ranks, of the last synchronisation */
     int64_t first_sync_ns;          /* rank 0 */
     /* rank 0 only */
-    struct nd_sample *samples;         /* n_ranks */
-    struct nd_rank_sum *all_sums;   /* n_ranks x n_arms */
-    int64_t *times_slowest;         /* n_ranks x n_arms */
+    int64_t *times_slowest, *node_slowest; /* n_ranks x n_arms, n_nodes x n_arms */
     struct nd_seat *seats;          /* n_ranks */
     struct nd_host *hosts;          /* n_nodes */
-    struct nd_node_end *node_ends;  /* n_nodes */
     struct nd_record *record;
     struct nd_progress *progress;
     struct nd_sequential *sequential; /* NULL: the run may not end early */
@@ -102,12 +93,14 @@ void nd_run_say_jump(const struct nd_run *r);
 /* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. Collective. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s);
 
-/* Adds the half to the sums, histograms and starts of its arm. */
-void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s);
+/* Adds the half to the sums of this rank and, joining its ranks' parts, of its node. `all` gets the sum over all ranks, on rank 0. Collective. */
+void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, struct nd_half_sum *all);
+
+/* Adds the half to the histograms and starts of its arm. */
 void nd_run_keep_hist(struct nd_run *r, const struct nd_step *step);
 void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step);
 
-/* Writes the half's row from r->samples. Rank 0 only. */
-void nd_run_record_half(struct nd_run *r, const struct nd_step *step);
+/* Writes the half's row: `s` is rank 0's own part, `all` the sum over all ranks. Rank 0 only. */
+void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all);
 
 #endif

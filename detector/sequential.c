@@ -42,7 +42,9 @@ struct nd_sequential *nd_sequential_open(const struct nd_options *o) {
     return NULL;
 }
 
-void nd_sequential_half(struct nd_sequential *s, const struct nd_half *h) { nd_pairs_half(s->pairs, h); }
+void nd_sequential_half(struct nd_sequential *s, const struct nd_half *h) {
+    nd_pairs_half(s->pairs, h->step.config, &h->step, nd_channels[0].value(h));
+}
 
 static void fill_cell(const struct nd_sequential *s, struct nd_look_cell *cell) {
     const struct nd_moments *m = nd_pairs_of(s->pairs, cell->config, cell->arm + 1);

@@ -10,8 +10,10 @@
 #include "nl_error.h"
 #include "nl_place.h"
 #include "nl_units.h"
+#include "noise_nodes.h"
 #include "raw.h"
 #include "run_state.h"
+#include "unlike.h"
 #include "work.h"
 
 #define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node ... */
@@ -28,6 +30,7 @@ int nd_run_allocate(struct nd_run *r) {
     ok &= (r->states = calloc(n_configs, sizeof *r->states)) != NULL;
     ok &= (r->cells = calloc(n_configs, sizeof *r->cells)) != NULL;
     ok &= (r->sums = calloc(n_arms, sizeof *r->sums)) != NULL;
+    ok &= (r->pairs = nd_pairs_open(1, r->n_arms)) != NULL;
     ok &= (r->scratch = calloc(1, sizeof *r->scratch)) != NULL;
     if (o->start.mode->is_synchronised) {
         ok &= (r->starter = calloc(1, sizeof *r->starter)) != NULL;
@@ -40,27 +43,36 @@ int nd_run_allocate(struct nd_run *r) {
         ok &= (r->reports = calloc(n_ranks, sizeof *r->reports)) != NULL;
     }
     if (nd_options_times_operations(o)) ok &= (r->hists = calloc(n_configs * n_arms, sizeof *r->hists)) != NULL;
-    if (r->team.node_rank == 0) ok &= (r->node_end = calloc(1, sizeof *r->node_end)) != NULL;
+    if (r->team.node_rank == 0) {
+        ok &= (r->node_end = calloc(1, sizeof *r->node_end)) != NULL;
+        ok &= (r->node_sums = calloc(n_arms, sizeof *r->node_sums)) != NULL;
+        ok &= (r->node_pairs = nd_pairs_open(1, r->n_arms)) != NULL;
+    }
     if (r->team.rank == 0) {
-        ok &= (r->samples = calloc(n_ranks, sizeof *r->samples)) != NULL;
-        ok &= (r->all_sums = calloc(n_ranks * n_arms, sizeof *r->all_sums)) != NULL;
+        ok &= (r->node_slowest = calloc((size_t)r->team.n_nodes * n_arms, sizeof *r->node_slowest)) != NULL;
         ok &= (r->times_slowest = calloc(n_ranks * n_arms, sizeof *r->times_slowest)) != NULL;
         ok &= (r->seats = calloc(n_ranks, sizeof *r->seats)) != NULL;
         ok &= (r->hosts = calloc((size_t)r->team.n_nodes, sizeof *r->hosts)) != NULL;
-        ok &= (r->node_ends = calloc((size_t)r->team.n_nodes, sizeof *r->node_ends)) != NULL;
     }
     if (!ok) nl_error("not enough memory for the histograms of %d operations x %d arms", o->n_configs, r->n_arms);
     return nd_run_agree_failed(r, !ok);
 }
 
-/* Whether the generator sits where the launcher's environment said the node's first rank is. */
+/* Whether generators sit on the nodes that are to have one, where the launcher's environment said a node's first rank is; numbers them. */
 static int check_generators(struct nd_run *r) {
-    int expected = r->o->n_arms > 0 && r->team.node_rank == 0 && (r->o->noise_on_all_nodes || r->team.rank == 0);
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    if (nd_noise_nodes_check(r->o, &r->team, host)) return -1;
+    int is_leader = r->team.node_rank == 0;
+    int expected = nd_options_has_generator(r->o) && is_leader && nd_noise_nodes_hold(r->o, host, r->team.rank == 0);
     int wrong = expected != (r->treatment != NULL);
     if (wrong)
         nl_error("cannot tell a node's first rank before MPI_Init from this launcher's environment; start with mpirun or srun (or use --levels none)");
     int mine = r->treatment != NULL;
     MPI_Allreduce(&mine, &r->n_generators, 1, MPI_INT, MPI_SUM, r->team.world);
+    if (is_leader) MPI_Exscan(&mine, &r->treated_index, 1, MPI_INT, MPI_SUM, r->team.leaders);
+    r->is_treated = mine;
+    MPI_Bcast(&r->is_treated, 1, MPI_INT, 0, r->team.node);
     return nd_run_agree_failed(r, wrong);
 }
 
@@ -78,12 +90,7 @@ static int choose_noise_cpus(struct nd_run *r, const struct nd_seat *seats, int 
         free(rank_cpus);
         return -1;
     }
-    for (int i = 0; i < n_ranks; i++) {
-        rank_cpus[i] = (int)mine_or_first(&seats[i]);
-        if (seats[i].cpu < 0)
-            nl_warn("rank %d may run on CPUs %s: noise that is meant for it goes to CPU %d and may miss it (bind ranks: mpirun --bind-to core)",
-                    seats[i].rank, seats[i].binding, seats[i].first_cpu);
-    }
+    for (int i = 0; i < n_ranks; i++) rank_cpus[i] = (int)mine_or_first(&seats[i]);
     for (int p = 0; p < o->n_places && n_all >= 0; p++) {
         int cpus[NL_CONTROL_MAX_WORKERS];
         int n = nl_place_resolve(place, o->places[p], rank_cpus, n_ranks, cpus, NL_CONTROL_MAX_WORKERS, reason, sizeof reason);
@@ -129,6 +136,8 @@ static int mark_used_cpus(struct nd_run *r, const struct nd_seat *seats) {
 /* What a node's leader does about its node. */
 static int set_up_node(struct nd_run *r, const struct nd_seat *seats, struct nd_host *host) {
     nd_host_read(host);
+    host->n_ranks = r->team.n_node_ranks;
+    host->is_treated = r->treatment != NULL;
     if (host->n_allowed && r->team.n_node_ranks > host->n_allowed && !r->o->oversubscribe) {
         nl_error("%d ranks share the %d CPUs of %s and would measure each other: start fewer, or allow it with --oversubscribe",
                  r->team.n_node_ranks, host->n_allowed, host->host);
@@ -149,7 +158,7 @@ int nd_run_set_up_nodes(struct nd_run *r) {
     nd_seat_read(&mine, r->team.rank);
     mine.node = r->team.node_index;
     nd_team_gather(r->team.world, &mine, sizeof mine, r->seats);
-    int loose = mine.cpu < 0 && r->o->n_arms > 0;
+    int loose = mine.cpu < 0 && r->is_treated;
     MPI_Allreduce(&loose, &r->n_loose_ranks, 1, MPI_INT, MPI_SUM, r->team.world);
     if (r->team.node_rank == 0) failed = (node_seats = calloc((size_t)r->team.n_node_ranks, sizeof *node_seats)) == NULL;
     if (nd_run_agree_failed(r, failed)) return -1;
@@ -288,7 +297,7 @@ static int run_pilots(struct nd_run *r) {
         if (check_one_fits(r, i)) return -1;
     }
     memset(r->scratch, 0, sizeof *r->scratch);
-    for (int i = 0; i < o->n_configs && o->n_arms > 0; i++) {
+    for (int i = 0; i < o->n_configs && nd_options_has_generator(o); i++) {
         if (r->cells[i].pilot_ns * (double)r->cells[i].n_operations >= 0.9 * (double)o->period_ns) continue;
         if (r->team.rank == 0)
             nl_error("--count: %lld operations of %s take %.3g ms, less than one noise period of %.3g ms: raise it", (long long)o->count,
@@ -306,6 +315,28 @@ static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
     char line[160];
     snprintf(line, sizeof line, "the histograms of %d operations x %d arms take %lld MiB on %s", r->o->n_configs, r->n_arms, (long long)(hist_bytes >> 20),
              r->starter ? "rank 0 (fewer operations or arms take less)" : "every rank (--per-operation-timing off does without)");
+    nl_warn("%s", line);
+    nd_launch_json_warn(r->launch, line);
+}
+
+/* One line for all of them: a launch may have thousands. */
+static void warn_of_loose_ranks(const struct nd_run *r) {
+    char line[224];
+    int first = 0;
+    while (r->seats[first].cpu >= 0 || !r->hosts[r->seats[first].node].is_treated) first++; /* there is one */
+    const struct nd_seat *seat = &r->seats[first];
+    snprintf(line, sizeof line,
+             "%d ranks are not bound to one CPU each, the first is rank %d on CPUs %.40s: noise meant for it goes to CPU %d and may miss it (bind "
+             "ranks: mpirun --bind-to core)",
+             r->n_loose_ranks, seat->rank, seat->binding, seat->first_cpu);
+    nl_warn("%s", line);
+    nd_launch_json_warn(r->launch, line);
+}
+
+static void warn_of_unlike_nodes(const struct nd_run *r) {
+    char what[760], line[800];
+    if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what) == 0) return;
+    snprintf(line, sizeof line, "nodes are not alike: %s", what);
     nl_warn("%s", line);
     nd_launch_json_warn(r->launch, line);
 }
@@ -348,6 +379,7 @@ static int open_record(struct nd_run *r) {
             r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, r->cells, r->hosts, r->seats,
                                            r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators);
             nd_launch_json_start(r->launch, r->o, r->starter);
+            warn_of_unlike_nodes(r);
             if (r->starter && r->starter->clock.is_slow_source) {
                 char line[160];
                 snprintf(line, sizeof line, "the kernel's clock source is %s, not the processor's own counter: clock readings may cost microseconds",
@@ -363,8 +395,7 @@ static int open_record(struct nd_run *r) {
             int64_t n_hists = (r->hists ? 1 : 0) + (r->starter ? 1 + ND_N_MEASURES : 0); /* the measures are on rank 0 only */
             int64_t hist_bytes = n_hists * (int64_t)sizeof *r->hists * o->n_configs * r->n_arms;
             if (hist_bytes > MEMORY_BYTES) warn_of_memory(r, hist_bytes);
-            if (r->n_loose_ranks)
-                nd_launch_json_warn(r->launch, "ranks are not bound to one CPU each: the load may miss them (mpirun --bind-to core)");
+            if (r->n_loose_ranks) warn_of_loose_ranks(r);
             failed |= nd_record_launch_json(r->record, r->launch) != 0;
             r->progress = nd_progress_open(o, planned_halves(r));
             if (o->sequential.stops && !(r->sequential = nd_sequential_open(o))) {
@@ -413,11 +444,12 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->sums);
     free(r->node_end);
     free(r->cpu_used);
-    free(r->samples);
-    free(r->all_sums);
+    nd_pairs_close(r->pairs);
+    free(r->node_sums);
+    nd_pairs_close(r->node_pairs);
+    free(r->node_slowest);
     free(r->times_slowest);
     free(r->seats);
     free(r->hosts);
-    free(r->node_ends);
     nd_team_close(&r->team);
 }

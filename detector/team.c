@@ -1,5 +1,9 @@
 #include "team.h"
 
+#include <string.h>
+
+#include "tree.h"
+
 void nd_team_open(struct nd_team *t) {
     *t = (struct nd_team){.leaders = MPI_COMM_NULL};
     MPI_Comm_dup(MPI_COMM_WORLD, &t->world);
@@ -36,6 +40,17 @@ int64_t nd_team_max(const struct nd_team *t, int64_t value) {
     return value;
 }
 
+struct collection {
+    char *all;
+    size_t size;
+};
+
+static void collect(void *context, int rank, const void *entry) {
+    struct collection *c = context;
+    memcpy(c->all + (size_t)rank * c->size, entry, c->size);
+}
+
 void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all) {
-    MPI_Gather(mine, size, MPI_BYTE, all, size, MPI_BYTE, 0, comm);
+    struct collection c = {.all = all, .size = (size_t)size};
+    nd_tree_gather(comm, mine, size, collect, &c);
 }

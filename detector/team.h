@@ -34,7 +34,7 @@ int nd_team_agree(const struct nd_team *t, int flags);
 /* The largest value of all ranks. Collective. */
 int64_t nd_team_max(const struct nd_team *t, int64_t value);
 
-/* Gathers `size` bytes of each rank to rank 0. Collective. */
+/* Gathers `size` bytes of each rank to rank 0, along a tree (see tree.h). `all` is not looked at elsewhere. Collective. */
 void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
 # make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [placebo] [analysis]
-#   [starts] [sync]
+#   [starts] [sync] [nodes]
 # Nothing else should run meanwhile. All parts take about 20 minutes; PLACEBO_RUNS (100) shortens the longest.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -131,11 +131,21 @@ sync() {
     missed=$((missed + n))
 }
 
-[ $# -gt 0 ] || set -- harness memory generator replay detection placebo analysis starts sync
+# more ranks than CPUs: those that wait have to let the others run. Only the ratio of two ways in one run means something then
+nodes() {
+    echo 'Telling rank 0 of a half: along trees / by the gather it replaces'
+    for ranks in 2 16 32; do
+        (OMPI_MCA_mpi_yield_when_idle=1 run_mpi "$ranks" --bind-to none --oversubscribe "$build/bench/bench_gather") >"$work/gather" || return
+        verdict "$(awk '$1 == "tree_over_gather" { print $2 }' "$work/gather")" '<=' 1.1 "$ranks ranks: tree / gather"
+        verdict "$(awk '$1 == "tree_adds_kib" { print $2 }' "$work/gather")" '<=' 512 "$ranks ranks: memory it adds on ranks other than 0, KiB"
+    done
+}
+
+[ $# -gt 0 ] || set -- harness memory generator replay detection placebo analysis starts sync nodes
 for part in "$@"; do
     case $part in
-    harness | memory | generator | replay | detection | placebo | analysis | starts | sync) "$part" || missed=$((missed + 1)) ;;
-    *) die 2 "bench: '$part' is not a part (harness, memory, generator, replay, detection, placebo, analysis, starts, sync)" ;;
+    harness | memory | generator | replay | detection | placebo | analysis | starts | sync | nodes) "$part" || missed=$((missed + 1)) ;;
+    *) die 2 "bench: '$part' is not a part (harness, memory, generator, replay, detection, placebo, analysis, starts, sync, nodes)" ;;
     esac
 done
 [ "$missed" = 0 ] || echo "$missed figures missed their bound"

@@ -1,0 +1,215 @@
+#!/usr/bin/env bats
+# What noiselab-detect does about nodes: which of them get the noise, what is written of each, treatments from outside, and how launches end
+# whose disk, folder or ranks are gone.
+
+load detect
+# shellcheck source=tests/two-nodes.sh
+source "$BATS_TEST_DIRNAME/../two-nodes.sh"
+
+setup_file() { export TAG="nn$$"; }
+teardown_file() { two_nodes_remove "$TAG"; } # also after a test that was broken off
+
+@test "a list of nodes that is empty, doubled or no list of names is refused" {
+    refused "--noise-nodes: the list is empty" --noise-nodes a,,b
+    refused "--noise-nodes: 'a' stands twice" --noise-nodes a,b,a
+    refused "--noise-nodes: 'a b' is not a name" --noise-nodes 'a b'
+}
+
+@test "a treatment from outside is refused where it would be switched, unsaid, or mixed with a generator's" {
+    refused "--external: design lockin" --external accounting
+    refused "--external: design blocks" --external accounting --design blocks --arms on
+    refused "--external: say whether 'accounting' is there" --external accounting --design single
+    refused "--levels: with --external accounting no generator is started" --external accounting --design single --arms on --levels 1
+    refused "--kind: with --external" --external accounting --design single --arms on --kind spin
+    refused "--jitter: with --external" --external accounting --design single --arms on --jitter 5
+    refused "--external: '../x' is not a plain name" --external ../x --design single --arms on
+    refused "--external: 'a23456789012345678901234567890123' is not a plain name" --external a23456789012345678901234567890123
+}
+
+@test "trees reach every rank, whatever the number of ranks and the size of what they bring" {
+    export OMPI_MCA_mpi_yield_when_idle=1
+    for ranks in 1 2 7; do
+        mpirun --oversubscribe -n "$ranks" "$BIN/../tests-mpi/tree_probe" >"$BATS_TEST_TMPDIR/probe"
+        cat "$BATS_TEST_TMPDIR/probe"
+        [ "$(grep -c '^ok' "$BATS_TEST_TMPDIR/probe")" -eq 6 ]
+    done
+}
+
+@test "a node that is not in the launch is named, with those that are, and nobody is left waiting" {
+    status=0
+    timeout 60 mpirun --oversubscribe --bind-to core:overload-allowed -n 2 "$DETECT" --out "$OUT" --op barrier --noise-nodes "$(hostname),nowhere" 2>"$ERR" || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    [ "$(grep -c '^noiselab-detect: ' "$ERR")" -eq 1 ]
+    grep -qF -- "--noise-nodes: no node of this launch is called 'nowhere'; they are $(hostname)" "$ERR"
+    [ ! -e "$OUT" ]
+}
+
+@test "a node's figures are the sums over its ranks and the rows, and its shift is that of the pairs" {
+    launch 2 --op barrier,allreduce --levels 0,20 --seconds 2 --half-period 10ms --launch-id one --noise-nodes "$(hostname)"
+    jq -e '.options.noise_nodes == $host and .hosts[0].treated and .hosts[0].ranks == 2' --arg host "$(hostname)" "$OUT/one/launch.json"
+    cat "$OUT/one/nodes.csv"
+    [ "$(head -n 1 "$OUT/one/nodes.csv")" = "$(sed -n '/^## nodes.csv/,/^## /p' "$BATS_TEST_DIRNAME/../../docs/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
+    [ "$(head -n 1 "$OUT/one/ranks.csv" | grep -o 'pairs,.*')" = pairs,stolen_shift_percent_mean,stolen_shift_percent_sd ]
+    awk -F , '
+        FNR == 1 { file++; split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next }
+        file == 1 { # the rows
+            arm = $c["arm"] $c["level_requested_percent"]
+            halves[arm]++; wall[arm] += $c["wall_ns"]; stolen[arm] += $c["stolen_ns_sum"]; switches[arm] += $c["involuntary_switches"]
+            share[$c["pair"], $c["arm"]] = 100 * $c["stolen_ns_sum"] / $c["wall_ns"]
+            if ($c["arm"] == "on") level[$c["pair"]] = arm
+            next
+        }
+        file == 2 { # the ranks
+            arm = $c["arm"] $c["level_requested_percent"]
+            of_ranks[arm] += $c["stolen_ns"]; detours[arm] += $c["detours"]; slowest[arm] += $c["times_slowest"]
+            if ($c["arm"] == "on") shift_of_ranks[arm] += $c["stolen_shift_percent_mean"]
+            next
+        }
+        { # the nodes
+            arm = $c["arm"] $c["level_requested_percent"]; n++
+            if ($c["halves"] != halves[arm] || $c["wall_ns"] != wall[arm] || $c["stolen_ns"] != stolen[arm] || $c["stolen_ns"] != of_ranks[arm] ||
+                $c["involuntary_switches"] != switches[arm] || $c["detours"] != detours[arm] || $c["times_slowest"] != halves[arm] || slowest[arm] != halves[arm]) {
+                print "sums of arm " arm; exit bad = 1
+            }
+            if ($c["arm"] == "off") { if ($c["pairs"] $c["stolen_shift_percent_mean"] $c["stolen_shift_percent_sd"] != "") { print "off"; exit bad = 1 }; next }
+            m = 0; sum = square = 0
+            for (p in level) if (level[p] == arm) { d = share[p, "on"] - share[p, "off"]; m++; sum += d; square += d * d }
+            mean = sum / m; sd = sqrt((square - m * mean * mean) / (m - 1))
+            print arm, m, mean, sd
+            if ($c["pairs"] != m || far($c["stolen_shift_percent_mean"], mean) || far($c["stolen_shift_percent_sd"], sd)) { print "shift"; exit bad = 1 }
+            if ((shift_of_ranks[arm] - mean) ^ 2 > 0.01 * sd * sd + 1e-6) { print "ranks " shift_of_ranks[arm]; exit bad = 1 }
+        }
+        function far(a, b) { return (a - b) ^ 2 > 1e-12 * (1 + b * b) }
+        END { exit bad || n != 3 }' "$OUT/one/halves.csv" "$OUT/one/ranks.csv" "$OUT/one/nodes.csv"
+}
+
+@test "a launch as a whole is under a treatment from outside, or not" {
+    launch 1 --design single --external slurm-accounting --arms on --op empty --seconds 0.1 --launch-id on
+    launch 1 --design single --external slurm-accounting --arms off --op empty --seconds 0.1 --launch-id off
+    for arm in on off; do
+        jq -e '.options.external == "slurm-accounting" and .options.noise_nodes == null and .options.levels_percent == [] and .n_generators == 0' "$OUT/$arm/launch.json"
+        for file in blocks ranks nodes; do [ "$(column arm "$OUT/$arm/$file.csv")" = "$arm" ]; done
+    done
+    for file in blocks ranks nodes; do
+        [ "$(column kind "$OUT/on/$file.csv")" = slurm-accounting ]
+        [ -z "$(column level_requested_percent "$OUT/on/$file.csv")$(column pattern "$OUT/on/$file.csv")$(column placement "$OUT/on/$file.csv")" ]
+        [ -z "$(column kind "$OUT/off/$file.csv")" ]
+        [ "$(column level_requested_percent "$OUT/off/$file.csv")" = 0 ]
+    done
+}
+
+@test "what Slurm says of the job is written down" {
+    (
+        export SLURM_JOB_ID=17 SLURM_ARRAY_JOB_ID=15 SLURM_ARRAY_TASK_ID=2 SLURM_STEP_ID=0 SLURM_RESTART_COUNT=1 SLURM_JOB_PARTITION=short
+        export SLURM_JOB_NODELIST='n[1-2]' SLURM_CPUS_PER_TASK=3 SLURM_CORE_SPEC=1 SLURM_ACCTG_FREQ=task=30 SLURM_MPI_TYPE=pmix
+        launch 1 --design single --levels none --op empty --count 10 --launch-id srun
+        NOISELAB_ACCTG_FREQ=task=0 launch 1 --design single --levels none --op empty --count 10 --launch-id runner
+    )
+    launch 1 --design single --levels none --op empty --count 10 --launch-id alone
+    jq -e '.slurm | .SLURM_JOB_ID == "17" and .SLURM_ARRAY_JOB_ID == "15" and .SLURM_ARRAY_TASK_ID == "2" and .SLURM_STEP_ID == "0" and
+        .SLURM_RESTART_COUNT == "1" and .SLURM_JOB_PARTITION == "short" and .SLURM_JOB_NODELIST == "n[1-2]" and .SLURM_CPUS_PER_TASK == "3" and
+        .SLURM_CORE_SPEC == "1" and .mpi_type == "pmix" and .account_sampling == "task=30"' "$OUT/srun/launch.json"
+    jq -e '.slurm.account_sampling == "task=0"' "$OUT/runner/launch.json"
+    jq -e '.slurm == null and .launcher == "none"' "$OUT/alone/launch.json"
+}
+
+# no_line_but WANTED: stderr has one line of the detector's, and it holds WANTED
+no_line_but() {
+    cat "$ERR"
+    [ "$(grep -c '^noiselab-detect: ' "$ERR")" -eq 1 ]
+    grep '^noiselab-detect: ' "$ERR" | grep -qF -- "$1"
+}
+
+@test "a disk that gets full ends the launch in one line, and what fits stays readable" {
+    [ "$(id -u)" = 0 ] || skip 'needs root, to mount a small file system'
+    mkdir "$OUT"
+    mount -t tmpfs -o size=32k noiselab-test "$OUT" || skip 'cannot mount a tmpfs here'
+    status=0
+    timeout 60 mpirun --oversubscribe --bind-to core:overload-allowed -n 2 "$DETECT" --out "$OUT" --op barrier --levels 1 --half-period 2ms --warmup 0s --seconds 30 \
+        --launch-id one 2>"$ERR" || status=$?
+    cp -r "$OUT/one" "$BATS_TEST_TMPDIR/kept" || true
+    umount "$OUT"
+    no_line_but "cannot write '$OUT/one/halves.csv': No space left on device; what was taken before it is kept"
+    [ "$status" -eq 2 ]
+    ls -l "$BATS_TEST_TMPDIR/kept"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/kept/halves.csv")" -gt 50 ]
+    # no line is cut off, and nothing is left that is half a file
+    [ "$(awk -F , 'NF != 39' "$BATS_TEST_TMPDIR/kept/halves.csv" | wc -l)" -eq 0 ]
+    [ "$(tail -c 1 "$BATS_TEST_TMPDIR/kept/halves.csv" | od -An -c | tr -d ' ')" = '\n' ]
+    [ ! -e "$BATS_TEST_TMPDIR/kept/launch.json.tmp" ]
+    [ "$(jq -r '.ended // "" | . == "" or startswith("failed")' "$BATS_TEST_TMPDIR/kept/launch.json")" = true ]
+}
+
+@test "a folder that vanishes ends the launch in one line" {
+    background --levels 1
+    generator=$(generator_of "$MPIRUN")
+    rm -r "$OUT/one"
+    status=0
+    wait "$MPIRUN" || status=$?
+    [ "$status" -eq 2 ]
+    no_line_but "cannot write '$OUT/one/halves.csv': the file was removed while the launch ran"
+    wait_for is_gone "$generator"
+}
+
+@test "nothing is locked: a results folder may lie on a file system without locks" {
+    command -v strace >/dev/null || skip 'strace is not installed'
+    strace -f -e trace=flock,fcntl -o "$BATS_TEST_TMPDIR/calls" "$DETECT" --out "$OUT" --op empty --levels none --design single --count 10 --launch-id one
+    [ -s "$BATS_TEST_TMPDIR/calls" ]
+    # the MPI library locks files of its own, in its session's folder: not ours
+    ! grep -E 'flock\(|F_(OFD_)?SETLK' "$BATS_TEST_TMPDIR/calls" | grep -qF "$OUT"
+    ! grep -nE '\b(flock|lockf)\(|F_(OFD_)?(SETLKW?|GETLK)' "$BATS_TEST_DIRNAME"/../../detector/*.[ch] "$BATS_TEST_DIRNAME"/../../common/*.[ch]
+}
+
+# as srun does it: all tasks get the signal at once
+@test "a TERM to all ranks at once ends the launch, and it says so" {
+    background --levels 1
+    generator=$(generator_of "$MPIRUN")
+    # shellcheck disable=SC2046
+    kill -TERM $(ranks_of "$MPIRUN")
+    wait "$MPIRUN" || true
+    cat "$ERR"
+    grep -q 'interrupted: ' "$ERR"
+    jq -e '.ended == "interrupted" and (.generators | length) == 1' "$OUT/one/launch.json"
+    [ "$(jq .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
+    [ "$(column halves "$OUT/one/nodes.csv" | awk '{ n += $1 } END { print n }')" -eq "$(jq .rows "$OUT/one/launch.json")" ]
+    wait_for is_gone "$generator"
+}
+
+# on_two_nodes ARGUMENTS: one rank on each of node1 and node2
+on_two_nodes() {
+    two_nodes_run "$BATS_TEST_TMPDIR" 1 "$DETECT" --out "$OUT" --op barrier "$@" 2>"$ERR" 3>&-
+}
+
+@test "noise on one of two nodes comes from a generator there, and is found there" {
+    local reason
+    reason=$(two_nodes_why_not)
+    [ -z "$reason" ] || skip "$reason"
+    if ! two_nodes_make "$TAG" "$BATS_TEST_TMPDIR" 2>"$BATS_TEST_TMPDIR/why"; then
+        two_nodes_remove "$TAG"
+        skip "no network namespaces here: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
+    fi
+    status=0
+    # heavy, and until the end of a block: other work on this machine must not hide it
+    on_two_nodes --design blocks --block 200ms --levels 60 --period 20ms --seconds 4 --noise-nodes node2.example.org --launch-id listed || status=$?
+    on_two_nodes --levels 20 --seconds 1 --noise-nodes node1,node3 --launch-id lost && status=99
+    cp "$ERR" "$BATS_TEST_TMPDIR/lost"
+    on_two_nodes --levels 20 --design single --seconds 0.2 --warmup 0s --noise-nodes first --launch-id first || status=$?
+    two_nodes_remove "$TAG"
+    cat "$ERR" "$BATS_TEST_TMPDIR/lost" "$OUT/listed/nodes.csv"
+    [ "$status" -eq 0 ]
+    grep -q "no node of this launch is called 'node3'; they are node1, node2" "$BATS_TEST_TMPDIR/lost"
+    [ ! -e "$OUT/lost" ]
+    jq -e '[.hosts[] | [.host, .treated]] == [["node1", true], ["node2", false]] and .options.noise_nodes == "first"' "$OUT/first/launch.json"
+    jq -e '[.hosts[] | [.host, .treated]] == [["node1", false], ["node2", true]] and .n_generators == 1 and [.generators[].host] == ["node2"]' "$OUT/listed/launch.json"
+    # percent of the one CPU that is loaded, not of both nodes', in the certificate and in the rows
+    jq -e '.generators[0].levels[0] | .cpus == 1 and (.level_delivered_percent - 100 * .delivered_ns / .wall_ns | fabs) < 0.01' "$OUT/listed/launch.json"
+    awk -F , '
+        NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        { n++; d = $c["level_delivered_percent"] - 100 * $c["delivered_ns"] / $c["wall_ns"]; if (d * d > 1e-4) { print; exit bad = 1 } }
+        END { exit bad || n == 0 }' "$OUT/listed/blocks.csv"
+    awk -F , '
+        NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        $c["arm"] == "on" { shift[$c["host"]] = $c["stolen_shift_percent_mean"]; n++ }
+        END { print "percent of a CPU stolen: node1", shift["node1"], "node2", shift["node2"]; exit !(n == 2 && shift["node2"] > shift["node1"] + 2) }' "$OUT/listed/nodes.csv"
+}
