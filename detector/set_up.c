@@ -297,7 +297,8 @@ static int run_pilots(struct nd_run *r) {
         if (check_one_fits(r, i)) return -1;
     }
     memset(r->scratch, 0, sizeof *r->scratch);
-    for (int i = 0; i < o->n_configs && nd_options_has_generator(o); i++) {
+    /* a number of our own was chosen to last a half; a pilot that a busy machine disturbed is no reason to end */
+    for (int i = 0; i < o->n_configs && o->count > 0 && nd_options_has_generator(o); i++) {
         if (r->cells[i].pilot_ns * (double)r->cells[i].n_operations >= 0.9 * (double)o->period_ns) continue;
         if (r->team.rank == 0)
             nl_error("--count: %lld operations of %s take %.3g ms, less than one noise period of %.3g ms: raise it", (long long)o->count,

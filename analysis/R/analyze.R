@@ -30,7 +30,8 @@ scope_campaign <- "launches like these"
 #' @param mixed Logical, length 1: judge launches together although they differ in MPI library, kernel or version.
 #' @return An object of class `nl_analysis`, a list:
 #'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x treatment x channel x level:
-#'     `kind`, `pattern`, `placement`, `phase` (the treatment), `level_requested_percent`,
+#'     `kind`, `pattern`, `placement`, `phase` (the treatment), `level_requested_percent` (`Inf`: a treatment from outside
+#'     has no level; JSON and CSV have nothing there),
 #'     `level_delivered_percent` (mean over on halves, percent of one CPU), `delivered_ratio` (CPU time
 #'     delivered over requested, in the on halves; from the levels in campaigns without `requested_ns`),
 #'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high`, `mean`, `mean_low`,
@@ -48,8 +49,8 @@ scope_campaign <- "launches like these"
 #'   * `contrasts`: differences between treatments at the same level, see [treatment_contrasts()];
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
-#'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `adjust`, `campaign`, `pairs` (see [pair_rows()]), `differences` (list by channel:
-#'     on minus off of each pair on the scale of its test, in the order of `pairs`).
+#'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `adjust`, `campaign`, `pairs` (see [pair_rows()]),
+#'     `differences` (list by channel: on minus off of each pair on the scale of its test, in the order of `pairs`).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
 #'   Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
 #' @examples
@@ -338,7 +339,7 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, c
 
 # CPU time delivered over requested; where the request is not in the rows, level over level. NA at level 0.
 delivered_ratio <- function(delivered_ns, requested_ns, level_delivered, level_requested) {
-  if (level_requested == 0) return(NA_real_)
+  if (level_requested == 0 || !has_level(level_requested)) return(NA_real_)
   known <- !is.na(delivered_ns) & !is.na(requested_ns)
   if (!any(known)) return(level_delivered / level_requested)
   ratio <- sum(delivered_ns[known]) / sum(requested_ns[known])

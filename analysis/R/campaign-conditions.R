@@ -17,8 +17,10 @@ refuse_conditions <- function(rows, campaign, mixed) {
       same <- same & (is.na(failed[[factor]][i]) | rows[[factor]] == failed[[factor]][i])
     }
     mine <- same & (across | rows$launch == failed$launch[i])
-    rows <- put_reason(rows, mine, sprintf("in launch %s the generator delivered %s of the load, outside its tolerance",
-                                           failed$launch[i], failed$ratio_text[i]))
+    rows <- put_reason(rows, mine, sprintf(paste(
+      "in launch %s the generator delivered %s of the load, outside its tolerance: run the launch again on a quieter machine,",
+      "or leave it out; the effect stands, by the level that was delivered"
+    ), failed$launch[i], failed$ratio_text[i]))
   }
   rows
 }

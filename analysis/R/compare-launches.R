@@ -68,7 +68,7 @@ treated_summaries <- function(campaign) {
   rows <- campaign$rows
   pairs <- pair_rows(rows)
   wanted <- which(pairs$cells$level_requested_percent > 0)
-  if (length(wanted) == 0) return(NULL)
+  if (length(wanted) == 0) return(set_summaries(campaign))
   differences <- measure_pairs(campaign, pairs, c("time", "stolen"))$differences
   slow <- differences$time
   stolen <- differences$stolen %||% rep(NA_real_, length(slow))
@@ -83,6 +83,16 @@ treated_summaries <- function(campaign) {
     rbind(summary_frame(cell, "slowdown", "slowdown", mean_log$estimate, mean_log$se, mean_log$df, none),
           summary_frame(cell, "amplification", "amplification", ratio$estimate, ratio$se, ratio$df, ratio$reason))
   }))
+}
+
+# Where every launch has one arm: each treated launch against the off launch of its set.
+set_summaries <- function(campaign) {
+  if (!one_arm_launches(campaign$rows) || !in_sets(campaign)) return(NULL)
+  on <- set_differences(campaign, "time")
+  on <- on[on$level_requested_percent > 0, ]
+  if (nrow(on) == 0) return(NULL)
+  summary_frame(on, "slowdown", "slowdown", on$difference,
+                why = ifelse(is.finite(on$difference), NA_character_, "the set has no off launch"))
 }
 
 # As in cell_amplification(), with the standard error of the ratio: each pair adds its residual from it.

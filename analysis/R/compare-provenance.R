@@ -224,14 +224,18 @@ only_on_one_side <- function(summaries, keys) {
     other <- summaries[[sides[[side]]]]
     lost <- setdiff(cell_words(s), cell_words(other))
     treated <- s$family == "slowdown" & !keys[[side]] %in% keys[[sides[[side]]]] & !cell_words(s) %in% lost
-    level <- unique(sprintf("%s at %s %% (%s)", cell_words(s), format_level(s$level_requested_percent),
-                            treatment_label(s, treatment_columns))[treated])
+    words <- ifelse(has_level(s$level_requested_percent), paste0(" (", treatment_label(s, treatment_columns), ")"), "")
+    level <- unique(paste0(cell_words(s), at_level(s), words)[treated])
     c(if (length(lost) > 0) paste0("only in ", toupper(side), ": ", few_words(lost, 6)),
       if (length(level) > 0) paste0("treated only in ", toupper(side), ": ", few_words(level, 4)))
   }))
 }
 
-at_level <- function(rows) paste0(" at ", format_level(rows$level_requested_percent), " %")
+# " at 1 %"; a treatment without a level is there or not.
+at_level <- function(rows) {
+  level <- rows$level_requested_percent
+  ifelse(has_level(level), paste0(" at ", format_level(level), " %"), paste0(" under ", rows$kind))
+}
 
 row_words <- function(rows) {
   paste0(rows$measure, " of ", cell_words(rows), ifelse(rows$level_requested_percent > 0,

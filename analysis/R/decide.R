@@ -20,7 +20,10 @@ detection_limit <- function(se, df, alpha = 0.01, power = 0.95) {
   df <- rep_len(df, length(se))
   known <- !is.na(se) & !is.na(df) & se > 0
   limit <- rep(NA_real_, length(se))
-  limit[known] <- se[known] * vapply(df[known], detection_factor, 0, alpha = alpha, power = power)
+  # Of thousands of ranks nearly all have the same degrees of freedom.
+  each <- unique(df[known])
+  factor <- vapply(each, detection_factor, 0, alpha = alpha, power = power)
+  limit[known] <- se[known] * factor[match(df[known], each)]
   limit
 }
 
@@ -66,7 +69,7 @@ pairs_needed <- function(alpha) ceiling(-log2(alpha))
 #' keeps the chance of any false detection among the levels at or below `alpha` without a correction.
 #' Level 0 (the placebo) is outside: its test stands alone.
 #'
-#' @param level Numeric, length n: requested level in percent, each once.
+#' @param level Numeric, length n: requested level in percent, each once; `Inf` for a treatment without a level.
 #' @param p Numeric, length n: one-sided p-value; NA counts as failed.
 #' @param alpha Probability, length 1.
 #' @return Character, length n: `detected`, `not detected`, or
@@ -76,7 +79,7 @@ pairs_needed <- function(alpha) ceiling(-log2(alpha))
 #' step_down(c(0.1, 0.3, 1), p = c(0.2, 0.001, 0.001))
 #' @export
 step_down <- function(level, p, alpha = 0.01) {
-  check_numeric(level, "level")
+  check_argument(is.numeric(level) && !anyNA(level), "level", level, "numbers")
   check_argument(length(p) == length(level), "p", length(p), paste(length(level), "p-values"))
   check_argument(anyDuplicated(level) == 0, "level", level, "each level once")
   if (length(level) == 0) return(character())

@@ -122,7 +122,7 @@ quantile_shifts <- function(hist, label, alpha, probabilities = tail_shifts) {
     mine <- hist[["launch"]] == label$launch & hist[["operation"]] == label$operation & hist[["bytes"]] == label$bytes &
       hist[["arm"]] == arm
     if (arm == "off") return(hist[mine, ])
-    mine <- mine & abs(hist[["level_requested_percent"]] - level) < 1e-12
+    mine <- mine & (hist[["level_requested_percent"]] == level | abs(hist[["level_requested_percent"]] - level) < 1e-12) %in% TRUE
     for (factor in intersect(treatment_columns, names(hist))) {
       mine <- mine & (is.na(hist[[factor]]) | as.character(hist[[factor]]) == (label[[factor]] %||% ""))
     }

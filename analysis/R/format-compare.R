@@ -50,7 +50,7 @@ format_comparison_block <- function(rows, comparison) {
   head <- sprintf(form, "", "A", "B", "change", sprintf("%g %% CI", 100 * (1 - comparison$alpha)), "p Holm", "limit",
                   "verdict")
   label <- paste0(measure_names[rows$measure], ifelse(rows$level_requested_percent > 0,
-                                                     paste0(" ", format_level(rows$level_requested_percent), " %"), ""))
+                                                     paste0(" ", level_label(rows)), ""))
   unit <- ifelse(rows$family %in% c("time", "tail"), ", \u00b5s", "")
   scale <- ifelse(rows$family %in% c("time", "tail"), 1 / 1000, 1)
   percent <- ifelse(rows$family %in% c("share", "slowdown") & rows$level_requested_percent == 0, ", %", "")

@@ -24,7 +24,7 @@ format_confidence <- function(alpha) if (alpha >= 1e-5) sprintf("%.7g %%", 100 *
 
 format_count <- function(x) format(x, scientific = FALSE, trim = TRUE)
 
-format_level <- function(x) ifelse(is.na(x), "-", sprintf("%g", signif(x, 3)))
+format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-")
 
 #' Format verdicts for people
 #'
@@ -139,6 +139,10 @@ format_thresholds <- function(analysis) {
   rows <- analysis$thresholds
   if (is.null(rows) || nrow(rows) == 0) return(NULL)
   rows <- rows[shown_scopes(rows)$keep, ]
+  without <- rows$kind[rows$pattern %in% no_word]
+  lacking <- sprintf("no dose-response, threshold or level of %s: the treatment has no level", join_words(unique(without)))
+  rows <- rows[!rows$pattern %in% no_word, ]
+  if (nrow(rows) == 0) return(c(lacking, ""))
   n <- sprintf("%s %s", format_count(rows$n_tested), ifelse(is.na(rows$launch), "launches", "pairs"))
   name <- paste0(rows$operation, ifelse(rows$bytes > 0, paste0(" ", format_count(rows$bytes), " B"), ""), " ", rows$channel)
   lines <- sprintf("  %-26s %-22s %-30s %s", name,
@@ -150,7 +154,7 @@ format_thresholds <- function(analysis) {
                     "effect reaches the placebo's limit; n: pairs or launches per level")),
     sprintf("  %-26s %-22s %-30s %s", "operation, channel", "MED", "LOD", "n"),
     under_treatments(rows, lines, analysis), format_d_delta(rows, analysis),
-    wrap_line(threshold_reasons(rows, analysis)), "")
+    wrap_line(threshold_reasons(rows, analysis)), if (length(without) > 0) wrap_line(lacking), "")
 }
 
 # Intervals of levels: 0 and infinity are open ends.
@@ -251,7 +255,7 @@ side_by_side <- function(analysis, cell) {
   lapply(split(seq_len(nrow(rows)), in_order(name)), function(at) {
     levels <- sort(unique(rows$level_requested_percent[at]))
     text <- worst <- matrix("", length(labels), length(levels),
-                            dimnames = list(labels, paste(format_level(levels), "%")))
+                            dimnames = list(labels, ifelse(has_level(levels), paste(format_level(levels), "%"), "no level")))
     place <- cbind(match(label[at], labels), match(rows$level_requested_percent[at], levels))
     text[place] <- cell(rows[at, ])
     largest <- stats::ave(rows$estimate[at], rows$level_requested_percent[at], FUN = max)
@@ -283,8 +287,7 @@ format_side_by_side <- function(analysis) {
 format_contrasts <- function(analysis) {
   rows <- worst_contrasts(analysis$contrasts, analysis)
   if (NROW(rows) == 0) return(NULL)
-  block <- paste0("  ", panel_name(rows), " at ", format_level(rows$level_requested_percent), " %: longer under ",
-                  rows$a, " than under")
+  block <- paste0("  ", panel_name(rows), at_level(rows), ": longer under ", rows$a, " than under")
   width <- max(nchar(rows$b), 20)
   lines <- sprintf("    %-*s %9s %22s %8s  %s", width, rows$b, format_effect(rows$difference_percent),
                    format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
@@ -347,10 +350,17 @@ to_json <- function(x, single = character()) {
                                 pretty = TRUE))
 }
 
+# The table as files have it: no field where there is no level.
+without_levels <- function(frame) {
+  level <- frame[["level_requested_percent"]]
+  if (!is.null(level)) frame[["level_requested_percent"]] <- ifelse(has_level(level), level, NA_real_)
+  frame
+}
+
 csv_lines <- function(frame) {
   file <- tempfile(fileext = ".csv")
   on.exit(unlink(file))
-  data.table::fwrite(frame, file, na = "", quote = "auto")
+  data.table::fwrite(without_levels(frame), file, na = "", quote = "auto")
   readLines(file)
 }
 

@@ -16,6 +16,15 @@ in_sets <- function(campaign) {
 
 # Each on launch against the off launch of its set: the set is the unit, and the order within it was drawn.
 set_verdicts <- function(campaign, wanted, settings) {
+  on <- set_differences(campaign, wanted)
+  by <- c("operation", "bytes", "ranks", "design", treatment_columns, "channel", "level_requested_percent")
+  group <- do.call(paste, c(on[by], sep = "\r"))
+  verdicts <- lapply(split(on, factor(group, unique(group))), set_verdict, settings = settings)
+  list(verdicts = unname(verdicts))
+}
+
+# One row per on launch, operation and channel: `difference` of its mean to that of the off launch of its set.
+set_differences <- function(campaign, wanted) {
   means <- launch_means(campaign, wanted)
   means$set <- vapply(campaign$launches, set_of, 0)[means$launch]
   same <- c("operation", "bytes", "ranks", "channel", "set")
@@ -27,10 +36,7 @@ set_verdicts <- function(campaign, wanted, settings) {
   }
   on <- means[means$arm == "on", ]
   on$difference <- on$value - off$value[match(key(on), key(off))]
-  by <- c("operation", "bytes", "ranks", "design", treatment_columns, "channel", "level_requested_percent")
-  group <- do.call(paste, c(on[by], sep = "\r"))
-  verdicts <- lapply(split(on, factor(group, unique(group))), set_verdict, settings = settings)
-  list(verdicts = unname(verdicts))
+  on
 }
 
 set_verdict <- function(on, settings) {

@@ -116,6 +116,9 @@ analyze_words <- function() list(
   list(name = "stability", operands = "DIR...", options = c("alpha", "spread"), run = analyze_stability,
        help = c("which configuration (operation, size, ranks, count) repeats and reacts to the highest level, and",
                 "what to measure with; status 3 when none does both")),
+  list(name = "nodes", operands = "DIR...", options = c("table", "alpha", "power", "margin", "level"), run = analyze_nodes,
+       help = c("which node, and which rank, got the noise: extra stolen time of each place, with interval and",
+                paste0("limit (--margin: percent of one CPU); its tables for --csv: ", paste(location_tables, collapse = ", ")))),
   list(name = "periodic", operands = "DIR...", options = c("table", "alpha", "period", "arm"), run = analyze_periodic,
        help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with --raw: down",
                 paste0("to ticks); its tables for --csv: ", paste(periodic_tables, collapse = ", "))))
@@ -144,12 +147,24 @@ analyze_starts <- function(operands, values, form) {
   switch(form, json = starts_json(campaign), csv = starts_csv(campaign, table), format_starts(campaign))
 }
 
+analyze_nodes <- function(operands, values, form) {
+  table <- table_option(values, location_tables)
+  margin <- margin_option(values$margin)
+  alpha <- alpha_option(values$alpha)
+  power <- power_option(values$power)
+  location <- locate_noise(keep_levels(read_campaign(operands), level_option(values$level)), alpha, power, margin)
+  if (form == "csv") say_notes("noiselab-analyze", c(location$answer, location$notes))
+  lines <- switch(form, json = location_json(location), csv = location_csv(location, table), format_location(location))
+  if (!is.null(margin)) attr(lines, "status") <- answer_status(location$margin_answer$answer)
+  lines
+}
+
 # Straight to the file or to stdout, a few blocks at a time: raw files may be larger than memory.
 write_raw_csv <- function(dirs, file) {
   write_to <- function(path) {
     first <- TRUE
     notes <- stream_starts(dirs, function(rows) {
-      data.table::fwrite(rows, path, append = nzchar(path) && !first, col.names = first, na = "", quote = FALSE, scipen = 50,
+      data.table::fwrite(without_levels(rows), path, append = nzchar(path) && !first, col.names = first, na = "", quote = FALSE, scipen = 50,
                          logical01 = TRUE, showProgress = FALSE)
       first <<- FALSE
     })
@@ -220,6 +235,8 @@ keep_levels <- function(campaign, levels) {
   if (is.null(levels)) return(campaign)
   rows <- campaign$rows
   have <- sort(unique(rows[["level_requested_percent"]][rows[["arm"]] == "on"]))
+  have <- have[has_level(have)]
+  if (length(have) == 0) abort_usage("--level: the treatments of this campaign have no level")
   unknown <- levels[!vapply(levels, function(x) any(abs(have - x) < 1e-9), TRUE)]
   if (length(unknown) > 0) {
     abort_usage("--level: ", format_level(unknown[1]), " % was not run (there are ", paste(format_level(have), collapse = ", "), ")")
@@ -230,6 +247,10 @@ keep_levels <- function(campaign, levels) {
   # Off rows whose pair has levels that are not wanted only go with them.
   key <- combine_keys(cell_key(rows), rows[["pair"]])
   campaign$rows <- rows[near | off & (key %in% key[near] | !key %in% key[!off]), ]
+  for (table in c("ranks", "nodes")) {
+    level <- campaign[[table]][["level_requested_percent"]]
+    campaign[[table]] <- campaign[[table]][campaign[[table]][["arm"]] == "off" | level %in% have[wanted], ]
+  }
   campaign
 }
 

@@ -40,6 +40,9 @@ pilot_cell <- function(campaign, operation, bytes, ranks, channel) {
                collapse = " "))
   }
   level <- pairs$cells$level_requested_percent[pairs$cell]
+  if (length(level) > 0 && !any(has_level(level))) {
+    abort_usage("--pilot: the treatment ", pairs$cells$kind[1], " has no level: give a pilot with --levels")
+  }
   known <- is.finite(d)
   # The blank: small effects are sought, and a large load scatters more.
   blank <- if (any(known)) min(level[known]) else NA_real_

@@ -29,7 +29,7 @@ plot_stolen <- function(analysis, draw = TRUE) {
 
 dose_data <- function(analysis, channel) {
   rows <- widest_scope(analysis$verdicts)
-  rows <- rows[rows$channel == channel & !is.na(rows$estimate), ]
+  rows <- rows[rows$channel == channel & !is.na(rows$estimate) & has_level(rows$level_requested_percent), ]
   if (nrow(rows) == 0) return(NULL)
   placebo <- rows[rows$level_requested_percent == 0, ]
   panel <- cell_panel(rows, analysis)

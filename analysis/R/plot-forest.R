@@ -94,9 +94,16 @@ forest_data <- function(analysis) {
 forest_labels <- function(rows, analysis) {
   differ <- function(column) length(unique(rows[[column]])) > 1
   parts <- list(if (differ("ranks")) paste(format_level(rows$ranks), "ranks"), if (differ("design")) rows$design,
-                label_in(rows, analysis), paste(format_level(rows$level_requested_percent), "%"))
+                forest_dose(rows, analysis))
   parts <- Filter(function(part) length(part) > 0 && any(nzchar(part)), parts)
   do.call(paste, c(parts, sep = ", "))
+}
+
+# Treatment and level; without a level the name alone says it.
+forest_dose <- function(rows, analysis) {
+  treatment <- label_in(rows, analysis)
+  ifelse(nzchar(treatment), ifelse(has_level(rows$level_requested_percent), paste0(treatment, ", ", level_label(rows)), treatment),
+         level_label(rows))
 }
 
 # Lines from top to bottom; the launches of a line lie below its middle.

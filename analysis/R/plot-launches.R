@@ -24,7 +24,7 @@ plot_launches <- function(analysis, draw = TRUE) {
   if (!draw) return(frame)
   frame$panel <- panel_factor(frame$panel, analysis)
   frame$launch <- factor(frame$launch, rev(unique(frame$launch)))
-  frame$level <- in_order(paste(format_level(frame$level), "%"))
+  frame$level <- in_order(level_words(frame$level, analysis))
   lines <- if (several_treatments(analysis)) launch_lines(frame, analysis) else {
     list(frame = cbind(frame, y = as.integer(frame$launch)), names = levels(frame$launch))
   }

@@ -20,8 +20,9 @@ plot_levels <- function(analysis, draw = TRUE) {
   frame <- if (unpaired) levels_unpaired(analysis) else levels_paired(analysis, several)
   if (!draw) return(frame)
   frame$panel <- panel_factor(frame$panel, analysis)
-  known <- sort(suppressWarnings(as.numeric(setdiff(frame$level, "clean"))))
-  frame$level <- factor(frame$level, c(if ("clean" %in% frame$level) "clean", format_level(unique(known))))
+  words <- setdiff(frame$level, "clean")
+  known <- suppressWarnings(as.numeric(words))
+  frame$level <- factor(frame$level, c(if ("clean" %in% frame$level) "clean", words[order(known)]))
   what <- if (several) "launch" else "batch of consecutive pairs"
   per <- table(frame$panel, frame$level)
   ggplot2::ggplot(frame, ggplot2::aes(level, slowdown_percent)) +
@@ -35,7 +36,7 @@ plot_levels <- function(analysis, draw = TRUE) {
                paste("Boxes: median and quartiles, whiskers to 1.5 times their distance. Points: every",
                      what, if (unpaired) "against the mean of the clean launches." else
                        "against its off halves.", "No test is made here (alpha does not apply)."),
-               "requested level, % of one CPU", "slowdown, %")
+               if (all(is.na(known))) "treatment" else "requested level, % of one CPU", "slowdown, %")
 }
 
 levels_paired <- function(analysis, several) {
@@ -46,7 +47,7 @@ levels_paired <- function(analysis, several) {
   bind_rows(lapply(split(seq_along(d), pairs$cell), function(at) {
     cell <- pairs$cells[pairs$cell[at[1]], ]
     batch <- batch_sums(d[at], if (several) 1 else 20)
-    data.frame(panel = cell_panel(cell, analysis), level = format_level(cell$level_requested_percent),
+    data.frame(panel = cell_panel(cell, analysis), level = level_label(cell, ""),
                unit_id = if (several) cell$launch else as.character(seq_along(batch$n)),
                slowdown_percent = 100 * expm1(batch$sum / batch$n))
   }))
@@ -59,7 +60,7 @@ levels_unpaired <- function(analysis) {
   off <- means$arm == "off"
   clean <- tapply(means$value[off], operation[off], mean)
   frame <- data.frame(panel = cell_panel(means, analysis),
-                      level = ifelse(off, "clean", format_level(means$level_requested_percent)),
+                      level = ifelse(off, "clean", level_label(means, "")),
                       unit_id = means$launch,
                       slowdown_percent = 100 * expm1(means$value - as.numeric(clean[operation])))
   if (!several_treatments(analysis)) return(frame)

@@ -32,7 +32,7 @@ plot_overshoot <- function(analysis, draw = TRUE) {
   if (!draw) return(frame)
   frame <- frame[order(frame$level, frame$arm), ]
   frame$panel <- panel_factor(frame$panel, analysis)
-  series <- in_order(ifelse(frame$arm == "off", "off", paste0("on ", format_level(frame$level), " %")))
+  series <- in_order(ifelse(frame$arm == "off", "off", paste("on", level_words(frame$level, analysis))))
   names_on <- setdiff(levels(series), "off")
   frame$series <- factor(series, c("off", names_on))
   colours <- c("#000000", rep_len(okabe_ito[c("sky", "green", "orange", "purple", "vermillion", "blue")], length(names_on)))
@@ -65,6 +65,6 @@ alt_overshoot <- function(frame) {
     off <- rows[rows$arm == "off", ]
     on <- rows[rows$arm == "on" & rows$level == max(rows$level), ]
     paste(c(if (nrow(off) > 0) paste(reached(off), "\u00b5s off"),
-            if (nrow(on) > 0) paste(reached(on), "\u00b5s on at", format_level(on$level[1]), "%")), collapse = ", ")
+            if (nrow(on) > 0) paste(reached(on), "\u00b5s on", alt_at(on$level[1]))), collapse = ", ")
   })
 }

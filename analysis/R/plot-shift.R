@@ -26,9 +26,8 @@ plot_shift <- function(analysis, draw = TRUE) {
   frame <- shift_data(analysis)
   if (!draw || is.null(frame)) return(frame)
   frame$panel <- panel_factor(frame$panel, analysis)
-  frame$series <- in_order(shift_series(frame))
-  frame$series <- factor(frame$series, shift_series(unique(frame["level_requested_percent"])[
-    order(unique(frame$level_requested_percent)), , drop = FALSE]))
+  series <- shift_series(sort(unique(frame$level_requested_percent)), analysis)
+  frame$series <- factor(shift_series(frame$level_requested_percent, analysis), series)
   width <- stats::median(frame$high_us - frame$low_us, na.rm = TRUE) / 2
   width <- max(stats::median(abs(frame$shift_us)) / 3, width, na.rm = TRUE)
   sigma <- 10^floor(log10(if (isTRUE(width > 0)) width else 0.1))
@@ -67,9 +66,7 @@ plot_shift <- function(analysis, draw = TRUE) {
 shift_quantiles <- c(0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999)
 shift_launches <- 3  # with fewer launches their scatter says too little
 
-shift_series <- function(frame) {
-  ifelse(frame$level_requested_percent == 0, "placebo", paste(format_level(frame$level_requested_percent), "%"))
-}
+shift_series <- function(level, analysis) ifelse(level == 0, "placebo", level_words(level, analysis))
 
 shift_look <- function(series) {
   n <- length(series)
@@ -152,7 +149,7 @@ alt_shift <- function(frame) {
   alt_panels(frame, "Shift of the quantiles of the operation times, on minus off", function(rows) {
     top <- rows[rows$level_requested_percent == max(rows$level_requested_percent), ]
     at <- function(p) format_effect(top$shift_us[top$p == p])
-    sprintf("at %s %% the median moves by %s \u00b5s, p99 by %s \u00b5s, p99.9 by %s \u00b5s",
-            format_level(top$level_requested_percent[1]), at(0.5), at(0.99), at(0.999))
+    sprintf("%s the median moves by %s \u00b5s, p99 by %s \u00b5s, p99.9 by %s \u00b5s",
+            alt_at(top$level_requested_percent[1]), at(0.5), at(0.99), at(0.999))
   })
 }

@@ -17,21 +17,8 @@
 #' unlink(dir, recursive = TRUE)
 #' @export
 plot_stability <- function(analysis, draw = TRUE) {
-  if (length(analysis$pairs$off) == 0) return(NULL)
-  table <- stability_table(analysis$campaign, analysis$alpha, analysis$power)
-  table <- table[!is.na(table$merit), ]
-  if (nrow(table) == 0) return(NULL)
-  label <- stability_label(table)
-  class <- ifelse(table$suitable, "suitable", ifelse(table$n_launches < reproducibility_launches, "too few launches",
-                                                     "not reproducible"))
-  how <- ifelse(is.na(table$count), paste("halves of", how_measured(table)), paste("blocks of",
-                                                                                   format_count_each(table$count)))
-  frame <- data.frame(panel = panel_name(table), configuration = paste0(format_level(table$ranks),
-                                                                        ifelse(table$ranks == 1, " rank, ", " ranks, "),
-                                                                         how, ifelse(nzchar(label), ", ", ""), label),
-                      table[c("ranks", "design", "count", "n_launches", "n_pairs", "merit", "merit_low",
-                              "merit_high")], class = class)
-  if (!draw) return(frame)
+  frame <- analysis$frames$stability %||% stability_data(analysis)
+  if (!draw || is.null(frame)) return(frame)
   frame$panel <- panel_factor(frame$panel, analysis)
   frame$configuration <- factor(frame$configuration, rev(unique(frame$configuration[order(frame$ranks,
                                                                                           frame$configuration)])))
@@ -56,6 +43,22 @@ plot_stability <- function(analysis, draw = TRUE) {
                  "configurations), and the clean time scatters by at most %g %% over 3 launches or more."
                ), analysis$alpha, analysis$power, 100 * (1 - analysis$alpha), reproducible_percent),
                "level x root of time, % of one CPU x sqrt(s)", NULL)
+}
+
+stability_data <- function(analysis) {
+  if (length(analysis$pairs$off) == 0) return(NULL)
+  table <- stability_table(analysis$campaign, analysis$alpha, analysis$power)
+  table <- table[!is.na(table$merit), ]
+  if (nrow(table) == 0) return(NULL)
+  label <- stability_label(table)
+  class <- ifelse(table$suitable, "suitable", ifelse(table$n_launches < reproducibility_launches, "too few launches",
+                                                     "not reproducible"))
+  how <- ifelse(is.na(table$count), paste("halves of", how_measured(table)), paste("blocks of",
+                                                                                   format_count_each(table$count)))
+  data.frame(panel = panel_name(table),
+             configuration = paste0(format_level(table$ranks), ifelse(table$ranks == 1, " rank, ", " ranks, "), how,
+                                    ifelse(nzchar(label), ", ", ""), label),
+             table[c("ranks", "design", "count", "n_launches", "n_pairs", "merit", "merit_low", "merit_high")], class = class)
 }
 
 alt_stability <- function(frame) {

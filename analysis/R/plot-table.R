@@ -80,6 +80,12 @@ plots <- function() list(
   list(name = "heatmap", compares = FALSE, title = "Ranks that held the others up, over the run",
        question = "Which rank or node held the others up, and when?", needs = "two ranks",
        draw = plot_heatmap, alt = alt_heatmap, size = size_heatmap),
+  list(name = "nodes", compares = TRUE, title = "Extra stolen time by node",
+       question = "Which node got the noise?", needs = "shifts by node (nodes.csv), both arms",
+       draw = plot_nodes, alt = alt_nodes, size = size_nodes),
+  list(name = "ranks", compares = TRUE, title = "Extra stolen time by rank",
+       question = "Which rank got the noise?", needs = "shifts by rank (ranks.csv) of two ranks, both arms",
+       draw = plot_ranks, alt = alt_ranks, size = size_ranks),
   list(name = "reproducibility", compares = FALSE, title = "Reproducibility by number of ranks",
        question = "Do repeated launches give the same time?", needs = "3 launches with synchronised starts, off halves",
        draw = plot_reproducibility,
@@ -94,6 +100,9 @@ plots <- function() list(
        question = "When in its period does it strike, for how long, and how hard?", needs = "noise with a period",
        draw = plot_folded, alt = alt_folded)
 )
+
+# "at 1 %"; what has no level is simply on.
+alt_at <- function(level) ifelse(has_level(level), paste("at", format_level(level), "%"), "under the treatment")
 
 # One phrase per panel, the first eight.
 alt_panels <- function(frame, title, phrase) {
@@ -131,10 +140,11 @@ alt_treatments <- function(frame) {
 
 alt_levels <- function(frame) {
   frame$dose <- suppressWarnings(as.numeric(frame$level))
-  alt_panels(frame[!is.na(frame$dose), ], "Slowdown of every batch or launch, by level", function(rows) {
+  frame$dose[is.na(frame$dose)] <- no_level
+  alt_panels(frame[frame$level != "clean", ], "Slowdown of every batch or launch, by level", function(rows) {
     top <- rows$slowdown_percent[rows$dose == max(rows$dose)]
-    sprintf("median %s %% at %s %%, from %s to %s %%", format_effect(stats::median(top)),
-            format_level(max(rows$dose)), format_effect(min(top)), format_effect(max(top)))
+    sprintf("median %s %% %s, from %s to %s %%", format_effect(stats::median(top)),
+            alt_at(max(rows$dose)), format_effect(min(top)), format_effect(max(top)))
   })
 }
 
@@ -153,7 +163,7 @@ alt_tail <- function(frame) {
     on <- rows[rows$arm == "on", ]
     on <- on[on$level == max(on$level, -Inf), ]
     paste(c(if (nrow(off) > 0) paste(reached(off), "\u00b5s off"),
-            if (nrow(on) > 0) paste(reached(on), "\u00b5s on at", format_level(on$level[1]), "%")),
+            if (nrow(on) > 0) paste(reached(on), "\u00b5s on", alt_at(on$level[1]))),
           collapse = ", ")
   })
 }
@@ -173,7 +183,7 @@ alt_launches <- function(frame) {
   frame$panel <- paste0(frame$panel, ifelse(nzchar(frame$treatment), ", ", ""), frame$treatment)
   alt_panels(frame, "Slowdown by launch", function(rows) {
     top <- rows[rows$level == max(rows$level), ]
-    sprintf("from %s to %s %% over %d launches at %s %%", format_effect(min(top$estimate)),
-            format_effect(max(top$estimate)), nrow(top), format_level(top$level[1]))
+    trimws(sprintf("from %s to %s %% over %d launches %s", format_effect(min(top$estimate)),
+                   format_effect(max(top$estimate)), nrow(top), alt_at(top$level[1])))
   })
 }

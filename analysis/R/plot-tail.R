@@ -54,7 +54,7 @@ plot_tail <- function(analysis, draw = TRUE) {
   if (!draw) return(frame)
   frame <- frame[order(frame$level, frame$arm), ]
   frame$panel <- panel_factor(frame$panel, analysis)
-  frame$series <- in_order(ifelse(frame$arm == "off", "off", paste0("on ", format_level(frame$level), " %")))
+  frame$series <- in_order(ifelse(frame$arm == "off", "off", paste("on", level_words(frame$level, analysis))))
   names_on <- setdiff(levels(frame$series), "off")
   frame$series <- factor(frame$series, c("off", names_on))
   colours <- c("#000000", rep_len(okabe_ito[c("sky", "green", "orange", "purple", "vermillion", "blue")],

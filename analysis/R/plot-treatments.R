@@ -19,8 +19,11 @@ plot_treatments <- function(analysis, draw = TRUE) {
   if (!several_treatments(analysis)) return(NULL)
   frame <- dose_data(analysis, "time")
   if (is.null(frame)) return(NULL)
+  # Treatments without a level have no place on the axis.
+  treatments <- analysis$treatments[!analysis$treatments$pattern %in% no_word, ]
+  if (nrow(treatments) < 2) return(NULL)
   frame$panel <- panel_name(frame)
-  keys <- treatment_keys(analysis$treatments)
+  keys <- treatment_keys(treatments)
   frame$treatment <- treatment_label(frame, keys$colour)
   frame$row <- treatment_label(frame, keys$row)
   frame <- frame[setdiff(names(frame), c("band_low", "band_high"))]
@@ -28,8 +31,8 @@ plot_treatments <- function(analysis, draw = TRUE) {
   axes <- dose_axes(frame, by = "level_requested_percent", clip = TRUE)
   frame <- axes$frame
   frame$panel <- panel_factor(frame$panel, analysis)
-  frame$treatment <- factor(frame$treatment, unique(treatment_label(analysis$treatments, keys$colour)))
-  frame$row <- factor(frame$row, unique(treatment_label(analysis$treatments, keys$row)))
+  frame$treatment <- factor(frame$treatment, unique(treatment_label(treatments, keys$colour)))
+  frame$row <- factor(frame$row, unique(treatment_label(treatments, keys$row)))
   frame <- frame[order(frame$panel, frame$row, frame$treatment, frame$x), ]
   n <- nlevels(frame$treatment)
   look <- treatment_look(n)

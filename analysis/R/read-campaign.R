@@ -8,7 +8,7 @@ schema_known <- 1L
 #' @param arms Character, length 1: `both` (a launch of design `lockin` that has one arm only is refused) or
 #'   `any`.
 #' @return A list: `info` (the parsed `launch.json`), `rows` (data.table: the columns of `halves.csv`
-#'   or `blocks.csv`, units in their names, and `design`), `hist`, `ranks`, `starts_hist`, `lateness` and
+#'   or `blocks.csv`, units in their names, and `design`), `hist`, `ranks`, `nodes`, `starts_hist`, `lateness` and
 #'   `clocks` (data.tables with a `launch` column, no rows where the file is missing), `notes` (character:
 #'   what was odd). `kind`, `pattern`, `placement` and `phase` are factors: the treatment of an on row, NA in
 #'   off rows. The columns of synchronised starts are absent where a launch has none; the last three tables
@@ -57,12 +57,13 @@ read_launch <- function(dir, arms = "both") {
   hist <- read_optional_csv(dir, "hist.csv", hist_rules, info, expected = !untimed)
   hist <- check_hist(hist, file.path(dir, "hist.csv"), info$launch)
   ranks <- read_optional_csv(dir, "ranks.csv", rank_rules, info)
+  nodes <- read_optional_csv(dir, "nodes.csv", node_rules, info, expected = FALSE)
   synchronised <- start_mode(info) != "loop"
   starts <- lapply(starts_files, function(f) read_optional_csv(dir, f$file, f$rules, info, expected = synchronised))
   check_starts_hist(starts$starts_hist$data, file.path(dir, "starts_hist.csv"))
   check_lateness(starts$lateness$data, file.path(dir, "lateness.csv"))
-  c(list(info = info, rows = rows, hist = hist$data, ranks = ranks$data), lapply(starts, `[[`, "data"),
-    list(notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes,
+  c(list(info = info, rows = rows, hist = hist$data, ranks = ranks$data, nodes = nodes$data), lapply(starts, `[[`, "data"),
+    list(notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes, nodes$notes,
                    unlist(lapply(starts, `[[`, "notes"), use.names = FALSE))))
 }
 
@@ -93,9 +94,13 @@ check_row_count <- function(rows, file, promised) {
 #' @param arms Character, length 1: `both` (a campaign without off or without on rows is refused: nothing can be
 #'   compared) or `any`.
 #' @return An object of class `nl_campaign`, a list: `rows` (data.table, one row per half, block or
-#'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks`, `starts_hist`,
+#'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks`, `nodes`, `starts_hist`,
 #'   `lateness`, `clocks` (data.tables with `launch`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
-#'   (the arguments), `paths` (character: directory of each launch, named by its id), `notes` (character).
+#'   (the arguments), `paths` (character: directory of each launch, named by its id), `progress` (data frame, one row
+#'   per directory with a `schedule.tsv`, see [read_schedule()]: `dir`, `experiment`, `planned`, `complete` and
+#'   `unplanned`, numbers of launches), `notes` (character).
+#' @details In a campaign directory `partial/` and `claims/` are passed over, and so are files; `partial/` may be given
+#'   as a campaign of its own.
 #' @seealso [read_launch()] for the conditions signalled.
 #' @examples
 #' dir <- file.path(tempdir(), "read-campaign")
@@ -116,10 +121,12 @@ read_campaign <- function(dirs, arms = "both") {
     abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ",
                 paste(dirs, collapse = " "), ": give each launch once")
   }
-  tables <- c("rows", "hist", "ranks", names(starts_files))
+  tables <- c("rows", "hist", "ranks", "nodes", names(starts_files))
+  progress <- schedule_progress(dirs)
   campaign <- c(lapply(stats::setNames(tables, tables), bind_part, launches = launches), list(
     launches = stats::setNames(lapply(launches, `[[`, "info"), ids), dirs = dirs,
-    paths = stats::setNames(read$dirs, ids), notes = c(read$notes, unlist(lapply(launches, `[[`, "notes")))
+    paths = stats::setNames(read$dirs, ids), progress = progress,
+    notes = c(progress_notes(progress), read$notes, unlist(lapply(launches, `[[`, "notes")))
   ))
   if (arms == "both") check_arms(campaign)
   structure(campaign, class = "nl_campaign")
@@ -152,13 +159,19 @@ print.nl_campaign <- function(x, ...) {
 find_launches <- function(dir) {
   if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
   if (is_launch_dir(dir)) return(dir)
-  inside <- list.dirs(dir, recursive = FALSE)
-  inside <- inside[vapply(inside, is_launch_dir, TRUE)]
+  inside <- launch_folders(dir)
   if (length(inside) == 0) {
     abort_data("no launch in '", dir, "' (no sub-directory with a launch.json): give the directory ",
-               "that noiselab-detect --out wrote to")
+               "that noiselab-detect --out wrote to", sprintf("; %s", progress_notes(schedule_progress(dir))))
   }
   inside
+}
+
+launch_folders <- function(dir) {
+  inside <- list.dirs(dir, recursive = FALSE)
+  name <- basename(inside)
+  inside <- inside[!name %in% not_launches & !startsWith(name, ".")]
+  inside[vapply(inside, is_launch_dir, TRUE)]
 }
 
 is_launch_dir <- function(dir) {
@@ -240,7 +253,8 @@ start_types <- c(mode = "text", clock = "object", sync = "object", late_bound_ns
 start_modes <- c("loop", "barrier", "window", "round")
 options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
                    per_operation_timing = "flag", kind = "string", noise_cpu = "scalar", kinds = "texts",
-                   patterns = "texts", placements = "texts", phases = "texts", set = "number", arms = "string")
+                   patterns = "texts", placements = "texts", phases = "texts", set = "number", arms = "string",
+                   external = "string")
 certificate_types <- c(host = "string", kind = "string", cpu = "scalar", period_ns = "number",
                        ok = "flag", lateness_ns = "object", levels = "objects", bursts_late = "number",
                        migrations = "number", involuntary_switches = "number")
@@ -349,7 +363,7 @@ rules_of <- function(...) {
 row_rules <- rules_of(
   list("launch", "text"), list("operation", "text"), list("bytes", "whole", 0),
   list("ranks", "whole", 1), list("pair", "whole", 0), list("order", "whole", 0),
-  list("arm", "text"), list("level_requested_percent", "number", 0),
+  list("arm", "text"), list("level_requested_percent", "number", 0, "empty"),
   list("level_delivered_percent", "number", 0, "empty"), list("start_ns", "number", 0),
   list("wall_ns", "number", 1), list("operations", "whole", 1), list("stolen_ns_max", "number", -1e6),
   list("stolen_ns_sum", "number"), list("stolen_rank", "whole", -1),
@@ -369,14 +383,14 @@ row_rules <- rules_of(
 
 hist_rules <- rules_of(
   list("operation", "text"), list("bytes", "whole", 0), list("arm", "text"),
-  list("level_requested_percent", "number", 0), list("lo_ns", "number", 0),
+  list("level_requested_percent", "number", 0, "empty"), list("lo_ns", "number", 0),
   list("hi_ns", "number", 0), list("count", "whole", 0), list("kind", "word"), list("pattern", "word"),
   list("placement", "word"), list("phase", "word")
 )
 
 rank_rules <- rules_of(
   list("rank", "whole", 0), list("host", "text"), list("cpu", "whole", -1), list("arm", "text"),
-  list("level_requested_percent", "number", 0), list("halves", "whole", 0),
+  list("level_requested_percent", "number", 0, "empty"), list("halves", "whole", 0),
   list("wall_ns", "number", 0), list("stolen_ns", "number"),
   list("detours", "whole", 0, "empty"), list("detour_ns", "number", 0, "empty"),
   list("involuntary_switches", "whole", 0), list("times_slowest", "whole", 0), list("kind", "word"),
@@ -384,12 +398,22 @@ rank_rules <- rules_of(
   list("first_starts", "whole", 0, "empty"), list("last_starts", "whole", 0, "empty"),
   list("last_ends", "whole", 0, "empty"), list("start_cost_ns", "number", 0, "empty"),
   list("end_cost_ns", "number", 0, "empty"), list("overshoot_ns_sum", "number", -Inf, "empty"),
-  list("overshoot_ns_max", "number", -Inf, "empty")
+  list("overshoot_ns_max", "number", -Inf, "empty"), list("pairs", "whole", 0, "empty"),
+  list("stolen_shift_percent_mean", "number", -Inf, "empty"), list("stolen_shift_percent_sd", "number", 0, "empty")
+)
+
+# Sums over the ranks of a node: columns of rank_rules by these names, in place of what a single rank has.
+node_columns <- c("arm", "level_requested_percent", "halves", "wall_ns", "stolen_ns", "detours", "detour_ns",
+                  "involuntary_switches", "times_slowest", "kind", "pattern", "placement", "phase", "pairs",
+                  "stolen_shift_percent_mean", "stolen_shift_percent_sd")
+node_rules <- rbind(
+  rules_of(list("launch", "text"), list("node", "whole", 0), list("host", "text"), list("ranks", "whole", 1)),
+  rank_rules[match(node_columns, rank_rules$name), ]
 )
 
 starts_hist_rules <- rules_of(
   list("operation", "text"), list("bytes", "whole", 0), list("arm", "text"),
-  list("level_requested_percent", "number", 0), list("measure", "text"), list("lo_ns", "number"),
+  list("level_requested_percent", "number", 0, "empty"), list("measure", "text"), list("lo_ns", "number"),
   list("hi_ns", "number"), list("count", "whole", 0), list("kind", "word"), list("pattern", "word"),
   list("placement", "word"), list("phase", "word")
 )
@@ -420,7 +444,8 @@ added_columns <- list(
   treatment = c("kind", "pattern", "placement", "phase", "requested_ns"),
   starts = c("global_ns", "after_last_ns", "spread_ns", "late_starts", "overshoot_ns_p50", "overshoot_ns_p99",
              "overshoot_ns_max", "slot_ns", "within_ns2", "between_ns2", "first_starts", "last_starts",
-             "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum")
+             "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum"),
+  shift = c("pairs", "stolen_shift_percent_mean", "stolen_shift_percent_sd")
 )
 
 # ---- one CSV file ------------------------------------------------------------------------------
@@ -447,7 +472,8 @@ read_contract_csv <- function(file, rules, info) {
   for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], rules[i, ], file)
   drop_empty_starts(data)
   if ("arm" %in% rules$name) {
-    if ("word" %in% rules$kind) check_treatment(data, file, info) else add_treatment(data, info)
+    external <- take_external(data, file, info)
+    if ("word" %in% rules$kind) check_treatment(data, file, info, external) else add_treatment(data, info)
   }
   list(data = data, notes = notes)
 }
@@ -475,8 +501,29 @@ add_treatment <- function(data, info) {
   }
 }
 
+# On rows without a level are under a treatment from outside, in place: no level, and no pattern, placement or phase.
+# Returns which rows these are (NULL: none).
+take_external <- function(data, file, info) {
+  level <- data[["level_requested_percent"]]
+  if (!anyNA(level)) return(NULL)
+  external <- is.na(level)
+  wrong <- which(external & (data[["arm"]] == "off" | !may_be_external(info)))[1]
+  if (!is.na(wrong)) refuse_cell(file, wrong, list(name = "level_requested_percent"), "", "a number")
+  data.table::set(data, which(external), "level_requested_percent", no_level)
+  for (name in setdiff(intersect(treatment_columns, names(data)), "kind")) {
+    x <- data[[name]]
+    levels(x) <- unique(c(levels(x), no_word))
+    x[external] <- no_word
+    data.table::set(data, j = name, value = x)
+  }
+  external
+}
+
+may_be_external <- function(info) is_text(info$options$external) || length(info$options$levels_percent) == 0
+
 # On rows name their treatment, off rows have none; words are those of the contract and of launch.json.
-check_treatment <- function(data, file, info) {
+check_treatment <- function(data, file, info, external = NULL) {
+  own <- if (is.null(external)) TRUE else !external
   off <- data[["arm"]] == "off"
   for (name in treatment_columns) {
     x <- data[[name]]
@@ -493,7 +540,7 @@ check_treatment <- function(data, file, info) {
     }
     one_of <- function(known, whose) {
       if (length(known) == 0 || all(levels(x) %in% known)) return(invisible())
-      refuse(!lacking & !x %in% known, paste0(whose, printable(paste(known, collapse = ", "))))
+      refuse(own & !lacking & !x %in% known, paste0(whose, printable(paste(known, collapse = ", "))))
     }
     one_of(treatment_words[[name]], "one of ")
     one_of(unlist(info$options[[paste0(name, "s")]]), "what launch.json has: ")
@@ -641,7 +688,7 @@ check_rows <- function(rows, file, info, arms) {
            printable(paste(known, collapse = ", ")))
   })
   known <- unlist(info$options$levels_percent)
-  if (length(known) > 0) refuse(!off & !level %in% near_levels(level[!off], known), function(at) {
+  if (length(known) > 0) refuse(!off & has_level(level) & !level %in% near_levels(level[!off], known), function(at) {
     paste0("level_requested_percent is ", level[at], ", launch.json has ", paste(known, collapse = ", "))
   })
   lowest <- -pmax(1e6, 1e4 * rows[["ranks"]])

@@ -132,19 +132,21 @@ raw_header <- function(con, file, size, info) {
   refuse(is_array(header$configs, function(x) is_object(x) && is_text(x$operation) && is_number(x$bytes)), "configs",
          "an array of {operation, bytes}")
   refuse(is_array(header$arms, function(x) {
-    is_object(x) && isTRUE(x$arm %in% closed_words$arm) && is_number(x$level_requested_percent) &&
+    is_object(x) && isTRUE(x$arm %in% closed_words$arm) && (is_number(x$level_requested_percent) || x$arm == "on") &&
       all(vapply(x[treatment_columns], function(v) is.null(v) || is_string(v), TRUE))
   }), "arms", "an array of {arm, level_requested_percent, kind, pattern, placement, phase}")
+  # What is under a treatment from outside has no level, nor three of the words.
   words <- lapply(stats::setNames(treatment_columns, treatment_columns), function(n) {
-    as_word(vapply(header$arms, function(x) if (x$arm == "on") as.character(x[[n]] %||% NA) else NA_character_, ""))
+    as_word(vapply(header$arms, function(x) if (x$arm == "on") as.character(x[[n]] %||% no_word) else NA_character_, ""))
   })
   list(launch = header$launch, ranks = header$ranks, mode = header$mode, start = 16 + numbers[2],
        late_bound_ns = header$late_bound_ns %||% Inf,
        configs = data.frame(operation = vapply(header$configs, `[[`, "", "operation"),
                             bytes = vapply(header$configs, function(x) as.numeric(x$bytes), 0)),
        arms = data.frame(arm = vapply(header$arms, `[[`, "", "arm"),
-                         level_requested_percent = vapply(header$arms, function(x) as.numeric(x$level_requested_percent), 0),
-                         words))
+                         level_requested_percent = vapply(header$arms, function(x) {
+                           as.numeric(x$level_requested_percent %||% no_level)
+                         }, 0), words))
 }
 
 # R's integers are signed, and their smallest value is NA.

@@ -31,6 +31,8 @@ write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "",
   # Plots of an earlier report that this one does not have would be taken for its own.
   ours <- as.vector(outer(plot_table()$name, c(".png", ".csv"), paste0))
   unlink(file.path(plots_dir, ours))
+  # Known once, for the table and both plots.
+  if (!is_clean(analysis)) analysis$location <- location_of(analysis)
   figures <- write_figures(analysis, plots_dir)
   page <- report_page(analysis, Filter(Negate(is.null), figures), basename(plots_dir))
   write_atomically(file, function(path) {
@@ -128,12 +130,13 @@ report_page <- function(analysis, figures, files_dir) {
   tags <- htmltools::tags
   body <- list(
     tags$h1("OS noise sensitivity"),
-    tags$p(class = "answer", paste(report_answer(analysis), collapse = " ")),
+    tags$p(class = "answer", paste(c(report_answer(analysis), if (several_nodes(analysis)) analysis$location$answer), collapse = " ")),
     report_alarms(analysis),
     if (!is_clean(analysis)) list(
       section("Verdicts", verdict_table(analysis)),
       if (!is.null(analysis$margin)) section("Against the margin", margin_table(analysis)),
       if (several_treatments(analysis)) section("Treatments", treatment_tables(analysis)),
+      if (several_nodes(analysis)) section("Nodes", location_section(analysis$location)),
       section("Thresholds", threshold_table(analysis), amplification_table(analysis)),
       estimator_table(analysis)
     ),
@@ -180,7 +183,8 @@ report_answer <- function(analysis) {
   where <- report_where(analysis$campaign)
   phrases <- if (several_treatments(analysis)) worst_phrases(analysis) else time_phrases(rows, verdicts)
   sense <- paste0(where, ", ", paste(phrases, collapse = "; "), ".")
-  c(upper_first(sense), smallest_phrase(rows, analysis))
+  dosed <- rows[!rows$pattern %in% no_word, ]
+  c(upper_first(sense), if (nrow(dosed) > 0) smallest_phrase(dosed, analysis) else answer_scope(rows, analysis))
 }
 
 # By loop time, at the highest level that all treatments of an operation have (else the highest): which
@@ -196,7 +200,7 @@ worst_phrases <- function(analysis) {
     at <- at[order(-at$estimate), ]
     told <- paste0(label_in(at, analysis), " (", format_effect(at$estimate), " %, ",
                    ifelse(at$verdict == "detected", "detected", "not detected"), ")")
-    where <- sprintf("at %s %% of one CPU %s is slowed", format_level(level), panel_name(at[1, ]))
+    where <- paste0(if (has_level(level)) sprintf("at %s %% of one CPU ", format_level(level)), panel_name(at[1, ]), " is slowed")
     if (nrow(at) == 1) return(paste(where, "by", told))
     paste0(where, " most by ", told[1], ", least by ", told[nrow(at)], " of ", nrow(at), " treatments (",
            between_phrase(at[1, ], at[nrow(at), ], analysis$contrasts), ")")
@@ -246,6 +250,7 @@ time_phrases <- function(rows, verdicts) {
   if (nrow(rows) == 0) return("loop times were not analyzed")
   vapply(seq_len(nrow(rows)), function(i) {
     row <- rows[i, ]
+    if (row$pattern %in% no_word) return(external_phrase(row, verdicts))
     name <- panel_name(row)
     if (is.na(row$med_percent)) {
       limit <- if (is.na(row$detection_limit)) "no limit known" else {
@@ -261,9 +266,23 @@ time_phrases <- function(rows, verdicts) {
   }, "")
 }
 
+answer_scope <- function(rows, analysis) sprintf("One-sided alpha %g; scope: %s.", analysis$alpha, rows$scope[1])
+
+# A treatment without a level: what it does, or what it would have been seen to do.
+external_phrase <- function(row, verdicts) {
+  at <- verdicts[verdicts$channel == "time" & verdicts$operation == row$operation & verdicts$bytes == row$bytes &
+                   verdicts$kind == row$kind, ][1, ]
+  name <- panel_name(row)
+  if (!is.na(at$reason)) return(sprintf("whether %s slows %s cannot be told (%s)", at$kind, name, at$reason))
+  effect <- sprintf("%s %% by loop time, %s", format_effect(at$estimate), format_interval(at$ci_low, at$ci_high))
+  if (at$verdict == "detected") return(sprintf("%s slows %s (%s, p = %s)", at$kind, name, effect, format_p(at$p_one_sided)))
+  sprintf("%s was not found to slow %s (%s; a slowdown of %s %% would have been)", at$kind, name, effect,
+          format_effect(at$detection_limit, FALSE))
+}
+
 # What was found at all, and what would have been: never "nothing" without a limit.
 smallest_phrase <- function(rows, analysis) {
-  tail <- sprintf("One-sided alpha %g; scope: %s.", analysis$alpha, rows$scope[1])
+  tail <- answer_scope(rows, analysis)
   found <- rows[!is.na(rows$med_percent), ]
   first <- if (nrow(found) == 0) {
     paste0("No channel detected any of the tested levels; ", limit_phrase(rows, analysis), ".")
@@ -295,7 +314,9 @@ lod_phrase <- function(rows, analysis) {
 }
 
 report_alarms <- function(analysis) {
-  loud <- unique(grep("^PLACEBO DETECTED|not ok|was killed|ended as", analysis$notes, value = TRUE))
+  progress <- analysis$campaign$progress
+  unfinished <- if (NROW(progress) > 0) progress_notes(progress[progress$complete < progress$planned, ])
+  loud <- unique(c(unfinished, grep("^PLACEBO DETECTED|not ok|was killed|ended as", analysis$notes, value = TRUE)))
   if (length(loud) > 0) lapply(loud, function(text) htmltools::tags$p(class = "loud", text))
 }
 
@@ -349,6 +370,32 @@ verdict_table <- function(analysis) {
   )
 }
 
+# On one node there is nothing to tell apart.
+several_nodes <- function(analysis) length(unique(analysis$location$nodes$host)) > 1
+
+location_section <- function(location) {
+  rows <- answering_rows(location$nodes)
+  all <- nrow(rows)
+  factors <- varying_factors(rows)
+  rows <- utils::head(rows[order(match(rows$found, c("here", "trace", "not detected", "inconclusive")),
+                                 -rows$stolen_shift_percent), ], 32)
+  html_table(c(
+    list(node = rows$host), as.list(rows[factors]),
+    list("level %" = format_level(rows$level_requested_percent), ranks = format_count(rows$ranks),
+         "clean %" = format_effect(rows$clean_stolen_percent, FALSE), "shift %" = format_effect(rows$stolen_shift_percent),
+         CI = format_interval(rows$ci_low, rows$ci_high), "p, Holm" = format_p(rows$p_holm),
+         limit = format_effect(rows$detection_limit, FALSE), "extra, %" = format_effect(rows$extra_share_percent, FALSE),
+         "slowest off, %" = format_effect(rows$slowest_off_percent, FALSE),
+         "slowest on, %" = format_effect(rows$slowest_on_percent, FALSE), "ranks, %" = format_effect(rows$ranks_percent, FALSE),
+         found = ifelse(is.na(rows$reason), rows$found, paste0(rows$found, ": ", rows$reason)))
+  ), sprintf(paste("Stolen time of the ranks of each node, on minus off, in percent of one CPU, with %g %% interval, at the highest",
+                   "level of each treatment%s. Limit: the shift that this test, with Holm's correction over the nodes, finds with",
+                   "power %g. Extra: share of the extra stolen time of all nodes. Slowest: share of the halves in which the slowest",
+                   "rank was there, beside the share of the ranks."), 100 * (1 - location$alpha),
+             if (all > 32) sprintf(" (32 of %d rows; all: noiselab analyze nodes --csv)", all) else "", location$power),
+  text = c("node", factors, "found"), wrap = "found")
+}
+
 # The slowdowns side by side, and what slows each operation most against the rest.
 treatment_tables <- function(analysis) {
   tables <- side_by_side(analysis, function(rows) {
@@ -392,6 +439,9 @@ threshold_table <- function(analysis) {
   rows <- analysis$thresholds
   if (NROW(rows) == 0) return(NULL)
   rows <- rows[shown_scopes(rows)$keep, ]
+  without <- rows$pattern %in% no_word
+  if (all(without)) return(htmltools::tags$p("The treatment has no level, so there is no threshold."))
+  rows <- rows[!without, ]
   why <- function(value, reason) ifelse(is.na(value), paste0("none: ", reason), format_level(value))
   d_delta <- ifelse(rows$channel == "time", paste(why(rows$d_delta_percent, rows$d_delta_reason),
                                                   format_levels(rows$d_delta_low_percent, rows$d_delta_high_percent)), "")

@@ -46,8 +46,11 @@
 #' @param start How operations are started, length 1: `loop`, or with synchronised starts `barrier`, `window` or
 #'   `round`. These write every start of every rank to memory first: keep `half_period_ns` short.
 #' @param raw Character, length 1: name of the file for every start of every rank; NULL: none.
-#' @param nodes Number of nodes that the ranks are spread over in synchronised starts, length 1. Clocks of all
+#' @param nodes Number of nodes that the ranks are spread over, length 1. In synchronised starts the clocks of all
 #'   but the first are off by some ms and drift.
+#' @param noise_nodes Numbers of the nodes, from 1, that the load is on: on the last rank of each.
+#' @param external Name of a treatment from outside, length 1, which has no level: it replaces `levels_percent` and the
+#'   four factors of treatment, and slows by `slowdown_percent` (NULL: 1). NULL: none.
 #' @param late_rank Rank that is some microseconds behind the others in every third synchronised start; NULL: none.
 #' @param noise Character, length >= 0: names of models in [simulation_models()], whose noise adds up; or a list
 #'   by these names of lists of parameters, such as
@@ -74,7 +77,7 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
                               patterns = "periodic", placements = "last", phases = "random",
                               treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL, nodes = 1,
                               late_rank = NULL, noise = c("ar1", "pareto", "white"), response = "linear",
-                              coin_seed = seed) {
+                              coin_seed = seed, noise_nodes = 1, external = NULL) {
   check_argument(is_text(dir), "dir", dir, "one directory name")
   check_argument(start %in% start_modes, "start", start, paste(start_modes, collapse = ", "))
   check_argument(is.null(raw) || is_text(raw) && start != "loop", "raw", raw, "a file name, with synchronised starts")
@@ -88,7 +91,7 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
 #' What [read_campaign()] makes of the files of [simulate_campaign()] with the same arguments, without the files: fast
 #' enough for thousands of campaigns. Histograms, ranks and what belongs to synchronised starts are left empty.
 #'
-#' @param ... Arguments of [simulate_campaign()] by name, but `dir`, `start`, `raw`, `nodes` and `late_rank`.
+#' @param ... Arguments of [simulate_campaign()] by name, but `dir`, `start`, `raw`, `nodes`, `noise_nodes` and `late_rank`.
 #' @return An `nl_campaign` as from [read_campaign()], with the value of [simulate_campaign()] as attribute `truth`.
 #' @examples
 #' campaign <- simulated_campaign(levels_percent = c(0, 1), pairs = 50, noise = c("one_over_f", "white"), seed = 1)
@@ -97,21 +100,21 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
 #' @export
 simulated_campaign <- function(...) {
   given <- list(...)
-  known <- setdiff(names(formals(simulate_campaign)), c("dir", "start", "raw", "nodes", "late_rank"))
+  known <- setdiff(names(formals(simulate_campaign)), c("dir", "start", "raw", "nodes", "noise_nodes", "late_rank"))
   odd <- if (is.null(names(given))) seq_along(given) else which(!names(given) %in% known)
   check_argument(length(odd) == 0, "...", c(names(given)[odd], "an argument without a name")[1],
                  "the arguments of simulate_campaign(), by name, but those of files and of synchronised starts")
-  arguments <- lapply(formals(simulate_campaign)[c(known, "start")], function(x) if (is.name(x)) x else eval(x))
+  arguments <- lapply(formals(simulate_campaign)[c(known, "start", "nodes", "noise_nodes")], function(x) if (is.name(x)) x else eval(x))
   arguments[names(given)] <- given
   if (is.name(arguments$coin_seed)) arguments$coin_seed <- arguments$seed
   model <- simulation_model(arguments)
   launches <- each_launch(model, function(id, launch) {
     drawn <- simulate_rows(id, launch)
-    drawn$each_ns <- NULL
+    drawn$each_ns <- drawn$load_ns <- NULL
     list(rows = rows_as_read(drawn, launch), info = simulate_info(id, drawn, launch))
   })
   ids <- names(launches)
-  tables <- c("hist", "ranks", names(starts_files))
+  tables <- c("hist", "ranks", "nodes", names(starts_files))
   campaign <- c(list(rows = bind_part(launches, "rows")),
                 lapply(stats::setNames(tables, tables), function(table) no_rows()),
                 list(launches = lapply(launches, `[[`, "info"), dirs = arguments$prefix,
@@ -142,6 +145,10 @@ simulation_model <- function(model) {
   check_argument(model$design %in% c(names(designs), "launches"), "design", model$design,
                  paste(c(names(designs), "launches"), collapse = ", "))
   check_numeric(model$levels_percent, "levels_percent")
+  noisy <- model$noise_nodes
+  check_argument(is.numeric(noisy) && length(noisy) > 0 && all(noisy %in% seq_len(model$nodes)), "noise_nodes", noisy,
+                 paste("numbers of nodes from 1 to", model$nodes))
+  if (!is.null(model$external)) model <- simulated_external(model)
   for (key in c("seed", "coin_seed")) {
     ok <- is_number(model[[key]], -2e6, 2e6) && model[[key]] == round(model[[key]])
     check_argument(ok, key, model[[key]], "a whole number up to 2e6")
@@ -153,6 +160,14 @@ simulation_model <- function(model) {
   response <- with_parameters(model$response, response_models, "response")
   check_argument(length(response) == 1, "response", names(response), "one shape")
   model$truth <- simulated_truth(model, response)
+  model
+}
+
+simulated_external <- function(model) {
+  check_argument(is_text(model$external) && grepl(text_pattern, model$external), "external", model$external, text_wanted)
+  model[c("kinds", "patterns", "placements", "phases")] <- c(model$external, rep(no_word, 3))
+  model$levels_percent <- no_level
+  model$slowdown_percent <- model$slowdown_percent %||% 1
   model
 }
 
@@ -171,6 +186,7 @@ simulated_truth <- function(model, response) {
                  lengths(strsplit(crossed$placement, "+", fixed = TRUE)))
   times <- rep_len(rep(rep_len(model$treatment_factor, n_treatments), each = n_levels), n)
   stolen <- levels + 100 * model$cost_ns / model$period_ns * (levels > 0)
+  if (!is.null(model$external)) stolen <- model$slowdown_percent / model$amplification[1]
   amplification <- rep_len(model$amplification, n_operations)
   slow <- if (is.null(model$slowdown_percent)) {
     response_models[[names(response)]]$slowdown(rep_len(stolen, n), amplification[operation], response[[1]])
@@ -226,7 +242,7 @@ launch_models <- function(model) {
 # number here.
 draw_bursts <- function(pattern, periods) {
   bursts <- rep(periods, length(pattern))
-  at <- which(pattern != "periodic")
+  at <- which(!pattern %in% c("periodic", no_word))
   if (length(at) == 0) return(bursts)
   n <- length(at)
   single <- stats::rpois(n, periods)
@@ -242,9 +258,11 @@ simulate_launch <- function(dir, id, model) {
   }
   rows <- simulate_rows(id, model)
   each_ns <- rows$each_ns
-  rows$each_ns <- NULL
+  stolen <- simulate_stolen(rows, model)
+  rows <- place_rows(rows, stolen, model)
+  rows$each_ns <- rows$load_ns <- NULL
   rows <- structure(data.table::as.data.table(rows), each_ns = each_ns)
-  ranks <- simulate_ranks(rows, model)
+  ranks <- simulate_ranks(rows, stolen, model)
   info <- simulate_info(id, rows, model)
   if (model$start != "loop") {
     starts <- simulate_starts(id, rows, ranks, info, model, dir)
@@ -253,11 +271,22 @@ simulate_launch <- function(dir, id, model) {
     info <- starts$info
   }
   file <- if (model$design == "lockin") "halves.csv" else "blocks.csv"
-  data.table::fwrite(rows, file.path(dir, file), na = "", scipen = 50)
-  data.table::fwrite(simulate_hist(rows), file.path(dir, "hist.csv"), scipen = 50)
-  data.table::fwrite(ranks, file.path(dir, "ranks.csv"), scipen = 50)
+  write <- function(table, name) data.table::fwrite(as_in_files(table), file.path(dir, name), na = "", scipen = 50)
+  write(rows, file)
+  write(simulate_hist(rows), "hist.csv")
+  write(ranks, "ranks.csv")
+  write(simulate_nodes(rows, stolen, model), "nodes.csv")
   writeLines(jsonlite::toJSON(info, auto_unbox = TRUE, null = "null", na = "null", digits = NA,
                               pretty = TRUE), file.path(dir, "launch.json"))
+}
+
+# A treatment from outside has nothing in its fields but its name.
+as_in_files <- function(table) {
+  for (name in setdiff(intersect(treatment_columns, names(table)), "kind")) {
+    word <- as.character(table[[name]])
+    table[[name]] <- ifelse(word %in% no_word, NA, word)
+  }
+  without_levels(table)
 }
 
 # Which operation, level and arm each half has, in run order. The launch's own random numbers are used up in any
@@ -308,6 +337,7 @@ simulate_rows <- function(id, model) {
   if (model$base_sd > 0) speed <- speed + stats::rnorm(1, 0, model$base_sd)
   lost <- noise("lost")
   periods <- max(1, round(model$half_period_ns / model$period_ns))
+  external <- !is.null(model$external)
   bursts <- on * (level > 0) * draw_bursts(truth$pattern, periods)
   dose <- bursts / periods  # of the level
   slow <- on * (log1p(ifelse(level > 0, dose, 1) * truth$slowdown_percent / 100) + shift * (level > 0))
@@ -316,42 +346,49 @@ simulate_rows <- function(id, model) {
   operations <- pmax(1, round(model$half_period_ns / slot))
   busy <- round(operations * truth$operation_ns * exp(speed + slow + noise("scatter")) + lost)
   wall <- busy + round(operations * (slot - truth$operation_ns))
-  bursts <- truth$cpus * bursts
-  delivered <- round(truth$cpus * dose * level / 100 * wall)
-  stolen <- round(delivered + bursts * model$cost_ns + lost + stats::rnorm(n, 300, 150))
+  cpus <- truth$cpus * length(model$noise_nodes)
+  bursts <- cpus * bursts
+  delivered <- round(cpus * dose * (if (external) truth$stolen_percent else level) / 100 * wall)
+  load <- delivered + (if (external) 0 else bursts * model$cost_ns)
+  stolen <- round(load + lost + stats::rnorm(n, 300, 150))
   detour <- round(pmax(0, stolen * 1.1))
   word <- function(x) {
     x[!on] <- NA
     x
   }
+  # Of a treatment from outside no generator keeps an account.
+  account <- function(x) if (external) rep(NA_real_, n) else x
   list(
     launch = rep(id, n), operation = truth$operation, bytes = truth$bytes, ranks = rep(model$ranks, n),
     pair = plan$pair, order = plan$order, arm = plan$arm, level_requested_percent = level,
-    level_delivered_percent = 100 * delivered / (truth$cpus * wall), start_ns = cumsum(c(0, wall[-n] + 2e5)),
+    level_delivered_percent = account(100 * delivered / (cpus * wall)), start_ns = cumsum(c(0, wall[-n] + 2e5)),
     wall_ns = wall, operations = operations, stolen_ns_max = round(stolen * 0.9),
     stolen_ns_sum = stolen, stolen_rank = rep(0L, n), detour_ns = detour,
     detours = bursts + (lost > 0), base_ns = round(truth$operation_ns * exp(speed), 2),
-    steal_ns = rep(0L, n), involuntary_switches = bursts, slowest_rank = rep(0L, n), delivered_ns = delivered,
-    bursts = bursts, bursts_due = as.integer(bursts > 0), kind = word(truth$kind),
+    steal_ns = rep(0L, n), involuntary_switches = bursts, slowest_rank = rep(0L, n), delivered_ns = account(delivered),
+    bursts = account(bursts), bursts_due = account(as.integer(bursts > 0)), kind = word(truth$kind),
     pattern = word(truth$pattern), placement = word(truth$placement), phase = word(truth$phase),
-    requested_ns = delivered, each_ns = busy / operations
+    requested_ns = account(delivered), each_ns = busy / operations, load_ns = load
   )
 }
 
-# Most operations near the base time, and one long one per burst.
+# Most operations near the base time, and a long one for each detour, in the numbers that were run.
 simulate_hist <- function(rows) {
   mean_ns <- operation_ns(rows)
   key <- combine_keys(rows[["operation"]], rows[["arm"]], rows[["level_requested_percent"]], treatment_code(rows))
   parts <- lapply(split(seq_along(key), key), function(at) {
     typical <- stats::median(mean_ns[at]) * exp(stats::rnorm(4000, 0, 0.1))
-    long <- utils::head(rows[["stolen_ns_sum"]][at][rows[["detours"]][at] > 0], 2000)
-    lo <- hist_bin(c(typical, typical[1] + pmax(1, long)))
-    counts <- table(lo)
-    lo <- as.numeric(names(counts))
+    detours <- rows[["detours"]][at]
+    long <- rep(pmax(1, rows[["stolen_ns_sum"]][at] / pmax(1, detours)), detours)
+    each <- max(1, (sum(rows[["operations"]][at]) * rows[["ranks"]][at[1]] - length(long)) / length(typical))
+    # Draws stand for many operations each, so that a long one has the weight of one.
+    weight <- rep(c(each, 1), c(length(typical), length(long)))
+    counts <- rowsum(weight, hist_bin(c(typical, typical[1] + long)))
+    lo <- as.numeric(rownames(counts))
     data.frame(operation = rows[["operation"]][at[1]], bytes = rows[["bytes"]][at[1]],
                arm = rows[["arm"]][at[1]],
                level_requested_percent = rows[["level_requested_percent"]][at[1]],
-               lo_ns = lo, hi_ns = lo + hist_width(lo), count = as.vector(counts), treatment_of(rows, at[1]))
+               lo_ns = lo, hi_ns = lo + hist_width(lo), count = round(counts[, 1]), treatment_of(rows, at[1]))
   })
   bind_rows(unname(parts))
 }
@@ -360,48 +397,37 @@ simulate_hist <- function(rows) {
 hist_width <- function(x) pmax(1, 2^(floor(log2(pmax(1, x))) - 7))
 hist_bin <- function(x) floor(x / hist_width(x)) * hist_width(x)
 
-simulate_ranks <- function(rows, model) {
-  code <- combine_keys(rows[["arm"]], rows[["level_requested_percent"]], treatment_code(rows))
-  first <- which(!duplicated(code))
-  at <- lapply(first, function(i) which(code == code[i]))
-  bind_rows(lapply(seq_len(model$ranks) - 1, function(rank) {
-    total <- function(column) vapply(at, function(i) sum(rows[[column]][i]), 0)
-    data.frame(rank = rank, host = "node1", cpu = rank, arm = rows[["arm"]][first],
-               level_requested_percent = rows[["level_requested_percent"]][first], halves = lengths(at),
-               wall_ns = total("wall_ns"), stolen_ns = if (rank == 0) total("stolen_ns_sum") else 0,
-               detours = total("detours"), detour_ns = total("detour_ns"),
-               involuntary_switches = total("involuntary_switches"),
-               times_slowest = if (rank == 0) lengths(at) else 0, treatment_of(rows, first))
-  }))
-}
-
 # Launches follow each other by a minute.
 simulated_utc <- function(minute) sprintf("2026-01-01T%02d:%02d:00Z", minute %/% 60, minute %% 60)
 
 simulate_info <- function(id, rows, model) {
   killed <- is.na(model$ended)
+  host <- paste0("node", simulated_nodes(model))
+  hosts <- unique(host)
   list(
     schema = schema_known, program = "noiselab-detect", version = "0.1.0", git = "simulated",
     launch = id, command = list("simulate_campaign", "seed", as.character(model$seed)),
     options = list(design = model$design, operations = as.list(unique(overlap_base(model$truth$operation))),
                    bytes = as.list(unique(model$truth$bytes)),
-                   levels_percent = as.list(model$levels_percent),
+                   levels_percent = as.list(model$levels_percent[has_level(model$levels_percent)]),
+                   external = model$external,
                    half_period_ns = model$half_period_ns, period_ns = model$period_ns,
                    arms = model$arms, set = model$set, kind = model$kinds[1], kinds = as.list(model$kinds),
                    patterns = as.list(model$patterns), placements = as.list(model$placements),
                    phases = as.list(model$phases),
                    seconds = sum(rows[["wall_ns"]]) / 1e9, warmup_ns = 0),
-    seed = as.character(model$seed), ranks = model$ranks, nodes = 1,
+    seed = as.character(model$seed), ranks = model$ranks, nodes = length(hosts),
     placement = lapply(seq_len(model$ranks) - 1, function(rank) {
-      list(rank = rank, host = "node1", cpu = rank, binding = as.character(rank))
+      list(rank = rank, host = host[rank + 1], cpu = rank, binding = as.character(rank))
     }),
-    hosts = list(list(host = "node1", kernel = "simulated", cmdline_isolcpus = NULL, nohz_full = NULL,
-                      tick = NULL, clocksource = "simulated", governor = NULL, smt = NULL,
-                      cpuset = NULL, topology = NULL, cpu_model = "simulated")),
+    hosts = lapply(hosts, function(name) {
+      list(host = name, kernel = "simulated", cmdline_isolcpus = NULL, nohz_full = NULL, tick = NULL,
+           clocksource = "simulated", governor = NULL, smt = NULL, cpuset = NULL, topology = NULL, cpu_model = "simulated")
+    }),
     mpi = list(library = "none", version = "simulated", parameters = list()), slurm = NULL,
     clock = list(name = "simulated", source = "simulated", tick_ns = 1, read_ns = 0),
-    cells = list(), pairs_planned = max(rows[["pair"]]), n_generators = 1L,
-    generators = if (killed) list() else list(simulate_certificate(rows, model)),
+    cells = list(), pairs_planned = max(rows[["pair"]]), n_generators = if (is.null(model$external)) length(model$noise_nodes) else 0L,
+    generators = if (killed || !is.null(model$external)) list() else list(simulate_certificate(rows, model)),
     switching = list(n = length(rows[["pair"]]), p50_ns = 2000, p99_ns = 9000, max_ns = 20000),
     warnings = list(), started_utc = simulated_utc(model$number - 1),
     ended_utc = if (killed) NULL else simulated_utc(model$number),

@@ -39,13 +39,14 @@ format_stability <- function(table, advice, alpha, spread, notes) {
     if (!any(nzchar(label))) return(lines)
     c(lines[1], as.vector(rbind(lines[-1], paste0("    ", label))))
   }
-  levels <- format_level(unique(stats::na.omit(table$level_requested_percent)))
+  known <- unique(table[!is.na(table$level_requested_percent), c("level_requested_percent", "kind")])
+  levels <- unique(level_label(known, " % of one CPU"))
   c("clean time of a half, off arm: scatter in percent",
     wrap_line(paste0("CV: SD over mean within a launch; robust: MAD over median; over n: SD over mean of the means of ",
                      "n launches; Allan: deviation at one half, and the lowest and its measured time",
                      if (any(!is.na(table$count))) "; xN: blocks of N operations")),
     named(clean_lines(table, alpha)), "",
-    sprintf("reaction to level %s %% of one CPU, in these launches", paste(levels, collapse = ", ")),
+    paste0("reaction to ", paste(levels, collapse = ", "), ", in these launches"),
     wrap_line(sprintf(paste(
       "slower: percent; p: sign-flip test, by Holm over the configurations; limit: slowdown that the placebo's pairs",
       "would have shown with power 0.95 at alpha %g; merit: level (%% of one CPU) within reach of one second of the",

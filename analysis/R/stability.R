@@ -174,6 +174,7 @@ merit_row <- function(blank, effect, machine_s, alpha) {
   limit <- blank$limit
   factor <- sqrt(blank$df / stats::qchisq(c(1 - alpha / 2, alpha / 2), blank$df))
   level <- if (is.na(effect$level_delivered_percent)) effect$level_requested_percent else effect$level_delivered_percent
+  if (!isTRUE(has_level(level))) level <- NA_real_
   slope <- c(effect$slowdown_percent, effect$slowdown_low_percent, effect$slowdown_high_percent) / level
   limit_percent <- to_effect("time", limit)
   known <- isTRUE(slope[1] > 0) && !is.na(limit)

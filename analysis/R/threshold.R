@@ -68,7 +68,7 @@ threshold_of <- function(rows, alpha, delta) {
   rows$at <- seq_len(nrow(rows))
   # The values behind each estimate; without them, estimates are resampled as independent and normal.
   units <- rows$raw_values
-  dosed <- rows[rows$level_requested_percent > 0, ]
+  dosed <- rows[rows$level_requested_percent > 0 & has_level(rows$level_requested_percent), ]
   # Few launches know their standard errors badly: Student's quantile of the launches.
   df <- if (rows$scope[1] == scope_campaign) max(1, min(rows$n_launches) - 1) else Inf
   slope <- slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect, alpha, df)
@@ -77,6 +77,7 @@ threshold_of <- function(rows, alpha, delta) {
   resampled <- resample_family(rows, dosed, units)
   med <- med_of(dosed, resampled, alpha)
   curve <- curve_of(dosed)
+  if (!any(has_level(rows$level_requested_percent))) med$med_reason <- curve$reason <- "the treatment has no level"
   lod <- lod_of(limit, curve, resampled, alpha)
   d_delta <- d_delta_of(delta, curve, resampled, alpha)
   cbind(rows[1, c(family_columns(rows), "unit")], med, lod, d_delta, data.frame(

@@ -12,6 +12,26 @@ dose_columns <- c("level_requested_percent", "level_delivered_percent")
 treatment_words <- list(pattern = c("periodic", "jittered", "poisson", "bursts", "replay"),
                         phase = c("random", "aligned", "staggered"))
 
+# A treatment from outside, such as an agent, has no level: it is there, or it is not. A number stands for it that no
+# level equals and that lies above 0, so that comparisons keep its rows (NA would drop them); files have an empty field.
+no_level <- Inf
+has_level <- function(level) is.finite(level)
+
+# The pattern, placement and phase of such a treatment.
+no_word <- "none"
+
+# The level with its unit, or the treatment's name where it has none.
+level_label <- function(rows, unit = " %") {
+  level <- rows[["level_requested_percent"]]
+  ifelse(has_level(level), paste0(format_level(level), unit), as.character(rows[["kind"]] %||% "treatment"))
+}
+
+# The same for bare levels of an analysis: what has none is named where only one treatment has none.
+level_words <- function(level, analysis) {
+  names <- analysis$treatments$kind[analysis$treatments$pattern %in% no_word]
+  level_label(list(level_requested_percent = level, kind = rep(if (length(names) == 1) names else "treatment", length(level))))
+}
+
 # Words as a factor. (fread's own factors cost five times as much on 10^6 rows.)
 as_word <- function(x) {
   words <- unique(x)
@@ -62,7 +82,8 @@ treatment_table <- function(campaign) {
 # Names of the factors that take more than one value.
 varying_factors <- function(rows) {
   columns <- intersect(treatment_columns, names(rows))
-  Filter(function(n) length(unique(rows[[n]])) > 1, columns)
+  # What is none belongs to a treatment that its kind names.
+  Filter(function(n) length(setdiff(unique(as.character(rows[[n]])), if (n != "kind") no_word)) > 1, columns)
 }
 
 # "cache, poisson", or "kind cache, pattern poisson" with `named`; "" without factors.
@@ -80,13 +101,15 @@ several_treatments <- function(analysis) NROW(analysis$treatments) > 1
 # The factors that have one value in all rows and another than the default: "kind cache, phase aligned".
 constant_treatment <- function(rows) {
   columns <- setdiff(intersect(treatment_columns, names(rows)), varying_factors(rows))
-  odd <- columns[vapply(columns, function(n) !identical(as.character(rows[[n]][1]), treatment_defaults[[n]]), TRUE)]
+  odd <- columns[vapply(columns, function(n) {
+    !as.character(rows[[n]][1]) %in% c(treatment_defaults[[n]], if (n != "kind") no_word)
+  }, TRUE)]
   if (NROW(rows) == 0 || length(odd) == 0) "" else treatment_label(rows[1, ], odd, named = TRUE)
 }
 
 # A median of halves trims the load away where halves hold a varying number of bursts; only the periodic
 # pattern gives each the same.
-varying_bursts <- function(pattern) !is.null(pattern) && !is.na(pattern) && pattern != "periodic"
+varying_bursts <- function(pattern) !is.null(pattern) && !is.na(pattern) && !pattern %in% c("periodic", no_word)
 
 # CPUs per node that each cell loads: the level in the rows is percent of one CPU, delivered_ns the sum over
 # all. From its first pairs; NA where nothing was delivered.

@@ -26,9 +26,12 @@ edit_cells <- function(file, lines, ...) {
 
 # Makes a campaign one of before the treatment had columns.
 make_old <- function(dir, ...) {
+  unlink(list.files(dir, "^nodes\\.csv$", recursive = TRUE, full.names = TRUE))
+  later <- c("kind", "pattern", "placement", "phase", "requested_ns", "pairs", "stolen_shift_percent_mean",
+             "stolen_shift_percent_sd")
   for (file in list.files(dir, "\\.csv$", recursive = TRUE, full.names = TRUE)) {
     table <- data.table::fread(file, colClasses = "character")
-    table <- table[, setdiff(names(table), c("kind", "pattern", "placement", "phase", "requested_ns")), with = FALSE]
+    table <- table[, setdiff(names(table), later), with = FALSE]
     data.table::fwrite(table, file)
   }
   for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
@@ -56,4 +59,12 @@ status_of <- function(main, ...) {
   text <- NULL
   out <- utils::capture.output(text <- utils::capture.output(status <- main(c(...)), type = "message"))
   list(status = status, err = text, out = out)
+}
+
+# An empty directory, removed at the end of the test.
+local_folder <- function(env = parent.frame()) {
+  dir <- tempfile("empty")
+  dir.create(dir)
+  do.call(on.exit, list(bquote(unlink(.(dir), recursive = TRUE)), add = TRUE), envir = env)
+  dir
 }

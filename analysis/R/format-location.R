@@ -1,0 +1,146 @@
+# What `noiselab analyze nodes` prints.
+
+location_tables <- c("nodes", "ranks")
+location_lines <- 20  # most nodes or ranks with a line of their own; the rest are summed up
+
+#' Format the location of noise
+#'
+#' @param location An `nl_location` from [locate_noise()].
+#' @param table Character, length 1: `nodes` or `ranks`.
+#' @return `format_location()`: character, one element per line: the answer, then per treatment and level a line for each
+#'   node (of many, those where something was found) and a table. `location_json()`: one string, an object with `schema`,
+#'   `program`, `version`, `alpha`, `power`, `launches`, `answer`, `nodes`, `ranks`, `margin_percent`, `margin_answer`,
+#'   `margin_reason`, `notes`. `location_csv()`: character, the table as lines of a CSV file.
+#' @examples
+#' dir <- file.path(tempdir(), "format-location")
+#' simulate_campaign(dir, nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
+#' cat(format_location(locate_noise(read_campaign(dir))), sep = "\n")
+#' unlink(dir, recursive = TRUE)
+#' @export
+format_location <- function(location) {
+  nodes <- location$nodes
+  factors <- varying_factors(nodes)
+  constant <- constant_treatment(nodes)
+  dose <- dose_key(nodes)
+  blocks <- lapply(split(seq_len(nrow(nodes)), in_order(dose)), function(at) {
+    rows <- nodes[at, ]
+    ranks <- location$ranks[dose_key(location$ranks) == dose[at[1]], ]
+    c(location_head(rows, factors, location), location_verdicts(rows, ranks), location_table(rows, location), "")
+  })
+  c(wrap_line(location$answer, 0), if (nzchar(constant)) paste("treatment:", constant), "",
+    unlist(blocks, use.names = FALSE), format_location_margin(location), location_words(location), format_notes(location$notes))
+}
+
+location_head <- function(rows, factors, location) {
+  treatment <- treatment_label(rows[1, ], factors, named = TRUE)
+  dose <- if (isTRUE(rows$level_requested_percent[1] == 0)) "placebo (level 0)" else level_label(rows[1, ], " % of one CPU")
+  tested <- sum(!is.na(rows$p_one_sided))
+  unit <- rows$unit_of_inference[1]
+  n <- if (unit == "pair") rows$n_pairs else rows$n_launches
+  wrap_line(sprintf("%s%s   (scope: %s; unit: %s, n = %s; alpha %g one-sided, Holm over %s)", if (nzchar(treatment)) {
+    paste0(treatment, ", ")
+  } else "", dose, rows$scope[1], unit, format_range(n), location$alpha, counted(tested, "node")), 0)
+}
+
+# A line per node with something to say; of many, those without are counted.
+location_verdicts <- function(rows, ranks) {
+  shown <- rows$found %in% c("here", "trace")
+  if (nrow(rows) <= location_lines) shown[] <- TRUE
+  rows_shown <- rows[shown, ]
+  rows_shown <- utils::head(rows_shown[order(match(rows_shown$found, c("here", "trace", "not detected", "inconclusive")),
+                                             -rows_shown$stolen_shift_percent), ], 2 * location_lines)
+  lines <- vapply(seq_len(nrow(rows_shown)), function(i) location_verdict(rows_shown[i, ], ranks), "")
+  rest <- rows[!rows$host %in% rows_shown$host, ]
+  counts <- vapply(split(rest, in_order(rest$found)), function(part) {
+    paste0(counted(nrow(part), "other node"), ": ", part$found[1],
+           if (part$found[1] == "not detected") sprintf(", limits %s %%", format_span_of(part$detection_limit)))
+  }, "")
+  wrap_line(c(lines, counts))
+}
+
+location_verdict <- function(row, ranks) {
+  shift <- sprintf("%s %% of a CPU (%s to %s), p = %s", format_digits(row$stolen_shift_percent, row),
+                   format_digits(row$ci_low, row), format_digits(row$ci_high, row), format_p(row$p_holm))
+  share <- if (is.na(row$extra_share_percent)) "" else {
+    sprintf(", %s %% of the extra stolen time", format_effect(row$extra_share_percent, FALSE))
+  }
+  paste0(row$host, ": ", switch(row$found,
+    here = paste0("the noise is here: ", shift, share, which_ranks(ranks[ranks$host == row$host, ])),
+    trace = paste0("traces, less than a tenth of the most: ", shift),
+    "not detected" = sprintf("not detected, limit %s %%", format_effect(row$detection_limit, FALSE)),
+    paste0("inconclusive: ", row$reason)
+  ))
+}
+
+# With as many digits as tell the ends of the interval apart.
+format_digits <- function(x, row) {
+  width <- row$ci_high - row$ci_low
+  digits <- if (isTRUE(width > 0)) min(6, max(2, 1 - floor(log10(width)))) else 2
+  sprintf("%+.*f", as.integer(digits), x)
+}
+
+# Of a node with the noise: the ranks that lost more, each with its CPU.
+which_ranks <- function(ranks) {
+  here <- ranks[ranks$found == "here", ]
+  if (nrow(here) == 0) {
+    limits <- ranks$detection_limit
+    return(if (all(is.na(limits))) "" else paste0("; no single rank, limits ", format_span_of(limits), " %"))
+  }
+  here <- here[order(-here$stolen_shift_percent), ]
+  cpu <- ifelse(here$cpu >= 0, paste0(" (CPU ", format_count(here$cpu), ")"), "")
+  paste0("; ", if (nrow(here) == 1) "rank " else "ranks ", few_words(paste0(format_count_each(here$rank), cpu), 4))
+}
+
+location_table <- function(rows, location) {
+  rows <- utils::head(rows[order(-rows$stolen_shift_percent), ], location_lines)
+  rows <- rows[order(match(rows$host, location$nodes$host)), ]
+  width <- max(nchar(rows$host), 5)
+  form <- paste0("  %-", width, "s %5s %7s %8s %20s %7s %7s %6s %8s %7s %7s")
+  c("", sprintf(form, "node", "ranks", "clean %", "shift %", paste(format_confidence(location$alpha), "CI"), "p Holm", "limit",
+                "extra", "slow off", "slow on", "ranks %"),
+    sprintf(form, rows$host, format_count(rows$ranks), format_effect(rows$clean_stolen_percent, FALSE),
+            format_effect(rows$stolen_shift_percent), format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
+            format_effect(rows$detection_limit, FALSE), ifelse(is.na(rows$extra_share_percent), "-",
+                                                              sprintf("%.1f", rows$extra_share_percent)),
+            format_effect(rows$slowest_off_percent, FALSE), format_effect(rows$slowest_on_percent, FALSE),
+            format_effect(rows$ranks_percent, FALSE)))
+}
+
+format_location_margin <- function(location) {
+  if (is.null(location$margin)) return(NULL)
+  rows <- location$nodes[!is.na(location$nodes$margin_verdict), ]
+  counts <- table(factor(rows$margin_verdict, c("above", "below", "inconclusive")))
+  answer <- location$margin_answer
+  c(sprintf("against the margin of %s %% of one CPU (one %s CI per node and level)", format_level(location$margin),
+            format_confidence(2 * location$alpha)),
+    wrap_line(c(sprintf("above %d, below %d, inconclusive %d", counts[1], counts[2], counts[3]),
+                paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")")))), "")
+}
+
+location_words <- function(location) {
+  more <- length(unique(location$nodes$host)) > location_lines
+  c(wrap_line(paste("shift: stolen time of the node's ranks, on minus off, in percent of ONE CPU; clean: the same in off halves;",
+                    "limit: the shift that this test, as corrected, finds with power", paste0(location$power, ";"),
+                    "extra: share of the extra stolen time of all nodes; slow: share of the halves in which the slowest rank",
+                    "was there, off and on, beside the node's share of the ranks"), 0),
+    if (more) paste0("the ", location_lines, " nodes that lost most are listed; all: noiselab analyze nodes --csv"), "")
+}
+
+#' @rdname format_location
+#' @export
+location_json <- function(location) {
+  to_json(list(
+    schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = location$alpha,
+    power = location$power, launches = names(location$campaign$launches), answer = location$answer,
+    nodes = location$nodes, ranks = location$ranks, margin_percent = location$margin %||% NA_real_,
+    margin_answer = location$margin_answer$answer %||% NA_character_,
+    margin_reason = location$margin_answer$reason %||% NA_character_, notes = as.character(unique(location$notes))
+  ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))
+}
+
+#' @rdname format_location
+#' @export
+location_csv <- function(location, table = "nodes") {
+  check_argument(is_text(table) && table %in% location_tables, "table", table, paste(location_tables, collapse = ", "))
+  csv_lines(location[[table]])
+}

@@ -1,0 +1,435 @@
+# Which node, and which rank, got the noise: the stolen time of each place, on minus off.
+
+#' Locate the noise
+#'
+#' Per node and per rank, for every treatment and level: by how much its ranks lose more CPU time to other processes in
+#' on halves than in off halves (`nodes.csv` and `ranks.csv` hold mean and standard deviation over complete pairs), with
+#' interval, one-sided test, Holm's correction over the places of a treatment and level, and detection limit; its share
+#' of all the extra stolen time; and how often the slowest rank was there.
+#'
+#' With three launches of a place or more the launch is the unit: Student's interval on the launch means (scope "launches
+#' like these"). With fewer, pairs are pooled within launches (scope "this launch"). Launches without pairs (design
+#' single, treatments from outside) are compared by their shares: with the off launch of their set, or by Welch's test.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()].
+#' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - alpha.
+#' @param power Power at the detection limit, length 1.
+#' @param margin Extra stolen time, percent of one CPU, length 1, that the shift of every node is judged against; NULL:
+#'   none.
+#' @return An object of class `nl_location`, a list:
+#'   * `nodes`: data frame, one row per treatment (`kind`, `pattern`, `placement`, `phase`) x `level_requested_percent`
+#'     (`Inf`: none) x `host`: `ranks` (number), `n_launches`, `n_pairs`, `scope`, `unit_of_inference` (`pair`, `launch`
+#'     or `set of launches`), `clean_stolen_percent` (stolen time of the node's ranks in off halves),
+#'     `stolen_shift_percent` (on minus off) with `ci_low`, `ci_high` and `bound_low`, `bound_high` (confidence 1 - 2 alpha),
+#'     all in percent of ONE CPU, `se`, `df`, `p_one_sided`, `p_holm`, `detection_limit` (the shift that this test, as
+#'     corrected, would have found with `power`), `extra_share_percent` (of the extra stolen time of all nodes) with
+#'     `extra_share_low`, `extra_share_high` (NA where the sum is not clearly above 0), `ranks_percent` (share of the
+#'     ranks), `slowest_off_percent`, `slowest_on_percent` (share of the halves in which the slowest rank was here; Wilson's
+#'     intervals `slowest_off_low`, ...), `slowest_shift_points` (on minus off over pairs) with `slowest_shift_low`,
+#'     `slowest_shift_high`, `slowest_p` (exact, one-sided), `found` (`here`, `trace`: clearly less than a tenth of the
+#'     largest, `not detected` or `inconclusive`), `margin_verdict`, `reason` (why inconclusive, else NA);
+#'   * `ranks`: the same per `rank` and `host`, with `cpu` (-1: not bound, or not the same in all launches);
+#'   * `answer` (character: a sentence per treatment, at its highest level), `margin_answer` (NULL without a margin, else
+#'     as in [analyze_campaign()]), `notes`, `alpha`, `power`, `margin`, `campaign`.
+#' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Currie, L. A. (1968) Analytical Chemistry 40,
+#'   586-593. Wilson, E. B. (1927) JASA 22, 209-212. McNemar, Q. (1947) Psychometrika 12, 153-157. Agresti, A. and Min, Y.
+#'   (2005) Statistics in Medicine 24, 729-740 (interval of a difference of paired shares).
+#' @examples
+#' dir <- file.path(tempdir(), "locate")
+#' simulate_campaign(dir, nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
+#' locate_noise(read_campaign(dir))$answer
+#' unlink(dir, recursive = TRUE)
+#' @export
+locate_noise <- function(campaign, alpha = 0.01, power = 0.95, margin = NULL) {
+  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
+  check_probability(alpha, "alpha")
+  check_probability(power, "power")
+  check_argument(is.null(margin) || is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0")
+  settings <- list(alpha = alpha, power = power, margin = margin)
+  pairs <- slowest_pairs(campaign)
+  tables <- node_source(campaign)
+  nodes <- place_table(tables$nodes, "host", campaign, pairs, settings)
+  ranks <- place_table(tables$ranks, c("rank", "host"), campaign, pairs, settings)
+  structure(list(nodes = nodes, ranks = ranks, answer = location_answers(nodes),
+                 margin_answer = if (!is.null(margin)) location_margin(nodes, margin, alpha),
+                 notes = c(campaign$notes, tables$notes, unlike_launches(campaign)), alpha = alpha, power = power,
+                 margin = margin, campaign = campaign), class = "nl_location")
+}
+
+#' @export
+print.nl_location <- function(x, ...) {
+  cat(format_location(x), sep = "\n")
+  invisible(x)
+}
+
+# The tables by node and by rank. What older launches did not write is NA; their nodes are sums over their ranks.
+node_source <- function(campaign) {
+  ranks <- as.data.frame(campaign$ranks)
+  if (nrow(ranks) == 0) abort_data("no launch of ", paste(campaign$dirs, collapse = " "), " has ranks.csv, which says who lost what")
+  nodes <- as.data.frame(campaign$nodes)
+  for (name in shift_columns) {
+    ranks[[name]] <- ranks[[name]] %||% rep(NA_real_, nrow(ranks))
+    nodes[[name]] <- nodes[[name]] %||% rep(NA_real_, nrow(nodes))
+  }
+  ranks$ranks <- rep(1, nrow(ranks))
+  old <- setdiff(unique(ranks$launch), nodes$launch)
+  summed <- sum_by_host(ranks[ranks$launch %in% old, ])
+  nodes <- bind_rows(list(nodes, summed))
+  attr(nodes, "rank_hosts") <- unique(ranks[c("launch", "rank", "host")])
+  list(nodes = nodes, ranks = ranks, notes = sprintf(paste(
+    "launch %s has no nodes.csv (it was taken by an older noiselab): the shift of its nodes over pairs is not known; run it again"
+  ), old))
+}
+
+shift_columns <- c("pairs", "stolen_shift_percent_mean", "stolen_shift_percent_sd")
+
+sum_by_host <- function(ranks) {
+  if (nrow(ranks) == 0) return(NULL)
+  key <- combine_keys(code_of(ranks$launch), code_of(ranks$host), code_of(ranks$arm), ranks$level_requested_percent,
+                      treatment_code(ranks))
+  group <- code_of(key)
+  first <- which(!duplicated(group))
+  sums <- rowsum(as.matrix(ranks[c("stolen_ns", "times_slowest", "ranks")]), group)
+  table <- ranks[first, ]
+  table[c("stolen_ns", "times_slowest", "ranks")] <- as.data.frame(sums)
+  table[shift_columns] <- NA_real_
+  table
+}
+
+# ---- one table: places x treatments x levels ---------------------------------------------------
+
+# `by`: the columns that name a place.
+place_table <- function(table, by, campaign, pairs, settings) {
+  place <- code_of(do.call(paste, c(table[by], sep = "\r")))
+  on <- which(table$arm == "on")
+  off <- which(table$arm == "off")
+  if (length(on) == 0) abort_data("no on row in ranks.csv or nodes.csv of ", paste(campaign$dirs, collapse = " "))
+  family_of <- combine_keys(table$level_requested_percent, treatment_code(table))
+  family <- code_of(family_of[on])
+  group <- code_of(combine_keys(family, place[on]))
+  first <- on[!duplicated(group)]
+  names <- table[first, c(intersect(treatment_columns, names(table)), "level_requested_percent", by)]
+  names[] <- lapply(names, function(x) if (is.factor(x)) as.character(x) else x)
+  values <- launch_values(table, on, off, place, campaign)
+  shift <- shift_estimates(values, group, place, off, table)
+  result <- cbind(names, ranks = table$ranks[first], clean_stolen_percent = clean_share(table, off, place)[place[first]], shift,
+                  row.names = NULL)
+  if ("rank" %in% by) result$cpu <- same_or(table$cpu[on], group)
+  result$place <- place[first]
+  result$family <- family[!duplicated(group)]
+  result$wall_on <- rowsum(table$wall_ns[on], group)[, 1]
+  result <- judge_places(result, settings)
+  result <- cbind(result, slowest_shares(table, on, off, place, group, result, pairs, by, settings$alpha))
+  order_places(result, by)
+}
+
+# The one value of each group, -1 where there are several.
+same_or <- function(x, group) {
+  ends <- tapply(x, group, range, simplify = FALSE)
+  unname(vapply(ends, function(r) if (r[1] == r[2]) r[1] else -1, 0))
+}
+
+clean_share <- function(table, off, place) {
+  share <- rep(NA_real_, max(place))
+  sums <- rowsum(cbind(table$stolen_ns[off], table$wall_ns[off]), place[off])
+  share[as.numeric(rownames(sums))] <- 100 * sums[, 1] / sums[, 2]
+  share
+}
+
+# One value per on row: the mean shift over the pairs of its launch; without pairs the share less that of the off row of
+# its launch, or of the off launch of its set. NA without any.
+launch_values <- function(table, on, off, place, campaign) {
+  n <- table$pairs[on]
+  mean <- table$stolen_shift_percent_mean[on]
+  sd <- table$stolen_shift_percent_sd[on]
+  paired <- !is.na(n) & n > 1 & !is.na(mean) & !is.na(sd)
+  share <- 100 * table$stolen_ns / table$wall_ns
+  single <- vapply(campaign$launches, function(info) identical(info$options$design, "single"), TRUE)[table$launch[on]]
+  partner <- match(paste(table$launch[on], place[on]), paste(table$launch[off], place[off]))
+  set <- vapply(campaign$launches, set_of, 0)[table$launch]
+  of_set <- match(paste(set[on], place[on]), paste(set[off], place[off]))
+  own <- !is.na(partner)
+  partner <- ifelse(own, partner, ifelse(is.na(set[on]), NA, of_set))
+  without <- share[on] - share[off][partner]
+  data.frame(paired = paired, n = ifelse(paired, n, 0), sd = sd, x = ifelse(paired, mean, ifelse(single, without, NA)),
+             share = share[on], unit = ifelse(paired, "pair", ifelse(own, "launch", "set of launches")),
+             lone = !paired & single & is.na(partner))
+}
+
+# Estimate, standard error and degrees of freedom of each group, and of which unit they are.
+shift_estimates <- function(values, group, place, off, table) {
+  total <- function(x) rowsum(x, group)[, 1]
+  known <- !is.na(values$x)
+  k <- total(as.numeric(known))
+  n <- total(values$n)
+  x <- ifelse(known, values$x, 0)
+  across <- k >= 3 | k >= 2 & n == 0
+  mean_launches <- total(x) / k
+  spread <- total(ifelse(known, (x - mean_launches[group])^2, 0))
+  pooled <- list(mean = total(values$n * x) / n, se = sqrt(total(ifelse(values$paired, values$n * values$sd^2, 0))) / n,
+                 df = n - total(as.numeric(values$paired)))
+  first <- !duplicated(group)
+  unit <- ifelse(!across, "pair", ifelse(values$unit[first] == "pair", "launch", values$unit[first]))
+  got <- data.frame(
+    n_launches = k, n_pairs = n, scope = ifelse(across, scope_campaign, scope_launch), unit_of_inference = unit,
+    stolen_shift_percent = ifelse(across, mean_launches, pooled$mean),
+    se = ifelse(across, sqrt(spread / (k - 1) / k), pooled$se), df = ifelse(across, k - 1, pooled$df)
+  )
+  # Launches of one arm without sets.
+  lone <- which(total(as.numeric(values$lone)) >= 2)
+  if (length(lone) > 0) got[lone, ] <- lone_launches(values, group, place, off, table)[lone, ]
+  got$reason <- ifelse(is.finite(got$se) & got$se > 0, NA_character_, ifelse(
+    got$n_launches == 0, "no complete pairs by place were recorded",
+    ifelse(is.finite(got$se), "all differences are equal, their scatter is unknown", "fewer than 2 launches have a value")
+  ))
+  got$stolen_shift_percent[!is.finite(got$stolen_shift_percent)] <- NA
+  got$se[!is.na(got$reason)] <- got$df[!is.na(got$reason)] <- NA
+  got
+}
+
+lone_launches <- function(values, group, place, off, table) {
+  moments <- function(x, code, wanted) {
+    parts <- lapply(split(x, factor(code, wanted)), function(v) c(length(v), mean(v), stats::sd(v)))
+    do.call(rbind, parts)
+  }
+  on <- moments(values$share, group, seq_len(max(group)))
+  on_rows <- which(table$arm == "on")
+  clean <- moments(100 * table$stolen_ns[off] / table$wall_ns[off], place[off], place[on_rows][!duplicated(group)])
+  w <- welch_test(clean[, 2], clean[, 3], clean[, 1], on[, 2], on[, 3], on[, 1])
+  data.frame(n_launches = on[, 1] + clean[, 1], n_pairs = 0, scope = scope_campaign, unit_of_inference = "launch",
+             stolen_shift_percent = w$difference, se = w$se, df = w$df)
+}
+
+# Test, intervals, limits, shares of all the extra time, and what follows.
+judge_places <- function(rows, settings) {
+  alpha <- settings$alpha
+  reach <- function(level) stats::qt(1 - level, rows$df) * rows$se
+  rows$ci_low <- rows$stolen_shift_percent - reach(alpha / 2)
+  rows$ci_high <- rows$stolen_shift_percent + reach(alpha / 2)
+  rows$bound_low <- rows$stolen_shift_percent - reach(alpha)
+  rows$bound_high <- rows$stolen_shift_percent + reach(alpha)
+  rows$p_one_sided <- pmax(1e-300, stats::pt(rows$stolen_shift_percent / rows$se, rows$df, lower.tail = FALSE))
+  rows$p_holm <- stats::ave(rows$p_one_sided, rows$family, FUN = function(p) stats::p.adjust(p, "holm"))
+  rows$detection_limit <- NA_real_
+  rows[c("extra_share_percent", "extra_share_low", "extra_share_high")] <- NA_real_
+  rows$found <- "inconclusive"
+  for (at in split(seq_len(nrow(rows)), rows$family)) {
+    tested <- sum(!is.na(rows$p_one_sided[at]))
+    if (tested == 0) next
+    rows$detection_limit[at] <- detection_limit(rows$se[at], rows$df[at], alpha / tested, settings$power)
+    rows[at, c("extra_share_percent", "extra_share_low", "extra_share_high")] <- extra_shares(rows[at, ], alpha)
+    rows$found[at] <- found_words(rows[at, ], alpha)
+  }
+  rows$margin_verdict <- NA_character_
+  if (!is.null(settings$margin)) {
+    at <- which(rows$level_requested_percent > 0)
+    rows$margin_verdict[at] <- ifelse(is.na(rows$reason[at]), margin_verdict(rows$bound_low[at], rows$bound_high[at],
+                                                                             settings$margin), "inconclusive")
+  }
+  rows
+}
+
+# Share of each place in the sum over places, with the interval of the delta method (places taken as independent).
+extra_shares <- function(rows, alpha) {
+  extra <- rows$stolen_shift_percent * rows$wall_on
+  se <- rows$se * rows$wall_on
+  known <- is.finite(extra) & is.finite(se)
+  sum <- sum(extra[known])
+  variance <- sum(se[known]^2)
+  q <- stats::qnorm(1 - alpha / 2)
+  share <- extra / sum
+  reach <- q * sqrt((1 - share)^2 * se^2 + share^2 * (variance - se^2)) / sum
+  clear <- known & sum > stats::qnorm(1 - alpha) * sqrt(variance)
+  data.frame(ifelse(clear, 100 * share, NA), ifelse(clear, 100 * (share - reach), NA), ifelse(clear, 100 * (share + reach), NA))
+}
+
+found_words <- function(rows, alpha) {
+  detected <- !is.na(rows$p_holm) & rows$p_holm <= alpha
+  largest <- which.max(ifelse(detected, rows$stolen_shift_percent, NA))
+  little <- if (length(largest) == 1) rows$ci_high < rows$ci_low[largest] / 10 else FALSE
+  ifelse(!is.na(rows$reason), "inconclusive", ifelse(!detected, "not detected", ifelse(little, "trace", "here")))
+}
+
+# ---- where the slowest rank was ----------------------------------------------------------------
+
+# The slowest rank in the two halves of each pair, and the treatment and level of the pair.
+slowest_pairs <- function(campaign) {
+  rows <- campaign$rows
+  pairs <- pair_rows(rows)
+  if (length(pairs$on) == 0) return(NULL)
+  cells <- pairs$cells
+  list(launch = as.character(rows[["launch"]][pairs$on]), on = rows[["slowest_rank"]][pairs$on],
+       off = rows[["slowest_rank"]][pairs$off], cell = pairs$cell, dose = dose_key(cells))
+}
+
+dose_key <- function(rows) {
+  do.call(paste, c(lapply(intersect(treatment_columns, names(rows)), function(n) as.character(rows[[n]])),
+                   list(rows$level_requested_percent), sep = "\r"))
+}
+
+# Shares of the halves in which the slowest rank was at each place; over pairs also their difference.
+slowest_shares <- function(table, on, off, place, group, result, pairs, by, alpha) {
+  halves <- function(at, column, code, wanted) {
+    sums <- rowsum(table[[column]][at], code)
+    sums[match(wanted, as.numeric(rownames(sums))), 1]
+  }
+  counts <- list(
+    off = halves(off, "times_slowest", place[off], result$place), n_off = halves(off, "halves", place[off], result$place),
+    on = halves(on, "times_slowest", group, seq_len(nrow(result))), n_on = halves(on, "halves", group, seq_len(nrow(result)))
+  )
+  turned <- matrix(NA_real_, nrow(result), 3)
+  if (!is.null(pairs)) {
+    of_pairs <- paired_counts(table, place, result, pairs, by)
+    use <- which(of_pairs$n > 0)
+    counts[c("off", "on")] <- Map(function(x, y) replace(x, use, y[use]), counts[c("off", "on")], of_pairs[c("off", "on")])
+    counts[c("n_off", "n_on")] <- lapply(counts[c("n_off", "n_on")], function(x) replace(x, use, of_pairs$n[use]))
+    turned[use, ] <- as.matrix(paired_shift(of_pairs, alpha)[use, ])
+  }
+  off_share <- share_interval(counts$off, counts$n_off, alpha)
+  on_share <- share_interval(counts$on, counts$n_on, alpha)
+  data.frame(ranks_percent = rank_shares(table, place, result), stats::setNames(off_share, paste0("slowest_off_", c("percent", "low", "high"))),
+             stats::setNames(on_share, paste0("slowest_on_", c("percent", "low", "high"))),
+             slowest_shift_points = turned[, 1], slowest_shift_low = turned[, 2], slowest_shift_high = turned[, 3],
+             slowest_p = if (is.null(pairs)) NA_real_ else turned_p(of_pairs), row.names = NULL)
+}
+
+# Share of a place in the ranks of its launches.
+rank_shares <- function(table, place, result) {
+  first <- !duplicated(paste(table$launch, place))
+  all <- rowsum(table$ranks[first], table$launch[first])[, 1]
+  sums <- rowsum(cbind(table$ranks[first], all[table$launch[first]]), place[first])
+  100 * (sums[, 1] / sums[, 2])[match(result$place, as.numeric(rownames(sums)))]
+}
+
+# Of the pairs of each treatment and level: in how many the slowest rank was at a place in the on half, in the off half,
+# in both; and how many pairs the launches of the place have.
+paired_counts <- function(table, place, result, pairs, by) {
+  where <- place_of_ranks(table, place, by)
+  at <- function(rank) where$place[match(paste(pairs$launch, rank), where$key)]
+  on <- at(pairs$on)
+  off <- at(pairs$off)
+  n_places <- max(place)
+  dose <- dose_key(result)
+  got <- list(n = numeric(nrow(result)), on = numeric(nrow(result)), off = numeric(nrow(result)), both = numeric(nrow(result)))
+  there <- unique(data.frame(launch = table$launch, place = place))
+  for (one in unique(dose)) {
+    rows <- which(dose == one)
+    mine <- which(pairs$dose[pairs$cell] == one)
+    mine <- mine[!is.na(on[mine]) & !is.na(off[mine])]
+    per_launch <- table(factor(pairs$launch[mine], unique(there$launch)))
+    n <- rowsum(as.numeric(per_launch[there$launch]), there$place)
+    count <- function(x) tabulate(x, n_places)[result$place[rows]]
+    got$n[rows] <- n[match(result$place[rows], as.numeric(rownames(n))), 1]
+    got$on[rows] <- count(on[mine])
+    got$off[rows] <- count(off[mine])
+    got$both[rows] <- count(on[mine][on[mine] == off[mine]])
+  }
+  got
+}
+
+# The place of every rank of every launch. Of nodes it follows from the host of the rank.
+place_of_ranks <- function(table, place, by) {
+  if ("rank" %in% by) return(list(key = paste(table$launch, table$rank), place = place))
+  hosts <- attr(table, "rank_hosts")
+  list(key = paste(hosts$launch, hosts$rank), place = place[match(hosts$host, table$host)])
+}
+
+# Wilson's interval of a share, percent.
+share_interval <- function(k, n, alpha) {
+  z2 <- stats::qnorm(1 - alpha / 2)^2
+  centre <- (k + z2 / 2) / (n + z2)
+  reach <- sqrt(z2) * sqrt(k * (n - k) / n + z2 / 4) / (n + z2)
+  known <- !is.na(n) & n > 0
+  as.data.frame(lapply(list(k / n, centre - reach, centre + reach), function(x) ifelse(known, 100 * x, NA_real_)))
+}
+
+# Difference of two paired shares, in points, with the interval of Agresti and Min: half a pair more of each kind.
+paired_shift <- function(counts, alpha) {
+  b <- counts$on - counts$both
+  c <- counts$off - counts$both
+  n <- counts$n + 2
+  centre <- (b - c) / n
+  reach <- stats::qnorm(1 - alpha / 2) * sqrt(pmax(0, b + c + 1 - (b - c)^2 / n)) / n
+  data.frame(100 * (b - c) / counts$n, 100 * pmax(-1, centre - reach), 100 * pmin(1, centre + reach))
+}
+
+# McNemar's exact test: the slowest rank moved here more often than away.
+turned_p <- function(counts) {
+  here <- counts$on - counts$both
+  p <- stats::pbinom(here - 1, here + counts$off - counts$both, 0.5, lower.tail = FALSE)
+  ifelse(counts$n > 0, p, NA_real_)
+}
+
+# ---- the answer --------------------------------------------------------------------------------
+
+order_places <- function(rows, by) {
+  columns <- c(intersect(treatment_columns, names(rows)), "level_requested_percent", by, if ("rank" %in% by) "cpu",
+               if (!"rank" %in% by) "ranks", "n_launches", "n_pairs", "scope", "unit_of_inference", "clean_stolen_percent",
+               "stolen_shift_percent", "ci_low", "ci_high", "bound_low", "bound_high", "se", "df", "p_one_sided", "p_holm",
+               "detection_limit", "extra_share_percent", "extra_share_low", "extra_share_high", "ranks_percent",
+               "slowest_off_percent", "slowest_off_low", "slowest_off_high", "slowest_on_percent", "slowest_on_low",
+               "slowest_on_high", "slowest_shift_points", "slowest_shift_low", "slowest_shift_high", "slowest_p", "found",
+               "margin_verdict", "reason")
+  treatment <- unname(as.list(rows[intersect(treatment_columns, names(rows))]))
+  rows <- rows[do.call(order, c(treatment, list(-rows$level_requested_percent, rows$place))), columns]
+  rownames(rows) <- NULL
+  rows
+}
+
+# The rows that answer: of each treatment those at its highest level.
+answering_rows <- function(rows) {
+  if (is.null(rows)) return(NULL)
+  label <- treatment_label(rows, intersect(treatment_columns, names(rows)))
+  rows[rows$level_requested_percent == stats::ave(rows$level_requested_percent, label, FUN = max), ]
+}
+
+location_answers <- function(nodes) {
+  rows <- answering_rows(nodes)
+  factors <- varying_factors(rows)
+  label <- treatment_label(rows, factors)
+  unname(vapply(split(rows, in_order(label)), function(part) {
+    text <- location_answer(part)
+    under <- treatment_label(part, factors)[1]
+    if (nzchar(under)) paste0("Under ", under, ": ", tolower(substr(text, 1, 1)), substring(text, 2)) else text
+  }, ""))
+}
+
+location_answer <- function(rows) {
+  here <- rows[rows$found == "here", ]
+  here <- here[order(-here$stolen_shift_percent), ]
+  trace <- rows$host[rows$found == "trace"]
+  n <- nrow(rows)
+  if (nrow(here) == 0) {
+    if (all(rows$found == "inconclusive")) {
+      return(paste0("Which node has the noise cannot be told: ", paste(unique(rows$reason), collapse = "; "), "."))
+    }
+    return(sprintf("No node was found to lose more CPU time under the load (limits %s %% of one CPU, %s).",
+                   format_span_of(rows$detection_limit), counted(n, "node")))
+  }
+  most <- if (is.na(here$extra_share_percent[1])) "" else {
+    sprintf(", most on %s (%s %% of the extra stolen time)", here$host[1], format_effect(here$extra_share_percent[1], FALSE))
+  }
+  where <- if (n == 1) paste0(here$host, ", the only node") else if (nrow(here) == 1) here$host else if (nrow(here) == n) {
+    paste0("all ", n, " nodes", most)
+  } else paste0(few_words(here$host, 6), " (", nrow(here), " of ", n, " nodes)", most)
+  paste0("The noise is on ", where, if (length(trace) > 0) paste0("; traces of it on ", few_words(trace, 4)), ".")
+}
+
+# "0.02", or "0.02 to 0.03".
+format_span_of <- function(x) {
+  if (all(is.na(x))) return("unknown")
+  paste(unique(format_effect(range(x, na.rm = TRUE), FALSE)), collapse = " to ")
+}
+
+# Is the extra stolen time of every node within the margin, at every level above 0? Above: after Holm's correction.
+location_margin <- function(nodes, margin, alpha) {
+  rows <- nodes[!is.na(nodes$margin_verdict), ]
+  if (nrow(rows) == 0) return(list(answer = "inconclusive", reason = "no level above 0 was judged"))
+  p <- stats::pt((rows$stolen_shift_percent - margin) / rows$se, rows$df, lower.tail = FALSE)
+  alone <- rows$margin_verdict == "above"
+  above <- stats::p.adjust(p, "holm") <= alpha
+  answer <- if (any(above, na.rm = TRUE)) "fail" else if (all(rows$margin_verdict == "below")) "pass" else "inconclusive"
+  list(answer = answer, reason = if (answer != "inconclusive") NA_character_ else if (any(alone)) {
+    "a node lies above the margin by itself, but not with all nodes counted together"
+  } else "an interval reaches over the margin, or a node could not be judged")
+}

@@ -1,0 +1,123 @@
+nodes_lines <- 60 # more nodes than that have no names on their axis
+nodes_named <- 8  # but the first of those found
+
+#' Extra stolen time by node
+#'
+#' A node's stolen time, on minus off, with its interval, at the highest level of each treatment, nodes in the order of
+#' their shift: the noise is where the points leave 0.
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel`, `host`, `ranks`, `place` (1: the largest shift), `kind`,
+#'   `level_requested_percent`, `stolen_shift_percent`, `ci_low`, `ci_high` (percent of one CPU), `detection_limit`,
+#'   `extra_share_percent`, `p_holm`, `found` (see [locate_noise()]), `n_pairs`, `n_launches`, `unit_of_inference`. NULL
+#'   where no launch has shifts by node.
+#' @examples
+#' dir <- file.path(tempdir(), "plot-nodes")
+#' simulate_campaign(dir, nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
+#' plot_nodes(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("host", "stolen_shift_percent", "found")]
+#' unlink(dir, recursive = TRUE)
+#' @export
+plot_nodes <- function(analysis, draw = TRUE) {
+  frame <- analysis$frames$nodes %||% nodes_data(analysis)
+  if (!draw || is.null(frame)) return(frame)
+  frame$panel <- in_order(frame$panel)
+  lines <- max(frame$place)
+  frame$y <- lines + 1 - frame$place
+  look <- found_look(frame$found)
+  frame$found <- factor(frame$found, look$found)
+  scale <- shift_scale(frame[c("stolen_shift_percent", "ci_low", "ci_high")], frame$stolen_shift_percent)
+  frame[c("stolen_shift_percent", "ci_low", "ci_high")] <- scale$values
+  few <- lines <= nodes_lines && n_panels(frame) == 1
+  named <- frame[if (few) rep(FALSE, nrow(frame)) else frame$found == "here" & frame$place <= nodes_named, ]
+  # Below each other, however near their points are.
+  named$y_name <- lines - (named$place - 1) * max(1, lines / 24)
+  ggplot2::ggplot(frame, ggplot2::aes(stolen_shift_percent, y)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.3) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high), na.rm = TRUE, colour = okabe_ito[["blue"]],
+                            linewidth = if (lines > nodes_lines) 0.25 else 0.5) +
+    ggplot2::geom_point(ggplot2::aes(shape = found, fill = found), size = if (lines > nodes_lines) 1.3 else 2.6, na.rm = TRUE) +
+    (if (nrow(named) > 0) ggplot2::geom_text(ggplot2::aes(y = y_name, label = host), data = named, hjust = 1.3, size = 2.9)) +
+    ggplot2::scale_shape_manual(NULL, values = look$shapes, labels = look$words) +
+    ggplot2::scale_fill_manual(NULL, values = look$fills, labels = look$words) +
+    scale$axis + (if (few) {
+      ggplot2::scale_y_continuous(breaks = frame$y, labels = frame$host, minor_breaks = NULL, expand = ggplot2::expansion(add = 0.6))
+    } else ggplot2::scale_y_continuous(breaks = NULL)) +
+    ggplot2::facet_wrap(~panel, ncol = 1) + theme_noiselab() +
+    plot_words("Extra stolen time by node", nodes_subtitle(frame), paste0(sprintf(paste(
+      "Stolen time of the ranks of a node, on minus off. Bars: %g %% confidence interval of each by itself. The noise is here:",
+      "more than 0 at one-sided alpha %g after Holm's correction over the nodes; trace: clearly less than a tenth of the most."
+    ), 100 * (1 - analysis$alpha), analysis$alpha), scale$words), "stolen time, on minus off, % of one CPU",
+    if (few) NULL else "nodes, the most on top")
+}
+
+nodes_data <- function(analysis) {
+  rows <- answering_rows(location_of(analysis)$nodes)
+  if (is.null(rows)) return(NULL)
+  rows <- rows[!is.na(rows$stolen_shift_percent), ]
+  if (nrow(rows) == 0) return(NULL)
+  rows$panel <- dose_panel(rows)
+  rows <- rows[order(match(rows$panel, rows$panel), -rows$stolen_shift_percent), ]
+  rows$place <- stats::ave(rows$stolen_shift_percent, rows$panel, FUN = seq_along)
+  rownames(rows) <- NULL
+  rows[c("panel", "host", "ranks", "place", "kind", "level_requested_percent", "stolen_shift_percent", "ci_low", "ci_high",
+         "detection_limit", "extra_share_percent", "p_holm", "found", "n_pairs", "n_launches", "unit_of_inference")]
+}
+
+# The noise of an analysis by node and rank; NULL where the launches do not have what it needs.
+location_of <- function(analysis) {
+  analysis$location %||% tryCatch(locate_noise(analysis$campaign, analysis$alpha, analysis$power), nl_error_data = function(e) NULL)
+}
+
+# "1 %" or "cache, 1 %".
+dose_panel <- function(rows) {
+  treatment <- treatment_label(rows, setdiff(varying_factors(rows), if (any(!has_level(rows$level_requested_percent))) "kind"))
+  paste0(treatment, ifelse(nzchar(treatment), ", ", ""), level_label(rows))
+}
+
+nodes_subtitle <- function(frame) {
+  unit <- frame$unit_of_inference[1]
+  n <- if (unit == "pair") frame$n_pairs else frame$n_launches
+  sprintf("scope: %s; unit of inference: the %s, n = %s; %s", if (unit == "pair") scope_launch else scope_campaign, unit,
+          format_range(n), counted(max(frame$place), "node"))
+}
+
+# Shape and colour of the words of locate_noise() that occur.
+found_look <- function(found) {
+  looks <- data.frame(found = c("here", "trace", "not detected", "inconclusive"), shape = c(24, 25, 21, 23),
+                      fill = c(okabe_ito[c("vermillion", "orange")], "white", okabe_ito[["yellow"]]),
+                      words = c("the noise is here", "trace", "not detected", "inconclusive"))
+  looks <- looks[looks$found %in% found, ]
+  list(found = looks$found, shapes = stats::setNames(looks$shape, looks$found),
+       fills = stats::setNames(looks$fill, looks$found),
+       words = stats::setNames(looks$words, looks$found))
+}
+
+# Pseudo-logarithmic where one value dwarfs the others. Values on the axis, its scales and what the caption says of it.
+shift_scale <- function(values, middle) {
+  typical <- stats::median(abs(middle), na.rm = TRUE)
+  wide <- max(abs(middle), na.rm = TRUE) > 20 * typical && length(middle) > 2
+  if (!wide) return(list(values = values, axis = ggplot2::scale_x_continuous(), words = ""))
+  sigma <- 10^floor(log10(max(typical, max(abs(middle), na.rm = TRUE) * 1e-4)))
+  scaled <- lapply(values, pseudo_log, sigma = sigma)
+  breaks <- pseudo_log_breaks(range(unlist(values), na.rm = TRUE), sigma)
+  list(values = scaled, words = " The axis is linear near 0, logarithmic beyond.",
+       axis = ggplot2::scale_x_continuous(breaks = pseudo_log(breaks, sigma), labels = number_labels(breaks),
+                                          guide = ggplot2::guide_axis(check.overlap = TRUE)))
+}
+
+size_nodes <- function(frame, analysis) {
+  lines <- max(frame$place)
+  c(9, min(40, 2.2 + n_panels(frame) * (0.3 + if (lines > nodes_lines) 4.2 else max(0.8, 0.2 * lines))))
+}
+
+alt_nodes <- function(frame) {
+  alt_panels(frame, "Extra stolen time by node", function(rows) {
+    here <- rows[rows$found == "here", ]
+    top <- rows[which.max(rows$stolen_shift_percent), ]
+    most <- sprintf("most on %s, %s %% of one CPU %s", top$host, format_effect(top$stolen_shift_percent),
+                    format_interval(top$ci_low, top$ci_high))
+    if (nrow(here) == 0) paste0("not detected on any of ", counted(nrow(rows), "node"), " (", most, ")") else {
+      paste0("detected on ", few_words(here$host, 6), " of ", counted(nrow(rows), "node"), ", ", most)
+    }
+  })
+}

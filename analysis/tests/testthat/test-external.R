@@ -1,0 +1,160 @@
+# Treatments from outside (noiselab-detect --external NAME): they have a name, and no level.
+
+agent_launches <- function(..., launches = 8, env = parent.frame()) {
+  local_campaign(external = "slurm-accounting", design = "launches", launches = launches, pairs = 1, ..., env = env)
+}
+agent_pairs <- function(..., env = parent.frame()) local_campaign(external = "agent-1s", pairs = 60, ..., env = env)
+
+test_that("rows without a level are read as a treatment that is above every level and has a name only", {
+  campaign <- read_campaign(agent_launches(launches = 2))
+  on <- campaign$rows[campaign$rows$arm == "on", ]
+  expect_equal(unique(on$level_requested_percent), Inf)
+  expect_equal(unique(as.character(on$kind)), "slurm-accounting")
+  for (name in c("pattern", "placement", "phase")) expect_equal(unique(as.character(on[[name]])), "none")
+  expect_equal(campaign$notes, character())
+  expect_equal(unique(campaign$hist$level_requested_percent[campaign$hist$arm == "on"]), Inf)
+})
+
+test_that("the files have empty fields where the detector leaves them empty", {
+  dir <- agent_pairs()
+  halves <- data.table::fread(halves_of(dir))
+  on <- halves[halves$arm == "on", ]
+  for (name in c("level_requested_percent", "level_delivered_percent", "pattern", "placement", "phase", "delivered_ns", "bursts")) {
+    expect_true(all(is.na(on[[name]])) || all(on[[name]] == ""), label = name)
+  }
+})
+
+test_that("what is read from files is what the simulation has in memory", {
+  dir <- agent_pairs(seed = 5)
+  read <- read_campaign(dir)
+  made <- simulated_campaign(external = "agent-1s", pairs = 60, seed = 5)
+  a <- analyze_campaign(read)$verdicts
+  b <- analyze_campaign(made)$verdicts
+  expect_equal(a$estimate, b$estimate, tolerance = 1e-6)
+  expect_equal(a$verdict[a$channel == "time"], b$verdict[b$channel == "time"])
+})
+
+test_that("a missing level is damage where the launch has levels, and in an off row", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5)
+  line <- grep(",on,", readLines(halves_of(dir)))[1]
+  edit_cells(halves_of(dir), line, level_requested_percent = "")
+  expect_error(read_campaign(dir), sprintf("halves.csv:%d: level_requested_percent is empty, wanted a number", line),
+               class = "nl_error_damaged")
+  dir <- agent_pairs()
+  line <- grep(",off,", readLines(halves_of(dir)))[1]
+  edit_cells(halves_of(dir), line, level_requested_percent = "")
+  expect_error(read_campaign(dir), sprintf("halves.csv:%d: level_requested_percent is empty", line), class = "nl_error_damaged")
+})
+
+test_that("no channel loses its rows: each has a verdict with a limit or a reason", {
+  analysis <- analyze_campaign(read_campaign(agent_launches(slowdown_percent = 2)))
+  expect_setequal(analysis$verdicts$channel, c("time", "stolen", "detour", "base", "steal"))
+  time <- analysis$verdicts[analysis$verdicts$channel == "time", ]
+  expect_equal(time$verdict, "detected")
+  expect_equal(time$estimate, 2, tolerance = 0.15)
+  expect_true(all(is.finite(analysis$verdicts$detection_limit) | !is.na(analysis$verdicts$reason)))
+})
+
+test_that("thresholds say that there is no level, in data, text and report", {
+  dir <- agent_pairs(slowdown_percent = 3)
+  analysis <- analyze_campaign(read_campaign(dir))
+  rows <- analysis$thresholds
+  expect_true(all(is.na(c(rows$med_percent, rows$lod_percent, rows$d_delta_percent))))
+  expect_equal(unique(c(rows$med_reason, rows$lod_reason, rows$d_delta_reason)), "the treatment has no level")
+  expect_match(format_verdicts(analysis), "no dose-response, threshold or level of agent-1s: the treatment has no level", all = FALSE)
+  expect_false(any(grepl("Inf|NaN|\\bNA\\b", format_verdicts(analysis))))
+  file <- file.path(dir, "report.html")
+  write_report(analysis, file)
+  page <- paste(readLines(file), collapse = " ")
+  expect_match(page, "agent-1s slows barrier \\([+]")
+  expect_match(page, "The treatment has no level, so there is no threshold")
+  expect_false(grepl(">(Inf|NaN|NA)<", page))
+})
+
+test_that("amplification needs no level: slowdown over stolen share", {
+  analysis <- analyze_campaign(read_campaign(agent_pairs(slowdown_percent = 3)))
+  expect_equal(analysis$amplification$amplification, 1.5, tolerance = 0.05)
+  expect_match(analysis$cost$reason, "no generator")
+})
+
+test_that("JSON and CSV have no level where there is none", {
+  dir <- agent_pairs()
+  json <- jsonlite::fromJSON(paste(status_of(main_analyze, dir, "--json")$out, collapse = "\n"))
+  expect_true(all(is.na(json$verdicts$level_requested_percent)))
+  expect_equal(unique(json$verdicts$kind), "agent-1s")
+  csv <- utils::read.csv(text = status_of(main_analyze, dir, "--csv")$out)
+  expect_true(all(is.na(csv$level_requested_percent)))
+  expect_equal(unique(csv$kind), "agent-1s")
+})
+
+test_that("--margin decides over a treatment from outside, and over campaigns of launches: 0, 1 and 3", {
+  status <- function(dir, margin) status_of(main_analyze, dir, "--margin", margin)$status
+  for (dir in c(agent_pairs(slowdown_percent = 2), agent_launches(slowdown_percent = 2, jitter_sd = 0.002),
+                local_campaign(design = "launches", launches = 8, pairs = 1, levels_percent = 1, slowdown_percent = 2, jitter_sd = 0.002),
+                local_campaign(launches = 4, pairs = 40, levels_percent = 1, slowdown_percent = 2))) {
+    expect_equal(status(dir, "4"), 0L)
+    expect_equal(status(dir, "0.5"), 1L)
+    expect_equal(status(dir, "2"), 3L)
+  }
+})
+
+test_that("--level does not apply where no treatment has one", {
+  got <- status_of(main_analyze, agent_pairs(), "--level", "1")
+  expect_equal(got$status, 2L)
+  expect_match(got$err, "have no level", all = FALSE)
+})
+
+test_that("plots label it by its name, and those by level have nothing to draw", {
+  analysis <- analyze_campaign(read_campaign(agent_pairs(launches = 2)), estimators = TRUE)
+  expect_null(plot_dose(analysis, draw = FALSE))
+  expect_null(plot_stolen(analysis, draw = FALSE))
+  expect_equal(unique(plot_forest(analysis, draw = FALSE)$label), "agent-1s")
+  expect_equal(unique(plot_levels(analysis, draw = FALSE)$level), "agent-1s")
+  for (plot in noiselab:::plots()) {
+    frame <- noiselab:::plot_frame(plot, analysis)
+    if (is.null(frame)) next
+    drawn <- ggplot2::ggplot_build(noiselab:::draw_frame(plot, analysis, frame))
+    expect_s3_class(drawn, "ggplot_built")
+    text <- plot$alt(frame)
+    expect_false(grepl("Inf|\\bNA\\b|- %", text), label = paste(plot$name, text))
+  }
+})
+
+test_that("beside a load with levels it is a treatment like the others", {
+  dir <- local_campaign(pairs = 40, levels_percent = c(0, 1, 5), launches = 3, prefix = "load")
+  simulate_campaign(dir, external = "agent-1s", pairs = 40, launches = 3, slowdown_percent = 3, prefix = "agent", seed = 2)
+  analysis <- analyze_campaign(read_campaign(dir), margin = 20)
+  label <- unique(plot_forest(analysis, draw = FALSE)$label)
+  expect_setequal(label, c("agent-1s", "spin, 1 %", "spin, 5 %"))
+  text <- format_verdicts(analysis)
+  expect_match(text, "^  kind agent-1s:", all = FALSE)
+  expect_match(text, "no level", all = FALSE)
+  expect_null(plot_treatments(analysis, draw = FALSE))
+  file <- file.path(dir, "report.html")
+  expect_silent(write_report(analysis, file))
+})
+
+test_that("two campaigns with it are compared: the slowdown of launches of one arm by their sets", {
+  a <- agent_launches(slowdown_percent = 1, seed = 1, prefix = "a")
+  b <- agent_launches(slowdown_percent = 4, seed = 2, prefix = "b")
+  got <- compare_campaigns(read_campaign(a), read_campaign(b))
+  slow <- got$rows[got$rows$family == "slowdown", ]
+  expect_equal(slow$verdict, "more sensitive")
+  expect_equal(slow$effect, 100 * (1.04 / 1.01 - 1), tolerance = 0.2)
+  expect_match(format_comparison(got), "slowdown slurm-accounting", all = FALSE)
+  expect_equal(status_of(main_compare, a, b, "--json")$status, 0L)
+})
+
+test_that("every start of a launch under it is read, with its name and without a level", {
+  dir <- local_campaign(external = "agent-1s", pairs = 4, start = "window", half_period_ns = 6e4, raw = "starts.bin")
+  starts <- read_starts(file.path(dir, "sim-1"))
+  on <- starts[starts$arm == "on", ]
+  expect_equal(unique(on$level_requested_percent), Inf)
+  expect_equal(unique(as.character(on$kind)), "agent-1s")
+  csv <- status_of(main_analyze, "starts", dir, "--csv", "--table", "raw")
+  expect_equal(csv$status, 0L)
+})
+
+test_that("an external name must be a plain one", {
+  expect_error(simulate_campaign(tempfile(), external = "a b"), "external", class = "nl_error_usage")
+})

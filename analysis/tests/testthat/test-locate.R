@@ -1,0 +1,229 @@
+spread <- function(..., env = parent.frame()) {
+  local_campaign(nodes = 3, ranks = 6, ..., env = env)
+}
+
+test_that("noise on one node of three is found there, on its rank, and nowhere else", {
+  dir <- spread(noise_nodes = 2, levels_percent = c(0, 1), pairs = 60, seed = 1)
+  got <- locate_noise(read_campaign(dir))
+  expect_equal(got$answer, "The noise is on node2.")
+  top <- got$nodes[got$nodes$level_requested_percent == 1, ]
+  expect_equal(top$found, c("not detected", "here", "not detected"))
+  expect_equal(top$stolen_shift_percent[2], 1.02, tolerance = 0.01)
+  expect_equal(top$extra_share_percent[2], 100, tolerance = 0.02)
+  expect_true(all(is.finite(top$detection_limit)))
+  expect_equal(top$slowest_on_percent, c(0, 100, 0))
+  expect_equal(top$ranks_percent, rep(100 / 3, 3))
+  expect_gt(top$slowest_shift_low[2], 0)
+  ranks <- got$ranks[got$ranks$found == "here", ]
+  expect_equal(unique(ranks$rank), 3)
+  expect_equal(unique(ranks$cpu), 1)
+  expect_equal(got$nodes$found[got$nodes$level_requested_percent == 0], rep("not detected", 3))
+})
+
+test_that("the shift of a node is that of its pairs: mean, Student's interval and p by hand", {
+  dir <- spread(noise_nodes = 3, levels_percent = 1, pairs = 25, seed = 4)
+  nodes <- utils::read.csv(file.path(dir, "sim-1", "nodes.csv"))
+  on <- nodes[nodes$arm == "on", ]
+  got <- locate_noise(read_campaign(dir))$nodes
+  expect_equal(got$host, on$host)
+  expect_equal(got$stolen_shift_percent, on$stolen_shift_percent_mean)
+  se <- on$stolen_shift_percent_sd / 5
+  expect_equal(got$ci_low, on$stolen_shift_percent_mean - qt(0.995, 24) * se)
+  p <- pt(on$stolen_shift_percent_mean / se, 24, lower.tail = FALSE)
+  expect_equal(got$p_one_sided, p)
+  expect_equal(got$p_holm, p.adjust(p, "holm"))
+  expect_equal(got$detection_limit, detection_limit(se, 24, 0.01 / 3))
+  off <- nodes[nodes$arm == "off", ]
+  expect_equal(got$clean_stolen_percent, 100 * off$stolen_ns / off$wall_ns)
+  expect_equal(unique(got$scope), "this launch")
+  # The rows have the same: stolen time of the node's pairs, over all ranks.
+  rows <- read_campaign(dir)$rows
+  pairs <- pair_rows(rows)
+  share <- 100 * rows$stolen_ns_sum / rows$wall_ns
+  expect_equal(sum(got$stolen_shift_percent), mean(share[pairs$on] - share[pairs$off]))
+})
+
+test_that("two launches are pooled by their pairs, three are the unit themselves", {
+  dir <- spread(levels_percent = 1, pairs = 20, launches = 3, seed = 2)
+  ids <- list.dirs(dir, recursive = FALSE)
+  means <- vapply(ids, function(id) {
+    nodes <- utils::read.csv(file.path(id, "nodes.csv"))
+    unlist(nodes[nodes$arm == "on" & nodes$host == "node1", c("stolen_shift_percent_mean", "stolen_shift_percent_sd")])
+  }, c(0, 0))
+  two <- locate_noise(read_campaign(ids[1:2]))$nodes[1, ]
+  expect_equal(two$unit_of_inference, "pair")
+  expect_equal(two$n_pairs, 40)
+  expect_equal(two$stolen_shift_percent, mean(means[1, 1:2]))
+  expect_equal(two$se, sqrt(sum(20 * means[2, 1:2]^2)) / 40)
+  expect_equal(two$df, 38)
+  three <- locate_noise(read_campaign(dir))$nodes[1, ]
+  expect_equal(three$unit_of_inference, "launch")
+  expect_equal(three$se, sd(means[1, ]) / sqrt(3))
+  expect_equal(three$df, 2)
+  expect_equal(three$scope, "launches like these")
+})
+
+test_that("without noise no node is found, and the limits are said", {
+  quiet <- 0
+  for (seed in 1:20) {
+    dir <- spread(levels_percent = 0, pairs = 30, seed = seed)
+    got <- locate_noise(read_campaign(dir))
+    quiet <- quiet + all(got$nodes$found == "not detected")
+    expect_true(all(is.finite(got$nodes$detection_limit)))
+  }
+  expect_gte(quiet, 18)
+  expect_match(got$answer, "No node was found to lose more CPU time under the load \\(limits .* % of one CPU, 3 nodes\\)")
+})
+
+test_that("noise on several nodes, on all, and on the only node is said as such", {
+  answer <- function(...) locate_noise(read_campaign(local_campaign(levels_percent = 1, pairs = 30, ...)))$answer
+  expect_match(answer(nodes = 4, ranks = 8, noise_nodes = c(1, 4)), "^The noise is on node[14], node[14] \\(2 of 4 nodes\\), most on node")
+  expect_match(answer(nodes = 2, ranks = 4, noise_nodes = 1:2), "^The noise is on all 2 nodes, most on node")
+  expect_equal(answer(nodes = 1, ranks = 2), "The noise is on node1, the only node.")
+})
+
+test_that("a node with clearly less than a tenth of the most has traces", {
+  dir <- spread(noise_nodes = 2, levels_percent = 1, pairs = 60, seed = 1)
+  file <- file.path(dir, "sim-1", "nodes.csv")
+  edit_cells(file, grep(",node3,.*,on,", readLines(file)), stolen_shift_percent_mean = "0.03", stolen_shift_percent_sd = "0.01")
+  got <- locate_noise(read_campaign(dir))
+  expect_equal(got$nodes$found, c("not detected", "here", "trace"))
+  expect_equal(got$answer, "The noise is on node2; traces of it on node3.")
+})
+
+test_that("where the slowest rank was is counted over pairs, with McNemar's exact test", {
+  counts <- list(n = 20, on = 12, off = 5, both = 3)
+  expect_equal(noiselab:::turned_p(counts), sum(dbinom(9:11, 11, 0.5)))
+  shift <- unlist(noiselab:::paired_shift(counts, 0.05))
+  expect_equal(unname(shift[1]), 35)
+  # Agresti and Min: half a pair more of each kind, so n + 2, b + 0.5 and c + 0.5.
+  b <- 9.5
+  c <- 2.5
+  half <- qnorm(0.975) * sqrt((b + c) - (b - c)^2 / 22) / 22
+  expect_equal(unname(shift[2:3]), 100 * ((b - c) / 22 + c(-1, 1) * half))
+})
+
+test_that("Wilson's interval of a share is the known one, and of nothing counted there is none", {
+  got <- noiselab:::share_interval(c(10, 0, NA), c(50, 20, 0), 0.05)
+  known <- prop.test(10, 50, correct = FALSE)$conf.int
+  expect_equal(unlist(got[1, ], use.names = FALSE), 100 * c(0.2, known[1], known[2]))
+  expect_equal(got[2, 1], 0)
+  expect_true(all(is.na(unlist(got[3, ]))))
+})
+
+test_that("launches of one arm are compared within their sets, and without sets by Welch's test", {
+  dir <- spread(noise_nodes = 2, levels_percent = 2, design = "launches", launches = 5, pairs = 1, seed = 3)
+  campaign <- read_campaign(dir)
+  got <- locate_noise(campaign)
+  expect_equal(got$answer, "The noise is on node2.")
+  expect_equal(unique(got$nodes$unit_of_inference), "set of launches")
+  expect_equal(unique(got$nodes$df), 4)
+  for (id in names(campaign$launches)) campaign$launches[[id]]$options$set <- NULL
+  lone <- locate_noise(campaign)
+  expect_equal(lone$answer, "The noise is on node2.")
+  nodes <- as.data.frame(campaign$nodes)
+  share <- 100 * nodes$stolen_ns / nodes$wall_ns
+  w <- t.test(share[nodes$host == "node2" & nodes$arm == "on"], share[nodes$host == "node2" & nodes$arm == "off"],
+              alternative = "greater")
+  expect_equal(lone$nodes$p_one_sided[2], w$p.value)
+})
+
+test_that("a treatment from outside is located without a level, and named", {
+  dir <- spread(noise_nodes = 3, external = "agent-1s", design = "launches", launches = 6, pairs = 1, seed = 3)
+  got <- locate_noise(read_campaign(dir))
+  expect_equal(got$answer, "The noise is on node3.")
+  expect_match(format_location(got), "^treatment: kind agent-1s", all = FALSE)
+  expect_true(all(is.na(jsonlite::fromJSON(location_json(got))$nodes$level_requested_percent)))
+  expect_match(location_csv(got)[2], "^agent-1s,none,none,none,,node1,")
+})
+
+test_that("launches of an older noiselab are read, and their nodes are not judged", {
+  dir <- spread(noise_nodes = 2, levels_percent = 1, pairs = 20)
+  unlink(file.path(dir, "sim-1", "nodes.csv"))
+  ranks <- data.table::fread(file.path(dir, "sim-1", "ranks.csv"), colClasses = "character")
+  data.table::fwrite(ranks[, setdiff(names(ranks), noiselab:::shift_columns), with = FALSE], file.path(dir, "sim-1", "ranks.csv"),
+                     quote = FALSE)
+  got <- locate_noise(read_campaign(dir))
+  expect_match(got$notes, "launch sim-1 has no nodes.csv \\(it was taken by an older noiselab\\)", all = FALSE)
+  expect_equal(unique(got$nodes$found), "inconclusive")
+  expect_match(got$answer, "cannot be told: no complete pairs by place were recorded")
+  expect_equal(got$nodes$slowest_on_percent, c(0, 100, 0))
+  expect_null(plot_nodes(analyze_campaign(read_campaign(dir))))
+})
+
+test_that("a launch of which nodes.csv is lost but ranks.csv is not is left out of the nodes and kept for the ranks", {
+  dir <- spread(noise_nodes = 2, levels_percent = 1, pairs = 20, launches = 2)
+  unlink(file.path(dir, "sim-1", "nodes.csv"))
+  got <- locate_noise(read_campaign(dir))
+  expect_equal(got$nodes$n_launches, rep(1, 3))
+  expect_equal(got$ranks$n_launches, rep(2, 6))
+})
+
+test_that("one pair, no scatter and no rows by rank are inconclusive or refused, not an error of the program", {
+  dir <- spread(levels_percent = 1, pairs = 1)
+  expect_equal(unique(locate_noise(read_campaign(dir))$nodes$found), "inconclusive")
+  dir <- spread(levels_percent = 1, pairs = 12)
+  file <- file.path(dir, "sim-1", "nodes.csv")
+  edit_cells(file, grep(",on,", readLines(file)), stolen_shift_percent_sd = "0")
+  expect_match(locate_noise(read_campaign(dir))$nodes$reason, "all differences are equal")
+  unlink(file.path(dir, "sim-1", c("nodes.csv", "ranks.csv")))
+  expect_error(locate_noise(read_campaign(dir)), "ranks.csv", class = "nl_error_data")
+  expect_error(locate_noise(1), class = "nl_error_usage")
+})
+
+test_that("a damaged nodes.csv is refused with file and line", {
+  dir <- spread(levels_percent = 1, pairs = 12)
+  file <- file.path(dir, "sim-1", "nodes.csv")
+  edit_cells(file, 3, stolen_shift_percent_sd = "-1")
+  expect_error(read_campaign(dir), "nodes.csv:3: stolen_shift_percent_sd is '-1'", class = "nl_error_damaged")
+})
+
+test_that("the margin is judged per node, and decides the exit status", {
+  dir <- spread(noise_nodes = 2, levels_percent = c(0, 1), pairs = 60, seed = 1)
+  expect_equal(status_of(main_analyze, "nodes", dir)$status, 0L)
+  expect_equal(status_of(main_analyze, "nodes", dir, "--margin", "2")$status, 0L)
+  above <- status_of(main_analyze, "nodes", dir, "--margin", "0.5")
+  expect_equal(above$status, 1L)
+  expect_match(above$out, "answer: fail", all = FALSE)
+  short <- spread(noise_nodes = 2, levels_percent = 1, pairs = 1)
+  expect_equal(status_of(main_analyze, "nodes", short, "--margin", "0.5")$status, 3L)
+})
+
+test_that("analyze nodes prints its tables as CSV, everything as JSON, and levels that were asked for", {
+  dir <- spread(noise_nodes = 2, levels_percent = c(0, 0.3, 1), pairs = 30, seed = 1)
+  csv <- status_of(main_analyze, "nodes", dir, "--csv", "--table", "ranks")
+  expect_equal(nrow(utils::read.csv(text = csv$out)), 3 * 6)
+  expect_match(csv$err, "The noise is on node2", all = FALSE)
+  json <- jsonlite::fromJSON(paste(status_of(main_analyze, "nodes", dir, "--json")$out, collapse = "\n"))
+  expect_equal(nrow(json$nodes), 9)
+  expect_equal(json$answer, "The noise is on node2.")
+  one <- jsonlite::fromJSON(paste(status_of(main_analyze, "nodes", dir, "--json", "--level", "0.3")$out, collapse = "\n"))
+  expect_equal(unique(one$nodes$level_requested_percent), 0.3)
+  expect_equal(status_of(main_analyze, "nodes", dir, "--channel", "time")$status, 2L)
+})
+
+test_that("text for many nodes has a line for those with the noise and counts the others, in 100 columns", {
+  dir <- local_campaign(nodes = 60, ranks = 120, noise_nodes = 7, levels_percent = 1, pairs = 20, seed = 2)
+  text <- format_location(locate_noise(read_campaign(dir)))
+  expect_true(all(nchar(text) <= 100))
+  expect_match(text, "  node7: the noise is here: ", all = FALSE)
+  expect_match(text, "  59 other nodes: not detected, limits ", all = FALSE)
+  expect_lt(length(text), 50)
+})
+
+test_that("4,096 ranks on 64 nodes are read and the noisy ones named", {
+  dir <- local_campaign(nodes = 64, ranks = 4096, noise_nodes = c(17, 40), levels_percent = c(0, 1), operations = c("barrier", "allreduce"),
+                        bytes = c(0, 8), pairs = 10, seed = 3)
+  campaign <- read_campaign(dir)
+  expect_equal(nrow(campaign$ranks), 3 * 4096)
+  got <- locate_noise(campaign)
+  expect_match(got$answer, "on node(17|40), node(17|40) \\(2 of 64 nodes\\)")
+  here <- got$ranks[got$ranks$found == "here" & got$ranks$level_requested_percent == 1, ]
+  expect_equal(here$rank, c(17 * 64 - 1, 40 * 64 - 1))
+  expect_equal(sum(got$nodes$slowest_off_percent[got$nodes$level_requested_percent == 1]), 100)
+})
+
+test_that("each treatment has a sentence of its own", {
+  dir <- spread(noise_nodes = 2, levels_percent = 1, kinds = c("spin", "cache"), pairs = 30, seed = 1)
+  expect_setequal(locate_noise(read_campaign(dir))$answer, c("Under spin: the noise is on node2.", "Under cache: the noise is on node2."))
+})

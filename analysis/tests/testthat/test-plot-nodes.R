@@ -1,0 +1,39 @@
+analysis_of <- function(..., env = parent.frame()) analyze_campaign(read_campaign(local_campaign(..., env = env)))
+
+test_that("nodes are in the order of their shift, with their intervals and limits", {
+  analysis <- analysis_of(nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
+  frame <- plot_nodes(analysis, draw = FALSE)
+  expect_equal(frame$host[1], "node2")
+  expect_equal(frame$place, 1:3)
+  expect_true(all(diff(frame$stolen_shift_percent) <= 0))
+  expect_equal(unique(frame$panel), "1 %")
+  expect_equal(frame$found, c("here", "not detected", "not detected"))
+  expect_s3_class(ggplot2::ggplot_build(plot_nodes(analysis)), "ggplot_built")
+  expect_match(noiselab:::alt_nodes(frame), "detected on node2 of 3 nodes, most on node2, \\+1.02 % of one CPU")
+})
+
+test_that("one node and two hundred are drawn, many without their names but for those with the noise", {
+  one <- analysis_of(nodes = 1, ranks = 2, levels_percent = 1, pairs = 20)
+  expect_s3_class(ggplot2::ggplot_build(plot_nodes(one)), "ggplot_built")
+  many <- analysis_of(nodes = 200, ranks = 200, noise_nodes = c(17, 120), levels_percent = 1, pairs = 10, seed = 3)
+  plot <- plot_nodes(many)
+  built <- ggplot2::ggplot_build(plot)
+  names <- unlist(lapply(built$data, function(layer) layer$label))
+  expect_setequal(names, c("node17", "node120"))
+  size <- noiselab:::size_nodes(plot_nodes(many, draw = FALSE), many)
+  expect_lt(size[2], 10)
+})
+
+test_that("each treatment has a panel, at its highest level", {
+  analysis <- analysis_of(nodes = 2, ranks = 4, levels_percent = c(1, 2), kinds = c("spin", "cache"), pairs = 20)
+  frame <- plot_nodes(analysis, draw = FALSE)
+  expect_setequal(frame$panel, c("spin, 2 %", "cache, 2 %"))
+  expect_equal(sum(frame$place == 1), 2)
+})
+
+test_that("the axis is logarithmic only where one node dwarfs the others", {
+  expect_equal(noiselab:::shift_scale(list(x = c(1, 2, 3)), c(1, 2, 3))$values$x, c(1, 2, 3))
+  wide <- noiselab:::shift_scale(list(x = c(0.001, 0.002, 1)), c(0.001, 0.002, 1))
+  expect_match(wide$words, "logarithmic")
+  expect_false(is.unsorted(wide$values$x))
+})

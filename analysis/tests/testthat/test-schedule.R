@@ -1,0 +1,94 @@
+schedule_in <- function(dir, lines, head = c("# schema: 1", "# experiment: sensitivity", "# seed: 7",
+                                             "launch\tset\tnodes\tranks\targuments")) {
+  file <- file.path(dir, "schedule.tsv")
+  writeLines(c(head, lines), file)
+  file
+}
+
+planned <- function(ids) paste0(ids, "\t1\t-\t2\t--op\tbarrier\t--levels\t1")
+
+test_that("a schedule is read with its keys and the words of each launch, tabs between them", {
+  dir <- local_folder()
+  got <- read_schedule(schedule_in(dir, c("a-1\t1\t-\t4\t--op\tbarrier\t--note\ttwo words", "a-2\t-\tn1,n2\t-\t--op\tempty")))
+  expect_equal(got$keys[["experiment"]], "sensitivity")
+  expect_equal(got$keys[["seed"]], "7")
+  expect_equal(got$launches$launch, c("a-1", "a-2"))
+  expect_equal(got$launches$set, c(1, NA))
+  expect_equal(got$launches$nodes, c(NA, "n1,n2"))
+  expect_equal(got$launches$ranks, c(4, NA))
+  expect_equal(got$launches$arguments[[1]], c("--op", "barrier", "--note", "two words"))
+})
+
+test_that("a damaged schedule is refused with file and line", {
+  dir <- local_folder()
+  refused <- function(lines, wanted, ..., class = "nl_error_damaged") {
+    expect_error(read_schedule(schedule_in(dir, lines, ...)), wanted, class = class)
+  }
+  refused(c(planned("a"), "b\t1"), "schedule.tsv:6: has 2 fields")
+  refused(c(planned("a"), planned("b"), planned("a")), "schedule.tsv:7: launch 'a' is planned twice \\(first in line 5\\)")
+  refused(planned("a b"), "schedule.tsv:5: launch is 'a b'")
+  refused("a\tx\t-\t2\t--op", "schedule.tsv:5: set is 'x', wanted a whole number")
+  refused("a\t1\t-\t1.5\t--op", "schedule.tsv:5: ranks is '1.5'")
+  refused(character(), "schedule.tsv:2: the line with the names", head = "# schema: 1")
+  refused(planned("a"), "schedule.tsv:2: the columns are", head = c("# schema: 1", "launch\tranks"))
+  refused(planned("a"), "schema 9", head = c("# schema: 9", "launch\tset\tnodes\tranks"), class = "nl_error_schema")
+  refused(planned("a"), "schema missing", head = "launch\tset\tnodes\tranks", class = "nl_error_schema")
+})
+
+test_that("a campaign says how many of its planned launches are complete, and how to resume", {
+  dir <- local_campaign(pairs = 12, levels_percent = c(0, 5), launches = 2)
+  schedule_in(dir, planned(c("sim-1", "sim-2", "sim-3")))
+  campaign <- read_campaign(dir)
+  expect_equal(campaign$progress[c("planned", "complete", "unplanned")], data.frame(planned = 3L, complete = 2L, unplanned = 0L))
+  said <- paste0("2 of 3 planned launches complete (resume with: noiselab run sensitivity --resume ", dir, ")")
+  expect_match(campaign$notes, said, fixed = TRUE, all = FALSE)
+  words <- function(...) paste(trimws(c(...)), collapse = " ")
+  expect_match(words(format_verdicts(analyze_campaign(campaign))), said, fixed = TRUE)
+  other <- local_campaign(pairs = 12, levels_percent = c(0, 5), launches = 2, prefix = "other", seed = 2)
+  expect_match(words(format_comparison(compare_campaigns(campaign, read_campaign(other)))), said, fixed = TRUE)
+  file <- file.path(dir, "report.html")
+  write_report(campaign, file)
+  expect_match(words(readLines(file)), "2 of 3 planned launches complete", fixed = TRUE)
+})
+
+test_that("a launch that was killed or is not readable is not complete, and one that was not planned is said", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5, launches = 1)
+  simulate_campaign(dir, pairs = 12, levels_percent = 5, prefix = "cut", ended = NA)
+  schedule_in(dir, planned(c("cut-1", "none-1")))
+  expect_equal(read_campaign(dir)$progress[c("planned", "complete", "unplanned")],
+               data.frame(planned = 2L, complete = 0L, unplanned = 1L))
+  expect_match(read_campaign(dir)$notes, "1 launch\\(es\\) are not in its schedule.tsv", all = FALSE)
+  schedule_in(dir, planned(c("sim-1", "cut-1")))
+  expect_match(read_campaign(dir)$notes, "1 of 2 planned", all = FALSE)
+})
+
+test_that("a complete campaign offers nothing to resume, and one without a schedule says nothing", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5)
+  expect_equal(nrow(read_campaign(dir)$progress), 0)
+  expect_equal(read_campaign(dir)$notes, character())
+  schedule_in(dir, planned("sim-1"))
+  expect_match(read_campaign(dir)$notes, "1 of 1 planned launches complete$")
+})
+
+test_that("what a runner leaves beside the launches is passed over, and interrupted launches can be read by themselves", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5)
+  before <- read_campaign(dir)
+  dir.create(file.path(dir, "partial"))
+  simulate_campaign(file.path(dir, "partial"), pairs = 12, levels_percent = 5, prefix = "cut", ended = "interrupted")
+  dir.create(file.path(dir, "claims", "sim-2"), recursive = TRUE)
+  simulate_campaign(file.path(dir, "setting-up"), pairs = 12, levels_percent = 5, prefix = "new")
+  file.rename(file.path(dir, "setting-up", "new-1"), file.path(dir, ".new-1"))
+  unlink(file.path(dir, "setting-up"), recursive = TRUE)
+  file.create(file.path(dir, c("slurm-17.out", "job.sbatch")))
+  after <- read_campaign(dir)
+  expect_equal(names(after$launches), "sim-1")
+  expect_equal(after$rows, before$rows)
+  expect_equal(after$notes, before$notes)
+  expect_equal(names(read_campaign(file.path(dir, "partial"))$launches), "cut-1")
+})
+
+test_that("a campaign that has only a schedule so far has no data, and says how to go on", {
+  dir <- local_folder()
+  schedule_in(dir, planned(c("a", "b")))
+  expect_error(read_campaign(dir), "no launch in .*0 of 2 planned launches complete \\(resume with: noiselab run", class = "nl_error_data")
+})
