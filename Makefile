@@ -28,7 +28,7 @@ BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.
 
 R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-plot noiselab-compare
 SCRIPTS := noiselab noiselab-run $(R_PROGRAMS)
-LIBEXEC := lib.sh sensitivity.sh reproducibility.sh stability.sh
+LIBEXEC := $(notdir $(wildcard experiments/*.sh experiments/*.sbatch))
 PRESETS := $(wildcard noisegen/presets/*)
 R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)

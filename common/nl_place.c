@@ -48,6 +48,13 @@ int nl_place_first(const struct nl_place *p) { return hwloc_bitmap_first(p->allo
 
 int nl_place_count(const struct nl_place *p) { return hwloc_bitmap_weight(p->allowed); }
 
+int nl_place_cores(const struct nl_place *p) {
+    int n = 0;
+    for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_CORE, core));)
+        n += hwloc_bitmap_intersects(core->cpuset, p->allowed);
+    return n ? n : nl_place_count(p);
+}
+
 int nl_place_cpus(const struct nl_place *p, int *cpus, int max) {
     int n = 0;
     for (int cpu = hwloc_bitmap_first(p->allowed); cpu >= 0 && n < max; cpu = hwloc_bitmap_next(p->allowed, cpu)) cpus[n++] = cpu;

@@ -23,6 +23,9 @@ int nl_place_first(const struct nl_place *place);
 /* Number of allowed CPUs. */
 int nl_place_count(const struct nl_place *place);
 
+/* Number of cores with at least one allowed CPU; that of nl_place_count where hwloc knows no cores. */
+int nl_place_cores(const struct nl_place *place);
+
 /* The allowed CPUs, rising, into `cpus`; returns their number, at most `max`. */
 int nl_place_cpus(const struct nl_place *place, int *cpus, int max);
 

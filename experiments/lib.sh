@@ -1,5 +1,9 @@
-# Shared by the experiments: finding the parts, the CPUs and mpirun. Sourced, never run.
+# Shared by the experiments: words to the user, checks of values, times and random order; and the other parts. Sourced, never run.
 # shellcheck shell=sh
+
+tab='	'
+newline='
+'
 
 # die STATUS MESSAGE: one line, then out. Statuses as everywhere: 2 usage or environment, 3 inconclusive.
 die() {
@@ -11,65 +15,30 @@ die() {
 
 note() { printf 'noiselab-run: %s\n' "$*" >&2; }
 
-# Number of physical cores among the CPUs this process may use.
-allowed_cores() {
-    allowed=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
-    lscpu -p=CPU,CORE,SOCKET 2>/dev/null | awk -F , -v allowed="$allowed" '
-        BEGIN {
-            n = split(allowed, part, ",")
-            for (i = 1; i <= n; i++) {
-                if (split(part[i], ends, "-") == 1) ends[2] = ends[1]
-                for (cpu = ends[1]; cpu <= ends[2]; cpu++) may[cpu + 0] = 1
-            }
-        }
-        !/^#/ && ($1 + 0 in may) { core[$2 "," $3] = 1 }
-        END { for (c in core) cores++; print cores + 0 }'
-}
+# first_line: the first line of stdin that says something, for messages that are one line
+first_line() { sed -n '/[^[:space:]]/{p;q;}'; }
 
-# "openmpi", "hydra" (MPICH and its relatives) or "unknown".
-mpirun_flavour() {
-    case $("$1" --version 2>&1 | head -n 3) in
-    *'Open MPI'* | *OpenRTE* | *PRRTE* | *prte*) echo openmpi ;;
-    *HYDRA* | *MPICH* | *Intel*) echo hydra ;;
-    *) echo unknown ;;
+# quoted WORD: as a shell would have to read it
+quoted() {
+    case $1 in
+    '' | *[!A-Za-z0-9_./:%+,@=-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
+    *) printf '%s' "$1" ;;
     esac
 }
 
-# run_mpi RANKS PROGRAM ARGUMENTS: on this machine, one rank per core, each bound to its own. Becomes mpirun: call it in a subshell or in
-# the background, where a signal then reaches mpirun itself.
-run_mpi() {
-    ranks=$1
-    shift
-    mpirun=${NOISELAB_MPIRUN:-mpirun}
-    command -v "$mpirun" >/dev/null || die 2 "'$mpirun' is not in PATH: install an MPI library or set NOISELAB_MPIRUN"
-    case $(mpirun_flavour "$mpirun") in
-    openmpi)
-        if [ "$(id -u)" = 0 ]; then
-            # Open MPI refuses root unless told twice; on a machine of one's own, root is what people are
-            OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-            PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-            export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM PRTE_ALLOW_RUN_AS_ROOT PRTE_ALLOW_RUN_AS_ROOT_CONFIRM
-        fi
-        exec "$mpirun" -n "$ranks" --map-by core --bind-to core "$@"
-        ;;
-    hydra) exec "$mpirun" -n "$ranks" -bind-to core "$@" ;;
-    *)
-        note "unknown mpirun: ranks are started without binding"
-        exec "$mpirun" -n "$ranks" "$@"
-        ;;
-    esac
+# replace_file NAME: its content is stdin, in one step: readers see the old file or the whole new one; fails without a trace
+replace_file() {
+    if ! { cat >"$1.$$" && mv "$1.$$" "$1"; } 2>/dev/null; then
+        rm -f "$1.$$"
+        return 1
+    fi
 }
 
-# run_detect RANKS ARGUMENTS
-run_detect() {
-    n_ranks=$1
-    shift
-    run_mpi "$n_ranks" "$NOISELAB_BIN/noiselab-detect" "$@"
-}
-
-# progress_option: mpirun hides the terminal from the ranks, so the decision is made here.
-progress_option() {
-    if [ -t 2 ]; then echo on; else echo off; fi
+# make_scratch: sets scratch, a folder of this process that goes with it
+make_scratch() {
+    [ -z "${scratch-}" ] || return 0
+    scratch=$(mktemp -d) || die 2 'cannot make a temporary directory'
+    trap 'rm -rf "$scratch"' EXIT
 }
 
 # whole NAME VALUE: refuses what is not a whole number of at least 1
@@ -79,38 +48,97 @@ whole() {
     esac
 }
 
-# need NAME COUNT EXPERIMENT: refuses an option without its value
-need() { [ "$2" -ge 2 ] || die 2 "$1 needs a value (see noiselab run $3 --help)"; }
-
 # countable SEED: refuses a seed that cannot be counted on from launch to launch, by a shell that reads 010 as eight and stops at 2^63
 countable() {
     [ "$1" = 0 ] || whole '--seed (with several launches)' "$1"
     [ "${#1}" -le 18 ] || die 2 "--seed: '$1' has more than 18 digits, too many to count on from launch to launch"
 }
 
-# fits NAME RANKS CORES: refuses more ranks than there are cores; CORES 0: unknown
-fits() {
-    whole "$1" "$2"
-    [ "$3" = 0 ] || [ "$2" -le "$3" ] || die 2 "$1: $2 ranks on $3 allowed cores would measure each other: start at most $3"
+# is_list NAME LIST EXAMPLE: refuses empty parts; the shell drops an empty last one
+is_list() {
+    case $2 in
+    '' | ,* | *, | *,,*) die 2 "$1: '$2' has an empty part (try $3)" ;;
+    esac
 }
 
-# catch_signals: from here on a signal ends mpirun, and with it the load, at once, and sets interrupted=yes; what was taken stays
-catch_signals() {
-    # shellcheck disable=SC2034 # read by the experiments
-    interrupted=no
-    running=''
-    trap 'interrupted=yes; [ -z "$running" ] || kill -TERM "$running" 2>/dev/null' INT TERM
+# words LIST: a comma-separated list as words
+words() { printf '%s' "$1" | tr ',' ' '; }
+
+# at_least_three: what an answer about launches takes
+at_least_three() { [ "$1" -ge 3 ] || note "--launches $1: too few for an answer in this campaign alone, it takes 3"; }
+
+# nanoseconds TIME: a time with its unit (s without one) in ns
+nanoseconds() {
+    printf '%s\n' "$1" | awk '
+        { number = $0; sub(/[a-z]+$/, "", number); unit = substr($0, length(number) + 1) }
+        END {
+            size["ns"] = 1; size["us"] = 1e3; size["ms"] = 1e6; size[""] = size["s"] = 1e9; size["min"] = 6e10; size["h"] = 3.6e12
+            printf "%.0f\n", number * size[unit]
+        }'
 }
 
-# one_launch RANKS ARGUMENTS: runs the detector; its status is in status. Needs catch_signals.
-one_launch() {
-    run_detect "$@" >/dev/null &
-    running=$!
-    # a trapped signal ends wait early: wait until mpirun has really gone
-    while :; do
-        wait "$running"
-        status=$?
-        kill -0 "$running" 2>/dev/null || break
+# say_time SECONDS: for people
+say_time() {
+    awk -v s="$1" 'BEGIN {
+        if (s < 120) printf "%.0f s\n", s
+        else if (s < 7200) printf "%.0f min\n", s / 60
+        else printf "%d h %d min\n", s / 3600, s % 3600 / 60
+    }'
+}
+
+# shuffled SEED SETS: the lines of stdin, once for each set, in an order of its own that the seed decides; the set comes first on the line
+shuffled() {
+    awk -v state="$(($1 % 2147483646 + 1))" -v sets="$2" '
+        # the minimal standard generator (Park, Miller 1988): whole numbers that every awk has exactly
+        function draw(n) {
+            state = state * 16807 % 2147483647
+            return int(n * state / 2147483647)
+        }
+        { line[NR] = $0 }
+        END {
+            for (i = 0; i < 20; i++) draw(1)
+            for (set = 1; set <= sets; set++) {
+                for (i = NR; i > 1; i--) {
+                    j = 1 + draw(i)
+                    kept = line[i]
+                    line[i] = line[j]
+                    line[j] = kept
+                }
+                for (i = 1; i <= NR; i++) print set, line[i]
+            }
+        }'
+}
+
+# powers_of_two FROM UP_TO: "2,4,8" and UP_TO itself
+powers_of_two() {
+    power=$1 powers=''
+    while [ "$power" -lt "$2" ]; do
+        powers=$powers$power,
+        power=$((power * 2))
     done
-    running=''
+    echo "$powers$2"
 }
+
+# progress_option: mpirun hides the terminal from the ranks, so the decision is made here.
+progress_option() {
+    if [ -t 2 ]; then echo on; else echo off; fi
+}
+
+# shellcheck source=experiments/lib-options.sh
+. "$NOISELAB_LIBEXEC/lib-options.sh"
+# shellcheck source=experiments/lib-launcher.sh
+. "$NOISELAB_LIBEXEC/lib-launcher.sh"
+# shellcheck source=experiments/lib-slurm.sh
+. "$NOISELAB_LIBEXEC/lib-slurm.sh"
+# shellcheck source=experiments/lib-treatments.sh
+. "$NOISELAB_LIBEXEC/lib-treatments.sh"
+# shellcheck source=experiments/lib-schedule.sh
+. "$NOISELAB_LIBEXEC/lib-schedule.sh"
+# shellcheck source=experiments/lib-claims.sh
+. "$NOISELAB_LIBEXEC/lib-claims.sh"
+# shellcheck source=experiments/lib-run.sh
+. "$NOISELAB_LIBEXEC/lib-run.sh"
+# shellcheck source=experiments/lib-submit.sh
+. "$NOISELAB_LIBEXEC/lib-submit.sh"
+# shellcheck source=experiments/lib-main.sh
+. "$NOISELAB_LIBEXEC/lib-main.sh"

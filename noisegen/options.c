@@ -277,6 +277,7 @@ static const char *set_dry_run(struct parsing *p, const char *text) {
 static const char *list_kinds(struct parsing *p, const char *text);
 static const char *list_patterns(struct parsing *p, const char *text);
 static const char *list_presets(struct parsing *p, const char *text);
+static const char *list_cpus(struct parsing *p, const char *text);
 static const char *show_version(struct parsing *p, const char *text);
 static const char *show_help(struct parsing *p, const char *text);
 
@@ -340,6 +341,7 @@ static const struct row rows[] = {
     {"list-kinds", NULL, "print the kinds of load", 6, EVERYWHERE, list_kinds, 0, 0},
     {"list-patterns", NULL, "print the patterns", 6, EVERYWHERE, list_patterns, 0, 0},
     {"list-presets", NULL, "print the presets", 6, EVERYWHERE, list_presets, 0, 0},
+    {"list-cpus", NULL, "print the node's name, how many cores this process may use, and their CPUs", 6, ALONE, list_cpus, 0, 0},
     {"version", NULL, "print the version", 6, EVERYWHERE, show_version, 0, 0},
     {"help", NULL, "print this help", 6, EVERYWHERE, show_help, 0, 0},
 };
@@ -379,6 +381,24 @@ static const char *list_presets(struct parsing *p, const char *text) {
     if (nl_preset_list(show_preset, reason, sizeof reason) == 0) return NULL;
     nl_error("--list-presets: %s", reason);
     p->has_failed = 1;
+    return NULL;
+}
+
+/* One line "node1 64 0-127": experiments count the ranks of a node by it, so it is to be run on the node, bound as the ranks will be. */
+static const char *list_cpus(struct parsing *p, const char *text) {
+    char host[256] = "", list[LIST_BYTES];
+    struct nl_place *place;
+    (void)text;
+    p->is_listing = 1;
+    if (nl_place_open(&place)) {
+        nl_error("--list-cpus: cannot read this machine's topology");
+        p->has_failed = 1;
+        return NULL;
+    }
+    nl_place_restrict_to_binding(place);
+    gethostname(host, sizeof host - 1);
+    printf("%s %d %s\n", host, nl_place_cores(place), nl_place_list(place, list, sizeof list));
+    nl_place_close(place);
     return NULL;
 }
 

@@ -351,7 +351,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst" --replay 
     [ -z "$stderr" ]
     for option in level rate duration kind preset pattern period jitter group spacing replay scale-period scale-burst loop seed random-period \
         phase node on cpu ranks array-bytes cache-level cache-share address message-bytes folder duty-cap carry tolerance fifo \
-        outlive-parent control-fd json dry-run list-kinds list-patterns list-presets version help; do
+        outlive-parent control-fd json dry-run list-kinds list-patterns list-presets list-cpus version help; do
         echo "$option"
         [[ "$output" == *"--$option"* ]]
     done
@@ -379,6 +379,15 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst" --replay 
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
     [ "$(printf '%s\n' "$output" | awk '{ print $1 }' | tr '\n' ' ')" = "periodic jittered poisson bursts replay " ]
+}
+
+@test "--list-cpus counts the cores and names the CPUs of its binding" {
+    last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
+    [ "$(taskset -c "$last" noiselab-gen --list-cpus)" = "$(uname -n) 1 $last" ]
+    set -- $(noiselab-gen --list-cpus)
+    [ "$#" -eq 3 ]
+    [ "$2" -ge 1 ]
+    [ "$2" -le "$(nproc)" ]
 }
 
 @test "--list-presets names every preset, and each of them can be used" {

@@ -31,6 +31,7 @@ static void a_synthetic_machine_has_the_cpus_it_was_given(void **state) {
     struct nl_place *p = *state;
     assert_string_equal(nl_place_list(p, list, sizeof list), "0-7");
     assert_int_equal(nl_place_count(p), 8);
+    assert_int_equal(nl_place_cores(p), 4);
     assert_int_equal(nl_place_smt(p), 2);
     assert_int_equal(nl_place_first(p), 0);
     assert_true(nl_place_is_allowed(p, 7));
@@ -59,6 +60,7 @@ static void after_pinning_the_binding_is_that_cpu(void **state) {
     assert_int_equal(first, cpu);
     nl_place_restrict_to_binding(*state);
     assert_int_equal(nl_place_count(*state), 1);
+    assert_int_equal(nl_place_cores(*state), 1);
 }
 
 /* ---- placement in words ---- */

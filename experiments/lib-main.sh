@@ -1,0 +1,213 @@
+# What every experiment does with its options: ask, submit, plan and run, go on, or only answer. Sourced by lib.sh.
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+#
+# An experiment sets `experiment`, `analysis` (the word of noiselab analyze, may be empty) and `own_options`, has the functions
+#   usage                    its own options
+#   refuse_option NAME       ends for options that the experiment decides itself
+#   check_options WORDS      checks values, and ends with: go_on WORDS (the detector's words of all launches)
+#   plan_launches WORDS      calls `row` for each launch
+# and ends with: main "$@"
+
+main() {
+    command=$(printf 'noiselab run %s' "$experiment" && for word in "$@"; do printf ' %s' "$(quoted "$word")"; done)
+    command=$(printf '%s' "$command" | tr '\n' ' ')
+    out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' node_sets='' nodes_per_launch='' resume='' finish='' only='' requeue=''
+    submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' account='' qos='' after='' sbatch_options='' stop_when=''
+    treatment='' interval_s='' launch_id='' plan_later=''
+    default_options
+    with_options begin "$@"
+}
+
+begin() {
+    words_for_detector=$(for word in "$@"; do [ "$word" = --dry-run ] || printf ' %s' "$(quoted "$word")"; done)
+    [ -z "$shows" ] || exec "$NOISELAB_BIN/noiselab-detect" "$@"
+    [ -z "$only" ] || whole --only "$only"
+    if [ -n "$resume$finish" ]; then
+        go_on_recorded "$@"
+    else
+        [ -z "$only" ] || die 2 '--only: belongs to --resume DIR'
+        refuse_without_submit
+        campaign=${out:-noiselab-$experiment-$(date -u +%Y%m%dT%H%M%SZ)}
+        [ -z "$stop_when" ] || [ -z "$margin" ] || set -- "$@" --margin "$margin"
+        refuse_scheduled
+        find_nodes
+        check_options "$@"
+    fi
+}
+
+# refuse_without_submit: options for sbatch mean nothing here
+refuse_without_submit() {
+    [ -z "$submit" ] || return 0
+    for name in --array --wait --partition --time --account --qos --after --sbatch; do
+        if was_given "$name"; then die 2 "$name: belongs to --submit"; fi
+    done
+    [ -z "$nodes" ] || in_slurm_job || die 2 "--nodes: belongs to --submit, or to a Slurm job"
+}
+
+# find_nodes: n_nodes, cores and sets of nodes (each on a line; - all) for the plan. A job that is only submitted has none yet.
+find_nodes() {
+    sets_of_nodes=-
+    [ -z "$node_sets" ] || [ -z "$nodes_per_launch" ] || die 2 '--node-sets and --nodes-per-launch exclude each other'
+    if [ -n "$submit" ]; then
+        n_nodes=${nodes:-1} cores=0
+        [ -z "$nodes_per_launch" ] || plan_later='the nodes are known in the job'
+    else
+        find_cpus
+    fi
+    [ -z "$nodes" ] || whole --nodes "$nodes"
+    [ -n "$submit" ] || [ -z "$nodes" ] || [ "$nodes" -le "$n_nodes" ] || die 2 "--nodes: $nodes nodes asked for, and job $SLURM_JOB_ID has $n_nodes"
+    if [ -n "$nodes" ] && [ -z "$submit" ] && [ "$nodes" -lt "$n_nodes" ]; then
+        sets_of_nodes=$(node_names | head -n "$nodes" | paste -sd , -)
+    fi
+    [ -z "$node_sets$nodes_per_launch" ] || [ -n "$submit" ] || in_slurm_job ||
+        die 2 '--node-sets, --nodes-per-launch: need a Slurm job with several nodes'
+    if [ -n "$node_sets" ]; then
+        case ";$node_sets;" in
+        *';;'* | *,,* | *';,'* | *',;'* | *[!A-Za-z0-9.,\;_-]*) die 2 "--node-sets: '$node_sets' is not a list of sets (try 'n1,n2;n3,n4')" ;;
+        esac
+        sets_of_nodes=$(printf '%s\n' "$node_sets" | tr ';' '\n')
+        [ -n "$submit" ] || known_nodes
+    elif [ -n "$nodes_per_launch" ] && [ -z "$submit" ]; then
+        whole --nodes-per-launch "$nodes_per_launch"
+        [ "$nodes_per_launch" -le "$n_nodes" ] || die 2 "--nodes-per-launch: $nodes_per_launch nodes asked for, and job $SLURM_JOB_ID has $n_nodes"
+        [ $((n_nodes % nodes_per_launch)) = 0 ] ||
+            note "--nodes-per-launch $nodes_per_launch: $((n_nodes % nodes_per_launch)) of the $n_nodes nodes are left over and not used"
+        sets_of_nodes=$(node_names | awk -v k="$nodes_per_launch" '{ set = set (set == "" ? "" : ",") $1 } NR % k == 0 { print set; set = "" }')
+    fi
+    n_node_sets=$(printf '%s\n' "$sets_of_nodes" | wc -l)
+}
+
+# known_nodes: refuses names that are not of this job
+known_nodes() {
+    for name in $(printf '%s\n' "$node_sets" | tr ',;' '  '); do
+        node_names | grep -qxF -- "$name" || die 2 "--node-sets: '$name' is not a node of job $SLURM_JOB_ID ($(node_names | paste -sd , -))"
+    done
+}
+
+# fits NAME RANKS: refuses a number of ranks for which there are no cores
+fits() {
+    n_nodes_of_set=$n_nodes
+    # shellcheck disable=SC2046 # names of nodes hold no spaces
+    [ "$sets_of_nodes" = - ] || n_nodes_of_set=$(set -- $(printf '%s\n' "$sets_of_nodes" | head -n 1 | tr ',' ' ') && echo $#)
+    if [ "$cores" = 0 ]; then whole "$1" "$2"; else spread "$1" "$2" "$n_nodes_of_set"; fi
+}
+
+# ranks_column: --ranks, the cores of this machine, or - where the nodes decide
+ranks_column() {
+    if [ -n "$ranks" ]; then
+        fits --ranks "$ranks"
+        ranks_planned=$ranks
+    elif [ -n "$submit" ]; then
+        ranks_planned=-
+    elif in_slurm_job; then
+        same_cores
+        ranks_planned=-
+    else
+        ranks_planned=$(all_ranks 1) || exit 2
+    fi
+}
+
+# list_of_ranks FROM: --ranks as a list, or powers of two from FROM up to all cores
+list_of_ranks() {
+    if [ -z "$ranks" ]; then
+        [ -z "$submit" ] || die 2 "--ranks: say the numbers of ranks; the cores of the nodes are not known before the job starts"
+        same_cores
+        ranks=$(powers_of_two "$1" "$(all_ranks "$n_nodes")") || exit 2
+    fi
+    is_list --ranks "$ranks" 1,2
+    # shellcheck disable=SC2046 # lists are meant to be split
+    for count in $(words "$ranks"); do fits --ranks "$count"; done
+}
+
+# configurations_of_ranks: a line "ranks nodes" for each number of ranks and each set of nodes
+configurations_of_ranks() {
+    # shellcheck disable=SC2046
+    for count in $(words "$ranks"); do printf '%s\n' "$sets_of_nodes" | sed "s/^/$count /"; done
+}
+
+# arms_on_nodes ARMS: a line "arm nodes" for each arm on each set of nodes
+arms_on_nodes() {
+    for arm in "$@"; do printf '%s\n' "$sets_of_nodes" | sed "s/^/$arm /"; done
+}
+
+# set_of_nodes ROUND NODES: number of the set of launches. Off and on are compared within a set, and so on the same nodes: each set of nodes is a
+# set of its own in every round.
+set_of_nodes() { echo $((($1 - 1) * n_node_sets + $(printf '%s\n' "$sets_of_nodes" | grep -nxF -- "$2" | head -n 1 | cut -d : -f 1))); }
+
+# rehearse WORDS: options are checked once, before any launcher: a wrong one gives one line, not one per rank and the launcher's own. What the
+# detector says is in rehearsal.
+rehearse() {
+    rehearsal=$("$NOISELAB_BIN/noiselab-detect" --dry-run --out "$campaign" "$@" 2>&1) || {
+        printf '%s\n' "$rehearsal" >&2
+        exit 2
+    }
+}
+
+# go_on WORDS: the words are checked
+go_on() {
+    if [ -n "$submit" ]; then
+        submit_campaign "$@"
+    elif [ -n "$dry_run" ]; then
+        printf '%s\n' "$rehearsal"
+    else
+        choose_launcher
+        plan "$@"
+        make_campaign
+        keep schedule.tsv
+        schedule=$campaign/schedule.tsv
+        run_and_answer
+    fi
+}
+
+# go_on_recorded WORDS: --resume and --finish
+go_on_recorded() {
+    for name in $given; do
+        case $resume_options in
+        *" $name "*) ;;
+        *) die 2 "$name: a campaign goes on as it was planned; only --no-report, --launcher and options of the job may be given" ;;
+        esac
+    done
+    [ $# = 0 ] || [ "$*" = --dry-run ] || die 2 "'$1': a campaign goes on as it was planned; leave it out"
+    [ -z "$resume" ] || [ -z "$finish" ] || die 2 '--resume and --finish exclude each other'
+    refuse_without_submit
+    read_schedule "$resume$finish"
+    count_launches
+    if [ -n "$finish" ]; then
+        answer
+    elif [ -n "$submit" ]; then
+        submit_resume
+    else
+        [ -z "$only" ] || [ "$only" -le "$n_planned" ] || die 2 "--only: '$campaign' has $n_planned launches"
+        note "$n_complete of $n_planned planned launches are complete"
+        [ -z "$dry_run" ] || exit 0
+        run_and_answer
+    fi
+}
+
+run_and_answer() {
+    run_schedule
+    # one launch is no answer: that is for --finish
+    [ -z "$only" ] || exit 0
+    answer
+}
+
+# answer: analysis and report; the status is the answer's
+answer() {
+    command -v Rscript >/dev/null ||
+        die 2 "the data are in '$campaign', but R is missing here: analyse them where R is (noiselab run $experiment --finish '$campaign')"
+    set -- "$campaign"
+    [ -z "$margin" ] || [ -n "$analysis" ] || set -- --margin "$margin" "$@"
+    # shellcheck disable=SC2086 # no word, or one
+    "$NOISELAB_BIN/noiselab-analyze" $analysis "$@"
+    verdict=$?
+    # 1 and 3 are answers where a question was asked
+    case $verdict in
+    0) ;;
+    1 | 3) [ -n "$margin" ] || [ "$analysis" = stability ] || exit "$verdict" ;;
+    *) exit "$verdict" ;;
+    esac
+    [ -n "$no_report" ] || "$NOISELAB_BIN/noiselab-report" --out "$campaign/report.html" "$campaign" || exit $?
+    [ "$n_complete" = "$n_planned" ] || die 2 "only $n_complete of $n_planned planned launches are complete; $(how_to_go_on)"
+    exit "$verdict"
+}

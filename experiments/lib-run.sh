@@ -1,0 +1,186 @@
+# Runs what of a schedule is not complete, in its order, one launch after the other. Sourced by lib.sh.
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+
+# what starting MPI, the pilot and writing the files take; what launches really took replaces it
+start_s=2
+# a batch job gets its TERM a minute before its end (--signal=B:TERM@60)
+reserve_s=65
+
+# run_schedule: all launches of $schedule that are not complete, or only the one with the number $only. Returns when they are; else ends with status 2
+# and says how to go on.
+run_schedule() {
+    choose_launcher
+    find_cpus
+    [ -z "$treatment" ] || { treatment_row "$treatment" && "$treatment_check"; }
+    count_launches
+    find_time_limit
+    refuse_short_time
+    planned_on=$(schedule_key nodes_planned)
+    [ -z "$planned_on" ] || [ "$planned_on" = "$n_nodes" ] || [ -n "$only" ] ||
+        note "planned on $planned_on node(s), and run on $n_nodes: launches on all nodes (-) differ in size from those before"
+    catch_signals
+    resumed_at=$(date +%s) number=0 n_taken=0 n_elsewhere=0 taken_s=0 started_s=0
+    while IFS= read -r line <&4; do
+        case $line in '#'* | "launch$tab"*) continue ;; esac
+        number=$((number + 1))
+        [ -z "$only" ] || [ "$only" = "$number" ] || continue
+        # the words of a launch are its fields: only tabs divide them
+        old_ifs=$IFS
+        IFS=$tab
+        set -f
+        # shellcheck disable=SC2086
+        set -- $line
+        set +f
+        IFS=$old_ifs
+        run_launch "$@"
+    done 4<"$schedule"
+    trap - INT TERM
+    count_launches
+    [ -z "$only" ] || return 0
+    [ "$n_elsewhere" = 0 ] ||
+        die 2 "$n_elsewhere launch(es) are run by others at this moment (see '$campaign/claims'); when they have ended, $(how_to_go_on)"
+}
+
+how_to_go_on() { echo "go on with: noiselab run $experiment --resume '$campaign'"; }
+
+# run_launch LAUNCH SET NODES RANKS WORDS
+run_launch() {
+    launch=$1 set=$2 nodes_wanted=$3 ranks_wanted=$4
+    shift 4
+    is_complete "$launch" && return
+    if ! claim "$launch"; then
+        n_elsewhere=$((n_elsewhere + 1))
+        return
+    fi
+    # another one may have completed it between the look and the claim
+    if is_complete "$launch"; then
+        release "$launch"
+        return
+    fi
+    seconds=$(measuring_seconds "$@")
+    leave_in_time
+    put_aside "$launch"
+    note "launch $number of $n_planned: $(describe "$ranks_wanted" "$@")$(time_left)"
+    under_treatment "$@"
+    one_launch "$launch" "$nodes_wanted" "$ranks_wanted" --out "$campaign" --launch-id "$launch" --progress "$(progress_option)" "$@"
+    end_of_launch
+    n_taken=$((n_taken + 1))
+    taken_s=$((taken_s + seconds))
+    started_s=$((started_s + took_s))
+    start_s=$(awk -v took="$started_s" -v measured="$taken_s" -v n="$n_taken" '
+        BEGIN { s = (took - measured) / n; printf "%d\n", (s > 1 ? s + 0.5 : 1) }')
+    left_s=$(awk -v left="$left_s" -v s="$seconds" 'BEGIN { printf "%.1f\n", left - s }')
+    release "$launch"
+}
+
+# end_of_launch: what the launch ended with decides, not the launcher, whose status is often that of a rank that was told to end
+end_of_launch() {
+    ended=$(sed -n 's/^ \{0,2\}"ended": *"\(.*\)",*$/\1/p' "$campaign/$launch/launch.json" 2>/dev/null)
+    case $interrupted,$ended in yes,* | *,interrupted) stop_interrupted ;; esac
+    if [ "$status" != 0 ]; then
+        release "$launch"
+        [ -e "$campaign/$launch" ] ||
+            die 2 "launch $launch did not start ($starts_with ended with status $status$(lost_nodes))$(other_launcher); $(how_to_go_on)"
+        die 2 "the measurement ended with status $status$(lost_nodes); what was taken is in '$campaign'; $(how_to_go_on)"
+    fi
+    taken_ranks=$(sed -n 's/^ \{0,2\}"ranks": *\([0-9]*\),*$/\1/p' "$campaign/$launch/launch.json" | head -n 1)
+    [ "$taken_ranks" = $((use_nodes * per_node)) ] || {
+        release "$launch"
+        die 2 "launch $launch has ${taken_ranks:-no} rank(s) in place of $((use_nodes * per_node))$(other_launcher)"
+    }
+}
+
+# other_launcher: what to try where the ranks did not find each other
+other_launcher() {
+    if [ "$starts_with" = srun ]; then
+        printf ': if srun does not fit the MPI library of noiselab-detect, set NOISELAB_SRUN_MPI (see srun --mpi=list), or take --launcher mpirun'
+    else
+        printf ': if %s does not fit the MPI library of noiselab-detect, name another one in NOISELAB_MPIRUN' "$mpirun"
+    fi
+}
+
+stop_interrupted() {
+    release "$launch"
+    trap - INT TERM
+    # a TERM near the end of the job's time is the time limit's; any other one is somebody's wish
+    # and a launch that did not fit into a whole job would not fit into the next one
+    if [ -n "$requeue" ] && [ -n "$ends_at" ] && [ "$n_taken" -gt 0 ]; then
+        [ $((ends_at - $(date +%s))) -gt $((reserve_s + 30)) ] || back_into_queue
+    fi
+    die 2 "interrupted; rows taken so far can be analysed: noiselab analyze ${analysis:+$analysis }'$campaign'; $(how_to_go_on)"
+}
+
+# put_aside LAUNCH: rows of an attempt that did not end are kept apart from those of the next one
+put_aside() {
+    [ -e "$campaign/$1" ] || return 0
+    attempt=1
+    while [ -e "$campaign/partial/$1.$attempt" ]; do attempt=$((attempt + 1)); done
+    if ! { mkdir -p "$campaign/partial" && mv "$campaign/$1" "$campaign/partial/$1.$attempt"; } 2>/dev/null; then
+        release "$1"
+        die 2 "cannot move the unfinished launch '$campaign/$1' to '$campaign/partial'"
+    fi
+}
+
+# measuring_seconds WORDS: those of --seconds, rounded up
+measuring_seconds() {
+    while [ $# -gt 1 ] && [ "$1" != --seconds ]; do shift; done
+    awk -v ns="$(nanoseconds "${2-0}")" 'BEGIN { s = int(ns / 1e9); printf "%d\n", (s * 1e9 < ns ? s + 1 : s) }'
+}
+
+# describe RANKS WORDS: what makes this launch differ from the others, for people
+describe() {
+    what="one rank per core" arm='' level=''
+    [ "$1" = - ] || what="$1 rank(s)"
+    shift
+    [ "$nodes_wanted" = - ] || what="$what on $nodes_wanted"
+    while [ $# -gt 1 ]; do
+        case $1 in
+        --count) what="$what, blocks of $2 operations" ;;
+        --arms) arm=$2 ;;
+        --levels) level="$2 %" ;;
+        --external) level=$2 ;;
+        esac
+        shift
+    done
+    [ "$set" = - ] || what="$what, set $set"
+    case $arm in
+    off) what="$what, off" ;;
+    on) what="$what, $level" ;;
+    esac
+    echo "$what"
+}
+
+# time_left: how much longer it takes, from the second launch on
+time_left() {
+    [ "$n_taken" -gt 0 ] && [ -z "$only" ] || return 0
+    echo ", some $(say_time "$(needed_seconds)") left"
+}
+
+# needed_seconds: what the launches that are left take
+needed_seconds() {
+    awk -v left="$left_s" -v n="$((n_planned - n_complete - n_taken))" -v start="$start_s" 'BEGIN { printf "%d\n", left + n * start + 1 }'
+}
+
+# refuse_short_time: a job that cannot hold the launches that are left is refused before the first; one that may go back into the queue must hold one
+refuse_short_time() {
+    n_taken=0
+    [ -n "$ends_at" ] && [ -z "$only" ] && [ "$n_planned" != "$n_complete" ] || return 0
+    need_s=$(needed_seconds)
+    have_s=$((ends_at - $(date +%s)))
+    [ -z "$requeue" ] && [ $((need_s + reserve_s)) -gt "$have_s" ] || return 0
+    die 2 "the $((n_planned - n_complete)) launch(es) that are left take some $(say_time "$need_s"), and this job ends in $(say_time "$have_s")," \
+        "of which it keeps the last $reserve_s s: ask for --time=$(slurm_time $((need_s * 5 / 4 + reserve_s)))," \
+        "or go on from job to job (--requeue); '$campaign' can be resumed"
+}
+
+# leave_in_time: a launch that could not end in this job's time is not begun
+leave_in_time() {
+    [ -n "$ends_at" ] || return 0
+    have_s=$((ends_at - $(date +%s)))
+    [ $((seconds + start_s + reserve_s)) -gt "$have_s" ] || return 0
+    release "$launch"
+    [ -z "$requeue" ] || [ "$n_taken" = 0 ] || back_into_queue
+    die 2 "the next launch takes some $((seconds + start_s)) s and would not end before this job does, in $(say_time "$have_s")," \
+        "of which it keeps the last $reserve_s s; $((n_planned - n_complete - n_taken)) of $n_planned launches are left; $(how_to_go_on)"
+}

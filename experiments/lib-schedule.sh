@@ -1,0 +1,138 @@
+# The schedule of a campaign: every launch it is to have, written before the first one starts. Sourced by lib.sh.
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+#
+# CAMPAIGN/schedule.tsv: lines "# key: value"; a line of column names; then a line for each launch with its id (the name of its folder), set, nodes
+# (- all), ranks (- one per core) and the detector's words, separated by tabs.
+
+schedule_columns="launch${tab}set${tab}nodes${tab}ranks${tab}arguments"
+
+# row SET NODES RANKS WORDS: prints the line of the next launch. Needs launch_prefix and row_number; with launch_id that is the launch's name.
+row() {
+    row_number=$((row_number + 1))
+    printf '%s\t%s\t%s\t%s' "${launch_id:-$(printf '%s-%04d' "$launch_prefix" "$row_number")}" "$1" "$2" "$3"
+    shift 3
+    for word in "$@"; do
+        case $word in
+        '' | *"$tab"* | *"$newline"*)
+            die 2 "'$word': an option or value that is empty, or holds a tab or a line break, cannot be kept in the schedule"
+            ;;
+        esac
+        printf '\t%s' "$word"
+    done
+    echo
+}
+
+# refuse_scheduled: a folder with a schedule is a campaign that goes on as it was planned
+refuse_scheduled() {
+    [ ! -e "$campaign/schedule.tsv" ] || die 2 "'$campaign' has a schedule already: $(how_to_go_on), or give another --out"
+}
+
+# make_campaign: the folder
+make_campaign() {
+    reason=$(mkdir -p "$campaign" 2>&1) || die 2 "--out: cannot make '$campaign': ${reason##*: }"
+}
+
+# plan WORDS: has the experiment plan its launches; the schedule is then in $scratch
+plan() {
+    make_scratch
+    schedule=$scratch/schedule.tsv
+    # ids are unique over campaigns too, so that campaigns can be analysed together
+    launch_prefix=$(date -u +%Y%m%dT%H%M%SZ)-$(od -An -N2 -tx1 /dev/urandom | tr -d ' \n')
+    row_number=0
+    plan_launches "$@" >"$scratch/rows" || die 2 "cannot write into '$scratch' (no space left?)"
+    { schedule_head "$scratch/rows" && cat "$scratch/rows"; } >"$schedule" || die 2 "cannot write into '$scratch' (no space left?)"
+}
+
+# keep NAME: a file of $scratch into the campaign, in one step
+keep() { replace_file "$campaign/$1" <"$scratch/$1" || die 2 "cannot write '$campaign/$1' (not allowed, or no space left?)"; }
+
+# schedule_head ROWS
+schedule_head() {
+    cat <<EOT &&
+# schema: 1
+# experiment: $experiment
+# created_utc: $(date -u +%Y-%m-%dT%H:%M:%SZ)
+# version: $("$NOISELAB_BIN/noiselab-gen" --version | sed 's/noiselab-gen //')
+# command: $command
+# seed: $seed
+# launches: $(wc -l <"$1" | tr -d ' ')
+# nodes_planned: $(if [ -n "$submit" ]; then echo "${nodes:--}"; else echo "$n_nodes"; fi)
+# seconds_per_launch: $(launch_times "$1" | awk -v start="$start_s" '$2 > most { most = $2 } END { printf "%.1f\n", most + start }')
+# margin_percent: ${margin:--}
+# report: $([ -n "${no_report-}" ] && echo no || echo yes)
+# treatment: ${treatment:--}
+# interval_s: ${interval_s:--}
+EOT
+        printf '%s\n' "$schedule_columns"
+}
+
+# schedule_key KEY: its value; empty for -
+schedule_key() { sed -n "/^launch$tab/q; s/^# $1: //p" "$schedule" | sed 's/^-$//'; }
+
+# read_schedule CAMPAIGN: checks that there is one that this noiselab and this experiment can go on with, and takes over what it recorded
+read_schedule() {
+    campaign=${1%/}
+    schedule=$campaign/schedule.tsv
+    [ -d "$campaign" ] || die 2 "'$campaign' is not a folder"
+    [ -f "$schedule" ] ||
+        die 2 "'$campaign' has no schedule.tsv: it was made by an older noiselab, or by noiselab detect, and cannot be resumed, only analysed"
+    [ "$(schedule_key schema)" = 1 ] || die 2 "'$schedule': schema '$(schedule_key schema)' is not known here (1 is)"
+    [ "$(schedule_key experiment)" = "$experiment" ] ||
+        die 2 "'$campaign' is of the experiment '$(schedule_key experiment)': noiselab run $(schedule_key experiment) --resume '$campaign'"
+    damaged=$(awk -F '\t' -v columns="$schedule_columns" '
+        /^#/ && !head { next }
+        !head { head = 1; if ($0 != columns) { print NR; exit }; next }
+        NF < 5 || $1 !~ /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/ || seen[$1]++ { print NR; exit }
+        END { if (!head) print NR + 0 }' "$schedule" | head -n 1)
+    [ -z "$damaged" ] || die 2 "'$schedule', line $damaged: not a launch of its own (launch, set, nodes, ranks, words, separated by tabs)"
+    seed=$(schedule_key seed)
+    margin=$(schedule_key margin_percent)
+    treatment=$(schedule_key treatment)
+    interval_s=$(schedule_key interval_s)
+    [ "$(schedule_key report)" = yes ] || no_report=yes
+    check_key 'seed' "$seed" && check_key 'margin_percent' "$margin" && check_key 'interval_s' "$interval_s"
+}
+
+# check_key KEY VALUE: plain words only; they become options
+check_key() {
+    case $2 in
+    *[!0-9A-Za-z.%]*) die 2 "'$schedule': '$2' is not a value of '$1'" ;;
+    esac
+}
+
+# launch_times FILE: a line "launch seconds" for each launch, of measuring
+launch_times() {
+    awk -F '\t' '
+        function seconds(text, number, unit) {
+            number = text; sub(/[a-z]+$/, "", number); unit = substr(text, length(number) + 1)
+            return number * size[unit]
+        }
+        BEGIN { size["ns"] = 1e-9; size["us"] = 1e-6; size["ms"] = 1e-3; size[""] = size["s"] = 1; size["min"] = 60; size["h"] = 3600 }
+        /^#/ || $1 == "launch" { next }
+        { s = 0; for (i = 5; i < NF; i++) if ($i == "--seconds") s = seconds($(i + 1)); print $1, s }' "$1"
+}
+
+# how a launch ended is at the outer level of its launch.json; generators in it have ends of their own
+complete_line='^ \{0,2\}"ended": *"complete"'
+
+# is_complete LAUNCH
+is_complete() { grep -qs "$complete_line" "$campaign/$1/launch.json"; }
+
+# complete_and_planned: the launches that are complete, a line =, and a line "launch seconds" for each planned one
+complete_and_planned() {
+    grep -ls "$complete_line" "$campaign"/*/launch.json | sed 's|/launch.json$||; s|.*/||'
+    echo '='
+    launch_times "$schedule"
+}
+
+# count_launches: sets n_planned, n_complete, and left_s, the measuring time of those that are not complete
+count_launches() {
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(complete_and_planned | awk '
+        $0 == "=" { planned = 1; next }
+        !planned { complete[$1] = 1; next }
+        { n++; if ($1 in complete) done++; else left += $2 }
+        END { printf "%d %d %.1f\n", n, done, left }')
+    n_planned=$1 n_complete=$2 left_s=$3
+}

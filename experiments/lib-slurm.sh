@@ -1,0 +1,140 @@
+# Within a Slurm job: steps, nodes, CPUs and the time that is left. Slurm 22.05 and later. Sourced by lib.sh.
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+
+in_slurm_job() { [ -n "${SLURM_JOB_ID-}" ] && command -v srun >/dev/null; }
+
+# job_nodes: number of nodes of the job
+job_nodes() { echo "${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}"; }
+
+# node_names: the nodes of the job, one on a line
+node_names() { scontrol show hostnames "$SLURM_JOB_NODELIST"; }
+
+# srun_mpi: what srun --mpi= has to be for the detector's MPI library; NOISELAB_SRUN_MPI says it where this guesses wrong
+srun_mpi() {
+    [ -z "${NOISELAB_SRUN_MPI-}" ] || { echo "$NOISELAB_SRUN_MPI" && return; }
+    wanted='pmix pmi2'
+    # MPICH built without PMIx speaks PMI-2; its library is named so by Debian, and libmpi.so.12 by itself
+    case $(ldd "$NOISELAB_BIN/noiselab-detect" 2>/dev/null) in
+    *libmpich.so* | *libmpi.so.12*) wanted='pmi2 pmix' ;;
+    esac
+    known=$(srun --mpi=list 2>&1 | tr ',:' '  ')
+    for name in $wanted; do
+        # by whole words: "specific pmix plugin versions available: pmix_v4"
+        for word in $known; do
+            if [ "$word" = "$name" ]; then
+                echo "$name"
+                return
+            fi
+        done
+    done
+    return 1
+}
+
+# lost_nodes: those of the job that do not answer, as part of a message
+lost_nodes() {
+    in_slurm_job || return 0
+    lost=$(sinfo --noheader --Node --nodes="$SLURM_JOB_NODELIST" --format='%n %T' 2>/dev/null |
+        awk '($2 ~ /\*$/ || $2 ~ /down|fail|drain/) && !seen[$1]++ { out = out (out == "" ? "" : ", ") $1 } END { print out }')
+    [ -z "$lost" ] || printf ', and Slurm has no answer from %s' "$lost"
+}
+
+# slurm_cpus: one line "host cores cpus" for each node of the job, of the CPUs that a step of this job may use there: no more than the job's, and
+# without those that are kept for the system (core specialisation)
+slurm_cpus() {
+    # these would narrow the look, or clash with --cpu-bind
+    unset SRUN_CPUS_PER_TASK SLURM_CPUS_PER_TASK SLURM_HINT SLURM_CPU_BIND SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE
+    look=$(srun --overlap --nodes="$(job_nodes)" --ntasks="$(job_nodes)" --ntasks-per-node=1 --cpu-bind=none --mpi=none --job-name=noiselab-look \
+        --kill-on-bad-exit=1 "$NOISELAB_BIN/noiselab-gen" --list-cpus 2>&1 </dev/null) ||
+        die 2 "the nodes of job $SLURM_JOB_ID do not answer: $(printf '%s\n' "$look" | sed 's/^srun: //' | first_line)"
+    printf '%s\n' "$look" | awk 'NF == 3 && $2 ~ /^[0-9]+$/' | sort
+}
+
+# find_binding: sets binds_nothing where this cluster cannot bind ranks to cores, which srun would say again for each launch
+find_binding() {
+    binds_nothing=''
+    case $(scontrol show config 2>/dev/null | sed -n 's/^TaskPlugin *= *//p') in
+    '' | none | task/none)
+        binds_nothing=yes
+        note 'this cluster binds no ranks to CPUs (TaskPlugin): they may move'
+        ;;
+    esac
+}
+
+# run_srun NODES PROGRAM ARGUMENTS: use_nodes and per_node are set. Becomes srun.
+run_srun() {
+    hosts=$1
+    shift
+    [ "$hosts" = - ] || set -- --nodelist="$hosts" "$@"
+    # one of --hint and --cpu-bind: they exclude each other, and a --hint of the job is in the environment
+    if [ -n "${SLURM_HINT-}" ]; then
+        unset SLURM_CPU_BIND
+    elif [ -z "$binds_nothing" ]; then
+        set -- --cpu-bind=cores "$@"
+    fi
+    # since 22.05 srun does not take over the job's --cpus-per-task, and ranks that share a core would measure each other
+    SRUN_CPUS_PER_TASK=$(cpus_per_core)
+    # Slurm looks at every process at this interval, which is noise; srun reads the first variable, and the second one reaches the detector, which
+    # records it
+    SLURM_ACCTG_FREQ=task=${acctg_task_s:-0}
+    NOISELAB_ACCTG_FREQ=$SLURM_ACCTG_FREQ
+    export SRUN_CPUS_PER_TASK SLURM_ACCTG_FREQ NOISELAB_ACCTG_FREQ
+    # of the job, and not of this step
+    unset SLURM_CPUS_PER_TASK SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE
+    exec srun --mpi="$srun_mpi" --nodes="$use_nodes" --ntasks="$((use_nodes * per_node))" --ntasks-per-node="$per_node" --job-name="$step_name" \
+        --kill-on-bad-exit=1 "$@"
+}
+
+# cpus_per_core: how many of Slurm's CPUs a core is: its hardware threads, or one, as the cluster is set up
+cpus_per_core() {
+    slurm_cpus_of_node=${SLURM_JOB_CPUS_PER_NODE-1}
+    slurm_cpus_of_node=${slurm_cpus_of_node%%[!0-9]*}
+    awk -v cpus="${slurm_cpus_of_node:-1}" -v cores="$cores" 'BEGIN { n = cores > 0 ? int(cpus / cores) : 1; print (n > 1 ? n : 1) }'
+}
+
+# signal_step NAME: a TERM for each rank of that step of this job; fails when there is no such step (yet)
+signal_step() {
+    step=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format='%i %j' 2>/dev/null | awk -v name="$1" '$2 == name { print $1; exit }')
+    [ -n "$step" ] && scancel --signal=TERM "$step" 2>/dev/null
+}
+
+# slurm_seconds TIME: Slurm's days-hours:minutes:seconds, or minutes, in seconds; empty for UNLIMITED and the like
+slurm_seconds() {
+    printf '%s\n' "$1" | awk '
+        !/^[0-9]+(-[0-9]+)?(:[0-9]+)*$/ { exit }
+        {
+            days = 0; rest = $0
+            if (split($0, d, "-") == 2) { days = d[1]; rest = d[2] }
+            n = split(rest, t, ":")
+            if (days > 0 || $0 ~ /-/) s = t[1] * 3600 + t[2] * 60 + t[3]
+            else if (n == 1) s = t[1] * 60
+            else if (n == 2) s = t[1] * 60 + t[2]
+            else s = t[1] * 3600 + t[2] * 60 + t[3]
+            print days * 86400 + s
+        }'
+}
+
+# slurm_time SECONDS: as --time takes it, in whole minutes
+slurm_time() { awk -v s="$1" 'BEGIN { m = int((s + 59) / 60); printf "%d:%02d:00\n", m / 60, m % 60 }'; }
+
+# find_time_limit: sets ends_at, when the job's time is over (seconds since 1970); empty without a limit
+find_time_limit() {
+    ends_at=''
+    in_slurm_job || return 0
+    case ${SLURM_JOB_END_TIME-} in
+    '' | *[!0-9]*)
+        job_left_s=$(slurm_seconds "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%L 2>/dev/null | head -n 1 | tr -d ' ')")
+        [ -z "$job_left_s" ] || ends_at=$(($(date +%s) + job_left_s))
+        ;;
+    *) ends_at=$SLURM_JOB_END_TIME ;;
+    esac
+}
+
+# back_into_queue: this job waits again and then goes on where it was
+back_into_queue() {
+    job=$SLURM_JOB_ID
+    [ -z "${SLURM_ARRAY_TASK_ID-}" ] || job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+    reason=$(scontrol requeue "$job" 2>&1) || die 2 "--requeue: $(printf '%s\n' "$reason" | first_line); $(how_to_go_on)"
+    note "job $job goes back into the queue and will go on with '$campaign'"
+    exit 2
+}

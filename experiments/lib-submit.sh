@@ -1,0 +1,254 @@
+# Batch jobs: the script of the experiment with its variables filled in, shown and given to sbatch. Sourced by lib.sh.
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+
+# submit_campaign WORDS: plans the campaign (unless only the job can), and submits what runs it
+submit_campaign() {
+    need_sbatch
+    absolute_campaign
+    find_partition
+    make_scratch
+    if [ -n "$plan_later" ]; then
+        [ -z "$array" ] || die 2 "--array: $plan_later, and so the launches are not known before the job starts; leave it out"
+        [ -n "$time_limit" ] || die 2 "--time: $plan_later: say how long the job may take"
+        n_planned=0 n_complete=0 left_s=0
+    else
+        # into the campaign only when the job is known to fit
+        plan "$@"
+        count_launches
+    fi
+    submit_job "$NOISELAB_LIBEXEC/$experiment.sbatch"
+}
+
+# submit_resume: a job for what is left of a campaign
+submit_resume() {
+    need_sbatch
+    absolute_campaign
+    find_partition
+    make_scratch
+    [ "$n_planned" != "$n_complete" ] || die 2 "all $n_planned planned launches are complete: noiselab run $experiment --finish '$campaign'"
+    if [ -f "$campaign/job.sbatch" ]; then submit_job "$campaign/job.sbatch"; else submit_job "$NOISELAB_LIBEXEC/$experiment.sbatch"; fi
+}
+
+need_sbatch() {
+    command -v sbatch >/dev/null ||
+        die 2 '--submit: there is no Slurm here (sbatch is not in PATH): leave --submit out to measure on this machine'
+}
+
+absolute_campaign() {
+    case $campaign in
+    /*) ;;
+    *) campaign=$PWD/$campaign ;;
+    esac
+    schedule=$campaign/schedule.tsv
+}
+
+# find_partition: refuses a partition that is not there, or has fewer nodes than asked for; sets partition_s, its time limit (empty: none)
+find_partition() {
+    known=$(sinfo --noheader --format='%P %l %D' 2>&1) ||
+        die 2 "Slurm does not answer: $(printf '%s\n' "$known" | sed 's/^[a-z_]*: error: //' | first_line)"
+    # shellcheck disable=SC2046 # a name, a time and a number
+    set -- $(printf '%s\n' "$known" | awk -v wanted="$partition" '
+        { name = $1; is_default = sub(/\*$/, "", name) }
+        wanted == "" ? is_default : name == wanted { found = name; limit = $2; n += $3 }
+        END { if (found != "") print found, limit, n }')
+    [ $# = 3 ] || [ -z "$partition" ] ||
+        die 2 "--partition: '$partition' is not a partition here" \
+            "($(printf '%s\n' "$known" | awk '{ sub(/\*$/, "", $1); print $1 }' | sort -u | paste -sd , -))"
+    [ $# = 3 ] || die 2 '--partition: this cluster has no default partition; say one'
+    partition_name=$1 partition_s=$(slurm_seconds "$2")
+    [ -z "$nodes" ] || [ "$nodes" -le "$3" ] || die 2 "--nodes: $nodes nodes asked for, and partition '$1' has $3"
+}
+
+# submit_job TEMPLATE
+submit_job() {
+    need_s=$(n_taken=0 && needed_seconds)
+    [ -z "$array" ] || need_s=$(launch_times "$schedule" | awk -v start="$start_s" '$2 > most { most = $2 } END { printf "%d\n", most + start + 1 }')
+    # the estimate is one, a minute is the job's own, and a TERM comes before the end
+    job_s=$((need_s * 5 / 4 + 60 + reserve_s))
+    if [ -n "$time_limit" ]; then
+        job_s=$(slurm_seconds "$time_limit")
+        [ -n "$job_s" ] || die 2 "--time: '$time_limit' is not a time (try 30, 2:00:00, 1-12:00:00)"
+        [ -n "$plan_later$requeue" ] || [ $((need_s + reserve_s)) -le "$job_s" ] ||
+            die 2 "--time: $time_limit is too short: the launches take some $(say_time "$need_s"), and the last $reserve_s s are kept;" \
+                "ask for $(slurm_time $((need_s * 5 / 4 + 60 + reserve_s)))"
+    fi
+    fit_partition
+    job_options=''
+    for name in requeue:--requeue no_report:--no-report; do
+        eval "[ -z \"\$${name%%:*}\" ]" || job_options="$job_options ${name#*:}"
+    done
+    [ -z "$launcher" ] || job_options="$job_options --launcher $(quoted "$launcher")"
+    job_lines >"$scratch/lines"
+    fill_template "$1" >"$scratch/job.sbatch"
+    cat "$scratch/job.sbatch"
+    if [ -n "$array" ]; then
+        finish_script >"$scratch/finish.sbatch"
+        echo
+        cat "$scratch/finish.sbatch"
+    fi
+    [ -z "$dry_run" ] || exit 0
+    kept=''
+    [ -n "$resume" ] || make_campaign
+    for name in schedule.tsv job.sbatch finish.sbatch; do
+        [ -e "$scratch/$name" ] || continue
+        keep "$name"
+        kept="$kept $name"
+    done
+    echo
+    if [ -n "$array" ]; then
+        send_job no job.sbatch
+        send_job "${wait_for_job:-no}" finish.sbatch --dependency="afterany:$job_id"
+    else
+        send_job "${wait_for_job:-no}" job.sbatch
+    fi
+    exit "$job_status"
+}
+
+# fit_partition: the partition's time limit against what the job needs
+fit_partition() {
+    [ -n "$partition_s" ] && [ "$job_s" -gt "$partition_s" ] || return 0
+    longest_s=$(launch_times "$schedule" 2>/dev/null | awk -v start="$start_s" '$2 > most { most = $2 } END { printf "%d\n", most + start + 1 }')
+    if [ -z "$time_limit" ] && [ $((need_s + reserve_s)) -le "$partition_s" ]; then
+        job_s=$partition_s
+    elif [ -n "$requeue" ] && [ $((longest_s + reserve_s)) -le "$partition_s" ]; then
+        job_s=$partition_s
+    else
+        die 2 "the job needs some $(slurm_time "$job_s"), and partition '$partition_name' ends jobs after $(slurm_time "$partition_s"):" \
+            "take another one, let it go back into the queue (--requeue), or make each launch a task (--array)"
+    fi
+}
+
+# job_lines: the #SBATCH lines that this submission decides, as "key line"
+job_lines() {
+    # a % in a name is doubled: sbatch fills in patterns
+    echo "output #SBATCH --output=$(quoted "$(printf '%s' "$campaign" | sed 's/%/%%/g')/slurm-$([ -n "$array" ] && echo %A_%a || echo %j).out")"
+    echo "time #SBATCH --time=$(slurm_time "$job_s")"
+    [ -z "$nodes" ] || echo "nodes #SBATCH --nodes=$nodes"
+    [ -z "$partition" ] || echo "partition #SBATCH --partition=$(quoted "$partition")"
+    [ -z "$account" ] || echo "account #SBATCH --account=$(quoted "$account")"
+    [ -z "$qos" ] || echo "qos #SBATCH --qos=$(quoted "$qos")"
+    [ -z "$after" ] || echo "dependency #SBATCH --dependency=afterany:$(quoted "$after")"
+    # one after the other: launches side by side would disturb each other through the network and the file system
+    [ -z "$array" ] || echo "array #SBATCH --array=$(remaining_numbers)%1"
+    [ -z "$sbatch_options" ] || printf '%s\n' "$sbatch_options" | sed 's/^--//; s/^/--/; s/^--\([a-z-]*\).*/\1 #SBATCH &/'
+}
+
+# remaining_numbers: those of the launches that are not complete, as sbatch --array takes them (1-3,7)
+remaining_numbers() {
+    complete_and_planned | awk '
+        $0 == "=" { planned = 1; next }
+        !planned { complete[$1] = 1; next }
+        { n++; if (!($1 in complete)) { if (n == last + 1 && last) last = n; else { flush(); first = last = n } } }
+        function flush() { if (last) out = out (out == "" ? "" : ",") (first == last ? first : first "-" last) }
+        END { flush(); print out }'
+}
+
+# fill_template TEMPLATE: its variables get the values of this submission, its #SBATCH lines those of $scratch/lines
+fill_template() {
+    template_variables=$(sed -n 's/^\([a-z_]*\)=.*/\1/p' "$1" | tr '\n' ' ')
+    options=$(options_without_variable)
+    while IFS= read -r line; do
+        case $line in
+        '#SBATCH --'*)
+            key=${line#'#SBATCH --'}
+            key=${key%%[= ]*}
+            # lines of an earlier submission that do not hold for this one
+            case $key in array | dependency) continue ;; esac
+            grep -q "^$key " "$scratch/lines" && continue
+            printf '%s\n' "$line"
+            ;;
+        '# --- parameters ---'*)
+            cut -d ' ' -f 2- "$scratch/lines"
+            printf '%s\n' "$line"
+            ;;
+        [a-z]*=*)
+            name=${line%%=*}
+            if value=$(value_of "$name"); then
+                printf '%s=%s  # %s\n' "$name" "$value" "${line#*'  # '}"
+            else
+                printf '%s\n' "$line"
+            fi
+            ;;
+        *) printf '%s\n' "$line" ;;
+        esac
+    done <"$1"
+}
+
+# value_of NAME: of a variable of the template, as the shell reads it; fails where the template's own holds
+value_of() {
+    case $1 in
+    noiselab) quoted "$NOISELAB_BIN/noiselab" ;;
+    campaign) quoted "$campaign" ;;
+    job_options) printf '(%s)' "${job_options# }" ;;
+    *)
+        # a campaign that goes on has the values of its schedule
+        [ -z "$resume" ] || return 1
+        case $1 in
+        options) printf '(%s)' "$options" ;;
+        *)
+            # names come from the template
+            eval "value=\${$1-}"
+            quoted "$value"
+            ;;
+        esac
+        ;;
+    esac
+}
+
+# options_without_variable: the options given that the template has no variable for, and the detector's, as words
+options_without_variable() {
+    given_words=$words_for_detector
+    while read -r row_name row_kind row_variable; do
+        case $row_kind in value) ;; *) continue ;; esac
+        # those of the template, and those that are in #SBATCH lines or mean how a job runs
+        case " $template_variables out resume finish only launcher partition nodes time_limit account qos after " in
+        *" $row_variable "*) continue ;;
+        esac
+        was_given "$row_name" || continue
+        eval "value=\$$row_variable"
+        given_words="$given_words $row_name $(quoted "$value")"
+    done <<EOT
+$own_options
+$common_options
+EOT
+    printf '%s' "${given_words# }"
+}
+
+# finish_script: the job after the array, whose status is the answer
+finish_script() {
+    cat <<EOT
+#!/bin/bash
+# The answer of '$campaign', after all of its launches.
+#SBATCH --job-name=noiselab-$experiment-answer
+#SBATCH --nodes=1
+#SBATCH --time=$([ -n "$partition_s" ] && [ "$partition_s" -lt 1800 ] && slurm_time "$partition_s" || echo 0:30:00)
+#SBATCH --open-mode=append
+EOT
+    sed -n 's/^output //p; s/^partition //p; s/^account //p; s/^qos //p' "$scratch/lines" | sed 's/%A_%a/%j/'
+    printf 'exec %s run %s --finish %s%s\n' "$(quoted "$NOISELAB_BIN/noiselab")" "$experiment" "$(quoted "$campaign")" \
+        "$([ -z "$no_report" ] || echo ' --no-report')"
+}
+
+# send_job WAIT SCRIPT OPTIONS: to sbatch; sets job_id, and job_status: 0, or with WAIT yes that of the job
+send_job() {
+    waits=$1 script=$campaign/$2
+    shift 2
+    [ "$waits" = no ] || set -- --wait "$@"
+    rm -f "$scratch/id"
+    sbatch --parsable "$@" "$script" >"$scratch/id" 2>"$scratch/reason" &
+    sender=$!
+    while [ ! -s "$scratch/id" ] && kill -0 "$sender" 2>/dev/null; do sleep 0.1; done
+    if [ -s "$scratch/id" ]; then
+        job_id=$(cut -d ';' -f 1 "$scratch/id")
+        echo "job $job_id: $script"
+    fi
+    wait "$sender"
+    job_status=$?
+    [ -s "$scratch/id" ] || {
+        # nothing of a job that was refused stays in the way of the next attempt; of one that goes on everything was there before
+        # shellcheck disable=SC2086 # names of our own
+        [ -n "$resume" ] || (cd "$campaign" && rm -f $kept && rmdir "$campaign") 2>/dev/null
+        die 2 "sbatch: $(sed 's/^sbatch: //; s/^error: //' "$scratch/reason" | tr '\n' ' ' | sed 's/ *$//')"
+    }
+}

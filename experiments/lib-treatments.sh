@@ -1,0 +1,58 @@
+# Treatments from outside, which a launch as a whole is under. Sourced by lib.sh.
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+
+# Rows: name (the kind in the data), function that refuses where the treatment cannot be, function that puts a launch under its arm, what it is.
+treatments='
+slurm-accounting  need_slurm_accounting  set_slurm_accounting  Slurm looks at every process of the job each second
+'
+
+# treatment_row NAME: sets treatment_check, treatment_set and treatment_help; refuses a name that has no row
+treatment_row() {
+    treatment_check=''
+    names=''
+    while read -r row_name row_check row_set row_help; do
+        [ -n "$row_name" ] || continue
+        names="$names${names:+, }$row_name"
+        [ "$row_name" = "$1" ] || continue
+        treatment_check=$row_check treatment_set=$row_set treatment_help=$row_help
+    done <<EOT
+$treatments
+EOT
+    [ -n "$treatment_check" ] || die 2 "--treatment: '$1' is not a treatment (try $names)"
+}
+
+# under_treatment WORDS: the next launch is under the treatment from outside that its words name (--external), or not, by its arm (--arms)
+under_treatment() {
+    external='' arm_of_launch=off
+    while [ $# -gt 1 ]; do
+        case $1 in
+        --external) external=$2 ;;
+        --arms) arm_of_launch=$2 ;;
+        esac
+        shift
+    done
+    [ -n "$external" ] || return 0
+    treatment_row "$external"
+    "$treatment_set" "$arm_of_launch"
+}
+
+# Slurm's sampling is an option of each step: --acctg-freq.
+need_slurm_accounting() {
+    command -v srun >/dev/null || die 2 'slurm-accounting: there is no Slurm here (srun is not in PATH): run it within a Slurm job, or with --submit'
+    [ -n "${submit-}" ] && return
+    [ -n "${SLURM_JOB_ID-}" ] || die 2 'slurm-accounting: this is not a Slurm job: run it within one (sbatch, salloc), or with --submit'
+    choose_launcher
+    [ "$starts_with" = srun ] || die 2 "slurm-accounting: only srun can switch it: leave --launcher $starts_with out"
+    case $(scontrol show config 2>/dev/null | sed -n 's/^JobAcctGatherType *= *//p') in
+    '' | none | jobacct_gather/none)
+        die 2 'slurm-accounting: this cluster gathers nothing (JobAcctGatherType is none), so there is nothing to switch'
+        ;;
+    esac
+}
+
+set_slurm_accounting() {
+    acctg_task_s=0
+    # shellcheck disable=SC2034 # read by run_srun
+    [ "$1" = off ] || acctg_task_s=${interval_s:-1}
+}

@@ -1,0 +1,280 @@
+#!/usr/bin/env bats
+# noiselab run on a Slurm cluster: batch jobs, arrays, interruption and going on, and what Slurm refuses. Nodes share the CPUs of this machine:
+# launches are short, and nothing is judged by its time.
+
+setup_file() {
+    CLUSTER="$BATS_TEST_DIRNAME/cluster.sh"
+    BIN="$(cd "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin" && pwd)"
+    WORK=$(mktemp -d /tmp/noiselab-jobs.XXXXXX)
+    export CLUSTER BIN WORK
+    reason=$("$CLUSTER" why-not) || skip "$reason"
+    "$CLUSTER" up --tag jobs "$WORK/cluster" 3>&-
+}
+
+teardown_file() {
+    "$CLUSTER" down "$WORK/cluster" 3>&-
+    rm -rf "$WORK"
+}
+
+setup() {
+    OUT="$WORK/campaign-$BATS_TEST_NUMBER"
+    TEXT="$BATS_TEST_TMPDIR/text"
+}
+
+teardown() {
+    # a failed test leaves its jobs to nobody
+    on_login scancel --quiet --full --user=root 2>/dev/null || true
+    wait_until queue_is_empty
+    rm -rf "$OUT"
+}
+
+on_login() { "$CLUSTER" run "$WORK/cluster" "$@" 3>&-; }
+
+# experiment NAME ARGUMENTS: on the login node, everything it says into $TEXT
+experiment() {
+    local name=$1
+    shift
+    on_login "$BIN/noiselab" run "$name" "$@" >"$TEXT" 2>&1
+}
+
+# barriers OPTIONS: a sensitivity experiment that is as short as possible, with time for a machine that is busy
+barriers() { experiment sensitivity --out "$OUT" --op barrier --bytes 8 --levels 5 --no-report --submit --time 30 "$@"; }
+
+# in_job NODES EXPERIMENT ARGUMENTS: within an allocation
+in_job() {
+    local n=$1
+    shift
+    on_login salloc --quiet --nodes="$n" "$BIN/noiselab" run "$@" >"$TEXT" 2>&1
+}
+
+# refused WANTED COMMAND...: status 2 and one line that holds WANTED, no campaign
+refused() {
+    local wanted=$1 status=0
+    shift
+    "$@" || status=$?
+    cat "$TEXT"
+    [ "$status" -eq 2 ]
+    [ "$(grep -c '^noiselab-run: ' "$TEXT")" -eq 1 ]
+    grep -qF -- "$wanted" "$TEXT"
+    [ ! -e "$OUT" ]
+}
+
+queue_is_empty() { [ -z "$(on_login squeue --noheader)" ]; }
+
+# wait_until COMMAND...: until it succeeds, at most two minutes
+wait_until() {
+    for _ in $(seq 480); do
+        "$@" && return 0
+        sleep 0.25
+    done
+    return 1
+}
+
+# runs NUMBER: the launch with that number of the schedule writes rows
+runs() { [ "$(cat "$OUT"/*-000"$1"/halves.csv 2>/dev/null | wc -l)" -gt 1 ]; }
+
+job() { on_login squeue --noheader --format=%A | head -n 1; }
+
+said() { cat "$OUT"/slurm-*.out; }
+
+# is_whole: exactly the planned launches, each complete
+is_whole() {
+    said
+    sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 1 | sort >"$BATS_TEST_TMPDIR/planned"
+    for file in "$OUT"/*/launch.json; do jq -r 'select(.ended == "complete") | .launch' "$file"; done | sort >"$BATS_TEST_TMPDIR/taken"
+    [ -s "$BATS_TEST_TMPDIR/planned" ]
+    cmp "$BATS_TEST_TMPDIR/planned" "$BATS_TEST_TMPDIR/taken"
+    [ "$(find "$OUT" -mindepth 2 -maxdepth 2 -name launch.json | wc -l)" -eq "$(wc -l <"$BATS_TEST_TMPDIR/planned")" ]
+    [ ! -e "$OUT/claims" ]
+}
+
+hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
+
+@test "a job on three nodes measures on all of them, and its status is that of its answer" {
+    status=0
+    barriers --wait --nodes 3 --seconds 1 --launches 3 --margin 0.0001 || status=$?
+    cat "$TEXT"
+    is_whole
+    # no run this short can tell a slowdown from one of a ten-thousandth of a percent
+    [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
+    grep -q "answer: $([ "$status" -eq 1 ] && echo fail || echo inconclusive)" "$OUT"/slurm-*.out
+    [ "$(hosts_of "$OUT"/*/launch.json)" = node1,node2,node3 ]
+    [ "$(jq -r .ranks "$OUT"/*/launch.json | sort -u)" = 3 ]
+    [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json | sort -u)" -ge 1 ]
+}
+
+@test "noise on one node of a job is found, and attributed to that node" {
+    "$BIN/noiselab-detect" --dry-run --out "$OUT" --op empty --levels 1 --noise-nodes node2 >/dev/null 2>&1 ||
+        skip 'this detector takes no list of nodes'
+    "$BIN/noiselab" analyze nodes --help >/dev/null 2>&1 || skip 'this analysis attributes nothing to nodes'
+    # node2 has a CPU of its own; node1 and node3 share the other one
+    experiment sensitivity --out "$OUT" --op barrier --bytes 8 --levels 50 --no-report --submit --wait --time 30 --nodes 3 --seconds 6 \
+        --half-period 50ms --noise-nodes node2 --on rank:0 || true
+    is_whole
+    "$BIN/noiselab" analyze nodes "$OUT" >"$TEXT"
+    cat "$TEXT"
+    head -n 1 "$TEXT" | grep -q '^The noise is on node2'
+}
+
+@test "the script of a job says what was asked for, and is shown as it is submitted" {
+    barriers --dry-run --nodes 2 --seconds 3 --launches 4 --partition main --qos "it's" \
+        --sbatch '--comment=two words' --noise-nodes first
+    cat "$TEXT"
+    [ ! -e "$OUT" ]
+    bash -n "$TEXT"
+    for line in '#SBATCH --nodes=2' '#SBATCH --partition=main' "#SBATCH --qos='it'\\''s'" \
+        '#SBATCH --comment=two words' '#SBATCH --exclusive' '#SBATCH --mem=0' \
+        '#SBATCH --signal=B:TERM@60' '#SBATCH --requeue'; do
+        grep -qxF -- "$line" "$TEXT"
+    done
+    sed -n '/^# --- parameters/,/^# --- end/p' "$TEXT" >"$BATS_TEST_TMPDIR/parameters"
+    # shellcheck disable=SC1091
+    [ "$(. "$BATS_TEST_TMPDIR/parameters" && echo "$op $levels $seconds $launches $campaign ${options[*]} ${job_options[*]}")" = \
+        "barrier 5 3 4 $OUT --noise-nodes first --no-report" ]
+}
+
+@test "each task of an array runs one launch of one campaign, and a job after them answers" {
+    status=0
+    barriers --wait --array --nodes 1 --seconds 1 --launches 3 --margin 0.0001 || status=$?
+    cat "$TEXT"
+    is_whole
+    [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
+    [ "$(ls "$OUT"/slurm-*_[123].out | wc -l)" -eq 3 ]
+    [ "$(jq -r .slurm.SLURM_ARRAY_TASK_ID "$OUT"/*/launch.json | paste -sd ' ' -)" = '1 2 3' ]
+    grep -q '^#SBATCH --array=1-3%1$' "$OUT/job.sbatch"
+}
+
+@test "a job cancelled in the middle ends its launch with its rows, and a resumed one takes exactly what is missing" {
+    barriers --nodes 2 --seconds 3 --launches 3
+    wait_until runs 2
+    on_login scancel "$(job)"
+    wait_until queue_is_empty
+    said
+    grep -q '^noiselab-run: interrupted; .*--resume' "$OUT"/slurm-*.out
+    [ "$(jq -r .ended "$OUT"/*-0001/launch.json)" = complete ]
+    [ "$(jq -r .ended "$OUT"/*-0002/launch.json)" = interrupted ]
+    first=$(cksum "$OUT"/*-0001/halves.csv)
+    experiment sensitivity --resume "$OUT" --submit --wait || true
+    cat "$TEXT"
+    is_whole
+    [ "$first" = "$(cksum "$OUT"/*-0001/halves.csv)" ]
+    [ "$(jq -r .ended "$OUT"/partial/*-0002.1/launch.json)" = interrupted ]
+}
+
+@test "a job that is put back into the queue goes on by itself" {
+    barriers --nodes 2 --seconds 2 --launches 2
+    wait_until runs 2
+    on_login scontrol requeue "$(job)"
+    wait_until queue_is_empty
+    is_whole
+    grep -q '^noiselab-run: 1 of 2 planned launches are complete' "$OUT"/slurm-*.out
+    [ "$(ls -d "$OUT"/partial/*-0002.1)" ]
+}
+
+@test "a node lost in the middle is named, and the rest is taken on the nodes that are left" {
+    barriers --nodes 3 --seconds 2 --launches 2 --time 10
+    wait_until runs 1
+    "$CLUSTER" fail "$WORK/cluster" node3 slurmd 3>&-
+    wait_until test "$(on_login squeue --noheader --states=RUNNING | wc -l)" -eq 0 || true
+    wait_until grep -q '^noiselab-run: .*--resume' "$OUT"/slurm-*.out
+    on_login scancel --quiet "$(job)" || true
+    said
+    experiment sensitivity --resume "$OUT" --submit --wait --nodes 2 || true
+    cat "$TEXT"
+    "$CLUSTER" mend "$WORK/cluster" node3 3>&-
+    is_whole
+    [ "$(jq -r .nodes "$OUT"/*-0002/launch.json)" -eq 2 ]
+    grep -q 'planned on 3 node(s), and run on 2' "$OUT"/slurm-*.out
+}
+
+@test "two runs of one campaign share its launches, and none is taken twice" {
+    barriers --nodes 1 --seconds 1 --launches 4
+    experiment sensitivity --resume "$OUT" --submit --nodes 1
+    wait_until queue_is_empty
+    is_whole
+    [ ! -e "$OUT/partial" ]
+    # each launch was begun once
+    [ "$(said | grep -c '^noiselab-run: launch ')" -eq 4 ]
+}
+
+@test "sets of nodes are taken in random order, each on its nodes" {
+    in_job 3 reproducibility --nodes-per-launch 1 --op barrier --bytes 8 --seconds 300ms --ranks 1 --launches 3 --seed 3 --out "$OUT" --no-report
+    cat "$TEXT"
+    [ "$(sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 2,3 | sort | paste -sd ' ' - | tr '\t' :)" = \
+        '1:node1 1:node2 1:node3 2:node1 2:node2 2:node3 3:node1 3:node2 3:node3' ]
+    sed '1,/^launch\t/d' "$OUT/schedule.tsv" | while IFS=$(printf '\t') read -r launch _ nodes _; do
+        [ "$(hosts_of "$OUT/$launch/launch.json")" = "$nodes" ]
+    done
+    ! experiment reproducibility --nodes-per-launch 1 --out "$OUT.2"
+    grep -q 'need a Slurm job' "$TEXT"
+}
+
+@test "mpirun within an allocation measures on the same nodes" {
+    in_job 2 sensitivity --launcher mpirun --op barrier --bytes 8 --levels 5 --seconds 1 --out "$OUT" --no-report || true
+    cat "$TEXT"
+    [ "$(jq -r .ended "$OUT"/*/launch.json)" = complete ]
+    [ "$(hosts_of "$OUT"/*/launch.json)" = node1,node2 ]
+    [ "$(jq -r .slurm.SLURM_STEP_ID "$OUT"/*/launch.json)" != null ] || [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json)" != null ]
+}
+
+@test "a time that cannot hold the launches is refused with the time that can, before and in the job" {
+    refused "partition 'short' ends jobs after 0:02:00" barriers --partition short --seconds 600
+    refused '--time: 2 is too short' barriers --time 2 --seconds 600
+    status=0
+    on_login salloc --quiet --nodes=1 --time=2 \
+        "$BIN/noiselab" run sensitivity --op barrier --levels 1 --seconds 200 --out "$OUT" >"$TEXT" 2>&1 || status=$?
+    cat "$TEXT"
+    [ "$status" -eq 2 ]
+    grep -qE 'the 1 launch\(es\) that are left take some 3 min, and this job ends in .* ask for --time=0:0[0-9]:00' "$TEXT"
+    [ -s "$OUT/schedule.tsv" ]
+    [ ! -e "$OUT/claims" ]
+}
+
+@test "what Slurm does not have is refused in one line, and leaves nothing" {
+    refused "--partition: 'nosuch' is not a partition here (main,short)" barriers --partition nosuch --seconds 1
+    refused "--nodes: 9 nodes asked for, and partition 'main' has 3" barriers --nodes 9 --seconds 1
+    refused 'sbatch: ' barriers --seconds 1 --sbatch '--constraint=nothing'
+    refused 'sbatch: ' barriers --seconds 1 --sbatch '--no-such-option'
+    refused '--nodes: 2 nodes asked for, and job' in_job 1 sensitivity --nodes 2 --op barrier --seconds 1 --out "$OUT"
+    refused "--node-sets: 'node9' is not a node of job" in_job 2 sensitivity --node-sets 'node1;node9' --op barrier --seconds 1 --out "$OUT"
+    refused "'2x' is not a positive whole number" barriers --nodes 2x --seconds 1
+}
+
+@test "nodes with different numbers of cores are named and refused, unless the number of ranks is given" {
+    [ "$(nproc)" -ge 2 ] || skip 'one CPU only: all nodes are alike'
+    allowed=$("$CLUSTER" on "$WORK/cluster" node2 sh -c 'taskset -cp "$(pidof slurmd)"' 3>&- | sed 's/.*: *//')
+    "$CLUSTER" on "$WORK/cluster" node2 sh -c 'taskset -acp 0,1 "$(pidof slurmd)"' 3>&-
+    in_job 2 sensitivity --ranks 2 --op barrier --levels 5 --seconds 1 --out "$OUT" --no-report || true
+    cp "$TEXT" "$TEXT.ranks"
+    status=0
+    in_job 2 sensitivity --op barrier --levels 5 --seconds 1 --out "$OUT.refused" || status=$?
+    "$CLUSTER" on "$WORK/cluster" node2 sh -c "taskset -acp $allowed \"\$(pidof slurmd)\"" 3>&-
+    cat "$TEXT" "$TEXT.ranks"
+    [ "$status" -eq 2 ]
+    [ ! -e "$OUT.refused" ]
+    grep -qF 'noiselab-run: the nodes differ: node1 has 1 core(s), node2 has 2 core(s): take nodes of one kind' "$TEXT"
+    grep -qF '(--ranks 2)' "$TEXT"
+    [ "$(jq -r .ended "$OUT"/*/launch.json)" = complete ]
+    [ "$(jq -r .ranks "$OUT"/*/launch.json)" -eq 2 ]
+}
+
+@test "ranks that do not find each other are reported, and not taken for a measurement" {
+    status=0
+    NOISELAB_SRUN_MPI=none in_job 2 sensitivity --op barrier --levels 5 --seconds 1 --out "$OUT" --no-report || status=$?
+    cat "$TEXT"
+    [ "$status" -eq 2 ]
+    grep -q '^noiselab-run: .*NOISELAB_SRUN_MPI' "$TEXT"
+}
+
+@test "the agent experiment has launches with Slurm's accounting and launches without, on the same nodes" {
+    "$BIN/noiselab-detect" --help | grep -q -- --external || skip 'this detector knows no treatment from outside (--external)'
+    status=0
+    experiment agent --submit --wait --time 30 --nodes 2 --op barrier --bytes 8 --seconds 1 --launches 3 --out "$OUT" --no-report || status=$?
+    cat "$TEXT"
+    is_whole
+    [ "$status" -eq 0 ]
+    [ "$(jq -r .options.external "$OUT"/*/launch.json | sort -u)" = slurm-accounting ]
+    [ "$(jq -r .options.arms "$OUT"/*/launch.json | sort | paste -sd ' ' -)" = 'off off off on on on' ]
+    [ "$(jq -r '.slurm.account_sampling + " " + .options.arms' "$OUT"/*/launch.json | sort -u | paste -sd , -)" = 'task=0 off,task=1 on' ]
+    grep -q slurm-accounting "$OUT"/slurm-*.out
+}
