@@ -44,7 +44,7 @@ plot_ranks <- function(analysis, draw = TRUE) {
                paste0("Square root scale; what is below 0 is drawn as 0. ", if (lines <= 64) sprintf(
                  "Triangles: more than 0 at one-sided alpha %g after Holm's correction over the ranks. ", analysis$alpha),
                  if (together > 1) sprintf("A tile holds up to %d neighbouring ranks and shows the largest. ", together),
-                 "Grey: not known."), "rank of the node, in order", NULL)
+                 "Grey: not known. No bands."), "rank of the node, in order", NULL)
 }
 
 whole_breaks <- function(limits) {
