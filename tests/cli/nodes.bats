@@ -6,8 +6,15 @@ load detect
 # shellcheck source=tests/two-nodes.sh
 source "$BATS_TEST_DIRNAME/../two-nodes.sh"
 
-setup_file() { export TAG="nn$$"; }
-teardown_file() { two_nodes_remove "$TAG"; } # also after a test that was broken off
+setup_file() { export TESTS="$BATS_TEST_DIRNAME/.."; }
+teardown_file() { two_nodes_remove "$BATS_FILE_TMPDIR"; } # also after a test that was broken off
+
+# in_a_minute COMMAND...: two ranks, ended after a minute
+in_a_minute() {
+    export -f exec_on_cores
+    export MPIRUN_COMMAND
+    timeout 60 bash -c 'exec_on_cores 2 "$@"' bash "$@"
+}
 
 @test "a list of nodes that is empty, doubled or no list of names is refused" {
     refused "--noise-nodes: the list is empty" --noise-nodes a,,b
@@ -27,9 +34,9 @@ teardown_file() { two_nodes_remove "$TAG"; } # also after a test that was broken
 }
 
 @test "trees reach every rank, whatever the number of ranks and the size of what they bring" {
-    export OMPI_MCA_mpi_yield_when_idle=1
+    take_turns
     for ranks in 1 2 7; do
-        mpirun --oversubscribe -n "$ranks" "$BIN/../tests-mpi/tree_probe" >"$BATS_TEST_TMPDIR/probe"
+        on_cores "$ranks" "$BIN/../tests-mpi/tree_probe" >"$BATS_TEST_TMPDIR/probe"
         cat "$BATS_TEST_TMPDIR/probe"
         [ "$(grep -c '^ok' "$BATS_TEST_TMPDIR/probe")" -eq 6 ]
     done
@@ -37,7 +44,7 @@ teardown_file() { two_nodes_remove "$TAG"; } # also after a test that was broken
 
 @test "a node that is not in the launch is named, with those that are, and nobody is left waiting" {
     status=0
-    timeout 60 mpirun --oversubscribe --bind-to core:overload-allowed -n 2 "$DETECT" --out "$OUT" --op barrier --noise-nodes "$(hostname),nowhere" 2>"$ERR" || status=$?
+    in_a_minute "$DETECT" --out "$OUT" --op barrier --noise-nodes "$(hostname),nowhere" 2>"$ERR" || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
     [ "$(grep -c '^noiselab-detect: ' "$ERR")" -eq 1 ]
@@ -126,7 +133,7 @@ no_line_but() {
     mkdir "$OUT"
     mount -t tmpfs -o size=32k noiselab-test "$OUT" || skip 'cannot mount a tmpfs here'
     status=0
-    timeout 60 mpirun --oversubscribe --bind-to core:overload-allowed -n 2 "$DETECT" --out "$OUT" --op barrier --levels 1 --half-period 2ms --warmup 0s --seconds 30 \
+    in_a_minute "$DETECT" --out "$OUT" --op barrier --levels 1 --half-period 2ms --warmup 0s --seconds 30 \
         --launch-id one 2>"$ERR" || status=$?
     cp -r "$OUT/one" "$BATS_TEST_TMPDIR/kept" || true
     umount "$OUT"
@@ -178,15 +185,14 @@ no_line_but() {
 
 # on_two_nodes ARGUMENTS: one rank on each of node1 and node2
 on_two_nodes() {
-    two_nodes_run "$BATS_TEST_TMPDIR" 1 "$DETECT" --out "$OUT" --op barrier "$@" 2>"$ERR" 3>&-
+    two_nodes_run "$BATS_FILE_TMPDIR" 1 "$DETECT" --out "$OUT" --op barrier "$@" 2>"$ERR" 3>&-
 }
 
 @test "noise on one of two nodes comes from a generator there, and is found there" {
     local reason
     reason=$(two_nodes_why_not)
     [ -z "$reason" ] || skip "$reason"
-    if ! two_nodes_make "$TAG" "$BATS_TEST_TMPDIR" 2>"$BATS_TEST_TMPDIR/why"; then
-        two_nodes_remove "$TAG"
+    if ! two_nodes_make nodes "$BATS_FILE_TMPDIR" 2>"$BATS_TEST_TMPDIR/why"; then
         skip "no network namespaces here: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
     fi
     status=0
@@ -195,7 +201,7 @@ on_two_nodes() {
     on_two_nodes --levels 20 --seconds 1 --noise-nodes node1,node3 --launch-id lost && status=99
     cp "$ERR" "$BATS_TEST_TMPDIR/lost"
     on_two_nodes --levels 20 --design single --seconds 0.2 --warmup 0s --noise-nodes first --launch-id first || status=$?
-    two_nodes_remove "$TAG"
+    two_nodes_remove "$BATS_FILE_TMPDIR"
     cat "$ERR" "$BATS_TEST_TMPDIR/lost" "$OUT/listed/nodes.csv"
     [ "$status" -eq 0 ]
     grep -q "no node of this launch is called 'node3'; they are node1, node2" "$BATS_TEST_TMPDIR/lost"
