@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 #
 # To claim a launch is to make CAMPAIGN/claims/LAUNCH: mkdir succeeds for one only. Its file owner says who that is; a claim whose owner is gone is
-# taken over by renaming it, which again succeeds for one only.
+# taken over by making a folder in it that names this owner, for which again mkdir succeeds for one only.
 
 # process_start PID: when it started, in clock ticks since boot; tells it from a later process with the same number
 process_start() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
@@ -11,19 +11,27 @@ process_start() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20;
 # owner_line: host, process and its start, job and how often that was restarted; - where there is none
 owner_line() { echo "$(uname -n) $$ $(process_start $$) ${SLURM_JOB_ID:--} ${SLURM_RESTART_COUNT:-0}"; }
 
-# is_owner_gone CLAIM: only where that is sure
+# is_owner_gone CLAIM: only where that is sure; judged is the owner's line
 is_owner_gone() {
-    if ! read -r owner_host owner_pid owner_start owner_job owner_restarts 2>/dev/null <"$1/owner"; then
+    judged=$(cat "$1/owner" 2>/dev/null)
+    if [ -z "$judged" ]; then
         # between mkdir and the owner's name there is an instant
         [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]
         return
     fi
+    read -r owner_host owner_pid owner_start owner_job owner_restarts <<EOT
+$judged
+EOT
     if [ "$owner_job" != - ]; then
         if [ "$owner_job" = "${SLURM_JOB_ID-}" ]; then
             # the same job: of an earlier start of it, or of a process of this one
             [ "$owner_restarts" = "${SLURM_RESTART_COUNT:-0}" ] || return 0
         else
-            state=$(squeue --noheader --jobs="$owner_job" --states=all --format=%T 2>&1)
+            # the last task of an array has the array's own number, by which squeue shows all its tasks: %A tells them apart
+            state=$(squeue --noheader --jobs="$owner_job" --states=all --format='%A %T' 2>&1)
+            case $state in
+            "$owner_job "* | *"$newline$owner_job "*) state=$(printf '%s\n' "$state" | sed -n "s/^$owner_job //p" | tail -n 1) ;;
+            esac
             case $state in
             '' | *'Invalid job id'* | PENDING* | REQUEUED* | CANCELLED* | COMPLETED* | FAILED* | TIMEOUT* | PREEMPTED* | NODE_FAIL* | BOOT_FAIL* | \
                 DEADLINE* | OUT_OF_MEMORY*) return 0 ;;
@@ -35,23 +43,30 @@ is_owner_gone() {
     [ "$(process_start "$owner_pid")" != "$owner_start" ]
 }
 
+# make_claim: fails when it is there. Others may take away the claim, or the empty folder of all, between two steps of this: then once more.
+make_claim() {
+    for try in 1 2 3; do
+        mkdir -p "$campaign/claims" 2>/dev/null
+        mkdir "$claim" 2>/dev/null && return
+        [ ! -d "$claim" ] || return
+    done
+    die 2 "cannot write into '$campaign/claims' (no space left, or not allowed?); $(how_to_go_on)"
+}
+
+# take_over CLAIM: from the owner that was judged; fails for all but one
+take_over() {
+    heir=$1/after-$(printf '%s' "$judged" | tr ' /' '__')
+    # of one that was killed before its own name was there
+    find "$heir" -prune -mmin +1 -exec rmdir {} + 2>/dev/null
+    # between the look and this step another one may have taken it over, or run the launch
+    mkdir "$heir" 2>/dev/null && [ "$(cat "$1/owner" 2>/dev/null)" = "$judged" ]
+}
+
 # claim LAUNCH: fails when somebody else runs it
 claim() {
     claim=$campaign/claims/$1
-    mkdir -p "$campaign/claims" 2>/dev/null
-    if ! mkdir "$claim" 2>/dev/null; then
-        [ -d "$claim" ] || die 2 "cannot write into '$campaign/claims' (no space left, or not allowed?); $(how_to_go_on)"
-        is_owner_gone "$claim" || return 1
-        judged=$(cat "$claim/owner" 2>/dev/null)
-        stale=$claim.stale.$(uname -n).$$
-        mv "$claim" "$stale" 2>/dev/null || return 1
-        # another one may have taken it over between the look and the rename: then it is theirs
-        if [ "$(cat "$stale/owner" 2>/dev/null)" != "$judged" ]; then
-            mv "$stale" "$claim" 2>/dev/null
-            return 1
-        fi
-        rm -rf "$stale"
-        mkdir "$claim" 2>/dev/null || return 1
+    if ! make_claim; then
+        is_owner_gone "$claim" && take_over "$claim" || return
     fi
     if ! owner_line | replace_file "$claim/owner"; then
         rm -rf "$claim"

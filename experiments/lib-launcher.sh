@@ -118,8 +118,11 @@ run_mpirun() {
 catch_signals() {
     interrupted=no
     running='' step_name=''
-    trap 'interrupted=yes; stop_launch' INT TERM
+    trap 'interrupted=yes; stop_launch' INT TERM HUP
 }
+
+# end_on_signals: where no launch runs a signal is the end, after what runs in the foreground
+end_on_signals() { trap 'die 2 interrupted' INT TERM HUP; }
 
 stop_launch() {
     [ -n "$running" ] || return 0

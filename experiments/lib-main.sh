@@ -15,6 +15,7 @@ main() {
     out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' node_sets='' nodes_per_launch='' resume='' finish='' only='' requeue=''
     submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' account='' qos='' after='' sbatch_options='' stop_when=''
     treatment='' interval_s='' launch_id='' plan_later=''
+    end_on_signals
     default_options
     with_options begin "$@"
 }
@@ -67,7 +68,7 @@ find_nodes() {
         *';;'* | *,,* | *';,'* | *',;'* | *[!A-Za-z0-9.,\;_-]*) die 2 "--node-sets: '$node_sets' is not a list of sets (try 'n1,n2;n3,n4')" ;;
         esac
         sets_of_nodes=$(printf '%s\n' "$node_sets" | tr ';' '\n')
-        [ -n "$submit" ] || known_nodes
+        [ -n "$submit" ] || known_to_job --node-sets "$(printf '%s\n' "$node_sets" | tr ';' ',')"
     elif [ -n "$nodes_per_launch" ] && [ -z "$submit" ]; then
         whole --nodes-per-launch "$nodes_per_launch"
         [ "$nodes_per_launch" -le "$n_nodes" ] || die 2 "--nodes-per-launch: $nodes_per_launch nodes asked for, and job $SLURM_JOB_ID has $n_nodes"
@@ -78,10 +79,12 @@ find_nodes() {
     n_node_sets=$(printf '%s\n' "$sets_of_nodes" | wc -l)
 }
 
-# known_nodes: refuses names that are not of this job
-known_nodes() {
-    for name in $(printf '%s\n' "$node_sets" | tr ',;' '  '); do
-        node_names | grep -qxF -- "$name" || die 2 "--node-sets: '$name' is not a node of job $SLURM_JOB_ID ($(node_names | paste -sd , -))"
+# known_to_job NAME LIST: refuses nodes that are not of this job; - is all of them. No launcher is to look for them elsewhere.
+known_to_job() {
+    [ "$2" != - ] || return 0
+    in_slurm_job || die 2 "$1: runs on $2, nodes of a Slurm job, and this is none"
+    for name in $(words "$2"); do
+        node_names | grep -qxF -- "$name" || die 2 "$1: '$name' is not a node of job $SLURM_JOB_ID ($(node_names | paste -sd , -))"
     done
 }
 
@@ -171,6 +174,7 @@ go_on_recorded() {
     [ $# = 0 ] || [ "$*" = --dry-run ] || die 2 "'$1': a campaign goes on as it was planned; leave it out"
     [ -z "$resume" ] || [ -z "$finish" ] || die 2 '--resume and --finish exclude each other'
     refuse_without_submit
+    [ -z "$nodes" ] || [ -n "$submit" ] || die 2 '--nodes: a campaign goes on with the nodes of its plan; leave it out, or submit a job (--submit)'
     read_schedule "$resume$finish"
     count_launches
     if [ -n "$finish" ]; then

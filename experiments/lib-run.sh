@@ -6,6 +6,8 @@
 start_s=2
 # a batch job gets its TERM a minute before its end (--signal=B:TERM@60)
 reserve_s=65
+# what a job takes from its start to its first launch
+begin_s=20
 
 # run_schedule: all launches of $schedule that are not complete, or only the one with the number $only. Returns when they are; else ends with status 2
 # and says how to go on.
@@ -35,10 +37,11 @@ run_schedule() {
         IFS=$old_ifs
         run_launch "$@"
     done 4<"$schedule"
-    trap - INT TERM
+    end_on_signals
     count_launches
     [ -z "$only" ] || return 0
-    [ "$n_elsewhere" = 0 ] ||
+    # what others had begun may be complete by now
+    [ "$n_elsewhere" = 0 ] || [ "$n_complete" = "$n_planned" ] ||
         die 2 "$n_elsewhere launch(es) are run by others at this moment (see '$campaign/claims'); when they have ended, $(how_to_go_on)"
 }
 
@@ -49,6 +52,7 @@ run_launch() {
     launch=$1 set=$2 nodes_wanted=$3 ranks_wanted=$4
     shift 4
     is_complete "$launch" && return
+    known_to_job "launch $launch" "$nodes_wanted"
     if ! claim "$launch"; then
         n_elsewhere=$((n_elsewhere + 1))
         return
@@ -84,6 +88,11 @@ end_of_launch() {
             die 2 "launch $launch did not start ($starts_with ended with status $status$(lost_nodes))$(other_launcher); $(how_to_go_on)"
         die 2 "the measurement ended with status $status$(lost_nodes); what was taken is in '$campaign'; $(how_to_go_on)"
     fi
+    # srun ends with 0 after some losses of nodes, too
+    [ "$ended" = complete ] || {
+        release "$launch"
+        die 2 "launch $launch is not complete (${ended:-it has no end}$(lost_nodes)); what was taken is in '$campaign'; $(how_to_go_on)"
+    }
     taken_ranks=$(sed -n 's/^ \{0,2\}"ranks": *\([0-9]*\),*$/\1/p' "$campaign/$launch/launch.json" | head -n 1)
     [ "$taken_ranks" = $((use_nodes * per_node)) ] || {
         release "$launch"
@@ -102,11 +111,11 @@ other_launcher() {
 
 stop_interrupted() {
     release "$launch"
-    trap - INT TERM
-    # a TERM near the end of the job's time is the time limit's; any other one is somebody's wish
+    end_on_signals
+    # a TERM near the end of the job's time is the time limit's, which Slurm may send a minute early; any other one is somebody's wish
     # and a launch that did not fit into a whole job would not fit into the next one
     if [ -n "$requeue" ] && [ -n "$ends_at" ] && [ "$n_taken" -gt 0 ]; then
-        [ $((ends_at - $(date +%s))) -gt $((reserve_s + 30)) ] || back_into_queue
+        [ $((ends_at - $(date +%s))) -gt $((reserve_s + 60)) ] || back_into_queue
     fi
     die 2 "interrupted; rows taken so far can be analysed: noiselab analyze ${analysis:+$analysis }'$campaign'; $(how_to_go_on)"
 }

@@ -42,8 +42,9 @@ lost_nodes() {
 # slurm_cpus: one line "host cores cpus" for each node of the job, of the CPUs that a step of this job may use there: no more than the job's, and
 # without those that are kept for the system (core specialisation)
 slurm_cpus() {
-    # these would narrow the look, or clash with --cpu-bind
-    unset SRUN_CPUS_PER_TASK SLURM_CPUS_PER_TASK SLURM_HINT SLURM_CPU_BIND SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE
+    # these would narrow the look, clash with --cpu-bind, or keep our environment from the nodes (of a job with --export=NONE)
+    unset SLURM_EXPORT_ENV SRUN_CPUS_PER_TASK SLURM_CPUS_PER_TASK SLURM_TRES_PER_TASK SLURM_HINT SLURM_CPU_BIND SLURM_NTASKS SLURM_NPROCS \
+        SLURM_NTASKS_PER_NODE
     look=$(srun --overlap --nodes="$(job_nodes)" --ntasks="$(job_nodes)" --ntasks-per-node=1 --cpu-bind=none --mpi=none --job-name=noiselab-look \
         --kill-on-bad-exit=1 "$NOISELAB_BIN/noiselab-gen" --list-cpus 2>&1 </dev/null) ||
         die 2 "the nodes of job $SLURM_JOB_ID do not answer: $(printf '%s\n' "$look" | sed 's/^srun: //' | first_line)"
@@ -54,7 +55,7 @@ slurm_cpus() {
 find_binding() {
     binds_nothing=''
     case $(scontrol show config 2>/dev/null | sed -n 's/^TaskPlugin *= *//p') in
-    '' | none | task/none)
+    '' | '(null)' | none | task/none)
         binds_nothing=yes
         note 'this cluster binds no ranks to CPUs (TaskPlugin): they may move'
         ;;
@@ -79,17 +80,24 @@ run_srun() {
     SLURM_ACCTG_FREQ=task=${acctg_task_s:-0}
     NOISELAB_ACCTG_FREQ=$SLURM_ACCTG_FREQ
     export SRUN_CPUS_PER_TASK SLURM_ACCTG_FREQ NOISELAB_ACCTG_FREQ
-    # of the job, and not of this step
-    unset SLURM_CPUS_PER_TASK SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE
+    # in a shell that is a step itself (srun --pty) all CPUs are that step's
+    [ -z "${SLURM_STEP_ID-}" ] || set -- --overlap "$@"
+    # of the job, and not of this step; a third way to say CPUs per task (since 24.05) that differs from the first is fatal to srun
+    unset SLURM_EXPORT_ENV SLURM_CPUS_PER_TASK SLURM_TRES_PER_TASK SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE
     exec srun --mpi="$srun_mpi" --nodes="$use_nodes" --ntasks="$((use_nodes * per_node))" --ntasks-per-node="$per_node" --job-name="$step_name" \
         --kill-on-bad-exit=1 "$@"
 }
 
 # cpus_per_core: how many of Slurm's CPUs a core is: its hardware threads, or one, as the cluster is set up
 cpus_per_core() {
-    slurm_cpus_of_node=${SLURM_JOB_CPUS_PER_NODE-1}
-    slurm_cpus_of_node=${slurm_cpus_of_node%%[!0-9]*}
-    awk -v cpus="${slurm_cpus_of_node:-1}" -v cores="$cores" 'BEGIN { n = cores > 0 ? int(cpus / cores) : 1; print (n > 1 ? n : 1) }'
+    # where Slurm leaves hardware threads idle it counts cores
+    case ${SLURM_HINT-},${SLURM_THREADS_PER_CORE-} in
+    *nomultithread*,* | *compute_bound*,* | *,1) echo 1 && return ;;
+    esac
+    # such as 64(x2),16: the fewest, as the cores are
+    printf '%s\n' "${SLURM_JOB_CPUS_PER_NODE-1}" | tr ',' '\n' | awk -v cores="$cores" '
+        NR == 1 || $1 + 0 < fewest { fewest = $1 + 0 }
+        END { n = cores > 0 ? int(fewest / cores) : 1; print (n > 1 ? n : 1) }'
 }
 
 # signal_step NAME: a TERM for each rank of that step of this job; fails when there is no such step (yet)
@@ -134,6 +142,8 @@ find_time_limit() {
 back_into_queue() {
     job=$SLURM_JOB_ID
     [ -z "${SLURM_ARRAY_TASK_ID-}" ] || job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+    # that ends this job with a TERM
+    trap '' INT TERM HUP
     reason=$(scontrol requeue "$job" 2>&1) || die 2 "--requeue: $(printf '%s\n' "$reason" | first_line); $(how_to_go_on)"
     note "job $job goes back into the queue and will go on with '$campaign'"
     exit 2

@@ -4,10 +4,7 @@
 
 # submit_campaign WORDS: plans the campaign (unless only the job can), and submits what runs it
 submit_campaign() {
-    need_sbatch
-    absolute_campaign
-    find_partition
-    make_scratch
+    ready_to_submit
     if [ -n "$plan_later" ]; then
         [ -z "$array" ] || die 2 "--array: $plan_later, and so the launches are not known before the job starts; leave it out"
         [ -n "$time_limit" ] || die 2 "--time: $plan_later: say how long the job may take"
@@ -22,30 +19,43 @@ submit_campaign() {
 
 # submit_resume: a job for what is left of a campaign
 submit_resume() {
-    need_sbatch
-    absolute_campaign
-    find_partition
-    make_scratch
     [ "$n_planned" != "$n_complete" ] || die 2 "all $n_planned planned launches are complete: noiselab run $experiment --finish '$campaign'"
-    if [ -f "$campaign/job.sbatch" ]; then submit_job "$campaign/job.sbatch"; else submit_job "$NOISELAB_LIBEXEC/$experiment.sbatch"; fi
+    template=$NOISELAB_LIBEXEC/$experiment.sbatch
+    if [ -f "$campaign/job.sbatch" ]; then
+        template=$campaign/job.sbatch
+        # where the earlier job went this one goes, and has to fit
+        partition=${partition:-$(sed -n "s/^#SBATCH --partition=\([^']*\)\$/\1/p" "$template" | tail -n 1)}
+    fi
+    ready_to_submit
+    submit_job "$template"
 }
 
-need_sbatch() {
+# ready_to_submit: checks what is known of the cluster
+ready_to_submit() {
     command -v sbatch >/dev/null ||
         die 2 '--submit: there is no Slurm here (sbatch is not in PATH): leave --submit out to measure on this machine'
-}
-
-absolute_campaign() {
+    case $campaign in
+    *"$newline"*) die 2 '--out: a name with a line break cannot stand in a batch script' ;;
+    esac
     case $campaign in
     /*) ;;
     *) campaign=$PWD/$campaign ;;
     esac
     schedule=$campaign/schedule.tsv
+    # the script shown is what counts: these would overrule its lines, and SBATCH_WAIT would wait for the wrong job
+    [ -z "$partition" ] || unset SBATCH_PARTITION
+    [ -z "$account" ] || unset SBATCH_ACCOUNT
+    [ -z "$qos" ] || unset SBATCH_QOS
+    unset SBATCH_ARRAY_INX SBATCH_EXCLUSIVE SBATCH_JOB_NAME SBATCH_MEM_PER_CPU SBATCH_MEM_PER_NODE SBATCH_NO_REQUEUE SBATCH_OPEN_MODE \
+        SBATCH_OUTPUT SBATCH_SIGNAL SBATCH_TIMELIMIT SBATCH_WAIT
+    partition=${partition:-${SBATCH_PARTITION-}}
+    find_partition
+    make_scratch
 }
 
 # find_partition: refuses a partition that is not there, or has fewer nodes than asked for; sets partition_s, its time limit (empty: none)
 find_partition() {
-    known=$(sinfo --noheader --format='%P %l %D' 2>&1) ||
+    known=$(sinfo --all --noheader --format='%P %l %D' 2>&1) ||
         die 2 "Slurm does not answer: $(printf '%s\n' "$known" | sed 's/^[a-z_]*: error: //' | first_line)"
     # shellcheck disable=SC2046 # a name, a time and a number
     set -- $(printf '%s\n' "$known" | awk -v wanted="$partition" '
@@ -69,7 +79,7 @@ submit_job() {
     if [ -n "$time_limit" ]; then
         job_s=$(slurm_seconds "$time_limit")
         [ -n "$job_s" ] || die 2 "--time: '$time_limit' is not a time (try 30, 2:00:00, 1-12:00:00)"
-        [ -n "$plan_later$requeue" ] || [ $((need_s + reserve_s)) -le "$job_s" ] ||
+        [ -n "$plan_later$requeue" ] || [ $((begin_s + need_s + reserve_s)) -le "$job_s" ] ||
             die 2 "--time: $time_limit is too short: the launches take some $(say_time "$need_s"), and the last $reserve_s s are kept;" \
                 "ask for $(slurm_time $((need_s * 5 / 4 + 60 + reserve_s)))"
     fi
@@ -109,9 +119,9 @@ submit_job() {
 fit_partition() {
     [ -n "$partition_s" ] && [ "$job_s" -gt "$partition_s" ] || return 0
     longest_s=$(launch_times "$schedule" 2>/dev/null | awk -v start="$start_s" '$2 > most { most = $2 } END { printf "%d\n", most + start + 1 }')
-    if [ -z "$time_limit" ] && [ $((need_s + reserve_s)) -le "$partition_s" ]; then
+    if [ -z "$time_limit" ] && [ $((begin_s + need_s + reserve_s)) -le "$partition_s" ]; then
         job_s=$partition_s
-    elif [ -n "$requeue" ] && [ $((longest_s + reserve_s)) -le "$partition_s" ]; then
+    elif [ -n "$requeue" ] && [ $((begin_s + longest_s + reserve_s)) -le "$partition_s" ]; then
         job_s=$partition_s
     else
         die 2 "the job needs some $(slurm_time "$job_s"), and partition '$partition_name' ends jobs after $(slurm_time "$partition_s"):" \
@@ -122,7 +132,8 @@ fit_partition() {
 # job_lines: the #SBATCH lines that this submission decides, as "key line"
 job_lines() {
     # a % in a name is doubled: sbatch fills in patterns
-    echo "output #SBATCH --output=$(quoted "$(printf '%s' "$campaign" | sed 's/%/%%/g')/slurm-$([ -n "$array" ] && echo %A_%a || echo %j).out")"
+    if [ -n "$array" ]; then name=slurm-%A_%a.out; else name=slurm-%j.out; fi
+    printf 'output #SBATCH --output=%s\n' "$(quoted "$(printf '%s' "$campaign" | sed 's/%/%%/g')/$name")"
     echo "time #SBATCH --time=$(slurm_time "$job_s")"
     [ -z "$nodes" ] || echo "nodes #SBATCH --nodes=$nodes"
     [ -z "$partition" ] || echo "partition #SBATCH --partition=$(quoted "$partition")"
@@ -131,7 +142,7 @@ job_lines() {
     [ -z "$after" ] || echo "dependency #SBATCH --dependency=afterany:$(quoted "$after")"
     # one after the other: launches side by side would disturb each other through the network and the file system
     [ -z "$array" ] || echo "array #SBATCH --array=$(remaining_numbers)%1"
-    [ -z "$sbatch_options" ] || printf '%s\n' "$sbatch_options" | sed 's/^--//; s/^/--/; s/^--\([a-z-]*\).*/\1 #SBATCH &/'
+    [ -z "$sbatch_options" ] || printf '%s\n' "$sbatch_options" | sed 's/^[^-]/--&/; s/^-*\([A-Za-z][a-z-]*\).*/\1 #SBATCH &/'
 }
 
 # remaining_numbers: those of the launches that are not complete, as sbatch --array takes them (1-3,7)
@@ -225,9 +236,18 @@ finish_script() {
 #SBATCH --time=$([ -n "$partition_s" ] && [ "$partition_s" -lt 1800 ] && slurm_time "$partition_s" || echo 0:30:00)
 #SBATCH --open-mode=append
 EOT
-    sed -n 's/^output //p; s/^partition //p; s/^account //p; s/^qos //p' "$scratch/lines" | sed 's/%A_%a/%j/'
+    # where it runs and who pays, as for the launches; clusters may insist on them
+    grep -E '^#SBATCH (--(output|partition|account|qos|constraint|reservation|clusters)[= ]|-[pAqCM])' "$scratch/job.sbatch" | sed 's/%A_%a/%j/'
     printf 'exec %s run %s --finish %s%s\n' "$(quoted "$NOISELAB_BIN/noiselab")" "$experiment" "$(quoted "$campaign")" \
         "$([ -z "$no_report" ] || echo ' --no-report')"
+}
+
+# stop_waiting: what waits for a job does not outlive this; the job does
+stop_waiting() {
+    [ -z "$sender" ] || kill "$sender" 2>/dev/null
+    # of the last job that is known
+    job_id=$(cut -d ';' -f 1 "$scratch/id" 2>/dev/null)
+    die 2 "interrupted; job ${job_id:-${sent:-(see squeue)}} goes on"
 }
 
 # send_job WAIT SCRIPT OPTIONS: to sbatch; sets job_id, and job_status: 0, or with WAIT yes that of the job
@@ -236,6 +256,10 @@ send_job() {
     shift 2
     [ "$waits" = no ] || set -- --wait "$@"
     rm -f "$scratch/id"
+    # the job before this one, if there is one
+    sent=${job_id-} job_id=''
+    sender=''
+    trap stop_waiting INT TERM HUP
     sbatch --parsable "$@" "$script" >"$scratch/id" 2>"$scratch/reason" &
     sender=$!
     while [ ! -s "$scratch/id" ] && kill -0 "$sender" 2>/dev/null; do sleep 0.1; done
@@ -246,9 +270,12 @@ send_job() {
     wait "$sender"
     job_status=$?
     [ -s "$scratch/id" ] || {
+        reason=$(sed 's/^sbatch: //; s/^error: //' "$scratch/reason" | tr '\n' ' ' | sed 's/ *$//')
+        [ -z "$sent" ] || die 2 "job $sent measures, but the job that answers was refused by sbatch: $reason;" \
+            "when all launches have ended: noiselab run $experiment --finish '$campaign'"
         # nothing of a job that was refused stays in the way of the next attempt; of one that goes on everything was there before
         # shellcheck disable=SC2086 # names of our own
         [ -n "$resume" ] || (cd "$campaign" && rm -f $kept && rmdir "$campaign") 2>/dev/null
-        die 2 "sbatch: $(sed 's/^sbatch: //; s/^error: //' "$scratch/reason" | tr '\n' ' ' | sed 's/ *$//')"
+        die 2 "sbatch: $reason"
     }
 }

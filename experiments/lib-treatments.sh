@@ -45,7 +45,7 @@ need_slurm_accounting() {
     choose_launcher
     [ "$starts_with" = srun ] || die 2 "slurm-accounting: only srun can switch it: leave --launcher $starts_with out"
     case $(scontrol show config 2>/dev/null | sed -n 's/^JobAcctGatherType *= *//p') in
-    '' | none | jobacct_gather/none)
+    '' | '(null)' | none | jobacct_gather/none)
         die 2 'slurm-accounting: this cluster gathers nothing (JobAcctGatherType is none), so there is nothing to switch'
         ;;
     esac

@@ -63,7 +63,12 @@ check_options() {
     whole --launches "$launches"
     n_rounds=$((launches * n_node_sets))
     [ "$n_rounds" = 1 ] || [ -z "$launch_id" ] || die 2 '--launch-id: launches need names of their own; leave it out'
+    # by other things in a campaign, or by a launch that would count as this one
+    case $launch_id in launch | claims | partial) taken=yes ;; *) taken=$([ -z "$launch_id" ] || [ ! -e "$campaign/$launch_id" ] || echo yes) ;; esac
+    [ -z "$taken" ] || die 2 "--launch-id: '$launch_id' is taken in '$campaign'; choose another name"
     seed=${seed:-$(date +%s)}
+    # the shell counts with it, and would take it for octal
+    case $seed in 0[0-9]*) die 2 "--seed: '$seed' begins with a zero; leave that out" ;; esac
     if [ "$n_rounds" -gt 1 ] || [ "$design" = launches ]; then countable "$seed"; fi
     ranks_column
     if [ "$design" = launches ]; then

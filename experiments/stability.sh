@@ -135,7 +135,7 @@ look_at_counts() {
     done <<EOT
 $(configurations_of_ranks)
 EOT
-    trap - INT TERM
+    end_on_signals
 }
 
 main "$@"

@@ -91,6 +91,11 @@ elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; th
 else
     say_and_stop
 fi
+if [ "$table" = needed_by_cluster ] && [ -e /etc/slurm/slurm.conf ]; then
+    # Debian starts the services it installs: a second slurmctld with the site's own configuration is not for a test to start
+    echo 'noiselab: this machine belongs to a Slurm cluster (/etc/slurm/slurm.conf): nothing is installed for the test cluster' >&2
+    exit 2
+fi
 packages=$(missing debian)
 printf 'noiselab: installing %s\n' "$packages" >&2
 export DEBIAN_FRONTEND=noninteractive

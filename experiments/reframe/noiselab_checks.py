@@ -17,9 +17,9 @@ from reframe.core.exceptions import SanityError
 
 CAMPAIGN = 'campaign'
 
-# What each launcher needs to start one rank per core, bound to it.
+# What each launcher needs to start one rank per core, bound to it; and Slurm does not look at the ranks from time to time.
 LAUNCHER_OPTIONS = {
-    'srun': ['--mpi=pmix', '--cpu-bind=cores'],
+    'srun': ['--mpi=pmix', '--cpu-bind=cores', '--kill-on-bad-exit=1', '--acctg-freq=task=0'],
     'mpirun': ['--bind-to', 'core'],
     'mpiexec': ['--bind-to', 'core'],
 }

@@ -22,6 +22,16 @@ run_refused() {
     grep -qF -- "$wanted" "$ERR"
 }
 
+# run_refused_last WANTED COMMAND...: status 2, and WANTED in the last line on stderr
+run_refused_last() {
+    local wanted=$1 status=0
+    shift
+    "$@" || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    tail -n 1 "$ERR" | grep -qF -- "$wanted"
+}
+
 planned() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 1; }
 
 taken() { for file in "$OUT"/*/launch.json; do jq -r 'select(.ended == "complete") | .launch' "$file"; done; }
@@ -84,6 +94,155 @@ cut_short() {
     cat "$ERR"
     [ "$(planned)" = "$(taken)" ]
     [ ! -e "$OUT/claims" ]
+}
+
+# claim_at_once HOW MANY: they claim the launch L of $OUT at one moment, and say so in $OUT/won; what they have to say is in $ERR
+claim_at_once() {
+    cat >"$BATS_TEST_TMPDIR/claim.sh" <<'EOT'
+set -u
+NOISELAB_BIN=$(cd "$1" && pwd)
+NOISELAB_LIBEXEC=${NOISELAB_BIN%/bin}/libexec/noiselab
+. "$NOISELAB_LIBEXEC/lib.sh"
+experiment=sensitivity campaign=$2
+while [ ! -e "$2/go" ]; do :; done
+if claim L; then echo "$$" >>"$2/won"; fi
+EOT
+    for _ in $(seq "$1"); do sh "$BATS_TEST_TMPDIR/claim.sh" "$BIN" "$OUT" 2>>"$ERR" 3>&- & done
+    sleep 0.1
+    : >"$OUT/go"
+    wait
+    cat "$ERR"
+}
+
+@test "a claim whose owner is gone is taken over by one only, however many see it at once" {
+    for owner in "$(uname -n) 1 7 - 0" ''; do
+        for _ in 1 2 3 4 5 6 7 8; do
+            rm -rf "$OUT"
+            mkdir -p "$OUT/claims/L"
+            # without a name in it: of a process that was killed before it wrote its own
+            if [ -n "$owner" ]; then echo "$owner" >"$OUT/claims/L/owner"; else touch -d '5 minutes ago' "$OUT/claims/L"; fi
+            claim_at_once 3
+            [ "$(wc -l <"$OUT/won")" -eq 1 ]
+            [ ! -s "$ERR" ]
+        done
+    done
+}
+
+# slurm_stub NAME LINES: a command of a Slurm that is not there
+slurm_stub() {
+    mkdir -p "$BATS_TEST_TMPDIR/slurm"
+    { echo '#!/bin/sh' && cat; } >"$BATS_TEST_TMPDIR/slurm/$1"
+    chmod +x "$BATS_TEST_TMPDIR/slurm/$1"
+    PATH=$BATS_TEST_TMPDIR/slurm:$PATH
+}
+
+# submit ARGUMENTS: to a Slurm with the partitions main and short; sbatch numbers jobs from 1 and does not take those that answer
+submit() {
+    slurm_stub sinfo <<<"printf '%s\\n' 'main* infinite 8' 'short 30:00 4'"
+    slurm_stub sbatch <<EOT
+case "\$*" in *finish.sbatch) echo 'sbatch: error: Invalid account' >&2; exit 1 ;; esac
+env | grep '^SBATCH_' >>"$BATS_TEST_TMPDIR/overruled"
+echo 1
+EOT
+    "$BIN/noiselab" run sensitivity --submit --op empty --seconds 1 "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
+}
+
+# step VARIABLE=VALUE...: how a launch of two ranks on two nodes with 16 cores and 32 hardware threads each is started by srun in such a job
+step() {
+    slurm_stub srun <<'EOT'
+printf '%s ' "$@"
+env | grep -E '^(SRUN_CPUS_PER_TASK|SLURM_(ACCTG_FREQ|CPU_BIND|CPUS_PER_TASK|EXPORT_ENV|TRES_PER_TASK))=' | sort | paste -sd ' ' -
+EOT
+    env SLURM_JOB_ID=1 SLURM_JOB_CPUS_PER_NODE='32(x2)' "$@" sh -c '
+        NOISELAB_BIN=$1 NOISELAB_LIBEXEC=$1/../libexec/noiselab
+        . "$NOISELAB_LIBEXEC/lib.sh"
+        cores=16 use_nodes=2 per_node=1 step_name=x srun_mpi=pmix binds_nothing=""
+        run_srun - program' sh "$BIN"
+}
+
+@test "a step of srun has its own CPUs per task and one kind of binding, whatever the job has" {
+    always='--mpi=pmix --nodes=2 --ntasks=2 --ntasks-per-node=1 --job-name=x --kill-on-bad-exit=1'
+    [ "$(step A=b)" = "$always --cpu-bind=cores program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=2" ]
+    [ "$(step SLURM_CPUS_PER_TASK=8 SLURM_TRES_PER_TASK=cpu:8 SLURM_EXPORT_ENV=NONE)" = "$(step A=b)" ]
+    [ "$(step SLURM_HINT=nomultithread SLURM_CPU_BIND=quiet)" = "$always program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=1" ]
+    [ "$(step SLURM_JOB_CPUS_PER_NODE='64(x3),16')" = "$always --cpu-bind=cores program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=1" ]
+    [ "$(step SLURM_STEP_ID=0)" = "$always --overlap --cpu-bind=cores program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=2" ]
+}
+
+@test "an array whose answering job is refused keeps its schedule, and says how to get the answer" {
+    run_refused 'job 1 measures, but the job that answers was refused by sbatch: Invalid account' submit --array --launches 2 --out "$OUT"
+    grep -qF -- "--finish '$OUT'" "$ERR"
+    [ "$(planned | wc -l)" -eq 2 ]
+    [ -s "$OUT/job.sbatch" ]
+}
+
+@test "the script that is shown counts, not what the environment tells sbatch" {
+    export SBATCH_TIMELIMIT=1 SBATCH_WAIT=1 SBATCH_PARTITION=nosuch SBATCH_ACCOUNT=physics
+    submit --partition short --out "$OUT" || true
+    cat "$ERR"
+    [ "$(cat "$BATS_TEST_TMPDIR/overruled")" = SBATCH_ACCOUNT=physics ]
+    # where the environment alone says it, the plan has to fit there
+    run_refused "'nosuch' is not a partition here" submit --out "$OUT.2"
+}
+
+@test "who stops waiting for a job leaves nothing that waits, and is told which job goes on" {
+    slurm_stub sinfo <<<"echo 'main* infinite 8'"
+    slurm_stub sbatch <<EOT
+echo 7
+echo \$\$ >"$BATS_TEST_TMPDIR/waits"
+exec sleep 600
+EOT
+    "$BIN/noiselab" run sensitivity --submit --wait --op empty --seconds 1 --out "$OUT" >/dev/null 2>"$ERR" 3>&- &
+    wait_for test -s "$BATS_TEST_TMPDIR/waits"
+    kill -TERM $!
+    status=0
+    wait $! || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -qx 'noiselab-run: interrupted; job 7 goes on' "$ERR"
+    ! kill -0 "$(cat "$BATS_TEST_TMPDIR/waits")"
+}
+
+@test "options for sbatch may be short ones, and the job that answers goes where the launches went" {
+    submit --array --launches 2 --partition short --sbatch '-C haswell' --sbatch '-S 1' --sbatch 'comment=x' --out "$OUT" || true
+    cat "$ERR"
+    for line in '-C haswell' '-S 1' --comment=x --partition=short; do grep -qxF -- "#SBATCH $line" "$OUT/job.sbatch"; done
+    for line in '-C haswell' --partition=short; do grep -qxF -- "#SBATCH $line" "$OUT/finish.sbatch"; done
+    # and also when it goes on
+    resume --submit --array --dry-run
+    cat "$ERR"
+    [ "$(grep -cxF -- '#SBATCH --partition=short' "$BATS_TEST_TMPDIR/stdout")" -eq 2 ]
+    [ "$(grep -cxF -- '#SBATCH -C haswell' "$BATS_TEST_TMPDIR/stdout")" -eq 2 ]
+}
+
+@test "a launch planned on nodes of a job is not looked for elsewhere" {
+    submit --node-sets 'node1;node2' --out "$OUT" || true
+    run_refused_last 'nodes of a Slurm job, and this is none' resume
+    [ ! -e "$OUT/claims" ]
+}
+
+@test "names and seeds that mean something else are refused" {
+    run_refused "--launch-id: 'claims' is taken" run_sensitivity --launch-id claims
+    run_refused "--seed: '08' begins with a zero" run_sensitivity --seed 08
+    [ ! -e "$OUT" ]
+    # a launch of that name would count as the one that was asked for
+    mkdir -p "$OUT/mine"
+    run_refused "--launch-id: 'mine' is taken" run_sensitivity --launch-id mine
+}
+
+@test "a launch that is not complete counts as such when its launcher ends well" {
+    # a launcher that loses its ranks and says nothing
+    cat >"$BATS_TEST_TMPDIR/mpirun" <<'EOT'
+#!/bin/sh
+case $1 in --version) exec mpirun --version ;; esac
+while [ "${1##*/}" != noiselab-detect ]; do shift; done
+"$@" &
+sleep 1
+kill -9 $!
+EOT
+    chmod +x "$BATS_TEST_TMPDIR/mpirun"
+    NOISELAB_MPIRUN=$BATS_TEST_TMPDIR/mpirun run_refused_last 'is not complete' run_sensitivity --seconds 20
+    NOISELAB_MPIRUN=$BATS_TEST_TMPDIR/mpirun run_refused_last 'is not complete' resume --only 1
 }
 
 @test "many that go on at once take each launch once" {

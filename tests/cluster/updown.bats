@@ -155,6 +155,8 @@ says() {
 
 @test "bad input is one clear line" {
     says "'x' is not a number of nodes" up --nodes x "$DIR"
+    mkdir -p "$BATS_TEST_TMPDIR/root/etc"
+    says "has a 'etc' that is not a cluster's" up "$BATS_TEST_TMPDIR/root"
     says "'A;b' is not a tag" up --tag 'A;b' "$DIR"
     says "'--slurm' is not an option" up --slurm "$DIR"
     says 'wants one folder' up
