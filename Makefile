@@ -148,7 +148,7 @@ $(BUILD)/bench/%: tests/bench/%.c $(COMMON) $(filter-out %/main.o,$(DETECTOR))
 	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS)
 
 # MATRIX: some of what tests/matrix.sh --list prints, such as 'openmpi5-gcc mpich-clang'; MATRIX_TESTS: quick or smoke
-test-matrix: deps ## the quick tests with Open MPI 4.1, Open MPI 5 and MPICH, each with gcc and clang
+test-matrix: deps ## unit and command-line tests with Open MPI 4.1, Open MPI 5 and MPICH, each with gcc and clang
 	@$(MAKE) --no-print-directory r
 	@NOISELAB_BUILD=$(BUILD) MATRIX_TESTS="$(or $(MATRIX_TESTS),quick)" tests/matrix.sh $(MATRIX)
 

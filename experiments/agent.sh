@@ -22,7 +22,7 @@ Sets of two launches of noiselab-detect, one with and one without the agent, in 
 verdicts: what the agent costs, and what could have been seen. Runs in a Slurm job, or submits one (--submit).
 
   --treatment NAME  what is switched (default slurm-accounting)
-  --interval S      slurm-accounting: seconds between two samples, whole (default 1); without it: no samples
+  --interval S      slurm-accounting: seconds between two samples, whole (default 1)
   --ranks N         number of ranks (default: one per allowed core)
   --launches N      sets of two launches (default 10)
   --seconds TIME    measuring time of each launch (default 20s)
@@ -30,7 +30,7 @@ verdicts: what the agent costs, and what could have been seen. Runs in a Slurm j
   --seed N          seed of the order of launches (default: from the clock)
 
 Treatments:
-  slurm-accounting  Slurm looks at every process of the job each second (--acctg-freq)
+  slurm-accounting  Slurm looks at every process of the job, each --interval against never (--acctg-freq)
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help).
 

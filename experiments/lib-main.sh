@@ -182,7 +182,8 @@ go_on_recorded() {
     elif [ -n "$submit" ]; then
         submit_resume
     else
-        [ -z "$only" ] || [ "$only" -le "$n_planned" ] || die 2 "--only: '$campaign' has $n_planned launches"
+        n_tasks=$(launch_times "$schedule" | awk '$3 > n { n = $3 } END { print n + 0 }')
+        [ -z "$only" ] || [ "$only" -le "$n_tasks" ] || die 2 "--only: '$campaign' has $n_tasks tasks (launches, or sets of them)"
         note "$n_complete of $n_planned planned launches are complete"
         [ -z "$dry_run" ] || exit 0
         run_and_answer
@@ -191,7 +192,7 @@ go_on_recorded() {
 
 run_and_answer() {
     run_schedule
-    # one launch is no answer: that is for --finish
+    # one task is no answer: that is for --finish
     [ -z "$only" ] || exit 0
     answer
 }

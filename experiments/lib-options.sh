@@ -51,7 +51,7 @@ Campaigns and launches:
   --out DIR         campaign directory (default noiselab-EXPERIMENT-DATE); it gets a schedule of all launches first
   --resume DIR      go on with the launches of DIR that are not complete, as they were planned
   --finish DIR      only analyse and report DIR as its schedule says
-  --margin PERCENT  ask whether every slowdown is below it: status 0 yes, 1 no, 3 the data cannot tell
+  --margin PERCENT  sensitivity, agent: ask whether every slowdown is below it: status 0 yes, 1 no, 3 the data cannot tell
   --no-report       measure and print the answer only
   --launcher NAME   srun, mpirun or auto (default: srun within a Slurm job, else mpirun)
 
@@ -62,7 +62,7 @@ In a Slurm job (the nodes and CPUs are those of the job):
 
 Batch jobs:
   --submit          write the batch script into the campaign, show it and submit it (with --dry-run: only show it)
-  --array           one array task for each launch, one after the other, and a job that analyses
+  --array           an array task for each launch, or set of launches, one after the other, and a job that analyses
   --wait            wait for the job; its status is the status
   --partition P, --nodes N, --time T, --account A, --qos Q, --after JOBID, --sbatch 'OPTION'
                     for sbatch; the time is computed when it is not given

@@ -9,7 +9,7 @@ reserve_s=65
 # what a job takes from its start to its first launch
 begin_s=20
 
-# run_schedule: all launches of $schedule that are not complete, or only the one with the number $only. Returns when they are; else ends with status 2
+# run_schedule: all launches of $schedule that are not complete, or only those of the task $only. Returns when they are; else ends with status 2
 # and says how to go on.
 run_schedule() {
     choose_launcher
@@ -22,11 +22,11 @@ run_schedule() {
     [ -z "$planned_on" ] || [ "$planned_on" = "$n_nodes" ] || [ -n "$only" ] ||
         note "planned on $planned_on node(s), and run on $n_nodes: launches on all nodes (-) differ in size from those before"
     catch_signals
+    [ -z "$only" ] || launches_of_task=$newline$(launch_times "$schedule" | awk -v only="$only" '$3 == only { print $1 }')$newline
     resumed_at=$(date +%s) number=0 n_taken=0 n_elsewhere=0 taken_s=0 started_s=0
     while IFS= read -r line <&4; do
         case $line in '#'* | "launch$tab"*) continue ;; esac
         number=$((number + 1))
-        [ -z "$only" ] || [ "$only" = "$number" ] || continue
         # the words of a launch are its fields: only tabs divide them
         old_ifs=$IFS
         IFS=$tab
@@ -35,6 +35,9 @@ run_schedule() {
         set -- $line
         set +f
         IFS=$old_ifs
+        if [ -n "$only" ]; then
+            case $launches_of_task in *"$newline$1$newline"*) ;; *) continue ;; esac
+        fi
         run_launch "$@"
     done 4<"$schedule"
     end_on_signals

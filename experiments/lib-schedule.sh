@@ -101,7 +101,8 @@ check_key() {
     esac
 }
 
-# launch_times FILE: a line "launch seconds" for each launch, of measuring
+# launch_times FILE: a line "launch seconds task" for each launch: its measuring time, and the number of its task in an array job. Launches that are
+# compared within a set are one task, so that they run on the same nodes; any other launch is one by itself.
 launch_times() {
     awk -F '\t' '
         function seconds(text, number, unit) {
@@ -110,7 +111,20 @@ launch_times() {
         }
         BEGIN { size["ns"] = 1e-9; size["us"] = 1e-6; size["ms"] = 1e-3; size[""] = size["s"] = 1; size["min"] = 60; size["h"] = 3600 }
         /^#/ || $1 == "launch" { next }
-        { s = 0; for (i = 5; i < NF; i++) if ($i == "--seconds") s = seconds($(i + 1)); print $1, s }' "$1"
+        {
+            s = 0
+            for (i = 5; i < NF; i++) if ($i == "--seconds") s = seconds($(i + 1))
+            if ($2 == "-") task = ++n_tasks
+            else task = $2 in task_of ? task_of[$2] : (task_of[$2] = ++n_tasks)
+            print $1, s, task
+        }' "$1"
+}
+
+# longest_seconds TASKS: what the longest launch takes with its start, or with TASKS yes the longest task of an array
+longest_seconds() {
+    launch_times "$schedule" 2>/dev/null | awk -v tasks="$1" -v start="$start_s" '
+        { s[tasks == "yes" ? $3 : NR] += $2 + start }
+        END { for (i in s) if (s[i] > most) most = s[i]; printf "%d\n", most + 1 }'
 }
 
 # how a launch ended is at the outer level of its launch.json; generators in it have ends of their own
@@ -119,7 +133,7 @@ complete_line='^ \{0,2\}"ended": *"complete"'
 # is_complete LAUNCH
 is_complete() { grep -qs "$complete_line" "$campaign/$1/launch.json"; }
 
-# complete_and_planned: the launches that are complete, a line =, and a line "launch seconds" for each planned one
+# complete_and_planned: the launches that are complete, a line =, and a line "launch seconds task" for each planned one
 complete_and_planned() {
     grep -ls "$complete_line" "$campaign"/*/launch.json | sed 's|/launch.json$||; s|.*/||'
     echo '='

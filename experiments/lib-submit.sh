@@ -73,7 +73,7 @@ find_partition() {
 # submit_job TEMPLATE
 submit_job() {
     need_s=$(n_taken=0 && needed_seconds)
-    [ -z "$array" ] || need_s=$(launch_times "$schedule" | awk -v start="$start_s" '$2 > most { most = $2 } END { printf "%d\n", most + start + 1 }')
+    [ -z "$array" ] || need_s=$(longest_seconds yes)
     # the estimate is one, a minute is the job's own, and a TERM comes before the end
     job_s=$((need_s * 5 / 4 + 60 + reserve_s))
     if [ -n "$time_limit" ]; then
@@ -118,14 +118,14 @@ submit_job() {
 # fit_partition: the partition's time limit against what the job needs
 fit_partition() {
     [ -n "$partition_s" ] && [ "$job_s" -gt "$partition_s" ] || return 0
-    longest_s=$(launch_times "$schedule" 2>/dev/null | awk -v start="$start_s" '$2 > most { most = $2 } END { printf "%d\n", most + start + 1 }')
+    longest_s=$(longest_seconds no)
     if [ -z "$time_limit" ] && [ $((begin_s + need_s + reserve_s)) -le "$partition_s" ]; then
         job_s=$partition_s
     elif [ -n "$requeue" ] && [ $((begin_s + longest_s + reserve_s)) -le "$partition_s" ]; then
         job_s=$partition_s
     else
         die 2 "the job needs some $(slurm_time "$job_s"), and partition '$partition_name' ends jobs after $(slurm_time "$partition_s"):" \
-            "take another one, let it go back into the queue (--requeue), or make each launch a task (--array)"
+            "take another one, let it go back into the queue (--requeue), or make each launch, or set of launches, a task (--array)"
     fi
 }
 
@@ -141,18 +141,25 @@ job_lines() {
     [ -z "$qos" ] || echo "qos #SBATCH --qos=$(quoted "$qos")"
     [ -z "$after" ] || echo "dependency #SBATCH --dependency=afterany:$(quoted "$after")"
     # one after the other: launches side by side would disturb each other through the network and the file system
-    [ -z "$array" ] || echo "array #SBATCH --array=$(remaining_numbers)%1"
+    [ -z "$array" ] || echo "array #SBATCH --array=$(remaining_tasks)%1"
     [ -z "$sbatch_options" ] || printf '%s\n' "$sbatch_options" | sed 's/^[^-]/--&/; s/^-*\([A-Za-z][a-z-]*\).*/\1 #SBATCH &/'
 }
 
-# remaining_numbers: those of the launches that are not complete, as sbatch --array takes them (1-3,7)
-remaining_numbers() {
+# remaining_tasks: those that have launches which are not complete, as sbatch --array takes them (1-3,7)
+remaining_tasks() {
     complete_and_planned | awk '
         $0 == "=" { planned = 1; next }
         !planned { complete[$1] = 1; next }
-        { n++; if (!($1 in complete)) { if (n == last + 1 && last) last = n; else { flush(); first = last = n } } }
-        function flush() { if (last) out = out (out == "" ? "" : ",") (first == last ? first : first "-" last) }
-        END { flush(); print out }'
+        !($1 in complete) { left[$3] = 1; if ($3 > n) n = $3 }
+        END {
+            for (task = 1; task <= n; task++) {
+                if (!(task in left)) continue
+                for (last = task; (last + 1) in left;) last++
+                out = out (out == "" ? "" : ",") (task == last ? task : task "-" last)
+                task = last
+            }
+            print out
+        }'
 }
 
 # fill_template TEMPLATE: its variables get the values of this submission, its #SBATCH lines those of $scratch/lines

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sensitivity: which collective senses which noise level on this machine, and what is the smallest detectable level
+# sensitivity: which collective senses which noise level on this machine or the nodes of a job, and what is the smallest detectable level
 set -u
 # shellcheck source=experiments/lib.sh
 . "$NOISELAB_LIBEXEC/lib.sh"

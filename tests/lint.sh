@@ -85,7 +85,7 @@ done
 
 for compiler in gcc clang; do
     if command -v "$compiler" >/dev/null; then
-        out=$(make -s --no-print-directory BUILD="$build/lint-$compiler" CC="$compiler" WARNINGS='-Wall -Wextra -Werror' programs tests-built 2>&1)
+        out=$(make -s -j"$(nproc)" --no-print-directory BUILD="$build/lint-$compiler" CC="$compiler" WARNINGS='-Wall -Wextra -Werror' programs tests-built 2>&1)
         result $? "$compiler compiles everything without a warning" "$out"
     else
         skip "$compiler compiles everything without a warning" "$compiler is not installed"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# noiselab with every MPI library and compiler, each combination in a build folder of its own: builds without a warning, passes the quick tests.
+# noiselab with every MPI library and compiler, each combination in a build folder of its own: builds without a warning, passes the
+# quick tests of the programs (the R package knows nothing of MPI).
 # TAP, one test per combination; what they print goes to build/matrix/NAME.log. The last line is "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 2

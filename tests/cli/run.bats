@@ -169,6 +169,26 @@ EOT
     [ "$(step SLURM_STEP_ID=0)" = "$always --overlap --cpu-bind=cores program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=2" ]
 }
 
+@test "a task of an array is a launch, or a set of launches that are compared" {
+    submit --array --launches 3 --dry-run --out "$OUT" || true
+    grep -q '^#SBATCH --array=1-3%1$' "$BATS_TEST_TMPDIR/stdout"
+    submit --array --design launches --levels 1 --launches 2 --seconds 2 --dry-run --out "$OUT" || true
+    grep -q '^#SBATCH --array=1-2%1$' "$BATS_TEST_TMPDIR/stdout"
+}
+
+@test "the launches of one set are run by one task, and no others" {
+    run_sensitivity --launches 3 --seed 7 || true
+    rm -r "$OUT"/2*
+    # as if the second and the third belonged to one set
+    awk -F '\t' -v OFS='\t' '/^#/ || $1 == "launch" { print; next } { n++; $2 = n > 1 ? 7 : 4 } 1' "$OUT/schedule.tsv" >"$BATS_TEST_TMPDIR/sets"
+    cp "$BATS_TEST_TMPDIR/sets" "$OUT/schedule.tsv"
+    resume --only 2
+    [ "$(taken)" = "$(planned | tail -n +2)" ]
+    run_refused "--only: '$OUT' has 2 tasks" resume --only 3
+    resume --only 1
+    [ "$(taken)" = "$(planned)" ]
+}
+
 @test "an array whose answering job is refused keeps its schedule, and says how to get the answer" {
     run_refused 'job 1 measures, but the job that answers was refused by sbatch: Invalid account' submit --array --launches 2 --out "$OUT"
     grep -qF -- "--finish '$OUT'" "$ERR"
