@@ -8,6 +8,8 @@ MPICC ?= mpicc
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 SHELL := /bin/sh
+# compile jobs of what builds first and then works
+JOBS ?= $(shell nproc)
 
 GIT := $(shell git -c safe.directory='*' describe --always --dirty 2>/dev/null || echo unknown)
 # tests and lint add -Werror: a newer compiler's new warning must not keep anyone from building
@@ -105,13 +107,13 @@ deps: ## install what is missing for make demo and make test (or say what is)
 	@CC="$(CC)" MPICC="$(MPICC)" tests/deps.sh
 
 demo: deps ## a sensitivity experiment on this machine, with its report
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) -j$(JOBS) --no-print-directory all
 	@rm -rf $(BUILD)/demo
 	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,0.3,1 --seconds 120 --out $(BUILD)/demo
 
 test: deps ## everything the tests need, then all tests
 	@tests/deps.sh cluster || echo 'make test: goes on; tests on the test cluster will be skipped' >&2
-	@$(MAKE) --no-print-directory all tests-built
+	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh all
 
 check: all tests-built ## the quick tests (under two minutes)
@@ -119,7 +121,7 @@ check: all tests-built ## the quick tests (under two minutes)
 
 test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as root; "make test" has them, too)
 	@tests/deps.sh cluster
-	@$(MAKE) --no-print-directory all tests-built
+	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh cluster
 
 .PHONY: tests-built
@@ -157,7 +159,7 @@ lint: all ## shellcheck, forbidden symbols, tables against documentation, both c
 
 # the sanitizers' build lives in its own folder; the unit tests run in it
 asan: ## unit tests with address and undefined-behaviour sanitizers
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all" programs tests-built
+	@$(MAKE) -j$(JOBS) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all" programs tests-built
 	@NOISELAB_BUILD=$(BUILD)/asan tests/run.sh unit
 
 # ---- install -------------------------------------------------------------------------------------------------------------------------------
