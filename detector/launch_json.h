@@ -26,7 +26,7 @@ struct nd_node_end {
     int64_t n_switches, switch_p50_ns, switch_p99_ns, switch_max_ns;
     int64_t n_early_bursts; /* on halves whose first burst was due before their loop began */
     int has_generator;
-    char host[64];
+    char host[ND_HOST_BYTES];
 };
 
 /* Everything known before the first half. New reference; "ended" is null. */

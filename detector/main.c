@@ -10,6 +10,7 @@
 #include "nl_units.h"
 #include "noise_nodes.h"
 #include "options.h"
+#include "provenance.h"
 #include "record.h"
 #include "run.h"
 #include "treatment.h"
@@ -95,7 +96,7 @@ static int rehearse(const struct nd_options *o, const struct nd_launcher *launch
 int main(int argc, char **argv) {
     struct nd_launcher launcher;
     static struct nd_options options;
-    char host[64] = "";
+    char host[ND_HOST_BYTES] = "";
     nl_set_program("noiselab-detect");
     nd_launcher_read(&launcher);
     /* all ranks see the same command line; one of them speaks about it */

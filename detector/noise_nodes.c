@@ -5,9 +5,10 @@
 #include <strings.h>
 
 #include "nl_error.h"
+#include "provenance.h"
 #include "tree.h"
 
-enum { HOST_BYTES = 64, NAMES_BYTES = 600 };
+enum { NAMES_BYTES = 600 };
 
 int nd_host_is_called(const char *host, const char *name) {
     size_t n_host = strcspn(host, "."), n_name = strcspn(name, ".");
@@ -37,7 +38,7 @@ struct names {
 static void add_name(void *context, int rank, const void *host) {
     struct names *names = context;
     (void)rank;
-    if (names->n_bytes + HOST_BYTES + 2 > sizeof names->text)
+    if (names->n_bytes + ND_HOST_BYTES + 2 > sizeof names->text)
         names->n_left_out++;
     else
         names->n_bytes += (size_t)snprintf(names->text + names->n_bytes, sizeof names->text - names->n_bytes, "%s%s", names->n_bytes ? ", " : "",
@@ -46,7 +47,7 @@ static void add_name(void *context, int rank, const void *host) {
 
 int nd_noise_nodes_check(const struct nd_options *o, const struct nd_team *team, const char *host) {
     uint8_t is_known[ND_MAX_NOISE_HOSTS] = {0};
-    char mine[HOST_BYTES] = "", more[32] = "";
+    char mine[ND_HOST_BYTES] = "", more[32] = "";
     struct names names = {.n_bytes = 0};
     int lost = 0;
     if (o->noise_nodes != ND_NOISE_LISTED) return 0;

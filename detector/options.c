@@ -927,6 +927,8 @@ const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_B
 
 int nd_options_has_generator(const struct nd_options *o) { return o->n_arms > 0 && !o->external; }
 
+int nd_options_compares_arms(const struct nd_options *o) { return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH; }
+
 int nd_options_round_steps(const struct nd_options *o) { return o->design->round_steps(o->n_configs, o->n_arms, o->which_arms != ND_ARMS_ON); }
 
 int nd_options_times_operations(const struct nd_options *o) {

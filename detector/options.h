@@ -129,6 +129,9 @@ const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_B
 /* Whether nodes get a generator: there are levels, and they are not somebody else's. */
 int nd_options_has_generator(const struct nd_options *o);
 
+/* Whether arms are compared: within this launch, or, where it has one of them (--arms), among the launches of its campaign. */
+int nd_options_compares_arms(const struct nd_options *o);
+
 /* Halves in one round of the schedule. */
 int nd_options_round_steps(const struct nd_options *o);
 

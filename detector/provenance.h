@@ -5,9 +5,11 @@
 #include <jansson.h>
 #include <stdint.h>
 
+enum { ND_HOST_BYTES = 65 }; /* the longest name that Linux lets a host have, and its end */
+
 /* One node. Fixed size without pointers, so that it can be gathered as bytes; "" means unknown. */
 struct nd_host {
-    char host[64];
+    char host[ND_HOST_BYTES];
     char kernel[160];
     char isolcpus[128];
     char nohz_full[128];
@@ -28,7 +30,7 @@ struct nd_seat {
     int rank, node;
     int cpu; /* the one CPU it is bound to, -1 when the binding holds several */
     int first_cpu;
-    char host[64];
+    char host[ND_HOST_BYTES];
     char binding[128];
 };
 

@@ -60,7 +60,7 @@ int nd_run_allocate(struct nd_run *r) {
 
 /* Whether generators sit on the nodes that are to have one, where the launcher's environment said a node's first rank is; numbers them. */
 static int check_generators(struct nd_run *r) {
-    char host[64] = "";
+    char host[ND_HOST_BYTES] = "";
     gethostname(host, sizeof host - 1);
     if (nd_noise_nodes_check(r->o, &r->team, host)) return -1;
     int is_leader = r->team.node_rank == 0;
@@ -220,7 +220,7 @@ int nd_run_open_clocks(struct nd_run *r) {
     int has_wait = 0;
     if (r->starter) {
         if (nd_starter_open(r->starter, &o->start, &r->team, r->n_allowed, record_sync, r)) return -1;
-        r->starter->corrects = o->design->single_loop && o->n_arms == 0;
+        r->starter->corrects = o->design->single_loop && !nd_options_compares_arms(o);
         if (r->team.rank == 0) r->starter->lateness = nd_lateness_open(r->team.n_ranks, o->measure_ns / ND_LATENESS_SLICES + 1);
         return nd_run_agree_failed(r, r->team.rank == 0 && !r->starter->lateness);
     }

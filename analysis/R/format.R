@@ -287,7 +287,8 @@ format_side_by_side <- function(analysis) {
 format_contrasts <- function(analysis) {
   rows <- worst_contrasts(analysis$contrasts, analysis)
   if (NROW(rows) == 0) return(NULL)
-  block <- paste0("  ", panel_name(rows), at_level(rows), ": longer under ", rows$a, " than under")
+  level <- ifelse(has_level(rows$level_requested_percent), at_level(rows), "")
+  block <- paste0("  ", panel_name(rows), level, ": longer under ", rows$a, " than under")
   width <- max(nchar(rows$b), 20)
   lines <- sprintf("    %-*s %9s %22s %8s  %s", width, rows$b, format_effect(rows$difference_percent),
                    format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
@@ -352,8 +353,10 @@ to_json <- function(x, single = character()) {
 
 # The table as files have it: no field where there is no level.
 without_levels <- function(frame) {
-  level <- frame[["level_requested_percent"]]
-  if (!is.null(level)) frame[["level_requested_percent"]] <- ifelse(has_level(level), level, NA_real_)
+  for (name in intersect(c("level_requested_percent", "level"), names(frame))) {
+    level <- frame[[name]]
+    if (is.numeric(level)) frame[[name]] <- ifelse(has_level(level), level, NA_real_)
+  }
   frame
 }
 

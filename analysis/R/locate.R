@@ -67,6 +67,7 @@ node_source <- function(campaign) {
   ranks <- as.data.frame(campaign$ranks)
   if (nrow(ranks) == 0) abort_data("no launch of ", paste(campaign$dirs, collapse = " "), " has ranks.csv, which says who lost what")
   nodes <- as.data.frame(campaign$nodes)
+  refuse_namesakes(nodes)
   for (name in shift_columns) {
     ranks[[name]] <- ranks[[name]] %||% rep(NA_real_, nrow(ranks))
     nodes[[name]] <- nodes[[name]] %||% rep(NA_real_, nrow(nodes))
@@ -79,6 +80,16 @@ node_source <- function(campaign) {
   list(nodes = nodes, ranks = ranks, notes = sprintf(paste(
     "launch %s has no nodes.csv (it was taken by an older noiselab): the shift of its nodes over pairs is not known; run it again"
   ), old))
+}
+
+# Places are told apart by the names of their hosts.
+refuse_namesakes <- function(nodes) {
+  known <- unique(nodes[c("launch", "node", "host")])
+  twice <- which(duplicated(known[c("launch", "host")]))
+  if (length(twice) > 0) {
+    abort_data("launch ", known$launch[twice[1]], " has two nodes called '", known$host[twice[1]],
+               "', which cannot be told apart: give every node a name of its own")
+  }
 }
 
 shift_columns <- c("pairs", "stolen_shift_percent_mean", "stolen_shift_percent_sd")
@@ -147,13 +158,22 @@ launch_values <- function(table, on, off, place, campaign) {
   single <- vapply(campaign$launches, function(info) identical(info$options$design, "single"), TRUE)[table$launch[on]]
   partner <- match(paste(table$launch[on], place[on]), paste(table$launch[off], place[off]))
   set <- vapply(campaign$launches, set_of, 0)[table$launch]
-  of_set <- match(paste(set[on], place[on]), paste(set[off], place[off]))
   own <- !is.na(partner)
+  of_set <- match(paste(set[on], place[on]), paste(set[off], place[off]))
+  refuse_two_offs(set[off], place[off], unique(set[on][single & !own]))
   partner <- ifelse(own, partner, ifelse(is.na(set[on]), NA, of_set))
   without <- share[on] - share[off][partner]
   data.frame(paired = paired, n = ifelse(paired, n, 0), sd = sd, x = ifelse(paired, mean, ifelse(single, without, NA)),
              share = share[on], unit = ifelse(paired, "pair", ifelse(own, "launch", "set of launches")),
              lone = !paired & single & is.na(partner))
+}
+
+# As where the verdicts of sets are made: which of two off launches belongs to an on launch cannot be told.
+refuse_two_offs <- function(set, place, wanted) {
+  twice <- which(!is.na(set) & set %in% wanted & duplicated(paste(set, place)))
+  if (length(twice) > 0) {
+    abort_data("set ", set[twice[1]], " has two off launches: give each set of launches a number of its own (--set)")
+  }
 }
 
 # Estimate, standard error and degrees of freedom of each group, and of which unit they are.
@@ -179,7 +199,7 @@ shift_estimates <- function(values, group, place, off, table) {
   lone <- which(total(as.numeric(values$lone)) >= 2)
   if (length(lone) > 0) got[lone, ] <- lone_launches(values, group, place, off, table)[lone, ]
   got$reason <- ifelse(is.finite(got$se) & got$se > 0, NA_character_, ifelse(
-    got$n_launches == 0, "no complete pairs by place were recorded",
+    got$n_launches == 0 & total(as.numeric(values$lone)) == 0, "no complete pairs by place were recorded",
     ifelse(is.finite(got$se), "all differences are equal, their scatter is unknown", "fewer than 2 launches have a value")
   ))
   got$stolen_shift_percent[!is.finite(got$stolen_shift_percent)] <- NA
@@ -189,8 +209,8 @@ shift_estimates <- function(values, group, place, off, table) {
 
 lone_launches <- function(values, group, place, off, table) {
   moments <- function(x, code, wanted) {
-    parts <- lapply(split(x, factor(code, wanted)), function(v) c(length(v), mean(v), stats::sd(v)))
-    do.call(rbind, parts)
+    parts <- lapply(split(x, factor(code, unique(wanted))), function(v) c(length(v), mean(v), stats::sd(v)))
+    do.call(rbind, parts)[match(wanted, unique(wanted)), , drop = FALSE]
   }
   on <- moments(values$share, group, seq_len(max(group)))
   on_rows <- which(table$arm == "on")
@@ -305,7 +325,9 @@ rank_shares <- function(table, place, result) {
 # in both; and how many pairs the launches of the place have.
 paired_counts <- function(table, place, result, pairs, by) {
   where <- place_of_ranks(table, place, by)
-  at <- function(rank) where$place[match(paste(pairs$launch, rank), where$key)]
+  ids <- unique(where$launch)
+  key <- function(launch, rank) match(launch, ids) * 2^31 + rank # a number: texts would take seconds for 10^6 rows
+  at <- function(rank) where$place[match(key(pairs$launch, rank), key(where$launch, where$rank))]
   on <- at(pairs$on)
   off <- at(pairs$off)
   n_places <- max(place)
@@ -329,9 +351,9 @@ paired_counts <- function(table, place, result, pairs, by) {
 
 # The place of every rank of every launch. Of nodes it follows from the host of the rank.
 place_of_ranks <- function(table, place, by) {
-  if ("rank" %in% by) return(list(key = paste(table$launch, table$rank), place = place))
+  if ("rank" %in% by) return(list(launch = table$launch, rank = table$rank, place = place))
   hosts <- attr(table, "rank_hosts")
-  list(key = paste(hosts$launch, hosts$rank), place = place[match(hosts$host, table$host)])
+  list(launch = hosts$launch, rank = hosts$rank, place = place[match(hosts$host, table$host)])
 }
 
 # Wilson's interval of a share, percent.

@@ -12,7 +12,7 @@ periodic_series <- function(campaign, arm = "off") {
     at <- which(campaign$rows[["launch"]] == id)
     rounds <- schedule_periods(campaign$rows, at, info)
     chosen <- at[campaign$rows[["arm"]][at] %in% arms]
-    cells <- split(chosen, in_order(cell_key(campaign$rows)[chosen]))
+    cells <- split(chosen, code_of(cell_key(campaign$rows)[chosen]))
     series <- c(series, unlist(lapply(unname(cells), row_series, rows = campaign$rows, sampling_s = rounds),
                                recursive = FALSE))
     if (!is.null(start_of(info)$raw)) {

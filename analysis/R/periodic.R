@@ -51,11 +51,11 @@ periodic_noise <- function(campaign, periods = NULL, arm = "off", alpha = 0.01) 
 
 # ---- one series --------------------------------------------------------------------------------
 
-search_series <- function(s, info, periods, arm, alpha) {
+search_series <- function(s, info, periods, arm, alpha, spectrum = periodogram(s$x, s$t_s)) {
   known <- list(tick_s = tick_period(info), load_s = if (arm != "off") load_period(info), sampling_s = s$sampling_s)
   label <- data.frame(launch = s$launch, operation = s$operation, bytes = s$bytes, arm = arm, series = s$series)
   state <- list(s = s, label = label, known = known, alpha = alpha, rows = list(), peaks = list(), taken = numeric())
-  state <- look_again(state)
+  state <- look_again(state, spectrum)
   state$n <- length(s$x)
   for (period in periods) state <- asked_period(state, period)
   if (!is.null(known$tick_s) && !is_taken(state, known$tick_s)) state <- tick_row(state)
@@ -76,8 +76,7 @@ search_series <- function(s, info, periods, arm, alpha) {
 
 # The spectrum of what is left. Around the lines of a period that was taken off, up to a twentieth of their distance,
 # it is no longer looked at: bursts that are now longer, now shorter have side bands there.
-look_again <- function(state) {
-  spectrum <- periodogram(state$s$x, state$s$t_s)
+look_again <- function(state, spectrum = periodogram(state$s$x, state$s$t_s)) {
   for (period in state$taken) {
     f <- spectrum$frequency_hz
     width <- max(1.5 / attr(spectrum, "span_s"), 0.05 / period)

@@ -41,7 +41,7 @@ plot_nodes <- function(analysis, draw = TRUE) {
     ggplot2::scale_fill_manual(NULL, values = look$fills, labels = look$words) +
     scale$axis + (if (few) {
       ggplot2::scale_y_continuous(breaks = frame$y, labels = frame$host, minor_breaks = NULL, expand = ggplot2::expansion(add = 0.6))
-    } else ggplot2::scale_y_continuous(breaks = NULL)) +
+    } else ggplot2::scale_y_continuous(breaks = NULL, expand = ggplot2::expansion(mult = 0.02, add = 0.6))) +
     ggplot2::facet_wrap(~panel, ncol = 1) + theme_noiselab() +
     plot_words("Extra stolen time by node", nodes_subtitle(frame), paste0(sprintf(paste(
       "Stolen time of the ranks of a node, on minus off. Bars: %g %% confidence interval of each by itself. The noise is here:",

@@ -15,7 +15,7 @@
 #' unlink(dir, recursive = TRUE)
 #' @export
 plot_periodogram <- function(analysis, draw = TRUE) {
-  frame <- bind_rows(lapply(searched_series(analysis$campaign, analysis$alpha), spectrum_frame, alpha = analysis$alpha))
+  frame <- bind_rows(lapply(searched_series(analysis$campaign, analysis$alpha), `[[`, "frame"))
   if (NROW(frame) == 0) return(NULL)
   if (!draw) return(frame)
   frame$panel <- panel_factor(frame$panel, analysis)
@@ -73,16 +73,19 @@ plotted_series <- function(campaign) {
 # is kept.
 last_search <- new.env(parent = emptyenv())
 
-# A list, one entry per series: `s`, the series, and `rows`, its periods that stand out, the strongest first.
+# A list, one entry per series: `s`, the series, `rows`, its periods that stand out, the strongest first, and `frame`,
+# its spectrum as plotted.
 searched_series <- function(campaign, alpha) {
   rows <- campaign$rows
   key <- list(campaign$paths, names(campaign$launches), nrow(rows), sum(rows[["wall_ns"]]), sum(rows[["start_ns"]]),
               alpha)
   if (!identical(last_search$key, key)) {
     found <- lapply(plotted_series(campaign), function(s) {
-      rows <- search_series(s, campaign$launches[[s$launch]], NULL, "off", alpha)$rows
+      spectrum <- periodogram(s$x, s$t_s)
+      rows <- search_series(s, campaign$launches[[s$launch]], NULL, "off", alpha, spectrum)$rows
       rows <- rows[is.na(rows$reason), ]
-      list(s = s, rows = rows[order(rows$fap, -rows$cost_percent), ])
+      rows <- rows[order(rows$fap, -rows$cost_percent), ]
+      list(s = s, rows = rows, frame = spectrum_frame(s, rows, spectrum, alpha))
     })
     last_search$key <- key
     last_search$found <- found
@@ -99,11 +102,8 @@ plotted_words <- function(frame) {
 
 percent_scale <- function(s) if (s$series == "time") 100 else 1
 
-spectrum_frame <- function(searched, alpha, most = 1500) {
-  s <- searched$s
-  spectrum <- periodogram(s$x, s$t_s)
+spectrum_frame <- function(s, rows, spectrum, alpha, most = 1500) {
   if (nrow(spectrum) == 0) return(NULL)
-  rows <- searched$rows
   # A harmonic that two periods share belongs to the shorter one, which has fewer of them.
   rows <- rows[order(rows$period_s), ]
   found <- rep(NA_character_, nrow(spectrum))

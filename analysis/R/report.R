@@ -71,7 +71,7 @@ write_figure <- function(plot, analysis, plots_dir) {
   frame <- plot_frame(plot, analysis)
   if (is.null(frame)) return(NULL)
   csv <- file.path(plots_dir, paste0(plot$name, ".csv"))
-  write_atomically(csv, function(path) data.table::fwrite(frame, path, na = ""))
+  write_atomically(csv, function(path) data.table::fwrite(without_levels(frame), path, na = ""))
   png_file <- file.path(plots_dir, paste0(plot$name, ".png"))
   size <- figure_size(plot, frame, analysis)
   drawn <- draw_frame(plot, analysis, frame)

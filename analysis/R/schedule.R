@@ -27,7 +27,8 @@ not_launches <- c("partial", "claims")
 read_schedule <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_usage("'", file, "' does not exist")
-  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  # Words may be paths of any bytes; what is no UTF-8 is kept by its codes.
+  lines <- iconv(readLines(file, warn = FALSE, skipNul = TRUE), "UTF-8", "UTF-8", sub = "byte")
   comment <- startsWith(lines, "#")
   keys <- schedule_keys(lines[comment])
   schema <- keys["schema"]

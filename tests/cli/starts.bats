@@ -68,6 +68,13 @@ load detect
     fails_with 2 "--slot: 1 ns can never be met by barrier, which takes" launch 2 --design single --levels none --op barrier --start window --slot 1ns
 }
 
+@test "a launch of one arm keeps its slot, whichever arm it has" {
+    for arm in on off; do
+        launch 2 --design single --external agent --arms "$arm" --op barrier --start window --seconds 1 --warmup 0s --launch-id "$arm"
+        jq -e --argjson slot "$(column slot_ns "$OUT/$arm/blocks.csv")" '.cells[0].slot_ns == $slot' "$OUT/$arm/launch.json"
+    done
+}
+
 @test "a time that holds not one start is refused" {
     fails_with 2 "not one start of barrier fits into 10 ns" launch 2 --design single --levels none --op barrier --start round --seconds 10ns
 }

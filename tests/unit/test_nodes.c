@@ -1,15 +1,18 @@
 /* Nodes: the sums that ranks are joined to, names of hosts, phases, and what is said of nodes that are not alike. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "half_sum.h"
 #include "nl_rng.h"
 #include "noise_nodes.h"
+#include "provenance.h"
 #include "unlike.h"
 
 /* ---- sums over ranks */
@@ -121,6 +124,16 @@ static void a_name_means_a_host_with_or_without_the_domain(void **state) {
         if (nd_host_is_called(rows[i].host, rows[i].name) != rows[i].is_called) fail_msg("'%s' and '%s'", rows[i].host, rows[i].name);
 }
 
+static void the_longest_name_of_a_host_is_kept_whole(void **state) {
+    (void)state;
+    char name[ND_HOST_BYTES] = "";
+    struct nd_host h;
+    memset(name, 'n', sizeof name - 1);
+    if (unshare(CLONE_NEWUTS) || sethostname(name, sizeof name - 1)) skip(); /* needs root: a name for this process alone */
+    nd_host_read(&h);
+    assert_string_equal(h.host, name);
+}
+
 static void a_list_holds_its_nodes_and_first_only_that_of_rank_0(void **state) {
     (void)state;
     static struct nd_options o = {.noise_nodes = ND_NOISE_LISTED, .noise_hosts = {"n2", "n3.example.org"}, .n_noise_hosts = 2};
@@ -132,6 +145,18 @@ static void a_list_holds_its_nodes_and_first_only_that_of_rank_0(void **state) {
     assert_false(nd_noise_nodes_hold(&o, "n2", 0));
     o.noise_nodes = ND_NOISE_ALL;
     assert_true(nd_noise_nodes_hold(&o, "n9", 0));
+}
+
+static void arms_are_compared_within_a_launch_or_among_launches(void **state) {
+    (void)state;
+    static struct nd_options o = {.which_arms = ND_ARMS_BOTH};
+    assert_false(nd_options_compares_arms(&o));
+    o.n_arms = 1;
+    assert_true(nd_options_compares_arms(&o));
+    o.which_arms = ND_ARMS_ON;
+    assert_true(nd_options_compares_arms(&o));
+    o = (struct nd_options){.which_arms = ND_ARMS_OFF};
+    assert_true(nd_options_compares_arms(&o));
 }
 
 static void staggered_nodes_share_the_period_evenly(void **state) {
@@ -193,7 +218,9 @@ int main(void) {
         cmocka_unit_test(ranks_joined_in_any_order_make_the_same_row),
         cmocka_unit_test(what_is_not_known_stays_unknown),
         cmocka_unit_test(a_name_means_a_host_with_or_without_the_domain),
+        cmocka_unit_test(the_longest_name_of_a_host_is_kept_whole),
         cmocka_unit_test(a_list_holds_its_nodes_and_first_only_that_of_rank_0),
+        cmocka_unit_test(arms_are_compared_within_a_launch_or_among_launches),
         cmocka_unit_test(staggered_nodes_share_the_period_evenly),
         cmocka_unit_test(nodes_that_are_alike_are_not_spoken_of),
         cmocka_unit_test(the_nodes_that_differ_from_most_are_named),

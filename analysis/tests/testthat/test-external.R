@@ -69,6 +69,16 @@ test_that("thresholds say that there is no level, in data, text and report", {
   expect_match(page, "agent-1s slows barrier \\([+]")
   expect_match(page, "The treatment has no level, so there is no threshold")
   expect_false(grepl(">(Inf|NaN|NA)<", page))
+  tables <- list.files(file.path(dir, "report_files"), "[.]csv$", full.names = TRUE)
+  expect_true(all(c("forest.csv", "nodes.csv", "tail.csv") %in% basename(tables)))
+  for (table in tables) expect_false(any(grepl("(^|,)Inf(,|$)", readLines(table))), label = table)
+})
+
+test_that("two treatments from outside are set against each other without a level", {
+  dir <- agent_pairs(slowdown_percent = 3)
+  simulate_campaign(dir, external = "agent-5s", pairs = 60, slowdown_percent = 1, prefix = "other", seed = 2)
+  text <- format_verdicts(analyze_campaign(read_campaign(dir), mixed = TRUE))
+  expect_false(any(grepl("under :", text)))
 })
 
 test_that("amplification needs no level: slowdown over stolen share", {

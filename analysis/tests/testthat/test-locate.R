@@ -128,6 +128,37 @@ test_that("launches of one arm are compared within their sets, and without sets 
   expect_equal(lone$nodes$p_one_sided[2], w$p.value)
 })
 
+test_that("several levels or treatments in launches without sets are each compared with all clean launches", {
+  dir <- spread(noise_nodes = 2, levels_percent = c(0.5, 2), design = "launches", launches = 4, pairs = 1, seed = 3)
+  campaign <- read_campaign(dir)
+  for (id in names(campaign$launches)) campaign$launches[[id]]$options$set <- NULL
+  got <- locate_noise(campaign)
+  nodes <- as.data.frame(campaign$nodes)
+  nodes <- nodes[nodes$host == "node2", ]
+  share <- 100 * nodes$stolen_ns / nodes$wall_ns
+  for (level in c(0.5, 2)) {
+    w <- t.test(share[nodes$level_requested_percent == level], share[nodes$arm == "off"], alternative = "greater")
+    expect_equal(got$nodes$p_one_sided[got$nodes$host == "node2" & got$nodes$level_requested_percent == level], w$p.value)
+  }
+})
+
+test_that("sets with two off launches, and one launch of each arm without sets, are not guessed at", {
+  dir <- spread(noise_nodes = 2, levels_percent = 1, design = "launches", launches = 3, pairs = 1, seed = 3)
+  campaign <- read_campaign(dir)
+  alone <- vapply(campaign$launches, function(info) isTRUE(info$options$set == 1), TRUE)
+  for (id in names(campaign$launches)) campaign$launches[[id]]$options$set <- 1
+  expect_error(locate_noise(campaign), "set 1 has two off launches: .* \\(--set\\)", class = "nl_error_data")
+  one <- read_campaign(campaign$paths[alone])
+  for (id in names(one$launches)) one$launches[[id]]$options$set <- NULL
+  expect_equal(unique(locate_noise(one)$nodes$reason), "fewer than 2 launches have a value")
+})
+
+test_that("two nodes of one name are refused: they would pass for two launches", {
+  dir <- spread(levels_percent = 1, pairs = 12)
+  for (file in file.path(dir, "sim-1", c("nodes.csv", "ranks.csv"))) edit_lines(file, function(x) gsub("node[12]", "node", x))
+  expect_error(locate_noise(read_campaign(dir)), "sim-1 has two nodes called 'node'", class = "nl_error_data")
+})
+
 test_that("a treatment from outside is located without a level, and named", {
   dir <- spread(noise_nodes = 3, external = "agent-1s", design = "launches", launches = 6, pairs = 1, seed = 3)
   got <- locate_noise(read_campaign(dir))

@@ -37,3 +37,11 @@ test_that("the axis is logarithmic only where one node dwarfs the others", {
   expect_match(wide$words, "logarithmic")
   expect_false(is.unsorted(wide$values$x))
 })
+
+test_that("with several panels the first and the last point lie inside of them", {
+  analysis <- analysis_of(nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = 1, kinds = c("spin", "cache"), pairs = 20)
+  built <- ggplot2::ggplot_build(plot_nodes(analysis))
+  range <- built$layout$panel_params[[1]]$y.range
+  expect_lt(range[1], 0.5)
+  expect_gt(range[2], 3.5)
+})

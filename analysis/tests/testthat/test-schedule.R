@@ -92,3 +92,13 @@ test_that("a campaign that has only a schedule so far has no data, and says how 
   schedule_in(dir, planned(c("a", "b")))
   expect_error(read_campaign(dir), "no launch in .*0 of 2 planned launches complete \\(resume with: noiselab run", class = "nl_error_data")
 })
+
+test_that("words and comments of any bytes are read, those that are no UTF-8 by their codes", {
+  dir <- local_folder()
+  file <- file.path(dir, "schedule.tsv")
+  writeLines(c("# schema: 1", "# out: M\xfcll", "launch\tset\tnodes\tranks\targuments", "a\t1\t-\t2\t--raw\tM\xfcll\tM\xc3\xbcll"), file,
+             useBytes = TRUE)
+  got <- read_schedule(file)
+  expect_equal(got$keys[["out"]], "M<fc>ll")
+  expect_equal(got$launches$arguments[[1]], c("--raw", "M<fc>ll", "M\u00fcll"))
+})
