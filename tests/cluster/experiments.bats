@@ -103,18 +103,21 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json | sort -u)" -ge 1 ]
 }
 
-@test "noise on one node of a job is found, and attributed to that node" {
-    "$BIN/noiselab-detect" --dry-run --out "$OUT" --op empty --levels 1 --noise-nodes node2 >/dev/null 2>&1 ||
-        skip 'this detector takes no list of nodes'
-    "$BIN/noiselab" analyze nodes --help >/dev/null 2>&1 || skip 'this analysis attributes nothing to nodes'
-    # node2 has a CPU of its own; node1 and node3 share the other one
-    experiment sensitivity --out "$OUT" --op barrier --bytes 8 --levels 50 --no-report --submit --wait --time 30 --nodes 3 --seconds 6 \
+# attributes NODES LEVEL: noise on node2 of so many is found there, and nowhere else
+attributes() {
+    experiment sensitivity --out "$OUT" --op barrier --bytes 8 --levels "$2" --no-report --submit --wait --time 30 --nodes "$1" --seconds 6 \
         --half-period 50ms --noise-nodes node2 --on rank:0 || true
     is_whole
+    [ "$(hosts_of "$OUT"/*/launch.json | tr , '\n' | wc -l)" -eq "$1" ]
     "$BIN/noiselab" analyze nodes "$OUT" >"$TEXT"
     cat "$TEXT"
-    head -n 1 "$TEXT" | grep -q '^The noise is on node2'
+    head -n 1 "$TEXT" | grep -qx 'The noise is on node2\.'
 }
+
+@test "noise on one of two nodes of a job is found, and attributed to that node" { attributes 2 10; }
+
+# node2 has a CPU of its own; node1 and node3 share the other one
+@test "noise on one of three nodes of a job is found, and attributed to that node" { attributes 3 50; }
 
 @test "the script of a job says what was asked for, and is shown as it is submitted" {
     barriers --dry-run --nodes 2 --seconds 3 --launches 4 --partition main --qos "it's" \
@@ -267,7 +270,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 }
 
 @test "the agent experiment has launches with Slurm's accounting and launches without, on the same nodes" {
-    "$BIN/noiselab-detect" --help | grep -q -- --external || skip 'this detector knows no treatment from outside (--external)'
     status=0
     experiment agent --submit --wait --time 30 --nodes 2 --op barrier --bytes 8 --seconds 1 --launches 3 --out "$OUT" --no-report || status=$?
     cat "$TEXT"
