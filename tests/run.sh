@@ -98,9 +98,9 @@ r() { take 'R package' r_halves "$@"; }
 # Tests of R compute, and those on the cluster mostly wait for Slurm: they share the time, the cluster's come first. Nothing of either measures.
 r_beside_cluster() {
     r_halves >"$NOISELAB_BUILD/r.log" 2>&1 &
-    r_tests=$!
+    r_process=$!
     cluster
-    wait "$r_tests"
+    wait "$r_process"
     r_status=$?
     take 'R package' r_result
 }
