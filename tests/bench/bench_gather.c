@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "half_sum.h"
+#include "median.h"
 #include "nl_clock.h"
 #include "provenance.h"
 #include "team.h"
@@ -51,16 +52,6 @@ static const struct {
     void (*tell)(const struct nd_team *t, const struct nd_sample *s);
 } ways[] = {{"gather", by_gather}, {"tree", by_tree}, {"reduce", by_reduce}};
 enum { N_WAYS = sizeof ways / sizeof *ways };
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n) {
-    qsort(values, (size_t)n, sizeof *values, compare);
-    return values[n / 2];
-}
 
 int main(int argc, char **argv) {
     static double took_us[N_WAYS][MOST_ROUNDS], ratios[MOST_ROUNDS];

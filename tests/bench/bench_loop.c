@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "measure.h"
+#include "median.h"
 #include "nl_rng.h"
 
 enum { SETS = 300, BLOCK_OPERATIONS = 40000 };
@@ -29,16 +30,6 @@ static int64_t harness(const char *op, struct nl_hist *h, const struct nl_ticks 
     nd_loop_warm(&loop, 8);
     nd_loop_run(&loop, &r);
     return r.wall_ns;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n) {
-    qsort(values, (size_t)n, sizeof *values, compare);
-    return values[n / 2];
 }
 
 int main(int argc, char **argv) {

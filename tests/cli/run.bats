@@ -2,6 +2,8 @@
 # noiselab run on one machine without Slurm: the schedule of a campaign, going on with it, and what is refused.
 
 load detect
+# shellcheck source=tests/refusal.bash
+source "$BATS_TEST_DIRNAME/../refusal.bash"
 
 # run_sensitivity ARGUMENTS: launches of one rank and half a second
 run_sensitivity() {
@@ -13,22 +15,18 @@ resume() { "$BIN/noiselab" run sensitivity --resume "$OUT" "$@" >"$BATS_TEST_TMP
 
 # run_refused WANTED COMMAND...: status 2, and one line on stderr that holds WANTED
 run_refused() {
-    local wanted=$1 status=0
+    local wanted=$1
     shift
-    "$@" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
+    ends_with_2 "$ERR" "$@"
     [ "$(wc -l <"$ERR")" -eq 1 ]
     grep -qF -- "$wanted" "$ERR"
 }
 
 # run_refused_last WANTED COMMAND...: status 2, and WANTED in the last line on stderr
 run_refused_last() {
-    local wanted=$1 status=0
+    local wanted=$1
     shift
-    "$@" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
+    ends_with_2 "$ERR" "$@"
     tail -n 1 "$ERR" | grep -qF -- "$wanted"
 }
 

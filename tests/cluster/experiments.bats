@@ -2,6 +2,9 @@
 # noiselab run on a Slurm cluster: batch jobs, arrays, interruption and going on, and what Slurm refuses. Nodes share the CPUs of this machine:
 # launches are short, and nothing is judged by its time.
 
+# shellcheck source=tests/refusal.bash
+source "$BATS_TEST_DIRNAME/../refusal.bash"
+
 setup_file() {
     CLUSTER="$BATS_TEST_DIRNAME/cluster.sh"
     BIN="$(cd "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin" && pwd)"
@@ -49,11 +52,9 @@ in_job() {
 
 # refused WANTED COMMAND...: status 2 and one line that holds WANTED, no campaign
 refused() {
-    local wanted=$1 status=0
+    local wanted=$1
     shift
-    "$@" || status=$?
-    cat "$TEXT"
-    [ "$status" -eq 2 ]
+    ends_with_2 "$TEXT" "$@"
     [ "$(grep -c '^noiselab-run: ' "$TEXT")" -eq 1 ]
     grep -qF -- "$wanted" "$TEXT"
     [ ! -e "$OUT" ]
