@@ -116,7 +116,8 @@ test: deps ## everything the tests need, then all tests
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh all
 
-check: all tests-built ## the quick tests (under two minutes)
+check: ## the quick tests
+	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh quick
 
 test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as root; "make test" has them, too)

@@ -45,8 +45,8 @@ unit() {
     done
 }
 
-# files that take the better part of a minute are not for the quick tests
-slow_cli='run|nodes'
+# files that take ten seconds to a minute and a half are not for the quick tests
+slow_cli='run|nodes|gen|sequential|starts'
 # cli [NAMES]: without those
 cli() {
     for file in tests/cli/*.bats; do
