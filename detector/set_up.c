@@ -71,6 +71,7 @@ static int check_generators(struct nd_run *r) {
     int mine = r->treatment != NULL;
     MPI_Allreduce(&mine, &r->n_generators, 1, MPI_INT, MPI_SUM, r->team.world);
     if (is_leader) MPI_Exscan(&mine, &r->treated_index, 1, MPI_INT, MPI_SUM, r->team.leaders);
+    if (r->team.node_index == 0) r->treated_index = 0; /* MPI leaves the first one's undefined */
     r->is_treated = mine;
     MPI_Bcast(&r->is_treated, 1, MPI_INT, 0, r->team.node);
     return nd_run_agree_failed(r, wrong);

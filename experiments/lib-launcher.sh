@@ -122,7 +122,12 @@ catch_signals() {
 }
 
 # end_on_signals: where no launch runs a signal is the end, after what runs in the foreground
-end_on_signals() { trap 'die 2 interrupted' INT TERM HUP; }
+end_on_signals() { trap 'die_interrupted' INT TERM HUP; }
+
+die_interrupted() {
+    [ ! -f "${campaign-}/schedule.tsv" ] || die 2 "interrupted; what was taken is in '$campaign'; $(how_to_go_on)"
+    die 2 'interrupted; nothing was measured'
+}
 
 stop_launch() {
     [ -n "$running" ] || return 0

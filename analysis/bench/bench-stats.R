@@ -1,5 +1,5 @@
 # make bench-stats: do the verdicts hold what they state? Run:
-#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [simulated] [known] [placebo]
+#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [simulated] [located] [known] [placebo]
 # Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
 # take an hour or two on two cores with nothing else to do.
@@ -283,6 +283,36 @@ simulated <- function(n) {
   threshold_coverage(n)
 }
 
+# ---- located noise -------------------------------------------------------------------------------
+
+# Halves of a node that wander together while nothing is added: the order within pairs alone makes their differences
+# independent. Three nodes are three series; the rest of the campaign is a template.
+located <- function(n) {
+  n_pairs <- 100
+  dir <- file.path(tempdir(), "located")
+  simulate_campaign(dir, nodes = 3, ranks = 3, pairs = 10, levels_percent = 1, seed = 1)
+  campaign <- read_campaign(dir)
+  unlink(dir, recursive = TRUE)
+  on <- campaign$nodes$arm == "on"
+  series <- function(phi) {
+    halves <- as.numeric(stats::filter(stats::rnorm(2 * n_pairs + 1000), phi, "recursive"))[-(1:1000)]
+    sample(c(-1, 1), n_pairs, replace = TRUE) * diff(halves)[c(TRUE, FALSE)]
+  }
+  title("Located noise: %d series of %d pairs, no effect", n, n_pairs)
+  for (phi in c(0.5, 0.9, 0.99)) {
+    p <- each(ceiling(n / 3), function(i) {
+      set.seed(first_seed + i)
+      x <- replicate(3, series(phi))
+      campaign$nodes$pairs[on] <- n_pairs
+      campaign$nodes$stolen_shift_percent_mean[on] <- colMeans(x)
+      campaign$nodes$stolen_shift_percent_sd[on] <- apply(x, 2, stats::sd)
+      locate_noise(campaign, alpha, power)$nodes$p_one_sided
+    })
+    share(sprintf("autocorrelation %g", phi), unlist(p) <= alpha, "false_alarms")
+    fresh_seeds()
+  }
+}
+
 # ---- known answers -------------------------------------------------------------------------------
 
 off_by <- function(a, b) max(abs(unlist(a) - unlist(b)) / pmax(1e-3, abs(unlist(b))))
@@ -343,7 +373,7 @@ placebo <- function(n) {
 
 # ---- main ----------------------------------------------------------------------------------------
 
-parts <- list(simulated = simulated, known = known, placebo = placebo)
+parts <- list(simulated = simulated, located = located, known = known, placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000
 if (length(asked) > 0 && grepl("^[1-9][0-9]*$", asked[1])) {

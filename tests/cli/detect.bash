@@ -3,6 +3,8 @@
 
 # shellcheck source=tests/mpirun.bash
 source "$BATS_TEST_DIRNAME/../mpirun.bash"
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
 
 setup() {
     BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
@@ -71,15 +73,7 @@ no_load_of() {
 }
 
 # wait_for COMMAND...: until it succeeds, at most ten seconds
-wait_for() {
-    for _ in $(seq 100); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    return 1
-}
-
-has_rows() { [ "$(cat "$OUT"/*/halves.csv 2>/dev/null | wc -l)" -gt 20 ]; }
+wait_for() { wait_until 10 "$@"; }
 
 # pids of the ranks that mpirun $1 started; with Hydra a proxy stands between them
 ranks_of() { pgrep -P "$(pgrep -d , -P "$1" -f hydra_pmi_proxy || echo "$1")" -x noiselab-detect; }

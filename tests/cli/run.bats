@@ -2,8 +2,6 @@
 # noiselab run on one machine without Slurm: the schedule of a campaign, going on with it, and what is refused.
 
 load detect
-# shellcheck source=tests/refusal.bash
-source "$BATS_TEST_DIRNAME/../refusal.bash"
 
 # run_sensitivity ARGUMENTS: launches of one rank and half a second
 run_sensitivity() {

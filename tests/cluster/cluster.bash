@@ -1,6 +1,9 @@
 # What the tests on the test cluster share. A file's setup_file calls cluster_up, its teardown_file cluster_down, its setup cluster_or_skip.
 # shellcheck shell=bash
 
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
+
 CLUSTER="$BATS_TEST_DIRNAME/cluster.sh"
 BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
 
@@ -31,20 +34,7 @@ cluster_or_skip() { [ -z "$REASON" ] || skip "$REASON"; }
 # run_on_login COMMAND..., with bats's descriptor closed: bats waits for whoever holds it
 on_login() { "$CLUSTER" run "$DIR" "$@" 3>&-; }
 
-# wait_until SECONDS COMMAND...: until it succeeds
-wait_until() {
-    local until=$((SECONDS + $1))
-    shift
-    while ! "$@"; do
-        [ "$SECONDS" -lt "$until" ] || return 1
-        sleep 0.1
-    done
-}
-
 is_over() { ! kill -0 "$1" 2>/dev/null; }
-
-# has_rows: whether the launch into $OUT has some already
-has_rows() { [ "$(cat "$OUT"/*/halves.csv 2>/dev/null | wc -l)" -gt 20 ]; }
 
 no_load() { ! "$CLUSTER" on "$DIR" node1 pgrep -x noiselab-gen >/dev/null 3>&-; }
 

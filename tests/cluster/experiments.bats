@@ -2,8 +2,8 @@
 # noiselab run on a Slurm cluster: batch jobs, arrays, interruption and going on, and what Slurm refuses. Nodes share the CPUs of this machine:
 # launches are short, and nothing is judged by its time.
 
-# shellcheck source=tests/refusal.bash
-source "$BATS_TEST_DIRNAME/../refusal.bash"
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
 
 setup_file() {
     CLUSTER="$BATS_TEST_DIRNAME/cluster.sh"
@@ -27,7 +27,9 @@ setup() {
 teardown() {
     # a failed test leaves its jobs to nobody
     on_login scancel --quiet --full --user=root 2>/dev/null || true
-    wait_until queue_is_empty
+    wait_until 120 queue_is_empty
+    # nor its node
+    [ -z "${BROKEN-}" ] || "$CLUSTER" mend "$WORK/cluster" "$BROKEN" 3>&-
     rm -rf "$OUT"
 }
 
@@ -61,15 +63,6 @@ refused() {
 }
 
 queue_is_empty() { [ -z "$(on_login squeue --noheader)" ]; }
-
-# wait_until COMMAND...: until it succeeds, at most two minutes
-wait_until() {
-    for _ in $(seq 480); do
-        "$@" && return 0
-        sleep 0.25
-    done
-    return 1
-}
 
 # runs NUMBER: the launch with that number of the schedule writes rows
 runs() { [ "$(cat "$OUT"/*-000"$1"/halves.csv 2>/dev/null | wc -l)" -gt 1 ]; }
@@ -150,9 +143,9 @@ attributes() {
 
 @test "a job cancelled in the middle ends its launch with its rows, and a resumed one takes exactly what is missing" {
     barriers --nodes 2 --seconds 3 --launches 3
-    wait_until runs 2
+    wait_until 120 runs 2
     on_login scancel "$(job)"
-    wait_until queue_is_empty
+    wait_until 120 queue_is_empty
     said
     grep -q '^noiselab-run: interrupted; .*--resume' "$OUT"/slurm-*.out
     [ "$(jq -r .ended "$OUT"/*-0001/launch.json)" = complete ]
@@ -167,9 +160,9 @@ attributes() {
 
 @test "a job that is put back into the queue goes on by itself" {
     barriers --nodes 2 --seconds 2 --launches 2
-    wait_until runs 2
+    wait_until 120 runs 2
     on_login scontrol requeue "$(job)"
-    wait_until queue_is_empty
+    wait_until 120 queue_is_empty
     is_whole
     grep -q '^noiselab-run: 1 of 2 planned launches are complete' "$OUT"/slurm-*.out
     [ "$(ls -d "$OUT"/partial/*-0002.1)" ]
@@ -177,15 +170,16 @@ attributes() {
 
 @test "a node lost in the middle is named, and the rest is taken on the nodes that are left" {
     barriers --nodes 3 --seconds 2 --launches 2 --time 10
-    wait_until runs 1
+    wait_until 120 runs 1
+    BROKEN=node3
     "$CLUSTER" fail "$WORK/cluster" node3 slurmd 3>&-
-    wait_until test "$(on_login squeue --noheader --states=RUNNING | wc -l)" -eq 0 || true
-    wait_until grep -q '^noiselab-run: .*--resume' "$OUT"/slurm-*.out
+    wait_until 120 grep -q '^noiselab-run: .*--resume' "$OUT"/slurm-*.out
     on_login scancel --quiet "$(job)" || true
     said
     experiment sensitivity --resume "$OUT" --submit --wait --nodes 2 || true
     cat "$TEXT"
     "$CLUSTER" mend "$WORK/cluster" node3 3>&-
+    BROKEN=''
     is_whole
     [ "$(jq -r .nodes "$OUT"/*-0002/launch.json)" -eq 2 ]
     grep -q 'planned on 3 node(s), and run on 2' "$OUT"/slurm-*.out
@@ -194,7 +188,7 @@ attributes() {
 @test "two runs of one campaign share its launches, and none is taken twice" {
     barriers --nodes 1 --seconds 1 --launches 4
     experiment sensitivity --resume "$OUT" --submit --nodes 1
-    wait_until queue_is_empty
+    wait_until 120 queue_is_empty
     is_whole
     [ ! -e "$OUT/partial" ]
     # each launch was begun once
