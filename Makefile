@@ -8,6 +8,8 @@ MPICC ?= mpicc
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 SHELL := /bin/sh
+# counters per arm with LIKWID: auto (where its header and library are found), yes, no
+LIKWID ?= auto
 # compile jobs of what builds first and then works
 JOBS ?= $(shell nproc)
 
@@ -17,17 +19,35 @@ WARNINGS ?= -Wall -Wextra
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -DNOISELAB_GIT='"$(GIT)"' -Icommon \
 	$(shell $(PKG_CONFIG) --cflags hwloc jansson)
 LIBS = $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm -pthread
+
+# LIKWID's library is opened at run time, and only under likwid-perfctr or likwid-mpirun: a node without it runs the same program. What is found
+# here is its name, as programs that are linked with it ask for it.
+likwid_probe = f=$$(mktemp) && printf '\043include <likwid.h>\nint main(void) { likwid_markerInit(); return 0; }\n' | \
+	$(CC) $(CFLAGS) $(LDFLAGS) -x c -o "$$f" - -x none -llikwid 2>/dev/null && objdump -p "$$f" | awk '/NEEDED.*liblikwid/ { print $$2 }'; rm -f "$$f"
+ifneq ($(filter $(LIKWID),auto yes no),$(LIKWID))
+$(error LIKWID=$(LIKWID): it is auto, yes or no)
+endif
+ifneq ($(LIKWID),no)
+LIKWID_LIBRARY := $(shell $(likwid_probe))
+endif
+ifeq ($(LIKWID)$(LIKWID_LIBRARY),yes)
+$(error LIKWID=yes: likwid.h or liblikwid is not found (install likwid, or say where with CFLAGS=-I... LDFLAGS=-L...; LIKWID=no builds without))
+endif
+ALL_CFLAGS += $(if $(LIKWID_LIBRARY),-DNOISELAB_LIKWID='"$(LIKWID_LIBRARY)"')
 # mpicc runs the compiler it was built with unless told otherwise; this is how Open MPI and MPICH are told
 MPI_ENV = OMPI_CC="$(CC)" MPICH_CC="$(CC)"
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(1)/*.c))
 COMMON := $(call objects,common)
 NOISEGEN := $(call objects,noisegen)
+RECORDER := $(call objects,recorder)
+AGENT := $(call objects,agent)
 DETECTOR := $(call objects,detector)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
+PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-detect
 R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-plot noiselab-compare
 SCRIPTS := noiselab noiselab-run $(R_PROGRAMS)
 LIBEXEC := $(notdir $(wildcard experiments/*.sh experiments/*.sbatch))
@@ -41,16 +61,24 @@ MAN := $(wildcard docs/man/*.1)
 
 all: programs presets scripts r ## build everything into build/ (default)
 
-programs: presets $(BUILD)/bin/noiselab-gen $(BUILD)/bin/noiselab-detect ## only the C programs: what a compute node needs
+programs: presets $(PROGRAMS:%=$(BUILD)/bin/%) ## only the C programs: what a compute node needs
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo 'Variables: CC=$(CC) MPICC=$(MPICC) CFLAGS="$(CFLAGS)" PREFIX=$(PREFIX) DESTDIR= BUILD=$(BUILD)'
+	@echo 'Variables: CC=$(CC) MPICC=$(MPICC) CFLAGS="$(CFLAGS)" PREFIX=$(PREFIX) DESTDIR= BUILD=$(BUILD) LIKWID=$(LIKWID)'
 
 # ---- programs ----------------------------------------------------------------------------------------------------------------------------
 
 $(BUILD)/bin/noiselab-gen: $(NOISEGEN) $(COMMON)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/bin/noiselab-record: $(RECORDER) $(COMMON)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/bin/noiselab-agent: $(AGENT) $(filter-out %/main.o,$(RECORDER)) $(COMMON)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -61,6 +89,8 @@ $(BUILD)/bin/noiselab-detect: $(DETECTOR) $(COMMON)
 $(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(BUILD)/obj/agent/%.o: ALL_CFLAGS += -Irecorder
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -113,6 +143,7 @@ demo: deps ## a sensitivity experiment on this machine, with its report
 
 test: deps ## everything the tests need, then all tests
 	@tests/deps.sh cluster || echo 'make test: goes on; tests on the test cluster will be skipped' >&2
+	@tests/deps.sh agents || echo 'make test: goes on; tests with real agents will be skipped' >&2
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh all
 
@@ -138,17 +169,17 @@ bench-stats: all ## do the verdicts hold what they state: false alarms, coverage
 
 # ---- tests ---------------------------------------------------------------------------------------------------------------------------------
 
-$(BUILD)/tests/%: tests/unit/%.c $(COMMON) $(filter-out %/main.o,$(NOISEGEN)) $(filter-out %/main.o,$(DETECTOR))
+$(BUILD)/tests/%: tests/unit/%.c $(COMMON) $(filter-out %/main.o,$(NOISEGEN) $(RECORDER) $(AGENT) $(DETECTOR))
 	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS) $(shell $(PKG_CONFIG) --libs cmocka)
+	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Irecorder -Idetector -I. $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS) $(shell $(PKG_CONFIG) --libs cmocka)
 
 $(BUILD)/tests-mpi/%: tests/mpi/%.c $(COMMON) $(filter-out %/main.o,$(DETECTOR))
 	@mkdir -p $(@D)
 	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS)
 
-$(BUILD)/bench/%: tests/bench/%.c $(COMMON) $(filter-out %/main.o,$(DETECTOR))
+$(BUILD)/bench/%: tests/bench/%.c $(COMMON) $(filter-out %/main.o,$(RECORDER) $(AGENT) $(DETECTOR))
 	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS)
+	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Irecorder -Idetector -I. $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS)
 
 # MATRIX: some of what tests/matrix.sh --list prints, such as 'openmpi5-gcc mpich-clang'; MATRIX_TESTS: quick or smoke
 test-matrix: deps ## unit and command-line tests with Open MPI 4.1, Open MPI 5 and MPICH, each with gcc and clang
@@ -167,7 +198,7 @@ asan: ## unit tests with address and undefined-behaviour sanitizers
 
 install-programs: programs ## install only the C programs: compute nodes need no R
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(BUILD)/bin/noiselab-gen $(BUILD)/bin/noiselab-detect $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(PROGRAMS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -d $(DESTDIR)$(PREFIX)/share/noiselab/presets
 	install -m 644 $(PRESETS) $(DESTDIR)$(PREFIX)/share/noiselab/presets
 
@@ -179,7 +210,7 @@ install: all install-programs ## install under PREFIX (with DESTDIR for packages
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 
 uninstall: ## remove what install put there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,noiselab-gen noiselab-detect $(SCRIPTS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS) $(SCRIPTS))
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab $(DESTDIR)$(PREFIX)/share/noiselab
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN)))
 

@@ -3,48 +3,22 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nl_clock.h"
 #include "nl_futex.h"
 
-static void *map_page(int fd) {
-    void *p = mmap(NULL, sizeof(struct nl_control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
 struct nl_control *nl_control_create(int *fd) {
-    int f = memfd_create("noiselab-control", 0);
-    if (f < 0) return NULL;
-    struct nl_control *c = ftruncate(f, sizeof(struct nl_control)) == 0 ? map_page(f) : NULL;
-    if (!c) {
-        close(f);
-        return NULL;
-    }
-    c->magic = NL_CONTROL_MAGIC;
-    c->size_bytes = sizeof *c;
+    struct nl_control *c = nl_page_create("noiselab-control", NL_CONTROL_MAGIC, sizeof *c, fd);
+    if (!c) return NULL;
     c->owner_pid = (int32_t)getpid();
     atomic_store(&c->n_workers, 1);
-    *fd = f;
     return c;
 }
 
-struct nl_control *nl_control_attach(int fd) {
-    struct stat st;
-    if (fstat(fd, &st) || st.st_size != (off_t)sizeof(struct nl_control)) return NULL;
-    struct nl_control *c = map_page(fd);
-    if (c && (c->magic != NL_CONTROL_MAGIC || c->size_bytes != sizeof *c)) {
-        nl_control_unmap(c);
-        return NULL;
-    }
-    return c;
-}
+struct nl_control *nl_control_attach(int fd) { return nl_page_attach(fd, NL_CONTROL_MAGIC, sizeof(struct nl_control)); }
 
-void nl_control_unmap(struct nl_control *c) {
-    if (c) munmap(c, sizeof *c);
-}
+void nl_control_unmap(struct nl_control *c) { nl_page_unmap(c); }
 
 static void raise_command(struct nl_control *c) {
     atomic_fetch_add(&c->command_number, 1);

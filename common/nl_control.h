@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "nl_page.h"
+
 #define NL_CONTROL_MAGIC 0x6e6c3263u /* "nl2c" */
 #define NL_CONTROL_MAX_LEVELS 64
 #define NL_CONTROL_MAX_WORKERS 256
@@ -34,8 +36,7 @@ struct nl_control_worker {
 };
 
 struct nl_control {
-    uint32_t magic;
-    uint32_t size_bytes;             /* of this structure: both sides must agree */
+    struct nl_page page;
     _Atomic uint32_t command_number; /* raised by the owner with each command; a futex */
     _Atomic int32_t answer_status;   /* reset to 0 by the owner before each command; -1 when a worker refused it: see `text` */
     _Atomic int32_t is_closed;       /* set for good by nl_control_close: no command starts a load any more */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "nl_error.h"
@@ -12,11 +13,18 @@
 #define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
 #define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */
 #define SLOT_LENGTHS 1.2                      /* slot of a pattern in planned lengths of a half */
+#define YIELD_NS INT64_C(10000000)            /* a wait for other ranks longer than this leaves them the CPU */
+#define SETTLE_CHUNKS 20                      /* looks at the clock while settling */
 #define SHORT_HALF 0.9                        /* an on half shorter than this share of its planned length may have missed its last burst */
+
+static const struct timespec nap = {.tv_nsec = 100000};
 
 /* Whether the dose of a half follows from the options alone: a whole number of bursts. Other patterns bring what falls into the half, and
  * the generator says how much that was. */
 static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) { return strcmp(o->patterns[arm->pattern], "periodic") == 0; }
+
+/* Whether the step's arm is the generator's. */
+static int has_dose(const struct nd_options *o, const struct nd_step *step) { return step->level != ND_OFF && !o->arms[step->level].name; }
 
 /* The place in the period, 0..1. Both draws are made for every half, so that all nodes stay in step. */
 static double draw_phase(struct nd_run *r, enum nd_phase phase) {
@@ -42,9 +50,9 @@ static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double 
 static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step) {
     const struct nd_options *o = r->o;
     struct nd_dose dose = {.period_ns = o->period_ns};
-    enum nd_phase phase = step->level == ND_OFF ? ND_PHASE_RANDOM : o->phases[o->arms[step->level].phase];
+    enum nd_phase phase = has_dose(o, step) ? o->phases[o->arms[step->level].phase] : ND_PHASE_RANDOM;
     double u = draw_phase(r, phase);
-    if (step->level == ND_OFF) return dose;
+    if (!has_dose(o, step)) return dose;
     const struct nd_arm *arm = &o->arms[step->level];
     const struct nd_cell *cell = &r->cells[step->config];
     double length_ns = cell->pilot_ns * (double)cell->n_operations, period_ns = (double)o->period_ns;
@@ -81,7 +89,7 @@ static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_s
         r->flags |= ND_FLAG_GENERATOR;
     }
     s->n_due = nd_treatment_n_due(r->treatment);
-    if (step->level == ND_OFF || !is_periodic(r->o, &r->o->arms[step->level])) return;
+    if (!has_dose(r->o, step) || !is_periodic(r->o, &r->o->arms[step->level])) return;
     s->bursts_asked = dose.n_periods * r->n_place_cpus[r->o->arms[step->level].place];
     s->first_burst_ns = dose.first_burst_ns;
 }
@@ -91,11 +99,16 @@ static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_s
 static void wait_politely(MPI_Comm comm) {
     MPI_Request request;
     int done = 0;
+    int64_t nap_ns = nl_mono_ns() + YIELD_NS;
     MPI_Ibarrier(comm, &request);
     for (;;) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (done) break;
-        sched_yield();
+        /* an agent may take seconds to start, and needs CPUs for it; settling, which follows, wakes the rank up for good */
+        if (nl_mono_ns() < nap_ns)
+            sched_yield();
+        else
+            nanosleep(&nap, NULL);
     }
     MPI_Barrier(comm);
 }
@@ -116,7 +129,7 @@ static void end_arm(struct nd_run *r) {
  * @param became_due_ns  what the generator says became due during the loop, for patterns that are not periodic. */
 static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int64_t became_due_ns, struct nd_sample *s) {
     s->requested_ns = 0;
-    if (!r->treatment || step->level == ND_OFF) return;
+    if (!r->treatment || !has_dose(r->o, step)) return;
     const struct nd_arm *arm = &r->o->arms[step->level];
     if (!is_periodic(r->o, arm)) {
         s->requested_ns = became_due_ns;
@@ -126,6 +139,17 @@ static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int
     if (!r->o->design->fixed_dose) s->bursts_asked = s->loop.wall_ns / r->o->period_ns * n_cpus;
     double asked_ns = r->o->design->fixed_dose ? (double)s->bursts_asked * (double)r->o->period_ns : (double)s->loop.wall_ns * n_cpus;
     s->requested_ns = (int64_t)(asked_ns * arm->level_percent / 100);
+}
+
+/* Untimed operations after the agent was switched: what it does at first falls into them. */
+static void settle(struct nd_run *r, const struct nd_step *step, const struct nd_loop *loop) {
+    int64_t settle_ns = r->o->agent.settle_ns;
+    if (!nd_options_has_agent(r->o)) return;
+    wait_politely(r->team.world); /* all agents have been switched */
+    int64_t before_ns = nl_mono_ns();
+    double n = fmin((double)settle_ns / SETTLE_CHUNKS, (double)STOP_LOOK_NS) / r->cells[step->config].pilot_ns;
+    if (settle_ns > 0) nd_loop_settle(loop, n < 1 ? 1 : (int64_t)n, settle_ns);
+    r->agent.half.settle_ns = nl_mono_ns() - before_ns;
 }
 
 static int64_t chunk_of(const struct nd_cell *cell) {
@@ -222,18 +246,25 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
         .context = &stretches,
     };
     if (r->starter) nd_starter_keep_in_step(r->starter);
-    int64_t drawn_ns = nl_mono_ns();
+    nd_agent_switch(r, step);
+    settle(r, step, &loop);
     int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1;
     memset(r->scratch, 0, sizeof *r->scratch);
+    nd_agent_begin(r, step, is_recorded);
+    int64_t drawn_ns = nl_mono_ns();
     switch_arm(r, step, s);
     wait_politely(r->team.world); /* all nodes have switched */
     nd_loop_warm(&loop, untimed_operations(cell, r->o->half_ns));
     int64_t switches = nd_involuntary_switches();
+    int region = step->config * r->n_arms + step->level + 1;
+    if (is_recorded) nd_markers_start(r->markers, region);
     if (!r->starter) count_stretch(&stretches, 1);
     nd_loop_run(&loop, &s->loop);
     if (!r->starter) count_stretch(&stretches, 0);
+    if (is_recorded) nd_markers_stop(r->markers, region);
     s->delivered_ns = stretches.sum.cpu_ns;
     s->n_bursts = stretches.sum.n_bursts;
+    nd_agent_end(r, step, s);
     s->lead_ns = s->loop.start_ns - drawn_ns;
     s->n_involuntary = nd_involuntary_switches() - switches;
     if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;
@@ -249,13 +280,19 @@ void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const stru
     struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations};
     if (nd_record_rows(r->record) == 0) r->first_start_ns = all->start_ns;
     nd_half_sum_tell(all, r->first_start_ns, r->hists != NULL, r->n_generators > 0, &h);
+    if (nd_is_agents(r->o, step->level)) {
+        h.delivered_ns = all->delivered_ns;
+        h.n_bursts = h.n_due = h.requested_ns = -1;
+    }
     if (r->starter) h.starts = r->starter->half;
-    if (r->o->design->fixed_dose && step->level != ND_OFF) {
+    if (r->o->design->fixed_dose && has_dose(r->o, step)) {
         r->n_on_halves++;
         r->n_short_halves += (double)h.wall_ns < SHORT_HALF * (double)r->o->half_ns;
     }
     r->times_slowest[h.slowest_rank * r->n_arms + step->level + 1]++;
-    int n_cpus = step->level == ND_OFF || r->o->external ? r->n_generators : r->n_loaded[r->o->arms[step->level].place];
+    int n_cpus = has_dose(r->o, step)                ? r->n_loaded[r->o->arms[step->level].place]
+                 : nd_is_agents(r->o, step->level) ? r->agent.n_nodes
+                                                   : r->n_generators;
     if (nd_record_row(r->record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
     if (r->progress) nd_progress_half(r->progress, &h);
     if (r->sequential) nd_sequential_half(r->sequential, &h);
@@ -275,7 +312,7 @@ static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd
 }
 
 static void add_to_level(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
-    if (!r->treatment || step->level == ND_OFF) return;
+    if (!r->treatment || !has_dose(r->o, step)) return;
     struct nd_level_sum *level = &r->node_end->levels[step->level];
     if (s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0) r->node_end->n_early_bursts++;
     level->n_halves++;
@@ -294,5 +331,6 @@ void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const stru
     nd_tree_reduce(r->team.node, all, sizeof *all, nd_half_sum_reduce);
     if (r->team.node_rank != 0) return;
     add_half(&r->node_sums[step->level + 1], r->node_pairs, step, all);
+    nd_agent_row(r, all);
     nd_tree_reduce(r->team.leaders, all, sizeof *all, nd_half_sum_reduce);
 }

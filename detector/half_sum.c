@@ -51,7 +51,8 @@ void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b) {
     a->detour_ns += b->detour_ns;
     a->n_detours += b->n_detours;
     a->n_involuntary += b->n_involuntary;
-    a->delivered_ns += b->delivered_ns;
+    /* a sum with an unknown part is not known */
+    a->delivered_ns = a->delivered_ns < 0 || b->delivered_ns < 0 ? -1 : a->delivered_ns + b->delivered_ns;
     a->n_bursts += b->n_bursts;
     a->n_due += b->n_due;
     a->requested_ns += b->requested_ns;

@@ -10,7 +10,7 @@
 struct nd_sample {
     struct nd_loop_result loop;
     int64_t n_involuntary;
-    int64_t delivered_ns, n_bursts; /* leaders with a generator; 0 elsewhere */
+    int64_t delivered_ns, n_bursts; /* leaders with a generator, or in its arm with an agent; 0 elsewhere; delivered_ns -1: not known */
     int64_t requested_ns, bursts_asked; /* the same: the dose asked for */
     int64_t n_due;                  /* the same: CPUs on which a burst was due, known before the half */
     int64_t first_burst_ns;         /* the same: when its first burst was due; 0: none */
@@ -26,7 +26,8 @@ struct nd_half_sum {
     int64_t wall_ns, stolen_ns_max;  /* largest */
     int64_t detour_ns_max, n_detours_max; /* of the rank with the most time in detours */
     int64_t stolen_ns, detour_ns, n_detours, n_involuntary; /* sums */
-    int64_t delivered_ns, n_bursts, n_due, requested_ns;    /* sums */
+    int64_t delivered_ns;            /* sum; -1: a part of it is not known */
+    int64_t n_bursts, n_due, requested_ns; /* sums */
     int64_t steal_ns;                /* sum of what is known; -1: nothing is */
     double base_ns_sum;              /* sum over ranks of the mean of their operations that are no detours */
     int32_t n_base;                  /* ranks that had such */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "launcher.h"
+#include "markers.h"
 #include "nl_error.h"
 #include "version.h"
 
@@ -66,6 +67,28 @@ static json_t *start_options_json(const struct nd_options *o) {
     return json;
 }
 
+static json_t *known_ns(int64_t ns) { return ns > 0 ? json_integer(ns) : json_null(); }
+
+/* The agent's options: the detector's own, and every word of its companion's by its name. */
+static void add_agent_options(json_t *json, const struct nd_agent_options *a) {
+    int is_there = a->name != NULL;
+    json_object_set_new(json, "agent", is_there ? text(a->name) : json_null());
+    json_object_set_new(json, "agent_options", names_json(a->words, a->n_words));
+    json_object_set_new(json, "agent_period_ns", known_ns(a->period_ns));
+    json_object_set_new(json, "agent_interval_ns", known_ns(a->interval_ns));
+    json_object_set_new(json, "agent_settle_ns", is_there ? json_integer(a->settle_ns) : json_null());
+    json_object_set_new(json, "agent_timeout_ns", is_there ? json_integer(a->timeout_ns) : json_null());
+    json_object_set_new(json, "agent_nodes", is_there ? text(a->nodes.text ? a->nodes.text : "all") : json_null());
+    for (int i = 0; i < a->n_words; i++) {
+        char key[48];
+        const char *word = a->words[i] + strlen("--"), *value = strchr(word, '=');
+        snprintf(key, sizeof key, "%.*s", (int)(value ? value - word : (ptrdiff_t)strlen(word)), word);
+        for (char *c = key; *c; c++)
+            if (*c == '-') *c = '_';
+        json_object_set_new(json, key, !value ? json_true() : text(value + 1));
+    }
+}
+
 static json_t *options_json(const struct nd_options *o) {
     json_t *operations = json_array(), *bytes = json_array(), *levels = json_array();
     for (int i = 0; i < o->n_configs; i++)
@@ -84,8 +107,9 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "phases", phases_json(o));
     json_object_set_new(json, "preset", o->preset ? text(o->preset) : json_null());
     json_object_set_new(json, "generator_options", names_json(o->passed, o->n_passed));
-    json_object_set_new(json, "noise_nodes", o->external ? json_null() : text(o->noise_nodes_text ? o->noise_nodes_text : "all"));
+    json_object_set_new(json, "noise_nodes", o->external ? json_null() : text(o->noise_nodes.text ? o->noise_nodes.text : "all"));
     json_object_set_new(json, "external", o->external ? text(o->external) : json_null());
+    add_agent_options(json, &o->agent);
     json_object_set_new(json, "warmup_ns", json_integer(o->warmup_ns));
     json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
     json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
@@ -134,13 +158,24 @@ static json_t *slowdown_json(double log_ratio) {
     return isfinite(percent) ? json_real(percent) : json_null();
 }
 
+static json_t *word_or_null(const char *word) { return *word ? text(word) : json_null(); }
+
+/* What an arm is called, into an object; null what it has not. */
+static void add_arm_words(json_t *json, const char *level_key, const struct nd_options *o, int arm) {
+    struct nd_arm_words words;
+    nd_arm_tell(o, arm, &words);
+    json_object_set_new(json, level_key, words.has_level ? json_real(words.level_percent) : json_null());
+    json_object_set_new(json, "kind", word_or_null(words.kind));
+    json_object_set_new(json, "pattern", word_or_null(words.pattern));
+    json_object_set_new(json, "placement", word_or_null(words.placement));
+    json_object_set_new(json, "phase", word_or_null(words.phase));
+}
+
 static json_t *look_cell_json(const struct nd_options *o, const struct nd_look_cell *cell) {
     const struct nd_config *config = &o->configs[cell->config];
-    const struct nd_arm *arm = &o->arms[cell->arm];
-    char place[ND_PLACE_BYTES];
-    json_t *json = json_pack("{s:s, s:I, s:f, s:s, s:s, s:s, s:s, s:I}", "operation", config->name, "bytes", (json_int_t)config->bytes,
-                             "level_percent", arm->level_percent, "kind", o->kinds[arm->kind], "pattern", o->patterns[arm->pattern], "placement",
-                             nd_place_name(o, arm->place, place), "phase", nd_phase_names[o->phases[arm->phase]], "n", (json_int_t)cell->n);
+    json_t *json = json_pack("{s:s, s:I}", "operation", config->name, "bytes", (json_int_t)config->bytes);
+    add_arm_words(json, "level_percent", o, cell->arm);
+    json_object_set_new(json, "n", json_integer(cell->n));
     json_object_set_new(json, "mean_log_ratio", cell->n > 0 ? json_real(cell->mean) : json_null());
     json_object_set_new(json, "sd", cell->sd >= 0 ? json_real(cell->sd) : json_null());
     json_object_set_new(json, "low_percent", slowdown_json(cell->low));
@@ -172,7 +207,7 @@ static json_t *mpi_json(const struct nd_options *o) {
 
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
                            const struct nl_ticks *ticks, const struct nd_cell *cells, const struct nd_host *hosts,
-                           const struct nd_seat *seats, int64_t n_pairs, int n_generators) {
+                           const struct nd_seat *seats, int64_t n_pairs, int n_generators, int n_agents) {
     char seed_text[32];
     json_t *command = json_array(), *placement = json_array(), *host_array = json_array(), *warnings = json_array();
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
@@ -197,6 +232,8 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     json_object_set_new(json, "n_generators", json_integer(n_generators));
     json_object_set_new(json, "generators", json_array());
     json_object_set_new(json, "switching", json_null());
+    json_object_set_new(json, "n_agents", json_integer(n_agents));
+    json_object_set_new(json, "agents", json_array());
     json_object_set_new(json, "warnings", warnings);
     json_object_set_new(json, "started_utc", utc_now());
     json_object_set_new(json, "ended_utc", json_null());
@@ -238,35 +275,34 @@ json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options 
     json_t *configs = json_array(), *arms = json_array();
     for (int i = 0; i < o->n_configs; i++)
         json_array_append_new(configs, json_pack("{s:s, s:I}", "operation", o->configs[i].name, "bytes", (json_int_t)o->configs[i].bytes));
-    json_array_append_new(arms, json_pack("{s:s, s:i, s:n, s:n, s:n, s:n}", "arm", "off", "level_requested_percent", 0, "kind", "pattern",
-                                          "placement", "phase"));
-    if (o->external && o->n_arms > 0)
-        json_array_append_new(arms, json_pack("{s:s, s:n, s:s, s:n, s:n, s:n}", "arm", "on", "level_requested_percent", "kind", o->external,
-                                              "pattern", "placement", "phase"));
-    for (int i = 0; i < o->n_arms && !o->external; i++) {
-        char place[ND_PLACE_BYTES];
-        const struct nd_arm *arm = &o->arms[i];
-        json_array_append_new(arms, json_pack("{s:s, s:f, s:s, s:s, s:s, s:s}", "arm", "on", "level_requested_percent", arm->level_percent, "kind",
-                                              o->kinds[arm->kind], "pattern", o->patterns[arm->pattern], "placement",
-                                              nd_place_name(o, arm->place, place), "phase", nd_phase_names[o->phases[arm->phase]]));
+    for (int i = ND_OFF; i < o->n_arms; i++) {
+        json_t *arm = json_pack("{s:s}", "arm", i == ND_OFF ? "off" : "on");
+        add_arm_words(arm, "level_requested_percent", o, i);
+        json_array_append_new(arms, arm);
     }
     return json_pack("{s:O, s:i, s:s, s:I, s:o, s:o}", "launch", json_object_get(launch, "launch"), "ranks", s->team->n_ranks, "mode",
                      o->start.mode->name, "late_bound_ns", (json_int_t)s->late_bound_ns, "configs", configs, "arms", arms);
 }
 
+void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem) {
+    const char *library = nd_markers_library();
+    json_object_set_new(launch, "likwid", !library ? json_null()
+                                                   : json_pack("{s:s, s:b, s:o}", "library", library, "active", is_asked && !problem, "reason",
+                                                               problem ? text(problem) : json_null()));
+}
+
 void nd_launch_json_warn(json_t *launch, const char *line) { json_array_append_new(json_object_get(launch, "warnings"), text(line)); }
 
 /* One arm on one node; `ok` is null for the placebo, which has no ratio. */
-static json_t *level_json(const struct nd_options *o, const struct nd_arm *arm, const struct nd_level_sum *s) {
+static json_t *level_json(const struct nd_options *o, int arm, const struct nd_level_sum *s) {
     double delivered_percent = 100. * (double)s->delivered_ns / ((double)s->wall_ns * (double)s->n_cpus);
     double ratio = s->requested_ns > 0 ? (double)s->delivered_ns / (double)s->requested_ns : 0;
-    char place[ND_PLACE_BYTES];
-    json_t *json = json_pack("{s:f, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "level_requested_percent", arm->level_percent,
-                             "kind", o->kinds[arm->kind], "pattern", o->patterns[arm->pattern], "placement", nd_place_name(o, arm->place, place),
-                             "phase", nd_phase_names[o->phases[arm->phase]], "cpus", (json_int_t)s->n_cpus, "halves", (json_int_t)s->n_halves,
-                             "wall_ns", (json_int_t)s->wall_ns, "requested_ns", (json_int_t)s->requested_ns, "delivered_ns",
-                             (json_int_t)s->delivered_ns, "level_delivered_percent", delivered_percent, "bursts_planned",
-                             (json_int_t)s->bursts_planned, "bursts_run", (json_int_t)s->bursts_run);
+    json_t *json = json_object();
+    add_arm_words(json, "level_requested_percent", o, arm);
+    json_object_update_new(json, json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "cpus", (json_int_t)s->n_cpus, "halves",
+                                           (json_int_t)s->n_halves, "wall_ns", (json_int_t)s->wall_ns, "requested_ns", (json_int_t)s->requested_ns,
+                                           "delivered_ns", (json_int_t)s->delivered_ns, "level_delivered_percent", delivered_percent,
+                                           "bursts_planned", (json_int_t)s->bursts_planned, "bursts_run", (json_int_t)s->bursts_run));
     int is_ok = fabs(ratio - 1) * 100 <= tolerance_percent;
     json_object_set_new(json, "ratio", s->requested_ns > 0 ? json_real(ratio) : json_null());
     json_object_set_new(json, "ok", s->requested_ns > 0 ? json_boolean(is_ok) : json_null());
@@ -297,7 +333,7 @@ static void warn_of_off_doses(json_t *launch, const struct nd_options *o, const 
     if (off->n <= 3) return;
     snprintf(line, sizeof line,
              "%d of %d arms: the generator on %s delivered %.3g to %.3g times the dose asked for (tolerance %g %%); the analysis uses what was delivered",
-             off->n, o->n_arms, host, off->least, off->most, tolerance_percent);
+             off->n, o->n_doses, host, off->least, off->most, tolerance_percent);
     nd_launch_json_warn(launch, line);
 }
 
@@ -306,9 +342,9 @@ static void add_levels(json_t *launch, json_t *certificate, const struct nd_opti
     struct off_dose off = {0};
     const char *host = json_string_value(json_object_get(certificate, "host"));
     if (!host) host = "?";
-    for (int i = 0; i < o->n_arms; i++) {
+    for (int i = 0; i < o->n_doses; i++) {
         if (node->levels[i].n_halves == 0) continue;
-        json_t *level = level_json(o, &o->arms[i], &node->levels[i]);
+        json_t *level = level_json(o, i, &node->levels[i]);
         if (json_is_false(json_object_get(level, "ok")))
             note_off_dose(&off, o, &o->arms[i], host, json_real_value(json_object_get(level, "ratio")));
         json_array_append_new(levels, level);
@@ -317,28 +353,33 @@ static void add_levels(json_t *launch, json_t *certificate, const struct nd_opti
     json_object_set_new(certificate, "levels", levels);
 }
 
-static void warn_of_node(json_t *launch, const struct nd_node_end *node, const char *what) {
-    char line[256];
-    snprintf(line, sizeof line, "%s: %s", node->host, what);
+static void warn_of_node(json_t *launch, const char *host, const char *what) {
+    char line[512];
+    snprintf(line, sizeof line, "%s: %s", host, what);
     nd_launch_json_warn(launch, line);
+}
+
+/* A node's certificate; where there is none that can be read, the node's name alone, and a warning. */
+static json_t *certificate_json(json_t *launch, const char *certificate, const char *host, const char *lost) {
+    json_error_t error;
+    json_t *json = json_loads(certificate, 0, &error);
+    if (json) return json;
+    warn_of_node(launch, host, lost);
+    return json_pack("{s:o}", "host", text(host));
 }
 
 static int64_t total_halves(const struct nd_options *o, const struct nd_node_end *node) {
     int64_t n = 0;
-    for (int i = 0; i < o->n_arms; i++) n += node->levels[i].n_halves;
+    for (int i = 0; i < o->n_doses; i++) n += node->levels[i].n_halves;
     return n;
 }
 
 void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node) {
-    json_error_t error;
     if (!node->has_generator) return;
-    json_t *certificate = json_loads(node->certificate, 0, &error);
-    if (!certificate) { /* what the detector saw of it is kept all the same */
-        warn_of_node(launch, node, "the generator gave no certificate");
-        certificate = json_pack("{s:o}", "host", text(node->host));
-    }
+    /* what the detector saw of it is kept in any case */
+    json_t *certificate = certificate_json(launch, node->certificate, node->host, "the generator gave no certificate");
     if (node->n_early_bursts * 50 > total_halves(o, node))
-        warn_of_node(launch, node, "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
+        warn_of_node(launch, node->host, "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
     add_levels(launch, certificate, o, node);
     json_array_append_new(json_object_get(launch, "generators"), certificate);
     const json_t *slowest = json_object_get(json_object_get(launch, "switching"), "p99_ns");
@@ -346,6 +387,15 @@ void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const 
         json_object_set_new(launch, "switching",
                             json_pack("{s:I, s:I, s:I, s:I}", "n", (json_int_t)node->n_switches, "p50_ns", (json_int_t)node->switch_p50_ns,
                                       "p99_ns", (json_int_t)node->switch_p99_ns, "max_ns", (json_int_t)node->switch_max_ns));
+}
+
+void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node) {
+    if (!node->has_agent) return;
+    size_t i;
+    json_t *warning, *certificate = certificate_json(launch, node->certificate, node->host, "the agent's companion gave no certificate");
+    json_array_foreach(json_object_get(certificate, "warnings"), i, warning)
+        if (json_is_string(warning)) warn_of_node(launch, node->host, json_string_value(warning));
+    json_array_append_new(json_object_get(launch, "agents"), certificate);
 }
 
 void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib) {

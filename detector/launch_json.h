@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "nl_agent.h"
 #include "options.h"
 #include "pilot.h"
 #include "provenance.h"
@@ -29,10 +30,17 @@ struct nd_node_end {
     char host[ND_HOST_BYTES];
 };
 
+/* The same about the node's agent. */
+struct nd_agent_end {
+    char certificate[NL_AGENT_TEXT_BYTES]; /* "" without an agent, or when its companion was gone */
+    int has_agent;
+    char host[ND_HOST_BYTES];
+};
+
 /* Everything known before the first half. New reference; "ended" is null. */
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
                            const struct nl_ticks *ticks, const struct nd_cell *cells, const struct nd_host *hosts,
-                           const struct nd_seat *seats, int64_t n_pairs, int n_generators);
+                           const struct nd_seat *seats, int64_t n_pairs, int n_generators, int n_agents);
 
 /* Adds "start": clock, synchronisation, bounds; null without synchronised starts (`s` NULL). */
 void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s);
@@ -43,6 +51,10 @@ void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const 
 /* The raw file's header. New reference. */
 json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s);
 
+/* Adds "likwid": whether the launch runs under it (`is_asked`), and why its counters cannot be had (`problem` NULL: they can). Null when the
+ * program was built without it. */
+void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem);
+
 /* Adds a look to "sequential". */
 void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struct nd_look *look);
 
@@ -52,6 +64,9 @@ void nd_launch_json_warn(json_t *launch, const char *text);
 /* Adds a node's certificate, if it had a generator; the switching times are those of the slowest so far. Warns about levels that were not
  * delivered. */
 void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node);
+
+/* Adds the certificate of a node's agent, if it had one. */
+void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node);
 
 /* Closes the record: how it ended ("complete", "interrupted", "failed: ..."), when, the number of rows,
  * and the most memory a rank held (VmHWM, KiB; -1 unknown). */

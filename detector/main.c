@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "companion.h"
 #include "launcher.h"
 #include "nl_error.h"
 #include "nl_place.h"
@@ -16,19 +17,31 @@
 #include "treatment.h"
 
 static volatile int stop_asked;
-static struct nd_treatment *volatile treatment; /* for the signal handler: the load ends at once, even if the other ranks are gone */
+/* for the signal handler: the load ends and the agent is let go at once, even if the other ranks are gone */
+static struct nd_treatment *volatile treatment;
+static struct nd_companion *volatile companion;
 
 static void ask_to_stop(int signal_number) {
     (void)signal_number;
     stop_asked = 1;
     struct nd_treatment *t = treatment;
+    struct nd_companion *c = companion;
     if (t) nd_treatment_close(t);
+    if (c) nd_companion_close(c);
 }
 
 static void catch_signals(void) {
     struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+static void print_agent(const struct nd_options *o) {
+    char settle[32], total[32];
+    int64_t n_halves = nd_options_n_halves(o) + o->warmup_ns / o->half_ns, settle_ns = n_halves * o->agent.settle_ns;
+    printf("agent %s (%s)\n", o->agent.name, o->agent.way);
+    printf("--seconds is measuring time: %lld switches with %s of settling come on top, %s in all, and the time that the switches take\n",
+           (long long)n_halves, nl_format_duration(o->agent.settle_ns, settle, sizeof settle), nl_format_duration(settle_ns, total, sizeof total));
 }
 
 static void print_plan(const struct nd_options *o) {
@@ -38,11 +51,12 @@ static void print_plan(const struct nd_options *o) {
            nd_options_round_steps(o), nl_format_duration(o->half_ns, half, sizeof half), period);
     for (int i = 0; i < o->n_configs; i++) printf("operation %s, %lld bytes\n", o->configs[i].name, (long long)o->configs[i].bytes);
     if (o->external) printf("treatment %s, from outside: %s\n", o->external, nd_arms_names[o->which_arms]);
-    for (int i = 0; i < o->n_arms && !o->external; i++) {
+    for (int i = 0; i < o->n_doses; i++) {
         const struct nd_arm *arm = &o->arms[i];
         printf("level %g %% of %s, %s, on %s, phase %s\n", arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern],
                o->places[arm->place], nd_phase_names[o->phases[arm->phase]]);
     }
+    if (nd_options_has_agent(o)) print_agent(o);
     if (o->sequential.stops) {
         printf("looks after rounds");
         for (int k = 0; k < o->sequential.n_looks; k++) printf("%s%lld", k ? ", " : " ", (long long)o->sequential.rounds[k]);
@@ -74,7 +88,7 @@ static void generator_words(const struct nd_options *o, const char *words[ND_MAX
 /* The generator is started before MPI_Init, by the first rank of its node: an initialised MPI must not fork. */
 static int start_treatment(const struct nd_options *o, const struct nd_launcher *launcher, const char *host) {
     if (!nd_options_has_generator(o) || launcher->local_rank != 0) return 0;
-    if (!nd_noise_nodes_hold(o, host, launcher->rank == 0)) return 0;
+    if (!nd_nodes_hold(&o->noise_nodes, host, launcher->rank == 0)) return 0;
     struct nd_treatment *t;
     const char *words[ND_MAX_PASSED + 5];
     generator_words(o, words);
@@ -83,14 +97,34 @@ static int start_treatment(const struct nd_options *o, const struct nd_launcher 
     return 0;
 }
 
-/* What a dry run says: the plan, if the generator would take it. */
+/* So is the agent's companion, because it starts processes and may put a process of somebody else to sleep. */
+static int start_companion(const struct nd_options *o, const struct nd_launcher *launcher, const char *host) {
+    if (!nd_options_has_agent(o) || launcher->local_rank != 0 || !nd_nodes_hold(&o->agent.nodes, host, launcher->rank == 0)) return 0;
+    struct nd_companion *c;
+    if (nd_companion_start(&c, o->agent.words, o->agent.timeout_ns, &stop_asked)) return -1;
+    companion = c;
+    return 0;
+}
+
+/* What a dry run says: the plan, if the generator and the agent's companion would take it. */
 static int rehearse(const struct nd_options *o, const struct nd_launcher *launcher) {
     const char *words[ND_MAX_PASSED + 5];
     generator_words(o, words);
     if (launcher->rank != 0) return NL_EXIT_OK;
     if (nd_options_has_generator(o) && nd_treatment_check(o->generator_path, words)) return NL_EXIT_USAGE;
+    if (nd_options_has_agent(o) && nd_companion_check(o->agent.words)) return NL_EXIT_USAGE;
     print_plan(o);
     return NL_EXIT_OK;
+}
+
+/* The signal handler must not find what is being freed. */
+static void free_children(void) {
+    struct nd_treatment *t = treatment;
+    struct nd_companion *c = companion;
+    treatment = NULL;
+    companion = NULL;
+    nd_treatment_free(t);
+    nd_companion_free(c);
 }
 
 int main(int argc, char **argv) {
@@ -113,18 +147,21 @@ int main(int argc, char **argv) {
     gethostname(host, sizeof host - 1);
     if (launcher.n_ranks > 1) nl_set_rank(launcher.rank, host);
     nl_narrow_to_one_thread();
-    failed = failed || start_treatment(&options, &launcher, host);
-    if (failed && launcher.n_ranks == 1) return NL_EXIT_USAGE;
-    catch_signals();
+    catch_signals(); /* before the agent is touched */
+    failed = failed || start_treatment(&options, &launcher, host) || start_companion(&options, &launcher, host);
+    struct nd_markers *markers = failed ? NULL : nd_markers_open(&options);
+    if (failed && launcher.n_ranks == 1) {
+        free_children();
+        return NL_EXIT_USAGE;
+    }
 
     int n_ranks;
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
     failed = nd_launcher_check(&launcher, n_ranks) || failed;
-    enum nd_end end = nd_run(&options, treatment, failed, &stop_asked);
+    enum nd_end end = nd_run(&options, treatment, companion, markers, failed, &stop_asked);
     MPI_Finalize();
-    struct nd_treatment *t = treatment;
-    treatment = NULL;
-    nd_treatment_free(t);
+    nd_markers_close(markers);
+    free_children();
     return end == ND_END_COMPLETE ? NL_EXIT_OK : end == ND_END_NO ? NL_EXIT_FAIL : NL_EXIT_USAGE;
 }

@@ -64,6 +64,13 @@ void nd_loop_warm(const struct nd_loop *loop, int64_t n) {
     }
 }
 
+void nd_loop_settle(const struct nd_loop *loop, int64_t n, int64_t ns) {
+    int64_t end_ns = nl_mono_ns() + ns;
+    do {
+        nd_loop_warm(loop, n);
+    } while (!nd_loop_agree_to_stop(loop, nl_mono_ns() >= end_ns));
+}
+
 void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
     if (loop->starter) {
         nd_starter_run(loop->starter, loop, result);

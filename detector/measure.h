@@ -48,6 +48,9 @@ struct nd_loop_result {
 /* Runs n operations untimed: brings code and buffers back into the cache after the book-keeping between halves. Collective. */
 void nd_loop_warm(const struct nd_loop *loop, int64_t n);
 
+/* Runs operations untimed for `ns`, `n` of them between two looks at the clock; ends early when a rank is to stop. Collective. */
+void nd_loop_settle(const struct nd_loop *loop, int64_t n, int64_t ns);
+
 /* How often the calling thread was switched off its CPU against its will; 0 where the system does not say. */
 static inline int64_t nd_involuntary_switches(void) {
     struct rusage u;

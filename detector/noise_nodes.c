@@ -17,15 +17,15 @@ int nd_host_is_called(const char *host, const char *name) {
 }
 
 /* Index of the first name in the list that means the host, from `from` on; -1: none does. */
-static int find_name(const struct nd_options *o, const char *host, int from) {
-    for (int i = from; i < o->n_noise_hosts; i++)
-        if (nd_host_is_called(host, o->noise_hosts[i])) return i;
+static int find_name(const struct nd_nodes *nodes, const char *host, int from) {
+    for (int i = from; i < nodes->n_hosts; i++)
+        if (nd_host_is_called(host, nodes->hosts[i])) return i;
     return -1;
 }
 
-int nd_noise_nodes_hold(const struct nd_options *o, const char *host, int has_rank_0) {
-    if (o->noise_nodes == ND_NOISE_LISTED) return find_name(o, host, 0) >= 0;
-    return o->noise_nodes == ND_NOISE_ALL || has_rank_0;
+int nd_nodes_hold(const struct nd_nodes *nodes, const char *host, int has_rank_0) {
+    if (nodes->which == ND_NODES_LISTED) return find_name(nodes, host, 0) >= 0;
+    return nodes->which == ND_NODES_ALL || has_rank_0;
 }
 
 /* The launch's nodes, as far as they go into a line. */
@@ -45,20 +45,20 @@ static void add_name(void *context, int rank, const void *host) {
                                            (const char *)host);
 }
 
-int nd_noise_nodes_check(const struct nd_options *o, const struct nd_team *team, const char *host) {
-    uint8_t is_known[ND_MAX_NOISE_HOSTS] = {0};
+int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, const char *host) {
+    uint8_t is_known[ND_MAX_NODES_LISTED] = {0};
     char mine[ND_HOST_BYTES] = "", more[32] = "";
     struct names names = {.n_bytes = 0};
     int lost = 0;
-    if (o->noise_nodes != ND_NOISE_LISTED) return 0;
-    for (int i = find_name(o, host, 0); i >= 0; i = find_name(o, host, i + 1)) is_known[i] = 1;
-    MPI_Allreduce(MPI_IN_PLACE, is_known, o->n_noise_hosts, MPI_UINT8_T, MPI_MAX, team->world);
-    while (lost < o->n_noise_hosts && is_known[lost]) lost++;
-    if (lost == o->n_noise_hosts) return 0; /* the same on all ranks */
+    if (nodes->which != ND_NODES_LISTED) return 0;
+    for (int i = find_name(nodes, host, 0); i >= 0; i = find_name(nodes, host, i + 1)) is_known[i] = 1;
+    MPI_Allreduce(MPI_IN_PLACE, is_known, nodes->n_hosts, MPI_UINT8_T, MPI_MAX, team->world);
+    while (lost < nodes->n_hosts && is_known[lost]) lost++;
+    if (lost == nodes->n_hosts) return 0; /* the same on all ranks */
     snprintf(mine, sizeof mine, "%s", host);
     if (team->node_rank == 0) nd_tree_gather(team->leaders, mine, sizeof mine, add_name, &names);
     if (names.n_left_out) snprintf(more, sizeof more, " and %d more", names.n_left_out);
-    if (team->rank == 0) nl_error("--noise-nodes: no node of this launch is called '%s'; they are %s%s", o->noise_hosts[lost], names.text, more);
+    if (team->rank == 0) nl_error("%s: no node of this launch is called '%s'; they are %s%s", nodes->option, nodes->hosts[lost], names.text, more);
     return -1;
 }
 

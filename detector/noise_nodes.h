@@ -9,12 +9,12 @@
  * the names before the first dot. Local. */
 int nd_host_is_called(const char *host, const char *name);
 
-/* Whether --noise-nodes means a node: `has_rank_0` says whether rank 0 runs on it. Knows nothing of levels. Local. */
-int nd_noise_nodes_hold(const struct nd_options *o, const char *host, int has_rank_0);
+/* Whether --noise-nodes or --agent-nodes means a node: `has_rank_0` says whether rank 0 runs on it. Knows nothing of arms. Local. */
+int nd_nodes_hold(const struct nd_nodes *nodes, const char *host, int has_rank_0);
 
-/* Whether every name of --noise-nodes means a node of this launch; otherwise rank 0 says which one does not, and what the nodes are called.
+/* Whether every name in the list means a node of this launch; otherwise rank 0 says which one does not, and what the nodes are called.
  * Collective. 0, or -1 (the same on all ranks). */
-int nd_noise_nodes_check(const struct nd_options *o, const struct nd_team *team, const char *host);
+int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, const char *host);
 
 /* Where in its period a node's noise begins, 0..1.
  * @param own, common  drawn for this node and half, and for the half on all nodes: 0..1.

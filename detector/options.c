@@ -3,20 +3,21 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "channels.h"
+#include "markers.h"
+#include "nl_agent.h"
 #include "nl_error.h"
 #include "nl_place.h"
 #include "nl_preset.h"
 #include "nl_units.h"
 #include "version.h"
 
-enum { LIST_BYTES = 4096, NAME_BYTES = 128, EXTERNAL_BYTES = 32 }; /* longest list on the command line, longest names */
+enum { LIST_BYTES = 4096, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; /* longest list on the command line, longest names */
 
 enum key {
     KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_PATTERN, KEY_ON, KEY_PHASE, KEY_PRESET,
@@ -26,8 +27,11 @@ enum key {
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
     KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK, KEY_OVERLAP,
     KEY_STOP_WHEN, KEY_MARGIN, KEY_LOOKS, KEY_SPENDING, KEY_ALPHA, KEY_ARMS, KEY_SET, KEY_EXTERNAL,
+    KEY_AGENT_PERIOD, KEY_AGENT_SETTLE, KEY_AGENT_NODES, KEY_AGENT_INTERVAL,
     KEY_LIST_STARTS, KEY_LIST_CLOCKS, KEY_LIST_SYNCS, KEY_LIST_ARRIVALS, KEY_LIST_DATATYPES, KEY_LIST_REDUCTIONS,
-    KEY_PASSED = 0x200, /* options that are handed to the generator as they are */
+    KEY_PASSED = 0x200,   /* options that are handed to the generator as they are */
+    KEY_TO_AGENT = 0x300, /* options that are handed to the agent's companion as they are */
+    KEY_END = 0x400,
 };
 
 static const struct argp_option option_rows[] = {
@@ -114,6 +118,28 @@ static const struct argp_option option_rows[] = {
     {"carry", KEY_PASSED + 12, "N", 0, "carry over at most N bursts' worth of time that the CPU was taken", 3},
     {"tolerance", KEY_PASSED + 13, "PERCENT", 0, "bound of the generator's own certificate", 3},
     {"generator", KEY_GENERATOR, "PATH", 0, "the noiselab-gen to use (default: the one beside this program)", 3},
+    {0, 0, 0, 0, "An agent as treatment, switched from half to half (one of the first six, or --scrape alone):", 8},
+    {"agent-cmd", KEY_TO_AGENT, "CMD", 0, "a command, started for on halves and stopped for off ones", 8},
+    {"agent-pid", KEY_TO_AGENT + 1, "PID", 0, "a process that runs, frozen for off halves with its children", 8},
+    {"agent-cgroup", KEY_TO_AGENT + 2, "PATH", 0, "a control group, frozen for off halves", 8},
+    {"agent-unit", KEY_TO_AGENT + 3, "NAME.service", 0, "a unit that runs, frozen for off halves", 8},
+    {"agent-on", KEY_TO_AGENT + 4, "CMD", 0, "the command that switches it on, together with --agent-off", 8},
+    {"agent-off", KEY_TO_AGENT + 5, "CMD", 0, "the command that switches it off", 8},
+    {"scrape", KEY_TO_AGENT + 6, "CMD", 0, "a command that asks the agent for its figures, run in on halves every --scrape-period", 8},
+    {"scrape-period", KEY_TO_AGENT + 7, "TIME", 0, "from one scrape to the next", 8},
+    {"scrape-cpu", KEY_TO_AGENT + 8, "LIST", 0, "CPUs of the scrape command", 8},
+    {"agent-cpu", KEY_TO_AGENT + 9, "LIST", 0, "CPUs of a started command", 8},
+    {"shell", KEY_TO_AGENT + 10, 0, 0, "have commands run by sh -c; without it they are split into words, and nothing in them is expanded", 8},
+    {"agent-name", KEY_TO_AGENT + 11, "NAME", 0, "what it is called in the files (default: its program, unit, control group or process)", 8},
+    {"agent-timeout", KEY_TO_AGENT + 12, "TIME", 0, "how long a switch may take (default 30s)", 8},
+    {"who", KEY_TO_AGENT + 13, "auto|cpu|thread|schedstat|none", 0, "how to find out who took the ranks' CPUs (default auto: the best permitted)", 8},
+    {"keep-bursts", KEY_TO_AGENT + 14, "auto|yes|no", 0, "write a trace of the single bursts (default auto)", 8},
+    {"agent-period", KEY_AGENT_PERIOD, "TIME", 0,
+     "at which it samples: halves are made to hold whole periods (default half: at least 100ms; 1s when not given)", 8},
+    {"agent-settle", KEY_AGENT_SETTLE, "TIME", 0, "untimed operations after each switch (default: half of its period, at least 5ms)", 8},
+    {"agent-nodes", KEY_AGENT_NODES, "all|first|LIST", 0,
+     "nodes whose agent is switched: all, that of rank 0, or host names, comma-separated (default all)", 8},
+    {"agent-interval", KEY_AGENT_INTERVAL, "TIME", 0, "the sampling interval it was set to; recorded only", 8},
     {0, 0, 0, 0, "Run:", 4},
     {"seed", KEY_SEED, "N", 0, "seed of the random order (default: from the clock, recorded)", 4},
     {"out", KEY_OUT, "DIR", 0, "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 4},
@@ -139,7 +165,9 @@ static const struct argp_option option_rows[] = {
 };
 
 /* What has to be asked for, too, or an option would be without effect. */
-enum need { NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, NEEDS_LOOKS, NEEDS_GENERATOR, N_NEEDS };
+enum need {
+    NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, NEEDS_LOOKS, NEEDS_GENERATOR, NEEDS_AGENT, N_NEEDS
+};
 
 static const struct {
     int key;
@@ -155,6 +183,7 @@ static const struct {
     {KEY_SPENDING, NEEDS_LOOKS},     {KEY_ALPHA, NEEDS_LOOKS},       {KEY_LEVELS, NEEDS_GENERATOR},      {KEY_PERIOD, NEEDS_GENERATOR},
     {KEY_KIND, NEEDS_GENERATOR},     {KEY_PATTERN, NEEDS_GENERATOR}, {KEY_ON, NEEDS_GENERATOR},          {KEY_PHASE, NEEDS_GENERATOR},
     {KEY_PRESET, NEEDS_GENERATOR},   {KEY_NOISE_NODES, NEEDS_GENERATOR}, {KEY_GENERATOR, NEEDS_GENERATOR},
+    {KEY_AGENT_PERIOD, NEEDS_AGENT}, {KEY_AGENT_SETTLE, NEEDS_AGENT}, {KEY_AGENT_NODES, NEEDS_AGENT},
 };
 
 /* What argp hands from option to option: names are resolved once all options are known. */
@@ -232,7 +261,10 @@ static error_t pass(struct parsing *p, const char *name, const char *value) {
 /* argp's own --help and --version cannot be had without its two-line error messages, so they are ours. */
 static void print_information(int key) {
     if (key == KEY_HELP) argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
-    if (key == KEY_VERSION) printf("noiselab-detect %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
+    if (key == KEY_VERSION) {
+        const char *likwid = nd_markers_library();
+        printf("noiselab-detect %s (%s)%s%s\n", NOISELAB_VERSION, NOISELAB_GIT, likwid ? ", with " : ", without LIKWID", likwid ? likwid : "");
+    }
     if (key == KEY_LIST_OPERATIONS)
         for (int i = 0; nd_ops[i]; i++) printf("%-25s %s\n", nd_ops[i]->name, nd_ops[i]->help);
     if (key == KEY_LIST_DESIGNS)
@@ -357,7 +389,7 @@ static error_t parse_plan_option(struct parsing *p, int key, char *arg) {
         return rc;
     case KEY_EXTERNAL:
         o->external = arg;
-        if (is_plain_name(arg, EXTERNAL_BYTES)) return 0;
+        if (is_plain_name(arg, KIND_BYTES)) return 0;
         return bad(p, "--external", arg, "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)");
     default: return parse_whole(p, "--set", arg, INT_MAX, &o->set);
     }
@@ -402,28 +434,53 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
 
 static int resolve_names(const char *option, const char *text, const char **out, int max);
 
-static error_t parse_noise_nodes(struct parsing *p, const char *arg) {
-    struct nd_options *o = p->o;
-    o->noise_nodes_text = arg;
-    o->n_noise_hosts = 0;
-    o->noise_nodes = strcmp(arg, "all") == 0 ? ND_NOISE_ALL : strcmp(arg, "first") == 0 ? ND_NOISE_FIRST : ND_NOISE_LISTED;
-    if (o->noise_nodes == ND_NOISE_LISTED) o->n_noise_hosts = resolve_names("--noise-nodes", arg, o->noise_hosts, ND_MAX_NOISE_HOSTS);
-    p->failed |= o->n_noise_hosts < 0;
-    return o->n_noise_hosts < 0 ? EINVAL : 0;
+static error_t parse_nodes(struct parsing *p, const char *arg, struct nd_nodes *nodes) {
+    nodes->text = arg;
+    nodes->n_hosts = 0;
+    nodes->which = strcmp(arg, "all") == 0 ? ND_NODES_ALL : strcmp(arg, "first") == 0 ? ND_NODES_FIRST : ND_NODES_LISTED;
+    if (nodes->which == ND_NODES_LISTED) nodes->n_hosts = resolve_names(nodes->option, arg, nodes->hosts, ND_MAX_NODES_LISTED);
+    p->failed |= nodes->n_hosts < 0;
+    return nodes->n_hosts < 0 ? EINVAL : 0;
+}
+
+/* Options of an agent's companion. It looks at most of them itself. */
+static error_t pass_to_agent(struct parsing *p, int key, char *arg) {
+    struct nd_agent_options *a = &p->o->agent;
+    const char *option = option_name(key);
+    char dashed[32];
+    snprintf(dashed, sizeof dashed, "--%s", option);
+    p->needing[NEEDS_AGENT] = option;
+    if (strcmp(option, "agent-name") == 0 && !is_plain_name(arg, KIND_BYTES))
+        return bad(p, dashed, arg, "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)");
+    if (strcmp(option, "agent-timeout") == 0 && nl_parse_duration(arg, &a->timeout_ns)) return bad(p, dashed, arg, NL_DURATION_HELP);
+    return nd_agent_take(a, option, arg) ? bad(p, dashed, arg, "accepted: too many options of the agent") : 0;
+}
+
+/* The detector's own options about the agent. */
+static error_t parse_agent_option(struct parsing *p, int key, char *arg) {
+    struct nd_agent_options *a = &p->o->agent;
+    switch (key) {
+    case KEY_AGENT_PERIOD: return nl_parse_duration(arg, &a->period_ns) ? bad(p, "--agent-period", arg, NL_DURATION_HELP) : 0;
+    case KEY_AGENT_SETTLE: return nl_parse_duration_or_zero(arg, &a->settle_ns) ? bad(p, "--agent-settle", arg, "a duration (try 500ms, 0s)") : 0;
+    case KEY_AGENT_NODES: return parse_nodes(p, arg, &a->nodes);
+    default: return nl_parse_duration(arg, &a->interval_ns) ? bad(p, "--agent-interval", arg, NL_DURATION_HELP) : 0;
+    }
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state) {
     struct parsing *p = state->input;
     struct nd_options *o = p->o;
-    if (key >= KEY_OP && key < 0x300) p->next = state->next;
+    if (key >= KEY_OP && key < KEY_END) p->next = state->next;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (needs[i].key == key) p->needing[needs[i].need] = option_name(key);
-    if (key >= KEY_PASSED && key < 0x300) {
+    if (key >= KEY_TO_AGENT && key < KEY_END) return pass_to_agent(p, key, arg);
+    if (key >= KEY_PASSED && key < KEY_TO_AGENT) {
         p->needing[NEEDS_GENERATOR] = option_name(key);
         return pass(p, option_name(key), arg);
     }
     if (key >= KEY_DATATYPE && key <= KEY_OVERLAP) return parse_data_option(p, key, arg);
     if (key >= KEY_STOP_WHEN && key <= KEY_EXTERNAL) return parse_plan_option(p, key, arg);
+    if (key >= KEY_AGENT_PERIOD && key <= KEY_AGENT_INTERVAL) return parse_agent_option(p, key, arg);
     if (key >= KEY_START && key <= KEY_FAKE_CLOCK && key != KEY_SELF_TEST && key != KEY_SYNC_ONLY) return parse_start_option(p, key, arg);
     switch (key) {
     case KEY_SELF_TEST: o->self_test = 1; return 0;
@@ -457,7 +514,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
         return nl_parse_seed(arg, &o->seed) ? bad(p, "--seed", arg, "a whole number of up to 64 bits") : 0;
     case KEY_TIMING: return parse_switch(p, "--per-operation-timing", arg, &o->per_operation_timing);
     case KEY_PROGRESS: return parse_switch(p, "--progress", arg, &o->progress);
-    case KEY_NOISE_NODES: return parse_noise_nodes(p, arg);
+    case KEY_NOISE_NODES: return parse_nodes(p, arg, &o->noise_nodes);
     case KEY_LAUNCH_ID:
         o->launch_id = arg;
         return is_plain_name(arg, NAME_BYTES) ? 0 : bad(p, "--launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
@@ -578,9 +635,10 @@ static int resolve_configs(struct parsing *p) {
 static int resolve_levels(struct parsing *p) {
     struct nd_options *o = p->o;
     char copy[LIST_BYTES];
-    if (!p->levels && o->design->single_loop) return 0;
+    int has_agent = nd_agent_is_given(&o->agent);
+    if (!p->levels && (o->design->single_loop || has_agent)) return 0;
     if (p->levels && strcmp(p->levels, "none") == 0) {
-        if (!o->design->is_paired) return 0;
+        if (!o->design->is_paired || has_agent) return 0;
         nl_error("--levels: design %s compares off with on, and needs at least one level", o->design->name);
         return -1;
     }
@@ -671,9 +729,12 @@ static int resolve_arms(struct parsing *p) {
         arm->pattern = rest % o->n_patterns;
         arm->kind = rest / o->n_patterns;
     }
-    o->n_arms = n;
+    o->n_arms = o->n_doses = n;
     return 0;
 }
+
+/* The arm of a treatment without level, behind those of the generator. */
+static void add_arm_without_level(struct nd_options *o, const char *name) { o->arms[o->n_arms++] = (struct nd_arm){.name = name}; }
 
 /* A line of the preset: what the user did not say himself. The levels are this program's own, so how much the preset loads is not taken; what
  * else it says is the generator's business, which gets the preset, too. */
@@ -694,27 +755,65 @@ static int apply_preset(struct parsing *p) {
     return -1;
 }
 
-static int check_period(struct nd_options *o) {
-    char half[32], period[32], text[192];
-    if (o->period_ns == 0) o->period_ns = o->half_ns < 10000000 ? o->half_ns : 10000000;
-    if (o->period_ns < 1000000 || o->period_ns > INT64_C(60000000000)) {
-        nl_error("--period: %s is outside 1 ms to 60 s", nl_format_duration(o->period_ns, period, sizeof period));
+/* The half lengthened to whole periods. */
+static int64_t whole_periods(int64_t half_ns, int64_t period_ns) { return (half_ns + period_ns - 1) / period_ns * period_ns; }
+
+static void lengthen_half(struct nd_options *o, int64_t to_ns, const char *periods, int64_t period_ns) {
+    char half[32], longer[32], period[32], text[192];
+    if (to_ns == o->half_ns) return;
+    snprintf(text, sizeof text, "half lengthened from %s to %s: it must hold whole %s of %s", nl_format_duration(o->half_ns, half, sizeof half),
+             nl_format_duration(to_ns, longer, sizeof longer), periods, nl_format_duration(period_ns, period, sizeof period));
+    o->half_ns = to_ns;
+    note(o, text);
+}
+
+/* A half holds whole periods of the agent, or pairs would differ by a sample. */
+static int hold_agent_periods(struct nd_options *o) {
+    int64_t period_ns = o->agent.period_ns;
+    if (!nd_options_has_agent(o) || period_ns == 0) return 0;
+    if (period_ns < 1000000 || period_ns > INT64_C(3600000000000)) {
+        char period[32];
+        nl_error("--agent-period: %s is outside 1 ms to 1 h", nl_format_duration(period_ns, period, sizeof period));
         return -1;
     }
-    nl_format_duration(o->half_ns, half, sizeof half);
+    lengthen_half(o, whole_periods(o->half_ns, period_ns), "periods of the agent,", period_ns);
+    return 0;
+}
+
+/* The period of the noise when nobody says: the half, or 10 ms; beside an agent the nearest that fits a whole number of times into the half,
+ * whose length is the agent's. */
+static int64_t default_period_ns(const struct nd_options *o) {
+    int64_t most_ns = 10000000;
+    if (o->half_ns < most_ns) return o->half_ns;
+    for (int64_t n = (o->half_ns + most_ns - 1) / most_ns; nd_options_has_agent(o) && o->half_ns / n >= 1000000; n++)
+        if (o->half_ns % n == 0) return o->half_ns / n;
+    return most_ns;
+}
+
+static int check_period(struct nd_options *o) {
+    char half[32], period[32];
+    if (o->period_ns == 0) o->period_ns = default_period_ns(o);
     nl_format_duration(o->period_ns, period, sizeof period);
+    if (o->period_ns < 1000000 || o->period_ns > INT64_C(60000000000)) {
+        nl_error("--period: %s is outside 1 ms to 60 s", period);
+        return -1;
+    }
     if (o->half_ns < o->period_ns) {
         nl_error("--half-period, --block: %s is shorter than the noise period %s: an on half would not hold one whole period (lengthen it, or shorten --period)",
-                 half, period);
+                 nl_format_duration(o->half_ns, half, sizeof half), period);
         return -1;
     }
-    int64_t rest = o->half_ns % o->period_ns;
-    if (rest == 0) return 0;
-    o->half_ns += o->period_ns - rest;
-    char adjusted[32];
-    snprintf(text, sizeof text, "half lengthened from %s to %s: it must hold whole noise periods of %s", half,
-             nl_format_duration(o->half_ns, adjusted, sizeof adjusted), period);
-    note(o, text);
+    if (!nd_options_has_agent(o) || o->agent.period_ns == 0) {
+        lengthen_half(o, whole_periods(o->half_ns, o->period_ns), "noise periods", o->period_ns);
+        return 0;
+    }
+    int64_t most_ns = 1000 * o->half_ns, longer_ns = o->half_ns;
+    while (longer_ns % o->period_ns && longer_ns < most_ns) longer_ns += o->agent.period_ns;
+    if (longer_ns % o->period_ns) {
+        nl_error("--period: no half of a sensible length holds whole noise periods of %s and whole periods of the agent", period);
+        return -1;
+    }
+    lengthen_half(o, longer_ns, "periods of the agent and of the noise,", o->period_ns);
     return 0;
 }
 
@@ -814,7 +913,7 @@ static int resolve_which_arms(struct nd_options *o) {
         nl_error("--arms: design %s compares off with on within a launch (use --design single)", o->design->name);
         return -1;
     }
-    if (o->which_arms == ND_ARMS_OFF) o->n_arms = o->n_levels = 0;
+    if (o->which_arms == ND_ARMS_OFF) o->n_arms = o->n_doses = o->n_levels = 0;
     if (o->which_arms == ND_ARMS_OFF || o->n_arms > 0) return 0;
     nl_error("--arms: on needs a treatment (try --levels 1)");
     return -1;
@@ -833,27 +932,59 @@ static int resolve_external(struct parsing *p) {
         nl_error("--external: say whether '%s' is there in this launch: --arms on, or --arms off", o->external);
         return -1;
     }
-    o->n_arms = o->which_arms == ND_ARMS_ON;
+    if (o->which_arms == ND_ARMS_ON) add_arm_without_level(o, o->external);
+    return 0;
+}
+
+/* The agent's arm, once its name is known. */
+static int resolve_agent(struct parsing *p) {
+    struct nd_options *o = p->o;
+    struct nd_agent_options *a = &o->agent;
+    if (!nd_agent_is_given(a)) {
+        if (a->interval_ns && !o->external) p->needing[NEEDS_AGENT] = "agent-interval";
+        return is_useless(p, NEEDS_AGENT, 0, "--%s: needs an agent (try --agent-cmd or --agent-pid)%s", "") ? -1 : 0;
+    }
+    if (o->external) {
+        nl_error("--%s: with --external %s the treatment comes from outside, and this launch has no other", a->way, o->external);
+        return -1;
+    }
+    if (is_useless(p, NEEDS_GENERATOR, o->n_levels > 0 || p->levels,
+                   "--%s: with an agent there is no generator unless levels are asked for (see --levels)%s", ""))
+        return -1;
+    if (nd_agent_complete(a, o->half_ns)) {
+        nl_error("--%s: too many options of the agent", a->way);
+        return -1;
+    }
+    for (int i = 0; i < o->n_kinds && o->n_levels > 0; i++) {
+        if (strcmp(o->kinds[i], a->name) != 0) continue;
+        nl_error("--agent-name: '%s' is the name of a load of this launch, too; give the agent another one", a->name);
+        return -1;
+    }
+    if (o->n_arms + 2 > NL_AGENT_MAX_ARMS) {
+        nl_error("--levels: more than %d arms beside an agent; ask for fewer", NL_AGENT_MAX_ARMS - 2);
+        return -1;
+    }
+    add_arm_without_level(o, a->name);
     return 0;
 }
 
 static int resolve_treatment(struct parsing *p) {
-    if (p->o->external) return resolve_external(p);
-    return apply_preset(p) || resolve_levels(p) || resolve_arms(p) || resolve_which_arms(p->o) ? -1 : 0;
+    if (p->o->external) return resolve_agent(p) ? -1 : resolve_external(p);
+    return apply_preset(p) || resolve_levels(p) || resolve_arms(p) || resolve_agent(p) || resolve_which_arms(p->o) ? -1 : 0;
 }
 
 /* The looks, once the rounds are known. */
 static int resolve_looks(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_sequential_options *s = &o->sequential;
-    double highest = 0;
+    int n_effects = 0;
     if (!s->stops) return is_useless(p, NEEDS_LOOKS, 0, "--%s: needs --stop-when decided%s", "") ? -1 : 0;
     if (o->design->single_loop) {
         nl_error("--stop-when: design %s has one loop per arm and nothing to look at (use lockin or blocks)", o->design->name);
         return -1;
     }
-    for (int i = 0; i < o->n_arms; i++) highest = fmax(highest, o->arms[i].level_percent);
-    if (highest <= 0) {
+    for (int i = 0; i < o->n_arms; i++) n_effects += !nd_arm_is_placebo(&o->arms[i]);
+    if (n_effects == 0) {
         nl_error("--stop-when: without a level above 0 there is nothing to decide (see --levels)");
         return -1;
     }
@@ -863,6 +994,20 @@ static int resolve_looks(struct parsing *p) {
     }
     nd_look_rounds(o->n_rounds, s->n_looks, s->rounds);
     return 0;
+}
+
+/* How long halves are before any period has its say. */
+static void choose_half(struct parsing *p) {
+    struct nd_options *o = p->o;
+    int has_agent = nd_agent_is_given(&o->agent);
+    if (!o->design->is_paired)
+        o->half_ns = p->block_ns ? p->block_ns : 1000000000;
+    else if (p->half_ns || !has_agent)
+        o->half_ns = p->half_ns ? p->half_ns : 10000000;
+    else {
+        o->half_ns = nd_agent_half_ns(&o->agent);
+        if (o->agent.period_ns == 0) note(o, "--agent-period: not given, so halves last 1 s and may hold different numbers of the agent's samples");
+    }
 }
 
 static int resolve(struct parsing *p) {
@@ -883,13 +1028,10 @@ static int resolve(struct parsing *p) {
         nl_error("--count: design %s takes its number from --half-period, which must hold whole noise periods", o->design->name);
         return -1;
     }
-    if (o->design->is_paired)
-        o->half_ns = p->half_ns ? p->half_ns : 10000000;
-    else
-        o->half_ns = p->block_ns ? p->block_ns : 1000000000;
+    choose_half(p);
     if (resolve_configs(p) || resolve_treatment(p)) return -1;
     if (o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
-    if (nd_options_has_generator(o) && check_period(o)) return -1;
+    if (hold_agent_periods(o) || (nd_options_has_generator(o) && check_period(o))) return -1;
     if (!o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
     if (resolve_looks(p)) return -1;
     if (!o->seed_given) {
@@ -905,6 +1047,8 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
     struct parsing p = {.o = o, .speaks = speaks, .next = 1};
     *o = (struct nd_options){.design = nd_designs[0], .warmup_ns = 500000000, .argc = argc, .argv = argv,
                             .sequential = {.alpha = 0.01, .n_looks = 5, .spending = &nd_spendings[0]},
+                            .noise_nodes = {.option = "--noise-nodes"},
+                            .agent = {.settle_ns = -1, .timeout_ns = INT64_C(30000000000), .nodes = {.option = "--agent-nodes"}},
                             .start = {.mode = nd_start_modes[0], .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1, .eps = 0.25, .n_stage_starts = 8,
                                       .n_first_starts = 4, .precision_percent = 1, .sync = {.patience = 100}, .sync_every_ns = INT64_C(10000000000)}};
     /* ARGP_NO_ERRS: one line of ours instead of getopt's message and argp's usage hint, from every rank */
@@ -925,7 +1069,27 @@ const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_B
     return buf;
 }
 
-int nd_options_has_generator(const struct nd_options *o) { return o->n_arms > 0 && !o->external; }
+void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words) {
+    *words = (struct nd_arm_words){.kind = "", .pattern = "", .phase = "", .has_level = 1};
+    if (arm == ND_OFF) return;
+    const struct nd_arm *a = &o->arms[arm];
+    if (a->name) {
+        words->kind = a->name;
+        words->has_level = 0;
+        return;
+    }
+    words->kind = o->kinds[a->kind];
+    words->pattern = o->patterns[a->pattern];
+    words->phase = nd_phase_names[o->phases[a->phase]];
+    words->level_percent = a->level_percent;
+    nd_place_name(o, a->place, words->placement);
+}
+
+int nd_options_has_generator(const struct nd_options *o) { return o->n_doses > 0; }
+
+int nd_options_has_agent(const struct nd_options *o) { return o->agent.name != NULL; }
+
+int64_t nd_options_n_halves(const struct nd_options *o) { return o->n_rounds * nd_options_round_steps(o); }
 
 int nd_options_compares_arms(const struct nd_options *o) { return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH; }
 

@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
+#include "agent_options.h"
 #include "nl_control.h"
+#include "nodes.h"
 #include "ops.h"
 #include "schedule.h"
 #include "spending.h"
@@ -14,10 +16,10 @@
 #define ND_MAX_SIZES 32
 #define ND_MAX_CONFIGS 256
 #define ND_MAX_LEVELS (NL_CONTROL_MAX_LEVELS - 1) /* one account is for the off halves */
+#define ND_MAX_ARMS (ND_MAX_LEVELS + 1) /* the last one is a treatment that has no level */
 #define ND_MAX_FACTOR 16 /* kinds, patterns, places or phases that one launch crosses */
 #define ND_MAX_PASSED 32
 #define ND_MAX_NOTES 8
-#define ND_MAX_NOISE_HOSTS 1024
 
 /* An operation at a message size. */
 struct nd_config {
@@ -39,13 +41,24 @@ enum nd_phase {
 };
 extern const char *const nd_phase_names[]; /* by enum nd_phase, ends with NULL */
 
-/* Nodes that get a generator. */
-enum nd_noise_nodes { ND_NOISE_ALL, ND_NOISE_FIRST /* that of rank 0 */, ND_NOISE_LISTED };
-
-/* One arm other than off: a treatment at a level. The first four are indices into the lists of the options. */
+/* One arm other than off: the generator at a level, or a treatment that has none. The first four are indices into the lists of the options. */
 struct nd_arm {
     int kind, pattern, place, phase;
     double level_percent; /* of each CPU it loads */
+    const char *name;     /* of a treatment without level: an agent, or one from outside; then nothing else here counts. NULL: the generator's */
+};
+
+/* Whether it is the generator with nothing to do. */
+static inline int nd_arm_is_placebo(const struct nd_arm *arm) { return !arm->name && arm->level_percent <= 0; }
+
+#define ND_PLACE_BYTES 132
+
+/* What an arm is called in files: "" where it has no such word. */
+struct nd_arm_words {
+    const char *kind, *pattern, *phase;
+    char placement[ND_PLACE_BYTES];
+    int has_level;
+    double level_percent;
 };
 
 /* Which arms a launch has. One of them alone only in the design single. */
@@ -77,8 +90,9 @@ struct nd_options {
     const char *places[ND_MAX_FACTOR]; /* lists of words, see nl_place_resolve */
     enum nd_phase phases[ND_MAX_FACTOR];
     int n_kinds, n_patterns, n_places, n_phases;
-    struct nd_arm arms[ND_MAX_LEVELS]; /* kinds x patterns x places x phases x levels */
-    int n_arms;                        /* on arms; 0: only off */
+    struct nd_arm arms[ND_MAX_ARMS]; /* kinds x patterns x places x phases x levels, and then the one without a level */
+    int n_arms;                      /* on arms; 0: only off */
+    int n_doses;                     /* of them, the generator's: the first ones */
     const char *passed[ND_MAX_PASSED]; /* options for the generator, as words of a command line */
     int n_passed;
     const char *preset; /* NULL: none */
@@ -96,10 +110,8 @@ struct nd_options {
     int64_t period_ns;          /* of the noise */
     int64_t warmup_ns;
     int64_t detour_threshold_ns; /* 0: from the pilot */
-    enum nd_noise_nodes noise_nodes;
-    const char *noise_hosts[ND_MAX_NOISE_HOSTS]; /* LISTED: names, with or without their domain */
-    int n_noise_hosts;
-    const char *noise_nodes_text;       /* as given; NULL: not given */
+    struct nd_nodes noise_nodes; /* that get a generator */
+    struct nd_agent_options agent;
     const char *external; /* name of a treatment that the launch is under as a whole, from outside: no generator is started; NULL: none */
     const char *generator_path; /* NULL: beside this program, then PATH */
     uint64_t seed;
@@ -123,11 +135,19 @@ struct nd_options {
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o);
 
 /* The name of place `i` as it stands in files: its words, joined by + instead of commas. Into `buf`; returns buf. */
-#define ND_PLACE_BYTES 132
 const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_BYTES]);
+
+/* What arm number `arm` (ND_OFF: off) is called in files. */
+void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words);
 
 /* Whether nodes get a generator: there are levels, and they are not somebody else's. */
 int nd_options_has_generator(const struct nd_options *o);
+
+/* Whether nodes have an agent, which is on or, in a launch of off arms only, kept off. */
+int nd_options_has_agent(const struct nd_options *o);
+
+/* Halves that the whole schedule has. */
+int64_t nd_options_n_halves(const struct nd_options *o);
 
 /* Whether arms are compared: within this launch, or, where it has one of them (--arms), among the launches of its campaign. */
 int nd_options_compares_arms(const struct nd_options *o);

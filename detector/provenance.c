@@ -103,9 +103,9 @@ static json_t *text_or_null(const char *text) {
 }
 
 json_t *nd_host_json(const struct nd_host *h) {
-    return json_pack("{s:s, s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks", h->n_ranks, "treated",
-                     h->is_treated, "kernel", text_or_null(h->kernel), "cmdline_isolcpus", text_or_null(h->isolcpus), "nohz_full",
-                     text_or_null(h->nohz_full), "tick", text_or_null(h->tick), "clocksource", text_or_null(h->clocksource), "governor",
+    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks", h->n_ranks, "treated",
+                     h->is_treated, "agent", h->has_agent, "kernel", text_or_null(h->kernel), "cmdline_isolcpus", text_or_null(h->isolcpus),
+                     "nohz_full", text_or_null(h->nohz_full), "tick", text_or_null(h->tick), "clocksource", text_or_null(h->clocksource), "governor",
                      text_or_null(h->governor), "smt", h->smt ? json_integer(h->smt) : json_null(), "cpuset", text_or_null(h->cpuset), "topology",
                      text_or_null(h->topology), "cpus", h->n_allowed ? json_integer(h->n_allowed) : json_null(), "cpu_model",
                      text_or_null(h->cpu_model));

@@ -22,7 +22,8 @@ struct nd_host {
     int smt;      /* hardware threads per core, 0 unknown */
     int n_allowed; /* CPUs this node's processes may use */
     int n_ranks;   /* of the launch; not filled in by nd_host_read, nor is the next */
-    int is_treated; /* 1: it has a generator */
+    int is_treated; /* 1: it has a generator, or an agent that is switched */
+    int has_agent;  /* 1: such an agent */
 };
 
 /* One rank. */

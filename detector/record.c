@@ -213,24 +213,18 @@ static void put_starts(FILE *f, const struct nd_start_half *h) {
 
 /* The arm and its level with a comma behind, the level empty where the treatment has none. `arm` counts from 0, ND_OFF: off. */
 static void put_arm(FILE *f, const struct nd_options *o, int arm) {
-    if (arm == ND_OFF)
-        fputs("off,0,", f);
-    else if (o->external)
-        fputs("on,,", f);
-    else
-        fprintf(f, "on,%.10g,", o->arms[arm].level_percent);
+    struct nd_arm_words words;
+    nd_arm_tell(o, arm, &words);
+    fputs(arm == ND_OFF ? "off," : "on,", f);
+    if (words.has_level) fprintf(f, "%.10g", words.level_percent);
+    fputc(',', f);
 }
 
 /* The treatment's four words, empty where there is none. */
 static void put_treatment(FILE *f, const struct nd_options *o, int arm) {
-    char place[ND_PLACE_BYTES];
-    if (arm == ND_OFF)
-        fputs(",,,", f);
-    else if (o->external)
-        fprintf(f, "%s,,,", o->external);
-    else
-        fprintf(f, "%s,%s,%s,%s", o->kinds[o->arms[arm].kind], o->patterns[o->arms[arm].pattern], nd_place_name(o, o->arms[arm].place, place),
-                nd_phase_names[o->phases[o->arms[arm].phase]]);
+    struct nd_arm_words words;
+    nd_arm_tell(o, arm, &words);
+    fprintf(f, "%s,%s,%s,%s", words.kind, words.pattern, words.placement, words.phase);
 }
 
 /* What a failed write left of a row goes: the file ends with a complete one. */

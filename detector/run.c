@@ -129,6 +129,14 @@ static int agree(struct nd_run *r) {
     return flags;
 }
 
+/* An agent that died, or cannot be switched any more: whether the launch goes on without its arm. The half under way is not recorded; one that
+ * had another reason to end ends the launch. Collective. */
+static int give_agent_up(struct nd_run *r, int *flags) {
+    if (!(*flags & ND_FLAG_AGENT) || nd_agent_drop(r)) return 0;
+    *flags &= ~ND_FLAG_AGENT;
+    return (*flags & ~ND_FLAG_CHECKPOINT) == 0;
+}
+
 /* Runs the schedule for the warm-up's time and forgets it: code, buffers, connections and the generator are as they will be. The number of
  * halves follows from the options alone, not from the data. */
 static int warm_up(struct nd_run *r, struct nd_step *steps) {
@@ -138,8 +146,10 @@ static int warm_up(struct nd_run *r, struct nd_step *steps) {
     for (int64_t i = 0; i < n_halves; i++) {
         struct nd_sample s;
         if (i % n_steps == 0) r->o->design->fill_round(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
+        if (nd_agent_skips(r, steps, n_steps, (int)(i % n_steps))) continue;
         nd_run_half(r, &steps[i % n_steps], 0, &s);
         int flags = agree(r) & ~ND_FLAG_CHECKPOINT;
+        if (give_agent_up(r, &flags)) continue;
         if (flags) return flags;
         if (s.lead_ns > lead_ns) lead_ns = s.lead_ns;
     }
@@ -154,13 +164,15 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
     for (int i = 0; i < n_steps; i++) {
         const struct nd_step *step = &steps[i];
         struct nd_sample s;
+        if (nd_agent_skips(r, steps, n_steps, i)) continue;
         nd_run_half(r, step, 1, &s);
         int flags = agree(r);
+        if (give_agent_up(r, &flags)) continue;
         /* this half may be without its load, or cut short: not recorded. But a single loop is all that there is of its arm: the starts that
          * were counted stand for themselves */
-        int is_kept = r->starter && r->o->design->single_loop && s.loop.n_operations > 0 && !(flags & ND_FLAG_GENERATOR);
+        int is_kept = r->starter && r->o->design->single_loop && s.loop.n_operations > 0 && !(flags & (ND_FLAG_GENERATOR | ND_FLAG_AGENT));
         int is_short = s.loop.n_operations < r->cells[step->config].n_operations && !s.loop.is_decided;
-        if ((flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK)) && !is_kept) return flags;
+        if ((flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK | ND_FLAG_AGENT)) && !is_kept) return flags;
         if (is_short) flags |= flags & ND_FLAG_CLOCK ? 0 : ND_FLAG_STOP;
         if (is_short && !is_kept) return flags;
         struct nd_half_sum all;
@@ -248,10 +260,12 @@ static enum nd_end finish(struct nd_run *r, int flags) {
     enum nd_end end = ND_END_COMPLETE;
     write_checkpoint(r);
     flags |= nd_team_agree(&r->team, r->flags);
-    if (flags & (ND_FLAG_GENERATOR | ND_FLAG_RECORD | ND_FLAG_SETUP | ND_FLAG_CLOCK)) {
+    if (r->agent.is_dropped) flags |= ND_FLAG_AGENT;
+    if (flags & (ND_FLAG_GENERATOR | ND_FLAG_RECORD | ND_FLAG_SETUP | ND_FLAG_CLOCK | ND_FLAG_AGENT)) {
         ended = flags & ND_FLAG_CLOCK ? "failed: a clock jumped or ran backwards"
                 : flags & ND_FLAG_GENERATOR ? "failed: a generator is gone, refused or does not answer"
                 : flags & ND_FLAG_RECORD  ? could_not_write
+                : flags & ND_FLAG_AGENT   ? "failed: the agent died, or could not be switched"
                                           : "failed: no memory for the schedule";
         end = ND_END_FAILED;
         if (flags & ND_FLAG_CLOCK) nd_run_say_jump(r);
@@ -262,6 +276,7 @@ static enum nd_end finish(struct nd_run *r, int flags) {
         end = ND_END_INTERRUPTED;
     }
     collect_certificates(r);
+    nd_agent_collect(r);
     int64_t peak_kib = nd_peak_memory_kib();
     MPI_Allreduce(MPI_IN_PLACE, &peak_kib, 1, MPI_INT64_T, MPI_MAX, r->team.world);
     describe_starts(r);
@@ -300,8 +315,15 @@ static int nd_run_print_clocks(struct nd_run *r) {
     return 0;
 }
 
-enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, int has_failed, const volatile int *stop_asked) {
-    struct nd_run r = {.o = o, .treatment = treatment, .stop_asked = stop_asked, .n_arms = o->n_arms + 1, .parent_pid = getppid()};
+enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, struct nd_companion *companion, struct nd_markers *markers,
+                   int has_failed, const volatile int *stop_asked) {
+    struct nd_run r = {.o = o,
+                       .treatment = treatment,
+                       .agent = {.companion = companion},
+                       .markers = markers,
+                       .stop_asked = stop_asked,
+                       .n_arms = o->n_arms + 1,
+                       .parent_pid = getppid()};
     nd_team_open(&r.team);
     enum nd_end end = ND_END_FAILED;
     if (nd_run_agree_failed(&r, has_failed))

@@ -1,12 +1,15 @@
-/* A launch under way. For run.c, set_up.c and half.c only. */
+/* A launch under way. For run.c, set_up.c, half.c and agent_run.c only. */
 #ifndef ND_RUN_STATE_H
 #define ND_RUN_STATE_H
 
 #include <jansson.h>
 #include <sys/types.h>
 
+#include "agent_rows.h"
+#include "companion.h"
 #include "half_sum.h"
 #include "launch_json.h"
+#include "markers.h"
 #include "measure.h"
 #include "nl_rng.h"
 #include "options.h"
@@ -19,10 +22,24 @@
 #include "team.h"
 #include "treatment.h"
 
+/* The agent, where there is one. */
+struct nd_agent_state {
+    struct nd_companion *companion; /* leaders of nodes whose agent is switched; NULL elsewhere */
+    int is_dropped;                 /* its arm has been given up; the same on all ranks */
+    int n_nodes;                    /* that have one; the same on all ranks */
+    /* leaders with a companion */
+    struct nd_agent_rows *rows;
+    struct nd_agent_half half;      /* under way */
+    int64_t n_begun;
+    char launch[192], host[ND_HOST_BYTES];
+};
+
 struct nd_run {
     const struct nd_options *o;
     const volatile int *stop_asked;
     struct nd_treatment *treatment; /* NULL on ranks without a generator */
+    struct nd_agent_state agent;
+    struct nd_markers *markers;     /* NULL: nothing to mark */
     struct nd_team team;
     struct nl_ticks ticks;
     struct nd_schedule schedule;
@@ -87,6 +104,34 @@ void nd_run_tear_down(struct nd_run *r);
 
 /* One line about what this rank knows of a clock that jumped, if anything. */
 void nd_run_say_jump(const struct nd_run *r);
+
+/* ---- agent_run.c: nothing of it does anything in a launch without an agent */
+
+/* Whether an arm is the agent's. */
+static inline int nd_is_agents(const struct nd_options *o, int level) { return level != ND_OFF && o->arms[level].name && nd_options_has_agent(o); }
+
+/* Tells every companion about its node's ranks and the launch's folder, and opens the rows. Collective; 0, or -1 after a message. */
+int nd_agent_place(struct nd_run *r);
+
+/* Switches this node's agent to what the step wants; waits for the switch, not for the agent to settle. Local, as the next three. */
+void nd_agent_switch(struct nd_run *r, const struct nd_step *step);
+
+/* The marks of a half. nd_agent_end leaves what the agent used, which is the dose of its arm, in `s`. */
+void nd_agent_begin(struct nd_run *r, const struct nd_step *step, int is_recorded);
+void nd_agent_end(struct nd_run *r, const struct nd_step *step, struct nd_sample *s);
+
+/* Writes the row of the half that ended last. `node`: sum over this node's ranks. */
+void nd_agent_row(struct nd_run *r, const struct nd_half_sum *node);
+
+/* Gives the agent's arm up, after ND_FLAG_AGENT. Collective.
+ * @return 0: the other arms go on; -1: there are none, or the agent cannot be kept off. */
+int nd_agent_drop(struct nd_run *r);
+
+/* Whether step i of a round is left out, because its arm was given up, or it is the off half of nothing else. */
+int nd_agent_skips(const struct nd_run *r, const struct nd_step *steps, int n_steps, int i);
+
+/* Ends the companions, which put their agents back into the state they were found in, and takes their certificates. Collective. */
+void nd_agent_collect(struct nd_run *r);
 
 /* ---- half.c */
 

@@ -64,7 +64,7 @@ const struct nd_look *nd_sequential_look(struct nd_sequential *s, int look) {
     l->n_cells = l->n_decided = 0;
     for (int config = 0; config < o->n_configs; config++)
         for (int arm = 0; arm < o->n_arms; arm++) {
-            if (o->arms[arm].level_percent <= 0) continue; /* the placebo is a control */
+            if (nd_arm_is_placebo(&o->arms[arm])) continue; /* the placebo is a control */
             struct nd_look_cell *cell = &l->cells[l->n_cells++];
             cell->config = config;
             cell->arm = arm;

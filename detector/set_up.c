@@ -58,23 +58,32 @@ int nd_run_allocate(struct nd_run *r) {
     return nd_run_agree_failed(r, !ok);
 }
 
-/* Whether generators sit on the nodes that are to have one, where the launcher's environment said a node's first rank is; numbers them. */
-static int check_generators(struct nd_run *r) {
+/* Whether the children of one kind were started on the nodes that are to have one, where the launcher's environment said a node's first rank
+ * is; counts them. `is_there`: this rank has one. Collective. */
+static int check_started(struct nd_run *r, const struct nd_nodes *nodes, int is_wanted, int is_there, const char *way_out, int *n) {
     char host[ND_HOST_BYTES] = "";
     gethostname(host, sizeof host - 1);
-    if (nd_noise_nodes_check(r->o, &r->team, host)) return -1;
-    int is_leader = r->team.node_rank == 0;
-    int expected = nd_options_has_generator(r->o) && is_leader && nd_noise_nodes_hold(r->o, host, r->team.rank == 0);
-    int wrong = expected != (r->treatment != NULL);
+    if (nd_nodes_check(nodes, &r->team, host)) return -1;
+    int expected = is_wanted && r->team.node_rank == 0 && nd_nodes_hold(nodes, host, r->team.rank == 0);
+    int wrong = expected != is_there;
     if (wrong)
-        nl_error("cannot tell a node's first rank before MPI_Init from this launcher's environment; start with mpirun or srun (or use --levels none)");
-    int mine = r->treatment != NULL;
-    MPI_Allreduce(&mine, &r->n_generators, 1, MPI_INT, MPI_SUM, r->team.world);
+        nl_error("cannot tell a node's first rank before MPI_Init from this launcher's environment; start with mpirun or srun (or %s)", way_out);
+    MPI_Allreduce(&is_there, n, 1, MPI_INT, MPI_SUM, r->team.world);
+    return nd_run_agree_failed(r, wrong);
+}
+
+/* Generators and agents; numbers the nodes that have a generator. */
+static int check_treatments(struct nd_run *r) {
+    const struct nd_options *o = r->o;
+    int mine = r->treatment != NULL, is_leader = r->team.node_rank == 0;
+    if (check_started(r, &o->noise_nodes, nd_options_has_generator(o), mine, "use --levels none", &r->n_generators) ||
+        check_started(r, &o->agent.nodes, nd_options_has_agent(o), r->agent.companion != NULL, "leave the agent out", &r->agent.n_nodes))
+        return -1;
     if (is_leader) MPI_Exscan(&mine, &r->treated_index, 1, MPI_INT, MPI_SUM, r->team.leaders);
     if (r->team.node_index == 0) r->treated_index = 0; /* MPI leaves the first one's undefined */
     r->is_treated = mine;
     MPI_Bcast(&r->is_treated, 1, MPI_INT, 0, r->team.node);
-    return nd_run_agree_failed(r, wrong);
+    return 0;
 }
 
 static int64_t mine_or_first(const struct nd_seat *seat) { return seat->cpu >= 0 ? seat->cpu : seat->first_cpu; }
@@ -138,7 +147,8 @@ static int mark_used_cpus(struct nd_run *r, const struct nd_seat *seats) {
 static int set_up_node(struct nd_run *r, const struct nd_seat *seats, struct nd_host *host) {
     nd_host_read(host);
     host->n_ranks = r->team.n_node_ranks;
-    host->is_treated = r->treatment != NULL;
+    host->has_agent = r->agent.companion != NULL;
+    host->is_treated = r->treatment != NULL || host->has_agent;
     if (host->n_allowed && r->team.n_node_ranks > host->n_allowed && !r->o->oversubscribe) {
         nl_error("%d ranks share the %d CPUs of %s and would measure each other: start fewer, or allow it with --oversubscribe",
                  r->team.n_node_ranks, host->n_allowed, host->host);
@@ -354,6 +364,22 @@ static void warn_of_late_starts(const struct nd_run *r, int config) {
     nd_launch_json_warn(r->launch, line);
 }
 
+/* Counters that were asked for by LIKWID's environment, and cannot be had: said once. Collective. */
+static void describe_markers(struct nd_run *r) {
+    char line[400];
+    const char *problem = nd_markers_problem(r->markers);
+    int is_bad = problem[0] != 0, n_bad = 0;
+    MPI_Reduce(&is_bad, &n_bad, 1, MPI_INT, MPI_SUM, 0, r->team.world);
+    if (!r->launch) return;
+    if (!is_bad) problem = "it cannot be used on other ranks";
+    nd_launch_json_likwid(r->launch, r->markers != NULL, n_bad ? problem : NULL);
+    if (n_bad == 0) return;
+    snprintf(line, sizeof line, "LIKWID asks for counters, and they cannot be had on %d of %d ranks (%s): these ranks are without; the launch goes on",
+             n_bad, r->team.n_ranks, problem);
+    nl_warn("%s", line);
+    nd_launch_json_warn(r->launch, line);
+}
+
 /* The raw file: a plain name is in the launch's folder. Collective. */
 static int open_raw(struct nd_run *r) {
     const char *name = r->o->start.raw;
@@ -379,7 +405,7 @@ static int open_record(struct nd_run *r) {
         failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
         if (!failed) {
             r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, r->cells, r->hosts, r->seats,
-                                           r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators);
+                                           r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators, r->agent.n_nodes);
             nd_launch_json_start(r->launch, r->o, r->starter);
             warn_of_unlike_nodes(r);
             if (r->starter && r->starter->clock.is_slow_source) {
@@ -406,11 +432,13 @@ static int open_record(struct nd_run *r) {
             }
         }
     }
-    return nd_run_agree_failed(r, failed) ? -1 : open_raw(r);
+    if (nd_run_agree_failed(r, failed)) return -1;
+    describe_markers(r);
+    return open_raw(r);
 }
 
 int nd_run_set_up(struct nd_run *r) {
-    if (nd_run_allocate(r) || check_generators(r) || nd_run_set_up_nodes(r)) return -1;
+    if (nd_run_allocate(r) || check_treatments(r) || nd_run_set_up_nodes(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
     r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds, r->o->which_arms == ND_ARMS_ON};
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
@@ -421,7 +449,7 @@ int nd_run_set_up(struct nd_run *r) {
     r->skip = nl_rng_uniform(&skip_rng);
     accept_interrupts(r->o);
     if (nd_run_open_clocks(r) || open_operations(r) || run_pilots(r)) return -1;
-    return open_record(r) ? -1 : 0;
+    return open_record(r) || nd_agent_place(r) ? -1 : 0;
 }
 
 void nd_run_tear_down(struct nd_run *r) {
@@ -434,6 +462,7 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->measures);
     free(r->start_ranks);
     free(r->reports);
+    nd_agent_rows_close(r->agent.rows);
     nd_steal_close(r->steal);
     nd_progress_close(r->progress);
     nd_sequential_close(r->sequential);

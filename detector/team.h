@@ -21,7 +21,8 @@ enum nd_flag {
     ND_FLAG_RECORD = 4,     /* rank 0 cannot write */
     ND_FLAG_CHECKPOINT = 8, /* rank 0 wants histograms and sums written */
     ND_FLAG_SETUP = 16,     /* something is wrong before the first half; its rank has said what */
-    ND_FLAG_CLOCK = 32      /* a clock jumped or ran backwards */
+    ND_FLAG_CLOCK = 32,     /* a clock jumped or ran backwards */
+    ND_FLAG_AGENT = 64      /* an agent died, or cannot be switched */
 };
 
 /* Splits the world. Collective; MPI's own error handler ends the run when it fails. */

@@ -14,7 +14,7 @@ main() {
     command=$(printf '%s' "$command" | tr '\n' ' ')
     out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' node_sets='' nodes_per_launch='' resume='' finish='' only='' requeue=''
     submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' account='' qos='' after='' sbatch_options='' stop_when=''
-    treatment='' interval_s='' launch_id='' plan_later=''
+    treatment='' interval_s='' launch_id='' plan_later='' analyses='' schedule_notes=''
     end_on_signals
     default_options
     with_options begin "$@"
@@ -201,8 +201,13 @@ run_and_answer() {
 answer() {
     command -v Rscript >/dev/null ||
         die 2 "the data are in '$campaign', but R is missing here: analyse them where R is (noiselab run $experiment --finish '$campaign')"
+    # the first analysis has the question, and its status is the answer's
+    asked=${analyses%%,*}
+    [ "${asked:-verdicts}" = verdicts ] || analysis=$asked
     set -- "$campaign"
-    [ -z "$margin" ] || [ -n "$analysis" ] || set -- --margin "$margin" "$@"
+    case $analysis in
+    '' | agent | intervals) [ -z "$margin" ] || set -- --margin "$margin" "$@" ;;
+    esac
     # shellcheck disable=SC2086 # no word, or one
     "$NOISELAB_BIN/noiselab-analyze" $analysis "$@"
     verdict=$?
@@ -212,7 +217,19 @@ answer() {
     1 | 3) [ -n "$margin" ] || [ "$analysis" = stability ] || exit "$verdict" ;;
     *) exit "$verdict" ;;
     esac
+    answer_further
     [ -n "$no_report" ] || "$NOISELAB_BIN/noiselab-report" --out "$campaign/report.html" "$campaign" || exit $?
     [ "$n_complete" = "$n_planned" ] || die 2 "only $n_complete of $n_planned planned launches are complete; $(how_to_go_on)"
     exit "$verdict"
+}
+
+# answer_further: the analyses after the first one. What one of them cannot say is no reason to keep the others, and the report, back.
+answer_further() {
+    case $analyses in *,*) ;; *) return 0 ;; esac
+    for word in $(words "${analyses#*,}"); do
+        echo
+        set --
+        [ "$word" = verdicts ] || set -- "$word"
+        "$NOISELAB_BIN/noiselab-analyze" "$@" "$campaign" || note "noiselab analyze $word ended with status $?; the other answers stand"
+    done
 }

@@ -28,9 +28,10 @@ refuse_scheduled() {
     [ ! -e "$campaign/schedule.tsv" ] || die 2 "'$campaign' has a schedule already: $(how_to_go_on), or give another --out"
 }
 
-# make_campaign: the folder
+# make_campaign: the folder, and in it the one that the plan made for an agent
 make_campaign() {
     reason=$(mkdir -p "$campaign" 2>&1) || die 2 "--out: cannot make '$campaign': ${reason##*: }"
+    [ ! -d "${scratch-}/agent" ] || cp -R "$scratch/agent" "$campaign/" || die 2 "cannot write into '$campaign' (no space left?)"
 }
 
 # plan WORDS: has the experiment plan its launches; the schedule is then in $scratch
@@ -62,7 +63,7 @@ schedule_head() {
 # margin_percent: ${margin:--}
 # report: $([ -n "${no_report-}" ] && echo no || echo yes)
 # treatment: ${treatment:--}
-# interval_s: ${interval_s:--}
+# interval_s: ${interval_s:--}${schedule_notes:+$newline$schedule_notes}
 EOT
         printf '%s\n' "$schedule_columns"
 }
@@ -90,7 +91,11 @@ read_schedule() {
     margin=$(schedule_key margin_percent)
     treatment=$(schedule_key treatment)
     interval_s=$(schedule_key interval_s)
+    analyses=$(schedule_key analyses)
     [ "$(schedule_key report)" = yes ] || no_report=yes
+    check_start=$(schedule_key start_s)
+    case $check_start in *[!0-9]* | '') ;; *) start_s=$check_start ;; esac
+    case $analyses in *[!a-z,]*) die 2 "'$schedule': '$analyses' is not a value of 'analyses'" ;; esac
     check_key 'seed' "$seed" && check_key 'margin_percent' "$margin" && check_key 'interval_s' "$interval_s"
 }
 

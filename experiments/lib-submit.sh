@@ -99,7 +99,10 @@ submit_job() {
     fi
     [ -z "$dry_run" ] || exit 0
     kept=''
-    [ -n "$resume" ] || make_campaign
+    if [ -z "$resume" ]; then
+        make_campaign
+        [ ! -d "$scratch/agent" ] || kept=' agent'
+    fi
     for name in schedule.tsv job.sbatch finish.sbatch; do
         [ -e "$scratch/$name" ] || continue
         keep "$name"
@@ -218,14 +221,17 @@ value_of() {
 options_without_variable() {
     given_words=$words_for_detector
     while read -r row_name row_kind row_variable; do
-        case $row_kind in value) ;; *) continue ;; esac
+        case $row_kind in value | flag) ;; *) continue ;; esac
         # those of the template, and those that are in #SBATCH lines or mean how a job runs
-        case " $template_variables out resume finish only launcher partition nodes time_limit account qos after " in
+        elsewhere='out resume finish only launcher partition nodes time_limit account qos after no_report requeue submit array wait_for_job'
+        case " $template_variables $elsewhere " in
         *" $row_variable "*) continue ;;
         esac
         was_given "$row_name" || continue
+        given_words="$given_words $row_name"
+        [ "$row_kind" = value ] || continue
         eval "value=\$$row_variable"
-        given_words="$given_words $row_name $(quoted "$value")"
+        given_words="$given_words $(quoted "$value")"
     done <<EOT
 $own_options
 $common_options
@@ -282,7 +288,7 @@ send_job() {
             "when all launches have ended: noiselab run $experiment --finish '$campaign'"
         # nothing of a job that was refused stays in the way of the next attempt; of one that goes on everything was there before
         # shellcheck disable=SC2086 # names of our own
-        [ -n "$resume" ] || (cd "$campaign" && rm -f $kept && rmdir "$campaign") 2>/dev/null
+        [ -n "$resume" ] || (cd "$campaign" && rm -rf $kept && rmdir "$campaign") 2>/dev/null
         die 2 "sbatch: $reason"
     }
 }

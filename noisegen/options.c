@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "nl_error.h"
+#include "nl_options.h"
 #include "nl_place.h"
 #include "nl_preset.h"
 #include "nl_units.h"
@@ -19,6 +20,7 @@ enum { MIN_PERIOD_NS = 1000000, MAX_CARRY = 1000, MAX_GROUP = 1000, LIST_BYTES =
 /* What is collected while argv is read. */
 struct parsing {
     struct ng_options *o;
+    const struct argp_option *options; /* as argp has the rows */
     int was_given[64]; /* by row */
     int is_listing;    /* the work was to print something */
     int was_reported;
@@ -459,25 +461,6 @@ static const char *show_help(struct parsing *p, const char *text) {
 
 /* ---- errors: one line each ---- */
 
-/* Explains why getopt did not like an argument; it tells argp nothing but that it did not. */
-static void explain(const char *argument) {
-    size_t length = strcspn(argument, "=");
-    int n_matches = 0;
-    const struct row *match = NULL;
-    for (const struct row *r = rows; r < rows + N_ROWS && length > 2; r++) {
-        if (!r->name || strncmp(argument, "--", 2) != 0 || strncmp(r->name, argument + 2, length - 2) != 0) continue;
-        match = r;
-        n_matches++;
-        if (strlen(r->name) != length - 2) continue;
-        n_matches = 1;
-        break;
-    }
-    if (n_matches == 0) nl_error("'%s': unknown option (see --help)", argument);
-    if (n_matches > 1) nl_error("'%s': several options begin like this (see --help)", argument);
-    if (n_matches == 1 && match->value) nl_error("--%s: needs a value (--%s %s)", match->name, match->name, match->value);
-    if (n_matches == 1 && !match->value) nl_error("--%s: takes no value", match->name);
-}
-
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     struct parsing *p = state->input;
     if (key >= FIRST_KEY && key < FIRST_KEY + N_ROWS) {
@@ -495,7 +478,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return EINVAL;
     }
     if (key == ARGP_KEY_ERROR) {
-        if (!p->was_reported) explain(state->argv[state->next > 1 ? state->next - 1 : 0]);
+        if (!p->was_reported) nl_options_explain(p->options, state->argv[state->next > 1 ? state->next - 1 : 0]);
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -757,9 +740,9 @@ int ng_options_parse(int argc, char **argv, struct ng_options *o) {
                              .carry_bursts = 10,
                              .duty_cap_percent = 100,
                              .tolerance_percent = 5};
-    struct parsing p = {.o = o};
     struct argp argp;
     struct argp_option options[N_ROWS + 1];
+    struct parsing p = {.o = o, .options = options};
     fill_argp(&argp, options);
     /* argp's own errors take two lines and its own --help cannot be had without them, so both are ours */
     if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p)) return -1;

@@ -44,30 +44,35 @@ static int kind_row(const char *p, const char *end) {
     return -1;
 }
 
+/* What stands for no CPU and for the kind that the options give. */
+static int is_dash(const char *p, const char *end) {
+    return end - p == 1 && *p == '-';
+}
+
 /* Parses a line without its end. @return NULL, or what is wrong. */
 static const char *parse_line(const char *p, const char *end, struct ng_trace_line *line, int *n_columns) {
-    const char *fields[5], *ends[5];
+    const char *fields[6], *ends[6];
     int n = 0;
-    while (n < 5 && (p = skip_blanks(p, end)) < end) {
+    while (n < 6 && (p = skip_blanks(p, end)) < end) {
         fields[n] = p;
         p = ends[n++] = end_of_field(p, end);
     }
     *line = (struct ng_trace_line){.cpu = -1, .kind_row = -1};
     *n_columns = n;
     if (n < 2) return "has no duration (wanted: start_ns<TAB>duration_ns)";
-    if (n > 4) return "has more than four columns (start_ns, duration_ns, cpu, kind)";
+    if (n > 5) return "has more than five columns (start_ns, duration_ns, cpu, kind, task)";
     if (parse_number(fields[0], ends[0], &line->start_ns)) return "the start is not a whole number of ns, 0 or more";
     if (parse_number(fields[1], ends[1], &line->duration_ns) || line->duration_ns == 0)
         return "the duration is not a positive whole number of ns";
     if (line->duration_ns > INT64_MAX - line->start_ns) return "ends beyond the range of 64 bits";
-    if (n >= 3 && !(ends[2] - fields[2] == 1 && *fields[2] == '-')) {
+    if (n >= 3 && !is_dash(fields[2], ends[2])) {
         int64_t cpu;
         if (parse_number(fields[2], ends[2], &cpu) || cpu > MAX_CPU_NUMBER) return "the third column is not a CPU number (or -)";
         line->cpu = (int)cpu;
     }
-    if (n == 4) {
+    if (n >= 4 && !is_dash(fields[3], ends[3])) {
         line->kind_row = kind_row(fields[3], ends[3]);
-        if (line->kind_row < 0) return "the fourth column is not a kind of load (see --list-kinds)";
+        if (line->kind_row < 0) return "the fourth column is not a kind of load (see --list-kinds), nor -";
         if (ng_kinds[line->kind_row]->pacing == NG_PACING_PUBLISHED) return "this kind of load does not keep to a duration";
     }
     return NULL;
@@ -214,7 +219,7 @@ int ng_trace_next(struct ng_trace_reader *r, struct ng_trace_line *line) {
 struct check {
     struct ng_trace *trace;
     struct ng_trace_reader reader;
-    int64_t *ends_ns;  /* by CPU number + 1: where its last burst ended */
+    int64_t *ends_ns; /* by CPU number + 1: where its last burst ended */
     int64_t *busy_ns, *bursts;
     char *reason;
     size_t reason_size;
@@ -241,8 +246,7 @@ static int check_line(struct check *c, const struct ng_trace_line *line, int n_c
         return refuse(c, "has %d columns, the lines before it have %d", n_columns, t->n_columns);
     else if (line->start_ns < t->last_ns)
         return refuse(c, "starts before the burst above it: sort the trace by start (sort -n)");
-    if ((t->n_cpus > 0) != (line->cpu >= 0) && t->n_bursts > 0)
-        return refuse(c, "some lines name a CPU and others do not");
+    if ((t->n_cpus > 0) != (line->cpu >= 0) && t->n_bursts > 0) return refuse(c, "some lines name a CPU and others do not");
     if (c->bursts[slot] > 0 && line->start_ns < c->ends_ns[slot])
         return refuse(c, "overlaps the burst before it%s, which ends at %" PRId64 " ns", line->cpu >= 0 ? " on this CPU" : "",
                       c->ends_ns[slot]);

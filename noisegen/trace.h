@@ -1,6 +1,7 @@
-/* Traces of noise: lines `start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]`, as large-scale simulators use them (LogGOPSim's noise files), with
- * `#` comments. Read twice: once whole, to check it before any load starts, and once more while it is replayed, a block at a time, so that
- * memory does not grow with the trace.
+/* Traces of noise: lines `start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind[<TAB>task]]]`, as large-scale simulators use them (LogGOPSim's noise
+ * files), with `#` comments. A cpu or kind of `-` says nothing; the task's name, which recorders write, is for people. Read twice: once
+ * whole, to check it before any load starts, and once more while it is replayed, a block at a time, so that memory does not grow with the
+ * trace.
  *
  * Times count from the first burst. A round (--loop) is as long as the comment `# span_ns: N` says, otherwise from the first to the last
  * start and one mean distance more. */
@@ -25,7 +26,7 @@ struct ng_trace {
     int64_t first_ns, last_ns;      /* starts */
     int64_t span_ns;                /* length of one round */
     int has_span;                   /* the file says so */
-    int n_columns;                  /* 2 to 4 */
+    int n_columns;                  /* 2 to 5 */
     int n_cpus;                     /* distinct CPUs; 0: no such column */
     int cpus[NG_TRACE_MAX_CPUS];    /* their numbers, rising */
     int64_t busy_ns[NG_TRACE_MAX_CPUS], bursts[NG_TRACE_MAX_CPUS]; /* by index of the CPU; [0] without that column */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # make deps: looks first, installs only what is missing (apt, as root or through sudo without a question), says the names elsewhere.
 # deps.sh cluster: the same for the test cluster, which is root's alone. Its packages bring services: where the user is not root, nothing is done.
+# deps.sh agents: the same for real agents, which tests measure. What cannot be installed is left out, and its test is skipped.
 set -u
 
 # what | how to see that it is there | Debian | RHEL/Rocky (with EPEL, CRB) | openSUSE | Spack
@@ -38,14 +39,32 @@ Python with venv|python3 -c 'import ensurepip'|python3-venv|python3|python3|pyth
 EOF
 }
 
+# Tests start them on the loopback; their services are not wanted.
+needed_by_agents() {
+    cat <<'EOF'
+node_exporter|command -v prometheus-node-exporter|prometheus-node-exporter|-|-|-
+collectd|command -v collectd || test -x /usr/sbin/collectd|collectd-core|collectd|collectd|collectd
+sadc|test -x /usr/lib/sysstat/sadc || test -x /usr/lib64/sa/sadc|sysstat|sysstat|sysstat|sysstat
+top|command -v top|procps|procps-ng|procps|procps
+stress-ng|command -v stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
+curl|command -v curl|curl|curl|curl|curl
+LIKWID|command -v likwid-perfctr|likwid|likwid|likwid|likwid
+EOF
+}
+
 case ${1-} in
 '') table=needed ;;
+agents)
+    # a service that is installed starts with the next boot of a machine that has systemd: whoever looks after it decides
+    [ "$(id -u)" = 0 ] && [ ! -d /run/systemd/system ] && command -v apt-get >/dev/null || exit 0
+    table=needed_by_agents
+    ;;
 cluster)
     [ "$(id -u)" = 0 ] || exit 0
     table=needed_by_cluster
     ;;
 *)
-    echo 'usage: tests/deps.sh [cluster]' >&2
+    echo 'usage: tests/deps.sh [cluster|agents]' >&2
     exit 2
     ;;
 esac
@@ -80,7 +99,35 @@ say_and_stop() {
     exit 2
 }
 
+# install_agents: each by itself, without starting its service, so that one whose set-up fails keeps nothing else back; ends
+install_agents() {
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        # Debian's own way to say that nothing is to be started, for the moment
+        trap 'rm -f "$policy"' EXIT
+        trap 'exit 2' INT TERM HUP
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+    fi
+    if [ ! -x "$policy" ] || "$policy" >/dev/null 2>&1; then
+        echo "noiselab: '$policy' lets packages start services: no agents are installed for the tests" >&2
+        exit 0
+    fi
+    DEBIAN_FRONTEND=noninteractive
+    export DEBIAN_FRONTEND
+    apt-get update -qq >/dev/null 2>&1
+    for package in $(missing debian); do
+        printf 'noiselab: installing %s\n' "$package" >&2
+        apt-get install -y -qq --no-install-recommends "$package" >/dev/null 2>&1 && continue
+        # half a package would make the next apt-get fail
+        apt-get purge -y -qq "$package" >/dev/null 2>&1
+        printf 'noiselab: %s cannot be installed; its test will be skipped\n' "$package" >&2
+    done
+    exit 0
+}
+
 [ -n "$(missing what)" ] || exit 0
+[ "$table" != needed_by_agents ] || install_agents
 
 command -v apt-get >/dev/null || say_and_stop
 if [ "$(id -u)" = 0 ]; then

@@ -40,7 +40,8 @@ scope_campaign <- "launches like these"
 #'     `estimator`, `estimator_note`, `z`, `p_one_sided`, `test`, `p_check`, `check`, `unit_of_inference` (`pair`,
 #'     `launch` or `set of launches`), `stepdown`, `familywise` (logical: detected with the chance of any false
 #'     detection over all operations, sizes, treatments and channels of the scope at alpha), `verdict`,
-#'     `margin_verdict`, `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
+#'     `margin_verdict`, `margin_needs_s` (where that is inconclusive: measured seconds that would decide it with probability
+#'     `power`, if the effect is as estimated), `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
 #'   * `thresholds`: see [thresholds()];
 #'   * `amplification`: slowdown over stolen share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];
@@ -90,6 +91,7 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   if (length(rows) == 0) abort_data("no launch-level verdict: fewer than 2 launches of the same operation, size and level")
   rows <- refuse_conditions(bind_rows(rows), campaign, mixed)
   verdicts <- decide_all(rows, margin)
+  verdicts$margin_needs_s <- margin_needs(verdicts, campaign, margin, power)
   treatments <- treatment_table(campaign)
   analysis <- list(
     verdicts = verdicts, thresholds = thresholds(verdicts, alpha, delta),
@@ -133,12 +135,14 @@ one_arm_launches <- function(rows) {
   !anyDuplicated(arms$launch) && length(unique(arms$arm)) == 2
 }
 
-# Number of generators of each row's launch: said at its start, so a killed launch has it, too.
+# Number of generators of each row's launch: said at its start, so a killed launch has it, too. Without any, the agents
+# count, one per treated node.
 row_generators <- function(campaign) {
   rows <- campaign$rows
   counts <- vapply(names(campaign$launches), function(id) {
     info <- campaign$launches[[id]]
-    max(1, as.numeric(info$n_generators %||% length(info$generators)))
+    generators <- as.numeric(info$n_generators %||% length(info$generators))
+    max(1, if (generators > 0) generators else info$n_agents %||% length(info$agents))
   }, 0)
   if (length(counts) == 1) return(unname(counts))
   unname(counts[match(rows[["launch"]], names(counts))])
@@ -673,6 +677,7 @@ few_or_summed <- function(lines, odd) {
 # The channel stolen adds up what several loaded CPUs lost; the level does not.
 cpus_notes <- function(measured) {
   several <- data.frame(placement = measured$cells$placement, cpus = measured$cpus)
+  several <- several[!several$placement %in% no_word, ]  # an agent runs where it likes
   several <- unique(within(several[which(several$cpus > 1.5), ], cpus <- round(cpus)))
   sprintf(paste("placement %s loads %g CPUs per node: levels are percent of each of them, the channel",
                 "stolen and the cost of an interruption count all"), several$placement, several$cpus)

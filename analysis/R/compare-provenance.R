@@ -198,16 +198,11 @@ comparison_notes <- function(a, b, summaries, keys, rows, settings) {
   }
   drift <- if (!is.na(gap)) {
     sprintf(paste("A and B do not overlap in time (%s between them): drift of the machine is in every difference;",
-                  "launches taken in turn would show whose it is"), format_span(gap))
+                  "launches taken in turn would show whose it is"), format_span(gap, 3))
   }
   c(paired, drift, unlike_side("A", a), unlike_side("B", b), only_on_one_side(summaries, keys),
     disagreeing_checks(rows, settings$alpha),
     coarse_checks(rows, settings$alpha), of_side("A", a), of_side("B", b))
-}
-
-format_span <- function(s) {
-  if (s >= 2 * 86400) sprintf("%.3g days", s / 86400) else if (s >= 7200) sprintf("%.3g h", s / 3600)
-  else if (s >= 120) sprintf("%.3g min", s / 60) else sprintf("%.3g s", s)
 }
 
 # Launches of a side are taken as alike.

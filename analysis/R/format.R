@@ -50,6 +50,7 @@ format_verdicts <- function(analysis, estimators = FALSE) {
   blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block, analysis = analysis)
   constant <- constant_treatment(analysis$treatments)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), unlist(blocks, use.names = FALSE),
+    wrap_line(agent_sentences(analysis)), if (has_agent(analysis$campaign)) "",
     format_margin(analysis), if (estimators) format_estimators(analysis), format_side_by_side(analysis), format_contrasts(analysis), format_thresholds(analysis),
     format_costs(analysis), format_notes(c(shown$note, analysis$notes)))
 }
@@ -190,7 +191,7 @@ format_margin <- function(analysis) {
                    format_level(rows$level_requested_percent), format_effect(rows$estimate),
                    format_interval(rows$bound_low, rows$bound_high), words[rows$margin_verdict])
   answer <- analysis$margin_answer
-  c(head, under_treatments(rows, lines, analysis),
+  c(head, under_treatments(rows, lines, analysis), wrap_line(margin_needs_words(rows, analysis)),
     wrap_line(paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"))), "")
 }
 

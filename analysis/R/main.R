@@ -116,12 +116,27 @@ analyze_words <- function() list(
   list(name = "stability", operands = "DIR...", options = c("alpha", "spread"), run = analyze_stability,
        help = c("which configuration (operation, size, ranks, count) repeats and reacts to the highest level, and",
                 "what to measure with; status 3 when none does both")),
+  list(name = "equivalent", operands = "TRACE|DIR...", options = character(), run = analyze_equivalent,
+       help = c("the setting of noiselab-gen that is like a recorded agent: level, period, pattern, and how good the",
+                "likeness is (a trace of noiselab record, or launches with the bursts of an agent)")),
+  list(name = "intervals", operands = "DIR...", options = c("alpha", "power", "margin"), run = analyze_intervals,
+       help = c("slowdown by an agent's sampling interval, and with --margin the shortest interval that is safe; then status",
+                "0: there is one, 1: none is, 3: cannot tell")),
+  list(name = "replay", operands = "DIR...", options = c("alpha", "power", "margin"), run = analyze_replay,
+       help = c("an agent and its replay by the generator side by side: the same slowdown? (--margin: that much apart is still",
+                "the same; then status 0: the same, 1: not, 3: cannot tell)")),
+  list(name = "counters", operands = "DIR...", options = c("table", "alpha"), run = analyze_counters,
+       help = c("why it got slower: clock, cycles per instruction and cache traffic by arm (launches with likwid*.csv); its",
+                paste0("tables for --csv: ", paste(counter_tables, collapse = ", ")))),
   list(name = "nodes", operands = "DIR...", options = c("table", "alpha", "power", "margin", "level"), run = analyze_nodes,
        help = c("which node, and which rank, got the noise: extra stolen time of each place, with interval and",
                 paste0("limit (--margin: percent of one CPU); its tables for --csv: ", paste(location_tables, collapse = ", ")))),
   list(name = "periodic", operands = "DIR...", options = c("table", "alpha", "period", "arm"), run = analyze_periodic,
        help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with --raw: down",
-                paste0("to ticks); its tables for --csv: ", paste(periodic_tables, collapse = ", "))))
+                paste0("to ticks); its tables for --csv: ", paste(periodic_tables, collapse = ", ")))),
+  list(name = "agent", operands = "DIR...", options = c("table", "alpha", "margin"), run = analyze_agent,
+       help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
+                paste0("who took the CPU; its tables for --csv: ", paste(agent_csv_tables, collapse = ", "))))
 )
 
 run_word <- function(word, operands, values, form) {

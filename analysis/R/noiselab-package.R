@@ -13,6 +13,9 @@
 #'
 #' Noise that comes back is found and described by [periodic_noise()], with [periodogram()] and [epoch_fold()].
 #'
+#' Of launches that switched a real agent on and off, [agent_accounts()] says what it used, what the ranks lost and whether
+#' the two agree, [agent_tasks()] who took the CPU, and [agent_bursts()] when.
+#'
 #' Choices are tables: a channel is a row of [channel_table()], a plot a row of [plot_table()].
 #'
 #' Every failure that a user can cause is a condition of class `nl_error` and one of
@@ -31,5 +34,6 @@ utils::globalVariables(c(
   "ranks", "rse_percent", "rse_low_percent", "rse_high_percent", "merit", "merit_low", "merit_high", "configuration", "high",
   "bound_low_percent", "bound_high_percent", "verdict", "outside", "lag_pairs", "cell", "power", "limit_percent", "label",
   "shift_us", "low_us", "high_us", "effect", "low", "estimate_percent", "ci_low_percent", "ci_high_percent",
-  "frequency_hz", "power_percent2", "background_percent2", "threshold_percent2", "found", "mean_percent", "se_percent", "box_percent"
+  "frequency_hz", "power_percent2", "background_percent2", "threshold_percent2", "found", "mean_percent", "se_percent", "box_percent",
+  "us_per_s", "task", "stolen_us_per_s", "agent_us_per_s", "tolerance_low", "tolerance_high", "within_period", "length_us", "share"
 ))

@@ -93,12 +93,30 @@ plots <- function() list(
   list(name = "stability", compares = TRUE, title = "Level within reach of one second, by configuration",
        question = "Which configuration senses most for its time?", needs = "levels above 0, 3 launches of a configuration",
        draw = plot_stability, alt = alt_stability, size = size_stability),
+  list(name = "intervals", compares = TRUE, title = "Slowdown by sampling interval",
+       question = "How often may the agent sample?", needs = "launches of an agent at two sampling intervals",
+       draw = plot_intervals, alt = alt_intervals, size = size_intervals, margin = TRUE),
+  list(name = "replay", compares = TRUE, title = "Agent and replay side by side",
+       question = "Does the replay slow the code as the agent does?", needs = "an agent and a replay of it",
+       draw = plot_replay, alt = alt_replay, size = size_replay),
   list(name = "periodogram", compares = FALSE, title = "Spectrum of the noise",
        question = "Does any noise come back with a period?", needs = "16 halves, or a raw file of starts",
        draw = plot_periodogram, alt = alt_periodogram),
   list(name = "folded", compares = FALSE, title = "One period of the strongest periodic noise",
        question = "When in its period does it strike, for how long, and how hard?", needs = "noise with a period",
-       draw = plot_folded, alt = alt_folded)
+       draw = plot_folded, alt = alt_folded),
+  list(name = "agent-tasks", compares = TRUE, title = "Who took the CPU of the ranks",
+       question = "Which tasks ran on the ranks' CPUs, with the agent and without?", needs = "tasks of an agent's launch (tasks.HOST.csv)",
+       draw = plot_agent_tasks, alt = alt_agent_tasks, size = size_agent_tasks),
+  list(name = "agent-agreement", compares = TRUE, title = "The agent's account against what the ranks lost",
+       question = "Does the agent's own CPU time explain what the ranks lost?", needs = "an agent's account (agent.HOST.csv), both arms",
+       draw = plot_agent_agreement, alt = alt_agent_agreement),
+  list(name = "agent-phase", compares = FALSE, title = "When the agent takes the CPU",
+       question = "Does the agent keep to its period, and when in it does it strike?", needs = "bursts of an agent (bursts.HOST.trace)",
+       draw = plot_agent_phase, alt = alt_agent_phase),
+  list(name = "agent-lengths", compares = FALSE, title = "How long the agent takes the CPU",
+       question = "How long is a rank kept waiting at a time?", needs = "bursts of an agent (bursts.HOST.trace)",
+       draw = plot_agent_lengths, alt = alt_agent_lengths)
 )
 
 # "at 1 %"; what has no level is simply on.

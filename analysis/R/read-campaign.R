@@ -9,8 +9,9 @@ schema_known <- 1L
 #'   `any`.
 #' @return A list: `info` (the parsed `launch.json`), `rows` (data.table: the columns of `halves.csv`
 #'   or `blocks.csv`, units in their names, and `design`), `hist`, `ranks`, `nodes`, `starts_hist`, `lateness` and
-#'   `clocks` (data.tables with a `launch` column, no rows where the file is missing), `notes` (character:
-#'   what was odd). `kind`, `pattern`, `placement` and `phase` are factors: the treatment of an on row, NA in
+#'   `clocks` (data.tables with a `launch` column, no rows where the file is missing), of a launch that switched an
+#'   agent `agents` and `tasks` (data.tables: the rows of all `agent.HOST.csv` and `tasks.HOST.csv`) and `bursts`
+#'   (data frame: `launch`, `host`, `file`, for [read_bursts()]), `notes` (character: what was odd). `kind`, `pattern`, `placement` and `phase` are factors: the treatment of an on row, NA in
 #'   off rows. The columns of synchronised starts are absent where a launch has none; the last three tables
 #'   have rows only with synchronised starts. Every start by itself: [read_starts()].
 #' @details Launches from before the treatment had columns get it from their options (`kind`, and
@@ -62,10 +63,15 @@ read_launch <- function(dir, arms = "both") {
   starts <- lapply(starts_files, function(f) read_optional_csv(dir, f$file, f$rules, info, expected = synchronised))
   check_starts_hist(starts$starts_hist$data, file.path(dir, "starts_hist.csv"))
   check_lateness(starts$lateness$data, file.path(dir, "lateness.csv"))
+  agent <- read_agent_files(dir, info)
   c(list(info = info, rows = rows, hist = hist$data, ranks = ranks$data, nodes = nodes$data), lapply(starts, `[[`, "data"),
+    agent[agent_tables],
     list(notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes, nodes$notes,
-                   unlist(lapply(starts, `[[`, "notes"), use.names = FALSE))))
+                   unlist(lapply(starts, `[[`, "notes"), use.names = FALSE), agent$notes)))
 }
+
+# What launches with an agent have besides.
+agent_tables <- c("agents", "tasks", "bursts")
 
 # How a launch started its operations: loop (also in launches from before there was a choice), barrier, window
 # or round.
@@ -95,7 +101,7 @@ check_row_count <- function(rows, file, promised) {
 #'   compared) or `any`.
 #' @return An object of class `nl_campaign`, a list: `rows` (data.table, one row per half, block or
 #'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks`, `nodes`, `starts_hist`,
-#'   `lateness`, `clocks` (data.tables with `launch`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
+#'   `lateness`, `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
 #'   (the arguments), `paths` (character: directory of each launch, named by its id), `progress` (data frame, one row
 #'   per directory with a `schedule.tsv`, see [read_schedule()]: `dir`, `experiment`, `planned`, `complete` and
 #'   `unplanned`, numbers of launches), `notes` (character).
@@ -121,7 +127,7 @@ read_campaign <- function(dirs, arms = "both") {
     abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ",
                 paste(dirs, collapse = " "), ": give each launch once")
   }
-  tables <- c("rows", "hist", "ranks", "nodes", names(starts_files))
+  tables <- c("rows", "hist", "ranks", "nodes", names(starts_files), agent_tables)
   progress <- schedule_progress(dirs)
   campaign <- c(lapply(stats::setNames(tables, tables), bind_part, launches = launches), list(
     launches = stats::setNames(lapply(launches, `[[`, "info"), ids), dirs = dirs,
@@ -129,7 +135,7 @@ read_campaign <- function(dirs, arms = "both") {
     notes = c(progress_notes(progress), read$notes, unlist(lapply(launches, `[[`, "notes")))
   ))
   if (arms == "both") check_arms(campaign)
-  structure(campaign, class = "nl_campaign")
+  structure(name_intervals(campaign), class = "nl_campaign")
 }
 
 # Launches without rows are passed over, and said; when none has rows, the first one's error stands.
@@ -198,6 +204,7 @@ read_launch_json <- function(file) {
   check_json(info$options, options_types, file, "options.")
   check_start(start_of(info), file)
   check_sequential_json(info, file)
+  check_agents_json(info, file)
   if (!info$options$design %in% names(designs)) {
     abort_damaged(file, 1, "key 'options.design' is '", printable(info$options$design),
                   "', not one of ", paste(names(designs), collapse = ", "))
@@ -246,7 +253,7 @@ launch_json_types <- c(
   placement = "objects", mpi = "object", slurm = "object", switching = "object", warnings = "texts",
   command = "texts", program = "scalar", version = "scalar", git = "scalar", seed = "scalar",
   started_utc = "string", ended_utc = "string", peak_memory_kib = "number", start = "object",
-  pairs_planned = "number", sequential = "object"
+  pairs_planned = "number", sequential = "object", agents = "objects", n_agents = "number"
 )
 start_types <- c(mode = "text", clock = "object", sync = "object", late_bound_ns = "number", residual_ns = "number",
                  starts = "number", late_starts = "number", overshoot_ns = "object", raw = "string")
@@ -254,7 +261,7 @@ start_modes <- c("loop", "barrier", "window", "round")
 options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
                    per_operation_timing = "flag", kind = "string", noise_cpu = "scalar", kinds = "texts",
                    patterns = "texts", placements = "texts", phases = "texts", set = "number", arms = "string",
-                   external = "string")
+                   external = "string", agent_interval_ns = "number")
 certificate_types <- c(host = "string", kind = "string", cpu = "scalar", period_ns = "number",
                        ok = "flag", lateness_ns = "object", levels = "objects", bursts_late = "number",
                        migrations = "number", involuntary_switches = "number")
@@ -331,11 +338,15 @@ certificate_notes <- function(info) {
   }, "")
 }
 
+empty_table <- function(rules) {
+  empty <- lapply(rules$kind, function(k) switch(k, text = , label = character(), word = factor(), numeric()))
+  data.table::as.data.table(stats::setNames(empty, rules$name))
+}
+
 read_optional_csv <- function(dir, name, rules, info, expected = TRUE) {
   file <- file.path(dir, name)
   if (!file.exists(file)) {
-    empty <- lapply(rules$kind, function(k) switch(k, text = character(), word = factor(), numeric()))
-    data <- data.table::as.data.table(stats::setNames(empty, rules$name))
+    data <- empty_table(rules)
     absent <- paste0("launch ", info$launch, ": ", name, " is missing")
     result <- list(data = data, notes = if (expected) absent)
   } else {
@@ -356,7 +367,9 @@ rules_of <- function(...) {
   )
 }
 
-# name, kind (text, word, whole, number), smallest value, "empty" where a field may be empty. A word is a
+text_kinds <- c("text", "word", "label")
+
+# name, kind (text, label, word, whole, number), smallest value, "empty" where a field may be empty. A word is a
 # factor of the treatment: text that only on rows have.
 # stolen_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank:
 # check_rows()).
@@ -452,7 +465,8 @@ added_columns <- list(
 
 # Fast path: fread, then checks on whole columns. Only when something looks wrong is the file read
 # line by line, to name the line.
-read_contract_csv <- function(file, rules, info) {
+# `blank_off`: off rows may have an empty level, which is 0.
+read_contract_csv <- function(file, rules, info, blank_off = FALSE) {
   rules <- check_header(file, rules)
   notes <- character()
   cut_off <- !ends_with_newline(file)
@@ -472,6 +486,9 @@ read_contract_csv <- function(file, rules, info) {
   for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], rules[i, ], file)
   drop_empty_starts(data)
   if ("arm" %in% rules$name) {
+    if (blank_off) {
+      data.table::set(data, which(data[["arm"]] == "off" & is.na(data[["level_requested_percent"]])), "level_requested_percent", 0)
+    }
     external <- take_external(data, file, info)
     if ("word" %in% rules$kind) check_treatment(data, file, info, external) else add_treatment(data, info)
   }
@@ -519,13 +536,15 @@ take_external <- function(data, file, info) {
   external
 }
 
-may_be_external <- function(info) is_text(info$options$external) || length(info$options$levels_percent) == 0
+may_be_external <- function(info) {
+  is_text(info$options$external) || length(info$options$levels_percent) == 0 || switches_agent(info)
+}
 
 # On rows name their treatment, off rows have none; words are those of the contract and of launch.json.
 check_treatment <- function(data, file, info, external = NULL) {
   own <- if (is.null(external)) TRUE else !external
   off <- data[["arm"]] == "off"
-  for (name in treatment_columns) {
+  for (name in intersect(treatment_columns, names(data))) {
     x <- data[[name]]
     refuse <- function(bad, wanted) {
       at <- which(bad)[1]
@@ -576,7 +595,7 @@ ends_with_newline <- function(file) {
 # NULL when fread found anything odd. A column that cannot be numeric stays text; the column check then
 # names the line. (Leaving fread by a warning would upset its next call, so warnings are collected.)
 quiet_fread <- function(..., rules) {
-  classes <- ifelse(rules$kind %in% c("text", "word"), "character", "numeric")
+  classes <- ifelse(rules$kind %in% text_kinds, "character", "numeric")
   odd <- FALSE
   data <- tryCatch(withCallingHandlers(
     data.table::fread(..., sep = ",", header = TRUE, quote = "", na.strings = "", fill = FALSE,
@@ -613,7 +632,7 @@ complete_lines <- function(file, cut_off, partial) {
 }
 
 check_column <- function(x, rule, file) {
-  if (rule$kind %in% c("text", "word")) return(check_text(x, rule, file))
+  if (rule$kind %in% text_kinds) return(check_text(x, rule, file))
   if (is.character(x)) {
     bad <- which(!is.na(x) & !is.finite(suppressWarnings(as.numeric(x))))
     if (length(bad) == 0) bad <- which(!is.na(x))  # numbers R reads but the contract does not
@@ -645,7 +664,7 @@ closed_words <- list(arm = c("off", "on"), measure = c("global", "on_time", "aft
 check_text <- function(x, rule, file) {
   known <- if (is.factor(x)) levels(x) else unique(x)
   if (anyNA(known)) refuse_cell(file, which(is.na(x))[1], rule, "", "text")
-  odd <- known[!grepl(text_pattern, known, useBytes = TRUE)]
+  odd <- known[!grepl(if (rule$kind == "label") "^[[:print:]]+$" else text_pattern, known, useBytes = TRUE)]
   if (length(odd) > 0) {
     refuse_cell(file, match(odd[1], x), rule, odd[1], text_wanted)
   }

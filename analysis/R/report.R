@@ -33,6 +33,7 @@ write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "",
   unlink(file.path(plots_dir, ours))
   # Known once, for the table and both plots.
   if (!is_clean(analysis)) analysis$location <- location_of(analysis)
+  analysis$agent <- agent_of(analysis)
   figures <- write_figures(analysis, plots_dir)
   page <- report_page(analysis, Filter(Negate(is.null), figures), basename(plots_dir))
   write_atomically(file, function(path) {
@@ -137,9 +138,11 @@ report_page <- function(analysis, figures, files_dir) {
       if (!is.null(analysis$margin)) section("Against the margin", margin_table(analysis)),
       if (several_treatments(analysis)) section("Treatments", treatment_tables(analysis)),
       if (several_nodes(analysis)) section("Nodes", location_section(analysis$location)),
+      if (!is.null(analysis$agent)) section("Agent", agent_section(analysis$agent)),
       section("Thresholds", threshold_table(analysis), amplification_table(analysis)),
       estimator_table(analysis)
     ),
+    if (!is_clean(analysis)) list(report_sweep(analysis), report_replay(analysis), report_counters(analysis)),
     report_starts(analysis$campaign),
     section("Plots", lapply(figures, figure_tag, files_dir = files_dir)),
     if (!is_clean(analysis)) section("Generator certificates", certificate_table(analysis$campaign),
@@ -463,7 +466,9 @@ margin_table <- function(analysis) {
   rows <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
   rows <- rows[!is.na(rows$margin_verdict), ]
   answer <- analysis$margin_answer
-  list(htmltools::tags$p(paste0("Is every slowdown below ", format_level(analysis$margin), " %? Answer: ", answer$answer,
+  needs <- margin_needs_words(rows, analysis)
+  list(if (length(needs) > 0) htmltools::tags$ul(lapply(needs, htmltools::tags$li)),
+       htmltools::tags$p(paste0("Is every slowdown below ", format_level(analysis$margin), " %? Answer: ", answer$answer,
                                 if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"), ".")),
        html_table(c(list(operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows)),
                     treatment_cells(rows, analysis),

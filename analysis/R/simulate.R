@@ -270,6 +270,7 @@ simulate_launch <- function(dir, id, model) {
     ranks <- starts$ranks
     info <- starts$info
   }
+  if (!is.null(model$agent)) info <- simulate_agent_files(dir, id, rows, stolen, info, model)
   file <- if (model$design == "lockin") "halves.csv" else "blocks.csv"
   write <- function(table, name) data.table::fwrite(as_in_files(table), file.path(dir, name), na = "", scipen = 50)
   write(rows, file)
@@ -337,7 +338,7 @@ simulate_rows <- function(id, model) {
   if (model$base_sd > 0) speed <- speed + stats::rnorm(1, 0, model$base_sd)
   lost <- noise("lost")
   periods <- max(1, round(model$half_period_ns / model$period_ns))
-  external <- !is.null(model$external)
+  external <- truth$pattern %in% no_word
   bursts <- on * (level > 0) * draw_bursts(truth$pattern, periods)
   dose <- bursts / periods  # of the level
   slow <- on * (log1p(ifelse(level > 0, dose, 1) * truth$slowdown_percent / 100) + shift * (level > 0))
@@ -348,24 +349,33 @@ simulate_rows <- function(id, model) {
   wall <- busy + round(operations * (slot - truth$operation_ns))
   cpus <- truth$cpus * length(model$noise_nodes)
   bursts <- cpus * bursts
-  delivered <- round(cpus * dose * (if (external) truth$stolen_percent else level) / 100 * wall)
-  load <- delivered + (if (external) 0 else bursts * model$cost_ns)
+  start <- cumsum(c(0, wall[-n] + 2e5))
+  delivered <- round(cpus * dose * ifelse(external & on, truth$stolen_percent, level) / 100 * wall)
+  load <- delivered + ifelse(external, 0, bursts * model$cost_ns)
+  if (!is.null(model$agent)) {
+    drawn <- draw_agent(model$agent, start, wall, on & external)
+    delivered[on & external] <- drawn$cpu_ns[on & external] * length(model$noise_nodes)
+    load[on & external] <- round(delivered[on & external] * (1 + model$agent$unaccounted))
+  }
   stolen <- round(load + lost + stats::rnorm(n, 300, 150))
   detour <- round(pmax(0, stolen * 1.1))
   word <- function(x) {
     x[!on] <- NA
     x
   }
-  # Of a treatment from outside no generator keeps an account.
-  account <- function(x) if (external) rep(NA_real_, n) else x
+  # Of a treatment from outside no generator keeps an account; an agent's CPU time is known.
+  account <- function(x, of_agent = FALSE) {
+    if (!is.null(model$external)) return(rep(NA_real_, n))
+    ifelse(on & external & !of_agent, NA_real_, x)
+  }
   list(
     launch = rep(id, n), operation = truth$operation, bytes = truth$bytes, ranks = rep(model$ranks, n),
     pair = plan$pair, order = plan$order, arm = plan$arm, level_requested_percent = level,
-    level_delivered_percent = account(100 * delivered / (cpus * wall)), start_ns = cumsum(c(0, wall[-n] + 2e5)),
+    level_delivered_percent = account(100 * delivered / (cpus * wall), TRUE), start_ns = start,
     wall_ns = wall, operations = operations, stolen_ns_max = round(stolen * 0.9),
     stolen_ns_sum = stolen, stolen_rank = rep(0L, n), detour_ns = detour,
     detours = bursts + (lost > 0), base_ns = round(truth$operation_ns * exp(speed), 2),
-    steal_ns = rep(0L, n), involuntary_switches = bursts, slowest_rank = rep(0L, n), delivered_ns = account(delivered),
+    steal_ns = rep(0L, n), involuntary_switches = bursts, slowest_rank = rep(0L, n), delivered_ns = account(delivered, TRUE),
     bursts = account(bursts), bursts_due = account(as.integer(bursts > 0)), kind = word(truth$kind),
     pattern = word(truth$pattern), placement = word(truth$placement), phase = word(truth$phase),
     requested_ns = account(delivered), each_ns = busy / operations, load_ns = load
@@ -426,8 +436,8 @@ simulate_info <- function(id, rows, model) {
     }),
     mpi = list(library = "none", version = "simulated", parameters = list()), slurm = NULL,
     clock = list(name = "simulated", source = "simulated", tick_ns = 1, read_ns = 0),
-    cells = list(), pairs_planned = max(rows[["pair"]]), n_generators = if (is.null(model$external)) length(model$noise_nodes) else 0L,
-    generators = if (killed || !is.null(model$external)) list() else list(simulate_certificate(rows, model)),
+    cells = list(), pairs_planned = max(rows[["pair"]]), n_generators = if (without_generator(model)) 0L else length(model$noise_nodes),
+    generators = if (killed || without_generator(model)) list() else list(simulate_certificate(rows, model)),
     switching = list(n = length(rows[["pair"]]), p50_ns = 2000, p99_ns = 9000, max_ns = 20000),
     warnings = list(), started_utc = simulated_utc(model$number - 1),
     ended_utc = if (killed) NULL else simulated_utc(model$number),
@@ -435,8 +445,10 @@ simulate_info <- function(id, rows, model) {
   )
 }
 
+without_generator <- function(model) !any(has_level(model$truth$level_requested_percent))
+
 simulate_certificate <- function(rows, model) {
-  on <- which(rows[["arm"]] == "on")
+  on <- which(rows[["arm"]] == "on" & has_level(rows[["level_requested_percent"]]))
   code <- combine_keys(treatment_code(rows, on), rows[["level_requested_percent"]][on])
   levels <- lapply(on[!duplicated(code)], function(first) {
     at <- on[code == code[match(first, on)]]

@@ -42,8 +42,9 @@ sample() {
     echo "$(cut -d' ' -f1 "/proc/$1/schedstat"):$(date +%s%N)"
 }
 
+# the first of that name: the whole run's stands before those of its levels
 value_of() {
-    sed -n "s/^ *\"$1\": \\([-0-9.e+]*\\),*\$/\\1/p" "$work/certificate"
+    sed -n "s/^ *\"$1\": \\([-0-9.e+]*\\),*\$/\\1/p" "$work/certificate" | head -n 1
 }
 
 # row NAME LEVEL PERIOD SECONDS LOW HIGH [generator options]: LOW and HIGH bound the ratio that was promised, - for none

@@ -21,7 +21,7 @@ trap 'exit 1' INT TERM
 replayed() {
     trace=$1 seconds=$2
     shift 2
-    "$build/bench/bench_record" --seconds "$seconds" --name noiselab-gen >"$work/recorded" &
+    "$build/bin/noiselab-record" --source cpu --duration "${seconds}s" --name noiselab-gen --group-gap 1ns --out "$work/recorded" --force >/dev/null &
     recorder=$!
     sleep 0.5
     "$gen" --replay "$trace" --cpu "$cpu" --json "$@" >"$work/certificate" || :

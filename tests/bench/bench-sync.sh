@@ -1,6 +1,7 @@
 #!/bin/sh
 # Clock synchronisation: how right it is between two nodes, and how its time grows with the ranks.
 #   bench-sync.sh [nodes] [growth]     which parts (default: both). NOISELAB_BUILD: the build folder (default build)
+#   QUICK=1   one launch of each kind, to see that it runs
 # Nothing else should run meanwhile.
 set -u
 LC_ALL=C OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -18,6 +19,8 @@ clean_up() {
 }
 trap clean_up EXIT
 trap 'exit 1' INT TERM
+launches=20 few=5 gap=5s
+[ -z "${QUICK-}" ] || { launches=1 few=1 gap=1s; }
 
 # verdict NAME VALUE UNIT BOUND: a figure that should be no larger than its bound; - for none
 verdict() {
@@ -37,7 +40,6 @@ quantile() {
 taken() { awk -F , -v a="$1" -v b="${2:-0}" '$1 == 1 { print (b ? $a - $b : $a) }'; }
 
 nodes() {
-    launches=20
     why=$(two_nodes_why_not)
     if [ -n "$why" ]; then
         echo "  two nodes: $why"
@@ -66,11 +68,11 @@ nodes() {
         verdict "$name residual that the program itself reports, largest" "$(quantile 1 "$work/residual.$drift")" ns -
         verdict "$name time of a run, median" "$(awk '{ print $1 / 1e6 }' "$work/run.$drift" >"$work/ms" && quantile 0.5 "$work/ms")" ms 1000
     done
-    for _ in $(seq 5); do
-        two_nodes_run "$work" 1 "$probe" --fake-clock 1h,50ppm --runs 2 --gap 5s >"$work/rows" || return
+    for _ in $(seq "$few"); do
+        two_nodes_run "$work" 1 "$probe" --fake-clock 1h,50ppm --runs 2 --gap "$gap" >"$work/rows" || return
         taken 5 4 <"$work/rows" >>"$work/drift.second"
     done
-    verdict 'a second run, 5 s after the first: error of the drift, largest of 5' "$(quantile 1 "$work/drift.second")" ppm 1
+    verdict "a second run, $gap after the first: error of the drift, largest of $few" "$(quantile 1 "$work/drift.second")" ppm 1
     two_nodes_remove "$work"
 }
 
@@ -91,11 +93,11 @@ one() {
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f\n", a / b }'; }
 
 growth() {
-    echo "Growth with the ranks, all on this machine ($(nproc) CPUs), medians of 5 launches in turn"
+    echo "Growth with the ranks, all on this machine ($(nproc) CPUs), medians of $few launches in turn"
     echo '  (tree: as it is by default; brief: 20 points without pauses, so about as many exchanges per rank as linear)'
     printf '  %6s %14s %14s %14s   %s\n' ranks 'linear, ms' 'tree, ms' 'brief, ms' 'exchanges one after the other: linear, tree, brief'
     for ranks in 2 4 8 16 32 64; do
-        for _ in 1 2 3 4 5; do
+        for _ in $(seq "$few"); do
             one "$ranks" linear --method linear || return
             one "$ranks" tree --method tree || return
             one "$ranks" brief --method tree --points 20 --span 1ns || return

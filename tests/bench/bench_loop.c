@@ -1,6 +1,7 @@
 /* What the harness costs, against a bare loop around the same call in the same binary and the same run. Started with mpirun -n 2.
- * Prints, one per line: name value unit. Blocks of the three variants alternate in random order, and medians of paired ratios are taken,
- * so that the wander of the machine's speed falls out. */
+ *   bench_loop [SETS]: one line each: name value unit
+ * Blocks of the three variants alternate in random order, and medians of paired ratios are taken, so that the wander of the machine's speed falls
+ * out. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "median.h"
 #include "nl_rng.h"
 
-enum { SETS = 300, BLOCK_OPERATIONS = 40000 };
+enum { MOST_SETS = 300, BLOCK_OPERATIONS = 40000 };
 
 static struct nl_hist hist;
 
@@ -33,15 +34,16 @@ static int64_t harness(const char *op, struct nl_hist *h, const struct nl_ticks 
 }
 
 int main(int argc, char **argv) {
-    static double plain_ratio[SETS], timed_ns[SETS], bare_ns[SETS], empty_ns[SETS], empty_plain_ns[SETS];
+    static double plain_ratio[MOST_SETS], timed_ns[MOST_SETS], bare_ns[MOST_SETS], empty_ns[MOST_SETS], empty_plain_ns[MOST_SETS];
     struct nl_ticks ticks;
     struct nl_rng rng;
-    int rank;
+    int rank, n_sets = argc > 1 ? atoi(argv[1]) : MOST_SETS;
+    if (n_sets < 1 || n_sets > MOST_SETS) return 2;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     nl_ticks_calibrate(&ticks);
     nl_rng_init(&rng, 1, 0);
-    for (int set = 0; set < SETS; set++) {
+    for (int set = 0; set < n_sets; set++) {
         int order[3] = {0, 1, 2};
         double ns[3];
         nl_rng_shuffle(&rng, order, 3);
@@ -56,11 +58,11 @@ int main(int argc, char **argv) {
         empty_ns[set] = (double)harness("empty", &hist, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
     }
     if (rank == 0) {
-        printf("barrier_bare_loop %.1f ns\n", median(bare_ns, SETS));
-        printf("barrier_single_over_bare_loop %.4f ratio\n", median(plain_ratio, SETS));
-        printf("barrier_timing_adds %.1f ns\n", median(timed_ns, SETS));
-        printf("empty_plain %.1f ns\n", median(empty_plain_ns, SETS));
-        printf("empty_timed %.1f ns\n", median(empty_ns, SETS));
+        printf("barrier_bare_loop %.1f ns\n", median(bare_ns, n_sets));
+        printf("barrier_single_over_bare_loop %.4f ratio\n", median(plain_ratio, n_sets));
+        printf("barrier_timing_adds %.1f ns\n", median(timed_ns, n_sets));
+        printf("empty_plain %.1f ns\n", median(empty_plain_ns, n_sets));
+        printf("empty_timed %.1f ns\n", median(empty_ns, n_sets));
         printf("clock_read %.1f ns\n", ticks.read_ns);
     }
     MPI_Finalize();

@@ -1,35 +1,27 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # False alarms of real placebo launches (level 0: the generator runs and has nothing to do) at one-sided alpha 0.01, against the binomial.
 # PLACEBO_LAUNCHES (30) launches of PLACEBO_SECONDS (20) s with 10 operations and sizes each: 300 verdicts of time and of stolen, 11 minutes.
 # Nothing else should run meanwhile. Exit status 1: more than chance explains.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-build=${NOISELAB_BUILD:-build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
-NOISELAB_BIN=$build/bin
-NOISELAB_LIBEXEC=$build/libexec/noiselab
-export NOISELAB_BIN NOISELAB_LIBEXEC
-# shellcheck source=experiments/lib.sh
-. experiments/lib.sh
+# shellcheck source=tests/bench/launch.bash
+source tests/bench/launch.bash
 launches=${PLACEBO_LAUNCHES:-30}
 seconds=${PLACEBO_SECONDS:-20}
-whole PLACEBO_LAUNCHES "$launches"
-whole PLACEBO_SECONDS "$seconds"
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+for number in "$launches" "$seconds"; do
+    [[ $number =~ ^[1-9][0-9]*$ ]] || stop "PLACEBO_LAUNCHES, PLACEBO_SECONDS: '$number' is not a positive whole number"
+done
 
 echo "Placebo launches: $launches of $seconds s, 2 ranks, 10 operations and sizes, alpha 0.01 one-sided"
 i=0
 while [ "$i" -lt "$launches" ]; do
     i=$((i + 1))
     # one barrier, and three operations in three sizes
-    (run_detect 2 --op barrier,allreduce,alltoall,bcast --bytes 8,2KiB,32KiB --levels 0 --seconds "$seconds" --seed "$i" --out "$work/$i") >/dev/null ||
-        die 2 "placebo launch $i failed"
+    detect "$i" --op barrier,allreduce,alltoall,bcast --bytes 8,2KiB,32KiB --levels 0 --seconds "$seconds" --seed "$i" ||
+        stop "placebo launch $i failed"
     "$NOISELAB_BIN/noiselab-analyze" "$work/$i" --json |
         jq -r '.verdicts[] | select(.level_requested_percent == 0) | "\(.channel) \(.p_one_sided) \(.operation) \(.bytes)"' >>"$work/p" ||
-        die 2 "placebo launch $i cannot be analyzed"
+        stop "placebo launch $i cannot be analyzed"
     rm -rf "${work:?}/$i"
 done
 
@@ -37,7 +29,7 @@ missed=0
 for channel in time stolen; do
     n=$(awk -v c="$channel" '$1 == c && $2 != "null" { n++ } END { print n + 0 }' "$work/p")
     alarms=$(awk -v c="$channel" '$1 == c && $2 != "null" && $2 <= 0.01 { n++ } END { print n + 0 }' "$work/p")
-    [ "$n" -gt 0 ] || die 2 "no placebo launch has a verdict of $channel"
+    [ "$n" -gt 0 ] || stop "no placebo launch has a verdict of $channel"
     # more than this would happen by chance in less than one of a hundred benches
     figures=$(Rscript --vanilla -e "cat(qbinom(0.99, $n, 0.01), signif(binom.test($alarms, $n, 0.01, 'greater')\$p.value, 2))") || exit 2
     most=${figures% *}

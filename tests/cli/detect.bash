@@ -69,11 +69,11 @@ no_load_of() {
     before=$(cpu_ticks "$1")
     sleep 0.5
     [ "$(cpu_ticks "$1")" -le "$before" ]
-    wait_for is_gone "$1"
+    wait_until 10 is_gone "$1"
 }
 
-# wait_for COMMAND...: until it succeeds, at most ten seconds
-wait_for() { wait_until 10 "$@"; }
+# wait_for COMMAND...: until it succeeds; a minute, for a machine that is busy
+wait_for() { wait_until 60 "$@"; }
 
 # pids of the ranks that mpirun $1 started; with Hydra a proxy stands between them
 ranks_of() { pgrep -P "$(pgrep -d , -P "$1" -f hydra_pmi_proxy || echo "$1")" -x noiselab-detect; }
@@ -91,7 +91,10 @@ background() {
     wait_for has_rows
 }
 
-teardown() {
+# end_launch: nothing of a launch in the background stays
+end_launch() {
     [ -z "${MPIRUN-}" ] || kill -9 "$MPIRUN" 2>/dev/null || true
     rm -rf "$SHM"
 }
+
+teardown() { end_launch; }

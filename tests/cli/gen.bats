@@ -19,18 +19,10 @@ teardown() {
     if [ -n "${helper:-}" ]; then kill -9 "$helper" 2>/dev/null || true; fi
 }
 
-# refused TEXT OPTION...: status 2, nothing on stdout, one line on stderr that begins with the program's name and holds TEXT
-refused() {
-    local text=$1
-    shift
-    run --separate-stderr noiselab-gen "$@"
-    echo "got status $status, '$stderr'"
-    [ "$status" -eq 2 ]
-    [ -z "$output" ]
-    [ "${#stderr_lines[@]}" -eq 1 ]
-    [[ "$stderr" == "noiselab-gen: "* ]]
-    [[ "$stderr" == *"$text"* ]]
-}
+load ../helpers
+
+# refused TEXT OPTION...: as all programs refuse
+refused() { refused_by noiselab-gen "$@"; }
 
 # dry TEXT OPTION...: status 0, nothing on stderr, and TEXT among what would be done
 dry() {

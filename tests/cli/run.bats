@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # noiselab run on one machine without Slurm: the schedule of a campaign, going on with it, and what is refused.
 
-load detect
+load run
 
 # run_sensitivity ARGUMENTS: launches of one rank and half a second
 run_sensitivity() {
@@ -11,15 +11,6 @@ run_sensitivity() {
 
 resume() { "$BIN/noiselab" run sensitivity --resume "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-; }
 
-# run_refused WANTED COMMAND...: status 2, and one line on stderr that holds WANTED
-run_refused() {
-    local wanted=$1
-    shift
-    ends_with_2 "$ERR" "$@"
-    [ "$(wc -l <"$ERR")" -eq 1 ]
-    grep -qF -- "$wanted" "$ERR"
-}
-
 # run_refused_last WANTED COMMAND...: status 2, and WANTED in the last line on stderr
 run_refused_last() {
     local wanted=$1
@@ -27,8 +18,6 @@ run_refused_last() {
     ends_with_2 "$ERR" "$@"
     tail -n 1 "$ERR" | grep -qF -- "$wanted"
 }
-
-planned() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 1; }
 
 taken() { for file in "$OUT"/*/launch.json; do jq -r 'select(.ended == "complete") | .launch' "$file"; done; }
 
@@ -122,14 +111,6 @@ EOT
             [ ! -s "$ERR" ]
         done
     done
-}
-
-# slurm_stub NAME LINES: a command of a Slurm that is not there
-slurm_stub() {
-    mkdir -p "$BATS_TEST_TMPDIR/slurm"
-    { echo '#!/bin/sh' && cat; } >"$BATS_TEST_TMPDIR/slurm/$1"
-    chmod +x "$BATS_TEST_TMPDIR/slurm/$1"
-    PATH=$BATS_TEST_TMPDIR/slurm:$PATH
 }
 
 # submit ARGUMENTS: to a Slurm with the partitions main and short; sbatch numbers jobs from 1 and does not take those that answer
@@ -274,11 +255,12 @@ EOT
     [ "$(cat "$BATS_TEST_TMPDIR"/err-* | grep -c ': launch [0-9]')" -eq 4 ]
 }
 
+first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
+
 @test "a TERM ends the launch with its rows, and the campaign goes on from there" {
     run_sensitivity --launches 2 --seconds 20 &
     shell=$!
-    wait_for test -s "$OUT"/*-0001/blocks.csv || wait_for test -s "$OUT/$(planned | head -n 1)/launch.json"
-    sleep 1
+    wait_for first_is_taken
     kill -TERM "$(pgrep -f "sensitivity.sh .*--out $OUT" | head -n 1)"
     wait "$shell" || true
     cat "$ERR"

@@ -62,7 +62,7 @@ with_library() {
     wait_until 60 has_rows || { cat "$ERR"; false; }
     "$CLUSTER" fail "$DIR" node2 node 3>&-
     # an mpirun may wait for a node for ever: the one who waits for it has a limit, as batch jobs do
-    wait_until 20 is_over "$mpirun" || kill "$mpirun"
+    wait_until 10 is_over "$mpirun" || kill "$mpirun"
     wait "$mpirun" && false
     "$CLUSTER" mend "$DIR" node2 3>&-
     interrupted_data_is_readable

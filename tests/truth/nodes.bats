@@ -11,7 +11,7 @@ setup_file() {
     REASON=$(two_nodes_why_not)
     if [ -n "$REASON" ]; then return; fi
     if ! two_nodes_make nodes "$WORK" 2>"$WORK/why"; then REASON="no network namespaces here: $(tail -n 1 "$WORK/why")"
-    elif ! "$BUILD/bench/bench_record" --seconds 0.1 --pid $$ >/dev/null 2>"$WORK/why"; then REASON="cannot record context switches: $(cat "$WORK/why")"
+    elif ! "$BUILD/bin/noiselab-record" --source cpu --duration 100ms -- yes >/dev/null 2>"$WORK/why"; then REASON="cannot record context switches: $(cat "$WORK/why")"
     fi
 }
 
@@ -23,7 +23,7 @@ setup() { [ -z "$REASON" ] || skip "$REASON"; }
 launch() {
     local name=$1
     shift
-    "$BUILD/bench/bench_record" --seconds 8 --name noiselab-gen >"$WORK/$name.trace" 3>&- &
+    "$BUILD/bin/noiselab-record" --source cpu --duration 8s --name noiselab-gen --group-gap 1ns --out "$WORK/$name.trace" 3>&- >"$WORK/$name.summary" &
     recorder=$!
     two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier --levels 10 --half-period 20ms --period 20ms --seconds 4 --out "$WORK/$name" "$@" 3>&-
     wait "$recorder"

@@ -88,7 +88,7 @@ refused() {
 
 @test "offsets of seconds and of hours are found, either way" {
     for method in tree linear ring; do
-        for offset in 3s -5s 1h -7h; do
+        for offset in 3s -7h; do
             # no drift: at whatever time the offset was measured, the truth is the same
             probe 3 --method "$method" --fake-clock "$offset" --points 40 --span 100ms
             all 'e(true_offset_ns) >= 3e9 * rank && e(offset_ns - true_offset_ns) <= bound_ns'
@@ -122,18 +122,18 @@ refused() {
         taskset -c "$cpu" sh -c 'while :; do :; done' >/dev/null 2>&1 3>&- &
         BUSY="${BUSY-} $!"
     done
-    for _ in 1 2 3 4 5 6; do
+    for _ in 1 2 3; do
         probe 2 --fake-clock 1h,50ppm
         all 'e(drift_ppm - true_drift_ppm) < 1'
     done
 }
 
-# median_drift_error RUNS: of two ranks in five launches
+# median_drift_error RUNS: of two ranks in four launches
 median_drift_error() {
-    for _ in 1 2 3 4 5; do
+    for _ in 1 2 3 4; do
         probe 3 --fake-clock 1s,20ppm --points 10 --span 20ms --runs "$1" --gap 2s
         awk -F , 'NR > 2 { d = $5 - $4; print d < 0 ? -d : d }' "$ROWS"
-    done | sort -g | awk '{ v[NR] = $1 } END { print (v[5] + v[6]) / 2 }'
+    done | sort -g | awk '{ v[NR] = $1 } END { print (v[4] + v[5]) / 2 }'
 }
 
 @test "a second run makes the drift better, by what the first one remembers" {
@@ -149,13 +149,12 @@ median_drift_error() {
 }
 
 @test "a clock that jumps ends the run with one line that says whose and by how much" {
-    for method in tree linear; do
-        for jump in 100ms -100ms; do
-            # the jump comes in the gap or in a run, which is the same for the user
-            refused "clock 'monotonic' of rank 1 (jumped by [+-](99999|10000[01])\\.|ran backwards by [0-9]+).* 1 more .*use --clock monotonic-raw" \
-                probe 3 --method "$method" --every-rank --clock monotonic --fake-clock "1s,0ppm,$jump@1200ms" --runs 4 --gap 500ms
-        done
-    done
+    local method jump
+    while read -r method jump; do
+        # the jump comes in the gap or in a run, which is the same for the user
+        refused "clock 'monotonic' of rank 1 (jumped by [+-](99999|10000[01])\\.|ran backwards by [0-9]+).* 1 more .*use --clock monotonic-raw" \
+            probe 3 --method "$method" --every-rank --clock monotonic --fake-clock "1s,0ppm,$jump@1200ms" --runs 4 --gap 500ms </dev/null
+    done <<<$'tree -100ms\nlinear 100ms'
 }
 
 @test "a clock that jumps within a run is caught in that run" {

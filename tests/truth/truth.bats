@@ -1,6 +1,9 @@
 #!/usr/bin/env bats
 # Ground truth, end to end: a known load goes in, and the verdicts must say so; nothing goes in, and they must not. Real MPI, real time.
 
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
+
 # The generator's certificate, not the outcome under test, says whether the machine was free enough to deliver the load.
 setup_file() {
     export BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
@@ -8,7 +11,7 @@ setup_file() {
     for attempt in 1 2 3; do
         export CAMPAIGN="$BATS_FILE_TMPDIR/campaign$attempt"
         # 1 % tells what one interruption costs; 5 % is then predicted from it
-        "$BIN/noiselab" run sensitivity --op barrier --levels 0,1,5 --half-period 10ms --seconds 60 --seed 20210105 --out "$CAMPAIGN" --no-report >"$BATS_FILE_TMPDIR/text"
+        "$BIN/noiselab" run sensitivity --op barrier --levels 0,1,5 --half-period 10ms --seconds 45 --seed 20210105 --out "$CAMPAIGN" --no-report >"$BATS_FILE_TMPDIR/text"
         jq -e '[.generators[0].levels[].ok] | all(. != false)' "$CAMPAIGN"/*/launch.json && break
     done
     "$BIN/noiselab-analyze" "$CAMPAIGN" --json >"$VERDICTS"
@@ -91,7 +94,10 @@ holds() { awk "BEGIN { exit !($1) }"; }
     mkdir "$BATS_TEST_TMPDIR/shm"
     mpirun --mca btl_vader_backing_directory "$BATS_TEST_TMPDIR/shm" --bind-to core -n 2 "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 60 --out "$out" >/dev/null 2>&1 3>&- &
     mpirun=$!
-    sleep 4
+    # a second of pairs, whenever the first comes
+    OUT=$out
+    wait_until 60 has_rows
+    sleep 1
     # shellcheck disable=SC2046
     kill -9 $(pgrep -P $mpirun -x noiselab-detect)
     wait $mpirun || true

@@ -43,10 +43,10 @@ static void a_page_of_another_version_is_refused(void **state) {
     struct nl_control *c = nl_control_create(&fd), *same = nl_control_attach(fd);
     assert_non_null(same);
     nl_control_unmap(same);
-    c->size_bytes--;
+    c->page.size_bytes--;
     assert_null(nl_control_attach(fd));
-    c->size_bytes++;
-    c->magic++;
+    c->page.size_bytes++;
+    c->page.magic++;
     assert_null(nl_control_attach(fd));
     nl_control_unmap(c);
     nl_control_unmap(NULL);

@@ -136,15 +136,15 @@ static void the_longest_name_of_a_host_is_kept_whole(void **state) {
 
 static void a_list_holds_its_nodes_and_first_only_that_of_rank_0(void **state) {
     (void)state;
-    static struct nd_options o = {.noise_nodes = ND_NOISE_LISTED, .noise_hosts = {"n2", "n3.example.org"}, .n_noise_hosts = 2};
-    assert_true(nd_noise_nodes_hold(&o, "n2.example.org", 0));
-    assert_true(nd_noise_nodes_hold(&o, "n3", 0));
-    assert_false(nd_noise_nodes_hold(&o, "n1", 1));
-    o.noise_nodes = ND_NOISE_FIRST;
-    assert_true(nd_noise_nodes_hold(&o, "n1", 1));
-    assert_false(nd_noise_nodes_hold(&o, "n2", 0));
-    o.noise_nodes = ND_NOISE_ALL;
-    assert_true(nd_noise_nodes_hold(&o, "n9", 0));
+    static struct nd_nodes nodes = {.which = ND_NODES_LISTED, .hosts = {"n2", "n3.example.org"}, .n_hosts = 2};
+    assert_true(nd_nodes_hold(&nodes, "n2.example.org", 0));
+    assert_true(nd_nodes_hold(&nodes, "n3", 0));
+    assert_false(nd_nodes_hold(&nodes, "n1", 1));
+    nodes.which = ND_NODES_FIRST;
+    assert_true(nd_nodes_hold(&nodes, "n1", 1));
+    assert_false(nd_nodes_hold(&nodes, "n2", 0));
+    nodes.which = ND_NODES_ALL;
+    assert_true(nd_nodes_hold(&nodes, "n9", 0));
 }
 
 static void arms_are_compared_within_a_launch_or_among_launches(void **state) {

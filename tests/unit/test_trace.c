@@ -103,6 +103,24 @@ static void a_trace_of_two_columns_is_summed_up(void **state) {
     ng_trace_close(&t); /* twice is fine */
 }
 
+static void a_kind_may_be_left_to_the_options_and_a_task_named(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("0\t10\t1\t-\tcollectd\n20\t30\t1\tspin\t-\n60\t5\t1\t-\t(a)b\n");
+    struct ng_trace_reader reader;
+    struct ng_trace_line line;
+    assert_int_equal(t.n_columns, 5);
+    assert_int_equal(t.n_bursts, 3);
+    ng_trace_open(&reader, &t);
+    assert_int_equal(ng_trace_next(&reader, &line), 1);
+    assert_int_equal(line.kind_row, -1);
+    assert_int_equal(ng_trace_next(&reader, &line), 1);
+    assert_ptr_equal(ng_kinds[line.kind_row], ng_kind_find("spin"));
+    assert_int_equal(ng_trace_next(&reader, &line), 1);
+    assert_int_equal(line.kind_row, -1);
+    assert_int_equal(ng_trace_next(&reader, &line), 0);
+    ng_trace_close(&t);
+}
+
 static void a_trace_of_four_columns_is_summed_up_by_cpu(void **state) {
     (void)state;
     struct ng_trace t = accepted("0\t10\t7\tspin\n5\t10\t2\tprocfs\n20\t30\t7\tspin\n50\t1\t65535\tnet\n");
@@ -214,9 +232,9 @@ static void malformed_lines_are_refused_with_their_number(void **state) {
         {"1\n", ":1: has no duration"},
         {"1\t\n", ":1: has no duration"},
         {"# x\n\n1\t2\n3\n", ":4: has no duration"},
-        {"1\t2\t0\tspin\t5\n", ":1: has more than four columns"},
-        {"1\t2\t0\tspin\t5\t6\t7\n", ":1: has more than four columns"},
-        {"1\t2 # a comment\n", ":1: has more than four columns"}, /* comments have lines of their own */
+        {"1\t2\t0\tspin\ttask\t6\n", ":1: has more than five columns"},
+        {"1\t2\t0\tspin\ttask\t6\t7\n", ":1: has more than five columns"},
+        {"1\t2 # a comment\n", ":1: the third column is not a CPU number"}, /* comments have lines of their own */
         {"1\t2\t0\n3\t4\n", ":2: has 2 columns, the lines before it have 3"},
         {"1\t2\n3\t4\t0\n", ":2: has 3 columns, the lines before it have 2"},
         {"1\t2\t0\tspin\n3\t4\t0\n", ":2: has 3 columns, the lines before it have 4"},
@@ -601,6 +619,7 @@ static void a_file_that_cannot_be_read_any_more_is_a_failure(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_of_two_columns_is_summed_up),
+        cmocka_unit_test(a_kind_may_be_left_to_the_options_and_a_task_named),
         cmocka_unit_test(a_trace_of_four_columns_is_summed_up_by_cpu),
         cmocka_unit_test(what_is_not_exact_but_clear_is_accepted),
         cmocka_unit_test(bursts_may_touch_and_may_overlap_on_other_cpus),

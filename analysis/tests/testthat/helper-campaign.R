@@ -68,3 +68,26 @@ local_folder <- function(env = parent.frame()) {
   do.call(on.exit, list(bquote(unlink(.(dir), recursive = TRUE)), add = TRUE), envir = env)
   dir
 }
+
+# A machine so quiet that few pairs tell.
+quiet <- list(noise = list(white = list(sd = 5e-4)), spike_rate = 0)
+
+# A sweep in memory: launches of an agent at each of the intervals (s).
+sweep_campaign <- function(intervals_s, slowdown_percent, ..., launches = 3, pairs = 25) {
+  parts <- lapply(seq_along(intervals_s), function(i) {
+    part <- do.call(simulated_campaign, c(quiet, list(external = "agent", slowdown_percent = slowdown_percent[i], launches = launches,
+                                                      pairs = pairs, prefix = paste0("every", i), seed = i, ...)))
+    for (id in names(part$launches)) part$launches[[id]]$options$agent_interval_ns <- intervals_s[i] * 1e9
+    part
+  })
+  name_intervals(join_campaigns(parts))
+}
+
+# Campaigns in memory as one.
+join_campaigns <- function(parts) {
+  all <- parts[[1]]
+  all$rows <- data.table::rbindlist(lapply(parts, `[[`, "rows"))
+  all$launches <- unlist(lapply(parts, `[[`, "launches"), recursive = FALSE)
+  all$paths <- unlist(lapply(parts, `[[`, "paths"))
+  all
+}

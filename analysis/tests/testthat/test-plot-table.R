@@ -1,5 +1,6 @@
 of_starts <- c("overshoot", "lateness", "reproducibility")
 of_periods <- c("periodogram", "folded")  # need long or periodic series: tested by themselves
+of_agents <- grep("^agent-", plot_table()$name, value = TRUE)  # need an agent's files: tested by themselves
 
 # n, the unit it counts, alpha; and where an interval or band is drawn, what it is.
 expect_labels <- function(drawn) {
@@ -19,7 +20,7 @@ expect_labels <- function(drawn) {
 expect_plots <- function(analysis) {
   for (plot in plots()) {
     if (plot$name == "treatments" && nrow(analysis$treatments) == 1) next
-    if (plot$name %in% of_periods) next
+    if (plot$name %in% c(of_periods, of_agents)) next
     if (plot$name %in% of_starts && is.null(analysis$campaign$rows[["global_ns"]])) next
     frame <- plot$draw(analysis, draw = FALSE)
     expect_gt(nrow(frame), 0)
@@ -65,7 +66,7 @@ test_that("panels are in the order of the operations as given in every plot", {
   analysis <- analyze_campaign(read_campaign(dir))
   for (plot in plots()) {
     # nodes and ranks have a panel for each treatment
-    if (!plot$name %in% c("treatments", "heatmap", "nodes", "ranks", of_starts, of_periods)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
+    if (!plot$name %in% c("treatments", "heatmap", "nodes", "ranks", of_starts, of_periods, of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
   }
 })
 

@@ -38,13 +38,13 @@ for (machine in names(truth_machines)) {
 }
 
 test_that("an effect of the stated limit is detected as often as stated, by another coin on the same machine", {
-  rows <- bind_rows(lapply(1:15, function(i) {
+  rows <- bind_rows(lapply(1:8, function(i) {
     clean <- truth_verdicts(i, 0, slowdown_percent = 0)
     # without a cost, the slowdown at level 1 is the amplification
     got <- truth_verdicts(i, 1, amplification = clean$detection_limit, coin = 5000)
     cbind(got, limit = clean$detection_limit[match(got$operation, clean$operation)])
   }))
-  expect_equal(nrow(rows), 300)
+  expect_equal(nrow(rows), 160)
   within_limits(rows$p_one_sided <= 0.01, c(0.93, 0.97))
   within_limits(rows$ci_low <= rows$limit & rows$limit <= rows$ci_high, 0.99)
 })
@@ -53,20 +53,20 @@ test_that("launches with effects of their own do not raise false alarms across l
   effects <- function(...) {
     truth_verdicts(..., levels = 1, slowdown_percent = 0, operations = "barrier", launch_sd = 0.01, base_sd = 0.02)
   }
-  rows <- effects(1:40, launches = 6, scope = "launches like these")
-  expect_equal(nrow(rows), 40)
+  rows <- effects(1:24, launches = 6, scope = "launches like these")
+  expect_equal(nrow(rows), 24)
   at_most(rows$p_one_sided <= 0.01, 0.01)
   within_limits(rows$ci_low <= 0 & 0 <= rows$ci_high, 0.99)
   # the pairs of a launch share its effect: taken for independent they find one in every other launch
-  within <- effects(1:20)
-  expect_gt(sum(within$p_one_sided <= 0.01), qbinom(0.999, 20, 0.01))
+  within <- effects(1:12)
+  expect_gt(sum(within$p_one_sided <= 0.01), qbinom(0.999, 12, 0.01))
 })
 
 test_that("an innocent level below a guilty one is accused no more often than alpha", {
-  rows <- truth_verdicts(1:6, c(0.3, 1), slowdown_percent = c(0, 8))
+  rows <- truth_verdicts(1:4, c(0.3, 1), slowdown_percent = c(0, 8))
   expect_equal(unique(rows$stepdown[rows$level_requested_percent == 1]), "detected")
   innocent <- rows[rows$level_requested_percent == 0.3, ]
-  expect_equal(nrow(innocent), 120)
+  expect_equal(nrow(innocent), 80)
   at_most(innocent$stepdown == "detected", 0.01)
 })
 

@@ -1,0 +1,12 @@
+/* noiselab-agent: switches a real agent on and off for a detector. Wiring only. */
+#include "nl_error.h"
+#include "options.h"
+#include "session.h"
+
+int main(int argc, char **argv) {
+    struct na_options options;
+    nl_set_program("noiselab-agent");
+    int go_on = na_options_parse(argc, argv, &options);
+    if (go_on <= 0) return go_on < 0 ? NL_EXIT_USAGE : NL_EXIT_OK;
+    return options.dry_run ? na_dry_run(&options) : na_session(&options);
+}

@@ -1,0 +1,31 @@
+/* The command line of noiselab-agent. argv is parsed once, here; everything else gets this structure, const. */
+#ifndef NA_OPTIONS_H
+#define NA_OPTIONS_H
+
+#include <sched.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum na_keep { NA_KEEP_AUTO, NA_KEEP_YES, NA_KEEP_NO };
+
+/* Texts point into argv; NULL: not given. */
+struct na_options {
+    const char *cmd, *cgroup, *unit, *on, *off;
+    pid_t pid; /* 0: not given */
+    const char *scrape;
+    int64_t scrape_period_ns; /* 0: not given */
+    const char *scrape_cpu, *cpu; /* as given; the sets below */
+    cpu_set_t scrape_cpus, cpus;
+    int is_shell;
+    const char *name;
+    int64_t timeout_ns;
+    const char *who; /* "auto", "none", or a source of the recorder */
+    enum na_keep keep;
+    int control_fd; /* -1: alone */
+    int dry_run;
+};
+
+/* Parses and checks. @return 1 go on, 0 everything was done (--help, --version, lists), -1 usage error, said. */
+int na_options_parse(int argc, char **argv, struct na_options *options);
+
+#endif

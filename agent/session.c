@@ -1,0 +1,361 @@
+#include "session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "certificate.h"
+#include "guardian.h"
+#include "nl_clock.h"
+#include "nl_error.h"
+#include "nl_place.h"
+
+#define WRITE_EVERY_NS INT64_C(30000000000)
+
+/* ---- where we run, and the scraper ---- */
+
+/* Binds us to a CPU that no rank has: what we do at a half's ends, and the scraper, must not disturb them. */
+static void choose_cpu(struct na_session *s) {
+    static int rank_cpus[NL_AGENT_MAX_RANKS];
+    char ignored[256];
+    struct nl_place *place;
+    cpu_set_t set;
+    s->cpu = -1;
+    for (int i = 0; i < s->page->n_ranks; i++) rank_cpus[i] = s->page->ranks[i].cpu;
+    if (nl_place_open(&place) == 0) {
+        int cpu;
+        if (nl_place_resolve(place, "spare", rank_cpus, s->page->n_ranks, &cpu, 1, ignored, sizeof ignored) == 1) s->cpu = cpu;
+        nl_place_close(place);
+    }
+    /* we began where the rank is bound that started us: with nothing to spare, anywhere is better than there */
+    memset(&set, 0xff, sizeof set);
+    if (s->cpu >= 0) {
+        CPU_ZERO(&set);
+        CPU_SET(s->cpu, &set);
+    }
+    sched_setaffinity(0, sizeof set, &set);
+    if (s->options->scrape && !s->options->scrape_cpu && s->cpu < 0)
+        na_warn(&s->agent, "every CPU has a rank: the scraper runs beside them (see --scrape-cpu)");
+    s->scraper.cpus = s->options->scrape_cpu ? s->options->scrape_cpus : set;
+}
+
+static void mark_scrape(void *context, pid_t pid) {
+    struct na_session *s = context;
+    pthread_mutex_lock(&s->record);
+    na_who_mark(&s->who, pid, NR_SCRAPER, 0);
+    pthread_mutex_unlock(&s->record);
+}
+
+/* Checks the scrape command, as the ways check theirs. */
+static int check_scraper(struct na_session *s, char *reason, int size) {
+    const struct na_options *o = s->options;
+    if (!o->scrape) return 0;
+    if (na_command_make(&s->scraper.command, o->scrape, o->is_shell, reason, size)) return -1;
+    if (o->scrape_cpu && na_try_cpus(&o->scrape_cpus)) {
+        na_say(reason, size, "--scrape-cpu: '%s': none of these CPUs may be used here", o->scrape_cpu);
+        return -1;
+    }
+    s->scraper.period_ns = o->scrape_period_ns;
+    s->scraper.children = &s->children;
+    s->scraper.running = &s->agent.not_agent[1];
+    s->scraper.started = mark_scrape;
+    s->scraper.context = s;
+    return 0;
+}
+
+static int64_t scraper_cpu_ns(const struct na_session *s) { return s->options->scrape ? na_reaped().aside_cpu_ns : -1; }
+
+/* ---- the commands; each returns enum nl_agent_status, with a line in `reason` unless it is DONE ---- */
+
+static void drain_record(void *context) {
+    struct na_session *s = context;
+    if (s->who.recorder) nr_drain(s->who.recorder);
+}
+
+static int open_record(struct na_session *s, char *reason, int size) {
+    pthread_mutex_lock(&s->record);
+    int rc = na_who_open(&s->who, s->options, s->page);
+    s->watch.n_extra = s->who.recorder ? nr_fds(s->who.recorder, s->watch.extra, NA_WATCH_FDS) : 0;
+    na_who_mark_agent(&s->who, &s->agent.set);
+    pthread_mutex_unlock(&s->record);
+    na_watch_again(&s->watch);
+    if (rc) na_say(reason, size, "--who %s: not possible on this node (its own message says why)", s->options->who);
+    snprintf(s->page->source, sizeof s->page->source, "%s", na_who_source(&s->who));
+    return rc;
+}
+
+static int place(struct na_session *s, char *reason, int size) {
+    struct nl_agent *p = s->page;
+    char log[PATH_MAX + 320];
+    if (s->is_placed) {
+        na_say(reason, size, "placed already");
+        return NL_AGENT_REFUSED;
+    }
+    if (p->n_ranks < 0 || p->n_ranks > NL_AGENT_MAX_RANKS || p->n_arms < 0 || p->n_arms > NL_AGENT_MAX_ARMS) {
+        na_say(reason, size, "%d ranks and %d arms are not from 0 to %d and %d", p->n_ranks, p->n_arms, NL_AGENT_MAX_RANKS,
+                 NL_AGENT_MAX_ARMS);
+        return NL_AGENT_REFUSED;
+    }
+    if (s->agent.way->members) s->agent.way->members(&s->agent);
+    for (int i = 0; i < p->n_ranks; i++) {
+        if (!na_set_has(&s->agent.set, p->ranks[i].pid)) continue;
+        na_say(reason, size, "a rank (process %d) is one of the agent's processes", p->ranks[i].pid);
+        return NL_AGENT_REFUSED;
+    }
+    choose_cpu(s);
+    snprintf(log, sizeof log, "%s/agent.%s.log", p->directory, p->host);
+    if (p->directory[0] && na_watch_log(&s->watch, log)) {
+        na_say(reason, size, "cannot write %s: %s", log, strerror(errno));
+        return NL_AGENT_REFUSED;
+    }
+    if (na_agent_place(&s->agent, reason, size)) return NL_AGENT_REFUSED;
+    s->is_placed = 1;
+    if (open_record(s, reason, size)) return NL_AGENT_REFUSED;
+    if (s->options->scrape && na_scraper_open(&s->scraper)) {
+        na_say(reason, size, "the system refuses to start a thread for the scraper");
+        return NL_AGENT_REFUSED;
+    }
+    return NL_AGENT_DONE;
+}
+
+/* Scraping begins after its agent is on. A started agent is on when it answers its scraper. */
+static int begin_scraping(struct na_session *s, char *reason, int size) {
+    int is_first = !s->was_scraped || s->agent.way == &na_way_command;
+    if (!s->options->scrape) return 0;
+    if (na_scraper_start(&s->scraper, is_first, s->options->timeout_ns, &s->page->is_closed, reason, size)) return -1;
+    s->was_scraped = 1;
+    return 0;
+}
+
+static int turn(struct na_session *s, int on, char *reason, int size) {
+    int64_t begin_ns = nl_mono_ns(), ignored_ns;
+    s->page->switch_ns = 0;
+    if (s->is_restored) return NL_AGENT_DONE; /* closed: nothing is switched any more */
+    if (!s->is_placed) {
+        na_say(reason, size, "%s before PLACE", on ? "ON" : "OFF");
+        return NL_AGENT_REFUSED;
+    }
+    if (!on && s->options->scrape) na_scraper_stop(&s->scraper);
+    int status = na_agent_switch(&s->agent, on, &ignored_ns, reason, size);
+    if (on && status == NL_AGENT_DONE && begin_scraping(s, reason, size)) status = NL_AGENT_REFUSED;
+    s->page->switch_ns = nl_mono_ns() - begin_ns;
+    if (on && status == NL_AGENT_DONE) {
+        pthread_mutex_lock(&s->record);
+        na_who_mark_agent(&s->who, &s->agent.set);
+        pthread_mutex_unlock(&s->record);
+        if (s->agent.cpu.row && strcmp(s->account_source, s->agent.cpu.row->name) != 0) {
+            if (s->n_halves_on > 0)
+                na_warn(&s->agent, "it starts short-lived processes: their CPU time is exact to 10 ms in the first %lld halves, counted by %s since",
+                        (long long)s->n_halves_on, s->agent.cpu.row->name);
+            snprintf(s->account_source, sizeof s->account_source, "%s", s->agent.cpu.row->name);
+            snprintf(s->account_reason, sizeof s->account_reason, "%s", s->agent.cpu.reason);
+        }
+    }
+    if (status == NL_AGENT_DONE) atomic_store(&s->page->is_on, s->agent.is_on == 1);
+    return status;
+}
+
+static void when(const struct na_session *s, const char *word, char *text, int size) {
+    na_say(text, size, "%s half %lld of arm %d", word, (long long)s->page->half, s->page->arm);
+}
+
+static int begin(struct na_session *s, char *reason, int size) {
+    char moment[64];
+    if (!s->is_placed || s->page->arm < 0 || s->page->arm >= (s->page->n_arms > 0 ? s->page->n_arms : 1)) {
+        na_say(reason, size, s->is_placed ? "arm %d is not one of those named" : "BEGIN before PLACE", s->page->arm);
+        return NL_AGENT_REFUSED;
+    }
+    when(s, "before", moment, sizeof moment);
+    int was_on = s->agent.is_on == 1;
+    int status = na_agent_look(&s->agent, moment, reason, size);
+    if (status && was_on) return status;
+    na_agent_begin(&s->agent);
+    s->begin_scraper_ns = scraper_cpu_ns(s);
+    pthread_mutex_lock(&s->record);
+    na_who_begin(&s->who, s->page->arm);
+    pthread_mutex_unlock(&s->record);
+    s->begin_cpu_ns = nl_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    s->begin_ns = nl_mono_ns();
+    return NL_AGENT_DONE;
+}
+
+static int end(struct na_session *s, char *reason, int size) {
+    char moment[64], problem[NA_REASON_BYTES];
+    struct nl_agent_account *a = &s->page->account;
+    int64_t now_ns = nl_mono_ns();
+    if (s->begin_ns == 0) {
+        na_say(reason, size, "END before BEGIN");
+        return NL_AGENT_REFUSED;
+    }
+    memset(a, 0xff, sizeof *a); /* -1: unknown */
+    a->wall_ns = now_ns - s->begin_ns;
+    a->observer_cpu_ns = nl_now_ns(CLOCK_PROCESS_CPUTIME_ID) - s->begin_cpu_ns;
+    pthread_mutex_lock(&s->record);
+    na_who_end(&s->who, a);
+    pthread_mutex_unlock(&s->record);
+    na_agent_end(&s->agent, a);
+    if (s->options->scrape) a->scraper_cpu_ns = scraper_cpu_ns(s) - s->begin_scraper_ns;
+    s->begin_ns = 0;
+    when(s, "in", moment, sizeof moment);
+    int was_on = s->agent.is_on == 1;
+    int status = na_agent_look(&s->agent, moment, reason, size);
+    if (status && was_on) return status;
+    na_account_add(was_on ? &s->total_on : &s->total_off, a);
+    was_on ? s->n_halves_on++ : s->n_halves_off++;
+    if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && na_who_write(&s->who, 0, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
+    return NL_AGENT_DONE;
+}
+
+static void restore(struct na_session *s) {
+    if (s->is_restored) return;
+    /* the agent first: a thawed agent matters more than anything */
+    na_undo_thaw(s->agent.undo);
+    if (s->options->scrape && s->scraper.is_up) na_scraper_stop(&s->scraper);
+    if (s->agent.way->members) s->agent.way->members(&s->agent);
+    struct na_set last = s->agent.set; /* for the certificate */
+    s->agent.set = (struct na_set){0};
+    for (int i = 0; i < last.n; i++) na_set_add(&s->agent.set, last.p[i].pid);
+    na_set_free(&last);
+    na_agent_restore(&s->agent, s->state_left, sizeof s->state_left);
+    s->is_restored = 1;
+    atomic_store(&s->page->is_on, s->agent.is_on == 1);
+}
+
+static int quit(struct na_session *s, char *reason, int size) {
+    char problem[NA_REASON_BYTES];
+    restore(s);
+    int64_t n_failed = atomic_load(&s->scraper.n_failed), n_skipped = atomic_load(&s->scraper.n_skipped);
+    if (n_failed > 0) na_warn(&s->agent, "%lld of %lld scrapes failed", (long long)n_failed, (long long)atomic_load(&s->scraper.n_scrapes));
+    if (n_skipped > 0) na_warn(&s->agent, "%lld scrapes were left out: the one before took longer than the period", (long long)n_skipped);
+    if (na_who_write(&s->who, 1, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
+    char *text = na_certificate(s);
+    if (text && strlen(text) < sizeof s->page->text) strcpy(s->page->text, text);
+    else na_say(reason, size, "the certificate does not fit into the page");
+    int status = text && strlen(text) < sizeof s->page->text ? NL_AGENT_DONE : NL_AGENT_REFUSED;
+    free(text);
+    return status;
+}
+
+/* Obeys the command that has come; 1 after QUIT. */
+static int obey(struct na_session *s) {
+    char reason[NA_REASON_BYTES] = "";
+    uint32_t command = s->page->command;
+    int status = NL_AGENT_REFUSED;
+    switch (command) {
+    case NL_AGENT_PLACE: status = place(s, reason, sizeof reason); break;
+    case NL_AGENT_ON: status = turn(s, 1, reason, sizeof reason); break;
+    case NL_AGENT_OFF: status = turn(s, 0, reason, sizeof reason); break;
+    case NL_AGENT_BEGIN: status = begin(s, reason, sizeof reason); break;
+    case NL_AGENT_END: status = end(s, reason, sizeof reason); break;
+    case NL_AGENT_QUIT: status = quit(s, reason, sizeof reason); break;
+    default: snprintf(reason, sizeof reason, "unknown command %u", command);
+    }
+    nl_agent_answer(s->page, s->seen, (enum nl_agent_status)status, status ? reason : NULL);
+    return command == NL_AGENT_QUIT;
+}
+
+/* Until QUIT, or the owner's death. */
+static void live(struct na_session *s) {
+    for (;;) {
+        nl_agent_wait(s->page, s->seen, -1);
+        uint32_t number = atomic_load(&s->page->command_number), last = s->seen;
+        s->seen = number;
+        if (atomic_load(&s->page->is_closed)) restore(s);
+        if ((number | 1) != (last | 1) && obey(s)) return;
+        if (getppid() != s->page->owner_pid) return;
+    }
+}
+
+static int start(struct na_session *s, struct na_guardian *guardian) {
+    char reason[NA_REASON_BYTES];
+    struct na_agent *a = &s->agent;
+    pthread_mutex_init(&s->children, NULL);
+    pthread_mutex_init(&s->record, NULL);
+    a->options = s->options;
+    a->children = &s->children;
+    a->out_fd = -1;
+    a->undo = na_undo_create();
+    if (!a->undo || (guardian && na_guardian_start(guardian, a->undo))) {
+        nl_error("cannot start the guardian: %s", strerror(errno));
+        return -1;
+    }
+    if (guardian) a->not_agent[0] = guardian->pid;
+    const char *option = "scrape";
+    int rc = check_scraper(s, reason, sizeof reason);
+    if (rc == 0) {
+        rc = na_agent_check(a, reason, sizeof reason);
+        option = a->way->option;
+    }
+    if (rc) {
+        nl_error("--%s: %s", option, reason);
+        return -1;
+    }
+    for (int i = 0; i < a->n_warnings; i++) nl_warn("%s", a->warnings[i]);
+    return 0;
+}
+
+int na_session(const struct na_options *o) {
+    static struct na_session session;
+    struct na_session *s = &session;
+    struct na_guardian guardian = {0};
+    int status = NL_EXIT_USAGE;
+    *s = (struct na_session){.options = o, .page = nl_agent_attach(o->control_fd), .cpu = -1};
+    if (!s->page) {
+        nl_error("--control-fd: %d is not an agent's page of this version", o->control_fd);
+        return status;
+    }
+    if (s->page->owner_pid != (int32_t)getppid()) {
+        nl_error("--control-fd: the page's owner is not the parent of this process");
+        return status;
+    }
+    /* a Ctrl-C reaches the whole process group; the owner decides when it ends, and it still wants the certificate */
+    for (size_t i = 0; i < 4; i++) signal((int[]){SIGINT, SIGTERM, SIGHUP, SIGPIPE}[i], SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (start(s, &guardian)) goto out;
+    s->watch.lock = &s->record;
+    s->watch.extra_ready = drain_record;
+    s->watch.context = s;
+    if (na_watch_open(&s->watch, s->page)) {
+        nl_error("cannot watch over the agent: %s", strerror(errno));
+        goto out;
+    }
+    s->agent.out_fd = s->watch.pipe[1];
+    s->agent.stop = &s->page->is_closed;
+    na_say(s->page->name, sizeof s->page->name, "%s", s->agent.name);
+    atomic_store(&s->page->companion_pid, (int32_t)getpid());
+    live(s);
+    restore(s);
+    status = NL_EXIT_OK;
+out:
+    na_scraper_close(&s->scraper);
+    na_watch_close(&s->watch);
+    na_guardian_dismiss(&guardian);
+    na_who_close(&s->who);
+    na_agent_free(&s->agent);
+    nl_agent_unmap(s->page);
+    return status;
+}
+
+int na_dry_run(const struct na_options *o) {
+    static struct na_session session = {.cpu = -1};
+    struct na_session *s = &session;
+    s->options = o;
+    if (start(s, NULL)) return NL_EXIT_USAGE;
+    if (o->control_fd < 0) {
+        const struct na_freezer *freezer = s->agent.freeze.row;
+        printf("agent %s, switched by: %s%s%s%s%s", s->agent.name, s->agent.way->name, freezer ? ", frozen by: " : "",
+               freezer ? freezer->name : "", freezer && s->agent.freeze.reason[0] ? " because of " : "",
+               freezer ? s->agent.freeze.reason : "");
+        if (freezer) printf(", %d process%s", s->agent.set.n, s->agent.set.n == 1 ? "" : "es");
+        if (o->scrape) printf(", scraped every %.6g s", (double)o->scrape_period_ns / 1e9);
+        putchar('\n');
+    }
+    na_scraper_close(&s->scraper);
+    na_agent_free(&s->agent);
+    return NL_EXIT_OK;
+}

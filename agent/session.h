@@ -1,0 +1,36 @@
+/* The companion under a detector: obeys the commands of the page until QUIT, or until its owner is gone. */
+#ifndef NA_SESSION_H
+#define NA_SESSION_H
+
+#include "agent.h"
+#include "scraper.h"
+#include "watch.h"
+#include "who.h"
+
+struct na_session {
+    const struct na_options *options;
+    struct nl_agent *page;
+    struct na_agent agent;
+    struct na_scraper scraper;
+    struct na_watch watch;
+    struct na_who who;
+    pthread_mutex_t children; /* held while a child is started that is not the agent */
+    pthread_mutex_t record;   /* held by who uses the recorder */
+    uint32_t seen;            /* number of the command being obeyed */
+    int is_placed, is_restored;
+    int was_scraped;          /* the first scrape has succeeded */
+    int cpu;                  /* where we are bound; -1: nowhere, as every CPU has a rank */
+    int64_t begin_ns, begin_cpu_ns, begin_scraper_ns;
+    struct nl_agent_account total_on, total_off; /* sums over halves; n_processes and rss_kib: the most */
+    int64_t n_halves_on, n_halves_off;
+    char state_left[NA_REASON_BYTES];
+    char account_source[32], account_reason[512]; /* of the CPU time; "": not opened yet */
+};
+
+/* Runs. Returns the exit status. */
+int na_session(const struct na_options *options);
+
+/* Checks, says what would be done on stdout unless a control page is given, and leaves nothing changed. Returns the exit status. */
+int na_dry_run(const struct na_options *options);
+
+#endif

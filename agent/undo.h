@@ -1,0 +1,53 @@
+/* What has to be undone so that the agent is left as it was found. It lies in memory shared with the guardian (guardian.h), so everything is
+ * plain data, and whoever survives can undo it. An entry is written before the deed and taken out after its undoing: undoing what was not
+ * done yet does no harm. */
+#ifndef NA_UNDO_H
+#define NA_UNDO_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "proc.h"
+
+enum { NA_UNDO_PROCESSES = 8192, NA_UNDO_TEXT_BYTES = 8192 };
+
+struct na_undo {
+    /* processes stopped by SIGSTOP */
+    _Atomic int32_t n_stopped;
+    struct na_process stopped[NA_UNDO_PROCESSES];
+    /* a frozen cgroup: what to write where */
+    _Atomic int32_t is_frozen;
+    char thaw_file[PATH_MAX], thaw_text[16];
+    /* a cgroup of ours, whose members go back to where they came from */
+    _Atomic int32_t has_cgroup;
+    char own_directory[PATH_MAX], origin_directory[PATH_MAX];
+    /* processes that we started, to be ended with their children */
+    _Atomic int32_t n_started;
+    struct na_process started[NA_UNDO_PROCESSES];
+    int64_t patience_ns; /* between SIGTERM and SIGKILL */
+    /* a command that switches the agent off */
+    _Atomic int32_t must_switch_off;
+    char off_command[NA_UNDO_TEXT_BYTES];
+    int32_t is_shell;
+    int64_t timeout_ns;
+};
+
+/* In shared memory; NULL without memory. */
+struct na_undo *na_undo_create(void);
+
+/* Lets frozen or stopped processes run: the most important part, nothing is waited for. */
+void na_undo_thaw(struct na_undo *undo);
+
+/* Ends processes and all their children: SIGTERM, and SIGKILL for those that are there after patience_ns.
+ * @return 0 they ended by SIGTERM, 1 SIGKILL was needed, -1 some are still there (another user's). */
+int na_end_processes(struct na_set *set, int64_t patience_ns);
+
+/* Everything: thaws, takes members back to their cgroup and removes ours, ends what was started, runs the off command. Safe to repeat.
+ * @return 0, or -1 with a line in `problem` that says what could not be undone. */
+int na_undo_all(struct na_undo *undo, char *problem, int problem_size);
+
+/* Notes a process in one of the lists, before something is done with it. -1: the list is full. */
+int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process process);
+
+#endif

@@ -1,0 +1,46 @@
+/* What has to be watched while the companion's main thread sleeps through a half: whether the owner lives, what the agent writes, and whether
+ * the record of switches is half full. One thread, which sleeps in poll(). */
+#ifndef NA_WATCH_H
+#define NA_WATCH_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "nl_agent.h"
+
+enum { NA_LOG_BYTES = 1 << 20, NA_WATCH_FDS = 1024 };
+
+struct na_watch {
+    struct nl_agent *page; /* closed when the owner dies */
+    int owner_fd;          /* pidfd; -1: the kernel has none, and the owner's death is seen with the next command only */
+    int pipe[2];           /* the agent's output: [1] is handed to what is started */
+    int wake_fd;           /* eventfd: looks at everything anew */
+    int log_fd;            /* -1: output is thrown away */
+    _Atomic int64_t kept_bytes, dropped_bytes;
+    int null_fd;
+    /* descriptors of the record, and what is called when one is ready; under `lock` */
+    pthread_mutex_t *lock;
+    struct pollfd extra[NA_WATCH_FDS];
+    int n_extra;
+    void (*extra_ready)(void *context);
+    void *context;
+    pthread_t thread;
+    int is_up;
+    _Atomic uint32_t is_ending;
+};
+
+/* Opens the pipe and starts the thread. 0, -1 with errno. */
+int na_watch_open(struct na_watch *w, struct nl_agent *page);
+
+/* Keeps the output in this file from now on. 0, -1 with errno. */
+int na_watch_log(struct na_watch *w, const char *path);
+
+/* Makes the thread look at `extra` anew. */
+void na_watch_again(struct na_watch *w);
+
+/* Ends the thread, having taken in what was written. */
+void na_watch_close(struct na_watch *w);
+
+#endif

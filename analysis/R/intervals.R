@@ -1,0 +1,237 @@
+# One agent at several sampling intervals: how often may it sample before it costs more than a margin?
+
+interval_of <- function(info) {
+  interval <- info$options$agent_interval_ns
+  if (is_number(interval, 0)) interval else NA_real_
+}
+
+#' Name an agent by its sampling interval
+#'
+#' In a campaign whose launches ran an agent at several sampling intervals (`options.agent_interval_ns` in launch.json) each
+#' interval is a treatment of its own, named `agent@interval`: what is not the same treatment must not be judged together.
+#' [read_campaign()] does it.
+#'
+#' @param campaign An `nl_campaign`.
+#' @return The campaign, with other words in `kind`; as it was where its launches do not differ in the interval.
+#' @examples
+#' name_intervals(simulated_campaign(external = "agent", pairs = 10, seed = 1))
+#' @export
+name_intervals <- function(campaign) {
+  interval <- vapply(campaign$launches, interval_of, 0)
+  if (length(unique(stats::na.omit(interval))) < 2) return(campaign)
+  # The off launch of a set has no interval.
+  label <- rep("", length(interval))
+  known <- !is.na(interval)
+  label[known] <- paste0("@", vapply(interval[known] / 1e9, option_time, ""))
+  for (table in intersect(c("rows", "hist", "ranks", "nodes", "agents", "tasks"), names(campaign))) {
+    rows <- campaign[[table]]
+    if (NROW(rows) == 0 || is.null(rows[["kind"]])) next
+    at <- which(!is.na(rows[["kind"]]) & !has_level(rows[["level_requested_percent"]]))
+    kind <- as.character(rows[["kind"]])
+    kind[at] <- paste0(kind[at], label[match(rows[["launch"]][at], names(interval))])
+    data.table::set(rows, j = "kind", value = as_word(kind))
+    campaign[[table]] <- rows
+  }
+  campaign
+}
+
+# The interval of such a name, in ns; NA where it has none.
+interval_in_name <- function(kind, campaign) {
+  interval <- unique(stats::na.omit(vapply(campaign$launches, interval_of, 0)))
+  ending <- paste0("@", vapply(interval / 1e9, option_time, ""))
+  ended <- regmatches(kind, regexpr("@[^@]*$", kind))
+  found <- rep(NA_real_, length(kind))
+  found[grepl("@", kind, fixed = TRUE)] <- interval[match(ended, ending)]
+  found
+}
+
+#' Slowdown by sampling interval
+#'
+#' The launches of a campaign ran one agent at several sampling intervals (`options.agent_interval_ns` in launch.json).
+#' For each operation and interval the slowdown with its interval, and with a margin the shortest interval that is safe:
+#' all operations stay below the margin with confidence 1 - alpha.
+#'
+#' Intervals are tested in an order that is fixed before the data are seen, from the longest down, each at alpha, up to
+#' the first that is not shown to be safe. This needs no correction for their number: a shorter interval can only be
+#' called safe wrongly if the longest of the unsafe ones was, and that is one test at alpha. Nor do the operations: an
+#' interval is safe only if every one of them passes.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()], or an `nl_analysis` of it.
+#' @param margin Slowdown in percent, length 1; NULL: none, then no interval is called safe.
+#' @param alpha One-sided level of the tests, length 1.
+#' @param power Power at the detection limit, length 1.
+#' @return A list of class `nl_intervals`: `rows`, a data frame, one row per agent, operation, size and interval, from the
+#'   longest: `agent`, `operation`, `bytes`, `ranks`, `interval_s`, `estimate` (slowdown, percent), `ci_low`, `ci_high`
+#'   (two-sided, confidence 1 - alpha), `bound_low`, `bound_high` (one-sided bounds, confidence 1 - alpha each),
+#'   `detection_limit`, `p_one_sided`, `n` and `unit_of_inference`, `stolen_percent` (of one CPU), `verdict`,
+#'   `margin_verdict`, `reason`, `model` (percent, the guide line), `se`, `df` (of the log ratio); `steps`, one row per
+#'   agent and interval: `interval_s`, `answer` (`pass`, `fail`, `inconclusive`), `worst` (the operation with the highest bound), `worst_high`
+#'   (that bound), `safe` (logical), `more` (about so many times the launches, or pairs, would be needed for a bound below the
+#'   margin; NA: no number would, or none is needed); `model`, one row per agent, operation and size: `cost_s` (time lost per sample: slowdown =
+#'   cost / interval), `cost_low_s`, `cost_high_s`, `p_lack_of_fit`, `interval_at_margin_s`; `safe`, one row per agent:
+#'   `interval_s` (NA: none), `answer`; `answer`, `sentences`, `margin`, `alpha`, `power`, `notes`.
+#' @references Maurer, W., Hothorn, L. and Lehmacher, W. (1995) Multiple comparisons in drug clinical trials and
+#'   preclinical assays: a-priori ordered hypotheses, Biometrie in der chemisch-pharmazeutischen Industrie 6, 3-18.
+#'   Berger, R. L. (1982) Technometrics 24, 295-300 (all have to pass).
+#' @examples
+#' dir <- file.path(tempdir(), "intervals")
+#' for (s in c(1, 10)) {
+#'   simulate_campaign(dir, external = "agent", slowdown_percent = 2 / s, pairs = 50, launches = 3, prefix = paste0("every", s),
+#'                     seed = s)
+#' }
+#' campaign <- read_campaign(dir)
+#' for (id in names(campaign$launches)) { # as noiselab run agent --sweep has it written
+#'   campaign$launches[[id]]$options$agent_interval_ns <- 1e9 * as.numeric(sub("every(.*)-.*", "\\1", id))
+#' }
+#' interval_sweep(name_intervals(campaign), margin = 0.5)$safe
+#' unlink(dir, recursive = TRUE)
+#' @export
+interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
+  analysis <- campaign
+  if (!inherits(analysis, "nl_analysis")) {
+    check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
+    check_intervals(campaign)
+    analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = c("time", "stolen"), margin = margin)
+  }
+  rows <- sweep_rows(analysis, margin)
+  models <- sweep_models(rows, margin, analysis$alpha)
+  rows$model <- models$cost_s[match(sweep_key(rows), sweep_key(models))] / rows$interval_s * 100
+  sweep <- list(rows = rows, model = models, margin = margin, alpha = analysis$alpha, power = analysis$power, notes = analysis$notes)
+  if (!is.null(margin)) {
+    sweep$steps <- sweep_steps(analysis, rows, margin)
+    sweep$safe <- safe_intervals(sweep$steps)
+    sweep$answer <- worst_answer(sweep$safe$answer)
+  }
+  sweep$sentences <- sweep_sentences(sweep)
+  structure(sweep, class = "nl_intervals")
+}
+
+# Does this campaign have an agent at two intervals or more?
+is_sweep <- function(campaign) length(unique(stats::na.omit(vapply(campaign$launches, interval_of, 0)))) > 1
+
+check_intervals <- function(campaign) {
+  if (is_sweep(campaign)) return(invisible())
+  abort_data("a sweep needs launches at two sampling intervals or more (options.agent_interval_ns in launch.json: noiselab run agent ",
+             "--sweep, or noiselab-detect --agent-interval TIME)")
+}
+
+sweep_key <- function(rows) paste(rows$agent, rows$operation, rows$bytes, rows$ranks, sep = "\r")
+
+sweep_rows <- function(analysis, margin) {
+  verdicts <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  # A cell that only one launch has is shown for each launch; the first stands for it.
+  verdicts$interval_s <- interval_in_name(as.character(verdicts$kind), analysis$campaign) / 1e9
+  verdicts <- verdicts[!is.na(verdicts$interval_s), ]
+  time <- verdicts[verdicts$channel == "time", ]
+  if (nrow(time) == 0) abort_data("no loop times of an agent at a sampling interval")
+  same <- c("scope", "launch", "operation", "bytes", "ranks", "kind")
+  key <- function(rows) do.call(paste, c(unname(rows[same]), sep = "\r"))
+  stolen <- verdicts[verdicts$channel == "stolen", ]
+  pairs <- time$unit_of_inference == "pair"
+  judged <- if (is.null(margin)) rep(NA_character_, nrow(time)) else {
+    ifelse(is.na(time$reason), margin_verdict(time$bound_low, time$bound_high, margin), "inconclusive")
+  }
+  rows <- data.frame(
+    agent = sub("@[^@]*$", "", as.character(time$kind)), operation = time$operation, bytes = time$bytes, ranks = time$ranks,
+    interval_s = time$interval_s, estimate = time$estimate, ci_low = time$ci_low, ci_high = time$ci_high,
+    bound_low = time$bound_low, bound_high = time$bound_high, detection_limit = time$detection_limit,
+    p_one_sided = time$p_one_sided, n = ifelse(pairs, time$n_pairs, time$n_launches), unit_of_inference = time$unit_of_inference,
+    launch = time$launch, stolen_percent = stolen$estimate[match(key(time), key(stolen))], verdict = time$verdict,
+    margin_verdict = judged, reason = time$reason, se = time$raw_full_se, df = time$raw_full_df
+  )
+  rows <- rows[order(rows$agent, match(rows$operation, unique(rows$operation)), rows$bytes, rows$ranks, -rows$interval_s), ]
+  rownames(rows) <- NULL
+  rows
+}
+
+# The guide line: each sample costs the same time, so the slowdown is inversely proportional to the interval.
+sweep_models <- function(rows, margin, alpha) {
+  models <- lapply(split(rows, in_order(sweep_key(rows))), function(part) {
+    known <- is.finite(part$estimate) & is.finite(part$se) & part$se > 0
+    one <- part[1, c("agent", "operation", "bytes", "ranks")]
+    rate <- 1 / part$interval_s[known]
+    effect <- part$estimate[known] / 100
+    se <- part$se[known]
+    enough <- sum(known) > 1
+    cost <- if (enough) sum(rate * effect / se^2) / sum(rate^2 / se^2) else NA_real_
+    error <- if (enough) 1 / sqrt(sum(rate^2 / se^2)) else NA_real_
+    reach <- stats::qnorm(1 - alpha / 2) * error
+    cbind(one, data.frame(
+      cost_s = cost, cost_low_s = cost - reach, cost_high_s = cost + reach,
+      p_lack_of_fit = if (enough) lack_of_fit(rate, effect, se) else NA_real_,
+      interval_at_margin_s = if (is.null(margin) || !isTRUE(cost > 0)) NA_real_ else 100 * cost / margin))
+  })
+  models <- bind_rows(models)
+  rownames(models) <- NULL
+  models
+}
+
+# From the longest interval down; `safe` as long as all before it were.
+sweep_steps <- function(analysis, rows, margin) {
+  verdicts <- analysis$verdicts
+  kind <- as.character(verdicts$kind)
+  steps <- lapply(split(rows, in_order(paste(rows$agent, format_count(-rows$interval_s)))), function(part) {
+    mine <- verdicts$channel == "time" & kind == paste0(part$agent[1], "@", option_time(part$interval_s[1]))
+    judged <- verdicts[mine, ]
+    judged$margin_verdict <- ifelse(is.na(judged$reason), margin_verdict(judged$bound_low, judged$bound_high, margin), "inconclusive")
+    answer <- margin_answer_of(judged, margin)$answer
+    high <- ifelse(is.na(part$reason), part$bound_high, Inf)
+    at <- which.max(replace(high, is.na(high), Inf))
+    data.frame(agent = part$agent[1], interval_s = part$interval_s[1], answer = answer, worst = panel_name(part[at, ]),
+               worst_high = if (is.finite(high[at])) high[at] else NA_real_, more = more_needed(part, margin))
+  })
+  steps <- bind_rows(steps)
+  steps <- steps[order(steps$agent, -steps$interval_s), ]
+  steps$safe <- as.logical(stats::ave(steps$answer == "pass", steps$agent, FUN = function(pass) cumprod(pass) == 1))
+  rownames(steps) <- NULL
+  steps
+}
+
+# The bound comes nearer to the estimate with the root of the number: how many times as many bring all below the margin?
+more_needed <- function(part, margin) {
+  short <- which(!(is.na(part$reason) & part$bound_high < margin))
+  if (length(short) == 0) return(NA_real_)
+  room <- margin - part$estimate[short]
+  if (anyNA(room) || any(room <= 0)) return(NA_real_)
+  max(((part$bound_high[short] - part$estimate[short]) / room)^2)
+}
+
+safe_intervals <- function(steps) {
+  bind_rows(lapply(split(steps, in_order(steps$agent)), function(part) {
+    safe <- part$interval_s[part$safe]
+    data.frame(agent = part$agent[1], interval_s = if (length(safe) > 0) min(safe) else NA_real_,
+               answer = if (length(safe) > 0) "pass" else part$answer[1])
+  }))
+}
+
+worst_answer <- function(answers) if (any(answers == "fail")) "fail" else if (any(answers == "inconclusive")) "inconclusive" else "pass"
+
+sweep_sentences <- function(sweep) {
+  confidence <- format_confidence(sweep$alpha)
+  if (is.null(sweep$margin)) {
+    worst <- bind_rows(lapply(split(sweep$rows, in_order(sweep$rows$agent)), function(part) part[which.max(part$estimate), ]))
+    return(sprintf("%s costs most at %s: %s is slowed by %s %% %s; give a margin to learn which interval is safe.", worst$agent,
+                   format_time(worst$interval_s), panel_name(worst), format_effect(worst$estimate), format_interval(worst$ci_low, worst$ci_high)))
+  }
+  margin <- format_level(sweep$margin)
+  vapply(seq_len(nrow(sweep$safe)), function(i) {
+    safe <- sweep$safe[i, ]
+    steps <- sweep$steps[sweep$steps$agent == safe$agent, ]
+    stop <- steps[!steps$safe, ][1, ]
+    why <- if (is.na(stop$interval_s)) "that is the shortest that was run" else if (stop$answer == "fail") {
+      sprintf("at %s it is above", format_time(stop$interval_s))
+    } else sprintf("at %s this run cannot tell (%s: up to %s %%%s)", format_time(stop$interval_s), stop$worst,
+                   format_effect(stop$worst_high, FALSE), more_words(stop$more))
+    if (!is.na(safe$interval_s)) {
+      sprintf("%s: sampling every %s or less often keeps every operation that was run below %s %% with %s confidence; %s.", safe$agent,
+              format_time(safe$interval_s), margin, confidence, why)
+    } else if (safe$answer == "fail") {
+      sprintf("%s: no interval that was run is safe: at %s, the longest, it is above %s %%.", safe$agent, format_time(stop$interval_s), margin)
+    } else sprintf("%s: no interval that was run is shown to be below %s %%: %s.", safe$agent, margin, why)
+  }, "")
+}
+
+more_words <- function(more) {
+  if (is.na(more)) return("")
+  sprintf("; about %s times as many launches, or pairs, would bring that below", format_effect(ceiling(10 * more) / 10, FALSE))
+}

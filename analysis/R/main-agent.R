@@ -1,0 +1,199 @@
+# noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
+
+agent_csv_tables <- c("accounts", "tasks", "groups", "bursts", "activities")
+
+# All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
+agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL) {
+  if (NROW(campaign$agents) + NROW(campaign$tasks) + NROW(campaign$bursts) == 0 && !has_agent(campaign)) {
+    abort_data("no agent in ", paste(campaign$dirs, collapse = " "), ": no launch has agent.HOST.csv (run noiselab-detect ",
+               "with --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit or --agent-on)")
+  }
+  accounts <- agent_accounts(campaign, alpha)
+  tasks <- agent_tasks(campaign, alpha)
+  if (nrow(accounts) > 0) accounts$cause <- agent_causes(accounts, tasks)
+  both <- length(unique(campaign$rows[["arm"]])) == 2
+  if (is.null(analysis) && both) {
+    analysis <- analyze_campaign(campaign, alpha = alpha, channels = c("time", "stolen"), margin = margin)
+  }
+  list(accounts = accounts, tasks = tasks, groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
+       evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign,
+       notes = c(campaign$notes, agent_notes(accounts)))
+}
+
+agent_causes <- function(accounts, tasks) {
+  if (nrow(tasks) == 0) tasks <- data.frame(launch = character(), host = character(), kind = character(), group = character(),
+                                            shift_us_per_s = numeric())
+  agreement_causes(accounts, tasks)
+}
+
+agent_notes <- function(accounts) {
+  if (nrow(accounts) == 0) return(character())
+  rows <- accounts[!is.na(accounts$launch), ]
+  where <- paste0(rows$launch, ", ", rows$host, ": ")
+  still <- which(rows$off_cpu_percent > 0.05 * rows$cpu_percent & rows$off_cpu_percent > 0.001)
+  idle <- which(rows$cpu_percent == 0)
+  # Two accounts, and one may count what the hypervisor took as the agent's.
+  more <- which(rows$on_ranks_percent > 1.05 * rows$cpu_percent & rows$on_ranks_percent > rows$cpu_percent + 0.01)
+  c(sprintf("%s%s was not off in its off halves: it used %s %% of a CPU there, %s %% in the on halves", where[still], rows$kind[still],
+            format_effect(rows$off_cpu_percent[still], FALSE), format_effect(rows$cpu_percent[still], FALSE)),
+    sprintf("%s%s used no CPU time in its on halves: was it on?", where[idle], rows$kind[idle]),
+    sprintf("%s%s has %s %% of a CPU on CPUs of ranks, but %s %% in all: the two accounts differ (steal may be in one of them)", where[more],
+            rows$kind[more], three(rows$on_ranks_percent[more]), three(rows$cpu_percent[more])))
+}
+
+analyze_agent <- function(operands, values, form) {
+  table <- table_option(values, agent_csv_tables)
+  margin <- margin_option(values$margin)
+  alpha <- alpha_option(values$alpha)
+  report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin)
+  if (!is.null(margin) && is.null(report$analysis)) check_arms(report$campaign)
+  if (form == "csv") say_notes("noiselab-analyze", report$notes)
+  lines <- switch(form, json = agent_json(report), csv = agent_csv(report, table), format_agent(report))
+  if (!is.null(margin)) attr(lines, "status") <- answer_status(agent_answer(report)$answer)
+  lines
+}
+
+# Of the agent's rows alone: the positive control is meant to slow.
+agent_answer <- function(report) {
+  verdicts <- report$analysis$verdicts
+  margin_answer_of(verdicts[!has_level(verdicts$level_requested_percent), ], report$margin)
+}
+
+agent_json <- function(report) {
+  answer <- if (!is.null(report$margin)) agent_answer(report)
+  to_json(list(
+    schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = report$alpha,
+    sentences = as.character(report_sentences(report)), accounts = report$accounts, tasks = without_levels(report$tasks),
+    groups = without_levels(report$groups), bursts = as.data.frame(report$bursts), evidence = as.character(report$evidence),
+    margin_percent = report$margin %||% NA_real_, margin_answer = answer$answer %||% NA_character_,
+    margin_reason = answer$reason %||% NA_character_, notes = as.character(unique(report$notes))
+  ), single = c("schema", "program", "version", "alpha", "margin_percent", "margin_answer", "margin_reason"))
+}
+
+agent_csv <- function(report, table) {
+  frame <- if (table == "activities") attr(report$bursts, "activities") else as.data.frame(report[[table]])
+  if (NROW(frame) == 0) character() else csv_lines(frame)
+}
+
+report_sentences <- function(report) {
+  c(if (!is.null(report$analysis)) agent_sentences(report$analysis), unique(burst_sentences(report$bursts)))
+}
+
+# ---- text --------------------------------------------------------------------------------------
+
+format_agent <- function(report) {
+  answer <- if (!is.null(report$margin)) agent_answer(report)
+  c(wrap_line(report_sentences(report), 0), "",
+    format_accounts(report$accounts), format_agreement(report$accounts, report$alpha), format_tasks(report),
+    format_bursts(report$bursts),
+    if (!is.null(answer)) {
+      needs <- margin_needs_words(report$analysis$verdicts[!has_level(report$analysis$verdicts$level_requested_percent), ], report$analysis)
+      c(wrap_line(sprintf("margin of %s %%: %s%s", format_level(report$margin), answer$answer,
+                          if (is.na(answer$reason)) "" else paste0(" (", answer$reason, ")")), 0), wrap_line(needs), "")
+    },
+    format_notes(report$notes))
+}
+
+# "1234", "123", "12.3", "1.23", "0.123": three digits for tables.
+three <- function(x) ifelse(is.na(x), "-", ifelse(abs(x) >= 1000, sprintf("%.0f", x), sprintf("%.3g", x)))
+
+node_label <- function(rows) ifelse(is.na(rows$launch), paste(rows$host, "(all launches)"), paste0(rows$launch, ", ", rows$host))
+
+format_bytes <- function(x) {
+  scale <- c("MB" = 1e6, "kB" = 1e3, "B" = 1)
+  vapply(x, function(b) {
+    if (is.na(b)) return("-")
+    unit <- which(b >= scale)[1]
+    if (is.na(unit)) unit <- 3
+    paste(three(b / scale[[unit]]), names(scale)[unit])
+  }, "")
+}
+
+format_accounts <- function(rows) {
+  if (nrow(rows) == 0) return(c("no account of the agent (agent.HOST.csv is missing or has no on half)", ""))
+  per <- function(label, value) sprintf("  %-34s %s", label, value)
+  unlist(lapply(seq_len(nrow(rows)), function(i) {
+    row <- rows[i, ]
+    switching <- if (is.na(row$switch_ns_p50)) "-" else sprintf("median %s, longest %s", format_time(row$switch_ns_p50 / 1e9),
+                                                                 format_time(row$switch_ns_max / 1e9))
+    c(sprintf("%s: %s was on for %s of measured time", node_label(row), row$kind, format_span(row$seconds)),
+      per("CPU time, % of one CPU", sprintf("%s, of it %s on CPUs of ranks", three(row$cpu_percent), three(row$on_ranks_percent))),
+      if (isTRUE(row$scraper_percent > 0)) per("CPU time of the scraper, %", three(row$scraper_percent)),
+      per("wake-ups, context switches, per s", sprintf("%s, %s", three(row$wakeups_per_s), three(row$switches_per_s))),
+      per("processes, started per s", sprintf("%s, %s", three(row$processes), three(row$started_per_s))),
+      per("memory", if (is.na(row$rss_kib)) "-" else format_bytes(1024 * row$rss_kib)),
+      per("read, written, per s", sprintf("%s, %s", format_bytes(row$read_bytes_per_s), format_bytes(row$written_bytes_per_s))),
+      per("switching it on or off", switching),
+      per("noiselab's observer, % of one CPU", sprintf("%s, of it %s on CPUs of ranks", three(row$observer_percent),
+                                                       three(row$observer_on_ranks_percent))), "")
+  }), use.names = FALSE)
+}
+
+format_agreement <- function(rows, alpha) {
+  if (nrow(rows) == 0) return(NULL)
+  word <- ifelse(rows$agreement == "agree" & !rows$sure, "agree (by the estimate)", rows$agreement)
+  remark <- ifelse(is.na(rows$reason), rows$cause, rows$reason)
+  shown <- !is.na(remark) & nzchar(remark)
+  c(sprintf("does the agent's own CPU time explain what the ranks lost? (\u00b5s per second, on minus off, %g %% CI)", 100 * (1 - 2 * alpha)),
+    wrap_line(paste0(sprintf("%s: ranks lost %s %s, agent used %s on their CPUs, difference %s %s, allowed %s: %s", node_label(rows),
+                             three(rows$stolen_us_per_s), format_ends(rows$stolen_low, rows$stolen_high), three(rows$agent_us_per_s),
+                             three(rows$difference_us_per_s), format_ends(rows$difference_low, rows$difference_high),
+                             three(rows$tolerance_us_per_s), word), ifelse(shown, paste0(" (", remark, ")"), ""))),
+    wrap_line("allowed: 5 % of the agent's time or 20 \u00b5s/s, whichever is larger"), "")
+}
+
+format_ends <- function(low, high) ifelse(is.na(low), "-", paste0("[", three(low), ", ", three(high), "]"))
+
+task_columns <- "  %-18s %-9s %-5s %8s %8s %8s %7s %7s  %s"
+
+format_tasks <- function(report, most = 8) {
+  tasks <- report$tasks
+  if (NROW(tasks) == 0) return(NULL)
+  line <- function(rows) {
+    sprintf(task_columns, substr(rows$task, 1, 18), rows$group, substr(rows$cpus, 1, 5), three(rows$bursts_per_s),
+            three(rows$us_per_s), three(rows$off_us_per_s), three(rows$p50_us), three(rows$max_us), share_words(rows))
+  }
+  arms <- in_order(paste(tasks$launch, tasks$host, arm_label(tasks), sep = ", "))
+  of_groups <- paste(report$groups$launch, report$groups$host, arm_label(report$groups), sep = ", ")
+  c("who took the CPU of the ranks", wrap_line(report$evidence),
+    sprintf(task_columns, "task", "group", "CPUs", "bursts/s", "\u00b5s/s on", "off", "p50 \u00b5s", "longest", "share"),
+    unlist(lapply(levels(arms), function(arm) {
+      mine <- tasks[arms == arm, ]
+      groups <- report$groups[of_groups == arm, ]
+      rest <- nrow(mine) - most
+      c(paste0("  ", arm, ":"), line(utils::head(mine, most)),
+        if (rest > 0) sprintf("  and %d more (--csv --table tasks)", rest),
+        wrap_line(sprintf("by group, \u00b5s/s on minus off: %s", paste(groups$group, signed_three(groups$shift_us_per_s), collapse = ", "))))
+    }), use.names = FALSE),
+    wrap_line(paste("share: of the shift of the ranks' stolen time that the task explains, with the interval of that shift; irq,",
+                    "softirq and steal are from /proc/stat, in steps of a clock tick")), "")
+}
+
+share_words <- function(rows) {
+  ifelse(is.na(rows$share), "-", ifelse(abs(rows$share_low) < 0.005 & abs(rows$share_high) < 0.005, "0 %",
+                                        sprintf("%.0f %% [%.0f, %.0f]", 100 * rows$share, 100 * rows$share_low, 100 * rows$share_high)))
+}
+
+signed_three <- function(x) paste0(ifelse(!is.na(x) & x >= 0, "+", ""), three(x))
+
+# "collectd", or "spin, 1 %".
+arm_label <- function(rows) {
+  ifelse(has_level(rows$level_requested_percent), paste0(rows$kind, ", ", format_level(rows$level_requested_percent), " %"), rows$kind)
+}
+
+format_bursts <- function(rows) {
+  if (NROW(rows) == 0) return(NULL)
+  found <- rows[!is.na(rows$period_s), ]
+  lacking <- rows[is.na(rows$period_s), ]
+  c("when it takes them",
+    wrap_line(sprintf("%s: %s, %s bursts in %s activities; lengths \u00b5s: p50 %s, p90 %s, p99 %s, longest %s", node_label(rows), rows$source,
+                      format_count(rows$n_bursts), format_count(rows$n_activities), three(rows$p50_us), three(rows$p90_us),
+                      three(rows$p99_us), three(rows$max_us))),
+    if (nrow(found) > 0) wrap_line(sprintf("%s: period %s, %s \u00b5s in each, by %s", node_label(found), period_interval(found),
+                                           three(found$per_period_us), ifelse(found$period_by == "distances",
+                                                  sprintf("%s distances of activities", format_count(found$n_distances)),
+                                                  sprintf("the spectrum (false-alarm probability %s)", format_p(found$fap))))),
+    wrap_line(sprintf("%s: no period (%s)", node_label(lacking), lacking$reason)), "")
+}
+
+period_interval <- function(rows) period_words(rows$period_s, (rows$period_high - rows$period_low) / 2)

@@ -1,0 +1,110 @@
+#' When, and for how long, an agent takes the CPU
+#'
+#' `plot_agent_phase()`: the begin of every activity, over the run, within the agent's period: a level line is an agent that
+#' keeps to it, a slanted one drifts, a cloud has none. `plot_agent_lengths()`: the share of activities that last at least
+#' so long. See [agent_bursts()].
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame; NULL without bursts. `plot_agent_phase()`: `panel`, `launch`, `host`, `start_s` (since
+#'   the node's first half), `within_period` (share of the period; without a period of the half), `period_s`, `length_us`.
+#'   `plot_agent_lengths()`: `panel`, `launch`, `host`, `length_us` (time on the CPU), `share`, `n`.
+#' @examples
+#' dir <- file.path(tempdir(), "plot-agent-bursts")
+#' simulate_agent_campaign(dir, pairs = 20, seed = 1)
+#' analysis <- analyze_campaign(read_campaign(dir))
+#' head(plot_agent_phase(analysis, draw = FALSE))
+#' head(plot_agent_lengths(analysis, draw = FALSE))
+#' unlink(dir, recursive = TRUE)
+#' @export
+plot_agent_phase <- function(analysis, draw = TRUE) {
+  frame <- analysis$frames[["agent-phase"]] %||% phase_data(analysis)
+  if (!draw || is.null(frame)) return(frame)
+  frame$panel <- in_order(frame$panel)
+  ggplot2::ggplot(frame, ggplot2::aes(start_s, within_period, size = length_us)) +
+    ggplot2::geom_point(colour = okabe_ito[["blue"]], alpha = 0.55, shape = 16) +
+    ggplot2::scale_size_area("length, \u00b5s", max_size = 3.2, trans = "sqrt", labels = number_labels) +
+    ggplot2::scale_y_continuous(limits = c(0, 1), expand = ggplot2::expansion(0.02)) +
+    ggplot2::scale_x_continuous(labels = number_labels) + ggplot2::facet_wrap(~panel, ncol = 1) + theme_noiselab() +
+    plot_words("When the agent takes the CPU", sprintf("begin of each activity in the halves with the agent, n = %s%s",
+                                                      format_range(table(frame$panel)),
+                                                      if (any(frame$thinned)) " (a part of them, drawn at random)" else ""),
+               paste("A level line: the agent keeps to its period; a slanted one: the true period is a little longer or shorter; lines that",
+                     "begin anew: switching it off moved its phase; a cloud: no period. Where no period was found: within the half."),
+               "time since the node's first half, s", "begin, share of the period")
+}
+
+phase_data <- function(analysis, most = 5000, most_panels = 6) {
+  parts <- activity_panels(analysis, most_panels)
+  frames <- lapply(parts, function(part) {
+    rows <- part$activities
+    thin <- nrow(rows) > most
+    if (thin) rows <- rows[with_seed(1, sort(sample.int(nrow(rows), most))), ]
+    period <- part$row$period_s
+    if (is.na(period)) {
+      halves <- analysis$campaign$agents
+      halves <- halves[halves[["launch"]] == part$row$launch & halves[["host"]] == part$row$host, ]
+      within <- pmin(1, pmax(0, rows$in_half_s / (halves[["wall_ns"]][rows$half] / 1e9)))
+    } else within <- (rows$start_s / period) %% 1
+    data.frame(panel = paste0(part$panel, if (is.na(period)) ": no period" else paste(": period", format_time(signif(period, 4)))),
+               rows[c("launch", "host", "start_s")], within_period = within, period_s = period, length_us = rows$length_us, thinned = thin)
+  })
+  if (length(frames) > 0) do.call(rbind, c(frames, list(make.row.names = FALSE)))
+}
+
+# Per launch and node with bursts: its `row` of agent_bursts(), its `activities`, the name of its `panel`.
+activity_panels <- function(analysis, most) {
+  bursts <- agent_of(analysis)$bursts
+  rows <- as.data.frame(bursts)
+  rows <- utils::head(rows[rows$n_activities > 0, ], most)
+  all <- attr(bursts, "activities")
+  lapply(seq_len(nrow(rows)), function(i) {
+    row <- rows[i, ]
+    list(row = row, activities = all[all$launch == row$launch & all$host == row$host, ],
+         panel = paste0(if (length(analysis$campaign$launches) > 1) paste0(row$launch, ", "), row$host, ", ", row$kind))
+  })
+}
+
+alt_agent_phase <- function(frame) {
+  alt_panels(frame, "When the agent takes the CPU", function(rows) {
+    if (is.na(rows$period_s[1])) return(sprintf("%s activities", format_count(nrow(rows))))
+    centre <- circular_phase(rows$within_period, 1)
+    away <- abs((rows$within_period - centre + 0.5) %% 1 - 0.5)
+    sprintf("half of %s activities begin within %s %% of the period around its %s", format_count(nrow(rows)),
+            format_effect(200 * stats::median(away), FALSE), sprintf("%.2f", centre))
+  })
+}
+
+#' @rdname plot_agent_phase
+#' @export
+plot_agent_lengths <- function(analysis, draw = TRUE) {
+  frame <- analysis$frames[["agent-lengths"]] %||% lengths_data(analysis)
+  if (!draw || is.null(frame)) return(frame)
+  frame$panel <- in_order(frame$panel)
+  ggplot2::ggplot(frame, ggplot2::aes(length_us, share, colour = panel)) + ggplot2::geom_step(linewidth = 0.7) +
+    ggplot2::scale_x_log10(labels = log_labels) + ggplot2::scale_y_log10(labels = log_labels) +
+    ggplot2::scale_colour_manual(NULL, values = rep_len(unname(okabe_ito[c("blue", "vermillion", "green", "purple", "orange", "sky", "black")]),
+                                                        nlevels(frame$panel))) +
+    theme_noiselab() +
+    plot_words("How long the agent takes the CPU", sprintf("halves with the agent; n = %s activities", format_range(frame$n)),
+               "Bursts that follow each other closely are one activity; its length is its time on the CPU. Both axes are logarithmic.",
+               "length of an activity, \u00b5s", "share of activities at least as long")
+}
+
+lengths_data <- function(analysis, most = 7, points = 300) {
+  frames <- lapply(activity_panels(analysis, most), function(part) {
+    x <- sort(part$activities$length_us)
+    n <- length(x)
+    # The longest ones all, the others thinned: the curve does not show the difference.
+    at <- unique(c(round(seq(1, n, length.out = min(n, points))), seq(max(1, n - 50), n)))
+    at <- sort(at)
+    data.frame(panel = part$panel, launch = part$row$launch, host = part$row$host, length_us = x[at], share = (n - at + 1) / n, n = n)
+  })
+  if (length(frames) > 0) do.call(rbind, frames)
+}
+
+alt_agent_lengths <- function(frame) {
+  alt_panels(frame, "How long the agent takes the CPU", function(rows) {
+    sprintf("median %s \u00b5s, longest %s \u00b5s of %s activities", three(rows$length_us[which.min(abs(rows$share - 0.5))]),
+            three(max(rows$length_us)), format_count(rows$n[1]))
+  })
+}

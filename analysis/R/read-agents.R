@@ -1,0 +1,153 @@
+# The files of an agent (docs/formats.md): its account, who ran on the ranks' CPUs, and the single bursts.
+# (Rules are functions, because rules_of() stands in a file that is read later.)
+
+agent_rules <- function() rules_of(
+  list("launch", "text"), list("node", "whole", 0), list("host", "text"), list("operation", "text"),
+  list("bytes", "whole", 0), list("pair", "whole", 0), list("order", "whole", 0), list("arm", "text"),
+  list("kind", "word"), list("level_requested_percent", "number", 0, "empty"), list("start_ns", "number", 0),
+  list("wall_ns", "number", 1), list("stolen_ns", "number", -Inf, "empty"), list("switch_ns", "number", 0, "empty"),
+  list("settle_ns", "number", 0, "empty"), list("agent_cpu_ns", "number", 0, "empty"),
+  list("agent_on_ranks_ns", "number", 0, "empty"), list("scraper_cpu_ns", "number", 0, "empty"),
+  list("wakeups", "whole", 0, "empty"), list("voluntary_switches", "whole", 0, "empty"),
+  list("involuntary_switches", "whole", 0, "empty"), list("migrations", "whole", 0, "empty"),
+  list("processes", "whole", 0, "empty"), list("started", "whole", 0, "empty"), list("rss_kib", "number", 0, "empty"),
+  list("read_bytes", "number", 0, "empty"), list("written_bytes", "number", 0, "empty"),
+  list("observer_cpu_ns", "number", 0, "empty"), list("observer_on_ranks_ns", "number", 0, "empty"),
+  list("lost_switches", "whole", 0, "empty"), list("switch_ins", "whole", 0, "empty"),
+  list("switch_outs", "whole", 0, "empty")
+)
+
+# A task is named as the kernel names it: a `label` may hold any printable character but a comma.
+task_rules <- function() rules_of(
+  list("launch", "text"), list("host", "text"), list("source", "text"), list("arm", "text"), list("kind", "word"),
+  list("level_requested_percent", "number", 0, "empty"), list("cpu", "whole", -1, "empty"), list("task", "label"),
+  list("group", "text"), list("bursts", "whole", 0, "empty"), list("cpu_ns", "number", 0, "empty"),
+  list("wall_ns", "number", 0, "empty"), list("p50_ns", "number", 0, "empty"), list("p90_ns", "number", 0, "empty"),
+  list("p99_ns", "number", 0, "empty"), list("max_ns", "number", 0, "empty"), list("threads", "whole", 0, "empty")
+)
+
+agent_certificate_types <- c(host = "text", name = "string", way = "string", source = "string", source_reason = "string",
+                             state_found = "string", state_left = "string", died = "scalar", switching = "object",
+                             totals = "object", ins = "number", outs = "number", lost_switches = "number",
+                             account = "string", account_reason = "string", freezer = "string", scraper = "object",
+                             observer_cpu_ns = "number", warnings = "texts")
+
+# Has this launch switched an agent by itself? Its options say so also in a launch that was killed.
+switches_agent <- function(info) {
+  length(info$agents) > 0 || isTRUE(info$n_agents > 0) || is_text(info$options[["agent"]])
+}
+
+check_agents_json <- function(info, file) {
+  for (i in seq_along(info$agents)) {
+    check_json(info$agents[[i]], agent_certificate_types, file, paste0("agents[", i - 1, "]."))
+  }
+}
+
+# `agents` and `tasks` (data.tables), `bursts` (data frame: launch, host, file) and `notes` of one launch.
+read_agent_files <- function(dir, info) {
+  tables <- lapply(list(agents = list("agent", agent_rules()), tasks = list("tasks", task_rules())), function(what) {
+    read_host_tables(dir, what[[1]], what[[2]], info)
+  })
+  files <- list.files(dir, "^bursts\\..+\\.trace$")
+  bursts <- data.frame(launch = rep(info$launch, length(files)), host = sub("^bursts\\.(.+)\\.trace$", "\\1", files),
+                       file = file.path(rep(dir, length(files)), files))
+  # A launch of the other arm has no agent to account for.
+  absent <- if (switches_agent(info)) c(
+    if (nrow(tables$agents$data) == 0) "agent.HOST.csv (the agent's account, and its agreement with stolen time)",
+    if (nrow(tables$tasks$data) == 0) "tasks.HOST.csv (who took the CPU)"
+  )
+  list(agents = tables$agents$data, tasks = tables$tasks$data, bursts = bursts,
+       notes = c(tables$agents$notes, tables$tasks$notes, agent_certificate_notes(info),
+                 sprintf("launch %s: no %s", info$launch, absent)))
+}
+
+# One file per node, bound together.
+read_host_tables <- function(dir, name, rules, info) {
+  files <- list.files(dir, paste0("^", name, "\\..+\\.csv$"))
+  if (length(files) == 0) {
+    data <- empty_table(rules)
+    data.table::set(data, j = "launch", value = character())
+    return(list(data = data, notes = character()))
+  }
+  parts <- lapply(file.path(dir, files), function(file) {
+    part <- read_contract_csv(file, rules, info, blank_off = TRUE)
+    other <- which(part$data[["launch"]] != info$launch)[1]
+    if (!is.na(other)) {
+      abort_damaged(file, other + 1, "launch is '", part$data[["launch"]][other], "', launch.json says '", info$launch, "'")
+    }
+    part
+  })
+  list(data = data.table::rbindlist(lapply(parts, `[[`, "data"), use.names = TRUE),
+       notes = unlist(lapply(parts, `[[`, "notes"), use.names = FALSE))
+}
+
+agent_certificate_notes <- function(info) {
+  unlist(lapply(info$agents, function(agent) {
+    say <- function(...) paste0("launch ", info$launch, ", agent ", printable(agent$name %||% "?"), " on ",
+                                printable(agent$host), ": ", ...)
+    died <- !is.null(agent$died) && !identical(agent$died, FALSE)
+    changed <- is_text(agent$state_found) && is_text(agent$state_left) && agent$state_found != agent$state_left
+    c(if (died) say("died during the run (", show_json(agent$died), "): halves after that are without it"),
+      if (changed) say("was found ", printable(agent$state_found), " and left ", printable(agent$state_left)),
+      vapply(agent$warnings, function(w) say("warning: ", printable(w)), ""))
+  }), use.names = FALSE)
+}
+
+# ---- single bursts -----------------------------------------------------------------------------
+
+#' Read a trace of bursts
+#'
+#' The format that the generator replays (docs/formats.md, Traces): start, duration and, as far as the lines have them,
+#' CPU, kind of load and task.
+#'
+#' @param file Character, length 1.
+#' @return A data frame, one row per burst: `start_ns`, `duration_ns`, `cpu`, `kind`, `task` (NA: none). Attribute
+#'   `keys`: named list of texts, the comments `# key: value` before the first burst.
+#' @details Signals `nl_error_damaged`, with file and line, where a line is no burst or starts go back.
+#' @examples
+#' file <- tempfile()
+#' writeLines(c("# source: cpu", "0\t41000\t3\t-\tcollectd", "100000000\t39000\t3\t-\tcollectd"), file)
+#' read_bursts(file)
+#' unlink(file)
+#' @export
+read_bursts <- function(file) {
+  check_argument(is_text(file), "file", file, "one file name")
+  if (!file.exists(file)) abort_data(file, " is missing")
+  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  text <- trimws(lines)
+  at <- which(nzchar(text) & !startsWith(text, "#"))
+  head <- utils::head(text, if (length(at) > 0) at[1] - 1 else length(text))
+  keys <- trace_keys(head[startsWith(head, "#")])
+  if (length(at) == 0) {
+    none <- data.frame(start_ns = numeric(), duration_ns = numeric(), cpu = numeric(), kind = character(), task = character())
+    return(structure(none, keys = keys))
+  }
+  cells <- strsplit(text[at], "[\t ]+")
+  n <- lengths(cells)
+  bad <- which(n < 2 | n != n[1])[1]
+  if (!is.na(bad)) abort_damaged(file, at[bad], "has ", n[bad], " columns, wanted ", max(2, n[1]))
+  flat <- unlist(cells)
+  column <- function(i) if (n[1] < i) rep(NA_character_, length(at)) else flat[seq(i, by = n[1], length.out = length(at))]
+  whole <- function(i, name, none_ok = FALSE) {
+    words <- column(i)
+    value <- suppressWarnings(as.numeric(words))
+    ok <- grepl("^[0-9]+$", words) | none_ok & words %in% c(NA, "-")
+    if (!all(ok)) abort_damaged(file, at[which(!ok)[1]], name, " is '", printable(words[!ok][1]), "', wanted a whole number")
+    value
+  }
+  named <- function(i) {
+    words <- column(i)
+    ifelse(is.na(words) | words == "-", NA, printable(words))
+  }
+  bursts <- data.frame(start_ns = whole(1, "start_ns"), duration_ns = whole(2, "duration_ns"),
+                       cpu = whole(3, "cpu", TRUE), kind = named(4), task = named(5))
+  back <- which(diff(bursts$start_ns) < 0)[1]
+  if (!is.na(back)) abort_damaged(file, at[back + 1], "start_ns goes back: sort the file")
+  structure(bursts, keys = keys)
+}
+
+trace_keys <- function(comments) {
+  pattern <- "^#+\\s*([A-Za-z_]+):\\s*(.*)$"
+  named <- grepl(pattern, comments)
+  stats::setNames(as.list(printable(sub(pattern, "\\2", comments[named]))), sub(pattern, "\\1", comments[named]))
+}

@@ -1,0 +1,245 @@
+# An agent and its replay by the generator: do they slow the same code by the same?
+
+agent_share <- 10    # percent of the agent's slowdown: the least half-width of "the same" that is asked for
+most_share <- 50     # and the most: half the effect is not the same effect
+
+#' Agent and replay side by side
+#'
+#' A campaign in which an agent ran as itself and as a replay of its bursts by the generator (pattern `replay`), best in
+#' the same launches: is the slowdown the same? For each operation, size and replay the difference of the two slowdowns, and
+#' two one-sided tests of it against a margin (equivalence).
+#'
+#' Where launches hold both, the difference is taken within each launch, and the launch is the unit; in a single launch the
+#' pairs are (of designs in which an agent's and a replay's half share the off half, their difference is). In sets of
+#' launches of one arm each the set is the unit; otherwise launches are compared by Welch's test.
+#'
+#' The default margin is the larger of 10 % of the agent's slowdown and the detection limit of that slowdown: a difference
+#' that could not have been told from no slowdown at all is not held against the replay. It is at most half the agent's
+#' slowdown, so that a noisy run does not call everything the same; an agent whose slowdown was not detected gives nothing
+#' to compare with, and the answer is inconclusive.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()], or an `nl_analysis` of it.
+#' @param margin Half-width of "the same", percent of the time of an operation, length 1; NULL: the default above.
+#' @param alpha Level of each one-sided test, length 1.
+#' @param power Power at the detection limit, length 1.
+#' @return A list of class `nl_replay`: `rows`, a data frame, one row per operation, size, agent and replay: `operation`, `bytes`,
+#'   `ranks`, `agent`, `replay` (kind of the generator and its level), `level_requested_percent`, `agent_percent`,
+#'   `agent_low`, `agent_high`, `replay_percent`, `replay_low`, `replay_high` (slowdowns with two-sided intervals of confidence
+#'   1 - alpha), `agent_stolen_percent`, `replay_stolen_percent` (of one CPU), `difference_percent` (by how much longer the
+#'   operation takes under the agent than under the replay), `bound_low`, `bound_high` (its two-sided interval of confidence
+#'   1 - 2 alpha), `detection_limit` (of the difference), `margin_percent`, `margin_from`, `p_same` (of the two one-sided tests,
+#'   the larger), `p_holm` (two-sided, of any difference, Holm over the rows), `verdict` (`same`, `agent slows more`, `replay slows more`,
+#'   `inconclusive`), `reason`, `n`, `unit_of_inference`, `test`; `answer` (`pass`: all the same, `fail`: one is not, `inconclusive`),
+#'   `sentences`, `margin`, `alpha`, `power`, `notes`.
+#' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
+#'   Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70.
+#' @examples
+#' agent <- simulated_campaign(external = "agent", slowdown_percent = 2, pairs = 100, launches = 4, prefix = "a", seed = 1)
+#' replay <- simulated_campaign(patterns = "replay", levels_percent = 1, slowdown_percent = 2, pairs = 100, launches = 4,
+#'                              prefix = "r", seed = 2)
+#' agent$rows <- data.table::rbindlist(list(agent$rows, replay$rows))
+#' agent$launches <- c(agent$launches, replay$launches)
+#' compare_replay(agent)$rows[, c("agent_percent", "replay_percent", "verdict")]
+#' @export
+compare_replay <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
+  analysis <- campaign
+  if (!inherits(analysis, "nl_analysis")) {
+    check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
+    check_replay(campaign)
+    analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = c("time", "stolen"))
+  }
+  rows <- replay_rows(analysis, margin)
+  if (nrow(rows) == 0) abort_data("no operation was run under both the agent and its replay")
+  result <- list(rows = rows, answer = replay_answer(rows$verdict), margin = margin, alpha = analysis$alpha, power = analysis$power,
+                 notes = analysis$notes)
+  result$sentences <- replay_sentences(result)
+  structure(result, class = "nl_replay")
+}
+
+# Are there rows of an agent, and of a replay?
+has_replay <- function(campaign) {
+  rows <- campaign$rows
+  on <- rows[["arm"]] == "on"
+  external <- !has_level(rows[["level_requested_percent"]])
+  any(on & external) && any(on & !external & rows[["pattern"]] %in% "replay")
+}
+
+check_replay <- function(campaign) {
+  if (has_replay(campaign)) return(invisible())
+  abort_data("a comparison needs rows of an agent and rows of a replay of it (noiselab run agent --compare-replay, or noiselab-detect with ",
+             "an agent and --replay FILE --levels LEVEL)")
+}
+
+replay_rows <- function(analysis, margin) {
+  verdicts <- analysis$verdicts
+  verdicts <- verdicts[shown_scopes(verdicts)$keep, ]
+  time <- verdicts[verdicts$channel == "time", ]
+  agents <- time[!has_level(time$level_requested_percent), ]
+  replays <- time[has_level(time$level_requested_percent) & time$level_requested_percent > 0 & time$pattern %in% "replay", ]
+  same <- c("operation", "bytes", "ranks", "design")
+  key <- function(rows) do.call(paste, c(unname(rows[same]), sep = "\r"))
+  parts <- lapply(seq_len(nrow(agents)), function(i) {
+    lapply(which(key(replays) == key(agents)[i] & replays$scope == agents$scope[i] & replays$launch %in% agents$launch[i]), function(j) {
+      replay_row(agents[i, ], replays[j, ], analysis, margin)
+    })
+  })
+  rows <- bind_rows(unlist(parts, recursive = FALSE))
+  if (nrow(rows) == 0) return(rows)
+  rows$p_holm <- stats::p.adjust(rows$p_two_sided, "holm")
+  decide_replay(rows, analysis$alpha)
+}
+
+replay_row <- function(agent, replay, analysis, margin) {
+  test <- replay_difference(agent, replay, analysis)
+  alpha <- analysis$alpha
+  effect <- function(x) 100 * expm1(x)
+  known <- isTRUE(test$se > 0)
+  reach <- if (known) stats::qt(1 - alpha, test$df) * test$se else NA_real_
+  stolen <- analysis$verdicts[analysis$verdicts$channel == "stolen", ]
+  taken <- function(row) {
+    at <- stolen$kind == row$kind & stolen$pattern == row$pattern & stolen$placement == row$placement & stolen$phase == row$phase &
+      stolen$level_requested_percent == row$level_requested_percent & stolen$operation == row$operation & stolen$bytes == row$bytes &
+      stolen$ranks %in% row$ranks & stolen$scope == row$scope & stolen$launch %in% row$launch
+    c(stolen$estimate[at], NA)[1]
+  }
+  wide <- replay_margin(agent, margin)
+  border <- log1p(wide$percent / 100)
+  one_sided <- function(at, below) if (known) stats::pt((test$estimate - at) / test$se, test$df, lower.tail = below) else NA_real_
+  refused <- c(agent$reason, replay$reason)
+  reason <- c(test$reason, wide$reason, refused[!is.na(refused)], NA)
+  c(list(operation = agent$operation, bytes = agent$bytes, ranks = agent$ranks, scope = agent$scope, launch = agent$launch,
+         agent = as.character(agent$kind), replay = paste0(replay$kind, ", ", format_level(replay$level_requested_percent), " %"),
+         level_requested_percent = replay$level_requested_percent, agent_percent = agent$estimate, agent_low = agent$ci_low,
+         agent_high = agent$ci_high, replay_percent = replay$estimate, replay_low = replay$ci_low, replay_high = replay$ci_high,
+         agent_stolen_percent = taken(agent), replay_stolen_percent = taken(replay), difference_percent = effect(test$estimate),
+         bound_low = effect(test$estimate - reach), bound_high = effect(test$estimate + reach),
+         detection_limit = if (known) effect(detection_limit(test$se, test$df, alpha / 2, analysis$power)) else NA_real_,
+         margin_percent = wide$percent, margin_from = wide$from,
+         p_same = max(one_sided(border, TRUE), one_sided(-border, FALSE)),
+         p_two_sided = if (known) 2 * stats::pt(-abs(test$estimate / test$se), test$df) else NA_real_,
+         p_agent_more = one_sided(border, FALSE), p_replay_more = one_sided(-border, TRUE), n = test$n,
+         unit_of_inference = test$unit, test = test$name, reason = reason[!is.na(reason)][1] %||% NA_character_))
+}
+
+# Half of "the same".
+replay_margin <- function(agent, margin) {
+  if (!is.null(margin)) return(list(percent = margin, from = "given", reason = NA_character_))
+  slow <- agent$estimate
+  detected <- isTRUE(agent$p_one_sided <= agent$alpha)
+  share <- agent_share / 100 * slow
+  limit <- agent$detection_limit
+  percent <- max(share, limit, na.rm = TRUE)
+  from <- if (isTRUE(share >= limit)) sprintf("%g %% of the agent's slowdown", agent_share) else "the agent's detection limit"
+  if (isTRUE(percent > most_share / 100 * slow)) {
+    percent <- max(most_share / 100 * slow, 0)
+    from <- sprintf("%g %% of the agent's slowdown", most_share)
+  }
+  list(percent = percent, from = from, reason = if (detected) NA_character_ else {
+    sprintf("the agent's own slowdown was not detected (limit %s %%), so there is nothing that a replay could equal",
+            format_effect(limit, FALSE))
+  })
+}
+
+# The difference of the mean log ratios, agent minus replay, with its standard error.
+replay_difference <- function(agent, replay, analysis) {
+  if (!is.na(agent$launch)) return(pairs_difference(agent, replay, analysis))
+  launches <- analysis$verdicts
+  launches <- launches[launches$channel == "time" & !is.na(launches$launch) & launches$operation == agent$operation &
+                         launches$bytes == agent$bytes & launches$ranks %in% agent$ranks & launches$design == agent$design, ]
+  of <- function(row) {
+    mine <- launches$level_requested_percent == row$level_requested_percent
+    for (factor in treatment_columns) mine <- mine & launches[[factor]] == row[[factor]]
+    launches[mine & is.finite(launches$raw_estimate), ]
+  }
+  a <- of(agent)
+  b <- of(replay)
+  both <- intersect(a$launch, b$launch)
+  if (length(both) > 1) {
+    d <- a$raw_estimate[match(both, a$launch)] - b$raw_estimate[match(both, b$launch)]
+    return(paired_difference(d, "launch", "t on differences within launches"))
+  }
+  set_difference(agent, replay, analysis) %||% welch_difference(agent, replay, "launch")
+}
+
+paired_difference <- function(d, unit, name) {
+  means <- batch_mean_ci(d, groups = if (unit == "pair") 256 else Inf)
+  list(estimate = means$estimate, se = means$se, df = means$df, n = length(d), unit = unit, name = name,
+       reason = if (isTRUE(means$se > 0)) NA_character_ else "the scatter of the differences is unknown")
+}
+
+# Of independent summaries: a standard error is a standard deviation over the root of n = df + 1.
+welch_difference <- function(agent, replay, unit) {
+  w <- welch_test(replay$raw_estimate, replay$raw_se * sqrt(replay$raw_df + 1), replay$raw_df + 1,
+                  agent$raw_estimate, agent$raw_se * sqrt(agent$raw_df + 1), agent$raw_df + 1)
+  list(estimate = w$difference, se = w$se, df = w$df, n = agent$raw_n + replay$raw_n, unit = unit,
+       name = paste0("Welch on ", if (unit == "pair") "pairs" else "launch summaries"),
+       reason = if (isTRUE(w$se > 0)) NA_character_ else "the scatter of the differences is unknown")
+}
+
+# In one launch: where an agent's and a replay's half stand against the same off half, that half drops out.
+pairs_difference <- function(agent, replay, analysis) {
+  cells <- analysis$pairs$cells
+  number <- analysis$campaign$rows[["pair"]][analysis$pairs$on]
+  slow <- analysis$differences$time
+  of <- function(row) {
+    mine <- cells$launch == row$launch & cells$operation == row$operation & cells$bytes == row$bytes &
+      cells$level_requested_percent == row$level_requested_percent
+    for (factor in intersect(treatment_columns, names(cells))) mine <- mine & as.character(cells[[factor]]) == row[[factor]]
+    which(analysis$pairs$cell %in% which(mine) & is.finite(slow))
+  }
+  a <- of(agent)
+  b <- of(replay)
+  both <- intersect(number[a], number[b])
+  if (agent$design == "lockin" || length(both) < 2) return(welch_difference(agent, replay, "pair"))
+  d <- slow[a[match(both, number[a])]] - slow[b[match(both, number[b])]]
+  paired_difference(d, "pair", "t on differences of halves of the same set")
+}
+
+# In sets of launches of one arm each: by set. NULL where there are none.
+set_difference <- function(agent, replay, analysis) {
+  campaign <- analysis$campaign
+  if (!one_arm_launches(campaign$rows) || !in_sets(campaign)) return(NULL)
+  on <- set_differences(campaign, "time")
+  of <- function(row) {
+    mine <- on$operation == row$operation & on$bytes == row$bytes & on$level_requested_percent == row$level_requested_percent
+    for (factor in treatment_columns) mine <- mine & on[[factor]] == row[[factor]]
+    on[mine & is.finite(on$difference), ]
+  }
+  a <- of(agent)
+  b <- of(replay)
+  both <- intersect(a$set, b$set)
+  if (length(both) < 2) return(NULL)
+  paired_difference(a$difference[match(both, a$set)] - b$difference[match(both, b$set)], "set of launches",
+                    "t on differences within sets of launches")
+}
+
+# "Same" needs no correction, since all rows have to be; a row that is called different does.
+decide_replay <- function(rows, alpha) {
+  hit <- function(p) !is.na(p) & p <= alpha
+  tested <- is.na(rows$reason)
+  more <- hit(stats::p.adjust(rows$p_agent_more, "holm"))
+  less <- hit(stats::p.adjust(rows$p_replay_more, "holm"))
+  rows$verdict <- ifelse(!tested, "inconclusive", ifelse(more, "agent slows more", ifelse(less, "replay slows more",
+                         ifelse(hit(rows$p_same), "same", "inconclusive"))))
+  rows[c("p_agent_more", "p_replay_more", "p_two_sided")] <- NULL
+  rows
+}
+
+replay_answer <- function(verdict) {
+  if (any(verdict %in% c("agent slows more", "replay slows more"))) "fail" else if (any(verdict == "inconclusive")) "inconclusive" else "pass"
+}
+
+replay_sentences <- function(result) {
+  rows <- result$rows
+  vapply(seq_len(nrow(rows)), function(i) {
+    row <- rows[i, ]
+    both <- sprintf("%s: %s slows by %s %%, its replay (%s) by %s %%", panel_name(row), row$agent, format_effect(row$agent_percent), row$replay,
+                    format_effect(row$replay_percent))
+    apart <- sprintf("difference %s %% %s", format_effect(row$difference_percent), format_interval(row$bound_low, row$bound_high))
+    margin <- paste0("\u00b1", format_effect(row$margin_percent, FALSE), " %")
+    judged <- switch(row$verdict, same = sprintf("the same within %s (%s)", margin, row$margin_from),
+                     inconclusive = if (is.na(row$reason)) sprintf("whether they are the same within %s cannot be told", margin) else row$reason,
+                     paste0("not the same: the ", row$verdict, ", by more than ", margin))
+    paste0(both, "; ", apart, "; ", judged, ".")
+  }, "")
+}

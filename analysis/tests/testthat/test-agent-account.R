@@ -1,0 +1,79 @@
+# What an agent used against what the ranks lost.
+
+made <- function(...) {
+  dir <- tempfile("agent")
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_agent_campaign(dir, ...)
+  agent_accounts(read_campaign(dir))
+}
+
+test_that("an agent whose CPU time is what the ranks lost agrees, also under heavy-tailed noise", {
+  row <- made(pairs = 60, agent_burst_ns = 1e6, seed = 4)
+  expect_equal(row$agreement, "agree")
+  expect_true(row$sure)
+  expect_lt(abs(row$difference_us_per_s), 20)
+  expect_equal(row$on_ranks_percent, 1, tolerance = 0.05)
+  expect_equal(row$cpu_percent / row$on_ranks_percent, 1.2, tolerance = 0.01)
+  expect_equal(row$wakeups_per_s, 10, tolerance = 0.05)
+  expect_equal(row$off_cpu_percent, 0)
+})
+
+test_that("ranks that lose a tenth more, or less, than a 1 % agent used disagree with it", {
+  more <- made(pairs = 60, agent_burst_ns = 1e6, unaccounted = 0.1, seed = 4)
+  expect_equal(more$agreement, "disagree")
+  expect_equal(more$difference_us_per_s, 1000, tolerance = 0.1)
+  less <- made(pairs = 60, agent_burst_ns = 1e6, unaccounted = -0.1, seed = 4)
+  expect_equal(less$agreement, "disagree")
+  expect_lt(less$difference_high, -less$tolerance_us_per_s)
+})
+
+test_that("hand-computed pairs: the difference, its tolerance and the three answers", {
+  judge <- noiselab:::agreement_of
+  same <- judge(c(1000, 1010, 990, 1000), c(1000, 1000, 1000, 1000), 0.01)
+  expect_equal(same$difference_us_per_s, 0)
+  expect_equal(same$tolerance_us_per_s, 50)
+  expect_equal(same[c("agreement", "sure")], list(agreement = "agree", sure = TRUE))
+  expect_equal(judge(c(5, 6, 5, 6), c(1, 1, 1, 1), 0.01)$tolerance_us_per_s, 20)
+  expect_equal(judge(rep(c(1195, 1205), 5), rep(1000, 10), 0.01)$agreement, "disagree")
+  open <- judge(c(-4000, 6000, 1000, 1020), rep(1000, 4), 0.01)
+  expect_equal(open$agreement, "cannot be compared")
+  expect_match(open$reason, "50 \u00b5s/s are")
+  expect_match(judge(c(1, 2), c(NA, NA), 0.01)$reason, "not known")
+  expect_match(judge(5, 5, 0.01)$reason, "1 pair of halves: too few")
+  expect_match(judge(numeric(), numeric(), 0.01)$reason, "no launch has an off and an on half together")
+})
+
+test_that("what runs in few halves only is judged by the mean, which sees it", {
+  stolen <- c(rep(0, 95), rep(4e4, 5)) + rep(c(-1, 1), 50)
+  agent <- rep(0, 100)
+  expect_equal(noiselab:::agreement_of(stolen, agent, 0.01, steady = FALSE)$estimator, "mean")
+})
+
+test_that("three launches or more are judged with the launch as the unit, too", {
+  rows <- made(pairs = 16, agent_burst_ns = 1e6, launches = 3, seed = 2)
+  across <- rows[is.na(rows$launch), ]
+  expect_equal(nrow(across), 1)
+  expect_equal(across$seconds, sum(rows$seconds[!is.na(rows$launch)]))
+  expect_equal(across$agent_us_per_s, 1e4, tolerance = 0.06)
+})
+
+test_that("a disagreement names what may be behind it, the largest first", {
+  account <- data.frame(launch = "L", host = "h", kind = "a", agreement = "disagree", difference_us_per_s = c(500, -500),
+                        switches_per_s = 30, scraper_percent = 0, observer_on_ranks_percent = 0)
+  tasks <- data.frame(launch = "L", host = "h", kind = "a", group = c("kernel", "other", "agent"), shift_us_per_s = c(100, 300, 900))
+  got <- noiselab:::agreement_causes(account, tasks)
+  expect_match(got[1],
+               "other tasks that ran more with it: about 300 \u00b5s/s, kernel threads that ran more with it: about 100 \u00b5s/s and context switches")
+  expect_match(got[1], "context switches")
+  expect_match(got[2], "while a rank did not want to run")
+})
+
+test_that("several treated nodes without a generator count as several CPUs", {
+  dir <- tempfile("agent")
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_agent_campaign(dir, pairs = 40, nodes = 2, ranks = 4, noise_nodes = 1:2, agent_burst_ns = 1e6, seed = 1)
+  campaign <- read_campaign(dir)
+  stolen <- analyze_campaign(campaign, channels = "stolen")$verdicts
+  expect_equal(stolen$mean, 1, tolerance = 0.15)
+  expect_equal(agent_accounts(campaign)$agreement, c("agree", "agree"))
+})

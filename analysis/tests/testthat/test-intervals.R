@@ -1,0 +1,97 @@
+# 3 ms lost per sample
+three_ms <- sweep_campaign(c(0.1, 1, 10), c(3, 0.3, 0.03), operations = c("barrier", "alltoall"), bytes = c(0, 2048))
+analysis <- analyze_campaign(three_ms, margin = 0.5, channels = c("time", "stolen"))
+
+test_that("the shortest safe interval is found, with the cost of a sample and its interval", {
+  sweep <- interval_sweep(analysis, margin = 0.5)
+  expect_equal(sweep$safe$interval_s, 1)
+  expect_equal(sweep$answer, "pass")
+  expect_equal(sweep$steps$interval_s, c(10, 1, 0.1))
+  expect_equal(sweep$steps$answer, c("pass", "pass", "fail"))
+  expect_equal(sweep$model$cost_s, c(3e-3, 3e-3), tolerance = 0.03)
+  expect_true(all(sweep$model$cost_low_s < sweep$model$cost_s & sweep$model$cost_high_s > sweep$model$cost_s))
+  expect_equal(sweep$model$interval_at_margin_s, 200 * sweep$model$cost_s)
+  expect_true(all(sweep$rows$ci_low < sweep$rows$estimate & sweep$rows$estimate < sweep$rows$ci_high))
+  expect_true(all(sweep$rows$detection_limit > 0))
+  expect_equal(sweep$sentences, paste("agent: sampling every 1 s or less often keeps every operation that was run below 0.5 % with 99 %",
+                                      "confidence; at 100 ms it is above."))
+  text <- format_intervals(sweep)
+  expect_match(text, "ms lost per sample", all = FALSE)
+  expect_lte(max(nchar(text)), 110)
+  expect_match(as.character(report_sweep(analysis)), "sampling every 1 s or less often")
+})
+
+test_that("steps go down from the longest interval and stop at the first that is not shown to be safe", {
+  # A quiet shorter interval below an unsafe longer one is not called safe.
+  sweep <- interval_sweep(sweep_campaign(c(1, 10, 60), c(0, 3, 0)), margin = 0.5)
+  expect_equal(sweep$steps$answer, c("pass", "fail", "pass"))
+  expect_equal(sweep$steps$safe, c(TRUE, FALSE, FALSE))
+  expect_equal(sweep$safe$interval_s, 60)
+  # and one operation that is not safe makes the interval unsafe
+  slow <- which(three_ms$rows$operation == "barrier" & three_ms$rows$arm == "on" & three_ms$rows$kind == "agent@1s")
+  one <- three_ms
+  one$rows <- data.table::copy(one$rows)
+  one$rows$wall_ns[slow] <- one$rows$wall_ns[slow] * 1.03
+  one <- interval_sweep(one, margin = 0.5)
+  expect_equal(one$safe$interval_s, 10)
+  expect_equal(one$steps$worst[2], "barrier")
+})
+
+test_that("no safe interval, and a run that cannot tell, are told apart", {
+  none <- sweep_campaign(c(1, 10), c(3, 3))
+  fail <- interval_sweep(none, margin = 0.5)
+  expect_equal(fail$answer, "fail")
+  expect_match(fail$sentences, "no interval that was run is safe: at 10 s, the longest, it is above 0.5 %", fixed = TRUE)
+  open <- interval_sweep(none, margin = 3)
+  expect_equal(open$answer, "inconclusive")
+  expect_match(open$sentences, "no interval that was run is shown to be below 3 %: at 10 s this run cannot tell")
+})
+
+test_that("the number of launches that would decide follows from the distance to the margin", {
+  part <- data.frame(estimate = c(0.1, 0.2), bound_high = c(0.3, 0.6), reason = NA_character_)
+  expect_equal(more_needed(part, margin = 0.4), (0.4 / 0.2)^2)
+  expect_equal(more_needed(part, margin = 0.7), NA_real_)
+  expect_equal(more_needed(part, margin = 0.15), NA_real_)
+})
+
+test_that("files say the interval, each interval is a treatment, and the front end ends with the answer's status", {
+  dir <- local_folder()
+  for (i in 1:2) do.call(simulate_campaign, c(quiet, list(dir, external = "agent", slowdown_percent = c(3, 0.01)[i], launches = 2, pairs = 15,
+                                                          prefix = c("often", "seldom")[i], seed = i)))
+  status <- function(...) status_of(main_analyze, "intervals", dir, ...)
+  expect_match(status()$err, "two sampling intervals or more")
+  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) edit_json(file, function(info) {
+    info$options$agent_interval_ns <- if (grepl("/often-", file)) 1e8 else 1e10
+    info
+  })
+  campaign <- read_campaign(dir)
+  expect_setequal(levels(campaign$rows$kind), c("agent@100ms", "agent@10s"))
+  expect_setequal(stats::na.omit(unique(as.character(campaign$hist$kind))), c("agent@100ms", "agent@10s"))
+  json <- status("--margin", "1%", "--json")
+  expect_equal(json$status, 0L)
+  expect_equal(jsonlite::fromJSON(paste(json$out, collapse = "\n"))$safe$interval_s, 10)
+  expect_equal(status("--margin", "0.0001", "--csv")$status, 3L)
+  expect_equal(status()$status, 0L)
+})
+
+test_that("a campaign without intervals stays as it is", {
+  plain <- simulated_campaign(external = "agent", pairs = 10, seed = 1)
+  expect_identical(name_intervals(plain), plain)
+  expect_error(interval_sweep(plain), "two sampling intervals or more", class = "nl_error_data")
+  expect_null(plot_intervals(analyze_campaign(plain), draw = FALSE))
+  expect_null(report_sweep(analyze_campaign(plain)))
+})
+
+test_that("one launch per interval is judged by its pairs, sets of launches by the set", {
+  sweep <- interval_sweep(sweep_campaign(c(1, 10), c(2, 0), launches = 1), margin = 0.5)
+  expect_equal(unique(sweep$rows$unit_of_inference), "pair")
+  expect_equal(sweep$safe$interval_s, 10)
+  campaign <- simulated_campaign(external = "agent", design = "launches", pairs = 20, launches = 6, seed = 3)
+  for (id in names(campaign$launches)) {
+    set <- campaign$launches[[id]]$options$set
+    if (campaign$launches[[id]]$options$arms == "on") campaign$launches[[id]]$options$agent_interval_ns <- if (set > 3) 1e9 else 1e10
+  }
+  sets <- interval_sweep(name_intervals(campaign))
+  expect_equal(sets$rows$unit_of_inference, rep("set of launches", 2))
+  expect_equal(sets$rows$n, c(3, 3))
+})

@@ -1,0 +1,119 @@
+# noiselab analyze agent, the sentences, and the report's section.
+
+made <- function(..., env = parent.frame()) {
+  dir <- tempfile("agent")
+  do.call(on.exit, list(bquote(unlink(.(dir), recursive = TRUE)), add = TRUE), envir = env)
+  simulate_agent_campaign(dir, ...)
+  dir
+}
+
+test_that("the figures come in one sentence, with interval, limit and margin", {
+  dir <- made(operations = "alltoall", bytes = 2048, pairs = 40, slowdown_percent = 3, seed = 2)
+  text <- paste(status_of(main_analyze, dir, "--margin", "1%")$out, collapse = " ")
+  text <- gsub(" +", " ", text)
+  expect_match(text, "collectd at 100 ms slows alltoall 2048 B by [0-9.]+ % \\([0-9.]+ to [0-9.]+\\); this run could have seen 0\\.[0-9]+ %")
+  expect_match(text, "2048 B by (2\\.[89]|3\\.[012])[0-9]* % ")
+  expect_match(text, "of one CPU from the ranks of a node; that is above the margin of 1 % with 99 % confidence")
+  expect_match(gsub(" +", " ", paste(status_of(main_analyze, "agent", dir)$out, collapse = " ")),
+               "node1: it takes CPU 1 for 4[0-9.]+ \u00b5s every 100 ms")
+})
+
+test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with the time that would decide", {
+  dir <- made(pairs = 40, slowdown_percent = 2, seed = 2, levels_percent = 20)
+  campaign <- read_campaign(dir)
+  # The positive control, far above every margin, has no say.
+  answer <- function(margin) {
+    noiselab:::agent_answer(list(analysis = analyze_campaign(campaign, channels = "time", margin = margin), margin = margin))$answer
+  }
+  expect_equal(answer(4), "pass")
+  expect_equal(answer(0.5), "fail")
+  open <- status_of(main_analyze, "agent", dir, "--margin", "2.03%")
+  expect_equal(open$status, 3L)
+  expect_match(gsub(" +", " ", paste(open$out, collapse = " ")),
+               "runs like this of [0-9.]+ (s|min|h|days) in all would decide with probability 0.95|no run of a month would decide")
+})
+
+test_that("the time that a longer run would need follows from the standard error, by hand", {
+  row <- data.frame(channel = "time", launch = "L", margin_verdict = "inconclusive", reason = NA, raw_estimate = log1p(0.01), raw_full_se = 0.002,
+                    alpha = 0.01)
+  campaign <- list(rows = data.frame(launch = "L", wall_ns = rep(1e9, 60)))
+  times <- ((qnorm(0.99) + qnorm(0.95)) * 0.002 / (log1p(0.01) - log1p(0.005)))^2
+  expect_equal(noiselab:::margin_needs(row, campaign, 0.5, 0.95), 60 * times)
+  expect_equal(noiselab:::margin_needs(row, campaign, NULL, 0.95), NA_real_)
+  row$margin_verdict <- "above"
+  expect_equal(noiselab:::margin_needs(row, campaign, 0.5, 0.95), NA_real_)
+  expect_equal(noiselab:::format_span(c(45, 840, 11500, 432000)), c("45 s", "14 min", "3.2 h", "5 days"))
+})
+
+test_that("JSON and CSV have the tables, and nothing that is not a number", {
+  dir <- made(pairs = 30, levels_percent = 1)
+  json <- status_of(main_analyze, "agent", dir, "--json")
+  expect_equal(json$status, 0L)
+  parsed <- jsonlite::fromJSON(paste(json$out, collapse = "\n"))
+  expect_true(all(c("sentences", "accounts", "tasks", "groups", "bursts", "evidence") %in% names(parsed)))
+  expect_equal(parsed$accounts$agreement, "agree")
+  expect_false(any(grepl("Inf|NaN", json$out)))
+  expect_gt(nrow(utils::read.csv(text = status_of(main_analyze, "agent", dir, "--csv", "--table", "groups")$out)), 0)
+  report <- noiselab:::agent_report(read_campaign(dir))
+  for (table in c("accounts", "tasks", "groups", "bursts", "activities")) {
+    lines <- noiselab:::agent_csv(report, table)
+    expect_gt(nrow(utils::read.csv(text = lines)), 0)
+    expect_false(any(grepl("(^|,)Inf(,|$)", lines)), label = table)
+  }
+})
+
+test_that("launches of one arm each have accounts, and say that there is nothing to compare", {
+  dir <- made(design = "launches", launches = 2, pairs = 1, half_period_ns = 1e9)
+  got <- status_of(main_analyze, "agent", dir)
+  expect_equal(got$status, 0L)
+  text <- gsub(" +", " ", paste(got$out, collapse = " "))
+  expect_match(text, "cannot be compared \\(no launch has an off and an on half together\\)")
+  expect_match(text, "collectd agent 1 [0-9.]+ [0-9]+ - ")
+})
+
+test_that("a campaign without an agent is refused with status 3, an unknown option with 2", {
+  got <- status_of(main_analyze, "agent", local_campaign(pairs = 12, levels_percent = 1))
+  expect_equal(got$status, 3L)
+  expect_match(got$err, "no launch has agent.HOST.csv", all = FALSE)
+  expect_equal(status_of(main_analyze, "agent", "x", "--level", "1")$status, 2L)
+})
+
+test_that("lines keep to 100 columns, with long names, several nodes and a disagreement", {
+  dir <- made(pairs = 16, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2, unaccounted = 0.5, agent_burst_ns = 2e6,
+              source = "thread", prefix = "a-rather-long-launch-id")
+  out <- status_of(main_analyze, "agent", dir)$out
+  expect_match(gsub(" +", " ", paste(out, collapse = " ")), "disagree \\(the ranks lost more than the agent used")
+  expect_lte(max(nchar(out)), 100)
+  expect_false(any(grepl("\\bNA\\b|NaN|Inf", out)))
+})
+
+test_that("an agent that is on in its off halves, or does nothing, is noted", {
+  rows <- data.frame(launch = "L", host = "h", kind = "a", off_cpu_percent = c(0.5, 0, 0), cpu_percent = c(1, 0, 1), on_ranks_percent = c(1, 0, 1.2))
+  notes <- noiselab:::agent_notes(rows)
+  expect_match(notes[1], "was not off in its off halves")
+  expect_match(notes[2], "used no CPU time in its on halves")
+  expect_match(notes[3], "the two accounts differ")
+  expect_length(notes, 3)
+})
+
+test_that("the report has a section on the agent, and every plot of it can be drawn", {
+  dir <- made(pairs = 30, levels_percent = 1)
+  analysis <- analyze_campaign(read_campaign(dir))
+  analysis$agent <- noiselab:::agent_of(analysis)
+  section <- as.character(htmltools::tagList(noiselab:::agent_section(analysis$agent)))
+  expect_match(section, "Does the agent's own CPU time explain|explain what the ranks lost")
+  expect_match(section, "kworker/1:2")
+  expect_match(section, "CPU 1 for 4[0-9.]* \u00b5s every 100 ms")
+  expect_false(grepl(">(Inf|NaN|NA)<", section))
+  agents <- Filter(function(plot) startsWith(plot$name, "agent-"), noiselab:::plots())
+  expect_length(agents, 4)
+  for (plot in agents) {
+    frame <- noiselab:::plot_frame(plot, analysis)
+    expect_gt(NROW(frame), 0)
+    expect_s3_class(ggplot2::ggplot_build(noiselab:::draw_frame(plot, analysis, frame)), "ggplot_built")
+    expect_false(grepl("Inf|\\bNA\\b|NaN", plot$alt(frame)), label = plot$alt(frame))
+  }
+  bare <- analyze_campaign(read_campaign(local_campaign(pairs = 12, levels_percent = 1)), channels = "time")
+  expect_null(noiselab:::agent_of(bare))
+  for (plot in agents) expect_null(noiselab:::plot_frame(plot, bare))
+})

@@ -1,0 +1,42 @@
+/* Command lines as a table: one row per option, read by argp, every error one line. */
+#ifndef NL_OPTIONS_H
+#define NL_OPTIONS_H
+
+#include <argp.h>
+
+/* One option. A row without a name is a heading (`help`) of its group. */
+struct nl_option {
+    const char *name;  /* long, without dashes */
+    const char *value; /* what --help calls its value; NULL: a flag */
+    const char *help;
+    int group;
+    const char *(*set)(void *context, const char *text); /* returns NULL, or what it would have liked: "a positive duration (try ...)" */
+};
+
+enum { NL_OPTIONS_MAX = 64 };
+
+struct nl_command_line {
+    const char *program;
+    const struct nl_option *rows;
+    int n_rows;         /* at most NL_OPTIONS_MAX */
+    const char *doc;    /* as argp has it: above \v, and below */
+    const char *args;   /* "-- CMD ARGS..."; NULL: no further words are taken */
+    int was_given[NL_OPTIONS_MAX]; /* by row; set while parsing */
+    int is_done;        /* --help or a list was all that was wanted: set by a setter */
+};
+
+/* Parses argv: options by their rows' setters, each of which gets `context`.
+ * @param first_word  receives the index in argv of the first further word, argc when there is none; NULL when `args` is NULL.
+ * @return 0, -1 after one line on stderr. */
+int nl_options_parse(struct nl_command_line *line, int argc, char **argv, void *context, int *first_word);
+
+/* Prints --help on stdout. */
+void nl_options_help(const struct nl_command_line *line);
+
+/* Whether the row of this name was given. */
+int nl_options_given(const struct nl_command_line *line, const char *name);
+
+/* Says why getopt did not like an argument; it tells argp nothing but that it did not. `options` ends with an empty row. */
+void nl_options_explain(const struct argp_option *options, const char *argument);
+
+#endif

@@ -1,0 +1,53 @@
+/* A child of a node's first rank: a program of ours that is commanded through a page of shared memory. Started before MPI_Init, because an
+ * initialised MPI must not fork. */
+#ifndef ND_CHILD_H
+#define ND_CHILD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What program it is. */
+struct nd_child_kind {
+    const char *program; /* its name */
+    const char *option;  /* that it is about, for messages: "--generator" */
+    const char *called;  /* in messages: "the generator" */
+    int dies_with_owner; /* 1: it is killed when the owner ends; 0: it has something to put back, leaves the owner's session so that a launcher
+                          * that kills the process group does not reach it, and looks itself whether the owner lives */
+};
+
+struct nd_child {
+    const struct nd_child_kind *kind;
+    pid_t pid;      /* 0: none */
+    int *stat_fds;  /* /proc/PID/task/TID/stat of the threads watched; owned */
+    int n_stats;
+};
+
+enum { ND_CHILD_MAX_WORDS = 64 };
+
+/* Starts the program as `PROGRAM --control-fd N WORDS...` and waits until it says in the page behind `fd` that it is ready.
+ * @param path  the program; NULL: the one beside this program, else the one in PATH.
+ * @param words  ended by NULL, at most ND_CHILD_MAX_WORDS.
+ * @param fd  the page's; closed.
+ * @param ready  in the page: not 0 any more when the child is ready.
+ * @param timeout_ns  how long that may take.
+ * @return 0, or -1 after a message (the child's own stands before it); nd_child_end is to be called all the same. */
+int nd_child_start(struct nd_child *c, const struct nd_child_kind *kind, const char *path, const char *const *words, int fd,
+                   const _Atomic int32_t *ready, int64_t timeout_ns);
+
+/* Asks the program whether it would take these words (--dry-run); it says itself what it does not like. 0, -1. */
+int nd_child_check(const struct nd_child_kind *kind, const char *path, const char *const *words);
+
+/* Whether it has ended (1) or not (0); it stays to be waited for. */
+int nd_child_is_gone(const struct nd_child *c);
+
+/* Opens the state of these threads of it for nd_child_await_sleep, instead of those before. 0, -1. */
+int nd_child_watch(struct nd_child *c, const int32_t *tids, int n);
+
+/* Waits until all watched threads sleep, yielding the CPU; at most `most_ns`. */
+void nd_child_await_sleep(const struct nd_child *c, int64_t most_ns);
+
+/* Waits at most `patience_ns` for its end, then kills it. Frees what is owned. */
+void nd_child_end(struct nd_child *c, int64_t patience_ns);
+
+#endif

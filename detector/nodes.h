@@ -1,0 +1,17 @@
+/* Which nodes a treatment is on: what the user said (--noise-nodes, --agent-nodes). */
+#ifndef ND_NODES_H
+#define ND_NODES_H
+
+#define ND_MAX_NODES_LISTED 1024
+
+enum nd_which_nodes { ND_NODES_ALL, ND_NODES_FIRST /* that of rank 0 */, ND_NODES_LISTED };
+
+struct nd_nodes {
+    const char *option; /* that said it, for messages */
+    enum nd_which_nodes which;
+    const char *hosts[ND_MAX_NODES_LISTED]; /* LISTED: names, with or without their domain */
+    int n_hosts;
+    const char *text; /* as given; NULL: not given */
+};
+
+#endif

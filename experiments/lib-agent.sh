@@ -1,0 +1,538 @@
+# Agents that are switched within a launch: their options, what is recorded before the launches, and the plan of these. Sourced by agent.sh.
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+#
+# What such a campaign has beside its launches is in CAMPAIGN/agent: the files made of --interval-template, and the recording of the agent
+# (recorded.trace, recorded.json).
+
+# what the detector hands on to the companion on the nodes as it is; each has a variable of that name. --shell, which has no value, too.
+companion_options='--agent-cmd --agent-pid --agent-cgroup --agent-unit --agent-on --agent-off --scrape --scrape-period --scrape-cpu --agent-cpu
+    --agent-name --agent-timeout --who --keep-bursts'
+# what of these is a command or a setting of it, in which @INTERVAL@ and @FILE@ mean something
+worded_options='--agent-cmd --agent-on --agent-off --scrape --scrape-period'
+# a started program is not measured while it gets going, and runs for some time before it is stopped again
+started_settle_ns=1000000000 started_block_ns=2000000000
+# a half is short against what changes on a machine, and long against a switch; the detector has the same ones
+half_ns=100000000 half_without_period_ns=1000000000
+# pairs of stretches for each operation and size that a launch has at least, where nobody says --seconds
+least_rounds=10 least_seconds=120
+# what a recording has to hold to be replayed
+recorded_periods=10 recorded_least_s=10
+
+# variable_of OPTION: its name
+variable_of() { printf '%s' "${1#--}" | tr '-' '_'; }
+
+# value_given OPTION: its value
+value_given() { eval "printf '%s' \"\$$(variable_of "$1")\""; }
+
+# find_ways: sets ways, the way in which the agent is switched (its first option); empty without an agent
+find_ways() {
+    ways=''
+    for name in $companion_options; do
+        was_given "$name" || continue
+        [ -n "$(value_given "$name")" ] || die 2 "$name: is empty"
+        case $name in
+        --agent-cmd | --agent-pid | --agent-cgroup | --agent-unit | --agent-on) ways="$ways${ways:+ }$name" ;;
+        esac
+    done
+    for name in --agent-on:--agent-off --agent-off:--agent-on --scrape:--scrape-period --scrape-period:--scrape; do
+        if was_given "${name%%:*}" && ! was_given "${name#*:}"; then
+            [ "$name:$sweep" != --scrape:--scrape-period:"${sweep:-none}" ] || continue
+            die 2 "${name%%:*}: belongs together with ${name#*:}"
+        fi
+    done
+    case $ways in
+    *' '*) die 2 "${ways%% *} and ${ways#* }: two ways of switching an agent exclude each other; say one" ;;
+    '') [ -z "$scrape" ] || ways=--scrape ;;
+    esac
+    [ -z "$ways" ] || [ -z "$treatment" ] ||
+        die 2 "--treatment and $ways exclude each other: launches as a whole, or an agent that is switched within them"
+    for name in --scrape-cpu --agent-timeout --who --keep-bursts --shell; do
+        [ -n "$ways" ] || ! was_given "$name" || die 2 "$name: there is no agent (say --agent-cmd or another way)"
+    done
+}
+
+# check_agent WORDS: an agent that is switched within the launches
+check_agent() {
+    [ -z "$interval" ] || die 2 '--interval: belongs to --treatment slurm-accounting; an agent has its --agent-period, or a --sweep of intervals'
+    launches=${launches:-3}
+    whole --launches "$launches"
+    at_least_three "$launches"
+    choose_stretch
+    check_sweep
+    check_replay
+    ranks_column
+    set -- --op "$op" --bytes "$bytes" ${agent_nodes:+--agent-nodes "$agent_nodes"} "$@"
+    # what is wrong is said once, and before anything is recorded
+    agent_period_ns='' agent_period_source=-
+    [ -z "$agent_period" ] || nanoseconds_of_period --agent-period "$agent_period"
+    make_scratch
+    make_interval_files "$scratch/agent"
+    if [ -n "$submit" ]; then
+        # the agent is on the nodes, and not here: all but the agent itself can be checked
+        rehearse_agent --agent-cmd 'sleep 60' "$@"
+    else
+        first_interval=${sweep%%,*}
+        with_agent_words "${first_interval:--}" rehearse_agent "$@"
+    fi
+    further_of_mode
+    go_on "$@"
+}
+
+# rehearse_agent WORDS: of one interval, or of all launches; times only where the user says them
+rehearse_agent() {
+    set -- "$@" --design "$design" ${stretch:+"$stretch_name" "${stretch_ns}ns"} ${seconds:+--seconds "$seconds"}
+    set -- "$@" ${agent_period:+--agent-period "${period_ns}ns"} ${agent_settle:+--agent-settle "$agent_settle"}
+    rehearse "$@" ${levels:+--levels "$levels"} ${places:+--on "$places"}
+}
+
+# choose_stretch: design, and stretch_ns, what a stretch in one arm lasts before it is made to hold whole periods
+choose_stretch() {
+    case $ways in
+    --agent-cmd | --agent-on) is_started=yes ;;
+    *) is_started='' ;;
+    esac
+    [ -n "$design" ] || design=$([ -n "$is_started$block" ] && [ -z "$half_period" ] && echo blocks || echo lockin)
+    case $design in
+    lockin) stretch_name=--half-period stretch=$half_period stretch_ns=$half_ns other=--block ;;
+    blocks) stretch_name=--block stretch=$block stretch_ns=$started_block_ns other=--half-period ;;
+    *) die 2 "--design: '$design' cannot switch an agent within a launch (try lockin, blocks)" ;;
+    esac
+    ! was_given "$other" || die 2 "$other: design $design has $stretch_name"
+    [ -z "$stretch" ] || nanoseconds_of_period "$stretch_name" "$stretch"
+    [ -z "$stretch" ] || stretch_ns=$period_ns
+}
+
+# nanoseconds_of_period NAME TIME: sets period_ns; refuses what is no time
+nanoseconds_of_period() {
+    printf '%s\n' "$2" | grep -qxE '([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|min|h)?' || die 2 "$1: '$2' is not a time (try 100ms, 10s)"
+    period_ns=$(nanoseconds "$2")
+    [ "$period_ns" -gt 0 ] || die 2 "$1: '$2' is not a time above 0"
+}
+
+# check_sweep: intervals and where they go
+check_sweep() {
+    if [ -z "$sweep" ]; then
+        [ -z "$interval_template" ] || die 2 '--interval-template: belongs to --sweep LIST'
+        for name in $worded_options; do
+            case $(value_given "$name") in
+            *@INTERVAL@* | *@FILE@*) die 2 "$name: @INTERVAL@ and @FILE@ belong to --sweep LIST" ;;
+            esac
+        done
+        return
+    fi
+    is_list --sweep "$sweep" 0.1s,1s,10s
+    seen_intervals=' '
+    for each in $(words "$sweep"); do
+        nanoseconds_of_period --sweep "$each"
+        case $seen_intervals in *" $period_ns "*) die 2 "--sweep: '$each' is there twice" ;; esac
+        seen_intervals="$seen_intervals$period_ns "
+    done
+    [ -z "$agent_period" ] || die 2 '--agent-period: with --sweep the interval is the period; leave it out'
+    [ -z "$compare_replay" ] || die 2 '--compare-replay and --sweep exclude each other: compare at one interval'
+    # a pull agent works when it is asked
+    [ -z "$scrape" ] || [ -n "$scrape_period" ] || scrape_period=@INTERVAL@
+    all_words=$(for name in $worded_options; do value_given "$name" && echo; done)
+    if [ -n "$interval_template" ]; then
+        if [ ! -f "$interval_template" ] || [ ! -r "$interval_template" ]; then die 2 "--interval-template: cannot read '$interval_template'"; fi
+        grep -q '@INTERVAL@' "$interval_template" || die 2 "--interval-template: '$interval_template' has no @INTERVAL@ in it"
+        case $all_words in
+        *@FILE@*) ;;
+        *) die 2 "--interval-template: no command has @FILE@, the path of the file made of '$interval_template'" ;;
+        esac
+        campaign=$(absolute "$campaign")
+        case $campaign in
+        *[!A-Za-z0-9_./:%+,@=-]*)
+            die 2 "--out: '$campaign' would stand in the agent's command as @FILE@, and has blanks or quotes; choose another name"
+            ;;
+        esac
+    else
+        case $all_words in
+        *@FILE@*) die 2 '@FILE@ is the file made of --interval-template, and there is none' ;;
+        *@INTERVAL@*) ;;
+        *) die 2 "--sweep: nothing sets the interval: no @INTERVAL@ in $(sweepable), and no --interval-template with it" ;;
+        esac
+    fi
+}
+
+# sweepable: where this way can have @INTERVAL@
+sweepable() {
+    case $ways in
+    --agent-on) echo '--agent-on or --agent-off' ;;
+    --agent-cmd) echo --agent-cmd ;;
+    *) echo "what $ways switches (a sweep needs --agent-cmd, --agent-on and --agent-off, or --scrape)" ;;
+    esac
+}
+
+absolute() {
+    case $1 in
+    /*) printf '%s' "$1" ;;
+    *) printf '%s' "$PWD/$1" ;;
+    esac
+}
+
+# check_replay: whose bursts are recorded
+check_replay() {
+    [ -z "$record_for" ] || [ -n "$compare_replay" ] || die 2 '--record-for: belongs to --compare-replay'
+    [ -z "$record_for" ] || nanoseconds_of_period --record-for "$record_for"
+    if [ -n "$compare_replay" ]; then
+        case $ways in
+        --agent-on | --scrape)
+            die 2 "--compare-replay: $ways does not tell whose bursts to record; say --agent-cmd, --agent-pid, --agent-cgroup or --agent-unit"
+            ;;
+        esac
+        for name in --levels --on --pattern --replay --kind --preset; do
+            if was_given "$name"; then die 2 "$name: --compare-replay decides it (the recorded bursts at their own level); leave it out"; fi
+        done
+        campaign=$(absolute "$campaign")
+    fi
+    # what only the nodes can tell cannot be planned before the job
+    if [ -n "$submit" ] && { [ -n "$compare_replay" ] || needs_recording; }; then plan_later='the agent is recorded on the nodes'; fi
+}
+
+# needs_recording: whether nothing but a recording tells the agent's period
+needs_recording() { [ -z "$sweep$agent_period$scrape" ] && [ "$ways" != --agent-on ]; }
+
+# further_of_mode: sets which analyses the answer has
+further_of_mode() {
+    analyses=agent,verdicts,equivalent
+    [ -z "$sweep" ] || analyses=intervals,agent
+    [ -z "$compare_replay" ] || analyses=agent,replay,verdicts,equivalent
+}
+
+# replaced TEXT WHAT BY: every WHAT in TEXT
+replaced() {
+    rest=$1 made=''
+    while :; do
+        case $rest in
+        *"$2"*) made=$made${rest%%"$2"*}$3 rest=${rest#*"$2"} ;;
+        *) break ;;
+        esac
+    done
+    printf '%s' "$made$rest"
+}
+
+# interval_seconds TIME: a plain number
+interval_seconds() { awk -v ns="$(nanoseconds "$1")" 'BEGIN { printf "%.9g\n", ns / 1e9 }'; }
+
+# interval_file INTERVAL: name of the file made for it
+interval_file() { printf 'interval-%ss-%s' "$(interval_seconds "$1")" "$(basename "$interval_template" | tr -c 'A-Za-z0-9._\n-' '_')"; }
+
+# make_interval_files FOLDER
+make_interval_files() {
+    [ -n "$interval_template" ] || return 0
+    mkdir -p "$1" || die 2 "cannot make '$1'"
+    for each in $(words "$sweep"); do
+        sed "s/@INTERVAL@/$(interval_seconds "$each")/g" "$interval_template" >"$1/$(interval_file "$each")" ||
+            die 2 "cannot write into '$1' (no space left?)"
+    done
+}
+
+# with_agent_words INTERVAL COMMAND WORDS: calls COMMAND with the options of the agent at that interval (- without one), and WORDS after them
+with_agent_words() {
+    interval_now=$1 next=$2
+    shift 2
+    [ -z "$shell" ] || set -- --shell "$@"
+    for name in $companion_options; do
+        value=$(value_given "$name")
+        [ -n "$value" ] || continue
+        if [ "$interval_now" != - ]; then
+            case " $worded_options " in
+            *" $name "*)
+                value=$(replaced "$value" @INTERVAL@ "$(interval_seconds "$interval_now")")
+                [ -z "$interval_template" ] || value=$(replaced "$value" @FILE@ "$campaign/agent/$(interval_file "$interval_now")")
+                ;;
+            esac
+        fi
+        set -- "$name" "$value" "$@"
+    done
+    [ "$interval_now" = - ] || set -- "$@" --agent-interval "$interval_now"
+    "$next" "$@"
+}
+
+# ---- what is recorded before the launches ----
+
+# on_first_node WORDS: becomes that command, here or on the first node of the job. Call it in the background, where a signal then reaches the
+# command, or in $().
+on_first_node() {
+    if in_slurm_job; then
+        exec srun --overlap --nodes=1 --ntasks=1 --nodelist="$(node_names | head -n 1)" --cpu-bind=none --mpi=none --job-name=noiselab-record "$@"
+    else
+        exec "$@"
+    fi
+}
+
+# split_words TEXT: its words, one on a line, as the companion splits them: blanks divide; quotes and backslashes keep; nothing is expanded
+split_words() {
+    printf '%s\n' "$1" | awk '
+        { text = text (NR > 1 ? "\n" : "") $0 }
+        END {
+            for (i = 1; i <= length(text); i++) {
+                c = substr(text, i, 1)
+                if (quote == "" && c ~ /[ \t\n]/) { if (begun) print word; word = ""; begun = 0; continue }
+                begun = 1
+                if (c == quote) quote = ""
+                else if (quote == "" && (c == "\"" || c == "\047")) quote = c
+                else if (c == "\\" && quote != "\047" && (quote == "" || substr(text, i + 1, 1) ~ /["\\]/)) word = word substr(text, ++i, 1)
+                else word = word c
+            }
+            if (begun) print word
+        }'
+}
+
+# with_command TEXT COMMAND WORDS: calls COMMAND with WORDS and the words of the command TEXT after them
+with_command() {
+    text=$1
+    shift
+    if [ -n "$shell" ]; then
+        "$@" sh -c "$text"
+        return
+    fi
+    while IFS= read -r word; do
+        set -- "$@" "$word"
+    done <<EOT
+$(split_words "$text")
+EOT
+    "$@"
+}
+
+# unit_cgroup UNIT: the path of its cgroup
+unit_cgroup() {
+    path=$(on_first_node systemctl show --property=ControlGroup --value "$1" 2>/dev/null)
+    [ -n "$path" ] || die 2 "--agent-unit: '$1' is no running unit of systemd here"
+    printf '%s' "$path"
+}
+
+# record_agent SECONDS: into $recorded.trace and $recorded.json; fails where nothing of the agent ran in that time
+record_agent() {
+    record_s=$1
+    if in_slurm_job; then
+        # on a file system that the node sees
+        make_campaign
+        recorded=$campaign/agent/recorded
+    else
+        recorded=$scratch/agent/recorded
+    fi
+    mkdir -p "${recorded%/*}" 2>/dev/null || die 2 "cannot make '${recorded%/*}'"
+    start_scraping
+    set -- on_first_node "$NOISELAB_BIN/noiselab-record" --duration "${record_s}s" --out "$recorded.trace" --force --json
+    case $ways in
+    --agent-cmd)
+        [ -z "$agent_cpu" ] || set -- "$@" -- taskset -c "$agent_cpu"
+        [ -n "$agent_cpu" ] || set -- "$@" --
+        set -- with_command "$agent_cmd" "$@"
+        ;;
+    --agent-pid) set -- "$@" --pid "$agent_pid" ;;
+    --agent-cgroup) set -- "$@" --cgroup "$agent_cgroup" ;;
+    --agent-unit)
+        path=$(unit_cgroup "$agent_unit") || exit 2
+        set -- "$@" --cgroup "$path"
+        ;;
+    esac
+    "$@" >"$recorded.json" 2>"$scratch/record.err" </dev/null &
+    recorder=$!
+    trap 'kill "$recorder" 2>/dev/null; stop_scraping; wait "$recorder"; die 2 "interrupted; nothing was measured"' INT TERM HUP
+    wait "$recorder"
+    status=$?
+    end_on_signals
+    stop_scraping
+    [ "$status" != 3 ] || return 1
+    if [ "$status" != 0 ] || [ ! -s "$recorded.trace" ]; then
+        die 2 "the agent cannot be recorded: $(sed 's/^noiselab-record: //' "$scratch/record.err" | first_line)$(period_hint)"
+    fi
+}
+
+# period_hint: how to do without a recording
+period_hint() { [ -n "$compare_replay" ] || printf '; say its period (--agent-period)'; }
+
+# start_scraping, stop_scraping: a pull agent does nothing unless it is asked
+start_scraping() {
+    scraping=''
+    [ -n "$scrape" ] || return 0
+    # shellcheck disable=SC2016 # for the shell on the node; what it waits for ends with it
+    set -- sh -c 'period=$1; shift; trap "kill \$! 2>/dev/null; exit" TERM
+        while :; do "$@" >/dev/null 2>&1 & wait $!; sleep "$period" & wait $!; done' scrape "$(interval_seconds "$scrape_period")"
+    [ -z "$scrape_cpu" ] || set -- taskset -c "$scrape_cpu" "$@"
+    with_command "$scrape" on_first_node "$@" </dev/null >/dev/null 2>&1 &
+    scraping=$!
+}
+
+stop_scraping() {
+    [ -n "$scraping" ] || return 0
+    kill "$scraping" 2>/dev/null
+    wait "$scraping" 2>/dev/null
+    scraping=''
+}
+
+# recorded_number KEY: of the summary; empty for null
+recorded_number() { grep -o "\"$1\": *[0-9.e+-]*" "$recorded.json" | head -n 1 | sed 's/.*: *//'; }
+
+# know_period: sets agent_period_ns (empty: not known) and agent_period_source
+know_period() {
+    if [ -n "$sweep" ]; then
+        agent_period_source=interval
+    elif [ -n "$agent_period" ]; then
+        agent_period_ns=$(nanoseconds "$agent_period") agent_period_source=given
+    elif [ -n "$scrape" ]; then
+        nanoseconds_of_period --scrape-period "$scrape_period"
+        agent_period_ns=$period_ns agent_period_source=scrape
+    elif [ "$ways" = --agent-on ]; then
+        note 'the period of what --agent-on switches is not known (--agent-period): stretches may hold parts of it'
+    else
+        measure_period
+    fi
+}
+
+# measure_period: records the agent, for longer as long as less than five periods were seen
+measure_period() {
+    n_seconds=0
+    for record_s in 5 20 60; do
+        note "recording the agent for $record_s s, to know its period"
+        n_seconds=$((n_seconds + record_s))
+        record_agent "$record_s" || continue
+        agent_period_ns=$(awk -v ns="$(recorded_number period_ns)" -v s="$record_s" '
+            BEGIN { if (ns > 0 && ns * (s < 60 ? 5 : 3) <= s * 1e9) printf "%.0f\n", ns }')
+        [ -z "$agent_period_ns" ] || break
+    done
+    if [ -n "$agent_period_ns" ]; then
+        agent_period_source="measured in $n_seconds s"
+        note "its period is $(say_ns "$agent_period_ns"); measuring that took $n_seconds s"
+    else
+        agent_period_source="none found in $n_seconds s"
+        note "no period was found in $n_seconds s: stretches are as long as without one; say --agent-period if it has one"
+    fi
+}
+
+# say_ns NS: for people
+say_ns() {
+    awk -v ns="$1" 'BEGIN {
+        if (ns < 1e6) printf "%.4g us\n", ns / 1e3
+        else if (ns < 1e9) printf "%.4g ms\n", ns / 1e6
+        else printf "%.4g s\n", ns / 1e9
+    }'
+}
+
+# record_for_replay: a recording that is long enough, without what the start of a started program took; sets replay_level and replay_places
+record_for_replay() {
+    wanted_s=$(awk -v ns="$(nanoseconds "${record_for:-0s}")" -v p="${agent_period_ns:-0}" -v n="$recorded_periods" -v least="$recorded_least_s" '
+        BEGIN { s = ns > 0 ? ns / 1e9 : n * p / 1e9; if (ns <= 0 && s < least) s = least; printf "%d\n", (s > int(s) ? int(s) + 1 : s) }')
+    # a started program is left alone while it gets going, as in the launches
+    skip_ns=0
+    [ "$ways" != --agent-cmd ] || skip_ns=$(settle_of "${agent_period_ns:-0}")
+    wanted_s=$((wanted_s + (skip_ns + 999999999) / 1000000000))
+    note "recording the agent for $wanted_s s, to replay it"
+    record_agent "$wanted_s" || die 2 "--compare-replay: nothing of the agent ran in $wanted_s s; record for longer (--record-for)"
+    trim_trace "$skip_ns" "$recorded.trace"
+    # percent of one CPU, on each CPU that it ran on
+    # shellcheck disable=SC2046 # a level, and CPUs
+    set -- $(awk '
+        /^# *span_ns:/ { span = $3 }
+        /^#/ || NF == 0 { next }
+        { sum += $2; if (!($3 in seen)) { seen[$3] = 1; cpus = cpus (cpus == "" ? "" : ",") "cpu:" $3; n++ } }
+        END { if (n > 0 && span > 0) printf "%.6g %s\n", 100 * sum / span / n, cpus }' "$recorded.trace")
+    [ $# = 2 ] || die 2 '--compare-replay: the recording holds no burst of the agent; record for longer (--record-for)'
+    replay_level=$1 replay_places=$2
+    case $replay_places in *cpu:-*) replay_places=last ;; esac
+    awk -v l="$replay_level" 'BEGIN { exit !(l >= 0.001) }' ||
+        die 2 "--compare-replay: the agent took $replay_level % of a CPU, and a load below 0.001 % cannot be replayed"
+    note "the agent took $replay_level % of each of ${replay_places}; that is replayed beside it"
+}
+
+# trim_trace NS FILE: without the bursts that began before, and as much shorter
+trim_trace() {
+    [ "$1" -gt 0 ] || return 0
+    awk -v skip="$1" '
+        /^# *span_ns:/ { printf "# span_ns: %.0f\n", $3 - skip; next }
+        /^#/ { print; next }
+        $1 + 0 >= skip { at = $1; sub(/^[0-9]+/, ""); printf "%.0f%s\n", at - skip, $0 }' "$2" >"$scratch/trimmed"
+    replace_file "$2" <"$scratch/trimmed" || die 2 "cannot write '$2' (no space left?)"
+}
+
+# ---- the plan ----
+
+# settle_of PERIOD: what is not measured after a start: whole periods and a half one, so that as much room is on both sides of the next work
+settle_of() {
+    awk -v p="$1" -v least="$started_settle_ns" 'BEGIN {
+        if (p <= 0) s = least
+        else for (s = p / 2; s < least; s += p);
+        printf "%.0f\n", s
+    }'
+}
+
+# stretch_of PERIOD: whole periods, no less than asked for
+stretch_of() {
+    least_ns=$stretch_ns
+    [ "$1" != 0 ] || [ "$design$stretch" != lockin ] || least_ns=$half_without_period_ns
+    awk -v p="$1" -v least="$least_ns" 'BEGIN { printf "%.0f\n", (p > 0 ? (int((least - 1) / p) + 1) * p : least) }'
+}
+
+# of_interval INTERVAL WORDS: sets period_now, stretch_now, settle_now (empty: the detector's) and seconds_now for launches at that interval
+of_interval() {
+    interval_now=$1
+    shift
+    period_now=$agent_period_ns settle_now=${agent_settle-} seconds_now=$seconds
+    [ "$interval_now" = - ] || period_now=$(nanoseconds "$interval_now")
+    stretch_now=$(stretch_of "${period_now:-0}")
+    [ -n "$settle_now" ] || [ -z "$is_started" ] || settle_now=$(settle_of "${period_now:-0}")ns
+    [ -z "$seconds_now" ] || return 0
+    # a round has as many stretches as that of a launch with a load in the agent's place
+    n_stretches=$("$NOISELAB_BIN/noiselab-detect" --dry-run --out "$campaign" --op "$op" --bytes "$bytes" --design "$design" \
+        "$stretch_name" "${stretch_now}ns" --levels "99${levels:+,$levels}${compare_replay:+,98}" --seconds 8760h 2>/dev/null |
+        sed -n 's/^design.* rounds of \([0-9]*\) halves of .*/\1/p')
+    seconds_now=$(awk -v n="${n_stretches:-6}" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_seconds" '
+        BEGIN { s = rounds * n * ns / 1e9; if (s < least) s = least; printf "%d\n", (s > int(s) ? int(s) + 1 : s) }')s
+}
+
+# plan_agent WORDS: launches, of each interval where there are some
+plan_agent() {
+    know_period
+    [ -z "$compare_replay" ] || record_for_replay
+    intervals=${sweep:--}
+    # shellcheck disable=SC2046 # lists are meant to be split
+    lines=$(for each in $(words "$intervals"); do
+        of_interval "$each"
+        echo "$(nanoseconds "$seconds_now") $stretch_now $(settle_estimate)"
+    done)
+    # what is left out after a switch comes on top of the measuring time: it counts as part of a launch's start
+    # shellcheck disable=SC2046 # two numbers
+    set_times $(printf '%s\n' "$lines" | awk -v start="$start_s" '
+        { extra += $1 / 1e9 * $3 / $2; s += $1 / 1e9 }
+        END { e = start + extra / NR; printf "%d %.0f\n", e + 0.5, s + NR * e }')
+    n_intervals=$(printf '%s\n' "$lines" | wc -l | tr -d ' ')
+    n_launches=$((launches * n_node_sets * n_intervals))
+    note "$n_launches launch(es)$([ -z "$sweep" ] || echo " at $n_intervals intervals"), design $design, about" \
+        "$(say_time "$((round_s * launches * n_node_sets))") in all; seed $seed; into '$campaign'"
+    while read -r round interval_of_launch nodes_of_launch; do
+        of_interval "$interval_of_launch"
+        with_agent_words "$interval_of_launch" agent_row "$@"
+    done <<EOT
+$(for each in $(words "$intervals"); do printf '%s\n' "$sets_of_nodes" | sed "s/^/$each /"; done | shuffled "$seed" "$launches")
+EOT
+    schedule_notes=$(
+        echo "# analyses: $analyses"
+        echo "# start_s: $start_s"
+        echo "# agent_period_ns: ${agent_period_ns:--}"
+        echo "# agent_period_source: $agent_period_source"
+        [ -z "$sweep" ] || echo "# agent_intervals: $sweep"
+    )
+}
+
+# set_times START ROUND: seconds of a launch's start, and of a launch of each interval
+set_times() { start_s=$1 round_s=$2; }
+
+# settle_estimate: of this interval's launches, in ns; where it is the detector's, half a period
+settle_estimate() {
+    if [ -n "$settle_now" ]; then nanoseconds "$settle_now"; else echo "$((${period_now:-0} / 2 > 5000000 ? ${period_now:-0} / 2 : 5000000))"; fi
+}
+
+# agent_row WORDS: the row of the next launch, with what of_interval found
+agent_row() {
+    [ -z "$period_now" ] || set -- "$@" --agent-period "${period_now}ns"
+    [ -z "$settle_now" ] || set -- "$@" --agent-settle "$settle_now"
+    [ -z "$levels" ] || set -- "$@" --levels "$levels"
+    [ -z "$places" ] || set -- "$@" --on "$places"
+    [ -z "$compare_replay" ] ||
+        set -- "$@" --pattern replay --replay "$(absolute "$campaign")/agent/recorded.trace" --levels "$replay_level" --on "$replay_places"
+    row - "$nodes_of_launch" "$ranks_planned" "$@" --design "$design" "$stretch_name" "${stretch_now}ns" --seconds "$seconds_now" \
+        --seed "$((seed + row_number))"
+}

@@ -1,0 +1,66 @@
+/* The kernel's records of context switches, births, names and ends of tasks: perf_event_open(2), a dummy software event whose only
+ * product is such records. One ring per CPU or thread; all are read as one stream in order of time. */
+#ifndef NR_RING_H
+#define NR_RING_H
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum nr_record_type { NR_RECORD_IN, NR_RECORD_OUT, NR_RECORD_BIRTH, NR_RECORD_NAME, NR_RECORD_EXIT, NR_RECORD_LOST };
+
+struct nr_record {
+    enum nr_record_type type;
+    int64_t time_ns;
+    int ring; /* index */
+    int cpu;
+    uint32_t pid, tid;               /* whom it is about; UINT32_MAX: a task that is gone */
+    uint32_t parent_pid, parent_tid; /* birth */
+    int is_preempted;                /* out: it could run on */
+    uint64_t n_lost;                 /* lost */
+    char name[16];                   /* name */
+};
+
+struct nr_ring {
+    int fd;
+    struct perf_event_mmap_page *page; /* the ring follows it */
+    uint64_t bytes, tail, head;
+    int64_t next_ns; /* of the record at tail */
+    uint64_t n_lost; /* by lost records */
+};
+
+struct nr_rings {
+    struct nr_ring *rings;
+    int n, capacity;
+    int *heap; /* indices of rings that hold records, the oldest record on top */
+    int n_heap;
+    int *redirected; /* descriptors of events that write into another one's ring */
+    int n_redirected, redirected_capacity;
+    int64_t smallest_bytes; /* of a ring */
+};
+
+/* What all rings ask for; with_switches 0: only births, names and ends. */
+struct perf_event_attr nr_ring_attributes(int with_switches);
+
+/* Opens an event, disabled, with a ring of its own of `bytes` or less (half of it, and so on down to 64 KiB, where the limits of locked
+ * memory say so). @return 0, -1 with errno. */
+int nr_rings_add(struct nr_rings *rings, struct perf_event_attr *attributes, pid_t tid, int cpu, int64_t bytes);
+
+/* Opens an event on the same CPU that writes into ring `to`. @return 0, -1 with errno. */
+int nr_rings_redirect(struct nr_rings *rings, struct perf_event_attr *attributes, pid_t tid, int cpu, int to);
+
+/* Records from now on. @return 0, -1 with errno. */
+int nr_rings_enable(struct nr_rings *rings);
+
+/* Begins a pass over what the rings hold now; nr_rings_next hands out the records older than until_ns, oldest first (1), or ends (0);
+ * nr_rings_done gives the room back to the kernel. No allocation. */
+void nr_rings_look(struct nr_rings *rings);
+int nr_rings_next(struct nr_rings *rings, int64_t until_ns, struct nr_record *record);
+void nr_rings_done(struct nr_rings *rings);
+
+/* Records that the kernel could not write until now, those included of which no record tells yet. */
+uint64_t nr_rings_lost(const struct nr_rings *rings);
+
+void nr_rings_close(struct nr_rings *rings);
+
+#endif

@@ -1,0 +1,150 @@
+/* Source cpu: the kernel's record of every context switch of a CPU: which task ran, from when to when. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nl_clock.h"
+#include "source.h"
+
+enum { OTHER_RING_BYTES = 512 << 10 /* of a CPU that is not watched: births, names and ends only */, MOST_OF_MEMORY = 32 };
+
+enum knowledge { NOBODY, /* a record is missing */ SOMEBODY, /* since recording began: the next record will tell who */ KNOWN };
+
+struct runner {
+    enum knowledge knowledge;
+    uint32_t tid;
+    int64_t since_ns;
+};
+
+/* Rings take at most a 32nd of the memory. */
+static int64_t ring_bytes(const struct nr_recorder *r, int n_watched) {
+    int64_t bytes = r->config.ring_bytes, memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    while (bytes > OTHER_RING_BYTES && bytes * n_watched > memory / MOST_OF_MEMORY) bytes /= 2;
+    return bytes;
+}
+
+static void say_why(char *why, size_t size, int cpu, int error) {
+    if (error == EACCES || error == EPERM)
+        snprintf(why, size,
+                 "not allowed to watch CPU %d: needs root, the capability CAP_PERFMON or kernel.perf_event_paranoid at most 0 (here %d)",
+                 cpu, (int)nr_proc_number("/proc/sys/kernel/perf_event_paranoid", -1));
+    else
+        snprintf(why, size, "perf_event_open on CPU %d: %s", cpu, strerror(error));
+}
+
+/* Runs for a moment on every watched CPU: the switches to this program and back show who is there, even a task that never sleeps. Where
+ * that is refused, the first switch tells. */
+static void visit_cpus(const struct nr_recorder *r) {
+    size_t size = CPU_ALLOC_SIZE(r->n_cpus);
+    cpu_set_t *before = CPU_ALLOC(r->n_cpus), *one = CPU_ALLOC(r->n_cpus);
+    if (before && one && sched_getaffinity(0, size, before) == 0) {
+        for (int cpu = 0; cpu < r->n_cpus; cpu++) {
+            if (!r->is_watched[cpu]) continue;
+            CPU_ZERO_S(size, one);
+            CPU_SET_S((size_t)cpu, size, one);
+            sched_setaffinity(0, size, one);
+        }
+        sched_setaffinity(0, size, before);
+    }
+    CPU_FREE(before);
+    CPU_FREE(one);
+}
+
+static int open_cpu(struct nr_recorder *r, char *why, size_t size) {
+    int n_watched = 0;
+    for (int cpu = 0; cpu < r->n_cpus; cpu++) n_watched += r->is_watched[cpu];
+    struct runner *runners = calloc((size_t)r->n_cpus, sizeof *runners);
+    r->state = runners;
+    if (!runners) {
+        snprintf(why, size, "no memory");
+        return -1;
+    }
+    for (int cpu = 0; cpu < r->n_cpus; cpu++) {
+        struct perf_event_attr attributes = nr_ring_attributes(r->is_watched[cpu]);
+        if (!r->is_online[cpu]) continue;
+        if (nr_rings_add(&r->rings, &attributes, -1, cpu, r->is_watched[cpu] ? ring_bytes(r, n_watched) : OTHER_RING_BYTES) == 0) continue;
+        if (errno == ENODEV) continue; /* it went offline */
+        say_why(why, size, cpu, errno);
+        return -1;
+    }
+    if (nr_rings_enable(&r->rings)) {
+        say_why(why, size, 0, errno);
+        return -1;
+    }
+    r->enabled_ns = nl_mono_ns();
+    for (int cpu = 0; cpu < r->n_cpus; cpu++) runners[cpu] = (struct runner){.knowledge = SOMEBODY, .since_ns = r->enabled_ns};
+    visit_cpus(r);
+    return 0;
+}
+
+static void follow(struct nr_recorder *r, const struct nr_record *record) {
+    struct runner *runner = &((struct runner *)r->state)[record->cpu];
+    switch (record->type) {
+    case NR_RECORD_IN:
+        r->totals.ins++;
+        if (runner->knowledge == KNOWN) r->totals.cut++; /* who left did so unseen */
+        *runner = (struct runner){.knowledge = KNOWN, .tid = record->tid, .since_ns = record->time_ns};
+        return;
+    case NR_RECORD_OUT:
+        r->totals.outs++;
+        /* a task that ends has lost its number by then */
+        if (runner->knowledge == KNOWN && (runner->tid == record->tid || record->tid == UINT32_MAX))
+            nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, runner->tid, record->is_preempted);
+        else if (runner->knowledge == SOMEBODY)
+            nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, record->tid, record->is_preempted);
+        else
+            r->totals.cut++;
+        runner->knowledge = NOBODY;
+        return;
+    case NR_RECORD_LOST:
+        if (runner->knowledge != NOBODY) r->totals.cut++;
+        runner->knowledge = NOBODY;
+        return;
+    case NR_RECORD_BIRTH:
+    case NR_RECORD_NAME: nr_tasks_follow(&r->tasks, record); return;
+    case NR_RECORD_EXIT: return;
+    }
+}
+
+static void drain(struct nr_recorder *r, int64_t until_ns) {
+    struct nr_record record;
+    nr_rings_look(&r->rings);
+    while (nr_rings_next(&r->rings, until_ns, &record))
+        if (record.cpu < r->n_cpus) follow(r, &record);
+    nr_rings_done(&r->rings);
+}
+
+static void begin(struct nr_recorder *r) {
+    (void)r;
+}
+
+/* Who runs at the end of the stretch has run in it until now. */
+static void end(struct nr_recorder *r) {
+    struct runner *runners = r->state;
+    for (int cpu = 0; cpu < r->n_cpus; cpu++) {
+        if (!r->is_watched[cpu] || runners[cpu].knowledge == NOBODY) continue;
+        uint32_t tid = runners[cpu].knowledge == KNOWN ? runners[cpu].tid : UINT32_MAX;
+        nr_take_task_burst(r, runners[cpu].since_ns, r->end_ns, cpu, tid, 1);
+        runners[cpu].since_ns = r->end_ns;
+    }
+}
+
+static void close_cpu(struct nr_recorder *r) {
+    nr_rings_close(&r->rings);
+    free(r->state);
+    r->state = NULL;
+}
+
+const struct nr_source nr_source_cpu = {
+    .name = "cpu",
+    .what = "every context switch of a CPU, by perf_event_open: who ran, from when to when (root, CAP_PERFMON or perf_event_paranoid <= 0)",
+    .has_bursts = 1,
+    .open = open_cpu,
+    .begin = begin,
+    .end = end,
+    .drain = drain,
+    .close = close_cpu,
+};

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# The command line of noiselab-agent: what may be an agent, and what is refused before anything is changed. How it switches is the business of
+# tests/unit/test_agent.c.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    PATH="${NOISELAB_BIN:-$BATS_TEST_DIRNAME/../../build/bin}:$PATH"
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() {
+    if [ -n "${started:-}" ]; then kill -9 "$started" 2>/dev/null || true; fi
+}
+
+load ../helpers
+
+# refused TEXT OPTION...: as all programs refuse
+refused() {
+    local text=$1
+    shift
+    refused_by noiselab-agent "$text" --dry-run "$@"
+}
+
+# dry TEXT OPTION...: status 0, nothing on stderr, one line with TEXT on stdout
+dry() {
+    local text=$1
+    shift
+    run --separate-stderr noiselab-agent --dry-run "$@"
+    echo "got status $status, '$output', '$stderr'"
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ "$output" == *"$text"* ]]
+}
+
+@test "options that do not fit together are refused" {
+    refused 'no agent: give one of'
+    refused 'only one of' --agent-cmd true --agent-pid 3
+    refused '--agent-off is missing' --agent-on true
+    refused '--agent-on is missing' --agent-off true
+    refused '--scrape-period is missing' --scrape true
+    refused '--scrape is missing' --agent-cmd true --scrape-period 1s
+    refused '--scrape-cpu: nothing is scraped' --agent-cmd true --scrape-cpu 0
+    refused '--agent-cpu: only a started command' --agent-pid 3 --agent-cpu 0
+    refused '--shell: there is no command' --agent-pid 3 --shell
+    run noiselab-agent --agent-cmd true
+    [ "$status" -eq 2 ]
+    [[ "$output" == *'--dry-run is missing'* ]]
+}
+
+@test "values of another form are refused with an example" {
+    refused "--agent-pid: '0' is not the number of a process" --agent-pid 0
+    refused "--agent-pid: 'top' is not" --agent-pid top
+    refused "--agent-timeout: 'soon' is not a positive duration" --agent-cmd true --agent-timeout soon
+    refused "--scrape-period: '0' is not a period" --scrape true --scrape-period 0
+    refused "--agent-name: 'a,b' is not a name" --agent-cmd true --agent-name a,b
+    refused "--who: 'me' is not auto, cpu" --agent-cmd true --who me
+    refused "--keep-bursts: '1' is not auto, yes or no" --agent-cmd true --keep-bursts 1
+    refused "--agent-cpu: '3-1' is not a list" --agent-cmd true --agent-cpu 3-1
+    refused "--agent-cpu: '1023': none of these CPUs" --agent-cmd true --agent-cpu 1023
+    refused "'--agent-command': unknown option" --agent-command true
+    refused "'--agent-c': several options begin like this" --agent-c true
+    refused "'true': unexpected argument" true
+}
+
+@test "commands are split without a shell, and looked for before anything is started" {
+    refused "there is no program 'no-such-agent' in PATH" --agent-cmd 'no-such-agent -f'
+    refused 'shell syntax needs --shell' --agent-cmd 'VAR=1 true'
+    refused "there is no program '/etc/passwd' that may be run" --agent-cmd /etc/passwd
+    refused 'it has an open quote' --agent-cmd "sleep '1"
+    refused '--agent-on: there is no program' --agent-on no-such-switch --agent-off true
+    refused '--scrape: there is no program' --agent-cmd true --scrape no-such-client --scrape-period 1s
+    cp "$(command -v sleep)" 'nl once'
+    dry 'agent nl_once, switched by: command' --agent-cmd "'./nl once' 1"
+    dry 'agent VAR=1, switched by: command' --agent-cmd 'VAR=1 exec sleep 1' --shell
+    dry 'agent scrape, switched by: scrape, scraped every 0.5 s' --scrape true --scrape-period 500ms
+    dry 'agent exporter, switched by: switch' --agent-on true --agent-off true --agent-name exporter
+}
+
+@test "an agent that runs already beside the one to be started is warned of" {
+    cp "$(command -v sleep)" nl-twin
+    ./nl-twin 100 &
+    started=$!
+    run --separate-stderr noiselab-agent --dry-run --agent-cmd './nl-twin 5'
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"warning: nl-twin runs already (process $started)"* ]]
+}
+
+@test "processes, cgroups and units that are not there, or must not be frozen, are refused" {
+    refused '--agent-pid: there is no process 99999999' --agent-pid 99999999
+    refused 'is a thread of the kernel' --agent-pid 2
+    refused 'runs this program' --agent-pid 1
+    refused 'runs this program' --agent-pid $$
+    refused "--agent-cgroup: there is no cgroup 'no-such-group'" --agent-cgroup no-such-group
+    refused "there is no" --agent-unit no-such-unit
+}
+
+@test "a process is found, how it would be frozen is said, and it is left alone" {
+    sleep 100 3>&- &
+    started=$!
+    before=$(cat /proc/$started/cgroup)
+    dry 'agent sleep, switched by: pid, frozen by: ' --agent-pid $started
+    [ "$(cat /proc/$started/cgroup)" = "$before" ]
+    kill -STOP $started
+    refused 'is stopped already' --agent-pid $started
+}
+
+@test "without permission the reason is said, and signals are used for one's own processes" {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can be somebody else'
+    cp "$(command -v noiselab-agent)" agent
+    chmod 755 . agent
+    sleep 100 3>&- &
+    started=$!
+    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$PWD/agent" --dry-run --agent-pid $started
+    if [ "$status" -eq 126 ]; then skip 'the folder of this test cannot be entered by somebody else'; fi
+    echo "$stderr"
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"belongs to root: only root and root may stop it"* ]]
+    kill -9 "$started"
+    setpriv --reuid 65534 --regid 65534 --clear-groups sleep 100 3>&- &
+    started=$!
+    sleep 0.2
+    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$PWD/agent" --dry-run --agent-pid $started
+    echo "$output $stderr"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'frozen by: signals because of freezer-v1: '* ]]
+}
+
+@test "the tables are listed, and the help names every option" {
+    for list in ways freezers accounts; do
+        run noiselab-agent --list-$list
+        [ "$status" -eq 0 ]
+        [ "${#lines[@]}" -ge 3 ]
+    done
+    run noiselab-agent --help
+    [ "$status" -eq 0 ]
+    [[ "$output" == *--scrape-period=TIME* ]]
+    run noiselab-agent --version
+    [[ "$output" == noiselab-agent* ]]
+}

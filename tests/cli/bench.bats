@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# make bench: its parts run, and give figures. Whether they are good is not asked here: each runs for a moment.
+
+setup_file() { cd "$BATS_TEST_DIRNAME/../.." || return; }
+
+# in_short PART...: they run, and none of their figures is missing
+in_short() {
+    OMPI_MCA_mpi_yield_when_idle=1 QUICK=1 tests/bench/bench.sh "$@" >"$BATS_TEST_TMPDIR/figures" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- || {
+        cat "$BATS_TEST_TMPDIR/figures" "$BATS_TEST_TMPDIR/stderr"
+        return 1
+    }
+    cat "$BATS_TEST_TMPDIR/figures"
+    [ "$(grep -cE '^  .* wanted ' "$BATS_TEST_TMPDIR/figures")" -ge $# ]
+    ! grep -E '^  .{59} +wanted ' "$BATS_TEST_TMPDIR/figures"
+}
+
+@test "parts of the bench that launch ranks run, and give their figures" { in_short harness memory nodes startup placebo; }
+
+@test "what the bench starts is there" {
+    local missing=''
+    # programs of its own, and those of the build
+    for name in $(grep -ohE 'build/(bench|tests-mpi|bin)/[a-z][a-z_-]*|tests/bench/[a-z-]+\.(sh|R)|analysis/bench/[a-z-]+\.R' tests/bench/*.sh | sort -u); do
+        [ -e "${name/#build/${NOISELAB_BUILD:-build}}" ] || missing="$missing $name"
+    done
+    # and every part is a function
+    for part in $(sed -n "s/^all='\(.*\)'/\1/p" tests/bench/bench.sh); do
+        grep -q "^$part() {" tests/bench/bench.sh || missing="$missing $part"
+    done
+    echo "missing:$missing"
+    [ -z "$missing" ]
+}
+
+@test "the bench refuses a part that it does not have, and says when one cannot run" {
+    run tests/bench/bench.sh harness nothing
+    [ "$status" -eq 2 ]
+    [[ "$output" == "bench.sh: 'nothing' is not a part (harness, memory, "* ]]
+    NOISELAB_MPIRUN=false run tests/bench/bench.sh nodes
+    [ "$status" -eq 2 ]
+    [[ "$output" == *'bench.sh: could not run: nodes' ]]
+}
+
+@test "the placebo launches of make bench-stats run" {
+    # one launch of a second says nothing about a rate: its status is that of its figures
+    OMPI_MCA_mpi_yield_when_idle=1 PLACEBO_LAUNCHES=1 PLACEBO_SECONDS=1 run tests/bench/placebo-verdicts.sh
+    echo "$output"
+    [ "$status" -le 1 ]
+    [ "$(grep -cE '^  (time|stolen): false alarms in [1-9][0-9]* verdicts .* wanted <= ' <<<"$output")" -eq 2 ]
+    PLACEBO_LAUNCHES=x run tests/bench/placebo-verdicts.sh
+    [ "$status" -eq 2 ]
+}

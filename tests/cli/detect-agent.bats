@@ -1,0 +1,223 @@
+#!/usr/bin/env bats
+# A real agent as treatment of noiselab-detect: options, rows, failures, how it is left behind, and LIKWID's regions.
+
+load detect
+
+# state_of PID: its state letter by /proc
+state_of() { sed 's/.*) //' "/proc/$1/stat" | cut -c 1; }
+
+is_running() { [ -e "/proc/$1/stat" ] && [[ $(state_of "$1") != [TZ] ]]; }
+
+# an agent of known dose that runs on its own: sets AGENT
+start_agent() {
+    "$BIN/noiselab-gen" --level 2 --period 50ms --duration 120s --cpu "$FIRST_CPU" >/dev/null 2>&1 3>&- &
+    AGENT=$!
+    # its load runs as soon as it has used CPU time
+    wait_for test -e "/proc/$AGENT/stat"
+}
+
+has_no_companion() { [ "$(pgrep -x noiselab-agent -a | grep -cF -- "--agent-pid=$AGENT")" -eq 0 ]; }
+
+# is_left_running: the agent is as it was before the launch, and nobody of the launch is left
+is_left_running() {
+    wait_for is_running "$AGENT"
+    wait_for has_no_companion
+}
+
+teardown() {
+    [ -z "${AGENT-}" ] || kill -9 "$AGENT" 2>/dev/null || true
+    end_launch
+}
+
+@test "options of an agent that would be without effect or make no sense are refused in one line" {
+    refused "--agent-period: needs an agent" --agent-period 1s
+    refused "--who: needs an agent" --who cpu
+    refused "--agent-interval: needs an agent" --agent-interval 1s
+    refused "--agent-cmd: with --external x" --agent-cmd y --external x --design single --arms on
+    refused "--kind: with an agent there is no generator unless levels" --agent-cmd x --kind sum --agent-period 1s
+    refused "--agent-name: '../a' is not a plain name" --agent-cmd x --agent-name ../a
+    refused "--agent-name: 'spin' is the name of a load" --agent-cmd x --agent-name spin --levels 1 --agent-period 1s
+    refused "--agent-nodes: 'a' stands twice" --agent-cmd x --agent-nodes a,a
+    refused "--agent-period: 100 us is outside" --agent-cmd x --agent-period 100us
+    refused "--agent-settle: 'x' is not a duration" --agent-cmd x --agent-settle x
+    refused "--period: no half of a sensible length" --agent-cmd x --agent-period 100ms --levels 1 --period 33.333333ms
+    refused "--seconds: too short" --agent-cmd x --agent-period 10s --seconds 10
+}
+
+@test "what the companion does not like ends the launch before it begins, and a dry run says so, too" {
+    refused "4194999999" --agent-pid 4194999999 --agent-period 1s --op empty --dry-run
+    refused "4194999999" --agent-pid 4194999999 --agent-period 1s --op empty
+    refused "no-such-program" --agent-cmd no-such-program --agent-period 1s --op empty
+}
+
+@test "a dry run names the agent and says what comes on top of the measuring time" {
+    "$DETECT" --dry-run --agent-cmd 'sleep 100' --agent-period 200ms --op barrier --seconds 4 --warmup 0s >"$BATS_TEST_TMPDIR/plan"
+    cat "$BATS_TEST_TMPDIR/plan"
+    grep -q '^design lockin: 10 rounds of 2 halves of 200 ms, noise period -$' "$BATS_TEST_TMPDIR/plan"
+    grep -q '^agent sleep (agent-cmd)$' "$BATS_TEST_TMPDIR/plan"
+    grep -q '20 switches with 100 ms of settling come on top, 2 s in all' "$BATS_TEST_TMPDIR/plan"
+}
+
+@test "an agent that runs is switched from half to half, has its rows, and is left running" {
+    start_agent
+    launch 1 --op empty,barrier --agent-pid "$AGENT" --agent-name ours --agent-period 50ms --agent-interval 50ms --levels 1 --seconds 4 --launch-id one
+    is_left_running
+    one=$OUT/one
+    host=$(hostname)
+    jq -c '.options | with_entries(select(.key | startswith("agent")))' "$one/launch.json"
+    jq -e --arg pid "$AGENT" '.options | .agent == "ours" and .agent_pid == $pid and .agent_period_ns == 5e7 and .agent_settle_ns == 25e6 and .half_period_ns == 1e8
+        and .agent_interval_ns == 5e7 and .levels_percent == [1] and .agent_nodes == "all"' "$one/launch.json"
+    jq -e '.ended == "complete" and .n_agents == 1 and .n_generators == 1 and (.agents | length) == 1 and .hosts[0].agent and .agents[0].name == "ours"' "$one/launch.json"
+    # both treatments and off in one random order, the agent's rows without level, pattern, place and phase
+    [ "$(awk -F , 'NR > 1 { print $7 "/" $8 "/" $25 "/" $26 "/" $28 }' "$one/halves.csv" | LC_ALL=C sort | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ')" = \
+        '20 off/0/// 10 on//ours// 10 on/1/spin/periodic/random ' ]
+    awk -F , 'NR > 1 && $25 == "ours" { n++; bad += $22 == "" || $23 $24 $29 != ""; d += $9; w++ } END { print n, bad, d / w; exit !(n == 10 && bad == 0 && d / w > 0.5 && d / w < 6) }' \
+        "$one/halves.csv"
+    # a row for every half, in the same order
+    agent=$one/agent.$host.csv
+    [ "$(head -n 1 "$agent")" = launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,stolen_ns,switch_ns,settle_ns,agent_cpu_ns,agent_on_ranks_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs ]
+    diff <(awk -F , 'NR > 1 { print $2, $3, $5, $6, $7, $8, $25, $11, $14 }' "$one/halves.csv") <(awk -F , 'NR > 1 { print $4, $5, $6, $7, $8, $10, $9, $12, $13 }' "$agent")
+    [ "$(awk -F , 'NR == 2 { print $11 }' "$agent")" = 0 ]
+    awk -F , 'NR > 1 && ($15 < 25e6 || $14 == "") { bad++ } END { exit bad + 0 }' "$agent"
+    awk -F , 'NR > 1 && $9 == "ours" { on += $16 } NR > 1 && $8 == "off" { off += $16 } END { print on, off; exit !(off < 0.02 * on) }' "$agent"
+    # the other files have the arm, too
+    grep -q ",on,,.*,ours,,,$" "$one/hist.csv"
+    grep -q ',on,,.*,ours,,,,' "$one/ranks.csv"
+    grep -q ',on,,ours,,,,' "$one/nodes.csv"
+}
+
+@test "an agent that dies ends its arm; off and generator go on, and the rows are kept" {
+    start_agent
+    (
+        wait_until 60 has_rows
+        kill -9 "$AGENT"
+    ) 3>&- &
+    status=0
+    launch 1 --op empty --agent-pid "$AGENT" --agent-period 50ms --levels 1 --seconds 6 --launch-id one || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q "the other arms go on" "$ERR"
+    [[ "$(jq -r .ended "$OUT/one/launch.json")" == 'failed: the agent'* ]]
+    jq -e '.agents[0].died != null' "$OUT/one/launch.json"
+    # what was planned of the generator's arm is there, and only a part of the agent's
+    awk -F , 'NR > 1 { n[$25]++ } END { print n["spin"], n["noiselab-gen"]; exit !(n["spin"] == 15 && n["noiselab-gen"] > 0 && n["noiselab-gen"] < 15) }' "$OUT/one/halves.csv"
+}
+
+@test "an agent that dies when it is the only treatment ends the launch with what it has" {
+    start_agent
+    (
+        wait_until 60 has_rows
+        kill -9 "$AGENT"
+    ) 3>&- &
+    status=0
+    launch 1 --op empty --agent-pid "$AGENT" --agent-period 50ms --seconds 60 --launch-id one || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    [[ "$(jq -r .ended "$OUT/one/launch.json")" == 'failed: the agent'* ]]
+    [ "$(jq -r .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
+    [ "$(jq -r .rows "$OUT/one/launch.json")" -ge 20 ]
+}
+
+# one_in_background: a long launch of one rank under mpirun with the agent; sets MPIRUN once rows come
+one_in_background() {
+    start_agent
+    exec_on_cores 1 "$DETECT" --out "$OUT" --op empty --seconds 60 --launch-id one --agent-pid "$AGENT" --agent-period 50ms >/dev/null 2>"$ERR" 3>&- &
+    MPIRUN=$!
+    wait_until 60 has_rows
+}
+
+@test "signals leave the agent running, and the rows readable" {
+    one_in_background
+    # shellcheck disable=SC2046
+    kill -TERM $(ranks_of "$MPIRUN")
+    wait "$MPIRUN" || true
+    is_left_running
+    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
+    [ "$(jq -r '.agents | length' "$OUT/one/launch.json")" -eq 1 ]
+}
+
+@test "kill -9 of the ranks leaves the agent running" {
+    one_in_background
+    # shellcheck disable=SC2046
+    kill -9 $(ranks_of "$MPIRUN")
+    wait "$MPIRUN" || true
+    is_left_running
+    awk -F , 'NF != 39 { exit 1 }' "$OUT/one/halves.csv"
+}
+
+@test "with design single a launch of off arms keeps the agent off" {
+    start_agent
+    launch 1 --op empty --agent-pid "$AGENT" --agent-period 50ms --design single --arms off --seconds 0.5 --launch-id off
+    launch 1 --op empty --agent-pid "$AGENT" --agent-period 50ms --design single --arms on --seconds 0.5 --launch-id on
+    is_left_running
+    host=$(hostname)
+    [ "$(column arm "$OUT/off/blocks.csv")" = off ]
+    [ "$(column kind "$OUT/on/blocks.csv")" = noiselab-gen ]
+    [ "$(column agent_cpu_ns "$OUT/off/agent.$host.csv")" -lt 1000000 ]
+    [ "$(column agent_cpu_ns "$OUT/on/agent.$host.csv")" -gt 5000000 ]
+}
+
+# ---- LIKWID --------------------------------------------------------------------------------------------------------------------------------
+
+# under_likwid COMMAND...: with what likwid-perfctr -m sets for its program
+under_likwid() { LIKWID_MODE=1 LIKWID_FILEPATH=$BATS_TEST_TMPDIR/regions LIKWID_EVENTS=CLOCK LIKWID_THREADS=$FIRST_CPU "$@"; }
+
+is_built_with_likwid() { "$DETECT" --version | grep -q 'with liblikwid'; }
+
+@test "counters that LIKWID cannot have are said once, and the launch goes on" {
+    is_built_with_likwid || skip 'built without LIKWID'
+    ! likwid-perfctr -C "$FIRST_CPU" -g CLOCK -m true >/dev/null 2>&1 || skip 'this machine has counters'
+    under_likwid launch 2 --op barrier --levels 1 --seconds 0.2 --warmup 0s --launch-id one
+    [ "$(grep -c 'LIKWID asks for counters' "$ERR")" -eq 1 ]
+    [ "$(grep -c . "$ERR")" -eq 1 ]
+    jq -e '.ended == "complete" and .likwid.active == false and (.likwid.reason | length > 5) and (.warnings[0] | startswith("LIKWID"))' "$OUT/one/launch.json"
+    # outside of LIKWID nobody speaks of it
+    launch 1 --op barrier --levels 1 --seconds 0.2 --warmup 0s --launch-id two
+    [ "$(grep -c LIKWID "$ERR")" -eq 0 ]
+    jq -e '.likwid.active == false and .likwid.reason == null' "$OUT/two/launch.json"
+}
+
+@test "each recorded loop is a region named after operation and arm" {
+    is_built_with_likwid || skip 'built without LIKWID'
+    # this machine may have no counters: a library of LIKWID's marker functions that writes down how it is called
+    cat >"$BATS_TEST_TMPDIR/markers.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static FILE *f;
+void likwid_markerInit(void) { f = fopen(getenv("LIKWID_FILEPATH"), "w"); }
+void likwid_markerThreadInit(void) {}
+int likwid_markerRegisterRegion(const char *name) { return fprintf(f, "add %s\n", name) < 0; }
+int likwid_markerStartRegion(const char *name) { return fprintf(f, "start %s\n", name) < 0; }
+int likwid_markerStopRegion(const char *name) { return fprintf(f, "stop %s\n", name) < 0; }
+void likwid_markerClose(void) { fclose(f); }
+END
+    library=$("$DETECT" --version | sed 's/.*with //')
+    cc -shared -fPIC -o "$BATS_TEST_TMPDIR/$library" "$BATS_TEST_TMPDIR/markers.c"
+    LD_LIBRARY_PATH=$BATS_TEST_TMPDIR under_likwid launch 1 --op empty,alltoall --levels 0.3 --seconds 0.4 --launch-id one
+    cat "$BATS_TEST_TMPDIR/regions"
+    [ "$(grep -c '^add ' "$BATS_TEST_TMPDIR/regions")" -eq 4 ]
+    diff <(grep -v '^add ' "$BATS_TEST_TMPDIR/regions") <(awk -F , 'NR > 1 {
+        region = $2 ($3 > 0 ? "_" $3 : "") ":" ($7 == "off" ? "off" : $25 "_" $8)
+        print "start " region
+        print "stop " region
+    }' "$OUT/one/halves.csv")
+    jq -e '.likwid.active' "$OUT/one/launch.json"
+}
+
+@test "LIKWID=yes without LIKWID is refused in one line, and LIKWID=no builds without it" {
+    tree=$BATS_TEST_DIRNAME/../..
+    # no header is found under -nostdinc
+    run make -C "$tree" --no-print-directory -n LIKWID=yes CFLAGS=-nostdinc programs
+    [ "$status" -eq 2 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ "${lines[0]}" == *'LIKWID=yes: likwid.h or liblikwid is not found'* ]]
+    run make -C "$tree" --no-print-directory -n LIKWID=perhaps programs
+    [ "$status" -eq 2 ]
+    [[ "${lines[0]}" == *'LIKWID=perhaps: it is auto, yes or no'* ]]
+    # the file that knows of LIKWID, both ways
+    make -C "$tree" --no-print-directory -s LIKWID=no BUILD="$BATS_TEST_TMPDIR/no" "$BATS_TEST_TMPDIR/no/obj/detector/markers.o"
+    [ "$(nm "$BATS_TEST_TMPDIR/no/obj/detector/markers.o" | grep -c dlopen)" -eq 0 ]
+    is_built_with_likwid || skip 'LIKWID is not installed'
+    make -C "$tree" --no-print-directory -s LIKWID=yes BUILD="$BATS_TEST_TMPDIR/yes" "$BATS_TEST_TMPDIR/yes/obj/detector/markers.o"
+    nm "$BATS_TEST_TMPDIR/yes/obj/detector/markers.o" | grep -q dlopen
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# The command line of noiselab-record: what it refuses, what it says when things go wrong while it records, and that the trace stays. How exact
+# it is is the business of tests/truth/record.bats.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BUILD="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}"
+    PATH="${NOISELAB_BIN:-$BUILD/bin}:$PATH"
+    mkdir "$BATS_TEST_TMPDIR/place"
+    cd "$BATS_TEST_TMPDIR/place" || return
+}
+
+teardown() {
+    for pid in ${started:-}; do kill -9 "$pid" 2>/dev/null || true; done
+    if [ -n "${cgroup:-}" ]; then
+        wait_until 5 rmdir "$cgroup/below" && wait_until 5 rmdir "$cgroup"
+    fi
+}
+
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
+
+# busy: starts a program that works 5 ms each 50 ms; its process id in $busy
+busy() {
+    "$BUILD/bench/bench_busy" 5ms 50ms 3>&- &
+    busy=$!
+    started="${started:-} $busy"
+}
+
+# record STATUS OPTION...: ends with that status; $output and $stderr are shown
+record() {
+    local wanted=$1
+    shift
+    run --separate-stderr noiselab-record "$@"
+    echo "got status $status, '$output', '$stderr'"
+    [ "$status" -eq "$wanted" ]
+}
+
+# refused TEXT OPTION...: nothing on stdout, one line on stderr that holds TEXT
+refused() {
+    local text=$1
+    shift
+    record 2 "$@"
+    [[ -z "$output" && "${#stderr_lines[@]}" -eq 1 && "$stderr" == "noiselab-record: "*"$text"* ]]
+}
+
+@test "what cannot be recorded is refused in one line" {
+    touch here
+    refused "what is to be recorded?" --duration 1s
+    refused "--duration is missing" --pid $$
+    refused "choose one" --pid $$ --name x --duration 1s
+    refused "choose one" --name x --duration 1s -- true
+    refused "--pid: 'a' is not a list of at most 256 process ids" --pid a --duration 1s
+    refused "--pid: there is no process 4194000" --pid 4194000 --duration 1s
+    refused "--cgroup: no cgroup '/no/such'" --cgroup /no/such --duration 1s
+    refused "--cpus: '1-' is not a list of CPUs" --cpus 1- --duration 1s
+    refused "there is no CPU 4000 here" --cpus 4000 --duration 1s
+    refused "--source: 'ftrace' is not auto, cpu, thread or schedstat" --source ftrace --pid $$ --duration 1s
+    refused "can only be seen by source cpu" --source thread --cpus 0 --duration 1s
+    refused "--out: 'here' exists (--force replaces it)" --out here --pid $$ --duration 1s
+    refused "--out: '/dev/full' is not a regular file" --out /dev/full --force --pid $$ --duration 1s
+    refused "--out: cannot write 'no/file': No such file or directory" --out no/file --pid $$ --duration 1s
+    refused "cannot start 'no-such-program': No such file or directory" --out trace -- no-such-program
+    refused "'--bogus': unknown option" --bogus
+    [ "$(ls)" = here ]
+}
+
+@test "noiselab record is noiselab-record, and its sources are listed" {
+    noiselab record --list-sources | awk '{ print $1 }' | paste -sd , | grep -x cpu,thread,schedstat
+    noiselab record --version | grep -E '^noiselab-record [0-9]'
+}
+
+@test "a command is started, recorded and ended, a stubborn one too" {
+    record 0 --duration 400ms --out trace --json -- "$BUILD/bench/bench_busy" 5ms 50ms
+    jq -e '.groups >= 4 and .percent_of_cpu > 3 and .lost == 0 and .ins == .outs' <<<"$output"
+    noiselab-gen --replay trace --dry-run
+    # the columns of the generator's format
+    awk -F '\t' '/^#/ { next } NF != 5 || $4 != "-" || $5 != "bench_busy" { print; exit 1 }' trace
+    record 0 --duration 300ms -- sh -c 'trap "" TERM; while :; do :; done'
+    [[ "$stderr" == *"did not end within 5 s of SIGTERM and was killed"* ]]
+}
+
+@test "a command that ends by itself ends the recording" {
+    record 0 --json -- sh -c 'i=0; echo not part of the summary; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
+    jq -e '.span_ns < 20e9 and .cpu_ns > 1e7' <<<"$output"
+}
+
+@test "a process that ends meanwhile is said, and what was recorded stays" {
+    busy
+    (sleep 0.6 && kill -9 "$busy") 3>&- &
+    record 0 --pid "$busy" --duration 20s --out trace --json
+    [[ "$stderr" == *"process $busy ended after 0."*"what was recorded stays"* ]]
+    jq -e '.span_ns < 10e9 and .groups >= 3' <<<"$output"
+    noiselab-gen --replay trace --dry-run
+}
+
+@test "an interrupted recording keeps what it has" {
+    busy
+    noiselab-record --pid "$busy" --duration 60s --out trace --json 3>&- >summary &
+    recorder=$!
+    started="$started $recorder"
+    sleep 0.8
+    kill -INT "$recorder"
+    wait "$recorder"
+    jq -e '.span_ns < 30e9 and .groups >= 3' summary
+    noiselab-gen --replay trace --dry-run
+    [ ! -e "trace.part$recorder" ]
+}
+
+@test "a process that does nothing leaves no trace" {
+    sleep 60 3>&- &
+    started=$!
+    record 3 --pid $! --duration 200ms --out trace
+    [[ "$stderr" == *"none of what was asked for ran"* ]]
+    [ -z "$(ls)" ]
+}
+
+@test "without privilege the process's own threads are watched, and the reason is said" {
+    [ "$(id -u)" = 0 ] || skip "becoming another user needs root"
+    command -v setpriv >/dev/null || skip "setpriv is not installed"
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] || skip "kernel.perf_event_paranoid allows everything here"
+    # where others can reach them
+    chmod 755 . .. && install -m 755 "$(command -v noiselab-record)" "$BUILD/bench/bench_busy" .
+    nobody() { run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; echo "$status $output $stderr"; }
+    nobody ./noiselab-record --json --duration 500ms -- ./bench_busy 5ms 50ms
+    if [[ "$stderr" == *"Permission denied"* ]]; then skip "another user cannot reach $PWD"; fi
+    [ "$status" -eq 0 ]
+    jq -e '.source_reason | test("^cpu: not allowed .*CAP_PERFMON")' <<<"$output"
+    jq -e '.source == "thread" and .groups >= 4 and .ins <= .outs + 1 and .outs <= .ins + 1' <<<"$output" || jq -e '.source == "schedstat"' <<<"$output"
+    nobody ./noiselab-record --json --duration 500ms --source schedstat -- ./bench_busy 5ms 50ms
+    jq -e '.source == "schedstat" and .groups >= 2 and .percent_of_cpu > 3' <<<"$output"
+    nobody ./noiselab-record --source cpu --duration 500ms -- ./bench_busy 5ms 50ms
+    [[ "$status" -eq 2 && "$stderr" == *"not allowed to watch CPU"* ]]
+    # another user's process
+    busy
+    nobody ./noiselab-record --source thread --duration 500ms --pid "$busy"
+    [[ "$status" -eq 2 && "$stderr" == *"they must be your own"* ]]
+}
+
+@test "the processes of a cgroup and those below it are recorded" {
+    cgroup=/sys/fs/cgroup/record-$$
+    [ ! -d /sys/fs/cgroup/freezer ] || cgroup=/sys/fs/cgroup/freezer/record-$$
+    mkdir -p "$cgroup/below" 2>/dev/null || { cgroup='' && skip "cannot make a cgroup here"; }
+    refused "has no processes now" --cgroup "$cgroup" --duration 1s
+    busy
+    echo "$busy" >"$cgroup/below/cgroup.procs" || skip "cannot move a process into a cgroup here"
+    record 0 --cgroup "$cgroup" --duration 400ms --json
+    jq -e '.groups >= 3' <<<"$output"
+    record 0 --cgroup "$(basename "$cgroup")" --duration 200ms
+    kill -9 "$busy"
+}
+
+@test "a full disk is said, the summary is there, and no half a trace" {
+    [ "$(id -u)" = 0 ] || skip "a small file system needs root"
+    mkdir small
+    unshare -m true || skip "no mount namespaces here"
+    run --separate-stderr unshare -m sh -c "mount -t tmpfs -o size=4k record small && dd if=/dev/zero of=small/filler bs=4096 count=1 2>/dev/null
+        $(command -v noiselab-record) --duration 300ms --json --out small/trace -- $BUILD/bench/bench_busy 5ms 50ms; status=\$?; ls small >&2; exit \$status"
+    echo "$status $output $stderr"
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"cannot write 'small/trace': No space left on device"* && "$stderr" != *part* ]]
+    jq -e '.groups >= 2' <<<"$output"
+}

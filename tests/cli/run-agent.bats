@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# noiselab run agent on one machine without Slurm: what is planned for an agent that is switched within the launches, and what is refused.
+
+load run
+
+# run_agent ARGUMENTS: launches of one rank and a second
+run_agent() {
+    "$BIN/noiselab" run agent --ranks 1 --op empty --out "$OUT" --no-report "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
+}
+
+# submit_agent ARGUMENTS: plans the launches for a Slurm that is not there, and so starts none
+submit_agent() {
+    slurm_stub sinfo <<<"echo 'main* infinite 8'"
+    slurm_stub sbatch <<<'echo 1'
+    "$BIN/noiselab" run agent --submit --op empty --ranks 2 --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
+}
+
+# words_of OPTION: its value in each planned launch, in their order
+words_of() {
+    sed '1,/^launch\t/d' "$OUT/schedule.tsv" |
+        awk -F '\t' -v name="$1" '{ value = "-"; for (i = 5; i < NF; i++) if ($i == name) value = $(i + 1); print value }'
+}
+
+key() { sed -n "s/^# $1: //p" "$OUT/schedule.tsv"; }
+
+busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
+
+@test "exactly one way of switching an agent is taken, and all of it" {
+    run_refused '--agent-cmd: is empty' run_agent --agent-cmd ''
+    run_refused '--agent-cmd and --agent-pid: two ways' run_agent --agent-cmd 'sleep 9' --agent-pid 1
+    run_refused '--agent-on: belongs together with --agent-off' run_agent --agent-on true
+    run_refused '--scrape: belongs together with --scrape-period' run_agent --scrape true
+    run_refused '--treatment and --agent-pid exclude each other' run_agent --agent-pid 1 --treatment slurm-accounting
+    run_refused '--who: there is no agent' run_agent --who none --treatment slurm-accounting
+    run_refused '--agent-period: belongs to an agent' run_agent --treatment slurm-accounting --agent-period 1s
+    run_refused '--interval: belongs to --treatment' run_agent --agent-pid 1 --interval 3
+    run_refused "--treatment: 'nosuch' is not a treatment (try slurm-accounting)" run_agent --treatment nosuch
+    run_refused 'which agent? Say --agent-cmd' run_agent
+    run_refused "--design: 'single' cannot switch an agent within a launch" run_agent --agent-pid 1 --design single
+    run_refused '--block: design lockin has --half-period' run_agent --agent-pid 1 --design lockin --block 1s
+    run_refused "--agent-period: 'often' is not a time" run_agent --agent-pid 1 --agent-period often
+    run_refused '--arms: the experiment decides it' run_agent --agent-pid 1 --arms on
+    [ ! -e "$OUT" ]
+}
+
+@test "a sweep needs a place for its interval, and a template that has one" {
+    template=$BATS_TEST_TMPDIR/agent.conf
+    echo 'Interval 10' >"$template"
+    run_refused 'no @INTERVAL@ in what --agent-pid switches' run_agent --agent-pid 1 --sweep 1s,10s
+    run_refused 'no @INTERVAL@ in --agent-cmd, and no --interval-template' run_agent --agent-cmd 'sleep 9' --sweep 1s
+    run_refused "--sweep: '1000ms' is there twice" run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,1000ms
+    run_refused "--sweep: '1s,' has an empty part" run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,
+    run_refused "--sweep: 'fast' is not a time" run_agent --agent-cmd 'sleep @INTERVAL@' --sweep fast
+    run_refused '@INTERVAL@ and @FILE@ belong to --sweep' run_agent --agent-cmd 'sleep @INTERVAL@'
+    run_refused "cannot read '$template.not'" run_agent --agent-cmd 'sleep @FILE@' --sweep 1s --interval-template "$template.not"
+    run_refused "'$template' has no @INTERVAL@ in it" run_agent --agent-cmd 'sleep @FILE@' --sweep 1s --interval-template "$template"
+    echo 'Interval @INTERVAL@' >"$template"
+    run_refused 'no command has @FILE@' run_agent --agent-cmd 'sleep 9' --sweep 1s --interval-template "$template"
+    run_refused '@FILE@ is the file made of --interval-template, and there is none' run_agent --agent-cmd 'sleep @FILE@' --sweep 1s
+    run_refused '--agent-period: with --sweep the interval is the period' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --agent-period 1s
+    run_refused '--interval-template: belongs to --sweep' run_agent --agent-pid 1 --interval-template "$template"
+    [ ! -e "$OUT" ]
+}
+
+@test "a replay needs to know whose bursts it replays, and nothing else to inject" {
+    run_refused '--scrape does not tell whose bursts to record' run_agent --scrape true --scrape-period 1s --compare-replay
+    run_refused '--agent-on does not tell whose bursts to record' run_agent --agent-on true --agent-off true --compare-replay
+    run_refused '--levels: --compare-replay decides it' run_agent --agent-pid 1 --compare-replay --levels 1
+    run_refused '--record-for: belongs to --compare-replay' run_agent --agent-pid 1 --record-for 10s
+    run_refused '--compare-replay and --sweep exclude each other' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --compare-replay
+}
+
+@test "what the agent's companion refuses is said before anything is made" {
+    run_refused "noiselab-nosuch" run_agent --agent-cmd 'noiselab-nosuch --fast' --agent-period 100ms
+    run_refused "4194304" run_agent --agent-pid 4194304 --agent-period 100ms
+    run_refused "--who" run_agent --agent-cmd 'sleep 9' --agent-period 100ms --who nobody
+    [ ! -e "$OUT" ]
+}
+
+@test "a sweep plans launches of each interval in random order, and makes a file for each" {
+    mkdir "$BATS_TEST_TMPDIR/my conf"
+    template="$BATS_TEST_TMPDIR/my conf/agent x.conf"
+    printf 'Interval @INTERVAL@\nAgain "@INTERVAL@"\n' >"$template"
+    submit_agent --agent-cmd 'agentd -f -C @FILE@' --sweep 0.1s,1s,60s --interval-template "$template" --launches 4 --seed 5 --margin 0.1 || cat "$ERR"
+    cat "$OUT/schedule.tsv"
+    [ "$(words_of --agent-interval | sort | uniq -c | awk '{ print $1 $2 }' | paste -sd ' ' -)" = '40.1s 41s 460s' ]
+    # once each in every round, and not always in the same order
+    [ "$(words_of --agent-interval | paste -d ' ' - - - | sort -u | wc -l)" -gt 1 ]
+    [ "$(words_of --agent-interval | paste -d ' ' - - - | tr ' ' '\n' | awk '{ print $1 }' | head -n 3 | sort | paste -sd ' ' -)" = '0.1s 1s 60s' ]
+    # the words of a launch name the file that is there, and its stretches hold whole intervals
+    words_of --agent-cmd | sort -u | while read -r program foreground option file; do
+        [ "$program $foreground $option" = 'agentd -f -C' ]
+        grep -qE '^Interval (0\.1|1|60)$' "$file"
+    done
+    [ "$(words_of --agent-cmd | sort -u | wc -l)" -eq 3 ]
+    [ "$(grep -h Again "$OUT"/agent/* | sort | paste -sd ' ' -)" = 'Again "0.1" Again "1" Again "60"' ]
+    [ "$(words_of --agent-period | sort -u | paste -sd ' ' -)" = '1000000000ns 100000000ns 60000000000ns' ]
+    [ "$(words_of --block | sort -u | paste -sd ' ' -)" = '2000000000ns 60000000000ns' ]
+    # what is left out after a start: some periods and a half
+    [ "$(words_of --agent-settle | sort -u | paste -sd ' ' -)" = '1050000000ns 1500000000ns 30000000000ns' ]
+    [ "$(key analyses)" = intervals,agent ]
+    [ "$(key agent_intervals)" = 0.1s,1s,60s ]
+    # the script that is submitted goes on with these
+    grep -qx "agent_cmd='agentd -f -C @FILE@'  # .*" "$OUT/job.sbatch"
+    grep -q '^sweep=0.1s,1s,60s  # ' "$OUT/job.sbatch"
+}
+
+@test "an interval of a scrape is its period" {
+    submit_agent --scrape 'curl -s localhost:9100/metrics' --sweep 1s,5s --launches 3 || cat "$ERR"
+    [ "$(words_of --scrape-period | sort -u | paste -sd ' ' -)" = '1 5' ]
+    [ "$(words_of --half-period | sort -u | paste -sd ' ' -)" = '1000000000ns 5000000000ns' ]
+}
+
+@test "what only the nodes can tell is planned there" {
+    run_refused 'the agent is recorded on the nodes' submit_agent --agent-unit agent.service --array --time 30
+    submit_agent --agent-unit agent.service --compare-replay --shell --time 30 || cat "$ERR"
+    [ ! -e "$OUT/schedule.tsv" ]
+    grep -qx "agent_unit=agent.service  # .*" "$OUT/job.sbatch"
+    grep -q '^options=(.*--shell.*--compare-replay' "$OUT/job.sbatch"
+}
+
+@test "the agent is recorded, its period measured, and the launches hold whole periods" {
+    status=0
+    run_agent --agent-cmd "$(busy 1ms 50ms)" --design lockin --seconds 2s --launches 2 || status=$?
+    cat "$ERR"
+    [ "$status" -eq 0 ]
+    grep -q 'recording the agent for 5 s' "$ERR"
+    awk -v p="$(key agent_period_ns)" 'BEGIN { exit !(p > 49.5e6 && p < 50.5e6) }'
+    [ "$(key agent_period_source)" = 'measured in 5 s' ]
+    [ "$(planned | wc -l)" -eq 2 ]
+    for launch in $(planned); do
+        [ "$(jq -r .ended "$OUT/$launch/launch.json")" = complete ]
+        [ "$(jq -r .options.agent_period_ns "$OUT/$launch/launch.json")" = "$(key agent_period_ns)" ]
+        awk -F , 'NR > 1 && $7 == "on" { n++; asked += $8 != "" } END { exit !(n > 5 && asked == 0) }' "$OUT/$launch/halves.csv"
+    done
+    # the agent's own CPU time stands in the table of verdicts or below it
+    grep -q bench_busy "$BATS_TEST_TMPDIR/stdout"
+    ! pgrep -f "$(busy 1ms 50ms)"
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# Agents of known dose on the CPU of a rank: the ranks' loss, the rows and the agent's own account say the same.
+
+load ../cli/detect
+
+teardown() {
+    [ -z "${AGENT-}" ] || kill -9 "$AGENT" 2>/dev/null || true
+    end_launch
+}
+
+rows_of() { echo "$OUT/$1/agent.$(hostname).csv"; }
+
+# agreement FILE LEAST MOST: the agent's CPU time on the ranks' CPU is LEAST to MOST percent, and the ranks lost as much more in on halves than in
+# the off halves of the same pairs: within 5 % or 20 us/s, and three standard errors of what else happens on the machine. Status 3: that is too
+# much to tell.
+agreement() {
+    awk -F , -v least="$2" -v most="$3" '
+        NR > 1 { lost[$6, $8] = $13 / $12; used[$6, $8] = $17 / $12; pairs[$6]++ }
+        END {
+            for (p in pairs) {
+                if (pairs[p] != 2) continue
+                dose = used[p, "on"] - used[p, "off"]
+                e = lost[p, "on"] - lost[p, "off"] - dose
+                n++; a += dose; s += e; s2 += e * e
+            }
+            a /= n; s /= n
+            se = sqrt((s2 / n - s * s) / (n - 1))
+            bound = 0.05 * a > 2e-5 ? 0.05 * a : 2e-5
+            printf "%d pairs: used %.4f %%, lost %.4f %% more, standard error %.4f %%\n", n, 100 * a, 100 * (a + s), 100 * se
+            if (3 * se > a / 2) exit 3
+            if (100 * a < least || 100 * a > most) exit 1
+            exit !((s < 0 ? -s : s) <= bound + 3 * se)
+        }' "$1"
+}
+
+# compared LEAST MOST ARGUMENTS...: up to two launches, until one can be judged and agrees; sets AGREED to agreement's status
+compared() {
+    local least=$1 most=$2
+    shift 2
+    for try in 1 2; do
+        launch 1 --launch-id "try-$try" --op empty "$@"
+        AGREED=0
+        agreement "$(rows_of "try-$try")" "$least" "$most" || AGREED=$?
+        [ "$AGREED" -ne 0 ] || break
+    done
+}
+
+# judged: a machine that was too busy each time is no failure
+judged() {
+    [ "$AGREED" -ne 3 ] || skip 'this machine is too busy to tell'
+    [ "$AGREED" -eq 0 ]
+}
+
+@test "what a started agent used stands in the rows, and is what the rank on its CPU lost" {
+    compared 0.85 1.15 --agent-cmd "$BIN/noiselab-gen --level 1 --period 100ms --duration 60s" --agent-cpu "$FIRST_CPU" --agent-period 100ms \
+        --half-period 500ms --agent-settle 250ms --seconds 8
+    one=$(dirname "$(find "$OUT" -name launch.json | sort | tail -n 1)")
+    # the rows of the launch have the dose of the agent's rows, to the nanosecond
+    diff <(awk -F , 'NR > 1 && $7 == "on" { print $22 }' "$one/halves.csv") <(awk -F , 'NR > 1 && $8 == "on" { print $16 }' "$one/agent.$(hostname).csv")
+    awk -F , 'NR > 1 && $7 == "on" { d = $9 - 100 * $22 / $11; if (d > 1e-3 || d < -1e-3) exit 1 }' "$one/halves.csv"
+    jq -e '.agents[0] | .totals.cpu_ns > 0 and .state_left == .state_found and .died == null' "$one/launch.json"
+    judged
+}
+
+@test "stress-ng at one percent, frozen for off halves, agrees with what the rank lost" {
+    command -v stress-ng >/dev/null || skip 'stress-ng is not installed'
+    stress-ng --cpu 1 --cpu-load 1 --cpu-method loop --taskset "$FIRST_CPU" --timeout 120 >/dev/null 2>&1 3>&- &
+    AGENT=$!
+    sleep 0.5
+    compared 0.3 3 --agent-pid "$AGENT" --agent-name stress-ng --half-period 500ms --agent-settle 100ms --agent-period 100ms --seconds 10
+    judged
+}
+
+@test "an agent that burns 1 ms in each second is found by the stolen channel" {
+    "$BIN/noiselab-gen" --level 0.1 --period 1s --duration 200s --cpu "$FIRST_CPU" >/dev/null 2>&1 3>&- &
+    AGENT=$!
+    for try in 1 2; do
+        launch 1 --launch-id "try-$try" --op empty --agent-pid "$AGENT" --agent-name ours --agent-period 1s --seconds 24
+        # one-sided t test of the differences of pairs; 4.02 is Student's 0.999 quantile with 11 degrees of freedom
+        ! awk -F , 'NR > 1 { lost[$6, $8] = $13 / $12; n_of[$6]++ }
+            END {
+                for (p in n_of) if (n_of[p] == 2) { d = lost[p, "on"] - lost[p, "off"]; n++; s += d; s2 += d * d }
+                s /= n
+                t = s / sqrt((s2 / n - s * s) / (n - 1))
+                printf "%d pairs, lost %.4f %% more, t %.1f\n", n, 100 * s, t
+                exit !(n == 12 && t > 4.02)
+            }' "$(rows_of "try-$try")" || return 0
+    done
+    # on a machine where every pair is disturbed by more than the agent there is nothing to see: the account still says what it did
+    awk -F , 'NR > 1 && $8 == "on" { n++; used += $16 / $12 } NR > 1 && $8 == "off" { off += $16 }
+        END { printf "used %.4f %%, off %d ns\n", 100 * used / n, off; exit !(used / n > 0.0008 && used / n < 0.0012 && off == 0) }' "$(rows_of try-2)"
+    skip 'this machine is too busy to see 1 ms in a second'
+}
