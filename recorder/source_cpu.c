@@ -11,13 +11,22 @@
 
 enum { OTHER_RING_BYTES = 512 << 10 /* of a CPU that is not watched: births, names and ends only */, MOST_OF_MEMORY = 32 };
 
-enum knowledge { NOBODY, /* a record is missing */ SOMEBODY, /* since recording began: the next record will tell who */ KNOWN };
+enum knowledge {
+    NOBODY,   /* a record is missing */
+    SOMEBODY, /* since recording began: the next record will tell who */
+    KNOWN,
+    LEFT /* the CPU is idle, or on its way to somebody */
+};
 
 struct runner {
     enum knowledge knowledge;
     uint32_t tid;
     int64_t since_ns;
+    uint32_t waits; /* a task that was preempted here and has not come back: the CPU is not idle meanwhile; 0: none */
 };
+
+/* A switch is over sooner; whoever waited that long has gone to another CPU. */
+#define LONGEST_SWITCH_NS 100000
 
 /* Rings take at most a 32nd of the memory. */
 static int64_t ring_bytes(const struct nr_recorder *r, int n_watched) {
@@ -80,28 +89,54 @@ static int open_cpu(struct nr_recorder *r, char *why, size_t size) {
     return 0;
 }
 
+/* The idle task has no records of its own on some kernels: it has the time between a task that left and the next one. Where somebody waits
+ * the CPU is not idle, and that time is the switch itself, which the kernel's account of CPU time gives to the task it switches to: so do
+ * we. */
+static void take_gap(struct nr_recorder *r, struct runner *runner, int64_t now_ns, int cpu) {
+    if (runner->waits && now_ns - runner->since_ns < LONGEST_SWITCH_NS) return;
+    nr_take_task_burst(r, runner->since_ns, now_ns, cpu, 0, 0);
+    runner->since_ns = now_ns;
+    runner->waits = 0;
+}
+
+static void come(struct nr_recorder *r, struct runner *runner, const struct nr_record *record) {
+    if (runner->knowledge == KNOWN) r->totals.cut++; /* who left did so unseen */
+    if (runner->knowledge == LEFT)
+        take_gap(r, runner, record->time_ns, record->cpu);
+    else
+        runner->since_ns = record->time_ns;
+    runner->knowledge = KNOWN;
+    runner->tid = record->tid;
+    if (runner->waits == record->tid) runner->waits = 0;
+}
+
+static void leave(struct nr_recorder *r, struct runner *runner, const struct nr_record *record) {
+    /* a task that ends has lost its number by then */
+    if (runner->knowledge == KNOWN && (runner->tid == record->tid || record->tid == UINT32_MAX))
+        nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, runner->tid, record->is_preempted);
+    else if (runner->knowledge == SOMEBODY)
+        nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, record->tid, record->is_preempted);
+    else
+        r->totals.cut++;
+    runner->knowledge = LEFT;
+    runner->since_ns = record->time_ns;
+    if (record->is_preempted && runner->waits == 0) runner->waits = record->tid;
+}
+
 static void follow(struct nr_recorder *r, const struct nr_record *record) {
     struct runner *runner = &((struct runner *)r->state)[record->cpu];
     switch (record->type) {
     case NR_RECORD_IN:
         r->totals.ins++;
-        if (runner->knowledge == KNOWN) r->totals.cut++; /* who left did so unseen */
-        *runner = (struct runner){.knowledge = KNOWN, .tid = record->tid, .since_ns = record->time_ns};
+        come(r, runner, record);
         return;
     case NR_RECORD_OUT:
         r->totals.outs++;
-        /* a task that ends has lost its number by then */
-        if (runner->knowledge == KNOWN && (runner->tid == record->tid || record->tid == UINT32_MAX))
-            nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, runner->tid, record->is_preempted);
-        else if (runner->knowledge == SOMEBODY)
-            nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, record->tid, record->is_preempted);
-        else
-            r->totals.cut++;
-        runner->knowledge = NOBODY;
+        leave(r, runner, record);
         return;
     case NR_RECORD_LOST:
         if (runner->knowledge != NOBODY) r->totals.cut++;
-        runner->knowledge = NOBODY;
+        *runner = (struct runner){.knowledge = NOBODY};
         return;
     case NR_RECORD_BIRTH:
     case NR_RECORD_NAME: nr_tasks_follow(&r->tasks, record); return;
@@ -126,7 +161,7 @@ static void end(struct nr_recorder *r) {
     struct runner *runners = r->state;
     for (int cpu = 0; cpu < r->n_cpus; cpu++) {
         if (!r->is_watched[cpu] || runners[cpu].knowledge == NOBODY) continue;
-        uint32_t tid = runners[cpu].knowledge == KNOWN ? runners[cpu].tid : UINT32_MAX;
+        uint32_t tid = runners[cpu].knowledge == KNOWN ? runners[cpu].tid : runners[cpu].knowledge == LEFT ? 0 : UINT32_MAX;
         nr_take_task_burst(r, runners[cpu].since_ns, r->end_ns, cpu, tid, 1);
         runners[cpu].since_ns = r->end_ns;
     }

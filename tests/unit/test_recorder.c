@@ -272,9 +272,8 @@ static void all_time_of_a_measured_cpu_is_somebodys(void **state) {
         assert_int_equal(nr_end(r, &half), 0);
         sum_ns = 0;
         for (int group = 0; group <= NR_UNKNOWN; group++) sum_ns += half.group_ns[group];
-        /* the switches themselves are nobody's: one or two us each */
         assert_true(sum_ns <= half.wall_ns);
-        assert_true(sum_ns >= half.wall_ns - half.ins * 50000);
+        assert_true(sum_ns >= half.wall_ns - 1000);
         nap(2 * MS); /* not measured */
     }
     assert_int_equal(nr_totals(r).cut, 0);
@@ -319,7 +318,7 @@ static void lost_records_are_counted_and_nothing_is_invented(void **state) {
     assert_true(half.lost > 1000);
     int64_t sum_ns = 0;
     for (int group = 0; group <= NR_UNKNOWN; group++) sum_ns += half.group_ns[group];
-    assert_true(sum_ns < half.wall_ns);
+    assert_true(sum_ns <= half.wall_ns);
     /* afterwards it goes on, and what was cut has been said */
     assert_int_equal(nr_begin(r, 0), 0);
     nap(5 * MS);
