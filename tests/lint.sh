@@ -34,7 +34,7 @@ fi
 # what runs during a measurement must not print, allocate, parse or exit
 forbidden='printf|fprintf|sprintf|snprintf|vsnprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'
 plain() { sed 's/@.*//; s/^__//; s/_chk$//'; }
-for object in detector/measure detector/start_modes detector/work noisegen/pace detector/op_*.c; do
+for object in detector/measure detector/start_modes detector/work noisegen/pace acceptance/scan acceptance/transfer acceptance/words acceptance/completeness detector/op_*.c; do
     object=${object%.c}
     found=$(nm -u "$build/obj/$object.o" | awk '{ print $2 }' | plain | grep -xE "$forbidden")
     [ -z "$found" ]
@@ -62,7 +62,7 @@ for file in noisegen/kind_*.c; do
 done
 
 # every long option is in the man page of its program
-for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect; do
+for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept; do
     lost=''
     for option in $("$build/bin/$program" --help | grep -oE '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u); do
         grep -q -- "$(printf '%s' "$option" | sed 's/-/\\\\-/g')" "docs/man/$program.1" || lost="$lost $option"

@@ -1,0 +1,89 @@
+#include "started.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PILOT_STARTS = 4, CHUNKS = 16, LEAST_CHUNK = 8 };
+#define PILOT_NS INT64_C(100000000)
+#define GUARD_NS INT64_C(20000000000) /* a wait that is longer means that a clock jumped */
+static const struct nd_op_options plain; /* data types, roots and buffers as operations have them of themselves */
+
+/* Told around each chunk of starts; any rank's word ends the run for all. */
+static void look_at_time(void *context, int begins) {
+    struct nx_started *s = context;
+    if (!begins && (nl_mono_ns() > s->until_ns || *s->stop_asked)) s->is_over = 1;
+}
+
+/* At most n starts, in chunks after which the time is looked at. */
+static int run_starts(struct nx_run *r, struct nx_started *s, int64_t n, int64_t most_ns, char reason[NX_REASON_BYTES]) {
+    struct nd_loop_result result;
+    int64_t before_ns = nl_mono_ns();
+    s->until_ns = before_ns + most_ns;
+    s->is_over = 0;
+    s->loop.n_operations = n;
+    s->loop.chunk = n / CHUNKS > LEAST_CHUNK ? n / CHUNKS : LEAST_CHUNK;
+    nd_starter_run(r->starter, &s->loop, &result);
+    if (result.n_operations > 0) s->start_ns = (double)nd_team_max(&r->team, nl_mono_ns() - before_ns) / (double)result.n_operations;
+    if (!r->starter->is_broken) return 0;
+    snprintf(reason, NX_REASON_BYTES, "a clock jumped or ran backwards");
+    return -1;
+}
+
+int nx_need_starter(struct nx_run *r, struct nx_task *t) {
+    struct nd_op_state state = {0};
+    struct nd_loop loop = {.op = nd_op_find("barrier"), .state = &state, .n_operations = 1, .chunk = 1, .ticks = &r->ticks,
+                           .detour_threshold_ns = INT64_MAX, .stop_asked = r->stop_asked};
+    if (r->starter && !r->starter->is_broken) return 0;
+    snprintf(t->reason, sizeof t->reason, "the ranks' starts could not be synchronised: see what was said on stderr");
+    if (r->starter) return -1; /* failed before */
+    r->start = (struct nd_start_options){.mode = nd_start_mode_find("round"), .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1,
+                                         .eps = 0.25, .n_stage_starts = 4, .n_first_starts = 4, .precision_percent = 1, .sync = {.patience = 100},
+                                         .sync_every_ns = INT64_C(10000000000)};
+    r->starter = calloc(1, sizeof *r->starter);
+    if (nx_agree(r, !r->starter, t->reason)) return -1;
+    int failed = nd_starter_open(r->starter, &r->start, &r->team, r->n_allowed, NULL, NULL) ||
+                 nd_op_open(loop.op, &plain, &state, r->team.world, 0) || nd_starter_plan(r->starter, &loop, &r->plan, "barrier", r->seed);
+    if (state.op) nd_op_close(&state);
+    if (failed) r->starter->is_broken = 1;
+    else t->reason[0] = '\0';
+    return failed ? -1 : 0;
+}
+
+int nx_started_open(struct nx_run *r, struct nx_started *s, const struct nd_op *op, int64_t bytes, char reason[NX_REASON_BYTES]) {
+    *s = (struct nx_started){.op = op};
+    const char *problem = nd_op_problem(op, &plain, bytes, r->team.n_ranks, reason, NX_REASON_BYTES);
+    if (problem || nx_lacks_memory(r, nd_op_memory_bytes(op, &plain, bytes, r->team.n_ranks), reason)) return 1;
+    snprintf(reason, NX_REASON_BYTES, "not enough memory for %s", op->name);
+    if (nx_agree(r, nd_op_open(op, &plain, &s->state, r->team.world, bytes) != 0, reason)) return -1;
+    s->state.clock = &r->starter->clock;
+    s->loop = (struct nd_loop){.op = op, .state = &s->state, .n_operations = 1, .chunk = 1, .ticks = &r->ticks, .detour_threshold_ns = INT64_MAX,
+                               .stop_asked = &s->is_over, .starter = r->starter, .plan = &s->plan, .on_stretch = look_at_time, .context = s};
+    s->stop_asked = r->stop_asked;
+    s->until_ns = INT64_MAX;
+    s->plan = r->plan;
+    s->plan.meets_first = !op->is_synchronising;
+    s->plan.guard_ns = GUARD_NS;
+    nd_loop_warm(&s->loop, r->start.n_first_starts); /* connections */
+    snprintf(reason, NX_REASON_BYTES, "%s left wrong data", op->name);
+    if (nx_agree(r, op->check(&s->state) != 0, reason)) {
+        r->n_wrong++;
+        return -1;
+    }
+    reason[0] = '\0';
+    return run_starts(r, s, PILOT_STARTS, PILOT_NS, reason);
+}
+
+int nx_started_run(struct nx_run *r, struct nx_started *s, int64_t slice_ns, int least, char reason[NX_REASON_BYTES]) {
+    int64_t n = (int64_t)((double)slice_ns / (s->start_ns > 1 ? s->start_ns : 1));
+    if (n < least) n = least;
+    if (n > ND_BATCH) n = ND_BATCH;
+    nd_starter_keep_in_step(r->starter);
+    if (run_starts(r, s, n, 2 * slice_ns, reason)) return -1;
+    nd_starter_accept(r->starter);
+    return 0;
+}
+
+void nx_started_close(struct nx_started *s) {
+    if (!s->op) return;
+    nd_op_close(&s->state);
+}

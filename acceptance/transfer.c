@@ -1,0 +1,55 @@
+#include "transfer.h"
+
+#include "nl_clock.h"
+
+enum { TAG = 7, LOOK_EVERY_NS = 100000 };
+
+void nx_meet(const struct nx_link *l) {
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, l->peer, TAG, NULL, 0, MPI_BYTE, l->peer, TAG, l->comm, MPI_STATUS_IGNORE);
+}
+
+int64_t nx_one_way(const struct nx_link *l, int64_t n) {
+    int64_t start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    for (int64_t i = 0; i < n; i++) {
+        if (l->is_first) MPI_Send(l->send, l->bytes, MPI_BYTE, l->peer, TAG, l->comm);
+        MPI_Recv(l->receive, l->bytes, MPI_BYTE, l->peer, TAG, l->comm, MPI_STATUS_IGNORE);
+        if (!l->is_first) MPI_Send(l->send, l->bytes, MPI_BYTE, l->peer, TAG, l->comm);
+    }
+    return nl_now_ns(CLOCK_MONOTONIC_RAW) - start_ns;
+}
+
+int64_t nx_two_way(const struct nx_link *l, int64_t n) {
+    MPI_Request requests[2];
+    nx_meet(l);
+    int64_t start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    for (int64_t i = 0; i < n; i++) {
+        MPI_Irecv(l->receive, l->bytes, MPI_BYTE, l->peer, TAG, l->comm, &requests[0]);
+        MPI_Isend(l->send, l->bytes, MPI_BYTE, l->peer, TAG, l->comm, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    return nl_now_ns(CLOCK_MONOTONIC_RAW) - start_ns;
+}
+
+void nx_exchange(MPI_Comm comm, const int *peers, int n_peers, const char *send, char *receive, int bytes, MPI_Request *requests) {
+    for (int k = 0; k < n_peers; k++) MPI_Irecv(receive + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, peers[k], TAG, comm, &requests[k]);
+    for (int k = 0; k < n_peers; k++) MPI_Isend(send + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, peers[k], TAG, comm, &requests[n_peers + k]);
+    MPI_Waitall(2 * n_peers, requests, MPI_STATUSES_IGNORE);
+}
+
+int nx_has_time(MPI_Comm comm, int64_t until_ns) {
+    int has = nl_now_ns(CLOCK_MONOTONIC_RAW) < until_ns;
+    MPI_Bcast(&has, 1, MPI_INT, 0, comm);
+    return has;
+}
+
+void nx_quiet_barrier(MPI_Comm comm) {
+    MPI_Request request;
+    int is_done = 0;
+    MPI_Ibarrier(comm, &request);
+    for (;;) {
+        MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+        if (is_done) return;
+        struct timespec pause = nl_timespec(LOOK_EVERY_NS);
+        nanosleep(&pause, NULL);
+    }
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# noiselab-accept on this machine: what it refuses, what it writes, what it leaves out, and how launches end.
+
+load detect
+
+setup_file() { export OMPI_MCA_mpi_yield_when_idle=1; }
+
+# accept RANKS ARGUMENTS: a short launch `one`
+accept() {
+    local ranks=$1
+    shift
+    set -- "$BIN/noiselab-accept" --out "$OUT" --launch-id one --repetitions 2 "$@"
+    if [ "$ranks" = 1 ]; then taskset -c "$FIRST_CPU" "$@" 2>"$ERR"; else on_cores "$ranks" "$@" 2>"$ERR"; fi
+}
+
+status_of() { jq -r --arg name "$1" '.checks[] | select(.name == $name) | .status' "$OUT/one/launch.json"; }
+reason_of() { jq -r --arg name "$1" '.checks[] | select(.name == $name) | .reason' "$OUT/one/launch.json"; }
+
+# figures CHECK METRIC COLUMN: the values of a column
+figures() {
+    awk -F , -v check="$1" -v metric="$2" -v name="$3" '
+        NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        $c["check"] == check && $c["metric"] == metric { print $c[name] }' "$OUT/one/accept.csv"
+}
+
+# whose children the ranks are: mpirun $1, or with Hydra its proxy
+proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
+
+@test "options that make no sense are refused in one line, and nothing is written" {
+    DETECT="$BIN/noiselab-accept"
+    refused "--checks: 'noise' is not a check" --checks latency,noise
+    refused "--checks: 'latency' is not new in the list" --checks latency,latency
+    refused "--checks: '' is not a list" --checks ''
+    refused "--sizes: '8x' is not a size" --sizes 8x
+    refused "--sizes: '8' is not larger than the one before it" --sizes 1KiB,8
+    refused "--sizes: '3GiB' is not a size that MPI can count" --sizes 3GiB
+    refused "--repetitions: '1' is not a whole number from 2" --repetitions 1
+    refused "--full' is not possible at the same time" --quick --full
+    refused "--cpus: 'some' is not auto, allowed or ranks" --cpus some
+    refused "--inject-fault: '0:0:5' is not SENDER:RECEIVER:OFFSET" --inject-fault 0:0:5
+    refused "--inject-fault: the check integrity, which it tests, is not among --checks" --inject-fault 0:1:5 --checks latency
+    refused "--inject-fault: there is no rank 1 among 1 ranks" --inject-fault 0:1:5
+    refused "--launch-id: '../x' is not a plain name" --launch-id ../x
+    refused "'--bogus' is not an option" --bogus
+    refused "'word': all settings are options" word
+}
+
+@test "a campaign that is a file or of another schema is refused" {
+    touch "$BATS_TEST_TMPDIR/file"
+    ends_with_2 "$ERR" "$BIN/noiselab-accept" --out "$BATS_TEST_TMPDIR/file" 2>"$ERR"
+    grep -q "is not a directory" "$ERR"
+    mkdir -p "$OUT/old" && echo '{"schema": 99}' >"$OUT/old/launch.json"
+    ends_with_2 "$ERR" "$BIN/noiselab-accept" --out "$OUT" 2>"$ERR"
+    grep -q "has schema 99" "$ERR"
+}
+
+@test "a dry run prints the plan, whose seconds are those asked for, and writes nothing" {
+    "$BIN/noiselab-accept" --dry-run --seconds 20 --repetitions 4 --checks quantum,detour,latency --out "$OUT" | tee "$BATS_TEST_TMPDIR/plan"
+    [ ! -e "$OUT" ]
+    grep -q '^latency .*skipped: needs at least 2 ranks' "$BATS_TEST_TMPDIR/plan"
+    awk '$1 == "latency" || $1 == "quantum" || $1 == "detour" { sum += $2 } END { exit !(sum > 19.7 && sum < 20.3) }' "$BATS_TEST_TMPDIR/plan"
+}
+
+@test "two ranks run every check, and every row says where it comes from" {
+    checks=$("$BIN/noiselab-accept" --list-checks | awk '{ print $1 }' | paste -sd,)
+    accept 2 --checks "$checks" --seconds 4 --sizes 0,8,1KiB,64KiB --seed 5
+    jq -e '.ended == "complete" and .seed == "5" and .ranks == 2 and .wrong_data == 0 and .start.starts > 0' "$OUT/one/launch.json"
+    [ "$(jq -c '[.checks[].status] | unique' "$OUT/one/launch.json")" = '["ran"]' ]
+    [ "$(jq .rows "$OUT/one/launch.json")" -eq $(($(wc -l <"$OUT/one/accept.csv") - 1)) ]
+    awk -F , 'NR == 1 { n = NF; for (i = 1; i <= NF; i++) c[$i] = i; next }
+        NF != n { print "fields: " $0; bad = 1 }
+        $c["launch"] != "one" || $c["metric"] == "" || $c["unit"] == "" { print "nameless: " $0; bad = 1 }
+        $c["rank"] != "" && ($c["host"] == "" || $c["node"] == "") { print "no place: " $0; bad = 1 }
+        $c["value"] != "" && !($c["value"] >= 0 || $c["check"] == "opcost") { print "negative: " $0; bad = 1 }
+        { seen[$c["check"], $c["repetition"]]++ }
+        END {
+            split("'"$checks"'", names, ",")
+            for (i in names) for (r = 1; r <= 2; r++) if (!seen[names[i], r]) { print names[i], r, "missing"; bad = 1 }
+            exit bad
+        }' "$OUT/one/accept.csv"
+    # the checks come in turn, in another order in each repetition
+    [ "$(figures integrity mismatches repetition | sort -u | paste -sd,)" = 1,2 ]
+    # the loop of the scan is tight, and what is kept of detours is what was counted
+    figures detour base value | awk '!($1 > 0 && $1 <= 30) { exit 1 }'
+    counted=$(awk '/^# scan/ { for (i = 1; i < NF; i++) if ($i == "kept") n += $(i + 1) } END { print n }' "$OUT"/one/detours.*.trace)
+    [ "$counted" -eq "$(grep -vc '^#' "$OUT"/one/detours.*.trace)" ]
+    [ "$(figures detour lost n | awk '{ n += $1 } END { print n }')" -eq \
+        "$(awk -F , '$1 == "detour" { n += $11 } END { print n }' "$OUT/one/accept_hist.csv")" ]
+    # every start had one rank that ended last
+    figures collective last_end value | awk '{ sum += $1 } END { exit !(sum > 599.9 && sum < 600.1) }'
+    # kernels say that their results are right
+    [ "$(figures kernels wrong value | sort -u)" = 0 ]
+    [ ! -e "$OUT/one/mismatches.csv" ]
+}
+
+@test "one rank alone: what needs two is skipped with its reason, and the rest runs" {
+    accept 1 --seconds 2
+    for check in latency bandwidth opcost completeness topology collective; do
+        [ "$(status_of $check)" = skipped ]
+        [ "$(reason_of $check)" = "needs at least 2 ranks, there is 1" ]
+    done
+    for check in integrity quantum detour; do [ "$(status_of $check)" = ran ]; done
+    [ "$(jq -r .ended "$OUT/one/launch.json")" = complete ]
+}
+
+@test "a byte that is flipped on its way is found in every repetition, with sender, receiver and place" {
+    status=0
+    accept 3 --checks integrity --seconds 0.4 --inject-fault 2:1:4099 || status=$?
+    cat "$ERR" "$OUT/one/mismatches.csv"
+    [ "$status" -eq 1 ]
+    # the two sizes above 4099 bytes, in two repetitions
+    [ "$(tail -n +2 "$OUT/one/mismatches.csv" | cut -d , -f 2,3,5,7,8 | sort -u | paste -sd ' ')" = \
+        '1,2,1,16384,4099 1,2,1,262144,4099 2,2,1,16384,4099 2,2,1,262144,4099' ]
+    # 0xff more or less in the last byte of the word
+    awk -F , 'NR > 1 { if (substr($9, 3) != substr($10, 3) || substr($9, 1, 2) == substr($10, 1, 2)) exit 1 }' "$OUT/one/mismatches.csv"
+    [ "$(jq .wrong_data "$OUT/one/launch.json")" -eq 4 ]
+    [ "$(figures integrity mismatches value | awk '{ n += $1 } END { print n }')" -eq 4 ]
+    jq -e '.options.injected_fault == {sender: 2, receiver: 1, offset_bytes: 4099}' "$OUT/one/launch.json"
+    [ "$(jq '[.warnings[] | select(startswith("--inject-fault"))] | length' "$OUT/one/launch.json")" -eq 1 ]
+}
+
+@test "sizes that memory does not hold are left out, and this is said" {
+    # two buffers of 2 GiB each, on so many ranks that they are more than there is
+    free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+    [ "$free_kib" -lt $((12 * 1024 * 1024 * 4)) ] || skip "more than 48 GiB are free"
+    ranks=$((free_kib / (4 * 1024 * 1024) + 1))
+    [ "$ranks" -gt 1 ] || ranks=2
+    accept "$ranks" --checks latency,bandwidth --seconds 0.4 --sizes 8,1KiB,2147483647
+    [ "$(status_of bandwidth)" = ran ]
+    reason_of bandwidth | grep -q 'messages of 2147483647 bytes left out: 4095 MiB for each of'
+    [ "$(figures bandwidth one_way bytes | sort -u)" = 1024 ]
+}
+
+@test "a signal ends a launch, and a killed one leaves rows that can be read" {
+    for signal in TERM KILL; do
+        rm -rf "$OUT"
+        exec_on_cores 2 "$BIN/noiselab-accept" --out "$OUT" --launch-id one --seconds 100 --repetitions 100 --checks integrity,latency \
+            >/dev/null 2>"$ERR" 3>&- &
+        MPIRUN=$!
+        wait_for eval '[ "$(cat "$OUT/one/accept.csv" 2>/dev/null | wc -l)" -gt 3 ]'
+        if [ "$signal" = TERM ]; then pkill -TERM -P "$(proxy_of "$MPIRUN")" -x noiselab-accept
+        else kill -KILL "$MPIRUN"; fi
+        wait "$MPIRUN" || true
+        unset MPIRUN
+        fields=$(head -n 1 "$OUT/one/accept.csv" | tr , '\n' | wc -l)
+        awk -F , -v n="$fields" 'NF != n { exit 1 }' "$OUT/one/accept.csv"
+        if [ "$signal" = TERM ]; then jq -e '.ended == "interrupted" and (.rows > 2)' "$OUT/one/launch.json"
+        else jq -e '.ended == null and .program == "noiselab-accept"' "$OUT/one/launch.json"; fi
+        wait_for eval '! pgrep -f -- "--out $OUT" >/dev/null'
+    done
+}

@@ -1,0 +1,128 @@
+/* Latency, bandwidth and the completeness coefficient, by the acceptance room's functions and by loops written plainly here, in turn on the same
+ * ranks: whatever else the machine does hits both. Prints one line for each figure: its name, and the room's over the plain one. Of times the tenth
+ * part of the rounds is taken that was disturbed least, up to its slowest; of the coefficient, whose error has two sides, the median.
+ *   accept_probe [ROUNDS] */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "completeness.h"
+#include "sample.h"
+#include "transfer.h"
+
+enum { MOST_ROUNDS = 1000, SMALL = 8, LARGE = 256 << 10, N_SMALL = 100, N_LARGE = 8, EXCHANGE = 256 << 10, N_EXCHANGES = 8 };
+
+static char *a, *b;
+static int rank, n_ranks;
+
+/* osu_latency's loop: half the mean round trip, s */
+static double plain_half_round_trip(int bytes, int n) {
+    double begin = MPI_Wtime();
+    for (int i = 0; i < n; i++) {
+        if (rank == 0) {
+            MPI_Send(a, bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+            MPI_Recv(b, bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (rank == 1) {
+            MPI_Recv(b, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(a, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+        }
+    }
+    return (MPI_Wtime() - begin) / (2 * n);
+}
+
+/* both at once, as osu_bibw does with a window of one: s per exchange */
+static double plain_two_way(int bytes, int n) {
+    MPI_Request requests[2];
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    for (int i = 0; i < n && rank < 2; i++) {
+        MPI_Irecv(b, bytes, MPI_CHAR, 1 - rank, 2, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(a, bytes, MPI_CHAR, 1 - rank, 2, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    return (MPI_Wtime() - begin) / n;
+}
+
+/* F_e as published, of two ranks: X / S / T_e */
+static double plain_coefficient(void) {
+    double slowest = 0, link_s;
+    plain_half_round_trip(EXCHANGE, 1);
+    link_s = plain_half_round_trip(EXCHANGE, N_EXCHANGES);
+    MPI_Bcast(&link_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < N_EXCHANGES; i++) {
+        double took, all;
+        MPI_Request requests[2];
+        MPI_Barrier(MPI_COMM_WORLD);
+        took = MPI_Wtime();
+        MPI_Irecv(b, EXCHANGE, MPI_CHAR, 1 - rank, 3, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(a, EXCHANGE, MPI_CHAR, 1 - rank, 3, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        took = MPI_Wtime() - took;
+        MPI_Allreduce(&took, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        slowest += all;
+    }
+    return link_s / (slowest / N_EXCHANGES);
+}
+
+static double room_time(int is_two_way, int bytes, int n) {
+    const struct nx_link l = {.comm = MPI_COMM_WORLD, .peer = 1 - rank, .is_first = rank == 0, .send = a, .receive = b, .bytes = bytes};
+    return (double)(is_two_way ? nx_two_way(&l, n) : nx_one_way(&l, n)) * 1e-9 / (is_two_way ? n : 2 * n);
+}
+
+static double room_coefficient(void) {
+    struct nx_completeness c;
+    int peer;
+    MPI_Request requests[2];
+    nx_completeness_measure(MPI_COMM_WORLD, a, b, &peer, requests, EXCHANGE, 4000000, &c);
+    return c.coefficient;
+}
+
+/* The value below which a share of the rounds lies; sorts them. */
+static double quantile(double *values, int n, double q) {
+    nx_sample_of(values, n);
+    return values[(int)(q * (n - 1))];
+}
+
+enum { LATENCY, ONE_WAY, TWO_WAY, COEFFICIENT, N_FIGURES };
+static const char *const names[] = {"latency", "one_way", "two_way", "coefficient"};
+
+/* All figures of a round, by the room or plainly. */
+static void take(int is_plain, double figures[N_FIGURES]) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    figures[LATENCY] = is_plain ? plain_half_round_trip(SMALL, N_SMALL) : room_time(0, SMALL, N_SMALL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    figures[ONE_WAY] = is_plain ? plain_half_round_trip(LARGE, N_LARGE) : room_time(0, LARGE, N_LARGE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    figures[TWO_WAY] = is_plain ? plain_two_way(LARGE, N_LARGE) : room_time(1, LARGE, N_LARGE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    figures[COEFFICIENT] = is_plain ? plain_coefficient() : room_coefficient();
+}
+
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 200;
+    static double all[2][N_FIGURES][MOST_ROUNDS]; /* the room's, plain */
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    a = calloc(1, LARGE);
+    b = calloc(1, LARGE);
+    if (n_ranks != 2 || n < 1 || n > MOST_ROUNDS || !a || !b) {
+        if (rank == 0) fprintf(stderr, "accept_probe: wants 2 ranks and 1 to %d rounds\n", MOST_ROUNDS);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    for (int i = -1; i < n; i++) /* round -1 warms up; who is first changes from round to round */
+        for (int turn = 0; turn < 2; turn++) {
+            int is_plain = (turn + i) & 1;
+            double figures[N_FIGURES];
+            take(is_plain, figures);
+            for (int k = 0; k < N_FIGURES && i >= 0; k++) all[is_plain][k][i] = figures[k];
+        }
+    for (int k = 0; k < N_FIGURES && rank == 0; k++) {
+        double q = k == COEFFICIENT ? 0.5 : 0.1;
+        printf("%s %.4f\n", names[k], quantile(all[0][k], n, q) / quantile(all[1][k], n, q));
+    }
+    free(a);
+    free(b);
+    MPI_Finalize();
+    return 0;
+}
