@@ -82,6 +82,9 @@ void na_who_end(struct na_who *w, struct nl_agent_account *a) {
     if (strcmp(na_who_source(w), "cpu") != 0) return;
     a->cpu_on_ranks_ns = half.group_ns[NR_AGENT];
     a->observer_on_ranks_ns = half.group_ns[NR_NOISELAB];
+    a->others_on_ranks_ns = 0;
+    for (int group = 0; group <= NR_UNKNOWN; group++)
+        if (group != NR_AGENT && group != NR_RANK && group != NR_IDLE) a->others_on_ranks_ns += half.group_ns[group];
 }
 
 /* Writes a file beside its place and moves it there: whoever reads it finds a whole one. */

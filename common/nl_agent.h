@@ -61,6 +61,7 @@ struct nl_agent_account {
     int64_t wall_ns;          /* from the answer to BEGIN to the receipt of END */
     int64_t cpu_ns;           /* CPU time of the agent's processes, those that began and ended meanwhile included */
     int64_t cpu_on_ranks_ns;  /* of it, on CPUs of ranks */
+    int64_t others_on_ranks_ns; /* time on the CPUs of ranks that is neither theirs nor the agent's, and not idle */
     int64_t scraper_cpu_ns;   /* CPU time of the scrapes that ended meanwhile */
     int64_t wakeups;          /* times that a thread was put on a CPU after having slept */
     int64_t voluntary, involuntary; /* context switches */

@@ -23,13 +23,15 @@ is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_r
 #'   `scraper_percent`, `observer_percent`, `observer_on_ranks_percent`, `wakeups_per_s`, `switches_per_s`,
 #'   `migrations_per_s`, `processes`, `started_per_s`, `rss_kib`, `read_bytes_per_s`, `written_bytes_per_s`,
 #'   `switch_ns_p50`, `switch_ns_max`, `lost_switches`, `switch_ins`, `switch_outs`; in us per second, on minus off:
-#'   `stolen_us_per_s`, `stolen_low`, `stolen_high`, `agent_us_per_s` (on ranks' CPUs), `difference_us_per_s` (stolen
-#'   minus agent), `difference_low`, `difference_high`, `estimator` of the difference, `tolerance_us_per_s`; `agreement`
+#'   `stolen_us_per_s`, `stolen_low`, `stolen_high`, `agent_us_per_s` (on ranks' CPUs), `others_us_per_s` (other tasks
+#'   there, by the records of the CPUs), `difference_us_per_s` (stolen minus agent, and minus others where known),
+#'   `difference_low`, `difference_high`, `estimator` of the difference, `tolerance_us_per_s`; `agreement`
 #'   (`agree`, `disagree`, `cannot be compared`), `sure` (logical: the whole interval lies inside, or outside, the
 #'   tolerance), `reason` (why they cannot be compared, else NA). Unknown figures are NA.
 #' @details They agree where the difference is at most 5 % of the agent's time or 20 us/s, whichever is larger, and the run
 #'   could have told the agent's time from half of it. They disagree where the interval of the difference lies outside
-#'   that tolerance. The difference is taken within each half, where the agent's bursts cancel, and then within each
+#'   that tolerance. What other tasks took of the ranks' CPUs is taken off where it is on record: kernel threads and daemons
+#'   come and go whatever the arm. The difference is taken within each half, where the agent's bursts cancel, and then within each
 #'   pair: the mean over pairs, or the pseudo-median where its interval is narrower and the agent ran in nearly every on half
 #'   (the mean alone sees what happens in few halves).
 #' @examples
@@ -64,7 +66,7 @@ agent_shifts <- function(campaign, agents_only = TRUE) {
       shift <- function(column) rate(column, pairs$on[mine]) - rate(column, pairs$off[mine])
       list(launch = rows[["launch"]][1], host = rows[["host"]][1], kind = as.character(rows[["kind"]][on[1]]),
            level = rows[["level_requested_percent"]][on[1]], rows = rows, on = on, off = which(rows[["arm"]] == "off"),
-           stolen = shift("stolen_ns"), agent = shift("agent_on_ranks_ns"),
+           stolen = shift("stolen_ns"), agent = shift("agent_on_ranks_ns"), others = shift("others_on_ranks_ns"),
            ran = rows[["agent_on_ranks_ns"]][pairs$on[mine]] > 0)
     })
   }), recursive = FALSE)
@@ -94,15 +96,18 @@ account_row <- function(shift, campaign, alpha) {
          switch_ns_p50 = if (length(switches) > 0) stats::median(switches) else NA_real_,
          switch_ns_max = if (length(switches) > 0) max(switches) else NA_real_,
          lost_switches = total("lost_switches"), switch_ins = total("switch_ins"), switch_outs = total("switch_outs")),
-    agreement_of(shift$stolen, shift$agent, alpha, isTRUE(mean(shift$ran) >= 0.95)))
+    agreement_of(shift$stolen, shift$agent, alpha, isTRUE(mean(shift$ran) >= 0.95), others = shift$others))
 }
 
-# `stolen`, `agent`: on minus off of each pair, us per second. `steady`: the agent ran in nearly every on half.
-agreement_of <- function(stolen, agent, alpha, steady = FALSE, groups = 256) {
+# What the ranks lost to nobody but the agent, as far as it is on record who else ran on their CPUs.
+less_others <- function(stolen, others) stolen - ifelse(is.finite(others), others, 0)
+
+# `stolen`, `agent`, `others`: on minus off of each pair, us per second. `steady`: the agent ran in nearly every on half.
+agreement_of <- function(stolen, agent, alpha, steady = FALSE, groups = 256, others = NA_real_) {
   conf <- 1 - 2 * alpha
   known <- is.finite(stolen) & is.finite(agent)
   lost <- batch_mean_ci(stolen[is.finite(stolen)], conf, groups)
-  d <- stolen[known] - agent[known]
+  d <- less_others(stolen, others)[known] - agent[known]
   means <- batch_mean_ci(d, conf, groups)
   ranks <- if (steady && length(d) > 0) pseudo_median(d, conf)
   use_ranks <- !is.null(ranks) && isTRUE(ranks$high - ranks$low < means$high - means$low)
@@ -110,6 +115,7 @@ agreement_of <- function(stolen, agent, alpha, steady = FALSE, groups = 256) {
   used <- if (any(is.finite(agent))) mean(agent[is.finite(agent)]) else NA_real_
   tolerance <- max(agree_us_per_s, agree_share * abs(used))
   c(list(stolen_us_per_s = lost$estimate, stolen_low = lost$low, stolen_high = lost$high, agent_us_per_s = used,
+         others_us_per_s = if (any(is.finite(others))) mean(others[is.finite(others)]) else NA_real_,
          difference_us_per_s = est$estimate, difference_low = est$low, difference_high = est$high,
          estimator = if (use_ranks) "pseudo-median" else "mean", tolerance_us_per_s = tolerance),
     judge_agreement(est, used, tolerance, length(d), length(stolen)))
@@ -143,7 +149,7 @@ across_account <- function(shifts, rows, alpha) {
     list(processes = largest("processes"), rss_kib = largest("rss_kib"), switch_ns_p50 = stats::median(mine$switch_ns_p50),
          switch_ns_max = largest("switch_ns_max"), lost_switches = sum(mine$lost_switches),
          switch_ins = sum(mine$switch_ins), switch_outs = sum(mine$switch_outs)),
-    agreement_of(average("stolen"), average("agent"), alpha, groups = Inf))
+    agreement_of(average("stolen"), average("agent"), alpha, groups = Inf, others = average("others")))
 }
 
 # ---- what a difference may mean ----------------------------------------------------------------
@@ -158,9 +164,12 @@ agreement_causes <- function(account, tasks, most = 3) {
       return(paste("the ranks lost less than the agent used: it ran on their CPUs also while a rank did not want to run (it waited,",
                    "or yielded), or its time is counted by ticks"))
     }
-    causes <- c(woken_groups(tasks[tasks$launch %in% row$launch & tasks$host == row$host & tasks$kind %in% row$kind, ]),
-                "context switches and cold caches" = 2 * row$switches_per_s, "the scraper" = 1e4 * row$scraper_percent,
-                "noiselab's own observer" = 1e4 * row$observer_on_ranks_percent)
+    # Tasks on record are no part of the difference: interrupts and the hypervisor are.
+    seen <- if (is.na(row$others_us_per_s)) names(cause_names) else c("irq", "softirq", "steal")
+    causes <- c(woken_groups(tasks[tasks$launch %in% row$launch & tasks$host == row$host & tasks$kind %in% row$kind & tasks$group %in% seen, ]),
+                "context switches and cold caches" = 2 * row$switches_per_s,
+                "the scraper" = if (is.na(row$others_us_per_s)) 1e4 * row$scraper_percent,
+                "noiselab's own observer" = if (is.na(row$others_us_per_s)) 1e4 * row$observer_on_ranks_percent)
     causes <- sort(causes[is.finite(causes) & causes > 0.1 * d], decreasing = TRUE)
     if (length(causes) == 0) return("the ranks lost more than the agent used, and no task, interrupt or steal on record explains it")
     sprintf("the ranks lost more than the agent used; %s", join_words(sprintf("%s: about %s \u00b5s/s", names(causes),

@@ -135,8 +135,9 @@ format_agreement <- function(rows, alpha) {
   remark <- ifelse(is.na(rows$reason), rows$cause, rows$reason)
   shown <- !is.na(remark) & nzchar(remark)
   c(sprintf("does the agent's own CPU time explain what the ranks lost? (\u00b5s per second, on minus off, %g %% CI)", 100 * (1 - 2 * alpha)),
-    wrap_line(paste0(sprintf("%s: ranks lost %s %s, agent used %s on their CPUs, difference %s %s, allowed %s: %s", node_label(rows),
+    wrap_line(paste0(sprintf("%s: ranks lost %s %s, agent used %s on their CPUs, %sdifference %s %s, allowed %s: %s", node_label(rows),
                              three(rows$stolen_us_per_s), format_ends(rows$stolen_low, rows$stolen_high), three(rows$agent_us_per_s),
+                             ifelse(is.na(rows$others_us_per_s), "", sprintf("other tasks %s, ", three(rows$others_us_per_s))),
                              three(rows$difference_us_per_s), format_ends(rows$difference_low, rows$difference_high),
                              three(rows$tolerance_us_per_s), word), ifelse(shown, paste0(" (", remark, ")"), ""))),
     wrap_line("allowed: 5 % of the agent's time or 20 \u00b5s/s, whichever is larger"), "")

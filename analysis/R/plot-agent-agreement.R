@@ -49,7 +49,7 @@ plot_agent_agreement <- function(analysis, draw = TRUE) {
                paste0("Both on minus off. Line: equal; band: the difference that counts as agreement, 5 % or 20 \u00b5s/s. Diamond: the estimate ",
                       "over all pairs. Points above (below) the band: something beside the agent took time in the on (off) half.",
                       if (outside > 0) sprintf(" Outside the frame: %s.", counted(outside, "point"))),
-               "agent's CPU time on the ranks' CPUs, \u00b5s per second", "stolen time of the ranks, \u00b5s per second")
+               "agent's CPU time on the ranks' CPUs, \u00b5s per second", "stolen time of the ranks, less other tasks on record, \u00b5s per second")
 }
 
 agreement_data <- function(analysis, most = 400, most_panels = 12) {
@@ -58,7 +58,7 @@ agreement_data <- function(analysis, most = 400, most_panels = 12) {
   frames <- lapply(utils::head(shifts, most_panels), function(s) {
     known <- is.finite(s$stolen) & is.finite(s$agent)
     if (sum(known) == 0) return(NULL)
-    batch <- batch_sums(s$stolen[known], most)
+    batch <- batch_sums(less_others(s$stolen, s$others)[known], most)
     agent <- batch_sums(s$agent[known], most)
     row <- accounts[accounts$launch %in% s$launch & accounts$host == s$host & accounts$kind == s$kind, ][1, ]
     data.frame(panel = paste0(if (length(analysis$campaign$launches) > 1) paste0(s$launch, ", "), s$host, ", ", s$kind, ": ", row$agreement),

@@ -35,11 +35,12 @@ agreement_table <- function(report) {
   html_table(list(
     node = node_label(rows), agent = rows$kind, "ranks lost" = three(rows$stolen_us_per_s),
     CI = format_ends(rows$stolen_low, rows$stolen_high), "agent used" = three(rows$agent_us_per_s),
+    "others" = three(rows$others_us_per_s),
     difference = three(rows$difference_us_per_s), "CI " = format_ends(rows$difference_low, rows$difference_high),
     allowed = three(rows$tolerance_us_per_s), pairs = format_count(rows$n_pairs),
     answer = paste0(rows$agreement, ifelse(is.na(rows$reason), ifelse(nzchar(rows$cause), paste0(": ", rows$cause), ""), paste0(": ", rows$reason)))
   ), sprintf(paste("Does the agent's own CPU time explain what the ranks lost? \u00b5s per second, on minus off, with %g %% intervals. Agent",
-                   "used: on the ranks' CPUs. Allowed: 5 %% of it or 20 \u00b5s/s, whichever is larger."), 100 * (1 - 2 * report$alpha)),
+                   "used: on the ranks' CPUs. Others: all other tasks there, by the records of the CPUs. Allowed: 5 %% of it or 20 \u00b5s/s, whichever is larger."), 100 * (1 - 2 * report$alpha)),
   row_class = ifelse(rows$agreement == "disagree", "detected", "other"), text = c("node", "agent", "answer"), wrap = "answer")
 }
 

@@ -38,6 +38,10 @@ test_that("hand-computed pairs: the difference, its tolerance and the three answ
   open <- judge(c(-4000, 6000, 1000, 1020), rep(1000, 4), 0.01)
   expect_equal(open$agreement, "cannot be compared")
   expect_match(open$reason, "50 \u00b5s/s are")
+  others <- c(4000, 0, 1000, 20)
+  known <- judge(c(1000, 1010, 990, 1000) + others, rep(1000, 4), 0.01, others = others)
+  expect_equal(known[c("agreement", "sure", "others_us_per_s", "stolen_us_per_s")],
+               list(agreement = "agree", sure = TRUE, others_us_per_s = 1255, stolen_us_per_s = 2255))
   expect_match(judge(c(1, 2), c(NA, NA), 0.01)$reason, "not known")
   expect_match(judge(5, 5, 0.01)$reason, "1 pair of halves: too few")
   expect_match(judge(numeric(), numeric(), 0.01)$reason, "no launch has an off and an on half together")
@@ -59,13 +63,15 @@ test_that("three launches or more are judged with the launch as the unit, too", 
 
 test_that("a disagreement names what may be behind it, the largest first", {
   account <- data.frame(launch = "L", host = "h", kind = "a", agreement = "disagree", difference_us_per_s = c(500, -500),
-                        switches_per_s = 30, scraper_percent = 0, observer_on_ranks_percent = 0)
+                        switches_per_s = 30, scraper_percent = 0, observer_on_ranks_percent = 0, others_us_per_s = NA)
   tasks <- data.frame(launch = "L", host = "h", kind = "a", group = c("kernel", "other", "agent"), shift_us_per_s = c(100, 300, 900))
   got <- noiselab:::agreement_causes(account, tasks)
   expect_match(got[1],
                "other tasks that ran more with it: about 300 \u00b5s/s, kernel threads that ran more with it: about 100 \u00b5s/s and context switches")
   expect_match(got[1], "context switches")
   expect_match(got[2], "while a rank did not want to run")
+  # tasks on record are no part of the difference
+  expect_no_match(noiselab:::agreement_causes(transform(account, others_us_per_s = 400), tasks)[1], "other tasks")
 })
 
 test_that("several treated nodes without a generator count as several CPUs", {
