@@ -161,7 +161,10 @@ EOT
 @test "LIKWID's timeline mode without counters ends at once, and that is said" {
     needs likwid-perfctr
     ! likwid-perfctr -c 0 -g CLOCK -t 100ms true >/dev/null 2>&1 || skip 'this machine has counters'
-    fails_with 2 'likwid' launch 2 --op barrier --launch-id one --agent-cmd 'likwid-perfctr -c 0 -g CLOCK -t 100ms sleep 100' --agent-period 100ms \
-        --design blocks --block 500ms --seconds 3
+    # it takes a second or two to find that out
+    fails_with 2 'ended by itself' launch 2 --op barrier --launch-id one --agent-cmd 'likwid-perfctr -c 0 -g CLOCK -t 100ms sleep 100' \
+        --agent-period 100ms --design blocks --block 500ms --agent-settle 4s --seconds 1
+    grep -q 'MSR' "$OUT"/one/agent.*.log
+    jq -e '.agents[0].died | test("likwid-perfctr")' "$OUT/one/launch.json"
     ! pgrep -af 'likwid-perfctr -c 0 -g CLOCK'
 }
