@@ -124,11 +124,15 @@ EOT
     nothing_left "temp-path $BATS_TEST_TMPDIR"
 }
 
-@test "collectd at 0.1 s takes from its rank what it used" {
+@test "collectd at 0.1 s takes from its rank what it used, and at 1 s it runs and ends" {
     [ -x /usr/sbin/collectd ] || needs collectd
     started "$(collectd_conf 0.1)" --agent-period 100ms --block 1s --agent-settle 1050ms --seconds 12
     used 200 60000
     agrees
+    nothing_left "$BATS_TEST_TMPDIR/collectd.conf"
+    rm -r "$OUT"
+    started "$(collectd_conf 1)" --agent-period 1s --block 1s --agent-settle 1500ms --seconds 4
+    used 20 20000
     nothing_left "$BATS_TEST_TMPDIR/collectd.conf"
 }
 
