@@ -62,6 +62,10 @@ static void note_death(struct na_agent *a, const char *why, const char *when) {
     na_say(a->died, sizeof a->died, "%s: %s", when, why);
     a->is_on = 0;
     if (na_undo_all(a->undo, problem, sizeof problem)) na_warn(a, "%s", problem);
+    if (!a->way->members) return;
+    a->way->members(a);
+    if (a->set.n == 0) return;
+    na_warn(a, "%d of its processes live on (process %d), in all halves from then on", a->set.n, (int)a->set.p[0].pid);
 }
 
 int na_agent_look(struct na_agent *a, const char *when, char *reason, int size) {

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "spawn.h"
 #include "undo.h"
+#include "watch.h"
 
 enum { NA_REASON_BYTES = 1024, NA_MAX_WARNINGS = 16 };
 
@@ -28,6 +29,7 @@ struct na_agent {
     struct na_set set;               /* its processes */
     cpu_set_t cpus;                  /* where a started command may run */
     int out_fd;                      /* its output; -1: thrown away */
+    struct na_watch *watch;          /* takes the output in; NULL: nobody does */
     pid_t not_agent[2];              /* children of ours that are not the agent: guardian, scrape under way. 0: none */
     pthread_mutex_t *children;       /* held while one of them is started */
     const _Atomic uint32_t *stop;    /* not 0: whatever takes long is to end; NULL: never */

@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +17,16 @@
 #include "nl_place.h"
 
 #define WRITE_EVERY_NS INT64_C(30000000000)
+#define LOOK_NS INT64_C(200000000) /* how often we look whether the owner lives when nobody would wake us */
 
 /* ---- where we run, and the scraper ---- */
 
-/* Binds us to a CPU that no rank has: what we do at a half's ends, and the scraper, must not disturb them. */
+static int bind_thread(void *set, pid_t tid) {
+    sched_setaffinity(tid, sizeof(cpu_set_t), set); /* where that is refused it stays where it is */
+    return 0;
+}
+
+/* Binds us, the watch's thread too, to a CPU that no rank has: what we do at a half's ends, and the scraper, must not disturb them. */
 static void choose_cpu(struct na_session *s) {
     static int rank_cpus[NL_AGENT_MAX_RANKS];
     char ignored[256];
@@ -38,7 +45,7 @@ static void choose_cpu(struct na_session *s) {
         CPU_ZERO(&set);
         CPU_SET(s->cpu, &set);
     }
-    sched_setaffinity(0, sizeof set, &set);
+    na_each_number("/proc/self/task", bind_thread, &set);
     if (s->options->scrape && !s->options->scrape_cpu && s->cpu < 0)
         na_warn(&s->agent, "every CPU has a rank: the scraper runs beside them (see --scrape-cpu)");
     s->scraper.cpus = s->options->scrape_cpu ? s->options->scrape_cpus : set;
@@ -228,6 +235,7 @@ static void restore(struct na_session *s) {
 
 static int quit(struct na_session *s, char *reason, int size) {
     char problem[NA_REASON_BYTES];
+    s->has_quit = 1;
     restore(s);
     int64_t n_failed = atomic_load(&s->scraper.n_failed), n_skipped = atomic_load(&s->scraper.n_skipped);
     if (n_failed > 0) na_warn(&s->agent, "%lld of %lld scrapes failed", (long long)n_failed, (long long)atomic_load(&s->scraper.n_scrapes));
@@ -259,10 +267,12 @@ static int obey(struct na_session *s) {
     return command == NL_AGENT_QUIT;
 }
 
-/* Until QUIT, or the owner's death. */
+/* Until QUIT, or the owner's death. Asleep for good only while the watch is sure to wake us: a page that its owner has closed already cannot be
+ * closed again when the owner dies, and without a pidfd nobody tells us of that death. */
 static void live(struct na_session *s) {
     for (;;) {
-        nl_agent_wait(s->page, s->seen, -1);
+        int is_watched = s->watch.owner_fd >= 0 && !atomic_load(&s->page->is_closed);
+        nl_agent_wait(s->page, s->seen, is_watched ? -1 : nl_mono_ns() + LOOK_NS);
         uint32_t number = atomic_load(&s->page->command_number), last = s->seen;
         s->seen = number;
         if (atomic_load(&s->page->is_closed)) restore(s);
@@ -299,10 +309,17 @@ static int start(struct na_session *s, struct na_guardian *guardian) {
     return 0;
 }
 
+static int keep_from_agent(void *nothing, pid_t fd) {
+    (void)nothing;
+    if (fd > STDERR_FILENO) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
 int na_session(const struct na_options *o) {
     static struct na_session session;
     struct na_session *s = &session;
     struct na_guardian guardian = {0};
+    char ignored[NA_REASON_BYTES];
     int status = NL_EXIT_USAGE;
     *s = (struct na_session){.options = o, .page = nl_agent_attach(o->control_fd), .cpu = -1};
     if (!s->page) {
@@ -313,6 +330,8 @@ int na_session(const struct na_options *o) {
         nl_error("--control-fd: the page's owner is not the parent of this process");
         return status;
     }
+    /* an agent that lives on must hold nothing of the launcher's: pipes whose end it waits for, locks; nor our page */
+    na_each_number("/proc/self/fd", keep_from_agent, NULL);
     /* a Ctrl-C reaches the whole process group; the owner decides when it ends, and it still wants the certificate */
     for (size_t i = 0; i < 4; i++) signal((int[]){SIGINT, SIGTERM, SIGHUP, SIGPIPE}[i], SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -325,11 +344,13 @@ int na_session(const struct na_options *o) {
         goto out;
     }
     s->agent.out_fd = s->watch.pipe[1];
+    s->agent.watch = &s->watch;
     s->agent.stop = &s->page->is_closed;
     na_say(s->page->name, sizeof s->page->name, "%s", s->agent.name);
     atomic_store(&s->page->companion_pid, (int32_t)getpid());
     live(s);
     restore(s);
+    if (!s->has_quit) na_who_write(&s->who, 1, ignored, sizeof ignored); /* the owner is dead: what was recorded stays readable */
     status = NL_EXIT_OK;
 out:
     na_scraper_close(&s->scraper);

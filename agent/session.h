@@ -17,7 +17,7 @@ struct na_session {
     pthread_mutex_t children; /* held while a child is started that is not the agent */
     pthread_mutex_t record;   /* held by who uses the recorder */
     uint32_t seen;            /* number of the command being obeyed */
-    int is_placed, is_restored;
+    int is_placed, is_restored, has_quit;
     int was_scraped;          /* the first scrape has succeeded */
     int cpu;                  /* where we are bound; -1: nowhere, as every CPU has a rank */
     int64_t begin_ns, begin_cpu_ns, begin_scraper_ns;

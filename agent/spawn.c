@@ -135,6 +135,8 @@ int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, c
             kill(pid, SIGKILL);
         }
         poll(&end, 1, LOOK_MS); /* without a pidfd: just a pause */
+        /* an agent's off command may wait until its daemon is gone: ours by now, and there until we have waited for it */
+        na_reap_all();
     }
     if (end.fd >= 0) close(end.fd);
     int status = na_status_of(pid);
@@ -192,9 +194,8 @@ static int find_end(pid_t pid) {
 int na_reap(pid_t pid) {
     pthread_mutex_lock(&reaper.lock);
     pid_t ended = wait_for(pid);
-    int is_known = ended == pid || (ended < 0 && find_end(pid) >= 0);
     pthread_mutex_unlock(&reaper.lock);
-    return is_known;
+    return ended != 0;
 }
 
 void na_reap_all(void) {

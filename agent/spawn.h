@@ -39,7 +39,7 @@ int na_command_run(const struct na_command *command, int out_fd, int64_t timeout
                    int reason_size);
 
 /* Waits for a child that has ended, and keeps how it ended and what it used.
- * @return 1 waited for now or before, 0 it still runs or is no child of ours. */
+ * @return 1 waited for now or before (or no child of ours), 0 it still runs. */
 int na_reap(pid_t pid);
 
 /* Waits for all children that have ended: a daemon's processes become ours when their parent ends. */

@@ -1,7 +1,10 @@
 #include "watch.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -10,24 +13,48 @@
 #include "nl_clock.h"
 
 /* An agent that writes gigabytes must neither fill a disk nor be blocked, nor may taking it in cost much. The pipe is as big as everybody may
- * make it; a megabyte is kept, and what comes after that is spliced to /dev/null, which copies nothing. Between two looks the thread sleeps:
- * long after little, short after much. */
-enum { PIPE_BYTES = 1 << 20, MUCH_BYTES = 1 << 16, MAX_ROUNDS = 64 };
+ * make it; a megabyte is kept, and what comes after that is spliced to /dev/null, which copies nothing (but for the beginning of each start's
+ * output: why a program ended may stand in it). Between two looks the thread sleeps: long after little, short after much. */
+enum { PIPE_BYTES = 1 << 20, MUCH_BYTES = 1 << 16, MAX_ROUNDS = 64, BEGINNING_BYTES = 1 << 18 };
 #define QUIET_NS INT64_C(100000000)
 #define BUSY_NS INT64_C(1000000)
+
+static void forget_lines(struct na_watch *w) {
+    w->line[0] = '\0';
+    w->n_growing = 0;
+}
+
+/* A line has ended; one of blanks and rules says nothing. */
+static void keep_line(struct na_watch *w) {
+    w->growing[w->n_growing] = '\0';
+    w->n_growing = 0;
+    if (w->growing[strcspn(w->growing, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")]) strcpy(w->line, w->growing);
+}
+
+static void look_for_lines(struct na_watch *w, const char *text, ssize_t n) {
+    for (ssize_t i = 0; i < n; i++) {
+        if (text[i] == '\n') keep_line(w);
+        else if (w->n_growing < NA_LINE_BYTES - 1) w->growing[w->n_growing++] = isprint((unsigned char)text[i]) ? text[i] : ' ';
+    }
+}
 
 /* One piece; its length, 0: nothing there. */
 static int64_t take(struct na_watch *w) {
     static char buffer[MUCH_BYTES];
-    int64_t room = NA_LOG_BYTES - atomic_load(&w->kept_bytes);
-    if (w->log_fd < 0 || room <= 0) {
+    int64_t room = w->log_fd < 0 ? 0 : NA_LOG_BYTES - atomic_load(&w->kept_bytes);
+    if (room <= 0 && w->read_bytes >= BEGINNING_BYTES) {
         ssize_t n = splice(w->pipe[0], NULL, w->null_fd, NULL, PIPE_BYTES, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-        if (n > 0) atomic_fetch_add(&w->dropped_bytes, n);
+        if (n > 0) {
+            atomic_fetch_add(&w->dropped_bytes, n);
+            forget_lines(w);
+        }
         return n;
     }
     ssize_t n = read(w->pipe[0], buffer, sizeof buffer);
     if (n <= 0) return n;
-    ssize_t kept = write(w->log_fd, buffer, n < room ? (size_t)n : (size_t)room);
+    w->read_bytes += n;
+    look_for_lines(w, buffer, n);
+    ssize_t kept = room > 0 ? write(w->log_fd, buffer, n < room ? (size_t)n : (size_t)room) : 0;
     if (kept < 0) kept = 0; /* a full disk: the log is not worth a launch */
     atomic_fetch_add(&w->kept_bytes, kept);
     atomic_fetch_add(&w->dropped_bytes, n - kept);
@@ -36,12 +63,30 @@ static int64_t take(struct na_watch *w) {
 
 static int64_t drain(struct na_watch *w) {
     int64_t sum = 0;
+    pthread_mutex_lock(&w->output);
     for (int i = 0; i < MAX_ROUNDS; i++) {
         int64_t n = take(w);
         if (n <= 0) break;
         sum += n;
     }
+    pthread_mutex_unlock(&w->output);
     return sum;
+}
+
+void na_watch_listen(struct na_watch *w) {
+    drain(w);
+    pthread_mutex_lock(&w->output);
+    forget_lines(w);
+    w->read_bytes = 0;
+    pthread_mutex_unlock(&w->output);
+}
+
+void na_watch_last_line(struct na_watch *w, char *text, int size) {
+    drain(w);
+    pthread_mutex_lock(&w->output);
+    if (w->n_growing > 0) keep_line(w);
+    snprintf(text, (size_t)size, "%s", w->line);
+    pthread_mutex_unlock(&w->output);
 }
 
 /* A pause that the end interrupts. */
@@ -86,6 +131,7 @@ static void *live(void *argument) {
 int na_watch_open(struct na_watch *w, struct nl_agent *page) {
     w->page = page;
     w->log_fd = -1;
+    pthread_mutex_init(&w->output, NULL);
     w->owner_fd = (int)syscall(SYS_pidfd_open, page->owner_pid, 0);
     w->wake_fd = eventfd(0, EFD_CLOEXEC);
     w->null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -100,7 +146,9 @@ int na_watch_open(struct na_watch *w, struct nl_agent *page) {
 int na_watch_log(struct na_watch *w, const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0) return -1;
+    pthread_mutex_lock(&w->output);
     w->log_fd = fd;
+    pthread_mutex_unlock(&w->output);
     return 0;
 }
 

@@ -10,7 +10,7 @@
 
 #include "nl_agent.h"
 
-enum { NA_LOG_BYTES = 1 << 20, NA_WATCH_FDS = 1024 };
+enum { NA_LOG_BYTES = 1 << 20, NA_WATCH_FDS = 1024, NA_LINE_BYTES = 200 };
 
 struct na_watch {
     struct nl_agent *page; /* closed when the owner dies */
@@ -20,6 +20,11 @@ struct na_watch {
     int log_fd;            /* -1: output is thrown away */
     _Atomic int64_t kept_bytes, dropped_bytes;
     int null_fd;
+    /* the last line that says something, of what was started last; under `output` */
+    pthread_mutex_t output;
+    char line[NA_LINE_BYTES], growing[NA_LINE_BYTES]; /* whole; without its end so far */
+    int n_growing;
+    int64_t read_bytes; /* looked at since the start */
     /* descriptors of the record, and what is called when one is ready; under `lock` */
     pthread_mutex_t *lock;
     struct pollfd extra[NA_WATCH_FDS];
@@ -36,6 +41,13 @@ int na_watch_open(struct na_watch *w, struct nl_agent *page);
 
 /* Keeps the output in this file from now on. 0, -1 with errno. */
 int na_watch_log(struct na_watch *w, const char *path);
+
+/* Takes in what was written until now; what comes next counts as said by another program. */
+void na_watch_listen(struct na_watch *w);
+
+/* The last line written since then, printable and at most NA_LINE_BYTES - 1 bytes of it; "" when there was none, or more output than is looked
+ * at for it. */
+void na_watch_last_line(struct na_watch *w, char *text, int size);
 
 /* Makes the thread look at `extra` anew. */
 void na_watch_again(struct na_watch *w);

@@ -68,8 +68,16 @@ static void members(struct na_agent *a) {
     }
 }
 
+/* What a program that could not go on said about it: usually its last line. */
+static void say_end(struct na_agent *a, char *reason, int size) {
+    char how[64], line[NA_LINE_BYTES] = "";
+    na_status_say(na_status_of(a->root.pid), how, sizeof how);
+    if (a->watch) na_watch_last_line(a->watch, line, sizeof line);
+    if (line[0]) na_say(reason, size, "'%s' ended by itself (%s), and had printed last: %s", a->options->cmd, how, line);
+    else na_say(reason, size, "'%s' ended by itself (%s), having printed nothing that says why", a->options->cmd, how);
+}
+
 static int lives(struct na_agent *a, char *reason, int size) {
-    char how[64];
     if (na_process_lives(a->root)) return 1;
     members(a);
     na_reap(a->root.pid);
@@ -79,8 +87,7 @@ static int lives(struct na_agent *a, char *reason, int size) {
         a->is_daemon = 1;
         return 1;
     }
-    na_status_say(status, how, sizeof how);
-    na_say(reason, size, "'%s' ended by itself (%s): see its output in agent.HOST.log", a->options->cmd, how);
+    say_end(a, reason, size);
     return 0;
 }
 
@@ -102,6 +109,7 @@ static int on(struct na_agent *a, char *reason, int size) {
     a->undo->patience_ns = PATIENCE_NS;
     a->is_daemon = 0;
     int is_counted = a->figures.starts_processes && na_cpu_open_child(&a->cpu) == 0;
+    if (a->watch) na_watch_listen(a->watch);
     if (na_command_start(&a->on, a->out_fd, &a->cpus, &pid, reason, size)) return -1;
     a->root = na_process_of(pid);
     na_undo_note(a->undo->started, &a->undo->n_started, a->root);
@@ -112,6 +120,7 @@ static int on(struct na_agent *a, char *reason, int size) {
     poll(&end, 1, START_MS);
     if (end.fd >= 0) close(end.fd);
     if (lives(a, reason, size)) return 0;
+    na_say(a->died, sizeof a->died, "at its start: %s", reason);
     off(a, ignored, sizeof ignored);
     return -1;
 }

@@ -78,8 +78,8 @@ void na_who_end(struct na_who *w, struct nl_agent_account *a) {
     a->lost_switches = half.lost;
     a->ins = half.ins;
     a->outs = half.outs;
-    /* only a record of who runs on a CPU knows where the agent ran */
-    if (strcmp(na_who_source(w), "cpu") != 0) return;
+    /* only a record of who runs on a CPU knows where the agent ran; without ranks bound to CPUs none of these is theirs */
+    if (strcmp(na_who_source(w), "cpu") != 0 || w->n_cpus == 0) return;
     a->cpu_on_ranks_ns = half.group_ns[NR_AGENT];
     a->observer_on_ranks_ns = half.group_ns[NR_NOISELAB];
     a->others_on_ranks_ns = 0;

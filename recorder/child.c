@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,11 +16,14 @@
 
 extern char **environ;
 
+enum { LOOK_MS = 10, MOST_CHILDREN = 1024 };
+
 int nr_child_start(struct nr_child *child, char *const *command) {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     sigset_t none, defaults;
     *child = (struct nr_child){.pidfd = -1};
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGINT);
@@ -44,27 +49,42 @@ int nr_child_start(struct nr_child *child, char *const *command) {
 }
 
 int nr_child_has_ended(struct nr_child *child) {
-    if (child->pid > 0 && !child->has_ended) child->has_ended = waitpid(child->pid, &child->status, WNOHANG) == child->pid;
+    pid_t pid;
+    if (child->pid <= 0) return 0;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) child->is_background |= pid == child->pid;
+    child->has_ended = pid < 0; /* no children at all */
     return child->has_ended;
 }
 
-/* Waits for its end. */
-static int waits(struct nr_child *child, int64_t patience_ns) {
-    struct pollfd fd = {.fd = child->pidfd, .events = POLLIN};
-    for (int64_t waited_ns = 0; !nr_child_has_ended(child) && waited_ns < patience_ns; waited_ns += 10000000)
-        poll(&fd, child->pidfd >= 0, 10);
+int nr_child_pids(pid_t *pids, int max) {
+    FILE *file = fopen("/proc/thread-self/children", "re");
+    int n = 0;
+    while (file && n < max && fscanf(file, "%d", &pids[n]) == 1) n++;
+    if (file) fclose(file);
+    return n;
+}
+
+/* Signals all children of ours: those whose parents end become it, so that nobody escapes for long. */
+static void signal_children(const struct nr_child *child, int signal) {
+    pid_t pids[MOST_CHILDREN];
+    int n = nr_child_pids(pids, MOST_CHILDREN);
+    if (!child->is_background) kill(-child->pid, signal);
+    for (int i = 0; i < n; i++) kill(pids[i], signal);
+}
+
+/* Signals until nothing of it is left, or for patience_ns. */
+static int end_with(struct nr_child *child, int signal, int64_t patience_ns) {
+    for (int64_t waited_ns = 0; !nr_child_has_ended(child) && waited_ns < patience_ns; waited_ns += LOOK_MS * INT64_C(1000000)) {
+        signal_children(child, signal);
+        poll(NULL, 0, LOOK_MS);
+    }
     return nr_child_has_ended(child);
 }
 
 int nr_child_end(struct nr_child *child, int64_t patience_ns) {
     int was_killed = 0;
     if (child->pid <= 0) return 0;
-    kill(-child->pid, SIGTERM); /* its children too, also when it has ended itself */
-    if (!waits(child, patience_ns)) {
-        kill(-child->pid, SIGKILL);
-        waitpid(child->pid, &child->status, 0);
-        child->has_ended = was_killed = 1;
-    }
+    if (!end_with(child, SIGTERM, patience_ns)) was_killed = end_with(child, SIGKILL, patience_ns);
     if (child->pidfd >= 0) close(child->pidfd);
     child->pidfd = -1;
     return was_killed;

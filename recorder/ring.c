@@ -100,6 +100,15 @@ int nr_rings_add(struct nr_rings *r, struct perf_event_attr *attributes, pid_t t
     }
 }
 
+int nr_rings_share(struct nr_rings *r, int (*open_all)(void *, int64_t), void *context, int64_t bytes) {
+    for (;; bytes /= 2) {
+        int status = open_all(context, bytes), error = errno;
+        if (status == 0 || (error != EPERM && error != ENOMEM) || bytes / 2 < MIN_RING_BYTES) return status;
+        nr_rings_close(r);
+        errno = error;
+    }
+}
+
 int nr_rings_redirect(struct nr_rings *r, struct perf_event_attr *attributes, pid_t tid, int cpu, int to) {
     if (r->n_redirected == r->redirected_capacity) {
         int capacity = r->redirected_capacity ? 2 * r->redirected_capacity : 64;

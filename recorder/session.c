@@ -19,7 +19,8 @@
 #include "recorder.h"
 #include "summary.h"
 
-enum { BURSTS_PER_SECOND = 50000, MOST_BURSTS = 8 << 20, LOOK_MS = 200 };
+enum { BURSTS_PER_SECOND = 50000, MOST_BURSTS = 8 << 20 };
+#define LOOK_NS     INT64_C(200000000)
 #define PATIENCE_NS INT64_C(5000000000)
 #define LONGEST_NS  INT64_C(31536000000000000) /* a command without --duration: a year */
 
@@ -72,10 +73,8 @@ static int watch(struct session *s, const pid_t *pids, int n) {
     for (int i = 0; i < n; i++) {
         struct nr_proc_task task;
         if (nr_proc_read_task(pids[i], pids[i], &task) || task.is_ended) {
-            if (s->o->command)
-                nl_error("'%s' ended before recording began", s->o->command[0]);
-            else
-                nl_error("%sthere is no process %d", s->o->n_pids > 0 ? "--pid: " : "", (int)pids[i]);
+            if (s->o->command) continue; /* what it started may live on */
+            nl_error("%sthere is no process %d", s->o->n_pids > 0 ? "--pid: " : "", (int)pids[i]);
             return -1;
         }
         s->watched[s->n_watched++] =
@@ -103,7 +102,7 @@ static void look_for_ends(struct session *s) {
 
 static int start_recorder(struct session *s, const pid_t *pids, int n) {
     const struct nr_options *o = s->o;
-    int is_all = n == 0 && !o->name && !o->cgroup;
+    int is_all = n == 0 && !o->name && !o->cgroup && !o->command;
     int64_t seconds = o->duration_ns / 1000000000 + 1,
             most = seconds < MOST_BURSTS / BURSTS_PER_SECOND ? seconds * BURSTS_PER_SECOND : MOST_BURSTS;
     struct nr_config config = {
@@ -124,9 +123,27 @@ static int start_recorder(struct session *s, const pid_t *pids, int n) {
     return 0;
 }
 
+/* Whether the command has gone into the background by now; says so once. */
+static void look_for_background(struct session *s) {
+    int was_background = s->child.is_background;
+    if (nr_child_has_ended(&s->child) || was_background || !s->child.is_background) return;
+    nl_warn("'%s' goes on in the background: it is followed, and ended at the end", s->o->command[0]);
+}
+
 static int start_command(struct session *s) {
+    pid_t pids[NR_MAX_PIDS];
     if (nr_child_start(&s->child, s->o->command)) return -1;
-    return watch(s, &s->child.pid, 1) || start_recorder(s, &s->child.pid, 1) ? -1 : 0;
+    look_for_background(s);
+    int n = nr_child_pids(pids, NR_MAX_PIDS);
+    if (n == 0) {
+        nl_error("'%s' ended before recording began", s->o->command[0]);
+        return -1;
+    }
+    if ((!s->child.is_background && watch(s, &s->child.pid, 1)) || start_recorder(s, pids, n)) return -1;
+    /* a daemon that came into being meanwhile, and whose parent has ended */
+    n = nr_child_pids(pids, NR_MAX_PIDS);
+    for (int i = 0; i < n; i++) nr_mark(s->recorder, pids[i], NR_AGENT, 1);
+    return 0;
 }
 
 static int start(struct session *s) {
@@ -154,6 +171,8 @@ static int sleep_until(struct session *s, int64_t end_ns, struct pollfd *fds, in
     for (int i = 0; i < s->n_watched && n < max; i++)
         if (!s->watched[i].has_ended && s->watched[i].pidfd >= 0) fds[n++] = (struct pollfd){.fd = s->watched[i].pidfd, .events = POLLIN};
     int64_t left_ns = end_ns - nl_mono_ns();
+    /* nothing but a look tells when the last of what went into the background ends */
+    if (s->child.is_background && left_ns > LOOK_NS) left_ns = LOOK_NS;
     struct timespec timeout = nl_timespec(left_ns > 0 ? left_ns : 0);
     if (ppoll(fds, (nfds_t)n, &timeout, signals) < 0 && errno != EINTR) {
         nl_error("ppoll: %s", strerror(errno));
@@ -184,7 +203,11 @@ static int record(struct session *s) {
     int64_t end_ns = nr_origin_ns(s->recorder) + (s->o->duration_ns > 0 ? s->o->duration_ns : LONGEST_NS);
     while (!is_stopped && nl_mono_ns() < end_ns) {
         if (sleep_until(s, end_ns, fds, max, &before)) goto done;
-        if (nr_child_has_ended(&s->child)) break;
+        if (s->o->command) {
+            look_for_background(s);
+            if (s->child.has_ended) break;
+            continue;
+        }
         if (s->n_ended == 0 || s->n_ended < s->n_watched) continue;
         if (!nr_is_alive(s->recorder, NR_AGENT)) break; /* otherwise its children live on */
         end_ns = end_ns < nl_mono_ns() ? nl_mono_ns() : end_ns;

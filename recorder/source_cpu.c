@@ -62,6 +62,26 @@ static void visit_cpus(const struct nr_recorder *r) {
     CPU_FREE(one);
 }
 
+struct opening {
+    struct nr_recorder *recorder;
+    int cpu; /* which failed */
+};
+
+/* A ring for each CPU: of `bytes` where switches are watched. */
+static int open_rings(void *context, int64_t bytes) {
+    struct opening *opening = context;
+    struct nr_recorder *r = opening->recorder;
+    for (int cpu = 0; cpu < r->n_cpus; cpu++) {
+        struct perf_event_attr attributes = nr_ring_attributes(r->is_watched[cpu]);
+        if (!r->is_online[cpu]) continue;
+        int64_t most = r->is_watched[cpu] || bytes < OTHER_RING_BYTES ? bytes : OTHER_RING_BYTES;
+        if (nr_rings_add(&r->rings, &attributes, -1, cpu, most) == 0 || errno == ENODEV) continue; /* ENODEV: it went offline */
+        opening->cpu = cpu;
+        return -1;
+    }
+    return 0;
+}
+
 static int open_cpu(struct nr_recorder *r, char *why, size_t size) {
     int n_watched = 0;
     for (int cpu = 0; cpu < r->n_cpus; cpu++) n_watched += r->is_watched[cpu];
@@ -71,12 +91,9 @@ static int open_cpu(struct nr_recorder *r, char *why, size_t size) {
         snprintf(why, size, "no memory");
         return -1;
     }
-    for (int cpu = 0; cpu < r->n_cpus; cpu++) {
-        struct perf_event_attr attributes = nr_ring_attributes(r->is_watched[cpu]);
-        if (!r->is_online[cpu]) continue;
-        if (nr_rings_add(&r->rings, &attributes, -1, cpu, r->is_watched[cpu] ? ring_bytes(r, n_watched) : OTHER_RING_BYTES) == 0) continue;
-        if (errno == ENODEV) continue; /* it went offline */
-        say_why(why, size, cpu, errno);
+    struct opening opening = {.recorder = r};
+    if (nr_rings_share(&r->rings, open_rings, &opening, ring_bytes(r, n_watched))) {
+        say_why(why, size, opening.cpu, errno);
         return -1;
     }
     if (nr_rings_enable(&r->rings)) {
@@ -107,7 +124,9 @@ static void come(struct nr_recorder *r, struct runner *runner, const struct nr_r
         runner->since_ns = record->time_ns;
     runner->knowledge = KNOWN;
     runner->tid = record->tid;
-    if (runner->waits == record->tid) runner->waits = 0;
+    /* it waits no more, wherever it was preempted */
+    for (int cpu = 0; cpu < r->n_cpus; cpu++)
+        if (((struct runner *)r->state)[cpu].waits == record->tid) ((struct runner *)r->state)[cpu].waits = 0;
 }
 
 static void leave(struct nr_recorder *r, struct runner *runner, const struct nr_record *record) {

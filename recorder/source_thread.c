@@ -48,18 +48,27 @@ static struct watched *find(struct state *s, uint32_t tid) {
     return &s->watched[*number - 1];
 }
 
+/* What is to be watched, while it is opened. */
+struct opening {
+    struct nr_recorder *r;
+    const pid_t *tids;
+    int n;
+};
+
 /* One event per task and CPU, those of a CPU with one ring. @return 0, -1 with errno. */
-static int open_inheriting(struct nr_recorder *r, const pid_t *tids, int n) {
+static int open_inheriting(void *context, int64_t bytes) {
+    const struct opening *o = context;
+    struct nr_recorder *r = o->r;
     for (int cpu = 0; cpu < r->n_cpus; cpu++) {
         if (!r->is_online[cpu]) continue;
         int ring = -1;
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < o->n; i++) {
             struct perf_event_attr attributes = nr_ring_attributes(1);
             attributes.exclude_kernel = attributes.exclude_hv = 1; /* what perf_event_paranoid 2 allows; switches come all the same */
             attributes.inherit = 1;
             attributes.read_format = 0; /* not together with inherit */
-            int status = ring < 0 ? nr_rings_add(&r->rings, &attributes, tids[i], cpu, r->config.ring_bytes)
-                                  : nr_rings_redirect(&r->rings, &attributes, tids[i], cpu, ring);
+            int status = ring < 0 ? nr_rings_add(&r->rings, &attributes, o->tids[i], cpu, bytes)
+                                  : nr_rings_redirect(&r->rings, &attributes, o->tids[i], cpu, ring);
             if (status && errno == ESRCH) continue; /* it ended meanwhile */
             if (status) return -1;
             if (ring < 0) ring = r->rings.n - 1;
@@ -68,11 +77,12 @@ static int open_inheriting(struct nr_recorder *r, const pid_t *tids, int n) {
     return 0;
 }
 
-static int open_single(struct nr_recorder *r, const pid_t *tids, int n) {
-    for (int i = 0; i < n; i++) {
+static int open_single(void *context, int64_t bytes) {
+    const struct opening *o = context;
+    for (int i = 0; i < o->n; i++) {
         struct perf_event_attr attributes = nr_ring_attributes(1);
         attributes.exclude_kernel = attributes.exclude_hv = 1;
-        if (nr_rings_add(&r->rings, &attributes, tids[i], -1, r->config.ring_bytes) && errno != ESRCH) return -1;
+        if (nr_rings_add(&o->r->rings, &attributes, o->tids[i], -1, bytes) && errno != ESRCH) return -1;
     }
     return 0;
 }
@@ -115,7 +125,8 @@ static int open_thread(struct nr_recorder *r, char *why, size_t size) {
         goto done;
     }
     s->is_inheriting = !is_off_view(r) && n * n_online <= MAX_EVENTS;
-    if (s->is_inheriting ? open_inheriting(r, tids, n) : open_single(r, tids, n)) {
+    struct opening opening = {r, tids, n};
+    if (nr_rings_share(&r->rings, s->is_inheriting ? open_inheriting : open_single, &opening, r->config.ring_bytes)) {
         int error = errno;
         if (error == EACCES || error == EPERM)
             snprintf(why, size,

@@ -81,6 +81,16 @@ refused() {
     [[ "$stderr" == *"did not end within 5 s of SIGTERM and was killed"* ]]
 }
 
+@test "a command that goes into the background is followed, and ended with all that it started" {
+    local mark="nl-background-$$"
+    noiselab-record --duration 800ms -- sh -c "setsid sh -c 'while :; do sleep 0.02; done' $mark & exit 0" \
+        >"$BATS_TEST_TMPDIR/summary" 2>"$BATS_TEST_TMPDIR/err"
+    cat "$BATS_TEST_TMPDIR/summary" "$BATS_TEST_TMPDIR/err"
+    grep -q "goes on in the background" "$BATS_TEST_TMPDIR/err"
+    ! grep -q '^activities *0$' "$BATS_TEST_TMPDIR/summary"
+    [ "$(pgrep -fc "[ ]$mark")" -eq 0 ]
+}
+
 @test "a command that ends by itself ends the recording" {
     record 0 --json -- sh -c 'i=0; echo not part of the summary; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
     jq -e '.span_ns < 20e9 and .cpu_ns > 1e7' <<<"$output"

@@ -9,10 +9,12 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -415,6 +417,64 @@ static void a_command_is_started_and_ended_and_its_short_lived_children_count(vo
     json_decref(certificate);
 }
 
+/* Whether a thread of the process may run on the CPU. */
+static int may_run_on(pid_t pid, int cpu) {
+    char path[64];
+    int n = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    for (struct dirent *e = readdir(threads); e; e = readdir(threads)) {
+        cpu_set_t set;
+        if (e->d_name[0] != '.' && sched_getaffinity(atoi(e->d_name), sizeof set, &set) == 0) n += CPU_ISSET(cpu, &set) != 0;
+    }
+    closedir(threads);
+    return n;
+}
+
+static void all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_others(void **state) {
+    (void)state;
+    cpu_set_t before, one;
+    char files[128];
+    int rank_cpu = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    if (CPU_COUNT(&before) < 2) skip();
+    while (!CPU_ISSET(rank_cpu, &before)) rank_cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(rank_cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0); /* as a launcher binds a rank */
+    int foreign = open("/dev/zero", O_RDONLY); /* handed down by whoever started us */
+    snprintf(files, sizeof files, "ls /proc/self/fd > '%s/files'; exec sleep 1000", folder);
+    struct companion c = start("--agent-cmd", files, "--shell", "--agent-timeout", "400ms");
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    c.page->ranks[0].cpu = rank_cpu;
+    place(&c);
+    assert_int_equal(may_run_on(c.pid, rank_cpu), 0);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    pause_ms(100);
+    close(foreign);
+    snprintf(files, sizeof files, "%s/files", folder);
+    FILE *f = fopen(files, "re");
+    int number, most = 0;
+    assert_non_null(f);
+    while (fscanf(f, "%d", &number) == 1) most = number > most ? number : most;
+    fclose(f);
+    assert_int_equal(most, 3); /* by ls itself */
+    json_decref(stop(&c));
+}
+
+/* An off command that waits for its daemon's end, as an init script does. */
+static void the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command(void **state) {
+    (void)state;
+    char on[256], off[300];
+    snprintf(on, sizeof on, "setsid sleep 1000 & echo $! > %s/pid", folder);
+    snprintf(off, sizeof off, "p=$(cat %s/pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ $i -lt 100 ] || exit 1; done", folder);
+    struct companion c = start("--agent-on", on, "--agent-off", off, "--shell");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    json_decref(stop(&c));
+}
+
 static void two_commands_switch_anything_and_off_is_run_at_the_end(void **state) {
     (void)state;
     char on[160], off[160], mark[128];
@@ -507,12 +567,19 @@ static void an_agent_that_dies_is_said_and_off_halves_go_on(void **state) {
     json_decref(stop(&c));
 }
 
-static void a_command_that_ends_at_once_is_refused_with_its_status(void **state) {
+static void a_command_that_ends_at_once_is_refused_with_its_status_and_its_last_line(void **state) {
     (void)state;
-    struct companion c = start("--agent-cmd", "sh -c 'exit 3'");
+    struct companion c = start("--agent-cmd", "echo first; echo 'no  counters here' >&2; echo; echo ----; exit 3", "--shell");
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
-    assert_non_null(strstr(c.page->text, "ended by itself (status 3)"));
+    assert_non_null(strstr(c.page->text, "ended by itself (status 3), and had printed last: no  counters here"));
+    json_t *certificate = stop(&c);
+    assert_non_null(strstr(text_of(certificate, "died"), "no  counters here"));
+    json_decref(certificate);
+    c = start("--agent-cmd", "sh -c 'exit 3'");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
+    assert_non_null(strstr(c.page->text, "ended by itself (status 3), having printed nothing"));
     json_decref(stop(&c));
     c = start("--agent-cmd", "/nowhere/agent -f");
     was_refused(&c, "there is no program '/nowhere/agent'");
@@ -643,8 +710,8 @@ static void a_killed_companion_leaves_no_started_agent(void **state) {
     close(c.said);
 }
 
-static void a_killed_owner_leaves_no_frozen_agent(void **state) {
-    (void)state;
+/* `has_closed`: the owner had closed the page before, as its signal handler does. */
+static void kill_owner(int has_closed) {
     char word[16];
     int ready[2];
     pid_t agent = make_agent(0, 2, spin);
@@ -657,12 +724,16 @@ static void a_killed_owner_leaves_no_frozen_agent(void **state) {
         tell(&c, NL_AGENT_OFF);
         c.page->arm = 0;
         tell(&c, NL_AGENT_BEGIN);
+        for (int i = 0; i < 2 && has_closed; i++) {
+            nl_agent_close(c.page);
+            pause_ms(100);
+        }
         if (write(ready[1], &c.pid, sizeof c.pid) < 0) _exit(1);
         for (;;) pause();
     }
     pid_t companion;
     assert_int_equal(read(ready[0], &companion, sizeof companion), sizeof companion);
-    assert_true(stands_still(agent));
+    assert_int_equal(stands_still(agent), !has_closed);
     kill(owner, SIGKILL);
     waitpid(owner, NULL, 0);
     assert_true(runs(agent));
@@ -671,6 +742,12 @@ static void a_killed_owner_leaves_no_frozen_agent(void **state) {
     close(ready[0]);
     close(ready[1]);
     end_agent(agent);
+}
+
+static void a_killed_owner_leaves_no_frozen_agent_and_no_companion(void **state) {
+    (void)state;
+    kill_owner(0);
+    kill_owner(1);
 }
 
 static void a_closed_page_restores_at_once_and_commands_go_on_being_answered(void **state) {
@@ -733,10 +810,12 @@ int main(void) {
         cmocka_unit_test(a_unit_is_found_by_its_cgroup),
         cmocka_unit_test(a_command_is_started_and_ended_and_its_short_lived_children_count),
         cmocka_unit_test(two_commands_switch_anything_and_off_is_run_at_the_end),
+        cmocka_unit_test(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_others),
+        cmocka_unit_test(the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command),
         cmocka_unit_test(a_scraped_agent_is_scraped_once_per_period_while_it_is_on),
         cmocka_unit_test(a_scrape_that_never_succeeds_is_refused),
         cmocka_unit_test(an_agent_that_dies_is_said_and_off_halves_go_on),
-        cmocka_unit_test(a_command_that_ends_at_once_is_refused_with_its_status),
+        cmocka_unit_test(a_command_that_ends_at_once_is_refused_with_its_status_and_its_last_line),
         cmocka_unit_test(a_daemon_is_followed_and_ended_with_everything_it_left),
         cmocka_unit_test(a_command_that_ignores_sigterm_is_killed_and_it_says_so),
         cmocka_unit_test(gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept),
@@ -744,7 +823,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_an_agent_is_refused),
         cmocka_unit_test(a_killed_companion_leaves_no_frozen_agent),
         cmocka_unit_test(a_killed_companion_leaves_no_started_agent),
-        cmocka_unit_test(a_killed_owner_leaves_no_frozen_agent),
+        cmocka_unit_test(a_killed_owner_leaves_no_frozen_agent_and_no_companion),
         cmocka_unit_test(a_closed_page_restores_at_once_and_commands_go_on_being_answered),
         cmocka_unit_test(a_page_of_another_version_and_commands_out_of_order_are_refused),
     };

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -384,6 +385,47 @@ static void a_thread_tells_when_it_was_off_its_cpu(void **state) {
     nr_close(r);
 }
 
+static void *wait_for_good(void *argument) {
+    struct worker *worker = argument;
+    char byte;
+    worker->tid = (pid_t)syscall(SYS_gettid);
+    if (read(worker->go, &byte, 1) < 0) return worker;
+    return NULL;
+}
+
+/* As many threads as a node of a cluster has ranks, in an account whose limit of locked memory is that of a default installation. Status 0:
+ * they all are watched. */
+static int watch_many_threads(uid_t user) {
+    enum { N = 10 };
+    struct rlimit none = {0};
+    struct nr_recorder *r;
+    pthread_t thread;
+    pid_t tids[N];
+    int go[2], n_kib = (int)nr_proc_number("/proc/sys/kernel/perf_event_mlock_kb", 0) * (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (setgid(user) || setuid(user) || setrlimit(RLIMIT_MEMLOCK, &none) || pipe(go)) return 1;
+    if (n_kib < N * 68) return 77; /* not even the smallest rings */
+    for (int i = 0; i < N; i++) {
+        struct worker worker = {0, go[0]};
+        if (pthread_create(&thread, NULL, wait_for_good, &worker)) return 2;
+        while (worker.tid == 0) nap(100000);
+        tids[i] = worker.tid;
+        nap(MS); /* it has read its pipe's number */
+    }
+    struct nr_config config = {.source = "thread", .view = NR_VIEW_THREADS, .tids = tids, .n_tids = N, .n_arms = 1};
+    return nr_open(&r, &config) ? 3 : r->rings.n != N;
+}
+
+static void many_threads_share_the_locked_memory_that_an_account_has(void **state) {
+    (void)state;
+    int status;
+    if (geteuid()) skip();
+    pid_t pid = fork();
+    if (pid == 0) _exit(watch_many_threads(65534));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) skip();
+    assert_int_equal(status, 0);
+}
+
 static void sources_without_records_know_the_cpu_time(void **state) {
     static const char *const names[] = {"schedstat", "counts"};
     (void)state;
@@ -430,6 +472,7 @@ int main(void) {
         cmocka_unit_test(all_time_of_a_measured_cpu_is_somebodys),
         cmocka_unit_test(lost_records_are_counted_and_nothing_is_invented),
         cmocka_unit_test(a_thread_tells_when_it_was_off_its_cpu),
+        cmocka_unit_test(many_threads_share_the_locked_memory_that_an_account_has),
         cmocka_unit_test(sources_without_records_know_the_cpu_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
