@@ -17,7 +17,9 @@ compare_help <- function() {
   help_text(
     "Usage: noiselab compare [OPTIONS] A B",
     c("Compares two campaigns (directories of launches), B against A: before and after an upgrade, one node",
-      "against another. The launch is the unit, so both need two launches or more."),
+      "against another. The launch is the unit, so both need two launches or more. Two acceptance campaigns are",
+      "compared figure by figure and node by node; --margin then is of every figure, and --paired and --plot do",
+      "not apply."),
     compare_options(),
     c("Families (Holm's correction is over the rows of one):",
       sprintf("  %-14s %s", names(comparison_families), vapply(comparison_families, `[[`, "", "question")), "",
@@ -42,6 +44,9 @@ run_compare <- function(dirs, values, form) {
   if (all(dir.exists(dirs)) && length(unique(normalizePath(dirs))) == 1) {
     abort_usage("A and B are the same directory, '", dirs[1], "': give two campaigns")
   }
+  accept <- vapply(dirs, has_acceptance, TRUE)
+  if (all(accept)) return(run_compare_acceptance(dirs, values, form, alpha, power, margin))
+  if (any(accept)) abort_usage("'", dirs[accept], "' is an acceptance campaign and '", dirs[!accept], "' is not: nothing to compare")
   comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
                                   alpha, power, paired = isTRUE(values$paired))
   if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)

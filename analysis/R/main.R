@@ -20,6 +20,13 @@ analyze_options <- function() list(
   option("estimators", help = "print several estimates of each slowdown side by side"),
   option("spread", "PERCENT", "stability: largest scatter over launches that counts as reproducible (default 5)"),
   option("period", "TIMES", "periodic: describe these periods in any case, such as 1s,100ms (may be given again)", again = TRUE),
+  option("limits", "FILE", "acceptance: limits of your own (--write-limits prints a template)"),
+  option("reference", "DIR", "acceptance: learn limits from this campaign (may be given again)", again = TRUE),
+  option("write-limits", help = "acceptance: print a commented template of limits, with the campaign's figures if one is given"),
+  option("check-limits", help = "acceptance: only check the file of --limits"),
+  option("junit", "FILE", "acceptance: write JUnit XML as well"),
+  option("nodes-dir", "DIR", "acceptance: write one file per node as well, named by its host"),
+  option("lines", help = "acceptance: print lines `name: value unit`"),
   option("arm", "NAME", paste0("periodic: the arm looked at, ", paste(periodic_arms, collapse = ", "), " (default off)")),
   option("trim", "SHARE", "mpiperf: share of the starts to drop (default 0.25; 0: none)"),
   option("out", "FILE", "write there instead of to stdout"),
@@ -30,6 +37,8 @@ report_options <- function() list(
   option("out", "FILE", "the HTML file (default: report.html in the first DIR)"),
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
   option("margin", "PERCENT", "judge every slowdown against this margin, too"),
+  option("limits", "FILE", "acceptance campaigns: limits of your own"),
+  option("reference", "DIR", "acceptance campaigns: learn limits from this one (may be given again)", again = TRUE),
   option("help", help = "print this help")
 )
 
@@ -134,6 +143,11 @@ analyze_words <- function() list(
   list(name = "periodic", operands = "DIR...", options = c("table", "alpha", "period", "arm"), run = analyze_periodic,
        help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with --raw: down",
                 paste0("to ticks); its tables for --csv: ", paste(periodic_tables, collapse = ", ")))),
+  list(name = "acceptance", operands = "DIR...", run = analyze_acceptance,
+       options = c("table", "alpha", "margin", "limits", "reference", "write-limits", "check-limits", "junit", "nodes-dir", "lines"), bare = TRUE,
+       help = c("is this cluster quiet and correct, and which node is not (launches of noiselab-accept); status 0: pass, 1: fail,",
+                paste0("3: inconclusive. --margin: so much worse than the others may a node be. Tables for --csv:"),
+                paste0(paste(acceptance_tables, collapse = ", ")))),
   list(name = "agent", operands = "DIR...", options = c("table", "alpha", "margin"), run = analyze_agent,
        help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
                 paste0("who took the CPU; its tables for --csv: ", paste(agent_csv_tables, collapse = ", "))))
@@ -141,7 +155,7 @@ analyze_words <- function() list(
 
 run_word <- function(word, operands, values, form) {
   only_options(values, word$name, word$options)
-  if (length(operands) == 0) abort_usage(word$name, ": no ", sub("\\.\\.\\.$", "", word$operands), " given (try --help)")
+  if (length(operands) == 0 && !isTRUE(word$bare)) abort_usage(word$name, ": no ", sub("\\.\\.\\.$", "", word$operands), " given (try --help)")
   word$run(operands, values, form)
 }
 
@@ -277,8 +291,13 @@ run_report <- function(dirs, values, form) {
   if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin)
+  file <- values$out %||% file.path(dirs[1], "report.html")
+  if (all(vapply(dirs, has_acceptance, TRUE))) {
+    return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin %||% 0), file)))
+  }
+  if (!is.null(values$limits) || !is.null(values$reference)) abort_usage("--limits and --reference are for acceptance campaigns")
   campaign <- read_campaign(dirs, arms = "any")
-  writeLines(write_report(campaign, values$out %||% file.path(dirs[1], "report.html"), alpha = alpha, margin = margin))
+  writeLines(write_report(campaign, file, alpha = alpha, margin = margin))
 }
 
 say_notes <- function(program, notes) {

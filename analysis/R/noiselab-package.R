@@ -28,6 +28,7 @@
 
 # Names that ggplot2 looks up in the data frame of a plot.
 utils::globalVariables(c(
+  "check", "host", "turn", "line", "lost_percent", "variant", "size", "value", "node",
   "x", "y", "ymin", "ymax", "series", "panel", "arm", "level", "unit_id", "time_us", "start_s",
   "band_low", "band_high", "estimate", "ci_low", "ci_high", "launch", "probability", "lo_us",
   "tau_s", "deviation", "white", "slowdown_percent", "clean", "treatment", "overshoot_us", "end_s", "top", "shade",

@@ -120,6 +120,7 @@ read_campaign <- function(dirs, arms = "both") {
                  "directory names")
   check_argument(arms %in% c("both", "any"), "arms", arms, "both or any")
   launch_dirs <- unlist(lapply(dirs, find_launches))
+  passed <- length(unlist(lapply(dirs, find_launches, program = "noiselab-accept")))
   read <- read_all_launches(unique(normalizePath(launch_dirs)), arms)
   launches <- read$launches
   ids <- vapply(launches, function(launch) launch$info$launch, "")
@@ -132,7 +133,9 @@ read_campaign <- function(dirs, arms = "both") {
   campaign <- c(lapply(stats::setNames(tables, tables), bind_part, launches = launches), list(
     launches = stats::setNames(lapply(launches, `[[`, "info"), ids), dirs = dirs,
     paths = stats::setNames(read$dirs, ids), progress = progress,
-    notes = c(progress_notes(progress), read$notes, unlist(lapply(launches, `[[`, "notes")))
+    notes = c(progress_notes(progress), read$notes, if (passed > 0) sprintf(
+      "%d launch(es) of noiselab-accept are not looked at here: noiselab analyze acceptance reads them", passed
+    ), unlist(lapply(launches, `[[`, "notes")))
   ))
   if (arms == "both") check_arms(campaign)
   structure(name_intervals(campaign), class = "nl_campaign")
@@ -161,16 +164,25 @@ print.nl_campaign <- function(x, ...) {
   invisible(x)
 }
 
-# The launch directories under (or at) one directory.
-find_launches <- function(dir) {
+# The launch directories under (or at) one directory: those of the detector, or of noiselab-accept (maybe none).
+find_launches <- function(dir, program = "noiselab-detect") {
   if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
-  if (is_launch_dir(dir)) return(dir)
-  inside <- launch_folders(dir)
+  inside <- if (is_launch_dir(dir)) dir else launch_folders(dir)
   if (length(inside) == 0) {
     abort_data("no launch in '", dir, "' (no sub-directory with a launch.json): give the directory ",
                "that noiselab-detect --out wrote to", sprintf("; %s", progress_notes(schedule_progress(dir))))
   }
-  inside
+  accept <- vapply(inside, is_accept_dir, TRUE)
+  if (program == "noiselab-accept") return(inside[accept])
+  if (all(accept)) abort_data("'", dir, "' has launches of noiselab-accept only: noiselab analyze acceptance reads them")
+  inside[!accept]
+}
+
+# A launch of noiselab-accept, even if it died before its first figure.
+is_accept_dir <- function(dir) {
+  if (file.exists(file.path(dir, "accept.csv"))) return(TRUE)
+  file <- file.path(dir, "launch.json")
+  file.exists(file) && any(grepl("\"program\": *\"noiselab-accept\"", readLines(file, warn = FALSE, skipNul = TRUE), useBytes = TRUE))
 }
 
 launch_folders <- function(dir) {
@@ -181,10 +193,11 @@ launch_folders <- function(dir) {
 }
 
 is_launch_dir <- function(dir) {
-  any(file.exists(file.path(dir, c("launch.json", "halves.csv", "blocks.csv"))))
+  any(file.exists(file.path(dir, c("launch.json", "halves.csv", "blocks.csv", "accept.csv"))))
 }
 
-read_launch_json <- function(file) {
+# What every launch.json has, whichever program wrote it.
+read_json_head <- function(file) {
   if (!file.exists(file)) {
     abort_data(file, " is missing: without it the design and the levels are unknown; copy it along ",
                "with the CSV files, or leave this launch out")
@@ -201,6 +214,11 @@ read_launch_json <- function(file) {
   if (!grepl(text_pattern, info$launch)) {
     abort_damaged(file, 1, "key 'launch' is '", printable(info$launch), "', wanted ", text_wanted)
   }
+  info
+}
+
+read_launch_json <- function(file) {
+  info <- read_json_head(file)
   check_json(info$options, options_types, file, "options.")
   check_start(start_of(info), file)
   check_sequential_json(info, file)
@@ -339,7 +357,7 @@ certificate_notes <- function(info) {
 }
 
 empty_table <- function(rules) {
-  empty <- lapply(rules$kind, function(k) switch(k, text = , label = character(), word = factor(), numeric()))
+  empty <- lapply(rules$kind, function(k) switch(k, text = , label = , blank = character(), word = factor(), numeric()))
   data.table::as.data.table(stats::setNames(empty, rules$name))
 }
 
@@ -367,7 +385,7 @@ rules_of <- function(...) {
   )
 }
 
-text_kinds <- c("text", "word", "label")
+text_kinds <- c("text", "word", "label", "blank")
 
 # name, kind (text, label, word, whole, number), smallest value, "empty" where a field may be empty. A word is a
 # factor of the treatment: text that only on rows have.
@@ -662,6 +680,7 @@ closed_words <- list(arm = c("off", "on"), measure = c("global", "on_time", "aft
                      reason = c("first", "schedule", "residual"))
 
 check_text <- function(x, rule, file) {
+  if (rule$kind == "blank") return(invisible()) # free text, that may be empty
   known <- if (is.factor(x)) levels(x) else unique(x)
   if (anyNA(known)) refuse_cell(file, which(is.na(x))[1], rule, "", "text")
   odd <- known[!grepl(if (rule$kind == "label") "^[[:print:]]+$" else text_pattern, known, useBytes = TRUE)]

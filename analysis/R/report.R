@@ -25,17 +25,23 @@ write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "",
   check_argument(is_text(file), "file", file, "one file name")
   analysis <- if (inherits(campaign, "nl_analysis")) campaign else report_analysis(campaign, alpha, margin)
   check_argument(dir.exists(dirname(file)), "file", file, "a file in a directory that exists")
-  if (!dir.exists(plots_dir) && !dir.create(plots_dir, showWarnings = FALSE)) {
-    abort_usage("cannot make the directory '", plots_dir, "'")
-  }
-  # Plots of an earlier report that this one does not have would be taken for its own.
-  ours <- as.vector(outer(plot_table()$name, c(".png", ".csv"), paste0))
-  unlink(file.path(plots_dir, ours))
+  clear_plots_dir(plots_dir, plot_table()$name)
   # Known once, for the table and both plots.
   if (!is_clean(analysis)) analysis$location <- location_of(analysis)
   analysis$agent <- agent_of(analysis)
   figures <- write_figures(analysis, plots_dir)
-  page <- report_page(analysis, Filter(Negate(is.null), figures), basename(plots_dir))
+  write_page(report_page(analysis, Filter(Negate(is.null), figures), basename(plots_dir)), file)
+}
+
+# Plots of an earlier report that this one does not have would be taken for its own.
+clear_plots_dir <- function(plots_dir, names) {
+  if (!dir.exists(plots_dir) && !dir.create(plots_dir, showWarnings = FALSE)) {
+    abort_usage("cannot make the directory '", plots_dir, "'")
+  }
+  unlink(file.path(plots_dir, as.vector(outer(names, c(".png", ".csv"), paste0))))
+}
+
+write_page <- function(page, file) {
   write_atomically(file, function(path) {
     writeLines(c("<!DOCTYPE html>", enc2utf8(as.character(page))), path, useBytes = TRUE)
   })
@@ -52,8 +58,7 @@ report_analysis <- function(campaign, alpha, margin = NULL, estimators = TRUE) {
 
 # Drawing takes most of a report's time, so two processes share it (mc.cores: the option of the package parallel).
 # What a process could not deliver, because it was killed, this one draws.
-write_figures <- function(analysis, plots_dir) {
-  rows <- plots()
+write_figures <- function(analysis, plots_dir, rows = plots()) {
   one <- function(plot) {
     list(figure = tryCatch(write_figure(plot, analysis, plots_dir), error = identity))
   }
@@ -78,7 +83,7 @@ write_figure <- function(plot, analysis, plots_dir) {
   drawn <- draw_frame(plot, analysis, frame)
   write_atomically(png_file, function(path) save_plot(drawn, path, size))
   c(plot[c("name", "title", "question")],
-    list(alt = plot$alt(frame[order(panel_factor(frame$panel, analysis)), ]),
+    list(alt = plot$alt(if (is.null(analysis$campaign)) frame else frame[order(panel_factor(frame$panel, analysis)), ]),
          png = readBin(png_file, "raw", file.size(png_file)), width = size[1], height = size[2]))
 }
 
@@ -150,10 +155,15 @@ report_page <- function(analysis, figures, files_dir) {
     section("Provenance", provenance_table(analysis$campaign), notes_list(analysis$notes)),
     section("How to reproduce", reproduce(analysis))
   )
+  html_page("noiselab report", body)
+}
+
+html_page <- function(title, body) {
+  tags <- htmltools::tags
   tags$html(lang = "en", tags$head(
     tags$meta(charset = "utf-8"),
     tags$meta(name = "viewport", content = "width=device-width, initial-scale=1"),
-    tags$title("noiselab report"), tags$style(htmltools::HTML(report_style))
+    tags$title(title), tags$style(htmltools::HTML(report_style))
   ), tags$body(body))
 }
 

@@ -1,5 +1,5 @@
 # make bench-stats: do the verdicts hold what they state? Run:
-#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [simulated] [located] [known] [placebo]
+#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [simulated] [located] [acceptance] [known] [placebo]
 # Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
 # take an hour or two on two cores with nothing else to do.
@@ -361,6 +361,25 @@ known <- function(n) {
   }))
 }
 
+# ---- acceptance: who is blamed -------------------------------------------------------------------
+
+acceptance <- function(n) {
+  cat("Acceptance: nodes and links against the others, 3 launches of 5 repetitions\n")
+  units <- getFromNamespace("acceptance_units", "noiselab")
+  blamed <- function(seed, ...) {
+    rows <- compare_nodes(units(simulated_acceptance(seed = seed, ...)), alpha)
+    unique(rows$entity[rows$verdict == "fail"])
+  }
+  each <- function(n, f) simplify2array(parallel::mclapply(seq_len(n), f, mc.cores = cores))
+  for (nodes in c(3, 6)) {
+    share(sprintf("%d clean nodes", nodes), each(if (nodes == 3) n else ceiling(n / 10), function(i) length(blamed(i, nodes = nodes)) > 0), "false_alarms")
+  }
+  few <- ceiling(n / 10)
+  share("slow node of 3, 1 % lost", each(few, function(i) !identical(blamed(i, slow_node = 2), "node2")), "false_alarms", " (not this node alone)")
+  share("slow link of 3 nodes", each(few, function(i) !identical(blamed(i, slow_link = c(1, 3)), "node1 - node3")), "false_alarms",
+        " (not this link alone)")
+}
+
 # ---- placebo launches on this machine ------------------------------------------------------------
 
 placebo <- function(n) {
@@ -373,7 +392,7 @@ placebo <- function(n) {
 
 # ---- main ----------------------------------------------------------------------------------------
 
-parts <- list(simulated = simulated, located = located, known = known, placebo = placebo)
+parts <- list(simulated = simulated, located = located, acceptance = acceptance, known = known, placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000
 if (length(asked) > 0 && grepl("^[1-9][0-9]*$", asked[1])) {

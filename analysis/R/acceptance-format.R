@@ -1,0 +1,167 @@
+# What an acceptance verdict looks like: for people, for programs, one file per node.
+
+format_figure <- function(value, unit) {
+  one <- function(v, u) {
+    if (is.na(v)) return("-")
+    switch(u, ns = format_time(v / 1e9), bytes_per_s = paste0(scaled_bytes(v), "/s"), bytes = scaled_bytes(v),
+           percent = paste(format_effect(v, FALSE), "%"), per_s = paste(format_effect(v, FALSE), "/s"), count = format_count(v),
+           format_effect(v, FALSE))
+  }
+  mapply(one, value, unit, USE.NAMES = FALSE)
+}
+
+scaled_bytes <- function(v) if (abs(v) >= 1e9) paste(format(signif(v / 1e9, 4)), "GB") else format_bytes(v)
+
+figure_interval <- function(rows) {
+  ends <- ifelse(is.na(rows$ci_low) | is.na(rows$ci_high), "", sprintf(" [%s, %s]", format_figure(rows$ci_low, rows$unit), format_figure(rows$ci_high, rows$unit)))
+  paste0(format_figure(rows$value, rows$unit), ends)
+}
+
+what_words <- function(rows) {
+  size <- ifelse(is.na(rows$size), "", ifelse(rows$check %in% c("completeness", "kernels"), paste0(" of ", format_count(rows$size)),
+                                              paste0(", ", format_count(rows$size), " B")))
+  paste0(rows$what, size, ifelse(nzchar(rows$variant) & rows$check != "topology" & rows$variant != "barrier", paste0(", ", rows$variant), ""))
+}
+
+most_failing <- 40
+
+#' Format an acceptance verdict for people
+#'
+#' One line per check (what it measures, the figure that stands for it, of the worst node or pair, with its interval, its limit and where that
+#' comes from), one per failing node, link or figure with what to do, the self-check, the nodes, periods, and notes.
+#'
+#' @param result An `nl_acceptance_verdict` from [judge_acceptance()].
+#' @return Character, one element per line.
+#' @examples
+#' cat(format_acceptance(judge_acceptance(simulated_acceptance(seed = 1))), sep = "\n")
+#' @export
+format_acceptance <- function(result) {
+  rows <- result$checks
+  ran <- rows$status == "ran"
+  cells <- data.frame(
+    check = rows$check, measures = ifelse(ran, what_words(rows), rows$what), value = ifelse(ran, figure_interval(rows), "-"), on = rows$entity,
+    limit = rows$limit, judged = ifelse(rows$n_judged > 0, paste0(format_count(rows$n_judged), " by ", rows$source), ""), verdict = rows$verdict
+  )
+  why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
+  c(result$answer, "", text_table(cells), if (length(why) > 0) c("", wrap_line(why)), "", failing_lines(result), self_check_line(result), "",
+    node_lines(result), period_lines(result), format_notes(unique(result$notes)))
+}
+
+# Columns set to the left, two blanks between.
+text_table <- function(cells) {
+  columns <- Map(function(name, x) format(c(name, as.character(x))), names(cells), cells)
+  sub(" +$", "", do.call(paste, c(unname(columns), sep = "  ")))
+}
+
+failing_lines <- function(result) {
+  bad <- result$judgements[result$judgements$verdict == "fail", ]
+  if (nrow(bad) == 0) return(NULL)
+  bad <- bad[order(match(bad$check, names(acceptance_checks)), bad$entity), ]
+  shown <- utils::head(bad, most_failing)
+  lines <- sprintf("  %s%s: %s %s; %s%s (%s)", ifelse(nzchar(shown$entity), paste0(ifelse(shown$kind == "link", "link ", ""), shown$entity, ", "), ""), shown$check,
+                   what_words(shown), figure_interval(shown), shown$limit, ifelse(nzchar(shown$effect), paste0(", ", shown$effect), ""), shown$source)
+  first <- !duplicated(paste(shown$check, shown$entity))
+  todo <- ifelse(first, paste0("    -> ", shown$todo), NA)
+  c("failed", stats::na.omit(as.vector(rbind(lines, todo))),
+    if (nrow(bad) > nrow(shown)) sprintf("  and %d more (noiselab analyze acceptance --csv --table judgements)", nrow(bad) - nrow(shown)), "")
+}
+
+self_check_line <- function(result) {
+  s <- result$self_check
+  wrap_line(paste0("self-check: ", s$verdict, " (", s$reason, ")"))
+}
+
+node_lines <- function(result) {
+  n <- result$nodes
+  shown <- n[order(match(n$verdict, c("fail", "inconclusive", "pass"))), ]
+  shown <- utils::head(shown, most_failing)
+  of <- function(variant, metric) {
+    f <- result$figures[result$figures$check == "detour" & result$figures$metric == metric & result$figures$variant == variant, ]
+    format_figure(f$value[match(shown$host, f$entity)], f$unit[match(shown$host, f$entity)])
+  }
+  scanned <- any(result$figures$check == "detour")
+  cells <- data.frame(node = shown$host, verdict = shown$verdict)
+  columns <- if (scanned) list("lost, all" = of("all", "lost"), "lost, alone" = of("alone", "lost"), "detours/s, alone" = of("alone", "detours"),
+                               "longest, alone" = of("alone", "longest"), "steal, all" = of("all", "steal"))
+  cells[names(columns)] <- columns
+  cells$why <- shown$reason
+  c(text_table(cells), if (nrow(n) > nrow(shown)) sprintf("  and %d more", nrow(n) - nrow(shown)), "")
+}
+
+period_lines <- function(result) {
+  p <- result$periods
+  if (NROW(p) == 0) return(NULL)
+  best <- p[order(p$p), ]
+  best <- best[!duplicated(paste(best$host, best$variant)), ]
+  c(wrap_line(sprintf("periodic detours on %s, CPU %s (%s): every %s (p = %s)", best$host, format_count(best$cpu), best$variant, format_time(best$period_s), format_p(best$p))), "")
+}
+
+acceptance_tables <- c("figures", "checks", "judgements", "nodes", "comparisons", "mismatches", "periods", "histograms")
+
+acceptance_table <- function(result, table) {
+  rows <- switch(table, histograms = node_histograms(result$acceptance), result[[table]])
+  if (NROW(rows) == 0) character() else csv_lines(rows)
+}
+
+acceptance_json <- function(result) {
+  to_json(list(
+    schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer,
+    ended_utc = result$ended_utc, alpha = result$alpha, launches = names(result$acceptance$launches), checks = result$checks, nodes = result$nodes,
+    self_check = lapply(result$self_check, jsonlite::unbox), judgements = result$judgements, figures = result$figures, mismatches = result$mismatches,
+    periods = result$periods, notes = as.character(unique(result$notes))
+  ), single = c("schema", "program", "version", "verdict", "answer", "ended_utc", "alpha"))
+}
+
+# `name: value unit`, with names that stay the same from run to run.
+acceptance_lines <- function(result, host = NULL) {
+  f <- result$figures
+  if (!is.null(host)) f <- f[vapply(strsplit(f$entity, " - ", fixed = TRUE), function(e) host %in% e, TRUE), ]
+  checks <- if (is.null(host)) paste0("check.", result$checks$check, ": ", gsub(" ", "_", sub("measured, not judged", "not_judged", result$checks$verdict)))
+  integrity <- result$judgements[result$judgements$check == "integrity" & result$judgements$entity == "", ]
+  c(checks, if (nrow(integrity) > 0) sprintf("integrity.mismatches: %s count", format_count(integrity$value)),
+    sprintf("%s: %s %s", f$name, vapply(f$value, format, "", digits = 7, scientific = FALSE, trim = TRUE), f$unit))
+}
+
+# One file per node, which a health check reads without R or jq.
+write_node_files <- function(result, dir) {
+  if (!dir.exists(dir) && !dir.create(dir, showWarnings = FALSE)) abort_usage("--nodes-dir: cannot make the directory '", dir, "'")
+  for (i in seq_len(nrow(result$nodes))) {
+    node <- result$nodes[i, ]
+    if (!grepl(text_pattern, node$host) || startsWith(node$host, ".")) {
+      abort_usage("--nodes-dir: the node's name '", printable(node$host), "' is no file name")
+    }
+    rows <- result$judgements
+    own <- rows[rows$verdict == "fail" & vapply(strsplit(rows$entity, " (-|->) "), function(e) node$host %in% e, TRUE), ]
+    head <- own[!duplicated(paste(own$check, own$entity)), ]
+    write_output(c(paste0("verdict: ", node$verdict), paste0("ended_utc: ", result$ended_utc),
+                   sprintf("failed: %s %s: %s %s (%s)", head$check, head$entity, what_words(head), figure_interval(head), head$limit),
+                   if (node$verdict == "inconclusive") paste0("why: ", node$reason), paste0("self_check: ", result$self_check$verdict),
+                   acceptance_lines(result, node$host)), file.path(dir, paste0(node$host, ".txt")))
+  }
+}
+
+# JUnit: a test case per check, and per node. htmltools escapes what is handed to a tag; control characters are no XML.
+acceptance_junit <- function(result) {
+  tag <- function(name, ..., text = NULL) htmltools::tag(name, c(list(...), if (!is.null(text)) list(printable(text))))
+  case <- function(class, name, verdict, text) {
+    inner <- switch(verdict, fail = tag("failure", message = printable(text[1]), text = paste(text, collapse = " | ")),
+                    pass = NULL, tag("skipped", message = printable(paste(verdict, text[1]))))
+    htmltools::tag("testcase", list(classname = class, name = printable(name), time = "0", inner))
+  }
+  bad <- result$judgements[result$judgements$verdict == "fail", ]
+  words <- function(rows, otherwise) if (nrow(rows) == 0) otherwise else sprintf("%s: %s; %s %s", figure_name(rows), figure_interval(rows), rows$limit, rows$effect)
+  checks <- lapply(seq_len(nrow(result$checks)), function(i) {
+    row <- result$checks[i, ]
+    case("noiselab.acceptance", row$check, row$verdict, words(bad[bad$check == row$check, ], row$reason))
+  })
+  nodes <- lapply(seq_len(nrow(result$nodes)), function(i) {
+    row <- result$nodes[i, ]
+    own <- vapply(strsplit(bad$entity, " (-|->) "), function(e) row$host %in% e, TRUE)
+    case("noiselab.node", row$host, row$verdict, words(bad[own, ], row$reason))
+  })
+  self <- list(case("noiselab.acceptance", "self-check", result$self_check$verdict, result$self_check$reason))
+  all <- c(result$checks$verdict, result$nodes$verdict, result$self_check$verdict)
+  suite <- htmltools::tag("testsuite", c(list(name = "noiselab acceptance", tests = length(all), failures = sum(all == "fail"), errors = 0,
+                                              skipped = sum(!all %in% c("fail", "pass")), timestamp = sub("Z$", "", printable(result$ended_utc))), checks, self, nodes))
+  c("<?xml version=\"1.0\" encoding=\"UTF-8\"?>", enc2utf8(as.character(suite)))
+}

@@ -1,0 +1,44 @@
+# noiselab analyze acceptance.
+
+analyze_acceptance <- function(dirs, values, form) {
+  table <- table_option(values, acceptance_tables)
+  alpha <- alpha_option(values$alpha)
+  margin <- margin_option(values$margin) %||% 0
+  limits <- if (!is.null(values$limits)) read_limits(values$limits)
+  if (isTRUE(values[["check-limits"]])) {
+    if (is.null(limits)) abort_usage("--check-limits needs --limits FILE")
+    return(sprintf("%s: %d limit(s)", values$limits, nrow(limits)))
+  }
+  if (length(dirs) == 0) {
+    if (isTRUE(values[["write-limits"]])) return(limits_template())
+    abort_usage("acceptance: no DIR given (try --help)")
+  }
+  if (isTRUE(values$lines) && form != "text") abort_usage("--lines and --", form, " exclude each other")
+  result <- judge_dirs(dirs, values, alpha, margin)
+  if (isTRUE(values[["write-limits"]])) return(limits_template(result))
+  if (!is.null(values[["nodes-dir"]])) write_node_files(result, values[["nodes-dir"]])
+  if (!is.null(values$junit)) write_output(acceptance_junit(result), values$junit)
+  if (form == "csv") say_notes("noiselab-analyze", c(result$answer, result$notes))
+  lines <- switch(form, json = acceptance_json(result), csv = acceptance_table(result, table), if (isTRUE(values$lines)) {
+    c(paste0("verdict: ", result$verdict), paste0("self_check: ", result$self_check$verdict), acceptance_lines(result))
+  } else format_acceptance(result))
+  attr(lines, "status") <- answer_status(result$verdict)
+  lines
+}
+
+judge_dirs <- function(dirs, values, alpha, margin) {
+  limits <- if (!is.null(values$limits)) read_limits(values$limits)
+  reference <- if (!is.null(values$reference)) read_acceptance(values$reference)
+  judge_acceptance(read_acceptance(dirs), limits, reference, alpha, margin, limits_name = values$limits %||% "limits")
+}
+
+has_acceptance <- function(dir) dir.exists(dir) && length(find_launches(dir, program = "noiselab-accept")) > 0
+
+# noiselab compare of two acceptance campaigns.
+run_compare_acceptance <- function(dirs, values, form, alpha, power, margin) {
+  if (isTRUE(values$paired) || !is.null(values$plot)) abort_usage("--paired and --plot do not apply to acceptance campaigns")
+  comparison <- compare_acceptance(read_acceptance(dirs[1]), read_acceptance(dirs[2]), margin, alpha, power)
+  if (form == "csv") say_notes("noiselab-compare", c(comparison$answer, comparison$notes))
+  write_output(switch(form, json = acceptance_change_json(comparison), csv = csv_lines(comparison$rows), format_changes(comparison)), values$out)
+  if (is.null(margin)) 0L else answer_status(comparison$verdict)
+}

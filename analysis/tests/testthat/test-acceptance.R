@@ -1,0 +1,150 @@
+judged <- function(...) judge_acceptance(simulated_acceptance(...))
+blamed <- function(...) {
+  rows <- compare_nodes(acceptance_units(simulated_acceptance(...)))
+  unique(rows$entity[rows$verdict == "fail"])
+}
+
+test_that("a slow node of three is named, though |z| > 2 of mean and standard deviation cannot name one", {
+  rows <- compare_nodes(acceptance_units(simulated_acceptance(slow_node = 2, seed = 1)))
+  expect_setequal(rows$entity[rows$verdict == "fail"], "node2")
+  values <- rows$value[rows$check == "detour" & rows$variant == "alone" & rows$metric == "lost"]
+  expect_length(values, 3)
+  expect_lt(max(abs(values - mean(values)) / sd(values)), 2)
+})
+
+test_that("a slow link is told from a slow node, with three nodes and with five", {
+  for (nodes in c(3, 5)) expect_equal(blamed(nodes = nodes, slow_link = c(1, 3), seed = nodes), "node1 - node3")
+})
+
+test_that("clean campaigns of three nodes blame nobody", {
+  expect_lte(sum(vapply(1:25, function(i) length(blamed(seed = i)) > 0, TRUE)), 2)
+})
+
+test_that("nodes that differ by themselves are not blamed when only two others are there to compare with", {
+  a <- simulated_acceptance(seed = 3)
+  at <- a$figures$check == "quantum"
+  a$figures$value[at] <- a$figures$value[at] * c(node1 = 1, node2 = 1.2, node3 = 1.4)[a$figures$host[at]]
+  rows <- compare_nodes(acceptance_units(a))
+  expect_true(all(rows$verdict[rows$check == "quantum"] == "pass"))
+})
+
+test_that("variances of repetitions and launches add up as by hand", {
+  got <- mean_by_launch(c(1, 3, 5, 7), c("a", "a", "b", "b"))
+  expect_equal(got$mean, 4)
+  expect_equal(got$parts$v, c(0.5, 3.5))
+  expect_equal(got$parts$df, c(2, 1))
+  expect_equal(satterthwaite(got$parts), 16 / (0.25 / 2 + 3.5^2))
+  expect_match(mean_by_launch(1, "a")$reason, "one repetition")
+})
+
+test_that("a limit is kept by a whole interval, and missed by a whole interval", {
+  expect_equal(against_limit(c(1, 3, 1, NA), c(2, 4, 4, NA), 2.5, "<="), c("pass", "fail", "inconclusive", "inconclusive"))
+  expect_equal(against_limit(c(1, 3), c(2, 4), 2.5, ">="), c("fail", "pass"))
+})
+
+test_that("limits are read with their units, and what is unknown is refused with its line", {
+  file <- tempfile()
+  on.exit(unlink(file))
+  writeLines(c("# ours", "latency.between.half_round_trip 8 <= 2.5 us", "bandwidth.one_way 64KiB >= 1 GiB/s", "detour.p99.9 <= 3 ms"), file)
+  got <- read_limits(file)
+  expect_equal(got$limit, c(2500, 1024^3, 3e6))
+  expect_equal(got$metric, c("half_round_trip", "one_way", "p99.9"))
+  expect_equal(got$size, c(8, 65536, NA))
+  for (bad in c("speed.one_way <= 1 us", "latency.ping <= 1 us", "latency.half_round_trip <= 1 MB/s", "nonsense")) {
+    writeLines(c("", bad), file)
+    expect_error(read_limits(file), ":2: ", class = "nl_error_damaged")
+  }
+  template <- limits_template(judged(seed = 1))
+  expect_true(all(!nzchar(template) | startsWith(template, "#")))
+})
+
+test_that("the bound learnt from a reference is the tolerance bound, and too few values give none", {
+  part <- data.frame(x = c(1, 2, 3, 4, 5, 6), launch = 1:6, entity = "", of = "cluster", scale = "linear", worse = "more")
+  k <- qt(0.99, 5, ncp = qnorm(0.95) * sqrt(6)) / sqrt(6)
+  expect_equal(tolerance_bound(part, 0.95, 0.01)$limit, 3.5 + k * sd(1:6))
+  expect_true(is.na(tolerance_bound(part[1:4, ], 0.95, 0.01)$limit))
+  result <- judge_acceptance(simulated_acceptance(seed = 1, slow_node = 2), reference = simulated_acceptance(seed = 2))
+  rows <- result$judgements[result$judgements$kind == "reference" & result$judgements$metric == "lost", ]
+  expect_equal(unique(rows$entity[rows$verdict == "fail"]), "node2")
+})
+
+test_that("a wrong word fails, and names sender, receiver, offset and what was found", {
+  result <- judged(mismatches = 2, seed = 1)
+  expect_equal(result$verdict, "fail")
+  row <- result$judgements[result$judgements$entity == "node1 -> node2", ]
+  expect_match(row$effect, "rank 0 to rank 1, offset 4100 of 65536 bytes, expected 0000002a, found 0000012a")
+  expect_equal(result$nodes$verdict, c("fail", "fail", "pass"))
+})
+
+test_that("a self-check that names another node leaves nothing but inconclusive", {
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_acceptance(dir, seed = 1)
+  simulate_campaign(file.path(dir, "own"), nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
+  file.rename(list.files(file.path(dir, "own"), full.names = TRUE)[1], file.path(dir, "x-selfcheck"))
+  unlink(file.path(dir, "own"), recursive = TRUE)
+  json <- file.path(dir, "x-selfcheck", "launch.json")
+  named <- locate_noise(read_campaign(file.path(dir, "x-selfcheck")))$nodes
+  named <- unique(named$host[named$found == "here"])
+  for (chosen in c(named, "elsewhere")) {
+    edit_json(json, function(info) {
+      info$options$noise_nodes <- list(chosen)
+      info
+    })
+    result <- judge_acceptance(read_acceptance(dir))
+    expect_equal(result$verdict, if (chosen == named) "pass" else "inconclusive")
+  }
+  expect_match(result$answer, "could not have seen a bad node")
+  expect_match(paste(read_campaign(dir)$notes, collapse = " "), "3 launch\\(es\\) of noiselab-accept are not looked at here")
+})
+
+test_that("the front ends write table, JSON, lines, JUnit, node files and report, and end with the verdict's status", {
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_acceptance(dir, slow_node = 2, mismatches = 1, seed = 1)
+  nodes <- file.path(dir, "partial")
+  junit <- file.path(dir, "junit.xml")
+  got <- status_of(main_analyze, "acceptance", dir, "--json", "--nodes-dir", nodes, "--junit", junit)
+  expect_equal(got$status, 1L)
+  expect_equal(jsonlite::fromJSON(got$out)$verdict, "fail")
+  expect_equal(readLines(file.path(nodes, "node2.txt"))[1:2], c("verdict: fail", "ended_utc: 2026-01-01T00:01:00Z"))
+  expect_true(any(grepl("^failed: detour node2: ", readLines(file.path(nodes, "node2.txt")))))
+  if (requireNamespace("xml2", quietly = TRUE)) {
+    suite <- xml2::read_xml(junit)
+    expect_equal(as.numeric(xml2::xml_attr(suite, "tests")), length(xml2::xml_find_all(suite, "testcase")))
+    expect_equal(as.numeric(xml2::xml_attr(suite, "failures")), length(xml2::xml_find_all(suite, "//failure")))
+  }
+  lines <- status_of(main_analyze, "acceptance", dir, "--lines")$out
+  expect_true(all(grepl("^[A-Za-z0-9_.+:-]+: \\S+( \\S+)?$", lines)))
+  expect_false(anyDuplicated(sub(": .*", "", lines)) > 0)
+  expect_true(any(grepl("^  node2, detour: ", status_of(main_analyze, "acceptance", dir)$out)))
+  expect_equal(status_of(main_report, dir)$status, 0L)
+  expect_true(all(file.exists(file.path(dir, "report_files", paste0("acceptance-", c("matrix", "boxes", "map", "completeness"), ".png")))))
+  other <- tempfile()
+  on.exit(unlink(other, recursive = TRUE), add = TRUE)
+  simulate_acceptance(other, seed = 2)
+  got <- status_of(main_compare, other, dir, "--margin", "10")
+  expect_equal(got$status, 1L)
+  expect_true(any(grepl("^detour.alone.lost.node2 .*changed: worse$", got$out)) || any(grepl("node2.*changed: worse", got$out)))
+  expect_equal(status_of(main_analyze, dir)$status, 3L)
+})
+
+test_that("a launch that died is read up to its last whole line, and a damaged row is refused with its line", {
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_acceptance(dir, launches = 1, nodes = 1, seed = 1)
+  one <- file.path(dir, "sim-0001")
+  edit_json(file.path(one, "launch.json"), function(info) {
+    info["ended"] <- list(NULL)
+    info
+  })
+  csv <- file.path(one, "accept.csv")
+  text <- readLines(csv)
+  cat(c(text[1:20], "sim-0001,latency,betw"), file = csv, sep = "\n")
+  cat(text[1:20], "sim-0001,lat", file = csv, sep = "\n")
+  result <- judge_acceptance(read_acceptance(dir))
+  expect_equal(result$verdict, "inconclusive")
+  expect_match(paste(result$notes, collapse = " "), "was killed while it wrote this line")
+  edit_cells(csv, 3, value = "fast")
+  expect_error(read_acceptance(dir), "accept.csv:3: value is 'fast'", class = "nl_error_damaged")
+})
