@@ -52,8 +52,8 @@ BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.
 
 PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept
 R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-plot noiselab-compare
-SCRIPTS := noiselab noiselab-run $(R_PROGRAMS)
-LIBEXEC := $(notdir $(wildcard experiments/*.sh experiments/*.sbatch))
+SCRIPTS := noiselab noiselab-run noiselab-node-health $(R_PROGRAMS)
+LIBEXEC := $(filter-out node-health.sh,$(notdir $(wildcard experiments/*.sh experiments/*.sbatch)))
 PRESETS := $(wildcard noisegen/presets/*)
 R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
@@ -124,6 +124,11 @@ $(BUILD)/share/noiselab/presets/%: noisegen/presets/%
 scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%)
 
 $(R_PROGRAMS:%=$(BUILD)/bin/%): analysis/exec/noiselab-r.sh
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+# a health checker calls it by itself, on nodes that have nothing else of noiselab
+$(BUILD)/bin/noiselab-node-health: experiments/node-health.sh
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

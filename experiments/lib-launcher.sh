@@ -87,6 +87,54 @@ all_ranks() {
     echo $(($1 * cores))
 }
 
+# take_launch_words WORDS: what a row of the schedule says to the runner, ahead of the program's own words: --program=accept (noiselab-accept in
+# place of the detector), --rotate=FIRST:STEP (the order of nodes: that one first, then each STEP-th of the ring), --noise-node=K (the K-th node
+# of the list has the noise). Sets n_launch_words, launch_program, ordered (yes: nodes_wanted is the order of the ranks), nodes_wanted, noise_node.
+take_launch_words() {
+    launch_program=noiselab-detect ordered='' noise_node=''
+    n_words=$#
+    while [ $# -gt 0 ]; do
+        value=${1#*=}
+        case $1 in
+        --program=accept) launch_program=noiselab-accept ;;
+        --rotate=*[!0-9:]* | --rotate=:* | --rotate=*:0* | --rotate=*: | --rotate=*:*:* | --noise-node=*[!0-9]* | --noise-node= | --noise-node=0*)
+            die 2 "'$schedule': '$1' is not an order of nodes or the number of one"
+            ;;
+        --rotate=*:*) turn_nodes "${value%:*}" "${value#*:}" ;;
+        --noise-node=*) noise_node=$(nodes_of_list | awk -v k="$value" '{ name[NR] = $1 } END { print name[(k - 1) % NR + 1] }') ;;
+        *) break ;;
+        esac
+        shift
+    done
+    n_launch_words=$((n_words - $#))
+}
+
+# nodes_of_list: the nodes of nodes_wanted, one on a line; of - all that there are, here this machine
+nodes_of_list() {
+    if [ "$nodes_wanted" != - ]; then
+        printf '%s\n' "$nodes_wanted" | tr ',' '\n'
+    elif in_slurm_job; then
+        node_names
+    else
+        uname -n
+    fi
+}
+
+# turn_nodes FIRST STEP: nodes_wanted in that order; a step that would not reach all nodes, of a plan for another number of them, is 1
+turn_nodes() {
+    [ "$1:$2" != 0:1 ] || return 0
+    make_scratch
+    nodes_wanted=$(nodes_of_list | awk -v first="$1" -v step="$2" '
+        function gcd(a, b, t) { while (b) { t = a % b; a = b; b = t } return a }
+        { name[NR - 1] = $1 }
+        END {
+            if (gcd(step, NR) != 1) step = 1
+            for (i = 0; i < NR; i++) out = out (i ? "," : "") name[(first + i * step) % NR]
+            print out
+        }')
+    ordered=yes
+}
+
 # run_mpirun NODES PROGRAM ARGUMENTS: use_nodes and per_node are set; NODES - leaves the choice to mpirun. Becomes mpirun: call it in the background,
 # where a signal then reaches mpirun itself.
 run_mpirun() {
@@ -136,7 +184,7 @@ stop_launch() {
     kill -TERM "$running" 2>/dev/null
 }
 
-# one_launch NAME NODES RANKS ARGUMENTS: runs the detector on a comma-separated list of nodes, or all (-), with so many ranks, or one per core (-);
+# one_launch NAME NODES RANKS ARGUMENTS: runs launch_program (or the detector) on a list of nodes, or all (-), so many ranks or one per core (-);
 # its status is in status, its time in took_s. Needs choose_launcher, find_cpus and catch_signals.
 one_launch() {
     step_name=$1 nodes_of_launch=$2 ranks_of_launch=$3
@@ -151,7 +199,7 @@ one_launch() {
     spread "$step_name" "$ranks_of_launch" "$n_nodes_of_launch"
     began=$(date +%s)
     # the ranks read nothing: what is on our own input is not theirs
-    "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/noiselab-detect" "$@" </dev/null >/dev/null &
+    "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/${launch_program:-noiselab-detect}" "$@" </dev/null >/dev/null &
     running=$!
     # a signal may have come between the last look and now
     [ "$interrupted" = no ] || stop_launch

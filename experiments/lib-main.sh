@@ -14,7 +14,10 @@ main() {
     command=$(printf '%s' "$command" | tr '\n' ' ')
     out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' node_sets='' nodes_per_launch='' resume='' finish='' only='' requeue=''
     submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' account='' qos='' after='' sbatch_options='' stop_when=''
-    treatment='' interval_s='' launch_id='' plan_later='' analyses='' schedule_notes=''
+    treatment='' interval_s='' launch_id='' row_suffix='' plan_later='' analyses='' schedule_notes=''
+    # the program that asks and rehearses, what answers, and what looks at the data before the end that a failed launch is (empty: nothing), and how
+    # the answer of a job is to be written
+    program=noiselab-detect answered_by=answer_verdicts judges_partial='' answer_options=''
     end_on_signals
     default_options
     with_options begin "$@"
@@ -22,7 +25,7 @@ main() {
 
 begin() {
     words_for_detector=$(for word in "$@"; do [ "$word" = --dry-run ] || printf ' %s' "$(quoted "$word")"; done)
-    [ -z "$shows" ] || exec "$NOISELAB_BIN/noiselab-detect" "$@"
+    [ -z "$shows" ] || exec "$NOISELAB_BIN/$program" "$@"
     [ -z "$only" ] || whole --only "$only"
     if [ -n "$resume$finish" ]; then
         go_on_recorded "$@"
@@ -139,9 +142,9 @@ arms_on_nodes() {
 set_of_nodes() { echo $((($1 - 1) * n_node_sets + $(printf '%s\n' "$sets_of_nodes" | grep -nxF -- "$2" | head -n 1 | cut -d : -f 1))); }
 
 # rehearse WORDS: options are checked once, before any launcher: a wrong one gives one line, not one per rank and the launcher's own. What the
-# detector says is in rehearsal.
+# program says is in rehearsal.
 rehearse() {
-    rehearsal=$("$NOISELAB_BIN/noiselab-detect" --dry-run --out "$campaign" "$@" 2>&1) || {
+    rehearsal=$("$NOISELAB_BIN/$program" --dry-run --out "$campaign" "$@" 2>&1) || {
         printf '%s\n' "$rehearsal" >&2
         exit 2
     }
@@ -201,6 +204,11 @@ run_and_answer() {
 answer() {
     command -v Rscript >/dev/null ||
         die 2 "the data are in '$campaign', but R is missing here: analyse them where R is (noiselab run $experiment --finish '$campaign')"
+    "$answered_by"
+}
+
+# answer_verdicts: of launches of the detector
+answer_verdicts() {
     # the first analysis has the question, and its status is the answer's
     asked=${analyses%%,*}
     [ "${asked:-verdicts}" = verdicts ] || analysis=$asked

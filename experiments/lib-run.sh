@@ -65,6 +65,9 @@ run_launch() {
         release "$launch"
         return
     fi
+    take_launch_words "$@"
+    shift "$n_launch_words"
+    [ -z "$noise_node" ] || set -- --noise-nodes "$noise_node" "$@"
     seconds=$(measuring_seconds "$@")
     leave_in_time
     put_aside "$launch"
@@ -81,26 +84,30 @@ run_launch() {
     release "$launch"
 }
 
+# launch_failed MESSAGE: what is there stays, and is looked at where the experiment wants that; status 2
+launch_failed() {
+    release "$launch"
+    [ -z "$judges_partial" ] || "$judges_partial"
+    die 2 "$*"
+}
+
 # end_of_launch: what the launch ended with decides, not the launcher, whose status is often that of a rank that was told to end
 end_of_launch() {
     ended=$(sed -n 's/^ \{0,2\}"ended": *"\(.*\)",*$/\1/p' "$campaign/$launch/launch.json" 2>/dev/null)
     case $interrupted,$ended in yes,* | *,interrupted) stop_interrupted ;; esac
+    # noiselab-accept ends with 1 when data arrived wrong, and is complete all the same
+    [ "$launch_program,$ended" != noiselab-accept,complete ] || status=0
     if [ "$status" != 0 ]; then
-        release "$launch"
         [ -e "$campaign/$launch" ] ||
-            die 2 "launch $launch did not start ($starts_with ended with status $status$(lost_nodes))$(other_launcher); $(how_to_go_on)"
-        die 2 "the measurement ended with status $status$(lost_nodes); what was taken is in '$campaign'; $(how_to_go_on)"
+            launch_failed "launch $launch did not start ($starts_with ended with status $status$(lost_nodes))$(other_launcher); $(how_to_go_on)"
+        launch_failed "the measurement ended with status $status$(lost_nodes); what was taken is in '$campaign'; $(how_to_go_on)"
     fi
     # srun ends with 0 after some losses of nodes, too
-    [ "$ended" = complete ] || {
-        release "$launch"
-        die 2 "launch $launch is not complete (${ended:-it has no end}$(lost_nodes)); what was taken is in '$campaign'; $(how_to_go_on)"
-    }
+    [ "$ended" = complete ] ||
+        launch_failed "launch $launch is not complete (${ended:-it has no end}$(lost_nodes)); what was taken is in '$campaign'; $(how_to_go_on)"
     taken_ranks=$(sed -n 's/^ \{0,2\}"ranks": *\([0-9]*\),*$/\1/p' "$campaign/$launch/launch.json" | head -n 1)
-    [ "$taken_ranks" = $((use_nodes * per_node)) ] || {
-        release "$launch"
-        die 2 "launch $launch has ${taken_ranks:-no} rank(s) in place of $((use_nodes * per_node))$(other_launcher)"
-    }
+    [ "$taken_ranks" = $((use_nodes * per_node)) ] ||
+        launch_failed "launch $launch has ${taken_ranks:-no} rank(s) in place of $((use_nodes * per_node))$(other_launcher)"
 }
 
 # other_launcher: what to try where the ranks did not find each other
@@ -120,6 +127,7 @@ stop_interrupted() {
     if [ -n "$requeue" ] && [ -n "$ends_at" ] && [ "$n_taken" -gt 0 ]; then
         [ $((ends_at - $(date +%s))) -gt $((reserve_s + 60)) ] || back_into_queue
     fi
+    [ -z "$judges_partial" ] || "$judges_partial"
     die 2 "interrupted; rows taken so far can be analysed: noiselab analyze ${analysis:+$analysis }'$campaign'; $(how_to_go_on)"
 }
 
@@ -156,6 +164,8 @@ describe() {
         shift
     done
     [ "$set" = - ] || what="$what, set $set"
+    [ "$launch_program" != noiselab-accept ] || what="$what, checks"
+    [ -z "$noise_node" ] || what="$what, self-check with $level on $noise_node"
     case $arm in
     off) what="$what, off" ;;
     on) what="$what, $level" ;;

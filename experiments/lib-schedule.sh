@@ -3,14 +3,15 @@
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 #
 # CAMPAIGN/schedule.tsv: lines "# key: value"; a line of column names; then a line for each launch with its id (the name of its folder), set, nodes
-# (- all), ranks (- one per core) and the detector's words, separated by tabs.
+# (- all), ranks (- one per core) and the detector's words, separated by tabs. Words for the runner come first, see take_launch_words.
 
 schedule_columns="launch${tab}set${tab}nodes${tab}ranks${tab}arguments"
 
-# row SET NODES RANKS WORDS: prints the line of the next launch. Needs launch_prefix and row_number; with launch_id that is the launch's name.
+# row SET NODES RANKS WORDS: prints the line of the next launch. Needs launch_prefix, row_number and row_suffix; with launch_id that is the launch's
+# name.
 row() {
     row_number=$((row_number + 1))
-    printf '%s\t%s\t%s\t%s' "${launch_id:-$(printf '%s-%04d' "$launch_prefix" "$row_number")}" "$1" "$2" "$3"
+    printf '%s\t%s\t%s\t%s' "${launch_id:-$(printf '%s-%04d%s' "$launch_prefix" "$row_number" "$row_suffix")}" "$1" "$2" "$3"
     shift 3
     for word in "$@"; do
         case $word in
@@ -28,10 +29,15 @@ refuse_scheduled() {
     [ ! -e "$campaign/schedule.tsv" ] || die 2 "'$campaign' has a schedule already: $(how_to_go_on), or give another --out"
 }
 
-# make_campaign: the folder, and in it the one that the plan made for an agent
+# what else the plan may make for the campaign: a folder for an agent, limits of acceptance
+planned_files='agent limits.conf'
+
+# make_campaign: the folder, and in it what the plan made
 make_campaign() {
     reason=$(mkdir -p "$campaign" 2>&1) || die 2 "--out: cannot make '$campaign': ${reason##*: }"
-    [ ! -d "${scratch-}/agent" ] || cp -R "$scratch/agent" "$campaign/" || die 2 "cannot write into '$campaign' (no space left?)"
+    for name in $planned_files; do
+        [ ! -e "${scratch-}/$name" ] || cp -R "$scratch/$name" "$campaign/" || die 2 "cannot write into '$campaign' (no space left?)"
+    done
 }
 
 # plan WORDS: has the experiment plan its launches; the schedule is then in $scratch

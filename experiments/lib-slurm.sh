@@ -66,7 +66,17 @@ find_binding() {
 run_srun() {
     hosts=$1
     shift
-    [ "$hosts" = - ] || set -- --nodelist="$hosts" "$@"
+    if [ -n "${ordered-}" ]; then
+        # srun sorts --nodelist: the ranks' nodes, one for each, are in a file
+        SLURM_HOSTFILE=$scratch/hosts
+        export SLURM_HOSTFILE
+        printf '%s\n' "$hosts" | tr ',' '\n' |
+            awk -v most="$use_nodes" -v each="$per_node" 'NR <= most { for (i = 0; i < each; i++) print $1 }' >"$SLURM_HOSTFILE"
+        set -- --distribution=arbitrary "$@"
+    else
+        [ "$hosts" = - ] || set -- --nodelist="$hosts" "$@"
+        set -- --ntasks-per-node="$per_node" "$@"
+    fi
     # one of --hint and --cpu-bind: they exclude each other, and a --hint of the job is in the environment
     if [ -n "${SLURM_HINT-}" ]; then
         unset SLURM_CPU_BIND
@@ -84,8 +94,7 @@ run_srun() {
     [ -z "${SLURM_STEP_ID-}" ] || set -- --overlap "$@"
     # of the job, and not of this step; a third way to say CPUs per task (since 24.05) that differs from the first is fatal to srun
     unset SLURM_EXPORT_ENV SLURM_CPUS_PER_TASK SLURM_TRES_PER_TASK SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE
-    exec srun --mpi="$srun_mpi" --nodes="$use_nodes" --ntasks="$((use_nodes * per_node))" --ntasks-per-node="$per_node" --job-name="$step_name" \
-        --kill-on-bad-exit=1 "$@"
+    exec srun --mpi="$srun_mpi" --nodes="$use_nodes" --ntasks="$((use_nodes * per_node))" --job-name="$step_name" --kill-on-bad-exit=1 "$@"
 }
 
 # cpus_per_core: how many of Slurm's CPUs a core is: its hardware threads, or one, as the cluster is set up

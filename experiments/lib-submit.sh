@@ -88,6 +88,7 @@ submit_job() {
     for name in requeue:--requeue no_report:--no-report; do
         eval "[ -z \"\$${name%%:*}\" ]" || job_options="$job_options ${name#*:}"
     done
+    job_options="$job_options$answer_options"
     [ -z "$launcher" ] || job_options="$job_options --launcher $(quoted "$launcher")"
     job_lines >"$scratch/lines"
     fill_template "$1" >"$scratch/job.sbatch"
@@ -101,7 +102,7 @@ submit_job() {
     kept=''
     if [ -z "$resume" ]; then
         make_campaign
-        [ ! -d "$scratch/agent" ] || kept=' agent'
+        for name in $planned_files; do [ ! -e "$scratch/$name" ] || kept="$kept $name"; done
     fi
     for name in schedule.tsv job.sbatch finish.sbatch; do
         [ -e "$scratch/$name" ] || continue
@@ -221,17 +222,23 @@ value_of() {
 options_without_variable() {
     given_words=$words_for_detector
     while read -r row_name row_kind row_variable; do
-        case $row_kind in value | flag) ;; *) continue ;; esac
+        case $row_kind in value | flag | list) ;; *) continue ;; esac
         # those of the template, and those that are in #SBATCH lines or mean how a job runs
         elsewhere='out resume finish only launcher partition nodes time_limit account qos after no_report requeue submit array wait_for_job'
+        elsewhere="$elsewhere sbatch_options json lines junit"
         case " $template_variables $elsewhere " in
         *" $row_variable "*) continue ;;
         esac
         was_given "$row_name" || continue
-        given_words="$given_words $row_name"
-        [ "$row_kind" = value ] || continue
         eval "value=\$$row_variable"
-        given_words="$given_words $(quoted "$value")"
+        case $row_kind in
+        flag) given_words="$given_words $row_name" ;;
+        value) given_words="$given_words $row_name $(quoted "$value")" ;;
+        list)
+            given_words="$given_words$(printf '%s\n' "$value" |
+                while IFS= read -r each; do printf ' %s %s' "$row_name" "$(quoted "$each")"; done)"
+            ;;
+        esac
     done <<EOT
 $own_options
 $common_options
@@ -251,8 +258,8 @@ finish_script() {
 EOT
     # where it runs and who pays, as for the launches; clusters may insist on them
     grep -E '^#SBATCH (--(output|partition|account|qos|constraint|reservation|clusters)[= ]|-[pAqCM])' "$scratch/job.sbatch" | sed 's/%A_%a/%j/'
-    printf 'exec %s run %s --finish %s%s\n' "$(quoted "$NOISELAB_BIN/noiselab")" "$experiment" "$(quoted "$campaign")" \
-        "$([ -z "$no_report" ] || echo ' --no-report')"
+    printf 'exec %s run %s --finish %s%s%s\n' "$(quoted "$NOISELAB_BIN/noiselab")" "$experiment" "$(quoted "$campaign")" \
+        "$([ -z "$no_report" ] || echo ' --no-report')" "$answer_options"
 }
 
 # stop_waiting: what waits for a job does not outlive this; the job does

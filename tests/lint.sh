@@ -62,7 +62,7 @@ for file in noisegen/kind_*.c; do
 done
 
 # every long option is in the man page of its program
-for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept; do
+for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-node-health; do
     lost=''
     for option in $("$build/bin/$program" --help | grep -oE '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u); do
         grep -q -- "$(printf '%s' "$option" | sed 's/-/\\\\-/g')" "docs/man/$program.1" || lost="$lost $option"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [placebo] [analysis]
-#   [starts] [sync] [nodes] [startup] [record] [agents]
-# Nothing else should run meanwhile. All parts take about 20 minutes; PLACEBO_RUNS (100) shortens the longest. QUICK=1 takes seconds: every part runs
+#   [starts] [sync] [nodes] [startup] [record] [agents] [acceptance]
+# Nothing else should run meanwhile. All parts take about an hour, of which acceptance takes half; PLACEBO_RUNS (100) shortens the longest. QUICK=1 takes seconds: every part runs
 # as it would, for a time too short for its bounds. Exit status 2: a part could not run.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -181,7 +181,13 @@ startup() {
 source tests/bench/agents.bash
 record() { bench record tests/bench/bench-record.sh; }
 
-all='harness memory generator replay detection placebo analysis starts sync nodes startup record agents'
+acceptance() {
+    echo 'Acceptance (quick suite on three nodes of the test cluster; 1 % of one CPU on one of them in the self-check)'
+    # shellcheck disable=SC2046 # words
+    bench acceptance tests/bench/bench-acceptance.sh $(brief 20 '1 --seconds 2s --checks integrity,detour --self-check-seconds 2s')
+}
+
+all='harness memory generator replay detection placebo analysis starts sync nodes startup record agents acceptance'
 [ $# -gt 0 ] || read -ra parts <<<"$all"
 [ $# = 0 ] || parts=("$@")
 for part in "${parts[@]}"; do

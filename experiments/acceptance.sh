@@ -1,0 +1,133 @@
+#!/bin/sh
+# acceptance: is this cluster, or machine, quiet and correct enough, and which node is not
+set -u
+# shellcheck source=experiments/lib.sh
+. "$NOISELAB_LIBEXEC/lib.sh"
+# shellcheck source=experiments/lib-acceptance.sh
+. "$NOISELAB_LIBEXEC/lib-acceptance.sh"
+
+experiment=acceptance
+analysis=acceptance
+own_options='
+--checks              value  checks
+--quick               flag   quick
+--full                flag   full
+--seconds             value  seconds
+--repetitions         value  repetitions
+--rotations           value  rotations
+--limits              value  limits
+--reference           list   references
+--no-self-check       flag   no_self_check
+--self-check-level    value  self_check_level
+--self-check-seconds  value  self_check_seconds
+--json                flag   json
+--lines               flag   lines
+--junit               value  junit
+--list-checks         asks   shows
+'
+# how an answer is written may differ each time
+resume_options="$resume_options--json --lines --junit "
+
+usage() {
+    cat <<'EOT'
+Usage: noiselab run acceptance [OPTIONS]
+
+Launches of noiselab-accept on all allowed cores of this machine, or of the nodes of a Slurm job, each with the nodes in
+another order, so that a node is told from its place and its neighbours; a self-check; then the verdict, check by check
+and node by node.
+
+What is checked:
+  --list-checks     the checks, their units and what they measure
+  --checks LIST     some of them (default: all but those on request)
+  --quick           36 s of measuring in all, few message sizes (default)
+  --full            ten minutes
+  --seconds TIME    measuring time of all launches of the checks together, in place of that
+  --repetitions N   of each check in each launch (at least 2)
+  --rotations N     launches, each with another order of nodes (default: one per node, at most 3)
+  --ranks N         number of ranks (default: one per allowed core)
+  --seed N          seed of all random orders and of the choice of the node of the self-check (default: from the clock)
+
+What it is judged by (without the first two: node against node, and what needs no limit, such as wrong data):
+  --limits FILE     limits of your own, checked before anything runs
+  --reference DIR   limits learnt from an acceptance campaign that was good (may come again)
+  --write-limits    print a template of a file for --limits
+
+Self-check: one node, chosen by the seed, gets a known load in a launch of its own, and has to be found; where that
+fails, a node as bad as this would have been missed, and no pass is given. It takes two nodes.
+  --self-check-level P      percent of one CPU (default 1)
+  --self-check-seconds TIME (default 20s)
+  --no-self-check
+
+Answer: exit status 0 pass, 1 fail, 3 inconclusive. CAMPAIGN/verdict.json holds it, and CAMPAIGN/nodes/HOST.txt that of
+each node, for noiselab-node-health.
+  --json            the verdict as JSON in place of the table
+  --lines           as lines "name: value unit", for ReFrame and Pavilion
+  --junit FILE      also as JUnit XML
+
+Everything else goes to noiselab-accept as it is (noiselab-accept --help).
+
+EOT
+}
+
+default_options() {
+    program=noiselab-accept answered_by=answer_acceptance judges_partial=judge_what_ran
+    checks='' quick='' full='' seconds='' repetitions='' rotations='' limits='' references='' no_self_check='' self_check_level=1
+    self_check_seconds=20s json='' lines='' junit=''
+}
+
+refuse_option() {
+    case $1 in
+    --write-limits) exec "$NOISELAB_BIN/noiselab-analyze" acceptance --write-limits ;;
+    --margin) die 2 '--margin: acceptance is judged by limits (--limits FILE), a reference (--reference DIR) and node against node' ;;
+    --launches) die 2 '--launches: say --rotations N, launches with another order of nodes each' ;;
+    --launch-id | --stop-when) die 2 "$1: the experiment decides it; leave it out" ;;
+    esac
+}
+
+check_options() {
+    [ -z "$quick" ] || [ -z "$full" ] || die 2 '--quick and --full exclude each other'
+    [ -z "$json" ] || [ -z "$lines" ] || die 2 '--json and --lines exclude each other'
+    for name in --self-check-level --self-check-seconds; do
+        if [ -n "$no_self_check" ] && was_given "$name"; then die 2 "$name: means nothing beside --no-self-check"; fi
+    done
+    answer_options="${json:+ --json}${lines:+ --lines}${junit:+ --junit $(quoted "$junit")}"
+    seed=${seed:-$(date +%s)}
+    countable "$seed"
+    self_check_level=${self_check_level%\%}
+    is_level --self-check-level "$self_check_level" 1
+    check_limits
+    ranks_column
+    find_used_nodes
+    find_rotations
+    set -- "${full:+--full}" "$@"
+    [ -n "$1" ] || { shift && set -- --quick "$@"; }
+    [ -z "$checks" ] || set -- --checks "$checks" "$@"
+    share_time
+    set -- "$@" --seconds "${each_ms}ms" --repetitions "$repetitions"
+    rehearse "$@"
+    decide_self_check
+    note "$rotations launch(es) of the checks$([ -z "$self_check" ] || echo ' and a self-check'), about $(say_time "$total_s") in all;" \
+        "seed $seed; into '$campaign'"
+    go_on "$@"
+}
+
+plan_launches() {
+    [ -z "$limits" ] || cp "$limits" "$scratch/limits.conf" || die 2 "--limits: cannot copy '$limits'"
+    printf '%s\n' "$sets_of_nodes" >"$scratch/sets"
+    while read -r nodes_of_launch; do
+        turn=0
+        while [ "$turn" -lt "$rotations" ]; do
+            order=$(nth_order "$turn" "$rotations" "$n_used_nodes")
+            row - "$nodes_of_launch" "$ranks_planned" --program=accept --rotate="$order" "$@" --seed "$((seed + row_number))"
+            turn=$((turn + 1))
+        done
+        [ -n "$self_check" ] || continue
+        row_suffix=-selfcheck
+        # the load is on one node; the operation needs no other node, so that ranks that share a CPU do not wait for each other's turn
+        row - "$nodes_of_launch" "$ranks_planned" --noise-node="$(drawn_node)" --op empty --levels "$self_check_level" \
+            --half-period 500ms --seconds "$self_check_seconds" --seed "$((seed + row_number))"
+        row_suffix=''
+    done <"$scratch/sets"
+}
+
+main "$@"

@@ -1,0 +1,165 @@
+# The acceptance campaign: orders of nodes, the self-check, limits and the verdict that is kept. Sourced by acceptance.sh.
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+
+# is_level NAME PERCENT EXAMPLE: refuses what is no level in percent above 0
+is_level() {
+    case $2 in
+    '' | *[!0-9.]* | *.*.* | .) ;;
+    *[1-9]*) return ;;
+    esac
+    die 2 "$1: '$2' is not a level in percent above 0 (try $3)"
+}
+
+# check_limits: what is judged by is known to be readable before anything runs; its keys and units are the analysis's to know
+check_limits() {
+    schedule_notes=''
+    if [ -n "$limits" ]; then
+        if [ ! -f "$limits" ] || [ ! -r "$limits" ]; then
+            die 2 "--limits: cannot read '$limits' (noiselab run acceptance --write-limits prints a template)"
+        fi
+        if command -v Rscript >/dev/null; then
+            "$NOISELAB_BIN/noiselab-analyze" acceptance --limits "$limits" --check-limits >/dev/null || exit 2
+        else
+            note "there is no R here: '$limits' is checked when the campaign is analysed"
+        fi
+        schedule_notes="# limits: limits.conf"
+    fi
+    while IFS= read -r reference; do
+        [ -n "$reference" ] || continue
+        ls "$reference"/*/accept.csv >/dev/null 2>&1 ||
+            die 2 "--reference: '$reference' is not a campaign of noiselab run acceptance"
+        # a batch job runs elsewhere
+        reference=$(cd "$reference" && pwd)
+        case $reference in *"$newline"*) die 2 '--reference: a name with a line break cannot be kept in the schedule' ;; esac
+        schedule_notes="$schedule_notes${schedule_notes:+$newline}# reference: $reference"
+    done <<EOT
+$references
+EOT
+}
+
+# find_used_nodes: sets n_used_nodes, the nodes of a launch (of its first set), which are fewer than there are for a few or an odd number of ranks
+find_used_nodes() {
+    n_used_nodes=$n_nodes
+    if [ -n "$nodes" ] && [ "$nodes" -lt "$n_nodes" ]; then n_used_nodes=$nodes; fi
+    if [ "$sets_of_nodes" != - ]; then
+        # shellcheck disable=SC2046 # names of nodes hold no spaces
+        n_used_nodes=$(set -- $(printf '%s\n' "$sets_of_nodes" | head -n 1 | tr ',' ' ') && echo $#)
+    fi
+    [ -n "$ranks" ] || return 0
+    n_there=$n_used_nodes
+    spread --ranks "$ranks" "$n_there"
+    n_used_nodes=$use_nodes
+    [ "$n_used_nodes" = "$n_there" ] ||
+        note "--ranks $ranks: the same number on each node takes $n_used_nodes of the $n_there nodes; the others are not checked"
+}
+
+# find_rotations: how many launches, each with an order of its own
+find_rotations() {
+    most=$n_used_nodes
+    if [ -z "$rotations" ]; then
+        rotations=$((most < 3 ? most : 3))
+        return
+    fi
+    whole --rotations "$rotations"
+    [ "$rotations" -le "$most" ] || die 2 "--rotations: $most node(s) can be turned $most time(s), and '$rotations' are asked for"
+}
+
+# share_time: the time over all launches; sets each_ms, repetitions and total_s
+share_time() {
+    # a launch of noiselab-accept finds the lengths of its operations, too
+    start_s=5
+    if [ -n "$seconds" ]; then
+        case $seconds in *[!0-9.a-z]* | [!0-9.]*) die 2 "--seconds: '$seconds' is not a time (try 60s, 10min)" ;; esac
+        all_ns=$(nanoseconds "$seconds")
+    elif [ -n "$full" ]; then
+        all_ns=600000000000
+    else
+        all_ns=36000000000
+    fi
+    n_launches=$((rotations * n_node_sets))
+    each_ms=$((all_ns / 1000000 / rotations))
+    [ "$each_ms" -gt 0 ] || die 2 "--seconds: '$seconds' is no time for $rotations launches"
+    if [ -z "$repetitions" ]; then
+        repetitions=$((${full:+1}0 > 0 ? 10 / rotations : 5 / rotations))
+        [ "$repetitions" -ge 2 ] || repetitions=2
+    fi
+    total_s=$(((n_launches * each_ms) / 1000 + n_launches * start_s))
+}
+
+# decide_self_check: sets self_check (yes, or empty), and says why not
+decide_self_check() {
+    self_check=''
+    if [ -n "$no_self_check" ]; then
+        reason='not asked for'
+    elif [ "$n_used_nodes" -lt 2 ]; then
+        reason='it takes two nodes: on one there is no other node that could be blamed'
+        note "no self-check: $reason"
+    else
+        self_check=yes reason=''
+        "$NOISELAB_BIN/noiselab-detect" --dry-run --op empty --levels "$self_check_level" --half-period 500ms \
+            --seconds "$self_check_seconds" >/dev/null || exit 2
+        total_s=$((total_s + n_node_sets * ($(nanoseconds "$self_check_seconds") / 1000000000 + start_s)))
+    fi
+    schedule_notes="$schedule_notes${schedule_notes:+$newline}# self_check: ${self_check:-no: $reason}$newline# start_s: $start_s"
+}
+
+# nth_order TURN OF NODES: "first:step" of an order of so many nodes: it begins with another node each time, and where the number of nodes allows it
+# each node has other neighbours, too: steps that have no divisor in common with the number, up to half of it, for a step and its complement are the
+# same ring
+nth_order() {
+    awk -v turn="$1" -v of="$2" -v n="$3" '
+        function gcd(a, b, t) { while (b) { t = a % b; a = b; b = t } return a }
+        BEGIN {
+            for (s = 1; s == 1 || s <= n / 2; s++) if (gcd(s, n) == 1) step[k++] = s
+            printf "%d:%d\n", int(turn * n / of), step[turn % k]
+        }'
+}
+
+# drawn_node: number of the node of the self-check, from 1, drawn from the seed and the launch
+drawn_node() { seq "$n_used_nodes" | shuffled "$((seed + row_number))" 1 | head -n 1 | cut -d ' ' -f 2; }
+
+# answer_acceptance: the verdict into the campaign, and to the user as asked for; its status is the answer's
+answer_acceptance() {
+    judge
+    case $verdict in 0 | 1 | 3) ;; *) exit "$verdict" ;; esac
+    [ -n "$no_report" ] || "$NOISELAB_BIN/noiselab-report" --out "$campaign/report.html" "$campaign" >&2 || exit $?
+    [ "$n_complete" = "$n_planned" ] || die 2 "only $n_complete of $n_planned planned launches are complete; $(how_to_go_on)"
+    exit "$verdict"
+}
+
+# judge_what_ran: before the end for a launch that failed: what was measured until then is worth an answer
+judge_what_ran() {
+    ls "$campaign"/*/accept.csv >/dev/null 2>&1 && command -v Rscript >/dev/null || return 0
+    note 'a launch did not end as planned; what was measured until then:'
+    judge
+}
+
+# judge: sets verdict, the status of the analysis
+judge() {
+    make_scratch
+    set -- "$campaign"
+    [ -z "$(schedule_key limits)" ] || set -- "$@" --limits "$campaign/limits.conf"
+    while IFS= read -r reference; do
+        [ -z "$reference" ] || set -- "$@" --reference "$reference"
+    done <<EOT
+$(schedule_key reference)
+EOT
+    rm -rf "$scratch/nodes"
+    "$NOISELAB_BIN/noiselab-analyze" acceptance "$@" --json --nodes-dir "$scratch/nodes" ${junit:+--junit "$junit"} >"$scratch/verdict.json"
+    verdict=$?
+    case $verdict in 0 | 1 | 3) ;; *) return ;; esac
+    keep verdict.json
+    mkdir -p "$campaign/nodes" || die 2 "cannot write '$campaign/nodes'"
+    # each file in one step: a health checker may read it at this moment
+    for file in "$scratch"/nodes/*.txt; do
+        [ -f "$file" ] || continue
+        replace_file "$campaign/nodes/${file##*/}" <"$file" || die 2 "cannot write '$campaign/nodes' (no space left?)"
+    done
+    if [ -n "$json" ]; then
+        cat "$scratch/verdict.json"
+    else
+        "$NOISELAB_BIN/noiselab-analyze" acceptance "$@" ${lines:+--lines}
+    fi
+    return 0
+}

@@ -1,0 +1,118 @@
+#!/bin/sh
+# noiselab-node-health: the last stored acceptance verdict of this node, for Slurm's HealthCheckProgram and NHC. It only reads a small file: health
+# checkers run on all nodes at once, and are killed after 60 s. It changes nothing: the drain command is printed.
+set -u
+LC_ALL=C
+export LC_ALL
+
+usage() {
+    cat <<'EOT'
+Usage: noiselab-node-health [OPTIONS] [FILE|DIR]
+
+Says what the last acceptance run found of this node. FILE is the node's file HOST.txt of an acceptance campaign
+(CAMPAIGN/nodes/HOST.txt); DIR the folder of them, in which that of this host is taken (default /etc/noiselab/nodes,
+which may be a link). Nothing is measured, started or changed; on a failed verdict the command that would drain the
+node is printed, for an administrator to run.
+
+  --max-age TIME  a verdict older than this says nothing any more (such as 36h, 2d; default: any age)
+  --host NAME     another node than this one
+  -h, --help      this text
+
+Exit status: 0 pass; 1 fail; 2 usage, or a file that cannot be read or is damaged; 3 inconclusive, too old, or none for
+this node. Only 1 says something against the node.
+EOT
+}
+
+# stop STATUS MESSAGE
+stop() {
+    status=$1
+    shift
+    printf 'noiselab-node-health: %s\n' "$*" >&2
+    exit "$status"
+}
+
+# plain TEXT: what is printed may be pasted into a shell, and comes from a file
+plain() { printf '%s' "$1" | tr -c 'A-Za-z0-9 ._%+:,/()=-' '?'; }
+
+host=$(uname -n) max_age='' place=''
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    --max-age=* | --host=*)
+        word=$1
+        shift
+        set -- "${word%%=*}" "${word#*=}" "$@"
+        continue
+        ;;
+    --max-age | --host)
+        [ $# -ge 2 ] || stop 2 "$1 needs a value"
+        if [ "$1" = --host ]; then host=$2; else max_age=$2; fi
+        shift
+        ;;
+    -*) stop 2 "'$1' is not an option (see --help)" ;;
+    *)
+        [ -z "$place" ] || stop 2 "'$1': one FILE or DIR, and '$place' is one already"
+        place=$1
+        ;;
+    esac
+    shift
+done
+place=${place:-/etc/noiselab/nodes}
+case $host in '' | */* | .*) stop 2 "--host: '$host' is not a name of a node" ;; esac
+
+max_age_s=''
+if [ -n "$max_age" ]; then
+    max_age_s=$(printf '%s\n' "$max_age" | awk '
+        /^[0-9]+(s|min|h|d)?$/ {
+            size["s"] = size[""] = 1; size["min"] = 60; size["h"] = 3600; size["d"] = 86400
+            unit = $0; sub(/^[0-9]+/, "", unit)
+            printf "%.0f\n", ($0 + 0) * size[unit]
+        }')
+    [ -n "$max_age_s" ] || stop 2 "--max-age: '$max_age' is not a time (try 36h, 2d)"
+fi
+
+file=$place
+if [ -d "$place" ]; then
+    file=$place/$host.txt
+    # a node may call itself by its long name, and be called by its short one
+    [ -e "$file" ] || [ ! -e "$place/${host%%.*}.txt" ] || file=$place/${host%%.*}.txt
+fi
+if [ ! -e "$file" ]; then
+    [ "$file" != "$place" ] || stop 2 "'$file' is not there"
+    stop 3 "no verdict of $host in '$place'"
+fi
+if [ ! -f "$file" ] || [ ! -r "$file" ]; then stop 2 "cannot read '$file'"; fi
+
+# value KEY: of the first line that has it
+value() { sed -n "s/^$1: *//p" "$file" | head -n 1; }
+
+verdict=$(value verdict) ended=$(value ended_utc)
+case $verdict in
+pass | fail | inconclusive) ;;
+*) stop 2 "'$file' is not a node's verdict: no line 'verdict: pass', 'fail' or 'inconclusive'" ;;
+esac
+printf '%s\n' "$ended" | grep -qxE '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z' || stop 2 "'$file' does not say when (ended_utc)"
+
+if [ -n "$max_age_s" ]; then
+    # days since 1970 by the civil calendar: date -d is not everywhere
+    age_s=$(printf '%s\n' "$ended" | tr -c '0-9\n' ' ' | awk -v now="$(date +%s)" '{
+        y = $1 - ($2 <= 2); era = int(y / 400); yoe = y - era * 400
+        doy = int((153 * ($2 + ($2 > 2 ? -3 : 9)) + 2) / 5) + $3 - 1
+        doe = yoe * 365 + int(yoe / 4) - int(yoe / 100) + doy
+        printf "%.0f\n", now - ((era * 146097 + doe - 719468) * 86400 + $4 * 3600 + $5 * 60 + $6)
+    }')
+    [ "$age_s" -le "$max_age_s" ] || stop 3 "the last verdict of $host ($verdict, $ended) is older than $max_age"
+fi
+
+echo "$host: $verdict ($ended)"
+case $verdict in
+pass) exit 0 ;;
+inconclusive) exit 3 ;;
+esac
+failed=$(sed -n 's/^failed: *//p' "$file" | head -n 5 | paste -sd ';' -)
+reason=$(plain "noiselab: ${failed:-acceptance failed}, $ended")
+printf 'scontrol update NodeName=%s State=DRAIN Reason="%s"\n' "$(plain "${host%%.*}")" "$reason"
+exit 1

@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# noiselab run acceptance as a command: what it plans, what it refuses before anything runs, and what a health checker is told of the answer. On one
+# machine; several nodes are in tests/cluster/acceptance.bats.
+
+bats_require_minimum_version 1.5.0
+load run
+
+setup_file() {
+    export NODE_HEALTH="$BATS_TEST_DIRNAME/../../experiments/node-health.sh"
+}
+
+acceptance() { "$BIN/noiselab" run acceptance --out "$OUT" "$@" 2>"$ERR"; }
+
+# cluster_of NODES CORES: a Slurm job of nodes n1, n2, ... that are not there
+cluster_of() {
+    slurm_stub srun <<<"i=0; while [ \$((i += 1)) -le $1 ]; do echo n\$i $2 0; done"
+    slurm_stub scontrol <<<"case \$* in *hostnames*) seq -f n%g $1 ;; esac"
+    slurm_stub squeue <<<':'
+    slurm_stub sinfo <<<"echo 'main* infinite $1'"
+    slurm_stub sbatch <<<'echo 7'
+    export SLURM_JOB_ID=1 SLURM_JOB_NODELIST="n[1-$1]" SLURM_JOB_NUM_NODES=$1 SLURM_JOB_CPUS_PER_NODE="$2(x$1)"
+}
+
+# words_of NUMBER: the words of a launch of the schedule, on one line
+words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5- | tr '\t' ' '; }
+
+@test "the checks and a template of limits are listed without running anything" {
+    [ "$("$BIN/noiselab" run acceptance --list-checks)" = "$("$BIN/noiselab-accept" --list-checks)" ]
+    "$BIN/noiselab" run --list | grep -q '^  acceptance  '
+}
+
+@test "what cannot be meant is refused in one line before anything runs" {
+    run_refused '--quick and --full exclude each other' acceptance --quick --full
+    run_refused '--json and --lines exclude each other' acceptance --json --lines
+    run_refused '--margin: acceptance is judged by limits' acceptance --margin 3
+    run_refused '--launches: say --rotations N' acceptance --launches 3
+    run_refused "--checks: 'noise' is not a check" acceptance --checks noise
+    run_refused "--rotations: 1 node(s) can be turned 1 time(s), and '2' are asked for" acceptance --rotations 2
+    run_refused "--self-check-level: '0.0' is not a level" acceptance --self-check-level 0.0
+    run_refused "--self-check-level: means nothing beside --no-self-check" acceptance --self-check-level 2 --no-self-check
+    run_refused "--limits: cannot read '$BATS_TEST_TMPDIR/none'" acceptance --limits "$BATS_TEST_TMPDIR/none"
+    run_refused "--reference: '$BATS_TEST_TMPDIR' is not a campaign" acceptance --reference "$BATS_TEST_TMPDIR"
+    run_refused 'would measure each other' acceptance --ranks 100000
+    run_refused "--seconds: '-3' is not a time" acceptance --seconds=-3
+    [ ! -e "$OUT" ]
+}
+
+@test "limits that nobody knows are refused with file and line before anything runs" {
+    printf '%s\n' '# mine' 'latency.beauty <= 3 us' >"$BATS_TEST_TMPDIR/limits"
+    run_refused "limits:2: " acceptance --limits "$BATS_TEST_TMPDIR/limits"
+    [ ! -e "$OUT" ]
+}
+
+@test "a campaign on three nodes turns their order, and draws the node of the self-check by the seed" {
+    cluster_of 3 4
+    printf '# none\n' >"$BATS_TEST_TMPDIR/limits"
+    acceptance --submit --nodes 3 --seed 7 --limits "$BATS_TEST_TMPDIR/limits" >"$BATS_TEST_TMPDIR/job"
+    cat "$OUT/schedule.tsv"
+    [ "$(planned | wc -l)" -eq 4 ]
+    [ "$(words_of 1)" = '--program=accept --rotate=0:1 --quick --seconds 12000ms --repetitions 2 --seed 7' ]
+    [ "$(words_of 2)" = '--program=accept --rotate=1:1 --quick --seconds 12000ms --repetitions 2 --seed 8' ]
+    [[ "$(words_of 4)" =~ ^--noise-node=[123]' --op empty --levels 1 --half-period 500ms --seconds 20s --seed 10'$ ]]
+    [[ "$(planned | tail -n 1)" == *-0004-selfcheck ]]
+    grep -qx '# limits: limits.conf' "$OUT/schedule.tsv"
+    cmp "$OUT/limits.conf" "$BATS_TEST_TMPDIR/limits"
+    # over seeds every node is drawn
+    for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        rm -rf "$OUT"
+        acceptance --submit --nodes 3 --seed "$seed" --rotations 1 >/dev/null
+        words_of 2 | grep -o 'noise-node=.'
+    done | sort | uniq -c >"$BATS_TEST_TMPDIR/drawn"
+    cat "$BATS_TEST_TMPDIR/drawn"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/drawn")" -eq 3 ]
+}
+
+@test "with more nodes each has other neighbours in another launch" {
+    cluster_of 7 1
+    acceptance --submit --nodes 7 --rotations 4 >/dev/null
+    [ "$(grep -o 'rotate=[0-9:]*' "$OUT/schedule.tsv" | paste -sd ' ' -)" = 'rotate=0:1 rotate=1:2 rotate=3:3 rotate=5:1' ]
+}
+
+@test "where a self-check cannot be, the reason is said and kept" {
+    cluster_of 3 4
+    acceptance --submit --nodes 3 --ranks 1 >/dev/null
+    grep -q 'takes 1 of the 3 nodes; the others are not checked' "$ERR"
+    grep -q 'no self-check: it takes two nodes' "$ERR"
+    grep -q '^# self_check: no: it takes two nodes' "$OUT/schedule.tsv"
+    [ "$(planned | wc -l)" -eq 1 ]
+    rm -rf "$OUT"
+    acceptance --submit --nodes 3 --no-self-check >/dev/null
+    grep -qx '# self_check: no: not asked for' "$OUT/schedule.tsv"
+    [ "$(planned | wc -l)" -eq 3 ]
+}
+
+@test "nodes of different kinds are refused by name" {
+    cluster_of 3 4
+    slurm_stub srun <<<'case $* in *--mpi=list*) echo pmix ;; *) printf "%s\n" "n1 4 0" "n2 4 0" "n3 2 0" ;; esac'
+    run_refused 'the nodes differ: n1,n2 has 4 core(s), n3 has 2 core(s)' acceptance
+}
+
+@test "a schedule with an order that is none is refused" {
+    acceptance --submit >/dev/null 2>&1 || true
+    mkdir -p "$OUT"
+    cluster_of 3 4
+    acceptance --submit --nodes 3 --out "$OUT" >/dev/null
+    sed -i 's/--rotate=1:1/--rotate=1:0/' "$OUT/schedule.tsv"
+    for launch in $(planned | head -n 1); do mkdir -p "$OUT/$launch" && echo ' "ended": "complete"' >"$OUT/$launch/launch.json"; done
+    slurm_stub srun <<<'case $* in *--mpi=list*) echo pmix ;; *) printf "%s\n" "n1 4 0" "n2 4 0" "n3 4 0" ;; esac'
+    ends_with_2 "$ERR" "$BIN/noiselab" run acceptance --resume "$OUT" 2>"$ERR"
+    grep -qF -- "'--rotate=1:0' is not an order of nodes" "$ERR"
+}
+
+# health OPTIONS: what the hook says and its status
+health() { run --separate-stderr sh "$NODE_HEALTH" "$@"; }
+
+# verdict_of VERDICT ENDED [LINE]...: the file of this host
+verdict_of() {
+    mkdir -p "$BATS_TEST_TMPDIR/nodes"
+    { printf 'verdict: %s\nended_utc: %s\n' "$1" "$2" && shift 2 && printf '%s\n' "$@"; } >"$BATS_TEST_TMPDIR/nodes/$(uname -n).txt"
+}
+
+@test "a health checker is told pass, fail or inconclusive, with the command that would drain the node" {
+    now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+    verdict_of pass "$now"
+    health "$BATS_TEST_TMPDIR/nodes"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(uname -n): pass ($now)" ]
+    verdict_of inconclusive "$now"
+    health "$BATS_TEST_TMPDIR/nodes/$(uname -n).txt"
+    [ "$status" -eq 3 ]
+    verdict_of fail "$now" 'failed: detour 3 % lost' 'failed: `touch '"$BATS_TEST_TMPDIR"'/ran`"; reboot'
+    # nothing is run: a scontrol that is found would leave a trace
+    slurm_stub scontrol <<<"touch $BATS_TEST_TMPDIR/ran"
+    health "$BATS_TEST_TMPDIR/nodes"
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ "${lines[1]}" == "scontrol update NodeName=$(uname -n | cut -d . -f 1) State=DRAIN Reason=\"noiselab: detour 3 % lost"* ]]
+    # the line can be pasted: one word and one quoted string, whatever the file holds
+    [[ "${lines[1]#*Reason=}" != *[\`\$\;]* ]]
+    [ "$(tr -dc '"' <<<"${lines[1]}" | wc -c)" -eq 2 ]
+    [ ! -e "$BATS_TEST_TMPDIR/ran" ]
+}
+
+@test "a verdict that is too old, damaged or missing says nothing against the node" {
+    verdict_of fail "$(date -u -d '-3 days' +%Y-%m-%dT%H:%M:%SZ)"
+    health --max-age 2d "$BATS_TEST_TMPDIR/nodes"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *'older than 2d'* ]]
+    health --max-age=73h "$BATS_TEST_TMPDIR/nodes"
+    [ "$status" -eq 1 ]
+    health --host nowhere "$BATS_TEST_TMPDIR/nodes"
+    [ "$status" -eq 3 ]
+    verdict_of good today
+    health "$BATS_TEST_TMPDIR/nodes"
+    [ "$status" -eq 2 ]
+    verdict_of pass today
+    health "$BATS_TEST_TMPDIR/nodes"
+    [ "$status" -eq 2 ]
+    for words in '--max-age soon' '--host ../x' '--drain' 'a b' '/nowhere/at/all'; do
+        # shellcheck disable=SC2086 # words
+        health $words
+        [ "$status" -eq 2 ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+    done
+}

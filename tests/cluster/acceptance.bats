@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# noiselab run acceptance on three nodes of the test cluster. They share the CPUs of this machine: launches are short, the loads heavy, and nothing
+# is judged by a time that other work on the machine could spoil.
+
+load cluster
+
+setup_file() { cluster_up 3; }
+
+teardown_file() { cluster_down; }
+
+setup() {
+    cluster_or_skip
+    OUT="$BATS_TEST_TMPDIR/campaign"
+    TEXT="$BATS_TEST_TMPDIR/text"
+    # ranks that share a CPU wait for each other's turn
+    export OMPI_MCA_mpi_yield_when_idle=1
+}
+
+teardown() { [ -z "${BROKEN-}" ] || "$CLUSTER" mend "$DIR" "$BROKEN" 3>&-; }
+
+# acceptance WORDS: in an allocation of all nodes; its status is in status, all it says in $TEXT
+acceptance() {
+    status=0
+    on_login salloc --quiet --nodes=3 "$BIN/noiselab" run acceptance --out "$OUT" --no-report "$@" >"$TEXT" 2>&1 || status=$?
+    cat "$TEXT"
+}
+
+hosts_of() { jq -r '[.hosts[].host] | join(",")' "$@"; }
+
+@test "a flipped byte fails the run and is named, the nodes are turned, the loaded node is found, and each node has its verdict" {
+    acceptance --checks integrity,detour --seconds 4s --rotations 2 --inject-fault 0:1:100 --self-check-level 40 --self-check-seconds 8s --seed 4
+    [ "$status" -eq 1 ]
+    # rank 0 sent, rank 1 received: by the order of the nodes other nodes in the second launch
+    [ "$(hosts_of "$OUT"/*-0001/launch.json)" = node1,node2,node3 ]
+    [ "$(hosts_of "$OUT"/*-0002/launch.json)" = node2,node3,node1 ]
+    [ "$(sed 1d "$OUT"/*-000[12]/mismatches.csv | cut -d , -f 1,4,6 | sort -u | grep -c -e ',node1,node2$' -e ',node2,node3$')" -eq 2 ]
+    grep -q 'integrity' "$TEXT"
+    jq -e '.verdict == "fail"' "$OUT/verdict.json"
+    # the load was on the node that the schedule drew, and that node is found
+    chosen=$(jq -r .options.noise_nodes "$OUT"/*-selfcheck/launch.json)
+    [ "node$(sed -n 's/.*--noise-node=\([0-9]*\).*/\1/p' "$OUT/schedule.tsv")" = "$chosen" ]
+    jq -e --arg chosen "$chosen" '.self_check.verdict == "pass" and .self_check.chosen == $chosen' "$OUT/verdict.json"
+    for node in node1 node2 node3; do
+        head -n 1 "$OUT/nodes/$node.txt" | grep -qxE 'verdict: (pass|fail|inconclusive)'
+        sed -n 2p "$OUT/nodes/$node.txt" | grep -qE '^ended_utc: 20'
+    done
+    # the health checker of a node reads what was stored
+    status=0
+    "$BIN/noiselab-node-health" --host node2 --max-age 1h "$OUT/nodes" >"$TEXT" || status=$?
+    cat "$TEXT"
+    [ "$status" -eq 1 ]
+    grep -q '^scontrol update NodeName=node2 State=DRAIN Reason="noiselab: ' "$TEXT"
+    # the same answer again, as lines
+    status=0
+    "$BIN/noiselab" run acceptance --finish "$OUT" --lines >"$TEXT" || status=$?
+    [ "$status" -eq 1 ]
+    grep -qx 'verdict: fail' "$TEXT"
+}
+
+second_runs() { [ -s "$OUT"/*-0002/accept.csv ]; }
+
+job_ended() { [ -z "$(on_login squeue --noheader)" ]; }
+
+@test "a node that dies in the middle of a batch job costs its launch: what ran is kept and judged" {
+    on_login "$BIN/noiselab" run acceptance --out "$OUT" --no-report --submit --nodes 3 --time 10 --checks latency,detour \
+        --seconds 60s --rotations 2 --repetitions 20 --no-self-check --sbatch --no-requeue >"$TEXT" 2>&1
+    grep -q '^# Is this cluster quiet and correct' "$TEXT"
+    # the first launch is complete, the second has begun
+    sed -i 's/\(--rotate=0:1.*\)--seconds\t30000ms\t--repetitions\t20/\1--seconds\t1000ms\t--repetitions\t2/' "$OUT/schedule.tsv"
+    wait_until 60 second_runs
+    "$CLUSTER" fail "$DIR" node3 node 3>&-
+    BROKEN=node3
+    wait_until 90 job_ended
+    cat "$OUT"/slurm-*.out
+    status=0
+    "$BIN/noiselab" run acceptance --finish "$OUT" >"$TEXT" 2>&1 || status=$?
+    cat "$TEXT"
+    [ "$status" -eq 2 ]
+    tail -n 1 "$TEXT" | grep -q 'only 1 of 2 planned launches are complete; go on with: noiselab run acceptance --resume'
+    # all nodes were looked at in the first launch, and none of this is a pass
+    [ "$(ls "$OUT/nodes")" = "$(printf 'node%d.txt\n' 1 2 3)" ]
+    jq -e '.verdict != "pass"' "$OUT/verdict.json"
+}
