@@ -94,7 +94,7 @@ struct nl_agent {
     int32_t n_arms;
     struct nl_agent_arm arms[NL_AGENT_MAX_ARMS];
     int32_t arm;  /* BEGIN: index into arms */
-    int64_t half; /* BEGIN: number of the half, for messages; rows that are not recorded (warm-up): -1 */
+    int64_t half; /* BEGIN: number of the half, for messages */
 
     /* the answer */
     int64_t switch_ns;  /* ON, OFF: from the receipt of the command until the state was reached */

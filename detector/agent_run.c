@@ -92,12 +92,12 @@ void nd_agent_switch(struct nd_run *r, const struct nd_step *step) {
     note_failure(r, end, is_on ? "switched on" : "switched off");
 }
 
-void nd_agent_begin(struct nd_run *r, const struct nd_step *step, int is_recorded) {
+void nd_agent_begin(struct nd_run *r, const struct nd_step *step) {
     struct nd_agent_state *a = &r->agent;
     if (!a->companion || r->flags & ND_FLAG_AGENT) return;
     struct nl_agent *page = nd_companion_page(a->companion);
     page->arm = step->level + 1;
-    page->half = is_recorded ? a->n_begun++ : -1;
+    page->half = a->n_begun++;
     note_failure(r, nd_companion_command(a->companion, NL_AGENT_BEGIN), "before a half");
 }
 

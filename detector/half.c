@@ -250,7 +250,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     settle(r, step, &loop);
     int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1;
     memset(r->scratch, 0, sizeof *r->scratch);
-    nd_agent_begin(r, step, is_recorded);
+    if (is_recorded) nd_agent_begin(r, step);
     int64_t drawn_ns = nl_mono_ns();
     switch_arm(r, step, s);
     wait_politely(r->team.world); /* all nodes have switched */
@@ -264,7 +264,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (is_recorded) nd_markers_stop(r->markers, region);
     s->delivered_ns = stretches.sum.cpu_ns;
     s->n_bursts = stretches.sum.n_bursts;
-    nd_agent_end(r, step, s);
+    if (is_recorded) nd_agent_end(r, step, s);
     s->lead_ns = s->loop.start_ns - drawn_ns;
     s->n_involuntary = nd_involuntary_switches() - switches;
     if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;

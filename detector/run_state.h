@@ -117,7 +117,7 @@ int nd_agent_place(struct nd_run *r);
 void nd_agent_switch(struct nd_run *r, const struct nd_step *step);
 
 /* The marks of a half. nd_agent_end leaves what the agent used, which is the dose of its arm, in `s`. */
-void nd_agent_begin(struct nd_run *r, const struct nd_step *step, int is_recorded);
+void nd_agent_begin(struct nd_run *r, const struct nd_step *step);
 void nd_agent_end(struct nd_run *r, const struct nd_step *step, struct nd_sample *s);
 
 /* Writes the row of the half that ended last. `node`: sum over this node's ranks. */

@@ -10,7 +10,7 @@ most_slices_of_bursts <- 2^17
 #'
 #' The period is the median distance of activities in the same half, where these distances are regular (half of them
 #' within a tenth of the median). Else it is that of the spectrum of the time taken, in slices of the halves with the
-#' agent ([periodogram()], harmonics summed), if it stands out at a tenth of alpha. Switching an agent off may shift its phase,
+#' agent ([periodogram()], harmonics summed), if it stands out at a tenth of alpha and is not longer than a half. Switching an agent off may shift its phase,
 #' so distances are preferred: they need no phase that lasts for the whole run. Where a busy machine makes them uncertain by
 #' more than 0.1 %, and the spectrum has a period within 5 % of theirs, that one is the more exact.
 #'
@@ -151,7 +151,9 @@ activity_period <- function(activities, bursts, halves, alpha, named = TRUE) {
   }
   found <- spectral_period(bursts, halves, alpha)
   if (!is.null(by_distances) && !isTRUE(found$fap <= alpha / 10 && abs(found$period / centre - 1) < 0.05)) return(by_distances)
-  if (isTRUE(found$fap <= alpha / 10)) {
+  # A half without a whole period says nothing about it: switching shifts the agent's phase.
+  fits <- isTRUE(found$period <= max(halves$wall) / 1e9)
+  if (isTRUE(found$fap <= alpha / 10) && fits) {
     reach <- stats::qnorm(1 - alpha / 2) * found$se
     fold <- epoch_fold(found$series$x, found$series$t_s, found$period, width_s = found$series$width_s, alpha = alpha)
     each <- if (!is.null(by_distances)) by_distances$per_period_us else if (named) {
