@@ -41,25 +41,37 @@ needs() {
     for program in "$@"; do command -v "$program" >/dev/null || skip "$program is not installed (tests/deps.sh agents)"; done
 }
 
-# rates: in us per second, with the agent beyond without it: what the ranks lost (stolen) to others than the tasks on record, and its own CPU time on
-# their CPUs
+# rates: in us per second, with the agent beyond without it, means over the pairs: what the ranks lost (stolen) to others than the tasks on record, its
+# own CPU time on their CPUs, its CPU time in all, and the standard error of the difference of the first two
 rates() {
     awk -F , '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        { arm = $at["arm"]; wall[arm] += $at["wall_ns"]; stolen[arm] += $at["stolen_ns"] - $at["others_on_ranks_ns"]; own[arm] += $at["agent_on_ranks_ns"]
-            cpu[arm] += $at["agent_cpu_ns"] }
+        {
+            pair = $at["pair"]; sign = $at["arm"] == "on" ? 1 : -1; us = 1e6 / $at["wall_ns"]
+            halves[pair]++
+            stolen[pair] += sign * us * ($at["stolen_ns"] - $at["others_on_ranks_ns"])
+            own[pair] += sign * us * $at["agent_on_ranks_ns"]
+            if (sign > 0) { cpu += us * $at["agent_cpu_ns"]; on++ }
+        }
         END {
-            printf "%.1f %.1f %.1f\n", 1e6 * (stolen["on"] / wall["on"] - stolen["off"] / wall["off"]),
-                1e6 * (own["on"] / wall["on"] - own["off"] / wall["off"]), 1e6 * cpu["on"] / wall["on"]
+            for (p in halves) if (halves[p] == 2) {
+                n++; s += stolen[p]; o += own[p]
+                d = stolen[p] - own[p]; sum += d; squares += d * d
+            }
+            printf "%.1f %.1f %.1f %.1f\n", s / n, o / n, cpu / on, sqrt((squares - sum * sum / n) / (n - 1) / n)
         }' "$OUT"/one/agent.*.csv
 }
 
-# agrees: within 5 % or 20 us/s, whichever is larger
+# agrees: within 5 % or 20 us/s, whichever is larger, and three standard errors. Where a hypervisor takes so much that half of the agent's time could
+# not be told from nothing, nothing can be said.
 agrees() {
-    rates | awk '{
-        bound = 0.05 * $2 > 20 ? 0.05 * $2 : 20
-        printf "the ranks lost %s us/s, the agent used %s on their CPUs, %s in all\n", $1, $2, $3
-        exit !($1 - $2 <= bound && $2 - $1 <= bound)
+    local stolen own all error
+    read -r stolen own all error <<<"$(rates)"
+    echo "the ranks lost $stolen us/s, the agent used $own on their CPUs, $all in all; the difference is known to $error us/s (standard error)"
+    ! awk -v e="$error" -v own="$own" 'BEGIN { exit !(3 * e > own / 2) }' || skip "a standard error of $error us/s of $own: this machine is too busy"
+    awk -v s="$stolen" -v own="$own" -v e="$error" 'BEGIN {
+        bound = (0.05 * own > 20 ? 0.05 * own : 20) + 3 * e
+        exit !(s - own <= bound && own - s <= bound)
     }'
 }
 
@@ -93,7 +105,7 @@ EOT
 @test "an agent that is busy for 1 ms in each 100 ms takes that much from its rank, and both accounts agree" {
     runs 1ms 100ms
     on_rank --agent-pid "$AGENT" --agent-period 100ms --seconds 12
-    used 9500 10500
+    used 9500 12000
     agrees
     # it runs on
     [ "$(jq -r '.agents[0].died' "$OUT/one/launch.json")" = null ]
@@ -110,9 +122,12 @@ EOT
     "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/agent.json"
     "$BIN/noiselab" analyze --json "$OUT" >"$BATS_TEST_TMPDIR/verdicts.json"
     jq -c '.verdicts[] | select(.channel == "stolen") | [.estimate, .p_one_sided, .verdict]' "$BATS_TEST_TMPDIR/verdicts.json"
-    jq -e '[.verdicts[] | select(.channel == "stolen") | .p_one_sided < 0.001] | any' "$BATS_TEST_TMPDIR/verdicts.json"
     jq -c '.bursts' "$BATS_TEST_TMPDIR/agent.json"
     jq -e '.bursts[0].period_s | . > 0.099 and . < 0.101' "$BATS_TEST_TMPDIR/agent.json"
+    # what it stole, where this run could have seen it at all
+    jq -e '[.verdicts[] | select(.channel == "stolen") | .detection_limit < 0.1] | all' "$BATS_TEST_TMPDIR/verdicts.json" >/dev/null ||
+        skip 'this machine is too busy to see 0.1 % in 8 s'
+    jq -e '[.verdicts[] | select(.channel == "stolen") | .p_one_sided < 0.001] | any' "$BATS_TEST_TMPDIR/verdicts.json"
 }
 
 @test "stress-ng at 1 % takes from its rank what it used" {
