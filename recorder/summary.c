@@ -20,6 +20,21 @@ static int64_t scaled(int64_t ns, double share) {
 }
 
 /* Sums, lengths and threads of the single bursts. */
+/* Share of time on a CPU that was CPU time. What steal leaves is an estimate, by ticks and over all that the CPU did; it is never below the kernel's
+ * account of the processes. */
+static double cpu_time_share(const struct nr_recorder *r, const struct nr_summary *s, int cpu) {
+    double share = nr_cpu_time_share(r, -1, cpu);
+    return share >= 0 && share < s->least_share ? s->least_share : share;
+}
+
+/* The least it can have been, by the account; bursts are all there are. */
+static double least_share(const struct nr_burst *bursts, int64_t n, int64_t account_ns) {
+    double wall_ns = 0;
+    for (int64_t i = 0; i < n; i++) wall_ns += (double)(bursts[i].end_ns - bursts[i].start_ns);
+    if (account_ns <= 0 || wall_ns <= 0) return 0;
+    return (double)account_ns < wall_ns ? (double)account_ns / wall_ns : 1;
+}
+
 static int sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts, int64_t n, struct nr_summary *s) {
     struct nr_map threads = {0}, cpus = {0};
     int max_cpu = -1;
@@ -34,7 +49,7 @@ static int sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts
     for (int64_t i = 0; i < n; i++) {
         const struct nr_burst *b = &bursts[i];
         int64_t length_ns = b->end_ns - b->start_ns;
-        double share = nr_cpu_time_share(r, -1, b->cpu);
+        double share = cpu_time_share(r, s, b->cpu);
         s->wall_ns += length_ns;
         s->cpu_ns = s->cpu_ns < 0 || share < 0 ? -1 : s->cpu_ns + scaled(length_ns, share);
         s->n_wakeups += !b->is_preempted;
@@ -75,7 +90,7 @@ static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts
     size_t n_kept = 0;
     for (size_t i = 0; i < s->n_trace; i++) {
         struct nr_activity a = s->trace[i];
-        a.busy_ns = scaled(a.busy_ns, nr_cpu_time_share(r, -1, a.cpu));
+        a.busy_ns = scaled(a.busy_ns, cpu_time_share(r, s, a.cpu));
         if (a.busy_ns > 0) s->trace[n_kept++] = a;
     }
     s->n_trace = n_kept;
@@ -86,7 +101,7 @@ static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts
 int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t account_ns, struct nr_summary *s) {
     int64_t n;
     const struct nr_burst *bursts = nr_bursts(r, &n);
-    *s = (struct nr_summary){.totals = nr_totals(r), .account_ns = account_ns};
+    *s = (struct nr_summary){.totals = nr_totals(r), .account_ns = account_ns, .least_share = least_share(bursts, n, account_ns)};
     s->span_ns = s->totals.wall_ns;
     s->steal_ns = s->totals.group_ns[NR_STEAL];
     struct nr_burst *sorted = malloc(((size_t)n + 1) * sizeof *sorted);

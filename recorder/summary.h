@@ -13,6 +13,7 @@ struct nr_summary {
     int64_t span_ns;         /* recorded */
     int64_t wall_ns, cpu_ns; /* on CPUs by the records; steal taken off (-1: not known) */
     int64_t account_ns;      /* the kernel's account of processes that lived all the time; -1: not known */
+    double least_share;      /* of wall_ns that was CPU time, by that account; 0: not known */
     int64_t steal_ns;        /* of the watched CPUs */
     struct nr_rhythm rhythm;
     struct nl_hist bursts, activities; /* lengths; time on CPUs per activity */

@@ -24,7 +24,7 @@ in_short() {
     done
     # and every part is a function
     for part in $(sed -n "s/^all='\(.*\)'/\1/p" tests/bench/bench.sh); do
-        grep -q "^$part() {" tests/bench/bench.sh || missing="$missing $part"
+        grep -q "^$part() {" tests/bench/bench.sh tests/bench/agents.bash || missing="$missing $part"
     done
     echo "missing:$missing"
     [ -z "$missing" ]
@@ -41,7 +41,7 @@ in_short() {
 
 @test "the placebo launches of make bench-stats run" {
     # one launch of a second says nothing about a rate: its status is that of its figures
-    OMPI_MCA_mpi_yield_when_idle=1 PLACEBO_LAUNCHES=1 PLACEBO_SECONDS=1 run tests/bench/placebo-verdicts.sh
+    OMPI_MCA_mpi_yield_when_idle=1 PLACEBO_LAUNCHES=1 PLACEBO_SECONDS=3 run tests/bench/placebo-verdicts.sh
     echo "$output"
     [ "$status" -le 1 ]
     [ "$(grep -cE '^  (time|stolen): false alarms in [1-9][0-9]* verdicts .* wanted <= ' <<<"$output")" -eq 2 ]
