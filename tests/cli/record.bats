@@ -87,7 +87,7 @@ refused() {
         >"$BATS_TEST_TMPDIR/summary" 2>"$BATS_TEST_TMPDIR/err"
     cat "$BATS_TEST_TMPDIR/summary" "$BATS_TEST_TMPDIR/err"
     grep -q "goes on in the background" "$BATS_TEST_TMPDIR/err"
-    ! grep -q '^activities *0$' "$BATS_TEST_TMPDIR/summary"
+    [ "$(grep -c '^activities *0$' "$BATS_TEST_TMPDIR/summary")" -eq 0 ]
     [ "$(pgrep -fc "[ ]$mark")" -eq 0 ]
 }
 
