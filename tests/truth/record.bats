@@ -24,6 +24,13 @@ holds() {
     jq -e "$2" "$1" >/dev/null
 }
 
+# calm FILE...: what a hypervisor took of the CPUs is within the bounds of the figures; by its clock ticks nobody can tell whose time it was
+calm() {
+    local took own
+    took=$(jq -s 'map(.steal_ns) | add' "$@") own=$(jq -s 'map(.account_ns // empty) | min' "$@")
+    [ "$took" -le $((own / 20)) ] || skip "a hypervisor took $took ns while the program used $own"
+}
+
 near='def near($a; $b; $share): ($a - $b | fabs) <= $share * $b;'
 
 @test "the period of 1 ms per second, per 100 ms and per 10 ms is found within 1 percent" {
@@ -33,9 +40,9 @@ near='def near($a; $b; $share): ($a - $b | fabs) <= $share * $b;'
 }
 
 @test "the CPU time recorded is what the kernel accounts for, and no switch is lost" {
-    for file in tenth hundredth; do
-        holds $file "$near near(.cpu_ns; .account_ns; 0.05) and .lost == 0 and .cut == 0 and (.ins - .outs | fabs) <= 4"
-    done
+    for file in tenth hundredth; do holds $file '.lost == 0 and .cut == 0 and (.ins - .outs | fabs) <= 4'; done
+    calm tenth hundredth
+    for file in tenth hundredth; do holds $file "$near near(.cpu_ns; .account_ns; 0.05)"; done
     # 1 ms each time and what waking up takes
     holds tenth '.percent_of_cpu > 0.98 and .percent_of_cpu < 1.2'
 }
@@ -49,6 +56,8 @@ near='def near($a; $b; $share): ($a - $b | fabs) <= $share * $b;'
     wait $generator || true
     total() { awk '!/^#/ { sum += $2 } END { print sum + 0 }' "$1"; }
     echo "total of the trace $(total tenth.trace) ns, of its replay $(total again.trace) ns"
+    holds again '.lost == 0'
+    calm tenth again
+    holds again "$near near(.period_ns; 1e8; 0.01)"
     awk -v a="$(total again.trace)" -v b="$(total tenth.trace)" 'BEGIN { exit !(a > 0.95 * b && a < 1.05 * b) }'
-    holds again "$near near(.period_ns; 1e8; 0.01) and .lost == 0"
 }
