@@ -96,7 +96,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 
 # node2 has a CPU of its own; node1 and node3 share the other one. The noise is heavy: other work on this machine must not hide it
 @test "a job on three nodes measures on all of them, finds the noise on its node, and its status is that of its answer" {
-    barriers --nodes 3 --levels 50 --seconds 5 --half-period 50ms --noise-nodes node2 --on rank:0 --margin 0.0001
+    barriers --nodes 3 --levels 50 --seconds 10 --half-period 100ms --noise-nodes node2 --on rank:0 --margin 0.0001
     job_ended
     is_whole
     # no run this short can tell that a slowdown is below a ten-thousandth of a percent
@@ -111,7 +111,8 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 the_noise_is_on_node2() {
     "$BIN/noiselab" analyze nodes "$OUT" >"$TEXT"
     cat "$TEXT"
-    head -n 1 "$TEXT" | grep -qx 'The noise is on node2\.'
+    # ranks that share a CPU give it up for others that wait: with a heavy load on one node the others may lose a little, too
+    head -n 1 "$TEXT" | grep -qE '^The noise is on (node2\.$|.*, most on node2 )'
 }
 
 @test "noise on one of two nodes of a job is found, and attributed to that node" {
