@@ -138,12 +138,12 @@ EOT
 }
 
 @test "a step of srun has its own CPUs per task and one kind of binding, whatever the job has" {
-    always='--mpi=pmix --nodes=2 --ntasks=2 --ntasks-per-node=1 --job-name=x --kill-on-bad-exit=1'
-    [ "$(step A=b)" = "$always --cpu-bind=cores program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=2" ]
+    always='--mpi=pmix --nodes=2 --ntasks=2 --job-name=x --kill-on-bad-exit=1'
+    [ "$(step A=b)" = "$always --cpu-bind=cores --ntasks-per-node=1 program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=2" ]
     [ "$(step SLURM_CPUS_PER_TASK=8 SLURM_TRES_PER_TASK=cpu:8 SLURM_EXPORT_ENV=NONE)" = "$(step A=b)" ]
-    [ "$(step SLURM_HINT=nomultithread SLURM_CPU_BIND=quiet)" = "$always program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=1" ]
-    [ "$(step SLURM_JOB_CPUS_PER_NODE='64(x3),16')" = "$always --cpu-bind=cores program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=1" ]
-    [ "$(step SLURM_STEP_ID=0)" = "$always --overlap --cpu-bind=cores program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=2" ]
+    [ "$(step SLURM_HINT=nomultithread SLURM_CPU_BIND=quiet)" = "$always --ntasks-per-node=1 program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=1" ]
+    [ "$(step SLURM_JOB_CPUS_PER_NODE='64(x3),16')" = "$always --cpu-bind=cores --ntasks-per-node=1 program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=1" ]
+    [ "$(step SLURM_STEP_ID=0)" = "$always --overlap --cpu-bind=cores --ntasks-per-node=1 program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=2" ]
 }
 
 @test "a task of an array is a launch, or a set of launches that are compared" {
