@@ -18,8 +18,6 @@ struct nd_sample {
     int64_t steal_ns;               /* leaders; -1 unknown */
 };
 
-static inline int64_t nd_sample_stolen_ns(const struct nd_sample *s) { return s->loop.wall_ns - s->loop.cpu_ns; }
-
 /* Figures of several ranks. Contiguous, without pointers: it is sent as bytes. */
 struct nd_half_sum {
     int64_t start_ns;                /* CLOCK_MONOTONIC of the lowest rank */

@@ -42,6 +42,7 @@ struct nd_run {
     struct nd_markers *markers;     /* NULL: nothing to mark */
     struct nd_team team;
     struct nl_ticks ticks;
+    struct nl_stolen stolen;        /* of the same source on all ranks */
     struct nd_schedule schedule;
     struct nl_rng phase_rng, common_phase_rng;
     double skip;                    /* where a continued pattern begins on this node when its phase is random */

@@ -233,11 +233,11 @@ static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, s
     s->batch_begin = nd_starter_read_clocks(s);
     if (s->has_batch_end) nd_starter_has_jumped(s, &s->batch_end, &s->batch_begin);
     if (loop->on_stretch) loop->on_stretch(loop->context, 1);
+    int64_t stolen_ns = nd_loop_stolen_ns(loop);
     struct nd_clock_pair begin = nd_starter_read_clocks(s);
-    int64_t cpu_ns = nl_thread_cpu_ns();
     s->o->mode->run(s, loop, n);
-    result->cpu_ns += nl_thread_cpu_ns() - cpu_ns;
     s->batch_end = nd_starter_read_clocks(s);
+    result->stolen_ns += nd_loop_stolen_ns(loop) - stolen_ns;
     if (loop->on_stretch) loop->on_stretch(loop->context, 0);
     result->wall_ns += s->batch_end.raw_ns - begin.raw_ns;
     s->has_batch_end = 1;

@@ -274,14 +274,16 @@ launch_verdict <- function(label, name, d, dose, settings) {
     est[c("bound_low", "bound_high")] <- bounds_of(est, settings$alpha)
     if (channel$pseudo_median) {
       usual <- detection_limit(est$limit_se, est$limit_df, settings$alpha, settings$power)
+      # nearly all differences are 0: ranks know no scatter, the mean does
+      if (is.na(usual) && isTRUE(channel$zero_is_known)) usual <- detection_limit(est$mean$se, est$mean$df, settings$alpha, settings$power)
       if (!is.na(usual)) est$limit <- max(usual, est$share * rank_limit(tested, settings$alpha, settings$power), na.rm = TRUE)
     }
   }
   check <- if (isTRUE(est$mean$se > 0)) {
     stats::pt(est$mean$estimate / est$mean$se, est$mean$df, lower.tail = FALSE)
   } else NA_real_
-  # A signed-rank test learns nothing from differences of 0.
-  informative <- if (channel$test == "mean") tested else tested[tested != 0]
+  # A signed-rank test learns nothing from differences of 0; where a 0 is no coarse clock's, not to differ is an answer.
+  informative <- if (channel$test == "mean" || isTRUE(channel$zero_is_known)) tested else tested[tested != 0]
   # The interval of the ranks needs one pair more than their test.
   needed <- if (grepl("^t ", test$method)) 2 else pairs_needed(settings$alpha / if (channel$pseudo_median) 2 else 1)
   reason <- cell_reason(label, tested, length(informative), settings$alpha, needed)

@@ -23,7 +23,7 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
     struct nd_sample s = {.loop = {.start_ns = (int64_t)(nl_rng_uniform(rng) * 1e6), .n_operations = 100}};
     /* few values: equal ones are frequent */
     s.loop.wall_ns = 1000 + (int64_t)(nl_rng_uniform(rng) * 4);
-    s.loop.cpu_ns = 990 + (int64_t)(nl_rng_uniform(rng) * 4);
+    s.loop.stolen_ns = 8 + (int64_t)(nl_rng_uniform(rng) * 4);
     s.loop.detour_ns = (int64_t)(nl_rng_uniform(rng) * 3);
     s.loop.n_detours = (int64_t)(nl_rng_uniform(rng) * 101);
     s.loop.base_ns_sum = 5000;
@@ -41,7 +41,7 @@ static struct nd_half by_hand(const struct nd_sample *s, int n) {
     double base = 0;
     int n_base = 0;
     for (int i = 0; i < n; i++) {
-        int64_t stolen_ns = s[i].loop.wall_ns - s[i].loop.cpu_ns;
+        int64_t stolen_ns = s[i].loop.stolen_ns;
         if (s[i].loop.wall_ns > h.wall_ns) h.slowest_rank = i;
         if (s[i].loop.wall_ns > h.wall_ns) h.wall_ns = s[i].loop.wall_ns;
         if (stolen_ns > h.stolen_ns_max) h.stolen_rank = i;
@@ -96,7 +96,7 @@ static void ranks_joined_in_any_order_make_the_same_row(void **state) {
 
 static void what_is_not_known_stays_unknown(void **state) {
     (void)state;
-    struct nd_sample s = {.loop = {.wall_ns = 10, .cpu_ns = 12, .n_operations = 5, .n_detours = 5}, .steal_ns = -1};
+    struct nd_sample s = {.loop = {.wall_ns = 10, .stolen_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1};
     struct nd_half_sum a = nd_half_sum_of(0, &s), b = nd_half_sum_of(1, &s);
     struct nd_half row = {.starts = {0}};
     nd_half_sum_join(&a, &b);

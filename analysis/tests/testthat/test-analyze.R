@@ -158,6 +158,19 @@ test_that("a channel that is almost always 0 is inconclusive, however many pairs
   expect_match(cell_reason(list(design = "lockin"), d, sum(d != 0), 0.01), "1 informative pair,")
 })
 
+test_that("stolen time that is mostly 0 by the scheduler is an answer, not a lack of one", {
+  dir <- local_campaign(pairs = 60, levels_percent = c(0, 5))
+  file <- Sys.glob(file.path(dir, "*", "halves.csv"))
+  halves <- utils::read.csv(file, colClasses = "character", check.names = FALSE)
+  placebo <- which(halves$level_requested_percent == "0")
+  halves$stolen_ns_max[placebo] <- halves$stolen_ns_sum[placebo] <- "0"
+  halves$stolen_ns_max[placebo[1]] <- halves$stolen_ns_sum[placebo[1]] <- "40000"
+  utils::write.csv(halves, file, row.names = FALSE, quote = FALSE, na = "")
+  verdicts <- analyze_campaign(read_campaign(dir), channels = "stolen")$verdicts
+  expect_match(verdicts$verdict[verdicts$level_requested_percent == 0], "^not detected")
+  expect_match(verdicts$verdict[verdicts$level_requested_percent == 5], "^detected")
+})
+
 # Of the verdicts, what depends on the rows of the cell alone.
 numbers <- function(verdicts) {
   verdicts[setdiff(names(verdicts), c("kind", "pattern", "placement", "phase", "delivered_ratio"))]
