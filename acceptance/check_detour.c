@@ -13,9 +13,9 @@ static void add(struct nx_run *r, const struct nx_row *base, const char *metric,
 }
 
 static void add_figures(struct nx_run *r, const struct nx_scan *s, const struct nx_row *base) {
-    double wall_ns = (double)s->wall_ns;
-    add(r, base, "lost", "percent", 100. * (double)s->lost_ns / wall_ns, s->n_detours);
-    add(r, base, "detours", "per_s", 1e9 * (double)s->n_detours / wall_ns, s->n_detours);
+    double looked_ns = (double)s->looked_ns;
+    add(r, base, "lost", "percent", 100. * (double)s->lost_ns / looked_ns, s->n_detours);
+    add(r, base, "detours", "per_s", 1e9 * (double)s->n_detours / looked_ns, s->n_detours);
     add(r, base, "longest", "ns", (double)s->longest_ns, s->n_detours);
     add(r, base, "base", "ns", s->base_ns, s->n_turns);
 }

@@ -22,7 +22,9 @@ static void add(struct nx_run *r, const struct nx_kernel *k, int n_ranks, const 
     snprintf(row.variant, sizeof row.variant, "%s", k->name);
     row.n = 1;
     row.n_ranks = n_ranks;
-    row.n_nodes = r->node_of[n_ranks - 1] + 1; /* where ranks fill node after node */
+    row.n_nodes = 1;
+    for (int rank = 0; rank < n_ranks; rank++) /* nodes count in the order of their first ranks */
+        if (r->node_of[rank] >= row.n_nodes) row.n_nodes = r->node_of[rank] + 1;
     nx_add(r, &row);
 }
 

@@ -98,7 +98,7 @@ static void measure_cell(struct nx_run *r, const struct state *s, const struct c
     int n = (int)(slice_ns / (one_ns > slice_ns / MOST ? one_ns : slice_ns / MOST + 1));
     if (n < LEAST) n = LEAST;
     MPI_Bcast(&n, 1, MPI_INT, 0, c->comm);
-    int64_t took_ns = 0, until_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) + 2 * slice_ns;
+    int64_t took_ns = 0, until_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) + slice_ns;
     int n_done = 0, piece = (n + PIECES - 1) / PIECES;
     do {
         took_ns += between_barriers(s, c, piece);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NX_MAX_CHECKS = 16, NX_REASON_BYTES = 256 };
+enum { NX_MAX_CHECKS = 16, NX_REASON_BYTES = 256, NX_LEAST_REPETITIONS = 2 };
 
 struct nx_run;
 struct nx_task;
@@ -36,9 +36,10 @@ struct nx_task {
     int index;                     /* into nx_checks */
     enum nx_status status;
     char reason[NX_REASON_BYTES];  /* why it was skipped or failed, or what was left out; "": nothing to say. Rank 0's counts */
-    int64_t budget_ns;             /* of one repetition */
+    int64_t planned_ns;            /* of one repetition */
+    int64_t budget_ns;             /* of the repetition under way: planned_ns, or less when those before took longer */
     int64_t took_ns;               /* of all so far, rank 0 */
-    int n_repetitions;
+    int n_repetitions;             /* made */
     void *state;                   /* the row's own; NULL: none */
 };
 
@@ -46,6 +47,11 @@ extern const struct nx_check *const nx_checks[]; /* ends with NULL; at most NX_M
 
 /* Index of a check by name; -1 when there is none. */
 int nx_check_find(const char *name);
+
+/* The time of a check in repetition k of n, ns: what its planned time still holds, in equal parts for the repetitions to come, and not more than
+ * planned. A check that takes longer than that whatever it is told (slow networks, more ranks than CPUs) makes NX_LEAST_REPETITIONS and then as many
+ * as its time holds: 0, it is left out. Pure. */
+int64_t nx_task_budget_ns(const struct nx_task *t, int k, int n);
 
 /* Why a check cannot run on so many ranks and nodes; NULL: it can. */
 const char *nx_check_problem(const struct nx_check *c, int n_ranks, int n_nodes, char reason[NX_REASON_BYTES]);

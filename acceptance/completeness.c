@@ -3,7 +3,7 @@
 #include "nl_clock.h"
 #include "transfer.h"
 
-enum { LEAST = 3, MOST = 2000, LOOK_EVERY = 16 };
+enum { LEAST = 3, MOST = 2000 };
 
 static int64_t now(void) { return nl_now_ns(CLOCK_MONOTONIC_RAW); }
 
@@ -39,29 +39,25 @@ static double link_speed(MPI_Comm comm, int rank, int n_ranks, const char *send,
 
 void nx_completeness_measure(MPI_Comm comm, const char *send, char *receive, int *peers, MPI_Request *requests, int bytes, int64_t slice_ns,
                              struct nx_completeness *c) {
-    int rank, n_ranks, n = LEAST;
+    int rank, n_ranks;
     double slowest = 0, own = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &n_ranks);
     for (int k = 1; k < n_ranks; k++) peers[k - 1] = (rank + k) % n_ranks;
     c->link_bytes_per_s = link_speed(comm, rank, n_ranks, send, receive, bytes, slice_ns / 2);
-    for (int pass = 0; pass < 2; pass++) { /* the first finds how many fill the time */
-        int64_t until_ns = now() + slice_ns;
-        slowest = own = 0;
-        for (int i = 0; i < n; i++) {
-            if (i >= LEAST && i % LOOK_EVERY == 0 && !nx_has_time(comm, until_ns)) n = i;
-            if (i == n) break;
+    nx_exchange(comm, peers, n_ranks - 1, send, receive, bytes, requests); /* connections, caches */
+    int64_t begin_ns = now(), n = 0, more;
+    while (n < MOST && (more = nx_how_many_more(comm, n, LEAST, begin_ns, slice_ns / 2)) > 0)
+        for (int64_t until = n + more; n < until; n++) {
             MPI_Barrier(comm);
-            int64_t begin_ns = now();
+            int64_t start_ns = now();
             nx_exchange(comm, peers, n_ranks - 1, send, receive, bytes, requests);
-            double took_ns = (double)(now() - begin_ns);
+            double took_ns = (double)(now() - start_ns);
             own += took_ns;
             slowest += largest(comm, took_ns);
         }
-        c->n = n;
-        c->exchange_ns = slowest / n;
-        c->own_ns = own / n;
-        n = times(slice_ns / 2, slowest / n); /* the same on all ranks */
-    }
+    c->n = n;
+    c->exchange_ns = slowest / (double)n;
+    c->own_ns = own / (double)n;
     c->coefficient = (double)bytes * (n_ranks - 1) / c->link_bytes_per_s * 1e9 / c->exchange_ns;
 }

@@ -7,7 +7,7 @@
 
 #include "nl_place.h"
 
-enum { MASK_BYTES = 1024, MOST_CPUS = 8 * MASK_BYTES };
+enum { MASK_BYTES = NX_MASK_BYTES, MOST_CPUS = 8 * MASK_BYTES };
 
 static int holds(const unsigned char *mask, int cpu) { return mask[cpu / 8] >> (cpu % 8) & 1; }
 static void put(unsigned char *mask, int cpu) { mask[cpu / 8] |= (unsigned char)(1 << (cpu % 8)); }
@@ -36,16 +36,20 @@ static void allowed_mask(unsigned char mask[MASK_BYTES]) {
     nl_place_close(place);
 }
 
-/* By CPU: the rank of the node that looks at it, -1 none. */
-static void share_out(int *owners, const unsigned char *mask, const int *bound, int n_ranks) {
+void nx_cores_assign(int *owners, const unsigned char *cpus, const unsigned char *masks, const int *bound, int n_ranks) {
     int next = 0;
     for (int cpu = 0; cpu < MOST_CPUS; cpu++) owners[cpu] = -1;
     for (int rank = n_ranks - 1; rank >= 0; rank--)
-        if (bound[rank] >= 0 && bound[rank] < MOST_CPUS && holds(mask, bound[rank])) owners[bound[rank]] = rank;
+        if (bound[rank] >= 0 && bound[rank] < MOST_CPUS && holds(cpus, bound[rank])) owners[bound[rank]] = rank;
     for (int cpu = 0; cpu < MOST_CPUS; cpu++) {
-        if (!holds(mask, cpu) || owners[cpu] >= 0) continue;
-        owners[cpu] = next;
-        next = (next + 1) % n_ranks;
+        int rank = next, n_asked = 0;
+        if (!holds(cpus, cpu) || owners[cpu] >= 0) continue;
+        while (n_asked < n_ranks && !holds(masks + (size_t)rank * MASK_BYTES, cpu)) {
+            rank = (rank + 1) % n_ranks;
+            n_asked++;
+        }
+        owners[cpu] = rank; /* after a whole round: next again */
+        next = (rank + 1) % n_ranks;
     }
 }
 
@@ -62,26 +66,29 @@ static void number_slots(struct nx_run *r, int n_cpus, int *first) {
 }
 
 int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
-    unsigned char mask[MASK_BYTES], of_ranks[MASK_BYTES];
+    unsigned char mask[MASK_BYTES], own[MASK_BYTES], of_ranks[MASK_BYTES];
     struct nd_seat seat;
     int first_slot, n = 0;
     if (r->n_slots > 0) return 0; /* done before */
     enum nx_cpus which = r->o->cpus != NX_CPUS_AUTO ? r->o->cpus : r->shares_kernel ? NX_CPUS_RANKS : NX_CPUS_ALLOWED;
-    int *owners = malloc(MOST_CPUS * sizeof *owners), *bound = malloc((size_t)r->team.n_node_ranks * sizeof *bound);
+    size_t n_ranks = (size_t)r->team.n_node_ranks;
+    int *owners = malloc(MOST_CPUS * sizeof *owners), *bound = malloc(n_ranks * sizeof *bound), failed = 0;
+    unsigned char *masks = malloc(n_ranks * MASK_BYTES);
     snprintf(reason, NX_REASON_BYTES, "not enough memory");
-    if (nx_agree(r, !owners || !bound, reason)) {
-        free(owners);
-        free(bound);
-        return -1;
+    if (nx_agree(r, !owners || !bound || !masks, reason)) {
+        failed = 1;
+        goto done;
     }
     nd_seat_read(&seat, r->team.rank);
+    own_mask(own);
     MPI_Allgather(&seat.cpu, 1, MPI_INT, bound, 1, MPI_INT, r->team.node);
-    own_mask(mask);
-    MPI_Allreduce(mask, of_ranks, MASK_BYTES, MPI_BYTE, MPI_BOR, r->team.node);
-    if (which == NX_CPUS_RANKS) memcpy(mask, of_ranks, MASK_BYTES);
-    else allowed_mask(mask);
+    MPI_Allgather(own, MASK_BYTES, MPI_BYTE, masks, MASK_BYTES, MPI_BYTE, r->team.node);
+    MPI_Allreduce(own, of_ranks, MASK_BYTES, MPI_BYTE, MPI_BOR, r->team.node);
+    memset(mask, 0, MASK_BYTES);
+    if (which == NX_CPUS_ALLOWED && r->team.node_rank == 0) allowed_mask(mask);
     MPI_Bcast(mask, MASK_BYTES, MPI_BYTE, 0, r->team.node); /* what the first rank found counts */
-    share_out(owners, mask, bound, r->team.n_node_ranks);
+    for (int i = 0; i < MASK_BYTES; i++) mask[i] |= of_ranks[i]; /* ranks in cpusets of their own have more than the first one sees */
+    nx_cores_assign(owners, mask, masks, bound, r->team.n_node_ranks);
     for (int cpu = 0; cpu < MOST_CPUS; cpu++) n += owners[cpu] >= 0;
     number_slots(r, n, &first_slot);
     r->cores = calloc((size_t)n + 1, sizeof *r->cores);
@@ -90,7 +97,10 @@ int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
         if (owners[cpu] == r->team.node_rank) r->cores[r->n_cores++] = (struct nx_core){cpu, slot};
         slot++;
     }
+    failed = nx_agree(r, !r->cores, reason);
+done:
     free(owners);
     free(bound);
-    return nx_agree(r, !r->cores, reason) ? -1 : 0;
+    free(masks);
+    return failed ? -1 : 0;
 }

@@ -9,4 +9,11 @@
  * with a reason. */
 int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]);
 
+enum { NX_MASK_BYTES = 1024 /* CPU c is bit c % 8 of byte c / 8 */ };
+
+/* Gives every CPU in `cpus` one of the node's ranks, into owners[8 * NX_MASK_BYTES]; -1: not looked at. The rank that is bound to this CPU alone;
+ * else ranks in turn that are bound to it among others; else ranks in turn. Pure.
+ * @param masks  what each rank is bound to, one behind the other. @param bound  the CPU of a rank that is bound to one; -1. */
+void nx_cores_assign(int *owners, const unsigned char *cpus, const unsigned char *masks, const int *bound, int n_ranks);
+
 #endif

@@ -73,7 +73,7 @@ static json_t *checks_json(const struct nx_run *r) {
         const struct nx_task *t = &r->tasks[i];
         json_t *check = json_pack("{s:s, s:s, s:o, s:i, s:f, s:f}", "name", t->check->name, "status", nx_status_names[t->status], "reason",
                                   text(t->reason[0] ? t->reason : NULL), "repetitions", t->n_repetitions, "seconds", (double)t->took_ns * 1e-9,
-                                  "planned_seconds", (double)t->budget_ns * 1e-9 * r->o->n_repetitions);
+                                  "planned_seconds", (double)t->planned_ns * 1e-9 * r->o->n_repetitions);
         json_array_append_new(array, check);
     }
     return array;

@@ -57,6 +57,7 @@ struct parsing {
     int has_seed;
     int listed, failed, speaks;
     int next; /* index of the argument after the last good one */
+    char list[1024]; /* the one that is being split */
 };
 
 static error_t refuse(struct parsing *p, const char *option, const char *value, const char *wanted) {
@@ -94,10 +95,10 @@ static int word(struct parsing *p, const char *option, const char *arg, const ch
     return -1;
 }
 
-/* Splits a copy of the list, which lives as long as the process; the number of parts, or -1 after a message. */
+/* Splits a copy of the list, which is good until the next one; the number of parts, or -1 after a message. */
 static int parts_of(struct parsing *p, const char *option, const char *list, const char **parts, int most) {
-    char *copy = strdup(list);
-    int n = copy ? nl_split(copy, parts, most) : -1;
+    int n = -1;
+    if (strlen(list) < sizeof p->list) n = nl_split(strcpy(p->list, list), parts, most);
     if (n < 0) refuse(p, option, list, "a list: it is empty, has an empty part or is too long");
     return n;
 }
@@ -129,14 +130,14 @@ static int resolve_sizes(struct parsing *p, const char *list) {
 
 /* SENDER:RECEIVER:OFFSET */
 static error_t parse_fault(struct parsing *p, const char *arg) {
-    static const char wanted[] = "SENDER:RECEIVER:OFFSET, two different ranks and a number of bytes (try 0:1:100)";
+    static const char wanted[] = "SENDER:RECEIVER:OFFSET, two different ranks and a byte from 0 to 262143 (try 0:1:100)";
     char part[3][24];
     int64_t sender, receiver;
     struct nx_fault *f = &p->o->fault;
     int end = 0;
     if (sscanf(arg, "%23[0-9]:%23[0-9]:%23[0-9]%n", part[0], part[1], part[2], &end) != 3 || arg[end]) return refuse(p, "inject-fault", arg, wanted);
     if (nl_parse_int(part[0], 0, INT_MAX, &sender) || nl_parse_int(part[1], 0, INT_MAX, &receiver) ||
-        nl_parse_int(part[2], 0, INT_MAX, &f->offset_bytes) || sender == receiver)
+        nl_parse_int(part[2], 0, NX_FAULT_BYTES - 1, &f->offset_bytes) || sender == receiver)
         return refuse(p, "inject-fault", arg, wanted);
     f->sender = (int)sender;
     f->receiver = (int)receiver;
@@ -146,7 +147,7 @@ static error_t parse_fault(struct parsing *p, const char *arg) {
 
 static error_t parse_repetitions(struct parsing *p, const char *arg) {
     int64_t n;
-    if (nl_parse_int(arg, 2, 1000, &n)) return refuse(p, "repetitions", arg, "a whole number from 2 to 1000");
+    if (nl_parse_int(arg, NX_LEAST_REPETITIONS, 1000, &n)) return refuse(p, "repetitions", arg, "a whole number from 2 to 1000");
     p->o->n_repetitions = (int)n;
     return 0;
 }

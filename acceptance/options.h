@@ -6,7 +6,7 @@
 
 #include "checks.h"
 
-enum { NX_MAX_SIZES = 64 };
+enum { NX_MAX_SIZES = 64, NX_FAULT_BYTES = 256 << 10 /* the largest message of the check integrity */ };
 
 /* Which CPUs of a node are scanned. */
 enum nx_cpus {

@@ -72,8 +72,8 @@ static struct turn turn_of(const struct nx_run *r, const struct turns *n, int i)
 /* ---- a pair --------------------------------------------------------------------------------------------------------------------------------- */
 
 /* Batches of how many exchanges fill the time; the first rank finds it, and both know. */
-static void find_length(const struct nx_link *l, const struct nx_pair_figure *f, int64_t slice_ns, int64_t length[2]) {
-    f->time(l, 1); /* connections, caches */
+static void find_length(const struct nx_link *l, const struct nx_pair_figure *f, int64_t slice_ns, int is_new, int64_t length[2]) {
+    if (is_new) f->time(l, 1); /* connections */
     int64_t ns = f->time(l, 2) / 2;
     if (!l->is_first) {
         MPI_Recv(length, 2, MPI_INT64_T, l->peer, TAG, l->comm, MPI_STATUS_IGNORE);
@@ -86,9 +86,10 @@ static void find_length(const struct nx_link *l, const struct nx_pair_figure *f,
     MPI_Send(length, 2, MPI_INT64_T, l->peer, TAG, l->comm);
 }
 
-/* The first rank decides for both. A batch that a busy machine made long ends the figure early. */
-static int goes_on(const struct nx_link *l, int decision) {
-    if (l->is_first) MPI_Send(&decision, 1, MPI_INT, l->peer, TAG, l->comm);
+/* Some batches are made in any case; then the first rank decides for both. A batch that a busy machine made long ends the figure early. */
+static int goes_on(const struct nx_link *l, int64_t n_done, int decision) {
+    if (n_done < LEAST_BATCHES) decision = 1;
+    else if (l->is_first) MPI_Send(&decision, 1, MPI_INT, l->peer, TAG, l->comm);
     else MPI_Recv(&decision, 1, MPI_INT, l->peer, TAG, l->comm, MPI_STATUS_IGNORE);
     nx_meet(l);
     return decision;
@@ -98,8 +99,8 @@ static void measure_figure(struct nx_run *r, const struct nx_link *l, const stru
     int64_t length[2], total_ns = 0, n = 0;
     double values[BATCHES];
     nx_meet(l);
-    find_length(l, f, slice_ns, length);
-    while (n < length[0] && goes_on(l, n < LEAST_BATCHES || total_ns < 2 * slice_ns)) {
+    find_length(l, f, slice_ns, r->repetition == 1, length);
+    while (n < length[0] && goes_on(l, n, total_ns < slice_ns + slice_ns / 5)) {
         int64_t ns = f->time(l, length[1]);
         total_ns += ns;
         values[n++] = f->value(f->bytes, (double)ns / (double)length[1]);

@@ -11,7 +11,7 @@
 #include "nl_error.h"
 #include "unlike.h"
 
-enum { TAG_COLLECT = 11, TAG_ASK = 12, LEAST_REPETITIONS = 2 };
+enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 
 /* ---- what checks call ----------------------------------------------------------------------------------------------------------------- */
 
@@ -201,9 +201,12 @@ static int write_launch(struct nx_run *r) {
 
 /* ---- setting up --------------------------------------------------------------------------------------------------------------------------- */
 
+enum { BOOT_ID_BYTES = 40 };
+static int compare_boot_ids(const void *a, const void *b) { return strncmp(a, b, BOOT_ID_BYTES); }
+
 /* Whether nodes are parts of one machine: containers, or namespaces of a test cluster. Their kernels were booted at once. Collective. */
 static int has_common_kernel(struct nx_run *r) {
-    char mine[40] = "", *all = NULL;
+    char mine[BOOT_ID_BYTES] = "", *all = NULL;
     int is_common = 0;
     if (r->team.node_rank == 0) {
         FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -212,8 +215,11 @@ static int has_common_kernel(struct nx_run *r) {
         if (r->team.rank == 0) all = calloc((size_t)r->team.n_nodes, sizeof mine);
         nd_team_gather(r->team.leaders, mine, sizeof mine, all);
     }
-    for (int i = 1; all && i < r->team.n_nodes; i++) /* machines differ all, parts of one are equal: neighbours tell */
-        is_common |= mine[0] && strcmp(all + (size_t)i * sizeof mine, all + (size_t)(i - 1) * sizeof mine) == 0;
+    if (all) qsort(all, (size_t)r->team.n_nodes, BOOT_ID_BYTES, compare_boot_ids); /* equal ones are neighbours then */
+    for (int i = 1; all && i < r->team.n_nodes; i++) {
+        const char *id = all + (size_t)i * BOOT_ID_BYTES;
+        is_common |= *id && compare_boot_ids(id, id - BOOT_ID_BYTES) == 0;
+    }
     free(all);
     MPI_Bcast(&is_common, 1, MPI_INT, 0, r->team.world);
     return is_common;
@@ -279,7 +285,7 @@ static int set_up(struct nx_run *r) {
     nl_rng_init(&r->rng, r->seed, 0);
     for (int i = 0; nx_checks[i]; i++)
         if (r->o->is_chosen[i])
-            r->tasks[r->n_tasks++] = (struct nx_task){.check = nx_checks[i], .index = i, .budget_ns = nx_options_budget_ns(r->o, i)};
+            r->tasks[r->n_tasks++] = (struct nx_task){.check = nx_checks[i], .index = i, .planned_ns = nx_options_budget_ns(r->o, i)};
     int failed = 0;
     if (r->team.rank == 0) {
         failed = nx_record_open(&r->record, r->o->out, r->o->launch_id);
@@ -327,6 +333,13 @@ static void show_progress(const struct nx_run *r, int n_done, int n_all) {
             100. * n_done / n_all, left_s, r->task->check->name, is_terminal && n_done == n_all ? "\n" : "");
 }
 
+/* The time that a check has in this repetition, 0: it is left out. Rank 0's clock counts. Collective. */
+static int64_t budget(struct nx_run *r, const struct nx_task *t) {
+    int64_t ns = nx_task_budget_ns(t, r->repetition, r->o->n_repetitions);
+    MPI_Bcast(&ns, 1, MPI_INT64_T, 0, r->team.world);
+    return ns;
+}
+
 /* One check, once. */
 static void measure(struct nx_run *r, struct nx_task *t) {
     r->task = t;
@@ -343,8 +356,8 @@ static void measure(struct nx_run *r, struct nx_task *t) {
 /* Whether another repetition would make the launch longer than twice what was planned. A machine that is busy, or has more ranks than CPUs, makes
  * everything slow; then fewer repetitions are better than a launch that does not end. Rank 0's clock counts. Collective. */
 static int is_too_slow(struct nx_run *r) {
-    int64_t now_ns = nl_mono_ns(), repetition_ns = (now_ns - r->start_ns) / r->repetition, most_ns = 2 * r->o->measure_ns;
-    int is = r->repetition >= LEAST_REPETITIONS && r->repetition < r->o->n_repetitions && now_ns - r->begun_ns + repetition_ns > most_ns;
+    int64_t now_ns = nl_mono_ns(), repetition_ns = now_ns - r->repetition_ns, most_ns = 2 * r->o->measure_ns;
+    int is = r->repetition >= NX_LEAST_REPETITIONS && r->repetition < r->o->n_repetitions && now_ns - r->begun_ns + repetition_ns > most_ns;
     char line[160];
     MPI_Bcast(&is, 1, MPI_INT, 0, r->team.world);
     snprintf(line, sizeof line, "%d of %d repetitions: another one of %.0f s would make the launch longer than twice the %.0f s planned",
@@ -358,22 +371,32 @@ static int run_repetitions(struct nx_run *r) {
     int order[NX_MAX_CHECKS], flags = agree(r), n_done = 0;
     r->start_ns = nl_mono_ns();
     for (r->repetition = 1; r->repetition <= r->o->n_repetitions && !flags; r->repetition++) {
+        r->repetition_ns = nl_mono_ns();
         for (int i = 0; i < r->n_tasks; i++) order[i] = i;
         nl_rng_shuffle(&r->rng, order, r->n_tasks);
         for (int i = 0; i < r->n_tasks && !flags; i++) {
             struct nx_task *t = &r->tasks[order[i]];
             r->order = i + 1;
             n_done++;
-            if (t->status != NX_PLANNED) continue;
+            if (t->status != NX_PLANNED || (t->budget_ns = budget(r, t)) == 0) continue;
             measure(r, t);
             show_progress(r, n_done, r->n_tasks * r->o->n_repetitions);
             flags = agree(r);
         }
+        if (!flags) r->n_made = r->repetition;
         write_hists(r);
         write_launch(r);
         if (is_too_slow(r)) break;
     }
     return flags;
+}
+
+/* A check that made fewer repetitions than the launch says so, besides what it has to say itself. */
+static void say_left_out(const struct nx_run *r, struct nx_task *t) {
+    size_t used = strlen(t->reason);
+    if (t->n_repetitions >= r->n_made) return;
+    snprintf(t->reason + used, sizeof t->reason - used, "%s%d of %d repetitions, of %.2f s each where %.2f s were planned", used ? "; " : "",
+             t->n_repetitions, r->n_made, (double)t->took_ns * 1e-9 / t->n_repetitions, (double)t->planned_ns * 1e-9);
 }
 
 static void finish_tasks(struct nx_run *r) {
@@ -382,6 +405,7 @@ static void finish_tasks(struct nx_run *r) {
         struct nx_task *t = r->task = &r->tasks[i];
         if (t->status == NX_PLANNED && t->n_repetitions > 0) {
             t->status = NX_RAN;
+            say_left_out(r, t);
             if (t->check->finish) t->check->finish(r, t);
             write_rows(r, 0, -1, -1);
         } else if (t->status == NX_PLANNED) {

@@ -39,6 +39,7 @@ struct nx_run {
     int n_tasks;
     struct nx_task *task; /* the one being measured */
     int repetition;       /* from 1; 0: over all */
+    int n_made;           /* repetitions that were made whole */
     int order;            /* place of the task among those of its repetition, from 1 */
     /* cores */
     struct nx_core *cores; /* this rank's */
@@ -60,7 +61,7 @@ struct nx_run {
     struct nx_record *record;
     json_t *launch;
     struct nx_row_context context; /* of the rows that are being written */
-    int64_t begun_ns, start_ns; /* CLOCK_MONOTONIC at the begin of all, and at the first repetition */
+    int64_t begun_ns, start_ns, repetition_ns; /* CLOCK_MONOTONIC at the begin of all, of the first repetition, and of the one under way */
 };
 
 /* A figure without anything but name, unit and value: everything else unknown, or this rank's. */

@@ -11,7 +11,8 @@
 #include "steal.h"
 #include "transfer.h"
 
-enum { KEPT = 20000 /* detours of a CPU and variant that are kept over all repetitions */, LEAST_SLOT_NS = 20000000, SETTLE_NS = 2000000 };
+enum { KEPT = 20000 /* detours of a CPU and variant that are kept over all repetitions */,
+       LEAST_SLOT_NS = 20000000, SETTLE_NS = 2000000, PREPARE_CPU_NS = 100000 };
 
 /* A scan on one CPU, in a thread of its own: the rank itself stays where it is bound. */
 struct job {
@@ -88,7 +89,7 @@ static void write_traces(struct nx_run *r, const struct job *jobs, int n, int is
 
 /* What a scan of any kind has to say. */
 static void add_figures(struct nx_run *r, const struct nx_scanning *kind, const struct job *j, const char *variant) {
-    struct nx_row row = nx_row("stolen", "percent", 100. * (double)(j->scan.wall_ns - j->scan.cpu_ns) / (double)j->scan.wall_ns);
+    struct nx_row row = nx_row("stolen", "percent", 100. * (double)j->scan.stolen_ns / (double)j->scan.wall_ns);
     snprintf(row.variant, sizeof row.variant, "%s", variant);
     row.rank = r->team.rank;
     row.cpu = j->cpu;
@@ -138,7 +139,9 @@ static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kin
     char reason[NX_REASON_BYTES];
     if (slot_ns < LEAST_SLOT_NS) slot_ns = LEAST_SLOT_NS;
     nx_quiet_barrier(r->team.world);
-    int64_t begin_ns = nl_mono_ns() + 5 * SETTLE_NS;
+    /* threads read /proc/stat before they begin, which takes its time where CPUs are many; the turns of a node's ranks are counted from one moment */
+    int64_t begin_ns = nl_mono_ns() + 5 * SETTLE_NS + r->n_allowed * PREPARE_CPU_NS;
+    MPI_Allreduce(MPI_IN_PLACE, &begin_ns, 1, MPI_INT64_T, MPI_MAX, r->team.node);
     r->has_no_memory |= open_jobs(r, kind, jobs, is_alone, begin_ns, slot_ns);
     run_jobs(jobs, r->n_cores);
     sleep_until(begin_ns + (is_alone ? r->n_slots : 1) * slot_ns);

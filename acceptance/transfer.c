@@ -36,6 +36,18 @@ void nx_exchange(MPI_Comm comm, const int *peers, int n_peers, const char *send,
     MPI_Waitall(2 * n_peers, requests, MPI_STATUSES_IGNORE);
 }
 
+int64_t nx_fit(int64_t n_done, int64_t least, int64_t took_ns, int64_t slice_ns) {
+    if (n_done < least) return least - n_done;
+    double fit = (double)(slice_ns - took_ns) * (double)n_done / (double)(took_ns > 0 ? took_ns : 1);
+    return fit < 0.5 ? 0 : fit < 1 ? 1 : fit < (double)n_done ? (int64_t)fit : n_done;
+}
+
+int64_t nx_how_many_more(MPI_Comm comm, int64_t n_done, int64_t least, int64_t begin_ns, int64_t slice_ns) {
+    int64_t n = nx_fit(n_done, least, nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns, slice_ns);
+    MPI_Bcast(&n, 1, MPI_INT64_T, 0, comm);
+    return n;
+}
+
 int nx_has_time(MPI_Comm comm, int64_t until_ns) {
     int has = nl_now_ns(CLOCK_MONOTONIC_RAW) < until_ns;
     MPI_Bcast(&has, 1, MPI_INT, 0, comm);

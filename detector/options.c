@@ -680,29 +680,35 @@ static int resolve_levels(struct parsing *p) {
     return 0;
 }
 
-/* A factor's list of names, each a plain word and only once, into `out`; -1 after a message. */
-static int resolve_names(const char *option, const char *text, const char **out, int max) {
-    char *copy = strdup(text); /* the names point into it: lives as long as the process */
-    int n = copy ? nl_split(copy, out, max) : -1;
+/* The n names of a list that was split, n < 0 when it could not be: each a plain word and only once. n, or -1 after a message. */
+static int check_names(const char *option, const char *const *names, int n, int max) {
     if (n < 0) nl_error("%s: the list is empty, has an empty part or more than %d names", option, max);
     for (int i = 0; i < n; i++) {
-        if (!is_plain_name(out[i], NAME_BYTES)) {
-            nl_error("%s: '%s' is not a name (letters, digits, . _ -)", option, out[i]);
+        if (!is_plain_name(names[i], NAME_BYTES)) {
+            nl_error("%s: '%s' is not a name (letters, digits, . _ -)", option, names[i]);
             return -1;
         }
         for (int j = 0; j < i; j++) {
-            if (strcmp(out[i], out[j]) != 0) continue;
-            nl_error("%s: '%s' stands twice in the list", option, out[i]);
+            if (strcmp(names[i], names[j]) != 0) continue;
+            nl_error("%s: '%s' stands twice in the list", option, names[i]);
             return -1;
         }
     }
     return n;
 }
 
+/* A factor's list of names into `out`; -1 after a message. */
+static int resolve_names(const char *option, const char *text, const char **out, int max) {
+    char *copy = strdup(text); /* the names point into it: lives as long as the process */
+    return check_names(option, out, copy ? nl_split(copy, out, max) : -1, max);
+}
+
 static int resolve_phases(struct parsing *p) {
     struct nd_options *o = p->o;
+    char copy[LIST_BYTES];
     const char *names[ND_MAX_FACTOR];
-    o->n_phases = resolve_names("--phase", p->phases ? p->phases : "random", names, ND_MAX_FACTOR);
+    int n = split_copy(p->phases ? p->phases : "random", copy, sizeof copy, names, ND_MAX_FACTOR);
+    o->n_phases = check_names("--phase", names, n, ND_MAX_FACTOR);
     for (int i = 0; i < o->n_phases; i++) {
         int phase = 0;
         while (nd_phase_names[phase] && strcmp(nd_phase_names[phase], names[i]) != 0) phase++;

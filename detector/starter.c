@@ -19,7 +19,8 @@
 #define GROWN_NS 500
 #define ROUND_LATE_SHARE 0.01         /* round: the deadline moves away until fewer starts are late */
 #define SETTLE_NS 20e6                /* a stage that looks for a slot is about this long, where that holds enough starts */
-enum { BROADCASTS = 200, SETTLE_STARTS = 256, SETTLE_TRIES = 60, SETTLE_VAIN = 15 /* longer slots in a row that made nothing better */ };
+enum { BROADCASTS = 200, LEAST_BROADCASTS = 20 };
+enum { SETTLE_STARTS = 256, SETTLE_TRIES = 60, SETTLE_VAIN = 15 /* longer slots in a row that made nothing better */ };
 
 const char *const nd_stop_rule_names[] = {"none", "count", "error", "median", NULL};
 const char *const nd_start_measure_names[] = {"global", "on_time", "after_last", "spread", "overshoot"};
@@ -400,18 +401,22 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Upper estimate of the time from rank 0's clock reading to the last rank's having the broadcast value: the largest 95 % quantile of a rank. */
-static int64_t broadcast_time(struct nd_starter *s) {
+/* Upper estimate of the time from rank 0's clock reading to the last rank's having the broadcast value: the largest 95 % quantile of a rank.
+ * `until_ns`: CLOCK_MONOTONIC, from when on fewer must do; rank 0's counts. */
+static int64_t broadcast_time(struct nd_starter *s, int64_t until_ns) {
     int64_t took_ns[BROADCASTS];
-    for (int i = 0; i < BROADCASTS; i++) {
+    int n = 0;
+    while (n < BROADCASTS) {
         int64_t sent_ns = 0;
         MPI_Barrier(s->team->world);
         if (s->team->rank == 0) sent_ns = nd_sync_to_global(&s->sync.model, nd_clock_now(&s->clock));
+        if (s->team->rank == 0 && n >= LEAST_BROADCASTS && nl_mono_ns() > until_ns) sent_ns = INT64_MIN; /* enough */
         MPI_Bcast(&sent_ns, 1, MPI_INT64_T, 0, s->team->world);
-        took_ns[i] = nd_sync_to_global(&s->sync.model, nd_clock_now(&s->clock)) - sent_ns;
+        if (sent_ns == INT64_MIN) break;
+        took_ns[n++] = nd_sync_to_global(&s->sync.model, nd_clock_now(&s->clock)) - sent_ns;
     }
-    qsort(took_ns, BROADCASTS, sizeof *took_ns, compare);
-    int64_t p95_ns = nd_team_max(s->team, took_ns[BROADCASTS * 95 / 100]);
+    qsort(took_ns, (size_t)n, sizeof *took_ns, compare);
+    int64_t p95_ns = nd_team_max(s->team, took_ns[n * 95 / 100]);
     return p95_ns > 100 ? p95_ns : 100;
 }
 
@@ -489,9 +494,15 @@ static int settle_starts(const struct nd_starter *s, double start_ns) {
     return n < s->o->n_stage_starts ? s->o->n_stage_starts : n;
 }
 
-/* Lets the slot grow until few starts are late. Where lateness does not come from the slot, growing does not help: the best one is taken. */
+/* Whether the time for planning is over on a rank. Collective. */
+static int is_late(const struct nd_starter *s, int64_t until_ns) {
+    return s->o->plan_ns > 0 && nd_team_agree(s->team, nl_mono_ns() > until_ns ? ND_FLAG_STOP : 0);
+}
+
+/* Lets the slot grow until few starts are late, or the time is over. Where lateness does not come from the slot, growing does not help: the best
+ * one is taken. */
 static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, int64_t operation_ns,
-                  int64_t longest_ns) {
+                  int64_t longest_ns, int64_t until_ns) {
     double best_share = 2;
     int64_t best_slot_ns = plan->slot_ns, stage_ns;
     int n = settle_starts(s, (double)(operation_ns + plan->slot_ns + longest_ns + s->o->work_ns)), n_vain = 0;
@@ -503,7 +514,7 @@ static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_st
             best_share = share;
             best_slot_ns = plan->slot_ns;
         }
-        if (share <= allowed_share(s) && try >= 2) break;
+        if ((share <= allowed_share(s) && try >= 2) || is_late(s, until_ns)) break;
         if (share <= allowed_share(s) || s->o->slot_ns) continue;
         plan->slot_ns = longer_slot(s, plan->slot_ns, stage_ns, n);
     }
@@ -521,6 +532,7 @@ int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     struct nd_loop own = *loop;
     own.starter = s;
     own.plan = plan;
+    int64_t begin_ns = nl_mono_ns(), most_ns = s->o->plan_ns > 0 ? s->o->plan_ns : INT64_MAX - begin_ns;
     s->plan = plan;
     plan->meets_first = !loop->op->is_synchronising || loop->state->overlap_steps > 0;
     nd_loop_warm(loop, s->o->n_first_starts); /* connections */
@@ -532,12 +544,12 @@ int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     }
     int64_t longest_ns = plan_arrivals(s, plan, operation_ns, seed);
     if (longest_ns < 0) return -1;
-    plan->broadcast_ns = broadcast_time(s);
+    plan->broadcast_ns = broadcast_time(s, begin_ns + most_ns / 2);
     plan->guard_ns = GUARD_NS + 16 * (operation_ns + longest_ns + s->o->work_ns);
     if (!s->o->mode->has_schedule) return 0;
     plan->slot_ns = s->o->mode->has_stages ? (int64_t)(s->o->gamma * (double)(operation_ns + longest_ns + s->o->work_ns)) : plan->broadcast_ns;
     if (s->o->slot_ns) plan->slot_ns = s->o->slot_ns;
-    return settle(s, &own, plan, name, operation_ns, longest_ns);
+    return settle(s, &own, plan, name, operation_ns, longest_ns, begin_ns + most_ns);
 }
 
 void nd_starter_close(struct nd_starter *s) {

@@ -35,6 +35,7 @@ struct nd_start_options {
     struct nd_sync_options sync;
     int64_t sync_every_ns;             /* 0: only at the begin */
     int64_t slot_ns;                   /* 0: measured */
+    int64_t plan_ns;                   /* how long that may take at most, about; 0: as long as it needs */
     double gamma;                      /* how much a slot grows when it was too short, 1.1..2 */
     double eps;                        /* share of late starts above which it does */
     int n_stage_starts, n_first_starts; /* window: k, k' */

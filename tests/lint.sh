@@ -34,7 +34,7 @@ fi
 # what runs during a measurement must not print, allocate, parse or exit
 forbidden='printf|fprintf|sprintf|snprintf|vsnprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'
 plain() { sed 's/@.*//; s/^__//; s/_chk$//'; }
-for object in detector/measure detector/start_modes detector/work noisegen/pace acceptance/scan acceptance/transfer acceptance/words acceptance/completeness detector/op_*.c; do
+for object in detector/measure detector/start_modes detector/work noisegen/pace acceptance/scan acceptance/transfer acceptance/words acceptance/completeness acceptance/exchanges detector/op_*.c; do
     object=${object%.c}
     found=$(nm -u "$build/obj/$object.o" | awk '{ print $2 }' | plain | grep -xE "$forbidden")
     [ -z "$found" ]
@@ -61,27 +61,76 @@ for file in noisegen/kind_*.c; do
     result $? "$name.c calls no stdio, allocation, option parsing or exit from work" "$found"
 done
 
-# every long option is in the man page of its program
-for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-node-health; do
-    lost=''
-    for option in $("$build/bin/$program" --help | grep -oE '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u); do
-        grep -q -- "$(printf '%s' "$option" | sed 's/-/\\\\-/g')" "docs/man/$program.1" || lost="$lost $option"
+# options_missing_in PAGE: of the help text on stdin, the long options that the man page does not have
+options_missing_in() {
+    options=$(grep -oE '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u)
+    [ -n "$options" ] || echo ' the help text'
+    for option in $options; do
+        # in a page a hyphen is \-, and what follows the name is no part of it, or a change of the font
+        grep -qE -- "$(printf '%s' "$option" | sed 's/-/\\\\-/g')([^a-z\\-]|\\\\f|$)" "docs/man/$1.1" || printf ' %s' "$option"
     done
+}
+
+# every long option is in the man page of its program
+of_r='noiselab-analyze noiselab-report noiselab-compare noiselab-plot noiselab-plan'
+if ! "$build/bin/noiselab-plan" --help >/dev/null 2>&1; then
+    of_r=''
+    skip 'every option of the programs in R is in their man pages' 'the R package is not installed'
+fi
+for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-node-health $of_r; do
+    lost=$("$build/bin/$program" --help | options_missing_in "$program")
     [ -z "$lost" ]
     result $? "every option of $program is in its man page" "missing:$lost"
 done
 
+# noiselab run has one page for all experiments
+for experiment in $("$build/bin/noiselab-run" --list | awk '{ print $1 }'); do
+    lost=$("$build/bin/noiselab-run" "$experiment" --help | options_missing_in noiselab-run)
+    [ -z "$lost" ]
+    result $? "every option of noiselab run $experiment is in its man page" "missing:$lost"
+done
+
 # every row of a table is in the README
 for list in 'noiselab-detect --list-operations' 'noiselab-detect --list-designs' 'noiselab-detect --list-channels' 'noiselab-detect --list-starts' 'noiselab-detect --list-clocks' \
-    'noiselab-detect --list-syncs' 'noiselab-detect --list-arrivals' 'noiselab-detect --list-datatypes' 'noiselab-detect --list-reductions' 'noiselab-gen --list-kinds' 'noiselab-gen --list-patterns'; do
-    lost=''
+    'noiselab-detect --list-syncs' 'noiselab-detect --list-arrivals' 'noiselab-detect --list-datatypes' 'noiselab-detect --list-reductions' 'noiselab-gen --list-kinds' 'noiselab-gen --list-patterns' \
+    'noiselab-agent --list-ways' 'noiselab-record --list-sources' 'noiselab-accept --list-checks'; do
     # shellcheck disable=SC2086
-    for name in $("$build/bin/"$list | awk '{ print $1 }'); do
+    names=$("$build/bin/"$list | awk '{ print $1 }') lost=''
+    [ -n "$names" ] || lost=' the list'
+    for name in $names; do
         grep -q "\`$name\`" README.md || lost="$lost $name"
     done
     [ -z "$lost" ]
     result $? "the README names every row of $list" "missing:$lost"
 done
+
+if command -v mandoc >/dev/null; then
+    out=$(mandoc -T lint -W warning docs/man/*.1 2>&1)
+    result $? 'mandoc finds nothing in the man pages' "$out"
+else
+    skip 'mandoc finds nothing in the man pages' 'mandoc is not installed'
+fi
+
+# anchors PAGE: those of its headings, as GitHub and GitLab make them
+anchors() {
+    awk '/^```/ { code = !code } !code && /^#+ /' "$1" | sed 's/^#* //' | tr '[:upper:]' '[:lower:]' | tr -cd 'a-z0-9 _\n-' | tr ' ' '-'
+}
+
+# broken_links PAGE: those within this folder that lead to no file, or to no heading
+broken_links() {
+    grep -oE '\]\([^) ]+\)' "$1" | sed 's/^](//; s/)$//' | grep -v '^[a-z]*:' | sort -u | while read -r link; do
+        file=${link%%#*}
+        file=${file:+$(dirname "$1")/$file}
+        [ -e "${file:-$1}" ] || echo "$1: $link"
+        case $link in
+        *'#'*) anchors "${file:-$1}" | grep -qxF -- "${link#*#}" || echo "$1: $link" ;;
+        esac
+    done
+}
+
+lost=$(for page in README.md CHANGELOG.md docs/*.md experiments/reframe/README.md; do broken_links "$page"; done)
+[ -z "$lost" ]
+result $? 'every link of the documentation within this folder leads somewhere' "$lost"
 
 for compiler in gcc clang; do
     if command -v "$compiler" >/dev/null; then

@@ -7,70 +7,29 @@ NOISELAB_BIN=$PWD/$NOISELAB_BUILD/bin
 export NOISELAB_BUILD NOISELAB_BIN
 log=$NOISELAB_BUILD/test.log
 : >"$log"
-# what the last suite said
-suite=$NOISELAB_BUILD/suite.log
 
-# attempt NAME COMMAND...: a suite that speaks TAP, shown and kept in $suite. A suite that breaks off counts as a failure.
-attempt() {
-    name=$1 began=$(date +%s)
-    shift
-    printf '# %s\n' "$name"
-    # cmocka writes "not ok N # SKIP name" for a test that was skipped
-    { "$@" || printf '# ended with status %d\n' "$?"; } 2>&1 | sed 's/^not ok \([0-9]*\) # SKIP /ok \1 # SKIP /' | tee "$suite"
-    # a suite that broke off without naming a failed test has failed all the same
-    if grep -qE '^# ended with status' "$suite" && ! grep -qE '^not ok' "$suite"; then
-        printf 'not ok - %s broke off\n' "$name" | tee -a "$suite"
-    fi
-    printf '# %s took %d s\n' "$name" $(($(date +%s) - began)) | tee -a "$suite"
-}
+# A suite is a file of tests, named by its folder: unit/test_pace, cli/gen, truth/sync, cluster/slurm; or "R package", or lint.
 
-take() {
-    attempt "$@"
-    cat "$suite" >>"$log"
-}
+# of tests/cli, what takes ten seconds to a minute and a half: not for the quick tests
+slow_cli='cli/run cli/nodes cli/gen cli/sequential cli/starts cli/bench cli/detect-agent cli/run-agent'
 
-# failed_at_first NAME: what failed in its suite, as the summary will say it
-failed_at_first() { sed -n "s|^not ok|# failed at first: $1:|p" "$suite"; }
+# What looks at words, files, refusals and endings, and judges nothing by its time: it shares the machine with the cluster, R and lint. The
+# longest come first, and whoever is free takes the next. On the test cluster no test judges a time. A file whose launches of several ranks end
+# after a count, not after a time, does not belong here: each operation would wait until its ranks have their CPUs at once.
+beside='cluster/experiments cluster/acceptance cluster/slurm cluster/mpirun cli/run cli/nodes cluster/reframe cli/run-agent cli/detect-agent
+    truth/agents-ending truth/endings truth/launches cli/detect cli/gen cluster/updown cli/run-acceptance cli/record cli/plan cli/agent
+    cli/equivalent'
+# takers of those
+n_takers=$(($(nproc) + 1))
 
-# take_measured: what measures can be spoilt by whatever else runs on a shared machine at that moment, which is no mistake of the code: a suite
-# with a failed test runs once more, and what the second run says counts. What failed at first stays in the log and in the summary.
-take_measured() {
-    attempt "$@"
-    if grep -qE '^not ok' "$suite"; then
-        failed_at_first "$1" | tee -a "$log"
-        attempt "$@"
-    fi
-    cat "$suite" >>"$log"
-}
-
-unit() {
-    for program in "$NOISELAB_BUILD"/tests/test_*; do
-        [ -x "$program" ] && [ "${program%.d}" = "$program" ] && take_measured "$(basename "$program")" env CMOCKA_MESSAGE_OUTPUT=TAP "$program"
-    done
-}
-
-# files that take ten seconds to a minute and a half are not for the quick tests
-slow_cli='run|nodes|gen|sequential|starts|bench'
-# cli [NAMES]: without those
-cli() {
-    for file in tests/cli/*.bats; do
-        basename "$file" .bats | grep -qxE "${1-^$}" || take_measured "$(basename "$file")" bats --tap "$file"
-    done
-}
-
-# ground truth: minutes of real measurements
-truth() {
-    for file in tests/truth/*.bats; do take_measured "$(basename "$file")" bats --tap "$file"; done
-}
-
-# on the test cluster: several nodes of this machine, and Slurm on them
-cluster() {
-    for file in tests/cluster/*.bats; do take_measured "cluster/$(basename "$file")" bats --tap "$file"; done
-}
-
-# Two processes share the files, and whichever is free takes the next one. Those that simulate much or draw many plots come first, in this order,
-# and are not for the quick tests.
+# R's files, of which two processes take the next, whichever is free. Those that simulate much or draw many plots come first, in this order, and
+# are not for the quick tests.
 slow_r='truth|report|plot-|main-|compare|plan-pilot|stability|simulate|periodic|periodogram|epoch-fold|harmonics'
+
+# bats_suites FOLDER: those in tests/FOLDER
+bats_suites() { for file in tests/"$1"/*.bats; do echo "$1/$(basename "$file" .bats)"; done; }
+
+# ---- one suite ---------------------------------------------------------------------------------------------------------------------------------
 
 # r_files: all test files, the slow ones first
 r_files() {
@@ -85,7 +44,9 @@ r_tests() {
     R_LIBS="$NOISELAB_BUILD/lib/noiselab/R" nice -n 19 Rscript --vanilla -e '
         library(testthat); library(noiselab)
         run <- function(file) {
-          capture.output(test_file(file, package = "noiselab", reporter = "tap", load_package = "installed"), type = "output")
+          began <- proc.time()[["elapsed"]]
+          said <- capture.output(test_file(file, package = "noiselab", reporter = "tap", load_package = "installed"), type = "output")
+          c(said, sprintf("# %s took %.0f s", basename(file), proc.time()[["elapsed"]] - began))
         }
         files <- commandArgs(TRUE)
         said <- parallel::mclapply(files, run, mc.cores = 2, mc.preschedule = FALSE)
@@ -99,75 +60,137 @@ r_tests() {
     return "$status"
 }
 
-# shellcheck disable=SC2046 # names of test files have no spaces
-r() { take 'R package' r_tests $(r_files); }
-
-# shellcheck disable=SC2046
-r_quick() { take 'R package' r_tests $(r_quick_files); }
-
-# suite NAME: runs it, as TAP
-# shellcheck disable=SC2046 # names of test files have no spaces
-suite() {
+# run_suite NAME [PATTERN]: as TAP; with an extended regular expression only the tests whose names it matches, where tests have names
+# shellcheck disable=SC2046 # names of files have no spaces
+run_suite() {
     case $1 in
-    lint) nice tests/lint.sh ;;
+    lint) nice -n 19 tests/lint.sh ;;
     'R package') r_tests $(r_files) ;;
-    cli/*) nice bats --tap "tests/$1.bats" ;;
-    *) bats --tap "tests/$1.bats" ;;
+    'R package, quick') r_tests $(r_quick_files) ;;
+    unit/*) env CMOCKA_MESSAGE_OUTPUT=TAP "$NOISELAB_BUILD/tests/${1#unit/}" ;;
+    *) bats --tap --timing ${2:+--filter "$2"} "tests/$1.bats" ;;
     esac
 }
 
-# lane LANE NAME...: suites one after the other, into files of the lane. One that failed may have been disturbed by what ran beside it.
-lane() {
-    lane_log=$NOISELAB_BUILD/lane-$1 suite=$NOISELAB_BUILD/suite-$1.log
-    shift
-    : >"$lane_log.tap"
-    : >"$lane_log.again"
+# attempt NAME [PATTERN]: shows what the suite says, and keeps it in $suite. One that breaks off counts as a failure.
+attempt() {
+    began=$(date +%s)
+    printf '# %s\n' "$1" | tee "$suite"
+    # cmocka writes "not ok N # SKIP name" for a test that was skipped
+    { run_suite "$@" </dev/null || printf '# ended with status %d\n' "$?"; } 2>&1 |
+        sed 's/^not ok \([0-9]*\) # SKIP /ok \1 # SKIP /' | tee -a "$suite"
+    # a suite that broke off without naming a failed test has failed all the same
+    if grep -qE '^# ended with status' "$suite" && ! grep -qE '^not ok' "$suite"; then
+        printf 'not ok - %s broke off\n' "$1" | tee -a "$suite"
+    fi
+    printf '# %s took %d s\n' "$1" $(($(date +%s) - began)) | tee -a "$suite"
+}
+
+# failed_tests: their names, in $suite
+failed_tests() { sed -n 's/^not ok [0-9]* //p' "$suite" | sed 's/ in [0-9]*ms$//'; }
+
+# can_repeat NAME: with another result. What R and lint say depends on nothing else on the machine.
+can_repeat() { case $1 in 'R package'* | lint) false ;; esac }
+
+# set_aside NAME: what did not fail counts, what did will be taken again; the summary says what it was
+set_aside() {
+    grep -E '^ok' "$suite" >"$suite.kept"
+    sed -n "s|^not ok|# failed at first: $1:|p" "$suite" | tee -a "$log"
+}
+
+# again NAME: the tests that failed, or the whole suite where they cannot be told from the others (a setup that failed has no name)
+again() {
+    wanted=$(failed_tests | grep -c .)
+    pattern=$(failed_tests | sed 's/[][\\.*^$+?(){}|]/\\&/g' | paste -sd '|' -)
+    case $1 in unit/*) wanted=0 ;; esac
+    if [ "$wanted" -gt 0 ]; then attempt "$1" "^($pattern)\$"; fi
+    if [ "$wanted" -eq 0 ] || [ "$(grep -cE '^(not )?ok ' "$suite")" -ne "$wanted" ]; then
+        : >"$suite.kept"
+        attempt "$1"
+    fi
+    cat "$suite.kept" "$suite" >>"$log"
+}
+
+# counted NAME FILE: what the suite said in its first attempt, or says in the second. What measures can be spoilt by whatever else runs on a shared
+# machine at that moment, which is no mistake of the code: tests that failed run once more, alone, and what they say then counts.
+counted() {
+    suite=$2
+    [ -s "$suite" ] || echo "not ok - $1 was not run" | tee "$suite"
+    if can_repeat "$1" && grep -qE '^not ok' "$suite"; then
+        set_aside "$1"
+        again "$1"
+    else
+        cat "$suite" >>"$log"
+    fi
+}
+
+# take NAME...: one after the other, alone
+take() {
     for name in "$@"; do
-        attempt "$name" suite "$name"
-        if grep -qE '^not ok' "$suite" && [ "$name" != lint ] && [ "$name" != 'R package' ]; then
-            failed_at_first "$name" | tee -a "$lane_log.tap"
-            echo "$name" >>"$lane_log.again"
-        else
-            cat "$suite" >>"$lane_log.tap"
-        fi
+        suite=$NOISELAB_BUILD/suite.log
+        attempt "$name"
+        counted "$name" "$suite"
     done
 }
 
-# cli files whose figures nobody looks at, and whose launches are of one rank: two ranks that spin would wait for each other
-beside='cli/run cli/plan'
+# ---- suites beside each other --------------------------------------------------------------------------------------------------------------
 
-# What does not measure shares the time: R and lint compute, the cluster mostly waits for Slurm. What failed there runs once more, alone.
-all_beside() {
-    names=$(for file in tests/cluster/*.bats; do basename "$file" .bats; done | grep -vx experiments | sed 's|^|cluster/|')
-    lane jobs cluster/experiments >"$NOISELAB_BUILD/lane-jobs.log" 2>&1 &
-    lanes=$!
-    # shellcheck disable=SC2086 # names have no spaces
-    lane cluster $names >"$NOISELAB_BUILD/lane-cluster.log" 2>&1 &
-    lanes="$lanes $!"
-    # shellcheck disable=SC2086
-    lane machine 'R package' lint $beside >"$NOISELAB_BUILD/lane-machine.log" 2>&1 &
-    lanes="$lanes $!"
-    for process in $lanes; do wait "$process"; done
-    for lane in jobs cluster machine; do
-        cat "$NOISELAB_BUILD/lane-$lane.log"
-        cat "$NOISELAB_BUILD/lane-$lane.tap" >>"$log"
-        while read -r name; do take "$name" suite "$name" </dev/null; done <"$NOISELAB_BUILD/lane-$lane.again"
+# file_of NAME: where a suite says what it has to say while others run
+file_of() { echo "$NOISELAB_BUILD/beside/$(echo "$1" | tr '/ ' '--')"; }
+
+# taker NAME...: takes those that no other has taken. What a suite said is shown when it has ended.
+taker() {
+    for name in "$@"; do
+        suite=$(file_of "$name")
+        mkdir "$suite.taken" 2>/dev/null || continue
+        attempt "$name" >/dev/null
+        flock "$NOISELAB_BUILD/beside" cat "$suite"
     done
 }
 
+# take_beside NAME...: most of these wait, so some run at once; $computing has R's tests, at the lowest priority. What failed may have been disturbed:
+# it runs once more, alone.
+take_beside() {
+    rm -rf "$NOISELAB_BUILD/beside"
+    mkdir "$NOISELAB_BUILD/beside"
+    taker "$computing" &
+    takers=$!
+    for _ in $(seq "$n_takers"); do
+        taker "$@" &
+        takers="$takers $!"
+    done
+    for process in $takers; do wait "$process"; done
+    for name in "$computing" "$@"; do counted "$name" "$(file_of "$name")"; done
+}
+
+# ---- what is run -------------------------------------------------------------------------------------------------------------------------------
+
+unit_suites() {
+    for program in "$NOISELAB_BUILD"/tests/test_*; do
+        [ -x "$program" ] && [ "${program%.d}" = "$program" ] && echo "unit/$(basename "$program")"
+    done
+}
+
+# but NAME...: the names on stdin that are none of these
+but() { grep -vxF "$(printf '%s\n' "$@")"; }
+
+# shellcheck disable=SC2046,SC2086 # names have no spaces
 case ${1-} in
 quick)
-    unit
-    cli "$slow_cli"
-    r_quick
+    computing='R package, quick'
+    quick=$(bats_suites cli | but $slow_cli)
+    take $(unit_suites) $(echo "$quick" | but $beside)
+    take_beside $(echo "$beside" | tr ' ' '\n' | grep -xF "$quick")
     ;;
 all)
-    unit
-    cli "$(echo "$beside" | sed 's|cli/||g; s/ /|/g')"
-    truth
-    all_beside
+    computing='R package'
+    take $(unit_suites) $({ bats_suites cli && bats_suites truth && bats_suites cluster; } | but $beside)
+    take_beside $beside lint
     ;;
-unit | cli | r | truth | cluster) "$1" ;;
+unit) take $(unit_suites) ;;
+cli) take $(bats_suites cli) ;;
+truth | cluster) take $(bats_suites "$1") ;;
+r) take 'R package' ;;
 *)
     echo 'usage: tests/run.sh quick|all|unit|cli|r|truth|cluster' >&2
     exit 2

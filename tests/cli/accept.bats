@@ -38,6 +38,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     refused "--full' is not possible at the same time" --quick --full
     refused "--cpus: 'some' is not auto, allowed or ranks" --cpus some
     refused "--inject-fault: '0:0:5' is not SENDER:RECEIVER:OFFSET" --inject-fault 0:0:5
+    refused "--inject-fault: '0:1:262144' is not SENDER:RECEIVER:OFFSET, two different ranks and a byte from 0 to 262143" --inject-fault 0:1:262144
     refused "--inject-fault: the check integrity, which it tests, is not among --checks" --inject-fault 0:1:5 --checks latency
     refused "--inject-fault: there is no rank 1 among 1 ranks" --inject-fault 0:1:5
     refused "--launch-id: '../x' is not a plain name" --launch-id ../x
@@ -117,6 +118,17 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     [ "$(figures integrity mismatches value | awk '{ n += $1 } END { print n }')" -eq 4 ]
     jq -e '.options.injected_fault == {sender: 2, receiver: 1, offset_bytes: 4099}' "$OUT/one/launch.json"
     [ "$(jq '[.warnings[] | select(startswith("--inject-fault"))] | length' "$OUT/one/launch.json")" -eq 1 ]
+}
+
+@test "a check that takes longer than planned makes fewer repetitions, and has every operation all the same" {
+    accept 2 --checks opcost,detour --seconds 1ms --repetitions 3
+    [ "$(status_of opcost)" = ran ]
+    # what was planned holds none, so that each of two repetitions has half of the operations, and there is no third
+    [ "$(figures opcost published repetition | sort | uniq -c | awk '{ print $2 ":" $1 }' | paste -sd ' ')" = '1:6 2:6' ]
+    [ "$(figures opcost published variant | sort -u | wc -l)" -eq 12 ]
+    [ "$(reason_of opcost)" = 'no time for all operations in each repetition: 1 to 1 figures of each' ]
+    grep -q '2 of 3 repetitions: another one of' "$ERR"
+    jq -e '.ended == "complete" and ([.checks[].repetitions] == [2, 2])' "$OUT/one/launch.json"
 }
 
 @test "sizes that memory does not hold are left out, and this is said" {

@@ -33,6 +33,32 @@ load ../cli/detect
     [ "$(jq -r .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
 }
 
+@test "every check of a cluster runs, and a byte that is flipped is found" {
+    status=0
+    checks=$("$BIN/noiselab-accept" --list-checks | awk '{ print $1 }' | paste -sd,)
+    on_cores 2 "$BIN/noiselab-accept" --checks "$checks" --seconds 3 --repetitions 2 --sizes 0,8,1KiB,64KiB --inject-fault 1:0:20001 --out "$OUT" \
+        --launch-id one 2>"$ERR" || status=$?
+    cat "$ERR"
+    [ "$status" -eq 1 ]
+    jq -e '.ended == "complete" and .ranks == 2 and ([.checks[].status] | unique) == ["ran"]' "$OUT/one/launch.json"
+    # in each repetition once: only the largest message has such a byte
+    [ "$(tail -n +2 "$OUT/one/mismatches.csv" | cut -d , -f 2,3,5,7,8 | paste -sd ' ')" = '1,1,0,262144,20001 2,1,0,262144,20001' ]
+}
+
+@test "an agent is started with the launch, switched between its halves, and ends with it" {
+    agent="$BIN/noiselab-gen --level 5 --period 50ms --duration 117s"
+    launch 2 --op barrier --agent-cmd "$agent" --agent-name ours --agent-period 50ms --seconds 3 --launch-id one || { cat "$ERR" && false; }
+    jq -c '[.ended, .agents]' "$OUT/one/launch.json"
+    jq -e '.ended == "complete" and .ranks == 2 and .n_agents == 1 and .agents[0].name == "ours"' "$OUT/one/launch.json"
+    [ "$(column arm "$OUT/one/halves.csv" | sort -u | paste -sd ' ')" = 'off on' ]
+    # what it used in the halves in which it ran is in the rows
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        { used[$c["arm"]] += $c["agent_cpu_ns"] }
+        END { exit !(used["on"] > 10 * used["off"]) }' \
+        "$OUT"/one/agent.*.csv
+    wait_for eval '! pgrep -f -- "--period 50ms --duration 117s" >/dev/null'
+}
+
 @test "mpirun of another library makes no campaign of lonely ranks" {
     [ -n "$MATRIX_STRANGER" ] || skip 'there is no mpirun of another library'
     status=0

@@ -75,7 +75,8 @@ judged() {
     "$BIN/noiselab-gen" --level 0.1 --period 1s --duration 200s --cpu "$FIRST_CPU" >/dev/null 2>&1 3>&- &
     AGENT=$!
     for try in 1 2; do
-        launch 1 --launch-id "try-$try" --op empty --agent-pid "$AGENT" --agent-name ours --agent-period 1s --seconds 24
+        launch 1 --launch-id "try-$try" --op empty --agent-pid "$AGENT" --agent-name ours --agent-period 1s --agent-settle 100ms \
+            --seconds 24
         # one-sided t test of the differences of pairs; 4.02 is Student's 0.999 quantile with 11 degrees of freedom
         ! awk -F , 'NR > 1 { lost[$6, $8] = $13 / $12; n_of[$6]++ }
             END {

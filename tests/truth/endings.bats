@@ -6,8 +6,7 @@ load ../cli/detect
 @test "a kind that cannot go on ends the launch with its reason, and the rows before it stay" {
     mkdir "$BATS_TEST_TMPDIR/folder"
     (
-        wait_for test -s "$OUT/one/halves.csv"
-        sleep 1
+        wait_for has_rows
         rmdir "$BATS_TEST_TMPDIR/folder"
     ) 3>&- &
     status=0

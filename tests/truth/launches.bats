@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# noiselab run sensitivity --design launches: one launch per arm, in an order that the seed decides.
+# noiselab run sensitivity --design launches: one launch per arm, in an order that the seed decides; and a short run of it.
 
 load ../cli/detect
 
@@ -54,4 +54,17 @@ sensitivity_refused() {
     sensitivity_refused "--launches: '0'" --launches 0
     sensitivity_refused "--levels: 'x'" --levels x
     sensitivity_refused "more than 18 digits" --seed 1234567890123456789
+}
+
+@test "randomised launches of one arm each are compared launch by launch" {
+    "$BIN/noiselab" run sensitivity --design launches --launches 3 --op barrier --ranks 1 --levels 0,50 --seconds 4 --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/text" 2>"$ERR"
+    cat "$ERR" "$BATS_TEST_TMPDIR/text"
+    [ "$(cat "$OUT"/*/launch.json | jq -s 'length')" -eq 9 ]
+    # three launches of each arm, one in every set, in the order that the dry run gives
+    [ "$(cat "$OUT"/*/launch.json | jq -rs 'map([.options.set, .options.arms, .options.levels_percent[0]]) | unique | length')" -eq 9 ]
+    "$BIN/noiselab" run sensitivity --design launches --launches 3 --op barrier --ranks 1 --levels 0,50 --seconds 4 --seed 5 --out "$OUT.dry" --dry-run 2>/dev/null >"$BATS_TEST_TMPDIR/planned"
+    cat "$OUT"/*/launch.json | jq -rs 'sort_by(.seed | tonumber) | .[] | "set \(.options.set): \(if .options.arms == "off" then "off" else "\(.options.levels_percent[0]) %" end)"' |
+        sed 's/\.0 %$/ %/' | diff "$BATS_TEST_TMPDIR/planned" -
+    grep -q 'unit: set of launches' "$BATS_TEST_TMPDIR/text"
+    grep -q 'launches like these' "$BATS_TEST_TMPDIR/text"
 }

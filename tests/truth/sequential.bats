@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# Runs that end at a planned look: what the detector computed while it ran is what R computes from the rows, the verdict is that of the run;
-# and the published design as an experiment of randomised launches.
+# Runs that end at a planned look: what the detector computed while it ran is what R computes from the rows, and the verdict is that of the run.
 
 load ../cli/detect
 
@@ -61,17 +60,4 @@ has_look() { jq -e '.sequential.looks | length > 0' "$OUT/one/launch.json" >/dev
     wait "$MPIRUN" || true
     jq -e '.ended == null and (.sequential.looks | length) >= 1' "$OUT/one/launch.json"
     looks_agree "$OUT"
-}
-
-@test "randomised launches of one arm each are compared launch by launch" {
-    "$BIN/noiselab" run sensitivity --design launches --launches 3 --op barrier --ranks 1 --levels 0,50 --seconds 4 --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/text" 2>"$ERR"
-    cat "$ERR" "$BATS_TEST_TMPDIR/text"
-    [ "$(cat "$OUT"/*/launch.json | jq -s 'length')" -eq 9 ]
-    # three launches of each arm, one in every set, in the order that the dry run gives
-    [ "$(cat "$OUT"/*/launch.json | jq -rs 'map([.options.set, .options.arms, .options.levels_percent[0]]) | unique | length')" -eq 9 ]
-    "$BIN/noiselab" run sensitivity --design launches --launches 3 --op barrier --ranks 1 --levels 0,50 --seconds 4 --seed 5 --out "$OUT.dry" --dry-run 2>/dev/null >"$BATS_TEST_TMPDIR/planned"
-    cat "$OUT"/*/launch.json | jq -rs 'sort_by(.seed | tonumber) | .[] | "set \(.options.set): \(if .options.arms == "off" then "off" else "\(.options.levels_percent[0]) %" end)"' |
-        sed 's/\.0 %$/ %/' | diff "$BATS_TEST_TMPDIR/planned" -
-    grep -q 'unit: set of launches' "$BATS_TEST_TMPDIR/text"
-    grep -q 'launches like these' "$BATS_TEST_TMPDIR/text"
 }

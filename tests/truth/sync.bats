@@ -131,7 +131,7 @@ refused() {
 # median_drift_error RUNS: of two ranks in four launches
 median_drift_error() {
     for _ in 1 2 3 4; do
-        probe 3 --fake-clock 1s,20ppm --points 10 --span 20ms --runs "$1" --gap 2s
+        probe 3 --fake-clock 1s,20ppm --points 10 --span 20ms --runs "$1" --gap 1s
         awk -F , 'NR > 2 { d = $5 - $4; print d < 0 ? -d : d }' "$ROWS"
     done | sort -g | awk '{ v[NR] = $1 } END { print (v[4] + v[5]) / 2 }'
 }

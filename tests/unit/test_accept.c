@@ -7,11 +7,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "checks.h"
+#include "cores.h"
 #include "nl_clock.h"
 #include "pairing.h"
 #include "sample.h"
 #include "scan.h"
 #include "topologies.h"
+#include "transfer.h"
 #include "words.h"
 
 /* ---- pairs of nodes */
@@ -170,6 +173,90 @@ static void arrays_of_other_ranks_or_of_an_earlier_exchange_are_wrong_in_every_w
     }
 }
 
+/* ---- keeping to the time */
+
+/* Time that repeats of `one_ns` take until nx_fit has enough of them; and how many they are. */
+static int64_t time_of_repeats(int64_t one_ns, int64_t least, int64_t slice_ns, int64_t *n) {
+    *n = 0;
+    for (int64_t more; (more = nx_fit(*n, least, *n * one_ns, slice_ns)) > 0;) {
+        assert_true(*n == 0 ? more == least : more <= *n);
+        *n += more;
+    }
+    return *n * one_ns;
+}
+
+static void repeats_fill_their_time_to_half_of_one_or_are_the_least(void **state) {
+    (void)state;
+    for (int64_t one_ns = 1; one_ns < 1000000; one_ns += 1 + one_ns / 7)
+        for (int64_t slice_ns = 0; slice_ns < 10000000; slice_ns = 3 * slice_ns + 1) {
+            int64_t n, took_ns = time_of_repeats(one_ns, 3, slice_ns, &n);
+            assert_true(n == 3 ? 2 * slice_ns < 7 * one_ns : 2 * llabs(took_ns - slice_ns) <= one_ns);
+        }
+    assert_int_equal(nx_fit(0, 2, 0, 0), 2);
+    assert_int_equal(nx_fit(1, 2, 1000000, 0), 1);
+    assert_int_equal(nx_fit(2, 2, 0, 100), 2); /* a clock that does not move */
+    assert_int_equal(nx_fit(2, 2, INT64_MAX / 2, INT64_MAX / 4), 0);
+}
+
+/* Repetitions of a check that takes `factor` times its budget and `fixed_ns` besides, among n; its whole time in *took_ns. */
+static int repetitions_of(int64_t planned_ns, int n, double factor, int64_t fixed_ns, int64_t *took_ns) {
+    struct nx_task t = {.planned_ns = planned_ns};
+    for (int k = 1; k <= n; k++) {
+        int64_t budget_ns = nx_task_budget_ns(&t, k, n);
+        assert_in_range(budget_ns, 0, planned_ns > 0 ? planned_ns : 1);
+        if (budget_ns == 0) continue;
+        t.took_ns += (int64_t)(factor * (double)budget_ns) + fixed_ns;
+        t.n_repetitions++;
+    }
+    *took_ns = t.took_ns;
+    return t.n_repetitions;
+}
+
+static void a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time(void **state) {
+    enum { PLANNED = 1000000 };
+    int64_t took_ns;
+    (void)state;
+    assert_int_equal(repetitions_of(PLANNED, 10, 1, 0, &took_ns), 10);
+    assert_int_equal(took_ns, 10 * PLANNED);
+    assert_int_equal(repetitions_of(PLANNED, 10, 0.5, 0, &took_ns), 10); /* time that is left is not used up */
+    assert_int_equal(took_ns, 5 * PLANNED);
+    for (double factor = 1; factor < 2; factor += 0.1)
+        for (int64_t fixed_ns = 0; fixed_ns < 4 * PLANNED; fixed_ns += PLANNED / 10) {
+            int n = repetitions_of(PLANNED, 10, factor, fixed_ns, &took_ns);
+            assert_in_range(n, NX_LEAST_REPETITIONS, 10);
+            assert_in_range(took_ns, 0, 12 * PLANNED);
+        }
+    /* two repetitions are made whatever they take, and no more */
+    assert_int_equal(repetitions_of(PLANNED, 10, 1, 50 * PLANNED, &took_ns), NX_LEAST_REPETITIONS);
+    assert_int_equal(repetitions_of(0, 3, 1, 5, &took_ns), NX_LEAST_REPETITIONS);
+}
+
+/* ---- CPUs of a node */
+
+enum { N_RANKS = 3, N_CPUS = 8 };
+
+/* Masks of a few CPUs: bit c is CPU c. */
+static void owners_are(unsigned cpus, const unsigned masks[N_RANKS], const int bound[N_RANKS], const int wanted[N_CPUS]) {
+    static unsigned char of_node[NX_MASK_BYTES], of_ranks[N_RANKS * NX_MASK_BYTES];
+    static int owners[8 * NX_MASK_BYTES];
+    of_node[0] = (unsigned char)cpus;
+    for (int rank = 0; rank < N_RANKS; rank++) of_ranks[rank * NX_MASK_BYTES] = (unsigned char)masks[rank];
+    nx_cores_assign(owners, of_node, of_ranks, bound, N_RANKS);
+    for (int cpu = 0; cpu < 8 * NX_MASK_BYTES; cpu++) assert_int_equal(owners[cpu], cpu < N_CPUS ? wanted[cpu] : -1);
+}
+
+static void every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it(void **state) {
+    (void)state;
+    /* each bound to one CPU, two of them to the same: the lower rank has it; the others go round */
+    owners_are(0x3f, (const unsigned[]){2, 8, 8}, (const int[]){1, 3, 3}, (const int[]){0, 0, 1, 1, 2, 0, -1, -1});
+    /* bound to several, halves of the node: each stays in its own; CPU 7 is nobody's, and has the next one */
+    owners_are(0xff, (const unsigned[]){0x0f, 0x70, 0x70}, (const int[]){-1, -1, -1}, (const int[]){0, 0, 0, 0, 1, 2, 1, 2});
+    /* not bound */
+    owners_are(0xff, (const unsigned[]){0xff, 0xff, 0xff}, (const int[]){-1, -1, -1}, (const int[]){0, 1, 2, 0, 1, 2, 0, 1});
+    /* a CPU that is not looked at */
+    owners_are(0x01, (const unsigned[]){1, 2, 4}, (const int[]){0, 1, 2}, (const int[]){0, -1, -1, -1, -1, -1, -1, -1});
+}
+
 /* ---- samples and scans */
 
 static void a_sample_has_its_mean_its_spread_and_its_middle(void **state) {
@@ -205,6 +292,7 @@ static void a_scan_counts_what_it_keeps_and_loses_no_time_unsaid(void **state) {
     /* turns and detours make up the time, but for what noting them took */
     double whole = s.base_ns * (double)s.n_turns + (double)s.lost_ns;
     assert_true(whole < 1.02 * (double)s.wall_ns && whole > 0.9 * (double)s.wall_ns);
+    assert_true(s.looked_ns <= s.wall_ns && (double)s.looked_ns > 0.9 * (double)s.wall_ns);
 }
 
 int main(void) {
@@ -216,6 +304,9 @@ int main(void) {
         cmocka_unit_test(neighbours_are_mutual_rising_and_as_many_as_are_said),
         cmocka_unit_test(every_flipped_byte_is_found_where_it_is),
         cmocka_unit_test(arrays_of_other_ranks_or_of_an_earlier_exchange_are_wrong_in_every_word),
+        cmocka_unit_test(repeats_fill_their_time_to_half_of_one_or_are_the_least),
+        cmocka_unit_test(a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time),
+        cmocka_unit_test(every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it),
         cmocka_unit_test(a_sample_has_its_mean_its_spread_and_its_middle),
         cmocka_unit_test(a_scan_counts_what_it_keeps_and_loses_no_time_unsaid),
     };

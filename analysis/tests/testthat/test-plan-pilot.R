@@ -52,10 +52,9 @@ test_that("a run of the planned length finds the effect as often as planned", {
   dir <- local_campaign(pairs = 300, levels_percent = 0, wander_sd = 0)
   plan <- plan_list("--detect", "0.4", "--pilot", dir, "--half-period", "10ms", "--power", "0.8", "--alpha", "0.05")
   found <- vapply(1:60, function(i) {
-    run <- local_campaign(pairs = plan$cells$n_pairs, levels_percent = 1, slowdown_percent = 0.4, wander_sd = 0,
-                          seed = i + 10)
-    d <- analyze_campaign(read_campaign(run), 0.05, channels = "time")$differences$time
-    unlink(run, recursive = TRUE)
+    run <- simulated_campaign(pairs = plan$cells$n_pairs, levels_percent = 1, slowdown_percent = 0.4, wander_sd = 0,
+                              seed = i + 10)
+    d <- analyze_campaign(run, 0.05, channels = "time")$differences$time
     t.test(d, alternative = "greater")$p.value <= 0.05
   }, TRUE)
   # 3 standard errors of 60 runs at 0.8, and what the pilot does not know about its scatter

@@ -1,5 +1,5 @@
 test_that("the spectrum is drawn with its background, and thinned without losing its peaks", {
-  dir <- local_starts(raw = "starts.bin", pairs = 30, half_period_ns = 2e6)
+  dir <- local_starts(raw = "starts.bin", pairs = 30, half_period_ns = 1e6)
   analysis <- analyze_campaign(read_campaign(dir))
   frame <- plot_periodogram(analysis, draw = FALSE)
   expect_true(all(frame$threshold_percent2 > frame$background_percent2))

@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# Real agents from Debian's packages are started and end with the launch, whatever they do. What they cost is the business of agents.bats.
+
+load ../cli/detect
+load agents
+
+@test "collectd, sadc and top run and end with the launch, whatever they write" {
+    needs top
+    if [ -x /usr/sbin/collectd ]; then
+        started "$(collectd_conf 1)" --agent-period 1s --block 1s --agent-settle 1500ms --seconds 4
+        used 20 20000
+        nothing_left "$BATS_TEST_TMPDIR/collectd.conf"
+        rm -r "$OUT" "$BATS_TEST_TMPDIR/account.json"
+    fi
+    started 'top -b -d 0.1' --agent-name top --agent-period 100ms --block 500ms --agent-settle 550ms --seconds 4
+    used 1000 200000
+    nothing_left 'top -b -d 0.1'
+    rm -r "$OUT" "$BATS_TEST_TMPDIR/account.json"
+    sadc=/usr/lib/sysstat/sadc
+    [ -x "$sadc" ] || sadc=/usr/lib64/sa/sadc
+    [ -x "$sadc" ] || skip 'sadc is not installed (tests/deps.sh agents)'
+    started "$sadc -F 1 1000000 $BATS_TEST_TMPDIR/sa" --agent-name sadc --agent-period 1s --block 1s --agent-settle 1500ms --seconds 4
+    used 50 50000
+    nothing_left "$BATS_TEST_TMPDIR/sa"
+    [ -s "$BATS_TEST_TMPDIR/sa" ]
+}
+
+@test "LIKWID's timeline mode without counters ends at once, and that is said" {
+    needs likwid-perfctr
+    ! likwid-perfctr -c 0 -g CLOCK -t 100ms true >/dev/null 2>&1 || skip 'this machine has counters'
+    # it takes a second or two to find that out
+    fails_with 2 'ended by itself' launch 2 --op barrier --launch-id one --agent-cmd 'likwid-perfctr -c 0 -g CLOCK -t 100ms sleep 100' \
+        --agent-period 100ms --design blocks --block 500ms --agent-settle 4s --seconds 1
+    grep -q 'MSR' "$OUT"/one/agent.*.log
+    jq -e '.agents[0].died | test("likwid-perfctr")' "$OUT/one/launch.json"
+    [ -z "$(pgrep -f 'likwid-perfctr -c 0 -g CLOCK')" ]
+}
