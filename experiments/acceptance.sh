@@ -32,9 +32,9 @@ usage() {
     cat <<'EOT'
 Usage: noiselab run acceptance [OPTIONS]
 
-Launches of noiselab-accept on all allowed cores of this machine, or of the nodes of a Slurm job, each with the nodes in
-another order, so that a node is told from its place and its neighbours; a self-check; then the verdict, check by check
-and node by node.
+Launches of noiselab-accept on all allowed cores of this machine, of the nodes of a Slurm job, or of --hosts, each with
+the nodes in another order, so that a node is told from its place and its neighbours; a self-check; then the verdict,
+check by check and node by node.
 
 What is checked:
   --list-checks     the checks, their units and what they measure
@@ -55,7 +55,7 @@ What it is judged by (without the first two: node against node, and what needs n
 Self-check: one node, chosen by the seed, gets a known load in a launch of its own, and has to be found; where that
 fails, a node as bad as this would have been missed, and no pass is given. It takes two nodes.
   --self-check-level P      percent of one CPU (default 1)
-  --self-check-seconds TIME (default 20s)
+  --self-check-seconds TIME (default 40s)
   --no-self-check
 
 Answer: exit status 0 pass, 1 fail, 3 inconclusive. CAMPAIGN/verdict.json holds it, and CAMPAIGN/nodes/HOST.txt that of
@@ -72,7 +72,7 @@ EOT
 default_options() {
     program=noiselab-accept answered_by=answer_acceptance judges_partial=judge_what_ran
     checks='' quick='' full='' seconds='' repetitions='' rotations='' limits='' references='' no_self_check='' self_check_level=1
-    self_check_seconds=20s json='' lines='' junit=''
+    self_check_seconds=40s json='' lines='' junit=''
 }
 
 refuse_option() {
@@ -90,6 +90,8 @@ check_options() {
     for name in --self-check-level --self-check-seconds; do
         if [ -n "$no_self_check" ] && was_given "$name"; then die 2 "$name: means nothing beside --no-self-check"; fi
     done
+    # known before the measurement that it can be written after it
+    [ -z "$junit" ] || [ -w "$(dirname -- "$junit")" ] || die 2 "--junit: cannot write '$junit': there is no such folder, or it is not yours"
     answer_options="${json:+ --json}${lines:+ --lines}${junit:+ --junit $(quoted "$junit")}"
     seed=${seed:-$(date +%s)}
     countable "$seed"
@@ -125,7 +127,7 @@ plan_launches() {
         row_suffix=-selfcheck
         # the load is on one node; the operation needs no other node, so that ranks that share a CPU do not wait for each other's turn
         row - "$nodes_of_launch" "$ranks_planned" --noise-node="$(drawn_node)" --op empty --levels "$self_check_level" \
-            --half-period 500ms --seconds "$self_check_seconds" --seed "$((seed + row_number))"
+            --half-period "${self_check_half_ms}ms" --seconds "$self_check_seconds" --seed "$((seed + row_number))"
         row_suffix=''
     done <"$scratch/sets"
 }

@@ -104,6 +104,7 @@ refuse_option() {
     --arms | --set | --external | --launch-id | --agent-interval)
         die 2 "$1: the experiment decides it; leave it out"
         ;;
+    --hosts) die 2 '--hosts: an agent is measured on this machine, or on the nodes of a Slurm job' ;;
     esac
 }
 

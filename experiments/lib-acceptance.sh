@@ -97,7 +97,9 @@ decide_self_check() {
         note "no self-check: $reason"
     else
         self_check=yes reason=''
-        "$NOISELAB_BIN/noiselab-detect" --dry-run --op empty --levels "$self_check_level" --half-period 500ms \
+        # long halves: nodes that share a CPU take turns on it in slices of milliseconds, which a half does not hold whole
+        self_check_half_ms=$(nanoseconds "$self_check_seconds" | awk '{ ms = int($1 / 4e7); print (ms < 100 ? 100 : (ms > 1000 ? 1000 : ms)) }')
+        "$NOISELAB_BIN/noiselab-detect" --dry-run --op empty --levels "$self_check_level" --half-period "${self_check_half_ms}ms" \
             --seconds "$self_check_seconds" >/dev/null || exit 2
         total_s=$((total_s + n_node_sets * ($(nanoseconds "$self_check_seconds") / 1000000000 + start_s)))
     fi
@@ -123,7 +125,7 @@ drawn_node() { seq "$n_used_nodes" | shuffled "$((seed + row_number))" 1 | head 
 answer_acceptance() {
     judge
     case $verdict in 0 | 1 | 3) ;; *) exit "$verdict" ;; esac
-    [ -n "$no_report" ] || "$NOISELAB_BIN/noiselab-report" --out "$campaign/report.html" "$campaign" >&2 || exit $?
+    [ -n "$no_report" ] || judged_by "$NOISELAB_BIN/noiselab-report" --out "$campaign/report.html" >&2 || exit $?
     [ "$n_complete" = "$n_planned" ] || die 2 "only $n_complete of $n_planned planned launches are complete; $(how_to_go_on)"
     exit "$verdict"
 }
@@ -135,18 +137,23 @@ judge_what_ran() {
     judge
 }
 
-# judge: sets verdict, the status of the analysis
-judge() {
-    make_scratch
-    set -- "$campaign"
+# judged_by COMMAND...: a command of the analysis with the campaign, and what the campaign is judged by
+judged_by() {
+    set -- "$@" "$campaign"
     [ -z "$(schedule_key limits)" ] || set -- "$@" --limits "$campaign/limits.conf"
     while IFS= read -r reference; do
         [ -z "$reference" ] || set -- "$@" --reference "$reference"
     done <<EOT
 $(schedule_key reference)
 EOT
+    "$@"
+}
+
+# judge: sets verdict, the status of the analysis
+judge() {
+    make_scratch
     rm -rf "$scratch/nodes"
-    "$NOISELAB_BIN/noiselab-analyze" acceptance "$@" --json --nodes-dir "$scratch/nodes" ${junit:+--junit "$junit"} >"$scratch/verdict.json"
+    judged_by "$NOISELAB_BIN/noiselab-analyze" acceptance --json --nodes-dir "$scratch/nodes" ${junit:+--junit "$junit"} >"$scratch/verdict.json"
     verdict=$?
     case $verdict in 0 | 1 | 3) ;; *) return ;; esac
     keep verdict.json
@@ -159,7 +166,7 @@ EOT
     if [ -n "$json" ]; then
         cat "$scratch/verdict.json"
     else
-        "$NOISELAB_BIN/noiselab-analyze" acceptance "$@" ${lines:+--lines}
+        judged_by "$NOISELAB_BIN/noiselab-analyze" acceptance ${lines:+--lines}
     fi
     return 0
 }

@@ -1,4 +1,4 @@
-# Where the ranks run, and how they are started: mpirun on this machine, srun or mpirun within a Slurm job. Sourced by lib.sh.
+# Where the ranks run, and how they are started: mpirun on this machine or on --hosts, srun or mpirun within a Slurm job. Sourced by lib.sh.
 # shellcheck shell=sh
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
@@ -16,6 +16,7 @@ choose_launcher() {
     [ -z "${starts_with-}" ] || return 0
     mpirun=${NOISELAB_MPIRUN:-mpirun}
     starts_with=${launcher:-${NOISELAB_LAUNCHER:-auto}}
+    [ -z "$hosts" ] || starts_with=mpirun
     case $starts_with in
     srun) in_slurm_job || die 2 "--launcher srun: this is not a Slurm job (try sbatch, salloc or --submit)" ;;
     mpirun) ;;
@@ -38,10 +39,59 @@ choose_launcher() {
     esac
 }
 
-# find_cpus: sets n_nodes and cores, the number of cores of each node that this process, or this job, may use (0: unknown); node_cores has
+# knows_nodes: whether there are nodes with names to choose among: those of a Slurm job, or of --hosts
+knows_nodes() { [ -n "$hosts" ] || in_slurm_job; }
+
+# whose_nodes: whose they are, for messages
+whose_nodes() { if [ -n "$hosts" ]; then echo '--hosts'; else echo "job $SLURM_JOB_ID"; fi; }
+
+# check_hosts: --hosts is a list of names, each once. A Slurm job has nodes of its own.
+check_hosts() {
+    [ -n "$hosts" ] || return 0
+    [ -z "$submit" ] || die 2 '--hosts: a batch job has nodes of its own (--nodes N); leave it out'
+    ! in_slurm_job || die 2 "--hosts: this is job $SLURM_JOB_ID, and the nodes are its own: choose among them with --nodes or --node-sets"
+    [ "${launcher:-mpirun}" != srun ] || die 2 '--launcher srun: --hosts are reached by mpirun; leave one of them out'
+    case ",$hosts" in
+    *[!A-Za-z0-9.,_-]* | *,,* | *, | *,[-.]*) die 2 "--hosts: '$hosts' is not a list of names (try node1,node2)" ;;
+    esac
+    twice=$(node_names | sort | uniq -d | first_line)
+    [ -z "$twice" ] || die 2 "--hosts: '$twice' stands twice"
+}
+
+# lines_of_cpus TEXT: the lines "host cores cpus" of it, sorted; launchers add words of their own
+lines_of_cpus() { printf '%s\n' "$1" | awk 'NF == 3 && $2 ~ /^[0-9]+$/' | sort; }
+
+# hosts_cpus: one line "host cores cpus" for each of --hosts. Needs choose_launcher.
+hosts_cpus() {
+    n_nodes=$(node_names | wc -l) per_node=1 binding=none
+    use_nodes=$n_nodes
+    look=$(run_mpirun - "$NOISELAB_BIN/noiselab-gen" --list-cpus 2>&1 </dev/null) ||
+        die 2 "--hosts: '$mpirun' cannot start a program on $hosts: $(printf '%s\n' "$look" | grep '[A-Za-z]' | first_line)"
+    look=$(lines_of_cpus "$look")
+    # the load of one node is addressed by the name that the node itself has
+    strange=$(printf '%s\n' "$look" | awk -v hosts="$hosts" '
+        { sub(/\..*/, "", $1); own[$1] = 1 }
+        END {
+            n = split(hosts, name, ",")
+            for (i = 1; i <= n; i++) {
+                short = name[i]
+                sub(/\..*/, "", short)
+                if (!(short in own)) { print name[i]; exit }
+            }
+        }')
+    [ -z "$strange" ] ||
+        die 2 "--hosts: no node calls itself '$strange': they are $(printf '%s\n' "$look" | cut -d ' ' -f 1 | paste -sd , -) (uname -n);" \
+            'say these names'
+    printf '%s\n' "$look"
+}
+
+# find_cpus: sets n_nodes and cores, the number of cores of each node that this process, this job or --hosts may use (0: unknown); node_cores has
 # one line "host cores cpus" for each node
 find_cpus() {
-    if in_slurm_job; then
+    if [ -n "$hosts" ]; then
+        choose_launcher
+        node_cores=$(hosts_cpus) || exit 2
+    elif in_slurm_job; then
         node_cores=$(slurm_cpus) || exit 2
     else
         node_cores=$("$NOISELAB_BIN/noiselab-gen" --list-cpus) || exit 2
@@ -113,7 +163,7 @@ take_launch_words() {
 nodes_of_list() {
     if [ "$nodes_wanted" != - ]; then
         printf '%s\n' "$nodes_wanted" | tr ',' '\n'
-    elif in_slurm_job; then
+    elif knows_nodes; then
         node_names
     else
         uname -n
@@ -135,16 +185,13 @@ turn_nodes() {
     ordered=yes
 }
 
-# run_mpirun NODES PROGRAM ARGUMENTS: use_nodes and per_node are set; NODES - leaves the choice to mpirun. Becomes mpirun: call it in the background,
-# where a signal then reaches mpirun itself.
+# run_mpirun NODES PROGRAM ARGUMENTS: use_nodes and per_node are set; NODES - leaves the choice to mpirun, or is all of --hosts. Becomes mpirun: call
+# it in the background, where a signal then reaches mpirun itself. binding: core, if it is not set.
 run_mpirun() {
-    hosts=$1
+    nodes_of_step=$1
     shift
     n_ranks=$((use_nodes * per_node))
-    [ "$hosts" = - ] || case $flavour in
-    openmpi) set -- --host "$(words "$hosts" | sed "s/ /:$per_node,/g"):$per_node" "$@" ;;
-    *) set -- -hosts "$hosts" "$@" ;;
-    esac
+    [ "$nodes_of_step" != - ] || nodes_of_step=${hosts:--}
     if [ "$flavour" = openmpi ]; then
         if [ "$(id -u)" = 0 ]; then
             # Open MPI refuses root unless told twice; on a machine of one's own, root is what people are
@@ -152,14 +199,37 @@ run_mpirun() {
             PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
             export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM PRTE_ALLOW_RUN_AS_ROOT PRTE_ALLOW_RUN_AS_ROOT_CONFIRM
         fi
-        if [ "$n_nodes" -gt 1 ]; then
-            exec "$mpirun" -n "$n_ranks" --map-by "ppr:$per_node:node" --bind-to core "$@"
-        fi
-        exec "$mpirun" -n "$n_ranks" --map-by core --bind-to core "$@"
+        # what the user has set for Open MPI 4 or 5 holds: its core may be one that the nodes' own limits do not allow
+        set_by_user=${OMPI_MCA_hwloc_base_binding_policy:-${PRTE_MCA_hwloc_default_binding_policy-}}
+        binding=${binding:-${set_by_user:-core}}
+        [ "$nodes_of_step" = - ] || run_node_by_node "$@"
+        mapping=core
+        [ "$n_nodes" = 1 ] || mapping=ppr:$per_node:node
+        exec "$mpirun" -n "$n_ranks" --map-by "$mapping" --bind-to "$binding" "$@"
     fi
+    [ "$nodes_of_step" = - ] || set -- -hosts "$nodes_of_step" "$@"
     [ "$n_nodes" = 1 ] || set -- -ppn "$per_node" "$@"
-    [ "$flavour" = unknown ] || set -- -bind-to core "$@"
+    [ "$flavour" = unknown ] || set -- -bind-to "${binding:-core}" "$@"
     exec "$mpirun" -n "$n_ranks" "$@"
+}
+
+# run_node_by_node PROGRAM ARGUMENTS: becomes Open MPI's mpirun. Of one list of hosts it makes an order of its own (the one it runs on first, or that
+# of the Slurm job); contexts, one for each node, are numbered as they stand.
+run_node_by_node() {
+    n_words=$#
+    for node in $(words "$nodes_of_step" | tr ' ' '\n' | head -n "$use_nodes"); do
+        [ $# = "$n_words" ] || set -- "$@" :
+        set -- "$@" -n "$per_node" --host "$node:$per_node"
+        at=0
+        # the list is the one that the loop began with: the program's words come first
+        for word in "$@"; do
+            at=$((at + 1))
+            [ "$at" -le "$n_words" ] || break
+            set -- "$@" "$word"
+        done
+    done
+    shift "$n_words"
+    exec "$mpirun" --map-by slot --bind-to "$binding" "$@"
 }
 
 # catch_signals: from here on a signal ends the launch, and with it the load, at once, and sets interrupted=yes; what was taken stays

@@ -12,8 +12,8 @@
 main() {
     command=$(printf 'noiselab run %s' "$experiment" && for word in "$@"; do printf ' %s' "$(quoted "$word")"; done)
     command=$(printf '%s' "$command" | tr '\n' ' ')
-    out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' node_sets='' nodes_per_launch='' resume='' finish='' only='' requeue=''
-    submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' account='' qos='' after='' sbatch_options='' stop_when=''
+    out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' hosts='' node_sets='' nodes_per_launch='' resume='' finish='' only=''
+    requeue='' submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' account='' qos='' after='' sbatch_options='' stop_when=''
     treatment='' interval_s='' launch_id='' row_suffix='' plan_later='' analyses='' schedule_notes=''
     # the program that asks and rehearses, what answers, and what looks at the data before the end that a failed launch is (empty: nothing), and how
     # the answer of a job is to be written
@@ -32,6 +32,7 @@ begin() {
     else
         [ -z "$only" ] || die 2 '--only: belongs to --resume DIR'
         refuse_without_submit
+        check_hosts
         campaign=${out:-noiselab-$experiment-$(date -u +%Y%m%dT%H%M%SZ)}
         [ -z "$stop_when" ] || [ -z "$margin" ] || set -- "$@" --margin "$margin"
         refuse_scheduled
@@ -46,7 +47,7 @@ refuse_without_submit() {
     for name in --array --wait --partition --time --account --qos --after --sbatch; do
         if was_given "$name"; then die 2 "$name: belongs to --submit"; fi
     done
-    [ -z "$nodes" ] || in_slurm_job || die 2 "--nodes: belongs to --submit, or to a Slurm job"
+    [ -z "$nodes" ] || knows_nodes || die 2 '--nodes: belongs to --submit, to a Slurm job, or to --hosts'
 }
 
 # find_nodes: n_nodes, cores and sets of nodes (each on a line; - all) for the plan. A job that is only submitted has none yet.
@@ -60,12 +61,12 @@ find_nodes() {
         find_cpus
     fi
     [ -z "$nodes" ] || whole --nodes "$nodes"
-    [ -n "$submit" ] || [ -z "$nodes" ] || [ "$nodes" -le "$n_nodes" ] || die 2 "--nodes: $nodes nodes asked for, and job $SLURM_JOB_ID has $n_nodes"
+    [ -n "$submit" ] || [ -z "$nodes" ] || [ "$nodes" -le "$n_nodes" ] || die 2 "--nodes: $nodes nodes asked for, and $(whose_nodes) has $n_nodes"
     if [ -n "$nodes" ] && [ -z "$submit" ] && [ "$nodes" -lt "$n_nodes" ]; then
         sets_of_nodes=$(node_names | head -n "$nodes" | paste -sd , -)
     fi
-    [ -z "$node_sets$nodes_per_launch" ] || [ -n "$submit" ] || in_slurm_job ||
-        die 2 '--node-sets, --nodes-per-launch: need a Slurm job with several nodes'
+    [ -z "$node_sets$nodes_per_launch" ] || [ -n "$submit" ] || knows_nodes ||
+        die 2 '--node-sets, --nodes-per-launch: need a Slurm job with several nodes, or --hosts'
     if [ -n "$node_sets" ]; then
         case ";$node_sets;" in
         *';;'* | *,,* | *';,'* | *',;'* | *[!A-Za-z0-9.,\;_-]*) die 2 "--node-sets: '$node_sets' is not a list of sets (try 'n1,n2;n3,n4')" ;;
@@ -74,7 +75,7 @@ find_nodes() {
         [ -n "$submit" ] || known_to_job --node-sets "$(printf '%s\n' "$node_sets" | tr ';' ',')"
     elif [ -n "$nodes_per_launch" ] && [ -z "$submit" ]; then
         whole --nodes-per-launch "$nodes_per_launch"
-        [ "$nodes_per_launch" -le "$n_nodes" ] || die 2 "--nodes-per-launch: $nodes_per_launch nodes asked for, and job $SLURM_JOB_ID has $n_nodes"
+        [ "$nodes_per_launch" -le "$n_nodes" ] || die 2 "--nodes-per-launch: $nodes_per_launch nodes asked for, and $(whose_nodes) has $n_nodes"
         [ $((n_nodes % nodes_per_launch)) = 0 ] ||
             note "--nodes-per-launch $nodes_per_launch: $((n_nodes % nodes_per_launch)) of the $n_nodes nodes are left over and not used"
         sets_of_nodes=$(node_names | awk -v k="$nodes_per_launch" '{ set = set (set == "" ? "" : ",") $1 } NR % k == 0 { print set; set = "" }')
@@ -82,12 +83,12 @@ find_nodes() {
     n_node_sets=$(printf '%s\n' "$sets_of_nodes" | wc -l)
 }
 
-# known_to_job NAME LIST: refuses nodes that are not of this job; - is all of them. No launcher is to look for them elsewhere.
+# known_to_job NAME LIST: refuses nodes that are not of this job, or of --hosts; - is all of them. No launcher is to look for them elsewhere.
 known_to_job() {
     [ "$2" != - ] || return 0
-    in_slurm_job || die 2 "$1: runs on $2, nodes of a Slurm job, and this is none"
+    knows_nodes || die 2 "$1: runs on $2, nodes of a Slurm job, and this is none (without Slurm: --hosts)"
     for name in $(words "$2"); do
-        node_names | grep -qxF -- "$name" || die 2 "$1: '$name' is not a node of job $SLURM_JOB_ID ($(node_names | paste -sd , -))"
+        node_names | grep -qxF -- "$name" || die 2 "$1: '$name' is not a node of $(whose_nodes) ($(node_names | paste -sd , -))"
     done
 }
 
@@ -106,7 +107,7 @@ ranks_column() {
         ranks_planned=$ranks
     elif [ -n "$submit" ]; then
         ranks_planned=-
-    elif in_slurm_job; then
+    elif knows_nodes; then
         same_cores
         ranks_planned=-
     else
@@ -171,7 +172,7 @@ go_on_recorded() {
     for name in $given; do
         case $resume_options in
         *" $name "*) ;;
-        *) die 2 "$name: a campaign goes on as it was planned; only --no-report, --launcher and options of the job may be given" ;;
+        *) die 2 "$name: a campaign goes on as it was planned; only --no-report, --launcher, --hosts and options of the job may be given" ;;
         esac
     done
     [ $# = 0 ] || [ "$*" = --dry-run ] || die 2 "'$1': a campaign goes on as it was planned; leave it out"

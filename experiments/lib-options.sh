@@ -12,6 +12,7 @@ common_options='
 --margin             value  margin
 --no-report          flag   no_report
 --launcher           value  launcher
+--hosts              value  hosts
 --node-sets          value  node_sets
 --nodes-per-launch   value  nodes_per_launch
 --resume             value  resume
@@ -42,7 +43,7 @@ common_options='
 --list-reductions    asks   shows
 '
 # what may stand beside --resume: how it is run, not what is measured
-resume_options=' --resume --finish --only --no-report --launcher --requeue --dry-run '
+resume_options=' --resume --finish --only --no-report --launcher --hosts --requeue --dry-run '
 resume_options="$resume_options--submit --array --wait --partition --nodes --time --account --qos --after --sbatch "
 
 common_usage() {
@@ -55,7 +56,11 @@ Campaigns and launches:
   --no-report       measure and print the answer only
   --launcher NAME   srun, mpirun or auto (default: srun within a Slurm job, else mpirun)
 
-In a Slurm job (the nodes and CPUs are those of the job):
+Several nodes without Slurm:
+  --hosts LIST      nodes that mpirun can reach, by the names that they have for themselves, such as n1,n2,n3; the
+                    campaign and the programs have the same path on all of them
+
+In a Slurm job (the nodes and CPUs are those of the job), or with --hosts:
   --node-sets LIST      each launch on one of these sets of nodes, 'n1,n2;n3,n4', in random order
   --nodes-per-launch K  the same with the nodes of the job, K at a time
   --requeue             when the time limit comes, go back into the queue and go on

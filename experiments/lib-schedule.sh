@@ -69,7 +69,7 @@ schedule_head() {
 # margin_percent: ${margin:--}
 # report: $([ -n "${no_report-}" ] && echo no || echo yes)
 # treatment: ${treatment:--}
-# interval_s: ${interval_s:--}${schedule_notes:+$newline$schedule_notes}
+# interval_s: ${interval_s:--}${hosts:+$newline# hosts: $hosts}${schedule_notes:+$newline$schedule_notes}
 EOT
         printf '%s\n' "$schedule_columns"
 }
@@ -99,6 +99,9 @@ read_schedule() {
     interval_s=$(schedule_key interval_s)
     analyses=$(schedule_key analyses)
     [ "$(schedule_key report)" = yes ] || no_report=yes
+    # a Slurm job that goes on has nodes of its own
+    in_slurm_job || [ -n "$submit" ] || hosts=${hosts:-$(schedule_key hosts)}
+    check_hosts
     check_start=$(schedule_key start_s)
     case $check_start in *[!0-9]* | '') ;; *) start_s=$check_start ;; esac
     case $analyses in *[!a-z,]*) die 2 "'$schedule': '$analyses' is not a value of 'analyses'" ;; esac

@@ -7,8 +7,8 @@ in_slurm_job() { [ -n "${SLURM_JOB_ID-}" ] && command -v srun >/dev/null; }
 # job_nodes: number of nodes of the job
 job_nodes() { echo "${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}"; }
 
-# node_names: the nodes of the job, one on a line
-node_names() { scontrol show hostnames "$SLURM_JOB_NODELIST"; }
+# node_names: the nodes of the job, or of --hosts, one on a line
+node_names() { if [ -n "$hosts" ]; then printf '%s\n' "$hosts" | tr ',' '\n'; else scontrol show hostnames "$SLURM_JOB_NODELIST"; fi; }
 
 # srun_mpi: what srun --mpi= has to be for the detector's MPI library; NOISELAB_SRUN_MPI says it where this guesses wrong
 srun_mpi() {
@@ -48,7 +48,7 @@ slurm_cpus() {
     look=$(srun --overlap --nodes="$(job_nodes)" --ntasks="$(job_nodes)" --ntasks-per-node=1 --cpu-bind=none --mpi=none --job-name=noiselab-look \
         --kill-on-bad-exit=1 "$NOISELAB_BIN/noiselab-gen" --list-cpus 2>&1 </dev/null) ||
         die 2 "the nodes of job $SLURM_JOB_ID do not answer: $(printf '%s\n' "$look" | sed 's/^srun: //' | first_line)"
-    printf '%s\n' "$look" | awk 'NF == 3 && $2 ~ /^[0-9]+$/' | sort
+    lines_of_cpus "$look"
 }
 
 # find_binding: sets binds_nothing where this cluster cannot bind ranks to cores, which srun would say again for each launch
@@ -64,17 +64,17 @@ find_binding() {
 
 # run_srun NODES PROGRAM ARGUMENTS: use_nodes and per_node are set. Becomes srun.
 run_srun() {
-    hosts=$1
+    nodes_of_step=$1
     shift
     if [ -n "${ordered-}" ]; then
         # srun sorts --nodelist: the ranks' nodes, one for each, are in a file
         SLURM_HOSTFILE=$scratch/hosts
         export SLURM_HOSTFILE
-        printf '%s\n' "$hosts" | tr ',' '\n' |
+        printf '%s\n' "$nodes_of_step" | tr ',' '\n' |
             awk -v most="$use_nodes" -v each="$per_node" 'NR <= most { for (i = 0; i < each; i++) print $1 }' >"$SLURM_HOSTFILE"
         set -- --distribution=arbitrary "$@"
     else
-        [ "$hosts" = - ] || set -- --nodelist="$hosts" "$@"
+        [ "$nodes_of_step" = - ] || set -- --nodelist="$nodes_of_step" "$@"
         set -- --ntasks-per-node="$per_node" "$@"
     fi
     # one of --hint and --cpu-bind: they exclude each other, and a --hint of the job is in the environment

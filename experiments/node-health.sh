@@ -31,8 +31,8 @@ stop() {
     exit "$status"
 }
 
-# plain TEXT: what is printed may be pasted into a shell, and comes from a file
-plain() { printf '%s' "$1" | tr -c 'A-Za-z0-9 ._%+:,/()=-' '?'; }
+# plain TEXT [MORE]: what is printed may be pasted into a shell, and comes from a file; MORE: letters that may stand where it is quoted
+plain() { printf '%s' "$1" | tr -c "A-Za-z0-9 ._%+:,/()=${2-}-" '?'; }
 
 host=$(uname -n) max_age='' place=''
 while [ $# -gt 0 ]; do
@@ -113,6 +113,6 @@ pass) exit 0 ;;
 inconclusive) exit 3 ;;
 esac
 failed=$(sed -n 's/^failed: *//p' "$file" | head -n 5 | paste -sd ';' -)
-reason=$(plain "noiselab: ${failed:-acceptance failed}, $ended")
+reason=$(plain "noiselab: ${failed:-acceptance failed}, $ended" '<>[]')
 printf 'scontrol update NodeName=%s State=DRAIN Reason="%s"\n' "$(plain "${host%%.*}")" "$reason"
 exit 1

@@ -30,7 +30,7 @@ compare_acceptance <- function(a, b, margin = NULL, alpha = 0.01, power = 0.95) 
   tested <- !is.na(rows$se)
   rows$p_holm <- stats::p.adjust(rows$p_two_sided, "holm")
   rows$detection_limit <- NA_real_
-  rows$detection_limit[tested] <- detection_limit(rows$se[tested], rows$df[tested], alpha / 2 / sum(tested), power)
+  if (any(tested)) rows$detection_limit[tested] <- detection_limit(rows$se[tested], rows$df[tested], alpha / 2 / sum(tested), power)
   rows$detection_limit <- ifelse(rows$effect_unit == "percent", 100 * expm1(rows$detection_limit), rows$detection_limit)
   bounded <- rows$effect_unit %in% c("percent", "points") & !is.null(margin)
   m <- margin %||% NA_real_

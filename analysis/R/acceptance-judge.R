@@ -33,9 +33,10 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   comparisons <- compare_nodes(comparable$units, alpha, margin)
   self_check <- judge_self_check(acceptance, alpha)
   limited <- judge_limits(figures, limits, limits_name)
+  referred <- if (!is.null(reference)) judge_reference(acceptance, figures, units, reference, alpha)
   judgements <- bind_rows(list(
-    integrity_judgement(acceptance), kernel_judgement(acceptance), limited$rows,
-    if (!is.null(reference)) judge_reference(figures, units, acceptance_units(reference), alpha), node_judgements(comparisons, alpha)
+    judgement("", "", "")[0, ], # the columns, where nothing is judged
+    integrity_judgement(acceptance), kernel_judgement(acceptance), limited$rows, referred$rows, node_judgements(comparisons, alpha)
   ))
   judgements$todo <- ifelse(judgements$verdict == "pass", "", vapply(acceptance_checks[judgements$check], `[[`, "", "todo"))
   figures$verdict <- figure_verdicts(figures, judgements)
@@ -43,7 +44,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   partial <- vapply(acceptance$launches, function(info) !identical(info$ended, "complete"), TRUE)
   result <- list(checks = checks, judgements = judgements, figures = figures, comparisons = comparisons, self_check = self_check,
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, alpha),
-                 notes = c(acceptance$notes, comparable$notes, limited$notes), alpha = alpha, margin = margin, acceptance = acceptance)
+                 notes = c(acceptance$notes, few_nodes_note(acceptance), comparable$notes, referred$notes), alpha = alpha, margin = margin, acceptance = acceptance)
   result$verdict <- overall_verdict(judgements, checks, self_check, any(partial), acceptance$progress)
   result$nodes <- node_verdicts(result)
   result$answer <- acceptance_answer(result)
@@ -76,6 +77,11 @@ figure_table <- function(units, alpha) {
   rownames(rows) <- NULL
   rows$name <- figure_name(rows)
   rows
+}
+
+few_nodes_note <- function(acceptance) {
+  n <- length(acceptance$hosts)
+  if (n < 3) sprintf("%s: none is compared with the others, which takes three; limits, a reference and wrong words judge", counted(n, "node"))
 }
 
 # Nodes that share a CPU disturb each other: only what was scanned alone is compared between them.
@@ -154,30 +160,48 @@ judge_limits <- function(figures, limits, name) {
     verdict <- against_limit(f$ci_low, f$ci_high, l$limit, l$relation)
     judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value, ci_low = f$ci_low,
               ci_high = f$ci_high, unit = f$unit, limit = l$text, source = source, kind = "limit",
-              reason = ifelse(verdict != "inconclusive", NA, ifelse(is.na(f$ci_low), "its scatter is unknown (one repetition)",
-                                                                   "the limit is in the interval: measure longer")))
+              reason = ifelse(verdict != "inconclusive", NA, interval_reason(f$ci_low, "limit")))
   })
   list(rows = bind_rows(got))
 }
 
 least_reference <- 5
 
-judge_reference <- function(figures, units, reference, alpha) {
+# What was learnt from the reference, and what could not be.
+judge_reference <- function(acceptance, figures, units, reference, alpha) {
+  learnt <- acceptance_units(reference)
+  sizes <- lapply(list(reference, acceptance), function(a) sort(unique(vapply(a$launches, function(info) as.numeric(info$ranks), 0))))
+  other_size <- !identical(sizes[[1]], sizes[[2]])
+  # Of all ranks together, or shared out among them: nothing to learn from another number of ranks.
+  hangs <- function(rows) rows$of == "cluster" & rows$check != "completeness" | rows$metric %in% acceptance_measures$name[acceptance_measures$placed]
+  if (other_size) learnt <- learnt[!hangs(learnt), ]
   key <- function(x) paste(x$check, x$variant, x$metric, x$size, sep = "\r")
-  parts <- split(reference, in_order(key(reference)))
-  at <- which(key(figures) %in% names(parts))
-  unknown <- nrow(figures) - length(at)
+  parts <- split(learnt, in_order(key(learnt)))
+  known <- key(figures) %in% names(parts)
+  lacks <- figures[!known & !(other_size & hangs(figures)), ]
+  lost <- setdiff(names(parts), key(figures))
+  notes <- c(
+    if (other_size) sprintf("the reference has %s ranks, this campaign %s: figures of all ranks together are not judged by it", format_range(sizes[[1]]), format_range(sizes[[2]])),
+    if (nrow(lacks) > 0) sprintf("the reference lacks %s, not judged by it: %s", counted(nrow(lacks), "figure"), few_words(lacks$name, 4)),
+    if (length(lost) > 0) sprintf("the reference has %s that were not measured here: %s", counted(length(lost), "figure"), few_words(unname(vapply(parts[lost], function(p) figure_name(cbind(p[1, figure_key], entity = "")), "")), 4))
+  )
+  at <- which(known)
   share <- 1 - alpha / max(1, length(at))
+  bounds <- lapply(parts, tolerance_bound, share, alpha)
   rows <- bind_rows(lapply(at, function(i) {
     f <- figures[i, ]
-    bound <- tolerance_bound(parts[[key(f)]], share, alpha)
+    bound <- bounds[[key(f)]]
     verdict <- if (is.na(bound$limit)) "inconclusive" else against_limit(f$ci_low, f$ci_high, bound$limit, bound$relation)
     judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value, ci_low = f$ci_low,
               ci_high = f$ci_high, unit = f$unit, limit = if (is.na(bound$limit)) "" else paste(bound$relation, format_figure(bound$limit, f$unit)),
               source = bound$source, kind = "reference",
-              reason = if (verdict != "inconclusive") NA_character_ else bound$reason %||% "the bound is in the interval")
+              reason = if (verdict != "inconclusive") NA_character_ else bound$reason %||% interval_reason(f$ci_low, "bound"))
   }))
-  rows
+  list(rows = rows, notes = notes)
+}
+
+interval_reason <- function(ci_low, what) {
+  ifelse(is.na(ci_low), "its scatter is unknown (one repetition)", paste("the", what, "is in the interval: measure longer"))
 }
 
 # One-sided normal tolerance bound, on the side that is worse.
@@ -185,17 +209,38 @@ tolerance_bound <- function(part, share, alpha) {
   scale <- usable_scale(part)
   worse <- part$worse[1]
   y <- to_scale(part$x, scale, worse)
-  x <- as.vector(tapply(y, paste(part$launch, part$entity), mean))
+  group <- code_of(paste(part$launch, part$entity))
+  x <- as.vector(tapply(y, group, mean))
+  launch <- part$launch[!duplicated(group)]
   of <- if (part$of[1] == "cluster") "launches" else paste0("launches x ", part$of[1], "s")
   if (length(x) < least_reference) {
     x <- y
+    launch <- part$launch
     of <- "repetitions"
   }
   n <- length(x)
   source <- sprintf("reference, n = %d %s", n, of)
   if (n < least_reference) return(list(limit = NA_real_, source = source, reason = sprintf("%d values of the reference are too few (%d are needed)", n, least_reference)))
-  k <- suppressWarnings(stats::qt(1 - alpha, n - 1, ncp = stats::qnorm(share) * sqrt(n))) / sqrt(n)
-  list(limit = from_scale(mean(x) + k * stats::sd(x), scale, worse), relation = if (worse == "more") "<=" else ">=", source = source)
+  s <- reference_scatter(x, launch)
+  root <- sqrt(s$n)
+  k <- suppressWarnings(stats::qt(1 - alpha, s$df, ncp = stats::qnorm(share) * root)) / root
+  list(limit = from_scale(s$mean + k * s$sd, scale, worse), relation = if (worse == "more") "<=" else ">=", source = source)
+}
+
+# Mean and standard deviation of values of several launches, with the number of independent values they are worth and the degrees of
+# freedom: values of one launch resemble each other (Mee and Owen 1983).
+reference_scatter <- function(x, launch) {
+  n <- length(x)
+  a <- length(unique(launch))
+  if (a == 1 || a == n) return(list(mean = mean(x), sd = stats::sd(x), n = n, df = n - 1))
+  each <- n / a
+  means <- tapply(x, launch, mean)
+  within <- sum((x - means[as.character(launch)])^2) / (n - a)
+  between <- each * stats::var(as.vector(means))
+  if (!within > 0) return(list(mean = mean(means), sd = stats::sd(means), n = a, df = a - 1))
+  r <- max(0, between / within - 1) / each
+  list(mean = mean(means), sd = sqrt(max(within, between) / each + (1 - 1 / each) * within), n = n * (r + 1) / (each * r + 1),
+       df = (r + 1)^2 / ((r + 1 / each)^2 / (a - 1) + (1 - 1 / each) / n))
 }
 
 node_judgements <- function(rows, alpha) {
@@ -236,6 +281,7 @@ worst_verdict <- function(verdicts) {
 
 figure_verdicts <- function(figures, judgements) {
   key <- function(rows) paste(rows$check, rows$variant, rows$metric, rows$size, rows$entity, sep = "\r")
+  if (nrow(judgements) == 0) return(rep("measured, not judged", nrow(figures)))
   of <- tapply(judgements$verdict, key(judgements), worst_verdict)
   verdict <- as.vector(of[key(figures)]) # JSON knows no arrays of one dimension
   ifelse(is.na(verdict), "measured, not judged", verdict)
@@ -246,13 +292,14 @@ check_table <- function(acceptance, figures, judgements) {
   bind_rows(lapply(names(acceptance_checks), function(name) {
     about <- acceptance_checks[[name]]
     status <- statuses[statuses$check == name, ]
-    if (nrow(status) == 0) return(NULL)
+    own <- judgements[judgements$check == name, ]
+    if (nrow(status) == 0 && nrow(own) == 0) return(NULL)
     ran <- any(status$status == "ran") || any(acceptance$figures$check == name)
     odd <- status[status$status != "ran" | !is.na(status$reason), ]
-    own <- judgements[judgements$check == name, ]
     verdict <- worst_verdict(own$verdict)
     failed <- any(status$status %in% c("failed", "planned"))
-    if (!ran) verdict <- if (failed) "inconclusive" else "skipped"
+    # What has a limit and did not run is not passed over.
+    if (!ran) verdict <- if (failed || nrow(own) > 0) "inconclusive" else "skipped"
     if (failed && verdict != "fail") verdict <- "inconclusive"
     head <- headline(figures[figures$check == name, ], about)
     shown <- own[own$verdict == verdict & own$verdict != "measured, not judged", ]
@@ -261,8 +308,9 @@ check_table <- function(acceptance, figures, judgements) {
     reason <- c(if (nrow(odd) > 0) paste0(odd$launch, ": ", ifelse(odd$status == "planned", "did not run: the launch ended before", odd$status),
                                           ifelse(is.na(odd$reason), "", paste0(", ", printable(odd$reason))))[1],
                 if (verdict == "inconclusive") stats::na.omit(own$reason[own$verdict == "inconclusive"])[1])
+    if (isTRUE(is.na(use$entity))) use <- NULL
     by <- unique(own$source[nzchar(own$source)])
-    data.frame(check = name, what = about$what, status = if (ran) "ran" else status$status[1], verdict = verdict, name = if (NROW(head) > 0) head$name else "",
+    data.frame(check = name, what = about$what, status = if (ran) "ran" else if (nrow(status) > 0) status$status[1] else "not asked for", verdict = verdict, name = if (NROW(head) > 0) head$name else "",
                entity = use$entity %||% "", value = use$value %||% NA_real_, ci_low = use$ci_low %||% NA_real_, ci_high = use$ci_high %||% NA_real_,
                unit = use$unit %||% "", size = use$size %||% NA_real_, variant = use$variant %||% "", limit = if (isTRUE(use$verdict != "measured, not judged")) limit_words(use, own) else "",
                source = few_words(unique(sub("^reference.*", "reference", by)), 3), n_judged = nrow(own), reason = paste(stats::na.omit(reason), collapse = "; "))
@@ -328,36 +376,40 @@ acceptance_answer <- function(result) {
   }
   if (result$verdict == "inconclusive") {
     open <- result$checks$check[result$checks$verdict == "inconclusive"]
-    return(paste0(lead, if (length(open) > 0) paste0("nothing failed, but ", few_words(open, 5), " cannot be decided.") else "not all that was planned ran."))
+    return(paste0(lead, if (length(open) > 0) paste0("nothing failed, but ", few_words(open, 5), " cannot be decided.")
+                  else if (nrow(rows) == 0) "nothing was judged: give limits or a reference, or take more checks or nodes."
+                  else "not all that was planned ran."))
   }
   paste0(lead, "nothing that was judged failed", if (result$self_check$verdict == "pass") sprintf(", and a known load on %s was seen", result$self_check$chosen), ".")
 }
 
-# Periods of the detours that a node has when its CPUs are scanned alone: the strongest of each CPU.
+# Periods of the detours of each CPU: the strongest of its scans. `p`: of the spectrum's family of lines, times the number of scans.
 detour_periods <- function(acceptance, alpha) {
-  bind_rows(lapply(names(acceptance$paths), function(id) {
+  found <- bind_rows(lapply(names(acceptance$paths), function(id) {
     files <- list.files(acceptance$paths[[id]], "^detours\\..*\\.trace$", full.names = TRUE)
     bind_rows(lapply(files, function(file) {
       host <- sub("^detours\\.(.*)\\.trace$", "\\1", basename(file))
       scans <- read_detour_trace(file)
-      bind_rows(lapply(split(scans, in_order(paste(scans$variant, scans$cpu))), function(s) {
-        best <- NULL
-        for (i in seq_len(nrow(s))) {
-          if (NROW(s$detours[[i]]) < least_distances) next
-          found <- spectral_period(cbind(s$detours[[i]], half = 1), data.frame(start = 0, wall = s$wall_ns[i]), alpha)
-          if (isTRUE(found$fap <= alpha / 10) && (is.null(best) || found$fap < best$fap)) best <- found
-        }
-        if (!is.null(best)) data.frame(launch = id, host = host, variant = s$variant[1], cpu = s$cpu[1], period_s = best$period, se_s = best$se, p = best$fap)
+      scans <- scans[vapply(scans$detours, NROW, 0L) >= least_distances, ]
+      bind_rows(lapply(seq_len(NROW(scans)), function(i) {
+        s <- scans[i, ]
+        period <- spectral_period(cbind(s$detours[[1]], half = 1), data.frame(start = 0, wall = s$wall_ns), alpha)
+        data.frame(launch = id, host = host, variant = s$variant, cpu = s$cpu, period_s = period$period, se_s = period$se, p = period$fap)
       }))
     }))
   }))
+  if (nrow(found) == 0) return(NULL)
+  found$p <- pmin(1, found$p * nrow(found))
+  found <- found[!is.na(found$p) & found$p <= alpha, ]
+  found <- found[order(found$p), ]
+  found[!duplicated(found[c("launch", "host", "variant", "cpu")]), ]
 }
 
 # One row per scan; `detours`: a list of data frames (start_ns, duration_ns). A line that a dying launch left incomplete is left out.
 read_detour_trace <- function(file) {
   lines <- readLines(file, warn = FALSE, skipNul = TRUE)
-  head <- regmatches(lines, regexec("^# scan: repetition ([0-9]+) variant (\\S+) cpu (-?[0-9]+) wall_ns ([0-9]+)", lines))
-  at <- which(lengths(head) == 5)
+  head <- regmatches(lines, regexec("^# scan: repetition ([0-9]+) variant (\\S+) cpu (-?[0-9]+) wall_ns ([0-9]+) detours ([0-9]+) kept ([0-9]+)", lines))
+  at <- which(lengths(head) == 7)
   if (length(at) == 0) return(data.frame())
   part <- do.call(rbind, head[at])
   rows <- data.frame(repetition = as.numeric(part[, 2]), variant = part[, 3], cpu = as.numeric(part[, 4]), wall_ns = as.numeric(part[, 5]))
@@ -369,5 +421,8 @@ read_detour_trace <- function(file) {
     cells <- data.table::tstrsplit(own, "\t", fixed = TRUE, type.convert = TRUE)
     data.frame(start_ns = as.numeric(cells[[1]]), duration_ns = as.numeric(cells[[2]]))
   })
+  # Of a scan with too many detours only the first were kept: it is known up to the last of them.
+  cut <- which(as.numeric(part[, 7]) < as.numeric(part[, 6]) & lengths(rows$detours) > 0)
+  rows$wall_ns[cut] <- vapply(rows$detours[cut], function(d) sum(d[nrow(d), ]), 0)
   rows
 }

@@ -46,7 +46,7 @@ compare_nodes <- function(units, alpha = 0.01, margin = 0, power = 0.95) {
   rows$ci_low <- shown(rows$score - reach)
   rows$ci_high <- shown(rows$score + reach)
   rows$detection_limit <- NA_real_
-  rows$detection_limit[tested] <- detection_limit(rows$se[tested], rows$df[tested], alpha / n, power)
+  if (n > 0) rows$detection_limit[tested] <- detection_limit(rows$se[tested], rows$df[tested], alpha / n, power)
   rows$detection_limit <- shown(rows$detection_limit + border)
   rows$verdict <- ifelse(!tested, "inconclusive", ifelse(rows$p_holm <= alpha, "fail", "pass"))
   rows[c(figure_key, "what", "unit", "worse", "kind", "entity", "others", "n_launches", "n_units", "value", "others_value", "effect", "ci_low", "ci_high",
@@ -69,7 +69,7 @@ compare_figure <- function(part) {
   bind_rows(lapply(names(scores), function(kind) {
     s <- scores[[kind]]
     if (NCOL(s$score) < 3) return(NULL)
-    tests <- bind_rows(lapply(seq_len(ncol(s$score)), function(j) score_test(s$score[, j], launch, s$level[, -j, drop = FALSE])))
+    tests <- score_tests(s$score, s$level, launch)
     level <- colMeans(s$level, na.rm = TRUE)
     others <- vapply(seq_along(level), function(j) stats::median(level[-j]), 0)
     spread <- vapply(seq_along(level), function(j) stats::mad(level[-j]), 0)
@@ -126,17 +126,22 @@ row_medians <- function(table, low = FALSE) {
   })
 }
 
-# Mean of a score, its standard error and degrees of freedom. `others`: levels of the others, units x others.
-score_test <- function(score, launch, others) {
-  known <- is.finite(score)
-  own <- mean_by_launch(score[known], launch[known])
-  between <- between_others(others, launch)
-  parts <- rbind(own$parts, between)
-  variance <- sum(parts$v)
-  reason <- own$reason
-  if (is.na(reason) && !variance > 0) reason <- "all repetitions agree exactly, their scatter is unknown"
-  data.frame(n_launches = own$n_launches, n_units = own$n, score = own$mean, se = if (is.na(reason)) sqrt(variance) else NA_real_,
-             df = if (is.na(reason)) satterthwaite(parts) else NA_real_, reason = reason)
+# Mean of every score, its standard error and degrees of freedom. `score`, `level`: matrices, units x nodes (or links).
+score_tests <- function(score, level, launch) {
+  scatter <- column_scatter(score, launch)
+  between <- between_others(level, launch)
+  # What placements scatter is a property of all nodes alike: where a node's own launches agree by luck, that of all holds.
+  pooled <- max(0, mean(scatter$excess, na.rm = TRUE))
+  lucky <- !is.na(scatter$excess) & scatter$excess < pooled
+  excess <- ifelse(is.na(scatter$excess), 0, pmax(0, pooled, scatter$excess))
+  excess_df <- (scatter$n_launches - 1) * ifelse(lucky, ncol(score) - 1, 1)
+  variance <- scatter$within + excess + between$v
+  over <- function(v, df) ifelse(v > 0, v^2 / df, 0) # Satterthwaite, all columns at once
+  df <- variance^2 / (over(scatter$within, scatter$within_df) + over(excess, excess_df) + over(between$v, between$df))
+  reason <- ifelse(is.na(scatter$reason) & !variance > 0, "all repetitions agree exactly, their scatter is unknown", scatter$reason)
+  known <- is.na(reason)
+  data.frame(n_launches = scatter$n_launches, n_units = scatter$n, score = scatter$mean, se = ifelse(known, sqrt(variance), NA_real_),
+             df = ifelse(known, df, NA_real_), reason = reason)
 }
 
 satterthwaite <- function(parts) {
@@ -144,35 +149,64 @@ satterthwaite <- function(parts) {
   sum(parts$v)^2 / sum(parts$v^2 / parts$df)
 }
 
-# Mean with the parts of its variance: repetitions, and what launches scatter beyond them.
-mean_by_launch <- function(x, launch) {
-  n <- length(x)
-  means <- tapply(x, launch, mean)
-  k <- length(means)
-  parts <- data.frame(v = numeric(), df = numeric())
-  reason <- NA_character_
-  if (n < 2) {
-    reason <- "one repetition: its scatter is unknown"
-  } else if (n == k) {
-    parts <- data.frame(v = stats::var(x) / n, df = n - 1)
-  } else {
-    within <- sum((x - means[as.character(launch)])^2) / (n - k) / n
-    excess <- if (k > 1) max(0, stats::var(as.vector(means)) / k - within) else 0
-    parts <- data.frame(v = c(within, excess), df = c(n - k, max(1, k - 1)))
-  }
-  list(mean = if (n > 0) mean(x) else NA_real_, n = n, n_launches = k, parts = parts, reason = reason)
+# Of every column: its mean, the variance of that mean by what repetitions scatter within launches (`within`, with `within_df`), and what
+# launches scatter beyond it (`excess`, which chance can make negative; NA: one launch, or one repetition of each).
+column_scatter <- function(table, launch) {
+  known <- is.finite(table)
+  x <- ifelse(known, table, 0)
+  group <- code_of(launch)
+  counts <- rowsum(known + 0, group)
+  means <- rowsum(x, group) / counts
+  n <- colSums(known)
+  k <- colSums(counts > 0)
+  mean <- colSums(x) / n
+  single <- n == k # the launches' means are all there is
+  centre <- means[group, , drop = FALSE]
+  centre[, single] <- rep(mean[single], each = nrow(table))
+  within_df <- ifelse(single, n - 1, n - k)
+  within <- colSums(ifelse(known, (table - centre)^2, 0)) / within_df / n
+  between <- colSums(sweep(means, 2, colSums(means, na.rm = TRUE) / k)^2, na.rm = TRUE) / (k - 1) / k
+  data.frame(mean = unname(mean), n = unname(n), n_launches = unname(k), within = unname(within), within_df = unname(within_df),
+             excess = ifelse(single | k < 2, NA_real_, unname(between - within)),
+             reason = ifelse(n < 2, "one repetition: its scatter is unknown", NA_character_))
 }
 
-# What the others differ from each other, beyond what their own scatter explains; of a new one among them.
-between_others <- function(others, launch) {
-  k <- ncol(others)
-  none <- data.frame(v = numeric(), df = numeric())
-  if (k < 2) return(none)
-  # Differences of the others from their own mean: what hits all alike is no difference.
-  centred <- others - rowMeans(others, na.rm = TRUE)
-  level <- colMeans(centred, na.rm = TRUE)
-  own <- mean(apply(centred, 2, function(x) sum(mean_by_launch(x[is.finite(x)], launch[is.finite(x)])$parts$v))) * k / (k - 1)
-  robust <- k >= 5
-  v <- max(0, (if (robust) stats::mad(level)^2 else stats::var(level)) - own) * (1 + 1 / k)
-  if (!is.finite(v) || v == 0) none else data.frame(v = v, df = max(1, if (robust) 0.37 * (k - 1) else k - 1))
+# The parts of the variance of one mean, none below 0.
+scatter_parts <- function(scatter) {
+  if (!is.na(scatter$reason)) return(data.frame(v = numeric(), df = numeric()))
+  excess <- if (!is.na(scatter$excess)) c(max(0, scatter$excess), scatter$n_launches - 1)
+  data.frame(v = c(scatter$within, excess[1]), df = c(scatter$within_df, excess[2]))
 }
+
+# Mean with the parts of its variance: repetitions, and what launches scatter beyond them.
+mean_by_launch <- function(x, launch) {
+  scatter <- column_scatter(matrix(x), launch)
+  list(mean = scatter$mean, n = scatter$n, n_launches = scatter$n_launches, parts = scatter_parts(scatter), reason = scatter$reason)
+}
+
+# Up to so many columns each is left out in turn; of more, one weighs nothing.
+few_columns <- 30
+
+# For each column: what the others differ from each other, beyond what their own scatter explains; of a new one among them.
+between_others <- function(table, launch) {
+  k <- ncol(table) - 1
+  if (k < 2) return(data.frame(v = rep(0, ncol(table)), df = 1))
+  robust <- k >= 5
+  # Differences from the mean of all: what hits all alike is no difference.
+  own_of <- function(columns) {
+    centred <- columns - rowMeans(columns, na.rm = TRUE)
+    scatter <- column_scatter(centred, launch)
+    of <- scatter$within + pmax(0, scatter$excess, na.rm = TRUE)
+    list(level = scatter$mean, own = mean(of[is.finite(of)]) * ncol(columns) / (ncol(columns) - 1))
+  }
+  all <- if (k >= few_columns) own_of(table)
+  v <- vapply(seq_len(k + 1), function(j) {
+    got <- if (is.null(all)) own_of(table[, -j, drop = FALSE]) else list(level = all$level[-j], own = all$own)
+    spread <- if (robust) stats::mad(got$level, na.rm = TRUE)^2 else stats::var(got$level, na.rm = TRUE)
+    max(0, spread - got$own) * (1 + median_variance(k))
+  }, 0)
+  data.frame(v = ifelse(is.finite(v), v, 0), df = max(1, if (robust) 0.37 * (k - 1) else k - 1))
+}
+
+# Variance of the median of k normal values, in their variances (of two it is the mean; else within 15 %, rather too large).
+median_variance <- function(k) if (k == 2) 1 / 2 else pi / 2 / (k + pi / 2 - 1)

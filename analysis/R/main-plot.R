@@ -4,7 +4,9 @@
 plot_options <- function() list(
   option("out", "FILE", "a .png, .svg, .pdf or .csv; with several plots a directory (default: NAME.png)"),
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
-  option("margin", "PERCENT", "the slowdown that matters, in plots that show one (forest)"),
+  option("margin", "PERCENT", "the slowdown that matters, in plots that show one (--list)"),
+  option("limits", "FILE", "acceptance campaigns: limits of your own"),
+  option("reference", "DIR", "acceptance campaigns: learn limits from this one (may be given again)", again = TRUE),
   option("width", "IN", "width in inches (default: that of the report)"),
   option("height", "IN", "height in inches (default: that of the report)"),
   option("csv", help = "the data as CSV instead of a picture (with --list: the table)"),
@@ -21,6 +23,8 @@ plot_devices <- list(
   pdf = function(path, width, height) grDevices::cairo_pdf(path, width = width, height = height)
 )
 
+name_width <- function(about) max(nchar(about$name))
+
 plot_help <- function() {
   about <- plot_table()
   help_text(
@@ -28,7 +32,7 @@ plot_help <- function() {
     c("Draws plots of the report one by one: DIR is a campaign or a launch, several are analyzed",
       "together. Prints the paths of the files that it wrote, or the data with --csv or --json."),
     plot_options(),
-    c("Plots:", sprintf("  %-15s %s", about$name, about$title), "",
+    c("Plots:", sprintf("  %-*s %s", name_width(about), about$name, about$title), "",
       "Exit status: 0 it worked, whatever the plot shows; 2 wrong usage, environment or a damaged file;",
       "3 the data cannot answer (empty campaign, no complete pair, nothing to draw); 70 a bug.")
   )
@@ -45,8 +49,14 @@ run_plot <- function(operands, values, form) {
   dirs <- operands[-1]
   if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
   target <- plot_target(values, vapply(rows, `[[`, "", "name"))
-  analysis <- plot_analysis(dirs, alpha_option(values$alpha), plot_margin(values$margin, rows))
-  write_plots(rows, analysis, target)
+  alpha <- alpha_option(values$alpha)
+  margin <- plot_margin(values$margin, rows)
+  of <- vapply(rows, function(plot) plot$of %||% "noise", "")
+  if (length(unique(of)) > 1) {
+    abort_usage(rows[[which(of == "acceptance")[1]]]$name, " is of acceptance campaigns, ", rows[[which(of == "noise")[1]]]$name, " is not: draw them apart")
+  }
+  if (of[1] == "noise" && any(c("limits", "reference") %in% names(values))) abort_usage("--limits and --reference are for plots of acceptance campaigns")
+  write_plots(rows, if (of[1] == "noise") plot_analysis(dirs, alpha, margin) else unclass(judge_dirs(dirs, values, alpha, margin %||% 0)), target)
 }
 
 list_plots <- function(values, operands) {
@@ -58,8 +68,8 @@ list_plots <- function(values, operands) {
   if (isTRUE(values$json)) return(to_json(list(schema = 1L, plots = about), single = "schema"))
   lines <- paste0(about$title, "; needs ", about$needs)
   unlist(Map(function(name, text) {
-    wrapped <- strwrap(text, 80)
-    sprintf("%-15s %s", c(name, rep("", length(wrapped) - 1)), wrapped)
+    wrapped <- strwrap(text, 96 - name_width(about))
+    sprintf("%-*s %s", name_width(about), c(name, rep("", length(wrapped) - 1)), wrapped)
   }, about$name, lines), use.names = FALSE)
 }
 

@@ -1,17 +1,17 @@
 #' The table of plots
 #'
 #' Report and front ends draw from it; adding a plot is adding a function, an entry and a test. Every
-#' plot function takes an `nl_analysis` and `draw`; with `draw = FALSE` it returns the data frame it
+#' plot function takes an `nl_analysis` (those of acceptance an `nl_acceptance_verdict`) and `draw`; with `draw = FALSE` it returns the data frame it
 #' would draw, units in the column names. A plot without data is NULL.
 #'
-#' @return A data frame, one row per plot: `name`, `title`, `question`, `needs` (the data without which it is NULL),
-#'   `compares` (logical: needs both arms), `margin` (logical: shows `analysis$margin`, percent).
+#' @return A data frame, one row per plot: `name`, `of` (`noise`: campaigns of the detector, `acceptance`: acceptance campaigns), `title`, `question`,
+#'   `needs` (the data without which it is NULL), `compares` (logical: needs both arms), `margin` (logical: shows `analysis$margin`, percent).
 #' @examples
 #' plot_table()
 #' @export
 plot_table <- function() {
   rows <- lapply(plots(), function(plot) {
-    data.frame(plot[c("name", "title", "question", "needs", "compares")], margin = isTRUE(plot$margin))
+    data.frame(name = plot$name, of = plot$of %||% "noise", plot[c("title", "question", "needs", "compares")], margin = isTRUE(plot$margin))
   })
   do.call(rbind, rows)
 }
@@ -116,8 +116,22 @@ plots <- function() list(
        draw = plot_agent_phase, alt = alt_agent_phase),
   list(name = "agent-lengths", compares = FALSE, title = "How long the agent takes the CPU",
        question = "How long is a rank kept waiting at a time?", needs = "bursts of an agent (bursts.HOST.trace)",
-       draw = plot_agent_lengths, alt = alt_agent_lengths)
+       draw = plot_agent_lengths, alt = alt_agent_lengths),
+  list(name = "acceptance-matrix", of = "acceptance", compares = FALSE, title = "Verdicts by node and check", question = "Which node failed what?",
+       needs = "an acceptance campaign", draw = plot_acceptance_matrix, alt = alt_acceptance_matrix, size = size_acceptance_matrix, margin = TRUE),
+  list(name = "acceptance-boxes", of = "acceptance", compares = FALSE, title = "Figures of every node, a value per repetition",
+       question = "How do the nodes spread?", needs = "an acceptance campaign with figures of nodes or pairs",
+       draw = plot_acceptance_boxes, alt = alt_acceptance_boxes, size = size_acceptance_boxes),
+  list(name = "acceptance-map", of = "acceptance", compares = FALSE, title = "Time lost on every CPU, over the run",
+       question = "Which CPU lost time, and when?", needs = "an acceptance campaign with the check detour",
+       draw = plot_acceptance_map, alt = alt_acceptance_map, size = size_acceptance_map),
+  list(name = "acceptance-completeness", of = "acceptance", compares = FALSE, title = "Completeness coefficient by size of the group",
+       question = "Do concurrent exchanges disturb each other?", needs = "an acceptance campaign with the check completeness",
+       draw = plot_acceptance_completeness, alt = alt_acceptance_completeness, size = function(frame, result) c(9, 4.2))
 )
+
+# The plots of campaigns of one kind.
+plots_of <- function(kind) Filter(function(plot) (plot$of %||% "noise") == kind, plots())
 
 # "at 1 %"; what has no level is simply on.
 alt_at <- function(level) ifelse(has_level(level), paste("at", format_level(level), "%"), "under the treatment")

@@ -2,7 +2,7 @@
 
 figure_rules <- rules_of(
   list("launch", "text"), list("check", "text"), list("variant", "label", 0, "empty"), list("metric", "text"), list("unit", "text"),
-  list("value", "number"), list("n", "whole", 0, "empty"), list("sd", "number", 0, "empty"), list("min", "number", -Inf, "empty"),
+  list("value", "number", -Inf, "empty"), list("n", "whole", 0, "empty"), list("sd", "number", 0, "empty"), list("min", "number", -Inf, "empty"),
   list("max", "number", -Inf, "empty"), list("median", "number", -Inf, "empty"), list("repetition", "whole", 1, "empty"),
   list("order", "whole", 1, "empty"), list("start_ns", "number", -Inf, "empty"), list("wall_ns", "number", 0, "empty"),
   list("bytes", "whole", 0, "empty"), list("ranks", "whole", 1, "empty"), list("nodes", "whole", 1, "empty"),
@@ -30,7 +30,8 @@ accept_statuses <- c("planned", "ran", "skipped", "failed")
 #' Read a campaign of acceptance launches
 #'
 #' @param dirs Character, length >= 1: campaign directories, launch directories of noiselab-accept, or both.
-#' @return An object of class `nl_acceptance`, a list: `figures` (data frame, the columns of `accept.csv` over all launches),
+#' @return An object of class `nl_acceptance`, a list: `figures` (data frame, the columns of `accept.csv` over all launches, without rows that
+#'   have no value),
 #'   `hist` (those of `accept_hist.csv`, with `launch`), `mismatches` (those of `mismatches.csv`), `checks` (data frame: `launch`,
 #'   `check`, `status` (`ran`, `skipped`, `failed`, `planned`), `reason`, `repetitions`), `launches` (list of the parsed `launch.json`
 #'   files, by id), `paths` (character: directory of each), `hosts` (character), `shared` (data frame: `host_a`, `host_b`, `cpu`:
@@ -62,7 +63,7 @@ read_acceptance <- function(dirs) {
                     figures$host[nzchar(figures$host) & !is.na(figures$host)]))
   structure(list(
     figures = figures, hist = part("hist"), mismatches = part("mismatches"), checks = part("checks"), launches = infos,
-    paths = stats::setNames(paths, ids), hosts = sort(hosts), shared = shared_cpus(infos, figures), self_check = find_self_check(dirs),
+    paths = stats::setNames(paths, ids), hosts = hosts[natural_order(hosts)], shared = shared_cpus(infos, figures), self_check = find_self_check(dirs),
     progress = progress, dirs = dirs,
     notes = c(progress_notes(progress), unlist(lapply(launches, `[[`, "notes")), unlike_hosts(infos))
   ), class = "nl_acceptance")
@@ -72,6 +73,13 @@ read_acceptance <- function(dirs) {
 print.nl_acceptance <- function(x, ...) {
   cat(sprintf("noiselab acceptance: %d launch(es), %s, %d figures\n", length(x$launches), counted(length(x$hosts), "node"), nrow(x$figures)))
   invisible(x)
+}
+
+# node2 before node10.
+natural_order <- function(names) {
+  order(vapply(regmatches(names, gregexpr("[0-9]+|[^0-9]+", names)), function(part) {
+    paste(ifelse(grepl("^[0-9]", part), formatC(part, width = 12), part), collapse = "")
+  }, ""))
 }
 
 read_accept_launch <- function(dir) {
@@ -88,10 +96,16 @@ read_accept_launch <- function(dir) {
   }))
   figures <- read_accept_csv(dir, "accept.csv", figure_rules, info)
   check_row_count(figures$data, file.path(dir, "accept.csv"), promised_rows(info))
+  unknown <- is.na(figures$data$value)
   hist <- read_accept_csv(dir, "accept_hist.csv", accept_hist_rules, info)
   mismatches <- read_accept_csv(dir, "mismatches.csv", mismatch_rules, info)
-  list(info = info, checks = checks, figures = figures$data, hist = hist$data, mismatches = mismatches$data,
-       notes = c(launch_notes(info), figures$notes, hist$notes, mismatches$notes))
+  list(info = info, checks = checks, figures = figures$data[!unknown, ], hist = hist$data, mismatches = mismatches$data,
+       notes = c(launch_notes(info), figures$notes, unknown_note(info, figures$data[unknown, ]), hist$notes, mismatches$notes))
+}
+
+# A figure that could not be told (steal where the kernel does not say) is a row without a value.
+unknown_note <- function(info, rows) {
+  if (nrow(rows) > 0) sprintf("launch %s: no value of %s (%s)", info$launch, few_words(unique(paste0(rows$check, ".", rows$metric)), 4), counted(nrow(rows), "row"))
 }
 
 # As the detector's files, but that free text (hosts, variants) may be empty.

@@ -58,7 +58,7 @@ report_analysis <- function(campaign, alpha, margin = NULL, estimators = TRUE) {
 
 # Drawing takes most of a report's time, so two processes share it (mc.cores: the option of the package parallel).
 # What a process could not deliver, because it was killed, this one draws.
-write_figures <- function(analysis, plots_dir, rows = plots()) {
+write_figures <- function(analysis, plots_dir, rows = plots_of("noise")) {
   one <- function(plot) {
     list(figure = tryCatch(write_figure(plot, analysis, plots_dir), error = identity))
   }

@@ -2,7 +2,7 @@
 
 acceptance_model <- list(
   nodes = 3, cpus = 2, launches = 3, repetitions = 5, lost_percent = 0.2, lost_sd = 0.3, latency_ns = 2000, speed = 1e10, sd = 0.03, drift_sd = 0.05,
-  launch_sd = 0.01, place_effect = 0.2, slow_node = NULL, slow_link = NULL, slow_percent = 20, extra_lost_percent = 1, mismatches = 0, seed = 1
+  launch_sd = 0.01, placement_sd = 0, place_effect = 0.2, slow_node = NULL, slow_link = NULL, slow_percent = 20, extra_lost_percent = 1, mismatches = 0, seed = 1
 )
 
 #' Simulate an acceptance campaign
@@ -11,7 +11,7 @@ acceptance_model <- list(
 #' an offset of its own, and detours are skewed.
 #'
 #' @param ... Parts of the truth: `nodes`, `cpus` (of each), `launches`, `repetitions`, `lost_percent` (detours) with `lost_sd` (of its logarithm), `latency_ns`, `speed`
-#'   (bytes per s) with `sd` and `drift_sd`, `launch_sd` (of their logarithms), `place_effect` (what the second place costs in `last_end_cost`), `slow_node` (number:
+#'   (bytes per s) with `sd` and `drift_sd`, `launch_sd`, `placement_sd` (of their logarithms; the last is what a launch does to a node, or a pair, alone), `place_effect` (what the second place costs in `last_end_cost`), `slow_node` (number:
 #'   loses `extra_lost_percent` more, and its pairs are slower by `slow_percent`), `slow_link` (two numbers), `mismatches` (words wrong from node 1 to 2), `seed`.
 #' @param dir Character, length 1: a directory that is made and gets the launches as files.
 #' @return `simulated_acceptance()`: an `nl_acceptance` in memory, without files. `simulate_acceptance()`: `dir`, invisibly.
@@ -25,6 +25,7 @@ simulated_acceptance <- function(...) {
   hosts <- sprintf("node%d", seq_len(model$nodes))
   ids <- sprintf("sim-%04d", seq_len(model$launches))
   figures <- bind_rows(lapply(seq_along(ids), function(l) simulate_accept_launch(model, hosts, ids[l], l - 1)))
+  if (is.null(figures$peer_host)) figures$peer_host <- ""
   infos <- stats::setNames(lapply(ids, function(id) {
     list(schema = schema_known, program = "noiselab-accept", launch = id, options = list(length = "quick"), ranks = model$nodes, nodes = model$nodes,
          hosts = lapply(hosts, function(h) list(host = h, ranks = 1, kernel = "simulated")), shared_kernel = FALSE, started_utc = "2026-01-01T00:00:00Z",
@@ -50,10 +51,12 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
   jitter <- function(k, sd = model$sd) exp(stats::rnorm(k, 0, sd))
   offset <- exp(stats::rnorm(1, 0, model$launch_sd))
   bad <- seq_len(n) %in% model$slow_node
+  luck <- jitter(n, model$placement_sd)
   ends <- if (n > 1) utils::combn(n, 2) else matrix(0, 2, 0)
   slow <- 1 + model$slow_percent / 100
   pair_slow <- ifelse(bad[ends[1, ]] | bad[ends[2, ]], slow, 1) *
     ifelse(ends[1, ] %in% model$slow_link & ends[2, ] %in% model$slow_link, slow, 1)
+  pair_slow <- pair_slow * jitter(ncol(ends), model$placement_sd)
   bind_rows(lapply(seq_len(model$repetitions), function(r) {
     drift <- offset * exp(stats::rnorm(1, 0, model$drift_sd))
     row <- function(check, variant, metric, unit, value, ...) {
@@ -67,7 +70,7 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
     of <- rep(seq_len(n), each = model$cpus)
     scan <- function(...) row(..., node = place[of], host = hosts[of], cpu = cpu)
     wrong <- ifelse(seq_len(n) == 2 & r == 1 & turn == 0, model$mismatches, 0)
-    lost <- function() drift * model$lost_percent * jitter(length(of), model$lost_sd) + ifelse(bad[of], model$extra_lost_percent, 0)
+    lost <- function() drift * luck[of] * model$lost_percent * jitter(length(of), model$lost_sd) + ifelse(bad[of], model$extra_lost_percent, 0)
     bind_rows(list(
       row("integrity", "", "mismatches", "count", wrong, node = place, host = hosts, rank = place),
       row("integrity", "", "received", "bytes", rep(1e9, n), node = place, host = hosts, rank = place),
@@ -75,7 +78,7 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
       pair("bandwidth", "between", "one_way", "bytes_per_s", model$speed / drift / pair_slow * jitter(ncol(ends)), bytes = 65536),
       row("completeness", "nodes", "coefficient", "ratio", 0.9 * jitter(1), bytes = 65536),
       scan("detour", "alone", "lost", "percent", lost()), scan("detour", "all", "lost", "percent", lost()),
-      scan("quantum", "alone", "quantum", "ns", drift * 1e5 * jitter(length(of), model$sd / 10)),
+      scan("quantum", "alone", "quantum", "ns", drift * luck[of] * 1e5 * jitter(length(of), model$sd / 10)),
       row("collective", "barrier", "p99.9", "ns", drift * 3e4 * jitter(1), bytes = 0),
       row("collective", "barrier", "last_end_cost", "ns", 100 * (1 + model$place_effect * place) * jitter(n) * ifelse(bad, slow, 1), bytes = 0,
           node = place, host = hosts, rank = place)

@@ -1,17 +1,20 @@
-"""noiselab as ReFrame 4 checks: how much noise a collective feels, and whether its times are those of last month.
+"""noiselab as ReFrame 4 checks: how much noise a collective feels, whether its times are those of last month, and whether the cluster is in order.
 
-Compute nodes run noiselab-detect alone; the analysis runs where reframe runs, and its figures come from `noiselab analyze ... --csv`.
-See README.md beside this file.
+Compute nodes need the C programs alone; the analysis runs where reframe runs, and its figures come from `noiselab analyze ... --csv` and from the
+lines `name: value unit` of `noiselab run acceptance --lines`. See README.md beside this file.
 """
 
 import csv
 import json
 import os
+import re
+import shlex
 
 import reframe as rfm
 import reframe.utility.osext as osext
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
+from reframe.core.backends import getlauncher
 from reframe.core.builtins import deferrable, parameter, performance_function, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
@@ -35,32 +38,29 @@ def figure(text):
     return float(text)
 
 
-class NoiselabCheck(rfm.RunOnlyRegressionTest):
-    """What all checks share: the job, the analysis of its campaign, and the references in a file."""
+class NoiselabRun(rfm.RunOnlyRegressionTest):
+    """What all checks share: where the programs are, and the references in a file."""
 
     valid_systems = ['*']
     valid_prog_environs = ['*']
-    operation = parameter(OPERATIONS, fmt=lambda o: f'{o[0]}_{o[1]}', loggable=False)
 
     # Folder of the programs; empty: they are in PATH, here and in the job.
     programs = variable(str, value='')
-    # Seconds of measuring of one launch.
-    seconds = variable(float, int, value=60)
-    # Further words for noiselab-detect, such as --oversubscribe.
+    # Further words for the program, such as --oversubscribe.
     options = variable(typ.List[str], value=[])
-    # How ranks are started and bound; empty: by LAUNCHER_OPTIONS.
-    launcher_options = variable(typ.List[str], value=[])
     # A file as references.json beside this one.
     reference_file = variable(str, value=os.path.join(os.path.dirname(os.path.abspath(__file__)), 'references.json'))
 
-    num_tasks = 2
     num_tasks_per_node = 1
     exclusive_access = True
-    time_limit = '10m'
     tags = {'noise'}
 
     def program(self, name):
         return os.path.join(self.programs, name) if self.programs else name
+
+    def ask(self, name, *words):
+        """Runs a program here, not in the job: compute nodes need no R."""
+        return osext.run_command([self.program(name), *words], cwd=self.stagedir)
 
     @run_before('setup')
     def read_references(self):
@@ -68,6 +68,20 @@ class NoiselabCheck(rfm.RunOnlyRegressionTest):
             systems = json.load(file)
         kind = type(self).reference_key
         self.reference = {system: {name: tuple(row) for name, row in checks[kind].items()} for system, checks in systems.items() if kind in checks}
+
+
+class NoiselabCheck(NoiselabRun):
+    """What the checks of one operation share: the job, and the analysis of its campaign."""
+
+    operation = parameter(OPERATIONS, fmt=lambda o: f'{o[0]}_{o[1]}', loggable=False)
+
+    # Seconds of measuring of one launch.
+    seconds = variable(float, int, value=60)
+    # How ranks are started and bound; empty: by LAUNCHER_OPTIONS.
+    launcher_options = variable(typ.List[str], value=[])
+
+    num_tasks = 2
+    time_limit = '10m'
 
     @run_before('run')
     def set_command(self):
@@ -81,8 +95,7 @@ class NoiselabCheck(rfm.RunOnlyRegressionTest):
 
     @run_before('sanity')
     def analyse(self):
-        """Runs here, not in the job: compute nodes need no R."""
-        answer = osext.run_command([self.program('noiselab-analyze'), *self.analysis(), CAMPAIGN, '--csv'], cwd=self.stagedir)
+        answer = self.ask('noiselab-analyze', *self.analysis(), CAMPAIGN, '--csv')
         self.analysis_status, self.analysis_error = answer.returncode, answer.stderr.strip()
         with open(os.path.join(self.stagedir, 'analysis.csv'), 'w', encoding='utf-8') as file:
             file.write(answer.stdout)
@@ -183,3 +196,139 @@ class noiselab_reproducibility(NoiselabCheck):
     def scatter(self):
         """Relative standard error over launches."""
         return figure(self.rows[0]['rse_percent'])
+
+
+# Figures that are shown without being asked for: names of `noiselab run acceptance --lines` without the node and, behind completeness and bandwidth,
+# without the size. Of the nodes, pairs and sizes that have it the worst counts.
+ACCEPTANCE_FIGURES = [
+    'integrity.mismatches',
+    'latency.between.half_round_trip.0',
+    'latency.within.half_round_trip.0',
+    'bandwidth.between.one_way.4194304',
+    'bandwidth.within.one_way.4194304',
+    'completeness.nodes.coefficient',
+    'quantum.alone.lost',
+    'detour.alone.lost',
+    'detour.alone.longest',
+    'collective.barrier.p99.9',
+]
+
+# Units of figures of which more is better; of all others less is.
+MORE_IS_BETTER = ('bytes_per_s', 'ratio')
+
+
+def verbatim(text):
+    """Text of others for a message that ReFrame formats."""
+    return text.replace('{', '{{').replace('}', '}}')
+
+
+def without_node(name, hosts):
+    """The name of a line without the node, or the pair of nodes, at its end."""
+    head, dashes, second = name.partition('--')
+    if dashes and second not in hosts:
+        return name
+    return next((head[:-len(host) - 1] for host in hosts if head.endswith('.' + host)), name)
+
+
+@rfm.simple_test
+class noiselab_acceptance(NoiselabRun):
+    """All checks of noiselab-accept on the nodes of a job, each launch with the nodes in another order, the self-check, and the verdict."""
+
+    descr = 'is this cluster quiet and correct, and which node is not'
+    reference_key = 'acceptance'
+    # Names of checks (noiselab run acceptance --list-checks); empty: all but those on request.
+    checks = variable(typ.List[str], value=[])
+    # Seconds of measuring of all launches of the checks together; 0: those of --quick.
+    seconds = variable(float, int, value=0)
+    # A file with limits, and campaigns that were good (noiselab run acceptance --limits, --reference).
+    limits = variable(str, value='')
+    good_campaigns = variable(typ.List[str], value=[])
+    # Figures to show, beside those that have a reference.
+    figures = variable(typ.List[str], value=ACCEPTANCE_FIGURES)
+    # What an inconclusive verdict is: fail (a check that could have seen nothing must not pass), or skip.
+    inconclusive = variable(str, value='fail')
+
+    # One task on each node: how many nodes.
+    num_tasks = 3
+    time_limit = '30m'
+
+    @run_before('run')
+    def set_command(self):
+        if self.inconclusive not in ('fail', 'skip'):
+            raise ValueError(f"inconclusive: '{self.inconclusive}' is neither fail nor skip")
+        # it starts the ranks itself, launch by launch
+        self.job.launcher = getlauncher('local')()
+        words = ['--seconds', f'{self.seconds}s'] if self.seconds else []
+        words += ['--checks', ','.join(self.checks)] if self.checks else []
+        words += ['--limits', os.path.abspath(self.limits)] if self.limits else []
+        for campaign in self.good_campaigns:
+            words += ['--reference', os.path.abspath(campaign)]
+        self.executable = self.program('noiselab')
+        self.executable_opts = ['run', 'acceptance', '--out', CAMPAIGN, '--no-report', '--lines', *map(shlex.quote, [*words, *self.options])]
+
+    @run_before('sanity')
+    def read_answer(self):
+        """The job's own answer or, where its nodes have no R, one that is made here."""
+        with open(os.path.join(self.stagedir, sn.evaluate(self.stdout)), encoding='utf-8') as file:
+            said = file.read()
+        with open(os.path.join(self.stagedir, sn.evaluate(self.stderr)), encoding='utf-8') as file:
+            self.errors = file.read()
+        if not re.search('^verdict: ', said, re.MULTILINE):
+            answer = self.ask('noiselab', 'run', 'acceptance', '--finish', CAMPAIGN, '--no-report', '--lines')
+            said, self.errors = answer.stdout, self.errors + answer.stderr
+        found = re.findall(r'^(\S+): (\S+)(?: (\S+))?$', said, re.MULTILINE)
+        self.words = {name: value for name, value, unit in found if not unit}
+        self.keep_files = [CAMPAIGN]
+        self.read_nodes()
+        self.measured = {}
+        for name, value, unit in found:
+            if not unit:
+                continue
+            name, value = without_node(name, self.nodes), float(value)
+            worse_of = min if unit in MORE_IS_BETTER else max
+            self.measured[name] = (worse_of(value, self.measured.get(name, (value,))[0]), unit)
+        if self.words.get('verdict') == 'inconclusive' and self.inconclusive == 'skip':
+            self.skip(f'inconclusive: {self.reasons()}')
+
+    def read_nodes(self):
+        """Sets nodes: of each its verdict, and the lines that say why."""
+        self.nodes = {}
+        folder = os.path.join(self.stagedir, CAMPAIGN, 'nodes')
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            with open(os.path.join(folder, name), encoding='utf-8') as file:
+                lines = file.read().splitlines()
+            self.nodes[os.path.splitext(name)[0]] = (lines[0].partition(': ')[2], [line for line in lines if re.match('failed|why: ', line)])
+
+    def reasons(self):
+        """What has the verdict of the whole: checks, and nodes with their reasons."""
+        verdict = self.words.get('verdict')
+        parts = [name.replace('check.', '', 1) for name, value in self.words.items() if value == verdict and name != 'verdict']
+        for node, (own, why) in self.nodes.items():
+            parts += [f'{node}: {"; ".join(why)}'] if own == verdict else []
+        return ', '.join(parts)
+
+    def bounded(self):
+        """Names of the figures that have references on this system."""
+        scopes = ['*', self.current_system.name, self.current_partition.fullname]
+        with open(self.reference_file, encoding='utf-8') as file:
+            systems = json.load(file)
+        return {name for scope in scopes for name in systems.get(scope, {}).get(self.reference_key, {})}
+
+    @sanity_function
+    def is_accepted(self):
+        said = self.errors.strip().splitlines()
+        return sn.all([
+            sn.assert_in('verdict', self.words, f'there is no verdict: {verbatim(said[-1]) if said else "see the output of the job"}'),
+            sn.assert_eq(self.words.get('verdict'), 'pass', f'the verdict is {{0}}: {verbatim(self.reasons())}'),
+            sn.assert_eq(sorted(self.bounded() - set(self.measured)), [], 'figures that have references were not measured: {0}'),
+        ])
+
+    @run_before('performance')
+    def choose_figures(self):
+        shown = {name for name in self.measured for wanted in self.figures if re.fullmatch(re.escape(wanted) + r'(\.\d+)?', name)}
+        self.perf_variables = {
+            name: sn.make_performance_function(self.worst, self.measured[name][1], name) for name in sorted(shown | self.bounded())}
+
+    @deferrable
+    def worst(self, name):
+        return self.measured[name][0]

@@ -42,12 +42,46 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     run_refused "--reference: '$BATS_TEST_TMPDIR' is not a campaign" acceptance --reference "$BATS_TEST_TMPDIR"
     run_refused 'would measure each other' acceptance --ranks 100000
     run_refused "--seconds: '-3' is not a time" acceptance --seconds=-3
+    run_refused "--sizes: '4GiB' is not a size that MPI can count" acceptance --sizes 8,4GiB
+    run_refused "--junit: cannot write '$BATS_TEST_TMPDIR/none/a.xml'" acceptance --junit "$BATS_TEST_TMPDIR/none/a.xml"
     [ ! -e "$OUT" ]
+}
+
+@test "hosts that are none, or cannot be reached, are refused in one line before anything runs" {
+    run_refused "--hosts: 'a,,b' is not a list of names" acceptance --hosts a,,b
+    run_refused "--hosts: 'a -x' is not a list of names" acceptance --hosts 'a -x'
+    run_refused "--hosts: 'a' stands twice" acceptance --hosts a,b,a
+    run_refused '--hosts: a batch job has nodes of its own' acceptance --hosts a --submit
+    run_refused '--hosts are reached by mpirun' acceptance --hosts a --launcher srun
+    run_refused '--hosts: an agent is measured on this machine' "$BIN/noiselab" run agent --hosts a --out "$OUT" --agent-cmd true 2>"$ERR"
+    run_refused "cannot start a program on no-such-node.invalid: " acceptance --hosts no-such-node.invalid
+    run_refused "--hosts: no node calls itself 'localhost': they are $(uname -n)" acceptance --hosts localhost
+    cluster_of 3 1
+    run_refused '--hosts: this is job 1, and the nodes are its own' acceptance --hosts n1,n2
+    [ ! -e "$OUT" ]
+}
+
+@test "one node and one core, named as a host: what needs more is said and left out, the rest is measured and judged" {
+    taskset -c "$FIRST_CPU" "$BIN/noiselab" run acceptance --hosts "$(uname -n)" --checks latency,detour --seconds 1s --out "$OUT" --json \
+        >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || [ $? -eq 3 ]
+    cat "$ERR"
+    grep -q 'no self-check: it takes two nodes' "$ERR"
+    jq -c '[.ranks, .nodes, .ended, (.checks[] | [.name, .status])]' "$OUT"/*/launch.json
+    jq -e '.ranks == 1 and .nodes == 1 and .ended == "complete" and (.checks | map([.name, .status])) == [["latency", "skipped"], ["detour", "ran"]]' \
+        "$OUT"/*/launch.json
+    jq -c '.checks[] | [.check, .status, .verdict, .reason]' "$BATS_TEST_TMPDIR/answer"
+    jq -e '.checks[] | select(.check == "latency") | .status == "skipped" and .reason != ""' "$BATS_TEST_TMPDIR/answer"
+    jq -e '.checks[] | select(.check == "detour") | .status == "ran" and .value != null' "$BATS_TEST_TMPDIR/answer"
+    cmp "$OUT/verdict.json" "$BATS_TEST_TMPDIR/answer"
+    [ -s "$OUT/report.html" ]
+    [ -s "$OUT/nodes/$(uname -n).txt" ]
 }
 
 @test "limits that nobody knows are refused with file and line before anything runs" {
     printf '%s\n' '# mine' 'latency.beauty <= 3 us' >"$BATS_TEST_TMPDIR/limits"
     run_refused "limits:2: " acceptance --limits "$BATS_TEST_TMPDIR/limits"
+    echo 'latency.half_round_trip <= 3 parsecs' >"$BATS_TEST_TMPDIR/limits"
+    run_refused "limits:1: " acceptance --limits "$BATS_TEST_TMPDIR/limits"
     [ ! -e "$OUT" ]
 }
 
@@ -59,7 +93,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     [ "$(planned | wc -l)" -eq 4 ]
     [ "$(words_of 1)" = '--program=accept --rotate=0:1 --quick --seconds 12000ms --repetitions 2 --seed 7' ]
     [ "$(words_of 2)" = '--program=accept --rotate=1:1 --quick --seconds 12000ms --repetitions 2 --seed 8' ]
-    [[ "$(words_of 4)" =~ ^--noise-node=[123]' --op empty --levels 1 --half-period 500ms --seconds 20s --seed 10'$ ]]
+    [[ "$(words_of 4)" =~ ^--noise-node=[123]' --op empty --levels 1 --half-period 1000ms --seconds 40s --seed 10'$ ]]
     [[ "$(planned | tail -n 1)" == *-0004-selfcheck ]]
     grep -qx '# limits: limits.conf' "$OUT/schedule.tsv"
     cmp "$OUT/limits.conf" "$BATS_TEST_TMPDIR/limits"
@@ -128,13 +162,13 @@ verdict_of() {
     verdict_of inconclusive "$now"
     health "$BATS_TEST_TMPDIR/nodes/$(uname -n).txt"
     [ "$status" -eq 3 ]
-    verdict_of fail "$now" 'failed: detour 3 % lost' 'failed: `touch '"$BATS_TEST_TMPDIR"'/ran`"; reboot'
+    verdict_of fail "$now" 'failed: detour [3 %, 4 %] <= 1 % lost' 'failed: `touch '"$BATS_TEST_TMPDIR"'/ran`"; reboot'
     # nothing is run: a scontrol that is found would leave a trace
     slurm_stub scontrol <<<"touch $BATS_TEST_TMPDIR/ran"
     health "$BATS_TEST_TMPDIR/nodes"
     echo "$output"
     [ "$status" -eq 1 ]
-    [[ "${lines[1]}" == "scontrol update NodeName=$(uname -n | cut -d . -f 1) State=DRAIN Reason=\"noiselab: detour 3 % lost"* ]]
+    [[ "${lines[1]}" == "scontrol update NodeName=$(uname -n | cut -d . -f 1) State=DRAIN Reason=\"noiselab: detour [3 %, 4 %] <= 1 % lost"* ]]
     # the line can be pasted: one word and one quoted string, whatever the file holds
     [[ "${lines[1]#*Reason=}" != *[\`\$\;]* ]]
     [ "$(tr -dc '"' <<<"${lines[1]}" | wc -c)" -eq 2 ]

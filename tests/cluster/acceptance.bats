@@ -12,23 +12,24 @@ setup() {
     cluster_or_skip
     OUT="$BATS_TEST_TMPDIR/campaign"
     TEXT="$BATS_TEST_TMPDIR/text"
+    ERR="$BATS_TEST_TMPDIR/stderr"
     # ranks that share a CPU wait for each other's turn
     export OMPI_MCA_mpi_yield_when_idle=1
 }
 
 teardown() { [ -z "${BROKEN-}" ] || "$CLUSTER" mend "$DIR" "$BROKEN" 3>&-; }
 
-# acceptance WORDS: in an allocation of all nodes; its status is in status, all it says in $TEXT
+# acceptance WORDS: in an allocation of all nodes; its status is in status, its answer in $TEXT
 acceptance() {
     status=0
-    on_login salloc --quiet --nodes=3 "$BIN/noiselab" run acceptance --out "$OUT" --no-report "$@" >"$TEXT" 2>&1 || status=$?
-    cat "$TEXT"
+    on_login salloc --quiet --nodes=3 "$BIN/noiselab" run acceptance --out "$OUT" "$@" >"$TEXT" 2>"$ERR" || status=$?
+    cat "$ERR" "$TEXT"
 }
 
 hosts_of() { jq -r '[.hosts[].host] | join(",")' "$@"; }
 
 @test "a flipped byte fails the run and is named, the nodes are turned, the loaded node is found, and each node has its verdict" {
-    acceptance --checks integrity,detour --seconds 4s --rotations 2 --inject-fault 0:1:100 --self-check-level 40 --self-check-seconds 8s --seed 4
+    acceptance --no-report --checks integrity,detour --seconds 4s --rotations 2 --inject-fault 0:1:100 --self-check-level 40 --self-check-seconds 8s --seed 4
     [ "$status" -eq 1 ]
     # rank 0 sent, rank 1 received: by the order of the nodes other nodes in the second launch
     [ "$(hosts_of "$OUT"/*-0001/launch.json)" = node1,node2,node3 ]
@@ -55,6 +56,57 @@ hosts_of() { jq -r '[.hosts[].host] | join(",")' "$@"; }
     "$BIN/noiselab" run acceptance --finish "$OUT" --lines >"$TEXT" || status=$?
     [ "$status" -eq 1 ]
     grep -qx 'verdict: fail' "$TEXT"
+}
+
+# batch_script WORD...: acceptance.sbatch with its variables set as a user would; each word is NAME=VALUE
+batch_script() {
+    set -- "noiselab=$BIN/noiselab" "$@"
+    cp "$BIN/../libexec/noiselab/acceptance.sbatch" "$BATS_TEST_TMPDIR/acceptance.sbatch"
+    for word in "$@"; do
+        grep -q "^${word%%=*}=" "$BATS_TEST_TMPDIR/acceptance.sbatch"
+        sed -i "s|^${word%%=*}=.*|$word|" "$BATS_TEST_TMPDIR/acceptance.sbatch"
+    done
+}
+
+@test "the batch script makes a reference, and what is held against it and limits has one answer for people, programs and CI; two are compared" {
+    local good="$BATS_TEST_TMPDIR/good" junit="$BATS_TEST_TMPDIR/junit.xml"
+    batch_script "campaign=$good" checks=integrity,detour seconds=3s repetitions=5 rotations=1 limits= 'options=(--no-self-check)' 'job_options=(--no-report)'
+    status=0
+    (cd "$BATS_TEST_TMPDIR" && on_login sbatch --wait --nodes=3 --output=job.out acceptance.sbatch) || status=$?
+    cat "$BATS_TEST_TMPDIR/job.out"
+    # pass or inconclusive, as the machine is busy; the nodes that share a CPU may differ
+    [ "$status" -ne 2 ]
+    jq -e '.checks[] | select(.check == "integrity") | .verdict == "pass"' "$good/verdict.json"
+
+    printf '%s\n' '# of this site' 'detour.all.longest <= 1 ns' >"$BATS_TEST_TMPDIR/limits"
+    acceptance --checks integrity,detour --seconds 3s --repetitions 5 --rotations 1 --no-self-check --limits "$BATS_TEST_TMPDIR/limits" \
+        --reference "$good" --json --junit "$junit"
+    [ "$status" -eq 1 ]
+    cmp "$TEXT" "$OUT/verdict.json"
+    jq -c '[.judgements[] | [.check, .entity, .source, .verdict]]' "$TEXT"
+    # no CPU is without a gap of 1 ns; the reference has judged each node, too
+    jq -e '[.judgements[] | select(.source == "limits.conf:2")] | length == 3 and all(.verdict == "fail")' "$TEXT"
+    jq -e '[.judgements[] | select(.source | startswith("reference, n = ")) | .entity] | unique == ["node1", "node2", "node3"]' "$TEXT"
+    jq -e '.verdict == "fail" and .self_check.verdict != "pass" and ([.nodes[].verdict] == ["fail", "fail", "fail"])' "$TEXT"
+    python3 - "$junit" <<'END'
+import sys
+import xml.etree.ElementTree as tree
+suite = tree.parse(sys.argv[1]).getroot()
+cases = {(case.get('classname'), case.get('name')): [child.tag for child in case] for case in suite.iter('testcase')}
+print(suite.attrib, cases)
+suite = suite if suite.tag == 'testsuite' else suite.find('testsuite')
+assert int(suite.get('tests')) == len(cases), 'every case is counted once'
+assert int(suite.get('failures')) == sum('failure' in inner for inner in cases.values()) > 0
+assert cases['noiselab.acceptance', 'integrity'] == [] and cases['noiselab.acceptance', 'detour'] == ['failure']
+assert all(cases['noiselab.node', f'node{k}'] == ['failure'] for k in (1, 2, 3))
+END
+    # the report is by the same limits, and has the node and check matrix
+    grep -q 'Verdicts by node and check' "$OUT/report.html"
+    grep -q 'limits.conf:2' "$OUT/report.html"
+    for node in node1 node2 node3; do [ "$(head -n 1 "$OUT/nodes/$node.txt")" = 'verdict: fail' ]; done
+    "$BIN/noiselab" compare "$good" "$OUT" >"$TEXT"
+    cat "$TEXT"
+    grep -q 'detour' "$TEXT"
 }
 
 second_runs() { [ -s "$OUT"/*-0002/accept.csv ]; }

@@ -55,6 +55,43 @@ with_library() {
 
 @test "mpirun of MPICH runs the detector on both nodes" { with_library mpich-gcc MPICH HYDRA; }
 
+# on_one_cpu COMMAND...: on the login node as if it were one of the nodes, the first of whose CPUs it has
+on_one_cpu() { on_login taskset -c "$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')" "$@"; }
+
+# hosts_reachable: mpirun itself is told how to reach nodes, as a user's settings do
+hosts_reachable() {
+    # writes the command that takes the place of ssh
+    "$CLUSTER" mpirun "$DIR" true 3>&- || return
+    export OMPI_MCA_plm_rsh_agent="$DIR/etc/rsh" PRTE_MCA_plm_ssh_agent="$DIR/etc/rsh" HYDRA_LAUNCHER=rsh HYDRA_LAUNCHER_EXEC="$DIR/etc/rsh"
+    export OMPI_MCA_oob_tcp_if_include=10.211.78.0/24 OMPI_MCA_btl_tcp_if_include=10.211.78.0/24 PRTE_MCA_prte_if_include=10.211.78.0/24
+    # the nodes are confined to a CPU each, which Open MPI's binding does not ask
+    export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
+}
+
+@test "an acceptance campaign on hosts without Slurm turns their order, finds the load on the node that was drawn, and goes on as it was planned" {
+    hosts_reachable
+    status=0
+    # one of the nodes is that of mpirun itself, which Open MPI would put first
+    on_one_cpu "$BIN/noiselab" run acceptance --hosts node2,login --out "$OUT" --no-report --checks integrity,detour --seconds 2s --self-check-level 40 \
+        --self-check-seconds 6s --seed 4 \
+        >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || status=$?
+    cat "$ERR" "$BATS_TEST_TMPDIR/answer"
+    [ "$status" -ne 2 ]
+    jq -c '[.ended, (.hosts | map(.host))]' "$OUT"/*/launch.json
+    [ "$(jq -r '.hosts | map(.host) | join(",")' "$OUT"/*-000[12]/launch.json | paste -sd ' ')" = 'node2,login login,node2' ]
+    grep -qx '# hosts: node2,login' "$OUT/schedule.tsv"
+    chosen=$(jq -r .options.noise_nodes "$OUT"/*-selfcheck/launch.json)
+    jq -c .self_check "$OUT/verdict.json"
+    # other work on this machine may be pushed from the loaded CPU to the other one, and be seen there
+    jq -e --arg chosen "$chosen" '.self_check | .chosen == $chosen and (.named | index($chosen) != null)' "$OUT/verdict.json"
+    jq -e --arg chosen "$chosen" '[.generators[].host] == [$chosen]' "$OUT"/*-selfcheck/launch.json
+    # a launch that is lost is made again, on the same nodes in the same order
+    rm -r "$OUT"/*-0002
+    on_one_cpu "$BIN/noiselab" run acceptance --resume "$OUT" --no-report >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || [ $? -ne 2 ]
+    cat "$ERR"
+    [ "$(jq -r '.hosts | map(.host) | join(",")' "$OUT"/*-0002/launch.json)" = login,node2 ]
+}
+
 @test "a node that is switched off under mpirun leaves data that can be read" {
     NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 300 \
         --out "$OUT" >/dev/null 2>"$ERR" 3>&- &

@@ -35,7 +35,8 @@ setup() {
 references() {
     jq -n --argjson slowdown "$2" --argjson limit "$3" --argjson time "$4" '{"*": {
         sensitivity: {slowdown: [$slowdown, null, 0, "%"], detection_limit: [$limit, null, 0, "%"], delivered: [100, -1, null, "%"]},
-        reproducibility: {time: [$time, null, 0, "us"], scatter: [1000, null, 0, "%"]}}}' >"$1"
+        reproducibility: {time: [$time, null, 0, "us"], scatter: [1000, null, 0, "%"]},
+        acceptance: {"detour.alone.lost": [$slowdown, null, 0, "percent"]}}}' >"$1"
 }
 
 # check SYSTEM NAME REFERENCES [OPTION]...: runs one check; its status is in status, what reframe said in the file said
@@ -85,6 +86,32 @@ check() {
     check here 'noiselab_reproducibility.*barrier' "$PWD/impossible" --setvar n_launches=3
     [ "$status" -ne 0 ]
     grep -qE 'failed to meet reference\(s\): time' said
+}
+
+@test "on this machine, an acceptance check passes and shows its figures, and fails for a figure that is missing, and for wrong data by name" {
+    references generous 1e6 1e6 1e9
+    check here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour --performance-report
+    [ "$status" -eq 0 ]
+    # the figure is that of the lines
+    lost=$("$BIN/noiselab" run acceptance --finish reframe/output/*/*/*/*/campaign --no-report --lines | sed -n 's/^detour\.alone\.lost\..*: \(.*\) percent$/\1/p')
+    grep 'detour.alone.lost' said | grep -qF " ${lost:0:5}"
+    jq '."*".acceptance."latency.between.half_round_trip.0" = [1, null, null, "ns"]' generous >lacking
+    check here noiselab_acceptance "$PWD/lacking" --setvar checks=integrity,detour
+    [ "$status" -ne 0 ]
+    grep -qF "figures that have references were not measured: ['latency.between.half_round_trip.0']" said
+    check here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour --setvar options=--inject-fault,0:1:100
+    [ "$status" -ne 0 ]
+    grep -q "the verdict is fail: .*integrity" said
+}
+
+@test "through Slurm, an acceptance check whose self-check cannot see its load is inconclusive, which is skipped if that is wanted" {
+    cluster_or_skip
+    references generous 1e6 1e6 1e9
+    check cluster noiselab_acceptance "$PWD/generous" --setvar num_tasks=2 --setvar inconclusive=skip \
+        --setvar checks=integrity,detour --setvar options=--rotations,1,--self-check-level,0.001,--self-check-seconds,3s
+    [ "$status" -eq 0 ]
+    grep -q 'inconclusive: ' said
+    grep -qE 'SKIP' said
 }
 
 @test "a launch that cannot run fails the check with the launch's own reason" {

@@ -120,7 +120,7 @@ test_that("plots label it by its name, and those by level have nothing to draw",
   expect_null(plot_stolen(analysis, draw = FALSE))
   expect_equal(unique(plot_forest(analysis, draw = FALSE)$label), "agent-1s")
   expect_equal(unique(plot_levels(analysis, draw = FALSE)$level), "agent-1s")
-  for (plot in noiselab:::plots()) {
+  for (plot in noiselab:::plots_of("noise")) {
     frame <- noiselab:::plot_frame(plot, analysis)
     if (is.null(frame)) next
     drawn <- ggplot2::ggplot_build(noiselab:::draw_frame(plot, analysis, frame))

@@ -18,7 +18,7 @@ expect_labels <- function(drawn) {
 }
 
 expect_plots <- function(analysis) {
-  for (plot in plots()) {
+  for (plot in plots_of("noise")) {
     if (plot$name == "treatments" && nrow(analysis$treatments) == 1) next
     if (plot$name %in% c(of_periods, of_agents)) next
     if (plot$name %in% of_starts && is.null(analysis$campaign$rows[["global_ns"]])) next
@@ -64,7 +64,7 @@ test_that("a long trace is thinned but keeps its slowest halves", {
 test_that("panels are in the order of the operations as given in every plot", {
   dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5)
   analysis <- analyze_campaign(read_campaign(dir))
-  for (plot in plots()) {
+  for (plot in plots_of("noise")) {
     # nodes and ranks have a panel for each treatment
     if (!plot$name %in% c("treatments", "heatmap", "nodes", "ranks", of_starts, of_periods, of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
   }

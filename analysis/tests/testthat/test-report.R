@@ -12,7 +12,7 @@ test_that("the report is one file that needs nothing else and holds every plot w
   expect_false(grepl("(src|href)=\"(https?:|//|[a-z_]+/)", html))
   expect_false(grepl("<script", html))
   images <- regmatches(html, gregexpr("<img [^>]*>", html))[[1]]
-  drawn <- grep("^(folded|agent-|intervals|replay)", plot_table()$name, value = TRUE, invert = TRUE)  # nothing is periodic, and there is no agent
+  drawn <- grep("^(folded|agent-|intervals|replay|acceptance-)", plot_table()$name, value = TRUE, invert = TRUE)  # nothing is periodic, there is no agent, and no check
   expect_equal(length(images), length(drawn))
   expect_true(all(grepl("src=\"data:image/png;base64,iVBOR", images)))
   expect_true(all(grepl("alt=\"[A-Z]", images)))

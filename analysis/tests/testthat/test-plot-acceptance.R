@@ -1,0 +1,76 @@
+result_of <- function(...) judge_acceptance(simulated_acceptance(seed = 1, ...))
+
+test_that("every acceptance plot gives data, draws and speaks, for one node, three and many", {
+  for (nodes in c(1, 3, 30)) {
+    result <- unclass(result_of(nodes = nodes, launches = 2, repetitions = 2, slow_node = if (nodes > 1) 2))
+    for (plot in plots_of("acceptance")) {
+      frame <- plot_frame(plot, result)
+      expect_gt(NROW(frame), 0, label = plot$name)
+      expect_s3_class(ggplot2::ggplotGrob(draw_frame(plot, result, frame)), "gtable")
+      expect_match(plot$alt(frame), "^[A-Z].*\\.$")
+      expect_false(grepl("\\bNA\\b|Inf", plot$alt(frame)), label = plot$alt(frame))
+      expect_true(all(figure_size(plot, frame, result) <= 40))
+    }
+  }
+})
+
+test_that("the matrix names who failed what, and a slow link leaves its ends undecided", {
+  frame <- plot_acceptance_matrix(result_of(slow_node = 2), draw = FALSE)
+  expect_equal(frame$verdict[frame$host == "node2" & frame$check == "detour"], "fail")
+  expect_false(any(frame$verdict[frame$host != "node2"] == "fail"))
+  link <- plot_acceptance_matrix(result_of(slow_link = c(1, 3)), draw = FALSE)
+  at <- link$check == "latency"
+  expect_equal(link$verdict[at], c("inconclusive", "pass", "inconclusive"))
+})
+
+test_that("a slow node stands out in its boxes and on the map, and nodes are in the order of their numbers", {
+  result <- result_of(nodes = 12, slow_node = 10)
+  boxes <- plot_acceptance_boxes(result, draw = FALSE)
+  alone <- boxes[grepl("alone", boxes$panel) & boxes$unit == "%", ]
+  middle <- tapply(alone$x, alone$host, median)
+  expect_equal(names(which.max(middle)), "node10")
+  expect_equal(levels(plot_acceptance_boxes(result)$data$host), paste0("node", 12:1))
+  map <- plot_acceptance_map(result, draw = FALSE)
+  expect_equal(unique(map$host), paste0("node", 1:12))
+  expect_equal(range(map$turn), c(1, 15))
+  expect_match(alt_acceptance_map(map), "most on node10, CPU")
+})
+
+test_that("a map of more CPUs than lines shows the worst CPU of each node", {
+  result <- result_of(nodes = 34, launches = 1, repetitions = 2)
+  map <- plot_acceptance_map(result, draw = FALSE)
+  expect_equal(nrow(map), 68)
+  rows <- result$acceptance$figures
+  rows <- rows[rows$check == "detour" & rows$variant == "all" & rows$host == "node9" & rows$repetition == 2, ]
+  expect_equal(map$lost_percent[map$host == "node9" & map$turn == 2], max(rows$value))
+})
+
+test_that("completeness shows every size of group with its interval", {
+  result <- result_of()
+  frame <- plot_acceptance_completeness(result, draw = FALSE)
+  wanted <- result$figures[result$figures$check == "completeness", ]
+  expect_equal(frame$value, wanted$value)
+  expect_true(all(frame$ci_low < frame$value & frame$value < frame$ci_high))
+})
+
+test_that("noiselab plot draws them from a directory, with limits, and apart from the others", {
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_acceptance(dir, seed = 1)
+  names <- vapply(plots_of("acceptance"), `[[`, "", "name")
+  got <- status_of(main_plot, paste(names, collapse = ","), dir, "--out", dir)
+  expect_equal(got$status, 0L)
+  expect_equal(got$out, file.path(dir, paste0(names, ".png")))
+  limits <- file.path(dir, "limits")
+  writeLines("quantum.alone.quantum <= 1 us", limits)
+  csv <- function(...) utils::read.csv(text = status_of(main_plot, "acceptance-matrix", dir, "--csv", ...)$out)
+  expect_false(any(csv()$verdict == "fail"))
+  expect_equal(unique(csv("--limits", limits)$check[csv("--limits", limits)$verdict == "fail"]), "quantum")
+  refused <- status_of(main_plot, "dose,acceptance-map", dir)
+  expect_equal(refused$status, 2L)
+  expect_match(refused$err, "acceptance-map is of acceptance campaigns, dose is not: draw them apart")
+  expect_equal(status_of(main_plot, "dose", dir)$status, 3L)
+  other <- local_campaign(pairs = 8, levels_percent = 5)
+  expect_equal(status_of(main_plot, "acceptance-map", other)$status, 3L)
+  expect_match(status_of(main_plot, "dose", other, "--limits", limits)$err, "are for plots of acceptance campaigns")
+})
