@@ -7,7 +7,8 @@
 #' cannot pass: it could not have seen a bad node). All other figures are measured, not judged.
 #'
 #' A figure passes a limit when its whole confidence interval keeps it, and fails when none of it does. A learnt limit is the normal
-#' tolerance bound mean + k sd with `k = qt(1 - alpha, n - 1, qnorm(p) sqrt(n)) / sqrt(n)`, on logarithms for times and rates, over the means of the reference's
+#' tolerance bound mean + k sd with `k = qt(1 - alpha, df, qnorm(p) sqrt(n)) / sqrt(n)`, n and df those that related values of
+#' the same launch are worth (Mee and Owen 1983), on logarithms for times and rates, over the means of the reference's
 #' launches (times nodes or pairs) or, where these are fewer than 5, over its repetitions; p = 1 - alpha / (number of figures judged by it).
 #'
 #' @param acceptance An `nl_acceptance` from [read_acceptance()].

@@ -42,8 +42,15 @@ for seed in $(seq "$runs"); do
         cat "$work/said" >&2
         continue
     fi
-    judged=$((judged + 1))
     IFS='|' read -r self_check chosen nodes <<<"$found"
+    # a launch was lost, or the self-check's: no answer to what is asked here
+    if [ -z "$chosen" ] || grep -q 'planned launches are complete; go on with' "$work/said"; then
+        echo "  seed $seed: broken off"
+        sed 's/^/    /' "$work/said" >&2
+        rm -rf "$out"
+        continue
+    fi
+    judged=$((judged + 1))
     [ "$self_check" != pass ] || localised=$((localised + 1))
     [ -z "$nodes" ] || blamed=$((blamed + 1))
     printf '  seed %-3d load on %s: %-13s  nodes blamed: %-20s %4d s\n' "$seed" "$chosen" "$self_check" "${nodes:-none}" "$took_s"
