@@ -31,8 +31,6 @@ int nl_stolen_open(struct nl_stolen *s, enum nl_stolen_source wanted) {
     return s->fd < 0 && wanted == NL_STOLEN_SCHEDULER ? -1 : 0;
 }
 
-void nl_stolen_use_clocks(struct nl_stolen *s) { nl_stolen_close(s); }
-
 void nl_stolen_close(struct nl_stolen *s) {
     if (s->fd >= 0) close(s->fd);
     s->fd = -1;

@@ -21,9 +21,7 @@ struct nl_stolen {
  * @return 0, or -1 when `scheduler` is wanted and not to be had (clocks serve then). Local. */
 int nl_stolen_open(struct nl_stolen *s, enum nl_stolen_source wanted);
 
-/* Goes over to clocks. */
-void nl_stolen_use_clocks(struct nl_stolen *s);
-
+/* What is closed is looked at by clocks. */
 void nl_stolen_close(struct nl_stolen *s);
 
 /* NL_STOLEN_SCHEDULER or NL_STOLEN_CLOCKS. */

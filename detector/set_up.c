@@ -444,7 +444,7 @@ static int open_stolen(struct nd_run *r) {
     if (nd_run_agree_failed(r, failed)) return -1;
     int is_scheduler = nl_stolen_source(&r->stolen) == NL_STOLEN_SCHEDULER, is_everywhere;
     MPI_Allreduce(&is_scheduler, &is_everywhere, 1, MPI_INT, MPI_MIN, r->team.world);
-    if (!is_everywhere) nl_stolen_use_clocks(&r->stolen);
+    if (!is_everywhere) nl_stolen_close(&r->stolen); /* clocks, then */
     return 0;
 }
 
