@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "nl_stolen.h"
+#include "nl_preempted.h"
 #include "work.h"
 
 /* Time of a turn of the loop below, in ticks: the mean of the least disturbed of some batches. */
@@ -41,9 +41,9 @@ void nx_scan_detours(struct nx_scan *s) {
     s->n_turns = s->n_detours = s->lost_ns = s->longest_ns = 0;
     const uint64_t threshold = (uint64_t)((double)s->threshold_ns / t.tick_ns), span = (uint64_t)((double)s->span_ns / t.tick_ns);
     uint64_t gaps = 0, noting = 0;
-    struct nl_stolen stolen;
-    nl_stolen_open(&stolen, NL_STOLEN_AUTO);
-    int64_t n = 0, stolen_ns = nl_stolen_ns(&stolen), wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    struct nl_preempted preempted;
+    nl_preempted_open(&preempted, NL_PREEMPTED_AUTO);
+    int64_t n = 0, preempted_ns = nl_preempted_ns(&preempted), wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
     const uint64_t first = nl_ticks_now(&t);
     uint64_t before = first;
     while (before - first < span) {
@@ -61,8 +61,8 @@ void nx_scan_detours(struct nx_scan *s) {
     }
     uint64_t whole = before - first;
     s->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - wall_ns;
-    s->stolen_ns = nl_stolen_ns(&stolen) - stolen_ns;
-    nl_stolen_close(&stolen);
+    s->preempted_ns = nl_preempted_ns(&preempted) - preempted_ns;
+    nl_preempted_close(&preempted);
     s->looked_ns = s->wall_ns - (int64_t)nl_ticks_to_ns(&t, noting);
     s->n_turns = n;
     if (n > s->n_detours) s->base_ns = (double)(whole - gaps - noting) * t.tick_ns / (double)(n - s->n_detours);
@@ -72,11 +72,11 @@ void nx_scan_quanta(struct nx_scan *s) {
     const struct nl_ticks t = *s->ticks;
     const uint64_t span = (uint64_t)((double)s->span_ns / t.tick_ns);
     double mean = 0, squares = 0;
-    struct nl_stolen stolen;
-    nl_stolen_open(&stolen, NL_STOLEN_AUTO);
+    struct nl_preempted preempted;
+    nl_preempted_open(&preempted, NL_PREEMPTED_AUTO);
     s->n_turns = s->longest_ns = 0;
     s->least_ns = INFINITY;
-    int64_t stolen_ns = nl_stolen_ns(&stolen), wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    int64_t preempted_ns = nl_preempted_ns(&preempted), wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
     const uint64_t first = nl_ticks_now(&t);
     uint64_t before = first;
     while (before - first < span) {
@@ -93,8 +93,8 @@ void nx_scan_quanta(struct nx_scan *s) {
         before = now;
     }
     s->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - wall_ns;
-    s->stolen_ns = nl_stolen_ns(&stolen) - stolen_ns;
-    nl_stolen_close(&stolen);
+    s->preempted_ns = nl_preempted_ns(&preempted) - preempted_ns;
+    nl_preempted_close(&preempted);
     s->mean_ns = mean;
     s->sd_ns = s->n_turns > 1 ? sqrt(squares / (double)(s->n_turns - 1)) : NAN;
 }

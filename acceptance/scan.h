@@ -27,7 +27,7 @@ struct nx_scan {
     int64_t n_turns;    /* turns of the loop; quanta */
     int64_t wall_ns;    /* CLOCK_MONOTONIC_RAW, of the whole scan */
     int64_t looked_ns;  /* detours: of it, what was not spent on noting them */
-    int64_t stolen_ns;  /* CPU time that other tasks of this system took */
+    int64_t preempted_ns;  /* CPU time that other tasks of this system took */
     double base_ns;     /* an undisturbed turn */
     int64_t n_detours, lost_ns, longest_ns; /* lost: the sum of all durations, kept or not */
     double mean_ns, sd_ns, least_ns;        /* quantum: of the quanta; longest_ns is the longest */

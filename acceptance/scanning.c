@@ -89,7 +89,7 @@ static void write_traces(struct nx_run *r, const struct job *jobs, int n, int is
 
 /* What a scan of any kind has to say. */
 static void add_figures(struct nx_run *r, const struct nx_scanning *kind, const struct job *j, const char *variant) {
-    struct nx_row row = nx_row("stolen", "percent", 100. * (double)j->scan.stolen_ns / (double)j->scan.wall_ns);
+    struct nx_row row = nx_row("preempted", "percent", 100. * (double)j->scan.preempted_ns / (double)j->scan.wall_ns);
     snprintf(row.variant, sizeof row.variant, "%s", variant);
     row.rank = r->team.rank;
     row.cpu = j->cpu;

@@ -8,6 +8,6 @@
 #endif
 
 /* Layout of the files in a campaign (docs/formats.md). */
-#define NOISELAB_SCHEMA 1
+#define NOISELAB_SCHEMA 2
 
 #endif

@@ -38,7 +38,7 @@ struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char 
         nd_agent_rows_close(rows);
         return NULL;
     }
-    fputs("launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,stolen_ns,switch_ns,settle_ns,agent_cpu_ns,"
+    fputs("launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,preempted_ns,switch_ns,settle_ns,agent_cpu_ns,"
           "agent_on_ranks_ns,others_on_ranks_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,"
           "written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs\n",
           rows->file);
@@ -60,7 +60,7 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
     fprintf(f, "%s,%d,%s,%s,%" PRId64 ",%" PRId64 ",%d,%s,%s,", rows->launch, rows->node, rows->host, config->name, config->bytes, half->step.pair,
             half->step.order, half->step.level == ND_OFF ? "off" : "on", words.kind);
     if (words.has_level) fprintf(f, "%.10g", words.level_percent);
-    fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64, half->ranks->start_ns - rows->zero_ns, half->ranks->wall_ns, half->ranks->stolen_ns);
+    fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64, half->ranks->start_ns - rows->zero_ns, half->ranks->wall_ns, half->ranks->preempted_ns);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         fputc(',', f);
         if (known[i] >= 0) fprintf(f, "%" PRId64, known[i]);

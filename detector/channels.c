@@ -7,7 +7,7 @@ static double time_value(const struct nd_half *h) {
     return log((double)took_ns / (double)h->n_operations);
 }
 
-static double stolen_value(const struct nd_half *h) { return 100. * (double)h->stolen_ns_sum / (double)h->wall_ns; }
+static double preempted_value(const struct nd_half *h) { return 100. * (double)h->preempted_ns_sum / (double)h->wall_ns; }
 
 static double detour_value(const struct nd_half *h) { return h->detour_ns < 0 ? NAN : 100. * (double)h->detour_ns / (double)h->wall_ns; }
 
@@ -21,7 +21,7 @@ static double arrival_value(const struct nd_half *h) {
 
 const struct nd_channel nd_channels[] = {
     {"time", "loop time of the slowest rank: what the synchronised code pays", "wall_ns (global_ns), operations", time_value},
-    {"stolen", "CPU time that other tasks of this system took from the ranks, by the scheduler (see --stolen-by)", "stolen_ns_max, stolen_ns_sum", stolen_value},
+    {"preempted", "CPU time that other tasks of this system took from the ranks, by the scheduler (see --preempted-by)", "preempted_ns_max, preempted_ns_sum", preempted_value},
     {"detour", "excess of the operations above the detour threshold", "detour_ns, detours", detour_value},
     {"base", "mean of the undisturbed operations: cache, memory, frequency", "base_ns", base_value},
     {"arrival", "spread of the ranks' starts (synchronised starts only)", "spread_ns, operations", arrival_value},

@@ -11,8 +11,8 @@
 struct nd_half {
     struct nd_step step;
     int64_t start_ns, wall_ns, n_operations;
-    int64_t stolen_ns_max, stolen_ns_sum;
-    int stolen_rank, slowest_rank;
+    int64_t preempted_ns_max, preempted_ns_sum;
+    int preempted_rank, slowest_rank;
     int64_t detour_ns, n_detours; /* -1: operations were not timed one by one */
     double base_ns;               /* negative: not known */
     int64_t steal_ns;             /* -1: not known */

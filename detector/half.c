@@ -233,7 +233,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
         .n_operations = cell->n_operations,
         .chunk = chunk_of(cell),
         .ticks = &r->ticks,
-        .stolen = &r->stolen,
+        .preempted = &r->preempted,
         .hist = r->hists ? r->scratch : NULL,
         .detour_threshold_ns = cell->detour_threshold_ns,
         .typical_ns = cell->typical_ns,
@@ -303,10 +303,10 @@ void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const stru
 
 /* One half of a rank or a node, into its arm's sum and into its pairs. */
 static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd_step *step, const struct nd_half_sum *s) {
-    nd_pairs_half(pairs, 0, step, s->wall_ns > 0 ? 100. * (double)s->stolen_ns / (double)s->wall_ns : NAN);
+    nd_pairs_half(pairs, 0, step, s->wall_ns > 0 ? 100. * (double)s->preempted_ns / (double)s->wall_ns : NAN);
     sum->n_halves++;
     sum->wall_ns += s->wall_ns;
-    sum->stolen_ns += s->stolen_ns;
+    sum->preempted_ns += s->preempted_ns;
     sum->n_detours += s->n_detours;
     sum->detour_ns += s->detour_ns;
     sum->n_involuntary += s->n_involuntary;

@@ -1,14 +1,14 @@
 #include "half_sum.h"
 
 struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s) {
-    int64_t stolen_ns = s->loop.stolen_ns, n_typical = s->loop.n_operations - s->loop.n_detours;
+    int64_t preempted_ns = s->loop.preempted_ns, n_typical = s->loop.n_operations - s->loop.n_detours;
     return (struct nd_half_sum){
         .start_ns = s->loop.start_ns,
         .wall_ns = s->loop.wall_ns,
-        .stolen_ns_max = stolen_ns,
+        .preempted_ns_max = preempted_ns,
         .detour_ns_max = s->loop.detour_ns,
         .n_detours_max = s->loop.n_detours,
-        .stolen_ns = stolen_ns,
+        .preempted_ns = preempted_ns,
         .detour_ns = s->loop.detour_ns,
         .n_detours = s->loop.n_detours,
         .n_involuntary = s->n_involuntary,
@@ -21,7 +21,7 @@ struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s) {
         .n_base = n_typical > 0,
         .lowest_rank = rank,
         .slowest_rank = rank,
-        .stolen_rank = rank,
+        .preempted_rank = rank,
         .detour_rank = rank,
     };
 }
@@ -38,16 +38,16 @@ void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b) {
         a->wall_ns = b->wall_ns;
         a->slowest_rank = b->slowest_rank;
     }
-    if (wins(b->stolen_ns_max, b->stolen_rank, a->stolen_ns_max, a->stolen_rank)) {
-        a->stolen_ns_max = b->stolen_ns_max;
-        a->stolen_rank = b->stolen_rank;
+    if (wins(b->preempted_ns_max, b->preempted_rank, a->preempted_ns_max, a->preempted_rank)) {
+        a->preempted_ns_max = b->preempted_ns_max;
+        a->preempted_rank = b->preempted_rank;
     }
     if (wins(b->detour_ns_max, b->detour_rank, a->detour_ns_max, a->detour_rank)) {
         a->detour_ns_max = b->detour_ns_max;
         a->n_detours_max = b->n_detours_max;
         a->detour_rank = b->detour_rank;
     }
-    a->stolen_ns += b->stolen_ns;
+    a->preempted_ns += b->preempted_ns;
     a->detour_ns += b->detour_ns;
     a->n_detours += b->n_detours;
     a->n_involuntary += b->n_involuntary;
@@ -66,9 +66,9 @@ void nd_half_sum_reduce(void *into, const void *from) { nd_half_sum_join(into, f
 void nd_half_sum_tell(const struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator, struct nd_half *h) {
     h->start_ns = s->start_ns - zero_ns;
     h->wall_ns = s->wall_ns;
-    h->stolen_ns_max = s->stolen_ns_max;
-    h->stolen_ns_sum = s->stolen_ns;
-    h->stolen_rank = s->stolen_rank;
+    h->preempted_ns_max = s->preempted_ns_max;
+    h->preempted_ns_sum = s->preempted_ns;
+    h->preempted_rank = s->preempted_rank;
     h->slowest_rank = s->slowest_rank;
     h->detour_ns = has_detours ? s->detour_ns_max : -1;
     h->n_detours = has_detours ? s->n_detours_max : -1;

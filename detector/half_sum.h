@@ -21,15 +21,15 @@ struct nd_sample {
 /* Figures of several ranks. Contiguous, without pointers: it is sent as bytes. */
 struct nd_half_sum {
     int64_t start_ns;                /* CLOCK_MONOTONIC of the lowest rank */
-    int64_t wall_ns, stolen_ns_max;  /* largest */
+    int64_t wall_ns, preempted_ns_max;  /* largest */
     int64_t detour_ns_max, n_detours_max; /* of the rank with the most time in detours */
-    int64_t stolen_ns, detour_ns, n_detours, n_involuntary; /* sums */
+    int64_t preempted_ns, detour_ns, n_detours, n_involuntary; /* sums */
     int64_t delivered_ns;            /* sum; -1: a part of it is not known */
     int64_t n_bursts, n_due, requested_ns; /* sums */
     int64_t steal_ns;                /* sum of what is known; -1: nothing is */
     double base_ns_sum;              /* sum over ranks of the mean of their operations that are no detours */
     int32_t n_base;                  /* ranks that had such */
-    int32_t lowest_rank, slowest_rank, stolen_rank, detour_rank; /* of equals the lowest */
+    int32_t lowest_rank, slowest_rank, preempted_rank, detour_rank; /* of equals the lowest */
 };
 
 /* One rank's part. */

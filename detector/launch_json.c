@@ -112,7 +112,7 @@ static json_t *options_json(const struct nd_options *o) {
     add_agent_options(json, &o->agent);
     json_object_set_new(json, "warmup_ns", json_integer(o->warmup_ns));
     json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
-    json_object_set_new(json, "stolen_by", json_string(nl_stolen_names[o->stolen_by]));
+    json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[o->preempted_by]));
     json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
     json_object_set_new(json, "datatype", o->op.datatype ? json_string(o->op.datatype->name) : json_null());
     json_object_set_new(json, "reduction", o->op.reduction ? json_string(o->op.reduction->name) : json_null());
@@ -207,7 +207,7 @@ static json_t *mpi_json(const struct nd_options *o) {
 }
 
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
-                           const struct nl_ticks *ticks, const struct nl_stolen *stolen, const struct nd_cell *cells, const struct nd_host *hosts,
+                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells, const struct nd_host *hosts,
                            const struct nd_seat *seats, int64_t n_pairs, int n_generators, int n_agents) {
     char seed_text[32];
     json_t *command = json_array(), *placement = json_array(), *host_array = json_array(), *warnings = json_array();
@@ -227,7 +227,7 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     json_object_set_new(json, "launcher", launcher_json());
     json_object_set_new(json, "slurm", nd_slurm_json());
     json_object_set_new(json, "clock", clock);
-    json_object_set_new(json, "stolen_by", json_string(nl_stolen_names[nl_stolen_source(stolen)]));
+    json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[nl_preempted_source(preempted)]));
     json_object_set_new(json, "cells", cells_json(o, cells));
     json_object_set_new(json, "pairs_planned", json_integer(n_pairs));
     json_object_set_new(json, "sequential", sequential_json(o));

@@ -39,7 +39,7 @@ struct nd_agent_end {
 
 /* Everything known before the first half. New reference; "ended" is null. */
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
-                           const struct nl_ticks *ticks, const struct nl_stolen *stolen, const struct nd_cell *cells, const struct nd_host *hosts,
+                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells, const struct nd_host *hosts,
                            const struct nd_seat *seats, int64_t n_pairs, int n_generators, int n_agents);
 
 /* Adds "start": clock, synchronisation, bounds; null without synchronised starts (`s` NULL). */

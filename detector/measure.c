@@ -78,7 +78,7 @@ void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
     }
     struct nd_loop_result r = {0};
     r.start_ns = nl_mono_ns();
-    int64_t stolen_start_ns = nd_loop_stolen_ns(loop), wall_start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    int64_t preempted_start_ns = nd_loop_preempted_ns(loop), wall_start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
     for (;;) {
         int64_t left = loop->n_operations - r.n_operations;
         int64_t n = left < loop->chunk ? left : loop->chunk;
@@ -92,6 +92,6 @@ void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
         if (r.n_operations == loop->n_operations || nd_loop_agree_to_stop(loop, 0)) break;
     }
     r.wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - wall_start_ns;
-    r.stolen_ns = nd_loop_stolen_ns(loop) - stolen_start_ns;
+    r.preempted_ns = nd_loop_preempted_ns(loop) - preempted_start_ns;
     *result = r;
 }

@@ -8,7 +8,7 @@
 
 #include "nl_clock.h"
 #include "nl_hist.h"
-#include "nl_stolen.h"
+#include "nl_preempted.h"
 #include "ops.h"
 
 struct nd_starter;
@@ -21,7 +21,7 @@ struct nd_loop {
     int64_t n_operations;
     int64_t chunk;               /* operations between two looks at the stop flag; >= n_operations: none */
     const struct nl_ticks *ticks;
-    const struct nl_stolen *stolen; /* how this rank's stolen time is found; NULL: it is not */
+    const struct nl_preempted *preempted; /* how this rank's preempted time is found; NULL: it is not */
     struct nl_hist *hist;        /* NULL: operations are not timed one by one */
     int64_t detour_threshold_ns; /* operations longer than this are detours */
     int64_t typical_ns;          /* pilot's median: what a detour's excess is counted from */
@@ -39,7 +39,7 @@ struct nd_loop {
 struct nd_loop_result {
     int64_t start_ns;     /* CLOCK_MONOTONIC */
     int64_t wall_ns;      /* CLOCK_MONOTONIC_RAW: same rate as the scheduler's clock, which counts CPU time */
-    int64_t stolen_ns;    /* CPU time that other tasks took from this rank; 0 without loop.stolen */
+    int64_t preempted_ns;    /* CPU time that other tasks took from this rank; 0 without loop.preempted */
     int64_t detour_ns;    /* excess over typical_ns */
     int64_t n_detours;
     int64_t base_ns_sum;  /* time of the operations that are not detours */
@@ -59,8 +59,8 @@ static inline int64_t nd_involuntary_switches(void) {
     return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
 }
 
-/* A reading whose differences are stolen time; 0 when it is not asked for. */
-static inline int64_t nd_loop_stolen_ns(const struct nd_loop *loop) { return loop->stolen ? nl_stolen_ns(loop->stolen) : 0; }
+/* A reading whose differences are preempted time; 0 when it is not asked for. */
+static inline int64_t nd_loop_preempted_ns(const struct nd_loop *loop) { return loop->preempted ? nl_preempted_ns(loop->preempted) : 0; }
 
 /* Whether a rank was asked to stop. Collective. */
 int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken);

@@ -21,7 +21,7 @@ enum { LIST_BYTES = 4096, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; 
 
 enum key {
     KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_PATTERN, KEY_ON, KEY_PHASE, KEY_PRESET,
-    KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_STOLEN, KEY_WARMUP, KEY_OVERSUBSCRIBE, KEY_PROGRESS,
+    KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_OVERSUBSCRIBE, KEY_PROGRESS,
     KEY_DRY_RUN, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
     KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0, KEY_LATE,
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
@@ -48,8 +48,8 @@ static const struct argp_option option_rows[] = {
     {"warmup", KEY_WARMUP, "TIME", 0, "run the schedule this long before the first row is taken (default 500ms)", 1},
     {"per-operation-timing", KEY_TIMING, "auto|on|off", 0, "time every operation: histogram, detour, base (auto: off for single)", 1},
     {"detour-threshold", KEY_DETOUR, "TIME", 0, "operations longer than this are detours (default: median + max(median, 1us))", 1},
-    {"stolen-by", KEY_STOLEN, "auto|scheduler|clocks", 0,
-     "stolen time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, which holds a hypervisor's steal, too "
+    {"preempted-by", KEY_PREEMPTED, "auto|scheduler|clocks", 0,
+     "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, which holds a hypervisor's steal, too "
      "(default auto: the scheduler, where it says it on all nodes)", 1},
     {"datatype", KEY_DATATYPE, "NAME", 0, "of the operations' elements (see --list-datatypes; default byte, for reductions double)", 1},
     {"reduce", KEY_REDUCE, "NAME", 0, "reduction of the operations that reduce (see --list-reductions; default sum)", 1},
@@ -329,10 +329,10 @@ static error_t parse_whole(struct parsing *p, const char *option, const char *ar
     return 0;
 }
 
-static error_t parse_stolen(struct parsing *p, const char *arg) {
-    int source = NL_STOLEN_AUTO;
-    error_t rc = parse_name(p, "--stolen-by", arg, nl_stolen_names, "auto, scheduler or clocks", &source);
-    p->o->stolen_by = (enum nl_stolen_source)source;
+static error_t parse_preempted(struct parsing *p, const char *arg) {
+    int source = NL_PREEMPTED_AUTO;
+    error_t rc = parse_name(p, "--preempted-by", arg, nl_preempted_names, "auto, scheduler or clocks", &source);
+    p->o->preempted_by = (enum nl_preempted_source)source;
     return rc;
 }
 
@@ -516,7 +516,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_BLOCK: return nl_parse_duration(arg, &p->block_ns) ? bad(p, "--block", arg, NL_DURATION_HELP) : 0;
     case KEY_PERIOD: return nl_parse_duration(arg, &o->period_ns) ? bad(p, "--period", arg, NL_DURATION_HELP) : 0;
     case KEY_WARMUP: return nl_parse_duration_or_zero(arg, &o->warmup_ns) ? bad(p, "--warmup", arg, "a duration (try 500ms, 0s)") : 0;
-    case KEY_STOLEN: return parse_stolen(p, arg);
+    case KEY_PREEMPTED: return parse_preempted(p, arg);
     case KEY_DETOUR: return nl_parse_duration(arg, &o->detour_threshold_ns) ? bad(p, "--detour-threshold", arg, NL_DURATION_HELP) : 0;
     case KEY_COUNT:
         return nl_parse_int(arg, 1, INT64_C(1) << 50, &o->count) ? bad(p, "--count", arg, "a positive whole number") : 0;

@@ -98,7 +98,7 @@ struct nd_options {
     const char *preset; /* NULL: none */
     struct nd_op_options op;
     enum nd_check check;
-    enum nl_stolen_source stolen_by;
+    enum nl_preempted_source preempted_by;
     double overlap_factor;      /* nonblocking operations also with work of so many times their own time; 0: without */
     struct nd_start_options start;
     struct nd_sequential_options sequential;

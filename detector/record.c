@@ -169,7 +169,7 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
     r->rows = open_file(r, rows_name(r), "", "wx");
     if (!r->rows) goto fail;
     fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
-          "stolen_ns_max,stolen_ns_sum,stolen_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due,"
+          "preempted_ns_max,preempted_ns_sum,preempted_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due,"
           "kind,pattern,placement,phase,requested_ns,global_ns,after_last_ns,spread_ns,late_starts,overshoot_ns_p50,overshoot_ns_p99,overshoot_ns_max,"
           "slot_ns,within_ns2,between_ns2\n",
           r->rows);
@@ -245,7 +245,7 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     put_arm(f, o, h->step.level);
     if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_cpus));
     fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", h->start_ns, h->wall_ns, h->n_operations,
-            h->stolen_ns_max, h->stolen_ns_sum, h->stolen_rank);
+            h->preempted_ns_max, h->preempted_ns_sum, h->preempted_rank);
     put_known(f, h->detour_ns);
     put_known(f, h->n_detours);
     if (h->base_ns >= 0) fprintf(f, "%.3f", h->base_ns);
@@ -349,7 +349,7 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
 
 /* What ranks and nodes have in common. `n_slowest`: how often it was the slowest, or held it. */
 static void put_sum(FILE *f, const struct nd_sum *s, int64_t n_slowest) {
-    fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", s->n_halves, s->wall_ns, s->stolen_ns,
+    fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", s->n_halves, s->wall_ns, s->preempted_ns,
             s->n_detours, s->detour_ns, s->n_involuntary, n_slowest);
 }
 
@@ -365,9 +365,9 @@ static void put_shift(FILE *f, const struct nd_moments *m) {
 
 int nd_record_ranks_begin(struct nd_record *r) {
     return begin_table(r, "ranks.csv",
-                       "rank,host,cpu,arm,level_requested_percent,halves,wall_ns,stolen_ns,detours,detour_ns,involuntary_switches,times_slowest,"
+                       "rank,host,cpu,arm,level_requested_percent,halves,wall_ns,preempted_ns,detours,detour_ns,involuntary_switches,times_slowest,"
                        "kind,pattern,placement,phase,first_starts,last_starts,last_ends,start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max,"
-                       "pairs,stolen_shift_percent_mean,stolen_shift_percent_sd\n");
+                       "pairs,preempted_shift_percent_mean,preempted_shift_percent_sd\n");
 }
 
 int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const struct nd_rank_sum *sums, const int64_t *n_slowest,
@@ -394,8 +394,8 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const s
 
 int nd_record_nodes_begin(struct nd_record *r) {
     return begin_table(r, "nodes.csv",
-                       "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,stolen_ns,detours,detour_ns,"
-                       "involuntary_switches,times_slowest,pairs,stolen_shift_percent_mean,stolen_shift_percent_sd\n");
+                       "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,preempted_ns,detours,detour_ns,"
+                       "involuntary_switches,times_slowest,pairs,preempted_shift_percent_mean,preempted_shift_percent_sd\n");
 }
 
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest) {

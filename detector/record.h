@@ -17,8 +17,8 @@ struct nd_record;
 struct nd_sum {
     int64_t n_halves;
     int64_t wall_ns;         /* of the slowest rank, where there are several */
-    int64_t stolen_ns, n_detours, detour_ns, n_involuntary; /* over ranks */
-    struct nd_moments shift; /* over pairs: stolen share of the on half minus that of the off half, percent of one CPU */
+    int64_t preempted_ns, n_detours, detour_ns, n_involuntary; /* over ranks */
+    struct nd_moments shift; /* over pairs: preempted share of the on half minus that of the off half, percent of one CPU */
 };
 
 /* The same of one rank, with what it alone knows of synchronised starts. */

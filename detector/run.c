@@ -318,7 +318,7 @@ static int nd_run_print_clocks(struct nd_run *r) {
 enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, struct nd_companion *companion, struct nd_markers *markers,
                    int has_failed, const volatile int *stop_asked) {
     struct nd_run r = {.o = o,
-                       .stolen = {.fd = -1},
+                       .preempted = {.fd = -1},
                        .treatment = treatment,
                        .agent = {.companion = companion},
                        .markers = markers,

@@ -42,7 +42,7 @@ struct nd_run {
     struct nd_markers *markers;     /* NULL: nothing to mark */
     struct nd_team team;
     struct nl_ticks ticks;
-    struct nl_stolen stolen;        /* of the same source on all ranks */
+    struct nl_preempted preempted;        /* of the same source on all ranks */
     struct nd_schedule schedule;
     struct nl_rng phase_rng, common_phase_rng;
     double skip;                    /* where a continued pattern begins on this node when its phase is random */
@@ -51,7 +51,7 @@ struct nd_run {
     struct nl_hist *hists;          /* n_configs x n_arms, NULL: operations are not timed one by one */
     struct nl_hist *scratch;        /* where every loop counts: the same addresses in every arm */
     struct nd_rank_sum *sums;       /* n_arms, this rank */
-    struct nd_pairs *pairs;         /* stolen share of this rank, percent of one CPU; over all operations */
+    struct nd_pairs *pairs;         /* preempted share of this rank, percent of one CPU; over all operations */
     struct nd_sum *node_sums;       /* leaders: n_arms, their node */
     struct nd_pairs *node_pairs;    /* leaders: of their node */
     struct nd_node_end *node_end;   /* leaders */

@@ -404,7 +404,7 @@ static int open_record(struct nd_run *r) {
         const struct nd_options *o = r->o;
         failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
         if (!failed) {
-            r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, &r->stolen, r->cells, r->hosts, r->seats,
+            r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, &r->preempted, r->cells, r->hosts, r->seats,
                                            r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators, r->agent.n_nodes);
             nd_launch_json_start(r->launch, r->o, r->starter);
             warn_of_unlike_nodes(r);
@@ -437,20 +437,20 @@ static int open_record(struct nd_run *r) {
     return open_raw(r);
 }
 
-/* How the ranks' stolen time is found: in one way on all of them. */
-static int open_stolen(struct nd_run *r) {
-    int failed = nl_stolen_open(&r->stolen, r->o->stolen_by) != 0;
-    if (failed) nl_error("--stolen-by: the kernel of this node does not say how long threads wait for a CPU (try clocks)");
+/* How the ranks' preempted time is found: in one way on all of them. */
+static int open_preempted(struct nd_run *r) {
+    int failed = nl_preempted_open(&r->preempted, r->o->preempted_by) != 0;
+    if (failed) nl_error("--preempted-by: the kernel of this node does not say how long threads wait for a CPU (try clocks)");
     if (nd_run_agree_failed(r, failed)) return -1;
-    int is_scheduler = nl_stolen_source(&r->stolen) == NL_STOLEN_SCHEDULER, is_everywhere;
+    int is_scheduler = nl_preempted_source(&r->preempted) == NL_PREEMPTED_SCHEDULER, is_everywhere;
     MPI_Allreduce(&is_scheduler, &is_everywhere, 1, MPI_INT, MPI_MIN, r->team.world);
-    if (!is_everywhere) nl_stolen_close(&r->stolen); /* clocks, then */
+    if (!is_everywhere) nl_preempted_close(&r->preempted); /* clocks, then */
     return 0;
 }
 
 int nd_run_set_up(struct nd_run *r) {
     if (nd_run_allocate(r) || check_treatments(r) || nd_run_set_up_nodes(r)) return -1;
-    if (open_stolen(r)) return -1;
+    if (open_preempted(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
     r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds, r->o->which_arms == ND_ARMS_ON};
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
@@ -476,7 +476,7 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->reports);
     nd_agent_rows_close(r->agent.rows);
     nd_steal_close(r->steal);
-    nl_stolen_close(&r->stolen);
+    nl_preempted_close(&r->preempted);
     nd_progress_close(r->progress);
     nd_sequential_close(r->sequential);
     nd_record_close(r->record);

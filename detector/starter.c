@@ -234,11 +234,11 @@ static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, s
     s->batch_begin = nd_starter_read_clocks(s);
     if (s->has_batch_end) nd_starter_has_jumped(s, &s->batch_end, &s->batch_begin);
     if (loop->on_stretch) loop->on_stretch(loop->context, 1);
-    int64_t stolen_ns = nd_loop_stolen_ns(loop);
+    int64_t preempted_ns = nd_loop_preempted_ns(loop);
     struct nd_clock_pair begin = nd_starter_read_clocks(s);
     s->o->mode->run(s, loop, n);
     s->batch_end = nd_starter_read_clocks(s);
-    result->stolen_ns += nd_loop_stolen_ns(loop) - stolen_ns;
+    result->preempted_ns += nd_loop_preempted_ns(loop) - preempted_ns;
     if (loop->on_stretch) loop->on_stretch(loop->context, 0);
     result->wall_ns += s->batch_end.raw_ns - begin.raw_ns;
     s->has_batch_end = 1;

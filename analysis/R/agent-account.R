@@ -23,8 +23,8 @@ is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_r
 #'   `scraper_percent`, `observer_percent`, `observer_on_ranks_percent`, `wakeups_per_s`, `switches_per_s`,
 #'   `migrations_per_s`, `processes`, `started_per_s`, `rss_kib`, `read_bytes_per_s`, `written_bytes_per_s`,
 #'   `switch_ns_p50`, `switch_ns_max`, `lost_switches`, `switch_ins`, `switch_outs`; in us per second, on minus off:
-#'   `stolen_us_per_s`, `stolen_low`, `stolen_high`, `agent_us_per_s` (on ranks' CPUs), `others_us_per_s` (other tasks
-#'   there, by the records of the CPUs), `difference_us_per_s` (stolen minus agent, and minus others where known),
+#'   `preempted_us_per_s`, `preempted_low`, `preempted_high`, `agent_us_per_s` (on ranks' CPUs), `others_us_per_s` (other tasks
+#'   there, by the records of the CPUs), `difference_us_per_s` (preempted minus agent, and minus others where known),
 #'   `difference_low`, `difference_high`, `estimator` of the difference, `tolerance_us_per_s`; `agreement`
 #'   (`agree`, `disagree`, `cannot be compared`), `sure` (logical: the whole interval lies inside, or outside, the
 #'   tolerance), `reason` (why they cannot be compared, else NA). Unknown figures are NA.
@@ -37,7 +37,7 @@ is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_r
 #' @examples
 #' dir <- file.path(tempdir(), "agent-accounts")
 #' simulate_agent_campaign(dir, pairs = 20, seed = 1)
-#' agent_accounts(read_campaign(dir))[, c("cpu_percent", "stolen_us_per_s", "agent_us_per_s", "agreement")]
+#' agent_accounts(read_campaign(dir))[, c("cpu_percent", "preempted_us_per_s", "agent_us_per_s", "agreement")]
 #' unlink(dir, recursive = TRUE)
 #' @export
 agent_accounts <- function(campaign, alpha = 0.01) {
@@ -51,7 +51,7 @@ agent_accounts <- function(campaign, alpha = 0.01) {
 }
 
 # One entry per launch x host x treatment (agents and generators): `rows` of agent.HOST.csv, numbers of its `on` halves,
-# and per pair, in us per second, `stolen` and `agent` (on minus off), in run order.
+# and per pair, in us per second, `preempted` and `agent` (on minus off), in run order.
 agent_shifts <- function(campaign, agents_only = TRUE) {
   all <- campaign$agents
   if (NROW(all) == 0) return(list())
@@ -66,7 +66,7 @@ agent_shifts <- function(campaign, agents_only = TRUE) {
       shift <- function(column) rate(column, pairs$on[mine]) - rate(column, pairs$off[mine])
       list(launch = rows[["launch"]][1], host = rows[["host"]][1], kind = as.character(rows[["kind"]][on[1]]),
            level = rows[["level_requested_percent"]][on[1]], rows = rows, on = on, off = which(rows[["arm"]] == "off"),
-           stolen = shift("stolen_ns"), agent = shift("agent_on_ranks_ns"), others = shift("others_on_ranks_ns"),
+           preempted = shift("preempted_ns"), agent = shift("agent_on_ranks_ns"), others = shift("others_on_ranks_ns"),
            ran = rows[["agent_on_ranks_ns"]][pairs$on[mine]] > 0)
     })
   }), recursive = FALSE)
@@ -85,7 +85,7 @@ account_row <- function(shift, campaign, alpha) {
   largest <- function(column) if (all(is.na(rows[[column]][on]))) NA_real_ else max(rows[[column]][on], na.rm = TRUE)
   switches <- rows[["switch_ns"]][!is.na(rows[["switch_ns"]])]
   total <- function(column) if (all(is.na(rows[[column]]))) NA_real_ else sum(rows[[column]], na.rm = TRUE)
-  c(list(scope = scope_launch, launch = shift$launch, host = shift$host, kind = shift$kind, n_pairs = length(shift$stolen),
+  c(list(scope = scope_launch, launch = shift$launch, host = shift$host, kind = shift$kind, n_pairs = length(shift$preempted),
          seconds = sum(rows[["wall_ns"]][on]) / 1e9, cpu_percent = rate("agent_cpu_ns") / 1e7,
          on_ranks_percent = rate("agent_on_ranks_ns") / 1e7, off_cpu_percent = rate("agent_cpu_ns", shift$off) / 1e7,
          scraper_percent = rate("scraper_cpu_ns") / 1e7, observer_percent = rate("observer_cpu_ns") / 1e7,
@@ -96,29 +96,29 @@ account_row <- function(shift, campaign, alpha) {
          switch_ns_p50 = if (length(switches) > 0) stats::median(switches) else NA_real_,
          switch_ns_max = if (length(switches) > 0) max(switches) else NA_real_,
          lost_switches = total("lost_switches"), switch_ins = total("switch_ins"), switch_outs = total("switch_outs")),
-    agreement_of(shift$stolen, shift$agent, alpha, isTRUE(mean(shift$ran) >= 0.95), others = shift$others))
+    agreement_of(shift$preempted, shift$agent, alpha, isTRUE(mean(shift$ran) >= 0.95), others = shift$others))
 }
 
 # What the ranks lost to nobody but the agent, as far as it is on record who else ran on their CPUs.
-less_others <- function(stolen, others) stolen - ifelse(is.finite(others), others, 0)
+less_others <- function(preempted, others) preempted - ifelse(is.finite(others), others, 0)
 
-# `stolen`, `agent`, `others`: on minus off of each pair, us per second. `steady`: the agent ran in nearly every on half.
-agreement_of <- function(stolen, agent, alpha, steady = FALSE, groups = 256, others = NA_real_) {
+# `preempted`, `agent`, `others`: on minus off of each pair, us per second. `steady`: the agent ran in nearly every on half.
+agreement_of <- function(preempted, agent, alpha, steady = FALSE, groups = 256, others = NA_real_) {
   conf <- 1 - 2 * alpha
-  known <- is.finite(stolen) & is.finite(agent)
-  lost <- batch_mean_ci(stolen[is.finite(stolen)], conf, groups)
-  d <- less_others(stolen, others)[known] - agent[known]
+  known <- is.finite(preempted) & is.finite(agent)
+  lost <- batch_mean_ci(preempted[is.finite(preempted)], conf, groups)
+  d <- less_others(preempted, others)[known] - agent[known]
   means <- batch_mean_ci(d, conf, groups)
   ranks <- if (steady && length(d) > 0) pseudo_median(d, conf)
   use_ranks <- !is.null(ranks) && isTRUE(ranks$high - ranks$low < means$high - means$low)
   est <- if (use_ranks) ranks else means
   used <- if (any(is.finite(agent))) mean(agent[is.finite(agent)]) else NA_real_
   tolerance <- max(agree_us_per_s, agree_share * abs(used))
-  c(list(stolen_us_per_s = lost$estimate, stolen_low = lost$low, stolen_high = lost$high, agent_us_per_s = used,
+  c(list(preempted_us_per_s = lost$estimate, preempted_low = lost$low, preempted_high = lost$high, agent_us_per_s = used,
          others_us_per_s = if (any(is.finite(others))) mean(others[is.finite(others)]) else NA_real_,
          difference_us_per_s = est$estimate, difference_low = est$low, difference_high = est$high,
          estimator = if (use_ranks) "pseudo-median" else "mean", tolerance_us_per_s = tolerance),
-    judge_agreement(est, used, tolerance, length(d), length(stolen)))
+    judge_agreement(est, used, tolerance, length(d), length(preempted)))
 }
 
 # `n` of the `pairs` have both figures.
@@ -149,7 +149,7 @@ across_account <- function(shifts, rows, alpha) {
     list(processes = largest("processes"), rss_kib = largest("rss_kib"), switch_ns_p50 = stats::median(mine$switch_ns_p50),
          switch_ns_max = largest("switch_ns_max"), lost_switches = sum(mine$lost_switches),
          switch_ins = sum(mine$switch_ins), switch_outs = sum(mine$switch_outs)),
-    agreement_of(average("stolen"), average("agent"), alpha, groups = Inf, others = average("others")))
+    agreement_of(average("preempted"), average("agent"), alpha, groups = Inf, others = average("others")))
 }
 
 # ---- what a difference may mean ----------------------------------------------------------------

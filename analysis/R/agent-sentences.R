@@ -27,8 +27,8 @@ agent_sentences <- function(analysis) {
     row <- time[i, ]
     same <- rows$operation == row$operation & rows$bytes == row$bytes & rows$kind == row$kind & rows$scope == row$scope &
       rows$launch %in% row$launch
-    stolen <- rows[same & rows$channel == "stolen", ]
-    paste0(agent_title(row$kind, analysis$campaign), " ", slowdown_words(row), stolen_words(stolen), margin_words_of(row, analysis), ".")
+    preempted <- rows[same & rows$channel == "preempted", ]
+    paste0(agent_title(row$kind, analysis$campaign), " ", slowdown_words(row), preempted_words(preempted), margin_words_of(row, analysis), ".")
   }, "")
 }
 
@@ -41,7 +41,7 @@ slowdown_words <- function(row) {
   sprintf("was not found to slow %s: %s; %s", name, effect, seen)
 }
 
-stolen_words <- function(row) {
+preempted_words <- function(row) {
   if (nrow(row) != 1 || !is.na(row$reason)) return("")
   effect <- percent_words(row$estimate, row$ci_low, row$ci_high)
   if (row$verdict == "detected") sprintf("; it takes %s of one CPU from the ranks of a node", effect) else {

@@ -27,7 +27,7 @@ own_groups <- c("rank", "idle")
 #'   it is known, else time on the CPU), `off_us_per_s`, `shift_us_per_s` (on minus off; NA in a launch without off
 #'   halves), `p50_us`, `p90_us`, `p99_us`,
 #'   `max_us` (lengths of the bursts in the arm; of several CPUs the means of their quantiles, by bursts), `threads`,
-#'   `share` (of the shift of the ranks' stolen time that this one explains), `share_low`, `share_high` (from the
+#'   `share` (of the shift of the ranks' preempted time that this one explains), `share_low`, `share_high` (from the
 #'   interval of that shift; NA where it is not clearly above 0). Ranks and idle are left out.
 #' @examples
 #' dir <- file.path(tempdir(), "agent-tasks")
@@ -116,10 +116,10 @@ task_sums <- function(part, seconds) {
        threads = if (all(is.na(part$threads))) NA_real_ else max(part$threads, na.rm = TRUE))
 }
 
-# Columns share, share_low, share_high: of the shift of the ranks' stolen time.
+# Columns share, share_low, share_high: of the shift of the ranks' preempted time.
 shared_shift <- function(table, campaign, alpha) {
   shifts <- agent_shifts(campaign, agents_only = FALSE)
-  lost <- lapply(shifts, function(s) batch_mean_ci(s$stolen[is.finite(s$stolen)], 1 - 2 * alpha))
+  lost <- lapply(shifts, function(s) batch_mean_ci(s$preempted[is.finite(s$preempted)], 1 - 2 * alpha))
   at <- match(arm_key(table$launch, table$host, table$kind, table$level_requested_percent),
               vapply(shifts, function(s) arm_key(s$launch, s$host, s$kind, s$level), ""))
   of <- function(key) vapply(lost, function(x) as.numeric(x[[key]]), 0)[at]

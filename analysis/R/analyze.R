@@ -43,7 +43,7 @@ scope_campaign <- "launches like these"
 #'     `margin_verdict`, `margin_needs_s` (where that is inconclusive: measured seconds that would decide it with probability
 #'     `power`, if the effect is as estimated), `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
 #'   * `thresholds`: see [thresholds()];
-#'   * `amplification`: slowdown over stolen share per level, with Fieller's interval;
+#'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];
 #'   * `estimators` (where asked for, else NULL): several estimates of the slowdown, side by side: `estimator`, `estimate`, `ci_low`, `ci_high`,
 #'     `se` (percent), `gain` (of adjusting: so many times the pairs), `n`, `unit`, `note`, `reason`;
@@ -189,8 +189,8 @@ measure_pairs <- function(campaign, pairs, wanted, adjust = character(), explain
        adjusted = adjusted,
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
-       delivered_ns = rows[["delivered_ns"]][at], requested_ns = rows[["requested_ns"]][at], stolen_on = rows[["stolen_ns_sum"]][at],
-       stolen_off = rows[["stolen_ns_sum"]][pairs$off],
+       delivered_ns = rows[["delivered_ns"]][at], requested_ns = rows[["requested_ns"]][at], preempted_on = rows[["preempted_ns_sum"]][at],
+       preempted_off = rows[["preempted_ns_sum"]][pairs$off],
        cpus = cell_cpus(rows, pairs$on, members, n_generators))
 }
 
@@ -363,10 +363,10 @@ delivered_note <- function(label) {
 }
 
 cell_amplification <- function(measured, label, members, settings) {
-  if (is.null(measured$differences$time) || is.null(measured$differences$stolen)) return(NULL)
+  if (is.null(measured$differences$time) || is.null(measured$differences$preempted)) return(NULL)
   slow <- slowdown_parts(measured$differences$time[members])
   ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else {
-    fieller_ratio(slow, measured$differences$stolen[members], settings$conf)
+    fieller_ratio(slow, measured$differences$preempted[members], settings$conf)
   }
   ratio_row(label, "amplification", ratio, length(members), 1)
 }
@@ -383,7 +383,7 @@ no_ratio <- function(reason) {
 }
 
 cell_cost <- function(measured, label, members, settings) {
-  cost <- interruption_cost(measured$stolen_on[members], measured$stolen_off[members],
+  cost <- interruption_cost(measured$preempted_on[members], measured$preempted_off[members],
                             measured$delivered_ns[members], measured$bursts[members],
                             label$level_requested_percent, settings$conf, measured$due[members], label$pattern)
   row <- ratio_row(label, "cost_ns", cost, length(members), 1)
@@ -676,11 +676,11 @@ few_or_summed <- function(lines, odd) {
   }), use.names = FALSE)
 }
 
-# The channel stolen adds up what several loaded CPUs lost; the level does not.
+# The channel preempted adds up what several loaded CPUs lost; the level does not.
 cpus_notes <- function(measured) {
   several <- data.frame(placement = measured$cells$placement, cpus = measured$cpus)
   several <- several[!several$placement %in% no_word, ]  # an agent runs where it likes
   several <- unique(within(several[which(several$cpus > 1.5), ], cpus <- round(cpus)))
   sprintf(paste("placement %s loads %g CPUs per node: levels are percent of each of them, the channel",
-                "stolen and the cost of an interruption count all"), several$placement, several$cpus)
+                "preempted and the cost of an interruption count all"), several$placement, several$cpus)
 }

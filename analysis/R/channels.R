@@ -50,15 +50,15 @@ channels <- list(
     question = "How much slower is the synchronised code?",
     value = function(rows, n_generators) operation_ns(rows)
   ),
-  stolen = list(
-    name = "stolen", unit = "% of one CPU per generator", transform = "difference",
+  preempted = list(
+    name = "preempted", unit = "% of one CPU per generator", transform = "difference",
     test = "signed_rank", pseudo_median = TRUE, control = FALSE, asked = FALSE,
     # the scheduler counts nanoseconds: halves in which nobody waited are 0, and known to be
-    zero_is_known = TRUE, columns = c("stolen_ns_sum", "wall_ns"),
-    formula = "100 * stolen_ns_sum / (wall_ns * max(1, n_generators))",
+    zero_is_known = TRUE, columns = c("preempted_ns_sum", "wall_ns"),
+    formula = "100 * preempted_ns_sum / (wall_ns * max(1, n_generators))",
     question = "How much CPU time did other tasks of this system take from the ranks?",
     value = function(rows, n_generators) {
-      100 * rows[["stolen_ns_sum"]] / (rows[["wall_ns"]] * n_generators)
+      100 * rows[["preempted_ns_sum"]] / (rows[["wall_ns"]] * n_generators)
     }
   ),
   detour = list(

@@ -38,7 +38,7 @@ clean_summaries <- function(campaign) {
     x <- as.numeric(tapply(value[off], in_order(key), mean, na.rm = TRUE))
     summary_frame(cells, family, name, x, why = ifelse(is.finite(x), NA, paste("channel", name, "was not measured")))
   }
-  bind_rows(list(one("time", "time"), one("share", "stolen"), one("share", "detour")))
+  bind_rows(list(one("time", "time"), one("share", "preempted"), one("share", "detour")))
 }
 
 # Quantiles of the operation times in the off arm. Bins are read as if their values lay evenly in them: the middle of a
@@ -69,15 +69,15 @@ treated_summaries <- function(campaign) {
   pairs <- pair_rows(rows)
   wanted <- which(pairs$cells$level_requested_percent > 0)
   if (length(wanted) == 0) return(set_summaries(campaign))
-  differences <- measure_pairs(campaign, pairs, c("time", "stolen"))$differences
+  differences <- measure_pairs(campaign, pairs, c("time", "preempted"))$differences
   slow <- differences$time
-  stolen <- differences$stolen %||% rep(NA_real_, length(slow))
+  preempted <- differences$preempted %||% rep(NA_real_, length(slow))
   members_of <- split(seq_along(pairs$cell), factor(pairs$cell, seq_len(nrow(pairs$cells))))
   bind_rows(lapply(wanted, function(i) {
     members <- members_of[[i]]
     members <- members[is.finite(slow[members])]
     mean_log <- batch_mean_ci(slow[members])
-    ratio <- launch_amplification(slow[members], stolen[members])
+    ratio <- launch_amplification(slow[members], preempted[members])
     cell <- pairs$cells[i, ]
     none <- if (length(members) == 0) "no pair has a value" else NA_character_
     rbind(summary_frame(cell, "slowdown", "slowdown", mean_log$estimate, mean_log$se, mean_log$df, none),
@@ -96,11 +96,11 @@ set_summaries <- function(campaign) {
 }
 
 # As in cell_amplification(), with the standard error of the ratio: each pair adds its residual from it.
-launch_amplification <- function(log_ratio, stolen) {
-  known <- is.finite(stolen)
+launch_amplification <- function(log_ratio, preempted) {
+  known <- is.finite(preempted)
   slow <- slowdown_parts(log_ratio[known])
-  ratio <- fieller_ratio(slow, stolen[known])
+  ratio <- fieller_ratio(slow, preempted[known])
   if (!is.na(ratio$reason)) return(list(estimate = NA_real_, se = NA_real_, df = NA_real_, reason = ratio$reason))
-  residual <- batch_mean_ci(slow - ratio$estimate * stolen[known])
-  list(estimate = ratio$estimate, se = residual$se / mean(stolen[known]), df = residual$df, reason = NA_character_)
+  residual <- batch_mean_ci(slow - ratio$estimate * preempted[known])
+  list(estimate = ratio$estimate, se = residual$se / mean(preempted[known]), df = residual$df, reason = NA_character_)
 }

@@ -137,7 +137,7 @@ provenance_rows <- list(
   list(what = "noiselab version", get = function(info) show_json(info$version)),
   list(what = "noiselab commit", get = function(info) show_json(info$git)),
   # launches that do not say were measured before there was a choice
-  list(what = "stolen time by", get = function(info) info$stolen_by %||% "clocks"),
+  list(what = "preempted time by", get = function(info) info$preempted_by %||% "clocks"),
   list(what = "clock of operations", get = function(info) show_json(info$clock$name)),
   list(what = "start", get = function(info) start_mode(info))
 )

@@ -13,7 +13,7 @@ comparison_families <- list(
   slowdown = list(scale = "log", unit = "%", within = TRUE, more = "more sensitive", less = "less sensitive",
                   question = "Does the same load slow the operation more?"),
   amplification = list(scale = "linear", unit = "% per %", within = TRUE, more = "larger", less = "smaller",
-                       question = "Does the same stolen CPU time cost more?")
+                       question = "Does the same preempted CPU time cost more?")
 )
 
 scope_systems <- "launches like these of A and of B"
@@ -26,7 +26,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #' Compare two campaigns
 #'
 #' B against A, per operation, size and number of ranks: the clean time per operation, quantiles of the clean operation
-#' times, clean stolen and detour share, and, where both were treated in the same way at the same level, slowdown and
+#' times, clean preempted and detour share, and, where both were treated in the same way at the same level, slowdown and
 #' amplification. Each launch gives one summary; summaries are compared by Welch's test, with the permutation test
 #' of launches as the check, or paired in time by Student's test and the sign-flip test. With one launch each, slowdowns
 #' and amplifications are compared by Welch's test on the pairs, for these two launches only. Holm's correction is over

@@ -14,7 +14,7 @@ counter_figures <- list(
 lower_clock_percent <- 2     # the clock is lower by so much, and that is ...
 more_traffic_percent <- 10   # traffic is higher by so much, and ...
 more_cycles_percent <- 2     # ... an instruction takes so many more cycles
-share_of_slowdown <- 0.25    # ... at least this share of the slowdown; stolen time, too
+share_of_slowdown <- 0.25    # ... at least this share of the slowdown; preempted time, too
 
 #' Hardware counters by arm
 #'
@@ -25,7 +25,7 @@ share_of_slowdown <- 0.25    # ... at least this share of the slowdown; stolen t
 #'
 #' Causes, each with its threshold: `lower clock`: the clock is lower by 2 % or more, and by at least a quarter of the
 #' slowdown; `cache damage`: L2, L3 or memory traffic is higher by 10 % or more and an instruction takes 2 % more cycles or
-#' more; `stolen time`: the channel `stolen` is detected and at least a quarter of the slowdown. Several may hold. Cycles per
+#' more; `preempted time`: the channel `preempted` is detected and at least a quarter of the slowdown. Several may hold. Cycles per
 #' instruction alone are no cause: ranks that wait for each other spin, and the mixture of work and waiting changes by
 #' itself.
 #'
@@ -33,7 +33,7 @@ share_of_slowdown <- 0.25    # ... at least this share of the slowdown; stolen t
 #' @return A list of class `nl_counters`: `changes`, a data frame, one row per operation, size, arm and figure: `operation`, `bytes`,
 #'   `arm`, `figure` (`clock`, `cpi`, `l2`, `l3`, `memory`), `unit`, `off`, `on` (mean over launches; of threads the mean, of
 #'   traffic the sum), `change_percent` with `ci_low`, `ci_high` (confidence 1 - alpha over launches; NA of one launch), `n_launches`;
-#'   `causes`, one row per operation, size and arm: `slowdown_percent`, `stolen_percent`, `base_percent` (of the channels; NA:
+#'   `causes`, one row per operation, size and arm: `slowdown_percent`, `preempted_percent`, `base_percent` (of the channels; NA:
 #'   not measured), `clock_percent`, `cpi_percent`, `l2_percent`, `l3_percent`, `memory_percent` (changes), `cause` (words joined by ` + `;
 #'   `not slower`, `unexplained`, `too little is known`), `why`; `files`, `notes`, `alpha`. NULL where no launch has such a file.
 #' @references Treibig, J., Hager, G. and Wellein, G. (2010) LIKWID: a lightweight performance-oriented tool suite for x86
@@ -180,7 +180,7 @@ counter_causes <- function(changes, analysis) {
     names(moved) <- paste0(names(moved), "_percent")
     told <- channels_of(time[at, ], verdicts)
     c(list(operation = time$operation[at], bytes = time$bytes[at], label = cells$label[i], arm = cells$arm[i]), told[c(
-      "slowdown_percent", "stolen_percent", "base_percent")], moved, diagnosis(told, moved))
+      "slowdown_percent", "preempted_percent", "base_percent")], moved, diagnosis(told, moved))
   }))
   rownames(causes) <- NULL
   causes
@@ -193,7 +193,7 @@ channels_of <- function(row, verdicts) {
   mine <- mine & verdicts$launch %in% row$launch
   of <- function(channel, column) c(verdicts[[column]][mine & verdicts$channel == channel], NA)[1]
   list(slowdown_percent = row$estimate, slower = identical(row$stepdown, "detected") && is.na(row$reason),
-       stolen_percent = of("stolen", "estimate"), stolen = identical(of("stolen", "stepdown"), "detected"), base_percent = of("base", "estimate"),
+       preempted_percent = of("preempted", "estimate"), preempted = identical(of("preempted", "stepdown"), "detected"), base_percent = of("base", "estimate"),
        limit = row$detection_limit)
 }
 
@@ -202,7 +202,7 @@ diagnosis <- function(told, moved) {
   slow <- told$slowdown_percent
   said <- function(name, value) if (is.na(value)) NULL else sprintf("%s %s %%", name, format_effect(value))
   names <- vapply(counter_figures, `[[`, "", "name")
-  looked <- c(said("slowdown", slow), said("stolen", told$stolen_percent), said("base", told$base_percent),
+  looked <- c(said("slowdown", slow), said("preempted", told$preempted_percent), said("base", told$base_percent),
               unlist(Map(said, names, moved), use.names = FALSE))
   answer <- function(cause, why = NULL) list(cause = cause, why = paste(c(why, paste(looked, collapse = ", ")), collapse = ": "))
   if (!told$slower) return(answer("not slower", sprintf("no slowdown was detected (limit %s %%)", format_effect(told$limit, FALSE))))
@@ -211,13 +211,13 @@ diagnosis <- function(told, moved) {
   least <- share_of_slowdown * slow
   damaged <- any(traffic >= more_traffic_percent, na.rm = TRUE) && isTRUE(moved$cpi_percent >= more_cycles_percent)
   found <- c(
-    if (isTRUE(told$stolen && told$stolen_percent >= least)) "stolen time",
+    if (isTRUE(told$preempted && told$preempted_percent >= least)) "preempted time",
     if (isTRUE(clock >= lower_clock_percent && clock >= least)) "lower clock",
     if (damaged) "cache damage"
   )
   if (length(found) > 0) return(answer(paste(found, collapse = " + ")))
-  open <- c(if (is.na(told$stolen_percent)) "stolen time", if (is.na(clock)) "the clock",
+  open <- c(if (is.na(told$preempted_percent)) "preempted time", if (is.na(clock)) "the clock",
             if (all(is.na(traffic)) || is.na(moved$cpi_percent)) "cache traffic")
   if (length(open) > 0) return(answer("too little is known", paste(join_words(open), if (length(open) > 1) "were" else "was", "not measured")))
-  answer("unexplained", "neither stolen time nor the clock nor the caches account for it")
+  answer("unexplained", "neither preempted time nor the clock nor the caches account for it")
 }

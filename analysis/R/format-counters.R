@@ -4,7 +4,7 @@ counter_tables <- c("causes", "changes")
 
 analyze_counters <- function(operands, values, form) {
   table <- table_option(values, counter_tables)
-  analysis <- analyze_campaign(read_campaign(operands), alpha = alpha_option(values$alpha), channels = c("time", "stolen", "base"))
+  analysis <- analyze_campaign(read_campaign(operands), alpha = alpha_option(values$alpha), channels = c("time", "preempted", "base"))
   counters <- counters_by_arm(analysis)
   if (is.null(counters)) abort_data(without_counters)
   if (form == "csv") say_notes("noiselab-analyze", counters$notes)
@@ -40,7 +40,7 @@ figure_words <- function(figure) {
 
 counter_rules <- function() sprintf(paste(
   "lower clock: by %g %% or more, and at least %g %% of the slowdown; cache damage: L2, L3 or memory traffic up by %g %% or more with %g %%",
-  "more cycles per instruction; stolen time: detected, and at least %g %% of the slowdown; n: launches"
+  "more cycles per instruction; preempted time: detected, and at least %g %% of the slowdown; n: launches"
 ), lower_clock_percent, 100 * share_of_slowdown, more_traffic_percent, more_cycles_percent, 100 * share_of_slowdown)
 
 counters_json <- function(counters) {

@@ -28,10 +28,10 @@ format_intervals <- function(sweep) {
   shown <- if (is.null(sweep$margin)) "verdict" else paste("against", format_level(sweep$margin), "%")
   form <- "  %9s %9s %20s %20s %9s %9s %4s  %s"
   bounds <- paste(format_confidence(sweep$alpha), "upper bound")
-  header <- trimws(sprintf(form, "interval", "slowdown", paste(format_confidence(sweep$alpha), "CI"), bounds, "limit", "stolen", "n", shown), "right")
+  header <- trimws(sprintf(form, "interval", "slowdown", paste(format_confidence(sweep$alpha), "CI"), bounds, "limit", "preempted", "n", shown), "right")
   word <- ifelse(!is.na(rows$reason), "inconclusive", if (is.null(sweep$margin)) short_verdict_words(rows) else rows$margin_verdict)
   lines <- sprintf(form, format_time(rows$interval_s), format_effect(rows$estimate), format_interval(rows$ci_low, rows$ci_high),
-                   format_effect(rows$bound_high), format_effect(rows$detection_limit, FALSE), format_effect(rows$stolen_percent, FALSE),
+                   format_effect(rows$bound_high), format_effect(rows$detection_limit, FALSE), format_effect(rows$preempted_percent, FALSE),
                    format_count(rows$n), word)
   title <- paste0(rows$agent, ": ", panel_name(rows), ", ", format_level(rows$ranks), " ranks")
   models <- sweep$model
@@ -44,7 +44,7 @@ format_intervals <- function(sweep) {
                                                       wrap_line(sprintf("inconclusive: %s", unique(reason[!is.na(reason)]))), ""),
                unique(title), split(lines, in_order(title)), guide, split(rows$reason, in_order(title)))
   c(unlist(parts, use.names = FALSE), wrap_line(sweep$sentences, 0), "",
-    wrap_line(paste0("slowdown, CI, bound, limit in percent; limit: the slowdown found with power ", sweep$power, "; stolen: percent of one CPU; n: ",
+    wrap_line(paste0("slowdown, CI, bound, limit in percent; limit: the slowdown found with power ", sweep$power, "; preempted: percent of one CPU; n: ",
                      paste(unique(units[rows$unit_of_inference]), collapse = ", "),
                      if (!is.null(sweep$margin)) sprintf(paste(
                        "; intervals are tested from the longest down to the first that is not below the margin, each at one-sided alpha %g,",

@@ -48,7 +48,7 @@ location_verdicts <- function(rows, ranks) {
   if (nrow(rows) <= location_lines) shown[] <- TRUE
   rows_shown <- rows[shown, ]
   rows_shown <- utils::head(rows_shown[order(match(rows_shown$found, c("here", "trace", "not detected", "inconclusive")),
-                                             -rows_shown$stolen_shift_percent), ], 2 * location_lines)
+                                             -rows_shown$preempted_shift_percent), ], 2 * location_lines)
   lines <- vapply(seq_len(nrow(rows_shown)), function(i) location_verdict(rows_shown[i, ], ranks), "")
   rest <- rows[!rows$host %in% rows_shown$host, ]
   counts <- vapply(split(rest, in_order(rest$found)), function(part) {
@@ -59,10 +59,10 @@ location_verdicts <- function(rows, ranks) {
 }
 
 location_verdict <- function(row, ranks) {
-  shift <- sprintf("%s %% of a CPU (%s to %s), p = %s", format_digits(row$stolen_shift_percent, row),
+  shift <- sprintf("%s %% of a CPU (%s to %s), p = %s", format_digits(row$preempted_shift_percent, row),
                    format_digits(row$ci_low, row), format_digits(row$ci_high, row), format_p(row$p_holm))
   share <- if (is.na(row$extra_share_percent)) "" else {
-    sprintf(", %s %% of the extra stolen time", format_effect(row$extra_share_percent, FALSE))
+    sprintf(", %s %% of the extra preempted time", format_effect(row$extra_share_percent, FALSE))
   }
   paste0(row$host, ": ", switch(row$found,
     here = paste0("the noise is here: ", shift, share, which_ranks(ranks[ranks$host == row$host, ])),
@@ -86,20 +86,20 @@ which_ranks <- function(ranks) {
     limits <- ranks$detection_limit
     return(if (all(is.na(limits))) "" else paste0("; no single rank, limits ", format_span_of(limits), " %"))
   }
-  here <- here[order(-here$stolen_shift_percent), ]
+  here <- here[order(-here$preempted_shift_percent), ]
   cpu <- ifelse(here$cpu >= 0, paste0(" (CPU ", format_count(here$cpu), ")"), "")
   paste0("; ", if (nrow(here) == 1) "rank " else "ranks ", few_words(paste0(format_count_each(here$rank), cpu), 4))
 }
 
 location_table <- function(rows, location) {
-  rows <- utils::head(rows[order(-rows$stolen_shift_percent), ], location_lines)
+  rows <- utils::head(rows[order(-rows$preempted_shift_percent), ], location_lines)
   rows <- rows[order(match(rows$host, location$nodes$host)), ]
   width <- max(nchar(rows$host), 5)
   form <- paste0("  %-", width, "s %5s %7s %8s %20s %7s %7s %6s %8s %7s %7s")
   c("", sprintf(form, "node", "ranks", "clean %", "shift %", paste(format_confidence(location$alpha), "CI"), "p Holm", "limit",
                 "extra", "slow off", "slow on", "ranks %"),
-    sprintf(form, rows$host, format_count(rows$ranks), format_effect(rows$clean_stolen_percent, FALSE),
-            format_effect(rows$stolen_shift_percent), format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
+    sprintf(form, rows$host, format_count(rows$ranks), format_effect(rows$clean_preempted_percent, FALSE),
+            format_effect(rows$preempted_shift_percent), format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
             format_effect(rows$detection_limit, FALSE), ifelse(is.na(rows$extra_share_percent), "-",
                                                               sprintf("%.1f", rows$extra_share_percent)),
             format_effect(rows$slowest_off_percent, FALSE), format_effect(rows$slowest_on_percent, FALSE),
@@ -119,9 +119,9 @@ format_location_margin <- function(location) {
 
 location_words <- function(location) {
   more <- length(unique(location$nodes$host)) > location_lines
-  c(wrap_line(paste("shift: stolen time of the node's ranks, on minus off, in percent of ONE CPU; clean: the same in off halves;",
+  c(wrap_line(paste("shift: preempted time of the node's ranks, on minus off, in percent of ONE CPU; clean: the same in off halves;",
                     "limit: the shift that this test, as corrected, finds with power", paste0(location$power, ";"),
-                    "extra: share of the extra stolen time of all nodes; slow: share of the halves in which the slowest rank",
+                    "extra: share of the extra preempted time of all nodes; slow: share of the halves in which the slowest rank",
                     "was there, off and on, beside the node's share of the ranks"), 0),
     if (more) paste0("the ", location_lines, " nodes that lost most are listed; all: noiselab analyze nodes --csv"), "")
 }

@@ -236,7 +236,7 @@ format_costs <- function(analysis) {
       format_interval(rows$ci_low, rows$ci_high), ifelse(is.na(rows$launch), rows$scope, rows$launch)
     ), analysis)
   }
-  c(if (NROW(amplification) > 0) c("amplification: slowdown % / mean stolen %, by level, with CI",
+  c(if (NROW(amplification) > 0) c("amplification: slowdown % / mean preempted %, by level, with CI",
                                    lines(amplification, "amplification"), ""),
     if (NROW(cost) > 0) c("cost of one interruption beyond the load itself, in ns, by level, with CI",
                           lines(cost, "cost_ns"), ""))

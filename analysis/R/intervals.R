@@ -63,7 +63,7 @@ interval_in_name <- function(kind, campaign) {
 #' @return A list of class `nl_intervals`: `rows`, a data frame, one row per agent, operation, size and interval, from the
 #'   longest: `agent`, `operation`, `bytes`, `ranks`, `interval_s`, `estimate` (slowdown, percent), `ci_low`, `ci_high`
 #'   (two-sided, confidence 1 - alpha), `bound_low`, `bound_high` (one-sided bounds, confidence 1 - alpha each),
-#'   `detection_limit`, `p_one_sided`, `n` and `unit_of_inference`, `stolen_percent` (of one CPU), `verdict`,
+#'   `detection_limit`, `p_one_sided`, `n` and `unit_of_inference`, `preempted_percent` (of one CPU), `verdict`,
 #'   `margin_verdict`, `reason`, `model` (percent, the guide line), `se`, `df` (of the log ratio); `steps`, one row per
 #'   agent and interval: `interval_s`, `answer` (`pass`, `fail`, `inconclusive`), `worst` (the operation with the highest bound), `worst_high`
 #'   (that bound), `safe` (logical), `more` (about so many times the launches, or pairs, would be needed for a bound below the
@@ -91,7 +91,7 @@ interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) 
   if (!inherits(analysis, "nl_analysis")) {
     check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
     check_intervals(campaign)
-    analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = c("time", "stolen"), margin = margin)
+    analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = c("time", "preempted"), margin = margin)
   }
   rows <- sweep_rows(analysis, margin)
   models <- sweep_models(rows, margin, analysis$alpha)
@@ -126,7 +126,7 @@ sweep_rows <- function(analysis, margin) {
   if (nrow(time) == 0) abort_data("no loop times of an agent at a sampling interval")
   same <- c("scope", "launch", "operation", "bytes", "ranks", "kind")
   key <- function(rows) do.call(paste, c(unname(rows[same]), sep = "\r"))
-  stolen <- verdicts[verdicts$channel == "stolen", ]
+  preempted <- verdicts[verdicts$channel == "preempted", ]
   pairs <- time$unit_of_inference == "pair"
   judged <- if (is.null(margin)) rep(NA_character_, nrow(time)) else {
     ifelse(is.na(time$reason), margin_verdict(time$bound_low, time$bound_high, margin), "inconclusive")
@@ -136,7 +136,7 @@ sweep_rows <- function(analysis, margin) {
     interval_s = time$interval_s, estimate = time$estimate, ci_low = time$ci_low, ci_high = time$ci_high,
     bound_low = time$bound_low, bound_high = time$bound_high, detection_limit = time$detection_limit,
     p_one_sided = time$p_one_sided, n = ifelse(pairs, time$n_pairs, time$n_launches), unit_of_inference = time$unit_of_inference,
-    launch = time$launch, stolen_percent = stolen$estimate[match(key(time), key(stolen))], verdict = time$verdict,
+    launch = time$launch, preempted_percent = preempted$estimate[match(key(time), key(preempted))], verdict = time$verdict,
     margin_verdict = judged, reason = time$reason, se = time$raw_full_se, df = time$raw_full_df
   )
   rows <- rows[order(rows$agent, match(rows$operation, unique(rows$operation)), rows$bytes, rows$ranks, -rows$interval_s), ]

@@ -1,11 +1,11 @@
-# Which node, and which rank, got the noise: the stolen time of each place, on minus off.
+# Which node, and which rank, got the noise: the preempted time of each place, on minus off.
 
 #' Locate the noise
 #'
 #' Per node and per rank, for every treatment and level: by how much its ranks lose more CPU time to other processes in
 #' on halves than in off halves (`nodes.csv` and `ranks.csv` hold mean and standard deviation over complete pairs), with
 #' interval, one-sided test, Holm's correction over the places of a treatment and level, and detection limit; its share
-#' of all the extra stolen time; and how often the slowest rank was there.
+#' of all the extra preempted time; and how often the slowest rank was there.
 #'
 #' With three launches of a place or more the launch is the unit: Student's interval on the launch means (scope "launches
 #' like these"). With fewer, pairs are pooled within launches (scope "this launch"). Launches without pairs (design
@@ -14,15 +14,15 @@
 #' @param campaign An `nl_campaign` from [read_campaign()].
 #' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - alpha.
 #' @param power Power at the detection limit, length 1.
-#' @param margin Extra stolen time, percent of one CPU, length 1, that the shift of every node is judged against; NULL:
+#' @param margin Extra preempted time, percent of one CPU, length 1, that the shift of every node is judged against; NULL:
 #'   none.
 #' @return An object of class `nl_location`, a list:
 #'   * `nodes`: data frame, one row per treatment (`kind`, `pattern`, `placement`, `phase`) x `level_requested_percent`
 #'     (`Inf`: none) x `host`: `ranks` (number), `n_launches`, `n_pairs`, `scope`, `unit_of_inference` (`pair`, `launch`
-#'     or `set of launches`), `clean_stolen_percent` (stolen time of the node's ranks in off halves),
-#'     `stolen_shift_percent` (on minus off) with `ci_low`, `ci_high` and `bound_low`, `bound_high` (confidence 1 - 2 alpha),
+#'     or `set of launches`), `clean_preempted_percent` (preempted time of the node's ranks in off halves),
+#'     `preempted_shift_percent` (on minus off) with `ci_low`, `ci_high` and `bound_low`, `bound_high` (confidence 1 - 2 alpha),
 #'     all in percent of ONE CPU, `se`, `df`, `p_one_sided`, `p_holm`, `detection_limit` (the shift that this test, as
-#'     corrected, would have found with `power`), `extra_share_percent` (of the extra stolen time of all nodes) with
+#'     corrected, would have found with `power`), `extra_share_percent` (of the extra preempted time of all nodes) with
 #'     `extra_share_low`, `extra_share_high` (NA where the sum is not clearly above 0), `ranks_percent` (share of the
 #'     ranks), `slowest_off_percent`, `slowest_on_percent` (share of the halves in which the slowest rank was here; Wilson's
 #'     intervals `slowest_off_low`, ...), `slowest_shift_points` (on minus off over pairs) with `slowest_shift_low`,
@@ -92,7 +92,7 @@ refuse_namesakes <- function(nodes) {
   }
 }
 
-shift_columns <- c("pairs", "stolen_shift_percent_mean", "stolen_shift_percent_sd")
+shift_columns <- c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd")
 
 sum_by_host <- function(ranks) {
   if (nrow(ranks) == 0) return(NULL)
@@ -100,9 +100,9 @@ sum_by_host <- function(ranks) {
                       treatment_code(ranks))
   group <- code_of(key)
   first <- which(!duplicated(group))
-  sums <- rowsum(as.matrix(ranks[c("stolen_ns", "times_slowest", "ranks")]), group)
+  sums <- rowsum(as.matrix(ranks[c("preempted_ns", "times_slowest", "ranks")]), group)
   table <- ranks[first, ]
-  table[c("stolen_ns", "times_slowest", "ranks")] <- as.data.frame(sums)
+  table[c("preempted_ns", "times_slowest", "ranks")] <- as.data.frame(sums)
   table[shift_columns] <- NA_real_
   table
 }
@@ -123,7 +123,7 @@ place_table <- function(table, by, campaign, pairs, settings) {
   names[] <- lapply(names, function(x) if (is.factor(x)) as.character(x) else x)
   values <- launch_values(table, on, off, place, campaign)
   shift <- shift_estimates(values, group, place, off, table)
-  result <- cbind(names, ranks = table$ranks[first], clean_stolen_percent = clean_share(table, off, place)[place[first]], shift,
+  result <- cbind(names, ranks = table$ranks[first], clean_preempted_percent = clean_share(table, off, place)[place[first]], shift,
                   row.names = NULL)
   if ("rank" %in% by) result$cpu <- same_or(table$cpu[on], group)
   result$place <- place[first]
@@ -142,7 +142,7 @@ same_or <- function(x, group) {
 
 clean_share <- function(table, off, place) {
   share <- rep(NA_real_, max(place))
-  sums <- rowsum(cbind(table$stolen_ns[off], table$wall_ns[off]), place[off])
+  sums <- rowsum(cbind(table$preempted_ns[off], table$wall_ns[off]), place[off])
   share[as.numeric(rownames(sums))] <- 100 * sums[, 1] / sums[, 2]
   share
 }
@@ -151,10 +151,10 @@ clean_share <- function(table, off, place) {
 # its launch, or of the off launch of its set. NA without any.
 launch_values <- function(table, on, off, place, campaign) {
   n <- table$pairs[on]
-  mean <- table$stolen_shift_percent_mean[on]
-  sd <- table$stolen_shift_percent_sd[on]
+  mean <- table$preempted_shift_percent_mean[on]
+  sd <- table$preempted_shift_percent_sd[on]
   paired <- !is.na(n) & n > 1 & !is.na(mean) & !is.na(sd)
-  share <- 100 * table$stolen_ns / table$wall_ns
+  share <- 100 * table$preempted_ns / table$wall_ns
   single <- vapply(campaign$launches, function(info) identical(info$options$design, "single"), TRUE)[table$launch[on]]
   partner <- match(paste(table$launch[on], place[on]), paste(table$launch[off], place[off]))
   set <- vapply(campaign$launches, set_of, 0)[table$launch]
@@ -192,7 +192,7 @@ shift_estimates <- function(values, group, place, off, table) {
   unit <- ifelse(!across, "pair", ifelse(values$unit[first] == "pair", "launch", values$unit[first]))
   got <- data.frame(
     n_launches = k, n_pairs = n, scope = ifelse(across, scope_campaign, scope_launch), unit_of_inference = unit,
-    stolen_shift_percent = ifelse(across, mean_launches, pooled$mean),
+    preempted_shift_percent = ifelse(across, mean_launches, pooled$mean),
     se = ifelse(across, sqrt(spread / (k - 1) / k), pooled$se), df = ifelse(across, k - 1, pooled$df)
   )
   # Launches of one arm without sets.
@@ -202,7 +202,7 @@ shift_estimates <- function(values, group, place, off, table) {
     got$n_launches == 0 & total(as.numeric(values$lone)) == 0, "no complete pairs by place were recorded",
     ifelse(is.finite(got$se), "all differences are equal, their scatter is unknown", "fewer than 2 launches have a value")
   ))
-  got$stolen_shift_percent[!is.finite(got$stolen_shift_percent)] <- NA
+  got$preempted_shift_percent[!is.finite(got$preempted_shift_percent)] <- NA
   got$se[!is.na(got$reason)] <- got$df[!is.na(got$reason)] <- NA
   got
 }
@@ -214,21 +214,21 @@ lone_launches <- function(values, group, place, off, table) {
   }
   on <- moments(values$share, group, seq_len(max(group)))
   on_rows <- which(table$arm == "on")
-  clean <- moments(100 * table$stolen_ns[off] / table$wall_ns[off], place[off], place[on_rows][!duplicated(group)])
+  clean <- moments(100 * table$preempted_ns[off] / table$wall_ns[off], place[off], place[on_rows][!duplicated(group)])
   w <- welch_test(clean[, 2], clean[, 3], clean[, 1], on[, 2], on[, 3], on[, 1])
   data.frame(n_launches = on[, 1] + clean[, 1], n_pairs = 0, scope = scope_campaign, unit_of_inference = "launch",
-             stolen_shift_percent = w$difference, se = w$se, df = w$df)
+             preempted_shift_percent = w$difference, se = w$se, df = w$df)
 }
 
 # Test, intervals, limits, shares of all the extra time, and what follows.
 judge_places <- function(rows, settings) {
   alpha <- settings$alpha
   reach <- function(level) stats::qt(1 - level, rows$df) * rows$se
-  rows$ci_low <- rows$stolen_shift_percent - reach(alpha / 2)
-  rows$ci_high <- rows$stolen_shift_percent + reach(alpha / 2)
-  rows$bound_low <- rows$stolen_shift_percent - reach(alpha)
-  rows$bound_high <- rows$stolen_shift_percent + reach(alpha)
-  rows$p_one_sided <- pmax(1e-300, stats::pt(rows$stolen_shift_percent / rows$se, rows$df, lower.tail = FALSE))
+  rows$ci_low <- rows$preempted_shift_percent - reach(alpha / 2)
+  rows$ci_high <- rows$preempted_shift_percent + reach(alpha / 2)
+  rows$bound_low <- rows$preempted_shift_percent - reach(alpha)
+  rows$bound_high <- rows$preempted_shift_percent + reach(alpha)
+  rows$p_one_sided <- pmax(1e-300, stats::pt(rows$preempted_shift_percent / rows$se, rows$df, lower.tail = FALSE))
   rows$p_holm <- stats::ave(rows$p_one_sided, rows$family, FUN = function(p) stats::p.adjust(p, "holm"))
   rows$detection_limit <- NA_real_
   rows[c("extra_share_percent", "extra_share_low", "extra_share_high")] <- NA_real_
@@ -251,7 +251,7 @@ judge_places <- function(rows, settings) {
 
 # Share of each place in the sum over places, with the interval of the delta method (places taken as independent).
 extra_shares <- function(rows, alpha) {
-  extra <- rows$stolen_shift_percent * rows$wall_on
+  extra <- rows$preempted_shift_percent * rows$wall_on
   se <- rows$se * rows$wall_on
   known <- is.finite(extra) & is.finite(se)
   sum <- sum(extra[known])
@@ -265,7 +265,7 @@ extra_shares <- function(rows, alpha) {
 
 found_words <- function(rows, alpha) {
   detected <- !is.na(rows$p_holm) & rows$p_holm <= alpha
-  largest <- which.max(ifelse(detected, rows$stolen_shift_percent, NA))
+  largest <- which.max(ifelse(detected, rows$preempted_shift_percent, NA))
   little <- if (length(largest) == 1) rows$ci_high < rows$ci_low[largest] / 10 else FALSE
   ifelse(!is.na(rows$reason), "inconclusive", ifelse(!detected, "not detected", ifelse(little, "trace", "here")))
 }
@@ -386,8 +386,8 @@ turned_p <- function(counts) {
 
 order_places <- function(rows, by) {
   columns <- c(intersect(treatment_columns, names(rows)), "level_requested_percent", by, if ("rank" %in% by) "cpu",
-               if (!"rank" %in% by) "ranks", "n_launches", "n_pairs", "scope", "unit_of_inference", "clean_stolen_percent",
-               "stolen_shift_percent", "ci_low", "ci_high", "bound_low", "bound_high", "se", "df", "p_one_sided", "p_holm",
+               if (!"rank" %in% by) "ranks", "n_launches", "n_pairs", "scope", "unit_of_inference", "clean_preempted_percent",
+               "preempted_shift_percent", "ci_low", "ci_high", "bound_low", "bound_high", "se", "df", "p_one_sided", "p_holm",
                "detection_limit", "extra_share_percent", "extra_share_low", "extra_share_high", "ranks_percent",
                "slowest_off_percent", "slowest_off_low", "slowest_off_high", "slowest_on_percent", "slowest_on_low",
                "slowest_on_high", "slowest_shift_points", "slowest_shift_low", "slowest_shift_high", "slowest_p", "found",
@@ -418,7 +418,7 @@ location_answers <- function(nodes) {
 
 location_answer <- function(rows) {
   here <- rows[rows$found == "here", ]
-  here <- here[order(-here$stolen_shift_percent), ]
+  here <- here[order(-here$preempted_shift_percent), ]
   trace <- rows$host[rows$found == "trace"]
   n <- nrow(rows)
   if (nrow(here) == 0) {
@@ -429,7 +429,7 @@ location_answer <- function(rows) {
                    format_span_of(rows$detection_limit), counted(n, "node")))
   }
   most <- if (is.na(here$extra_share_percent[1])) "" else {
-    sprintf(", most on %s (%s %% of the extra stolen time)", here$host[1], format_effect(here$extra_share_percent[1], FALSE))
+    sprintf(", most on %s (%s %% of the extra preempted time)", here$host[1], format_effect(here$extra_share_percent[1], FALSE))
   }
   where <- if (n == 1) paste0(here$host, ", the only node") else if (nrow(here) == 1) here$host else if (nrow(here) == n) {
     paste0("all ", n, " nodes", most)
@@ -443,11 +443,11 @@ format_span_of <- function(x) {
   paste(unique(format_effect(range(x, na.rm = TRUE), FALSE)), collapse = " to ")
 }
 
-# Is the extra stolen time of every node within the margin, at every level above 0? Above: after Holm's correction.
+# Is the extra preempted time of every node within the margin, at every level above 0? Above: after Holm's correction.
 location_margin <- function(nodes, margin, alpha) {
   rows <- nodes[!is.na(nodes$margin_verdict), ]
   if (nrow(rows) == 0) return(list(answer = "inconclusive", reason = "no level above 0 was judged"))
-  p <- stats::pt((rows$stolen_shift_percent - margin) / rows$se, rows$df, lower.tail = FALSE)
+  p <- stats::pt((rows$preempted_shift_percent - margin) / rows$se, rows$df, lower.tail = FALSE)
   alone <- rows$margin_verdict == "above"
   above <- stats::p.adjust(p, "holm") <= alpha
   answer <- if (any(above, na.rm = TRUE)) "fail" else if (all(rows$margin_verdict == "below")) "pass" else "inconclusive"

@@ -13,7 +13,7 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
   if (nrow(accounts) > 0) accounts$cause <- agent_causes(accounts, tasks)
   both <- length(unique(campaign$rows[["arm"]])) == 2
   if (is.null(analysis) && both) {
-    analysis <- analyze_campaign(campaign, alpha = alpha, channels = c("time", "stolen"), margin = margin)
+    analysis <- analyze_campaign(campaign, alpha = alpha, channels = c("time", "preempted"), margin = margin)
   }
   list(accounts = accounts, tasks = tasks, groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
        evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign,
@@ -136,7 +136,7 @@ format_agreement <- function(rows, alpha) {
   shown <- !is.na(remark) & nzchar(remark)
   c(sprintf("does the agent's own CPU time explain what the ranks lost? (\u00b5s per second, on minus off, %g %% CI)", 100 * (1 - 2 * alpha)),
     wrap_line(paste0(sprintf("%s: ranks lost %s %s, agent used %s on their CPUs, %sdifference %s %s, allowed %s: %s", node_label(rows),
-                             three(rows$stolen_us_per_s), format_ends(rows$stolen_low, rows$stolen_high), three(rows$agent_us_per_s),
+                             three(rows$preempted_us_per_s), format_ends(rows$preempted_low, rows$preempted_high), three(rows$agent_us_per_s),
                              ifelse(is.na(rows$others_us_per_s), "", sprintf("other tasks %s, ", three(rows$others_us_per_s))),
                              three(rows$difference_us_per_s), format_ends(rows$difference_low, rows$difference_high),
                              three(rows$tolerance_us_per_s), word), ifelse(shown, paste0(" (", remark, ")"), ""))),
@@ -166,7 +166,7 @@ format_tasks <- function(report, most = 8) {
         if (rest > 0) sprintf("  and %d more (--csv --table tasks)", rest),
         wrap_line(sprintf("by group, \u00b5s/s on minus off: %s", paste(groups$group, signed_three(groups$shift_us_per_s), collapse = ", "))))
     }), use.names = FALSE),
-    wrap_line(paste("share: of the shift of the ranks' stolen time that the task explains, with the interval of that shift; irq,",
+    wrap_line(paste("share: of the shift of the ranks' preempted time that the task explains, with the interval of that shift; irq,",
                     "softirq and steal are from /proc/stat, in steps of a clock tick")), "")
 }
 

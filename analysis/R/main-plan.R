@@ -2,7 +2,7 @@
 
 # A function: option() is in a file that is read later.
 plan_options <- function() list(
-  option("detect", "EFFECT", "the effect to find: slowdown in percent, or points of CPU (channels stolen, detour)"),
+  option("detect", "EFFECT", "the effect to find: slowdown in percent, or points of CPU (channels preempted, detour)"),
   option("margin", "EFFECT", "show that the effect is smaller than this either way"),
   option("expect", "EFFECT", "with --margin: the true effect that is expected (default 0)"),
   option("op", "LIST", "operations (default: all of the pilot, else barrier,allreduce,alltoall)"),
@@ -62,7 +62,7 @@ brief_notes <- function(campaign) {
 plan_request <- function(values) {
   channel <- if (is.null(values$channel)) "time" else channel_option(values$channel)
   if (length(channel) != 1 || channels[[channel[1]]]$control) {
-    abort_usage("--channel: '", values$channel, "' is not one channel of effects (try time or stolen)")
+    abort_usage("--channel: '", values$channel, "' is not one channel of effects (try time or preempted)")
   }
   detect <- effect_option(values$detect, "--detect", above = 0)
   margin <- effect_option(values$margin, "--margin", above = 0)
@@ -176,7 +176,7 @@ scatter_words <- function(plan) {
             "(0.5 %/sqrt(s) at 10 ms); pairs: of each level")
     } else {
       sprintf("sd: of a pair's difference, ASSUMED, not measured: %g points at 10 ms %s; pairs: of each level",
-              assumed_stolen_points, where)
+              assumed_preempted_points, where)
     })
   }
   pilot <- basis$pilot[[1]]

@@ -138,7 +138,7 @@ analyze_words <- function() list(
        help = c("why it got slower: clock, cycles per instruction and cache traffic by arm (launches with likwid*.csv); its",
                 paste0("tables for --csv: ", paste(counter_tables, collapse = ", ")))),
   list(name = "nodes", operands = "DIR...", options = c("table", "alpha", "power", "margin", "level"), run = analyze_nodes,
-       help = c("which node, and which rank, got the noise: extra stolen time of each place, with interval and",
+       help = c("which node, and which rank, got the noise: extra preempted time of each place, with interval and",
                 paste0("limit (--margin: percent of one CPU); its tables for --csv: ", paste(location_tables, collapse = ", ")))),
   list(name = "periodic", operands = "DIR...", options = c("table", "alpha", "period", "arm"), run = analyze_periodic,
        help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with --raw: down",

@@ -1,7 +1,7 @@
 # The series in which periods are looked for: the halves of a launch, and the starts of its raw file in slices.
 
 # A list, one entry per launch x operation x bytes x series: `launch`, `operation`, `bytes`, `series`, `t_s` (middle
-# of each value, since the launch's time zero), `x` (time: log of ns per operation; stolen, starts: percent of time),
+# of each value, since the launch's time zero), `x` (time: log of ns per operation; preempted, starts: percent of time),
 # `width_s`, `sampling_s` (periods that the schedule itself has), `reason`.
 periodic_series <- function(campaign, arm = "off") {
   arms <- if (arm == "all") c("off", "on") else arm
@@ -43,11 +43,11 @@ schedule_periods <- function(rows, at, info) {
 
 row_series <- function(at, rows, sampling_s) {
   wall <- rows[["wall_ns"]][at]
-  stolen <- rows[["stolen_ns_sum"]][at]
+  preempted <- rows[["preempted_ns_sum"]][at]
   label <- list(launch = as.character(rows[["launch"]][at[1]]), operation = as.character(rows[["operation"]][at[1]]),
                 bytes = rows[["bytes"]][at[1]])
   t_s <- (rows[["start_ns"]][at] + wall / 2) / 1e9
-  values <- list(time = log_or_na(operation_ns_at(rows, at)), stolen = if (any(is.finite(stolen))) 100 * stolen / wall)
+  values <- list(time = log_or_na(operation_ns_at(rows, at)), preempted = if (any(is.finite(preempted))) 100 * preempted / wall)
   lapply(names(Filter(Negate(is.null), values)), function(name) {
     keep <- which(is.finite(values[[name]]))
     keep <- keep[order(t_s[keep])]

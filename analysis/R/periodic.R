@@ -5,7 +5,7 @@ most_periods <- 8
 #' Find and describe periodic noise
 #'
 #' Looks for periods in each series of each launch and operation: `time` (log time per operation of the halves or
-#' blocks), `stolen` (CPU time that others took, percent of wall time, over all ranks) and, for launches with `--raw`,
+#' blocks), `preempted` (CPU time that others took, percent of wall time, over all ranks) and, for launches with `--raw`,
 #' `starts` (percent of time by which starts took longer than a typical one, in slices of at least four starts). The
 #' periodogram is judged against its own background ([periodogram()]); harmonics are summed, so that short bursts are
 #' found, and their fundamental is reported. What was found is folded ([epoch_fold()]), taken off (its profile is
@@ -359,7 +359,7 @@ format_periodic <- function(rows, alpha) {
   block <- paste0(panel_name(rows), "   (", rows$launch, ", arm ", rows$arm, ")")
   notes <- sprintf("%s, %s: %s", rows$series, format_time(rows$period_s), rows$note)[!is.na(rows$note)]
   c(sprintf("periodic noise, false-alarm probability at most %g per series", alpha),
-    wrap_line(paste("time: time per operation; stolen, starts: share of wall time (starts: of the raw file); duty:",
+    wrap_line(paste("time: time per operation; preempted, starts: share of wall time (starts: of the raw file); duty:",
                     "share of the period that is raised; cost: the raise, over the whole period; begins: start of the",
                     "raised part after the launch's time zero; lines: harmonics that stand out; \u00b1: one standard",
                     "error; would have been found: with probability 0.95")), "",

@@ -1,21 +1,21 @@
 # What a plan rests on: the scatter of a pair, measured in a pilot or assumed, by half-period.
 
 # Allan deviation of the log loop time times the root of the averaging time, %/sqrt(s) over the averaging time, and the
-# scatter of pairs of 10 ms of the channel stolen: two ranks on a shared virtual machine (docs/methods.md).
+# scatter of pairs of 10 ms of the channel preempted: two ranks on a shared virtual machine (docs/methods.md).
 assumed_time <- data.frame(tau_s = c(0.01, 1, 5), figure_percent = c(0.5, 2.1, 4))
-assumed_stolen_points <- 0.4
+assumed_preempted_points <- 0.4
 assumed_overhead_s <- 3e-4
 assumed_launch_s <- 2
 assumed_warmup_s <- 0.5
 
 # Scatter without a pilot: a table as from pilot_scatter(). On the scale of the test (log ratio, or points).
 assumed_scatter <- function(channel, half_s) {
-  if (!channel %in% c("time", "stolen")) {
-    abort_usage("--channel ", channel, ": without a pilot only time and stolen can be planned (give --pilot DIR)")
+  if (!channel %in% c("time", "preempted")) {
+    abort_usage("--channel ", channel, ": without a pilot only time and preempted can be planned (give --pilot DIR)")
   }
-  if (channel == "stolen") {
+  if (channel == "preempted") {
     # White: the background of a half comes from few interruptions.
-    return(data.frame(half_s = half_s, sd = assumed_stolen_points * sqrt(0.01 / half_s), df = NA_real_))
+    return(data.frame(half_s = half_s, sd = assumed_preempted_points * sqrt(0.01 / half_s), df = NA_real_))
   }
   x <- log(assumed_time$tau_s)
   y <- log(assumed_time$figure_percent)

@@ -265,7 +265,7 @@ plan_notes <- function(rows, run, basis, request, across) {
     if (across && any(rows$sd_launch == 0)) {
       paste("the pilot's launches differ no more than their pairs explain: their number is that of the sign-flip check")
     },
-    if (request$channel %in% c("stolen", "detour")) {
+    if (request$channel %in% c("preempted", "detour")) {
       paste("planned for the pseudo-median's interval; where most halves of a small level hold no burst, so many pairs",
             "more are needed")
     },

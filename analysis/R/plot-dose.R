@@ -23,8 +23,8 @@ plot_dose <- function(analysis, draw = TRUE) {
 
 #' @rdname plot_dose
 #' @export
-plot_stolen <- function(analysis, draw = TRUE) {
-  draw_dose(analysis, draw, "stolen", "stolen, % of one CPU per generator", "Stolen CPU time by delivered level")
+plot_preempted <- function(analysis, draw = TRUE) {
+  draw_dose(analysis, draw, "preempted", "preempted, % of one CPU per generator", "Preempted CPU time by delivered level")
 }
 
 dose_data <- function(analysis, channel) {

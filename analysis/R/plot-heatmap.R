@@ -111,7 +111,7 @@ heatmap_halves <- function(campaign, launch) {
     times <- times[times > 0]
     data.frame(panel = panel, bin = code %/% n_ranks, rank = code %% n_ranks, amount = times, n_at = times)
   }
-  parts <- bind_rows(list(count("longest loop", "slowest_rank"), count("most CPU time lost", "stolen_rank")))
+  parts <- bind_rows(list(count("longest loop", "slowest_rank"), count("most CPU time lost", "preempted_rank")))
   if (nrow(parts) == 0) return(NULL)
   structure(parts, width_s = width, bins = bins)
 }

@@ -1,20 +1,20 @@
 nodes_lines <- 60 # more nodes than that have no names on their axis
 nodes_named <- 8  # but the first of those found
 
-#' Extra stolen time by node
+#' Extra preempted time by node
 #'
-#' A node's stolen time, on minus off, with its interval, at the highest level of each treatment, nodes in the order of
+#' A node's preempted time, on minus off, with its interval, at the highest level of each treatment, nodes in the order of
 #' their shift: the noise is where the points leave 0.
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `host`, `ranks`, `place` (1: the largest shift), `kind`,
-#'   `level_requested_percent`, `stolen_shift_percent`, `ci_low`, `ci_high` (percent of one CPU), `detection_limit`,
+#'   `level_requested_percent`, `preempted_shift_percent`, `ci_low`, `ci_high` (percent of one CPU), `detection_limit`,
 #'   `extra_share_percent`, `p_holm`, `found` (see [locate_noise()]), `n_pairs`, `n_launches`, `unit_of_inference`. NULL
 #'   where no launch has shifts by node.
 #' @examples
 #' dir <- file.path(tempdir(), "plot-nodes")
 #' simulate_campaign(dir, nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
-#' plot_nodes(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("host", "stolen_shift_percent", "found")]
+#' plot_nodes(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("host", "preempted_shift_percent", "found")]
 #' unlink(dir, recursive = TRUE)
 #' @export
 plot_nodes <- function(analysis, draw = TRUE) {
@@ -25,13 +25,13 @@ plot_nodes <- function(analysis, draw = TRUE) {
   frame$y <- lines + 1 - frame$place
   look <- found_look(frame$found)
   frame$found <- factor(frame$found, look$found)
-  scale <- shift_scale(frame[c("stolen_shift_percent", "ci_low", "ci_high")], frame$stolen_shift_percent)
-  frame[c("stolen_shift_percent", "ci_low", "ci_high")] <- scale$values
+  scale <- shift_scale(frame[c("preempted_shift_percent", "ci_low", "ci_high")], frame$preempted_shift_percent)
+  frame[c("preempted_shift_percent", "ci_low", "ci_high")] <- scale$values
   few <- lines <= nodes_lines && n_panels(frame) == 1
   named <- frame[if (few) rep(FALSE, nrow(frame)) else frame$found == "here" & frame$place <= nodes_named, ]
   # Below each other, however near their points are.
   named$y_name <- lines - (named$place - 1) * max(1, lines / 24)
-  ggplot2::ggplot(frame, ggplot2::aes(stolen_shift_percent, y)) +
+  ggplot2::ggplot(frame, ggplot2::aes(preempted_shift_percent, y)) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high), na.rm = TRUE, colour = okabe_ito[["blue"]],
                             linewidth = if (lines > nodes_lines) 0.25 else 0.5) +
@@ -43,23 +43,23 @@ plot_nodes <- function(analysis, draw = TRUE) {
       ggplot2::scale_y_continuous(breaks = frame$y, labels = frame$host, minor_breaks = NULL, expand = ggplot2::expansion(add = 0.6))
     } else ggplot2::scale_y_continuous(breaks = NULL, expand = ggplot2::expansion(mult = 0.02, add = 0.6))) +
     ggplot2::facet_wrap(~panel, ncol = 1) + theme_noiselab() +
-    plot_words("Extra stolen time by node", nodes_subtitle(frame), paste0(sprintf(paste(
-      "Stolen time of the ranks of a node, on minus off. Bars: %g %% confidence interval of each by itself. The noise is here:",
+    plot_words("Extra preempted time by node", nodes_subtitle(frame), paste0(sprintf(paste(
+      "Preempted time of the ranks of a node, on minus off. Bars: %g %% confidence interval of each by itself. The noise is here:",
       "more than 0 at one-sided alpha %g after Holm's correction over the nodes; trace: clearly less than a tenth of the most."
-    ), 100 * (1 - analysis$alpha), analysis$alpha), scale$words), "stolen time, on minus off, % of one CPU",
+    ), 100 * (1 - analysis$alpha), analysis$alpha), scale$words), "preempted time, on minus off, % of one CPU",
     if (few) NULL else "nodes, the most on top")
 }
 
 nodes_data <- function(analysis) {
   rows <- answering_rows(location_of(analysis)$nodes)
   if (is.null(rows)) return(NULL)
-  rows <- rows[!is.na(rows$stolen_shift_percent), ]
+  rows <- rows[!is.na(rows$preempted_shift_percent), ]
   if (nrow(rows) == 0) return(NULL)
   rows$panel <- dose_panel(rows)
-  rows <- rows[order(match(rows$panel, rows$panel), -rows$stolen_shift_percent), ]
-  rows$place <- stats::ave(rows$stolen_shift_percent, rows$panel, FUN = seq_along)
+  rows <- rows[order(match(rows$panel, rows$panel), -rows$preempted_shift_percent), ]
+  rows$place <- stats::ave(rows$preempted_shift_percent, rows$panel, FUN = seq_along)
   rownames(rows) <- NULL
-  rows[c("panel", "host", "ranks", "place", "kind", "level_requested_percent", "stolen_shift_percent", "ci_low", "ci_high",
+  rows[c("panel", "host", "ranks", "place", "kind", "level_requested_percent", "preempted_shift_percent", "ci_low", "ci_high",
          "detection_limit", "extra_share_percent", "p_holm", "found", "n_pairs", "n_launches", "unit_of_inference")]
 }
 
@@ -111,10 +111,10 @@ size_nodes <- function(frame, analysis) {
 }
 
 alt_nodes <- function(frame) {
-  alt_panels(frame, "Extra stolen time by node", function(rows) {
+  alt_panels(frame, "Extra preempted time by node", function(rows) {
     here <- rows[rows$found == "here", ]
-    top <- rows[which.max(rows$stolen_shift_percent), ]
-    most <- sprintf("most on %s, %s %% of one CPU %s", top$host, format_effect(top$stolen_shift_percent),
+    top <- rows[which.max(rows$preempted_shift_percent), ]
+    most <- sprintf("most on %s, %s %% of one CPU %s", top$host, format_effect(top$preempted_shift_percent),
                     format_interval(top$ci_low, top$ci_high))
     if (nrow(here) == 0) paste0("not detected on any of ", counted(nrow(rows), "node"), " (", most, ")") else {
       paste0("detected on ", few_words(here$host, 6), " of ", counted(nrow(rows), "node"), ", ", most)

@@ -1,19 +1,19 @@
 ranks_columns <- 128 # most ranks of a node side by side; more share a tile
 
-#' Extra stolen time by rank
+#' Extra preempted time by rank
 #'
-#' A map of nodes (lines) by the ranks of each (columns, in their order): stolen time, on minus off, at the highest level
+#' A map of nodes (lines) by the ranks of each (columns, in their order): preempted time, on minus off, at the highest level
 #' of each treatment. A node with more than 128 ranks has neighbours in one tile, which shows the largest.
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `host`, `line` (of the host, from 1), `column` (from 1), `rank` (the one
 #'   with the largest shift of the tile), `cpu`, `ranks` (in the tile), `level_requested_percent`,
-#'   `stolen_shift_percent` (percent of one CPU), `ci_low`, `ci_high`, `detection_limit`, `p_holm`, `found` (see
+#'   `preempted_shift_percent` (percent of one CPU), `ci_low`, `ci_high`, `detection_limit`, `p_holm`, `found` (see
 #'   [locate_noise()]). NULL with one rank, and where no launch has shifts by rank.
 #' @examples
 #' dir <- file.path(tempdir(), "plot-ranks")
 #' simulate_campaign(dir, nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
-#' plot_ranks(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("host", "rank", "stolen_shift_percent")]
+#' plot_ranks(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("host", "rank", "preempted_shift_percent")]
 #' unlink(dir, recursive = TRUE)
 #' @export
 plot_ranks <- function(analysis, draw = TRUE) {
@@ -27,9 +27,9 @@ plot_ranks <- function(analysis, draw = TRUE) {
   here <- frame[frame$found == "here", ]
   together <- max(frame$ranks)
   ggplot2::ggplot(frame, ggplot2::aes(column, y)) +
-    ggplot2::geom_tile(ggplot2::aes(fill = pmax(0, stolen_shift_percent))) +
+    ggplot2::geom_tile(ggplot2::aes(fill = pmax(0, preempted_shift_percent))) +
     (if (lines <= 64) ggplot2::geom_point(data = here, shape = 24, size = if (lines > 20) 0.9 else 1.8, fill = okabe_ito[["vermillion"]])) +
-    ggplot2::scale_fill_gradientn("stolen time, on minus off, % of one CPU", colours = heatmap_colours, trans = "sqrt",
+    ggplot2::scale_fill_gradientn("preempted time, on minus off, % of one CPU", colours = heatmap_colours, trans = "sqrt",
                                   limits = c(0, NA), na.value = "grey75") +
     ggplot2::guides(fill = ggplot2::guide_colourbar(title.position = "top", title.hjust = 0.5)) +
     ggplot2::scale_y_continuous(breaks = lines + 1 - shown, labels = hosts[shown], expand = c(0, 0), minor_breaks = NULL) +
@@ -38,7 +38,7 @@ plot_ranks <- function(analysis, draw = TRUE) {
     ggplot2::theme(legend.key.width = ggplot2::unit(46, "pt"), legend.key.height = ggplot2::unit(9, "pt"),
                    legend.title = ggplot2::element_text(size = 9.5), panel.background = ggplot2::element_rect(fill = "grey75"),
                    panel.grid = ggplot2::element_blank()) +
-    plot_words("Extra stolen time by rank",
+    plot_words("Extra preempted time by rank",
                sprintf("%s ranks on %s, n = %s", format_count(sum(frame$ranks[frame$panel == frame$panel[1]])),
                        counted(lines, "node"), attr(frame, "n") %||% ""),
                paste0("Square root scale; what is below 0 is drawn as 0. ", if (lines <= 64) sprintf(
@@ -55,7 +55,7 @@ whole_breaks <- function(limits) {
 ranks_data <- function(analysis) {
   rows <- answering_rows(location_of(analysis)$ranks)
   if (is.null(rows)) return(NULL)
-  rows <- rows[!is.na(rows$stolen_shift_percent), ]
+  rows <- rows[!is.na(rows$preempted_shift_percent), ]
   if (length(unique(rows$rank)) < 2) return(NULL)
   rows$panel <- dose_panel(rows)
   rows$line <- code_of(rows$host)
@@ -65,12 +65,12 @@ ranks_data <- function(analysis) {
   rows$column <- (turn - 1) %/% per + 1
   tile <- paste(rows$panel, rows$line, rows$column)
   rows$ranks <- stats::ave(rows$rank, tile, FUN = length)
-  rows <- rows[order(match(tile, tile), -rows$stolen_shift_percent), ]
+  rows <- rows[order(match(tile, tile), -rows$preempted_shift_percent), ]
   rows <- rows[!duplicated(rows[c("panel", "line", "column")]), ]
   rownames(rows) <- NULL
   unit <- rows$unit_of_inference[1]
   n <- if (unit == "pair") rows$n_pairs else rows$n_launches
-  structure(rows[c("panel", "host", "line", "column", "rank", "cpu", "ranks", "level_requested_percent", "stolen_shift_percent",
+  structure(rows[c("panel", "host", "line", "column", "rank", "cpu", "ranks", "level_requested_percent", "preempted_shift_percent",
                    "ci_low", "ci_high", "detection_limit", "p_holm", "found")],
             n = paste(format_range(n), c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")[[unit]]))
 }
@@ -80,10 +80,10 @@ size_ranks <- function(frame, analysis) {
 }
 
 alt_ranks <- function(frame) {
-  alt_panels(frame, "Extra stolen time by rank", function(rows) {
-    top <- rows[which.max(rows$stolen_shift_percent), ]
+  alt_panels(frame, "Extra preempted time by rank", function(rows) {
+    top <- rows[which.max(rows$preempted_shift_percent), ]
     n <- sum(rows$found == "here")
     sprintf("most by rank %s of %s, %s %% of one CPU; detected on %s", format_count(top$rank), top$host,
-            format_effect(top$stolen_shift_percent), if (n == 0) "none" else counted(n, "rank"))
+            format_effect(top$preempted_shift_percent), if (n == 0) "none" else counted(n, "rank"))
   })
 }

@@ -5,7 +5,7 @@
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `series` (`agent` or `replay`), `name`, `estimate`,
-#'   `ci_low`, `ci_high`, `band_low`, `band_high`, `stolen_percent`, `difference_percent`, `verdict`; two rows per operation,
+#'   `ci_low`, `ci_high`, `band_low`, `band_high`, `preempted_percent`, `difference_percent`, `verdict`; two rows per operation,
 #'   size, agent and replay. NULL where the campaign does not have both.
 #' @examples
 #' agent <- simulated_campaign(external = "agent", pairs = 40, launches = 3, prefix = "a", seed = 1)
@@ -44,7 +44,7 @@ replay_data <- function(analysis) {
     data.frame(panel = panel, rows[c("operation", "bytes")], series = series, name = name, estimate = rows[[paste0(series, "_percent")]],
                ci_low = rows[[paste0(series, "_low")]], ci_high = rows[[paste0(series, "_high")]],
                band_low = rows$agent_percent - rows$margin_percent, band_high = rows$agent_percent + rows$margin_percent,
-               stolen_percent = rows[[paste0(series, "_stolen_percent")]],
+               preempted_percent = rows[[paste0(series, "_preempted_percent")]],
                rows[c("difference_percent", "verdict", "n", "unit_of_inference")])
   }
   frame <- rbind(one("agent", rows$agent), one("replay", paste0("replay (", rows$replay, ")")))

@@ -5,7 +5,7 @@ agent_rules <- function() rules_of(
   list("launch", "text"), list("node", "whole", 0), list("host", "text"), list("operation", "text"),
   list("bytes", "whole", 0), list("pair", "whole", 0), list("order", "whole", 0), list("arm", "text"),
   list("kind", "word"), list("level_requested_percent", "number", 0, "empty"), list("start_ns", "number", 0),
-  list("wall_ns", "number", 1), list("stolen_ns", "number", -Inf, "empty"), list("switch_ns", "number", 0, "empty"),
+  list("wall_ns", "number", 1), list("preempted_ns", "number", -Inf, "empty"), list("switch_ns", "number", 0, "empty"),
   list("settle_ns", "number", 0, "empty"), list("agent_cpu_ns", "number", 0, "empty"),
   list("agent_on_ranks_ns", "number", 0, "empty"), list("others_on_ranks_ns", "number", 0, "empty"),
   list("scraper_cpu_ns", "number", 0, "empty"),
@@ -54,7 +54,7 @@ read_agent_files <- function(dir, info) {
                        file = file.path(rep(dir, length(files)), files))
   # A launch of the other arm has no agent to account for.
   absent <- if (switches_agent(info)) c(
-    if (nrow(tables$agents$data) == 0) "agent.HOST.csv (the agent's account, and its agreement with stolen time)",
+    if (nrow(tables$agents$data) == 0) "agent.HOST.csv (the agent's account, and its agreement with preempted time)",
     if (nrow(tables$tasks$data) == 0) "tasks.HOST.csv (who took the CPU)"
   )
   list(agents = tables$agents$data, tasks = tables$tasks$data, bursts = bursts,

@@ -1,6 +1,12 @@
 # Reading and validating campaigns (docs/formats.md is the contract).
 
-schema_known <- 1L
+schema_known <- 2L
+
+# Schema 1 called the channel `preempted` `stolen`; all else that it has is as in schema 2.
+schemas_read <- 1:2
+old_names <- function(names) gsub("preempted", "stolen", names, fixed = TRUE)
+new_names <- function(names) gsub("stolen", "preempted", names, fixed = TRUE)
+is_old <- function(info) isTRUE(info$schema < 2)
 
 #' Read one launch
 #'
@@ -206,9 +212,13 @@ read_json_head <- function(file) {
     abort_damaged(file, 1, "not a JSON file (", first_line(conditionMessage(e)), ")")
   })
   if (!is_object(info)) abort_damaged(file, 1, "not a JSON object")
-  if (!is_number(info$schema) || info$schema != schema_known) {
+  if (!is_number(info$schema) || !info$schema %in% schemas_read) {
     abort_schema(file, ": schema ", show_json(info$schema, "missing"), ", this version reads schema ",
-                 schema_known, ": use a matching version of noiselab")
+                 join_words(schemas_read, "or"), ": use a matching version of noiselab")
+  }
+  if (is_old(info)) {
+    names(info) <- new_names(names(info))
+    if (is_object(info$options)) names(info$options) <- new_names(names(info$options))
   }
   check_json(info, launch_json_types, file)
   if (!grepl(text_pattern, info$launch)) {
@@ -389,15 +399,15 @@ text_kinds <- c("text", "word", "label", "blank")
 
 # name, kind (text, label, word, whole, number), smallest value, "empty" where a field may be empty. A word is a
 # factor of the treatment: text that only on rows have.
-# stolen_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank:
+# preempted_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank:
 # check_rows()).
 row_rules <- rules_of(
   list("launch", "text"), list("operation", "text"), list("bytes", "whole", 0),
   list("ranks", "whole", 1), list("pair", "whole", 0), list("order", "whole", 0),
   list("arm", "text"), list("level_requested_percent", "number", 0, "empty"),
   list("level_delivered_percent", "number", 0, "empty"), list("start_ns", "number", 0),
-  list("wall_ns", "number", 1), list("operations", "whole", 1), list("stolen_ns_max", "number", -1e6),
-  list("stolen_ns_sum", "number"), list("stolen_rank", "whole", -1),
+  list("wall_ns", "number", 1), list("operations", "whole", 1), list("preempted_ns_max", "number", -1e6),
+  list("preempted_ns_sum", "number"), list("preempted_rank", "whole", -1),
   list("detour_ns", "number", 0, "empty"), list("detours", "whole", 0, "empty"),
   list("base_ns", "number", 0, "empty"), list("steal_ns", "number", 0, "empty"),
   list("involuntary_switches", "whole", 0), list("slowest_rank", "whole", 0),
@@ -422,7 +432,7 @@ hist_rules <- rules_of(
 rank_rules <- rules_of(
   list("rank", "whole", 0), list("host", "text"), list("cpu", "whole", -1), list("arm", "text"),
   list("level_requested_percent", "number", 0, "empty"), list("halves", "whole", 0),
-  list("wall_ns", "number", 0), list("stolen_ns", "number"),
+  list("wall_ns", "number", 0), list("preempted_ns", "number"),
   list("detours", "whole", 0, "empty"), list("detour_ns", "number", 0, "empty"),
   list("involuntary_switches", "whole", 0), list("times_slowest", "whole", 0), list("kind", "word"),
   list("pattern", "word"), list("placement", "word"), list("phase", "word"),
@@ -430,13 +440,13 @@ rank_rules <- rules_of(
   list("last_ends", "whole", 0, "empty"), list("start_cost_ns", "number", 0, "empty"),
   list("end_cost_ns", "number", 0, "empty"), list("overshoot_ns_sum", "number", -Inf, "empty"),
   list("overshoot_ns_max", "number", -Inf, "empty"), list("pairs", "whole", 0, "empty"),
-  list("stolen_shift_percent_mean", "number", -Inf, "empty"), list("stolen_shift_percent_sd", "number", 0, "empty")
+  list("preempted_shift_percent_mean", "number", -Inf, "empty"), list("preempted_shift_percent_sd", "number", 0, "empty")
 )
 
 # Sums over the ranks of a node: columns of rank_rules by these names, in place of what a single rank has.
-node_columns <- c("arm", "level_requested_percent", "halves", "wall_ns", "stolen_ns", "detours", "detour_ns",
+node_columns <- c("arm", "level_requested_percent", "halves", "wall_ns", "preempted_ns", "detours", "detour_ns",
                   "involuntary_switches", "times_slowest", "kind", "pattern", "placement", "phase", "pairs",
-                  "stolen_shift_percent_mean", "stolen_shift_percent_sd")
+                  "preempted_shift_percent_mean", "preempted_shift_percent_sd")
 node_rules <- rbind(
   rules_of(list("launch", "text"), list("node", "whole", 0), list("host", "text"), list("ranks", "whole", 1)),
   rank_rules[match(node_columns, rank_rules$name), ]
@@ -476,7 +486,7 @@ added_columns <- list(
   starts = c("global_ns", "after_last_ns", "spread_ns", "late_starts", "overshoot_ns_p50", "overshoot_ns_p99",
              "overshoot_ns_max", "slot_ns", "within_ns2", "between_ns2", "first_starts", "last_starts",
              "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum"),
-  shift = c("pairs", "stolen_shift_percent_mean", "stolen_shift_percent_sd")
+  shift = c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd")
 )
 
 # ---- one CSV file ------------------------------------------------------------------------------
@@ -485,6 +495,7 @@ added_columns <- list(
 # line by line, to name the line.
 # `blank_off`: off rows may have an empty level, which is 0.
 read_contract_csv <- function(file, rules, info, blank_off = FALSE) {
+  if (is_old(info)) rules$name <- old_names(rules$name)
   rules <- check_header(file, rules)
   notes <- character()
   cut_off <- !ends_with_newline(file)
@@ -499,6 +510,10 @@ read_contract_csv <- function(file, rules, info, blank_off = FALSE) {
   if (length(extra) > 0) {
     notes <- c(notes, paste0(file, ": unknown column(s) left out: ", paste(extra, collapse = ", ")))
     data.table::set(data, j = extra, value = NULL)
+  }
+  if (is_old(info)) {
+    rules$name <- new_names(rules$name)
+    data.table::setnames(data, new_names(names(data)))
   }
   for (name in rules$name[rules$kind == "word"]) data.table::set(data, j = name, value = as_word(data[[name]]))
   for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], rules[i, ], file)
@@ -730,8 +745,8 @@ check_rows <- function(rows, file, info, arms) {
     paste0("level_requested_percent is ", level[at], ", launch.json has ", paste(known, collapse = ", "))
   })
   lowest <- -pmax(1e6, 1e4 * rows[["ranks"]])
-  refuse(rows[["stolen_ns_sum"]] < lowest, function(at) {
-    paste0("stolen_ns_sum is ", rows[["stolen_ns_sum"]][at], ", wanted at least ", lowest[at])
+  refuse(rows[["preempted_ns_sum"]] < lowest, function(at) {
+    paste0("preempted_ns_sum is ", rows[["preempted_ns_sum"]][at], ", wanted at least ", lowest[at])
   })
   key <- if (lockin) combine_keys(rows[["pair"]], off) else {
     combine_keys(cell_key(rows), rows[["pair"]], off, level, treatment_code(rows))

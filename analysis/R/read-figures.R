@@ -118,6 +118,7 @@ read_accept_csv <- function(dir, name, rules, info) {
   got <- read_optional_csv(dir, name, rules, info, expected = FALSE)
   data <- as.data.frame(got$data)
   data[blank] <- lapply(data[blank], function(x) printable(ifelse(is.na(x), "", x)))
+  if (is_old(info) && !is.null(data$metric)) data$metric <- new_names(data$metric)
   list(data = data, notes = got$notes)
 }
 

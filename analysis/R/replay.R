@@ -25,7 +25,7 @@ most_share <- 50     # and the most: half the effect is not the same effect
 #' @return A list of class `nl_replay`: `rows`, a data frame, one row per operation, size, agent and replay: `operation`, `bytes`,
 #'   `ranks`, `agent`, `replay` (kind of the generator and its level), `level_requested_percent`, `agent_percent`,
 #'   `agent_low`, `agent_high`, `replay_percent`, `replay_low`, `replay_high` (slowdowns with two-sided intervals of confidence
-#'   1 - alpha), `agent_stolen_percent`, `replay_stolen_percent` (of one CPU), `difference_percent` (by how much longer the
+#'   1 - alpha), `agent_preempted_percent`, `replay_preempted_percent` (of one CPU), `difference_percent` (by how much longer the
 #'   operation takes under the agent than under the replay), `bound_low`, `bound_high` (its two-sided interval of confidence
 #'   1 - 2 alpha), `detection_limit` (of the difference), `margin_percent`, `margin_from`, `p_same` (of the two one-sided tests,
 #'   the larger), `p_holm` (two-sided, of any difference, Holm over the rows), `verdict` (`same`, `agent slows more`, `replay slows more`,
@@ -46,7 +46,7 @@ compare_replay <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) 
   if (!inherits(analysis, "nl_analysis")) {
     check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
     check_replay(campaign)
-    analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = c("time", "stolen"))
+    analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = c("time", "preempted"))
   }
   rows <- replay_rows(analysis, margin)
   if (nrow(rows) == 0) abort_data("no operation was run under both the agent and its replay")
@@ -95,12 +95,12 @@ replay_row <- function(agent, replay, analysis, margin) {
   effect <- function(x) 100 * expm1(x)
   known <- isTRUE(test$se > 0)
   reach <- if (known) stats::qt(1 - alpha, test$df) * test$se else NA_real_
-  stolen <- analysis$verdicts[analysis$verdicts$channel == "stolen", ]
+  preempted <- analysis$verdicts[analysis$verdicts$channel == "preempted", ]
   taken <- function(row) {
-    at <- stolen$kind == row$kind & stolen$pattern == row$pattern & stolen$placement == row$placement & stolen$phase == row$phase &
-      stolen$level_requested_percent == row$level_requested_percent & stolen$operation == row$operation & stolen$bytes == row$bytes &
-      stolen$ranks %in% row$ranks & stolen$scope == row$scope & stolen$launch %in% row$launch
-    c(stolen$estimate[at], NA)[1]
+    at <- preempted$kind == row$kind & preempted$pattern == row$pattern & preempted$placement == row$placement & preempted$phase == row$phase &
+      preempted$level_requested_percent == row$level_requested_percent & preempted$operation == row$operation & preempted$bytes == row$bytes &
+      preempted$ranks %in% row$ranks & preempted$scope == row$scope & preempted$launch %in% row$launch
+    c(preempted$estimate[at], NA)[1]
   }
   wide <- replay_margin(agent, margin)
   border <- log1p(wide$percent / 100)
@@ -111,7 +111,7 @@ replay_row <- function(agent, replay, analysis, margin) {
          agent = as.character(agent$kind), replay = paste0(replay$kind, ", ", format_level(replay$level_requested_percent), " %"),
          level_requested_percent = replay$level_requested_percent, agent_percent = agent$estimate, agent_low = agent$ci_low,
          agent_high = agent$ci_high, replay_percent = replay$estimate, replay_low = replay$ci_low, replay_high = replay$ci_high,
-         agent_stolen_percent = taken(agent), replay_stolen_percent = taken(replay), difference_percent = effect(test$estimate),
+         agent_preempted_percent = taken(agent), replay_preempted_percent = taken(replay), difference_percent = effect(test$estimate),
          bound_low = effect(test$estimate - reach), bound_high = effect(test$estimate + reach),
          detection_limit = if (known) effect(detection_limit(test$se, test$df, alpha / 2, analysis$power)) else NA_real_,
          margin_percent = wide$percent, margin_from = wide$from,

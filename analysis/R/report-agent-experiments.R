@@ -11,7 +11,7 @@ report_sweep <- function(analysis) {
           html_table(c(list(agent = rows$agent, operation = rows$operation, bytes = format_count(rows$bytes), interval = format_time(rows$interval_s),
                           "slowdown %" = format_effect(rows$estimate), CI = format_interval(rows$ci_low, rows$ci_high),
                           "upper bound %" = format_effect(rows$bound_high), "limit %" = format_effect(rows$detection_limit, FALSE),
-                          "stolen %" = format_effect(rows$stolen_percent, FALSE), n = paste(format_count(rows$n), rows$unit_of_inference)),
+                          "preempted %" = format_effect(rows$preempted_percent, FALSE), n = paste(format_count(rows$n), rows$unit_of_inference)),
                      if (is.null(sweep$margin)) list(verdict = rows$verdict) else list("against the margin" = rows$margin_verdict)),
                      sprintf(paste("Slowdown with %s interval, and its one-sided upper bound of confidence %s; limit: the slowdown that would",
                                    "have been found with power %g. Intervals are tested from the longest down to the first that is not below the margin, each",
@@ -37,10 +37,10 @@ report_replay <- function(analysis) {
                           "replay, %" = paste(format_effect(rows$replay_percent), format_interval(rows$replay_low, rows$replay_high)),
                           "difference, %" = paste(format_effect(rows$difference_percent), format_interval(rows$bound_low, rows$bound_high)),
                           "same within" = paste0("\u00b1", format_effect(rows$margin_percent, FALSE)),
-                          "stolen, %" = paste(format_effect(rows$agent_stolen_percent, FALSE), "/", format_effect(rows$replay_stolen_percent, FALSE)),
+                          "preempted, %" = paste(format_effect(rows$agent_preempted_percent, FALSE), "/", format_effect(rows$replay_preempted_percent, FALSE)),
                           verdict = rows$verdict),
                      sprintf(paste("Slowdown under the agent and under its replay by the generator, with %s intervals; their difference with the %s",
-                                   "interval of two one-sided tests (same: all of it lies within the margin). Stolen: agent / replay, of one CPU."),
+                                   "interval of two one-sided tests (same: all of it lies within the margin). Preempted: agent / replay, of one CPU."),
                              format_confidence(result$alpha), format_confidence(2 * result$alpha)),
                      text = c("operation", "agent", "replay", "verdict")))
 }
@@ -60,7 +60,7 @@ report_counters <- function(analysis) {
   change <- function(name) format_effect(causes[[paste0(name, "_percent")]])
   section("Why it got slower",
           html_table(list(operation = causes$operation, bytes = format_count(causes$bytes), arm = causes$arm, "slowdown %" = change("slowdown"),
-                          "stolen %" = change("stolen"), "base %" = change("base"), "clock %" = change("clock"),
+                          "preempted %" = change("preempted"), "base %" = change("base"), "clock %" = change("clock"),
                           "cycles per instruction %" = change("cpi"), "L2 %" = change("l2"), "L3 %" = change("l3"), "memory %" = change("memory"),
                           cause = causes$cause),
                      paste0("Channels and hardware counters (LIKWID) of each arm against off; L2, L3, memory: traffic. ",

@@ -33,8 +33,8 @@ agreement_table <- function(report) {
   rows <- report$accounts
   if (nrow(rows) == 0) return(NULL)
   html_table(list(
-    node = node_label(rows), agent = rows$kind, "ranks lost" = three(rows$stolen_us_per_s),
-    CI = format_ends(rows$stolen_low, rows$stolen_high), "agent used" = three(rows$agent_us_per_s),
+    node = node_label(rows), agent = rows$kind, "ranks lost" = three(rows$preempted_us_per_s),
+    CI = format_ends(rows$preempted_low, rows$preempted_high), "agent used" = three(rows$agent_us_per_s),
     "others" = three(rows$others_us_per_s),
     difference = three(rows$difference_us_per_s), "CI " = format_ends(rows$difference_low, rows$difference_high),
     allowed = three(rows$tolerance_us_per_s), pairs = format_count(rows$n_pairs),
@@ -63,7 +63,7 @@ task_tables <- function(report, most = 12) {
               if (length(shown) < nrow(tasks)) {
                 sprintf(" (%d of %d rows; all: noiselab analyze agent --csv --table tasks)", length(shown), nrow(tasks))
               },
-              ". Share: of the shift of the ranks' stolen time, with its interval. Rows irq, softirq and steal are from /proc/stat, in ",
+              ". Share: of the shift of the ranks' preempted time, with its interval. Rows irq, softirq and steal are from /proc/stat, in ",
               "steps of a clock tick; steal is what the hypervisor took."),
     text = c("node", "arm", "task", "group", "CPUs")),
     html_table(list(

@@ -115,7 +115,7 @@ figure_size <- function(plot, frame, analysis) {
   name <- plot$name
   panels <- n_panels(frame)
   stacked <- name %in% c("trace", "launches")
-  columns <- if (several_treatments(analysis) && name %in% c("dose", "stolen", "levels", "tail", "shift", "overshoot")) {
+  columns <- if (several_treatments(analysis) && name %in% c("dose", "preempted", "levels", "tail", "shift", "overshoot")) {
     panel_columns(panels, nrow(analysis$treatments))
   } else grDevices::n2mfrow(panels)[1]  # as facet_wrap() does
   rows <- if (stacked) panels else ceiling(panels / columns)
@@ -391,19 +391,19 @@ location_section <- function(location) {
   all <- nrow(rows)
   factors <- varying_factors(rows)
   rows <- utils::head(rows[order(match(rows$found, c("here", "trace", "not detected", "inconclusive")),
-                                 -rows$stolen_shift_percent), ], 32)
+                                 -rows$preempted_shift_percent), ], 32)
   html_table(c(
     list(node = rows$host), as.list(rows[factors]),
     list("level %" = format_level(rows$level_requested_percent), ranks = format_count(rows$ranks),
-         "clean %" = format_effect(rows$clean_stolen_percent, FALSE), "shift %" = format_effect(rows$stolen_shift_percent),
+         "clean %" = format_effect(rows$clean_preempted_percent, FALSE), "shift %" = format_effect(rows$preempted_shift_percent),
          CI = format_interval(rows$ci_low, rows$ci_high), "p, Holm" = format_p(rows$p_holm),
          limit = format_effect(rows$detection_limit, FALSE), "extra, %" = format_effect(rows$extra_share_percent, FALSE),
          "slowest off, %" = format_effect(rows$slowest_off_percent, FALSE),
          "slowest on, %" = format_effect(rows$slowest_on_percent, FALSE), "ranks, %" = format_effect(rows$ranks_percent, FALSE),
          found = ifelse(is.na(rows$reason), rows$found, paste0(rows$found, ": ", rows$reason)))
-  ), sprintf(paste("Stolen time of the ranks of each node, on minus off, in percent of one CPU, with %g %% interval, at the highest",
+  ), sprintf(paste("Preempted time of the ranks of each node, on minus off, in percent of one CPU, with %g %% interval, at the highest",
                    "level of each treatment%s. Limit: the shift that this test, with Holm's correction over the nodes, finds with",
-                   "power %g. Extra: share of the extra stolen time of all nodes. Slowest: share of the halves in which the slowest",
+                   "power %g. Extra: share of the extra preempted time of all nodes. Slowest: share of the halves in which the slowest",
                    "rank was there, beside the share of the ranks."), 100 * (1 - location$alpha),
              if (all > 32) sprintf(" (32 of %d rows; all: noiselab analyze nodes --csv)", all) else "", location$power),
   text = c("node", factors, "found"), wrap = "found")
@@ -522,7 +522,7 @@ amplification_table <- function(analysis) {
     html_table(columns, caption, text = c("operation", "scope", treatment_columns, "remark"), wrap = "remark")
   }
   list(
-    if (NROW(analysis$amplification) > 0) one(analysis$amplification, "amplification", "amplification", "Amplification: slowdown percent over stolen percent (Fieller's interval)."),
+    if (NROW(analysis$amplification) > 0) one(analysis$amplification, "amplification", "amplification", "Amplification: slowdown percent over preempted percent (Fieller's interval)."),
     if (NROW(analysis$cost) > 0) one(analysis$cost, "cost_ns", "ns per interruption", "Cost of one interruption beyond the load itself.")
   )
 }
@@ -631,7 +631,7 @@ provenance_lines <- function(info) {
     "SMT" = host("smt"), "governor" = host("governor"), "kernel" = host("kernel"),
     "tick" = host("tick"), "isolcpus" = host("cmdline_isolcpus"), "nohz_full" = host("nohz_full"),
     "clock source" = host("clocksource"), "clock" = show_json(info$clock),
-    "stolen time by" = info$stolen_by %||% "clocks", "start" = start_mode(info),
+    "preempted time by" = info$preempted_by %||% "clocks", "start" = start_mode(info),
     "start clock" = show_json(start_of(info)$clock, "none"), "clock synchronisation" = show_json(start_of(info)$sync, "none"),
     "late above" = if (is.null(start_of(info)$late_bound_ns)) "none" else paste(show_json(start_of(info)$late_bound_ns), "ns"),
     "MPI" = paste(show_json(info$mpi$library), show_json(info$mpi$version)),

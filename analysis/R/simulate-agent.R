@@ -64,12 +64,12 @@ draw_agent <- function(agent, start, wall, on) {
 }
 
 # Writes the files of every treated node and returns the launch's facts with the certificates.
-simulate_agent_files <- function(dir, id, rows, stolen, info, model) {
+simulate_agent_files <- function(dir, id, rows, preempted, info, model) {
   agent <- model$agent
   mine <- rows[["arm"]] == "on" & !has_level(rows[["level_requested_percent"]])
   drawn <- draw_agent(agent, rows[["start_ns"]], rows[["wall_ns"]], mine)
   node <- simulated_nodes(model)
-  by_node <- t(rowsum(t(stolen), node))
+  by_node <- t(rowsum(t(preempted), node))
   hosts <- paste0("node", model$noise_nodes)
   for (i in seq_along(hosts)) {
     write <- function(table, name) data.table::fwrite(as_in_files(table), file.path(dir, paste0(name, ".", hosts[i], ".csv")), na = "", scipen = 50)
@@ -91,14 +91,14 @@ simulate_agent_files <- function(dir, id, rows, stolen, info, model) {
   info
 }
 
-simulate_account <- function(id, host, node, rows, stolen, drawn, agent, mine) {
+simulate_account <- function(id, host, node, rows, preempted, drawn, agent, mine) {
   n <- nrow(rows)
   count <- tabulate(drawn$bursts$half, n)
   data.frame(
     launch = id, node = node, host = host, operation = rows[["operation"]], bytes = rows[["bytes"]], pair = rows[["pair"]],
     order = rows[["order"]], arm = rows[["arm"]], kind = as.character(rows[["kind"]]),
     level_requested_percent = rows[["level_requested_percent"]], start_ns = rows[["start_ns"]], wall_ns = rows[["wall_ns"]],
-    stolen_ns = stolen, switch_ns = 9e4, settle_ns = 5e6, agent_cpu_ns = round(drawn$cpu_ns * 1.2),
+    preempted_ns = preempted, switch_ns = 9e4, settle_ns = 5e6, agent_cpu_ns = round(drawn$cpu_ns * 1.2),
     agent_on_ranks_ns = drawn$cpu_ns, others_on_ranks_ns = 0, scraper_cpu_ns = 0, wakeups = count, voluntary_switches = count,
     involuntary_switches = 0, migrations = 0, processes = ifelse(mine, 3, 0), started = 0, rss_kib = ifelse(mine, 12400, 0),
     read_bytes = 2048 * count, written_bytes = 0, observer_cpu_ns = 20000, observer_on_ranks_ns = 0,

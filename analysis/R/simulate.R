@@ -22,7 +22,7 @@
 #'   order. These launches are written as of design `single`, with `options.arms` and `options.set`.
 #' @param slowdown_percent Numeric, length 1 or that of `levels_percent`: true slowdown; NULL: as `response`
 #'   says.
-#' @param amplification True slowdown over stolen share, length 1 (or one per operation).
+#' @param amplification True slowdown over preempted share, length 1 (or one per operation).
 #' @param cost_ns True cost of an interruption beyond the load, ns, length 1.
 #' @param half_period_ns,period_ns Length of a half and of the noise period, ns, length 1.
 #' @param operation_ns Time of one operation, ns, length 1 or that of `operations`.
@@ -55,12 +55,12 @@
 #' @param noise Character, length >= 0: names of models in [simulation_models()], whose noise adds up; or a list
 #'   by these names of lists of parameters, such as
 #'   `list(one_over_f = list(sd = 0.01, exponent = 1.2), white = list())`.
-#' @param response How the slowdown depends on the stolen share, length 1: a name in [simulation_models()], or a
+#' @param response How the slowdown depends on the preempted share, length 1: a name in [simulation_models()], or a
 #'   list as for `noise`.
 #' @param coin_seed Whole number up to 2e6, length 1: draws the schedule.
 #' @return Invisibly a data frame with the truth per operation, treatment and level: `operation`, `bytes`,
 #'   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent`, `slowdown_percent`,
-#'   `stolen_percent` (of one CPU), `cost_ns`.
+#'   `preempted_percent` (of one CPU), `cost_ns`.
 #' @examples
 #' dir <- file.path(tempdir(), "simulated")
 #' simulate_campaign(dir, pairs = 10, levels_percent = c(0, 1), seed = 1)
@@ -185,17 +185,17 @@ simulated_truth <- function(model, response) {
   cpus <- ifelse(crossed$placement == "all", model$ranks,
                  lengths(strsplit(crossed$placement, "+", fixed = TRUE)))
   times <- rep_len(rep(rep_len(model$treatment_factor, n_treatments), each = n_levels), n)
-  stolen <- levels + 100 * model$cost_ns / model$period_ns * (levels > 0)
-  if (!is.null(model$external)) stolen <- model$slowdown_percent / model$amplification[1]
+  preempted <- levels + 100 * model$cost_ns / model$period_ns * (levels > 0)
+  if (!is.null(model$external)) preempted <- model$slowdown_percent / model$amplification[1]
   amplification <- rep_len(model$amplification, n_operations)
   slow <- if (is.null(model$slowdown_percent)) {
-    response_models[[names(response)]]$slowdown(rep_len(stolen, n), amplification[operation], response[[1]])
+    response_models[[names(response)]]$slowdown(rep_len(preempted, n), amplification[operation], response[[1]])
   } else rep_len(rep_len(model$slowdown_percent, n_levels), n)
   of_operation <- function(x) rep_len(x, n_operations)[operation]
   c(list(operation = model$operations[operation], bytes = of_operation(model$bytes),
          operation_ns = of_operation(model$operation_ns)), crossed,
     list(cpus = cpus, level_requested_percent = rep_len(levels, n), slowdown_percent = times * slow,
-         stolen_percent = cpus * rep_len(stolen, n), cost_ns = rep(model$cost_ns, n)))
+         preempted_percent = cpus * rep_len(preempted, n), cost_ns = rep(model$cost_ns, n)))
 }
 
 truth_frame <- function(model) {
@@ -258,11 +258,11 @@ simulate_launch <- function(dir, id, model) {
   }
   rows <- simulate_rows(id, model)
   each_ns <- rows$each_ns
-  stolen <- simulate_stolen(rows, model)
-  rows <- place_rows(rows, stolen, model)
+  preempted <- simulate_preempted(rows, model)
+  rows <- place_rows(rows, preempted, model)
   rows$each_ns <- rows$load_ns <- NULL
   rows <- structure(data.table::as.data.table(rows), each_ns = each_ns)
-  ranks <- simulate_ranks(rows, stolen, model)
+  ranks <- simulate_ranks(rows, preempted, model)
   info <- simulate_info(id, rows, model)
   if (model$start != "loop") {
     starts <- simulate_starts(id, rows, ranks, info, model, dir)
@@ -270,13 +270,13 @@ simulate_launch <- function(dir, id, model) {
     ranks <- starts$ranks
     info <- starts$info
   }
-  if (!is.null(model$agent)) info <- simulate_agent_files(dir, id, rows, stolen, info, model)
+  if (!is.null(model$agent)) info <- simulate_agent_files(dir, id, rows, preempted, info, model)
   file <- if (model$design == "lockin") "halves.csv" else "blocks.csv"
   write <- function(table, name) data.table::fwrite(as_in_files(table), file.path(dir, name), na = "", scipen = 50)
   write(rows, file)
   write(simulate_hist(rows), "hist.csv")
   write(ranks, "ranks.csv")
-  write(simulate_nodes(rows, stolen, model), "nodes.csv")
+  write(simulate_nodes(rows, preempted, model), "nodes.csv")
   writeLines(jsonlite::toJSON(info, auto_unbox = TRUE, null = "null", na = "null", digits = NA,
                               pretty = TRUE), file.path(dir, "launch.json"))
 }
@@ -350,15 +350,15 @@ simulate_rows <- function(id, model) {
   cpus <- truth$cpus * length(model$noise_nodes)
   bursts <- cpus * bursts
   start <- cumsum(c(0, wall[-n] + 2e5))
-  delivered <- round(cpus * dose * ifelse(external & on, truth$stolen_percent, level) / 100 * wall)
+  delivered <- round(cpus * dose * ifelse(external & on, truth$preempted_percent, level) / 100 * wall)
   load <- delivered + ifelse(external, 0, bursts * model$cost_ns)
   if (!is.null(model$agent)) {
     drawn <- draw_agent(model$agent, start, wall, on & external)
     delivered[on & external] <- drawn$cpu_ns[on & external] * length(model$noise_nodes)
     load[on & external] <- round(delivered[on & external] * (1 + model$agent$unaccounted))
   }
-  stolen <- round(load + lost + stats::rnorm(n, 300, 150))
-  detour <- round(pmax(0, stolen * 1.1))
+  preempted <- round(load + lost + stats::rnorm(n, 300, 150))
+  detour <- round(pmax(0, preempted * 1.1))
   word <- function(x) {
     x[!on] <- NA
     x
@@ -372,8 +372,8 @@ simulate_rows <- function(id, model) {
     launch = rep(id, n), operation = truth$operation, bytes = truth$bytes, ranks = rep(model$ranks, n),
     pair = plan$pair, order = plan$order, arm = plan$arm, level_requested_percent = level,
     level_delivered_percent = account(100 * delivered / (cpus * wall), TRUE), start_ns = start,
-    wall_ns = wall, operations = operations, stolen_ns_max = round(stolen * 0.9),
-    stolen_ns_sum = stolen, stolen_rank = rep(0L, n), detour_ns = detour,
+    wall_ns = wall, operations = operations, preempted_ns_max = round(preempted * 0.9),
+    preempted_ns_sum = preempted, preempted_rank = rep(0L, n), detour_ns = detour,
     detours = bursts + (lost > 0), base_ns = round(truth$operation_ns * exp(speed), 2),
     steal_ns = rep(0L, n), involuntary_switches = bursts, slowest_rank = rep(0L, n), delivered_ns = account(delivered, TRUE),
     bursts = account(bursts), bursts_due = account(as.integer(bursts > 0)), kind = word(truth$kind),
@@ -389,7 +389,7 @@ simulate_hist <- function(rows) {
   parts <- lapply(split(seq_along(key), key), function(at) {
     typical <- stats::median(mean_ns[at]) * exp(stats::rnorm(4000, 0, 0.1))
     detours <- rows[["detours"]][at]
-    long <- rep(pmax(1, rows[["stolen_ns_sum"]][at] / pmax(1, detours)), detours)
+    long <- rep(pmax(1, rows[["preempted_ns_sum"]][at] / pmax(1, detours)), detours)
     each <- max(1, (sum(rows[["operations"]][at]) * rows[["ranks"]][at[1]] - length(long)) / length(typical))
     # Draws stand for many operations each, so that a long one has the weight of one.
     weight <- rep(c(each, 1), c(length(typical), length(long)))

@@ -294,10 +294,10 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
 #' Cost of one interruption
 #'
 #' What the generator's bursts cost the ranks beyond the load itself: per on half
-#' (stolen on - stolen off - delivered) / bursts. It is the price of the context switch and of cold
+#' (preempted on - preempted off - delivered) / bursts. It is the price of the context switch and of cold
 #' caches, some microseconds, and dominates at small levels.
 #'
-#' @param stolen_on,stolen_off Numeric, length n: `stolen_ns_sum` of the two halves of each pair, ns.
+#' @param preempted_on,preempted_off Numeric, length n: `preempted_ns_sum` of the two halves of each pair, ns.
 #' @param delivered_on Numeric, length n: CPU time of the generators in the on half, ns.
 #' @param bursts_on Numeric, length n: bursts in the on half.
 #' @param due Numeric, length n: `bursts_due` of the on half.
@@ -310,14 +310,14 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
 #' @examples
 #' interruption_cost(c(30, 32, 31), c(10, 11, 12), c(15, 15, 15), c(2, 2, 2), level = 1)$estimate
 #' @export
-interruption_cost <- function(stolen_on, stolen_off, delivered_on, bursts_on, level, conf = 0.99,
+interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_on, level, conf = 0.99,
                               due = bursts_on, pattern = "periodic") {
   none <- function(reason) {
     list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, df = NA_real_,
          estimator = NA_character_, reason = reason)
   }
   if (isTRUE(level == 0)) return(none("no bursts at level 0"))
-  excess <- stolen_on - stolen_off - delivered_on
+  excess <- preempted_on - preempted_off - delivered_on
   if (length(excess) == 0 || anyNA(excess) || anyNA(bursts_on)) {
     return(none("delivered load or bursts unknown (no generator)"))
   }

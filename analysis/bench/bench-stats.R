@@ -15,7 +15,7 @@ cores <- max(1, min(2, parallel::detectCores(), na.rm = TRUE))
 
 alpha <- 0.01
 power <- 0.95
-both <- c(time = "time", stolen = "stolen")
+both <- c(time = "time", preempted = "preempted")
 missed <- 0
 
 # ---- figures and bounds --------------------------------------------------------------------------
@@ -102,7 +102,7 @@ simulate <- function(i, ..., coin = i) {
   simulated_campaign(..., seed = first_seed + i, coin_seed = first_seed + coin, cost_ns = 0)
 }
 
-analyze <- function(campaign, channels = c("time", "stolen"), delta_percent = NULL) {
+analyze <- function(campaign, channels = c("time", "preempted"), delta_percent = NULL) {
   arguments <- list(campaign, alpha = alpha, power = power, channels = channels)
   if ("delta_percent" %in% names(formals(analyze_campaign))) arguments$delta_percent <- delta_percent
   do.call(analyze_campaign, arguments)
@@ -139,11 +139,11 @@ within_launch <- function(name, shape, n) {
     # The same machine under another randomisation, with effects of the size of the stated limits.
     limit <- vapply(null, `[[`, 0, "limit")
     if (anyNA(limit)) return(list(null = null, limit = limit))
-    loaded <- analyze(run(i, i + 1e6, levels_percent = limit[["stolen"]], slowdown_percent = limit[["time"]]))$verdicts
-    effect <- lapply(both, function(channel) figures_of(loaded, channel, limit[["stolen"]], "this launch"))
+    loaded <- analyze(run(i, i + 1e6, levels_percent = limit[["preempted"]], slowdown_percent = limit[["time"]]))$verdicts
+    effect <- lapply(both, function(channel) figures_of(loaded, channel, limit[["preempted"]], "this launch"))
     list(null = null, limit = limit, effect = effect)
   })
-  for (channel in c("time", "stolen")) {
+  for (channel in c("time", "preempted")) {
     null <- lapply(got, function(x) x$null[[channel]])
     share(channel, detected(null), "false_alarms")
     share(channel, covered(null, 0), "coverage", " 0")
@@ -170,8 +170,8 @@ across_launches <- function(name, shape, n) {
     })
     analyze(campaign, channels)$verdicts
   }
-  # The launches' own slowdowns are those of levels above 0; the stolen share has no effect only at level 0.
-  levels <- c(time = shape$null_level, stolen = 0)
+  # The launches' own slowdowns are those of levels above 0; the preempted share has no effect only at level 0.
+  levels <- c(time = shape$null_level, preempted = 0)
   null <- each(n, function(i) {
     verdicts <- run(i, unname(both), levels_percent = unique(unname(levels)), slowdown_percent = 0)
     lapply(both, function(channel) figures_of(verdicts, channel, levels[[channel]], scope))
@@ -179,14 +179,14 @@ across_launches <- function(name, shape, n) {
   limit <- vapply(both, function(channel) {
     stats::median(vapply(null, function(x) x[[channel]][["limit"]], 0), na.rm = TRUE)
   }, 0)
-  # One channel at a time: a slower loop dilutes the stolen share.
+  # One channel at a time: a slower loop dilutes the preempted share.
   effect <- lapply(both, function(channel) each(n, function(i) {
-    level <- if (channel == "stolen") limit[["stolen"]] else 1
+    level <- if (channel == "preempted") limit[["preempted"]] else 1
     slowdown <- if (channel == "time") limit[["time"]] else 0
     verdicts <- run(i + n, channel, levels_percent = level, slowdown_percent = slowdown)
     figures_of(verdicts, channel, level, scope)
   }))
-  for (channel in c("time", "stolen")) {
+  for (channel in c("time", "preempted")) {
     rows <- lapply(null, `[[`, channel)
     share(channel, detected(rows), "false_alarms")
     share(channel, covered(rows, 0), "coverage", " 0")
@@ -304,8 +304,8 @@ located <- function(n) {
       set.seed(first_seed + i)
       x <- replicate(3, series(phi))
       campaign$nodes$pairs[on] <- n_pairs
-      campaign$nodes$stolen_shift_percent_mean[on] <- colMeans(x)
-      campaign$nodes$stolen_shift_percent_sd[on] <- apply(x, 2, stats::sd)
+      campaign$nodes$preempted_shift_percent_mean[on] <- colMeans(x)
+      campaign$nodes$preempted_shift_percent_sd[on] <- apply(x, 2, stats::sd)
       locate_noise(campaign, alpha, power)$nodes$p_one_sided
     })
     share(sprintf("autocorrelation %g", phi), unlist(p) <= alpha, "false_alarms")

@@ -16,8 +16,8 @@ run_agent() {
 # agreement NAME WHAT: of the agent's own account and what the ranks lost, in parts of what is allowed
 agreement() {
     verdict "$(jq '.accounts[0] | (.difference_us_per_s / .tolerance_us_per_s) | if . < 0 then -. else . end' "$work/$1.json")" '<=' 1 \
-        "$2: stolen less others against its own account, of 5 % or 20 us/s"
-    jq -r '.accounts[0] | "  stolen \(.stolen_us_per_s) us/s, own \(.agent_us_per_s), others \(.others_us_per_s); difference \(.difference_us_per_s) [\(.difference_low), \(.difference_high)]"' "$work/$1.json"
+        "$2: preempted less others against its own account, of 5 % or 20 us/s"
+    jq -r '.accounts[0] | "  preempted \(.preempted_us_per_s) us/s, own \(.agent_us_per_s), others \(.others_us_per_s); difference \(.difference_us_per_s) [\(.difference_low), \(.difference_high)]"' "$work/$1.json"
 }
 
 agents() {
@@ -26,8 +26,8 @@ agents() {
     run_agent rare --agent-cpu "$(last_cpu)" --agent-cmd "$build/bench/bench_busy 1ms 1s" --agent-period 1s --design lockin --half-period "$(brief 2s 1s)" --seconds "$(brief 120 6)" || return
     local p busy
     p=$("$NOISELAB_BIN/noiselab-analyze" "$work/rare" --json |
-        jq '[.verdicts[] | select(.channel == "stolen" and .scope == "this launch") | .p_one_sided][0]')
-    verdict "$p" '<' 0.001 '1 ms in each second by stolen in 120 s: p'
+        jq '[.verdicts[] | select(.channel == "preempted" and .scope == "this launch") | .p_one_sided][0]')
+    verdict "$p" '<' 0.001 '1 ms in each second by preempted in 120 s: p'
     verdict "$(jq '.bursts[0].period_s' "$work/rare.json")" '<=' 1.01 'its period, s'
     verdict "$(jq '.bursts[0].period_s' "$work/rare.json")" '>=' 0.99 'the same'
     taskset -c "$(last_cpu)" "$build/bench/bench_busy" 1ms 100ms &

@@ -71,13 +71,13 @@ detection() {
     echo 'Detection (barrier, 2 ranks)'
     detect ten --op barrier --levels 1,0.1 --half-period 10ms --seconds "$(brief 60 1)" && analyse ten || return
     verdict "$(figure ten time 1 p_one_sided)" '<' 0.01 '1 % by time in 30 s, halves of 10 ms: p'
-    verdict "$(figure ten stolen 0.1 p_one_sided)" '<' 0.001 '0.1 % by stolen in 30 s, halves of 10 ms: p'
+    verdict "$(figure ten preempted 0.1 p_one_sided)" '<' 0.001 '0.1 % by preempted in 30 s, halves of 10 ms: p'
     verdict "$(jq -s 'map(.switching.p50_ns) | max' "$work"/ten/*/launch.json)" '<' 100000 'switching, command to answer: p50, ns'
     printf '  switching p99 %s ns\n' "$(jq -s 'map(.switching.p99_ns) | max' "$work"/ten/*/launch.json)"
     detect twenty --op barrier --levels 0.01 --half-period 20ms --period 20ms --seconds "$(brief 100 1)" && analyse twenty || return
-    verdict "$(figure twenty stolen 0.01 p_one_sided)" '<' 0.001 '0.01 % by stolen in 100 s, halves of 20 ms: p'
+    verdict "$(figure twenty preempted 0.01 p_one_sided)" '<' 0.001 '0.01 % by preempted in 100 s, halves of 20 ms: p'
     for f in ten:1 ten:0.1 twenty:0.01; do
-        jq -r --argjson l "${f#*:}" '.verdicts[] | select(.channel == ("time", "stolen") and .level_requested_percent == $l) |
+        jq -r --argjson l "${f#*:}" '.verdicts[] | select(.channel == ("time", "preempted") and .level_requested_percent == $l) |
             "  \(.channel) \(.level_requested_percent) %: delivered \(.level_delivered_percent), effect \(.estimate), limit \(.detection_limit), p \(.p_one_sided)"' \
             "$work/${f%:*}.json"
     done
@@ -95,7 +95,7 @@ placebo() {
     done
     # at most this many by a binomial with p = 0.01, except once in a hundred benches
     most=$(Rscript --vanilla -e "cat(qbinom(0.99, $runs, 0.01))")
-    for channel in time stolen detour base; do
+    for channel in time preempted detour base; do
         verdict "$(awk -v c="$channel" '$1 == c && $2 != "null" && $2 <= 0.01 { n++ } END { print n + 0 }' "$work/placebo")" '<=' "$most" "false alarms by $channel"
     done
 }

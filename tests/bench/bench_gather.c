@@ -56,7 +56,7 @@ enum { N_WAYS = sizeof ways / sizeof *ways };
 int main(int argc, char **argv) {
     static double took_us[N_WAYS][MOST_ROUNDS], ratios[MOST_ROUNDS];
     struct nd_team team;
-    struct nd_sample mine = {.loop = {.wall_ns = 10000000, .stolen_ns = 10000, .n_operations = 1000}};
+    struct nd_sample mine = {.loop = {.wall_ns = 10000000, .preempted_ns = 10000, .n_operations = 1000}};
     int n_rounds = argc > 1 ? atoi(argv[1]) : 200;
     if (n_rounds < 1 || n_rounds > MOST_ROUNDS) return 2;
     MPI_Init(&argc, &argv);

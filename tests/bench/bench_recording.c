@@ -1,6 +1,6 @@
 /* What recording costs a rank, in two ways. First the CPU time of a context switch with and without a recorder: two threads on one CPU hand
  * a byte to and fro, in rounds with and without in random order; CPU time does not care what else the machine does. Then as a rank sees it:
- * a thread that computes on one CPU, and another one there that wakes up many times per second for a moment; stolen time (wall less CPU
+ * a thread that computes on one CPU, and another one there that wakes up many times per second for a moment; preempted time (wall less CPU
  * time of the computing thread) in halves with and without a recorder of that CPU, in random order within each pair; medians of the pairs'
  * differences, with a 99 % interval by order statistics. bench_recording PAIRS WAKEUPS_PER_SECOND     prints: name value, one per line */
 #include <math.h>
@@ -22,7 +22,7 @@ enum { HALF_NS = 50000000, SETTLE_NS = 2000000, WAKE_WORK_NS = 5000, MOST_PAIRS 
 static _Atomic int is_over;
 static _Atomic int64_t half_number; /* odd: a half runs */
 static _Atomic int64_t begun, answered;
-static int64_t half_stolen_ns, half_wall_ns;
+static int64_t half_preempted_ns, half_wall_ns;
 
 static void bind(int cpu) {
     cpu_set_t set;
@@ -41,7 +41,7 @@ static void *compute(void *argument) {
         int64_t wall_ns = nl_mono_ns(), cpu_ns = nl_thread_cpu_ns();
         begun = number;
         while (half_number == number) {}
-        half_stolen_ns = (nl_mono_ns() - wall_ns) - (nl_thread_cpu_ns() - cpu_ns);
+        half_preempted_ns = (nl_mono_ns() - wall_ns) - (nl_thread_cpu_ns() - cpu_ns);
         half_wall_ns = nl_mono_ns() - wall_ns;
         answered = number;
     }
@@ -72,7 +72,7 @@ static void nap(int64_t ns) {
 
 static struct nr_totals recorded; /* over all halves with a recorder */
 
-/* One half; returns the stolen share in percent, a negative number after an error. */
+/* One half; returns the preempted share in percent, a negative number after an error. */
 static double half(int cpu, int is_recorded) {
     struct nr_config config = {.source = "cpu", .cpus = &cpu, .n_cpus = 1, .n_arms = 1, .max_bursts = 100000, .keep = 1u << NR_OTHER};
     struct nr_recorder *recorder = NULL;
@@ -92,7 +92,7 @@ static double half(int cpu, int is_recorded) {
         recorded.lost += totals.lost;
         nr_close(recorder);
     }
-    return 100 * (double)half_stolen_ns / (double)half_wall_ns;
+    return 100 * (double)half_preempted_ns / (double)half_wall_ns;
 }
 
 /* ---- the CPU time of a switch ---- */

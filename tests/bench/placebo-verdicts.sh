@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # False alarms of real placebo launches (level 0: the generator runs and has nothing to do) at one-sided alpha 0.01, against the binomial.
-# PLACEBO_LAUNCHES (30) launches of PLACEBO_SECONDS (20) s with 10 operations and sizes each: 300 verdicts of time and of stolen, 11 minutes.
+# PLACEBO_LAUNCHES (30) launches of PLACEBO_SECONDS (20) s with 10 operations and sizes each: 300 verdicts of time and of preempted, 11 minutes.
 # Nothing else should run meanwhile. Exit status 1: more than chance explains.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -26,7 +26,7 @@ while [ "$i" -lt "$launches" ]; do
 done
 
 missed=0
-for channel in time stolen; do
+for channel in time preempted; do
     n=$(awk -v c="$channel" '$1 == c && $2 != "null" { n++ } END { print n + 0 }' "$work/p")
     alarms=$(awk -v c="$channel" '$1 == c && $2 != "null" && $2 <= 0.01 { n++ } END { print n + 0 }' "$work/p")
     [ "$n" -gt 0 ] || stop "no placebo launch has a verdict of $channel"

@@ -44,7 +44,7 @@ in_short() {
     OMPI_MCA_mpi_yield_when_idle=1 PLACEBO_LAUNCHES=1 PLACEBO_SECONDS=3 run tests/bench/placebo-verdicts.sh
     echo "$output"
     [ "$status" -le 1 ]
-    [ "$(grep -cE '^  (time|stolen): false alarms in [1-9][0-9]* verdicts .* wanted <= ' <<<"$output")" -eq 2 ]
+    [ "$(grep -cE '^  (time|preempted): false alarms in [1-9][0-9]* verdicts .* wanted <= ' <<<"$output")" -eq 2 ]
     PLACEBO_LAUNCHES=x run tests/bench/placebo-verdicts.sh
     [ "$status" -eq 2 ]
 }

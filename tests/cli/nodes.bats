@@ -57,34 +57,34 @@ in_a_minute() {
     jq -e '.options.noise_nodes == $host and .hosts[0].treated and .hosts[0].ranks == 2' --arg host "$(hostname)" "$OUT/one/launch.json"
     cat "$OUT/one/nodes.csv"
     [ "$(head -n 1 "$OUT/one/nodes.csv")" = "$(sed -n '/^## nodes.csv/,/^## /p' "$BATS_TEST_DIRNAME/../../docs/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
-    [ "$(head -n 1 "$OUT/one/ranks.csv" | grep -o 'pairs,.*')" = pairs,stolen_shift_percent_mean,stolen_shift_percent_sd ]
+    [ "$(head -n 1 "$OUT/one/ranks.csv" | grep -o 'pairs,.*')" = pairs,preempted_shift_percent_mean,preempted_shift_percent_sd ]
     awk -F , '
         FNR == 1 { file++; split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next }
         file == 1 { # the rows
             arm = $c["arm"] $c["level_requested_percent"]
-            halves[arm]++; wall[arm] += $c["wall_ns"]; stolen[arm] += $c["stolen_ns_sum"]; switches[arm] += $c["involuntary_switches"]
-            share[$c["pair"], $c["arm"]] = 100 * $c["stolen_ns_sum"] / $c["wall_ns"]
+            halves[arm]++; wall[arm] += $c["wall_ns"]; preempted[arm] += $c["preempted_ns_sum"]; switches[arm] += $c["involuntary_switches"]
+            share[$c["pair"], $c["arm"]] = 100 * $c["preempted_ns_sum"] / $c["wall_ns"]
             if ($c["arm"] == "on") level[$c["pair"]] = arm
             next
         }
         file == 2 { # the ranks
             arm = $c["arm"] $c["level_requested_percent"]
-            of_ranks[arm] += $c["stolen_ns"]; detours[arm] += $c["detours"]; slowest[arm] += $c["times_slowest"]
-            if ($c["arm"] == "on") shift_of_ranks[arm] += $c["stolen_shift_percent_mean"]
+            of_ranks[arm] += $c["preempted_ns"]; detours[arm] += $c["detours"]; slowest[arm] += $c["times_slowest"]
+            if ($c["arm"] == "on") shift_of_ranks[arm] += $c["preempted_shift_percent_mean"]
             next
         }
         { # the nodes
             arm = $c["arm"] $c["level_requested_percent"]; n++
-            if ($c["halves"] != halves[arm] || $c["wall_ns"] != wall[arm] || $c["stolen_ns"] != stolen[arm] || $c["stolen_ns"] != of_ranks[arm] ||
+            if ($c["halves"] != halves[arm] || $c["wall_ns"] != wall[arm] || $c["preempted_ns"] != preempted[arm] || $c["preempted_ns"] != of_ranks[arm] ||
                 $c["involuntary_switches"] != switches[arm] || $c["detours"] != detours[arm] || $c["times_slowest"] != halves[arm] || slowest[arm] != halves[arm]) {
                 print "sums of arm " arm; exit bad = 1
             }
-            if ($c["arm"] == "off") { if ($c["pairs"] $c["stolen_shift_percent_mean"] $c["stolen_shift_percent_sd"] != "") { print "off"; exit bad = 1 }; next }
+            if ($c["arm"] == "off") { if ($c["pairs"] $c["preempted_shift_percent_mean"] $c["preempted_shift_percent_sd"] != "") { print "off"; exit bad = 1 }; next }
             m = 0; sum = square = 0
             for (p in level) if (level[p] == arm) { d = share[p, "on"] - share[p, "off"]; m++; sum += d; square += d * d }
             mean = sum / m; sd = sqrt((square - m * mean * mean) / (m - 1))
             print arm, m, mean, sd
-            if ($c["pairs"] != m || far($c["stolen_shift_percent_mean"], mean) || far($c["stolen_shift_percent_sd"], sd)) { print "shift"; exit bad = 1 }
+            if ($c["pairs"] != m || far($c["preempted_shift_percent_mean"], mean) || far($c["preempted_shift_percent_sd"], sd)) { print "shift"; exit bad = 1 }
             if ((shift_of_ranks[arm] - mean) ^ 2 > 0.01 * sd * sd + 1e-6) { print "ranks " shift_of_ranks[arm]; exit bad = 1 }
         }
         function far(a, b) { return (a - b) ^ 2 > 1e-12 * (1 + b * b) }
@@ -216,6 +216,6 @@ on_two_nodes() {
         END { exit bad || n == 0 }' "$OUT/listed/blocks.csv"
     awk -F , '
         NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
-        $c["arm"] == "on" { shift[$c["host"]] = $c["stolen_shift_percent_mean"]; n++ }
-        END { print "percent of a CPU stolen: node1", shift["node1"], "node2", shift["node2"]; exit !(n == 2 && shift["node2"] > shift["node1"] + 2) }' "$OUT/listed/nodes.csv"
+        $c["arm"] == "on" { shift[$c["host"]] = $c["preempted_shift_percent_mean"]; n++ }
+        END { print "percent of a CPU preempted: node1", shift["node1"], "node2", shift["node2"]; exit !(n == 2 && shift["node2"] > shift["node1"] + 2) }' "$OUT/listed/nodes.csv"
 }

@@ -26,15 +26,15 @@ ticks() { awk '$1 == "cpu" { for (i = 2; i <= 9; i++) n += $i; print n; exit }' 
 # probe COMMAND...: runs the probe; every ratio is within 5 percent, and all four are there. Where one is not, and a hypervisor took more than a
 # twentieth of the CPUs meanwhile, nobody can tell whose fault it is: it took more of one way of measuring than of the other.
 probe() {
-    local file="$BATS_TEST_TMPDIR/ratios" stolen all
-    stolen=$(steal_ticks) all=$(ticks)
+    local file="$BATS_TEST_TMPDIR/ratios" preempted all
+    preempted=$(steal_ticks) all=$(ticks)
     "$@" >"$file" 3>&-
-    stolen=$(($(steal_ticks) - stolen)) all=$(($(ticks) - all))
+    preempted=$(($(steal_ticks) - preempted)) all=$(($(ticks) - all))
     cat "$file"
-    echo "a hypervisor took $stolen of $all ticks"
+    echo "a hypervisor took $preempted of $all ticks"
     [ "$(grep -cE '^(latency|one_way|two_way|coefficient) [0-9.]+$' "$file")" -eq 4 ]
     awk '!($2 > 0.95 && $2 < 1.05) { exit 1 }' "$file" && return
-    [ $((stolen * 20)) -le "$all" ] || skip "a hypervisor took $stolen of the CPUs' $all ticks: $(paste -sd ' ' "$file")"
+    [ $((preempted * 20)) -le "$all" ] || skip "a hypervisor took $preempted of the CPUs' $all ticks: $(paste -sd ' ' "$file")"
     return 1
 }
 
@@ -71,19 +71,19 @@ median() {
         awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-# explained_by_steal DELIVERED: skips when what a hypervisor took of the scanned CPU is as much as stolen and lost are off. It counts ticks of 10 ms,
+# explained_by_steal DELIVERED: skips when what a hypervisor took of the scanned CPU is as much as preempted and lost are off. It counts ticks of 10 ms,
 # of which one may be missing at either end. Whatever is off by more than that fails.
 explained_by_steal() {
     local took
     took=$(awk -F , '$2 == "detour" && $4 == "steal" { n++; sum += $6 } END { print sum / n + 100 * 0.02 / 3 }' "$OUT/scan/accept.csv")
     echo "a hypervisor took up to $took % of the scanned CPU"
     awk '$2 == "detour" && $4 == "steal" && $6 > 0 { found = 1 } END { exit !found }' FS=, "$OUT/scan/accept.csv"
-    awk -v t="$took" -v d="$1" -v s="$(median stolen)" -v l="$(median lost)" 'BEGIN {
+    awk -v t="$took" -v d="$1" -v s="$(median preempted)" -v l="$(median lost)" 'BEGIN {
         off = s > d ? s - d : d - s
         if (d - l > off) off = d - l
         exit !(d > 0 && off < t)
     }'
-    skip "a hypervisor took up to $took % of the scanned CPU: delivered $1 %, stolen $(median stolen) %, lost $(median lost) %"
+    skip "a hypervisor took up to $took % of the scanned CPU: delivered $1 %, preempted $(median preempted) %, lost $(median lost) %"
 }
 
 # The load is more urgent than the scan, and both than whatever else this machine does.
@@ -100,10 +100,10 @@ explained_by_steal() {
             --launch-id scan 2>"$ERR"
         wait "$generator"
         delivered=$(jq .level_delivered_percent "$BATS_TEST_TMPDIR/certificate")
-        echo "level $level: delivered $delivered %, stolen $(median stolen) %, lost $(median lost) %, base $(median base) ns"
+        echo "level $level: delivered $delivered %, preempted $(median preempted) %, lost $(median lost) %, base $(median base) ns"
         awk -v b="$(median base)" 'BEGIN { exit !(b > 0 && b <= 30) }'
         # the time that others of this system took is the load's; gaps hold it, and what else the processor lost
-        awk -v d="$delivered" -v s="$(median stolen)" -v l="$(median lost)" \
+        awk -v d="$delivered" -v s="$(median preempted)" -v l="$(median lost)" \
             'BEGIN { exit !(d > 0 && s > 0.95 * d && s < 1.05 * d && l > 0.95 * d) }' || explained_by_steal "$delivered"
     done
 }

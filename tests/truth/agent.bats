@@ -71,7 +71,7 @@ judged() {
     judged
 }
 
-@test "an agent that burns 1 ms in each second is found by the stolen channel" {
+@test "an agent that burns 1 ms in each second is found by the preempted channel" {
     "$BIN/noiselab-gen" --level 0.1 --period 1s --duration 200s --cpu "$FIRST_CPU" >/dev/null 2>&1 3>&- &
     AGENT=$!
     for try in 1 2; do

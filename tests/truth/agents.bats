@@ -16,7 +16,7 @@ runs() {
 agrees() {
     local low high own
     low=$(account difference_low) high=$(account difference_high) own=$(account agent_us_per_s)
-    echo "the ranks lost $(account stolen_us_per_s) us/s, the agent used $own on their CPUs, others $(account others_us_per_s): difference $low to $high"
+    echo "the ranks lost $(account preempted_us_per_s) us/s, the agent used $own on their CPUs, others $(account others_us_per_s): difference $low to $high"
     ! awk -v low="$low" -v high="$high" -v own="$own" 'BEGIN { exit !(high - low > own) }' ||
         skip "the difference is known to $low to $high us/s only, of $own: this machine is too busy"
     awk -v low="$low" -v high="$high" -v bound="$(account tolerance_us_per_s)" 'BEGIN { exit !(low <= bound && high >= -bound) }'
@@ -42,13 +42,13 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
     used 900 2000
     "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/agent.json"
     "$BIN/noiselab" analyze --json "$OUT" >"$BATS_TEST_TMPDIR/verdicts.json"
-    jq -c '.verdicts[] | select(.channel == "stolen") | [.estimate, .p_one_sided, .verdict]' "$BATS_TEST_TMPDIR/verdicts.json"
+    jq -c '.verdicts[] | select(.channel == "preempted") | [.estimate, .p_one_sided, .verdict]' "$BATS_TEST_TMPDIR/verdicts.json"
     jq -c '.bursts' "$BATS_TEST_TMPDIR/agent.json"
     jq -e '.bursts[0].period_s | . > 0.099 and . < 0.101' "$BATS_TEST_TMPDIR/agent.json"
     # what it stole, where this run could have seen it at all
-    jq -e '[.verdicts[] | select(.channel == "stolen") | .detection_limit < 0.1] | all' "$BATS_TEST_TMPDIR/verdicts.json" >/dev/null ||
+    jq -e '[.verdicts[] | select(.channel == "preempted") | .detection_limit < 0.1] | all' "$BATS_TEST_TMPDIR/verdicts.json" >/dev/null ||
         skip 'this machine is too busy to see 0.1 % in 8 s'
-    jq -e '[.verdicts[] | select(.channel == "stolen") | .p_one_sided < 0.001] | any' "$BATS_TEST_TMPDIR/verdicts.json"
+    jq -e '[.verdicts[] | select(.channel == "preempted") | .p_one_sided < 0.001] | any' "$BATS_TEST_TMPDIR/verdicts.json"
 }
 
 @test "stress-ng at 1 % takes from its rank what it used" {

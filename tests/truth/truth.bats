@@ -27,10 +27,10 @@ verdict() { jq -r --arg c "$1" --argjson l "$2" '.verdicts[] | select(.channel =
 
 holds() { awk "BEGIN { exit !($1) }"; }
 
-@test "an injected load of 5 % is found, by time and by stolen" {
+@test "an injected load of 5 % is found, by time and by preempted" {
     cat "$BATS_FILE_TMPDIR/text"
     [[ "$(verdict time 5 verdict)" == detected* ]]
-    [[ "$(verdict stolen 5 verdict)" == detected* ]]
+    [[ "$(verdict preempted 5 verdict)" == detected* ]]
 }
 
 @test "the load was delivered as asked, on the CPU it was asked for" {
@@ -45,15 +45,15 @@ holds() { awk "BEGIN { exit !($1) }"; }
         END { print there, "of", n; exit !(n > 100 && there > 0.8 * n) }' "$CAMPAIGN"/*/halves.csv
 }
 
-@test "stolen equals the delivered load plus the cost of its interruptions, within 0.2 points" {
+@test "preempted equals the delivered load plus the cost of its interruptions, within 0.2 points" {
     # one burst per half; what a switch costs is taken from the other level, so that the prediction is independent
     cost_ns=$(jq -r '.cost[] | select(.level_requested_percent == 1) | .cost_ns' "$VERDICTS")
     bursts=$(awk -F , 'NR > 1 && $8 == 5 { b += $23; w += $11 } END { print b / w }' "$CAMPAIGN"/*/halves.csv)
-    delivered=$(verdict stolen 5 level_delivered_percent)
-    stolen=$(verdict stolen 5 estimate)
-    echo "stolen $stolen, delivered $delivered, cost $cost_ns ns, bursts per ns $bursts"
-    holds "$stolen - $delivered - 100 * $cost_ns * $bursts < 0.2"
-    holds "$stolen - $delivered - 100 * $cost_ns * $bursts > -0.2"
+    delivered=$(verdict preempted 5 level_delivered_percent)
+    preempted=$(verdict preempted 5 estimate)
+    echo "preempted $preempted, delivered $delivered, cost $cost_ns ns, bursts per ns $bursts"
+    holds "$preempted - $delivered - 100 * $cost_ns * $bursts < 0.2"
+    holds "$preempted - $delivered - 100 * $cost_ns * $bursts > -0.2"
 }
 
 @test "the slowdown of a barrier is about the load: it waits for the disturbed rank" {
@@ -63,7 +63,7 @@ holds() { awk "BEGIN { exit !($1) }"; }
 }
 
 @test "nothing speaks strongly against the placebo in any channel, and each verdict has its limit" {
-    for channel in time stolen detour base; do
+    for channel in time preempted detour base; do
         echo "$channel: $(verdict $channel 0 verdict), limit $(verdict $channel 0 detection_limit)"
         # one false alarm in a hundred is what a verdict promises, so this test asks for less: below 0.0001 it would take a fault
         # (the rate itself is the business of tests/bench/bench.sh placebo)

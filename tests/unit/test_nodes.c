@@ -23,7 +23,7 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
     struct nd_sample s = {.loop = {.start_ns = (int64_t)(nl_rng_uniform(rng) * 1e6), .n_operations = 100}};
     /* few values: equal ones are frequent */
     s.loop.wall_ns = 1000 + (int64_t)(nl_rng_uniform(rng) * 4);
-    s.loop.stolen_ns = 8 + (int64_t)(nl_rng_uniform(rng) * 4);
+    s.loop.preempted_ns = 8 + (int64_t)(nl_rng_uniform(rng) * 4);
     s.loop.detour_ns = (int64_t)(nl_rng_uniform(rng) * 3);
     s.loop.n_detours = (int64_t)(nl_rng_uniform(rng) * 101);
     s.loop.base_ns_sum = 5000;
@@ -37,18 +37,18 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
 
 /* The row, straight from all samples: each figure by a loop of its own. */
 static struct nd_half by_hand(const struct nd_sample *s, int n) {
-    struct nd_half h = {.start_ns = s[0].loop.start_ns, .steal_ns = -1, .stolen_ns_max = INT64_MIN};
+    struct nd_half h = {.start_ns = s[0].loop.start_ns, .steal_ns = -1, .preempted_ns_max = INT64_MIN};
     double base = 0;
     int n_base = 0;
     for (int i = 0; i < n; i++) {
-        int64_t stolen_ns = s[i].loop.stolen_ns;
+        int64_t preempted_ns = s[i].loop.preempted_ns;
         if (s[i].loop.wall_ns > h.wall_ns) h.slowest_rank = i;
         if (s[i].loop.wall_ns > h.wall_ns) h.wall_ns = s[i].loop.wall_ns;
-        if (stolen_ns > h.stolen_ns_max) h.stolen_rank = i;
-        if (stolen_ns > h.stolen_ns_max) h.stolen_ns_max = stolen_ns;
+        if (preempted_ns > h.preempted_ns_max) h.preempted_rank = i;
+        if (preempted_ns > h.preempted_ns_max) h.preempted_ns_max = preempted_ns;
         if (i == 0 || s[i].loop.detour_ns > h.detour_ns) h.n_detours = s[i].loop.n_detours;
         if (s[i].loop.detour_ns > h.detour_ns) h.detour_ns = s[i].loop.detour_ns;
-        h.stolen_ns_sum += stolen_ns;
+        h.preempted_ns_sum += preempted_ns;
         h.n_involuntary += s[i].n_involuntary;
         if (s[i].steal_ns >= 0) h.steal_ns = s[i].steal_ns + (h.steal_ns < 0 ? 0 : h.steal_ns);
         if (s[i].loop.n_operations == s[i].loop.n_detours) continue;
@@ -96,13 +96,13 @@ static void ranks_joined_in_any_order_make_the_same_row(void **state) {
 
 static void what_is_not_known_stays_unknown(void **state) {
     (void)state;
-    struct nd_sample s = {.loop = {.wall_ns = 10, .stolen_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1};
+    struct nd_sample s = {.loop = {.wall_ns = 10, .preempted_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1};
     struct nd_half_sum a = nd_half_sum_of(0, &s), b = nd_half_sum_of(1, &s);
     struct nd_half row = {.starts = {0}};
     nd_half_sum_join(&a, &b);
     nd_half_sum_tell(&a, 0, 1, 0, &row);
-    assert_int_equal(row.stolen_ns_sum, -4); /* two clocks: below 0 is kept */
-    assert_int_equal(row.stolen_ns_max, -2);
+    assert_int_equal(row.preempted_ns_sum, -4); /* two clocks: below 0 is kept */
+    assert_int_equal(row.preempted_ns_max, -2);
     assert_int_equal(row.steal_ns, -1);
     assert_true(row.base_ns < 0);
     assert_true(row.delivered_ns == -1 && row.n_bursts == -1 && row.n_due == -1 && row.requested_ns == -1);

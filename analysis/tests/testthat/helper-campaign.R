@@ -27,8 +27,8 @@ edit_cells <- function(file, lines, ...) {
 # Makes a campaign one of before the treatment had columns.
 make_old <- function(dir, ...) {
   unlink(list.files(dir, "^nodes\\.csv$", recursive = TRUE, full.names = TRUE))
-  later <- c("kind", "pattern", "placement", "phase", "requested_ns", "pairs", "stolen_shift_percent_mean",
-             "stolen_shift_percent_sd")
+  later <- c("kind", "pattern", "placement", "phase", "requested_ns", "pairs", "preempted_shift_percent_mean",
+             "preempted_shift_percent_sd")
   for (file in list.files(dir, "\\.csv$", recursive = TRUE, full.names = TRUE)) {
     table <- data.table::fread(file, colClasses = "character")
     table <- table[, setdiff(names(table), later), with = FALSE]

@@ -40,17 +40,17 @@ test_that("hand-computed pairs: the difference, its tolerance and the three answ
   expect_match(open$reason, "50 \u00b5s/s are")
   others <- c(4000, 0, 1000, 20)
   known <- judge(c(1000, 1010, 990, 1000) + others, rep(1000, 4), 0.01, others = others)
-  expect_equal(known[c("agreement", "sure", "others_us_per_s", "stolen_us_per_s")],
-               list(agreement = "agree", sure = TRUE, others_us_per_s = 1255, stolen_us_per_s = 2255))
+  expect_equal(known[c("agreement", "sure", "others_us_per_s", "preempted_us_per_s")],
+               list(agreement = "agree", sure = TRUE, others_us_per_s = 1255, preempted_us_per_s = 2255))
   expect_match(judge(c(1, 2), c(NA, NA), 0.01)$reason, "not known")
   expect_match(judge(5, 5, 0.01)$reason, "1 pair of halves: too few")
   expect_match(judge(numeric(), numeric(), 0.01)$reason, "no launch has an off and an on half together")
 })
 
 test_that("what runs in few halves only is judged by the mean, which sees it", {
-  stolen <- c(rep(0, 95), rep(4e4, 5)) + rep(c(-1, 1), 50)
+  preempted <- c(rep(0, 95), rep(4e4, 5)) + rep(c(-1, 1), 50)
   agent <- rep(0, 100)
-  expect_equal(noiselab:::agreement_of(stolen, agent, 0.01, steady = FALSE)$estimator, "mean")
+  expect_equal(noiselab:::agreement_of(preempted, agent, 0.01, steady = FALSE)$estimator, "mean")
 })
 
 test_that("three launches or more are judged with the launch as the unit, too", {
@@ -79,7 +79,7 @@ test_that("several treated nodes without a generator count as several CPUs", {
   on.exit(unlink(dir, recursive = TRUE))
   simulate_agent_campaign(dir, pairs = 40, nodes = 2, ranks = 4, noise_nodes = 1:2, agent_burst_ns = 1e6, seed = 1)
   campaign <- read_campaign(dir)
-  stolen <- analyze_campaign(campaign, channels = "stolen")$verdicts
-  expect_equal(stolen$mean, 1, tolerance = 0.15)
+  preempted <- analyze_campaign(campaign, channels = "preempted")$verdicts
+  expect_equal(preempted$mean, 1, tolerance = 0.15)
   expect_equal(agent_accounts(campaign)$agreement, c("agree", "agree"))
 })

@@ -8,10 +8,10 @@ made <- function(...) {
   list(campaign = campaign, bursts = agent_bursts(campaign))
 }
 
-test_that("1 ms per second is found in 120 s: by stolen time at p < 0.001, its period within 1 %", {
+test_that("1 ms per second is found in 120 s: by preempted time at p < 0.001, its period within 1 %", {
   got <- made(pairs = 30, half_period_ns = 2e9, agent_period_ns = 1e9, agent_burst_ns = 1e6, seed = 7)
-  stolen <- analyze_campaign(got$campaign, channels = "stolen")$verdicts
-  expect_lt(stolen$p_one_sided, 0.001)
+  preempted <- analyze_campaign(got$campaign, channels = "preempted")$verdicts
+  expect_lt(preempted$p_one_sided, 0.001)
   expect_lt(abs(got$bursts$period_s - 1), 0.01)
   expect_equal(got$bursts$per_period_us, 1000, tolerance = 0.1)
   expect_equal(got$bursts$duty_percent, 0.1, tolerance = 0.1)

@@ -6,10 +6,10 @@ test_that("known truth is found: estimates inside their intervals, the placebo n
   expect_true(all(time$ci_low <= truth$slowdown_percent & truth$slowdown_percent <= time$ci_high))
   expect_match(time$verdict[1], "^not detected \\(limit 0\\.[0-9]+ %\\)$")
   expect_equal(time$verdict[3:4], c("detected", "detected"))
-  stolen <- got$verdicts[got$verdicts$channel == "stolen", ]
-  expect_equal(stolen$estimate, truth$stolen_percent, tolerance = 0.02)
-  expect_equal(unique(stolen$estimator), "pseudo-median")
-  expect_equal(stolen$verdict[-1], rep("detected", 3))
+  preempted <- got$verdicts[got$verdicts$channel == "preempted", ]
+  expect_equal(preempted$estimate, truth$preempted_percent, tolerance = 0.02)
+  expect_equal(unique(preempted$estimator), "pseudo-median")
+  expect_equal(preempted$verdict[-1], rep("detected", 3))
   cost <- got$cost[got$cost$level_requested_percent > 0, ]
   expect_true(all(cost$ci_low <= 2000 & 2000 <= cost$ci_high))
   ratio <- got$amplification[got$amplification$level_requested_percent == 5, ]
@@ -149,8 +149,8 @@ test_that("amplification agrees with the slowdown of the time channel on noisy l
   dir <- local_campaign(pairs = 2000, levels_percent = 5, jitter_sd = 0.1, seed = 3)
   analysis <- analyze_campaign(read_campaign(dir))
   time <- subset(analysis$verdicts, channel == "time")
-  stolen <- subset(analysis$verdicts, channel == "stolen")
-  expect_equal(analysis$amplification$amplification, time$estimate / stolen$mean, tolerance = 1e-6)
+  preempted <- subset(analysis$verdicts, channel == "preempted")
+  expect_equal(analysis$amplification$amplification, time$estimate / preempted$mean, tolerance = 1e-6)
 })
 
 test_that("a channel that is almost always 0 is inconclusive, however many pairs there are", {
@@ -158,15 +158,15 @@ test_that("a channel that is almost always 0 is inconclusive, however many pairs
   expect_match(cell_reason(list(design = "lockin"), d, sum(d != 0), 0.01), "1 informative pair,")
 })
 
-test_that("stolen time that is mostly 0 by the scheduler is an answer, not a lack of one", {
+test_that("preempted time that is mostly 0 by the scheduler is an answer, not a lack of one", {
   dir <- local_campaign(pairs = 60, levels_percent = c(0, 5))
   file <- Sys.glob(file.path(dir, "*", "halves.csv"))
   halves <- utils::read.csv(file, colClasses = "character", check.names = FALSE)
   placebo <- which(halves$level_requested_percent == "0")
-  halves$stolen_ns_max[placebo] <- halves$stolen_ns_sum[placebo] <- "0"
-  halves$stolen_ns_max[placebo[1]] <- halves$stolen_ns_sum[placebo[1]] <- "40000"
+  halves$preempted_ns_max[placebo] <- halves$preempted_ns_sum[placebo] <- "0"
+  halves$preempted_ns_max[placebo[1]] <- halves$preempted_ns_sum[placebo[1]] <- "40000"
   utils::write.csv(halves, file, row.names = FALSE, quote = FALSE, na = "")
-  verdicts <- analyze_campaign(read_campaign(dir), channels = "stolen")$verdicts
+  verdicts <- analyze_campaign(read_campaign(dir), channels = "preempted")$verdicts
   expect_match(verdicts$verdict[verdicts$level_requested_percent == 0], "^not detected")
   expect_match(verdicts$verdict[verdicts$level_requested_percent == 5], "^detected")
 })
@@ -224,11 +224,11 @@ test_that("known truth is found for every treatment", {
   truth <- truth[match(key(time), key(truth)), ]
   # Of twelve intervals of 99 % two or more miss in one of 160 campaigns; the seed is fixed.
   expect_gte(sum(time$ci_low <= truth$slowdown_percent & truth$slowdown_percent <= time$ci_high), 11)
-  stolen <- got$verdicts[got$verdicts$channel == "stolen" & got$verdicts$level_requested_percent > 0, ]
-  expect_equal(stolen$estimator, rep(c("pseudo-median", "pseudo-median", "mean", "mean"), 2))
-  expect_match(stolen$estimator_note[3], "mean used: in pattern poisson the number of bursts varies")
-  truth <- truth[match(key(stolen), key(truth)), ]
-  expect_equal(stolen$estimate, truth$stolen_percent, tolerance = 0.1)
+  preempted <- got$verdicts[got$verdicts$channel == "preempted" & got$verdicts$level_requested_percent > 0, ]
+  expect_equal(preempted$estimator, rep(c("pseudo-median", "pseudo-median", "mean", "mean"), 2))
+  expect_match(preempted$estimator_note[3], "mean used: in pattern poisson the number of bursts varies")
+  truth <- truth[match(key(preempted), key(truth)), ]
+  expect_equal(preempted$estimate, truth$preempted_percent, tolerance = 0.1)
   expect_equal(unique(got$cost$estimator[got$cost$pattern == "poisson" & got$cost$level_requested_percent > 0]),
                "ratio of sums")
 })

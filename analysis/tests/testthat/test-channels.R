@@ -1,10 +1,10 @@
 test_that("the values of the channels are those of their formulas", {
-  rows <- data.frame(wall_ns = 1e7, operations = 5000, stolen_ns_sum = 1e5, detour_ns = 2e5,
+  rows <- data.frame(wall_ns = 1e7, operations = 5000, preempted_ns_sum = 1e5, detour_ns = 2e5,
                      base_ns = 1900, steal_ns = 1e6)
   value <- function(name, n = 1) channels[[name]]$value(rows, n)
   expect_equal(value("time"), 2000)
-  expect_equal(value("stolen"), 1)
-  expect_equal(value("stolen", 2), 0.5)
+  expect_equal(value("preempted"), 1)
+  expect_equal(value("preempted", 2), 0.5)
   expect_equal(value("detour"), 2)
   expect_equal(value("base"), 1900)
   expect_equal(value("steal"), 10)
@@ -22,11 +22,11 @@ test_that("with synchronised starts the time is that of all ranks, elsewhere the
 })
 
 test_that("channels of synchronised starts are analyzed only when asked for, and then decide nothing else", {
-  expect_equal(check_channels(NULL), c("time", "stolen", "detour", "base", "steal"))
+  expect_equal(check_channels(NULL), c("time", "preempted", "detour", "base", "steal"))
   dir <- local_starts(pairs = 12, levels_percent = c(0, 5))
   campaign <- read_campaign(dir)
   default <- analyze_campaign(campaign)$verdicts
-  expect_equal(unique(default$channel), c("time", "stolen", "detour", "base", "steal"))
+  expect_equal(unique(default$channel), c("time", "preempted", "detour", "base", "steal"))
   all <- analyze_campaign(campaign, channels = names(channels))$verdicts
   shared <- all[all$channel %in% default$channel, ]
   expect_equal(shared, default, ignore_attr = TRUE)

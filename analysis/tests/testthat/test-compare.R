@@ -52,10 +52,10 @@ test_that("clean time and shares are compared as t.test compares launch means", 
   expect_equal(row$p_holm, row$p_two_sided)
   expect_equal(log1p(row$detection_limit / 100), detection_limit(welch$stderr, welch$parameter[[1]], 0.005, 0.95))
   expect_equal(row$detection_limit_alone, row$detection_limit)
-  stolen <- lapply(dirs, by_hand, function(rows) 100 * rows$stolen_ns_sum / rows$wall_ns)
-  row <- row_of(got, "stolen")
-  expect_equal(row$effect, mean(stolen$b) - mean(stolen$a))
-  expect_equal(row$p_two_sided, t.test(stolen$b, stolen$a)$p.value)
+  preempted <- lapply(dirs, by_hand, function(rows) 100 * rows$preempted_ns_sum / rows$wall_ns)
+  row <- row_of(got, "preempted")
+  expect_equal(row$effect, mean(preempted$b) - mean(preempted$a))
+  expect_equal(row$p_two_sided, t.test(preempted$b, preempted$a)$p.value)
   # Two rows in the family: the limit holds for the smaller of the alphas of Holm.
   expect_equal(row$p_holm, p.adjust(got$rows$p_two_sided[got$rows$family == "share"], "holm")[1])
   expect_equal(row$detection_limit, detection_limit(row$se, row$df, 0.0025, 0.95))
@@ -66,7 +66,7 @@ test_that("the sensitivity is compared by the mean log ratios of launches", {
   dirs <- two_sides(a = list(slowdown_percent = c(0, 5)), b = list(slowdown_percent = c(0, 9)), pairs = 40)
   got <- compare_dirs(dirs)
   means <- lapply(dirs, function(dir) {
-    rows <- analyze_campaign(read_campaign(dir), channels = c("time", "stolen"))
+    rows <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
     within <- rows$verdicts[rows$verdicts$scope == "this launch" & rows$verdicts$level_requested_percent == 5, ]
     ratio <- rows$amplification
     list(slow = log1p(within$estimate[within$channel == "time"] / 100),

@@ -9,19 +9,19 @@ figures <- function(clock = 2400, cpi = 0.7, l3 = 1000, memory = 500) {
   list("Clock [MHz]" = clock, "CPI" = cpi, "L3 bandwidth [MBytes/s]" = l3, "Memory bandwidth [MBytes/s]" = memory)
 }
 
-counters_in <- function(dir) counters_by_arm(analyze_campaign(read_campaign(dir), channels = c("time", "stolen", "base")))
+counters_in <- function(dir) counters_by_arm(analyze_campaign(read_campaign(dir), channels = c("time", "preempted", "base")))
 
-test_that("a lower clock, damaged caches and stolen time are told from each other", {
-  stolen <- local_campaign(external = "agent", slowdown_percent = 4, amplification = 1, pairs = 60, seed = 1)
+test_that("a lower clock, damaged caches and preempted time are told from each other", {
+  preempted <- local_campaign(external = "agent", slowdown_percent = 4, amplification = 1, pairs = 60, seed = 1)
   clean <- local_campaign(external = "agent", slowdown_percent = 4, amplification = 1000, pairs = 60, seed = 1)
   cause <- function(dir, on) {
     put_counters(dir, figures(), on)
     counters_in(dir)$causes
   }
-  expect_equal(cause(stolen, figures())$cause, "stolen time")
+  expect_equal(cause(preempted, figures())$cause, "preempted time")
   expect_equal(cause(clean, figures(clock = 2310))$cause, "lower clock")
   expect_equal(cause(clean, figures(cpi = 0.75, memory = 600))$cause, "cache damage")
-  expect_equal(cause(stolen, figures(clock = 2310, cpi = 0.75, l3 = 1150))$cause, "stolen time + lower clock + cache damage")
+  expect_equal(cause(preempted, figures(clock = 2310, cpi = 0.75, l3 = 1150))$cause, "preempted time + lower clock + cache damage")
   # just below each threshold
   near <- cause(clean, figures(clock = 2353, cpi = 0.71, l3 = 1099, memory = 549))
   expect_equal(near$cause, "unexplained")

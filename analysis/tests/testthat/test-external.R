@@ -48,7 +48,7 @@ test_that("a missing level is damage where the launch has levels, and in an off 
 
 test_that("no channel loses its rows: each has a verdict with a limit or a reason", {
   analysis <- analyze_campaign(read_campaign(agent_launches(slowdown_percent = 2)))
-  expect_setequal(analysis$verdicts$channel, c("time", "stolen", "detour", "base", "steal"))
+  expect_setequal(analysis$verdicts$channel, c("time", "preempted", "detour", "base", "steal"))
   time <- analysis$verdicts[analysis$verdicts$channel == "time", ]
   expect_equal(time$verdict, "detected")
   expect_equal(time$estimate, 2, tolerance = 0.15)
@@ -81,7 +81,7 @@ test_that("two treatments from outside are set against each other without a leve
   expect_false(any(grepl("under :", text)))
 })
 
-test_that("amplification needs no level: slowdown over stolen share", {
+test_that("amplification needs no level: slowdown over preempted share", {
   analysis <- analyze_campaign(read_campaign(agent_pairs(slowdown_percent = 3)))
   expect_equal(analysis$amplification$amplification, 1.5, tolerance = 0.05)
   expect_match(analysis$cost$reason, "no generator")
@@ -117,7 +117,7 @@ test_that("--level does not apply where no treatment has one", {
 test_that("plots label it by its name, and those by level have nothing to draw", {
   analysis <- analyze_campaign(read_campaign(agent_pairs(launches = 2)), estimators = TRUE)
   expect_null(plot_dose(analysis, draw = FALSE))
-  expect_null(plot_stolen(analysis, draw = FALSE))
+  expect_null(plot_preempted(analysis, draw = FALSE))
   expect_equal(unique(plot_forest(analysis, draw = FALSE)$label), "agent-1s")
   expect_equal(unique(plot_levels(analysis, draw = FALSE)$level), "agent-1s")
   for (plot in noiselab:::plots_of("noise")) {

@@ -1,6 +1,6 @@
 # 3 ms lost per sample
 three_ms <- sweep_campaign(c(0.1, 1, 10), c(3, 0.3, 0.03), operations = c("barrier", "alltoall"), bytes = c(0, 2048))
-analysis <- analyze_campaign(three_ms, margin = 0.5, channels = c("time", "stolen"))
+analysis <- analyze_campaign(three_ms, margin = 0.5, channels = c("time", "preempted"))
 
 test_that("the shortest safe interval is found, with the cost of a sample and its interval", {
   sweep <- interval_sweep(analysis, margin = 0.5)

@@ -8,7 +8,7 @@ test_that("noise on one node of three is found there, on its rank, and nowhere e
   expect_equal(got$answer, "The noise is on node2.")
   top <- got$nodes[got$nodes$level_requested_percent == 1, ]
   expect_equal(top$found, c("not detected", "here", "not detected"))
-  expect_equal(top$stolen_shift_percent[2], 1.02, tolerance = 0.01)
+  expect_equal(top$preempted_shift_percent[2], 1.02, tolerance = 0.01)
   expect_equal(top$extra_share_percent[2], 100, tolerance = 0.02)
   expect_true(all(is.finite(top$detection_limit)))
   expect_equal(top$slowest_on_percent, c(0, 100, 0))
@@ -26,21 +26,21 @@ test_that("the shift of a node is that of its pairs: mean, Student's interval an
   on <- nodes[nodes$arm == "on", ]
   got <- locate_noise(read_campaign(dir))$nodes
   expect_equal(got$host, on$host)
-  expect_equal(got$stolen_shift_percent, on$stolen_shift_percent_mean)
-  se <- on$stolen_shift_percent_sd / 5
-  expect_equal(got$ci_low, on$stolen_shift_percent_mean - qt(0.995, 24) * se)
-  p <- pt(on$stolen_shift_percent_mean / se, 24, lower.tail = FALSE)
+  expect_equal(got$preempted_shift_percent, on$preempted_shift_percent_mean)
+  se <- on$preempted_shift_percent_sd / 5
+  expect_equal(got$ci_low, on$preempted_shift_percent_mean - qt(0.995, 24) * se)
+  p <- pt(on$preempted_shift_percent_mean / se, 24, lower.tail = FALSE)
   expect_equal(got$p_one_sided, p)
   expect_equal(got$p_holm, p.adjust(p, "holm"))
   expect_equal(got$detection_limit, detection_limit(se, 24, 0.01 / 3))
   off <- nodes[nodes$arm == "off", ]
-  expect_equal(got$clean_stolen_percent, 100 * off$stolen_ns / off$wall_ns)
+  expect_equal(got$clean_preempted_percent, 100 * off$preempted_ns / off$wall_ns)
   expect_equal(unique(got$scope), "this launch")
-  # The rows have the same: stolen time of the node's pairs, over all ranks.
+  # The rows have the same: preempted time of the node's pairs, over all ranks.
   rows <- read_campaign(dir)$rows
   pairs <- pair_rows(rows)
-  share <- 100 * rows$stolen_ns_sum / rows$wall_ns
-  expect_equal(sum(got$stolen_shift_percent), mean(share[pairs$on] - share[pairs$off]))
+  share <- 100 * rows$preempted_ns_sum / rows$wall_ns
+  expect_equal(sum(got$preempted_shift_percent), mean(share[pairs$on] - share[pairs$off]))
 })
 
 test_that("two launches are pooled by their pairs, three are the unit themselves", {
@@ -48,12 +48,12 @@ test_that("two launches are pooled by their pairs, three are the unit themselves
   ids <- list.dirs(dir, recursive = FALSE)
   means <- vapply(ids, function(id) {
     nodes <- utils::read.csv(file.path(id, "nodes.csv"))
-    unlist(nodes[nodes$arm == "on" & nodes$host == "node1", c("stolen_shift_percent_mean", "stolen_shift_percent_sd")])
+    unlist(nodes[nodes$arm == "on" & nodes$host == "node1", c("preempted_shift_percent_mean", "preempted_shift_percent_sd")])
   }, c(0, 0))
   two <- locate_noise(read_campaign(ids[1:2]))$nodes[1, ]
   expect_equal(two$unit_of_inference, "pair")
   expect_equal(two$n_pairs, 40)
-  expect_equal(two$stolen_shift_percent, mean(means[1, 1:2]))
+  expect_equal(two$preempted_shift_percent, mean(means[1, 1:2]))
   expect_equal(two$se, sqrt(sum(20 * means[2, 1:2]^2)) / 40)
   expect_equal(two$df, 38)
   three <- locate_noise(read_campaign(dir))$nodes[1, ]
@@ -85,7 +85,7 @@ test_that("noise on several nodes, on all, and on the only node is said as such"
 test_that("a node with clearly less than a tenth of the most has traces", {
   dir <- spread(noise_nodes = 2, levels_percent = 1, pairs = 60, seed = 1)
   file <- file.path(dir, "sim-1", "nodes.csv")
-  edit_cells(file, grep(",node3,.*,on,", readLines(file)), stolen_shift_percent_mean = "0.03", stolen_shift_percent_sd = "0.01")
+  edit_cells(file, grep(",node3,.*,on,", readLines(file)), preempted_shift_percent_mean = "0.03", preempted_shift_percent_sd = "0.01")
   got <- locate_noise(read_campaign(dir))
   expect_equal(got$nodes$found, c("not detected", "here", "trace"))
   expect_equal(got$answer, "The noise is on node2; traces of it on node3.")
@@ -122,7 +122,7 @@ test_that("launches of one arm are compared within their sets, and without sets 
   lone <- locate_noise(campaign)
   expect_equal(lone$answer, "The noise is on node2.")
   nodes <- as.data.frame(campaign$nodes)
-  share <- 100 * nodes$stolen_ns / nodes$wall_ns
+  share <- 100 * nodes$preempted_ns / nodes$wall_ns
   w <- t.test(share[nodes$host == "node2" & nodes$arm == "on"], share[nodes$host == "node2" & nodes$arm == "off"],
               alternative = "greater")
   expect_equal(lone$nodes$p_one_sided[2], w$p.value)
@@ -135,7 +135,7 @@ test_that("several levels or treatments in launches without sets are each compar
   got <- locate_noise(campaign)
   nodes <- as.data.frame(campaign$nodes)
   nodes <- nodes[nodes$host == "node2", ]
-  share <- 100 * nodes$stolen_ns / nodes$wall_ns
+  share <- 100 * nodes$preempted_ns / nodes$wall_ns
   for (level in c(0.5, 2)) {
     w <- t.test(share[nodes$level_requested_percent == level], share[nodes$arm == "off"], alternative = "greater")
     expect_equal(got$nodes$p_one_sided[got$nodes$host == "node2" & got$nodes$level_requested_percent == level], w$p.value)
@@ -195,7 +195,7 @@ test_that("one pair, no scatter and no rows by rank are inconclusive or refused,
   expect_equal(unique(locate_noise(read_campaign(dir))$nodes$found), "inconclusive")
   dir <- spread(levels_percent = 1, pairs = 12)
   file <- file.path(dir, "sim-1", "nodes.csv")
-  edit_cells(file, grep(",on,", readLines(file)), stolen_shift_percent_sd = "0")
+  edit_cells(file, grep(",on,", readLines(file)), preempted_shift_percent_sd = "0")
   expect_match(locate_noise(read_campaign(dir))$nodes$reason, "all differences are equal")
   unlink(file.path(dir, "sim-1", c("nodes.csv", "ranks.csv")))
   expect_error(locate_noise(read_campaign(dir)), "ranks.csv", class = "nl_error_data")
@@ -205,8 +205,8 @@ test_that("one pair, no scatter and no rows by rank are inconclusive or refused,
 test_that("a damaged nodes.csv is refused with file and line", {
   dir <- spread(levels_percent = 1, pairs = 12)
   file <- file.path(dir, "sim-1", "nodes.csv")
-  edit_cells(file, 3, stolen_shift_percent_sd = "-1")
-  expect_error(read_campaign(dir), "nodes.csv:3: stolen_shift_percent_sd is '-1'", class = "nl_error_damaged")
+  edit_cells(file, 3, preempted_shift_percent_sd = "-1")
+  expect_error(read_campaign(dir), "nodes.csv:3: preempted_shift_percent_sd is '-1'", class = "nl_error_damaged")
 })
 
 test_that("the margin is judged per node, and decides the exit status", {

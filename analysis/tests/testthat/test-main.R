@@ -15,7 +15,7 @@ test_that("analyze prints a table and exits 0; JSON alone goes to stdout", {
   got <- run("noiselab-analyze", dir)
   expect_equal(got$status, 0)
   expect_match(got$out, "detected", all = FALSE)
-  got <- run("noiselab-analyze", "--json", "--channel", "time,stolen", dir)
+  got <- run("noiselab-analyze", "--json", "--channel", "time,preempted", dir)
   expect_equal(got$status, 0)
   expect_equal(jsonlite::fromJSON(got$out)$schema, 1)
   expect_equal(got$err, character())

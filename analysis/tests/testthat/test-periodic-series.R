@@ -2,11 +2,11 @@ test_that("halves give their middle times and the log time per operation", {
   dir <- local_campaign(pairs = 20, levels_percent = c(0, 5))
   campaign <- read_campaign(dir)
   got <- periodic_series(campaign)$series
-  expect_equal(vapply(got, `[[`, "", "series"), c("time", "stolen"))
+  expect_equal(vapply(got, `[[`, "", "series"), c("time", "preempted"))
   off <- as.data.frame(campaign$rows)[campaign$rows$arm == "off", ]
   expect_equal(got[[1]]$t_s, (off$start_ns + off$wall_ns / 2) / 1e9)
   expect_equal(got[[1]]$x, log(off$wall_ns / off$operations))
-  expect_equal(got[[2]]$x, 100 * off$stolen_ns_sum / off$wall_ns)
+  expect_equal(got[[2]]$x, 100 * off$preempted_ns_sum / off$wall_ns)
   expect_equal(length(periodic_series(campaign, "all")$series[[1]]$x), 80)
   # a round holds both levels' pairs: four halves of 10.2 ms
   expect_equal(got[[1]]$sampling_s, c(0.01, 0.0408), tolerance = 0.05)

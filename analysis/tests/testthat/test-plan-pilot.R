@@ -124,8 +124,8 @@ test_that("the between-launch part of a plan is that of its launch means", {
 
 test_that("the scatter of a rank test's channel is that of its interval", {
   dir <- local_campaign(pairs = 80, levels_percent = c(0, 1))
-  plan <- plan_list("--detect", "0.05", "--pilot", dir, "--channel", "stolen")
-  cell <- pilot_cell(read_campaign(dir), "barrier", 0, 2, "stolen")
+  plan <- plan_list("--detect", "0.05", "--pilot", dir, "--channel", "preempted")
+  cell <- pilot_cell(read_campaign(dir), "barrier", 0, 2, "preempted")
   expect_equal(plan$cells$sd, pseudo_median(cell$d)$se * sqrt(80))
   expect_gte(plan$cells$n_pairs, 8)
   expect_equal(plan$cells$sd_source, "pairs")
@@ -154,7 +154,7 @@ test_that("wrong options get status 2 and one line", {
                 c("--detect", "1", "--pilot", "no-such-dir"), c("--detect", "1", "--json", "--csv"))
   with_detect <- list(c("--expect", "0"), c("--power", "2"), c("--half-period", "10 parsec"), c("--bytes", "12x"),
                       c("--levels", "x"), c("--levels", "1,1"), c("--launches", "0"), c("--op", "a,,b"),
-                      c("--channel", "steal"), c("--channel", "detour"), c("--channel", "time,stolen"))
+                      c("--channel", "steal"), c("--channel", "detour"), c("--channel", "time,preempted"))
   for (args in c(wrong, lapply(with_detect, function(more) c("--detect", "1", more)))) {
     got <- plan_of(args)
     expect_equal(got$status, 2L)

@@ -57,5 +57,5 @@ test_that("without the time channel, or with a placebo alone, there is no forest
   dir <- local_campaign(pairs = 8, levels_percent = 0)
   expect_null(plot_forest(analyze_campaign(read_campaign(dir))))
   dir <- local_campaign(pairs = 8, levels_percent = 5)
-  expect_null(plot_forest(analyze_campaign(read_campaign(dir), channels = "stolen")))
+  expect_null(plot_forest(analyze_campaign(read_campaign(dir), channels = "preempted")))
 })

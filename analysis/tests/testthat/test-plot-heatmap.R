@@ -1,15 +1,15 @@
 # A campaign whose ranks took turns at being slowest.
-turns <- function(..., slowest, stolen = slowest) {
+turns <- function(..., slowest, preempted = slowest) {
   dir <- local_campaign(..., env = parent.frame())
   campaign <- read_campaign(dir)
   n <- nrow(campaign$rows)
   data.table::set(campaign$rows, j = "slowest_rank", value = rep_len(slowest, n))
-  data.table::set(campaign$rows, j = "stolen_rank", value = rep_len(stolen, n))
+  data.table::set(campaign$rows, j = "preempted_rank", value = rep_len(preempted, n))
   analyze_campaign(campaign, channels = "time")
 }
 
 test_that("shares of the halves are counted by rank and bin of time", {
-  analysis <- turns(pairs = 50, levels_percent = 5, ranks = 4, slowest = c(0, 0, 0, 2), stolen = -1)
+  analysis <- turns(pairs = 50, levels_percent = 5, ranks = 4, slowest = c(0, 0, 0, 2), preempted = -1)
   frame <- plot_heatmap(analysis, draw = FALSE)
   expect_equal(unique(frame$panel), "longest loop")
   expect_equal(length(unique(frame$start_s)), 10)

@@ -5,7 +5,7 @@ test_that("nodes are in the order of their shift, with their intervals and limit
   frame <- plot_nodes(analysis, draw = FALSE)
   expect_equal(frame$host[1], "node2")
   expect_equal(frame$place, 1:3)
-  expect_true(all(diff(frame$stolen_shift_percent) <= 0))
+  expect_true(all(diff(frame$preempted_shift_percent) <= 0))
   expect_equal(unique(frame$panel), "1 %")
   expect_equal(frame$found, c("here", "not detected", "not detected"))
   expect_s3_class(ggplot2::ggplot_build(plot_nodes(analysis)), "ggplot_built")

@@ -3,7 +3,7 @@ test_that("the map has a line per node, and its darkest tile where the noise is"
   analysis <- analyze_campaign(read_campaign(dir))
   frame <- plot_ranks(analysis, draw = FALSE)
   expect_equal(nrow(frame), 6)
-  top <- frame[which.max(frame$stolen_shift_percent), ]
+  top <- frame[which.max(frame$preempted_shift_percent), ]
   expect_equal(top$host, "node2")
   expect_equal(c(top$rank, top$column, top$line), c(3, 2, 2))
   expect_s3_class(ggplot2::ggplot_build(plot_ranks(analysis)), "ggplot_built")
@@ -15,7 +15,7 @@ test_that("more ranks than columns share a tile, which shows the largest", {
   frame <- plot_ranks(analyze_campaign(read_campaign(dir)), draw = FALSE)
   expect_lte(max(frame$column), 128)
   expect_equal(sum(frame$ranks), 600)
-  expect_equal(frame$rank[which.max(frame$stolen_shift_percent)], 599)
+  expect_equal(frame$rank[which.max(frame$preempted_shift_percent)], 599)
 })
 
 test_that("one rank, and launches without shifts, have no map", {

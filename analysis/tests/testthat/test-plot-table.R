@@ -48,7 +48,7 @@ test_that("plots without data are NULL", {
   expect_null(plot_launches(analysis))
   expect_null(plot_treatments(analysis))
   expect_null(plot_tail(analysis))
-  expect_null(plot_stolen(analysis))
+  expect_null(plot_preempted(analysis))
 })
 
 test_that("a long trace is thinned but keeps its slowest halves", {
@@ -76,7 +76,7 @@ test_that("with several treatments a panel is an operation and a treatment, in t
   analysis <- analyze_campaign(read_campaign(dir))
   panels <- function(plot) levels(plot(analysis)$data$panel)
   cells <- c("reduce, spin", "reduce, cache", "barrier, spin", "barrier, cache")
-  for (plot in list(plot_dose, plot_stolen, plot_levels, plot_tail)) expect_equal(panels(plot), cells)
+  for (plot in list(plot_dose, plot_preempted, plot_levels, plot_tail)) expect_equal(panels(plot), cells)
   for (plot in list(plot_trace, plot_allan, plot_launches, plot_treatments)) {
     expect_equal(panels(plot), c("reduce", "barrier"))
   }

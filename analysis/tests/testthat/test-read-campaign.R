@@ -25,8 +25,22 @@ test_that("launch directories are read as well as campaigns, each launch once", 
 
 test_that("an unknown schema is refused", {
   dir <- small()
-  edit_lines(file.path(dir, "sim-1", "launch.json"), function(x) sub('"schema": 1,', '"schema": 99,', x))
+  edit_lines(file.path(dir, "sim-1", "launch.json"), function(x) sub('"schema": 2,', '"schema": 99,', x))
   expect_error(read_campaign(dir), "schema 99", class = "nl_error_schema")
+})
+
+test_that("a campaign of schema 1, which said stolen for preempted, is read as one of today", {
+  dir <- small()
+  now <- read_campaign(dir)
+  folder <- file.path(dir, "sim-1")
+  edit_lines(file.path(folder, "launch.json"), function(x) {
+    gsub("preempted", "stolen", sub('"schema": 2,', '"schema": 1,', x))
+  })
+  for (file in list.files(folder, "csv$", full.names = TRUE)) edit_lines(file, function(x) c(gsub("preempted", "stolen", x[1]), x[-1]))
+  expect_true(any(grepl("stolen_ns_sum", readLines(halves_of(dir), 1))))
+  old <- read_campaign(dir)
+  expect_equal(old$rows, now$rows)
+  expect_equal(old$ranks, now$ranks)
 })
 
 test_that("a missing directory, an empty campaign, a missing launch.json and no rows are told apart", {
@@ -125,19 +139,19 @@ test_that("empty optional columns make a channel unavailable, and that is said",
     c(x[1], vapply(cells[-1], function(row) paste(replace(row, at, ""), collapse = ","), ""))
   })
   got <- analyze_campaign(read_campaign(dir))
-  expect_equal(unique(got$verdicts$channel), c("time", "stolen", "steal"))
+  expect_equal(unique(got$verdicts$channel), c("time", "preempted", "steal"))
   expect_match(got$notes, "channel detour: not measured \\(detour_ns is empty\\)", all = FALSE)
 })
 
-test_that("small negative stolen times are real", {
+test_that("small negative preempted times are real", {
   dir <- small()
   edit_lines(halves_of(dir), function(x) {
     cells <- strsplit(x, ",")
-    at <- match(c("stolen_ns_max", "stolen_ns_sum"), cells[[1]])
+    at <- match(c("preempted_ns_max", "preempted_ns_sum"), cells[[1]])
     cells[[2]][at] <- "-900"
     vapply(cells, paste, "", collapse = ",")
   })
-  expect_equal(read_campaign(dir)$rows$stolen_ns_sum[1], -900)
+  expect_equal(read_campaign(dir)$rows$preempted_ns_sum[1], -900)
 })
 
 json_of <- function(dir, launch = 1) file.path(dir, paste0("sim-", launch), "launch.json")
@@ -162,14 +176,14 @@ test_that("rows that the options of the launch cannot have made are refused with
       pair <- sub("^([^,]*,){4}([^,]*),.*", "\\2", x[at[1]])
       replace(x, at[2], sub("^(([^,]*,){4})[^,]*,", paste0("\\1", pair, ","), x[at[2]]))
     },
-    "stolen_ns_max is '-2e.06'" = function(x) {
+    "preempted_ns_max is '-2e.06'" = function(x) {
       cells <- strsplit(x, ",")
-      cells[[4]][match("stolen_ns_max", cells[[1]])] <- "-2000000"
+      cells[[4]][match("preempted_ns_max", cells[[1]])] <- "-2000000"
       vapply(cells, paste, "", collapse = ",")
     },
-    "halves.csv:4: stolen_ns_sum is -2e\\+06" = function(x) {
+    "halves.csv:4: preempted_ns_sum is -2e\\+06" = function(x) {
       cells <- strsplit(x, ",")
-      cells[[4]][match("stolen_ns_sum", cells[[1]])] <- "-2000000"
+      cells[[4]][match("preempted_ns_sum", cells[[1]])] <- "-2000000"
       vapply(cells, paste, "", collapse = ",")
     }
   )

@@ -78,20 +78,20 @@ test_that("an agent takes its duty of the time, whole bursts within a slot, and 
   expect_lt(max(abs(lost[26:2500] - lost[1:2475])), 1)
   noise <- list(agent = list(period_s = 0.0501, duty = 0.2))
   rows <- simulated_campaign(levels_percent = 0, pairs = 400, noise = noise)$rows
-  by_arm <- tapply(rows$stolen_ns_sum > 1e5, rows$arm, mean)
+  by_arm <- tapply(rows$preempted_ns_sum > 1e5, rows$arm, mean)
   expect_true(all(by_arm > 0.2 & by_arm < 0.8))
 })
 
-test_that("wander shows in time and base, lost time in time and stolen, scatter in time alone", {
+test_that("wander shows in time and base, lost time in time and preempted, scatter in time alone", {
   spread <- function(...) {
     rows <- simulated_campaign(levels_percent = 0, pairs = 50, noise = list(...))$rows
-    c(time = stats::sd(rows$wall_ns), base = stats::sd(rows$base_ns), stolen = max(rows$stolen_ns_sum)) >
+    c(time = stats::sd(rows$wall_ns), base = stats::sd(rows$base_ns), preempted = max(rows$preempted_ns_sum)) >
       c(100, 0.1, 2000)
   }
   seen <- function(...) names(which(spread(...)))
   expect_equal(seen(), character())
   expect_equal(seen(ar1 = list()), c("time", "base"))
-  expect_equal(seen(pareto = list(rate = 1)), c("time", "stolen"))
+  expect_equal(seen(pareto = list(rate = 1)), c("time", "preempted"))
   expect_equal(seen(white = list()), "time")
 })
 

@@ -10,7 +10,7 @@ test_that("the same seed writes the same rows, another seed other rows", {
 test_that("the truth is returned in the units of the analysis", {
   truth <- simulate_campaign(dir <- tempfile(), pairs = 2, levels_percent = c(0, 1), cost_ns = 2000)
   unlink(dir, recursive = TRUE)
-  expect_equal(truth$stolen_percent, c(0, 1.02))
+  expect_equal(truth$preempted_percent, c(0, 1.02))
   expect_equal(truth$slowdown_percent, 1.5 * c(0, 1.02))
 })
 
@@ -29,7 +29,7 @@ test_that("factors of treatment are crossed, and several CPUs are loaded each at
   unlink(dir, recursive = TRUE)
   expect_equal(truth$kind, rep(c("spin", "cache"), each = 4))
   expect_equal(truth$slowdown_percent[truth$level_requested_percent == 1], 1.5 * 1:4)
-  expect_equal(truth$stolen_percent[truth$level_requested_percent == 1], c(1, 2, 1, 2))
+  expect_equal(truth$preempted_percent[truth$level_requested_percent == 1], c(1, 2, 1, 2))
   on <- rows[rows$level_requested_percent == 1, ]
   expect_equal(on$level_delivered_percent, rep(1, nrow(on)), tolerance = 1e-3)
   expect_equal(on$delivered_ns / on$wall_ns, ifelse(on$placement == "last", 0.01, 0.02), tolerance = 1e-3)
@@ -88,7 +88,7 @@ test_that("a campaign in memory is analyzed and printed, killed or not", {
 # A placebo treats nothing, so what is left is the machine.
 machine <- function(...) {
   rows <- simulated_campaign(levels_percent = 0, pairs = 30, launches = 2, base_sd = 0.1, ...)$rows
-  rows[, c("launch", "start_ns", "wall_ns", "stolen_ns_sum", "base_ns")]
+  rows[, c("launch", "start_ns", "wall_ns", "preempted_ns_sum", "base_ns")]
 }
 
 test_that("the noise belongs to the time slots: another coin changes the arms, not the machine", {

@@ -67,7 +67,7 @@ test_that("in patterns other than periodic the cost of an interruption is a rati
   got <- function(...) interruption_cost(on, rep(10, 4), rep(15, 4), bursts, level = 1, ...)
   expect_equal(got(pattern = "bursts")[c("estimate", "estimator")],
                list(estimate = (5 + 7 + 6 + 20) / 9, estimator = "ratio of sums"))
-  many <- list(stolen_on = 25 + (1:20) / 10, stolen_off = rep(0, 20), delivered_on = rep(20, 20),
+  many <- list(preempted_on = 25 + (1:20) / 10, preempted_off = rep(0, 20), delivered_on = rep(20, 20),
                bursts_on = rep(1, 20), level = 1)
   expect_equal(do.call(interruption_cost, many)$estimator, "pseudo-median")
   expect_equal(do.call(interruption_cost, c(many, pattern = "poisson"))$estimator, "ratio of sums")

@@ -26,9 +26,9 @@ within_limits <- function(hits, p) {
 
 for (machine in names(truth_machines)) {
   test_that(paste("false alarms and coverage are as stated:", machine), {
-    null <- truth_verdicts(1:8, 0, slowdown_percent = 0, channels = c("time", "stolen"),
+    null <- truth_verdicts(1:8, 0, slowdown_percent = 0, channels = c("time", "preempted"),
                            noise = truth_machines[[machine]])
-    for (channel in c("time", "stolen")) {
+    for (channel in c("time", "preempted")) {
       rows <- null[null$channel == channel, ]
       expect_equal(nrow(rows), 160)
       at_most(rows$p_one_sided <= 0.01, 0.01)

@@ -1,4 +1,4 @@
-#include "nl_stolen.h"
+#include "nl_preempted.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 #include "nl_clock.h"
 
-const char *const nl_stolen_names[] = {
-    [NL_STOLEN_AUTO] = "auto", [NL_STOLEN_SCHEDULER] = "scheduler", [NL_STOLEN_CLOCKS] = "clocks", NULL};
+const char *const nl_preempted_names[] = {
+    [NL_PREEMPTED_AUTO] = "auto", [NL_PREEMPTED_SCHEDULER] = "scheduler", [NL_PREEMPTED_CLOCKS] = "clocks", NULL};
 
 /* The account is "time on a CPU, time on run queues, how often it got a CPU"; 0 or -1. */
 static int read_account(int fd, int64_t *waited_ns, int64_t *n_runs) {
@@ -21,24 +21,24 @@ static int read_account(int fd, int64_t *waited_ns, int64_t *n_runs) {
     return end == runs ? -1 : 0;
 }
 
-int nl_stolen_open(struct nl_stolen *s, enum nl_stolen_source wanted) {
+int nl_preempted_open(struct nl_preempted *s, enum nl_preempted_source wanted) {
     int64_t waited_ns, n_runs;
     s->fd = -1;
-    if (wanted == NL_STOLEN_CLOCKS) return 0;
+    if (wanted == NL_PREEMPTED_CLOCKS) return 0;
     s->fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     /* a kernel that keeps no account has the file all the same, with zeros */
-    if (s->fd >= 0 && (read_account(s->fd, &waited_ns, &n_runs) || n_runs <= 0)) nl_stolen_close(s);
-    return s->fd < 0 && wanted == NL_STOLEN_SCHEDULER ? -1 : 0;
+    if (s->fd >= 0 && (read_account(s->fd, &waited_ns, &n_runs) || n_runs <= 0)) nl_preempted_close(s);
+    return s->fd < 0 && wanted == NL_PREEMPTED_SCHEDULER ? -1 : 0;
 }
 
-void nl_stolen_close(struct nl_stolen *s) {
+void nl_preempted_close(struct nl_preempted *s) {
     if (s->fd >= 0) close(s->fd);
     s->fd = -1;
 }
 
-enum nl_stolen_source nl_stolen_source(const struct nl_stolen *s) { return s->fd >= 0 ? NL_STOLEN_SCHEDULER : NL_STOLEN_CLOCKS; }
+enum nl_preempted_source nl_preempted_source(const struct nl_preempted *s) { return s->fd >= 0 ? NL_PREEMPTED_SCHEDULER : NL_PREEMPTED_CLOCKS; }
 
-int64_t nl_stolen_ns(const struct nl_stolen *s) {
+int64_t nl_preempted_ns(const struct nl_preempted *s) {
     int64_t waited_ns = 0, n_runs;
     if (s->fd < 0) return nl_now_ns(CLOCK_MONOTONIC_RAW) - nl_thread_cpu_ns();
     read_account(s->fd, &waited_ns, &n_runs);
