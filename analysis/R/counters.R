@@ -166,7 +166,7 @@ counter_changes <- function(rows, alpha) {
 }
 
 counter_causes <- function(changes, analysis) {
-  verdicts <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  verdicts <- main_rows(analysis$verdicts)
   arms <- counter_arms(list(verdicts = verdicts, treatments = analysis$treatments))
   time <- verdicts[verdicts$channel == "time", ]
   external <- !has_level(time$level_requested_percent)

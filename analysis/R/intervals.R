@@ -118,7 +118,7 @@ check_intervals <- function(campaign) {
 sweep_key <- function(rows) paste(rows$agent, rows$operation, rows$bytes, rows$ranks, sep = "\r")
 
 sweep_rows <- function(analysis, margin) {
-  verdicts <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  verdicts <- main_rows(analysis$verdicts)
   # A cell that only one launch has is shown for each launch; the first stands for it.
   verdicts$interval_s <- interval_in_name(as.character(verdicts$kind), analysis$campaign) / 1e9
   verdicts <- verdicts[!is.na(verdicts$interval_s), ]

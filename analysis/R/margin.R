@@ -32,5 +32,31 @@ margin_answer <- function(verdict) {
   else "pass"
 }
 
+# The interval that a margin is judged by (`bound_low`, `bound_high`, percent) and what is needed for its test: that of the
+# mean slowdown, which is what a user pays. The mean less a covariate stands in for it only where the covariate is shown
+# not to move by a tenth of the margin.
+margin_interval <- function(rows, margin) {
+  adjusted <- vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
+  rows$margin_estimate <- ifelse(adjusted, "adjusted mean", "mean")
+  rows$bound_low <- ifelse(adjusted, rows$adjusted_low, rows$mean_low)
+  rows$bound_high <- ifelse(adjusted, rows$adjusted_high, rows$mean_high)
+  rows$raw_margin <- rows$raw_mean
+  rows$raw_margin_se <- rows$raw_mean_se
+  rows$raw_margin_df <- rows$raw_mean_df
+  rows$raw_margin_values <- rows$raw_mean_values
+  for (i in which(adjusted)) {
+    a <- rows$raw_adjusted[[i]]
+    rows$raw_margin[i] <- a$estimate
+    rows$raw_margin_se[i] <- a$se
+    rows$raw_margin_df[i] <- a$df
+    rows$raw_margin_values[[i]] <- a$values
+  }
+  rows
+}
+
+is_unmoved <- function(adjusted, margin) {
+  !is.null(adjusted) && !adjusted$is_withheld && isTRUE(max(abs(unlist(adjusted$moved[c("low", "high")]))) < margin / 10)
+}
+
 answer_status <- function(answer) c(pass = 0L, fail = 1L, inconclusive = 3L)[[answer]]
 

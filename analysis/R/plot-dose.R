@@ -40,12 +40,7 @@ dose_data <- function(analysis, channel) {
         "level_requested_percent")], level_delivered_percent = delivered,
         rows[c("estimate", "ci_low", "ci_high", "n_pairs", "n_launches", "verdict")],
         band_low = placebo$ci_low[at], band_high = placebo$ci_high[at],
-        series = verdict_class(rows$verdict))
-}
-
-verdict_class <- function(verdict) {
-  ifelse(startsWith(verdict, "detected"), "detected",
-         ifelse(startsWith(verdict, "inconclusive"), "inconclusive", "not detected"))
+        series = rows$verdict)
 }
 
 draw_dose <- function(analysis, draw, channel, y_name, title) {

@@ -65,7 +65,8 @@ forest_data <- function(analysis) {
   rows <- analysis$verdicts
   rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
   if (NROW(rows) == 0) return(NULL)
-  keep <- shown_scopes(rows)$keep
+  rows <- rows[rows$main | rows$scope == scope_launch, ]
+  keep <- which(rows$main)
   key <- do.call(paste, c(unname(rows[c("operation", "bytes", "ranks", "design", treatment_columns,
                                         "level_requested_percent")]), sep = "\r"))
   pooled <- seq_len(nrow(rows)) %in% keep
@@ -82,7 +83,7 @@ forest_data <- function(analysis) {
                       launch = rows$launch, n_pairs = rows$n_pairs, n_launches = rows$n_launches,
                       estimate_percent = rows$estimate, ci_low_percent = rows$ci_low, ci_high_percent = rows$ci_high,
                       bound_low_percent = bound("bound_low"), bound_high_percent = bound("bound_high"),
-                      margin_percent = margin, verdict = ifelse(is.na(decided), verdict_class(rows$verdict), decided))
+                      margin_percent = margin, verdict = ifelse(is.na(decided), rows$verdict, decided))
   treatment <- match(treatment_label(frame, treatment_columns), treatment_label(analysis$treatments, treatment_columns))
   frame <- frame[order(panel_factor(frame$panel, analysis), frame$ranks, treatment, frame$level_requested_percent,
                        !frame$pooled, frame$launch), ]

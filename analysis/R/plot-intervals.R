@@ -65,7 +65,7 @@ intervals_data <- function(analysis) {
   rows <- sweep$rows[!is.na(sweep$rows$estimate), ]
   if (nrow(rows) == 0) return(NULL)
   several <- length(unique(rows$agent)) > 1
-  series <- if (is.null(sweep$margin)) verdict_class(rows$verdict) else {
+  series <- if (is.null(sweep$margin)) rows$verdict else {
     ifelse(rows$margin_verdict == "inconclusive", "inconclusive", paste(rows$margin_verdict, "the margin"))
   }
   cbind(panel = paste0(if (several) paste0(rows$agent, ", "), panel_name(rows)),

@@ -68,7 +68,7 @@ power_data <- function(analysis) {
   rows <- analysis$verdicts
   rows <- rows[rows$channel == "time", ]
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[shown_scopes(rows)$keep, ]
+  rows <- main_rows(rows)
   rows$se <- rows$se_effect / (100 + rows$estimate)
   rows <- rows[!is.na(rows$se) & rows$se > 0 & !is.na(rows$raw_df), ]
   # A panel has one scope: launches where any were pooled.

@@ -356,8 +356,7 @@ html_table <- function(columns, caption = NULL, row_class = NULL, text = charact
 treatment_cells <- function(rows, analysis) as.list(rows[varying_factors(analysis$treatments)])
 
 verdict_table <- function(analysis) {
-  shown <- shown_scopes(analysis$verdicts)
-  rows <- analysis$verdicts[shown$keep, ]
+  rows <- main_rows(analysis$verdicts)
   caption <- sprintf(paste("alpha %g one-sided, step-down from the highest level; intervals have",
                            "confidence %g; limit: the effect this run would have found with power %g."),
                      analysis$alpha, 1 - analysis$alpha, analysis$power)
@@ -379,7 +378,7 @@ verdict_table <- function(analysis) {
     text = c("operation", "scope", treatment_columns, "channel", "verdict"), wrap = "verdict"),
     htmltools::tags$p(paste0("Units of effect and limit: ", unit_list(rows), ". n: units of inference.")),
     if (length(reasons) > 0) htmltools::tags$p(paste0("Estimator: ", paste(reasons, collapse = "; "), ".")),
-    if (!is.null(shown$note)) htmltools::tags$p(shown$note)
+    if (!is.null(scope_note(analysis$verdicts))) htmltools::tags$p(scope_note(analysis$verdicts))
   )
 }
 
@@ -451,7 +450,7 @@ scope_cell <- function(rows) ifelse(is.na(rows$launch), rows$scope, rows$launch)
 threshold_table <- function(analysis) {
   rows <- analysis$thresholds
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[shown_scopes(rows)$keep, ]
+  rows <- main_rows(rows)
   without <- rows$pattern %in% no_word
   if (all(without)) return(htmltools::tags$p("The treatment has no level, so there is no threshold."))
   rows <- rows[!without, ]
@@ -473,7 +472,7 @@ threshold_table <- function(analysis) {
 
 margin_table <- function(analysis) {
   if (is.null(analysis$margin)) return(NULL)
-  rows <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  rows <- main_rows(analysis$verdicts)
   rows <- rows[!is.na(rows$margin_verdict), ]
   answer <- analysis$margin_answer
   needs <- margin_needs_words(rows, analysis)
@@ -492,7 +491,7 @@ margin_table <- function(analysis) {
 estimator_table <- function(analysis) {
   rows <- analysis$estimators
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[shown_scopes(rows)$keep, ]
+  rows <- main_rows(rows)
   rows <- rows[rows$level_requested_percent > 0, ]
   if (nrow(rows) == 0) return(NULL)
   htmltools::tags$details(
@@ -510,7 +509,7 @@ estimator_table <- function(analysis) {
 
 amplification_table <- function(analysis) {
   one <- function(rows, value, heading, caption) {
-    rows <- rows[shown_scopes(rows)$keep, ]
+    rows <- main_rows(rows)
     rows <- rows[rows$level_requested_percent > 0, ]
     if (NROW(rows) == 0) return(NULL)
     columns <- c(list(operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows)),

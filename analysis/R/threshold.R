@@ -44,7 +44,6 @@ thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
   check_argument(is.data.frame(verdicts) && nrow(verdicts) > 0, "verdicts", class(verdicts),
                  "a data frame of verdicts")
   check_argument(is_number(delta_percent, 0), "delta_percent", delta_percent, "one number above 0")
-  if (is.null(verdicts$bound_low)) verdicts$bound_low <- NA_real_
   wanted <- verdicts[!channel_table()$control[match(verdicts$channel, names(channels))], ]
   if (nrow(wanted) == 0) return(NULL)
   bind_rows(lapply(split_families(wanted), threshold_of, alpha = alpha, delta = delta_percent))
@@ -72,8 +71,9 @@ threshold_of <- function(rows, alpha, delta) {
   # Few launches know their standard errors badly: Student's quantile of the launches.
   df <- if (rows$scope[1] == scope_campaign) max(1, min(rows$n_launches) - 1) else Inf
   slope <- slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect, alpha, df)
-  # Currie's limit is that of the blank: the placebo, or else the lowest level.
-  limit <- rows$detection_limit[1]
+  # Currie's limit is that of the blank: the placebo, or else the lowest level; where the scatter grows with the dose (a
+  # quiet machine's blank has none), that of the lowest level above it.
+  limit <- max(rows$detection_limit[seq_len(min(2, nrow(rows)))])
   resampled <- resample_family(rows, dosed, units)
   med <- med_of(dosed, resampled, alpha)
   curve <- curve_of(dosed)
@@ -189,9 +189,9 @@ med_of <- function(dosed, resampled, alpha) {
   hit <- dosed$level_requested_percent[dosed$stepdown == "detected" & is.na(dosed$reason)]
   med <- if (length(hit) > 0) min(hit) else NA_real_
   lower <- dosed$level_requested_percent[dosed$level_requested_percent < med]
-  ends <- if (is.null(resampled) || any(!is.na(dosed$reason)) || anyNA(dosed$bound_low)) c(NA_real_, NA_real_) else {
+  ends <- if (is.null(resampled) || any(!is.na(dosed$reason)) || anyNA(dosed$ci_low)) c(NA_real_, NA_real_) else {
     # Detected where the effect exceeds what the test needs, at this level and all higher ones.
-    needed <- dosed$estimate - dosed$bound_low
+    needed <- dosed$estimate - dosed$ci_low
     found <- resampled$effect > rep(needed, each = n_resamples)
     found[is.na(found)] <- FALSE
     smallest <- rep(Inf, n_resamples)

@@ -69,7 +69,7 @@ test_that("the sensitivity is compared by the mean log ratios of launches", {
     rows <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
     within <- rows$verdicts[rows$verdicts$scope == "this launch" & rows$verdicts$level_requested_percent == 5, ]
     ratio <- rows$amplification
-    list(slow = log1p(within$estimate[within$channel == "time"] / 100),
+    list(slow = log1p(within$mean[within$channel == "time"] / 100),
          amplification = ratio$amplification[ratio$scope == "this launch" & ratio$level_requested_percent == 5])
   })
   row <- row_of(got, "slowdown", 5)
