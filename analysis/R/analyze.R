@@ -597,8 +597,10 @@ welch_verdict <- function(on, off, settings) {
   reason <- if (!enough) {
     sprintf("%d clean and %d noisy launches, Welch's test needs 2 of each", length(y), length(x))
   } else if (is.na(se)) "all launches agree exactly, their scatter is unknown" else NA_character_
-  verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est, test,
-              list(p = NA_real_, method = "none: unpaired"), reason, settings, "launch", numeric())
+  row <- verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est, test,
+                     list(p = NA_real_, method = "none: unpaired"), reason, settings, "launch", x)
+  # All levels of a family share these: thresholds() resamples them together.
+  c(row, list(raw_off = list(y)))
 }
 
 # ---- notes -------------------------------------------------------------------------------------
