@@ -22,7 +22,7 @@ scope_campaign <- "launches like these"
 #' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
 #'   else 1.
 #' @param adjust Character: names from [covariate_table()] that the differences of the channel `time` are adjusted
-#'   for; NULL: none.
+#'   for; NULL: none. Verdicts on the margin use those only that every launch declared before it ran.
 #' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
 #'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
 #'   one launch share what it drew.
@@ -41,7 +41,8 @@ scope_campaign <- "launches like these"
 #'     `launch` or `set of launches`), `stepdown`, `familywise` (logical: detected with the chance of any false
 #'     detection over all operations, sizes, treatments and channels of the scope at alpha), `verdict`,
 #'     `margin_verdict`, `margin_needs_s` (where that is inconclusive: measured seconds that would decide it with probability
-#'     `power`, if the effect is as estimated), `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
+#'     `power`, if the effect is as estimated), `margin_estimate`, `margin_low`, `margin_high` (what the margin was judged by: not adjusted for
+#'     what was not declared before the run), `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
 #'   * `thresholds`: see [thresholds()];
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];
@@ -92,6 +93,7 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   rows <- refuse_conditions(bind_rows(rows), campaign, mixed)
   verdicts <- decide_all(rows, margin)
   verdicts$margin_needs_s <- margin_needs(verdicts, campaign, margin, power)
+  verdicts <- margin_columns(verdicts)
   treatments <- treatment_table(campaign)
   analysis <- list(
     verdicts = verdicts, thresholds = thresholds(verdicts, alpha, delta),
@@ -104,7 +106,9 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     alpha = alpha, power = power, margin = margin, delta_percent = delta, adjust = adjust, campaign = campaign,
     pairs = pairs, differences = measured$differences
   )
-  structure(analysis, class = "nl_analysis")
+  margin_as_declared(structure(analysis, class = "nl_analysis"), function(adjust) {
+    analyze_campaign(campaign, alpha, power, "time", margin, delta, adjust, unit, mixed)
+  })
 }
 
 check_unit <- function(unit, campaign) {

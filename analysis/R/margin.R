@@ -32,5 +32,41 @@ margin_answer <- function(verdict) {
   else "pass"
 }
 
+# ---- what a margin is judged by ----------------------------------------------------------------
+
+# Covariates that every launch declared before it ran.
+declared_covariates <- function(campaign) {
+  as.character(Reduce(intersect, lapply(unname(campaign$launches), function(info) unlist(info$options$adjust))))
+}
+
+# Estimate and one-sided bounds behind each verdict on the margin, in columns of their own.
+margin_columns <- function(verdicts) {
+  judged <- !is.na(verdicts$margin_verdict)
+  for (name in c("estimate", "low", "high")) {
+    from <- if (name == "estimate") name else paste0("bound_", name)
+    verdicts[[paste0("margin_", name)]] <- ifelse(judged, verdicts[[from]], NA_real_)
+  }
+  verdicts
+}
+
+# An adjustment chosen after looking must not turn a margin: its verdicts are then those of `analyze(adjust)`, the same
+# analysis with the covariates that were declared.
+margin_as_declared <- function(analysis, analyze) {
+  declared <- intersect(analysis$adjust, declared_covariates(analysis$campaign))
+  late <- setdiff(analysis$adjust, declared)
+  if (is.null(analysis$margin) || length(late) == 0) return(analysis)
+  plain <- analyze(if (length(declared) > 0) declared)
+  key <- function(rows) do.call(paste, c(unname(rows[c(family_columns(rows), "level_requested_percent")]), sep = "\r"))
+  at <- match(key(analysis$verdicts), key(plain$verdicts))
+  of_margin <- grep("^margin_", names(analysis$verdicts), value = TRUE)
+  analysis$verdicts[of_margin] <- plain$verdicts[at, of_margin]
+  analysis$margin_answer <- plain$margin_answer
+  analysis$notes <- c(sprintf(
+    "the margin is judged by slowdowns %s: %s was not declared before the run, and what is chosen after it decides nothing",
+    if (length(declared) > 0) paste("adjusted for", join_words(declared), "only") else "that are not adjusted", join_words(late)
+  ), analysis$notes)
+  analysis
+}
+
 answer_status <- function(answer) c(pass = 0L, fail = 1L, inconclusive = 3L)[[answer]]
 

@@ -45,3 +45,41 @@ test_that("a margin is a percentage above 0, with or without its sign", {
     expect_error(margin_option(bad), "--margin", class = "nl_error_usage")
   }
 })
+
+# Halves of the hypervisor's time that explain a slowdown of 3 % away: what a covariate that moves with the load does.
+explained_campaign <- function(declared = NULL) {
+  campaign <- do.call(simulated_campaign, c(quiet, list(pairs = 60, levels_percent = 2, seed = 1)))
+  rows <- campaign$rows
+  at <- pair_rows(rows)
+  d <- log(rows$wall_ns[at$on] / rows$operations[at$on] / (rows$wall_ns[at$off] / rows$operations[at$off]))
+  steal <- rep(0, nrow(rows))
+  steal[at$on] <- pmax(0, d) * rows$wall_ns[at$on]
+  data.table::set(campaign$rows, j = "steal_ns", value = steal)
+  for (id in names(campaign$launches)) campaign$launches[[id]]$options$adjust <- as.list(declared)
+  campaign
+}
+
+test_that("an adjustment that was chosen after looking does not turn a margin", {
+  late <- analyze_campaign(explained_campaign(), channels = "time", margin = 1, adjust = "steal")
+  plain <- analyze_campaign(explained_campaign(), channels = "time", margin = 1)
+  expect_lt(late$verdicts$bound_high, 1)
+  expect_equal(plain$margin_answer$answer, "fail")
+  expect_equal(late$margin_answer, plain$margin_answer)
+  columns <- c("margin_verdict", "margin_estimate", "margin_low", "margin_high")
+  expect_equal(late$verdicts[columns], plain$verdicts[columns])
+  expect_equal(plain$verdicts$margin_low, plain$verdicts$bound_low)
+  expect_match(late$notes[1], "judged by slowdowns that are not adjusted: steal was not declared before the run")
+  text <- format_verdicts(late)
+  expect_match(text, "answer: fail", all = FALSE)
+  shown <- sub(".*\\] +", "", grep("slower by more than the margin", text, value = TRUE))
+  expect_equal(shown, "slower by more than the margin")
+})
+
+test_that("a covariate that was declared before the run adjusts the margin's estimate, too", {
+  declared <- analyze_campaign(explained_campaign("steal"), channels = "time", margin = 1, adjust = "steal")
+  expect_equal(declared$margin_answer$answer, "pass")
+  expect_false(any(grepl("declared", declared$notes)))
+  both <- analyze_campaign(explained_campaign("steal"), channels = "time", margin = 1, adjust = c("steal", "drift"))
+  expect_equal(both$verdicts$margin_low, declared$verdicts$margin_low)
+  expect_match(both$notes[1], "adjusted for steal only: drift was not declared")
+})
