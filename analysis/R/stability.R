@@ -308,20 +308,20 @@ configuration_name <- function(rows) {
 
 format_count_each <- function(x) vapply(x, format_count, "")
 
-cell_words <- function(row) {
+configuration_words <- function(row) {
   paste0("--op ", row$operation, if (row$bytes > 0) paste(" --bytes", format_count(row$bytes)), " --ranks ",
          format_count(row$ranks))
 }
 
 more_launches_command <- function(row) {
   if (nrow(row) == 0) return(character())
-  paste0("noiselab run stability ", cell_words(row), if (!is.na(row$count)) paste(" --counts", format_count(row$count)), " --reference ",
+  paste0("noiselab run stability ", configuration_words(row), if (!is.na(row$count)) paste(" --counts", format_count(row$count)), " --reference ",
          format_level(row$level_requested_percent), " --launches ", as.integer(row$launches_needed))
 }
 
 recommendation_commands <- function(best) {
   blocks <- best$design != "lockin"
-  cell <- cell_words(best)
+  cell <- configuration_words(best)
   how <- if (blocks) {
     paste0("--design blocks --block ", format_seconds(signif(best$half_s, 2)),
            if (!is.na(best$count)) paste(" --count", format_count(best$count)))
