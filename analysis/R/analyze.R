@@ -28,7 +28,7 @@ launches_for_more <- 5
 #' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
 #'   else 1.
 #' @param adjust Character: names from [covariate_table()] that the differences of the channel `time` are adjusted
-#'   for; NULL: none.
+#'   for; NULL: none. Verdicts on the margin use those only that every launch declared before it ran.
 #' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
 #'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
 #'   one launch share what it drew.
@@ -47,7 +47,8 @@ launches_for_more <- 5
 #'     `launch` or `set of launches`), `stepdown`, `familywise` (logical: detected with the chance of any false
 #'     detection over all operations, sizes, treatments and channels of the scope at alpha), `verdict`,
 #'     `margin_verdict`, `margin_needs_s` (where that is inconclusive: measured seconds that would decide it with probability
-#'     `power`, if the effect is as estimated), `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
+#'     `power`, if the effect is as estimated), `margin_estimate`, `margin_low`, `margin_high` (what the margin was judged by: not adjusted for
+#'     what was not declared before the run), `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
 #'   * `thresholds`: see [thresholds()];
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];
@@ -514,7 +515,7 @@ decide_all <- function(rows, margin) {
   verdicts$margin_verdict <- NA_character_
   if (!is.null(margin)) {
     at <- which(verdicts$channel == "time" & verdicts$level_requested_percent > 0)
-    judged <- margin_verdict(verdicts$bound_low[at], verdicts$bound_high[at], margin)
+    judged <- margin_verdict(verdicts$margin_low[at], verdicts$margin_high[at], margin)
     verdicts$margin_verdict[at] <- ifelse(is.na(verdicts$reason[at]), judged, "inconclusive")
   }
   mark_main(verdicts)
@@ -693,8 +694,10 @@ welch_verdict <- function(on, off, settings) {
   reason <- if (!enough) {
     sprintf("%d clean and %d noisy launches, Welch's test needs 2 of each", length(y), length(x))
   } else if (is.na(se)) "all launches agree exactly, their scatter is unknown" else NA_character_
-  verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est,
-              list(p = NA_real_, method = "none: unpaired"), reason, settings, "launch", numeric())
+  row <- verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est,
+                     list(p = NA_real_, method = "none: unpaired"), reason, settings, "launch", x)
+  # All levels of a family share these: thresholds() resamples them together.
+  c(row, list(raw_off = list(y)))
 }
 
 # ---- notes -------------------------------------------------------------------------------------

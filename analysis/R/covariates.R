@@ -108,14 +108,18 @@ check_covariates <- function(names_wanted) {
 
 # ---- declared before the run -------------------------------------------------------------------
 
+# Covariates that every launch declared before it ran.
+declared_covariates <- function(campaign) {
+  as.character(Reduce(intersect, lapply(unname(campaign$launches), function(info) unlist(info$options$adjust))))
+}
+
 # What the slowest rank lost to the hypervisor in the halves of each pair, where all launches declared it as a covariate before
 # they began; else NULL. `d`: log ratio of the times per operation less that loss; `moved_percent`: the loss itself, on minus
 # off, percent of the wall time.
 lost_time <- function(campaign, pairs) {
   rows <- campaign$rows
   lost <- rows[["rank_steal_ns_max"]]
-  declared <- vapply(campaign$launches, function(info) "steal" %in% unlist(info$options$adjust), TRUE)
-  if (is.null(lost) || !all(declared)) return(NULL)
+  if (is.null(lost) || !"steal" %in% declared_covariates(campaign)) return(NULL)
   wall <- rows[["wall_ns"]]
   kept <- 1 - pmin(pmax(lost / wall, 0), most_lost)
   speed <- log_or_na(operation_ns(rows) * kept)

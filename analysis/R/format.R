@@ -174,8 +174,8 @@ format_margin <- function(analysis) {
             format_confidence(2 * alpha), alpha)
   } else sprintf("against the margin of %s %% (each row by one CI of its own alpha, see above)", format_level(analysis$margin))
   lines <- sprintf("  %-16s %9s %7s %9s %22s  %s", rows$operation, format_count(rows$bytes),
-                   format_level(rows$level_requested_percent), format_effect(rows$estimate),
-                   format_interval(rows$bound_low, rows$bound_high), words[rows$margin_verdict])
+                   format_level(rows$level_requested_percent), format_effect(rows$margin_estimate),
+                   format_interval(rows$margin_low, rows$margin_high), words[rows$margin_verdict])
   answer <- analysis$margin_answer
   c(head, under_treatments(rows, lines, analysis), wrap_line(margin_needs_words(rows, analysis)),
     wrap_line(paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"))), "")

@@ -18,7 +18,7 @@ analyze_options <- function() list(
   option("unit", "NAME", "unit of inference: auto (default), launch or pair"),
   option("mixed", help = "judge launches together although MPI library, kernel or version differ"),
   option("estimators", help = "print several estimates of each slowdown side by side"),
-  option("spread", "PERCENT", "stability: largest scatter over launches that counts as reproducible (default 5)"),
+  option("spread", "PERCENT", "stability: largest scatter over launches, by its bound, that is reproducible (default 5)"),
   option("period", "TIMES", "periodic: describe these periods in any case, such as 1s,100ms (may be given again)", again = TRUE),
   option("limits", "FILE", "acceptance: limits of your own (--write-limits prints a template)"),
   option("reference", "DIR", "acceptance: learn limits from this campaign (may be given again)", again = TRUE),

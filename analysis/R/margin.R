@@ -32,23 +32,20 @@ margin_answer <- function(verdict) {
   else "pass"
 }
 
-# The interval that a margin is judged by (`bound_low`, `bound_high`, percent) and what is needed for its test: that of the
-# mean slowdown, which is what a user pays. The mean less a covariate stands in for it only where the covariate is shown
-# not to move by a tenth of the margin.
+# What a margin is judged by: `margin_of` (`mean` or `adjusted mean`), `margin_estimate`, `margin_low`, `margin_high` (percent),
+# and what its test needs. It is the mean slowdown, which a user pays; the mean less a covariate that was declared before
+# the run stands in for it only where the covariate is shown not to move by a tenth of the margin.
 margin_interval <- function(rows, margin) {
   adjusted <- vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
-  rows$margin_estimate <- ifelse(adjusted, "adjusted mean", "mean")
-  rows$bound_low <- ifelse(adjusted, rows$adjusted_low, rows$mean_low)
-  rows$bound_high <- ifelse(adjusted, rows$adjusted_high, rows$mean_high)
-  rows$raw_margin <- rows$raw_mean
-  rows$raw_margin_se <- rows$raw_mean_se
-  rows$raw_margin_df <- rows$raw_mean_df
-  rows$raw_margin_values <- rows$raw_mean_values
+  rows$margin_of <- ifelse(adjusted, "adjusted mean", "mean")
+  for (end in c("estimate", "low", "high")) {
+    plain <- rows[[if (end == "estimate") "mean" else paste0("mean_", end)]]
+    rows[[paste0("margin_", end)]] <- ifelse(adjusted, rows[[if (end == "estimate") "adjusted_mean" else paste0("adjusted_", end)]], plain)
+  }
+  rows[c("raw_margin", "raw_margin_se", "raw_margin_df", "raw_margin_values")] <- rows[c("raw_mean", "raw_mean_se", "raw_mean_df", "raw_mean_values")]
   for (i in which(adjusted)) {
     a <- rows$raw_adjusted[[i]]
-    rows$raw_margin[i] <- a$estimate
-    rows$raw_margin_se[i] <- a$se
-    rows$raw_margin_df[i] <- a$df
+    rows[i, c("raw_margin", "raw_margin_se", "raw_margin_df")] <- a[c("estimate", "se", "df")]
     rows$raw_margin_values[[i]] <- a$values
   }
   rows

@@ -82,7 +82,7 @@ forest_data <- function(analysis) {
                       level_requested_percent = rows$level_requested_percent, pooled = pooled, scope = rows$scope,
                       launch = rows$launch, n_pairs = rows$n_pairs, n_launches = rows$n_launches,
                       estimate_percent = rows$estimate, ci_low_percent = rows$ci_low, ci_high_percent = rows$ci_high,
-                      bound_low_percent = bound("bound_low"), bound_high_percent = bound("bound_high"),
+                      bound_low_percent = bound("margin_low"), bound_high_percent = bound("margin_high"),
                       margin_percent = margin, verdict = ifelse(is.na(decided), rows$verdict, decided))
   treatment <- match(treatment_label(frame, treatment_columns), treatment_label(analysis$treatments, treatment_columns))
   frame <- frame[order(panel_factor(frame$panel, analysis), frame$ranks, treatment, frame$level_requested_percent,

@@ -289,7 +289,7 @@ start_modes <- c("loop", "barrier", "window", "round")
 options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
                    per_operation_timing = "flag", kind = "string", noise_cpu = "scalar", kinds = "texts",
                    patterns = "texts", placements = "texts", phases = "texts", set = "number", arms = "string",
-                   external = "string", agent_interval_ns = "number")
+                   adjust = "texts", external = "string", agent_interval_ns = "number")
 certificate_types <- c(host = "string", kind = "string", cpu = "scalar", period_ns = "number",
                        ok = "flag", lateness_ns = "object", levels = "objects", bursts_late = "number",
                        migrations = "number", involuntary_switches = "number")

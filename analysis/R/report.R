@@ -481,8 +481,8 @@ margin_table <- function(analysis) {
                                 if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"), ".")),
        html_table(c(list(operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows)),
                     treatment_cells(rows, analysis),
-                    list("level %" = format_level(rows$level_requested_percent), "slowdown %" = format_effect(rows$estimate),
-                         CI = format_interval(rows$bound_low, rows$bound_high), verdict = rows$margin_verdict)),
+                    list("level %" = format_level(rows$level_requested_percent), "slowdown %" = format_effect(rows$margin_estimate),
+                         CI = format_interval(rows$margin_low, rows$margin_high), verdict = rows$margin_verdict)),
                   sprintf(paste("One %g %% interval per row: its ends are one-sided bounds at alpha %g. Above: all of it lies above the",
                                 "margin; below: all of it lies below."), 100 * (1 - 2 * analysis$alpha), analysis$alpha),
                   text = c("operation", "scope", treatment_columns, "verdict")))

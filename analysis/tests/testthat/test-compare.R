@@ -291,9 +291,6 @@ test_that("what cannot be compared is refused in one line", {
                class = "nl_error_usage")
   more <- two_sides(launches = 2, ranks = 4)
   expect_error(compare_campaigns(a, read_campaign(more$b)), "nothing in common", class = "nl_error_usage")
-  b <- read_campaign(dirs$b)
-  b$launches[[1]]$schema <- 2L
-  expect_error(compare_campaigns(a, b), "schemas 1 and 2", class = "nl_error_schema")
   expect_error(compare_campaigns(a, 1), class = "nl_error_usage")
   expect_error(compare_campaigns(a, read_campaign(dirs$b), margin_percent = 0), class = "nl_error_usage")
   on_only <- two_sides(launches = 2, design = "single", pairs = 1, arms = "on", levels_percent = 5)

@@ -45,3 +45,48 @@ test_that("a margin is a percentage above 0, with or without its sign", {
     expect_error(margin_option(bad), "--margin", class = "nl_error_usage")
   }
 })
+
+# Halves of the hypervisor's time that explain a slowdown of 3 % away: what a covariate that moves with the load does.
+# A campaign in which the hypervisor took time of some halves, as `taken(rows, pairs)` says (ns): it is in their wall time.
+stolen_from <- function(taken, declared = "steal", slowdown = 0.2) {
+  campaign <- do.call(simulated_campaign, utils::modifyList(quiet, list(pairs = 400, levels_percent = 2, slowdown_percent = slowdown, seed = 1)))
+  rows <- campaign$rows
+  lost <- with_seed(4, taken(rows, pair_rows(rows)))
+  for (name in c("rank_steal_ns_max", "rank_steal_ns_sum")) data.table::set(campaign$rows, j = name, value = lost)
+  data.table::set(campaign$rows, j = "wall_ns", value = rows$wall_ns + lost)
+  for (id in names(campaign$launches)) campaign$launches[[id]]$options$adjust <- as.list(declared)
+  campaign
+}
+
+rarely <- function(rows, pairs) ifelse(stats::runif(nrow(rows)) < 0.02, 5e6 * stats::runif(nrow(rows)), 0)
+when_on <- function(rows, pairs) ifelse(rows$arm == "on", 2e5, 0)
+
+test_that("what the hypervisor took at random is taken off the mean that a margin is judged by", {
+  campaign <- stolen_from(rarely)
+  got <- analyze_campaign(campaign, channels = "time", margin = 1)$verdicts
+  expect_equal(got$adjusted_for, "steal")
+  expect_lt(got$adjusted_high - got$adjusted_low, 0.3 * (got$mean_high - got$mean_low))
+  expect_true(got$adjusted_low < 0.2 && 0.2 < got$adjusted_high)
+  # the steal is not shown to move by less than a tenth of the margin, so it decides nothing
+  expect_equal(got$margin_of, "mean")
+  wide <- analyze_campaign(campaign, channels = "time", margin = 30)$verdicts
+  expect_equal(wide$margin_of, "adjusted mean")
+  expect_equal(wide$margin_high, wide$adjusted_high)
+})
+
+test_that("a covariate that the treatment moves is withheld, and one that was not declared is not used", {
+  moved <- analyze_campaign(stolen_from(when_on), channels = "time", margin = 1)$verdicts
+  expect_true(is.na(moved$adjusted_mean))
+  expect_match(moved$adjusted_note, "withheld: the treatment moves it")
+  expect_equal(moved$margin_verdict, "above")
+  late <- analyze_campaign(stolen_from(rarely, declared = NULL), channels = "time", margin = 1, adjust = "steal")
+  expect_true(is.na(late$verdicts$adjusted_mean))
+  expect_equal(late$verdicts$margin_of, "mean")
+})
+
+test_that("an adjustment that is asked for after looking turns no margin", {
+  plain <- analyze_campaign(stolen_from(when_on), channels = "time", margin = 1)
+  late <- analyze_campaign(stolen_from(when_on), channels = "time", margin = 1, adjust = c("steal", "drift"))
+  expect_equal(late$margin_answer, plain$margin_answer)
+  expect_equal(late$verdicts, plain$verdicts)
+})
