@@ -44,3 +44,18 @@ int64_t nl_preempted_ns(const struct nl_preempted *s) {
     read_account(s->fd, &waited_ns, &n_runs);
     return waited_ns;
 }
+
+void nl_thread_times_read(const struct nl_preempted *s, struct nl_thread_times *t) {
+    t->waited_ns = s->fd < 0 ? 0 : nl_preempted_ns(s);
+    t->cpu_ns = nl_thread_cpu_ns();
+    t->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+}
+
+int64_t nl_thread_times_preempted_ns(const struct nl_preempted *s, const struct nl_thread_times *from, const struct nl_thread_times *to) {
+    if (s->fd >= 0) return to->waited_ns - from->waited_ns;
+    return to->wall_ns - from->wall_ns - (to->cpu_ns - from->cpu_ns);
+}
+
+int64_t nl_thread_times_steal_ns(const struct nl_thread_times *from, const struct nl_thread_times *to) {
+    return to->wall_ns - from->wall_ns - (to->cpu_ns - from->cpu_ns) - (to->waited_ns - from->waited_ns);
+}

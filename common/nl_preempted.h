@@ -30,4 +30,23 @@ enum nl_preempted_source nl_preempted_source(const struct nl_preempted *s);
 /* A reading, ns; the difference of two is what was preempted between them. Half a microsecond; of the thread that opened it. */
 int64_t nl_preempted_ns(const struct nl_preempted *s);
 
+/* All clocks of the calling thread at one moment, as far as three clocks can be read at one. */
+struct nl_thread_times {
+    int64_t waited_ns; /* on a run queue without a CPU, by the scheduler; 0 by clocks */
+    int64_t cpu_ns;
+    int64_t wall_ns;   /* CLOCK_MONOTONIC_RAW; read last */
+};
+
+/* Reads them, always in the same order: what passes between the first and the last is the same in every reading, and cancels in differences. Under
+ * a microsecond; of the thread that opened it. */
+void nl_thread_times_read(const struct nl_preempted *s, struct nl_thread_times *t);
+
+/* What was preempted between two readings, ns: the same as by nl_preempted_ns. */
+int64_t nl_thread_times_preempted_ns(const struct nl_preempted *s, const struct nl_thread_times *from, const struct nl_thread_times *to);
+
+/* Wall time between two readings in which the thread neither ran nor waited for its CPU, ns: what a hypervisor took while the thread had the CPU
+ * (Linux leaves steal out of a thread's CPU time), interrupts where the kernel accounts for them apart, and sleep. Three clocks: it may be a
+ * little below 0. Meaningful only where the source is the scheduler. */
+int64_t nl_thread_times_steal_ns(const struct nl_thread_times *from, const struct nl_thread_times *to);
+
 #endif

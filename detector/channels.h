@@ -15,7 +15,9 @@ struct nd_half {
     int preempted_rank, slowest_rank;
     int64_t detour_ns, n_detours; /* -1: operations were not timed one by one */
     double base_ns;               /* negative: not known */
-    int64_t steal_ns;             /* -1: not known */
+    int64_t steal_ns;             /* of the ranks' CPUs, by /proc/stat; -1: not known */
+    int64_t rank_steal_ns_max, rank_steal_ns_sum; /* by the ranks' own clocks; may be below 0 */
+    int knows_rank_steal;         /* 0: they are not known */
     int64_t n_involuntary;
     int64_t delivered_ns, n_bursts, n_due, requested_ns; /* -1: no generator */
     struct nd_start_half starts;  /* n_starts 0: operations were run back to back */

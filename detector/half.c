@@ -310,6 +310,8 @@ static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd
     sum->n_detours += s->n_detours;
     sum->detour_ns += s->detour_ns;
     sum->n_involuntary += s->n_involuntary;
+    sum->rank_steal_ns += s->rank_steal_ns;
+    sum->knows_rank_steal = s->n_rank_steal > 0; /* every half alike */
 }
 
 static void add_to_level(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {

@@ -27,6 +27,8 @@ struct nd_half_sum {
     int64_t delivered_ns;            /* sum; -1: a part of it is not known */
     int64_t n_bursts, n_due, requested_ns; /* sums */
     int64_t steal_ns;                /* sum of what is known; -1: nothing is */
+    int64_t rank_steal_ns_max, rank_steal_ns; /* by the ranks' own clocks, of those that know it: largest, sum */
+    int32_t n_rank_steal;            /* ranks that know it */
     double base_ns_sum;              /* sum over ranks of the mean of their operations that are no detours */
     int32_t n_base;                  /* ranks that had such */
     int32_t lowest_rank, slowest_rank, preempted_rank, detour_rank; /* of equals the lowest */

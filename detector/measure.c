@@ -57,6 +57,22 @@ int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken) {
     return any;
 }
 
+void nd_loop_read_times(const struct nd_loop *loop, struct nl_thread_times *t) {
+    if (loop->preempted)
+        nl_thread_times_read(loop->preempted, t);
+    else
+        t->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+}
+
+void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *from, struct nd_loop_result *r) {
+    struct nl_thread_times now;
+    if (!loop->preempted) return;
+    nl_thread_times_read(loop->preempted, &now);
+    r->preempted_ns += nl_thread_times_preempted_ns(loop->preempted, from, &now);
+    r->knows_steal = nl_preempted_source(loop->preempted) == NL_PREEMPTED_SCHEDULER;
+    if (r->knows_steal) r->steal_ns += nl_thread_times_steal_ns(from, &now);
+}
+
 void nd_loop_warm(const struct nd_loop *loop, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         if (loop->state->needs_advance) nd_op_advance(loop->state);
@@ -78,7 +94,8 @@ void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
     }
     struct nd_loop_result r = {0};
     r.start_ns = nl_mono_ns();
-    int64_t preempted_start_ns = nd_loop_preempted_ns(loop), wall_start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    struct nl_thread_times begin;
+    nd_loop_read_times(loop, &begin);
     for (;;) {
         int64_t left = loop->n_operations - r.n_operations;
         int64_t n = left < loop->chunk ? left : loop->chunk;
@@ -91,7 +108,7 @@ void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
         r.n_operations += n;
         if (r.n_operations == loop->n_operations || nd_loop_agree_to_stop(loop, 0)) break;
     }
-    r.wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - wall_start_ns;
-    r.preempted_ns = nd_loop_preempted_ns(loop) - preempted_start_ns;
+    r.wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - begin.wall_ns;
+    nd_loop_add_lost(loop, &begin, &r);
     *result = r;
 }

@@ -40,6 +40,8 @@ struct nd_loop_result {
     int64_t start_ns;     /* CLOCK_MONOTONIC */
     int64_t wall_ns;      /* CLOCK_MONOTONIC_RAW: same rate as the scheduler's clock, which counts CPU time */
     int64_t preempted_ns;    /* CPU time that other tasks took from this rank; 0 without loop.preempted */
+    int64_t steal_ns;        /* wall time in which it neither ran nor waited for its CPU: a hypervisor's steal, above all; may be below 0 */
+    int knows_steal;         /* 0: steal_ns is not known (by clocks, or without loop.preempted) */
     int64_t detour_ns;    /* excess over typical_ns */
     int64_t n_detours;
     int64_t base_ns_sum;  /* time of the operations that are not detours */
@@ -59,8 +61,11 @@ static inline int64_t nd_involuntary_switches(void) {
     return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
 }
 
-/* A reading whose differences are preempted time; 0 when it is not asked for. */
-static inline int64_t nd_loop_preempted_ns(const struct nd_loop *loop) { return loop->preempted ? nl_preempted_ns(loop->preempted) : 0; }
+/* Where this rank's time has gone so far: read right before and right after what is timed. The wall time alone where nobody asks for more. */
+void nd_loop_read_times(const struct nd_loop *loop, struct nl_thread_times *t);
+
+/* Adds what was preempted and stolen since `from` to the result. */
+void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *from, struct nd_loop_result *r);
 
 /* Whether a rank was asked to stop. Collective. */
 int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken);

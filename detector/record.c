@@ -171,7 +171,7 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
     fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
           "preempted_ns_max,preempted_ns_sum,preempted_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due,"
           "kind,pattern,placement,phase,requested_ns,global_ns,after_last_ns,spread_ns,late_starts,overshoot_ns_p50,overshoot_ns_p99,overshoot_ns_max,"
-          "slot_ns,within_ns2,between_ns2\n",
+          "slot_ns,within_ns2,between_ns2,rank_steal_ns_max,rank_steal_ns_sum\n",
           r->rows);
     if (fflush(r->rows)) {
         fail(r, rows_name(r), strerror(errno));
@@ -260,7 +260,10 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     if (h->requested_ns >= 0) fprintf(f, "%" PRId64, h->requested_ns);
     fputc(',', f);
     put_starts(f, &h->starts);
-    fputc('\n', f);
+    if (h->knows_rank_steal)
+        fprintf(f, ",%" PRId64 ",%" PRId64 "\n", h->rank_steal_ns_max, h->rank_steal_ns_sum);
+    else
+        fputs(",,\n", f);
     if (fflush(f) || ferror(f)) return cut_back(r, strerror(errno));
     /* a file without a name takes rows as before, and nobody will ever read them */
     if (fstat(fileno(f), &st) == 0 && st.st_nlink == 0) return fail(r, rows_name(r), "the file was removed while the launch ran");
@@ -353,13 +356,16 @@ static void put_sum(FILE *f, const struct nd_sum *s, int64_t n_slowest) {
             s->n_detours, s->detour_ns, s->n_involuntary, n_slowest);
 }
 
-/* Pairs, their mean and standard deviation: empty as far as there are too few. */
-static void put_shift(FILE *f, const struct nd_moments *m) {
+/* The end of the line: pairs, their mean and standard deviation, empty as far as there are too few; steal, empty where it is not known. */
+static void put_end(FILE *f, const struct nd_sum *s) {
+    const struct nd_moments *m = &s->shift;
     if (m->n > 0)
         fprintf(f, "%" PRId64 ",%.9g,", m->n, m->mean);
     else
         fputs(",,", f);
     if (m->n > 1) fprintf(f, "%.9g", sqrt(m->m2 / (double)(m->n - 1)));
+    fputc(',', f);
+    if (s->knows_rank_steal) fprintf(f, "%" PRId64, s->rank_steal_ns);
     fputc('\n', f);
 }
 
@@ -367,7 +373,7 @@ int nd_record_ranks_begin(struct nd_record *r) {
     return begin_table(r, "ranks.csv",
                        "rank,host,cpu,arm,level_requested_percent,halves,wall_ns,preempted_ns,detours,detour_ns,involuntary_switches,times_slowest,"
                        "kind,pattern,placement,phase,first_starts,last_starts,last_ends,start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max,"
-                       "pairs,preempted_shift_percent_mean,preempted_shift_percent_sd\n");
+                       "pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
 }
 
 int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const struct nd_rank_sum *sums, const int64_t *n_slowest,
@@ -387,7 +393,7 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const s
                     s->overshoot_ns_max);
         else
             fputs(",,,,,,,,", f);
-        put_shift(f, &s->sum.shift);
+        put_end(f, &s->sum);
     }
     return ferror(f) ? -1 : 0;
 }
@@ -395,7 +401,7 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const s
 int nd_record_nodes_begin(struct nd_record *r) {
     return begin_table(r, "nodes.csv",
                        "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,preempted_ns,detours,detour_ns,"
-                       "involuntary_switches,times_slowest,pairs,preempted_shift_percent_mean,preempted_shift_percent_sd\n");
+                       "involuntary_switches,times_slowest,pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
 }
 
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest) {
@@ -408,7 +414,7 @@ int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *hos
         put_treatment(f, o, arm - 1);
         fputc(',', f);
         put_sum(f, &sums[arm], n_slowest[arm]);
-        put_shift(f, &sums[arm].shift);
+        put_end(f, &sums[arm]);
     }
     return ferror(f) ? -1 : 0;
 }

@@ -18,6 +18,8 @@ struct nd_sum {
     int64_t n_halves;
     int64_t wall_ns;         /* of the slowest rank, where there are several */
     int64_t preempted_ns, n_detours, detour_ns, n_involuntary; /* over ranks */
+    int64_t rank_steal_ns;   /* over ranks, by their own clocks; may be below 0 */
+    int64_t knows_rank_steal; /* 0: it is not known */
     struct nd_moments shift; /* over pairs: preempted share of the on half minus that of the off half, percent of one CPU */
 };
 

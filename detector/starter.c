@@ -234,11 +234,12 @@ static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, s
     s->batch_begin = nd_starter_read_clocks(s);
     if (s->has_batch_end) nd_starter_has_jumped(s, &s->batch_end, &s->batch_begin);
     if (loop->on_stretch) loop->on_stretch(loop->context, 1);
-    int64_t preempted_ns = nd_loop_preempted_ns(loop);
+    struct nl_thread_times times;
+    nd_loop_read_times(loop, &times);
     struct nd_clock_pair begin = nd_starter_read_clocks(s);
     s->o->mode->run(s, loop, n);
     s->batch_end = nd_starter_read_clocks(s);
-    result->preempted_ns += nd_loop_preempted_ns(loop) - preempted_ns;
+    nd_loop_add_lost(loop, &times, result);
     if (loop->on_stretch) loop->on_stretch(loop->context, 0);
     result->wall_ns += s->batch_end.raw_ns - begin.raw_ns;
     s->has_batch_end = 1;

@@ -419,7 +419,9 @@ row_rules <- rules_of(
   list("spread_ns", "number", -Inf, "empty"), list("late_starts", "whole", 0, "empty"),
   list("overshoot_ns_p50", "number", -Inf, "empty"), list("overshoot_ns_p99", "number", -Inf, "empty"),
   list("overshoot_ns_max", "number", -Inf, "empty"), list("slot_ns", "number", 0, "empty"),
-  list("within_ns2", "number", 0, "empty"), list("between_ns2", "number", 0, "empty")
+  list("within_ns2", "number", 0, "empty"), list("between_ns2", "number", 0, "empty"),
+  # Three clocks: it may be a little below 0.
+  list("rank_steal_ns_max", "number", -Inf, "empty"), list("rank_steal_ns_sum", "number", -Inf, "empty")
 )
 
 hist_rules <- rules_of(
@@ -440,13 +442,14 @@ rank_rules <- rules_of(
   list("last_ends", "whole", 0, "empty"), list("start_cost_ns", "number", 0, "empty"),
   list("end_cost_ns", "number", 0, "empty"), list("overshoot_ns_sum", "number", -Inf, "empty"),
   list("overshoot_ns_max", "number", -Inf, "empty"), list("pairs", "whole", 0, "empty"),
-  list("preempted_shift_percent_mean", "number", -Inf, "empty"), list("preempted_shift_percent_sd", "number", 0, "empty")
+  list("preempted_shift_percent_mean", "number", -Inf, "empty"), list("preempted_shift_percent_sd", "number", 0, "empty"),
+  list("rank_steal_ns", "number", -Inf, "empty")
 )
 
 # Sums over the ranks of a node: columns of rank_rules by these names, in place of what a single rank has.
 node_columns <- c("arm", "level_requested_percent", "halves", "wall_ns", "preempted_ns", "detours", "detour_ns",
                   "involuntary_switches", "times_slowest", "kind", "pattern", "placement", "phase", "pairs",
-                  "preempted_shift_percent_mean", "preempted_shift_percent_sd")
+                  "preempted_shift_percent_mean", "preempted_shift_percent_sd", "rank_steal_ns")
 node_rules <- rbind(
   rules_of(list("launch", "text"), list("node", "whole", 0), list("host", "text"), list("ranks", "whole", 1)),
   rank_rules[match(node_columns, rank_rules$name), ]
@@ -486,7 +489,8 @@ added_columns <- list(
   starts = c("global_ns", "after_last_ns", "spread_ns", "late_starts", "overshoot_ns_p50", "overshoot_ns_p99",
              "overshoot_ns_max", "slot_ns", "within_ns2", "between_ns2", "first_starts", "last_starts",
              "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum"),
-  shift = c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd")
+  shift = c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd"),
+  steal = c("rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns")
 )
 
 # ---- one CSV file ------------------------------------------------------------------------------

@@ -111,6 +111,19 @@ load detect
     [ "$(column count "$OUT/one/hist.csv" | awk '{ n += $1 } END { printf "%d", n }')" -eq "$(column operations "$rows" | awk '{ n += 2 * $1 } END { printf "%d", n }')" ]
 }
 
+@test "what a hypervisor took from the ranks stands in every row, where the scheduler's account tells it" {
+    launch 2 --op barrier --levels 1 --seconds 1 --half-period 10ms --launch-id scheduler --preempted-by scheduler
+    launch 2 --op barrier --levels 1 --seconds 0.4 --half-period 10ms --launch-id clocks --preempted-by clocks
+    launch 1 --op barrier --design single --start round --seconds 0.3 --launch-id starts --preempted-by scheduler
+    awk -F , '
+        FNR == 1 { split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next }
+        { n++; max = $c["rank_steal_ns_max"]; sum = $c["rank_steal_ns_sum"] }
+        max !~ /^-?[0-9]+$/ || sum !~ /^-?[0-9]+$/ || max > $c["wall_ns"] || max < -50000 || sum > 2 * $c["wall_ns"] { print FILENAME ": " $0; exit bad = 1 }
+        END { exit bad || n < 30 }' "$OUT/scheduler/halves.csv" "$OUT/starts/blocks.csv"
+    [ -z "$(column rank_steal_ns_max "$OUT/clocks/halves.csv" | tr -d '\n')" ]
+    [ -z "$(column rank_steal_ns "$OUT/clocks/ranks.csv" | tr -d '\n')" ]
+}
+
 @test "the same seed gives the same order" {
     launch 1 --levels 0,1 --op empty,barrier --half-period 2ms --warmup 0s --seconds 0.1 --seed 7 --launch-id a
     launch 1 --levels 0,1 --op empty,barrier --half-period 2ms --warmup 0s --seconds 0.1 --seed 7 --launch-id b

@@ -57,25 +57,26 @@ in_a_minute() {
     jq -e '.options.noise_nodes == $host and .hosts[0].treated and .hosts[0].ranks == 2' --arg host "$(hostname)" "$OUT/one/launch.json"
     cat "$OUT/one/nodes.csv"
     [ "$(head -n 1 "$OUT/one/nodes.csv")" = "$(sed -n '/^## nodes.csv/,/^## /p' "$BATS_TEST_DIRNAME/../../docs/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
-    [ "$(head -n 1 "$OUT/one/ranks.csv" | grep -o 'pairs,.*')" = pairs,preempted_shift_percent_mean,preempted_shift_percent_sd ]
+    [ "$(head -n 1 "$OUT/one/ranks.csv" | grep -o 'pairs,.*')" = pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns ]
     awk -F , '
         FNR == 1 { file++; split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next }
         file == 1 { # the rows
             arm = $c["arm"] $c["level_requested_percent"]
-            halves[arm]++; wall[arm] += $c["wall_ns"]; preempted[arm] += $c["preempted_ns_sum"]; switches[arm] += $c["involuntary_switches"]
+            halves[arm]++; wall[arm] += $c["wall_ns"]; preempted[arm] += $c["preempted_ns_sum"]; steal[arm] += $c["rank_steal_ns_sum"]; switches[arm] += $c["involuntary_switches"]
             share[$c["pair"], $c["arm"]] = 100 * $c["preempted_ns_sum"] / $c["wall_ns"]
             if ($c["arm"] == "on") level[$c["pair"]] = arm
             next
         }
         file == 2 { # the ranks
             arm = $c["arm"] $c["level_requested_percent"]
-            of_ranks[arm] += $c["preempted_ns"]; detours[arm] += $c["detours"]; slowest[arm] += $c["times_slowest"]
+            of_ranks[arm] += $c["preempted_ns"]; steal_of_ranks[arm] += $c["rank_steal_ns"]; detours[arm] += $c["detours"]; slowest[arm] += $c["times_slowest"]
             if ($c["arm"] == "on") shift_of_ranks[arm] += $c["preempted_shift_percent_mean"]
             next
         }
         { # the nodes
             arm = $c["arm"] $c["level_requested_percent"]; n++
             if ($c["halves"] != halves[arm] || $c["wall_ns"] != wall[arm] || $c["preempted_ns"] != preempted[arm] || $c["preempted_ns"] != of_ranks[arm] ||
+                $c["rank_steal_ns"] != steal[arm] || steal[arm] != steal_of_ranks[arm] ||
                 $c["involuntary_switches"] != switches[arm] || $c["detours"] != detours[arm] || $c["times_slowest"] != halves[arm] || slowest[arm] != halves[arm]) {
                 print "sums of arm " arm; exit bad = 1
             }

@@ -24,6 +24,8 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
     /* few values: equal ones are frequent */
     s.loop.wall_ns = 1000 + (int64_t)(nl_rng_uniform(rng) * 4);
     s.loop.preempted_ns = 8 + (int64_t)(nl_rng_uniform(rng) * 4);
+    s.loop.knows_steal = nl_rng_uniform(rng) < 0.8;
+    if (s.loop.knows_steal) s.loop.steal_ns = -2 + (int64_t)(nl_rng_uniform(rng) * 4);
     s.loop.detour_ns = (int64_t)(nl_rng_uniform(rng) * 3);
     s.loop.n_detours = (int64_t)(nl_rng_uniform(rng) * 101);
     s.loop.base_ns_sum = 5000;
@@ -37,7 +39,7 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
 
 /* The row, straight from all samples: each figure by a loop of its own. */
 static struct nd_half by_hand(const struct nd_sample *s, int n) {
-    struct nd_half h = {.start_ns = s[0].loop.start_ns, .steal_ns = -1, .preempted_ns_max = INT64_MIN};
+    struct nd_half h = {.start_ns = s[0].loop.start_ns, .steal_ns = -1, .preempted_ns_max = INT64_MIN, .rank_steal_ns_max = INT64_MIN};
     double base = 0;
     int n_base = 0;
     for (int i = 0; i < n; i++) {
@@ -49,6 +51,9 @@ static struct nd_half by_hand(const struct nd_sample *s, int n) {
         if (i == 0 || s[i].loop.detour_ns > h.detour_ns) h.n_detours = s[i].loop.n_detours;
         if (s[i].loop.detour_ns > h.detour_ns) h.detour_ns = s[i].loop.detour_ns;
         h.preempted_ns_sum += preempted_ns;
+        if (s[i].loop.knows_steal && s[i].loop.steal_ns > h.rank_steal_ns_max) h.rank_steal_ns_max = s[i].loop.steal_ns;
+        h.rank_steal_ns_sum += s[i].loop.steal_ns;
+        h.knows_rank_steal |= s[i].loop.knows_steal;
         h.n_involuntary += s[i].n_involuntary;
         if (s[i].steal_ns >= 0) h.steal_ns = s[i].steal_ns + (h.steal_ns < 0 ? 0 : h.steal_ns);
         if (s[i].loop.n_operations == s[i].loop.n_detours) continue;
@@ -104,10 +109,26 @@ static void what_is_not_known_stays_unknown(void **state) {
     assert_int_equal(row.preempted_ns_sum, -4); /* two clocks: below 0 is kept */
     assert_int_equal(row.preempted_ns_max, -2);
     assert_int_equal(row.steal_ns, -1);
+    assert_false(row.knows_rank_steal);
     assert_true(row.base_ns < 0);
     assert_true(row.delivered_ns == -1 && row.n_bursts == -1 && row.n_due == -1 && row.requested_ns == -1);
     nd_half_sum_tell(&a, 0, 0, 0, &row);
     assert_true(row.detour_ns == -1 && row.n_detours == -1);
+}
+
+/* A largest steal below 0 is still the largest of those that are known, in either order. */
+static void steal_below_zero_is_kept(void **state) {
+    (void)state;
+    struct nd_sample unknown = {.loop = {.wall_ns = 10}}, known = {.loop = {.wall_ns = 10, .steal_ns = -3, .knows_steal = 1}};
+    struct nd_half row = {.starts = {0}};
+    for (int turn = 0; turn < 2; turn++) {
+        struct nd_half_sum a = nd_half_sum_of(0, turn ? &known : &unknown), b = nd_half_sum_of(1, turn ? &unknown : &known);
+        nd_half_sum_join(&a, &b);
+        nd_half_sum_tell(&a, 0, 1, 0, &row);
+        assert_true(row.knows_rank_steal);
+        assert_int_equal(row.rank_steal_ns_max, -3);
+        assert_int_equal(row.rank_steal_ns_sum, -3);
+    }
 }
 
 /* ---- names and phases */
@@ -217,6 +238,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_joined_in_any_order_make_the_same_row),
         cmocka_unit_test(what_is_not_known_stays_unknown),
+        cmocka_unit_test(steal_below_zero_is_kept),
         cmocka_unit_test(a_name_means_a_host_with_or_without_the_domain),
         cmocka_unit_test(the_longest_name_of_a_host_is_kept_whole),
         cmocka_unit_test(a_list_holds_its_nodes_and_first_only_that_of_rank_0),

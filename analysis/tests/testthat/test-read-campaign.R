@@ -83,8 +83,8 @@ test_that("a damaged row is refused with file and line", {
 
 test_that("wrong field counts, repeated rows and edited headers are refused with file and line", {
   changes <- list(
-    "halves.csv:4: has 30 fields" = function(x) replace(x, 4, paste0(x[4], ",1")),
-    "halves.csv:4: has 28 fields" = function(x) replace(x, 4, sub(",[^,]*$", "", x[4])),
+    "halves.csv:4: has 32 fields" = function(x) replace(x, 4, paste0(x[4], ",1")),
+    "halves.csv:4: has 30 fields" = function(x) replace(x, 4, sub(",[^,]*$", "", x[4])),
     "halves.csv:4: has 1 fields" = function(x) append(x, "", 3),
     "halves.csv:1: column 'wall_ns' is missing" = function(x) sub("wall_ns", "wall", x),
     "has this arm twice" = function(x) c(x, x[3])
@@ -253,9 +253,8 @@ test_that("a launch without rows is left out loudly where others have rows", {
 
 test_that("an edited file with one arm only is inconclusive, not damaged", {
   dir <- small()
-  edit_lines(halves_of(dir), function(x) {
-    sub(",[a-z]*,[a-z]*,[a-z]*,[a-z]*,[0-9]+$", ",,,,,0", sub(",(on|off),[0-9.]+,", ",off,0,", x))
-  })
+  edit_cells(halves_of(dir), seq_along(readLines(halves_of(dir)))[-1], arm = "off", level_requested_percent = "0", kind = "", pattern = "",
+             placement = "", phase = "", requested_ns = "0")
   expect_error(read_campaign(dir), "are of arm 'off'", class = "nl_error_data")
 })
 
@@ -349,6 +348,21 @@ test_that("damaged options of the treatment are refused", {
     edit_json(json_of(dir), odd[[n]])
     expect_error(read_campaign(dir), paste0("launch.json:1: key '.*", names(odd)[n]), class = "nl_error_damaged")
   }
+})
+
+test_that("steal of the ranks is read, also below 0 and not known, and older files have none", {
+  dir <- small()
+  edit_cells(halves_of(dir), 2, rank_steal_ns_max = "-7", rank_steal_ns_sum = "-9")
+  edit_cells(halves_of(dir), 3, rank_steal_ns_max = "", rank_steal_ns_sum = "")
+  rows <- read_campaign(dir)$rows
+  expect_identical(rows$rank_steal_ns_max[1:3], c(-7, NA, 0))
+  expect_identical(rows$rank_steal_ns_sum[1:3], c(-9, NA, 0))
+  edit_cells(halves_of(dir), 2, rank_steal_ns_sum = "x")
+  expect_error(read_campaign(dir), "halves.csv:2: rank_steal_ns_sum", class = "nl_error_damaged")
+  edit_lines(halves_of(dir), function(x) sub(",[^,]*,[^,]*$", "", x))
+  rows <- read_campaign(dir)$rows
+  expect_false(any(c("rank_steal_ns_max", "rank_steal_ns_sum") %in% names(rows)))
+  expect_equal(nrow(rows), length(readLines(halves_of(dir))) - 1)
 })
 
 test_that("files of synchronised starts are read, and without them their tables are empty", {
