@@ -464,11 +464,27 @@ delivered_note <- function(label) {
 
 cell_amplification <- function(measured, label, members, n_launches, settings) {
   if (is.null(measured$differences$time) || is.null(measured$differences$preempted)) return(NULL)
-  slow <- slowdown_parts(measured$differences$time[members])
-  ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else {
-    fieller_ratio(slow, measured$differences$preempted[members], settings$conf)
-  }
+  slow <- measured$differences$time[members]
+  taken <- measured$differences$preempted[members]
+  typical <- typical_design(label)
+  dosed <- !typical | dosed_pairs(measured$due[members], label$level_requested_percent)
+  at <- which(dosed & is.finite(slow) & is.finite(taken))
+  both <- list(slow = slow[at], taken = taken[at])
+  if (typical) both <- lapply(both, shift_values)
+  slow <- slowdown_parts(both$slow)
+  ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else fieller_ratio(slow, both$taken, settings$conf)
   ratio_row(label, "amplification", ratio, length(members), n_launches)
+}
+
+# Values whose mean is the pseudo-median of the differences and whose scatter is that of its estimate: to first order a
+# pseudo-median is its value plus a mean of signed ranks.
+shift_values <- function(d) {
+  got <- pseudo_median(d)
+  score <- rank_scores(d - got$estimate)
+  score <- score - mean(score)
+  spread <- stats::sd(score)
+  if (!isTRUE(spread > 0) || is.na(got$se)) return(rep(got$estimate, length(d)))
+  got$estimate + score * got$se * sqrt(length(d)) / spread
 }
 
 # Log ratios in percent, scaled so that their mean is the slowdown of the `time` row: the mean of the ratios
