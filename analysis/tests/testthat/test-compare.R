@@ -175,8 +175,7 @@ test_that("Holm's correction is over the rows of a family, and the words follow 
   expect_lt(p[1], 0.01)
   limit <- 100 * expm1(0.01 * (qnorm(1 - 0.01 / 6) + qnorm(0.95)))
   expect_equal(got$detection_limit, rep(limit, 3))
-  words <- sprintf("no difference found (limit %s %%)", signif(limit, 3))
-  expect_equal(got$verdict, c(words, "faster", words))
+  expect_equal(got$verdict, c("no difference found", "faster", "no difference found"))
 })
 
 test_that("a margin has three answers", {
