@@ -57,6 +57,7 @@ launches_for_more <- 5
 #'   * `contrasts`: differences between treatments at the same level, see [treatment_contrasts()];
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
+#'   * `looks`: how often this campaign may have been looked at, and what that leaves of alpha, see [campaign_looks()];
 #'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `adjust`, `campaign`, `pairs` (see [pair_rows()]),
 #'     `differences` (list by channel: on minus off of each pair on the scale of its test, in the order of `pairs`).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
@@ -93,10 +94,14 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   }
   measured <- measure_pairs(campaign, pairs, wanted, settings$estimators)
   within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
-  pooled <- if (unpaired || unit == "launch" || length(campaign$launches) < 2) list() else analyze_pooled(measured, within, campaign, settings)
-  across <- if (!unpaired) across_verdicts(within, settings) else if (in_sets(campaign)) {
-    set_verdicts(campaign, wanted, settings)
-  } else unpaired_verdicts(campaign, wanted, settings)
+  looks <- campaign_looks(campaign, alpha)
+  over_launches <- look_settings(looks, settings)
+  pooled <- if (unpaired || unit == "launch" || length(campaign$launches) < 2) list() else {
+    analyze_pooled(measured, within, campaign, over_launches)
+  }
+  across <- if (!unpaired) across_verdicts(within, over_launches) else if (in_sets(campaign)) {
+    set_verdicts(campaign, wanted, over_launches)
+  } else unpaired_verdicts(campaign, wanted, over_launches)
   rows <- c(if (unit != "launch") within$verdicts, pooled$verdicts, across$verdicts)
   if (length(rows) == 0) abort_data("no launch-level verdict: fewer than 2 launches of the same operation, size and level")
   rows <- refuse_conditions(bind_rows(rows), campaign, mixed)
@@ -109,7 +114,8 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     cost = known_costs(ratio_table(within, pooled, across, "cost"), verdicts),
     estimators = all_estimators(within$estimators, alpha),
     contrasts = mark_main(treatment_contrasts(verdicts, alpha)), treatments = treatments,
-    notes = analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired),
+    notes = c(if (any(verdicts$scope %in% scopes_across)) looks$note, analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired)),
+    looks = looks[c("looks", "planned", "present", "alpha")],
     margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin),
     alpha = alpha, power = power, margin = margin, delta_percent = delta, adjust = adjust, campaign = campaign,
     pairs = pairs, differences = measured$differences
