@@ -101,7 +101,8 @@ overshoot_is_small() { column overshoot_ns_p50 "$OUT/one/blocks.csv" | awk '$1 >
 }
 
 @test "a single loop that is interrupted keeps the starts made by then" {
-    mpirun --oversubscribe --bind-to core:overload-allowed -n 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --start round \
+    needs_cpus 2
+    exec_on_cores 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --start round \
         --work 5ms --seconds 300 --launch-id one >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_for [ -s "$OUT/one/launch.json" ]

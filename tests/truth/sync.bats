@@ -5,12 +5,13 @@
 TESTS="$BATS_TEST_DIRNAME/.."
 # shellcheck source=tests/helpers.bash
 source "$TESTS/helpers.bash"
+# shellcheck source=tests/mpirun.bash
+source "$TESTS/mpirun.bash"
 # shellcheck source=tests/two-nodes.sh
 source "$TESTS/two-nodes.sh"
 
 setup_file() {
     export PROBE="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/tests-mpi/sync_probe" WORK="$BATS_FILE_TMPDIR"
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
     two_nodes_or_leave_out sync "$WORK"
 }
 
@@ -25,7 +26,7 @@ setup() { ROWS="$BATS_TEST_TMPDIR/rows" ERR="$BATS_TEST_TMPDIR/stderr"; }
 probe() {
     local ranks=$1
     shift
-    mpirun --oversubscribe --bind-to core:overload-allowed -n "$ranks" "$PROBE" "$@" >"$ROWS" 2>"$ERR"
+    on_cores "$ranks" "$PROBE" "$@" >"$ROWS" 2>"$ERR"
 }
 
 # probe_nodes RANKS_PER_NODE OPTION...: on two nodes

@@ -3,6 +3,8 @@
 
 # shellcheck source=tests/helpers.bash
 source "$BATS_TEST_DIRNAME/../helpers.bash"
+# shellcheck source=tests/mpirun.bash
+source "$BATS_TEST_DIRNAME/../mpirun.bash"
 
 # The generator's certificate, not the outcome under test, says whether the load was there.
 setup_file() {
@@ -98,18 +100,18 @@ holds() { awk "BEGIN { exit !($1) }"; }
 }
 
 @test "a campaign killed with -9 is analysed up to its last half" {
+    needs_cpus 2
     local out="$BATS_TEST_TMPDIR/killed"
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     # Open MPI leaves the shared memory of killed ranks behind: here it goes with the test
     mkdir "$BATS_TEST_TMPDIR/shm"
-    mpirun --mca btl_vader_backing_directory "$BATS_TEST_TMPDIR/shm" --bind-to core -n 2 "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 60 --out "$out" >/dev/null 2>&1 3>&- &
+    OMPI_MCA_btl_vader_backing_directory="$BATS_TEST_TMPDIR/shm" exec_on_cores 2 "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 60 --out "$out" >/dev/null 2>&1 3>&- &
     mpirun=$!
     # a second of pairs, whenever the first comes
     OUT=$out
     wait_until 60 has_rows
     sleep 1
     # shellcheck disable=SC2046
-    kill -9 $(pgrep -P $mpirun -x noiselab-detect)
+    kill -9 $(ranks_of $mpirun)
     wait $mpirun || true
     run "$BIN/noiselab-analyze" "$out"
     echo "$output"
