@@ -91,6 +91,6 @@ later_schedules <- function(campaign, progress) {
 # Settings of the tests over launches.
 look_settings <- function(looks, settings) {
   settings$alpha <- looks$alpha
-  settings$conf <- 1 - looks$alpha
+  settings$conf <- 1 - 2 * looks$alpha
   settings
 }
