@@ -382,6 +382,8 @@ void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const 
     if (!node->has_generator) return;
     /* what the detector saw of it is kept in any case */
     json_t *certificate = certificate_json(launch, node->certificate, node->host, "the generator gave no certificate");
+    /* that of the last half followed its length */
+    if (json_object_get(certificate, "period_ns")) json_object_set_new(certificate, "period_ns", json_integer(o->period_ns));
     if (node->n_early_bursts * 50 > total_halves(o, node))
         warn_of_node(launch, node->host, "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
     add_levels(launch, certificate, o, node);

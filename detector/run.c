@@ -120,11 +120,12 @@ static void collect_certificates(struct nd_run *r) {
 
 /* ---- the loop over halves --------------------------------------------------------------------------------------------------------------- */
 
-static int agree(struct nd_run *r) {
+/* Flags of all ranks after a half; `wall_ns` becomes that of the slowest rank. Collective. */
+static int agree(struct nd_run *r, int64_t *wall_ns) {
     /* the launcher is our parent: when it is killed, nobody waits for the result, and the load must not outlive it */
     if (*r->stop_asked || getppid() != r->parent_pid) r->flags |= ND_FLAG_STOP;
     if (r->record && nl_mono_ns() - r->last_checkpoint_ns > CHECKPOINT_NS) r->flags |= ND_FLAG_CHECKPOINT;
-    int flags = nd_team_agree(&r->team, r->flags);
+    int flags = nd_team_agree_max(&r->team, r->flags, wall_ns);
     r->flags &= ~ND_FLAG_CHECKPOINT;
     return flags;
 }
@@ -145,12 +146,17 @@ static int warm_up(struct nd_run *r, struct nd_step *steps) {
     int64_t n_halves = r->o->design->single_loop ? 0 : (r->o->warmup_ns + r->o->half_ns - 1) / r->o->half_ns;
     for (int64_t i = 0; i < n_halves; i++) {
         struct nd_sample s;
-        if (i % n_steps == 0) r->o->design->fill_round(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
+        if (i % n_steps == 0) {
+            nd_run_set_operations(r);
+            r->o->design->fill_round(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
+        }
         if (nd_agent_skips(r, steps, n_steps, (int)(i % n_steps))) continue;
         nd_run_half(r, &steps[i % n_steps], 0, &s);
-        int flags = agree(r) & ~ND_FLAG_CHECKPOINT;
+        int64_t wall_ns = s.loop.wall_ns;
+        int flags = agree(r, &wall_ns) & ~ND_FLAG_CHECKPOINT;
         if (give_agent_up(r, &flags)) continue;
         if (flags) return flags;
+        nd_run_follow(r, &steps[i % n_steps], wall_ns);
         if (s.lead_ns > lead_ns) lead_ns = s.lead_ns;
     }
     /* bursts are timed from when the dose is drawn, and the loop begins a little later; a rare long delay must not push them all back */
@@ -166,7 +172,8 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         struct nd_sample s;
         if (nd_agent_skips(r, steps, n_steps, i)) continue;
         nd_run_half(r, step, 1, &s);
-        int flags = agree(r);
+        int64_t wall_ns = s.loop.wall_ns;
+        int flags = agree(r, &wall_ns);
         if (give_agent_up(r, &flags)) continue;
         /* this half may be without its load, or cut short: not recorded. But a single loop is all that there is of its arm: the starts that
          * were counted stand for themselves */
@@ -175,6 +182,7 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         if ((flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK | ND_FLAG_AGENT)) && !is_kept) return flags;
         if (is_short) flags |= flags & ND_FLAG_CLOCK ? 0 : ND_FLAG_STOP;
         if (is_short && !is_kept) return flags;
+        nd_run_follow(r, step, wall_ns);
         struct nd_half_sum all;
         nd_run_add_to_sums(r, step, &s, &all);
         nd_run_keep_hist(r, step);
@@ -214,6 +222,7 @@ static int run_schedule(struct nd_run *r) {
     r->last_checkpoint_ns = nl_mono_ns();
     int flags = warm_up(r, steps), is_decided = 0;
     for (int64_t round = 0; round < r->schedule.n_rounds && !flags && !is_decided; round++) {
+        nd_run_set_operations(r);
         r->o->design->fill_round(&r->schedule, round, steps);
         flags = run_round(r, steps, n_steps);
         if (!flags) is_decided = look(r, round + 1);
@@ -222,11 +231,11 @@ static int run_schedule(struct nd_run *r) {
     return flags;
 }
 
-/* The number of operations is fixed; when the machine gets faster after the pilot, halves get shorter than planned. */
+/* A dose is drawn for the length that its half is expected to have. */
 static void warn_of_short_halves(const struct nd_run *r) {
     char line[192];
     if (r->n_short_halves * 50 <= r->n_on_halves) return;
-    snprintf(line, sizeof line, "%.0f %% of the on halves were over 10 %% shorter than planned (the machine got faster after the pilot) and may lack bursts",
+    snprintf(line, sizeof line, "%.0f %% of the on halves were so much shorter than expected (the machine's speed wanders) that their last burst came too late",
              100. * (double)r->n_short_halves / (double)r->n_on_halves);
     nd_launch_json_warn(r->launch, line);
 }
@@ -285,6 +294,7 @@ static enum nd_end finish(struct nd_run *r, int flags) {
     int failed = 0;
     if (r->record) {
         warn_of_short_halves(r);
+        json_object_set_new(r->launch, "operations_set", json_integer(r->n_settings));
         nd_launch_json_end(r->launch, ended, nd_record_rows(r->record), peak_kib);
         failed = nd_record_launch_json(r->record, r->launch) || (r->flags & ND_FLAG_RECORD);
         nd_progress_close(r->progress);

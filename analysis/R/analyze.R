@@ -12,11 +12,12 @@ launches_for_more <- 5
 #' Analyze a campaign
 #'
 #' Per operation, size, treatment (kind, pattern, placement, phase), level and channel: effect with
-#' confidence interval, one-sided test (on slower or more than off), detection limit and verdict. Within a launch the randomised order of the halves
-#' supports an exact test for *that* launch (scope "this launch"): sign-flip for `time` and `base`,
-#' signed rank for the channels with heavy-tailed background. With two launches or more, the launch is
-#' the unit (scope "launches like these"): Student's test on launch summaries with the exact sign-flip
-#' test as check, or Welch's test when each launch has one arm only.
+#' confidence interval, one-sided test (on slower or more than off), detection limit and verdict. Within a launch the
+#' randomised order of the halves supports an exact test for *that* launch (scope "this launch"). Where the design gives
+#' every on half the same whole number of bursts, the typical shift is tested, by signed ranks (see
+#' [rank_inference()]); elsewhere the mean, by sign flips (see [randomisation_inference()]). With two launches or more the
+#' pairs of all together are about "these launches"; with the launch as the unit (Student's test on launch
+#' summaries, or Welch's when each launch has one arm only) the answer is about "launches like these".
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()].
 #' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - alpha.
@@ -27,8 +28,8 @@ launches_for_more <- 5
 #'   [margin_verdict()]; NULL: none.
 #' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
 #'   else 1.
-#' @param adjust Character: names from [covariate_table()] that the differences of the channel `time` are adjusted
-#'   for; NULL: none. Verdicts on the margin use those only that every launch declared before it ran.
+#' @param adjust Character: names from [covariate_table()]: show the estimates adjusted for them, too (as `estimators`). Chosen
+#'   after looking, they decide nothing. NULL: none.
 #' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
 #'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
 #'   one launch share what it drew.
@@ -40,15 +41,19 @@ launches_for_more <- 5
 #'     has no level; JSON and CSV have nothing there),
 #'     `level_delivered_percent` (mean over on halves, percent of one CPU), `delivered_ratio` (CPU time
 #'     delivered over requested, in the on halves; from the levels in campaigns without `requested_ns`),
-#'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high`, `mean`, `mean_low`,
-#'     `mean_high`, `pseudo_median`, `pseudo_median_low`, `pseudo_median_high`, `detection_limit` (all
-#'     in `unit`), `bound_low`, `bound_high` (ends of the two-sided interval of confidence 1 - 2 alpha, in `unit`),
-#'     `estimator`, `estimator_note`, `z`, `p_one_sided`, `test`, `p_check`, `check`, `unit_of_inference` (`pair`,
-#'     `launch` or `set of launches`), `stepdown`, `familywise` (logical: detected with the chance of any false
-#'     detection over all operations, sizes, treatments and channels of the scope at alpha), `verdict`,
-#'     `margin_verdict`, `margin_needs_s` (where that is inconclusive: measured seconds that would decide it with probability
-#'     `power`, if the effect is as estimated), `margin_estimate`, `margin_low`, `margin_high` (what the margin was judged by: not adjusted for
-#'     what was not declared before the run), `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
+#'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high` (each end a one-sided bound of
+#'     confidence 1 - alpha, as the test has it), `estimator`, `estimator_note` (what the verdict rests on, and why),
+#'     `mean`, `mean_low`, `mean_high` (what a user pays), `adjusted_mean`, `adjusted_low`, `adjusted_high` (of `time`, less
+#'     what `adjusted_for` names; NA where that was not declared or is withheld, see `adjusted_note`), `detection_limit` (all
+#'     in `unit`), `z`, `p_one_sided`, `test`, `test_kind` (`sign_flip`, `signed_rank`, `t`, `welch`), `p_check`, `check`,
+#'     `unit_of_inference` (`pair`, `launch` or `set of launches`), `heterogeneity_p` (of the launches, Cochran's Q),
+#'     `stepdown`, `familywise` (logical: detected with the chance of any false detection over all operations, sizes,
+#'     treatments and channels of the scope at alpha), `verdict` (`detected`, `not detected`, `inconclusive`),
+#'     `verdict_because` (`test`, `higher_level_failed`, `no_test`, `refused`), `reason` (why there is no test, or no
+#'     verdict, else NA), `margin_verdict`, `margin_of` (`mean` or `adjusted mean`), `margin_estimate`, `margin_low`,
+#'     `margin_high` (what the margin is judged by), `margin_needs_s` (where that is inconclusive: measured seconds that
+#'     would decide it with probability `power`, if the effect is as estimated), `main` (logical: of the main answer),
+#'     `se_effect` (in `unit`);
 #'   * `thresholds`: see [thresholds()];
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];

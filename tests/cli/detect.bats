@@ -222,3 +222,45 @@ load detect
     [ ! -s "$ERR" ]
     [ ! -e "$OUT" ]
 }
+
+# delivery FILE: by arm, CPU time delivered over the level's share of the on halves' wall time; fails where a row's request is not that share, or the
+# halves of a pair differ in their number of operations
+delivery() {
+    awk -F , '
+        NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        { n = $c["operations"]; pair = $c["pair"] }
+        (pair in operations) && operations[pair] != n { print "pair " pair ": " operations[pair] " and " n " operations"; exit bad = 1 }
+        { operations[pair] = n }
+        $c["arm"] == "on" && $c["level_requested_percent"] > 0 {
+            level = $c["level_requested_percent"]; asked = $c["wall_ns"] * level / 100
+            if (($c["requested_ns"] - asked) ^ 2 > 1) { print "asked " asked ": " $0; exit bad = 1 }
+            delivered[level] += $c["delivered_ns"]; wall[level] += $c["wall_ns"]
+        }
+        END { if (bad) exit 1; for (level in wall) printf "%s %.4f\n", level, 100 * delivered[level] / (level * wall[level]) }' "$1"
+}
+
+@test "doses and numbers of operations follow a machine that another process slows down for a while" {
+    # half of the time the first rank has to share its CPU
+    (while [ -d "$BATS_TEST_TMPDIR" ]; do "$BIN/noiselab-gen" --level 60 --period 2ms --cpu "$FIRST_CPU" --duration 1.5s || true; sleep 1.5; done) >/dev/null 2>&1 3>&- &
+    helper=$!
+    launch 2 --op barrier --levels 1,5 --seconds 10 --half-period 10ms --launch-id one --warmup 0s || bad=$?
+    pkill -P "$helper" || true
+    kill "$helper"
+    [ -z "${bad-}" ]
+    delivery "$OUT/one/halves.csv" >"$BATS_TEST_TMPDIR/delivery"
+    cat "$BATS_TEST_TMPDIR/delivery"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/delivery")" -eq 2 ]
+    awk '$2 < 0.9 || $2 > 1.1 { exit 1 }' "$BATS_TEST_TMPDIR/delivery"
+    jq -c '{operations_set}' "$OUT/one/launch.json"
+    jq -e '.operations_set >= 2 and .generators[0].period_ns == 10000000' "$OUT/one/launch.json"
+    [ "$(column operations "$OUT/one/halves.csv" | sort -u | wc -l)" -ge 2 ]
+    # halves are as long as planned, although they would be two and a half times as long half of the time
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } $c["arm"] == "off" { n++; t += $c["wall_ns"] } END { print t / n; exit t / n > 14e6 }' "$OUT/one/halves.csv"
+}
+
+@test "a number of operations that the user gave is never changed" {
+    launch 1 --op empty --design blocks --levels 1 --period 1ms --block 20ms --seconds 1 --count 200000 --launch-id one
+    [ "$(column operations "$OUT/one/blocks.csv" | sort -u)" = 200000 ]
+    jq -e '.operations_set == 0' "$OUT/one/launch.json"
+    delivery "$OUT/one/blocks.csv"
+}
