@@ -203,7 +203,9 @@ measure_pairs <- function(campaign, pairs, wanted, adjust = character(), explain
 }
 
 analyze_cells <- function(measured, campaign, settings) {
-  results <- lapply(seq_along(measured$members), function(i) {
+  # A fork costs more than the cells of a small campaign.
+  each <- if (sum(lengths(measured$members)) > 1e5) in_processes else lapply
+  results <- each(seq_along(measured$members), function(i) {
     analyze_cell(measured, measured$cells[i, ], measured$members[[i]], campaign, settings, measured$adjusted[i])
   })
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),

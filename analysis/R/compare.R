@@ -54,7 +54,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #'     `alpha`, `power`, `paired`.
 #'
 #'   Signals `nl_error_usage` where there is nothing to compare: a launch that is in both, no operation, size and number
-#'   of ranks in common, operations started in loops on one side and together on the other, two schemas.
+#'   of ranks in common, operations started in loops on one side and together on the other.
 #' @references Welch, B. L. (1947) Biometrika 34, 28-35. Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70.
 #'   Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
 #'   Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
