@@ -216,6 +216,7 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
 }
 
 analyze_cells <- function(measured, campaign, settings) {
+<<<<<<< HEAD
   results <- lapply(seq_along(measured$members), function(i) {
     cell <- measured$cells[i, ]
     # A launch that was looked at while it ran has spent part of its alpha before it ended.
@@ -225,6 +226,12 @@ analyze_cells <- function(measured, campaign, settings) {
     got <- analyze_cell(measured, label, measured$members[[i]], 1, launch_settings)
     got$estimators <- cell_estimators(measured, label, measured$members[[i]], campaign, launch_settings)
     got
+=======
+  # A fork costs more than the cells of a small campaign.
+  each <- if (sum(lengths(measured$members)) > 1e5) in_processes else lapply
+  results <- each(seq_along(measured$members), function(i) {
+    analyze_cell(measured, measured$cells[i, ], measured$members[[i]], campaign, settings, measured$adjusted[i])
+>>>>>>> rstats
   })
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
        amplification = lapply(results, `[[`, "amplification"),
