@@ -309,8 +309,10 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
         .context = &stretches,
     };
     if (r->starter) nd_starter_keep_in_step(r->starter);
+    int64_t switch_ns = nl_mono_ns();
     nd_agent_switch(r, step);
     settle(r, step, &loop);
+    if (nd_options_has_agent(r->o)) r->aside_ns += nl_mono_ns() - switch_ns;
     int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1;
     memset(r->scratch, 0, sizeof *r->scratch);
     if (is_recorded) nd_agent_begin(r, step);

@@ -232,6 +232,8 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[nl_preempted_source(preempted)]));
     json_object_set_new(json, "cells", cells_json(o, cells));
     json_object_set_new(json, "pairs_planned", json_integer(n_pairs));
+    json_object_set_new(json, "rounds_planned", json_integer(o->n_rounds));
+    json_object_set_new(json, "rounds_done", json_null());
     json_object_set_new(json, "sequential", sequential_json(o));
     json_object_set_new(json, "n_generators", json_integer(n_generators));
     json_object_set_new(json, "generators", json_array());

@@ -212,6 +212,26 @@ static int look(struct nd_run *r, int64_t rounds) {
     return is_decided;
 }
 
+/* Whether the time is up after the rounds done; rank 0's clock decides for all. Collective. */
+static int is_time_up(struct nd_run *r) {
+    int64_t limit_ns = nd_options_limit_ns(r->o), elapsed_ns = nl_mono_ns() - r->rounds_begin_ns - r->aside_ns;
+    int is_up = limit_ns > 0 && nd_schedule_is_over(limit_ns, elapsed_ns, r->n_rounds_done);
+    MPI_Bcast(&is_up, 1, MPI_INT, 0, r->team.world);
+    return is_up;
+}
+
+/* Rounds that were planned and not run, because the time was up. */
+static void warn_of_rounds_left_out(struct nd_run *r, int flags, int is_decided) {
+    char line[224];
+    if (r->launch) json_object_set_new(r->launch, "rounds_done", json_integer(r->n_rounds_done));
+    if (!r->launch || flags || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
+    double elapsed_s = (double)(nl_mono_ns() - r->rounds_begin_ns - r->aside_ns) * 1e-9;
+    snprintf(line, sizeof line, "%lld of %lld rounds were run: %.3g s had passed by the clock where --seconds asks for %.3g s (was the machine busy?); the others are left out",
+             (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
+    nl_warn("%s", line);
+    nd_launch_json_warn(r->launch, line);
+}
+
 static int run_schedule(struct nd_run *r) {
     int n_steps = nd_schedule_round_steps(&r->schedule);
     struct nd_step *steps = calloc((size_t)n_steps, sizeof *steps);
@@ -221,12 +241,16 @@ static int run_schedule(struct nd_run *r) {
     }
     r->last_checkpoint_ns = nl_mono_ns();
     int flags = warm_up(r, steps), is_decided = 0;
-    for (int64_t round = 0; round < r->schedule.n_rounds && !flags && !is_decided; round++) {
+    r->rounds_begin_ns = nl_mono_ns();
+    r->aside_ns = 0;
+    if (r->progress) nd_progress_begin(r->progress);
+    while (r->n_rounds_done < r->schedule.n_rounds && !flags && !is_decided && !is_time_up(r)) {
         nd_run_set_operations(r);
-        r->o->design->fill_round(&r->schedule, round, steps);
+        r->o->design->fill_round(&r->schedule, r->n_rounds_done, steps);
         flags = run_round(r, steps, n_steps);
-        if (!flags) is_decided = look(r, round + 1);
+        if (!flags) is_decided = look(r, ++r->n_rounds_done);
     }
+    warn_of_rounds_left_out(r, flags, is_decided);
     free(steps);
     return flags;
 }

@@ -91,6 +91,9 @@ struct nd_run {
     struct nd_sequential *sequential; /* NULL: the run may not end early */
     json_t *launch;
     int64_t first_start_ns, last_checkpoint_ns;
+    int64_t rounds_begin_ns;        /* when the first recorded round began, CLOCK_MONOTONIC */
+    int64_t aside_ns;               /* of the time since then: what switching an agent took, which --seconds does not hold */
+    int64_t n_rounds_done;
     int64_t n_on_halves, n_short_halves; /* fixed doses; short: it ended before its last burst could have */
     int64_t n_settings;             /* how often a number of operations was set anew */
 };

@@ -244,8 +244,8 @@ delivery() {
     (while [ -d "$BATS_TEST_TMPDIR" ]; do "$BIN/noiselab-gen" --level 60 --period 2ms --cpu "$FIRST_CPU" --duration 1.5s || true; sleep 1.5; done) >/dev/null 2>&1 3>&- &
     helper=$!
     launch 2 --op barrier --levels 1,5 --seconds 10 --half-period 10ms --launch-id one --warmup 0s || bad=$?
-    pkill -P "$helper" || true
-    kill "$helper"
+    pkill -P "$helper" || true # what it runs; then itself
+    kill "$helper" || true
     [ -z "${bad-}" ]
     delivery "$OUT/one/halves.csv" >"$BATS_TEST_TMPDIR/delivery"
     cat "$BATS_TEST_TMPDIR/delivery"
@@ -263,4 +263,24 @@ delivery() {
     [ "$(column operations "$OUT/one/blocks.csv" | sort -u)" = 200000 ]
     jq -e '.operations_set == 0' "$OUT/one/launch.json"
     delivery "$OUT/one/blocks.csv"
+}
+
+@test "a run that is held up ends with whole rounds when its time is over by the clock, and says what it left out" {
+    background --levels 0,1 --seconds 8 --half-period 10ms
+    for rank in $(ranks_of "$MPIRUN"); do kill -STOP "$rank"; done
+    sleep 12
+    for rank in $(ranks_of "$MPIRUN"); do kill -CONT "$rank"; done
+    wait "$MPIRUN"
+    json=$OUT/one/launch.json
+    cat "$ERR"
+    jq -c '{ended, rounds_planned, rounds_done, rows, warnings}' "$json"
+    jq -e '.ended == "complete" and .rounds_planned == 200 and .rounds_done >= 1 and .rounds_done < 200 and .rows == .rounds_done * 4' "$json"
+    jq -e '[.warnings[] | select(test("of 200 rounds were run"))] | length == 1' "$json"
+    grep -q 'noiselab-detect: .*of 200 rounds were run' "$ERR"
+    [ "$(column pair "$OUT/one/halves.csv" | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 ]
+}
+
+@test "a run that nothing holds up does all its rounds" {
+    launch 1 --op empty --levels 0 --seconds 0.5 --half-period 10ms --launch-id one
+    jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done == 25 and .rows == 50' "$OUT/one/launch.json"
 }

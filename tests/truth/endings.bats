@@ -43,7 +43,7 @@ load ../cli/detect
     no_load_of "$generator"
     wait "$MPIRUN" || true
     [ "$(jq -r .ended "$OUT/one/launch.json")" = null ]
-    [ "$(awk -F , 'NF != 39' "$OUT/one/halves.csv" | wc -l)" -eq 0 ]
+    [ "$(awk -F , 'NF != 41' "$OUT/one/halves.csv" | wc -l)" -eq 0 ]
 }
 
 @test "kill -9 of mpirun leaves no load running" {
