@@ -15,7 +15,6 @@
 #define SLOT_LENGTHS 1.2                      /* slot of a pattern in planned lengths of a half */
 #define YIELD_NS INT64_C(10000000)            /* a wait for other ranks longer than this leaves them the CPU */
 #define SETTLE_CHUNKS 20                      /* looks at the clock while settling */
-#define SHORT_HALF 0.9                        /* an on half shorter than this share of its planned length may have missed its last burst */
 
 static const struct timespec nap = {.tv_nsec = 100000};
 
@@ -45,19 +44,39 @@ static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double 
     dose->skip = nd_noise_phase(phase, r->skip, 0, r->treated_index, r->n_generators);
 }
 
-/* Bursts of an on half and when the first one starts. The phase is drawn anew for every half, so that no burst keeps step with the tick;
- * in a fixed-dose design the bursts keep clear of both ends, because the length of a half wanders with the machine's speed. */
-static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step) {
+/* By how much a dose lengthens its half. Bursts on CPUs of one node come at once, those of several nodes one after the other unless aligned; what
+ * one rank loses all lose where operations hold them together. */
+static double stretch_of(const struct nd_run *r, const struct nd_step *step) {
+    const struct nd_arm *arm = &r->o->arms[step->level];
+    int n = r->n_hit[arm->place];
+    if (n > 1 && (r->o->phases[arm->phase] == ND_PHASE_ALIGNED || !r->o->configs[step->config].op->is_synchronising)) n = 1;
+    return nd_follow_stretch(n * arm->level_percent / 100);
+}
+
+/* Periods that a half of a fixed dose holds: as many as fit into its planned length. */
+static int64_t periods_of(const struct nd_options *o) {
+    int64_t n = (o->half_ns + o->period_ns / 2) / o->period_ns;
+    return n < 1 ? 1 : n;
+}
+
+/* The generator's account of a step. Periodic bursts too small for a wake-up of their own are merged, and would fall on any operation: as long as
+ * there are accounts enough, every operation and size has its own. Patterns that go on from half to half have one for all. */
+static int account_of(const struct nd_options *o, const struct nd_step *step) {
+    int n_accounts = 1 + o->n_doses * o->n_configs;
+    if (n_accounts > NL_CONTROL_MAX_LEVELS || !is_periodic(o, &o->arms[step->level])) return step->level + 1;
+    return 1 + step->level + step->config * o->n_doses;
+}
+
+/* Bursts of an on half and when the first one starts. The phase is drawn anew for every half, so that no burst keeps step with the tick. */
+static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
     const struct nd_options *o = r->o;
     struct nd_dose dose = {.period_ns = o->period_ns};
     enum nd_phase phase = has_dose(o, step) ? o->phases[o->arms[step->level].phase] : ND_PHASE_RANDOM;
     double u = draw_phase(r, phase);
     if (!has_dose(o, step)) return dose;
     const struct nd_arm *arm = &o->arms[step->level];
-    const struct nd_cell *cell = &r->cells[step->config];
-    double length_ns = cell->pilot_ns * (double)cell->n_operations, period_ns = (double)o->period_ns;
-    double burst_ns = period_ns * arm->level_percent / 100, first_ns = u * period_ns;
-    dose.account = step->level + 1;
+    double length_ns = nd_follow_mean_ns(&r->follow[step->config]), period_ns = (double)o->period_ns, first_ns = u * period_ns;
+    dose.account = s->account = account_of(o, step);
     dose.kind = arm->kind;
     dose.pattern = arm->pattern;
     dose.level_percent = arm->level_percent;
@@ -66,23 +85,28 @@ static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step) {
         dose_of_pattern(r, phase, length_ns, &dose);
         return dose;
     }
-    dose.n_periods = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
     if (o->design->fixed_dose) {
-        double earliest_ns = 0.1 * period_ns + (double)r->lead_ns, latest_ns = (double)r->lead_ns + 0.7 * period_ns - burst_ns;
-        if (latest_ns < earliest_ns) earliest_ns = latest_ns = (double)r->lead_ns + (period_ns - burst_ns) / 4;
-        first_ns = earliest_ns + u * (latest_ns - earliest_ns);
-        dose.n_periods = (int64_t)(length_ns / period_ns + 0.5);
-        if (dose.n_periods < 1) dose.n_periods = 1;
+        struct nd_bursts b;
+        nd_follow_draw(&r->follow[step->config], periods_of(o), arm->level_percent, stretch_of(r, step), r->lead_ns, u, &b);
+        first_ns = (double)b.first_ns;
+        dose.n_periods = s->n_periods = b.n;
+        dose.period_ns = s->period_ns = b.period_ns;
+        dose.extra_ns = r->extra_ns[dose.account];
+        s->asked_ns = b.burst_ns;
+        s->last_burst_ns = (b.n - 1) * b.period_ns + b.burst_ns;
+    } else {
+        dose.n_periods = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
     }
-    dose.half_ns = dose.n_periods * o->period_ns;
+    dose.half_ns = dose.n_periods * dose.period_ns;
     dose.first_burst_ns = nl_mono_ns() + (int64_t)first_ns;
+    if (s->last_burst_ns > 0) s->last_burst_ns += dose.first_burst_ns; /* so far from the first burst on */
     return dose;
 }
 
 static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
-    s->bursts_asked = s->first_burst_ns = s->n_due = 0;
+    s->bursts_asked = s->first_burst_ns = s->n_due = s->last_burst_ns = s->asked_ns = s->n_held = 0;
     if (!r->treatment) return;
-    struct nd_dose dose = draw_dose(r, step);
+    struct nd_dose dose = draw_dose(r, step, s);
     if (nd_treatment_switch(r->treatment, &dose)) {
         const char *reason = nd_treatment_refusal(r->treatment);
         if (reason[0]) nl_error("the generator refuses: %s", reason);
@@ -125,7 +149,12 @@ static void end_arm(struct nd_run *r) {
     if (nd_treatment_idle(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
 }
 
-/* The dose of a half in CPU time; without a fixed dose the load went on as long as the loop did.
+/* A level's share of a half on so many CPUs, ns. */
+static int64_t share_of(int64_t wall_ns, int n_cpus, const struct nd_arm *arm) {
+    return (int64_t)((double)wall_ns * n_cpus * arm->level_percent / 100 + 0.5);
+}
+
+/* The dose of a half in CPU time. A periodic one is the level's share of the half as long as it turned out, whatever it was drawn for.
  * @param became_due_ns  what the generator says became due during the loop, for patterns that are not periodic. */
 static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int64_t became_due_ns, struct nd_sample *s) {
     s->requested_ns = 0;
@@ -137,8 +166,13 @@ static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int
     }
     int n_cpus = r->n_place_cpus[arm->place];
     if (!r->o->design->fixed_dose) s->bursts_asked = s->loop.wall_ns / r->o->period_ns * n_cpus;
-    double asked_ns = r->o->design->fixed_dose ? (double)s->bursts_asked * (double)r->o->period_ns : (double)s->loop.wall_ns * n_cpus;
-    s->requested_ns = (int64_t)(asked_ns * arm->level_percent / 100);
+    s->requested_ns = share_of(s->loop.wall_ns, n_cpus, arm);
+}
+
+/* A half that ended before a burst of its fixed dose was due, or began after it, lacks that burst: the account's next half makes up for it, with at
+ * most as much again. Only what was not due in time: what was and did not run the generator carries over itself. */
+static void make_up_for(struct nd_run *r, const struct nd_sample *s) {
+    if (r->treatment && s->asked_ns > 0) r->extra_ns[s->account] = (s->n_periods - s->n_held) * s->asked_ns;
 }
 
 /* Untimed operations after the agent was switched: what it does at first falls into them. */
@@ -157,6 +191,29 @@ static int64_t chunk_of(const struct nd_cell *cell) {
     if (length_ns < 2. * (double)STOP_LOOK_NS) return cell->n_operations;
     int64_t chunk = (int64_t)((double)STOP_LOOK_NS / cell->pilot_ns);
     return chunk < 1 ? 1 : chunk;
+}
+
+void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns) {
+    if (step->level == ND_OFF) nd_follow_off(&r->follow[step->config], wall_ns);
+}
+
+void nd_run_set_operations(struct nd_run *r) {
+    const struct nd_options *o = r->o;
+    int64_t numbers[ND_MAX_CONFIGS];
+    if (o->count || o->design->single_loop) return;
+    for (int i = 0; i < o->n_configs; i++) numbers[i] = nd_follow_operations(&r->follow[i], r->cells[i].n_operations);
+    /* rank 0's: processors of different kinds may round differently */
+    MPI_Bcast(numbers, o->n_configs, MPI_INT64_T, 0, r->team.world);
+    for (int i = 0; i < o->n_configs; i++) {
+        struct nd_cell *cell = &r->cells[i];
+        if (numbers[i] == cell->n_operations) continue;
+        nd_follow_rescale(&r->follow[i], cell->n_operations, numbers[i]);
+        cell->n_operations = numbers[i];
+        cell->pilot_ns = nd_follow_mean_ns(&r->follow[i]) / (double)numbers[i];
+        /* chunks follow from it, and without equal ones ranks would wait for each other */
+        MPI_Bcast(&cell->pilot_ns, 1, MPI_DOUBLE, 0, r->team.world);
+        r->n_settings++;
+    }
 }
 
 /* Adds the loop's histogram to that of its arm and empties it. The loop itself must not count in the arm's own: histograms at different
@@ -207,16 +264,21 @@ static struct delivery delivered_so_far(struct nd_run *r) {
 /* What the generator did while starts were run: between two stretches of them they are summed up, and load that comes then disturbs none. */
 struct stretches {
     struct nd_run *r;
+    struct nd_sample *s;
     struct delivery begin, sum;
+    int64_t begin_ns;
 };
 
 static void count_stretch(void *context, int begins) {
     struct stretches *s = context;
+    int64_t now_ns = nl_mono_ns();
     struct delivery now = delivered_so_far(s->r);
     if (begins) {
         s->begin = now;
+        s->begin_ns = nl_mono_ns();
         return;
     }
+    if (s->s->asked_ns > 0) s->s->n_held += nd_follow_due(s->s->first_burst_ns, s->s->period_ns, s->s->n_periods, s->begin_ns, now_ns);
     s->sum.cpu_ns += now.cpu_ns - s->begin.cpu_ns;
     s->sum.n_bursts += now.n_bursts - s->begin.n_bursts;
     s->sum.requested_ns += now.requested_ns - s->begin.requested_ns;
@@ -226,7 +288,7 @@ static void count_stretch(void *context, int begins) {
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s) {
     const struct nd_cell *cell = &r->cells[step->config];
     const struct nd_batch_view view = {.config = step->config, .arm = step->level + 1, .pair = step->pair, .order = step->order};
-    struct stretches stretches = {.r = r};
+    struct stretches stretches = {.r = r, .s = s};
     const struct nd_loop loop = {
         .op = r->o->configs[step->config].op,
         .state = &r->states[step->config],
@@ -247,8 +309,10 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
         .context = &stretches,
     };
     if (r->starter) nd_starter_keep_in_step(r->starter);
+    int64_t switch_ns = nl_mono_ns();
     nd_agent_switch(r, step);
     settle(r, step, &loop);
+    if (nd_options_has_agent(r->o)) r->aside_ns += nl_mono_ns() - switch_ns;
     int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1;
     memset(r->scratch, 0, sizeof *r->scratch);
     if (is_recorded) nd_agent_begin(r, step);
@@ -271,6 +335,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;
     if (r->starter && r->starter->has_failed) r->flags |= ND_FLAG_RECORD;
     ask_for_time(r, step, stretches.sum.requested_ns, s);
+    make_up_for(r, s);
     end_arm(r);
     s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;
 }
@@ -286,10 +351,13 @@ void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const stru
         h.n_bursts = h.n_due = h.requested_ns = -1;
     }
     if (r->starter) h.starts = r->starter->half;
-    if (r->o->design->fixed_dose && has_dose(r->o, step)) {
+    if (s->last_burst_ns > 0) {
         r->n_on_halves++;
-        r->n_short_halves += (double)h.wall_ns < SHORT_HALF * (double)r->o->half_ns;
+        r->n_short_halves += s->loop.start_ns + s->loop.wall_ns < s->last_burst_ns;
     }
+    /* by the row's own time: nodes know theirs, which differ a little */
+    if (has_dose(r->o, step) && is_periodic(r->o, &r->o->arms[step->level]))
+        h.requested_ns = share_of(h.wall_ns, r->n_loaded[r->o->arms[step->level].place], &r->o->arms[step->level]);
     r->times_slowest[h.slowest_rank * r->n_arms + step->level + 1]++;
     int n_cpus = has_dose(r->o, step)                ? r->n_loaded[r->o->arms[step->level].place]
                  : nd_is_agents(r->o, step->level) ? r->agent.n_nodes

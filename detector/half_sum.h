@@ -14,6 +14,11 @@ struct nd_sample {
     int64_t requested_ns, bursts_asked; /* the same: the dose asked for */
     int64_t n_due;                  /* the same: CPUs on which a burst was due, known before the half */
     int64_t first_burst_ns;         /* the same: when its first burst was due; 0: none */
+    int64_t last_burst_ns;          /* the same, of a fixed dose: when its last one was to end, undisturbed; 0: none */
+    int64_t asked_ns;               /* the same: CPU time of a burst on each CPU; 0: no fixed dose */
+    int64_t n_periods, period_ns;   /* the same: its bursts on each CPU, and their distance */
+    int64_t n_held;                 /* the same: of them, those that were due while operations ran */
+    int account;                    /* the same: of the generator's */
     int64_t lead_ns;                /* from drawing the dose to the start of the loop */
     int64_t steal_ns;               /* leaders; -1 unknown */
 };

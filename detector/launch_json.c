@@ -232,6 +232,8 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[nl_preempted_source(preempted)]));
     json_object_set_new(json, "cells", cells_json(o, cells));
     json_object_set_new(json, "pairs_planned", json_integer(n_pairs));
+    json_object_set_new(json, "rounds_planned", json_integer(o->n_rounds));
+    json_object_set_new(json, "rounds_done", json_null());
     json_object_set_new(json, "sequential", sequential_json(o));
     json_object_set_new(json, "n_generators", json_integer(n_generators));
     json_object_set_new(json, "generators", json_array());
@@ -382,6 +384,8 @@ void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const 
     if (!node->has_generator) return;
     /* what the detector saw of it is kept in any case */
     json_t *certificate = certificate_json(launch, node->certificate, node->host, "the generator gave no certificate");
+    /* that of the last half followed its length */
+    if (json_object_get(certificate, "period_ns")) json_object_set_new(certificate, "period_ns", json_integer(o->period_ns));
     if (node->n_early_bursts * 50 > total_halves(o, node))
         warn_of_node(launch, node->host, "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
     add_levels(launch, certificate, o, node);

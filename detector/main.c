@@ -45,10 +45,11 @@ static void print_agent(const struct nd_options *o) {
 }
 
 static void print_plan(const struct nd_options *o) {
-    char half[32], period[32] = "-";
+    char half[32], limit[32], period[32] = "-";
     if (nd_options_has_generator(o)) nl_format_duration(o->period_ns, period, sizeof period);
     printf("design %s: %lld rounds of %d halves of %s, noise period %s\n", o->design->name, (long long)o->n_rounds,
            nd_options_round_steps(o), nl_format_duration(o->half_ns, half, sizeof half), period);
+    if (nd_options_limit_ns(o)) printf("rounds that would end after %s are left out\n", nl_format_duration(nd_options_limit_ns(o), limit, sizeof limit));
     for (int i = 0; i < o->n_configs; i++) printf("operation %s, %lld bytes\n", o->configs[i].name, (long long)o->configs[i].bytes);
     if (o->external) printf("treatment %s, from outside: %s\n", o->external, nd_arms_names[o->which_arms]);
     for (int i = 0; i < o->n_doses; i++) {

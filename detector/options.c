@@ -41,7 +41,10 @@ static const struct argp_option option_rows[] = {
     {"design", KEY_DESIGN, "NAME", 0, "order of the arms (see --list-designs; default lockin)", 1},
     {"arms", KEY_ARMS, "both|off|on", 0, "single: arms that this launch has; off: the treatment is left out (default both)", 1},
     {"set", KEY_SET, "N", 0, "number of the set of launches, one for each arm, that this one belongs to; recorded", 1},
-    {"seconds", KEY_SECONDS, "TIME", 0, "measuring time over all operations and levels (default 60s)", 1},
+    {"seconds", KEY_SECONDS, "TIME", 0,
+     "measuring time over all operations and levels (default 60s); on a busy machine rounds are left out, so that it takes hardly longer by the wall "
+     "clock",
+     1},
     {"half-period", KEY_HALF, "TIME", 0, "lockin: length of a half (default 10ms)", 1},
     {"block", KEY_BLOCK, "TIME", 0, "blocks: length of a block (default 1s)", 1},
     {"count", KEY_COUNT, "N", 0, "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1},
@@ -1107,6 +1110,10 @@ int nd_options_has_generator(const struct nd_options *o) { return o->n_doses > 0
 int nd_options_has_agent(const struct nd_options *o) { return o->agent.name != NULL; }
 
 int64_t nd_options_n_halves(const struct nd_options *o) { return o->n_rounds * nd_options_round_steps(o); }
+
+int64_t nd_options_limit_ns(const struct nd_options *o) {
+    return o->count || o->design->single_loop ? 0 : nd_schedule_limit_ns(o->measure_ns, nd_options_n_halves(o));
+}
 
 int nd_options_compares_arms(const struct nd_options *o) { return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH; }
 

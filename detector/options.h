@@ -150,6 +150,9 @@ int nd_options_has_agent(const struct nd_options *o);
 /* Halves that the whole schedule has. */
 int64_t nd_options_n_halves(const struct nd_options *o);
 
+/* How long the schedule may take by the wall clock, ns; 0: as long as it takes (numbers of operations are the user's, or there are no rounds). */
+int64_t nd_options_limit_ns(const struct nd_options *o);
+
 /* Whether arms are compared: within this launch, or, where it has one of them (--arms), among the launches of its campaign. */
 int nd_options_compares_arms(const struct nd_options *o);
 

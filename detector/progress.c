@@ -15,6 +15,7 @@ struct nd_progress {
     const struct nd_options *options;
     int64_t n_halves, n_done;
     int64_t start_ns, last_line_ns;
+    int64_t limit_ns; /* that the run may take; 0: as long as it takes */
     int shows, redraws;
     int n_arms;
     struct nd_pairs *pairs;
@@ -34,8 +35,18 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
     }
     p->redraws = isatty(STDERR_FILENO);
     p->shows = o->progress == ND_ON || (o->progress == ND_AUTO && p->redraws);
-    p->start_ns = p->last_line_ns = nl_mono_ns();
+    /* switching an agent takes what it takes */
+    p->limit_ns = nd_options_has_agent(o) ? 0 : nd_options_limit_ns(o);
+    nd_progress_begin(p);
     return p;
+}
+
+void nd_progress_begin(struct nd_progress *p) { p->start_ns = p->last_line_ns = nl_mono_ns(); }
+
+double nd_progress_share(const struct nd_progress *p, int64_t elapsed_ns) {
+    double by_halves = (double)p->n_done / (double)p->n_halves;
+    double by_time = p->limit_ns > 0 ? (double)elapsed_ns / (double)p->limit_ns : 0;
+    return fmin(1, fmax(by_halves, by_time));
 }
 
 double nd_progress_limit_percent(const struct nd_progress *p, int config) {
@@ -51,7 +62,7 @@ double nd_progress_limit_percent(const struct nd_progress *p, int config) {
 
 static void print_line(const struct nd_progress *p, int64_t now_ns) {
     char text[512];
-    double share = (double)p->n_done / (double)p->n_halves;
+    double share = nd_progress_share(p, now_ns - p->start_ns);
     double left_s = (double)(now_ns - p->start_ns) * 1e-9 * (1 - share) / share;
     int n = snprintf(text, sizeof text, "noiselab-detect: %3.0f %%, %s%.0f s left%s", 100 * share, p->options->sequential.stops ? "at most " : "", left_s, p->look);
     const char *before = "; detection limit (time) so far: ";

@@ -120,11 +120,12 @@ static void collect_certificates(struct nd_run *r) {
 
 /* ---- the loop over halves --------------------------------------------------------------------------------------------------------------- */
 
-static int agree(struct nd_run *r) {
+/* Flags of all ranks after a half; `wall_ns` becomes that of the slowest rank. Collective. */
+static int agree(struct nd_run *r, int64_t *wall_ns) {
     /* the launcher is our parent: when it is killed, nobody waits for the result, and the load must not outlive it */
     if (*r->stop_asked || getppid() != r->parent_pid) r->flags |= ND_FLAG_STOP;
     if (r->record && nl_mono_ns() - r->last_checkpoint_ns > CHECKPOINT_NS) r->flags |= ND_FLAG_CHECKPOINT;
-    int flags = nd_team_agree(&r->team, r->flags);
+    int flags = nd_team_agree_max(&r->team, r->flags, wall_ns);
     r->flags &= ~ND_FLAG_CHECKPOINT;
     return flags;
 }
@@ -145,12 +146,17 @@ static int warm_up(struct nd_run *r, struct nd_step *steps) {
     int64_t n_halves = r->o->design->single_loop ? 0 : (r->o->warmup_ns + r->o->half_ns - 1) / r->o->half_ns;
     for (int64_t i = 0; i < n_halves; i++) {
         struct nd_sample s;
-        if (i % n_steps == 0) r->o->design->fill_round(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
+        if (i % n_steps == 0) {
+            nd_run_set_operations(r);
+            r->o->design->fill_round(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
+        }
         if (nd_agent_skips(r, steps, n_steps, (int)(i % n_steps))) continue;
         nd_run_half(r, &steps[i % n_steps], 0, &s);
-        int flags = agree(r) & ~ND_FLAG_CHECKPOINT;
+        int64_t wall_ns = s.loop.wall_ns;
+        int flags = agree(r, &wall_ns) & ~ND_FLAG_CHECKPOINT;
         if (give_agent_up(r, &flags)) continue;
         if (flags) return flags;
+        nd_run_follow(r, &steps[i % n_steps], wall_ns);
         if (s.lead_ns > lead_ns) lead_ns = s.lead_ns;
     }
     /* bursts are timed from when the dose is drawn, and the loop begins a little later; a rare long delay must not push them all back */
@@ -166,7 +172,8 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         struct nd_sample s;
         if (nd_agent_skips(r, steps, n_steps, i)) continue;
         nd_run_half(r, step, 1, &s);
-        int flags = agree(r);
+        int64_t wall_ns = s.loop.wall_ns;
+        int flags = agree(r, &wall_ns);
         if (give_agent_up(r, &flags)) continue;
         /* this half may be without its load, or cut short: not recorded. But a single loop is all that there is of its arm: the starts that
          * were counted stand for themselves */
@@ -175,6 +182,7 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         if ((flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK | ND_FLAG_AGENT)) && !is_kept) return flags;
         if (is_short) flags |= flags & ND_FLAG_CLOCK ? 0 : ND_FLAG_STOP;
         if (is_short && !is_kept) return flags;
+        nd_run_follow(r, step, wall_ns);
         struct nd_half_sum all;
         nd_run_add_to_sums(r, step, &s, &all);
         nd_run_keep_hist(r, step);
@@ -204,6 +212,26 @@ static int look(struct nd_run *r, int64_t rounds) {
     return is_decided;
 }
 
+/* Whether the time is up after the rounds done; rank 0's clock decides for all. Collective. */
+static int is_time_up(struct nd_run *r) {
+    int64_t limit_ns = nd_options_limit_ns(r->o), elapsed_ns = nl_mono_ns() - r->rounds_begin_ns - r->aside_ns;
+    int is_up = limit_ns > 0 && nd_schedule_is_over(limit_ns, elapsed_ns, r->n_rounds_done);
+    MPI_Bcast(&is_up, 1, MPI_INT, 0, r->team.world);
+    return is_up;
+}
+
+/* Rounds that were planned and not run, because the time was up. */
+static void warn_of_rounds_left_out(struct nd_run *r, int flags, int is_decided) {
+    char line[224];
+    if (r->launch) json_object_set_new(r->launch, "rounds_done", json_integer(r->n_rounds_done));
+    if (!r->launch || flags || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
+    double elapsed_s = (double)(nl_mono_ns() - r->rounds_begin_ns - r->aside_ns) * 1e-9;
+    snprintf(line, sizeof line, "%lld of %lld rounds were run: %.3g s had passed by the clock where --seconds asks for %.3g s (was the machine busy?); the others are left out",
+             (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
+    nl_warn("%s", line);
+    nd_launch_json_warn(r->launch, line);
+}
+
 static int run_schedule(struct nd_run *r) {
     int n_steps = nd_schedule_round_steps(&r->schedule);
     struct nd_step *steps = calloc((size_t)n_steps, sizeof *steps);
@@ -213,20 +241,25 @@ static int run_schedule(struct nd_run *r) {
     }
     r->last_checkpoint_ns = nl_mono_ns();
     int flags = warm_up(r, steps), is_decided = 0;
-    for (int64_t round = 0; round < r->schedule.n_rounds && !flags && !is_decided; round++) {
-        r->o->design->fill_round(&r->schedule, round, steps);
+    r->rounds_begin_ns = nl_mono_ns();
+    r->aside_ns = 0;
+    if (r->progress) nd_progress_begin(r->progress);
+    while (r->n_rounds_done < r->schedule.n_rounds && !flags && !is_decided && !is_time_up(r)) {
+        nd_run_set_operations(r);
+        r->o->design->fill_round(&r->schedule, r->n_rounds_done, steps);
         flags = run_round(r, steps, n_steps);
-        if (!flags) is_decided = look(r, round + 1);
+        if (!flags) is_decided = look(r, ++r->n_rounds_done);
     }
+    warn_of_rounds_left_out(r, flags, is_decided);
     free(steps);
     return flags;
 }
 
-/* The number of operations is fixed; when the machine gets faster after the pilot, halves get shorter than planned. */
+/* A dose is drawn for the length that its half is expected to have. */
 static void warn_of_short_halves(const struct nd_run *r) {
     char line[192];
     if (r->n_short_halves * 50 <= r->n_on_halves) return;
-    snprintf(line, sizeof line, "%.0f %% of the on halves were over 10 %% shorter than planned (the machine got faster after the pilot) and may lack bursts",
+    snprintf(line, sizeof line, "%.0f %% of the on halves were so much shorter than expected (the machine's speed wanders) that their last burst came too late",
              100. * (double)r->n_short_halves / (double)r->n_on_halves);
     nd_launch_json_warn(r->launch, line);
 }
@@ -285,6 +318,7 @@ static enum nd_end finish(struct nd_run *r, int flags) {
     int failed = 0;
     if (r->record) {
         warn_of_short_halves(r);
+        json_object_set_new(r->launch, "operations_set", json_integer(r->n_settings));
         nd_launch_json_end(r->launch, ended, nd_record_rows(r->record), peak_kib);
         failed = nd_record_launch_json(r->record, r->launch) || (r->flags & ND_FLAG_RECORD);
         nd_progress_close(r->progress);

@@ -7,6 +7,7 @@
 
 #include "agent_rows.h"
 #include "companion.h"
+#include "follow.h"
 #include "half_sum.h"
 #include "launch_json.h"
 #include "markers.h"
@@ -48,6 +49,7 @@ struct nd_run {
     double skip;                    /* where a continued pattern begins on this node when its phase is random */
     struct nd_op_state *states;     /* n_configs */
     struct nd_cell *cells;          /* n_configs */
+    struct nd_follow *follow;       /* n_configs: how long their halves are by now */
     struct nl_hist *hists;          /* n_configs x n_arms, NULL: operations are not timed one by one */
     struct nl_hist *scratch;        /* where every loop counts: the same addresses in every arm */
     struct nd_rank_sum *sums;       /* n_arms, this rank */
@@ -64,7 +66,9 @@ struct nd_run {
     uint8_t is_active[ND_MAX_FACTOR][NL_CONTROL_MAX_WORKERS]; /* leaders with a generator: which of its CPUs belong to which place */
     int n_place_cpus[ND_MAX_FACTOR]; /* the same: CPUs of a place on this node */
     int n_loaded[ND_MAX_FACTOR];     /* CPUs of a place on all nodes */
+    int n_hit[ND_MAX_FACTOR];        /* nodes on which a place means a rank's CPU: their bursts make ranks wait */
     int n_loose_ranks;              /* ranks that are not bound to one CPU, where there is a load to place */
+    int64_t extra_ns[NL_CONTROL_MAX_LEVELS]; /* leaders with a generator: what each account still lacks on each CPU, because halves ended early */
     int64_t lead_ns;                /* longest way from drawing a dose to the start of its loop, seen in the warm-up; the same on all ranks */
     pid_t parent_pid;               /* the launcher */
     int flags;                      /* what this rank tells the others next time */
@@ -87,7 +91,11 @@ struct nd_run {
     struct nd_sequential *sequential; /* NULL: the run may not end early */
     json_t *launch;
     int64_t first_start_ns, last_checkpoint_ns;
-    int64_t n_on_halves, n_short_halves; /* short: too short for the noise periods they were to hold */
+    int64_t rounds_begin_ns;        /* when the first recorded round began, CLOCK_MONOTONIC */
+    int64_t aside_ns;               /* of the time since then: what switching an agent took, which --seconds does not hold */
+    int64_t n_rounds_done;
+    int64_t n_on_halves, n_short_halves; /* fixed doses; short: it ended before its last burst could have */
+    int64_t n_settings;             /* how often a number of operations was set anew */
 };
 
 /* Whether any rank failed. Collective. */
@@ -138,6 +146,12 @@ void nd_agent_collect(struct nd_run *r);
 
 /* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. Collective. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s);
+
+/* Takes the time of a half that ran to its end, the slowest rank's, into what is expected of the next ones; the same on all ranks. */
+void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns);
+
+/* Sets the numbers of operations anew where halves have left their planned length. Between rounds: the halves of a pair have the same. Collective. */
+void nd_run_set_operations(struct nd_run *r);
 
 /* Adds the half to the sums of this rank and, joining its ranks' parts, of its node. `all` gets the sum over all ranks, on rank 0. Collective. */
 void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, struct nd_half_sum *all);

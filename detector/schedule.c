@@ -4,6 +4,9 @@
 
 #include "nl_rng.h"
 
+#define SWITCH_NS INT64_C(500000)
+#define SLACK_NS INT64_C(1000000000)
+
 /* Streams of the seed: round r of the schedule uses stream r + 1. Every round is drawn afresh from the seed, so round 1000 needs no
  * memory of the 999 before it. */
 static void start_round(const struct nd_schedule *s, int64_t round, struct nl_rng *rng) {
@@ -97,4 +100,10 @@ int nd_schedule_round_steps(const struct nd_schedule *s) { return s->design->rou
 
 int nd_schedule_round_pairs(const struct nd_schedule *s) {
     return s->design->is_paired ? s->n_configs * s->n_levels : s->n_configs;
+}
+
+int64_t nd_schedule_limit_ns(int64_t measure_ns, int64_t n_halves) { return measure_ns + measure_ns / 10 + SLACK_NS + n_halves * SWITCH_NS; }
+
+int nd_schedule_is_over(int64_t limit_ns, int64_t elapsed_ns, int64_t n_rounds) {
+    return n_rounds > 0 && elapsed_ns + elapsed_ns / n_rounds / 2 > limit_ns;
 }

@@ -29,6 +29,7 @@ int nd_run_allocate(struct nd_run *r) {
     int ok = 1;
     ok &= (r->states = calloc(n_configs, sizeof *r->states)) != NULL;
     ok &= (r->cells = calloc(n_configs, sizeof *r->cells)) != NULL;
+    ok &= (r->follow = calloc(n_configs, sizeof *r->follow)) != NULL;
     ok &= (r->sums = calloc(n_arms, sizeof *r->sums)) != NULL;
     ok &= (r->pairs = nd_pairs_open(1, r->n_arms)) != NULL;
     ok &= (r->scratch = calloc(1, sizeof *r->scratch)) != NULL;
@@ -112,6 +113,8 @@ static int choose_noise_cpus(struct nd_run *r, const struct nd_seat *seats, int 
             if (w == n_all && w < NL_CONTROL_MAX_WORKERS) all[n_all++] = cpus[i];
             if (w == NL_CONTROL_MAX_WORKERS) n = -1;
             else r->is_active[p][w] = 1;
+            for (int rank = 0; rank < n_ranks; rank++)
+                if (rank_cpus[rank] == cpus[i]) r->n_hit[p] = 1;
         }
         r->n_place_cpus[p] = n;
         if (n < 0) n_all = -1;
@@ -182,6 +185,7 @@ int nd_run_set_up_nodes(struct nd_run *r) {
     r->n_allowed = r->team.node_rank == 0 ? host.n_allowed : 0;
     MPI_Bcast(&r->n_allowed, 1, MPI_INT, 0, r->team.node);
     MPI_Allreduce(r->n_place_cpus, r->n_loaded, ND_MAX_FACTOR, MPI_INT, MPI_SUM, r->team.world);
+    MPI_Allreduce(MPI_IN_PLACE, r->n_hit, ND_MAX_FACTOR, MPI_INT, MPI_SUM, r->team.world);
     return nd_run_agree_failed(r, failed);
 }
 
@@ -306,6 +310,7 @@ static int run_pilots(struct nd_run *r) {
             return -1;
         }
         if (check_one_fits(r, i)) return -1;
+        nd_follow_init(&r->follow[i], o->half_ns, r->cells[i].pilot_ns * (double)r->cells[i].n_operations);
     }
     memset(r->scratch, 0, sizeof *r->scratch);
     /* a number of our own was chosen to last a half; a pilot that a busy machine disturbed is no reason to end */
@@ -483,6 +488,7 @@ void nd_run_tear_down(struct nd_run *r) {
     json_decref(r->launch);
     free(r->states);
     free(r->cells);
+    free(r->follow);
     free(r->hists);
     free(r->scratch);
     free(r->sums);

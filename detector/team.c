@@ -35,6 +35,16 @@ int nd_team_agree(const struct nd_team *t, int flags) {
     return any;
 }
 
+int nd_team_agree_max(const struct nd_team *t, int flags, int64_t *value) {
+    int64_t all[1 + ND_N_FLAGS] = {*value};
+    int any = 0;
+    for (int i = 0; i < ND_N_FLAGS; i++) all[1 + i] = flags >> i & 1;
+    MPI_Allreduce(MPI_IN_PLACE, all, 1 + ND_N_FLAGS, MPI_INT64_T, MPI_MAX, t->world);
+    for (int i = 0; i < ND_N_FLAGS; i++) any |= (int)all[1 + i] << i;
+    *value = all[0];
+    return any;
+}
+
 int64_t nd_team_max(const struct nd_team *t, int64_t value) {
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, t->world);
     return value;

@@ -24,6 +24,7 @@ enum nd_flag {
     ND_FLAG_CLOCK = 32,     /* a clock jumped or ran backwards */
     ND_FLAG_AGENT = 64      /* an agent died, or cannot be switched */
 };
+enum { ND_N_FLAGS = 7 };
 
 /* Splits the world. Collective; MPI's own error handler ends the run when it fails. */
 void nd_team_open(struct nd_team *t);
@@ -31,6 +32,9 @@ void nd_team_close(struct nd_team *t);
 
 /* Ors the flags of all ranks. Collective. */
 int nd_team_agree(const struct nd_team *t, int flags);
+
+/* The same, and leaves in `value` the largest of all ranks, in one message. `value` 0 or more. Collective. */
+int nd_team_agree_max(const struct nd_team *t, int flags, int64_t *value);
 
 /* The largest value of all ranks. Collective. */
 int64_t nd_team_max(const struct nd_team *t, int64_t value);

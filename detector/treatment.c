@@ -100,6 +100,7 @@ int nd_treatment_switch(struct nd_treatment *t, const struct nd_dose *dose) {
     c->n_periods = dose->n_periods;
     c->half_ns = dose->half_ns;
     c->slot_ns = dose->slot_ns;
+    c->extra_ns = dose->extra_ns;
     c->seed = dose->seed;
     c->skip = dose->skip;
     for (int i = 0; i < NL_CONTROL_MAX_WORKERS; i++) c->is_active[i] = dose->is_active ? dose->is_active[i] : 0;

@@ -30,6 +30,7 @@ struct nd_dose {
     int64_t n_periods;       /* 0: sleep */
     int64_t half_ns;         /* how long the half is planned to last from then on */
     int64_t slot_ns;         /* time that a pattern which goes on from half to half is given; 0: as long as the half lasts */
+    int64_t extra_ns;        /* CPU time of each CPU that earlier halves of the account lacked, to be made up for with the first burst */
     uint64_t seed;           /* of the pattern, the same for all halves of the arm */
     double skip;             /* where a pattern that goes on from half to half begins, 0..1 */
     const uint8_t *is_active; /* which of the placed CPUs get it; NULL: none */

@@ -41,13 +41,13 @@ static int account_ok(const struct ng_certificate *c, const struct ng_account *a
     return ng_within_tolerance(a->requested, delivered, c->options->tolerance_percent);
 }
 
-/* Under a detector the account is never settled: it may still save for a wake-up, and that much less is no failure of the generator (if it
- * delivered anything at all). */
+/* Under a detector the account is never settled: it may still save for a wake-up, or have paid half of one in advance, and that much less or more
+ * is no failure of the generator (if it delivered anything at all). */
 static double saved_ns(const struct ng_worker *w, int level) {
     const struct ng_account *a = &w->levels[level].account;
     double most_ns = (double)ng_wake_cost_ns(&w->wake);
-    if (a->delivered_ns == 0 || a->owed < 0) return 0;
-    return a->owed < most_ns ? a->owed : most_ns;
+    if (a->delivered_ns == 0) return 0;
+    return a->owed > most_ns ? most_ns : a->owed < -most_ns ? -most_ns : a->owed;
 }
 
 static int level_ok(const struct ng_certificate *c, int level) {

@@ -17,8 +17,9 @@
 #include "pace.h"
 #include "worker.h"
 
-/* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the answer to RUN up to the last moment before the
- * sleep that the next command ends. That sleep and the command itself are not charged: every half has them, also those without load.
+/* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the moment before the sleep that follows the answer to RUN
+ * up to the moment before the sleep that the next command ends. The command, its answer and that last sleep are not charged: every half has them,
+ * also those without load. The owner waits for the first sleep, so what is charged falls into its half.
  *
  * Every worker sleeps on the page's futex itself, so that a command reaches all of them at once; the first worker is the main thread, which
  * also places and quits. */
@@ -63,7 +64,7 @@ struct order {
     int level_index, kind, pattern;
     int place_index; /* number of this worker among those that carry the load */
     double level_percent;
-    int64_t period_ns, first_burst_ns, n_periods, half_ns, slot_ns;
+    int64_t period_ns, first_burst_ns, n_periods, half_ns, slot_ns, extra_ns;
     uint64_t seed;
     double skip;
 };
@@ -79,6 +80,7 @@ static struct order order_of(const struct ng_worker *w) {
                           .n_periods = page->n_periods,
                           .half_ns = page->half_ns,
                           .slot_ns = page->slot_ns,
+                          .extra_ns = page->is_active[w->index] ? page->extra_ns : 0,
                           .seed = page->seed,
                           .skip = page->skip};
     for (int i = 0; i < w->index; i++) order.place_index += page->is_active[i] != 0;
@@ -100,10 +102,10 @@ static int check_order(const struct ng_worker *w, const struct order *r) {
         refuse(w->page, "a level of %g %% is not from 0 to 100", r->level_percent);
     else if (r->level_percent > o->duty_cap_percent)
         refuse(w->page, "a level of %g %% is above the duty cap", r->level_percent);
-    else if (r->period_ns < 1000000 || r->period_ns > INT64_C(60000000000))
-        refuse(w->page, "the period is not from 1 ms to 60 s");
-    else if (r->n_periods < 0 || r->slot_ns < 0)
-        refuse(w->page, "a negative number of periods, or a negative slot");
+    else if (r->period_ns < 100000 || r->period_ns > INT64_C(600000000000)) /* wider than the owner's options: it lets periods follow the half */
+        refuse(w->page, "the period is not from 0.1 ms to 600 s");
+    else if (r->n_periods < 0 || r->slot_ns < 0 || r->extra_ns < 0)
+        refuse(w->page, "a negative number of periods, slot or extra time");
     else
         return 0;
     return -1;
@@ -186,6 +188,8 @@ static void obey_run(struct ng_worker *w) {
                                .n_run_shared = &w->page->bursts_run,
                                .requested_shared = &said->requested_ns};
     level->n_halves++;
+    level->account.requested += (double)order.extra_ns;
+    level->account.owed += (double)order.extra_ns;
     ng_worker_choose_clock(w, w->options->patterns[order.pattern]);
     int64_t begin_ns = nl_mono_ns();
     /* said before the half, so that an analysis may select halves by it: what happens within the half cannot have decided it */

@@ -66,9 +66,11 @@ static double kept_back(const struct ng_plan *p, int64_t wake_ns) {
     return p->is_bounded && !p->is_counted && p->level < 1 ? (double)wake_ns : 0;
 }
 
-/* What must be owed for a burst to be worth its wake-up: its cost, or one whole unit. */
+/* What must be owed for a burst to be worth its wake-up: its cost, or one whole unit. Under a detector half of its cost: what is delivered then
+ * swings about what is due, where it would always be behind by up to a wake-up, which is much of a small dose. */
 static double price_of_start(const struct ng_plan *p, int64_t wake_ns) {
-    return p->is_counted ? 1 - 1e-9 : (double)wake_ns + kept_back(p, wake_ns);
+    if (p->is_counted) return 1 - 1e-9;
+    return p->is_bounded ? (double)wake_ns + kept_back(p, wake_ns) : (double)wake_ns / 2;
 }
 
 int64_t ng_next_burst(const struct ng_plan *p, const struct ng_account *a, int64_t wake_ns, int64_t k) {
@@ -522,13 +524,15 @@ enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_mach
     if (plan->source) source_catch_up(plan->source);
     int64_t end_ns = plan->is_bounded ? plan->start_ns + plan->length_ns : NG_FOREVER;
     int64_t k = 0;
-    int interrupted = 0, within_burst = 0, in_vain = 0;
+    int interrupted = 0, within_burst = 0, in_vain = 0, is_first = 1;
     while (!interrupted) {
         int64_t at_ns = next_start_ns(&l, &k);
         l.saved_ns = wake_cost_ns(&l);
         if (plan->source && plan->source->has_failed) break;
         int64_t until_ns = at_ns < INT64_MAX ? wake_time_ns(&l, at_ns) : end_ns;
         int slept = until_ns == NG_FOREVER || until_ns > now_ns(&l);
+        if (slept && is_first && !plan->is_bounded) l.cpu_ns = l.period_cpu_ns = machine->cpu_ns(machine->context);
+        is_first = 0;
         interrupted = slept ? machine->sleep_until(machine->context, until_ns) : is_interrupted(&l);
         if (interrupted) in_vain = at_ns < INT64_MAX && now_ns(&l) >= at_ns;
         if (interrupted || at_ns == INT64_MAX) break;

@@ -12,11 +12,12 @@ launches_for_more <- 5
 #' Analyze a campaign
 #'
 #' Per operation, size, treatment (kind, pattern, placement, phase), level and channel: effect with
-#' confidence interval, one-sided test (on slower or more than off), detection limit and verdict. Within a launch the randomised order of the halves
-#' supports an exact test for *that* launch (scope "this launch"): sign-flip for `time` and `base`,
-#' signed rank for the channels with heavy-tailed background. With two launches or more, the launch is
-#' the unit (scope "launches like these"): Student's test on launch summaries with the exact sign-flip
-#' test as check, or Welch's test when each launch has one arm only.
+#' confidence interval, one-sided test (on slower or more than off), detection limit and verdict. Within a launch the
+#' randomised order of the halves supports an exact test for *that* launch (scope "this launch"). Where the design gives
+#' every on half the same whole number of bursts, the typical shift is tested, by signed ranks (see
+#' [rank_inference()]); elsewhere the mean, by sign flips (see [randomisation_inference()]). With two launches or more the
+#' pairs of all together are about "these launches"; with the launch as the unit (Student's test on launch
+#' summaries, or Welch's when each launch has one arm only) the answer is about "launches like these".
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()].
 #' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - alpha.
@@ -27,8 +28,8 @@ launches_for_more <- 5
 #'   [margin_verdict()]; NULL: none.
 #' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
 #'   else 1.
-#' @param adjust Character: names from [covariate_table()] that the differences of the channel `time` are adjusted
-#'   for; NULL: none. Verdicts on the margin use those only that every launch declared before it ran.
+#' @param adjust Character: names from [covariate_table()]: show the estimates adjusted for them, too (as `estimators`). Chosen
+#'   after looking, they decide nothing. NULL: none.
 #' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
 #'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
 #'   one launch share what it drew.
@@ -40,15 +41,19 @@ launches_for_more <- 5
 #'     has no level; JSON and CSV have nothing there),
 #'     `level_delivered_percent` (mean over on halves, percent of one CPU), `delivered_ratio` (CPU time
 #'     delivered over requested, in the on halves; from the levels in campaigns without `requested_ns`),
-#'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high`, `mean`, `mean_low`,
-#'     `mean_high`, `pseudo_median`, `pseudo_median_low`, `pseudo_median_high`, `detection_limit` (all
-#'     in `unit`), `bound_low`, `bound_high` (ends of the two-sided interval of confidence 1 - 2 alpha, in `unit`),
-#'     `estimator`, `estimator_note`, `z`, `p_one_sided`, `test`, `p_check`, `check`, `unit_of_inference` (`pair`,
-#'     `launch` or `set of launches`), `stepdown`, `familywise` (logical: detected with the chance of any false
-#'     detection over all operations, sizes, treatments and channels of the scope at alpha), `verdict`,
-#'     `margin_verdict`, `margin_needs_s` (where that is inconclusive: measured seconds that would decide it with probability
-#'     `power`, if the effect is as estimated), `margin_estimate`, `margin_low`, `margin_high` (what the margin was judged by: not adjusted for
-#'     what was not declared before the run), `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
+#'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high` (each end a one-sided bound of
+#'     confidence 1 - alpha, as the test has it), `estimator`, `estimator_note` (what the verdict rests on, and why),
+#'     `mean`, `mean_low`, `mean_high` (what a user pays), `adjusted_mean`, `adjusted_low`, `adjusted_high` (of `time`, less
+#'     what `adjusted_for` names; NA where that was not declared or is withheld, see `adjusted_note`), `detection_limit` (all
+#'     in `unit`), `z`, `p_one_sided`, `test`, `test_kind` (`sign_flip`, `signed_rank`, `t`, `welch`), `p_check`, `check`,
+#'     `unit_of_inference` (`pair`, `launch` or `set of launches`), `heterogeneity_p` (of the launches, Cochran's Q),
+#'     `stepdown`, `familywise` (logical: detected with the chance of any false detection over all operations, sizes,
+#'     treatments and channels of the scope at alpha), `verdict` (`detected`, `not detected`, `inconclusive`),
+#'     `verdict_because` (`test`, `higher_level_failed`, `no_test`, `refused`), `reason` (why there is no test, or no
+#'     verdict, else NA), `margin_verdict`, `margin_of` (`mean` or `adjusted mean`), `margin_estimate`, `margin_low`,
+#'     `margin_high` (what the margin is judged by), `margin_needs_s` (where that is inconclusive: measured seconds that
+#'     would decide it with probability `power`, if the effect is as estimated), `main` (logical: of the main answer),
+#'     `se_effect` (in `unit`);
 #'   * `thresholds`: see [thresholds()];
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];
@@ -57,6 +62,7 @@ launches_for_more <- 5
 #'   * `contrasts`: differences between treatments at the same level, see [treatment_contrasts()];
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
+#'   * `looks`: how often this campaign may have been looked at, and what that leaves of alpha, see [campaign_looks()];
 #'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `adjust`, `campaign`, `pairs` (see [pair_rows()]),
 #'     `differences` (list by channel: on minus off of each pair on the scale of its test, in the order of `pairs`).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
@@ -93,10 +99,14 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   }
   measured <- measure_pairs(campaign, pairs, wanted, settings$estimators)
   within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
-  pooled <- if (unpaired || unit == "launch" || length(campaign$launches) < 2) list() else analyze_pooled(measured, within, campaign, settings)
-  across <- if (!unpaired) across_verdicts(within, settings) else if (in_sets(campaign)) {
-    set_verdicts(campaign, wanted, settings)
-  } else unpaired_verdicts(campaign, wanted, settings)
+  looks <- campaign_looks(campaign, alpha)
+  over_launches <- look_settings(looks, settings)
+  pooled <- if (unpaired || unit == "launch" || length(campaign$launches) < 2) list() else {
+    analyze_pooled(measured, within, campaign, over_launches)
+  }
+  across <- if (!unpaired) across_verdicts(within, over_launches) else if (in_sets(campaign)) {
+    set_verdicts(campaign, wanted, over_launches)
+  } else unpaired_verdicts(campaign, wanted, over_launches)
   rows <- c(if (unit != "launch") within$verdicts, pooled$verdicts, across$verdicts)
   if (length(rows) == 0) abort_data("no launch-level verdict: fewer than 2 launches of the same operation, size and level")
   rows <- refuse_conditions(bind_rows(rows), campaign, mixed)
@@ -109,7 +119,8 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     cost = known_costs(ratio_table(within, pooled, across, "cost"), verdicts),
     estimators = all_estimators(within$estimators, alpha),
     contrasts = mark_main(treatment_contrasts(verdicts, alpha)), treatments = treatments,
-    notes = analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired),
+    notes = c(if (any(verdicts$scope %in% scopes_across)) looks$note, analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired)),
+    looks = looks[c("looks", "planned", "present", "alpha")],
     margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin),
     alpha = alpha, power = power, margin = margin, delta_percent = delta, adjust = adjust, campaign = campaign,
     pairs = pairs, differences = measured$differences
@@ -205,6 +216,7 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
 }
 
 analyze_cells <- function(measured, campaign, settings) {
+<<<<<<< HEAD
   results <- lapply(seq_along(measured$members), function(i) {
     cell <- measured$cells[i, ]
     # A launch that was looked at while it ran has spent part of its alpha before it ended.
@@ -214,6 +226,12 @@ analyze_cells <- function(measured, campaign, settings) {
     got <- analyze_cell(measured, label, measured$members[[i]], 1, launch_settings)
     got$estimators <- cell_estimators(measured, label, measured$members[[i]], campaign, launch_settings)
     got
+=======
+  # A fork costs more than the cells of a small campaign.
+  each <- if (sum(lengths(measured$members)) > 1e5) in_processes else lapply
+  results <- each(seq_along(measured$members), function(i) {
+    analyze_cell(measured, measured$cells[i, ], measured$members[[i]], campaign, settings, measured$adjusted[i])
+>>>>>>> rstats
   })
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
        amplification = lapply(results, `[[`, "amplification"),
@@ -464,11 +482,27 @@ delivered_note <- function(label) {
 
 cell_amplification <- function(measured, label, members, n_launches, settings) {
   if (is.null(measured$differences$time) || is.null(measured$differences$preempted)) return(NULL)
-  slow <- slowdown_parts(measured$differences$time[members])
-  ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else {
-    fieller_ratio(slow, measured$differences$preempted[members], settings$conf)
-  }
+  slow <- measured$differences$time[members]
+  taken <- measured$differences$preempted[members]
+  typical <- typical_design(label)
+  dosed <- !typical | dosed_pairs(measured$due[members], label$level_requested_percent)
+  at <- which(dosed & is.finite(slow) & is.finite(taken))
+  both <- list(slow = slow[at], taken = taken[at])
+  if (typical) both <- lapply(both, shift_values)
+  slow <- slowdown_parts(both$slow)
+  ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else fieller_ratio(slow, both$taken, settings$conf)
   ratio_row(label, "amplification", ratio, length(members), n_launches)
+}
+
+# Values whose mean is the pseudo-median of the differences and whose scatter is that of its estimate: to first order a
+# pseudo-median is its value plus a mean of signed ranks.
+shift_values <- function(d) {
+  got <- pseudo_median(d)
+  score <- rank_scores(d - got$estimate)
+  score <- score - mean(score)
+  spread <- stats::sd(score)
+  if (!isTRUE(spread > 0) || is.na(got$se)) return(rep(got$estimate, length(d)))
+  got$estimate + score * got$se * sqrt(length(d)) / spread
 }
 
 # Log ratios in percent, scaled so that their mean is the slowdown of the `time` row: the mean of the ratios

@@ -225,7 +225,7 @@ decide_comparison <- function(rows, settings) {
 comparison_words <- function(rows, alpha) {
   word <- function(name) unname(vapply(comparison_families[rows$family], `[[`, "", name))
   found <- !is.na(rows$p_holm) & rows$p_holm <= alpha
-  ifelse(!is.na(rows$reason), paste0("inconclusive: ", rows$reason),
-         ifelse(found, ifelse(rows$effect > 0, word("more"), word("less")),
-                paste0("no difference found (limit ", signif(rows$detection_limit, 3), " ", rows$unit, ")")))
+  ifelse(!is.na(rows$reason), "inconclusive", ifelse(found, ifelse(rows$effect > 0, word("more"), word("less")), no_difference))
 }
+
+no_difference <- "no difference found"

@@ -297,7 +297,7 @@ format_notes <- function(notes) {
 #' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` or `estimators`.
 #' @return `verdicts_json()`: one string, an object with `schema`, `program`, `version`, `alpha`,
 #'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts`, `estimators` (arrays of
-#'   objects), `margin_percent`, `margin_answer`, `margin_reason` and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
+#'   objects), `margin_percent`, `margin_answer`, `margin_reason`, `looks` (of [campaign_looks()]) and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
 #'   wanted table as lines of a CSV file; none where it has no rows.
 #' @examples
 #' dir <- file.path(tempdir(), "json")
@@ -315,7 +315,7 @@ verdicts_json <- function(analysis) {
     amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts,
     estimators = analysis$estimators, margin_percent = analysis$margin %||% NA_real_,
     margin_answer = analysis$margin_answer$answer %||% NA_character_,
-    margin_reason = analysis$margin_answer$reason %||% NA_character_, notes = as.character(unique(analysis$notes))
+    margin_reason = analysis$margin_answer$reason %||% NA_character_, looks = lapply(analysis$looks, jsonlite::unbox), notes = as.character(unique(analysis$notes))
   ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))
 }
 

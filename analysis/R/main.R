@@ -14,7 +14,7 @@ analyze_options <- function() list(
   option("margin", "PERCENT", "is every slowdown below this margin? Decides the exit status"),
   option("level", "LEVELS", "judge and print these levels only (percent of one CPU, separated by commas)"),
   option("delta", "PERCENT", "slowdown whose level is looked for (default: the margin, else 1)"),
-  option("adjust", "NAMES", paste("adjust loop times for", paste(names(covariates), collapse = ", "), "(separated by commas)")),
+  option("adjust", "NAMES", paste("also show slowdowns adjusted for", paste(names(covariates), collapse = ", "), "(separated by commas); they decide nothing")),
   option("unit", "NAME", "unit of inference: auto (default), launch or pair"),
   option("mixed", help = "judge launches together although MPI library, kernel or version differ"),
   option("estimators", help = "print several estimates of each slowdown side by side"),

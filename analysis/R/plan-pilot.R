@@ -166,16 +166,28 @@ sd_upper <- function(sd, df) sd * sqrt(df / stats::qchisq(0.2, df))
 
 # Seconds between halves, and seconds to start a launch, as the pilot had them.
 pilot_costs <- function(campaign) {
-  rows <- campaign$rows
-  gap <- unlist(lapply(split(seq_len(nrow(rows)), code_of(rows[["launch"]])), function(at) {
-    start <- rows[["start_ns"]][at]
-    if (length(at) < 2) return(NULL)
-    mean(diff(start) - utils::head(rows[["wall_ns"]][at], -1)) / 1e9
-  }))
-  gap <- gap[is.finite(gap) & gap >= 0]
   launch <- start_to_start(campaign)
-  list(overhead_s = if (length(gap) > 0) mean(gap) else assumed_overhead_s,
+  list(overhead_s = overhead_of(launch_gaps(campaign$rows)),
        launch_s = if (is.na(launch)) assumed_launch_s else launch, launch_known = !is.na(launch))
+}
+
+# Mean time (s) between the rows of each launch, named by its id.
+launch_gaps <- function(rows) {
+  code <- code_of(rows[["launch"]])
+  n <- tabulate(code)
+  first <- which(!duplicated(code))
+  last <- which(!duplicated(code, fromLast = TRUE))
+  last <- last[order(code[last])]
+  start <- rows[["start_ns"]]
+  wall <- rows[["wall_ns"]]
+  # The rows of a launch are in the order of their starts.
+  within <- rowsum(wall, code)[, 1] - wall[last]
+  stats::setNames((start[last] - start[first] - within) / (n - 1) / 1e9, as.character(rows[["launch"]][first]))
+}
+
+overhead_of <- function(gap) {
+  gap <- gap[is.finite(gap) & gap >= 0]
+  if (length(gap) > 0) mean(gap) else assumed_overhead_s
 }
 
 # What a launch took beyond its rows: from its start to the next one's, where they followed each other. Start times are

@@ -109,8 +109,8 @@ check_row_count <- function(rows, file, promised) {
 #'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks`, `nodes`, `starts_hist`,
 #'   `lateness`, `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
 #'   (the arguments), `paths` (character: directory of each launch, named by its id), `progress` (data frame, one row
-#'   per directory with a `schedule.tsv`, see [read_schedule()]: `dir`, `experiment`, `planned`, `complete` and
-#'   `unplanned`, numbers of launches), `notes` (character).
+#'   per directory with a `schedule.tsv`, see [read_schedule()]: `dir`, `experiment`, `created_utc`, `planned`, `complete`
+#'   and `unplanned`, numbers of launches), `notes` (character).
 #' @details In a campaign directory `partial/` and `claims/` are passed over, and so are files; `partial/` may be given
 #'   as a campaign of its own.
 #' @seealso [read_launch()] for the conditions signalled.

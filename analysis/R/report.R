@@ -56,20 +56,9 @@ report_analysis <- function(campaign, alpha, margin = NULL, estimators = TRUE) {
   analyze_campaign(campaign, alpha = alpha, margin = margin, estimators = estimators)
 }
 
-# Drawing takes most of a report's time, so two processes share it (mc.cores: the option of the package parallel).
-# What a process could not deliver, because it was killed, this one draws.
+# Drawing takes most of a report's time.
 write_figures <- function(analysis, plots_dir, rows = plots_of("noise")) {
-  one <- function(plot) {
-    list(figure = tryCatch(write_figure(plot, analysis, plots_dir), error = identity))
-  }
-  cores <- if (.Platform$OS.type == "windows") 1 else getOption("mc.cores", 2L)
-  done <- suppressWarnings(parallel::mclapply(rows, one, mc.cores = cores, mc.set.seed = FALSE))
-  lost <- !vapply(done, is.list, TRUE)
-  done[lost] <- lapply(rows[lost], one)
-  figures <- lapply(done, `[[`, "figure")
-  failed <- Filter(function(figure) inherits(figure, "error"), figures)
-  if (length(failed) > 0) stop(failed[[1]])
-  figures
+  in_processes(rows, function(plot) write_figure(plot, analysis, plots_dir))
 }
 
 # PNG and CSV of one plot; NULL where the campaign has no data for it.

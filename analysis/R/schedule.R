@@ -96,7 +96,8 @@ schedule_progress <- function(dirs) {
     planned <- schedule$launches$launch
     present <- basename(launch_folders(dir))
     complete <- vapply(file.path(dir, planned, "launch.json"), is_complete, TRUE)
-    data.frame(dir = dir, experiment = unname(schedule$keys["experiment"]), planned = length(planned),
+    data.frame(dir = dir, experiment = unname(schedule$keys["experiment"]),
+               created_utc = unname(schedule$keys["created_utc"]), planned = length(planned),
                complete = sum(complete), unplanned = length(setdiff(present, planned)))
   }))
 }

@@ -61,6 +61,7 @@ stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = repro
   }
   pairs$d <- measure_pairs(campaign, pairs, "time")$differences$time
   pairs$known <- is.finite(pairs$d)
+  pairs$gaps <- launch_gaps(campaign$rows)
   cells <- pairs$cells
   cells$count <- launch_counts(campaign)[cells$launch]
   columns <- c("operation", "bytes", "ranks", "design", "count", intersect(treatment_columns, names(cells)))
@@ -102,7 +103,7 @@ launch_counts <- function(campaign) {
 configuration_row <- function(campaign, pairs, at, alpha, power) {
   cells <- pairs$cells[at, ]
   of_level <- function(level) which(pairs$cell %in% at[cells$level_requested_percent == level] & pairs$known)
-  clean <- clean_figures(campaign, cells, 1 - 2 * alpha)
+  clean <- clean_figures(campaign, cells, 1 - 2 * alpha, overhead_of(pairs$gaps[unique(as.character(cells$launch))]))
   top <- max(cells$level_requested_percent)
   blank <- of_level(min(cells$level_requested_percent))
   reference <- if (top > 0) of_level(top) else integer()
@@ -125,7 +126,7 @@ reaction <- function(campaign, pairs, at, level, alpha) {
 }
 
 # How the clean time repeats. Of each launch: its off halves in run order, the log of their time.
-clean_figures <- function(campaign, cells, conf) {
+clean_figures <- function(campaign, cells, conf, gap) {
   rows <- campaign$rows
   off <- which(rows[["arm"]] == "off" & rows[["launch"]] %in% cells$launch & rows[["operation"]] == cells$operation[1] &
                  rows[["bytes"]] == cells$bytes[1])
@@ -144,7 +145,6 @@ clean_figures <- function(campaign, cells, conf) {
   lockin <- !identical(as.character(cells$design[1]), "blocks") && !identical(as.character(cells$design[1]), "single")
   asked <- unlist(lapply(campaign$launches[unique(cells$launch)], function(info) info$options$half_period_ns)) / 1e9
   half_s <- if (lockin && length(asked) > 0) stats::median(asked) else stats::median(rows[["wall_ns"]][off]) / 1e9
-  gap <- pilot_costs(list(rows = rows[rows[["launch"]] %in% cells$launch, ], launches = list()))$overhead_s
   data.frame(
     half_s = half_s, n_launches = length(times), n_clean = sum(lengths(times)), mean_ns = mean(means),
     cv_within_percent = average(function(x) 100 * stats::sd(x) / mean(x)),

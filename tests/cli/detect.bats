@@ -170,8 +170,10 @@ load detect
 }
 
 @test "more ranks than CPUs are refused" {
+    # a rank may use the CPUs that the system gives the node, and is itself confined to fewer
+    [ "$(nproc)" -eq "$(nproc --all)" ] || skip "some of the $(nproc --all) CPUs are taken away by taskset or a cgroup, which the detector does not count"
     status=0
-    launch $(($(nproc) + 1)) --op barrier --levels none --design single || status=$?
+    on_cores $(($(nproc) + 1)) "$DETECT" --out "$OUT" --op barrier --levels none --design single 2>"$ERR" || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
     [ "$(grep -c '^noiselab-detect: ' "$ERR")" -eq 1 ]
@@ -219,4 +221,66 @@ load detect
     [ "$status" -eq 2 ]
     [ ! -s "$ERR" ]
     [ ! -e "$OUT" ]
+}
+
+# delivery FILE: by arm, CPU time delivered over the level's share of the on halves' wall time; fails where a row's request is not that share, or the
+# halves of a pair differ in their number of operations
+delivery() {
+    awk -F , '
+        NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        { n = $c["operations"]; pair = $c["pair"] }
+        (pair in operations) && operations[pair] != n { print "pair " pair ": " operations[pair] " and " n " operations"; exit bad = 1 }
+        { operations[pair] = n }
+        $c["arm"] == "on" && $c["level_requested_percent"] > 0 {
+            level = $c["level_requested_percent"]; asked = $c["wall_ns"] * level / 100
+            if (($c["requested_ns"] - asked) ^ 2 > 1) { print "asked " asked ": " $0; exit bad = 1 }
+            delivered[level] += $c["delivered_ns"]; wall[level] += $c["wall_ns"]
+        }
+        END { if (bad) exit 1; for (level in wall) printf "%s %.4f\n", level, 100 * delivered[level] / (level * wall[level]) }' "$1"
+}
+
+@test "doses and numbers of operations follow a machine that another process slows down for a while" {
+    # half of the time the first rank has to share its CPU
+    (while [ -d "$BATS_TEST_TMPDIR" ]; do "$BIN/noiselab-gen" --level 60 --period 2ms --cpu "$FIRST_CPU" --duration 1.5s || true; sleep 1.5; done) >/dev/null 2>&1 3>&- &
+    helper=$!
+    launch 2 --op barrier --levels 1,5 --seconds 10 --half-period 10ms --launch-id one --warmup 0s || bad=$?
+    pkill -P "$helper" || true # what it runs; then itself
+    kill "$helper" || true
+    [ -z "${bad-}" ]
+    delivery "$OUT/one/halves.csv" >"$BATS_TEST_TMPDIR/delivery"
+    cat "$BATS_TEST_TMPDIR/delivery"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/delivery")" -eq 2 ]
+    awk '$2 < 0.9 || $2 > 1.1 { exit 1 }' "$BATS_TEST_TMPDIR/delivery"
+    jq -c '{operations_set}' "$OUT/one/launch.json"
+    jq -e '.operations_set >= 2 and .generators[0].period_ns == 10000000' "$OUT/one/launch.json"
+    [ "$(column operations "$OUT/one/halves.csv" | sort -u | wc -l)" -ge 2 ]
+    # halves are as long as planned, although they would be two and a half times as long half of the time
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } $c["arm"] == "off" { n++; t += $c["wall_ns"] } END { print t / n; exit t / n > 14e6 }' "$OUT/one/halves.csv"
+}
+
+@test "a number of operations that the user gave is never changed" {
+    launch 1 --op empty --design blocks --levels 1 --period 1ms --block 20ms --seconds 1 --count 200000 --launch-id one
+    [ "$(column operations "$OUT/one/blocks.csv" | sort -u)" = 200000 ]
+    jq -e '.operations_set == 0' "$OUT/one/launch.json"
+    delivery "$OUT/one/blocks.csv"
+}
+
+@test "a run that is held up ends with whole rounds when its time is over by the clock, and says what it left out" {
+    background --levels 0,1 --seconds 8 --half-period 10ms
+    for rank in $(ranks_of "$MPIRUN"); do kill -STOP "$rank"; done
+    sleep 12
+    for rank in $(ranks_of "$MPIRUN"); do kill -CONT "$rank"; done
+    wait "$MPIRUN"
+    json=$OUT/one/launch.json
+    cat "$ERR"
+    jq -c '{ended, rounds_planned, rounds_done, rows, warnings}' "$json"
+    jq -e '.ended == "complete" and .rounds_planned == 200 and .rounds_done >= 1 and .rounds_done < 200 and .rows == .rounds_done * 4' "$json"
+    jq -e '[.warnings[] | select(test("of 200 rounds were run"))] | length == 1' "$json"
+    grep -q 'noiselab-detect: .*of 200 rounds were run' "$ERR"
+    [ "$(column pair "$OUT/one/halves.csv" | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 ]
+}
+
+@test "a run that nothing holds up does all its rounds" {
+    launch 1 --op empty --levels 0 --seconds 0.5 --half-period 10ms --launch-id one
+    jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done == 25 and .rows == 50' "$OUT/one/launch.json"
 }

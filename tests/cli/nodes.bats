@@ -11,6 +11,7 @@ teardown_file() { two_nodes_remove "$BATS_FILE_TMPDIR"; } # also after a test th
 
 # in_a_minute COMMAND...: two ranks, ended after a minute
 in_a_minute() {
+    needs_cpus 2
     export -f exec_on_cores
     export MPIRUN_COMMAND
     timeout 60 bash -c 'exec_on_cores 2 "$@"' bash "$@"
@@ -143,7 +144,7 @@ no_line_but() {
     ls -l "$BATS_TEST_TMPDIR/kept"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/kept/halves.csv")" -gt 50 ]
     # no line is cut off, and nothing is left that is half a file
-    [ "$(awk -F , 'NF != 39' "$BATS_TEST_TMPDIR/kept/halves.csv" | wc -l)" -eq 0 ]
+    [ "$(awk -F , 'NF != 41' "$BATS_TEST_TMPDIR/kept/halves.csv" | wc -l)" -eq 0 ]
     [ "$(tail -c 1 "$BATS_TEST_TMPDIR/kept/halves.csv" | od -An -c | tr -d ' ')" = '\n' ]
     [ ! -e "$BATS_TEST_TMPDIR/kept/launch.json.tmp" ]
     [ "$(jq -r '.ended // "" | . == "" or startswith("failed")' "$BATS_TEST_TMPDIR/kept/launch.json")" = true ]

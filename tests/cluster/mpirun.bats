@@ -8,7 +8,7 @@ setup_file() { cluster_up 2 --no-slurm; }
 teardown_file() { cluster_down; }
 
 setup() {
-    cluster_or_skip
+    left_out_or_go
     OUT="$BATS_TEST_TMPDIR/campaign"
     ERR="$BATS_TEST_TMPDIR/stderr"
 }

@@ -219,13 +219,13 @@ static void bursts_become_due_at_their_times_and_never_after_the_last(void **sta
 
 static void a_share_smaller_than_a_wake_up_is_saved_until_it_pays_for_one(void **state) {
     (void)state;
-    /* shares of 2 us, a wake-up costs 15 us: the first of eight bursts (16 us) can pay; n is 100 */
+    /* under a detector: shares of 2 us, a wake-up costs 15 us, of which half is owed after four bursts (8 us); n is 100 */
     struct ng_plan plan = {.period_ns = 20 * MS, .length_ns = 2000 * MS, .level = 0.0001};
     struct ng_account account = {0};
+    assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 3);
+    account.owed = -7500; /* overdrawn: 15 us missing, eight shares */
     assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 7);
-    account.owed = -5000; /* overdrawn: 20 us missing, ten shares */
-    assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 9);
-    account.owed = 14000; /* one share is enough */
+    account.owed = 6000; /* one share is enough */
     assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 3), 3);
     account.owed = -1e6; /* never within this plan */
     assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 100);
@@ -551,6 +551,42 @@ static void a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap(vo
     assert_true(w->account.owed <= 10e6 + 100e3);
     assert_true(w->account.dropped > 150e6);
     assert_balanced(w);
+}
+
+/* 1 us in each half of 10 ms, a wake-up costs 20 us: what was delivered is never further than a wake-up's half from what was due, so that it is
+ * right on average wherever one stops. */
+static void a_small_dose_swings_about_what_is_due_under_a_detector(void **state) {
+    struct world *w = *state;
+    double sum_ns = 0, most_ns = 0;
+    int n = 2000;
+    w->plan.level = 0.0001;
+    w->plan.is_bounded = 0;
+    w->plan.length_ns = 10 * MS;
+    for (int i = 0; i < n; i++) {
+        w->plan.start_ns = w->sim.now_ns + 2 * MS;
+        w->sim.stop_at_ns = w->sim.now_ns + 12 * MS;
+        assert_int_equal(run(w, ng_run_deadline), 1);
+        sum_ns += w->account.owed;
+        most_ns = fmax(most_ns, fabs(w->account.owed));
+    }
+    assert_true(most_ns < 15e3);
+    assert_near(sum_ns / n, 0, 2500);
+    assert_near(ratio(w), 1, 0.01);
+    assert_balanced(w);
+}
+
+/* What was used before the first sleep is the command's, not the half's. */
+static void the_way_to_the_first_sleep_is_not_charged_under_a_detector(void **state) {
+    struct world *w = *state;
+    w->sim.read_cost_ns = 30 * US; /* of every look at the CPU clock */
+    w->plan.is_bounded = 0;
+    w->plan.length_ns = 10 * MS;
+    w->plan.start_ns = w->sim.now_ns + 2 * MS;
+    w->sim.stop_at_ns = w->sim.now_ns + 12 * MS;
+    int64_t before_ns = w->sim.cpu_ns;
+    assert_int_equal(run(w, ng_run_deadline), 1);
+    /* two looks before the first sleep, and the wake-up by the command */
+    assert_int_equal(w->sim.cpu_ns - before_ns - w->account.delivered_ns, 2 * 30 * US + w->sim.wake_cost_ns);
 }
 
 static void a_run_ends_with_its_last_period_even_when_no_command_comes(void **state) {
@@ -1416,6 +1452,8 @@ int main(void) {
         cmocka_unit_test(the_cost_of_a_wake_up_is_a_median_that_ignores_outliers),
         cmocka_unit_test(random_bursts_lie_within_their_periods_and_in_their_middle_on_average),
         cmocka_unit_test(the_same_seed_gives_the_same_bursts_and_another_one_does_not),
+        WORLD_TEST(a_small_dose_swings_about_what_is_due_under_a_detector),
+        WORLD_TEST(the_way_to_the_first_sleep_is_not_charged_under_a_detector),
         cmocka_unit_test(a_burst_is_late_after_a_tenth_of_the_period_or_1_ms),
         cmocka_unit_test(the_tolerance_holds_on_both_sides_and_nothing_asked_is_neither),
         cmocka_unit_test(levels_are_delivered_whatever_a_wake_up_costs),

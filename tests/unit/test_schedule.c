@@ -148,6 +148,22 @@ static void a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop(void **s
     for (int l = 0; l < LEVELS; l++) assert_in_range(at_first_place[l], 55, 145);
 }
 
+static void a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit(void **state) {
+    (void)state;
+    int64_t second = 1000000000, limit_ns = nd_schedule_limit_ns(100 * second, 10000);
+    assert_int_equal(limit_ns, 116 * second);
+    assert_false(nd_schedule_is_over(limit_ns, 1000 * second, 0)); /* one round is always run */
+    assert_true(nd_schedule_is_over(limit_ns, 1000 * second, 1));
+    assert_false(nd_schedule_is_over(limit_ns, 110 * second, 10)); /* the next one would end at 121, which is nearer than 110 */
+    assert_true(nd_schedule_is_over(limit_ns, 111 * second, 10));
+    /* rounds that last twice as long as planned: about half of them are run, however many there are */
+    for (int64_t n_rounds = 2; n_rounds <= 1000; n_rounds *= 3) {
+        int64_t round_ns = 200 * second / n_rounds, n = 0;
+        while (n < n_rounds && !nd_schedule_is_over(limit_ns, n * round_ns, n)) n++;
+        assert_in_range(n * round_ns, limit_ns - round_ns, limit_ns + round_ns / 2);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_lockin_round_holds_each_cell_once_as_a_pair),
@@ -157,6 +173,7 @@ int main(void) {
         cmocka_unit_test(an_arm_stands_equally_often_at_every_place_of_its_set),
         cmocka_unit_test(a_round_can_be_recovered_from_its_seed_alone),
         cmocka_unit_test(without_levels_there_are_off_loops_only),
+        cmocka_unit_test(a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit),
         cmocka_unit_test(a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);

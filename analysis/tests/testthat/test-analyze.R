@@ -152,7 +152,9 @@ test_that("amplification agrees with the slowdown of the time channel on noisy l
   analysis <- analyze_campaign(read_campaign(dir))
   time <- subset(analysis$verdicts, channel == "time")
   preempted <- subset(analysis$verdicts, channel == "preempted")
-  expect_equal(analysis$amplification$amplification, time$mean / preempted$mean, tolerance = 1e-6)
+  expect_equal(analysis$amplification$amplification, time$estimate / preempted$estimate, tolerance = 1e-6)
+  expect_lt(analysis$amplification$ci_low, 1.5)
+  expect_gt(analysis$amplification$ci_high, 1.5)
 })
 
 test_that("a channel that is almost always 0 is inconclusive, however many pairs there are", {

@@ -175,8 +175,7 @@ test_that("Holm's correction is over the rows of a family, and the words follow 
   expect_lt(p[1], 0.01)
   limit <- 100 * expm1(0.01 * (qnorm(1 - 0.01 / 6) + qnorm(0.95)))
   expect_equal(got$detection_limit, rep(limit, 3))
-  words <- sprintf("no difference found (limit %s %%)", signif(limit, 3))
-  expect_equal(got$verdict, c(words, "faster", words))
+  expect_equal(got$verdict, c("no difference found", "faster", "no difference found"))
 })
 
 test_that("a margin has three answers", {
@@ -291,6 +290,13 @@ test_that("what cannot be compared is refused in one line", {
                class = "nl_error_usage")
   more <- two_sides(launches = 2, ranks = 4)
   expect_error(compare_campaigns(a, read_campaign(more$b)), "nothing in common", class = "nl_error_usage")
+<<<<<<< HEAD
+=======
+  b <- read_campaign(dirs$b)
+  # What an older schema calls by other names was translated by the reader.
+  b$launches[[1]]$schema <- 1L
+  expect_s3_class(compare_campaigns(a, b), "nl_comparison")
+>>>>>>> rstats
   expect_error(compare_campaigns(a, 1), class = "nl_error_usage")
   expect_error(compare_campaigns(a, read_campaign(dirs$b), margin_percent = 0), class = "nl_error_usage")
   on_only <- two_sides(launches = 2, design = "single", pairs = 1, arms = "on", levels_percent = 5)

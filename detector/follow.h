@@ -1,0 +1,66 @@
+/* How the halves follow the machine. The pilot says how long an operation takes at one moment; on a machine whose speed wanders halves then last
+ * longer or shorter than planned. What the off halves of an operation and size lately took says how long the next half will take: the dose of an
+ * on half is drawn for that, and where halves left their planned length too far, following rounds get another number of operations. Nothing here
+ * ever sees an on half, so no arm's outcome decides about its dose. */
+#ifndef ND_FOLLOW_H
+#define ND_FOLLOW_H
+
+#include <stdint.h>
+
+enum { ND_FOLLOW_HALVES = 5 };
+
+/* One operation and size. The same on all ranks, up to the rounding of their processors. */
+struct nd_follow {
+    int64_t planned_ns;                  /* length that halves are to have */
+    double recent_ns[ND_FOLLOW_HALVES];  /* the last off halves, for the present number of operations */
+    int64_t n_seen;                      /* off halves ever seen */
+    int64_t n_fresh;                     /* of them, since the number of operations was set */
+    double expected_ns;                  /* before the first off half */
+    double took_ns, foretold_ns;         /* sums over off halves, fading: what they took, and what had been expected of them */
+};
+
+/* @param half_ns  planned length of a half; `expected_ns`: by the pilot. */
+void nd_follow_init(struct nd_follow *f, int64_t half_ns, double expected_ns);
+
+/* Takes the time of an off half, the slowest rank's. */
+void nd_follow_off(struct nd_follow *f, int64_t wall_ns);
+
+/* Length of an undisturbed half now, ns: the median of the last few. Bursts are placed by it. */
+double nd_follow_typical_ns(const struct nd_follow *f);
+
+/* Mean length of a half now, ns: the median, stretched by as much as off halves took longer than it foretold. Doses are drawn for it. */
+double nd_follow_mean_ns(const struct nd_follow *f);
+
+/* The number of operations for the following halves: as it is, or, where halves are off their planned length by more than a quarter, the one that
+ * makes them as long as planned. */
+int64_t nd_follow_operations(const struct nd_follow *f, int64_t n_operations);
+
+/* The following halves have `to` operations instead of `from`. */
+void nd_follow_rescale(struct nd_follow *f, int64_t from, int64_t to);
+
+/* By how much bursts lengthen a half that they are in. Where nobody can leave an operation before all have entered it, every rank waits for the
+ * one whose CPU was taken.
+ * @param share  of the half that bursts take from any rank, 0..1: level x places whose bursts come one after the other.
+ * @return 1 / (1 - share), at most 4. */
+double nd_follow_stretch(double share);
+
+/* The bursts of a fixed dose. */
+struct nd_bursts {
+    int64_t n;
+    int64_t first_ns;  /* from the draw of the dose on */
+    int64_t period_ns; /* their distance */
+    int64_t burst_ns;  /* length of each */
+};
+
+/* Draws the bursts of an on half: n, as many as planned, over the half as long as it is now expected to last, bursts and all. A burst is the level's
+ * share of its period, so the share of the half is what was asked for while the machine's speed wanders. They keep clear of both ends, because
+ * the half may turn out shorter.
+ * @param stretch  by nd_follow_stretch.
+ * @param lead_ns  how long after the draw the half begins.
+ * @param u  the place of the first burst within what it may have, 0..1. */
+void nd_follow_draw(const struct nd_follow *f, int64_t n, double level_percent, double stretch, int64_t lead_ns, double u, struct nd_bursts *bursts);
+
+/* How many of n bursts at `first_ns` and every `period_ns` from there on were due from `begin_ns` to `end_ns`. */
+int64_t nd_follow_due(int64_t first_ns, int64_t period_ns, int64_t n, int64_t begin_ns, int64_t end_ns);
+
+#endif
