@@ -197,6 +197,10 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
       next
     }
     value <- channel$value(rows, n_generators)
+    if (all(is.na(value))) {
+      absent <- c(absent, paste0("channel ", name, ": not measured"))
+      next
+    }
     if (channel$transform == "log_ratio") value <- log_or_na(value)
     differences[[name]] <- value[pairs$on] - value[pairs$off]
     # A time that is counted in ns cannot tell less than 1 ns of a half from nothing.
@@ -216,8 +220,9 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
 }
 
 analyze_cells <- function(measured, campaign, settings) {
-<<<<<<< HEAD
-  results <- lapply(seq_along(measured$members), function(i) {
+  # A fork costs more than the cells of a small campaign.
+  each <- if (sum(lengths(measured$members)) > 1e5) in_processes else lapply
+  results <- each(seq_along(measured$members), function(i) {
     cell <- measured$cells[i, ]
     # A launch that was looked at while it ran has spent part of its alpha before it ended.
     launch_settings <- sequential_settings(campaign$launches[[cell$launch]], settings)
@@ -226,12 +231,6 @@ analyze_cells <- function(measured, campaign, settings) {
     got <- analyze_cell(measured, label, measured$members[[i]], 1, launch_settings)
     got$estimators <- cell_estimators(measured, label, measured$members[[i]], campaign, launch_settings)
     got
-=======
-  # A fork costs more than the cells of a small campaign.
-  each <- if (sum(lengths(measured$members)) > 1e5) in_processes else lapply
-  results <- each(seq_along(measured$members), function(i) {
-    analyze_cell(measured, measured$cells[i, ], measured$members[[i]], campaign, settings, measured$adjusted[i])
->>>>>>> rstats
   })
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
        amplification = lapply(results, `[[`, "amplification"),
@@ -309,7 +308,7 @@ cell_estimators <- function(measured, label, members, campaign, settings) {
   known <- is.finite(d)
   cell <- list(d = d[known], bursts = measured$bursts[members][known], level = label$level_requested_percent,
                pattern = label$pattern, covariates = measured$covariates[members[known], , drop = FALSE])
-  rbind(estimator_rows(label, cell, settings$alpha), quantile_shifts(campaign$hist, label, settings$alpha))
+  rbind(estimator_rows(label, cell, settings$alpha), quantile_shifts(campaign$hist, label, 2 * settings$alpha))
 }
 
 mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)

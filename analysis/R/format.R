@@ -185,7 +185,7 @@ format_estimators <- function(analysis) {
   rows <- analysis$estimators
   if (NROW(rows) == 0) return(NULL)
   rows <- main_rows(rows)
-  head <- c(sprintf("estimates of the slowdown, percent, with %g %% CI (verdicts use the mean)", 100 * (1 - analysis$alpha)),
+  head <- c(sprintf("estimates of the slowdown, percent, with %g %% CI", 100 * (1 - 2 * analysis$alpha)),
             wrap_line("gain: adjusting is worth so many times the pairs"))
   lines <- sprintf("  %-12s %8s %7s  %-12s %9s %22s %6s  %s", rows$operation, format_count(rows$bytes),
                    format_level(rows$level_requested_percent), rows$estimator, format_effect(rows$estimate),

@@ -107,7 +107,7 @@ dose_axes <- function(frame, by = "level_delivered_percent", clip = FALSE) {
 }
 
 dose_caption <- function(frame, alpha) {
-  paste0("Bars and blue band: ", 100 * (1 - alpha), " % confidence interval. Grey: ",
+  paste0("Bars and blue band: ", 100 * (1 - 2 * alpha), " % confidence interval. Grey: ",
          if (all(is.na(frame$band_low))) "no placebo was run. " else "that of the placebo (clean). ",
          "Detected: step-down from the highest level, one-sided alpha ", alpha,
          if (any(frame$series == "inconclusive")) {

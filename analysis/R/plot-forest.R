@@ -8,7 +8,7 @@
 #' @return A ggplot, or a data frame with `panel`, `label` (treatment and level), `operation`, `bytes`, `ranks`,
 #'   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent` (of one CPU), `pooled` (logical: the line's own
 #'   row; FALSE: a launch that it pools), `scope`, `launch`, `n_pairs`, `n_launches`, `estimate_percent`,
-#'   `ci_low_percent`, `ci_high_percent` (two-sided, confidence 1 - alpha), `bound_low_percent`,
+#'   `ci_low_percent`, `ci_high_percent` (confidence 1 - 2 alpha), `bound_low_percent`,
 #'   `bound_high_percent` (two-sided, 1 - 2 alpha; NA without a margin), `margin_percent` (NA: none), `verdict`
 #'   (`above`, `below`, `inconclusive` of the margin; without one `detected`, `not detected`, `inconclusive`). NULL
 #'   without the time channel, and where no level is above 0.
@@ -158,13 +158,13 @@ forest_look <- function(frame) {
 forest_caption <- function(frame, alpha, clipped) {
   margin <- frame$margin_percent[1]
   decided <- any(!is.na(frame$bound_low_percent))
-  paste0("Blue bars: ", 100 * (1 - alpha), " % confidence interval of each line by itself",
+  paste0("Blue bars: ", 100 * (1 - 2 * alpha), " % confidence interval of each line by itself",
          if (decided) {
            sprintf("; thick: the %g %% interval that the verdict on the margin comes from (alpha %g each side)",
                    100 * (1 - 2 * alpha), alpha)
          }, ". ",
          if (any(!frame$pooled)) {
-           sprintf("Small grey bars: each launch by itself, %g %% within the launch. ", 100 * (1 - alpha))
+           sprintf("Small grey bars: each launch by itself, %g %% within the launch. ", 100 * (1 - 2 * alpha))
          },
          if (!is.na(margin)) sprintf("Shaded: slower or faster by less than the margin of %g %%. ", margin),
          if (!decided) sprintf("Detected: step-down from the highest level, one-sided alpha %g. ", alpha) else

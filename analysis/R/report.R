@@ -348,7 +348,7 @@ verdict_table <- function(analysis) {
   rows <- main_rows(analysis$verdicts)
   caption <- sprintf(paste("alpha %g one-sided, step-down from the highest level; intervals have",
                            "confidence %g; limit: the effect this run would have found with power %g."),
-                     analysis$alpha, 1 - analysis$alpha, analysis$power)
+                     analysis$alpha, 1 - 2 * analysis$alpha, analysis$power)
   constant <- constant_treatment(analysis$treatments)
   if (nzchar(constant)) caption <- paste0("Treatment: ", constant, ". ", upper_first(caption))
   reasons <- unique(paste0(rows$channel, ": ", rows$estimator_note)[nzchar(rows$estimator_note)])
@@ -491,7 +491,7 @@ estimator_table <- function(analysis) {
                       "slowdown %" = format_effect(rows$estimate), CI = format_interval(rows$ci_low, rows$ci_high),
                       gain = ifelse(is.na(rows$gain), "", format_effect(rows$gain, FALSE)),
                       n = paste(format_count(rows$n), rows$unit), remark = ifelse(is.na(rows$reason), rows$note, rows$reason))),
-               sprintf(paste("With %g %% intervals; verdicts use the mean. Gain: adjusting is worth so many times the pairs."),
+               sprintf(paste("With %g %% intervals. Gain: adjusting is worth so many times the pairs."),
                        100 * (1 - analysis$alpha)),
                text = c("operation", "scope", treatment_columns, "estimator", "remark"), wrap = "remark"))
 }

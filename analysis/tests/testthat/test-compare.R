@@ -290,13 +290,10 @@ test_that("what cannot be compared is refused in one line", {
                class = "nl_error_usage")
   more <- two_sides(launches = 2, ranks = 4)
   expect_error(compare_campaigns(a, read_campaign(more$b)), "nothing in common", class = "nl_error_usage")
-<<<<<<< HEAD
-=======
   b <- read_campaign(dirs$b)
   # What an older schema calls by other names was translated by the reader.
   b$launches[[1]]$schema <- 1L
   expect_s3_class(compare_campaigns(a, b), "nl_comparison")
->>>>>>> rstats
   expect_error(compare_campaigns(a, 1), class = "nl_error_usage")
   expect_error(compare_campaigns(a, read_campaign(dirs$b), margin_percent = 0), class = "nl_error_usage")
   on_only <- two_sides(launches = 2, design = "single", pairs = 1, arms = "on", levels_percent = 5)

@@ -28,11 +28,11 @@ test_that("verdicts over launches use what the looks leave of alpha, those of si
   dir <- local_campaign(pairs = 12, levels_percent = c(0, 5), launches = 4)
   schedule_of(dir, paste0("sim-", 1:3))
   analysis <- analyze_campaign(read_campaign(dir), channels = "time", margin = 1)
-  across <- analysis$verdicts$scope == "launches like these"
+  across <- analysis$verdicts$scope %in% scopes_across
   expect_equal(unique(analysis$verdicts$alpha[across]), 0.0025)
   expect_equal(unique(analysis$verdicts$alpha[!across]), 0.01)
-  row <- analysis$verdicts[across & analysis$verdicts$level_requested_percent == 5, ]
-  expect_equal(log1p(row$bound_low / 100), row$raw_estimate - stats::qt(1 - 0.0025, 3) * row$raw_full_se)
+  row <- analysis$verdicts[analysis$verdicts$scope == scope_campaign & analysis$verdicts$level_requested_percent == 5, ]
+  expect_equal(log1p(row$ci_low / 100), row$raw_estimate - stats::qt(1 - 0.0025, 3) * row$raw_full_se)
   expect_match(format_verdicts(analysis), "look 2 at this campaign", all = FALSE)
   json <- jsonlite::fromJSON(verdicts_json(analysis))
   expect_equal(json$looks, list(looks = 2, planned = 3L, present = 4, alpha = 0.0025))
