@@ -35,7 +35,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #' @param a,b `nl_campaign`s from [read_campaign()] (`arms = "any"` will do).
 #' @param margin_percent Margin of the clean time, percent, length 1; NULL: none is asked about.
 #' @param alpha Two-sided level of the words slower and faster: each direction has alpha / 2; length 1. Verdicts on the
-#'   margin are one-sided at alpha.
+#'   margin are one-sided at alpha. Where a side has been looked at before, less of it is left, see [campaign_looks()].
 #' @param power Power at the detection limit, length 1.
 #' @param paired Logical, length 1: compare the i-th launch of B with the i-th of A, in the order in which they started.
 #'   Both need the same number of launches.
@@ -78,6 +78,9 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
   check_probability(power, "power")
   check_argument(isTRUE(paired) || isFALSE(paired), "paired", paired, "TRUE or FALSE")
   check_comparable(a, b)
+  # A side that is still growing, or has grown beyond its plan, has been looked at before.
+  looks <- list(a = campaign_looks(a, alpha), b = campaign_looks(b, alpha))
+  alpha <- min(looks$a$alpha, looks$b$alpha)
   settings <- list(alpha = alpha, power = power, paired = paired, margin = margin_percent)
   turns <- if (paired) paired_turns(a, b)
   summaries <- list(a = side_summaries(a), b = side_summaries(b))
@@ -93,7 +96,8 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
   structure(list(rows = rows, answer = if (is.null(margin_percent)) NA_character_ else
                    margin_answer(rows$margin_verdict[rows$family == "time"]),
                  differs = differing_provenance(a, b),
-                 notes = comparison_notes(a, b, summaries, keys, rows, settings), sides = sides,
+                 notes = c(sprintf("%s: %s", rep(c("A", "B"), lengths(lapply(looks, `[[`, "note"))), unlist(lapply(looks, `[[`, "note"))),
+                          comparison_notes(a, b, summaries, keys, rows, settings)), sides = sides,
                  margin_percent = margin_percent, alpha = alpha, power = power, paired = paired),
             class = "nl_comparison")
 }
@@ -222,10 +226,13 @@ decide_comparison <- function(rows, settings) {
   rows
 }
 
+# What an interval by itself shows and Holm's correction does not is marked, so that no interval contradicts its word.
+alone_mark <- " (alone)"
+
 comparison_words <- function(rows, alpha) {
   word <- function(name) unname(vapply(comparison_families[rows$family], `[[`, "", name))
-  found <- !is.na(rows$p_holm) & rows$p_holm <= alpha
+  hit <- function(p) !is.na(p) & p <= alpha
   ifelse(!is.na(rows$reason), paste0("inconclusive: ", rows$reason),
-         ifelse(found, ifelse(rows$effect > 0, word("more"), word("less")),
+         ifelse(hit(rows$p_two_sided), paste0(ifelse(rows$effect > 0, word("more"), word("less")), ifelse(hit(rows$p_holm), "", alone_mark)),
                 paste0("no difference found (limit ", signif(rows$detection_limit, 3), " ", rows$unit, ")")))
 }
