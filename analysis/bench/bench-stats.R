@@ -37,8 +37,8 @@ line <- function(name, value, wanted, holds) {
 share <- function(name, hits, kind, of = "") {
   bound <- bounds[[kind]]
   name <- paste0(name, ": ", bound$text, of, ", %")
-  wanted <- if (bound$low == 0) sprintf("<= %g", bound$high) else {
-    if (bound$high == 100) sprintf(">= %g", bound$low) else sprintf("%g to %g", bound$low, bound$high)
+  wanted <- if (bound$low == 0) sprintf("<= %.3g", bound$high) else {
+    if (bound$high == 100) sprintf(">= %g", bound$low) else sprintf("%.4g to %.4g", bound$low, bound$high)
   }
   unknown <- sum(is.na(hits))
   hits <- hits[!is.na(hits)]
