@@ -67,6 +67,12 @@ int64_t nl_control_requested_ns(const struct nl_control *c) {
     return sum;
 }
 
+int64_t nl_control_owed_ns(const struct nl_control *c) {
+    int64_t sum = 0;
+    for (int i = 0; i < atomic_load(&c->n_workers); i++) sum += atomic_load(&c->workers[i].owed_ns);
+    return sum;
+}
+
 int64_t nl_control_extra_cpu_ns(const struct nl_control *c) {
     int64_t sum = 0;
     for (int i = 0; i < atomic_load(&c->n_workers); i++) sum += atomic_load(&c->workers[i].extra_cpu_ns);

@@ -32,6 +32,7 @@ struct nl_control_worker {
     _Atomic int32_t tid;              /* its thread */
     _Atomic int32_t is_burst_due;     /* answered with each RUN: whether a burst will be run in this half, as far as what is owed decides */
     _Atomic int64_t requested_ns;     /* what has become due in the account of the last RUN, since its first one */
+    _Atomic int64_t owed_ns;          /* set before the answer to any command that ends a RUN: what that RUN's account owes by then */
     _Atomic int64_t extra_cpu_ns;     /* CPU time of children, which the process's clock does not see */
 };
 
@@ -57,7 +58,7 @@ struct nl_control {
     int64_t n_periods;     /* RUN: how long it goes on without another command */
     int64_t half_ns;       /* RUN: the part of it that is looked at for is_burst_due */
     int64_t slot_ns;       /* RUN: time that a pattern which goes on from half to half is given for this half; 0: as long as the half lasts */
-    int64_t extra_ns;      /* RUN: CPU time of each active worker that earlier halves of the account asked for and ended before it was due */
+    int64_t extra_ns;      /* RUN: CPU time on top for each active worker: what the account's halves lack by the owner's count; negative: too much */
     uint64_t seed;         /* RUN: of the pattern; the same for a treatment's whole life */
     double skip;           /* RUN: where a pattern that goes on from half to half begins, as a share of its repetition, 0..1 */
     uint8_t is_active[NL_CONTROL_MAX_WORKERS]; /* RUN: which workers carry the load; the others answer and sleep */
@@ -93,6 +94,7 @@ int nl_control_await(struct nl_control *c, int64_t timeout_ns);
 /* Owner: sums over the workers. */
 int nl_control_n_due(const struct nl_control *c);
 int64_t nl_control_requested_ns(const struct nl_control *c);
+int64_t nl_control_owed_ns(const struct nl_control *c);
 int64_t nl_control_extra_cpu_ns(const struct nl_control *c);
 
 /* Generator: sleeps until the command number differs from `seen`, or until `deadline_ns` (CLOCK_MONOTONIC; negative: for ever).

@@ -10,6 +10,7 @@
 
 #define FIRST_EARLIEST 0.1  /* the first burst begins after this share of a period ... */
 #define LAST_END 0.7        /* ... and the last one ends before this share of its own */
+#define MOST_LACKING 4
 #define LEAST_PERIOD_NS 1e5 /* that the generator takes */
 #define MOST_PERIOD_NS 6e11
 
@@ -77,14 +78,16 @@ void nd_follow_draw(const struct nd_follow *f, int64_t n, double level_percent, 
                                  .burst_ns = (int64_t)burst_ns};
 }
 
-/* How many were due before `at_ns`. */
-static int64_t due_before(int64_t first_ns, int64_t period_ns, int64_t n, int64_t at_ns) {
-    int64_t k = at_ns <= first_ns ? 0 : (at_ns - first_ns - 1) / period_ns + 1;
-    return k < n ? k : n;
-}
-
-int64_t nd_follow_due(int64_t first_ns, int64_t period_ns, int64_t n, int64_t begin_ns, int64_t end_ns) {
-    return due_before(first_ns, period_ns, n, end_ns) - due_before(first_ns, period_ns, n, begin_ns);
-}
-
 double nd_follow_stretch(double share) { return share >= 0.75 ? 4 : 1 / (1 - share); }
+
+double nd_ledger_extra_ns(const struct nd_ledger *l, double dose_ns) {
+    double lacking_ns = l->asked_ns - l->delivered_ns - l->owed_ns;
+    return lacking_ns > dose_ns ? dose_ns : lacking_ns < -dose_ns ? -dose_ns : lacking_ns;
+}
+
+void nd_ledger_half(struct nd_ledger *l, double dose_ns, double delivered_ns) {
+    l->asked_ns += dose_ns;
+    l->delivered_ns += delivered_ns;
+    double most_ns = MOST_LACKING * dose_ns + (l->owed_ns > 0 ? l->owed_ns : 0);
+    if (l->asked_ns - l->delivered_ns > most_ns) l->asked_ns = l->delivered_ns + most_ns;
+}

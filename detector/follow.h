@@ -60,7 +60,17 @@ struct nd_bursts {
  * @param u  the place of the first burst within what it may have, 0..1. */
 void nd_follow_draw(const struct nd_follow *f, int64_t n, double level_percent, double stretch, int64_t lead_ns, double u, struct nd_bursts *bursts);
 
-/* How many of n bursts at `first_ns` and every `period_ns` from there on were due from `begin_ns` to `end_ns`. */
-int64_t nd_follow_due(int64_t first_ns, int64_t period_ns, int64_t n, int64_t begin_ns, int64_t end_ns);
+/* What the halves of one account were to get and what they got, CPU time in ns over all CPUs that carry it. A burst whose half ended before it was
+ * due, that ran between two halves or was dropped, is made up for; what the generator itself owes, it will bring anyway. */
+struct nd_ledger {
+    double asked_ns, delivered_ns; /* within halves */
+    double owed_ns;                /* by the generator, when the last half of the account had ended */
+};
+
+/* What the next half of the account is to bring beyond its own dose of `dose_ns`, ns: at most as much again, or less; below 0 where there was too much. */
+double nd_ledger_extra_ns(const struct nd_ledger *l, double dose_ns);
+
+/* Takes a half. What is lacking beyond four of its doses is given up: a machine on which a load could not run for long must not get it all later. */
+void nd_ledger_half(struct nd_ledger *l, double dose_ns, double delivered_ns);
 
 #endif

@@ -89,10 +89,12 @@ static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
         struct nd_bursts b;
         nd_follow_draw(&r->follow[step->config], periods_of(o), arm->level_percent, stretch_of(r, step), r->lead_ns, u, &b);
         first_ns = (double)b.first_ns;
-        dose.n_periods = s->n_periods = b.n;
-        dose.period_ns = s->period_ns = b.period_ns;
-        dose.extra_ns = r->extra_ns[dose.account];
-        s->asked_ns = b.burst_ns;
+        dose.n_periods = b.n;
+        dose.period_ns = b.period_ns;
+        s->asked_ns = b.n * b.burst_ns * r->n_place_cpus[arm->place];
+        /* the half before may have left something that is not known yet */
+        if (r->last_account != dose.account)
+            dose.extra_ns = (int64_t)(nd_ledger_extra_ns(&r->ledgers[dose.account], (double)s->asked_ns) / r->n_place_cpus[arm->place]);
         s->last_burst_ns = (b.n - 1) * b.period_ns + b.burst_ns;
     } else {
         dose.n_periods = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
@@ -104,7 +106,7 @@ static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
 }
 
 static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
-    s->bursts_asked = s->first_burst_ns = s->n_due = s->last_burst_ns = s->asked_ns = s->n_held = 0;
+    s->bursts_asked = s->first_burst_ns = s->n_due = s->last_burst_ns = s->asked_ns = 0;
     if (!r->treatment) return;
     struct nd_dose dose = draw_dose(r, step, s);
     if (nd_treatment_switch(r->treatment, &dose)) {
@@ -112,6 +114,8 @@ static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_s
         if (reason[0]) nl_error("the generator refuses: %s", reason);
         r->flags |= ND_FLAG_GENERATOR;
     }
+    r->ledgers[r->last_account].owed_ns = (double)nd_treatment_owed_ns(r->treatment);
+    r->last_account = dose.account;
     s->n_due = nd_treatment_n_due(r->treatment);
     if (!has_dose(r->o, step) || !is_periodic(r->o, &r->o->arms[step->level])) return;
     s->bursts_asked = dose.n_periods * r->n_place_cpus[r->o->arms[step->level].place];
@@ -167,12 +171,6 @@ static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int
     int n_cpus = r->n_place_cpus[arm->place];
     if (!r->o->design->fixed_dose) s->bursts_asked = s->loop.wall_ns / r->o->period_ns * n_cpus;
     s->requested_ns = share_of(s->loop.wall_ns, n_cpus, arm);
-}
-
-/* A half that ended before a burst of its fixed dose was due, or began after it, lacks that burst: the account's next half makes up for it, with at
- * most as much again. Only what was not due in time: what was and did not run the generator carries over itself. */
-static void make_up_for(struct nd_run *r, const struct nd_sample *s) {
-    if (r->treatment && s->asked_ns > 0) r->extra_ns[s->account] = (s->n_periods - s->n_held) * s->asked_ns;
 }
 
 /* Untimed operations after the agent was switched: what it does at first falls into them. */
@@ -264,21 +262,16 @@ static struct delivery delivered_so_far(struct nd_run *r) {
 /* What the generator did while starts were run: between two stretches of them they are summed up, and load that comes then disturbs none. */
 struct stretches {
     struct nd_run *r;
-    struct nd_sample *s;
     struct delivery begin, sum;
-    int64_t begin_ns;
 };
 
 static void count_stretch(void *context, int begins) {
     struct stretches *s = context;
-    int64_t now_ns = nl_mono_ns();
     struct delivery now = delivered_so_far(s->r);
     if (begins) {
         s->begin = now;
-        s->begin_ns = nl_mono_ns();
         return;
     }
-    if (s->s->asked_ns > 0) s->s->n_held += nd_follow_due(s->s->first_burst_ns, s->s->period_ns, s->s->n_periods, s->begin_ns, now_ns);
     s->sum.cpu_ns += now.cpu_ns - s->begin.cpu_ns;
     s->sum.n_bursts += now.n_bursts - s->begin.n_bursts;
     s->sum.requested_ns += now.requested_ns - s->begin.requested_ns;
@@ -288,7 +281,7 @@ static void count_stretch(void *context, int begins) {
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s) {
     const struct nd_cell *cell = &r->cells[step->config];
     const struct nd_batch_view view = {.config = step->config, .arm = step->level + 1, .pair = step->pair, .order = step->order};
-    struct stretches stretches = {.r = r, .s = s};
+    struct stretches stretches = {.r = r};
     const struct nd_loop loop = {
         .op = r->o->configs[step->config].op,
         .state = &r->states[step->config],
@@ -335,7 +328,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;
     if (r->starter && r->starter->has_failed) r->flags |= ND_FLAG_RECORD;
     ask_for_time(r, step, stretches.sum.requested_ns, s);
-    make_up_for(r, s);
+    if (s->asked_ns > 0) nd_ledger_half(&r->ledgers[s->account], (double)s->asked_ns, (double)s->delivered_ns);
     end_arm(r);
     s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;
 }

@@ -15,9 +15,7 @@ struct nd_sample {
     int64_t n_due;                  /* the same: CPUs on which a burst was due, known before the half */
     int64_t first_burst_ns;         /* the same: when its first burst was due; 0: none */
     int64_t last_burst_ns;          /* the same, of a fixed dose: when its last one was to end, undisturbed; 0: none */
-    int64_t asked_ns;               /* the same: CPU time of a burst on each CPU; 0: no fixed dose */
-    int64_t n_periods, period_ns;   /* the same: its bursts on each CPU, and their distance */
-    int64_t n_held;                 /* the same: of them, those that were due while operations ran */
+    int64_t asked_ns;               /* the same: CPU time that the dose was drawn with, on all its CPUs; 0: no fixed dose */
     int account;                    /* the same: of the generator's */
     int64_t lead_ns;                /* from drawing the dose to the start of the loop */
     int64_t steal_ns;               /* leaders; -1 unknown */

@@ -68,7 +68,8 @@ struct nd_run {
     int n_loaded[ND_MAX_FACTOR];     /* CPUs of a place on all nodes */
     int n_hit[ND_MAX_FACTOR];        /* nodes on which a place means a rank's CPU: their bursts make ranks wait */
     int n_loose_ranks;              /* ranks that are not bound to one CPU, where there is a load to place */
-    int64_t extra_ns[NL_CONTROL_MAX_LEVELS]; /* leaders with a generator: what each account still lacks on each CPU, because halves ended early */
+    struct nd_ledger ledgers[NL_CONTROL_MAX_LEVELS]; /* leaders with a generator: of each account */
+    int last_account;               /* the same: of the half before */
     int64_t lead_ns;                /* longest way from drawing a dose to the start of its loop, seen in the warm-up; the same on all ranks */
     pid_t parent_pid;               /* the launcher */
     int flags;                      /* what this rank tells the others next time */

@@ -130,6 +130,8 @@ int nd_treatment_n_due(const struct nd_treatment *t) { return nl_control_n_due(t
 
 int64_t nd_treatment_requested_ns(const struct nd_treatment *t) { return nl_control_requested_ns(t->control); }
 
+int64_t nd_treatment_owed_ns(const struct nd_treatment *t) { return nl_control_owed_ns(t->control); }
+
 int64_t nd_treatment_bursts_run(const struct nd_treatment *t) { return atomic_load(&t->control->bursts_run); }
 
 const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t) { return &t->switch_times; }

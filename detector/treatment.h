@@ -30,7 +30,7 @@ struct nd_dose {
     int64_t n_periods;       /* 0: sleep */
     int64_t half_ns;         /* how long the half is planned to last from then on */
     int64_t slot_ns;         /* time that a pattern which goes on from half to half is given; 0: as long as the half lasts */
-    int64_t extra_ns;        /* CPU time of each CPU that earlier halves of the account lacked, to be made up for with the first burst */
+    int64_t extra_ns;        /* CPU time on top on each CPU, of what earlier halves of the account lacked; negative: of what they had too much */
     uint64_t seed;           /* of the pattern, the same for all halves of the arm */
     double skip;             /* where a pattern that goes on from half to half begins, 0..1 */
     const uint8_t *is_active; /* which of the placed CPUs get it; NULL: none */
@@ -60,6 +60,9 @@ int nd_treatment_n_due(const struct nd_treatment *t);
 
 /* CPU time that has become due in the account of the load switched on last, ns, summed over CPUs: differences within a half are its dose. */
 int64_t nd_treatment_requested_ns(const struct nd_treatment *t);
+
+/* What the account of the load before the one switched on last still owed when it ended, ns, summed over CPUs. */
+int64_t nd_treatment_owed_ns(const struct nd_treatment *t);
 
 /* Bursts run since its start. */
 int64_t nd_treatment_bursts_run(const struct nd_treatment *t);

@@ -104,8 +104,8 @@ static int check_order(const struct ng_worker *w, const struct order *r) {
         refuse(w->page, "a level of %g %% is above the duty cap", r->level_percent);
     else if (r->period_ns < 100000 || r->period_ns > INT64_C(600000000000)) /* wider than the owner's options: it lets periods follow the half */
         refuse(w->page, "the period is not from 0.1 ms to 600 s");
-    else if (r->n_periods < 0 || r->slot_ns < 0 || r->extra_ns < 0)
-        refuse(w->page, "a negative number of periods, slot or extra time");
+    else if (r->n_periods < 0 || r->slot_ns < 0)
+        refuse(w->page, "a negative number of periods, or a negative slot");
     else
         return 0;
     return -1;
@@ -198,6 +198,7 @@ static void obey_run(struct ng_worker *w) {
     atomic_store(&said->requested_ns, (int64_t)level->account.requested);
     nl_control_answer(w->page, w->index, w->seen);
     if (ng_run_deadline(&plan, &machine, &run) == NG_RUN_FAILED) ng_worker_explain(w, plan.source);
+    atomic_store(&said->owed_ns, (int64_t)level->account.owed);
     level->wall_ns += nl_mono_ns() - begin_ns;
 }
 

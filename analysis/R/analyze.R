@@ -333,6 +333,8 @@ launch_verdict <- function(label, name, cell, n_launches, settings) {
   est <- if (typical) typical_shift(tested, dosed, cell, label, settings) else if (by_ranks) {
     mean_beside_ranks(means, tested, dosed, cell, settings)
   } else c(means, list(estimator = "mean", why = if (name == "time") mean_why(label, early) else ""))
+  # Nothing at all happened in any half: that is known to the resolution of the account.
+  if (isTRUE(channel$zero_is_known) && n > 0 && all(cell$d == 0)) est$limit <- cell$resolution
   est$mean <- means
   if (name == "time") est$adjusted <- adjusted_mean(cell, settings)
   check <- if (isTRUE(means$se > 0)) stats::pt(means$estimate / means$se, means$df, lower.tail = FALSE) else NA_real_

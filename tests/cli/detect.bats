@@ -250,6 +250,9 @@ delivery() {
     delivery "$OUT/one/halves.csv" >"$BATS_TEST_TMPDIR/delivery"
     cat "$BATS_TEST_TMPDIR/delivery"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/delivery")" -eq 2 ]
+    # the helper takes a third of one CPU; where much more is taken than that, halves say nothing of what a machine of two speeds does
+    taken=$(awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } $c["arm"] == "off" { p += $c["preempted_ns_sum"]; t += $c["wall_ns"] } END { printf "%.0f", 100 * p / t }' "$OUT/one/halves.csv")
+    [ "$taken" -le 50 ] || skip "others took $taken % of a CPU from the ranks"
     awk '$2 < 0.9 || $2 > 1.1 { exit 1 }' "$BATS_TEST_TMPDIR/delivery"
     jq -c '{operations_set}' "$OUT/one/launch.json"
     jq -e '.operations_set >= 2 and .generators[0].period_ns == 10000000' "$OUT/one/launch.json"

@@ -27,7 +27,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 @test "an agent that is busy for 1 ms in each 100 ms takes that much from its rank, and both accounts agree" {
     needs_cpus 2
     runs 1ms 100ms
-    on_rank --agent-pid "$AGENT" --agent-period 100ms --seconds 12
+    on_rank --agent-pid "$AGENT" --agent-period 100ms --seconds 8
     used 9500 12000
     # it runs on
     [ "$(jq -r '.agents[0].died' "$OUT/one/launch.json")" = null ]
@@ -40,7 +40,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 @test "an agent of 0.1 % is found by what it stole, and its period with it" {
     needs_cpus 2
     runs 100us 100ms
-    on_rank --agent-pid "$AGENT" --agent-name busy --agent-period 100ms --seconds 16
+    on_rank --agent-pid "$AGENT" --agent-name busy --agent-period 100ms --seconds 12
     used 900 2000
     "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/agent.json"
     "$BIN/noiselab" analyze --json "$OUT" >"$BATS_TEST_TMPDIR/verdicts.json"

@@ -47,14 +47,14 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
 @test "every pattern delivers its level within 1 %" {
     for pattern in periodic jittered poisson bursts; do
         for level in 0.3 5; do
-            delivers "$exactly" --pattern $pattern --level $level --duration 1500ms --cpu "$last_cpu"
+            delivers "$exactly" --pattern $pattern --level $level --duration 1s --cpu "$last_cpu"
         done
     done
 }
 
 @test "every pattern delivers its level within 1 % with memory as well" {
     for pattern in periodic jittered poisson bursts; do
-        delivers "$exactly" --kind sum --pattern $pattern --level 3 --duration 1500ms --cpu "$last_cpu"
+        delivers "$exactly" --kind sum --pattern $pattern --level 3 --duration 1s --cpu "$last_cpu"
     done
 }
 

@@ -173,6 +173,7 @@ overshoot_is_small() { column overshoot_ns_p50 "$OUT/one/blocks.csv" | awk '$1 >
 }
 
 @test "reproducibility is measured over launches and rank counts, and too few launches are no answer" {
+    needs_cpus 2
     "$BIN/noiselab" run reproducibility --ranks 1,2 --launches 3 --op barrier --seconds 0.2 --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/table" 2>"$ERR"
     cat "$BATS_TEST_TMPDIR/table"
     [ "$("$BIN/noiselab-analyze" reproducibility "$OUT" --csv | tail -n +2 | wc -l)" -eq 2 ]

@@ -20,7 +20,11 @@ teardown_file() { two_nodes_remove "$WORK"; }
 # shellcheck disable=SC2086 # a list of processes
 teardown() { [ -z "${BUSY-}" ] || kill $BUSY; }
 
-setup() { ROWS="$BATS_TEST_TMPDIR/rows" ERR="$BATS_TEST_TMPDIR/stderr"; }
+setup() {
+    # on one, a round trip takes the time slices of ranks that wait
+    needs_cpus 2
+    ROWS="$BATS_TEST_TMPDIR/rows" ERR="$BATS_TEST_TMPDIR/stderr"
+}
 
 # probe RANKS OPTION...: on this machine, into $ROWS
 probe() {

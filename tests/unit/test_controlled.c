@@ -27,6 +27,7 @@
 #include "nl_error.h"
 #include "nl_place.h"
 #include "options.h"
+#include "skip.h"
 
 #define MS INT64_C(1000000)
 #define LONG_NS INT64_C(20000000000) /* only a broken test waits so long */
@@ -219,11 +220,30 @@ static void accounts_of_several_kinds_and_patterns_are_kept_apart(void **state) 
     json_decref(json);
 }
 
+/* What the owner gives on top is owed from the command on, and what is still owed is said when the load ends. */
+static void time_on_top_is_owed_and_what_is_owed_is_said(void **state) {
+    (void)state;
+    struct generator g = start("");
+    assert_int_equal(place(&g, allowed, 1), 0);
+    fill_run(&g);
+    for (int i = 0; i < 2; i++) {
+        g.page->first_burst_ns = nl_mono_ns() + LONG_NS; /* nothing is ever due */
+        g.page->extra_ns = i == 0 ? 3 * MS : -1 * MS;
+        assert_int_equal(command(&g, NL_COMMAND_RUN), 0);
+        pause_ns(5 * MS);
+        assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
+        assert_in_range(nl_control_owed_ns(g.page), (i == 0 ? 3 : 2) * MS - MS / 2, (i == 0 ? 3 : 2) * MS);
+    }
+    g.page->extra_ns = 0;
+    json_t *json = quit(&g);
+    assert_int_equal(integer(json, "requested_ns"), 2 * MS);
+    json_decref(json);
+}
+
 static void a_worker_that_is_not_active_carries_no_load(void **state) {
     (void)state;
     if (n_allowed < 2) {
-        print_message("skipped: one CPU\n");
-        skip();
+        SKIP("needs 2 CPUs");
     }
     struct generator g = start("");
     assert_int_equal(place(&g, allowed, 2), 0);
@@ -376,7 +396,7 @@ static void in_slots_all_workers_stay_at_the_same_place_of_a_trace(void **state)
     }
     assert_in_range(n_missed, 0, 3); /* a worker that was kept from its CPU for a slot is at the next one */
     g.page->slot_ns = -1;
-    assert_refused(&g, run(&g), "slot or extra time");
+    assert_refused(&g, run(&g), "a negative slot");
     json_t *json = quit(&g);
     for (int i = 0; i < n_allowed; i++)
         assert_int_equal(integer(json_array_get(json_object_get(json, "threads"), (size_t)i), "bursts_planned"), 30);
@@ -516,6 +536,7 @@ int main(void) {
         cmocka_unit_test(a_run_is_bounded_even_when_the_owner_stands_still),
         cmocka_unit_test(after_closing_nothing_starts_any_more),
         cmocka_unit_test(a_trace_goes_on_from_half_to_half_at_the_level_asked_for),
+        cmocka_unit_test(time_on_top_is_owed_and_what_is_owed_is_said),
         cmocka_unit_test(in_slots_all_workers_stay_at_the_same_place_of_a_trace),
         cmocka_unit_test(what_cannot_be_is_refused_and_the_generator_lives_on),
         cmocka_unit_test(quitting_at_once_is_fine),

@@ -27,6 +27,7 @@
 #include "source.h"
 #include "tally.h"
 #include "write.h"
+#include "skip.h"
 
 enum { MS = 1000000, MOST = 20000 };
 
@@ -193,8 +194,7 @@ static struct nr_recorder *opened(struct nr_config config) {
     int status = nr_open(&r, &config);
     nl_set_quiet(0);
     if (status == 0) return r;
-    print_message("skipped: source %s is not possible here\n", config.source);
-    skip();
+    SKIP("source %s is not possible here", config.source);
     return NULL;
 }
 
@@ -418,11 +418,11 @@ static int watch_many_threads(uid_t user) {
 static void many_threads_share_the_locked_memory_that_an_account_has(void **state) {
     (void)state;
     int status;
-    if (geteuid()) skip();
+    if (geteuid()) SKIP("needs root, to have the limits of another account");
     pid_t pid = fork();
     if (pid == 0) _exit(watch_many_threads(65534));
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) skip();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("an account without privileges may not watch others here, or lock too little memory");
     assert_int_equal(status, 0);
 }
 
