@@ -157,7 +157,7 @@ deps: ## install what is missing for make demo and make test (or say what is)
 demo: deps ## a sensitivity experiment on this machine, with its report
 	@$(MAKE) -j$(JOBS) --no-print-directory all
 	@rm -rf $(BUILD)/demo
-	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,0.3,1 --seconds 120 --out $(BUILD)/demo
+	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,1,5 --seconds 120 --out $(BUILD)/demo
 
 test: deps ## everything the tests need, then all tests
 	@tests/deps.sh cluster || echo 'make test: goes on; tests on the test cluster will be skipped' >&2
