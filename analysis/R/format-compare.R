@@ -61,7 +61,7 @@ format_comparison_block <- function(rows, comparison) {
                    format_change(rows$detection_limit, sign = FALSE), word)
   reasons <- split(label, in_order(rows$reason))
   c(wrap_line(title, 0), head, comparison_lines(rows, lines),
-    if (any(endsWith(rows$verdict, alone_mark))) wrap_line("*: by itself, not with Holm's correction over the rows of the family"),
+    if (any(rows$familywise %in% FALSE)) wrap_line("*: by itself, not with Holm's correction over the rows of the family"),
     wrap_line(sprintf("inconclusive: %s (%s)", names(reasons), vapply(reasons, paste, "", collapse = ", "))), "")
 }
 

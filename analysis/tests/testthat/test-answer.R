@@ -76,7 +76,7 @@ test_that("rows that were refused are inconclusive, each reason counted once", {
 
 test_that("nothing detected has its limit, and a campaign of the placebo alone has no family", {
   facts <- answer_facts(analysis_with(function(v) {
-    v$stepdown <- "not detected"
+    v$verdict <- "not detected"
     v$p_one_sided <- 0.4
     v$familywise <- FALSE
     v
