@@ -43,9 +43,7 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
   if (nrow(pairs) == 0) return(NULL)
   a <- rows[pairs$a, ]
   b <- rows[pairs$b, ]
-  # A standard error is a standard deviation over the root of n: of means df + 1, of ranks all pairs.
-  size <- function(rows) ifelse(is.finite(rows$raw_df), rows$raw_df + 1, rows$raw_n)
-  w <- welch_test(b$raw_estimate, b$raw_se * sqrt(size(b)), size(b), a$raw_estimate, a$raw_se * sqrt(size(a)), size(a))
+  w <- welch_from_errors(b$raw_estimate, b$raw_se, b$raw_df, a$raw_estimate, a$raw_se, a$raw_df)
   # Where a launch must not be judged, neither must its contrasts; too few pairs are no such reason.
   refused <- ifelse(a$refused, a$reason, ifelse(b$refused, b$reason, NA_character_))
   known <- is.finite(w$se) & w$se > 0 & is.na(refused)
@@ -67,6 +65,14 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
   )
   rownames(got) <- NULL
   got
+}
+
+# Welch's test of two estimates with their standard errors and degrees of freedom, which may be infinite.
+welch_from_errors <- function(estimate0, se0, df0, estimate1, se1, df1) {
+  se <- sqrt(se0^2 + se1^2)
+  df <- se^4 / (se0^4 / df0 + se1^4 / df1)
+  difference <- estimate1 - estimate0
+  list(difference = difference, se = se, df = df, p_two_sided = 2 * stats::pt(-abs(difference / se), df))
 }
 
 # Per operation and level the treatment that slows most, against each of the others: few enough to print.

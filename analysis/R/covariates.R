@@ -114,8 +114,8 @@ declared_covariates <- function(campaign) {
 }
 
 # What the slowest rank lost to the hypervisor in the halves of each pair, where all launches declared it as a covariate before
-# they began; else NULL. `d`: log ratio of the times per operation less that loss; `moved_percent`: the loss itself, on minus
-# off, percent of the wall time.
+# they began; else NULL. `d`: log ratio of the times per operation less that loss; `moved_percent`: what the loss adds to the
+# log ratio, times 100 (a small loss: percent of the wall time, on minus off).
 lost_time <- function(campaign, pairs) {
   rows <- campaign$rows
   lost <- rows[["rank_steal_ns_max"]]
@@ -123,7 +123,7 @@ lost_time <- function(campaign, pairs) {
   wall <- rows[["wall_ns"]]
   kept <- 1 - pmin(pmax(lost / wall, 0), most_lost)
   speed <- log_or_na(operation_ns(rows) * kept)
-  data.frame(d = speed[pairs$on] - speed[pairs$off], moved_percent = 100 * (lost / wall)[pairs$on] - 100 * (lost / wall)[pairs$off])
+  data.frame(d = speed[pairs$on] - speed[pairs$off], moved_percent = 100 * (log(kept)[pairs$off] - log(kept)[pairs$on]))
 }
 
 # A half of which nearly all was lost says next to nothing of the rest.

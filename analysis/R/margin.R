@@ -38,15 +38,16 @@ margin_answer <- function(verdict) {
 margin_interval <- function(rows, margin) {
   adjusted <- vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
   rows$margin_of <- ifelse(adjusted, "adjusted mean", "mean")
-  for (end in c("estimate", "low", "high")) {
-    plain <- rows[[if (end == "estimate") "mean" else paste0("mean_", end)]]
-    rows[[paste0("margin_", end)]] <- ifelse(adjusted, rows[[if (end == "estimate") "adjusted_mean" else paste0("adjusted_", end)]], plain)
-  }
+  rows[c("margin_estimate", "margin_low", "margin_high")] <- rows[c("mean", "mean_low", "mean_high")]
   rows[c("raw_margin", "raw_margin_se", "raw_margin_df", "raw_margin_values")] <- rows[c("raw_mean", "raw_mean_se", "raw_mean_df", "raw_mean_values")]
   for (i in which(adjusted)) {
     a <- rows$raw_adjusted[[i]]
-    rows[i, c("raw_margin", "raw_margin_se", "raw_margin_df")] <- a[c("estimate", "se", "df")]
-    rows$raw_margin_values[[i]] <- a$values
+    least <- min(0, a$moved$low) / 100
+    ends <- c(a$estimate, a$low + least, a$high + max(0, a$moved$high) / 100)
+    rows[i, c("margin_estimate", "margin_low", "margin_high")] <- as.list(to_effect("time", ends))
+    # Tests of "above the margin" get the least that it can be.
+    rows[i, c("raw_margin", "raw_margin_se", "raw_margin_df")] <- c(list(a$estimate + least), a[c("se", "df")])
+    rows$raw_margin_values[[i]] <- a$values + least
   }
   rows
 }

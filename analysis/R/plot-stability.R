@@ -41,7 +41,7 @@ plot_stability <- function(analysis, draw = TRUE) {
                  "time (wall time x nodes) of the pairs: it falls as the root of the seconds, and the left is better. Bars:",
                  "%g %% confidence interval within these launches. Suitable: reacts (sign-flip test, Holm over",
                  "configurations), and the clean time is shown to scatter by at most %g %% over launches."
-               ), analysis$alpha, analysis$power, 100 * (1 - analysis$alpha), reproducible_percent),
+               ), analysis$alpha, analysis$power, 100 * (1 - 2 * analysis$alpha), reproducible_percent),
                "level x root of time, % of one CPU x sqrt(s)", NULL)
 }
 

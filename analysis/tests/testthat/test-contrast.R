@@ -80,3 +80,14 @@ test_that("of a campaign: the pairs of the rows, and the worst first in what is 
   json <- jsonlite::fromJSON(verdicts_json(analysis))
   expect_equal(json$contrasts$difference_percent, got$difference_percent)
 })
+
+test_that("estimates with known standard errors are compared as samples are, and without end of degrees of freedom as normal", {
+  x <- c(1, 3, 2, 5)
+  y <- c(2, 4, 7)
+  error <- function(x) stats::sd(x) / sqrt(length(x))
+  got <- welch_from_errors(mean(x), error(x), 3, mean(y), error(y), 2)
+  wanted <- stats::t.test(y, x)
+  expect_equal(got$p_two_sided, wanted$p.value)
+  expect_equal(got$df, unname(wanted$parameter))
+  expect_equal(welch_from_errors(0, 3, Inf, 10, 4, Inf)$p_two_sided, 2 * stats::pnorm(-2))
+})

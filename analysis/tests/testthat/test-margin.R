@@ -71,7 +71,32 @@ test_that("what the hypervisor took at random is taken off the mean that a margi
   expect_equal(got$margin_of, "mean")
   wide <- analyze_campaign(campaign, channels = "time", margin = 30)$verdicts
   expect_equal(wide$margin_of, "adjusted mean")
-  expect_equal(wide$margin_high, wide$adjusted_high)
+  expect_lt(wide$adjusted_high, wide$margin_high)
+  expect_lt(wide$margin_low, wide$adjusted_low)
+})
+
+test_that("what a covariate may have moved counts against the margin", {
+  adjusted <- function(moved) list(estimate = 0.0096, low = 0.0095, high = 0.0097, se = 4e-5, df = Inf, values = c(0.0095, 0.0097),
+                                   moved = list(estimate = mean(moved), low = moved[1], high = moved[2]), is_withheld = FALSE)
+  row <- function(moved) {
+    rows <- data.frame(mean = 1, mean_low = 0.5, mean_high = 1.5, adjusted_mean = 0.96, adjusted_low = 0.95, adjusted_high = 0.97,
+                       raw_mean = 0.01, raw_mean_se = 0.002, raw_mean_df = Inf)
+    rows$raw_mean_values <- list(c(0.005, 0.015))
+    rows$raw_adjusted <- list(adjusted(moved))
+    rows
+  }
+  # 0.96 % and up to 0.06 % that it moved: not shown to be below 1 %
+  near <- margin_interval(row(c(0.02, 0.06)), 1)
+  expect_equal(near$margin_of, "adjusted mean")
+  expect_equal(log1p(unlist(near[c("margin_low", "margin_high")]) / 100), c(0.0095, 0.0103), ignore_attr = TRUE)
+  expect_equal(margin_verdict(near$margin_low, near$margin_high, 1), "inconclusive")
+  expect_equal(near$raw_margin_values[[1]], c(0.0095, 0.0097))
+  # less than none at the other end
+  other <- margin_interval(row(c(-0.06, -0.02)), 1)
+  expect_equal(log1p(unlist(other[c("margin_low", "margin_high")]) / 100), c(0.0089, 0.0097), ignore_attr = TRUE)
+  expect_equal(other$raw_margin_values[[1]], c(0.0089, 0.0091))
+  # moved by more than a tenth of the margin: the mean
+  expect_equal(margin_interval(row(c(0.02, 0.11)), 1)$margin_high, 1.5)
 })
 
 test_that("a covariate that the treatment moves is withheld, and one that was not declared is not used", {

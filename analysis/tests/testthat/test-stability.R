@@ -25,6 +25,8 @@ test_that("every figure of a configuration is that of its definition", {
   d <- analysis$differences$time
   expect_equal(row$slowdown_percent, 100 * expm1(mean(d[level == 2])))
   expect_equal(row$p_one_sided, sign_flip_test(d[level == 2])$p)
+  # the interval of the one-sided test beside it
+  expect_equal(row$slowdown_low_percent, 100 * expm1(randomisation_inference(d[level == 2], 0.01)$bound_low))
   # from other orders of the same noise; near that of a t test, which this noise would allow
   expect_equal(row$limit_percent, 100 * expm1(randomisation_inference(d[level == 0], 0.01, 0.95)$limit))
   expect_equal(row$limit_percent, 100 * expm1(detection_limit(sd(d[level == 0]) / sqrt(180), 179)), tolerance = 0.1)
@@ -44,7 +46,7 @@ test_that("the interval of the figure of merit is that of its parts on the scale
                        level_delivered_percent = 1,
                        level_requested_percent = 1)
   row <- merit_row(blank, effect, 4, 0.01)
-  upper <- sqrt(50 / qchisq(0.005, 50))
+  upper <- sqrt(50 / qchisq(0.01, 50))
   expect_equal(row$merit_high / row$merit, exp(sqrt(log(upper)^2 + log(3 / 2)^2)))
   expect_equal(row$merit, row$limit_percent / 3 * 2)
   effect$slowdown_low_percent <- -1
