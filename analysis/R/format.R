@@ -49,9 +49,9 @@ format_verdicts <- function(analysis, estimators = FALSE) {
   blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block, analysis = analysis)
   constant <- constant_treatment(analysis$treatments)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), unlist(blocks, use.names = FALSE),
-    wrap_line(agent_sentences(analysis)), if (has_agent(analysis$campaign)) "",
+    channel_legend(verdicts), wrap_line(agent_sentences(analysis)), if (has_agent(analysis$campaign)) "",
     format_margin(analysis), if (estimators) format_estimators(analysis), format_side_by_side(analysis), format_contrasts(analysis), format_thresholds(analysis),
-    format_costs(analysis), format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
+    format_costs(analysis), format_notes(c(scope_note(analysis$verdicts), analysis$notes)), format_answer(analysis))
 }
 
 # Lines of a table in groups, each under a line that names its treatment; as they are where there is one.
@@ -88,16 +88,26 @@ format_block <- function(rows, analysis) {
                    format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_one_sided),
                    format_effect(rows$detection_limit, sign = FALSE), short_verdict(rows))
   alone <- is_alone(rows)
-  reasons <- unique(stats::na.omit(rows$reason))
-  estimators <- unique(rows$estimator_note[nzchar(rows$estimator_note)])
   c(title, paste0("  ", what), paste0("  ", header), under_treatments(rows, paste0("  ", lines), analysis),
-    wrap_line(sprintf("inconclusive: %s", reasons)),
-    wrap_line(sprintf("estimator of %s: %s",
-                      paste(unique(rows$channel[nzchar(rows$estimator_note)]), collapse = ", "),
-                      estimators)),
+    wrap_line(with_rows(rows, rows$reason, "inconclusive")),
+    wrap_line(with_rows(rows, ifelse(nzchar(rows$estimator_note), rows$estimator_note, NA), "estimate")),
     if (any(alone)) wrap_line(paste("detected (alone): at alpha in its own channel and operation, not with the chance of any",
                                     "false detection over all of them at alpha")),
-    wrap_line(sprintf("units: %s", unit_list(rows))), "")
+    "")
+}
+
+# Each text once, with the rows that it concerns. Figures in a text that differ from row to row are left to the rows.
+with_rows <- function(rows, text, word) {
+  same <- sub("only an effect above [^ ]+ % could have been seen", "only an effect above the limit could have been seen", text)
+  same <- sub("(in|;) [0-9.e+-]+ % of (the pairs|them)", "\\1 some of \\2", same)
+  known <- which(!is.na(same))
+  vapply(split(known, in_order(same[known])), function(at) {
+    by <- split(rows$level_requested_percent[at], in_order(rows$channel[at]))
+    whole <- vapply(names(by), function(name) length(by[[name]]) == sum(rows$channel == name), TRUE)
+    levels <- vapply(by, function(x) paste(format_level(sort(unique(x))), collapse = ", "), "")
+    part <- paste0(names(by), ifelse(whole | levels == "-", "", paste0(" at ", levels, " %")))
+    sprintf("%s: %s: %s", word, if (all(whole) && length(by) == length(unique(rows$channel))) "all" else paste(part, collapse = "; "), same[at[1]])
+  }, "", USE.NAMES = FALSE)
 }
 
 # The limit has its own column, and reasons their own lines.
@@ -108,10 +118,13 @@ short_verdict <- function(rows) {
 # Detected at alpha in its own family, but not with the chance of any false detection over all of them at alpha.
 is_alone <- function(rows) rows$verdict == "detected" & rows$familywise %in% FALSE
 
-unit_list <- function(rows) {
+# Each channel of the tables in a line: its unit, and the question that it answers.
+channel_lines <- function(rows) {
   units <- unique(rows[c("channel", "unit")])
-  paste(sprintf("%s %s", units$channel, units$unit), collapse = "; ")
+  sprintf("%s, %s: %s", units$channel, units$unit, vapply(channels[units$channel], `[[`, "", "question"))
 }
+
+channel_legend <- function(rows) c(wrap_line(channel_lines(rows)), "")
 
 format_range <- function(n) {
   n <- range(n)

@@ -381,7 +381,8 @@ verdict_table <- function(analysis) {
       verdict = ifelse(is.na(rows$reason), row_outcome(rows), paste0("inconclusive: ", rows$reason))
     )), caption, ifelse(row_outcome(rows) == "detected", "detected", "other"),
     text = c("operation", "scope", treatment_columns, "channel", "verdict"), wrap = "verdict"),
-    htmltools::tags$p(paste0("Units of effect and limit: ", unit_list(rows), ". n: units of inference.")),
+    htmltools::tags$p("n: units of inference. Channels, with the unit of effect and limit:"),
+    htmltools::tags$ul(lapply(trimws(channel_lines(rows)), htmltools::tags$li)),
     if (length(reasons) > 0) htmltools::tags$p(paste0("Estimator: ", paste(reasons, collapse = "; "), ".")),
     if (any(row_outcome(rows) == "detected alone")) htmltools::tags$p(paste(
       "Detected alone: at alpha in its own channel and operation, not with the chance of any false detection over all of them at alpha."
