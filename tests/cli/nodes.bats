@@ -131,6 +131,7 @@ no_line_but() {
 }
 
 @test "a disk that gets full ends the launch in one line, and what fits stays readable" {
+    needs_cpus 2
     [ "$(id -u)" = 0 ] || skip 'needs root, to mount a small file system'
     mkdir "$OUT"
     mount -t tmpfs -o size=32k noiselab-test "$OUT" || skip 'cannot mount a tmpfs here'

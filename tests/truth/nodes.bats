@@ -24,7 +24,7 @@ launch() {
     local name=$1
     shift
     [ ! -s "$WORK/$name.trace" ] || return 0
-    "$BUILD/bin/noiselab-record" --source cpu --duration 60s --name noiselab-gen --group-gap 1ns --out "$WORK/$name.trace" 3>&- >"$WORK/$name.summary" &
+    "$BUILD/bin/noiselab-record" --source cpu --duration 30min --name noiselab-gen --group-gap 1ns --out "$WORK/$name.trace" 3>&- >"$WORK/$name.summary" &
     recorder=$!
     two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier --levels 10 --half-period 20ms --period 20ms --seconds 3 --out "$WORK/$name" "$@" 3>&-
     kill -INT "$recorder"
