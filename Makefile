@@ -36,6 +36,8 @@ endif
 ALL_CFLAGS += $(if $(LIKWID_LIBRARY),-DNOISELAB_LIKWID='"$(LIKWID_LIBRARY)"')
 # mpicc runs the compiler it was built with unless told otherwise; this is how Open MPI and MPICH are told
 MPI_ENV = OMPI_CC="$(CC)" MPICH_CC="$(CC)"
+# of every rule that compiles: the object, and beside it what the compiler said, which is shown, and which lint looks at
+compile = $(MPI_ENV) $(1) $(ALL_CFLAGS) $(2) -c -o $@ $< 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(1)/*.c))
 COMMON := $(call objects,common)
@@ -95,17 +97,17 @@ $(BUILD)/bin/noiselab-accept: $(ACCEPTANCE) $(DETECTOR_PARTS) $(COMMON)
 
 $(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -c -o $@ $<
+	$(call compile,$(MPICC))
 
 $(BUILD)/obj/agent/%.o: ALL_CFLAGS += -Irecorder
 
 $(BUILD)/obj/acceptance/%.o: acceptance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Idetector -c -o $@ $<
+	$(call compile,$(MPICC),-Idetector)
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(call compile,$(CC))
 
 # objects depend on the flags they were made with: a change of compiler or commit must not link old with new
 $(BUILD)/flags: FORCE
@@ -155,7 +157,7 @@ deps: ## install what is missing for make demo and make test (or say what is)
 demo: deps ## a sensitivity experiment on this machine, with its report
 	@$(MAKE) -j$(JOBS) --no-print-directory all
 	@rm -rf $(BUILD)/demo
-	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,0.3,1 --seconds 120 --out $(BUILD)/demo
+	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,1,5 --seconds 120 --out $(BUILD)/demo
 
 test: deps ## everything the tests need, then all tests
 	@tests/deps.sh cluster || echo 'make test: goes on; tests on the test cluster will be skipped' >&2
@@ -178,36 +180,48 @@ tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES)
 bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh
 
-# CAMPAIGNS: number per shape. PARTS: some of simulated, located, acceptance, known, placebo
+# CAMPAIGNS: number per shape. PARTS: some of tests, simulated, located, acceptance, known, placebo
 bench-stats: all ## do the verdicts hold what they state: false alarms, coverage, power, known answers
 	@NOISELAB_BUILD=$(BUILD) R_LIBS="$(R_LIB)" NOISELAB_R_LIB="$(abspath $(R_LIB))" \
 		Rscript --vanilla analysis/bench/bench-stats.R $(CAMPAIGNS) $(PARTS)
 
 # ---- tests ---------------------------------------------------------------------------------------------------------------------------------
 
-$(BUILD)/tests/%: tests/unit/%.c $(COMMON) $(filter-out %/main.o,$(NOISEGEN) $(RECORDER) $(AGENT)) $(DETECTOR_PARTS)
-	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Irecorder -Idetector -I. $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS) $(shell $(PKG_CONFIG) --libs cmocka)
+TEST_PROGRAMS := $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES)
 
+$(UNIT_TESTS:=.o): $(BUILD)/tests/%.o: tests/unit/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call compile,$(MPICC),-Inoisegen -Irecorder -Idetector -I.)
+
+$(MPI_TESTS:=.o): $(BUILD)/tests-mpi/%.o: tests/mpi/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call compile,$(MPICC),-Inoisegen -Idetector)
+
+$(BENCHES:=.o): $(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call compile,$(MPICC),-Inoisegen -Irecorder -Idetector -I.)
+
+$(UNIT_TESTS): $(filter-out %/main.o,$(NOISEGEN) $(RECORDER) $(AGENT))
+$(BENCHES): $(filter-out %/main.o,$(RECORDER) $(AGENT))
 # these lean on the acceptance room, too, whose headers come last: options.h and record.h are those of the detector
-ACCEPT_TESTS := $(filter $(BUILD)/tests/test_accept% $(BUILD)/tests-mpi/accept%,$(UNIT_TESTS) $(MPI_TESTS))
-$(ACCEPT_TESTS): private ALL_CFLAGS += -Iacceptance
+ACCEPT_TESTS := $(filter $(BUILD)/tests/test_accept% $(BUILD)/tests-mpi/accept%,$(TEST_PROGRAMS))
 $(ACCEPT_TESTS): $(filter-out %/main.o,$(ACCEPTANCE))
+$(ACCEPT_TESTS:=.o): ALL_CFLAGS += -Iacceptance
 
-$(BUILD)/tests-mpi/%: tests/mpi/%.c $(COMMON) $(DETECTOR_PARTS)
-	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Idetector $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS)
+$(TEST_PROGRAMS): %: %.o $(COMMON) $(DETECTOR_PARTS)
+	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(if $(filter $(UNIT_TESTS),$@),$(shell $(PKG_CONFIG) --libs cmocka))
 
-$(BUILD)/bench/%: tests/bench/%.c $(COMMON) $(filter-out %/main.o,$(RECORDER) $(AGENT)) $(DETECTOR_PARTS)
-	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(ALL_CFLAGS) -Inoisegen -Irecorder -Idetector -I. $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBS)
+# OBJECTS: of every source there is. With CFLAGS=-fsyntax-only, what a compiler has to say of them
+OBJECTS := $(COMMON) $(NOISEGEN) $(RECORDER) $(AGENT) $(DETECTOR) $(ACCEPTANCE) $(TEST_PROGRAMS:=.o)
+.PHONY: objects
+objects: $(OBJECTS)
 
 # MATRIX: some of what tests/matrix.sh --list prints, such as 'openmpi5-gcc mpich-clang'; MATRIX_TESTS: quick or smoke
 test-matrix: deps ## unit and command-line tests with Open MPI 4.1, Open MPI 5 and MPICH, each with gcc and clang
 	@$(MAKE) --no-print-directory r
 	@NOISELAB_BUILD=$(BUILD) MATRIX_TESTS="$(or $(MATRIX_TESTS),quick)" tests/matrix.sh $(MATRIX)
 
-lint: all ## shellcheck, forbidden symbols, tables against documentation, both compilers without a warning
+lint: all objects ## shellcheck, forbidden symbols, tables against documentation, both compilers without a warning
 	@NOISELAB_BUILD=$(BUILD) tests/lint.sh
 
 # the sanitizers' build lives in its own folder; the unit tests run in it

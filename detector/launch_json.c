@@ -114,6 +114,8 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "wait_quiet_ns", known_ns(o->wait_quiet_ns));
     json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
     json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[o->preempted_by]));
+    /* covariates of the mean slowdown, declared before anything is measured; what is chosen after looking decides nothing */
+    json_object_set_new(json, "adjust", json_pack("[s]", "steal"));
     json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
     json_object_set_new(json, "datatype", o->op.datatype ? json_string(o->op.datatype->name) : json_null());
     json_object_set_new(json, "reduction", o->op.reduction ? json_string(o->op.reduction->name) : json_null());

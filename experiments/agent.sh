@@ -76,8 +76,9 @@ What is compared:
                           slowdown the same?  --record-for TIME: how long (default 10 periods, and 10 s at least)
 
   --design NAME           lockin (default; halves of whole periods) or blocks (default where starting is what switches)
-  --launches N            launches (default 3; of each interval); --seconds TIME: measuring time of each (default: 120 s,
-                          and longer where ten pairs of stretches take longer)
+  --launches N            launches (default 5; of each interval); --seconds TIME: measuring time of each (default: 72 s,
+                          6 min in all, and longer where seven pairs of stretches take longer). With fewer than five the
+                          answer is about these launches, and launches like these come second
   --op LIST, --bytes LIST operations and sizes (default barrier,allreduce,alltoall and 2KiB)
   --ranks N               number of ranks (default: one per allowed core)
   --seed N                seed of all random orders (default: from the clock)

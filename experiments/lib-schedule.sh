@@ -51,6 +51,46 @@ plan() {
     { schedule_head "$scratch/rows" && cat "$scratch/rows"; } >"$schedule" || die 2 "cannot write into '$scratch' (no space left?)"
 }
 
+# assumed_scatter: of a pair's log ratio, percent, as noiselab plan assumes it without a pilot (analysis/R/plan-pilot.R): figure times sqrt(2 / s), of
+# ranks where every half holds the same bursts, else of the mean. No R: compute nodes have none.
+assumed_scatter='
+    function scatter(half_s, by_ranks, i, x, y, n) {
+        n = split("0.01 1 5", x, " ")
+        split((by_ranks ? 4 * sqrt(0.01 / 2) : 0.5) " 2.1 4", y, " ")
+        for (i = 1; i <= n; i++) { x[i] = log(x[i]); y[i] = log(y[i]) }
+        half_s = log(half_s)
+        i = half_s < x[2] ? 1 : 2
+        if (half_s < x[1]) half_s = x[1]
+        return exp(y[i] + (y[i + 1] - y[i]) / (x[i + 1] - x[i]) * (half_s - x[i]))
+    }'
+
+# say_reach LAUNCHES: before the first of these launches, all as rehearsed: what they take in all, and how small a slowdown they could see. Nothing
+# is refused. The limit is that of alpha 0.01 and power 0.95; with fewer than 7 pairs no test reaches 0.01.
+say_reach() {
+    reach=$(printf '%s\n' "$rehearsal" | awk -v launches="$1" -v start="$start_s" "$assumed_scatter"'
+        $1 == "design" { design = substr($2, 1, length($2) - 1); rounds = $3; n = $6; number = $9; unit = $10; sub(/,/, "", unit) }
+        $1 == "level" && $0 !~ /, periodic,/ { varies = 1 }
+        function say(s) { return s < 120 ? sprintf("%.0f s", s) : sprintf("%d min %d s", s / 60, s % 60) }
+        END {
+            size["ns"] = 1e-9; size["us"] = 1e-6; size["ms"] = 1e-3; size["s"] = 1; size["min"] = 60
+            half = number * size[unit]
+            if (design == "single" || design == "" || half <= 0) exit
+            pairs = rounds * launches
+            all = launches * (rounds * n * (half + 3e-4) + start)
+            what = sprintf("%d launch%s, some %s in all; %d pairs of %g %s for each operation and level", launches, launches == 1 ? "" : "es",
+                           say(all), pairs, number, unit)
+            if (pairs < 7) {
+                each = (int(6 / launches) + 1) * n * half
+                printf "%s: too few, a test at alpha 0.01 needs 7; --seconds %g would do\n", what, (int(each * 10 - 1e-9) + 1) / 10
+                exit
+            }
+            sd = scatter(half, !varies && design == "lockin") * sqrt(2 / half)
+            printf "%s: by time a slowdown of %.2g %% can be seen (assumed: pairs scatter by %.2g %%)\n", what,
+                   (2.3263 + 1.6449) * sd / sqrt(pairs), sd
+        }')
+    [ -z "$reach" ] || note "plan: $reach"
+}
+
 # keep NAME: a file of $scratch into the campaign, in one step
 keep() { replace_file "$campaign/$1" <"$scratch/$1" || die 2 "cannot write '$campaign/$1' (not allowed, or no space left?)"; }
 

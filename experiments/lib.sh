@@ -67,6 +67,9 @@ words() { printf '%s' "$1" | tr ',' ' '; }
 # at_least_three: what an answer about launches takes
 at_least_three() { [ "$1" -ge 3 ] || note "--launches $1: too few for an answer in this campaign alone, it takes 3"; }
 
+# these_launches N: what an answer is about where launches are few
+these_launches() { [ "$1" -ge 5 ] || note "--launches $1: the answer is about these launches; five or more tell of launches like these"; }
+
 # nanoseconds TIME: a time with its unit (s without one) in ns
 nanoseconds() {
     printf '%s\n' "$1" | awk '

@@ -25,14 +25,17 @@ Runs noiselab-detect on all allowed cores of this machine, or of the nodes of a 
 writes its report.
 
   --ranks N       number of ranks (default: one per allowed core)
-  --launches N    launches (default 1; several give verdicts for "launches like these")
+  --launches N    launches (default 1: the answer is about this launch; of two to four it is about these launches
+                  together, and from five on about launches like these)
   --design launches
                   the published design: N sets (default 10), each with one launch per arm, off and every level, in an
                   order drawn from the seed; --seconds is the measuring time of all launches together
   --seed N        seed of the first launch's order, counted on from launch to launch
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help); the defaults are
-  --design lockin --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,0.3,1 --seconds 120
+  --design lockin --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,1,5 --seconds 120
+which takes less than three minutes in all: 0 is the placebo, and 5 the positive control, which any set-up that works
+detects. Before the first launch the plan says how small a slowdown can be seen.
 
 Which kind of load hurts most at the same level, and a recorded agent instead of a synthetic load:
   noiselab run sensitivity --kind spin,cache,procfs,ipi --levels 0,0.3,1
@@ -44,7 +47,7 @@ EOF
 }
 
 default_options() {
-    op=barrier,allreduce,alltoall bytes=2KiB levels=0,0.01,0.1,0.3,1 seconds=120 design=''
+    op=barrier,allreduce,alltoall bytes=2KiB levels=0,0.01,0.1,1,5 seconds=120 design=''
 }
 
 refuse_option() { :; }
@@ -80,6 +83,7 @@ check_options() {
         fi
     else
         rehearse "$@" --levels "$levels" --seconds "$seconds" --seed "$seed" ${launch_id:+--launch-id "$launch_id"}
+        say_reach "$n_rounds"
     fi
     go_on "$@"
 }

@@ -30,12 +30,12 @@ published method), which half-period suits it, and how to go on.
   --counts LIST     also blocks of so many operations, separated by commas (default: none, only half-periods)
   --half-period T   length of a half (default 10ms)
   --reference LEVEL the level to react to, in percent of one CPU (default 1)
-  --seconds TIME    measuring time of a launch, whole seconds (default 20); with --counts more where 7 sets take longer
-  --launches N      launches of each configuration (default 3, which an answer takes)
+  --seconds TIME    measuring time of a launch, whole seconds (default 10); with --counts more where 7 sets take longer
+  --launches N      launches of each configuration (default 7: so few show a scatter to be below 5 % that is below 2 %)
   --seed N          seed of the order of launches, and of the first launch's order (default: from the clock)
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help). The total time is said before it starts.
-Exit status 3: no configuration repeats and reacts.
+Exit status 3: no configuration is shown to repeat and to react.
 
 The environment variable NOISELAB_MPIRUN names another mpirun.
 
@@ -43,7 +43,7 @@ EOT
 }
 
 default_options() {
-    op=barrier,allreduce,alltoall bytes=2KiB counts='' half_period=10ms reference=1 seconds=20
+    op=barrier,allreduce,alltoall bytes=2KiB counts='' half_period=10ms reference=1 seconds=10
 }
 
 refuse_option() {
@@ -57,7 +57,7 @@ refuse_option() {
 }
 
 check_options() {
-    launches=${launches:-3} reference=${reference%\%} seconds=${seconds%s}
+    launches=${launches:-7} reference=${reference%\%} seconds=${seconds%s}
     whole --launches "$launches"
     whole --seconds "$seconds"
     at_least_three "$launches"

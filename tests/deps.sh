@@ -1,7 +1,8 @@
 #!/bin/sh
 # make deps: looks first, installs only what is missing (apt, as root or through sudo without a question), says the names elsewhere.
-# deps.sh cluster: the same for the test cluster, which is root's alone. Its packages bring services: where the user is not root, nothing is done.
+# deps.sh cluster: the same for the test cluster, which is root's alone. Its packages bring services: where the user is not root, nothing is installed.
 # deps.sh agents: the same for real agents, which tests measure. What cannot be installed is left out, and its test is skipped.
+# What is missing and is not installed is said, by its own names and those of packages.
 set -u
 
 # what | how to see that it is there | Debian | RHEL/Rocky (with EPEL, CRB) | openSUSE | Spack
@@ -43,8 +44,8 @@ EOF
 needed_by_agents() {
     cat <<'EOF'
 node_exporter|command -v prometheus-node-exporter|prometheus-node-exporter|-|-|-
-collectd|command -v collectd || test -x /usr/sbin/collectd|collectd-core|collectd|collectd|collectd
-sadc|test -x /usr/lib/sysstat/sadc || test -x /usr/lib64/sa/sadc|sysstat|sysstat|sysstat|sysstat
+collectd|has_file /usr/sbin/collectd /usr/bin/collectd|collectd-core|collectd|collectd|collectd
+sadc|has_file /usr/lib/sysstat/sadc /usr/lib64/sa/sadc|sysstat|sysstat|sysstat|sysstat
 top|command -v top|procps|procps-ng|procps|procps
 stress-ng|command -v stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
 curl|command -v curl|curl|curl|curl|curl
@@ -54,15 +55,8 @@ EOF
 
 case ${1-} in
 '') table=needed ;;
-agents)
-    # a service that is installed starts with the next boot of a machine that has systemd: whoever looks after it decides
-    [ "$(id -u)" = 0 ] && [ ! -d /run/systemd/system ] && command -v apt-get >/dev/null || exit 0
-    table=needed_by_agents
-    ;;
-cluster)
-    [ "$(id -u)" = 0 ] || exit 0
-    table=needed_by_cluster
-    ;;
+agents) table=needed_by_agents ;;
+cluster) table=needed_by_cluster ;;
 *)
     echo 'usage: tests/deps.sh [cluster|agents]' >&2
     exit 2
@@ -70,6 +64,9 @@ cluster)
 esac
 
 has_r() { command -v Rscript >/dev/null && Rscript --vanilla -e "quit(status = !requireNamespace('$1', quietly = TRUE))" >/dev/null 2>&1; }
+
+# has_file NAME...: one of them is a program; a row has no place for || in its look
+has_file() { for file in "$@"; do [ ! -x "$file" ] || return 0; done; return 1; }
 
 has_font() { command -v fc-list >/dev/null && [ -n "$(fc-list 2>/dev/null | head -n 1)" ]; }
 
@@ -99,8 +96,18 @@ say_and_stop() {
     exit 2
 }
 
+# leave_out WHY: ends; nothing is installed, and what is missing is said
+leave_out() {
+    printf 'noiselab: %s; not there, and not installed: %s (Debian: %s)\n' "$1" "$(missing what | sed 's/, $//')" "$(missing debian | sed 's/ $//')" >&2
+    exit 0
+}
+
 # install_agents: each by itself, without starting its service, so that one whose set-up fails keeps nothing else back; ends
 install_agents() {
+    [ "$(id -u)" = 0 ] || leave_out 'agents for tests are installed by root'
+    # a service that is installed starts with the next boot: whoever looks after the machine decides
+    [ ! -d /run/systemd/system ] || leave_out 'agents for tests would be services of this machine'
+    command -v apt-get >/dev/null || leave_out 'agents for tests come from Debian'
     policy=/usr/sbin/policy-rc.d
     if [ ! -e "$policy" ]; then
         # Debian's own way to say that nothing is to be started, for the moment
@@ -110,8 +117,7 @@ install_agents() {
         chmod 755 "$policy"
     fi
     if [ ! -x "$policy" ] || "$policy" >/dev/null 2>&1; then
-        echo "noiselab: '$policy' lets packages start services: no agents are installed for the tests" >&2
-        exit 0
+        leave_out "'$policy' lets packages start services"
     fi
     DEBIAN_FRONTEND=noninteractive
     export DEBIAN_FRONTEND
@@ -128,6 +134,7 @@ install_agents() {
 
 [ -n "$(missing what)" ] || exit 0
 [ "$table" != needed_by_agents ] || install_agents
+if [ "$table" = needed_by_cluster ] && [ "$(id -u)" != 0 ]; then leave_out "the test cluster is root's"; fi
 
 command -v apt-get >/dev/null || say_and_stop
 if [ "$(id -u)" = 0 ]; then
@@ -150,7 +157,7 @@ export DEBIAN_FRONTEND=noninteractive
 {
     $as_root apt-get update -qq && $as_root apt-get install -y -qq --no-install-recommends $packages
 } >/dev/null || {
-    printf 'noiselab: apt-get could not install them; its messages stand above\n' >&2
-    exit 2
+    printf 'noiselab: apt-get could not install all of them; its messages stand above\n' >&2
+    say_and_stop
 }
 [ -z "$(missing what)" ] || say_and_stop

@@ -36,3 +36,106 @@ refused_by() {
     [[ "$stderr" == "$program: "* ]]
     [[ "$stderr" == *"$text"* ]]
 }
+
+# ---- what cannot be made here
+
+# leave_out REASON: in setup_file, where a `skip` stops nothing (bats 1.8 goes on with the file, and runs its tests): those that ask `left_out_or_go`
+# are skipped with the reason. Without a reason nothing is left out.
+leave_out() { export LEFT_OUT=$1; }
+
+left_out_or_go() { [ -z "${LEFT_OUT-}" ] || skip "$LEFT_OUT"; }
+
+# needs_cpus NUMBER: that many that this process may use
+needs_cpus() { [ "$(nproc)" -ge "$1" ] || skip "needs $1 CPUs, and $(nproc) may be used here"; }
+
+# needs PROGRAM...
+needs() {
+    for program in "$@"; do command -v "$program" >/dev/null || skip "$program is not installed (tests/deps.sh agents)"; done
+}
+
+# ---- what judges the physical world
+
+# A process of others on the CPUs of a test changes what the test measures, and a hypervisor does. `judge` looks at both, of the time since this file
+# was read (which bats does for each test), in ticks of 10 ms: whatever the CPUs were busy with beside the processes that the test has started.
+
+# cpu_ticks_of_others [PID]...: busy ticks of the allowed CPUs so far less those of this test, a blank, and ticks that a hypervisor took. The test is
+# its process and those that came from it, as long as they or who waited for them can be seen; and the trees of the PIDs, which hang elsewhere.
+cpu_ticks_of_others() {
+    # a process that ends meanwhile has no line
+    cat /proc/self/status /proc/stat /proc/[0-9]*/stat 2>/dev/null | awk -v roots="$$ $*" '
+        $1 == "Cpus_allowed_list:" {
+            n = split($2, part, ",")
+            for (i = 1; i <= n; i++) {
+                last = split(part[i], end, "-")
+                for (cpu = end[1]; cpu <= end[last]; cpu++) allowed["cpu" cpu] = 1
+            }
+        }
+        # user nice system idle iowait irq softirq steal
+        $1 in allowed { busy += $2 + $3 + $4 + $7 + $8; steal += $9 }
+        /^[0-9]+ \(/ {
+            pid = $1
+            sub(/.*\) /, "")
+            # from the state on: the parent, and the times of its own and of those it waited for
+            parent[pid] = $2
+            used[pid] = $12 + $13 + $14 + $15
+        }
+        END {
+            n = split(roots, root, " ")
+            for (i = 1; i <= n; i++) ours[root[i]] = 1
+            for (pid in parent) {
+                for (p = pid; p in parent && !(p in ours); p = parent[p]) if (parent[p] == p) break
+                if (p in ours) sum += used[pid]
+            }
+            printf "%d %d\n", busy - sum, steal
+        }'
+}
+
+# disturbance: what others and a hypervisor took since this file was read or watch_machine was called, in percent of one CPU each. Of less than a second
+# ticks say nothing. OWN_PIDS: roots of further trees of processes that are the test's. FILE_DISTURBANCE: what this function said of what setup_file
+# measured, if it did; the worse one counts.
+disturbance() {
+    local others steal now=$EPOCHREALTIME
+    # shellcheck disable=SC2086 # a list
+    read -r others steal < <(cpu_ticks_of_others ${OWN_PIDS-})
+    awk -v others="$((others - OTHERS_AT_FIRST))" -v steal="$((steal - STEAL_AT_FIRST))" -v us="$((${now/[.,]/} - ${FIRST/[.,]/}))" \
+        -v file="${FILE_DISTURBANCE-}" 'BEGIN {
+            s = us / 1e6
+            o = s < 1 || others < 0 ? 0 : others / s
+            h = s < 1 ? 0 : steal / s
+            if (split(file, f, " ") == 2 && f[1] + f[2] > o + h) { o = f[1]; h = f[2] }
+            printf "%.1f %.1f\n", o, h
+        }'
+}
+
+watch_machine() {
+    # shellcheck disable=SC2086 # a list
+    read -r OTHERS_AT_FIRST STEAL_AT_FIRST < <(cpu_ticks_of_others ${OWN_PIDS-})
+    FIRST=$EPOCHREALTIME
+}
+
+disturbance_in_words() {
+    local others steal
+    read -r others steal < <(disturbance)
+    echo "other processes had $others % of a CPU, a hypervisor $steal %"
+}
+
+# judge COMMAND...: whether the measurement is as it must be. Where it is not, and others and a hypervisor had more than a fiftieth of a CPU meanwhile,
+# nobody can tell whose fault it is: the test is skipped with what they had. On a quiet machine it fails.
+judge() {
+    local status=0 words
+    "$@" || status=$?
+    [ "$status" -ne 0 ] || return 0
+    words=$(disturbance_in_words)
+    echo "not so: $*; $words"
+    awk '{ exit !($4 + $(NF - 1) > 2) }' <<<"$words" || return "$status"
+    cannot_tell 'this run was too disturbed to judge'
+}
+
+# cannot_tell WHY: skips; of itself where what was measured has told, and not by what is tested, that it was too disturbed. Not beside other tests:
+# there the test fails, and run.sh takes it again alone.
+cannot_tell() {
+    [ -z "${NOISELAB_BESIDE-}" ] || return 1
+    skip "$1: $(disturbance_in_words)"
+}
+
+watch_machine

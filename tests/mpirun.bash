@@ -7,17 +7,21 @@ MPIRUN_COMMAND=${NOISELAB_MPIRUN:-mpirun}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 # exec_on_cores RANKS COMMAND...: a rank per core, and in turn where there are more ranks than cores. Becomes mpirun: in the background its pid is
-# that of mpirun.
+# that of mpirun. Where one CPU is all that may be used nothing is bound: mpirun binds to cores of the machine, whether or not taskset leaves them.
 exec_on_cores() {
-    local ranks=$1
+    local ranks=$1 core=core
     shift
+    [ "$(nproc)" -gt 1 ] || core=none
     case $("$MPIRUN_COMMAND" --version 2>&1) in
-    *HYDRA*) exec "$MPIRUN_COMMAND" -bind-to core -n "$ranks" "$@" ;;
-    *) exec "$MPIRUN_COMMAND" --oversubscribe --bind-to core:overload-allowed -n "$ranks" "$@" ;;
+    *HYDRA*) exec "$MPIRUN_COMMAND" -bind-to "$core" -n "$ranks" "$@" ;;
+    *) exec "$MPIRUN_COMMAND" --oversubscribe --bind-to "${core/core/core:overload-allowed}" -n "$ranks" "$@" ;;
     esac
 }
 
 on_cores() { (exec_on_cores "$@"); }
+
+# pids of the detector's ranks that mpirun $1 started; with Hydra a proxy stands between them
+ranks_of() { pgrep -P "$(pgrep -d , -P "$1" -f hydra_pmi_proxy || echo "$1")" -x noiselab-detect; }
 
 # take_turns: for more ranks than cores. A rank that waits lets the others run, where it would spin for its whole time slice.
 take_turns() {

@@ -16,6 +16,19 @@ two_nodes_why_not() {
 # two_nodes_make TAG FOLDER: status other than 0, with the reason on stderr, when it cannot; then nothing of them stays
 two_nodes_make() { two_nodes_cluster up --nodes 2 --no-slurm --tag "$1" "$2/nodes"; }
 
+# two_nodes_or_leave_out TAG FOLDER: for setup_file of tests; what needs them is left out where they cannot be had
+two_nodes_or_leave_out() {
+    leave_out "$(two_nodes_why_not)"
+    [ -z "$LEFT_OUT" ] || return 0
+    if two_nodes_make "$1" "$2" 2>"$2/why"; then
+        # the tests' own processes on the nodes are theirs by these
+        OWN_PIDS=$(cut -d ' ' -f 1 "$2"/nodes/pids/* | paste -sd ' ' -)
+        export OWN_PIDS
+    else
+        leave_out "no network namespaces here: $(tail -n 1 "$2/why")"
+    fi
+}
+
 two_nodes_remove() { two_nodes_cluster down "$1/nodes"; }
 
 # two_nodes_run FOLDER RANKS_PER_NODE COMMAND...: each node on a CPU of its own, whose ranks take turns on it

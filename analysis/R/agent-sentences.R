@@ -20,7 +20,7 @@ percent_words <- function(x, low, high) {
 # One per operation and agent: the slowdown, what could have been seen, and where it lies against the margin.
 agent_sentences <- function(analysis) {
   if (!has_agent(analysis$campaign)) return(character())
-  rows <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  rows <- main_rows(analysis$verdicts)
   rows <- rows[!has_level(rows$level_requested_percent), ]
   time <- rows[rows$channel == "time", ]
   vapply(seq_len(nrow(time)), function(i) {

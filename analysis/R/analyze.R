@@ -1,16 +1,23 @@
 # The analysis of a campaign: every cell, within each launch and across launches.
 
 scope_launch <- "this launch"
+scope_these <- "these launches"
 scope_campaign <- "launches like these"
+scopes_across <- c(scope_these, scope_campaign)
+
+# With fewer launches than this an interval over launches is honest and useless (three: t = 7 at 98 %): the main answer is
+# about the launches that were run.
+launches_for_more <- 5
 
 #' Analyze a campaign
 #'
 #' Per operation, size, treatment (kind, pattern, placement, phase), level and channel: effect with
-#' confidence interval, one-sided test (on slower or more than off), detection limit and verdict. Within a launch the randomised order of the halves
-#' supports an exact test for *that* launch (scope "this launch"): sign-flip for `time` and `base`,
-#' signed rank for the channels with heavy-tailed background. With two launches or more, the launch is
-#' the unit (scope "launches like these"): Student's test on launch summaries with the exact sign-flip
-#' test as check, or Welch's test when each launch has one arm only.
+#' confidence interval, one-sided test (on slower or more than off), detection limit and verdict. Within a launch the
+#' randomised order of the halves supports an exact test for *that* launch (scope "this launch"). Where the design gives
+#' every on half the same whole number of bursts, the typical shift is tested, by signed ranks (see
+#' [rank_inference()]); elsewhere the mean, by sign flips (see [randomisation_inference()]). With two launches or more the
+#' pairs of all together are about "these launches"; with the launch as the unit (Student's test on launch
+#' summaries, or Welch's when each launch has one arm only) the answer is about "launches like these".
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()].
 #' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - alpha.
@@ -21,8 +28,8 @@ scope_campaign <- "launches like these"
 #'   [margin_verdict()]; NULL: none.
 #' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
 #'   else 1.
-#' @param adjust Character: names from [covariate_table()] that the differences of the channel `time` are adjusted
-#'   for; NULL: none.
+#' @param adjust Character: names from [covariate_table()]: show the estimates adjusted for them, too (as `estimators`). Chosen
+#'   after looking, they decide nothing. NULL: none.
 #' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
 #'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
 #'   one launch share what it drew.
@@ -34,14 +41,19 @@ scope_campaign <- "launches like these"
 #'     has no level; JSON and CSV have nothing there),
 #'     `level_delivered_percent` (mean over on halves, percent of one CPU), `delivered_ratio` (CPU time
 #'     delivered over requested, in the on halves; from the levels in campaigns without `requested_ns`),
-#'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high`, `mean`, `mean_low`,
-#'     `mean_high`, `pseudo_median`, `pseudo_median_low`, `pseudo_median_high`, `detection_limit` (all
-#'     in `unit`), `bound_low`, `bound_high` (ends of the two-sided interval of confidence 1 - 2 alpha, in `unit`),
-#'     `estimator`, `estimator_note`, `z`, `p_one_sided`, `test`, `p_check`, `check`, `unit_of_inference` (`pair`,
-#'     `launch` or `set of launches`), `stepdown`, `familywise` (logical: detected with the chance of any false
-#'     detection over all operations, sizes, treatments and channels of the scope at alpha), `verdict`,
-#'     `margin_verdict`, `margin_needs_s` (where that is inconclusive: measured seconds that would decide it with probability
-#'     `power`, if the effect is as estimated), `reason` (why inconclusive, else NA), `se_effect` (in `unit`);
+#'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high` (each end a one-sided bound of
+#'     confidence 1 - alpha, as the test has it), `estimator`, `estimator_note` (what the verdict rests on, and why),
+#'     `mean`, `mean_low`, `mean_high` (what a user pays), `adjusted_mean`, `adjusted_low`, `adjusted_high` (of `time`, less
+#'     what `adjusted_for` names; NA where that was not declared or is withheld, see `adjusted_note`), `detection_limit` (all
+#'     in `unit`), `z`, `p_one_sided`, `test`, `test_kind` (`sign_flip`, `signed_rank`, `t`, `welch`), `p_check`, `check`,
+#'     `unit_of_inference` (`pair`, `launch` or `set of launches`), `heterogeneity_p` (of the launches, Cochran's Q),
+#'     `stepdown`, `familywise` (logical: detected with the chance of any false detection over all operations, sizes,
+#'     treatments and channels of the scope at alpha), `verdict` (`detected`, `not detected`, `inconclusive`),
+#'     `verdict_because` (`test`, `higher_level_failed`, `no_test`, `refused`), `reason` (why there is no test, or no
+#'     verdict, else NA), `margin_verdict`, `margin_of` (`mean` or `adjusted mean`), `margin_estimate`, `margin_low`,
+#'     `margin_high` (what the margin is judged by), `margin_needs_s` (where that is inconclusive: measured seconds that
+#'     would decide it with probability `power`, if the effect is as estimated), `main` (logical: of the main answer),
+#'     `se_effect` (in `unit`);
 #'   * `thresholds`: see [thresholds()];
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see [interruption_cost()];
@@ -50,6 +62,7 @@ scope_campaign <- "launches like these"
 #'   * `contrasts`: differences between treatments at the same level, see [treatment_contrasts()];
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
+#'   * `looks`: how often this campaign may have been looked at, and what that leaves of alpha, see [campaign_looks()];
 #'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `adjust`, `campaign`, `pairs` (see [pair_rows()]),
 #'     `differences` (list by channel: on minus off of each pair on the scale of its test, in the order of `pairs`).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
@@ -72,7 +85,9 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   adjust <- check_covariates(adjust)
   check_unit(unit, campaign)
   delta <- delta_percent %||% (if (isTRUE(margin > 0)) margin else 1)
-  settings <- list(alpha = alpha, power = power, conf = 1 - alpha, adjust = adjust, estimators = estimators)
+  check_argument(alpha < 0.5, "alpha", alpha, "one number below 0.5")
+  settings <- list(alpha = alpha, power = power, conf = 1 - 2 * alpha, adjust = adjust, estimators = estimators || length(adjust) > 0,
+                   is_sequential = FALSE)
   pairs <- pair_rows(campaign$rows)
   unpaired <- length(pairs$off) == 0
   if (unpaired && !one_arm_launches(campaign$rows)) {
@@ -82,24 +97,30 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   if (unpaired && length(adjust) > 0) {
     abort_usage("adjust: covariates are known of pairs within a launch, and every launch here has one arm only")
   }
-  measured <- measure_pairs(campaign, pairs, wanted, adjust, estimators || length(adjust) > 0)
+  measured <- measure_pairs(campaign, pairs, wanted, settings$estimators)
   within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
-  across <- if (!unpaired) across_verdicts(within, settings) else if (in_sets(campaign)) {
-    set_verdicts(campaign, wanted, settings)
-  } else unpaired_verdicts(campaign, wanted, settings)
-  rows <- c(if (unit != "launch") within$verdicts, across$verdicts)
+  looks <- campaign_looks(campaign, alpha)
+  over_launches <- look_settings(looks, settings)
+  pooled <- if (unpaired || unit == "launch" || length(campaign$launches) < 2) list() else {
+    analyze_pooled(measured, within, campaign, over_launches)
+  }
+  across <- if (!unpaired) across_verdicts(within, over_launches) else if (in_sets(campaign)) {
+    set_verdicts(campaign, wanted, over_launches)
+  } else unpaired_verdicts(campaign, wanted, over_launches)
+  rows <- c(if (unit != "launch") within$verdicts, pooled$verdicts, across$verdicts)
   if (length(rows) == 0) abort_data("no launch-level verdict: fewer than 2 launches of the same operation, size and level")
   rows <- refuse_conditions(bind_rows(rows), campaign, mixed)
   verdicts <- decide_all(rows, margin)
   verdicts$margin_needs_s <- margin_needs(verdicts, campaign, margin, power)
   treatments <- treatment_table(campaign)
   analysis <- list(
-    verdicts = verdicts, thresholds = thresholds(verdicts, alpha, delta),
-    amplification = in_reading_order(bind_rows(c(within$amplification, across$amplification))),
-    cost = in_reading_order(bind_rows(c(within$cost, across$cost))),
+    verdicts = verdicts, thresholds = mark_main(thresholds(verdicts, alpha, delta)),
+    amplification = ratio_table(within, pooled, across, "amplification"),
+    cost = known_costs(ratio_table(within, pooled, across, "cost"), verdicts),
     estimators = all_estimators(within$estimators, alpha),
-    contrasts = treatment_contrasts(verdicts, alpha), treatments = treatments,
-    notes = analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired),
+    contrasts = mark_main(treatment_contrasts(verdicts, alpha)), treatments = treatments,
+    notes = c(if (any(verdicts$scope %in% scopes_across)) looks$note, analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired)),
+    looks = looks[c("looks", "planned", "present", "alpha")],
     margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin),
     alpha = alpha, power = power, margin = margin, delta_percent = delta, adjust = adjust, campaign = campaign,
     pairs = pairs, differences = measured$differences
@@ -118,10 +139,23 @@ check_unit <- function(unit, campaign) {
   if (unit == "launch" && n < 2) abort_data("unit launch: one launch says nothing of the scatter between launches: run more")
 }
 
+ratio_table <- function(within, pooled, across, part) mark_main(in_reading_order(bind_rows(c(within[[part]], pooled[[part]], across[[part]]))))
+
+# What an interruption costs is asked where the ranks are known to have been interrupted.
+known_costs <- function(cost, verdicts) {
+  if (NROW(cost) == 0) return(cost)
+  key <- function(rows) do.call(paste, c(unname(rows[intersect(c(label_columns, "level_requested_percent"), names(cost))]), sep = "\r"))
+  found <- verdicts[verdicts$channel == "preempted" & verdicts$verdict == "detected", ]
+  lacking <- is.na(cost$reason) & !key(cost) %in% key(found)
+  cost[lacking, c("cost_ns", "ci_low", "ci_high")] <- NA_real_
+  cost$reason[lacking] <- "the effect on preempted time is not known"
+  cost
+}
+
 all_estimators <- function(parts, alpha) {
   rows <- bind_rows(Filter(Negate(is.null), parts))
   if (nrow(rows) == 0) return(NULL)
-  in_reading_order(bind_rows(list(rows, estimators_across(rows, alpha))))
+  mark_main(in_reading_order(bind_rows(list(rows, estimators_across(rows, alpha)))))
 }
 
 #' @export
@@ -149,11 +183,11 @@ row_generators <- function(campaign) {
 }
 
 # Per channel the differences of all pairs, on the scale of its test; and which pairs form a cell.
-measure_pairs <- function(campaign, pairs, wanted, adjust = character(), explaining = length(adjust) > 0) {
+measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
   rows <- campaign$rows
   n_generators <- row_generators(campaign)
   absent <- character()
-  differences <- list()
+  differences <- resolution <- list()
   for (name in wanted) {
     channel <- channels[[name]]
     empty <- vapply(channel$columns, function(column) all(is.na(rows[[column]] %||% NA)), TRUE)
@@ -163,64 +197,98 @@ measure_pairs <- function(campaign, pairs, wanted, adjust = character(), explain
       next
     }
     value <- channel$value(rows, n_generators)
+    if (all(is.na(value))) {
+      absent <- c(absent, paste0("channel ", name, ": not measured"))
+      next
+    }
     if (channel$transform == "log_ratio") value <- log_or_na(value)
     differences[[name]] <- value[pairs$on] - value[pairs$off]
+    # A time that is counted in ns cannot tell less than 1 ns of a half from nothing.
+    resolution[[name]] <- if (isTRUE(channel$zero_is_known)) 100 / stats::median(rows[["wall_ns"]]) else 0
   }
   at <- pairs$on
   members <- unname(split(seq_along(pairs$cell), pairs$cell))
   explained <- matrix(NA_real_, length(at), length(covariates), dimnames = list(NULL, names(covariates)))
   if (explaining && length(at) > 0) for (name in names(covariates)) explained[, name] <- covariates[[name]]$value(rows, pairs)
-  adjusted <- rep("", length(members))
-  if (length(adjust) > 0 && !is.null(differences$time)) {
-    for (i in seq_along(members)) {
-      cell <- members[[i]][is.finite(differences$time[members[[i]]])]
-      x <- explained[cell, adjust, drop = FALSE]
-      # A pair whose covariate is unknown is left as it is.
-      for (name in adjust) if (any(is.finite(x[, name]))) x[!is.finite(x[, name]), name] <- 0
-      got <- adjust_differences(differences$time[cell], x)
-      differences$time[cell] <- got$d
-      lacking <- setdiff(adjust, got$used)
-      adjusted[i] <- paste(c(if (length(got$used) > 0) paste("adjusted for", join_words(got$used)),
-                             if (length(lacking) > 0) paste0("not adjusted for ", join_words(lacking), ", which is unknown or does not vary")),
-                           collapse = "; ")
-    }
-  }
-  list(differences = differences, absent = absent, cells = pairs$cells, members = members, covariates = explained,
-       adjusted = adjusted,
+  list(differences = differences, resolution = resolution, absent = absent, cells = pairs$cells, members = members,
+       covariates = explained, lost = if (length(at) > 0) lost_time(campaign, pairs),
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
-       delivered_ns = rows[["delivered_ns"]][at], requested_ns = rows[["requested_ns"]][at], preempted_on = rows[["preempted_ns_sum"]][at],
-       preempted_off = rows[["preempted_ns_sum"]][pairs$off],
+       delivered_ns = rows[["delivered_ns"]][at], requested_ns = rows[["requested_ns"]][at],
+       preempted_on = rows[["preempted_ns_sum"]][at], preempted_off = rows[["preempted_ns_sum"]][pairs$off],
        cpus = cell_cpus(rows, pairs$on, members, n_generators))
 }
 
 analyze_cells <- function(measured, campaign, settings) {
-  results <- lapply(seq_along(measured$members), function(i) {
-    analyze_cell(measured, measured$cells[i, ], measured$members[[i]], campaign, settings, measured$adjusted[i])
+  # A fork costs more than the cells of a small campaign.
+  each <- if (sum(lengths(measured$members)) > 1e5) in_processes else lapply
+  results <- each(seq_along(measured$members), function(i) {
+    cell <- measured$cells[i, ]
+    # A launch that was looked at while it ran has spent part of its alpha before it ended.
+    launch_settings <- sequential_settings(campaign$launches[[cell$launch]], settings)
+    label <- c(list(scope = scope_launch), cell[setdiff(label_columns, "scope")],
+               list(level_requested_percent = cell$level_requested_percent))
+    got <- analyze_cell(measured, label, measured$members[[i]], 1, launch_settings)
+    got$estimators <- cell_estimators(measured, label, measured$members[[i]], campaign, launch_settings)
+    got
   })
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
        amplification = lapply(results, `[[`, "amplification"),
        cost = lapply(results, `[[`, "cost"), estimators = lapply(results, `[[`, "estimators"))
 }
 
-analyze_cell <- function(measured, cell, members, campaign, settings, adjusted) {
-  dose <- data.frame(bursts = measured$bursts[members], due = measured$due[members],
-                     delivered = measured$level_delivered[members])
-  label <- c(list(scope = scope_launch), cell[setdiff(label_columns, "scope")],
-             list(level_requested_percent = cell$level_requested_percent,
-                  level_delivered_percent = mean_or_na(measured$level_delivered[members]), adjusted = adjusted))
+# The pairs of all launches together. The order within every pair was drawn, so the test is as exact as within one launch;
+# it is about the launches that were run, whatever others would show.
+analyze_pooled <- function(measured, within, campaign, settings) {
+  cells <- measured$cells
+  by <- intersect(c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent"), names(cells))
+  key <- do.call(paste, c(unname(cells[by]), sep = "\r"))
+  groups <- Filter(function(at) length(unique(cells$launch[at])) > 1, split(seq_len(nrow(cells)), in_order(key)))
+  alone <- bind_rows(within$verdicts)
+  own_key <- do.call(paste, c(unname(alone[by]), sep = "\r"))
+  results <- lapply(groups, function(at) {
+    first <- cells[at[1], ]
+    first$launch <- NA_character_
+    label <- c(list(scope = scope_these), first[setdiff(label_columns, "scope")],
+               list(level_requested_percent = first$level_requested_percent))
+    alphas <- vapply(cells$launch[at], function(id) sequential_settings(campaign$launches[[id]], settings)$alpha, 0)
+    pooled <- settings
+    pooled$alpha <- min(alphas)
+    got <- analyze_cell(measured, label, unlist(measured$members[at]), length(unique(cells$launch[at])), pooled)
+    got$verdicts <- lapply(got$verdicts, function(row) {
+      mine <- alone[own_key == key[at[1]] & alone$channel == row$channel, ]
+      row$heterogeneity_p <- heterogeneity(mine$raw_estimate, mine$raw_full_se)
+      row
+    })
+    got
+  })
+  list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
+       amplification = unname(lapply(results, `[[`, "amplification")), cost = unname(lapply(results, `[[`, "cost")))
+}
+
+# Do estimates scatter by more than their standard errors allow? p-value of Cochran's Q.
+heterogeneity <- function(estimate, se) {
+  known <- is.finite(estimate) & is.finite(se) & se > 0
+  if (sum(known) < 2) return(NA_real_)
+  x <- estimate[known]
+  weight <- 1 / se[known]^2
+  stats::pchisq(sum(weight * (x - sum(weight * x) / sum(weight))^2), sum(known) - 1, lower.tail = FALSE)
+}
+
+analyze_cell <- function(measured, label, members, n_launches, settings) {
+  label$level_delivered_percent <- mean_or_na(measured$level_delivered[members])
   label$delivered_ratio <- delivered_ratio(measured$delivered_ns[members], measured$requested_ns[members],
                                            label$level_delivered_percent, label$level_requested_percent)
-  # A launch that was looked at while it ran has spent part of its alpha before it ended.
-  settings <- sequential_settings(campaign$launches[[cell$launch]], settings)
   verdicts <- lapply(names(measured$differences), function(name) {
     d <- measured$differences[[name]][members]
-    known <- is.finite(d)
-    launch_verdict(label, name, d[known], dose[known, ], settings)
+    at <- members[is.finite(d)]
+    cell <- list(d = measured$differences[[name]][at], bursts = measured$bursts[at], due = measured$due[at],
+                 delivered = measured$level_delivered[at], resolution = measured$resolution[[name]],
+                 lost = if (name == "time" && !is.null(measured$lost)) measured$lost[at, ])
+    launch_verdict(label, name, cell, n_launches, settings)
   })
-  list(verdicts = verdicts, amplification = cell_amplification(measured, label, members, settings),
-       cost = cell_cost(measured, label, members, settings),
-       estimators = cell_estimators(measured, label, members, campaign, settings))
+  list(verdicts = verdicts, amplification = cell_amplification(measured, label, members, n_launches, settings),
+       cost = cell_cost(measured, label, members, n_launches, settings))
 }
 
 sequential_settings <- function(info, settings) {
@@ -230,7 +298,7 @@ sequential_settings <- function(info, settings) {
   settings$is_sequential <- !is.null(info$sequential)
   # An early look spends less than a double can tell from nothing.
   settings$alpha <- max(settings$alpha, 1e-15)
-  settings$conf <- 1 - settings$alpha
+  settings$conf <- 1 - 2 * settings$alpha
   settings
 }
 
@@ -240,66 +308,107 @@ cell_estimators <- function(measured, label, members, campaign, settings) {
   known <- is.finite(d)
   cell <- list(d = d[known], bursts = measured$bursts[members][known], level = label$level_requested_percent,
                pattern = label$pattern, covariates = measured$covariates[members[known], , drop = FALSE])
-  rbind(estimator_rows(label, cell, settings$alpha), quantile_shifts(campaign$hist, label, settings$alpha))
+  rbind(estimator_rows(label, cell, settings$alpha), quantile_shifts(campaign$hist, label, 2 * settings$alpha))
 }
 
 mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
 
-# `dose`: one row per pair, `bursts`, `due` and `delivered` of its on half.
-launch_verdict <- function(label, name, d, dose, settings) {
+# Which estimate a verdict rests on follows from the design alone, never from what came out. `cell`: of the pairs that have
+# a value `d`, `bursts`, `due` and `delivered` (level) of their on halves, `lost` (see lost_time()), and `resolution`.
+launch_verdict <- function(label, name, cell, n_launches, settings) {
   channel <- channels[[name]]
-  n <- length(d)
-  level <- label$level_requested_percent
-  dosed <- dosed_pairs(dose$due, level)
-  # Too few dosed pairs for any test: all pairs then give a verdict with its (large) limit.
-  if (sum(dosed) < pairs_needed(settings$alpha)) dosed[] <- TRUE
-  if (channel$test == "mean") {
-    tested <- d
-    # The detector decides at its looks by Student's t, which also few pairs can reach.
-    by_t <- settings$is_sequential && settings$alpha < 20 / (n_flips + 1)
-    test <- if (by_t) {
-      student_inference(batch_mean_ci(d, settings$conf), n, settings$alpha, settings$power)
-    } else randomisation_inference(d, settings$alpha, settings$power)
-    note <- if (name == "time") label$adjusted %||% "" else ""
-    est <- c(test, list(estimator = "mean", why = note, mean = test, pseudo_median = NULL))
-  } else {
-    tested <- d[dosed]
-    test <- signed_rank_test(tested)
-    est <- if (channel$pseudo_median) {
-      estimate_difference(d, dose$bursts, dosed, dose$delivered, level, settings$conf, label$pattern)
-    } else {
-      means <- batch_mean_ci(d, settings$conf)
-      c(means, list(estimator = "mean", why = "", mean = means, pseudo_median = NULL))
-    }
-    est[c("bound_low", "bound_high")] <- bounds_of(est, settings$alpha)
-    if (channel$pseudo_median) {
-      usual <- detection_limit(est$limit_se, est$limit_df, settings$alpha, settings$power)
-      # nearly all differences are 0: ranks know no scatter, the mean does
-      if (is.na(usual) && isTRUE(channel$zero_is_known)) usual <- detection_limit(est$mean$se, est$mean$df, settings$alpha, settings$power)
-      if (!is.na(usual)) est$limit <- max(usual, est$share * rank_limit(tested, settings$alpha, settings$power), na.rm = TRUE)
-    }
+  n <- length(cell$d)
+  # At an early look few pairs face an alpha that ranks cannot reach: the detector's own rule, Student's t, decides there.
+  early <- settings$is_sequential && settings$alpha < few_flips / (n_flips + 1)
+  typical <- channel$typical && typical_design(label) && !early
+  by_ranks <- typical || channel$test == "signed_rank"
+  dosed <- rep(TRUE, n)
+  if (by_ranks) {
+    dosed <- dosed_pairs(cell$due, label$level_requested_percent)
+    # Too few dosed pairs for any test: all pairs then give a verdict with its (large) limit.
+    if (sum(dosed) < pairs_needed(settings$alpha)) dosed[] <- TRUE
   }
-  check <- if (isTRUE(est$mean$se > 0)) {
-    stats::pt(est$mean$estimate / est$mean$se, est$mean$df, lower.tail = FALSE)
-  } else NA_real_
-  # A signed-rank test learns nothing from differences of 0; where a 0 is no coarse clock's, not to differ is an answer.
-  informative <- if (channel$test == "mean" || isTRUE(channel$zero_is_known)) tested else tested[tested != 0]
-  # The interval of the ranks needs one pair more than their test.
-  needed <- if (grepl("^t ", test$method)) 2 else pairs_needed(settings$alpha / if (channel$pseudo_median) 2 else 1)
-  reason <- cell_reason(label, tested, length(informative), settings$alpha, needed)
-  verdict_row(label, name, n, length(tested), 1, est, test, list(p = check, method = "t on batch means"),
-              reason, settings, "pair", tested)
+  tested <- cell$d[dosed]
+  means <- mean_inference(channel, cell$d, typical, settings)
+  est <- if (typical) typical_shift(tested, dosed, cell, label, settings) else if (by_ranks) {
+    mean_beside_ranks(means, tested, dosed, cell, settings)
+  } else c(means, list(estimator = "mean", why = if (name == "time") mean_why(label, early) else ""))
+  # Nothing at all happened in any half: that is known to the resolution of the account.
+  if (isTRUE(channel$zero_is_known) && n > 0 && all(cell$d == 0)) est$limit <- cell$resolution
+  est$mean <- means
+  if (name == "time") est$adjusted <- adjusted_mean(cell, settings)
+  check <- if (isTRUE(means$se > 0)) stats::pt(means$estimate / means$se, means$df, lower.tail = FALSE) else NA_real_
+  # Where a 0 is no coarse clock's, not to differ is an answer.
+  informative <- if (!by_ranks || isTRUE(channel$zero_is_known)) tested else tested[tested != 0]
+  needed <- if (identical(est$method, "t on batch means")) 2 else pairs_needed(settings$alpha)
+  reason <- cell_reason(label, channel, tested, length(informative), settings$alpha, needed)
+  verdict_row(label, name, n, length(tested), n_launches, est, list(p = check, method = "t on batch means"),
+              reason, settings, "pair", tested, cell$d)
 }
 
-bounds_of <- function(est, alpha) {
-  reach <- if (isTRUE(est$se > 0)) stats::qt(1 - alpha, est$df) * est$se else NA_real_
-  list(est$estimate - reach, est$estimate + reach)
+# Does the design give every on half, or every one that bursts are due in, the same whole number of bursts? Then the typical
+# half is shifted as much as the mean one, and the pseudo-median stands for both.
+typical_design <- function(label) {
+  identical(as.character(label$design), "lockin") && has_level(label$level_requested_percent) &&
+    !varying_bursts(label$pattern %||% "periodic")
 }
 
-cell_reason <- function(label, d, n, alpha, needed = pairs_needed(alpha)) {
+mean_why <- function(label, early) {
+  if (early) return("mean: the rule by which the run ended at an early look")
+  if (!identical(as.character(label$design), "lockin")) return("mean: blocks are too few for ranks")
+  if (!has_level(label$level_requested_percent)) return("mean: what the treatment does varies from half to half")
+  sprintf("mean: in pattern %s the number of bursts varies from half to half", label$pattern)
+}
+
+# The mean with its interval. Where it is the tested estimate, or the one that a margin is judged by, by inversion of the
+# sign-flip test, and with its limit where it is tested; else Student's on batch means.
+mean_inference <- function(channel, d, typical, settings) {
+  if (typical && channel$name != "time") return(batch_mean_ci(d, settings$conf))
+  if (settings$is_sequential && settings$alpha < few_flips / (n_flips + 1)) {
+    # The detector decides at its looks by Student's t, which also few pairs can reach.
+    return(student_inference(batch_mean_ci(d, settings$conf), length(d), settings$alpha, settings$power))
+  }
+  randomisation_inference(d, settings$alpha, settings$power, with_limit = !typical && channel$test == "mean")
+}
+
+# The pseudo-median of the dosed pairs, scaled to the mean load of all.
+typical_shift <- function(tested, dosed, cell, label, settings) {
+  share <- if (all(dosed)) 1 else dosed_share(cell$delivered, dosed)
+  got <- rank_inference(tested, settings$alpha, settings$power, cell$resolution)
+  for (name in c("estimate", "low", "high", "se", "limit")) got[[name]] <- got[[name]] * share
+  c(got, list(estimator = "pseudo-median", why = paste0(
+    "typical half: by design every on half holds the same whole number of bursts",
+    if (!all(dosed)) sprintf(", where one is due (in %.3g %% of the pairs; scaled to the mean load)", 100 * mean(dosed)),
+    bursts_remark(cell$bursts[dosed], label$level_requested_percent))))
+}
+
+# What came of the design's bursts, said and no more.
+bursts_remark <- function(bursts, level) {
+  if (level == 0 || length(bursts) == 0 || anyNA(bursts)) return("")
+  agree <- max(tabulate(match(bursts, unique(bursts)))) / length(bursts)
+  if (agree >= 0.95) "" else sprintf("; %.0f %% of them did", 100 * agree)
+}
+
+# A heavy-tailed background under bursts that vary from half to half: ranks decide whether there is an effect, and the mean
+# says how large it is, because the typical half holds less than the mean one. Load takes, it does not give: where ranks
+# find it, the interval of the mean ends above 0.
+mean_beside_ranks <- function(means, tested, dosed, cell, settings) {
+  ranks <- rank_inference(tested, settings$alpha, settings$power, cell$resolution)
+  est <- means
+  est[c("p", "z", "method")] <- ranks[c("p", "z", "method")]
+  if (isTRUE(ranks$p <= settings$alpha) && isTRUE(means$estimate > 0) && isTRUE(est$low <= 0)) {
+    est$low <- min(means$estimate, max(cell$resolution, 1e-9))
+  }
+  share <- if (all(dosed)) 1 else dosed_share(cell$delivered, dosed)
+  c(est[setdiff(names(est), "limit")], list(
+    limit = share * ranks$limit, estimator = "mean", why = "mean, found by ranks: the number of bursts varies from half to half"
+  ))
+}
+
+cell_reason <- function(label, channel, d, n, alpha, needed = pairs_needed(alpha)) {
   if (length(d) == 0) return("no pair has a value")
   if (identical(label$design, "single")) return("one loop per arm")
-  if (length(d) >= needed && min(d) == max(d)) {
+  if (length(d) >= needed && min(d) == max(d) && !(d[1] == 0 && isTRUE(channel$zero_is_known))) {
     return("all differences are equal, their scatter is unknown")
   }
   if (n < needed) {
@@ -308,13 +417,23 @@ cell_reason <- function(label, d, n, alpha, needed = pairs_needed(alpha)) {
   NA_character_
 }
 
-# `values`: those of the unit of inference, on the scale of the test.
-verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, check, reason, settings, unit, values) {
+# A run that could only have seen an effect of this size has no answer, %.
+hopeless_limit <- 50
+
+# `values`: those of the unit of inference, on the scale of the test; `mean_values`: those behind the mean.
+verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, check, reason, settings, unit, values, mean_values = values) {
   effect <- function(x) if (is.null(x)) NA_real_ else to_effect(name, x)
-  limit <- effect(est$limit %||% detection_limit(est$limit_se %||% est$se, est$limit_df %||% est$df, settings$alpha,
-                                                 settings$power))
-  if (is.na(reason) && is.na(limit)) reason <- "the scatter is unknown, so there is no detection limit"
+  limit <- effect(est$limit %||% detection_limit(est$se, est$df, settings$alpha, settings$power))
+  if (is.na(reason)) reason <- if (is.na(limit)) "the scatter is unknown, so there is no detection limit" else if (is.na(est$low) || is.na(est$high)) {
+    "too few pairs for an interval"
+  } else if (limit > hopeless_limit && channels[[name]]$unit != "ns" && !isTRUE(est$p <= settings$alpha)) {
+    sprintf("only an effect above %s %% could have been seen: measure for longer", format_effect(limit, FALSE))
+  } else NA_character_
   conclusive <- is.na(reason)
+  adjusted <- est$adjusted
+  log_ratio <- channels[[name]]$transform == "log_ratio"
+  # Standard error of the effect: of log ratios it is, to first order, 100 (1 + effect/100) se.
+  se_effect <- if (log_ratio) est$se * (100 + effect(est$estimate)) else est$se
   c(label[intersect(label_columns, names(label))], list(
     channel = name, unit = channels[[name]]$unit,
     level_requested_percent = label$level_requested_percent,
@@ -324,24 +443,24 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, test, c
     n_launches = n_launches, unit_of_inference = unit, estimate = effect(est$estimate), estimator = est$estimator,
     estimator_note = est$why,
     ci_low = effect(est$low), ci_high = effect(est$high),
-    bound_low = effect(est$bound_low), bound_high = effect(est$bound_high),
     mean = effect(est$mean$estimate), mean_low = effect(est$mean$low),
     mean_high = effect(est$mean$high),
-    pseudo_median = effect(est$pseudo_median$estimate),
-    pseudo_median_low = effect(est$pseudo_median$low),
-    pseudo_median_high = effect(est$pseudo_median$high),
-    z = test$z, p_one_sided = if (conclusive) test$p else NA_real_, test = test$method,
+    adjusted_mean = effect(adjusted$estimate), adjusted_low = effect(adjusted$low), adjusted_high = effect(adjusted$high),
+    adjusted_for = adjusted$covariate %||% NA_character_, adjusted_note = adjusted$note %||% NA_character_,
+    z = est$z, p_one_sided = if (conclusive) est$p else NA_real_, test = est$method, test_kind = test_kind(est$method),
     p_check = if (conclusive) check$p else NA_real_, check = check$method,
-    detection_limit = limit, alpha = settings$alpha, reason = reason,
-    # Standard error of the effect: of log ratios it is, to first order, 100 (1 + effect/100) se.
-    se_effect = if (channels[[name]]$transform == "log_ratio") {
-      est$se * (100 + effect(est$estimate))
-    } else est$se,
+    detection_limit = limit, alpha = settings$alpha, reason = reason, heterogeneity_p = NA_real_, se_effect = se_effect,
     # On the scale of the test, of the on halves against their own: what treatment_contrasts() compares.
     raw_estimate = est$estimate, raw_se = est$own_se %||% est$se, raw_df = est$own_df %||% est$df,
-    raw_full_se = est$se, raw_full_df = est$df, raw_n = est$own_n %||% n_tested, raw_values = list(as.numeric(values))
+    raw_full_se = est$se, raw_full_df = est$df, raw_n = est$own_n %||% n_tested, raw_values = list(as.numeric(values)),
+    raw_mean = est$mean$estimate, raw_mean_se = est$mean$se, raw_mean_df = est$mean$df, raw_mean_values = list(as.numeric(mean_values)),
+    raw_adjusted = list(adjusted)
   ))
 }
+
+# Closed words for the tests of verdicts, by the first word of their method.
+test_kinds <- c("sign-flip" = "sign_flip", "signed" = "signed_rank", "t" = "t", "paired" = "t", "Welch" = "welch", "none" = "none")
+test_kind <- function(method) unname(test_kinds[sub("[ :,].*", "", method)])
 
 # CPU time delivered over requested; where the request is not in the rows, level over level. NA at level 0.
 delivered_ratio <- function(delivered_ns, requested_ns, level_delivered, level_requested) {
@@ -362,13 +481,29 @@ delivered_note <- function(label) {
   sprintf("delivered %.3g %% of the CPU time requested at level %g %%", 100 * ratio, level)
 }
 
-cell_amplification <- function(measured, label, members, settings) {
+cell_amplification <- function(measured, label, members, n_launches, settings) {
   if (is.null(measured$differences$time) || is.null(measured$differences$preempted)) return(NULL)
-  slow <- slowdown_parts(measured$differences$time[members])
-  ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else {
-    fieller_ratio(slow, measured$differences$preempted[members], settings$conf)
-  }
-  ratio_row(label, "amplification", ratio, length(members), 1)
+  slow <- measured$differences$time[members]
+  taken <- measured$differences$preempted[members]
+  typical <- typical_design(label)
+  dosed <- !typical | dosed_pairs(measured$due[members], label$level_requested_percent)
+  at <- which(dosed & is.finite(slow) & is.finite(taken))
+  both <- list(slow = slow[at], taken = taken[at])
+  if (typical) both <- lapply(both, shift_values)
+  slow <- slowdown_parts(both$slow)
+  ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else fieller_ratio(slow, both$taken, settings$conf)
+  ratio_row(label, "amplification", ratio, length(members), n_launches)
+}
+
+# Values whose mean is the pseudo-median of the differences and whose scatter is that of its estimate: to first order a
+# pseudo-median is its value plus a mean of signed ranks.
+shift_values <- function(d) {
+  got <- pseudo_median(d)
+  score <- rank_scores(d - got$estimate)
+  score <- score - mean(score)
+  spread <- stats::sd(score)
+  if (!isTRUE(spread > 0) || is.na(got$se)) return(rep(got$estimate, length(d)))
+  got$estimate + score * got$se * sqrt(length(d)) / spread
 }
 
 # Log ratios in percent, scaled so that their mean is the slowdown of the `time` row: the mean of the ratios
@@ -382,11 +517,11 @@ no_ratio <- function(reason) {
   list(estimate = NA_real_, low = NA_real_, high = NA_real_, reason = reason)
 }
 
-cell_cost <- function(measured, label, members, settings) {
+cell_cost <- function(measured, label, members, n_launches, settings) {
   cost <- interruption_cost(measured$preempted_on[members], measured$preempted_off[members],
                             measured$delivered_ns[members], measured$bursts[members],
                             label$level_requested_percent, settings$conf, measured$due[members], label$pattern)
-  row <- ratio_row(label, "cost_ns", cost, length(members), 1)
+  row <- ratio_row(label, "cost_ns", cost, length(members), n_launches)
   row$estimator <- cost$estimator
   row
 }
@@ -401,23 +536,24 @@ in_reading_order <- function(rows) {
   if (nrow(rows) == 0) return(rows)
   channel <- if (is.null(rows$channel)) rep(0, nrow(rows)) else match(rows$channel, names(channels))
   treatment <- unname(as.list(rows[intersect(treatment_columns, names(rows))]))
-  rows <- rows[do.call(order, c(list(rows$scope != scope_campaign, rows$launch, rows$operation, rows$bytes),
+  rows <- rows[do.call(order, c(list(match(rows$scope, c(scope_these, scope_campaign, scope_launch)), rows$launch, rows$operation, rows$bytes),
                                 treatment, list(channel, rows$level_requested_percent))), ]
   rownames(rows) <- NULL
   rows
 }
 
 decide_all <- function(rows, margin) {
+  rows <- margin_interval(rows, margin)
   families <- split_families(in_reading_order(rows))
   verdicts <- bind_rows(lapply(families, function(family) decide_family(family, family$alpha[1])))
   verdicts$familywise <- familywise(verdicts)
   verdicts$margin_verdict <- NA_character_
   if (!is.null(margin)) {
     at <- which(verdicts$channel == "time" & verdicts$level_requested_percent > 0)
-    judged <- margin_verdict(verdicts$bound_low[at], verdicts$bound_high[at], margin)
+    judged <- margin_verdict(verdicts$margin_low[at], verdicts$margin_high[at], margin)
     verdicts$margin_verdict[at] <- ifelse(is.na(verdicts$reason[at]), judged, "inconclusive")
   }
-  verdicts
+  mark_main(verdicts)
 }
 
 # Which levels are detected with the error over all families of the scope at alpha. The placebo and the controls are
@@ -473,33 +609,31 @@ across_verdicts <- function(within, settings) {
        cost = ratios(within$cost, "cost_ns"))
 }
 
-# The launch is the unit: one summary per launch. Where every launch may use the pseudo-median it is
-# the summary, else all use the mean: summaries of different kinds are not comparable.
+# The launch is the unit: one summary per launch, of the estimate that its verdict rests on.
 across_verdict <- function(group, settings) {
   name <- group$channel[1]
   robust <- all(group$estimator == "pseudo-median")
-  x <- if (channels[[name]]$transform == "log_ratio" || robust) group$raw_estimate else group$mean
-  x <- x[is.finite(x)]
-  means <- batch_mean_ci(x, settings$conf, groups = Inf)
-  pattern <- group$pattern[1]
-  why <- if (channels[[name]]$pseudo_median && group$level_requested_percent[1] > 0 && varying_bursts(pattern)) {
-    sprintf("means of launches used: in pattern %s the number of bursts varies from half to half", pattern)
-  } else ""
-  est <- c(means, list(
-    estimator = if (robust) "mean of launch pseudo-medians" else "mean of launch means",
-    why = why, mean = means, pseudo_median = NULL
-  ))
-  n <- length(x)
-  t <- if (isTRUE(means$se > 0)) means$estimate / means$se else NA_real_
-  test <- list(p = max(1e-300, stats::pt(t, means$df, lower.tail = FALSE)), z = t,
-               method = "t on launch summaries")
+  x <- group$raw_estimate[is.finite(group$raw_estimate)]
+  est <- launches_inference(x, settings)
+  est$estimator <- if (robust) "mean of launch pseudo-medians" else "mean of launch means"
+  est$why <- ""
+  mean_values <- group$raw_mean[is.finite(group$raw_mean)]
+  est$mean <- batch_mean_ci(mean_values, settings$conf, groups = Inf)
   flip <- sign_flip_test(x)
-  reason <- if (n < 2) "fewer than 2 launches have a value" else if (min(x) == max(x)) {
+  reason <- if (length(x) < 2) "fewer than 2 launches have a value" else if (min(x) == max(x)) {
     "all launches agree exactly, their scatter is unknown"
   } else NA_character_
-  est[c("bound_low", "bound_high")] <- bounds_of(est, settings$alpha)
-  verdict_row(across_label(group), name, sum(group$n_pairs), n, n, est, test,
-              list(p = flip$p, method = flip$method), reason, settings, "launch", x)
+  row <- verdict_row(across_label(group), name, sum(group$n_pairs), length(x), length(x), est,
+                     list(p = flip$p, method = flip$method), reason, settings, "launch", x, mean_values)
+  row$heterogeneity_p <- heterogeneity(group$raw_estimate, group$raw_full_se)
+  row
+}
+
+# Student's test and interval on one value per launch or set.
+launches_inference <- function(x, settings, method = "t on launch summaries") {
+  means <- batch_mean_ci(x, settings$conf, groups = Inf)
+  t <- if (isTRUE(means$se > 0)) means$estimate / means$se else NA_real_
+  c(means, list(p = max(1e-300, stats::pt(t, means$df, lower.tail = FALSE)), z = t, method = method))
 }
 
 across_ratio <- function(group, value, settings) {
@@ -584,21 +718,21 @@ welch_verdict <- function(on, off, settings) {
   enough <- length(x) > 1 && length(y) > 1
   w <- if (enough) welch_test(mean(y), stats::sd(y), length(y), mean(x), stats::sd(x), length(x))
   se <- if (enough && w$se > 0) w$se else NA_real_
-  reach <- if (is.na(se)) NA_real_ else stats::qt(1 - settings$alpha / 2, w$df) * se
+  reach <- if (is.na(se)) NA_real_ else stats::qt(1 - settings$alpha, w$df) * se
   difference <- if (length(x) > 0 && length(y) > 0) mean(x) - mean(y) else NA_real_
   means <- list(estimate = difference, low = difference - reach, high = difference + reach, se = se,
                 df = if (is.na(se)) NA_real_ else w$df)
   est <- c(means, list(estimator = "difference of launch means", why = "", mean = means,
-                       pseudo_median = NULL, own_se = stats::sd(x) / sqrt(length(x)), own_df = length(x) - 1,
-                       own_n = length(x)))
-  est[c("bound_low", "bound_high")] <- bounds_of(est, settings$alpha)
-  test <- list(p = if (is.na(se)) NA_real_ else max(1e-300, w$p_one_sided),
-               z = if (is.na(se)) NA_real_ else w$t, method = "Welch on launch means")
+                       own_se = stats::sd(x) / sqrt(length(x)), own_df = length(x) - 1, own_n = length(x),
+                       p = if (is.na(se)) NA_real_ else max(1e-300, w$p_one_sided),
+                       z = if (is.na(se)) NA_real_ else w$t, method = "Welch on launch means"))
   reason <- if (!enough) {
     sprintf("%d clean and %d noisy launches, Welch's test needs 2 of each", length(y), length(x))
   } else if (is.na(se)) "all launches agree exactly, their scatter is unknown" else NA_character_
-  verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est, test,
-              list(p = NA_real_, method = "none: unpaired"), reason, settings, "launch", numeric())
+  row <- verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est,
+                     list(p = NA_real_, method = "none: unpaired"), reason, settings, "launch", x)
+  # All levels of a family share these: thresholds() resamples them together.
+  c(row, list(raw_off = list(y)))
 }
 
 # ---- notes -------------------------------------------------------------------------------------
@@ -646,7 +780,7 @@ analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired)
   # One placebo in a hundred is detected by chance, and there are many: the alarm is corrected for all.
   control <- vapply(channels[verdicts$channel], `[[`, TRUE, "control")
   placebo <- verdicts[verdicts$level_requested_percent == 0 & !is.na(verdicts$p_one_sided) & !control, ]
-  placebo <- placebo[shown_scopes(placebo)$keep, ]
+  placebo <- main_rows(placebo)
   placebo <- placebo[stats::p.adjust(placebo$p_one_sided, "holm") <= alpha, ]
   factors <- varying_factors(verdicts)
   where <- function(rows) {

@@ -2,27 +2,49 @@
 
 # Rows with a reason where the conditions forbid a verdict; a reason that is there already stays.
 refuse_conditions <- function(rows, campaign, mixed) {
-  across <- rows$scope == scope_campaign
+  across <- rows$scope %in% scopes_across
   rows$refused <- FALSE
   why <- if (mixed) NA_character_ else mixed_builds(campaign)
   arms <- mixed_hosts_between_arms(campaign)
   for (reason in c(why, arms)) {
     if (!is.na(reason)) rows <- put_reason(rows, across, reason)
   }
-  failed <- failed_certificates(campaign)
-  for (i in seq_len(NROW(failed))) {
-    same <- abs(rows$level_requested_percent - failed$level_requested_percent[i]) < 1e-9 &
-      rows$level_requested_percent > 0
-    for (factor in intersect(treatment_columns, names(failed))) {
-      same <- same & (is.na(failed[[factor]][i]) | rows[[factor]] == failed[[factor]][i])
-    }
-    mine <- same & (across | rows$launch == failed$launch[i])
-    rows <- put_reason(rows, mine, sprintf(paste(
-      "in launch %s the generator delivered %s of the load, outside its tolerance: run the launch again on a quieter machine,",
-      "or leave it out; the effect stands, by the level that was delivered"
-    ), failed$launch[i], failed$ratio_text[i]))
+  for (why in absent_loads(campaign)) {
+    same <- rows$level_requested_percent > 0 & rows$level_requested_percent == why$level_requested_percent
+    for (factor in names(why$treatment)) same <- same & (is.na(why$treatment[[factor]]) | rows[[factor]] %in% why$treatment[[factor]])
+    rows <- put_reason(rows, same & (across | rows$launch %in% why$launch), why$reason)
   }
   rows
+}
+
+# A load that hardly came, or came in the off halves as well, is no dose: shares of what should have come.
+absent_below <- 0.1
+stray_above <- 0.5
+
+# Treatments of launches that cannot be judged, because their load was absent, ran in the off halves, or is unknown. A load
+# that missed its mark is a dose all the same: estimates go by what was delivered, and a note says it.
+absent_loads <- function(campaign) {
+  rows <- campaign$rows
+  if (is.null(rows[["delivered_ns"]])) return(list())
+  arm_key <- combine_keys(code_of(rows[["launch"]]), rows[["level_requested_percent"]], treatment_code(rows))
+  on <- which(rows[["arm"]] == "on" & rows[["level_requested_percent"]] > 0 & has_level(rows[["level_requested_percent"]]))
+  off <- which(rows[["arm"]] == "off")
+  stray <- tapply(rows[["level_delivered_percent"]][off], as.character(rows[["launch"]][off]), mean_or_na)
+  unlist(lapply(unname(split(on, arm_key[on])), function(at) {
+    first <- at[1]
+    launch <- as.character(rows[["launch"]][first])
+    # Campaigns of programs without a generator (simulated ones) say nothing of it.
+    if (is.null(campaign$launches[[launch]]$generators) || length(campaign$launches[[launch]]$generators) == 0) return(NULL)
+    level <- rows[["level_requested_percent"]][first]
+    got <- mean_or_na(rows[["level_delivered_percent"]][at])
+    extra <- stray[launch]
+    reason <- if (is.na(got)) "what the generator delivered is unknown" else if (got < absent_below * level) {
+      sprintf("the load was absent: %s %% of one CPU delivered for %s %%", format_level(got), format_level(level))
+    } else if (isTRUE(extra > stray_above * got)) "the load ran in the off halves, too"
+    if (is.null(reason)) return(NULL)
+    list(list(launch = launch, level_requested_percent = level,
+              treatment = lapply(as.list(treatment_of(rows, first)), as.character), reason = paste0("launch ", launch, ": ", reason)))
+  }), recursive = FALSE)
 }
 
 put_reason <- function(rows, at, reason) {
@@ -68,21 +90,4 @@ mixed_hosts_between_arms <- function(campaign) {
     if (alike) return(NA_character_)
   } else if (setequal(hosts[arm == "off"], hosts[arm == "on"])) return(NA_character_)
   "clean and noisy launches ran on different hosts, whose difference is in the effect"
-}
-
-# Levels of launches whose generator says itself that it did not deliver them.
-failed_certificates <- function(campaign) {
-  rows <- lapply(names(campaign$launches), function(id) {
-    bind_rows(lapply(campaign$launches[[id]]$generators, function(generator) {
-      bind_rows(lapply(generator$levels, function(level) {
-        if (!isFALSE(level$ok)) return(NULL)
-        factors <- lapply(stats::setNames(treatment_columns, treatment_columns), function(name) {
-          as.character(level[[name]] %||% NA)
-        })
-        c(list(launch = id, level_requested_percent = level$level_requested_percent), factors,
-          list(ratio_text = if (is_number(level$ratio)) paste(format_effect(100 * level$ratio, FALSE), "%") else "part"))
-      }))
-    }))
-  })
-  bind_rows(Filter(function(part) nrow(part) > 0, rows))
 }

@@ -35,7 +35,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #' @param a,b `nl_campaign`s from [read_campaign()] (`arms = "any"` will do).
 #' @param margin_percent Margin of the clean time, percent, length 1; NULL: none is asked about.
 #' @param alpha Two-sided level of the words slower and faster: each direction has alpha / 2; length 1. Verdicts on the
-#'   margin are one-sided at alpha.
+#'   margin are one-sided at alpha. Where a side has been looked at before, less of it is left, see [campaign_looks()].
 #' @param power Power at the detection limit, length 1.
 #' @param paired Logical, length 1: compare the i-th launch of B with the i-th of A, in the order in which they started.
 #'   Both need the same number of launches.
@@ -54,7 +54,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #'     `alpha`, `power`, `paired`.
 #'
 #'   Signals `nl_error_usage` where there is nothing to compare: a launch that is in both, no operation, size and number
-#'   of ranks in common, operations started in loops on one side and together on the other, two schemas.
+#'   of ranks in common, operations started in loops on one side and together on the other.
 #' @references Welch, B. L. (1947) Biometrika 34, 28-35. Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70.
 #'   Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
 #'   Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
@@ -78,6 +78,9 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
   check_probability(power, "power")
   check_argument(isTRUE(paired) || isFALSE(paired), "paired", paired, "TRUE or FALSE")
   check_comparable(a, b)
+  # A side that is still growing, or has grown beyond its plan, has been looked at before.
+  looks <- list(a = campaign_looks(a, alpha), b = campaign_looks(b, alpha))
+  alpha <- min(looks$a$alpha, looks$b$alpha)
   settings <- list(alpha = alpha, power = power, paired = paired, margin = margin_percent)
   turns <- if (paired) paired_turns(a, b)
   summaries <- list(a = side_summaries(a), b = side_summaries(b))
@@ -93,7 +96,8 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
   structure(list(rows = rows, answer = if (is.null(margin_percent)) NA_character_ else
                    margin_answer(rows$margin_verdict[rows$family == "time"]),
                  differs = differing_provenance(a, b),
-                 notes = comparison_notes(a, b, summaries, keys, rows, settings), sides = sides,
+                 notes = c(sprintf("%s: %s", rep(c("A", "B"), lengths(lapply(looks, `[[`, "note"))), unlist(lapply(looks, `[[`, "note"))),
+                          comparison_notes(a, b, summaries, keys, rows, settings)), sides = sides,
                  margin_percent = margin_percent, alpha = alpha, power = power, paired = paired),
             class = "nl_comparison")
 }
@@ -200,7 +204,9 @@ decide_comparison <- function(rows, settings) {
   }, 0))
   rows$detection_limit <- limit(alpha / 2 / n_tests)
   rows$detection_limit_alone <- limit(rep(alpha / 2, nrow(rows)))
+  # What an interval by itself shows and Holm's correction does not is marked, so that no interval contradicts its word.
   rows$verdict <- comparison_words(rows, alpha)
+  rows$familywise <- ifelse(is.na(rows$reason) & rows$verdict != no_difference, !is.na(rows$p_holm) & rows$p_holm <= alpha, NA)
   rows$margin_verdict <- rows$margin_reason <- NA_character_
   at <- which(rows$family == "time")
   if (!is.null(settings$margin) && length(at) > 0) {
@@ -216,7 +222,7 @@ decide_comparison <- function(rows, settings) {
                               unname(as.list(rows[treatment_columns])), list(rows$level_requested_percent)))
   columns <- c(comparison_key, "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "p_two_sided", "p_holm",
                "test", "p_check", "check", "smallest_check", "detection_limit", "detection_limit_alone", "bound_low",
-               "bound_high", "margin_verdict", "margin_reason", "verdict", "reason", "scope", "n_a", "n_b", "se", "df")
+               "bound_high", "margin_verdict", "margin_reason", "verdict", "familywise", "reason", "scope", "n_a", "n_b", "se", "df")
   rows <- rows[ordered, columns]
   rownames(rows) <- NULL
   rows
@@ -224,8 +230,8 @@ decide_comparison <- function(rows, settings) {
 
 comparison_words <- function(rows, alpha) {
   word <- function(name) unname(vapply(comparison_families[rows$family], `[[`, "", name))
-  found <- !is.na(rows$p_holm) & rows$p_holm <= alpha
-  ifelse(!is.na(rows$reason), paste0("inconclusive: ", rows$reason),
-         ifelse(found, ifelse(rows$effect > 0, word("more"), word("less")),
-                paste0("no difference found (limit ", signif(rows$detection_limit, 3), " ", rows$unit, ")")))
+  ifelse(!is.na(rows$reason), "inconclusive",
+         ifelse(!is.na(rows$p_two_sided) & rows$p_two_sided <= alpha, ifelse(rows$effect > 0, word("more"), word("less")), no_difference))
 }
+
+no_difference <- "no difference found"

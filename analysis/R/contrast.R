@@ -28,8 +28,9 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
   check_argument(is.data.frame(verdicts) && "raw_se" %in% names(verdicts), "verdicts", class(verdicts),
                  "the verdicts of analyze_campaign()")
   check_probability(alpha, "alpha")
+  # Pairs of several launches together would compare treatments that ran in different launches.
   rows <- verdicts[verdicts$channel == "time" & verdicts$level_requested_percent > 0 &
-                     is.finite(verdicts$raw_estimate), ]
+                     is.finite(verdicts$raw_estimate) & verdicts$scope != scope_these, ]
   if (is.null(rows$refused)) rows$refused <- rep(FALSE, nrow(rows))
   key_of <- function(columns) code_of(do.call(paste, c(rows[columns], sep = "\r")))
   family <- c("scope", "launch", "design", "operation", "bytes", "ranks")
@@ -42,9 +43,7 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
   if (nrow(pairs) == 0) return(NULL)
   a <- rows[pairs$a, ]
   b <- rows[pairs$b, ]
-  # A standard error is a standard deviation over the root of n = df + 1.
-  w <- welch_test(b$raw_estimate, b$raw_se * sqrt(b$raw_df + 1), b$raw_df + 1,
-                  a$raw_estimate, a$raw_se * sqrt(a$raw_df + 1), a$raw_df + 1)
+  w <- welch_from_errors(b$raw_estimate, b$raw_se, b$raw_df, a$raw_estimate, a$raw_se, a$raw_df)
   # Where a launch must not be judged, neither must its contrasts; too few pairs are no such reason.
   refused <- ifelse(a$refused, a$reason, ifelse(b$refused, b$reason, NA_character_))
   known <- is.finite(w$se) & w$se > 0 & is.na(refused)
@@ -68,10 +67,18 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
   got
 }
 
+# Welch's test of two estimates with their standard errors and degrees of freedom, which may be infinite.
+welch_from_errors <- function(estimate0, se0, df0, estimate1, se1, df1) {
+  se <- sqrt(se0^2 + se1^2)
+  df <- se^4 / (se0^4 / df0 + se1^4 / df1)
+  difference <- estimate1 - estimate0
+  list(difference = difference, se = se, df = df, p_two_sided = 2 * stats::pt(-abs(difference / se), df))
+}
+
 # Per operation and level the treatment that slows most, against each of the others: few enough to print.
 worst_contrasts <- function(contrasts, analysis) {
   if (NROW(contrasts) == 0) return(NULL)
-  rows <- contrasts[shown_scopes(contrasts)$keep, ]
+  rows <- main_rows(contrasts)
   factors <- varying_factors(analysis$treatments)
   side <- function(rows, suffix) {
     treatment_label(stats::setNames(rows[paste0(treatment_columns, suffix)], treatment_columns), factors)

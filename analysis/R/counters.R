@@ -166,7 +166,7 @@ counter_changes <- function(rows, alpha) {
 }
 
 counter_causes <- function(changes, analysis) {
-  verdicts <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  verdicts <- main_rows(analysis$verdicts)
   arms <- counter_arms(list(verdicts = verdicts, treatments = analysis$treatments))
   time <- verdicts[verdicts$channel == "time", ]
   external <- !has_level(time$level_requested_percent)
@@ -192,8 +192,8 @@ channels_of <- function(row, verdicts) {
   for (name in c("scope", "operation", "bytes", treatment_columns, "level_requested_percent")) mine <- mine & verdicts[[name]] %in% row[[name]]
   mine <- mine & verdicts$launch %in% row$launch
   of <- function(channel, column) c(verdicts[[column]][mine & verdicts$channel == channel], NA)[1]
-  list(slowdown_percent = row$estimate, slower = identical(row$stepdown, "detected") && is.na(row$reason),
-       preempted_percent = of("preempted", "estimate"), preempted = identical(of("preempted", "stepdown"), "detected"), base_percent = of("base", "estimate"),
+  list(slowdown_percent = row$estimate, slower = identical(row$verdict, "detected"),
+       preempted_percent = of("preempted", "estimate"), preempted = identical(of("preempted", "verdict"), "detected"), base_percent = of("base", "estimate"),
        limit = row$detection_limit)
 }
 

@@ -105,3 +105,45 @@ check_covariates <- function(names_wanted) {
                  paste("some of", paste(names(covariates), collapse = ", ")))
   unique(names_wanted)
 }
+
+# ---- declared before the run -------------------------------------------------------------------
+
+# Covariates that every launch declared before it ran.
+declared_covariates <- function(campaign) {
+  as.character(Reduce(intersect, lapply(unname(campaign$launches), function(info) unlist(info$options$adjust))))
+}
+
+# What the slowest rank lost to the hypervisor in the halves of each pair, where all launches declared it as a covariate before
+# they began; else NULL. `d`: log ratio of the times per operation less that loss; `moved_percent`: what the loss adds to the
+# log ratio, times 100 (a small loss: percent of the wall time, on minus off).
+lost_time <- function(campaign, pairs) {
+  rows <- campaign$rows
+  lost <- rows[["rank_steal_ns_max"]]
+  if (is.null(lost) || !"steal" %in% declared_covariates(campaign)) return(NULL)
+  wall <- rows[["wall_ns"]]
+  kept <- 1 - pmin(pmax(lost / wall, 0), most_lost)
+  speed <- log_or_na(operation_ns(rows) * kept)
+  data.frame(d = speed[pairs$on] - speed[pairs$off], moved_percent = 100 * (log(kept)[pairs$off] - log(kept)[pairs$on]))
+}
+
+# A half of which nearly all was lost says next to nothing of the rest.
+most_lost <- 0.9
+
+# The mean slowdown less what the hypervisor took, NULL where that is not known. The covariate's own difference is tested
+# two-sided: where the treatment moves it, the adjusted mean answers another question and is withheld.
+adjusted_mean <- function(cell, settings) {
+  lost <- cell$lost
+  if (is.null(lost) || nrow(lost) == 0 || !all(is.finite(lost$d)) || !all(is.finite(lost$moved_percent))) return(NULL)
+  got <- if (settings$alpha < few_flips / (n_flips + 1)) {
+    student_inference(batch_mean_ci(lost$d, settings$conf), nrow(lost), settings$alpha, settings$power)
+  } else randomisation_inference(lost$d, settings$alpha, with_limit = FALSE)
+  moved <- randomisation_inference(lost$moved_percent, max(settings$alpha, 0.001), with_limit = FALSE)
+  p <- min(1, 2 * min(moved$p, sign_flip_test(-lost$moved_percent)$p))
+  got <- c(got[c("estimate", "low", "high", "se", "df")], list(
+    covariate = "steal", values = lost$d, moved = moved[c("estimate", "low", "high")], is_withheld = isTRUE(p <= settings$alpha)
+  ))
+  got$note <- sprintf("steal on minus off: %s %% %s of wall time, p = %s%s", format_effect(moved$estimate),
+                      format_interval(moved$low, moved$high), format_p(p), if (got$is_withheld) "; withheld: the treatment moves it" else "")
+  if (got$is_withheld) got[c("estimate", "low", "high")] <- NA_real_
+  got
+}

@@ -72,8 +72,7 @@ pairs_needed <- function(alpha) ceiling(-log2(alpha))
 #' @param level Numeric, length n: requested level in percent, each once; `Inf` for a treatment without a level.
 #' @param p Numeric, length n: one-sided p-value; NA counts as failed.
 #' @param alpha Probability, length 1.
-#' @return Character, length n: `detected`, `not detected`, or
-#'   `not tested (a higher level failed)`.
+#' @return Character, length n: `detected`, `not detected`, or `not tested` (a higher level failed).
 #' @references Marcus, R., Peritz, E. and Gabriel, K. R. (1976) Biometrika 63, 655-660.
 #' @examples
 #' step_down(c(0.1, 0.3, 1), p = c(0.2, 0.001, 0.001))
@@ -84,31 +83,34 @@ step_down <- function(level, p, alpha = 0.01) {
   check_argument(anyDuplicated(level) == 0, "level", level, "each level once")
   if (length(level) == 0) return(character())
   hit <- !is.na(p) & p <= alpha
-  word <- ifelse(hit, "detected", "not detected")
+  word <- ifelse(hit, step_words[["hit"]], step_words[["miss"]])
   dosed <- which(level > 0)
   by_level <- dosed[order(level[dosed], decreasing = TRUE)]
   failed <- which(!hit[by_level])
   if (length(failed) > 0) {
-    word[by_level[seq_along(by_level) > failed[1]]] <- "not tested (a higher level failed)"
+    word[by_level[seq_along(by_level) > failed[1]]] <- step_words[["untested"]]
   }
   word
 }
 
-# Adds stepdown and verdict to the rows of one scope, launch, operation, bytes and channel.
+step_words <- c(hit = "detected", miss = "not detected", untested = "not tested")
+
+# Adds stepdown and verdict to the rows of one scope, launch, operation, bytes and channel. `verdict` is one of three words,
+# `verdict_because` of four: what decided.
 decide_family <- function(rows, alpha) {
   rows$stepdown <- step_down(rows$level_requested_percent, rows$p_one_sided, alpha)
-  rows$verdict <- vapply(seq_len(nrow(rows)), function(i) verdict_of(rows[i, ], alpha), "")
+  refused <- if (is.null(rows$refused)) rep(FALSE, nrow(rows)) else rows$refused
+  passed_over <- rows$stepdown == step_words[["untested"]] & rows$p_one_sided <= alpha
+  rows$verdict_because <- ifelse(!is.na(rows$reason), ifelse(refused, "refused", "no_test"), ifelse(passed_over %in% TRUE, "higher_level_failed", "test"))
+  rows$verdict <- ifelse(rows$verdict_because != "test", "inconclusive", ifelse(rows$stepdown == step_words[["hit"]], "detected", "not detected"))
   rows
 }
 
-verdict_of <- function(row, alpha) {
-  if (!is.na(row$reason)) return(paste0("inconclusive: ", row$reason))
-  limit <- paste("limit", signif(row$detection_limit, 3), "%")
-  if (row$stepdown == "detected") return("detected")
-  if (row$stepdown == "not detected" || row$p_one_sided > alpha) {
-    return(paste0("not detected (", limit, ")"))
-  }
-  paste0("inconclusive: p is below alpha, but a higher level was not detected (", limit, ")")
+verdict_words <- c("detected", "not detected", "inconclusive")
+
+# Why a row is inconclusive, for people.
+verdict_reason <- function(rows) {
+  ifelse(rows$verdict_because == "higher_level_failed", "p is below alpha, but a higher level was not detected", rows$reason)
 }
 
 #' Three-way verdict against a margin
@@ -170,7 +172,7 @@ step_down_families <- function(p, alpha = 0.01) {
 # with all families counted together, pass where every row lies below (which needs no correction: all have to), else
 # inconclusive.
 margin_answer_of <- function(verdicts, margin) {
-  rows <- verdicts[shown_scopes(verdicts)$keep, ]
+  rows <- main_rows(verdicts)
   rows <- rows[!is.na(rows$margin_verdict), ]
   if (nrow(rows) == 0) return(list(answer = "inconclusive", reason = "no level above 0 was judged by loop time"))
   p <- lapply(split_families(rows), function(family) {
@@ -185,11 +187,11 @@ margin_answer_of <- function(verdicts, margin) {
   } else if (answer == "inconclusive") "an interval reaches over the margin, or a level could not be judged" else NA_character_)
 }
 
-# One-sided p of "slower by more than the margin".
+# One-sided p of "slower by more than the margin", of the mean that the margin is judged by.
 p_above <- function(row, margin) {
   if (!is.na(row$reason)) return(NA_real_)
   shift <- log1p(margin / 100)
-  values <- row$raw_values[[1]]
-  if (row$unit_of_inference == "pair" && length(values) > 0 && !grepl("^t ", row$test)) return(sign_flip_test(values - shift)$p)
-  stats::pt((row$raw_estimate - shift) / row$raw_full_se, row$raw_full_df, lower.tail = FALSE)
+  values <- row$raw_margin_values[[1]]
+  if (row$unit_of_inference == "pair" && row$test_kind != "t" && length(values) > 0) return(sign_flip_test(values - shift)$p)
+  stats::pt((row$raw_margin - shift) / row$raw_margin_se, row$raw_margin_df, lower.tail = FALSE)
 }

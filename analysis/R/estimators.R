@@ -3,15 +3,24 @@
 # One row per estimator of the channel `time`. `within` gets what is known of a cell and returns a list with estimate,
 # low, high, se (percent), n, unit and note, or a reason. Adding an estimator is adding a row.
 estimators <- list(
+  typical = list(
+    name = "typical", question = "pseudo-median of paired log ratios: the shift of the typical half",
+    within = function(cell, alpha) {
+      validity <- whole_bursts(cell$bursts, cell$level, pattern = cell$pattern)
+      got <- from_inference(rank_inference(cell$d, alpha))
+      got$note <- if (validity$valid) validity$why else sub("^mean used: ", "less than the mean: ", validity$why)
+      got
+    }
+  ),
   mean = list(
-    name = "mean", question = "mean of paired log ratios (what verdicts use)",
+    name = "mean", question = "mean of paired log ratios: what a user pays",
     within = function(cell, alpha) from_inference(randomisation_inference(cell$d, alpha, with_limit = FALSE))
   ),
   batch_means = list(
     name = "batch_means", question = "the same with Student's interval on batch means, which knows of autocorrelation",
     within = function(cell, alpha) {
       groups <- batch_groups(cell$d)
-      got <- from_inference(batch_mean_ci(cell$d, 1 - alpha, groups))
+      got <- from_inference(batch_mean_ci(cell$d, 1 - 2 * alpha, groups))
       plain <- if (length(cell$d) > 1) stats::sd(cell$d) / sqrt(length(cell$d)) else NA_real_
       got$note <- sprintf("%d batches; standard error %s that of independent pairs", groups,
                           format_times(got$se_log / plain))
@@ -23,7 +32,7 @@ estimators <- list(
     within = function(cell, alpha) {
       validity <- whole_bursts(cell$bursts, cell$level, pattern = cell$pattern)
       if (!validity$valid) return(list(reason = sub("^mean used: ", "not valid: ", validity$why)))
-      got <- from_inference(trimmed_mean_ci(cell$d, 1 - alpha))
+      got <- from_inference(trimmed_mean_ci(cell$d, 1 - 2 * alpha))
       got$note <- paste0(validity$why, "; spikes that only one arm has are trimmed, too")
       got
     }
@@ -159,7 +168,7 @@ estimators_across <- function(rows, alpha) {
     x <- log1p(group$estimate / 100)
     known <- is.finite(x)
     got <- if (sum(known) < 2) list(reason = group$reason[!known][1] %||% "fewer than 2 launches have a value") else {
-      c(from_inference(batch_mean_ci(x[known], 1 - alpha, groups = Inf)),
+      c(from_inference(batch_mean_ci(x[known], 1 - 2 * alpha, groups = Inf)),
         list(gain = mean_or_na(group$gain), note = if (length(unique(group$note)) == 1) group$note[1] else ""))
     }
     if (is.null(got$reason) && grepl("^operations as if", got$note)) got$note <- "scatter of the launches"

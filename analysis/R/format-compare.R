@@ -55,13 +55,13 @@ format_comparison_block <- function(rows, comparison) {
   scale <- ifelse(rows$family %in% c("time", "tail"), 1 / 1000, 1)
   percent <- ifelse(rows$family %in% c("share", "slowdown") & rows$level_requested_percent == 0, ", %", "")
   value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g", x * scale))
-  word <- ifelse(!is.na(rows$reason), "inconclusive",
-                 ifelse(startsWith(rows$verdict, "no difference"), "no difference", rows$verdict))
+  word <- paste0(ifelse(rows$verdict == no_difference, "no difference", rows$verdict), ifelse(rows$familywise %in% FALSE, "*", ""))
   lines <- sprintf(form, paste0(label, unit, percent), value(rows$value_a), value(rows$value_b),
                    format_change(rows$effect), change_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
                    format_change(rows$detection_limit, sign = FALSE), word)
   reasons <- split(label, in_order(rows$reason))
   c(wrap_line(title, 0), head, comparison_lines(rows, lines),
+    if (any(rows$familywise %in% FALSE)) wrap_line("*: by itself, not with Holm's correction over the rows of the family"),
     wrap_line(sprintf("inconclusive: %s (%s)", names(reasons), vapply(reasons, paste, "", collapse = ", "))), "")
 }
 

@@ -28,7 +28,7 @@ format_intervals <- function(sweep) {
   shown <- if (is.null(sweep$margin)) "verdict" else paste("against", format_level(sweep$margin), "%")
   form <- "  %9s %9s %20s %20s %9s %9s %4s  %s"
   bounds <- paste(format_confidence(sweep$alpha), "upper bound")
-  header <- trimws(sprintf(form, "interval", "slowdown", paste(format_confidence(sweep$alpha), "CI"), bounds, "limit", "preempted", "n", shown), "right")
+  header <- trimws(sprintf(form, "interval", "slowdown", paste(format_confidence(2 * sweep$alpha), "CI"), bounds, "limit", "preempted", "n", shown), "right")
   word <- ifelse(!is.na(rows$reason), "inconclusive", if (is.null(sweep$margin)) short_verdict_words(rows) else rows$margin_verdict)
   lines <- sprintf(form, format_time(rows$interval_s), format_effect(rows$estimate), format_interval(rows$ci_low, rows$ci_high),
                    format_effect(rows$bound_high), format_effect(rows$detection_limit, FALSE), format_effect(rows$preempted_percent, FALSE),

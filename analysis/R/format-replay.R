@@ -21,7 +21,7 @@ analyze_replay <- function(operands, values, form) {
 format_replay <- function(result) {
   rows <- result$rows
   form <- "  %-24s %9s %20s %9s"
-  header <- trimws(sprintf(form, "under", "slowdown", paste(format_confidence(result$alpha), "CI"), "preempted"), "right")
+  header <- trimws(sprintf(form, "under", "slowdown", paste(format_confidence(2 * result$alpha), "CI"), "preempted"), "right")
   blocks <- lapply(seq_len(nrow(rows)), function(i) {
     row <- rows[i, ]
     c(sprintf("%s, %s ranks   (%s, n = %s)", panel_name(row), format_level(row$ranks), row$test, format_count(row$n)), header,

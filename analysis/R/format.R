@@ -44,15 +44,14 @@ format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-
 #' unlink(dir, recursive = TRUE)
 #' @export
 format_verdicts <- function(analysis, estimators = FALSE) {
-  shown <- shown_scopes(analysis$verdicts)
-  verdicts <- analysis$verdicts[shown$keep, ]
+  verdicts <- main_rows(analysis$verdicts)
   block <- paste(verdicts$scope, verdicts$launch, verdicts$operation, verdicts$bytes, sep = "\r")
   blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block, analysis = analysis)
   constant <- constant_treatment(analysis$treatments)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), unlist(blocks, use.names = FALSE),
-    wrap_line(agent_sentences(analysis)), if (has_agent(analysis$campaign)) "",
+    channel_legend(verdicts), wrap_line(agent_sentences(analysis)), if (has_agent(analysis$campaign)) "",
     format_margin(analysis), if (estimators) format_estimators(analysis), format_side_by_side(analysis), format_contrasts(analysis), format_thresholds(analysis),
-    format_costs(analysis), format_notes(c(shown$note, analysis$notes)))
+    format_costs(analysis), format_notes(c(scope_note(analysis$verdicts), analysis$notes)), format_answer(analysis))
 }
 
 # Lines of a table in groups, each under a line that names its treatment; as they are where there is one.
@@ -64,20 +63,6 @@ under_treatments <- function(rows, lines, analysis) {
   unlist(Map(function(name, group) c(paste0("  ", name, ":"), group), names(groups), groups), use.names = FALSE)
 }
 
-# Across launches where there are several; each launch on its own is in the JSON and CSV output.
-shown_scopes <- function(verdicts) {
-  across <- verdicts$scope == scope_campaign
-  # What only one launch has is shown in that launch's scope.
-  treatment <- c(treatment_columns, paste0(treatment_columns, "_a"), paste0(treatment_columns, "_b"))
-  columns <- intersect(c("operation", "bytes", "ranks", "design", treatment, "level_requested_percent"), names(verdicts))
-  key <- do.call(paste, c(verdicts[columns], sep = "\r"))
-  keep <- which(across | !key %in% key[across])
-  note <- if (length(keep) < nrow(verdicts)) {
-    "verdicts of each launch on its own: noiselab analyze with --csv or --json"
-  }
-  list(keep = keep, note = note)
-}
-
 format_block <- function(rows, analysis) {
   alpha <- analysis$alpha
   power <- analysis$power
@@ -85,7 +70,9 @@ format_block <- function(rows, analysis) {
   title <- sprintf("%s, %s B, %s ranks   (%s)", first$operation, format_count(first$bytes),
                    format_level(first$ranks),
                    if (is.na(first$launch)) {
-                     sprintf("scope: %s; unit: %s, n = %d", first$scope, first$unit_of_inference, max(rows$n_launches))
+                     sprintf("scope: %s; unit: %s, n = %s", first$scope, first$unit_of_inference,
+                             if (first$unit_of_inference == "pair") paste(format_range(rows$n_pairs), "per level,", max(rows$n_launches), "launches") else
+                               format_count(max(rows$n_launches)))
                    } else {
                      sprintf("scope: %s, %s; unit: pair, n = %s per level", first$scope, first$launch,
                              format_range(rows$n_pairs))
@@ -93,39 +80,51 @@ format_block <- function(rows, analysis) {
   units <- c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")[[first$unit_of_inference]]
   what <- sprintf("alpha %g one-sided; n = %s tested; limit = effect found with power %g", first$alpha, units, power)
   header <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", "channel", "level %", "delivered", "n",
-                    "effect", paste(format_confidence(first$alpha), "CI"), "p", "limit", "verdict")
+                    "effect", paste(format_confidence(2 * first$alpha), "CI"), "p", "limit", "verdict")
   lines <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", rows$channel,
                    format_level(rows$level_requested_percent),
                    format_level(rows$level_delivered_percent), format_count(rows$n_tested),
                    format_effect(rows$estimate),
                    format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_one_sided),
                    format_effect(rows$detection_limit, sign = FALSE), short_verdict(rows))
-  alone <- rows$stepdown == "detected" & is.na(rows$reason) & rows$familywise %in% FALSE
-  reasons <- unique(stats::na.omit(rows$reason))
-  estimators <- unique(rows$estimator_note[nzchar(rows$estimator_note)])
+  alone <- is_alone(rows)
   c(title, paste0("  ", what), paste0("  ", header), under_treatments(rows, paste0("  ", lines), analysis),
-    wrap_line(sprintf("inconclusive: %s", reasons)),
-    wrap_line(sprintf("estimator of %s: %s",
-                      paste(unique(rows$channel[nzchar(rows$estimator_note)]), collapse = ", "),
-                      estimators)),
+    wrap_line(with_rows(rows, rows$reason, "inconclusive")),
+    wrap_line(with_rows(rows, ifelse(nzchar(rows$estimator_note), rows$estimator_note, NA), "estimate")),
     if (any(alone)) wrap_line(paste("detected (alone): at alpha in its own channel and operation, not with the chance of any",
                                     "false detection over all of them at alpha")),
-    wrap_line(sprintf("units: %s", unit_list(rows))), "")
+    "")
+}
+
+# Each text once, with the rows that it concerns. Figures in a text that differ from row to row are left to the rows.
+with_rows <- function(rows, text, word) {
+  same <- sub("only an effect above [^ ]+ % could have been seen", "only an effect above the limit could have been seen", text)
+  same <- sub("(in|;) [0-9.e+-]+ % of (the pairs|them)", "\\1 some of \\2", same)
+  known <- which(!is.na(same))
+  vapply(split(known, in_order(same[known])), function(at) {
+    by <- split(rows$level_requested_percent[at], in_order(rows$channel[at]))
+    whole <- vapply(names(by), function(name) length(by[[name]]) == sum(rows$channel == name), TRUE)
+    levels <- vapply(by, function(x) paste(format_level(sort(unique(x))), collapse = ", "), "")
+    part <- paste0(names(by), ifelse(whole | levels == "-", "", paste0(" at ", levels, " %")))
+    sprintf("%s: %s: %s", word, if (all(whole) && length(by) == length(unique(rows$channel))) "all" else paste(part, collapse = "; "), same[at[1]])
+  }, "", USE.NAMES = FALSE)
 }
 
 # The limit has its own column, and reasons their own lines.
 short_verdict <- function(rows) {
-  word <- ifelse(!is.na(rows$reason), "inconclusive",
-                 ifelse(rows$stepdown != "detected", "not detected",
-                        ifelse(rows$familywise %in% FALSE, "detected (alone)", "detected")))
-  ifelse(is.na(rows$reason) & startsWith(rows$verdict, "inconclusive"), "inconcl. (higher level failed)",
-         word)
+  ifelse(rows$verdict_because == "higher_level_failed", "inconcl. (higher level failed)", ifelse(is_alone(rows), "detected (alone)", rows$verdict))
 }
 
-unit_list <- function(rows) {
+# Detected at alpha in its own family, but not with the chance of any false detection over all of them at alpha.
+is_alone <- function(rows) rows$verdict == "detected" & rows$familywise %in% FALSE
+
+# Each channel of the tables in a line: its unit, and the question that it answers.
+channel_lines <- function(rows) {
   units <- unique(rows[c("channel", "unit")])
-  paste(sprintf("%s %s", units$channel, units$unit), collapse = "; ")
+  sprintf("%s, %s: %s", units$channel, units$unit, vapply(channels[units$channel], `[[`, "", "question"))
 }
+
+channel_legend <- function(rows) c(wrap_line(channel_lines(rows)), "")
 
 format_range <- function(n) {
   n <- range(n)
@@ -139,7 +138,7 @@ wrap_line <- function(text, indent = 2) {
 format_thresholds <- function(analysis) {
   rows <- analysis$thresholds
   if (is.null(rows) || nrow(rows) == 0) return(NULL)
-  rows <- rows[shown_scopes(rows)$keep, ]
+  rows <- main_rows(rows)
   without <- rows$kind[rows$pattern %in% no_word]
   lacking <- sprintf("no dose-response, threshold or level of %s: the treatment has no level", join_words(unique(without)))
   rows <- rows[!rows$pattern %in% no_word, ]
@@ -179,7 +178,7 @@ format_d_delta <- function(rows, analysis) {
 # The three-way verdicts, and the one answer.
 format_margin <- function(analysis) {
   if (is.null(analysis$margin)) return(NULL)
-  rows <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  rows <- main_rows(analysis$verdicts)
   rows <- rows[!is.na(rows$margin_verdict), ]
   words <- c(above = "slower by more than the margin", below = "slowed by less than the margin", inconclusive = "inconclusive")
   alpha <- unique(rows$alpha)
@@ -188,8 +187,8 @@ format_margin <- function(analysis) {
             format_confidence(2 * alpha), alpha)
   } else sprintf("against the margin of %s %% (each row by one CI of its own alpha, see above)", format_level(analysis$margin))
   lines <- sprintf("  %-16s %9s %7s %9s %22s  %s", rows$operation, format_count(rows$bytes),
-                   format_level(rows$level_requested_percent), format_effect(rows$estimate),
-                   format_interval(rows$bound_low, rows$bound_high), words[rows$margin_verdict])
+                   format_level(rows$level_requested_percent), format_effect(rows$margin_estimate),
+                   format_interval(rows$margin_low, rows$margin_high), words[rows$margin_verdict])
   answer <- analysis$margin_answer
   c(head, under_treatments(rows, lines, analysis), wrap_line(margin_needs_words(rows, analysis)),
     wrap_line(paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"))), "")
@@ -198,8 +197,8 @@ format_margin <- function(analysis) {
 format_estimators <- function(analysis) {
   rows <- analysis$estimators
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[shown_scopes(rows)$keep, ]
-  head <- c(sprintf("estimates of the slowdown, percent, with %g %% CI (verdicts use the mean)", 100 * (1 - analysis$alpha)),
+  rows <- main_rows(rows)
+  head <- c(sprintf("estimates of the slowdown, percent, with %g %% CI", 100 * (1 - 2 * analysis$alpha)),
             wrap_line("gain: adjusting is worth so many times the pairs"))
   lines <- sprintf("  %-12s %8s %7s  %-12s %9s %22s %6s  %s", rows$operation, format_count(rows$bytes),
                    format_level(rows$level_requested_percent), rows$estimator, format_effect(rows$estimate),
@@ -224,7 +223,7 @@ threshold_reasons <- function(rows, analysis) {
 format_costs <- function(analysis) {
   pair_up <- function(rows, value) {
     if (nrow(rows) == 0) return(NULL)
-    rows <- rows[shown_scopes(rows)$keep, ]
+    rows <- main_rows(rows)
     rows[!is.na(rows[[value]]), ]
   }
   amplification <- pair_up(analysis$amplification, "amplification")
@@ -311,7 +310,7 @@ format_notes <- function(notes) {
 #' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` or `estimators`.
 #' @return `verdicts_json()`: one string, an object with `schema`, `program`, `version`, `alpha`,
 #'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts`, `estimators` (arrays of
-#'   objects), `margin_percent`, `margin_answer`, `margin_reason` and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
+#'   objects), `margin_percent`, `margin_answer`, `margin_reason`, `looks` (of [campaign_looks()]) and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
 #'   wanted table as lines of a CSV file; none where it has no rows.
 #' @examples
 #' dir <- file.path(tempdir(), "json")
@@ -329,7 +328,7 @@ verdicts_json <- function(analysis) {
     amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts,
     estimators = analysis$estimators, margin_percent = analysis$margin %||% NA_real_,
     margin_answer = analysis$margin_answer$answer %||% NA_character_,
-    margin_reason = analysis$margin_answer$reason %||% NA_character_, notes = as.character(unique(analysis$notes))
+    margin_reason = analysis$margin_answer$reason %||% NA_character_, looks = lapply(analysis$looks, jsonlite::unbox), notes = as.character(unique(analysis$notes))
   ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))
 }
 

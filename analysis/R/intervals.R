@@ -118,7 +118,7 @@ check_intervals <- function(campaign) {
 sweep_key <- function(rows) paste(rows$agent, rows$operation, rows$bytes, rows$ranks, sep = "\r")
 
 sweep_rows <- function(analysis, margin) {
-  verdicts <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  verdicts <- main_rows(analysis$verdicts)
   # A cell that only one launch has is shown for each launch; the first stands for it.
   verdicts$interval_s <- interval_in_name(as.character(verdicts$kind), analysis$campaign) / 1e9
   verdicts <- verdicts[!is.na(verdicts$interval_s), ]
@@ -129,12 +129,12 @@ sweep_rows <- function(analysis, margin) {
   preempted <- verdicts[verdicts$channel == "preempted", ]
   pairs <- time$unit_of_inference == "pair"
   judged <- if (is.null(margin)) rep(NA_character_, nrow(time)) else {
-    ifelse(is.na(time$reason), margin_verdict(time$bound_low, time$bound_high, margin), "inconclusive")
+    ifelse(is.na(time$reason), margin_verdict(time$margin_low, time$margin_high, margin), "inconclusive")
   }
   rows <- data.frame(
     agent = sub("@[^@]*$", "", as.character(time$kind)), operation = time$operation, bytes = time$bytes, ranks = time$ranks,
     interval_s = time$interval_s, estimate = time$estimate, ci_low = time$ci_low, ci_high = time$ci_high,
-    bound_low = time$bound_low, bound_high = time$bound_high, detection_limit = time$detection_limit,
+    bound_low = time$margin_low, bound_high = time$margin_high, detection_limit = time$detection_limit,
     p_one_sided = time$p_one_sided, n = ifelse(pairs, time$n_pairs, time$n_launches), unit_of_inference = time$unit_of_inference,
     launch = time$launch, preempted_percent = preempted$estimate[match(key(time), key(preempted))], verdict = time$verdict,
     margin_verdict = judged, reason = time$reason, se = time$raw_full_se, df = time$raw_full_df
@@ -173,7 +173,7 @@ sweep_steps <- function(analysis, rows, margin) {
   steps <- lapply(split(rows, in_order(paste(rows$agent, format_count(-rows$interval_s)))), function(part) {
     mine <- verdicts$channel == "time" & kind == paste0(part$agent[1], "@", option_time(part$interval_s[1]))
     judged <- verdicts[mine, ]
-    judged$margin_verdict <- ifelse(is.na(judged$reason), margin_verdict(judged$bound_low, judged$bound_high, margin), "inconclusive")
+    judged$margin_verdict <- ifelse(is.na(judged$reason), margin_verdict(judged$margin_low, judged$margin_high, margin), "inconclusive")
     answer <- margin_answer_of(judged, margin)$answer
     high <- ifelse(is.na(part$reason), part$bound_high, Inf)
     at <- which.max(replace(high, is.na(high), Inf))

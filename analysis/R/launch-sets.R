@@ -48,17 +48,15 @@ set_verdict <- function(on, settings) {
   }
   x <- on$difference[is.finite(on$difference)]
   n <- length(x)
-  means <- batch_mean_ci(x, settings$conf, groups = Inf)
   lost <- nrow(on) - n
-  why <- if (lost == 0) "" else sprintf("%d set(s) without a complete pair are left out", lost)
-  est <- c(means, list(estimator = "mean of set differences", why = why, mean = means, pseudo_median = NULL))
-  est[c("bound_low", "bound_high")] <- bounds_of(est, settings$alpha)
-  t <- if (isTRUE(means$se > 0)) means$estimate / means$se else NA_real_
-  test <- list(p = max(1e-300, stats::pt(t, means$df, lower.tail = FALSE)), z = t, method = "paired t on sets of launches")
+  est <- launches_inference(x, settings, "paired t on sets of launches")
+  est$mean <- est[c("estimate", "low", "high", "se", "df")]
+  est$estimator <- "mean of set differences"
+  est$why <- if (lost == 0) "" else sprintf("%d set(s) without a complete pair are left out", lost)
   flip <- sign_flip_test(x)
   reason <- if (n < 2) "fewer than 2 sets have both arms" else if (min(x) == max(x)) {
     "all sets agree exactly, their scatter is unknown"
   } else NA_character_
-  verdict_row(across_label(on), name, 0, n, n, est, test, list(p = flip$p, method = flip$method), reason, settings,
+  verdict_row(across_label(on), name, 0, n, n, est, list(p = flip$p, method = flip$method), reason, settings,
               "set of launches", x)
 }

@@ -172,17 +172,17 @@ scatter_words <- function(plan) {
   if (is.null(basis$pilot)) {
     where <- "on a shared virtual machine with two ranks"
     return(if (plan$request$channel == "time") {
-      paste("sd: of a pair's log ratio, ASSUMED, not measured: sqrt(2) times the Allan deviation", where,
-            "(0.5 %/sqrt(s) at 10 ms); pairs: of each level")
+      paste("sd: of a pair's log ratio as the signed-rank test has it, ASSUMED, not measured: that", where,
+            "(4 % at 10 ms); pairs: of each level")
     } else {
       sprintf("sd: of a pair's difference, ASSUMED, not measured: %g points at 10 ms %s; pairs: of each level",
               assumed_preempted_points, where)
     })
   }
   pilot <- basis$pilot[[1]]
-  c(sprintf("sd: of a pair's %s in %s, %s pairs%s at level %s; at most: with 80 %% certainty; pairs: of each level",
+  c(sprintf("sd: of a pair's %s%s in %s, %s pairs%s at level %s; at most: with 80 %% certainty; pairs: of each level",
             if (channel_is_relative(plan$request$channel)) "log ratio" else "difference",
-            paste(basis$dirs, collapse = " "), format_range(vapply(basis$pilot, `[[`, 0, "n_pairs")),
+            if (pilot$by_ranks) " as the signed-rank test has it" else "", paste(basis$dirs, collapse = " "), format_range(vapply(basis$pilot, `[[`, 0, "n_pairs")),
             if (pilot$n_launches > 1) sprintf(" of %d launches", pilot$n_launches) else "", format_level(pilot$level)),
     if (plan$across) "of launches: sd between launches beyond what their pairs explain; at most: launches x pairs")
 }

@@ -11,9 +11,9 @@ margin_needs <- function(verdicts, campaign, margin, power) {
   for (i in at) {
     row <- verdicts[i, ]
     took <- if (is.na(row$launch)) sum(seconds) else seconds[[row$launch]]
-    distance <- abs(row$raw_estimate - log1p(margin / 100))
+    distance <- abs(row$raw_margin - log1p(margin / 100))
     # Two bounds at alpha each: of the one beyond which the estimate lies, the probability counts.
-    times <- ((stats::qnorm(1 - row$alpha) + stats::qnorm(power)) * row$raw_full_se / distance)^2
+    times <- ((stats::qnorm(1 - row$alpha) + stats::qnorm(power)) * row$raw_margin_se / distance)^2
     needs[i] <- took * max(1, times)
   }
   needs

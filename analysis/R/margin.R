@@ -32,5 +32,29 @@ margin_answer <- function(verdict) {
   else "pass"
 }
 
+# What a margin is judged by: `margin_of` (`mean` or `adjusted mean`), `margin_estimate`, `margin_low`, `margin_high` (percent),
+# and what its test needs. It is the mean slowdown, which a user pays; the mean less a covariate that was declared before
+# the run stands in for it only where the covariate is shown not to move by a tenth of the margin.
+margin_interval <- function(rows, margin) {
+  adjusted <- vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
+  rows$margin_of <- ifelse(adjusted, "adjusted mean", "mean")
+  rows[c("margin_estimate", "margin_low", "margin_high")] <- rows[c("mean", "mean_low", "mean_high")]
+  rows[c("raw_margin", "raw_margin_se", "raw_margin_df", "raw_margin_values")] <- rows[c("raw_mean", "raw_mean_se", "raw_mean_df", "raw_mean_values")]
+  for (i in which(adjusted)) {
+    a <- rows$raw_adjusted[[i]]
+    least <- min(0, a$moved$low) / 100
+    ends <- c(a$estimate, a$low + least, a$high + max(0, a$moved$high) / 100)
+    rows[i, c("margin_estimate", "margin_low", "margin_high")] <- as.list(to_effect("time", ends))
+    # Tests of "above the margin" get the least that it can be.
+    rows[i, c("raw_margin", "raw_margin_se", "raw_margin_df")] <- c(list(a$estimate + least), a[c("se", "df")])
+    rows$raw_margin_values[[i]] <- a$values + least
+  }
+  rows
+}
+
+is_unmoved <- function(adjusted, margin) {
+  !is.null(adjusted) && !adjusted$is_withheld && isTRUE(max(abs(unlist(adjusted$moved[c("low", "high")]))) < margin / 10)
+}
+
 answer_status <- function(answer) c(pass = 0L, fail = 1L, inconclusive = 3L)[[answer]]
 

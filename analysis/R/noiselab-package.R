@@ -36,5 +36,6 @@ utils::globalVariables(c(
   "bound_low_percent", "bound_high_percent", "verdict", "outside", "lag_pairs", "cell", "power", "limit_percent", "label",
   "shift_us", "low_us", "high_us", "effect", "low", "estimate_percent", "ci_low_percent", "ci_high_percent",
   "frequency_hz", "power_percent2", "background_percent2", "threshold_percent2", "found", "mean_percent", "se_percent", "box_percent",
-  "us_per_s", "task", "preempted_us_per_s", "agent_us_per_s", "tolerance_low", "tolerance_high", "within_period", "length_us", "share"
+  "us_per_s", "task", "preempted_us_per_s", "agent_us_per_s", "tolerance_low", "tolerance_high", "within_period", "length_us", "share",
+  "acf", "bound_high", "bound_low", "column", "interval_s", "model", "name", "phase", "preempted_shift_percent", "safe_from_s", "y_name"
 ))

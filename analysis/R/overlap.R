@@ -100,8 +100,8 @@ check_overlap <- function(table, campaign) {
 }
 
 format_overlap <- function(table, conf, notes) {
-  shown <- shown_scopes(within(table, design <- NA))
-  rows <- table[shown$keep, ]
+  table <- mark_main(table)
+  rows <- main_rows(table)
   us <- function(x) ifelse(is.na(x), "-", format_effect(x / 1000, FALSE))
   label <- treatment_label(rows, varying_factors(rows[rows$arm == "on", ]))
   what <- ifelse(rows$arm == "off", "off", paste0("on ", format_level(rows$level_requested_percent), " %"))
@@ -122,7 +122,7 @@ format_overlap <- function(table, conf, notes) {
             ifelse(is.na(rows$median_overlap), "-", percent(rows$median_overlap)), where),
     wrap_line(c(sprintf("none: %s", unique(stats::na.omit(rows$reason))),
                 if (any(negative)) "below 0: operation and work together take longer than one after the other")),
-    "", format_notes(c(shown$note, notes)))
+    "", format_notes(c(scope_note(table), notes)))
 }
 
 overlap_json <- function(table, conf, notes) {

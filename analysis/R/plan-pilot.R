@@ -1,8 +1,10 @@
 # What a plan rests on: the scatter of a pair, measured in a pilot or assumed, by half-period.
 
-# Allan deviation of the log loop time times the root of the averaging time, %/sqrt(s) over the averaging time, and the
-# scatter of pairs of 10 ms of the channel preempted: two ranks on a shared virtual machine (docs/methods.md).
-assumed_time <- data.frame(tau_s = c(0.01, 1, 5), figure_percent = c(0.5, 2.1, 4))
+# Two ranks on a shared virtual machine that its hypervisor takes some percent from (docs/methods.md). `time` at 10 ms: the
+# scatter of a pair that the rank interval has, 4 %; at 1 and 5 s, where the wander of the base speed rules and ranks gain
+# nothing, sqrt(2) times the Allan deviation of the log loop time. The figure is the scatter times the root of the time over
+# sqrt(2), %/sqrt(s).
+assumed_time <- data.frame(tau_s = c(0.01, 1, 5), figure_percent = c(4 * sqrt(0.01 / 2), 2.1, 4))
 assumed_preempted_points <- 0.4
 assumed_overhead_s <- 3e-4
 assumed_launch_s <- 2
@@ -47,7 +49,8 @@ pilot_cell <- function(campaign, operation, bytes, ranks, channel) {
   # The blank: small effects are sought, and a large load scatters more.
   blank <- if (any(known)) min(level[known]) else NA_real_
   use <- which(known & level == blank)
-  list(rows = rows, d = d[use], launch = as.character(rows[["launch"]][pairs$on[use]]), level = blank,
+  label <- list(design = pairs$cells$design[1], level_requested_percent = blank, pattern = pairs$cells$pattern[1])
+  list(rows = rows, d = d[use], by_ranks = tested_by_ranks(channel, label), launch = as.character(rows[["launch"]][pairs$on[use]]), level = blank,
        half_s = nominal_half(part))
 }
 
@@ -71,19 +74,23 @@ pilot_launches <- function(campaign) {
   campaign
 }
 
-# One launch's mean and its standard error, as the test of the channel has them.
-launch_mean <- function(d, channel) {
+# Is the tested estimate of such a cell one of ranks? As in launch_verdict().
+tested_by_ranks <- function(channel, label) {
+  channels[[channel]]$test == "signed_rank" || channels[[channel]]$typical && typical_design(label)
+}
+
+# One launch's estimate and its standard error, as the test of its cell has them: of ranks the interval's half-width over
+# the normal quantile.
+launch_mean <- function(d, by_ranks) {
   est <- batch_mean_ci(d)
-  if (channels[[channel]]$test == "mean") return(data.frame(mean = est$estimate, se = est$se, n = length(d),
-                                                            df = est$df))
-  ranks <- pseudo_median(d)
+  ranks <- if (by_ranks) pseudo_median(d, 0.98)
   if (!isTRUE(ranks$se > 0)) return(data.frame(mean = est$estimate, se = est$se, n = length(d), df = est$df))
   data.frame(mean = ranks$estimate, se = ranks$se, n = length(d), df = length(d) - 1)
 }
 
 # Scatter of pairs in a pilot's cell, and what its launches add.
 pilot_scatter <- function(cell, channel) {
-  launches <- bind_rows(lapply(split(cell$d, in_order(cell$launch)), launch_mean, channel = channel))
+  launches <- bind_rows(lapply(split(cell$d, in_order(cell$launch)), launch_mean, by_ranks = cell$by_ranks))
   use <- is.finite(launches$se)
   if (!any(use)) {
     abort_data(sprintf("the pilot has %d pair(s) of this cell at its lowest level, its scatter needs 2: run it longer",
@@ -94,34 +101,44 @@ pilot_scatter <- function(cell, channel) {
     abort_data("all pairs of the pilot are equal, so nothing is known about their scatter: measure for longer")
   }
   own <- data.frame(half_s = cell$half_s, sd = sqrt(variance), df = sum(launches$df[use]), source = "pairs")
-  table <- if (channels[[channel]]$test == "mean") rbind(own, allan_scatter(cell, channel)) else own
+  table <- if (channels[[channel]]$test == "mean") rbind(own, longer_scatter(cell, channel)) else own
   k <- nrow(launches)
   between <- if (k > 1) stats::var(launches$mean) else NA_real_
   below <- mean(launches$se[use]^2)
-  list(table = table, n_launches = k, n_pairs = sum(launches$n), level = cell$level,
+  list(table = table, by_ranks = cell$by_ranks, n_launches = k, n_pairs = sum(launches$n), level = cell$level,
        sd_launch = sqrt(max(0, between - below)),
        # With 80 % certainty the variance of launch means is at most this.
        sd_launch_high = if (k > 1) sqrt(max(0, between * (k - 1) / stats::qchisq(0.2, k - 1) - below)) else NA_real_)
 }
 
-# Longer half-periods from the Allan deviation of the off halves: sd of a pair = sqrt(2) times the deviation. Off halves
-# have others between them, so the wander counted is that of a longer time: an upper estimate.
-allan_scatter <- function(cell, channel) {
+# Longer half-periods from the off halves, m of them together against the next m: as the test has it, sqrt(2) times the
+# Allan deviation, or the scatter that the rank interval of these differences has. Off halves have others between them, so
+# the wander counted is that of a longer time: an upper estimate.
+longer_scatter <- function(cell, channel) {
   off <- which(cell$rows[["arm"]] == "off")
   curves <- lapply(split(off, code_of(cell$rows[["launch"]][off])), function(at) {
     value <- log_or_na(channels[[channel]]$value(cell$rows[at, ], 1))
     value <- value[is.finite(value)]
     curve <- allan_deviation(value, cell$half_s)
     # Ten stretches of a length say something about it, fewer do not.
-    cbind(curve, length = length(value))[curve$m > 1 & length(value) / pmax(curve$m, 1) >= 10, ]
+    curve <- curve[curve$m > 1 & length(value) / pmax(curve$m, 1) >= 10, ]
+    variance <- if (cell$by_ranks) vapply(curve$m, neighbours_variance, 0, x = value) else 2 * curve$deviation^2
+    data.frame(m = curve$m, tau_s = curve$tau_s, variance = as.numeric(variance), length = rep(length(value), nrow(curve)))
   })
   curves <- bind_rows(curves)
+  curves <- curves[is.finite(curves$variance), ]
   if (nrow(curves) == 0) return(NULL)
-  parts <- split(curves, curves$m)
-  bind_rows(lapply(parts, function(p) {
-    data.frame(half_s = p$tau_s[1], sd = sqrt(2 * mean(p$deviation^2)), df = sum(floor(p$length / p$m) - 1),
-               source = "allan")
+  bind_rows(lapply(split(curves, curves$m), function(p) {
+    data.frame(half_s = p$tau_s[1], sd = sqrt(mean(p$variance)), df = sum(floor(p$length / p$m) - 1), source = "allan")
   }))
+}
+
+# Variance of a difference of neighbouring means of m values, by the rank interval of all of them.
+neighbours_variance <- function(m, x) {
+  sums <- c(0, cumsum(x))
+  from <- seq_len(length(x) - 2 * m + 1)
+  d <- (sums[from + 2 * m] - 2 * sums[from + m] + sums[from]) / m
+  length(d) * pseudo_median(d, 0.98)$se^2
 }
 
 # The half-period that needs least time: the least sd^2 (half + overhead); of those within a tenth of it the shortest.
@@ -149,16 +166,28 @@ sd_upper <- function(sd, df) sd * sqrt(df / stats::qchisq(0.2, df))
 
 # Seconds between halves, and seconds to start a launch, as the pilot had them.
 pilot_costs <- function(campaign) {
-  rows <- campaign$rows
-  gap <- unlist(lapply(split(seq_len(nrow(rows)), code_of(rows[["launch"]])), function(at) {
-    start <- rows[["start_ns"]][at]
-    if (length(at) < 2) return(NULL)
-    mean(diff(start) - utils::head(rows[["wall_ns"]][at], -1)) / 1e9
-  }))
-  gap <- gap[is.finite(gap) & gap >= 0]
   launch <- start_to_start(campaign)
-  list(overhead_s = if (length(gap) > 0) mean(gap) else assumed_overhead_s,
+  list(overhead_s = overhead_of(launch_gaps(campaign$rows)),
        launch_s = if (is.na(launch)) assumed_launch_s else launch, launch_known = !is.na(launch))
+}
+
+# Mean time (s) between the rows of each launch, named by its id.
+launch_gaps <- function(rows) {
+  code <- code_of(rows[["launch"]])
+  n <- tabulate(code)
+  first <- which(!duplicated(code))
+  last <- which(!duplicated(code, fromLast = TRUE))
+  last <- last[order(code[last])]
+  start <- rows[["start_ns"]]
+  wall <- rows[["wall_ns"]]
+  # The rows of a launch are in the order of their starts.
+  within <- rowsum(wall, code)[, 1] - wall[last]
+  stats::setNames((start[last] - start[first] - within) / (n - 1) / 1e9, as.character(rows[["launch"]][first]))
+}
+
+overhead_of <- function(gap) {
+  gap <- gap[is.finite(gap) & gap >= 0]
+  if (length(gap) > 0) mean(gap) else assumed_overhead_s
 }
 
 # What a launch took beyond its rows: from its start to the next one's, where they followed each other. Start times are

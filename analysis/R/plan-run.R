@@ -163,11 +163,6 @@ cell_scatter <- function(basis, i, request) {
        n_pairs = pilot$n_pairs, n_launches = pilot$n_launches, level = pilot$level)
 }
 
-# Below it the exact test cannot reach alpha, nor a rank interval its confidence.
-fewest_pairs <- function(request) {
-  pairs_needed(if (channels[[request$channel]]$test == "mean") request$alpha else request$alpha / 2)
-}
-
 plan_cell <- function(goal, scatter, basis, request, across, launches, launches_upper) {
   to_percent <- if (channel_is_relative(request$channel)) 100 else 1
   sd_high <- if (is.na(scatter$df)) NA_real_ else sd_upper(scatter$sd, scatter$df)
@@ -177,11 +172,11 @@ plan_cell <- function(goal, scatter, basis, request, across, launches, launches_
   if (across) return(cbind(base, plan_cell_launches(goal, scatter, sd_high, basis, request, launches, launches_upper)))
   find <- function(sd) {
     if (is.na(sd)) return(planned())
-    plan_pairs(goal$effect, sd, request$alpha, request$power, goal$margin, least = fewest_pairs(request))
+    plan_pairs(goal$effect, sd, request$alpha, request$power, goal$margin, least = pairs_needed(request$alpha))
   }
   likely <- find(scatter$sd)
   launches <- launches %||% 1
-  per_launch <- pmax(fewest_pairs(request), ceiling(likely$n / launches))
+  per_launch <- pmax(pairs_needed(request$alpha), ceiling(likely$n / launches))
   cbind(base, n_pairs = likely$n, n_pairs_upper = find(sd_high)$n, n_launches = launches, n_launches_upper = launches,
         pairs_per_launch = per_launch, power = likely$power, reason = likely$reason)
 }
@@ -189,7 +184,7 @@ plan_cell <- function(goal, scatter, basis, request, across, launches, launches_
 plan_cell_launches <- function(goal, scatter, sd_high, basis, request, launches, launches_upper) {
   find <- function(sd, sd_launch, launches) {
     plan_launches(goal$effect, sd, sd_launch, basis$round_s, basis$launch_s, request$alpha, request$power, goal$margin,
-                  launches = launches, least = fewest_pairs(request))
+                  launches = launches, least = pairs_needed(request$alpha))
   }
   likely <- find(scatter$sd, scatter$sd_launch, launches)
   worst <- find(sd_high, scatter$sd_launch_high, launches_upper)

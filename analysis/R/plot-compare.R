@@ -23,7 +23,7 @@ plot_compare <- function(comparison, draw = TRUE) {
   rows <- rows[rows$family %in% names(compare_panels) & !is.na(rows$ci_low), ]
   if (nrow(rows) == 0) return(NULL)
   label <- compare_labels(rows)
-  found <- is.na(rows$reason) & !startsWith(rows$verdict, "no difference")
+  found <- rows$familywise %in% TRUE
   frame <- data.frame(panel = unname(compare_panels[rows$family]), label = label, family = rows$family,
                       measure = rows$measure,
                       effect = rows$effect, ci_low = rows$ci_low, ci_high = rows$ci_high,

@@ -40,12 +40,7 @@ dose_data <- function(analysis, channel) {
         "level_requested_percent")], level_delivered_percent = delivered,
         rows[c("estimate", "ci_low", "ci_high", "n_pairs", "n_launches", "verdict")],
         band_low = placebo$ci_low[at], band_high = placebo$ci_high[at],
-        series = verdict_class(rows$verdict))
-}
-
-verdict_class <- function(verdict) {
-  ifelse(startsWith(verdict, "detected"), "detected",
-         ifelse(startsWith(verdict, "inconclusive"), "inconclusive", "not detected"))
+        series = rows$verdict)
 }
 
 draw_dose <- function(analysis, draw, channel, y_name, title) {
@@ -112,7 +107,7 @@ dose_axes <- function(frame, by = "level_delivered_percent", clip = FALSE) {
 }
 
 dose_caption <- function(frame, alpha) {
-  paste0("Bars and blue band: ", 100 * (1 - alpha), " % confidence interval. Grey: ",
+  paste0("Bars and blue band: ", 100 * (1 - 2 * alpha), " % confidence interval. Grey: ",
          if (all(is.na(frame$band_low))) "no placebo was run. " else "that of the placebo (clean). ",
          "Detected: step-down from the highest level, one-sided alpha ", alpha,
          if (any(frame$series == "inconclusive")) {

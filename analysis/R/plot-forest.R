@@ -8,7 +8,7 @@
 #' @return A ggplot, or a data frame with `panel`, `label` (treatment and level), `operation`, `bytes`, `ranks`,
 #'   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent` (of one CPU), `pooled` (logical: the line's own
 #'   row; FALSE: a launch that it pools), `scope`, `launch`, `n_pairs`, `n_launches`, `estimate_percent`,
-#'   `ci_low_percent`, `ci_high_percent` (two-sided, confidence 1 - alpha), `bound_low_percent`,
+#'   `ci_low_percent`, `ci_high_percent` (confidence 1 - 2 alpha), `bound_low_percent`,
 #'   `bound_high_percent` (two-sided, 1 - 2 alpha; NA without a margin), `margin_percent` (NA: none), `verdict`
 #'   (`above`, `below`, `inconclusive` of the margin; without one `detected`, `not detected`, `inconclusive`). NULL
 #'   without the time channel, and where no level is above 0.
@@ -65,7 +65,8 @@ forest_data <- function(analysis) {
   rows <- analysis$verdicts
   rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
   if (NROW(rows) == 0) return(NULL)
-  keep <- shown_scopes(rows)$keep
+  rows <- rows[rows$main | rows$scope == scope_launch, ]
+  keep <- which(rows$main)
   key <- do.call(paste, c(unname(rows[c("operation", "bytes", "ranks", "design", treatment_columns,
                                         "level_requested_percent")]), sep = "\r"))
   pooled <- seq_len(nrow(rows)) %in% keep
@@ -81,8 +82,8 @@ forest_data <- function(analysis) {
                       level_requested_percent = rows$level_requested_percent, pooled = pooled, scope = rows$scope,
                       launch = rows$launch, n_pairs = rows$n_pairs, n_launches = rows$n_launches,
                       estimate_percent = rows$estimate, ci_low_percent = rows$ci_low, ci_high_percent = rows$ci_high,
-                      bound_low_percent = bound("bound_low"), bound_high_percent = bound("bound_high"),
-                      margin_percent = margin, verdict = ifelse(is.na(decided), verdict_class(rows$verdict), decided))
+                      bound_low_percent = bound("margin_low"), bound_high_percent = bound("margin_high"),
+                      margin_percent = margin, verdict = ifelse(is.na(decided), rows$verdict, decided))
   treatment <- match(treatment_label(frame, treatment_columns), treatment_label(analysis$treatments, treatment_columns))
   frame <- frame[order(panel_factor(frame$panel, analysis), frame$ranks, treatment, frame$level_requested_percent,
                        !frame$pooled, frame$launch), ]
@@ -157,13 +158,13 @@ forest_look <- function(frame) {
 forest_caption <- function(frame, alpha, clipped) {
   margin <- frame$margin_percent[1]
   decided <- any(!is.na(frame$bound_low_percent))
-  paste0("Blue bars: ", 100 * (1 - alpha), " % confidence interval of each line by itself",
+  paste0("Blue bars: ", 100 * (1 - 2 * alpha), " % confidence interval of each line by itself",
          if (decided) {
            sprintf("; thick: the %g %% interval that the verdict on the margin comes from (alpha %g each side)",
                    100 * (1 - 2 * alpha), alpha)
          }, ". ",
          if (any(!frame$pooled)) {
-           sprintf("Small grey bars: each launch by itself, %g %% within the launch. ", 100 * (1 - alpha))
+           sprintf("Small grey bars: each launch by itself, %g %% within the launch. ", 100 * (1 - 2 * alpha))
          },
          if (!is.na(margin)) sprintf("Shaded: slower or faster by less than the margin of %g %%. ", margin),
          if (!decided) sprintf("Detected: step-down from the highest level, one-sided alpha %g. ", alpha) else

@@ -47,7 +47,7 @@ plot_intervals <- function(analysis, draw = TRUE) {
     ggplot2::facet_wrap(~panel) + theme_noiselab() +
     plot_words("Slowdown by sampling interval", intervals_subtitle(frame), paste0(
       sprintf("Thin bars: %s confidence interval; broad bars: one-sided bounds of %s each. Dotted: the same time lost per sample.",
-              format_confidence(analysis$alpha), format_confidence(analysis$alpha)),
+              format_confidence(2 * analysis$alpha), format_confidence(analysis$alpha)),
       " The axis is linear near 0, logarithmic beyond.",
       if (!is.na(margin)) sprintf(" Dashed: the margin, %s %%. Shaded: safe for all operations.", format_level(margin))),
       "sampling interval (logarithmic)", "slowdown, %")
@@ -65,7 +65,7 @@ intervals_data <- function(analysis) {
   rows <- sweep$rows[!is.na(sweep$rows$estimate), ]
   if (nrow(rows) == 0) return(NULL)
   several <- length(unique(rows$agent)) > 1
-  series <- if (is.null(sweep$margin)) verdict_class(rows$verdict) else {
+  series <- if (is.null(sweep$margin)) rows$verdict else {
     ifelse(rows$margin_verdict == "inconclusive", "inconclusive", paste(rows$margin_verdict, "the margin"))
   }
   cbind(panel = paste0(if (several) paste0(rows$agent, ", "), panel_name(rows)),

@@ -41,7 +41,7 @@ plot_launches <- function(analysis, draw = TRUE) {
                        format_range(frame$n_pairs)),
                sprintf(paste("Bars: %g %% confidence interval within the launch (alpha %g). %sLaunches",
                              "differ by more than the bars where something changes between launches."),
-                       100 * (1 - analysis$alpha), analysis$alpha, lines$words %||% ""),
+                       100 * (1 - 2 * analysis$alpha), analysis$alpha, lines$words %||% ""),
                "slowdown, %", NULL)
 }
 

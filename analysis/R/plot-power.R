@@ -68,7 +68,7 @@ power_data <- function(analysis) {
   rows <- analysis$verdicts
   rows <- rows[rows$channel == "time", ]
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[shown_scopes(rows)$keep, ]
+  rows <- main_rows(rows)
   rows$se <- rows$se_effect / (100 + rows$estimate)
   rows <- rows[!is.na(rows$se) & rows$se > 0 & !is.na(rows$raw_df), ]
   # A panel has one scope: launches where any were pooled.
@@ -89,7 +89,7 @@ power_curves <- function(row, analysis) {
   runs <- data.frame(times = c(0.5, 1, 2))
   runs$n <- floor(n * runs$times)
   # Welch's count both arms, so they grow as n does.
-  welch <- startsWith(row$test, "Welch")
+  welch <- row$test_kind == "welch"
   runs$df <- ifelse(runs$times == 1, df, if (welch) floor(df * runs$times) else scaled_df(runs$n, launches))
   runs <- runs[runs$df >= 1, ]
   runs$se <- row$se * sqrt(n / runs$n)
@@ -106,7 +106,7 @@ power_curves <- function(row, analysis) {
 
 # Degrees of freedom of the test. Welch's are not those of the noisy launches alone: they follow from the limit.
 power_df <- function(row, analysis) {
-  if (!startsWith(row$test, "Welch") || is.na(row$detection_limit)) return(row$raw_df)
+  if (!row$test_kind == "welch" || is.na(row$detection_limit)) return(row$raw_df)
   factor <- log1p(row$detection_limit / 100) / row$se
   off <- function(df) detection_limit(1, df, analysis$alpha, analysis$power) - factor
   if (off(4000) >= 0) return(Inf)

@@ -31,7 +31,7 @@ plot_replay <- function(analysis, draw = TRUE) {
     plot_words("Agent and replay side by side", sprintf("unit of inference: the %s, n = %s", frame$unit_of_inference[1], format_range(frame$n)),
                sprintf(paste("Bars: %s confidence interval. Band: what counts as the same as the agent. The verdict is about the",
                              "difference, which may be known better than its parts."),
-                       format_confidence(analysis$alpha)), "slowdown, %", NULL)
+                       format_confidence(2 * analysis$alpha)), "slowdown, %", NULL)
 }
 
 replay_data <- function(analysis) {

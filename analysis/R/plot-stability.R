@@ -5,8 +5,8 @@
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `configuration`, `ranks`, `design`, `count`, `n_launches`, `n_pairs`,
 #' `merit`, `merit_low`,
-#'   `merit_high` (percent of one CPU times root of a second), `class` (`suitable`, `not reproducible`, `too few
-#'   launches`): see
+#'   `merit_high` (percent of one CPU times root of a second), `class` (`suitable`, `not reproducible`,
+#'   `undecided`): see
 #'   [stability_table()]. NULL where no configuration with pairs reacts.
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (stage 1).
 #' @examples
@@ -24,7 +24,7 @@ plot_stability <- function(analysis, draw = TRUE) {
                                                                                           frame$configuration)])))
   # An interval without an upper end goes on to the frame's.
   frame$high <- ifelse(is.na(frame$merit_high), Inf, frame$merit_high)
-  words <- c("suitable", "not reproducible", "too few launches")
+  words <- c("suitable", "not reproducible", "undecided")
   ggplot2::ggplot(frame, ggplot2::aes(merit, configuration)) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = merit_low, xmax = high), colour = okabe_ito[["blue"]]) +
     ggplot2::geom_point(ggplot2::aes(shape = class, fill = class), colour = okabe_ito[["vermillion"]], size = 2.6) +
@@ -40,8 +40,8 @@ plot_stability <- function(analysis, draw = TRUE) {
                  "Level whose slowdown a one-sided test at alpha %g finds with power %g, times the root of the machine",
                  "time (wall time x nodes) of the pairs: it falls as the root of the seconds, and the left is better. Bars:",
                  "%g %% confidence interval within these launches. Suitable: reacts (sign-flip test, Holm over",
-                 "configurations), and the clean time scatters by at most %g %% over 3 launches or more."
-               ), analysis$alpha, analysis$power, 100 * (1 - analysis$alpha), reproducible_percent),
+                 "configurations), and the clean time is shown to scatter by at most %g %% over launches."
+               ), analysis$alpha, analysis$power, 100 * (1 - 2 * analysis$alpha), reproducible_percent),
                "level x root of time, % of one CPU x sqrt(s)", NULL)
 }
 
@@ -51,8 +51,7 @@ stability_data <- function(analysis) {
   table <- table[!is.na(table$merit), ]
   if (nrow(table) == 0) return(NULL)
   label <- stability_label(table)
-  class <- ifelse(table$suitable, "suitable", ifelse(table$n_launches < reproducibility_launches, "too few launches",
-                                                     "not reproducible"))
+  class <- ifelse(table$suitable, "suitable", table$reproducible)
   how <- ifelse(is.na(table$count), paste("halves of", how_measured(table)), paste("blocks of",
                                                                                    format_count_each(table$count)))
   data.frame(panel = panel_name(table),

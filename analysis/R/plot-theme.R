@@ -95,14 +95,15 @@ scope_words <- function(rows) {
   across <- rows$scope == scope_campaign
   paste(c(if (any(across)) sprintf("scope: launches like these; unit of inference: the launch, n = %s launches",
                                    format_count(max(rows$n_launches[across]))),
-          if (!all(across)) sprintf("scope: this launch; unit of inference: the pair, n = %s pairs per level",
+          if (!all(across)) sprintf("scope: %s; unit of inference: the pair, n = %s pairs per level", rows$scope[!across][1],
                                     format_range(rows$n_pairs[!across]))), collapse = "; ")
 }
 
-# The verdicts a plot shows, per treatment: across launches where there are any, else of its first launch.
+# The verdicts a plot shows, per treatment: those of the main answer, or of its first launch.
 widest_scope <- function(verdicts) {
-  label <- treatment_label(verdicts, varying_factors(verdicts))
-  across <- verdicts$scope == scope_campaign
-  first <- verdicts$launch[match(label, label)]
-  verdicts[if (any(across)) across | !label %in% label[across] & verdicts$launch == first else verdicts$launch == first, ]
+  rows <- main_rows(verdicts)
+  label <- treatment_label(rows, varying_factors(verdicts))
+  across <- rows$scope != scope_launch
+  first <- rows$launch[match(label, label)]
+  rows[across | !label %in% label[across] & rows$launch == first, ]
 }

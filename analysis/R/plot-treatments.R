@@ -56,7 +56,7 @@ plot_treatments <- function(analysis, draw = TRUE) {
                              "per treatment); hollow: not, or inconclusive. Bars: %g %% confidence interval of each by itself;",
                              "%sdifferences are in the table of contrasts. Both axes are linear near 0, logarithmic",
                              "beyond."),
-                       paste(keys$colour, collapse = ", "), analysis$alpha, 100 * (1 - analysis$alpha),
+                       paste(keys$colour, collapse = ", "), analysis$alpha, 100 * (1 - 2 * analysis$alpha),
                        if (axes$clipped) "bars that touch the frame go on beyond it; " else ""),
                "requested level, % of one CPU", "slowdown, %")
 }

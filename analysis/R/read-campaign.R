@@ -109,8 +109,8 @@ check_row_count <- function(rows, file, promised) {
 #'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks`, `nodes`, `starts_hist`,
 #'   `lateness`, `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
 #'   (the arguments), `paths` (character: directory of each launch, named by its id), `progress` (data frame, one row
-#'   per directory with a `schedule.tsv`, see [read_schedule()]: `dir`, `experiment`, `planned`, `complete` and
-#'   `unplanned`, numbers of launches), `notes` (character).
+#'   per directory with a `schedule.tsv`, see [read_schedule()]: `dir`, `experiment`, `created_utc`, `planned`, `complete`
+#'   and `unplanned`, numbers of launches), `notes` (character).
 #' @details In a campaign directory `partial/` and `claims/` are passed over, and so are files; `partial/` may be given
 #'   as a campaign of its own.
 #' @seealso [read_launch()] for the conditions signalled.
@@ -289,7 +289,7 @@ start_modes <- c("loop", "barrier", "window", "round")
 options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
                    per_operation_timing = "flag", kind = "string", noise_cpu = "scalar", kinds = "texts",
                    patterns = "texts", placements = "texts", phases = "texts", set = "number", arms = "string",
-                   external = "string", agent_interval_ns = "number")
+                   adjust = "texts", external = "string", agent_interval_ns = "number")
 certificate_types <- c(host = "string", kind = "string", cpu = "scalar", period_ns = "number",
                        ok = "flag", lateness_ns = "object", levels = "objects", bursts_late = "number",
                        migrations = "number", involuntary_switches = "number")

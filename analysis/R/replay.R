@@ -72,7 +72,7 @@ check_replay <- function(campaign) {
 
 replay_rows <- function(analysis, margin) {
   verdicts <- analysis$verdicts
-  verdicts <- verdicts[shown_scopes(verdicts)$keep, ]
+  verdicts <- main_rows(verdicts)
   time <- verdicts[verdicts$channel == "time", ]
   agents <- time[!has_level(time$level_requested_percent), ]
   replays <- time[has_level(time$level_requested_percent) & time$level_requested_percent > 0 & time$pattern %in% "replay", ]

@@ -56,20 +56,9 @@ report_analysis <- function(campaign, alpha, margin = NULL, estimators = TRUE) {
   analyze_campaign(campaign, alpha = alpha, margin = margin, estimators = estimators)
 }
 
-# Drawing takes most of a report's time, so two processes share it (mc.cores: the option of the package parallel).
-# What a process could not deliver, because it was killed, this one draws.
+# Drawing takes most of a report's time.
 write_figures <- function(analysis, plots_dir, rows = plots_of("noise")) {
-  one <- function(plot) {
-    list(figure = tryCatch(write_figure(plot, analysis, plots_dir), error = identity))
-  }
-  cores <- if (.Platform$OS.type == "windows") 1 else getOption("mc.cores", 2L)
-  done <- suppressWarnings(parallel::mclapply(rows, one, mc.cores = cores, mc.set.seed = FALSE))
-  lost <- !vapply(done, is.list, TRUE)
-  done[lost] <- lapply(rows[lost], one)
-  figures <- lapply(done, `[[`, "figure")
-  failed <- Filter(function(figure) inherits(figure, "error"), figures)
-  if (length(failed) > 0) stop(failed[[1]])
-  figures
+  in_processes(rows, function(plot) write_figure(plot, analysis, plots_dir))
 }
 
 # PNG and CSV of one plot; NULL where the campaign has no data for it.
@@ -191,13 +180,14 @@ pre { background: var(--soft); padding: .6rem; white-space: pre-wrap; overflow-w
 
 report_answer <- function(analysis) {
   if (is_clean(analysis)) return(clean_answer(analysis))
-  rows <- widest_scope(analysis$thresholds)
-  verdicts <- widest_scope(analysis$verdicts)
+  facts <- answer_facts(analysis)
   where <- report_where(analysis$campaign)
-  phrases <- if (several_treatments(analysis)) worst_phrases(analysis) else time_phrases(rows, verdicts)
+  time <- facts$families[facts$families$channel == "time", ]
+  phrases <- if (several_treatments(analysis)) worst_phrases(analysis) else time_phrases(time)
   sense <- paste0(where, ", ", paste(phrases, collapse = "; "), ".")
-  dosed <- rows[!rows$pattern %in% no_word, ]
-  c(upper_first(sense), if (nrow(dosed) > 0) smallest_phrase(dosed, analysis) else answer_scope(rows, analysis))
+  dosed <- is.null(facts$families) || any(has_level(facts$families$level_percent) | !facts$families$pattern %in% no_word)
+  c(upper_first(sense), if (dosed) c(smallest_phrases(facts, analysis), lod_phrase(analysis)), refused_phrase(facts),
+    answer_scope(analysis))
 }
 
 # By loop time, at the highest level that all treatments of an operation have (else the highest): which
@@ -212,7 +202,7 @@ worst_phrases <- function(analysis) {
     at <- part[part$level_requested_percent == level, ]
     at <- at[order(-at$estimate), ]
     told <- paste0(label_in(at, analysis), " (", format_effect(at$estimate), " %, ",
-                   ifelse(at$verdict == "detected", "detected", "not detected"), ")")
+                   row_outcome(at), ")")
     where <- paste0(if (has_level(level)) sprintf("at %s %% of one CPU ", format_level(level)), panel_name(at[1, ]), " is slowed")
     if (nrow(at) == 1) return(paste(where, "by", told))
     paste0(where, " most by ", told[1], ", least by ", told[nrow(at)], " of ", nrow(at), " treatments (",
@@ -257,73 +247,88 @@ report_where <- function(campaign) {
   sprintf("over %d launches with %s ranks, on %s", length(launches), counts, name)
 }
 
-# By loop time: what each operation senses, with p, or what it would have sensed.
-time_phrases <- function(rows, verdicts) {
-  rows <- rows[rows$channel == "time", ]
-  if (nrow(rows) == 0) return("loop times were not analyzed")
+# By loop time: what each operation senses, with p, or what it would have sensed. `rows`: families of answer_facts().
+time_phrases <- function(rows) {
+  if (NROW(rows) == 0) return("loop times were not analyzed")
   vapply(seq_len(nrow(rows)), function(i) {
     row <- rows[i, ]
-    if (row$pattern %in% no_word) return(external_phrase(row, verdicts))
     name <- panel_name(row)
-    if (is.na(row$med_percent)) {
-      limit <- if (is.na(row$detection_limit)) "no limit known" else {
-        sprintf("a slowdown of %s %% would have been", format_effect(row$detection_limit, FALSE))
-      }
-      return(sprintf("%s senses none of the tested levels by loop time (%s; %s)", name, row$med_reason, limit))
-    }
-    at <- verdicts[verdicts$channel == "time" & verdicts$operation == row$operation &
-                     verdicts$bytes == row$bytes &
-                     verdicts$level_requested_percent == row$med_percent, ]
-    sprintf("%s senses %s %% of one CPU by loop time (%s %% slower, p = %s)", name,
-            format_level(row$med_percent), format_effect(at$estimate), format_p(at$p_one_sided))
+    if (row$pattern %in% no_word) return(external_phrase(row, name))
+    paste0(switch(row$outcome,
+      "not detected" = sprintf("%s senses none of the tested levels by loop time (%s)", name, would_have_been(row)),
+      inconclusive = sprintf("whether %s senses a load by loop time cannot be told (%s)", name, inconclusive_reason(row)),
+      sprintf("%s senses %s %% of one CPU by loop time (%s %% slower, p = %s%s)", name, format_level(row$level_percent),
+              format_effect(row$estimate), format_p(row$p_one_sided), alone_words(row))
+    ), if (row$n_refused > 0 && row$n_refused < row$n_levels) sprintf(", %d of %d levels could not be judged", row$n_refused, row$n_levels))
   }, "")
 }
 
-answer_scope <- function(rows, analysis) sprintf("One-sided alpha %g; scope: %s.", analysis$alpha, rows$scope[1])
+alone_words <- function(row) {
+  if (row$outcome == "detected alone") return("; alone: not with all operations and channels counted together")
+  if (is.na(row$alone_percent)) "" else sprintf("; %s %% alone", format_level(row$alone_percent))
+}
+
+would_have_been <- function(row) {
+  if (is.na(row$limit)) "no limit known" else sprintf("a slowdown of %s %% would have been found", format_effect(row$limit, FALSE))
+}
+
+inconclusive_reason <- function(row) if (is.na(row$reason)) "a higher level was not detected" else row$reason
+
+answer_scope <- function(analysis) {
+  rows <- widest_scope(analysis$verdicts)
+  # Looks at a growing campaign, and within a launch, leave less than was asked for.
+  sprintf("One-sided alpha %s; scope: %s.", join_words(vapply(sort(unique(rows$alpha)), format_nominal, "")), rows$scope[1])
+}
 
 # A treatment without a level: what it does, or what it would have been seen to do.
-external_phrase <- function(row, verdicts) {
-  at <- verdicts[verdicts$channel == "time" & verdicts$operation == row$operation & verdicts$bytes == row$bytes &
-                   verdicts$kind == row$kind, ][1, ]
-  name <- panel_name(row)
-  if (!is.na(at$reason)) return(sprintf("whether %s slows %s cannot be told (%s)", at$kind, name, at$reason))
-  effect <- sprintf("%s %% by loop time, %s", format_effect(at$estimate), format_interval(at$ci_low, at$ci_high))
-  if (at$verdict == "detected") return(sprintf("%s slows %s (%s, p = %s)", at$kind, name, effect, format_p(at$p_one_sided)))
-  sprintf("%s was not found to slow %s (%s; a slowdown of %s %% would have been)", at$kind, name, effect,
-          format_effect(at$detection_limit, FALSE))
+external_phrase <- function(row, name) {
+  if (row$outcome == "inconclusive") return(sprintf("whether %s slows %s cannot be told (%s)", row$kind, name, inconclusive_reason(row)))
+  effect <- sprintf("%s %% by loop time, %s", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high))
+  if (row$outcome != "not detected") {
+    return(sprintf("%s slows %s (%s, p = %s%s)", row$kind, name, effect, format_p(row$p_one_sided), alone_words(row)))
+  }
+  sprintf("%s was not found to slow %s (%s; %s)", row$kind, name, effect, would_have_been(row))
 }
 
 # What was found at all, and what would have been: never "nothing" without a limit.
-smallest_phrase <- function(rows, analysis) {
-  tail <- answer_scope(rows, analysis)
-  found <- rows[!is.na(rows$med_percent), ]
-  first <- if (nrow(found) == 0) {
-    paste0("No channel detected any of the tested levels; ", limit_phrase(rows, analysis), ".")
+smallest_phrases <- function(facts, analysis) {
+  best <- facts$smallest
+  alone <- facts$alone
+  c(if (is.null(best)) {
+    paste0("No channel detected any of the tested levels", if (!is.null(alone)) " with all of them counted together", "; ",
+           limit_phrase(facts$families, analysis), ".")
   } else {
-    best <- found[order(found$med_percent, found$channel != "time"), ][1, ]
-    low <- best$med_bracket_low_percent
-    sprintf("The smallest level detected at all is %s %% of one CPU, by channel %s of %s (the threshold lies %s).",
-            format_level(best$med_percent), best$channel, cell_panel(best, analysis),
-            if (low > 0) sprintf("between %s and %s %%", format_level(low), format_level(best$med_percent))
-            else sprintf("at or below %s %%, the lowest level tested", format_level(best$med_percent)))
-  }
-  c(first, lod_phrase(rows, analysis), tail)
+    sprintf("The smallest level detected at all, with all operations and channels counted together, is %s %% of one CPU, by channel %s of %s (the threshold lies %s).",
+            format_level(best$level_percent), best$channel, cell_panel(best, analysis),
+            if (best$below_percent > 0) sprintf("between %s and %s %%", format_level(best$below_percent), format_level(best$level_percent))
+            else sprintf("at or below %s %%, the lowest level tested", format_level(best$level_percent)))
+  }, if (!is.null(alone)) {
+    sprintf("Alone, %s %% is detected by channel %s of %s.", format_level(alone$level_percent), alone$channel, cell_panel(alone, analysis))
+  })
 }
 
-limit_phrase <- function(rows, analysis) {
-  known <- rows[!is.na(rows$detection_limit), ]
-  if (nrow(known) == 0) return("the detection limit is unknown, so this says nothing about smaller or larger effects")
-  best <- known[order(known$detection_limit), ][1, ]
-  sprintf("the smallest detection limit is %s %s, of channel %s of operation %s",
-          format_effect(best$detection_limit, FALSE), best$unit, best$channel, cell_panel(best, analysis))
+# Limits in percent can be compared; those of other units cannot.
+limit_phrase <- function(families, analysis) {
+  known <- families[!is.na(families$limit) & families$unit == "%", ]
+  if (NROW(known) == 0) return("the detection limit is unknown, so this says nothing about smaller or larger effects")
+  best <- known[order(known$channel != "time", known$limit), ][1, ]
+  sprintf("the smallest effect that would have been found is %s %%, by channel %s of operation %s", format_effect(best$limit, FALSE),
+          best$channel, cell_panel(best, analysis))
 }
 
-lod_phrase <- function(rows, analysis) {
-  known <- rows[!is.na(rows$lod_percent), ]
-  if (nrow(known) == 0) return(NULL)
+lod_phrase <- function(analysis) {
+  rows <- analysis$thresholds[!is.na(analysis$thresholds$lod_percent), ]
+  if (NROW(rows) == 0) return(NULL)
+  known <- widest_scope(rows)
   best <- known[order(known$lod_percent), ][1, ]
   sprintf("The smallest detectable level (LOD) is %s %% of one CPU, by channel %s on operation %s.",
           format_level(best$lod_percent), best$channel, cell_panel(best, analysis))
+}
+
+refused_phrase <- function(facts) {
+  refused <- facts$refused
+  if (nrow(refused) == 0) return(NULL)
+  sprintf("No verdict has %s.", join_words(sprintf("%d row%s (%s)", refused$n, ifelse(refused$n == 1, "", "s"), refused$reason)))
 }
 
 report_alarms <- function(analysis) {
@@ -356,11 +361,10 @@ html_table <- function(columns, caption = NULL, row_class = NULL, text = charact
 treatment_cells <- function(rows, analysis) as.list(rows[varying_factors(analysis$treatments)])
 
 verdict_table <- function(analysis) {
-  shown <- shown_scopes(analysis$verdicts)
-  rows <- analysis$verdicts[shown$keep, ]
+  rows <- main_rows(analysis$verdicts)
   caption <- sprintf(paste("alpha %g one-sided, step-down from the highest level; intervals have",
                            "confidence %g; limit: the effect this run would have found with power %g."),
-                     analysis$alpha, 1 - analysis$alpha, analysis$power)
+                     analysis$alpha, 1 - 2 * analysis$alpha, analysis$power)
   constant <- constant_treatment(analysis$treatments)
   if (nzchar(constant)) caption <- paste0("Treatment: ", constant, ". ", upper_first(caption))
   reasons <- unique(paste0(rows$channel, ": ", rows$estimator_note)[nzchar(rows$estimator_note)])
@@ -374,12 +378,16 @@ verdict_table <- function(analysis) {
                 c(pair = "pairs", launch = "launches", "set of launches" = "sets")[rows$unit_of_inference]),
       effect = format_effect(rows$estimate), "CI" = format_interval(rows$ci_low, rows$ci_high),
       p = format_p(rows$p_one_sided), limit = format_effect(rows$detection_limit, FALSE),
-      verdict = rows$verdict
-    )), caption, ifelse(rows$verdict == "detected", "detected", "other"),
+      verdict = ifelse(is.na(rows$reason), row_outcome(rows), paste0("inconclusive: ", rows$reason))
+    )), caption, ifelse(row_outcome(rows) == "detected", "detected", "other"),
     text = c("operation", "scope", treatment_columns, "channel", "verdict"), wrap = "verdict"),
-    htmltools::tags$p(paste0("Units of effect and limit: ", unit_list(rows), ". n: units of inference.")),
+    htmltools::tags$p("n: units of inference. Channels, with the unit of effect and limit:"),
+    htmltools::tags$ul(lapply(trimws(channel_lines(rows)), htmltools::tags$li)),
     if (length(reasons) > 0) htmltools::tags$p(paste0("Estimator: ", paste(reasons, collapse = "; "), ".")),
-    if (!is.null(shown$note)) htmltools::tags$p(shown$note)
+    if (any(row_outcome(rows) == "detected alone")) htmltools::tags$p(paste(
+      "Detected alone: at alpha in its own channel and operation, not with the chance of any false detection over all of them at alpha."
+    )),
+    if (!is.null(scope_note(analysis$verdicts))) htmltools::tags$p(scope_note(analysis$verdicts))
   )
 }
 
@@ -413,7 +421,7 @@ location_section <- function(location) {
 treatment_tables <- function(analysis) {
   tables <- side_by_side(analysis, function(rows) {
     paste0(format_effect(rows$estimate), " ", format_interval(rows$ci_low, rows$ci_high),
-           ifelse(rows$verdict == "detected", "", " ?"))
+           c(detected = "", "detected alone" = " (alone)", "not detected" = " ?", inconclusive = " -")[row_outcome(rows)])
   })
   beside <- lapply(names(tables), function(name) {
     text <- tables[[name]]$text
@@ -422,7 +430,7 @@ treatment_tables <- function(analysis) {
     })
     html_table(c(list(treatment = rownames(text)), stats::setNames(columns, colnames(text))),
                paste0(name, ": slowdown in percent, with interval, by treatment and requested level. ",
-                      "*: the largest at the level; ?: not detected, or inconclusive."), text = "treatment")
+                      "*: the largest at the level; ?: not detected; alone: not with all operations and channels counted together; -: inconclusive."), text = "treatment")
   })
   list(beside, contrast_table(analysis))
 }
@@ -451,7 +459,7 @@ scope_cell <- function(rows) ifelse(is.na(rows$launch), rows$scope, rows$launch)
 threshold_table <- function(analysis) {
   rows <- analysis$thresholds
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[shown_scopes(rows)$keep, ]
+  rows <- main_rows(rows)
   without <- rows$pattern %in% no_word
   if (all(without)) return(htmltools::tags$p("The treatment has no level, so there is no threshold."))
   rows <- rows[!without, ]
@@ -473,7 +481,7 @@ threshold_table <- function(analysis) {
 
 margin_table <- function(analysis) {
   if (is.null(analysis$margin)) return(NULL)
-  rows <- analysis$verdicts[shown_scopes(analysis$verdicts)$keep, ]
+  rows <- main_rows(analysis$verdicts)
   rows <- rows[!is.na(rows$margin_verdict), ]
   answer <- analysis$margin_answer
   needs <- margin_needs_words(rows, analysis)
@@ -482,8 +490,8 @@ margin_table <- function(analysis) {
                                 if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"), ".")),
        html_table(c(list(operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows)),
                     treatment_cells(rows, analysis),
-                    list("level %" = format_level(rows$level_requested_percent), "slowdown %" = format_effect(rows$estimate),
-                         CI = format_interval(rows$bound_low, rows$bound_high), verdict = rows$margin_verdict)),
+                    list("level %" = format_level(rows$level_requested_percent), "slowdown %" = format_effect(rows$margin_estimate),
+                         CI = format_interval(rows$margin_low, rows$margin_high), verdict = rows$margin_verdict)),
                   sprintf(paste("One %g %% interval per row: its ends are one-sided bounds at alpha %g. Above: all of it lies above the",
                                 "margin; below: all of it lies below."), 100 * (1 - 2 * analysis$alpha), analysis$alpha),
                   text = c("operation", "scope", treatment_columns, "verdict")))
@@ -492,7 +500,7 @@ margin_table <- function(analysis) {
 estimator_table <- function(analysis) {
   rows <- analysis$estimators
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[shown_scopes(rows)$keep, ]
+  rows <- main_rows(rows)
   rows <- rows[rows$level_requested_percent > 0, ]
   if (nrow(rows) == 0) return(NULL)
   htmltools::tags$details(
@@ -503,14 +511,14 @@ estimator_table <- function(analysis) {
                       "slowdown %" = format_effect(rows$estimate), CI = format_interval(rows$ci_low, rows$ci_high),
                       gain = ifelse(is.na(rows$gain), "", format_effect(rows$gain, FALSE)),
                       n = paste(format_count(rows$n), rows$unit), remark = ifelse(is.na(rows$reason), rows$note, rows$reason))),
-               sprintf(paste("With %g %% intervals; verdicts use the mean. Gain: adjusting is worth so many times the pairs."),
+               sprintf(paste("With %g %% intervals. Gain: adjusting is worth so many times the pairs."),
                        100 * (1 - analysis$alpha)),
                text = c("operation", "scope", treatment_columns, "estimator", "remark"), wrap = "remark"))
 }
 
 amplification_table <- function(analysis) {
   one <- function(rows, value, heading, caption) {
-    rows <- rows[shown_scopes(rows)$keep, ]
+    rows <- main_rows(rows)
     rows <- rows[rows$level_requested_percent > 0, ]
     if (NROW(rows) == 0) return(NULL)
     columns <- c(list(operation = rows$operation, bytes = format_count(rows$bytes), scope = scope_cell(rows)),

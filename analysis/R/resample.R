@@ -22,15 +22,15 @@ flip_units <- function(d, groups = most_groups) {
 #' noise, the effect that this test would have found with probability `power`.
 #'
 #' @param d Numeric, length n: difference or log ratio of each pair, in run order.
-#' @param alpha One-sided level of the test and of the bounds, length 1; the two-sided interval has 1 - alpha.
+#' @param alpha One-sided level of the test, and of each end of the interval, length 1.
 #' @param power Power at the detection limit, length 1.
 #' @param with_limit Logical, length 1: also compute the detection limit, which takes longer than all the rest.
-#' @return A list in the unit of `d`: `estimate` (the mean), `low`, `high` (two-sided interval of confidence
-#'   1 - alpha), `bound_low`, `bound_high` (one-sided bounds, each of confidence 1 - alpha), `se`, `df` (of batch
+#' @return A list in the unit of `d`: `estimate` (the mean), `low`, `high` (the interval that inverts the test: each end
+#'   is a one-sided bound of confidence 1 - alpha, together they have 1 - 2 alpha), `se`, `df` (of batch
 #'   means), `limit` (detection limit), `p` (one-sided), `z`, `n`, `method`. Up to 20 pairs all sign patterns are
-#'   counted, beyond 19,999 random ones over at most 256 groups of neighbours. Below the number of pairs
-#'   that can reach `alpha` bounds are NA. A level below 0.001 is beyond the random patterns: Student's t on batch
-#'   means then takes their place, which `method` says.
+#'   counted, beyond 19,999 random ones over at most 256 groups of neighbours, and [flip_tail()] where hardly any of those
+#'   reaches the mean. Below the number of pairs that can reach `alpha` the ends are NA. A level below 0.001 is beyond
+#'   the random patterns: Student's t on batch means then takes their place, which `method` says.
 #' @references Fisher, R. A. (1935) The Design of Experiments. Hartigan, J. A. (1969) Using subsample values as
 #'   typical values, JASA 64, 1303-1317. Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 #' @examples
@@ -41,24 +41,20 @@ randomisation_inference <- function(d, alpha = 0.01, power = 0.95, with_limit = 
   check_probability(alpha, "alpha")
   check_probability(power, "power")
   n <- length(d)
-  means <- batch_mean_ci(d, 1 - alpha)
-  none <- list(bound_low = NA_real_, bound_high = NA_real_, limit = NA_real_, p = NA_real_, z = NA_real_, n = n,
-               method = "none: no pairs")
+  means <- batch_mean_ci(d, 1 - 2 * alpha)
+  none <- list(limit = NA_real_, p = NA_real_, z = NA_real_, n = n, method = "none: no pairs")
   if (n == 0) return(c(means, none))
   if (alpha < 20 / (n_flips + 1) && n > enumerated_up_to) return(student_inference(means, n, alpha, power))
   got <- if (n <= enumerated_up_to) enumerated(d, alpha) else sampled(d, alpha)
   means[c("low", "high")] <- got[c("low", "high")]
   limit <- if (with_limit && isTRUE(means$se > 0) && n >= pairs_needed(alpha)) randomisation_limit(d, alpha, power) else NA_real_
-  c(means, list(bound_low = got$bound_low, bound_high = got$bound_high, limit = limit, p = got$p, z = got$z, n = n,
-                method = got$method))
+  c(means, list(limit = limit, p = got$p, z = got$z, n = n, method = got$method))
 }
 
 student_inference <- function(means, n, alpha, power) {
   known <- isTRUE(means$se > 0)
-  reach <- if (known) stats::qt(1 - alpha, means$df) * means$se else NA_real_
   t <- if (known) means$estimate / means$se else NA_real_
-  c(means, list(bound_low = means$estimate - reach, bound_high = means$estimate + reach,
-                limit = detection_limit(means$se, means$df, alpha, power),
+  c(means, list(limit = detection_limit(means$se, means$df, alpha, power),
                 p = if (known) max(1e-300, stats::pt(t, means$df, lower.tail = FALSE)) else NA_real_,
                 z = t, n = n, method = "t on batch means"))
 }
@@ -72,19 +68,17 @@ sampled <- function(d, alpha) {
   # Mean over the subset whose sign is -1.
   size <- if (all(units$n == 1)) (length(d) - table$sums) / 2 else (length(d) - drop(table$signs %*% units$n)) / 2
   subset_mean <- (total - signed) / 2 / size
-  at <- pmax(1, floor(c(alpha / 2, alpha) * (n_flips + 1)))
+  at <- max(1, floor(alpha * (n_flips + 1)))
   at <- c(at, n_flips + 1 - at)
   ends <- sort(subset_mean, partial = at, na.last = TRUE)[at]
-  list(low = ends[1], high = ends[3], bound_low = ends[2], bound_high = ends[4],
-       p = (1 + sum(signed >= total - tie_margin(units$sum))) / (n_flips + 1),
-       z = if (scale > 0) total / scale else 0, method = "sign-flip, Monte Carlo")
+  c(list(low = ends[1], high = ends[2], z = if (scale > 0) total / scale else 0),
+    sampled_p(units$sum, sum(signed >= total - tie_margin(units$sum)), n_flips))
 }
 
 enumerated <- function(d, alpha) {
   scale <- sqrt(sum(d^2))
-  one <- typical_ends(d, alpha)
-  two <- typical_ends(d, alpha / 2)
-  list(low = two[1], high = two[2], bound_low = one[1], bound_high = one[2], p = enumerate_flips(d),
+  ends <- typical_ends(d, alpha)
+  list(low = ends[1], high = ends[2], p = enumerate_flips(d),
        z = if (scale > 0) sum(d) / scale else 0, method = "sign-flip, exact")
 }
 
@@ -133,20 +127,71 @@ subset_table <- function(g, alpha, n_subsets) {
   list(member = member, at = max(1, round(alpha * (nrow(member) + 1))))
 }
 
+#' Inference on the typical shift from the randomised order
+#'
+#' The signed-rank test, the interval that inverts it around the pseudo-median, and the shift of all differences that it
+#' would have found. The counterpart of [randomisation_inference()] for shifts that every pair has.
+#'
+#' @param d Numeric, length n: difference or log ratio of each pair.
+#' @param alpha One-sided level of the test, and of each end of the interval, length 1.
+#' @param power Power at the detection limit, length 1.
+#' @param resolution Smallest difference that can be told from none, length 1 (unit of `d`): no limit lies below it.
+#' @param with_limit Logical, length 1: also compute the detection limit, which takes longer than all the rest.
+#' @return A list in the unit of `d`: `estimate` (the pseudo-median), `low`, `high` (one-sided bounds of confidence
+#'   1 - alpha each), `se` (half the interval over the normal quantile), `df` (Inf), `limit`, `p` (one-sided), `z`, `n`,
+#'   `method`. NA as in [pseudo_median()]. Where the test and an end of the interval at 0 disagree by their
+#'   discreteness (equal differences, or an approximation), the end follows the test: `low` is above 0 where `p` is at
+#'   most `alpha`, and else not.
+#' @references Hodges, J. L. and Lehmann, E. L. (1963) Annals of Mathematical Statistics 34, 598-611. Pratt, J. W.
+#'   (1959) JASA 54, 655-667. Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
+#' @examples
+#' rank_inference(c(3, 5, 4, 6, 5, 4, 5, 3, 6))[c("estimate", "low", "high", "p")]
+#' @export
+rank_inference <- function(d, alpha = 0.01, power = 0.95, resolution = 0, with_limit = TRUE) {
+  check_probability(alpha, "alpha")
+  check_probability(power, "power")
+  test <- signed_rank_test(d)
+  got <- c(pseudo_median(d, 1 - 2 * alpha), list(df = Inf))
+  if (!is.na(got$low) && test$p <= alpha && got$low <= 0) {
+    step <- smallest_step(d)
+    got$low <- if (got$estimate > 0) min(got$estimate, step) else step
+    got$estimate <- max(got$estimate, got$low)
+    got$high <- max(got$high, got$estimate)
+  }
+  if (!is.na(got$low) && test$p > alpha && got$low > 0) got$low <- 0
+  limit <- if (with_limit) rank_limit(d, got$se, alpha, power, resolution) else NA_real_
+  c(got, list(limit = limit, p = test$p, z = test$z, n = length(d), method = test$method))
+}
+
+# The least that a Walsh average above 0 can be.
+smallest_step <- function(d) {
+  steps <- d[d > 0]
+  if (length(steps) == 0) 0 else min(steps) / 2
+}
+
 rank_limit_pairs <- c(exact = 200, most = 1000)
 
-# The same for the signed-rank test, whose lower bound is an order statistic of the averages of two differences. The
-# interval's half-width knows the density of the differences where they are; with heavy tails an effect moves them to
-# where it is lower. Beyond 1000 pairs effects in question are too small for that; up to there 200 of the
-# pairs, evenly spread, stand for all. NA below the number of pairs that can reach `alpha`.
-rank_limit <- function(d, alpha, power) {
+# The shift that the signed-rank test would have found: the larger of two. From the interval's half-width: it knows the
+# density of the differences where they are. And from other orders of the same pairs, as randomisation_limit(): with
+# heavy tails a shift moves the differences to where that density is lower. Beyond 1000 pairs the shifts in question are
+# too small for that; up to there 200 of the pairs, evenly spread, stand for all. Differences of 0 are no scatter: where
+# most are, any shift that can be told from none is found. NA below the number of pairs that can reach `alpha`.
+rank_limit <- function(d, se, alpha, power, resolution = 0) {
   n_all <- length(d)
-  if (n_all < pairs_needed(alpha) || n_all > rank_limit_pairs[["most"]] || min(d) == max(d)) return(NA_real_)
+  if (n_all < pairs_needed(alpha) || is.na(se)) return(NA_real_)
+  usual <- if (se > 0) detection_limit(se, Inf, alpha, power) else 0
+  other <- if (n_all > rank_limit_pairs[["most"]] || min(d) == max(d)) 0 else order_limit(d, alpha, power)
+  limit <- max(usual, other, resolution)
+  if (limit > 0) limit else NA_real_
+}
+
+order_limit <- function(d, alpha, power) {
+  n_all <- length(d)
   if (n_all > rank_limit_pairs[["exact"]]) {
     d <- d[round(seq(1, n_all, length.out = rank_limit_pairs[["exact"]]))]
   }
   n <- length(d)
-  residual <- d - pseudo_median(d, 1 - alpha)$estimate
+  residual <- d - pseudo_median(d)$estimate
   pairs <- n * (n + 1) / 2
   # Rejected when more averages than this lie above 0.
   most <- if (n <= 50) stats::qsignrank(1 - alpha, n) else {

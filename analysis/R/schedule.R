@@ -2,6 +2,9 @@
 
 schedule_file <- "schedule.tsv"
 
+# Of this file alone: it changes by itself.
+schedule_schema <- 1L
+
 # Its first columns; the words of the detector follow, each in a field of its own.
 schedule_columns <- c("launch", "set", "nodes", "ranks")
 
@@ -32,9 +35,9 @@ read_schedule <- function(file) {
   comment <- startsWith(lines, "#")
   keys <- schedule_keys(lines[comment])
   schema <- keys["schema"]
-  if (!identical(unname(schema), as.character(schema_known))) {
+  if (!identical(unname(schema), as.character(schedule_schema))) {
     abort_schema(file, ": schema ", if (is.na(schema)) "missing" else printable(schema), ", this version reads schema ",
-                 schema_known, ": use a matching version of noiselab")
+                 schedule_schema, ": use a matching version of noiselab")
   }
   at <- which(!comment & nzchar(trimws(lines)))
   if (length(at) == 0) abort_damaged(file, length(lines) + 1, "the line with the names of the columns is missing")
@@ -93,7 +96,8 @@ schedule_progress <- function(dirs) {
     planned <- schedule$launches$launch
     present <- basename(launch_folders(dir))
     complete <- vapply(file.path(dir, planned, "launch.json"), is_complete, TRUE)
-    data.frame(dir = dir, experiment = unname(schedule$keys["experiment"]), planned = length(planned),
+    data.frame(dir = dir, experiment = unname(schedule$keys["experiment"]),
+               created_utc = unname(schedule$keys["created_utc"]), planned = length(planned),
                complete = sum(complete), unplanned = length(setdiff(present, planned)))
   }))
 }

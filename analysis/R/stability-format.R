@@ -14,8 +14,8 @@ analyze_stability <- function(operands, values, form) {
                       format_stability(table, advice, alpha, spread, notes)), values$out)
   # Said after the table is printed: the table is the reason.
   if (is.null(advice$row)) {
-    abort_data("stability: ", advice$why,
-               ": run for longer (--seconds), or try other operations, sizes and counts")
+    abort_data("stability: ", paste(advice$why, collapse = "; "),
+               ": run more launches (--launches), for longer (--seconds), or try other operations, sizes and counts")
   }
   NULL
 }
@@ -73,7 +73,7 @@ clean_lines <- function(table, alpha) {
   sprintf("%s %3s %5s %6s %6s %15s %6s %6s %7s", configuration_columns(table), c("n",
                                                                                  format_count_each(table$n_launches)),
           c("CV", percent(table$cv_within_percent)), c("robust", percent(table$cv_within_robust_percent)),
-          c("over n", percent(table$cv_launches_percent)), c(confidence_name(alpha), interval),
+          c("over n", percent(table$cv_launches_percent)), c(confidence_name(2 * alpha), interval),
           c("Allan", percent(table$allan_percent)), c("lowest", percent(table$allan_min_percent)), c("at", at))
 }
 
@@ -82,9 +82,9 @@ reaction_lines <- function(table, alpha) {
   merit <- ifelse(is.na(table$merit), "-", paste0("[", format_level(table$merit_low), ", ", high, "]"))
   sprintf("%s %7s %16s %7s %6s %7s %16s", configuration_columns(table), c("slower",
                                                                           format_effect(table$slowdown_percent)),
-          c(confidence_name(alpha), format_interval(table$slowdown_low_percent, table$slowdown_high_percent)),
+          c(confidence_name(2 * alpha), format_interval(table$slowdown_low_percent, table$slowdown_high_percent)),
           c("p", format_p(table$p_holm)), c("limit", format_effect(table$limit_percent, FALSE)),
-          c("merit", format_level(table$merit)), c(confidence_name(alpha), merit))
+          c("merit", format_level(table$merit)), c(confidence_name(2 * alpha), merit))
 }
 
 stability_label <- function(table) {
@@ -93,12 +93,13 @@ stability_label <- function(table) {
 }
 
 recommendation_text <- function(table, advice, alpha, spread) {
-  criteria <- sprintf(paste("suitable: the clean time scatters by at most %g %% over launches (3 or more), and the",
-                            "level is detected at alpha %g"), spread, alpha)
+  criteria <- sprintf(paste("suitable: the clean time is shown to scatter by at most %g %% over launches (upper bound at",
+                            "alpha %g, 3 launches or more), and the level is detected at alpha %g"), spread, alpha, alpha)
   not <- table[!table$suitable, ]
   left <- if (nrow(not) > 0) unlist(lapply(split(configuration_name(not), in_order(not$reason)), paste,
                                            collapse = "; "))
-  found <- if (is.null(advice$row)) c(paste("recommendation: none,", advice$why), wrap_line(criteria)) else {
+  found <- if (is.null(advice$row)) c(paste("recommendation: none,", advice$why[1]), wrap_line(criteria),
+                                                 wrap_line(paste("-", advice$why[-1])[length(advice$why) > 1])) else {
     equal <- sprintf("not told apart from it: %s", paste(advice$equal, collapse = "; "))
     c(paste("recommendation:", configuration_name(advice$row)), wrap_line(criteria), wrap_line(paste("-", advice$why)),
       wrap_line(equal[length(advice$equal) > 0]))

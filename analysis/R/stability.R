@@ -3,6 +3,9 @@
 # A clean time that scatters more than this from launch to launch, in percent, is not reproducible.
 reproducible_percent <- 5
 
+# What the scatter of launches says about that: its upper bound lies below, its lower bound above, or neither does.
+reproducible_words <- c(yes = "reproducible", no = "not reproducible", open = "undecided")
+
 #' Stability and sensitivity of configurations
 #'
 #' Per configuration (operation, size, ranks, design, operations in a block; treatment): how well its clean time
@@ -12,22 +15,27 @@ reproducible_percent <- 5
 #' that any configuration is called reacting that is not is at most alpha. The figure of merit is the limit of detection
 #' (level whose slowdown the test finds with the power wanted) times the root of the machine time of the pairs: the
 #' level within reach of one second,
-#' which falls as the root of the seconds. Machine time is wall time times nodes.
+#' which falls as the root of the seconds. Machine time is wall time times nodes. A configuration is reproducible where
+#' the upper bound of the scatter over launches is within the limit, not where the estimate happens to be, and not
+#' reproducible where the lower bound is above it.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha,power Probabilities, length 1: one-sided level of the tests (intervals have 1 - alpha), power at the
-#'   limits.
+#' @param alpha,power Probabilities, length 1: one-sided level of the tests and of the ends of intervals (which have confidence
+#'   1 - 2 alpha), power at the limits.
 #' @param spread Largest coefficient of variation over launches, in percent, of what is called reproducible, length 1.
 #' @return A data frame, one row per configuration, the best figure of merit first: `operation`, `bytes`, `ranks`,
 #'   `design`, `count` (operations in a block; NA where the pilot finds it), `kind`, `pattern`, `placement`, `phase`,
 #'   `half_s` (length of a half or block, s), `n_launches`, `n_clean` (off halves), `n_pairs` (at the highest level),
 #'   `mean_ns` (clean time of an operation), `cv_within_percent`, `cv_within_robust_percent` (scatter of the halves of a
 #'   launch: SD over mean, MAD over median, mean over launches), `cv_launches_percent` and its interval
-#'   `cv_launches_low_percent`, `cv_launches_high_percent` (SD of launch means over their mean, by chi-square),
+#'   `cv_launches_low_percent`, `cv_launches_high_percent` (SD of launch means over their mean, by
+#'   chi-square),
 #'   `allan_percent`, `allan_min_percent` (Allan deviation at one half, and the lowest), `allan_best_s` (measured time
 #'   at the lowest, s), `half_best_s` (half-period that needs least time; NA in other designs than `lockin`),
 #'   `level_requested_percent`, `level_delivered_percent` (of one CPU), `slowdown_percent`, `slowdown_low_percent`,
-#'   `slowdown_high_percent`, `p_one_sided`, `p_holm`, `reacts`, `reproducible`, `suitable` (logical), `limit_percent`
+#'   `slowdown_high_percent`, `p_one_sided`, `p_holm`, `reacts` (logical), `reproducible` (`reproducible`, `not
+#'   reproducible` or `undecided`), `launches_needed` (where undecided: launches that would decide with probability `power`
+#'   if they scatter as these do; NA beyond 1000), `suitable` (logical), `limit_percent`
 #'   (detection limit, slowdown), `lod_percent` (the same as a level), `machine_s` (of the pairs behind it), `merit`,
 #'   `merit_low`, `merit_high` (percent of one CPU times root of a second), `rank`, `reason` (why it is not suitable,
 #'   else NA).
@@ -53,6 +61,7 @@ stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = repro
   }
   pairs$d <- measure_pairs(campaign, pairs, "time")$differences$time
   pairs$known <- is.finite(pairs$d)
+  pairs$gaps <- launch_gaps(campaign$rows)
   cells <- pairs$cells
   cells$count <- launch_counts(campaign)[cells$launch]
   columns <- c("operation", "bytes", "ranks", "design", "count", intersect(treatment_columns, names(cells)))
@@ -63,13 +72,27 @@ stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = repro
   table <- bind_rows(unname(parts))
   table$p_holm <- stats::p.adjust(table$p_one_sided, "holm")
   table$reacts <- !is.na(table$p_holm) & table$p_holm <= alpha
-  table$reproducible <- table$n_launches >= reproducibility_launches & !is.na(table$cv_launches_percent) &
-    table$cv_launches_percent <= spread
+  table$reproducible <- reproducible_words[["open"]]
+  table$reproducible[which(table$cv_launches_high_percent <= spread)] <- reproducible_words[["yes"]]
+  table$reproducible[which(table$cv_launches_low_percent > spread)] <- reproducible_words[["no"]]
+  open <- table$reproducible == reproducible_words[["open"]]
+  table$launches_needed <- NA_real_
+  table$launches_needed[open] <- vapply(table$cv_launches_percent[open], launches_to_decide, 0, spread, alpha, power)
   table <- judge_configurations(table, alpha, spread)
   table <- table[order(!table$suitable, table$merit, -table$reacts), ]
   table$rank <- ifelse(is.na(table$merit), NA_integer_, rank(table$merit, ties.method = "first"))
   rownames(table) <- NULL
   table
+}
+
+# Launches after which the bound of a scatter as estimated lies on its side of the limit with this probability.
+launches_to_decide <- function(cv, spread, alpha, power, most = 1000) {
+  if (!isTRUE(cv > 0)) return(if (is.na(cv)) NA_real_ else reproducibility_launches)
+  df <- seq(reproducibility_launches, most) - 1
+  decides <- if (cv <= spread) {
+    (spread / cv)^2 >= stats::qchisq(power, df) / stats::qchisq(alpha, df)
+  } else (cv / spread)^2 >= stats::qchisq(alpha, df, lower.tail = FALSE) / stats::qchisq(power, df, lower.tail = FALSE)
+  if (any(decides)) df[which(decides)[1]] + 1 else NA_real_
 }
 
 # Operations in a block, by launch; NA where the time decides it.
@@ -79,9 +102,8 @@ launch_counts <- function(campaign) {
 
 configuration_row <- function(campaign, pairs, at, alpha, power) {
   cells <- pairs$cells[at, ]
-  conf <- 1 - alpha
   of_level <- function(level) which(pairs$cell %in% at[cells$level_requested_percent == level] & pairs$known)
-  clean <- clean_figures(campaign, cells, conf)
+  clean <- clean_figures(campaign, cells, 1 - 2 * alpha, overhead_of(pairs$gaps[unique(as.character(cells$launch))]))
   top <- max(cells$level_requested_percent)
   blank <- of_level(min(cells$level_requested_percent))
   reference <- if (top > 0) of_level(top) else integer()
@@ -104,7 +126,7 @@ reaction <- function(campaign, pairs, at, level, alpha) {
 }
 
 # How the clean time repeats. Of each launch: its off halves in run order, the log of their time.
-clean_figures <- function(campaign, cells, conf) {
+clean_figures <- function(campaign, cells, conf, gap) {
   rows <- campaign$rows
   off <- which(rows[["arm"]] == "off" & rows[["launch"]] %in% cells$launch & rows[["operation"]] == cells$operation[1] &
                  rows[["bytes"]] == cells$bytes[1])
@@ -123,7 +145,6 @@ clean_figures <- function(campaign, cells, conf) {
   lockin <- !identical(as.character(cells$design[1]), "blocks") && !identical(as.character(cells$design[1]), "single")
   asked <- unlist(lapply(campaign$launches[unique(cells$launch)], function(info) info$options$half_period_ns)) / 1e9
   half_s <- if (lockin && length(asked) > 0) stats::median(asked) else stats::median(rows[["wall_ns"]][off]) / 1e9
-  gap <- pilot_costs(list(rows = rows[rows[["launch"]] %in% cells$launch, ], launches = list()))$overhead_s
   data.frame(
     half_s = half_s, n_launches = length(times), n_clean = sum(lengths(times)), mean_ns = mean(means),
     cv_within_percent = average(function(x) 100 * stats::sd(x) / mean(x)),
@@ -172,7 +193,7 @@ machine_seconds <- function(campaign, pairs, at) {
 # slope comes from those of the two, on the scale of logs.
 merit_row <- function(blank, effect, machine_s, alpha) {
   limit <- blank$limit
-  factor <- sqrt(blank$df / stats::qchisq(c(1 - alpha / 2, alpha / 2), blank$df))
+  factor <- sqrt(blank$df / stats::qchisq(c(1 - alpha, alpha), blank$df))
   level <- if (is.na(effect$level_delivered_percent)) effect$level_requested_percent else effect$level_delivered_percent
   if (!isTRUE(has_level(level))) level <- NA_real_
   slope <- c(effect$slowdown_percent, effect$slowdown_low_percent, effect$slowdown_high_percent) / level
@@ -189,7 +210,7 @@ merit_row <- function(blank, effect, machine_s, alpha) {
 
 # A configuration that does not react has no figure of merit that means anything.
 judge_configurations <- function(table, alpha, spread) {
-  table$suitable <- table$reacts & table$reproducible
+  table$suitable <- table$reacts & table$reproducible == reproducible_words[["yes"]]
   table$reason <- vapply(seq_len(nrow(table)), function(i) unsuitable_reason(table[i, ], alpha, spread), "")
   table[c("merit", "merit_low", "merit_high", "lod_percent")][!table$reacts, ] <- NA_real_
   table
@@ -208,8 +229,20 @@ unsuitable_reason <- function(row, alpha, spread) {
     if (row$n_launches < reproducibility_launches) {
       sprintf("%d launch%s, reproducibility needs %d", row$n_launches, if (row$n_launches == 1) "" else "es",
               reproducibility_launches)
-    } else if (!row$reproducible) sprintf("not reproducible (CV over launches above %g %%)", spread)
+    } else if (row$reproducible == reproducible_words[["no"]]) {
+      sprintf("not reproducible (CV over launches above %g %%)", spread)
+    } else if (row$reproducible == reproducible_words[["open"]]) undecided_reason(row, spread)
   ), collapse = "; ")
+}
+
+undecided_reason <- function(row, spread) {
+  side <- if (row$cv_launches_percent <= spread) "below" else "above"
+  sprintf("reproducible or not is undecided: over %d launches the CV is %s %%, and %s %g %% is not shown; %s", row$n_launches,
+          format_effect(row$cv_launches_percent, FALSE), side, spread, needed_words(row$launches_needed))
+}
+
+needed_words <- function(n) {
+  if (is.na(n)) "it lies so close that 1000 launches would not decide" else sprintf("%d launches would decide", as.integer(n))
 }
 
 #' Recommend a configuration
@@ -221,7 +254,8 @@ unsuitable_reason <- function(row, alpha, spread) {
 #' in
 #'   other designs than `lockin`), `why` (character: one sentence each), `equal` (character: names of suitable
 #'   configurations whose
-#'   interval reaches the figure of the best), `commands` (character: how to go on).
+#'   interval reaches the figure of the best), `commands` (character: how to go on; where none is suitable, but more
+#'   launches would decide whether one is, those).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (stage 1: suitable is what is reproducible
 #'   and reacts).
 #' @examples
@@ -235,10 +269,13 @@ recommend_configuration <- function(table) {
                  "the result of stability_table()")
   suitable <- table[table$suitable & !is.na(table$merit), ]
   if (nrow(suitable) == 0) {
-    return(list(row = NULL, half_period_s = NA_real_, equal = character(), commands = character(),
-                why = if (nrow(table) == 0) "there is no configuration" else {
-                  "no configuration is reproducible and reacts"
-                }))
+    open <- table[table$reacts & table$reproducible == reproducible_words[["open"]] & !is.na(table$launches_needed), ]
+    open <- open[order(open$launches_needed), ][seq_len(min(1, nrow(open))), ]
+    return(list(row = NULL, half_period_s = NA_real_, equal = character(), commands = more_launches_command(open),
+                why = if (nrow(table) == 0) "there is no configuration" else c(
+                  "no configuration is shown to be reproducible and to react",
+                  sprintf("%s reacts and may be reproducible: %s", configuration_name(open), vapply(open$launches_needed, needed_words, ""))
+                )))
   }
   suitable <- suitable[order(suitable$merit), ]
   best <- suitable[1, ]
@@ -252,7 +289,8 @@ recommend_configuration <- function(table) {
 recommendation_words <- function(best) {
   c(sprintf("it reacts: %s %% slower at a level of %s %%, p = %s (Holm)", format_effect(best$slowdown_percent, FALSE),
             format_level(best$level_requested_percent), format_p(best$p_holm)),
-    sprintf("it is reproducible: launches scatter by %s %%", format_effect(best$cv_launches_percent, FALSE)),
+    sprintf("it is reproducible: launches scatter by %s %%, and by no more than %s %%",
+            format_effect(best$cv_launches_percent, FALSE), format_effect(best$cv_launches_high_percent, FALSE)),
     paste("it senses most for its time: in one second of the machine", format_level(best$merit),
           "% of one CPU, falling as the root of the seconds"),
     if (!is.na(best$half_best_s)) {
@@ -270,10 +308,20 @@ configuration_name <- function(rows) {
 
 format_count_each <- function(x) vapply(x, format_count, "")
 
+configuration_words <- function(row) {
+  paste0("--op ", row$operation, if (row$bytes > 0) paste(" --bytes", format_count(row$bytes)), " --ranks ",
+         format_count(row$ranks))
+}
+
+more_launches_command <- function(row) {
+  if (nrow(row) == 0) return(character())
+  paste0("noiselab run stability ", configuration_words(row), if (!is.na(row$count)) paste(" --counts", format_count(row$count)), " --reference ",
+         format_level(row$level_requested_percent), " --launches ", as.integer(row$launches_needed))
+}
+
 recommendation_commands <- function(best) {
   blocks <- best$design != "lockin"
-  cell <- paste0("--op ", best$operation, if (best$bytes > 0) paste(" --bytes", format_count(best$bytes)), " --ranks ",
-                 format_count(best$ranks))
+  cell <- configuration_words(best)
   how <- if (blocks) {
     paste0("--design blocks --block ", format_seconds(signif(best$half_s, 2)),
            if (!is.na(best$count)) paste(" --count", format_count(best$count)))

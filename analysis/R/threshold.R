@@ -16,7 +16,9 @@
 #' Intervals come from resampling the unit of inference. Within a launch pairs are resampled as half samples (each
 #' counts twice or not at all; for a mean their quantiles are an exact interval), in groups of neighbours beyond 256;
 #' across launches by Gaussian multipliers on the launches with Student's correction, all levels of a launch
-#' together, so that for a mean they give Student's interval. The interval of MED holds the smallest tested level that
+#' together, so that for a mean they give Student's interval. Where each launch has one arm, off and on launches are
+#' resampled each by themselves, the off launches together for all levels, which share them, with the correction of
+#' Welch's test: for a mean that gives its interval. The interval of MED holds the smallest tested level that
 #' a run like this one detects more often than not.
 #'
 #' @param verdicts Data frame: the `verdicts` of [analyze_campaign()].
@@ -27,8 +29,8 @@
 #'   (interval; `Inf`: above the highest level), `med_reason`,
 #'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent`, `lod_reason`, `delta_percent`, `d_delta_percent`, `d_delta_low_percent`, `d_delta_high_percent`
 #'   (`Inf`: above the highest level), `d_delta_reason`, `slope`, `slope_low`, `slope_high` (unit of the
-#'   channel per percent of one CPU; least squares through the origin), `fit_p` (of the departure from that line,
-#'   chi-square), `detection_limit` (unit of the
+#'   channel per percent of one CPU; least squares through the origin), `fit_p` (of the departure from that line:
+#'   chi-square, across launches by resampling), `detection_limit` (unit of the
 #'   channel), `n_pairs` (median over levels), `n_tested` (smallest over levels), `n_launches`.
 #' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593. Tamhane, A. C. et al. (1996) Biometrics 52,
 #'   21-37 (MED by step-down). Hartigan, J. A. (1969) JASA 64, 1303-1317. Praestgaard, J. and Wellner, J. (1993)
@@ -44,7 +46,7 @@ thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
   check_argument(is.data.frame(verdicts) && nrow(verdicts) > 0, "verdicts", class(verdicts),
                  "a data frame of verdicts")
   check_argument(is_number(delta_percent, 0), "delta_percent", delta_percent, "one number above 0")
-  if (is.null(verdicts$bound_low)) verdicts$bound_low <- NA_real_
+  if (is.null(verdicts$ci_low)) verdicts$ci_low <- NA_real_
   wanted <- verdicts[!channel_table()$control[match(verdicts$channel, names(channels))], ]
   if (nrow(wanted) == 0) return(NULL)
   bind_rows(lapply(split_families(wanted), threshold_of, alpha = alpha, delta = delta_percent))
@@ -69,14 +71,14 @@ threshold_of <- function(rows, alpha, delta) {
   # The values behind each estimate; without them, estimates are resampled as independent and normal.
   units <- rows$raw_values
   dosed <- rows[rows$level_requested_percent > 0 & has_level(rows$level_requested_percent), ]
-  # Few launches know their standard errors badly: Student's quantile of the launches.
-  df <- if (rows$scope[1] == scope_campaign) max(1, min(rows$n_launches) - 1) else Inf
-  slope <- slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect, alpha, df)
-  # Currie's limit is that of the blank: the placebo, or else the lowest level.
-  limit <- rows$detection_limit[1]
+  # Currie's limit is that of the blank: the placebo, or else the lowest level; where the scatter grows with the dose (a
+  # quiet machine's blank has none), that of the lowest level above it.
+  limit <- max(rows$detection_limit[seq_len(min(2, nrow(rows)))])
   resampled <- resample_family(rows, dosed, units)
+  slope <- slope_of(rows, dosed, resampled, alpha)
   med <- med_of(dosed, resampled, alpha)
   curve <- curve_of(dosed)
+  if (is.na(curve$reason)) curve$fit_p <- fit_p_of(curve, dosed, resampled)
   if (!any(has_level(rows$level_requested_percent))) med$med_reason <- curve$reason <- "the treatment has no level"
   lod <- lod_of(limit, curve, resampled, alpha)
   d_delta <- d_delta_of(delta, curve, resampled, alpha)
@@ -85,6 +87,32 @@ threshold_of <- function(rows, alpha, delta) {
     detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_tested = min(rows$n_tested),
     n_launches = max(rows$n_launches)
   ))
+}
+
+# Levels of the same launches do not err independently: their slope's interval comes from resampled launches.
+slope_of <- function(rows, dosed, resampled, alpha) {
+  few <- max(1, min(rows$n_launches) - 1)
+  slope <- slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect, alpha,
+                                if (isTRUE(resampled$together)) few else Inf)
+  if (!isTRUE(resampled$together) || is.na(slope$slope)) return(slope)
+  use <- dosed$level_delivered_percent > 0 & is.finite(resampled$effect[1, ])
+  x <- dosed$level_delivered_percent[use]
+  weight <- x / dosed$se_effect[use]^2
+  ends <- ends_of(drop(resampled$effect[, use, drop = FALSE] %*% weight) / sum(weight * x), alpha)
+  list(slope = slope$slope, low = ends[1], high = ends[2],
+       reason = if (ends[1] > 0) NA_character_ else "the slope is not clearly positive")
+}
+
+# The same of the departure from that line: how often do resampled launches depart as far from theirs?
+fit_p_of <- function(curve, dosed, resampled) {
+  if (!isTRUE(resampled$together) || length(curve$use) < 2) return(curve$fit_p)
+  departure <- function(effect) {
+    slope <- drop(effect %*% (curve$level * curve$weight)) / sum(curve$level^2 * curve$weight)
+    drop((effect - outer(slope, curve$level))^2 %*% curve$weight)
+  }
+  seen <- departure(matrix(dosed$estimate[curve$use], 1))
+  drawn <- departure(sweep(resampled$effect[, curve$use, drop = FALSE], 2, dosed$estimate[curve$use]))
+  (1 + sum(drawn >= seen)) / (1 + length(drawn))
 }
 
 # Weighted least squares through the origin; `df` is that of the weights' standard errors.
@@ -105,20 +133,21 @@ slope_through_origin <- function(x, y, se, alpha, df = Inf) {
 
 n_resamples <- 1999
 
-# Effects (unit of the channel) of the levels above 0 in every resample, one column per level, and the relative
-# standard error of the blank in it.
+# Effects (unit of the channel) of the levels above 0 in every resample, one column per level; the detection limit of
+# the blank in it over that of the rows; and whether the levels were resampled together.
 resample_family <- function(rows, dosed, units) {
   known <- is.finite(dosed$estimate) & is.finite(dosed$se_effect) & dosed$se_effect > 0
   if (!any(known)) return(NULL)
+  off <- Find(function(x) length(x) > 1, rows$raw_off)
   across <- rows$scope[1] == scope_campaign
-  draws <- if (across) launch_draws(rows, units) else NULL
+  draws <- if (!across) NULL else if (is.null(off)) launch_draws(rows, units) else unpaired_draws(rows, units, off)
   effect <- matrix(NA_real_, n_resamples, nrow(dosed))
   for (i in which(known)) {
     deviation <- if (!is.null(draws)) draws$deviation(dosed$at[i]) else pair_deviation(units[[dosed$at[i]]], dosed[i, ])
     effect[, i] <- dosed$estimate[i] + deviation
   }
   blank <- if (!is.null(draws)) draws$spread else blank_spread(units[[rows$at[1]]], rows[1, ])
-  list(effect = effect, spread = blank)
+  list(effect = effect, spread = blank, together = !is.null(draws))
 }
 
 # Deviation of the resampled effect of one level from its estimate, scaled so that its scatter is the standard error
@@ -179,6 +208,32 @@ launch_draws <- function(rows, units) {
   })
 }
 
+# On and off launches apart, `off` the same in all levels, which share them. A level's deviation has the factor of
+# Student's t at the degrees of freedom of its Welch's test, at one probability for all levels: its quantiles are then
+# the interval of that test.
+unpaired_draws <- function(rows, units, off) {
+  # Each stratum once: the seed is the same for every campaign, so what it misses would be missed in all of them.
+  strata <- (seq_len(n_resamples) - 0.5) / n_resamples
+  got <- with_seed(seed_of(rows[1, ]), list(
+    off = stats::rnorm(n_resamples), on = matrix(stats::rnorm(n_resamples * nrow(rows)), n_resamples),
+    student = sample(strata), blank = sample(strata)
+  ))
+  variances <- lapply(rows$at, function(i) {
+    list(mean = c(stats::var(units[[i]]) / length(units[[i]]), stats::var(off) / length(off)), df = c(length(units[[i]]), length(off)) - 1)
+  })
+  factor <- function(at, p) {
+    v <- variances[[at]]
+    df <- sum(v$mean)^2 / sum(v$mean^2 / v$df)
+    sqrt(df / stats::qchisq(p, df))
+  }
+  known <- vapply(variances, function(v) isTRUE(min(v$df) > 0 && sum(v$mean) > 0), TRUE)
+  list(spread = if (known[1]) factor(1, got$blank) else rep(1, n_resamples), deviation = function(at) {
+    if (!known[at]) return(rep(NA_real_, n_resamples))
+    share <- sqrt(variances[[at]]$mean / sum(variances[[at]]$mean))
+    (share[1] * got$on[, at] - share[2] * got$off) * factor(at, got$student) * rows$se_effect[at]
+  })
+}
+
 ends_of <- function(x, alpha) {
   stats::quantile(x, c(alpha / 2, 1 - alpha / 2), names = FALSE, type = 1, na.rm = TRUE)
 }
@@ -189,9 +244,9 @@ med_of <- function(dosed, resampled, alpha) {
   hit <- dosed$level_requested_percent[dosed$stepdown == "detected" & is.na(dosed$reason)]
   med <- if (length(hit) > 0) min(hit) else NA_real_
   lower <- dosed$level_requested_percent[dosed$level_requested_percent < med]
-  ends <- if (is.null(resampled) || any(!is.na(dosed$reason)) || anyNA(dosed$bound_low)) c(NA_real_, NA_real_) else {
+  ends <- if (is.null(resampled) || any(!is.na(dosed$reason)) || anyNA(dosed$ci_low)) c(NA_real_, NA_real_) else {
     # Detected where the effect exceeds what the test needs, at this level and all higher ones.
-    needed <- dosed$estimate - dosed$bound_low
+    needed <- dosed$estimate - dosed$ci_low
     found <- resampled$effect > rep(needed, each = n_resamples)
     found[is.na(found)] <- FALSE
     smallest <- rep(Inf, n_resamples)

@@ -1,5 +1,5 @@
 # make bench-stats: do the verdicts hold what they state? Run:
-#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [simulated] [located] [acceptance] [known] [placebo]
+#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [located] [acceptance] [known] [placebo]
 # Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
 # take an hour or two on two cores with nothing else to do.
@@ -37,8 +37,8 @@ line <- function(name, value, wanted, holds) {
 share <- function(name, hits, kind, of = "") {
   bound <- bounds[[kind]]
   name <- paste0(name, ": ", bound$text, of, ", %")
-  wanted <- if (bound$low == 0) sprintf("<= %g", bound$high) else {
-    if (bound$high == 100) sprintf(">= %g", bound$low) else sprintf("%g to %g", bound$low, bound$high)
+  wanted <- if (bound$low == 0) sprintf("<= %.3g", bound$high) else {
+    if (bound$high == 100) sprintf(">= %g", bound$low) else sprintf("%.4g to %.4g", bound$low, bound$high)
   }
   unknown <- sum(is.na(hits))
   hits <- hits[!is.na(hits)]
@@ -402,7 +402,8 @@ placebo <- function(n) {
 
 # ---- main ----------------------------------------------------------------------------------------
 
-parts <- list(simulated = simulated, located = located, acceptance = acceptance, known = known, placebo = placebo)
+source(file.path(here, "hostile.R"), local = TRUE)
+parts <- list(tests = hostile, simulated = simulated, located = located, acceptance = acceptance, known = known, placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000
 if (length(asked) > 0 && grepl("^[1-9][0-9]*$", asked[1])) {

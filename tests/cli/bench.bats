@@ -1,6 +1,9 @@
 #!/usr/bin/env bats
 # make bench: its parts run, and give figures. Whether they are good is not asked here: each runs for a moment.
 
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
+
 setup_file() { cd "$BATS_TEST_DIRNAME/../.." || return; }
 
 # in_short PART...: they run, and none of their figures is missing
@@ -14,7 +17,10 @@ in_short() {
     ! grep -E '^  .{59} +wanted ' "$BATS_TEST_TMPDIR/figures"
 }
 
-@test "parts of the bench that launch ranks run, and give their figures" { in_short harness memory nodes startup placebo; }
+@test "parts of the bench that launch ranks run, and give their figures" {
+    needs_cpus 2
+    in_short harness memory nodes startup placebo
+}
 
 @test "what the bench starts is there" {
     local missing=''

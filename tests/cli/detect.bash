@@ -17,10 +17,11 @@ setup() {
     export OMPI_MCA_btl_vader_backing_directory="$SHM"
 }
 
-# launch RANKS ARGUMENTS: the detector on this machine
+# launch RANKS ARGUMENTS: the detector on this machine; skips the test where the ranks, unless they may share CPUs, have not enough
 launch() {
     local ranks=$1
     shift
+    [[ " $* " == *' --oversubscribe '* ]] || needs_cpus "$ranks"
     # one rank needs no launcher, which takes a second and more
     if [ "$ranks" = 1 ]; then
         taskset -c "$FIRST_CPU" "$DETECT" --out "$OUT" "$@" 2>"$ERR"
@@ -75,8 +76,6 @@ no_load_of() {
 # wait_for COMMAND...: until it succeeds; a minute, for a machine that is busy
 wait_for() { wait_until 60 "$@"; }
 
-# pids of the ranks that mpirun $1 started; with Hydra a proxy stands between them
-ranks_of() { pgrep -P "$(pgrep -d , -P "$1" -f hydra_pmi_proxy || echo "$1")" -x noiselab-detect; }
 generator_of() {
     for rank in $(ranks_of "$1"); do pgrep -P "$rank" -x noiselab-gen || true; done
 }
@@ -85,6 +84,7 @@ has_generator() { [ -n "$(generator_of "$1")" ]; }
 
 # background ARGUMENTS: a long launch on two ranks; sets MPIRUN to the pid of its mpirun once rows come
 background() {
+    needs_cpus 2
     # 3>&-: bats waits for whoever holds its output
     exec_on_cores 2 "$DETECT" --out "$OUT" --op barrier --seconds 60 --launch-id one "$@" >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!

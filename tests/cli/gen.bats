@@ -294,7 +294,7 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
 }
 
 @test "a binding by taskset is respected" {
-    [ "$first_cpu" != "$last_cpu" ] || skip "one CPU"
+    needs_cpus 2
     run --separate-stderr taskset -c "$last_cpu" noiselab-gen --level 1 --duration 1s --dry-run
     [ "$status" -eq 0 ]
     [[ "$output" == "would load CPU $last_cpu with 1 % for 1 s: spin, 100 bursts of 100 us, one every 10 ms" ]]
@@ -525,7 +525,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst" --replay 
 }
 
 @test "random bursts of several CPUs do not come at the same times" {
-    [ "$first_cpu" != "$last_cpu" ] || skip "one CPU"
+    needs_cpus 2
     certified --level 1 --duration 400ms --on "cpu:$first_cpu,cpu:$last_cpu" --pattern poisson --seed 3 --tolerance 100
     # the numbers of bursts would otherwise be equal
     [ "$(value 'threads[0].bursts_planned')" != "$(value 'threads[1].bursts_planned')" ]
@@ -546,7 +546,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst" --replay 
 }
 
 @test "a trace with a column for the CPU is replayed where it was recorded, or on as many others" {
-    [ "$first_cpu" != "$last_cpu" ] || skip "one CPU"
+    needs_cpus 2
     trace "0 1000000 $first_cpu" "0 2000000 $last_cpu" "20000000 1000000 $first_cpu" "20000000 2000000 $last_cpu" "40000000 1000000 $first_cpu"
     certified --replay trace --tolerance 100
     [ "$(value 'threads | map(.cpu, .requested_ns | tostring) | join(" ")')" = "$first_cpu 3000000 $last_cpu 4000000" ]

@@ -11,6 +11,7 @@ teardown_file() { two_nodes_remove "$BATS_FILE_TMPDIR"; } # also after a test th
 
 # in_a_minute COMMAND...: two ranks, ended after a minute
 in_a_minute() {
+    needs_cpus 2
     export -f exec_on_cores
     export MPIRUN_COMMAND
     timeout 60 bash -c 'exec_on_cores 2 "$@"' bash "$@"

@@ -137,3 +137,14 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     grep -q bench_busy "$BATS_TEST_TMPDIR/stdout"
     ! pgrep -f "$(busy 1ms 50ms)"
 }
+
+@test "an agent has five launches of together six minutes, and fewer are said to tell of these launches only" {
+    submit_agent --agent-cmd 'sleep 9' --agent-period 1s
+    cat "$ERR"
+    [ "$(planned | wc -l)" -eq 5 ]
+    [ "$(words_of --seconds | sort -u)" = 72s ]
+    ! grep -q 'about these launches' "$ERR"
+    rm -rf "$OUT"
+    submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 3
+    grep -q -- '--launches 3: the answer is about these launches' "$ERR"
+}

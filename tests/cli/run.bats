@@ -319,3 +319,42 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     run_refused 'Read-only file system' run_sensitivity --out "$OUT/c"
     umount "$OUT"
 }
+
+@test "before the first launch the plan says what it takes in all and how small a slowdown can be seen, and refuses nothing" {
+    rehearse() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
+    assumed() { "$BIN/noiselab" plan --detect 1 --op barrier --levels 1 --json "$@" | sed -n 's/.*"sd": \([0-9.]*\),/\1/p' | awk '{ printf "%.2g\n", $1 }'; }
+    rehearse --levels 0,1 --seconds 16
+    cat "$ERR"
+    # 400 pairs: (2.326 + 1.645) * 4 % / sqrt(400)
+    grep -q 'plan: 1 launch, some .* in all; 400 pairs of 10 ms .*a slowdown of 0.79 % can be seen' "$ERR"
+    # the assumption is that of noiselab plan
+    for half in 1ms 10ms 50ms 2s; do
+        rehearse --levels 0,1 --half-period "$half" --seconds 100
+        [ "$(sed -n 's/.*pairs scatter by \(.*\) %)/\1/p' "$ERR")" = "$(assumed --half-period "$half")" ]
+    done
+    # the pairs of all launches, and fewer are seen by means where bursts vary
+    rehearse --levels 0,1 --seconds 4 --launches 4
+    grep -q '4 launches, .* 400 pairs of 10 ms .* 0.79 %' "$ERR"
+    rehearse --levels 0,1 --seconds 16 --pattern poisson
+    grep -q 'pairs scatter by 7.1 %' "$ERR"
+}
+
+@test "too few pairs for any test are said before the run, with the seconds that would do" {
+    short() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier --levels 0,1 --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
+    short --seconds 0.2
+    cat "$ERR"
+    grep -q '5 pairs .*: too few, a test at alpha 0.01 needs 7; --seconds 0.3 would do' "$ERR"
+    short --seconds 0.3
+    grep -q '7 pairs .* can be seen' "$ERR"
+}
+
+@test "the demo is planned to detect 1 % by time with a control above it, in less than three minutes" {
+    demo=$(make -n -C "$BATS_TEST_DIRNAME/../.." demo | sed -n 's/.*noiselab run sensitivity \(.*\) --out .*/\1/p')
+    # shellcheck disable=SC2086
+    "$BIN/noiselab" run sensitivity $demo --dry-run --ranks 1 --out "$OUT" >/dev/null 2>"$ERR"
+    cat "$ERR"
+    limit=$(sed -n 's/.*a slowdown of \([0-9.]*\) % can be seen.*/\1/p' "$ERR")
+    awk -v limit="$limit" 'BEGIN { exit !(limit > 0.1 && limit < 1) }'
+    case $demo in *--levels\ 0,0.01,0.1,1,5\ *) ;; *) false ;; esac
+    grep -q 'some 2 min' "$ERR"
+}

@@ -80,6 +80,7 @@ load detect
 }
 
 @test "--sync-only prints every rank's clock and makes no campaign" {
+    needs_cpus 2
     run on_cores 2 "$DETECT" --sync-only --sync-ranks all --out "$OUT"
     [ "$status" -eq 0 ]
     [ "$(grep -cE '^ +[01] +[^ ]+ +-?[0-9]+ ' <<<"$output")" -eq 2 ]

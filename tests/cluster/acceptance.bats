@@ -9,7 +9,7 @@ setup_file() { cluster_up 3; }
 teardown_file() { cluster_down; }
 
 setup() {
-    cluster_or_skip
+    left_out_or_go
     OUT="$BATS_TEST_TMPDIR/campaign"
     TEXT="$BATS_TEST_TMPDIR/text"
     ERR="$BATS_TEST_TMPDIR/stderr"

@@ -1,20 +1,20 @@
-# What the tests on the test cluster share. A file's setup_file calls cluster_up, its teardown_file cluster_down, its setup cluster_or_skip.
+# What the tests on the test cluster share. A file's setup_file calls cluster_up, its teardown_file cluster_down, its setup left_out_or_go.
 # shellcheck shell=bash
 
 # shellcheck source=tests/helpers.bash
 source "$BATS_TEST_DIRNAME/../helpers.bash"
 
 CLUSTER="$BATS_TEST_DIRNAME/cluster.sh"
-BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
+BIN="$(cd "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin" && pwd)"
 
-# cluster_up NODES [OPTION]...: sets DIR, and REASON if this machine cannot have a cluster. One that could and does not come up is a failure.
+# cluster_up NODES [OPTION]...: sets DIR, or leaves out what needs it if this machine cannot have a cluster. One that could and does not come up is a failure.
 cluster_up() {
     local n_nodes=$1 option=''
     shift
     [[ " $* " != *' --no-slurm '* ]] || option=--no-slurm
-    REASON=$("$CLUSTER" why-not $option | head -n 1)
-    export REASON DIR=''
-    [ -z "$REASON" ] || return 0
+    export DIR=''
+    leave_out "$("$CLUSTER" why-not $option | head -n 1)"
+    [ -z "$LEFT_OUT" ] || return 0
     # a short path: sockets lie in it
     DIR=$(mktemp -d /tmp/noiselab-cluster.XXXXXX)
     "$CLUSTER" up --nodes "$n_nodes" --tag "t$$" "$@" "$DIR" || {
@@ -24,12 +24,10 @@ cluster_up() {
 }
 
 cluster_down() {
-    [ -n "$DIR" ] || return 0
+    [ -n "${DIR-}" ] || return 0
     "$CLUSTER" down "$DIR"
     rm -rf "$DIR"
 }
-
-cluster_or_skip() { [ -z "$REASON" ] || skip "$REASON"; }
 
 # run_on_login COMMAND..., with bats's descriptor closed: bats waits for whoever holds it
 on_login() { "$CLUSTER" run "$DIR" "$@" 3>&-; }

@@ -2,38 +2,27 @@
 # noiselab run on a Slurm cluster: batch jobs, arrays, interruption and going on, and what Slurm refuses. Nodes share the CPUs of this machine:
 # launches are short, and nothing is judged by its time.
 
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
+load cluster
 
-setup_file() {
-    CLUSTER="$BATS_TEST_DIRNAME/cluster.sh"
-    BIN="$(cd "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin" && pwd)"
-    WORK=$(mktemp -d /tmp/noiselab-jobs.XXXXXX)
-    export CLUSTER BIN WORK
-    reason=$("$CLUSTER" why-not) || skip "$reason"
-    "$CLUSTER" up --tag jobs "$WORK/cluster" 3>&-
-}
+setup_file() { cluster_up 3; }
 
-teardown_file() {
-    "$CLUSTER" down "$WORK/cluster" 3>&-
-    rm -rf "$WORK"
-}
+teardown_file() { cluster_down; }
 
 setup() {
-    OUT="$WORK/campaign-$BATS_TEST_NUMBER"
+    left_out_or_go
+    # campaigns lie where all nodes see them, which the folder of a test is
+    OUT="$BATS_TEST_TMPDIR/campaign"
     TEXT="$BATS_TEST_TMPDIR/text"
 }
 
 teardown() {
+    [ -z "$LEFT_OUT" ] || return 0
     # a failed test leaves its jobs to nobody
     on_login scancel --quiet --full --user=root 2>/dev/null || true
     wait_until 120 queue_is_empty
     # nor its node
-    [ -z "${BROKEN-}" ] || "$CLUSTER" mend "$WORK/cluster" "$BROKEN" 3>&-
-    rm -rf "$OUT"
+    [ -z "${BROKEN-}" ] || "$CLUSTER" mend "$DIR" "$BROKEN" 3>&-
 }
-
-on_login() { "$CLUSTER" run "$WORK/cluster" "$@" 3>&-; }
 
 # experiment NAME ARGUMENTS: on the login node, everything it says into $TEXT
 experiment() {
@@ -190,13 +179,13 @@ the_noise_is_on_node2() {
     barriers --nodes 3 --seconds 2 --launches 2 --time 10
     wait_until 120 runs 1
     BROKEN=node3
-    "$CLUSTER" fail "$WORK/cluster" node3 slurmd 3>&-
+    "$CLUSTER" fail "$DIR" node3 slurmd 3>&-
     wait_until 120 grep -q '^noiselab-run: .*--resume' "$OUT"/slurm-*.out
     on_login scancel --quiet "$(job)" || true
     said
     experiment sensitivity --resume "$OUT" --submit --nodes 2
     job_ended
-    "$CLUSTER" mend "$WORK/cluster" node3 3>&-
+    "$CLUSTER" mend "$DIR" node3 3>&-
     BROKEN=''
     is_whole
     [ "$(jq -r .nodes "$OUT"/*-0002/launch.json)" -eq 2 ]
@@ -257,14 +246,14 @@ the_noise_is_on_node2() {
 }
 
 @test "nodes with different numbers of cores are named and refused, unless the number of ranks is given" {
-    [ "$(nproc)" -ge 2 ] || skip 'one CPU only: all nodes are alike'
-    allowed=$("$CLUSTER" on "$WORK/cluster" node2 sh -c 'taskset -cp "$(pidof slurmd)"' 3>&- | sed 's/.*: *//')
-    "$CLUSTER" on "$WORK/cluster" node2 sh -c 'taskset -acp 0,1 "$(pidof slurmd)"' 3>&-
+    needs_cpus 2 # on one, all nodes are alike
+    allowed=$("$CLUSTER" on "$DIR" node2 sh -c 'taskset -cp "$(pidof slurmd)"' 3>&- | sed 's/.*: *//')
+    "$CLUSTER" on "$DIR" node2 sh -c 'taskset -acp 0,1 "$(pidof slurmd)"' 3>&-
     in_job 2 sensitivity --ranks 2 --op barrier --levels 5 --seconds 1 --out "$OUT" --no-report || true
     cp "$TEXT" "$TEXT.ranks"
     status=0
     in_job 2 sensitivity --op barrier --levels 5 --seconds 1 --out "$OUT.refused" || status=$?
-    "$CLUSTER" on "$WORK/cluster" node2 sh -c "taskset -acp $allowed \"\$(pidof slurmd)\"" 3>&-
+    "$CLUSTER" on "$DIR" node2 sh -c "taskset -acp $allowed \"\$(pidof slurmd)\"" 3>&-
     cat "$TEXT" "$TEXT.ranks"
     [ "$status" -eq 2 ]
     [ ! -e "$OUT.refused" ]

@@ -55,7 +55,7 @@ check() {
 }
 
 @test "through Slurm, a sensitivity check on two nodes passes with a generous reference" {
-    cluster_or_skip
+    left_out_or_go
     references generous 1e6 1e6 1e9
     check cluster 'noiselab_sensitivity.*barrier' "$PWD/generous" --performance-report
     [ "$status" -eq 0 ]
@@ -66,7 +66,7 @@ check() {
 }
 
 @test "through Slurm, a sensitivity check fails with an impossible reference" {
-    cluster_or_skip
+    left_out_or_go
     references impossible 1e6 -1e6 1e9
     check cluster 'noiselab_sensitivity.*barrier' "$PWD/impossible"
     [ "$status" -ne 0 ]
@@ -105,7 +105,7 @@ check() {
 }
 
 @test "through Slurm, an acceptance check whose self-check cannot see its load is inconclusive, which is skipped if that is wanted" {
-    cluster_or_skip
+    left_out_or_go
     references generous 1e6 1e6 1e9
     check cluster noiselab_acceptance "$PWD/generous" --setvar num_tasks=2 --setvar inconclusive=skip \
         --setvar checks=integrity,detour --setvar options=--rotations,1,--self-check-level,0.001,--self-check-seconds,3s

@@ -4,8 +4,8 @@
 load cluster
 
 setup() {
-    REASON=$("$CLUSTER" why-not | head -n 1)
-    cluster_or_skip
+    leave_out "$("$CLUSTER" why-not | head -n 1)"
+    left_out_or_go
     DIR=$(mktemp -d /tmp/noiselab-cluster.XXXXXX)
     ERR="$BATS_TEST_TMPDIR/stderr"
     machine >"$BATS_TEST_TMPDIR/before"

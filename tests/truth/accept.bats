@@ -8,9 +8,8 @@ TESTS="$BATS_TEST_DIRNAME/.."
 source "$TESTS/two-nodes.sh"
 
 setup_file() {
-    export WORK="$BATS_FILE_TMPDIR" REASON
-    REASON=$(two_nodes_why_not)
-    if [ -z "$REASON" ] && ! two_nodes_make accept "$WORK" 2>"$WORK/why"; then REASON="no network namespaces here: $(tail -n 1 "$WORK/why")"; fi
+    export WORK="$BATS_FILE_TMPDIR"
+    two_nodes_or_leave_out accept "$WORK"
 }
 
 teardown_file() { two_nodes_remove "$WORK"; }
@@ -19,36 +18,28 @@ teardown_file() { two_nodes_remove "$WORK"; }
 CALM=(chrt -f 10)
 "${CALM[@]}" true 2>/dev/null || CALM=()
 
-# all CPUs since boot, ticks of 10 ms: what a hypervisor took, and all there were
-steal_ticks() { awk '$1 == "cpu" { print $9; exit }' /proc/stat; }
-ticks() { awk '$1 == "cpu" { for (i = 2; i <= 9; i++) n += $i; print n; exit }' /proc/stat; }
-
-# probe COMMAND...: runs the probe; every ratio is within 5 percent, and all four are there. Where one is not, and a hypervisor took more than a
-# twentieth of the CPUs meanwhile, nobody can tell whose fault it is: it took more of one way of measuring than of the other.
+# probe COMMAND...: runs the probe; all four ratios are there, and every one is within 5 percent. Whatever else takes CPUs, as a hypervisor does, takes
+# more of one way of measuring than of the other.
 probe() {
-    local file="$BATS_TEST_TMPDIR/ratios" preempted all
-    preempted=$(steal_ticks) all=$(ticks)
+    local file="$BATS_TEST_TMPDIR/ratios"
     "$@" >"$file" 3>&-
-    preempted=$(($(steal_ticks) - preempted)) all=$(($(ticks) - all))
     cat "$file"
-    echo "a hypervisor took $preempted of $all ticks"
     [ "$(grep -cE '^(latency|one_way|two_way|coefficient) [0-9.]+$' "$file")" -eq 4 ]
-    awk '!($2 > 0.95 && $2 < 1.05) { exit 1 }' "$file" && return
-    [ $((preempted * 20)) -le "$all" ] || skip "a hypervisor took $preempted of the CPUs' $all ticks: $(paste -sd ' ' "$file")"
-    return 1
+    judge awk '!($2 > 0.95 && $2 < 1.05) { exit 1 }' "$file"
 }
 
 @test "latency, bandwidth and completeness on one node are those of plain loops, within 5 percent" {
+    needs_cpus 2
     probe on_cores 2 "${CALM[@]}" "$BIN/../tests-mpi/accept_probe" 200
 }
 
 @test "latency, bandwidth and completeness between two nodes are those of plain loops, within 5 percent" {
-    [ -z "$REASON" ] || skip "$REASON"
+    left_out_or_go
     probe two_nodes_run "$WORK" 1 "${CALM[@]}" "$BIN/../tests-mpi/accept_probe" 100
 }
 
 @test "on two nodes a flipped byte is found in every launch with the hosts it went between, and pairs are named" {
-    [ -z "$REASON" ] || skip "$REASON"
+    left_out_or_go
     for seed in 1 2 3; do
         status=0
         two_nodes_run "$WORK" 2 "$BIN/noiselab-accept" --checks integrity,latency --sizes 8 --seconds 0.3 --repetitions 2 --seed "$seed" \
@@ -71,21 +62,6 @@ median() {
         awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-# explained_by_steal DELIVERED: skips when what a hypervisor took of the scanned CPU is as much as preempted and lost are off. It counts ticks of 10 ms,
-# of which one may be missing at either end. Whatever is off by more than that fails.
-explained_by_steal() {
-    local took
-    took=$(awk -F , '$2 == "detour" && $4 == "steal" { n++; sum += $6 } END { print sum / n + 100 * 0.02 / 3 }' "$OUT/scan/accept.csv")
-    echo "a hypervisor took up to $took % of the scanned CPU"
-    awk '$2 == "detour" && $4 == "steal" && $6 > 0 { found = 1 } END { exit !found }' FS=, "$OUT/scan/accept.csv"
-    awk -v t="$took" -v d="$1" -v s="$(median preempted)" -v l="$(median lost)" 'BEGIN {
-        off = s > d ? s - d : d - s
-        if (d - l > off) off = d - l
-        exit !(d > 0 && off < t)
-    }'
-    skip "a hypervisor took up to $took % of the scanned CPU: delivered $1 %, preempted $(median preempted) %, lost $(median lost) %"
-}
-
 # The load is more urgent than the scan, and both than whatever else this machine does.
 @test "bursts of 5 us and longer are recovered with their duty, within 5 percent, and the loop turns in 30 ns" {
     [ ${#CALM[@]} -gt 0 ] || skip "needs real-time priorities"
@@ -101,9 +77,9 @@ explained_by_steal() {
         wait "$generator"
         delivered=$(jq .level_delivered_percent "$BATS_TEST_TMPDIR/certificate")
         echo "level $level: delivered $delivered %, preempted $(median preempted) %, lost $(median lost) %, base $(median base) ns"
-        awk -v b="$(median base)" 'BEGIN { exit !(b > 0 && b <= 30) }'
+        judge awk -v b="$(median base)" 'BEGIN { exit !(b > 0 && b <= 30) }'
         # the time that others of this system took is the load's; gaps hold it, and what else the processor lost
-        awk -v d="$delivered" -v s="$(median preempted)" -v l="$(median lost)" \
-            'BEGIN { exit !(d > 0 && s > 0.95 * d && s < 1.05 * d && l > 0.95 * d) }' || explained_by_steal "$delivered"
+        judge awk -v d="$delivered" -v s="$(median preempted)" -v l="$(median lost)" \
+            'BEGIN { exit !(d > 0 && s > 0.95 * d && s < 1.05 * d && l > 0.95 * d) }'
     done
 }

@@ -47,8 +47,8 @@ compared() {
 
 # judged: a machine that was too busy each time is no failure
 judged() {
-    [ "$AGREED" -ne 3 ] || skip 'this machine is too busy to tell'
-    [ "$AGREED" -eq 0 ]
+    [ "$AGREED" -ne 3 ] || cannot_tell 'the standard error is more than a sixth of the dose'
+    judge [ "$AGREED" -eq 0 ]
 }
 
 @test "what a started agent used stands in the rows, and is what the rank on its CPU lost" {
@@ -63,7 +63,7 @@ judged() {
 }
 
 @test "stress-ng at one percent, frozen for off halves, agrees with what the rank lost" {
-    command -v stress-ng >/dev/null || skip 'stress-ng is not installed'
+    needs stress-ng
     stress-ng --cpu 1 --cpu-load 1 --cpu-method loop --taskset "$FIRST_CPU" --timeout 120 >/dev/null 2>&1 3>&- &
     AGENT=$!
     sleep 0.5
@@ -76,19 +76,19 @@ judged() {
     AGENT=$!
     for try in 1 2; do
         launch 1 --launch-id "try-$try" --op empty --agent-pid "$AGENT" --agent-name ours --agent-period 1s --agent-settle 100ms \
-            --seconds 24
-        # one-sided t test of the differences of pairs; 4.02 is Student's 0.999 quantile with 11 degrees of freedom
+            --seconds 16
+        # one-sided t test of the differences of pairs; 4.79 is Student's 0.999 quantile with 7 degrees of freedom
         ! awk -F , 'NR > 1 { lost[$6, $8] = $13 / $12; n_of[$6]++ }
             END {
                 for (p in n_of) if (n_of[p] == 2) { d = lost[p, "on"] - lost[p, "off"]; n++; s += d; s2 += d * d }
                 s /= n
                 t = s / sqrt((s2 / n - s * s) / (n - 1))
                 printf "%d pairs, lost %.4f %% more, t %.1f\n", n, 100 * s, t
-                exit !(n == 12 && t > 4.02)
+                exit !(n == 8 && t > 4.79)
             }' "$(rows_of "try-$try")" || return 0
     done
-    # on a machine where every pair is disturbed by more than the agent there is nothing to see: the account still says what it did
+    # where pairs were disturbed by more than the agent there is nothing to see: the account still says what it did
     awk -F , 'NR > 1 && $8 == "on" { n++; used += $16 / $12 } NR > 1 && $8 == "off" { off += $16 }
         END { printf "used %.4f %%, off %d ns\n", 100 * used / n, off; exit !(used / n > 0.0008 && used / n < 0.0012 && off == 0) }' "$(rows_of try-2)"
-    skip 'this machine is too busy to see 1 ms in a second'
+    judge false
 }

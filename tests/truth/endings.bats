@@ -57,7 +57,8 @@ load ../cli/detect
 }
 
 @test "kill -9 of a rank ends a load that would go on until the end of a block" {
-    mpirun --bind-to core -n 2 "$DETECT" --out "$OUT" --op barrier --design blocks --block 8s --levels 50 --seconds 80 >/dev/null 2>"$ERR" 3>&- &
+    needs_cpus 2
+    exec_on_cores 2 "$DETECT" --out "$OUT" --op barrier --design blocks --block 8s --levels 50 --seconds 80 >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_for has_generator "$MPIRUN"
     generator=$(generator_of "$MPIRUN")

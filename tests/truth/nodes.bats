@@ -3,21 +3,21 @@
 # what the generators really did is recorded from outside, so this needs root and two CPUs.
 
 TESTS="$BATS_TEST_DIRNAME/.."
+# shellcheck source=tests/helpers.bash
+source "$TESTS/helpers.bash"
 # shellcheck source=tests/two-nodes.sh
 source "$TESTS/two-nodes.sh"
 
 setup_file() {
-    export BUILD="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}" WORK="$BATS_FILE_TMPDIR" REASON=''
-    REASON=$(two_nodes_why_not)
-    if [ -n "$REASON" ]; then return; fi
-    if ! two_nodes_make nodes "$WORK" 2>"$WORK/why"; then REASON="no network namespaces here: $(tail -n 1 "$WORK/why")"
-    elif ! "$BUILD/bin/noiselab-record" --source cpu --duration 100ms -- yes >/dev/null 2>"$WORK/why"; then REASON="cannot record context switches: $(cat "$WORK/why")"
-    fi
+    export BUILD="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}" WORK="$BATS_FILE_TMPDIR"
+    two_nodes_or_leave_out nodes "$WORK"
+    [ -z "$LEFT_OUT" ] || return 0
+    "$BUILD/bin/noiselab-record" --source cpu --duration 100ms -- yes >/dev/null 2>"$WORK/why" || leave_out "cannot record context switches: $(cat "$WORK/why")"
 }
 
 teardown_file() { two_nodes_remove "$WORK"; }
 
-setup() { [ -z "$REASON" ] || skip "$REASON"; }
+setup() { left_out_or_go; }
 
 # launch NAME OPTION...: one rank on each of the two nodes, recorded from outside into $WORK/NAME.trace, until it ends; once for all tests
 launch() {
@@ -64,7 +64,7 @@ apart() {
     launch staggered --phase staggered
     random=$(apart random) aligned=$(apart aligned) staggered=$(apart staggered)
     echo "apart by us (medians): random $random, aligned $aligned, staggered $staggered"
-    awk -v a="$aligned" -v r="$random" -v s="$staggered" 'BEGIN { exit !(a + 0 == a && a < r / 5 && a < s / 5) }'
+    judge awk -v a="$aligned" -v r="$random" -v s="$staggered" 'BEGIN { exit !(a + 0 == a && a < r / 5 && a < s / 5) }'
 }
 
 @test "aligned random patterns are the same on both nodes" {
@@ -72,7 +72,7 @@ apart() {
     launch unrelated --pattern poisson --phase random
     together=$(apart poisson) unrelated=$(apart unrelated)
     echo "apart by us (medians): aligned $together, random $unrelated"
-    awk -v a="$together" -v r="$unrelated" 'BEGIN { exit !(a + 0 == a && a < r / 5) }'
+    judge awk -v a="$together" -v r="$unrelated" 'BEGIN { exit !(a + 0 == a && a < r / 5) }'
 }
 
 # Both nodes have one kernel: their clocks agree, and what the synchronisation says of them is its error.
@@ -86,8 +86,8 @@ apart() {
     # synchronised again on schedule
     [ "$(jq .start.sync.runs $launch)" -ge 2 ]
     # ranks begin within the bound nearly always, though a barrier on this network takes far longer
-    awk -v n="$(jq .start.starts $launch)" -v late="$(jq .start.late_starts $launch)" 'BEGIN { exit !(n > 1000 && late < 0.2 * n) }'
-    [ "$(jq .start.overshoot_ns.p50 $launch)" -le "$(jq .start.late_bound_ns $launch)" ]
+    judge awk -v n="$(jq .start.starts $launch)" -v late="$(jq .start.late_starts $launch)" 'BEGIN { exit !(n > 1000 && late < 0.2 * n) }'
+    judge [ "$(jq .start.overshoot_ns.p50 $launch)" -le "$(jq .start.late_bound_ns $launch)" ]
     # arrivals differ between nodes, and a node of one rank has nothing within it
     awk -F , 'NR > 1 && ($39 == "" || $38 + 0 > 1e-3 * ($39 + 1)) { print; exit 1 }' "$WORK"/starts/*/blocks.csv
 }

@@ -1,8 +1,11 @@
 #!/usr/bin/env bats
 # Ground truth for every pattern: the level asked for is delivered within 1 %, and threads cost no more than processes. How punctual bursts are is
-# the business of the benchmarks (bench-replay.sh). Real time. The generator's certificate says whether the CPU was free enough; where it never was in three attempts, a test is skipped.
+# the business of the benchmarks (bench-replay.sh). Real time. The generator's certificate says whether the CPU was free enough; where it never was in
+# three attempts, a test is skipped.
 
 bats_require_minimum_version 1.5.0
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
 
 setup() {
     PATH="${NOISELAB_BIN:-$BATS_TEST_DIRNAME/../../build/bin}:$PATH"
@@ -35,7 +38,7 @@ delivers() {
             return 1
         fi
     done
-    skip "other load on this machine: in three attempts the CPU was never free"
+    cannot_tell 'in three attempts the CPU was never free'
 }
 
 # within 1 %, or 100 us: the last wake-ups of a run this short may cost more than was kept back for them
@@ -44,14 +47,14 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
 @test "every pattern delivers its level within 1 %" {
     for pattern in periodic jittered poisson bursts; do
         for level in 0.3 5; do
-            delivers "$exactly" --pattern $pattern --level $level --duration 1500ms --cpu "$last_cpu"
+            delivers "$exactly" --pattern $pattern --level $level --duration 1s --cpu "$last_cpu"
         done
     done
 }
 
 @test "every pattern delivers its level within 1 % with memory as well" {
     for pattern in periodic jittered poisson bursts; do
-        delivers "$exactly" --kind sum --pattern $pattern --level 3 --duration 1500ms --cpu "$last_cpu"
+        delivers "$exactly" --kind sum --pattern $pattern --level 3 --duration 1s --cpu "$last_cpu"
     done
 }
 
@@ -93,7 +96,7 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
     jq -c '{clock, ratio, dropped_ns, involuntary_switches}' certificate
     # the kernel's account of its own, which leaves out what interrupts take; how much of a second was had is for the machine to say
     awk '{ exit !($1 + $2 < 1.1) }' used
-    says '(.delivered_ns + .dropped_ns - .requested_ns | fabs) < 20000000'
+    judge says '(.delivered_ns + .dropped_ns - .requested_ns | fabs) < 20000000'
 }
 
 @test "doses in units are exact" {
@@ -110,7 +113,7 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
 }
 
 @test "one process with many threads wakes up no more often than as many processes with one" {
-    [ "$first_cpu" != "$last_cpu" ] || skip "one CPU"
+    needs_cpus 2
     delivers '.voluntary_switches >= 0' --level 1 --duration 2s --on all
     together=$(jq .voluntary_switches certificate)
     single=0
@@ -122,5 +125,5 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
     for cpu in "${cpus[@]}"; do single=$((single + $(jq .voluntary_switches "certificate-$cpu"))); done
     echo "$together switches together, $single in single processes"
     # bursts are merged now and then, and a look at the clock may cost a wake-up more or less
-    [ "$together" -le $((single + single / 10 + 2 * ${#cpus[@]})) ]
+    judge [ "$together" -le $((single + single / 10 + 2 * ${#cpus[@]})) ]
 }

@@ -43,7 +43,7 @@ declined() {
 }
 
 @test "a short run measures every configuration, and ends with the table and an answer" {
-    [ "$(nproc)" -ge 2 ] || skip 'one CPU only: two ranks would measure each other'
+    needs_cpus 2
     status=0
     stability --ranks 2 --op barrier --seconds 1 --counts 30000 --launches 1 --reference 5 --seed 7 --no-report || status=$?
     cat "$ERR" "$BATS_TEST_TMPDIR/stdout"

@@ -3,14 +3,16 @@
 # nodes are network namespaces of this machine, which talk over TCP and still have one kernel.
 
 TESTS="$BATS_TEST_DIRNAME/.."
+# shellcheck source=tests/helpers.bash
+source "$TESTS/helpers.bash"
+# shellcheck source=tests/mpirun.bash
+source "$TESTS/mpirun.bash"
 # shellcheck source=tests/two-nodes.sh
 source "$TESTS/two-nodes.sh"
 
 setup_file() {
-    export PROBE="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/tests-mpi/sync_probe" WORK="$BATS_FILE_TMPDIR" REASON
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    REASON=$(two_nodes_why_not)
-    [ -n "$REASON" ] || two_nodes_make sync "$WORK" 2>"$WORK/why" || REASON="no network namespaces here: $(tail -n 1 "$WORK/why")"
+    export PROBE="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/tests-mpi/sync_probe" WORK="$BATS_FILE_TMPDIR"
+    two_nodes_or_leave_out sync "$WORK"
 }
 
 teardown_file() { two_nodes_remove "$WORK"; }
@@ -18,20 +20,24 @@ teardown_file() { two_nodes_remove "$WORK"; }
 # shellcheck disable=SC2086 # a list of processes
 teardown() { [ -z "${BUSY-}" ] || kill $BUSY; }
 
-setup() { ROWS="$BATS_TEST_TMPDIR/rows" ERR="$BATS_TEST_TMPDIR/stderr"; }
+setup() {
+    # on one, a round trip takes the time slices of ranks that wait
+    needs_cpus 2
+    ROWS="$BATS_TEST_TMPDIR/rows" ERR="$BATS_TEST_TMPDIR/stderr"
+}
 
 # probe RANKS OPTION...: on this machine, into $ROWS
 probe() {
     local ranks=$1
     shift
-    mpirun --oversubscribe --bind-to core:overload-allowed -n "$ranks" "$PROBE" "$@" >"$ROWS" 2>"$ERR"
+    on_cores "$ranks" "$PROBE" "$@" >"$ROWS" 2>"$ERR"
 }
 
 # probe_nodes RANKS_PER_NODE OPTION...: on two nodes
 probe_nodes() {
     local per_node=$1
     shift
-    [ -z "$REASON" ] || skip "$REASON"
+    left_out_or_go
     two_nodes_run "$WORK" "$per_node" "$PROBE" "$@" >"$ROWS" 2>"$ERR" 3>&-
 }
 
@@ -55,7 +61,7 @@ quietly() {
         "$@"
         awk -F , -v most="$bound" 'NR > 1 && $13 > most { bad = 1 } END { exit bad }' "$ROWS" && return
     done
-    skip 'other load on this machine: in three attempts round trips were too long to tell'
+    cannot_tell 'in three attempts round trips were too long to tell'
 }
 
 # refused PATTERN PROBE...: status 2, and all the probe says is one line like this

@@ -26,20 +26,20 @@ load ../cli/detect
     rows=$OUT/one/halves.csv
     for pattern in bursts jittered replay; do
         # 50 halves of 10 ms at 5 % are 25 ms; halves are cut out of the pattern where they happen to be
-        awk -F , -v p="$pattern" '$26 == p { n++; w += $11; asked += $29; got += $22; if ($29 == 0) zero++ }
+        judge awk -F , -v p="$pattern" '$26 == p { n++; w += $11; asked += $29; got += $22; if ($29 == 0) zero++ }
             END { print p, n, asked / w, got / asked, zero; exit !(n == 50 && asked / w > 0.035 && asked / w < 0.065) }' "$rows"
     done
     # a quarter of all stretches of 10 ms of this trace holds nothing
-    [ "$(awk -F , '$26 == "replay" && $29 == 0' "$rows" | wc -l)" -gt 2 ]
+    judge [ "$(awk -F , '$26 == "replay" && $29 == 0' "$rows" | wc -l)" -gt 2 ]
 }
 
 @test "the off halves carry no load, and the noise sits on the CPU asked for" {
     launch 2 --op barrier --levels 20 --seconds 2 --launch-id one --on rank:0
     [ "$(jq -r '.generators[0].cpu' "$OUT/one/launch.json")" = "$(jq -r '.placement[0].cpu' "$OUT/one/launch.json")" ]
-    awk -F , 'NR > 1 { n[$7]++; d[$7] += $22 } END { exit !(d["off"] / n["off"] < 5e4 && d["on"] / n["on"] > 1e6) }' "$OUT/one/halves.csv"
+    judge awk -F , 'NR > 1 { n[$7]++; d[$7] += $22 } END { exit !(d["off"] / n["off"] < 5e4 && d["on"] / n["on"] > 1e6) }' "$OUT/one/halves.csv"
 }
 
 @test "an operation as slow as a half still has its bursts inside the loop" {
     launch 2 --op alltoall --bytes 4MiB --levels 10 --seconds 2 --half-period 10ms --launch-id one
-    awk -F , 'NR > 1 && $7 == "on" { n++; with += $23 > 0 } END { print with, n; exit !(with > 0.8 * n) }' "$OUT/one/halves.csv"
+    judge awk -F , 'NR > 1 && $7 == "on" { n++; with += $23 > 0 } END { print with, n; exit !(with > 0.8 * n) }' "$OUT/one/halves.csv"
 }

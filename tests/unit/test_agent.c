@@ -26,6 +26,7 @@
 #include "nl_agent.h"
 #include "nl_clock.h"
 #include "nl_error.h"
+#include "skip.h"
 
 #define MS INT64_C(1000000)
 #define LONG_NS INT64_C(40000000000) /* only a broken test waits so long */
@@ -219,8 +220,7 @@ static int stands_still(pid_t pid) {
 /* Only root can be somebody else. */
 static void needs_root(void) {
     if (geteuid() == 0) return;
-    print_message("only root can be somebody else: skipped\n");
-    skip();
+    SKIP("only root can be somebody else");
 }
 
 /* The cgroup in which a freezer would find it. */
@@ -307,8 +307,7 @@ static void another_users_process_is_refused_to_those_who_may_not_stop_it(void *
 static pid_t agent_in_cgroup(const char *controller, const char *name, char *path, int size) {
     char mount[512], file[700], word[16];
     if (na_cgroup_mount(controller, mount, sizeof mount) || access(mount, W_OK)) {
-        print_message("no cgroups of this kind that may be written: skipped\n");
-        skip();
+        SKIP("no cgroups with the controller %s that may be written", controller);
     }
     pid_t agent = make_agent(0, 2, spin);
     snprintf(path, (size_t)size, "%s/%s", mount, name);
@@ -437,7 +436,7 @@ static void all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor
     char files[128];
     int rank_cpu = 0;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-    if (CPU_COUNT(&before) < 2) skip();
+    if (CPU_COUNT(&before) < 2) SKIP("needs 2 CPUs");
     while (!CPU_ISSET(rank_cpu, &before)) rank_cpu++;
     CPU_ZERO(&one);
     CPU_SET(rank_cpu, &one);

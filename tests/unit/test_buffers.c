@@ -11,6 +11,7 @@
 
 #include "buffers.h"
 #include "nl_clock.h"
+#include "skip.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -134,7 +135,7 @@ static int64_t resident_bytes(void) {
 static void memory_grows_by_what_was_announced_at_most(void **state) {
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* the sanitizer's own memory grows, too */
+    SKIP("the sanitizer's own memory grows, too");
 #endif
     static const struct {
         struct nd_buffer_options o;
@@ -184,7 +185,7 @@ static void small_pages_are_never_huge(void **state) {
     open_or_fail(&b, &(struct nd_buffer_options){.pages = ND_PAGES_SMALL}, 16 * MIB, 16 * MIB);
     int64_t huge_bytes = nd_buffers_huge_bytes(&b);
     nd_buffers_close(&b);
-    if (huge_bytes < 0) skip(); /* a kernel that does not say */
+    if (huge_bytes < 0) SKIP("this kernel does not say how many huge pages there are");
     assert_int_equal(huge_bytes, 0);
 }
 
@@ -194,7 +195,7 @@ static void huge_pages_are_got_where_the_kernel_has_them(void **state) {
     FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
     if (!f || !fgets(line, sizeof line, f) || strstr(line, "[never]")) {
         if (f) fclose(f);
-        skip(); /* there are none */
+        SKIP("this kernel has no transparent huge pages, or never gives any");
     }
     fclose(f);
     struct nd_buffers b;

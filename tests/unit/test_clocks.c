@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "clocks.h"
+#include "skip.h"
 
 /* ---- MPI as far as clocks need it: these functions stand before those of the library, so one process can be several ranks and MPI_Wtime a
  * clock with any fault. ---- */
@@ -177,8 +178,7 @@ static void a_clock_that_differs_between_cpus_is_refused(void **state) {
     struct nd_clock c;
     char reason[256];
     if (!knows_cpus || CPU_COUNT(&all_cpus) < 2) {
-        print_message("# skipped: one CPU is all there is to run on, or there are more than the test can name\n");
-        skip();
+        SKIP("one CPU is all there is to run on, or there are more than the test can name");
     }
     mpi.fault = UNLIKE_ON_EVERY_CPU;
     assert_int_equal(nd_clock_open(&c, kind("mpi-wtime"), reason, sizeof reason), -1);
@@ -189,8 +189,7 @@ static void opening_gives_the_thread_its_cpus_back(void **state) {
     (void)state;
     cpu_set_t one, after;
     if (!knows_cpus) {
-        print_message("# skipped: more CPUs than the test can name\n");
-        skip();
+        SKIP("more CPUs than the test can name");
     }
     raw();
     assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
@@ -225,8 +224,7 @@ static void the_counter_keeps_to_the_raw_clock_within_its_stated_error(void **st
     struct nd_clock c;
     char reason[256];
     if (nd_clock_open(&c, kind("tsc"), reason, sizeof reason)) {
-        print_message("# skipped: %s\n", reason);
-        skip();
+        SKIP("%s", reason);
     }
     struct moment first = both_clocks(&c);
     while (nl_now_ns(CLOCK_MONOTONIC_RAW) - first.raw_ns < 60000000) {

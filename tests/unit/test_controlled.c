@@ -27,6 +27,7 @@
 #include "nl_error.h"
 #include "nl_place.h"
 #include "options.h"
+#include "skip.h"
 
 #define MS INT64_C(1000000)
 #define LONG_NS INT64_C(20000000000) /* only a broken test waits so long */
@@ -242,8 +243,7 @@ static void time_on_top_is_owed_and_what_is_owed_is_said(void **state) {
 static void a_worker_that_is_not_active_carries_no_load(void **state) {
     (void)state;
     if (n_allowed < 2) {
-        print_message("skipped: one CPU\n");
-        skip();
+        SKIP("needs 2 CPUs");
     }
     struct generator g = start("");
     assert_int_equal(place(&g, allowed, 2), 0);

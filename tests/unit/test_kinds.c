@@ -38,6 +38,7 @@
 #include "kind_help.h"
 #include "kinds.h"
 #include "nl_clock.h"
+#include "skip.h"
 
 enum { REASON_BYTES = 256, MAX_CPUS = 1024 };
 
@@ -66,13 +67,6 @@ static struct ng_kind_options some_options(void) {
     return (struct ng_kind_options){
         .cache_share = 0.01, .array_bytes = 100000, .folder = folder, .cpu = cpus[0], .cpus = cpus, .n_cpus = n_cpus};
 }
-
-#define SKIP(...)                                                                                                                          \
-    do {                                                                                                                                   \
-        print_message("skipped: " __VA_ARGS__);                                                                                            \
-        print_message("\n");                                                                                                               \
-        skip();                                                                                                                            \
-    } while (0)
 
 /* ---- a kind in use ---- */
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "op_rows.h"
+#include "skip.h"
 
 static int fake_rank, fake_n_ranks;
 static char calls[32]; /* what was called: i a persistent request was made, n a nonblocking operation started, s started, w waited, f freed */
@@ -525,7 +526,7 @@ static void a_persistent_operation_has_a_request_for_each_set_and_frees_them(voi
     nd_op_close(&s);
     assert_string_equal(calls, "fff");
 #else
-    skip(); /* this MPI library has no persistent collectives */
+    SKIP("this MPI library has no persistent collectives");
 #endif
 }
 
@@ -540,7 +541,7 @@ static void ranks_that_see_other_caches_have_as_many_requests(void **state) {
     assert_string_equal(calls, "iiiii");
     nd_op_close(&s);
 #else
-    skip(); /* this MPI library has no persistent collectives */
+    SKIP("this MPI library has no persistent collectives");
 #endif
 }
 
@@ -554,7 +555,7 @@ static void no_rank_makes_requests_when_one_has_no_memory(void **state) {
     assert_string_equal(calls, "");
     nd_op_close(&s);
 #else
-    skip(); /* this MPI library has no persistent collectives */
+    SKIP("this MPI library has no persistent collectives");
 #endif
 }
 

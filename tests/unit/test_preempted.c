@@ -13,6 +13,7 @@
 
 #include "nl_clock.h"
 #include "nl_preempted.h"
+#include "skip.h"
 
 enum { MS = 1000000 };
 
@@ -40,7 +41,7 @@ static void share_one_cpu(void) {
 }
 
 static void need_scheduler(struct nl_preempted *s) {
-    if (nl_preempted_open(s, NL_PREEMPTED_SCHEDULER)) skip();
+    if (nl_preempted_open(s, NL_PREEMPTED_SCHEDULER)) SKIP("the kernel keeps no account of waiting for CPUs (schedstat)");
     assert_int_equal(nl_preempted_source(s), NL_PREEMPTED_SCHEDULER);
 }
 

@@ -19,6 +19,7 @@
 
 #include "kinds.h"
 #include "trace.h"
+#include "skip.h"
 
 static char folder[PATH_MAX], path[PATH_MAX + 32];
 
@@ -36,13 +37,6 @@ static int tear_down(void **state) {
     unlink(path);
     return rmdir(folder);
 }
-
-#define SKIP(...)                                                                                                                          \
-    do {                                                                                                                                   \
-        print_message("skipped: " __VA_ARGS__);                                                                                            \
-        print_message("\n");                                                                                                               \
-        skip();                                                                                                                            \
-    } while (0)
 
 static void write_bytes(const char *bytes, size_t n) {
     FILE *f = fopen(path, "w");

@@ -68,9 +68,8 @@ test_that("the sensitivity is compared by the mean log ratios of launches", {
   means <- lapply(dirs, function(dir) {
     rows <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
     within <- rows$verdicts[rows$verdicts$scope == "this launch" & rows$verdicts$level_requested_percent == 5, ]
-    ratio <- rows$amplification
-    list(slow = log1p(within$estimate[within$channel == "time"] / 100),
-         amplification = ratio$amplification[ratio$scope == "this launch" & ratio$level_requested_percent == 5])
+    slow <- within$mean[within$channel == "time"]
+    list(slow = log1p(slow / 100), amplification = slow / within$mean[within$channel == "preempted"])
   })
   row <- row_of(got, "slowdown", 5)
   welch <- t.test(means$b$slow, means$a$slow)
@@ -114,7 +113,7 @@ test_that("a quantile that too few operations reach has none, and says so", {
   }
   row <- row_of(compare_dirs(dirs), "p99.9")
   expect_true(is.na(row$value_a) && is.na(row$p_two_sided))
-  expect_match(row$verdict, "inconclusive: no value on side A: fewer than 1000 operations for p99.9")
+  expect_match(row$reason, "no value on side A: fewer than 1000 operations for p99.9")
   file.remove(list.files(dirs$b, "hist.csv", recursive = TRUE, full.names = TRUE))
   expect_match(row_of(compare_dirs(dirs), "p50")$reason, "no value on side B: single operations were not timed")
 })
@@ -123,7 +122,7 @@ test_that("one launch is inconclusive, except for what its pairs can tell of the
   dirs <- two_sides(launches = 1, pairs = 60, b = list(slowdown_percent = c(0, 20)))
   got <- compare_dirs(dirs, margin_percent = 5)
   time <- row_of(got, "time")
-  expect_match(time$verdict, "inconclusive: one launch of A and of B has it: there is no scatter between launches")
+  expect_match(time$reason, "one launch of A and of B has it: there is no scatter between launches")
   expect_true(all(is.na(time[c("p_two_sided", "p_holm", "ci_low", "detection_limit", "bound_high")])))
   expect_true(is.finite(time$effect))
   expect_equal(got$answer, "inconclusive")
@@ -143,7 +142,7 @@ test_that("one launch is inconclusive, except for what its pairs can tell of the
   expect_equal(row_of(got, "amplification", 5)$scope, "these two launches")
   # Three against one: the pairs of one launch do not stand for launches.
   more <- two_sides(a = list(launches = 3), b = list(launches = 1), pairs = 60)
-  expect_match(row_of(compare_dirs(more), "slowdown", 5)$verdict, "inconclusive: one launch of B")
+  expect_match(row_of(compare_dirs(more), "slowdown", 5)$reason, "one launch of B")
 })
 
 test_that("launches that agree exactly have no scatter to compare with", {
@@ -152,7 +151,7 @@ test_that("launches that agree exactly have no scatter to compare with", {
     edit_cells(file, seq_along(readLines(file))[-1], wall_ns = 1e7, operations = 5000)
   }
   row <- row_of(compare_dirs(dirs), "time")
-  expect_match(row$verdict, "all launches agree exactly")
+  expect_match(row$reason, "all launches agree exactly")
   # Differences of pairs that are equal but for their last bits have none either.
   x <- c(0.1, 0.2, 0.3)
   side <- function(x) data.frame(launch = letters[1:3], x = x)
@@ -175,8 +174,8 @@ test_that("Holm's correction is over the rows of a family, and the words follow 
   expect_lt(p[1], 0.01)
   limit <- 100 * expm1(0.01 * (qnorm(1 - 0.01 / 6) + qnorm(0.95)))
   expect_equal(got$detection_limit, rep(limit, 3))
-  words <- sprintf("no difference found (limit %s %%)", signif(limit, 3))
-  expect_equal(got$verdict, c(words, "faster", words))
+  expect_equal(got$verdict, c("slower", "faster", "no difference found"))
+  expect_equal(got$familywise, c(FALSE, TRUE, NA))
 })
 
 test_that("a margin has three answers", {
@@ -292,8 +291,9 @@ test_that("what cannot be compared is refused in one line", {
   more <- two_sides(launches = 2, ranks = 4)
   expect_error(compare_campaigns(a, read_campaign(more$b)), "nothing in common", class = "nl_error_usage")
   b <- read_campaign(dirs$b)
-  b$launches[[1]]$schema <- 2L
-  expect_error(compare_campaigns(a, b), "schemas 1 and 2", class = "nl_error_schema")
+  # What an older schema calls by other names was translated by the reader.
+  b$launches[[1]]$schema <- 1L
+  expect_s3_class(compare_campaigns(a, b), "nl_comparison")
   expect_error(compare_campaigns(a, 1), class = "nl_error_usage")
   expect_error(compare_campaigns(a, read_campaign(dirs$b), margin_percent = 0), class = "nl_error_usage")
   on_only <- two_sides(launches = 2, design = "single", pairs = 1, arms = "on", levels_percent = 5)
@@ -365,4 +365,19 @@ test_that("many notes on the launches of a side are counted, few are shown", {
   expect_length(grep("^A: launch before-1: warning: odd", notes), 3)
   expect_length(grep("^B: launch after-1: warning: odd", notes), 2)
   expect_match(notes, "^B: 5 more notes on its launches: noiselab analyze ", all = FALSE)
+})
+
+test_that("no word contradicts the interval beside it", {
+  rows <- data.frame(family = "time", effect = c(3, -3, 1), p_two_sided = c(0.004, 0.008, 0.3), p_holm = c(0.008, 0.016, 0.3),
+                     reason = NA_character_, detection_limit = 2, unit = "%")
+  expect_equal(comparison_words(rows, 0.01), c("slower", "faster", "no difference found"))
+})
+
+test_that("a side that grew beyond its plan has less of alpha left", {
+  dirs <- two_sides(launches = 3)
+  ids <- basename(list.dirs(dirs$b, recursive = FALSE))
+  writeLines(c("# schema: 1", "launch\tset\tnodes\tranks\targuments", paste0(ids[1:2], "\t-\t-\t2\t--op\tbarrier")), file.path(dirs$b, "schedule.tsv"))
+  got <- compare_campaigns(read_campaign(dirs$a), read_campaign(dirs$b))
+  expect_equal(got$alpha, 0.0025)
+  expect_match(got$notes[1], "^B: look 2 at this campaign")
 })

@@ -33,9 +33,11 @@ test_that("the drift of the neighbours is the slope times the distance of on and
 
 test_that("adjusting for drift makes a drifting campaign more precise", {
   campaign <- read_campaign(local_campaign(pairs = 60, levels_percent = 1, wander_sd = 0.02, wander_phi = 1, jitter_sd = 0.001))
-  plain <- analyze_campaign(campaign, channels = "time")$verdicts
-  adjusted <- analyze_campaign(campaign, channels = "time", adjust = "drift")$verdicts
-  expect_lt(adjusted$raw_se, plain$raw_se)
-  expect_equal(adjusted$estimator_note, "adjusted for drift")
+  analysis <- analyze_campaign(campaign, channels = "time", adjust = "drift")
+  rows <- analysis$estimators
+  expect_lt(rows$se[rows$estimator == "adjusted"], rows$se[rows$estimator == "mean"])
+  expect_equal(rows$note[rows$estimator == "adjusted"], "for drift")
+  # shown, and deciding nothing
+  expect_equal(analysis$verdicts, analyze_campaign(campaign, channels = "time")$verdicts)
   expect_error(analyze_campaign(campaign, adjust = "moon"), "moon", class = "nl_error_usage")
 })

@@ -14,18 +14,24 @@ test_that("the detection limit is Currie's for known scatter and power.t.test's 
 
 test_that("the step-down stops at the first level that fails", {
   expect_equal(step_down(c(0.1, 0.3, 1), c(0.001, 0.2, 0.001)),
-               c("not tested (a higher level failed)", "not detected", "detected"))
+               c("not tested", "not detected", "detected"))
   expect_equal(step_down(c(0, 1), c(0.001, 0.5)), c("detected", "not detected"))
   expect_equal(step_down(1, NA), "not detected")
   expect_equal(step_down(numeric(), numeric()), character())
 })
 
-test_that("every verdict that is not a detection carries its limit or its reason", {
-  row <- data.frame(reason = NA_character_, detection_limit = 0.1234, stepdown = "not detected",
-                    p_one_sided = 0.4)
-  expect_equal(verdict_of(row, 0.01), "not detected (limit 0.123 %)")
-  row$reason <- "one loop per arm"
-  expect_equal(verdict_of(row, 0.01), "inconclusive: one loop per arm")
+test_that("a verdict is one of three words, and what decided it one of four", {
+  rows <- data.frame(level_requested_percent = c(0, 0.1, 0.3, 1), p_one_sided = c(0.4, 0.001, 0.2, 1e-9), reason = NA_character_)
+  got <- decide_family(rows, 0.01)
+  expect_equal(got$verdict, c("not detected", "inconclusive", "not detected", "detected"))
+  expect_equal(got$verdict_because, c("test", "higher_level_failed", "test", "test"))
+  expect_match(verdict_reason(got)[2], "a higher level was not detected")
+  rows$reason[1] <- "one loop per arm"
+  rows$refused <- c(FALSE, FALSE, FALSE, TRUE)
+  rows$reason[4] <- "the load was absent"
+  got <- decide_family(rows, 0.01)
+  expect_equal(got$verdict[c(1, 4)], rep("inconclusive", 2))
+  expect_equal(got$verdict_because[c(1, 4)], c("no_test", "refused"))
 })
 
 test_that("one interval gives three verdicts", {

@@ -40,7 +40,7 @@ test_that("across launches estimators are means of launches with Student's inter
   one <- rows[rows$estimator == "trimmed" & rows$scope == scope_launch, ]
   all <- rows[rows$estimator == "trimmed" & rows$scope == scope_campaign, ]
   expect_equal(nrow(one), 4)
-  ci <- stats::t.test(log1p(one$estimate / 100), conf.level = 0.99)$conf.int
+  ci <- stats::t.test(log1p(one$estimate / 100), conf.level = 0.98)$conf.int
   expect_equal(c(all$ci_low, all$ci_high), 100 * expm1(as.numeric(ci)))
   expect_equal(all$unit, "launches")
 })

@@ -11,7 +11,7 @@ test_that("the table fits 100 columns and names scope, alpha, power and limits",
   expect_lte(max(nchar(text)), 100)
   expect_match(text, "scope: this launch, sim-1; unit: pair, n = 15", all = FALSE)
   expect_match(text, "limit = effect found with power 0.95", all = FALSE)
-  expect_match(text, "valid: every on half holds 1 burst", all = FALSE)
+  expect_match(text, "typical half: by design every on half holds the", all = FALSE)
 })
 
 test_that("JSON is an object with every part, null for unknown values and full precision", {

@@ -34,7 +34,7 @@ test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with 
 })
 
 test_that("the time that a longer run would need follows from the standard error, by hand", {
-  row <- data.frame(channel = "time", launch = "L", margin_verdict = "inconclusive", reason = NA, raw_estimate = log1p(0.01), raw_full_se = 0.002,
+  row <- data.frame(channel = "time", launch = "L", margin_verdict = "inconclusive", reason = NA, raw_margin = log1p(0.01), raw_margin_se = 0.002,
                     alpha = 0.01)
   campaign <- list(rows = data.frame(launch = "L", wall_ns = rep(1e9, 60)))
   times <- ((qnorm(0.99) + qnorm(0.95)) * 0.002 / (log1p(0.01) - log1p(0.005)))^2

@@ -45,3 +45,73 @@ test_that("a margin is a percentage above 0, with or without its sign", {
     expect_error(margin_option(bad), "--margin", class = "nl_error_usage")
   }
 })
+
+# Halves of the hypervisor's time that explain a slowdown of 3 % away: what a covariate that moves with the load does.
+# A campaign in which the hypervisor took time of some halves, as `taken(rows, pairs)` says (ns): it is in their wall time.
+stolen_from <- function(taken, declared = "steal", slowdown = 0.2) {
+  campaign <- do.call(simulated_campaign, utils::modifyList(quiet, list(pairs = 400, levels_percent = 2, slowdown_percent = slowdown, seed = 1)))
+  rows <- campaign$rows
+  lost <- with_seed(4, taken(rows, pair_rows(rows)))
+  for (name in c("rank_steal_ns_max", "rank_steal_ns_sum")) data.table::set(campaign$rows, j = name, value = lost)
+  data.table::set(campaign$rows, j = "wall_ns", value = rows$wall_ns + lost)
+  for (id in names(campaign$launches)) campaign$launches[[id]]$options$adjust <- as.list(declared)
+  campaign
+}
+
+rarely <- function(rows, pairs) ifelse(stats::runif(nrow(rows)) < 0.02, 5e6 * stats::runif(nrow(rows)), 0)
+when_on <- function(rows, pairs) ifelse(rows$arm == "on", 2e5, 0)
+
+test_that("what the hypervisor took at random is taken off the mean that a margin is judged by", {
+  campaign <- stolen_from(rarely)
+  got <- analyze_campaign(campaign, channels = "time", margin = 1)$verdicts
+  expect_equal(got$adjusted_for, "steal")
+  expect_lt(got$adjusted_high - got$adjusted_low, 0.3 * (got$mean_high - got$mean_low))
+  expect_true(got$adjusted_low < 0.2 && 0.2 < got$adjusted_high)
+  # the steal is not shown to move by less than a tenth of the margin, so it decides nothing
+  expect_equal(got$margin_of, "mean")
+  wide <- analyze_campaign(campaign, channels = "time", margin = 30)$verdicts
+  expect_equal(wide$margin_of, "adjusted mean")
+  expect_lt(wide$adjusted_high, wide$margin_high)
+  expect_lt(wide$margin_low, wide$adjusted_low)
+})
+
+test_that("what a covariate may have moved counts against the margin", {
+  adjusted <- function(moved) list(estimate = 0.0096, low = 0.0095, high = 0.0097, se = 4e-5, df = Inf, values = c(0.0095, 0.0097),
+                                   moved = list(estimate = mean(moved), low = moved[1], high = moved[2]), is_withheld = FALSE)
+  row <- function(moved) {
+    rows <- data.frame(mean = 1, mean_low = 0.5, mean_high = 1.5, adjusted_mean = 0.96, adjusted_low = 0.95, adjusted_high = 0.97,
+                       raw_mean = 0.01, raw_mean_se = 0.002, raw_mean_df = Inf)
+    rows$raw_mean_values <- list(c(0.005, 0.015))
+    rows$raw_adjusted <- list(adjusted(moved))
+    rows
+  }
+  # 0.96 % and up to 0.06 % that it moved: not shown to be below 1 %
+  near <- margin_interval(row(c(0.02, 0.06)), 1)
+  expect_equal(near$margin_of, "adjusted mean")
+  expect_equal(log1p(unlist(near[c("margin_low", "margin_high")]) / 100), c(0.0095, 0.0103), ignore_attr = TRUE)
+  expect_equal(margin_verdict(near$margin_low, near$margin_high, 1), "inconclusive")
+  expect_equal(near$raw_margin_values[[1]], c(0.0095, 0.0097))
+  # less than none at the other end
+  other <- margin_interval(row(c(-0.06, -0.02)), 1)
+  expect_equal(log1p(unlist(other[c("margin_low", "margin_high")]) / 100), c(0.0089, 0.0097), ignore_attr = TRUE)
+  expect_equal(other$raw_margin_values[[1]], c(0.0089, 0.0091))
+  # moved by more than a tenth of the margin: the mean
+  expect_equal(margin_interval(row(c(0.02, 0.11)), 1)$margin_high, 1.5)
+})
+
+test_that("a covariate that the treatment moves is withheld, and one that was not declared is not used", {
+  moved <- analyze_campaign(stolen_from(when_on), channels = "time", margin = 1)$verdicts
+  expect_true(is.na(moved$adjusted_mean))
+  expect_match(moved$adjusted_note, "withheld: the treatment moves it")
+  expect_equal(moved$margin_verdict, "above")
+  late <- analyze_campaign(stolen_from(rarely, declared = NULL), channels = "time", margin = 1, adjust = "steal")
+  expect_true(is.na(late$verdicts$adjusted_mean))
+  expect_equal(late$verdicts$margin_of, "mean")
+})
+
+test_that("an adjustment that is asked for after looking turns no margin", {
+  plain <- analyze_campaign(stolen_from(when_on), channels = "time", margin = 1)
+  late <- analyze_campaign(stolen_from(when_on), channels = "time", margin = 1, adjust = c("steal", "drift"))
+  expect_equal(late$margin_answer, plain$margin_answer)
+  expect_equal(late$verdicts, plain$verdicts)
+})

@@ -7,9 +7,9 @@ test_that("without a pilot the scatter is an assumption, and is called one", {
   expect_match(paste(got$out, collapse = " "), "ASSUMED, not +measured")
   expect_true(all(nchar(got$out) <= 98))
   plan <- plan_list("--detect", "0.1", "--op", "alltoall", "--bytes", "2KiB")
-  # 0.5 %/sqrt(s) at 10 ms is 5 %, and a pair sqrt(2) times that
-  expect_equal(plan$cells$sd, sqrt(2) * 5)
-  expect_equal(plan$cells$n_pairs, plan_pairs(log(1.001), sqrt(2) * 0.05)$n)
+  # what the rank interval of 30 s at 1 % had: (1.48 - 0.94) / 2 / qnorm(0.995) * sqrt(1500) = 4.06
+  expect_equal(plan$cells$sd, 4)
+  expect_equal(plan$cells$n_pairs, plan_pairs(log(1.001), 0.04)$n)
   expect_equal(plan$scatter, "assumed")
   expect_equal(plan$run$measuring_s, plan$cells$n_pairs * 2 * 2 * 0.01)
   expect_equal(plan$run$total_s, plan$cells$n_pairs * 2 * 2 * 0.0103 + 2.5)
@@ -18,8 +18,9 @@ test_that("without a pilot the scatter is an assumption, and is called one", {
 
 test_that("the assumed figure is that of its table, and between and beyond its points a line of logs", {
   at <- function(half_s) assumed_scatter("time", half_s)$sd / sqrt(2) * sqrt(half_s) * 100
-  expect_equal(at(c(0.001, 0.01, 1, 5)), c(0.5, 0.5, 2.1, 4))
-  expect_equal(at(0.1), sqrt(0.5 * 2.1))
+  at_10_ms <- 4 / sqrt(2) * sqrt(0.01)
+  expect_equal(at(c(0.001, 0.01, 1, 5)), c(at_10_ms, at_10_ms, 2.1, 4))
+  expect_equal(at(0.1), sqrt(at_10_ms * 2.1))
   expect_gt(at(20), 4)
 })
 
@@ -36,7 +37,8 @@ test_that("a pilot's own scatter is planned with, and its uncertainty gives the 
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   blank <- analysis$pairs$cells$level_requested_percent[analysis$pairs$cell] == 0 &
     analysis$pairs$cells$operation[analysis$pairs$cell] == "barrier"
-  sd <- sd(analysis$differences$time[blank])
+  # a periodic load is judged by ranks
+  sd <- pseudo_median(analysis$differences$time[blank], 0.98)$se * sqrt(60)
   plan <- plan_list("--detect", "0.2", "--pilot", dir, "--op", "barrier", "--half-period", "10ms")
   expect_equal(plan$cells$sd, 100 * sd)
   expect_equal(plan$cells$sd_upper, 100 * sd * sqrt(59 / qchisq(0.2, 59)))
@@ -54,18 +56,25 @@ test_that("a run of the planned length finds the effect as often as planned", {
   found <- vapply(1:60, function(i) {
     run <- simulated_campaign(pairs = plan$cells$n_pairs, levels_percent = 1, slowdown_percent = 0.4, wander_sd = 0,
                               seed = i + 10)
-    d <- analyze_campaign(run, 0.05, channels = "time")$differences$time
-    t.test(d, alternative = "greater")$p.value <= 0.05
+    analyze_campaign(run, 0.05, channels = "time")$verdicts$p_one_sided <= 0.05
   }, TRUE)
   # 3 standard errors of 60 runs at 0.8, and what the pilot does not know about its scatter
   expect_gt(mean(found), 0.6)
   expect_lt(mean(found), 0.97)
 })
 
-test_that("other half-periods follow the Allan deviation of the off halves", {
+test_that("other half-periods follow the off halves: by ranks, or by their Allan deviation where the mean is tested", {
   dir <- local_campaign(pairs = 200, levels_percent = 0, wander_sd = 0, spike_rate = 0)
   campaign <- read_campaign(dir)
   cell <- pilot_cell(campaign, "barrier", 0, 2, "time")
+  expect_true(cell$by_ranks)
+  by_ranks <- pilot_scatter(cell, "time")$table
+  off <- log(campaign$rows$wall_ns / campaign$rows$operations)[campaign$rows$arm == "off"]
+  # four halves against the next four, at every start
+  d <- vapply(1:193, function(i) mean(off[i + 4:7]) - mean(off[i + 0:3]), 0)
+  expect_equal(by_ranks$sd[by_ranks$half_s == 0.04], sqrt(193) * pseudo_median(d, 0.98)$se)
+  expect_equal(by_ranks$source[1:2], c("pairs", "allan"))
+  cell$by_ranks <- FALSE
   table <- pilot_scatter(cell, "time")$table
   rows <- campaign$rows
   series <- log(rows$wall_ns / rows$operations)[rows$arm == "off"]
@@ -115,6 +124,7 @@ test_that("a pilot of several launches plans for launches like these", {
 test_that("the between-launch part of a plan is that of its launch means", {
   dir <- local_campaign(pairs = 40, launches = 5, levels_percent = 2, launch_sd = 0.02)
   cell <- pilot_cell(read_campaign(dir), "barrier", 0, 2, "time")
+  cell$by_ranks <- FALSE
   by_hand <- variance_components(cell$d, list(cell$launch))
   got <- pilot_scatter(cell, "time")
   expect_equal(got$sd_launch^2, by_hand$t2[2])
@@ -126,9 +136,27 @@ test_that("the scatter of a rank test's channel is that of its interval", {
   dir <- local_campaign(pairs = 80, levels_percent = c(0, 1))
   plan <- plan_list("--detect", "0.05", "--pilot", dir, "--channel", "preempted")
   cell <- pilot_cell(read_campaign(dir), "barrier", 0, 2, "preempted")
-  expect_equal(plan$cells$sd, pseudo_median(cell$d)$se * sqrt(80))
-  expect_gte(plan$cells$n_pairs, 8)
+  expect_equal(plan$cells$sd, pseudo_median(cell$d, 0.98)$se * sqrt(80))
+  expect_gte(plan$cells$n_pairs, pairs_needed(0.01))
   expect_equal(plan$cells$sd_source, "pairs")
+})
+
+test_that("a load whose bursts vary is planned by the mean, as it is judged", {
+  dir <- local_campaign(pairs = 80, levels_percent = c(0, 1), patterns = "poisson")
+  cell <- pilot_cell(read_campaign(dir), "barrier", 0, 2, "time")
+  expect_false(cell$by_ranks)
+  expect_equal(pilot_scatter(cell, "time")$table$sd[1], batch_mean_ci(cell$d)$se * sqrt(80))
+  expect_no_match(paste(plan_of("--detect", "1", "--pilot", dir)$out, collapse = " "), "signed-rank")
+  periodic <- local_campaign(pairs = 80, levels_percent = c(0, 1))
+  expect_match(paste(plan_of("--detect", "1", "--pilot", periodic)$out, collapse = " "), "signed-rank")
+})
+
+test_that("no plan asks for more pairs than a test needs", {
+  dir <- local_campaign(pairs = 80, levels_percent = c(0, 1))
+  for (channel in c("time", "preempted")) {
+    expect_equal(plan_list("--detect", "50", "--pilot", dir, "--channel", channel, "--half-period", "10ms")$cells$n_pairs,
+                 pairs_needed(0.01))
+  }
 })
 
 test_that("what is not in the pilot is refused, with what is there", {

@@ -5,13 +5,13 @@ test_that("pooled lines have their launches below them, and hold what the verdic
   expect_equal(sum(frame$pooled), 4)
   expect_equal(sum(!frame$pooled), 12)
   expect_equal(unique(frame$panel), c("reduce", "barrier"))
-  wanted <- subset(analysis$verdicts, scope == scope_campaign & operation == "reduce" & level_requested_percent == 5)
+  wanted <- subset(analysis$verdicts, scope == scope_these & operation == "reduce" & level_requested_percent == 5)
   got <- subset(frame, pooled & panel == "reduce" & level_requested_percent == 5)
   expect_equal(c(got$estimate_percent, got$ci_low_percent, got$ci_high_percent),
                c(wanted$estimate, wanted$ci_low, wanted$ci_high))
   expect_equal(got$verdict, "detected")
   expect_true(all(is.na(frame$bound_low_percent)) && all(is.na(frame$margin_percent)))
-  expect_equal(plot_forest(analysis)$labels$subtitle, "scope: launches like these; unit of inference: the launch, n = 3 launches")
+  expect_equal(plot_forest(analysis)$labels$subtitle, "scope: these launches; unit of inference: the pair, n = 36 pairs per level")
   expect_match(alt_forest(frame), "reduce: most at 5 %: \\+[0-9.]+ % \\[.*\\]; [12] detected")
 })
 
@@ -38,8 +38,8 @@ test_that("a margin is shaded, with the verdicts and intervals that belong to it
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   analysis$margin <- 3
   analysis$verdicts$margin_verdict <- c("below", "inconclusive", "above")
-  analysis$verdicts$bound_low <- c(1, 2, 4)
-  analysis$verdicts$bound_high <- c(2, 4, 9)
+  analysis$verdicts$margin_low <- c(1, 2, 4)
+  analysis$verdicts$margin_high <- c(2, 4, 9)
   frame <- plot_forest(analysis, draw = FALSE)
   expect_equal(frame$verdict, c("below", "inconclusive", "above"))
   expect_equal(frame$bound_high_percent, c(2, 4, 9))
@@ -47,7 +47,7 @@ test_that("a margin is shaded, with the verdicts and intervals that belong to it
   expect_match(gsub("\\s+", " ", drawn$labels$caption), "98 % interval that the verdict on the margin comes from .*margin of 3 %")
   expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
   # without verdicts on a margin the band is there, and the verdict is that of the test
-  analysis$verdicts[c("margin_verdict", "bound_low", "bound_high")] <- NULL
+  analysis$verdicts[c("margin_verdict", "margin_low", "margin_high")] <- NULL
   frame <- plot_forest(analysis, draw = FALSE)
   expect_equal(unique(frame$verdict), "detected")
   expect_match(gsub("\\s+", " ", plot_forest(analysis)$labels$caption), "margin of 3 %. Detected: step-down")

@@ -6,7 +6,7 @@ test_that("every configuration that reacts has a point with its interval", {
   frame <- plot_stability(analysis, draw = FALSE)
   expect_equal(frame$panel, c("barrier", "barrier"))
   expect_setequal(frame$configuration, c("2 ranks, halves of 10ms", "4 ranks, halves of 10ms"))
-  expect_equal(frame$class[frame$ranks == 4], "too few launches")
+  expect_equal(frame$class[frame$ranks == 4], "undecided")
   drawn <- plot_stability(analysis)
   expect_match(drawn$labels$caption, "alpha 0.01")
   expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")

@@ -54,10 +54,9 @@ test_that("an answer of nothing detected has its limit, and the level it could h
   dir <- local_campaign(pairs = 30, levels_percent = c(0, 0.001), slowdown_percent = 0, cost_ns = 0)
   answer <- report_answer(analyze_campaign(read_campaign(dir), channels = "time"))
   expect_match(paste(answer, collapse = " "),
-               "No channel detected .* the smallest detection limit is [0-9.]+ %, of channel time of operation barrier")
-  rows <- data.frame(operation = "barrier", bytes = 0, channel = "time", scope = "this launch", unit = "%",
-                     med_percent = NA, detection_limit = NA, lod_percent = NA)
-  expect_match(smallest_phrase(rows, list(alpha = 0.01)), "limit is unknown", all = FALSE)
+               "No channel detected .* the smallest effect that would have been found is [0-9.]+ %, by channel time of operation barrier")
+  expect_match(limit_phrase(data.frame(limit = NA_real_, unit = "%"), list()), "limit is unknown")
+  expect_match(limit_phrase(NULL, list()), "limit is unknown")
   dir <- local_campaign(pairs = 60, levels_percent = c(0, 5))
   answer <- report_answer(analyze_campaign(read_campaign(dir)))
   expect_match(answer, "detectable level \\(LOD\\) is [0-9.]+ % of one CPU, by channel .* on operation barrier",

@@ -5,9 +5,8 @@ test_that("the interval of a few pairs is that of their subset means", {
   member <- as.matrix(expand.grid(rep(list(0:1), 10)))[-1, ]
   means <- sort(drop(member %*% d) / rowSums(member))
   n <- 2^10
-  expect_equal(got$bound_low, means[floor(0.05 * n)], tolerance = 1e-6)
-  expect_equal(got$bound_high, rev(means)[floor(0.05 * n)], tolerance = 1e-6)
-  expect_equal(got$low, means[floor(0.025 * n)], tolerance = 1e-6)
+  expect_equal(got$low, means[floor(0.05 * n)], tolerance = 1e-6)
+  expect_equal(got$high, rev(means)[floor(0.05 * n)], tolerance = 1e-6)
   expect_equal(got$estimate, mean(d))
   expect_equal(got$p, 1 / n)
 })
@@ -18,7 +17,7 @@ test_that("bounds and test agree, for few and for many pairs", {
     for (shift in c(0.1, 0.3, 0.5, 0.8)) {
       d <- shift * 12 / sqrt(n) + stats::rt(n, 2)
       got <- randomisation_inference(d)
-      expect_equal(got$bound_low > 0, got$p <= 0.01)
+      expect_equal(got$low > 0, got$p <= 0.01)
       moved <- randomisation_inference(d + 5)
       expect_equal(moved$low, got$low + 5, tolerance = 1e-6)
       expect_equal(moved$limit, got$limit, tolerance = 1e-6)
@@ -30,7 +29,7 @@ test_that("with light tails interval and limit are nearly Student's", {
   set.seed(5)
   d <- stats::rnorm(250, 1)
   got <- randomisation_inference(d)
-  student <- stats::t.test(d, conf.level = 0.99)$conf.int
+  student <- stats::t.test(d, conf.level = 0.98)$conf.int
   expect_equal(c(got$low, got$high), as.numeric(student), tolerance = 0.02)
   wanted <- stats::power.t.test(n = 250, sd = stats::sd(d), sig.level = 0.01, power = 0.95, type = "one.sample",
                                 alternative = "one.sided")$delta
@@ -50,16 +49,16 @@ test_that("a level beyond the random patterns is judged by Student's t, and says
   d <- stats::qnorm(stats::ppoints(100), 1)
   got <- randomisation_inference(d, alpha = 1e-5)
   expect_equal(got$method, "t on batch means")
-  expect_equal(got$bound_low, 1 - stats::qt(1 - 1e-5, 99) * stats::sd(d) / 10)
+  expect_equal(got$low, 1 - stats::qt(1 - 1e-5, 99) * stats::sd(d) / 10)
 })
 
 test_that("no pair, one pair and equal pairs have no interval", {
   for (d in list(numeric(), 3)) {
     got <- randomisation_inference(d)
-    expect_true(all(is.na(unlist(got[c("low", "high", "bound_low", "limit")]))))
+    expect_true(all(is.na(unlist(got[c("low", "high", "limit")]))))
   }
   expect_true(is.na(randomisation_inference(rep(2, 30))$limit))
-  expect_true(is.na(randomisation_inference(c(1, 2, 3))$bound_low))
+  expect_true(is.na(randomisation_inference(c(1, 2, 3))$low))
   expect_error(randomisation_inference(c(1, NA)), "finite numbers", class = "nl_error_usage")
 })
 
@@ -68,4 +67,40 @@ test_that("half samples have weights of mean 1 and variance 1, and none is empty
   expect_true(all(weights %in% c(0, 2)))
   expect_true(all(rowSums(weights) > 0))
   expect_equal(mean(weights), 1, tolerance = 0.05)
+})
+
+test_that("the signed-rank test and its interval agree, with ties and zeros, too", {
+  set.seed(8)
+  for (n in c(9, 30, 60, 700)) {
+    for (shift in c(0, 0.3, 0.5, 0.8)) {
+      d <- shift * 8 / sqrt(n) + stats::rt(n, 2)
+      for (x in list(d, round(2 * d) / 2, ifelse(stats::runif(n) < 0.6, 0, d))) {
+        got <- rank_inference(x)
+        expect_equal(got$low > 0, got$p <= 0.01)
+        expect_true(got$low <= got$estimate && got$estimate <= got$high)
+      }
+    }
+  }
+})
+
+test_that("differences that are nearly all 0 are no scatter: the limit is what can be told from nothing", {
+  blank <- c(rep(0, 300), 3, -2, 8)
+  got <- rank_inference(blank, resolution = 1e-5)
+  expect_equal(got$estimate, 0)
+  expect_equal(got$limit, 1e-5)
+  expect_gt(got$p, 0.1)
+  expect_lt(rank_inference(blank + 2e-5)$p, 1e-10)
+  zeros <- rank_inference(rep(0, 50), resolution = 1e-5)
+  expect_equal(zeros$p, 1)
+  expect_equal(zeros$limit, 1e-5)
+})
+
+test_that("the power at the limit of the signed-rank test is the one stated", {
+  set.seed(9)
+  found <- replicate(300, {
+    d <- stats::rt(120, 3)
+    signed_rank_test(stats::rt(120, 3) + rank_inference(d)$limit)$p <= 0.01
+  })
+  # 0.95 within four standard errors
+  expect_gt(mean(found), 0.95 - 4 * sqrt(0.95 * 0.05 / 300))
 })

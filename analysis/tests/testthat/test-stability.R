@@ -15,7 +15,8 @@ test_that("every figure of a configuration is that of its definition", {
   expect_equal(row$cv_within_percent, mean(vapply(off, function(x) 100 * sd(x) / mean(x), 0)))
   expect_equal(row$cv_within_robust_percent, mean(vapply(off, function(x) 100 * mad(x) / median(x), 0)))
   expect_equal(row$cv_launches_percent, 100 * sd(means) / mean(means))
-  expect_equal(row$cv_launches_low_percent, row$cv_launches_percent * sqrt(2 / qchisq(0.995, 2)))
+  expect_equal(row$cv_launches_low_percent, row$cv_launches_percent * sqrt(2 / qchisq(0.99, 2)))
+  expect_equal(row$cv_launches_high_percent, row$cv_launches_percent * sqrt(2 / qchisq(0.01, 2)))
   one <- vapply(off, function(x) allan_deviation(log(x), 0.01)$deviation[1], 0)
   expect_equal(row$allan_percent, 100 * sqrt(mean(one^2)))
   expect_lte(row$allan_min_percent, row$allan_percent)
@@ -24,6 +25,8 @@ test_that("every figure of a configuration is that of its definition", {
   d <- analysis$differences$time
   expect_equal(row$slowdown_percent, 100 * expm1(mean(d[level == 2])))
   expect_equal(row$p_one_sided, sign_flip_test(d[level == 2])$p)
+  # the interval of the one-sided test beside it
+  expect_equal(row$slowdown_low_percent, 100 * expm1(randomisation_inference(d[level == 2], 0.01)$bound_low))
   # from other orders of the same noise; near that of a t test, which this noise would allow
   expect_equal(row$limit_percent, 100 * expm1(randomisation_inference(d[level == 0], 0.01, 0.95)$limit))
   expect_equal(row$limit_percent, 100 * expm1(detection_limit(sd(d[level == 0]) / sqrt(180), 179)), tolerance = 0.1)
@@ -34,7 +37,7 @@ test_that("every figure of a configuration is that of its definition", {
   expect_equal(row$machine_s, span / 2)
   expect_equal(row$merit, row$lod_percent * sqrt(span / 2))
   expect_true(row$merit_low < row$merit && row$merit < row$merit_high)
-  expect_true(row$suitable)
+  expect_true(stability_table(campaign, spread = 1.001 * row$cv_launches_high_percent)$suitable)
 })
 
 test_that("the interval of the figure of merit is that of its parts on the scale of logs", {
@@ -43,7 +46,7 @@ test_that("the interval of the figure of merit is that of its parts on the scale
                        level_delivered_percent = 1,
                        level_requested_percent = 1)
   row <- merit_row(blank, effect, 4, 0.01)
-  upper <- sqrt(50 / qchisq(0.005, 50))
+  upper <- sqrt(50 / qchisq(0.01, 50))
   expect_equal(row$merit_high / row$merit, exp(sqrt(log(upper)^2 + log(3 / 2)^2)))
   expect_equal(row$merit, row$limit_percent / 3 * 2)
   effect$slowdown_low_percent <- -1
@@ -76,12 +79,52 @@ test_that("what differs from launch to launch is not reproducible", {
   expect_true(table$reacts)
   expect_match(table$reason, "^not reproducible \\(CV over launches above 5 %\\)$")
   expect_null(recommend_configuration(table)$row)
-  expect_true(stability_table(read_campaign(dir), spread = 100)$suitable)
+  expect_equal(recommend_configuration(table)$commands, character())
+  expect_true(stability_table(read_campaign(dir), spread = 1000)$suitable)
   got <- status_of(main_analyze, "stability", dir)
   expect_equal(got$status, 3L)
-  expect_match(got$err, "no configuration is reproducible and reacts")
+  expect_match(got$err, "no configuration is shown to be reproducible and to react")
   expect_match(got$out, "recommendation: none", all = FALSE)
-  expect_equal(status_of(main_analyze, "stability", "--spread", "99", dir)$status, 0L)
+})
+
+test_that("what is reproducible is decided by the bound of the scatter, and else undecided", {
+  dir <- campaign_of(base_sd = 0.03)
+  table <- stability_table(read_campaign(dir))
+  # The estimate is within the limit; three launches do not show that the scatter is.
+  expect_lt(table$cv_launches_percent, 5)
+  expect_gt(table$cv_launches_high_percent, 5)
+  expect_equal(table$reproducible, "undecided")
+  expect_false(table$suitable)
+  expect_match(table$reason, "^reproducible or not is undecided: over 3 launches the CV is .* %, and below 5 % is not shown; [0-9]+ launches would decide$")
+  advice <- recommend_configuration(table)
+  expect_null(advice$row)
+  expect_match(advice$commands, paste("--launches", table$launches_needed), fixed = TRUE)
+  got <- status_of(main_analyze, "stability", dir)
+  expect_equal(got$status, 3L)
+  expect_match(got$out, "barrier, 2 ranks reacts and may be reproducible: [0-9]+ launches would decide", all = FALSE)
+  expect_match(got$out, "98 % CI", all = FALSE)
+  # The bound holds what it states: of configurations at the limit one in a hundred is called reproducible, one not.
+  set.seed(1)
+  cv <- replicate(4000, stats::sd(stats::rnorm(7, 1, 0.05)))
+  bound <- vapply(cv, function(x) unlist(relative_error(1 + x * scale(1:7)[, 1], 0.98)[c("rse_low_percent", "rse_high_percent")]) * sqrt(7), c(0, 0))
+  expect_lt(abs(mean(bound[2, ] <= 5) - 0.01), 3 * sqrt(0.01 / 4000))
+  expect_lt(abs(mean(bound[1, ] > 5) - 0.01), 3 * sqrt(0.01 / 4000))
+})
+
+test_that("so many launches decide as are said to", {
+  decided <- function(cv, n) {
+    sd <- cv * sqrt(stats::rchisq(4000, n - 1) / (n - 1))
+    mean(if (cv < 5) sd * sqrt((n - 1) / stats::qchisq(0.01, n - 1)) <= 5 else sd * sqrt((n - 1) / stats::qchisq(0.99, n - 1)) > 5)
+  }
+  set.seed(2)
+  for (cv in c(1, 2, 4, 8)) {
+    n <- launches_to_decide(cv, 5, 0.01, 0.95)
+    expect_gt(decided(cv, n), 0.935)
+    expect_lt(decided(cv, n - 1), 0.965)
+  }
+  expect_equal(launches_to_decide(0, 5, 0.01, 0.95), 3)
+  expect_true(is.na(launches_to_decide(4.999, 5, 0.01, 0.95)))
+  expect_true(is.na(launches_to_decide(NA_real_, 5, 0.01, 0.95)))
 })
 
 test_that("fewer than 3 launches, one pair, and no level above 0 have their reasons", {
@@ -127,7 +170,8 @@ test_that("ranks and operations in a block tell configurations apart", {
   expect_equal(table$rank, 1:3)
   expect_false(is.unsorted(table$merit))
   expect_true(is.na(table$half_best_s[!is.na(table$count)]))
-  counted <- recommend_configuration(table[!is.na(table$count), ])
+  counted <- stability_table(read_campaign(dir), spread = 100)
+  counted <- recommend_configuration(counted[!is.na(counted$count), ])
   expect_match(counted$commands, "--design blocks --block .* --count 5000")
   text <- status_of(main_analyze, "stability", dir)$out
   expect_true(all(nchar(text) <= 98))

@@ -106,3 +106,50 @@ test_that("delivered levels that do not rise with the requested ones give no lev
   expect_match(got$lod_reason, "do not rise")
   expect_match(got$d_delta_reason, "do not rise")
 })
+
+# Rows of launches with one arm each, as analyze_campaign() makes them: n off and n on launches per level.
+unpaired_rows <- function(n, levels_percent, slope, sd, channel = "time") {
+  launches <- function(arm, level) {
+    data.frame(launch = NA_character_, design = "single", operation = "barrier", bytes = 0, ranks = 2, kind = "spin", pattern = "periodic",
+               placement = "last", phase = "random", arm = arm, level_requested_percent = level, level_delivered_percent = level,
+               delivered_ratio = NA_real_, channel = channel, value = stats::rnorm(n, log1p(slope * level / 100), sd))
+  }
+  off <- launches("off", 0)
+  settings <- list(alpha = 0.01, power = 0.95, conf = 0.99)
+  decide_all(bind_rows(lapply(levels_percent, function(level) welch_verdict(launches("on", level), off, settings))), NULL)
+}
+
+test_that("thresholds of launches with one arm each have the coverage they state", {
+  set.seed(1)
+  # What 3 and 3 such launches detect with probability 0.95 and 0.5, from 10^5 of them: 6.60 and 3.14 standard deviations.
+  truth <- list(lod = 100 * expm1(6.60 * 0.002) / 1.5, d_delta = 2 / 1.5, slope = 1.5)
+  got <- bind_rows(lapply(1:300, function(i) {
+    thresholds(unpaired_rows(3, c(0, 0.5, 1, 2, 4), 1.5, 0.002), delta_percent = 2)
+  }))
+  covered <- vapply(names(truth), function(name) {
+    suffix <- if (name == "slope") "" else "_percent"
+    mean(got[[paste0(name, "_low", suffix)]] <= truth[[name]] & truth[[name]] <= got[[paste0(name, "_high", suffix)]])
+  }, 0)
+  # 0.99 less three standard errors of 300; without the shared off launches it was 0.44, 0.90 and 0.94.
+  expect_true(all(covered > 0.973), info = paste(names(covered), covered, collapse = ", "))
+  expect_true(all(got$med_low_percent <= 0.5 & got$med_high_percent >= 0.5))
+})
+
+test_that("a resampled difference of launches with one arm has the interval of Welch's test", {
+  set.seed(3)
+  rows <- unpaired_rows(4, c(0, 1, 2), 1.5, 0.01)
+  rows$at <- 1:3
+  draws <- unpaired_draws(rows, rows$raw_values, rows$raw_off[[1]])
+  ends <- stats::quantile(draws$deviation(2), c(0.05, 0.95), names = FALSE)
+  expect_equal(ends, rows$se_effect[2] * stats::qt(c(0.05, 0.95), rows$raw_full_df[2]), tolerance = 0.1)
+  # The off launches are in both levels.
+  expect_gt(stats::cor(draws$deviation(2), draws$deviation(3)), 0.2)
+  one <- unpaired_rows(2, c(0, 1), 1.5, 0)
+  expect_true(all(is.na(thresholds(one)[c("lod_percent", "d_delta_percent")])))
+})
+
+test_that("levels of the same launches do not depart from a line more often than alpha", {
+  set.seed(4)
+  p <- vapply(1:200, function(i) thresholds(unpaired_rows(4, c(0, 1, 2, 4), 1.5, 0.002))$fit_p, 0)
+  expect_lt(mean(p <= 0.05), 0.05 + 3 * sqrt(0.05 * 0.95 / 200))
+})

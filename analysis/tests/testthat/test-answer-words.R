@@ -1,0 +1,74 @@
+answer_of <- function(campaign, ...) paste(answer_sentences(analyze_campaign(campaign, ...)), collapse = " ")
+calm <- c(quiet, list(pairs = 60, operations = c("barrier", "bcast"), seed = 3))
+
+test_that("the answer ends the text, and says what each channel detected, from which level, with its interval", {
+  campaign <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1, 5))))
+  analysis <- analyze_campaign(campaign)
+  text <- format_verdicts(analysis)
+  from <- grep("^answer \\(this launch, alpha 0.01\\)", text)
+  expect_equal(length(from), 1)
+  # nothing but sentences after it
+  expect_true(all(startsWith(text[-seq_len(from)], "  ")))
+  expect_true(all(nchar(text) <= 100 | grepl("scope:", text)))
+  answer <- paste(answer_sentences(analysis), collapse = " ")
+  row <- subset(analysis$verdicts, channel == "time" & operation == "barrier" & level_requested_percent == 1)
+  expect_equal(row$verdict, "detected")
+  expect_match(answer, sprintf("By time, detected from barrier at 1 %%: %s %% %s", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high)),
+               fixed = TRUE)
+  expect_match(answer, "By preempted, detected from barrier")
+  expect_match(answer, "Verdicts rest on the pseudo-median .*typical half")
+  expect_no_match(answer, "BROKEN|CONTROL|busy")
+})
+
+test_that("what was not detected stands with its limit, and a control of 5 % that was missed is a broken set-up", {
+  broken <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1, 5), slowdown_percent = 0)))
+  expect_match(answer_of(broken, channels = "time"), "By time, not detected: barrier \\([0-9.]+ % would have been\\); bcast")
+  expect_match(answer_of(broken, channels = "time"), "BROKEN SET-UP: not even 5 % was detected on barrier and bcast.*was the load delivered \\([0-9. to]+ %.*ranks on the loaded CPUs")
+  # the ranks lost time to it all the same
+  expect_match(answer_of(broken), "POSITIVE CONTROL MISSED: 5 % was not detected by time on barrier and bcast, though it reached the ranks")
+  # no control: a level of 1 % may be too small to be seen
+  small <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1), slowdown_percent = 0)))
+  expect_no_match(answer_of(small), "BROKEN|CONTROL")
+})
+
+test_that("how busy the machine was is said where it matters, with the tasks that the look saw", {
+  campaign <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))
+  expect_null(busy_sentence(campaign))
+  off <- campaign$rows$arm == "off"
+  campaign$rows$preempted_ns_sum[off] <- 0.06 * campaign$rows$wall_ns[off]
+  expect_match(busy_sentence(campaign), "other tasks took 3 % of the ranks' CPUs")
+  campaign$rows$rank_steal_ns_max <- 0.04 * campaign$rows$wall_ns
+  expect_match(busy_sentence(campaign), "the hypervisor took 4 % in the off halves")
+  campaign$launches[[1]]$before <- list(look_s = 1.5, quiet = FALSE, nodes = list(list(host = "a", cpus = list(
+    list(cpu = 0, busy_percent = 40, steal_percent = 2, tasks = list(list(name = "cc1", pid = 7, percent = 40))),
+    list(cpu = 1, busy_percent = 0, steal_percent = 0, tasks = list())))))
+  expect_match(busy_sentence(campaign), "before the run a rank's CPU was busy for 42 % of the time \\(cc1\\)")
+})
+
+test_that("launches like these come second where launches are few, and these launches where they are many", {
+  few <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), launches = 3)))
+  expect_match(answer_of(few), "Launches like these, second: at 5 %, by time barrier .* \\[.*Launches differ by more than their pairs explain with p = ")
+  many <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), launches = 5)))
+  expect_match(answer_of(many), "These launches, second: at 5 %")
+  one <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))
+  expect_no_match(answer_of(one), "second:")
+})
+
+test_that("a reason stands once, with the rows that it concerns", {
+  rows <- data.frame(channel = rep(c("time", "base"), each = 3), level_requested_percent = rep(c(0, 1, 5), 2))
+  expect_equal(with_rows(rows, c(NA, "few", NA, NA, NA, NA), "inconclusive"), "inconclusive: time at 1 %: few")
+  expect_equal(with_rows(rows, c("few", "few", "few", NA, "few", NA), "inconclusive"), "inconclusive: time; base at 1 %: few")
+  expect_equal(with_rows(rows, rep("few", 6), "inconclusive"), "inconclusive: all: few")
+  limits <- sprintf("only an effect above %d %% could have been seen: measure for longer", 51:56)
+  expect_equal(with_rows(rows, limits, "inconclusive"),
+               "inconclusive: all: only an effect above the limit could have been seen: measure for longer")
+  expect_equal(with_rows(rows, rep(NA_character_, 6), "inconclusive"), character())
+})
+
+test_that("each channel is explained in one line where its table is printed", {
+  text <- format_verdicts(analyze_campaign(do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))))
+  text <- gsub(" +", " ", paste(text, collapse = " "))
+  for (name in c("time", "preempted", "detour", "base", "steal")) {
+    expect_equal(length(strsplit(text, channels[[name]]$question, fixed = TRUE)[[1]]), 2)
+  }
+})

@@ -1,0 +1,100 @@
+# An analysis whose rows are made to say what a test needs.
+analysis_with <- function(change, ...) {
+  campaign <- do.call(simulated_campaign, utils::modifyList(c(quiet, list(pairs = 40, levels_percent = c(0, 0.5, 1, 5), operations = c("barrier", "bcast"),
+                                                                           seed = 1)), list(...)))
+  analysis <- analyze_campaign(campaign, channels = "time")
+  analysis$verdicts <- change(analysis$verdicts)
+  analysis
+}
+
+test_that("a row's outcome is one of a closed set", {
+  rows <- data.frame(verdict = c("detected", "detected", "not detected", "inconclusive"), familywise = c(TRUE, FALSE, FALSE, FALSE))
+  expect_equal(row_outcome(rows), c("detected", "detected alone", "not detected", "inconclusive"))
+  expect_true(all(row_outcome(rows) %in% outcomes))
+})
+
+test_that("the smallest level is that with all families counted together, and what is smaller alone stands beside it", {
+  facts <- answer_facts(analysis_with(function(v) {
+    v$familywise[v$operation == "bcast" & v$level_requested_percent <= 1] <- FALSE
+    v$verdict[v$operation == "barrier" & v$level_requested_percent < 5] <- "not detected"
+    v$p_one_sided[v$operation == "barrier" & v$level_requested_percent < 5] <- 0.3
+    v$detection_limit[v$operation == "barrier"] <- c(9, 2, 3, 4)[match(v$level_requested_percent[v$operation == "barrier"], c(0, 0.5, 1, 5))]
+    v
+  }))
+  expect_equal(facts$families$outcome, c("detected", "detected"))
+  expect_equal(facts$families$level_percent, c(5, 5))
+  expect_equal(facts$families$alone_percent, c(NA, 0.5))
+  expect_equal(facts$families$below_percent, c(1, 1))
+  # of the levels that were not detected, not of the placebo
+  expect_equal(facts$families$limit, c(3, NA))
+  expect_equal(facts$smallest$level_percent, 5)
+  expect_equal(facts$alone[c("operation", "level_percent")], data.frame(operation = "bcast", level_percent = 0.5), ignore_attr = TRUE)
+  expect_equal(nrow(facts$refused), 0)
+})
+
+test_that("what is detected alone only is no headline without that word, in the report as on the terminal", {
+  analysis <- analysis_with(function(v) {
+    v$familywise[v$level_requested_percent > 0] <- FALSE
+    v
+  })
+  answer <- paste(report_answer(analysis), collapse = " ")
+  expect_match(answer, "alone: not with all operations and channels counted together")
+  expect_match(answer, "No channel detected any of the tested levels with all of them counted together")
+  expect_match(answer, "Alone, 0.5 % is detected by channel time of barrier")
+  html <- as.character(htmltools::tagList(verdict_table(analysis)))
+  expect_match(html, ">detected alone<")
+  expect_false(grepl(">detected<", html))
+  expect_match(html, "Detected alone: at alpha in its own")
+  expect_match(format_verdicts(analysis), "detected \\(alone\\)", all = FALSE)
+})
+
+test_that("rows that were refused are inconclusive, each reason counted once", {
+  analysis <- analysis_with(function(v) {
+    at <- v$operation == "bcast" & v$level_requested_percent > 0
+    v$reason[at] <- "the load ran in the off halves"
+    v$reason[v$operation == "barrier" & v$level_requested_percent == 0.5] <- "too few pairs"
+    v$verdict[!is.na(v$reason)] <- "inconclusive"
+    v
+  })
+  facts <- answer_facts(analysis)
+  expect_equal(facts$families$outcome, c("detected", "inconclusive"))
+  expect_equal(facts$families$n_refused, c(1, 3))
+  expect_equal(facts$refused, data.frame(reason = c("the load ran in the off halves", "too few pairs"), n = c(3L, 1L)))
+  answer <- paste(report_answer(analysis), collapse = " ")
+  expect_match(answer, "whether bcast senses a load by loop time cannot be told \\(the load ran in the off halves\\)")
+  expect_match(answer, "1 of 3 levels could not be judged")
+  expect_match(answer, "No verdict has 3 rows \\(the load ran in the off halves\\) and 1 row \\(too few pairs\\)")
+  expect_false(grepl("bcast senses none", answer))
+  treated <- analysis_with(function(v) {
+    v$reason[v$kind == "cache"] <- "no load"
+    v$verdict[v$kind == "cache"] <- "inconclusive"
+    v
+  }, kinds = c("spin", "cache"), operations = "barrier")
+  expect_match(paste(report_answer(treated), collapse = " "), "inconclusive")
+  expect_match(as.character(htmltools::tagList(treatment_tables(treated)[[1]])), " -</td>|- \\*</td>")
+})
+
+test_that("nothing detected has its limit, and a campaign of the placebo alone has no family", {
+  facts <- answer_facts(analysis_with(function(v) {
+    v$verdict <- "not detected"
+    v$p_one_sided <- 0.4
+    v$familywise <- FALSE
+    v
+  }))
+  expect_null(facts$smallest)
+  expect_null(facts$alone)
+  expect_equal(facts$families$outcome, rep("not detected", 2))
+  expect_true(all(facts$families$limit > 0))
+  placebo <- analyze_campaign(simulated_campaign(pairs = 20, levels_percent = 0, seed = 1))
+  expect_null(answer_facts(placebo)$families)
+  expect_match(paste(report_answer(placebo), collapse = " "), "loop times were not analyzed; .*|loop times were not analyzed")
+  expect_error(answer_facts(1), "analysis", class = "nl_error_usage")
+})
+
+test_that("a treatment without a level is told by its name", {
+  analysis <- analyze_campaign(do.call(simulated_campaign, c(quiet, list(external = "agent", slowdown_percent = 5, pairs = 40, seed = 1))), channels = "time")
+  facts <- answer_facts(analysis)
+  expect_equal(facts$families$level_percent, Inf)
+  expect_null(facts$smallest)
+  expect_match(report_answer(analysis)[1], "slows barrier \\(")
+})
