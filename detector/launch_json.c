@@ -111,6 +111,7 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "external", o->external ? text(o->external) : json_null());
     add_agent_options(json, &o->agent);
     json_object_set_new(json, "warmup_ns", json_integer(o->warmup_ns));
+    json_object_set_new(json, "wait_quiet_ns", known_ns(o->wait_quiet_ns));
     json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
     json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[o->preempted_by]));
     /* covariates of the mean slowdown, declared before anything is measured; what is chosen after looking decides nothing */
@@ -288,6 +289,31 @@ json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options 
     }
     return json_pack("{s:O, s:i, s:s, s:I, s:o, s:o}", "launch", json_object_get(launch, "launch"), "ranks", s->team->n_ranks, "mode",
                      o->start.mode->name, "late_bound_ns", (json_int_t)s->late_bound_ns, "configs", configs, "arms", arms);
+}
+
+static json_t *quiet_node_json(const struct nd_quiet_node *node) {
+    json_t *cpus = json_array();
+    for (int i = 0; i < node->n_listed; i++) {
+        const struct nd_quiet_cpu *cpu = &node->cpus[i];
+        json_t *tasks = json_array();
+        for (int t = 0; t < cpu->n_tasks; t++)
+            json_array_append_new(tasks, json_pack("{s:o, s:i, s:f}", "name", text(cpu->tasks[t].name), "pid", (int)cpu->tasks[t].pid, "percent",
+                                                   cpu->tasks[t].percent));
+        json_array_append_new(cpus, json_pack("{s:i, s:f, s:f, s:o}", "cpu", (int)cpu->cpu, "busy_percent", cpu->busy_percent, "steal_percent",
+                                              cpu->steal_percent, "tasks", tasks));
+    }
+    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:o}", "host", node->host, "n_cpus", (int)node->n_cpus, "busy_percent", node->busy_percent,
+                     "steal_percent", node->steal_percent, "resolution_percent", node->resolution_percent, "cpus", cpus);
+}
+
+void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, int n_nodes, int64_t look_ns, int n_looks, int64_t waited_ns) {
+    json_t *array = json_array(), *json = json_null();
+    for (int i = 0; i < n_nodes && nodes; i++) json_array_append_new(array, quiet_node_json(&nodes[i]));
+    if (nodes)
+        json = json_pack("{s:f, s:i, s:f, s:b, s:O}", "look_s", (double)look_ns * 1e-9, "looks", n_looks, "waited_s", (double)waited_ns * 1e-9, "quiet",
+                         nd_quiet_is(nodes, n_nodes, ND_QUIET_LIMIT_PERCENT), "nodes", array);
+    json_decref(array);
+    json_object_set_new(launch, "before", json);
 }
 
 void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem) {

@@ -8,6 +8,7 @@
 #include "options.h"
 #include "pilot.h"
 #include "provenance.h"
+#include "quiet.h"
 #include "sequential.h"
 #include "team.h"
 
@@ -64,6 +65,10 @@ void nd_launch_json_warn(json_t *launch, const char *text);
 /* Adds a node's certificate, if it had a generator; the switching times are those of the slowest so far. Warns about levels that were not
  * delivered. */
 void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node);
+
+/* What the ranks' CPUs did before anything was measured: key `before`.
+ * @param nodes  n_nodes; NULL: nobody looked. */
+void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, int n_nodes, int64_t look_ns, int n_looks, int64_t waited_ns);
 
 /* Adds the certificate of a node's agent, if it had one. */
 void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node);

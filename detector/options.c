@@ -21,7 +21,7 @@ enum { LIST_BYTES = 4096, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; 
 
 enum key {
     KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_PATTERN, KEY_ON, KEY_PHASE, KEY_PRESET,
-    KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_OVERSUBSCRIBE, KEY_PROGRESS,
+    KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_WAIT_QUIET, KEY_OVERSUBSCRIBE, KEY_PROGRESS,
     KEY_DRY_RUN, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
     KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0, KEY_LATE,
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
@@ -49,6 +49,8 @@ static const struct argp_option option_rows[] = {
     {"block", KEY_BLOCK, "TIME", 0, "blocks: length of a block (default 1s)", 1},
     {"count", KEY_COUNT, "N", 0, "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1},
     {"warmup", KEY_WARMUP, "TIME", 0, "run the schedule this long before the first row is taken (default 500ms)", 1},
+    {"wait-quiet", KEY_WAIT_QUIET, "TIME", 0,
+     "wait before measuring, at most so long, until no rank's CPU is busy or taken by a hypervisor for more than 2 % (default: look, say what is, and begin)", 1},
     {"per-operation-timing", KEY_TIMING, "auto|on|off", 0, "time every operation: histogram, detour, base (auto: off for single)", 1},
     {"detour-threshold", KEY_DETOUR, "TIME", 0, "operations longer than this are detours (default: median + max(median, 1us))", 1},
     {"preempted-by", KEY_PREEMPTED, "auto|scheduler|clocks", 0,
@@ -519,6 +521,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_BLOCK: return nl_parse_duration(arg, &p->block_ns) ? bad(p, "--block", arg, NL_DURATION_HELP) : 0;
     case KEY_PERIOD: return nl_parse_duration(arg, &o->period_ns) ? bad(p, "--period", arg, NL_DURATION_HELP) : 0;
     case KEY_WARMUP: return nl_parse_duration_or_zero(arg, &o->warmup_ns) ? bad(p, "--warmup", arg, "a duration (try 500ms, 0s)") : 0;
+    case KEY_WAIT_QUIET: return nl_parse_duration(arg, &o->wait_quiet_ns) ? bad(p, "--wait-quiet", arg, NL_DURATION_HELP) : 0;
     case KEY_PREEMPTED: return parse_preempted(p, arg);
     case KEY_DETOUR: return nl_parse_duration(arg, &o->detour_threshold_ns) ? bad(p, "--detour-threshold", arg, NL_DURATION_HELP) : 0;
     case KEY_COUNT:
@@ -859,6 +862,17 @@ static int plan_rounds(struct nd_options *o, int seconds_given) {
     return 0;
 }
 
+/* Says before the run that it cannot end with an answer: with n pairs the smallest p-value is 2^-n, and 0.01 takes seven. */
+static void note_few_pairs(struct nd_options *o) {
+    enum { LEAST_PAIRS = 7 };
+    char text[192];
+    double round_s = (double)o->half_ns * 1e-9 * nd_options_round_steps(o);
+    if (o->design->single_loop || o->n_arms == 0 || o->n_rounds >= LEAST_PAIRS) return;
+    snprintf(text, sizeof text, "%lld %s of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes %d (--seconds %.4g)",
+             (long long)o->n_rounds, o->design->is_paired ? "pair(s)" : "set(s)", LEAST_PAIRS, LEAST_PAIRS * round_s);
+    note(o, text);
+}
+
 /* How late ranks come: a time, or 2x. */
 static int resolve_amount(struct parsing *p) {
     struct nd_start_options *s = &p->o->start;
@@ -1054,6 +1068,7 @@ static int resolve(struct parsing *p) {
     if (hold_agent_periods(o) || (nd_options_has_generator(o) && check_period(o))) return -1;
     if (!o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
     if (resolve_looks(p)) return -1;
+    note_few_pairs(o);
     if (!o->seed_given) {
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);

@@ -110,6 +110,7 @@ struct nd_options {
     int64_t count;              /* operations per loop; 0: from the pilot */
     int64_t period_ns;          /* of the noise */
     int64_t warmup_ns;
+    int64_t wait_quiet_ns;      /* how long to wait for quiet CPUs before measuring; 0: do not */
     int64_t detour_threshold_ns; /* 0: from the pilot */
     struct nd_nodes noise_nodes; /* that get a generator */
     struct nd_agent_options agent;

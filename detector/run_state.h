@@ -16,6 +16,7 @@
 #include "options.h"
 #include "pilot.h"
 #include "progress.h"
+#include "quiet.h"
 #include "record.h"
 #include "sequential.h"
 #include "starts.h"
@@ -96,6 +97,9 @@ struct nd_run {
     int64_t aside_ns;               /* of the time since then: what switching an agent took, which --seconds does not hold */
     int64_t n_rounds_done;
     int64_t n_on_halves, n_short_halves; /* fixed doses; short: it ended before its last burst could have */
+    struct nd_quiet_node *before;   /* n_nodes: what went on before anything was measured; NULL: nobody looked */
+    int64_t look_ns, waited_ns;     /* how long the last look took, and all of them and the pauses between */
+    int n_looks;
     int64_t n_settings;             /* how often a number of operations was set anew */
 };
 
@@ -107,6 +111,10 @@ int nd_run_agree_failed(struct nd_run *r, int failed);
 int nd_run_set_up(struct nd_run *r);
 int nd_run_allocate(struct nd_run *r);
 int nd_run_set_up_nodes(struct nd_run *r);
+
+/* look_around.c: looks what the ranks' CPUs do before anything is measured, and waits for quiet ones where that was asked. Collective; 0, or -1 when
+ * somebody asked to stop meanwhile. */
+int nd_run_look_around(struct nd_run *r);
 
 /* The clock of the operations, and with synchronised starts everything around it. */
 int nd_run_open_clocks(struct nd_run *r);

@@ -412,6 +412,7 @@ static int open_record(struct nd_run *r) {
             r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, &r->preempted, r->cells, r->hosts, r->seats,
                                            r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators, r->agent.n_nodes);
             nd_launch_json_start(r->launch, r->o, r->starter);
+            nd_launch_json_before(r->launch, r->before, r->team.n_nodes, r->look_ns, r->n_looks, r->waited_ns);
             warn_of_unlike_nodes(r);
             if (r->starter && r->starter->clock.is_slow_source) {
                 char line[160];
@@ -455,7 +456,7 @@ static int open_preempted(struct nd_run *r) {
 
 int nd_run_set_up(struct nd_run *r) {
     if (nd_run_allocate(r) || check_treatments(r) || nd_run_set_up_nodes(r)) return -1;
-    if (open_preempted(r)) return -1;
+    if (open_preempted(r) || nd_run_look_around(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
     r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds, r->o->which_arms == ND_ARMS_ON};
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
@@ -501,5 +502,6 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->times_slowest);
     free(r->seats);
     free(r->hosts);
+    free(r->before);
     nd_team_close(&r->team);
 }

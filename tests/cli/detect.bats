@@ -287,3 +287,43 @@ delivery() {
     launch 1 --op empty --levels 0 --seconds 0.5 --half-period 10ms --launch-id one
     jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done == 25 and .rows == 50' "$OUT/one/launch.json"
 }
+
+@test "what keeps the ranks' CPUs busy before measuring is named, and waited for as long as asked" {
+    refused "--wait-quiet: 'soon'" --wait-quiet soon
+    cp "$(command -v bash)" "$BATS_TEST_TMPDIR/nl-hog"
+    # shellcheck disable=SC2016 # it is the copy's loop
+    taskset -c "$FIRST_CPU" "$BATS_TEST_TMPDIR/nl-hog" -c 'end=$((SECONDS + 60)); while ((SECONDS < end)); do :; done' 3>&- &
+    hog=$!
+    launch 1 --op empty --levels none --design blocks --block 20ms --period 20ms --seconds 0.2 --launch-id one --wait-quiet 3s || bad=$?
+    kill "$hog"
+    [ -z "${bad-}" ]
+    cat "$ERR"
+    jq -c .before "$OUT/one/launch.json"
+    grep -q "noiselab-detect: .*before measuring: CPU $FIRST_CPU is [0-9]* % busy" "$ERR"
+    grep -q 'noiselab-detect: .*--wait-quiet: the CPUs are not quiet after' "$ERR"
+    jq -e '.before | (.quiet | not) and .looks == 2 and .waited_s >= 2.5 and .waited_s < 20 and .look_s == 1' "$OUT/one/launch.json"
+    jq -e --argjson cpu "$FIRST_CPU" '.before.nodes | length == 1 and .[0].n_cpus == 1 and .[0].cpus[0].cpu == $cpu and .[0].cpus[0].busy_percent > 20' "$OUT/one/launch.json"
+    # on a machine that is busy with other work, too, it may not be among the first three
+    jq -e '.before.nodes[0].cpus[0].tasks | length >= 1 and (any(.name == "nl-hog") or length == 3)' "$OUT/one/launch.json"
+    jq -e '.options.wait_quiet_ns == 3000000000' "$OUT/one/launch.json"
+}
+
+@test "a look that nobody asked to repeat is one look" {
+    launch 1 --op empty --levels 0 --seconds 0.3 --half-period 10ms --launch-id one
+    jq -e '.before.looks == 1 and .before.look_s == 0.2 and .before.waited_s < 10 and (.before.nodes[0] | .n_cpus == 1 and .resolution_percent > 0)' "$OUT/one/launch.json"
+    if jq -e .before.quiet "$OUT/one/launch.json"; then ! grep 'not quiet' "$ERR"; fi
+}
+
+@test "a launch too short for any verdict says so before it runs, and how long would do" {
+    "$DETECT" --dry-run --op barrier --levels 0,1 --seconds 0.2 --half-period 10ms --out "$OUT" 2>"$ERR"
+    cat "$ERR"
+    grep -qF '5 pair(s) of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes 7 (--seconds 0.28)' "$ERR"
+    "$DETECT" --dry-run --op barrier --levels 0,1 --seconds 0.28 --half-period 10ms --out "$OUT" 2>"$ERR"
+    [ ! -s "$ERR" ]
+    "$DETECT" --dry-run --op barrier --design blocks --block 1s --levels 1 --seconds 6 --out "$OUT" 2>"$ERR"
+    grep -qF '3 set(s) of each operation and level' "$ERR"
+    "$DETECT" --dry-run --op barrier --design single --levels none --seconds 1 --out "$OUT" 2>"$ERR"
+    [ ! -s "$ERR" ]
+    launch 1 --op empty --levels 0 --seconds 0.1 --half-period 10ms --launch-id one
+    jq -e '[.warnings[] | select(test("too short for any verdict"))] | length == 1' "$OUT/one/launch.json"
+}

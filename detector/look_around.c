@@ -1,0 +1,103 @@
+/* Before anything is measured: how busy the ranks' CPUs are, and with what. */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nl_error.h"
+#include "nl_units.h"
+#include "run_state.h"
+
+#define LOOK_NS INT64_C(1000000000)      /* length of a look ... */
+#define SHORTEST_LOOK_NS INT64_C(200000000)
+#define LOOK_SHARE 20                    /* ... or this part of the measuring time, where that is less and nobody waits for quiet */
+#define ASIDE_NS INT64_C(100000000)      /* the other ranks sleep so much longer, so that they are not seen waking up */
+#define PAUSE_NS INT64_C(2000000000)     /* between two looks */
+#define SAID_PERCENT 1                   /* CPUs above this are named */
+
+static void sleep_ns(int64_t ns) {
+    struct timespec time = nl_timespec(ns);
+    nanosleep(&time, NULL); /* a signal that ends it early asks to stop */
+}
+
+/* The CPUs to look at: the ranks' own, or where they are not bound all that this process may use. Frees nothing; NULL without memory. */
+static unsigned char *choose_cpus(const struct nd_run *r, int *n_cpus) {
+    int is_known = 0;
+    cpu_set_t mask;
+    *n_cpus = CPU_SETSIZE;
+    unsigned char *used = calloc(CPU_SETSIZE, 1);
+    if (!used) return NULL;
+    for (int i = 0; i < r->n_cpu_used && i < CPU_SETSIZE; i++) is_known |= used[i] = r->cpu_used[i];
+    if (is_known || sched_getaffinity(0, sizeof mask, &mask)) return used;
+    for (int i = 0; i < CPU_SETSIZE; i++) used[i] = CPU_ISSET((size_t)i, &mask) != 0;
+    return used;
+}
+
+/* One look on all nodes; rank 0 gets what was seen. Collective. */
+static int look(struct nd_run *r, const unsigned char *used, int n_cpus, const pid_t *own, int n_own, int64_t look_ns) {
+    struct nd_quiet_node node = {.host = ""};
+    struct nd_quiet *quiet = NULL;
+    int is_leader = r->team.node_rank == 0;
+    if (is_leader) quiet = nd_quiet_open("/proc", used, n_cpus, own, n_own);
+    if (nd_run_agree_failed(r, is_leader && !quiet)) {
+        nd_quiet_close(quiet);
+        return -1;
+    }
+    if (!is_leader) {
+        sleep_ns(look_ns + ASIDE_NS);
+        return 0;
+    }
+    sleep_ns(ASIDE_NS / 2); /* the others are on their way to sleep */
+    nd_quiet_begin(quiet);
+    sleep_ns(look_ns);
+    nd_quiet_end(quiet, &node);
+    nd_quiet_close(quiet);
+    gethostname(node.host, sizeof node.host - 1);
+    nd_team_gather(r->team.leaders, &node, sizeof node, r->before);
+    return 0;
+}
+
+static void say_what_is(const struct nd_run *r, int is_quiet) {
+    char line[600], time[32];
+    if (nd_quiet_tell(r->before, r->team.n_nodes, SAID_PERCENT, line, sizeof line)) nl_warn("before measuring: %s", line);
+    if (!is_quiet && r->o->wait_quiet_ns)
+        nl_warn("--wait-quiet: the CPUs are not quiet after %s; goes on", nl_format_duration(r->waited_ns, time, sizeof time));
+}
+
+int nd_run_look_around(struct nd_run *r) {
+    const struct nd_options *o = r->o;
+    int is_leader = r->team.node_rank == 0, n_cpus = 0, n_own = 0, is_stopped = 0, failed = 0;
+    pid_t mine[2] = {getpid(), getppid()}, *own = NULL; /* and the launcher */
+    unsigned char *used = NULL;
+    int64_t look_ns = o->measure_ns / LOOK_SHARE, begin_ns = nl_mono_ns();
+    if (o->sync_only) return 0;
+    if (look_ns > LOOK_NS || o->wait_quiet_ns) look_ns = LOOK_NS;
+    if (look_ns < SHORTEST_LOOK_NS) look_ns = SHORTEST_LOOK_NS;
+    if (is_leader) {
+        n_own = 2 * r->team.n_node_ranks;
+        failed |= (own = calloc((size_t)n_own, sizeof *own)) == NULL;
+        failed |= (used = choose_cpus(r, &n_cpus)) == NULL;
+    }
+    if (r->team.rank == 0) failed |= (r->before = calloc((size_t)r->team.n_nodes, sizeof *r->before)) == NULL;
+    failed = nd_run_agree_failed(r, failed);
+    if (!failed) nd_team_gather(r->team.node, mine, sizeof mine, own);
+    for (int64_t pause_ns = failed ? -1 : 0; pause_ns >= 0;) {
+        if (pause_ns > 0) sleep_ns(pause_ns);
+        failed = look(r, used, n_cpus, own, n_own, look_ns);
+        is_stopped = nd_team_agree(&r->team, *r->stop_asked ? ND_FLAG_STOP : 0);
+        r->n_looks++;
+        r->look_ns = look_ns;
+        r->waited_ns = nl_mono_ns() - begin_ns;
+        int is_quiet = r->team.rank != 0 || nd_quiet_is(r->before, r->team.n_nodes, ND_QUIET_LIMIT_PERCENT);
+        int64_t left_ns = o->wait_quiet_ns - r->waited_ns - look_ns - ASIDE_NS;
+        pause_ns = failed || is_stopped || is_quiet || left_ns <= 0 ? -1 : left_ns < PAUSE_NS ? left_ns : PAUSE_NS;
+        if (r->team.rank == 0 && pause_ns < 0 && !is_stopped && !failed) say_what_is(r, is_quiet);
+        MPI_Bcast(&pause_ns, 1, MPI_INT64_T, 0, r->team.world);
+    }
+    free(own);
+    free(used);
+    if (is_stopped && r->team.rank == 0) nl_error("interrupted before the first half: nothing was measured");
+    return failed || is_stopped ? -1 : 0;
+}
