@@ -121,8 +121,8 @@ reaction <- function(campaign, pairs, at, level, alpha) {
   percent <- function(x) to_effect("time", x)
   data.frame(n_pairs = length(d), level_requested_percent = if (length(at) > 0) level else NA_real_,
              level_delivered_percent = delivered,
-             slowdown_percent = percent(est$estimate), slowdown_low_percent = percent(est$bound_low),
-             slowdown_high_percent = percent(est$bound_high), p_one_sided = if (able) est$p else NA_real_)
+             slowdown_percent = percent(est$estimate), slowdown_low_percent = percent(est$low),
+             slowdown_high_percent = percent(est$high), p_one_sided = if (able) est$p else NA_real_)
 }
 
 # How the clean time repeats. Of each launch: its off halves in run order, the log of their time.
