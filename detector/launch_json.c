@@ -341,31 +341,37 @@ static json_t *level_json(const struct nd_options *o, int arm, const struct nd_l
     return json;
 }
 
-/* Arms whose dose was not delivered: each by itself when they are few, otherwise the range. */
+/* Arms whose dose was not delivered: each by itself when they are few, otherwise the one that is furthest off. */
 struct off_dose {
     int n;
-    double least, most;
-    char lines[3][480];
+    double distance; /* of the worst: |log(ratio)| */
+    char lines[3][480], worst_line[480];
 };
 
-static void note_off_dose(struct off_dose *off, const struct nd_options *o, const struct nd_arm *arm, const char *host, double ratio) {
-    if (off->n == 0 || ratio < off->least) off->least = ratio;
-    if (off->n == 0 || ratio > off->most) off->most = ratio;
-    if (off->n < 3)
-        snprintf(off->lines[off->n], sizeof off->lines[0],
-                 "level %g %% of %s (%s, on %s, phase %s): the generator on %s delivered %.3g times the dose asked for (tolerance %g %%); the analysis uses what was delivered",
-                 arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern], o->places[arm->place],
-                 nd_phase_names[o->phases[arm->phase]], host, ratio, tolerance_percent);
+static void note_off_dose(struct off_dose *off, const struct nd_options *o, const struct nd_arm *arm, const char *host, const json_t *level) {
+    double ratio = json_real_value(json_object_get(level, "ratio"));
+    double distance = fabs(log(ratio > 1e-9 ? ratio : 1e-9));
+    char line[480];
+    snprintf(line, sizeof line, "level %g %% of %s (%s, on %s, phase %s): the generator on %s delivered %.3g %% of one CPU", arm->level_percent,
+             o->kinds[arm->kind], o->patterns[arm->pattern], o->places[arm->place], nd_phase_names[o->phases[arm->phase]], host,
+             json_real_value(json_object_get(level, "level_delivered_percent")));
+    if (off->n < 3) memcpy(off->lines[off->n], line, sizeof line);
+    if (off->n == 0 || distance > off->distance) {
+        off->distance = distance;
+        memcpy(off->worst_line, line, sizeof line);
+    }
     off->n++;
 }
 
-static void warn_of_off_doses(json_t *launch, const struct nd_options *o, const struct off_dose *off, const char *host) {
-    char line[320];
-    for (int i = 0; i < off->n && off->n <= 3; i++) nd_launch_json_warn(launch, off->lines[i]);
+static void warn_of_off_doses(json_t *launch, const struct nd_options *o, const struct off_dose *off) {
+    char line[640];
+    for (int i = 0; i < off->n && off->n <= 3; i++) {
+        snprintf(line, sizeof line, "%s (tolerance %g %% of the level); the analysis uses what was delivered", off->lines[i], tolerance_percent);
+        nd_launch_json_warn(launch, line);
+    }
     if (off->n <= 3) return;
-    snprintf(line, sizeof line,
-             "%d of %d arms: the generator on %s delivered %.3g to %.3g times the dose asked for (tolerance %g %%); the analysis uses what was delivered",
-             off->n, o->n_doses, host, off->least, off->most, tolerance_percent);
+    snprintf(line, sizeof line, "%d of %d arms missed their dose by more than %g %% of it; the furthest off: %s; the analysis uses what was delivered", off->n,
+             o->n_doses, tolerance_percent, off->worst_line);
     nd_launch_json_warn(launch, line);
 }
 
@@ -378,10 +384,10 @@ static void add_levels(json_t *launch, json_t *certificate, const struct nd_opti
         if (node->levels[i].n_halves == 0) continue;
         json_t *level = level_json(o, i, &node->levels[i]);
         if (json_is_false(json_object_get(level, "ok")))
-            note_off_dose(&off, o, &o->arms[i], host, json_real_value(json_object_get(level, "ratio")));
+            note_off_dose(&off, o, &o->arms[i], host, level);
         json_array_append_new(levels, level);
     }
-    warn_of_off_doses(launch, o, &off, host);
+    warn_of_off_doses(launch, o, &off);
     json_object_set_new(certificate, "levels", levels);
 }
 

@@ -39,8 +39,8 @@ launches_for_more <- 5
 #'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x treatment x channel x level:
 #'     `kind`, `pattern`, `placement`, `phase` (the treatment), `level_requested_percent` (`Inf`: a treatment from outside
 #'     has no level; JSON and CSV have nothing there),
-#'     `level_delivered_percent` (mean over on halves, percent of one CPU), `delivered_ratio` (CPU time
-#'     delivered over requested, in the on halves; from the levels in campaigns without `requested_ns`),
+#'     `level_delivered_percent` (CPU time of the generator in the on halves over their wall time and the CPUs it loads,
+#'     percent of one CPU), `delivered_ratio` (that over the requested level),
 #'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high` (each end a one-sided bound of
 #'     confidence 1 - alpha, as the test has it), `estimator`, `estimator_note` (what the verdict rests on, and why),
 #'     `mean`, `mean_low`, `mean_high` (what a user pays), `adjusted_mean`, `adjusted_low`, `adjusted_high` (of `time`, less
@@ -214,7 +214,7 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
        covariates = explained, lost = if (length(at) > 0) lost_time(campaign, pairs),
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
-       delivered_ns = rows[["delivered_ns"]][at], requested_ns = rows[["requested_ns"]][at],
+       wall_ns = rows[["wall_ns"]][at], delivered_ns = rows[["delivered_ns"]][at],
        preempted_on = rows[["preempted_ns_sum"]][at], preempted_off = rows[["preempted_ns_sum"]][pairs$off],
        cpus = cell_cpus(rows, pairs$on, members, n_generators))
 }
@@ -276,9 +276,8 @@ heterogeneity <- function(estimate, se) {
 }
 
 analyze_cell <- function(measured, label, members, n_launches, settings) {
-  label$level_delivered_percent <- mean_or_na(measured$level_delivered[members])
-  label$delivered_ratio <- delivered_ratio(measured$delivered_ns[members], measured$requested_ns[members],
-                                           label$level_delivered_percent, label$level_requested_percent)
+  label$level_delivered_percent <- delivered_percent(measured$level_delivered[members], measured$wall_ns[members])
+  label$delivered_ratio <- delivered_ratio(label$level_delivered_percent, label$level_requested_percent)
   verdicts <- lapply(names(measured$differences), function(name) {
     d <- measured$differences[[name]][members]
     at <- members[is.finite(d)]
@@ -462,23 +461,24 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, check, 
 test_kinds <- c("sign-flip" = "sign_flip", "signed" = "signed_rank", "t" = "t", "paired" = "t", "Welch" = "welch", "none" = "none")
 test_kind <- function(method) unname(test_kinds[sub("[ :,].*", "", method)])
 
-# CPU time delivered over requested; where the request is not in the rows, level over level. NA at level 0.
-delivered_ratio <- function(delivered_ns, requested_ns, level_delivered, level_requested) {
+# What was delivered, the one figure of it: CPU time of the generator in the on halves over their wall time and the CPUs
+# that it loads, in percent of one CPU. `percent`: that of each half, `wall_ns`: its wall time.
+delivered_percent <- function(percent, wall_ns) {
+  known <- is.finite(percent) & is.finite(wall_ns)
+  if (any(known)) sum(percent[known] * wall_ns[known]) / sum(wall_ns[known]) else NA_real_
+}
+
+# Delivered over requested level. NA at level 0, and without a level.
+delivered_ratio <- function(level_delivered, level_requested) {
   if (level_requested == 0 || !has_level(level_requested)) return(NA_real_)
-  known <- !is.na(delivered_ns) & !is.na(requested_ns)
-  if (!any(known)) return(level_delivered / level_requested)
-  ratio <- sum(delivered_ns[known]) / sum(requested_ns[known])
-  if (is.finite(ratio)) ratio else NA_real_
+  level_delivered / level_requested
 }
 
 # A delivered load off by more than 5 % of the requested one is said on the row.
 delivered_note <- function(label) {
-  level <- label$level_requested_percent
-  got <- label$level_delivered_percent
-  ratio <- label$delivered_ratio %||% (got / level)
-  if (is.na(ratio) || level == 0 || abs(ratio - 1) <= 0.05) return(NA_character_)
-  if (isTRUE(all.equal(ratio, got / level))) return(sprintf("delivered %.3g %% for %g %% requested", got, level))
-  sprintf("delivered %.3g %% of the CPU time requested at level %g %%", 100 * ratio, level)
+  ratio <- delivered_ratio(label$level_delivered_percent, label$level_requested_percent)
+  if (is.na(ratio) || abs(ratio - 1) <= 0.05) return(NA_character_)
+  sprintf("delivered %.3g %% of one CPU for %g %% requested", label$level_delivered_percent, label$level_requested_percent)
 }
 
 cell_amplification <- function(measured, label, members, n_launches, settings) {
@@ -673,13 +673,9 @@ launch_means <- function(campaign, wanted) {
   frame <- as.data.frame(c(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]),
                            treatment_of(rows, first)))
   average <- function(x) as.numeric(tapply(x, factor(key, unique(key)), mean))
-  frame$level_delivered_percent <- average(rows[["level_delivered_percent"]])
-  delivered <- average(rows[["delivered_ns"]])
-  requested <- average(rows[["requested_ns"]])
-  frame$delivered_ratio <- vapply(seq_along(first), function(i) {
-    delivered_ratio(delivered[i], requested[i], frame$level_delivered_percent[i],
-                    frame$level_requested_percent[i])
-  }, 0)
+  groups <- unname(split(seq_along(key), factor(key, unique(key))))
+  frame$level_delivered_percent <- vapply(groups, function(at) delivered_percent(rows[["level_delivered_percent"]][at], rows[["wall_ns"]][at]), 0)
+  frame$delivered_ratio <- mapply(delivered_ratio, frame$level_delivered_percent, frame$level_requested_percent)
   parts <- lapply(wanted, function(name) {
     value <- channels[[name]]$value(rows, n_generators)
     if (all(is.na(value))) return(NULL)
@@ -799,14 +795,13 @@ analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired)
   c(loud, notes, cpus_notes(measured), few_or_summed(off, odd))
 }
 
-# Beyond six cells of one launch, the range and the worst cell say as much as all of them.
+# Beyond six cells of one launch, their number and the worst cell say as much as all of them.
 few_or_summed <- function(lines, odd) {
   unlist(lapply(split(seq_along(lines), odd$launch), function(i) {
     if (length(i) <= 6) return(lines[i])
-    ratio <- odd$delivered_ratio[i]
-    worst <- i[which.max(abs(log(pmax(ratio, 1e-9))))]
-    sprintf("%s: delivered %.3g to %.3g %% of the CPU time requested in %d cells; the furthest off is %s",
-            odd$launch[i[1]], 100 * min(ratio), 100 * max(ratio), length(i), sub(", [^,]*:", ":", lines[worst]))
+    worst <- i[which.max(abs(log(pmax(odd$delivered_ratio[i], 1e-9))))]
+    sprintf("%s: in %d cells the load delivered is over 5 %% off the one requested; the furthest off is %s", odd$launch[i[1]], length(i),
+            sub(", [^,]*:", ":", lines[worst]))
   }), use.names = FALSE)
 }
 

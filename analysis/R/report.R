@@ -570,7 +570,6 @@ certificate_table <- function(campaign) {
   of_level <- function(key, form = format_level) cells_of(rows, function(r) r[[key]], form)
   of_generator <- function(key, form = format_level) cells_of(rows, function(r) r$g[[key]], form)
   ok <- vapply(rows, function(r) if (is.null(r$ok)) "-" else if (isTRUE(r$ok)) "yes" else "NO", "")
-  ratio <- vapply(rows, function(r) if (is.null(r$ratio)) "-" else format_level(r$ratio), "")
   # A certificate from before the treatment was in its levels has the kind of the generator.
   kind <- cells_of(rows, function(r) r$kind %||% r$g$kind)
   other <- lapply(stats::setNames(treatment_columns[-1], treatment_columns[-1]), of_level)
@@ -580,10 +579,10 @@ certificate_table <- function(campaign) {
     CPU = of_generator("cpu", format_count), kind = kind), other[told], list(
     "period ms" = cells_of(rows, function(r) if (!is.null(r$g$period_ns)) r$g$period_ns / 1e6),
     "requested %" = of_level("level_requested_percent"),
-    "delivered %" = of_level("level_delivered_percent"), ratio = ratio,
+    "delivered %" = of_level("level_delivered_percent"),
     halves = of_level("halves", format_count), "bursts planned" = of_level("bursts_planned", format_count),
     "bursts run" = of_level("bursts_run", format_count), ok = ok
-  )), "Delivered against requested load, over the on halves; ok: within the tolerance.",
+  )), "Load in the on halves, percent of one CPU; ok: delivered is requested within the tolerance.",
   text = c("launch", "host", treatment_columns))
 }
 

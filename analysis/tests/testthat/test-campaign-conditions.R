@@ -5,7 +5,7 @@ test_that("a dose that missed its mark is a dose, and said", {
   got <- analyze_campaign(read_campaign(dir), channels = "time")
   rows <- got$verdicts
   expect_equal(rows$verdict[rows$level_requested_percent == 5 & rows$scope == "this launch"], rep("detected", 2))
-  expect_match(got$notes, "delivered 3 % for 5 % requested", all = FALSE)
+  expect_match(got$notes, "delivered 3 % of one CPU for 5 % requested", all = FALSE)
   # thresholds go by what was delivered
   expect_lt(rows$level_delivered_percent[rows$level_requested_percent == 5][1], 5)
 })
