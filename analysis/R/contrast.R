@@ -28,9 +28,8 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
   check_argument(is.data.frame(verdicts) && "raw_se" %in% names(verdicts), "verdicts", class(verdicts),
                  "the verdicts of analyze_campaign()")
   check_probability(alpha, "alpha")
-  # Pairs of several launches together would compare treatments that ran in different launches.
   rows <- verdicts[verdicts$channel == "time" & verdicts$level_requested_percent > 0 &
-                     is.finite(verdicts$raw_estimate) & verdicts$scope != scope_these, ]
+                     is.finite(verdicts$raw_estimate), ]
   if (is.null(rows$refused)) rows$refused <- rep(FALSE, nrow(rows))
   key_of <- function(columns) code_of(do.call(paste, c(rows[columns], sep = "\r")))
   family <- c("scope", "launch", "design", "operation", "bytes", "ranks")
@@ -40,6 +39,9 @@ treatment_contrasts <- function(verdicts, alpha = 0.01) {
     data.frame(a = both[1, ], b = both[2, ])
   })
   pairs <- bind_rows(unname(Filter(Negate(is.null), pairs)))
+  # Pairs of several launches together tell treatments apart only where both ran in all of those launches.
+  ran_in <- launches_of(rows)
+  pairs <- pairs[rows$scope[pairs$a] != scope_these | ran_in[pairs$a] == ran_in[pairs$b], ]
   if (nrow(pairs) == 0) return(NULL)
   a <- rows[pairs$a, ]
   b <- rows[pairs$b, ]
@@ -73,6 +75,12 @@ welch_from_errors <- function(estimate0, se0, df0, estimate1, se1, df1) {
   df <- se^4 / (se0^4 / df0 + se1^4 / df1)
   difference <- estimate1 - estimate0
   list(difference = difference, se = se, df = df, p_two_sided = 2 * stats::pt(-abs(difference / se), df))
+}
+
+# The launches in which each row's operation, size, treatment and level were run, as one text.
+launches_of <- function(rows) {
+  key <- do.call(paste, c(unname(rows[c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent")]), sep = "\r"))
+  stats::ave(ifelse(rows$scope == scope_launch, as.character(rows$launch), ""), key, FUN = function(ids) paste(sort(unique(ids)), collapse = " "))
 }
 
 # Per operation and level the treatment that slows most, against each of the others: few enough to print.

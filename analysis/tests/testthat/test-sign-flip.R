@@ -59,6 +59,22 @@ test_that("zeros are ranked and have no sign, as Pratt did", {
   expect_equal(signed_rank_test(c(0, 0, -1, 2, 3))$p, 2 / 8)
 })
 
+test_that("the signed rank test is exact with zeros and ties up to 50 pairs that are not zero", {
+  # sums of 16 nearly equal ranks lie in heaps by the number of positive ones; of 2^16 patterns all are counted
+  d <- c(numeric(300), with_seed(3, stats::rlnorm(16)) * c(-1, 1)[1 + (1:16 > 3)])
+  s <- (sign(d) * rank(abs(d)))[d != 0]
+  expect_equal(rank_tail(abs(s), sum(s[s > 0])), enumerate_flips(s))
+  # half ranks
+  tied <- c(1, 1, -2, 3, 3, 3, 4, -4, 5)
+  ranks <- rank(abs(tied))
+  expect_equal(rank_tail(ranks, sum(ranks[tied > 0])), enumerate_flips(sign(tied) * ranks))
+  # where the saddlepoint was off by a factor of two
+  heaps <- c(numeric(380), seq(1, 2, length.out = 24) * c(-1, 1)[1 + (1:24 > 6)])
+  got <- signed_rank_test(heaps)
+  expect_equal(got$method, "signed rank, exact")
+  expect_equal(rank_tail(1:40, 600), stats::psignrank(599, 40, lower.tail = FALSE))
+})
+
 test_that("the saddlepoint tail is near the exact one, far out and with heavy tails", {
   for (total in c(300, 900, 1300, 1700)) {
     expect_equal(flip_tail(1:60, total - 1), stats::psignrank((1830 + total) / 2 - 1, 60, lower.tail = FALSE), tolerance = 0.01)
