@@ -17,14 +17,10 @@ in_short() {
     ! grep -E '^  .{59} +wanted ' "$BATS_TEST_TMPDIR/figures"
 }
 
-<<<<<<< HEAD
 @test "parts of the bench that launch ranks run, and give their figures" {
     needs_cpus 2
-    in_short harness memory nodes startup placebo
+    in_short harness memory nodes startup
 }
-=======
-@test "parts of the bench that launch ranks run, and give their figures" { in_short harness memory nodes startup; }
->>>>>>> bench
 
 @test "what the bench starts is there" {
     local missing=''
