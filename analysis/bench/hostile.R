@@ -248,10 +248,10 @@ moving_covariate <- function(n_pairs, n, moves, bursts) {
     second[seq(2, 2 * n_pairs, 2), ] <- coin > 0
     second[seq(1, 2 * n_pairs, 2), ] <- coin < 0
     added <- moves * margin_percent / 100
-    steal <- pmin(lost + second * added, 0.9)
+    # Of the time that is left: the same slowdown of every half, for which the intervals are exact.
+    steal <- 1 - (1 - pmin(lost, 0.9)) * (1 - second * added)
     total <- work - log1p(-steal)
-    # What the treatment does in all is the margin, on average over these halves.
-    own <- log1p(margin_percent / 100) - mean(log1p(-pmin(lost, 0.9)) - log1p(-pmin(lost + added, 0.9)))
+    own <- log1p(margin_percent / 100) + log1p(-added)
     d <- ordered(total, coin) + own
     adjusted <- ordered(work, coin) + own
     moved <- -100 * ordered(log1p(-steal), coin)
