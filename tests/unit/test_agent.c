@@ -590,9 +590,10 @@ static void a_daemon_is_followed_and_ended_with_everything_it_left(void **state)
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
     pause_ms(50);
-    assert_int_equal(half(&c, 1, 200), NL_AGENT_DONE);
+    /* how much it gets, and when, a busy machine decides */
+    for (int i = 0; i == 0 || (i < 50 && c.page->account.cpu_ns == 0); i++) assert_int_equal(half(&c, 1, 200), NL_AGENT_DONE);
     assert_int_equal(c.page->account.n_processes, 1);
-    assert_true(c.page->account.cpu_ns > 0); /* how much, a busy machine decides */
+    assert_true(c.page->account.cpu_ns > 0);
     assert_int_equal(n_processes_with("nl-test-daemon"), 1);
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_int_equal(n_processes_with("nl-test-daemon"), 0);
@@ -646,14 +647,26 @@ static void a_number_that_belongs_to_another_process_is_not_signalled(void **sta
     assert_int_equal(na_process_signal(p, SIGKILL), -1);
 }
 
+/* Whether process 2 is the kernel's, as it is outside of containers with process numbers of their own. */
+static int has_kernel_threads(void) {
+    char name[16] = "";
+    FILE *f = fopen("/proc/2/comm", "r");
+    if (!f) return 0;
+    int n = fscanf(f, "%15s", name);
+    fclose(f);
+    return n == 1 && !strcmp(name, "kthreadd");
+}
+
 static void what_cannot_be_an_agent_is_refused(void **state) {
     (void)state;
     char word[16];
     text_pid(word, getpid());
     struct companion c = start("--agent-pid", word);
     was_refused(&c, "runs this program");
-    c = start("--agent-pid", "2");
-    was_refused(&c, "thread of the kernel");
+    if (has_kernel_threads()) {
+        c = start("--agent-pid", "2");
+        was_refused(&c, "thread of the kernel");
+    }
     pid_t agent = make_agent(0, 1, doze);
     kill(agent, SIGSTOP);
     pause_ms(10);
