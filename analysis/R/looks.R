@@ -49,7 +49,8 @@ campaign_looks <- function(campaign, alpha = 0.01) {
   spent <- max(spent / looks^2, 1e-15)
   text <- c(
     if (looks > 1) sprintf(
-      "look %g at this campaign: %d launches were planned, %d are there%s; each added one is taken for a look, and tests over launches use alpha %s (%g over %g^2)",
+      paste("look %g at this campaign: %d launches were planned, %d are there%s; each added one is taken for a look, and tests",
+            "over launches use alpha %s (%g over %g^2)"),
       looks, planned, present, if (later > 0) sprintf(", in %d schedules made one after the other", later + 1) else "",
       format_nominal(spent), alpha, looks
     ),

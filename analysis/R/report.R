@@ -298,7 +298,8 @@ smallest_phrases <- function(facts, analysis) {
     paste0("No channel detected any of the tested levels", if (!is.null(alone)) " with all of them counted together", "; ",
            limit_phrase(facts$families, analysis), ".")
   } else {
-    sprintf("The smallest level detected at all, with all operations and channels counted together, is %s %% of one CPU, by channel %s of %s (the threshold lies %s).",
+    sprintf(paste("The smallest level detected at all, with all operations and channels counted together, is %s %% of one CPU, by",
+                  "channel %s of %s (the threshold lies %s)."),
             format_level(best$level_percent), best$channel, cell_panel(best, analysis),
             if (best$below_percent > 0) sprintf("between %s and %s %%", format_level(best$below_percent), format_level(best$level_percent))
             else sprintf("at or below %s %%, the lowest level tested", format_level(best$level_percent)))
@@ -430,7 +431,8 @@ treatment_tables <- function(analysis) {
     })
     html_table(c(list(treatment = rownames(text)), stats::setNames(columns, colnames(text))),
                paste0(name, ": slowdown in percent, with interval, by treatment and requested level. ",
-                      "*: the largest at the level; ?: not detected; alone: not with all operations and channels counted together; -: inconclusive."), text = "treatment")
+                      "*: the largest at the level; ?: not detected; alone: not with all operations and channels counted together; ",
+                      "-: inconclusive."), text = "treatment")
   })
   list(beside, contrast_table(analysis))
 }
