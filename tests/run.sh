@@ -80,14 +80,17 @@ skips_as_bats() {
     awk '
         sub(/^skipped: /, "") { reason = " " $0; next }
         /^not ok [0-9]+ # SKIP / { number = $3; sub(/.*# SKIP /, ""); $0 = "ok " number " - " $0 " # skip" reason; reason = "" }
-        { print; fflush() }'
+        { print }'
 }
 
 # attempt NAME [PATTERN]: shows what the suite says, and keeps it in $suite. One that breaks off counts as a failure.
 attempt() {
     began=$(date +%s)
     printf '# %s\n' "$1" | tee "$suite"
-    { run_suite "$@" </dev/null || printf '# ended with status %d\n' "$?"; } 2>&1 | skips_as_bats | tee -a "$suite"
+    # by way of a file: a process that a test leaves behind would hold a pipe for ever
+    { run_suite "$@" </dev/null || printf '# ended with status %d\n' "$?"; } >"$suite.raw" 2>&1
+    skips_as_bats <"$suite.raw" | tee -a "$suite"
+    rm -f "$suite.raw"
     # a suite that broke off without naming a failed test has failed all the same
     if grep -qE '^# ended with status' "$suite" && ! grep -qE '^not ok' "$suite"; then
         printf 'not ok - %s broke off\n' "$1" | tee -a "$suite"
