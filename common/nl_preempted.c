@@ -46,9 +46,15 @@ int64_t nl_preempted_ns(const struct nl_preempted *s) {
 }
 
 void nl_thread_times_read(const struct nl_preempted *s, struct nl_thread_times *t) {
-    t->waited_ns = s->fd < 0 ? 0 : nl_preempted_ns(s);
-    t->cpu_ns = nl_thread_cpu_ns();
-    t->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    enum { MOST_TURNS = 4 };
+    int64_t again_ns = s->fd < 0 ? 0 : nl_preempted_ns(s);
+    int n = 0;
+    do {
+        t->waited_ns = again_ns;
+        t->cpu_ns = nl_thread_cpu_ns();
+        t->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+        if (s->fd >= 0) again_ns = nl_preempted_ns(s);
+    } while (again_ns != t->waited_ns && ++n < MOST_TURNS);
 }
 
 int64_t nl_thread_times_preempted_ns(const struct nl_preempted *s, const struct nl_thread_times *from, const struct nl_thread_times *to) {

@@ -34,11 +34,12 @@ int64_t nl_preempted_ns(const struct nl_preempted *s);
 struct nl_thread_times {
     int64_t waited_ns; /* on a run queue without a CPU, by the scheduler; 0 by clocks */
     int64_t cpu_ns;
-    int64_t wall_ns;   /* CLOCK_MONOTONIC_RAW; read last */
+    int64_t wall_ns;   /* CLOCK_MONOTONIC_RAW */
 };
 
-/* Reads them, always in the same order: what passes between the first and the last is the same in every reading, and cancels in differences. Under
- * a microsecond; of the thread that opened it. */
+/* Reads them, always in the same order: what passes between the first and the last is the same in every reading, and cancels in differences. Where
+ * the thread lost its CPU between two of them, all are read again, or a wait would be taken for steal. Two microseconds; of the thread that opened
+ * it. */
 void nl_thread_times_read(const struct nl_preempted *s, struct nl_thread_times *t);
 
 /* What was preempted between two readings, ns: the same as by nl_preempted_ns. */

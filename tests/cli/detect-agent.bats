@@ -142,7 +142,7 @@ one_in_background() {
     kill -9 $(ranks_of "$MPIRUN")
     wait "$MPIRUN" || true
     is_left_running
-    awk -F , 'NF != 39 { exit 1 }' "$OUT/one/halves.csv"
+    awk -F , 'NF != 41 { exit 1 }' "$OUT/one/halves.csv"
 }
 
 @test "with design single a launch of off arms keeps the agent off" {

@@ -143,6 +143,36 @@ static void readings_have_no_bias(void **state) {
     nl_preempted_close(&s);
 }
 
+/* Beside a busy thread a reading is often interrupted, and no wait may be taken for steal. */
+static void a_wait_between_two_clocks_is_no_steal(void **state) {
+    (void)state;
+    struct nl_preempted s;
+    struct nl_thread_times from, to;
+    pthread_t other;
+    int64_t burnt_ns = 1000 * MS, most_ns = 0;
+    need_scheduler(&s);
+    share_one_cpu();
+    int cpu = sched_getcpu();
+    int64_t lost_ns = kernel_lost_ns(cpu), waited_ns = 0, end_ns = nl_mono_ns() + 2000 * MS;
+    assert_int_equal(pthread_create(&other, NULL, burn, &burnt_ns), 0);
+    nl_thread_times_read(&s, &from);
+    while (nl_mono_ns() < end_ns) { /* nothing but readings: whenever the CPU is taken, it is between two clocks */
+        nl_thread_times_read(&s, &to);
+        int64_t steal_ns = nl_thread_times_steal_ns(&from, &to);
+        if (steal_ns > most_ns) most_ns = steal_ns;
+        waited_ns += nl_thread_times_preempted_ns(&s, &from, &to);
+        from = to;
+    }
+    pthread_join(other, NULL);
+    lost_ns = kernel_lost_ns(cpu) - lost_ns;
+    print_message("waited %.3f ms; most steal between two readings %.3f ms, by the kernel's ticks %.1f ms in all\n", (double)waited_ns / MS,
+                  (double)most_ns / MS, (double)lost_ns / MS);
+    assert_true(waited_ns > 100 * MS);
+    if (lost_ns > 0 && most_ns > MS / 2) skip();
+    assert_true(most_ns <= MS / 2);
+    nl_preempted_close(&s);
+}
+
 /* By clocks there is no waiting to take away, and the two accounts are one. */
 static void clocks_tell_what_they_told(void **state) {
     (void)state;
@@ -190,6 +220,7 @@ int main(void) {
         cmocka_unit_test(others_time_is_found),
         cmocka_unit_test(steal_is_apart_from_waiting),
         cmocka_unit_test(readings_have_no_bias),
+        cmocka_unit_test(a_wait_between_two_clocks_is_no_steal),
         cmocka_unit_test(clocks_tell_what_they_told),
         cmocka_unit_test(sleep_is_not_preempted),
         cmocka_unit_test(sources_are_those_asked_for),
