@@ -66,15 +66,19 @@ cell_panel <- function(rows, analysis) {
 
 # Panels in the order of the operations as given (else as they first ran), then by size and treatment.
 panel_factor <- function(panel, analysis) {
-  rows <- analysis$campaign$rows
-  first <- which(!duplicated(combine_keys(code_of(rows[["operation"]]), rows[["bytes"]])))
-  cells <- data.frame(operation = rows[["operation"]][first], bytes = rows[["bytes"]][first])
+  # A report, which asks for every plot, has looked through the rows once.
+  cells <- analysis$panel_cells %||% panel_cells(analysis$campaign$rows)
   given <- unlist(lapply(analysis$campaign$launches, function(info) info$options$operations))
   cells <- cells[order(match(cells$operation, unique(c(given, cells$operation))), cells$bytes), ]
   names <- panel_name(cells)
   labels <- label_in(analysis$treatments, analysis)
   with_treatment <- as.vector(t(outer(names, labels, paste, sep = ", ")))
   factor(panel, intersect(c(names, with_treatment), panel))
+}
+
+panel_cells <- function(rows) {
+  first <- which(!duplicated(combine_keys(code_of(rows[["operation"]]), rows[["bytes"]])))
+  data.frame(operation = rows[["operation"]][first], bytes = rows[["bytes"]][first])
 }
 
 # Columns of facets: with several treatments a row per operation, so that neighbours differ in treatment.

@@ -29,6 +29,7 @@ write_report <- function(campaign, file, plots_dir = paste0(sub("\\.html?$", "",
   # Known once, for the table and both plots.
   if (!is_clean(analysis)) analysis$location <- location_of(analysis)
   analysis$agent <- agent_of(analysis)
+  analysis$panel_cells <- panel_cells(analysis$campaign$rows)
   figures <- write_figures(analysis, plots_dir)
   write_page(report_page(analysis, Filter(Negate(is.null), figures), basename(plots_dir)), file)
 }
@@ -56,9 +57,12 @@ report_analysis <- function(campaign, alpha, margin = NULL, estimators = TRUE) {
   analyze_campaign(campaign, alpha = alpha, margin = margin, estimators = estimators)
 }
 
-# Drawing takes most of a report's time.
+# Drawing takes most of a report's time. Plots of the same search are drawn by the process that has made it.
 write_figures <- function(analysis, plots_dir, rows = plots_of("noise")) {
-  in_processes(rows, function(plot) write_figure(plot, analysis, plots_dir))
+  name <- vapply(rows, `[[`, "", "name")
+  groups <- split(rows, in_order(ifelse(name %in% c("periodogram", "folded"), "search", name)))
+  drawn <- in_processes(unname(groups), function(plots) lapply(plots, write_figure, analysis = analysis, plots_dir = plots_dir))
+  do.call(c, drawn)
 }
 
 # PNG and CSV of one plot; NULL where the campaign has no data for it.
