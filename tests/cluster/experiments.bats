@@ -46,7 +46,7 @@ refused() {
     local wanted=$1
     shift
     ends_with_2 "$TEXT" "$@"
-    [ "$(grep -c '^noiselab-run: ' "$TEXT")" -eq 1 ]
+    [ "$(grep -v '^noiselab-run: plan: ' "$TEXT" | grep -c '^noiselab-run: ')" -eq 1 ]
     grep -qF -- "$wanted" "$TEXT"
     [ ! -e "$OUT" ]
 }
