@@ -12,7 +12,7 @@ load ../cli/detect
     grep -q '^10 sum poisson rank:0+rank:1 aligned$' "$BATS_TEST_TMPDIR/arms"
     # off rows name no treatment and ask for nothing; on rows of a periodic load ask for level x wall time on each CPU
     awk -F , 'NR > 1 && $7 == "off" && $25 $26 $27 $28 $29 != "0" { exit 1 }' "$rows"
-    awk -F , 'NR > 1 && $26 == "periodic" && { off = $29 - $8 / 100 * $11 * ($27 == "last" ? 1 : 2); if (off > 1 || off < -1) exit 1 }' "$rows"
+    awk -F , 'NR > 1 && $26 == "periodic" { off = $29 - $8 / 100 * $11 * ($27 == "last" ? 1 : 2); if (off > 1 || off < -1) exit 1 }' "$rows"
     [ "$(jq '.generators[0].levels | length' "$OUT/one/launch.json")" -eq 32 ]
     [ "$(jq -c '.generators[0].cpus | length' "$OUT/one/launch.json")" -eq "$(jq '[.placement[].cpu] | unique | length' "$OUT/one/launch.json")" ]
     [ "$(jq -c '[.options.kinds, .options.phases]' "$OUT/one/launch.json")" = '[["spin","sum"],["random","aligned"]]' ]
