@@ -126,6 +126,8 @@ the_noise_is_on_node2() {
         --sbatch '--comment=two words' --noise-nodes first
     cat "$TEXT"
     [ ! -e "$OUT" ]
+    # what it can see is said beside the script, not in it
+    sed -i '/^noiselab-run: plan: /d' "$TEXT"
     bash -n "$TEXT"
     for line in '#SBATCH --nodes=2' '#SBATCH --partition=main' "#SBATCH --qos='it'\\''s'" \
         '#SBATCH --comment=two words' '#SBATCH --exclusive' '#SBATCH --mem=0' \
