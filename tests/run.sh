@@ -22,8 +22,8 @@ beside='cluster/experiments cluster/acceptance cluster/slurm cluster/mpirun cli/
     cli/sequential cli/plan cli/agent cli/equivalent'
 # takers of those
 n_takers=$(($(nproc) + 1))
-# How many tests may say another thing when they are run a second time. More are no accident.
-most_repeats=3
+# How many tests may say another thing when they are run a second time, most of them because they shared the machine at first. More are no accident.
+most_repeats=12
 
 # R's files, of which two processes take the next, whichever is free. Those that simulate much or draw many plots come first, in this order, and
 # are not for the quick tests.
