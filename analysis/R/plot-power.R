@@ -86,6 +86,11 @@ power_curves <- function(row, analysis) {
   n <- if (launches) row$n_launches else row$n_pairs
   df <- power_df(row, analysis)
   limit <- row$detection_limit
+  # Ranks have no standard error of their own: the one of a t test that has their limit.
+  if (row$test_kind == "signed_rank" && isTRUE(limit > 0)) {
+    df <- n - 1
+    row$se <- log1p(limit / 100) / detection_factor(df, analysis$alpha, analysis$power)
+  }
   runs <- data.frame(times = c(0.5, 1, 2))
   runs$n <- floor(n * runs$times)
   # Welch's count both arms, so they grow as n does.

@@ -26,7 +26,7 @@ test_that("every figure of a configuration is that of its definition", {
   expect_equal(row$slowdown_percent, 100 * expm1(mean(d[level == 2])))
   expect_equal(row$p_one_sided, sign_flip_test(d[level == 2])$p)
   # the interval of the one-sided test beside it
-  expect_equal(row$slowdown_low_percent, 100 * expm1(randomisation_inference(d[level == 2], 0.01)$bound_low))
+  expect_equal(row$slowdown_low_percent, 100 * expm1(randomisation_inference(d[level == 2], 0.01)$low))
   # from other orders of the same noise; near that of a t test, which this noise would allow
   expect_equal(row$limit_percent, 100 * expm1(randomisation_inference(d[level == 0], 0.01, 0.95)$limit))
   expect_equal(row$limit_percent, 100 * expm1(detection_limit(sd(d[level == 0]) / sqrt(180), 179)), tolerance = 0.1)

@@ -34,7 +34,7 @@ test_that("MED is the smallest detected level and its bracket starts at the next
                      bytes = 0, ranks = 2,
                      channel = "time", unit = "%", level_requested_percent = c(0, 0.1, 0.3, 1),
                      level_delivered_percent = c(0, 0.1, 0.3, 1), estimate = c(0, 0.2, 0.6, 2),
-                     se_effect = 0.1, detection_limit = c(0.4, 0.5, 0.6, 0.9), n_pairs = 50, n_tested = 50,
+                     se_effect = 0.1, detection_limit = c(0.3, 0.4, 0.6, 0.9), n_pairs = 50, n_tested = 50,
                      n_launches = 1,
                      reason = NA_character_,
                      stepdown = c("not detected", "not detected", "detected", "detected"))
@@ -42,7 +42,7 @@ test_that("MED is the smallest detected level and its bracket starts at the next
   expect_equal(got$med_percent, 0.3)
   expect_equal(got$med_bracket_low_percent, 0.1)
   expect_equal(got$slope, 2)
-  # the placebo's limit, 0.4, not that of a level: halfway between 0.1 and 0.3
+  # the larger of the placebo's limit and that of the lowest level, 0.4: halfway between 0.1 and 0.3
   expect_equal(got$lod_percent, 0.2)
   expect_lt(got$lod_low_percent, 0.2)
   expect_gt(got$lod_high_percent, 0.2)

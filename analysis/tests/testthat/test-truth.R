@@ -41,7 +41,8 @@ test_that("an effect of the stated limit is detected as often as stated, by anot
   rows <- bind_rows(lapply(1:8, function(i) {
     clean <- truth_verdicts(i, 0, slowdown_percent = 0)
     # without a cost, the slowdown at level 1 is the amplification
-    got <- truth_verdicts(i, 1, amplification = clean$detection_limit, coin = 5000)
+    limits <- clean$detection_limit[match(paste0("operation", 1:20), clean$operation)]
+    got <- truth_verdicts(i, 1, amplification = limits, coin = 5000)
     cbind(got, limit = clean$detection_limit[match(got$operation, clean$operation)])
   }))
   expect_equal(nrow(rows), 160)
