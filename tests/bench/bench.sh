@@ -128,6 +128,7 @@ placebo() {
 # The demo's command, DEMO_RUNS (10) times, each judged by what a new user wants of it. Half an hour
 demo() {
     local command runs i=0 good=0 begin took
+    # shellcheck disable=SC2016 # make's variables
     command=$(sed -n 's|^\t$(BUILD)/bin/\(noiselab run sensitivity .*\) --out $(BUILD)/demo$|\1|p' Makefile)
     [ -n "$command" ] || stop "the Makefile has no command of the demo"
     [ -z "$quick" ] || command="$command --seconds 3"
