@@ -69,20 +69,20 @@ static void say_what_is(const struct nd_run *r, int is_quiet) {
 int nd_run_look_around(struct nd_run *r) {
     const struct nd_options *o = r->o;
     int is_leader = r->team.node_rank == 0, n_cpus = 0, n_own = 0, is_stopped = 0, failed = 0;
-    pid_t mine[2] = {getpid(), getppid()}, *own = NULL; /* and the launcher */
+    pid_t mine = getpid(), *own = NULL; /* what started us sleeps, and without mpirun it is a shell whose other children are not ours */
     unsigned char *used = NULL;
     int64_t look_ns = o->measure_ns / LOOK_SHARE, begin_ns = nl_mono_ns();
     if (o->sync_only) return 0;
     if (look_ns > LOOK_NS || o->wait_quiet_ns) look_ns = LOOK_NS;
     if (look_ns < SHORTEST_LOOK_NS) look_ns = SHORTEST_LOOK_NS;
     if (is_leader) {
-        n_own = 2 * r->team.n_node_ranks;
+        n_own = r->team.n_node_ranks;
         failed |= (own = calloc((size_t)n_own, sizeof *own)) == NULL;
         failed |= (used = choose_cpus(r, &n_cpus)) == NULL;
     }
     if (r->team.rank == 0) failed |= (r->before = calloc((size_t)r->team.n_nodes, sizeof *r->before)) == NULL;
     failed = nd_run_agree_failed(r, failed);
-    if (!failed) nd_team_gather(r->team.node, mine, sizeof mine, own);
+    if (!failed) nd_team_gather(r->team.node, &mine, sizeof mine, own);
     for (int64_t pause_ns = failed ? -1 : 0; pause_ns >= 0;) {
         if (pause_ns > 0) sleep_ns(pause_ns);
         failed = look(r, used, n_cpus, own, n_own, look_ns);
