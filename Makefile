@@ -62,7 +62,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r deps demo test check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r deps demo docs-examples test check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r ## build everything into build/ (default)
 
@@ -158,6 +158,10 @@ demo: deps ## a sensitivity experiment on this machine, with its report
 	@$(MAKE) -j$(JOBS) --no-print-directory all
 	@rm -rf $(BUILD)/demo
 	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,1,5 --seconds 120 --out $(BUILD)/demo
+
+# ONLY: one of them, or a pattern such as 'help-*'
+docs-examples: all ## run the examples of the documents, and put their output and pictures in (a quarter of an hour, as root)
+	@NOISELAB_BUILD=$(BUILD) docs/examples.sh refresh '$(ONLY)'
 
 test: deps ## everything the tests need, then all tests
 	@tests/deps.sh cluster || echo 'make test: goes on; tests on the test cluster will be skipped' >&2
