@@ -6,9 +6,8 @@
 #' @inheritParams write_report
 #' @return `file`, invisibly.
 #' @examples
-#' \donttest{
-#' file <- tempfile(fileext = ".html")
-#' write_acceptance_report(judge_acceptance(simulated_acceptance(seed = 1)), file)
+#' \dontrun{
+#' write_acceptance_report(judge_acceptance(read_acceptance("acceptance-campaign")), "report.html")
 #' }
 #' @export
 write_acceptance_report <- function(result, file, plots_dir = paste0(sub("\\.html?$", "", file), "_files")) {
