@@ -106,7 +106,7 @@ choose_stretch() {
 
 # nanoseconds_of_period NAME TIME: sets period_ns; refuses what is no time
 nanoseconds_of_period() {
-    printf '%s\n' "$2" | grep -qxE '([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|min|h)?' || die 2 "$1: '$2' is not a time (try 100ms, 10s)"
+    printf '%s\n' "$2" | grep -qxE '([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|min|h)' || die 2 "$1: '$2' is not a time with its unit (try 100ms, 10s)"
     period_ns=$(nanoseconds "$2")
     [ "$period_ns" -gt 0 ] || die 2 "$1: '$2' is not a time above 0"
 }
@@ -133,6 +133,8 @@ check_sweep() {
     [ -z "$compare_replay" ] || die 2 '--compare-replay and --sweep exclude each other: compare at one interval'
     # a pull agent works when it is asked
     [ -z "$scrape" ] || [ -n "$scrape_period" ] || scrape_period=@INTERVAL@
+    # the interval is a number of seconds, and a time takes its unit
+    [ "$scrape_period" != @INTERVAL@ ] || scrape_period=@INTERVAL@s
     all_words=$(for name in $worded_options; do value_given "$name" && echo; done)
     if [ -n "$interval_template" ]; then
         if [ ! -f "$interval_template" ] || [ ! -r "$interval_template" ]; then die 2 "--interval-template: cannot read '$interval_template'"; fi
@@ -365,9 +367,6 @@ stop_scraping() {
     scraping=''
 }
 
-# recorded_number KEY: of the summary; empty for null
-recorded_number() { grep -o "\"$1\": *[0-9.e+-]*" "$recorded.json" | head -n 1 | sed 's/.*: *//'; }
-
 # know_period: sets agent_period_ns (empty: not known) and agent_period_source
 know_period() {
     if [ -n "$sweep" ]; then
@@ -391,8 +390,10 @@ measure_period() {
         note "recording the agent for $record_s s, to know its period"
         n_seconds=$((n_seconds + record_s))
         record_agent "$record_s" || continue
-        agent_period_ns=$(awk -v ns="$(recorded_number period_ns)" -v s="$record_s" '
-            BEGIN { if (ns > 0 && ns * (s < 60 ? 5 : 3) <= s * 1e9) printf "%.0f\n", ns }')
+        # - where no period was found
+        found_ns=$(json_values "$recorded.json" -- period_ns) || exit $?
+        agent_period_ns=$(awk -v ns="$found_ns" -v s="$record_s" '
+            BEGIN { ns += 0; if (ns > 0 && ns * (s < 60 ? 5 : 3) <= s * 1e9) printf "%.0f\n", ns }')
         [ -z "$agent_period_ns" ] || break
     done
     if [ -n "$agent_period_ns" ]; then
@@ -477,10 +478,14 @@ of_interval() {
     [ -n "$settle_now" ] || [ -z "$is_started" ] || settle_now=$(settle_of "${period_now:-0}")ns
     [ -z "$seconds_now" ] || return 0
     # a round has as many stretches as that of a launch with a load in the agent's place
-    n_stretches=$("$NOISELAB_BIN/noiselab-detect" --dry-run --out "$campaign" --op "$op" --bytes "$bytes" --design "$design" \
-        "$stretch_name" "${stretch_now}ns" --levels "99${levels:+,$levels}${compare_replay:+,98}" --seconds 8760h 2>/dev/null |
-        sed -n 's/^design.* rounds of \([0-9]*\) halves of .*/\1/p')
-    seconds_now=$(awk -v n="${n_stretches:-6}" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_seconds" '
+    "$NOISELAB_BIN/noiselab-detect" --dry-run --json --out "$campaign" --op "$op" --bytes "$bytes" --design "$design" \
+        "$stretch_name" "${stretch_now}ns" --levels "99${levels:+,$levels}${compare_replay:+,98}" --seconds 8760h \
+        >"$scratch/round.json" 2>"$scratch/round.err" || {
+        cat "$scratch/round.err" >&2
+        exit 2
+    }
+    n_stretches=$(json_values "$scratch/round.json" -- halves_per_round) || exit $?
+    seconds_now=$(awk -v n="$n_stretches" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_seconds" '
         BEGIN { s = rounds * n * ns / 1e9; if (s < least) s = least; printf "%d\n", (s > int(s) ? int(s) + 1 : s) }')s
 }
 
@@ -493,7 +498,7 @@ plan_agent() {
     lines=$(for each in $(words "$intervals"); do
         of_interval "$each"
         echo "$(nanoseconds "$seconds_now") $stretch_now $(settle_estimate)"
-    done)
+    done) || exit $?
     # what is left out after a switch comes on top of the measuring time: it counts as part of a launch's start
     # shellcheck disable=SC2046 # two numbers
     set_times $(printf '%s\n' "$lines" | awk -v start="$start_s" '

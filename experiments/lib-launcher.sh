@@ -96,6 +96,8 @@ find_cpus() {
     else
         node_cores=$("$NOISELAB_BIN/noiselab-gen" --list-cpus) || exit 2
     fi
+    # nothing here guesses what noiselab-gen meant
+    [ -n "$(lines_of_cpus "$node_cores")" ] || die 70 "noiselab-gen --list-cpus said '$(printf '%s\n' "$node_cores" | first_line)', not 'host cores cpus'"
     n_nodes=$(printf '%s\n' "$node_cores" | wc -l)
     # the fewest: nodes that differ are refused where that matters
     cores=$(printf '%s\n' "$node_cores" | awk 'NR == 1 || $2 < fewest { fewest = $2 } END { print fewest + 0 }')

@@ -143,13 +143,22 @@ arms_on_nodes() {
 set_of_nodes() { echo $((($1 - 1) * n_node_sets + $(printf '%s\n' "$sets_of_nodes" | grep -nxF -- "$2" | head -n 1 | cut -d : -f 1))); }
 
 # rehearse WORDS: options are checked once, before any launcher: a wrong one gives one line, not one per rank and the launcher's own. What the
-# program says is in rehearsal.
+# program plans is in $scratch/rehearsal.json; with --dry-run, rehearsal is what the user is shown.
 rehearse() {
-    rehearsal=$("$NOISELAB_BIN/$program" --dry-run --out "$campaign" "$@" 2>&1) || {
-        printf '%s\n' "$rehearsal" >&2
+    make_scratch
+    [ -n "$dry_run" ] || [ "$program" = noiselab-accept ] || ! was_given --json ||
+        die 2 "--json: belongs to --dry-run; for results as JSON: noiselab analyze --json DIR"
+    "$NOISELAB_BIN/$program" --dry-run --json --out "$campaign" "$@" >"$scratch/rehearsal.json" 2>"$scratch/rehearsal.err" || {
+        cat "$scratch/rehearsal.err" >&2
         exit 2
     }
+    [ -n "$dry_run" ] || return 0
+    # with the user's own --json, if it was given
+    rehearsal=$("$NOISELAB_BIN/$program" --dry-run --out "$campaign" "$@") || exit $?
 }
+
+# rehearsed PATH...: values of the rehearsal
+rehearsed() { json_values "$scratch/rehearsal.json" -- "$@"; }
 
 # go_on WORDS: the words are checked
 go_on() {

@@ -151,7 +151,8 @@ job_lines() {
 
 # remaining_tasks: those that have launches which are not complete, as sbatch --array takes them (1-3,7)
 remaining_tasks() {
-    complete_and_planned | awk '
+    launches_now=$(complete_and_planned) || exit $?
+    printf '%s\n' "$launches_now" | awk '
         $0 == "=" { planned = 1; next }
         !planned { complete[$1] = 1; next }
         !($1 in complete) { left[$3] = 1; if ($3 > n) n = $3 }

@@ -29,7 +29,7 @@ limit_keys <- function() {
 #' @param file Character, length 1: a file of lines `check[.variant].metric[ SIZE] <= VALUE UNIT` (or `>=`); `#` begins a comment. Without
 #'   a variant or size a limit is of all of them. SIZE: bytes (`8`, `64KiB`), of `completeness` and `kernels` the number of nodes or ranks.
 #' @return Data frame, one row per limit: `line`, `check`, `variant` (NA: all), `metric`, `size` (NA: all), `relation` (`<=` or `>=`), `limit` (in
-#'   `unit`, that of the figure), `text` (as written). Signals `nl_error_damaged` with file and line for an unknown name, unit or size.
+#'   `unit`, that of the figure), `text` (as written). Signals `nl_error_damaged` with file and line of every unknown name, unit or size, a line each.
 #' @examples
 #' file <- tempfile()
 #' writeLines(c("# ours", "detour.alone.lost <= 0.1 percent", "bandwidth.between.one_way 4MiB >= 10 GB/s"), file)
@@ -41,10 +41,20 @@ read_limits <- function(file) {
   if (!file.exists(file) || dir.exists(file)) abort_usage("--limits: '", file, "' is no file that can be read")
   lines <- trimws(sub("#.*", "", readLines(file, warn = FALSE, skipNul = TRUE)))
   at <- which(nzchar(lines))
-  rows <- bind_rows(lapply(at, function(i) parse_limit(lines[i], file, i)))
-  if (nrow(rows) == 0) return(data.frame(line = integer(), check = character()))
-  twice <- anyDuplicated(rows[c("check", "variant", "metric", "size", "relation")])
-  if (twice > 0) abort_damaged(file, rows$line[twice], "this limit was set before")
+  # All that is wrong is said at once: a file is not corrected line by line and run by run.
+  wrong <- character()
+  note <- function(i, e) wrong[as.character(i)] <<- conditionMessage(e)
+  rows <- bind_rows(Filter(Negate(is.null), lapply(at, function(i) tryCatch(parse_limit(lines[i], file, i), nl_error = function(e) {
+    note(i, e)
+    NULL
+  }))))
+  if (NROW(rows) > 0) {
+    for (i in rows$line[duplicated(rows[c("check", "variant", "metric", "size", "relation")])]) {
+      tryCatch(abort_damaged(file, i, "this limit was set before"), nl_error = function(e) note(i, e))
+    }
+  }
+  if (length(wrong) > 0) nl_abort(c("nl_error_several", "nl_error_damaged"), paste(wrong[order(as.integer(names(wrong)))], collapse = "\n"))
+  if (NROW(rows) == 0) return(data.frame(line = integer(), check = character()))
   rows
 }
 
@@ -54,11 +64,11 @@ parse_limit <- function(text, file, line) {
   if (length(part) == 0) stop_here("'", printable(text), "' is not check[.variant].metric[ SIZE] <= VALUE UNIT (try noiselab analyze acceptance --write-limits)")
   keys <- limit_keys()
   check <- sub("\\..*", "", part[2])
-  if (!check %in% keys$check) stop_here("unknown check '", printable(check), "' (there are ", paste(unique(keys$check), collapse = ", "), ")")
+  if (!check %in% keys$check) stop_here("unknown check '", printable(check), "' (there are ", paste(unique(keys$check), collapse = ", "), ")", did_you_mean(check, unique(keys$check)))
   rest <- substring(part[2], nchar(check) + 2)
   own <- keys[keys$check == check, ]
   fits <- own[own$name == rest | endsWith(rest, paste0(".", own$name)), ]
-  if (nrow(fits) == 0) stop_here("unknown figure '", printable(rest), "' of ", check, " (there are ", paste(own$name, collapse = ", "), ")")
+  if (nrow(fits) == 0) stop_here("unknown figure '", printable(rest), "' of ", check, " (there are ", paste(own$name, collapse = ", "), ")", did_you_mean(rest, own$name))
   key <- fits[which.max(nchar(fits$name)), ]
   variant <- if (rest == key$name) NA_character_ else substring(rest, 1, nchar(rest) - nchar(key$name) - 1)
   size <- if (nzchar(part[3])) {

@@ -96,6 +96,10 @@ run_analyze <- function(operands, values, form) {
   if (length(operands) == 0) abort_usage("no DIR given (try --help)")
   words <- analyze_words()
   at <- match(operands[1], vapply(words, `[[`, "", "name"))
+  if (is.na(at) && !file.exists(operands[1])) {
+    meant <- did_you_mean(operands[1], vapply(words, `[[`, "", "name"))
+    if (nzchar(meant)) abort_usage("'", operands[1], "' is neither a directory nor an analysis", meant)
+  }
   lines <- if (!is.na(at)) run_word(words[[at]], operands[-1], values, form) else {
     only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "adjust", "unit",
                                          "mixed", "estimators"))

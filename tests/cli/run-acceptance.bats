@@ -138,7 +138,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     cluster_of 3 4
     acceptance --submit --nodes 3 --out "$OUT" >/dev/null
     sed -i 's/--rotate=1:1/--rotate=1:0/' "$OUT/schedule.tsv"
-    for launch in $(planned | head -n 1); do mkdir -p "$OUT/$launch" && echo ' "ended": "complete"' >"$OUT/$launch/launch.json"; done
+    for launch in $(planned | head -n 1); do mkdir -p "$OUT/$launch" && echo '{"ended": "complete"}' >"$OUT/$launch/launch.json"; done
     slurm_stub srun <<<'case $* in *--mpi=list*) echo pmix ;; *) printf "%s\n" "n1 4 0" "n2 4 0" "n3 4 0" ;; esac'
     ends_with_2 "$ERR" "$BIN/noiselab" run acceptance --resume "$OUT" 2>"$ERR"
     grep -qF -- "'--rotate=1:0' is not an order of nodes" "$ERR"

@@ -107,7 +107,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 
 @test "an interval of a scrape is its period" {
     submit_agent --scrape 'curl -s localhost:9100/metrics' --sweep 1s,5s --launches 3 || cat "$ERR"
-    [ "$(words_of --scrape-period | sort -u | paste -sd ' ' -)" = '1 5' ]
+    [ "$(words_of --scrape-period | sort -u | paste -sd ' ' -)" = '1s 5s' ]
     [ "$(words_of --half-period | sort -u | paste -sd ' ' -)" = '1000000000ns 5000000000ns' ]
 }
 

@@ -1,0 +1,33 @@
+test_that("the word that was meant is named, as the programs in C name it, and nothing is guessed where nothing is near", {
+  ops <- c("barrier", "allreduce", "alltoall", "bcast")
+  expect_equal(did_you_mean("allredcue", ops), ": did you mean allreduce?")
+  expect_equal(did_you_mean("AllReduce", ops), ": did you mean allreduce?")
+  expect_equal(did_you_mean("bcat", ops), ": did you mean bcast?")
+  expect_equal(did_you_mean("agnet", c("nodes", "agent")), ": did you mean agent?")
+  expect_equal(edit_distance("kitten", "sitting"), 3)
+  expect_equal(edit_distance("", "scan"), 4)
+  expect_equal(did_you_mean("allr", ops), ": did you mean allreduce?")
+  expect_equal(did_you_mean("half_period", "half-period", "--"), ": did you mean --half-period?")
+  for (typed in c("foo", "", "x", "zzzzzzzzzzzz")) expect_equal(did_you_mean(typed, ops), "")
+  expect_equal(did_you_mean("barrier", character()), "")
+  expect_error(parse_arguments("--jsn", list(option("json", help = "print JSON"))), "did you mean --json\\?", class = "nl_error_usage")
+  expect_error(channel_option("tme"), "did you mean time\\?", class = "nl_error_usage")
+})
+
+test_that("a time takes its unit, but where the option's name says it", {
+  expect_equal(duration_option("10ms", "--half-period"), 0.01)
+  expect_equal(duration_option("2min", "--half-period"), 120)
+  expect_error(duration_option("10", "--half-period"), "'10' is not a positive duration with its unit", class = "nl_error_usage")
+  expect_equal(duration_option("10", "--seconds"), 10)
+  expect_equal(size_option("2"), 2)
+})
+
+test_that("every program lists its tables for completion and help: four fields on a line", {
+  for (name in names(programs())) {
+    lines <- capture.output(status <- run_program(name, "--list-tables"))
+    expect_equal(status, 0L)
+    fields <- strsplit(lines, "\t", fixed = TRUE)
+    expect_true(all(lengths(fields) == 4 & vapply(fields, function(f) all(nzchar(f)), TRUE)))
+    expect_true("--help" %in% vapply(fields, `[`, "", 2))
+  }
+})
