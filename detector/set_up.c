@@ -153,7 +153,7 @@ static int set_up_node(struct nd_run *r, const struct nd_seat *seats, struct nd_
     host->has_agent = r->agent.companion != NULL;
     host->is_treated = r->treatment != NULL || host->has_agent;
     if (host->n_allowed && r->team.n_node_ranks > host->n_allowed && !r->o->oversubscribe) {
-        nl_error("%d ranks share the %d CPUs of %s and would measure each other: start fewer, or allow it with --oversubscribe",
+        nl_error("%d ranks share the %d CPUs of %s and would disturb each other: start fewer, or allow it with --oversubscribe",
                  r->team.n_node_ranks, host->n_allowed, host->host);
         return -1;
     }

@@ -79,16 +79,16 @@ refuse_option() {
     case $1 in
     --write-limits) exec "$NOISELAB_BIN/noiselab-analyze" acceptance --write-limits ;;
     --margin) die 2 '--margin: acceptance is judged by limits (--limits FILE), a reference (--reference DIR) and node against node' ;;
-    --launches) die 2 '--launches: say --rotations N, launches with another order of nodes each' ;;
-    --launch-id | --stop-when) die 2 "$1: the experiment decides it; leave it out" ;;
+    --launches) die 2 '--launches: give --rotations N: launches, each with another order of nodes' ;;
+    --launch-id | --stop-when) die 2 "$1: the experiment sets it; leave it out" ;;
     esac
 }
 
 check_options() {
-    [ -z "$quick" ] || [ -z "$full" ] || die 2 '--quick and --full exclude each other'
-    [ -z "$json" ] || [ -z "$lines" ] || die 2 '--json and --lines exclude each other'
+    [ -z "$quick" ] || [ -z "$full" ] || die 2 '--quick and --full cannot be combined'
+    [ -z "$json" ] || [ -z "$lines" ] || die 2 '--json and --lines cannot be combined'
     for name in --self-check-level --self-check-seconds; do
-        if [ -n "$no_self_check" ] && was_given "$name"; then die 2 "$name: means nothing beside --no-self-check"; fi
+        if [ -n "$no_self_check" ] && was_given "$name"; then die 2 "$name: has no use with --no-self-check"; fi
     done
     # known before the measurement that it can be written after it
     [ -z "$junit" ] || [ -w "$(dirname -- "$junit")" ] || die 2 "--junit: cannot write '$junit': there is no such folder, or it is not yours"

@@ -103,7 +103,7 @@ default_options() {
 refuse_option() {
     case $1 in
     --arms | --set | --external | --launch-id | --agent-interval)
-        die 2 "$1: the experiment decides it; leave it out"
+        die 2 "$1: the experiment sets it; leave it out"
         ;;
     --hosts) die 2 '--hosts: an agent is measured on this machine, or on the nodes of a Slurm job' ;;
     esac
@@ -126,7 +126,7 @@ check_treatment() {
         no_slurm='there is no Slurm here'
         ! command -v srun >/dev/null || no_slurm='this is not a Slurm job'
         in_slurm_job || [ -n "$submit" ] ||
-            die 2 "which agent? Say --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit, --agent-on and --agent-off, or --scrape;" \
+            die 2 "which agent? Give --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit, --agent-on and --agent-off, or --scrape;" \
                 "slurm-accounting would be the default, and $no_slurm"
         treatment=slurm-accounting
     fi

@@ -43,13 +43,13 @@ find_ways() {
         fi
     done
     case $ways in
-    *' '*) die 2 "${ways%% *} and ${ways#* }: two ways of switching an agent exclude each other; say one" ;;
+    *' '*) die 2 "${ways%% *} and ${ways#* }: two ways of switching an agent cannot be combined; give one" ;;
     '') [ -z "$scrape" ] || ways=--scrape ;;
     esac
     [ -z "$ways" ] || [ -z "$treatment" ] ||
-        die 2 "--treatment and $ways exclude each other: launches as a whole, or an agent that is switched within them"
+        die 2 "--treatment and $ways cannot be combined: launches as a whole, or an agent that is switched within them"
     for name in --scrape-cpu --agent-timeout --who --keep-bursts --shell; do
-        [ -n "$ways" ] || ! was_given "$name" || die 2 "$name: there is no agent (say --agent-cmd or another way)"
+        [ -n "$ways" ] || ! was_given "$name" || die 2 "$name: there is no agent (give --agent-cmd or another way)"
     done
 }
 
@@ -130,7 +130,7 @@ check_sweep() {
         seen_intervals="$seen_intervals$period_ns "
     done
     [ -z "$agent_period" ] || die 2 '--agent-period: with --sweep the interval is the period; leave it out'
-    [ -z "$compare_replay" ] || die 2 '--compare-replay and --sweep exclude each other: compare at one interval'
+    [ -z "$compare_replay" ] || die 2 '--compare-replay and --sweep cannot be combined: compare at one interval'
     # a pull agent works when it is asked
     [ -z "$scrape" ] || [ -n "$scrape_period" ] || scrape_period=@INTERVAL@
     # the interval is a number of seconds, and a time takes its unit
@@ -181,7 +181,7 @@ check_replay() {
     if [ -n "$compare_replay" ]; then
         case $ways in
         --agent-on | --scrape)
-            die 2 "--compare-replay: $ways does not tell whose bursts to record; say --agent-cmd, --agent-pid, --agent-cgroup or --agent-unit"
+            die 2 "--compare-replay: $ways does not tell whose bursts to record; give --agent-cmd, --agent-pid, --agent-cgroup or --agent-unit"
             ;;
         esac
         for name in --levels --on --pattern --replay --kind --preset; do
@@ -346,7 +346,7 @@ record_agent() {
 }
 
 # period_hint: how to do without a recording
-period_hint() { [ -n "$compare_replay" ] || printf '; say its period (--agent-period)'; }
+period_hint() { [ -n "$compare_replay" ] || printf '; give its period (--agent-period)'; }
 
 # start_scraping, stop_scraping: a pull agent does nothing unless it is asked
 start_scraping() {
@@ -377,7 +377,7 @@ know_period() {
         nanoseconds_of_period --scrape-period "$scrape_period"
         agent_period_ns=$period_ns agent_period_source=scrape
     elif [ "$ways" = --agent-on ]; then
-        note 'the period of what --agent-on switches is not known (--agent-period): stretches may hold parts of it'
+        note 'the period of what --agent-on switches is not known (--agent-period): stretches may not hold whole periods'
     else
         measure_period
     fi
@@ -401,7 +401,7 @@ measure_period() {
         note "its period is $(say_ns "$agent_period_ns"); measuring that took $n_seconds s"
     else
         agent_period_source="none found in $n_seconds s"
-        note "no period was found in $n_seconds s: stretches are as long as without one; say --agent-period if it has one"
+        note "no period was found in $n_seconds s: stretches have the default length; give --agent-period if it has one"
     fi
 }
 

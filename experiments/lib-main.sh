@@ -53,7 +53,7 @@ refuse_without_submit() {
 # find_nodes: n_nodes, cores and sets of nodes (each on a line; - all) for the plan. A job that is only submitted has none yet.
 find_nodes() {
     sets_of_nodes=-
-    [ -z "$node_sets" ] || [ -z "$nodes_per_launch" ] || die 2 '--node-sets and --nodes-per-launch exclude each other'
+    [ -z "$node_sets" ] || [ -z "$nodes_per_launch" ] || die 2 '--node-sets and --nodes-per-launch cannot be combined'
     if [ -n "$submit" ]; then
         n_nodes=${nodes:-1} cores=0
         [ -z "$nodes_per_launch" ] || plan_later='the nodes are known in the job'
@@ -118,7 +118,7 @@ ranks_column() {
 # list_of_ranks FROM: --ranks as a list, or powers of two from FROM up to all cores
 list_of_ranks() {
     if [ -z "$ranks" ]; then
-        [ -z "$submit" ] || die 2 "--ranks: say the numbers of ranks; the cores of the nodes are not known before the job starts"
+        [ -z "$submit" ] || die 2 "--ranks: give the numbers of ranks; the cores of the nodes are not known before the job starts"
         same_cores
         ranks=$(powers_of_two "$1" "$(all_ranks "$n_nodes")") || exit 2
     fi
@@ -185,7 +185,7 @@ go_on_recorded() {
         esac
     done
     [ $# = 0 ] || [ "$*" = --dry-run ] || die 2 "'$1': a campaign goes on as it was planned; leave it out"
-    [ -z "$resume" ] || [ -z "$finish" ] || die 2 '--resume and --finish exclude each other'
+    [ -z "$resume" ] || [ -z "$finish" ] || die 2 '--resume and --finish cannot be combined'
     refuse_without_submit
     [ -z "$nodes" ] || [ -n "$submit" ] || die 2 '--nodes: a campaign goes on with the nodes of its plan; leave it out, or submit a job (--submit)'
     read_schedule "$resume$finish"
@@ -248,6 +248,6 @@ answer_further() {
         echo
         set --
         [ "$word" = verdicts ] || set -- "$word"
-        "$NOISELAB_BIN/noiselab-analyze" "$@" "$campaign" || note "noiselab analyze $word ended with status $?; the other answers stand"
+        "$NOISELAB_BIN/noiselab-analyze" "$@" "$campaign" || note "noiselab analyze $word ended with status $?; the other analyses are valid"
     done
 }

@@ -75,10 +75,10 @@ is_list() {
 words() { printf '%s' "$1" | tr ',' ' '; }
 
 # at_least_three: what an answer about launches takes
-at_least_three() { [ "$1" -ge 3 ] || note "--launches $1: too few for an answer in this campaign alone, it takes 3"; }
+at_least_three() { [ "$1" -ge 3 ] || note "--launches $1: too few for an answer, which takes 3"; }
 
 # these_launches N: what an answer is about where launches are few
-these_launches() { [ "$1" -ge 5 ] || note "--launches $1: the answer is about these launches; five or more tell of launches like these"; }
+these_launches() { [ "$1" -ge 5 ] || note "--launches $1: the result holds for these launches only; for launches like these it takes five or more"; }
 
 # nanoseconds TIME: a time with its unit (s without one) in ns
 nanoseconds() {
