@@ -22,7 +22,7 @@ skip() {
     printf 'ok %d - %s # SKIP %s\n' "$n" "$1" "$2"
 }
 
-scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
+scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086
     out=$(shellcheck -x -P SCRIPTDIR $scripts 2>&1)
@@ -77,7 +77,7 @@ if ! "$build/bin/noiselab-plan" --help >/dev/null 2>&1; then
     of_r=''
     skip 'every option of the programs in R is in their man pages' 'the R package is not installed'
 fi
-for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-node-health $of_r; do
+for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-doctor noiselab-node-health $of_r; do
     lost=$("$build/bin/$program" --help | options_missing_in "$program")
     [ -z "$lost" ]
     result $? "every option of $program is in its man page" "missing:$lost"

@@ -4,8 +4,8 @@
 load detect
 
 @test "an unknown operation is refused" { refused "'foo' is not an operation" --op foo; }
-@test "an unknown option is refused" { refused "'--foo' is not an option" --foo; }
-@test "an option without its value is refused" { refused "'--op'" --op; }
+@test "an unknown option is refused" { refused "'--foo': unknown option" --foo; }
+@test "an option without its value is refused" { refused '--op: needs a value' --op; }
 @test "a stray argument is refused" { refused "'stray'" stray; }
 @test "a size with an unknown unit is refused" { refused "'12x' is not a size" --bytes 12x; }
 @test "a size of zero is refused" { refused "--bytes: '0'" --bytes 0; }
