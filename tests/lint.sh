@@ -125,6 +125,11 @@ done)
 [ -z "$lost" ]
 result $? 'every document that a comment or a page names is there' "$lost"
 
+# words that noiselab help explains
+lost=$(cut -f 2 experiments/words.tsv | while read -r word; do grep -qE "^\\|.*\\b$word\\b.*\\|" docs/reference/glossary.md || echo "$word"; done)
+[ -z "$lost" ]
+result $? 'every word that noiselab help explains is in the glossary' "$lost"
+
 long=$(LC_ALL=C.UTF-8 grep -nE '^.{121}' README.md | cut -d : -f 1)
 [ "$(wc -l <README.md)" -le 150 ] && [ -z "$long" ]
 result $? 'the README has at most 150 lines of at most 120 columns' "$(wc -l <README.md) lines; too long: $long"
