@@ -160,15 +160,21 @@ static void look_at_preempted(struct nc_machine *m, struct nc_finding *f) {
     SAY(change, "a kernel with CONFIG_SCHED_INFO");
 }
 
-static void look_at_recording(struct nc_machine *m, struct nc_finding *f) {
-    struct nr_recorder *recorder;
+/* The first CPU that this process may use; 0 where that is not known. */
+static int first_cpu(void) {
     cpu_set_t mask;
     int cpu = 0;
+    if (sched_getaffinity(0, sizeof mask, &mask)) return 0;
+    while (cpu + 1 < CPU_SETSIZE && !CPU_ISSET((size_t)cpu, &mask)) cpu++;
+    return cpu;
+}
+
+static void look_at_recording(struct nc_machine *m, struct nc_finding *f) {
+    struct nr_recorder *recorder;
+    int cpu = first_cpu();
     char paranoid[32];
     (void)m;
     line_of("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
-    if (sched_getaffinity(0, sizeof mask, &mask) == 0)
-        while (cpu + 1 < CPU_SETSIZE && !CPU_ISSET((size_t)cpu, &mask)) cpu++;
     const struct nr_config config = {.source = "auto", .view = NR_VIEW_CPUS, .cpus = &cpu, .n_cpus = 1, .n_arms = 1, .sampler_cpu = -1};
     nl_set_quiet(1); /* the reason comes with the recorder, or there is none at all */
     int failed = nr_open(&recorder, &config);
@@ -298,9 +304,13 @@ static void look_at_likwid(struct nc_machine *m, struct nc_finding *f) {
     const char *perfctr = in_path("likwid-perfctr", path, sizeof path);
     (void)m;
 #ifdef NOISELAB_LIKWID
-    SAY(here, perfctr ? "built with it, and likwid-perfctr is here" : "built with it; likwid-perfctr is not in PATH");
-    if (perfctr) return;
-    SAY(change, "install likwid on the nodes");
+    char cpu[16];
+    snprintf(cpu, sizeof cpu, "%d", first_cpu());
+    int status = 127;
+    if (perfctr) status = nc_run((const char *const[]){perfctr, "-C", cpu, "-g", "CLOCK", "true", NULL}, SLURM_S, NULL, 0, NULL, 0);
+    SAY(here, "%s", !perfctr ? "built with it; likwid-perfctr is not in PATH" : status == 0 ? "its counters can be read" : "likwid-perfctr is here, and cannot read its counters (group CLOCK)");
+    if (status == 0) return;
+    SAY(change, "%s", perfctr ? "msr module and likwid-accessD, or perf events for users; virtual machines often have no counters" : "install likwid on the nodes");
 #else
     SAY(here, perfctr ? "likwid-perfctr is here; noiselab was built without it" : "not here");
     SAY(change, "install likwid with its header, and build again (LIKWID=yes)");

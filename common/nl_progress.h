@@ -18,9 +18,9 @@ extern const char *const nl_progress_names[]; /* by enum, ends with NULL */
 #define NL_PROGRESS_WANTED "auto, terminal, lines or off"
 
 struct nl_progress {
-    int shows, redraws, has_line; /* has_line: of those redrawn one is there, without its end */
-    int width;                    /* letters that a line may have */
-    int64_t begin_ns, last_ns;    /* CLOCK_MONOTONIC; of the last line */
+    int shows, redraws;
+    int width;                 /* letters that a line may have; on a terminal that of COLUMNS, where ranks cannot ask it */
+    int64_t begin_ns, last_ns; /* CLOCK_MONOTONIC; of the last line */
     double last_share;
 };
 

@@ -73,7 +73,8 @@ run_launch() {
     put_aside "$launch"
     note "launch $number of $n_planned: $(describe "$ranks_wanted" "$@")$(time_left)"
     under_treatment "$@"
-    one_launch "$launch" "$nodes_wanted" "$ranks_wanted" --out "$campaign" --launch-id "$launch" --progress "$(progress_option)" "$@"
+    set_progress
+    one_launch "$launch" "$nodes_wanted" "$ranks_wanted" --out "$campaign" --launch-id "$launch" --progress "$progress" "$@"
     end_of_launch
     n_taken=$((n_taken + 1))
     taken_s=$((taken_s + seconds))

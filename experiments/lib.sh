@@ -132,9 +132,13 @@ powers_of_two() {
     echo "$powers$2"
 }
 
-# progress_option: mpirun hides the terminal from the ranks, so the decision is made here.
-progress_option() {
-    if [ -t 2 ] && [ "${TERM-dumb}" != dumb ]; then echo terminal; else echo lines; fi
+# set_progress: sets progress to terminal or lines. mpirun hides the terminal and its width from the ranks.
+set_progress() {
+    progress=lines
+    [ -t 2 ] && [ "${TERM-dumb}" != dumb ] || return 0
+    progress=terminal
+    COLUMNS=$(stty size <&2 2>/dev/null | cut -d ' ' -f 2)
+    export COLUMNS
 }
 
 # shellcheck source=experiments/lib-options.sh

@@ -3,9 +3,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "nl_error.h"
 #include "nl_progress.h"
 #include "progress.h"
 
@@ -35,6 +38,30 @@ static void a_terminal_is_redrawn_every_two_seconds_and_off_is_silent(void **sta
     nl_progress_open(&p, NL_PROGRESS_OFF);
     nl_progress_begin(&p, 0);
     assert_int_equal(nl_progress_is_due(&p, INT64_C(1000) * S, 1), 0);
+}
+
+static void a_message_takes_the_place_of_the_line_that_is_redrawn(void **state) {
+    (void)state;
+    char text[512];
+    FILE *file = tmpfile();
+    int before = dup(STDERR_FILENO);
+    struct nl_progress p;
+    assert_non_null(file);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    nl_set_program("x");
+    nl_progress_open(&p, NL_PROGRESS_TERMINAL);
+    nl_progress_show(&p, 0, 0.5, "x", "50 %");
+    nl_warn("late");
+    nl_progress_close(&p);
+    nl_progress_show(&p, 0, 1, "x", "100 %");
+    nl_progress_close(&p);
+    fflush(stderr);
+    dup2(before, STDERR_FILENO);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(text, "\r\033[Kx: 50 %\r\033[Kx: warning: late\n\r\033[Kx: 100 %\n");
 }
 
 static void the_time_left_is_that_of_the_same_pace(void **state) {
@@ -81,13 +108,15 @@ static void the_estimate_is_the_mean_of_the_pairs_with_students_interval(void **
     assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "");
     feed(p, 0, 1, (const double[]){0.02, 0.03, 0.01, 0.02}, 4);
     /* mean 0.02, sd 0.008165, t(0.99, 3) 4.5407: 0.02 -+ 0.018537 of the logarithm */
-    assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "; so far at 1 %: barrier +2.02 % [+0.15, +3.9]");
+    assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "; so far at 1 %: barrier +2 % [+0.15, +3.9]");
     /* the other level has nothing yet, and one pair has no interval */
     assert_string_equal(nd_progress_tell_arm(p, 1, text, sizeof text), "");
     feed(p, 1, 1, (const double[]){0.5}, 1);
     assert_null(strstr(nd_progress_tell_arm(p, 2, text, sizeof text), "alltoall"));
     feed(p, 1, 1, (const double[]){0.5}, 1);
-    assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "; so far at 1 %: barrier +2.02 % [+0.15, +3.9], alltoall +64.9 % [+65, +65]");
+    assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "; so far at 1 %: barrier +2 % [+0.15, +3.9], alltoall +65 % [+65, +65]");
+    feed(p, 1, 0, (const double[]){2, 2}, 2);
+    assert_string_equal(nd_progress_tell_arm(p, 1, text, sizeof text), "; so far at 0 %: alltoall +639 % [+639, +639]");
     /* what does not fit is left out whole */
     nd_progress_tell_arm(p, 2, text, 60);
     assert_null(strstr(text, "alltoall"));
@@ -98,6 +127,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_gets_a_line_at_each_tenth_and_none_within_ten_seconds),
         cmocka_unit_test(a_terminal_is_redrawn_every_two_seconds_and_off_is_silent),
+        cmocka_unit_test(a_message_takes_the_place_of_the_line_that_is_redrawn),
         cmocka_unit_test(the_time_left_is_that_of_the_same_pace),
         cmocka_unit_test(the_estimate_is_the_mean_of_the_pairs_with_students_interval),
     };
