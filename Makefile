@@ -162,6 +162,7 @@ demo: deps ## a sensitivity experiment on this machine, with its report
 test: deps ## everything the tests need, then all tests
 	@tests/deps.sh cluster || echo 'make test: goes on; tests on the test cluster will be skipped' >&2
 	@tests/deps.sh agents || echo 'make test: goes on; tests with real agents will be skipped' >&2
+	@tests/deps.sh report || echo 'make test: goes on; tests of reports in a browser will be skipped' >&2
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh all
 

@@ -70,16 +70,27 @@ change_of <- function(a, b, alpha) {
   ), row.names = NULL)
 }
 
+# The changed ones first; not more than a reader looks through.
+shown_changes <- function(rows) {
+  rows <- rows[order(match(rows$verdict, c("changed", "inconclusive", "same")), rows$p_holm), ]
+  utils::head(rows, max(most_failing, sum(rows$verdict == "changed")))
+}
+
+change_unit <- function(rows) {
+  unit <- c(percent = "%", points = "points")[rows$effect_unit]
+  ifelse(is.na(unit), rows$effect_unit, unit)
+}
+
+change_words <- function(rows) ifelse(rows$verdict == "changed", ifelse(rows$worse, "changed: worse", "changed: better"), rows$verdict)
+
 format_changes <- function(comparison) {
   rows <- comparison$rows
-  shown <- rows[order(match(rows$verdict, c("changed", "inconclusive", "same")), rows$p_holm), ]
-  shown <- utils::head(shown, max(most_failing, sum(rows$verdict == "changed")))
-  unit <- c(percent = "%", points = "points")[shown$effect_unit]
-  unit <- ifelse(is.na(unit), shown$effect_unit, unit)
+  shown <- shown_changes(rows)
+  unit <- change_unit(shown)
   cells <- data.frame(figure = figure_name(shown), A = format_figure(shown$value_a, shown$unit), B = format_figure(shown$value_b, shown$unit),
                       change = paste(format_effect(shown$effect), unit, format_interval(shown$ci_low, shown$ci_high)), p = format_p(shown$p_holm),
                       limit = paste(format_effect(shown$detection_limit, FALSE), unit),
-                      verdict = ifelse(shown$verdict == "changed", ifelse(shown$worse, "changed: worse", "changed: better"), shown$verdict))
+                      verdict = change_words(shown))
   c(comparison$answer, "", text_table(cells), if (nrow(rows) > nrow(shown)) sprintf("  and %d more (--csv has all)", nrow(rows) - nrow(shown)), "",
     format_notes(comparison$notes))
 }

@@ -38,6 +38,7 @@ has_acceptance <- function(dir) dir.exists(dir) && length(find_launches(dir, pro
 run_compare_acceptance <- function(dirs, values, form, alpha, power, margin) {
   if (isTRUE(values$paired) || !is.null(values$plot)) abort_usage("--paired and --plot do not apply to acceptance campaigns")
   comparison <- compare_acceptance(read_acceptance(dirs[1]), read_acceptance(dirs[2]), margin, alpha, power)
+  if (!is.null(values$report)) write_change_report(comparison, dirs, values$report)
   if (form == "csv") say_notes("noiselab-compare", c(comparison$answer, comparison$notes))
   write_output(switch(form, json = acceptance_change_json(comparison), csv = csv_lines(comparison$rows), format_changes(comparison)), values$out)
   if (is.null(margin)) 0L else answer_status(comparison$verdict)

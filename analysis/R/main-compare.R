@@ -10,6 +10,7 @@ compare_options <- function() list(
   option("csv", help = "print the rows as CSV"),
   option("out", "FILE", "write there instead of to stdout"),
   option("plot", "FILE.png", "write a plot of the changes with their intervals as well"),
+  option("report", "FILE.html", "write an HTML report as well"),
   option("help", help = "print this help")
 )
 
@@ -38,6 +39,7 @@ run_compare <- function(dirs, values, form) {
   if (!is.null(values$plot) && !grepl("\\.png$", values$plot)) {
     abort_usage("--plot: '", values$plot, "' does not end in .png")
   }
+  if (!is.null(values$report)) check_report_file(values$report, "--report")
   margin <- margin_option(values$margin)
   alpha <- alpha_option(values$alpha)
   power <- power_option(values$power)
@@ -50,6 +52,7 @@ run_compare <- function(dirs, values, form) {
   comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
                                   alpha, power, paired = isTRUE(values$paired))
   if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)
+  if (!is.null(values$report)) write_comparison_report(comparison, values$report)
   if (form == "csv") say_notes("noiselab-compare", comparison$notes)
   write_output(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison),
                       format_comparison(comparison)), values$out)
