@@ -1,7 +1,8 @@
 #!/bin/sh
 # make deps: looks first, installs only what is missing (apt, as root or through sudo without a question), says the names elsewhere.
 # deps.sh cluster: the same for the test cluster, which is root's alone. Its packages bring services: where the user is not root, nothing is installed.
-# deps.sh agents: the same for real agents, which tests measure. What cannot be installed is left out, and its test is skipped.
+# deps.sh agents: the same for real agents, which tests measure, and what single tests want. What cannot be installed is left out, and its test is
+# skipped.
 # deps.sh report: the same for the browser that tests open reports in, and for what makes reports small.
 # What is missing and is not installed is said, by its own names and those of packages.
 set -u
@@ -50,6 +51,7 @@ sadc|has_file /usr/lib/sysstat/sadc /usr/lib64/sa/sadc|sysstat|sysstat|sysstat|s
 top|command -v top|procps|procps-ng|procps|procps
 stress-ng|command -v stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
 curl|command -v curl|curl|curl|curl|curl
+jsonschema (Python)|python3 -c 'import jsonschema'|python3-jsonschema|python3-jsonschema|python3-jsonschema|py-jsonschema
 LIKWID|command -v likwid-perfctr|likwid|likwid|likwid|likwid
 EOF
 }

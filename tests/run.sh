@@ -19,7 +19,7 @@ slow_cli='cli/run cli/nodes cli/gen cli/sequential cli/starts cli/bench cli/dete
 # once.
 beside='cluster/experiments cluster/acceptance cluster/slurm cluster/mpirun cli/run cli/nodes cluster/reframe cli/run-agent cli/detect-agent
     truth/agents-ending truth/launches truth/endings cli/detect cli/gen cli/bench cluster/updown cli/run-acceptance cli/record cli/accept
-    cli/sequential cli/plan cli/agent cli/equivalent cli/report'
+    cli/sequential cli/plan cli/agent cli/equivalent cli/report cli/analyze'
 # takers of those
 n_takers=$(($(nproc) + 1))
 # How many tests may say another thing when they are run a second time, most of them because they shared the machine at first. More are no accident.

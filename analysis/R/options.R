@@ -5,6 +5,24 @@ option <- function(name, value = NA_character_, help, again = FALSE) {
   list(name = name, value = value, help = help, again = again)
 }
 
+# " (did you mean X?)" where a known word is near to what was typed, else what `otherwise` says.
+did_you_mean <- function(word, known, otherwise = paste0(" (try ", paste(known, collapse = ", "), ")")) {
+  near <- nearest_word(word, known)
+  if (is.na(near)) otherwise else sprintf(" (did you mean %s?)", near)
+}
+
+# The known word that begins so, or that is fewest letters away: one in three at most. NA: none.
+nearest_word <- function(word, known) {
+  begins <- known[startsWith(known, word)]
+  if (nzchar(word) && length(begins) == 1) return(begins)
+  away <- utils::adist(tolower(word), tolower(known), counts = FALSE)[1, ]
+  # Two letters in the wrong order are one slip.
+  swapped <- vapply(known, function(one) nchar(one) == nchar(word) && identical(sort(strsplit(one, "")[[1]]), sort(strsplit(word, "")[[1]])), TRUE)
+  away[swapped] <- pmin(away[swapped], 1)
+  at <- which.min(away)
+  if (length(at) == 1 && away[at] <= max(1, nchar(word) %/% 3)) known[at] else NA_character_
+}
+
 # Options and operands in any order; --name value or --name=value; -- ends the options.
 parse_arguments <- function(args, options) {
   values <- list()
@@ -24,7 +42,7 @@ parse_arguments <- function(args, options) {
       name <- sub("^--", "", sub("=.*", "", arg))
       at <- match(name, names_known)
       if (!startsWith(arg, "--") || is.na(at)) {
-        abort_usage("unknown option '", sub("=.*", "", arg), "' (try --help)")
+        abort_usage("unknown option '", sub("=.*", "", arg), "'", did_you_mean(paste0("--", name), paste0("--", names_known), " (try --help)"))
       }
       takes_value <- !is.na(options[[at]]$value)
       before <- if (options[[at]]$again) values[[name]]
@@ -52,15 +70,16 @@ help_text <- function(usage, about, options, more) {
     "", more)
 }
 
-# What the output is to be: text, or data in one of two forms.
+# What the output is to be: text on one screen, all of the text, or data in one of two forms.
 form_option <- function(values) {
-  if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
-  if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
+  given <- intersect(c("json", "csv", "all"), names(values))
+  if (length(given) > 1) abort_usage("--", given[1], " and --", given[2], " exclude each other")
+  if (length(given) == 1) given else "text"
 }
 
 # Options that mean nothing to what was asked are refused, not passed over.
 only_options <- function(values, what, known) {
-  given <- setdiff(names(values), c("json", "csv", "out", "help", known))
+  given <- setdiff(names(values), c("json", "csv", "all", "out", "help", known))
   if (length(given) == 0) return(invisible())
   why <- if (what == "summary" && given[1] == "alpha") ": rules P and N are defined at 99 %" else ""
   abort_usage("--", given[1], " does not apply to ", what, why)
@@ -94,7 +113,7 @@ names_option <- function(name, text, known, what) {
   wanted <- strsplit(text, ",", fixed = TRUE)[[1]]
   unknown <- setdiff(wanted, known)
   if (length(wanted) == 0 || length(unknown) > 0) {
-    abort_usage("--", name, ": '", c(unknown, text)[1], "' is not a ", what, " (try ", paste(known, collapse = ","), ")")
+    abort_usage("--", name, ": '", c(unknown, text)[1], "' is not a ", what, did_you_mean(c(unknown, text)[1], known))
   }
   wanted
 }
@@ -138,7 +157,7 @@ table_option <- function(values, tables) {
   if (is.null(values$table)) return(tables[1])
   if (!isTRUE(values$csv)) abort_usage("--table needs --csv (JSON has all tables)")
   if (!values$table %in% tables) {
-    abort_usage("--table: '", values$table, "' is not a table (try ", paste(tables, collapse = ", "), ")")
+    abort_usage("--table: '", values$table, "' is not a table", did_you_mean(values$table, tables))
   }
   values$table
 }

@@ -7,15 +7,7 @@
 #' @return A ggplot (its attribute `height_in` is the height that suits it, inches), or a data frame with `panel`,
 #'   `label`, `family`, `measure`, `effect`, `ci_low`, `ci_high` (percent), `verdict` (`slower`, `faster`, `no
 #'   difference found`), `n_a`, `n_b`, `scope`; NULL where no row has an interval.
-#' @examples
-#' before <- file.path(tempdir(), "before")
-#' after <- file.path(tempdir(), "after")
-#' simulate_campaign(before, pairs = 10, launches = 2, levels_percent = 5, seed = 1, prefix = "before")
-#' simulate_campaign(after, pairs = 10, launches = 2, levels_percent = 5, seed = 2, prefix = "after")
-#' got <- compare_campaigns(read_campaign(before), read_campaign(after))
-#' plot_compare(got, draw = FALSE)[, c("label", "effect")]
-#' unlink(c(before, after), recursive = TRUE)
-#' @export
+#' @noRd
 plot_compare <- function(comparison, draw = TRUE) {
   check_argument(inherits(comparison, "nl_comparison"), "comparison", class(comparison),
                  "the result of compare_campaigns()")

@@ -1,7 +1,7 @@
 #' Dose-response plots
 #'
 #' Effect against delivered level, both on pseudo-logarithmic axes (linear near 0). Where several treatments
-#' were run, each has its own panels; [plot_treatments()] has them in one.
+#' were run, each has its own panels; `plot_treatments()` has them in one.
 #'
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
 #' @param draw Logical, length 1: FALSE returns the data frame.
@@ -11,18 +11,11 @@
 #'   `band_high` (unit of the channel; the band is the interval of the placebo), `verdict`, `series` (the
 #'   verdict, or `detected alone`: not with all families counted together); NULL where the channel was not measured.
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105.
-#' @examples
-#' dir <- file.path(tempdir(), "dose")
-#' simulate_campaign(dir, pairs = 20, levels_percent = c(0, 1, 5), seed = 1)
-#' plot_dose(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("panel", "estimate")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_dose <- function(analysis, draw = TRUE) {
   draw_dose(analysis, draw, "time", "slowdown, %", "Slowdown by delivered level")
 }
 
-#' @rdname plot_dose
-#' @export
 plot_preempted <- function(analysis, draw = TRUE) {
   draw_dose(analysis, draw, "preempted", "preempted, % of one CPU per generator", "Preempted CPU time by delivered level")
 }

@@ -13,12 +13,7 @@
 #'   (`above`, `below`, `inconclusive` of the margin; without one `detected`, `detected alone`, `not detected`, `inconclusive`). NULL
 #'   without the time channel, and where no level is above 0.
 #' @references Lewis, S. and Clarke, M. (2001) Forest plots: trying to see the wood and the trees, BMJ 322, 1479-1480.
-#' @examples
-#' dir <- file.path(tempdir(), "forest")
-#' simulate_campaign(dir, pairs = 20, launches = 2, levels_percent = c(0, 5), seed = 1)
-#' plot_forest(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("label", "launch", "estimate_percent")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_forest <- function(analysis, draw = TRUE) {
   frame <- forest_data(analysis)
   if (!draw || is.null(frame)) return(frame)

@@ -8,11 +8,7 @@
 #'   `bound_low`, `bound_high`, `detection_limit`, `model` (percent), `margin_percent`, `safe_from_s` (the shortest safe
 #'   interval, NA: none), `margin_verdict`, `series` (how the point is drawn). NULL where the launches do not differ in the
 #'   interval.
-#' @examples
-#' campaign <- simulated_campaign(external = "agent", pairs = 40, launches = 4, seed = 1)
-#' for (i in 1:4) campaign$launches[[i]]$options$agent_interval_ns <- c(1e9, 1e10)[1 + i %% 2]
-#' plot_intervals(analyze_campaign(name_intervals(campaign)), draw = FALSE)[, c("interval_s", "estimate")]
-#' @export
+#' @noRd
 plot_intervals <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$intervals %||% intervals_data(analysis)
   if (!draw || is.null(frame)) return(frame)

@@ -11,12 +11,7 @@ nodes_named <- 8  # but the first of those found
 #'   `level_requested_percent`, `preempted_shift_percent`, `ci_low`, `ci_high` (percent of one CPU), `detection_limit`,
 #'   `extra_share_percent`, `p_holm`, `found` (see [locate_noise()]), `n_pairs`, `n_launches`, `unit_of_inference`. NULL
 #'   where no launch has shifts by node.
-#' @examples
-#' dir <- file.path(tempdir(), "plot-nodes")
-#' simulate_campaign(dir, nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
-#' plot_nodes(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("host", "preempted_shift_percent", "found")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_nodes <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$nodes %||% nodes_data(analysis)
   if (!draw || is.null(frame)) return(frame)

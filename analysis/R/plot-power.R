@@ -9,12 +9,7 @@
 #'   detection limit of this run), `se_log`, `df`, `level_requested_percent` (of the cell whose scatter it is). NULL
 #'   without the time channel, and where no scatter is known.
 #' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593 (the limit).
-#' @examples
-#' dir <- file.path(tempdir(), "power")
-#' simulate_campaign(dir, pairs = 40, levels_percent = c(0, 5), seed = 1)
-#' head(plot_power(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_power <- function(analysis, draw = TRUE) {
   frame <- power_data(analysis)
   if (!draw || is.null(frame)) return(frame)

@@ -9,13 +9,7 @@
 #'   `undecided`): see
 #'   [stability_table()]. NULL where no configuration with pairs reacts.
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (stage 1).
-#' @examples
-#' dir <- file.path(tempdir(), "plot-stability")
-#' simulate_campaign(dir, operations = c("barrier", "bcast"), pairs = 40, launches = 3, levels_percent = c(0, 2),
-#'                   seed = 1)
-#' plot_stability(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("panel", "merit")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_stability <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$stability %||% stability_data(analysis)
   if (!draw || is.null(frame)) return(frame)

@@ -16,6 +16,27 @@ plot_table <- function() {
   do.call(rbind, rows)
 }
 
+#' Draw a plot by its name
+#'
+#' @param name Character, length 1: a name in [plot_table()].
+#' @param result An `nl_analysis` from [analyze_campaign()]; for plots of acceptance campaigns the result of [judge_acceptance()].
+#' @param draw Logical, length 1: FALSE returns the data frame behind the plot, units in its column names.
+#' @return A ggplot, or the data frame; NULL where the campaign has not the data that the plot needs.
+#' @examples
+#' analysis <- analyze_campaign(simulated_campaign(levels_percent = c(0, 5), pairs = 20, seed = 1), channels = "time")
+#' draw_plot("forest", analysis, draw = FALSE)[, c("label", "estimate_percent")]
+#' @export
+draw_plot <- function(name, result, draw = TRUE) {
+  names_known <- vapply(plots(), `[[`, "", "name")
+  check_argument(is_text(name) && name %in% names_known, "name", name, paste(names_known, collapse = ", "))
+  plot <- plots()[[match(name, names_known)]]
+  wanted <- if (identical(plot$of, "acceptance")) "nl_acceptance_verdict" else "nl_analysis"
+  check_argument(inherits(result, wanted), "result", class(result), paste("an", wanted))
+  analysis <- if (wanted == "nl_analysis") result else unclass(result)
+  frame <- plot_frame(plot, analysis)
+  if (!draw || is.null(frame)) frame else draw_frame(plot, analysis, frame)
+}
+
 # `asks`: the section of the report that it belongs to. `alt` makes the text for readers who do not see the plot: what it shows, from its
 # data frame. `size` gets data frame and analysis and returns width and height in inches; without it they follow from the number of
 # panels. `narrow`: the plot as a phone shows it; without it the report's reader scrolls.

@@ -7,33 +7,34 @@ okabe_ito <- c(black = "#000000", orange = "#E69F00", sky = "#56B4E9", green = "
 arm_colours <- c(off = okabe_ito[["blue"]], on = okabe_ito[["vermillion"]])
 arm_shapes <- c(off = 16, on = 17)
 
-# What a verdict looks like wherever it stands: shape and colour of its points in plots, and a mark of that shape in tables.
+# What a verdict looks like wherever it stands: shape and colour of its points in plots, and a mark of that shape in tables; `ascii`: for
+# terminals without Unicode.
 verdict_looks <- as.data.frame(matrix(c(
-  "detected",            "24", "vermillion", "\u25b2",
-  "above",               "24", "vermillion", "\u25b2",
-  "above the margin",    "24", "vermillion", "\u25b2",
-  "slower",              "24", "vermillion", "\u25b2",
-  "changed: worse",      "24", "vermillion", "\u25b2",
-  "fail",                "24", "vermillion", "\u25b2",
-  "here",                "24", "vermillion", "\u25b2",
-  "disagree",            "24", "vermillion", "\u25b2",
-  "detected alone",      "24", "orange",     "\u25b2",
-  "trace",               "25", "orange",     "\u25bc",
-  "not reproducible",    "25", "orange",     "\u25bc",
-  "not detected",        "21", "white",      "\u25cb",
-  "no difference found", "21", "white",      "\u25cb",
-  "below",               "22", "green",      "\u25a0",
-  "below the margin",    "22", "green",      "\u25a0",
-  "same",                "22", "green",      "\u25a0",
-  "suitable",            "22", "green",      "\u25a0",
-  "agree",               "22", "green",      "\u25a0",
-  "pass",                "22", "sky",        "\u25a0",
-  "faster",              "25", "blue",       "\u25bc",
-  "changed: better",     "25", "blue",       "\u25bc",
-  "look at it",          "23", "yellow",     "\u25c6",
-  "undecided",           "23", "yellow",     "\u25c6",
-  "inconclusive",        "23", "yellow",     "\u25c6"
-), ncol = 4, byrow = TRUE, dimnames = list(NULL, c("word", "shape", "colour", "mark"))))
+  "detected",             "24", "vermillion", "\u25b2", "*",
+  "above",                "24", "vermillion", "\u25b2", "*",
+  "above the margin",     "24", "vermillion", "\u25b2", "*",
+  "slower",               "24", "vermillion", "\u25b2", "*",
+  "changed: worse",       "24", "vermillion", "\u25b2", "*",
+  "fail",                 "24", "vermillion", "\u25b2", "*",
+  "here",                 "24", "vermillion", "\u25b2", "*",
+  "disagree",             "24", "vermillion", "\u25b2", "*",
+  "detected alone",       "24", "white",      "\u25b3", "+",
+  "trace",                "25", "orange",     "\u25bc", "v",
+  "not reproducible",     "25", "orange",     "\u25bc", "v",
+  "not detected",         "21", "white",      "\u25cb", "-",
+  "no difference found",  "21", "white",      "\u25cb", "-",
+  "below",                "22", "green",      "\u25a0", "-",
+  "below the margin",     "22", "green",      "\u25a0", "=",
+  "same",                 "22", "green",      "\u25a0", "=",
+  "suitable",             "22", "green",      "\u25a0", "=",
+  "agree",                "22", "green",      "\u25a0", "=",
+  "pass",                 "22", "sky",        "\u25a0", "-",
+  "faster",               "25", "blue",       "\u25bc", "v",
+  "changed: better",      "25", "blue",       "\u25bc", "v",
+  "look at it",           "23", "yellow",     "\u25c6", "?",
+  "undecided",            "23", "yellow",     "\u25c6", "?",
+  "inconclusive",         "23", "yellow",     "\u25c6", "?"
+), ncol = 5, byrow = TRUE, dimnames = list(NULL, c("word", "shape", "colour", "mark", "ascii"))))
 
 # Scales of shape and fill for those of these words that occur. `labels`: other words for the legend, by word.
 verdict_scales <- function(words, labels = character()) {

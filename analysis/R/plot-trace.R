@@ -6,12 +6,7 @@
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `start_s` (since the first half), `time_us` (per
 #'   operation), `arm`, `level` (requested, percent of one CPU), `kept_one_in` (thinning).
-#' @examples
-#' dir <- file.path(tempdir(), "trace")
-#' simulate_campaign(dir, pairs = 20, levels_percent = 5, seed = 1)
-#' head(plot_trace(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_trace <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   launch <- campaign$rows[["launch"]][1]

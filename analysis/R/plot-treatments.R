@@ -9,12 +9,7 @@
 #'   `phase`, `treatment` (colour and shape), `row` (the other factors, "" up to seven treatments),
 #'   `level_requested_percent`, `level_delivered_percent` (percent of one CPU), `estimate`, `ci_low`,
 #'   `ci_high` (percent), `verdict`; NULL with one treatment, or without the time channel.
-#' @examples
-#' dir <- file.path(tempdir(), "treatments")
-#' simulate_campaign(dir, pairs = 20, levels_percent = c(1, 5), kinds = c("spin", "cache"), seed = 1)
-#' plot_treatments(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("treatment", "estimate")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_treatments <- function(analysis, draw = TRUE) {
   if (!several_treatments(analysis)) return(NULL)
   frame <- dose_data(analysis, "time")

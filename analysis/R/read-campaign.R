@@ -26,14 +26,7 @@ is_old <- function(info) isTRUE(info$schema < 2)
 #'   Signals `nl_error_schema`, `nl_error_damaged` (file and line named) or `nl_error_data`.
 #'   A launch that was killed (`ended` is null) may end in an incomplete line: the line is left out
 #'   and noted. In any other launch it is an error.
-#' @examples
-#' dir <- file.path(tempdir(), "read-launch")
-#' simulate_campaign(dir, pairs = 10, seed = 1)
-#' launch <- read_launch(list.files(dir, full.names = TRUE)[1])
-#' launch$info$options$design
-#' nrow(launch$rows)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 read_launch <- function(dir, arms = "both") {
   check_argument(is.character(dir) && length(dir) == 1 && !is.na(dir), "dir", dir,
                  "one directory name")
@@ -109,11 +102,11 @@ check_row_count <- function(rows, file, promised) {
 #'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks`, `nodes`, `starts_hist`,
 #'   `lateness`, `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
 #'   (the arguments), `paths` (character: directory of each launch, named by its id), `progress` (data frame, one row
-#'   per directory with a `schedule.tsv`, see [read_schedule()]: `dir`, `experiment`, `created_utc`, `planned`, `complete`
+#'   per directory with a `schedule.tsv`, see `read_schedule()`: `dir`, `experiment`, `created_utc`, `planned`, `complete`
 #'   and `unplanned`, numbers of launches), `notes` (character).
 #' @details In a campaign directory `partial/` and `claims/` are passed over, and so are files; `partial/` may be given
 #'   as a campaign of its own.
-#' @seealso [read_launch()] for the conditions signalled.
+#' @seealso `read_launch()` for the conditions signalled.
 #' @examples
 #' dir <- file.path(tempdir(), "read-campaign")
 #' simulate_campaign(dir, pairs = 10, launches = 2, seed = 1)

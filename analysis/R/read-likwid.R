@@ -15,12 +15,7 @@
 #' @references LIKWID 5.2, functions printOutput() and printcsv() in its `likwid.lua`, printMpiOutput() in `likwid-mpirun`:
 #'   a line `TABLE,Region NAME,Group N WHAT,GROUP,ROWS` begins a table, of likwid-perfctr's raw counts with three lines on
 #'   the region before it; then a line of names and ROWS lines, filled up with empty fields.
-#' @examples
-#' file <- tempfile()
-#' writeLines(c("TABLE,Region barrier:off,Group 1 Metric,CLOCK,2", "Metric,HWThread 0", "Clock [MHz],2400", "CPI,0.7"), file)
-#' read_likwid(file)
-#' unlink(file)
-#' @export
+#' @noRd
 read_likwid <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_data(file, " is missing")

@@ -1,14 +1,7 @@
 # The sentences of a report: its answer, and one for each of its questions. All are made of the rows that the tables show.
 
-# What stands on the first screen.
-report_answer <- function(analysis) {
-  if (is_clean(analysis)) return(clean_answer(analysis))
-  facts <- answer_facts(analysis)
-  agent <- agent_sentences(analysis)
-  time <- facts$families[facts$families$channel == "time", ]
-  phrases <- if (several_treatments(analysis)) worst_phrases(analysis) else time_phrases(time)
-  c(if (length(agent) > 0) upper_first(agent) else paste0(upper_first(paste(phrases, collapse = "; ")), "."), smallest_sentence(facts, analysis), refused_sentence(facts))
-}
+# What stands on the first screen: the sentences of the terminal.
+report_answer <- function(analysis) if (is_clean(analysis)) clean_answer(analysis) else answer_sentences(analysis)
 
 upper_first <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
 
@@ -77,81 +70,6 @@ between_phrase <- function(most, least, contrasts) {
   at <- which(key(contrasts, same) == key(most, same) & sides("_a") %in% ends & sides("_b") %in% ends)
   p <- contrasts$p_holm[at]
   if (length(p) != 1 || is.na(p)) "their difference was not tested" else paste("their difference: p =", format_p(p), "by Holm")
-}
-
-most_phrases <- 6 # of more operations the numbers are said, and the most slowed
-
-# By time: from which level each operation is slower, or what would have been found. `rows`: families of answer_facts().
-time_phrases <- function(rows) {
-  if (NROW(rows) == 0) return("times were not analyzed")
-  if (nrow(rows) > most_phrases) return(many_phrases(rows))
-  vapply(seq_len(nrow(rows)), function(i) {
-    row <- rows[i, ]
-    name <- panel_name(row)
-    effect <- sprintf("%s %% %s", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high))
-    who <- if (row$pattern %in% no_word) row$kind
-    paste0(switch(row$outcome,
-      "not detected" = sprintf("%s %s by time (%s%s)", if (is.null(who)) name else paste(who, "on", name), "was not found to be slower",
-                               if (is.null(who)) "" else paste0(effect, "; "), would_have_been(row)),
-      inconclusive = sprintf("whether %s is slower cannot be told by time%s", name, reason_words(row$reason)),
-      if (is.null(who)) sprintf("%s is slower from %s %% of one CPU on (there by %s%s)", name, format_level(row$level_percent), effect, alone_words(row)) else
-        sprintf("%s slows %s by %s%s", who, name, effect, alone_words(row))
-    ), if (row$n_refused > 0 && row$n_refused < row$n_levels) sprintf(", %d of %d levels could not be judged", row$n_refused, row$n_levels))
-  }, "")
-}
-
-many_phrases <- function(rows) {
-  counts <- table(factor(rows$outcome, outcomes))
-  counts <- counts[counts > 0]
-  top <- rows[which.max(ifelse(startsWith(rows$outcome, "detected"), rows$estimate, NA)), ]
-  c(sprintf("of %d operations and sizes, by time: %s", nrow(rows), join_words(paste(counts, names(counts)))),
-    if (nrow(top) > 0) sprintf("the most slowed is %s, by %s %% %s%s", panel_name(top), format_effect(top$estimate), format_interval(top$ci_low, top$ci_high),
-                               if (has_level(top$level_percent)) sprintf(" at %s %%", format_level(top$level_percent)) else ""))
-}
-
-alone_words <- function(row) {
-  if (row$outcome == "detected alone") return("; alone: not with all operations and channels counted together")
-  if (is.na(row$alone_percent)) "" else sprintf("; %s %% alone", format_level(row$alone_percent))
-}
-
-would_have_been <- function(row) {
-  if (is.na(row$limit)) "no limit known" else sprintf("%s %% would have been", format_effect(row$limit, FALSE))
-}
-
-# What was found at all, and what would have been: never "nothing" without a limit.
-smallest_sentence <- function(facts, analysis) {
-  families <- facts$families
-  if (is.null(families)) return(NULL)
-  best <- facts$smallest
-  alone <- facts$alone
-  c(if (is.null(best)) {
-    # what has no level may be detected, but is not the smallest of any
-    if (all(families$outcome == "inconclusive") || any(families$outcome == "detected")) return(NULL)
-    paste0("No channel detected any of the tested levels", if (!is.null(alone)) " with all of them counted together", "; ",
-           limit_phrase(families, analysis), ".")
-  } else if (has_level(best$level_percent)) {
-    sprintf(paste("The smallest level detected at all, with all operations and channels counted together, is %s %% of one CPU, by",
-                  "%s of %s (the threshold lies %s)."),
-            format_level(best$level_percent), best$channel, cell_panel(best, analysis),
-            if (best$below_percent > 0) sprintf("between %s and %s %%", format_level(best$below_percent), format_level(best$level_percent))
-            else sprintf("at or below %s %%, the lowest level tested", format_level(best$level_percent)))
-  }, if (!is.null(alone)) {
-    sprintf("Alone, %s %% is detected by %s of %s.", format_level(alone$level_percent), alone$channel, cell_panel(alone, analysis))
-  })
-}
-
-# Limits in percent can be compared; those of other units cannot.
-limit_phrase <- function(families, analysis) {
-  known <- families[!is.na(families$limit) & families$unit == "%", ]
-  if (NROW(known) == 0) return("the detection limit is unknown, so this says nothing about smaller or larger effects")
-  best <- known[order(known$channel != "time", known$limit), ][1, ]
-  sprintf("the smallest effect that would have been found is %s %%, by %s of %s", format_effect(best$limit, FALSE), best$channel,
-          cell_panel(best, analysis))
-}
-
-refused_sentence <- function(facts) {
-  n <- sum(facts$refused$n)
-  if (n > 0) sprintf("%s no verdict; why stands below.", if (n == 1) "One row has" else paste(n, "rows have"))
 }
 
 # ---- what took the CPU? ------------------------------------------------------------------------
@@ -317,5 +235,6 @@ trust_table <- function(checks) {
 report_alarms <- function(analysis) {
   progress <- analysis$campaign$progress
   unfinished <- if (NROW(progress) > 0) progress_notes(progress[progress$complete < progress$planned, ])
-  unique(c(unfinished, grep("^PLACEBO DETECTED|not ok|was killed|ended as", analysis$notes, value = TRUE)))
+  unique(upper_first(c(unfinished, # why rows have no verdict stands with the rows
+                       if (!is_clean(analysis)) setdiff(answer_warnings(analysis), refused_warning(analysis)))))
 }

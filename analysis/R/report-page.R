@@ -89,25 +89,25 @@ with_classes <- function(text, prefix) {
 
 # ---- tables ------------------------------------------------------------------------------------
 
-# `columns`: named list, heading -> text; those named in `text` are set to the left. `how`: what the columns mean, folded. `verdict`: the
-# words behind the last column, which has their marks.
+# A table of texts: `columns`, named list, heading -> text. Those named in `text` are words, the others numbers, `wrap` words that fold. `how`: what
+# the columns mean, folded. `verdict`: the words behind the last column, which has their marks.
 html_table <- function(columns, caption = NULL, how = NULL, text = character(), wrap = character(), verdict = NULL) {
-  tags <- htmltools::tags
-  kind <- ifelse(names(columns) %in% wrap, "text wrap", ifelse(names(columns) %in% text, "text", NA))
-  cells <- function(tag, values) {
-    Map(function(value, class) tag(class = if (!is.na(class)) class, value), values, kind)
-  }
-  n <- length(columns[[1]])
-  look <- row_look(verdict, n)
-  body <- lapply(seq_len(n), function(i) tags$tr(class = look[i], unname(cells(tags$td, lapply(columns, `[[`, i)))))
-  tags$div(class = "table", tags$div(class = "scroll", tags$table(
-    if (!is.null(caption)) tags$caption(caption),
-    tags$thead(tags$tr(unname(cells(tags$th, as.list(names(columns)))))), tags$tbody(body)
-  )), if (!is.null(how)) tags$details(class = "how", tags$summary("What the columns mean"), tags$p(how)))
+  made <- Map(function(name, value) {
+    value <- as.character(value)
+    if (name %in% wrap) c(col_words(name, value), class = "wrap") else if (name %in% text) col_words(name, value) else col_number(name, value, value)
+  }, names(columns), columns)
+  page_table(do.call(new_table, c(unname(made), list(mark = verdict))), caption, how)
 }
 
-row_look <- function(verdict, n) {
-  if (is.null(verdict)) return(NULL)
+# `table`: an nl_table whose mark is the word of its last column.
+page_table <- function(table, caption = NULL, how = NULL) {
+  tags <- htmltools::tags
+  if (!is.null(table$mark)) table$mark <- row_look(table$mark)
+  tags$div(class = "table", tags$div(class = "scroll", table_html(table, caption)),
+           if (!is.null(how)) tags$details(class = "how", tags$summary("What the columns mean"), tags$p(how)))
+}
+
+row_look <- function(verdict) {
   colour <- verdict_looks$colour[match(verdict, verdict_looks$word)]
   ifelse(is.na(colour), "", paste0("look-", colour))
 }

@@ -3,32 +3,15 @@
 # One column per factor of treatment that varies in the campaign.
 treatment_cells <- function(rows, analysis) as.list(rows[varying_factors(analysis$treatments)])
 
-# A row per operation and level: slowdown, what was taken from the ranks, and the verdict by time.
+# The terminal's table, of all rows, in the order of the plots.
 slowdown_table <- function(analysis) {
-  rows <- widest_scope(analysis$verdicts)
-  key <- do.call(paste, c(unname(rows[c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent")]), sep = "\r"))
-  time <- rows$channel == "time" & rows$level_requested_percent > 0
-  taken <- rows[rows$channel == "preempted", ][match(key[time], key[rows$channel == "preempted"]), ]
-  rows <- rows[time, ]
-  if (nrow(rows) == 0) return(NULL)
-  by <- order(panel_factor(panel_name(rows), analysis), rows$ranks, label_in(rows, analysis), rows$level_requested_percent)
-  rows <- rows[by, ]
-  taken <- taken[by, ]
-  several_ranks <- length(unique(rows$ranks)) > 1
-  html_table(c(list(operation = panel_name(rows)), if (several_ranks) list(ranks = format_count_each(rows$ranks)), treatment_cells(rows, analysis), list(
-    "level, %" = format_level(rows$level_requested_percent), "slowdown, %" = format_effect(rows$estimate),
-    CI = format_interval(rows$ci_low, rows$ci_high), "preempted, %" = format_effect(taken$estimate, FALSE),
-    "CI " = format_interval(taken$ci_low, taken$ci_high), "limit, %" = format_effect(rows$detection_limit, FALSE),
-    verdict = marked(row_outcome(rows))
-  )), how = sprintf(paste(
-    "Level: CPU time asked for, percent of one CPU. Slowdown: by how much longer an operation takes with the load than without, with %s interval.",
-    "Preempted: CPU time that other tasks took from the ranks, percent of one CPU. Limit: the slowdown that this run would have found with power %g.",
-    "Verdict: by time, one-sided alpha %s, from the highest level down%s."),
-    format_confidence(2 * rows$alpha[1]), analysis$power, format_nominal(rows$alpha[1]),
-    if (any(row_outcome(rows) == "detected alone")) {
-      "; detected alone: by itself, but not with the chance of any false detection over all operations and channels at alpha"
-    } else ""),
-  text = c("operation", treatment_columns, "verdict"), verdict = row_outcome(rows))
+  rows <- answer_rows(analysis, Inf)
+  if (NROW(rows) == 0) return(NULL)
+  rows <- rows[order(panel_factor(panel_name(rows), analysis), rows$ranks, label_in(rows, analysis), rows$level_requested_percent), ]
+  table <- answer_table(analysis, TRUE, rows)
+  table$columns$picture <- NULL
+  page_table(table, how = paste0(upper_first(answer_legend(analysis)), ", with power ", analysis$power, ". Level: CPU time asked for, percent of one CPU. Slowdown: by ",
+                                 "how much longer an operation takes with the load than without. Preempted: CPU time that other tasks took from the ranks, percent of one CPU."))
 }
 
 # All of it: every channel.

@@ -20,13 +20,7 @@ not_launches <- c("partial", "claims")
 #'   all), `ranks` (number), `arguments` (list of character: the words of the detector)).
 #'
 #'   Signals `nl_error_schema` and `nl_error_damaged`, file and line named; a launch that is planned twice is damage.
-#' @examples
-#' file <- tempfile(fileext = ".tsv")
-#' writeLines(c("# schema: 1", "# experiment: sensitivity", "launch\tset\tnodes\tranks\targuments",
-#'              "s1-off\t1\t-\t4\t--op\tbarrier"), file)
-#' read_schedule(file)$launches$launch
-#' unlink(file)
-#' @export
+#' @noRd
 read_schedule <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_usage("'", file, "' does not exist")

@@ -231,9 +231,7 @@ welch_ratio <- function(clean, noisy, conf) {
 #' @param n0,n1 Numeric: number of clean and of noisy runs.
 #' @return Numeric: probability.
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (the rule).
-#' @examples
-#' rule_p_false_alarm(5, 5) # 0.016
-#' @export
+#' @noRd
 rule_p_false_alarm <- function(n0, n1) {
   stats::pt(stats::qt(0.995, n0 - 1) / sqrt(1 + n0 / n1), n0 - 1, lower.tail = FALSE)
 }

@@ -64,7 +64,7 @@ quiet_console() { ! grep -E ':CONSOLE|Uncaught|Refused to' "$BATS_TEST_TMPDIR/co
     found=$(probe demo 1400 900)
     sound "$found"
     quiet_console
-    jq -e '.answer_bottom < 900 and .picture_bottom < 900 and (.answer | test("barrier is slower from")) and
+    jq -e '.answer_bottom < 900 and .picture_bottom < 900 and (.answer | test("operations are sensitive")) and
         .sections == ["answer", "slower", "cpu", "seen", "where", "trust", "again"] and .folds > 15 and .pictures > 10' <<<"$found"
     jq -e '.sorts_up and .sorts_down and .filtered and .unfiltered' <<<"$found"
 }
@@ -114,5 +114,5 @@ quiet_console() { ! grep -E ':CONSOLE|Uncaught|Refused to' "$BATS_TEST_TMPDIR/co
 @test "a report on paper has the answer on its first page" {
     command -v pdftotext >/dev/null || skip 'pdftotext is not installed'
     browse --print-to-pdf="$BATS_TEST_TMPDIR/report.pdf" --no-pdf-header-footer "file://$CAMPAIGNS/demo/report.html"
-    pdftotext -f 1 -l 1 "$BATS_TEST_TMPDIR/report.pdf" - | tr '\n' ' ' | grep -q 'is slower from'
+    pdftotext -f 1 -l 1 "$BATS_TEST_TMPDIR/report.pdf" - | tr '\n' ' ' | grep -q 'operations are sensitive'
 }

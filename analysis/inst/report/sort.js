@@ -9,10 +9,11 @@
   }
 
   function compare(column, is_text, down) {
+    var value = function (cell) { return cell.hasAttribute('data-value') ? parseFloat(cell.getAttribute('data-value')) : number(cell.textContent); };
     return function (a, b) {
       var x = a.cells[column].textContent.trim(), y = b.cells[column].textContent.trim();
       if (is_text) return (down ? -1 : 1) * x.localeCompare(y, undefined, { numeric: true });
-      var u = number(x), v = number(y);
+      var u = value(a.cells[column]), v = value(b.cells[column]);
       // what has no number comes last, either way
       if (isNaN(u) || isNaN(v)) return (isNaN(u) ? 1 : 0) - (isNaN(v) ? 1 : 0);
       return (down ? -1 : 1) * (u - v);
@@ -32,7 +33,7 @@
         heads.forEach(function (other) { other.removeAttribute('aria-sort'); });
         head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
         Array.prototype.slice.call(body.rows)
-          .sort(compare(column, head.classList.contains('text'), down))
+          .sort(compare(column, !head.classList.contains('num'), down))
           .forEach(function (row) { body.appendChild(row); });
       });
     });
