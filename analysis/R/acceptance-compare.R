@@ -93,8 +93,27 @@ changes_in_order <- function(rows) rows[order(match(rows$verdict, c("changed", "
 
 changes_view <- function(comparison, operands) {
   rows <- changes_in_order(comparison$rows)
-  new_view(comparison$answer, changes_table(utils::head(rows, 30)), "change: B against A with its interval; limit: the change that would have been seen",
+  shown <- utils::head(rows, 30)
+  word <- ifelse(shown$verdict == "changed", ifelse(shown$worse, "worse", "better"), shown$verdict)
+  table <- new_table(
+    name = col_words("figure", cut_middle(figure_name(shown), 40), folds = FALSE),
+    value_b = col_number("B", shown$value_b, format_figure(shown$value_b, shown$unit)),
+    effect = col_number("change", shown$effect, paste(format_effect(shown$effect), change_unit(shown), format_interval(shown$ci_low, shown$ci_high))),
+    verdict = col_words("verdict", word)
+  )
+  new_view(comparison$answer, table, "change: B against A with its interval",
            notes = length(unique(comparison$notes)), command = all_command(operands, program = "compare"))
+}
+
+change_unit <- function(rows) {
+  unit <- unname(c(percent = "%", points = "points")[rows$effect_unit])
+  ifelse(is.na(unit), rows$effect_unit, unit)
+}
+
+# Long names keep their ends, which tell them apart.
+cut_middle <- function(text, most) {
+  half <- (most - 3) %/% 2
+  ifelse(nchar(text) > most, paste0(substr(text, 1, half), "...", substring(text, nchar(text) - half + 1)), text)
 }
 
 changes_table <- function(shown) {
@@ -111,6 +130,6 @@ changes_table <- function(shown) {
 
 acceptance_change_json <- function(comparison) {
   to_json(list(schema = 1L, program = "noiselab-compare", version = package_version_text(), answer = comparison$answer, alpha = comparison$alpha,
-               margin_percent = comparison$margin %||% NA_real_, verdict = comparison$verdict, estimates = list(), rows = comparison$rows, notes = as.character(unique(comparison$notes))),
+               margin_percent = comparison$margin %||% NA_real_, verdict = comparison$verdict, estimates = acceptance_change_estimates(comparison), rows = comparison$rows, notes = as.character(unique(comparison$notes))),
           single = c("schema", "program", "version", "answer", "alpha", "margin_percent", "verdict"))
 }

@@ -23,10 +23,14 @@ answer_sentences <- function(analysis) {
   families <- facts$families
   channel <- main_channel(families$channel)
   rows <- families[families$channel == channel, ]
-  agents <- if (channel == "time") agent_sentences(analysis)
-  if (length(agents) > 0) return(c(margin_sentence(analysis), agents))
-  upper_first(c(margin_sentence(analysis), channel_sentences(rows, analysis),
-                if (channel == "time") taken_sentence(families[families$channel == "preempted", ], analysis)))
+  # What has no level, such as an agent, is told by itself, and first.
+  outside <- !has_level(rows$level_requested_percent)
+  taken <- families[families$channel == "preempted" & channel == "time", ]
+  c(margin_sentence(analysis),
+    unlist(lapply(split(rows[outside, ], in_order(as.character(rows$kind[outside]))), function(part) {
+      c(channel_sentences(part, analysis), outside_taken_sentence(taken[taken$kind == part$kind[1] & !has_level(taken$level_requested_percent), ], analysis))
+    }), use.names = FALSE),
+    upper_first(c(channel_sentences(rows[!outside, ], analysis), taken_sentence(taken[has_level(taken$level_requested_percent), ], analysis))))
 }
 
 # The channel that the answer is about: time, where it was analyzed.
@@ -51,7 +55,8 @@ operation_name <- function(rows, all) {
 
 # What each family is sensitive to with its effect, then what was missed with what would have been seen.
 channel_sentences <- function(rows, analysis) {
-  name <- family_name(rows, analysis)
+  if (nrow(rows) == 0) return(NULL)
+  name <- if (has_level(rows$level_requested_percent[1])) family_name(rows, analysis) else operation_name(rows, analysis$verdicts)
   found <- which(rows$outcome %in% c("detected", "detected alone"))
   found <- found[order(rows$level_percent[found])]
   missed <- which(rows$outcome == "not detected")
@@ -75,7 +80,7 @@ sensitive_sentence <- function(rows, name, analysis, n_all) {
   level_of <- function(i) if (dosed[i]) rows$level_percent[i] else as.character(rows$kind[i])
   each <- vapply(named, function(i) {
     row <- rows[i, ]
-    level <- if (dosed[i]) sprintf("%s %%", format_level(row$level_percent)) else as.character(row$kind)
+    level <- if (dosed[i]) sprintf("%s %%", format_level(row$level_percent)) else agent_title(as.character(row$kind), analysis$campaign)
     remark <- c(if (row$outcome == "detected alone") "alone", if (!is.na(row$alone_percent)) sprintf("%s %% alone", format_level(row$alone_percent)))
     # Those of one level stand behind it.
     verb <- if (i > 1 && level_of(i) == level_of(i - 1)) "" else paste0(level, if (time) " slows " else sprintf(" raises %s of ", row$channel))
@@ -105,7 +110,10 @@ missed_sentence <- function(rows, name, found, missed, analysis) {
             join_words(paste0(limit, if (length(at) > 1) sprintf(" (%s)", name[shown])), "or"), analysis$power)
   }
   below <- found[!is.na(rows$limit[found])]
-  c(if (length(missed) > 0) sprintf("no level was detected on %s; %s.", few_words(name[missed], most_named), would(missed)),
+  outside <- !has_level(rows$level_requested_percent[1])
+  c(if (length(missed) > 0 && outside) sprintf("%s was not found to slow %s; %s.", agent_title(as.character(rows$kind[1]), analysis$campaign),
+                                               few_words(name[missed], most_named), would(missed)),
+    if (length(missed) > 0 && !outside) sprintf("no level was detected on %s; %s.", few_words(name[missed], most_named), would(missed)),
     if (length(below) > 0) sprintf("smaller levels were not detected on %s; %s.", few_words(name[below], most_named), would(below)))
 }
 
@@ -119,6 +127,15 @@ taken_sentence <- function(rows, analysis) {
     sprintf("from %s %% on%s", format_level(l), if (length(level) == 1 && nrow(found) == nrow(rows)) "" else sprintf(" (%s)", few_words(name, most_named)))
   }, "")
   sprintf("The CPU time that the load takes from the ranks is seen %s.", join_words(by))
+}
+
+# The CPU time that an agent takes from the ranks of a node: over the operations.
+outside_taken_sentence <- function(rows, analysis) {
+  found <- rows[rows$outcome %in% c("detected", "detected alone"), ]
+  if (nrow(found) == 0) return(if (nrow(rows) > 0 && any(!is.na(rows$limit))) sprintf(
+    "It was not seen to take CPU time from the ranks; %s %% of one CPU would have been.", format_span_of(rows$limit)))
+  sprintf("It takes %s %% of one CPU from the ranks of a node (%s interval %s to %s).", format_span_of(found$estimate),
+          format_confidence(2 * min(analysis$verdicts$alpha)), format_effect(min(found$ci_low), FALSE), format_effect(max(found$ci_high), FALSE))
 }
 
 margin_sentence <- function(analysis) if (!is.null(analysis$margin)) margin_answer_words(analysis$margin, analysis$margin_answer)
@@ -254,7 +271,7 @@ control_places <- function(campaign) {
 
 # After the answer: with few launches launches like these come second, else these launches; and which estimates the verdicts rest on.
 format_answer <- function(analysis) {
-  lines <- c(answer_sentences(analysis), upper_first(c(other_scope_sentence(analysis), rests_on(analysis), answer_warnings(analysis))))
+  lines <- c(answer_sentences(analysis), agent_sentences(analysis), upper_first(c(other_scope_sentence(analysis), rests_on(analysis), answer_warnings(analysis))))
   if (length(lines) == 0) return(NULL)
   c(sprintf("answer (%s, alpha %g)", main_rows(analysis$verdicts)$scope[1], analysis$alpha), wrap_line(lines), "")
 }

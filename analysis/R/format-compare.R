@@ -34,7 +34,7 @@ comparison_view <- function(comparison, operands) {
   word <- ifelse(shown$verdict == no_difference, "no difference", paste0(shown$verdict, ifelse(shown$familywise %in% FALSE, ", alone", "")))
   margin <- !is.null(comparison$margin_percent)
   table <- new_table(
-    cell = col_words("operation", cell_words(shown)), measure = col_words("figure", measure), value_a = col_number("A", shown$value_a, value(shown$value_a)),
+    cell = col_words("operation", short_cell(shown, rows)), measure = col_words("figure", measure), value_a = col_number("A", shown$value_a, value(shown$value_a)),
     value_b = col_number("B", shown$value_b, value(shown$value_b)), effect = col_number("change", shown$effect, format_change),
     ci_low = col_number(sprintf("%g %% interval", 100 * (1 - comparison$alpha)), shown$ci_low, change_interval(shown$ci_low, shown$ci_high)),
     detection_limit = col_number("limit", shown$detection_limit, function(x) format_change(x, sign = FALSE)), verdict = col_words("verdict", word),
@@ -48,21 +48,33 @@ comparison_view <- function(comparison, operands) {
            length(unique(comparison$notes)), all_command(operands, program = "compare"))
 }
 
+# Operation, with its size and number of ranks where there are several.
+short_cell <- function(rows, all) {
+  name <- operation_name(rows, all)
+  paste0(name, ifelse(rows$mode == "loop" | length(unique(all$mode)) == 1, "", paste0(", start ", rows$mode)))
+}
+
 comparison_sentences <- function(comparison, rows) {
   time <- rows[rows$family == "time", ]
   changed <- time[time$sure, ]
   open <- time[time$verdict == "inconclusive", ]
   same <- time[!time$sure & time$verdict != "inconclusive", ]
   other <- rows[rows$family != "time" & rows$sure, ]
-  lone <- other[!duplicated(paste(cell_words(other), other$measure)), ]
+  sure <- sprintf("%g %% interval ", 100 * (1 - comparison$alpha))
+  ways <- unique(changed$verdict)
   c(if (!is.na(comparison$answer)) sprintf("Margin of %g %% of the clean time: %s.", comparison$margin_percent, comparison$answer),
-    if (nrow(changed) > 0) paste0("B is ", join_words(utils::head(sprintf("%s on %s (%s %%, %g %% interval %s)", changed$verdict, cell_words(changed),
-      format_change(changed$effect), 100 * (1 - comparison$alpha), change_interval(changed$ci_low, changed$ci_high)), most_named)), "."),
-    if (nrow(same) > 0) sprintf("No difference in clean time was found on %s: a change of %s %% would have been seen with probability %g.",
-                                few_words(cell_words(same), most_named), format_span_of(same$detection_limit), comparison$power),
-    if (nrow(open) > 0) sprintf("%s cannot be compared.", few_words(cell_words(open), most_named)),
-    if (nrow(other) > 0) sprintf("Beside the clean time %s changed: %s.", counted(nrow(other), "figure"),
-                                 few_words(paste0(measure_names[lone$measure], " of ", cell_words(lone)), most_named)))
+    vapply(ways, function(way) {
+      part <- utils::head(changed[changed$verdict == way, ], most_named)
+      rest <- sum(changed$verdict == way) - nrow(part)
+      each <- sprintf("%s by %s %% (%s%s to %s)", short_cell(part, rows), format_change(abs(part$effect), FALSE), c(sure, rep("", nrow(part) - 1)),
+                      format_change(pmin(abs(part$ci_low), abs(part$ci_high)), FALSE), format_change(pmax(abs(part$ci_low), abs(part$ci_high)), FALSE))
+      sprintf("B is %s than A: %s.", way, join_words(c(each, if (rest > 0) sprintf("%d more", rest))))
+    }, "", USE.NAMES = FALSE),
+    if (nrow(same) > 0) sprintf("No difference in clean time was found on %s; a change of %s %% would have been, with probability %g.",
+                                few_words(short_cell(same, rows), most_named), format_span_of(same$detection_limit), comparison$power),
+    if (nrow(open) > 0) sprintf("%s cannot be compared.", few_words(short_cell(open, rows), most_named)),
+    if (nrow(other) > 0) sprintf("%s changed, too: %s.", upper_first(counted(nrow(other), "other figure")),
+                                 few_words(unique(measure_names[other$measure]), 6)))
 }
 
 comparison_intro <- function(comparison) {

@@ -93,7 +93,11 @@ agent_view <- function(report, operands) {
   warnings <- c(agent_notes(report$accounts), sprintf("%s: the agent's account does not explain what the ranks lost%s", node_label(apart),
                                                       ifelse(is.na(apart$cause), "", paste0(": ", apart$cause))),
                 if (!is.null(answer)) margin_needs_warning(answer_rows(analysis), answer, analysis$power))
-  new_view(c(if (!is.null(answer)) margin_answer_words(report$margin, answer), report_sentences(report)),
+  # One launch says for each node when it strikes.
+  bursts <- utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)
+  # The margin is about the agent's own rows.
+  analysis$margin_answer <- answer
+  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts)),
            tables, if (nrow(accounts) > 0) "CPU, % of one CPU; agree: the agent's CPU time on the ranks' CPUs is what the ranks lost", warnings,
            length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"), report_beside(operands))
 }

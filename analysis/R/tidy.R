@@ -128,7 +128,18 @@ agent_estimates <- function(report) {
 acceptance_estimates <- function(result) {
   figures <- result$figures
   if (NROW(figures) == 0) return(NULL)
-  variant <- ifelse(nzchar(figures$variant), paste0(".", gsub("[^A-Za-z0-9_.+-]", "-", figures$variant)), "")
-  as_estimates(figures, paste0(figures$check, variant, ".", figures$metric, "_", figures$unit), host = figures$entity, bytes = figures$size, confidence = 1 - result$alpha, n = NA, n_unit = NA,
+  as_estimates(figures, paste0(figure_quantity(figures), "_", figures$unit), host = figures$entity, bytes = figures$size, confidence = 1 - result$alpha, n = NA, n_unit = NA,
                verdict = closed_word(figures$verdict))
+}
+
+# The figure without what it was measured on.
+figure_quantity <- function(rows) {
+  paste0(rows$check, ifelse(nzchar(rows$variant), paste0(".", gsub("[^A-Za-z0-9_.+-]", "-", rows$variant)), ""), ".", rows$metric)
+}
+
+acceptance_change_estimates <- function(comparison) {
+  rows <- comparison$rows
+  as_estimates(rows, paste0(figure_quantity(rows), "_change_", rows$effect_unit), host = rows$entity, bytes = rows$size, value = rows$effect,
+               confidence = 1 - comparison$alpha, n = rows$n_a + rows$n_b, n_unit = "launch",
+               verdict = ifelse(rows$verdict == "changed", ifelse(rows$worse, "worse", "better"), rows$verdict))
 }

@@ -127,7 +127,10 @@ test_that("the front ends write table, JSON, lines, JUnit, node files and report
   other <- tempfile()
   on.exit(unlink(other, recursive = TRUE), add = TRUE)
   simulate_acceptance(other, seed = 2)
-  got <- status_of("noiselab-compare", other, dir, "--margin", "10")
+  short <- status_of("noiselab-compare", other, dir)$out
+  expect_lte(length(short), 24)
+  expect_match(short, "detour.alone.lost.node2 .* worse$", all = FALSE)
+  got <- status_of("noiselab-compare", other, dir, "--margin", "10", "--all")
   expect_equal(got$status, 1L)
   expect_true(any(grepl("^detour.alone.lost.node2 .*changed: worse$", got$out)) || any(grepl("node2.*changed: worse", got$out)))
   expect_equal(status_of("noiselab-analyze", dir)$status, 3L)

@@ -9,7 +9,7 @@ made <- function(..., env = parent.frame()) {
 
 test_that("the figures come in one sentence, with interval, limit and margin", {
   dir <- made(operations = "alltoall", bytes = 2048, pairs = 40, slowdown_percent = 3, seed = 2)
-  text <- paste(status_of("noiselab-analyze", dir, "--margin", "1%")$out, collapse = " ")
+  text <- paste(status_of("noiselab-analyze", dir, "--margin", "1%", "--all")$out, collapse = " ")
   text <- gsub(" +", " ", text)
   expect_match(text, "collectd at 100 ms slows alltoall 2048 B by [0-9.]+ % \\([0-9.]+ to [0-9.]+\\); this run could have seen 0\\.[0-9]+ %")
   expect_match(text, "2048 B by (2\\.[89]|3\\.[012])[0-9]* % ")

@@ -41,7 +41,7 @@ test_that("print shows the text", {
   expect_equal(utils::capture.output(print(got, all = TRUE)), format_comparison(got))
   short <- utils::capture.output(print(got))
   expect_lte(length(short), 24)
-  expect_match(short[1], "^B is slower on barrier 0 B, 2 ranks \\(\\+[0-9.]+ %, 99 % interval ")
+  expect_match(short[1], "^B is slower than A: barrier by [0-9.]+ % \\(99 % interval [0-9.]+ to [0-9.]+\\)\\.$")
 })
 
 test_that("--out and --plot write files", {

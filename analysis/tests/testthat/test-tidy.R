@@ -43,5 +43,6 @@ test_that("nodes, intervals, replays, comparisons, agents and acceptance have th
   unlink(agent, recursive = TRUE)
   simulate_agent_campaign(agent, pairs = 20, seed = 1)
   expect_in_schema(agent_estimates(agent_report(read_campaign(agent))))
+  expect_in_schema(acceptance_change_estimates(compare_acceptance(simulated_acceptance(seed = 1), simulated_acceptance(slow_node = 2, seed = 2))))
   expect_in_schema(acceptance_estimates(judge_acceptance(simulated_acceptance(slow_node = 2, seed = 1))))
 })

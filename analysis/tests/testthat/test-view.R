@@ -112,3 +112,13 @@ test_that("the programs print the answer, and all tables when asked; not both at
   expect_match(status_of("noiselab-analyze", dir, "--all", "--json")$err, "--json and --all exclude each other")
   expect_false(any(grepl("\033", short$out)))
 })
+
+test_that("what an agent costs is said first, then what it takes, and what would have been seen where nothing was found", {
+  campaign <- do.call(simulated_campaign, c(quiet, list(external = "collectd", slowdown_percent = 2, pairs = 60, operations = c("barrier", "bcast"), seed = 1)))
+  lines <- on_screen(answer_view(analyze_campaign(campaign)))
+  expect_match(lines[1], "^collectd slows barrier by [0-9.]+ % \\(98 % interval [0-9.]+ to [0-9.]+\\) and bcast by ")
+  expect_match(lines, "^It takes [0-9. to]+ % of one CPU from the ranks of a node", all = FALSE)
+  campaign <- do.call(simulated_campaign, c(quiet, list(external = "collectd", slowdown_percent = 0, pairs = 60, seed = 1)))
+  expect_match(paste(on_screen(answer_view(analyze_campaign(campaign, channels = "time")))[1:2], collapse = " "),
+               "^collectd was not found to slow barrier; a slowdown of [0-9.]+ % would have been, with probability 0.95")
+})
