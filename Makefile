@@ -195,6 +195,7 @@ docs-examples: all ## run the examples of the documents, and put their output an
 test: deps ## everything the tests need, then all tests
 	@tests/deps.sh cluster || echo 'make test: goes on; tests on the test cluster will be skipped' >&2
 	@tests/deps.sh agents || echo 'make test: goes on; tests with real agents will be skipped' >&2
+	@tests/deps.sh report || echo 'make test: goes on; tests of reports in a browser will be skipped' >&2
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh all
 

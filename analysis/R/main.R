@@ -284,8 +284,10 @@ run_report <- function(dirs, values, form) {
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin)
   file <- values$out %||% file.path(dirs[1], "report.html")
+  if (dir.exists(dirs[1])) check_report_file(file)
   if (all(vapply(dirs, has_acceptance, TRUE))) {
-    return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin %||% 0), file)))
+    given <- unlist(lapply(c("limits", "reference", "margin", "alpha"), function(name) lapply(values[[name]], function(x) c(paste0("--", name), x))))
+    return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin %||% 0), file, options = given)))
   }
   if (!is.null(values$limits) || !is.null(values$reference)) abort_usage("--limits and --reference are for acceptance campaigns")
   campaign <- read_campaign(dirs, arms = "any")
