@@ -39,7 +39,7 @@ limit_keys <- function() {
 read_limits <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file) || dir.exists(file)) abort_usage("--limits: '", file, "' is no file that can be read")
-  lines <- trimws(sub("#.*", "", readLines(file, warn = FALSE, skipNul = TRUE)))
+  lines <- trimws(sub("#.*", "", read_text_lines(file)))
   at <- which(nzchar(lines))
   rows <- bind_rows(lapply(at, function(i) parse_limit(lines[i], file, i)))
   if (nrow(rows) == 0) return(data.frame(line = integer(), check = character()))

@@ -188,7 +188,9 @@ find_launches <- function(dir, program = "noiselab-detect") {
 is_accept_dir <- function(dir) {
   if (file.exists(file.path(dir, "accept.csv"))) return(TRUE)
   file <- file.path(dir, "launch.json")
-  file.exists(file) && any(grepl("\"program\": *\"noiselab-accept\"", readLines(file, warn = FALSE, skipNul = TRUE), useBytes = TRUE))
+  if (!file.exists(file)) return(FALSE)
+  check_regular(file)
+  any(grepl("\"program\": *\"noiselab-accept\"", readLines(file, warn = FALSE, skipNul = TRUE), useBytes = TRUE))
 }
 
 launch_folders <- function(dir) {
@@ -208,9 +210,7 @@ read_json_head <- function(file) {
     abort_data(file, " is missing: without it the design and the levels are unknown; copy it along ",
                "with the CSV files, or leave this launch out")
   }
-  info <- tryCatch(jsonlite::read_json(file, simplifyVector = FALSE), error = function(e) {
-    abort_damaged(file, 1, "not a JSON file (", first_line(conditionMessage(e)), ")")
-  })
+  info <- read_json_file(file)
   if (!is_object(info)) abort_damaged(file, 1, "not a JSON object")
   if (!is_number(info$schema) || !info$schema %in% schemas_read) {
     abort_schema(file, ": schema ", show_json(info$schema, "missing"), ", this version reads schema ",
@@ -605,7 +605,8 @@ check_treatment <- function(data, file, info, external = NULL) {
 
 # The rules of the columns that this version of the file has.
 check_header <- function(file, rules) {
-  header <- strsplit(readLines(file, n = 1, warn = FALSE), ",", fixed = TRUE)
+  check_regular(file)
+  header <- strsplit(readLines(file, n = 1, warn = FALSE, skipNul = TRUE), ",", fixed = TRUE, useBytes = TRUE)
   if (length(header) == 0 || length(header[[1]]) == 0) {
     abort_data(file, " is empty: the launch wrote nothing; run it again or leave it out")
   }
@@ -648,7 +649,7 @@ quiet_fread <- function(..., rules) {
 
 # The lines of a file whose field count is right; a killed launch may lack the end of its last line.
 complete_lines <- function(file, cut_off, partial) {
-  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  lines <- read_text_lines(file)
   fields <- nchar(gsub("[^,]", "", lines, useBytes = TRUE), "bytes") + 1L
   wanted <- fields[1]
   notes <- character()
