@@ -332,7 +332,10 @@ show_json <- function(x, absent = "unknown") {
 format_json_number <- function(x) vapply(x, format, "", digits = 15, scientific = FALSE, trim = TRUE)
 
 # Text from a file may hold escape sequences; none reaches a terminal.
-printable <- function(text) gsub("[[:cntrl:]]", "?", enc2utf8(as.character(text)))
+printable <- function(text) gsub("[[:cntrl:]]", "?", iconv(enc2utf8(as.character(text)), "UTF-8", "UTF-8", sub = "?"))
+
+# A cell of a damaged file may be as long as the file.
+shortened <- function(text) ifelse(nchar(text) > 60, paste0(substr(text, 1, 57), "..."), text)
 
 # Designs: where their rows are, and what one pair of each is called.
 designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),
@@ -670,6 +673,8 @@ complete_lines <- function(file, cut_off, partial) {
 }
 
 check_column <- function(x, rule, file) {
+  odd <- if (is.character(x)) which(!validUTF8(x))[1] else NA
+  if (!is.na(odd)) refuse_cell(file, odd, rule, x[odd], "UTF-8")
   if (rule$kind %in% text_kinds) return(check_text(x, rule, file))
   if (is.character(x)) {
     bad <- which(!is.na(x) & !is.finite(suppressWarnings(as.numeric(x))))
@@ -714,7 +719,7 @@ check_text <- function(x, rule, file) {
 
 # Row i of the table is line i + 1 of the file: fread accepts no blank lines inside.
 refuse_cell <- function(file, i, rule, got, wanted) {
-  got <- if (identical(got, "")) "empty" else paste0("'", format(got, digits = 15), "'")
+  got <- if (identical(got, "")) "empty" else paste0("'", shortened(printable(if (is.character(got)) got else format(got, digits = 15))), "'")
   abort_damaged(file, i + 1, rule$name, " is ", got, ", wanted ", wanted)
 }
 

@@ -24,7 +24,7 @@ record_words() { printf -- '--duration\n1s\n--name\nsleep\n--source\nschedstat\n
 run_with() {
     local file=$1 line list=()
     shift
-    while IFS= read -r line; do list+=("$line"); done <"$file"
+    while IFS= read -r line; do list+=("${line:0:100000}"); done <"$file"
     "$@" "${list[@]:0:40}"
 }
 

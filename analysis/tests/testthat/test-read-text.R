@@ -47,3 +47,13 @@ test_that("a table of LIKWID is not believed how long it is", {
   expect_error(read_likwid(file), "the table that begins in line 1 ends after 1 of 9e+08 rows", fixed = TRUE, class = "nl_error_damaged")
   expect_lt(gc()[2, 6], before[2, 6] + 100) # MB
 })
+
+test_that("a cell that is no UTF-8 is refused with file, line and column", {
+  dir <- local_campaign(pairs = 5)
+  file <- list.files(dir, "^halves.csv$", recursive = TRUE, full.names = TRUE)[1]
+  lines <- readLines(file)
+  lines[3] <- sub("(,[0-9]+)(,[0-9.]*)$", "\\1\xb5\\2", lines[3], useBytes = TRUE)
+  writeLines(lines, file, useBytes = TRUE)
+  said <- expect_error(read_campaign(dir), class = "nl_error_damaged")
+  expect_match(conditionMessage(said), "halves.csv:3: .* wanted UTF-8")
+})
