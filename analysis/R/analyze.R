@@ -520,7 +520,7 @@ no_ratio <- function(reason) {
 cell_cost <- function(measured, label, members, n_launches, settings) {
   cost <- interruption_cost(measured$preempted_on[members], measured$preempted_off[members],
                             measured$delivered_ns[members], measured$bursts[members],
-                            label$level_requested_percent, settings$conf, measured$due[members], label$pattern)
+                            label$level_requested_percent, settings$conf, measured$due[members], typical_design(label))
   row <- ratio_row(label, "cost_ns", cost, length(members), n_launches)
   row$estimator <- cost$estimator
   row

@@ -350,13 +350,12 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
 #' @param due Numeric, length n: `bursts_due` of the on half.
 #' @param level Requested level in percent, length 1.
 #' @param conf Confidence, length 1.
-#' @param pattern Pattern of the bursts, length 1.
-#' @return A list: `estimate`, `low`, `high`, `se` (ns per burst), `df`, `estimator`, `reason`. The
-#'   pseudo-median is used where the pattern is periodic and every on half with bursts holds the same
-#'   whole number of them (see `whole_bursts()` and `dosed_pairs()`), else the ratio of sums.
+#' @param typical Logical, length 1: every on half with bursts has the same number of them by design.
+#' @return A list: `estimate`, `low`, `high`, `se` (ns per burst), `df`, `estimator`, `reason`. With
+#'   `typical` the pseudo-median over the dosed pairs (`dosed_pairs()`) by their mean number of bursts, else the ratio of sums.
 #' @noRd
 interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_on, level, conf = 0.99,
-                              due = bursts_on, pattern = "periodic") {
+                              due = bursts_on, typical = FALSE) {
   none <- function(reason) {
     list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, df = NA_real_,
          estimator = NA_character_, reason = reason)
@@ -367,18 +366,18 @@ interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_
     return(none("delivered load or bursts unknown (no generator)"))
   }
   if (sum(bursts_on) == 0) return(none("no burst was run"))
-  dosed <- dosed_pairs(due, level)
-  validity <- whole_bursts(bursts_on[dosed], level, pattern = pattern)
-  per_half <- mean(bursts_on)
+  if (typical) {
+    dosed <- dosed_pairs(due, level)
+    ranks <- pseudo_median(excess[dosed], conf)
+    if (is.na(ranks$se)) return(none("too few pairs"))
+    per_burst <- lapply(ranks[c("estimate", "low", "high", "se")], `/`, mean(bursts_on[dosed]))
+    return(c(per_burst, list(df = Inf, estimator = "pseudo-median", reason = NA_character_)))
+  }
   # Ratio of sums: linearised, each pair contributes its residual from the common ratio.
   ratio <- sum(excess) / sum(bursts_on)
   residual <- batch_mean_ci(excess - ratio * bursts_on, conf)
-  sums <- list(estimate = ratio, low = ratio + residual$low / per_half,
-               high = ratio + residual$high / per_half, se = residual$se / per_half,
-               df = residual$df, estimator = "ratio of sums", reason = NA_character_)
-  if (!validity$valid) return(sums)
-  ranks <- pseudo_median(excess[dosed] / validity$bursts, conf)
-  if (!isTRUE(ranks$se > 0)) return(sums)
-  list(estimate = ranks$estimate, low = ranks$low, high = ranks$high, se = ranks$se, df = Inf,
-       estimator = "pseudo-median", reason = NA_character_)
+  per_half <- mean(bursts_on)
+  list(estimate = ratio, low = ratio + residual$low / per_half,
+       high = ratio + residual$high / per_half, se = residual$se / per_half,
+       df = residual$df, estimator = "ratio of sums", reason = NA_character_)
 }
