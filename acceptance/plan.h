@@ -1,4 +1,4 @@
-/* How a launch spends its time: for people, or as one JSON object for programs (docs/formats.md). */
+/* How a launch spends its time: for people, or as one JSON object for programs (docs/reference/formats.md). */
 #ifndef NX_PLAN_H
 #define NX_PLAN_H
 

@@ -2,7 +2,7 @@
 #ifndef NL_ERROR_H
 #define NL_ERROR_H
 
-/* The exit statuses of every noiselab program (docs/exit-status.md says the same to users). */
+/* The exit statuses of every noiselab program (docs/reference/exit-status.md says the same to users). */
 enum nl_exit {
     NL_EXIT_OK = 0,          /* did its work; where a question was asked: pass */
     NL_EXIT_FAIL = 1,        /* a question was asked, and the answer is no */

@@ -1,4 +1,4 @@
-/* What a dry run says of the launch: for people, or as one JSON object for programs (docs/formats.md). */
+/* What a dry run says of the launch: for people, or as one JSON object for programs (docs/reference/formats.md). */
 #ifndef ND_REHEARSAL_H
 #define ND_REHEARSAL_H
 

@@ -187,6 +187,8 @@ fill_template() {
             ;;
         [a-z]*=*)
             name=${line%%=*}
+            # a command with a = in it is no parameter
+            case $name in *[!a-z_]*) printf '%s\n' "$line" && continue ;; esac
             if value=$(value_of "$name"); then
                 printf '%s=%s  # %s\n' "$name" "$value" "${line#*'  # '}"
             else

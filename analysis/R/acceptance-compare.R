@@ -15,7 +15,9 @@
 #'   `alpha`, `margin`.
 #' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
 #' @examples
-#' compare_acceptance(simulated_acceptance(seed = 1), simulated_acceptance(slow_node = 2, seed = 2))$answer
+#' \dontrun{
+#' compare_acceptance(read_acceptance("before"), read_acceptance("after"))$answer
+#' }
 #' @export
 compare_acceptance <- function(a, b, margin = NULL, alpha = 0.01, power = 0.95) {
   check_argument(inherits(a, "nl_acceptance") && inherits(b, "nl_acceptance"), "a", class(a), "results of read_acceptance()")
@@ -70,22 +72,64 @@ change_of <- function(a, b, alpha) {
   ), row.names = NULL)
 }
 
+# The changed ones first; not more than a reader looks through.
+shown_changes <- function(rows) utils::head(changes_in_order(rows), max(most_failing, sum(rows$verdict == "changed")))
+
+change_unit <- function(rows) {
+  unit <- c(percent = "%", points = "points")[rows$effect_unit]
+  ifelse(is.na(unit), rows$effect_unit, unit)
+}
+
+change_words <- function(rows) ifelse(rows$verdict == "changed", ifelse(rows$worse, "changed: worse", "changed: better"), rows$verdict)
+
 format_changes <- function(comparison) {
   rows <- comparison$rows
-  shown <- rows[order(match(rows$verdict, c("changed", "inconclusive", "same")), rows$p_holm), ]
-  shown <- utils::head(shown, max(most_failing, sum(rows$verdict == "changed")))
-  unit <- c(percent = "%", points = "points")[shown$effect_unit]
-  unit <- ifelse(is.na(unit), shown$effect_unit, unit)
-  cells <- data.frame(figure = figure_name(shown), A = format_figure(shown$value_a, shown$unit), B = format_figure(shown$value_b, shown$unit),
-                      change = paste(format_effect(shown$effect), unit, format_interval(shown$ci_low, shown$ci_high)), p = format_p(shown$p_holm),
-                      limit = paste(format_effect(shown$detection_limit, FALSE), unit),
-                      verdict = ifelse(shown$verdict == "changed", ifelse(shown$worse, "changed: worse", "changed: better"), shown$verdict))
-  c(comparison$answer, "", text_table(cells), if (nrow(rows) > nrow(shown)) sprintf("  and %d more (--csv has all)", nrow(rows) - nrow(shown)), "",
-    format_notes(comparison$notes))
+  shown <- shown_changes(rows)
+  c(comparison$answer, "", table_lines(changes_table(shown), indent = 0, width = Inf),
+    if (nrow(rows) > nrow(shown)) sprintf("  and %d more (--csv has all)", nrow(rows) - nrow(shown)), "", format_notes(comparison$notes))
+}
+
+changes_in_order <- function(rows) rows[order(match(rows$verdict, c("changed", "inconclusive", "same")), rows$p_holm), ]
+
+changes_view <- function(comparison, operands) {
+  rows <- changes_in_order(comparison$rows)
+  shown <- utils::head(rows, 30)
+  word <- ifelse(shown$verdict == "changed", ifelse(shown$worse, "worse", "better"), shown$verdict)
+  table <- new_table(
+    name = col_words("figure", cut_middle(figure_name(shown), 40), folds = FALSE),
+    value_b = col_number("B", shown$value_b, format_figure(shown$value_b, shown$unit)),
+    effect = col_number("change", shown$effect, paste(format_effect(shown$effect), change_unit(shown), format_interval(shown$ci_low, shown$ci_high))),
+    verdict = col_words("verdict", word)
+  )
+  new_view(comparison$answer, table, "change: B against A with its interval",
+           notes = length(unique(comparison$notes)), command = all_command(operands, program = "compare"))
+}
+
+change_unit <- function(rows) {
+  unit <- unname(c(percent = "%", points = "points")[rows$effect_unit])
+  ifelse(is.na(unit), rows$effect_unit, unit)
+}
+
+# Long names keep their ends, which tell them apart.
+cut_middle <- function(text, most) {
+  half <- (most - 3) %/% 2
+  ifelse(nchar(text) > most, paste0(substr(text, 1, half), "...", substring(text, nchar(text) - half + 1)), text)
+}
+
+changes_table <- function(shown) {
+  unit <- change_unit(shown)
+  new_table(
+    name = col_words("figure", figure_name(shown)), value_a = col_number("A", shown$value_a, format_figure(shown$value_a, shown$unit)),
+    value_b = col_number("B", shown$value_b, format_figure(shown$value_b, shown$unit)),
+    effect = col_number("change", shown$effect, paste(format_effect(shown$effect), unit, format_interval(shown$ci_low, shown$ci_high))),
+    p_holm = col_number("p", shown$p_holm, format_p),
+    detection_limit = col_number("limit", shown$detection_limit, paste(format_effect(shown$detection_limit, FALSE), unit)),
+    verdict = col_words("verdict", change_words(shown))
+  )
 }
 
 acceptance_change_json <- function(comparison) {
   to_json(list(schema = 1L, program = "noiselab-compare", version = package_version_text(), answer = comparison$answer, alpha = comparison$alpha,
-               margin_percent = comparison$margin %||% NA_real_, verdict = comparison$verdict, rows = comparison$rows, notes = as.character(unique(comparison$notes))),
+               margin_percent = comparison$margin %||% NA_real_, verdict = comparison$verdict, estimates = acceptance_change_estimates(comparison), rows = comparison$rows, notes = as.character(unique(comparison$notes))),
           single = c("schema", "program", "version", "answer", "alpha", "margin_percent", "verdict"))
 }

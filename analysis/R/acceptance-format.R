@@ -32,25 +32,38 @@ most_failing <- 40
 #'
 #' @param result An `nl_acceptance_verdict` from [judge_acceptance()].
 #' @return Character, one element per line.
-#' @examples
-#' cat(format_acceptance(judge_acceptance(simulated_acceptance(seed = 1))), sep = "\n")
-#' @export
+#' @noRd
 format_acceptance <- function(result) {
   rows <- result$checks
   ran <- rows$status == "ran"
-  cells <- data.frame(
-    check = rows$check, measures = ifelse(ran, what_words(rows), rows$what), value = ifelse(ran, figure_interval(rows), "-"), on = rows$entity,
-    limit = rows$limit, judged = ifelse(rows$n_judged > 0, paste0(format_count(rows$n_judged), " by ", rows$source), ""), verdict = rows$verdict
+  table <- new_table(
+    check = col_words("check", rows$check), what = col_words("measures", ifelse(ran, what_words(rows), rows$what)),
+    value = col_words("value", ifelse(ran, figure_interval(rows), "-")), entity = col_words("on", rows$entity), limit = col_words("limit", rows$limit),
+    n_judged = col_words("judged", ifelse(rows$n_judged > 0, paste0(format_count(rows$n_judged), " by ", rows$source), "")),
+    verdict = col_words("verdict", rows$verdict)
   )
   why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
-  c(result$answer, "", text_table(cells), if (length(why) > 0) c("", wrap_line(why)), "", failing_lines(result), self_check_line(result), "",
+  c(result$answer, "", table_lines(table, indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)), "", failing_lines(result), self_check_line(result), "",
     node_lines(result), period_lines(result), format_notes(unique(result$notes)))
 }
 
-# Columns set to the left, two blanks between.
-text_table <- function(cells) {
-  columns <- Map(function(name, x) format(c(name, as.character(x))), names(cells), cells)
-  sub(" +$", "", do.call(paste, c(unname(columns), sep = "  ")))
+# On one screen: pass or fail and who, a row per check, and of each failure what to do.
+acceptance_view <- function(result, operands) {
+  rows <- result$checks
+  ran <- rows$status == "ran"
+  verdict <- ifelse(rows$verdict %in% verdict_looks$word, rows$verdict, ifelse(grepl("not judged", rows$verdict), "not judged", rows$verdict))
+  table <- new_table(
+    check = col_words("check", rows$check), verdict = col_verdict("verdict", verdict), value = col_words("value", ifelse(ran, figure_interval(rows), "-")),
+    entity = col_words("on", ifelse(nzchar(rows$entity), rows$entity, "-")), limit = col_words("limit", ifelse(nzchar(rows$limit), rows$limit, "-")),
+    mark = verdict
+  )
+  bad <- result$judgements[result$judgements$verdict == "fail", ]
+  bad <- bad[!duplicated(paste(bad$check, bad$entity)), ]
+  failed <- sprintf("%s%s, %s: %s", ifelse(nzchar(bad$entity), paste0(bad$entity, ": "), ""), bad$check, figure_interval(bad), bad$todo)
+  open <- rows[rows$verdict == "inconclusive" & nzchar(rows$reason), ]
+  new_view(c(result$answer, sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason)), table,
+           "value: of the worst node or link, with its interval", c(failed, sprintf("%s: %s", open$check, open$reason)), length(unique(result$notes)),
+           all_command(operands, "acceptance"), report_beside(operands))
 }
 
 failing_lines <- function(result) {
@@ -80,12 +93,11 @@ node_lines <- function(result) {
     format_figure(f$value[match(shown$host, f$entity)], f$unit[match(shown$host, f$entity)])
   }
   scanned <- any(result$figures$check == "detour")
-  cells <- data.frame(node = shown$host, verdict = shown$verdict)
   columns <- if (scanned) list("lost, all" = of("all", "lost"), "lost, alone" = of("alone", "lost"), "detours/s, alone" = of("alone", "detours"),
                                "longest, alone" = of("alone", "longest"), "steal, all" = of("all", "steal"))
-  cells[names(columns)] <- columns
-  cells$why <- shown$reason
-  c(text_table(cells), if (nrow(n) > nrow(shown)) sprintf("  and %d more", nrow(n) - nrow(shown)), "")
+  table <- do.call(new_table, c(list(host = col_words("node", shown$host), verdict = col_words("verdict", shown$verdict)),
+                                Map(function(label, text) col_number(label, NA, text), names(columns), columns), list(reason = col_words("why", shown$reason))))
+  c(table_lines(table, indent = 0, width = Inf), if (nrow(n) > nrow(shown)) sprintf("  and %d more", nrow(n) - nrow(shown)), "")
 }
 
 period_lines <- function(result) {
@@ -96,17 +108,17 @@ period_lines <- function(result) {
   c(wrap_line(sprintf("periodic detours on %s, CPU %s (%s): every %s (p = %s)", best$host, format_count(best$cpu), best$variant, format_time(best$period_s), format_p(best$p))), "")
 }
 
-acceptance_tables <- c("figures", "checks", "judgements", "nodes", "comparisons", "mismatches", "periods", "histograms")
+acceptance_tables <- c("estimates", "figures", "checks", "judgements", "nodes", "comparisons", "mismatches", "periods", "histograms")
 
 acceptance_table <- function(result, table) {
-  rows <- switch(table, histograms = node_histograms(result$acceptance), result[[table]])
+  rows <- switch(table, estimates = acceptance_estimates(result), histograms = node_histograms(result$acceptance), result[[table]])
   if (NROW(rows) == 0) character() else csv_lines(rows)
 }
 
 acceptance_json <- function(result) {
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer,
-    ended_utc = result$ended_utc, alpha = result$alpha, launches = names(result$acceptance$launches), checks = result$checks, nodes = result$nodes,
+    ended_utc = result$ended_utc, alpha = result$alpha, launches = names(result$acceptance$launches), estimates = acceptance_estimates(result), checks = result$checks, nodes = result$nodes,
     self_check = lapply(result$self_check, jsonlite::unbox), judgements = result$judgements, figures = result$figures, mismatches = result$mismatches,
     periods = result$periods, notes = as.character(unique(result$notes))
   ), single = c("schema", "program", "version", "verdict", "answer", "ended_utc", "alpha"))

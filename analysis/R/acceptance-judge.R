@@ -3,7 +3,7 @@
 #' Judge an acceptance campaign
 #'
 #' Judged are: words that arrived wrong (any fails); figures with a limit of the user, or with one learnt from a reference campaign; nodes
-#' and links against the others ([compare_nodes()]); and whether the localiser named the node that got a known load (without that the campaign
+#' and links against the others (`compare_nodes()`); and whether the localiser named the node that got a known load (without that the campaign
 #' cannot pass: it could not have seen a bad node). All other figures are measured, not judged.
 #'
 #' A figure passes a limit when its whole confidence interval keeps it, and fails when none of it does. A learnt limit is the normal
@@ -12,7 +12,7 @@
 #' launches (times nodes or pairs) or, where these are fewer than 5, over its repetitions; p = 1 - alpha / (number of figures judged by it).
 #'
 #' @param acceptance An `nl_acceptance` from [read_acceptance()].
-#' @param limits Data frame from [read_limits()], or NULL.
+#' @param limits Data frame from `read_limits()`, or NULL.
 #' @param reference An `nl_acceptance`, or NULL.
 #' @param alpha Level, length 1: of the comparison of nodes over all its tests; intervals have confidence 1 - alpha.
 #' @param margin Percent (or percent points) by which a node may be worse than the others, length 1.
@@ -20,10 +20,12 @@
 #' @return An object of class `nl_acceptance_verdict`, a list: `verdict` (`pass`, `fail`, `inconclusive`), `answer` (a sentence), `ended_utc`, `checks` (data frame, one
 #'   row per check: `check`, `what`, `status`, `verdict`, `name`, `entity`, `value`, `ci_low`, `ci_high`, `unit`, `limit`, `source`, `reason`), `judgements` (one row per thing judged:
 #'   the same, with `kind`, `effect`, `p_holm`, `todo`), `figures` (every figure with interval, `verdict` `measured, not judged` where none was), `nodes`
-#'   (`host`, `verdict`, `reason`), `comparisons` (see [compare_nodes()]), `self_check`, `periods`, `mismatches`, `notes`, `alpha`, `margin`, `acceptance`.
+#'   (`host`, `verdict`, `reason`), `comparisons` (see `compare_nodes()`), `self_check`, `periods`, `mismatches`, `notes`, `alpha`, `margin`, `acceptance`.
 #' @references Natrella, M. G. (1963) Experimental Statistics, NBS Handbook 91, section 2-5 (one-sided tolerance limits).
 #' @examples
-#' judge_acceptance(simulated_acceptance(slow_node = 2, seed = 1))$answer
+#' \dontrun{
+#' judge_acceptance(read_acceptance("acceptance-campaign"))$answer
+#' }
 #' @export
 judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha = 0.01, margin = 0, limits_name = "limits") {
   check_argument(inherits(acceptance, "nl_acceptance"), "acceptance", class(acceptance), "the result of read_acceptance()")
@@ -53,8 +55,8 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
 }
 
 #' @export
-print.nl_acceptance_verdict <- function(x, ...) {
-  cat(format_acceptance(x), sep = "\n")
+print.nl_acceptance_verdict <- function(x, all = FALSE, ...) {
+  cat(as_lines(if (all) format_acceptance(x) else acceptance_view(x, x$acceptance$dirs), list()), sep = "\n")
   invisible(x)
 }
 
@@ -408,7 +410,7 @@ detour_periods <- function(acceptance, alpha) {
 
 # One row per scan; `detours`: a list of data frames (start_ns, duration_ns). A line that a dying launch left incomplete is left out.
 read_detour_trace <- function(file) {
-  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  lines <- read_text_lines(file)
   head <- regmatches(lines, regexec("^# scan: repetition ([0-9]+) variant (\\S+) cpu (-?[0-9]+) wall_ns ([0-9]+) detours ([0-9]+) kept ([0-9]+)", lines))
   at <- which(lengths(head) == 7)
   if (length(at) == 0) return(data.frame())

@@ -24,9 +24,7 @@
 #'   `verdict` (`pass`, `fail`, `inconclusive`), `reason`.
 #' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Satterthwaite, F. E. (1946) Biometrics Bulletin 2, 110-114. Rousseeuw, P. J. and
 #'   Croux, C. (1993) JASA 88, 1273-1283 (efficiency of the median absolute deviation).
-#' @examples
-#' compare_nodes(noiselab:::acceptance_units(simulated_acceptance(slow_node = 2, seed = 1)))[1:3, c("entity", "effect", "verdict")]
-#' @export
+#' @noRd
 compare_nodes <- function(units, alpha = 0.01, margin = 0, power = 0.95) {
   check_probability(alpha, "alpha")
   check_argument(is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0")

@@ -34,12 +34,7 @@ is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_r
 #'   come and go whatever the arm. The difference is taken within each half, where the agent's bursts cancel, and then within each
 #'   pair: the mean over pairs, or the pseudo-median where its interval is narrower and the agent ran in nearly every on half
 #'   (the mean alone sees what happens in few halves).
-#' @examples
-#' dir <- file.path(tempdir(), "agent-accounts")
-#' simulate_agent_campaign(dir, pairs = 20, seed = 1)
-#' agent_accounts(read_campaign(dir))[, c("cpu_percent", "preempted_us_per_s", "agent_us_per_s", "agreement")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 agent_accounts <- function(campaign, alpha = 0.01) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check_probability(alpha, "alpha")

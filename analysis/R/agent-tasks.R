@@ -29,12 +29,7 @@ own_groups <- c("rank", "idle")
 #'   `max_us` (lengths of the bursts in the arm; of several CPUs the means of their quantiles, by bursts), `threads`,
 #'   `share` (of the shift of the ranks' preempted time that this one explains), `share_low`, `share_high` (from the
 #'   interval of that shift; NA where it is not clearly above 0). Ranks and idle are left out.
-#' @examples
-#' dir <- file.path(tempdir(), "agent-tasks")
-#' simulate_agent_campaign(dir, pairs = 20, seed = 1)
-#' agent_tasks(read_campaign(dir))[, c("task", "group", "bursts_per_s", "shift_us_per_s", "share")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 agent_tasks <- function(campaign, alpha = 0.01, groups = FALSE) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   rows <- as.data.frame(campaign$tasks)

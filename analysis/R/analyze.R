@@ -15,7 +15,7 @@ launches_for_more <- 5
 #' confidence interval, one-sided test (on slower or more than off), detection limit and verdict. Within a launch the
 #' randomised order of the halves supports an exact test for *that* launch (scope "this launch"). Where the design gives
 #' every on half the same whole number of bursts, the typical shift is tested, by signed ranks (see
-#' [rank_inference()]); elsewhere the mean, by sign flips (see [randomisation_inference()]). With two launches or more the
+#' `rank_inference()`); elsewhere the mean, by sign flips (see `randomisation_inference()`). With two launches or more the
 #' pairs of all together are about "these launches"; with the launch as the unit (Student's test on launch
 #' summaries, or Welch's when each launch has one arm only) the answer is about "launches like these".
 #'
@@ -25,10 +25,10 @@ launches_for_more <- 5
 #' @param channels Character: some of the names in [channel_table()]; NULL for all but those that want to be
 #'   asked for.
 #' @param margin Slowdown in percent, length 1, that verdicts of the channel `time` are to be judged against, see
-#'   [margin_verdict()]; NULL: none.
+#'   `margin_verdict()`; NULL: none.
 #' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
 #'   else 1.
-#' @param adjust Character: names from [covariate_table()]: show the estimates adjusted for them, too (as `estimators`). Chosen
+#' @param adjust Character: names in `covariates` (`drift`, `steal` and the like): show the estimates adjusted for them, too (as `estimators`). Chosen
 #'   after looking, they decide nothing. NULL: none.
 #' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
 #'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
@@ -54,16 +54,16 @@ launches_for_more <- 5
 #'     `margin_high` (what the margin is judged by), `margin_needs_s` (where that is inconclusive: measured seconds that
 #'     would decide it with probability `power`, if the effect is as estimated), `main` (logical: of the main answer),
 #'     `se_effect` (in `unit`);
-#'   * `thresholds`: see [thresholds()];
+#'   * `thresholds`: see `thresholds()`;
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
-#'   * `cost`: ns per interruption per level, see [interruption_cost()];
+#'   * `cost`: ns per interruption per level, see `interruption_cost()`;
 #'   * `estimators` (where asked for, else NULL): several estimates of the slowdown, side by side: `estimator`, `estimate`, `ci_low`, `ci_high`,
 #'     `se` (percent), `gain` (of adjusting: so many times the pairs), `n`, `unit`, `note`, `reason`;
-#'   * `contrasts`: differences between treatments at the same level, see [treatment_contrasts()];
+#'   * `contrasts`: differences between treatments at the same level, see `treatment_contrasts()`;
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
-#'   * `looks`: how often this campaign may have been looked at, and what that leaves of alpha, see [campaign_looks()];
-#'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `adjust`, `campaign`, `pairs` (see [pair_rows()]),
+#'   * `looks`: how often this campaign may have been looked at, and what that leaves of alpha, see `campaign_looks()`;
+#'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `adjust`, `campaign`, `pairs` (see `pair_rows()`),
 #'     `differences` (list by channel: on minus off of each pair on the scale of its test, in the order of `pairs`).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
 #'   Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
@@ -159,8 +159,8 @@ all_estimators <- function(parts, alpha) {
 }
 
 #' @export
-print.nl_analysis <- function(x, ...) {
-  cat(format_verdicts(x), sep = "\n")
+print.nl_analysis <- function(x, all = FALSE, ...) {
+  cat(as_lines((if (!all) answer_view(x)) %||% format_verdicts(x), list()), sep = "\n")
   invisible(x)
 }
 
@@ -693,9 +693,7 @@ launch_means <- function(campaign, wanted) {
 #' @return A list of numeric vectors: `difference`, `se` (unit of the means), `t`, `df`,
 #'   `p_one_sided` (noisy above clean), `p_two_sided`.
 #' @references Welch, B. L. (1947) Biometrika 34, 28-35.
-#' @examples
-#' welch_test(10, 1, 5, 12, 1, 5)$p_one_sided
-#' @export
+#' @noRd
 welch_test <- function(mean0, sd0, n0, mean1, sd1, n1) {
   v0 <- sd0^2 / n0
   v1 <- sd1^2 / n1

@@ -35,7 +35,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #' @param a,b `nl_campaign`s from [read_campaign()] (`arms = "any"` will do).
 #' @param margin_percent Margin of the clean time, percent, length 1; NULL: none is asked about.
 #' @param alpha Two-sided level of the words slower and faster: each direction has alpha / 2; length 1. Verdicts on the
-#'   margin are one-sided at alpha. Where a side has been looked at before, less of it is left, see [campaign_looks()].
+#'   margin are one-sided at alpha. Where a side has been looked at before, less of it is left, see `campaign_looks()`.
 #' @param power Power at the detection limit, length 1.
 #' @param paired Logical, length 1: compare the i-th launch of B with the i-th of A, in the order in which they started.
 #'   Both need the same number of launches.
@@ -103,8 +103,8 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
 }
 
 #' @export
-print.nl_comparison <- function(x, ...) {
-  cat(format_comparison(x), sep = "\n")
+print.nl_comparison <- function(x, all = FALSE, ...) {
+  cat(as_lines(if (all) format_comparison(x) else comparison_view(x, x$sides$dirs), list()), sep = "\n")
   invisible(x)
 }
 

@@ -16,14 +16,7 @@
 #'   where no two treatments share a level and a scope.
 #' @references Welch, B. L. (1947) Biometrika 34, 28-35. Holm, S. (1979) Scandinavian Journal of Statistics
 #'   6, 65-70.
-#' @examples
-#' dir <- file.path(tempdir(), "contrast")
-#' simulate_campaign(dir, pairs = 20, levels_percent = 5, kinds = c("spin", "cache"),
-#'                   treatment_factor = c(1, 2), seed = 1)
-#' verdicts <- analyze_campaign(read_campaign(dir), channels = "time")$verdicts
-#' treatment_contrasts(verdicts)[, c("kind_a", "kind_b", "difference_percent", "p_holm")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 treatment_contrasts <- function(verdicts, alpha = 0.01) {
   check_argument(is.data.frame(verdicts) && "raw_se" %in% names(verdicts), "verdicts", class(verdicts),
                  "the verdicts of analyze_campaign()")

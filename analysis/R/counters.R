@@ -38,15 +38,7 @@ share_of_slowdown <- 0.25    # ... at least this share of the slowdown; preempte
 #'   `not slower`, `unexplained`, `too little is known`), `why`; `files`, `notes`, `alpha`. NULL where no launch has such a file.
 #' @references Treibig, J., Hager, G. and Wellein, G. (2010) LIKWID: a lightweight performance-oriented tool suite for x86
 #'   multicore environments, ICPP Workshops, doi:10.1109/ICPPW.2010.38.
-#' @examples
-#' dir <- file.path(tempdir(), "counters")
-#' simulate_campaign(dir, external = "agent", slowdown_percent = 5, pairs = 50, seed = 1)
-#' table <- function(arm, mhz) c(sprintf("TABLE,Region barrier:%s,Group 1 Metric,CLOCK,2", arm), "Metric,HWThread 0",
-#'                               sprintf("Clock [MHz],%g", mhz), "CPI,0.7")
-#' writeLines(c(table("off", 2400), table("agent", 2280)), file.path(dir, "sim-1", "likwid.csv"))
-#' counters_by_arm(analyze_campaign(read_campaign(dir)))$causes$cause
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 counters_by_arm <- function(analysis) {
   check_argument(inherits(analysis, "nl_analysis"), "analysis", class(analysis), "the result of analyze_campaign()")
   files <- counter_files(analysis$campaign)

@@ -1,17 +1,5 @@
 # What explains part of a pair's difference and is not the treatment: using it makes intervals shorter.
 
-#' The control covariates
-#'
-#' @return A data frame, one row per covariate: `name`; `control` (logical: the treatment cannot move it; where it
-#'   can, an adjusted effect is what remains beside it); `question`.
-#' @examples
-#' covariate_table()
-#' @export
-covariate_table <- function() {
-  rows <- lapply(covariates, function(covariate) as.data.frame(covariate[c("name", "control", "question")]))
-  do.call(rbind, unname(rows))
-}
-
 # `value`: on minus off of each pair. It must change its sign with the order of its pair alone, so that the adjusted
 # differences do, too, and the sign-flip test stays exact.
 covariates <- list(
@@ -71,10 +59,7 @@ local_drift <- function(rows, pairs) {
 #'   squares of `d` around its mean over that of the adjusted ones: so many times the pairs would have given the same
 #'   precision without), `used` (character).
 #' @references Lin, W. (2013) Annals of Applied Statistics 7, 295-318 (adjustment under randomisation).
-#' @examples
-#' x <- c(1, -1, 2, -2)
-#' adjust_differences(c(3, -1, 5, -3), cbind(drift = x))$d # 1 each: the rest is drift
-#' @export
+#' @noRd
 adjust_differences <- function(d, x) {
   check_numeric(d, "d")
   check_argument(is.matrix(x) && nrow(x) == length(d), "x", dim(x), paste("a matrix of", length(d), "rows"))

@@ -11,9 +11,7 @@
 #' @return Numeric, length n, in the unit of `se`; NA where `se` or `df` is, or `se` is 0: without
 #'   scatter in the data nothing is known about it.
 #' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
-#' @examples
-#' detection_limit(se = 1, df = Inf) # qnorm(0.99) + qnorm(0.95)
-#' @export
+#' @noRd
 detection_limit <- function(se, df, alpha = 0.01, power = 0.95) {
   check_probability(alpha, "alpha")
   check_probability(power, "power")
@@ -42,9 +40,7 @@ detection_factor <- function(df, alpha, power) {
 #' @return Numeric, length n: probability that Student's test finds it (noncentral t). NA where `se` or `df` is, or
 #'   `se` is 0.
 #' @references Johnson, N. L. and Welch, B. L. (1940) Biometrika 31, 362-389 (the noncentral t distribution).
-#' @examples
-#' effect_power(c(0, 2, 4), se = 1, df = Inf)
-#' @export
+#' @noRd
 effect_power <- function(effect, se, df, alpha = 0.01) {
   check_numeric(effect, "effect")
   check_probability(alpha, "alpha")
@@ -74,9 +70,7 @@ pairs_needed <- function(alpha) ceiling(-log2(alpha))
 #' @param alpha Probability, length 1.
 #' @return Character, length n: `detected`, `not detected`, or `not tested` (a higher level failed).
 #' @references Marcus, R., Peritz, E. and Gabriel, K. R. (1976) Biometrika 63, 655-660.
-#' @examples
-#' step_down(c(0.1, 0.3, 1), p = c(0.2, 0.001, 0.001))
-#' @export
+#' @noRd
 step_down <- function(level, p, alpha = 0.01) {
   check_argument(is.numeric(level) && !anyNA(level), "level", level, "numbers")
   check_argument(length(p) == length(level), "p", length(p), paste(length(level), "p-values"))
@@ -106,13 +100,6 @@ decide_family <- function(rows, alpha) {
   rows
 }
 
-verdict_words <- c("detected", "not detected", "inconclusive")
-
-# Why a row is inconclusive, for people.
-verdict_reason <- function(rows) {
-  ifelse(rows$verdict_because == "higher_level_failed", "p is below alpha, but a higher level was not detected", rows$reason)
-}
-
 #' Three-way verdict against a margin
 #'
 #' From one two-sided interval of confidence 1 - 2 alpha, whose ends are one-sided bounds of confidence 1 - alpha
@@ -123,9 +110,7 @@ verdict_reason <- function(rows) {
 #' @param margin The margin, in the same unit, length 1.
 #' @return Character, length n: `above`, `below` or `inconclusive` (also where an end is NA).
 #' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
-#' @examples
-#' margin_verdict(c(0.2, -0.1, 0.05), c(0.4, 0.05, 0.2), margin = 0.1)
-#' @export
+#' @noRd
 margin_verdict <- function(low, high, margin) {
   check_argument(is_number(margin), "margin", margin, "one number")
   check_argument(length(low) == length(high), "high", length(high), paste(length(low), "ends, as in low"))
@@ -144,9 +129,7 @@ margin_verdict <- function(low, high, margin) {
 #' @return List of logical vectors, as `p`: detected.
 #' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Bretz, F. et al. (2009) Statistics in
 #'   Medicine 28, 586-604.
-#' @examples
-#' step_down_families(list(a = c(0.001, 0.2), b = c(0.006, 0.008)), alpha = 0.01)
-#' @export
+#' @noRd
 step_down_families <- function(p, alpha = 0.01) {
   check_argument(is.list(p), "p", class(p), "a list of p-values by family")
   check_probability(alpha, "alpha")

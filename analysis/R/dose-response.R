@@ -10,9 +10,7 @@
 #' @param weight Numeric, length k, above 0.
 #' @return As `effect`: the fitted values.
 #' @references Barlow, R. E. et al. (1972) Statistical Inference under Order Restrictions, theorem 1.8.
-#' @examples
-#' monotone_fit(c(1, 3, 2, 4))
-#' @export
+#' @noRd
 monotone_fit <- function(effect, weight = rep(1, if (is.matrix(effect)) ncol(effect) else length(effect))) {
   rows <- if (is.matrix(effect)) effect else matrix(effect, 1)
   k <- ncol(rows)
@@ -41,12 +39,10 @@ monotone_fit <- function(effect, weight = rep(1, if (is.matrix(effect)) ncol(eff
 #' `delta`.
 #'
 #' @param level Numeric, length k: rising levels above 0 (percent of one CPU).
-#' @param fitted Numeric, length k, or a matrix with k columns: nondecreasing effects from [monotone_fit()].
+#' @param fitted Numeric, length k, or a matrix with k columns: nondecreasing effects from `monotone_fit()`.
 #' @param delta Effect to be reached, above 0: length 1 or one per row (unit of `fitted`).
 #' @return Numeric, one per row: the level; Inf where the highest level's effect stays below `delta`.
-#' @examples
-#' level_reaching(c(0.1, 1), c(0.2, 2), delta = 1.1) # halfway between
-#' @export
+#' @noRd
 level_reaching <- function(level, fitted, delta) {
   rows <- if (is.matrix(fitted)) fitted else matrix(fitted, 1)
   check_argument(is.numeric(delta) && !anyNA(delta) && all(delta > 0), "delta", delta, "numbers above 0")

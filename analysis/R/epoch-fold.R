@@ -28,11 +28,7 @@
 #'   * `bins`, `n`, `span_s`, `period_s`, `reason` (why there is no profile, else NA; then all else is NA).
 #' @references Leahy, D. A. et al. (1983) Astrophysical Journal 266, 160-170. Kovacs, G., Zucker, S. and Mazeh, T.
 #'   (2002) Astronomy and Astrophysics 391, 369-377 (the box).
-#' @examples
-#' t <- seq(0, 20, by = 0.01)
-#' x <- ifelse((t - 0.3) %% 1 < 0.1, 5, 0) + sin(seq_along(t)^2)
-#' epoch_fold(x, t, 1)[c("phase", "duty", "amplitude", "cost", "p")]
-#' @export
+#' @noRd
 epoch_fold <- function(x, t_s, period_s, bins = NULL, width_s = NULL, alpha = 0.01, power = 0.95) {
   check_series(x, t_s)
   check_argument(is_number(period_s, 0), "period_s", period_s, "one number of seconds above 0")

@@ -19,9 +19,7 @@ batch_sums <- function(x, groups = 256) {
 #' @return A list in the unit of `d`: `estimate`, `low`, `high`, `se`, `df`. NA where the number of
 #'   pairs does not allow it.
 #' @references Law, A. M. and Kelton, W. D. (1991) Simulation Modeling and Analysis, chapter 9.
-#' @examples
-#' batch_mean_ci(c(1, 2, 3))
-#' @export
+#' @noRd
 batch_mean_ci <- function(d, conf = 0.99, groups = 256) {
   check_numeric(d, "d")
   check_probability(conf, "conf")
@@ -53,9 +51,7 @@ batch_mean_ci <- function(d, conf = 0.99, groups = 256) {
 #'   the normal quantile). The interval is NA below the n at which it can have that confidence (8 for
 #'   0.99).
 #' @references Hodges, J. L. and Lehmann, E. L. (1963) Annals of Mathematical Statistics 34, 598-611.
-#' @examples
-#' pseudo_median(c(1, 2, 4))$estimate # the median of 1, 1.5, 2, 2.5, 3, 4
-#' @export
+#' @noRd
 pseudo_median <- function(d, conf = 0.99) {
   check_numeric(d, "d")
   check_probability(conf, "conf")
@@ -124,9 +120,7 @@ walsh_count <- function(s, theta) {
 #' @param pattern Pattern of the bursts, length 1. In all but `periodic` their number varies from half to
 #'   half by design, also where it happens to agree in most.
 #' @return A list: `valid` (logical), `bursts` (the common number, or NA), `why` (text).
-#' @examples
-#' whole_bursts(c(1, 1, 1, 1), level = 0.1)$why
-#' @export
+#' @noRd
 whole_bursts <- function(bursts, level, share = 0.95, pattern = "periodic") {
   if (isTRUE(level == 0)) {
     return(list(valid = TRUE, bursts = NA_real_, why = "valid: placebo, no bursts to trim"))
@@ -162,18 +156,10 @@ whole_bursts <- function(bursts, level, share = 0.95, pattern = "periodic") {
 #' @param level Requested level in percent, length 1.
 #' @return Logical, length n: all TRUE at level 0, where bursts are unknown, and where none or one is due
 #'   in every half.
-#' @examples
-#' dosed_pairs(c(0, 0, 1, 0, 1), level = 0.01)
-#' @export
+#' @noRd
 dosed_pairs <- function(due, level) {
   if (isTRUE(level == 0) || anyNA(due) || !any(due > 0)) return(rep(TRUE, length(due)))
   due > 0
-}
-
-# The pseudo-median of the dosed pairs, spread over all pairs.
-share_out <- function(ranks, share) {
-  for (name in c("estimate", "low", "high", "se")) ranks[[name]] <- ranks[[name]] * share
-  ranks
 }
 
 # Mean load over all pairs, as a share of the mean load of the dosed ones: where the other halves had no
@@ -181,26 +167,4 @@ share_out <- function(ranks, share) {
 dosed_share <- function(delivered, dosed) {
   share <- mean(delivered) / mean(delivered[dosed])
   if (is.finite(share) && share > 0) share else mean(dosed)
-}
-
-# Mean (of all pairs) and pseudo-median (of the dosed pairs, scaled to the mean load of all) of
-# differences, and which of them is reported. `delivered`: load of the on halves, any unit.
-estimate_difference <- function(d, bursts, dosed, delivered, level, conf, pattern = "periodic") {
-  share <- if (all(dosed)) 1 else dosed_share(delivered, dosed)
-  validity <- whole_bursts(bursts[dosed], level, pattern = pattern)
-  if (validity$valid && !all(dosed)) {
-    validity$why <- sprintf("%s, in %.3g %% of the pairs; effect is theirs, scaled to the mean load",
-                            validity$why, 100 * mean(dosed))
-  }
-  means <- batch_mean_ci(d, conf)
-  ranks <- share_out(pseudo_median(d[dosed], conf), share)
-  use_ranks <- validity$valid && isTRUE(ranks$se > 0)
-  why <- if (validity$valid && !use_ranks) {
-    "mean used: too few pairs, or too many equal differences, for the pseudo-median"
-  } else validity$why
-  chosen <- if (use_ranks) c(ranks, df = Inf) else means
-  list(estimate = chosen$estimate, low = chosen$low, high = chosen$high, se = chosen$se,
-       # The test is a rank test, so its limit comes from the rank interval, whichever is reported.
-       df = chosen$df, limit_se = ranks$se, limit_df = Inf, estimator = if (use_ranks) "pseudo-median" else "mean", why = why, share = share,
-       mean = means, pseudo_median = ranks)
 }

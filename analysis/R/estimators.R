@@ -72,9 +72,7 @@ adjusted_estimate <- function(cell, alpha, control) {
 #' @return A list in the unit of `d`: `estimate`, `low`, `high`, `se`, `df`; NA where fewer than 3 values remain or
 #'   those have no scatter.
 #' @references Tukey, J. W. and McLaughlin, D. H. (1963) Sankhya A 25, 331-352.
-#' @examples
-#' trimmed_mean_ci(c(1:9, 100))$estimate
-#' @export
+#' @noRd
 trimmed_mean_ci <- function(d, conf = 0.99, trim = 0.1) {
   check_numeric(d, "d")
   check_probability(conf, "conf")

@@ -7,15 +7,7 @@
 #'   string, an object with `schema`, `program`, `version`, `alpha`, `power`, `margin_percent`, `paired`, `answer`,
 #'   `sides`, `rows`, `differs` (arrays of objects) and `notes`; `comparison_csv()`: character, the rows as lines of a
 #'   CSV file.
-#' @examples
-#' before <- file.path(tempdir(), "before")
-#' after <- file.path(tempdir(), "after")
-#' simulate_campaign(before, pairs = 10, launches = 2, levels_percent = 5, seed = 1, prefix = "before")
-#' simulate_campaign(after, pairs = 10, launches = 2, levels_percent = 5, seed = 2, prefix = "after")
-#' got <- compare_campaigns(read_campaign(before), read_campaign(after))
-#' cat(format_comparison(got)[1:6], sep = "\n")
-#' unlink(c(before, after), recursive = TRUE)
-#' @export
+#' @noRd
 format_comparison <- function(comparison) {
   rows <- comparison$rows
   cell <- do.call(paste, c(rows[comparison_cell], sep = "\r"))
@@ -28,6 +20,61 @@ format_comparison <- function(comparison) {
                       ifelse(sides$launches == 1, "", "es"), span), 0),
     wrap_line(comparison_intro(comparison), 0), "", unlist(blocks, use.names = FALSE), format_comparison_margin(comparison),
     format_differs(comparison$differs), format_notes(comparison$notes))
+}
+
+# On one screen: is B slower or faster, by how much, what could have been seen; then the clean times and whatever changed.
+comparison_view <- function(comparison, operands) {
+  rows <- comparison$rows
+  rows$sure <- rows$verdict != "inconclusive" & rows$verdict != no_difference & !rows$familywise %in% FALSE
+  shown <- rows[rows$family == "time" | rows$sure, ]
+  shown <- shown[order(shown$family != "time"), ]
+  micro <- shown$family %in% c("time", "tail")
+  value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g%s", ifelse(micro, x / 1000, x), ifelse(micro, " \u00b5s", " %")))
+  measure <- paste0(measure_names[shown$measure], ifelse(shown$level_requested_percent > 0, paste0(" ", level_label(shown)), ""))
+  word <- ifelse(shown$verdict == no_difference, "no difference", paste0(shown$verdict, ifelse(shown$familywise %in% FALSE, ", alone", "")))
+  margin <- !is.null(comparison$margin_percent)
+  table <- new_table(
+    cell = col_words("operation", short_cell(shown, rows)), measure = col_words("figure", measure), value_a = col_number("A", shown$value_a, value(shown$value_a)),
+    value_b = col_number("B", shown$value_b, value(shown$value_b)), effect = col_number("change", shown$effect, format_change),
+    ci_low = col_number(sprintf("%g %% interval", 100 * (1 - comparison$alpha)), shown$ci_low, change_interval(shown$ci_low, shown$ci_high)),
+    detection_limit = col_number("limit", shown$detection_limit, function(x) format_change(x, sign = FALSE)), verdict = col_words("verdict", word),
+    margin_verdict = if (margin) col_words(sprintf("margin %g %%", comparison$margin_percent), short_margin(shown$margin_verdict))
+  )
+  reasons <- unique(stats::na.omit(rows$reason[rows$family == "time"]))
+  differs <- comparison$differs
+  new_view(comparison_sentences(comparison, rows), table, "change: B against A, percent of times and points of shares; limit: the change that would have been seen",
+           c(sprintf("inconclusive: %s", reasons),
+             if (nrow(differs) > 0) sprintf("A and B also differ in %s: the change may be theirs", few_words(differs$what, 5))),
+           length(unique(comparison$notes)), all_command(operands, program = "compare"))
+}
+
+# Operation, with its size and number of ranks where there are several.
+short_cell <- function(rows, all) {
+  name <- operation_name(rows, all)
+  paste0(name, ifelse(rows$mode == "loop" | length(unique(all$mode)) == 1, "", paste0(", start ", rows$mode)))
+}
+
+comparison_sentences <- function(comparison, rows) {
+  time <- rows[rows$family == "time", ]
+  changed <- time[time$sure, ]
+  open <- time[time$verdict == "inconclusive", ]
+  same <- time[!time$sure & time$verdict != "inconclusive", ]
+  other <- rows[rows$family != "time" & rows$sure, ]
+  sure <- sprintf("%g %% interval ", 100 * (1 - comparison$alpha))
+  ways <- unique(changed$verdict)
+  c(if (!is.na(comparison$answer)) sprintf("Margin of %g %% of the clean time: %s.", comparison$margin_percent, comparison$answer),
+    vapply(ways, function(way) {
+      part <- utils::head(changed[changed$verdict == way, ], most_named)
+      rest <- sum(changed$verdict == way) - nrow(part)
+      each <- sprintf("%s by %s %% (%s%s to %s)", short_cell(part, rows), format_change(abs(part$effect), FALSE), c(sure, rep("", nrow(part) - 1)),
+                      format_change(pmin(abs(part$ci_low), abs(part$ci_high)), FALSE), format_change(pmax(abs(part$ci_low), abs(part$ci_high)), FALSE))
+      sprintf("B is %s than A: %s.", way, join_words(c(each, if (rest > 0) sprintf("%d more", rest))))
+    }, "", USE.NAMES = FALSE),
+    if (nrow(same) > 0) sprintf("No difference in clean time was found on %s; a change of %s %% would have been, with probability %g.",
+                                few_words(short_cell(same, rows), most_named), format_span_of(same$detection_limit), comparison$power),
+    if (nrow(open) > 0) sprintf("%s cannot be compared.", few_words(short_cell(open, rows), most_named)),
+    if (nrow(other) > 0) sprintf("%s changed, too: %s.", upper_first(counted(nrow(other), "other figure")),
+                                 few_words(unique(measure_names[other$measure]), 6)))
 }
 
 comparison_intro <- function(comparison) {
@@ -46,9 +93,6 @@ format_comparison_block <- function(rows, comparison) {
   first <- rows[1, ]
   title <- sprintf("%s, %s B, %s ranks%s   (%s)", first$operation, format_count(first$bytes), format_level(first$ranks),
                    if (first$mode == "loop") "" else paste0(", start ", first$mode), comparison_scopes(rows))
-  form <- "  %-17s %8s %8s %8s %20s %7s %7s  %s"
-  head <- sprintf(form, "", "A", "B", "change", sprintf("%g %% CI", 100 * (1 - comparison$alpha)), "p Holm", "limit",
-                  "verdict")
   label <- paste0(measure_names[rows$measure], ifelse(rows$level_requested_percent > 0,
                                                      paste0(" ", level_label(rows)), ""))
   unit <- ifelse(rows$family %in% c("time", "tail"), ", \u00b5s", "")
@@ -56,11 +100,16 @@ format_comparison_block <- function(rows, comparison) {
   percent <- ifelse(rows$family %in% c("share", "slowdown") & rows$level_requested_percent == 0, ", %", "")
   value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g", x * scale))
   word <- paste0(ifelse(rows$verdict == no_difference, "no difference", rows$verdict), ifelse(rows$familywise %in% FALSE, "*", ""))
-  lines <- sprintf(form, paste0(label, unit, percent), value(rows$value_a), value(rows$value_b),
-                   format_change(rows$effect), change_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
-                   format_change(rows$detection_limit, sign = FALSE), word)
+  table <- new_table(
+    measure = col_words("", paste0(label, unit, percent), folds = FALSE), value_a = col_number("A", rows$value_a, value(rows$value_a)),
+    value_b = col_number("B", rows$value_b, value(rows$value_b)), effect = col_number("change", rows$effect, format_change),
+    ci_low = col_number(sprintf("%g %% CI", 100 * (1 - comparison$alpha)), rows$ci_low, change_interval(rows$ci_low, rows$ci_high)),
+    p_holm = col_number("p Holm", rows$p_holm, format_p),
+    detection_limit = col_number("limit", rows$detection_limit, function(x) format_change(x, sign = FALSE)), verdict = col_words("verdict", word),
+    by = comparison_group(rows)
+  )
   reasons <- split(label, in_order(rows$reason))
-  c(wrap_line(title, 0), head, comparison_lines(rows, lines),
+  c(wrap_line(title, 0), table_lines(table),
     if (any(rows$familywise %in% FALSE)) wrap_line("*: by itself, not with Holm's correction over the rows of the family"),
     wrap_line(sprintf("inconclusive: %s (%s)", names(reasons), vapply(reasons, paste, "", collapse = ", "))), "")
 }
@@ -85,27 +134,26 @@ change_interval <- function(low, high) {
   ifelse(is.na(low) | is.na(high), "-", paste0("[", format_change(low), ", ", format_change(high), "]"))
 }
 
-# Rows under a line that names their treatment, where there is more than one.
-comparison_lines <- function(rows, lines) {
+# Rows under load by their treatment, where there is more than one.
+comparison_group <- function(rows) {
   treated <- rows$level_requested_percent > 0
   factors <- varying_factors(rows[treated, ])
-  if (length(factors) == 0) return(lines)
-  label <- treatment_label(rows[treated, ], factors, named = TRUE)
-  c(lines[!treated], unlist(Map(function(name, group) c(paste0("  ", name, ":"), group), levels(in_order(label)),
-                                split(lines[treated], in_order(label))), use.names = FALSE))
+  if (length(factors) > 0) ifelse(treated, treatment_label(rows, factors, named = TRUE), "")
 }
 
 format_comparison_margin <- function(comparison) {
   if (is.null(comparison$margin_percent)) return(NULL)
   rows <- comparison$rows[comparison$rows$family == "time", ]
-  form <- paste0("  %-", max(nchar(cell_words(rows))), "s %9s %20s  %s")
-  lines <- sprintf(form, cell_words(rows), format_change(rows$effect), change_interval(rows$bound_low, rows$bound_high),
-                   short_margin(rows$margin_verdict))
+  table <- new_table(
+    cell = col_words("", cell_words(rows)), effect = col_number("change %", rows$effect, format_change),
+    bound_low = col_number(sprintf("%g %% CI", 100 * (1 - 2 * comparison$alpha)), rows$bound_low, change_interval(rows$bound_low, rows$bound_high)),
+    margin_verdict = col_words("verdict", short_margin(rows$margin_verdict))
+  )
   c(sprintf("margin %g %% of the clean time: %s", comparison$margin_percent, comparison$answer),
     wrap_line(paste(sprintf("by the interval of confidence %g %% against", 100 * (1 - 2 * comparison$alpha)),
                     sprintf("+-%g %%; slower by more: after Holm's correction over these rows",
                             comparison$margin_percent))),
-    sprintf(form, "", "change %", sprintf("%g %% CI", 100 * (1 - 2 * comparison$alpha)), "verdict"), lines,
+    table_lines(table),
     wrap_line(sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason)))), "")
 }
 
@@ -116,17 +164,15 @@ format_differs <- function(differs) {
   })), "")
 }
 
-#' @rdname format_comparison
-#' @export
 comparison_json <- function(comparison) {
   to_json(list(
     schema = 1L, program = "noiselab-compare", version = package_version_text(), alpha = comparison$alpha,
     power = comparison$power, margin_percent = comparison$margin_percent %||% NA_real_, paired = comparison$paired,
-    answer = comparison$answer, sides = comparison$sides, rows = comparison$rows, differs = comparison$differs,
+    answer = comparison$answer, sides = comparison$sides, estimates = comparison_estimates(comparison), rows = comparison$rows, differs = comparison$differs,
     notes = as.character(unique(comparison$notes))
   ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "paired", "answer"))
 }
 
-#' @rdname format_comparison
-#' @export
-comparison_csv <- function(comparison) csv_lines(comparison$rows)
+comparison_csv <- function(comparison, table = "estimates") {
+  csv_lines(if (table == "rows") comparison$rows else comparison_estimates(comparison))
+}

@@ -8,7 +8,8 @@ analyze_counters <- function(operands, values, form) {
   counters <- counters_by_arm(analysis)
   if (is.null(counters)) abort_data(without_counters)
   if (form == "csv") say_notes("noiselab-analyze", counters$notes)
-  switch(form, json = counters_json(counters), csv = csv_lines(counters[[table]]), format_counters(counters))
+  switch(form, json = counters_json(counters), csv = csv_lines(counters[[table]]), all = format_counters(counters),
+         counters_view(counters, operands))
 }
 
 without_counters <- paste("no hardware counters were recorded (no likwid*.csv beside the launches), so whether a lower clock or damaged caches",
@@ -16,22 +17,35 @@ without_counters <- paste("no hardware counters were recorded (no likwid*.csv be
 
 #' Format hardware counters
 #'
-#' @param counters An `nl_counters` from [counters_by_arm()].
+#' @param counters An `nl_counters` from `counters_by_arm()`.
 #' @return Character, one element per line.
-#' @examples
-#' # see counters_by_arm()
-#' @export
+#' @noRd
 format_counters <- function(counters) {
-  form <- "  %-24s %11s %11s %9s %20s %3s"
-  header <- trimws(sprintf(form, "", "off", "on", "change %", paste(format_confidence(counters$alpha), "CI"), "n"), "right")
+  plain <- function(x) format_effect(x, FALSE)
   blocks <- lapply(seq_len(nrow(counters$causes)), function(i) {
     cause <- counters$causes[i, ]
     rows <- counters$changes[counters$changes$label == cause$label & counters$changes$arm == cause$arm, ]
-    c(sprintf("%s under %s: %s", cause$label, cause$arm, cause$cause), header,
-      sprintf(form, figure_words(rows$figure), format_effect(rows$off, FALSE), format_effect(rows$on, FALSE), format_effect(rows$change_percent),
-              format_interval(rows$ci_low, rows$ci_high), format_count(rows$n_launches)), wrap_line(cause$why), "")
+    table <- new_table(
+      figure = col_words("", figure_words(rows$figure)), off = col_number("off", rows$off, plain), on = col_number("on", rows$on, plain),
+      change_percent = col_number("change %", rows$change_percent, format_effect),
+      ci_low = col_interval(paste(format_confidence(counters$alpha), "CI"), rows$ci_low, rows$ci_high), n_launches = col_number("n", rows$n_launches)
+    )
+    c(sprintf("%s under %s: %s", cause$label, cause$arm, cause$cause), table_lines(table), wrap_line(cause$why), "")
   })
   c(unlist(blocks), wrap_line(counter_rules()), "", format_notes(counters$notes))
+}
+
+# On one screen: the cause of each slowdown, and the figures that tell it.
+counters_view <- function(counters, operands) {
+  causes <- counters$causes
+  rows <- counters$changes
+  plain <- function(x) format_effect(x, FALSE)
+  new_view(sprintf("%s under %s: %s.", causes$label, causes$arm, causes$cause), new_table(
+    figure = col_words("figure", figure_words(rows$figure)), off = col_number("off", rows$off, plain), on = col_number("on", rows$on, plain),
+    change_percent = col_number("change", rows$change_percent, format_effect, "%"),
+    ci_low = col_interval(paste(format_confidence(counters$alpha), "CI"), rows$ci_low, rows$ci_high), n_launches = col_number("launches", rows$n_launches),
+    by = paste(rows$label, "under", rows$arm)
+  ), notes = length(unique(counters$notes)), command = all_command(operands, "counters"), report = report_beside(operands))
 }
 
 figure_words <- function(figure) {

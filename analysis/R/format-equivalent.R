@@ -8,7 +8,8 @@ analyze_equivalent <- function(operands, values, form) {
     c(list(agent = source$agent, host = source$host), fit)
   })
   if (form == "csv") say_notes("noiselab-analyze", unlist(lapply(fits, `[[`, "notes")))
-  switch(form, json = equivalent_json(fits), csv = csv_lines(equivalent_frame(fits)), unlist(lapply(fits, format_equivalent)))
+  switch(form, json = equivalent_json(fits), csv = csv_lines(equivalent_frame(fits)), all = unlist(lapply(fits, format_equivalent)),
+         equivalent_view(fits, operands))
 }
 
 # A file is a trace; a directory is a launch or a campaign.
@@ -103,6 +104,19 @@ format_equivalent <- function(fit) {
                                                                        100 * equal_length)), collapse = "; "))),
     wrap_line(if (fit$goodness == "poor") "a replay of the trace (noiselab-gen --replay FILE) is closer than this setting"),
     wrap_line(sprintf("note: %s", fit$notes)), "")
+}
+
+# On one screen: one setting with its likeness, or a line for each of several.
+equivalent_view <- function(fits, operands) {
+  if (length(fits) == 1) return(format_equivalent(fits[[1]]))
+  of <- function(name) vapply(fits, function(fit) fit[[name]] %||% NA, fits[[1]][[name]])
+  new_view(sprintf("%s is like noiselab-gen %s (%s).", of("agent"), vapply(fits, function(fit) paste(fit$command[-1], collapse = " "), ""), of("goodness")),
+           new_table(
+             agent = col_words("agent", of("agent")), host = col_words("host", as.character(of("host"))),
+             level_percent = col_number("level", of("level_percent"), format_level, "%"),
+             period_s = col_number("period", of("period_s"), function(x) format_time(signif(x, 4))), pattern = col_words("pattern", of("pattern")),
+             goodness = col_words("likeness", of("goodness"))
+           ), notes = length(unique(unlist(lapply(fits, `[[`, "notes")))), command = all_command(operands, "equivalent"))
 }
 
 # The columns that are one number or word.

@@ -1,12 +1,16 @@
 # noiselab analyze intervals.
 
+intervals_tables <- c("estimates", "rows")
+
 analyze_intervals <- function(operands, values, form) {
+  table <- table_option(values, intervals_tables)
   margin <- margin_option(values$margin)
   alpha <- alpha_option(values$alpha)
   power <- power_option(values$power)
   sweep <- interval_sweep(read_campaign(operands), margin, alpha, power)
   if (form == "csv") say_notes("noiselab-analyze", c(sweep$sentences, sweep$notes))
-  lines <- switch(form, json = intervals_json(sweep), csv = csv_lines(public_sweep(sweep$rows)), format_intervals(sweep))
+  lines <- switch(form, json = intervals_json(sweep), csv = csv_lines(if (table == "rows") public_sweep(sweep$rows) else intervals_estimates(sweep)), all = format_intervals(sweep),
+                  intervals_view(sweep, operands))
   if (!is.null(margin)) attr(lines, "status") <- answer_status(sweep$answer)
   lines
 }
@@ -17,33 +21,18 @@ public_sweep <- function(rows) rows[setdiff(names(rows), c("se", "df"))]
 #'
 #' @param sweep An `nl_intervals` from [interval_sweep()].
 #' @return Character, one element per line.
-#' @examples
-#' campaign <- simulated_campaign(external = "agent", pairs = 40, launches = 4, seed = 1)
-#' for (i in 1:4) campaign$launches[[i]]$options$agent_interval_ns <- c(1e9, 1e10)[1 + i %% 2]
-#' cat(format_intervals(interval_sweep(name_intervals(campaign))), sep = "\n")
-#' @export
+#' @noRd
 format_intervals <- function(sweep) {
   rows <- sweep$rows
   units <- c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")
-  shown <- if (is.null(sweep$margin)) "verdict" else paste("against", format_level(sweep$margin), "%")
-  form <- "  %9s %9s %20s %20s %9s %9s %4s  %s"
-  bounds <- paste(format_confidence(sweep$alpha), "upper bound")
-  header <- trimws(sprintf(form, "interval", "slowdown", paste(format_confidence(2 * sweep$alpha), "CI"), bounds, "limit", "preempted", "n", shown), "right")
-  word <- ifelse(!is.na(rows$reason), "inconclusive", if (is.null(sweep$margin)) short_verdict_words(rows) else rows$margin_verdict)
-  lines <- sprintf(form, format_time(rows$interval_s), format_effect(rows$estimate), format_interval(rows$ci_low, rows$ci_high),
-                   format_effect(rows$bound_high), format_effect(rows$detection_limit, FALSE), format_effect(rows$preempted_percent, FALSE),
-                   format_count(rows$n), word)
-  title <- paste0(rows$agent, ": ", panel_name(rows), ", ", format_level(rows$ranks), " ranks")
-  models <- sweep$model
-  guide <- ifelse(is.na(models$cost_s), "", sprintf(
-    "guide line: %s lost per sample (%s to %s), slowdown = that / interval%s%s", format_time(models$cost_s), format_time(models$cost_low_s),
-    format_time(models$cost_high_s),
+  models <- sweep$model[!is.na(sweep$model$cost_s), ]
+  guide <- sprintf(
+    "guide line of %s, %s: %s lost per sample (%s to %s), slowdown = that / interval%s%s", models$agent, panel_name(models), format_time(models$cost_s),
+    format_time(models$cost_low_s), format_time(models$cost_high_s),
     ifelse(is.na(models$interval_at_margin_s), "", paste0("; it meets the margin at ", format_time(models$interval_at_margin_s))),
-    ifelse(models$p_lack_of_fit %in% NA | models$p_lack_of_fit > 0.01, "", paste0("; it does not fit (p = ", format_p(models$p_lack_of_fit), ")"))))
-  parts <- Map(function(name, part, model, reason) c(name, header, part, wrap_line(model[nzchar(model)]),
-                                                      wrap_line(sprintf("inconclusive: %s", unique(reason[!is.na(reason)]))), ""),
-               unique(title), split(lines, in_order(title)), guide, split(rows$reason, in_order(title)))
-  c(unlist(parts, use.names = FALSE), wrap_line(sweep$sentences, 0), "",
+    ifelse(models$p_lack_of_fit %in% NA | models$p_lack_of_fit > 0.01, "", paste0("; it does not fit (p = ", format_p(models$p_lack_of_fit), ")")))
+  c(wrap_line(sweep$sentences, 0), "", table_lines(intervals_table(sweep)), wrap_line(guide),
+    wrap_line(sprintf("inconclusive: %s", unique(stats::na.omit(rows$reason)))), "",
     wrap_line(paste0("slowdown, CI, bound, limit in percent; limit: the slowdown found with power ", sweep$power, "; preempted: percent of one CPU; n: ",
                      paste(unique(units[rows$unit_of_inference]), collapse = ", "),
                      if (!is.null(sweep$margin)) sprintf(paste(
@@ -52,12 +41,33 @@ format_intervals <- function(sweep) {
     "", format_notes(sweep$notes))
 }
 
+intervals_table <- function(sweep) {
+  rows <- sweep$rows
+  plain <- function(x) format_effect(x, FALSE)
+  new_table(
+    interval_s = col_number("interval", rows$interval_s, format_time), estimate = col_number("slowdown", rows$estimate, format_effect, "%"),
+    ci_low = col_interval(paste(format_confidence(2 * sweep$alpha), "CI"), rows$ci_low, rows$ci_high),
+    bound_high = col_number(paste(format_confidence(sweep$alpha), "upper bound"), rows$bound_high, format_effect),
+    detection_limit = col_number("limit", rows$detection_limit, plain), preempted_percent = col_number("preempted", rows$preempted_percent, plain),
+    n = col_number("n", rows$n), verdict = if (is.null(sweep$margin)) col_verdict("verdict", ifelse(is.na(rows$reason), short_verdict_words(rows), "inconclusive")),
+    margin_verdict = if (!is.null(sweep$margin)) col_verdict(paste("against", format_level(sweep$margin), "%"),
+                                                             ifelse(is.na(rows$reason), rows$margin_verdict, "inconclusive")),
+    by = paste0(rows$agent, ": ", panel_name(rows), ", ", format_level(rows$ranks), " ranks")
+  )
+}
+
+intervals_view <- function(sweep, operands) {
+  new_view(sweep$sentences, intervals_table(sweep), "limit: the slowdown that would have been seen; preempted: percent of one CPU",
+           sprintf("inconclusive: %s", unique(stats::na.omit(sweep$rows$reason))), length(unique(sweep$notes)), all_command(operands, "intervals"),
+           report_beside(operands))
+}
+
 short_verdict_words <- function(rows) sub(" \\(.*", "", sub(":.*", "", rows$verdict))
 
 intervals_json <- function(sweep) {
   to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = sweep$alpha, power = sweep$power,
                margin_percent = sweep$margin %||% NA_real_, answer = sweep$answer %||% NA_character_, sentences = sweep$sentences,
-               safe = sweep$safe, intervals = sweep$steps, rows = public_sweep(sweep$rows), model = sweep$model,
+               estimates = intervals_estimates(sweep), safe = sweep$safe, intervals = sweep$steps, rows = public_sweep(sweep$rows), model = sweep$model,
                notes = as.character(unique(sweep$notes))),
           single = c("schema", "program", "version", "alpha", "power", "margin_percent", "answer"))
 }

@@ -1,6 +1,6 @@
 # What `noiselab analyze nodes` prints.
 
-location_tables <- c("nodes", "ranks")
+location_tables <- c("estimates", "nodes", "ranks")
 location_lines <- 20  # most nodes or ranks with a line of their own; the rest are summed up
 
 #' Format the location of noise
@@ -11,12 +11,7 @@ location_lines <- 20  # most nodes or ranks with a line of their own; the rest a
 #'   node (of many, those where something was found) and a table. `location_json()`: one string, an object with `schema`,
 #'   `program`, `version`, `alpha`, `power`, `launches`, `answer`, `nodes`, `ranks`, `margin_percent`, `margin_answer`,
 #'   `margin_reason`, `notes`. `location_csv()`: character, the table as lines of a CSV file.
-#' @examples
-#' dir <- file.path(tempdir(), "format-location")
-#' simulate_campaign(dir, nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
-#' cat(format_location(locate_noise(read_campaign(dir))), sep = "\n")
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 format_location <- function(location) {
   nodes <- location$nodes
   factors <- varying_factors(nodes)
@@ -25,7 +20,7 @@ format_location <- function(location) {
   blocks <- lapply(split(seq_len(nrow(nodes)), in_order(dose)), function(at) {
     rows <- nodes[at, ]
     ranks <- location$ranks[dose_key(location$ranks) == dose[at[1]], ]
-    c(location_head(rows, factors, location), location_verdicts(rows, ranks), location_table(rows, location), "")
+    c(location_head(rows, factors, location), location_verdicts(rows, ranks), "", table_lines(location_table(rows, location)), "")
   })
   c(wrap_line(location$answer, 0), if (nzchar(constant)) paste("treatment:", constant), "",
     unlist(blocks, use.names = FALSE), format_location_margin(location), location_words(location), format_notes(location$notes))
@@ -94,16 +89,35 @@ which_ranks <- function(ranks) {
 location_table <- function(rows, location) {
   rows <- utils::head(rows[order(-rows$preempted_shift_percent), ], location_lines)
   rows <- rows[order(match(rows$host, location$nodes$host)), ]
-  width <- max(nchar(rows$host), 5)
-  form <- paste0("  %-", width, "s %5s %7s %8s %20s %7s %7s %6s %8s %7s %7s")
-  c("", sprintf(form, "node", "ranks", "clean %", "shift %", paste(format_confidence(location$alpha), "CI"), "p Holm", "limit",
-                "extra", "slow off", "slow on", "ranks %"),
-    sprintf(form, rows$host, format_count(rows$ranks), format_effect(rows$clean_preempted_percent, FALSE),
-            format_effect(rows$preempted_shift_percent), format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
-            format_effect(rows$detection_limit, FALSE), ifelse(is.na(rows$extra_share_percent), "-",
-                                                              sprintf("%.1f", rows$extra_share_percent)),
-            format_effect(rows$slowest_off_percent, FALSE), format_effect(rows$slowest_on_percent, FALSE),
-            format_effect(rows$ranks_percent, FALSE)))
+  plain <- function(x) format_effect(x, FALSE)
+  new_table(
+    host = col_words("node", rows$host), ranks = col_number("ranks", rows$ranks),
+    clean_preempted_percent = col_number("clean %", rows$clean_preempted_percent, plain),
+    preempted_shift_percent = col_number("shift %", rows$preempted_shift_percent, format_effect),
+    ci_low = col_interval(paste(format_confidence(location$alpha), "CI"), rows$ci_low, rows$ci_high), p_holm = col_number("p Holm", rows$p_holm, format_p),
+    detection_limit = col_number("limit", rows$detection_limit, plain),
+    extra_share_percent = col_number("extra", rows$extra_share_percent, function(x) sprintf("%.1f", x)),
+    slowest_off_percent = col_number("slow off", rows$slowest_off_percent, plain),
+    slowest_on_percent = col_number("slow on", rows$slowest_on_percent, plain), ranks_percent = col_number("ranks %", rows$ranks_percent, plain)
+  )
+}
+
+# On one screen: which node, then the nodes at the highest level of the first treatment.
+location_view <- function(location, operands) {
+  rows <- answering_rows(location$nodes)
+  rows <- rows[dose_key(rows) == dose_key(rows)[1], ]
+  margin <- location$margin_answer
+  here <- rows[rows$found == "here", ]
+  new_view(c(
+    location$answer, if (!is.null(margin)) margin_answer_words(location$margin, margin, " of one CPU"),
+    if (nrow(here) == 1) paste0(location_verdict(here, location$ranks[dose_key(location$ranks) == dose_key(here), ]), ".") else {
+      if (nrow(here) == 0 && !all(is.na(rows$detection_limit))) sprintf("A node that lost %s %% of one CPU more would have been seen with probability %g.",
+                                                                        format_span_of(rows$detection_limit), location$power)
+    }
+  ), location_table(rows, location),
+  paste0("preempted time of the node's ranks, on minus off, percent of ONE CPU, at ", level_label(rows[1, ], " %"),
+         "; extra: share of all nodes; slow: share of halves with the slowest rank"),
+  notes = length(unique(location$notes)), command = all_command(operands, "nodes"), report = report_beside(operands))
 }
 
 format_location_margin <- function(location) {
@@ -126,21 +140,17 @@ location_words <- function(location) {
     if (more) paste0("the ", location_lines, " nodes that lost most are listed; all: noiselab analyze nodes --csv"), "")
 }
 
-#' @rdname format_location
-#' @export
 location_json <- function(location) {
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = location$alpha,
     power = location$power, launches = names(location$campaign$launches), answer = location$answer,
-    nodes = location$nodes, ranks = location$ranks, margin_percent = location$margin %||% NA_real_,
+    estimates = location_estimates(location), nodes = location$nodes, ranks = location$ranks, margin_percent = location$margin %||% NA_real_,
     margin_answer = location$margin_answer$answer %||% NA_character_,
     margin_reason = location$margin_answer$reason %||% NA_character_, notes = as.character(unique(location$notes))
   ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))
 }
 
-#' @rdname format_location
-#' @export
-location_csv <- function(location, table = "nodes") {
+location_csv <- function(location, table = "estimates") {
   check_argument(is_text(table) && table %in% location_tables, "table", table, paste(location_tables, collapse = ", "))
-  csv_lines(location[[table]])
+  csv_lines(if (table == "estimates") location_estimates(location) else location[[table]])
 }

@@ -37,31 +37,24 @@ format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
 #' @param estimators Logical, length 1: also the table of estimators.
 #' @return Character, one element per line.
-#' @examples
-#' dir <- file.path(tempdir(), "format")
-#' simulate_campaign(dir, pairs = 20, levels_percent = c(0, 5), seed = 1)
-#' cat(format_verdicts(analyze_campaign(read_campaign(dir), channels = "time")), sep = "\n")
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 format_verdicts <- function(analysis, estimators = FALSE) {
   verdicts <- main_rows(analysis$verdicts)
   block <- paste(verdicts$scope, verdicts$launch, verdicts$operation, verdicts$bytes, sep = "\r")
   blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block, analysis = analysis)
   constant <- constant_treatment(analysis$treatments)
-  c(if (nzchar(constant)) c(paste("treatment:", constant), ""), unlist(blocks, use.names = FALSE),
-    channel_legend(verdicts), wrap_line(agent_sentences(analysis)), if (has_agent(analysis$campaign)) "",
-    format_margin(analysis), if (estimators) format_estimators(analysis), format_side_by_side(analysis), format_contrasts(analysis), format_thresholds(analysis),
-    format_costs(analysis), format_notes(c(scope_note(analysis$verdicts), analysis$notes)), format_answer(analysis))
+  c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis), unlist(blocks, use.names = FALSE),
+    channel_legend(verdicts), format_margin(analysis), if (estimators) format_estimators(analysis), format_side_by_side(analysis), format_contrasts(analysis), format_thresholds(analysis),
+    format_costs(analysis), format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
 }
 
-# Lines of a table in groups, each under a line that names its treatment; as they are where there is one.
-under_treatments <- function(rows, lines, analysis) {
+# Rows of a table by their treatment; NULL where there is one.
+treatment_group <- function(rows, analysis) {
   factors <- varying_factors(analysis$treatments)
-  if (length(factors) == 0 || nrow(rows) == 0) return(lines)
-  label <- treatment_label(rows, factors, named = TRUE)
-  groups <- split(lines, in_order(label))
-  unlist(Map(function(name, group) c(paste0("  ", name, ":"), group), names(groups), groups), use.names = FALSE)
+  if (length(factors) > 0) treatment_label(rows, factors, named = TRUE)
 }
+
+col_interval <- function(label, low, high) col_number(label, low, format_interval(low, high))
 
 format_block <- function(rows, analysis) {
   alpha <- analysis$alpha
@@ -79,16 +72,17 @@ format_block <- function(rows, analysis) {
                    })
   units <- c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")[[first$unit_of_inference]]
   what <- sprintf("alpha %g one-sided; n = %s tested; limit = effect found with power %g", first$alpha, units, power)
-  header <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", "channel", "level %", "delivered", "n",
-                    "effect", paste(format_confidence(2 * first$alpha), "CI"), "p", "limit", "verdict")
-  lines <- sprintf("%-7s %7s %9s %6s %9s %20s %8s %9s  %s", rows$channel,
-                   format_level(rows$level_requested_percent),
-                   format_level(rows$level_delivered_percent), format_count(rows$n_tested),
-                   format_effect(rows$estimate),
-                   format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_one_sided),
-                   format_effect(rows$detection_limit, sign = FALSE), short_verdict(rows))
+  table <- new_table(
+    channel = col_words("channel", rows$channel), level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
+    level_delivered_percent = col_number("delivered", rows$level_delivered_percent, format_level), n_tested = col_number("n", rows$n_tested),
+    estimate = col_number("effect", rows$estimate, format_effect),
+    ci_low = col_interval(paste(format_confidence(2 * first$alpha), "CI"), rows$ci_low, rows$ci_high),
+    p_one_sided = col_number("p", rows$p_one_sided, format_p),
+    detection_limit = col_number("limit", rows$detection_limit, function(x) format_effect(x, sign = FALSE)),
+    verdict = col_words("verdict", short_verdict(rows)), by = treatment_group(rows, analysis)
+  )
   alone <- is_alone(rows)
-  c(title, paste0("  ", what), paste0("  ", header), under_treatments(rows, paste0("  ", lines), analysis),
+  c(title, paste0("  ", what), table_lines(table),
     wrap_line(with_rows(rows, rows$reason, "inconclusive")),
     wrap_line(with_rows(rows, ifelse(nzchar(rows$estimator_note), rows$estimator_note, NA), "estimate")),
     if (any(alone)) wrap_line(paste("detected (alone): at alpha in its own channel and operation, not with the chance of any",
@@ -98,8 +92,7 @@ format_block <- function(rows, analysis) {
 
 # Each text once, with the rows that it concerns. Figures in a text that differ from row to row are left to the rows.
 with_rows <- function(rows, text, word) {
-  same <- sub("only an effect above [^ ]+ % could have been seen", "only an effect above the limit could have been seen", text)
-  same <- gsub("(in|;) [0-9.e+-]+ % of (the pairs|them)", "\\1 some of \\2", same)
+  same <- same_reason(text)
   known <- which(!is.na(same))
   vapply(split(known, in_order(same[known])), function(at) {
     by <- split(rows$level_requested_percent[at], in_order(rows$channel[at]))
@@ -143,17 +136,19 @@ format_thresholds <- function(analysis) {
   lacking <- sprintf("no dose-response, threshold or level of %s: the treatment has no level", join_words(unique(without)))
   rows <- rows[!rows$pattern %in% no_word, ]
   if (nrow(rows) == 0) return(c(lacking, ""))
-  n <- sprintf("%s %s", format_count(rows$n_tested), ifelse(is.na(rows$launch), "launches", "pairs"))
   name <- paste0(rows$operation, ifelse(rows$bytes > 0, paste0(" ", format_count(rows$bytes), " B"), ""), " ", rows$channel)
-  lines <- sprintf("  %-26s %-22s %-30s %s", name,
-                   ifelse(is.na(rows$med_percent), paste("none", format_levels(rows$med_low_percent, rows$med_high_percent)),
-                          paste(format_level(rows$med_percent), format_levels(rows$med_low_percent, rows$med_high_percent))),
-                   paste(format_level(rows$lod_percent), format_levels(rows$lod_low_percent, rows$lod_high_percent)), n)
+  med <- ifelse(is.na(rows$med_percent), "none", format_level(rows$med_percent))
+  table <- new_table(
+    operation = col_words("operation, channel", name),
+    med_percent = col_words("MED", paste(med, format_levels(rows$med_low_percent, rows$med_high_percent))),
+    lod_percent = col_words("LOD", paste(format_level(rows$lod_percent), format_levels(rows$lod_low_percent, rows$lod_high_percent))),
+    n_tested = col_words("n", paste(format_count(rows$n_tested), ifelse(is.na(rows$launch), "launches", "pairs"))),
+    by = treatment_group(rows, analysis)
+  )
   c(sprintf("thresholds, in percent of one CPU, each with its %g %% CI", 100 * (1 - analysis$alpha)),
     wrap_line(paste("MED: smallest level detected [those that runs like this detect more often than not]; LOD: level whose",
                     "effect reaches the placebo's limit; n: pairs or launches per level")),
-    sprintf("  %-26s %-22s %-30s %s", "operation, channel", "MED", "LOD", "n"),
-    under_treatments(rows, lines, analysis), format_d_delta(rows, analysis),
+    table_lines(table), format_d_delta(rows, analysis),
     wrap_line(threshold_reasons(rows, analysis)), if (length(without) > 0) wrap_line(lacking), "")
 }
 
@@ -186,11 +181,15 @@ format_margin <- function(analysis) {
     sprintf("against the margin of %s %% (one %s CI, both one-sided tests at alpha %g)", format_level(analysis$margin),
             format_confidence(2 * alpha), alpha)
   } else sprintf("against the margin of %s %% (each row by one CI of its own alpha, see above)", format_level(analysis$margin))
-  lines <- sprintf("  %-16s %9s %7s %9s %22s  %s", rows$operation, format_count(rows$bytes),
-                   format_level(rows$level_requested_percent), format_effect(rows$margin_estimate),
-                   format_interval(rows$margin_low, rows$margin_high), words[rows$margin_verdict])
+  table <- new_table(
+    operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
+    level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
+    margin_estimate = col_number("slowdown %", rows$margin_estimate, format_effect),
+    margin_low = col_interval("CI", rows$margin_low, rows$margin_high), margin_verdict = col_words("verdict", words[rows$margin_verdict]),
+    by = treatment_group(rows, analysis)
+  )
   answer <- analysis$margin_answer
-  c(head, under_treatments(rows, lines, analysis), wrap_line(margin_needs_words(rows, analysis)),
+  c(head, table_lines(table), wrap_line(margin_needs_words(rows, analysis)),
     wrap_line(paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"))), "")
 }
 
@@ -200,14 +199,17 @@ format_estimators <- function(analysis) {
   rows <- main_rows(rows)
   head <- c(sprintf("estimates of the slowdown, percent, with %g %% CI", 100 * (1 - 2 * analysis$alpha)),
             wrap_line("gain: adjusting is worth so many times the pairs"))
-  lines <- sprintf("  %-12s %8s %7s  %-12s %9s %22s %6s  %s", rows$operation, format_count(rows$bytes),
-                   format_level(rows$level_requested_percent), rows$estimator, format_effect(rows$estimate),
-                   format_interval(rows$ci_low, rows$ci_high), ifelse(is.na(rows$gain), "", format_effect(rows$gain, FALSE)),
-                   ifelse(is.na(rows$reason), "", "see below"))
+  table <- new_table(
+    operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
+    level_requested_percent = col_number("level %", rows$level_requested_percent, format_level), estimator = col_words("estimator", rows$estimator),
+    estimate = col_number("slowdown %", rows$estimate, format_effect), ci_low = col_interval("CI", rows$ci_low, rows$ci_high),
+    gain = col_number("gain", rows$gain, function(x) format_effect(x, FALSE)),
+    reason = col_words("", ifelse(is.na(rows$reason), "", "see below")), by = treatment_group(rows, analysis)
+  )
   remark <- unique(rbind(data.frame(name = rows$estimator, text = rows$note),
                          data.frame(name = rows$estimator, text = rows$reason)))
   remark <- remark[!is.na(remark$text) & nzchar(remark$text), ]
-  c(head, under_treatments(rows, lines, analysis), wrap_line(paste0(remark$name, ": ", remark$text)), "")
+  c(head, table_lines(table), wrap_line(paste0(remark$name, ": ", remark$text)), "")
 }
 
 threshold_reasons <- function(rows, analysis) {
@@ -228,17 +230,17 @@ format_costs <- function(analysis) {
   }
   amplification <- pair_up(analysis$amplification, "amplification")
   cost <- pair_up(analysis$cost, "cost_ns")
-  lines <- function(rows, value) {
-    under_treatments(rows, sprintf(
-      "  %-16s %9s %7s %10s %24s  %s", rows$operation, format_count(rows$bytes),
-      format_level(rows$level_requested_percent), format_effect(rows[[value]], sign = FALSE),
-      format_interval(rows$ci_low, rows$ci_high), ifelse(is.na(rows$launch), rows$scope, rows$launch)
-    ), analysis)
+  lines <- function(rows, value, label) {
+    table_lines(new_table(
+      operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
+      level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
+      value = col_number(label, rows[[value]], function(x) format_effect(x, sign = FALSE)), ci_low = col_interval("CI", rows$ci_low, rows$ci_high),
+      scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)), by = treatment_group(rows, analysis)
+    ))
   }
   c(if (NROW(amplification) > 0) c("amplification: slowdown % / mean preempted %, by level, with CI",
-                                   lines(amplification, "amplification"), ""),
-    if (NROW(cost) > 0) c("cost of one interruption beyond the load itself, in ns, by level, with CI",
-                          lines(cost, "cost_ns"), ""))
+                                   lines(amplification, "amplification", "ratio"), ""),
+    if (NROW(cost) > 0) c("cost of one interruption beyond the load itself, by level, with CI", lines(cost, "cost_ns", "cost, ns"), ""))
 }
 
 # Slowdowns of the treatments at each level: one matrix of texts per operation, a row per treatment and a
@@ -272,13 +274,10 @@ format_side_by_side <- function(analysis) {
   lines <- lapply(names(tables), function(name) {
     text <- tables[[name]]$text
     text[] <- paste0(text, ifelse(tables[[name]]$worst == "worst", "*", " "))
-    width <- max(nchar(c(rownames(text), name)))
     columns <- seq_len(ncol(text))
-    lapply(split(columns, (columns - 1) %/% max(1, (98 - width) %/% 12)), function(j) {
-      head <- c(name, paste0(colnames(text)[j], "  "))
-      apply(rbind(head, cbind(rownames(text), text[, j, drop = FALSE])), 1, function(x) {
-        trimws(sprintf("  %-*s%s", width, x[1], paste(sprintf("%12s", x[-1]), collapse = "")), "right")
-      })
+    lapply(split(columns, (columns - 1) %/% 6), function(j) {
+      levels <- lapply(j, function(k) col_number(paste0(colnames(text)[k], "  "), NA, text[, k]))
+      table_lines(do.call(new_table, c(list(treatment = col_words(name, rownames(text))), stats::setNames(levels, colnames(text)[j]))))
     })
   })
   c("slowdown %, by treatment and requested level (* the largest at the level, ? not detected)", unlist(lines, use.names = FALSE), "")
@@ -288,15 +287,16 @@ format_contrasts <- function(analysis) {
   rows <- worst_contrasts(analysis$contrasts, analysis)
   if (NROW(rows) == 0) return(NULL)
   level <- ifelse(has_level(rows$level_requested_percent), at_level(rows), "")
-  block <- paste0("  ", panel_name(rows), level, ": longer under ", rows$a, " than under")
-  width <- max(nchar(rows$b), 20)
-  lines <- sprintf("    %-*s %9s %22s %8s  %s", width, rows$b, format_effect(rows$difference_percent),
-                   format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm),
-                   ifelse(is.na(rows$launch), rows$scope, rows$launch))
+  block <- paste0(panel_name(rows), level, ": longer under ", rows$a, " than under")
+  table <- new_table(
+    b = col_words("treatment", rows$b), difference_percent = col_number("longer, %", rows$difference_percent, format_effect),
+    ci_low = col_interval("CI", rows$ci_low, rows$ci_high), p_holm = col_number("p", rows$p_holm, format_p),
+    scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)), by = block
+  )
   c("the treatment that slows most at each level, against each other one",
     wrap_line(sprintf(paste("percent by which the operation takes longer, with %g %% CI (Welch); p two-sided, by Holm over",
                             "all levels and pairs of treatments of the operation; scope"), 100 * (1 - analysis$alpha))),
-    unlist(Map(c, unique(block), split(lines, in_order(block))), use.names = FALSE), "")
+    table_lines(table), "")
 }
 
 format_notes <- function(notes) {
@@ -310,20 +310,13 @@ format_notes <- function(notes) {
 #' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` or `estimators`.
 #' @return `verdicts_json()`: one string, an object with `schema`, `program`, `version`, `alpha`,
 #'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts`, `estimators` (arrays of
-#'   objects), `margin_percent`, `margin_answer`, `margin_reason`, `looks` (of [campaign_looks()]) and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
+#'   objects), `margin_percent`, `margin_answer`, `margin_reason`, `looks` (of `campaign_looks()`) and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
 #'   wanted table as lines of a CSV file; none where it has no rows.
-#' @examples
-#' dir <- file.path(tempdir(), "json")
-#' simulate_campaign(dir, pairs = 10, levels_percent = 5, seed = 1)
-#' analysis <- analyze_campaign(read_campaign(dir), channels = "time")
-#' substr(verdicts_json(analysis), 1, 60)
-#' verdicts_csv(analysis)[1]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 verdicts_json <- function(analysis) {
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(),
-    alpha = analysis$alpha, power = analysis$power, launches = names(analysis$campaign$launches),
+    alpha = analysis$alpha, power = analysis$power, launches = names(analysis$campaign$launches), estimates = campaign_estimates(analysis),
     verdicts = public_verdicts(analysis$verdicts), thresholds = analysis$thresholds,
     amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts,
     estimators = analysis$estimators, margin_percent = analysis$margin %||% NA_real_,
@@ -332,24 +325,15 @@ verdicts_json <- function(analysis) {
   ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))
 }
 
-#' @rdname verdicts_json
-#' @export
-verdicts_csv <- function(analysis, table = "verdicts") {
+verdicts_csv <- function(analysis, table = "estimates") {
   check_argument(is_text(table) && table %in% csv_tables, "table", table, paste(csv_tables, collapse = ", "))
-  rows <- if (table == "verdicts") public_verdicts(analysis$verdicts) else analysis[[table]]
+  rows <- switch(table, estimates = campaign_estimates(analysis), verdicts = public_verdicts(analysis$verdicts), analysis[[table]])
   if (NROW(rows) == 0) character() else csv_lines(rows)
 }
 
-csv_tables <- c("verdicts", "thresholds", "amplification", "cost", "contrasts", "estimators")
+csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost", "contrasts", "estimators")
 
 public_verdicts <- function(verdicts) verdicts[!startsWith(names(verdicts), "raw_") & names(verdicts) != "refused"]
-
-to_json <- function(x, single = character()) {
-  x[single] <- lapply(x[single], jsonlite::unbox)
-  x <- lapply(x, function(part) if (is.null(part)) list() else part)
-  as.character(jsonlite::toJSON(x, dataframe = "rows", na = "null", null = "null", digits = NA,
-                                pretty = TRUE))
-}
 
 # The table as files have it: no field where there is no level.
 without_levels <- function(frame) {
@@ -358,13 +342,6 @@ without_levels <- function(frame) {
     if (is.numeric(level)) frame[[name]] <- ifelse(has_level(level), level, NA_real_)
   }
   frame
-}
-
-csv_lines <- function(frame) {
-  file <- tempfile(fileext = ".csv")
-  on.exit(unlink(file))
-  data.table::fwrite(without_levels(frame), file, na = "", quote = "auto")
-  readLines(file)
 }
 
 package_version_text <- function() as.character(utils::packageVersion("noiselab"))
@@ -377,39 +354,58 @@ package_version_text <- function() as.character(utils::packageVersion("noiselab"
 #' @return `format_summary()`: character, one element per line; `summary_json()`: one string with
 #'   `schema`, `rows`, `configurations` and, with a margin, `margin_percent` and `answer`; `summary_csv()`: character,
 #'   the rows as CSV lines.
-#' @examples
-#' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
-#' cat(format_summary(judge_summary(read_summary(file)))[1:4], sep = "\n")
-#' @export
+#' @noRd
 format_summary <- function(judged) {
-  rows <- judged$rows
-  doubt <- function(text, sure) paste0(text, ifelse(!is.na(sure) & !sure, "?", ""))
-  yes <- function(x, sure) doubt(ifelse(x, "yes", "no"), sure)
-  head <- c("table", "config", "op", "bytes", "level", "slower %", "P", "N", "Welch p", "Holm p",
-            "P alarm", "limit %")
-  widths <- c("%-5s", "%-6s", "%-10s", "%8s", "%6s", "%9s", "%4s", "%4s", "%8s", "%8s", "%8s", "%8s")
-  form <- paste(widths, collapse = " ")
-  lines <- sprintf(form, rows$table, rows$config, rows$op, format_count(rows$bytes),
-                   format_level(rows$level_percent), format_effect(rows$slowdown_percent),
-                   yes(rows$rule_p, rows$rule_p_sure), yes(rows$rule_n, rows$rule_n_sure),
-                   doubt(format_p(rows$welch_p_one_sided), rows$welch_sure),
-                   doubt(format_p(rows$holm_p), rows$holm_sure),
-                   sprintf("%.2f %%", 100 * rows$rule_p_false_alarm),
-                   format_effect(rows$detection_limit_percent, sign = FALSE))
-  thresholds <- judged$configurations
-  c(do.call(sprintf, c(form, as.list(head))), lines, "",
+  c(table_lines(summary_table(judged), indent = 0), "",
     wrap_line(paste("P: the noisy mean lies above the clean mean's 99 % CI; N: the two CIs do not",
                     "overlap; Welch and Holm (over all rows): one-sided; P alarm: the false-alarm",
                     "rate rule P has at these n; limit: slowdown that Welch's test finds at",
                     "alpha 0.01 with power 0.95."), 0), wrap_line(doubt_words(judged), 0), "",
-    "smallest level from which every higher level is detected, percent of one CPU",
-    sprintf("  %-5s %-6s %-10s %8s %12s %12s", "table", "config", "op", "bytes", "by rule P",
-            "by rule N"),
-    sprintf("  %-5s %-6s %-10s %8s %12s %12s", thresholds$table, thresholds$config, thresholds$op,
-            format_count(thresholds$bytes),
-            doubt(format_level(thresholds$threshold_rule_p_percent), thresholds$threshold_rule_p_sure),
-            doubt(format_level(thresholds$threshold_rule_n_percent), thresholds$threshold_rule_n_sure)),
-    format_summary_margin(judged, doubt))
+    "smallest level from which every higher level is detected, percent of one CPU", table_lines(smallest_table(judged)),
+    format_summary_margin(judged))
+}
+
+in_doubt <- function(text, sure) paste0(text, ifelse(!is.na(sure) & !sure, "?", ""))
+
+summary_table <- function(judged) {
+  rows <- judged$rows
+  yes <- function(x, sure) in_doubt(ifelse(x, "yes", "no"), sure)
+  do.call(new_table, c(summary_columns(rows), list(
+    slowdown_percent = col_number("slower %", rows$slowdown_percent, format_effect), rule_p = col_words("P", yes(rows$rule_p, rows$rule_p_sure)),
+    rule_n = col_words("N", yes(rows$rule_n, rows$rule_n_sure)),
+    welch_p_one_sided = col_number("Welch p", rows$welch_p_one_sided, in_doubt(format_p(rows$welch_p_one_sided), rows$welch_sure)),
+    holm_p = col_number("Holm p", rows$holm_p, in_doubt(format_p(rows$holm_p), rows$holm_sure)),
+    rule_p_false_alarm = col_number("P alarm", rows$rule_p_false_alarm, function(x) sprintf("%.2f %%", 100 * x)),
+    detection_limit_percent = col_number("limit %", rows$detection_limit_percent, function(x) format_effect(x, sign = FALSE))
+  )))
+}
+
+smallest_table <- function(judged) {
+  rows <- judged$configurations
+  threshold <- function(rule, label) {
+    value <- rows[[paste0("threshold_rule_", rule, "_percent")]]
+    col_number(label, value, in_doubt(format_level(value), rows[[paste0("threshold_rule_", rule, "_sure")]]))
+  }
+  do.call(new_table, c(summary_columns(rows), list(p = threshold("p", "by rule P, %"), n = threshold("n", "by rule N, %"))))
+}
+
+# On one screen: how many rows each rule calls noisy, and from which level.
+summary_view <- function(judged, operands) {
+  rows <- judged$rows
+  of <- function(hit) sprintf("%d of %d", sum(hit, na.rm = TRUE), nrow(rows))
+  doubt <- doubt_words(judged)
+  new_view(c(
+    if (!is.null(judged$answer)) sprintf("Margin of %g %% of the clean mean: %s.", judged$margin_percent, judged$answer),
+    sprintf("Noise is detected in %s rows by rule P, %s by rule N, and %s by Welch's test with Holm's correction at alpha 0.01.",
+            of(rows$rule_p), of(rows$rule_n), of(rows$holm_p <= 0.01))
+  ), smallest_table(judged), "smallest level, percent of one CPU, from which every higher level is detected; ?: hangs on digits that are not printed",
+  if (startsWith(doubt, "?")) "some verdicts hang on digits that the table does not print (marked ?)", command = all_command(operands, "summary"))
+}
+
+summary_columns <- function(rows) {
+  list(table = col_words("table", rows$table), config = col_words("config", rows$config), op = col_words("op", rows$op),
+       bytes = col_number("bytes", rows$bytes),
+       level_percent = if (!is.null(rows$level_percent)) col_number("level", rows$level_percent, format_level))
 }
 
 doubt_words <- function(judged) {
@@ -420,26 +416,22 @@ doubt_words <- function(judged) {
         "431.5; n is exact. Verdicts of tests: at alpha 0.01.")
 }
 
-format_summary_margin <- function(judged, doubt) {
+format_summary_margin <- function(judged) {
   if (is.null(judged$answer)) return(NULL)
   rows <- judged$rows
-  form <- "  %-5s %-6s %-10s %8s %6s %9s %18s  %s"
-  c("", sprintf("margin %g %% of the clean mean: %s", judged$margin_percent, judged$answer),
-    sprintf(form, "table", "config", "op", "bytes", "level", "slower %", "98 % CI", "verdict"),
-    sprintf(form, rows$table, rows$config, rows$op, format_count(rows$bytes), format_level(rows$level_percent),
-            format_effect(rows$slowdown_percent), format_interval(rows$bound_low_percent, rows$bound_high_percent),
-            doubt(short_margin(rows$margin_verdict), rows$margin_sure)),
+  table <- do.call(new_table, c(summary_columns(rows), list(
+    slowdown_percent = col_number("slower %", rows$slowdown_percent, format_effect),
+    bound_low_percent = col_interval("98 % CI", rows$bound_low_percent, rows$bound_high_percent),
+    margin_verdict = col_words("verdict", in_doubt(short_margin(rows$margin_verdict), rows$margin_sure))
+  )))
+  c("", sprintf("margin %g %% of the clean mean: %s", judged$margin_percent, judged$answer), table_lines(table),
     wrap_line(paste("CI: Welch's, by inversion; a verdict is that of the interval, slower by more after Holm's",
                     "correction over all rows; fail: any row is slower by more; pass: none is, and none is inconclusive")),
     wrap_line(sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason)))))
 }
 
-#' @rdname format_summary
-#' @export
 summary_json <- function(judged) {
   to_json(c(list(schema = 1L), judged), single = c("schema", intersect(c("margin_percent", "answer"), names(judged))))
 }
 
-#' @rdname format_summary
-#' @export
 summary_csv <- function(judged) csv_lines(judged$rows)

@@ -8,9 +8,7 @@
 #' @param p Probabilities.
 #' @return Numeric, as `p`, ns: the middle of the bin that holds the smallest value which at least the share `p`
 #'   does not exceed (bins of 1 ns: the value); NA where nothing was counted.
-#' @examples
-#' hist_quantile(c(10, 11, 200), c(11, 12, 202), c(50, 49, 1), c(0.5, 0.99, 1))
-#' @export
+#' @noRd
 hist_quantile <- function(lo_ns, hi_ns, count, p) {
   check_numeric(count, "count")
   total <- sum(count)

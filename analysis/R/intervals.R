@@ -13,9 +13,7 @@ interval_of <- function(info) {
 #'
 #' @param campaign An `nl_campaign`.
 #' @return The campaign, with other words in `kind`; as it was where its launches do not differ in the interval.
-#' @examples
-#' name_intervals(simulated_campaign(external = "agent", pairs = 10, seed = 1))
-#' @export
+#' @noRd
 name_intervals <- function(campaign) {
   interval <- vapply(campaign$launches, interval_of, 0)
   if (length(unique(stats::na.omit(interval))) < 2) return(campaign)
@@ -74,17 +72,9 @@ interval_in_name <- function(kind, campaign) {
 #'   preclinical assays: a-priori ordered hypotheses, Biometrie in der chemisch-pharmazeutischen Industrie 6, 3-18.
 #'   Berger, R. L. (1982) Technometrics 24, 295-300 (all have to pass).
 #' @examples
-#' dir <- file.path(tempdir(), "intervals")
-#' for (s in c(1, 10)) {
-#'   simulate_campaign(dir, external = "agent", slowdown_percent = 2 / s, pairs = 50, launches = 3, prefix = paste0("every", s),
-#'                     seed = s)
+#' \dontrun{
+#' interval_sweep(read_campaign("agent-sweep"), margin = 0.5)$safe
 #' }
-#' campaign <- read_campaign(dir)
-#' for (id in names(campaign$launches)) { # as noiselab run agent --sweep has it written
-#'   campaign$launches[[id]]$options$agent_interval_ns <- 1e9 * as.numeric(sub("every(.*)-.*", "\\1", id))
-#' }
-#' interval_sweep(name_intervals(campaign), margin = 0.5)$safe
-#' unlink(dir, recursive = TRUE)
 #' @export
 interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
   analysis <- campaign

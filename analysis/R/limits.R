@@ -30,16 +30,11 @@ limit_keys <- function() {
 #'   a variant or size a limit is of all of them. SIZE: bytes (`8`, `64KiB`), of `completeness` and `kernels` the number of nodes or ranks.
 #' @return Data frame, one row per limit: `line`, `check`, `variant` (NA: all), `metric`, `size` (NA: all), `relation` (`<=` or `>=`), `limit` (in
 #'   `unit`, that of the figure), `text` (as written). Signals `nl_error_damaged` with file and line of every unknown name, unit or size, a line each.
-#' @examples
-#' file <- tempfile()
-#' writeLines(c("# ours", "detour.alone.lost <= 0.1 percent", "bandwidth.between.one_way 4MiB >= 10 GB/s"), file)
-#' read_limits(file)
-#' unlink(file)
-#' @export
+#' @noRd
 read_limits <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file) || dir.exists(file)) abort_usage("--limits: '", file, "' is no file that can be read")
-  lines <- trimws(sub("#.*", "", readLines(file, warn = FALSE, skipNul = TRUE)))
+  lines <- trimws(sub("#.*", "", read_text_lines(file)))
   at <- which(nzchar(lines))
   # All that is wrong is said at once: a file is not corrected line by line and run by run.
   wrong <- character()
@@ -64,11 +59,11 @@ parse_limit <- function(text, file, line) {
   if (length(part) == 0) stop_here("'", printable(text), "' is not check[.variant].metric[ SIZE] <= VALUE UNIT (try noiselab analyze acceptance --write-limits)")
   keys <- limit_keys()
   check <- sub("\\..*", "", part[2])
-  if (!check %in% keys$check) stop_here("unknown check '", printable(check), "' (there are ", paste(unique(keys$check), collapse = ", "), ")", did_you_mean(check, unique(keys$check)))
+  if (!check %in% keys$check) stop_here("unknown check '", printable(check), "'", did_you_mean(check, unique(keys$check)))
   rest <- substring(part[2], nchar(check) + 2)
   own <- keys[keys$check == check, ]
   fits <- own[own$name == rest | endsWith(rest, paste0(".", own$name)), ]
-  if (nrow(fits) == 0) stop_here("unknown figure '", printable(rest), "' of ", check, " (there are ", paste(own$name, collapse = ", "), ")", did_you_mean(rest, own$name))
+  if (nrow(fits) == 0) stop_here("unknown figure '", printable(rest), "' of ", check, did_you_mean(rest, own$name))
   key <- fits[which.max(nchar(fits$name)), ]
   variant <- if (rest == key$name) NA_character_ else substring(rest, 1, nchar(rest) - nchar(key$name) - 1)
   size <- if (nzchar(part[3])) {
@@ -76,7 +71,7 @@ parse_limit <- function(text, file, line) {
   } else NA_real_
   units <- limit_units[[key$unit]]
   if (!part[6] %in% names(units)) {
-    stop_here("unknown unit '", printable(part[6]), "' of ", key$check, ".", key$name, " (try ", paste(names(units), collapse = ", "), ")")
+    stop_here("unknown unit '", printable(part[6]), "' of ", key$check, ".", key$name, did_you_mean(part[6], names(units)))
   }
   value <- suppressWarnings(as.numeric(part[5]))
   if (is.na(value)) stop_here("'", printable(part[5]), "' is not a number")

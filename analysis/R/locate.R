@@ -57,8 +57,8 @@ locate_noise <- function(campaign, alpha = 0.01, power = 0.95, margin = NULL) {
 }
 
 #' @export
-print.nl_location <- function(x, ...) {
-  cat(format_location(x), sep = "\n")
+print.nl_location <- function(x, all = FALSE, ...) {
+  cat(as_lines(if (all) format_location(x) else location_view(x, x$campaign$dirs), list()), sep = "\n")
   invisible(x)
 }
 

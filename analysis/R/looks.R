@@ -21,14 +21,7 @@
 #'   launches), `note` (character: none where it is the one look that was planned).
 #' @references O'Brien, P. C. and Fleming, T. R. (1979) Biometrics 35, 549-556. Lan, K. K. G. and DeMets, D. L. (1983)
 #'   Biometrika 70, 659-663.
-#' @examples
-#' dir <- file.path(tempdir(), "looks")
-#' simulate_campaign(dir, pairs = 10, launches = 3, seed = 1)
-#' writeLines(c("# schema: 1", "launch\tset\tnodes\tranks\targuments", "sim-1\t1\t-\t2\t--op\tbarrier",
-#'              "sim-2\t1\t-\t2\t--op\tbarrier"), file.path(dir, "schedule.tsv"))
-#' campaign_looks(read_campaign(dir))[c("looks", "alpha")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 campaign_looks <- function(campaign, alpha = 0.01) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check_probability(alpha, "alpha")

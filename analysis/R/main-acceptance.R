@@ -21,7 +21,7 @@ analyze_acceptance <- function(dirs, values, form) {
   if (form == "csv") say_notes("noiselab-analyze", c(result$answer, result$notes))
   lines <- switch(form, json = acceptance_json(result), csv = acceptance_table(result, table), if (isTRUE(values$lines)) {
     c(paste0("verdict: ", result$verdict), paste0("self_check: ", result$self_check$verdict), acceptance_lines(result))
-  } else format_acceptance(result))
+  } else if (form == "all") format_acceptance(result) else acceptance_view(result, dirs))
   attr(lines, "status") <- answer_status(result$verdict)
   lines
 }
@@ -36,9 +36,12 @@ has_acceptance <- function(dir) dir.exists(dir) && length(find_launches(dir, pro
 
 # noiselab compare of two acceptance campaigns.
 run_compare_acceptance <- function(dirs, values, form, alpha, power, margin) {
+  table <- table_option(values, intervals_tables)
   if (isTRUE(values$paired) || !is.null(values$plot)) abort_usage("--paired and --plot do not apply to acceptance campaigns")
   comparison <- compare_acceptance(read_acceptance(dirs[1]), read_acceptance(dirs[2]), margin, alpha, power)
+  if (!is.null(values$report)) write_change_report(comparison, dirs, values$report)
   if (form == "csv") say_notes("noiselab-compare", c(comparison$answer, comparison$notes))
-  write_output(switch(form, json = acceptance_change_json(comparison), csv = csv_lines(comparison$rows), format_changes(comparison)), values$out)
+  write_output(switch(form, json = acceptance_change_json(comparison), csv = csv_lines(if (table == "rows") comparison$rows else acceptance_change_estimates(comparison)), all = format_changes(comparison),
+                      changes_view(comparison, dirs)) |> as_lines(values), values$out)
   if (is.null(margin)) 0L else answer_status(comparison$verdict)
 }

@@ -1,6 +1,6 @@
 # noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
 
-agent_csv_tables <- c("accounts", "tasks", "groups", "bursts", "activities")
+agent_csv_tables <- c("estimates", "accounts", "tasks", "groups", "bursts", "activities")
 
 # All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
 agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL) {
@@ -48,7 +48,7 @@ analyze_agent <- function(operands, values, form) {
   report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin)
   if (!is.null(margin) && is.null(report$analysis)) check_arms(report$campaign)
   if (form == "csv") say_notes("noiselab-analyze", report$notes)
-  lines <- switch(form, json = agent_json(report), csv = agent_csv(report, table), format_agent(report))
+  lines <- switch(form, json = agent_json(report), csv = agent_csv(report, table), all = format_agent(report), agent_view(report, operands))
   if (!is.null(margin)) attr(lines, "status") <- answer_status(agent_answer(report)$answer)
   lines
 }
@@ -63,7 +63,7 @@ agent_json <- function(report) {
   answer <- if (!is.null(report$margin)) agent_answer(report)
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = report$alpha,
-    sentences = as.character(report_sentences(report)), accounts = report$accounts, tasks = without_levels(report$tasks),
+    sentences = as.character(report_sentences(report)), estimates = agent_estimates(report), accounts = report$accounts, tasks = without_levels(report$tasks),
     groups = without_levels(report$groups), bursts = as.data.frame(report$bursts), evidence = as.character(report$evidence),
     margin_percent = report$margin %||% NA_real_, margin_answer = answer$answer %||% NA_character_,
     margin_reason = answer$reason %||% NA_character_, notes = as.character(unique(report$notes))
@@ -71,7 +71,7 @@ agent_json <- function(report) {
 }
 
 agent_csv <- function(report, table) {
-  frame <- if (table == "activities") attr(report$bursts, "activities") else as.data.frame(report[[table]])
+  frame <- switch(table, estimates = agent_estimates(report), activities = attr(report$bursts, "activities"), as.data.frame(report[[table]]))
   if (NROW(frame) == 0) character() else csv_lines(frame)
 }
 
@@ -80,6 +80,36 @@ report_sentences <- function(report) {
 }
 
 # ---- text --------------------------------------------------------------------------------------
+
+# On one screen: what it costs, what it used and took, and what to beware of.
+agent_view <- function(report, operands) {
+  answer <- if (!is.null(report$margin)) agent_answer(report)
+  analysis <- report$analysis
+  accounts <- report$accounts
+  accounts <- if (any(is.na(accounts$launch))) accounts[is.na(accounts$launch), ] else accounts
+  apart <- report$accounts[report$accounts$agreement %in% "disagree", ]
+  tables <- c(if (!is.null(analysis)) table_lines(answer_table(analysis)), if (!is.null(analysis) && nrow(accounts) > 0) "",
+              if (nrow(accounts) > 0) table_lines(account_columns(accounts)))
+  warnings <- c(agent_notes(report$accounts), sprintf("%s: the agent's account does not explain what the ranks lost%s", node_label(apart),
+                                                      ifelse(is.na(apart$cause), "", paste0(": ", apart$cause))),
+                if (!is.null(answer)) margin_needs_warning(answer_rows(analysis), answer, analysis$power))
+  # One launch says for each node when it strikes.
+  bursts <- utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)
+  # The margin is about the agent's own rows.
+  analysis$margin_answer <- answer
+  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts)),
+           tables, if (nrow(accounts) > 0) "CPU, % of one CPU; agree: the agent's CPU time on the ranks' CPUs is what the ranks lost", warnings,
+           length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"), report_beside(operands))
+}
+
+account_columns <- function(rows) {
+  new_table(
+    host = col_words("agent on", node_label(rows)), cpu_percent = col_number("CPU", rows$cpu_percent, three, "%"),
+    on_ranks_percent = col_number("of ranks", rows$on_ranks_percent, three, "%"), wakeups_per_s = col_number("wake-ups/s", rows$wakeups_per_s, three),
+    rss_kib = col_number("memory", rows$rss_kib, function(x) format_bytes(1024 * x)),
+    written_bytes_per_s = col_number("written/s", rows$written_bytes_per_s, format_bytes), agreement = col_words("accounts", rows$agreement)
+  )
+}
 
 format_agent <- function(report) {
   answer <- if (!is.null(report$margin)) agent_answer(report)
@@ -145,29 +175,30 @@ format_agreement <- function(rows, alpha) {
 
 format_ends <- function(low, high) ifelse(is.na(low), "-", paste0("[", three(low), ", ", three(high), "]"))
 
-task_columns <- "  %-18s %-9s %-5s %8s %8s %8s %7s %7s  %s"
-
 format_tasks <- function(report, most = 8) {
   tasks <- report$tasks
   if (NROW(tasks) == 0) return(NULL)
-  line <- function(rows) {
-    sprintf(task_columns, substr(rows$task, 1, 18), rows$group, substr(rows$cpus, 1, 5), three(rows$bursts_per_s),
-            three(rows$us_per_s), three(rows$off_us_per_s), three(rows$p50_us), three(rows$max_us), share_words(rows))
-  }
-  arms <- in_order(paste(tasks$launch, tasks$host, arm_label(tasks), sep = ", "))
+  arm <- paste(tasks$launch, tasks$host, arm_label(tasks), sep = ", ")
   of_groups <- paste(report$groups$launch, report$groups$host, arm_label(report$groups), sep = ", ")
-  c("who took the CPU of the ranks", wrap_line(report$evidence),
-    sprintf(task_columns, "task", "group", "CPUs", "bursts/s", "\u00b5s/s on", "off", "p50 \u00b5s", "longest", "share"),
-    unlist(lapply(levels(arms), function(arm) {
-      mine <- tasks[arms == arm, ]
-      groups <- report$groups[of_groups == arm, ]
-      rest <- nrow(mine) - most
-      c(paste0("  ", arm, ":"), line(utils::head(mine, most)),
-        if (rest > 0) sprintf("  and %d more (--csv --table tasks)", rest),
-        wrap_line(sprintf("by group, \u00b5s/s on minus off: %s", paste(groups$group, signed_three(groups$shift_us_per_s), collapse = ", "))))
-    }), use.names = FALSE),
+  rank <- stats::ave(seq_along(arm), arm, FUN = seq_along)
+  rest <- c(table(arm[rank > most]))
+  c("who took the CPU of the ranks", wrap_line(report$evidence), table_lines(task_table(tasks[rank <= most, ], arm[rank <= most])),
+    if (length(rest) > 0) sprintf("  and of %s %d more (--csv --table tasks)", names(rest), rest),
+    unlist(lapply(unique(of_groups), function(one) {
+      groups <- report$groups[of_groups == one, ]
+      wrap_line(sprintf("%s: by group, \u00b5s/s on minus off: %s", one, paste(groups$group, signed_three(groups$shift_us_per_s), collapse = ", ")))
+    })),
     wrap_line(paste("share: of the shift of the ranks' preempted time that the task explains, with the interval of that shift; irq,",
                     "softirq and steal are from /proc/stat, in steps of a clock tick")), "")
+}
+
+task_table <- function(rows, by = NULL) {
+  new_table(
+    task = col_words("task", substr(rows$task, 1, 18)), group = col_words("group", rows$group), cpus = col_words("CPUs", substr(rows$cpus, 1, 5)),
+    bursts_per_s = col_number("bursts/s", rows$bursts_per_s, three), us_per_s = col_number("\u00b5s/s on", rows$us_per_s, three),
+    off_us_per_s = col_number("off", rows$off_us_per_s, three), p50_us = col_number("p50 \u00b5s", rows$p50_us, three),
+    max_us = col_number("longest", rows$max_us, three), share = col_words("share", share_words(rows)), by = by
+  )
 }
 
 share_words <- function(rows) {

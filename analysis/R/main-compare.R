@@ -2,14 +2,17 @@
 
 # A function, because option() is in a file that is read later.
 compare_options <- function() list(
+  option("all", help = "print all tables instead of the answer on one screen"),
   option("margin", "PERCENT", "is the clean time within this margin? Decides the exit status"),
   option("paired", help = "compare the i-th launch of B with the i-th of A, in time"),
   option("alpha", "P", "two-sided level of slower/faster, one-sided of the margin (default 0.01)"),
   option("power", "P", "power at the detection limit (default 0.95)"),
   option("json", help = "print JSON"),
-  option("csv", help = "print the rows as CSV"),
+  option("csv", help = "print the estimates as CSV"),
+  option("table", "NAME", "the table --csv prints: estimates or rows (all that is known of each)"),
   option("out", "FILE", "write there instead of to stdout"),
   option("plot", "FILE.png", "write a plot of the changes with their intervals as well"),
+  option("report", "FILE.html", "write an HTML report as well"),
   option("help", help = "print this help")
 )
 
@@ -29,15 +32,13 @@ compare_help <- function() {
   )
 }
 
-#' @rdname main_analyze
-#' @export
-main_compare <- function(args = commandArgs(TRUE)) run_program("noiselab-compare", args)
-
 run_compare <- function(dirs, values, form) {
   if (length(dirs) != 2) abort_usage("wanted two directories, A and B, got ", length(dirs), " (try --help)")
   if (!is.null(values$plot) && !grepl("\\.png$", values$plot)) {
     abort_usage("--plot: '", values$plot, "' does not end in .png")
   }
+  if (!is.null(values$report)) check_report_file(values$report, "--report")
+  table <- table_option(values, intervals_tables)
   margin <- margin_option(values$margin)
   alpha <- alpha_option(values$alpha)
   power <- power_option(values$power)
@@ -50,9 +51,10 @@ run_compare <- function(dirs, values, form) {
   comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
                                   alpha, power, paired = isTRUE(values$paired))
   if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)
+  if (!is.null(values$report)) write_comparison_report(comparison, values$report)
   if (form == "csv") say_notes("noiselab-compare", comparison$notes)
-  write_output(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison),
-                      format_comparison(comparison)), values$out)
+  write_output(as_lines(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison, table), all = format_comparison(comparison),
+                               comparison_view(comparison, dirs)), values), values$out)
   if (is.na(comparison$answer)) 0L else answer_status(comparison$answer)
 }
 

@@ -33,10 +33,6 @@ plan_help <- function() {
   )
 }
 
-#' @rdname main_analyze
-#' @export
-main_plan <- function(args = commandArgs(TRUE)) run_program("noiselab-plan", args)
-
 run_plan <- function(operands, values, form) {
   if (length(operands) > 0) {
     abort_usage("'", operands[1], "' is not an option (a pilot is given with --pilot DIR)")
@@ -153,18 +149,19 @@ format_plan <- function(plan, notes) {
 plan_table <- function(r, plan) {
   text <- function(x) ifelse(is.na(x), "-", format_count_each(x))
   unit <- if (channel_is_relative(plan$request$channel)) "%" else "points"
-  columns <- list(
-    c("operation", r$operation), c("bytes", format_count_each(r$bytes)), c("ranks", format_level(r$ranks)),
-    c("half", format_seconds(r$half_period_s)), c(paste("sd,", unit), format_effect(r$sd, FALSE))
-  )
-  if (!plan$across) {
-    more <- list(c("pairs", text(r$n_pairs)), c("at most", text(r$n_pairs_upper)))
-    return(do.call(sprintf, c("  %-12s %8s %5s %7s %10s %14s %16s", columns, more)))
-  }
+  plain <- function(x) format_effect(x, FALSE)
   most <- paste(text(r$n_launches_upper), "x", text(r$n_pairs_upper / r$n_launches_upper))
-  more <- list(c("of launches", format_effect(r$sd_launch, FALSE)), c("launches", text(r$n_launches)),
-               c("pairs each", text(r$pairs_per_launch)), c("at most", ifelse(is.na(r$n_pairs_upper), "-", most)))
-  do.call(sprintf, c("  %-12s %8s %5s %7s %8s %11s %8s %10s %15s", columns, more))
+  more <- if (!plan$across) {
+    list(n_pairs = col_number("pairs", r$n_pairs), n_pairs_upper = col_number("at most", r$n_pairs_upper))
+  } else {
+    list(sd_launch = col_number("of launches", r$sd_launch, plain), n_launches = col_number("launches", r$n_launches),
+         pairs_per_launch = col_number("pairs each", r$pairs_per_launch),
+         n_pairs_upper = col_number("at most", r$n_pairs_upper, ifelse(is.na(r$n_pairs_upper), "-", most)))
+  }
+  table_lines(do.call(new_table, c(list(
+    operation = col_words("operation", r$operation), bytes = col_number("bytes", r$bytes), ranks = col_number("ranks", r$ranks, format_level),
+    half_period_s = col_number("half", r$half_period_s, format_seconds), sd = col_number("sd", r$sd, plain, unit)
+  ), more)))
 }
 
 scatter_words <- function(plan) {

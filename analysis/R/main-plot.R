@@ -38,10 +38,6 @@ plot_help <- function() {
   )
 }
 
-#' @rdname main_analyze
-#' @export
-main_plot <- function(args = commandArgs(TRUE)) run_program("noiselab-plot", args)
-
 run_plot <- function(operands, values, form) {
   if (isTRUE(values$list)) return(write_output(list_plots(values, operands), values$out))
   if (length(operands) == 0) abort_usage("no NAME given (try --list)")
@@ -79,7 +75,7 @@ wanted_plots <- function(text) {
   wanted <- unique(strsplit(text, ",", fixed = TRUE)[[1]])
   unknown <- setdiff(wanted, names(known))
   if (length(wanted) == 0 || length(unknown) > 0) {
-    abort_usage("'", c(unknown, text)[1], "' is not a plot (try ", paste(names(known), collapse = ", "), ")")
+    abort_usage("'", c(unknown, text)[1], "' is not a plot", did_you_mean(c(unknown, text)[1], names(known)))
   }
   unname(known[wanted])
 }

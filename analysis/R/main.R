@@ -5,8 +5,9 @@ periodic_arms <- c("off", "on", "all")
 
 # A function, because it names the rows of tables in files that are read later.
 analyze_options <- function() list(
+  option("all", help = "print all tables instead of the answer on one screen"),
   option("json", help = "print JSON"),
-  option("csv", help = "print the verdicts as CSV"),
+  option("csv", help = "print the estimates as CSV"),
   option("table", "NAME", paste("the table --csv prints:", paste(csv_tables, collapse = ", "))),
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
   option("power", "P", "power at the detection limit (default 0.95)"),
@@ -78,34 +79,21 @@ report_help <- function() {
   )
 }
 
-#' Front ends
-#'
-#' What `noiselab analyze`, `noiselab report`, `noiselab plan`, `noiselab plot` and `noiselab compare` run.
-#'
-#' @param args Character: the command line arguments.
-#' @return Integer, length 1: the exit status (0 worked, or a margin is kept; 1 it is not; 2 usage, environment or
-#'   damaged input; 3 the data cannot answer, or not whether a margin is kept; 70 an unexpected failure). Data go to
-#'   stdout, messages to stderr.
-#' @examples
-#' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
-#' main_analyze(c("summary", file, "--csv"))
-#' @export
-main_analyze <- function(args = commandArgs(TRUE)) run_program("noiselab-analyze", args)
-
 run_analyze <- function(operands, values, form) {
   if (length(operands) == 0) abort_usage("no DIR given (try --help)")
   words <- analyze_words()
-  at <- match(operands[1], vapply(words, `[[`, "", "name"))
-  if (is.na(at) && !file.exists(operands[1])) {
-    meant <- did_you_mean(operands[1], vapply(words, `[[`, "", "name"))
-    if (nzchar(meant)) abort_usage("'", operands[1], "' is neither a directory nor an analysis", meant)
+  names_known <- vapply(words, `[[`, "", "name")
+  at <- match(operands[1], names_known)
+  # A slip in the word, not a directory of that name.
+  if (is.na(at) && !file.exists(operands[1]) && nzchar(meant <- did_you_mean(operands[1], names_known, ""))) {
+    abort_usage("'", operands[1], "' is neither a directory nor an analysis", meant)
   }
   lines <- if (!is.na(at)) run_word(words[[at]], operands[-1], values, form) else {
     only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "adjust", "unit",
                                          "mixed", "estimators"))
     analyze_dirs(operands, values, form)
   }
-  if (!is.null(lines)) write_output(lines, values$out)
+  if (!is.null(lines)) write_output(as_lines(lines, values), values$out)
   attr(lines, "status")
 }
 
@@ -132,10 +120,10 @@ analyze_words <- function() list(
   list(name = "equivalent", operands = "TRACE|DIR...", options = character(), run = analyze_equivalent,
        help = c("the setting of noiselab-gen that is like a recorded agent: level, period, pattern, and how good the",
                 "likeness is (a trace of noiselab record, or launches with the bursts of an agent)")),
-  list(name = "intervals", operands = "DIR...", options = c("alpha", "power", "margin"), run = analyze_intervals,
+  list(name = "intervals", operands = "DIR...", options = c("table", "alpha", "power", "margin"), run = analyze_intervals,
        help = c("slowdown by an agent's sampling interval, and with --margin the shortest interval that is safe; then status",
                 "0: there is one, 1: none is, 3: cannot tell")),
-  list(name = "replay", operands = "DIR...", options = c("alpha", "power", "margin"), run = analyze_replay,
+  list(name = "replay", operands = "DIR...", options = c("table", "alpha", "power", "margin"), run = analyze_replay,
        help = c("an agent and its replay by the generator side by side: the same slowdown? (--margin: that much apart is still",
                 "the same; then status 0: the same, 1: not, 3: cannot tell)")),
   list(name = "counters", operands = "DIR...", options = c("table", "alpha"), run = analyze_counters,
@@ -166,7 +154,7 @@ run_word <- function(word, operands, values, form) {
 analyze_summary <- function(operands, values, form) {
   if (length(operands) != 1) abort_usage("summary: wanted one FILE.csv, got ", length(operands))
   judged <- judge_summary(read_summary(operands), margin_percent = margin_option(values$margin))
-  lines <- switch(form, json = summary_json(judged), csv = summary_csv(judged), format_summary(judged))
+  lines <- switch(form, json = summary_json(judged), csv = summary_csv(judged), all = format_summary(judged), summary_view(judged, operands))
   if (!is.null(judged$answer)) attr(lines, "status") <- answer_status(judged$answer)
   lines
 }
@@ -177,7 +165,7 @@ analyze_starts <- function(operands, values, form) {
   campaign <- read_campaign(operands, arms = "any")
   check_synchronised(campaign)
   if (form == "csv") say_notes("noiselab-analyze", starts_notes(campaign))
-  switch(form, json = starts_json(campaign), csv = starts_csv(campaign, table), format_starts(campaign))
+  switch(form, json = starts_json(campaign), csv = starts_csv(campaign, table), all = format_starts(campaign), starts_view(campaign, operands))
 }
 
 analyze_nodes <- function(operands, values, form) {
@@ -187,7 +175,8 @@ analyze_nodes <- function(operands, values, form) {
   power <- power_option(values$power)
   location <- locate_noise(keep_levels(read_campaign(operands), level_option(values$level)), alpha, power, margin)
   if (form == "csv") say_notes("noiselab-analyze", c(location$answer, location$notes))
-  lines <- switch(form, json = location_json(location), csv = location_csv(location, table), format_location(location))
+  lines <- switch(form, json = location_json(location), csv = location_csv(location, table), all = format_location(location),
+                  location_view(location, operands))
   if (!is.null(margin)) attr(lines, "status") <- answer_status(location$margin_answer$answer)
   lines
 }
@@ -212,7 +201,8 @@ analyze_mpiperf <- function(operands, values, form) {
   trim <- trim_option(values$trim)
   report <- mpiperf_report(operands, trim)
   if (form == "csv") say_notes("noiselab-analyze", c(mpiperf_words(trim), attr(report, "notes")))
-  switch(form, json = mpiperf_json(report, trim), csv = csv_lines(report), format_mpiperf(report, trim))
+  switch(form, json = mpiperf_json(report, trim), csv = csv_lines(report), all = format_mpiperf(report, trim),
+         mpiperf_view(report, trim, operands))
 }
 
 analyze_reproducibility <- function(operands, values, form) {
@@ -222,7 +212,7 @@ analyze_reproducibility <- function(operands, values, form) {
   check_reproducibility(table)
   if (form == "csv") say_notes("noiselab-analyze", campaign$notes)
   switch(form, json = reproducibility_json(table, conf, campaign$notes), csv = csv_lines(table),
-         format_reproducibility(table, conf, campaign$notes))
+         all = format_reproducibility(table, conf, campaign$notes), reproducibility_view(table, conf, campaign$notes, operands))
 }
 
 analyze_overlap <- function(operands, values, form) {
@@ -231,8 +221,8 @@ analyze_overlap <- function(operands, values, form) {
   table <- overlap_shares(campaign, conf)
   check_overlap(table, campaign)
   if (form == "csv") say_notes("noiselab-analyze", campaign$notes)
-  switch(form, json = overlap_json(table, conf, campaign$notes), csv = csv_lines(table),
-         format_overlap(table, conf, campaign$notes))
+  switch(form, json = overlap_json(table, conf, campaign$notes), csv = csv_lines(table), all = format_overlap(table, conf, campaign$notes),
+         overlap_view(table, conf, campaign$notes, operands))
 }
 
 analyze_dirs <- function(dirs, values, form) {
@@ -252,13 +242,15 @@ analyze_dirs <- function(dirs, values, form) {
   analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = wanted, margin = margin,
                                delta_percent = delta, adjust = adjust, unit = unit, mixed = isTRUE(values$mixed),
                                estimators = form == "json" || table == "estimators" || isTRUE(values$estimators))
-  if (isTRUE(values$estimators) && form != "text") abort_usage("--estimators is for text (JSON has them, CSV with --table estimators)")
+  if (isTRUE(values$estimators) && !form %in% c("text", "all")) abort_usage("--estimators is for text (JSON has them, CSV with --table estimators)")
+  if (isTRUE(values$estimators)) form <- "all"
   if ((isTRUE(values$estimators) || table == "estimators") && is.null(analysis$estimators)) {
     abort_data("estimators need launches with both arms")
   }
   if (form == "csv") say_notes("noiselab-analyze", analysis$notes)
-  lines <- switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis, table),
-                  format_verdicts(analysis, estimators = isTRUE(values$estimators)))
+  all <- function() format_verdicts(analysis, estimators = isTRUE(values$estimators))
+  lines <- switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis, table), all = all(),
+                  answer_view(analysis, all_command(dirs)) %||% all())
   if (!is.null(margin)) attr(lines, "status") <- answer_status(analysis$margin_answer$answer)
   lines
 }
@@ -287,17 +279,15 @@ keep_levels <- function(campaign, levels) {
   campaign
 }
 
-#' @rdname main_analyze
-#' @export
-main_report <- function(args = commandArgs(TRUE)) run_program("noiselab-report", args)
-
 run_report <- function(dirs, values, form) {
   if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin)
   file <- values$out %||% file.path(dirs[1], "report.html")
+  if (dir.exists(dirs[1])) check_report_file(file)
   if (all(vapply(dirs, has_acceptance, TRUE))) {
-    return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin %||% 0), file)))
+    given <- unlist(lapply(c("limits", "reference", "margin", "alpha"), function(name) lapply(values[[name]], function(x) c(paste0("--", name), x))))
+    return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin %||% 0), file, options = given)))
   }
   if (!is.null(values$limits) || !is.null(values$reference)) abort_usage("--limits and --reference are for acceptance campaigns")
   campaign <- read_campaign(dirs, arms = "any")

@@ -21,9 +21,7 @@ mpiperf_confidences <- c(0.9, 0.95, 0.99)
 #'   `all_median_ns`, `all_max_ns`. NA where too few are left.
 #' @references Kurnosov, M. G. (2012) MPIPerf, a package for benchmarking the communication functions of MPI
 #'   libraries.
-#' @examples
-#' published_summary(c(9, 1, 2, 3, 4, 5, 6, 7, 90), late = c(TRUE, rep(FALSE, 8)))[, c("n_t", "n_c", "n_s", "mean_ns")]
-#' @export
+#' @noRd
 published_summary <- function(time_ns, late, trim = 0.25) {
   check_numeric(time_ns, "time_ns")
   check_argument(is.logical(late) && !anyNA(late) && length(late) == length(time_ns), "late", late,
@@ -62,20 +60,14 @@ published_summary <- function(time_ns, late, trim = 0.25) {
 #' @param precision Relative half-width asked for, length 1.
 #' @param conf Confidence of the interval, length 1.
 #' @return Number of starts, length 1; NA where the rule would have gone on.
-#' @references Kurnosov, M. G. (2012), see [published_summary()]. David, H. A. and Nagaraja, H. N. (2003) Order
+#' @references Kurnosov, M. G. (2012), see `published_summary()`. David, H. A. and Nagaraja, H. N. (2003) Order
 #'   Statistics, section 7.1 (interval of the median).
-#' @examples
-#' stop_by_count(rep(FALSE, 50))
-#' stop_by_error(rep(c(9, 11), 20), rep(FALSE, 40))
-#' stop_by_median(rep(c(9, 10, 11), 20), precision = 0.2)
-#' @export
+#' @noRd
 stop_by_count <- function(late, most_starts = 100, most_valid = 30) {
   check_argument(is.logical(late) && !anyNA(late), "late", late, "logical values")
   first_true(seq_along(late) > most_starts | cumsum(!late) > most_valid)
 }
 
-#' @rdname stop_by_count
-#' @export
 stop_by_error <- function(time_ns, late, error = 0.05, least_valid = 10) {
   check_numeric(time_ns, "time_ns")
   check_argument(is.logical(late) && !anyNA(late) && length(late) == length(time_ns), "late", late,
@@ -91,8 +83,6 @@ stop_by_error <- function(time_ns, late, error = 0.05, least_valid = 10) {
   valid[first_true(n >= max(2, least_valid) & !is.na(relative) & relative <= error)]
 }
 
-#' @rdname stop_by_count
-#' @export
 stop_by_median <- function(time_ns, late = rep(FALSE, length(time_ns)), precision = 0.01, conf = 0.99) {
   check_numeric(time_ns, "time_ns")
   check_argument(is.logical(late) && !anyNA(late) && length(late) == length(time_ns), "late", late,
@@ -136,17 +126,11 @@ first_true <- function(x) {
 #' One row per launch, operation and message size, of the off arm, from the raw files of the launches.
 #'
 #' @param dirs Character, length >= 1: campaign or launch directories.
-#' @param trim Share to drop, length 1; see [published_summary()].
-#' @return A data frame: `launch`, `operation`, `bytes`, `ranks`, the columns of [published_summary()], and how many
-#'   starts the rules of [stop_by_count()] would have taken: `stop_count`, `stop_error`, `stop_median` (NA: more than
+#' @param trim Share to drop, length 1; see `published_summary()`.
+#' @return A data frame: `launch`, `operation`, `bytes`, `ranks`, the columns of `published_summary()`, and how many
+#'   starts the rules of `stop_by_count()` would have taken: `stop_count`, `stop_error`, `stop_median` (NA: more than
 #'   there are). The attribute `notes` says what was left out.
-#' @examples
-#' dir <- file.path(tempdir(), "mpiperf")
-#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", raw = "starts.bin",
-#'                   half_period_ns = 1e5, seed = 1)
-#' mpiperf_report(dir)[, c("operation", "ranks", "n_t", "n_c", "n_s", "mean_ns", "e95_ns")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 mpiperf_report <- function(dirs, trim = 0.25) {
   check_argument(is.character(dirs) && length(dirs) > 0 && !anyNA(dirs), "dirs", dirs, "directory names")
   check_argument(is_number(trim) && trim >= 0 && trim < 1, "trim", trim, "one number from 0 to below 1")
@@ -204,26 +188,39 @@ format_mpiperf <- function(report, trim) {
     ifelse(is.na(low), "-", paste0("[", us(low), ", ", us(report[[paste0("ci", p, "_high_ns")]]), "]"))
   }
   # Each table has the same first three columns and the launch as its last.
-  table <- function(columns, widths) {
-    form <- paste0("  %-", max(9, nchar(report$operation)), "s %9s %6s ", paste0("%", widths, "s", collapse = " "), "  %s")
-    c(do.call(sprintf, c(form, "operation", "bytes", "ranks", as.list(names(columns)), "launch")),
-      do.call(sprintf, c(form, list(report$operation, format_count(report$bytes), format_count(report$ranks)), unname(columns),
-                         list(report$launch))), "")
+  table <- function(columns) {
+    shown <- Map(function(label, text) col_number(label, NA, text), names(columns), columns)
+    c(table_lines(do.call(new_table, c(list(
+      operation = col_words("operation", report$operation), bytes = col_number("bytes", report$bytes), ranks = col_number("ranks", report$ranks)
+    ), shown, list(launch = col_words("launch", report$launch))))), "")
   }
   c("published report, times in \u00b5s", wrap_line(mpiperf_words(trim)),
     wrap_line(paste("n_t: starts; n_c: not late; n_s: after trimming; T: their mean, with standard error SE; E: SE times Student's",
                     "quantile at 0.95")),
     table(list(n_t = count(report$n_t), n_c = count(report$n_c), n_s = count(report$n_s), "T" = us(report$mean_ns),
-               SE = us(report$se_ns), Tmin = us(report$min_ns), Tmax = us(report$max_ns), E = us(report$e95_ns)),
-          c(8, 8, 8, 8, 8, 8, 8, 8)),
-    table(list("CI 0.90" = interval(90), "CI 0.95" = interval(95), "CI 0.99" = interval(99)), c(20, 20, 20)),
+               SE = us(report$se_ns), Tmin = us(report$min_ns), Tmax = us(report$max_ns), E = us(report$e95_ns))),
+    table(list("CI 0.90" = interval(90), "CI 0.95" = interval(95), "CI 0.99" = interval(99))),
     "all starts, and after how many of them a rule would have stopped (-: not yet)",
     wrap_line(paste("by count: over 100, or over 30 not late; by error: relative SE of those not late <= 0.05, and 10 of them; by",
                     "median: its 99 % interval within 1 %, of those not late")),
     table(list(mean = us(report$all_mean_ns), median = us(report$all_median_ns), max = us(report$all_max_ns),
                "by count" = count(report$stop_count), "by error" = count(report$stop_error),
-               "by median" = count(report$stop_median)), c(9, 9, 9, 9, 9, 9)),
+               "by median" = count(report$stop_median))),
     format_notes(attr(report, "notes")))
+}
+
+mpiperf_view <- function(report, trim, operands) {
+  us <- function(x) sprintf("%.4g", x / 1000)
+  interval <- ifelse(is.na(report$ci99_low_ns), "-", paste0("[", us(report$ci99_low_ns), ", ", us(report$ci99_high_ns), "]"))
+  table <- new_table(
+    operation = col_words("operation", report$operation), bytes = col_number("bytes", report$bytes), ranks = col_number("ranks", report$ranks),
+    n_t = col_number("starts", report$n_t), n_s = col_number("used", report$n_s), mean_ns = col_number("T", report$mean_ns, us, "\u00b5s"),
+    ci99_low_ns = col_number("99 % CI", report$ci99_low_ns, interval), all_mean_ns = col_number("mean of all", report$all_mean_ns, us, "\u00b5s"),
+    all_max_ns = col_number("longest", report$all_max_ns, us, "\u00b5s"), launch = col_words("launch", report$launch)
+  )
+  new_view(sprintf("The published report of MPIPerf for %s: T, the mean of the starts that are left after trimming.", counted(nrow(report), "row")),
+           table, "used: not late, and left after trimming; mean of all, longest: of all starts", mpiperf_words(trim),
+           length(attr(report, "notes")), all_command(operands, "mpiperf"), report_beside(operands))
 }
 
 mpiperf_json <- function(report, trim) {

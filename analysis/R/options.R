@@ -24,7 +24,7 @@ parse_arguments <- function(args, options) {
       name <- sub("^--", "", sub("=.*", "", arg))
       at <- match(name, names_known)
       if (!startsWith(arg, "--") || is.na(at)) {
-        abort_usage("unknown option '", sub("=.*", "", arg), "' (try --help)", did_you_mean(name, names_known, "--"))
+        abort_usage("unknown option '", sub("=.*", "", arg), "'", did_you_mean(name, names_known, " (try --help)", "--"))
       }
       takes_value <- !is.na(options[[at]]$value)
       before <- if (options[[at]]$again) values[[name]]
@@ -56,15 +56,15 @@ edit_distance <- function(a, b) {
   d[length(a) + 1, length(b) + 1]
 }
 
-# ": did you mean --json?" where one of the words is like the one typed; else "". As in C (common/nl_nearest.c).
-did_you_mean <- function(typed, words, before = "") {
-  if (length(words) == 0 || !nzchar(typed)) return("")
+# ": did you mean --json?" where one of the words is like the one typed; else what `otherwise` says. As in C (common/nl_nearest.c).
+did_you_mean <- function(typed, words, otherwise = paste0(" (try ", paste(words, collapse = ", "), ")"), before = "") {
+  if (length(words) == 0 || !nzchar(typed)) return(otherwise)
   plain <- function(x) gsub("-", "_", tolower(x), fixed = TRUE)
   distance <- vapply(plain(words), edit_distance, 0, plain(typed))
   distance[nchar(typed) >= 3 & startsWith(plain(words), plain(typed))] <- 1
   most <- if (nchar(typed) < 6) 1 else nchar(typed) %/% 3
   best <- which.min(distance)
-  if (distance[best] > most || distance[best] >= nchar(typed)) "" else paste0(": did you mean ", before, words[best], "?")
+  if (distance[best] > most || distance[best] >= nchar(typed)) otherwise else paste0(": did you mean ", before, words[best], "?")
 }
 
 help_text <- function(usage, about, options, more) {
@@ -75,15 +75,16 @@ help_text <- function(usage, about, options, more) {
     "", more)
 }
 
-# What the output is to be: text, or data in one of two forms.
+# What the output is to be: text on one screen, all of the text, or data in one of two forms.
 form_option <- function(values) {
-  if (isTRUE(values$json) && isTRUE(values$csv)) abort_usage("--json and --csv exclude each other")
-  if (isTRUE(values$json)) "json" else if (isTRUE(values$csv)) "csv" else "text"
+  given <- intersect(c("json", "csv", "all"), names(values))
+  if (length(given) > 1) abort_usage("--", given[1], " and --", given[2], " exclude each other")
+  if (length(given) == 1) given else "text"
 }
 
 # Options that mean nothing to what was asked are refused, not passed over.
 only_options <- function(values, what, known) {
-  given <- setdiff(names(values), c("json", "csv", "out", "help", known))
+  given <- setdiff(names(values), c("json", "csv", "all", "out", "help", known))
   if (length(given) == 0) return(invisible())
   why <- if (what == "summary" && given[1] == "alpha") ": rules P and N are defined at 99 %" else ""
   abort_usage("--", given[1], " does not apply to ", what, why)
@@ -117,8 +118,7 @@ names_option <- function(name, text, known, what) {
   wanted <- strsplit(text, ",", fixed = TRUE)[[1]]
   unknown <- setdiff(wanted, known)
   if (length(wanted) == 0 || length(unknown) > 0) {
-    abort_usage("--", name, ": '", c(unknown, text)[1], "' is not a ", what, " (try ", paste(known, collapse = ","), ")",
-                did_you_mean(c(unknown, text)[1], known))
+    abort_usage("--", name, ": '", c(unknown, text)[1], "' is not a ", what, did_you_mean(c(unknown, text)[1], known))
   }
   wanted
 }
@@ -162,7 +162,7 @@ table_option <- function(values, tables) {
   if (is.null(values$table)) return(tables[1])
   if (!isTRUE(values$csv)) abort_usage("--table needs --csv (JSON has all tables)")
   if (!values$table %in% tables) {
-    abort_usage("--table: '", values$table, "' is not a table (try ", paste(tables, collapse = ", "), ")")
+    abort_usage("--table: '", values$table, "' is not a table", did_you_mean(values$table, tables))
   }
   values$table
 }

@@ -22,14 +22,8 @@ overlap_role <- function(operation) {
 #'   mean times), `median_overlap` (share, of the median times of single starts: what a start without disturbance
 #'   does; of launches with synchronised starts), `reason` (why there is no overlap, else NA). No rows without such
 #'   operations.
-#' @references Fieller, E. C. (1954), see [fieller_ratio()].
-#' @examples
-#' dir <- file.path(tempdir(), "overlap")
-#' simulate_campaign(dir, operations = c("ibcast", "ibcast+work", "work:ibcast"), operation_ns = c(4000, 6000, 4000),
-#'                   pairs = 10, levels_percent = 0, start = "window", half_period_ns = 1e5, seed = 1)
-#' overlap_shares(read_campaign(dir))[, c("operation", "arm", "overlap", "overlap_low", "overlap_high")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @references Fieller, E. C. (1954), see `fieller_ratio()`.
+#' @noRd
 overlap_shares <- function(campaign, conf = 0.99) {
   check_probability(conf, "conf")
   rows <- campaign$rows
@@ -102,27 +96,48 @@ check_overlap <- function(table, campaign) {
 format_overlap <- function(table, conf, notes) {
   table <- mark_main(table)
   rows <- main_rows(table)
-  us <- function(x) ifelse(is.na(x), "-", format_effect(x / 1000, FALSE))
-  label <- treatment_label(rows, varying_factors(rows[rows$arm == "on", ]))
-  what <- ifelse(rows$arm == "off", "off", paste0("on ", format_level(rows$level_requested_percent), " %"))
-  what <- ifelse(rows$arm == "on" & nzchar(label), paste0(what, ", ", label), what)
-  where <- ifelse(is.na(rows$launch), rows$scope, rows$launch)
-  percent <- function(x) format_effect(100 * x)
-  interval <- ifelse(is.na(rows$overlap), "-", paste0("[", percent(rows$overlap_low), ", ", percent(rows$overlap_high), "]"))
-  hidden <- ifelse(is.na(rows$overlap), "-", format_effect(100 * pmin(1, pmax(0, rows$overlap)), FALSE))
-  form <- paste0("  %-", max(9, nchar(rows$operation)), "s %9s %-", max(nchar(what), 8), "s %5s %8s %8s %8s %8s %9s %18s %9s  %s")
   negative <- !is.na(rows$overlap) & rows$overlap < 0
   c("overlap of nonblocking operations with work, times in \u00b5s",
     wrap_line(paste("overlap = 1 - (both - work) / alone, in percent, halves of the same round compared; hidden: the same kept",
                     "within 0 and 100; median: the same of the median times of single starts")),
-    sprintf(form, "operation", "bytes", "arm", "n", "alone", "both", "work", "hidden %", "overlap %",
-            sprintf("%g %% CI", 100 * conf), "median %", "scope"),
-    sprintf(form, rows$operation, format_count(rows$bytes), what, format_count(rows$n), us(rows$alone_ns), us(rows$both_ns),
-            us(rows$work_ns), hidden, ifelse(is.na(rows$overlap), "-", percent(rows$overlap)), interval,
-            ifelse(is.na(rows$median_overlap), "-", percent(rows$median_overlap)), where),
+    table_lines(overlap_table(rows, conf)),
     wrap_line(c(sprintf("none: %s", unique(stats::na.omit(rows$reason))),
                 if (any(negative)) "below 0: operation and work together take longer than one after the other")),
     "", format_notes(c(scope_note(table), notes)))
+}
+
+arm_words <- function(rows) {
+  label <- treatment_label(rows, varying_factors(rows[rows$arm == "on", ]))
+  what <- ifelse(rows$arm == "off", "off", paste0("on ", format_level(rows$level_requested_percent), " %"))
+  ifelse(rows$arm == "on" & nzchar(label), paste0(what, ", ", label), what)
+}
+
+overlap_table <- function(rows, conf) {
+  us <- function(x) format_effect(x / 1000, FALSE)
+  percent <- function(x) format_effect(100 * x)
+  interval <- ifelse(is.na(rows$overlap), "-", paste0("[", percent(rows$overlap_low), ", ", percent(rows$overlap_high), "]"))
+  new_table(
+    operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes), arm = col_words("arm", arm_words(rows)),
+    n = col_number("n", rows$n), alone_ns = col_number("alone", rows$alone_ns, us), both_ns = col_number("both", rows$both_ns, us),
+    work_ns = col_number("work", rows$work_ns, us), hidden = col_number("hidden %", rows$overlap, function(x) format_effect(100 * pmin(1, pmax(0, x)), FALSE)),
+    overlap = col_number("overlap %", rows$overlap, percent), overlap_low = col_number(sprintf("%g %% CI", 100 * conf), rows$overlap_low, interval),
+    median_overlap = col_number("median %", rows$median_overlap, percent),
+    scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch))
+  )
+}
+
+overlap_view <- function(table, conf, notes, operands) {
+  rows <- main_rows(mark_main(table))
+  known <- rows[!is.na(rows$overlap) & rows$arm == "off", ]
+  if (nrow(known) == 0) known <- rows[!is.na(rows$overlap), ]
+  percent <- function(x) sprintf("%.0f %%", 100 * x)
+  shown <- utils::head(known, 4)
+  new_view(paste0(join_words(sprintf("%s hides %s of its time behind work (%g %% interval %s to %s)", panel_name(shown),
+                                     percent(pmin(1, pmax(0, shown$overlap))), 100 * conf, percent(shown$overlap_low), percent(shown$overlap_high))), "."),
+           overlap_table(rows, conf), "times in \u00b5s; overlap = 1 - (both - work) / alone; hidden: the same kept within 0 and 100",
+           c(sprintf("no overlap: %s", unique(stats::na.omit(rows$reason))),
+             if (any(known$overlap < 0)) "below 0: operation and work together take longer than one after the other"),
+           length(unique(notes)), all_command(operands, "overlap"), report_beside(operands))
 }
 
 overlap_json <- function(table, conf, notes) {

@@ -43,11 +43,7 @@ combine_keys <- function(...) {
 #'   one row per code: `launch`, `operation`, `bytes`, `ranks`, `design`, `kind`, `pattern`, `placement`,
 #'   `phase`, `level_requested_percent`, as far as the rows have them), `n_unpaired` (integer: rows
 #'   without a partner).
-#' @examples
-#' rows <- data.frame(launch = "L", operation = "barrier", bytes = 0, pair = c(1, 1, 2),
-#'                    arm = c("on", "off", "off"), level_requested_percent = c(1, 0, 0))
-#' pair_rows(rows)[c("off", "on", "n_unpaired")]
-#' @export
+#' @noRd
 pair_rows <- function(rows) {
   cells <- cell_key(rows)
   key <- combine_keys(cells, rows[["pair"]])

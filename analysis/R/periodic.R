@@ -7,8 +7,8 @@ most_periods <- 8
 #' Looks for periods in each series of each launch and operation: `time` (log time per operation of the halves or
 #' blocks), `preempted` (CPU time that others took, percent of wall time, over all ranks) and, for launches with `--raw`,
 #' `starts` (percent of time by which starts took longer than a typical one, in slices of at least four starts). The
-#' periodogram is judged against its own background ([periodogram()]); harmonics are summed, so that short bursts are
-#' found, and their fundamental is reported. What was found is folded ([epoch_fold()]), taken off (its profile is
+#' periodogram is judged against its own background (`periodogram()`); harmonics are summed, so that short bursts are
+#' found, and their fundamental is reported. What was found is folded (`epoch_fold()`), taken off (its profile is
 #' subtracted, short bursts are bridged), and the search repeated, up to eight times.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()] (`arms = "any"` will do).
@@ -28,7 +28,7 @@ most_periods <- 8
 #'   (why there are no numbers, else NA). Percent of time per operation for `time`, of wall time for the other two.
 #'   The attributes `peaks` (data frame, one row per line: the same keys, `fundamental_s`, `harmonic`, `period_s`,
 #'   `frequency_hz`, `amplitude_percent`, `z`, `fap`, `mark`) and `notes` (character).
-#' @references See [periodogram()] and [epoch_fold()]. Ransom, S. M., Eikenberry, S. S. and Middleditch, J. (2002)
+#' @references See `periodogram()` and `epoch_fold()`. Ransom, S. M., Eikenberry, S. S. and Middleditch, J. (2002)
 #'   Astronomical Journal 124, 1788-1809 (sums of harmonics).
 #' @examples
 #' dir <- file.path(tempdir(), "periodic")
@@ -337,14 +337,14 @@ periodic_tables <- c("periods", "peaks")
 analyze_periodic <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
   arm <- values$arm %||% "off"
-  if (!arm %in% periodic_arms) abort_usage("--arm: '", arm, "' is not an arm (try ", join_words(periodic_arms, "or"),
-                                           ")")
+  if (!arm %in% periodic_arms) abort_usage("--arm: '", arm, "' is not an arm", did_you_mean(arm, periodic_arms))
   table <- table_option(values, periodic_tables)
   campaign <- read_campaign(operands, arms = "any")
   rows <- periodic_noise(campaign, period_option(values$period), arm, alpha)
   if (nrow(rows) == 0) abort_data("no row of the arm ", arm, " in ", paste(operands, collapse = " "), ": try --arm all")
   if (form == "csv") say_notes("noiselab-analyze", attr(rows, "notes"))
-  switch(form, json = periodic_json(rows, alpha), csv = periodic_csv(rows, table), format_periodic(rows, alpha))
+  switch(form, json = periodic_json(rows, alpha), csv = periodic_csv(rows, table), all = format_periodic(rows, alpha),
+         periodic_view(rows, alpha, operands))
 }
 
 # Times with units, several separated by commas or given again.
@@ -369,21 +369,37 @@ format_periodic <- function(rows, alpha) {
 }
 
 periodic_lines <- function(rows) {
-  form <- "  %-6s %20s %15s %12s %16s %5s %7s %s"
   shown <- rows[is.na(rows$reason), ]
-  first <- c(trimws(sprintf(form, "series", "period", "cost %", "duty %", "begins", "lines", "FAP", ""), "right"),
-             if (nrow(shown) > 0) {
-               trimws(sprintf(form, shown$series, period_words(shown$period_s, shown$period_se_s),
-                              with_error(shown$cost_percent, shown$cost_se_percent), with_error(100 * shown$duty,
-                                                                                                100 * shown$duty_se),
-                              period_words(shown$phase_s, shown$phase_se * shown$period_s),
-                              ifelse(is.na(shown$harmonics), "-",
-                                     shown$harmonics), format_p(shown$fap), shown$mark), "right")
-             })
   without <- rows[!is.na(rows$reason), ]
   what <- ifelse(without$source == "search", "", paste0(ifelse(without$source == "tick", "tick of ", ""),
                                                         format_time(without$period_s), ": "))
-  c(if (nrow(shown) > 0) first, wrap_line(sprintf("%s: %s%s", without$series, what, without$reason)))
+  c(if (nrow(shown) > 0) table_lines(periodic_table(shown)), wrap_line(sprintf("%s: %s%s", without$series, what, without$reason)))
+}
+
+periodic_table <- function(shown, by = NULL) {
+  new_table(
+    series = col_words("series", shown$series), period_s = col_number("period", shown$period_s, period_words(shown$period_s, shown$period_se_s)),
+    cost_percent = col_number("cost %", shown$cost_percent, with_error(shown$cost_percent, shown$cost_se_percent)),
+    duty = col_number("duty %", shown$duty, with_error(100 * shown$duty, 100 * shown$duty_se)),
+    phase_s = col_number("begins", shown$phase_s, period_words(shown$phase_s, shown$phase_se * shown$period_s)),
+    harmonics = col_number("lines", shown$harmonics), fap = col_number("FAP", shown$fap, format_p), remark = col_words("", shown$mark), by = by
+  )
+}
+
+# On one screen: the periods that were found, the surest first, and what would have been found where none was.
+periodic_view <- function(rows, alpha, operands) {
+  found <- rows[is.na(rows$reason), ]
+  found <- found[order(found$fap), ]
+  first <- found[1, ]
+  notes <- unique(attr(rows, "notes"))
+  why <- unique(rows$reason[!is.na(rows$reason)])
+  new_view(if (nrow(found) == 0) paste0("No periodic noise was found (", few_words(why, 2), ").") else {
+    sprintf("Noise comes back every %s%s (series %s of %s, false-alarm probability %s); %s found in all.", format_time(signif(first$period_s, 4)),
+            if (is.na(first$cost_percent)) "" else sprintf(" and costs %s %%", format_effect(first$cost_percent, FALSE)), first$series, panel_name(first),
+            format_p(first$fap), if (nrow(found) == 1) "1 period was" else sprintf("%d periods were", nrow(found)))
+  }, if (nrow(found) > 0) periodic_table(found, paste0(panel_name(found), ", ", found$launch, ", arm ", found$arm)),
+  if (nrow(found) > 0) sprintf("duty: share of the period that is raised; begins: after time zero; FAP: at most %g per series", alpha),
+  notes = length(notes), command = all_command(operands, "periodic"), report = report_beside(operands))
 }
 
 # With as many decimals as the standard error deserves.

@@ -31,11 +31,7 @@ least_points <- 16
 #' @references Zechmeister, M. and Kuerster, M. (2009) Astronomy and Astrophysics 496, 577-584. Press, W. H. and
 #'   Rybicki, G. B. (1989) Astrophysical Journal 338, 277-280. Scargle, J. D. (1982) Astrophysical Journal 263,
 #'   835-853 (false alarms). Vaughan, S. (2005) Astronomy and Astrophysics 431, 391-403 (red noise).
-#' @examples
-#' t <- seq(0, 10, by = 0.01)
-#' spectrum <- periodogram(sin(2 * pi * 3 * t) + cos(1:1001)^9, t)
-#' spectrum[which.max(spectrum$z), c("frequency_hz", "amplitude", "fap")]
-#' @export
+#' @noRd
 periodogram <- function(x, t_s, oversample = 2, shortest_s = NULL) {
   check_series(x, t_s)
   check_argument(is_number(oversample) && oversample >= 1, "oversample", oversample, "a number of at least 1")

@@ -14,9 +14,7 @@
 #'   allow), `relabelings` (number looked at), `method`. The p-values are NA where a sample is empty.
 #' @references Fisher, R. A. (1935) The Design of Experiments. Phipson, B. and Smyth, G. K. (2010) Statistical
 #'   Applications in Genetics and Molecular Biology 9, article 39 (random relabelings: the one seen counts).
-#' @examples
-#' permutation_test(c(1, 2, 3), c(4, 5, 6))$p_one_sided # 1 of 20 relabelings is as large
-#' @export
+#' @noRd
 permutation_test <- function(x, y, relabelings = 20000) {
   check_numeric(x, "x")
   check_numeric(y, "y")

@@ -88,52 +88,6 @@ test_power <- function(n, effect, sd, alpha, margin = NULL) {
   }, 0))
 }
 
-#' Variance components of nested repetitions
-#'
-#' What each level of repetition adds to the variance of a mean: S_1^2 is the mean variance within the innermost groups,
-#' S_i^2 that of the means of level i - 1 within the groups of level i, and T_i^2 = S_i^2 - S_(i-1)^2 / r_(i-1), not
-#' below 0. Where groups differ in size, r is their harmonic mean.
-#'
-#' @param x Numeric, length n: measurements, any unit.
-#' @param groups List (or data frame) of vectors of length n: the groups of the innermost level first, such as
-#'   `list(launch)` or `list(launch, day)`. A group's name is read within the group that it is in.
-#' @return A data frame, one row per level from the innermost: `level` (1: measurements), `s2` (S_i^2), `t2` (T_i^2,
-#'   squared unit of `x`), `n` (mean number of repetitions r_i, harmonic), `df` (degrees of freedom of S_i^2). NA where no group
-#'   has two repetitions.
-#' @references Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM, section 6.
-#' @examples
-#' variance_components(c(1, 3, 5, 7), list(c("a", "a", "b", "b"))) # S2: 2, 8; T2: 2, 8 - 2 / 2
-#' @export
-variance_components <- function(x, groups) {
-  check_numeric(x, "x")
-  groups <- as.list(groups)
-  check_argument(length(groups) > 0 && all(lengths(groups) == length(x)), "groups", lengths(groups),
-                 "vectors as long as x")
-  # A group at level i is known by its own name and those of the groups around it.
-  keys <- lapply(seq_along(groups), function(i) code_of(do.call(paste, c(unname(groups[i:length(groups)]),
-                                                                         sep = "\r"))))
-  keys[[length(groups) + 1]] <- rep(1, length(x))
-  rows <- list()
-  for (i in seq_along(keys)) {
-    within <- split(x, keys[[i]])
-    rows[[i]] <- level_variance(within, if (i > 1) rows[[i - 1]])
-    # From here on a value is the mean of a group, in the groups around it.
-    first <- match(as.numeric(names(within)), keys[[i]])
-    x <- vapply(within, mean, 0)
-    keys <- lapply(keys, function(key) key[first])
-  }
-  cbind(level = seq_along(rows), bind_rows(rows))
-}
-
-level_variance <- function(within, previous) {
-  n <- lengths(within)
-  several <- n > 1
-  s2 <- if (any(several)) mean(vapply(within[several], stats::var, 0)) else NA_real_
-  r <- if (length(n) > 0) 1 / mean(1 / n) else NA_real_
-  below <- if (is.null(previous)) 0 else previous$s2 / previous$n
-  data.frame(s2 = s2, t2 = max(0, s2 - below), n = r, df = sum(n[several] - 1))
-}
-
 #' Repetitions at each level
 #'
 #' How often to repeat each level but the highest so that the variance of the mean is smallest for the total cost:
@@ -142,14 +96,12 @@ level_variance <- function(within, previous) {
 #' @param costs Numeric, length k: cost of one repetition at each level from the lowest (a pair; then what a launch
 #' costs
 #'   beyond its pairs; ...), same unit.
-#' @param variances Numeric, length k: variance components T_i^2 from the lowest, see [variance_components()].
+#' @param variances Numeric, length k: variance components T_i^2 from the lowest.
 #' @return Numeric, length k - 1: repetitions at the levels 1 to k - 1; Inf where the level above adds no variance
 #' (repeating
 #'   it then only costs), 1 where its own adds none.
 #' @references Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM, section 5.
-#' @examples
-#' repetition_counts(costs = c(1, 25), variances = c(16, 4)) # sqrt(25 / 1 * 16 / 4) = 10
-#' @export
+#' @noRd
 repetition_counts <- function(costs, variances) {
   check_numeric(costs, "costs")
   check_numeric(variances, "variances")

@@ -2,8 +2,11 @@
 
 launches_words <- function(n) paste(n, if (n == 1) "launch" else "launches")
 
-# A function, because the colours are of a file that is read later.
-verdict_colours <- function() c(pass = okabe_ito[["sky"]], fail = okabe_ito[["vermillion"]], inconclusive = okabe_ito[["yellow"]], "not judged" = "grey88")
+# The colours of tiles, by verdict. A function, because the colours are of a file that is read later.
+verdict_colours <- function() {
+  looks <- verdict_looks[match(c("pass", "fail", "inconclusive"), verdict_looks$word), ]
+  c(stats::setNames(colour_of(looks$colour), looks$word), "not judged" = "grey88")
+}
 # Lines of many nodes are narrow, and labels that would touch are left out.
 many_hosts <- 24
 line_height <- function(n, few) if (n > many_hosts) 0.16 else few
@@ -21,9 +24,7 @@ verdict_letters <- c(pass = "", fail = "fail", inconclusive = "?", "not judged" 
 #' @return A ggplot or a data frame. `plot_acceptance_matrix()`: `host`, `check`, `verdict`, `effect` (percent or points that the node is worse than the others in its worst figure). `plot_acceptance_boxes()`:
 #'   `panel`, `host`, `launch`, `repetition`, `x`, `unit`. `plot_acceptance_map()`: `host`, `cpu` (NA: the most of the node's CPUs, where there are more than 64), `line`, `turn` (repetition, counted over launches), `launch`, `lost_percent`.
 #'   `plot_acceptance_completeness()`: `variant`, `size` (nodes or ranks), `value`, `ci_low`, `ci_high`. NULL without data.
-#' @examples
-#' plot_acceptance_matrix(judge_acceptance(simulated_acceptance(slow_node = 2, seed = 1)), draw = FALSE)
-#' @export
+#' @noRd
 plot_acceptance_matrix <- function(result, draw = TRUE) {
   frame <- result$frames[["acceptance-matrix"]] %||% matrix_data(result)
   if (!draw || is.null(frame)) return(frame)
@@ -71,8 +72,6 @@ alt_acceptance_matrix <- function(frame) {
   paste0("Verdicts by node and check: ", if (nrow(bad) == 0) "none failed" else few_words(paste(bad$host, "failed", bad$check), 6), ".")
 }
 
-#' @rdname plot_acceptance_matrix
-#' @export
 plot_acceptance_boxes <- function(result, draw = TRUE) {
   frame <- result$frames[["acceptance-boxes"]] %||% boxes_data(result)
   if (!draw || is.null(frame)) return(frame)
@@ -118,8 +117,6 @@ alt_acceptance_boxes <- function(frame) {
   })
 }
 
-#' @rdname plot_acceptance_matrix
-#' @export
 plot_acceptance_map <- function(result, draw = TRUE) {
   frame <- result$frames[["acceptance-map"]] %||% lost_map_data(result)
   if (!draw || is.null(frame)) return(frame)
@@ -165,8 +162,6 @@ alt_acceptance_map <- function(frame) {
   sprintf("Time lost on every CPU over the run: most on %s, in repetition %d: %s %%.", top$line, top$turn, format_effect(top$lost_percent, FALSE))
 }
 
-#' @rdname plot_acceptance_matrix
-#' @export
 plot_acceptance_completeness <- function(result, draw = TRUE) {
   frame <- result$frames[["acceptance-completeness"]] %||% completeness_data(result)
   if (!draw || is.null(frame)) return(frame)

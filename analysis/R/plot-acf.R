@@ -5,9 +5,7 @@
 #' @return A data frame: `lag` (1, 2, ...), `acf` (divisor n at every lag, as Box and Jenkins). No rows for fewer than
 #'   8 values, or where all are equal.
 #' @references Box, G. E. P. and Jenkins, G. M. (1970) Time Series Analysis, chapter 2.
-#' @examples
-#' autocorrelation(rep(c(1, -1), 10), lags = 2) # -0.95, 0.9
-#' @export
+#' @noRd
 autocorrelation <- function(x, lags = 30) {
   check_numeric(x, "x")
   check_argument(is_number(lags, 0), "lags", lags, "one number above 0")
@@ -29,12 +27,7 @@ autocorrelation <- function(x, lags = 30) {
 #'   for one lag of independent values, confidence 1 - alpha), `n_pairs`. At most 40 cells per panel, evenly taken.
 #'   NULL without the time channel or pairs, and where no cell has 8 of them.
 #' @references Bartlett, M. S. (1946) Supplement to the Journal of the Royal Statistical Society 8, 27-41 (the band).
-#' @examples
-#' dir <- file.path(tempdir(), "acf")
-#' simulate_campaign(dir, pairs = 40, levels_percent = 5, seed = 1)
-#' head(plot_acf(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_acf <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$acf %||% acf_data(analysis)
   if (!draw || is.null(frame)) return(frame)

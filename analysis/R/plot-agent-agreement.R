@@ -9,12 +9,7 @@
 #'   second, on minus off), `pairs` (averaged in the point), `estimate_us_per_s` (agent and estimated
 #'   difference), `tolerance_us_per_s`, `agreement`; NULL without
 #'   `agent.HOST.csv`, or where it does not know both figures.
-#' @examples
-#' dir <- file.path(tempdir(), "plot-agent-agreement")
-#' simulate_agent_campaign(dir, pairs = 20, seed = 1)
-#' head(plot_agent_agreement(analyze_campaign(read_campaign(dir)), draw = FALSE))
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_agent_agreement <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["agent-agreement"]] %||% agreement_data(analysis)
   if (!draw || is.null(frame)) return(frame)

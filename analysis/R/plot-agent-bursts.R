@@ -2,20 +2,13 @@
 #'
 #' `plot_agent_phase()`: the begin of every activity, over the run, within the agent's period: a level line is an agent that
 #' keeps to it, a slanted one drifts, a cloud has none. `plot_agent_lengths()`: the share of activities that last at least
-#' so long. See [agent_bursts()].
+#' so long. See `agent_bursts()`.
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame; NULL without bursts. `plot_agent_phase()`: `panel`, `launch`, `host`, `start_s` (since
 #'   the node's first half), `within_period` (share of the period; without a period of the half), `period_s`, `length_us`.
 #'   `plot_agent_lengths()`: `panel`, `launch`, `host`, `length_us` (time on the CPU), `share`, `n`.
-#' @examples
-#' dir <- file.path(tempdir(), "plot-agent-bursts")
-#' simulate_agent_campaign(dir, pairs = 20, seed = 1)
-#' analysis <- analyze_campaign(read_campaign(dir))
-#' head(plot_agent_phase(analysis, draw = FALSE))
-#' head(plot_agent_lengths(analysis, draw = FALSE))
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_agent_phase <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["agent-phase"]] %||% phase_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -74,8 +67,6 @@ alt_agent_phase <- function(frame) {
   })
 }
 
-#' @rdname plot_agent_phase
-#' @export
 plot_agent_lengths <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["agent-lengths"]] %||% lengths_data(analysis)
   if (!draw || is.null(frame)) return(frame)

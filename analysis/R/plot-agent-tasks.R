@@ -5,12 +5,7 @@
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `host`, `kind`, `level_requested_percent`, `task` (with its group),
 #'   `group`, `arm`, `us_per_s` (CPU time, us per second), `n_launches`, `source`; NULL without `tasks.HOST.csv`.
-#' @examples
-#' dir <- file.path(tempdir(), "plot-agent-tasks")
-#' simulate_agent_campaign(dir, pairs = 20, seed = 1)
-#' plot_agent_tasks(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("task", "arm", "us_per_s")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_agent_tasks <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["agent-tasks"]] %||% agent_tasks_data(analysis)
   if (!draw || is.null(frame)) return(frame)

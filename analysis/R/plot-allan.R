@@ -9,9 +9,7 @@
 #'   `n` (differences averaged). No rows for fewer than 3 samples.
 #' @references Allan, D. W. (1966) Proceedings of the IEEE 54, 221-230. Riley, W. (2008) NIST Special
 #'   Publication 1065 (the overlapping estimator).
-#' @examples
-#' allan_deviation(c(1, 2, 1, 2, 1, 2), tau0_s = 0.01)
-#' @export
+#' @noRd
 allan_deviation <- function(x, tau0_s) {
   check_numeric(x, "x")
   check_argument(is_number(tau0_s, 0), "tau0_s", tau0_s, "one number of seconds above 0")
@@ -37,12 +35,7 @@ allan_deviation <- function(x, tau0_s) {
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `launch`, `m`, `tau_s`, `deviation` (log units), `n`,
 #'   `white` (what white noise of the first deviation would give); NULL with fewer than 3 off halves.
-#' @examples
-#' dir <- file.path(tempdir(), "allan")
-#' simulate_campaign(dir, pairs = 20, levels_percent = 5, seed = 1)
-#' head(plot_allan(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_allan <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$allan %||% allan_data(analysis)
   if (nrow(frame) == 0) return(NULL)

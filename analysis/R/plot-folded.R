@@ -1,18 +1,13 @@
 #' One period of the strongest periodic noise
 #'
-#' Of the first launch, per operation and size: the series of [plot_periodogram()] folded at the period that stands out
+#' Of the first launch, per operation and size: the series of `plot_periodogram()` folded at the period that stands out
 #' most, and the box fitted to it.
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `launch`, `series`, `n`, `span_s`, `period_s`, `phase` (share of
 #'   the period), `mean_percent` (above the part that is not raised), `se_percent`, `box_percent`, `label`; NULL where
 #'   nothing periodic was found.
-#' @examples
-#' dir <- file.path(tempdir(), "plot-folded")
-#' simulate_campaign(dir, pairs = 60, levels_percent = 5, seed = 1)
-#' plot_folded(analyze_campaign(read_campaign(dir)), draw = FALSE) # nothing periodic there
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_folded <- function(analysis, draw = TRUE) {
   series <- searched_series(analysis$campaign, analysis$alpha)
   frame <- bind_rows(Filter(Negate(is.null), lapply(series, folded_frame, alpha = analysis$alpha)))

@@ -6,7 +6,7 @@ heatmap_bins <- 200   # most bins of time
 #' A map of rank by time, of the first launch with the most ranks; ranks of a node stand together. From loops: in which
 #' share of the halves of a bin of time was it this rank whose loop took longest, or that lost most CPU time to others?
 #' From synchronised starts: how long did the rest wait for it, being the last to start or to end? (How often it was
-#' last is in [plot_lateness()].) More than 128 ranks are put together, neighbours of a node.
+#' last is in `plot_lateness()`.) More than 128 ranks are put together, neighbours of a node.
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel` (`longest loop`, `most CPU time lost`; or `last to start`, `last to
@@ -16,12 +16,7 @@ heatmap_bins <- 200   # most bins of time
 #'   NA in loops). NULL with one rank.
 #' @references Petrini, F., Kerbyson, D. J. and Pakin, S. (2003) The case of the missing supercomputer performance,
 #'   SC'03 (noise found by its place).
-#' @examples
-#' dir <- file.path(tempdir(), "heatmap")
-#' simulate_campaign(dir, pairs = 20, levels_percent = 5, seed = 1)
-#' head(plot_heatmap(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_heatmap <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   ranks_of <- vapply(campaign$launches, function(info) as.numeric(info$ranks %||% 0), 0)

@@ -11,12 +11,7 @@ lateness_lines <- 64  # most lines of the map; more ranks than that share one
 #'   node, of the line), `ranks` (number of them), `start_s`, `end_s` (of the slice, since the first half), `starts` (in the
 #'   slice), `times_expected` (share of them in which one of these ranks was last, over its expected share); NULL without
 #'   `lateness.csv`, and with one rank.
-#' @examples
-#' dir <- file.path(tempdir(), "lateness")
-#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, late_rank = 1, seed = 1)
-#' head(plot_lateness(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_lateness <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   table <- as.data.frame(campaign$lateness)

@@ -8,12 +8,7 @@
 #'   (requested, percent of one CPU), `estimate`, `ci_low`, `ci_high` (percent); NULL with fewer than two
 #'   launches, or where launches have one arm only.
 #' @references Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM.
-#' @examples
-#' dir <- file.path(tempdir(), "launches")
-#' simulate_campaign(dir, pairs = 10, launches = 2, levels_percent = 5, seed = 1)
-#' plot_launches(analyze_campaign(read_campaign(dir)), draw = FALSE)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_launches <- function(analysis, draw = TRUE) {
   rows <- analysis$verdicts
   rows <- rows[rows$scope == scope_launch & rows$channel == "time" & !is.na(rows$estimate), ]

@@ -8,12 +8,7 @@
 #'   the off arm of unpaired launches), `unit_id` (launch or batch), `slowdown_percent`; NULL without
 #'   the time channel.
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105.
-#' @examples
-#' dir <- file.path(tempdir(), "levels")
-#' simulate_campaign(dir, pairs = 20, levels_percent = c(0, 5), seed = 1)
-#' head(plot_levels(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_levels <- function(analysis, draw = TRUE) {
   unpaired <- length(analysis$pairs$off) == 0
   several <- length(analysis$campaign$launches) > 1

@@ -7,12 +7,7 @@
 #' @return A ggplot, or a data frame with `panel`, `arm`, `level` (requested, percent of one CPU), `overshoot_us` (bins
 #'   below 1 ns are drawn at 1 ns), `probability`, `count`, `late_bound_us` (the largest of the launches'); NULL without
 #'   synchronised starts.
-#' @examples
-#' dir <- file.path(tempdir(), "overshoot")
-#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, seed = 1)
-#' head(plot_overshoot(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_overshoot <- function(analysis, draw = TRUE) {
   hist <- as.data.frame(analysis$campaign$starts_hist)
   hist <- hist[hist$measure == "overshoot" & hist$count > 0, ]

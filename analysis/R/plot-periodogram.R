@@ -8,12 +8,7 @@
 #' @return A ggplot, or a data frame with `panel`, `launch`, `series`, `n`, `span_s`, `frequency_hz`, `power_percent2`,
 #'   `background_percent2`, `threshold_percent2` (what noise exceeds anywhere with probability alpha), `found` (the
 #'   period, in words, whose harmonic this is; NA: none); NULL without a series of 16 points.
-#' @examples
-#' dir <- file.path(tempdir(), "plot-periodogram")
-#' simulate_campaign(dir, pairs = 60, levels_percent = 5, seed = 1)
-#' head(plot_periodogram(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_periodogram <- function(analysis, draw = TRUE) {
   frame <- bind_rows(lapply(searched_series(analysis$campaign, analysis$alpha), `[[`, "frame"))
   if (NROW(frame) == 0) return(NULL)

@@ -9,12 +9,7 @@
 #'   detection limit of this run), `se_log`, `df`, `level_requested_percent` (of the cell whose scatter it is). NULL
 #'   without the time channel, and where no scatter is known.
 #' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593 (the limit).
-#' @examples
-#' dir <- file.path(tempdir(), "power")
-#' simulate_campaign(dir, pairs = 40, levels_percent = c(0, 5), seed = 1)
-#' head(plot_power(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_power <- function(analysis, draw = TRUE) {
   frame <- power_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -62,8 +57,7 @@ power_subtitle <- function(frame) {
   sprintf("time channel; %s, n = %s %s", scope, format_range(this$n), paste(unit, collapse = " or "))
 }
 
-# Per operation and size the scatter of the lowest level, the placebo where there is one; of several treatments the one
-# in the middle.
+# Per operation and size the scatter of the level above 0 whose limit is the largest: what every level of the run would have found.
 power_data <- function(analysis) {
   rows <- analysis$verdicts
   rows <- rows[rows$channel == "time", ]
@@ -76,8 +70,8 @@ power_data <- function(analysis) {
   rows <- rows[across | !panel_name(rows) %in% panel_name(rows)[across], ]
   if (nrow(rows) == 0) return(NULL)
   bind_rows(lapply(split(rows, in_order(panel_name(rows))), function(part) {
-    part <- part[part$level_requested_percent == min(part$level_requested_percent), ]
-    power_curves(part[order(part$se)[ceiling(nrow(part) / 2)], ], analysis)
+    if (any(part$level_requested_percent > 0)) part <- part[part$level_requested_percent > 0, ]
+    power_curves(part[order(-part$detection_limit)[1], ], analysis)
   }))
 }
 

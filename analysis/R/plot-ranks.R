@@ -10,12 +10,7 @@ ranks_columns <- 128 # most ranks of a node side by side; more share a tile
 #'   with the largest shift of the tile), `cpu`, `ranks` (in the tile), `level_requested_percent`,
 #'   `preempted_shift_percent` (percent of one CPU), `ci_low`, `ci_high`, `detection_limit`, `p_holm`, `found` (see
 #'   [locate_noise()]). NULL with one rank, and where no launch has shifts by rank.
-#' @examples
-#' dir <- file.path(tempdir(), "plot-ranks")
-#' simulate_campaign(dir, nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
-#' plot_ranks(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("host", "rank", "preempted_shift_percent")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_ranks <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$ranks %||% ranks_data(analysis)
   if (!draw || is.null(frame)) return(frame)

@@ -7,10 +7,7 @@
 #' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `series` (`agent` or `replay`), `name`, `estimate`,
 #'   `ci_low`, `ci_high`, `band_low`, `band_high`, `preempted_percent`, `difference_percent`, `verdict`; two rows per operation,
 #'   size, agent and replay. NULL where the campaign does not have both.
-#' @examples
-#' agent <- simulated_campaign(external = "agent", pairs = 40, launches = 3, prefix = "a", seed = 1)
-#' plot_replay(analyze_campaign(agent), draw = FALSE) # no replay in it: NULL
-#' @export
+#' @noRd
 plot_replay <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$replay %||% replay_data(analysis)
   if (!draw || is.null(frame)) return(frame)

@@ -2,14 +2,9 @@
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `ranks`, `n_launches`, `rse_percent`, `rse_low_percent`,
-#'   `rse_high_percent`: see [reproducibility()]. NULL where no operation has 3 launches with synchronised starts.
-#' @references Kurnosov, M. G. (2012), see [published_summary()].
-#' @examples
-#' dir <- file.path(tempdir(), "plot-reproducibility")
-#' simulate_campaign(dir, pairs = 2, launches = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, seed = 1)
-#' plot_reproducibility(analyze_campaign(read_campaign(dir)), draw = FALSE)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#'   `rse_high_percent`: see `reproducibility()`. NULL where no operation has 3 launches with synchronised starts.
+#' @references Kurnosov, M. G. (2012), see `published_summary()`.
+#' @noRd
 plot_reproducibility <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   if (is.null(campaign$rows[["global_ns"]]) || !any(campaign$rows[["arm"]] == "off")) return(NULL)

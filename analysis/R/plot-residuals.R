@@ -1,7 +1,7 @@
 #' Simultaneous band for a normal quantile plot
 #'
 #' Within the band lie, with probability `conf`, *all* values of a sample of independent normal values that was
-#' standardised by its own median and quartiles (see [robust_scale()]). If centre and scale were known, each order
+#' standardised by its own median and quartiles (see `robust_scale()`). If centre and scale were known, each order
 #' statistic would follow a beta distribution; on that scale of its own, mean and standard deviation of each, and the
 #' number of standard deviations that holds all of them at once, are found by simulation with the standardisation. So
 #' the tails have as much say as the middle. A fixed seed makes the same n give the same band.
@@ -15,9 +15,7 @@
 #'   standard deviations). No rows for fewer than 8 values.
 #' @references Aldor-Noiman, S., Brown, L. D., Buja, A., Rolke, W. and Stine, R. A. (2013) The power to see: a new
 #'   graphical test of normality, The American Statistician 67, 249-260.
-#' @examples
-#' qq_band(20, simulations = 200)[c(1, 10, 20), ]
-#' @export
+#' @noRd
 qq_band <- function(n, conf = 0.99, ranks = NULL, simulations = 2000) {
   check_argument(is_number(n) && n >= 0 && n == floor(n), "n", n, "one whole number")
   check_probability(conf, "conf")
@@ -87,9 +85,7 @@ quartile_ranks <- function(n) pmax(1, ceiling(n * c(0.25, 0.5, 0.75)))
 #' @return A list in the unit of `x`: `centre`, `scale`, `method` (`quartiles`; `sd` where the quartiles are equal or
 #'   there are fewer than 8 values). `scale` is NA for fewer than 2 values, and 0 where all are equal.
 #' @references Tukey, J. W. (1977) Exploratory Data Analysis (quartiles as a measure of spread).
-#' @examples
-#' robust_scale(stats::qnorm(stats::ppoints(100)))$scale
-#' @export
+#' @noRd
 robust_scale <- function(x) {
   check_numeric(x, "x")
   n <- length(x)
@@ -114,17 +110,12 @@ residual_cell <- 200  # a cell with fewer pairs has the scale of its operation a
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `normal_sd` (the normal quantile), `residual_sd` (ordered residual,
-#'   in robust standard deviations), `low_sd`, `high_sd` (simultaneous band of confidence 0.99, see [qq_band()]),
+#'   in robust standard deviations), `low_sd`, `high_sd` (simultaneous band of confidence 0.99, see `qq_band()`),
 #'   `outside` (logical), `n_pairs`, `n_cells`, `scale_log` (median robust standard deviation of a pair, in log units).
 #'   At most 1000 rows per panel: the outermost always. NULL without the time channel or pairs, and where no operation
 #'   has 8 of them.
-#' @references See [qq_band()].
-#' @examples
-#' dir <- file.path(tempdir(), "residuals")
-#' simulate_campaign(dir, pairs = 20, levels_percent = 5, seed = 1)
-#' head(plot_residuals(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @references See `qq_band()`.
+#' @noRd
 plot_residuals <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$residuals %||% residual_data(analysis)
   if (!draw || is.null(frame)) return(frame)

@@ -16,12 +16,7 @@
 #'   two-sample case, Annals of Statistics 2, 267-277. Wilcox, R. R. (1995) Comparing two independent groups via
 #'   multiple quantiles, The Statistician 44, 91-99. Zou, G. Y. and Donner, A. (2008) Construction of confidence limits
 #'   about effect measures, Statistics in Medicine 27, 1693-1702 (interval of a difference from two intervals).
-#' @examples
-#' dir <- file.path(tempdir(), "shift")
-#' simulate_campaign(dir, pairs = 20, levels_percent = 5, seed = 1)
-#' plot_shift(analyze_campaign(read_campaign(dir)), draw = FALSE)[1:3, c("p", "off_us", "on_us", "shift_us")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_shift <- function(analysis, draw = TRUE) {
   frame <- shift_data(analysis)
   if (!draw || is.null(frame)) return(frame)

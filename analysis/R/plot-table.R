@@ -16,116 +16,138 @@ plot_table <- function() {
   do.call(rbind, rows)
 }
 
-# `alt` makes the text for readers who do not see the plot: what it shows, from its data frame. `size` gets data frame
-# and analysis and returns width and height in inches; without it they follow from the number of panels.
+#' Draw a plot by its name
+#'
+#' @param name Character, length 1: a name in [plot_table()].
+#' @param result An `nl_analysis` from [analyze_campaign()]; for plots of acceptance campaigns the result of [judge_acceptance()].
+#' @param draw Logical, length 1: FALSE returns the data frame behind the plot, units in its column names.
+#' @return A ggplot, or the data frame; NULL where the campaign has not the data that the plot needs.
+#' @examples
+#' analysis <- analyze_campaign(simulated_campaign(levels_percent = c(0, 5), pairs = 20, seed = 1), channels = "time")
+#' draw_plot("forest", analysis, draw = FALSE)[, c("label", "estimate_percent")]
+#' @export
+draw_plot <- function(name, result, draw = TRUE) {
+  names_known <- vapply(plots(), `[[`, "", "name")
+  check_argument(is_text(name) && name %in% names_known, "name", name, paste(names_known, collapse = ", "))
+  plot <- plots()[[match(name, names_known)]]
+  wanted <- if (identical(plot$of, "acceptance")) "nl_acceptance_verdict" else "nl_analysis"
+  check_argument(inherits(result, wanted), "result", class(result), paste("an", wanted))
+  analysis <- if (wanted == "nl_analysis") result else unclass(result)
+  frame <- plot_frame(plot, analysis)
+  if (!draw || is.null(frame)) frame else draw_frame(plot, analysis, frame)
+}
+
+# `asks`: the section of the report that it belongs to. `alt` makes the text for readers who do not see the plot: what it shows, from its
+# data frame. `size` gets data frame and analysis and returns width and height in inches; without it they follow from the number of
+# panels. `narrow`: the plot as a phone shows it; without it the report's reader scrolls.
 # A function, because the entries refer to functions of files that are read later.
 plots <- function() list(
-  list(name = "dose", compares = TRUE, title = "Slowdown by delivered level",
+  list(name = "dose", asks = "slower", compares = TRUE, title = "Slowdown by delivered level",
        question = "Which level does each operation sense?", needs = "the time channel, both arms",
-       draw = plot_dose,
+       draw = plot_dose, narrow = function(plot, frame) plot + ggplot2::facet_wrap(~panel, ncol = 1) + ggplot2::labs(x = "delivered level, % of one CPU"),
        alt = function(frame) alt_dose(frame, "Slowdown, %")),
-  list(name = "forest", compares = TRUE, title = "Slowdown of every cell",
+  list(name = "forest", asks = "slower", compares = TRUE, title = "Slowdown of every cell",
        question = "Which cells are slowed, how surely, and by more than the margin?",
        needs = "the time channel, a level above 0",
        draw = plot_forest, alt = alt_forest, size = size_forest, margin = TRUE),
-  list(name = "treatments", compares = TRUE, title = "Slowdown by treatment",
+  list(name = "treatments", asks = "slower", compares = TRUE, title = "Slowdown by treatment",
        question = "Which treatment hurts each operation most at the same level?",
        needs = "two treatments, the time channel",
        draw = plot_treatments,
        alt = alt_treatments),
-  list(name = "preempted", compares = TRUE, title = "Preempted CPU time by delivered level",
+  list(name = "preempted", asks = "cpu", compares = TRUE, title = "Preempted CPU time by delivered level",
        question = "How much CPU time did the load take from the ranks?", needs = "the channel preempted, both arms",
        draw = plot_preempted,
        alt = function(frame) alt_dose(frame, "Preempted CPU time, % of one CPU per generator")),
-  list(name = "levels", compares = TRUE, title = "Slowdown by level, every batch or launch a point",
+  list(name = "levels", asks = "slower", compares = TRUE, title = "Slowdown by level, every batch or launch a point",
        question = "How do the levels spread?", needs = "the time channel, both arms",
        draw = plot_levels,
        alt = alt_levels),
-  list(name = "power", compares = TRUE, title = "Power: chance of detecting a slowdown",
+  list(name = "power", asks = "seen", compares = TRUE, title = "Power: chance of detecting a slowdown",
        question = "How small a slowdown would this run have found?", needs = "the time channel, a known scatter",
        draw = plot_power, alt = alt_power),
-  list(name = "trace", compares = FALSE, title = "Halves in run order",
+  list(name = "trace", asks = "trust", compares = FALSE, title = "Halves in run order",
        question = "Did the machine drift, and does the load show?", needs = "two halves of an operation",
        draw = plot_trace,
        alt = alt_trace),
-  list(name = "tail", compares = FALSE, title = "Tail of the operation times",
+  list(name = "tail", asks = "slower", compares = FALSE, title = "Tail of the operation times",
        question = "How do long operations change?", needs = "latency histograms (hist.csv)",
        draw = plot_tail,
        alt = alt_tail),
-  list(name = "shift", compares = TRUE, title = "Shift function: how each quantile of the operation times moves",
+  list(name = "shift", asks = "slower", compares = TRUE, title = "Shift function: how each quantile of the operation times moves",
        question = "Does the load slow all operations, or a few?", needs = "latency histograms (hist.csv) of both arms",
        draw = plot_shift, alt = alt_shift),
-  list(name = "allan", compares = FALSE, title = "Allan deviation of the clean loop time",
+  list(name = "allan", asks = "seen", compares = FALSE, title = "Allan deviation of the clean loop time",
        question = "How long may one average before drift wins?", needs = "3 off halves of an operation",
        draw = plot_allan,
        alt = alt_allan),
-  list(name = "acf", compares = TRUE, title = "Autocorrelation of clean times and of pair differences",
+  list(name = "acf", asks = "trust", compares = TRUE, title = "Autocorrelation of clean times and of pair differences",
        question = "Are pairs independent though the machine drifts?", needs = "the time channel, 8 pairs of a cell",
        draw = plot_acf, alt = alt_acf, size = size_acf),
-  list(name = "residuals", compares = TRUE, title = "Residuals of the pairs against the normal distribution",
+  list(name = "residuals", asks = "trust", compares = TRUE, title = "Residuals of the pairs against the normal distribution",
        question = "How heavy are the tails of the pairs?", needs = "the time channel, 8 pairs of an operation",
        draw = plot_residuals, alt = alt_residuals),
-  list(name = "launches", compares = TRUE, title = "Slowdown by launch",
+  list(name = "launches", asks = "trust", compares = TRUE, title = "Slowdown by launch",
        question = "Do launches agree?", needs = "two launches with both arms",
        draw = plot_launches,
        alt = alt_launches),
-  list(name = "overshoot", compares = FALSE, title = "How far from their times starts began",
+  list(name = "overshoot", asks = "where", compares = FALSE, title = "How far from their times starts began",
        question = "Did every rank start when it should?", needs = "synchronised starts (starts_hist.csv)",
        draw = plot_overshoot,
        alt = alt_overshoot),
-  list(name = "lateness", compares = FALSE, title = "Who was last, over the run",
+  list(name = "lateness", asks = "where", compares = FALSE, title = "Who was last, over the run",
        question = "Which rank or node was late, and when?", needs = "synchronised starts on two ranks (lateness.csv)",
        draw = plot_lateness,
        alt = alt_lateness, size = size_lateness),
-  list(name = "heatmap", compares = FALSE, title = "Ranks that held the others up, over the run",
+  list(name = "heatmap", asks = "where", compares = FALSE, title = "Ranks that held the others up, over the run",
        question = "Which rank or node held the others up, and when?", needs = "two ranks",
        draw = plot_heatmap, alt = alt_heatmap, size = size_heatmap),
-  list(name = "nodes", compares = TRUE, title = "Extra preempted time by node",
+  list(name = "nodes", asks = "where", compares = TRUE, title = "Extra preempted time by node",
        question = "Which node got the noise?", needs = "shifts by node (nodes.csv), both arms",
        draw = plot_nodes, alt = alt_nodes, size = size_nodes),
-  list(name = "ranks", compares = TRUE, title = "Extra preempted time by rank",
+  list(name = "ranks", asks = "where", compares = TRUE, title = "Extra preempted time by rank",
        question = "Which rank got the noise?", needs = "shifts by rank (ranks.csv) of two ranks, both arms",
        draw = plot_ranks, alt = alt_ranks, size = size_ranks),
-  list(name = "reproducibility", compares = FALSE, title = "Reproducibility by number of ranks",
+  list(name = "reproducibility", asks = "trust", compares = FALSE, title = "Reproducibility by number of ranks",
        question = "Do repeated launches give the same time?", needs = "3 launches with synchronised starts, off halves",
        draw = plot_reproducibility,
        alt = alt_reproducibility),
-  list(name = "stability", compares = TRUE, title = "Level within reach of one second, by configuration",
+  list(name = "stability", asks = "seen", compares = TRUE, title = "Level within reach of one second, by configuration",
        question = "Which configuration senses most for its time?", needs = "levels above 0, 3 launches of a configuration",
        draw = plot_stability, alt = alt_stability, size = size_stability),
-  list(name = "intervals", compares = TRUE, title = "Slowdown by sampling interval",
+  list(name = "intervals", asks = "slower", compares = TRUE, title = "Slowdown by sampling interval",
        question = "How often may the agent sample?", needs = "launches of an agent at two sampling intervals",
        draw = plot_intervals, alt = alt_intervals, size = size_intervals, margin = TRUE),
-  list(name = "replay", compares = TRUE, title = "Agent and replay side by side",
+  list(name = "replay", asks = "slower", compares = TRUE, title = "Agent and replay side by side",
        question = "Does the replay slow the code as the agent does?", needs = "an agent and a replay of it",
        draw = plot_replay, alt = alt_replay, size = size_replay),
-  list(name = "periodogram", compares = FALSE, title = "Spectrum of the noise",
+  list(name = "periodogram", asks = "cpu", compares = FALSE, title = "Spectrum of the noise",
        question = "Does any noise come back with a period?", needs = "16 halves, or a raw file of starts",
        draw = plot_periodogram, alt = alt_periodogram),
-  list(name = "folded", compares = FALSE, title = "One period of the strongest periodic noise",
+  list(name = "folded", asks = "cpu", compares = FALSE, title = "One period of the strongest periodic noise",
        question = "When in its period does it strike, for how long, and how hard?", needs = "noise with a period",
        draw = plot_folded, alt = alt_folded),
-  list(name = "agent-tasks", compares = TRUE, title = "Who took the CPU of the ranks",
+  list(name = "agent-tasks", asks = "cpu", compares = TRUE, title = "Who took the CPU of the ranks",
        question = "Which tasks ran on the ranks' CPUs, with the agent and without?", needs = "tasks of an agent's launch (tasks.HOST.csv)",
        draw = plot_agent_tasks, alt = alt_agent_tasks, size = size_agent_tasks),
-  list(name = "agent-agreement", compares = TRUE, title = "The agent's account against what the ranks lost",
+  list(name = "agent-agreement", asks = "cpu", compares = TRUE, title = "The agent's account against what the ranks lost",
        question = "Does the agent's own CPU time explain what the ranks lost?", needs = "an agent's account (agent.HOST.csv), both arms",
        draw = plot_agent_agreement, alt = alt_agent_agreement),
-  list(name = "agent-phase", compares = FALSE, title = "When the agent takes the CPU",
+  list(name = "agent-phase", asks = "cpu", compares = FALSE, title = "When the agent takes the CPU",
        question = "Does the agent keep to its period, and when in it does it strike?", needs = "bursts of an agent (bursts.HOST.trace)",
        draw = plot_agent_phase, alt = alt_agent_phase),
-  list(name = "agent-lengths", compares = FALSE, title = "How long the agent takes the CPU",
+  list(name = "agent-lengths", asks = "cpu", compares = FALSE, title = "How long the agent takes the CPU",
        question = "How long is a rank kept waiting at a time?", needs = "bursts of an agent (bursts.HOST.trace)",
        draw = plot_agent_lengths, alt = alt_agent_lengths),
-  list(name = "acceptance-matrix", of = "acceptance", compares = FALSE, title = "Verdicts by node and check", question = "Which node failed what?",
+  list(name = "acceptance-matrix", asks = "failed", of = "acceptance", compares = FALSE, title = "Verdicts by node and check", question = "Which node failed what?",
        needs = "an acceptance campaign", draw = plot_acceptance_matrix, alt = alt_acceptance_matrix, size = size_acceptance_matrix, margin = TRUE),
-  list(name = "acceptance-boxes", of = "acceptance", compares = FALSE, title = "Figures of every node, a value per repetition",
+  list(name = "acceptance-boxes", asks = "failed", of = "acceptance", compares = FALSE, title = "Figures of every node, a value per repetition",
        question = "How do the nodes spread?", needs = "an acceptance campaign with figures of nodes or pairs",
        draw = plot_acceptance_boxes, alt = alt_acceptance_boxes, size = size_acceptance_boxes),
-  list(name = "acceptance-map", of = "acceptance", compares = FALSE, title = "Time lost on every CPU, over the run",
+  list(name = "acceptance-map", asks = "where", of = "acceptance", compares = FALSE, title = "Time lost on every CPU, over the run",
        question = "Which CPU lost time, and when?", needs = "an acceptance campaign with the check detour",
        draw = plot_acceptance_map, alt = alt_acceptance_map, size = size_acceptance_map),
-  list(name = "acceptance-completeness", of = "acceptance", compares = FALSE, title = "Completeness coefficient by size of the group",
+  list(name = "acceptance-completeness", asks = "trust", of = "acceptance", compares = FALSE, title = "Completeness coefficient by size of the group",
        question = "Do concurrent exchanges disturb each other?", needs = "an acceptance campaign with the check completeness",
        draw = plot_acceptance_completeness, alt = alt_acceptance_completeness, size = function(frame, result) c(9, 4.2))
 )
@@ -150,7 +172,7 @@ alt_dose <- function(frame, effect) {
     rows <- rows[order(-rows$level_requested_percent), ]
     level <- ifelse(rows$level_requested_percent == 0, "the placebo",
                     paste(format_level(rows$level_requested_percent), "%"))
-    words <- c("detected" = "detected at", "not detected" = "not at", "inconclusive" = "inconclusive at")
+    words <- c("detected" = "detected at", "detected alone" = "detected alone at", "not detected" = "not at", "inconclusive" = "inconclusive at")
     found <- intersect(names(words), rows$series)
     text <- vapply(found, function(kind) {
       paste(words[[kind]], paste(level[rows$series == kind], collapse = ", "))

@@ -5,9 +5,7 @@
 #' @param count Numeric, length n: operations in each bin.
 #' @return A data frame, sorted: `lo_ns`, `count`, `probability` (share of operations that took `lo_ns`
 #'   or longer).
-#' @examples
-#' ccdf_from_hist(c(10, 20, 30), c(90, 9, 1))
-#' @export
+#' @noRd
 ccdf_from_hist <- function(lo_ns, count) {
   check_numeric(lo_ns, "lo_ns")
   check_numeric(count, "count")
@@ -28,12 +26,7 @@ ccdf_from_hist <- function(lo_ns, count) {
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `arm`, `level` (requested, percent of one CPU),
 #'   `lo_us`, `probability`, `count`; NULL without histograms.
-#' @examples
-#' dir <- file.path(tempdir(), "tail")
-#' simulate_campaign(dir, pairs = 20, levels_percent = 5, seed = 1)
-#' head(plot_tail(analyze_campaign(read_campaign(dir)), draw = FALSE), 3)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_tail <- function(analysis, draw = TRUE) {
   hist <- as.data.frame(analysis$campaign$hist)
   if (nrow(hist) == 0) return(NULL)

@@ -9,12 +9,7 @@
 #'   `phase`, `treatment` (colour and shape), `row` (the other factors, "" up to seven treatments),
 #'   `level_requested_percent`, `level_delivered_percent` (percent of one CPU), `estimate`, `ci_low`,
 #'   `ci_high` (percent), `verdict`; NULL with one treatment, or without the time channel.
-#' @examples
-#' dir <- file.path(tempdir(), "treatments")
-#' simulate_campaign(dir, pairs = 20, levels_percent = c(1, 5), kinds = c("spin", "cache"), seed = 1)
-#' plot_treatments(analyze_campaign(read_campaign(dir)), draw = FALSE)[, c("treatment", "estimate")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 plot_treatments <- function(analysis, draw = TRUE) {
   if (!several_treatments(analysis)) return(NULL)
   frame <- dose_data(analysis, "time")
@@ -42,7 +37,7 @@ plot_treatments <- function(analysis, draw = TRUE) {
     ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_line(data = joined(frame, frame$panel, frame$row, frame$treatment), linewidth = 0.4) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE) +
-    ggplot2::geom_point(ggplot2::aes(shape = treatment, fill = ifelse(series == "detected", as.character(treatment), NA)),
+    ggplot2::geom_point(ggplot2::aes(shape = treatment, fill = ifelse(startsWith(series, "detected"), as.character(treatment), NA)),
                         size = 2.4) +
     ggplot2::scale_colour_manual(NULL, values = look$colours) +
     ggplot2::scale_shape_manual(NULL, values = look$shapes) +

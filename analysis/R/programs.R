@@ -13,11 +13,13 @@ programs <- function() list(
 
 #' Run a program of the package
 #'
-#' What the commands `noiselab analyze`, `noiselab report` and so on call.
+#' What the commands `noiselab analyze`, `noiselab report`, `noiselab plan`, `noiselab plot` and `noiselab compare` call. Data go to
+#' stdout, messages to stderr.
 #'
 #' @param name Character, length 1: the program, such as `noiselab-analyze`.
 #' @param args Character: its command line arguments.
-#' @return Integer, length 1: the exit status, see [main_analyze()].
+#' @return Integer, length 1: the exit status (0 worked, or a margin is kept; 1 it is not; 2 usage, environment or
+#'   damaged input; 3 the data cannot answer, or not whether a margin is kept; 70 an unexpected failure).
 #' @examples
 #' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
 #' run_program("noiselab-analyze", c("summary", file, "--csv"))

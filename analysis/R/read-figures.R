@@ -1,4 +1,4 @@
-# Reading launches of noiselab-accept (docs/formats.md is the contract).
+# Reading launches of noiselab-accept (docs/reference/formats.md is the contract).
 
 figure_rules <- rules_of(
   list("launch", "text"), list("check", "text"), list("variant", "label", 0, "empty"), list("metric", "text"), list("unit", "text"),
@@ -40,10 +40,9 @@ accept_statuses <- c("planned", "ran", "skipped", "failed")
 #' @details Launches that died are read up to their last complete line. Signals `nl_error_schema`, `nl_error_damaged` (file and line
 #'   named) or `nl_error_data`.
 #' @examples
-#' dir <- file.path(tempdir(), "read-acceptance")
-#' simulate_acceptance(dir, seed = 1)
-#' read_acceptance(dir)$hosts
-#' unlink(dir, recursive = TRUE)
+#' \dontrun{
+#' read_acceptance("acceptance-campaign")$hosts
+#' }
 #' @export
 read_acceptance <- function(dirs) {
   check_argument(is.character(dirs) && length(dirs) > 0 && !anyNA(dirs), "dirs", dirs, "directory names")

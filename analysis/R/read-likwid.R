@@ -15,16 +15,11 @@
 #' @references LIKWID 5.2, functions printOutput() and printcsv() in its `likwid.lua`, printMpiOutput() in `likwid-mpirun`:
 #'   a line `TABLE,Region NAME,Group N WHAT,GROUP,ROWS` begins a table, of likwid-perfctr's raw counts with three lines on
 #'   the region before it; then a line of names and ROWS lines, filled up with empty fields.
-#' @examples
-#' file <- tempfile()
-#' writeLines(c("TABLE,Region barrier:off,Group 1 Metric,CLOCK,2", "Metric,HWThread 0", "Clock [MHz],2400", "CPI,0.7"), file)
-#' read_likwid(file)
-#' unlink(file)
-#' @export
+#' @noRd
 read_likwid <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_data(file, " is missing")
-  lines <- sub("\r$", "", readLines(file, warn = FALSE, skipNul = TRUE))
+  lines <- sub("\r$", "", read_text_lines(file))
   begins <- grep("^TABLE,", lines, useBytes = TRUE)
   tables <- lapply(begins, read_likwid_table, lines = lines, file = file)
   regions <- Filter(function(table) !is.na(table$region), tables)
@@ -59,7 +54,8 @@ read_likwid_table <- function(at, lines, file) {
   if (!first[1] %in% c("Metric", "Event")) {
     abort_damaged(file, min(begin, length(lines)), "the table that begins in line ", at, " has no line of names (Metric,... or Event,...)")
   }
-  body <- begin + seq_len(n)
+  # one line beyond the end at most, whatever the head claims
+  body <- begin + seq_len(min(n, max(0, length(lines) - begin) + 1))
   cut <- which(body > length(lines) | grepl("^(TABLE|STRUCT),", lines[body], useBytes = TRUE))[1]
   if (!is.na(cut)) {
     abort_damaged(file, min(body[cut], length(lines)), "the table that begins in line ", at, " ends after ", cut - 1, " of ", n,

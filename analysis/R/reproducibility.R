@@ -13,14 +13,8 @@ reproducibility_launches <- 3
 #' @return A data frame, one row per operation x bytes x ranks: `operation`, `bytes`, `ranks`, `n_launches`, `mean_ns`
 #'   (mean of the launch means), `sd_ns` (between launches), `lowest_ns`, `highest_ns` (launch means), `rse_percent`,
 #'   `rse_low_percent`, `rse_high_percent`, `reason` (why there is no RSE, else NA: it needs 3 launches).
-#' @references Kurnosov, M. G. (2012), see [published_summary()].
-#' @examples
-#' dir <- file.path(tempdir(), "reproducibility")
-#' simulate_campaign(dir, pairs = 2, launches = 4, levels_percent = 5, start = "window", half_period_ns = 1e5,
-#'                   base_sd = 0.02, seed = 1)
-#' reproducibility(read_campaign(dir))[, c("operation", "ranks", "n_launches", "rse_percent")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @references Kurnosov, M. G. (2012), see `published_summary()`.
+#' @noRd
 reproducibility <- function(campaign, conf = 0.99) {
   check_probability(conf, "conf")
   rows <- campaign$rows
@@ -68,16 +62,32 @@ check_reproducibility <- function(table) {
 }
 
 format_reproducibility <- function(table, conf, notes) {
-  us <- function(x) sprintf("%.4g", x / 1000)
-  percent <- function(x) format_effect(x, FALSE)
-  form <- paste0("  %-", max(9, nchar(table$operation)), "s %9s %6s %8s %9s %9s %9s %8s %18s")
-  interval <- ifelse(is.na(table$rse_percent), "-", paste0("[", percent(table$rse_low_percent), ", ", percent(table$rse_high_percent), "]"))
   c("reproducibility over launches, times in \u00b5s",
     wrap_line("RSE: standard error of the mean over launches in percent of it, sd / (mean sqrt(n)); all starts count"),
-    sprintf(form, "operation", "bytes", "ranks", "launches", "mean", "lowest", "highest", "RSE %", sprintf("%g %% CI", 100 * conf)),
-    sprintf(form, table$operation, format_count(table$bytes), format_count(table$ranks), format_count(table$n_launches),
-            us(table$mean_ns), us(table$lowest_ns), us(table$highest_ns), percent(table$rse_percent), interval),
-    wrap_line(sprintf("no RSE: %s", unique(stats::na.omit(table$reason)))), "", format_notes(notes))
+    table_lines(rse_table(table, conf)), wrap_line(sprintf("no RSE: %s", unique(stats::na.omit(table$reason)))), "", format_notes(notes))
+}
+
+rse_table <- function(table, conf) {
+  us <- function(x) sprintf("%.4g", x / 1000)
+  percent <- function(x) format_effect(x, FALSE)
+  interval <- ifelse(is.na(table$rse_percent), "-", paste0("[", percent(table$rse_low_percent), ", ", percent(table$rse_high_percent), "]"))
+  new_table(
+    operation = col_words("operation", table$operation), bytes = col_number("bytes", table$bytes), ranks = col_number("ranks", table$ranks),
+    n_launches = col_number("launches", table$n_launches), mean_ns = col_number("mean", table$mean_ns, us),
+    lowest_ns = col_number("lowest", table$lowest_ns, us), highest_ns = col_number("highest", table$highest_ns, us),
+    rse_percent = col_number("RSE %", table$rse_percent, percent),
+    rse_low_percent = col_number(sprintf("%g %% CI", 100 * conf), table$rse_low_percent, interval)
+  )
+}
+
+reproducibility_view <- function(table, conf, notes, operands) {
+  known <- table[!is.na(table$rse_percent), ]
+  worst <- known[which.max(known$rse_percent), ]
+  new_view(sprintf("Repeated launches agree within a relative standard error of %s %%%s; the worst is %s with %s ranks.",
+                   paste(unique(format_effect(range(known$rse_percent), FALSE)), collapse = " to "), if (nrow(known) == 1) "" else sprintf(" over %d rows", nrow(known)),
+                   panel_name(worst), format_level(worst$ranks)),
+           rse_table(table, conf), "times in \u00b5s; RSE: standard error of the mean over launches, percent of it; all starts count",
+           sprintf("no RSE: %s", unique(stats::na.omit(table$reason))), length(unique(notes)), all_command(operands, "reproducibility"), report_beside(operands))
 }
 
 reproducibility_json <- function(table, conf, notes) {

@@ -28,14 +28,12 @@ flip_units <- function(d, groups = most_groups) {
 #' @return A list in the unit of `d`: `estimate` (the mean), `low`, `high` (the interval that inverts the test: each end
 #'   is a one-sided bound of confidence 1 - alpha, together they have 1 - 2 alpha), `se`, `df` (of batch
 #'   means), `limit` (detection limit), `p` (one-sided), `z`, `n`, `method`. Up to 20 pairs all sign patterns are
-#'   counted, beyond 19,999 random ones over at most 256 groups of neighbours, and [flip_tail()] where hardly any of those
+#'   counted, beyond 19,999 random ones over at most 256 groups of neighbours, and `flip_tail()` where hardly any of those
 #'   reaches the mean. Below the number of pairs that can reach `alpha` the ends are NA. A level below 0.001 is beyond
 #'   the random patterns: Student's t on batch means then takes their place, which `method` says.
 #' @references Fisher, R. A. (1935) The Design of Experiments. Hartigan, J. A. (1969) Using subsample values as
 #'   typical values, JASA 64, 1303-1317. Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
-#' @examples
-#' randomisation_inference(c(3, 5, 4, 6, 5, 4, 5, 3, 6))[c("estimate", "low", "high", "p")]
-#' @export
+#' @noRd
 randomisation_inference <- function(d, alpha = 0.01, power = 0.95, with_limit = TRUE) {
   check_numeric(d, "d")
   check_probability(alpha, "alpha")
@@ -130,7 +128,7 @@ subset_table <- function(g, alpha, n_subsets) {
 #' Inference on the typical shift from the randomised order
 #'
 #' The signed-rank test, the interval that inverts it around the pseudo-median, and the shift of all differences that it
-#' would have found. The counterpart of [randomisation_inference()] for shifts that every pair has.
+#' would have found. The counterpart of `randomisation_inference()` for shifts that every pair has.
 #'
 #' @param d Numeric, length n: difference or log ratio of each pair.
 #' @param alpha One-sided level of the test, and of each end of the interval, length 1.
@@ -139,14 +137,12 @@ subset_table <- function(g, alpha, n_subsets) {
 #' @param with_limit Logical, length 1: also compute the detection limit, which takes longer than all the rest.
 #' @return A list in the unit of `d`: `estimate` (the pseudo-median), `low`, `high` (one-sided bounds of confidence
 #'   1 - alpha each), `se` (half the interval over the normal quantile), `df` (Inf), `limit`, `p` (one-sided), `z`, `n`,
-#'   `method`. NA as in [pseudo_median()]. Where the test and an end of the interval at 0 disagree by their
+#'   `method`. NA as in `pseudo_median()`. Where the test and an end of the interval at 0 disagree by their
 #'   discreteness (equal differences, or an approximation), the end follows the test: `low` is above 0 where `p` is at
 #'   most `alpha`, and else not.
 #' @references Hodges, J. L. and Lehmann, E. L. (1963) Annals of Mathematical Statistics 34, 598-611. Pratt, J. W.
 #'   (1959) JASA 54, 655-667. Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
-#' @examples
-#' rank_inference(c(3, 5, 4, 6, 5, 4, 5, 3, 6))[c("estimate", "low", "high", "p")]
-#' @export
+#' @noRd
 rank_inference <- function(d, alpha = 0.01, power = 0.95, resolution = 0, with_limit = TRUE) {
   check_probability(alpha, "alpha")
   check_probability(power, "power")

@@ -16,19 +16,6 @@ spending_functions <- list(
   )
 )
 
-#' Ways to spend the error over planned looks
-#'
-#' @return A data frame, one row per spending function: `name`, `formula` of the error spent by the share t of the run
-#'   (both one-sided; 0 <= t <= 1, no unit), `help`.
-#' @references Lan, K. K. G. and DeMets, D. L. (1983) Biometrika 70, 659-663.
-#' @examples
-#' spending_table()
-#' @export
-spending_table <- function() {
-  rows <- lapply(spending_functions, function(f) as.data.frame(f[c("name", "formula", "help")]))
-  do.call(rbind, unname(rows))
-}
-
 #' Boundaries of planned looks
 #'
 #' The nominal one-sided p that a test must reach at each look, so that the chance to reach it at any look is `alpha`
@@ -37,7 +24,7 @@ spending_table <- function() {
 #' @param fractions Numeric, length 1 to 100: share of the planned run at each look (no unit), rising by at least 0.001,
 #'   above 0 and at most 1.
 #' @param alpha One-sided error over all looks, length 1, at most 0.2.
-#' @param spending Character, length 1: a name in [spending_table()].
+#' @param spending Character, length 1: a name in `spending_functions`.
 #' @return A data frame, one row per look: `look` (from 1), `fraction`, `alpha_spent` (error spent up to and with this
 #'   look), `nominal_p` (one-sided), `z` (its normal quantile). With one look at 1 the nominal p is `alpha`.
 #' @details The statistics of a mean at several looks are, for known scatter, jointly normal with independent
@@ -47,10 +34,7 @@ spending_table <- function() {
 #' @references Armitage, P., McPherson, C. K. and Rowe, B. C. (1969) Journal of the Royal Statistical Society A 132,
 #'   235-244. Jennison, C. and Turnbull, B. W. (2000) Group Sequential Methods with Applications to Clinical Trials,
 #'   chapters 7 and 19.
-#' @examples
-#' # z = 4.877, 3.357, 2.680, 2.290, 2.031
-#' spending_bounds((1:5) / 5, alpha = 0.025)
-#' @export
+#' @noRd
 spending_bounds <- function(fractions, alpha = 0.01, spending = "obrien-fleming") {
   check_numeric(fractions, "fractions")
   n <- length(fractions)
@@ -108,7 +92,7 @@ step_on <- function(nodes, step, range, width) {
 #' Three-way decision at a look
 #'
 #' The repeated confidence interval of the mean log ratio at a look, against a margin of slowdown: `above` when the
-#' whole interval lies above it, `below` when it lies below, `open` otherwise. With nominal p from [spending_bounds()]
+#' whole interval lies above it, `below` when it lies below, `open` otherwise. With nominal p from `spending_bounds()`
 #' the chance that `above` is ever said of a slowdown at or below the margin is at most alpha, and so is that of `below`
 #' for one at or above it.
 #'
@@ -121,9 +105,7 @@ step_on <- function(nodes, step, range, width) {
 #'   two pairs or without scatter.
 #' @references Jennison, C. and Turnbull, B. W. (1989) Interim analyses: the repeated confidence interval approach,
 #'   Journal of the Royal Statistical Society B 51, 305-361.
-#' @examples
-#' sequential_look(n = 40, mean = c(0.03, 0.001, 0.01), sd = 0.01, nominal_p = 0.001, margin = 1)
-#' @export
+#' @noRd
 sequential_look <- function(n, mean, sd, nominal_p, margin = 0) {
   check_argument(is.numeric(n) && all(is.finite(n)) && all(n >= 0) && all(n == floor(n)), "n", n,
                  "whole numbers from 0")
@@ -162,7 +144,7 @@ look_cell_types <- c(operation = "text", bytes = "amount", level_percent = "amou
                      mean_log_ratio = "number", sd = "number",
                      low_percent = "number", high_percent = "number", decision = "text")
 
-# Stops where `sequential` of a launch.json is not as docs/formats.md has it.
+# Stops where `sequential` of a launch.json is not as docs/reference/formats.md has it.
 check_sequential_json <- function(info, file) {
   sequential <- info$sequential
   if (is.null(sequential)) return(invisible())
@@ -214,18 +196,13 @@ share_run <- function(info) {
 #' A launch that was looked at while it ran has spent part of its error before its end. At the look where it ended, its
 #' tests and intervals hold the planned error when they use the nominal p of that look.
 #'
-#' @param info The parsed `launch.json` of one launch, from [read_launch()].
+#' @param info The parsed `launch.json` of one launch, from `read_launch()`.
 #' @param alpha One-sided level asked for, length 1.
 #' @return A number: `alpha` for a launch without planned looks. With looks, the nominal one-sided p of the last look
 #'   where the launch ended with it; where the launch was interrupted, that of a further look at the share of the run
-#'   that it reached. The error planned for the launch counts, and not `alpha`: [sequential_notes()] says so.
-#' @seealso [spending_bounds()]
-#' @examples
-#' dir <- file.path(tempdir(), "launch-alpha")
-#' simulate_campaign(dir, pairs = 10, seed = 1)
-#' launch_alpha(read_campaign(dir)$launches[[1]], 0.01)
-#' unlink(dir, recursive = TRUE)
-#' @export
+#'   that it reached. The error planned for the launch counts, and not `alpha`: `sequential_notes()` says so.
+#' @seealso `spending_bounds()`
+#' @noRd
 launch_alpha <- function(info, alpha = 0.01) {
   check_argument(is.list(info) && !is.null(info$launch), "info", class(info), "the launch.json of a launch")
   check_probability(alpha, "alpha")
@@ -245,15 +222,10 @@ launch_alpha <- function(info, alpha = 0.01) {
 
 #' What planned looks mean for the analysis of a launch
 #'
-#' @param info The parsed `launch.json` of one launch, from [read_launch()].
+#' @param info The parsed `launch.json` of one launch, from `read_launch()`.
 #' @param alpha One-sided level that the analysis was asked for, length 1; NULL: not compared.
 #' @return Character: lines for the notes; none for a launch without planned looks.
-#' @examples
-#' dir <- file.path(tempdir(), "sequential-notes")
-#' simulate_campaign(dir, pairs = 10, seed = 1)
-#' sequential_notes(read_campaign(dir)$launches[[1]])
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 sequential_notes <- function(info, alpha = NULL) {
   check_argument(is.list(info) && !is.null(info$launch), "info", class(info), "the launch.json of a launch")
   if (!is.null(alpha)) check_probability(alpha, "alpha")
@@ -287,12 +259,7 @@ format_nominal <- function(p) if (is.na(p)) "unknown" else format(signif(p, 3), 
 #'   `placement`, `phase`, `level_percent`, `n`, `nominal_p`, `mean_log_ratio`, `sd`, `low_percent`, `high_percent` (%),
 #'   `decision` (all from the rows), `difference` (the largest relative one), `agrees` (logical), `reason` (what
 #'   differs, else NA). No rows where no launch had looks.
-#' @examples
-#' dir <- file.path(tempdir(), "check-sequential")
-#' simulate_campaign(dir, pairs = 10, seed = 1)
-#' nrow(check_sequential(read_campaign(dir)))
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 check_sequential <- function(campaign, tolerance = 1e-9) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check_argument(is_number(tolerance, 0), "tolerance", tolerance, "one number above 0")

@@ -7,7 +7,7 @@
 #' mean. Up to 20 pairs it is enumerated; beyond, `flips` random sign patterns are drawn (from a fixed
 #' seed, so that the same data give the same p-value) over at most 256 contiguous groups of pairs.
 #' Flipping whole groups together is a subgroup of the randomisation group, so the test stays exact.
-#' Where hardly any of the patterns drawn reaches the mean, [flip_tail()] takes their place, and the method says so.
+#' Where hardly any of the patterns drawn reaches the mean, `flip_tail()` takes their place, and the method says so.
 #'
 #' @param d Numeric, length n: difference or log ratio of each pair, in run order.
 #' @param flips Number of random sign patterns, length 1.
@@ -17,9 +17,7 @@
 #'   under the null hypothesis), `n`, `method`.
 #' @references Fisher, R. A. (1935) The Design of Experiments. Horowitz, E. and Sahni, S. (1974)
 #'   Journal of the ACM 21, 277-292 (enumeration in two halves).
-#' @examples
-#' sign_flip_test(c(1, 2, 3))$p # 1 of 8 sign patterns is as large
-#' @export
+#' @noRd
 sign_flip_test <- function(d, flips = 19999, groups = 256, exact_up_to = 20) {
   check_numeric(d, "d")
   n <- length(d)
@@ -114,11 +112,9 @@ with_seed <- function(seed, code) {
 #' @return A list: `p` (one-sided; not below 1e-300; 1 where all differences are 0), `z` (sum of the signed ranks over its
 #'   standard deviation under the null hypothesis), `v` (sum of the ranks of the positive differences), `n` (pairs that
 #'   are not zero), `method`. Exact up to 50 pairs that are not zero (by enumeration, [stats::psignrank()], or, with zeros and
-#'   ties, by convolution), else by [flip_tail()].
+#'   ties, by convolution), else by `flip_tail()`.
 #' @references Wilcoxon, F. (1945) Biometrics Bulletin 1, 80-83. Pratt, J. W. (1959) JASA 54, 655-667 (zeros).
-#' @examples
-#' signed_rank_test(c(1, 2, 3, -0.5))$p
-#' @export
+#' @noRd
 signed_rank_test <- function(d) {
   check_numeric(d, "d")
   if (length(d) == 0) return(list(p = NA_real_, z = NA_real_, v = 0, n = 0L, method = "none: no pairs"))
@@ -164,9 +160,7 @@ rank_tail <- function(ranks, v) {
 #' @return The probability, length 1; not below 2^-n nor 1e-300.
 #' @references Lugannani, R. and Rice, S. (1980) Advances in Applied Probability 12, 475-490. Robinson, J. (1982) JRSS B
 #'   44, 91-101 (permutation tests).
-#' @examples
-#' flip_tail(1:60, 900) # psignrank(1364.5, 60, lower.tail = FALSE), as the sum of positive ranks is (1830 + 900) / 2
-#' @export
+#' @noRd
 flip_tail <- function(s, total) {
   check_numeric(s, "s")
   s <- abs(s[s != 0])

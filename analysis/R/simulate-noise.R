@@ -58,30 +58,6 @@ noise_models <- list(
   )
 )
 
-#' Models of noise and of the dose's effect in simulated campaigns
-#'
-#' @return A data frame, one row per model and parameter: `table` (`noise` or `response`: the argument of
-#'   [simulate_campaign()] it is for), `model`, `part` (of noise: `speed`, the log time of all in a slot; `lost`,
-#'   CPU time taken by others; `scatter`, the log time of one loop), `parameter` (its name ends in its unit; `sd` is
-#'   of the log, of the innovation in a slot), `default`, `least`, `most`, `help`. `parameter` is NA for a model
-#'   without any.
-#' @references Kasdin, N. J. (1995) Proceedings of the IEEE 83, 802-827 (1/f noise as filtered white noise).
-#' @examples
-#' simulation_models()[, c("model", "parameter", "default")]
-#' @export
-simulation_models <- function() {
-  one <- function(table, model) {
-    p <- model$parameters
-    n <- max(1, length(p))
-    value <- function(k) if (length(p) > 0) vapply(p, `[[`, 0, k) else NA_real_
-    data.frame(table = rep(table, n), model = model$name, part = model$part %||% NA_character_,
-               parameter = names(p) %||% NA_character_, default = value(1), least = value(2), most = value(3),
-               help = model$help)
-  }
-  bind_rows(c(lapply(unname(noise_models), one, table = "noise"),
-              lapply(unname(response_models), one, table = "response")))
-}
-
 # White noise through the filter whose power falls as 1/f^exponent: 0 leaves it as it is, 2 sums it up.
 fractional_noise <- function(white, exponent) {
   n <- length(white)

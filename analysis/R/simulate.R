@@ -1,6 +1,6 @@
 #' Simulate a campaign with known truth
 #'
-#' Writes a campaign directory as the detector does (docs/formats.md), for tests and for learning what
+#' Writes a campaign directory as the detector does (docs/reference/formats.md), for tests and for learning what
 #' the analysis can see. Per half: the machine has its noise, by default a base speed that wanders
 #' (AR(1) in the log), a heavy-tailed background and scatter; the on half is slower by
 #' `slowdown_percent` and loses `level + cost_ns * bursts` of CPU time to the generator. Factors of
@@ -52,10 +52,10 @@
 #' @param external Name of a treatment from outside, length 1, which has no level: it replaces `levels_percent` and the
 #'   four factors of treatment, and slows by `slowdown_percent` (NULL: 1). NULL: none.
 #' @param late_rank Rank that is some microseconds behind the others in every third synchronised start; NULL: none.
-#' @param noise Character, length >= 0: names of models in [simulation_models()], whose noise adds up; or a list
+#' @param noise Character, length >= 0: names in `noise_models`, whose noise adds up; or a list
 #'   by these names of lists of parameters, such as
 #'   `list(one_over_f = list(sd = 0.01, exponent = 1.2), white = list())`.
-#' @param response How the slowdown depends on the preempted share, length 1: a name in [simulation_models()], or a
+#' @param response How the slowdown depends on the preempted share, length 1: a name in `response_models`, or a
 #'   list as for `noise`.
 #' @param coin_seed Whole number up to 2e6, length 1: draws the schedule.
 #' @return Invisibly a data frame with the truth per operation, treatment and level: `operation`, `bytes`,
@@ -270,7 +270,7 @@ simulate_launch <- function(dir, id, model) {
     ranks <- starts$ranks
     info <- starts$info
   }
-  if (!is.null(model$agent)) info <- simulate_agent_files(dir, id, rows, preempted, info, model)
+  if (!is.null(model$companion)) info <- model$companion$files(dir, id, rows, preempted, info, model)
   file <- if (model$design == "lockin") "halves.csv" else "blocks.csv"
   write <- function(table, name) data.table::fwrite(as_in_files(table), file.path(dir, name), na = "", scipen = 50)
   write(rows, file)
@@ -352,10 +352,10 @@ simulate_rows <- function(id, model) {
   start <- cumsum(c(0, wall[-n] + 2e5))
   delivered <- round(cpus * dose * ifelse(external & on, truth$preempted_percent, level) / 100 * wall)
   load <- delivered + ifelse(external, 0, bursts * model$cost_ns)
-  if (!is.null(model$agent)) {
-    drawn <- draw_agent(model$agent, start, wall, on & external)
-    delivered[on & external] <- drawn$cpu_ns[on & external] * length(model$noise_nodes)
-    load[on & external] <- round(delivered[on & external] * (1 + model$agent$unaccounted))
+  if (!is.null(model$companion)) {
+    taken <- model$companion$load(model, start, wall, on & external)
+    delivered[on & external] <- taken$delivered_ns
+    load[on & external] <- taken$load_ns
   }
   preempted <- round(load + lost + stats::rnorm(n, 300, 150))
   detour <- round(pmax(0, preempted * 1.1))
@@ -403,7 +403,7 @@ simulate_hist <- function(rows) {
   bind_rows(unname(parts))
 }
 
-# Bins as in docs/formats.md: exact below 128 ns, then 128 per octave.
+# Bins as in docs/reference/formats.md: exact below 128 ns, then 128 per octave.
 hist_width <- function(x) pmax(1, 2^(floor(log2(pmax(1, x))) - 7))
 hist_bin <- function(x) floor(x / hist_width(x)) * hist_width(x)
 

@@ -258,12 +258,7 @@ needed_words <- function(n) {
 #'   launches would decide whether one is, those).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (stage 1: suitable is what is reproducible
 #'   and reacts).
-#' @examples
-#' dir <- file.path(tempdir(), "recommend")
-#' simulate_campaign(dir, pairs = 40, launches = 3, levels_percent = c(0, 2), seed = 1)
-#' recommend_configuration(stability_table(read_campaign(dir)))$why
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 recommend_configuration <- function(table) {
   check_argument(is.data.frame(table) && all(c("suitable", "merit") %in% names(table)), "table", class(table),
                  "the result of stability_table()")

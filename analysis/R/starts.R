@@ -21,12 +21,7 @@ check_synchronised <- function(campaign) {
 #'   `global_p50_ns`, `global_p99_ns` (last end minus scheduled start), `on_time_p99_ns` (the same without late
 #'   starts), `spread_ns` (mean of last minus first start), `within_percent`, `between_percent` (shares of the
 #'   variance of the arrivals between ranks of a node, and between nodes; NA where all arrive together).
-#' @examples
-#' dir <- file.path(tempdir(), "quality")
-#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, seed = 1)
-#' start_quality(read_campaign(dir))[, c("arm", "starts", "late_starts", "overshoot_p50_ns")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 start_quality <- function(campaign) {
   check_synchronised(campaign)
   rows <- campaign$rows
@@ -89,13 +84,7 @@ largest <- function(x) if (all(is.na(x))) NA_real_ else max(x, na.rm = TRUE)
 #'   `last_ends_percent` (of the starts), `start_cost_ns`, `end_cost_ns` (sums), `cost_per_start_ns` (of being last
 #'   to end, over all starts), `overshoot_mean_ns`, `overshoot_max_ns`. With `by = "node"` instead of rank and CPU
 #'   `node_ranks`, the ranks on it. NULL without synchronised starts.
-#' @examples
-#' dir <- file.path(tempdir(), "late")
-#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, ranks = 4,
-#'                   late_rank = 2, seed = 1)
-#' late_ranks(read_campaign(dir))[, c("rank", "expected_percent", "last_starts_percent")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
   check_argument(by %in% c("rank", "node"), "by", by, "rank or node")
   table <- as.data.frame(campaign$ranks)
@@ -136,12 +125,7 @@ late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
 #'   `host`, `method`, `runs` (synchronisations), `by_residual` (those that a grown residual asked for),
 #'   `first_offset_ns`, `last_offset_ns`, `drift_ppm` (of the last), `shortest_rtt_ns`, `largest_residual_ns`,
 #'   `exchanges` (all). No rows where all ranks share a clock; NULL without synchronised starts.
-#' @examples
-#' dir <- file.path(tempdir(), "clocks")
-#' simulate_campaign(dir, pairs = 4, levels_percent = 5, start = "window", half_period_ns = 1e5, nodes = 2, seed = 1)
-#' clock_runs(read_campaign(dir))[, c("host", "runs", "drift_ppm", "largest_residual_ns")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 clock_runs <- function(campaign) {
   table <- as.data.frame(campaign$clocks)
   if (nrow(table) == 0) return(NULL)
@@ -174,25 +158,43 @@ starts_notes <- function(campaign) {
 }
 
 format_starts <- function(campaign) {
-  table <- start_quality(campaign)
-  us <- function(x) format_effect(x / 1000, FALSE)
-  label <- treatment_label(table, varying_factors(table[table$arm == "on", ]))
-  what <- ifelse(table$arm == "off", "off", paste0("on ", format_level(table$level_requested_percent), " %"))
-  what <- ifelse(table$arm == "on" & nzchar(label), paste0(what, ", ", label), what)
-  name <- paste0(panel_name(table), ", ", format_count(table$ranks), " ranks (", table$mode, ")")
-  width <- max(nchar(what), 8)
-  form <- paste0("  %-", width, "s %10s %8s %8s %8s %8s %9s %9s %8s %7s")
-  lines <- sprintf(form, what, format_count(table$starts), format_effect(table$late_percent, FALSE),
-                   us(table$overshoot_p50_ns), us(table$overshoot_p99_ns), us(table$overshoot_max_ns),
-                   us(table$global_p50_ns), us(table$global_p99_ns), us(table$spread_ns),
-                   ifelse(is.na(table$between_percent), "-", sprintf("%.0f", table$between_percent)))
-  head <- sprintf(form, "arm", "starts", "late %", "over p50", "p99", "max", "time p50", "p99", "spread", "nodes %")
   c("synchronised starts, times in \u00b5s",
     wrap_line(paste("over: overshoot, actual minus scheduled start, over ranks and starts; time: last end minus scheduled start;",
                     "spread: mean of last minus first start; nodes: share of the variance of arrivals that lies between nodes.",
                     "Late starts are counted in everything.")),
-    unlist(Map(function(title, part) c(title, head, part), unique(name), split(lines, in_order(name))), use.names = FALSE),
-    "", format_late(campaign), format_clocks(campaign), format_notes(starts_notes(campaign)))
+    table_lines(quality_table(start_quality(campaign))), "", format_late(campaign), format_clocks(campaign), format_notes(starts_notes(campaign)))
+}
+
+quality_table <- function(table) {
+  us <- function(x) format_effect(x / 1000, FALSE)
+  new_table(
+    arm = col_words("arm", arm_words(table)), starts = col_number("starts", table$starts),
+    late_percent = col_number("late %", table$late_percent, function(x) format_effect(x, FALSE)),
+    overshoot_p50_ns = col_number("over p50", table$overshoot_p50_ns, us), overshoot_p99_ns = col_number("p99", table$overshoot_p99_ns, us),
+    overshoot_max_ns = col_number("max", table$overshoot_max_ns, us), global_p50_ns = col_number("time p50", table$global_p50_ns, us),
+    global_p99_ns = col_number("p99", table$global_p99_ns, us), spread_ns = col_number("spread", table$spread_ns, us),
+    between_percent = col_number("nodes %", table$between_percent, function(x) sprintf("%.0f", x)),
+    by = paste0(panel_name(table), ", ", format_count(table$ranks), " ranks (", table$mode, ")")
+  )
+}
+
+# On one screen: were starts on time, and who was late.
+starts_view <- function(campaign, operands) {
+  table <- start_quality(campaign)
+  late <- sum(table$late_starts) / sum(table$starts)
+  us <- function(x) format_effect(x / 1000, FALSE)
+  ranks <- late_ranks(campaign)
+  ahead <- ranks[1, ]
+  notes <- unique(starts_notes(campaign))
+  new_view(c(
+    sprintf("%s %% of %s starts were late; ranks began %s \u00b5s after the scheduled time at the median, at most %s \u00b5s at p99.",
+            format_effect(100 * late, FALSE), format_count(sum(table$starts)), us(stats::median(table$overshoot_p50_ns, na.rm = TRUE)),
+            us(max_or_na(table$overshoot_p99_ns))),
+    if (NROW(ranks) > 0 && isTRUE(ahead$last_ends_percent > 1.2 * ahead$expected_percent)) sprintf("Rank %s (CPU %s of %s) held the others up most: last to end in %.3g %% of the starts, %.3g %% expected.",
+                                 format_count(ahead$rank), format_count(ahead$cpu), ahead$host, ahead$last_ends_percent, ahead$expected_percent)
+  ), quality_table(table), "times in \u00b5s; over: actual minus scheduled start; time: last end minus scheduled start; spread: last minus first start",
+  if (late > 0.01) "late starts are counted in everything: leave more time between starts, or use a quieter machine", length(notes),
+  all_command(operands, "starts"), report_beside(operands))
 }
 
 format_late <- function(campaign, most = 10) {
@@ -202,15 +204,17 @@ format_late <- function(campaign, most = 10) {
   rest <- nrow(table) - length(shown)
   rows <- table[shown, ]
   percent <- function(x) sprintf("%.4g", x)
+  ms <- function(x) format_effect(x / 1e6, FALSE)
   c("who was late, the costliest first",
     wrap_line(paste("percent of the starts in which the rank was last to start, and last to end; cost: by how much it was",
                     "then behind the second last, over all starts")),
-    sprintf("  %6s %6s %5s %-14s %9s %12s %10s %14s %14s", "ranks", "rank", "CPU", "host", "expected", "last start",
-            "last end", "start cost ms", "end cost ms"),
-    sprintf("  %6s %6s %5s %-14s %9s %12s %10s %14s %14s", format_count(rows$ranks), format_count(rows$rank),
-            format_count(rows$cpu), rows$host, percent(rows$expected_percent), percent(rows$last_starts_percent),
-            percent(rows$last_ends_percent), format_effect(rows$start_cost_ns / 1e6, FALSE),
-            format_effect(rows$end_cost_ns / 1e6, FALSE)),
+    table_lines(new_table(
+      ranks = col_number("ranks", rows$ranks), rank = col_number("rank", rows$rank), cpu = col_number("CPU", rows$cpu), host = col_words("host", rows$host),
+      expected_percent = col_number("expected", rows$expected_percent, percent),
+      last_starts_percent = col_number("last start", rows$last_starts_percent, percent),
+      last_ends_percent = col_number("last end", rows$last_ends_percent, percent),
+      start_cost_ns = col_number("start cost ms", rows$start_cost_ns, ms), end_cost_ns = col_number("end cost ms", rows$end_cost_ns, ms)
+    )),
     if (rest > 0) sprintf("  and %d more: --csv --table ranks, or nodes", rest), "")
 }
 
@@ -220,12 +224,14 @@ format_clocks <- function(campaign, most = 10) {
   if (nrow(table) == 0) return(c("clocks: all ranks share one", ""))
   rest <- max(0, nrow(table) - most)
   rows <- utils::head(table[order(-table$largest_residual_ns), ], most)
+  us <- function(x) format_effect(x / 1000, FALSE)
   c("clocks against that of rank 0, the least certain first",
-    sprintf("  %-24s %6s %-12s %5s %16s %10s %10s %12s", "launch", "rank", "host", "runs", "offset ms", "drift ppm",
-            "RTT \u00b5s", "residual \u00b5s"),
-    sprintf("  %-24s %6s %-12s %5s %16s %10s %10s %12s", rows$launch, format_count(rows$rank), rows$host,
-            format_count(rows$runs), sprintf("%.6f", rows$last_offset_ns / 1e6), sprintf("%+.3f", rows$drift_ppm),
-            format_effect(rows$shortest_rtt_ns / 1000, FALSE), format_effect(rows$largest_residual_ns / 1000, FALSE)),
+    table_lines(new_table(
+      launch = col_words("launch", rows$launch), rank = col_number("rank", rows$rank), host = col_words("host", rows$host),
+      runs = col_number("runs", rows$runs), last_offset_ns = col_number("offset ms", rows$last_offset_ns, function(x) sprintf("%.6f", x / 1e6)),
+      drift_ppm = col_number("drift ppm", rows$drift_ppm, function(x) sprintf("%+.3f", x)),
+      shortest_rtt_ns = col_number("RTT \u00b5s", rows$shortest_rtt_ns, us), largest_residual_ns = col_number("residual \u00b5s", rows$largest_residual_ns, us)
+    )),
     if (rest > 0) sprintf("  and %d more: --csv --table clocks", rest), "")
 }
 

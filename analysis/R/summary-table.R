@@ -23,7 +23,7 @@ summary_keys <- c("table", "config", "op", "bytes")
 read_summary <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file) || dir.exists(file)) abort_usage("'", file, "' is not a file")
-  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  lines <- read_text_lines(file)
   at <- which(!grepl("^\\s*(#|$)", lines, useBytes = TRUE))
   if (length(at) < 2) abort_data(file, " has no rows: give a table with a header and a row per level")
   cells <- strsplit(paste0(lines[at], ",\u0001"), ",", fixed = TRUE)
@@ -231,9 +231,7 @@ welch_ratio <- function(clean, noisy, conf) {
 #' @param n0,n1 Numeric: number of clean and of noisy runs.
 #' @return Numeric: probability.
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (the rule).
-#' @examples
-#' rule_p_false_alarm(5, 5) # 0.016
-#' @export
+#' @noRd
 rule_p_false_alarm <- function(n0, n1) {
   stats::pt(stats::qt(0.995, n0 - 1) / sqrt(1 + n0 / n1), n0 - 1, lower.tail = FALSE)
 }

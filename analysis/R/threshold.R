@@ -35,13 +35,7 @@
 #' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593. Tamhane, A. C. et al. (1996) Biometrics 52,
 #'   21-37 (MED by step-down). Hartigan, J. A. (1969) JASA 64, 1303-1317. Praestgaard, J. and Wellner, J. (1993)
 #'   Annals of Probability 21, 2053-2086 (exchangeably weighted bootstraps).
-#' @examples
-#' dir <- file.path(tempdir(), "thresholds")
-#' simulate_campaign(dir, pairs = 40, levels_percent = c(0, 1, 5), seed = 1)
-#' analysis <- analyze_campaign(read_campaign(dir), channels = "time")
-#' analysis$thresholds[, c("med_percent", "lod_percent", "d_delta_percent")]
-#' unlink(dir, recursive = TRUE)
-#' @export
+#' @noRd
 thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
   check_argument(is.data.frame(verdicts) && nrow(verdicts) > 0, "verdicts", class(verdicts),
                  "a data frame of verdicts")
@@ -317,9 +311,7 @@ d_delta_of <- function(delta, curve, resampled, alpha) {
 #' @return A list: `estimate`, `low`, `high` (unit of `a` per unit of `b`), `reason` (why they are NA,
 #'   else NA).
 #' @references Fieller, E. C. (1954) Journal of the Royal Statistical Society B 16, 175-185.
-#' @examples
-#' fieller_ratio(c(2, 4.1, 6, 7.9), c(1, 2, 3.1, 4))$estimate
-#' @export
+#' @noRd
 fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
   check_numeric(a, "a")
   check_numeric(b, "b")
@@ -361,10 +353,8 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
 #' @param pattern Pattern of the bursts, length 1.
 #' @return A list: `estimate`, `low`, `high`, `se` (ns per burst), `df`, `estimator`, `reason`. The
 #'   pseudo-median is used where the pattern is periodic and every on half with bursts holds the same
-#'   whole number of them (see [whole_bursts()] and [dosed_pairs()]), else the ratio of sums.
-#' @examples
-#' interruption_cost(c(30, 32, 31), c(10, 11, 12), c(15, 15, 15), c(2, 2, 2), level = 1)$estimate
-#' @export
+#'   whole number of them (see `whole_bursts()` and `dosed_pairs()`), else the ratio of sums.
+#' @noRd
 interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_on, level, conf = 0.99,
                               due = bursts_on, pattern = "periodic") {
   none <- function(reason) {

@@ -7,7 +7,9 @@ file <- sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE))
 here <- dirname(normalizePath(file))
 library_dir <- Sys.getenv("NOISELAB_R_LIB")
 if (nzchar(library_dir)) .libPaths(c(library_dir, .libPaths()))
-library(noiselab)
+# the parts of the package, of which it exports few
+attach(asNamespace("noiselab"), name = "parts of noiselab", warn.conflicts = FALSE)
+source(file.path(here, "..", "tests", "testthat", "helper-simulate-acceptance.R"))
 RNGkind("L'Ecuyer-CMRG")
 set.seed(20210105)
 data.table::setDTthreads(1)
@@ -365,9 +367,8 @@ known <- function(n) {
 
 acceptance <- function(n) {
   cat("Acceptance: nodes and links against the others, 3 launches of 5 repetitions\n")
-  units <- getFromNamespace("acceptance_units", "noiselab")
   blamed <- function(seed, ...) {
-    rows <- compare_nodes(units(simulated_acceptance(seed = seed, ...)), alpha)
+    rows <- compare_nodes(acceptance_units(simulated_acceptance(seed = seed, ...)), alpha)
     unique(rows$entity[rows$verdict == "fail"])
   }
   each <- function(n, f) simplify2array(parallel::mclapply(seq_len(n), f, mc.cores = cores))

@@ -7,7 +7,6 @@ power_share <- 5         # so many times fewer campaigns for power than for fals
 block_size <- 100        # campaigns that are drawn together
 efficiency_wanted <- c(quiet = 0.95, steal = 4)
 
-in_package <- function(name) getFromNamespace(name, "noiselab")
 
 # ---- machines --------------------------------------------------------------------------------------
 
@@ -135,7 +134,7 @@ two_estimates <- function(d, j) {
 adjusted_row <- function(d, adjusted, moved) {
   cell <- list(d = d, lost = data.frame(d = adjusted, moved_percent = moved))
   settings <- function(alpha) list(alpha = alpha, conf = 1 - 2 * alpha, power = power)
-  test <- in_package("adjusted_mean")(cell, settings(alpha))
+  test <- adjusted_mean(cell, settings(alpha))
   ends <- if (test$is_withheld) list(low = NA_real_, high = NA_real_) else randomisation_inference(test$values, alpha / 2, with_limit = FALSE)
   list(adjusted_estimate = mean(adjusted), adjusted_detected = test$low > 0, adjusted_low = ends$low, adjusted_high = ends$high,
        is_withheld = test$is_withheld)
@@ -191,7 +190,7 @@ verdict_of <- function(channel, d, pattern, resolution) {
   n <- length(d)
   cell <- list(d = d, bursts = rep(1, n), due = rep(1, n), delivered = rep(1, n), resolution = resolution)
   settings <- list(alpha = alpha, power = power, conf = 1 - 2 * alpha, is_sequential = FALSE)
-  row <- in_package("launch_verdict")(cell_label(pattern), channel, cell, 1, settings)
+  row <- launch_verdict(cell_label(pattern), channel, cell, 1, settings)
   c(p = row$p_one_sided, limit = row$detection_limit)
 }
 
@@ -260,14 +259,14 @@ moving_covariate <- function(n_pairs, n, moves, bursts) {
                    delivered = rep(1, n_pairs), resolution = 0)
       settings <- list(alpha = alpha, power = power, conf = 1 - 2 * alpha, is_sequential = FALSE)
       mean_of <- randomisation_inference(x, alpha, with_limit = FALSE)
-      a <- in_package("adjusted_mean")(cell, settings)
+      a <- adjusted_mean(cell, settings)
       effect <- function(y) if (is.null(y)) NA_real_ else 100 * expm1(y)
       row <- data.frame(mean = effect(mean_of$estimate), mean_low = effect(mean_of$low), mean_high = effect(mean_of$high),
                         adjusted_mean = effect(a$estimate), adjusted_low = effect(a$low), adjusted_high = effect(a$high),
                         raw_mean = mean_of$estimate, raw_mean_se = mean_of$se, raw_mean_df = mean_of$df)
       row$raw_mean_values <- list(x)
       row$raw_adjusted <- list(a)
-      got <- in_package("margin_interval")(row, margin_percent)
+      got <- margin_interval(row, margin_percent)
       list(verdict = margin_verdict(got$margin_low, got$margin_high, margin_percent), is_adjusted = got$margin_of == "adjusted mean",
            is_withheld = a$is_withheld, is_own = a$low <= own && own <= a$high)
     })

@@ -139,7 +139,7 @@ class noiselab_sensitivity(NoiselabCheck):
         return ['--levels', f'0,{self.level}']
 
     def analysis(self):
-        return []
+        return ['--table', 'verdicts']
 
     def row(self, channel, level):
         found = [r for r in self.rows if r['channel'] == channel and float(r['level_requested_percent']) == level]

@@ -2,7 +2,8 @@
 # the wall time of its off halves: of the slowest rank, of the rank that waited most), then, unless only the shares are wanted, one per
 # level above 0: `level typical adjusted`, the variance of the mean slowdown over that of the typical shift and of the mean less steal,
 # from random halves of its own pairs. NA: unknown.
-library(noiselab)
+# the parts of the package, of which it exports few
+attach(asNamespace("noiselab"), name = "parts of noiselab", warn.conflicts = FALSE)
 draws <- 1000
 set.seed(1)
 campaign <- read_campaign(commandArgs(TRUE)[1])
@@ -12,9 +13,9 @@ percent <- function(name) if (is.null(rows[[name]])) NA else 100 * sum(rows[[nam
 cat(sprintf("%.3g %.3g\n", percent("rank_steal_ns_max"), percent("preempted_ns_max")))
 if (length(commandArgs(TRUE)) > 1) quit()
 
-pairs <- getFromNamespace("pair_rows", "noiselab")(rows)
-lost <- getFromNamespace("lost_time", "noiselab")(campaign, pairs)
-y <- log(getFromNamespace("operation_ns", "noiselab")(rows))
+pairs <- pair_rows(rows)
+lost <- lost_time(campaign, pairs)
+y <- log(operation_ns(rows))
 d <- y[pairs$on] - y[pairs$off]
 level <- rows[["level_requested_percent"]][pairs$on]
 for (one in setdiff(sort(unique(level)), 0)) {

@@ -65,6 +65,6 @@ sensitivity_refused() {
     "$BIN/noiselab" run sensitivity --design launches --launches 3 --op barrier --ranks 1 --levels 0,50 --seconds 4 --seed 5 --out "$OUT.dry" --dry-run 2>/dev/null >"$BATS_TEST_TMPDIR/planned"
     cat "$OUT"/*/launch.json | jq -rs 'sort_by(.seed | tonumber) | .[] | "set \(.options.set): \(if .options.arms == "off" then "off" else "\(.options.levels_percent[0]) %" end)"' |
         sed 's/\.0 %$/ %/' | diff "$BATS_TEST_TMPDIR/planned" -
-    grep -q 'unit: set of launches' "$BATS_TEST_TMPDIR/text"
+    grep -q 'sets of launches' "$BATS_TEST_TMPDIR/text"
     grep -q 'launches like these' "$BATS_TEST_TMPDIR/text"
 }

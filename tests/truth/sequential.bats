@@ -6,7 +6,7 @@ load ../cli/detect
 # looks_agree DIR: every number of every look, and the boundaries, as R has them
 looks_agree() {
     R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript --vanilla -e '
-        library(noiselab)
+        attach(asNamespace("noiselab"), name = "parts of noiselab", warn.conflicts = FALSE)
         campaign <- read_campaign(commandArgs(TRUE))
         looks <- check_sequential(campaign, tolerance = 1e-9)
         print(looks[c("look", "operation", "level_percent", "n", "low_percent", "high_percent", "decision", "difference", "reason")])

@@ -55,7 +55,7 @@ declined() {
     [ "$(ls "$OUT"/*/blocks.csv | wc -l)" -eq 1 ]
     grep -q '"count": *100000' "$OUT"/*/launch.json
     [ "$(column operations "$(ls "$OUT"/*/blocks.csv)" | sort -u)" = 100000 ]
-    grep -q '^recommendation: none' "$BATS_TEST_TMPDIR/stdout"
+    grep -q '^No configuration is shown to be reproducible' "$BATS_TEST_TMPDIR/stdout"
     grep -q 'reproducibility needs 3' "$BATS_TEST_TMPDIR/stdout"
     grep -q 'x100000' "$BATS_TEST_TMPDIR/stdout"
 }

@@ -54,10 +54,10 @@ local_starts <- function(..., pairs = 4, levels_percent = 5, start = "window", h
   local_campaign(pairs = pairs, levels_percent = levels_percent, start = start, half_period_ns = half_period_ns, ..., env = env)
 }
 
-# A front end without a process: its status, what went to stderr, and to stdout.
-status_of <- function(main, ...) {
+# A program without a process: its status, what went to stderr, and to stdout.
+status_of <- function(name, ...) {
   text <- NULL
-  out <- utils::capture.output(text <- utils::capture.output(status <- main(c(...)), type = "message"))
+  out <- utils::capture.output(text <- utils::capture.output(status <- run_program(name, c(...)), type = "message"))
   list(status = status, err = text, out = out)
 }
 

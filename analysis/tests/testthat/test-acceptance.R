@@ -110,7 +110,7 @@ test_that("the front ends write table, JSON, lines, JUnit, node files and report
   simulate_acceptance(dir, slow_node = 2, mismatches = 1, seed = 1)
   nodes <- file.path(dir, "partial")
   junit <- file.path(dir, "junit.xml")
-  got <- status_of(main_analyze, "acceptance", dir, "--json", "--nodes-dir", nodes, "--junit", junit)
+  got <- status_of("noiselab-analyze", "acceptance", dir, "--json", "--nodes-dir", nodes, "--junit", junit)
   expect_equal(got$status, 1L)
   expect_equal(jsonlite::fromJSON(got$out)$verdict, "fail")
   expect_equal(readLines(file.path(nodes, "node2.txt"))[1:2], c("verdict: fail", "ended_utc: 2026-01-01T00:01:00Z"))
@@ -120,19 +120,26 @@ test_that("the front ends write table, JSON, lines, JUnit, node files and report
     expect_equal(as.numeric(xml2::xml_attr(suite, "tests")), length(xml2::xml_find_all(suite, "testcase")))
     expect_equal(as.numeric(xml2::xml_attr(suite, "failures")), length(xml2::xml_find_all(suite, "//failure")))
   }
-  lines <- status_of(main_analyze, "acceptance", dir, "--lines")$out
+  lines <- status_of("noiselab-analyze", "acceptance", dir, "--lines")$out
   expect_true(all(grepl("^[A-Za-z0-9_.+:-]+: \\S+( \\S+)?$", lines)))
   expect_false(anyDuplicated(sub(": .*", "", lines)) > 0)
-  expect_true(any(grepl("^  node2, detour: ", status_of(main_analyze, "acceptance", dir)$out)))
-  expect_equal(status_of(main_report, dir)$status, 0L)
-  expect_true(all(file.exists(file.path(dir, "report_files", paste0("acceptance-", c("matrix", "boxes", "map", "completeness"), ".png")))))
+  expect_true(any(grepl("^  node2, detour: ", status_of("noiselab-analyze", "acceptance", dir, "--all")$out)))
+  short <- status_of("noiselab-analyze", "acceptance", dir)$out
+  expect_lte(length(short), 24)
+  expect_match(short[1], "^FAIL on 3 nodes: node")
+  expect_match(short, "^! node", all = FALSE)
+  expect_equal(status_of("noiselab-report", dir)$status, 0L)
+  expect_true(all(file.exists(file.path(dir, "report_files", paste0("acceptance-", c("matrix", "boxes", "map", "completeness"), ".csv")))))
   other <- tempfile()
   on.exit(unlink(other, recursive = TRUE), add = TRUE)
   simulate_acceptance(other, seed = 2)
-  got <- status_of(main_compare, other, dir, "--margin", "10")
+  short <- status_of("noiselab-compare", other, dir)$out
+  expect_lte(length(short), 24)
+  expect_match(short, "detour.alone.lost.node2 .* worse$", all = FALSE)
+  got <- status_of("noiselab-compare", other, dir, "--margin", "10", "--all")
   expect_equal(got$status, 1L)
   expect_true(any(grepl("^detour.alone.lost.node2 .*changed: worse$", got$out)) || any(grepl("node2.*changed: worse", got$out)))
-  expect_equal(status_of(main_analyze, dir)$status, 3L)
+  expect_equal(status_of("noiselab-analyze", dir)$status, 3L)
 })
 
 test_that("a launch that died is read up to its last whole line, and a damaged row is refused with its line", {

@@ -1,34 +1,48 @@
-answer_of <- function(campaign, ...) paste(answer_sentences(analyze_campaign(campaign, ...)), collapse = " ")
+answer_of <- function(campaign, ...) gsub(" +", " ", paste(format_answer(analyze_campaign(campaign, ...)), collapse = " "))
 calm <- c(quiet, list(pairs = 60, operations = c("barrier", "bcast"), seed = 3))
 
-test_that("the answer ends the text, and says what each channel detected, from which level, with its interval", {
+test_that("the answer begins the text, and says what each operation is sensitive to, with its effect and interval", {
   campaign <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1, 5))))
   analysis <- analyze_campaign(campaign)
   text <- format_verdicts(analysis)
-  from <- grep("^answer \\(this launch, alpha 0.01\\)", text)
-  expect_equal(length(from), 1)
-  # nothing but sentences after it
-  expect_true(all(startsWith(text[-seq_len(from)], "  ")))
+  expect_match(text[1], "^answer \\(this launch, alpha 0.01\\)")
   expect_true(all(nchar(text) <= 100 | grepl("scope:", text)))
-  answer <- paste(answer_sentences(analysis), collapse = " ")
-  row <- subset(analysis$verdicts, channel == "time" & operation == "barrier" & level_requested_percent == 1)
-  expect_equal(row$verdict, "detected")
-  expect_match(answer, sprintf("By time, detected from barrier at 1 %%: %s %% %s", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high)),
-               fixed = TRUE)
-  expect_match(answer, "By preempted, detected from barrier")
+  answer <- answer_of(campaign)
+  of <- function(name) {
+    row <- subset(analysis$verdicts, channel == "time" & operation == name & level_requested_percent == 1)
+    expect_equal(row$verdict, "detected")
+    list(percent_of(row$estimate), format_effect(row$ci_low, FALSE), format_effect(row$ci_high, FALSE))
+  }
+  wanted <- do.call(sprintf, c("Both operations are sensitive to a load of 1 %% of one CPU: 1 %% slows barrier by %s (98 %% interval %s to %s) and bcast by %s (%s to %s).",
+                               of("barrier"), of("bcast")))
+  expect_match(answer, wanted, fixed = TRUE)
+  expect_match(answer, "The CPU time that the load takes from the ranks is seen from 1 % on")
   expect_match(answer, "Verdicts rest on the pseudo-median .*typical half")
   expect_no_match(answer, "BROKEN|CONTROL|busy")
 })
 
 test_that("what was not detected stands with its limit, and a control of 5 % that was missed is a broken set-up", {
   broken <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1, 5), slowdown_percent = 0)))
-  expect_match(answer_of(broken, channels = "time"), "By time, not detected: barrier \\([0-9.]+ % would have been\\); bcast")
-  expect_match(answer_of(broken, channels = "time"), "BROKEN SET-UP: not even 5 % was detected on barrier and bcast.*was the load delivered \\([0-9. to]+ %.*ranks on the loaded CPUs")
+  said <- answer_of(broken, channels = "time")
+  expect_match(said, "No level was detected on barrier, bcast; a slowdown of [0-9.]+ % \\([a-z]+\\) or [0-9.]+ % \\([a-z]+\\) would have been, with probability 0.95")
+  expect_match(said, "BROKEN SET-UP: not even 5 % was detected on barrier and bcast.*was the load delivered \\([0-9. to]+ %.*ranks on the loaded CPUs")
   # the ranks lost time to it all the same
   expect_match(answer_of(broken), "POSITIVE CONTROL MISSED: 5 % was not detected by time on barrier and bcast, though it reached the ranks")
   # no control: a level of 1 % may be too small to be seen
   small <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1), slowdown_percent = 0)))
   expect_no_match(answer_of(small), "BROKEN|CONTROL")
+})
+
+test_that("what is detected alone, and what was missed below, are said beside the level that counts", {
+  analysis <- analyze_campaign(do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 0.5, 1, 5)))), channels = "time")
+  barrier <- analysis$verdicts$operation == "barrier"
+  level <- analysis$verdicts$level_requested_percent
+  analysis$verdicts$familywise[barrier & level == 1] <- FALSE
+  analysis$verdicts$verdict[barrier & level == 0.5] <- "not detected"
+  analysis$verdicts$detection_limit[barrier & level == 0.5] <- 0.25
+  said <- paste(answer_sentences(analysis), collapse = " ")
+  expect_match(said, "5 % slows barrier by [^)]*; 1 % alone\\)")
+  expect_match(said, "Smaller levels were not detected on barrier; a slowdown of 0.250 % would have been, with probability 0.95", fixed = TRUE)
 })
 
 test_that("how busy the machine was is said where it matters, with the tasks that the look saw", {

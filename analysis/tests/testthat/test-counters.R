@@ -81,7 +81,7 @@ test_that("an agent's intervals are arms of their own", {
 
 test_that("the front end says once that counters are missing, with status 3, and damaged files do not cost the report", {
   dir <- local_campaign(external = "agent", slowdown_percent = 4, pairs = 40, seed = 1)
-  got <- status_of(main_analyze, "counters", dir)
+  got <- status_of("noiselab-analyze", "counters", dir)
   expect_equal(got$status, 3L)
   expect_match(got$err, "no hardware counters were recorded")
   expect_length(got$err, 1)
@@ -91,9 +91,9 @@ test_that("the front end says once that counters are missing, with status 3, and
   expect_match(as.character(report_counters(analysis)), "cannot be used: .*likwid.csv:1")
   put_counters(dir, figures(), figures(clock = 2300))
   expect_match(as.character(report_counters(analysis)), "lower clock")
-  csv <- status_of(main_analyze, "counters", dir, "--csv", "--table", "changes")$out
+  csv <- status_of("noiselab-analyze", "counters", dir, "--csv", "--table", "changes")$out
   expect_match(csv[1], "^label,arm,figure,unit,off,on,change_percent")
-  json <- jsonlite::fromJSON(paste(status_of(main_analyze, "counters", dir, "--json")$out, collapse = "\n"))
+  json <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "counters", dir, "--json")$out, collapse = "\n"))
   expect_equal(json$causes$arm, "agent")
   expect_null(report_counters(analyze_campaign(simulated_campaign(levels_percent = 1, pairs = 20, seed = 1))))
 })

@@ -126,17 +126,17 @@ test_that("the front end takes traces and campaigns, and prints text, JSON and C
   bursts <- bursts_of("periodic", 0.3, 0.1)
   start <- format(bursts$start_ns, scientific = FALSE, trim = TRUE)
   writeLines(c("# host: node7", "# span_ns: 60000000000", paste(start, bursts$duration_ns, 1, sep = "\t")), file)
-  text <- status_of(main_analyze, "equivalent", file)
+  text <- status_of("noiselab-analyze", "equivalent", file)
   expect_equal(text$status, 0L)
   expect_equal(text$out[1], "mine on node7 is like")
   expect_match(text$out[3], "noiselab-gen --kind spin --level 0.3 --period 100ms --on cpu:1 --duration 60s")
-  expect_match(status_of(main_analyze, "equivalent", file, "--csv")$out[2], "^mine,node7,periodic,0.1")
+  expect_match(status_of("noiselab-analyze", "equivalent", file, "--csv")$out[2], "^mine,node7,periodic,0.1")
   dir <- local_folder()
   simulate_agent_campaign(dir, pairs = 10, launches = 2, levels_percent = 1, half_period_ns = 3e8, seed = 1)
-  got <- jsonlite::fromJSON(paste(status_of(main_analyze, "equivalent", dir, "--json")$out, collapse = "\n"), simplifyVector = FALSE)$settings[[1]]
+  got <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "equivalent", dir, "--json")$out, collapse = "\n"), simplifyVector = FALSE)$settings[[1]]
   expect_equal(got[c("agent", "kind", "pattern")], list(agent = "collectd", kind = "procfs", pattern = "periodic"))
   near(got$period_s, 0.1, 1)
   near(got$level_percent, 0.041, 10) # bursts of 41 us, drawn
-  expect_equal(status_of(main_analyze, "equivalent", "nowhere")$status, 2L)
-  expect_equal(status_of(main_analyze, "equivalent", local_campaign(pairs = 10, seed = 1))$status, 3L)
+  expect_equal(status_of("noiselab-analyze", "equivalent", "nowhere")$status, 2L)
+  expect_equal(status_of("noiselab-analyze", "equivalent", local_campaign(pairs = 10, seed = 1))$status, 3L)
 })

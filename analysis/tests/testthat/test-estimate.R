@@ -63,9 +63,6 @@ test_that("the pseudo-median is used only where on halves hold whole bursts", {
   expect_match(whole_bursts(rep(0, 10), 1)$why, "no burst")
   expect_match(whole_bursts(c(1, NA), 1)$why, "unknown")
   expect_true(whole_bursts(c(0, 0), 0)$valid)
-  d <- as.numeric(1:20)
-  expect_equal(estimate_difference(d, rep(1, 20), rep(TRUE, 20), rep(1, 20), 1, 0.99)$estimator, "pseudo-median")
-  expect_equal(estimate_difference(d, 1:20, rep(TRUE, 20), 1:20, 1, 0.99)$estimator, "mean")
 })
 
 test_that("patterns other than periodic get the mean, even where the numbers of bursts agree", {
@@ -75,14 +72,6 @@ test_that("patterns other than periodic get the mean, even where the numbers of 
     expect_match(got$why, paste("mean used: in pattern", pattern))
   }
   expect_true(whole_bursts(c(0, 0), 0, pattern = "poisson")$valid)
-  # a median would call this effect 0
-  d <- c(rep(0, 12), rep(5, 8))
-  bursts <- d / 5
-  got <- estimate_difference(d, bursts, rep(TRUE, 20), bursts, 1, 0.99, "poisson")
-  expect_equal(got[c("estimate", "estimator")], list(estimate = 2, estimator = "mean"))
-  # pairs without a burst due are still left out of the test, not of the mean
-  got <- estimate_difference(d, bursts, bursts > 0, bursts, 1, 0.99, "poisson")
-  expect_equal(got$estimate, 2)
 })
 
 test_that("pairs without a burst due are left out only where some halves were dosed", {
@@ -96,18 +85,18 @@ test_that("pairs without a burst due are left out only where some halves were do
 test_that("the effect of merged bursts is that of the dosed pairs times their share", {
   d <- c(rep(c(0.3, -0.2, 0.1, -0.2), 30), rep(c(7.9, 8, 8.1), 10))
   bursts <- c(rep(0, 120), rep(1, 30))
-  est <- estimate_difference(d, bursts, bursts > 0, 8 * bursts, 0.01, 0.99)
+  cell <- list(delivered = 8 * bursts, bursts = bursts, resolution = 0)
+  est <- typical_shift(d[bursts > 0], bursts > 0, cell, list(level_requested_percent = 0.01), list(alpha = 0.01, power = 0.95))
   expect_equal(est$estimate, 8 * 30 / 150)
-  expect_equal(est$estimator, "pseudo-median")
   expect_match(est$why, "20 % of the pairs")
   expect_lt(est$low, est$estimate)
   expect_gt(est$low, 7.8 * 30 / 150)
 })
 
 test_that("a load that ran in halves without a burst of their own counts in the scaling", {
-  d <- rep(c(4.9, 5, 5.1), 20)
-  bursts <- c(rep(1, 54), rep(0, 6))
-  est <- estimate_difference(d, bursts, bursts > 0, rep(5, 60), 5, 0.99)
-  expect_equal(est$estimate, 5)
-  expect_equal(estimate_difference(d, bursts, bursts > 0, rep(NA_real_, 60), 5, 0.99)$estimate, 5 * 0.9)
+  dosed <- c(rep(TRUE, 54), rep(FALSE, 6))
+  expect_equal(dosed_share(rep(5, 60), dosed), 1)
+  expect_equal(dosed_share(5 * dosed, dosed), 0.9)
+  # where the load is not known, the share of the dosed halves stands in
+  expect_equal(dosed_share(rep(NA_real_, 60), dosed), 0.9)
 })

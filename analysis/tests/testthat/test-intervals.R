@@ -58,7 +58,7 @@ test_that("files say the interval, each interval is a treatment, and the front e
   dir <- local_folder()
   for (i in 1:2) do.call(simulate_campaign, c(quiet, list(dir, external = "agent", slowdown_percent = c(3, 0.01)[i], launches = 2, pairs = 15,
                                                           prefix = c("often", "seldom")[i], seed = i)))
-  status <- function(...) status_of(main_analyze, "intervals", dir, ...)
+  status <- function(...) status_of("noiselab-analyze", "intervals", dir, ...)
   expect_match(status()$err, "two sampling intervals or more")
   for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) edit_json(file, function(info) {
     info$options$agent_interval_ns <- if (grepl("/often-", file)) 1e8 else 1e10

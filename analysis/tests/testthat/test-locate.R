@@ -165,7 +165,7 @@ test_that("a treatment from outside is located without a level, and named", {
   expect_equal(got$answer, "The noise is on node3.")
   expect_match(format_location(got), "^treatment: kind agent-1s", all = FALSE)
   expect_true(all(is.na(jsonlite::fromJSON(location_json(got))$nodes$level_requested_percent)))
-  expect_match(location_csv(got)[2], "^agent-1s,none,none,none,,node1,")
+  expect_match(location_csv(got, "nodes")[2], "^agent-1s,none,none,none,,node1,")
 })
 
 test_that("launches of an older noiselab are read, and their nodes are not judged", {
@@ -211,26 +211,26 @@ test_that("a damaged nodes.csv is refused with file and line", {
 
 test_that("the margin is judged per node, and decides the exit status", {
   dir <- spread(noise_nodes = 2, levels_percent = c(0, 1), pairs = 60, seed = 1)
-  expect_equal(status_of(main_analyze, "nodes", dir)$status, 0L)
-  expect_equal(status_of(main_analyze, "nodes", dir, "--margin", "2")$status, 0L)
-  above <- status_of(main_analyze, "nodes", dir, "--margin", "0.5")
+  expect_equal(status_of("noiselab-analyze", "nodes", dir)$status, 0L)
+  expect_equal(status_of("noiselab-analyze", "nodes", dir, "--margin", "2")$status, 0L)
+  above <- status_of("noiselab-analyze", "nodes", dir, "--margin", "0.5")
   expect_equal(above$status, 1L)
-  expect_match(above$out, "answer: fail", all = FALSE)
+  expect_match(above$out, "Margin of 0.5 % of one CPU: fail", all = FALSE)
   short <- spread(noise_nodes = 2, levels_percent = 1, pairs = 1)
-  expect_equal(status_of(main_analyze, "nodes", short, "--margin", "0.5")$status, 3L)
+  expect_equal(status_of("noiselab-analyze", "nodes", short, "--margin", "0.5")$status, 3L)
 })
 
 test_that("analyze nodes prints its tables as CSV, everything as JSON, and levels that were asked for", {
   dir <- spread(noise_nodes = 2, levels_percent = c(0, 0.3, 1), pairs = 30, seed = 1)
-  csv <- status_of(main_analyze, "nodes", dir, "--csv", "--table", "ranks")
+  csv <- status_of("noiselab-analyze", "nodes", dir, "--csv", "--table", "ranks")
   expect_equal(nrow(utils::read.csv(text = csv$out)), 3 * 6)
   expect_match(csv$err, "The noise is on node2", all = FALSE)
-  json <- jsonlite::fromJSON(paste(status_of(main_analyze, "nodes", dir, "--json")$out, collapse = "\n"))
+  json <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "nodes", dir, "--json")$out, collapse = "\n"))
   expect_equal(nrow(json$nodes), 9)
   expect_equal(json$answer, "The noise is on node2.")
-  one <- jsonlite::fromJSON(paste(status_of(main_analyze, "nodes", dir, "--json", "--level", "0.3")$out, collapse = "\n"))
+  one <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "nodes", dir, "--json", "--level", "0.3")$out, collapse = "\n"))
   expect_equal(unique(one$nodes$level_requested_percent), 0.3)
-  expect_equal(status_of(main_analyze, "nodes", dir, "--channel", "time")$status, 2L)
+  expect_equal(status_of("noiselab-analyze", "nodes", dir, "--channel", "time")$status, 2L)
 })
 
 test_that("text for many nodes has a line for those with the noise and counts the others, in 100 columns", {

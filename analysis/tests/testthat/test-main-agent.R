@@ -9,12 +9,12 @@ made <- function(..., env = parent.frame()) {
 
 test_that("the figures come in one sentence, with interval, limit and margin", {
   dir <- made(operations = "alltoall", bytes = 2048, pairs = 40, slowdown_percent = 3, seed = 2)
-  text <- paste(status_of(main_analyze, dir, "--margin", "1%")$out, collapse = " ")
+  text <- paste(status_of("noiselab-analyze", dir, "--margin", "1%", "--all")$out, collapse = " ")
   text <- gsub(" +", " ", text)
   expect_match(text, "collectd at 100 ms slows alltoall 2048 B by [0-9.]+ % \\([0-9.]+ to [0-9.]+\\); this run could have seen 0\\.[0-9]+ %")
   expect_match(text, "2048 B by (2\\.[89]|3\\.[012])[0-9]* % ")
   expect_match(text, "of one CPU from the ranks of a node; that is above the margin of 1 % with 99 % confidence")
-  expect_match(gsub(" +", " ", paste(status_of(main_analyze, "agent", dir)$out, collapse = " ")),
+  expect_match(gsub(" +", " ", paste(status_of("noiselab-analyze", "agent", dir, "--all")$out, collapse = " ")),
                "node1: it takes CPU 1 for 4[0-9.]+ \u00b5s every 100 ms")
 })
 
@@ -27,7 +27,7 @@ test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with 
   }
   expect_equal(answer(4), "pass")
   expect_equal(answer(0.5), "fail")
-  open <- status_of(main_analyze, "agent", dir, "--margin", "2.03%")
+  open <- status_of("noiselab-analyze", "agent", dir, "--margin", "2.03%")
   expect_equal(open$status, 3L)
   expect_match(gsub(" +", " ", paste(open$out, collapse = " ")),
                "runs like this of [0-9.]+ (s|min|h|days) in all would decide with probability 0.95|no run of a month would decide")
@@ -47,13 +47,13 @@ test_that("the time that a longer run would need follows from the standard error
 
 test_that("JSON and CSV have the tables, and nothing that is not a number", {
   dir <- made(pairs = 30, levels_percent = 1)
-  json <- status_of(main_analyze, "agent", dir, "--json")
+  json <- status_of("noiselab-analyze", "agent", dir, "--json")
   expect_equal(json$status, 0L)
   parsed <- jsonlite::fromJSON(paste(json$out, collapse = "\n"))
   expect_true(all(c("sentences", "accounts", "tasks", "groups", "bursts", "evidence") %in% names(parsed)))
   expect_equal(parsed$accounts$agreement, "agree")
   expect_false(any(grepl("Inf|NaN", json$out)))
-  expect_gt(nrow(utils::read.csv(text = status_of(main_analyze, "agent", dir, "--csv", "--table", "groups")$out)), 0)
+  expect_gt(nrow(utils::read.csv(text = status_of("noiselab-analyze", "agent", dir, "--csv", "--table", "groups")$out)), 0)
   report <- noiselab:::agent_report(read_campaign(dir))
   for (table in c("accounts", "tasks", "groups", "bursts", "activities")) {
     lines <- noiselab:::agent_csv(report, table)
@@ -64,7 +64,7 @@ test_that("JSON and CSV have the tables, and nothing that is not a number", {
 
 test_that("launches of one arm each have accounts, and say that there is nothing to compare", {
   dir <- made(design = "launches", launches = 2, pairs = 1, half_period_ns = 1e9)
-  got <- status_of(main_analyze, "agent", dir)
+  got <- status_of("noiselab-analyze", "agent", dir, "--all")
   expect_equal(got$status, 0L)
   text <- gsub(" +", " ", paste(got$out, collapse = " "))
   expect_match(text, "cannot be compared \\(no launch has an off and an on half together\\)")
@@ -72,16 +72,16 @@ test_that("launches of one arm each have accounts, and say that there is nothing
 })
 
 test_that("a campaign without an agent is refused with status 3, an unknown option with 2", {
-  got <- status_of(main_analyze, "agent", local_campaign(pairs = 12, levels_percent = 1))
+  got <- status_of("noiselab-analyze", "agent", local_campaign(pairs = 12, levels_percent = 1))
   expect_equal(got$status, 3L)
   expect_match(got$err, "no launch has agent.HOST.csv", all = FALSE)
-  expect_equal(status_of(main_analyze, "agent", "x", "--level", "1")$status, 2L)
+  expect_equal(status_of("noiselab-analyze", "agent", "x", "--level", "1")$status, 2L)
 })
 
 test_that("lines keep to 100 columns, with long names, several nodes and a disagreement", {
   dir <- made(pairs = 16, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2, unaccounted = 0.5, agent_burst_ns = 2e6,
               source = "thread", prefix = "a-rather-long-launch-id")
-  out <- status_of(main_analyze, "agent", dir)$out
+  out <- status_of("noiselab-analyze", "agent", dir, "--all")$out
   expect_match(gsub(" +", " ", paste(out, collapse = " ")), "disagree \\(the ranks lost more than the agent used")
   expect_lte(max(nchar(out)), 100)
   expect_false(any(grepl("\\bNA\\b|NaN|Inf", out)))

@@ -6,39 +6,42 @@ two_dirs <- function(..., env = parent.frame()) {
 
 test_that("the status answers the margin, and is 0 where none is asked about", {
   dirs <- two_dirs()
-  status <- function(...) status_of(main_compare, dirs, ...)$status
+  status <- function(...) status_of("noiselab-compare", dirs, ...)$status
   expect_equal(status(), 0L)
   expect_equal(status("--margin", "1%"), 1L)
   expect_equal(status("--margin=50%"), 0L)
-  expect_equal(status_of(main_compare, rev(dirs), "--margin", "1")$status, 0L)
-  expect_equal(status_of(main_compare, list.files(dirs[1], full.names = TRUE)[1],
+  expect_equal(status_of("noiselab-compare", rev(dirs), "--margin", "1")$status, 0L)
+  expect_equal(status_of("noiselab-compare", list.files(dirs[1], full.names = TRUE)[1],
                          list.files(dirs[2], full.names = TRUE)[1], "--margin", "1%")$status, 3L)
 })
 
 test_that("text, JSON and CSV say the same", {
   dirs <- two_dirs(operations = c("barrier", "reduce_scatter_block"), bytes = c(0, 1048576), kinds = c("spin", "cache"))
-  text <- status_of(main_compare, dirs, "--margin", "1%")$out
+  text <- status_of("noiselab-compare", dirs, "--margin", "1%", "--all")$out
   expect_lte(max(nchar(text)), 98)
   for (word in c("slower", "what differs", "launches like these of A and of B", "margin 1 %", "kind cache")) {
     expect_match(text, word, all = FALSE)
   }
-  json <- jsonlite::fromJSON(status_of(main_compare, dirs, "--json", "--margin", "1%")$out)
+  json <- jsonlite::fromJSON(status_of("noiselab-compare", dirs, "--json", "--margin", "1%")$out)
   expect_equal(json$schema, 1)
   expect_equal(json$program, "noiselab-compare")
   expect_equal(json$margin_percent, 1)
   expect_equal(json$answer, "fail")
-  got <- status_of(main_compare, dirs, "--csv")
+  got <- status_of("noiselab-compare", dirs, "--csv", "--table", "rows")
   csv <- as.data.frame(data.table::fread(text = got$out))
   expect_equal(csv$effect, json$rows$effect, tolerance = 1e-9)
   expect_equal(names(csv), names(json$rows))
   expect_match(got$err, "^noiselab-compare: note: ", all = FALSE)
-  expect_null(jsonlite::fromJSON(status_of(main_compare, dirs, "--json")$out)$answer)
+  expect_null(jsonlite::fromJSON(status_of("noiselab-compare", dirs, "--json")$out)$answer)
 })
 
 test_that("print shows the text", {
   dirs <- two_dirs()
   got <- compare_campaigns(read_campaign(dirs[1]), read_campaign(dirs[2]))
-  expect_equal(utils::capture.output(print(got)), format_comparison(got))
+  expect_equal(utils::capture.output(print(got, all = TRUE)), format_comparison(got))
+  short <- utils::capture.output(print(got))
+  expect_lte(length(short), 24)
+  expect_match(short[1], "^B is slower than A: barrier by [0-9.]+ % \\(99 % interval [0-9.]+ to [0-9.]+\\)\\.$")
 })
 
 test_that("--out and --plot write files", {
@@ -46,9 +49,9 @@ test_that("--out and --plot write files", {
   out <- tempfile()
   plot <- tempfile(fileext = ".png")
   on.exit(unlink(c(out, plot)))
-  got <- status_of(main_compare, dirs, "--csv", "--out", out, "--plot", plot)
+  got <- status_of("noiselab-compare", dirs, "--csv", "--out", out, "--plot", plot)
   expect_equal(got[c("status", "out")], list(status = 0L, out = character()))
-  expect_match(readLines(out)[1], "^family,measure,operation")
+  expect_match(readLines(out)[1], "^quantity,channel,main")
   expect_gt(file.size(plot), 1000)
 })
 
@@ -59,7 +62,7 @@ test_that("every wrong command line gets status 2 and one line", {
                     c(dirs, "--margin", "x"), c(dirs, "--margin", "-1%"), c(dirs, "--alpha", "2"),
                     c(dirs, "--power", "0"), c(dirs, "--plot", "x.pdf"),
                     c(dirs, "--pair"), c(dirs, "--out"))) {
-    got <- status_of(main_compare, args)
+    got <- status_of("noiselab-compare", args)
     expect_equal(got$status, 2L, info = paste(args, collapse = " "))
     expect_equal(length(got$err), 1)
     expect_match(got$err, "^noiselab-compare: ")
@@ -68,14 +71,14 @@ test_that("every wrong command line gets status 2 and one line", {
 })
 
 test_that("help lists every option and family", {
-  help <- paste(status_of(main_compare, "--help")$out, collapse = "\n")
+  help <- paste(status_of("noiselab-compare", "--help")$out, collapse = "\n")
   for (o in compare_options()) expect_match(help, paste0("--", o$name))
   for (name in names(comparison_families)) expect_match(help, name)
 })
 
 test_that("--alpha and --power reach the comparison", {
   dirs <- two_dirs()
-  limit <- function(...) jsonlite::fromJSON(status_of(main_compare, dirs, "--json", ...)$out)$rows$detection_limit[1]
+  limit <- function(...) jsonlite::fromJSON(status_of("noiselab-compare", dirs, "--json", ...)$out)$rows$detection_limit[1]
   expect_lt(limit("--alpha", "0.1"), limit())
   expect_lt(limit("--power", "0.6"), limit())
 })

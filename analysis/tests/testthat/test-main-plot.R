@@ -2,62 +2,63 @@ test_that("pictures in each form, and data, are written where they were asked fo
   dir <- local_campaign(pairs = 12, levels_percent = c(0, 5))
   for (form in c("png", "svg", "pdf")) {
     file <- file.path(dir, paste0("p.", form))
-    got <- status_of(main_plot, "dose", dir, "--out", file)
+    got <- status_of("noiselab-plot", "dose", dir, "--out", file)
     expect_equal(got$status, 0L)
     expect_equal(got$out, file)
     magic <- rawToChar(utils::head(Filter(function(b) b != 0, readBin(file, "raw", 8)), 5))
     expect_match(magic, c(png = "PNG", svg = "<\\?xml", pdf = "%PDF")[[form]], useBytes = TRUE)
   }
-  csv <- status_of(main_plot, "dose", dir, "--csv")
+  csv <- status_of("noiselab-plot", "dose", dir, "--csv")
   frame <- plot_dose(analyze_campaign(read_campaign(dir)), draw = FALSE)
   expect_equal(utils::read.csv(text = csv$out)$estimate, frame$estimate)
   file <- file.path(dir, "d.csv")
-  expect_equal(status_of(main_plot, "dose", dir, "--out", file)$status, 0L)
+  expect_equal(status_of("noiselab-plot", "dose", dir, "--out", file)$status, 0L)
   expect_equal(readLines(file), csv$out)
-  json <- jsonlite::fromJSON(status_of(main_plot, "dose", dir, "--json")$out)
+  json <- jsonlite::fromJSON(status_of("noiselab-plot", "dose", dir, "--json")$out)
   expect_equal(json$plot, "dose")
   expect_equal(json$rows$estimate, frame$estimate)
 })
 
-test_that("a picture has the size of the report's, or the one asked for", {
+test_that("a picture has room for its words, which the report has beside it, or the size asked for", {
   dir <- local_campaign(pairs = 12, levels_percent = 5)
   pixels <- function(file) {
     head <- readBin(file, "raw", 24)
     c(sum(as.integer(head[17:20]) * 256^(3:0)), sum(as.integer(head[21:24]) * 256^(3:0)))
   }
   file <- file.path(dir, "p.png")
-  status_of(main_plot, "trace", dir, "--out", file)
-  write_report(read_campaign(dir), file.path(dir, "r.html"))
-  expect_equal(pixels(file), pixels(file.path(dir, "r_files", "trace.png")))
-  status_of(main_plot, "trace", dir, "--out", file, "--width", "4", "--height", "3")
+  status_of("noiselab-plot", "trace", dir, "--out", file)
+  analysis <- analyze_campaign(read_campaign(dir))
+  trace <- Filter(function(plot) plot$name == "trace", plots())[[1]]
+  expect_equal(pixels(file), 110 * figure_size(trace, plot_frame(trace, analysis), analysis), tolerance = 0.002)
+  status_of("noiselab-plot", "trace", dir, "--out", file, "--width", "4", "--height", "3")
   expect_equal(pixels(file), c(440, 330))
 })
 
 test_that("several plots go to a directory, and those without data are said", {
   dir <- local_campaign(pairs = 12, levels_percent = 5)
-  got <- status_of(main_plot, "forest,launches,power", dir, "--out", dir)
+  got <- status_of("noiselab-plot", "forest,launches,power", dir, "--out", dir)
   expect_equal(got$status, 0L)
   expect_equal(got$out, file.path(dir, c("forest.png", "power.png")))
   expect_match(got$err, "note: launches: nothing to draw: needs two launches")
-  got <- status_of(main_plot, "forest,power", dir, "--csv", "--out", dir)
+  got <- status_of("noiselab-plot", "forest,power", dir, "--csv", "--out", dir)
   expect_true(all(file.exists(file.path(dir, c("forest.csv", "power.csv")))))
   old <- setwd(dir)
   on.exit(setwd(old))
-  expect_equal(status_of(main_plot, "tail", ".")$out, "tail.png")
+  expect_equal(status_of("noiselab-plot", "tail", ".")$out, "tail.png")
   expect_true(file.exists("tail.png"))
 })
 
 test_that("what is missing or wrong is said in one line", {
   dir <- local_campaign(pairs = 12, levels_percent = 5)
   refused <- function(status, words, ...) {
-    got <- status_of(main_plot, ...)
+    got <- status_of("noiselab-plot", ...)
     expect_equal(got$status, status)
     expect_length(got$err, 1)
     expect_match(got$err, words)
   }
   refused(2L, "no NAME given")
   refused(2L, "no DIR given", "dose")
-  refused(2L, "'dos' is not a plot \\(try dose, forest", "dos", dir)
+  refused(2L, "'dos' is not a plot: did you mean dose\\?", "dos", dir)
   refused(2L, "does not end in .png, .svg, .pdf", "dose", dir, "--out", file.path(dir, "x.gif"))
   refused(2L, "is not a directory, which several plots need", "dose,tail", dir, "--out", file.path(dir, "x.png"))
   refused(2L, "needs --out DIRECTORY", "dose,tail", dir, "--csv")
@@ -74,21 +75,21 @@ test_that("what is missing or wrong is said in one line", {
 
 test_that("the margin reaches the forest, and alpha its intervals", {
   dir <- local_campaign(pairs = 12, levels_percent = 5)
-  got <- utils::read.csv(text = status_of(main_plot, "forest", dir, "--csv", "--margin", "2%", "--alpha", "0.05")$out)
+  got <- utils::read.csv(text = status_of("noiselab-plot", "forest", dir, "--csv", "--margin", "2%", "--alpha", "0.05")$out)
   expect_equal(got$margin_percent, 2)
   wanted <- analyze_campaign(read_campaign(dir), alpha = 0.05, channels = "time")$verdicts
   expect_equal(got$ci_low_percent, wanted$ci_low)
 })
 
 test_that("--list shows every plot and what it needs", {
-  got <- status_of(main_plot, "--list")
+  got <- status_of("noiselab-plot", "--list")
   expect_equal(got$status, 0L)
   expect_lte(max(nchar(got$out)), 98)
   names <- sub(" .*", "", grep("^[a-z]", got$out, value = TRUE))
   expect_equal(names, plot_table()$name)
-  expect_equal(utils::read.csv(text = status_of(main_plot, "--list", "--csv")$out)$needs, plot_table()$needs)
-  expect_equal(jsonlite::fromJSON(status_of(main_plot, "--list", "--json")$out)$plots$name, plot_table()$name)
-  expect_lte(max(nchar(status_of(main_plot, "--help")$out)), 98)
-  expect_equal(status_of(main_plot, "--list", "dose")$status, 2L)
-  expect_equal(status_of(main_plot, "--list", "--alpha", "0.1")$status, 2L)
+  expect_equal(utils::read.csv(text = status_of("noiselab-plot", "--list", "--csv")$out)$needs, plot_table()$needs)
+  expect_equal(jsonlite::fromJSON(status_of("noiselab-plot", "--list", "--json")$out)$plots$name, plot_table()$name)
+  expect_lte(max(nchar(status_of("noiselab-plot", "--help")$out)), 98)
+  expect_equal(status_of("noiselab-plot", "--list", "dose")$status, 2L)
+  expect_equal(status_of("noiselab-plot", "--list", "--alpha", "0.1")$status, 2L)
 })

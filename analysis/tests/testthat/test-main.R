@@ -50,47 +50,49 @@ test_that("every wrong command line gets status 2 and one line", {
                     c("a", "--json", "--csv"), c("a", "--json=1"), c("-x", "a"), c("a", "--table", "cost"),
                     c("a", "--csv", "--table", "costs"), c("summary", "no-such.csv", "--csv", "--table", "cost"), c("summary"),
                     c("summary", "no-such.csv"), "no-such-dir")) {
-    got <- status_of(main_analyze, args)
+    got <- status_of("noiselab-analyze", args)
     expect_equal(got$status, 2L)
     expect_equal(length(got$err), 1)
     expect_match(got$err, "^noiselab-analyze: ")
   }
-  expect_equal(status_of(main_report, "--json", "a")$status, 2L)
+  expect_equal(status_of("noiselab-report", "--json", "a")$status, 2L)
 })
 
 test_that("help lists every option, channel and plot", {
-  help <- paste(status_of(main_analyze, "--help")$out, collapse = "\n")
+  help <- paste(status_of("noiselab-analyze", "--help")$out, collapse = "\n")
   for (o in analyze_options()) expect_match(help, paste0("--", o$name))
   for (name in names(channels)) expect_match(help, name)
   for (word in analyze_words()) expect_match(help, paste("noiselab analyze \\[OPTIONS\\]", word$name))
   for (name in starts_tables) expect_match(help, name)
-  help <- paste(status_of(main_report, "--help")$out, collapse = "\n")
+  help <- paste(status_of("noiselab-report", "--help")$out, collapse = "\n")
   for (name in plot_table()$name) expect_match(help, name)
 })
 
 test_that("summary prints text, JSON and CSV, and --out writes a file", {
   file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
-  expect_match(status_of(main_analyze, "summary", file)$out, "alltoall", all = FALSE)
-  expect_equal(nrow(jsonlite::fromJSON(status_of(main_analyze, "summary", "--json", file)$out)$rows), 15)
-  expect_equal(length(status_of(main_analyze, "summary", "--csv", file)$out), 16)
+  expect_match(status_of("noiselab-analyze", "summary", file)$out, "alltoall", all = FALSE)
+  expect_equal(nrow(jsonlite::fromJSON(status_of("noiselab-analyze", "summary", "--json", file)$out)$rows), 15)
+  expect_equal(length(status_of("noiselab-analyze", "summary", "--csv", file)$out), 16)
   out <- tempfile()
-  expect_equal(status_of(main_analyze, "summary", file, "--csv", "--out", out)$out, character())
+  expect_equal(status_of("noiselab-analyze", "summary", file, "--csv", "--out", out)$out, character())
   expect_equal(length(readLines(out)), 16)
   unlink(out)
 })
 
 test_that("an unexpected failure has status 70", {
-  expect_equal(status_of(function(args) run_front_end("noiselab-analyze", function() stop("odd")))$status, 70L)
+  said <- utils::capture.output(status <- run_front_end("noiselab-analyze", function() stop("odd")), type = "message")
+  expect_equal(status, 70L)
+  expect_equal(said, "noiselab-analyze: odd")
 })
 
 test_that("--csv prints the table asked for", {
   dir <- local_campaign(pairs = 10, levels_percent = 5, kinds = c("spin", "cache"))
-  table <- function(...) data.table::fread(text = status_of(main_analyze, dir, "--csv", ...)$out)
+  table <- function(...) data.table::fread(text = status_of("noiselab-analyze", dir, "--csv", ...)$out)
   expect_equal(table()$kind[1], "cache")
   expect_equal(nrow(table("--table", "contrasts", "--channel", "time")), 1)
   for (name in csv_tables) expect_true(any(c("kind", "kind_a") %in% names(table("--table", name))))
   # nothing to print is not an error
   dir <- local_campaign(pairs = 10, levels_percent = 5)
-  expect_equal(status_of(main_analyze, dir, "--csv", "--table", "contrasts")[c("status", "out")],
+  expect_equal(status_of("noiselab-analyze", dir, "--csv", "--table", "contrasts")[c("status", "out")],
                list(status = 0L, out = character()))
 })

@@ -92,12 +92,12 @@ test_that("the report has a row per launch and operation, of the off arm", {
   starts <- read_starts(file.path(dir, "sim-2"), operations = "bcast", arms = "off", by = "start")
   expect_equal(as.list(one[names(published_summary(1, FALSE))]), as.list(published_summary(starts$global_ns, starts$late)))
   expect_equal(one$stop_count, stop_by_count(starts$late))
-  text <- status_of(main_analyze, "mpiperf", dir)$out
+  text <- status_of("noiselab-analyze", "mpiperf", dir)$out
   expect_match(paste(text, collapse = " "), "no verdict of +noiselab uses +it")
-  parsed <- jsonlite::fromJSON(status_of(main_analyze, "mpiperf", "--json", "--trim", "0", dir)$out)
+  parsed <- jsonlite::fromJSON(status_of("noiselab-analyze", "mpiperf", "--json", "--trim", "0", dir)$out)
   expect_equal(parsed$trim, 0)
   expect_equal(parsed$rows$n_s, parsed$rows$n_c)
-  expect_equal(nrow(data.table::fread(text = status_of(main_analyze, "mpiperf", "--csv", dir)$out)), 4)
+  expect_equal(nrow(data.table::fread(text = status_of("noiselab-analyze", "mpiperf", "--csv", dir)$out)), 4)
 })
 
 test_that("launches without raw files are left out and said", {

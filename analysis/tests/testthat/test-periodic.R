@@ -160,19 +160,19 @@ test_that("times on the command line have units", {
 
 test_that("the front end prints text, JSON and CSV, and refuses what it does not know", {
   dir <- slow_campaign(0.5, 0.3, 1.05)
-  out <- status_of(main_analyze, "periodic", dir, "--period", "200ms", "--period=300ms")
+  out <- status_of("noiselab-analyze", "periodic", "--all", dir, "--period", "200ms", "--period=300ms")
   expect_equal(out$status, 0L)
   expect_match(out$out, "time +50[01]|time +49[89]", all = FALSE)
   expect_match(out$out, "300 ms: ", all = FALSE)
   expect_lte(max(nchar(out$out)), 98)
-  json <- jsonlite::fromJSON(status_of(main_analyze, "periodic", "--json", dir)$out)
+  json <- jsonlite::fromJSON(status_of("noiselab-analyze", "periodic", "--json", dir)$out)
   expect_true(all(c("schema", "alpha", "periods", "peaks", "notes") %in% names(json)))
   expect_equal(json$periods$series[1], "time")
-  csv <- status_of(main_analyze, "periodic", "--csv", "--table", "peaks", dir)$out
+  csv <- status_of("noiselab-analyze", "periodic", "--csv", "--table", "peaks", dir)$out
   expect_match(csv[1], "^launch,operation,bytes,arm,series,fundamental_s,harmonic,period_s,frequency_hz")
-  expect_match(status_of(main_analyze, "periodic", dir, "--arm", "no")$err, "--arm: 'no' is not an arm")
-  expect_equal(status_of(main_analyze, "periodic", dir, "--period", "1x")$status, 2L)
-  expect_equal(status_of(main_analyze, dir, "--period", "1s")$status, 2L)
+  expect_match(status_of("noiselab-analyze", "periodic", dir, "--arm", "no")$err, "--arm: 'no' is not an arm")
+  expect_equal(status_of("noiselab-analyze", "periodic", dir, "--period", "1x")$status, 2L)
+  expect_equal(status_of("noiselab-analyze", dir, "--period", "1s")$status, 2L)
   off <- local_campaign(pairs = 30, levels_percent = 5, design = "blocks")
   edit_lines(halves_of(off), function(x) x[c(1, grep(",on,", x))])
   edit_json(file.path(off, "sim-1", "launch.json"), function(info) {
@@ -180,8 +180,8 @@ test_that("the front end prints text, JSON and CSV, and refuses what it does not
     info["ended"] <- list(NULL)
     info
   })
-  expect_equal(status_of(main_analyze, "periodic", off)$status, 3L)
-  expect_equal(status_of(main_analyze, "periodic", off, "--arm", "on")$status, 0L)
+  expect_equal(status_of("noiselab-analyze", "periodic", off)$status, 3L)
+  expect_equal(status_of("noiselab-analyze", "periodic", off, "--arm", "on")$status, 0L)
 })
 
 test_that("aliases lie at the distance from the next multiple of the sampling rate", {

@@ -72,39 +72,6 @@ test_that("repetition counts are those of a worked example", {
   expect_error(repetition_counts(c(1, 1), 1), "variances", class = "nl_error_usage")
 })
 
-test_that("variance components are those computed by hand", {
-  # within: 2, 2; means 2 and 6: variance 8, of which 2 / 2 is the pairs'
-  got <- variance_components(c(1, 3, 5, 7), list(c("a", "a", "b", "b")))
-  expect_equal(got$level, 1:2)
-  expect_equal(got$s2, c(2, 8))
-  expect_equal(got$t2, c(2, 7))
-  expect_equal(got$n, c(2, 2))
-  expect_equal(got$df, c(2, 1))
-  # names are read within the group around them: "1" of day x is not "1" of day y
-  three <- variance_components(c(1, 3, 5, 7, 11, 13, 15, 17), list(rep(c(1, 1, 2, 2), 2), rep(c("x", "y"), each = 4)))
-  expect_equal(three$s2, c(2, 8, 50))
-  expect_equal(three$t2, c(2, 7, 50 - 8 / 2))
-})
-
-test_that("a component is not below 0, and unknown where nothing is repeated", {
-  expect_equal(variance_components(c(1, 3, 1, 3), list(c(1, 1, 2, 2)))$t2, c(2, 0))
-  expect_equal(variance_components(rep(4, 6), list(c(1, 1, 1, 2, 2, 2)))$t2, c(0, 0))
-  one <- variance_components(c(1, 2, 4), list(c(1, 1, 1)))
-  expect_equal(one$t2[1], var(c(1, 2, 4)))
-  expect_true(is.na(one$t2[2]))
-  expect_true(all(is.na(variance_components(3, list(1))$t2)))
-  expect_true(all(is.na(variance_components(numeric(), list(character()))$s2)))
-  # groups of 1 and 3: their harmonic mean is 1.5
-  expect_equal(variance_components(c(1, 3, 4, 5), list(c(1, 2, 2, 2)))$n[1], 1.5)
-  expect_error(variance_components(1:3, list(1:2)), "groups", class = "nl_error_usage")
-})
-
-test_that("variance components of many simulated launches are those they were made with", {
-  launch <- rep(1:400, each = 10)
-  x <- with_seed(3, rnorm(4000, 0, 2) + rnorm(400, 0, 1)[launch])
-  expect_equal(variance_components(x, list(launch))$t2, c(4, 1), tolerance = 0.15)
-})
-
 test_that("launches are planned with the best number of pairs, and are enough", {
   got <- plan_launches(effect = 1, sd_pair = 4, sd_launch = 0.5, pair_s = 0.02, launch_s = 2)
   # sqrt(2 / 0.02 * 16 / 0.25) = 80

@@ -74,7 +74,7 @@ test_that("launches without these files keep working, and what an agent's launch
   unlink(c(file_of(dir, "agent"), file_of(dir, "bursts")))
   campaign <- read_campaign(dir)
   expect_match(campaign$notes, "no agent.HOST.csv", all = FALSE)
-  got <- status_of(main_analyze, "agent", dir)
+  got <- status_of("noiselab-analyze", "agent", dir, "--all")
   expect_equal(got$status, 0L)
   expect_match(got$out, "no account of the agent", all = FALSE)
   expect_match(got$out, "collectd +agent", all = FALSE)

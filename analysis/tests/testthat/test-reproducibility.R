@@ -23,15 +23,15 @@ test_that("launches are put together by operation, size and ranks; their means c
   rows <- rows[rows$operation == "bcast", ]
   means <- rows$global_ns / rows$operations
   expect_equal(table$rse_percent[table$operation == "bcast"], 100 * sd(means) / mean(means) / sqrt(3))
-  got <- status_of(main_analyze, "reproducibility", dir)
+  got <- status_of("noiselab-analyze", "reproducibility", dir)
   expect_equal(got$status, 0L)
   expect_match(got$out, "RSE %", all = FALSE)
-  expect_equal(jsonlite::fromJSON(status_of(main_analyze, "reproducibility", "--json", "--alpha", "0.05", dir)$out)$confidence, 0.95)
+  expect_equal(jsonlite::fromJSON(status_of("noiselab-analyze", "reproducibility", "--json", "--alpha", "0.05", dir)$out)$confidence, 0.95)
 })
 
 test_that("with fewer than 3 launches there is no answer", {
   dir <- local_starts(launches = 2)
-  got <- status_of(main_analyze, "reproducibility", dir)
+  got <- status_of("noiselab-analyze", "reproducibility", dir)
   expect_equal(got$status, 3L)
   expect_match(got$err, "at most 2 launch\\(es\\).*it needs 3")
 })

@@ -5,7 +5,7 @@ test_that("five equal looks have the published boundaries", {
 })
 
 test_that("two looks agree with a direct integral of the bivariate normal distribution", {
-  for (spending in spending_table()$name) {
+  for (spending in names(spending_functions)) {
     bounds <- spending_bounds(c(0.3, 1), 0.05, spending)
     z <- bounds$z
     rho <- sqrt(0.3)
@@ -63,7 +63,7 @@ test_that("looking after each of 5 to 30 pairs makes some 18 % of 5 %, and spend
   looks <- 5:30
   expect_gt(overall_error(looks, rep(0.05, 26)), 0.17)
   expect_lt(overall_error(looks, rep(0.05, 26)), 0.21)
-  for (spending in spending_table()$name) {
+  for (spending in names(spending_functions)) {
     error <- overall_error(looks, spending_bounds(looks / 30, 0.05, spending)$nominal_p)
     # Three sigma of 20,000 runs are 0.46 points; Student's distribution in place of the normal one adds some 0.3 here,
     # where the first look has 5 pairs.

@@ -17,15 +17,6 @@ test_that("every model of the table draws finite noise of the wanted length, non
   expect_setequal(vapply(noise_models, `[[`, "", "part"), c("speed", "lost", "scatter"))
 })
 
-test_that("the table of models names each parameter with its default and limits", {
-  table <- simulation_models()
-  expect_setequal(table$model[table$table == "noise"], names(noise_models))
-  expect_setequal(table$model[table$table == "response"], names(response_models))
-  known <- table[!is.na(table$parameter), ]
-  expect_true(all(known$least <= known$default & known$default <= known$most))
-  expect_equal(table$default[table$model == "pareto" & table$parameter == "index"], 1.5)
-})
-
 test_that("AR(1) is the recursion by hand", {
   e <- with_seed(7, stats::rnorm(4, 0, 0.5))
   x <- draw("ar1", 4, sd = 0.5, phi = 0.8, seed = 7)

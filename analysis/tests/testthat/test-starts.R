@@ -95,24 +95,24 @@ test_that("a rank that comes late is the one that is named", {
 test_that("analyze starts prints text, every table and JSON", {
   dir <- local_starts(ranks = 4, nodes = 2, raw = "starts.bin", launches = 2)
   simulate_campaign(dir, pairs = 2, levels_percent = 5, prefix = "loop", seed = 2)
-  got <- status_of(main_analyze, "starts", dir)
+  got <- status_of("noiselab-analyze", "starts", "--all", dir)
   expect_equal(got$status, 0L)
   expect_match(got$out, "barrier, 4 ranks \\(window\\)", all = FALSE)
   expect_match(got$out, "launch loop-1 has no synchronised starts", all = FALSE)
   for (name in starts_tables) {
-    table <- data.table::fread(text = status_of(main_analyze, "starts", dir, "--csv", "--table", name)$out)
+    table <- data.table::fread(text = status_of("noiselab-analyze", "starts", dir, "--csv", "--table", name)$out)
     expect_gt(nrow(table), 0)
   }
   # the last one was raw
   out <- tempfile()
-  status_of(main_analyze, "starts", dir, "--csv", "--table", "raw", "--out", out)
+  status_of("noiselab-analyze", "starts", dir, "--csv", "--table", "raw", "--out", out)
   expect_equal(data.table::fread(out), table)
   unlink(out)
   starts <- rbind(read_starts(file.path(dir, "sim-1")), read_starts(file.path(dir, "sim-2")))
   expect_equal(names(table), names(starts))
   expect_equal(table$took_ns, starts$took_ns)
   expect_equal(table$launch, as.character(starts$launch))
-  parsed <- jsonlite::fromJSON(status_of(main_analyze, "starts", "--json", dir)$out)
+  parsed <- jsonlite::fromJSON(status_of("noiselab-analyze", "starts", "--json", dir)$out)
   expect_equal(parsed$schema, 1)
   expect_equal(nrow(parsed$ranks), 4)
   expect_equal(parsed$nodes$node_ranks, c(2, 2))
@@ -122,13 +122,13 @@ test_that("what starts cannot answer has status 3, what it does not take has sta
   dir <- local_campaign(pairs = 4, levels_percent = 5)
   for (args in list(c("starts", dir), c("starts", "--csv", "--table", "raw", dir), c("mpiperf", dir), c("reproducibility", dir),
                     c("overlap", dir))) {
-    got <- status_of(main_analyze, args)
+    got <- status_of("noiselab-analyze", args)
     expect_equal(got$status, 3L)
     expect_match(utils::tail(got$err, 1), "run |more launches")
   }
   for (args in list(c("starts", dir, "--alpha", "0.1"), c("starts", "--table", "cost", "--csv", dir), "starts", c("mpiperf", "--trim", "1", dir),
                     c("mpiperf", "--trim", "x", dir), c("overlap", "--trim", "0", dir), c(dir, "--trim", "0"), c("starts", "no-such-dir"))) {
-    got <- status_of(main_analyze, args)
+    got <- status_of("noiselab-analyze", args)
     expect_equal(got$status, 2L)
     expect_equal(length(got$err), 1)
   }

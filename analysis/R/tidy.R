@@ -1,0 +1,145 @@
+# What programs read: every number of an analysis as a row of one table, whatever the analysis (docs/reference/formats.md, the schema in
+# inst/schema). Words are closed and have no blanks; the unit of `value` and all that goes with it is the end of `quantity`.
+
+estimate_columns <- c(
+  "quantity", "channel", "main", "scope", "launch", "host", "rank", "operation", "bytes", "ranks", "kind", "pattern", "placement", "phase",
+  "level_requested_percent", "level_delivered_percent", "agent_interval_s", "value", "ci_low", "ci_high", "confidence", "detection_limit",
+  "p_one_sided", "p_two_sided", "n", "n_unit", "verdict", "margin_verdict", "reason"
+)
+
+text_columns <- c("quantity", "channel", "scope", "launch", "host", "operation", "kind", "pattern", "placement", "phase", "n_unit", "verdict", "margin_verdict", "reason")
+
+channel_quantities <- c(time = "slowdown_percent", preempted = "preempted_percent", detour = "detour_percent", base = "base_percent",
+                        steal = "steal_percent", arrival = "arrival_percent", overshoot = "overshoot_ns", late = "late_percent")
+
+# "launches like these" as launches_like_these.
+closed_word <- function(x) ifelse(is.na(x), NA_character_, gsub("[^a-z0-9.]+", "_", tolower(as.character(x))))
+
+# Rows with every column, in order. `...`: columns by name, whatever `rows` has under the same names goes first.
+as_estimates <- function(rows, quantity, ...) {
+  n <- NROW(rows)
+  if (n == 0) return(NULL)
+  given <- c(list(quantity = quantity), list(...))
+  columns <- lapply(stats::setNames(estimate_columns, estimate_columns), function(name) {
+    value <- if (name %in% names(given)) given[[name]] else rows[[name]]
+    if (is.null(value)) value <- NA
+    value <- rep_len(value, n)
+    if (name %in% text_columns) as.character(value) else if (name == "main") as.logical(value) else as.numeric(value)
+  })
+  for (name in c("scope", "n_unit", "verdict", "margin_verdict")) columns[[name]] <- closed_word(columns[[name]])
+  as.data.frame(columns)
+}
+
+# Of a campaign: effects, thresholds, amplification, costs, and differences between treatments.
+campaign_estimates <- function(analysis) {
+  verdicts <- analysis$verdicts
+  thresholds <- analysis$thresholds
+  amplification <- analysis$amplification
+  cost <- analysis$cost
+  contrasts <- analysis$contrasts
+  confidence <- 1 - analysis$alpha
+  unit_of <- function(rows) ifelse(is.na(rows$launch), "launch", "pair")
+  ratio <- function(rows, column, quantity) if (NROW(rows) > 0) {
+    as_estimates(rows, quantity, value = rows[[column]], confidence = 1 - 2 * analysis$alpha, n = ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs),
+                 n_unit = unit_of(rows))
+  }
+  level <- function(quantity, name, rows = thresholds) if (NROW(rows) > 0) {
+    of <- function(part) rows[[paste0(name, part)]]
+    as_estimates(rows, quantity, value = of("_percent"), ci_low = of("_low_percent"), ci_high = of("_high_percent"), confidence = confidence,
+                 detection_limit = NA, n = rows$n_tested, n_unit = unit_of(rows), verdict = NA, reason = of("_reason"))
+  }
+  bind_rows(Filter(Negate(is.null), list(
+    as_estimates(verdicts, channel_quantities[verdicts$channel], value = verdicts$estimate, confidence = 1 - 2 * verdicts$alpha, n = verdicts$n_tested,
+                 n_unit = verdicts$unit_of_inference, verdict = row_outcome(verdicts)),
+    level("smallest_detected_level_percent", "med"), level("detectable_level_percent", "lod"),
+    level("level_slowing_by_delta_percent", "d_delta", thresholds[thresholds$channel == "time", ]),
+    ratio(amplification, "amplification", "amplification_ratio"), ratio(cost, "cost_ns", "interruption_cost_ns"),
+    if (NROW(contrasts) > 0) as_estimates(
+      contrasts, "treatment_contrast_percent", value = contrasts$difference_percent, confidence = confidence, n = contrasts$n_a, n_unit = unit_of(contrasts),
+      kind = contrast_word(contrasts, "kind"), pattern = contrast_word(contrasts, "pattern"), placement = contrast_word(contrasts, "placement"),
+      phase = contrast_word(contrasts, "phase")
+    )
+  )))
+}
+
+# "a/b" of two treatments, or the word that both have.
+contrast_word <- function(rows, factor) {
+  a <- as.character(rows[[paste0(factor, "_a")]])
+  b <- as.character(rows[[paste0(factor, "_b")]])
+  ifelse(a == b, a, paste(a, b, sep = "/"))
+}
+
+location_estimates <- function(location) {
+  part <- function(rows, quantity) if (NROW(rows) > 0) {
+    as_estimates(rows, quantity, value = rows$preempted_shift_percent, confidence = 1 - location$alpha,
+                 n = ifelse(rows$unit_of_inference == "pair", rows$n_pairs, rows$n_launches), n_unit = rows$unit_of_inference, verdict = rows$found)
+  }
+  bind_rows(list(part(location$nodes, "node_preempted_shift_percent"), part(location$ranks, "rank_preempted_shift_percent")))
+}
+
+intervals_estimates <- function(sweep) {
+  rows <- sweep$rows
+  as_estimates(rows, "slowdown_percent", kind = rows$agent, agent_interval_s = rows$interval_s, value = rows$estimate, confidence = 1 - 2 * sweep$alpha,
+               n_unit = rows$unit_of_inference, verdict = short_verdict_words(rows))
+}
+
+replay_estimates <- function(result) {
+  rows <- result$rows
+  of <- function(name, quantity, ...) {
+    as_estimates(rows, quantity, value = rows[[paste0(name, "_percent")]], ci_low = rows[[paste0(name, "_low")]], ci_high = rows[[paste0(name, "_high")]],
+                 confidence = 1 - 2 * result$alpha, n_unit = rows$unit_of_inference, ...)
+  }
+  none <- list(detection_limit = NA, verdict = NA, reason = NA)
+  bind_rows(list(
+    do.call(of, c(list("agent", "agent_slowdown_percent", kind = rows$agent), none)),
+    do.call(of, c(list("replay", "replay_slowdown_percent", kind = rows$replay), none)),
+    as_estimates(rows, "agent_less_replay_percent", kind = rows$agent, value = rows$difference_percent, ci_low = rows$bound_low, ci_high = rows$bound_high,
+                 confidence = 1 - 2 * result$alpha, p_two_sided = rows$p_holm, n_unit = rows$unit_of_inference)
+  ))
+}
+
+# The ends of the names of changes, by family.
+change_units <- c(time = "_change_percent", tail = "_change_percent", share = "_change_points", slowdown = "_change_percent",
+                  amplification = "_change_ratio")
+
+comparison_estimates <- function(comparison) {
+  rows <- comparison$rows
+  alone <- rows$familywise %in% FALSE
+  as_estimates(rows, paste0(rows$measure, change_units[rows$family]), value = rows$effect, confidence = 1 - comparison$alpha, n = rows$n_a + rows$n_b,
+               n_unit = ifelse(rows$scope %in% scope_two, "pair", "launch"), verdict = ifelse(rows$verdict == no_difference, "no_difference",
+                                                                                          paste0(rows$verdict, ifelse(alone, "_alone", ""))))
+}
+
+# What an agent used, beside what it took from the ranks.
+agent_estimates <- function(report) {
+  accounts <- report$accounts
+  used <- function(column, quantity) if (NROW(accounts) > 0) {
+    as_estimates(accounts, quantity, value = accounts[[column]], verdict = NA, n = accounts$n_pairs, n_unit = "pair", reason = NA)
+  }
+  bind_rows(Filter(Negate(is.null), list(
+    if (!is.null(report$analysis)) campaign_estimates(report$analysis), used("cpu_percent", "agent_cpu_percent"),
+    used("on_ranks_percent", "agent_cpu_of_ranks_percent"), used("rss_kib", "agent_memory_kib"),
+    if (NROW(accounts) > 0) as_estimates(accounts, "preempted_less_agent_us_per_s", value = accounts$difference_us_per_s, ci_low = accounts$difference_low,
+                                         ci_high = accounts$difference_high, confidence = 1 - 2 * report$alpha, n = accounts$n_pairs, n_unit = "pair",
+                                         verdict = accounts$agreement)
+  )))
+}
+
+acceptance_estimates <- function(result) {
+  figures <- result$figures
+  if (NROW(figures) == 0) return(NULL)
+  as_estimates(figures, paste0(figure_quantity(figures), "_", figures$unit), host = figures$entity, bytes = figures$size, confidence = 1 - result$alpha, n = NA, n_unit = NA,
+               verdict = closed_word(figures$verdict))
+}
+
+# The figure without what it was measured on.
+figure_quantity <- function(rows) {
+  paste0(rows$check, ifelse(nzchar(rows$variant), paste0(".", gsub("[^A-Za-z0-9_.+-]", "-", rows$variant)), ""), ".", rows$metric)
+}
+
+acceptance_change_estimates <- function(comparison) {
+  rows <- comparison$rows
+  as_estimates(rows, paste0(figure_quantity(rows), "_change_", rows$effect_unit), host = rows$entity, bytes = rows$size, value = rows$effect,
+               confidence = 1 - comparison$alpha, n = rows$n_a + rows$n_b, n_unit = "launch",
+               verdict = ifelse(rows$verdict == "changed", ifelse(rows$worse, "worse", "better"), rows$verdict))
+}

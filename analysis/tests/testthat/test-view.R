@@ -1,0 +1,124 @@
+# What a terminal gets: at most 24 lines of 100 columns, whatever the campaign.
+on_screen <- function(view) {
+  lines <- view_lines(view)
+  expect_lte(length(lines), 24)
+  expect_lte(max(nchar(lines)), 100)
+  lines
+}
+
+demo <- function(...) {
+  do.call(simulated_campaign, utils::modifyList(c(quiet, list(pairs = 60, operations = c("allreduce", "alltoall", "barrier"),
+                                                              levels_percent = c(0, 0.01, 0.1, 1, 5), seed = 3)), list(...)))
+}
+
+test_that("a campaign of the demo's size is answered on one screen: sentences, a row per operation and level, where the rest is", {
+  analysis <- analyze_campaign(demo())
+  lines <- on_screen(answer_view(analysis, "noiselab analyze --all DIR"))
+  expect_match(lines[1], "^All 3 operations are sensitive to a load of [0-9.]+ % of one CPU( or less)?: [0-9.]+ % slows [a-z]+ by [0-9.]+ %")
+  expect_match(paste(lines[1:2], collapse = " "), "98 % interval [0-9.]+ to [0-9.]+")
+  expect_equal(sum(grepl("^  (allreduce|alltoall|barrier) +(0.01|0.1|1|5) % ", lines)), 12)
+  # a person finds the answer, its size and the table within ten lines
+  expect_lte(grep("^  operation +level +slowdown % ", lines), 10)
+  expect_match(lines[length(lines)], "noiselab analyze --all DIR$")
+  row <- subset(analysis$verdicts, channel == "time" & operation == "barrier" & level_requested_percent == 5)
+  expect_equal(sum(grepl(paste("barrier 5 %", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high)), gsub(" +", " ", lines), fixed = TRUE)), 1)
+})
+
+test_that("every row has its verdict as a closed word with its mark, and no reason", {
+  campaign <- demo(slowdown_percent = 0)
+  lines <- on_screen(answer_view(analyze_campaign(campaign)))
+  rows <- grep("^  (allreduce|alltoall|barrier) ", lines, value = TRUE)
+  expect_true(all(grepl("(\u25b2 detected|\u25b3 detected alone|\u25cb not detected|\u25c6 inconclusive)( |$)", rows)))
+  expect_match(lines, "^! (POSITIVE CONTROL MISSED|BROKEN SET-UP)", all = FALSE)
+  expect_match(paste(lines, collapse = " "), "No level was detected on .*; a slowdown of .* would have been, with probability 0.95")
+})
+
+test_that("a reason stands once, with the rows it concerns", {
+  analysis <- analyze_campaign(demo(), channels = "time")
+  at <- analysis$verdicts$operation == "barrier"
+  analysis$verdicts$reason[at] <- "the load was absent"
+  analysis$verdicts$verdict[at] <- "inconclusive"
+  lines <- paste(on_screen(answer_view(analysis)), collapse = " ")
+  expect_equal(lengths(regmatches(lines, gregexpr("the load was absent", lines))), 2) # in the answer, and with its rows
+  expect_match(lines, "inconclusive: barrier at 0.01 %, 0.1 %, 1 %, 5 %: the load was absent")
+})
+
+test_that("many operations and treatments are a row each, and what does not fit is counted", {
+  campaign <- demo(kinds = c("spin", "cache"), patterns = c("periodic", "poisson"), pairs = 12, levels_percent = c(0, 1, 5),
+                   operations = c("allreduce", "alltoall", "barrier", "bcast", "gather", "reduce"))
+  lines <- on_screen(answer_view(analyze_campaign(campaign, channels = "time")))
+  expect_match(lines, "^  \\.\\.\\. and [0-9]+ more lines$", all = FALSE)
+})
+
+test_that("an answer against a margin begins with it", {
+  analysis <- analyze_campaign(demo(), margin = 1)
+  lines <- on_screen(answer_view(analysis))
+  expect_match(lines[1], "^Margin of 1 %: fail, an effect is above it\\.$")
+  expect_match(lines, "margin 1 %", all = FALSE)
+})
+
+test_that("one channel that is not time is answered, too, and nothing above level 0 has no view", {
+  lines <- on_screen(answer_view(analyze_campaign(demo(), channels = "preempted")))
+  expect_match(paste(lines[1:2], collapse = " "), "0.01 % raises preempted of allreduce by ")
+  expect_null(answer_view(analyze_campaign(simulated_campaign(pairs = 20, levels_percent = 0, seed = 1))))
+})
+
+test_that("without Unicode there is no picture, and marks are ASCII", {
+  analysis <- analyze_campaign(demo(), channels = "time")
+  plain <- table_lines(answer_table(analysis, unicode = FALSE))
+  expect_false(any(grepl("[^ -~]", plain)))
+  expect_match(plain, "\\* detected", all = FALSE)
+  expect_match(table_lines(answer_table(analysis, unicode = TRUE)), "\u2502.*\u25cf", all = FALSE)
+})
+
+test_that("the picture puts 0, the estimate and the ends of its interval where they belong", {
+  one <- col_picture(c(0, 10), c(-1, 9), c(1, 11), c(FALSE, TRUE), unicode = TRUE, width = 18)
+  expect_equal(unique(nchar(one$text)), 18)
+  expect_match(one$text[1], "\u25cb")
+  expect_match(one$text[2], "\u2502.*\u25cf")
+  # the larger effect lies to the right
+  expect_gt(regexpr("\u25cf", one$text[2]), regexpr("\u25cb", one$text[1]))
+  expect_match(one$label, "0.*11 %$")
+  expect_null(col_picture(NA_real_, NA_real_, NA_real_, FALSE, unicode = TRUE))
+  expect_null(col_picture(1, 0, 2, TRUE, unicode = FALSE))
+})
+
+test_that("warnings are three at most, each once, and the rest are counted", {
+  view <- new_view("It is so.", warnings = c("a", "b", "c", "d", "a"), notes = 2, command = "X")
+  lines <- view_lines(view)
+  expect_equal(grep("^! ", lines, value = TRUE), c("! a", "! b", "! c"))
+  expect_equal(lines[length(lines)], "all tables and 3 more notes: X")
+  # the table comes before the second warning
+  view$table <- rep("row", 19)
+  expect_equal(view_lines(view)[-(1:21)], c("", "! a", "all tables and 5 more notes: X"))
+})
+
+test_that("the report is named where it stands, and words of a shell are quoted", {
+  dir <- local_folder()
+  expect_null(report_beside(dir))
+  writeLines("", file.path(dir, "report.html"))
+  expect_equal(report_beside(paste0(dir, "/")), file.path(dir, "report.html"))
+  expect_equal(all_command(c("a b", "c"), "agent"), "noiselab analyze agent --all 'a b' c")
+})
+
+test_that("the programs print the answer, and all tables when asked; not both at once", {
+  dir <- local_campaign(pairs = 20, levels_percent = c(0, 5), operations = c("barrier", "bcast"))
+  short <- status_of("noiselab-analyze", dir)
+  expect_equal(short$status, 0L)
+  expect_lte(length(short$out), 24)
+  all <- status_of("noiselab-analyze", dir, "--all")
+  expect_equal(all$out, format_verdicts(analyze_campaign(read_campaign(dir))))
+  expect_match(all$out[1], "^answer \\(this launch")
+  expect_match(status_of("noiselab-analyze", dir, "--all", "--json")$err, "--json and --all exclude each other")
+  expect_false(any(grepl("\033", short$out)))
+})
+
+test_that("what an agent costs is said first, then what it takes, and what would have been seen where nothing was found", {
+  campaign <- do.call(simulated_campaign, c(quiet, list(external = "collectd", slowdown_percent = 2, pairs = 60, operations = c("barrier", "bcast"), seed = 1)))
+  lines <- on_screen(answer_view(analyze_campaign(campaign)))
+  expect_match(lines[1], "^collectd slows barrier by [0-9.]+ % \\(98 % interval [0-9.]+ to [0-9.]+\\) and bcast by ")
+  expect_match(lines, "^It takes [0-9. to]+ % of one CPU from the ranks of a node", all = FALSE)
+  campaign <- do.call(simulated_campaign, c(quiet, list(external = "collectd", slowdown_percent = 0, pairs = 60, seed = 1)))
+  expect_match(paste(on_screen(answer_view(analyze_campaign(campaign, channels = "time")))[1:2], collapse = " "),
+               "^collectd was not found to slow barrier; a slowdown of [0-9.]+ % would have been, with probability 0.95")
+})

@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# noiselab analyze and compare as a person or a program meets them: a screen, colours, and a table with a schema.
+
+load detect
+
+setup_file() {
+    export A=$BATS_FILE_TMPDIR/a B=$BATS_FILE_TMPDIR/b
+    R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript --vanilla -e '
+        for (i in 1:2) {
+          noiselab::simulate_campaign(commandArgs(TRUE)[i], operations = c("barrier", "allreduce"), levels_percent = c(0, 1, 5), pairs = 30, launches = 3,
+                                      seed = i, prefix = letters[i], operation_ns = 1800 + 200 * i)
+        }' "$A" "$B"
+}
+
+# on_screen FILE: at most 24 lines of at most 100 characters
+on_screen() {
+    cat "$1"
+    [ "$(wc -l <"$1")" -le 24 ]
+    [ "$(LC_ALL=C.UTF-8 awk 'length($0) > n { n = length($0) } END { print n + 0 }' "$1")" -le 100 ]
+}
+
+@test "the answer fits a screen, in Unicode and in ASCII, and says how to get the rest" {
+    cd "$BATS_FILE_TMPDIR"
+    for locale in C.UTF-8 C; do
+        LC_ALL=$locale "$BIN/noiselab" analyze a >"$BATS_TEST_TMPDIR/$locale"
+        on_screen "$BATS_TEST_TMPDIR/$locale"
+        grep -q 'all tables.*: noiselab analyze --all a$' "$BATS_TEST_TMPDIR/$locale"
+    done
+    grep -q '●' "$BATS_TEST_TMPDIR/C.UTF-8"
+    ! LC_ALL=C grep -q '[^ -~]' "$BATS_TEST_TMPDIR/C"
+    "$BIN/noiselab" compare a b >"$BATS_TEST_TMPDIR/compare"
+    on_screen "$BATS_TEST_TMPDIR/compare"
+    grep -q 'noiselab compare --all a b$' "$BATS_TEST_TMPDIR/compare"
+    [ "$("$BIN/noiselab" analyze --all a | wc -l)" -gt 40 ]
+}
+
+@test "colours are for a terminal that has them, and for who wants them" {
+    command -v script >/dev/null || skip 'script (util-linux) is not installed'
+    said() { script -qec "$1 '$BIN/noiselab-analyze' '$A'" /dev/null </dev/null; }
+    said 'env -u NO_COLOR TERM=xterm' | grep -q "$(printf '\033')\[1m"
+    ! said 'env NO_COLOR=1 TERM=xterm' | grep -q "$(printf '\033')"
+    ! said 'env -u NO_COLOR TERM=dumb' | grep -q "$(printf '\033')"
+    ! TERM=xterm "$BIN/noiselab-analyze" "$A" | grep -q "$(printf '\033')"
+}
+
+@test "what --json prints is of the schema, in every analysis that has estimates" {
+    python3 -c 'import jsonschema' 2>/dev/null || skip 'python3-jsonschema is not installed (tests/deps.sh agents)'
+    mkdir "$BATS_TEST_TMPDIR/json"
+    "$BIN/noiselab-analyze" "$A" --json --margin 1% >"$BATS_TEST_TMPDIR/json/verdicts" || [ $? -eq 1 ] || [ $? -eq 3 ]
+    "$BIN/noiselab-analyze" nodes "$A" --json >"$BATS_TEST_TMPDIR/json/nodes"
+    "$BIN/noiselab-compare" "$A" "$B" --json >"$BATS_TEST_TMPDIR/json/compare"
+    python3 - "$BATS_TEST_DIRNAME/../../analysis/inst/schema/analysis.json" "$BATS_TEST_TMPDIR"/json/* <<'PYTHON'
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1]))
+check = jsonschema.Draft7Validator(schema)
+jsonschema.Draft7Validator.check_schema(schema)
+for name in sys.argv[2:]:
+    document = json.load(open(name))
+    errors = [f"{name}: {list(e.path)}: {e.message}" for e in check.iter_errors(document)]
+    assert not errors, errors[:5]
+    assert len(document["estimates"]) > 2, name
+# a validator that takes anything says nothing
+broken = json.load(open(sys.argv[2]))
+broken["estimates"][0]["verdict"] = "maybe"
+assert list(check.iter_errors(broken))
+PYTHON
+}
+
+@test "the estimates in CSV are those in JSON" {
+    "$BIN/noiselab-analyze" "$A" --csv 2>/dev/null >"$BATS_TEST_TMPDIR/csv"
+    [ "$(tail -n +2 "$BATS_TEST_TMPDIR/csv" | wc -l)" -eq "$("$BIN/noiselab-analyze" "$A" --json | jq '.estimates | length')" ]
+    head -n 1 "$BATS_TEST_TMPDIR/csv" | grep -q '^quantity,channel,main,scope,launch,'
+}
