@@ -3,6 +3,7 @@
 # deps.sh cluster: the same for the test cluster, which is root's alone. Its packages bring services: where the user is not root, nothing is installed.
 # deps.sh agents: the same for real agents, which tests measure, and what single tests want. What cannot be installed is left out, and its test is
 # skipped.
+# deps.sh report: the same for the browser that tests open reports in, and for what makes reports small.
 # What is missing and is not installed is said, by its own names and those of packages.
 set -u
 
@@ -55,12 +56,23 @@ LIKWID|command -v likwid-perfctr|likwid|likwid|likwid|likwid
 EOF
 }
 
+# Reports are made without them, larger, and their tests skipped.
+needed_by_report() {
+    cat <<'EOF'
+svglite (R)|has_r svglite|r-cran-svglite|R-svglite|R-svglite|r-svglite
+chromium|command -v chromium|chromium|chromium|chromium|-
+PNG reader (R)|has_r png|r-cran-png|R-png|R-png|r-png
+pdftotext|command -v pdftotext|poppler-utils|poppler-utils|poppler-tools|poppler
+EOF
+}
+
 case ${1-} in
 '') table=needed ;;
+report) table=needed_by_report ;;
 agents) table=needed_by_agents ;;
 cluster) table=needed_by_cluster ;;
 *)
-    echo 'usage: tests/deps.sh [cluster|agents]' >&2
+    echo 'usage: tests/deps.sh [cluster|agents|report]' >&2
     exit 2
     ;;
 esac
@@ -104,23 +116,14 @@ leave_out() {
     exit 0
 }
 
-# install_agents: each by itself, without starting its service, so that one whose set-up fails keeps nothing else back; ends
-install_agents() {
-    [ "$(id -u)" = 0 ] || leave_out 'agents for tests are installed by root'
-    # a service that is installed starts with the next boot: whoever looks after the machine decides
-    [ ! -d /run/systemd/system ] || leave_out 'agents for tests would be services of this machine'
-    command -v apt-get >/dev/null || leave_out 'agents for tests come from Debian'
-    policy=/usr/sbin/policy-rc.d
-    if [ ! -e "$policy" ]; then
-        # Debian's own way to say that nothing is to be started, for the moment
-        trap 'rm -f "$policy"' EXIT
-        trap 'exit 2' INT TERM HUP
-        printf '#!/bin/sh\nexit 101\n' >"$policy"
-        chmod 755 "$policy"
-    fi
-    if [ ! -x "$policy" ] || "$policy" >/dev/null 2>&1; then
-        leave_out "'$policy' lets packages start services"
-    fi
+# can_install WHAT: ends where nothing can be
+can_install() {
+    [ "$(id -u)" = 0 ] || leave_out "$1 are installed by root"
+    command -v apt-get >/dev/null || leave_out "$1 come from Debian"
+}
+
+# install_each: each by itself, so that one whose set-up fails keeps nothing else back; ends
+install_each() {
     DEBIAN_FRONTEND=noninteractive
     export DEBIAN_FRONTEND
     apt-get update -qq >/dev/null 2>&1
@@ -134,8 +137,28 @@ install_agents() {
     exit 0
 }
 
+# install_agents: without starting their services; ends
+install_agents() {
+    # a service that is installed starts with the next boot: whoever looks after the machine decides
+    [ ! -d /run/systemd/system ] || leave_out 'agents for tests would be services of this machine'
+    can_install 'agents for tests'
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        # Debian's own way to say that nothing is to be started, for the moment
+        trap 'rm -f "$policy"' EXIT
+        trap 'exit 2' INT TERM HUP
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+    fi
+    if [ ! -x "$policy" ] || "$policy" >/dev/null 2>&1; then
+        leave_out "'$policy' lets packages start services"
+    fi
+    install_each
+}
+
 [ -n "$(missing what)" ] || exit 0
 [ "$table" != needed_by_agents ] || install_agents
+[ "$table" != needed_by_report ] || { can_install 'tools for reports' && install_each; }
 if [ "$table" = needed_by_cluster ] && [ "$(id -u)" != 0 ]; then leave_out "the test cluster is root's"; fi
 
 command -v apt-get >/dev/null || say_and_stop

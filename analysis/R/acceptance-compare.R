@@ -72,10 +72,19 @@ change_of <- function(a, b, alpha) {
   ), row.names = NULL)
 }
 
+# The changed ones first; not more than a reader looks through.
+shown_changes <- function(rows) utils::head(changes_in_order(rows), max(most_failing, sum(rows$verdict == "changed")))
+
+change_unit <- function(rows) {
+  unit <- c(percent = "%", points = "points")[rows$effect_unit]
+  ifelse(is.na(unit), rows$effect_unit, unit)
+}
+
+change_words <- function(rows) ifelse(rows$verdict == "changed", ifelse(rows$worse, "changed: worse", "changed: better"), rows$verdict)
+
 format_changes <- function(comparison) {
   rows <- comparison$rows
-  shown <- changes_in_order(rows)
-  shown <- utils::head(shown, max(most_failing, sum(rows$verdict == "changed")))
+  shown <- shown_changes(rows)
   c(comparison$answer, "", table_lines(changes_table(shown), indent = 0, width = Inf),
     if (nrow(rows) > nrow(shown)) sprintf("  and %d more (--csv has all)", nrow(rows) - nrow(shown)), "", format_notes(comparison$notes))
 }
@@ -115,7 +124,7 @@ changes_table <- function(shown) {
     effect = col_number("change", shown$effect, paste(format_effect(shown$effect), unit, format_interval(shown$ci_low, shown$ci_high))),
     p_holm = col_number("p", shown$p_holm, format_p),
     detection_limit = col_number("limit", shown$detection_limit, paste(format_effect(shown$detection_limit, FALSE), unit)),
-    verdict = col_words("verdict", ifelse(shown$verdict == "changed", ifelse(shown$worse, "changed: worse", "changed: better"), shown$verdict))
+    verdict = col_words("verdict", change_words(shown))
   )
 }
 

@@ -51,7 +51,7 @@ format_acceptance <- function(result) {
 acceptance_view <- function(result, operands) {
   rows <- result$checks
   ran <- rows$status == "ran"
-  verdict <- ifelse(rows$verdict %in% names(verdict_marks), rows$verdict, ifelse(grepl("not judged", rows$verdict), "not judged", rows$verdict))
+  verdict <- ifelse(rows$verdict %in% verdict_looks$word, rows$verdict, ifelse(grepl("not judged", rows$verdict), "not judged", rows$verdict))
   table <- new_table(
     check = col_words("check", rows$check), verdict = col_verdict("verdict", verdict), value = col_words("value", ifelse(ran, figure_interval(rows), "-")),
     entity = col_words("on", ifelse(nzchar(rows$entity), rows$entity, "-")), limit = col_words("limit", ifelse(nzchar(rows$limit), rows$limit, "-")),

@@ -10,6 +10,9 @@ agent_title <- function(kind, campaign) {
   if (length(ns) == 1 && !grepl("@", kind, fixed = TRUE)) paste(kind, "at", format_time(ns / 1e9)) else kind
 }
 
+# Of the treatments that have no level; the intervals of a sweep are no names of their own.
+agent_names <- function(analysis) unique(sub("@.*", "", analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))
+
 # A number for a sentence; its ends have as many decimals.
 percent_words <- function(x, low, high) {
   reach <- (high - low) / 2

@@ -93,7 +93,7 @@ sensitive_sentence <- function(rows, name, analysis, n_all) {
   if (!all(dosed)) return(what)
   if (n_all == 1) return(sub("^([^ ]+) %", "a load of \\1 % of one CPU", what))
   of <- if (several_treatments(analysis)) "operations and treatments" else "operations"
-  who <- if (length(name) == n_all) sprintf(if (n_all == 2) "both %2$s are" else "all %d %s are", n_all, of) else sprintf("%d of %d %s %s", length(name), n_all, of, if (length(name) == 1) "is" else "are")
+  who <- if (length(name) == n_all) (if (n_all == 2) sprintf("both %s are", of) else sprintf("all %d %s are", n_all, of)) else sprintf("%d of %d %s %s", length(name), n_all, of, if (length(name) == 1) "is" else "are")
   sprintf("%s sensitive to a load of %s %% of one CPU%s: %s", who, format_level(max(rows$level_percent)),
           if (length(unique(rows$level_percent)) > 1) " or less" else "", what)
 }
@@ -149,20 +149,19 @@ margin_answer_words <- function(margin, answer, of = "") {
 
 # A row per operation, treatment and level above 0; beyond what a screen holds, one per operation and treatment: at the smallest level
 # that was detected, or the highest.
-answer_rows <- function(analysis) {
+answer_rows <- function(analysis, most = 14) {
   rows <- widest_scope(analysis$verdicts)
   control <- channel_table()$control[match(rows$channel, names(channels))]
   dosed <- rows[rows$level_requested_percent > 0 & !control, ]
   shown <- dosed[dosed$channel == main_channel(dosed$channel), ]
-  if (nrow(shown) <= 14) return(shown)
+  if (nrow(shown) <= most) return(shown)
   bind_rows(lapply(split_families(shown), function(family) {
     family <- family[order(family$level_requested_percent), ]
     family[c(which(family$verdict == "detected"), nrow(family))[1], ]
   }))
 }
 
-answer_table <- function(analysis, unicode = shows_unicode()) {
-  rows <- answer_rows(analysis)
+answer_table <- function(analysis, unicode = shows_unicode(), rows = answer_rows(analysis)) {
   all <- widest_scope(analysis$verdicts)
   taken <- all[all$channel == "preempted", ]
   key <- function(x) do.call(paste, c(unname(x[intersect(c("scope", "launch", "operation", "bytes", "ranks", treatment_columns, "level_requested_percent"), names(x))]),

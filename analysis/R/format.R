@@ -92,8 +92,7 @@ format_block <- function(rows, analysis) {
 
 # Each text once, with the rows that it concerns. Figures in a text that differ from row to row are left to the rows.
 with_rows <- function(rows, text, word) {
-  same <- sub("only an effect above [^ ]+ % could have been seen", "only an effect above the limit could have been seen", text)
-  same <- gsub("(in|;) [0-9.e+-]+ % of (the pairs|them)", "\\1 some of \\2", same)
+  same <- same_reason(text)
   known <- which(!is.na(same))
   vapply(split(known, in_order(same[known])), function(at) {
     by <- split(rows$level_requested_percent[at], in_order(rows$channel[at]))

@@ -39,6 +39,7 @@ run_compare_acceptance <- function(dirs, values, form, alpha, power, margin) {
   table <- table_option(values, intervals_tables)
   if (isTRUE(values$paired) || !is.null(values$plot)) abort_usage("--paired and --plot do not apply to acceptance campaigns")
   comparison <- compare_acceptance(read_acceptance(dirs[1]), read_acceptance(dirs[2]), margin, alpha, power)
+  if (!is.null(values$report)) write_change_report(comparison, dirs, values$report)
   if (form == "csv") say_notes("noiselab-compare", c(comparison$answer, comparison$notes))
   write_output(switch(form, json = acceptance_change_json(comparison), csv = csv_lines(if (table == "rows") comparison$rows else acceptance_change_estimates(comparison)), all = format_changes(comparison),
                       changes_view(comparison, dirs)) |> as_lines(values), values$out)

@@ -12,6 +12,7 @@ compare_options <- function() list(
   option("table", "NAME", "the table --csv prints: estimates or rows (all that is known of each)"),
   option("out", "FILE", "write there instead of to stdout"),
   option("plot", "FILE.png", "write a plot of the changes with their intervals as well"),
+  option("report", "FILE.html", "write an HTML report as well"),
   option("help", help = "print this help")
 )
 
@@ -36,6 +37,7 @@ run_compare <- function(dirs, values, form) {
   if (!is.null(values$plot) && !grepl("\\.png$", values$plot)) {
     abort_usage("--plot: '", values$plot, "' does not end in .png")
   }
+  if (!is.null(values$report)) check_report_file(values$report, "--report")
   table <- table_option(values, intervals_tables)
   margin <- margin_option(values$margin)
   alpha <- alpha_option(values$alpha)
@@ -49,6 +51,7 @@ run_compare <- function(dirs, values, form) {
   comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
                                   alpha, power, paired = isTRUE(values$paired))
   if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)
+  if (!is.null(values$report)) write_comparison_report(comparison, values$report)
   if (form == "csv") say_notes("noiselab-compare", comparison$notes)
   write_output(as_lines(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison, table), all = format_comparison(comparison),
                                comparison_view(comparison, dirs)), values), values$out)

@@ -85,8 +85,8 @@ run_analyze <- function(operands, values, form) {
   names_known <- vapply(words, `[[`, "", "name")
   at <- match(operands[1], names_known)
   # A slip in the word, not a directory of that name.
-  if (is.na(at) && !file.exists(operands[1]) && !is.na(nearest_word(operands[1], names_known))) {
-    abort_usage("'", operands[1], "' is neither a directory nor an analysis", did_you_mean(operands[1], names_known))
+  if (is.na(at) && !file.exists(operands[1]) && nzchar(meant <- did_you_mean(operands[1], names_known, ""))) {
+    abort_usage("'", operands[1], "' is neither a directory nor an analysis", meant)
   }
   lines <- if (!is.na(at)) run_word(words[[at]], operands[-1], values, form) else {
     only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "adjust", "unit",
@@ -284,8 +284,10 @@ run_report <- function(dirs, values, form) {
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin)
   file <- values$out %||% file.path(dirs[1], "report.html")
+  if (dir.exists(dirs[1])) check_report_file(file)
   if (all(vapply(dirs, has_acceptance, TRUE))) {
-    return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin %||% 0), file)))
+    given <- unlist(lapply(c("limits", "reference", "margin", "alpha"), function(name) lapply(values[[name]], function(x) c(paste0("--", name), x))))
+    return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin %||% 0), file, options = given)))
   }
   if (!is.null(values$limits) || !is.null(values$reference)) abort_usage("--limits and --reference are for acceptance campaigns")
   campaign <- read_campaign(dirs, arms = "any")

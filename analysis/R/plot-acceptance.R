@@ -2,8 +2,11 @@
 
 launches_words <- function(n) paste(n, if (n == 1) "launch" else "launches")
 
-# A function, because the colours are of a file that is read later.
-verdict_colours <- function() c(pass = okabe_ito[["sky"]], fail = okabe_ito[["vermillion"]], inconclusive = okabe_ito[["yellow"]], "not judged" = "grey88")
+# The colours of tiles, by verdict. A function, because the colours are of a file that is read later.
+verdict_colours <- function() {
+  looks <- verdict_looks[match(c("pass", "fail", "inconclusive"), verdict_looks$word), ]
+  c(stats::setNames(colour_of(looks$colour), looks$word), "not judged" = "grey88")
+}
 # Lines of many nodes are narrow, and labels that would touch are left out.
 many_hosts <- 24
 line_height <- function(n, few) if (n > many_hosts) 0.16 else few

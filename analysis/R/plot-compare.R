@@ -24,7 +24,6 @@ plot_compare <- function(comparison, draw = TRUE) {
   if (!draw) return(frame)
   frame$panel <- factor(frame$panel, intersect(compare_panels, frame$panel))
   frame$label <- factor(frame$label, rev(unique(frame$label)))
-  frame$verdict <- factor(frame$verdict, names(compare_colours()))
   margin <- comparison$margin_percent
   band <- if (!is.null(margin) && any(frame$family == "time")) {
     data.frame(panel = factor(compare_panels[["time"]], levels(frame$panel)), low = -margin, high = margin)
@@ -40,11 +39,8 @@ plot_compare <- function(comparison, draw = TRUE) {
     (if (!is.null(band)) ggplot2::geom_rect(data = band, ggplot2::aes(xmin = low, xmax = high, ymin = -Inf, ymax = Inf),
                                             inherit.aes = FALSE, fill = "grey85", alpha = 0.8)) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.3) +
-    ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high, colour = verdict)) +
-    ggplot2::geom_point(ggplot2::aes(colour = verdict, shape = verdict), size = 2.4, fill = "white") +
-    ggplot2::scale_colour_manual(NULL, values = compare_colours(), drop = TRUE) +
-    ggplot2::scale_shape_manual(NULL, values = c("slower" = 17, "faster" = 15, "no difference found" = 21),
-                                drop = TRUE) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high), colour = okabe_ito[["blue"]]) +
+    ggplot2::geom_point(ggplot2::aes(shape = verdict, fill = verdict), size = 2.4) + verdict_scales(frame$verdict) +
     ggplot2::scale_x_continuous(breaks = shown(breaks), labels = number_labels(breaks),
                                 guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     ggplot2::facet_grid(panel ~ ., scales = "free_y", space = "free_y",
@@ -68,10 +64,6 @@ compare_labels <- function(rows) {
 
 compare_panels <- c(time = "clean time", tail = "clean quantiles", slowdown = "slowdown under load")
 
-# A function, because the colours are in a file that is read later.
-compare_colours <- function() c("slower" = okabe_ito[["vermillion"]], "faster" = okabe_ito[["blue"]],
-                                "no difference found" = "#000000")
-
 compare_subtitle <- function(comparison, frame) {
   sides <- comparison$sides
   of <- function(scope, unit) {
@@ -84,7 +76,7 @@ compare_subtitle <- function(comparison, frame) {
 }
 
 compare_caption <- function(comparison, banded, wide) {
-  paste0(sprintf(paste("Bars: %g %% confidence interval of each row by itself (%s). Colour and shape: two-sided",
+  paste0(sprintf(paste("Bars: %g %% confidence interval of each row by itself (%s). Marks: two-sided",
                        "alpha %g after Holm's correction over the rows of a panel."), 100 * (1 - comparison$alpha),
                  if (comparison$paired) "Student, launches paired in time" else "Welch", comparison$alpha),
          if (banded) sprintf(" Grey band: the margin, +-%g %%.", comparison$margin_percent),

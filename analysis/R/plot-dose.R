@@ -8,8 +8,8 @@
 #' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `kind`, `pattern`, `placement`,
 #'   `phase`, `level_requested_percent`,
 #'   `level_delivered_percent` (percent of one CPU), `estimate`, `ci_low`, `ci_high`, `band_low`,
-#'   `band_high` (unit of the channel; the band is the interval of the placebo), `verdict`; NULL where
-#'   the channel was not measured.
+#'   `band_high` (unit of the channel; the band is the interval of the placebo), `verdict`, `series` (the
+#'   verdict, or `detected alone`: not with all families counted together); NULL where the channel was not measured.
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105.
 #' @noRd
 plot_dose <- function(analysis, draw = TRUE) {
@@ -33,7 +33,7 @@ dose_data <- function(analysis, channel) {
         "level_requested_percent")], level_delivered_percent = delivered,
         rows[c("estimate", "ci_low", "ci_high", "n_pairs", "n_launches", "verdict")],
         band_low = placebo$ci_low[at], band_high = placebo$ci_high[at],
-        series = rows$verdict)
+        series = row_outcome(rows))
 }
 
 draw_dose <- function(analysis, draw, channel, y_name, title) {
@@ -53,11 +53,7 @@ draw_dose <- function(analysis, draw, channel, y_name, title) {
     ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE,
                             colour = okabe_ito[["blue"]]) +
     ggplot2::geom_point(ggplot2::aes(shape = series, fill = series), size = 2.8) +
-    ggplot2::scale_shape_manual(NULL, values = c("detected" = 24, "not detected" = 21,
-                                                 "inconclusive" = 23)) +
-    ggplot2::scale_fill_manual(NULL, values = c("detected" = okabe_ito[["vermillion"]],
-                                                "not detected" = "white",
-                                                "inconclusive" = okabe_ito[["yellow"]])) +
+    verdict_scales(frame$series) +
     axes$scales + panel_facets(frame, analysis) + theme_noiselab() +
     plot_words(title, scope_words(frame), dose_caption(frame, analysis$alpha),
                "delivered level, % of one CPU (ticks: requested levels)", y_name)
@@ -103,6 +99,7 @@ dose_caption <- function(frame, alpha) {
   paste0("Bars and blue band: ", 100 * (1 - 2 * alpha), " % confidence interval. Grey: ",
          if (all(is.na(frame$band_low))) "no placebo was run. " else "that of the placebo (clean). ",
          "Detected: step-down from the highest level, one-sided alpha ", alpha,
+         if (any(frame$series == "detected alone")) "; alone: not with all operations and channels counted together",
          if (any(frame$series == "inconclusive")) {
            "; inconclusive: no test was possible, or a higher level was not detected"
          },

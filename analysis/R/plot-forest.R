@@ -10,7 +10,7 @@
 #'   row; FALSE: a launch that it pools), `scope`, `launch`, `n_pairs`, `n_launches`, `estimate_percent`,
 #'   `ci_low_percent`, `ci_high_percent` (confidence 1 - 2 alpha), `bound_low_percent`,
 #'   `bound_high_percent` (two-sided, 1 - 2 alpha; NA without a margin), `margin_percent` (NA: none), `verdict`
-#'   (`above`, `below`, `inconclusive` of the margin; without one `detected`, `not detected`, `inconclusive`). NULL
+#'   (`above`, `below`, `inconclusive` of the margin; without one `detected`, `detected alone`, `not detected`, `inconclusive`). NULL
 #'   without the time channel, and where no level is above 0.
 #' @references Lewis, S. and Clarke, M. (2001) Forest plots: trying to see the wood and the trees, BMJ 322, 1479-1480.
 #' @noRd
@@ -18,13 +18,11 @@ plot_forest <- function(analysis, draw = TRUE) {
   frame <- forest_data(analysis)
   if (!draw || is.null(frame)) return(frame)
   margin <- frame$margin_percent[1]
-  look <- forest_look(frame)
   frame <- forest_lines(frame, analysis)
   axis <- forest_axis(frame, margin)
   frame <- axis$frame
   main <- frame[frame$pooled, ]
   each <- frame[!frame$pooled, ]
-  main$verdict <- factor(main$verdict, look$verdict)
   names_y <- main[!duplicated(main$line), ]
   bounds <- main[!is.na(main$bound_low_percent), ]
   blue <- okabe_ito[["blue"]]
@@ -44,8 +42,7 @@ plot_forest <- function(analysis, draw = TRUE) {
     ggplot2::geom_linerange(ggplot2::aes(xmin = bound_low_percent, xmax = bound_high_percent), data = bounds,
                             colour = blue, linewidth = 1.5) +
     ggplot2::geom_point(ggplot2::aes(shape = verdict, fill = verdict), size = 2.6) +
-    ggplot2::scale_shape_manual(NULL, values = look$shapes) +
-    ggplot2::scale_fill_manual(NULL, values = look$fills) +
+    verdict_scales(main$verdict) +
     ggplot2::scale_y_continuous(breaks = names_y$line, labels = names_y$label, minor_breaks = NULL,
                                 expand = ggplot2::expansion(add = c(if (nrow(each) > 0) 0.3 else 0.5, 0.5))) +
     ggplot2::facet_grid(panel ~ ., scales = "free_y", space = "free_y",
@@ -78,7 +75,7 @@ forest_data <- function(analysis) {
                       launch = rows$launch, n_pairs = rows$n_pairs, n_launches = rows$n_launches,
                       estimate_percent = rows$estimate, ci_low_percent = rows$ci_low, ci_high_percent = rows$ci_high,
                       bound_low_percent = bound("margin_low"), bound_high_percent = bound("margin_high"),
-                      margin_percent = margin, verdict = ifelse(is.na(decided), rows$verdict, decided))
+                      margin_percent = margin, verdict = ifelse(is.na(decided), row_outcome(rows), decided))
   treatment <- match(treatment_label(frame, treatment_columns), treatment_label(analysis$treatments, treatment_columns))
   frame <- frame[order(panel_factor(frame$panel, analysis), frame$ranks, treatment, frame$level_requested_percent,
                        !frame$pooled, frame$launch), ]
@@ -138,16 +135,6 @@ forest_axis <- function(frame, margin) {
                                 guide = ggplot2::guide_axis(check.overlap = TRUE)),
     ggplot2::coord_cartesian(xlim = limits)
   ))
-}
-
-# Shape and colour of the verdicts that occur.
-forest_look <- function(frame) {
-  looks <- data.frame(verdict = c("above", "detected", "below", "not detected", "inconclusive"),
-                      shape = c(24, 24, 22, 21, 23),
-                      fill = c(okabe_ito[c("vermillion", "vermillion", "green")], "white", okabe_ito[["yellow"]]))
-  looks <- looks[looks$verdict %in% frame$verdict[frame$pooled], ]
-  list(verdict = looks$verdict, shapes = stats::setNames(looks$shape, looks$verdict),
-       fills = stats::setNames(looks$fill, looks$verdict))
 }
 
 forest_caption <- function(frame, alpha, clipped) {

@@ -16,8 +16,6 @@ plot_intervals <- function(analysis, draw = TRUE) {
   safe <- unique(frame[!is.na(frame$safe_from_s), c("panel", "safe_from_s")])
   frame$panel <- in_order(frame$panel)
   safe$panel <- factor(safe$panel, levels(frame$panel))
-  looks <- interval_looks()
-  looks <- looks[names(looks) %in% frame$series]
   ticks <- sort(unique(frame$interval_s))
   guide <- guide_line(frame)
   columns <- c("estimate", "ci_low", "ci_high", "bound_low", "bound_high")
@@ -36,8 +34,7 @@ plot_intervals <- function(analysis, draw = TRUE) {
                             na.rm = TRUE) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), colour = okabe_ito[["blue"]], na.rm = TRUE) +
     ggplot2::geom_point(ggplot2::aes(shape = series, fill = series), size = 2.8) +
-    ggplot2::scale_shape_manual(NULL, values = vapply(looks, `[[`, 0, "shape")) +
-    ggplot2::scale_fill_manual(NULL, values = vapply(looks, `[[`, "", "fill")) +
+    verdict_scales(frame$series) +
     ggplot2::scale_x_log10(breaks = ticks, labels = format_time(ticks), minor_breaks = NULL, expand = ggplot2::expansion(mult = 0.08)) +
     ggplot2::scale_y_continuous(breaks = pseudo_log(breaks, sigma), labels = number_labels(breaks)) +
     ggplot2::facet_wrap(~panel) + theme_noiselab() +
@@ -48,12 +45,6 @@ plot_intervals <- function(analysis, draw = TRUE) {
       if (!is.na(margin)) sprintf(" Dashed: the margin, %s %%. Shaded: safe for all operations.", format_level(margin))),
       "sampling interval (logarithmic)", "slowdown, %")
 }
-
-interval_looks <- function() list(
-  "below the margin" = list(shape = 21, fill = okabe_ito[["green"]]), "above the margin" = list(shape = 24, fill = okabe_ito[["vermillion"]]),
-  "detected" = list(shape = 24, fill = okabe_ito[["vermillion"]]), "not detected" = list(shape = 21, fill = "white"),
-  "inconclusive" = list(shape = 23, fill = okabe_ito[["yellow"]])
-)
 
 intervals_data <- function(analysis) {
   if (!is_sweep(analysis$campaign)) return(NULL)

@@ -18,8 +18,6 @@ plot_nodes <- function(analysis, draw = TRUE) {
   frame$panel <- in_order(frame$panel)
   lines <- max(frame$place)
   frame$y <- lines + 1 - frame$place
-  look <- found_look(frame$found)
-  frame$found <- factor(frame$found, look$found)
   scale <- shift_scale(frame[c("preempted_shift_percent", "ci_low", "ci_high")], frame$preempted_shift_percent)
   frame[c("preempted_shift_percent", "ci_low", "ci_high")] <- scale$values
   few <- lines <= nodes_lines && n_panels(frame) == 1
@@ -32,8 +30,7 @@ plot_nodes <- function(analysis, draw = TRUE) {
                             linewidth = if (lines > nodes_lines) 0.25 else 0.5) +
     ggplot2::geom_point(ggplot2::aes(shape = found, fill = found), size = if (lines > nodes_lines) 1.3 else 2.6, na.rm = TRUE) +
     (if (nrow(named) > 0) ggplot2::geom_text(ggplot2::aes(y = y_name, label = host), data = named, hjust = 1.3, size = 2.9)) +
-    ggplot2::scale_shape_manual(NULL, values = look$shapes, labels = look$words) +
-    ggplot2::scale_fill_manual(NULL, values = look$fills, labels = look$words) +
+    verdict_scales(frame$found, c(here = "the noise is here")) +
     scale$axis + (if (few) {
       ggplot2::scale_y_continuous(breaks = frame$y, labels = frame$host, minor_breaks = NULL, expand = ggplot2::expansion(add = 0.6))
     } else ggplot2::scale_y_continuous(breaks = NULL, expand = ggplot2::expansion(mult = 0.02, add = 0.6))) +
@@ -74,17 +71,6 @@ nodes_subtitle <- function(frame) {
   n <- if (unit == "pair") frame$n_pairs else frame$n_launches
   sprintf("scope: %s; unit of inference: the %s, n = %s; %s", if (unit == "pair") scope_launch else scope_campaign, unit,
           format_range(n), counted(max(frame$place), "node"))
-}
-
-# Shape and colour of the words of locate_noise() that occur.
-found_look <- function(found) {
-  looks <- data.frame(found = c("here", "trace", "not detected", "inconclusive"), shape = c(24, 25, 21, 23),
-                      fill = c(okabe_ito[c("vermillion", "orange")], "white", okabe_ito[["yellow"]]),
-                      words = c("the noise is here", "trace", "not detected", "inconclusive"))
-  looks <- looks[looks$found %in% found, ]
-  list(found = looks$found, shapes = stats::setNames(looks$shape, looks$found),
-       fills = stats::setNames(looks$fill, looks$found),
-       words = stats::setNames(looks$words, looks$found))
 }
 
 # Pseudo-logarithmic where one value dwarfs the others. Values on the axis, its scales and what the caption says of it.

@@ -57,8 +57,7 @@ power_subtitle <- function(frame) {
   sprintf("time channel; %s, n = %s %s", scope, format_range(this$n), paste(unit, collapse = " or "))
 }
 
-# Per operation and size the scatter of the lowest level, the placebo where there is one; of several treatments the one
-# in the middle.
+# Per operation and size the scatter of the level above 0 whose limit is the largest: what every level of the run would have found.
 power_data <- function(analysis) {
   rows <- analysis$verdicts
   rows <- rows[rows$channel == "time", ]
@@ -71,8 +70,8 @@ power_data <- function(analysis) {
   rows <- rows[across | !panel_name(rows) %in% panel_name(rows)[across], ]
   if (nrow(rows) == 0) return(NULL)
   bind_rows(lapply(split(rows, in_order(panel_name(rows))), function(part) {
-    part <- part[part$level_requested_percent == min(part$level_requested_percent), ]
-    power_curves(part[order(part$se)[ceiling(nrow(part) / 2)], ], analysis)
+    if (any(part$level_requested_percent > 0)) part <- part[part$level_requested_percent > 0, ]
+    power_curves(part[order(-part$detection_limit)[1], ], analysis)
   }))
 }
 

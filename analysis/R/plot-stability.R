@@ -18,12 +18,9 @@ plot_stability <- function(analysis, draw = TRUE) {
                                                                                           frame$configuration)])))
   # An interval without an upper end goes on to the frame's.
   frame$high <- ifelse(is.na(frame$merit_high), Inf, frame$merit_high)
-  words <- c("suitable", "not reproducible", "undecided")
   ggplot2::ggplot(frame, ggplot2::aes(merit, configuration)) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = merit_low, xmax = high), colour = okabe_ito[["blue"]]) +
-    ggplot2::geom_point(ggplot2::aes(shape = class, fill = class), colour = okabe_ito[["vermillion"]], size = 2.6) +
-    ggplot2::scale_shape_manual(NULL, values = stats::setNames(c(24, 25, 21), words)) +
-    ggplot2::scale_fill_manual(NULL, values = stats::setNames(c(okabe_ito[["vermillion"]], "white", "white"), words)) +
+    ggplot2::geom_point(ggplot2::aes(shape = class, fill = class), size = 2.6) + verdict_scales(frame$class) +
     ggplot2::scale_x_log10(labels = log_labels) +
     ggplot2::facet_grid(panel ~ ., scales = "free_y", space = "free_y") + theme_noiselab() +
     ggplot2::theme(strip.text.y = ggplot2::element_text(angle = 0)) +

@@ -1,4 +1,4 @@
-# What all plots share: colours, theme, axes, captions.
+# What all plots share: colours, marks, theme, axes, captions.
 
 # Okabe and Ito's colours, safe for colour-blind readers.
 okabe_ito <- c(black = "#000000", orange = "#E69F00", sky = "#56B4E9", green = "#009E73",
@@ -7,9 +7,51 @@ okabe_ito <- c(black = "#000000", orange = "#E69F00", sky = "#56B4E9", green = "
 arm_colours <- c(off = okabe_ito[["blue"]], on = okabe_ito[["vermillion"]])
 arm_shapes <- c(off = 16, on = 17)
 
+# What a verdict looks like wherever it stands: shape and colour of its points in plots, and a mark of that shape in tables; `ascii`: for
+# terminals without Unicode.
+verdict_looks <- as.data.frame(matrix(c(
+  "detected",             "24", "vermillion", "\u25b2", "*",
+  "above",                "24", "vermillion", "\u25b2", "*",
+  "above the margin",     "24", "vermillion", "\u25b2", "*",
+  "slower",               "24", "vermillion", "\u25b2", "*",
+  "changed: worse",       "24", "vermillion", "\u25b2", "*",
+  "fail",                 "24", "vermillion", "\u25b2", "*",
+  "here",                 "24", "vermillion", "\u25b2", "*",
+  "disagree",             "24", "vermillion", "\u25b2", "*",
+  "detected alone",       "24", "white",      "\u25b3", "+",
+  "trace",                "25", "orange",     "\u25bc", "v",
+  "not reproducible",     "25", "orange",     "\u25bc", "v",
+  "not detected",         "21", "white",      "\u25cb", "-",
+  "no difference found",  "21", "white",      "\u25cb", "-",
+  "below",                "22", "green",      "\u25a0", "-",
+  "below the margin",     "22", "green",      "\u25a0", "=",
+  "same",                 "22", "green",      "\u25a0", "=",
+  "suitable",             "22", "green",      "\u25a0", "=",
+  "agree",                "22", "green",      "\u25a0", "=",
+  "pass",                 "22", "sky",        "\u25a0", "-",
+  "faster",               "25", "blue",       "\u25bc", "v",
+  "changed: better",      "25", "blue",       "\u25bc", "v",
+  "look at it",           "23", "yellow",     "\u25c6", "?",
+  "undecided",            "23", "yellow",     "\u25c6", "?",
+  "inconclusive",         "23", "yellow",     "\u25c6", "?"
+), ncol = 5, byrow = TRUE, dimnames = list(NULL, c("word", "shape", "colour", "mark", "ascii"))))
+
+# Scales of shape and fill for those of these words that occur. `labels`: other words for the legend, by word.
+verdict_scales <- function(words, labels = character()) {
+  looks <- verdict_looks[verdict_looks$word %in% words, ]
+  named <- function(x) stats::setNames(x, looks$word)
+  text <- ifelse(looks$word %in% names(labels), labels[looks$word], looks$word)
+  list(
+    ggplot2::scale_shape_manual(NULL, values = named(as.numeric(looks$shape)), breaks = looks$word, labels = text),
+    ggplot2::scale_fill_manual(NULL, values = named(colour_of(looks$colour)), breaks = looks$word, labels = text)
+  )
+}
+
+colour_of <- function(name) ifelse(name %in% names(okabe_ito), okabe_ito[name], name)
+
 theme_noiselab <- function() {
   ggplot2::theme_bw(base_size = 11) + ggplot2::theme(
-    legend.position = "bottom", plot.title.position = "plot", plot.caption.position = "plot",
+    legend.position = "bottom", legend.margin = ggplot2::margin(), legend.box.spacing = ggplot2::unit(5, "pt"), plot.title.position = "plot", plot.caption.position = "plot",
     plot.caption = ggplot2::element_text(hjust = 0, colour = "grey30", size = 8.5),
     plot.subtitle = ggplot2::element_text(colour = "grey20", size = 9.5),
     panel.grid.minor = ggplot2::element_blank(),

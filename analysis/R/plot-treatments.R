@@ -37,7 +37,7 @@ plot_treatments <- function(analysis, draw = TRUE) {
     ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_line(data = joined(frame, frame$panel, frame$row, frame$treatment), linewidth = 0.4) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE) +
-    ggplot2::geom_point(ggplot2::aes(shape = treatment, fill = ifelse(series == "detected", as.character(treatment), NA)),
+    ggplot2::geom_point(ggplot2::aes(shape = treatment, fill = ifelse(startsWith(series, "detected"), as.character(treatment), NA)),
                         size = 2.4) +
     ggplot2::scale_colour_manual(NULL, values = look$colours) +
     ggplot2::scale_shape_manual(NULL, values = look$shapes) +

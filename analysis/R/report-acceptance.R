@@ -1,58 +1,83 @@
 # The report of an acceptance campaign.
 
-#' Write the report of an acceptance campaign
-#'
-#' @param result An `nl_acceptance_verdict` from [judge_acceptance()].
-#' @inheritParams write_report
-#' @return `file`, invisibly.
-#' @examples
-#' \dontrun{
-#' write_acceptance_report(judge_acceptance(read_acceptance("acceptance-campaign")), "report.html")
-#' }
-#' @export
-write_acceptance_report <- function(result, file, plots_dir = paste0(sub("\\.html?$", "", file), "_files")) {
+# `result`: an nl_acceptance_verdict. `options`: the words of the command line that it was judged by, beside the directories.
+write_acceptance_report <- function(result, file, plots_dir = files_beside(file), options = character()) {
   check_argument(inherits(result, "nl_acceptance_verdict"), "result", class(result), "the result of judge_acceptance()")
-  check_argument(is_text(file) && dir.exists(dirname(file)), "file", file, "a file in a directory that exists")
+  check_report_file(file)
   rows <- plots_of("acceptance")
   clear_plots_dir(plots_dir, vapply(rows, `[[`, "", "name"))
-  figures <- Filter(Negate(is.null), write_figures(unclass(result), plots_dir, rows))
-  tags <- htmltools::tags
-  write_page(html_page("noiselab acceptance", list(
-    tags$h1("Cluster acceptance"), tags$p(class = "answer", result$answer),
-    if (result$self_check$verdict == "inconclusive") tags$p(class = "loud", paste0("Self-check: ", result$self_check$reason)),
-    section("Checks", acceptance_check_table(result)), failing_table(result),
-    section("Nodes", acceptance_node_table(result), tags$p(paste0("Self-check: ", result$self_check$verdict, " (", result$self_check$reason, ")."))),
-    section("Plots", lapply(figures, figure_tag, files_dir = basename(plots_dir))),
-    section("Provenance", acceptance_provenance(result), notes_list(result$notes))
-  )), file)
+  figures <- write_figures(unclass(result), plots_dir, rows)
+  figure <- function(name) figure_tag(figures[[paste0("acceptance-", name)]], basename(plots_dir))
+  acceptance <- result$acceptance
+  write_page(html_page(
+    "Is this cluster quiet and correct?", sprintf("%s; %s; %s", counted(length(acceptance$hosts), "node"), launches_words(length(acceptance$launches)),
+                                                  result$ended_utc), result$answer,
+    if (result$self_check$verdict == "inconclusive") paste0("Self-check: ", result$self_check$reason, "."), figure("matrix"), list(
+      page_section("failed", "Which node failed what, and what is to be done?", failed_sentence(result), figure("boxes"),
+                   failing_table(result), list(details_tag("All checks", acceptance_check_table(result),
+                                                           reasons_fold(result$checks$check, result$checks$reason, "a check has no plain verdict")))),
+      page_section("where", "Which node lost time, and when?", lost_sentence(result), figure("map"), acceptance_node_table(result)),
+      page_section("trust", "Can the run be trusted?", sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason),
+                   figure("completeness"), NULL, list(details_tag("All notes", notes_list(result$notes)))),
+      page_section("again", "Where it comes from, and how to repeat it", "These launches were judged; their commands make them again.", NULL,
+                   acceptance_again(result, options), list(details_tag("Launches", acceptance_provenance(result))))
+    )), file)
+}
+
+failed_sentence <- function(result) {
+  bad <- result$judgements[result$judgements$verdict == "fail", ]
+  judged <- sum(result$checks$n_judged)
+  if (nrow(bad) == 0) return(sprintf("Nothing failed of %s that were judged.", counted(judged, "figure")))
+  first <- bad[1, ]
+  who <- unique(bad$entity[nzchar(bad$entity)])
+  sprintf("%d of %s failed%s; first to be done: %s.", nrow(bad), counted(judged, "figure"), if (length(who) > 0) paste(", on", few_words(who, 6)) else "",
+          sub("\\.$", "", first$todo))
+}
+
+# By the CPU that lost most, all CPUs scanned at once.
+lost_sentence <- function(result) {
+  rows <- lost_map_data(result)
+  if (is.null(rows)) return("The time that CPUs lose was not measured (check detour).")
+  top <- rows[which.max(rows$lost_percent), ]
+  sprintf("The most time was lost on %s: %s %% in one repetition; half of all scans lost less than %s %%.", top$line, format_effect(top$lost_percent, FALSE),
+          format_effect(stats::median(rows$lost_percent), FALSE))
 }
 
 acceptance_check_table <- function(result) {
   rows <- result$checks
   html_table(list(check = rows$check, measures = what_words(rows), value = ifelse(rows$status == "ran", figure_interval(rows), "-"), on = rows$entity,
-                  limit = rows$limit, "judged by" = rows$source, judged = format_count(rows$n_judged), verdict = rows$verdict, reason = rows$reason),
-             sprintf("The figure that stands for each check, of the worst node or pair, with its %g %% interval.", 100 * (1 - result$alpha)),
-             ifelse(rows$verdict == "fail", "detected", "other"), text = c("check", "measures", "on", "limit", "judged by", "verdict", "reason"), wrap = c("measures", "reason"))
+                  limit = rows$limit, "judged by" = rows$source, judged = format_count_each(rows$n_judged), verdict = marked(rows$verdict)),
+             how = sprintf("The figure that stands for each check, of the worst node or pair, with its %g %% interval.", 100 * (1 - result$alpha)),
+             text = c("check", "measures", "on", "limit", "judged by", "verdict"), wrap = "measures", verdict = rows$verdict)
 }
 
 failing_table <- function(result) {
   rows <- utils::head(result$judgements[result$judgements$verdict == "fail", ], 60)
   if (nrow(rows) == 0) return(NULL)
-  section("Failed", html_table(list(who = rows$entity, check = rows$check, measures = what_words(rows), value = figure_interval(rows), limit = rows$limit, effect = rows$effect,
-                                    "judged by" = rows$source, "what to do" = rows$todo), text = c("who", "check", "measures", "limit", "effect", "judged by", "what to do"),
-                               wrap = c("measures", "effect", "what to do")))
+  tags <- htmltools::tags
+  todo <- unique(rows$todo[nzchar(rows$todo)])
+  list(html_table(list(who = rows$entity, check = rows$check, measures = what_words(rows), value = figure_interval(rows), limit = rows$limit,
+                       effect = rows$effect, "judged by" = rows$source, verdict = marked(rows$verdict)),
+                  text = c("who", "check", "measures", "limit", "effect", "judged by", "verdict"), wrap = c("measures", "effect"), verdict = rows$verdict),
+       if (length(todo) > 0) list(tags$h3("What to do"), tags$ul(lapply(todo, tags$li))))
 }
 
 acceptance_node_table <- function(result) {
   rows <- result$nodes
-  html_table(list(node = rows$host, verdict = rows$verdict, why = rows$reason), row_class = ifelse(rows$verdict == "fail", "detected", "other"),
-             text = c("node", "verdict", "why"), wrap = "why")
+  list(html_table(list(node = rows$host, verdict = marked(rows$verdict)), text = c("node", "verdict"), verdict = rows$verdict),
+       reasons_fold(rows$host, rows$reason, "a node has its verdict"))
 }
 
 acceptance_provenance <- function(result) {
   infos <- unname(result$acceptance$launches)
   of <- function(key) cells_of(infos, function(info) info[[key]])
   html_table(list(launch = of("launch"), version = of("version"), ranks = of("ranks"), nodes = of("nodes"), started = of("started_utc"), ended = of("ended_utc"),
-                  end = cells_of(infos, function(info) show_json(info$ended, "died")), command = vapply(infos, function(info) paste(unlist(info$command), collapse = " "), "")),
-             text = c("launch", "version", "started", "ended", "end", "command"), wrap = "command")
+                  end = cells_of(infos, function(info) show_json(info$ended, "died"))),
+             text = c("launch", "version", "started", "ended", "end"))
+}
+
+acceptance_again <- function(result, options) {
+  tags <- htmltools::tags
+  list(tags$pre(paste(vapply(result$acceptance$launches, launch_command, ""), collapse = "\n")),
+       tags$pre(paste(c("noiselab report", vapply(c(options, result$acceptance$dirs), quote_word, "")), collapse = " ")))
 }

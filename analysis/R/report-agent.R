@@ -8,6 +8,8 @@ agent_of <- function(analysis) {
   agent_report(campaign, analysis$alpha, analysis$margin, if (!is_clean(analysis)) analysis)
 }
 
+report_agent_fold <- function(analysis) if (!is.null(analysis$agent)) details_tag("The agent: what it used and took", agent_section(analysis$agent))
+
 agent_section <- function(report) {
   tags <- htmltools::tags
   sentences <- report_sentences(report)
@@ -25,23 +27,25 @@ account_table <- function(rows) {
     processes = three(rows$processes), "started/s" = three(rows$started_per_s), memory = format_bytes(1024 * rows$rss_kib),
     "read/s" = format_bytes(rows$read_bytes_per_s), "written/s" = format_bytes(rows$written_bytes_per_s),
     "observer %" = three(rows$observer_percent)
-  ), "What the agent used in its halves, by its own account; percent of one CPU. Observer: noiselab's companion that keeps the account.",
+  ), "What the agent used in its halves, by its own account",
+  "Percent of one CPU. Observer: noiselab's companion that keeps the account.",
   text = c("node", "agent"))
 }
 
 agreement_table <- function(report) {
   rows <- report$accounts
   if (nrow(rows) == 0) return(NULL)
-  html_table(list(
+  list(html_table(list(
     node = node_label(rows), agent = rows$kind, "ranks lost" = three(rows$preempted_us_per_s),
     CI = format_ends(rows$preempted_low, rows$preempted_high), "agent used" = three(rows$agent_us_per_s),
     "others" = three(rows$others_us_per_s),
     difference = three(rows$difference_us_per_s), "CI " = format_ends(rows$difference_low, rows$difference_high),
-    allowed = three(rows$tolerance_us_per_s), pairs = format_count(rows$n_pairs),
-    answer = paste0(rows$agreement, ifelse(is.na(rows$reason), ifelse(nzchar(rows$cause), paste0(": ", rows$cause), ""), paste0(": ", rows$reason)))
-  ), sprintf(paste("Does the agent's own CPU time explain what the ranks lost? \u00b5s per second, on minus off, with %g %% intervals. Agent",
-                   "used: on the ranks' CPUs. Others: all other tasks there, by the records of the CPUs. Allowed: 5 %% of it or 20 \u00b5s/s, whichever is larger."), 100 * (1 - 2 * report$alpha)),
-  row_class = ifelse(rows$agreement == "disagree", "detected", "other"), text = c("node", "agent", "answer"), wrap = "answer")
+    allowed = three(rows$tolerance_us_per_s), pairs = format_count(rows$n_pairs), answer = marked(rows$agreement)
+  ), "Does the agent's own CPU time explain what the ranks lost?",
+  sprintf(paste("\u00b5s per second, on minus off, with %g %% intervals. Agent used: on the ranks' CPUs. Others: all other tasks there, by",
+                "the records of the CPUs. Allowed: 5 %% of it or 20 \u00b5s/s, whichever is larger."), 100 * (1 - 2 * report$alpha)),
+  text = c("node", "agent", "answer"), verdict = rows$agreement),
+  reasons_fold(node_label(rows), ifelse(is.na(rows$reason), rows$cause, rows$reason), "they differ or cannot be compared"))
 }
 
 task_tables <- function(report, most = 12) {
@@ -69,7 +73,7 @@ task_tables <- function(report, most = 12) {
     html_table(list(
       node = paste0(groups$launch, ", ", groups$host), arm = arm_label(groups), group = groups$group, "\u00b5s/s on" = three(groups$us_per_s),
       off = three(groups$off_us_per_s), "on minus off" = signed_three(groups$shift_us_per_s), share = share_words(groups)
-    ), "The same by group.", text = c("node", "arm", "group"))
+    ), "The same by group", text = c("node", "arm", "group"))
   )
 }
 
@@ -80,7 +84,7 @@ bursts_table <- function(rows) {
     "per s" = three(rows$activities_per_s), CPUs = rows$cpus, "p50 \u00b5s" = three(rows$p50_us), p90 = three(rows$p90_us),
     p99 = three(rows$p99_us), longest = three(rows$max_us), period = period_interval(rows), "\u00b5s per period" = three(rows$per_period_us),
     remark = ifelse(is.na(rows$reason), ifelse(rows$period_by == "spectrum", "period by the spectrum", "period by distances"), rows$reason)
-  ), paste("Intervals in which the ranks' CPUs were taken while the agent was on. Bursts that follow each other closely are one activity; lengths",
+  ), "When the agent took the CPU", paste("Intervals in which the ranks' CPUs were taken while the agent was on. Bursts that follow each other closely are one activity; lengths",
            "are those of activities, in time on the CPU. \u00b1: half the interval of the period."),
   text = c("node", "source", "CPUs", "remark"), wrap = "remark")
 }
@@ -100,7 +104,7 @@ switched_table <- function(campaign) {
                   "found" = of("state_found"), "left" = of("state_left"),
                   "account by" = of("account"), scrapes = cells_of(rows, function(r) scrape_words(r$scraper)),
                   died = cells_of(rows, function(r) show_json(r$died, "no")), "switch on" = times("on"), "switch off" = times("off")),
-             "How the agent was switched, and in which state it was found and left.",
+             "How the agent was switched, and in which state it was found and left",
              text = c("launch", "node", "agent", "switched by", "command", "found", "left", "account by", "scrapes", "died",
                       "switch on", "switch off"),
              wrap = "command")

@@ -1,9 +1,8 @@
-# The report's section on synchronised starts, and the answer where there is nothing to compare.
+# The report's tables on synchronised starts, and the analysis where there is nothing to compare.
 
 report_starts <- function(campaign) {
-  if (all(vapply(campaign$launches, start_mode, "") == "loop")) return(NULL)
-  section("Synchronised starts", starts_quality_table(campaign), late_table(campaign, "rank"),
-          late_table(campaign, "node"), clocks_table(campaign))
+  if (!has_starts(campaign)) return(NULL)
+  list(starts_quality_table(campaign), late_table(campaign, "rank"), late_table(campaign, "node"), clocks_table(campaign))
 }
 
 starts_quality_table <- function(campaign) {
@@ -18,7 +17,7 @@ starts_quality_table <- function(campaign) {
     "p99" = us(table$overshoot_p99_ns), "max" = us(table$overshoot_max_ns), "time p50 \u00b5s" = us(table$global_p50_ns),
     "time p99" = us(table$global_p99_ns), "spread \u00b5s" = us(table$spread_ns),
     "between nodes %" = ifelse(is.na(table$between_percent), "-", sprintf("%.0f", table$between_percent))
-  )), paste("Overshoot: actual minus scheduled start, over ranks and starts. Time: last end minus scheduled start. Spread: mean of",
+  )), "How well starts began", paste("Overshoot: actual minus scheduled start, over ranks and starts. Time: last end minus scheduled start. Spread: mean of",
             "last minus first start. Between nodes: share of the variance of arrivals. Late starts are counted in everything."),
   text = c("operation", "start", "arm", factors))
 }
@@ -38,8 +37,9 @@ late_table <- function(campaign, by, most = 20) {
     "cost of late starts ms" = format_effect(table$start_cost_ns / 1e6, FALSE),
     "cost of late ends ms" = format_effect(table$end_cost_ns / 1e6, FALSE),
     "overshoot mean \u00b5s" = format_effect(table$overshoot_mean_ns / 1000, FALSE)
-  )), paste0("Who was late, by ", by, ", the costliest first: share of the starts in which it was first or last; expected: if all ",
-             "were alike; cost: the time by which the last was behind the second last, summed.",
+  )), paste0("Who was late, by ", by, ", the costliest first"),
+  paste0("Share of the starts in which it was first or last; expected: if all were alike; cost: the time by which the last was behind the ",
+         "second last, summed.",
              if (rest > 0) sprintf(" %d more: noiselab analyze starts --csv --table %ss.", rest, by)),
   text = "node")
 }
@@ -56,8 +56,8 @@ clocks_table <- function(campaign, most = 20) {
     "offset first ms" = sprintf("%.6f", table$first_offset_ns / 1e6), "last ms" = sprintf("%.6f", table$last_offset_ns / 1e6),
     "drift ppm" = sprintf("%+.3f", table$drift_ppm), "RTT \u00b5s" = format_effect(table$shortest_rtt_ns / 1000, FALSE),
     "residual \u00b5s" = format_effect(table$largest_residual_ns / 1000, FALSE)
-  ), paste0("Clocks against that of rank 0: offset at the first and the last synchronisation, drift of the last, shortest round ",
-            "trip, largest residual when checked right after.",
+  ), "Clocks against that of rank 0",
+  paste0("Offset at the first and the last synchronisation, drift of the last, shortest round trip, largest residual when checked right after.",
             if (rest > 0) sprintf(" %d more: noiselab analyze starts --csv --table clocks.", rest)),
   text = c("launch", "node", "method"))
 }
@@ -72,17 +72,6 @@ clean_analysis <- function(campaign, alpha) {
     notes = c(sprintf("all rows are of arm %s: nothing is compared, there are no verdicts", arm), starts_notes(campaign)),
     alpha = alpha, power = 0.95, campaign = campaign, pairs = NULL
   ), class = "nl_analysis")
-}
-
-clean_answer <- function(analysis) {
-  table <- start_quality(analysis$campaign)
-  late <- sum(table$late_starts)
-  worst <- largest(table$overshoot_p99_ns)
-  c(upper_first(sprintf("%s, %s synchronised starts were made, %s %% of them late%s.", report_where(analysis$campaign),
-                        format_count(sum(table$starts)), format_effect(100 * late / sum(table$starts), FALSE),
-                        if (is.na(worst)) "" else sprintf("; 99 %% of starts began within %s \u00b5s of their time",
-                                                          format_effect(worst / 1000, FALSE)))),
-    "There is one arm only, so nothing is compared.")
 }
 
 is_clean <- function(analysis) NROW(analysis$verdicts) == 0

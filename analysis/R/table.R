@@ -80,12 +80,12 @@ shows_unicode <- function() isTRUE(l10n_info()[["UTF-8"]])
 
 # ---- HTML --------------------------------------------------------------------------------------
 
-# <table> with <thead> and a <tbody> per group. Numbers are class "num" and have their value in data-value, for sorting; the first
-# column heads its row; a row's mark is its class.
+# <table> with <thead> and a <tbody> per group. Numbers are class "num" and have their value in data-value, for sorting; words that fold are
+# class "wrap" where the column says so; the first column heads its row; a row's mark is its class.
 table_html <- function(table, caption = NULL, id = NULL) {
   tags <- htmltools::tags
   columns <- table$columns
-  class_of <- function(one) if (one$align == "right") "num"
+  class_of <- function(one) if (one$align == "right") "num" else one$class
   heads <- unname(lapply(columns, function(one) tags$th(scope = "col", class = class_of(one), one$label)))
   row <- function(i) {
     cells <- lapply(seq_along(columns), function(k) {

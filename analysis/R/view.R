@@ -4,17 +4,13 @@ screen_lines <- 24
 most_sentence_lines <- 8
 most_warnings <- 3
 
-# The marks of verdicts, here and beside the words in reports; the second for terminals without Unicode.
-verdict_marks <- list(
-  "detected" = c("\u25cf", "*"), "detected alone" = c("\u25d0", "+"), "not detected" = c("\u25cb", "-"), "inconclusive" = c("?", "?"),
-  "above" = c("\u25cf", "*"), "below" = c("\u25cb", "-"), "fail" = c("\u25cf", "*"), "pass" = c("\u25cb", "-")
-)
 verdict_styles <- c("detected" = "bold", "detected alone" = "bold", "not detected" = "", "inconclusive" = "yellow", "above" = "bold", "below" = "",
                     "fail" = "red", "pass" = "green")
 
 # A column of closed words, each with its mark.
 col_verdict <- function(label, word, unicode = shows_unicode()) {
-  mark <- vapply(word, function(x) verdict_marks[[x]][if (unicode) 1 else 2] %||% " ", "", USE.NAMES = FALSE)
+  mark <- verdict_looks[[if (unicode) "mark" else "ascii"]][match(word, verdict_looks$word)]
+  mark[is.na(mark)] <- " "
   style <- ifelse(word %in% names(verdict_styles), verdict_styles[word], "")
   one <- col_words(label, word, style = unname(style))
   one$text <- paste(mark, word)

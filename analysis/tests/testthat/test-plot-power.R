@@ -25,8 +25,8 @@ test_that("the curve passes the detection limit at its power, and more pairs fin
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   frame <- plot_power(analysis, draw = FALSE)
   expect_equal(unique(frame$n), c(20, 40, 80))
-  expect_equal(unique(frame$level_requested_percent), 0)
-  row <- subset(analysis$verdicts, operation == "reduce" & level_requested_percent == 0)
+  expect_equal(unique(frame$level_requested_percent), 5)
+  row <- subset(analysis$verdicts, operation == "reduce" & level_requested_percent == 5)
   this <- frame[frame$panel == "reduce" & frame$times == 1, ]
   expect_equal(this$limit_percent[1], row$detection_limit)
   at <- stats::approx(log(this$slowdown_percent), this$power, log(row$detection_limit))$y

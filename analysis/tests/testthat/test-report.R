@@ -3,27 +3,132 @@ read_html <- function(file) {
   gsub("base64,iVBOR[A-Za-z0-9+/=]+", "base64,iVBOR", paste(readLines(file), collapse = "\n"), perl = TRUE)
 }
 
-test_that("the report is one file that needs nothing else and holds every plot with alt text", {
+report_html <- function(dir, ...) {
+  file <- file.path(dir, "r.html")
+  write_report(read_campaign(dir), file, ...)
+  read_html(file)
+}
+
+# How often a pattern is in a text.
+times <- function(pattern, text) length(gregexpr(pattern, text, perl = TRUE)[[1]][gregexpr(pattern, text, perl = TRUE)[[1]] > 0])
+
+sections_of <- function(html) regmatches(html, gregexpr("(?<=<section id=\")[a-z]+", html, perl = TRUE))[[1]]
+
+# Nothing of a page comes from elsewhere, and it is one well-formed document with the same parts as every other report.
+expect_self_contained <- function(html) {
+  expect_false(grepl("https?:|(src|href)=[\"'](//|[a-z_]+/)|@import|url\\((?!#)", html, perl = TRUE))
+  expect_equal(times("<script>", html), 1)
+  for (tag in c("section", "details", "figure", "table", "div", "svg")) {
+    expect_equal(times(paste0("<", tag, "[ >]"), html), times(paste0("</", tag, ">"), html), info = tag)
+  }
+  ids <- regmatches(html, gregexpr("(?<= id=[\"'])[^\"']+", html, perl = TRUE))[[1]]
+  expect_equal(anyDuplicated(ids), 0)
+  links <- regmatches(html, gregexpr("(?<=href=\"#)[^\"]+", html, perl = TRUE))[[1]]
+  expect_true(all(links %in% ids))
+  # every section but the answer opens with a sentence
+  says <- regmatches(html, gregexpr("(?<=<p class=\"says\">)[^<]+", html, perl = TRUE))[[1]]
+  expect_equal(length(says), length(sections_of(html)) - 1)
+  expect_true(all(grepl("^[A-Z0-9].{15,}\\.", trimws(says))))
+  # every picture says what it shows, with a figure
+  words <- regmatches(html, gregexpr("(?<=aria-label=')[^']+|(?<=alt=\")[^\"]+", html, perl = TRUE))[[1]]
+  expect_equal(length(words), times("<svg |<img ", html))
+  expect_true(all(grepl("[0-9]|none failed", words)))
+}
+
+test_that("the report is one file that needs nothing else and holds every plot with words for it", {
   dir <- local_starts(pairs = 12, launches = 3, levels_percent = c(0, 5), kinds = c("spin", "cache"),
                       treatment_factor = c(1, 2), ranks = 4, nodes = 2)
   file <- file.path(dir, "report.html")
   expect_equal(write_report(read_campaign(dir), file), file)
   html <- read_html(file)
-  expect_false(grepl("(src|href)=\"(https?:|//|[a-z_]+/)", html))
-  expect_false(grepl("<script", html))
-  images <- regmatches(html, gregexpr("<img [^>]*>", html))[[1]]
+  expect_self_contained(html)
+  expect_equal(sections_of(html), c("answer", "slower", "cpu", "seen", "where", "trust", "again"))
   drawn <- grep("^(folded|agent-|intervals|replay|acceptance-)", plot_table()$name, value = TRUE, invert = TRUE)  # nothing is periodic, there is no agent, and no check
-  expect_equal(length(images), length(drawn))
-  expect_true(all(grepl("src=\"data:image/png;base64,iVBOR", images)))
-  expect_true(all(grepl("alt=\"[A-Z]", images)))
-  expect_match(html, "at 5 % of one CPU barrier is slowed most by cache .* of 2 treatments \\(their difference: p = ")
-  expect_match(html, "Generator certificates")
-  expect_match(html, "<h2>Synchronised starts</h2>")
+  expect_equal(times("<figure ", html), length(drawn))
+  expect_match(html, "at 5 % of one CPU barrier is slowed most by cache .* of 2 treatments \\(their difference: p = ", ignore.case = TRUE)
+  expect_match(html, "<summary>The load that was delivered</summary>")
+  expect_match(html, "<summary>Synchronised starts</summary>")
   for (caption in c("Who was late, by rank", "Who was late, by node", "Clocks against that of rank 0")) expect_match(html, caption, fixed = TRUE)
   expect_match(html, "simulate_campaign seed 1")
   made <- list.files(file.path(dir, "report_files"))
-  expect_setequal(made, as.vector(outer(drawn, c(".png", ".csv"), paste0)))
+  expect_setequal(sub("\\.(svg|png)$", "", grep("csv$", made, value = TRUE, invert = TRUE)), drawn)
+  expect_setequal(sub("\\.csv$", "", grep("csv$", made, value = TRUE)), drawn)
   expect_equal(list.files(dir, "^\\.report", all.files = TRUE), character())
+})
+
+test_that("a report of the demo's size is small, and its first section is the answer with the dose-response", {
+  skip_if_not_installed("svglite")
+  dir <- local_campaign(operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 150, ranks = 2)
+  file <- file.path(dir, "r.html")
+  write_report(read_campaign(dir), file)
+  expect_lt(file.size(file), 700e3)
+  html <- read_html(file)
+  expect_self_contained(html)
+  first <- sub("<nav .*", "", html)
+  expect_match(first, "operations are sensitive", ignore.case = TRUE)
+  expect_match(first, "<figure id=\"dose\"")
+  # for a phone the same drawing with panels below each other
+  expect_match(first, "class=\"drawn narrow\"")
+  # no reason, caption or note twice
+  lines <- trimws(regmatches(html, gregexpr("(?<=<li>)[^<]{40,}", html, perl = TRUE))[[1]])
+  expect_equal(anyDuplicated(lines), 0)
+})
+
+test_that("a report without svglite has pictures in pixels, and the same words", {
+  dir <- local_campaign(pairs = 12, levels_percent = 5)
+  inside <- asNamespace("noiselab")
+  found <- inside$has_svglite
+  unlockBinding("has_svglite", inside)
+  on.exit(assign("has_svglite", found, inside), add = TRUE)
+  assign("has_svglite", function() FALSE, inside)
+  html <- report_html(dir)
+  expect_self_contained(html)
+  expect_equal(times("<svg ", html), 0)
+  expect_gt(times("<img ", html), 5)
+})
+
+test_that("colours of the style sheet are those of the plots", {
+  css <- readLines(report_file("style.css"))
+  for (name in setdiff(names(okabe_ito), "black")) expect_match(css, sprintf("^  --%s: %s;$", name, okabe_ito[[name]]), all = FALSE)
+  for (colour in setdiff(verdict_looks$colour, "white")) expect_match(css, sprintf("tr.look-%s .*var\\(--%s\\)", colour, colour), all = FALSE)
+})
+
+test_that("words of verdicts are known to the looks, and have one mark each", {
+  words <- c(outcomes, "above", "below", "here", "trace", "pass", "fail", "same", "slower", "faster", no_difference, unname(reproducible_words), agreement_words[1:2])
+  expect_setequal(setdiff(words, verdict_looks$word), "reproducible")
+  expect_equal(anyDuplicated(verdict_looks$word), 0)
+  expect_equal(length(unique(verdict_looks$mark)), length(unique(paste(verdict_looks$shape, verdict_looks$colour == "white"))))
+  expect_equal(marked(c("detected", "not detected", "unheard of")), c("\u25b2 detected", "\u25cb not detected", "unheard of"))
+})
+
+test_that("a reason stands once, with the rows that it concerns", {
+  html <- as.character(reasons_fold(c("a at 1 %", "b at 1 %", "c"), c("too few pairs", "too few pairs", NA)))
+  expect_match(html, "Why inconclusive: 1 reason in 2 rows")
+  expect_match(html, "Too few pairs: a at 1 %, b at 1 %.")
+  expect_null(reasons_fold("a", NA_character_))
+})
+
+test_that("a place that cannot be written names the option that takes another", {
+  # a directory in which even root makes no file
+  skip_if_not(dir.exists("/proc/self"))
+  expect_error(check_report_file("/proc/self/report.html"), "cannot write in '/proc/self': --out FILE writes the report elsewhere", class = "nl_error_usage")
+  expect_error(check_report_file("/proc/self/report.html", "--report"), "--report FILE writes", class = "nl_error_usage")
+  dir <- local_campaign(pairs = 8, levels_percent = 5)
+  got <- status_of("noiselab-report", dir, "--out", "/proc/self/report.html")
+  expect_equal(got$status, 2L)
+  expect_match(got$err, "^noiselab-report: cannot write in '/proc/self': --out")
+})
+
+test_that("what speaks against a run is looked at, and said with its figure", {
+  dir <- local_campaign(pairs = 40, levels_percent = c(0, 5), launches = 2)
+  checks <- trust_checks(analyze_campaign(read_campaign(dir)))
+  expect_equal(checks$result[checks$check == "Launches ended as planned"], "good")
+  expect_equal(checks$finding[checks$check == "Launches ended as planned"], "2 of 2")
+  expect_true(all(c("Placebo (level 0)", "Positive control (5 %)", "The machine was quiet") %in% checks$check))
+  simulate_campaign(dir, pairs = 40, levels_percent = c(0, 5), prefix = "cut", ended = NA, seed = 3)
+  checks <- trust_checks(analyze_campaign(read_campaign(dir)))
+  expect_equal(checks$result[checks$check == "Launches ended as planned"], "look")
+  expect_match(trust_sentence(checks), "look at: .*launches ended as planned")
 })
 
 test_that("what a user supplied is escaped", {
@@ -35,7 +140,7 @@ test_that("what a user supplied is escaped", {
   write_report(read_campaign(dir), file)
   html <- read_html(file)
   expect_match(html, "&lt;script&gt;alert(1)&lt;/script&gt;", fixed = TRUE)
-  expect_false(grepl("<script>", html, fixed = TRUE))
+  expect_equal(times("<script>", html), 1)
 })
 
 test_that("a place that does not exist is refused before anything is written", {
@@ -44,31 +149,23 @@ test_that("a place that does not exist is refused before anything is written", {
                class = "nl_error_usage")
 })
 
-report_html <- function(dir, ...) {
-  file <- file.path(dir, "r.html")
-  write_report(read_campaign(dir), file, ...)
-  read_html(file)
-}
-
 test_that("an answer of nothing detected has its limit, and the level it could have seen", {
   dir <- local_campaign(pairs = 30, levels_percent = c(0, 0.001), slowdown_percent = 0, cost_ns = 0)
   answer <- report_answer(analyze_campaign(read_campaign(dir), channels = "time"))
   expect_match(paste(answer, collapse = " "),
-               "No channel detected .* the smallest effect that would have been found is [0-9.]+ %, by channel time of operation barrier")
-  expect_match(limit_phrase(data.frame(limit = NA_real_, unit = "%"), list()), "limit is unknown")
-  expect_match(limit_phrase(NULL, list()), "limit is unknown")
-  dir <- local_campaign(pairs = 60, levels_percent = c(0, 5))
-  answer <- report_answer(analyze_campaign(read_campaign(dir)))
-  expect_match(answer, "detectable level \\(LOD\\) is [0-9.]+ % of one CPU, by channel .* on operation barrier",
-               all = FALSE)
+               "No level was detected on barrier; a slowdown of [0-9.]+ % would have been, with probability 0.95")
+  # the limit of what was tested, not of the placebo
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  of <- analysis$verdicts$detection_limit[analysis$verdicts$level_requested_percent > 0]
+  expect_match(seen_sentence(analysis), sprintf("a slowdown of %s %% on barrier would have been found with power 0.95", format_effect(of, FALSE)), fixed = TRUE)
 })
 
 test_that("launches that differ in ranks are counted, not described by the first", {
   info <- function(ranks, host) list(ranks = ranks, hosts = list(list(host = host)))
   where <- function(...) report_where(list(launches = list(...)))
-  expect_equal(where(info(2, "a"), info(64, "a")), "over 2 launches with 2 and 64 ranks, on a")
-  expect_equal(where(info(2, "a"), info(2, "b")), "over 2 launches with 2 ranks, on 2 nodes")
-  expect_equal(where(info(2, "a"), info(2, "a")), "on a with 2 ranks")
+  expect_equal(where(info(2, "a"), info(64, "a")), "a, 2 and 64 ranks; 2 launches")
+  expect_equal(where(info(2, "a"), info(2, "b")), "2 nodes, 2 ranks; 2 launches")
+  expect_equal(where(info(1, "a")), "a, 1 rank; 1 launch")
 })
 
 test_that("the commands to repeat it have ranks, seed, directories as given and alpha", {
@@ -79,7 +176,7 @@ test_that("the commands to repeat it have ranks, seed, directories as given and 
   dir <- local_campaign(pairs = 12, levels_percent = 5)
   html <- report_html(dir, alpha = 0.05)
   expect_match(html, paste("noiselab report --alpha 0.05", dir), fixed = TRUE)
-  expect_match(html, "isolcpus</td>\\s*<td[^>]*>unknown")
+  expect_match(html, "isolcpus</th>\\s*<td[^>]*>unknown")
 })
 
 test_that("plots of an earlier report are removed, other files are not", {
@@ -95,17 +192,17 @@ test_that("plots of an earlier report are removed, other files are not", {
 test_that("a report of one treatment has no table of treatments, one of several has both", {
   dir <- local_campaign(pairs = 12, levels_percent = 5)
   html <- report_html(dir)
-  expect_match(html, "senses 5 % of one CPU by loop time")
-  expect_false(grepl("<h2>Treatments</h2>", html))
+  expect_match(html, "sensitive to .*5 % slows barrier by|5 % of one CPU.* by [0-9.]+ %")
+  expect_false(grepl("Treatments side by side", html))
   expect_false(grepl("Treatment:", html))
   dir <- local_campaign(pairs = 12, levels_percent = c(1, 5), kinds = c("spin", "cache"), phases = "aligned",
                         treatment_factor = c(1, 2))
   html <- report_html(dir)
-  expect_match(html, "<h2>Treatments</h2>")
+  expect_match(html, "<summary>Treatments side by side</summary>")
   expect_match(html, "Treatment: phase aligned", fixed = TRUE)
   expect_match(html, "slows most</th>\\s*<th[^>]*>against")
-  expect_match(html, "<td class=\"text\">cache</td>\\s*<td class=\"text\">spin</td>")
-  expect_match(html, "<th class=\"text\">kind</th>")
+  expect_match(html, "<td>cache</td>\\s*<td>spin</td>")
+  expect_match(html, ">kind</th>")
 })
 
 test_that("treatments that share no launch are not compared, and that is said", {
@@ -115,7 +212,7 @@ test_that("treatments that share no launch are not compared, and that is said", 
   # each treatment is shown by its own launch
   analysis <- analyze_campaign(read_campaign(dir))
   expect_equal(plot_treatments(analysis, draw = FALSE)$treatment, c("spin", "cache"))
-  expect_match(report_answer(analysis)[1], "most by .*, least by .* of 2 treatments \\(their difference was not tested\\)")
+  expect_match(slower_sentence(analysis), "most by .*, least by .* of 2 treatments \\(their difference was not tested\\)")
 })
 
 test_that("clean launches with synchronised starts have a report without verdicts; loops with one arm have none", {
@@ -125,8 +222,9 @@ test_that("clean launches with synchronised starts have a report without verdict
   expect_equal(got$status, 0L)
   html <- read_html(file)
   expect_match(html, "[0-9]+ synchronised starts were made, .* of them late; 99 % of starts began within")
-  expect_false(grepl("<h2>Verdicts</h2>", html))
-  expect_setequal(sub("\\.png$", "", list.files(file.path(dir, "r_files"), "png$")), c("tail", "overshoot", "lateness", "heatmap", "reproducibility"))
+  expect_self_contained(html)
+  expect_equal(sections_of(html), c("answer", "where", "trust", "again"))
+  expect_setequal(sub("\\.csv$", "", list.files(file.path(dir, "r_files"), "csv$")), c("tail", "overshoot", "lateness", "heatmap", "reproducibility"))
   dir <- local_campaign(pairs = 4, levels_percent = 5, design = "single", arms = "off")
   got <- status_of("noiselab-report", dir)
   expect_equal(got$status, 3L)

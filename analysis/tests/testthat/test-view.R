@@ -28,7 +28,7 @@ test_that("every row has its verdict as a closed word with its mark, and no reas
   campaign <- demo(slowdown_percent = 0)
   lines <- on_screen(answer_view(analyze_campaign(campaign)))
   rows <- grep("^  (allreduce|alltoall|barrier) ", lines, value = TRUE)
-  expect_true(all(grepl("(\u25cf detected|\u25d0 detected alone|\u25cb not detected|\\? inconclusive)( |$)", rows)))
+  expect_true(all(grepl("(\u25b2 detected|\u25b3 detected alone|\u25cb not detected|\u25c6 inconclusive)( |$)", rows)))
   expect_match(lines, "^! (POSITIVE CONTROL MISSED|BROKEN SET-UP)", all = FALSE)
   expect_match(paste(lines, collapse = " "), "No level was detected on .*; a slowdown of .* would have been, with probability 0.95")
 })

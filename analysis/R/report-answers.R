@@ -1,0 +1,240 @@
+# The sentences of a report: its answer, and one for each of its questions. All are made of the rows that the tables show.
+
+# What stands on the first screen: the sentences of the terminal.
+report_answer <- function(analysis) if (is_clean(analysis)) clean_answer(analysis) else answer_sentences(analysis)
+
+upper_first <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
+
+join_words <- function(x, last = "and") {
+  n <- length(x)
+  if (n < 2) x else paste(paste(x[-n], collapse = ", "), last, x[n])
+}
+
+# "n1, 4 ranks; 5 launches; 2026-11-22".
+report_where <- function(campaign) {
+  launches <- unname(campaign$launches)
+  hosts <- unique(unlist(lapply(launches, function(info) lapply(info$hosts, function(h) show_json(h$host, NULL)))))
+  ranks <- sort(unique(vapply(launches, function(info) as.numeric(info$ranks %||% NA), 0)), na.last = TRUE)
+  counts <- join_words(ifelse(is.na(ranks), "an unknown number of", format_count_each(ranks)))
+  days <- substr(sort(unique(unlist(lapply(launches, function(info) show_json(info$started_utc, NULL))))), 1, 10)
+  paste(c(paste0(if (length(hosts) == 1) hosts else if (length(hosts) > 1) paste(length(hosts), "nodes") else "this machine", ", ", counts,
+                 if (identical(ranks, 1)) " rank" else " ranks"),
+          paste(length(launches), if (length(launches) == 1) "launch" else "launches"),
+          if (length(days) > 0) paste(unique(days[c(1, length(days))]), collapse = " to ")), collapse = "; ")
+}
+
+# ---- did it slow down? -------------------------------------------------------------------------
+
+slower_sentence <- function(analysis) {
+  rows <- widest_scope(analysis$verdicts)
+  rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0, ]
+  if (nrow(rows) == 0) return("Times were not analyzed.")
+  if (several_treatments(analysis) && any(!is.na(rows$estimate))) return(paste0(upper_first(paste(worst_phrases(analysis), collapse = "; ")), "."))
+  counts <- table(factor(row_outcome(rows), outcomes))
+  counts <- counts[counts > 0]
+  at <- rows[rows$level_requested_percent == max(rows$level_requested_percent) & !is.na(rows$estimate), ]
+  judged <- sprintf("of %s by time %s", counted(nrow(rows), "row"), join_words(paste(counts, names(counts))))
+  if (nrow(at) == 0) return(paste0(upper_first(judged), "."))
+  of <- function(row) sprintf("%s %% %s on %s", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high), panel_name(row))
+  what <- if (has_level(at$level_requested_percent[1])) sprintf("at %s %% of one CPU", format_level(at$level_requested_percent[1])) else paste("with", at$kind[1], "on")
+  sprintf("%s the slowdown is %s%s; %s.", upper_first(what), of(at[which.max(at$estimate), ]),
+          if (nrow(at) > 1) paste(" at most,", of(at[which.min(at$estimate), ]), "at least") else "", judged)
+}
+
+# By time, at the highest level that all treatments of an operation have (else the highest): which
+# slows it most, which least, and what is detected at all.
+worst_phrases <- function(analysis) {
+  rows <- widest_scope(analysis$verdicts)
+  rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
+  if (nrow(rows) == 0) return("times were not analyzed")
+  vapply(split(rows, in_order(panel_name(rows))), function(part) {
+    shared <- table(part$level_requested_percent)
+    level <- max(as.numeric(names(shared)[shared == max(shared)]))
+    at <- part[part$level_requested_percent == level, ]
+    at <- at[order(-at$estimate), ]
+    told <- paste0(label_in(at, analysis), " (", format_effect(at$estimate), " %, ", row_outcome(at), ")")
+    where <- paste0(if (has_level(level)) sprintf("at %s %% of one CPU ", format_level(level)), panel_name(at[1, ]), " is slowed")
+    if (nrow(at) == 1) return(paste(where, "by", told))
+    paste0(where, " most by ", told[1], ", least by ", told[nrow(at)], " of ", nrow(at), " treatments (",
+           between_phrase(at[1, ], at[nrow(at), ], analysis$contrasts), ")")
+  }, "")
+}
+
+# Is the difference of two verdicts more than chance?
+between_phrase <- function(most, least, contrasts) {
+  if (NROW(contrasts) == 0) return("their difference was not tested")
+  same <- c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent")
+  key <- function(rows, columns) do.call(paste, c(unname(rows[columns]), sep = "\r"))
+  sides <- function(suffix) key(contrasts, paste0(treatment_columns, suffix))
+  ends <- c(key(most, treatment_columns), key(least, treatment_columns))
+  at <- which(key(contrasts, same) == key(most, same) & sides("_a") %in% ends & sides("_b") %in% ends)
+  p <- contrasts$p_holm[at]
+  if (length(p) != 1 || is.na(p)) "their difference was not tested" else paste("their difference: p =", format_p(p), "by Holm")
+}
+
+# ---- what took the CPU? ------------------------------------------------------------------------
+
+cpu_sentence <- function(analysis) {
+  tasks <- analysis$agent$tasks
+  rows <- widest_scope(analysis$verdicts)
+  rows <- rows[rows$channel == "preempted" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
+  if (nrow(rows) == 0) return(if (is_clean(analysis)) NULL else "Preempted time was not measured, so what took the CPU is not known.")
+  at <- rows[rows$level_requested_percent == max(rows$level_requested_percent), ]
+  top <- at[which.max(at$estimate), ]
+  low <- at[which.min(at$estimate), ]
+  felt <- rows[row_outcome(rows) == "detected" & has_level(rows$level_requested_percent), ]
+  paste0(if (has_level(top$level_requested_percent)) sprintf("At %s %% requested, ", format_level(top$level_requested_percent)) else
+           paste0("With ", top$kind, " on, "),
+         sprintf("other tasks took %s from the ranks", if (nrow(at) > 1) {
+           sprintf("%s to %s %% of one CPU", format_effect(low$estimate, FALSE), format_effect(top$estimate, FALSE))
+         } else sprintf("%s %% of one CPU %s", format_effect(top$estimate, FALSE), format_interval(top$ci_low, top$ci_high))),
+         if (nrow(felt) > 0) sprintf("; the smallest level that was seen to take any is %s %%", format_level(min(felt$level_requested_percent))),
+         if (NROW(tasks) > 0 && any(!is.na(tasks$share))) {
+           who <- tasks[which.max(tasks$share), ]
+           sprintf("; most of it %s: %s of what the ranks lost", who$task, share_words(who))
+         }, ".")
+}
+
+# ---- what could have been seen? ----------------------------------------------------------------
+
+# The largest limit over the levels of each operation: what holds for all of them.
+seen_sentence <- function(analysis) {
+  rows <- widest_scope(analysis$verdicts)
+  rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$detection_limit), ]
+  if (nrow(rows) == 0) return(if (is_clean(analysis)) NULL else "The detection limits are unknown: nothing can be said of smaller or larger effects.")
+  limits <- tapply(rows$detection_limit, in_order(panel_name(rows)), max)
+  low <- which.min(limits)
+  high <- which.max(limits)
+  what <- if (length(limits) == 1) sprintf("%s %% on %s", format_effect(limits[[1]], FALSE), names(limits)) else
+    sprintf("%s %% on %s to %s %% on %s", format_effect(limits[[low]], FALSE), names(limits)[low], format_effect(limits[[high]], FALSE), names(limits)[high])
+  sprintf("At every level tested, a slowdown of %s would have been found with power %g at one-sided alpha %s.", what, analysis$power,
+          join_words(vapply(sort(unique(rows$alpha)), format_nominal, "")))
+}
+
+# ---- which rank or node? -----------------------------------------------------------------------
+
+where_sentence <- function(analysis) {
+  location <- analysis$location
+  if (is.null(location)) {
+    return(if (has_starts(analysis$campaign)) late_sentence(analysis$campaign) else if (!is_clean(analysis)) {
+      "The launches do not say which rank lost what (no ranks.csv)."
+    })
+  }
+  if (several_nodes(analysis)) return(paste(location$answer, collapse = " "))
+  ranks <- answering_rows(location$ranks)
+  ranks <- ranks[!is.na(ranks$preempted_shift_percent), ]
+  if (nrow(ranks) == 0) return("No rank's preempted time is known in both arms.")
+  top <- ranks[which.max(ranks$preempted_shift_percent), ]
+  here <- unique(ranks$rank[ranks$found == "here"])
+  who <- sprintf("rank %s%s, %s %% of its CPU %s", format_count(top$rank), if (isTRUE(top$cpu >= 0)) sprintf(" (CPU %s)", format_count(top$cpu)) else "",
+                 format_effect(top$preempted_shift_percent), format_interval(top$ci_low, top$ci_high))
+  if (length(unique(ranks$rank)) == 1) return(sprintf("There is one rank: %s on %s.", who, top$host))
+  if (length(here) == 0) return(sprintf("No rank of %s was found to lose more CPU time with the treatment on; the most: %s.", top$host, who))
+  sprintf("On %s %d of %d ranks lost more CPU time with the treatment on; the most: %s.", top$host, length(here), length(unique(ranks$rank)), who)
+}
+
+has_starts <- function(campaign) any(vapply(campaign$launches, start_mode, "") != "loop")
+
+late_sentence <- function(campaign) {
+  late <- late_ranks(campaign, "rank")
+  if (NROW(late) == 0) return(NULL)
+  top <- late[1, ]
+  sprintf("The costliest latecomer is rank %s on %s: last to end in %.3g %% of the starts (%.3g %% if all were alike).", format_count(top$rank), top$host,
+          top$last_ends_percent, top$expected_percent)
+}
+
+clean_answer <- function(analysis) {
+  table <- start_quality(analysis$campaign)
+  late <- sum(table$late_starts)
+  worst <- largest(table$overshoot_p99_ns)
+  c(sprintf("%s synchronised starts were made, %s %% of them late%s.", format_count(sum(table$starts)),
+            format_effect(100 * late / sum(table$starts), FALSE),
+            if (is.na(worst)) "" else sprintf("; 99 %% of starts began within %s \u00b5s of their time", format_effect(worst / 1000, FALSE))),
+    "There is one arm only, so nothing is compared.")
+}
+
+# ---- can the run be trusted? -------------------------------------------------------------------
+
+# What speaks for or against the run: data frame `check`, `result` (`good`, `look`: not as it should be, `unknown`), `finding`.
+trust_checks <- function(analysis) {
+  campaign <- analysis$campaign
+  rows <- main_rows(analysis$verdicts)
+  check <- function(name, result, finding) data.frame(check = name, result = result, finding = finding)
+  bind_rows(Filter(Negate(is.null), c(list(ended_check(campaign, check), load_check(campaign, check)), if (NROW(rows) > 0) list(
+    placebo_check(rows, analysis$notes, check), control_check(rows, analysis, check), agree_check(rows, check)
+  ), list(quiet_check(campaign, check), starts_check(campaign, check)))))
+}
+
+ended_check <- function(campaign, check) {
+  complete <- vapply(campaign$launches, function(info) identical(info$ended, "complete"), TRUE)
+  planned <- if (NROW(campaign$progress) > 0) sum(campaign$progress$planned) else length(complete)
+  done <- if (NROW(campaign$progress) > 0) sum(campaign$progress$complete) else sum(complete)
+  check("Launches ended as planned", if (all(complete) && done == planned) "good" else "look", sprintf("%d of %d", done, planned))
+}
+
+load_check <- function(campaign, check) {
+  ok <- unlist(lapply(certificates(campaign), function(g) lapply(g$levels, function(level) level$ok)))
+  if (length(ok) == 0) return(NULL)
+  check("Load delivered as requested", if (all(ok)) "good" else "look",
+        if (all(ok)) sprintf("all %d levels of all generators within the tolerance", length(ok)) else
+          sprintf("%d of %d levels of generators are not within the tolerance; results use what was delivered", sum(!ok), length(ok)))
+}
+
+placebo_check <- function(rows, notes, check) {
+  placebo <- rows[rows$level_requested_percent == 0, ]
+  if (nrow(placebo) == 0) return(check("Placebo (level 0)", "unknown", "none was run"))
+  loud <- grep("^PLACEBO DETECTED", notes)
+  check("Placebo (level 0)", if (length(loud) == 0) "good" else "look",
+        if (length(loud) == 0) sprintf("not detected in %s", counted(nrow(placebo), "row")) else
+          sprintf("detected in %s, counted together: the generator's mere presence shows, or a fault", counted(length(loud), "row")))
+}
+
+control_check <- function(rows, analysis, check) {
+  level <- rows$level_requested_percent
+  top <- suppressWarnings(max(level[has_level(level)]))
+  if (!is.finite(top) || top < control_percent) return(NULL)
+  missed <- control_sentence(analysis)
+  check(sprintf("Positive control (%s %%)", format_level(top)), if (is.null(missed)) "good" else "look",
+        if (is.null(missed)) "detected by time on every operation" else upper_first(sub("^[A-Z -]+: ", "", missed)))
+}
+
+agree_check <- function(rows, check) {
+  p <- rows$heterogeneity_p[rows$channel == "time" & !is.na(rows$heterogeneity_p)]
+  if (length(p) == 0) return(NULL)
+  p <- min(1, length(p) * min(p))
+  check("Launches agree", if (p > 0.01) "good" else "look",
+        sprintf("%s by more than their pairs explain: p = %s, over all rows", if (p > 0.01) "not seen to differ" else "they differ", format_p(p)))
+}
+
+quiet_check <- function(campaign, check) {
+  busy <- busy_sentence(campaign)
+  check("The machine was quiet", if (is.null(busy)) "good" else "look",
+        if (is.null(busy)) sprintf("nothing else took %g %% of a rank's CPU", busy_percent) else upper_first(sub("^the machine was busy: ", "", busy)))
+}
+
+starts_check <- function(campaign, check) {
+  if (!has_starts(campaign)) return(NULL)
+  table <- start_quality(campaign)
+  late <- 100 * sum(table$late_starts) / sum(table$starts)
+  check("Starts were in time", if (late <= 1) "good" else "look", sprintf("%s %% of %s were late", format_effect(late, FALSE), format_count(sum(table$starts))))
+}
+
+trust_sentence <- function(checks) {
+  look <- checks$check[checks$result == "look"]
+  if (length(look) == 0) return(sprintf("Nothing speaks against it: %s.", counted(sum(checks$result == "good"), "check") |> paste("passed")))
+  sprintf("%d of %d checks passed; look at: %s.", sum(checks$result == "good"), nrow(checks), join_words(tolower(look)))
+}
+
+trust_table <- function(checks) {
+  word <- c(good = "pass", look = "look", unknown = "unknown")[checks$result]
+  html_table(list(check = checks$check, finding = checks$finding, result = marked(ifelse(word == "look", "look at it", word))),
+             text = c("check", "finding", "result"), wrap = "finding", verdict = ifelse(word == "look", "look at it", word))
+}
+
+# What has to be known before the answer is believed.
+report_alarms <- function(analysis) {
+  progress <- analysis$campaign$progress
+  unfinished <- if (NROW(progress) > 0) progress_notes(progress[progress$complete < progress$planned, ])
+  unique(upper_first(c(unfinished, # why rows have no verdict stands with the rows
+                       if (!is_clean(analysis)) setdiff(answer_warnings(analysis), refused_warning(analysis)))))
+}

@@ -1,0 +1,145 @@
+# The reports of two campaigns compared.
+
+write_comparison_report <- function(comparison, file, plots_dir = files_beside(file)) {
+  check_argument(inherits(comparison, "nl_comparison"), "comparison", class(comparison), "the result of compare_campaigns()")
+  check_report_file(file, "--report")
+  families <- intersect(names(comparison_families), comparison$rows$family)
+  clear_plots_dir(plots_dir, paste0("compare-", names(comparison_families)))
+  figures <- lapply(stats::setNames(families, families), function(family) family_figure(comparison, family, plots_dir))
+  figure <- function(family) if (!is.null(figures[[family]])) figure_tag(figures[[family]], basename(plots_dir))
+  sides <- comparison$sides
+  sections <- lapply(families, function(family) {
+    rows <- comparison$rows[comparison$rows$family == family, ]
+    page_section(family, comparison_families[[family]]$question, family_sentence(rows), if (family != families[1]) figure(family),
+                 list(change_table(rows, comparison), reasons_fold(change_names(rows), rows$reason)),
+                 if (family == "time" && !is.null(comparison$margin_percent)) list(details_tag("Against the margin", change_margin_table(rows, comparison))))
+  })
+  write_page(html_page("B against A", sprintf("A: %s, %s; B: %s, %s", sides$dirs[1], launches_words(sides$launches[1]), sides$dirs[2],
+                                              launches_words(sides$launches[2])),
+                       comparison_answer(comparison), NULL, figure(families[1]),
+                       c(sections, list(differs_section(comparison), compare_again(comparison)))), file)
+}
+
+# What changed, in the clean time first; and the margin.
+comparison_answer <- function(comparison) {
+  rows <- comparison$rows
+  first <- rows[rows$family == "time", ]
+  more <- setdiff(intersect(names(comparison_families), rows$family), "time")
+  c(if (nrow(first) > 0) upper_first(family_sentence(first)),
+    if (!is.na(comparison$answer)) sprintf("Is the clean time within the margin of %g %%? %s.", comparison$margin_percent, upper_first(comparison$answer)),
+    if (length(more) > 0) paste0("Beside the clean time: ", paste(vapply(more, function(family) {
+      part <- rows[rows$family == family, ]
+      sprintf("%s, %s", family, changed_words(part))
+    }, ""), collapse = "; "), "."))
+}
+
+changed_words <- function(rows) {
+  changed <- rows$familywise %in% TRUE
+  if (any(changed)) sprintf("%d of %d changed", sum(changed), nrow(rows)) else if (all(!is.na(rows$reason))) "could not be tested" else
+    sprintf("no change found in %s", counted(nrow(rows), "row"))
+}
+
+# By Holm's correction; what was not found has the change that would have been.
+family_sentence <- function(rows) {
+  rows <- rows[order(-abs(rows$effect)), ]
+  changed <- rows[rows$familywise %in% TRUE, ]
+  limits <- rows$detection_limit[is.na(rows$reason)]
+  if (length(limits) == 0) return(sprintf("Nothing could be tested (%s).", rows$reason[1]))
+  unit <- if (rows$unit[1] == "%") " %" else paste0(" ", rows$unit[1])
+  seen <- sprintf("a change of %s%s would have been found", format_span_of(limits), unit)
+  if (nrow(changed) == 0) return(sprintf("no difference between B and A was found in %s; %s.", counted(nrow(rows), "row"), seen))
+  top <- utils::head(changed, 3)
+  sprintf("B differs from A in %d of %s: %s%s; elsewhere %s.", nrow(changed), counted(nrow(rows), "row"),
+          paste0(change_names(top), " is ", top$verdict, " (", format_change(top$effect), unit, " ", change_interval(top$ci_low, top$ci_high), ")", collapse = ", "),
+          if (nrow(changed) > 3) sprintf(" and %d more", nrow(changed) - 3) else "", seen)
+}
+
+change_names <- function(rows) {
+  treated <- rows$level_requested_percent > 0
+  label <- treatment_label(rows, varying_factors(rows[treated, ]))
+  paste0(ifelse(rows$measure == "time", "", paste0(measure_names[rows$measure], " of ")), cell_words(rows),
+         ifelse(treated, at_level(rows), ""), ifelse(treated & nzchar(label), paste0(", ", label), ""))
+}
+
+change_table <- function(rows, comparison) {
+  scale <- ifelse(rows$family %in% c("time", "tail"), 1 / 1000, 1)
+  value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g", x * scale))
+  word <- paste0(rows$verdict, ifelse(rows$familywise %in% FALSE, " (alone)", ""))
+  unit <- if (rows$family[1] %in% c("time", "tail")) ", \u00b5s" else if (rows$family[1] %in% c("share", "slowdown")) ", %" else ""
+  columns <- list(what = change_names(rows), A = value(rows$value_a), B = value(rows$value_b), change = format_change(rows$effect),
+                  CI = change_interval(rows$ci_low, rows$ci_high), "p, Holm" = format_p(rows$p_holm),
+                  limit = format_change(rows$detection_limit, FALSE), n = paste(format_count_each(rows$n_a), format_count_each(rows$n_b), sep = ", "),
+                  verdict = marked(word))
+  names(columns)[2:4] <- c(paste0("A", unit), paste0("B", unit), paste0("change, ", rows$unit[1]))
+  html_table(columns, how = paste0(comparison_intro(comparison), if (any(rows$familywise %in% FALSE)) {
+    ". Alone: by itself, not with Holm's correction over the rows of the family"
+  }, "."), text = c("what", "verdict"), verdict = word)
+}
+
+change_margin_table <- function(rows, comparison) {
+  html_table(list(what = change_names(rows), "change, %" = format_change(rows$effect), CI = change_interval(rows$bound_low, rows$bound_high),
+                  verdict = marked(rows$margin_verdict)),
+             how = sprintf("By the interval of confidence %g %% against +-%g %%; slower by more: after Holm's correction over these rows.",
+                           100 * (1 - 2 * comparison$alpha), comparison$margin_percent), text = c("what", "verdict"), verdict = rows$margin_verdict)
+}
+
+family_figure <- function(comparison, family, plots_dir) {
+  comparison$rows <- comparison$rows[comparison$rows$family == family, ]
+  drawn <- plot_compare(comparison)
+  if (is.null(drawn)) return(NULL)
+  frame <- plot_compare(comparison, draw = FALSE)
+  name <- paste0("compare-", family)
+  write_atomically(file.path(plots_dir, paste0(name, ".csv")), function(path) data.table::fwrite(frame, path, na = ""))
+  figure_parts(list(name = name, title = paste0("B against A: ", compare_panels[[family]]), question = "", asks = family), drawn,
+               alt_compare(frame), c(9, attr(drawn, "height_in") - 0.8), nrow(frame), plots_dir)
+}
+
+alt_compare <- function(frame) {
+  alt_panels(frame, "Change of B against A", function(rows) {
+    counts <- table(rows$verdict)
+    top <- rows[which.max(abs(rows$effect)), ]
+    sprintf("%s; the largest: %s, %s %% %s", paste(counts, names(counts), collapse = ", "), top$label, format_effect(top$effect),
+            format_interval(top$ci_low, top$ci_high))
+  })
+}
+
+differs_section <- function(comparison) {
+  differs <- comparison$differs
+  page_section("differs", "What else differs, and can the comparison be trusted?",
+               if (nrow(differs) == 0) "Nothing that is recorded of machine, software and settings differs." else
+                 sprintf("What differs of machine, software or settings (%d): %s.", nrow(differs), few_words(differs$what, 6)),
+               NULL, if (nrow(differs) > 0) html_table(list(what = differs$what, A = differs$a, B = differs$b), text = c("what", "A", "B"), wrap = c("A", "B")),
+               list(details_tag("Notes", notes_list(comparison$notes))))
+}
+
+compare_again <- function(comparison) {
+  tags <- htmltools::tags
+  options <- c(if (!is.null(comparison$margin_percent)) paste("--margin", format(comparison$margin_percent, digits = 15)), if (comparison$paired) "--paired",
+               if (comparison$alpha != 0.01) paste("--alpha", format(comparison$alpha, digits = 15)))
+  page_section("again", "How to repeat it", sprintf("Compared by noiselab %s.", package_version_text()), NULL,
+               tags$pre(paste(c("noiselab compare", options, vapply(comparison$sides$dirs, quote_word, "")), collapse = " ")))
+}
+
+# ---- acceptance --------------------------------------------------------------------------------
+
+# The report of compare_acceptance().
+write_change_report <- function(comparison, dirs, file) {
+  check_report_file(file, "--report")
+  rows <- comparison$rows
+  shown <- shown_changes(rows)
+  word <- change_words(shown)
+  unit <- change_unit(shown)
+  tags <- htmltools::tags
+  write_page(html_page("B against A", sprintf("acceptance campaigns; A: %s; B: %s", dirs[1], dirs[2]), comparison$answer, NULL, NULL, list(
+    page_section("changed", "Which figures changed?", comparison$answer, NULL, html_table(list(
+      figure = figure_name(shown), A = format_figure(shown$value_a, shown$unit), B = format_figure(shown$value_b, shown$unit),
+      change = paste(format_effect(shown$effect), unit), CI = format_interval(shown$ci_low, shown$ci_high), "p, Holm" = format_p(shown$p_holm),
+      limit = paste(format_effect(shown$detection_limit, FALSE), unit), verdict = marked(word)
+    ), how = sprintf(paste("B against A, each with its %g %% interval; Holm's correction over all figures%s. Limit: the change that would have been found.%s"),
+                     100 * (1 - comparison$alpha), if (is.null(comparison$margin)) "" else sprintf("; same: within %g %%", comparison$margin),
+                     if (nrow(rows) > nrow(shown)) sprintf(" %d more: noiselab compare --csv.", nrow(rows) - nrow(shown)) else ""),
+    text = c("figure", "verdict"), verdict = word), list(details_tag("Notes", notes_list(comparison$notes)))),
+    page_section("again", "How to repeat it", sprintf("Compared by noiselab %s.", package_version_text()), NULL, tags$pre(paste(c(
+      "noiselab compare", if (!is.null(comparison$margin)) paste("--margin", format(comparison$margin, digits = 15)), vapply(dirs, quote_word, "")), collapse = " ")))
+  )), file)
+}

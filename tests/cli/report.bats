@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# The report in a real browser. Needs R and Debian's chromium.
+
+load ../helpers
+
+BIN=${NOISELAB_BIN:?}
+
+setup_file() {
+    command -v chromium >/dev/null || leave_out 'chromium is not installed (tests/deps.sh report)'
+    [ -z "$LEFT_OUT" ] || return 0
+    export CAMPAIGNS=$BATS_FILE_TMPDIR R_LIBS=$NOISELAB_BUILD/lib/noiselab/R
+    Rscript --vanilla - "$CAMPAIGNS" <<'R'
+dir <- commandArgs(TRUE)
+simulate <- function(name, ...) noiselab::simulate_campaign(file.path(dir, name), ..., seed = 1)
+simulate("demo", operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 150,
+         ranks = 2)
+simulate("nodes", operations = "barrier", levels_percent = c(0, 1), pairs = 60, launches = 3, nodes = 4, ranks = 8, noise_nodes = 2, start = "window",
+         half_period_ns = 6e4)
+simulate("agent", operations = c("barrier", "allreduce"), bytes = c(0, 2048), external = "collectd", pairs = 120, launches = 2, slowdown_percent = 1)
+simulate("treatments", levels_percent = c(1, 5), kinds = c("spin", "cache"), treatment_factor = c(1, 2), pairs = 60)
+simulate("after", operations = c("barrier", "allreduce"), bytes = c(0, 2048), levels_percent = 5, pairs = 40, launches = 3, operation_ns = 2100,
+         prefix = "after")
+simulate("before", operations = c("barrier", "allreduce"), bytes = c(0, 2048), levels_percent = 5, pairs = 40, launches = 3, prefix = "before")
+R
+    for campaign in demo nodes agent treatments; do "$BIN/noiselab-report" "$CAMPAIGNS/$campaign"; done
+    mkdir "$CAMPAIGNS/compare"
+    "$BIN/noiselab-compare" "$CAMPAIGNS/before" "$CAMPAIGNS/after" --margin 2 --report "$CAMPAIGNS/compare/report.html" >/dev/null || [ $? -eq 1 ]
+}
+
+setup() { left_out_or_go; }
+
+# browse OPTION... FILE: the page as the browser has made it, on stdout; what it had to say on $BATS_TEST_TMPDIR/console
+browse() {
+    chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --user-data-dir="$BATS_TEST_TMPDIR/profile" \
+        --enable-logging=stderr --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=5000 "$@" 2>"$BATS_TEST_TMPDIR/console"
+}
+
+# probe CAMPAIGN WIDTH HEIGHT [OPTION...]: what report-probe.js has found in its report, as JSON. The report stands in a frame: a window cannot be
+# as narrow as a phone.
+probe() {
+    local file=$CAMPAIGNS/$1/probed.html around=$BATS_TEST_TMPDIR/around.html width=$2 height=$3
+    { cat "$CAMPAIGNS/$1/report.html" && echo '<script>' && cat "$BATS_TEST_DIRNAME/report-probe.js" && echo '</script>'; } >"$file"
+    cat >"$around" <<HTML
+<!DOCTYPE html><html><body style="margin:0"><script>
+addEventListener('message', function (e) { var p = document.createElement('pre'); p.id = 'told'; p.textContent = btoa(unescape(encodeURIComponent(e.data)));
+document.body.appendChild(p); });
+</script><iframe src="file://$file" style="border:0;display:block" width="$width" height="$height"></iframe></body></html>
+HTML
+    shift 3
+    browse --window-size="$((width + 100)),$((height + 200))" --allow-file-access-from-files "$@" --dump-dom "file://$around" |
+        sed -n 's/.*<pre id="told">\([^<]*\)<.*/\1/p' | base64 -d
+}
+
+# sound JSON: nothing wider than the page, cut, covered, empty or dead
+sound() {
+    jq . <<<"$1"
+    jq -e '.wider_by <= 0 and .wider_by_open <= 0 and .overlaps == [] and .cut == [] and .empty_folds == [] and .dead_links == 0 and
+        .without_words == 0 and .sentences == (.sections | length) - 1' <<<"$1"
+}
+
+quiet_console() { ! grep -E ':CONSOLE|Uncaught|Refused to' "$BATS_TEST_TMPDIR/console"; }
+
+@test "the first screen of a laptop holds the answer and its picture, and everything folds open without a word from the console" {
+    found=$(probe demo 1400 900)
+    sound "$found"
+    quiet_console
+    jq -e '.answer_bottom < 900 and .picture_bottom < 900 and (.answer | test("operations are sensitive")) and
+        .sections == ["answer", "slower", "cpu", "seen", "where", "trust", "again"] and .folds > 15 and .pictures > 10' <<<"$found"
+    jq -e '.sorts_up and .sorts_down and .filtered and .unfiltered' <<<"$found"
+}
+
+@test "the first screen of a phone holds the answer and the top of its picture" {
+    found=$(probe demo 400 800)
+    sound "$found"
+    quiet_console
+    jq -e '.width == 400 and .answer_bottom < 800 and .picture_top < 700' <<<"$found"
+}
+
+@test "a dark screen gets a dark page" {
+    found=$(probe demo 1400 900 --blink-settings=preferredColorScheme=0)
+    jq -e .dark <<<"$found"
+    browse --blink-settings=preferredColorScheme=0 --window-size=1400,900 --screenshot="$BATS_TEST_TMPDIR/dark.png" "file://$CAMPAIGNS/demo/report.html"
+    browse --blink-settings=preferredColorScheme=1 --window-size=1400,900 --screenshot="$BATS_TEST_TMPDIR/light.png" "file://$CAMPAIGNS/demo/report.html"
+    # of the corner, which is nothing but page
+    brightness() { Rscript --vanilla -e 'if (!requireNamespace("png", quietly = TRUE)) quit(status = 9); cat(mean(png::readPNG(commandArgs(TRUE))[5:50, 5:20, 1:3]))' "$1"; }
+    dark=$(brightness "$BATS_TEST_TMPDIR/dark.png") || { [ $? -ne 9 ] || skip 'the R package png is not installed'; }
+    light=$(brightness "$BATS_TEST_TMPDIR/light.png")
+    echo "dark $dark, light $light"
+    awk -v dark="$dark" -v light="$light" 'BEGIN { exit !(dark < 0.3 && light > 0.9) }'
+}
+
+@test "reports of an agent, of nodes, of treatments and of two campaigns are sound on both screens" {
+    for campaign in agent nodes treatments compare; do
+        for size in '1400 900' '400 800'; do
+            echo "$campaign at $size"
+            # shellcheck disable=SC2086 # two words
+            found=$(probe "$campaign" $size)
+            sound "$found"
+            quiet_console
+            jq -e '.answer_bottom < .height' <<<"$found"
+        done
+    done
+}
+
+@test "without scripts the page says and shows the same" {
+    sed 's/<script>/<script type="text\/none">/' "$CAMPAIGNS/demo/report.html" >"$BATS_TEST_TMPDIR/plain.html"
+    browse --dump-dom "file://$BATS_TEST_TMPDIR/plain.html" >"$BATS_TEST_TMPDIR/dom"
+    quiet_console
+    [ "$(grep -c '<section id=' "$BATS_TEST_TMPDIR/dom")" -eq 7 ]
+    ! grep -q '<button' "$BATS_TEST_TMPDIR/dom"
+    grep -q '<summary>All verdicts, by every channel</summary>' "$BATS_TEST_TMPDIR/dom"
+}
+
+@test "a report on paper has the answer on its first page" {
+    command -v pdftotext >/dev/null || skip 'pdftotext is not installed'
+    browse --print-to-pdf="$BATS_TEST_TMPDIR/report.pdf" --no-pdf-header-footer "file://$CAMPAIGNS/demo/report.html"
+    pdftotext -f 1 -l 1 "$BATS_TEST_TMPDIR/report.pdf" - | tr '\n' ' ' | grep -q 'operations are sensitive'
+}
