@@ -46,13 +46,14 @@ RECORDER := $(call objects,recorder)
 AGENT := $(call objects,agent)
 DETECTOR := $(call objects,detector)
 ACCEPTANCE := $(call objects,acceptance)
+COMMAND := $(call objects,command)
 # what other programs take of the detector: everything but its main
 DETECTOR_PARTS := $(filter-out %/main.o,$(DETECTOR))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
-PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept
+PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-doctor
 R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-plot noiselab-compare
 SCRIPTS := noiselab noiselab-run noiselab-node-health $(R_PROGRAMS)
 LIBEXEC := $(filter-out node-health.sh,$(notdir $(wildcard experiments/*.sh experiments/*.sbatch)))
@@ -62,9 +63,9 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r deps demo test check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r words deps demo docs-examples test check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
-all: programs presets scripts r ## build everything into build/ (default)
+all: programs presets scripts r words ## build everything into build/ (default)
 
 programs: presets $(PROGRAMS:%=$(BUILD)/bin/%) ## only the C programs: what a compute node needs
 
@@ -87,6 +88,11 @@ $(BUILD)/bin/noiselab-agent: $(AGENT) $(filter-out %/main.o,$(RECORDER)) $(COMMO
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# without MPI: it says so where that is missing
+$(BUILD)/bin/noiselab-doctor: $(filter-out %/sh.o %/values.o,$(COMMAND)) $(filter-out %/main.o,$(NOISEGEN) $(RECORDER)) $(BUILD)/obj/detector/quiet.o $(COMMON)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 $(BUILD)/bin/noiselab-detect: $(DETECTOR) $(COMMON)
 	@mkdir -p $(@D)
 	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -95,11 +101,17 @@ $(BUILD)/bin/noiselab-accept: $(ACCEPTANCE) $(DETECTOR_PARTS) $(COMMON)
 	@mkdir -p $(@D)
 	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# what the scripts leave to C
+$(BUILD)/libexec/noiselab/noiselab-sh: $(addprefix $(BUILD)/obj/command/,sh.o values.o) $(COMMON)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 $(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call compile,$(MPICC))
 
 $(BUILD)/obj/agent/%.o: ALL_CFLAGS += -Irecorder
+$(BUILD)/obj/command/%.o: ALL_CFLAGS += -Inoisegen -Irecorder -Idetector
 
 $(BUILD)/obj/acceptance/%.o: acceptance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -123,7 +135,7 @@ $(BUILD)/share/noiselab/presets/%: noisegen/presets/%
 	@mkdir -p $(@D)
 	@install -m 644 $< $@
 
-scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%)
+scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) $(BUILD)/libexec/noiselab/noiselab-sh
 
 $(R_PROGRAMS:%=$(BUILD)/bin/%): analysis/exec/noiselab-r.sh
 	@mkdir -p $(@D)
@@ -142,6 +154,23 @@ $(BUILD)/libexec/noiselab/%: experiments/%
 	@mkdir -p $(@D)
 	install -m 644 $< $@
 
+# every command, option and operation, from the programs' own tables: for `noiselab help` and the completion of shells
+WORDS := $(BUILD)/share/noiselab/words.tsv
+COMPLETIONS := $(BUILD)/share/bash-completion/completions/noiselab $(BUILD)/share/zsh/site-functions/_noiselab $(BUILD)/share/fish/vendor_completions.d/noiselab.fish
+words: $(WORDS) $(COMPLETIONS)
+
+$(WORDS): command/words.sh experiments/words.tsv $(PROGRAMS:%=$(BUILD)/bin/%) $(R_LIB)/noiselab/DESCRIPTION $(BUILD)/bin/noiselab \
+		$(BUILD)/bin/noiselab-run $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) | presets scripts
+	@mkdir -p $(@D)
+	sh command/words.sh $(BUILD) experiments/words.tsv > $@.new && mv $@.new $@
+
+$(BUILD)/share/bash-completion/completions/noiselab: completed = bash
+$(BUILD)/share/zsh/site-functions/_noiselab: completed = zsh
+$(BUILD)/share/fish/vendor_completions.d/noiselab.fish: completed = fish
+$(COMPLETIONS): command/completion.sh $(WORDS)
+	@mkdir -p $(@D)
+	sh command/completion.sh $(completed) $(WORDS) > $@.new && mv $@.new $@
+
 r: $(R_LIB)/noiselab/DESCRIPTION
 
 $(R_LIB)/noiselab/DESCRIPTION: $(R_SOURCES)
@@ -158,6 +187,10 @@ demo: deps ## a sensitivity experiment on this machine, with its report
 	@$(MAKE) -j$(JOBS) --no-print-directory all
 	@rm -rf $(BUILD)/demo
 	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,1,5 --seconds 120 --out $(BUILD)/demo
+
+# ONLY: one of them, or a pattern such as 'help-*'
+docs-examples: all ## run the examples of the documents, and put their output and pictures in (a quarter of an hour, as root)
+	@NOISELAB_BUILD=$(BUILD) docs/examples.sh refresh '$(ONLY)'
 
 test: deps ## everything the tests need, then all tests
 	@tests/deps.sh cluster || echo 'make test: goes on; tests on the test cluster will be skipped' >&2
@@ -192,7 +225,7 @@ TEST_PROGRAMS := $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES)
 
 $(UNIT_TESTS:=.o): $(BUILD)/tests/%.o: tests/unit/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call compile,$(MPICC),-Inoisegen -Irecorder -Idetector -I.)
+	$(call compile,$(MPICC),-Inoisegen -Irecorder -Idetector -Icommand -I.)
 
 $(MPI_TESTS:=.o): $(BUILD)/tests-mpi/%.o: tests/mpi/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -202,7 +235,7 @@ $(BENCHES:=.o): $(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call compile,$(MPICC),-Inoisegen -Irecorder -Idetector -I.)
 
-$(UNIT_TESTS): $(filter-out %/main.o,$(NOISEGEN) $(RECORDER) $(AGENT))
+$(UNIT_TESTS): $(filter-out %/main.o,$(NOISEGEN) $(RECORDER) $(AGENT)) $(BUILD)/obj/command/values.o
 $(BENCHES): $(filter-out %/main.o,$(RECORDER) $(AGENT))
 # these lean on the acceptance room, too, whose headers come last: options.h and record.h are those of the detector
 ACCEPT_TESTS := $(filter $(BUILD)/tests/test_accept% $(BUILD)/tests-mpi/accept%,$(TEST_PROGRAMS))
@@ -213,7 +246,7 @@ $(TEST_PROGRAMS): %: %.o $(COMMON) $(DETECTOR_PARTS)
 	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(if $(filter $(UNIT_TESTS),$@),$(shell $(PKG_CONFIG) --libs cmocka))
 
 # OBJECTS: of every source there is. With CFLAGS=-fsyntax-only, what a compiler has to say of them
-OBJECTS := $(COMMON) $(NOISEGEN) $(RECORDER) $(AGENT) $(DETECTOR) $(ACCEPTANCE) $(TEST_PROGRAMS:=.o)
+OBJECTS := $(COMMON) $(NOISEGEN) $(RECORDER) $(AGENT) $(DETECTOR) $(ACCEPTANCE) $(COMMAND) $(TEST_PROGRAMS:=.o)
 .PHONY: objects
 objects: $(OBJECTS)
 
@@ -242,13 +275,19 @@ install: all install-programs ## install under PREFIX (with DESTDIR for packages
 	install -d $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab/R $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(SCRIPTS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) $(DESTDIR)$(PREFIX)/libexec/noiselab
+	install -m 755 $(BUILD)/libexec/noiselab/noiselab-sh $(DESTDIR)$(PREFIX)/libexec/noiselab
 	cp -R $(R_LIB)/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab/R/
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(WORDS) $(DESTDIR)$(PREFIX)/share/noiselab
+	for file in $(COMPLETIONS:$(BUILD)/share/%=%); do install -D -m 644 $(BUILD)/share/$$file $(DESTDIR)$(PREFIX)/share/$$file; done
+	# bash looks for a file of the command's name
+	for name in $(PROGRAMS) $(filter-out noiselab,$(SCRIPTS)); do ln -sf noiselab $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$name; done
 
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS) $(SCRIPTS))
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab $(DESTDIR)$(PREFIX)/share/noiselab
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN)))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(COMPLETIONS:$(BUILD)/%=%)) $(addprefix $(DESTDIR)$(PREFIX)/share/bash-completion/completions/,$(PROGRAMS) $(SCRIPTS))
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -89,7 +89,7 @@ static void close_completeness(struct nx_task *t) {
 
 const struct nx_check nx_check_completeness = {
     .name = "completeness",
-    .help = "completeness coefficient F_e: do exchanges of all nodes at once disturb each other, with 2, 4, 8, ... and all nodes",
+    .help = "completeness coefficient F_e: do simultaneous exchanges of 2, 4, 8, ... and all nodes slow each other down",
     .unit = "ratio",
     .least_ranks = 2,
     .quick_share = 4,

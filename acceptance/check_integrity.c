@@ -127,7 +127,7 @@ static void close_integrity(struct nx_task *t) {
 
 const struct nx_check nx_check_integrity = {
     .name = "integrity",
-    .help = "words that arrive otherwise than they were sent, every rank with every rank at once, small and large messages",
+    .help = "data errors: every rank exchanges with every rank at once, small and large messages",
     .unit = "count",
     .least_ranks = 1,
     .quick_share = 4,

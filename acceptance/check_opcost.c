@@ -148,7 +148,7 @@ static void close_opcost(struct nx_task *t) {
 
 const struct nx_check nx_check_opcost = {
     .name = "opcost",
-    .help = "MPI operations: between barriers with the cost of clock and barrier taken out, and with synchronised starts",
+    .help = "time of MPI operations: between barriers (less the cost of clock and barrier), and with synchronised starts",
     .unit = "ns",
     .least_ranks = 2,
     .quick_share = 6,

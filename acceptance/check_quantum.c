@@ -36,7 +36,7 @@ static int open_quantum(struct nx_run *r, struct nx_task *t) {
 
 const struct nx_check nx_check_quantum = {
     .name = "quantum",
-    .help = "a fixed amount of work on every CPU, all at once and one at a time: its time, and the share of time lost",
+    .help = "fixed-work slowdown of every CPU, all CPUs at once and one at a time: time of a fixed amount of work, and the share lost",
     .unit = "ns",
     .least_ranks = 1,
     .quick_share = 6,

@@ -1,4 +1,4 @@
-/* launch.json of noiselab-accept (docs/formats.md). Rank 0 only. Keys that the detector's has mean the same. */
+/* launch.json of noiselab-accept (docs/reference/formats.md). Rank 0 only. Keys that the detector's has mean the same. */
 #ifndef NX_LAUNCH_H
 #define NX_LAUNCH_H
 

@@ -9,12 +9,14 @@
 
 #include "nl_clock.h"
 #include "nl_error.h"
+#include "nl_nearest.h"
+#include "nl_options.h"
 #include "nl_units.h"
 #include "version.h"
 
 enum key {
     KEY_CHECKS = 0x100, KEY_QUICK, KEY_FULL, KEY_SECONDS, KEY_REPETITIONS, KEY_SIZES, KEY_DETOUR, KEY_CPUS, KEY_FAULT, KEY_SEED, KEY_OUT,
-    KEY_LAUNCH_ID, KEY_PROGRESS, KEY_DRY_RUN, KEY_LIST_CHECKS, KEY_HELP, KEY_VERSION
+    KEY_LAUNCH_ID, KEY_PROGRESS, KEY_DRY_RUN, KEY_JSON, KEY_LIST_CHECKS, KEY_HELP, KEY_VERSION
 };
 
 static const struct argp_option rows[] = {
@@ -23,21 +25,22 @@ static const struct argp_option rows[] = {
     {"quick", KEY_QUICK, 0, 0, "50 s of measuring in 5 repetitions, few message sizes (default)", 1},
     {"full", KEY_FULL, 0, 0, "10 min of measuring in 10 repetitions, all powers of two up to 4MiB as message sizes", 1},
     {"seconds", KEY_SECONDS, "TIME", 0, "measuring time over all checks, instead of that of --quick or --full", 1},
-    {"repetitions", KEY_REPETITIONS, "N", 0, "every check is repeated so often, the checks in turn, in random order (at least 2)", 1},
+    {"repetitions", KEY_REPETITIONS, "N", 0, "repetitions of each check (at least 2); the checks take turns, in random order", 1},
     {"sizes", KEY_SIZES, "LIST", 0, "message sizes of latency (those up to 1KiB), bandwidth (from 1KiB) and topology, such as 0,8,64KiB,4MiB", 1},
     {"detour-threshold", KEY_DETOUR, "TIME", 0, "detour: gaps longer than this count (default 1us)", 1},
     {"cpus", KEY_CPUS, "auto|allowed|ranks", 0,
-     "CPUs of each node that quantum and detour look at: all that its processes may use, or those that its ranks are bound to (auto: allowed; "
-     "ranks where several nodes share one kernel)",
+     "CPUs of each node for quantum and detour: all allowed ones, or those that its ranks are bound to (auto: allowed; ranks where several "
+     "nodes share one kernel)",
      1},
     {"inject-fault", KEY_FAULT, "SENDER:RECEIVER:OFFSET", 0,
-     "a test of the check integrity itself: in each repetition one byte that SENDER sends to RECEIVER is changed on purpose", 1},
+     "tests the check integrity itself: in each repetition one byte from SENDER to RECEIVER is corrupted on purpose", 1},
     {0, 0, 0, 0, "Run:", 2},
     {"seed", KEY_SEED, "N", 0, "seed of the random order (default: from the clock, recorded)", 2},
     {"out", KEY_OUT, "DIR", 0, "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 2},
     {"launch-id", KEY_LAUNCH_ID, "ID", 0, "name of the launch's folder (default: time, host and process number)", 2},
-    {"progress", KEY_PROGRESS, "auto|on|off", 0, "progress on stderr (auto: when it is a terminal)", 2},
+    {"progress", KEY_PROGRESS, "auto|terminal|lines|off", 0, NL_PROGRESS_HELP, 2},
     {"dry-run", KEY_DRY_RUN, 0, 0, "check the options, print the plan, and end", 2},
+    {"json", KEY_JSON, 0, 0, "with --dry-run: print it as JSON", 2},
     {0, 0, 0, 0, "Information:", 3},
     {"help", KEY_HELP, 0, 0, "this text", 3},
     {"version", KEY_VERSION, 0, 0, "the version and the commit it was built from", 3},
@@ -48,7 +51,6 @@ static const struct argp_option rows[] = {
 static const char quick_sizes[] = "0,8,1KiB,64KiB,1MiB,4MiB";
 static const char full_sizes[] = "0,1,2,4,8,16,32,64,128,256,512,1KiB,2KiB,4KiB,8KiB,16KiB,32KiB,64KiB,128KiB,256KiB,512KiB,1MiB,2MiB,4MiB";
 const char *const nx_cpus_names[] = {[NX_CPUS_AUTO] = "auto", [NX_CPUS_ALLOWED] = "allowed", [NX_CPUS_RANKS] = "ranks", NULL};
-static const char *const progress_names[] = {[NX_PROGRESS_AUTO] = "auto", [NX_PROGRESS_ON] = "on", [NX_PROGRESS_OFF] = "off", NULL};
 
 struct parsing {
     struct nx_options *o;
@@ -58,10 +60,13 @@ struct parsing {
     int listed, failed, speaks;
     int next; /* index of the argument after the last good one */
     char list[1024]; /* the one that is being split */
+    struct nl_nearest nearest; /* what was meant by the word that is refused next, if that one was looked up in a table */
 };
 
 static error_t refuse(struct parsing *p, const char *option, const char *value, const char *wanted) {
-    nl_error("--%s: '%s' is not %s", option, value, wanted);
+    char meant[96] = "";
+    if (p->nearest.word == value) nl_nearest_tell(&p->nearest, meant, sizeof meant);
+    nl_error("--%s: '%s' is not %s%s", option, value, wanted, meant);
     p->failed = 1;
     return EINVAL;
 }
@@ -72,9 +77,9 @@ static const struct argp parser = {
     rows,
     parse_option,
     "",
-    "Measures what tells whether a cluster is quiet and correct, check by check and node by node, and records it; noiselab judges it afterwards."
+    "Measures whether a cluster is quiet and correct, by check and by node. The verdict comes from noiselab analyze acceptance."
     "\vStart it with mpirun or srun, one rank per CPU or per node. Times take a unit: 10ms, 2s. "
-    "Exit status: 0 measured, 1 data arrived wrong, 2 usage or environment error.",
+    "Exit status: 0 measured, 1 data errors, 2 usage or environment error.",
     NULL,
     NULL,
     NULL,
@@ -91,6 +96,8 @@ static void print_information(int key) {
 static int word(struct parsing *p, const char *option, const char *arg, const char *const *names, const char *wanted) {
     for (int i = 0; names[i]; i++)
         if (strcmp(arg, names[i]) == 0) return i;
+    nl_nearest_begin(&p->nearest, arg);
+    for (int i = 0; names[i]; i++) nl_nearest_offer(&p->nearest, names[i]);
     refuse(p, option, arg, wanted);
     return -1;
 }
@@ -110,7 +117,10 @@ static error_t choose_checks(struct parsing *p, const char *arg) {
     p->o->checks = arg;
     for (int i = 0; i < n; i++) {
         int check = nx_check_find(names[i]);
-        if (check < 0) return refuse(p, "checks", names[i], "a check (see --list-checks)");
+        if (check < 0) {
+            NL_NEAREST_ROWS(&p->nearest, names[i], nx_checks);
+            return refuse(p, "checks", names[i], "a check (see --list-checks)");
+        }
         if (p->o->is_chosen[check]++) return refuse(p, "checks", names[i], "new in the list: it stands twice");
     }
     return n < 0 ? EINVAL : 0;
@@ -173,7 +183,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_CHECKS: return choose_checks(p, arg);
     case KEY_QUICK:
     case KEY_FULL: return parse_length(p, key);
-    case KEY_SECONDS: return nl_parse_duration(arg, &o->measure_ns) ? refuse(p, "seconds", arg, NL_DURATION_HELP) : 0;
+    case KEY_SECONDS: return nl_parse_seconds(arg, &o->measure_ns) ? refuse(p, "seconds", arg, NL_SECONDS_HELP) : 0;
     case KEY_REPETITIONS: return parse_repetitions(p, arg);
     case KEY_SIZES: p->sizes = arg; return 0;
     case KEY_DETOUR: return nl_parse_duration(arg, &o->detour_threshold_ns) ? refuse(p, "detour-threshold", arg, NL_DURATION_HELP) : 0;
@@ -188,10 +198,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
         o->launch_id = arg;
         return is_plain(arg) ? 0 : refuse(p, "launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
     case KEY_PROGRESS:
-        i = word(p, "progress", arg, progress_names, "auto, on or off");
-        o->progress = (enum nx_progress)i;
+        i = word(p, "progress", arg, nl_progress_names, NL_PROGRESS_WANTED);
+        o->progress = (enum nl_progress_form)i;
         return i < 0 ? EINVAL : 0;
     case KEY_DRY_RUN: o->dry_run = 1; return 0;
+    case KEY_JSON: o->is_json = 1; return 0;
     case KEY_HELP:
     case KEY_VERSION:
     case KEY_LIST_CHECKS:
@@ -210,6 +221,10 @@ static int is_chosen(const struct nx_options *o, const char *check) { return o->
 
 static int resolve(struct parsing *p) {
     struct nx_options *o = p->o;
+    if (o->is_json && !o->dry_run) {
+        nl_error("--json: belongs to --dry-run; results as JSON come from noiselab analyze acceptance --json");
+        return -1;
+    }
     if (o->measure_ns == 0) o->measure_ns = o->is_quick ? INT64_C(50000000000) : INT64_C(600000000000);
     if (o->n_repetitions == 0) o->n_repetitions = o->is_quick ? 5 : 10;
     if (resolve_sizes(p, p->sizes ? p->sizes : o->is_quick ? quick_sizes : full_sizes)) return -1;
@@ -222,13 +237,18 @@ static int resolve(struct parsing *p) {
 }
 
 int nx_options_parse(int argc, char **argv, int speaks, struct nx_options *o) {
+    if (nl_tables_asked(argc, argv)) {
+        if (speaks) nl_tables_options(rows);
+        if (speaks) NL_TABLES_ROWS("check", nx_checks);
+        return 0;
+    }
     struct parsing p = {.o = o, .speaks = speaks, .next = 1};
     *o = (struct nx_options){.is_quick = 1, .detour_threshold_ns = 1000, .out = "noiselab-campaign", .argc = argc, .argv = argv};
     for (int i = 0; nx_checks[i]; i++) o->is_chosen[i] = !nx_checks[i]->is_on_request;
     /* messages are one line of ours, from one rank, not argp's own */
     int rc = argp_parse(&parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p);
     if (p.listed && !p.failed) return 0;
-    if (rc && !p.failed) nl_error("'%s' is not an option, or lacks its value (see --help)", p.next < argc ? argv[p.next] : argv[argc - 1]);
+    if (rc && !p.failed) nl_options_explain(rows, p.next < argc ? argv[p.next] : argv[argc - 1]);
     return rc || p.failed || resolve(&p) ? -1 : 1;
 }
 

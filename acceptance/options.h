@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "checks.h"
+#include "nl_progress.h"
 
 enum { NX_MAX_SIZES = 64, NX_FAULT_BYTES = 256 << 10 /* the largest message of the check integrity */ };
 
@@ -15,8 +16,6 @@ enum nx_cpus {
     NX_CPUS_RANKS    /* those that its ranks are bound to */
 };
 extern const char *const nx_cpus_names[]; /* by enum, ends with NULL */
-
-enum nx_progress { NX_PROGRESS_AUTO, NX_PROGRESS_ON, NX_PROGRESS_OFF };
 
 /* A byte that is turned round on purpose, in every repetition of the integrity check. */
 struct nx_fault {
@@ -38,8 +37,9 @@ struct nx_options {
     uint64_t seed;
     const char *out;
     const char *launch_id; /* NULL: made from time, host and pid */
-    enum nx_progress progress;
+    enum nl_progress_form progress;
     int dry_run;
+    int is_json;           /* the dry run's plan as JSON */
     int argc;
     char **argv;
 };

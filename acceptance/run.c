@@ -325,12 +325,15 @@ static int agree(struct nx_run *r) {
     return nd_team_agree(&r->team, flags);
 }
 
-static void show_progress(const struct nx_run *r, int n_done, int n_all) {
-    int is_terminal = isatty(STDERR_FILENO);
-    if (r->team.rank != 0 || r->o->progress == NX_PROGRESS_OFF || (r->o->progress == NX_PROGRESS_AUTO && !is_terminal)) return;
-    double left_s = (double)(nl_mono_ns() - r->start_ns) * 1e-9 / n_done * (n_all - n_done);
-    fprintf(stderr, is_terminal ? "\r\033[Knoiselab-accept: %3.0f %%, %.0f s left, %s%s" : "noiselab-accept: %3.0f %%, %.0f s left, %s%s\n",
-            100. * n_done / n_all, left_s, r->task->check->name, is_terminal && n_done == n_all ? "\n" : "");
+/* What is measured next, where a line is due. */
+static void show_progress(struct nx_run *r, const struct nx_task *t, int n_done, int n_all) {
+    char text[160];
+    double share = (double)n_done / n_all;
+    int64_t now_ns = nl_mono_ns();
+    if (r->team.rank != 0 || !nl_progress_is_due(&r->progress, now_ns, share)) return;
+    int n = nl_progress_tell(&r->progress, now_ns, share, "", text, sizeof text);
+    snprintf(text + n, sizeof text - (size_t)n, "; %s", t->check->name);
+    nl_progress_show(&r->progress, now_ns, share, "noiselab-accept", text);
 }
 
 /* The time that a check has in this repetition, 0: it is left out. Rank 0's clock counts. Collective. */
@@ -370,6 +373,8 @@ static int is_too_slow(struct nx_run *r) {
 static int run_repetitions(struct nx_run *r) {
     int order[NX_MAX_CHECKS], flags = agree(r), n_done = 0;
     r->start_ns = nl_mono_ns();
+    nl_progress_open(&r->progress, r->o->progress);
+    nl_progress_begin(&r->progress, r->start_ns);
     for (r->repetition = 1; r->repetition <= r->o->n_repetitions && !flags; r->repetition++) {
         r->repetition_ns = nl_mono_ns();
         for (int i = 0; i < r->n_tasks; i++) order[i] = i;
@@ -379,8 +384,8 @@ static int run_repetitions(struct nx_run *r) {
             r->order = i + 1;
             n_done++;
             if (t->status != NX_PLANNED || (t->budget_ns = budget(r, t)) == 0) continue;
+            show_progress(r, t, n_done - 1, r->n_tasks * r->o->n_repetitions);
             measure(r, t);
-            show_progress(r, n_done, r->n_tasks * r->o->n_repetitions);
             flags = agree(r);
         }
         if (!flags) r->n_made = r->repetition;
@@ -388,6 +393,7 @@ static int run_repetitions(struct nx_run *r) {
         write_launch(r);
         if (is_too_slow(r)) break;
     }
+    nl_progress_close(&r->progress);
     return flags;
 }
 
@@ -428,7 +434,7 @@ static enum nx_end finish(struct nx_run *r, int flags) {
                                                 : "complete";
     if (r->record) {
         char line[128];
-        snprintf(line, sizeof line, "%lld wrong data: see mismatches.csv and the rows with metric mismatches or wrong", (long long)r->n_wrong);
+        snprintf(line, sizeof line, "%lld data errors: see mismatches.csv and the rows with metric mismatches or wrong", (long long)r->n_wrong);
         if (is_wrong) nx_warn(r, line);
         nd_launch_json_end(r->launch, ended, nx_record_rows(r->record), peak_kib);
         failed = write_launch(r);

@@ -60,6 +60,7 @@ struct nx_run {
     struct nd_host *hosts;
     struct nx_record *record;
     json_t *launch;
+    struct nl_progress progress;
     struct nx_row_context context; /* of the rows that are being written */
     int64_t begun_ns, start_ns, repetition_ns; /* CLOCK_MONOTONIC at the begin of all, of the first repetition, and of the one under way */
 };

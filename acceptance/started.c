@@ -85,7 +85,7 @@ int nx_started_open(struct nx_run *r, struct nx_started *s, const struct nd_op *
     s->plan.meets_first = !op->is_synchronising;
     s->plan.guard_ns = GUARD_NS;
     nd_loop_warm(&s->loop, WARM_UP); /* connections */
-    snprintf(reason, NX_REASON_BYTES, "%s left wrong data", op->name);
+    snprintf(reason, NX_REASON_BYTES, "%s returned wrong data", op->name);
     if (nx_agree(r, op->check(&s->state) != 0, reason)) {
         r->n_wrong++;
         return -1;

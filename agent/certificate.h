@@ -1,4 +1,4 @@
-/* The certificate: what was switched, how well, and what it used. Keys: docs/formats.md. */
+/* The certificate: what was switched, how well, and what it used. Keys: docs/reference/formats.md. */
 #ifndef NA_CERTIFICATE_H
 #define NA_CERTIFICATE_H
 

@@ -136,6 +136,12 @@ static const char *set_dry_run(void *context, const char *text) {
     return NULL;
 }
 
+static const char *set_json(void *context, const char *text) {
+    (void)text;
+    ((struct parsing *)context)->o->is_json = 1;
+    return NULL;
+}
+
 static const char *list_ways(void *context, const char *text) {
     (void)text;
     for (const struct na_way *const *w = na_ways; *w; w++) printf("%-10s --%s: %s\n", (*w)->name, (*w)->option, (*w)->help);
@@ -185,15 +191,16 @@ static const struct nl_option rows[] = {
     {.help = "How:", .group = 2},
     {"agent-cpu", "LIST", "bind a started command to these CPUs (default: it may use all of them)", 2, set_cpu},
     {"scrape-cpu", "LIST", "bind the scraper to these CPUs (default: one without a rank)", 2, set_scrape_cpu},
-    {"shell", NULL, "hand commands to sh -c (otherwise they are split into words, and nothing is expanded)", 2, set_shell},
+    {"shell", NULL, "run commands with sh -c (otherwise they are split into words, and nothing is expanded)", 2, set_shell},
     {"agent-name", "NAME", "what the agent is called in the files (default: as its command, unit or process)", 2, set_name},
     {"agent-timeout", "TIME", "the longest a switch may take (default 30s)", 2, set_timeout},
     {.help = "Who took the CPU:", .group = 3},
-    {"who", "SOURCE", "auto, cpu, thread, schedstat or none: how it is recorded who ran on the ranks' CPUs", 3, set_who},
+    {"who", "SOURCE", "auto, cpu, thread, schedstat or none: how to record who ran on the ranks' CPUs", 3, set_who},
     {"keep-bursts", "WHEN", "auto, yes or no: whether single bursts are written to bursts.HOST.trace", 3, set_keep},
     {.help = "Control and output:", .group = 4},
     {"control-fd", "FD", "take commands from the detector's page", 4, set_control},
     {"dry-run", NULL, "check everything, print what would be done, and end", 4, set_dry_run},
+    {"json", NULL, "with --dry-run: print it as JSON", 4, set_json},
     {"list-ways", NULL, "print the ways to switch", 4, list_ways},
     {"list-freezers", NULL, "print the ways to freeze, best first", 4, list_freezers},
     {"list-accounts", NULL, "print the sources of the agent's CPU time, best first", 4, list_accounts},
@@ -220,6 +227,8 @@ static int check(const struct na_options *o) {
         nl_error("--agent-cpu: only a started command (--agent-cmd) can be bound");
     else if (o->is_shell && !o->cmd && !o->on && !o->scrape)
         nl_error("--shell: there is no command to run");
+    else if (o->is_json && !o->dry_run)
+        nl_error("--json: belongs to --dry-run");
     else if (o->control_fd < 0 && !o->dry_run)
         nl_error("--dry-run is missing: only the detector starts this program otherwise (noiselab-detect --agent-cmd ...)");
     else
@@ -239,6 +248,11 @@ int na_options_parse(int argc, char **argv, struct na_options *o) {
                                           "--scrape-period 1s"};
     struct parsing p = {o, &line};
     *o = (struct na_options){.timeout_ns = TIMEOUT_NS, .who = "auto", .control_fd = -1};
+    if (nl_tables_asked(argc, argv)) {
+        NL_TABLES_ROWS("way", na_ways);
+        NL_TABLES_ROWS("freezer", na_freezers);
+        NL_TABLES_ROWS("account", na_cpu_sources);
+    }
     if (nl_options_parse(&line, argc, argv, &p, NULL)) return -1;
     if (line.is_done) return 0;
     return check(o) ? -1 : 1;

@@ -23,6 +23,7 @@ struct na_options {
     enum na_keep keep;
     int control_fd; /* -1: alone */
     int dry_run;
+    int is_json; /* the dry run's findings as JSON */
 };
 
 /* Parses and checks. @return 1 go on, 0 everything was done (--help, --version, lists), -1 usage error, said. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -362,21 +363,38 @@ out:
     return status;
 }
 
+/* What was found of the agent, for people. */
+static void print_agent(const struct na_options *o, const struct na_agent *a) {
+    const struct na_freezer *freezer = a->freeze.row;
+    printf("agent %s, switched by: %s%s%s%s%s", a->name, a->way->name, freezer ? ", frozen by: " : "", freezer ? freezer->name : "",
+           freezer && a->freeze.reason[0] ? " because of " : "", freezer ? a->freeze.reason : "");
+    if (freezer) printf(", %d process%s", a->set.n, a->set.n == 1 ? "" : "es");
+    if (o->scrape) printf(", scraped every %.6g s", (double)o->scrape_period_ns / 1e9);
+    putchar('\n');
+}
+
+/* The same for programs: one object, docs/reference/formats.md. 0, -1. */
+static int print_agent_json(const struct na_options *o, const struct na_agent *a) {
+    const struct na_freezer *freezer = a->freeze.row;
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o}", "schema", 1, "program", "noiselab-agent", "agent", a->name, "way", a->way->name,
+                             "freezer", freezer ? freezer->name : NULL, "freezer_reason", freezer && a->freeze.reason[0] ? a->freeze.reason : NULL,
+                             "processes", freezer ? json_integer(a->set.n) : json_null(), "scrape_period_ns",
+                             o->scrape ? json_integer(o->scrape_period_ns) : json_null());
+    int failed = !json || json_dumpf(json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
+    json_decref(json);
+    return failed ? -1 : 0;
+}
+
 int na_dry_run(const struct na_options *o) {
     static struct na_session session = {.cpu = -1};
     struct na_session *s = &session;
+    int failed = 0;
     s->options = o;
     if (start(s, NULL)) return NL_EXIT_USAGE;
-    if (o->control_fd < 0) {
-        const struct na_freezer *freezer = s->agent.freeze.row;
-        printf("agent %s, switched by: %s%s%s%s%s", s->agent.name, s->agent.way->name, freezer ? ", frozen by: " : "",
-               freezer ? freezer->name : "", freezer && s->agent.freeze.reason[0] ? " because of " : "",
-               freezer ? s->agent.freeze.reason : "");
-        if (freezer) printf(", %d process%s", s->agent.set.n, s->agent.set.n == 1 ? "" : "es");
-        if (o->scrape) printf(", scraped every %.6g s", (double)o->scrape_period_ns / 1e9);
-        putchar('\n');
-    }
+    if (o->control_fd < 0 && !o->is_json) print_agent(o, &s->agent);
+    if (o->control_fd < 0 && o->is_json) failed = print_agent_json(o, &s->agent);
+    if (failed) nl_error("--json: the agent's name is not UTF-8, or it cannot be written");
     na_scraper_close(&s->scraper);
     na_agent_free(&s->agent);
-    return NL_EXIT_OK;
+    return failed ? NL_EXIT_USAGE : NL_EXIT_OK;
 }

@@ -19,4 +19,4 @@ static int nothing(struct na_agent *a, char *reason, int size) {
 }
 
 const struct na_way na_way_scrape = {
-    .name = "scrape", .option = "scrape", .help = "scraping of whatever runs, and nothing else", .check = check, .on = nothing, .off = nothing};
+    .name = "scrape", .option = "scrape", .help = "only scraping is toggled; the agent keeps running", .check = check, .on = nothing, .off = nothing};

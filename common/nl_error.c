@@ -7,6 +7,7 @@ static const char *program_name = "noiselab";
 static const char *host_name = "";
 static int rank_number = -1;
 static int is_quiet;
+static int has_open_line;
 
 void nl_set_program(const char *name) { program_name = name; }
 
@@ -17,6 +18,10 @@ void nl_set_rank(int rank, const char *host) {
 
 void nl_set_quiet(int quiet) { is_quiet = quiet; }
 
+void nl_set_open_line(int is_open) { has_open_line = is_open; }
+
+int nl_has_open_line(void) { return has_open_line; }
+
 /* One write per message, so that lines of several ranks do not mix. */
 static void say(const char *label, const char *fmt, va_list args) {
     if (is_quiet) return;
@@ -24,7 +29,8 @@ static void say(const char *label, const char *fmt, va_list args) {
     char where[192] = "";
     vsnprintf(text, sizeof text, fmt, args);
     if (rank_number >= 0) snprintf(where, sizeof where, "rank %d on %s: ", rank_number, host_name);
-    fprintf(stderr, "%s: %s%s%s\n", program_name, label, where, text);
+    fprintf(stderr, "%s%s: %s%s%s\n", has_open_line ? "\r\033[K" : "", program_name, label, where, text);
+    has_open_line = 0;
 }
 
 void nl_error(const char *fmt, ...) {

@@ -2,7 +2,7 @@
 #ifndef NL_ERROR_H
 #define NL_ERROR_H
 
-/* The exit statuses of every noiselab program (docs/exit-status.md says the same to users). */
+/* The exit statuses of every noiselab program (docs/reference/exit-status.md says the same to users). */
 enum nl_exit {
     NL_EXIT_OK = 0,          /* did its work; where a question was asked: pass */
     NL_EXIT_FAIL = 1,        /* a question was asked, and the answer is no */
@@ -18,6 +18,10 @@ void nl_set_rank(int rank, const char *host);
 
 /* Silences nl_error and nl_warn (1) or lets them speak (0): of many ranks only the first reports a usage error. */
 void nl_set_quiet(int quiet);
+
+/* Whether the last line on stderr is one that is redrawn and has no end yet (nl_progress.h): the next message takes its place. */
+void nl_set_open_line(int is_open);
+int nl_has_open_line(void);
 
 /* One line on stderr, "program: message". Local; never exits. */
 void nl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

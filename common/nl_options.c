@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nl_error.h"
+#include "nl_nearest.h"
 
 enum { FIRST_KEY = 0x100 };
 
@@ -15,6 +16,18 @@ struct parsing {
     int *first_word;
     int was_reported;
 };
+
+/* Names the option that was meant, by its dashes or without them. */
+static void say_unknown(const struct argp_option *options, const char *argument, size_t length) {
+    char typed[64] = "", name[72] = "";
+    struct nl_nearest n;
+    if (length < sizeof typed) snprintf(typed, sizeof typed, "%.*s", (int)length, argument);
+    nl_nearest_begin(&n, typed + strspn(typed, "-"));
+    for (const struct argp_option *o = options; o->name || o->doc; o++)
+        if (o->name) nl_nearest_offer(&n, o->name);
+    if (n.best) snprintf(name, sizeof name, ": did you mean --%s?", n.best);
+    nl_error("'%s': unknown option (see --help)%s", argument, name);
+}
 
 void nl_options_explain(const struct argp_option *options, const char *argument) {
     size_t length = strcspn(argument, "=");
@@ -28,10 +41,27 @@ void nl_options_explain(const struct argp_option *options, const char *argument)
         n_matches = 1;
         break;
     }
-    if (n_matches == 0) nl_error("'%s': unknown option (see --help)", argument);
+    if (n_matches == 0) say_unknown(options, argument, length);
     if (n_matches > 1) nl_error("'%s': several options begin like this (see --help)", argument);
     if (n_matches == 1 && match->arg) nl_error("--%s: needs a value (--%s %s)", match->name, match->name, match->arg);
     if (n_matches == 1 && !match->arg) nl_error("--%s: takes no value", match->name);
+}
+
+int nl_tables_asked(int argc, char **argv) { return argc == 2 && strcmp(argv[1], "--list-tables") == 0; }
+
+void nl_tables_row(const char *type, const char *name, const char *value, const char *help) {
+    printf("%s\t%s\t%s\t", type, name, value ? value : "-");
+    for (const char *p = help ? help : ""; *p; p++) putchar(*p == '\t' || *p == '\n' ? ' ' : *p);
+    putchar('\n');
+}
+
+void nl_tables_options(const struct argp_option *options) {
+    for (const struct argp_option *o = options; o->name || o->doc; o++) {
+        char name[72];
+        if (!o->name) continue;
+        snprintf(name, sizeof name, "--%s", o->name);
+        nl_tables_row("option", name, o->arg, o->doc);
+    }
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
@@ -78,6 +108,11 @@ int nl_options_parse(struct nl_command_line *line, int argc, char **argv, void *
     struct argp argp = fill(line, options);
     struct parsing p = {.line = line, .context = context, .options = options, .first_word = first_word};
     if (first_word) *first_word = argc;
+    if (nl_tables_asked(argc, argv)) {
+        nl_tables_options(options);
+        line->is_done = 1;
+        return 0;
+    }
     /* argp's own errors take two lines and its own --help cannot be had without them, so both are ours */
     return argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &p) ? -1 : 0;
 }

@@ -36,6 +36,23 @@ void nl_options_help(const struct nl_command_line *line);
 /* Whether the row of this name was given. */
 int nl_options_given(const struct nl_command_line *line, const char *name);
 
+/* ---- tables for programs: shell completion, help and suggestions read them; the one word --list-tables asks for them ---- */
+
+/* Whether it was asked for. */
+int nl_tables_asked(int argc, char **argv);
+
+/* A line "TYPE<TAB>NAME<TAB>VALUE<TAB>HELP" on stdout; value NULL: "-". Ends of lines and tabs in the help become blanks. */
+void nl_tables_row(const char *type, const char *name, const char *value, const char *help);
+
+/* One line of type "option" for every option. `options` ends with an empty row. */
+void nl_tables_options(const struct argp_option *options);
+
+/* One line for every row of a table of pointers that ends with NULL and whose rows have a name and a help line. */
+#define NL_TABLES_ROWS(type, rows)                                                                                        \
+    do {                                                                                                                  \
+        for (size_t row_ = 0; (rows)[row_]; row_++) nl_tables_row(type, (rows)[row_]->name, NULL, (rows)[row_]->help);    \
+    } while (0)
+
 /* Says why getopt did not like an argument; it tells argp nothing but that it did not. `options` ends with an empty row. */
 void nl_options_explain(const struct argp_option *options, const char *argument);
 

@@ -13,8 +13,11 @@ struct unit {
 };
 
 static const struct unit duration_units[] = {
-    {"ns", 1}, {"us", 1e3}, {"\302\265s", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0},
+    {"ns", 1}, {"us", 1e3}, {"\302\265s", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0},
 };
+static const struct unit bare_seconds[] = {{"", 1e9}, {NULL, 0}};
+
+#define MOST_NS (10. * 366 * 86400 * 1e9)
 
 static const struct unit size_units[] = {
     {"", 1},        {"B", 1},         {"kB", 1e3},       {"MB", 1e6},          {"GB", 1e9},
@@ -53,8 +56,16 @@ static int parse_with_units(const char *text, const struct unit *units, double m
 }
 
 int nl_parse_duration_or_zero(const char *text, int64_t *out_ns) {
-    double ns;
-    if (parse_with_units(text, duration_units, 10. * 366 * 86400 * 1e9, &ns)) return -1;
+    double ns = 0;
+    if (strcmp(text, "0") != 0 && parse_with_units(text, duration_units, MOST_NS, &ns)) return -1;
+    *out_ns = (int64_t)llround(ns);
+    return 0;
+}
+
+int nl_parse_seconds(const char *text, int64_t *out_ns) {
+    double ns = 0;
+    if (parse_with_units(text, bare_seconds, MOST_NS, &ns) && parse_with_units(text, duration_units, MOST_NS, &ns)) return -1;
+    if (llround(ns) < 1) return -1;
     *out_ns = (int64_t)llround(ns);
     return 0;
 }

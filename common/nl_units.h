@@ -6,14 +6,19 @@
 #include <stdint.h>
 
 /* What to say after "'x' is not a ...": one phrase per parser, so that every message gives examples. */
-#define NL_DURATION_HELP "a positive duration (try 10ms, 500us, 2s, 1min)"
+#define NL_DURATION_HELP "a positive duration with its unit (try 10ms, 500us, 2s, 1min)"
+#define NL_SECONDS_HELP "a positive duration (try 60, 500ms, 2min)"
 #define NL_SIZE_HELP "a size (try 8, 4KiB, 1MiB)"
 #define NL_PERCENT_HELP "a percentage (try 0.1, 0.3%, 5)"
 
-/* A positive duration with a unit (ns, us, ms, s, min, h; no unit: seconds) into nanoseconds. Upper end: 10 years. */
+/* A positive duration with its unit (ns, us, ms, s, min, h) into nanoseconds. Upper end: 10 years. A bare number is refused: a half-period of 10
+ * is as likely meant in milliseconds as in seconds. */
 int nl_parse_duration(const char *text, int64_t *out_ns);
 
-/* As nl_parse_duration, but 0 is allowed. */
+/* The same for options whose name says the unit (--seconds): a bare number is seconds. */
+int nl_parse_seconds(const char *text, int64_t *out_ns);
+
+/* As nl_parse_duration, but 0 is allowed, and needs no unit. */
 int nl_parse_duration_or_zero(const char *text, int64_t *out_ns);
 
 /* A size in bytes: digits with an optional B, kB, MB, GB (powers of 1000) or KiB, MiB, GiB (of 1024). */

@@ -7,7 +7,7 @@
 #define NOISELAB_GIT "unknown"
 #endif
 
-/* Layout of the files in a campaign (docs/formats.md). */
+/* Layout of the files in a campaign (docs/reference/formats.md). */
 #define NOISELAB_SCHEMA 2
 
 #endif

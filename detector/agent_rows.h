@@ -1,4 +1,4 @@
-/* agent.HOST.csv: what the agent of one node did in every recorded half (docs/formats.md). Written by the node's first rank. */
+/* agent.HOST.csv: what the agent of one node did in every recorded half (docs/reference/formats.md). Written by the node's first rank. */
 #ifndef ND_AGENT_ROWS_H
 #define ND_AGENT_ROWS_H
 

@@ -1,4 +1,4 @@
-/* The figures that each half yields, and the question each answers. Columns are described in docs/formats.md. */
+/* The figures that each half yields, and the question each answers. Columns are described in docs/reference/formats.md. */
 #ifndef ND_CHANNELS_H
 #define ND_CHANNELS_H
 

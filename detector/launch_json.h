@@ -1,4 +1,4 @@
-/* launch.json: how the launch was made and how it ended (docs/formats.md). Rank 0 only. */
+/* launch.json: how the launch was made and how it ended (docs/reference/formats.md). Rank 0 only. */
 #ifndef ND_LAUNCH_JSON_H
 #define ND_LAUNCH_JSON_H
 

@@ -8,11 +8,11 @@
 #include "launcher.h"
 #include "nl_error.h"
 #include "nl_place.h"
-#include "nl_units.h"
 #include "noise_nodes.h"
 #include "options.h"
 #include "provenance.h"
 #include "record.h"
+#include "rehearsal.h"
 #include "run.h"
 #include "treatment.h"
 
@@ -34,36 +34,6 @@ static void catch_signals(void) {
     struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-}
-
-static void print_agent(const struct nd_options *o) {
-    char settle[32], total[32];
-    int64_t n_halves = nd_options_n_halves(o) + o->warmup_ns / o->half_ns, settle_ns = n_halves * o->agent.settle_ns;
-    printf("agent %s (%s)\n", o->agent.name, o->agent.way);
-    printf("--seconds is measuring time: %lld switches with %s of settling come on top, %s in all, and the time that the switches take\n",
-           (long long)n_halves, nl_format_duration(o->agent.settle_ns, settle, sizeof settle), nl_format_duration(settle_ns, total, sizeof total));
-}
-
-static void print_plan(const struct nd_options *o) {
-    char half[32], limit[32], period[32] = "-";
-    if (nd_options_has_generator(o)) nl_format_duration(o->period_ns, period, sizeof period);
-    printf("design %s: %lld rounds of %d halves of %s, noise period %s\n", o->design->name, (long long)o->n_rounds,
-           nd_options_round_steps(o), nl_format_duration(o->half_ns, half, sizeof half), period);
-    if (nd_options_limit_ns(o)) printf("rounds that would end after %s are left out\n", nl_format_duration(nd_options_limit_ns(o), limit, sizeof limit));
-    for (int i = 0; i < o->n_configs; i++) printf("operation %s, %lld bytes\n", o->configs[i].name, (long long)o->configs[i].bytes);
-    if (o->external) printf("treatment %s, from outside: %s\n", o->external, nd_arms_names[o->which_arms]);
-    for (int i = 0; i < o->n_doses; i++) {
-        const struct nd_arm *arm = &o->arms[i];
-        printf("level %g %% of %s, %s, on %s, phase %s\n", arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern],
-               o->places[arm->place], nd_phase_names[o->phases[arm->phase]]);
-    }
-    if (nd_options_has_agent(o)) print_agent(o);
-    if (o->sequential.stops) {
-        printf("looks after rounds");
-        for (int k = 0; k < o->sequential.n_looks; k++) printf("%s%lld", k ? ", " : " ", (long long)o->sequential.rounds[k]);
-        printf(": the run ends when every slowdown is decided against %g %%\n", o->sequential.margin_percent);
-    }
-    printf("seed %llu\ncampaign %s\n", (unsigned long long)o->seed, o->out);
 }
 
 enum { LIST_BYTES = ND_MAX_FACTOR * 132 };
@@ -114,8 +84,10 @@ static int rehearse(const struct nd_options *o, const struct nd_launcher *launch
     if (launcher->rank != 0) return NL_EXIT_OK;
     if (nd_options_has_generator(o) && nd_treatment_check(o->generator_path, words)) return NL_EXIT_USAGE;
     if (nd_options_has_agent(o) && nd_companion_check(o->agent.words)) return NL_EXIT_USAGE;
-    print_plan(o);
-    return NL_EXIT_OK;
+    if (!o->is_json) nd_rehearsal_print(o);
+    if (!o->is_json || nd_rehearsal_print_json(o) == 0) return NL_EXIT_OK;
+    nl_error("--json: a name is not UTF-8, or the plan cannot be written");
+    return NL_EXIT_USAGE;
 }
 
 /* The signal handler must not find what is being freed. */

@@ -1,6 +1,6 @@
 /* LIKWID's marker regions: counters for each operation and arm, where the launch runs under likwid-perfctr -m or likwid-mpirun, and the program
  * was built with LIKWID. Everywhere else nothing here does anything. Regions are called OPERATION_BYTES:ARM, such as alltoall_2048:off and
- * alltoall_2048:spin_0.3; docs/formats.md has the rules. */
+ * alltoall_2048:spin_0.3; docs/reference/formats.md has the rules. */
 #ifndef ND_MARKERS_H
 #define ND_MARKERS_H
 

@@ -12,6 +12,8 @@
 #include "markers.h"
 #include "nl_agent.h"
 #include "nl_error.h"
+#include "nl_nearest.h"
+#include "nl_options.h"
 #include "nl_place.h"
 #include "nl_preset.h"
 #include "nl_units.h"
@@ -22,7 +24,7 @@ enum { LIST_BYTES = 4096, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; 
 enum key {
     KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_PATTERN, KEY_ON, KEY_PHASE, KEY_PRESET,
     KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_WAIT_QUIET, KEY_OVERSUBSCRIBE, KEY_PROGRESS,
-    KEY_DRY_RUN, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
+    KEY_DRY_RUN, KEY_JSON, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
     KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0, KEY_LATE,
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
     KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK, KEY_OVERLAP,
@@ -42,15 +44,14 @@ static const struct argp_option option_rows[] = {
     {"arms", KEY_ARMS, "both|off|on", 0, "single: arms that this launch has; off: the treatment is left out (default both)", 1},
     {"set", KEY_SET, "N", 0, "number of the set of launches, one for each arm, that this one belongs to; recorded", 1},
     {"seconds", KEY_SECONDS, "TIME", 0,
-     "measuring time over all operations and levels (default 60s); on a busy machine rounds are left out, so that it takes hardly longer by the wall "
-     "clock",
+     "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to it",
      1},
     {"half-period", KEY_HALF, "TIME", 0, "lockin: length of a half (default 10ms)", 1},
     {"block", KEY_BLOCK, "TIME", 0, "blocks: length of a block (default 1s)", 1},
     {"count", KEY_COUNT, "N", 0, "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1},
     {"warmup", KEY_WARMUP, "TIME", 0, "run the schedule this long before the first row is taken (default 500ms)", 1},
     {"wait-quiet", KEY_WAIT_QUIET, "TIME", 0,
-     "wait before measuring, at most so long, until no rank's CPU is busy or taken by a hypervisor for more than 2 % (default: look, say what is, and begin)", 1},
+     "before measuring, wait up to this long until no rank's CPU is more than 2 % busy or stolen (default: report what is running, and start)", 1},
     {"per-operation-timing", KEY_TIMING, "auto|on|off", 0, "time every operation: histogram, detour, base (auto: off for single)", 1},
     {"detour-threshold", KEY_DETOUR, "TIME", 0, "operations longer than this are detours (default: median + max(median, 1us))", 1},
     {"preempted-by", KEY_PREEMPTED, "auto|scheduler|clocks", 0,
@@ -59,19 +60,19 @@ static const struct argp_option option_rows[] = {
     {"datatype", KEY_DATATYPE, "NAME", 0, "of the operations' elements (see --list-datatypes; default byte, for reductions double)", 1},
     {"reduce", KEY_REDUCE, "NAME", 0, "reduction of the operations that reduce (see --list-reductions; default sum)", 1},
     {"root", KEY_ROOT, "RANK|rotate", 0, "of rooted operations; rotate: the next operation has the next root (default 0)", 1},
-    {"buffer", KEY_BUFFER, "reuse|rotate|flush", 0, "what caches hold of the buffers: all they can, other buffers every time, nothing (default reuse)", 1},
+    {"buffer", KEY_BUFFER, "reuse|rotate|flush", 0, "cache state of the buffers: warm, other buffers every time, flushed (default reuse)", 1},
     {"alignment", KEY_ALIGNMENT, "SIZE", 0, "of the buffers, a power of two (default 4KiB)", 1},
     {"pages", KEY_PAGES, "default|small|huge", 0, "pages that the system is asked for", 1},
-    {"first-touch", KEY_TOUCH, "own|first", 0, "CPU that touches the buffers first: the rank's own, or the first it may use (default own)", 1},
-    {"check", KEY_CHECK, "once|every|off", 0, "look at the operations' result data once, after every operation (not with --start loop), or never (default once)", 1},
+    {"first-touch", KEY_TOUCH, "own|first", 0, "CPU that touches the buffers first: the rank's own, or the first allowed one (default own)", 1},
+    {"check", KEY_CHECK, "once|every|off", 0, "verify the results of operations once, after every operation (not with --start loop), or never (default once)", 1},
     {"overlap", KEY_OVERLAP, "FACTOR", 0, "nonblocking operations also with work of FACTOR times their own time before they are completed", 1},
     {0, 0, 0, 0, "Synchronised starts:", 6},
     {"start", KEY_START, "NAME", 0, "how operations are started (see --list-starts; default loop)", 6},
     {"clock", KEY_CLOCK, "NAME", 0, "the clock of the starts (see --list-clocks; default tsc where it may be trusted, else monotonic-raw)", 6},
     {"sync", KEY_SYNC, "NAME", 0, "how clocks are compared (see --list-syncs; default tree)", 6},
     {"sync-ranks", KEY_SYNC_RANKS, "nodes|all", 0, "compare one clock for each node that has one, or every rank's (default nodes)", 6},
-    {"sync-exchanges", KEY_SYNC_EXCHANGES, "N", 0, "stop when N exchanges had no shorter round trip (default 100)", 6},
-    {"sync-every", KEY_SYNC_EVERY, "TIME", 0, "compare clocks again after so long, or earlier when they part; 0s: never (default 10s)", 6},
+    {"sync-exchanges", KEY_SYNC_EXCHANGES, "N", 0, "stop after N exchanges without a shorter round trip (default 100)", 6},
+    {"sync-every", KEY_SYNC_EVERY, "TIME", 0, "compare clocks again after this time, or earlier when they drift apart; 0: never (default 10s)", 6},
     {"slot", KEY_SLOT, "TIME", 0, "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)", 6},
     {"gamma", KEY_GAMMA, "FACTOR", 0, "how much a slot grows that was too short, 1.01 to 2 (default 1.1)", 6},
     {"eps", KEY_EPS, "PERCENT", 0, "share of late starts in a stage above which it grows (default 25; round: at most 1)", 6},
@@ -81,18 +82,18 @@ static const struct argp_option option_rows[] = {
     {"stop-rule", KEY_STOP_RULE, "none|count|error|median", 0,
      "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; --precision", 6},
     {"precision", KEY_PRECISION, "PERCENT", 0, "stop rule median: half-width of the median's 99 % interval (default 1)", 6},
-    {"arrival", KEY_ARRIVAL, "NAME", 0, "ranks that come late on purpose (see --list-arrivals; default none)", 6},
+    {"arrival", KEY_ARRIVAL, "NAME", 0, "ranks that arrive late on purpose (see --list-arrivals; default none)", 6},
     {"arrival-amount", KEY_AMOUNT, "TIME|FACTORx", 0, "how late: a time, or times of the operation's own, such as 2x (default 1x)", 6},
     {"arrival-trace", KEY_TRACE, "FILE", 0, "arrival trace: lines of rank and delays in ns", 6},
-    {"work", KEY_WORK, "TIME", 0, "balanced work on all ranks between start and operation: shows natural imbalance", 6},
+    {"work", KEY_WORK, "TIME", 0, "equal work on all ranks between start and operation: shows natural imbalance", 6},
     {"raw", KEY_RAW, "FILE", 0, "keep every start of every rank; a name without / is in the launch's folder", 6},
     {"fake-clock", KEY_FAKE_CLOCK, "SPEC", 0, "for tests: OFFSET[,DRIFTppm[,JUMP@AFTER]], times the rank", 6},
     {0, 0, 0, 0, "Ending early:", 7},
     {"stop-when", KEY_STOP_WHEN, "never|decided", 0,
-     "lockin, blocks: end at a planned look when every cell's slowdown is shown to be above or below the margin (default never)", 7},
-    {"margin", KEY_MARGIN, "PERCENT", 0, "the margin, of slowdown, 0 to 1000; with 0 only above can be shown (default 0)", 7},
+     "lockin, blocks: end at a planned look once every slowdown is shown to be above or below the margin (default never)", 7},
+    {"margin", KEY_MARGIN, "PERCENT", 0, "margin of slowdown, 0 to 1000; with 0 only \"above\" can be shown (default 0)", 7},
     {"looks", KEY_LOOKS, "N", 0, "planned looks, equally spaced over the rounds, at most 20 (default 5)", 7},
-    {"spending", KEY_SPENDING, "NAME", 0, "how alpha is spent over the looks: obrien-fleming (little at first), pocock (evenly) (default obrien-fleming)", 7},
+    {"spending", KEY_SPENDING, "NAME", 0, "alpha spending over the looks: obrien-fleming (little at first), pocock (evenly) (default obrien-fleming)", 7},
     {"alpha", KEY_ALPHA, "P", 0, "one-sided error over all looks, for each cell, 0.000001 to 0.2 (default 0.01)", 7},
     {0, 0, 0, 0, "Treatment:", 2},
     {"levels", KEY_LEVELS, "LIST", 0,
@@ -104,12 +105,12 @@ static const struct argp_option option_rows[] = {
      "CPUs that get the noise on each node, all at once: " NL_PLACE_HELP "; given again: further places, crossed likewise (default last: the "
      "CPU of the node's last rank)",
      2},
-    {"phase", KEY_PHASE, "LIST", 0, "what the noise does on several nodes: random, aligned, staggered; crossed likewise (default random)", 2},
-    {"preset", KEY_PRESET, "NAME", 0, "kind, pattern and their options from a file (see noiselab-gen --list-presets); options given here come first", 2},
+    {"phase", KEY_PHASE, "LIST", 0, "phase of the noise across nodes: random, aligned, staggered; crossed likewise (default random)", 2},
+    {"preset", KEY_PRESET, "NAME", 0, "kind, pattern and their options from a file (see noiselab-gen --list-presets); options given here override it", 2},
     {"noise-nodes", KEY_NOISE_NODES, "all|first|LIST", 0,
      "nodes that get a generator: all, that of rank 0, or host names, comma-separated (default all)", 2},
     {"external", KEY_EXTERNAL, "NAME", 0,
-     "single: a treatment from outside that this launch as a whole is under (--arms on) or not (--arms off); no generator is started", 2},
+     "single: name of an external treatment of the whole launch, present (--arms on) or not (--arms off); no generator is started", 2},
     {0, 0, 0, 0, "Treatment, handed to noiselab-gen:", 3},
     {"jitter", KEY_PASSED, "PERCENT", 0, "jittered: the share of the period's room that a burst's place is drawn from", 3},
     {"group", KEY_PASSED + 1, "N", 0, "bursts: number of bursts in a group", 3},
@@ -127,23 +128,23 @@ static const struct argp_option option_rows[] = {
     {"tolerance", KEY_PASSED + 13, "PERCENT", 0, "bound of the generator's own certificate", 3},
     {"generator", KEY_GENERATOR, "PATH", 0, "the noiselab-gen to use (default: the one beside this program)", 3},
     {0, 0, 0, 0, "An agent as treatment, switched from half to half (one of the first six, or --scrape alone):", 8},
-    {"agent-cmd", KEY_TO_AGENT, "CMD", 0, "a command, started for on halves and stopped for off ones", 8},
-    {"agent-pid", KEY_TO_AGENT + 1, "PID", 0, "a process that runs, frozen for off halves with its children", 8},
-    {"agent-cgroup", KEY_TO_AGENT + 2, "PATH", 0, "a control group, frozen for off halves", 8},
-    {"agent-unit", KEY_TO_AGENT + 3, "NAME.service", 0, "a unit that runs, frozen for off halves", 8},
+    {"agent-cmd", KEY_TO_AGENT, "CMD", 0, "a command, started for on halves and stopped for off halves", 8},
+    {"agent-pid", KEY_TO_AGENT + 1, "PID", 0, "a running process and its children, frozen in off halves", 8},
+    {"agent-cgroup", KEY_TO_AGENT + 2, "PATH", 0, "a control group, frozen in off halves", 8},
+    {"agent-unit", KEY_TO_AGENT + 3, "NAME.service", 0, "a running systemd unit, frozen in off halves", 8},
     {"agent-on", KEY_TO_AGENT + 4, "CMD", 0, "the command that switches it on, together with --agent-off", 8},
     {"agent-off", KEY_TO_AGENT + 5, "CMD", 0, "the command that switches it off", 8},
-    {"scrape", KEY_TO_AGENT + 6, "CMD", 0, "a command that asks the agent for its figures, run in on halves every --scrape-period", 8},
+    {"scrape", KEY_TO_AGENT + 6, "CMD", 0, "a command that scrapes the agent, run every --scrape-period in on halves", 8},
     {"scrape-period", KEY_TO_AGENT + 7, "TIME", 0, "from one scrape to the next", 8},
     {"scrape-cpu", KEY_TO_AGENT + 8, "LIST", 0, "CPUs of the scrape command", 8},
     {"agent-cpu", KEY_TO_AGENT + 9, "LIST", 0, "CPUs of a started command", 8},
-    {"shell", KEY_TO_AGENT + 10, 0, 0, "have commands run by sh -c; without it they are split into words, and nothing in them is expanded", 8},
+    {"shell", KEY_TO_AGENT + 10, 0, 0, "run commands with sh -c; without it they are split into words, and nothing is expanded", 8},
     {"agent-name", KEY_TO_AGENT + 11, "NAME", 0, "what it is called in the files (default: its program, unit, control group or process)", 8},
     {"agent-timeout", KEY_TO_AGENT + 12, "TIME", 0, "how long a switch may take (default 30s)", 8},
     {"who", KEY_TO_AGENT + 13, "auto|cpu|thread|schedstat|none", 0, "how to find out who took the ranks' CPUs (default auto: the best permitted)", 8},
     {"keep-bursts", KEY_TO_AGENT + 14, "auto|yes|no", 0, "write a trace of the single bursts (default auto)", 8},
     {"agent-period", KEY_AGENT_PERIOD, "TIME", 0,
-     "at which it samples: halves are made to hold whole periods (default half: at least 100ms; 1s when not given)", 8},
+     "its sampling period: each half holds whole periods (default half: at least 100ms; 1s when no period is given)", 8},
     {"agent-settle", KEY_AGENT_SETTLE, "TIME", 0, "untimed operations after each switch (default: half of its period, at least 5ms)", 8},
     {"agent-nodes", KEY_AGENT_NODES, "all|first|LIST", 0,
      "nodes whose agent is switched: all, that of rank 0, or host names, comma-separated (default all)", 8},
@@ -153,10 +154,11 @@ static const struct argp_option option_rows[] = {
     {"out", KEY_OUT, "DIR", 0, "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 4},
     {"launch-id", KEY_LAUNCH_ID, "ID", 0, "name of the launch's folder (default: time, host and process number)", 4},
     {"oversubscribe", KEY_OVERSUBSCRIBE, 0, 0, "allow more ranks than CPUs on a node", 4},
-    {"progress", KEY_PROGRESS, "auto|on|off", 0, "progress on stderr (auto: when it is a terminal)", 4},
-    {"self-test", KEY_SELF_TEST, 0, 0, "time operations of known length by synchronised starts, say how good the starts are; status 1: not good enough", 4},
+    {"progress", KEY_PROGRESS, "auto|terminal|lines|off", 0, NL_PROGRESS_HELP, 4},
+    {"self-test", KEY_SELF_TEST, 0, 0, "time operations of known length with synchronised starts and report the quality of the starts; status 1: not good enough", 4},
     {"sync-only", KEY_SYNC_ONLY, 0, 0, "compare the ranks' clocks, print the table, and end", 4},
     {"dry-run", KEY_DRY_RUN, 0, 0, "check the options, print what would be run, and end", 4},
+    {"json", KEY_JSON, 0, 0, "with --dry-run: print it as JSON", 4},
     {0, 0, 0, 0, "Information:", 5},
     {"help", KEY_HELP, 0, 0, "this text", 5},
     {"version", KEY_VERSION, 0, 0, "the version and the commit it was built from", 5},
@@ -204,13 +206,23 @@ struct parsing {
     int design_given;
     int listed, failed, speaks;
     int next; /* index of the argument after the last good one: where argp stopped */
+    struct nl_nearest nearest; /* what was meant by the word that is refused next, if that one was looked up in a table */
 };
 
 static int bad(struct parsing *p, const char *option, const char *value, const char *wanted) {
-    nl_error("%s: '%s' is not %s", option, value, wanted);
+    char meant[96] = "";
+    if (p->nearest.word == value) nl_nearest_tell(&p->nearest, meant, sizeof meant);
+    nl_error("%s: '%s' is not %s%s", option, value, wanted, meant);
     p->failed = 1;
     return EINVAL;
 }
+
+/* A word that is in no row of a table. */
+#define BAD_ROW(p, option, arg, wanted, rows)         \
+    do {                                              \
+        NL_NEAREST_ROWS(&(p)->nearest, arg, rows);    \
+        return bad(p, option, arg, wanted);           \
+    } while (0)
 
 static void note(struct nd_options *o, const char *text) {
     if (o->n_notes < ND_MAX_NOTES) snprintf(o->notes[o->n_notes++], sizeof o->notes[0], "%s", text);
@@ -229,7 +241,7 @@ static const struct argp parser = {
     parse_option,
     "",
     "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
-    "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 asked and no (--self-test, --check every), 2 usage or environment error.",
+    "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 the answer is no (--self-test, --check every), 2 usage or environment error.",
     NULL,
     NULL,
     NULL,
@@ -305,6 +317,8 @@ static error_t parse_name(struct parsing *p, const char *option, const char *arg
             *out = i;
             return 0;
         }
+    nl_nearest_begin(&p->nearest, arg);
+    for (int i = 0; names[i]; i++) nl_nearest_offer(&p->nearest, names[i]);
     return bad(p, option, arg, wanted);
 }
 
@@ -313,6 +327,13 @@ static error_t parse_switch(struct parsing *p, const char *option, const char *a
     int i = ND_AUTO;
     error_t rc = parse_name(p, option, arg, names, "auto, on or off", &i);
     *out = (enum nd_switch)i;
+    return rc;
+}
+
+static error_t parse_progress(struct parsing *p, const char *arg) {
+    int form = NL_PROGRESS_AUTO;
+    error_t rc = parse_name(p, "--progress", arg, nl_progress_names, NL_PROGRESS_WANTED, &form);
+    p->o->progress = (enum nl_progress_form)form;
     return rc;
 }
 
@@ -356,8 +377,12 @@ static error_t parse_data_option(struct parsing *p, int key, char *arg) {
     int i = 0;
     error_t rc = 0;
     switch (key) {
-    case KEY_DATATYPE: return (o->op.datatype = nd_datatype_find(arg)) ? 0 : bad(p, "--datatype", arg, "a data type (see --list-datatypes)");
-    case KEY_REDUCE: return (o->op.reduction = nd_reduction_find(arg)) ? 0 : bad(p, "--reduce", arg, "a reduction (see --list-reductions)");
+    case KEY_DATATYPE:
+        if ((o->op.datatype = nd_datatype_find(arg))) return 0;
+        BAD_ROW(p, "--datatype", arg, "a data type (see --list-datatypes)", nd_datatypes);
+    case KEY_REDUCE:
+        if ((o->op.reduction = nd_reduction_find(arg))) return 0;
+        BAD_ROW(p, "--reduce", arg, "a reduction (see --list-reductions)", nd_reductions);
     case KEY_ROOT: return parse_root(p, arg);
     case KEY_BUFFER:
         rc = parse_name(p, "--buffer", arg, nd_buffer_use_names, "reuse, rotate or flush", &i);
@@ -416,14 +441,21 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
     int i = 0;
     error_t rc = 0;
     switch (key) {
-    case KEY_START: p->start_given = 1; return (s->mode = nd_start_mode_find(arg)) ? 0 : bad(p, "--start", arg, "a way to start (see --list-starts)");
-    case KEY_CLOCK: return (s->clock = nd_clock_find(arg)) ? 0 : bad(p, "--clock", arg, "a clock (see --list-clocks)");
-    case KEY_SYNC: return (s->sync.method = nd_sync_find(arg)) ? 0 : bad(p, "--sync", arg, "a way to compare clocks (see --list-syncs)");
+    case KEY_START:
+        p->start_given = 1;
+        if ((s->mode = nd_start_mode_find(arg))) return 0;
+        BAD_ROW(p, "--start", arg, "a way to start (see --list-starts)", nd_start_modes);
+    case KEY_CLOCK:
+        if ((s->clock = nd_clock_find(arg))) return 0;
+        BAD_ROW(p, "--clock", arg, "a clock (see --list-clocks)", nd_clock_kinds);
+    case KEY_SYNC:
+        if ((s->sync.method = nd_sync_find(arg))) return 0;
+        BAD_ROW(p, "--sync", arg, "a way to compare clocks (see --list-syncs)", nd_sync_methods);
     case KEY_SYNC_RANKS:
         s->sync.every_rank = strcmp(arg, "all") == 0;
         return s->sync.every_rank || strcmp(arg, "nodes") == 0 ? 0 : bad(p, "--sync-ranks", arg, "nodes or all");
     case KEY_SYNC_EXCHANGES: return parse_whole(p, "--sync-exchanges", arg, 1000000, &s->sync.patience);
-    case KEY_SYNC_EVERY: return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration (try 10s, 0s)") : 0;
+    case KEY_SYNC_EVERY: return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration with its unit (try 10s, 0s)") : 0;
     case KEY_FAKE_CLOCK: s->fake_clock = arg; return 0;
     case KEY_SLOT: return nl_parse_duration(arg, &s->slot_ns) ? bad(p, "--slot", arg, NL_DURATION_HELP) : 0;
     case KEY_GAMMA: return parse_number(p, "--gamma", arg, 1.01, 2, &s->gamma);
@@ -439,7 +471,9 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
         s->stop_rule = (enum nd_stop_rule)i;
         return rc;
     case KEY_PRECISION: return parse_number(p, "--precision", arg, 0.1, 50, &s->precision_percent);
-    case KEY_ARRIVAL: return (s->arrival = nd_arrival_find(arg)) ? 0 : bad(p, "--arrival", arg, "a pattern of late ranks (see --list-arrivals)");
+    case KEY_ARRIVAL:
+        if ((s->arrival = nd_arrival_find(arg))) return 0;
+        BAD_ROW(p, "--arrival", arg, "a pattern of late ranks (see --list-arrivals)", nd_arrivals);
     case KEY_AMOUNT: p->amount = arg; return 0;
     case KEY_TRACE: s->arrival_trace = arg; return 0;
     case KEY_WORK: return nl_parse_duration(arg, &s->work_ns) ? bad(p, "--work", arg, NL_DURATION_HELP) : 0;
@@ -476,7 +510,7 @@ static error_t parse_agent_option(struct parsing *p, int key, char *arg) {
     struct nd_agent_options *a = &p->o->agent;
     switch (key) {
     case KEY_AGENT_PERIOD: return nl_parse_duration(arg, &a->period_ns) ? bad(p, "--agent-period", arg, NL_DURATION_HELP) : 0;
-    case KEY_AGENT_SETTLE: return nl_parse_duration_or_zero(arg, &a->settle_ns) ? bad(p, "--agent-settle", arg, "a duration (try 500ms, 0s)") : 0;
+    case KEY_AGENT_SETTLE: return nl_parse_duration_or_zero(arg, &a->settle_ns) ? bad(p, "--agent-settle", arg, "a duration with its unit (try 500ms, 0s)") : 0;
     case KEY_AGENT_NODES: return parse_nodes(p, arg, &a->nodes);
     default: return nl_parse_duration(arg, &a->interval_ns) ? bad(p, "--agent-interval", arg, NL_DURATION_HELP) : 0;
     }
@@ -512,15 +546,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_OUT: o->out = arg; return *arg ? 0 : bad(p, "--out", arg, "a directory");
     case KEY_OVERSUBSCRIBE: o->oversubscribe = 1; return 0;
     case KEY_DRY_RUN: o->dry_run = 1; return 0;
+    case KEY_JSON: o->is_json = 1; return 0;
     case KEY_DESIGN:
         p->design_given = 1;
-        o->design = nd_design_find(arg);
-        return o->design ? 0 : bad(p, "--design", arg, "a design (see --list-designs)");
-    case KEY_SECONDS: return nl_parse_duration(arg, &o->measure_ns) ? bad(p, "--seconds", arg, NL_DURATION_HELP) : 0;
+        if ((o->design = nd_design_find(arg))) return 0;
+        BAD_ROW(p, "--design", arg, "a design (see --list-designs)", nd_designs);
+    case KEY_SECONDS: return nl_parse_seconds(arg, &o->measure_ns) ? bad(p, "--seconds", arg, NL_SECONDS_HELP) : 0;
     case KEY_HALF: return nl_parse_duration(arg, &p->half_ns) ? bad(p, "--half-period", arg, NL_DURATION_HELP) : 0;
     case KEY_BLOCK: return nl_parse_duration(arg, &p->block_ns) ? bad(p, "--block", arg, NL_DURATION_HELP) : 0;
     case KEY_PERIOD: return nl_parse_duration(arg, &o->period_ns) ? bad(p, "--period", arg, NL_DURATION_HELP) : 0;
-    case KEY_WARMUP: return nl_parse_duration_or_zero(arg, &o->warmup_ns) ? bad(p, "--warmup", arg, "a duration (try 500ms, 0s)") : 0;
+    case KEY_WARMUP: return nl_parse_duration_or_zero(arg, &o->warmup_ns) ? bad(p, "--warmup", arg, "a duration with its unit (try 500ms, 0s)") : 0;
     case KEY_WAIT_QUIET: return nl_parse_duration(arg, &o->wait_quiet_ns) ? bad(p, "--wait-quiet", arg, NL_DURATION_HELP) : 0;
     case KEY_PREEMPTED: return parse_preempted(p, arg);
     case KEY_DETOUR: return nl_parse_duration(arg, &o->detour_threshold_ns) ? bad(p, "--detour-threshold", arg, NL_DURATION_HELP) : 0;
@@ -530,7 +565,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
         o->seed_given = 1;
         return nl_parse_seed(arg, &o->seed) ? bad(p, "--seed", arg, "a whole number of up to 64 bits") : 0;
     case KEY_TIMING: return parse_switch(p, "--per-operation-timing", arg, &o->per_operation_timing);
-    case KEY_PROGRESS: return parse_switch(p, "--progress", arg, &o->progress);
+    case KEY_PROGRESS: return parse_progress(p, arg);
     case KEY_NOISE_NODES: return parse_nodes(p, arg, &o->noise_nodes);
     case KEY_LAUNCH_ID:
         o->launch_id = arg;
@@ -571,7 +606,8 @@ static int resolve_operations(struct parsing *p, const struct nd_op **ops) {
     for (int i = 0; i < n; i++) {
         ops[i] = nd_op_find(names[i]);
         if (!ops[i]) {
-            nl_error("--op: '%s' is not an operation (see --list-operations)", names[i]);
+            NL_NEAREST_ROWS(&p->nearest, names[i], nd_ops);
+            bad(p, "--op", names[i], "an operation (see --list-operations)");
             return -1;
         }
         for (int j = 0; j < i; j++)
@@ -1078,7 +1114,25 @@ static int resolve(struct parsing *p) {
     return 0;
 }
 
+/* What completion, help and suggestions know. */
+static void print_tables(void) {
+    nl_tables_options(option_rows);
+    NL_TABLES_ROWS("operation", nd_ops);
+    NL_TABLES_ROWS("design", nd_designs);
+    NL_TABLES_ROWS("start", nd_start_modes);
+    NL_TABLES_ROWS("clock", nd_clock_kinds);
+    NL_TABLES_ROWS("sync", nd_sync_methods);
+    NL_TABLES_ROWS("arrival", nd_arrivals);
+    for (int i = 0; nd_datatypes[i]; i++) nl_tables_row("datatype", nd_datatypes[i]->name, NULL, "type of the elements of an operation");
+    for (int i = 0; nd_reductions[i]; i++) nl_tables_row("reduction", nd_reductions[i]->name, NULL, "reduction of the operations that reduce");
+    for (int i = 0; nd_channels[i].name; i++) nl_tables_row("channel", nd_channels[i].name, NULL, nd_channels[i].help);
+}
+
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
+    if (nl_tables_asked(argc, argv)) {
+        if (speaks) print_tables();
+        return 0;
+    }
     struct parsing p = {.o = o, .speaks = speaks, .next = 1};
     *o = (struct nd_options){.design = nd_designs[0], .warmup_ns = 500000000, .argc = argc, .argv = argv,
                             .sequential = {.alpha = 0.01, .n_looks = 5, .spending = &nd_spendings[0]},
@@ -1089,8 +1143,12 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
     /* ARGP_NO_ERRS: one line of ours instead of getopt's message and argp's usage hint, from every rank */
     int rc = argp_parse(&parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p);
     if (p.listed) return 0;
-    if (rc && !p.failed) nl_error("'%s' is not an option, or lacks its value (see --help)", p.next < argc ? argv[p.next] : argv[argc - 1]);
+    if (rc && !p.failed) nl_options_explain(option_rows, p.next < argc ? argv[p.next] : argv[argc - 1]);
     if (rc || p.failed) return -1;
+    if (o->is_json && !o->dry_run) {
+        nl_error("--json: belongs to --dry-run; results as JSON come from noiselab analyze --json");
+        return -1;
+    }
     if (resolve(&p)) return -1;
     if (speaks)
         for (int i = 0; i < o->n_notes; i++) nl_warn("%s", o->notes[i]);

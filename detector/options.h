@@ -6,6 +6,7 @@
 
 #include "agent_options.h"
 #include "nl_control.h"
+#include "nl_progress.h"
 #include "nodes.h"
 #include "ops.h"
 #include "schedule.h"
@@ -121,9 +122,10 @@ struct nd_options {
     const char *out;            /* campaign directory; NULL: rows are not kept (dry run only) */
     const char *launch_id;      /* NULL: made from time, host and pid */
     enum nd_switch per_operation_timing;
-    enum nd_switch progress;
+    enum nl_progress_form progress;
     int oversubscribe;
     int dry_run;
+    int is_json;                /* the dry run's plan as JSON */
     int64_t n_rounds;           /* rounds of the schedule that fill measure_ns */
     char notes[ND_MAX_NOTES][192]; /* what was adjusted; repeated in launch.json */
     int n_notes;

@@ -1,4 +1,4 @@
-/* Every start of every rank in a binary file (docs/formats.md, Raw file). Rank 0 writes; the others hand in their part. */
+/* Every start of every rank in a binary file (docs/reference/formats.md, Raw file). Rank 0 writes; the others hand in their part. */
 #ifndef ND_RAW_H
 #define ND_RAW_H
 

@@ -153,7 +153,7 @@ static int set_up_node(struct nd_run *r, const struct nd_seat *seats, struct nd_
     host->has_agent = r->agent.companion != NULL;
     host->is_treated = r->treatment != NULL || host->has_agent;
     if (host->n_allowed && r->team.n_node_ranks > host->n_allowed && !r->o->oversubscribe) {
-        nl_error("%d ranks share the %d CPUs of %s and would measure each other: start fewer, or allow it with --oversubscribe",
+        nl_error("%d ranks share the %d CPUs of %s and would disturb each other: start fewer, or allow it with --oversubscribe",
                  r->team.n_node_ranks, host->n_allowed, host->host);
         return -1;
     }
@@ -300,7 +300,7 @@ static int run_pilots(struct nd_run *r) {
             set_overlap(r, i, alone);
         if (plan_starts(r, i)) return -1;
         if (nd_pilot_run(&r->team, o, i, &r->states[i], &r->ticks, r->scratch, r->starter, r->starter ? &r->plans[i] : NULL, &r->cells[i])) {
-            if (r->team.rank == 0) nl_error("%s received wrong data: this MPI installation is broken", o->configs[i].op->name);
+            if (r->team.rank == 0) nl_error("%s returned wrong data: this MPI installation is broken", o->configs[i].op->name);
             return -1;
         }
         /* rank 0's pilot decides for all: equal numbers on all ranks are what keeps the loops together */

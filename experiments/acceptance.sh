@@ -32,9 +32,9 @@ usage() {
     cat <<'EOT'
 Usage: noiselab run acceptance [OPTIONS]
 
-Launches of noiselab-accept on all allowed cores of this machine, of the nodes of a Slurm job, or of --hosts, each with
-the nodes in another order, so that a node is told from its place and its neighbours; a self-check; then the verdict,
-check by check and node by node.
+Runs noiselab-accept on all allowed cores of this machine, of the nodes of a Slurm job, or of --hosts: several launches,
+each with the nodes in another order, so that a slow node is not confused with a slow place in the network; a self-check;
+then the verdict, by check and by node.
 
 What is checked:
   --list-checks     the checks, their units and what they measure
@@ -47,19 +47,19 @@ What is checked:
   --ranks N         number of ranks (default: one per allowed core)
   --seed N          seed of all random orders and of the choice of the node of the self-check (default: from the clock)
 
-What it is judged by (without the first two: node against node, and what needs no limit, such as wrong data):
-  --limits FILE     limits of your own, checked before anything runs
-  --reference DIR   limits learnt from an acceptance campaign that was good (may come again)
+Criteria (without the first two: nodes against each other, and what needs no limit, such as data errors):
+  --limits FILE     your own limits, checked before anything runs
+  --reference DIR   limits learnt from an acceptance campaign that was good (may be given again)
   --write-limits    print a template of a file for --limits
 
-Self-check: one node, chosen by the seed, gets a known load in a launch of its own, and has to be found; where that
-fails, a node as bad as this would have been missed, and no pass is given. It takes two nodes.
+Self-check: in a launch of its own one node, chosen by the seed, gets a known load, and must be found. If it is not, a
+node as bad as this could be missed, and the verdict cannot be pass. Needs two nodes.
   --self-check-level P      percent of one CPU (default 1)
   --self-check-seconds TIME (default 40s)
   --no-self-check
 
-Answer: exit status 0 pass, 1 fail, 3 inconclusive. CAMPAIGN/verdict.json holds it, and CAMPAIGN/nodes/HOST.txt that of
-each node, for noiselab-node-health.
+Exit status: 0 pass, 1 fail, 3 inconclusive. The verdict is in CAMPAIGN/verdict.json, that of each node in
+CAMPAIGN/nodes/HOST.txt (for noiselab-node-health).
   --json            the verdict as JSON in place of the table
   --lines           as lines "name: value unit", for ReFrame and Pavilion
   --junit FILE      also as JUnit XML
@@ -79,16 +79,16 @@ refuse_option() {
     case $1 in
     --write-limits) exec "$NOISELAB_BIN/noiselab-analyze" acceptance --write-limits ;;
     --margin) die 2 '--margin: acceptance is judged by limits (--limits FILE), a reference (--reference DIR) and node against node' ;;
-    --launches) die 2 '--launches: say --rotations N, launches with another order of nodes each' ;;
-    --launch-id | --stop-when) die 2 "$1: the experiment decides it; leave it out" ;;
+    --launches) die 2 '--launches: give --rotations N: launches, each with another order of nodes' ;;
+    --launch-id | --stop-when) die 2 "$1: the experiment sets it; leave it out" ;;
     esac
 }
 
 check_options() {
-    [ -z "$quick" ] || [ -z "$full" ] || die 2 '--quick and --full exclude each other'
-    [ -z "$json" ] || [ -z "$lines" ] || die 2 '--json and --lines exclude each other'
+    [ -z "$quick" ] || [ -z "$full" ] || die 2 '--quick and --full cannot be combined'
+    [ -z "$json" ] || [ -z "$lines" ] || die 2 '--json and --lines cannot be combined'
     for name in --self-check-level --self-check-seconds; do
-        if [ -n "$no_self_check" ] && was_given "$name"; then die 2 "$name: means nothing beside --no-self-check"; fi
+        if [ -n "$no_self_check" ] && was_given "$name"; then die 2 "$name: has no use with --no-self-check"; fi
     done
     # known before the measurement that it can be written after it
     [ -z "$junit" ] || [ -w "$(dirname -- "$junit")" ] || die 2 "--junit: cannot write '$junit': there is no such folder, or it is not yours"

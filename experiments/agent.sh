@@ -48,8 +48,8 @@ usage() {
 Usage: noiselab run agent WAY [OPTIONS]
        noiselab run agent --treatment NAME [OPTIONS]
 
-Launches of noiselab-detect in which the agent is switched on and off in random order on the compute nodes; then what
-it costs, where its CPU time went, which synthetic load is like it, and what could have been seen.
+Runs noiselab-detect while the agent on the compute nodes is switched on and off in random order. Then it reports the
+slowdown that the agent causes, its CPU use, the synthetic load that is like it, and the smallest detectable slowdown.
 
 How the agent is switched (one of these ways):
   --agent-cmd 'CMD'       a command: started and stopped for each stretch
@@ -57,35 +57,35 @@ How the agent is switched (one of these ways):
   --agent-cgroup PATH     the same for a cgroup
   --agent-unit NAME       the same for a unit of systemd (NAME.service)
   --agent-on 'CMD' --agent-off 'CMD'  two commands that switch it: start a service, change an interval
-  --scrape 'CMD'          what asks a pull agent, every --scrape-period TIME; beside a way above, or alone: then only the
-                          asking is switched. --scrape-cpu LIST: the CPUs it runs on
-  --shell                 commands are for a shell; without it noiselab splits them into words, and nothing is expanded
+  --scrape 'CMD'          the command that scrapes a pull agent, every --scrape-period TIME; together with a way above, or
+                          alone: then only scraping is toggled. --scrape-cpu LIST: the CPUs it runs on
+  --shell                 run commands with sh -c; without it they are split into words, and nothing is expanded
   --agent-cpu LIST        CPUs of a started command; --agent-nodes all|first|LIST: nodes it runs on
-  --agent-period TIME     the agent's own period: stretches hold whole ones (default: the agent is recorded before the
-                          launches, at most 85 s, and its period measured)
-  --agent-settle TIME     not measured after each switch; --agent-name, --agent-timeout, --who, --keep-bursts: as in
+  --agent-period TIME     the agent's sampling period; each stretch holds whole periods (default: the agent is recorded
+                          before the launches, for at most 85 s, and its period measured)
+  --agent-settle TIME     time left out after each switch; --agent-name, --agent-timeout, --who, --keep-bursts: see
                           noiselab detect --help
 
 What is compared:
   --levels LIST           also a calibrated load (positive control), percent of one CPU (default: none)
-  --sweep LIST            intervals of the agent, such as 0.1s,1s,10s: launches for each, in random order; then slowdown
-                          against interval, and with --margin the shortest that stays below it. @INTERVAL@ in the
-                          agent's words (and in --scrape-period) becomes the interval in seconds
-  --interval-template F   a file with @INTERVAL@ in it, made for each interval; @FILE@ in the agent's words is its path
-  --compare-replay        the agent is recorded first, and its recording replayed beside it, in the same launches: is the
-                          slowdown the same?  --record-for TIME: how long (default 10 periods, and 10 s at least)
+  --sweep LIST            sampling intervals, such as 0.1s,1s,10s: launches for each, in random order; reports slowdown by
+                          interval, and with --margin the shortest interval that stays below it. @INTERVAL@ in the
+                          agent's command (and in --scrape-period) is replaced by the interval in seconds
+  --interval-template F   a configuration file with @INTERVAL@ in it; @FILE@ in the command is replaced by its path
+  --compare-replay        record the agent first, and replay the recording as a third arm of the same launches: is the
+                          slowdown the same?  --record-for TIME: how long (default 10 periods, at least 10 s)
 
-  --design NAME           lockin (default; halves of whole periods) or blocks (default where starting is what switches)
-  --launches N            launches (default 5; of each interval); --seconds TIME: measuring time of each (default: 72 s,
-                          6 min in all, and longer where seven pairs of stretches take longer). With fewer than five the
-                          answer is about these launches, and launches like these come second
+  --design NAME           lockin (default; halves of whole periods) or blocks (default where the agent is started anew)
+  --launches N            launches (default 5; of each interval); --seconds TIME: measuring time of each (default 72 s,
+                          longer where seven pairs need it). With fewer than five the result holds for these launches
+                          only, not for launches like these
   --op LIST, --bytes LIST operations and sizes (default barrier,allreduce,alltoall and 2KiB)
   --ranks N               number of ranks (default: one per allowed core)
   --seed N                seed of all random orders (default: from the clock)
 
-Treatments that a launch as a whole is under; sets of two launches, with and without (default 10 sets, 20 s each):
-  slurm-accounting        Slurm looks at every process of the job, each --interval S (whole seconds, default 1) against
-                          never (--acctg-freq). In a Slurm job, or with --submit, the default where no way is given
+Treatments of whole launches; sets of two launches, with and without (default 10 sets, 20 s each):
+  slurm-accounting        Slurm samples every process of the job, every --interval S (whole seconds, default 1), against
+                          no sampling (--acctg-freq). The default in a Slurm job, or with --submit, without a way above
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help).
 
@@ -103,7 +103,7 @@ default_options() {
 refuse_option() {
     case $1 in
     --arms | --set | --external | --launch-id | --agent-interval)
-        die 2 "$1: the experiment decides it; leave it out"
+        die 2 "$1: the experiment sets it; leave it out"
         ;;
     --hosts) die 2 '--hosts: an agent is measured on this machine, or on the nodes of a Slurm job' ;;
     esac
@@ -126,7 +126,7 @@ check_treatment() {
         no_slurm='there is no Slurm here'
         ! command -v srun >/dev/null || no_slurm='this is not a Slurm job'
         in_slurm_job || [ -n "$submit" ] ||
-            die 2 "which agent? Say --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit, --agent-on and --agent-off, or --scrape;" \
+            die 2 "which agent? Give --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit, --agent-on and --agent-off, or --scrape;" \
                 "slurm-accounting would be the default, and $no_slurm"
         treatment=slurm-accounting
     fi

@@ -43,13 +43,13 @@ find_ways() {
         fi
     done
     case $ways in
-    *' '*) die 2 "${ways%% *} and ${ways#* }: two ways of switching an agent exclude each other; say one" ;;
+    *' '*) die 2 "${ways%% *} and ${ways#* }: two ways of switching an agent cannot be combined; give one" ;;
     '') [ -z "$scrape" ] || ways=--scrape ;;
     esac
     [ -z "$ways" ] || [ -z "$treatment" ] ||
-        die 2 "--treatment and $ways exclude each other: launches as a whole, or an agent that is switched within them"
+        die 2 "--treatment and $ways cannot be combined: launches as a whole, or an agent that is switched within them"
     for name in --scrape-cpu --agent-timeout --who --keep-bursts --shell; do
-        [ -n "$ways" ] || ! was_given "$name" || die 2 "$name: there is no agent (say --agent-cmd or another way)"
+        [ -n "$ways" ] || ! was_given "$name" || die 2 "$name: there is no agent (give --agent-cmd or another way)"
     done
 }
 
@@ -106,7 +106,7 @@ choose_stretch() {
 
 # nanoseconds_of_period NAME TIME: sets period_ns; refuses what is no time
 nanoseconds_of_period() {
-    printf '%s\n' "$2" | grep -qxE '([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|min|h)?' || die 2 "$1: '$2' is not a time (try 100ms, 10s)"
+    printf '%s\n' "$2" | grep -qxE '([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|min|h)' || die 2 "$1: '$2' is not a time with its unit (try 100ms, 10s)"
     period_ns=$(nanoseconds "$2")
     [ "$period_ns" -gt 0 ] || die 2 "$1: '$2' is not a time above 0"
 }
@@ -130,9 +130,11 @@ check_sweep() {
         seen_intervals="$seen_intervals$period_ns "
     done
     [ -z "$agent_period" ] || die 2 '--agent-period: with --sweep the interval is the period; leave it out'
-    [ -z "$compare_replay" ] || die 2 '--compare-replay and --sweep exclude each other: compare at one interval'
+    [ -z "$compare_replay" ] || die 2 '--compare-replay and --sweep cannot be combined: compare at one interval'
     # a pull agent works when it is asked
     [ -z "$scrape" ] || [ -n "$scrape_period" ] || scrape_period=@INTERVAL@
+    # the interval is a number of seconds, and a time takes its unit
+    [ "$scrape_period" != @INTERVAL@ ] || scrape_period=@INTERVAL@s
     all_words=$(for name in $worded_options; do value_given "$name" && echo; done)
     if [ -n "$interval_template" ]; then
         if [ ! -f "$interval_template" ] || [ ! -r "$interval_template" ]; then die 2 "--interval-template: cannot read '$interval_template'"; fi
@@ -179,7 +181,7 @@ check_replay() {
     if [ -n "$compare_replay" ]; then
         case $ways in
         --agent-on | --scrape)
-            die 2 "--compare-replay: $ways does not tell whose bursts to record; say --agent-cmd, --agent-pid, --agent-cgroup or --agent-unit"
+            die 2 "--compare-replay: $ways does not tell whose bursts to record; give --agent-cmd, --agent-pid, --agent-cgroup or --agent-unit"
             ;;
         esac
         for name in --levels --on --pattern --replay --kind --preset; do
@@ -344,7 +346,7 @@ record_agent() {
 }
 
 # period_hint: how to do without a recording
-period_hint() { [ -n "$compare_replay" ] || printf '; say its period (--agent-period)'; }
+period_hint() { [ -n "$compare_replay" ] || printf '; give its period (--agent-period)'; }
 
 # start_scraping, stop_scraping: a pull agent does nothing unless it is asked
 start_scraping() {
@@ -365,9 +367,6 @@ stop_scraping() {
     scraping=''
 }
 
-# recorded_number KEY: of the summary; empty for null
-recorded_number() { grep -o "\"$1\": *[0-9.e+-]*" "$recorded.json" | head -n 1 | sed 's/.*: *//'; }
-
 # know_period: sets agent_period_ns (empty: not known) and agent_period_source
 know_period() {
     if [ -n "$sweep" ]; then
@@ -378,7 +377,7 @@ know_period() {
         nanoseconds_of_period --scrape-period "$scrape_period"
         agent_period_ns=$period_ns agent_period_source=scrape
     elif [ "$ways" = --agent-on ]; then
-        note 'the period of what --agent-on switches is not known (--agent-period): stretches may hold parts of it'
+        note 'the period of what --agent-on switches is not known (--agent-period): stretches may not hold whole periods'
     else
         measure_period
     fi
@@ -391,8 +390,10 @@ measure_period() {
         note "recording the agent for $record_s s, to know its period"
         n_seconds=$((n_seconds + record_s))
         record_agent "$record_s" || continue
-        agent_period_ns=$(awk -v ns="$(recorded_number period_ns)" -v s="$record_s" '
-            BEGIN { if (ns > 0 && ns * (s < 60 ? 5 : 3) <= s * 1e9) printf "%.0f\n", ns }')
+        # - where no period was found
+        found_ns=$(json_values "$recorded.json" -- period_ns) || exit $?
+        agent_period_ns=$(awk -v ns="$found_ns" -v s="$record_s" '
+            BEGIN { ns += 0; if (ns > 0 && ns * (s < 60 ? 5 : 3) <= s * 1e9) printf "%.0f\n", ns }')
         [ -z "$agent_period_ns" ] || break
     done
     if [ -n "$agent_period_ns" ]; then
@@ -400,7 +401,7 @@ measure_period() {
         note "its period is $(say_ns "$agent_period_ns"); measuring that took $n_seconds s"
     else
         agent_period_source="none found in $n_seconds s"
-        note "no period was found in $n_seconds s: stretches are as long as without one; say --agent-period if it has one"
+        note "no period was found in $n_seconds s: stretches have the default length; give --agent-period if it has one"
     fi
 }
 
@@ -477,10 +478,14 @@ of_interval() {
     [ -n "$settle_now" ] || [ -z "$is_started" ] || settle_now=$(settle_of "${period_now:-0}")ns
     [ -z "$seconds_now" ] || return 0
     # a round has as many stretches as that of a launch with a load in the agent's place
-    n_stretches=$("$NOISELAB_BIN/noiselab-detect" --dry-run --out "$campaign" --op "$op" --bytes "$bytes" --design "$design" \
-        "$stretch_name" "${stretch_now}ns" --levels "99${levels:+,$levels}${compare_replay:+,98}" --seconds 8760h 2>/dev/null |
-        sed -n 's/^design.* rounds of \([0-9]*\) halves of .*/\1/p')
-    seconds_now=$(awk -v n="${n_stretches:-6}" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_seconds" '
+    "$NOISELAB_BIN/noiselab-detect" --dry-run --json --out "$campaign" --op "$op" --bytes "$bytes" --design "$design" \
+        "$stretch_name" "${stretch_now}ns" --levels "99${levels:+,$levels}${compare_replay:+,98}" --seconds 8760h \
+        >"$scratch/round.json" 2>"$scratch/round.err" || {
+        cat "$scratch/round.err" >&2
+        exit 2
+    }
+    n_stretches=$(json_values "$scratch/round.json" -- halves_per_round) || exit $?
+    seconds_now=$(awk -v n="$n_stretches" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_seconds" '
         BEGIN { s = rounds * n * ns / 1e9; if (s < least) s = least; printf "%d\n", (s > int(s) ? int(s) + 1 : s) }')s
 }
 
@@ -493,7 +498,7 @@ plan_agent() {
     lines=$(for each in $(words "$intervals"); do
         of_interval "$each"
         echo "$(nanoseconds "$seconds_now") $stretch_now $(settle_estimate)"
-    done)
+    done) || exit $?
     # what is left out after a switch comes on top of the measuring time: it counts as part of a launch's start
     # shellcheck disable=SC2046 # two numbers
     set_times $(printf '%s\n' "$lines" | awk -v start="$start_s" '

@@ -96,6 +96,8 @@ find_cpus() {
     else
         node_cores=$("$NOISELAB_BIN/noiselab-gen" --list-cpus) || exit 2
     fi
+    # nothing here guesses what noiselab-gen meant
+    [ -n "$(lines_of_cpus "$node_cores")" ] || die 70 "noiselab-gen --list-cpus said '$(printf '%s\n' "$node_cores" | first_line)', not 'host cores cpus'"
     n_nodes=$(printf '%s\n' "$node_cores" | wc -l)
     # the fewest: nodes that differ are refused where that matters
     cores=$(printf '%s\n' "$node_cores" | awk 'NR == 1 || $2 < fewest { fewest = $2 } END { print fewest + 0 }')
@@ -113,7 +115,7 @@ same_cores() {
             }
         }')
     case $kinds in
-    *', '*' core(s)'*) die 2 "the nodes differ: $kinds: take nodes of one kind, or say the number of ranks (--ranks $((n_nodes * cores)))" ;;
+    *', '*' core(s)'*) die 2 "the nodes differ: $kinds: take nodes of one kind, or give the number of ranks (--ranks $((n_nodes * cores)))" ;;
     esac
 }
 
@@ -125,9 +127,9 @@ spread() {
     while [ $(($2 % use_nodes)) != 0 ]; do use_nodes=$((use_nodes - 1)); done
     per_node=$(($2 / use_nodes))
     [ "$cores" = 0 ] || [ "$per_node" -le "$cores" ] || {
-        [ "$3" = 1 ] || die 2 "$1: $2 ranks on $3 nodes of $cores allowed core(s) would be $per_node on each of $use_nodes, and measure each other:" \
+        [ "$3" = 1 ] || die 2 "$1: $2 ranks on $3 nodes of $cores allowed core(s) would be $per_node on each of $use_nodes, and disturb each other:" \
             "start at most $((cores * $3)), the same number on each node"
-        die 2 "$1: $2 ranks on $cores allowed cores would measure each other: start at most $cores"
+        die 2 "$1: $2 ranks on $cores allowed cores would disturb each other: start at most $cores"
     }
 }
 

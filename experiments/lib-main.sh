@@ -53,7 +53,7 @@ refuse_without_submit() {
 # find_nodes: n_nodes, cores and sets of nodes (each on a line; - all) for the plan. A job that is only submitted has none yet.
 find_nodes() {
     sets_of_nodes=-
-    [ -z "$node_sets" ] || [ -z "$nodes_per_launch" ] || die 2 '--node-sets and --nodes-per-launch exclude each other'
+    [ -z "$node_sets" ] || [ -z "$nodes_per_launch" ] || die 2 '--node-sets and --nodes-per-launch cannot be combined'
     if [ -n "$submit" ]; then
         n_nodes=${nodes:-1} cores=0
         [ -z "$nodes_per_launch" ] || plan_later='the nodes are known in the job'
@@ -118,7 +118,7 @@ ranks_column() {
 # list_of_ranks FROM: --ranks as a list, or powers of two from FROM up to all cores
 list_of_ranks() {
     if [ -z "$ranks" ]; then
-        [ -z "$submit" ] || die 2 "--ranks: say the numbers of ranks; the cores of the nodes are not known before the job starts"
+        [ -z "$submit" ] || die 2 "--ranks: give the numbers of ranks; the cores of the nodes are not known before the job starts"
         same_cores
         ranks=$(powers_of_two "$1" "$(all_ranks "$n_nodes")") || exit 2
     fi
@@ -143,13 +143,22 @@ arms_on_nodes() {
 set_of_nodes() { echo $((($1 - 1) * n_node_sets + $(printf '%s\n' "$sets_of_nodes" | grep -nxF -- "$2" | head -n 1 | cut -d : -f 1))); }
 
 # rehearse WORDS: options are checked once, before any launcher: a wrong one gives one line, not one per rank and the launcher's own. What the
-# program says is in rehearsal.
+# program plans is in $scratch/rehearsal.json; with --dry-run, rehearsal is what the user is shown.
 rehearse() {
-    rehearsal=$("$NOISELAB_BIN/$program" --dry-run --out "$campaign" "$@" 2>&1) || {
-        printf '%s\n' "$rehearsal" >&2
+    make_scratch
+    [ -n "$dry_run" ] || [ "$program" = noiselab-accept ] || ! was_given --json ||
+        die 2 "--json: belongs to --dry-run; for results as JSON: noiselab analyze --json DIR"
+    "$NOISELAB_BIN/$program" --dry-run --json --out "$campaign" "$@" >"$scratch/rehearsal.json" 2>"$scratch/rehearsal.err" || {
+        cat "$scratch/rehearsal.err" >&2
         exit 2
     }
+    [ -n "$dry_run" ] || return 0
+    # with the user's own --json, if it was given
+    rehearsal=$("$NOISELAB_BIN/$program" --dry-run --out "$campaign" "$@") || exit $?
 }
+
+# rehearsed PATH...: values of the rehearsal
+rehearsed() { json_values "$scratch/rehearsal.json" -- "$@"; }
 
 # go_on WORDS: the words are checked
 go_on() {
@@ -176,7 +185,7 @@ go_on_recorded() {
         esac
     done
     [ $# = 0 ] || [ "$*" = --dry-run ] || die 2 "'$1': a campaign goes on as it was planned; leave it out"
-    [ -z "$resume" ] || [ -z "$finish" ] || die 2 '--resume and --finish exclude each other'
+    [ -z "$resume" ] || [ -z "$finish" ] || die 2 '--resume and --finish cannot be combined'
     refuse_without_submit
     [ -z "$nodes" ] || [ -n "$submit" ] || die 2 '--nodes: a campaign goes on with the nodes of its plan; leave it out, or submit a job (--submit)'
     read_schedule "$resume$finish"
@@ -239,6 +248,6 @@ answer_further() {
         echo
         set --
         [ "$word" = verdicts ] || set -- "$word"
-        "$NOISELAB_BIN/noiselab-analyze" "$@" "$campaign" || note "noiselab analyze $word ended with status $?; the other answers stand"
+        "$NOISELAB_BIN/noiselab-analyze" "$@" "$campaign" || note "noiselab analyze $word ended with status $?; the other analyses are valid"
     done
 }

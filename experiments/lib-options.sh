@@ -49,28 +49,29 @@ resume_options="$resume_options--submit --array --wait --partition --nodes --tim
 common_usage() {
     cat <<'EOT'
 Campaigns and launches:
-  --out DIR         campaign directory (default noiselab-EXPERIMENT-DATE); it gets a schedule of all launches first
-  --resume DIR      go on with the launches of DIR that are not complete, as they were planned
-  --finish DIR      only analyse and report DIR as its schedule says
-  --margin PERCENT  sensitivity, agent: ask whether every slowdown is below it: status 0 yes, 1 no, 3 the data cannot tell
-  --no-report       measure and print the answer only
+  --out DIR         campaign directory (default noiselab-EXPERIMENT-DATE); the schedule of all launches is written first
+  --resume DIR      run the launches of DIR that are not complete, as planned
+  --finish DIR      only analyse DIR and write its report
+  --margin PERCENT  sensitivity, agent: is every slowdown below this? status 0 yes, 1 no, 3 the data cannot tell
+  --no-report       print the answer only
+  --dry-run         check the options, print the plan (with --json as JSON), and end
   --launcher NAME   srun, mpirun or auto (default: srun within a Slurm job, else mpirun)
 
 Several nodes without Slurm:
-  --hosts LIST      nodes that mpirun can reach, by the names that they have for themselves, such as n1,n2,n3; the
-                    campaign and the programs have the same path on all of them
+  --hosts LIST      nodes that mpirun can reach, by the names that uname -n prints there, such as n1,n2,n3; campaign and
+                    programs must have the same path on all of them
 
 In a Slurm job (the nodes and CPUs are those of the job), or with --hosts:
   --node-sets LIST      each launch on one of these sets of nodes, 'n1,n2;n3,n4', in random order
   --nodes-per-launch K  the same with the nodes of the job, K at a time
-  --requeue             when the time limit comes, go back into the queue and go on
+  --requeue             at the time limit, requeue the job and continue
 
 Batch jobs:
   --submit          write the batch script into the campaign, show it and submit it (with --dry-run: only show it)
-  --array           an array task for each launch, or set of launches, one after the other, and a job that analyses
-  --wait            wait for the job; its status is the status
+  --array           one array task per launch (or set of launches), one after the other, and a job that analyses
+  --wait            wait for the job; the exit status is the job's
   --partition P, --nodes N, --time T, --account A, --qos Q, --after JOBID, --sbatch 'OPTION'
-                    for sbatch; the time is computed when it is not given
+                    passed to sbatch; without --time the time is computed
 
   -h, --help        this text
 EOT
@@ -103,7 +104,7 @@ set_option() {
 with_options() {
     next=$1
     shift
-    given=' ' shows='' dry_run=''
+    given=' ' shows='' dry_run='' foreign=''
     left=$#
     while [ "$left" -gt 0 ]; do
         word=$1 name=$1 value=''
@@ -113,6 +114,10 @@ with_options() {
         -h | --help)
             usage
             common_usage
+            exit 0
+            ;;
+        --list-tables)
+            list_tables
             exit 0
             ;;
         --*=*) name=${word%%=*} value=${word#*=} ;;
@@ -139,11 +144,38 @@ with_options() {
             ;;
         *)
             given="$given$name "
+            case $name in --?*) foreign="$foreign$name$newline" ;; esac
             set -- "$@" "$word"
             ;;
         esac
     done
+    refuse_unknown
     "$next" "$@"
+}
+
+# list_tables: our options as the programs in C list theirs, for completion and help; and those that are handed on. Help is in our --help.
+list_tables() {
+    theirs=$("$NOISELAB_BIN/$program" --list-tables | awk -F '\t' '$1 == "option"')
+    # what both have is described there
+    {
+        printf '%s\n' "$theirs"
+        printf '%s\n' "$own_options" "$common_options" | awk -v OFS='\t' -v help="option of noiselab run $experiment" '
+            NF { print "option", $1, ($2 == "value" || $2 == "list" ? "VALUE" : "-"), help }'
+    } | awk -F '\t' '!seen[$2]++'
+}
+
+# refuse_unknown: options that are neither ours nor the program's; an unambiguous beginning of one of the program's will do, as everywhere
+refuse_unknown() {
+    [ -n "$foreign" ] || return 0
+    known=$("$NOISELAB_BIN/$program" --list-tables | awk -F '\t' '$1 == "option" { print $2 }')
+    [ -n "$known" ] || die 70 "$program --list-tables names no option"
+    ours=$(printf '%s\n' "$own_options" "$common_options" | awk 'NF { print $1 }')
+    while IFS= read -r name; do
+        case $newline$known in *"$newline$name"*) continue ;; esac
+        [ -z "$name" ] || die 2 "'$name': unknown option (see noiselab run $experiment --help)$(did_you_mean "$name" "$ours$newline$known")"
+    done <<EOT
+$foreign
+EOT
 }
 
 # was_given NAME

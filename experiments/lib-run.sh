@@ -73,7 +73,8 @@ run_launch() {
     put_aside "$launch"
     note "launch $number of $n_planned: $(describe "$ranks_wanted" "$@")$(time_left)"
     under_treatment "$@"
-    one_launch "$launch" "$nodes_wanted" "$ranks_wanted" --out "$campaign" --launch-id "$launch" --progress "$(progress_option)" "$@"
+    set_progress
+    one_launch "$launch" "$nodes_wanted" "$ranks_wanted" --out "$campaign" --launch-id "$launch" --progress "$progress" "$@"
     end_of_launch
     n_taken=$((n_taken + 1))
     taken_s=$((taken_s + seconds))
@@ -93,9 +94,15 @@ launch_failed() {
 
 # end_of_launch: what the launch ended with decides, not the launcher, whose status is often that of a rank that was told to end
 end_of_launch() {
-    ended=$(sed -n 's/^ \{0,2\}"ended": *"\(.*\)",*$/\1/p' "$campaign/$launch/launch.json" 2>/dev/null)
+    figures=$(json_values --pass-damaged "$campaign/$launch/launch.json" -- ranks ended) || {
+        release "$launch"
+        exit 70
+    }
+    # nothing: it is not there, or was cut off
+    taken_ranks=${figures%%"$tab"*} ended=${figures#*"$tab"}
+    ended=${ended#-}
     case $interrupted,$ended in yes,* | *,interrupted) stop_interrupted ;; esac
-    # noiselab-accept ends with 1 when data arrived wrong, and is complete all the same
+    # noiselab-accept ends with 1 after data errors, and is complete all the same
     [ "$launch_program,$ended" != noiselab-accept,complete ] || status=0
     if [ "$status" != 0 ]; then
         [ -e "$campaign/$launch" ] ||
@@ -105,7 +112,6 @@ end_of_launch() {
     # srun ends with 0 after some losses of nodes, too
     [ "$ended" = complete ] ||
         launch_failed "launch $launch is not complete (${ended:-it has no end}$(lost_nodes)); what was taken is in '$campaign'; $(how_to_go_on)"
-    taken_ranks=$(sed -n 's/^ \{0,2\}"ranks": *\([0-9]*\),*$/\1/p' "$campaign/$launch/launch.json" | head -n 1)
     [ "$taken_ranks" = $((use_nodes * per_node)) ] ||
         launch_failed "launch $launch has ${taken_ranks:-no} rank(s) in place of $((use_nodes * per_node))$(other_launcher)"
 }

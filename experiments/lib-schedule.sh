@@ -67,14 +67,15 @@ assumed_scatter='
 # say_reach LAUNCHES: before the first of these launches, all as rehearsed: what they take in all, and how small a slowdown they could see. Nothing
 # is refused. The limit is that of alpha 0.01 and power 0.95; with fewer than 7 pairs no test reaches 0.01.
 say_reach() {
-    reach=$(printf '%s\n' "$rehearsal" | awk -v launches="$1" -v start="$start_s" "$assumed_scatter"'
-        $1 == "design" { design = substr($2, 1, length($2) - 1); rounds = $3; n = $6; number = $9; unit = $10; sub(/,/, "", unit) }
-        $1 == "level" && $0 !~ /, periodic,/ { varies = 1 }
+    figures=$(rehearsed design rounds halves_per_round half_ns) && patterns=$(rehearsed 'treatments.*.pattern') || exit $?
+    reach=$(printf '%s\n' "$figures" "$patterns" | awk -F '\t' -v launches="$1" -v start="$start_s" "$assumed_scatter"'
+        NR == 1 { design = $1; rounds = $2; n = $3; half = $4 / 1e9; next }
+        NF && $1 != "periodic" { varies = 1 }
         function say(s) { return s < 120 ? sprintf("%.0f s", s) : sprintf("%d min %d s", s / 60, s % 60) }
         END {
-            size["ns"] = 1e-9; size["us"] = 1e-6; size["ms"] = 1e-3; size["s"] = 1; size["min"] = 60
-            half = number * size[unit]
-            if (design == "single" || design == "" || half <= 0) exit
+            if (design == "single") exit
+            unit = half < 1e-3 ? "us" : half < 1 ? "ms" : "s"
+            number = half * (half < 1e-3 ? 1e6 : half < 1 ? 1e3 : 1)
             pairs = rounds * launches
             all = launches * (rounds * n * (half + 3e-4) + start)
             what = sprintf("%d launch%s, some %s in all; %d pairs of %g %s for each operation and level", launches, launches == 1 ? "" : "es",
@@ -181,23 +182,28 @@ longest_seconds() {
         END { for (i in s) if (s[i] > most) most = s[i]; printf "%d\n", most + 1 }'
 }
 
-# how a launch ended is at the outer level of its launch.json; generators in it have ends of their own
-complete_line='^ \{0,2\}"ended": *"complete"'
+# launch_ends FILE...: of each launch.json that is there, and whole, a line "file end" with a tab: complete, interrupted, failed: ..., or - (no end)
+launch_ends() { json_values --with-names --pass-damaged "$@" -- ended; }
 
 # is_complete LAUNCH
-is_complete() { grep -qs "$complete_line" "$campaign/$1/launch.json"; }
+is_complete() {
+    end=$(launch_ends "$campaign/$1/launch.json") || exit $?
+    [ "${end##*"$tab"}" = complete ]
+}
 
 # complete_and_planned: the launches that are complete, a line =, and a line "launch seconds task" for each planned one
 complete_and_planned() {
-    grep -ls "$complete_line" "$campaign"/*/launch.json | sed 's|/launch.json$||; s|.*/||'
+    ends=$(launch_ends "$campaign"/*/launch.json) || exit $?
+    printf '%s\n' "$ends" | sed -n "s|/launch.json${tab}complete\$||p" | sed 's|.*/||'
     echo '='
     launch_times "$schedule"
 }
 
 # count_launches: sets n_planned, n_complete, and left_s, the measuring time of those that are not complete
 count_launches() {
+    launches_now=$(complete_and_planned) || exit $?
     # shellcheck disable=SC2046 # three numbers
-    set -- $(complete_and_planned | awk '
+    set -- $(printf '%s\n' "$launches_now" | awk '
         $0 == "=" { planned = 1; next }
         !planned { complete[$1] = 1; next }
         { n++; if ($1 in complete) done++; else left += $2 }

@@ -57,7 +57,7 @@ find_binding() {
     case $(scontrol show config 2>/dev/null | sed -n 's/^TaskPlugin *= *//p') in
     '' | '(null)' | none | task/none)
         binds_nothing=yes
-        note 'this cluster binds no ranks to CPUs (TaskPlugin): they may move'
+        note 'this cluster does not bind ranks to CPUs (TaskPlugin): they may migrate'
         ;;
     esac
 }
@@ -77,13 +77,13 @@ run_srun() {
         [ "$nodes_of_step" = - ] || set -- --nodelist="$nodes_of_step" "$@"
         set -- --ntasks-per-node="$per_node" "$@"
     fi
-    # one of --hint and --cpu-bind: they exclude each other, and a --hint of the job is in the environment
+    # one of --hint and --cpu-bind: they cannot be combined, and a --hint of the job is in the environment
     if [ -n "${SLURM_HINT-}" ]; then
         unset SLURM_CPU_BIND
     elif [ -z "$binds_nothing" ]; then
         set -- --cpu-bind=cores "$@"
     fi
-    # since 22.05 srun does not take over the job's --cpus-per-task, and ranks that share a core would measure each other
+    # since 22.05 srun does not take over the job's --cpus-per-task, and ranks that share a core would disturb each other
     SRUN_CPUS_PER_TASK=$(cpus_per_core)
     # Slurm looks at every process at this interval, which is noise; srun reads the first variable, and the second one reaches the detector, which
     # records it
@@ -154,6 +154,6 @@ back_into_queue() {
     # that ends this job with a TERM
     trap '' INT TERM HUP
     reason=$(scontrol requeue "$job" 2>&1) || die 2 "--requeue: $(printf '%s\n' "$reason" | first_line); $(how_to_go_on)"
-    note "job $job goes back into the queue and will go on with '$campaign'"
+    note "job $job is requeued and continues '$campaign'"
     exit 2
 }

@@ -7,7 +7,7 @@ submit_campaign() {
     ready_to_submit
     if [ -n "$plan_later" ]; then
         [ -z "$array" ] || die 2 "--array: $plan_later, and so the launches are not known before the job starts; leave it out"
-        [ -n "$time_limit" ] || die 2 "--time: $plan_later: say how long the job may take"
+        [ -n "$time_limit" ] || die 2 "--time: $plan_later: give the time that the job may take"
         n_planned=0 n_complete=0 left_s=0
     else
         # into the campaign only when the job is known to fit
@@ -65,7 +65,7 @@ find_partition() {
     [ $# = 3 ] || [ -z "$partition" ] ||
         die 2 "--partition: '$partition' is not a partition here" \
             "($(printf '%s\n' "$known" | awk '{ sub(/\*$/, "", $1); print $1 }' | sort -u | paste -sd , -))"
-    [ $# = 3 ] || die 2 '--partition: this cluster has no default partition; say one'
+    [ $# = 3 ] || die 2 '--partition: this cluster has no default partition; give one'
     partition_name=$1 partition_s=$(slurm_seconds "$2")
     [ -z "$nodes" ] || [ "$nodes" -le "$3" ] || die 2 "--nodes: $nodes nodes asked for, and partition '$1' has $3"
 }
@@ -151,7 +151,8 @@ job_lines() {
 
 # remaining_tasks: those that have launches which are not complete, as sbatch --array takes them (1-3,7)
 remaining_tasks() {
-    complete_and_planned | awk '
+    launches_now=$(complete_and_planned) || exit $?
+    printf '%s\n' "$launches_now" | awk '
         $0 == "=" { planned = 1; next }
         !planned { complete[$1] = 1; next }
         !($1 in complete) { left[$3] = 1; if ($3 > n) n = $3 }
@@ -186,6 +187,8 @@ fill_template() {
             ;;
         [a-z]*=*)
             name=${line%%=*}
+            # a command with a = in it is no parameter
+            case $name in *[!a-z_]*) printf '%s\n' "$line" && continue ;; esac
             if value=$(value_of "$name"); then
                 printf '%s=%s  # %s\n' "$name" "$value" "${line#*'  # '}"
             else

@@ -26,6 +26,12 @@ quoted() {
     esac
 }
 
+# did_you_mean WORD WORDS: ": did you mean ...?" where one of WORDS, on lines, is like it; else nothing
+did_you_mean() {
+    meant=$(printf '%s\n' "$2" | "$NOISELAB_LIBEXEC/noiselab-sh" nearest "$1") || return 0
+    printf ': did you mean %s?' "$meant"
+}
+
 # replace_file NAME: its content is stdin, in one step: readers see the old file or the whole new one; fails without a trace
 replace_file() {
     if ! { cat >"$1.$$" && mv "$1.$$" "$1"; } 2>/dev/null; then
@@ -40,6 +46,10 @@ make_scratch() {
     scratch=$(mktemp -d) || die 2 'cannot make a temporary directory'
     trap 'rm -rf "$scratch"' EXIT
 }
+
+# json_values FILE... -- PATH...: the values of these paths (keys joined by dots), tab-separated, - for null; - is stdin. Ends with 70 and one line on
+# stderr where a file has no such value: nothing here guesses what another program meant.
+json_values() { "$NOISELAB_LIBEXEC/noiselab-sh" values "$@"; }
 
 # whole NAME VALUE: refuses what is not a whole number of at least 1
 whole() {
@@ -65,10 +75,10 @@ is_list() {
 words() { printf '%s' "$1" | tr ',' ' '; }
 
 # at_least_three: what an answer about launches takes
-at_least_three() { [ "$1" -ge 3 ] || note "--launches $1: too few for an answer in this campaign alone, it takes 3"; }
+at_least_three() { [ "$1" -ge 3 ] || note "--launches $1: too few for an answer, which takes 3"; }
 
 # these_launches N: what an answer is about where launches are few
-these_launches() { [ "$1" -ge 5 ] || note "--launches $1: the answer is about these launches; five or more tell of launches like these"; }
+these_launches() { [ "$1" -ge 5 ] || note "--launches $1: the result holds for these launches only; for launches like these it takes five or more"; }
 
 # nanoseconds TIME: a time with its unit (s without one) in ns
 nanoseconds() {
@@ -122,9 +132,13 @@ powers_of_two() {
     echo "$powers$2"
 }
 
-# progress_option: mpirun hides the terminal from the ranks, so the decision is made here.
-progress_option() {
-    if [ -t 2 ]; then echo on; else echo off; fi
+# set_progress: sets progress to terminal or lines. mpirun hides the terminal and its width from the ranks.
+set_progress() {
+    progress=lines
+    [ -t 2 ] && [ "${TERM-dumb}" != dumb ] || return 0
+    progress=terminal
+    COLUMNS=$(stty size <&2 2>/dev/null | cut -d ' ' -f 2)
+    export COLUMNS
 }
 
 # shellcheck source=experiments/lib-options.sh

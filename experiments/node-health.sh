@@ -41,6 +41,11 @@ while [ $# -gt 0 ]; do
         usage
         exit 0
         ;;
+    --list-tables)
+        # for completion and noiselab help
+        usage | sed -n 's/^  \(--[a-z-]*\) \([A-Z]*\)  *\(.*\)/option\t\1\t\2\t\3/p'
+        exit 0
+        ;;
     --max-age=* | --host=*)
         word=$1
         shift
@@ -66,12 +71,12 @@ case $host in '' | */* | .*) stop 2 "--host: '$host' is not a name of a node" ;;
 max_age_s=''
 if [ -n "$max_age" ]; then
     max_age_s=$(printf '%s\n' "$max_age" | awk '
-        /^[0-9]+(s|min|h|d)?$/ {
-            size["s"] = size[""] = 1; size["min"] = 60; size["h"] = 3600; size["d"] = 86400
+        /^[0-9]+(s|min|h|d)$/ {
+            size["s"] = 1; size["min"] = 60; size["h"] = 3600; size["d"] = 86400
             unit = $0; sub(/^[0-9]+/, "", unit)
             printf "%.0f\n", ($0 + 0) * size[unit]
         }')
-    [ -n "$max_age_s" ] || stop 2 "--max-age: '$max_age' is not a time (try 36h, 2d)"
+    [ -n "$max_age_s" ] || stop 2 "--max-age: '$max_age' is not a time with its unit (try 36h, 2d)"
 fi
 
 file=$place

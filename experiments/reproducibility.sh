@@ -20,12 +20,12 @@ usage() {
     cat <<'EOT'
 Usage: noiselab run reproducibility [OPTIONS]
 
-Launches noiselab-detect again and again for each number of ranks, with synchronised starts and without noise, and says
-how far the means of the launches scatter (RSE), as MPIPerf does.
+Runs noiselab-detect repeatedly for each number of ranks, with synchronised starts and without noise, and reports the
+scatter of the launch means (relative standard error), as MPIPerf does.
 
   --ranks LIST    numbers of ranks, separated by commas (default: powers of two up to the allowed cores, and their number)
   --launches N    launches for each of them (default 10; at least 3 give an answer)
-  --seed N        seed of the first launch, counted on from launch to launch
+  --seed N        seed of the first launch; each further launch adds one
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help); the defaults are
   --design single --levels none --start window --raw starts.bin --op barrier,allreduce,alltoall --bytes 2KiB --seconds 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sensitivity: which collective senses which noise level on this machine or the nodes of a job, and what is the smallest detectable level
+# sensitivity: how much noise slows which collective down on this machine or these nodes, and the smallest level that can be detected
 set -u
 # shellcheck source=experiments/lib.sh
 . "$NOISELAB_LIBEXEC/lib.sh"
@@ -25,19 +25,19 @@ Runs noiselab-detect on all allowed cores of this machine, or of the nodes of a 
 writes its report.
 
   --ranks N       number of ranks (default: one per allowed core)
-  --launches N    launches (default 1: the answer is about this launch; of two to four it is about these launches
-                  together, and from five on about launches like these)
+  --launches N    launches (default 1). With one to four the result holds for these launches; with five or more for
+                  launches like these
   --design launches
-                  the published design: N sets (default 10), each with one launch per arm, off and every level, in an
-                  order drawn from the seed; --seconds is the measuring time of all launches together
-  --seed N        seed of the first launch's order, counted on from launch to launch
+                  the published design: N sets (default 10), each with one launch per arm (off and every level) in
+                  random order; --seconds is the measuring time of all launches together
+  --seed N        seed of the first launch; each further launch adds one
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help); the defaults are
   --design lockin --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,1,5 --seconds 120
-which takes less than three minutes in all: 0 is the placebo, and 5 the positive control, which any set-up that works
-detects. Before the first launch the plan says how small a slowdown can be seen.
+which takes less than three minutes. Level 0 is the placebo; 5 is the positive control, which every working set-up
+detects. Before the first launch the plan says how small a slowdown can be detected.
 
-Which kind of load hurts most at the same level, and a recorded agent instead of a synthetic load:
+To compare kinds of load at the same level, or to use a recorded agent instead of a synthetic load:
   noiselab run sensitivity --kind spin,cache,procfs,ipi --levels 0,0.3,1
   noiselab run sensitivity --preset node_exporter --levels 0,0.1,1 --half-period 50ms
 
@@ -79,7 +79,7 @@ check_options() {
         rehearse "$@" --arms on --levels "$levels" --seconds "$seconds"
         share_out
         if [ -n "$dry_run" ]; then
-            [ -n "$submit" ] || rehearsal=$(arms_in_order | awk '{ print "set " $1 ": " ($2 == "off" ? "off" : $2 " %") }')
+            [ -n "$submit" ] || was_given --json || rehearsal=$(arms_in_order | awk '{ print "set " $1 ": " ($2 == "off" ? "off" : $2 " %") }')
         fi
     else
         rehearse "$@" --levels "$levels" --seconds "$seconds" --seed "$seed" ${launch_id:+--launch-id "$launch_id"}
@@ -92,8 +92,9 @@ check_options() {
 share_out() {
     n_arms=$(($(printf '%s' "$levels" | tr -dc ',' | wc -c) + 2))
     n_launches=$((launches * n_arms * n_node_sets))
-    n_loops=$(($(printf '%s\n' "$rehearsal" | sed -n 's/^design.* of \([0-9]*\) halves.*/\1/p') / (n_arms - 1)))
-    grid_ns=$((n_loops * $(nanoseconds "$(printf '%s\n' "$rehearsal" | sed -n 's/^design.* noise period //p' | tr -d ' ')")))
+    n_halves=$(rehearsed halves_per_round) && period_ns=$(rehearsed noise_period_ns) || exit $?
+    n_loops=$((n_halves / (n_arms - 1)))
+    grid_ns=$((n_loops * period_ns))
     each_ns=$(($(nanoseconds "$seconds") / n_launches / grid_ns * grid_ns))
     [ "$each_ns" -gt 0 ] ||
         die 2 "--seconds: $seconds is too short for $n_launches launches of $n_loops loop(s): with a second for each they take" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# stability: which operation, size, count and number of ranks repeats, reacts to a load, and senses most for its time
+# stability: which operation, size and number of ranks has repeatable times, reacts to noise, and is the most sensitive for its measuring time
 set -u
 # shellcheck source=experiments/lib.sh
 . "$NOISELAB_LIBEXEC/lib.sh"
@@ -20,22 +20,22 @@ usage() {
     cat <<'EOT'
 Usage: noiselab run stability [OPTIONS]
 
-Launches noiselab-detect for each number of ranks, and for each number of operations in a block, in random order and
-several times, with the placebo and one reference level; then says which configuration repeats and reacts (stage 1 of the
-published method), which half-period suits it, and how to go on.
+Runs noiselab-detect several times, in random order, for each number of ranks and each number of operations in a block,
+with the placebo and one reference level. Then it names the configurations that are repeatable and react to the level
+(stage 1 of the published method), the half-period that suits them, and the next command.
 
   --op LIST         operations (default barrier,allreduce,alltoall; --ops is the same)
   --bytes LIST      message sizes (default 2KiB)
   --ranks LIST      numbers of ranks, separated by commas (default: powers of two from 2 up to the allowed cores, and their number)
   --counts LIST     also blocks of so many operations, separated by commas (default: none, only half-periods)
   --half-period T   length of a half (default 10ms)
-  --reference LEVEL the level to react to, in percent of one CPU (default 1)
-  --seconds TIME    measuring time of a launch, whole seconds (default 10); with --counts more where 7 sets take longer
-  --launches N      launches of each configuration (default 7: so few show a scatter to be below 5 % that is below 2 %)
-  --seed N          seed of the order of launches, and of the first launch's order (default: from the clock)
+  --reference LEVEL the level that must be detected, in percent of one CPU (default 1)
+  --seconds TIME    measuring time of a launch, whole seconds (default 10); with --counts longer where 7 sets need it
+  --launches N      launches of each configuration (default 7: enough to show a scatter below 5 % when it is below 2 %)
+  --seed N          seed of the order of launches, and of the first launch (default: from the clock)
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help). The total time is said before it starts.
-Exit status 3: no configuration is shown to repeat and to react.
+Exit status 3: no configuration is shown to be repeatable and to react.
 
 The environment variable NOISELAB_MPIRUN names another mpirun.
 
@@ -112,7 +112,7 @@ look_at_counts() {
         one_launch "look-$count" "$nodes_of_look" "$count" --out "$scratch/$count" --design single --levels none --seconds 300ms "$@" --progress off
         [ "$interrupted" = no ] || die 2 'interrupted; nothing was measured'
         [ "$status" -eq 0 ] || die 2 "a first look at $count rank(s) ended with status $status"
-        grep -oh '"pilot_ns": *[0-9.e+]*' "$scratch/$count"/*/launch.json | sed 's/.*: *//' >"$scratch/times"
+        json_values "$scratch/$count"/*/launch.json -- 'cells.*.pilot_ns' >"$scratch/times" || exit $?
         rm -rf "${scratch:?}/$count"
         # shellcheck disable=SC2046
         for each in $(words "$counts"); do

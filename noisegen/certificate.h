@@ -1,4 +1,4 @@
-/* The certificate of the delivered load: JSON for machines, one line for people. Keys: docs/formats.md. */
+/* The certificate of the delivered load: JSON for machines, one line for people. Keys: docs/reference/formats.md. */
 #ifndef NG_CERTIFICATE_H
 #define NG_CERTIFICATE_H
 

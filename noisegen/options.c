@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "nl_error.h"
+#include "nl_nearest.h"
 #include "nl_options.h"
 #include "nl_place.h"
 #include "nl_preset.h"
@@ -23,6 +24,7 @@ struct parsing {
     const struct argp_option *options; /* as argp has the rows */
     int was_given[64]; /* by row */
     int is_listing;    /* the work was to print something */
+    char meant[96];    /* ": did you mean spin?" of the name that a setter refused; "" */
     int was_reported;
     int has_failed; /* a list could not be printed */
 };
@@ -107,7 +109,11 @@ static const char *set_names(struct parsing *p, const char *text, int (*add)(str
 
 static int add_kind(struct parsing *p, const char *name) {
     const struct ng_kind *kind = ng_kind_find(name);
-    return kind && ng_options_add_kind(p->o, kind) >= 0 ? 0 : -1;
+    struct nl_nearest n;
+    if (kind) return ng_options_add_kind(p->o, kind) >= 0 ? 0 : -1;
+    NL_NEAREST_ROWS(&n, name, ng_kinds);
+    nl_nearest_tell(&n, p->meant, sizeof p->meant);
+    return -1;
 }
 
 static const char *set_kind(struct parsing *p, const char *text) {
@@ -117,6 +123,9 @@ static const char *set_kind(struct parsing *p, const char *text) {
 
 static int add_pattern(struct parsing *p, const char *name) {
     const struct ng_pattern *pattern = ng_pattern_find(name);
+    struct nl_nearest n;
+    NL_NEAREST_ROWS(&n, name, ng_patterns);
+    if (!pattern) nl_nearest_tell(&n, p->meant, sizeof p->meant);
     if (!pattern || p->o->n_patterns == NG_MAX_PATTERNS) return -1;
     p->o->patterns[p->o->n_patterns++] = pattern;
     return 0;
@@ -286,12 +295,12 @@ static const char *show_help(struct parsing *p, const char *text);
 static const struct row rows[] = {
     {.help = "Load:", .group = 1},
     {"level", "PERCENT", "load in percent of each CPU: 0, or 0.001 to 100", 1, ALONE, set_level, 0, 0},
-    {"rate", "N", "instead of a level: units of the kind's dose per second on each CPU, such as 500MB (see --list-kinds)", 1, ALONE, set_rate,
+    {"rate", "N", "instead of a level: the kind's units per second on each CPU, such as 500MB (see --list-kinds)", 1, ALONE, set_rate,
      0, 0},
-    {"duration", "TIME", "how long to load (60s, 5min); needed, so that no load is forgotten (not for a trace that is not looped)", 1, ALONE,
+    {"duration", "TIME", "how long (60s, 5min); required, so that no load is left running (not for a trace without --loop)", 1, ALONE,
      set_duration, 0, 0},
     {"kind", "NAME", "kind of load, see below (default spin)", 1, EVERYWHERE, set_kind, 0, 0},
-    {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list-presets); options given here come first", 1, EVERYWHERE,
+    {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list-presets); options given here override it", 1, EVERYWHERE,
      set_preset, 0, 0},
     {.help = "When:", .group = 2},
     {"pattern", "NAME", "pattern of the bursts, see below (default periodic)", 2, EVERYWHERE, set_pattern, 0, 0},
@@ -329,10 +338,10 @@ static const struct row rows[] = {
     {"message-bytes", "SIZE", "net: size of a message (default 64)", 4, EVERYWHERE, set_message, NG_USES_ADDRESS, 0},
     {"folder", "DIR", "disk: where to write; nothing is left behind", 4, EVERYWHERE, set_folder, NG_USES_FOLDER, 0},
     {.help = "Limits:", .group = 5},
-    {"duty-cap", "PERCENT", "refuse a higher level, and never use more of the CPU in one period (default 100)", 5, EVERYWHERE, set_duty_cap, 0,
+    {"duty-cap", "PERCENT", "refuse levels above this, and never use more of the CPU in one period (default 100)", 5, EVERYWHERE, set_duty_cap, 0,
      0},
     {"carry", "N", "carry over at most N bursts' worth of time that the CPU was taken (default 10)", 5, EVERYWHERE, set_carry, 0, 0},
-    {"tolerance", "PERCENT", "end with status 1 when the delivered load is further off than this (default 5)", 5, EVERYWHERE, set_tolerance,
+    {"tolerance", "PERCENT", "status 1 when the delivered load is off by more than this (default 5)", 5, EVERYWHERE, set_tolerance,
      0, 0},
     {"fifo", "PRIORITY", "run under SCHED_FIFO; at most 50 percent of the CPU", 5, ALONE, set_fifo, 0, 0},
     {"outlive-parent", NULL, "go on when the process that started this one ends (for nohup, setsid)", 5, ALONE, set_outlive, 0, 0},
@@ -404,6 +413,18 @@ static const char *list_cpus(struct parsing *p, const char *text) {
     return NULL;
 }
 
+static void tell_preset(const char *name, const char *description) { nl_tables_row("preset", name, NULL, description); }
+
+/* What completion, help and suggestions know. 0: everything was done. */
+static int print_tables(const struct argp_option *options) {
+    char reason[2 * PATH_MAX];
+    nl_tables_options(options);
+    NL_TABLES_ROWS("kind", ng_kinds);
+    NL_TABLES_ROWS("pattern", ng_patterns);
+    if (nl_preset_list(tell_preset, reason, sizeof reason)) nl_warn("%s", reason);
+    return 0;
+}
+
 static const char *show_version(struct parsing *p, const char *text) {
     (void)text;
     printf("noiselab-gen %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
@@ -468,7 +489,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         const char *wanted = r->set(p, text);
         p->was_given[key - FIRST_KEY] = 1;
         if (!wanted) return 0;
-        nl_error("--%s: '%s' is not %s", r->name, text, wanted);
+        nl_error("--%s: '%s' is not %s%s", r->name, text, wanted, p->meant);
         p->was_reported = 1;
         return EINVAL;
     }
@@ -548,7 +569,7 @@ static int take_preset(void *context, const char *option, const char *value, con
     else wanted = rows[i].set(p, kept);
     p->was_given[i] = BY_PRESET;
     if (!wanted) return 0;
-    nl_error("--preset: %s: '%s' is not %s", where, value, wanted);
+    nl_error("--preset: %s: '%s' is not %s%s", where, value, wanted, p->meant);
     return -1;
 }
 
@@ -744,6 +765,7 @@ int ng_options_parse(int argc, char **argv, struct ng_options *o) {
     struct argp_option options[N_ROWS + 1];
     struct parsing p = {.o = o, .options = options};
     fill_argp(&argp, options);
+    if (nl_tables_asked(argc, argv)) return print_tables(options);
     /* argp's own errors take two lines and its own --help cannot be had without them, so both are ours */
     if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p)) return -1;
     if (p.is_listing) return p.has_failed ? -1 : 0;

@@ -183,6 +183,8 @@ int nr_options_parse(int argc, char **argv, struct nr_options *o) {
                         "Example: noiselab-record --name collectd --duration 60s --out collectd.trace"}};
     int first_word = argc;
     *o = (struct nr_options){.source = "auto"};
+    for (int i = 0; nl_tables_asked(argc, argv) && nr_sources[i]; i++)
+        if (nr_sources[i]->has_bursts) nl_tables_row("source", nr_sources[i]->name, NULL, nr_sources[i]->what);
     if (nl_options_parse(&p.line, argc, argv, &p, &first_word)) return -1;
     if (p.line.is_done) return 0;
     if (first_word < argc) o->command = argv + first_word;

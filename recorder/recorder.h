@@ -124,7 +124,7 @@ struct nr_arm_words {
     const char *arm, *kind, *level; /* columns arm, kind, level_requested_percent; "" where empty */
 };
 
-/* Writes tasks.HOST.csv (docs/formats.md), header included; bursts.HOST.trace, in the generator's format. @return 0, -1 with errno. */
+/* Writes tasks.HOST.csv (docs/reference/formats.md), header included; bursts.HOST.trace, in the generator's format. @return 0, -1 with errno. */
 int nr_write_tasks(const struct nr_recorder *recorder, FILE *file, const char *launch, const char *host, const struct nr_arm_words *arms);
 int nr_write_bursts(const struct nr_recorder *recorder, FILE *file, const char *host);
 

@@ -22,7 +22,7 @@ skip() {
     printf 'ok %d - %s # SKIP %s\n' "$n" "$1" "$2"
 }
 
-scripts='experiments/noiselab experiments/noiselab-run experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
+scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086
     out=$(shellcheck -x -P SCRIPTDIR $scripts 2>&1)
@@ -77,7 +77,7 @@ if ! "$build/bin/noiselab-plan" --help >/dev/null 2>&1; then
     of_r=''
     skip 'every option of the programs in R is in their man pages' 'the R package is not installed'
 fi
-for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-node-health $of_r; do
+for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-doctor noiselab-node-health $of_r; do
     lost=$("$build/bin/$program" --help | options_missing_in "$program")
     [ -z "$lost" ]
     result $? "every option of $program is in its man page" "missing:$lost"
@@ -88,20 +88,6 @@ for experiment in $("$build/bin/noiselab-run" --list | awk '{ print $1 }'); do
     lost=$("$build/bin/noiselab-run" "$experiment" --help | options_missing_in noiselab-run)
     [ -z "$lost" ]
     result $? "every option of noiselab run $experiment is in its man page" "missing:$lost"
-done
-
-# every row of a table is in the README
-for list in 'noiselab-detect --list-operations' 'noiselab-detect --list-designs' 'noiselab-detect --list-channels' 'noiselab-detect --list-starts' 'noiselab-detect --list-clocks' \
-    'noiselab-detect --list-syncs' 'noiselab-detect --list-arrivals' 'noiselab-detect --list-datatypes' 'noiselab-detect --list-reductions' 'noiselab-gen --list-kinds' 'noiselab-gen --list-patterns' \
-    'noiselab-agent --list-ways' 'noiselab-record --list-sources' 'noiselab-accept --list-checks'; do
-    # shellcheck disable=SC2086
-    names=$("$build/bin/"$list | awk '{ print $1 }') lost=''
-    [ -n "$names" ] || lost=' the list'
-    for name in $names; do
-        grep -q "\`$name\`" README.md || lost="$lost $name"
-    done
-    [ -z "$lost" ]
-    result $? "the README names every row of $list" "missing:$lost"
 done
 
 if command -v mandoc >/dev/null; then
@@ -128,9 +114,25 @@ broken_links() {
     done
 }
 
-lost=$(for page in README.md CHANGELOG.md docs/*.md experiments/reframe/README.md; do broken_links "$page"; done)
+lost=$(for page in README.md CHANGELOG.md docs/*.md docs/*/*.md experiments/reframe/README.md; do broken_links "$page"; done)
 [ -z "$lost" ]
 result $? 'every link of the documentation within this folder leads somewhere' "$lost"
+
+# files of docs/ that comments, man pages and scripts name
+lost=$(git ls-files | xargs grep -noE 'docs/[a-z/-]+\.md(#[a-z0-9-]+)?' -- | grep -v '^CHANGELOG' | while IFS=: read -r file line named; do
+    [ -e "${named%%#*}" ] || [ "${file%%/*}" = docs ] || echo "$file:$line: $named"
+done)
+[ -z "$lost" ]
+result $? 'every document that a comment or a page names is there' "$lost"
+
+# words that noiselab help explains
+lost=$(cut -f 2 experiments/words.tsv | while read -r word; do grep -qE "^\\|.*\\b$word\\b.*\\|" docs/reference/glossary.md || echo "$word"; done)
+[ -z "$lost" ]
+result $? 'every word that noiselab help explains is in the glossary' "$lost"
+
+long=$(LC_ALL=C.UTF-8 grep -nE '^.{121}' README.md | cut -d : -f 1)
+[ "$(wc -l <README.md)" -le 150 ] && [ -z "$long" ]
+result $? 'the README has at most 150 lines of at most 120 columns' "$(wc -l <README.md) lines; too long: $long"
 
 # what the compiler of this build said of every object, with the optimisation that some warnings take
 own=${CC:-gcc}

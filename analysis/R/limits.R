@@ -29,20 +29,27 @@ limit_keys <- function() {
 #' @param file Character, length 1: a file of lines `check[.variant].metric[ SIZE] <= VALUE UNIT` (or `>=`); `#` begins a comment. Without
 #'   a variant or size a limit is of all of them. SIZE: bytes (`8`, `64KiB`), of `completeness` and `kernels` the number of nodes or ranks.
 #' @return Data frame, one row per limit: `line`, `check`, `variant` (NA: all), `metric`, `size` (NA: all), `relation` (`<=` or `>=`), `limit` (in
-#'   `unit`, that of the figure), `text` (as written). Signals `nl_error_damaged` with file and line for an unknown name, unit or size.
+#'   `unit`, that of the figure), `text` (as written). Signals `nl_error_damaged` with file and line of every unknown name, unit or size, a line each.
 #' @noRd
 read_limits <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file) || dir.exists(file)) abort_usage("--limits: '", file, "' is no file that can be read")
   lines <- trimws(sub("#.*", "", readLines(file, warn = FALSE, skipNul = TRUE)))
   at <- which(nzchar(lines))
-  parts <- lapply(at, function(i) tryCatch(parse_limit(lines[i], file, i), nl_error = identity))
-  bad <- Filter(function(part) inherits(part, "condition"), parts)
-  if (length(bad) > 0) nl_abort("nl_error_damaged", paste(vapply(bad, conditionMessage, ""), collapse = "; "))
-  rows <- bind_rows(parts)
-  if (nrow(rows) == 0) return(data.frame(line = integer(), check = character()))
-  twice <- anyDuplicated(rows[c("check", "variant", "metric", "size", "relation")])
-  if (twice > 0) abort_damaged(file, rows$line[twice], "this limit was set before")
+  # All that is wrong is said at once: a file is not corrected line by line and run by run.
+  wrong <- character()
+  note <- function(i, e) wrong[as.character(i)] <<- conditionMessage(e)
+  rows <- bind_rows(Filter(Negate(is.null), lapply(at, function(i) tryCatch(parse_limit(lines[i], file, i), nl_error = function(e) {
+    note(i, e)
+    NULL
+  }))))
+  if (NROW(rows) > 0) {
+    for (i in rows$line[duplicated(rows[c("check", "variant", "metric", "size", "relation")])]) {
+      tryCatch(abort_damaged(file, i, "this limit was set before"), nl_error = function(e) note(i, e))
+    }
+  }
+  if (length(wrong) > 0) nl_abort(c("nl_error_several", "nl_error_damaged"), paste(wrong[order(as.integer(names(wrong)))], collapse = "\n"))
+  if (NROW(rows) == 0) return(data.frame(line = integer(), check = character()))
   rows
 }
 

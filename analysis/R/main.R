@@ -85,8 +85,8 @@ run_analyze <- function(operands, values, form) {
   names_known <- vapply(words, `[[`, "", "name")
   at <- match(operands[1], names_known)
   # A slip in the word, not a directory of that name.
-  if (is.na(at) && !file.exists(operands[1]) && !is.na(nearest_word(operands[1], names_known))) {
-    abort_usage("'", operands[1], "' is neither a directory nor an analysis", did_you_mean(operands[1], names_known))
+  if (is.na(at) && !file.exists(operands[1]) && nzchar(meant <- did_you_mean(operands[1], names_known, ""))) {
+    abort_usage("'", operands[1], "' is neither a directory nor an analysis", meant)
   }
   lines <- if (!is.na(at)) run_word(words[[at]], operands[-1], values, form) else {
     only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "adjust", "unit",

@@ -5,24 +5,6 @@ option <- function(name, value = NA_character_, help, again = FALSE) {
   list(name = name, value = value, help = help, again = again)
 }
 
-# " (did you mean X?)" where a known word is near to what was typed, else what `otherwise` says.
-did_you_mean <- function(word, known, otherwise = paste0(" (try ", paste(known, collapse = ", "), ")")) {
-  near <- nearest_word(word, known)
-  if (is.na(near)) otherwise else sprintf(" (did you mean %s?)", near)
-}
-
-# The known word that begins so, or that is fewest letters away: one in three at most. NA: none.
-nearest_word <- function(word, known) {
-  begins <- known[startsWith(known, word)]
-  if (nzchar(word) && length(begins) == 1) return(begins)
-  away <- utils::adist(tolower(word), tolower(known), counts = FALSE)[1, ]
-  # Two letters in the wrong order are one slip.
-  swapped <- vapply(known, function(one) nchar(one) == nchar(word) && identical(sort(strsplit(one, "")[[1]]), sort(strsplit(word, "")[[1]])), TRUE)
-  away[swapped] <- pmin(away[swapped], 1)
-  at <- which.min(away)
-  if (length(at) == 1 && away[at] <= max(1, nchar(word) %/% 3)) known[at] else NA_character_
-}
-
 # Options and operands in any order; --name value or --name=value; -- ends the options.
 parse_arguments <- function(args, options) {
   values <- list()
@@ -42,7 +24,7 @@ parse_arguments <- function(args, options) {
       name <- sub("^--", "", sub("=.*", "", arg))
       at <- match(name, names_known)
       if (!startsWith(arg, "--") || is.na(at)) {
-        abort_usage("unknown option '", sub("=.*", "", arg), "'", did_you_mean(paste0("--", name), paste0("--", names_known), " (try --help)"))
+        abort_usage("unknown option '", sub("=.*", "", arg), "'", did_you_mean(name, names_known, " (try --help)", "--"))
       }
       takes_value <- !is.na(options[[at]]$value)
       before <- if (options[[at]]$again) values[[name]]
@@ -60,6 +42,29 @@ parse_arguments <- function(args, options) {
     i <- i + 1
   }
   list(values = values, operands = operands)
+}
+
+# Letters put in, left out, exchanged, or two neighbours swapped (Damerau 1964, restricted).
+edit_distance <- function(a, b) {
+  a <- strsplit(a, "")[[1]]
+  b <- strsplit(b, "")[[1]]
+  d <- outer(seq(0, length(a)), seq(0, length(b)), "+")
+  for (i in seq_along(a)) for (j in seq_along(b)) {
+    d[i + 1, j + 1] <- min(d[i, j + 1] + 1, d[i + 1, j] + 1, d[i, j] + (a[i] != b[j]))
+    if (i > 1 && j > 1 && a[i] == b[j - 1] && a[i - 1] == b[j]) d[i + 1, j + 1] <- min(d[i + 1, j + 1], d[i - 1, j - 1] + 1)
+  }
+  d[length(a) + 1, length(b) + 1]
+}
+
+# ": did you mean --json?" where one of the words is like the one typed; else what `otherwise` says. As in C (common/nl_nearest.c).
+did_you_mean <- function(typed, words, otherwise = paste0(" (try ", paste(words, collapse = ", "), ")"), before = "") {
+  if (length(words) == 0 || !nzchar(typed)) return(otherwise)
+  plain <- function(x) gsub("-", "_", tolower(x), fixed = TRUE)
+  distance <- vapply(plain(words), edit_distance, 0, plain(typed))
+  distance[nchar(typed) >= 3 & startsWith(plain(words), plain(typed))] <- 1
+  most <- if (nchar(typed) < 6) 1 else nchar(typed) %/% 3
+  best <- which.min(distance)
+  if (distance[best] > most || distance[best] >= nchar(typed)) otherwise else paste0(": did you mean ", before, words[best], "?")
 }
 
 help_text <- function(usage, about, options, more) {
@@ -179,18 +184,20 @@ words_option <- function(text, name) {
   unique(words)
 }
 
-scaled_option <- function(text, units, what) {
+# `bare`: whether a number without a unit will do.
+scaled_option <- function(text, units, what, bare = TRUE) {
   number <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\1", text)
   unit <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\2", text)
-  value <- suppressWarnings(as.numeric(number)) * if (nzchar(unit)) unname(units[unit]) else 1
+  value <- suppressWarnings(as.numeric(number)) * if (nzchar(unit)) unname(units[unit]) else if (bare) 1 else NA
   if (!is_number(value, 0)) abort_usage(what)
   value
 }
 
+# Only options whose name says the unit take a bare number.
 duration_option <- function(text, name) {
   if (is.null(text)) return(NULL)
   scaled_option(text, c(ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, min = 60, h = 3600),
-                paste0(name, ": '", text, "' is not a positive duration (try 10ms)"))
+                paste0(name, ": '", text, "' is not a positive duration with its unit (try 10ms, 2s)"), bare = endsWith(name, "seconds"))
 }
 
 size_option <- function(text) {

@@ -28,6 +28,7 @@ run_program <- function(name, args = character()) {
   check_argument(is_text(name) && name %in% names(programs()), "name", name, paste(names(programs()), collapse = ", "))
   program <- programs()[[name]]
   run_front_end(name, function() {
+    if (identical(args, "--list-tables")) return(writeLines(program_tables(name, program$options())))
     parsed <- parse_arguments(args, program$options())
     if (isTRUE(parsed$values$help)) return(writeLines(program$help()))
     form <- form_option(parsed$values) # refuses here, whether or not the program looks at it
@@ -35,10 +36,19 @@ run_program <- function(name, args = character()) {
   })
 }
 
+# What shell completion and `noiselab help` know of a program, as the programs in C print it: type, name, value and help, divided by tabs.
+program_tables <- function(name, options) {
+  row <- function(type, name, value, help) paste(type, name, value, gsub("[\t\n]+", " ", help), sep = "\t")
+  c(vapply(options, function(o) row("option", paste0("--", o$name), if (is.na(o$value)) "-" else o$value, o$help), ""),
+    if (name == "noiselab-analyze") vapply(analyze_words(), function(w) row("analysis", w$name, w$operands, paste(w$help, collapse = " ")), ""),
+    if (name == "noiselab-plot") row("plot", plot_table()$name, "-", plot_table()$title))
+}
+
 # `work` returns the exit status as an integer where it answered a question; anything else is 0.
 run_front_end <- function(program, work) {
   fail <- function(status) function(e) {
-    text <- gsub("\\s*\n\\s*", " ", conditionMessage(e))
+    # What R says is one line; what is wrong with a file has a line for each place.
+    text <- if (inherits(e, "nl_error_several")) strsplit(conditionMessage(e), "\n", fixed = TRUE)[[1]] else gsub("\\s*\n\\s*", " ", conditionMessage(e))
     writeLines(paste0(program, ": ", text), stderr())
     status
   }

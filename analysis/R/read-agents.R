@@ -1,4 +1,4 @@
-# The files of an agent (docs/formats.md): its account, who ran on the ranks' CPUs, and the single bursts.
+# The files of an agent (docs/reference/formats.md): its account, who ran on the ranks' CPUs, and the single bursts.
 # (Rules are functions, because rules_of() stands in a file that is read later.)
 
 agent_rules <- function() rules_of(
@@ -98,7 +98,7 @@ agent_certificate_notes <- function(info) {
 
 #' Read a trace of bursts
 #'
-#' The format that the generator replays (docs/formats.md, Traces): start, duration and, as far as the lines have them,
+#' The format that the generator replays (docs/reference/formats.md, Traces): start, duration and, as far as the lines have them,
 #' CPU, kind of load and task.
 #'
 #' @param file Character, length 1.

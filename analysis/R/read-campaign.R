@@ -1,4 +1,4 @@
-# Reading and validating campaigns (docs/formats.md is the contract).
+# Reading and validating campaigns (docs/reference/formats.md is the contract).
 
 schema_known <- 2L
 

@@ -1,4 +1,4 @@
-# Reading launches of noiselab-accept (docs/formats.md is the contract).
+# Reading launches of noiselab-accept (docs/reference/formats.md is the contract).
 
 figure_rules <- rules_of(
   list("launch", "text"), list("check", "text"), list("variant", "label", 0, "empty"), list("metric", "text"), list("unit", "text"),

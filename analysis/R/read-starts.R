@@ -1,4 +1,4 @@
-# Reading the raw file of a launch: every start of every rank (docs/formats.md, "Raw file").
+# Reading the raw file of a launch: every start of every rank (docs/reference/formats.md, "Raw file").
 
 raw_version_known <- 1
 raw_block_bytes <- 44  # of a block, before its values

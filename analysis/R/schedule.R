@@ -1,4 +1,4 @@
-# The schedule of a campaign (docs/formats.md): which launches were planned, and which of them are there.
+# The schedule of a campaign (docs/reference/formats.md): which launches were planned, and which of them are there.
 
 schedule_file <- "schedule.tsv"
 

@@ -144,7 +144,7 @@ look_cell_types <- c(operation = "text", bytes = "amount", level_percent = "amou
                      mean_log_ratio = "number", sd = "number",
                      low_percent = "number", high_percent = "number", decision = "text")
 
-# Stops where `sequential` of a launch.json is not as docs/formats.md has it.
+# Stops where `sequential` of a launch.json is not as docs/reference/formats.md has it.
 check_sequential_json <- function(info, file) {
   sequential <- info$sequential
   if (is.null(sequential)) return(invisible())

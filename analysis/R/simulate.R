@@ -1,6 +1,6 @@
 #' Simulate a campaign with known truth
 #'
-#' Writes a campaign directory as the detector does (docs/formats.md), for tests and for learning what
+#' Writes a campaign directory as the detector does (docs/reference/formats.md), for tests and for learning what
 #' the analysis can see. Per half: the machine has its noise, by default a base speed that wanders
 #' (AR(1) in the log), a heavy-tailed background and scatter; the on half is slower by
 #' `slowdown_percent` and loses `level + cost_ns * bursts` of CPU time to the generator. Factors of
@@ -403,7 +403,7 @@ simulate_hist <- function(rows) {
   bind_rows(unname(parts))
 }
 
-# Bins as in docs/formats.md: exact below 128 ns, then 128 per octave.
+# Bins as in docs/reference/formats.md: exact below 128 ns, then 128 per octave.
 hist_width <- function(x) pmax(1, 2^(floor(log2(pmax(1, x))) - 7))
 hist_bin <- function(x) floor(x / hist_width(x)) * hist_width(x)
 

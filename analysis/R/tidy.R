@@ -1,4 +1,4 @@
-# What programs read: every number of an analysis as a row of one table, whatever the analysis (docs/formats.md, the schema in
+# What programs read: every number of an analysis as a row of one table, whatever the analysis (docs/reference/formats.md, the schema in
 # inst/schema). Words are closed and have no blanks; the unit of `value` and all that goes with it is the end of `quantity`.
 
 estimate_columns <- c(

@@ -8,7 +8,7 @@ treatment_columns <- names(treatment_defaults)
 label_columns <- c("scope", "launch", "design", "operation", "bytes", "ranks", treatment_columns)
 dose_columns <- c("level_requested_percent", "level_delivered_percent")
 
-# Words with a closed list (docs/formats.md); kinds and placements are open.
+# Words with a closed list (docs/reference/formats.md); kinds and placements are open.
 treatment_words <- list(pattern = c("periodic", "jittered", "poisson", "bursts", "replay"),
                         phase = c("random", "aligned", "staggered"))
 

@@ -42,7 +42,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     refused "--inject-fault: the check integrity, which it tests, is not among --checks" --inject-fault 0:1:5 --checks latency
     refused "--inject-fault: there is no rank 1 among 1 ranks" --inject-fault 0:1:5
     refused "--launch-id: '../x' is not a plain name" --launch-id ../x
-    refused "'--bogus' is not an option" --bogus
+    refused "'--bogus': unknown option" --bogus
     refused "'word': all settings are options" word
 }
 

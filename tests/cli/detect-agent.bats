@@ -55,7 +55,7 @@ teardown() {
     cat "$BATS_TEST_TMPDIR/plan"
     grep -q '^design lockin: 10 rounds of 2 halves of 200 ms, noise period -$' "$BATS_TEST_TMPDIR/plan"
     grep -q '^agent sleep (agent-cmd)$' "$BATS_TEST_TMPDIR/plan"
-    grep -q '20 switches with 100 ms of settling come on top, 2 s in all' "$BATS_TEST_TMPDIR/plan"
+    grep -q 'up to 20 switches with 100 ms of settling each are added, 2 s in all' "$BATS_TEST_TMPDIR/plan"
 }
 
 @test "an agent that runs is switched from half to half, has its rows, and is left running" {

@@ -4,8 +4,8 @@
 load detect
 
 @test "an unknown operation is refused" { refused "'foo' is not an operation" --op foo; }
-@test "an unknown option is refused" { refused "'--foo' is not an option" --foo; }
-@test "an option without its value is refused" { refused "'--op'" --op; }
+@test "an unknown option is refused" { refused "'--foo': unknown option" --foo; }
+@test "an option without its value is refused" { refused '--op: needs a value' --op; }
 @test "a stray argument is refused" { refused "'stray'" stray; }
 @test "a size with an unknown unit is refused" { refused "'12x' is not a size" --bytes 12x; }
 @test "a size of zero is refused" { refused "--bytes: '0'" --bytes 0; }
@@ -98,7 +98,7 @@ load detect
     launch 2 --op barrier,alltoall --levels 0,5 --seconds 2 --half-period 10ms --launch-id one --seed 42
     rows=$OUT/one/halves.csv
     # the columns are those that formats.md describes, in that order
-    [ "$(head -n 1 "$rows")" = "$(sed -n '/^## halves.csv/,/^## hist/p' "$BATS_TEST_DIRNAME/../../docs/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
+    [ "$(head -n 1 "$rows")" = "$(sed -n '/^## halves.csv/,/^## hist/p' "$BATS_TEST_DIRNAME/../../docs/reference/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
     [ "$(column pair "$rows" | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 ]
     [ "$(column arm "$rows" | sort | uniq -c | awk '{ print $1 }' | uniq | wc -l)" -eq 1 ]
     [ "$(jq -r .ended "$OUT/one/launch.json")" = complete ]

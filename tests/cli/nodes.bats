@@ -57,7 +57,7 @@ in_a_minute() {
     launch 2 --op barrier,allreduce --levels 0,20 --seconds 2 --half-period 10ms --launch-id one --noise-nodes "$(hostname)"
     jq -e '.options.noise_nodes == $host and .hosts[0].treated and .hosts[0].ranks == 2' --arg host "$(hostname)" "$OUT/one/launch.json"
     cat "$OUT/one/nodes.csv"
-    [ "$(head -n 1 "$OUT/one/nodes.csv")" = "$(sed -n '/^## nodes.csv/,/^## /p' "$BATS_TEST_DIRNAME/../../docs/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
+    [ "$(head -n 1 "$OUT/one/nodes.csv")" = "$(sed -n '/^## nodes.csv/,/^## /p' "$BATS_TEST_DIRNAME/../../docs/reference/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
     [ "$(head -n 1 "$OUT/one/ranks.csv" | grep -o 'pairs,.*')" = pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns ]
     awk -F , '
         FNR == 1 { file++; split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next }

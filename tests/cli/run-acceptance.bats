@@ -30,17 +30,17 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 }
 
 @test "what cannot be meant is refused in one line before anything runs" {
-    run_refused '--quick and --full exclude each other' acceptance --quick --full
-    run_refused '--json and --lines exclude each other' acceptance --json --lines
+    run_refused '--quick and --full cannot be combined' acceptance --quick --full
+    run_refused '--json and --lines cannot be combined' acceptance --json --lines
     run_refused '--margin: acceptance is judged by limits' acceptance --margin 3
-    run_refused '--launches: say --rotations N' acceptance --launches 3
+    run_refused '--launches: give --rotations N' acceptance --launches 3
     run_refused "--checks: 'noise' is not a check" acceptance --checks noise
     run_refused "--rotations: 1 node(s) can be turned 1 time(s), and '2' are asked for" acceptance --rotations 2
     run_refused "--self-check-level: '0.0' is not a level" acceptance --self-check-level 0.0
-    run_refused "--self-check-level: means nothing beside --no-self-check" acceptance --self-check-level 2 --no-self-check
+    run_refused "--self-check-level: has no use with --no-self-check" acceptance --self-check-level 2 --no-self-check
     run_refused "--limits: cannot read '$BATS_TEST_TMPDIR/none'" acceptance --limits "$BATS_TEST_TMPDIR/none"
     run_refused "--reference: '$BATS_TEST_TMPDIR' is not a campaign" acceptance --reference "$BATS_TEST_TMPDIR"
-    run_refused 'would measure each other' acceptance --ranks 100000
+    run_refused 'would disturb each other' acceptance --ranks 100000
     run_refused "--seconds: '-3' is not a time" acceptance --seconds=-3
     run_refused "--sizes: '4GiB' is not a size that MPI can count" acceptance --sizes 8,4GiB
     run_refused "--junit: cannot write '$BATS_TEST_TMPDIR/none/a.xml'" acceptance --junit "$BATS_TEST_TMPDIR/none/a.xml"
@@ -138,7 +138,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     cluster_of 3 4
     acceptance --submit --nodes 3 --out "$OUT" >/dev/null
     sed -i 's/--rotate=1:1/--rotate=1:0/' "$OUT/schedule.tsv"
-    for launch in $(planned | head -n 1); do mkdir -p "$OUT/$launch" && echo ' "ended": "complete"' >"$OUT/$launch/launch.json"; done
+    for launch in $(planned | head -n 1); do mkdir -p "$OUT/$launch" && echo '{"ended": "complete"}' >"$OUT/$launch/launch.json"; done
     slurm_stub srun <<<'case $* in *--mpi=list*) echo pmix ;; *) printf "%s\n" "n1 4 0" "n2 4 0" "n3 4 0" ;; esac'
     ends_with_2 "$ERR" "$BIN/noiselab" run acceptance --resume "$OUT" 2>"$ERR"
     grep -qF -- "'--rotate=1:0' is not an order of nodes" "$ERR"

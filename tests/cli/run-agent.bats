@@ -30,16 +30,16 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused '--agent-cmd and --agent-pid: two ways' run_agent --agent-cmd 'sleep 9' --agent-pid 1
     run_refused '--agent-on: belongs together with --agent-off' run_agent --agent-on true
     run_refused '--scrape: belongs together with --scrape-period' run_agent --scrape true
-    run_refused '--treatment and --agent-pid exclude each other' run_agent --agent-pid 1 --treatment slurm-accounting
+    run_refused '--treatment and --agent-pid cannot be combined' run_agent --agent-pid 1 --treatment slurm-accounting
     run_refused '--who: there is no agent' run_agent --who none --treatment slurm-accounting
     run_refused '--agent-period: belongs to an agent' run_agent --treatment slurm-accounting --agent-period 1s
     run_refused '--interval: belongs to --treatment' run_agent --agent-pid 1 --interval 3
     run_refused "--treatment: 'nosuch' is not a treatment (try slurm-accounting)" run_agent --treatment nosuch
-    run_refused 'which agent? Say --agent-cmd' run_agent
+    run_refused 'which agent? Give --agent-cmd' run_agent
     run_refused "--design: 'single' cannot switch an agent within a launch" run_agent --agent-pid 1 --design single
     run_refused '--block: design lockin has --half-period' run_agent --agent-pid 1 --design lockin --block 1s
     run_refused "--agent-period: 'often' is not a time" run_agent --agent-pid 1 --agent-period often
-    run_refused '--arms: the experiment decides it' run_agent --agent-pid 1 --arms on
+    run_refused '--arms: the experiment sets it' run_agent --agent-pid 1 --arms on
     [ ! -e "$OUT" ]
 }
 
@@ -67,7 +67,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused '--agent-on does not tell whose bursts to record' run_agent --agent-on true --agent-off true --compare-replay
     run_refused '--levels: --compare-replay decides it' run_agent --agent-pid 1 --compare-replay --levels 1
     run_refused '--record-for: belongs to --compare-replay' run_agent --agent-pid 1 --record-for 10s
-    run_refused '--compare-replay and --sweep exclude each other' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --compare-replay
+    run_refused '--compare-replay and --sweep cannot be combined' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --compare-replay
 }
 
 @test "what the agent's companion refuses is said before anything is made" {
@@ -107,7 +107,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 
 @test "an interval of a scrape is its period" {
     submit_agent --scrape 'curl -s localhost:9100/metrics' --sweep 1s,5s --launches 3 || cat "$ERR"
-    [ "$(words_of --scrape-period | sort -u | paste -sd ' ' -)" = '1 5' ]
+    [ "$(words_of --scrape-period | sort -u | paste -sd ' ' -)" = '1s 5s' ]
     [ "$(words_of --half-period | sort -u | paste -sd ' ' -)" = '1000000000ns 5000000000ns' ]
 }
 

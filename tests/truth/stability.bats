@@ -27,7 +27,7 @@ declined() {
     declined "--seconds: '1.5' is not a positive whole number" --seconds 1.5
     declined "--ranks: '1,' has an empty part" --ranks 1,
     declined "--counts: '0' is not a positive whole number" --ranks 1 --counts 5,0
-    declined "measure each other" --ranks 5000
+    declined "disturb each other" --ranks 5000
     declined "--op: 'nothing' is not an operation" --ranks 1 --op nothing
     declined "--seed: '1111111111111111111' has more than 18 digits" --seed 1111111111111111111
 }

@@ -12,7 +12,7 @@ static void durations_take_every_unit(void **state) {
     static const struct {
         const char *text;
         int64_t ns;
-    } good[] = {{"10ms", 10000000}, {"500us", 500000}, {"2s", 2000000000}, {"2", 2000000000}, {"0.5 s", 500000000},
+    } good[] = {{"10ms", 10000000}, {"500us", 500000}, {"2s", 2000000000}, {"0.5 s", 500000000},
                 {"1min", 60000000000}, {"1h", 3600000000000}, {"7ns", 7}, {".25ms", 250000}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         int64_t ns = -1;
@@ -23,7 +23,7 @@ static void durations_take_every_unit(void **state) {
 
 static void durations_refuse_what_is_not_one(void **state) {
     (void)state;
-    static const char *const bad[] = {"", "ms", "-1ms", "+1s", "0", "0ms", "1 fortnight", "10msx", "nan", "inf", "0x10", "1e400", "0.1ns", " 1s"};
+    static const char *const bad[] = {"", "ms", "2", "0.5", "-1ms", "+1s", "0", "0ms", "1 fortnight", "10msx", "nan", "inf", "0x10", "1e400", "0.1ns", " 1s"};
     int64_t ns = 42;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_int_equal(nl_parse_duration(bad[i], &ns), -1);
     assert_int_equal(ns, 42);
@@ -35,6 +35,24 @@ static void zero_is_a_duration_only_where_it_is_asked_for(void **state) {
     assert_int_equal(nl_parse_duration_or_zero("0s", &ns), 0);
     assert_int_equal(ns, 0);
     assert_int_equal(nl_parse_duration("0s", &ns), -1);
+    ns = -1;
+    assert_int_equal(nl_parse_duration_or_zero("0", &ns), 0);
+    assert_int_equal(ns, 0);
+    assert_int_equal(nl_parse_duration_or_zero("1", &ns), -1);
+}
+
+static void a_bare_number_is_a_time_only_where_the_options_name_says_the_unit(void **state) {
+    (void)state;
+    int64_t ns = -1;
+    assert_int_equal(nl_parse_seconds("2", &ns), 0);
+    assert_int_equal(ns, 2000000000);
+    assert_int_equal(nl_parse_seconds("0.3", &ns), 0);
+    assert_int_equal(ns, 300000000);
+    assert_int_equal(nl_parse_seconds("5ms", &ns), 0);
+    assert_int_equal(ns, 5000000);
+    static const char *const bad[] = {"", "0", "0s", "-1", "2x", "ms", "nan"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_int_equal(nl_parse_seconds(bad[i], &ns), -1);
+    assert_int_equal(ns, 5000000);
 }
 
 static void sizes_tell_kibibytes_from_kilobytes(void **state) {
@@ -159,6 +177,7 @@ int main(void) {
         cmocka_unit_test(durations_take_every_unit),
         cmocka_unit_test(durations_refuse_what_is_not_one),
         cmocka_unit_test(zero_is_a_duration_only_where_it_is_asked_for),
+        cmocka_unit_test(a_bare_number_is_a_time_only_where_the_options_name_says_the_unit),
         cmocka_unit_test(sizes_tell_kibibytes_from_kilobytes),
         cmocka_unit_test(sizes_refuse_fractions_of_a_byte_and_unknown_units),
         cmocka_unit_test(percentages_take_a_sign_and_refuse_words),

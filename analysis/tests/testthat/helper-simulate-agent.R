@@ -2,7 +2,7 @@
 
 # Simulate a campaign with an agent
 #
-# Writes a campaign as launches do that switch an agent on and off by themselves (docs/formats.md): one arm without
+# Writes a campaign as launches do that switch an agent on and off by themselves (docs/reference/formats.md): one arm without
 # a level beside any arms of a generator, `agent.HOST.csv`, `tasks.HOST.csv`, `bursts.HOST.trace` and the certificates
 # in `launch.json`. The agent wakes with its period by the node's clock, whether it is on or off; what falls into its on
 # halves takes CPU time from the ranks. Beside it a task `kworker/1:2` runs now and then in both arms.

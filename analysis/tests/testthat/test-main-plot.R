@@ -58,7 +58,7 @@ test_that("what is missing or wrong is said in one line", {
   }
   refused(2L, "no NAME given")
   refused(2L, "no DIR given", "dose")
-  refused(2L, "'dos' is not a plot \\(did you mean dose\\?\\)", "dos", dir)
+  refused(2L, "'dos' is not a plot: did you mean dose\\?", "dos", dir)
   refused(2L, "does not end in .png, .svg, .pdf", "dose", dir, "--out", file.path(dir, "x.gif"))
   refused(2L, "is not a directory, which several plots need", "dose,tail", dir, "--out", file.path(dir, "x.png"))
   refused(2L, "needs --out DIRECTORY", "dose,tail", dir, "--csv")

@@ -1,17 +1,3 @@
-test_that("a word that is near to a known one is asked about, others get the list", {
-  known <- c("time", "preempted", "detour", "base")
-  expect_equal(nearest_word("tiem", known), "time")
-  expect_equal(nearest_word("pre", known), "preempted")
-  expect_equal(nearest_word("Base", known), "base")
-  expect_equal(nearest_word("detours", known), "detour")
-  expect_equal(nearest_word("xyz", known), NA_character_)
-  expect_equal(nearest_word("", known), NA_character_)
-  expect_equal(did_you_mean("tmie", known), " (did you mean time?)")
-  expect_equal(did_you_mean("xyz", known), " (try time, preempted, detour, base)")
-  # two that begin alike: neither
-  expect_equal(nearest_word("--al", c("--alpha", "--all", "--csv")), "--all")
-})
-
 test_that("slips in options, analyses, channels and tables are met halfway", {
   dir <- local_campaign(pairs = 8, levels_percent = 5)
   says <- function(text, ...) {
@@ -19,18 +5,44 @@ test_that("slips in options, analyses, channels and tables are met halfway", {
     expect_equal(got$status, 2L)
     expect_match(got$err, text, fixed = TRUE, all = FALSE)
   }
-  says("unknown option '--alhpa' (did you mean --alpha?)", "--alhpa", "0.05", dir)
+  says("unknown option '--alhpa': did you mean --alpha?", "--alhpa", "0.05", dir)
   says("unknown option '--frobnicate' (try --help)", "--frobnicate", dir)
-  says("--channel: 'tiem' is not a channel (did you mean time?)", "--channel", "tiem", dir)
-  says("'agnet' is neither a directory nor an analysis (did you mean agent?)", "agnet", dir)
-  says("--table: 'verdict' is not a table (did you mean verdicts?)", dir, "--csv", "--table", "verdict")
+  says("--channel: 'tiem' is not a channel: did you mean time?", "--channel", "tiem", dir)
+  says("'agnet' is neither a directory nor an analysis: did you mean agent?", "agnet", dir)
+  says("--table: 'verdict' is not a table: did you mean verdicts?", dir, "--csv", "--table", "verdict")
 })
 
-test_that("a file of limits reports all its errors at once", {
-  file <- tempfile()
-  writeLines(c("# ours", "detuor.alone.lost <= 0.1 percent", "detour.alone.lost <= 0.1 percnt", "nonsense"), file)
-  error <- tryCatch(read_limits(file), error = identity)
-  expect_s3_class(error, "nl_error_damaged")
-  expect_match(conditionMessage(error), ":2: unknown check 'detuor' \\(did you mean detour\\?\\); .*:3: unknown unit .*did you mean percent.*; .*:4: ")
-  unlink(file)
+test_that("the word that was meant is named, as the programs in C name it, and nothing is guessed where nothing is near", {
+  ops <- c("barrier", "allreduce", "alltoall", "bcast")
+  expect_equal(did_you_mean("allredcue", ops), ": did you mean allreduce?")
+  expect_equal(did_you_mean("AllReduce", ops), ": did you mean allreduce?")
+  expect_equal(did_you_mean("bcat", ops), ": did you mean bcast?")
+  expect_equal(did_you_mean("agnet", c("nodes", "agent")), ": did you mean agent?")
+  expect_equal(edit_distance("kitten", "sitting"), 3)
+  expect_equal(edit_distance("", "scan"), 4)
+  expect_equal(did_you_mean("allr", ops), ": did you mean allreduce?")
+  expect_equal(did_you_mean("half_period", "half-period", before = "--"), ": did you mean --half-period?")
+  for (typed in c("foo", "", "x", "zzzzzzzzzzzz")) expect_equal(did_you_mean(typed, ops, ""), "")
+  expect_equal(did_you_mean("barrier", character(), ""), "")
+  expect_equal(did_you_mean("foo", ops), " (try barrier, allreduce, alltoall, bcast)")
+  expect_error(parse_arguments("--jsn", list(option("json", help = "print JSON"))), "did you mean --json\\?", class = "nl_error_usage")
+  expect_error(channel_option("tme"), "did you mean time\\?", class = "nl_error_usage")
+})
+
+test_that("a time takes its unit, but where the option's name says it", {
+  expect_equal(duration_option("10ms", "--half-period"), 0.01)
+  expect_equal(duration_option("2min", "--half-period"), 120)
+  expect_error(duration_option("10", "--half-period"), "'10' is not a positive duration with its unit", class = "nl_error_usage")
+  expect_equal(duration_option("10", "--seconds"), 10)
+  expect_equal(size_option("2"), 2)
+})
+
+test_that("every program lists its tables for completion and help: four fields on a line", {
+  for (name in names(programs())) {
+    lines <- capture.output(status <- run_program(name, "--list-tables"))
+    expect_equal(status, 0L)
+    fields <- strsplit(lines, "\t", fixed = TRUE)
+    expect_true(all(lengths(fields) == 4 & vapply(fields, function(f) all(nzchar(f)), TRUE)))
+    expect_true("--help" %in% vapply(fields, `[`, "", 2))
+  }
 })

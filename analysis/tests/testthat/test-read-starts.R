@@ -5,7 +5,7 @@ raw_bytes <- function(dir) {
 }
 put_bytes <- function(dir, bytes) writeBin(bytes, file.path(launch_of(dir), "starts.bin"))
 
-# Two ranks, one block of two starts, as docs/formats.md lays it out; took_ns of rank 0 in the second start is
+# Two ranks, one block of two starts, as docs/reference/formats.md lays it out; took_ns of rank 0 in the second start is
 # 5e9 and does not fit into 32 bits.
 golden <- function() {
   header <- charToRaw(paste0(

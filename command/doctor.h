@@ -1,0 +1,52 @@
+/* What this machine permits: one row per thing looked at, and what follows for each experiment. Nothing is changed, nothing measured but one second of
+ * /proc/stat. */
+#ifndef NC_DOCTOR_H
+#define NC_DOCTOR_H
+
+#include <stddef.h>
+
+enum nc_state {
+    NC_GOOD,
+    NC_LIMITED, /* works, with a limit that is said */
+    NC_MISSING  /* something cannot be done */
+};
+extern const char *const nc_state_names[]; /* by enum: good, limited, missing */
+
+enum { NC_TEXT_BYTES = 320 };
+
+/* What was found of one thing. */
+struct nc_finding {
+    enum nc_state state;
+    char here[NC_TEXT_BYTES];   /* what is here */
+    char means[NC_TEXT_BYTES];  /* what that means; "": nothing to say */
+    char change[NC_TEXT_BYTES]; /* the command, or what else would change it; "": nothing to change, or nothing can */
+};
+
+/* What later rows, and the experiments, need to know. */
+struct nc_machine {
+    const char *bin; /* folder of the programs, without / at its end */
+    int is_root, n_cpus, n_cores;
+    int launcher_works, has_r, has_slurm, is_slurm_job, can_freeze;
+};
+
+/* One thing that is looked at. */
+struct nc_probe {
+    const char *name;
+    void (*look)(struct nc_machine *m, struct nc_finding *f); /* f is zeroed: good, without words */
+};
+extern const struct nc_probe nc_probes[]; /* in the order of the table, and of what needs what; ends with a row without name */
+
+/* One experiment: whether it can run here. */
+struct nc_experiment {
+    const char *name;
+    int is_main; /* decides the exit status */
+    enum nc_state (*judge)(const struct nc_machine *m, char *why, size_t size); /* `why`: "" where nothing is in the way */
+};
+extern const struct nc_experiment nc_experiments[]; /* ends with a row without name */
+
+/* Runs a command with no input, and ends it, with all that it started, after so many seconds.
+ * @param out, err  receive what it printed, cut off where there is no room; NULL: thrown away.
+ * @return its status; 127: it could not be started; 124: its time was up; 128 + the signal. */
+int nc_run(const char *const *words, int seconds, char *out, size_t out_size, char *err, size_t err_size);
+
+#endif

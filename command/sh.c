@@ -1,0 +1,78 @@
+/* noiselab-sh: what the scripts of noiselab leave to C: reading JSON, and finding the word that was meant. Not a command for people; scripts find it
+ * beside themselves. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nl_error.h"
+#include "nl_nearest.h"
+#include "values.h"
+
+enum { EXIT_NOT_OURS = 70 }; /* a file of noiselab's that is not as it says: a bug, or two versions side by side */
+
+static const char usage[] = "values [--with-names] [--pass-damaged] FILE... -- PATH... | nearest WORD < WORDS";
+
+/* The values of one file, "-": stdin. A status. */
+static int values_of(const char *file, const char *const *paths, int n, int with_names, int passes_damaged) {
+    char reason[512], before[1024] = "";
+    json_error_t error;
+    json_t *json = strcmp(file, "-") == 0 ? json_loadf(stdin, 0, &error) : json_load_file(file, 0, &error);
+    if (with_names && snprintf(before, sizeof before, "%s\t", file) >= (int)sizeof before) before[0] = '\0';
+    if (!json) {
+        if (passes_damaged) return NL_EXIT_OK;
+        nl_error("%s: line %d: %s", file, error.line, error.text);
+        return EXIT_NOT_OURS;
+    }
+    int failed = nc_values_write(stdout, json, paths, n, before, reason, sizeof reason);
+    json_decref(json);
+    if (failed) nl_error("%s: %s: is it of another version of noiselab?", strcmp(file, "-") == 0 ? "what a program printed" : file, reason);
+    return failed ? EXIT_NOT_OURS : NL_EXIT_OK;
+}
+
+static int values(char **words) {
+    int with_names = 0, passes_damaged = 0, n_files = 0, n = 0, status = NL_EXIT_OK;
+    for (; *words && strncmp(*words, "--", 2) == 0 && (*words)[2]; words++) {
+        with_names |= strcmp(*words, "--with-names") == 0;
+        passes_damaged |= strcmp(*words, "--pass-damaged") == 0;
+    }
+    while (words[n_files] && strcmp(words[n_files], "--") != 0) n_files++;
+    const char *const *paths = (const char *const *)words + n_files + 1;
+    while (words[n_files] && paths[n]) n++;
+    if (n_files == 0 || n == 0) {
+        nl_error("usage: noiselab-sh %s", usage);
+        return NL_EXIT_USAGE;
+    }
+    for (int i = 0; i < n_files && status == NL_EXIT_OK; i++) status = values_of(words[i], paths, n, with_names, passes_damaged);
+    if (fflush(stdout) == 0) return status;
+    nl_error("cannot write: %s", strerror(errno));
+    return NL_EXIT_USAGE;
+}
+
+/* The words are lines of stdin; the nearest one is printed. Status 1: none is near. */
+static int nearest(const char *word) {
+    static char best[256];
+    char *line = NULL;
+    size_t size = 0;
+    struct nl_nearest n;
+    nl_nearest_begin(&n, word);
+    while (getline(&line, &size, stdin) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        nl_nearest_offer(&n, line);
+        if (n.best != line) continue;
+        snprintf(best, sizeof best, "%s", line);
+        n.best = best;
+    }
+    free(line);
+    if (!n.best) return NL_EXIT_FAIL;
+    puts(best);
+    return NL_EXIT_OK;
+}
+
+int main(int argc, char **argv) {
+    nl_set_program("noiselab-sh");
+    if (argc > 2 && strcmp(argv[1], "values") == 0) return values(argv + 2);
+    if (argc == 3 && strcmp(argv[1], "nearest") == 0) return nearest(argv[2]);
+    nl_error("usage: noiselab-sh %s", usage);
+    return NL_EXIT_USAGE;
+}

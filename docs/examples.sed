@@ -1,0 +1,43 @@
+# How docs/examples.sh check makes the commands of the documents short: less time, fewer launches, no report. Lines that go on are joined before.
+
+# experiments whose output the documents show are measured, the others only planned
+/noiselab run .*--(submit|resume|hosts|out (first|collectd|exporter|before|after|accepted))( |$)/!s/noiselab run [a-z]+ /&--dry-run /
+/noiselab run .*--(submit|resume|hosts)/s/noiselab run [a-z]+ /&--dry-run /
+
+# launches that nothing looks at are only planned
+/--out (early|where|preset|late)$|build.bin.noiselab-detect .*--seconds [^ ]+$/s/noiselab-detect/& --dry-run/
+s/--self-test/& --dry-run/
+
+# times: of measuring, of loads, of recording; blocks that fit into them
+/--dry-run/!s/--seconds [0-9a-z]+/--seconds 500ms/
+s/--duration [0-9a-z]+/--duration 500ms/
+s/noiselab run sensitivity --out first/& --seconds 4 --no-report/
+s/(--overlap .*--seconds) 500ms/\1 2/
+/--out (before|after)/s/--launches 5 /--launches 1 /
+
+# agents: a start takes milliseconds, so short blocks do; collectd.conf has a shorter interval, too
+/--out collectd/s/--agent-period 1s(.*)--seconds [^ ]+/--agent-period 100ms --block 200ms --agent-settle 100ms --no-report\1--seconds 3/
+/--out exporter/s/--scrape-period 1s(.*)--seconds [^ ]+/--scrape-period 100ms --block 200ms --agent-settle 100ms --no-report\1--seconds 3/
+
+# acceptance on the test cluster
+/--out accepted/s/noiselab run acceptance/& --seconds 3s --rotations 1 --self-check-seconds 4s --self-check-level 40 --no-report/
+s/(--write-limits|--reference) delivery/\1 accepted/
+s/noiselab compare before-upgrade after-upgrade/cp -r accepted again; noiselab compare accepted again/
+s/--nodes(=| )(16|4)\b/--nodes\13/
+
+# docs/guides/extending.md: what a reader has added is not there; what was there stands for it
+s,build/bin/,,g
+s/^make( programs)?$/true/
+s,NOISELAB_PRESETS=noisegen,NOISELAB_PRESETS=$ROOT/noisegen,
+s/--preset NAME/--preset collectd/
+s/--op shift/--op barrier/
+s/--start meet/--start round/
+s/--sync quick/--sync linear/
+s/--kind chase --rate 100k/--kind membw --rate 1GB/
+s/--kind chase/--kind sum/
+s/--kind spin,chase/--kind spin,sum/
+s/periodic,paired/periodic,poisson/
+s/--pattern paired/--pattern poisson/
+s/--design grouped/--design lockin/
+s/plot delivered DIR/plot trace first --csv --out plot.csv/
+s,^tests/run.sh .*,test -x $ROOT/tests/run.sh,

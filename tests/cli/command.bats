@@ -1,0 +1,358 @@
+#!/usr/bin/env bats
+# The command noiselab: help, slips, what a machine permits, completion; and that its scripts read data, not prose.
+
+bats_require_minimum_version 1.5.0
+
+load run
+
+WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
+
+# ---- help
+
+@test "help is one screen that begins with the three recipes, and noiselab alone prints it" {
+    run "$BIN/noiselab" --help
+    [ "$status" -eq 0 ]
+    echo "$output"
+    [ "${#lines[@]}" -le 24 ]
+    [ "$("$BIN/noiselab" --help | wc -l)" -le 24 ]
+    [ "$("$BIN/noiselab" --help | awk '{ if (length > most) most = length } END { print most }')" -le 100 ]
+    for question in 'What does this agent cost?' 'Is this cluster quiet?' 'How sensitive is this machine?'; do
+        "$BIN/noiselab" --help | head -n 6 | grep -qF "$question"
+    done
+    [ "$("$BIN/noiselab")" = "$output" ]
+    [ "$("$BIN/noiselab" help)" = "$output" ]
+}
+
+@test "every command of the help is a program, and every program is a command" {
+    for name in $("$BIN/noiselab" --list-tables | cut -f 2); do
+        [ -x "$BIN/noiselab-$name" ]
+        "$BIN/noiselab" --help | grep -q "^  $name "
+    done
+    for program in "$BIN"/noiselab-*; do
+        "$BIN/noiselab" --list-tables | cut -f 2 | grep -qx -- "${program##*/noiselab-}"
+    done
+}
+
+@test "help explains commands, experiments, operations, kinds, channels, options, verdicts and words" {
+    explains() { run "$BIN/noiselab" help "$1"; echo "$output"; [ "$status" -eq 0 ]; [[ "$output" == *"$2"* ]]; }
+    explains doctor '(command): '
+    explains sensitivity 'see noiselab run sensitivity --help'
+    explains allreduce 'allreduce (operation): '
+    explains procfs 'procfs (kind): '
+    explains preempted '(channel): '
+    explains inconclusive '(verdict): '
+    explains half-period 'half-period (word): '
+    explains detection\ limit '(word): '
+    explains --margin 'noiselab analyze --help'
+    explains lockin '(design): '
+    # one word, several meanings
+    explains agent '(command): '
+    explains agent '(experiment): '
+    explains agent '(analysis): '
+}
+
+@test "every row of every table can be explained" {
+    WORDS | cut -f 3 | sort -u >"$BATS_TEST_TMPDIR/words"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/words")" -gt 200 ]
+    # no row without its text
+    [ -z "$(WORDS | awk -F '\t' 'NF != 5 || $5 == ""')" ]
+    for list in --list-operations --list-channels --list-designs; do
+        for name in $("$BIN/noiselab-detect" $list | awk '{ print $1 }'); do grep -qxF -- "$name" "$BATS_TEST_TMPDIR/words"; done
+    done
+    for name in $("$BIN/noiselab-gen" --list-kinds | awk '/^[a-z]/ { print $1 }'); do grep -qxF -- "$name" "$BATS_TEST_TMPDIR/words"; done
+}
+
+# ---- slips
+
+# meant STATUS WANTED COMMAND...: one line on stderr that asks whether WANTED was meant
+meant() {
+    local wanted=$1
+    shift
+    run --separate-stderr "$@"
+    echo "status $status: $stderr"
+    [ "$status" -eq 2 ]
+    # shellcheck disable=SC2154
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"did you mean $wanted?"* ]]
+}
+
+@test "a slip in a command, an experiment or a word names what was meant" {
+    meant analyze "$BIN/noiselab" anlyze
+    meant doctor "$BIN/noiselab" doctr
+    meant sensitivity "$BIN/noiselab" run sensitvity
+    meant acceptance "$BIN/noiselab" run aceptance
+    meant allreduce "$BIN/noiselab" help allredcue
+    # what is like nothing gets no guess
+    run --separate-stderr "$BIN/noiselab" xyzzy
+    [ "$status" -eq 2 ]
+    [[ "$stderr" != *'did you mean'* ]]
+}
+
+@test "a slip in an option names what was meant, in every program" {
+    meant --seconds "$DETECT" --secnds 5
+    meant --half-period "$DETECT" --halfperiod 5ms
+    meant --checks "$BIN/noiselab-accept" --cheks latency
+    meant --level "$BIN/noiselab-gen" --lvel 1
+    meant --agent-cmd "$BIN/noiselab-agent" --agent-comd x
+    meant --duration "$BIN/noiselab-record" --durtion 1s
+    meant --launches "$BIN/noiselab" run sensitivity --lauches 5
+    meant --compare-replay "$BIN/noiselab" run agent --compare-reply
+    meant --half-period "$BIN/noiselab" run stability --half-perod 10ms
+    meant --rotations "$BIN/noiselab" run acceptance --rotatons 2
+    meant --margin "$BIN/noiselab" analyze --margn 1 "$BATS_TEST_TMPDIR"
+    meant agent "$BIN/noiselab" analyze agnet "$BATS_TEST_TMPDIR"
+    # an option that lacks its value is told so, and an unambiguous beginning is taken
+    run --separate-stderr "$DETECT" --seconds
+    [[ "$stderr" == *'--seconds: needs a value (--seconds TIME)'* ]]
+    "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op empty --half 10ms --levels 0,1 --out "$OUT" >/dev/null
+}
+
+@test "a slip in an operation, kind, pattern, design, start or check names what was meant" {
+    meant allreduce "$DETECT" --op barrier,allredcue
+    meant lockin "$DETECT" --design lokin
+    meant window "$DETECT" --start windw
+    meant barrier "$DETECT" --op MPI_Barier
+    meant procfs "$BIN/noiselab-gen" --kind prcfs --level 1 --duration 1s
+    meant procfs "$DETECT" --op empty --dry-run --kind prcfs
+    meant jittered "$BIN/noiselab-gen" --pattern jitterd --level 1 --duration 1s
+    meant latency "$BIN/noiselab-accept" --checks latncy
+    meant time "$BIN/noiselab" analyze --channel tme "$BATS_TEST_TMPDIR"
+}
+
+@test "a bare number is a time only where the option's name says the unit" {
+    bare() {
+        run --separate-stderr "$@"
+        echo "status $status: $stderr"
+        [ "$status" -eq 2 ]
+        [[ "$stderr" == *"'10' is not"*'unit'* ]]
+    }
+    bare "$DETECT" --half-period 10
+    bare "$DETECT" --design blocks --block 10
+    bare "$DETECT" --warmup=10 --slot 10
+    bare "$BIN/noiselab-gen" --level 1 --duration 10
+    bare "$BIN/noiselab-record" --cpus 0 --duration 10
+    bare "$BIN/noiselab-accept" --detour-threshold 10
+    bare "$BIN/noiselab-agent" --dry-run --agent-cmd true --agent-timeout 10
+    bare "$BIN/noiselab" run agent --agent-cmd 'sleep 9' --agent-period 10
+    bare "$BIN/noiselab" run agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,10
+    bare "$BIN/noiselab" run stability --ranks 1 --half-period 10
+    bare "$BIN/noiselab" plan --detect 1 --half-period 10
+    bare "$BIN/noiselab-node-health" --max-age 10
+    # seconds are seconds, and 0 has no unit
+    "$DETECT" --dry-run --op empty --levels 0,1 --seconds 10 --warmup 0 --out "$OUT" >/dev/null
+    "$DETECT" --dry-run --op empty --levels 0,1 --seconds 10s --out "$OUT" >/dev/null
+}
+
+@test "a limits file says all that is wrong with it at once, a line for each" {
+    printf '%s\n' 'latncy.half_round_trip <= 3 us' '# ours' 'latency.half_round_trip <= 3 parsecs' 'detour.alone.lost <= 0.1 percent' \
+        'nonsense' 'detour.alone.lost <= 0.2 percent' >"$BATS_TEST_TMPDIR/limits"
+    run --separate-stderr "$BIN/noiselab" analyze acceptance --limits "$BATS_TEST_TMPDIR/limits" --check-limits
+    echo "$stderr"
+    [ "$status" -eq 2 ]
+    [ "${#stderr_lines[@]}" -eq 4 ]
+    [[ "${stderr_lines[0]}" == *"limits:1: unknown check 'latncy'"*'did you mean latency?' ]]
+    [[ "${stderr_lines[1]}" == *"limits:3: unknown unit 'parsecs'"* ]]
+    [[ "${stderr_lines[2]}" == *"limits:5: 'nonsense' is not"* ]]
+    [[ "${stderr_lines[3]}" == *'limits:6: this limit was set before'* ]]
+}
+
+# ---- data between programs
+
+# other_programs: BIN becomes a folder with the same programs, and beside it what belongs to them; one of them can then be replaced
+other_programs() {
+    local real
+    real=$(cd "$BIN/.." && pwd)
+    mkdir -p "$BATS_TEST_TMPDIR/build/bin"
+    ln -s "$real/libexec" "$real/share" "$real/lib" "$BATS_TEST_TMPDIR/build/"
+    ln -s "$real"/bin/* "$BATS_TEST_TMPDIR/build/bin/"
+    # these look for the others by their own place
+    rm "$BATS_TEST_TMPDIR/build/bin/"{noiselab,noiselab-run}
+    cp "$real/bin/"{noiselab,noiselab-run} "$BATS_TEST_TMPDIR/build/bin/"
+    REAL=$real/bin
+    BIN=$BATS_TEST_TMPDIR/build/bin
+}
+
+# without FILTER: noiselab-detect whose JSON went through this filter of jq
+without() {
+    rm -f "$BIN/noiselab-detect"
+    cat >"$BIN/noiselab-detect" <<EOT
+#!/bin/sh
+case " \$* " in *' --json '*) $REAL/noiselab-detect "\$@" | jq -c '$1' ;; *) exec $REAL/noiselab-detect "\$@" ;; esac
+EOT
+    chmod +x "$BIN/noiselab-detect"
+}
+
+@test "a dry run is one JSON object, with what its text says" {
+    "$DETECT" --dry-run --json --op barrier,alltoall --bytes 8,1KiB --levels 0,1 --kind spin,procfs --half-period 20ms --seconds 10 --seed 5 \
+        --stop-when decided --looks 2 --margin 1 --out "$OUT" >"$BATS_TEST_TMPDIR/json"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/json")" -eq 1 ]
+    got=$(jq -c '[.schema, .design, .rounds, .halves_per_round, .half_ns, .measuring_ns, .noise_period_ns, .seed, .campaign, (.operations | length),
+        (.treatments | length), .looks_after_rounds, .agent, .external, .arms]' "$BATS_TEST_TMPDIR/json")
+    echo "$got"
+    # three configurations under four arms are 24 halves of 20 ms
+    [ "$got" = "[1,\"lockin\",20,24,20000000,10000000000,10000000,\"5\",\"$OUT\",3,4,[10,20],null,null,\"both\"]" ]
+    jq -e '.treatments[3] == {kind: "procfs", pattern: "periodic", placement: "last", phase: "random", level_percent: 1}' "$BATS_TEST_TMPDIR/json"
+    "$BIN/noiselab-accept" --dry-run --json --checks latency,detour --seconds 20 --out "$OUT" | jq -e '.checks | length == 2'
+    "$BIN/noiselab-agent" --dry-run --json --agent-cmd 'sleep 9' | jq -e '.way == "command" and .freezer == null'
+    for program in noiselab-detect noiselab-accept; do
+        run --separate-stderr "$BIN/$program" --json
+        [ "$status" -eq 2 ]
+        [[ "$stderr" == *'--json: belongs to --dry-run'* ]]
+    done
+    "$BIN/noiselab" run sensitivity --dry-run --json --ranks 1 --op empty --levels 0,1 --seconds 1 --out "$OUT" 2>/dev/null | jq -e '.design == "lockin"'
+}
+
+@test "a plan that lacks a field ends an experiment with status 70 and the field's name, and nothing is guessed" {
+    other_programs
+    lost() {
+        local field=$1
+        shift
+        without "$1"
+        shift
+        run --separate-stderr "$BIN/noiselab" run "$@" --out "$OUT"
+        echo "status $status: $stderr"
+        [ "$status" -eq 70 ]
+        [[ "$stderr" == *"there is no value '$field'"* ]]
+        [ ! -e "$OUT" ]
+    }
+    lost rounds 'del(.rounds)' sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1 --dry-run
+    lost 'treatments.*.pattern' 'del(.treatments[0].pattern)' sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1
+    lost halves_per_round '.halves = .halves_per_round | del(.halves_per_round)' sensitivity --design launches --ranks 1 --op empty --levels 1 --seconds 9
+    lost halves_per_round 'del(.halves_per_round)' agent --agent-cmd 'sleep 9' --agent-period 100ms --ranks 1 --op empty
+    # what is no JSON at all is no plan, either
+    without '"x"'
+    run --separate-stderr "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1 --out "$OUT"
+    [ "$status" -eq 70 ]
+}
+
+@test "a launch.json that says its end elsewhere is not taken for a complete launch, nor for an incomplete one" {
+    "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels none --design single --seconds 0.2 --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- || true
+    launch=$(echo "$OUT"/*-0001)
+    jq '.agents = [{ended: "complete"}] | del(.ended)' "$launch/launch.json" >"$BATS_TEST_TMPDIR/other"
+    cp "$BATS_TEST_TMPDIR/other" "$launch/launch.json"
+    run --separate-stderr "$BIN/noiselab" run sensitivity --resume "$OUT" --dry-run
+    echo "status $status: $stderr"
+    [ "$status" -eq 70 ]
+    [[ "$stderr" == *"there is no value 'ended'"* ]]
+    # however it is laid out
+    jq -c '.ended = "complete"' "$BATS_TEST_TMPDIR/other" >"$launch/launch.json"
+    run --separate-stderr "$BIN/noiselab" run sensitivity --resume "$OUT" --dry-run
+    [[ "$stderr" == *'1 of 1 planned launches are complete'* ]]
+    # cut off while it was written: there is no end
+    head -c 100 "$launch/launch.json" >"$BATS_TEST_TMPDIR/cut"
+    cp "$BATS_TEST_TMPDIR/cut" "$launch/launch.json"
+    run --separate-stderr "$BIN/noiselab" run sensitivity --resume "$OUT" --dry-run
+    [[ "$stderr" == *'0 of 1 planned launches are complete'* ]]
+}
+
+@test "the scripts read no JSON by its layout and no text meant for people" {
+    cd "$BATS_TEST_DIRNAME/../../experiments"
+    # a key in quotes and its colon, in a pattern of sed, grep or awk
+    run grep -nE "(sed|grep|awk)[^|]*\\\\?\"[a-z_]+\\\\?\": " -- *.sh
+    echo "$output"
+    [ "$status" -eq 1 ]
+    run grep -nE -- "--dry-run[^|]*\| *(sed|awk|grep)|rehearsal\"? *\| *(sed|awk|grep)" ./*.sh
+    echo "$output"
+    [ "$status" -eq 1 ]
+}
+
+# ---- progress
+
+@test "progress in a file is a line now and then with the time left and the estimate so far, and no carriage return" {
+    launch 1 --op empty,barrier --levels 0,5 --half-period 1ms --period 1ms --seconds 13 --warmup 0 >/dev/null
+    cat "$ERR"
+    grep -qE '^noiselab-detect: [0-9]+ %, [0-9]+ s left; so far at 5 %: (empty|barrier) [+-][0-9.e]+ % \[[+-][0-9.e]+, [+-][0-9.e]+\]' "$ERR"
+    [ "$(grep -c ' left' "$ERR")" -le 2 ]
+    ! grep -q "$(printf '\r')" "$ERR"
+}
+
+@test "progress on a terminal is one line that is redrawn, and off is silent" {
+    launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 5 --warmup 0 --progress terminal >/dev/null
+    [ "$(tr '\r' '\n' <"$ERR" | grep -c 'noiselab-detect: .* left')" -ge 1 ]
+    [ "$(grep -c ' left' "$ERR")" -eq 1 ]
+    rm -rf "$OUT"
+    launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 5 --warmup 0 --progress off >/dev/null
+    ! grep -q ' left' "$ERR"
+    rm -rf "$OUT"
+    refused "--progress: 'on' is not auto, terminal, lines or off" --progress on
+}
+
+# ---- completion
+
+# completed WORDS...: what bash offers for the last word
+completed() {
+    local file=${BIN%/bin}/share/bash-completion/completions/noiselab
+    bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _noiselab; printf "%s\n" "${COMPREPLY[@]}"' bash "$file" "$@"
+}
+
+offers() { grep -qxF -- "$1" <<<"$GOT"; }
+
+@test "bash completes commands, experiments, options and their values" {
+    file=${BIN%/bin}/share/bash-completion/completions/noiselab
+    bash --norc -c '. "$1"; complete -p noiselab && complete -p noiselab-detect && complete -p noiselab-analyze' bash "$file"
+    GOT=$(completed noiselab an) && [ "$GOT" = analyze ]
+    GOT=$(completed noiselab '') && offers doctor && offers run && offers help
+    GOT=$(completed noiselab run s) && offers sensitivity && offers stability
+    GOT=$(completed noiselab run sensitivity --la) && offers --launches && offers --launch-id && offers --launcher
+    GOT=$(completed noiselab-detect --half) && [ "$GOT" = --half-period ]
+    GOT=$(completed noiselab detect --op allre) && offers allreduce
+    GOT=$(completed noiselab-detect --op barrier,allg) && offers barrier,allgather
+    GOT=$(completed noiselab-detect --design = lo) && [ "$GOT" = lockin ]
+    GOT=$(completed noiselab-detect --check ev) && [ "$GOT" = every ]
+    GOT=$(completed noiselab-gen --kind pro) && [ "$GOT" = procfs ]
+    GOT=$(completed noiselab-accept --checks lat) && [ "$GOT" = latency ]
+    GOT=$(completed noiselab analyze --ma) && [ "$GOT" = --margin ]
+    GOT=$(completed noiselab analyze rep) && offers reproducibility
+    GOT=$(completed noiselab help allred) && offers allreduce
+    # a time is not known
+    GOT=$(completed noiselab-detect --seconds '') && [ -z "$GOT" ]
+    cd "$BATS_TEST_TMPDIR" && mkdir -p results && GOT=$(completed noiselab report res) && [ "$GOT" = results ]
+}
+
+@test "completion knows every option of every program" {
+    for program in noiselab-detect noiselab-accept noiselab-gen noiselab-agent noiselab-record noiselab-doctor noiselab-analyze noiselab-report \
+        noiselab-plan noiselab-plot noiselab-compare; do
+        completed "$program" -- | sort >"$BATS_TEST_TMPDIR/offered"
+        for option in $("$BIN/$program" --help | grep -oE '^ +(-h, )?--[a-z][a-z0-9-]*' | grep -oE -- '--[a-z0-9-]+' | sort -u); do
+            grep -qxF -- "$option" "$BATS_TEST_TMPDIR/offered" || { echo "$program $option"; false; }
+        done
+    done
+}
+
+@test "zsh completes the same" {
+    command -v zsh >/dev/null || skip 'zsh is not installed'
+    file=${BIN%/bin}/share/zsh/site-functions/_noiselab
+    zsh -n "$file"
+    # as the completion system would call it, with a compadd that prints
+    out=$(zsh -f -c '
+        compadd() { shift $(( ${@[(i)--]} )); print -l -- "$@" }; compset() { return 1 }; _files() { print files }
+        complete_words() { words=("$@"); CURRENT=$#; source '"$file"' }
+        complete_words noiselab run ""
+        complete_words noiselab-detect --design ""')
+    echo "$out"
+    grep -qx sensitivity <<<"$out"
+    grep -qx lockin <<<"$out"
+}
+
+@test "fish completes the same" {
+    command -v fish >/dev/null || skip 'fish is not installed'
+    file=${BIN%/bin}/share/fish/vendor_completions.d/noiselab.fish
+    out=$(fish --no-config -c "source $file; complete -C 'noiselab run sens'; complete -C 'noiselab-detect --design '")
+    echo "$out"
+    grep -q '^sensitivity' <<<"$out"
+    grep -q '^lockin' <<<"$out"
+}
+
+@test "make install puts completion and words where shells look for them, and uninstall takes them away" {
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    build=$(cd "$BIN/.." && pwd)
+    # -o: what is built stays as it is
+    make -s -C "$root" BUILD="$build" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr install
+    for file in bash-completion/completions/noiselab bash-completion/completions/noiselab-detect zsh/site-functions/_noiselab \
+        fish/vendor_completions.d/noiselab.fish noiselab/words.tsv; do
+        [ -s "$BATS_TEST_TMPDIR/root/usr/share/$file" ]
+    done
+    "$BATS_TEST_TMPDIR/root/usr/bin/noiselab" help allreduce | grep -q operation
+    make -s -C "$root" BUILD="$build" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr uninstall
+    [ -z "$(find "$BATS_TEST_TMPDIR/root" ! -type d)" ]
+}

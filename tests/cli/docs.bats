@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# The commands that the documents show, in short: they end with the status that the document names, and say what it shows. Lists and help texts of
+# the reference are those of the programs. They share a folder, as they do when `make docs-examples` refreshes them.
+
+load ../helpers
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    # the documents' commands are for the mpirun in PATH, with two CPUs
+    if [ -n "${NOISELAB_MPIRUN-}" ]; then leave_out 'the documents show mpirun, and NOISELAB_MPIRUN names another'; fi
+}
+
+setup() { left_out_or_go; }
+
+# commands_of DOCUMENT: all but those for a cluster (tests/cluster/docs.bats)
+commands_of() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    docs/examples.sh check "$BATS_FILE_TMPDIR" "$1"
+}
+
+# first_campaign: what the README measures, and others look at
+first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of README.md; }
+
+@test "every block of commands in the documents has a marker, by which it is run" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    run docs/examples.sh unmarked
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "a command that fails, or says other things than the document shows, is found" {
+    mkdir "$BATS_TEST_TMPDIR/docs"
+    cp -r "$BATS_TEST_DIRNAME/../../docs/sample" "$BATS_TEST_DIRNAME"/../../docs/examples.* "$BATS_TEST_TMPDIR/docs/"
+    cd "$BATS_TEST_TMPDIR"
+    printf '%s\n' '<!-- example: one -->' '```console' '$ echo seven brown foxes jump over 12 dogs' 'seven brown foxes jump over 99 dogs' '```' >good.md
+    sed 's/^seven.*/quite another sentence stood here/' good.md >other.md
+    sed 's/echo/false/' good.md >fails.md
+    sed 's/one -->/one exact -->/' good.md >exact.md
+    mkdir folder
+    docs/examples.sh check folder good.md
+    for document in other fails exact; do
+        run docs/examples.sh check folder "$document.md"
+        echo "$document: $output"
+        [ "$status" -eq 1 ]
+    done
+}
+
+@test "README.md" {
+    needs /usr/sbin/collectd
+    needs_cpus 2
+    commands_of README.md
+}
+
+@test "docs/tutorial.md" {
+    needs /usr/sbin/collectd
+    needs_cpus 2
+    first_campaign
+    commands_of docs/tutorial.md
+}
+
+@test "docs/guides/agents.md" {
+    needs /usr/sbin/collectd prometheus-node-exporter curl
+    needs_cpus 2
+    first_campaign
+    commands_of docs/guides/agents.md
+}
+
+@test "docs/guides/acceptance.md" { commands_of docs/guides/acceptance.md; }
+
+@test "docs/guides/cluster.md" {
+    needs /usr/sbin/collectd
+    needs_cpus 2
+    first_campaign
+    commands_of docs/guides/cluster.md
+}
+
+@test "docs/guides/extending.md" {
+    needs /usr/sbin/collectd
+    needs_cpus 2
+    first_campaign
+    commands_of docs/guides/extending.md
+}
+
+@test "docs/reference/options.md: the help texts are those of the programs" { commands_of docs/reference/options.md; }
+
+@test "docs/reference/operations.md" {
+    needs_cpus 2
+    commands_of docs/reference/operations.md
+}
+
+@test "docs/reference/kinds.md" {
+    needs_cpus 2
+    commands_of docs/reference/kinds.md
+}
+
+@test "docs/reference/exit-status.md" { commands_of docs/reference/exit-status.md; }

@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# noiselab doctor: what this machine permits, also to a user without rights, and without parts that are missing.
+
+bats_require_minimum_version 1.5.0
+
+load run
+
+# state CHECK: its state in what doctor --json said
+state() { jq -r --arg check "$1" '.checks[] | select(.check == $check) | .state' "$BATS_TEST_TMPDIR/json"; }
+of() { jq -r --arg check "$1" --arg key "$2" '.checks[] | select(.check == $check) | .[$key]' "$BATS_TEST_TMPDIR/json"; }
+experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $name) | .state' "$BATS_TEST_TMPDIR/json"; }
+
+# path_without NAME...: a PATH with everything that this one has, but for these
+path_without() {
+    local folder=$BATS_TEST_TMPDIR/path name
+    mkdir -p "$folder"
+    for name in /bin/* /usr/bin/*; do ln -sf "$name" "$folder/"; done
+    for name in "$@"; do rm -f "$folder/$name"; done
+    echo "$folder"
+}
+
+@test "the table has every check, what it means, and every experiment" {
+    status=0
+    "$BIN/noiselab" doctor >"$BATS_TEST_TMPDIR/table" || status=$?
+    cat "$BATS_TEST_TMPDIR/table"
+    [ "$status" -eq 0 ]
+    for name in privileges CPUs now clock governor preempted recording freezing loads MPI Slurm LIKWID R sensitivity agent acceptance stability reproducibility; do
+        grep -qE "^$name  +(ok|limited|MISSING)  " "$BATS_TEST_TMPDIR/table"
+    done
+    [ "$(awk '{ if (length > most) most = length } END { print most }' "$BATS_TEST_TMPDIR/table")" -le 100 ]
+}
+
+@test "JSON says the same, and what is limited says what that means or what would change it" {
+    "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
+    jq -e '.schema == 1 and .program == "noiselab-doctor" and (.checks | length) == 13' "$BATS_TEST_TMPDIR/json"
+    [ -z "$(jq -r '.checks[] | select(.here == null or (.state | IN("good", "limited", "missing") | not))' "$BATS_TEST_TMPDIR/json")" ]
+    [ -z "$(jq -r '.checks[] | select(.state != "good" and .means == null and .change == null)' "$BATS_TEST_TMPDIR/json")" ]
+    [ "$(state MPI)" = good ]
+    [ "$(state R)" = good ]
+    [[ "$(of CPUs here)" == "$("$BIN/noiselab-gen" --list-cpus | awk '{ print $2 }') core(s) allowed"* ]]
+    [ "$(experiment sensitivity)" != missing ]
+    [ "$(of clock here)" = "clock source $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" ]
+}
+
+@test "without mpirun no experiment can run: status 2, and the package that would help" {
+    status=0
+    PATH=$(path_without mpirun mpiexec orterun prterun srun sbatch) "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json" || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(state MPI)" = missing ]
+    [[ "$(of MPI here)" == 'no mpirun and no srun in PATH' ]]
+    [[ "$(of MPI change)" == *openmpi-bin* ]]
+    [ "$(experiment sensitivity)" = missing ]
+    [ "$(experiment agent)" = missing ]
+    [ "$(experiment analysis)" = good ]
+}
+
+@test "an mpirun whose ranks do not find each other is told from one that works" {
+    cat >"$BATS_TEST_TMPDIR/mpirun" <<'EOT'
+#!/bin/sh
+case $1 in --version) echo 'mpirun (Open MPI) 9.9'; exit 0 ;; esac
+echo 'noiselab-detect: no such library' >&2
+exit 1
+EOT
+    chmod +x "$BATS_TEST_TMPDIR/mpirun"
+    status=0
+    NOISELAB_MPIRUN=$BATS_TEST_TMPDIR/mpirun "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json" || status=$?
+    cat "$BATS_TEST_TMPDIR/json"
+    [ "$status" -eq 2 ]
+    [ "$(of MPI here)" = 'mpirun (Open MPI) 9.9: cannot start ranks: no such library' ]
+}
+
+@test "without R experiments measure, and answer elsewhere" {
+    status=0
+    PATH=$(path_without Rscript) "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json" || status=$?
+    [ "$status" -eq 0 ]
+    [ "$(state R)" = missing ]
+    [ "$(experiment sensitivity)" = limited ]
+    [ "$(experiment analysis)" = missing ]
+    [[ "$(of R means)" == *--finish* ]]
+}
+
+@test "a user without rights gets the same table, and nothing of the programs' own noise" {
+    [ "$(id -u)" = 0 ] || skip 'only root can become another user'
+    # programs that the other user may read
+    build=$(cd "$BIN/.." && pwd)
+    folder=$(mktemp -d /tmp/noiselab-doctor-test.XXXXXX)
+    chmod 755 "$folder"
+    cp -R "$build/bin" "$build/libexec" "$build/share" "$build/lib" "$folder/"
+    chmod -R a+rX "$folder"
+    status=0
+    HOME=/ setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/bin/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json" 2>"$ERR" || status=$?
+    rm -rf "$folder"
+    cat "$ERR" "$BATS_TEST_TMPDIR/json"
+    [ "$status" -eq 0 ]
+    [ ! -s "$ERR" ]
+    [[ "$(of privileges here)" == 'user 65534'* ]]
+    [ "$(state MPI)" = good ]
+    # without rights there is less: at least one of these is limited, and says what would change it
+    [ "$(state recording)$(state freezing)" != goodgood ]
+    for check in recording freezing; do [ "$(state $check)" = good ] || [[ "$(of $check change)" == *root* ]]; done
+}
+
+@test "one CPU is a limit that is said" {
+    taskset -c "$FIRST_CPU" "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
+    [ "$(state CPUs)" = limited ]
+    [[ "$(of CPUs here)" == '1 core(s) allowed'* ]]
+}
+
+@test "it leaves nothing behind, and knows its options" {
+    before=$(ls -d /tmp/noiselab-doctor-?????? 2>/dev/null || true)
+    "$BIN/noiselab-doctor" >/dev/null
+    [ "$(ls -d /tmp/noiselab-doctor-?????? 2>/dev/null || true)" = "$before" ]
+    [ -z "$(pgrep -f noiselab-agent.*--dry-run || true)" ]
+    run --separate-stderr "$BIN/noiselab-doctor" --jsn
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *'did you mean --json?'* ]]
+}
