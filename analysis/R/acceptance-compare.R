@@ -75,11 +75,6 @@ change_of <- function(a, b, alpha) {
 # The changed ones first; not more than a reader looks through.
 shown_changes <- function(rows) utils::head(changes_in_order(rows), max(most_failing, sum(rows$verdict == "changed")))
 
-change_unit <- function(rows) {
-  unit <- c(percent = "%", points = "points")[rows$effect_unit]
-  ifelse(is.na(unit), rows$effect_unit, unit)
-}
-
 change_words <- function(rows) ifelse(rows$verdict == "changed", ifelse(rows$worse, "changed: worse", "changed: better"), rows$verdict)
 
 format_changes <- function(comparison) {

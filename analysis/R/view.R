@@ -25,8 +25,8 @@ new_view <- function(sentences, table = NULL, legend = NULL, warnings = characte
 
 # Lines of a text; a number keeps its % beside it.
 fold <- function(text, width = text_width) {
-  lines <- unlist(lapply(gsub(" %", "\001%", text, fixed = TRUE), strwrap, width = width + 1))
-  gsub("\001", " ", lines, fixed = TRUE)
+  lines <- unlist(lapply(gsub(" %", "^%", text, fixed = TRUE), strwrap, width = width + 1))
+  gsub("^%", " %", lines, fixed = TRUE)
 }
 
 view_lines <- function(view, width = text_width, most = screen_lines, colour = FALSE) {
