@@ -5,7 +5,9 @@ DESTDIR ?=
 BUILD ?= build
 CC = gcc
 MPICC ?= mpicc
-CFLAGS ?= -O2 -g
+# hardened, as distributions do it; costs nothing that the bench can see
+CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+LDFLAGS ?= -pie -Wl,-z,relro,-z,now
 PKG_CONFIG ?= pkg-config
 SHELL := /bin/sh
 # counters per arm with LIKWID: auto (where its header and library are found), yes, no
@@ -63,7 +65,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words deps demo docs-examples test check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r words deps demo docs-examples test check fuzz fault test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -209,7 +211,7 @@ test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh cluster
 
 .PHONY: tests-built
-tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES)
+tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES) $(BUILD)/fuzz-mutate $(BUILD)/fault/fault.so $(BUILD)/fault/agent
 
 bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh
@@ -246,7 +248,7 @@ $(TEST_PROGRAMS): %: %.o $(COMMON) $(DETECTOR_PARTS)
 	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(if $(filter $(UNIT_TESTS),$@),$(shell $(PKG_CONFIG) --libs cmocka))
 
 # OBJECTS: of every source there is. With CFLAGS=-fsyntax-only, what a compiler has to say of them
-OBJECTS := $(COMMON) $(NOISEGEN) $(RECORDER) $(AGENT) $(DETECTOR) $(ACCEPTANCE) $(COMMAND) $(TEST_PROGRAMS:=.o)
+OBJECTS := $(COMMON) $(NOISEGEN) $(RECORDER) $(AGENT) $(DETECTOR) $(ACCEPTANCE) $(COMMAND) $(TEST_PROGRAMS:=.o) $(BUILD)/fault/agent.o
 .PHONY: objects
 objects: $(OBJECTS)
 
@@ -254,6 +256,31 @@ objects: $(OBJECTS)
 test-matrix: deps ## unit and command-line tests with Open MPI 4.1, Open MPI 5 and MPICH, each with gcc and clang
 	@$(MAKE) --no-print-directory r
 	@NOISELAB_BUILD=$(BUILD) MATRIX_TESTS="$(or $(MATRIX_TESTS),quick)" tests/matrix.sh $(MATRIX)
+
+$(BUILD)/fuzz-mutate: tests/fuzz/mutate.c $(BUILD)/flags
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
+
+$(BUILD)/fault/fault.so: tests/fault/fault.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -shared -fPIC -o $@ $< -ldl
+
+$(BUILD)/fault/agent.o: tests/fault/agent.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call compile,$(CC),-I.)
+
+$(BUILD)/fault/agent: $(BUILD)/fault/agent.o $(BUILD)/obj/agent/proc.o $(BUILD)/obj/agent/text.o $(COMMON)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+fault: all $(BUILD)/fault/fault.so $(BUILD)/fault/agent ## every system call of the agent's companion fails once: is its agent given back?
+	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
+	$(BUILD)/fault/agent $(BUILD)/fault/fault.so $(BUILD)/bin/noiselab-agent $(abspath $(BUILD)/fault/folder)
+
+# SECONDS: of each part; SEED. The parsers of C are fuzzed by libFuzzer where clang has it
+SECONDS = 60
+SEED = 1
+fuzz: all $(BUILD)/fuzz-mutate ## hostile files and command lines, SECONDS long (60)
+	@NOISELAB_BUILD=$(BUILD) tests/fuzz/fuzz.sh $(SECONDS) $(SEED)
+	@NOISELAB_BUILD=$(BUILD) tests/fuzz/parsers.sh $(SECONDS) $(SEED)
 
 lint: all objects ## shellcheck, forbidden symbols, tables against documentation, both compilers without a warning
 	@NOISELAB_BUILD=$(BUILD) tests/lint.sh
@@ -292,4 +319,4 @@ uninstall: ## remove what install put there
 clean: ## remove build/
 	rm -rf $(BUILD)
 
--include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/tests/*.d $(BUILD)/tests-mpi/*.d $(BUILD)/bench/*.d)
+-include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/tests/*.d $(BUILD)/tests-mpi/*.d $(BUILD)/bench/*.d $(BUILD)/fault/*.d)

@@ -37,6 +37,15 @@ static FILE *open_in_folder(struct nx_record *r, const char *name, const char *m
     return f;
 }
 
+/* NAME.new, anew: in a folder that others can write it may be there as a link. */
+static FILE *begin(struct nx_record *r, const char *name) {
+    char path[PATH_MAX + 300];
+    snprintf(path, sizeof path, "%s/%s.new", r->folder, name);
+    unlink(path);
+    snprintf(path, sizeof path, "%s.new", name);
+    return open_in_folder(r, path, "wx");
+}
+
 static int hand_over(struct nx_record *r, FILE *f, const char *name) { return fflush(f) || ferror(f) ? fail(r, name) : 0; }
 
 /* Closes NAME.new and puts it into NAME's place, so that readers see the old file or the new one. */
@@ -101,7 +110,7 @@ int nx_record_open(struct nx_record **record, const char *out, const char *launc
         nl_error("--launch-id: cannot make '%s': %s", r->folder, strerror(errno));
         return -1;
     }
-    r->rows = open_in_folder(r, "accept.csv", "w");
+    r->rows = open_in_folder(r, "accept.csv", "wx");
     if (!r->rows) return -1;
     fputs("launch,check,variant,metric,unit,value,n,sd,min,max,median,repetition,order,start_ns,wall_ns,bytes,ranks,nodes,node,host,rank,cpu,"
           "peer_node,peer_host,peer_rank\n",
@@ -161,7 +170,7 @@ int nx_record_flush(struct nx_record *r) {
 }
 
 int nx_record_launch_json(struct nx_record *r, json_t *json) {
-    FILE *f = open_in_folder(r, "launch.json.new", "w");
+    FILE *f = begin(r, "launch.json");
     if (!f) return -1;
     json_dumpf(json, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     fputc('\n', f);
@@ -169,7 +178,7 @@ int nx_record_launch_json(struct nx_record *r, json_t *json) {
 }
 
 int nx_record_hists_begin(struct nx_record *r) {
-    r->hists = open_in_folder(r, "accept_hist.csv.new", "w");
+    r->hists = begin(r, "accept_hist.csv");
     if (!r->hists) return -1;
     fputs("check,variant,metric,bytes,node,host,rank,cpu,lo_ns,hi_ns,count\n", r->hists);
     return 0;
@@ -193,7 +202,7 @@ int nx_record_hists_end(struct nx_record *r) {
 
 int nx_record_mismatch(struct nx_record *r, const struct nx_mismatch *m, const char *sender_host, const char *receiver_host) {
     if (!r->mismatches) {
-        r->mismatches = open_in_folder(r, "mismatches.csv", "w");
+        r->mismatches = open_in_folder(r, "mismatches.csv", "wx");
         if (!r->mismatches) return -1;
         fputs("launch,repetition,sender_rank,sender_host,receiver_rank,receiver_host,bytes,offset_bytes,expected_hex,found_hex\n", r->mismatches);
     }

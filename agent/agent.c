@@ -115,7 +115,6 @@ void na_agent_end(struct na_agent *a, struct nl_agent_account *account) {
 void na_agent_restore(struct na_agent *a, char *left, int size) {
     char problem[NA_REASON_BYTES], ignored[NA_REASON_BYTES];
     int rc = na_undo_all(a->undo, problem, sizeof problem);
-    a->undo->must_switch_off = 0;
     if (rc) {
         na_warn(a, "%s", problem);
         na_say(left, size, "not as it was found: %s", problem);

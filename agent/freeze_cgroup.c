@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "freeze.h"
+#include "guardian.h"
+#include "journal.h"
 #include "nl_clock.h"
 
 #define SPIN_NS INT64_C(2000000) /* a freeze takes some 100 us; after this it waits for something, and sleeping is polite */
@@ -35,12 +37,18 @@ static int await_state(const struct na_freeze *f, const char *text) {
     return 0;
 }
 
-/* Notes what has to be written to thaw it. */
-static void note(struct na_freeze *f) {
-    if (atomic_load(&f->undo->is_frozen)) return;
-    na_say(f->undo->thaw_file, sizeof f->undo->thaw_file, "%s/%s", f->directory, f->row->state_file);
-    snprintf(f->undo->thaw_text, sizeof f->undo->thaw_text, "%s", f->row->thawed_text);
-    atomic_store(&f->undo->is_frozen, 1);
+/* Notes what has to be written to thaw it, and opens what that takes. */
+static int note(struct na_freeze *f) {
+    struct na_undo *u = f->undo;
+    if (atomic_load(&u->is_frozen)) return 0;
+    na_say(u->thaw_file, sizeof u->thaw_file, "%s/%s", f->directory, f->row->state_file);
+    na_say(u->look_file, sizeof u->look_file, "%s/%s", f->directory, f->row->look_file);
+    snprintf(u->thaw_text, sizeof u->thaw_text, "%s", f->row->thawed_text);
+    snprintf(u->look_text, sizeof u->look_text, "%s", f->row->look_thawed);
+    if (na_undo_hold(u)) return -1;
+    na_guardian_hold();
+    atomic_store(&u->is_frozen, 1);
+    return na_journal_note(u);
 }
 
 static int write_state(const struct na_freeze *f, const char *text) {
@@ -49,18 +57,16 @@ static int write_state(const struct na_freeze *f, const char *text) {
 }
 
 static int thaw(struct na_freeze *f, char *reason, int reason_size) {
-    if (write_state(f, f->row->thawed_text) || await_state(f, f->row->look_thawed)) {
-        na_say(reason, reason_size, "%s cannot be thawed: %s", f->directory, strerror(errno));
-        return -1;
-    }
-    atomic_store(&f->undo->is_frozen, 0);
-    return 0;
+    if (na_undo_thaw(f->undo) == 0) return 0;
+    na_say(reason, reason_size, "%s cannot be thawed: %s", f->directory, strerror(errno));
+    return -1;
 }
 
 static int freeze(struct na_freeze *f, char *reason, int reason_size) {
     char ignored[64];
-    note(f);
-    if (write_state(f, f->row->frozen_text)) {
+    if (note(f)) {
+        na_say(reason, reason_size, "%s is not frozen, because it might not be thawed: %s", f->directory, strerror(errno));
+    } else if (write_state(f, f->row->frozen_text)) {
         na_say(reason, reason_size, "%s cannot be frozen: %s", f->directory, strerror(errno));
     } else if (await_state(f, f->row->look_frozen)) {
         na_say(reason, reason_size, "%s does not freeze: one of its processes waits for the kernel (a hanging file system?)",

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "freeze.h"
+#include "journal.h"
 #include "nl_clock.h"
 
 #define SPIN_NS INT64_C(2000000)
@@ -78,10 +79,9 @@ static int await_stop(const struct na_freeze *f) {
 }
 
 static int thaw(struct na_freeze *f, char *reason, int reason_size) {
-    (void)reason;
-    (void)reason_size;
-    na_undo_thaw(f->undo);
-    return 0;
+    if (na_undo_thaw(f->undo) == 0) return 0;
+    na_say(reason, reason_size, "a process cannot be let run again: %s", strerror(errno));
+    return -1;
 }
 
 /* Stops the members from `from` on. */
@@ -91,6 +91,12 @@ static int stop(struct na_freeze *f, int from, char *reason, int reason_size) {
             na_say(reason, reason_size, "it has more than %d processes", NA_UNDO_PROCESSES);
             return -1;
         }
+    }
+    if (na_journal_note(f->undo)) {
+        na_say(reason, reason_size, "it is not stopped, because it might not be let run again: %s: %s", f->undo->journal_file, strerror(errno));
+        return -1;
+    }
+    for (int i = from; i < f->set->n; i++) {
         if (na_process_signal(f->set->p[i], SIGSTOP) == 0 || errno == ESRCH) continue;
         na_say(reason, reason_size, "process %d cannot be stopped: %s", (int)f->set->p[i].pid, strerror(errno));
         return -1;

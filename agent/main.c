@@ -1,4 +1,5 @@
 /* noiselab-agent: switches a real agent on and off for a detector. Wiring only. */
+#include "journal.h"
 #include "nl_error.h"
 #include "options.h"
 #include "session.h"
@@ -8,5 +9,6 @@ int main(int argc, char **argv) {
     nl_set_program("noiselab-agent");
     int go_on = na_options_parse(argc, argv, &options);
     if (go_on <= 0) return go_on < 0 ? NL_EXIT_USAGE : NL_EXIT_OK;
+    if (options.restore) return na_journal_restore() ? NL_EXIT_USAGE : NL_EXIT_OK;
     return options.dry_run ? na_dry_run(&options) : na_session(&options);
 }

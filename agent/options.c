@@ -130,6 +130,12 @@ static const char *set_control(void *context, const char *text) {
     return NULL;
 }
 
+static const char *set_restore(void *context, const char *text) {
+    (void)text;
+    ((struct parsing *)context)->o->restore = 1;
+    return NULL;
+}
+
 static const char *set_dry_run(void *context, const char *text) {
     (void)text;
     ((struct parsing *)context)->o->dry_run = 1;
@@ -201,6 +207,7 @@ static const struct nl_option rows[] = {
     {"control-fd", "FD", "take commands from the detector's page", 4, set_control},
     {"dry-run", NULL, "check everything, print what would be done, and end", 4, set_dry_run},
     {"json", NULL, "with --dry-run: print it as JSON", 4, set_json},
+    {"restore", NULL, "let run again what a killed launch has left frozen, and end (every later launch does so, too)", 4, set_restore},
     {"list-ways", NULL, "print the ways to switch", 4, list_ways},
     {"list-freezers", NULL, "print the ways to freeze, best first", 4, list_freezers},
     {"list-accounts", NULL, "print the sources of the agent's CPU time, best first", 4, list_accounts},
@@ -212,6 +219,7 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 _Static_assert((int)N_ROWS <= (int)NL_OPTIONS_MAX, "the parser has a place for every row");
 
 static int check(const struct na_options *o) {
+    if (o->restore) return 0;
     int n_ways = !!o->cmd + !!o->pid + !!o->cgroup + !!o->unit + (o->on || o->off);
     if (n_ways > 1)
         nl_error("only one of --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit and --agent-on says what the agent is");

@@ -24,6 +24,7 @@ struct na_options {
     int control_fd; /* -1: alone */
     int dry_run;
     int is_json; /* the dry run's findings as JSON */
+    int restore; /* only give back what is left frozen */
 };
 
 /* Parses and checks. @return 1 go on, 0 everything was done (--help, --version, lists), -1 usage error, said. */

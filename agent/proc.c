@@ -78,9 +78,13 @@ struct na_process na_process_of(pid_t pid) {
 /* A zombie whose other threads go on is not gone: its first thread has ended, that is all. */
 static int is_gone(const struct na_stat *s) { return s->state == 'X' || (s->state == 'Z' && s->n_threads <= 1); }
 
+static int is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
 int na_process_lives(struct na_process p) {
     struct na_stat s;
-    return na_stat_read(p.pid, &s) == 0 && s.start_ticks == p.start_ticks && !is_gone(&s);
+    errno = 0;
+    if (na_stat_read(p.pid, &s)) return is_shortage(errno); /* what cannot be read is not gone */
+    return s.start_ticks == p.start_ticks && !is_gone(&s);
 }
 
 int na_is_kernel(const struct na_stat *stat) { return (stat->flags & PF_KTHREAD) != 0; }
@@ -97,10 +101,11 @@ int na_is_ancestor(pid_t pid) {
 int na_process_signal(struct na_process p, int signal) {
     /* the descriptor holds on to one process: what is checked after it was opened is what gets the signal */
     int fd = (int)syscall(SYS_pidfd_open, p.pid, 0);
-    if (fd < 0 && errno != ENOSYS) return -1;
-    int rc = -1;
+    /* letting one run that was stopped must not fail for want of a descriptor; what runs already does not mind */
+    if (fd < 0 && errno != ENOSYS && !(signal == SIGCONT && is_shortage(errno))) return -1;
+    int rc = -1, lives = na_process_lives(p);
     errno = ESRCH;
-    if (na_process_lives(p)) rc = fd < 0 ? kill(p.pid, signal) : (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+    if (lives) rc = fd < 0 ? kill(p.pid, signal) : (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
     int error = errno;
     if (fd >= 0) close(fd);
     errno = error;

@@ -34,7 +34,7 @@ int na_stat_read_thread(pid_t pid, pid_t tid, struct na_stat *stat);
 /* The process with this pid now; start_ticks 0 when there is none. */
 struct na_process na_process_of(pid_t pid);
 
-/* Whether it still is this process, and not a zombie. */
+/* Whether it still is this process, and not a zombie. One that cannot be looked at, for want of descriptors or memory, counts as living. */
 int na_process_lives(struct na_process process);
 
 /* Whether it is a thread of the kernel. */

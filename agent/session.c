@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "certificate.h"
-#include "guardian.h"
+#include "journal.h"
 #include "nl_clock.h"
 #include "nl_error.h"
 #include "nl_place.h"
@@ -140,10 +141,19 @@ static int begin_scraping(struct na_session *s, char *reason, int size) {
     return 0;
 }
 
+/* After its lease there are no more halves: those without the agent would have it. */
+static int is_refused(const struct na_session *s, char *reason, int size) {
+    if (s->is_overdue)
+        na_say(reason, size, "no command came for %.3g s while it was frozen (was the measurement stopped?): it was let run again",
+               (double)s->page->lease_ns / 1e9);
+    return s->is_overdue;
+}
+
 static int turn(struct na_session *s, int on, char *reason, int size) {
     int64_t begin_ns = nl_mono_ns(), ignored_ns;
     s->page->switch_ns = 0;
     if (s->is_restored) return NL_AGENT_DONE; /* closed: nothing is switched any more */
+    if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
     if (!s->is_placed) {
         na_say(reason, size, "%s before PLACE", on ? "ON" : "OFF");
         return NL_AGENT_REFUSED;
@@ -178,6 +188,7 @@ static int begin(struct na_session *s, char *reason, int size) {
         na_say(reason, size, s->is_placed ? "arm %d is not one of those named" : "BEGIN before PLACE", s->page->arm);
         return NL_AGENT_REFUSED;
     }
+    if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
     when(s, "before", moment, sizeof moment);
     int was_on = s->agent.is_on == 1;
     int status = na_agent_look(&s->agent, moment, reason, size);
@@ -200,6 +211,7 @@ static int end(struct na_session *s, char *reason, int size) {
         na_say(reason, size, "END before BEGIN");
         return NL_AGENT_REFUSED;
     }
+    if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
     memset(a, 0xff, sizeof *a); /* -1: unknown */
     a->wall_ns = now_ns - s->begin_ns;
     a->observer_cpu_ns = nl_now_ns(CLOCK_PROCESS_CPUTIME_ID) - s->begin_cpu_ns;
@@ -225,10 +237,7 @@ static void restore(struct na_session *s) {
     na_undo_thaw(s->agent.undo);
     if (s->options->scrape && s->scraper.is_up) na_scraper_stop(&s->scraper);
     if (s->agent.way->members) s->agent.way->members(&s->agent);
-    struct na_set last = s->agent.set; /* for the certificate */
-    s->agent.set = (struct na_set){0};
-    for (int i = 0; i < last.n; i++) na_set_add(&s->agent.set, last.p[i].pid);
-    na_set_free(&last);
+    na_set_prune(&s->agent.set);
     na_agent_restore(&s->agent, s->state_left, sizeof s->state_left);
     s->is_restored = 1;
     atomic_store(&s->page->is_on, s->agent.is_on == 1);
@@ -268,21 +277,60 @@ static int obey(struct na_session *s) {
     return command == NL_AGENT_QUIT;
 }
 
+/* When the lease of what is frozen ends, ns; INT64_MAX: nothing is, or it has none. An owner that was stopped, or hangs, lives and says nothing. */
+static int64_t lease_end(const struct na_session *s) {
+    const struct na_undo *u = s->agent.undo;
+    int is_frozen = atomic_load(&u->is_frozen) || atomic_load(&u->n_stopped) > 0;
+    return is_frozen && s->page->lease_ns > 0 ? s->heard_ns + s->page->lease_ns : INT64_MAX;
+}
+
+static void end_lease(struct na_session *s) {
+    if (na_undo_thaw(s->agent.undo)) {
+        s->heard_ns = nl_mono_ns() - s->page->lease_ns + LOOK_NS; /* again soon */
+        return;
+    }
+    s->is_overdue = 1;
+    s->agent.is_on = 1;
+    atomic_store(&s->page->is_on, 1);
+    na_warn(&s->agent, "no command came for %.3g s while it was frozen: it was let run again", (double)s->page->lease_ns / 1e9);
+}
+
 /* Until QUIT, or the owner's death. Asleep for good only while the watch is sure to wake us: a page that its owner has closed already cannot be
  * closed again when the owner dies, and without a pidfd nobody tells us of that death. */
 static void live(struct na_session *s) {
     for (;;) {
         int is_watched = s->watch.owner_fd >= 0 && !atomic_load(&s->page->is_closed);
-        nl_agent_wait(s->page, s->seen, is_watched ? -1 : nl_mono_ns() + LOOK_NS);
+        int64_t look_ns = is_watched ? INT64_MAX : nl_mono_ns() + LOOK_NS, end_ns = lease_end(s);
+        if (end_ns < look_ns) look_ns = end_ns;
+        nl_agent_wait(s->page, s->seen, look_ns == INT64_MAX ? -1 : look_ns);
         uint32_t number = atomic_load(&s->page->command_number), last = s->seen;
         s->seen = number;
         if (atomic_load(&s->page->is_closed)) restore(s);
-        if ((number | 1) != (last | 1) && obey(s)) return;
+        if ((number | 1) != (last | 1)) {
+            if (obey(s)) return;
+            s->heard_ns = nl_mono_ns();
+        } else if (nl_mono_ns() >= lease_end(s)) {
+            end_lease(s);
+        }
         if (getppid() != s->page->owner_pid) return;
     }
 }
 
-static int start(struct na_session *s, struct na_guardian *guardian) {
+static int open_pidfd(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+/* It was killed: by whom else than somebody who ends everything of ours, us next? */
+static int replace_guardian(void *context) {
+    struct na_session *s = context;
+    pthread_mutex_lock(&s->children);
+    na_reap(s->guardian.pid);
+    int rc = na_guardian_start(&s->guardian, s->agent.undo);
+    s->agent.not_agent[0] = rc ? 0 : s->guardian.pid;
+    pthread_mutex_unlock(&s->children);
+    if (rc) nl_warn("the guardian of the agent was killed, and another one cannot be started: %s", strerror(errno));
+    return rc ? -1 : open_pidfd(s->guardian.pid);
+}
+
+static int start(struct na_session *s, int is_trial) {
     char reason[NA_REASON_BYTES];
     struct na_agent *a = &s->agent;
     pthread_mutex_init(&s->children, NULL);
@@ -291,11 +339,16 @@ static int start(struct na_session *s, struct na_guardian *guardian) {
     a->children = &s->children;
     a->out_fd = -1;
     a->undo = na_undo_create();
-    if (!a->undo || (guardian && na_guardian_start(guardian, a->undo))) {
+    if (!a->undo || (!is_trial && na_guardian_start(&s->guardian, a->undo))) {
         nl_error("cannot start the guardian: %s", strerror(errno));
         return -1;
     }
-    if (guardian) a->not_agent[0] = guardian->pid;
+    a->not_agent[0] = s->guardian.pid;
+    a->undo->companion = na_process_of(getpid());
+    if (!is_trial) {
+        na_journal_open(a->undo);
+        na_journal_restore(); /* what another one could not give back */
+    }
     const char *option = "scrape";
     int rc = check_scraper(s, reason, sizeof reason);
     if (rc == 0) {
@@ -319,7 +372,6 @@ static int keep_from_agent(void *nothing, pid_t fd) {
 int na_session(const struct na_options *o) {
     static struct na_session session;
     struct na_session *s = &session;
-    struct na_guardian guardian = {0};
     char ignored[NA_REASON_BYTES];
     int status = NL_EXIT_USAGE;
     *s = (struct na_session){.options = o, .page = nl_agent_attach(o->control_fd), .cpu = -1};
@@ -336,10 +388,12 @@ int na_session(const struct na_options *o) {
     /* a Ctrl-C reaches the whole process group; the owner decides when it ends, and it still wants the certificate */
     for (size_t i = 0; i < 4; i++) signal((int[]){SIGINT, SIGTERM, SIGHUP, SIGPIPE}[i], SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (start(s, &guardian)) goto out;
+    if (start(s, 0)) goto out;
     s->watch.lock = &s->record;
     s->watch.extra_ready = drain_record;
     s->watch.context = s;
+    s->watch.guardian_ended = replace_guardian;
+    s->watch.guardian_fd = open_pidfd(s->guardian.pid);
     if (na_watch_open(&s->watch, s->page)) {
         nl_error("cannot watch over the agent: %s", strerror(errno));
         goto out;
@@ -356,7 +410,9 @@ int na_session(const struct na_options *o) {
 out:
     na_scraper_close(&s->scraper);
     na_watch_close(&s->watch);
-    na_guardian_dismiss(&guardian);
+    /* what could not be undone is left to it */
+    if (s->agent.undo && na_undo_is_done(s->agent.undo)) na_guardian_dismiss(&s->guardian);
+    else na_guardian_leave(&s->guardian);
     na_who_close(&s->who);
     na_agent_free(&s->agent);
     nl_agent_unmap(s->page);
@@ -390,7 +446,7 @@ int na_dry_run(const struct na_options *o) {
     struct na_session *s = &session;
     int failed = 0;
     s->options = o;
-    if (start(s, NULL)) return NL_EXIT_USAGE;
+    if (start(s, 1)) return NL_EXIT_USAGE;
     if (o->control_fd < 0 && !o->is_json) print_agent(o, &s->agent);
     if (o->control_fd < 0 && o->is_json) failed = print_agent_json(o, &s->agent);
     if (failed) nl_error("--json: the agent's name is not UTF-8, or it cannot be written");

@@ -3,6 +3,7 @@
 #define NA_SESSION_H
 
 #include "agent.h"
+#include "guardian.h"
 #include "scraper.h"
 #include "watch.h"
 #include "who.h"
@@ -14,10 +15,13 @@ struct na_session {
     struct na_scraper scraper;
     struct na_watch watch;
     struct na_who who;
+    struct na_guardian guardian;
     pthread_mutex_t children; /* held while a child is started that is not the agent */
     pthread_mutex_t record;   /* held by who uses the recorder */
     uint32_t seen;            /* number of the command being obeyed */
     int is_placed, is_restored, has_quit;
+    int64_t heard_ns;         /* when the last command was answered */
+    int is_overdue;           /* the lease has ended: the agent was let go */
     int was_scraped;          /* the first scrape has succeeded */
     int cpu;                  /* where we are bound; -1: nowhere, as every CPU has a rank */
     int64_t begin_ns, begin_cpu_ns, begin_scraper_ns;

@@ -55,9 +55,12 @@ int na_command_make(struct na_command *c, const char *text, int is_shell, char *
         na_say(reason, reason_size, "'%s' is not a command: %s", text, problem);
         return -1;
     }
-    if (is_shell || is_found(c->words[0])) return 0;
-    na_say(reason, reason_size, "there is no program '%s'%s", c->words[0],
-             strchr(c->words[0], '/') ? " that may be run" : " in PATH (shell syntax needs --shell)");
+    if (is_shell) return 0;
+    char sign = nl_words_shell_sign(text);
+    if (sign) na_say(reason, reason_size, "'%s' has the shell's %c: give --shell, or quote it", text, sign);
+    else if (is_found(c->words[0])) return 0;
+    else na_say(reason, reason_size, "there is no program '%s'%s", c->words[0],
+                strchr(c->words[0], '/') ? " that may be run" : " in PATH (shell syntax needs --shell)");
     na_command_free(c);
     return -1;
 }

@@ -1,6 +1,7 @@
 #include "undo.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,11 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "journal.h"
 #include "nl_clock.h"
 #include "spawn.h"
 
 #define LOOK_NS INT64_C(1000000)
 #define KILL_PATIENCE_NS INT64_C(2000000000) /* what SIGKILL may take before it counts as futile */
+#define THAW_PATIENCE_NS INT64_C(2000000000) /* thawing is a matter of microseconds; on an overloaded machine of more */
 #define REMOVE_PATIENCE_NS INT64_C(1000000000) /* a cgroup is busy until its last member has gone for good */
 
 struct na_undo *na_undo_create(void) {
@@ -34,14 +37,68 @@ static void pause_ns(int64_t ns) {
     nanosleep(&t, NULL);
 }
 
-void na_undo_thaw(struct na_undo *u) {
-    if (atomic_load(&u->is_frozen)) {
-        na_write(u->thaw_file, u->thaw_text);
-        atomic_store(&u->is_frozen, 0);
+/* ---- thawing ---- */
+
+/* Of this process: the companion and its guardian have theirs. */
+static struct {
+    int thaw, look;
+} held = {-1, -1};
+
+static int reopen(int *fd, const char *path, int flags) {
+    if (*fd >= 0) close(*fd);
+    *fd = open(path, flags | O_CLOEXEC);
+    return *fd < 0 ? -1 : 0;
+}
+
+int na_undo_hold(struct na_undo *u) {
+    return reopen(&held.thaw, u->thaw_file, O_WRONLY) || reopen(&held.look, u->look_file, O_RDONLY) ? -1 : 0;
+}
+
+/* Whether the state file says that it is thawed; a cgroup that is gone is. */
+static int reads_thawed(const struct na_undo *u) {
+    char now[256];
+    ssize_t n = pread(held.look, now, sizeof now - 1, 0);
+    if (n < 0) return errno == ENODEV;
+    now[n] = '\0';
+    return strstr(now, u->look_text) != NULL;
+}
+
+static int thaw_cgroup(struct na_undo *u) {
+    if (!atomic_load(&u->is_frozen)) return 0;
+    int64_t deadline_ns = nl_mono_ns() + THAW_PATIENCE_NS;
+    if ((held.thaw < 0 || held.look < 0) && na_undo_hold(u) && errno != ENOENT) return -1;
+    if (held.thaw >= 0 && held.look >= 0) {
+        if (write(held.thaw, u->thaw_text, strlen(u->thaw_text)) < 0 && errno != ENODEV) return -1;
+        while (!reads_thawed(u)) {
+            errno = EBUSY;
+            if (nl_mono_ns() > deadline_ns) return -1;
+            pause_ns(LOOK_NS / 10);
+        }
     }
-    /* in the order in which they were stopped: a parent first, which may wait for its child */
-    for (int i = 0; i < atomic_load(&u->n_stopped); i++) na_process_signal(u->stopped[i], SIGCONT);
-    atomic_store(&u->n_stopped, 0);
+    atomic_store(&u->is_frozen, 0);
+    return 0;
+}
+
+/* In the order in which they were stopped: a parent first, which may wait for its child. Those that fail stay on the list; who dies in between
+ * leaves a list that has some twice. */
+static int continue_stopped(struct na_undo *u) {
+    int n_kept = 0, error = 0;
+    for (int i = 0; i < atomic_load(&u->n_stopped); i++) {
+        if (na_process_signal(u->stopped[i], SIGCONT) == 0 || errno == ESRCH) continue;
+        error = errno;
+        u->stopped[n_kept++] = u->stopped[i];
+    }
+    atomic_store(&u->n_stopped, n_kept);
+    errno = error;
+    return n_kept > 0 ? -1 : 0;
+}
+
+int na_undo_thaw(struct na_undo *u) {
+    int rc = thaw_cgroup(u), error = errno;
+    if (continue_stopped(u)) return -1;
+    if (rc == 0) na_journal_note(u);
+    errno = error;
+    return rc;
 }
 
 /* ---- what was started ---- */
@@ -74,12 +131,17 @@ int na_end_processes(struct na_set *set, int64_t patience_ns) {
 
 static int end_started(struct na_undo *u) {
     struct na_set set = {0};
-    for (int i = 0; i < atomic_load(&u->n_started); i++)
-        if (na_process_lives(u->started[i])) na_set_add(&set, u->started[i].pid);
+    int is_lost = 0;
+    for (int i = 0; i < atomic_load(&u->n_started); i++) {
+        if (!na_process_lives(u->started[i])) continue;
+        na_set_add(&set, u->started[i].pid);
+        is_lost |= !na_set_has(&set, u->started[i].pid) && na_process_lives(u->started[i]);
+    }
     int rc = set.n > 0 ? na_end_processes(&set, u->patience_ns) : 0;
     na_set_free(&set);
+    if (rc < 0 || is_lost) return -1;
     atomic_store(&u->n_started, 0);
-    return rc < 0 ? -1 : 0;
+    return 0;
 }
 
 /* ---- the cgroup of ours ---- */
@@ -114,16 +176,19 @@ static int switch_off(struct na_undo *u) {
     char reason[512];
     struct na_command command;
     if (!atomic_load(&u->must_switch_off)) return 0;
-    atomic_store(&u->must_switch_off, 0);
     if (na_command_make(&command, u->off_command, u->is_shell, reason, sizeof reason)) return -1;
     int rc = na_command_run(&command, -1, u->timeout_ns, NULL, reason, sizeof reason);
     na_command_free(&command);
+    if (rc == 0) atomic_store(&u->must_switch_off, 0);
     return rc;
 }
 
 int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
     int rc = 0;
-    na_undo_thaw(u);
+    if (na_undo_thaw(u)) {
+        na_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process", strerror(errno));
+        rc = -1;
+    }
     if (remove_cgroup(u)) {
         na_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory, strerror(errno));
         rc = -1;
@@ -136,5 +201,11 @@ int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
         na_say(problem, problem_size, "the command of --agent-off failed");
         rc = -1;
     }
+    na_journal_note(u);
     return rc;
+}
+
+int na_undo_is_done(const struct na_undo *u) {
+    return !atomic_load(&u->is_frozen) && atomic_load(&u->n_stopped) == 0 && !atomic_load(&u->has_cgroup) &&
+           atomic_load(&u->n_started) == 0 && !atomic_load(&u->must_switch_off);
 }

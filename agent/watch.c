@@ -98,10 +98,11 @@ static void rest(struct na_watch *w, int64_t ns) {
 
 static void *live(void *argument) {
     struct na_watch *w = argument;
-    enum { OWNER, PIPE, WAKE, N_OWN };
+    enum { OWNER, GUARDIAN, PIPE, WAKE, N_OWN };
     struct pollfd fds[N_OWN + NA_WATCH_FDS];
     uint64_t ignored;
     fds[OWNER] = (struct pollfd){.fd = w->owner_fd, .events = POLLIN};
+    fds[GUARDIAN] = (struct pollfd){.fd = w->guardian_fd, .events = POLLIN};
     fds[PIPE] = (struct pollfd){.fd = w->pipe[0], .events = POLLIN};
     fds[WAKE] = (struct pollfd){.fd = w->wake_fd, .events = POLLIN};
     while (!atomic_load(&w->is_ending)) {
@@ -113,6 +114,10 @@ static void *live(void *argument) {
         if (fds[OWNER].revents) {
             nl_agent_close(w->page);
             fds[OWNER].fd = -1;
+        }
+        if (fds[GUARDIAN].revents) {
+            rest(w, QUIET_NS); /* one that ends at once, again and again, must not cost much */
+            fds[GUARDIAN].fd = w->guardian_ended(w->context);
         }
         if (fds[WAKE].revents && read(w->wake_fd, &ignored, sizeof ignored) < 0) continue;
         int is_ready = 0;
@@ -144,7 +149,7 @@ int na_watch_open(struct na_watch *w, struct nl_agent *page) {
 }
 
 int na_watch_log(struct na_watch *w, const char *path) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0) return -1;
     pthread_mutex_lock(&w->output);
     w->log_fd = fd;
@@ -154,7 +159,8 @@ int na_watch_log(struct na_watch *w, const char *path) {
 
 void na_watch_again(struct na_watch *w) {
     uint64_t one = 1;
-    if (write(w->wake_fd, &one, sizeof one) < 0) return;
+    /* the thread would sleep on for ever */
+    for (int i = 0; i < 3 && write(w->wake_fd, &one, sizeof one) < 0; i++);
 }
 
 void na_watch_close(struct na_watch *w) {

@@ -1,5 +1,5 @@
-/* What has to be watched while the companion's main thread sleeps through a half: whether the owner lives, what the agent writes, and whether
- * the record of switches is half full. One thread, which sleeps in poll(). */
+/* What has to be watched while the companion's main thread sleeps through a half: whether owner and guardian live, what the agent writes, and
+ * whether the record of switches is half full. One thread, which sleeps in poll(). */
 #ifndef NA_WATCH_H
 #define NA_WATCH_H
 
@@ -16,6 +16,8 @@ struct na_watch {
     struct nl_agent *page; /* closed when the owner dies */
     int owner_fd;          /* pidfd; -1: the kernel has none, and the owner's death is seen with the next command only */
     int pipe[2];           /* the agent's output: [1] is handed to what is started */
+    int guardian_fd;       /* pidfd; -1: nobody looks whether it lives */
+    int (*guardian_ended)(void *context); /* returns that of the next one */
     int wake_fd;           /* eventfd: looks at everything anew */
     int log_fd;            /* -1: output is thrown away */
     _Atomic int64_t kept_bytes, dropped_bytes;
@@ -36,7 +38,7 @@ struct na_watch {
     _Atomic uint32_t is_ending;
 };
 
-/* Opens the pipe and starts the thread. 0, -1 with errno. */
+/* Opens the pipe and starts the thread; guardian_fd and what is called are the caller's. 0, -1 with errno. */
 int na_watch_open(struct na_watch *w, struct nl_agent *page);
 
 /* Keeps the output in this file from now on. 0, -1 with errno. */

@@ -18,7 +18,7 @@
 
 #include "nl_page.h"
 
-#define NL_AGENT_MAGIC 0x6e6c6731u /* "nlg1" */
+#define NL_AGENT_MAGIC 0x6e6c6732u /* "nlg2" */
 #define NL_AGENT_MAX_RANKS 1024
 #define NL_AGENT_MAX_ARMS 64
 #define NL_AGENT_NAME_BYTES 64
@@ -91,6 +91,7 @@ struct nl_agent {
     char host[256];
     char launch[256];        /* the launch's name, as in the column launch */
     char directory[PATH_MAX]; /* of the launch, absolute; "": no files are written */
+    int64_t lease_ns; /* a frozen agent is let run again when no command comes for so long; commands are refused then. 0: never */
     int32_t n_arms;
     struct nl_agent_arm arms[NL_AGENT_MAX_ARMS];
     int32_t arm;  /* BEGIN: index into arms */

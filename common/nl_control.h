@@ -13,9 +13,10 @@
 
 #include "nl_page.h"
 
-#define NL_CONTROL_MAGIC 0x6e6c3263u /* "nl2c" */
+#define NL_CONTROL_MAGIC 0x6e6c3363u /* "nl3c" */
 #define NL_CONTROL_MAX_LEVELS 64
 #define NL_CONTROL_MAX_WORKERS 256
+#define NL_CONTROL_MAX_RANKS 1024
 #define NL_CONTROL_TEXT_BYTES 65536
 
 enum nl_command {
@@ -49,6 +50,8 @@ struct nl_control {
     uint32_t command;      /* enum nl_command */
     int32_t n_cpus;        /* PLACE */
     int32_t cpus[NL_CONTROL_MAX_WORKERS]; /* PLACE: operating system's numbers, worker by worker */
+    int32_t n_ranks;       /* PLACE: whose end ends the load, on this node; 0: only the owner's does */
+    int32_t rank_pids[NL_CONTROL_MAX_RANKS]; /* PLACE */
     int32_t level_index;   /* RUN: the account that carries what bursts of this treatment owe */
     int32_t kind;          /* RUN: index into the generator's --kind list */
     int32_t pattern;       /* RUN: index into the generator's --pattern list */

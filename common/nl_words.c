@@ -58,4 +58,15 @@ int nl_words_split(const char *text, char ***words, char *reason, size_t reason_
     return n;
 }
 
+char nl_words_shell_sign(const char *text) {
+    char quote = 0;
+    for (const char *s = text; *s; s++) {
+        if (*s == '\\' && quote != '\'' && s[1]) s++;
+        else if (quote) quote = *s == quote ? 0 : quote;
+        else if (*s == '\'' || *s == '"') quote = *s;
+        else if (strchr("|<>;", *s)) return *s;
+    }
+    return '\0';
+}
+
 void nl_words_free(char **words) { free(words); }

@@ -9,6 +9,8 @@
 #include "run_state.h"
 #include "tree.h"
 
+enum { LEASE_STRETCHES = 3 };
+
 /* What all leaders are told about the launch's folder. */
 struct folder {
     char path[PATH_MAX];
@@ -27,6 +29,11 @@ static void fill_arms(const struct nd_options *o, struct nl_agent *page) {
     }
 }
 
+/* A few stretches, and what may come between them: a switch, and whatever other nodes wait for. */
+static int64_t lease_ns(const struct nd_options *o) {
+    return LEASE_STRETCHES * (o->half_ns + o->agent.settle_ns) + o->agent.timeout_ns;
+}
+
 /* Sends PLACE to this node's companion. `ranks`: of this node, in the order of their node rank. */
 static int place(struct nd_run *r, const struct nl_agent_rank *ranks, const struct folder *folder) {
     struct nd_agent_state *a = &r->agent;
@@ -41,6 +48,7 @@ static int place(struct nd_run *r, const struct nl_agent_rank *ranks, const stru
     snprintf(page->launch, sizeof page->launch, "%s", folder->launch);
     snprintf(page->directory, sizeof page->directory, "%s", folder->path);
     fill_arms(r->o, page);
+    page->lease_ns = lease_ns(r->o);
     enum nd_companion_end end = nd_companion_command(a->companion, NL_AGENT_PLACE);
     if (end != ND_COMPANION_DONE) nl_error("the agent %s: %s", r->o->agent.name, nd_companion_reason(a->companion));
     return end == ND_COMPANION_DONE ? 0 : -1;

@@ -91,6 +91,7 @@ void nd_seat_read(struct nd_seat *s, int rank) {
     int n_cpus = 0;
     memset(s, 0, sizeof *s);
     s->rank = rank;
+    s->pid = (int)getpid();
     s->cpu = s->first_cpu = -1;
     gethostname(s->host, sizeof s->host - 1);
     if (nl_binding_of_thread(s->binding, sizeof s->binding, &n_cpus, &s->first_cpu) == 0 && n_cpus == 1) s->cpu = s->first_cpu;

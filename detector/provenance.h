@@ -29,6 +29,7 @@ struct nd_host {
 /* One rank. */
 struct nd_seat {
     int rank, node;
+    int pid;
     int cpu; /* the one CPU it is bound to, -1 when the binding holds several */
     int first_cpu;
     char host[ND_HOST_BYTES];

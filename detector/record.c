@@ -122,8 +122,12 @@ static FILE *open_file(struct nd_record *r, const char *name, const char *suffix
 /* A file that is written whole: under another name until its content is complete, so that readers see the old file or the new one, never half
  * of one. begin_file opens it as r->whole; end_file moves it into its place, or leaves the old one there. */
 static int begin_file(struct nd_record *r, const char *name) {
+    char path[PATH_MAX + 64];
     r->whole_name = name;
-    r->whole = open_file(r, name, ".tmp", "w");
+    /* a file of its own, whatever stands there: in a folder that others can write it may be a link */
+    snprintf(path, sizeof path, "%s/%s.tmp", r->folder, name);
+    unlink(path);
+    r->whole = open_file(r, name, ".tmp", "wx");
     return r->whole ? 0 : -1;
 }
 
@@ -337,7 +341,7 @@ int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
                      const struct nd_seat *seats, int64_t zero_ns) {
     if (!r->clocks) {
-        r->clocks = open_file(r, "clocks.csv", "", "w");
+        r->clocks = open_file(r, "clocks.csv", "", "wx");
         if (!r->clocks) return -1;
         fputs("run,reason,method,rank,host,at_ns,measured,offset_ns,drift_ppm,rtt_ns,residual_ns,exchanges\n", r->clocks);
     }

@@ -130,6 +130,7 @@ static int place_noise(struct nd_run *r, const struct nd_seat *seats) {
     if (!r->treatment) return 0;
     int n = choose_noise_cpus(r, seats, cpus);
     if (n < 0) return -1;
+    for (int i = 0; i < r->team.n_node_ranks; i++) nd_treatment_add_rank(r->treatment, seats[i].pid);
     if (nd_treatment_place(r->treatment, cpus, n, reason, sizeof reason) == 0) return 0;
     nl_error("the generator refuses: %s", reason);
     return -1;

@@ -74,6 +74,11 @@ static int command(struct nd_treatment *t, enum nl_command c) {
     return -2;
 }
 
+void nd_treatment_add_rank(struct nd_treatment *t, int pid) {
+    struct nl_control *c = t->control;
+    if (c->n_ranks < NL_CONTROL_MAX_RANKS) c->rank_pids[c->n_ranks++] = pid;
+}
+
 int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char *reason, int reason_size) {
     t->control->n_cpus = n_cpus;
     for (int i = 0; i < n_cpus && i < NL_CONTROL_MAX_WORKERS; i++) t->control->cpus[i] = cpus[i];

@@ -17,6 +17,9 @@ int nd_treatment_start(struct nd_treatment **t, const char *path, const char *co
 /* Asks the generator whether it would take these words; it says itself what it does not like. 0, -1. */
 int nd_treatment_check(const char *path, const char *const *words);
 
+/* Names a rank of the node, before nd_treatment_place: its end ends the load. */
+void nd_treatment_add_rank(struct nd_treatment *t, int pid);
+
 /* Gives the generator one thread on each of these CPUs (at most NL_CONTROL_MAX_WORKERS). 0, or -1 with the generator's reason in `reason`. */
 int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char *reason, int reason_size);
 

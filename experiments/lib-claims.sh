@@ -8,8 +8,23 @@
 # process_start PID: when it started, in clock ticks since boot; tells it from a later process with the same number
 process_start() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
 
-# owner_line: host, process and its start, job and how often that was restarted; - where there is none
-owner_line() { echo "$(uname -n) $$ $(process_start $$) ${SLURM_JOB_ID:--} ${SLURM_RESTART_COUNT:-0}"; }
+# where_we_run: the boot, and the namespace that process numbers belong to: containers of one host have its name, and numbers of their own
+where_we_run() { echo "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null || echo -) $(readlink /proc/self/ns/pid 2>/dev/null || echo -)"; }
+
+# owner_line: host, process and its start, job and how often that was restarted, boot, namespace; - where there is none
+owner_line() { echo "$(uname -n) $$ $(process_start $$) ${SLURM_JOB_ID:--} ${SLURM_RESTART_COUNT:-0} $(where_we_run)"; }
+
+# is_process_gone PID START: what cannot be looked at is not gone
+is_process_gone() {
+    now_start=$(process_start "$1")
+    if [ -n "$now_start" ]; then
+        [ "$now_start" != "$2" ]
+        return
+    fi
+    # /proc may be mounted so that it hides others' processes
+    case $(LC_ALL=C kill -0 "$1" 2>&1) in *'o such process'*) return 0 ;; esac
+    return 1
+}
 
 # is_owner_gone CLAIM: only where that is sure; judged is the owner's line
 is_owner_gone() {
@@ -19,7 +34,7 @@ is_owner_gone() {
         [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]
         return
     fi
-    read -r owner_host owner_pid owner_start owner_job owner_restarts <<EOT
+    read -r owner_host owner_pid owner_start owner_job owner_restarts owner_boot owner_space <<EOT
 $judged
 EOT
     if [ "$owner_job" != - ]; then
@@ -40,7 +55,13 @@ EOT
         fi
     fi
     [ "$owner_host" = "$(uname -n)" ] || return 1
-    [ "$(process_start "$owner_pid")" != "$owner_start" ]
+    read -r boot space <<EOT
+$(where_we_run)
+EOT
+    # of an older noiselab: none
+    [ "${owner_boot:-$boot}" = "$boot" ] || return 0
+    [ "${owner_space:-$space}" = "$space" ] || return 1
+    is_process_gone "$owner_pid" "$owner_start"
 }
 
 # make_claim: fails when it is there. Others may take away the claim, or the empty folder of all, between two steps of this: then once more.

@@ -125,6 +125,9 @@ read_schedule() {
     [ -d "$campaign" ] || die 2 "'$campaign' is not a folder"
     [ -f "$schedule" ] ||
         die 2 "'$campaign' has no schedule.tsv: it was made by an older noiselab, or by noiselab detect, and cannot be resumed, only analysed"
+    # words that stand in it are run
+    [ "$(id -u)" != 0 ] || [ "$(find "$campaign" "$schedule" -prune -user 0 | wc -l)" -eq 2 ] ||
+        die 2 "'$campaign' belongs to another user, and what it says would be run as root: go on with it as that user"
     [ "$(schedule_key schema)" = 1 ] || die 2 "'$schedule': schema '$(schedule_key schema)' is not known here (1 is)"
     [ "$(schedule_key experiment)" = "$experiment" ] ||
         die 2 "'$campaign' is of the experiment '$(schedule_key experiment)': noiselab run $(schedule_key experiment) --resume '$campaign'"

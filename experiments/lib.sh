@@ -34,7 +34,9 @@ did_you_mean() {
 
 # replace_file NAME: its content is stdin, in one step: readers see the old file or the whole new one; fails without a trace
 replace_file() {
-    if ! { cat >"$1.$$" && mv "$1.$$" "$1"; } 2>/dev/null; then
+    # noclobber: in a folder that others can write the name may be there as a link
+    rm -f "$1.$$"
+    if ! { (set -C && cat >"$1.$$") && mv "$1.$$" "$1"; } 2>/dev/null; then
         rm -f "$1.$$"
         return 1
     fi

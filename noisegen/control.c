@@ -15,6 +15,7 @@
 #include "nl_error.h"
 #include "nl_place.h"
 #include "pace.h"
+#include "ranks.h"
 #include "worker.h"
 
 /* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the moment before the sleep that follows the answer to RUN
@@ -319,6 +320,7 @@ static void obey_place(struct session *s) {
         }
     }
     nl_place_close(place);
+    ng_ranks_watch(s->page);
     /* from here on everybody has to answer; this command counts as answered */
     for (int i = 1; i < s->n_workers; i++) nl_control_answer(s->page, i, s->seen);
     atomic_store(&s->page->n_workers, s->n_workers > 0 ? s->n_workers : 1);

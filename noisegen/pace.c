@@ -315,7 +315,11 @@ static int64_t add_due(struct loop *l, int64_t now) {
     if (p->source) {
         int64_t until_ns = min_int64(now, p->start_ns + p->length_ns - 1) - source_origin_ns(p);
         const struct ng_burst *burst;
-        for (; (burst = source_burst(p->source, p->source->n_due)) && burst->due_ns <= until_ns; fresh++) add_source_burst(l, burst);
+        for (; (burst = source_burst(p->source, p->source->n_due)) && burst->due_ns <= until_ns; fresh++) {
+            /* after a long stop there may be millions to catch up with */
+            if (fresh % 4096 == 4095 && is_interrupted(l)) break;
+            add_source_burst(l, burst);
+        }
     } else {
         int64_t n_due = ng_n_due(p, now);
         fresh = n_due - l->n_due;

@@ -144,11 +144,20 @@ static struct ng_source *open_replay(const struct ng_pattern_request *r) {
     return source;
 }
 
+enum { LEAST_DISTANCE_NS = 200 }; /* reading a burst takes about half of that, and nothing would ever be caught up with */
+
 static const char *problem_of_replay(const struct ng_pattern_request *r, char *buf, size_t size) {
     const struct ng_trace *t = r->trace;
     if (r->is_counted) return "--rate: a trace says how long its bursts are (try --scale-burst)";
     if ((double)t->span_ns * r->shape->scale_period > MAX_ROUND_NS) {
         snprintf(buf, size, "--replay: one round of '%s' would last longer than ten years (try --scale-period)", t->path);
+        return buf;
+    }
+    double distance_ns = (double)t->span_ns * r->shape->scale_period / (double)t->n_bursts;
+    /* one burst alone is over when it is done */
+    if (distance_ns < LEAST_DISTANCE_NS && (t->n_bursts > 1 || (r->shape->is_looped && t->has_span))) {
+        snprintf(buf, size, "--replay: the bursts of '%s' begin %.3g ns apart on average, wanted %d ns or more (try --scale-period)", t->path,
+                 distance_ns, LEAST_DISTANCE_NS);
         return buf;
     }
     if (!r->shape->is_looped || t->has_span || t->n_bursts > 1) return NULL;

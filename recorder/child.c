@@ -16,13 +16,46 @@
 
 extern char **environ;
 
-enum { LOOK_MS = 10, MOST_CHILDREN = 1024 };
+enum { LOOK_MS = 10, MOST_CHILDREN = 1024, GUARD_PATIENCE_MS = 1000 };
+
+/* A process that sleeps until our end of the pipe is closed, having been told the program's group, and ends that. It must not be a child of
+ * ours: an orphan before we adopt any. @return our end, -1. */
+static int start_guard(void) {
+    int ends[2];
+    pid_t group = 0;
+    char word;
+    if (pipe2(ends, O_CLOEXEC)) return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (fork() != 0) _exit(0);
+        setsid();
+        prctl(PR_SET_NAME, "nl-guardian");
+        for (int s = 1; s < NSIG; s++) signal(s, SIG_IGN);
+        close(ends[1]);
+        int null = open("/dev/null", O_RDWR);
+        for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
+        if (read(ends[0], &group, sizeof group) != sizeof group || read(ends[0], &word, 1) != 0) _exit(0);
+        kill(-group, SIGTERM);
+        poll(NULL, 0, GUARD_PATIENCE_MS);
+        kill(-group, SIGKILL);
+        _exit(0);
+    }
+    close(ends[0]);
+    if (pid > 0) waitpid(pid, NULL, 0);
+    else close(ends[1]);
+    return pid > 0 ? ends[1] : -1;
+}
+
+static void dismiss_guard(struct nr_child *child) {
+    if (child->guard_fd >= 0 && write(child->guard_fd, "q", 1) >= 0) close(child->guard_fd);
+    child->guard_fd = -1;
+}
 
 int nr_child_start(struct nr_child *child, char *const *command) {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     sigset_t none, defaults;
-    *child = (struct nr_child){.pidfd = -1};
+    *child = (struct nr_child){.pidfd = -1, .guard_fd = start_guard()};
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&none);
     sigemptyset(&defaults);
@@ -41,10 +74,12 @@ int nr_child_start(struct nr_child *child, char *const *command) {
     posix_spawn_file_actions_destroy(&files);
     if (error) {
         child->pid = 0;
+        dismiss_guard(child);
         nl_error("cannot start '%s': %s", command[0], strerror(error));
         return -1;
     }
     child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+    if (child->guard_fd >= 0 && write(child->guard_fd, &child->pid, sizeof child->pid) < 0) nl_warn("'%s' would outlive this program", command[0]);
     return 0;
 }
 
@@ -87,5 +122,6 @@ int nr_child_end(struct nr_child *child, int64_t patience_ns) {
     if (!end_with(child, SIGTERM, patience_ns)) was_killed = end_with(child, SIGKILL, patience_ns);
     if (child->pidfd >= 0) close(child->pidfd);
     child->pidfd = -1;
+    dismiss_guard(child);
     return was_killed;
 }

@@ -8,12 +8,14 @@
 struct nr_child {
     pid_t pid;             /* 0: none */
     int pidfd;             /* readable when it has ended */
+    int guard_fd;          /* its end of file tells the guard that we have ended */
     int has_ended;         /* nothing of it is left */
     int is_background;     /* the program itself has ended, and what it started goes on */
 };
 
 /* Starts a program by posix_spawn, found in PATH, in a process group of its own, with nothing to read and its output dropped. What it leaves
- * behind becomes the caller's children: there can be one such program, and the caller has no other children. @return 0, -1 after a message. */
+ * behind becomes the caller's children: there can be one such program, and the caller has no other children. When the caller is killed a guard ends
+ * the program's group. @return 0, -1 after a message. */
 int nr_child_start(struct nr_child *child, char *const *command);
 
 /* Whether it has ended by now, with all that it started: a daemon goes on when its first process has ended. */

@@ -179,7 +179,7 @@ int nr_options_parse(int argc, char **argv, struct nr_options *o) {
                         "allows, as a trace that noiselab-gen --replay takes, and a summary: period, duty, quantiles, threads, "
                         "CPUs, losses."
                         "\vExit status: 0 recorded, 2 usage or environment error, 3 nothing of what was asked for ran.\n"
-                        "SIGINT and SIGTERM end the recording early, with what it has.\n\n"
+                        "SIGINT, SIGTERM and SIGHUP end the recording early, with what it has.\n\n"
                         "Example: noiselab-record --name collectd --duration 60s --out collectd.trace"}};
     int first_word = argc;
     *o = (struct nr_options){.source = "auto"};

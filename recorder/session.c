@@ -197,6 +197,7 @@ static int record(struct session *s) {
     sigemptyset(&stops);
     sigaddset(&stops, SIGINT);
     sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGHUP);
     sigprocmask(SIG_BLOCK, &stops, &before); /* they come only while this program sleeps, so that none is overlooked */
     int64_t account_before_ns = account_ns(s);
     if (!fds || nr_begin(s->recorder, 0)) goto done;
@@ -316,6 +317,7 @@ int nr_session(const struct nr_options *o) {
     describe(&s);
     sigaction(SIGINT, &(struct sigaction){.sa_handler = stop}, NULL);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = stop}, NULL);
+    sigaction(SIGHUP, &(struct sigaction){.sa_handler = stop}, NULL);
     int is_recorded = open_out(&s) == 0 && start(&s) == 0 && record(&s) == 0;
     if (nr_child_end(&s.child, PATIENCE_NS)) nl_warn("the command did not end within 5 s of SIGTERM and was killed");
     if (is_recorded) status = conclude(&s);

@@ -410,7 +410,7 @@ detour_periods <- function(acceptance, alpha) {
 
 # One row per scan; `detours`: a list of data frames (start_ns, duration_ns). A line that a dying launch left incomplete is left out.
 read_detour_trace <- function(file) {
-  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  lines <- read_text_lines(file)
   head <- regmatches(lines, regexec("^# scan: repetition ([0-9]+) variant (\\S+) cpu (-?[0-9]+) wall_ns ([0-9]+) detours ([0-9]+) kept ([0-9]+)", lines))
   at <- which(lengths(head) == 7)
   if (length(at) == 0) return(data.frame())

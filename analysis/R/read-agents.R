@@ -114,7 +114,7 @@ agent_certificate_notes <- function(info) {
 read_bursts <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_data(file, " is missing")
-  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  lines <- read_text_lines(file)
   text <- trimws(lines)
   at <- which(nzchar(text) & !startsWith(text, "#"))
   head <- utils::head(text, if (length(at) > 0) at[1] - 1 else length(text))

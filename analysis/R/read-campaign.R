@@ -181,7 +181,9 @@ find_launches <- function(dir, program = "noiselab-detect") {
 is_accept_dir <- function(dir) {
   if (file.exists(file.path(dir, "accept.csv"))) return(TRUE)
   file <- file.path(dir, "launch.json")
-  file.exists(file) && any(grepl("\"program\": *\"noiselab-accept\"", readLines(file, warn = FALSE, skipNul = TRUE), useBytes = TRUE))
+  if (!file.exists(file)) return(FALSE)
+  check_regular(file)
+  any(grepl("\"program\": *\"noiselab-accept\"", readLines(file, warn = FALSE, skipNul = TRUE), useBytes = TRUE))
 }
 
 launch_folders <- function(dir) {
@@ -201,9 +203,7 @@ read_json_head <- function(file) {
     abort_data(file, " is missing: without it the design and the levels are unknown; copy it along ",
                "with the CSV files, or leave this launch out")
   }
-  info <- tryCatch(jsonlite::read_json(file, simplifyVector = FALSE), error = function(e) {
-    abort_damaged(file, 1, "not a JSON file (", first_line(conditionMessage(e)), ")")
-  })
+  info <- read_json_file(file)
   if (!is_object(info)) abort_damaged(file, 1, "not a JSON object")
   if (!is_number(info$schema) || !info$schema %in% schemas_read) {
     abort_schema(file, ": schema ", show_json(info$schema, "missing"), ", this version reads schema ",
@@ -325,7 +325,10 @@ show_json <- function(x, absent = "unknown") {
 format_json_number <- function(x) vapply(x, format, "", digits = 15, scientific = FALSE, trim = TRUE)
 
 # Text from a file may hold escape sequences; none reaches a terminal.
-printable <- function(text) gsub("[[:cntrl:]]", "?", enc2utf8(as.character(text)))
+printable <- function(text) gsub("[[:cntrl:]]", "?", iconv(enc2utf8(as.character(text)), "UTF-8", "UTF-8", sub = "?"))
+
+# A cell of a damaged file may be as long as the file.
+shortened <- function(text) ifelse(nchar(text) > 60, paste0(substr(text, 1, 57), "..."), text)
 
 # Designs: where their rows are, and what one pair of each is called.
 designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),
@@ -598,7 +601,8 @@ check_treatment <- function(data, file, info, external = NULL) {
 
 # The rules of the columns that this version of the file has.
 check_header <- function(file, rules) {
-  header <- strsplit(readLines(file, n = 1, warn = FALSE), ",", fixed = TRUE)
+  check_regular(file)
+  header <- strsplit(readLines(file, n = 1, warn = FALSE, skipNul = TRUE), ",", fixed = TRUE, useBytes = TRUE)
   if (length(header) == 0 || length(header[[1]]) == 0) {
     abort_data(file, " is empty: the launch wrote nothing; run it again or leave it out")
   }
@@ -641,7 +645,7 @@ quiet_fread <- function(..., rules) {
 
 # The lines of a file whose field count is right; a killed launch may lack the end of its last line.
 complete_lines <- function(file, cut_off, partial) {
-  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  lines <- read_text_lines(file)
   fields <- nchar(gsub("[^,]", "", lines, useBytes = TRUE), "bytes") + 1L
   wanted <- fields[1]
   notes <- character()
@@ -662,6 +666,8 @@ complete_lines <- function(file, cut_off, partial) {
 }
 
 check_column <- function(x, rule, file) {
+  odd <- if (is.character(x)) which(!validUTF8(x))[1] else NA
+  if (!is.na(odd)) refuse_cell(file, odd, rule, x[odd], "UTF-8")
   if (rule$kind %in% text_kinds) return(check_text(x, rule, file))
   if (is.character(x)) {
     bad <- which(!is.na(x) & !is.finite(suppressWarnings(as.numeric(x))))
@@ -706,7 +712,7 @@ check_text <- function(x, rule, file) {
 
 # Row i of the table is line i + 1 of the file: fread accepts no blank lines inside.
 refuse_cell <- function(file, i, rule, got, wanted) {
-  got <- if (identical(got, "")) "empty" else paste0("'", format(got, digits = 15), "'")
+  got <- if (identical(got, "")) "empty" else paste0("'", shortened(printable(if (is.character(got)) got else format(got, digits = 15))), "'")
   abort_damaged(file, i + 1, rule$name, " is ", got, ", wanted ", wanted)
 }
 

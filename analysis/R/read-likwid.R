@@ -19,7 +19,7 @@
 read_likwid <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_data(file, " is missing")
-  lines <- sub("\r$", "", readLines(file, warn = FALSE, skipNul = TRUE))
+  lines <- sub("\r$", "", read_text_lines(file))
   begins <- grep("^TABLE,", lines, useBytes = TRUE)
   tables <- lapply(begins, read_likwid_table, lines = lines, file = file)
   regions <- Filter(function(table) !is.na(table$region), tables)
@@ -54,7 +54,8 @@ read_likwid_table <- function(at, lines, file) {
   if (!first[1] %in% c("Metric", "Event")) {
     abort_damaged(file, min(begin, length(lines)), "the table that begins in line ", at, " has no line of names (Metric,... or Event,...)")
   }
-  body <- begin + seq_len(n)
+  # one line beyond the end at most, whatever the head claims
+  body <- begin + seq_len(min(n, max(0, length(lines) - begin) + 1))
   cut <- which(body > length(lines) | grepl("^(TABLE|STRUCT),", lines[body], useBytes = TRUE))[1]
   if (!is.na(cut)) {
     abort_damaged(file, min(body[cut], length(lines)), "the table that begins in line ", at, " ends after ", cut - 1, " of ", n,

@@ -115,9 +115,7 @@ raw_header <- function(con, file, size, info) {
   }
   if (16 + numbers[2] > size) abort_damaged_byte(file, 12, "the header is longer than the file")
   text <- readBin(con, "raw", numbers[2])
-  header <- tryCatch(jsonlite::fromJSON(rawToChar(text), simplifyVector = FALSE), error = function(e) {
-    abort_damaged_byte(file, 16, "the header is no JSON (", first_line(conditionMessage(e)), ")")
-  })
+  header <- parse_json_text(text, function(line, ...) abort_damaged_byte(file, 16, "the header is no JSON"))
   refuse <- function(ok, key, wanted) {
     if (!isTRUE(ok)) {
       abort_damaged_byte(file, 16, "key '", key, "' is ", show_json(if (is_object(header)) header[[key]], "missing"),

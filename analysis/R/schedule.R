@@ -25,7 +25,7 @@ read_schedule <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_usage("'", file, "' does not exist")
   # Words may be paths of any bytes; what is no UTF-8 is kept by its codes.
-  lines <- iconv(readLines(file, warn = FALSE, skipNul = TRUE), "UTF-8", "UTF-8", sub = "byte")
+  lines <- iconv(read_text_lines(file, utf8 = FALSE), "UTF-8", "UTF-8", sub = "byte")
   comment <- startsWith(lines, "#")
   keys <- schedule_keys(lines[comment])
   schema <- keys["schema"]
@@ -99,7 +99,7 @@ schedule_progress <- function(dirs) {
 # Did this launch end as planned? A file that cannot be read is the reader's to refuse, not a launch to count.
 is_complete <- function(file) {
   if (!file.exists(file)) return(FALSE)
-  info <- tryCatch(jsonlite::read_json(file), error = function(e) NULL)
+  info <- tryCatch(read_json_file(file), error = function(e) NULL)
   is_object(info) && identical(info$ended, "complete")
 }
 

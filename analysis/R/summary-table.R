@@ -23,7 +23,7 @@ summary_keys <- c("table", "config", "op", "bytes")
 read_summary <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file) || dir.exists(file)) abort_usage("'", file, "' is not a file")
-  lines <- readLines(file, warn = FALSE, skipNul = TRUE)
+  lines <- read_text_lines(file)
   at <- which(!grepl("^\\s*(#|$)", lines, useBytes = TRUE))
   if (length(at) < 2) abort_data(file, " has no rows: give a table with a header and a row per level")
   cells <- strsplit(paste0(lines[at], ",\u0001"), ",", fixed = TRUE)

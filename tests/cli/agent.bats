@@ -69,6 +69,7 @@ dry() {
     refused 'shell syntax needs --shell' --agent-cmd 'VAR=1 true'
     refused "there is no program '/etc/passwd' that may be run" --agent-cmd /etc/passwd
     refused 'it has an open quote' --agent-cmd "sleep '1"
+    refused "'top -b -d 0.5 > /dev/null' has the shell's >: give --shell, or quote it" --agent-cmd 'top -b -d 0.5 > /dev/null'
     refused '--agent-on: there is no program' --agent-on no-such-switch --agent-off true
     refused '--scrape: there is no program' --agent-cmd true --scrape no-such-client --scrape-period 1s
     cp "$(command -v sleep)" 'nl once'

@@ -254,6 +254,9 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "above the duty cap of 50 %" --replay trace --scale-burst 6 --fifo 1
     trace '0 1000' '1000000000 1000'
     refused "one round of 'trace' would last longer than ten years" --replay trace --scale-period 1e9
+    trace '0 1' '2 1' '4 1'
+    refused "--replay: the bursts of 'trace' begin 2 ns apart on average, wanted 200 ns or more" --replay trace
+    refused "--replay: the bursts of 'trace' begin 150 ns apart" --replay trace --scale-period 75
     trace '0 1000000'
     refused "--loop: 'trace' holds one burst, so how long one round is must be said in it ('# span_ns: N')" --replay trace --loop --duration 1s
     trace "0 1000 $first_cpu" '5 1000 4095'
@@ -760,4 +763,14 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst" --replay 
     mv trace "$name"
     certified --replay "$name" --tolerance 100
     [ "$(value trace.file)" = "(not UTF-8)" ]
+}
+
+@test "millions of bursts that are due at once do not keep it from ending" {
+    # three million in 3 ms, and then nothing for a day: the average is harmless
+    awk 'BEGIN { print "# span_ns: 86400000000000"; for (i = 0; i < 3000000; i++) print i "\t" 1 }' >dense
+    noiselab-gen --replay dense --duration 1s >/dev/null 2>&1 3>&- &
+    started=$!
+    sleep 0.5
+    kill -TERM $started
+    wait_until 10 eval "! kill -0 $started 2>/dev/null"
 }

@@ -173,3 +173,16 @@ refused() {
     [[ "$stderr" == *"cannot write 'small/trace': No space left on device"* && "$stderr" != *part* ]]
     jq -e '.groups >= 2' <<<"$output"
 }
+
+@test "a recorder that is hung up or killed leaves nothing of its command behind" {
+    for signal in HUP KILL; do
+        noiselab-record --source schedstat --duration 100s -- sh -c "sleep 1000.5 & echo \$! >inner.$signal; sleep 1000.5" 3>&- &
+        recorder=$!
+        started="${started:-} $recorder"
+        wait_until 10 test -s inner.$signal
+        inner=$(cat inner.$signal)
+        kill -0 "$inner"
+        kill -$signal $recorder
+        wait_until 10 eval "! kill -0 $inner 2>/dev/null"
+    done
+}

@@ -187,9 +187,21 @@ verdict_of() {
     verdict_of good today
     health "$BATS_TEST_TMPDIR/nodes"
     [ "$status" -eq 2 ]
-    verdict_of pass today
+    for day in today 2025-02-29T00:00:00Z 2025-13-01T00:00:00Z 2025-04-31T00:00:00Z 2025-01-00T00:00:00Z 2025-01-01T24:00:00Z \
+        "$(date -u -d '+1 hour' +%Y-%m-%dT%H:%M:%SZ)"; do
+        verdict_of pass "$day"
+        health "$BATS_TEST_TMPDIR/nodes"
+        echo "$day: $status $stderr"
+        [ "$status" -eq 2 ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+    done
+    # clocks may differ by a minute
+    verdict_of pass "$(date -u -d '+1 minute' +%Y-%m-%dT%H:%M:%SZ)"
+    health --max-age 1h "$BATS_TEST_TMPDIR/nodes"
+    [ "$status" -eq 0 ]
+    verdict_of pass 2024-02-29T23:59:59Z
     health "$BATS_TEST_TMPDIR/nodes"
-    [ "$status" -eq 2 ]
+    [ "$status" -eq 0 ]
     for words in '--max-age soon' '--host ../x' '--drain' 'a b' '/nowhere/at/all'; do
         # shellcheck disable=SC2086 # words
         health $words

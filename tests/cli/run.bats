@@ -61,6 +61,19 @@ cut_short() {
     [ "$(grep -c ': launch ' "$ERR")" -eq 0 ]
 }
 
+@test "root does not run what stands in a campaign of somebody else" {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can be somebody else'
+    run_sensitivity --launches 2 || true
+    cut_short "$(planned | head -n 1)"
+    chown 65534 "$OUT/schedule.tsv"
+    status=0
+    resume || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    tail -n 1 "$ERR" | grep -q 'belongs to another user'
+    [ "$(taken | wc -l)" -eq 1 ]
+}
+
 @test "a launch that somebody runs is left alone, and one whose owner is gone is taken over" {
     run_sensitivity --launches 2 || true
     cut_short "$(planned | head -n 1)"
@@ -73,8 +86,14 @@ cut_short() {
     [ "$status" -eq 2 ]
     tail -n 1 "$ERR" | grep -q '1 launch(es) are run by others'
     [ "$(taken | wc -l)" -eq 1 ]
+    # nor is one of another container of this host, whose number means nothing here
+    echo "$(uname -n) $$ 1 - 0 $(cat /proc/sys/kernel/random/boot_id) pid:[1]" >"$OUT/claims/$(planned | head -n 1)/owner"
+    status=0
+    resume || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(taken | wc -l)" -eq 1 ]
     # a process with that number that started at another time is another one
-    echo "$(uname -n) $$ 1 - 0" >"$OUT/claims/$(planned | head -n 1)/owner"
+    echo "$(uname -n) $$ 1 - 0 $(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)" >"$OUT/claims/$(planned | head -n 1)/owner"
     resume || true
     cat "$ERR"
     [ "$(planned)" = "$(taken)" ]

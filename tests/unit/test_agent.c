@@ -17,11 +17,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/journal.h"
 #include "agent/session.h"
 #include "nl_agent.h"
 #include "nl_clock.h"
@@ -783,6 +785,192 @@ static void a_closed_page_restores_at_once_and_commands_go_on_being_answered(voi
     end_agent(agent);
 }
 
+/* ---- faults ---- */
+
+static void limit_files(pid_t pid, rlim_t n) {
+    struct rlimit limit = {n, n};
+    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, &limit, NULL), 0);
+}
+
+/* A companion that can open nothing more while its agent is frozen must still give it back, and say the truth about it. */
+static void without_descriptors(const char *option, const char *word, pid_t agent) {
+    struct companion c = start(option, word);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_true(stands_still(agent));
+    limit_files(c.pid, 3);
+    nl_agent_close(c.page);
+    assert_true(runs(agent));
+    json_t *certificate = stop(&c);
+    /* what cannot be taken back without descriptors, a cgroup of ours, is said, and left to the guardian */
+    if (strcmp(text_of(certificate, "state_left"), "running") != 0) assert_non_null(strstr(text_of(certificate, "state_left"), "not as it was found: "));
+    json_decref(certificate);
+    assert_true(runs(agent));
+}
+
+static void an_agent_is_given_back_by_a_companion_that_may_open_nothing(void **state) {
+    (void)state;
+    char word[16], path[600];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    without_descriptors("--agent-pid", word, agent);
+    for (int i = 0; i < 400; i++) {
+        cgroup_of(agent, path, sizeof path);
+        if (!strstr(path, "noiselab-agent")) break;
+        pause_ms(10);
+    }
+    assert_null(strstr(path, "noiselab-agent")); /* the guardian has moved it back */
+    end_agent(agent);
+    snprintf(word, sizeof word, "nl-few-%d", (int)(getpid() % 100000));
+    agent = agent_in_cgroup("freezer", word, path, sizeof path);
+    without_descriptors("--agent-cgroup", path, agent);
+    end_agent(agent);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease(void **state) {
+    (void)state;
+    char word[16];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    struct companion c = start("--agent-pid", word);
+    c.page->lease_ns = 300 * MS;
+    place(&c);
+    for (int i = 0; i < 4; i++) { /* commands keep it */
+        assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+        assert_int_equal(half(&c, 0, 100), NL_AGENT_DONE);
+    }
+    assert_true(stands_still(agent));
+    c.page->arm = 0;
+    assert_int_equal(tell(&c, NL_AGENT_BEGIN), NL_AGENT_DONE);
+    pause_ms(400);
+    assert_true(runs(agent));
+    assert_int_equal(tell(&c, NL_AGENT_END), NL_AGENT_REFUSED);
+    assert_non_null(strstr(c.page->text, "no command came for 0.3 s while it was frozen"));
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_REFUSED);
+    assert_true(runs(agent));
+    json_t *certificate = stop(&c);
+    assert_string_equal(text_of(certificate, "state_left"), "running");
+    json_decref(certificate);
+    end_agent(agent);
+}
+
+/* The guardian of a companion; 0: there is none. */
+struct child_named {
+    pid_t parent, found;
+};
+
+static int look_for_guardian(void *context, pid_t pid) {
+    struct child_named *l = context;
+    struct na_stat s;
+    if (na_stat_read(pid, &s) == 0 && s.ppid == l->parent && s.state != 'Z' && strcmp(s.name, "nl-guardian") == 0) l->found = pid;
+    return 0;
+}
+
+static pid_t guardian_of(pid_t companion) {
+    struct child_named l = {companion, 0};
+    for (int i = 0; i < 400 && !l.found; i++) {
+        na_each_number("/proc", look_for_guardian, &l);
+        if (!l.found) pause_ms(10);
+    }
+    return l.found;
+}
+
+static void a_killed_guardian_is_replaced(void **state) {
+    (void)state;
+    char word[16];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    struct companion c = start("--agent-pid", word);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    pid_t first = guardian_of(c.pid);
+    assert_true(first > 0);
+    kill(first, SIGKILL);
+    pid_t second = first;
+    for (int i = 0; i < 400 && (second == first || second == 0); i++) {
+        pause_ms(10);
+        second = guardian_of(c.pid);
+    }
+    assert_true(second > 0 && second != first);
+    assert_true(stands_still(agent));
+    kill(c.pid, SIGKILL);
+    waitpid(c.pid, NULL, 0);
+    assert_true(runs(agent));
+    end_agent(agent);
+    nl_agent_unmap(c.page);
+    close(c.said);
+}
+
+static void what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_by_the_next(void **state) {
+    (void)state;
+    char word[16], runtime[80], file[160];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    /* root's folder is a fixed one */
+    snprintf(runtime, sizeof runtime, "%s/run", folder);
+    assert_int_equal(mkdir(runtime, 0700), 0);
+    setenv("XDG_RUNTIME_DIR", runtime, 1);
+    struct companion c = start("--agent-pid", word);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    snprintf(file, sizeof file, "%s/noiselab/%d.journal", geteuid() ? runtime : "/run", (int)c.pid);
+    if (access(file, F_OK)) {
+        end_agent(agent);
+        json_decref(stop(&c));
+        SKIP("no folder for a journal (%s)", file);
+    }
+    pid_t guardian = guardian_of(c.pid);
+    kill(c.pid, SIGSTOP); /* so that it starts no other */
+    kill(guardian, SIGKILL);
+    kill(c.pid, SIGKILL);
+    waitpid(c.pid, NULL, 0);
+    pause_ms(100);
+    assert_true(stands_still(agent));
+    assert_int_equal(na_journal_restore(), 0);
+    assert_true(runs(agent));
+    assert_int_not_equal(access(file, F_OK), 0);
+    /* one that says nothing of use stays, and is told */
+    assert_int_equal(close(open(file, O_WRONLY | O_CREAT | O_EXCL, 0600)), 0);
+    assert_int_equal(na_journal_restore(), 1);
+    assert_int_equal(unlink(file), 0);
+    end_agent(agent);
+    nl_agent_unmap(c.page);
+    close(c.said);
+}
+
+static void an_off_command_that_fails_once_is_run_again_by_the_guardian(void **state) {
+    (void)state;
+    char off[200], done[100];
+    snprintf(done, sizeof done, "%s/off-done", folder);
+    snprintf(off, sizeof off, "test -e %s/may && touch %s", folder, done);
+    struct companion c = start("--agent-on", "true", "--agent-off", off, "--shell");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    json_t *certificate = stop(&c);
+    assert_non_null(strstr(text_of(certificate, "state_left"), "the command of --agent-off failed"));
+    json_decref(certificate);
+    snprintf(off, sizeof off, "%s/may", folder);
+    assert_int_equal(close(open(off, O_WRONLY | O_CREAT | O_EXCL, 0600)), 0);
+    for (int i = 0; i < 1000 && access(done, F_OK); i++) pause_ms(10);
+    assert_int_equal(access(done, F_OK), 0);
+}
+
+static void a_unit_whose_name_two_cgroups_have_is_refused(void **state) {
+    (void)state;
+    char name[64], path[600], above[600], other[700];
+    snprintf(name, sizeof name, "nl-two-%d.service", (int)getpid());
+    pid_t agent = agent_in_cgroup("", name, path, sizeof path);
+    snprintf(above, sizeof above, "%.*s/nl-other-%d", (int)(strrchr(path, '/') - path), path, (int)getpid());
+    snprintf(other, sizeof other, "%s/%s", above, name);
+    assert_int_equal(mkdir(above, 0755), 0);
+    assert_int_equal(mkdir(other, 0755), 0);
+    struct companion c = start("--agent-unit", name);
+    was_refused(&c, "there are two units");
+    end_agent(agent);
+    assert_int_equal(rmdir(other) + rmdir(above) + rmdir(path), 0);
+}
+
 static void a_page_of_another_version_and_commands_out_of_order_are_refused(void **state) {
     (void)state;
     int fd;
@@ -837,6 +1025,12 @@ int main(void) {
         cmocka_unit_test(a_killed_companion_leaves_no_started_agent),
         cmocka_unit_test(a_killed_owner_leaves_no_frozen_agent_and_no_companion),
         cmocka_unit_test(a_closed_page_restores_at_once_and_commands_go_on_being_answered),
+        cmocka_unit_test(an_agent_is_given_back_by_a_companion_that_may_open_nothing),
+        cmocka_unit_test(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease),
+        cmocka_unit_test(a_killed_guardian_is_replaced),
+        cmocka_unit_test(what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_by_the_next),
+        cmocka_unit_test(an_off_command_that_fails_once_is_run_again_by_the_guardian),
+        cmocka_unit_test(a_unit_whose_name_two_cgroups_have_is_refused),
         cmocka_unit_test(a_page_of_another_version_and_commands_out_of_order_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -521,6 +521,8 @@ static void what_a_trace_cannot_do_is_refused(void **state) {
     check_trace("# span_ns: 50\n1000\t10\n", &trace);
     a->shape.scale_period = 1;
     a->shape.is_looped = 1;
+    assert_contains(replay->problem(&a->request, buf, sizeof buf), "begin 50 ns apart on average, wanted 200 ns or more");
+    a->shape.scale_period = 4;
     assert_null(replay->problem(&a->request, buf, sizeof buf));
     ng_trace_close(&trace);
     check_trace("0\t10\n9000000000000000000\t10\n", &trace); /* 285 years */

@@ -47,6 +47,16 @@ static void nothing_is_expanded(void **state) {
     assert_string_equal(split("echo $HOME *.c `id` ~ a;b >c | d"), "echo|$HOME|*.c|`id`|~|a;b|>c|||d");
 }
 
+static void what_a_shell_would_not_take_as_a_word_is_found(void **state) {
+    (void)state;
+    assert_int_equal(nl_words_shell_sign("top -b -d 0.5 > /dev/null"), '>');
+    assert_int_equal(nl_words_shell_sign("a|b"), '|');
+    assert_int_equal(nl_words_shell_sign("a \"x\";b"), ';');
+    assert_int_equal(nl_words_shell_sign("curl http://h/?a=1&b=2 $x `id` *"), 0);
+    assert_int_equal(nl_words_shell_sign("awk '$1 > 3 { print \"|\" }' \"a;b\\\">\" \\<"), 0);
+    assert_int_equal(nl_words_shell_sign(""), 0);
+}
+
 static void what_has_no_end_is_an_error(void **state) {
     (void)state;
     assert_string_equal(split(""), "error: it has no word");
@@ -63,6 +73,7 @@ int main(void) {
         cmocka_unit_test(blanks_divide_and_quotes_keep_together),
         cmocka_unit_test(backslashes_take_the_next_character_where_they_have_a_meaning),
         cmocka_unit_test(nothing_is_expanded),
+        cmocka_unit_test(what_a_shell_would_not_take_as_a_word_is_found),
         cmocka_unit_test(what_has_no_end_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

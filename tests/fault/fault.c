@@ -1,0 +1,83 @@
+/* An LD_PRELOAD library that fails one call: NL_FAULT=CALL:N:ERRNO fails the Nth call of that function in each process with that errno, and then makes
+ * the file NL_FAULT_HIT, so that it is known whether there were so many. SQLite tests itself in this way (sqlite.org/testing.html, 3.2). */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static struct {
+    char call[32];
+    int number, error;
+    const char *hit;
+} fault;
+static atomic_int n_calls;
+
+__attribute__((constructor)) static void read_fault(void) {
+    const char *text = getenv("NL_FAULT");
+    if (!text || sscanf(text, "%31[^:]:%d:%d", fault.call, &fault.number, &fault.error) != 3) fault.number = 0;
+    fault.hit = getenv("NL_FAULT_HIT");
+}
+
+/* Whether this call is the one; errno is set then. */
+static int fails(const char *call) {
+    if (fault.number == 0 || strcmp(call, fault.call) != 0 || atomic_fetch_add(&n_calls, 1) + 1 != fault.number) return 0;
+    if (fault.hit) {
+        long fd = ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(SYS_openat, AT_FDCWD, fault.hit, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (fd >= 0) close((int)fd);
+    }
+    errno = fault.error;
+    return 1;
+}
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static mode_t mode_of(int flags, va_list arguments) { return flags & O_CREAT ? (mode_t)va_arg(arguments, int) : 0; }
+
+#define WRAP_OPEN(name)                                                                                                                    \
+    int name(const char *path, int flags, ...) {                                                                                           \
+        va_list arguments;                                                                                                                 \
+        va_start(arguments, flags);                                                                                                        \
+        mode_t mode = mode_of(flags, arguments);                                                                                           \
+        va_end(arguments);                                                                                                                 \
+        return fails("open") ? -1 : NEXT(name)(path, flags, mode);                                                                         \
+    }
+WRAP_OPEN(open)
+WRAP_OPEN(open64)
+
+/* what a fortified open() becomes */
+int __open_2(const char *path, int flags);
+int __open_2(const char *path, int flags) { return fails("open") ? -1 : NEXT(__open_2)(path, flags); }
+
+FILE *fopen(const char *path, const char *mode) { return fails("fopen") ? NULL : NEXT(fopen)(path, mode); }
+FILE *fopen64(const char *path, const char *mode) { return fails("fopen") ? NULL : NEXT(fopen64)(path, mode); }
+ssize_t write(int fd, const void *data, size_t n) { return fails("write") ? -1 : NEXT(write)(fd, data, n); }
+int rename(const char *from, const char *to) { return fails("rename") ? -1 : NEXT(rename)(from, to); }
+int mkdir(const char *path, mode_t mode) { return fails("mkdir") ? -1 : NEXT(mkdir)(path, mode); }
+int rmdir(const char *path) { return fails("rmdir") ? -1 : NEXT(rmdir)(path); }
+pid_t fork(void) { return fails("fork") ? -1 : NEXT(fork)(); }
+int kill(pid_t pid, int signal) { return fails("kill") ? -1 : NEXT(kill)(pid, signal); }
+int pipe2(int ends[2], int flags) { return fails("pipe") ? -1 : NEXT(pipe2)(ends, flags); }
+void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset) {
+    return fails("mmap") ? MAP_FAILED : NEXT(mmap)(at, n, protection, flags, fd, offset);
+}
+
+/* pidfd_open, pidfd_send_signal, perf_event_open */
+long syscall(long number, ...) {
+    va_list arguments;
+    long a[6];
+    va_start(arguments, number);
+    for (int i = 0; i < 6; i++) a[i] = va_arg(arguments, long);
+    va_end(arguments);
+    const char *name = number == SYS_pidfd_open ? "pidfd" : number == SYS_pidfd_send_signal ? "signal" : number == SYS_perf_event_open ? "perf" : "";
+    return *name && fails(name) ? -1 : NEXT(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}

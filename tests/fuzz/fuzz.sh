@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# make fuzz [SECONDS=60] [SEED=1]: mutants of every file and command line that noiselab reads, given to the programs themselves. None may crash, hang
+# (10 s) or end with a status outside of 0 to 3. What did is kept in build/fuzz. Exit status 1 if there was one.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=${NOISELAB_BUILD:-build} seconds=${1:-60} seed=${2:-1}
+work=$PWD/$build/fuzz
+mutate=$PWD/$build/fuzz-mutate
+rm -rf "$work" && mkdir -p "$work" || exit 2
+PATH=$PWD/$build/bin:$PATH
+bad=0
+
+# A target is a name, an example, and the command that reads a mutant of it, FILE.
+trace() { printf '# span_ns: 1000000000\n0\t41000\t0\t-\tcollectd\n100000000\t39000\t0\tspin\t-\n200000000\t1000\t0\tsum\tx\n'; }
+preset() { printf '# a preset\nkind = spin\nperiod = 10ms\nlevel = 1\npattern = poisson\n'; }
+arrivals() { printf '0 0\n1 0.25\n2 0.5\n3 1\n'; }
+verdict() { printf 'verdict: pass\nended_utc: 2026-01-31T23:59:59Z\nfailed: detour lost\n'; }
+words() { printf -- '--level\n1\n--period\n10ms\n--kind\nspin,sum\n--pattern\nperiodic\n--on\nlast\n--duration\n1s\n--duty-cap\n50\n--seed\n3\n'; }
+agent_words() { printf -- '--agent-cmd\nsleep 1\n--scrape\ntrue\n--scrape-period\n1s\n--agent-cpu\n0\n--agent-name\na\n--who\nnone\n'; }
+detect_words() { printf -- '--op\nbarrier,allreduce\n--bytes\n8,2KiB\n--levels\n0,1\n--seconds\n1\n--half-period\n10ms\n--seed\n3\n--design\nlockin\n'; }
+record_words() { printf -- '--duration\n1s\n--name\nsleep\n--source\nschedstat\n--cpus\n0\n'; }
+
+# run_with FILE COMMAND...: the words of a file as further arguments; nothing but a dry run or help may come of them
+run_with() {
+    local file=$1 line list=()
+    shift
+    while IFS= read -r line; do list+=("${line:0:100000}"); done <"$file"
+    "$@" "${list[@]:0:40}"
+}
+
+# fuzz NAME COMMAND...: `FILE` in the command is the mutant; or run_with FILE
+fuzz() {
+    local name=$1 i=0 n_bad=0 status until=$((SECONDS + share)) file
+    shift
+    "$name" >"$work/$name"
+    while [ "$SECONDS" -lt "$until" ]; do
+        "$mutate" "$seed" "$i" 100 "$work/$name" "$work/$name." || exit 2
+        for file in "$work/$name".*; do
+            [ "$SECONDS" -lt "$until" ] || break
+            (cd "$work" && timeout -k 1 10 bash -c '. "$0"; "$@"' "$work/run_with" "${@/FILE/$file}") >/dev/null 2>"$work/said" </dev/null
+            status=$?
+            i=$((i + 1))
+            if [ "$status" -le 3 ] && ! grep -qE 'Sanitizer|runtime error' "$work/said"; then continue; fi
+            n_bad=$((n_bad + 1))
+            echo "  status $status: $work/bad-$name-$i" >&2
+            cp "$file" "$work/bad-$name-$i"
+        done
+        rm -f "$work/$name".*
+    done
+    printf '%-24s %6d inputs, %d bad\n' "$name" "$i" "$n_bad"
+    bad=$((bad + n_bad))
+}
+declare -f run_with >"$work/run_with"
+
+share=$((seconds / 16 + 1))
+fuzz trace noiselab-gen --dry-run --replay FILE --loop --duration 1s
+fuzz preset noiselab-gen --dry-run --preset FILE --duration 1s
+fuzz verdict noiselab-node-health FILE
+fuzz words run_with FILE noiselab-gen --dry-run
+fuzz agent_words run_with FILE noiselab-agent --dry-run
+fuzz record_words run_with FILE noiselab-record --help
+fuzz detect_words run_with FILE noiselab-detect --dry-run
+R_LIBS=$build/lib/noiselab/R Rscript --vanilla tests/fuzz/fuzz.R "$mutate" $((seconds / 2)) "$seed" "$work" || bad=$((bad + 1))
+[ "$bad" = 0 ]

@@ -1,0 +1,117 @@
+/* libFuzzer on the parsers of C: the first byte of an input says which, the rest is the text or file. Nothing may crash, and the sanitizers have
+ * nothing to say. Built by make fuzz where clang has libFuzzer. */
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "arrival.h"
+#include "nl_place.h"
+#include "nl_preset.h"
+#include "nl_units.h"
+#include "nl_words.h"
+#include "trace.h"
+
+enum { MOST_BYTES = 1 << 16 };
+
+/* A file in memory with this content; its path into `path`. */
+static int file_of(const uint8_t *data, size_t size, char *path, size_t path_size) {
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size) abort();
+    snprintf(path, path_size, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+static void fuzz_trace(const uint8_t *data, size_t size) {
+    char path[64], reason[512];
+    static struct ng_trace trace; /* large */
+    static struct ng_trace_reader reader;
+    struct ng_trace_line line;
+    int fd = file_of(data, size, path, sizeof path);
+    if (ng_trace_check(path, &trace, reason, sizeof reason) == 0) {
+        ng_trace_open(&reader, &trace);
+        while (ng_trace_next(&reader, &line) > 0)
+            if (line.duration_ns <= 0 || line.start_ns < trace.first_ns) abort();
+        ng_trace_close(&trace);
+    }
+    close(fd);
+}
+
+static void fuzz_arrival(const uint8_t *data, size_t size) {
+    char path[64], reason[512];
+    static double delays[ND_ARRIVAL_CYCLE];
+    int fd = file_of(data, size, path, sizeof path);
+    struct nd_arrival_request request = {.rank = 1, .n_ranks = 4, .seed = 1, .trace = path};
+    for (const struct nd_arrival *const *row = nd_arrivals; *row; row++)
+        if ((*row)->needs_trace) (*row)->fill(&request, delays, reason, sizeof reason);
+    close(fd);
+}
+
+static void fuzz_words(const char *text) {
+    char reason[128], **words;
+    if (nl_words_split(text, &words, reason, sizeof reason) > 0) nl_words_free(words);
+}
+
+static void fuzz_values(char *text) {
+    const char *parts[16];
+    int64_t whole;
+    uint64_t seed;
+    double number;
+    char buffer[64];
+    if (nl_parse_duration(text, &whole) == 0) nl_format_duration(whole, buffer, sizeof buffer);
+    nl_parse_duration_or_zero(text, &whole);
+    nl_parse_size(text, &whole);
+    nl_parse_percent(text, &number);
+    nl_parse_rate(text, &number);
+    nl_parse_factor(text, &number);
+    nl_parse_int(text, -5, 5, &whole);
+    nl_parse_seed(text, &seed);
+    nl_split(text, parts, 16);
+}
+
+static void fuzz_places(const char *text) {
+    static struct nl_place *place;
+    static const int ranks[] = {0, 1};
+    int cpus[64];
+    char reason[512];
+    if (!place && nl_place_open(&place)) abort();
+    nl_place_resolve(place, text, ranks, 2, cpus, 64, reason, sizeof reason);
+}
+
+static int take(void *context, const char *option, const char *value, const char *where) {
+    return *(int *)context = option && value && where ? 0 : -1;
+}
+
+static void fuzz_preset(const uint8_t *data, size_t size) {
+    static char folder[] = "/tmp/nl-fuzz-XXXXXX", path[64];
+    char reason[512];
+    int context = 0;
+    if (!path[0]) {
+        if (!mkdtemp(folder)) abort();
+        snprintf(path, sizeof path, "%s/input.preset", folder);
+        setenv("NOISELAB_PRESETS", folder, 1);
+    }
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(data, 1, size, f) != size || fclose(f)) abort();
+    nl_preset_read("input", take, &context, reason, sizeof reason);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static char text[MOST_BYTES];
+    if (size < 1 || size > sizeof text - 1) return 0;
+    const uint8_t which = *data++;
+    memcpy(text, data, --size);
+    text[size] = '\0';
+    switch (which % 6) {
+    case 0: fuzz_trace(data, size); break;
+    case 1: fuzz_arrival(data, size); break;
+    case 2: fuzz_words(text); break;
+    case 3: fuzz_values(text); break;
+    case 4: fuzz_places(text); break;
+    default: fuzz_preset(data, size);
+    }
+    return 0;
+}
