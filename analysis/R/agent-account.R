@@ -4,8 +4,6 @@
 agree_us_per_s <- 20
 agree_share <- 0.05
 
-agreement_words <- c("agree", "disagree", "cannot be compared")
-
 is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_requested_percent"]])
 
 #' What an agent used, and what the ranks lost by it

@@ -23,7 +23,11 @@ new_view <- function(sentences, table = NULL, legend = NULL, warnings = characte
   list(sentences = sentences, table = table, legend = legend, warnings = unique(warnings), notes = notes, command = command, report = report)
 }
 
-fold <- function(text, width = text_width, exdent = 0) unlist(lapply(text, strwrap, width = width + 1, exdent = exdent))
+# Lines of a text; a number keeps its % beside it.
+fold <- function(text, width = text_width) {
+  lines <- unlist(lapply(gsub(" %", "\001%", text, fixed = TRUE), strwrap, width = width + 1))
+  gsub("\001", " ", lines, fixed = TRUE)
+}
 
 view_lines <- function(view, width = text_width, most = screen_lines, colour = FALSE) {
   parts <- lapply(view$sentences, fold, width = width)

@@ -122,3 +122,8 @@ test_that("what an agent costs is said first, then what it takes, and what would
   expect_match(paste(on_screen(answer_view(analyze_campaign(campaign, channels = "time")))[1:2], collapse = " "),
                "^collectd was not found to slow barrier; a slowdown of [0-9.]+ % would have been, with probability 0.95")
 })
+
+test_that("a number keeps its % beside it where a sentence folds", {
+  expect_equal(fold("slower by 12 % or so", 12), c("slower by", "12 % or so"))
+  expect_length(fold(character()), 0)
+})
