@@ -33,7 +33,6 @@ options=$(awk -F '\t' -v OFS='\t' -v types="$types" '
             else if (f[4] ~ /^[a-z0-9-]+(\|[A-Za-z0-9-]+)+$/) { kind = "words"; values = f[4]; gsub(/\|/, " ", values) }
             else if (f[4] ~ /^(FILE|DIR|PATH|TRACE|CAMPAIGN)$/ || f[3] == "--out" || f[3] == "--resume" || f[3] == "--finish") kind = "file"
             else kind = "any"
-            gsub(/\047/, "", f[5])
             print f[1], f[3], kind, (values == "" ? "-" : values), f[5]
         }
     }' "$words")
@@ -197,8 +196,9 @@ fish)
     cat <<EOT
 function __noiselab_is --description 'whether the words so far begin with these'
     set -l typed (commandline -opc)[2..-1]
-    test (count \$typed) -ge (count \$argv); or return 1
-    test "\$typed[1..(count \$argv)]" = "\$argv"
+    set -l n (count \$argv)
+    test (count \$typed) -ge \$n; or return 1
+    test "\$typed[1..\$n]" = "\$argv"
 end
 function __noiselab_has --description 'whether so many words stand before the one that is typed'
     test (count (commandline -opc)) -eq \$argv[1]
@@ -215,6 +215,7 @@ EOT
     printf '%s\n' "$options" | awk -F '\t' '
         {
             name = substr($2, 3)
+            gsub(/\047/, "\\\\&", $5)
             takes = $3 == "none" ? "" : $3 == "file" ? " -r" : $3 == "words" ? " -x -a \047" $4 "\047" : " -x"
             rest = " -l " name takes " -d \047" $5 "\047"
             n = split($1, part, " ")
