@@ -32,6 +32,10 @@ verdict_looks <- as.data.frame(matrix(c(
   "faster",               "25", "blue",       "\u25bc", "v",
   "changed: better",      "25", "blue",       "\u25bc", "v",
   "look at it",           "23", "yellow",     "\u25c6", "?",
+  "slower (alone)",       "24", "white",      "\u25b3", "+",
+  "faster (alone)",       "25", "white",      "\u25bd", "+",
+  "more sensitive",       "24", "vermillion", "\u25b2", "*",
+  "less sensitive",       "25", "blue",       "\u25bc", "v",
   "undecided",            "23", "yellow",     "\u25c6", "?",
   "inconclusive",         "23", "yellow",     "\u25c6", "?"
 ), ncol = 5, byrow = TRUE, dimnames = list(NULL, c("word", "shape", "colour", "mark", "ascii"))))

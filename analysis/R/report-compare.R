@@ -49,9 +49,9 @@ family_sentence <- function(rows) {
   seen <- sprintf("a change of %s%s would have been found", format_span_of(limits), unit)
   if (nrow(changed) == 0) return(sprintf("no difference between B and A was found in %s; %s.", counted(nrow(rows), "row"), seen))
   top <- utils::head(changed, 3)
-  sprintf("B differs from A in %d of %s: %s%s; elsewhere %s.", nrow(changed), counted(nrow(rows), "row"),
+  sprintf("B differs from A in %d of %s: %s%s%s.", nrow(changed), counted(nrow(rows), "row"),
           paste0(change_names(top), " is ", top$verdict, " (", format_change(top$effect), unit, " ", change_interval(top$ci_low, top$ci_high), ")", collapse = ", "),
-          if (nrow(changed) > 3) sprintf(" and %d more", nrow(changed) - 3) else "", seen)
+          if (nrow(changed) > 3) sprintf(" and %d more", nrow(changed) - 3) else "", if (nrow(changed) < nrow(rows)) paste("; elsewhere", seen) else "")
 }
 
 change_names <- function(rows) {
