@@ -95,7 +95,7 @@ holds() { awk "BEGIN { exit !($1) }"; }
     run "$BIN/noiselab-report" "$CAMPAIGN"
     [ "$status" -eq 0 ]
     [ -s "$CAMPAIGN/report.html" ]
-    [ "$(grep -o 'src="data:image/png;base64' "$CAMPAIGN/report.html" | wc -l)" -ge 5 ]
+    [ "$(grep -o '<figure' "$CAMPAIGN/report.html" | wc -l)" -ge 5 ]
     ! grep -qE '(src|href)="https?:' "$CAMPAIGN/report.html"
 }
 
