@@ -8,9 +8,10 @@ format_p <- function(p) {
 format_effect <- function(x, sign = TRUE) {
   digits <- ifelse(is.na(x) | abs(x) >= 100, 0, ifelse(abs(x) >= 10, 1, ifelse(abs(x) >= 1, 2, 3)))
   text <- sprintf(if (sign) "%+.*f" else "%.*f", digits, x)
-  small <- !is.na(x) & x != 0 & abs(x) < 0.0095
-  text[small] <- sprintf(if (sign) "%+.1e" else "%.1e", x[small])
-  small <- small & abs(x) >= 0.00095
+  # the limits of tiny samples may have hundreds of digits
+  odd <- !is.na(x) & x != 0 & (abs(x) < 0.0095 | abs(x) >= 1e7)
+  text[odd] <- sprintf(if (sign) "%+.1e" else "%.1e", x[odd])
+  small <- odd & abs(x) >= 0.00095 & abs(x) < 1
   text[small] <- sprintf(if (sign) "%+.4f" else "%.4f", x[small])
   ifelse(is.na(x), "-", text)
 }

@@ -1,5 +1,6 @@
 test_that("p-values and effects print sanely", {
   expect_equal(format_p(c(NA, 0, 1e-300, 3e-12, 0.01234)), c("-", "<1e-300", "<1e-300", "3e-12", "0.0123"))
+  expect_equal(format_effect(c(1e100, -2e7, 9e6)), c("+1.0e+100", "-2.0e+07", "+9000000"))
   expect_equal(format_effect(c(NA, 123.4, 12.34, 1.234, 0.1234, 0.00123, 1e-5)),
                c("-", "+123", "+12.3", "+1.23", "+0.123", "+0.0012", "+1.0e-05"))
   expect_equal(format_interval(NA, 1), "-")
