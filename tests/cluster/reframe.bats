@@ -119,5 +119,5 @@ check() {
     check here 'noiselab_sensitivity.*barrier' "$PWD/generous" --setvar options=--foo
     [ "$status" -ne 0 ]
     grep -q "launches ended \[\], expected \['complete'\]" said
-    grep -rq "noiselab-detect: .*'--foo' is not an option" reframe/stage
+    grep -rq "noiselab-detect: .*'--foo': unknown option" reframe/stage
 }
