@@ -169,7 +169,8 @@ is_built_with_likwid() { "$DETECT" --version | grep -q 'with liblikwid'; }
     ! likwid-perfctr -C "$FIRST_CPU" -g CLOCK -m true >/dev/null 2>&1 || skip 'this machine has counters'
     under_likwid launch 2 --op barrier --levels 1 --seconds 0.2 --warmup 0s --launch-id one
     [ "$(grep -c 'LIKWID asks for counters' "$ERR")" -eq 1 ]
-    [ "$(grep -c . "$ERR")" -eq 1 ]
+    # what a busy machine has said of itself aside
+    [ "$(grep -cvE 'before measuring|rounds were run' "$ERR")" -eq 1 ]
     jq -e '.ended == "complete" and .likwid.active == false and (.likwid.reason | length > 5) and (.warnings[0] | startswith("LIKWID"))' "$OUT/one/launch.json"
     # outside of LIKWID nobody speaks of it
     launch 1 --op barrier --levels 1 --seconds 0.2 --warmup 0s --launch-id two

@@ -143,8 +143,8 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     cat "$ERR"
     [ "$(planned | wc -l)" -eq 5 ]
     [ "$(words_of --seconds | sort -u)" = 72s ]
-    ! grep -q 'about these launches' "$ERR"
+    ! grep -q 'for these launches only' "$ERR"
     rm -rf "$OUT"
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 3
-    grep -q -- '--launches 3: the answer is about these launches' "$ERR"
+    grep -q -- '--launches 3: the result holds for these launches only' "$ERR"
 }
