@@ -37,6 +37,7 @@ fuzz() {
         "$mutate" "$seed" "$i" 100 "$work/$name" "$work/$name." || exit 2
         for file in "$work/$name".*; do
             [ "$SECONDS" -lt "$until" ] || break
+            # shellcheck disable=SC2016 # it is the inner shell that expands
             (cd "$work" && timeout -k 1 10 bash -c '. "$0"; "$@"' "$work/run_with" "${@/FILE/$file}") >/dev/null 2>"$work/said" </dev/null
             status=$?
             i=$((i + 1))
