@@ -7,7 +7,7 @@ mutate <- arguments[1]
 until <- Sys.time() + as.numeric(arguments[2])
 seed <- as.integer(arguments[3])
 folder <- arguments[4]
-patience_s <- 10
+patience_s <- as.numeric(Sys.getenv("FUZZ_PATIENCE", "10"))
 statuses <- c(0L, 1L, 2L, 3L) # 70 is a bug
 
 example <- file.path(folder, "campaign")

@@ -4,6 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=${NOISELAB_BUILD:-build} seconds=${1:-60} seed=${2:-1}
+patience=${FUZZ_PATIENCE:-10} # s; beside other tests everything takes longer
 work=$PWD/$build/fuzz
 mutate=$PWD/$build/fuzz-mutate
 rm -rf "$work" && mkdir -p "$work" || exit 2
@@ -38,7 +39,7 @@ fuzz() {
         for file in "$work/$name".*; do
             [ "$SECONDS" -lt "$until" ] || break
             # shellcheck disable=SC2016 # it is the inner shell that expands
-            (cd "$work" && timeout -k 1 10 bash -c '. "$0"; "$@"' "$work/run_with" "${@/FILE/$file}") >/dev/null 2>"$work/said" </dev/null
+            (cd "$work" && timeout -k 1 "$patience" bash -c '. "$0"; "$@"' "$work/run_with" "${@/FILE/$file}") >/dev/null 2>"$work/said" </dev/null
             status=$?
             i=$((i + 1))
             if [ "$status" -le 3 ] && ! grep -qE 'Sanitizer|runtime error' "$work/said"; then continue; fi
