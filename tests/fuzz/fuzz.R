@@ -15,7 +15,7 @@ dir.create(example, recursive = TRUE)
 simulate_campaign(example, pairs = 20, levels_percent = c(0, 5), seed = 1)
 launch <- list.dirs(example, recursive = FALSE)[1]
 summary_file <- file.path(folder, "summary.csv")
-file.copy(system.file("extdata", "khudoleeva2021.csv", package = "noiselab"), summary_file)
+invisible(file.copy(system.file("extdata", "khudoleeva2021.csv", package = "noiselab"), summary_file))
 limits_file <- file.path(folder, "limits")
 writeLines(c("# ours", "detour.alone.lost <= 0.1 percent", "bandwidth.between.one_way 4MiB >= 10 GB/s"), limits_file)
 

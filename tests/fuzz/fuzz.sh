@@ -14,7 +14,6 @@ bad=0
 # A target is a name, an example, and the command that reads a mutant of it, FILE.
 trace() { printf '# span_ns: 1000000000\n0\t41000\t0\t-\tcollectd\n100000000\t39000\t0\tspin\t-\n200000000\t1000\t0\tsum\tx\n'; }
 preset() { printf '# a preset\nkind = spin\nperiod = 10ms\nlevel = 1\npattern = poisson\n'; }
-arrivals() { printf '0 0\n1 0.25\n2 0.5\n3 1\n'; }
 verdict() { printf 'verdict: pass\nended_utc: 2026-01-31T23:59:59Z\nfailed: detour lost\n'; }
 words() { printf -- '--level\n1\n--period\n10ms\n--kind\nspin,sum\n--pattern\nperiodic\n--on\nlast\n--duration\n1s\n--duty-cap\n50\n--seed\n3\n'; }
 agent_words() { printf -- '--agent-cmd\nsleep 1\n--scrape\ntrue\n--scrape-period\n1s\n--agent-cpu\n0\n--agent-name\na\n--who\nnone\n'; }

@@ -3,7 +3,8 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=${NOISELAB_BUILD:-build}/fuzz-parsers
-mkdir -p "$build/corpus"
+mkdir -p "$build/corpus" "$build/presets"
+export NOISELAB_PRESETS="$build/presets"
 if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
     clang -fsanitize=fuzzer,address,undefined -x c -o "$build/probe" - 2>/dev/null; then
     echo 'parsers: skipped, there is no clang with libFuzzer here'

@@ -305,6 +305,11 @@ static void another_users_process_is_refused_to_those_who_may_not_stop_it(void *
     end_agent(agent);
 }
 
+/* Cgroups that a test which failed may have left. */
+enum { MOST_MADE = 16 };
+static char made[MOST_MADE][600];
+static int n_made;
+
 /* A cgroup of this test with an agent in it; `path` is where it stands. Skips the test where that is not permitted. */
 static pid_t agent_in_cgroup(const char *controller, const char *name, char *path, int size) {
     char mount[512], file[700], word[16];
@@ -313,6 +318,7 @@ static pid_t agent_in_cgroup(const char *controller, const char *name, char *pat
     }
     pid_t agent = make_agent(0, 2, spin);
     snprintf(path, (size_t)size, "%s/%s", mount, name);
+    if (n_made < MOST_MADE) snprintf(made[n_made++], sizeof made[0], "%s", path);
     snprintf(file, sizeof file, "%s/cgroup.procs", path);
     text_pid(word, agent);
     assert_int_equal(mkdir(path, 0755), 0);
@@ -997,6 +1003,11 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     char command[128];
+    struct na_set left = {0};
+    na_set_add_children(&left, getpid());
+    for (int i = 0; i < left.n; i++) end_agent(left.p[i].pid);
+    na_set_free(&left);
+    while (n_made > 0) rmdir(made[--n_made]);
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command);
 }
