@@ -283,7 +283,7 @@ static void print_information(int key) {
     if (key == KEY_HELP) argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
     if (key == KEY_VERSION) {
         const char *likwid = nd_markers_library();
-        printf("noiselab-detect %s (%s)%s%s\n", NOISELAB_VERSION, NOISELAB_GIT, likwid ? ", with " : ", without LIKWID", likwid ? likwid : "");
+        printf("noiselab-detect %s (%s)%s%s\n", NOISELAB_VERSION, nl_git, likwid ? ", with " : ", without LIKWID", likwid ? likwid : "");
     }
     if (key == KEY_LIST_OPERATIONS)
         for (int i = 0; nd_ops[i]; i++) printf("%-25s %s\n", nd_ops[i]->name, nd_ops[i]->help);

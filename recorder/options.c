@@ -131,7 +131,7 @@ static const char *show_help(void *context, const char *text) {
 static const char *show_version(void *context, const char *text) {
     struct parsing *p = context;
     (void)text;
-    printf("noiselab-record %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
+    printf("noiselab-record %s (%s)\n", NOISELAB_VERSION, nl_git);
     p->line.is_done = 1;
     return NULL;
 }

@@ -104,10 +104,10 @@ failed_tests() { sed -n 's/^not ok [0-9]* //p' "$suite" | sed 's/ in [0-9]*ms$//
 # can_repeat NAME: with another result. What R and lint say depends on nothing else on the machine.
 can_repeat() { case $1 in 'R package'* | lint) false ;; esac }
 
-# set_aside NAME: what did not fail counts, what did will be taken again; the summary says what it was
+# set_aside NAME WHEN: what did not fail counts, what did will be taken again; the summary says what it was
 set_aside() {
-    grep -E '^ok' "$suite" >"$suite.kept"
-    sed -n "s|^not ok|# failed at first: $1:|p" "$suite" | tee -a "$log"
+    grep -E '^ok' "$suite" >>"$suite.kept"
+    sed -n "s|^not ok|# failed $2: $1:|p" "$suite" | tee -a "$log"
 }
 
 # again NAME: the tests that failed, or the whole suite where they cannot be told from the others (a setup that failed has no name)
@@ -120,20 +120,20 @@ again() {
         : >"$suite.kept"
         attempt "$1"
     fi
-    cat "$suite.kept" "$suite" >>"$log"
 }
 
-# counted NAME FILE: what the suite said in its first attempt, or says in the second. What measures can be spoilt by whatever else runs on a shared
-# machine at that moment, which is no mistake of the code: tests that failed run once more, alone, and what they say then counts.
+# counted NAME FILE: what the suite said in its first attempt, or says later. What measures can be spoilt by whatever else runs on a shared machine at
+# that moment, which is no mistake of the code: tests that failed run once more, alone, and where that moment lasted, a last time.
 counted() {
     suite=$2
     [ -s "$suite" ] || echo "not ok - $1 was not run" | tee "$suite"
-    if can_repeat "$1" && grep -qE '^not ok' "$suite"; then
-        set_aside "$1"
+    : >"$suite.kept"
+    for when in 'at first' again; do
+        if ! can_repeat "$1" || ! grep -qE '^not ok' "$suite"; then break; fi
+        set_aside "$1" "$when"
         again "$1"
-    else
-        cat "$suite" >>"$log"
-    fi
+    done
+    cat "$suite.kept" "$suite" >>"$log"
 }
 
 # take NAME...: one after the other, alone
@@ -220,7 +220,7 @@ passed=$(($(grep -cE '^ok ' "$log") - skipped))
 failed=$(grep -cE '^not ok' "$log")
 [ "$failed" = 0 ] || { echo && grep -E '^not ok' "$log"; }
 echo
-grep '^# failed at first: ' "$log"
+grep -E '^# failed (at first|again): ' "$log"
 [ "$skipped" = 0 ] || grep -iE '^ok .*# *skip' "$log"
 echo "$passed passed, $failed failed" | tee "$NOISELAB_BUILD/test.summary"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
