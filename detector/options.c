@@ -365,7 +365,7 @@ static error_t parse_preempted(struct parsing *p, const char *arg) {
 static error_t parse_root(struct parsing *p, const char *arg) {
     int64_t root = 0;
     p->o->op.rotates_root = strcmp(arg, "rotate") == 0;
-    if (!p->o->op.rotates_root && nl_parse_int(arg, 0, INT_MAX, &root)) return bad(p, "--root", arg, "a rank or the word rotate");
+    if (!p->o->op.rotates_root && nl_parse_int(arg, 0, INT_MAX - 1, &root)) return bad(p, "--root", arg, "a rank or the word rotate");
     p->o->op.root = (int)root;
     return 0;
 }
