@@ -91,7 +91,7 @@ $(BUILD)/bin/noiselab-agent: $(AGENT) $(filter-out %/main.o,$(RECORDER)) $(COMMO
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # without MPI: it says so where that is missing
-$(BUILD)/bin/noiselab-doctor: $(filter-out %/sh.o %/values.o,$(COMMAND)) $(filter-out %/main.o,$(NOISEGEN) $(RECORDER)) $(BUILD)/obj/detector/quiet.o $(COMMON)
+$(BUILD)/bin/noiselab-doctor: $(filter-out %/sh.o %/values.o %/launched.o,$(COMMAND)) $(filter-out %/main.o,$(NOISEGEN) $(RECORDER)) $(BUILD)/obj/detector/quiet.o $(COMMON)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -104,7 +104,7 @@ $(BUILD)/bin/noiselab-accept: $(ACCEPTANCE) $(DETECTOR_PARTS) $(COMMON)
 	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # what the scripts leave to C
-$(BUILD)/libexec/noiselab/noiselab-sh: $(addprefix $(BUILD)/obj/command/,sh.o values.o) $(COMMON)
+$(BUILD)/libexec/noiselab/noiselab-sh: $(addprefix $(BUILD)/obj/command/,sh.o values.o launched.o) $(COMMON)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
