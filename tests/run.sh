@@ -88,14 +88,19 @@ attempt() {
     began=$(date +%s)
     printf '# %s\n' "$1" | tee "$suite"
     # by way of a file: a process that a test leaves behind would hold a pipe for ever
-    { run_suite "$@" </dev/null || printf '# ended with status %d\n' "$?"; } >"$suite.raw" 2>&1
+    (
+        run_suite "$@" </dev/null || printf '# ended with status %d\n' "$?"
+        times >"$suite.times"
+    ) >"$suite.raw" 2>&1
     skips_as_bats <"$suite.raw" | tee -a "$suite"
     rm -f "$suite.raw"
     # a suite that broke off without naming a failed test has failed all the same
     if grep -qE '^# ended with status' "$suite" && ! grep -qE '^not ok' "$suite"; then
         printf 'not ok - %s broke off\n' "$1" | tee -a "$suite"
     fi
-    printf '# %s took %d s\n' "$1" $(($(date +%s) - began)) | tee -a "$suite"
+    # of the second line, that of children: minutes and seconds, user and system
+    cpu_s=$(awk -F '[ms ]+' 'NR == 2 { printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }' "$suite.times")
+    printf '# %s took %d s, %s s of CPU time\n' "$1" $(($(date +%s) - began)) "$cpu_s" | tee -a "$suite"
 }
 
 # failed_tests: their names, in $suite
