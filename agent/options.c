@@ -171,7 +171,7 @@ static const char *list_accounts(void *context, const char *text) {
 
 static const char *show_version(void *context, const char *text) {
     (void)text;
-    printf("noiselab-agent %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
+    printf("noiselab-agent %s (%s)\n", NOISELAB_VERSION, nl_git);
     ((struct parsing *)context)->line->is_done = 1;
     return NULL;
 }

@@ -85,6 +85,14 @@ static void drain_record(void *context) {
     if (s->who.recorder) nr_drain(s->who.recorder);
 }
 
+/* The watch drains what is written here. */
+static int write_record(struct na_session *s, int all, char *reason, int size) {
+    pthread_mutex_lock(&s->record);
+    int rc = na_who_write(&s->who, all, reason, size);
+    pthread_mutex_unlock(&s->record);
+    return rc;
+}
+
 static int open_record(struct na_session *s, char *reason, int size) {
     pthread_mutex_lock(&s->record);
     int rc = na_who_open(&s->who, s->options, s->page);
@@ -226,7 +234,7 @@ static int end(struct na_session *s, char *reason, int size) {
     if (status && was_on) return status;
     na_account_add(was_on ? &s->total_on : &s->total_off, a);
     was_on ? s->n_halves_on++ : s->n_halves_off++;
-    if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && na_who_write(&s->who, 0, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
+    if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && write_record(s, 0, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
     return NL_AGENT_DONE;
 }
 
@@ -249,7 +257,7 @@ static int quit(struct na_session *s, char *reason, int size) {
     int64_t n_failed = atomic_load(&s->scraper.n_failed), n_skipped = atomic_load(&s->scraper.n_skipped);
     if (n_failed > 0) na_warn(&s->agent, "%lld of %lld scrapes failed", (long long)n_failed, (long long)atomic_load(&s->scraper.n_scrapes));
     if (n_skipped > 0) na_warn(&s->agent, "%lld scrapes were left out: the one before took longer than the period", (long long)n_skipped);
-    if (na_who_write(&s->who, 1, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
+    if (write_record(s, 1, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
     char *text = na_certificate(s);
     if (text && strlen(text) < sizeof s->page->text) strcpy(s->page->text, text);
     else na_say(reason, size, "the certificate does not fit into the page");
@@ -421,7 +429,7 @@ int na_session(const struct na_options *o) {
     atomic_store(&s->page->companion_pid, (int32_t)getpid());
     live(s);
     restore(s);
-    if (!s->has_quit) na_who_write(&s->who, 1, ignored, sizeof ignored); /* the owner is dead: what was recorded stays readable */
+    if (!s->has_quit) write_record(s, 1, ignored, sizeof ignored); /* the owner is dead: what was recorded stays readable */
     status = NL_EXIT_OK;
 out:
     na_session_close(s);

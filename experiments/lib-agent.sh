@@ -262,10 +262,16 @@ with_agent_words() {
 # command, or in $().
 on_first_node() {
     if in_slurm_job; then
-        exec srun --overlap --nodes=1 --ntasks=1 --nodelist="$(node_names | head -n 1)" --cpu-bind=none --mpi=none --job-name=noiselab-record "$@"
+        become srun --overlap --nodes=1 --ntasks=1 --nodelist="$(node_names | head -n 1)" --cpu-bind=none --mpi=none --job-name=noiselab-record "$@"
     else
-        exec "$@"
+        become "$@"
     fi
+}
+
+# owned COMMAND WORDS: what COMMAND becomes ends with this script
+owned() {
+    token=-
+    "$@"
 }
 
 # split_words TEXT: its words, one on a line, as the companion splits them: blanks divide; quotes and backslashes keep; nothing is expanded
@@ -321,7 +327,7 @@ record_agent() {
     fi
     mkdir -p "${recorded%/*}" 2>/dev/null || die 2 "cannot make '${recorded%/*}'"
     start_scraping
-    set -- on_first_node "$NOISELAB_BIN/noiselab-record" --duration "${record_s}s" --out "$recorded.trace" --force --json
+    set -- owned on_first_node "$NOISELAB_BIN/noiselab-record" --duration "${record_s}s" --out "$recorded.trace" --force --json
     case $ways in
     --agent-cmd)
         [ -z "$agent_cpu" ] || set -- "$@" -- taskset -c "$agent_cpu"
@@ -369,7 +375,7 @@ start_scraping() {
     set -- sh -c 'period=$1; shift; trap "kill \$! 2>/dev/null; exit" TERM
         while :; do "$@" >/dev/null 2>&1 & wait $!; sleep "$period" & wait $!; done' scrape "$(interval_seconds "$scrape_period")"
     [ -z "$scrape_cpu" ] || set -- taskset -c "$scrape_cpu" "$@"
-    with_command "$scrape" on_first_node "$@" </dev/null >/dev/null 2>&1 &
+    with_command "$scrape" owned on_first_node "$@" </dev/null >/dev/null 2>&1 &
     scraping=$!
 }
 
