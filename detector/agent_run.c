@@ -1,4 +1,5 @@
 /* The agent's part of a launch: placing its companion, switching, the marks of a half, and giving its arm up. */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,10 +65,14 @@ int nd_agent_place(struct nd_run *r) {
     mine.cpu = seat.cpu;
     if (r->record) {
         failed = !realpath(nd_record_folder(r->record), folder.path);
+        if (failed) nl_error("cannot find '%s' again: %s", nd_record_folder(r->record), strerror(errno));
         snprintf(folder.launch, sizeof folder.launch, "%s", nd_record_launch(r->record));
     }
     MPI_Bcast(&folder, sizeof folder, MPI_BYTE, 0, r->team.world);
-    if (r->team.node_rank == 0) failed |= (ranks = calloc((size_t)r->team.n_node_ranks, sizeof *ranks)) == NULL;
+    if (r->team.node_rank == 0 && !(ranks = calloc((size_t)r->team.n_node_ranks, sizeof *ranks))) {
+        nl_error("not enough memory for %d ranks", r->team.n_node_ranks);
+        failed = 1;
+    }
     if (nd_run_agree_failed(r, failed)) {
         free(ranks);
         return -1;
