@@ -16,6 +16,9 @@
 /* A delivered level further than this from the requested one is said aloud, percent of the level. */
 static const double tolerance_percent = 5;
 
+/* Of the generators of more nodes what each of their threads did is left out. */
+enum { FULL_CERTIFICATES = 256 };
+
 /* Text that jansson takes, whatever bytes the user typed. */
 static json_t *text(const char *s) {
     json_t *json = json_string(s);
@@ -423,6 +426,7 @@ void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const 
     if (node->n_early_bursts * 50 > total_halves(o, node))
         warn_of_node(launch, node->host, "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
     add_levels(launch, certificate, o, node);
+    if (json_array_size(json_object_get(launch, "generators")) >= FULL_CERTIFICATES) json_object_del(certificate, "threads");
     json_array_append_new(json_object_get(launch, "generators"), certificate);
     const json_t *slowest = json_object_get(json_object_get(launch, "switching"), "p99_ns");
     if (!slowest || node->switch_p99_ns > json_integer_value(slowest))
