@@ -3,7 +3,7 @@
 analyze_acceptance <- function(dirs, values, form) {
   table <- table_option(values, acceptance_tables)
   alpha <- alpha_option(values$alpha)
-  margin <- margin_option(values$margin) %||% 0
+  margin <- margin_option(values$margin)
   limits <- if (!is.null(values$limits)) read_limits(values$limits)
   if (isTRUE(values[["check-limits"]])) {
     if (is.null(limits)) abort_usage("--check-limits needs --limits FILE")
@@ -29,7 +29,8 @@ analyze_acceptance <- function(dirs, values, form) {
 judge_dirs <- function(dirs, values, alpha, margin) {
   limits <- if (!is.null(values$limits)) read_limits(values$limits)
   reference <- if (!is.null(values$reference)) read_acceptance(values$reference)
-  judge_acceptance(read_acceptance(dirs), limits, reference, alpha, margin, limits_name = values$limits %||% "limits")
+  classes <- if (!is.null(values$classes)) read_classes(values$classes)
+  judge_acceptance(read_acceptance(dirs), limits, reference, alpha, margin, values$limits %||% "limits", classes)
 }
 
 has_acceptance <- function(dir) dir.exists(dir) && length(find_launches(dir, program = "noiselab-accept")) > 0
