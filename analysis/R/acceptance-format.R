@@ -114,11 +114,11 @@ acceptance_table <- function(result, table) {
 
 acceptance_json <- function(result) {
   to_json(list(
-    schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer, judged = result$judged,
+    schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer, judged = result$judged, complete = result$complete,
     ended_utc = result$ended_utc, alpha = result$alpha, launches = names(result$acceptance$launches), estimates = acceptance_estimates(result), checks = result$checks, nodes = result$nodes,
     self_check = c(lapply(result$self_check[c("verdict", "chosen", "named", "reason")], jsonlite::unbox), list(each = result$self_check$each)), margins = result$margins, judgements = result$judgements, figures = result$figures, mismatches = result$mismatches,
     periods = result$periods, warnings = result$warnings, notes = as.character(unique(result$notes))
-  ), single = c("schema", "program", "version", "verdict", "answer", "judged", "ended_utc", "alpha"))
+  ), single = c("schema", "program", "version", "verdict", "answer", "judged", "complete", "ended_utc", "alpha"))
 }
 
 # `name: value unit`, with names that stay the same from run to run.

@@ -18,7 +18,7 @@
 #' @param margin Percent by which a node may be worse than the others, length 1 (never less than the floor of its kind of figure); NULL: that of each kind of figure.
 #' @param limits_name Character, length 1: what the limits' source is called.
 #' @param classes Data frame from `read_classes()`, or NULL.
-#' @return An object of class `nl_acceptance_verdict`, a list: `verdict` (`pass`, `fail`, `inconclusive`), `answer` (a sentence), `judged` (`noise`, `data`, `nothing`), `ended_utc`, `checks` (data frame, one
+#' @return An object of class `nl_acceptance_verdict`, a list: `verdict` (`pass`, `fail`, `inconclusive`), `answer` (a sentence), `judged` (`noise`, `data`, `nothing`), `complete` (logical: all that was planned ran), `ended_utc`, `checks` (data frame, one
 #'   row per check: `check`, `what`, `status`, `verdict`, `name`, `entity`, `value`, `ci_low`, `ci_high`, `unit`, `limit`, `source`, `reason`), `judgements` (one row per thing judged:
 #'   the same, with `kind`, `effect`, `p_holm`, `todo`), `figures` (every figure with interval, `verdict` `measured, not judged` where none was), `nodes`
 #'   (`host`, `class`, `verdict`, `reason`), `comparisons` (see `compare_nodes()`), `margins`, `self_check`, `periods`, `mismatches`, `warnings`, `notes`, `alpha`, `acceptance`.
@@ -54,6 +54,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, alpha), warnings = ceiling_warnings(figures),
                  notes = c(acceptance$notes, few_nodes_note(acceptance), class_notes(classes), comparable$notes, referred$notes, if (NROW(comparisons) > 0) margins_note(margins, kinds)),
                  alpha = alpha, classes = classes, acceptance = acceptance)
+  result$complete <- all_ran(acceptance)
   result$nodes <- node_verdicts(result)
   result$verdict <- overall_verdict(result)
   result$answer <- acceptance_answer(result)
@@ -260,13 +261,16 @@ headline <- function(figures, about) {
 
 overall_verdict <- function(result) {
   if (any(result$judgements$verdict == "fail")) return("fail")
-  progress <- result$acceptance$progress
-  unfinished <- NROW(progress) > 0 && any(progress$complete < progress$planned)
-  partial <- any(vapply(result$acceptance$launches, function(info) !identical(info$ended, "complete"), TRUE))
   # A limit or reference on figures of the whole cluster judges all nodes together.
   nodes <- if (any(result$judgements$kind %in% c("limit", "reference"))) character() else result$nodes$verdict
   open <- c(result$judgements$verdict, result$checks$verdict, nodes, result$self_check$verdict) == "inconclusive"
-  if (partial || unfinished || result$judged != "noise" || any(open)) "inconclusive" else "pass"
+  if (!result$complete || result$judged != "noise" || any(open)) "inconclusive" else "pass"
+}
+
+# All that was planned ran to its end.
+all_ran <- function(acceptance) {
+  progress <- acceptance$progress
+  !any(progress$complete < progress$planned) && all(vapply(acceptance$launches, function(info) identical(info$ended, "complete"), TRUE))
 }
 
 # Hosts whose self-check did not find its load: all, where there should have been one and is not.

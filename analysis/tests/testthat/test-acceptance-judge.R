@@ -265,3 +265,56 @@ test_that("judgements hold plain vectors, which JSON needs", {
   got <- jsonlite::fromJSON(acceptance_json(result))
   expect_equal(got$judgements$verdict, result$judgements$verdict)
 })
+
+test_that("two campaigns differ beyond a margin only when the bound does, of all figures, also of rates and of nothing", {
+  side <- function(seed, ...) simulated_acceptance(seed = seed, ...)
+  rows_of <- function(a, b, margin = 5) compare_acceptance(a, b, margin)$rows
+  a <- side(1)
+  # every second a hundred detours, and a hundred times as many
+  with_detours <- function(x, rate) {
+    base <- x$figures[x$figures$metric == "base" & x$figures$variant == "alone", ]
+    base[c("metric", "unit")] <- list("detours", "per_s")
+    set.seed(1)
+    base$n <- rpois(nrow(base), rate * 4)
+    base$value <- base$n / 4
+    x$figures <- rbind(x$figures, base)
+    x
+  }
+  more <- rows_of(with_detours(a, 10), with_detours(side(2), 1000))
+  expect_equal(unique(more$margin_verdict[more$metric == "detours"]), "fail")
+  expect_equal(compare_acceptance(with_detours(a, 10), with_detours(side(2), 1000), 5)$verdict, "fail")
+  # nothing on either side: the bound of it is stated
+  none <- rows_of(with_detours(a, 0), with_detours(side(2), 0))
+  none <- none[none$metric == "detours", ]
+  expect_equal(unique(none$effect), 0)
+  expect_true(all(none$ci_high > 0 & none$ci_low < 0))
+  expect_equal(unique(none$margin_verdict), "pass")
+  expect_match(none$reason, "no event in 120 s: below 0.0[0-9]+ per second")
+  # +3 % with an interval around it is no failure at a margin of 5 %, and 0.05 against 0.1 % of a CPU is within the floor
+  slower <- rows_of(a, side(2, latency_ns = 2060))
+  expect_false(any(slower$margin_verdict == "fail"))
+  share <- rows_of(a, side(2, lost_percent = 0.1))
+  expect_false(any(share$margin_verdict[share$metric == "lost"] == "fail"))
+  much <- rows_of(a, side(2, lost_percent = 20))
+  expect_true("fail" %in% much$margin_verdict[much$metric == "lost"])
+  # the better is never a failure
+  expect_false(any(rows_of(side(2, lost_percent = 20), a)$margin_verdict[much$metric == "lost"] != "pass"))
+})
+
+# A self-check as judge_self_check() reads it, of a set of nodes.
+self_check_of <- function(nodes, level, right, chosen = "node1") {
+  data.frame(launch = "x", nodes = nodes, kind = "spin", level = level, chosen = chosen, named = if (right) chosen else "", right = right, problem = NA_character_)
+}
+
+test_that("each set of nodes has its self-check, all of them count, and a heavy load tells insensitive from broken", {
+  one <- self_check_of("node1,node2", 1, TRUE)
+  expect_match(set_words(cbind(one, asks = TRUE)), "^1 % of a CPU \\(spin\\) on node1: the localiser named node1$")
+  today <- rbind(self_check_of("node1,node2", 1, FALSE), self_check_of("node1,node2", 10, TRUE))
+  today$asks <- c(TRUE, FALSE)
+  expect_match(set_words(today), "named no node; 10 % .* named node1: insensitive today, not broken")
+  broken <- transform(today, right = FALSE)
+  expect_match(set_words(broken), "not even the heavy load was found")
+  result <- list(self_check = list(verdict = "inconclusive", each = cbind(rbind(one, self_check_of("node3,node4", 1, FALSE, "node3")), asks = TRUE)),
+                 acceptance = list(hosts = paste0("node", 1:4)))
+  expect_equal(doubted_hosts(result), c("node3", "node4"))
+})
