@@ -108,9 +108,9 @@ decide_self_check() {
         self_check=yes reason=''
         "$NOISELAB_BIN/noiselab-detect" --dry-run --op empty --levels "$self_check_level" --half-period "$(self_check_half "$self_check_seconds")" \
             --seconds "$self_check_seconds" >/dev/null || exit 2
-        # ten times the load in an eighth of the time, where that is not all of a CPU
+        # ten times the load in an eighth of the time (3 s at least), where that is not all of a CPU
         control_level=$(awk -v level="$self_check_level" 'BEGIN { if (10 * level <= 50) printf "%g", 10 * level }')
-        control_seconds=$(($(nanoseconds "$self_check_seconds") / 8000000))ms
+        control_seconds=$(nanoseconds "$self_check_seconds" | awk '{ ms = int($1 / 8e6); print (ms < 3000 ? 3000 : ms) "ms" }')
         [ -z "$control_level" ] || total_s=$((total_s + n_node_sets * ($(nanoseconds "$control_seconds") / 1000000000 + start_s)))
         total_s=$((total_s + n_node_sets * ($(nanoseconds "$self_check_seconds") / 1000000000 + start_s)))
     fi
