@@ -108,6 +108,24 @@ int na_try_cpus(const cpu_set_t *cpus) {
     return rc;
 }
 
+static struct {
+    pthread_mutex_t lock; /* the scraper's thread waits for children, too */
+    struct na_reaped sum;
+    pid_t aside;
+    struct {
+        pid_t pid;
+        int status;
+    } ends[N_ENDS]; /* of the last commands started here, in a ring; status -1: it runs. Adopted children of theirs, any number, are not among them. */
+    int n_ends;
+} reaper = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The newest command of this pid: its place in the ring, -1. */
+static int find_end(pid_t pid) {
+    for (int i = reaper.n_ends - 1; i >= 0 && i >= reaper.n_ends - N_ENDS; i--)
+        if (reaper.ends[i % N_ENDS].pid == pid) return i % N_ENDS;
+    return -1;
+}
+
 int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cpus, pid_t *pid, char *reason, int reason_size) {
     cpu_set_t before;
     /* posix_spawn has no word for affinity: the child inherits ours */
@@ -116,7 +134,15 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
         na_say(reason, reason_size, "its CPUs are refused: %s", strerror(errno));
         return -1;
     }
+    /* nobody waits for it before it is known */
+    pthread_mutex_lock(&reaper.lock);
     int error = spawn(c, out_fd, pid);
+    if (!error) {
+        reaper.ends[reaper.n_ends % N_ENDS].pid = *pid;
+        reaper.ends[reaper.n_ends % N_ENDS].status = -1;
+        reaper.n_ends++;
+    }
+    pthread_mutex_unlock(&reaper.lock);
     if (is_moved) sched_setaffinity(0, sizeof before, &before);
     if (!error) return 0;
     na_say(reason, reason_size, "'%s' does not start: %s", c->text, strerror(error));
@@ -152,17 +178,6 @@ int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, c
 
 /* ---- children ---- */
 
-static struct {
-    pthread_mutex_t lock; /* the scraper's thread waits for children, too */
-    struct na_reaped sum;
-    pid_t aside;
-    struct {
-        pid_t pid;
-        int status;
-    } ends[N_ENDS]; /* the last ones, in a ring */
-    int n_ends;
-} reaper = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static int64_t used_ns(const struct rusage *r) {
     return (r->ru_utime.tv_sec + r->ru_stime.tv_sec) * INT64_C(1000000000) + (r->ru_utime.tv_usec + r->ru_stime.tv_usec) * INT64_C(1000);
 }
@@ -172,9 +187,8 @@ static pid_t wait_for(pid_t pid) {
     int status;
     pid_t ended = wait4(pid, &status, WNOHANG | __WALL, &usage);
     if (ended <= 0) return ended;
-    reaper.ends[reaper.n_ends % N_ENDS].pid = ended;
-    reaper.ends[reaper.n_ends % N_ENDS].status = status;
-    reaper.n_ends++;
+    int place = find_end(ended);
+    if (place >= 0 && reaper.ends[place].status == -1) reaper.ends[place].status = status; /* later, the number may be another process's */
     if (ended == reaper.aside) {
         reaper.sum.aside_cpu_ns += used_ns(&usage);
         reaper.sum.n_aside++;
@@ -185,13 +199,6 @@ static pid_t wait_for(pid_t pid) {
         reaper.sum.n++;
     }
     return ended;
-}
-
-/* The newest end of this pid: its place in the ring, -1. */
-static int find_end(pid_t pid) {
-    for (int i = reaper.n_ends - 1; i >= 0 && i >= reaper.n_ends - N_ENDS; i--)
-        if (reaper.ends[i % N_ENDS].pid == pid) return i % N_ENDS;
-    return -1;
 }
 
 int na_reap(pid_t pid) {

@@ -1,17 +1,19 @@
-/* noiselab-sh: what the scripts of noiselab leave to C: reading JSON, and finding the word that was meant. Not a command for people; scripts find it
- * beside themselves. */
+/* noiselab-sh: what the scripts of noiselab leave to C: reading JSON, finding the word that was meant, and processes that end with their script. Not a
+ * command for people; scripts find it beside themselves. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "launched.h"
 #include "nl_error.h"
 #include "nl_nearest.h"
 #include "values.h"
 
 enum { EXIT_NOT_OURS = 70 }; /* a file of noiselab's that is not as it says: a bug, or two versions side by side */
 
-static const char usage[] = "values [--with-names] [--pass-damaged] FILE... -- PATH... | nearest WORD < WORDS";
+static const char usage[] = "values [--with-names] [--pass-damaged] FILE... -- PATH... | nearest WORD < WORDS | owned PID LAUNCH COMMAND... | "
+                            "end LAUNCH [PID]";
 
 /* The values of one file, "-": stdin. A status. */
 static int values_of(const char *file, const char *const *paths, int n, int with_names, int passes_damaged) {
@@ -73,6 +75,8 @@ int main(int argc, char **argv) {
     nl_set_program("noiselab-sh");
     if (argc > 2 && strcmp(argv[1], "values") == 0) return values(argv + 2);
     if (argc == 3 && strcmp(argv[1], "nearest") == 0) return nearest(argv[2]);
+    if (argc > 4 && strcmp(argv[1], "owned") == 0) return nc_launched_become((pid_t)atoi(argv[2]), argv[3], argv + 4);
+    if (argc > 2 && strcmp(argv[1], "end") == 0) return nc_launched_end(argv[2], argc > 3 ? (pid_t)atoi(argv[3]) : 0);
     nl_error("usage: noiselab-sh %s", usage);
     return NL_EXIT_USAGE;
 }

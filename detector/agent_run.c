@@ -54,7 +54,10 @@ int nd_agent_place(struct nd_run *r) {
     if (!nd_options_has_agent(r->o)) return 0;
     nd_seat_read(&seat, r->team.rank);
     mine.cpu = seat.cpu;
-    if (r->team.node_rank == 0) failed = (ranks = calloc((size_t)r->team.n_node_ranks, sizeof *ranks)) == NULL;
+    if (r->team.node_rank == 0 && !(ranks = calloc((size_t)r->team.n_node_ranks, sizeof *ranks))) {
+        nl_error("not enough memory for %d ranks", r->team.n_node_ranks);
+        failed = 1;
+    }
     if (nd_run_agree_failed(r, failed)) {
         free(ranks);
         return -1;

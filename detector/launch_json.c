@@ -222,7 +222,7 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     json_t *clock = json_pack("{s:s, s:s, s:f, s:f}", "name", ticks->name, "source", hosts[0].clocksource, "tick_ns", ticks->tick_ns,
                               "read_ns", ticks->read_ns);
     json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i}", "schema", NOISELAB_SCHEMA, "program", "noiselab-detect",
-                             "version", NOISELAB_VERSION, "git", NOISELAB_GIT, "launch", launch, "command", command, "options",
+                             "version", NOISELAB_VERSION, "git", nl_git, "launch", launch, "command", command, "options",
                              options_json(o), "seed", seed_text, "ranks", team->n_ranks, "nodes", team->n_nodes);
     json_object_set_new(json, "placement", placement);
     json_object_set_new(json, "hosts", host_array);

@@ -37,6 +37,7 @@ int nd_load_log_open(struct nd_run *r) {
     if (!nd_options_has_agent(r->o) && !nd_options_has_generator(r->o)) return 0;
     if (r->record) {
         failed = !realpath(nd_record_folder(r->record), r->folder.path);
+        if (failed) nl_error("cannot find '%s' again: %s", nd_record_folder(r->record), strerror(errno));
         snprintf(r->folder.launch, sizeof r->folder.launch, "%s", nd_record_launch(r->record));
     }
     MPI_Bcast(&r->folder, sizeof r->folder, MPI_BYTE, 0, r->team.world);

@@ -153,7 +153,10 @@ static const char *rows_name(const struct nd_record *r) { return r->options->des
 
 int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks) {
     struct nd_record *r = calloc(1, sizeof *r);
-    if (!r) return -1;
+    if (!r) {
+        nl_error("not enough memory for the records");
+        return -1;
+    }
     r->options = o;
     r->n_ranks = n_ranks;
     make_launch_id(o, r->launch, sizeof r->launch);

@@ -92,7 +92,9 @@ static int write_starts(struct nd_run *r) {
 
 static void write_checkpoint(struct nd_run *r) {
     /* the small ones first: on a disk that is filling up they may still fit */
-    if (write_ranks(r) | write_nodes(r) | write_hists(r) | write_starts(r)) r->flags |= ND_FLAG_RECORD;
+    int (*const parts[])(struct nd_run *) = {write_ranks, write_nodes, write_hists, write_starts};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i](r)) r->flags |= ND_FLAG_RECORD;
     r->last_checkpoint_ns = nl_mono_ns();
 }
 
