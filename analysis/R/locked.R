@@ -127,7 +127,8 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #' @return A one-row data frame, columns as in `locked_by_launch()` from `n_bursts` on.
 #' @details The p-value (one-sided) is that of the shifts, (1 + larger ones) / (1 + shifts), of as many shifts as have room
 #'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution with the shifts'
-#'   mean and standard deviation stands for what shifts cannot count, never above the former. The interval is by bursts, by blocks of time or by the shifts,
+#'   mean and standard deviation, or that of Pearson's type III with their skewness, whichever is larger, stands for what shifts cannot count, never above the
+#'   former. The interval is by bursts, by blocks of time or by the shifts,
 #'   whichever is widest.
 #' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
 #' @noRd
@@ -178,7 +179,11 @@ shift_p <- function(observed, shifts, places) {
   counted <- (1 + places * mean(shifts >= observed)) / (1 + places)
   spread <- stats::sd(shifts) * sqrt(1 + 1 / places)
   if (any(shifts >= observed) || spread == 0) return(counted)
-  min(counted, max(.Machine$double.xmin, stats::pt((observed - mean(shifts)) / spread, places - 1, lower.tail = FALSE)))
+  z <- (observed - mean(shifts)) / spread
+  skew <- max(1e-3, mean(((shifts - mean(shifts)) / stats::sd(shifts))^3))
+  shape <- 4 / skew^2
+  tails <- c(stats::pt(z, places - 1, lower.tail = FALSE), stats::pgamma(shape + z * sqrt(shape), shape, lower.tail = FALSE))
+  min(counted, max(.Machine$double.xmin, tails))
 }
 
 # Half the interval's width, ns: by bursts, by blocks of time or by the shifts, whichever is widest (a few bursts may all have missed what the background
