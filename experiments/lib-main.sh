@@ -170,8 +170,7 @@ go_on() {
         choose_launcher
         plan "$@"
         make_campaign
-        keep schedule.tsv
-        schedule=$campaign/schedule.tsv
+        keep_schedule
         run_and_answer
     fi
 }
@@ -212,6 +211,8 @@ run_and_answer() {
 
 # answer: analysis and report; the status is the answer's
 answer() {
+    # nothing is run any more: passwords are no longer needed
+    [ "$n_complete" != "$n_planned" ] || rm -f "$campaign/schedule.private.tsv"
     command -v Rscript >/dev/null ||
         die 2 "the data are in '$campaign', but R is missing here: analyse them where R is (noiselab run $experiment --finish '$campaign')"
     "$answered_by"
