@@ -18,7 +18,7 @@ JOBS ?= $(shell nproc)
 GIT := $(shell git -c safe.directory='*' describe --always --dirty 2>/dev/null || echo unknown)
 # tests and lint add -Werror: a newer compiler's new warning must not keep anyone from building
 WARNINGS ?= -Wall -Wextra
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -DNOISELAB_GIT='"$(GIT)"' -Icommon \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -Icommon \
 	$(shell $(PKG_CONFIG) --cflags hwloc jansson)
 LIBS = $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm -pthread
 
@@ -91,7 +91,7 @@ $(BUILD)/bin/noiselab-agent: $(AGENT) $(filter-out %/main.o,$(RECORDER)) $(COMMO
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # without MPI: it says so where that is missing
-$(BUILD)/bin/noiselab-doctor: $(filter-out %/sh.o %/values.o,$(COMMAND)) $(filter-out %/main.o,$(NOISEGEN) $(RECORDER)) $(BUILD)/obj/detector/quiet.o $(COMMON)
+$(BUILD)/bin/noiselab-doctor: $(filter-out %/sh.o %/values.o %/launched.o,$(COMMAND)) $(filter-out %/main.o,$(NOISEGEN) $(RECORDER)) $(BUILD)/obj/detector/quiet.o $(COMMON)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -104,7 +104,7 @@ $(BUILD)/bin/noiselab-accept: $(ACCEPTANCE) $(DETECTOR_PARTS) $(COMMON)
 	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # what the scripts leave to C
-$(BUILD)/libexec/noiselab/noiselab-sh: $(addprefix $(BUILD)/obj/command/,sh.o values.o) $(COMMON)
+$(BUILD)/libexec/noiselab/noiselab-sh: $(addprefix $(BUILD)/obj/command/,sh.o values.o launched.o) $(COMMON)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -112,8 +112,8 @@ $(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call compile,$(MPICC))
 
-$(BUILD)/obj/agent/%.o: ALL_CFLAGS += -Irecorder
-$(BUILD)/obj/command/%.o: ALL_CFLAGS += -Inoisegen -Irecorder -Idetector
+$(BUILD)/obj/agent/%.o: private ALL_CFLAGS += -Irecorder
+$(BUILD)/obj/command/%.o: private ALL_CFLAGS += -Inoisegen -Irecorder -Idetector
 
 $(BUILD)/obj/acceptance/%.o: acceptance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -123,11 +123,16 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call compile,$(CC))
 
-# objects depend on the flags they were made with: a change of compiler or commit must not link old with new
-$(BUILD)/flags: FORCE
+# objects depend on the flags they were made with: a change of compiler must not link old with new. One object alone has the commit's name.
+$(BUILD)/flags: made_with = $(CC) $(MPICC) $(ALL_CFLAGS)
+$(BUILD)/commit: made_with = $(GIT)
+$(BUILD)/flags $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(MPICC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(MPICC) $(ALL_CFLAGS)' > $@
+	@echo '$(made_with)' | cmp -s - $@ || echo '$(made_with)' > $@
 FORCE:
+
+$(BUILD)/obj/common/version.o: private ALL_CFLAGS += -DNOISELAB_GIT='"$(GIT)"'
+$(BUILD)/obj/common/version.o: $(BUILD)/commit
 
 # ---- presets, scripts and the R package -----------------------------------------------------------------------------------------------------------
 
@@ -242,7 +247,7 @@ $(BENCHES): $(filter-out %/main.o,$(RECORDER) $(AGENT))
 # these lean on the acceptance room, too, whose headers come last: options.h and record.h are those of the detector
 ACCEPT_TESTS := $(filter $(BUILD)/tests/test_accept% $(BUILD)/tests-mpi/accept%,$(TEST_PROGRAMS))
 $(ACCEPT_TESTS): $(filter-out %/main.o,$(ACCEPTANCE))
-$(ACCEPT_TESTS:=.o): ALL_CFLAGS += -Iacceptance
+$(ACCEPT_TESTS:=.o): private ALL_CFLAGS += -Iacceptance
 
 $(TEST_PROGRAMS): %: %.o $(COMMON) $(DETECTOR_PARTS)
 	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(if $(filter $(UNIT_TESTS),$@),$(shell $(PKG_CONFIG) --libs cmocka))

@@ -56,7 +56,9 @@ static int open_topology(struct nx_run *r, struct nx_task *t) {
     int64_t room = 1, largest = r->o->sizes[r->o->n_sizes - 1];
     int most_peers = 1;
     char no_memory[NX_REASON_BYTES] = "not enough memory";
-    if (s) s->cells = calloc((size_t)r->o->n_sizes * 8, sizeof *s->cells);
+    size_t n_topologies = 0;
+    while (nx_topologies[n_topologies].name) n_topologies++;
+    if (s) s->cells = calloc((size_t)r->o->n_sizes * n_topologies, sizeof *s->cells);
     if (nx_agree(r, !s || !s->cells, no_memory)) goto fail;
     for (int i = 0; i < r->o->n_sizes; i++)
         for (int k = 0; nx_topologies[k].name && has_size(r->o->sizes[i], largest); k++) {

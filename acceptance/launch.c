@@ -50,7 +50,7 @@ static json_t *command_json(const struct nx_options *o) {
 json_t *nx_launch_new(const struct nx_run *r) {
     static const char *const operations[] = {"barrier", "allreduce", "alltoall", "reduce", "bcast", "gather"};
     char seed[32], started[32];
-    time_t now = time(NULL);
+    time_t now = (time_t)nl_wall_s(NULL);
     struct nd_launcher launcher;
     nd_launcher_read(&launcher);
     snprintf(seed, sizeof seed, "%" PRIu64, r->seed);
@@ -60,7 +60,7 @@ json_t *nx_launch_new(const struct nx_run *r) {
                               ticks->read_ns);
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:o, s:o, "
                      "s:n, s:[], s:n, s:[], s:s, s:n, s:n, s:n}",
-                     "schema", NOISELAB_SCHEMA, "program", "noiselab-accept", "version", NOISELAB_VERSION, "git", NOISELAB_GIT, "launch",
+                     "schema", NOISELAB_SCHEMA, "program", "noiselab-accept", "version", NOISELAB_VERSION, "git", nl_git, "launch",
                      nx_record_launch(r->record), "command", command_json(r->o), "options", options_json(r->o), "seed", seed, "ranks",
                      r->team.n_ranks, "nodes", r->team.n_nodes, "shared_kernel", r->shares_kernel, "placement", seats_json(r), "hosts",
                      hosts_json(r), "mpi", nd_mpi_json(operations, 6), "launcher", launcher.name, "slurm", nd_slurm_json(), "clock", clock, "start",

@@ -87,7 +87,7 @@ static const struct argp parser = {
 
 static void print_information(int key) {
     if (key == KEY_HELP) argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-accept");
-    if (key == KEY_VERSION) printf("noiselab-accept %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
+    if (key == KEY_VERSION) printf("noiselab-accept %s (%s)\n", NOISELAB_VERSION, nl_git);
     for (int i = 0; key == KEY_LIST_CHECKS && nx_checks[i]; i++)
         printf("%-13s %-12s %s%s\n", nx_checks[i]->name, nx_checks[i]->unit, nx_checks[i]->help, nx_checks[i]->is_on_request ? " (on request)" : "");
 }

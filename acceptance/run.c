@@ -205,15 +205,17 @@ static int write_launch(struct nx_run *r) {
 enum { BOOT_ID_BYTES = 40 };
 static int compare_boot_ids(const void *a, const void *b) { return strncmp(a, b, BOOT_ID_BYTES); }
 
-/* Whether nodes are parts of one machine: containers, or namespaces of a test cluster. Their kernels were booted at once. Collective. */
+/* Whether nodes are parts of one machine: containers, or namespaces of a test cluster. Their kernels were booted at once. Collective; -1
+ * without memory. */
 static int has_common_kernel(struct nx_run *r) {
     char mine[BOOT_ID_BYTES] = "", *all = NULL;
     int is_common = 0;
+    if (r->team.rank == 0 && !(all = calloc((size_t)r->team.n_nodes, sizeof mine))) nl_error("not enough memory for %d nodes", r->team.n_nodes);
+    if (nd_team_agree(&r->team, r->team.rank == 0 && !all)) return -1;
     if (r->team.node_rank == 0) {
         FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
         if (f && !fgets(mine, sizeof mine, f)) mine[0] = '\0';
         if (f) fclose(f);
-        if (r->team.rank == 0) all = calloc((size_t)r->team.n_nodes, sizeof mine);
         nd_team_gather(r->team.leaders, mine, sizeof mine, all);
     }
     if (all) qsort(all, (size_t)r->team.n_nodes, BOOT_ID_BYTES, compare_boot_ids); /* equal ones are neighbours then */
@@ -237,7 +239,7 @@ static int allocate(struct nx_run *r) {
     return nd_team_agree(&r->team, !ok) ? -1 : 0;
 }
 
-static void find_nodes(struct nx_run *r) {
+static int find_nodes(struct nx_run *r) {
     struct nd_seat seat;
     struct nd_host host = {0};
     nd_seat_read(&seat, r->team.rank);
@@ -257,6 +259,7 @@ static void find_nodes(struct nx_run *r) {
     }
     MPI_Bcast(&r->n_allowed, 1, MPI_INT, 0, r->team.node);
     r->shares_kernel = has_common_kernel(r);
+    return r->shares_kernel < 0 ? -1 : 0;
 }
 
 static void warn_of_nodes(struct nx_run *r) {
@@ -278,8 +281,7 @@ static int check_fault(const struct nx_run *r) {
 }
 
 static int set_up(struct nx_run *r) {
-    if (allocate(r) || check_fault(r)) return -1;
-    find_nodes(r);
+    if (allocate(r) || check_fault(r) || find_nodes(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
     r->seed = r->o->seed;
     MPI_Bcast(&r->seed, 1, MPI_UINT64_T, 0, r->team.world);

@@ -1,5 +1,6 @@
 #include "spawn.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -70,8 +71,17 @@ void na_command_free(struct na_command *c) {
     c->words = NULL;
 }
 
+static int is_setting(const char *word) {
+    const char *c = word;
+    while (isalnum((unsigned char)*c) || *c == '_') c++;
+    return c > word && *c == '=';
+}
+
 void na_command_name(const struct na_command *c, char *name, int size) {
-    const char *word = c->words ? c->words[0] : "sh", *slash = strrchr(word, '/');
+    int first = 0;
+    /* settings of a shell's command: DB_PASS=x collectd */
+    while (c->words && c->words[first] && c->words[first + 1] && is_setting(c->words[first])) first++;
+    const char *word = c->words ? c->words[first] : "sh", *slash = strrchr(word, '/');
     na_say(name, size, "%s", slash && slash[1] ? slash + 1 : word);
 }
 
@@ -108,6 +118,24 @@ int na_try_cpus(const cpu_set_t *cpus) {
     return rc;
 }
 
+static struct {
+    pthread_mutex_t lock; /* the scraper's thread waits for children, too */
+    struct na_reaped sum;
+    pid_t aside;
+    struct {
+        pid_t pid;
+        int status;
+    } ends[N_ENDS]; /* of the last commands started here, in a ring; status -1: it runs. Adopted children of theirs, any number, are not among them. */
+    int n_ends;
+} reaper = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The newest command of this pid: its place in the ring, -1. */
+static int find_end(pid_t pid) {
+    for (int i = reaper.n_ends - 1; i >= 0 && i >= reaper.n_ends - N_ENDS; i--)
+        if (reaper.ends[i % N_ENDS].pid == pid) return i % N_ENDS;
+    return -1;
+}
+
 int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cpus, pid_t *pid, char *reason, int reason_size) {
     cpu_set_t before;
     /* posix_spawn has no word for affinity: the child inherits ours */
@@ -116,7 +144,15 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
         na_say(reason, reason_size, "its CPUs are refused: %s", strerror(errno));
         return -1;
     }
+    /* nobody waits for it before it is known */
+    pthread_mutex_lock(&reaper.lock);
     int error = spawn(c, out_fd, pid);
+    if (!error) {
+        reaper.ends[reaper.n_ends % N_ENDS].pid = *pid;
+        reaper.ends[reaper.n_ends % N_ENDS].status = -1;
+        reaper.n_ends++;
+    }
+    pthread_mutex_unlock(&reaper.lock);
     if (is_moved) sched_setaffinity(0, sizeof before, &before);
     if (!error) return 0;
     na_say(reason, reason_size, "'%s' does not start: %s", c->text, strerror(error));
@@ -152,17 +188,6 @@ int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, c
 
 /* ---- children ---- */
 
-static struct {
-    pthread_mutex_t lock; /* the scraper's thread waits for children, too */
-    struct na_reaped sum;
-    pid_t aside;
-    struct {
-        pid_t pid;
-        int status;
-    } ends[N_ENDS]; /* the last ones, in a ring */
-    int n_ends;
-} reaper = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static int64_t used_ns(const struct rusage *r) {
     return (r->ru_utime.tv_sec + r->ru_stime.tv_sec) * INT64_C(1000000000) + (r->ru_utime.tv_usec + r->ru_stime.tv_usec) * INT64_C(1000);
 }
@@ -172,9 +197,8 @@ static pid_t wait_for(pid_t pid) {
     int status;
     pid_t ended = wait4(pid, &status, WNOHANG | __WALL, &usage);
     if (ended <= 0) return ended;
-    reaper.ends[reaper.n_ends % N_ENDS].pid = ended;
-    reaper.ends[reaper.n_ends % N_ENDS].status = status;
-    reaper.n_ends++;
+    int place = find_end(ended);
+    if (place >= 0 && reaper.ends[place].status == -1) reaper.ends[place].status = status; /* later, the number may be another process's */
     if (ended == reaper.aside) {
         reaper.sum.aside_cpu_ns += used_ns(&usage);
         reaper.sum.n_aside++;
@@ -185,13 +209,6 @@ static pid_t wait_for(pid_t pid) {
         reaper.sum.n++;
     }
     return ended;
-}
-
-/* The newest end of this pid: its place in the ring, -1. */
-static int find_end(pid_t pid) {
-    for (int i = reaper.n_ends - 1; i >= 0 && i >= reaper.n_ends - N_ENDS; i--)
-        if (reaper.ends[i % N_ENDS].pid == pid) return i % N_ENDS;
-    return -1;
 }
 
 int na_reap(pid_t pid) {

@@ -81,7 +81,7 @@ static const char *show_help(void *context, const char *text) {
 
 static const char *show_version(void *context, const char *text) {
     (void)text;
-    printf("noiselab-doctor %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
+    printf("noiselab-doctor %s (%s)\n", NOISELAB_VERSION, nl_git);
     ((struct asked *)context)->line.is_done = 1;
     return NULL;
 }

@@ -1,11 +1,11 @@
-/* The version of all programs; the Makefile adds the commit. */
+/* The version of all programs. */
 #ifndef NL_VERSION_H
 #define NL_VERSION_H
 
 #define NOISELAB_VERSION "0.1.0"
-#ifndef NOISELAB_GIT
-#define NOISELAB_GIT "unknown"
-#endif
+
+/* The commit the programs were built from; "unknown" outside of a clone. */
+extern const char nl_git[];
 
 /* Layout of the files in a campaign (docs/reference/formats.md). */
 #define NOISELAB_SCHEMA 2

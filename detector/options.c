@@ -283,7 +283,7 @@ static void print_information(int key) {
     if (key == KEY_HELP) argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
     if (key == KEY_VERSION) {
         const char *likwid = nd_markers_library();
-        printf("noiselab-detect %s (%s)%s%s\n", NOISELAB_VERSION, NOISELAB_GIT, likwid ? ", with " : ", without LIKWID", likwid ? likwid : "");
+        printf("noiselab-detect %s (%s)%s%s\n", NOISELAB_VERSION, nl_git, likwid ? ", with " : ", without LIKWID", likwid ? likwid : "");
     }
     if (key == KEY_LIST_OPERATIONS)
         for (int i = 0; nd_ops[i]; i++) printf("%-25s %s\n", nd_ops[i]->name, nd_ops[i]->help);
@@ -365,7 +365,7 @@ static error_t parse_preempted(struct parsing *p, const char *arg) {
 static error_t parse_root(struct parsing *p, const char *arg) {
     int64_t root = 0;
     p->o->op.rotates_root = strcmp(arg, "rotate") == 0;
-    if (!p->o->op.rotates_root && nl_parse_int(arg, 0, INT_MAX, &root)) return bad(p, "--root", arg, "a rank or the word rotate");
+    if (!p->o->op.rotates_root && nl_parse_int(arg, 0, INT_MAX - 1, &root)) return bad(p, "--root", arg, "a rank or the word rotate");
     p->o->op.root = (int)root;
     return 0;
 }
@@ -649,7 +649,7 @@ static int resolve_sizes(struct parsing *p) {
 
 /* Adds one configuration. The element's size is checked here, what depends on the number of ranks by the run. */
 static int add_config(struct nd_options *o, const struct nd_op *op, int64_t bytes, enum nd_overlap overlap) {
-    static const char *const forms[] = {"%s", "%s+work", "work:%s"};
+    static const char *const before[] = {"", "", "work:"}, *const after[] = {"", "+work", ""};
     char reason[256];
     if (o->n_configs == ND_MAX_CONFIGS) {
         nl_error("--op, --bytes: more than %d combinations of operation and size", ND_MAX_CONFIGS);
@@ -662,7 +662,7 @@ static int add_config(struct nd_options *o, const struct nd_op *op, int64_t byte
     }
     struct nd_config *config = &o->configs[o->n_configs++];
     *config = (struct nd_config){.op = op, .bytes = bytes, .overlap = overlap};
-    snprintf(config->name, sizeof config->name, forms[overlap], op->name);
+    snprintf(config->name, sizeof config->name, "%s%s%s", before[overlap], op->name, after[overlap]);
     return 0;
 }
 
@@ -940,7 +940,7 @@ static void resolve_self_test(struct parsing *p) {
 }
 
 /* Whether an option was given that would be without effect; says which, and what it needs. */
-static int is_useless(const struct parsing *p, enum need need, int is_met, const char *problem, const char *arg) {
+__attribute__((format(printf, 4, 0))) static int is_useless(const struct parsing *p, enum need need, int is_met, const char *problem, const char *arg) {
     if (is_met || !p->needing[need]) return 0;
     nl_error(problem, p->needing[need], arg);
     return 1;

@@ -142,7 +142,10 @@ static int mark_used_cpus(struct nd_run *r, const struct nd_seat *seats) {
     for (int i = 0; i < r->team.n_node_ranks; i++)
         if (seats[i].cpu >= r->n_cpu_used) r->n_cpu_used = seats[i].cpu + 1;
     r->cpu_used = calloc((size_t)r->n_cpu_used, 1);
-    if (!r->cpu_used) return -1;
+    if (!r->cpu_used) {
+        nl_error("not enough memory for %d CPUs", r->n_cpu_used);
+        return -1;
+    }
     for (int i = 0; i < r->team.n_node_ranks; i++)
         if (seats[i].cpu >= 0) r->cpu_used[seats[i].cpu] = 1;
     return 0;
@@ -239,6 +242,7 @@ int nd_run_open_clocks(struct nd_run *r) {
         if (nd_starter_open(r->starter, &o->start, &r->team, r->n_allowed, record_sync, r)) return -1;
         r->starter->corrects = o->design->single_loop && !nd_options_compares_arms(o);
         if (r->team.rank == 0) r->starter->lateness = nd_lateness_open(r->team.n_ranks, o->measure_ns / ND_LATENESS_SLICES + 1);
+        if (r->team.rank == 0 && !r->starter->lateness) nl_error("not enough memory for who is late, of %d ranks", r->team.n_ranks);
         return nd_run_agree_failed(r, r->team.rank == 0 && !r->starter->lateness);
     }
     for (int i = 0; i < o->n_configs; i++) has_wait |= o->configs[i].op->is_self_test;
@@ -469,7 +473,7 @@ int nd_run_set_up(struct nd_run *r) {
     r->skip = nl_rng_uniform(&skip_rng);
     accept_interrupts(r->o);
     if (nd_run_open_clocks(r) || open_operations(r) || run_pilots(r)) return -1;
-    return open_record(r) || nd_agent_place(r) ? -1 : 0;
+    return open_record(r) || nd_load_log_open(r) || nd_agent_place(r) ? -1 : 0;
 }
 
 void nd_run_tear_down(struct nd_run *r) {
@@ -483,6 +487,7 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->start_ranks);
     free(r->reports);
     nd_agent_rows_close(r->agent.rows);
+    nd_load_log_close(r);
     nd_steal_close(r->steal);
     nl_preempted_close(&r->preempted);
     nd_progress_close(r->progress);

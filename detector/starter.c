@@ -76,8 +76,9 @@ static int open_clock(struct nd_starter *s) {
     int has_counter = s->clock.read == ND_READ_COUNTER, all = 0;
     MPI_Allreduce(&has_counter, &all, 1, MPI_INT, MPI_MIN, s->team->world);
     if (has_counter && !all) {
-        char *fake = s->clock.is_fake ? (char *)s->o->fake_clock : NULL;
+        const char *fake = s->clock.is_fake ? s->o->fake_clock : NULL;
         failed = nd_clock_open(&s->clock, nd_clock_find("monotonic-raw"), reason, sizeof reason) != 0;
+        if (failed) nl_error("--clock: %s", reason);
         snprintf(s->clock_note, sizeof s->clock_note, "monotonic-raw instead of tsc: another rank cannot trust its counter");
         if (fake) nd_clock_parse_fake(fake, s->team->rank, &s->clock);
     }

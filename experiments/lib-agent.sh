@@ -74,8 +74,11 @@ check_agent() {
         rehearse_agent --agent-cmd 'sleep 60' "$@"
     else
         first_interval=${sweep%%,*}
+        # the campaign has no folder yet
+        files_folder=$scratch/agent
         with_agent_words "${first_interval:--}" rehearse_agent "$@"
     fi
+    files_folder=$campaign/agent
     further_of_mode
     go_on "$@"
 }
@@ -243,7 +246,7 @@ with_agent_words() {
             case " $worded_options " in
             *" $name "*)
                 value=$(replaced "$value" @INTERVAL@ "$(interval_seconds "$interval_now")")
-                [ -z "$interval_template" ] || value=$(replaced "$value" @FILE@ "$campaign/agent/$(interval_file "$interval_now")")
+                [ -z "$interval_template" ] || value=$(replaced "$value" @FILE@ "$files_folder/$(interval_file "$interval_now")")
                 ;;
             esac
         fi
@@ -259,10 +262,16 @@ with_agent_words() {
 # command, or in $().
 on_first_node() {
     if in_slurm_job; then
-        exec srun --overlap --nodes=1 --ntasks=1 --nodelist="$(node_names | head -n 1)" --cpu-bind=none --mpi=none --job-name=noiselab-record "$@"
+        become srun --overlap --nodes=1 --ntasks=1 --nodelist="$(node_names | head -n 1)" --cpu-bind=none --mpi=none --job-name=noiselab-record "$@"
     else
-        exec "$@"
+        become "$@"
     fi
+}
+
+# owned COMMAND WORDS: what COMMAND becomes ends with this script
+owned() {
+    token=-
+    "$@"
 }
 
 # split_words TEXT: its words, one on a line, as the companion splits them: blanks divide; quotes and backslashes keep; nothing is expanded
@@ -318,7 +327,7 @@ record_agent() {
     fi
     mkdir -p "${recorded%/*}" 2>/dev/null || die 2 "cannot make '${recorded%/*}'"
     start_scraping
-    set -- on_first_node "$NOISELAB_BIN/noiselab-record" --duration "${record_s}s" --out "$recorded.trace" --force --json
+    set -- owned on_first_node "$NOISELAB_BIN/noiselab-record" --duration "${record_s}s" --out "$recorded.trace" --force --json
     case $ways in
     --agent-cmd)
         [ -z "$agent_cpu" ] || set -- "$@" -- taskset -c "$agent_cpu"
@@ -339,10 +348,20 @@ record_agent() {
     status=$?
     end_on_signals
     stop_scraping
+    refuse_ended
     [ "$status" != 3 ] || return 1
     if [ "$status" != 0 ] || [ ! -s "$recorded.trace" ]; then
         die 2 "the agent cannot be recorded: $(sed 's/^noiselab-record: //' "$scratch/record.err" | first_line)$(period_hint)"
     fi
+}
+
+# refuse_ended: an agent that ends while it is recorded would end in every launch
+refuse_ended() {
+    [ "$ways" = --agent-cmd ] && [ -s "$recorded.json" ] || return 0
+    ended=$(json_values "$recorded.json" -- ended) || exit $?
+    [ "$ended" != - ] || return 0
+    wrote=$(grep -v '^noiselab-record: ' "$scratch/record.err" | grep '[[:alnum:]]' | tail -n 1)
+    die 2 "--agent-cmd: '$agent_cmd' ended by itself ($ended) within $record_s s, having ${wrote:+written last: }${wrote:-written nothing to stderr}"
 }
 
 # period_hint: how to do without a recording
@@ -356,7 +375,7 @@ start_scraping() {
     set -- sh -c 'period=$1; shift; trap "kill \$! 2>/dev/null; exit" TERM
         while :; do "$@" >/dev/null 2>&1 & wait $!; sleep "$period" & wait $!; done' scrape "$(interval_seconds "$scrape_period")"
     [ -z "$scrape_cpu" ] || set -- taskset -c "$scrape_cpu" "$@"
-    with_command "$scrape" on_first_node "$@" </dev/null >/dev/null 2>&1 &
+    with_command "$scrape" owned on_first_node "$@" </dev/null >/dev/null 2>&1 &
     scraping=$!
 }
 
@@ -398,7 +417,8 @@ measure_period() {
     done
     if [ -n "$agent_period_ns" ]; then
         agent_period_source="measured in $n_seconds s"
-        note "its period is $(say_ns "$agent_period_ns"); measuring that took $n_seconds s"
+        note "its period is $(say_ns "$agent_period_ns") +- $(say_ns "$(json_values "$recorded.json" -- period_error_ns)");" \
+            "measuring that took $n_seconds s"
     else
         agent_period_source="none found in $n_seconds s"
         note "no period was found in $n_seconds s: stretches have the default length; give --agent-period if it has one"

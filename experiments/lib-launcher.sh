@@ -187,6 +187,12 @@ turn_nodes() {
     ordered=yes
 }
 
+# become WORDS: that command; one that belongs to the launch $token ends with this script, however that ends
+become() {
+    [ -z "${token-}" ] || set -- "$NOISELAB_LIBEXEC/noiselab-sh" owned "$$" "$token" "$@"
+    exec "$@"
+}
+
 # run_mpirun NODES PROGRAM ARGUMENTS: use_nodes and per_node are set; NODES - leaves the choice to mpirun, or is all of --hosts. Becomes mpirun: call
 # it in the background, where a signal then reaches mpirun itself. binding: core, if it is not set.
 run_mpirun() {
@@ -207,31 +213,19 @@ run_mpirun() {
         [ "$nodes_of_step" = - ] || run_node_by_node "$@"
         mapping=core
         [ "$n_nodes" = 1 ] || mapping=ppr:$per_node:node
-        exec "$mpirun" -n "$n_ranks" --map-by "$mapping" --bind-to "$binding" "$@"
+        become "$mpirun" -n "$n_ranks" --map-by "$mapping" --bind-to "$binding" "$@"
     fi
     [ "$nodes_of_step" = - ] || set -- -hosts "$nodes_of_step" "$@"
     [ "$n_nodes" = 1 ] || set -- -ppn "$per_node" "$@"
     [ "$flavour" = unknown ] || set -- -bind-to "${binding:-core}" "$@"
-    exec "$mpirun" -n "$n_ranks" "$@"
+    become "$mpirun" -n "$n_ranks" "$@"
 }
 
 # run_node_by_node PROGRAM ARGUMENTS: becomes Open MPI's mpirun. Of one list of hosts it makes an order of its own (the one it runs on first, or that
 # of the Slurm job); contexts, one for each node, are numbered as they stand.
 run_node_by_node() {
-    n_words=$#
-    for node in $(words "$nodes_of_step" | tr ' ' '\n' | head -n "$use_nodes"); do
-        [ $# = "$n_words" ] || set -- "$@" :
-        set -- "$@" -n "$per_node" --host "$node:$per_node"
-        at=0
-        # the list is the one that the loop began with: the program's words come first
-        for word in "$@"; do
-            at=$((at + 1))
-            [ "$at" -le "$n_words" ] || break
-            set -- "$@" "$word"
-        done
-    done
-    shift "$n_words"
-    exec "$mpirun" --map-by slot --bind-to "$binding" "$@"
+    become "$NOISELAB_LIBEXEC/noiselab-sh" each-node "$per_node" "$(words "$nodes_of_step" | tr ' ' '\n' | head -n "$use_nodes" | paste -sd , -)" \
+        "$mpirun" --map-by slot --bind-to "$binding" -- "$@"
 }
 
 # catch_signals: from here on a signal ends the launch, and with it the load, at once, and sets interrupted=yes; what was taken stays
@@ -256,6 +250,43 @@ stop_launch() {
     kill -TERM "$running" 2>/dev/null
 }
 
+# is_ours FOLDER: it is one, and belongs to this user
+is_ours() { [ -d "$1" ] && [ ! -L "$1" ] && [ -n "$(find "$1" -prune -user "$(id -u)")" ]; }
+
+# shared_memory: sets shm, a folder of this process for what ranks on this host share: killed ones leave it behind, and it goes with the folder. Empty
+# where ranks run elsewhere, too, or the user has chosen. Those of scripts that were killed go now.
+shared_memory() {
+    shm=''
+    for folder in "/dev/shm/noiselab.$(id -u)."*; do
+        is_ours "$folder" || continue
+        mark=${folder##*/} space=$(readlink /proc/self/ns/pid | tr -dc 0-9)
+        # .UID.NAMESPACE.PID.START
+        mark=${mark#noiselab.*.}
+        [ "${mark%%.*}" = "$space" ] || continue
+        mark=${mark#*.}
+        ! is_process_gone "${mark%.*}" "${mark#*.}" || rm -rf "$folder"
+    done
+    [ "$n_nodes" = 1 ] && [ -z "$hosts" ] && [ "$starts_with" = mpirun ] || return 0
+    [ -z "${OMPI_MCA_btl_vader_backing_directory-}${OMPI_MCA_btl_sm_backing_directory-}" ] || return 0
+    shm=/dev/shm/noiselab.$(id -u).$(readlink /proc/self/ns/pid | tr -dc 0-9).$$.$(process_start $$)
+    mkdir -m 700 "$shm" 2>/dev/null || shm=''
+}
+
+# end_of_session PID: of what mpirun PID and its ranks were, nothing runs and nothing stays on this host; what cannot be ended does not stop us
+end_of_session() {
+    "$NOISELAB_LIBEXEC/noiselab-sh" end "$token" "$1" || note "going on beside them would disturb the measurement"
+    [ -z "$shm" ] || rm -rf "$shm"
+    host=$(uname -n)
+    # Open MPI 4 and 5, with and without the domain
+    for folder in "ompi.$host.$(id -u)/pid.$1" "ompi.${host%%.*}.$(id -u)/pid.$1" "prte.$host.$(id -u)/dvm.$1" "prte.${host%%.*}.$(id -u)/dvm.$1"; do
+        folder=${TMPDIR:-/tmp}/$folder
+        is_ours "$folder" || continue
+        rm -rf "$folder"
+        rmdir "${folder%/*}" 2>/dev/null
+    done
+    return 0
+}
+
 # one_launch NAME NODES RANKS ARGUMENTS: runs launch_program (or the detector) on a list of nodes, or all (-), so many ranks or one per core (-);
 # its status is in status, its time in took_s. Needs choose_launcher, find_cpus and catch_signals.
 one_launch() {
@@ -270,17 +301,29 @@ one_launch() {
     fi
     spread "$step_name" "$ranks_of_launch" "$n_nodes_of_launch"
     began=$(date +%s)
+    token=$(if [ -d "$campaign" ]; then readlink -f "$campaign"; else echo "$$-$(process_start $$)"; fi)/$step_name
+    # of an attempt whose script was killed something may still be on its way out
+    "$NOISELAB_LIBEXEC/noiselab-sh" end "$token"
+    shared_memory
     # the ranks read nothing: what is on our own input is not theirs
-    "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/${launch_program:-noiselab-detect}" "$@" </dev/null >/dev/null &
-    running=$!
+    (
+        if [ -n "$shm" ]; then
+            export OMPI_MCA_btl_vader_backing_directory="$shm" OMPI_MCA_btl_sm_backing_directory="$shm"
+        fi
+        "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/${launch_program:-noiselab-detect}" "$@"
+    ) </dev/null >/dev/null &
+    running=$! launcher_pid=$!
     # a signal may have come between the last look and now
     [ "$interrupted" = no ] || stop_launch
-    # a trapped signal ends wait early: wait until the launcher has really gone
+    # a trapped signal ends wait early: wait until the launcher has really gone, or was ended
     while :; do
         wait "$running"
         status=$?
         kill -0 "$running" 2>/dev/null || break
+        [ "$interrupted" = no ] || "$NOISELAB_LIBEXEC/noiselab-sh" end "$token" "$running" 2>/dev/null || break
     done
     running=''
+    end_of_session "$launcher_pid"
+    token=''
     took_s=$(($(date +%s) - began))
 }

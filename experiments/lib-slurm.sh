@@ -94,7 +94,7 @@ run_srun() {
     [ -z "${SLURM_STEP_ID-}" ] || set -- --overlap "$@"
     # of the job, and not of this step; a third way to say CPUs per task (since 24.05) that differs from the first is fatal to srun
     unset SLURM_EXPORT_ENV SLURM_CPUS_PER_TASK SLURM_TRES_PER_TASK SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE
-    exec srun --mpi="$srun_mpi" --nodes="$use_nodes" --ntasks="$((use_nodes * per_node))" --job-name="$step_name" --kill-on-bad-exit=1 "$@"
+    become srun --mpi="$srun_mpi" --nodes="$use_nodes" --ntasks="$((use_nodes * per_node))" --job-name="$step_name" --kill-on-bad-exit=1 "$@"
 }
 
 # cpus_per_core: how many of Slurm's CPUs a core is: its hardware threads, or one, as the cluster is set up

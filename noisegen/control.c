@@ -87,7 +87,6 @@ static struct order order_of(const struct ng_worker *w) {
     for (int i = 0; i < w->index; i++) order.place_index += page->is_active[i] != 0;
     int64_t most = INT64_MAX / 4 / (order.period_ns > 0 ? order.period_ns : 1);
     if (order.n_periods > most) order.n_periods = most;
-    if (atomic_load(&page->is_closed)) order.n_periods = 0;
     return order;
 }
 
@@ -166,6 +165,12 @@ static int make_plan(struct ng_worker *w, struct ng_level *level, const struct o
 /* Runs until the next command. The answer goes out first, so that the owner need not wait for us. */
 static void obey_run(struct ng_worker *w) {
     const struct order order = order_of(w);
+    if (atomic_load(&w->page->is_closed)) {
+        /* it may be half written: the owner's signal handler closes the page at any moment */
+        atomic_store(&w->page->workers[w->index].is_burst_due, 0);
+        nl_control_answer(w->page, w->index, w->seen);
+        return;
+    }
     struct nl_control_worker *said = &w->page->workers[w->index];
     struct ng_level *level = check_order(w, &order) ? NULL : level_of(w, &order);
     struct ng_plan plan;
@@ -185,6 +190,7 @@ static void obey_run(struct ng_worker *w) {
                                .wake = &w->wake,
                                .delay = &w->delay,
                                .lateness = &w->lateness,
+                               .log = &w->page->bursts[w->index],
                                .failed_kind = &w->failed_kind,
                                .n_run_shared = &w->page->bursts_run,
                                .requested_shared = &said->requested_ns};

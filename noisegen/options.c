@@ -427,7 +427,7 @@ static int print_tables(const struct argp_option *options) {
 
 static const char *show_version(struct parsing *p, const char *text) {
     (void)text;
-    printf("noiselab-gen %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
+    printf("noiselab-gen %s (%s)\n", NOISELAB_VERSION, nl_git);
     p->is_listing = 1;
     return NULL;
 }

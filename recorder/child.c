@@ -55,7 +55,7 @@ int nr_child_start(struct nr_child *child, char *const *command) {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     sigset_t none, defaults;
-    *child = (struct nr_child){.pidfd = -1, .guard_fd = start_guard()};
+    *child = (struct nr_child){.pidfd = -1, .guard_fd = start_guard(), .status = -1};
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&none);
     sigemptyset(&defaults);
@@ -85,8 +85,13 @@ int nr_child_start(struct nr_child *child, char *const *command) {
 
 int nr_child_has_ended(struct nr_child *child) {
     pid_t pid;
+    int status;
     if (child->pid <= 0) return 0;
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) child->is_background |= pid == child->pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != child->pid) continue;
+        child->is_background = 1;
+        child->status = status;
+    }
     child->has_ended = pid < 0; /* no children at all */
     return child->has_ended;
 }

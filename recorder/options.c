@@ -59,13 +59,12 @@ static const char *set_cpus(void *context, const char *text) {
     if (n < 1) return wanted;
     p->o->n_cpus = 0;
     for (int i = 0; i < n; i++) {
-        int first, last, length = 0;
-        if (sscanf(parts[i], "%d%n", &first, &length) == 1 && !parts[i][length])
-            last = first;
-        else if (sscanf(parts[i], "%d-%d%n", &first, &last, &length) != 2 || parts[i][length])
-            return wanted;
-        if (first < 0 || last < first || last >= NR_MAX_CPUS) return wanted;
-        for (int cpu = first; cpu <= last && p->o->n_cpus < NR_MAX_CPUS; cpu++) p->o->cpus[p->o->n_cpus++] = cpu;
+        char *dash = strchr(parts[i], '-');
+        int64_t first, last;
+        if (dash) *dash = '\0';
+        if (nl_parse_int(parts[i], 0, NR_MAX_CPUS - 1, &first) || nl_parse_int(dash ? dash + 1 : parts[i], first, NR_MAX_CPUS - 1, &last)) return wanted;
+        if (p->o->n_cpus + last - first >= NR_MAX_CPUS) return wanted;
+        for (int64_t cpu = first; cpu <= last; cpu++) p->o->cpus[p->o->n_cpus++] = (int)cpu;
     }
     return NULL;
 }
@@ -131,7 +130,7 @@ static const char *show_help(void *context, const char *text) {
 static const char *show_version(void *context, const char *text) {
     struct parsing *p = context;
     (void)text;
-    printf("noiselab-record %s (%s)\n", NOISELAB_VERSION, NOISELAB_GIT);
+    printf("noiselab-record %s (%s)\n", NOISELAB_VERSION, nl_git);
     p->line.is_done = 1;
     return NULL;
 }

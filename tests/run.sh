@@ -11,7 +11,7 @@ log=$NOISELAB_BUILD/test.log
 # A suite is a file of tests, named by its folder: unit/test_pace, cli/gen, truth/sync, cluster/slurm; or "R package", or lint.
 
 # of tests/cli, what takes ten seconds to a minute and a half: not for the quick tests
-slow_cli='cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cli/sequential cli/starts cli/bench cli/detect-agent cli/run-agent cli/docs cli/report'
+slow_cli='cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cli/sequential cli/starts cli/bench cli/detect-agent cli/run-agent cli/docs cli/report cli/ctrl-c cli/secrets'
 
 # What looks at words, files, refusals and endings, and judges nothing by its time: it shares the machine with the cluster, R and lint. The
 # longest come first, and whoever is free takes the next. On the test cluster no test judges a time, nor do the unit tests, which come last. A file whose launches of several ranks end
@@ -19,7 +19,7 @@ slow_cli='cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cl
 # once.
 beside='cluster/experiments cluster/acceptance cli/docs cluster/docs cluster/slurm cluster/mpirun cli/run cli/nodes cluster/reframe cli/run-agent cli/detect-agent
     truth/agents-ending truth/launches truth/endings cli/detect cli/gen cli/bench cluster/updown cli/run-acceptance cli/record cli/accept
-    cli/sequential cli/command cli/doctor cli/plan cli/agent cli/equivalent cli/report cli/analyze cli/fuzz cli/fault'
+    cli/sequential cli/command cli/doctor cli/plan cli/agent cli/equivalent cli/report cli/analyze cli/fuzz cli/fault cli/ctrl-c cli/secrets'
 # takers of those
 n_takers=$(($(nproc) + 1))
 # How many tests may say another thing when they are run a second time, most of them because they shared the machine at first. More are no accident.
@@ -104,10 +104,10 @@ failed_tests() { sed -n 's/^not ok [0-9]* //p' "$suite" | sed 's/ in [0-9]*ms$//
 # can_repeat NAME: with another result. What R and lint say depends on nothing else on the machine.
 can_repeat() { case $1 in 'R package'* | lint) false ;; esac }
 
-# set_aside NAME: what did not fail counts, what did will be taken again; the summary says what it was
+# set_aside NAME WHEN: what did not fail counts, what did will be taken again; the summary says what it was
 set_aside() {
-    grep -E '^ok' "$suite" >"$suite.kept"
-    sed -n "s|^not ok|# failed at first: $1:|p" "$suite" | tee -a "$log"
+    grep -E '^ok' "$suite" >>"$suite.kept"
+    sed -n "s|^not ok|# failed $2: $1:|p" "$suite" | tee -a "$log"
 }
 
 # again NAME: the tests that failed, or the whole suite where they cannot be told from the others (a setup that failed has no name)
@@ -120,20 +120,20 @@ again() {
         : >"$suite.kept"
         attempt "$1"
     fi
-    cat "$suite.kept" "$suite" >>"$log"
 }
 
-# counted NAME FILE: what the suite said in its first attempt, or says in the second. What measures can be spoilt by whatever else runs on a shared
-# machine at that moment, which is no mistake of the code: tests that failed run once more, alone, and what they say then counts.
+# counted NAME FILE: what the suite said in its first attempt, or says later. What measures can be spoilt by whatever else runs on a shared machine at
+# that moment, which is no mistake of the code: tests that failed run once more, alone, and where that moment lasted, a last time.
 counted() {
     suite=$2
     [ -s "$suite" ] || echo "not ok - $1 was not run" | tee "$suite"
-    if can_repeat "$1" && grep -qE '^not ok' "$suite"; then
-        set_aside "$1"
+    : >"$suite.kept"
+    for when in 'at first' again; do
+        if ! can_repeat "$1" || ! grep -qE '^not ok' "$suite"; then break; fi
+        set_aside "$1" "$when"
         again "$1"
-    else
-        cat "$suite" >>"$log"
-    fi
+    done
+    cat "$suite.kept" "$suite" >>"$log"
 }
 
 # take NAME...: one after the other, alone
@@ -220,7 +220,7 @@ passed=$(($(grep -cE '^ok ' "$log") - skipped))
 failed=$(grep -cE '^not ok' "$log")
 [ "$failed" = 0 ] || { echo && grep -E '^not ok' "$log"; }
 echo
-grep '^# failed at first: ' "$log"
+grep -E '^# failed (at first|again): ' "$log"
 [ "$skipped" = 0 ] || grep -iE '^ok .*# *skip' "$log"
 echo "$passed passed, $failed failed" | tee "$NOISELAB_BUILD/test.summary"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -30,7 +30,7 @@ absent_loads <- function(campaign) {
   on <- which(rows[["arm"]] == "on" & rows[["level_requested_percent"]] > 0 & has_level(rows[["level_requested_percent"]]))
   off <- which(rows[["arm"]] == "off")
   stray <- tapply(rows[["level_delivered_percent"]][off], as.character(rows[["launch"]][off]), mean_or_na)
-  unlist(lapply(unname(split(on, arm_key[on])), function(at) {
+  unlist(lapply(unname(split(on, rank_of(arm_key[on]))), function(at) {
     first <- at[1]
     launch <- as.character(rows[["launch"]][first])
     # Campaigns of programs without a generator (simulated ones) say nothing of it.

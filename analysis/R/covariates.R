@@ -32,7 +32,7 @@ local_drift <- function(rows, pairs) {
   at <- (start[pairs$on] + start[pairs$off]) / 2
   mean_speed <- (speed[pairs$on] + speed[pairs$off]) / 2
   slope <- rep(NA_real_, length(at))
-  for (members in split(seq_along(at), group)) {
+  for (members in split(seq_along(at), code_of(group))) {
     members <- members[order(at[members])]
     n <- length(members)
     if (n < 3) next

@@ -70,6 +70,9 @@ parse_limit <- function(text, file, line) {
   if (nrow(fits) == 0) stop_here("unknown figure '", printable(rest), "' of ", check, did_you_mean(rest, own$name))
   key <- fits[which.max(nchar(fits$name)), ]
   variant <- if (rest == key$name) NA_character_ else substring(rest, 1, nchar(rest) - nchar(key$name) - 1)
+  if (!is.na(variant) && !is_variant(check, variant)) {
+    stop_here("unknown variant '", printable(variant), "' of ", check, did_you_mean(variant, acceptance_variants[[check]]))
+  }
   size <- if (nzchar(part[3])) {
     scaled_option(trimws(part[3]), limit_sizes, paste0(file, ":", line, ": '", printable(trimws(part[3])), "' is not a size (try 8, 64KiB)"))
   } else NA_real_
@@ -78,7 +81,11 @@ parse_limit <- function(text, file, line) {
     stop_here("unknown unit '", printable(part[6]), "' of ", key$check, ".", key$name, did_you_mean(part[6], names(units)))
   }
   value <- suppressWarnings(as.numeric(part[5]))
-  if (is.na(value)) stop_here("'", printable(part[5]), "' is not a number")
+  if (!is.finite(value)) stop_here("'", printable(part[5]), "' is not a number that can be a limit")
+  wanted <- if (key$worse == "more") "<=" else ">="
+  if (part[4] != wanted) {
+    stop_here(key$check, ".", key$name, " ", part[4], ": the limit is on the wrong side, ", key$worse, " is worse (write ", wanted, ")")
+  }
   data.frame(line = line, check = check, variant = variant, metric = key$name, size = size, relation = part[4], limit = value * units[[part[6]]],
              text = paste(part[4], part[5], part[6]))
 }

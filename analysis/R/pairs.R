@@ -8,6 +8,9 @@ cell_key <- function(rows) {
 # Dense codes 1, 2, ... in order of first appearance.
 code_of <- function(x) match(x, unique(x))
 
+# The same in sorted order: for split(), which turns every number of a long column into text otherwise.
+rank_of <- function(x) match(x, sort(unique(x)))
+
 # Whole numbers serve as their own codes, which saves hashing the long columns.
 cheap_code <- function(x) {
   if (length(x) == 0) return(numeric())

@@ -56,6 +56,8 @@ refused() {
     refused "--cgroup: no cgroup '/no/such'" --cgroup /no/such --duration 1s
     refused "--cpus: '1-' is not a list of CPUs" --cpus 1- --duration 1s
     refused "there is no CPU 4000 here" --cpus 4000 --duration 1s
+    refused "--cpus: '0-99999999999' is not a list of CPUs" --cpus 0-99999999999 --duration 1s
+    refused "is not a list of CPUs" --cpus 0-4095,0 --duration 1s
     refused "--source: 'ftrace' is not auto, cpu, thread or schedstat" --source ftrace --pid $$ --duration 1s
     refused "can only be seen by source cpu" --source thread --cpus 0 --duration 1s
     refused "--out: 'here' exists (--force replaces it)" --out here --pid $$ --duration 1s

@@ -148,3 +148,11 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 3
     grep -q -- '--launches 3: the result holds for these launches only' "$ERR"
 }
+
+@test "an agent that dies while it is recorded ends the run at once, with what it wrote" {
+    run_agent --agent-cmd 'sh -c "sleep 2; echo cannot go on >&2; exit 4"' && return 1
+    cat "$ERR"
+    grep -q 'ended by itself (status 4) within 5 s, having written last: cannot go on' "$ERR"
+    [ "$(grep -c 'recording the agent' "$ERR")" -eq 1 ]
+    [ ! -e "$OUT" ]
+}

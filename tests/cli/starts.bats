@@ -12,6 +12,7 @@ load detect
     refused "--datatype: 'complex' is not a data type" --datatype complex
     refused "--reduce: 'mean' is not a reduction" --reduce mean
     refused "--root: '-1' is not a rank" --root -1
+    refused "--root: '2147483647' is not a rank" --root 2147483647
     refused "--buffer: 'fresh' is not reuse" --buffer fresh
     refused "--alignment: '3' is not a power of two" --alignment 3
     refused "--check: 'twice' is not once" --check twice

@@ -11,7 +11,7 @@ if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0
     exit 0
 fi
 # shellcheck disable=SC2046 # words
-clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DNOISELAB_VERSION='"fuzz"' -DNOISELAB_GIT='"fuzz"' \
+clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
     -Icommon -Inoisegen -Idetector $(pkg-config --cflags --libs hwloc jansson) -o "$build/parsers" tests/fuzz/parsers.c common/*.c noisegen/trace.c \
     noisegen/kind*.c detector/arrival.c -lm -pthread || exit 2
 # an example of each to begin with; the first byte says which parser it is for

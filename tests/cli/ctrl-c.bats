@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# How noiselab run itself ends, interrupted or killed: what it has started ends with it, and nothing stays that the next start would measure beside.
+
+load run
+
+setup() {
+    unset OMPI_MCA_btl_vader_backing_directory OMPI_MCA_btl_sm_backing_directory
+    BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
+    OUT="$BATS_TEST_TMPDIR/campaign"
+    ERR="$BATS_TEST_TMPDIR/stderr"
+    mkdir "$BATS_TEST_TMPDIR/tmp"
+    export TMPDIR="$BATS_TEST_TMPDIR/tmp"
+}
+
+teardown() {
+    [ -z "${RUN-}" ] || kill -9 "$RUN" 2>/dev/null || true
+    "${BIN%/bin}/libexec/noiselab/noiselab-sh" end "$OUT/$(planned)" 2>/dev/null || true
+}
+
+# run_here EXPERIMENT ARGUMENTS: in the background, in a process group of its own, as a shell starts a command; sets RUN. 3>&-: bats waits for whoever
+# holds its output.
+run_here() {
+    set -m
+    "$BIN/noiselab" run "$@" --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&- &
+    RUN=$!
+    set +m
+}
+
+# of_launch: processes that were started for the launch of $OUT
+of_launch() { grep -lszF "NOISELAB_LAUNCH=$(readlink -f "$OUT")/" /proc/[0-9]*/environ | cut -d / -f 3; }
+
+none_of_launch() { [ -z "$(of_launch)" ]; }
+
+# nothing_left: of the launch, now: no process, no shared memory, no folder of Open MPI
+nothing_left() {
+    none_of_launch
+    [ -z "$(find /dev/shm -maxdepth 1 -name "noiselab.*.$RUN.*")" ]
+    [ -z "$(find "$TMPDIR" -maxdepth 1 \( -name 'ompi.*' -o -name 'prte.*' \))" ]
+}
+
+@test "a Ctrl-C ends the launch, and when noiselab run returns nothing of it runs or stays" {
+    needs_cpus 2
+    run_here sensitivity --op barrier --levels 50 --seconds 60
+    wait_for has_rows
+    [ -n "$(of_launch)" ]
+    status=0
+    kill -INT -- "-$RUN"
+    wait "$RUN" || status=$?
+    nothing_left
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'noiselab-run: interrupted; rows' "$ERR"
+    [ "$(jq -r .ended "$OUT"/*/launch.json)" = interrupted ]
+}
+
+@test "a rank that does not end is told again, and killed, and the campaign goes on beside nothing" {
+    needs_cpus 2
+    run_here sensitivity --op barrier --levels 1 --seconds 60
+    wait_for has_rows
+    # nobody can end them by a TERM
+    # shellcheck disable=SC2046 # numbers
+    kill -STOP $(ranks_of "$(pgrep -P "$RUN")")
+    status=0
+    kill -TERM "$RUN"
+    wait "$RUN" || status=$?
+    nothing_left
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+}
+
+@test "kill -9 of noiselab run ends what it has started, and what stays in memory goes with the next start" {
+    needs_cpus 2
+    run_here sensitivity --op barrier --levels 50 --seconds 60
+    wait_for has_rows
+    kill -9 "$RUN"
+    wait "$RUN" || true
+    wait_until 10 none_of_launch
+    sed -i 's/\t--seconds\t60s*/\t--seconds\t1/' "$OUT/schedule.tsv"
+    "$BIN/noiselab" run sensitivity --resume "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- || { cat "$ERR" && false; }
+    nothing_left
+}
+
+@test "the scraper of a recording, and the recorder, end with noiselab run, however that ends" {
+    sleep 60 3>&- &
+    agent=$!
+    mark=$BATS_TEST_TMPDIR/scraped
+    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$agent" --compare-replay --agent-period 50ms --scrape "touch $mark" \
+        --scrape-period 50ms --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- &
+    RUN=$!
+    wait_for test -e "$mark"
+    recorder=$(pgrep -P "$RUN" -x noiselab-record)
+    kill -9 "$RUN"
+    wait "$RUN" || true
+    wait_until 5 is_gone "$recorder"
+    wait_until 5 stands_still "$mark"
+    kill "$agent"
+}
+
+# stands_still FILE: nobody touches it for ten scrapes
+stands_still() {
+    local before
+    before=$(stat -c %Y.%y "$1")
+    sleep 0.5
+    [ "$(stat -c %Y.%y "$1")" = "$before" ]
+}
