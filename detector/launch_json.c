@@ -3,11 +3,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "launcher.h"
 #include "markers.h"
+#include "nl_clock.h"
 #include "nl_error.h"
 #include "version.h"
 
@@ -22,7 +24,7 @@ static json_t *text(const char *s) {
 
 static json_t *utc_now(void) {
     char stamp[32];
-    time_t now = time(NULL);
+    time_t now = (time_t)nl_wall_s(NULL);
     struct tm utc;
     gmtime_r(&now, &utc);
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
@@ -457,7 +459,18 @@ void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node) {
     json_array_append_new(json_object_get(launch, "agents"), certificate);
 }
 
+/* A clock that was set during the launch moves neither of its times, and is said. What time servers correct gradually, 0.05 %, is no step. */
+static void say_step(json_t *launch) {
+    int64_t step_ns;
+    nl_wall_s(&step_ns);
+    if (llabs(step_ns) < 2000000000) return;
+    json_array_append_new(json_object_get(launch, "warnings"),
+                          json_sprintf("the clock was set by %+.0f s during the launch: started_utc and ended_utc are by the clock before", (double)step_ns * 1e-9));
+    nl_warn("the clock was set by %+.0f s during the launch", (double)step_ns * 1e-9);
+}
+
 void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib) {
+    say_step(launch);
     json_object_set_new(launch, "ended_utc", utc_now());
     json_object_set_new(launch, "ended", json_string(ended));
     json_object_set_new(launch, "rows", json_integer(n_rows));

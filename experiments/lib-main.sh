@@ -87,9 +87,8 @@ find_nodes() {
 known_to_job() {
     [ "$2" != - ] || return 0
     knows_nodes || die 2 "$1: runs on $2, nodes of a Slurm job, and this is none (without Slurm: --hosts)"
-    for name in $(words "$2"); do
-        node_names | grep -qxF -- "$name" || die 2 "$1: '$name' is not a node of $(whose_nodes) ($(node_names | paste -sd , -))"
-    done
+    strange=$({ node_names && echo && words "$2" | tr ' ' '\n'; } | awk '!NF { asked = 1; next } !asked { own[$1] = 1; next } !($1 in own) { print $1; exit }')
+    [ -z "$strange" ] || die 2 "$1: '$strange' is not a node of $(whose_nodes) ($(node_names | paste -sd , -))"
 }
 
 # fits NAME RANKS: refuses a number of ranks for which there are no cores

@@ -220,7 +220,8 @@ value_of() {
         case $1 in
         options) printf '(%s)' "$options" ;;
         *)
-            # names come from the template
+            # a template may set what it likes; only variables of our own tables are looked at
+            printf '%s\n' "$own_options" "$common_options" | awk -v name="$1" '$3 == name { found = 1 } END { exit !found }' || return 1
             eval "value=\${$1-}"
             quoted "$value"
             ;;
