@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "nl_error.h"
+#include "nl_secret.h"
 #include "version.h"
 
 struct nd_record {
@@ -283,6 +284,7 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
 
 int nd_record_launch_json(struct nd_record *r, json_t *json) {
     if (begin_file(r, "launch.json")) return -1;
+    nl_secret_redact_json(json);
     int failed = json_dumpf(json, r->whole, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     fputc('\n', r->whole);
     return end_file(r) || failed ? -1 : 0;

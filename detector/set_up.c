@@ -472,7 +472,7 @@ int nd_run_set_up(struct nd_run *r) {
     r->skip = nl_rng_uniform(&skip_rng);
     accept_interrupts(r->o);
     if (nd_run_open_clocks(r) || open_operations(r) || run_pilots(r)) return -1;
-    return open_record(r) || nd_agent_place(r) ? -1 : 0;
+    return open_record(r) || nd_load_log_open(r) || nd_agent_place(r) ? -1 : 0;
 }
 
 void nd_run_tear_down(struct nd_run *r) {
@@ -486,6 +486,7 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->start_ranks);
     free(r->reports);
     nd_agent_rows_close(r->agent.rows);
+    nd_load_log_close(r);
     nd_steal_close(r->steal);
     nl_preempted_close(&r->preempted);
     nd_progress_close(r->progress);

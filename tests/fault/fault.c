@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -80,4 +81,12 @@ long syscall(long number, ...) {
     va_end(arguments);
     const char *name = number == SYS_pidfd_open ? "pidfd" : number == SYS_pidfd_send_signal ? "signal" : number == SYS_perf_event_open ? "perf" : "";
     return *name && fails(name) ? -1 : NEXT(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* NL_FAULT_STEP=SECONDS:FILE: somebody sets the clock by so many seconds when that file is made */
+int clock_gettime(clockid_t clock, struct timespec *t) {
+    const char *step = getenv("NL_FAULT_STEP"), *file = step ? strchr(step, ':') : NULL;
+    int rc = (int)NEXT(syscall)(SYS_clock_gettime, clock, t);
+    if (file && clock == CLOCK_REALTIME && rc == 0 && access(file + 1, F_OK) == 0) t->tv_sec += atoi(step);
+    return rc;
 }
