@@ -13,13 +13,13 @@ figure_names <- c(taken = "taken (attributed)", locked = "by bursts (locked)", a
 #' The figures of an agent's cost
 #'
 #' @param analysis An `nl_analysis`.
-#' @param taken,locked Data frames: [agent_taken()], `locked_by_launch()` (NULL: none).
+#' @param taken,locked Data frames: of `agent_taken()` and `locked_by_launch()` (NULL: none).
 #' @return A data frame, a row per agent, operation and figure: `kind`, `operation`, `bytes`, `launch`, `scope`, `figure` (`taken`: percent of one CPU;
 #'   `locked`, `all`: percent of the operation's time), `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`, `not detected`,
 #'   `inconclusive`), `reason` (why there is none); and attribute `agreement`: per agent and operation `difference`, `low`, `high` (all less locked),
 #'   `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
 #' @noRd
-agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha), locked = locked_of(analysis)) {
+agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha), locked = locked_by_launch(analysis$campaign, analysis$alpha)) {
   verdicts <- main_rows(analysis$verdicts)
   time <- verdicts[!has_level(verdicts$level_requested_percent) & verdicts$channel == "time", ]
   parts <- lapply(seq_len(nrow(time)), function(i) {
@@ -53,19 +53,15 @@ figure_of_all <- function(row) {
 
 figure_of_locked <- function(row, locked, analysis) {
   mine <- if (NROW(locked) > 0) locked[locked$operation == as.character(row$operation) & locked$bytes == row$bytes, ]
-  if (!is.null(mine) && !is.na(row$launch)) mine <- mine[mine$launch == row$launch, ]
+  campaign <- analysis$campaign$rows
+  launches <- if (is.na(row$launch)) unique(as.character(campaign[["launch"]][as.character(campaign[["kind"]]) %in% as.character(row$kind)])) else row$launch
+  if (!is.null(mine)) mine <- mine[mine$launch %in% launches, ]
   if (NROW(mine) == 0) return(figure_without(row, "locked", "bursts are not recorded against slices of the loop"))
   if (is.na(row$launch) && nrow(mine) > 1) mine <- pool_locked(mine, analysis$alpha)
   mine <- mine[1, ]
   if (mine$state != "measured") return(figure_without(row, "locked", mine$reason))
   figure_row(row, "locked", mine$slowdown_percent, mine$slowdown_low, mine$slowdown_high, mine$limit_percent, mine$p_value,
              if (isTRUE(mine$p_value <= analysis$alpha)) "detected" else "not detected", NA_character_)
-}
-
-# Slowdown by bursts, where this campaign has slices of the loop.
-locked_of <- function(analysis) {
-  if (!exists("locked_by_launch", mode = "function")) return(NULL)
-  get("locked_by_launch", mode = "function")(analysis$campaign, analysis$alpha)
 }
 
 # Equivalence of the two slowdowns: the interval of their difference inside the margin, outside of it, or neither.

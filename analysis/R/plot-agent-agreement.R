@@ -17,7 +17,7 @@ plot_agent_agreement <- function(analysis, draw = TRUE) {
   band <- do.call(rbind, lapply(split(frame, frame$panel), function(part) {
     x <- range(0, part$agent_us_per_s)
     x <- seq(x[1], x[2] * 1.03, length.out = 50)
-    wide <- pmax(agree_us_per_s, agree_share * abs(x))
+    wide <- part$tolerance_us_per_s[1]
     data.frame(panel = part$panel[1], agent_us_per_s = x, tolerance_low = x - wide, tolerance_high = x + wide)
   }))
   # A few halves that others disturbed would squeeze all the rest.
