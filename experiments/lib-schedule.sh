@@ -30,7 +30,7 @@ refuse_scheduled() {
 }
 
 # what else the plan may make for the campaign: a folder for an agent, limits of acceptance
-planned_files='agent limits.conf'
+planned_files='agent limits.conf classes.conf'
 
 # make_campaign: the folder, and in it what the plan made
 make_campaign() {

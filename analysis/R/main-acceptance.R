@@ -3,11 +3,12 @@
 analyze_acceptance <- function(dirs, values, form) {
   table <- table_option(values, acceptance_tables)
   alpha <- alpha_option(values$alpha)
-  margin <- margin_option(values$margin) %||% 0
+  margin <- margin_option(values$margin)
   limits <- if (!is.null(values$limits)) read_limits(values$limits)
   if (isTRUE(values[["check-limits"]])) {
-    if (is.null(limits)) abort_usage("--check-limits needs --limits FILE")
-    return(sprintf("%s: %d limit(s)", values$limits, nrow(limits)))
+    classes <- if (!is.null(values$classes)) read_classes(values$classes)
+    if (is.null(limits) && is.null(values$classes)) abort_usage("--check-limits needs --limits FILE, or --classes FILE")
+    return(c(if (!is.null(limits)) sprintf("%s: %d limit(s)", values$limits, nrow(limits)), if (!is.null(values$classes)) sprintf("%s: %d node(s)", values$classes, NROW(classes))))
   }
   if (length(dirs) == 0) {
     if (isTRUE(values[["write-limits"]])) return(limits_template())
@@ -20,7 +21,8 @@ analyze_acceptance <- function(dirs, values, form) {
   if (!is.null(values$junit)) write_output(acceptance_junit(result), values$junit)
   if (form == "csv") say_notes("noiselab-analyze", c(result$answer, result$notes))
   lines <- switch(form, json = acceptance_json(result), csv = acceptance_table(result, table), if (isTRUE(values$lines)) {
-    c(paste0("verdict: ", result$verdict), paste0("self_check: ", result$self_check$verdict), acceptance_lines(result))
+    c(sprintf("%s: %s", c("verdict", "self_check", "judged", "complete"), c(result$verdict, result$self_check$verdict, result$judged, if (result$complete) "yes" else "no")),
+      acceptance_lines(result))
   } else if (form == "all") format_acceptance(result) else acceptance_view(result, dirs))
   attr(lines, "status") <- answer_status(result$verdict)
   lines
@@ -29,7 +31,8 @@ analyze_acceptance <- function(dirs, values, form) {
 judge_dirs <- function(dirs, values, alpha, margin) {
   limits <- if (!is.null(values$limits)) read_limits(values$limits)
   reference <- if (!is.null(values$reference)) read_acceptance(values$reference)
-  judge_acceptance(read_acceptance(dirs), limits, reference, alpha, margin, limits_name = values$limits %||% "limits")
+  classes <- if (!is.null(values$classes)) read_classes(values$classes)
+  judge_acceptance(read_acceptance(dirs), limits, reference, alpha, margin, values$limits %||% "limits", classes)
 }
 
 has_acceptance <- function(dir) dir.exists(dir) && length(find_launches(dir, program = "noiselab-accept")) > 0
