@@ -16,6 +16,9 @@
 /* A delivered level further than this from the requested one is said aloud, percent of the level. */
 static const double tolerance_percent = 5;
 
+/* Of the generators of more nodes what each of their threads did is left out. */
+enum { FULL_CERTIFICATES = 256 };
+
 /* Text that jansson takes, whatever bytes the user typed. */
 static json_t *text(const char *s) {
     json_t *json = json_string(s);
@@ -442,6 +445,7 @@ void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const 
         warn_of_node(launch, node->host, line);
     }
     add_levels(launch, certificate, o, node);
+    if (json_array_size(json_object_get(launch, "generators")) >= FULL_CERTIFICATES) json_object_del(certificate, "threads");
     json_array_append_new(json_object_get(launch, "generators"), certificate);
     const json_t *slowest = json_object_get(json_object_get(launch, "switching"), "p99_ns");
     if (!slowest || node->switch_p99_ns > json_integer_value(slowest))

@@ -11,7 +11,7 @@
 #'   all ranks), `slowdown_percent`, `slowdown_low`, `slowdown_high` (cost x bursts per second, of the time that is left), `p_value` (one-sided), `limit_percent`
 #'   (slowdown that would have been found with power 0.95), `amplification`, `amplification_low`, `amplification_high` (cost over time on the CPU),
 #'   `absorbed_share` (of the bursts: cost below half of their time on the CPU; NA where the background hides that), `z`, `state` (`measured`, `few`, `dense`,
-#'   `not flat`, `unrecorded`), `reason` (why there is no figure, else NA). NULL without a launch with an agent.
+#'   `busy`, `not flat`, `unrecorded`), `reason` (why there is no figure, else NA). NULL without a launch with an agent.
 #' @seealso `locked_cost()` for the method, `pool_locked()` for several launches together.
 #' @noRd
 locked_by_launch <- function(campaign, alpha = 0.01) {
@@ -71,14 +71,68 @@ pool_locked_cell <- function(group, alpha) {
 }
 
 # The rows `at` of one launch, all under the same treatment.
-locked_of_rows <- function(campaign, id, at, alpha, conf) {
-  tracks <- locked_tracks(campaign, id, at)
+locked_of_rows <- function(campaign, id, at, alpha, conf, power = 0.95, reader = read_slices) {
+  tracks <- locked_tracks(campaign, id, at, reader)
   if (is.character(tracks)) return(locked_none("unrecorded", tracks))
-  locked_cost(lapply(tracks, function(track) locked_track(track$timeline, track$bursts)), alpha, conf)
+  tracks <- Filter(Negate(is.null), lapply(tracks, function(track) locked_track(track$timeline, track$bursts)))
+  if (!is_agent_row(campaign$rows[at[1], ])) tracks <- paid_bursts(tracks, sum(campaign$rows[["delivered_ns"]][at]))
+  locked_cost(tracks, alpha, conf, power)
+}
+
+# The generator notes when a burst began and ended; where others had the CPU meanwhile that is longer than what it ran, which its account knows.
+paid_bursts <- function(tracks, delivered_ns) {
+  total <- sum(vapply(tracks, function(track) sum(track$windows$cpu_ns), 0))
+  share <- delivered_ns / total
+  if (!isTRUE(share > 0 && share < 1)) return(tracks)
+  lapply(tracks, function(track) {
+    track$windows$cpu_ns <- track$windows$cpu_ns * share
+    track
+  })
+}
+
+# Reads each file once.
+slices_reader <- function() {
+  read <- new.env()
+  function(file, info) {
+    if (is.null(read[[file]])) assign(file, read_slices(file, info), envir = read)
+    read[[file]]
+  }
+}
+
+# ---- as rows of verdicts -----------------------------------------------------------------------
+
+# A launch's row of the channel `locked`; NULL where there is no load, or nothing was recorded of it.
+locked_verdict <- function(campaign, label, at, settings, reader) {
+  if (length(at) == 0 || !isTRUE(label$level_requested_percent > 0)) return(NULL)
+  got <- locked_of_rows(campaign, label$launch, at, settings$alpha, settings$conf, settings$power, reader)
+  if (got$state == "unrecorded") return(NULL)
+  label$level_delivered_percent <- delivered_percent(campaign$rows[["level_delivered_percent"]][at], campaign$rows[["wall_ns"]][at])
+  label$delivered_ratio <- delivered_ratio(label$level_delivered_percent, label$level_requested_percent)
+  locked_verdict_row(label, got, length(at), 1, settings)
+}
+
+# Of the rows of single launches; NULL without any.
+locked_pooled_verdict <- function(rows, label, settings) {
+  if (NROW(rows) < 2) return(NULL)
+  got <- pool_locked_cell(bind_rows(rows$raw_locked), 2 * settings$alpha)
+  label[c("level_delivered_percent", "delivered_ratio")] <- list(mean(rows$level_delivered_percent), mean(rows$delivered_ratio))
+  locked_verdict_row(label, got, sum(rows$n_pairs), nrow(rows), settings)
+}
+
+locked_verdict_row <- function(label, got, n_pairs, n_launches, settings) {
+  q <- stats::qnorm(1 - settings$alpha)
+  est <- list(estimate = got$slowdown_percent, low = got$slowdown_low, high = got$slowdown_high, se = (got$slowdown_high - got$slowdown_low) / (2 * q),
+              df = Inf, p = got$p_value, z = got$z, limit = got$limit_percent, method = "shifts of the bursts", estimator = "mean",
+              why = "what a burst costs, times bursts per second")
+  est$mean <- est[c("estimate", "low", "high", "se", "df")]
+  row <- verdict_row(label, "locked", n_pairs, got$n_bursts, n_launches, est, list(p = NA_real_, method = NA_character_), got$reason, settings, "burst",
+                     est$estimate)
+  row$raw_locked <- list(got)
+  row
 }
 
 # Per node the slices of these rows, and the bursts of their load on the ranks' CPUs; or why there are none, a text.
-locked_tracks <- function(campaign, id, at) {
+locked_tracks <- function(campaign, id, at, reader = read_slices) {
   info <- campaign$launches[[id]]
   rows <- campaign$rows[at, ]
   dir <- campaign$paths[[id]]
@@ -89,14 +143,13 @@ locked_tracks <- function(campaign, id, at) {
     host <- sub("^slices\\.(.+)\\.bin$", "\\1", file)
     bursts <- if (is_agents) bursts_of_agent(campaign, id, host) else bursts_of_generator(dir, host)
     if (is.character(bursts)) return(bursts)
-    list(timeline = timeline_of(file.path(dir, file), info, rows), bursts = on_ranks(bursts, campaign, id, host))
+    list(timeline = timeline_of(reader(file.path(dir, file), info), rows), bursts = on_ranks(bursts, campaign, id, host))
   })
   wrong <- Filter(is.character, parts)
   if (length(wrong) > 0) wrong[[1]] else parts
 }
 
-timeline_of <- function(file, info, rows) {
-  slices <- read_slices(file, info)
+timeline_of <- function(slices, rows) {
   key <- function(x) paste(x[["operation"]], x[["bytes"]], x[["pair"]], x[["order"]], sep = "\r")
   blocks <- slices$blocks[key(slices$blocks) %in% key(rows), ]
   loop_timeline(blocks$start_ns, blocks$n, slices$ns[sequence(blocks$n, blocks$first)])

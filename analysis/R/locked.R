@@ -4,15 +4,15 @@
 locked_design <- list(
   tail_ns = 5e5, tail_slices = 2,  # a burst's window goes on for so long after its end, and at least for so many slices
   local_slices = 501,              # the local median of a slice is that of so many around it
-  bound = 3,                       # a window counts for at most so many times its length: no single outlier decides
-  least_bursts = 5, most_covered = 0.8,
+  bound = 3, most_bounded = 0.2,   # a window counts for at most so many times its length: no single outlier decides, but few may be
+  least_bursts = 5, least_stretches = 20, most_covered = 0.8,
   flat_share = 0.1,                # what may be lost before the bursts, as a share of what they cost
   shifts = c(200, 1000), looked_up = 5e5,
   groups = 16                      # blocks of time
 )
 
 # Why there is no figure, and that there is one: a closed set, the worst last.
-locked_states <- c("measured", "few", "dense", "not flat", "unrecorded")
+locked_states <- c("measured", "few", "dense", "busy", "not flat", "unrecorded")
 
 # What a slice took beyond the local median of its stretch.
 #   ns: length of each slice; n: slices of each stretch, in their order.
@@ -23,7 +23,13 @@ slice_excess <- function(ns, n, window = locked_design$local_slices) {
   middle <- lapply(parts, function(x) {
     if (length(x) <= window) rep(stats::median(x), length(x)) else as.numeric(stats::runmed(x, window, endrule = "constant"))
   })
-  ns - unlist(middle, use.names = FALSE)
+  excess <- ns - unlist(middle, use.names = FALSE)
+  # A loop begins with cold caches, and bursts keep clear of where halves begin: what all first slices have in common is no background.
+  if (length(n) >= locked_design$least_stretches) for (k in 1:3) {
+    kth <- (cumsum(n) - n + k)[n >= k]
+    excess[kth] <- excess[kth] - stats::median(excess[kth])
+  }
+  excess
 }
 
 # One node's slices in one cell, in the order of time. `at`: when each began; `stretch`: the half or the part of one that it is in.
@@ -96,8 +102,13 @@ locked_track <- function(timeline, bursts, n_shifts = NULL) {
   if (is.null(n_shifts)) n_shifts <- min(max(locked_design$looked_up / n, locked_design$shifts[1]), locked_design$shifts[2])
   # Multiples of the golden ratio: even without falling in step with the bursts.
   shift <- (seq_len(n_shifts) * 0.6180339887498949) %% 1 * length_ns
-  elsewhere <- vapply(shift, function(by) sum(bounded(shifted_sums(quiet, (place + by) %% length_ns, windows$length), windows$length)), 0)
-  list(windows = windows, quiet = quiet, covered = covered, total_ns = total_ns, lost = lost, elsewhere = elsewhere,
+  most <- locked_design$bound * windows$length
+  elsewhere <- vapply(shift, function(by) {
+    sums <- shifted_sums(quiet, (place + by) %% length_ns, windows$length)
+    c(sum(bounded(sums, windows$length)), sum(sums > most))
+  }, numeric(2))
+  list(windows = windows, quiet = quiet, covered = covered, total_ns = total_ns, lost = lost, elsewhere = elsewhere[1, ],
+       n_bounded = mean(elsewhere[2, ]),
        before = lost_before(timeline, windows, quiet, sums), room = length_ns / mean(windows$length))
 }
 
@@ -142,6 +153,10 @@ locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
   none <- function(...) do.call(locked_none, c(list(...), known))
   if (n < locked_design$least_bursts) return(none("few", sprintf("%d bursts on the ranks' CPUs, at least %d are needed", n, locked_design$least_bursts)))
   if (any(lengths(lapply(tracks, `[[`, "lost")) == 0)) return(none("dense", "bursts follow each other so closely that no time is left to compare with"))
+  bounded <- sum(vapply(tracks, `[[`, 0, "n_bounded")) / n
+  if (bounded > locked_design$most_bounded) {
+    return(none("busy", sprintf("other tasks held the loop up in %.0f %% of as long times without a burst, by more than can be told from bursts", 100 * bounded)))
+  }
   lost <- unlist(lapply(tracks, `[[`, "lost"))
   shifts <- Reduce(`+`, in_step(lapply(tracks, `[[`, "elsewhere"))) / n
   room <- sum(vapply(tracks, `[[`, 0, "room"))

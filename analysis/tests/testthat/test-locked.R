@@ -63,6 +63,13 @@ test_that("a few bursts, none, and bursts without a pause between them have a re
   expect_equal(locked_cost(list(loop_track(dense)))$state, "dense")
 })
 
+test_that("where the loop is held up all the time there is no figure", {
+  loop <- simulate_loop(seconds = 3, noise_per_s = 100, noise_us = 1e4)
+  got <- locked_cost(list(loop_track(loop, n_shifts = 200)))
+  expect_equal(got$state, "busy")
+  expect_match(got$reason, "held the loop up")
+})
+
 test_that("bursts that overlap or follow within a window are one, with the CPU time of all", {
   timeline <- loop_timeline(0, 100, rep(2e5, 100))
   bursts <- data.frame(start_ns = c(1e6, 1.1e6, 1.5e6, 8e6), duration_ns = c(5e5, 1e5, 1e5, 1e5))
