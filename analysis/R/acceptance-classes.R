@@ -26,7 +26,7 @@ node_classes <- function(acceptance, units, site = NULL) {
   switch <- about$switch[at]
   by <- if (length(unique(hardware)) > 1) "hardware" else character()
   if (all(!is.na(switch)) && length(hosts) > 0) {
-    if (length(unique(switch)) > 1) by <- c(by, "Slurm's topology")
+    by <- c(by, "Slurm's topology")
   } else {
     switch <- latency_groups(units, hosts)
     if (length(unique(switch)) > 1) by <- c(by, "groups in the latencies")
@@ -95,10 +95,20 @@ class_of_columns <- function(names, part, classes) {
   (if (part$check[1] %in% c("detour", "quantum")) classes$hardware else classes$network)[match(names, classes$host)]
 }
 
+# One node whose links are all slower alike may as well be behind another switch: where nobody said what switches there are, its latency fails nobody.
+doubt_unknown_switches <- function(comparisons, classes) {
+  if (NROW(comparisons) == 0 || grepl("Slurm|file", classes$by[1])) return(comparisons)
+  at <- comparisons$check == "latency" & comparisons$kind == "node" & comparisons$verdict == "fail"
+  comparisons$verdict[at] <- "inconclusive"
+  comparisons$reason[at] <- "all its links are slower: the node's own fault, or a switch of its own, of which neither Slurm's topology nor --classes says anything"
+  comparisons
+}
+
 # What is said of classes: which there are, and which are too small to compare.
 class_notes <- function(classes) {
   if (is.null(classes) || !any(nzchar(classes$by))) return(NULL)
   key <- paste(classes$hardware, classes$network)
+  if (length(unique(key)) < 2) return(NULL)
   of <- split(classes$host, in_order(key))
   small <- of[lengths(of) < 3]
   c(sprintf("nodes are compared within %d classes (by %s): %s", length(of), classes$by[1], paste(vapply(of, few_words, "", 6), collapse = "; ")),

@@ -39,6 +39,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   comparable <- comparable_units(units, acceptance)
   classes <- node_classes(acceptance, comparable$units, classes)
   comparisons <- compare_nodes(comparable$units, alpha, margins, classes, watched, measured_seconds(acceptance))
+  comparisons <- doubt_unknown_switches(comparisons, classes)
   self_check <- judge_self_check(acceptance, alpha)
   referred <- if (!is.null(reference)) judge_reference(acceptance, figures, reference, alpha)
   judgements <- bind_rows(list(

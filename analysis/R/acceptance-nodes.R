@@ -44,7 +44,8 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   unseen <- if (is.null(watched)) 0 else ifelse(rows$metric %in% burst_metrics, unseen_share(watched, rows$entity, alpha), 0)
   upper <- rows$score + stats::qt(1 - alpha, rows$df) * rows$se + unseen
   rows$verdict <- three_outcomes(upper, border, rows$p_holm, alpha)
-  found <- ifelse(tested, detection_limit(rows$se, rows$df, alpha / n, power) + border, NA_real_)
+  # degrees of freedom in steps of 5 %, downwards: of thousands of links few are different then
+  found <- ifelse(tested, detection_limit(rows$se, 1.05^floor(log(rows$df, 1.05)), alpha / n, power) + border, NA_real_)
   longer <- times_as_long(rows$score, border, rows$se, rows$df, rows$fixed, ifelse(rows$score > border, alpha / n, alpha))
   room <- pmax(0, border - rows$score - stats::qt(1 - alpha, rows$df) * rows$se)
   rows$times_as_long <- ifelse(rows$verdict == "inconclusive" & tested, pmax(longer, ifelse(unseen > 0 & rows$score < border, unseen / pmax(room, border / 4), 1)), NA_real_)

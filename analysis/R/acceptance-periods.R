@@ -6,6 +6,7 @@ detour_periods <- function(acceptance, alpha) {
     files <- list.files(acceptance$paths[[id]], "^detours\\..*\\.trace$", full.names = TRUE)
     bind_rows(lapply(files, function(file) {
       host <- sub("^detours\\.(.*)\\.trace$", "\\1", basename(file))
+      if (host %in% acceptance$left_out) return(NULL)
       scans <- read_detour_trace(file)
       scans <- scans[vapply(scans$detours, NROW, 0L) >= least_distances, ]
       bind_rows(lapply(seq_len(NROW(scans)), function(i) {

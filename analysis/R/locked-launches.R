@@ -141,7 +141,7 @@ locked_tracks <- function(campaign, id, at, reader = read_slices) {
   is_agents <- is_agent_row(rows)[1]
   parts <- lapply(files, function(file) {
     host <- sub("^slices\\.(.+)\\.bin$", "\\1", file)
-    bursts <- if (is_agents) bursts_of_agent(campaign, id, host) else bursts_of_generator(dir, host)
+    bursts <- if (is_agents) recorded_bursts_of_agent(campaign, id, host) else bursts_of_generator(dir, host)
     if (is.character(bursts)) return(bursts)
     list(timeline = timeline_of(reader(file.path(dir, file), info), rows), bursts = on_ranks(bursts, campaign, id, host))
   })
@@ -163,7 +163,7 @@ absolute_bursts <- function(bursts, keys, file) {
   bursts
 }
 
-bursts_of_agent <- function(campaign, id, host) {
+recorded_bursts_of_agent <- function(campaign, id, host) {
   file <- campaign$bursts$file[campaign$bursts$launch == id & campaign$bursts$host == host]
   if (length(file) == 0) return("no bursts of the agent were recorded")
   bursts <- read_bursts(file)

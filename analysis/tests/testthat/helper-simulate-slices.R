@@ -46,3 +46,29 @@ slice_block <- function(ns, pair = 0, order = 1, start_ns = 1e12, config = 0, ar
   row$ns <- list(ns)
   row
 }
+
+# Adds to each launch of a simulated campaign what its nodes would have recorded: slices of the on halves, longer by `cost_us` where a burst falls.
+add_slices <- function(dir, cost_us = 100, length_us = 100, per_half = 1) {
+  campaign <- read_campaign(dir)
+  for (id in names(campaign$launches)) {
+    ranks <- campaign$ranks[campaign$ranks$launch == id, ]
+    rows <- campaign$rows[campaign$rows$launch == id & campaign$rows$arm == "on", ]
+    host <- as.character(ranks$host[1])
+    set.seed(match(id, names(campaign$launches)))
+    begin <- 5e12 + rows$start_ns
+    n <- pmax(10, floor(rows$wall_ns / 2e5) - 2)
+    at <- 1 + vapply(n, function(k) sample.int(k - 5, 1), 0)
+    blocks <- do.call(rbind, lapply(seq_len(nrow(rows)), function(i) {
+      ns <- round(2e5 * exp(rnorm(n[i], 0, 0.01)))
+      ns[at[i]] <- ns[at[i]] + 1000 * cost_us
+      slice_block(ns, pair = rows$pair[i], order = rows$order[i], start_ns = begin[i])
+    }))
+    write_slices(file.path(campaign$paths[[id]], paste0("slices.", host, ".bin")), id, blocks, host,
+                 configs = sprintf('[{"operation":"%s","bytes":%.0f}]', rows$operation[1], rows$bytes[1]))
+    starts <- vapply(seq_len(nrow(rows)), function(i) begin[i] + sum(blocks$ns[[i]][seq_len(at[i] - 1)]) + 1e4, 0) - 5e12
+    cpu <- ranks$cpu[1]
+    writeLines(c("# source: generator", "# origin_monotonic_ns: 5000000000000", sprintf("%.0f\t%.0f\t%d", sort(starts), 1000 * length_us, cpu)),
+               file.path(campaign$paths[[id]], paste0("generator.", host, ".trace")))
+  }
+  invisible(dir)
+}
