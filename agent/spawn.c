@@ -79,8 +79,10 @@ static int is_setting(const char *word) {
 
 void na_command_name(const struct na_command *c, char *name, int size) {
     int first = 0;
-    /* settings of a shell's command: DB_PASS=x collectd */
-    while (c->words && c->words[first] && c->words[first + 1] && is_setting(c->words[first])) first++;
+    /* what stands before the program: DB_PASS=x exec collectd */
+    while (c->words && c->words[first] && c->words[first + 1] &&
+           (is_setting(c->words[first]) || strcmp(c->words[first], "exec") == 0 || strcmp(c->words[first], "env") == 0))
+        first++;
     const char *word = c->words ? c->words[first] : "sh", *slash = strrchr(word, '/');
     na_say(name, size, "%s", slash && slash[1] ? slash + 1 : word);
 }

@@ -75,7 +75,7 @@ dry() {
     refused '--scrape: there is no program' --agent-cmd true --scrape no-such-client --scrape-period 1s
     cp "$(command -v sleep)" 'nl once'
     dry 'agent nl_once, switched by: command' --agent-cmd "'./nl once' 60"
-    dry 'agent VAR=1, switched by: command' --agent-cmd 'VAR=1 exec sleep 60' --shell
+    dry 'agent nice, switched by: command' --agent-cmd 'VAR=1 exec nice sleep 60' --shell
     dry 'agent scrape, switched by: scrape, scraped every 0.5 s' --scrape true --scrape-period 500ms
     dry 'agent exporter, switched by: switch' --agent-on true --agent-off true --agent-name exporter
 }

@@ -49,6 +49,8 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
     # shellcheck source=tests/mpirun.bash
     source "$BATS_TEST_DIRNAME/../mpirun.bash"
     OUT=$place/campaign
+    # what killed ranks and mpirun leave behind goes with the test
+    export OMPI_MCA_btl_vader_backing_directory=$place OMPI_MCA_btl_sm_backing_directory=$place TMPDIR=$place
     printf '#!/bin/sh\nNL_FAULT=pidfd:2:38 NL_FAULT_HIT=%s LD_PRELOAD=%s exec %s "$@"\n' "$place/hit" "$place/fault.so" "$build/bin/noiselab-gen" >"$place/generator"
     chmod +x "$place/generator"
     exec_on_cores 2 "$build/bin/noiselab-detect" --out "$OUT" --op barrier --levels 50 --seconds 60 --generator "$place/generator" >/dev/null 2>"$place/said" 3>&- &
