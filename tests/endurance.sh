@@ -169,6 +169,7 @@ once() {
     until_or "$END_S" has_ended "$RUN" || { n_stuck=$((n_stuck + 1)) && echo "  noiselab run does not end: $what" && kill -9 "$RUN"; }
     wait "$RUN" 2>/dev/null
     judge_end "$n_before"
+    RUN=''
     resume
     end_agent
     [ "$n_stuck$n_frozen$n_loads$n_lost$n_left" != 00000 ] || rm -rf "$OUT"
@@ -205,7 +206,15 @@ resume() {
     fi
 }
 
+# sum_up: what was found so far
+sum_up() {
+    for name in "${!killed[@]}"; do printf '%-16s %4d killed\n' "$name" "${killed[$name]}"; done | sort
+    echo "endurance: $n_kills kills, $n_frozen left frozen or switched on, $n_loads loads after a second, $n_left processes left, $n_lost with rows lost," \
+        "$n_stuck not ended or not resumed; $n_unmade campaigns could not be made"
+}
+
 clean_up() {
+    if [ -n "$RUN" ] && kill -TERM "$RUN" 2>/dev/null; then wait "$RUN"; fi
     end_agent
     [ -z "$group_dir" ] || { sleep 0.2 && rmdir "$group_dir" 2>/dev/null; }
     rm -rf "$work"
@@ -213,15 +222,13 @@ clean_up() {
 # what bash says of processes that were killed is no finding
 exec 2> >(grep -v ': line [0-9]*: *[0-9]* Killed ' >&2)
 trap clean_up EXIT
-trap 'exit 2' INT TERM HUP
-AGENT=''
+trap 'sum_up; exit 2' INT TERM HUP
+AGENT='' RUN=''
 make_group
 for ((i = 1; n_kills < KILLS && n_unmade < 10 + KILLS / 10; i++)); do
     once "$i"
     [ "$((i % 20))" != 0 ] || echo "$n_kills kills so far"
 done
-for name in "${!killed[@]}"; do printf '%-16s %4d killed\n' "$name" "${killed[$name]}"; done | sort
-echo "endurance: $n_kills kills, $n_frozen left frozen or switched on, $n_loads loads after a second, $n_left processes left, $n_lost with rows lost," \
-    "$n_stuck not ended or not resumed; $n_unmade campaigns could not be made"
+sum_up
 [ "$n_frozen$n_loads$n_left$n_lost$n_stuck" = 00000 ] || exit 1
 [ "$n_kills" -ge "$KILLS" ] || exit 3
