@@ -65,7 +65,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words deps demo docs-examples test check fuzz fault test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r words deps demo docs-examples test check fuzz fault endurance test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -276,9 +276,15 @@ $(BUILD)/fault/agent.o: tests/fault/agent.c $(BUILD)/flags
 $(BUILD)/fault/agent: $(BUILD)/fault/agent.o $(BUILD)/obj/agent/proc.o $(BUILD)/obj/agent/text.o $(COMMON)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-fault: all $(BUILD)/fault/fault.so $(BUILD)/fault/agent ## every system call of the agent's companion fails once: is its agent given back?
+fault: all tests-built ## every system call of the programs fails once: are agents given back, loads ended, files what they say?
 	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
 	$(BUILD)/fault/agent $(BUILD)/fault/fault.so $(BUILD)/bin/noiselab-agent $(abspath $(BUILD)/fault/folder)
+	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
+	tests/fault/programs.sh $(abspath $(BUILD)/fault/fault.so $(BUILD)/bin $(BUILD)/bench/bench_busy $(BUILD)/fault/folder)
+
+KILLS ?= 200
+endurance: all tests-built ## KILLS (200) random kill -9 of running campaigns: is everything given back, and does each go on?
+	@NOISELAB_BUILD=$(BUILD) tests/endurance.sh $(KILLS) $(SEED)
 
 # SECONDS: of each part; SEED. The parsers of C are fuzzed by libFuzzer where clang has it
 SECONDS = 60

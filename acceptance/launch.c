@@ -50,7 +50,7 @@ static json_t *command_json(const struct nx_options *o) {
 json_t *nx_launch_new(const struct nx_run *r) {
     static const char *const operations[] = {"barrier", "allreduce", "alltoall", "reduce", "bcast", "gather"};
     char seed[32], started[32];
-    time_t now = time(NULL);
+    time_t now = (time_t)nl_wall_s(NULL);
     struct nd_launcher launcher;
     nd_launcher_read(&launcher);
     snprintf(seed, sizeof seed, "%" PRIu64, r->seed);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "nl_error.h"
+#include "nl_secret.h"
 
 struct nx_record {
     char launch[192], folder[PATH_MAX];
@@ -172,6 +173,7 @@ int nx_record_flush(struct nx_record *r) {
 int nx_record_launch_json(struct nx_record *r, json_t *json) {
     FILE *f = begin(r, "launch.json");
     if (!f) return -1;
+    nl_secret_redact_json(json);
     json_dumpf(json, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     fputc('\n', f);
     return replace(r, f, "launch.json");

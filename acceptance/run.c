@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "../detector/launch_json.h"
 #include "nl_error.h"
+#include "nl_memory.h"
 #include "unlike.h"
 
 enum { TAG_COLLECT = 11, TAG_ASK = 12 };
@@ -107,7 +108,7 @@ void nx_warn(struct nx_run *r, const char *text) {
 }
 
 int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES]) {
-    int64_t free_bytes = nd_free_memory_bytes();
+    int64_t free_bytes = nl_memory_available();
     char local[NX_REASON_BYTES];
     snprintf(local, sizeof local, "%lld MiB for each of %d ranks are more than the memory free on the node of rank %d", (long long)(bytes >> 20),
              r->team.n_node_ranks, r->team.rank);

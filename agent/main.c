@@ -1,4 +1,5 @@
 /* noiselab-agent: switches a real agent on and off for a detector. Wiring only. */
+#include "dry_run.h"
 #include "journal.h"
 #include "nl_error.h"
 #include "options.h"

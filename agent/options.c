@@ -205,7 +205,7 @@ static const struct nl_option rows[] = {
     {"keep-bursts", "WHEN", "auto, yes or no: whether single bursts are written to bursts.HOST.trace", 3, set_keep},
     {.help = "Control and output:", .group = 4},
     {"control-fd", "FD", "take commands from the detector's page", 4, set_control},
-    {"dry-run", NULL, "check everything, print what would be done, and end", 4, set_dry_run},
+    {"dry-run", NULL, "check everything, start a command for a second, print what would be done, and end", 4, set_dry_run},
     {"json", NULL, "with --dry-run: print it as JSON", 4, set_json},
     {"restore", NULL, "let run again what a killed launch has left frozen, and end (every later launch does so, too)", 4, set_restore},
     {"list-ways", NULL, "print the ways to switch", 4, list_ways},

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -338,7 +337,7 @@ static int replace_guardian(void *context) {
     return rc ? -1 : open_pidfd(s->guardian.pid);
 }
 
-static int start(struct na_session *s, int is_trial) {
+int na_session_start(struct na_session *s, int is_trial) {
     char reason[NA_REASON_BYTES];
     struct na_agent *a = &s->agent;
     pthread_mutex_init(&s->children, NULL);
@@ -347,7 +346,7 @@ static int start(struct na_session *s, int is_trial) {
     a->children = &s->children;
     a->out_fd = -1;
     a->undo = na_undo_create();
-    if (!a->undo || (!is_trial && na_guardian_start(&s->guardian, a->undo))) {
+    if (!a->undo || na_guardian_start(&s->guardian, a->undo)) {
         nl_error("cannot start the guardian: %s", strerror(errno));
         return -1;
     }
@@ -371,10 +370,39 @@ static int start(struct na_session *s, int is_trial) {
     return 0;
 }
 
-static int keep_from_agent(void *nothing, pid_t fd) {
+static int close_on_exec(void *nothing, pid_t fd) {
     (void)nothing;
     if (fd > STDERR_FILENO) fcntl(fd, F_SETFD, FD_CLOEXEC);
     return 0;
+}
+
+void na_session_keep_files(void) { na_each_number("/proc/self/fd", close_on_exec, NULL); }
+
+int na_session_watch(struct na_session *s) {
+    s->watch.lock = &s->record;
+    s->watch.extra_ready = drain_record;
+    s->watch.context = s;
+    s->watch.guardian_ended = replace_guardian;
+    s->watch.guardian_fd = open_pidfd(s->guardian.pid);
+    if (na_watch_open(&s->watch, s->page)) {
+        nl_error("cannot watch over the agent: %s", strerror(errno));
+        return -1;
+    }
+    s->agent.out_fd = s->watch.pipe[1];
+    s->agent.watch = &s->watch;
+    s->agent.stop = &s->page->is_closed;
+    return 0;
+}
+
+void na_session_close(struct na_session *s) {
+    na_scraper_close(&s->scraper);
+    na_watch_close(&s->watch);
+    /* what could not be undone is left to it */
+    if (s->agent.undo && na_undo_is_done(s->agent.undo)) na_guardian_dismiss(&s->guardian);
+    else na_guardian_leave(&s->guardian);
+    na_who_close(&s->who);
+    na_agent_free(&s->agent);
+    nl_agent_unmap(s->page);
 }
 
 int na_session(const struct na_options *o) {
@@ -392,23 +420,11 @@ int na_session(const struct na_options *o) {
         return status;
     }
     /* an agent that lives on must hold nothing of the launcher's: pipes whose end it waits for, locks; nor our page */
-    na_each_number("/proc/self/fd", keep_from_agent, NULL);
+    na_session_keep_files();
     /* a Ctrl-C reaches the whole process group; the owner decides when it ends, and it still wants the certificate */
     for (size_t i = 0; i < 4; i++) signal((int[]){SIGINT, SIGTERM, SIGHUP, SIGPIPE}[i], SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (start(s, 0)) goto out;
-    s->watch.lock = &s->record;
-    s->watch.extra_ready = drain_record;
-    s->watch.context = s;
-    s->watch.guardian_ended = replace_guardian;
-    s->watch.guardian_fd = open_pidfd(s->guardian.pid);
-    if (na_watch_open(&s->watch, s->page)) {
-        nl_error("cannot watch over the agent: %s", strerror(errno));
-        goto out;
-    }
-    s->agent.out_fd = s->watch.pipe[1];
-    s->agent.watch = &s->watch;
-    s->agent.stop = &s->page->is_closed;
+    if (na_session_start(s, 0) || na_session_watch(s)) goto out;
     na_say(s->page->name, sizeof s->page->name, "%s", s->agent.name);
     atomic_store(&s->page->companion_pid, (int32_t)getpid());
     live(s);
@@ -416,49 +432,6 @@ int na_session(const struct na_options *o) {
     if (!s->has_quit) write_record(s, 1, ignored, sizeof ignored); /* the owner is dead: what was recorded stays readable */
     status = NL_EXIT_OK;
 out:
-    na_scraper_close(&s->scraper);
-    na_watch_close(&s->watch);
-    /* what could not be undone is left to it */
-    if (s->agent.undo && na_undo_is_done(s->agent.undo)) na_guardian_dismiss(&s->guardian);
-    else na_guardian_leave(&s->guardian);
-    na_who_close(&s->who);
-    na_agent_free(&s->agent);
-    nl_agent_unmap(s->page);
+    na_session_close(s);
     return status;
-}
-
-/* What was found of the agent, for people. */
-static void print_agent(const struct na_options *o, const struct na_agent *a) {
-    const struct na_freezer *freezer = a->freeze.row;
-    printf("agent %s, switched by: %s%s%s%s%s", a->name, a->way->name, freezer ? ", frozen by: " : "", freezer ? freezer->name : "",
-           freezer && a->freeze.reason[0] ? " because of " : "", freezer ? a->freeze.reason : "");
-    if (freezer) printf(", %d process%s", a->set.n, a->set.n == 1 ? "" : "es");
-    if (o->scrape) printf(", scraped every %.6g s", (double)o->scrape_period_ns / 1e9);
-    putchar('\n');
-}
-
-/* The same for programs: one object, docs/reference/formats.md. 0, -1. */
-static int print_agent_json(const struct na_options *o, const struct na_agent *a) {
-    const struct na_freezer *freezer = a->freeze.row;
-    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o}", "schema", 1, "program", "noiselab-agent", "agent", a->name, "way", a->way->name,
-                             "freezer", freezer ? freezer->name : NULL, "freezer_reason", freezer && a->freeze.reason[0] ? a->freeze.reason : NULL,
-                             "processes", freezer ? json_integer(a->set.n) : json_null(), "scrape_period_ns",
-                             o->scrape ? json_integer(o->scrape_period_ns) : json_null());
-    int failed = !json || json_dumpf(json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
-    json_decref(json);
-    return failed ? -1 : 0;
-}
-
-int na_dry_run(const struct na_options *o) {
-    static struct na_session session = {.cpu = -1};
-    struct na_session *s = &session;
-    int failed = 0;
-    s->options = o;
-    if (start(s, 1)) return NL_EXIT_USAGE;
-    if (o->control_fd < 0 && !o->is_json) print_agent(o, &s->agent);
-    if (o->control_fd < 0 && o->is_json) failed = print_agent_json(o, &s->agent);
-    if (failed) nl_error("--json: the agent's name is not UTF-8, or it cannot be written");
-    na_scraper_close(&s->scraper);
-    na_agent_free(&s->agent);
-    return failed ? NL_EXIT_USAGE : NL_EXIT_OK;
 }

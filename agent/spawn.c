@@ -1,5 +1,6 @@
 #include "spawn.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -70,8 +71,19 @@ void na_command_free(struct na_command *c) {
     c->words = NULL;
 }
 
+static int is_setting(const char *word) {
+    const char *c = word;
+    while (isalnum((unsigned char)*c) || *c == '_') c++;
+    return c > word && *c == '=';
+}
+
 void na_command_name(const struct na_command *c, char *name, int size) {
-    const char *word = c->words ? c->words[0] : "sh", *slash = strrchr(word, '/');
+    int first = 0;
+    /* what stands before the program: DB_PASS=x exec collectd */
+    while (c->words && c->words[first] && c->words[first + 1] &&
+           (is_setting(c->words[first]) || strcmp(c->words[first], "exec") == 0 || strcmp(c->words[first], "env") == 0))
+        first++;
+    const char *word = c->words ? c->words[first] : "sh", *slash = strrchr(word, '/');
     na_say(name, size, "%s", slash && slash[1] ? slash + 1 : word);
 }
 

@@ -72,6 +72,14 @@ void na_who_begin(struct na_who *w, int arm) {
     if (w->recorder) nr_begin(w->recorder, arm);
 }
 
+static void fill_waited(struct nl_agent_account *a, const int64_t *waited_ns) {
+    a->waited_for_agent_ns = waited_ns[NR_AGENT];
+    a->waited_for_others_ns = waited_ns[NR_OTHER];
+    a->waited_for_kernel_ns = waited_ns[NR_KERNEL];
+    a->waited_for_noiselab_ns = waited_ns[NR_NOISELAB] + waited_ns[NR_RANK] + waited_ns[NR_GENERATOR] + waited_ns[NR_SCRAPER];
+    a->waited_unknown_ns = waited_ns[NR_UNKNOWN] + waited_ns[NR_IDLE];
+}
+
 void na_who_end(struct na_who *w, struct nl_agent_account *a) {
     struct nr_totals half;
     if (!w->recorder || nr_end(w->recorder, &half)) return;
@@ -82,6 +90,7 @@ void na_who_end(struct na_who *w, struct nl_agent_account *a) {
     if (strcmp(na_who_source(w), "cpu") != 0 || w->n_cpus == 0) return;
     a->cpu_on_ranks_ns = half.group_ns[NR_AGENT];
     a->observer_on_ranks_ns = half.group_ns[NR_NOISELAB];
+    fill_waited(a, half.group_waited_ns);
     a->others_on_ranks_ns = 0;
     for (int group = 0; group <= NR_UNKNOWN; group++)
         if (group != NR_AGENT && group != NR_RANK && group != NR_IDLE) a->others_on_ranks_ns += half.group_ns[group];

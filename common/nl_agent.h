@@ -61,6 +61,9 @@ struct nl_agent_account {
     int64_t wall_ns;          /* from the answer to BEGIN to the receipt of END */
     int64_t cpu_ns;           /* CPU time of the agent's processes, those that began and ended meanwhile included */
     int64_t cpu_on_ranks_ns;  /* of it, on CPUs of ranks */
+    /* of the time in which a rank that was preempted on its CPU waited for it (by source cpu): who ran there meanwhile, once for each such rank.
+     * noiselab: ranks on the same CPU, generators, companion and scraper; unknown: tasks without a name, and gaps of the record */
+    int64_t waited_for_agent_ns, waited_for_others_ns, waited_for_kernel_ns, waited_for_noiselab_ns, waited_unknown_ns;
     int64_t others_on_ranks_ns; /* time on the CPUs of ranks that is neither theirs nor the agent's, and not idle */
     int64_t scraper_cpu_ns;   /* CPU time of the scrapes that ended meanwhile */
     int64_t wakeups;          /* times that a thread was put on a CPU after having slept */

@@ -92,3 +92,15 @@ void nl_ticks_calibrate(struct nl_ticks *t) {
     __asm__ volatile("" : : "r"(sink));
     t->read_ns = (double)(nl_mono_ns() - start) / READS;
 }
+
+int64_t nl_wall_s(int64_t *step_ns) {
+    static int64_t began_ns, behind_ns; /* on the wall; how far CLOCK_BOOTTIME is behind it */
+    int64_t wall_ns = nl_now_ns(CLOCK_REALTIME);
+    if (began_ns == 0) {
+        began_ns = wall_ns;
+        behind_ns = wall_ns - nl_now_ns(CLOCK_BOOTTIME);
+    }
+    int64_t steady_ns = nl_now_ns(CLOCK_BOOTTIME) + behind_ns;
+    if (step_ns) *step_ns = wall_ns - steady_ns;
+    return steady_ns / 1000000000;
+}

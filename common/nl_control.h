@@ -11,9 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "nl_bursts.h"
 #include "nl_page.h"
 
-#define NL_CONTROL_MAGIC 0x6e6c3363u /* "nl3c" */
+#define NL_CONTROL_MAGIC 0x6e6c3364u /* "nl3d" */
 #define NL_CONTROL_MAX_LEVELS 64
 #define NL_CONTROL_MAX_WORKERS 256
 #define NL_CONTROL_MAX_RANKS 1024
@@ -70,6 +71,7 @@ struct nl_control {
     _Atomic int64_t bursts_run;
 
     struct nl_control_worker workers[NL_CONTROL_MAX_WORKERS];
+    struct nl_bursts bursts[NL_CONTROL_MAX_WORKERS]; /* of each worker, all levels */
 
     char text[NL_CONTROL_TEXT_BYTES]; /* the certificate after QUIT, or the reason of a refusal */
 };

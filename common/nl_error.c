@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "nl_secret.h"
+
 static const char *program_name = "noiselab";
 static const char *host_name = "";
 static int rank_number = -1;
@@ -25,9 +27,11 @@ int nl_has_open_line(void) { return has_open_line; }
 /* One write per message, so that lines of several ranks do not mix. */
 static void say(const char *label, const char *fmt, va_list args) {
     if (is_quiet) return;
-    char text[1024];
+    char whole[1024], text[1024];
     char where[192] = "";
-    vsnprintf(text, sizeof text, fmt, args);
+    vsnprintf(whole, sizeof whole, fmt, args);
+    nl_secret_redact(whole, NULL, text, sizeof text);
+    nl_secret_disarm(text);
     if (rank_number >= 0) snprintf(where, sizeof where, "rank %d on %s: ", rank_number, host_name);
     fprintf(stderr, "%s%s: %s%s%s\n", has_open_line ? "\r\033[K" : "", program_name, label, where, text);
     has_open_line = 0;

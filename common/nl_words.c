@@ -65,6 +65,7 @@ char nl_words_shell_sign(const char *text) {
         else if (quote) quote = *s == quote ? 0 : quote;
         else if (*s == '\'' || *s == '"') quote = *s;
         else if (strchr("|<>;", *s)) return *s;
+        else if (*s == '&' && (s[1] == '&' || s[1] == '\0' || is_blank(s[1]))) return *s; /* within a word it may be part of an address */
     }
     return '\0';
 }

@@ -39,7 +39,8 @@ struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char 
         return NULL;
     }
     fputs("launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,preempted_ns,switch_ns,settle_ns,agent_cpu_ns,"
-          "agent_on_ranks_ns,others_on_ranks_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,"
+          "agent_on_ranks_ns,others_on_ranks_ns,preempted_by_agent_ns,preempted_by_others_ns,"
+          "preempted_by_kernel_ns,preempted_by_noiselab_ns,preempted_unknown_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,"
           "written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs\n",
           rows->file);
     return rows;
@@ -49,7 +50,8 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
     const struct nd_config *config = &rows->options->configs[half->step.config];
     const struct nl_agent_account *a = &half->account;
     const int64_t known[] = {/* in the order of the columns; negative: not known */
-                             half->switch_ns, half->settle_ns, a->cpu_ns, a->cpu_on_ranks_ns, a->others_on_ranks_ns, a->scraper_cpu_ns, a->wakeups, a->voluntary,
+                             half->switch_ns, half->settle_ns, a->cpu_ns, a->cpu_on_ranks_ns, a->others_on_ranks_ns, a->waited_for_agent_ns,
+                             a->waited_for_others_ns, a->waited_for_kernel_ns, a->waited_for_noiselab_ns, a->waited_unknown_ns, a->scraper_cpu_ns, a->wakeups, a->voluntary,
                              a->involuntary, a->migrations, a->n_processes, a->n_started, a->rss_kib, a->read_bytes, a->written_bytes,
                              a->observer_cpu_ns, a->observer_on_ranks_ns, a->lost_switches, a->ins, a->outs};
     struct nd_arm_words words;

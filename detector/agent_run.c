@@ -1,5 +1,4 @@
 /* The agent's part of a launch: placing its companion, switching, the marks of a half, and giving its arm up. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +10,6 @@
 #include "tree.h"
 
 enum { LEASE_STRETCHES = 3 };
-
-/* What all leaders are told about the launch's folder. */
-struct folder {
-    char path[PATH_MAX];
-    char launch[192];
-};
 
 static void fill_arms(const struct nd_options *o, struct nl_agent *page) {
     page->n_arms = o->n_arms + 1;
@@ -36,18 +29,17 @@ static int64_t lease_ns(const struct nd_options *o) {
 }
 
 /* Sends PLACE to this node's companion. `ranks`: of this node, in the order of their node rank. */
-static int place(struct nd_run *r, const struct nl_agent_rank *ranks, const struct folder *folder) {
+static int place(struct nd_run *r, const struct nl_agent_rank *ranks) {
     struct nd_agent_state *a = &r->agent;
     struct nl_agent *page = nd_companion_page(a->companion);
     gethostname(a->host, sizeof a->host - 1);
-    snprintf(a->launch, sizeof a->launch, "%s", folder->launch);
-    a->rows = nd_agent_rows_open(r->o, folder->path, a->launch, r->team.node_index, a->host);
+    a->rows = nd_agent_rows_open(r->o, r->folder.path, r->folder.launch, r->team.node_index, a->host);
     if (!a->rows) return -1;
     page->n_ranks = r->team.n_node_ranks < NL_AGENT_MAX_RANKS ? r->team.n_node_ranks : NL_AGENT_MAX_RANKS;
     for (int i = 0; i < page->n_ranks; i++) page->ranks[i] = ranks[i];
     snprintf(page->host, sizeof page->host, "%s", a->host);
-    snprintf(page->launch, sizeof page->launch, "%s", folder->launch);
-    snprintf(page->directory, sizeof page->directory, "%s", folder->path);
+    snprintf(page->launch, sizeof page->launch, "%s", r->folder.launch);
+    snprintf(page->directory, sizeof page->directory, "%s", r->folder.path);
     fill_arms(r->o, page);
     page->lease_ns = lease_ns(r->o);
     enum nd_companion_end end = nd_companion_command(a->companion, NL_AGENT_PLACE);
@@ -56,19 +48,12 @@ static int place(struct nd_run *r, const struct nl_agent_rank *ranks, const stru
 }
 
 int nd_agent_place(struct nd_run *r) {
-    struct folder folder = {"", ""};
     struct nd_seat seat;
     struct nl_agent_rank mine = {.pid = getpid(), .tid = gettid()}, *ranks = NULL;
     int failed = 0;
     if (!nd_options_has_agent(r->o)) return 0;
     nd_seat_read(&seat, r->team.rank);
     mine.cpu = seat.cpu;
-    if (r->record) {
-        failed = !realpath(nd_record_folder(r->record), folder.path);
-        if (failed) nl_error("cannot find '%s' again: %s", nd_record_folder(r->record), strerror(errno));
-        snprintf(folder.launch, sizeof folder.launch, "%s", nd_record_launch(r->record));
-    }
-    MPI_Bcast(&folder, sizeof folder, MPI_BYTE, 0, r->team.world);
     if (r->team.node_rank == 0 && !(ranks = calloc((size_t)r->team.n_node_ranks, sizeof *ranks))) {
         nl_error("not enough memory for %d ranks", r->team.n_node_ranks);
         failed = 1;
@@ -78,7 +63,7 @@ int nd_agent_place(struct nd_run *r) {
         return -1;
     }
     nd_team_gather(r->team.node, &mine, sizeof mine, ranks);
-    if (r->agent.companion) failed = place(r, ranks, &folder);
+    if (r->agent.companion) failed = place(r, ranks);
     free(ranks);
     if (!nd_run_agree_failed(r, failed)) return 0;
     if (r->record) {

@@ -6,7 +6,10 @@
 
 #include "start_sum.h"
 
-enum { ND_LATENESS_SLICES = 240 };
+enum {
+    ND_LATENESS_SLICES = 240,
+    ND_LATENESS_CELLS = 1 << 20, /* at most, 32 MiB; of more ranks the slices are fewer, and at least two */
+};
 
 struct nd_lateness_cell {
     int64_t n_last_starts, n_last_ends, start_cost_ns, end_cost_ns;
@@ -14,10 +17,14 @@ struct nd_lateness_cell {
 
 struct nd_lateness {
     int n_ranks, n_slices;           /* slices in use */
+    int most_slices;                 /* even */
     int64_t slice_ns;
     int64_t n_starts[ND_LATENESS_SLICES];
-    struct nd_lateness_cell *cells;  /* ND_LATENESS_SLICES x n_ranks; owned */
+    struct nd_lateness_cell *cells;  /* most_slices x n_ranks; owned */
 };
+
+/* How many slices a table of so many ranks has. Pure. */
+int nd_lateness_slices(int n_ranks);
 
 /* An empty table with slices of that length at first. NULL when memory is short. Local. */
 struct nd_lateness *nd_lateness_open(int n_ranks, int64_t slice_ns);

@@ -3,16 +3,21 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "launcher.h"
 #include "markers.h"
+#include "nl_clock.h"
 #include "nl_error.h"
 #include "version.h"
 
 /* A delivered level further than this from the requested one is said aloud, percent of the level. */
 static const double tolerance_percent = 5;
+
+/* Of the generators of more nodes what each of their threads did is left out. */
+enum { FULL_CERTIFICATES = 256 };
 
 /* Text that jansson takes, whatever bytes the user typed. */
 static json_t *text(const char *s) {
@@ -22,7 +27,7 @@ static json_t *text(const char *s) {
 
 static json_t *utc_now(void) {
     char stamp[32];
-    time_t now = time(NULL);
+    time_t now = (time_t)nl_wall_s(NULL);
     struct tm utc;
     gmtime_r(&now, &utc);
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
@@ -278,7 +283,8 @@ void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const 
                                       (json_int_t)nl_hist_quantile(overshoots, 0.99), "max", (json_int_t)nl_hist_max(overshoots)));
 }
 
-json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
+/* Adds `configs` and `arms` to the header of a binary file, whose blocks name them by number. */
+static void add_cells(json_t *header, const struct nd_options *o) {
     json_t *configs = json_array(), *arms = json_array();
     for (int i = 0; i < o->n_configs; i++)
         json_array_append_new(configs, json_pack("{s:s, s:I}", "operation", o->configs[i].name, "bytes", (json_int_t)o->configs[i].bytes));
@@ -287,8 +293,21 @@ json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options 
         add_arm_words(arm, "level_requested_percent", o, i);
         json_array_append_new(arms, arm);
     }
-    return json_pack("{s:O, s:i, s:s, s:I, s:o, s:o}", "launch", json_object_get(launch, "launch"), "ranks", s->team->n_ranks, "mode",
-                     o->start.mode->name, "late_bound_ns", (json_int_t)s->late_bound_ns, "configs", configs, "arms", arms);
+    json_object_set_new(header, "configs", configs);
+    json_object_set_new(header, "arms", arms);
+}
+
+json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
+    json_t *header = json_pack("{s:O, s:i, s:s, s:I}", "launch", json_object_get(launch, "launch"), "ranks", s->team->n_ranks, "mode",
+                               o->start.mode->name, "late_bound_ns", (json_int_t)s->late_bound_ns);
+    add_cells(header, o);
+    return header;
+}
+
+json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_seat *seat) {
+    json_t *header = json_pack("{s:s, s:s, s:i, s:i, s:s}", "launch", launch, "host", seat->host, "rank", seat->rank, "cpu", seat->cpu, "clock", "monotonic");
+    add_cells(header, o);
+    return header;
 }
 
 static json_t *quiet_node_json(const struct nd_quiet_node *node) {
@@ -413,6 +432,7 @@ static int64_t total_halves(const struct nd_options *o, const struct nd_node_end
 }
 
 void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node) {
+    char line[128];
     if (!node->has_generator) return;
     /* what the detector saw of it is kept in any case */
     json_t *certificate = certificate_json(launch, node->certificate, node->host, "the generator gave no certificate");
@@ -420,7 +440,12 @@ void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const 
     if (json_object_get(certificate, "period_ns")) json_object_set_new(certificate, "period_ns", json_integer(o->period_ns));
     if (node->n_early_bursts * 50 > total_halves(o, node))
         warn_of_node(launch, node->host, "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
+    if (node->n_lost_bursts) {
+        snprintf(line, sizeof line, "%lld bursts of the generator are not in its trace: too many at once", (long long)node->n_lost_bursts);
+        warn_of_node(launch, node->host, line);
+    }
     add_levels(launch, certificate, o, node);
+    if (json_array_size(json_object_get(launch, "generators")) >= FULL_CERTIFICATES) json_object_del(certificate, "threads");
     json_array_append_new(json_object_get(launch, "generators"), certificate);
     const json_t *slowest = json_object_get(json_object_get(launch, "switching"), "p99_ns");
     if (!slowest || node->switch_p99_ns > json_integer_value(slowest))
@@ -438,7 +463,18 @@ void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node) {
     json_array_append_new(json_object_get(launch, "agents"), certificate);
 }
 
+/* A clock that was set during the launch moves neither of its times, and is said. What time servers correct gradually, 0.05 %, is no step. */
+static void say_step(json_t *launch) {
+    int64_t step_ns;
+    nl_wall_s(&step_ns);
+    if (llabs(step_ns) < 2000000000) return;
+    json_array_append_new(json_object_get(launch, "warnings"),
+                          json_sprintf("the clock was set by %+.0f s during the launch: started_utc and ended_utc are by the clock before", (double)step_ns * 1e-9));
+    nl_warn("the clock was set by %+.0f s during the launch", (double)step_ns * 1e-9);
+}
+
 void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib) {
+    say_step(launch);
     json_object_set_new(launch, "ended_utc", utc_now());
     json_object_set_new(launch, "ended", json_string(ended));
     json_object_set_new(launch, "rows", json_integer(n_rows));

@@ -27,6 +27,7 @@ struct nd_node_end {
     struct nd_level_sum levels[ND_MAX_LEVELS];
     int64_t n_switches, switch_p50_ns, switch_p99_ns, switch_max_ns;
     int64_t n_early_bursts; /* on halves whose first burst was due before their loop began */
+    int64_t n_lost_bursts;  /* that generator.HOST.trace lacks */
     int has_generator;
     char host[ND_HOST_BYTES];
 };
@@ -51,6 +52,9 @@ void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const 
 
 /* The raw file's header. New reference. */
 json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s);
+
+/* That of slices.HOST.bin, kept by the rank of this seat. New reference. */
+json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_seat *seat);
 
 /* Adds "likwid": whether the launch runs under it (`is_asked`), and why its counters cannot be had (`problem` NULL: they can). Null when the
  * program was built without it. */

@@ -2,7 +2,11 @@
 
 #include <unistd.h>
 
+#include "slices.h"
 #include "starts.h"
+
+/* How many of n operations may run before a slice ends. */
+static inline int64_t until_slice(const struct nd_slices *s, int64_t n) { return s && s->n_left < n ? s->n_left : n; }
 
 static inline void count_operation(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) {
     nl_hist_add(loop->hist, ns);
@@ -15,24 +19,34 @@ static inline void count_operation(const struct nd_loop *loop, struct nd_loop_re
 }
 
 /* An operation's time runs from the end of the one before to its own end: one clock read per operation, and no gap. */
-static void run_timed(const struct nd_loop *loop, int64_t n, struct nd_loop_result *r) {
+static void run_timed(const struct nd_loop *loop, struct nd_slices *slices, int64_t n, struct nd_loop_result *r) {
     int (*const call)(struct nd_op_state *) = loop->state->call;
     struct nd_op_state *const state = loop->state;
     const struct nl_ticks ticks = *loop->ticks;
     uint64_t before = nl_ticks_now(&ticks);
-    for (int64_t i = 0; i < n; i++) {
-        call(state);
-        uint64_t now = nl_ticks_now(&ticks);
-        /* a counter that differs between CPUs could run backwards when a rank is moved */
-        count_operation(loop, r, now > before ? (int64_t)nl_ticks_to_ns(&ticks, now - before) : 0);
-        before = now;
+    while (n > 0) {
+        int64_t m = until_slice(slices, n);
+        for (int64_t i = 0; i < m; i++) {
+            call(state);
+            uint64_t now = nl_ticks_now(&ticks);
+            /* a counter that differs between CPUs could run backwards when a rank is moved */
+            count_operation(loop, r, now > before ? (int64_t)nl_ticks_to_ns(&ticks, now - before) : 0);
+            before = now;
+        }
+        n -= m;
+        if (slices) nd_slices_pass(slices, m);
     }
 }
 
-static void run_plain(const struct nd_loop *loop, int64_t n) {
+static void run_plain(const struct nd_loop *loop, struct nd_slices *slices, int64_t n) {
     int (*const call)(struct nd_op_state *) = loop->state->call;
     struct nd_op_state *const state = loop->state;
-    for (int64_t i = 0; i < n; i++) call(state);
+    while (n > 0) {
+        int64_t m = until_slice(slices, n);
+        for (int64_t i = 0; i < m; i++) call(state);
+        n -= m;
+        if (slices) nd_slices_pass(slices, m);
+    }
 }
 
 /* Operations that need something done between two of them: root and buffers change inside the loop, and its time holds that, too. */
@@ -40,9 +54,9 @@ static void run_advancing(const struct nd_loop *loop, int64_t n, struct nd_loop_
     for (int64_t i = 0; i < n; i++) {
         nd_op_advance(loop->state);
         if (loop->hist)
-            run_timed(loop, 1, r);
+            run_timed(loop, loop->slices, 1, r);
         else
-            run_plain(loop, 1);
+            run_plain(loop, loop->slices, 1);
     }
 }
 
@@ -76,7 +90,7 @@ void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *
 void nd_loop_warm(const struct nd_loop *loop, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         if (loop->state->needs_advance) nd_op_advance(loop->state);
-        run_plain(loop, 1);
+        run_plain(loop, NULL, 1);
     }
 }
 
@@ -96,15 +110,17 @@ void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
     r.start_ns = nl_mono_ns();
     struct nl_thread_times begin;
     nd_loop_read_times(loop, &begin);
+    if (loop->slices) nd_slices_begin(loop->slices, nl_mono_ns());
     for (;;) {
         int64_t left = loop->n_operations - r.n_operations;
         int64_t n = left < loop->chunk ? left : loop->chunk;
+        if (loop->slices) nd_slices_before_chunk(loop->slices, n);
         if (loop->state->needs_advance)
             run_advancing(loop, n, &r);
         else if (loop->hist)
-            run_timed(loop, n, &r);
+            run_timed(loop, loop->slices, n, &r);
         else
-            run_plain(loop, n);
+            run_plain(loop, loop->slices, n);
         r.n_operations += n;
         if (r.n_operations == loop->n_operations || nd_loop_agree_to_stop(loop, 0)) break;
     }

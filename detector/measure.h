@@ -14,6 +14,7 @@
 struct nd_starter;
 struct nd_start_plan;
 struct nd_batch_view;
+struct nd_slices;
 
 struct nd_loop {
     const struct nd_op *op;
@@ -22,6 +23,7 @@ struct nd_loop {
     int64_t chunk;               /* operations between two looks at the stop flag; >= n_operations: none */
     const struct nl_ticks *ticks;
     const struct nl_preempted *preempted; /* how this rank's preempted time is found; NULL: it is not */
+    struct nd_slices *slices;    /* how long every few hundred operations took; NULL: nobody keeps it. Not with a starter */
     struct nl_hist *hist;        /* NULL: operations are not timed one by one */
     int64_t detour_threshold_ns; /* operations longer than this are detours */
     int64_t typical_ns;          /* pilot's median: what a detour's excess is counted from */

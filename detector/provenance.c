@@ -54,6 +54,14 @@ static void read_tick(char *out, size_t size) {
     snprintf(out, size, "%s Hz%s", hz, periodic[0] == 'y' ? ", periodic" : idle[0] == 'y' ? ", stopped when idle" : ", NO_HZ_FULL build");
 }
 
+/* The switches above this node, "" where Slurm does not say: s0.s1 of the address s0.s1.node7. */
+static void read_switch(char *out, size_t size) {
+    const char *address = getenv("SLURM_TOPOLOGY_ADDR"), *pattern = getenv("SLURM_TOPOLOGY_ADDR_PATTERN");
+    const char *end = address ? strrchr(address, '.') : NULL;
+    out[0] = '\0';
+    if (end && pattern && strncmp(pattern, "switch", 6) == 0) snprintf(out, size, "%.*s", (int)(end - address), address);
+}
+
 void nd_host_read(struct nd_host *h) {
     struct utsname u;
     struct nl_place *place;
@@ -66,6 +74,7 @@ void nd_host_read(struct nd_host *h) {
     find_value("/proc/self/status", "Cpus_allowed_list", h->cpuset, sizeof h->cpuset);
     find_value("/proc/cpuinfo", "model name", h->cpu_model, sizeof h->cpu_model);
     read_tick(h->tick, sizeof h->tick);
+    read_switch(h->switches, sizeof h->switches);
     nl_clocksource(h->clocksource, sizeof h->clocksource);
     if (nl_place_open(&place)) return;
     nl_place_summary(place, h->topology, sizeof h->topology);
@@ -79,12 +88,6 @@ int64_t nd_peak_memory_kib(void) {
     char text[32];
     find_value("/proc/self/status", "VmHWM:", text, sizeof text);
     return text[0] ? strtoll(text, NULL, 10) : -1;
-}
-
-int64_t nd_free_memory_bytes(void) {
-    char text[32];
-    find_value("/proc/meminfo", "MemAvailable:", text, sizeof text);
-    return text[0] ? strtoll(text, NULL, 10) * 1024 : -1;
 }
 
 void nd_seat_read(struct nd_seat *s, int rank) {
@@ -104,12 +107,12 @@ static json_t *text_or_null(const char *text) {
 }
 
 json_t *nd_host_json(const struct nd_host *h) {
-    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks", h->n_ranks, "treated",
+    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks", h->n_ranks, "treated",
                      h->is_treated, "agent", h->has_agent, "kernel", text_or_null(h->kernel), "cmdline_isolcpus", text_or_null(h->isolcpus),
                      "nohz_full", text_or_null(h->nohz_full), "tick", text_or_null(h->tick), "clocksource", text_or_null(h->clocksource), "governor",
                      text_or_null(h->governor), "smt", h->smt ? json_integer(h->smt) : json_null(), "cpuset", text_or_null(h->cpuset), "topology",
                      text_or_null(h->topology), "cpus", h->n_allowed ? json_integer(h->n_allowed) : json_null(), "cpu_model",
-                     text_or_null(h->cpu_model));
+                     text_or_null(h->cpu_model), "switch", text_or_null(h->switches));
 }
 
 json_t *nd_seat_json(const struct nd_seat *s) {

@@ -19,6 +19,7 @@ struct nd_host {
     char cpuset[128];
     char topology[160];
     char cpu_model[96];
+    char switches[96]; /* above it, from the top, with points between (Slurm's topology) */
     int smt;      /* hardware threads per core, 0 unknown */
     int n_allowed; /* CPUs this node's processes may use */
     int n_ranks;   /* of the launch; not filled in by nd_host_read, nor is the next */
@@ -52,9 +53,6 @@ json_t *nd_slurm_json(void);
 
 /* Most memory this process has held so far (VmHWM), KiB; -1 when the system does not say. Local. */
 int64_t nd_peak_memory_kib(void);
-
-/* Memory this node could still give out (MemAvailable), bytes; -1 when the system does not say. Local. */
-int64_t nd_free_memory_bytes(void);
 
 json_t *nd_host_json(const struct nd_host *h);
 json_t *nd_seat_json(const struct nd_seat *s);

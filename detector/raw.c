@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nl_error.h"
+#include "nl_little.h"
 
 #define BLOCK_BYTES (INT64_C(8) << 20) /* what rank 0 holds of a block at most */
 #define WIDE INT32_MIN                 /* stands where a value needs more than 32 bits */
@@ -29,16 +30,8 @@ struct nd_raw {
     int has_failed;
 };
 
-static uint32_t little32(uint32_t v) {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return __builtin_bswap32(v);
-#else
-    return v;
-#endif
-}
-
 static void put_u32(FILE *f, uint32_t v) {
-    v = little32(v);
+    v = nl_little32(v);
     fwrite(&v, sizeof v, 1, f);
 }
 
@@ -102,10 +95,10 @@ int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *pat
 
 /* A value as 32 bits, or a note that it is wide. */
 static int32_t narrow(struct nd_raw *r, int *n_wide, int field, int index, int64_t value_ns) {
-    if (value_ns > INT32_MIN && value_ns <= INT32_MAX) return (int32_t)little32((uint32_t)(int32_t)value_ns);
+    if (value_ns > INT32_MIN && value_ns <= INT32_MAX) return (int32_t)nl_little32((uint32_t)(int32_t)value_ns);
     struct wide *w = &r->wides[(*n_wide)++];
-    *w = (struct wide){little32((uint32_t)r->team->rank), little32((uint32_t)field), little32((uint32_t)index), 0, (double)value_ns};
-    return (int32_t)little32((uint32_t)WIDE);
+    *w = (struct wide){nl_little32((uint32_t)r->team->rank), nl_little32((uint32_t)field), nl_little32((uint32_t)index), 0, (double)value_ns};
+    return (int32_t)nl_little32((uint32_t)WIDE);
 }
 
 /* Gathers what did not fit; returns its number on rank 0, where `wides` holds it afterwards (to be freed). */

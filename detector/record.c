@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "nl_error.h"
+#include "nl_secret.h"
 #include "version.h"
 
 struct nd_record {
@@ -283,6 +284,7 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
 
 int nd_record_launch_json(struct nd_record *r, json_t *json) {
     if (begin_file(r, "launch.json")) return -1;
+    nl_secret_redact_json(json);
     int failed = json_dumpf(json, r->whole, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     fputc('\n', r->whole);
     return end_file(r) || failed ? -1 : 0;
@@ -341,6 +343,12 @@ int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
     return end_file(r);
 }
 
+int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run) {
+    if (n_ranks <= ND_CLOCK_ROWS || rank == 0) return 1;
+    int each = (n_measured + ND_CLOCK_ROWS - 2) / (ND_CLOCK_ROWS - 1);
+    return is_measured && measured % each == run % each;
+}
+
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
                      const struct nd_seat *seats, int64_t zero_ns) {
     if (!r->clocks) {
@@ -348,8 +356,13 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
         if (!r->clocks) return -1;
         fputs("run,reason,method,rank,host,at_ns,measured,offset_ns,drift_ppm,rtt_ns,residual_ns,exchanges\n", r->clocks);
     }
+    int n_measured = 0, measured = 0;
+    for (int rank = 0; rank < r->n_ranks; rank++) n_measured += reports[rank].is_measured != 0;
     for (int rank = 0; rank < r->n_ranks; rank++) {
         const struct nd_sync_report *p = &reports[rank];
+        int is_kept = nd_clock_row_is_kept(r->n_ranks, rank, p->is_measured, measured, n_measured, run);
+        measured += p->is_measured != 0;
+        if (!is_kept) continue;
         fprintf(r->clocks, "%d,%s,%s,%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run, reason, method, rank,
                 seats[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns, p->n_exchanges);
     }

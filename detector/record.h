@@ -73,6 +73,13 @@ int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *hos
 int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l);
 
 /* Appends a synchronisation to clocks.csv: `reports` and `seats` hold n_ranks. 0 or -1. */
+enum { ND_CLOCK_ROWS = 1024 };
+
+/* Whether a synchronisation writes the row of a rank. Of up to ND_CLOCK_ROWS ranks all; else those whose clock was measured, and of more such ones each in
+ * its turn, from run to run, so that the file grows by at most that many rows a run. Rank 0 always. Pure.
+ * @param measured  how many clocks were measured with that of this rank before it; n_measured in all. */
+int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run);
+
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
                      const struct nd_seat *seats, int64_t zero_ns);
 

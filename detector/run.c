@@ -185,6 +185,7 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         if (is_short) flags |= flags & ND_FLAG_CLOCK ? 0 : ND_FLAG_STOP;
         if (is_short && !is_kept) return flags;
         nd_run_follow(r, step, wall_ns);
+        nd_load_log_keep(r);
         struct nd_half_sum all;
         nd_run_add_to_sums(r, step, &s, &all);
         nd_run_keep_hist(r, step);
@@ -310,6 +311,7 @@ static enum nd_end finish(struct nd_run *r, int flags) {
         ended = "interrupted";
         end = ND_END_INTERRUPTED;
     }
+    nd_load_log_end(r);
     collect_certificates(r);
     nd_agent_collect(r);
     int64_t peak_kib = nd_peak_memory_kib();

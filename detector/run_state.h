@@ -3,9 +3,11 @@
 #define ND_RUN_STATE_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <sys/types.h>
 
 #include "agent_rows.h"
+#include "burst_log.h"
 #include "companion.h"
 #include "follow.h"
 #include "half_sum.h"
@@ -19,10 +21,24 @@
 #include "quiet.h"
 #include "record.h"
 #include "sequential.h"
+#include "slices.h"
 #include "starts.h"
 #include "steal.h"
 #include "team.h"
 #include "treatment.h"
+
+/* Where the launch's files are, on all ranks. */
+struct nd_folder {
+    char path[PATH_MAX]; /* whole */
+    char launch[192];
+};
+
+/* When a load ran and what it did to the loop: of the first rank of a node that has a generator or an agent. NULL elsewhere, and with synchronised
+ * starts. */
+struct nd_load_log {
+    struct nd_slices *slices; /* owned, and its file */
+    struct nd_burst_log *bursts; /* NULL where there is no generator */
+};
 
 /* The agent, where there is one. */
 struct nd_agent_state {
@@ -33,7 +49,7 @@ struct nd_agent_state {
     struct nd_agent_rows *rows;
     struct nd_agent_half half;      /* under way */
     int64_t n_begun;
-    char launch[192], host[ND_HOST_BYTES];
+    char host[ND_HOST_BYTES];
 };
 
 struct nd_run {
@@ -41,6 +57,8 @@ struct nd_run {
     const volatile int *stop_asked;
     struct nd_treatment *treatment; /* NULL on ranks without a generator */
     struct nd_agent_state agent;
+    struct nd_folder folder;        /* where there is a load; empty otherwise */
+    struct nd_load_log load_log;
     struct nd_markers *markers;     /* NULL: nothing to mark */
     struct nd_team team;
     struct nl_ticks ticks;
@@ -122,6 +140,22 @@ void nd_run_tear_down(struct nd_run *r);
 
 /* One line about what this rank knows of a clock that jumped, if anything. */
 void nd_run_say_jump(const struct nd_run *r);
+
+/* ---- load_log.c: what happens in a launch without a load is nothing */
+
+/* Tells all ranks where the launch's folder is, and makes the files. Collective; 0 or -1. */
+int nd_load_log_open(struct nd_run *r);
+
+/* A half begins: what its loop is given. NULL: nothing is kept. */
+struct nd_slices *nd_load_log_begin(struct nd_run *r, const struct nd_step *step, int is_recorded);
+
+/* Writes what was kept of a half that is recorded. */
+void nd_load_log_keep(struct nd_run *r);
+
+/* Writes the end of the trace; before the certificate is taken. */
+void nd_load_log_end(struct nd_run *r);
+
+void nd_load_log_close(struct nd_run *r);
 
 /* ---- agent_run.c: nothing of it does anything in a launch without an agent */
 

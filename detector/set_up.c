@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "nl_error.h"
+#include "nl_memory.h"
 #include "nl_place.h"
 #include "nl_units.h"
 #include "noise_nodes.h"
@@ -210,7 +211,7 @@ static int open_operations(struct nd_run *r) {
             return -1;
         }
         /* ranks fill their buffers at once: memory that is not there would end in the kernel's out-of-memory killer, not in an error */
-        int64_t needed_bytes = nd_op_memory_bytes(c->op, &o->op, c->bytes, r->team.n_ranks), free_bytes = nd_free_memory_bytes();
+        int64_t needed_bytes = nd_op_memory_bytes(c->op, &o->op, c->bytes, r->team.n_ranks), free_bytes = nl_memory_available();
         int failed = free_bytes >= 0 && needed_bytes > free_bytes / r->team.n_node_ranks;
         if (nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) == 0) failed = nd_op_open(c->op, &o->op, &r->states[i], r->team.world, c->bytes) != 0;
         if (failed)
@@ -240,7 +241,7 @@ int nd_run_open_clocks(struct nd_run *r) {
     if (r->starter) {
         if (nd_starter_open(r->starter, &o->start, &r->team, r->n_allowed, record_sync, r)) return -1;
         r->starter->corrects = o->design->single_loop && !nd_options_compares_arms(o);
-        if (r->team.rank == 0) r->starter->lateness = nd_lateness_open(r->team.n_ranks, o->measure_ns / ND_LATENESS_SLICES + 1);
+        if (r->team.rank == 0) r->starter->lateness = nd_lateness_open(r->team.n_ranks, o->measure_ns / nd_lateness_slices(r->team.n_ranks) + 1);
         if (r->team.rank == 0 && !r->starter->lateness) nl_error("not enough memory for who is late, of %d ranks", r->team.n_ranks);
         return nd_run_agree_failed(r, r->team.rank == 0 && !r->starter->lateness);
     }
@@ -472,7 +473,7 @@ int nd_run_set_up(struct nd_run *r) {
     r->skip = nl_rng_uniform(&skip_rng);
     accept_interrupts(r->o);
     if (nd_run_open_clocks(r) || open_operations(r) || run_pilots(r)) return -1;
-    return open_record(r) || nd_agent_place(r) ? -1 : 0;
+    return open_record(r) || nd_load_log_open(r) || nd_agent_place(r) ? -1 : 0;
 }
 
 void nd_run_tear_down(struct nd_run *r) {
@@ -486,6 +487,7 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->start_ranks);
     free(r->reports);
     nd_agent_rows_close(r->agent.rows);
+    nd_load_log_close(r);
     nd_steal_close(r->steal);
     nl_preempted_close(&r->preempted);
     nd_progress_close(r->progress);

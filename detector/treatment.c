@@ -137,6 +137,12 @@ int64_t nd_treatment_requested_ns(const struct nd_treatment *t) { return nl_cont
 
 int64_t nd_treatment_owed_ns(const struct nd_treatment *t) { return nl_control_owed_ns(t->control); }
 
+struct nl_bursts *nd_treatment_bursts(struct nd_treatment *t, int worker, int *cpu) {
+    if (worker >= t->control->n_cpus) return NULL;
+    *cpu = t->control->cpus[worker];
+    return &t->control->bursts[worker];
+}
+
 int64_t nd_treatment_bursts_run(const struct nd_treatment *t) { return atomic_load(&t->control->bursts_run); }
 
 const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t) { return &t->switch_times; }

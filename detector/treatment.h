@@ -67,6 +67,9 @@ int64_t nd_treatment_requested_ns(const struct nd_treatment *t);
 /* What the account of the load before the one switched on last still owed when it ended, ns, summed over CPUs. */
 int64_t nd_treatment_owed_ns(const struct nd_treatment *t);
 
+/* Where worker `worker` notes its bursts, and its CPU; NULL: there is no such worker. */
+struct nl_bursts *nd_treatment_bursts(struct nd_treatment *t, int worker, int *cpu);
+
 /* Bursts run since its start. */
 int64_t nd_treatment_bursts_run(const struct nd_treatment *t);
 

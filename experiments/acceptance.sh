@@ -16,6 +16,7 @@ own_options='
 --repetitions         value  repetitions
 --rotations           value  rotations
 --limits              value  limits
+--classes             value  classes
 --reference           list   references
 --no-self-check       flag   no_self_check
 --self-check-level    value  self_check_level
@@ -50,10 +51,13 @@ What is checked:
 Criteria (without the first two: nodes against each other, and what needs no limit, such as data errors):
   --limits FILE     your own limits, checked before anything runs
   --reference DIR   limits learnt from an acceptance campaign that was good (may be given again)
-  --write-limits    print a template of a file for --limits
+  --margin PERCENT  by which a node may be worse than the others (default: by kind of figure, see --write-limits)
+  --classes FILE    classes of nodes that may be compared, a line CLASS NODE... each (default: found by hardware and network)
+  --write-limits    print a template of a file for --limits, with the margins
 
 Self-check: in a launch of its own one node, chosen by the seed, gets a known load, and must be found. If it is not, a
-node as bad as this could be missed, and the verdict cannot be pass. Needs two nodes.
+node as bad as this could be missed, and the verdict cannot be pass; a short launch with ten times the load tells
+whether the run was insensitive or something is broken. Needs two nodes.
   --self-check-level P      percent of one CPU (default 1)
   --self-check-seconds TIME (default 40s)
   --no-self-check
@@ -71,14 +75,13 @@ EOT
 
 default_options() {
     program=noiselab-accept answered_by=answer_acceptance judges_partial=judge_what_ran
-    checks='' quick='' full='' seconds='' repetitions='' rotations='' limits='' references='' no_self_check='' self_check_level=1
+    checks='' quick='' full='' seconds='' repetitions='' rotations='' limits='' classes='' references='' no_self_check='' self_check_level=1
     self_check_seconds=40s json='' lines='' junit=''
 }
 
 refuse_option() {
     case $1 in
     --write-limits) exec "$NOISELAB_BIN/noiselab-analyze" acceptance --write-limits ;;
-    --margin) die 2 '--margin: acceptance is judged by limits (--limits FILE), a reference (--reference DIR) and node against node' ;;
     --launches) die 2 '--launches: give --rotations N: launches, each with another order of nodes' ;;
     --launch-id | --stop-when) die 2 "$1: the experiment sets it; leave it out" ;;
     esac
@@ -97,6 +100,8 @@ check_options() {
     countable "$seed"
     self_check_level=${self_check_level%\%}
     is_level --self-check-level "$self_check_level" 1
+    margin=${margin%\%}
+    [ -z "$margin" ] || is_level --margin "$margin" 5
     check_limits
     ranks_column
     find_used_nodes
@@ -115,6 +120,7 @@ check_options() {
 
 plan_launches() {
     [ -z "$limits" ] || cp "$limits" "$scratch/limits.conf" || die 2 "--limits: cannot copy '$limits'"
+    [ -z "$classes" ] || cp "$classes" "$scratch/classes.conf" || die 2 "--classes: cannot copy '$classes'"
     printf '%s\n' "$sets_of_nodes" >"$scratch/sets"
     while read -r nodes_of_launch; do
         turn=0
@@ -125,9 +131,8 @@ plan_launches() {
         done
         [ -n "$self_check" ] || continue
         row_suffix=-selfcheck
-        # the load is on one node; the operation needs no other node, so that ranks that share a CPU do not wait for each other's turn
-        row - "$nodes_of_launch" "$ranks_planned" --noise-node="$(drawn_node)" --op empty --levels "$self_check_level" \
-            --half-period "${self_check_half_ms}ms" --seconds "$self_check_seconds" --seed "$((seed + row_number))"
+        self_check_row "$self_check_level" "$self_check_seconds"
+        [ -z "$control_level" ] || self_check_row "$control_level" "$control_seconds"
         row_suffix=''
     done <"$scratch/sets"
 }

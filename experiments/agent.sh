@@ -76,9 +76,10 @@ What is compared:
                           slowdown the same?  --record-for TIME: how long (default 10 periods, at least 10 s)
 
   --design NAME           lockin (default; halves of whole periods) or blocks (default where the agent is started anew)
-  --launches N            launches (default 5; of each interval); --seconds TIME: measuring time of each (default 72 s,
-                          longer where seven pairs need it). With fewer than five the result holds for these launches
-                          only, not for launches like these
+  --seconds TIME          measuring time of all launches together (of each interval; default 60 s, longer where seven
+                          pairs need it); settling after each switch comes on top, and is said
+  --launches N            launches (default 1: the result is about this launch; of 30 s each unless --seconds says it).
+                          From five on it is about launches like these
   --op LIST, --bytes LIST operations and sizes (default barrier,allreduce,alltoall and 2KiB)
   --ranks N               number of ranks (default: one per allowed core)
   --seed N                seed of all random orders (default: from the clock)

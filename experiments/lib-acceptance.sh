@@ -11,6 +11,14 @@ is_level() {
     die 2 "$1: '$2' is not a level in percent above 0 (try $3)"
 }
 
+# check_classes: who may be compared
+check_classes() {
+    [ -n "$classes" ] || return 0
+    if [ ! -f "$classes" ] || [ ! -r "$classes" ]; then die 2 "--classes: cannot read '$classes'"; fi
+    if command -v Rscript >/dev/null; then "$NOISELAB_BIN/noiselab-analyze" acceptance --classes "$classes" --check-limits >/dev/null || exit 2; fi
+    schedule_notes="$schedule_notes${schedule_notes:+$newline}# classes: classes.conf"
+}
+
 # check_limits: what is judged by is known to be readable before anything runs; its keys and units are the analysis's to know
 check_limits() {
     schedule_notes=''
@@ -25,6 +33,7 @@ check_limits() {
         fi
         schedule_notes="# limits: limits.conf"
     fi
+    check_classes
     while IFS= read -r reference; do
         [ -n "$reference" ] || continue
         ls "$reference"/*/accept.csv >/dev/null 2>&1 ||
@@ -97,13 +106,25 @@ decide_self_check() {
         note "no self-check: $reason"
     else
         self_check=yes reason=''
-        # long halves: nodes that share a CPU take turns on it in slices of milliseconds, which a half does not hold whole
-        self_check_half_ms=$(nanoseconds "$self_check_seconds" | awk '{ ms = int($1 / 4e7); print (ms < 100 ? 100 : (ms > 1000 ? 1000 : ms)) }')
-        "$NOISELAB_BIN/noiselab-detect" --dry-run --op empty --levels "$self_check_level" --half-period "${self_check_half_ms}ms" \
+        "$NOISELAB_BIN/noiselab-detect" --dry-run --op empty --levels "$self_check_level" --half-period "$(self_check_half "$self_check_seconds")" \
             --seconds "$self_check_seconds" >/dev/null || exit 2
+        # ten times the load in an eighth of the time (3 s at least), where that is not all of a CPU
+        control_level=$(awk -v level="$self_check_level" 'BEGIN { if (10 * level <= 50) printf "%g", 10 * level }')
+        control_seconds=$(nanoseconds "$self_check_seconds" | awk '{ ms = int($1 / 8e6); print (ms < 3000 ? 3000 : ms) "ms" }')
+        [ -z "$control_level" ] || total_s=$((total_s + n_node_sets * ($(nanoseconds "$control_seconds") / 1000000000 + start_s)))
         total_s=$((total_s + n_node_sets * ($(nanoseconds "$self_check_seconds") / 1000000000 + start_s)))
     fi
     schedule_notes="$schedule_notes${schedule_notes:+$newline}# self_check: ${self_check:-no: $reason}$newline# start_s: $start_s"
+}
+
+# self_check_half TIME: long halves: nodes that share a CPU take turns on it in slices of milliseconds, which a half does not hold whole
+self_check_half() { nanoseconds "$1" | awk '{ ms = int($1 / 4e7); print (ms < 100 ? 100 : (ms > 1000 ? 1000 : ms)) "ms" }'; }
+
+# self_check_row LEVEL TIME: the load is on one node, of a kind drawn from the seed; the operation needs no other node, so that ranks that share a CPU do not wait
+# for each other's turn
+self_check_row() {
+    row - "$nodes_of_launch" "$ranks_planned" --noise-node="$(drawn_node)" --op empty --kind "$(drawn_kind)" --levels "$1" --half-period "$(self_check_half "$2")" \
+        --seconds "$2" --seed "$((seed + row_number))"
 }
 
 # nth_order TURN OF NODES: "first:step" of an order of so many nodes: it begins with another node each time, and where the number of nodes allows it
@@ -120,6 +141,17 @@ nth_order() {
 
 # drawn_node: number of the node of the self-check, from 1, drawn from the seed and the launch
 drawn_node() { seq "$n_used_nodes" | shuffled "$((seed + row_number))" 1 | head -n 1 | cut -d ' ' -f 2; }
+
+# drawn_kind: spin, or cache where this machine, which stands for the nodes, has one
+drawn_kind() {
+    drawn=spin
+    if [ $(((seed + row_number) % 2)) -eq 1 ]; then
+        # 1: it ran, if for another time than asked
+        "$NOISELAB_BIN/noiselab-gen" --kind cache --level 0.1 --duration 20ms >/dev/null 2>&1
+        case $? in 0 | 1) drawn=cache ;; esac
+    fi
+    echo "$drawn"
+}
 
 # answer_acceptance: the verdict into the campaign, and to the user as asked for; its status is the answer's
 answer_acceptance() {
@@ -141,6 +173,8 @@ judge_what_ran() {
 judged_by() {
     set -- "$@" "$campaign"
     [ -z "$(schedule_key limits)" ] || set -- "$@" --limits "$campaign/limits.conf"
+    [ -z "$(schedule_key classes)" ] || set -- "$@" --classes "$campaign/classes.conf"
+    [ -z "$margin" ] || set -- "$@" --margin "$margin"
     while IFS= read -r reference; do
         [ -z "$reference" ] || set -- "$@" --reference "$reference"
     done <<EOT

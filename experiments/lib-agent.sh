@@ -14,9 +14,9 @@ worded_options='--agent-cmd --agent-on --agent-off --scrape --scrape-period'
 started_settle_ns=1000000000 started_block_ns=2000000000
 # a half is short against what changes on a machine, and long against a switch; the detector has the same ones
 half_ns=100000000 half_without_period_ns=1000000000
-# five launches tell of launches like these: with three the smallest p over launches is 1/8. Where nobody says --seconds, six minutes in all,
-# and as many pairs of stretches for each operation and size as a test within a launch needs.
-default_launches=5 least_rounds=7 least_seconds=72
+# One launch of a minute answers for itself; where launches are asked for, each has half a minute. More where a test within a launch needs it: as many
+# pairs of stretches for each operation and size.
+one_launch_s=60 each_launch_s=30 least_rounds=7
 # what a recording has to hold to be replayed
 recorded_periods=10 recorded_least_s=10
 
@@ -56,9 +56,12 @@ find_ways() {
 # check_agent WORDS: an agent that is switched within the launches
 check_agent() {
     [ -z "$interval" ] || die 2 '--interval: belongs to --treatment slurm-accounting; an agent has its --agent-period, or a --sweep of intervals'
-    launches=${launches:-$default_launches}
+    least_s=$each_launch_s
+    [ -n "$launches" ] || least_s=$one_launch_s
+    launches=${launches:-1}
     whole --launches "$launches"
-    these_launches "$launches"
+    ! was_given --launches || these_launches "$launches"
+    share_seconds
     choose_stretch
     check_sweep
     check_replay
@@ -74,17 +77,31 @@ check_agent() {
         rehearse_agent --agent-cmd 'sleep 60' "$@"
     else
         first_interval=${sweep%%,*}
+        # the campaign has no folder yet
+        files_folder=$scratch/agent
         with_agent_words "${first_interval:--}" rehearse_agent "$@"
     fi
+    files_folder=$campaign/agent
     further_of_mode
     go_on "$@"
 }
 
 # rehearse_agent WORDS: of one interval, or of all launches; times only where the user says them
 rehearse_agent() {
-    set -- "$@" --design "$design" ${stretch:+"$stretch_name" "${stretch_ns}ns"} ${seconds:+--seconds "$seconds"}
+    set -- "$@" --design "$design" ${stretch:+"$stretch_name" "${stretch_ns}ns"} ${seconds_each:+--seconds "$seconds_each"}
     set -- "$@" ${agent_period:+--agent-period "${period_ns}ns"} ${agent_settle:+--agent-settle "$agent_settle"}
     rehearse "$@" ${levels:+--levels "$levels"} ${places:+--on "$places"}
+}
+
+# share_seconds: sets seconds_each, what a launch (of each interval) has of --seconds; empty where the user does not say it
+share_seconds() {
+    seconds_each=''
+    [ -n "$seconds" ] || return 0
+    if ! printf '%s\n' "$seconds" | grep -qxE '([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|min|h)?'; then
+        seconds_each=$seconds # the detector says what is wrong with it
+    else
+        seconds_each=$(awk -v ns="$(nanoseconds "$seconds")" -v n="$launches" 'BEGIN { printf "%.0f\n", ns / n }')ns
+    fi
 }
 
 # choose_stretch: design, and stretch_ns, what a stretch in one arm lasts before it is made to hold whole periods
@@ -243,7 +260,7 @@ with_agent_words() {
             case " $worded_options " in
             *" $name "*)
                 value=$(replaced "$value" @INTERVAL@ "$(interval_seconds "$interval_now")")
-                [ -z "$interval_template" ] || value=$(replaced "$value" @FILE@ "$campaign/agent/$(interval_file "$interval_now")")
+                [ -z "$interval_template" ] || value=$(replaced "$value" @FILE@ "$files_folder/$(interval_file "$interval_now")")
                 ;;
             esac
         fi
@@ -345,10 +362,20 @@ record_agent() {
     status=$?
     end_on_signals
     stop_scraping
+    refuse_ended
     [ "$status" != 3 ] || return 1
     if [ "$status" != 0 ] || [ ! -s "$recorded.trace" ]; then
         die 2 "the agent cannot be recorded: $(sed 's/^noiselab-record: //' "$scratch/record.err" | first_line)$(period_hint)"
     fi
+}
+
+# refuse_ended: an agent that ends while it is recorded would end in every launch
+refuse_ended() {
+    [ "$ways" = --agent-cmd ] && [ -s "$recorded.json" ] || return 0
+    ended=$(json_values "$recorded.json" -- ended) || exit $?
+    [ "$ended" != - ] || return 0
+    wrote=$(grep -v '^noiselab-record: ' "$scratch/record.err" | grep '[[:alnum:]]' | tail -n 1)
+    die 2 "--agent-cmd: '$agent_cmd' ended by itself ($ended) within $record_s s, having ${wrote:+written last: }${wrote:-written nothing to stderr}"
 }
 
 # period_hint: how to do without a recording
@@ -404,7 +431,8 @@ measure_period() {
     done
     if [ -n "$agent_period_ns" ]; then
         agent_period_source="measured in $n_seconds s"
-        note "its period is $(say_ns "$agent_period_ns"); measuring that took $n_seconds s"
+        note "its period is $(say_ns "$agent_period_ns") +- $(say_ns "$(json_values "$recorded.json" -- period_error_ns)");" \
+            "measuring that took $n_seconds s"
     else
         agent_period_source="none found in $n_seconds s"
         note "no period was found in $n_seconds s: stretches have the default length; give --agent-period if it has one"
@@ -478,7 +506,7 @@ stretch_of() {
 of_interval() {
     interval_now=$1
     shift
-    period_now=$agent_period_ns settle_now=${agent_settle-} seconds_now=$seconds
+    period_now=$agent_period_ns settle_now=${agent_settle-} seconds_now=$seconds_each
     [ "$interval_now" = - ] || period_now=$(nanoseconds "$interval_now")
     stretch_now=$(stretch_of "${period_now:-0}")
     [ -n "$settle_now" ] || [ -z "$is_started" ] || settle_now=$(settle_of "${period_now:-0}")ns
@@ -491,7 +519,7 @@ of_interval() {
         exit 2
     }
     n_stretches=$(json_values "$scratch/round.json" -- halves_per_round) || exit $?
-    seconds_now=$(awk -v n="$n_stretches" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_seconds" '
+    seconds_now=$(awk -v n="$n_stretches" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_s" '
         BEGIN { s = rounds * n * ns / 1e9; if (s < least) s = least; printf "%d\n", (s > int(s) ? int(s) + 1 : s) }')s
 }
 
@@ -506,14 +534,15 @@ plan_agent() {
         echo "$(nanoseconds "$seconds_now") $stretch_now $(settle_estimate)"
     done) || exit $?
     # what is left out after a switch comes on top of the measuring time: it counts as part of a launch's start
-    # shellcheck disable=SC2046 # two numbers
+    # shellcheck disable=SC2046 # three numbers
     set_times $(printf '%s\n' "$lines" | awk -v start="$start_s" '
         { extra += $1 / 1e9 * $3 / $2; s += $1 / 1e9 }
-        END { e = start + extra / NR; printf "%d %.0f\n", e + 0.5, s + NR * e }')
+        END { e = start + extra / NR; printf "%d %.0f %.0f\n", e + 0.5, s + NR * e, extra }')
     n_intervals=$(printf '%s\n' "$lines" | wc -l | tr -d ' ')
     n_launches=$((launches * n_node_sets * n_intervals))
     note "$n_launches launch(es)$([ -z "$sweep" ] || echo " at $n_intervals intervals"), design $design, about" \
-        "$(say_time "$((round_s * launches * n_node_sets))") in all; seed $seed; into '$campaign'"
+        "$(say_time "$((round_s * launches * n_node_sets))") in all," \
+        "of which $(say_time "$((settling_s * launches * n_node_sets))") settling after switches, not measured; seed $seed; into '$campaign'"
     while read -r round interval_of_launch nodes_of_launch; do
         of_interval "$interval_of_launch"
         with_agent_words "$interval_of_launch" agent_row "$@"
@@ -529,8 +558,8 @@ EOT
     )
 }
 
-# set_times START ROUND: seconds of a launch's start, and of a launch of each interval
-set_times() { start_s=$1 round_s=$2; }
+# set_times START ROUND SETTLING: seconds of a launch's start, and of a launch of each interval, and what of these is settling
+set_times() { start_s=$1 round_s=$2 settling_s=$3; }
 
 # settle_estimate: of this interval's launches, in ns; where it is the detector's, half a period
 settle_estimate() {

@@ -224,20 +224,8 @@ run_mpirun() {
 # run_node_by_node PROGRAM ARGUMENTS: becomes Open MPI's mpirun. Of one list of hosts it makes an order of its own (the one it runs on first, or that
 # of the Slurm job); contexts, one for each node, are numbered as they stand.
 run_node_by_node() {
-    n_words=$#
-    for node in $(words "$nodes_of_step" | tr ' ' '\n' | head -n "$use_nodes"); do
-        [ $# = "$n_words" ] || set -- "$@" :
-        set -- "$@" -n "$per_node" --host "$node:$per_node"
-        at=0
-        # the list is the one that the loop began with: the program's words come first
-        for word in "$@"; do
-            at=$((at + 1))
-            [ "$at" -le "$n_words" ] || break
-            set -- "$@" "$word"
-        done
-    done
-    shift "$n_words"
-    become "$mpirun" --map-by slot --bind-to "$binding" "$@"
+    become "$NOISELAB_LIBEXEC/noiselab-sh" each-node "$per_node" "$(words "$nodes_of_step" | tr ' ' '\n' | head -n "$use_nodes" | paste -sd , -)" \
+        "$mpirun" --map-by slot --bind-to "$binding" -- "$@"
 }
 
 # catch_signals: from here on a signal ends the launch, and with it the load, at once, and sets interrupted=yes; what was taken stays

@@ -87,9 +87,8 @@ find_nodes() {
 known_to_job() {
     [ "$2" != - ] || return 0
     knows_nodes || die 2 "$1: runs on $2, nodes of a Slurm job, and this is none (without Slurm: --hosts)"
-    for name in $(words "$2"); do
-        node_names | grep -qxF -- "$name" || die 2 "$1: '$name' is not a node of $(whose_nodes) ($(node_names | paste -sd , -))"
-    done
+    strange=$({ node_names && echo && words "$2" | tr ' ' '\n'; } | awk '!NF { asked = 1; next } !asked { own[$1] = 1; next } !($1 in own) { print $1; exit }')
+    [ -z "$strange" ] || die 2 "$1: '$strange' is not a node of $(whose_nodes) ($(node_names | paste -sd , -))"
 }
 
 # fits NAME RANKS: refuses a number of ranks for which there are no cores
@@ -170,8 +169,7 @@ go_on() {
         choose_launcher
         plan "$@"
         make_campaign
-        keep schedule.tsv
-        schedule=$campaign/schedule.tsv
+        keep_schedule
         run_and_answer
     fi
 }
@@ -212,6 +210,8 @@ run_and_answer() {
 
 # answer: analysis and report; the status is the answer's
 answer() {
+    # nothing is run any more: passwords are no longer needed
+    [ "$n_complete" != "$n_planned" ] || rm -f "$campaign/schedule.private.tsv"
     command -v Rscript >/dev/null ||
         die 2 "the data are in '$campaign', but R is missing here: analyse them where R is (noiselab run $experiment --finish '$campaign')"
     "$answered_by"

@@ -30,7 +30,7 @@ refuse_scheduled() {
 }
 
 # what else the plan may make for the campaign: a folder for an agent, limits of acceptance
-planned_files='agent limits.conf'
+planned_files='agent limits.conf classes.conf'
 
 # make_campaign: the folder, and in it what the plan made
 make_campaign() {
@@ -92,6 +92,22 @@ say_reach() {
     [ -z "$reach" ] || note "plan: $reach"
 }
 
+# redacted FILE: with *** for passwords and the like; fails where there are some
+redacted() {
+    "$NOISELAB_LIBEXEC/noiselab-sh" redact <"$1"
+    case $? in 0) ;; 1) return 1 ;; *) die 2 "cannot write a copy of '$1' (no space left?)" ;; esac
+}
+
+# keep_schedule: into the campaign; the words as they are, where some are secret, into a file that nobody else may read. Sets schedule, the one to run.
+keep_schedule() {
+    schedule=$campaign/schedule.tsv
+    if ! redacted "$scratch/schedule.tsv" >"$scratch/shown.tsv"; then
+        schedule=$campaign/schedule.private.tsv
+        (umask 077 && replace_file "$schedule" <"$scratch/schedule.tsv") || die 2 "cannot write '$schedule' (not allowed, or no space left?)"
+    fi
+    replace_file "$campaign/schedule.tsv" <"$scratch/shown.tsv" || die 2 "cannot write '$campaign/schedule.tsv' (not allowed, or no space left?)"
+}
+
 # keep NAME: a file of $scratch into the campaign, in one step
 keep() { replace_file "$campaign/$1" <"$scratch/$1" || die 2 "cannot write '$campaign/$1' (not allowed, or no space left?)"; }
 
@@ -143,6 +159,7 @@ read_schedule() {
     interval_s=$(schedule_key interval_s)
     analyses=$(schedule_key analyses)
     [ "$(schedule_key report)" = yes ] || no_report=yes
+    take_private_schedule
     # a Slurm job that goes on has nodes of its own
     in_slurm_job || [ -n "$submit" ] || hosts=${hosts:-$(schedule_key hosts)}
     check_hosts
@@ -150,6 +167,17 @@ read_schedule() {
     case $check_start in *[!0-9]* | '') ;; *) start_s=$check_start ;; esac
     case $analyses in *[!a-z,]*) die 2 "'$schedule': '$analyses' is not a value of 'analyses'" ;; esac
     check_key 'seed' "$seed" && check_key 'margin_percent' "$margin" && check_key 'interval_s' "$interval_s"
+}
+
+# take_private_schedule: where words of the schedule are secret, those as they are
+take_private_schedule() {
+    private=$campaign/schedule.private.tsv
+    if [ -f "$private" ]; then
+        [ "$(id -u)" != 0 ] || [ -n "$(find "$private" -prune -user 0)" ] || die 2 "'$private' belongs to another user, and would be run as root"
+        schedule=$private
+    elif [ -n "$resume" ] && sed "1,/^launch$tab/d" "$schedule" | grep -qF '***'; then
+        die 2 "'$schedule' has *** where passwords were, and '$private', which has them, is gone: it can only be analysed (--finish)"
+    fi
 }
 
 # check_key KEY VALUE: plain words only; they become options

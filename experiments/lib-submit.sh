@@ -92,7 +92,11 @@ submit_job() {
     [ -z "$launcher" ] || job_options="$job_options --launcher $(quoted "$launcher")"
     job_lines >"$scratch/lines"
     fill_template "$1" >"$scratch/job.sbatch"
-    cat "$scratch/job.sbatch"
+    # a schedule that is made here has the words; in the script only a plan of the job's own needs them
+    is_private=''
+    redacted "$scratch/job.sbatch" >"$scratch/shown.sbatch" || is_private=yes
+    cat "$scratch/shown.sbatch"
+    [ -n "$plan_later" ] || mv "$scratch/shown.sbatch" "$scratch/job.sbatch"
     if [ -n "$array" ]; then
         finish_script >"$scratch/finish.sbatch"
         echo
@@ -106,7 +110,11 @@ submit_job() {
     fi
     for name in schedule.tsv job.sbatch finish.sbatch; do
         [ -e "$scratch/$name" ] || continue
-        keep "$name"
+        case $name,$is_private$plan_later in
+        schedule.tsv,*) keep_schedule ;;
+        job.sbatch,yes?*) (umask 077 && keep "$name") || exit 2 ;;
+        *) keep "$name" ;;
+        esac
         kept="$kept $name"
     done
     echo
@@ -212,7 +220,8 @@ value_of() {
         case $1 in
         options) printf '(%s)' "$options" ;;
         *)
-            # names come from the template
+            # a template may set what it likes; only variables of our own tables are looked at
+            printf '%s\n' "$own_options" "$common_options" | awk -v name="$1" '$3 == name { found = 1 } END { exit !found }' || return 1
             eval "value=\${$1-}"
             quoted "$value"
             ;;
@@ -298,7 +307,7 @@ send_job() {
             "when all launches have ended: noiselab run $experiment --finish '$campaign'"
         # nothing of a job that was refused stays in the way of the next attempt; of one that goes on everything was there before
         # shellcheck disable=SC2086 # names of our own
-        [ -n "$resume" ] || (cd "$campaign" && rm -rf $kept && rmdir "$campaign") 2>/dev/null
+        [ -n "$resume" ] || (cd "$campaign" && rm -rf $kept schedule.private.tsv && rmdir "$campaign") 2>/dev/null
         die 2 "sbatch: $reason"
     }
 }

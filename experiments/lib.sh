@@ -9,11 +9,12 @@ newline='
 die() {
     status=$1
     shift
-    printf 'noiselab-run: %s\n' "$*" >&2
+    note "$@"
     exit "$status"
 }
 
-note() { printf 'noiselab-run: %s\n' "$*" >&2; }
+# note MESSAGE: without what a terminal would obey: parts of it may be what others said
+note() { printf 'noiselab-run: %s\n' "$*" | tr '\001-\010\013-\037\177' '[?*]' >&2; }
 
 # first_line: the first line of stdin that says something, for messages that are one line
 first_line() { sed -n '/[^[:space:]]/{p;q;}'; }

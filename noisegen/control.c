@@ -190,6 +190,7 @@ static void obey_run(struct ng_worker *w) {
                                .wake = &w->wake,
                                .delay = &w->delay,
                                .lateness = &w->lateness,
+                               .log = &w->page->bursts[w->index],
                                .failed_kind = &w->failed_kind,
                                .n_run_shared = &w->page->bursts_run,
                                .requested_shared = &said->requested_ns};

@@ -30,7 +30,4 @@ void ng_array_close(struct ng_array *array);
 /* The clean_up of a kind whose state, from malloc, begins with its array and holds nothing else; NULL is fine. */
 void ng_array_clean_up(void *state);
 
-/* Bytes that can still be had, on the machine and within the cgroups (versions 1 and 2) of this process; -1 when unknown. */
-int64_t ng_memory_available(void);
-
 #endif

@@ -442,7 +442,10 @@ static int burst(struct loop *l, int64_t k, int64_t at_ns, int slept) {
     if (p->source || period > k || l->is_unfinished) carry(l, current(l, now));
     /* after a cap that held the last one back nothing new begins */
     if (!p->source || fresh > 0) count_burst(l, started_ns - at_ns);
-    return work_off(l);
+    if (l->run->log) nl_bursts_begin(l->run->log, started_ns);
+    int stopped = work_off(l);
+    if (l->run->log) nl_bursts_end(l->run->log, now_ns(l));
+    return stopped;
 }
 
 /* Works off credit that was too small to pay for a wake-up of its own, now that we are awake anyway; what the CPU did not have time for is

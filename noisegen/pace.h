@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "nl_bursts.h"
 #include "nl_hist.h"
 
 #define NG_FOREVER (-1) /* as a deadline: until interrupted */
@@ -129,6 +130,7 @@ struct ng_run {
     struct ng_wake_cost *delay; /* how late wake-ups come, ns: sleeps end that much earlier. NULL: as late as they are */
     struct ng_lateness *lateness;
     _Atomic int64_t *n_run_shared;     /* count for an onlooker, NULL: none */
+    struct nl_bursts *log;       /* when bursts ran, for an onlooker; NULL: none */
     int *failed_kind;                  /* set to the kind that could not go on; NULL: not wanted */
     _Atomic int64_t *requested_shared; /* what became due, rounded down, for an onlooker; NULL: none */
 };

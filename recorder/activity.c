@@ -10,7 +10,9 @@
 #define REGULAR        0.5             /* share of CPU time from which on there is a period */
 #define AS_GOOD        0.8             /* of the best regularity */
 
-enum { MIN_ACTIVITIES = 5 /* fewer agree by chance */, MAX_GAPS = 24, CHUNK = 32 };
+#define Z_99           2.5758
+
+enum { MIN_ACTIVITIES = 5 /* fewer agree by chance */, MAX_GAPS = 24, CHUNK = 32, MOST_FITTED = 256 /* for a line */ };
 
 static int compare_activities(const void *a, const void *b) {
     const struct nr_activity *x = a, *y = b;
@@ -153,6 +155,97 @@ struct candidate {
     double period_ns, regularity, jitter_ns;
 };
 
+/* ---- the line through the starts ---- */
+
+/* What the line leaves of a start. */
+static double left_ns(const struct nr_activity *a, size_t i, const double *numbers, double period_ns) {
+    return (double)(a[i].start_ns - a[0].start_ns) - period_ns * numbers[i];
+}
+
+/* A robust spread of how far the next start but k - 1 is off. */
+static double spread_at(const struct nr_activity *a, size_t n, size_t k, const double *numbers, double period_ns, double *scratch) {
+    for (size_t i = 0; i + k < n; i++) scratch[i] = fabs(left_ns(a, i + k, numbers, period_ns) - left_ns(a, i, numbers, period_ns));
+    return n > k ? 1.4826 * median(scratch, n - k) : 0;
+}
+
+/* Of a program whose delays add up: by how much the variance grows with the distance, per start, over n of them. */
+static double drift_error(const struct nr_activity *a, size_t n, const double *numbers, double period_ns, double *scratch) {
+    size_t k = n / 8 > 4 ? n / 8 : 4;
+    double near = spread_at(a, n, 1, numbers, period_ns, scratch), far = spread_at(a, n, k, numbers, period_ns, scratch);
+    double growth = far * far - near * near;
+    return n > k && growth > 0 ? sqrt(growth / (double)(k - 1) / (double)n) : 0;
+}
+
+/* One start for each whole number (what comes later in the same cycle is a part of the first), at most MOST_FITTED of them, evenly over all.
+ * Returns how many. */
+static size_t number_starts(struct nr_activity *a, size_t n, double period_ns, double *numbers) {
+    double phase_ns = 0, number = 0;
+    int64_t first_ns = a[0].start_ns;
+    size_t n_kept = 0, n_starts = 0, step = (n + MOST_FITTED - 1) / MOST_FITTED;
+    for (size_t i = 0; i < n; i++) {
+        double start_ns = (double)(a[i].start_ns - first_ns), cycles = round((start_ns - phase_ns) / period_ns);
+        if (i > 0 && cycles < 1) continue;
+        number += cycles;
+        phase_ns += cycles * period_ns;
+        phase_ns += 0.2 * (start_ns - phase_ns);
+        if (n_starts++ % step) continue;
+        numbers[n_kept] = number;
+        a[n_kept++] = a[i];
+    }
+    return n_kept;
+}
+
+/* Starts that others made wait by far are left out: what is late says nothing of the clock. Returns how many stay. */
+static size_t keep_punctual(struct nr_activity *a, size_t n, double *numbers, double period_ns, double *scratch) {
+    size_t n_kept = 0;
+    const struct nr_activity first = a[0];
+    for (size_t i = 0; i < n; i++) scratch[i] = left_ns(a, i, numbers, period_ns);
+    double middle = median(scratch, n);
+    for (size_t i = 0; i < n; i++) scratch[i] = fabs(left_ns(a, i, numbers, period_ns) - middle);
+    double most = 4 * 1.4826 * median(scratch, n);
+    for (size_t i = 0; i < n; i++) {
+        double left = (double)(a[i].start_ns - first.start_ns) - period_ns * numbers[i];
+        if (fabs(left - middle) > most) continue;
+        numbers[n_kept] = numbers[i];
+        a[n_kept++] = a[i];
+    }
+    for (size_t i = 0; i < n_kept; i++) numbers[i] -= i > 0 ? numbers[0] : 0;
+    if (n_kept > 0) numbers[0] = 0;
+    return n_kept;
+}
+
+/* The slope and half of its 99 % interval; `slopes`: room for n * n / 2. 0 where there is none. */
+static double theil_sen(const struct nr_activity *a, size_t n, const double *numbers, double *slopes, double *error_ns) {
+    size_t n_slopes = 0;
+    double count = (double)n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++) slopes[n_slopes++] = (double)(a[j].start_ns - a[i].start_ns) / (numbers[j] - numbers[i]);
+    *error_ns = 0;
+    if (n_slopes == 0) return 0;
+    double slope = median(slopes, n_slopes), middle = (double)n_slopes / 2, far = Z_99 * sqrt(count * (count - 1) * (2 * count + 5) / 18) / 2;
+    double low = slopes[middle > far ? (size_t)(middle - far) : 0];
+    double high = slopes[middle + far < (double)n_slopes ? (size_t)(middle + far) : n_slopes - 1];
+    *error_ns = fmax(high - slope, slope - low);
+    return slope;
+}
+
+/* Sets period and error by the activities that the chosen gap leads to. 0, -1 without memory. */
+static int fit_line(struct nr_activity *a, size_t n, double *scratch, struct nr_rhythm *rhythm) {
+    double numbers[MOST_FITTED], error_ns;
+    n = number_starts(a, n, rhythm->period_ns, numbers);
+    double *slopes = malloc((n * n / 2 + 1) * sizeof *slopes);
+    if (!slopes) return -1;
+    double period_ns = theil_sen(a, n, numbers, slopes, &error_ns);
+    if (period_ns > 0) {
+        n = keep_punctual(a, n, numbers, period_ns, scratch);
+        rhythm->period_ns = theil_sen(a, n, numbers, slopes, &error_ns);
+        double drift_ns = Z_99 * drift_error(a, n, numbers, rhythm->period_ns, scratch);
+        rhythm->period_error_ns = sqrt(error_ns * error_ns + drift_ns * drift_ns);
+    }
+    free(slopes);
+    return 0;
+}
+
 /* The period that a gap leads to. `activities` and `scratch` (2 n) are working memory. */
 static struct candidate try_gap(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr_activity *activities, double *scratch) {
     struct candidate c = {.gap_ns = gap_ns};
@@ -203,7 +296,8 @@ static int find_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, 
     rhythm->regularity = best.regularity;
     rhythm->jitter_ns = best.jitter_ns;
     if (gap_ns == 0) rhythm->gap_ns = (int64_t)exp(gap_logs / n_same);
-    return 0;
+    size_t n_main = keep_main(activities, nr_activities(bursts, n, best.gap_ns, 0, activities), scratch);
+    return fit_line(activities, n_main, scratch, rhythm);
 }
 
 int nr_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr_rhythm *rhythm) {

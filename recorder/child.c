@@ -21,13 +21,14 @@ enum { LOOK_MS = 10, MOST_CHILDREN = 1024, GUARD_PATIENCE_MS = 1000 };
 /* A process that sleeps until our end of the pipe is closed, having been told the program's group, and ends that. It must not be a child of
  * ours: an orphan before we adopt any. @return our end, -1. */
 static int start_guard(void) {
-    int ends[2];
+    int ends[2], status = 1;
     pid_t group = 0;
     char word;
     if (pipe2(ends, O_CLOEXEC)) return -1;
     pid_t pid = fork();
     if (pid == 0) {
-        if (fork() != 0) _exit(0);
+        pid_t guard = fork();
+        if (guard != 0) _exit(guard < 0);
         setsid();
         prctl(PR_SET_NAME, "nl-guardian");
         for (int s = 1; s < NSIG; s++) signal(s, SIG_IGN);
@@ -41,9 +42,10 @@ static int start_guard(void) {
         _exit(0);
     }
     close(ends[0]);
-    if (pid > 0) waitpid(pid, NULL, 0);
-    else close(ends[1]);
-    return pid > 0 ? ends[1] : -1;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR);
+    if (pid > 0 && status == 0) return ends[1];
+    close(ends[1]);
+    return -1;
 }
 
 static void dismiss_guard(struct nr_child *child) {
@@ -55,12 +57,16 @@ int nr_child_start(struct nr_child *child, char *const *command) {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     sigset_t none, defaults;
-    *child = (struct nr_child){.pidfd = -1, .guard_fd = start_guard()};
+    *child = (struct nr_child){.pidfd = -1, .guard_fd = start_guard(), .status = -1};
+    /* a guard that was killed is no reason to end */
+    signal(SIGPIPE, SIG_IGN);
+    if (child->guard_fd < 0) nl_warn("'%s' would outlive this program if that was killed", command[0]);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGINT);
     sigaddset(&defaults, SIGTERM);
+    sigaddset(&defaults, SIGPIPE);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setpgroup(&attributes, 0);
@@ -85,8 +91,13 @@ int nr_child_start(struct nr_child *child, char *const *command) {
 
 int nr_child_has_ended(struct nr_child *child) {
     pid_t pid;
+    int status;
     if (child->pid <= 0) return 0;
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) child->is_background |= pid == child->pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != child->pid) continue;
+        child->is_background = 1;
+        child->status = status;
+    }
     child->has_ended = pid < 0; /* no children at all */
     return child->has_ended;
 }

@@ -10,6 +10,7 @@ struct nr_child {
     int pidfd;             /* readable when it has ended */
     int guard_fd;          /* its end of file tells the guard that we have ended */
     int has_ended;         /* nothing of it is left */
+    int status;            /* of the program itself, as waitpid() has it; -1: it runs */
     int is_background;     /* the program itself has ended, and what it started goes on */
 };
 

@@ -29,6 +29,7 @@ void nr_take_burst(struct nr_recorder *r, struct nr_burst burst) {
     if (burst.end_ns <= burst.start_ns) return;
     burst.arm = (uint8_t)r->arm;
     r->totals.group_ns[burst.group] += burst.end_ns - burst.start_ns;
+    r->totals.group_waited_ns[burst.group] += (burst.end_ns - burst.start_ns) * burst.n_waiting;
     r->totals.group_bursts[burst.group]++;
     r->totals.group_preempted[burst.group] += burst.is_preempted;
     nr_tally_burst(&r->tally, &burst);
@@ -48,6 +49,7 @@ void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns,
                              .tid = tid < INT32_MAX ? (int32_t)tid : 0,
                              .name = task->name,
                              .group = task->group,
+                             .n_waiting = r->n_waiting ? r->n_waiting[cpu] : 0,
                              .is_preempted = (uint8_t)is_preempted};
     nr_take_burst(r, burst);
 }
@@ -75,9 +77,10 @@ static int set_up_cpus(struct nr_recorder *r) {
     r->n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
     r->is_watched = calloc((size_t)r->n_cpus, 1);
     r->is_online = calloc((size_t)r->n_cpus, 1);
+    r->n_waiting = calloc((size_t)r->n_cpus, 1);
     r->times = calloc((size_t)r->n_cpus, sizeof *r->times);
     r->times_before = calloc((size_t)r->n_cpus, sizeof *r->times_before);
-    if (!r->is_watched || !r->is_online || !r->times || !r->times_before || nr_cpu_stat_open(&r->cpu_stat, r->n_cpus)) {
+    if (!r->is_watched || !r->is_online || !r->n_waiting || !r->times || !r->times_before || nr_cpu_stat_open(&r->cpu_stat, r->n_cpus)) {
         nl_error("cannot watch %d CPUs: %s", r->n_cpus, strerror(errno));
         return -1;
     }
@@ -157,6 +160,7 @@ void nr_close(struct nr_recorder *r) {
     pthread_mutex_destroy(&r->lock);
     free(r->is_watched);
     free(r->is_online);
+    free(r->n_waiting);
     free(r->times);
     free(r->times_before);
     free(r->bursts);

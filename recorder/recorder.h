@@ -66,6 +66,7 @@ struct nr_burst {
     uint8_t group; /* enum nr_group */
     uint8_t arm;
     uint8_t is_preempted; /* it ended although the task could run on */
+    uint8_t n_waiting;    /* ranks that waited for this CPU meanwhile; 255: as many or more */
 };
 
 /* Sums. A loss is never hidden: ins == outs + bursts that still last, unless records were lost. */
@@ -78,6 +79,8 @@ struct nr_totals {
     int64_t observer_cpu_ns;       /* CPU time of the recorder's own work, its sampler's included */
     int64_t group_ns[NR_N_GROUPS]; /* time on the watched CPUs, wall; irq, softirq, steal by /proc/stat */
     int64_t group_bursts[NR_N_GROUPS];
+    int64_t group_waited_ns[NR_N_GROUPS]; /* of group_ns: while a rank that was preempted on this CPU waited for it, once for each such rank;
+                                           * source cpu only, which does not see that a sleeping rank has become ready */
     int64_t group_preempted[NR_N_GROUPS]; /* of them: ended although the task could run on; the others ended in a sleep, a wake-up each */
 };
 

@@ -48,6 +48,7 @@ struct session {
     char part[PATH_MAX]; /* the trace while it is written */
     char what[256], host[65];
     int64_t account_ns;
+    int ended_status; /* of the command, where it ended by itself; -1 */
 };
 
 /* ---- what is recorded ---- */
@@ -206,8 +207,9 @@ static int record(struct session *s) {
         if (sleep_until(s, end_ns, fds, max, &before)) goto done;
         if (s->o->command) {
             look_for_background(s);
-            if (s->child.has_ended) break;
-            continue;
+            if (!s->child.has_ended) continue;
+            s->ended_status = s->child.status;
+            break;
         }
         if (s->n_ended == 0 || s->n_ended < s->n_watched) continue;
         if (!nr_is_alive(s->recorder, NR_AGENT)) break; /* otherwise its children live on */
@@ -293,6 +295,7 @@ static int conclude(struct session *s) {
         free(summary);
         return status;
     }
+    summary->ended_status = s->ended_status;
     warn_of_losses(summary);
     if (s->o->is_json)
         nr_print_json(s->recorder, summary, s->what, s->host);
@@ -311,7 +314,7 @@ static int conclude(struct session *s) {
 }
 
 int nr_session(const struct nr_options *o) {
-    struct session s = {.o = o, .account_ns = -1};
+    struct session s = {.o = o, .account_ns = -1, .ended_status = -1};
     int status = NL_EXIT_USAGE;
     gethostname(s.host, sizeof s.host - 1);
     describe(&s);

@@ -40,6 +40,7 @@ struct nr_recorder {
     int n_cpus;          /* configured: CPU numbers are below it */
     uint8_t *is_watched; /* by CPU */
     uint8_t *is_online;
+    uint8_t *n_waiting;  /* by CPU: ranks that were preempted there and have not run since; kept by source cpu */
     struct nr_rings rings;
     struct nr_tasks tasks;
     struct nr_tally tally;

@@ -116,6 +116,21 @@ static void take_gap(struct nr_recorder *r, struct runner *runner, int64_t now_n
     runner->waits = 0;
 }
 
+/* A rank that leaves although it could run waits for its CPU until it runs again, here or elsewhere. */
+static void begin_waiting(struct nr_recorder *r, const struct nr_record *record) {
+    struct nr_task *task = nr_tasks_at(&r->tasks, record->tid);
+    if (!record->is_preempted || task->group != NR_RANK || task->waits_on || r->n_waiting[record->cpu] == UINT8_MAX) return;
+    task->waits_on = (uint16_t)(record->cpu + 1);
+    r->n_waiting[record->cpu]++;
+}
+
+static void end_waiting(struct nr_recorder *r, const struct nr_record *record) {
+    struct nr_task *task = nr_tasks_at(&r->tasks, record->tid);
+    if (task->waits_on == 0) return;
+    if (task->waits_on <= r->n_cpus && r->n_waiting[task->waits_on - 1] > 0) r->n_waiting[task->waits_on - 1]--;
+    task->waits_on = 0;
+}
+
 static void come(struct nr_recorder *r, struct runner *runner, const struct nr_record *record) {
     if (runner->knowledge == KNOWN) r->totals.cut++; /* who left did so unseen */
     if (runner->knowledge == LEFT)
@@ -124,6 +139,7 @@ static void come(struct nr_recorder *r, struct runner *runner, const struct nr_r
         runner->since_ns = record->time_ns;
     runner->knowledge = KNOWN;
     runner->tid = record->tid;
+    end_waiting(r, record);
     /* it waits no more, wherever it was preempted */
     for (int cpu = 0; cpu < r->n_cpus; cpu++)
         if (((struct runner *)r->state)[cpu].waits == record->tid) ((struct runner *)r->state)[cpu].waits = 0;
@@ -139,6 +155,7 @@ static void leave(struct nr_recorder *r, struct runner *runner, const struct nr_
         r->totals.cut++;
     runner->knowledge = LEFT;
     runner->since_ns = record->time_ns;
+    begin_waiting(r, record);
     if (record->is_preempted && runner->waits == 0) runner->waits = record->tid;
 }
 
@@ -156,6 +173,7 @@ static void follow(struct nr_recorder *r, const struct nr_record *record) {
     case NR_RECORD_LOST:
         if (runner->knowledge != NOBODY) r->totals.cut++;
         *runner = (struct runner){.knowledge = NOBODY};
+        r->n_waiting[record->cpu] = 0; /* who waits is not known any more */
         return;
     case NR_RECORD_BIRTH:
     case NR_RECORD_NAME: nr_tasks_follow(&r->tasks, record); return;

@@ -2,8 +2,10 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "map.h"
 #include "nl_units.h"
@@ -101,7 +103,7 @@ static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts
 int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t account_ns, struct nr_summary *s) {
     int64_t n;
     const struct nr_burst *bursts = nr_bursts(r, &n);
-    *s = (struct nr_summary){.totals = nr_totals(r), .account_ns = account_ns, .least_share = least_share(bursts, n, account_ns)};
+    *s = (struct nr_summary){.totals = nr_totals(r), .account_ns = account_ns, .ended_status = -1, .least_share = least_share(bursts, n, account_ns)};
     s->span_ns = s->totals.wall_ns;
     s->steal_ns = s->totals.group_ns[NR_STEAL];
     struct nr_burst *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
@@ -174,8 +176,9 @@ void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, c
     if (s->account_ns >= 0) printf("; by the kernel's account %s", duration(s->account_ns, b, sizeof b));
     printf(")\n");
     if (s->rhythm.period_ns > 0)
-        printf("%-12s %.6g ms (%.0f %% of the activities keep to it; jitter %s)\n", "period", s->rhythm.period_ns / 1e6,
-               100 * s->rhythm.regularity, duration((int64_t)s->rhythm.jitter_ns, a, sizeof a));
+        printf("%-12s %.6g ms +- %s (99 %%; %.0f %% of the activities keep to it; jitter %s)\n", "period", s->rhythm.period_ns / 1e6,
+               duration((int64_t)ceil(s->rhythm.period_error_ns), b, sizeof b), 100 * s->rhythm.regularity,
+               duration((int64_t)s->rhythm.jitter_ns, a, sizeof a));
     else
         printf("%-12s none found\n", "period");
     print_lengths("activities", s->n_activities, &s->activities, s->longest_activity_ns);
@@ -206,6 +209,15 @@ static json_t *text(const char *value) {
     return json ? json : json_string("(not UTF-8)");
 }
 
+/* How a command ended by itself. */
+static json_t *ended(int status) {
+    char words[32];
+    if (status < 0) return json_null();
+    if (WIFSIGNALED(status)) snprintf(words, sizeof words, "signal %d", WTERMSIG(status));
+    else snprintf(words, sizeof words, "status %d", WEXITSTATUS(status));
+    return json_string(words);
+}
+
 void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s, const char *what, const char *host) {
     json_t *json = json_object();
     int has_period = s->rhythm.period_ns > 0;
@@ -220,6 +232,7 @@ void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s, cons
     json_object_set_new(json, "account_ns", known(s->account_ns));
     json_object_set_new(json, "steal_ns", known(s->steal_ns));
     json_object_set_new(json, "period_ns", has_period ? json_real(s->rhythm.period_ns) : json_null());
+    json_object_set_new(json, "period_error_ns", has_period ? json_real(s->rhythm.period_error_ns) : json_null());
     json_object_set_new(json, "regularity", json_real(s->rhythm.regularity));
     json_object_set_new(json, "jitter_ns", has_period ? json_real(s->rhythm.jitter_ns) : json_null());
     json_object_set_new(json, "group_gap_ns", json_integer((json_int_t)s->rhythm.gap_ns));
@@ -235,6 +248,7 @@ void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s, cons
     json_object_set_new(json, "not_kept", json_integer((json_int_t)s->totals.not_kept));
     json_object_set_new(json, "ins", json_integer((json_int_t)s->totals.ins));
     json_object_set_new(json, "outs", json_integer((json_int_t)s->totals.outs));
+    json_object_set_new(json, "ended", ended(s->ended_status));
     json_object_set_new(json, "recorder_cpu_ns", json_integer((json_int_t)s->totals.observer_cpu_ns));
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     putchar('\n');

@@ -25,6 +25,7 @@ struct nr_summary {
     struct nr_activity *trace; /* activities by CPU: what the trace holds, durations in CPU time */
     size_t n_trace;
     int has_cpus; /* 0: the CPU of some burst is not known */
+    int ended_status; /* of a recorded command that ended by itself, as waitpid() has it; -1: none did */
 };
 
 /* Computes everything from the recorder's bursts. group_gap_ns 0: found. @return 0, -1 without memory. */

@@ -16,6 +16,7 @@ struct nr_task {
     uint32_t name;
     uint8_t group;
     uint8_t is_known;
+    uint16_t waits_on; /* a rank: CPU + 1 where it was preempted and has not run since; 0: it does not wait */
 };
 
 struct nr_tasks {

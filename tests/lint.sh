@@ -22,7 +22,7 @@ skip() {
     printf 'ok %d - %s # SKIP %s\n' "$n" "$1" "$2"
 }
 
-scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
+scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086
     out=$(shellcheck -x -P SCRIPTDIR $scripts 2>&1)

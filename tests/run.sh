@@ -11,7 +11,7 @@ log=$NOISELAB_BUILD/test.log
 # A suite is a file of tests, named by its folder: unit/test_pace, cli/gen, truth/sync, cluster/slurm; or "R package", or lint.
 
 # of tests/cli, what takes ten seconds to a minute and a half: not for the quick tests
-slow_cli='cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cli/sequential cli/starts cli/bench cli/detect-agent cli/run-agent cli/docs cli/report cli/ctrl-c'
+slow_cli='cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cli/sequential cli/starts cli/bench cli/detect-agent cli/run-agent cli/docs cli/report cli/ctrl-c cli/secrets cli/endurance'
 
 # What looks at words, files, refusals and endings, and judges nothing by its time: it shares the machine with the cluster, R and lint. The
 # longest come first, and whoever is free takes the next. On the test cluster no test judges a time, nor do the unit tests, which come last. A file whose launches of several ranks end
@@ -19,7 +19,7 @@ slow_cli='cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cl
 # once.
 beside='cluster/experiments cluster/acceptance cli/docs cluster/docs cluster/slurm cluster/mpirun cli/run cli/nodes cluster/reframe cli/run-agent cli/detect-agent
     truth/agents-ending truth/launches truth/endings cli/detect cli/gen cli/bench cluster/updown cli/run-acceptance cli/record cli/accept
-    cli/sequential cli/command cli/doctor cli/plan cli/agent cli/equivalent cli/report cli/analyze cli/fuzz cli/fault cli/ctrl-c'
+    cli/sequential cli/command cli/doctor cli/plan cli/agent cli/equivalent cli/report cli/analyze cli/fuzz cli/fault cli/ctrl-c cli/secrets cli/endurance'
 # takers of those
 n_takers=$(($(nproc) + 1))
 # How many tests may say another thing when they are run a second time, most of them because they shared the machine at first. More are no accident.

@@ -2,17 +2,17 @@
 
 #' Compare two acceptance campaigns
 #'
-#' Figure by figure and node by node: B against A, with interval; Holm's correction over all figures. With a margin, two one-sided tests
-#' tell whether a figure stayed within it.
+#' Figure by figure and node by node: B against A, with interval; Holm's correction over all figures. With a margin, every figure has one of three outcomes: it got
+#' worse by more (the bound is beyond, all figures counted together), it did not (the bound is within), or it cannot be told.
 #'
 #' @param a,b `nl_acceptance` from [read_acceptance()].
-#' @param margin Percent (or percent points) within which a figure counts as the same, length 1, or NULL.
+#' @param margin Percent of A's value by which a figure may be worse, length 1 (never less than the floor of its kind of figure), or NULL.
 #' @param alpha Two-sided level of `changed`, one-sided of the margin, length 1.
 #' @param power Power at the detection limit, length 1.
 #' @return A list: `rows` (data frame, one row per figure and node or pair that both have: `check`, `variant`, `metric`, `size`, `entity`, `unit`, `value_a`, `value_b`,
-#'   `effect` (percent, or in the unit where there is no logarithm) with `ci_low`, `ci_high`, `effect_unit`, `detection_limit`, `p_two_sided`, `p_holm`, `worse` (logical: B is),
-#'   `verdict` (`changed`, `same`, `inconclusive`), `n_a`, `n_b`), `verdict` (with a margin: `pass` nothing got worse by more, `fail`, `inconclusive`), `answer`, `notes`,
-#'   `alpha`, `margin`.
+#'   `effect` (percent, or in the unit where there is no logarithm) with `ci_low`, `ci_high`, `effect_unit`, `margin`, `detection_limit`, `p_two_sided`, `p_holm`, `worse` (logical: B is),
+#'   `verdict` (`changed`, `same`, `inconclusive`), `margin_verdict` (`pass`, `fail`, `inconclusive`; NA without a margin), `n_a`, `n_b`, `reason`), `verdict` (with a margin: `pass` nothing got worse
+#'   by more, `fail`, `inconclusive`), `answer`, `notes`, `alpha`, `margin`.
 #' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
 #' @examples
 #' \dontrun{
@@ -24,58 +24,74 @@ compare_acceptance <- function(a, b, margin = NULL, alpha = 0.01, power = 0.95) 
   check_probability(alpha, "alpha")
   sides <- lapply(list(a, b), function(side) {
     units <- acceptance_units(side)
-    split(units, in_order(paste(units$check, units$variant, units$metric, units$size, units$entity, sep = "\r")))
+    figures <- figure_table(units, alpha, watched_time(side))
+    cbind(figures, id = figure_id(figures))
   })
-  both <- intersect(names(sides[[1]]), names(sides[[2]]))
+  both <- intersect(sides[[1]]$id, sides[[2]]$id)
   if (length(both) == 0) abort_data("the two campaigns have no figure in common: other nodes, other checks or other sizes")
-  rows <- bind_rows(lapply(both, function(key) change_of(sides[[1]][[key]], sides[[2]][[key]], alpha)))
-  tested <- !is.na(rows$se)
-  rows$p_holm <- stats::p.adjust(rows$p_two_sided, "holm")
-  rows$detection_limit <- NA_real_
-  if (any(tested)) rows$detection_limit[tested] <- detection_limit(rows$se[tested], rows$df[tested], alpha / 2 / sum(tested), power)
-  rows$detection_limit <- ifelse(rows$effect_unit == "percent", 100 * expm1(rows$detection_limit), rows$detection_limit)
-  bounded <- rows$effect_unit %in% c("percent", "points") & !is.null(margin)
-  m <- margin %||% NA_real_
-  inside <- bounded & tested & rows$bound_low > -m & rows$bound_high < m
-  rows$verdict <- ifelse(inside, "same", ifelse(tested & rows$p_holm <= alpha, "changed", "inconclusive"))
-  wrong_way <- ifelse(rows$direction == "more", rows$effect > 0, rows$effect < 0)
-  rows$worse <- wrong_way & rows$effect != 0
-  beyond <- bounded & rows$verdict == "changed" & rows$worse
-  verdict <- if (any(beyond)) "fail" else if (any(bounded & rows$verdict == "inconclusive")) "inconclusive" else "pass"
+  rows <- change_rows(sides[[1]][match(both, sides[[1]]$id), ], sides[[2]][match(both, sides[[2]]$id), ], margins_in_use(margin), alpha, power)
+  rows$margin_verdict <- if (is.null(margin)) NA_character_ else rows$margin_verdict
+  rows$verdict <- ifelse(is.na(rows$margin_verdict) | rows$verdict == "changed", rows$verdict, ifelse(rows$margin_verdict == "pass" & rows$within, "same", "inconclusive"))
+  verdict <- if (is.null(margin)) "pass" else worst_verdict(rows$margin_verdict)
   changed <- rows[rows$verdict == "changed", ]
-  answer <- sprintf("%d of %d figures changed (%d for the worse)%s.", nrow(changed), nrow(rows), sum(changed$worse),
-                    if (is.null(margin)) "" else sprintf(", %d stayed within %g %%, %d cannot be told", sum(rows$verdict == "same"), margin, sum(rows$verdict == "inconclusive")))
-  only <- setdiff(union(names(sides[[1]]), names(sides[[2]])), both)
-  list(rows = rows[c(figure_key, "what", "entity", "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "effect_unit", "detection_limit", "p_two_sided", "p_holm",
-                     "worse", "verdict", "n_a", "n_b")], verdict = verdict, answer = answer,
-       notes = c(if (length(only) > 0) sprintf("%d figures are in one campaign only, and left out", length(only)), sprintf("A: %s", a$notes),
-                 sprintf("B: %s", b$notes)), alpha = alpha, margin = margin)
+  answer <- sprintf("%d of %d figures changed (%d for the worse)%s.", nrow(changed), nrow(rows), sum(changed$worse), if (is.null(margin)) "" else {
+    sprintf("; by more than the margin of %g %% %d got worse, %d did not, %d cannot be told", margin, sum(rows$margin_verdict == "fail"), sum(rows$margin_verdict == "pass"),
+            sum(rows$margin_verdict == "inconclusive"))
+  })
+  only <- setdiff(union(sides[[1]]$id, sides[[2]]$id), both)
+  list(rows = rows[c(figure_key, "what", "entity", "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "effect_unit", "margin", "detection_limit", "p_two_sided", "p_holm",
+                     "worse", "verdict", "margin_verdict", "n_a", "n_b", "reason")], verdict = verdict, answer = answer,
+       notes = c(if (length(only) > 0) sprintf("%d figures are in one campaign only, and left out", length(only)), if (!is.null(margin)) margins_note(margins_in_use(margin), unique(rows$kind)),
+                 sprintf("A: %s", a$notes), sprintf("B: %s", b$notes)), alpha = alpha, margin = margin)
 }
 
-change_of <- function(a, b, alpha) {
-  scale <- usable_scale(rbind(a, b))
-  means <- lapply(list(a, b), function(part) mean_by_launch(to_scale(part$x, scale, "more"), part$launch))
-  parts <- rbind(means[[1]]$parts, means[[2]]$parts)
-  variance <- sum(parts$v)
-  known <- all(is.na(c(means[[1]]$reason, means[[2]]$reason))) && variance > 0
-  estimate <- means[[2]]$mean - means[[1]]$mean
-  se <- if (known) sqrt(variance) else NA_real_
-  df <- if (known) satterthwaite(parts) else NA_real_
-  shown <- function(x) if (scale == "log") 100 * expm1(x) else x
-  reach <- function(level) stats::qt(1 - level, df) * se
-  cbind(a[1, c(figure_key, "what", "entity", "unit")], data.frame(
-    direction = a$worse[1], value_a = from_scale(means[[1]]$mean, scale, "more"), value_b = from_scale(means[[2]]$mean, scale, "more"),
-    effect = shown(estimate), ci_low = shown(estimate - reach(alpha / 2)), ci_high = shown(estimate + reach(alpha / 2)),
-    bound_low = shown(estimate - reach(alpha)), bound_high = shown(estimate + reach(alpha)),
-    effect_unit = if (scale == "log") "percent" else if (a$unit[1] == "percent") "points" else a$unit[1], se = se, df = df,
-    p_two_sided = if (known) max(1e-300, 2 * stats::pt(-abs(estimate / se), df)) else NA_real_, n_a = means[[1]]$n, n_b = means[[2]]$n
-  ), row.names = NULL)
+# Each figure of B against the same of A. Where nothing happened on either side, or nothing scattered, the ends of the two intervals bound the change.
+change_rows <- function(a, b, margins, alpha, power) {
+  log_scale <- a$scale == "log" & b$scale == "log"
+  # the same scale on both sides: a linear one has to be made of a logarithmic
+  side <- function(x) list(mean = ifelse(log_scale, log(pmax(x$value, 1e-300)), x$value), variance = (x$se * ifelse(!log_scale & x$scale == "log", x$value, 1))^2, df = x$df)
+  a_side <- side(a)
+  b_side <- side(b)
+  exact <- !(a$n > 1 & b$n > 1) | !is.finite(a_side$variance + b_side$variance) | a$all_zero | b$all_zero | !(a_side$variance + b_side$variance > 0)
+  over <- function(s) ifelse(s$variance > 0, s$variance^2 / s$df, 0)
+  variance <- a_side$variance + b_side$variance
+  se <- ifelse(exact, NA_real_, sqrt(variance))
+  df <- ifelse(exact, NA_real_, variance^2 / (over(a_side) + over(b_side)))
+  estimate <- b_side$mean - a_side$mean
+  ends <- function(level) {
+    reach <- stats::qt(1 - level, df) * se
+    a_ends <- figure_bounds(a, 2 * level)
+    b_ends <- figure_bounds(b, 2 * level)
+    # of an exact bound, or what bursts that nobody saw could take: the ends of both; intervals that know nothing stay unknown
+    scaled <- function(x) ifelse(log_scale, log(pmax(x, 1e-300)), x)
+    wide <- exact | a$metric %in% burst_metrics
+    list(low = ifelse(wide, scaled(b_ends$low) - scaled(a_ends$high), estimate - reach), high = ifelse(wide, scaled(b_ends$high) - scaled(a_ends$low), estimate + reach))
+  }
+  sign <- ifelse(a$worse == "less", -1, 1)
+  border <- margin_of(margins, margin_kinds(a$check, a$metric, a$unit), a$value, ifelse(log_scale, "log", "linear"), a$worse)
+  p_worse <- stats::pt((sign * estimate - border) / se, df, lower.tail = FALSE)
+  one <- ends(alpha)
+  two <- ends(alpha / 2)
+  upper <- ifelse(sign > 0, one$high, -one$low)
+  p_two <- pmax(1e-300, 2 * stats::pt(-abs(estimate / se), df))
+  shown <- function(x) ifelse(log_scale, 100 * expm1(x), x)
+  limit <- rep(NA_real_, length(se))
+  if (any(!exact)) limit[!exact] <- detection_limit(se[!exact], df[!exact], alpha / 2 / sum(!exact), power)
+  p_holm <- stats::p.adjust(p_two, "holm")
+  verdict <- three_outcomes(upper, border, stats::p.adjust(p_worse, "holm"), alpha)
+  data.frame(a[c(figure_key, "what", "entity", "unit")], kind = margin_kinds(a$check, a$metric, a$unit), value_a = a$value, value_b = b$value, effect = shown(estimate), ci_low = shown(two$low), ci_high = shown(two$high),
+             effect_unit = ifelse(log_scale, "percent", ifelse(a$unit == "percent", "points", a$unit)), margin = abs(shown(sign * border)), detection_limit = shown(limit), p_two_sided = p_two, p_holm = p_holm,
+             worse = sign * estimate > 0, verdict = ifelse(!is.na(p_holm) & p_holm <= alpha, "changed", "inconclusive"), margin_verdict = verdict, within = upper < border & -ifelse(sign > 0, one$low, -one$high) < border,
+             n_a = a$n, n_b = b$n, reason = ifelse(exact, ifelse(is.na(upper), "its scatter is unknown", ifelse(nzchar(bound_words(b)), bound_words(b), "nothing happened on either side")), NA_character_), row.names = NULL)
 }
 
 # The changed ones first; not more than a reader looks through.
 shown_changes <- function(rows) utils::head(changes_in_order(rows), max(most_failing, sum(rows$verdict == "changed")))
 
-change_words <- function(rows) ifelse(rows$verdict == "changed", ifelse(rows$worse, "changed: worse", "changed: better"), rows$verdict)
+change_words <- function(rows) {
+  words <- ifelse(rows$verdict == "changed", ifelse(rows$worse, "changed: worse", "changed: better"), rows$verdict)
+  ifelse(rows$margin_verdict %in% "fail", paste0(words, ", beyond the margin"), words)
+}
 
 format_changes <- function(comparison) {
   rows <- comparison$rows
@@ -84,7 +100,7 @@ format_changes <- function(comparison) {
     if (nrow(rows) > nrow(shown)) sprintf("  and %d more (--csv has all)", nrow(rows) - nrow(shown)), "", format_notes(comparison$notes))
 }
 
-changes_in_order <- function(rows) rows[order(match(rows$verdict, c("changed", "inconclusive", "same")), rows$p_holm), ]
+changes_in_order <- function(rows) rows[order(!rows$margin_verdict %in% "fail", match(rows$verdict, c("changed", "inconclusive", "same")), rows$p_holm), ]
 
 changes_view <- function(comparison, operands) {
   rows <- changes_in_order(comparison$rows)
@@ -117,7 +133,7 @@ changes_table <- function(shown) {
     name = col_words("figure", figure_name(shown)), value_a = col_number("A", shown$value_a, format_figure(shown$value_a, shown$unit)),
     value_b = col_number("B", shown$value_b, format_figure(shown$value_b, shown$unit)),
     effect = col_number("change", shown$effect, paste(format_effect(shown$effect), unit, format_interval(shown$ci_low, shown$ci_high))),
-    p_holm = col_number("p", shown$p_holm, format_p),
+    margin = col_number("margin", shown$margin, paste(format_effect(shown$margin, FALSE), unit)), p_holm = col_number("p", shown$p_holm, format_p),
     detection_limit = col_number("limit", shown$detection_limit, paste(format_effect(shown$detection_limit, FALSE), unit)),
     verdict = col_words("verdict", change_words(shown))
   )

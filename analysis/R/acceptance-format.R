@@ -43,7 +43,7 @@ format_acceptance <- function(result) {
     verdict = col_words("verdict", rows$verdict)
   )
   why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
-  c(result$answer, "", table_lines(table, indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)), "", failing_lines(result), self_check_line(result), "",
+  c(result$answer, wrap_line(result$warnings), "", table_lines(table, indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)), "", failing_lines(result), self_check_lines(result), "",
     node_lines(result), period_lines(result), format_notes(unique(result$notes)))
 }
 
@@ -62,7 +62,7 @@ acceptance_view <- function(result, operands) {
   failed <- sprintf("%s%s, %s: %s", ifelse(nzchar(bad$entity), paste0(bad$entity, ": "), ""), bad$check, figure_interval(bad), bad$todo)
   open <- rows[rows$verdict == "inconclusive" & nzchar(rows$reason), ]
   new_view(c(result$answer, sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason)), table,
-           "value: of the worst node or link, with its interval", c(failed, sprintf("%s: %s", open$check, open$reason)), length(unique(result$notes)),
+           "value: of the worst node or link, with its interval", c(failed, result$warnings, sprintf("%s: %s", open$check, open$reason)), length(unique(result$notes)),
            all_command(operands, "acceptance"), report_beside(operands))
 }
 
@@ -79,10 +79,7 @@ failing_lines <- function(result) {
     if (nrow(bad) > nrow(shown)) sprintf("  and %d more (noiselab analyze acceptance --csv --table judgements)", nrow(bad) - nrow(shown)), "")
 }
 
-self_check_line <- function(result) {
-  s <- result$self_check
-  wrap_line(paste0("self-check: ", s$verdict, " (", s$reason, ")"))
-}
+self_check_lines <- function(result) wrap_line(sprintf("self-check: %s (%s)", result$self_check$verdict, result$self_check$reason))
 
 node_lines <- function(result) {
   n <- result$nodes
@@ -117,11 +114,11 @@ acceptance_table <- function(result, table) {
 
 acceptance_json <- function(result) {
   to_json(list(
-    schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer,
+    schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer, judged = result$judged, complete = result$complete,
     ended_utc = result$ended_utc, alpha = result$alpha, launches = names(result$acceptance$launches), estimates = acceptance_estimates(result), checks = result$checks, nodes = result$nodes,
-    self_check = lapply(result$self_check, jsonlite::unbox), judgements = result$judgements, figures = result$figures, mismatches = result$mismatches,
-    periods = result$periods, notes = as.character(unique(result$notes))
-  ), single = c("schema", "program", "version", "verdict", "answer", "ended_utc", "alpha"))
+    self_check = c(lapply(result$self_check[c("verdict", "chosen", "named", "reason")], jsonlite::unbox), list(each = result$self_check$each)), margins = result$margins, judgements = result$judgements, figures = result$figures, mismatches = result$mismatches,
+    periods = result$periods, warnings = result$warnings, notes = as.character(unique(result$notes))
+  ), single = c("schema", "program", "version", "verdict", "answer", "judged", "complete", "ended_utc", "alpha"))
 }
 
 # `name: value unit`, with names that stay the same from run to run.

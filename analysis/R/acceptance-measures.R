@@ -98,6 +98,7 @@ acceptance_units <- function(acceptance) {
     one <- part[!duplicated(group), c(unit_key, "node")]
     one$x <- as.vector(tapply(part$value, group, f))
     one$n_values <- tabulate(group)
+    one$trials <- as.vector(rowsum(ifelse(is.na(part$n), 0, part$n), group))
     names(one)[names(one) == "node"] <- "place"
     if (m$name == "lost_worst_cpu") one[one$n_values > 1, ] else one
   }))
@@ -134,9 +135,40 @@ quantile_units <- function(acceptance) {
     p <- detour_quantiles[known]
     data.frame(check = "detour", variant = part$variant[1], metric = names(p), size = NA_real_, unit = "ns", of = "node", entity = part$host[1],
                launch = part$launch[1], repetition = NA_real_, x = hist_quantile(part$lo_ns, part$hi_ns, part$count, p), n_values = sum(part$count),
-               place = NA_real_, what = paste(100 * p, "% of the detours are below"), worse = "more", scale = "log", compared = FALSE,
+               trials = sum(part$count), place = NA_real_, what = paste(100 * p, "% of the detours are below"), worse = "more", scale = "log", compared = FALSE,
                placed = FALSE)
   }))
+}
+
+# How long CPUs were watched by the scans of a node, one row per check, variant, node, launch and repetition: `seconds` of all its CPUs (turns of the
+# loop, or quanta, times what one takes), `bursts`: scans whose longest interruption was a fifth of `burst_ns` or more.
+watched_time <- function(acceptance) {
+  rows <- acceptance$figures
+  rows <- rows[rows$check %in% c("detour", "quantum") & !is.na(rows$repetition), ]
+  turn <- rows[rows$metric == c(detour = "base", quantum = "quantum")[rows$check] & !is.na(rows$n), ]
+  if (nrow(turn) == 0) return(NULL)
+  long <- rows[rows$check == "detour" & rows$metric == "longest", ]
+  key <- function(x) paste(x$check, x$variant, x$host, x$launch, x$repetition, x$cpu, sep = "\r")
+  longest <- ifelse(turn$check == "quantum", if (is.null(turn$max)) NA else turn$max, long$value[match(key(turn), key(long))])
+  turn$seconds <- turn$value * turn$n * 1e-9
+  turn$bursts <- as.numeric(!is.na(longest) & longest >= burst_ns / 5)
+  by <- c("check", "variant", "host", "launch", "repetition")
+  group <- code_of(do.call(paste, c(turn[by], sep = "\r")))
+  data.frame(turn[!duplicated(group), by], rowsum(turn[c("seconds", "bursts")], group), row.names = NULL)
+}
+
+# Seconds that all checks were measured, over all launches.
+measured_seconds <- function(acceptance) {
+  rows <- acceptance$figures[!is.na(acceptance$figures$repetition), ]
+  sum(rows$wall_ns[!duplicated(rows[c("launch", "check", "repetition")])], na.rm = TRUE) * 1e-9
+}
+
+# What each node could lose to bursts that no scan of it saw, in percent of a CPU: the exact upper bound of their rate, times their length.
+unseen_share <- function(watched, hosts, alpha) {
+  if (is.null(watched)) return(rep(NA_real_, length(hosts)))
+  total <- rowsum(watched[c("seconds", "bursts")], watched$host)
+  at <- match(hosts, rownames(total))
+  pmin(100, 100 * stats::qgamma(1 - alpha, total$bursts[at] + 1) / total$seconds[at] * burst_ns * 1e-9)
 }
 
 # On the scale of tests: more is worse.

@@ -6,75 +6,117 @@
 #' value less the median of the other nodes'. Figures of pairs of nodes are told apart into nodes and links: a node's score is the (lower)
 #' median over its pairs less the median over the pairs without it; a link's is its value less the larger of the medians over the other
 #' pairs of its two ends. So one slow pair of three is a slow link, two with a common end are a slow node. All scores lean
-#' to 0, never to blame.
+#' to 0, never to blame. Others are those of the same class (`node_classes()`); a class of fewer than three is not compared.
 #'
-#' The test asks whether the mean score is above 0 (or above `margin`): its variance is the sum of what repetitions scatter, of what
+#' Three outcomes, from the mean score and a margin: `pass` when the score's upper bound (one-sided, 1 - alpha; of shares of time with what bursts that
+#' nobody saw could take) is below the margin, `fail` when the test of a score at the margin is rejected after Holm's correction over all nodes, links and figures, else
+#' `inconclusive`. The variance is the sum of what repetitions scatter, of what
 #' launches (other placements) scatter beyond that, and of what the other nodes differ from each other beyond that (from five
 #' others on by the median absolute deviation, so that several bad nodes do not hide each other); degrees of freedom after Satterthwaite.
 #' With three equal nodes the repetitions carry the test; where the other two differ by themselves, little can be said, and little is.
-#' Holm's correction is over all nodes, links and figures.
 #'
 #' @param units Data frame: what is compared, one row per figure, node or pair (`entity`, `of`), `launch` and `repetition`, with `x`.
-#' @param alpha Family-wise level, length 1.
-#' @param margin Percent (or percent points) that a node may be worse by, length 1.
+#' @param alpha Family-wise level of `fail`, level of the bound of `pass`, length 1.
+#' @param margins Data frame from `margins_in_use()`.
+#' @param classes Data frame from `node_classes()`, or NULL: all nodes are of one class.
+#' @param watched Data frame from `watched_time()`, or NULL: no bound for bursts that nobody saw.
+#' @param measured_s Seconds that all checks together were measured, length 1, for what is said of longer runs.
 #' @param power Power at the detection limit, length 1.
-#' @return Data frame, one row per figure and node or link: `check`, `variant`, `metric`, `size`, `kind` (`node` or `link`), `entity`, `others`
-#'   (number), `n_launches`, `n_units`, `value` and `others_value` (in `unit`), `effect` with `ci_low`, `ci_high` and `detection_limit` (positive: worse),
-#'   all in `effect_unit`, `z` (distance from the median of the others in their scatter, for comparison), `df`, `p_one_sided`, `p_holm`,
-#'   `verdict` (`pass`, `fail`, `inconclusive`), `reason`.
+#' @return Data frame, one row per figure and node or link: `check`, `variant`, `metric`, `size`, `kind` (`node` or `link`), `entity`, `class`, `others`
+#'   (number), `n_launches`, `n_units`, `value` and `others_value` (in `unit`), `effect` with `ci_low`, `ci_high`, `upper` (the bound of `pass`), `margin` and `detection_limit` (positive:
+#'   worse), all in `effect_unit`, `z` (distance from the median of the others in their scatter, for comparison), `df`, `p_one_sided`, `p_holm`,
+#'   `verdict` (`pass`, `fail`, `inconclusive`), `times_as_long` (as measured here would decide; Inf: no time does), `reason`.
 #' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Satterthwaite, F. E. (1946) Biometrics Bulletin 2, 110-114. Rousseeuw, P. J. and
 #'   Croux, C. (1993) JASA 88, 1273-1283 (efficiency of the median absolute deviation).
 #' @noRd
-compare_nodes <- function(units, alpha = 0.01, margin = 0, power = 0.95) {
+compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), classes = NULL, watched = NULL, measured_s = NA_real_, power = 0.95) {
   check_probability(alpha, "alpha")
-  check_argument(is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0")
   units <- units[units$compared, ]
   key <- paste(units$check, units$variant, units$metric, units$size, sep = "\r")
-  rows <- bind_rows(lapply(split(units, in_order(key)), compare_figure))
+  rows <- bind_rows(lapply(split(units, in_order(key)), compare_figure, classes))
   if (nrow(rows) == 0) return(rows)
   tested <- is.na(rows$reason)
-  percent <- rows$effect_unit %in% c("percent", "points")
-  border <- ifelse(rows$effect_unit == "percent", log1p(margin / 100), ifelse(percent, margin, 0))
+  n <- max(1, sum(tested))
+  log_scale <- rows$effect_unit == "percent"
+  border <- margin_of(margins, margin_kinds(rows$check, rows$metric, rows$unit), rows$others_value, ifelse(log_scale, "log", "linear"), rows$worse)
   rows$p_one_sided <- ifelse(tested, pmax(1e-300, stats::pt((rows$score - border) / rows$se, rows$df, lower.tail = FALSE)), NA_real_)
   rows$p_holm <- stats::p.adjust(rows$p_one_sided, "holm")
-  n <- sum(tested)
-  shown <- function(x) ifelse(rows$effect_unit == "percent", ifelse(rows$worse == "less", -100 * expm1(-x), 100 * expm1(x)), x)
+  unseen <- if (is.null(watched)) 0 else ifelse(rows$metric %in% burst_metrics, unseen_share(watched, rows$entity, alpha), 0)
+  upper <- rows$score + stats::qt(1 - alpha, rows$df) * rows$se + unseen
+  rows$verdict <- three_outcomes(upper, border, rows$p_holm, alpha)
+  # degrees of freedom in steps of 5 %, downwards: of thousands of links few are different then
+  found <- ifelse(tested, detection_limit(rows$se, 1.05^floor(log(rows$df, 1.05)), alpha / n, power) + border, NA_real_)
+  longer <- times_as_long(rows$score, border, rows$se, rows$df, rows$fixed, ifelse(rows$score > border, alpha / n, alpha))
+  room <- pmax(0, border - rows$score - stats::qt(1 - alpha, rows$df) * rows$se)
+  rows$times_as_long <- ifelse(rows$verdict == "inconclusive" & tested, pmax(longer, ifelse(unseen > 0 & rows$score < border, unseen / pmax(room, border / 4), 1)), NA_real_)
+  shown <- function(x) ifelse(log_scale, ifelse(rows$worse == "less", -100 * expm1(-x), 100 * expm1(x)), x)
   reach <- stats::qt(1 - alpha / 2, rows$df) * rows$se
   rows$effect <- shown(rows$score)
   rows$ci_low <- shown(rows$score - reach)
   rows$ci_high <- shown(rows$score + reach)
-  rows$detection_limit <- NA_real_
-  if (n > 0) rows$detection_limit[tested] <- detection_limit(rows$se[tested], rows$df[tested], alpha / n, power)
-  rows$detection_limit <- shown(rows$detection_limit + border)
-  rows$verdict <- ifelse(!tested, "inconclusive", ifelse(rows$p_holm <= alpha, "fail", "pass"))
-  rows[c(figure_key, "what", "unit", "worse", "kind", "entity", "others", "n_launches", "n_units", "value", "others_value", "effect", "ci_low", "ci_high",
-         "effect_unit", "detection_limit", "z", "df", "p_one_sided", "p_holm", "verdict", "reason")]
+  rows$upper <- shown(upper)
+  rows$margin <- shown(border)
+  rows$detection_limit <- shown(found)
+  rows$reason <- ifelse(rows$verdict == "inconclusive" & tested, undecided_words(rows, unseen, measured_s), rows$reason)
+  rows[c(figure_key, "what", "unit", "worse", "kind", "entity", "class", "others", "n_launches", "n_units", "value", "others_value", "effect", "ci_low", "ci_high", "upper",
+         "margin", "effect_unit", "detection_limit", "z", "df", "p_one_sided", "p_holm", "verdict", "times_as_long", "reason")]
 }
 
-compare_figure <- function(part) {
+# Shares of time that rare bursts take, too.
+burst_metrics <- c("lost", "lost_worst_cpu", "preempted", "steal")
+
+effect_words <- function(unit) ifelse(unit == "percent", "%", unit)
+
+undecided_words <- function(rows, unseen, measured_s) {
+  unit <- effect_words(rows$effect_unit)
+  longer <- ceiling(rows$times_as_long * 10) / 10
+  paste0("up to ", format_effect(rows$upper, FALSE), " ", unit, " worse", ifelse(unseen > 0, paste0(" (", format_effect(unseen, FALSE), " of it by bursts of ", format_time(burst_ns / 1e9), " that nobody saw)"), ""),
+         ", margin ", format_effect(rows$margin, FALSE), " ", unit, ", fails from ", format_effect(rows$detection_limit, FALSE), " ", unit, "; ",
+         ifelse(is.finite(longer), paste0(format_effect(longer, FALSE), " times as long would decide", if (!is.na(measured_s)) paste0(" (--seconds ", ceiling(longer * measured_s), "s)")),
+                "more time does not decide: the others differ as much by themselves"))
+}
+
+compare_figure <- function(part, classes = NULL) {
   scale <- usable_scale(part)
   worse <- part$worse[1]
   part$y <- to_scale(part$x, scale, worse)
   unit <- paste(part$launch, part$repetition)
-  table <- tapply(part$y, list(in_order(unit), in_order(part$entity)), mean)
+  table <- unit_table(part$y, unit, part$entity)
   launch <- part$launch[match(rownames(table), unit)]
-  pairs <- part$of[1] == "pair"
   if (part$placed[1]) {
     table <- without_places(table, part, unit)
     if (is.null(table)) return(NULL)
   }
-  scores <- if (pairs) pair_scores(table) else list(node = node_scores(table))
+  group <- class_of_columns(colnames(table), part, classes)
+  bind_rows(lapply(unique(group), function(class) compare_class(table[, group == class, drop = FALSE], part, launch, scale, class)))
+}
+
+# Means of units (rows) and entities (columns).
+unit_table <- function(y, unit, entity) {
+  rows <- in_order(unit)
+  columns <- in_order(entity)
+  at <- as.integer(rows) + nlevels(rows) * (as.integer(columns) - 1L)
+  sums <- rowsum(cbind(y, 1), at, reorder = FALSE)
+  table <- matrix(NA_real_, nlevels(rows), nlevels(columns), dimnames = list(levels(rows), levels(columns)))
+  table[as.integer(rownames(sums))] <- sums[, 1] / sums[, 2]
+  table
+}
+
+# The others of one class. Of links between two classes only links are told apart.
+compare_class <- function(table, part, launch, scale, class) {
+  worse <- part$worse[1]
+  pairs <- part$of[1] == "pair"
+  scores <- if (pairs) pair_scores(table, crosses = grepl(" x ", class, fixed = TRUE)) else list(node = node_scores(table))
   bind_rows(lapply(names(scores), function(kind) {
     s <- scores[[kind]]
     if (NCOL(s$score) < 3) return(NULL)
     tests <- score_tests(s$score, s$level, launch)
     level <- colMeans(s$level, na.rm = TRUE)
-    others <- vapply(seq_along(level), function(j) stats::median(level[-j]), 0)
-    spread <- vapply(seq_along(level), function(j) stats::mad(level[-j]), 0)
+    around <- without_each(level)
     effect_unit <- if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1]
-    cbind(part[1, c(figure_key, "what", "unit", "worse")], kind = kind, entity = colnames(s$score), others = ncol(s$score) - 1,
-          value = from_scale(level, scale, worse), others_value = from_scale(others, scale, worse), effect_unit = effect_unit,
-          z = ifelse(spread > 0, (level - others) / spread, NA_real_), tests, row.names = NULL)
+    cbind(part[1, c(figure_key, "what", "unit", "worse")], kind = kind, entity = colnames(s$score), class = class, others = ncol(s$score) - 1,
+          value = from_scale(level, scale, worse), others_value = from_scale(around$median, scale, worse), effect_unit = effect_unit,
+          z = ifelse(around$mad > 0, (level - around$median) / around$mad, NA_real_), tests, row.names = NULL)
   }))
 }
 
@@ -88,40 +130,73 @@ without_places <- function(table, part, unit) {
 }
 
 # `score`, `level`: matrices, units x nodes.
-node_scores <- function(table) {
-  score <- vapply(seq_len(ncol(table)), function(j) table[, j] - row_medians(table[, -j, drop = FALSE]), numeric(nrow(table)))
-  list(score = matrix(score, nrow(table), dimnames = dimnames(table)), level = table)
-}
+node_scores <- function(table) list(score = table - medians_without(table), level = table)
 
-pair_scores <- function(table) {
+# `crosses`: the pairs' ends are of two classes, so that their nodes cannot be told from each other.
+pair_scores <- function(table, crosses = FALSE) {
   ends <- pair_ends(colnames(table))
   nodes <- sort(unique(as.vector(ends)))
   if (length(nodes) < 3) return(NULL)
   has <- function(node) ends[, 1] == node | ends[, 2] == node
-  over <- function(names, f) matrix(vapply(names, f, numeric(nrow(table))), nrow(table), dimnames = list(rownames(table), names))
-  level <- over(nodes, function(node) row_medians(table[, has(node), drop = FALSE], low = TRUE))
-  list(
-    node = list(level = level, score = over(nodes, function(node) level[, node] - row_medians(table[, !has(node), drop = FALSE]))),
-    link = list(level = table, score = over(colnames(table), function(pair) {
-      at <- match(pair, colnames(table))
-      end <- lapply(ends[at, ], function(node) {
-        other <- has(node)
-        other[at] <- FALSE
-        row_medians(table[, other, drop = FALSE])
-      })
-      table[, at] - pmax(end[[1]], end[[2]], na.rm = TRUE)
-    }))
-  )
+  of <- lapply(stats::setNames(nm = nodes), function(node) which(has(node)))
+  over <- function(f) matrix(vapply(nodes, f, numeric(nrow(table))), nrow(table), dimnames = list(rownames(table), nodes))
+  # Of each pair: the medians over the other pairs of its ends.
+  end <- lapply(1:2, function(side) {
+    got <- table
+    for (node in unique(ends[, side])) {
+      columns <- of[[node]]
+      mine <- ends[columns, side] == node
+      got[, columns[mine]] <- medians_without(table[, columns, drop = FALSE])[, mine]
+    }
+    got
+  })
+  link <- list(level = table, score = table - pmax(end[[1]], end[[2]], na.rm = TRUE))
+  if (crosses) return(list(link = link))
+  level <- over(function(node) row_medians(table[, of[[node]], drop = FALSE], low = TRUE))
+  all <- if (length(nodes) > few_columns) row_medians(table)
+  list(node = list(level = level, score = over(function(node) level[, node] - (all %||% row_medians(table[, !has(node), drop = FALSE])))), link = link)
 }
 
-# `low`: the lower of the two in the middle.
+# The median of every row: NA where nothing is known. `low`: the lower of the two in the middle.
 row_medians <- function(table, low = FALSE) {
   if (ncol(table) == 1) return(table[, 1])
-  apply(table, 1, function(x) {
-    x <- sort(x)
-    n <- length(x)
-    if (n == 0) NA_real_ else if (low) x[(n + 1) %/% 2] else stats::median(x)
-  })
+  sorted <- sort_rows(table)
+  middle_of(sorted$values, sorted$n, low)
+}
+
+# All rows in order, NA last; `n`: known values of each.
+sort_rows <- function(table) {
+  row <- as.vector(row(table))
+  at <- order(row, as.vector(table), na.last = TRUE)
+  list(values = matrix(as.vector(table)[at], nrow(table), byrow = TRUE), n = rowSums(!is.na(table)))
+}
+
+middle_of <- function(values, n, low = FALSE) {
+  take <- function(k) values[cbind(seq_along(n), pmax(1, k))]
+  lower <- take((n + 1) %/% 2)
+  ifelse(n == 0, NA_real_, if (low) lower else (lower + take(n %/% 2 + 1)) / 2)
+}
+
+# Of every row and column: the median of the row without that column.
+medians_without <- function(table) {
+  if (ncol(table) == 1) return(table * NA)
+  sorted <- sort_rows(table)
+  rank <- t(apply(table, 1, rank, ties.method = "first", na.last = "keep"))
+  n <- sorted$n - !is.na(table)
+  # the k-th of the others: one further where the left out stands before it
+  take <- function(k) {
+    k <- k + (!is.na(rank) & rank <= k)
+    matrix(sorted$values[cbind(as.vector(row(table)), as.vector(pmin(pmax(1, k), ncol(table))))], nrow(table))
+  }
+  got <- ifelse(n == 0, NA_real_, (take((n + 1) %/% 2) + take(n %/% 2 + 1)) / 2)
+  dimnames(got) <- dimnames(table)
+  got
+}
+
+# Median and median absolute deviation of the others of each value.
+without_each <- function(level) {
+  all <- if (length(level) > few_columns) stats::mad(level, na.rm = TRUE)
+  data.frame(median = as.vector(medians_without(matrix(level, 1))), mad = all %||% vapply(seq_along(level), function(j) stats::mad(level[-j], na.rm = TRUE), 0))
 }
 
 # Mean of every score, its standard error and degrees of freedom. `score`, `level`: matrices, units x nodes (or links).
@@ -138,7 +213,7 @@ score_tests <- function(score, level, launch) {
   df <- variance^2 / (over(scatter$within, scatter$within_df) + over(excess, excess_df) + over(between$v, between$df))
   reason <- ifelse(is.na(scatter$reason) & !variance > 0, "all repetitions agree exactly, their scatter is unknown", scatter$reason)
   known <- is.na(reason)
-  data.frame(n_launches = scatter$n_launches, n_units = scatter$n, score = scatter$mean, se = ifelse(known, sqrt(variance), NA_real_),
+  data.frame(n_launches = scatter$n_launches, n_units = scatter$n, score = scatter$mean, se = ifelse(known, sqrt(variance), NA_real_), fixed = between$v,
              df = ifelse(known, df, NA_real_), reason = reason)
 }
 
@@ -197,12 +272,8 @@ between_others <- function(table, launch) {
     of <- scatter$within + pmax(0, scatter$excess, na.rm = TRUE)
     list(level = scatter$mean, own = mean(of[is.finite(of)]) * ncol(columns) / (ncol(columns) - 1))
   }
-  all <- if (k >= few_columns) own_of(table)
-  v <- vapply(seq_len(k + 1), function(j) {
-    got <- if (is.null(all)) own_of(table[, -j, drop = FALSE]) else list(level = all$level[-j], own = all$own)
-    spread <- if (robust) stats::mad(got$level, na.rm = TRUE)^2 else stats::var(got$level, na.rm = TRUE)
-    max(0, spread - got$own) * (1 + median_variance(k))
-  }, 0)
+  beyond <- function(got) max(0, (if (robust) stats::mad(got$level, na.rm = TRUE)^2 else stats::var(got$level, na.rm = TRUE)) - got$own) * (1 + median_variance(k))
+  v <- if (k >= few_columns) rep(beyond(own_of(table)), k + 1) else vapply(seq_len(k + 1), function(j) beyond(own_of(table[, -j, drop = FALSE])), 0)
   data.frame(v = ifelse(is.finite(v), v, 0), df = max(1, if (robust) 0.37 * (k - 1) else k - 1))
 }
 

@@ -1,8 +1,5 @@
 # What an agent used by its own account, what the ranks lost, and whether the two agree.
 
-# Largest difference between the two that counts as agreement.
-agree_us_per_s <- 20
-agree_share <- 0.05
 agreement_words <- c("agree", "disagree", "cannot be compared")
 
 is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_requested_percent"]])
@@ -24,15 +21,12 @@ is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_r
 #'   `switch_ns_p50`, `switch_ns_max`, `lost_switches`, `switch_ins`, `switch_outs`; in us per second, on minus off:
 #'   `preempted_us_per_s`, `preempted_low`, `preempted_high`, `agent_us_per_s` (on ranks' CPUs), `others_us_per_s` (other tasks
 #'   there, by the records of the CPUs), `difference_us_per_s` (preempted minus agent, and minus others where known),
-#'   `difference_low`, `difference_high`, `estimator` of the difference, `tolerance_us_per_s`; `agreement`
-#'   (`agree`, `disagree`, `cannot be compared`), `sure` (logical: the whole interval lies inside, or outside, the
-#'   tolerance), `reason` (why they cannot be compared, else NA). Unknown figures are NA.
-#' @details They agree where the difference is at most 5 % of the agent's time or 20 us/s, whichever is larger, and the run
-#'   could have told the agent's time from half of it. They disagree where the interval of the difference lies outside
-#'   that tolerance. What other tasks took of the ranks' CPUs is taken off where it is on record: kernel threads and daemons
-#'   come and go whatever the arm. The difference is taken within each half, where the agent's bursts cancel, and then within each
-#'   pair: the mean over pairs, or the pseudo-median where its interval is narrower and the agent ran in nearly every on half
-#'   (the mean alone sees what happens in few halves).
+#'   `difference_low`, `difference_high`, `tolerance_us_per_s`; `agreement` (`agree`, `disagree`, `cannot be compared`), `reason` (why they cannot be
+#'   compared, else NA). Unknown figures are NA.
+#' @details They agree where the whole interval of the difference lies within the margin that is fixed before measuring (`agree_margin()`: 500 us/s, or a
+#'   tenth of the agent's CPU time by its own account, whichever is larger), and disagree where all of it lies outside. What other tasks took of the ranks'
+#'   CPUs is taken off where it is on record: kernel threads and daemons come and go whatever the arm. The difference is taken within each half, where the
+#'   agent's bursts cancel, and then within each pair; the estimate is the mean over pairs, which sees what happens in few halves.
 #' @noRd
 agent_accounts <- function(campaign, alpha = 0.01) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
@@ -53,7 +47,7 @@ agent_shifts <- function(campaign, agents_only = TRUE) {
   unlist(lapply(unname(parts), function(at) {
     rows <- all[at, ]
     pairs <- pair_rows(rows)
-    rate <- function(column, at) 1e6 * rows[[column]][at] / rows[["wall_ns"]][at]
+    rate <- function(column, at) 1e6 * (rows[[column]] %||% rep(NA_real_, nrow(rows)))[at] / rows[["wall_ns"]][at]
     on <- which(rows[["arm"]] == "on" & (!agents_only | is_agent_row(rows)))
     lapply(unname(split(on, in_order(paste(rows[["kind"]][on], rows[["level_requested_percent"]][on])))), function(on) {
       mine <- which(pairs$on %in% on)
@@ -61,7 +55,7 @@ agent_shifts <- function(campaign, agents_only = TRUE) {
       list(launch = rows[["launch"]][1], host = rows[["host"]][1], kind = as.character(rows[["kind"]][on[1]]),
            level = rows[["level_requested_percent"]][on[1]], rows = rows, on = on, off = which(rows[["arm"]] == "off"),
            preempted = shift("preempted_ns"), agent = shift("agent_on_ranks_ns"), others = shift("others_on_ranks_ns"),
-           ran = rows[["agent_on_ranks_ns"]][pairs$on[mine]] > 0)
+           waited = lapply(taken_parts, shift))
     })
   }), recursive = FALSE)
 }
@@ -90,42 +84,37 @@ account_row <- function(shift, campaign, alpha) {
          switch_ns_p50 = if (length(switches) > 0) stats::median(switches) else NA_real_,
          switch_ns_max = if (length(switches) > 0) max(switches) else NA_real_,
          lost_switches = total("lost_switches"), switch_ins = total("switch_ins"), switch_outs = total("switch_outs")),
-    agreement_of(shift$preempted, shift$agent, alpha, isTRUE(mean(shift$ran) >= 0.95), others = shift$others))
+    agreement_of(shift$preempted, shift$agent, alpha, others = shift$others, account = rate("agent_cpu_ns") / 1e3))
 }
 
 # What the ranks lost to nobody but the agent, as far as it is on record who else ran on their CPUs.
 less_others <- function(preempted, others) preempted - ifelse(is.finite(others), others, 0)
 
-# `preempted`, `agent`, `others`: on minus off of each pair, us per second. `steady`: the agent ran in nearly every on half.
-agreement_of <- function(preempted, agent, alpha, steady = FALSE, groups = 256, others = NA_real_) {
+# `preempted`, `agent`, `others`: on minus off of each pair, us per second; `account`: the agent's own CPU time, us per second.
+agreement_of <- function(preempted, agent, alpha, groups = 256, others = NA_real_, account = NA_real_) {
   conf <- 1 - 2 * alpha
   known <- is.finite(preempted) & is.finite(agent)
   lost <- batch_mean_ci(preempted[is.finite(preempted)], conf, groups)
   d <- less_others(preempted, others)[known] - agent[known]
-  means <- batch_mean_ci(d, conf, groups)
-  ranks <- if (steady && length(d) > 0) pseudo_median(d, conf)
-  use_ranks <- !is.null(ranks) && isTRUE(ranks$high - ranks$low < means$high - means$low)
-  est <- if (use_ranks) ranks else means
+  est <- batch_mean_ci(d, conf, groups)
   used <- if (any(is.finite(agent))) mean(agent[is.finite(agent)]) else NA_real_
-  tolerance <- max(agree_us_per_s, agree_share * abs(used))
+  tolerance <- 1e4 * agree_margin(account / 1e4)
   c(list(preempted_us_per_s = lost$estimate, preempted_low = lost$low, preempted_high = lost$high, agent_us_per_s = used,
          others_us_per_s = if (any(is.finite(others))) mean(others[is.finite(others)]) else NA_real_,
-         difference_us_per_s = est$estimate, difference_low = est$low, difference_high = est$high,
-         estimator = if (use_ranks) "pseudo-median" else "mean", tolerance_us_per_s = tolerance),
+         difference_us_per_s = est$estimate, difference_low = est$low, difference_high = est$high, tolerance_us_per_s = tolerance),
     judge_agreement(est, used, tolerance, length(d), length(preempted)))
 }
 
 # `n` of the `pairs` have both figures.
 judge_agreement <- function(est, used, tolerance, n, pairs) {
-  answer <- function(word, sure = FALSE, reason = NA_character_) list(agreement = word, sure = sure, reason = reason)
+  answer <- function(word, reason = NA_character_) list(agreement = word, reason = reason)
   unable <- function(...) answer("cannot be compared", reason = sprintf(...))
   if (pairs == 0) return(unable("no launch has an off and an on half together"))
   if (is.na(used)) return(unable("the agent's CPU time on the ranks' CPUs is not known"))
   if (n == 0) return(unable("no pair of an off and an on half has both figures"))
   if (is.na(est$low)) return(unable("%d pair%s of halves: too few for an interval", n, if (n == 1) "" else "s"))
-  if (est$low > tolerance || est$high < -tolerance) return(answer("disagree", TRUE))
-  inside <- est$low >= -tolerance && est$high <= tolerance
-  if (inside || abs(est$estimate) <= tolerance && (est$high - est$low) / 2 <= abs(used) / 2) return(answer("agree", inside))
+  if (est$low > tolerance || est$high < -tolerance) return(answer("disagree"))
+  if (est$low >= -tolerance && est$high <= tolerance) return(answer("agree"))
   unable(paste("the ranks gain and lose by other causes, too: the difference is known to \u00b1%s \u00b5s/s only, and %s \u00b5s/s are",
                "allowed; measure for longer, or with less on the ranks' CPUs"), three((est$high - est$low) / 2), three(tolerance))
 }
@@ -143,7 +132,7 @@ across_account <- function(shifts, rows, alpha) {
     list(processes = largest("processes"), rss_kib = largest("rss_kib"), switch_ns_p50 = stats::median(mine$switch_ns_p50),
          switch_ns_max = largest("switch_ns_max"), lost_switches = sum(mine$lost_switches),
          switch_ins = sum(mine$switch_ins), switch_outs = sum(mine$switch_outs)),
-    agreement_of(average("preempted"), average("agent"), alpha, groups = Inf, others = average("others")))
+    agreement_of(average("preempted"), average("agent"), alpha, groups = Inf, others = average("others"), account = 1e4 * weighted("cpu_percent")))
 }
 
 # ---- what a difference may mean ----------------------------------------------------------------

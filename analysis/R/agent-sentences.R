@@ -26,12 +26,15 @@ agent_sentences <- function(analysis) {
   rows <- main_rows(analysis$verdicts)
   rows <- rows[!has_level(rows$level_requested_percent), ]
   time <- rows[rows$channel == "time", ]
+  taken <- agent_taken(analysis$campaign, analysis$alpha)
   vapply(seq_len(nrow(time)), function(i) {
     row <- time[i, ]
     same <- rows$operation == row$operation & rows$bytes == row$bytes & rows$kind == row$kind & rows$scope == row$scope &
       rows$launch %in% row$launch
     preempted <- rows[same & rows$channel == "preempted", ]
-    paste0(agent_title(row$kind, analysis$campaign), " ", slowdown_words(row), preempted_words(preempted), margin_words_of(row, analysis), ".")
+    own <- taken_words(main_taken(taken[taken$kind %in% as.character(row$kind), ]))
+    by <- if (is.null(own)) preempted_words(preempted) else paste0("; ", own)
+    paste0(agent_title(row$kind, analysis$campaign), " ", slowdown_words(row), margin_words_of(row, analysis), by, ".")
   }, "")
 }
 

@@ -190,6 +190,7 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
   differences <- resolution <- list()
   for (name in wanted) {
     channel <- channels[[name]]
+    if (is.null(channel$value)) next
     empty <- vapply(channel$columns, function(column) all(is.na(rows[[column]] %||% NA)), TRUE)
     if (any(empty)) {
       absent <- c(absent, paste0("channel ", name, ": not measured (", channel$columns[empty][1],
@@ -210,7 +211,7 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
   members <- unname(split(seq_along(pairs$cell), pairs$cell))
   explained <- matrix(NA_real_, length(at), length(covariates), dimnames = list(NULL, names(covariates)))
   if (explaining && length(at) > 0) for (name in names(covariates)) explained[, name] <- covariates[[name]]$value(rows, pairs)
-  list(differences = differences, resolution = resolution, absent = absent, cells = pairs$cells, members = members,
+  list(differences = differences, resolution = resolution, absent = absent, on = at, locked = "locked" %in% wanted, cells = pairs$cells, members = members,
        covariates = explained, lost = if (length(at) > 0) lost_time(campaign, pairs),
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
@@ -222,6 +223,7 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
 analyze_cells <- function(measured, campaign, settings) {
   # A fork costs more than the cells of a small campaign.
   each <- if (sum(lengths(measured$members)) > 1e5) in_processes else lapply
+  reader <- slices_reader()
   results <- each(seq_along(measured$members), function(i) {
     cell <- measured$cells[i, ]
     # A launch that was looked at while it ran has spent part of its alpha before it ended.
@@ -229,6 +231,8 @@ analyze_cells <- function(measured, campaign, settings) {
     label <- c(list(scope = scope_launch), cell[setdiff(label_columns, "scope")],
                list(level_requested_percent = cell$level_requested_percent))
     got <- analyze_cell(measured, label, measured$members[[i]], 1, launch_settings)
+    locked <- if (measured$locked) locked_verdict(campaign, label, measured$on[measured$members[[i]]], launch_settings, reader)
+    if (!is.null(locked)) got$verdicts <- c(got$verdicts, list(locked))
     got$estimators <- cell_estimators(measured, label, measured$members[[i]], campaign, launch_settings)
     got
   })
@@ -255,6 +259,8 @@ analyze_pooled <- function(measured, within, campaign, settings) {
     pooled <- settings
     pooled$alpha <- min(alphas)
     got <- analyze_cell(measured, label, unlist(measured$members[at]), length(unique(cells$launch[at])), pooled)
+    locked <- locked_pooled_verdict(alone[own_key == key[at[1]] & alone$channel == "locked", ], label, pooled)
+    if (!is.null(locked)) got$verdicts <- c(got$verdicts, list(locked))
     got$verdicts <- lapply(got$verdicts, function(row) {
       mine <- alone[own_key == key[at[1]] & alone$channel == row$channel, ]
       row$heterogeneity_p <- heterogeneity(mine$raw_estimate, mine$raw_full_se)
@@ -458,7 +464,7 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, check, 
 }
 
 # Closed words for the tests of verdicts, by the first word of their method.
-test_kinds <- c("sign-flip" = "sign_flip", "signed" = "signed_rank", "t" = "t", "paired" = "t", "Welch" = "welch", "none" = "none")
+test_kinds <- c("sign-flip" = "sign_flip", "signed" = "signed_rank", "t" = "t", "paired" = "t", "Welch" = "welch", "shifts" = "shifts", "none" = "none")
 test_kind <- function(method) unname(test_kinds[sub("[ :,].*", "", method)])
 
 # What was delivered, the one figure of it: CPU time of the generator in the on halves over their wall time and the CPUs
@@ -677,6 +683,7 @@ launch_means <- function(campaign, wanted) {
   frame$level_delivered_percent <- vapply(groups, function(at) delivered_percent(rows[["level_delivered_percent"]][at], rows[["wall_ns"]][at]), 0)
   frame$delivered_ratio <- mapply(delivered_ratio, frame$level_delivered_percent, frame$level_requested_percent)
   parts <- lapply(wanted, function(name) {
+    if (is.null(channels[[name]]$value)) return(NULL)
     value <- channels[[name]]$value(rows, n_generators)
     if (all(is.na(value))) return(NULL)
     if (channels[[name]]$transform == "log_ratio") value <- log_or_na(value)

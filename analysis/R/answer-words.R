@@ -131,6 +131,9 @@ taken_sentence <- function(rows, analysis) {
 
 # The CPU time that an agent takes from the ranks of a node: over the operations.
 outside_taken_sentence <- function(rows, analysis) {
+  taken <- agent_taken(analysis$campaign, analysis$alpha)
+  own <- if (nrow(rows) > 0) taken_words(main_taken(taken[taken$kind %in% as.character(rows$kind), ]))
+  if (!is.null(own)) return(paste0(upper_first(own), "."))
   found <- rows[rows$outcome %in% c("detected", "detected alone"), ]
   if (nrow(found) == 0) return(if (nrow(rows) > 0 && any(!is.na(rows$limit))) sprintf(
     "It was not seen to take CPU time from the ranks; %s %% of one CPU would have been.", format_span_of(rows$limit)))

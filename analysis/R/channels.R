@@ -62,6 +62,13 @@ channels <- list(
       100 * rows[["preempted_ns_sum"]] / (rows[["wall_ns"]] * n_generators)
     }
   ),
+  locked = list(
+    name = "locked", unit = "%", transform = "difference", test = "mean", typical = FALSE,
+    # Of bursts, not of pairs: see locked_verdict().
+    control = FALSE, asked = FALSE, columns = character(), value = NULL,
+    formula = "x / (1 - x), x = cost of a burst (slices.HOST.bin) * bursts per second",
+    question = "How much slower is the code by the load's own bursts on the ranks' CPUs?"
+  ),
   detour = list(
     name = "detour", unit = "% of wall time", transform = "difference", test = "signed_rank",
     typical = TRUE, control = FALSE, asked = FALSE, columns = c("detour_ns", "wall_ns"),

@@ -34,7 +34,7 @@ share_of_slowdown <- 0.25    # ... at least this share of the slowdown; preempte
 #'   `arm`, `figure` (`clock`, `cpi`, `l2`, `l3`, `memory`), `unit`, `off`, `on` (mean over launches; of threads the mean, of
 #'   traffic the sum), `change_percent` with `ci_low`, `ci_high` (confidence 1 - alpha over launches; NA of one launch), `n_launches`;
 #'   `causes`, one row per operation, size and arm: `slowdown_percent`, `preempted_percent`, `base_percent` (of the channels; NA:
-#'   not measured), `clock_percent`, `cpi_percent`, `l2_percent`, `l3_percent`, `memory_percent` (changes), `cause` (words joined by ` + `;
+#'   not measured), `clock_percent`, `cpi_percent`, `l2_percent`, `l3_percent`, `memory_percent` (changes), `cause` (words joined by ` + `, with `hint: ` before one whose interval does not say so;
 #'   `not slower`, `unexplained`, `too little is known`), `why`; `files`, `notes`, `alpha`. NULL where no launch has such a file.
 #' @references Treibig, J., Hager, G. and Wellein, G. (2010) LIKWID: a lightweight performance-oriented tool suite for x86
 #'   multicore environments, ICPP Workshops, doi:10.1109/ICPPW.2010.38.
@@ -170,9 +170,11 @@ counter_causes <- function(changes, analysis) {
     mine <- changes[changes$label == cells$label[i] & changes$arm == cells$arm[i], ]
     moved <- lapply(stats::setNames(nm = names(counter_figures)), function(name) c(mine$change_percent[mine$figure == name], NA)[1])
     names(moved) <- paste0(names(moved), "_percent")
+    ends <- mine[match(names(counter_figures), mine$figure), c("ci_low", "ci_high")]
+    rownames(ends) <- names(counter_figures)
     told <- channels_of(time[at, ], verdicts)
     c(list(operation = time$operation[at], bytes = time$bytes[at], label = cells$label[i], arm = cells$arm[i]), told[c(
-      "slowdown_percent", "preempted_percent", "base_percent")], moved, diagnosis(told, moved))
+      "slowdown_percent", "preempted_percent", "base_percent")], moved, diagnosis(told, moved, ends))
   }))
   rownames(causes) <- NULL
   causes
@@ -189,8 +191,8 @@ channels_of <- function(row, verdicts) {
        limit = row$detection_limit)
 }
 
-# The rules. `cause` and `why`, with every figure that was looked at.
-diagnosis <- function(told, moved) {
+# The rules. `cause` and `why`, with every figure that was looked at. A cause is a hint unless the whole interval of its figures (`ends`) is beyond the threshold.
+diagnosis <- function(told, moved, ends) {
   slow <- told$slowdown_percent
   said <- function(name, value) if (is.na(value)) NULL else sprintf("%s %s %%", name, format_effect(value))
   names <- vapply(counter_figures, `[[`, "", "name")
@@ -202,10 +204,11 @@ diagnosis <- function(told, moved) {
   traffic <- unlist(moved[c("l2_percent", "l3_percent", "memory_percent")])
   least <- share_of_slowdown * slow
   damaged <- any(traffic >= more_traffic_percent, na.rm = TRUE) && isTRUE(moved$cpi_percent >= more_cycles_percent)
+  shown <- function(name, is_sure) paste0(if (!isTRUE(is_sure)) "hint: ", name)
   found <- c(
     if (isTRUE(told$preempted && told$preempted_percent >= least)) "preempted time",
-    if (isTRUE(clock >= lower_clock_percent && clock >= least)) "lower clock",
-    if (damaged) "cache damage"
+    if (isTRUE(clock >= lower_clock_percent && clock >= least)) shown("lower clock", -ends["clock", "ci_high"] >= max(lower_clock_percent, least)),
+    if (damaged) shown("cache damage", any(ends[c("l2", "l3", "memory"), "ci_low"] >= more_traffic_percent, na.rm = TRUE) && ends["cpi", "ci_low"] >= more_cycles_percent)
   )
   if (length(found) > 0) return(answer(paste(found, collapse = " + ")))
   open <- c(if (is.na(told$preempted_percent)) "preempted time", if (is.na(clock)) "the clock",

@@ -28,29 +28,33 @@ limit_keys <- function() {
 #'
 #' @param file Character, length 1: a file of lines `check[.variant].metric[ SIZE] <= VALUE UNIT` (or `>=`); `#` begins a comment. Without
 #'   a variant or size a limit is of all of them. SIZE: bytes (`8`, `64KiB`), of `completeness` and `kernels` the number of nodes or ranks.
-#' @return Data frame, one row per limit: `line`, `check`, `variant` (NA: all), `metric`, `size` (NA: all), `relation` (`<=` or `>=`), `limit` (in
+#'   A line `margin KIND PERCENT % [FLOOR UNIT]` changes a row of `acceptance_margins`.
+#' @return Data frame with attribute `margins` (rows of `parse_margin()`), one row per limit: `line`, `check`, `variant` (NA: all), `metric`, `size` (NA: all), `relation` (`<=` or `>=`), `limit` (in
 #'   `unit`, that of the figure), `text` (as written). Signals `nl_error_damaged` with file and line of every unknown name, unit or size, a line each.
 #' @noRd
 read_limits <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file) || dir.exists(file)) abort_usage("--limits: '", file, "' is no file that can be read")
   lines <- trimws(sub("#.*", "", read_text_lines(file)))
-  at <- which(nzchar(lines))
+  is_margin <- grepl("^margin\\s", lines)
+  at <- which(nzchar(lines) & !is_margin)
   # All that is wrong is said at once: a file is not corrected line by line and run by run.
   wrong <- character()
   note <- function(i, e) wrong[as.character(i)] <<- conditionMessage(e)
-  rows <- bind_rows(Filter(Negate(is.null), lapply(at, function(i) tryCatch(parse_limit(lines[i], file, i), nl_error = function(e) {
+  parsed <- function(at, parse) bind_rows(Filter(Negate(is.null), lapply(at, function(i) tryCatch(parse(lines[i], file, i), nl_error = function(e) {
     note(i, e)
     NULL
   }))))
+  margins <- parsed(which(is_margin), parse_margin)
+  rows <- parsed(at, parse_limit)
   if (NROW(rows) > 0) {
     for (i in rows$line[duplicated(rows[c("check", "variant", "metric", "size", "relation")])]) {
       tryCatch(abort_damaged(file, i, "this limit was set before"), nl_error = function(e) note(i, e))
     }
   }
   if (length(wrong) > 0) nl_abort(c("nl_error_several", "nl_error_damaged"), paste(wrong[order(as.integer(names(wrong)))], collapse = "\n"))
-  if (NROW(rows) == 0) return(data.frame(line = integer(), check = character()))
-  rows
+  if (NROW(rows) == 0) rows <- data.frame(line = integer(), check = character())
+  structure(rows, margins = if (NROW(margins) > 0) margins)
 }
 
 parse_limit <- function(text, file, line) {
@@ -108,5 +112,8 @@ limits_template <- function(judged = NULL) {
   c("# Limits for noiselab analyze acceptance --limits. Nothing here is active: take away the # of a line and put your own VALUE.",
     "# check[.variant].metric[ SIZE] <= VALUE UNIT; without variant or size the limit is of all of them. A limit is kept when the whole",
     "# confidence interval of a figure keeps it. Words that arrive wrong fail in any case.",
+    "# By how much a node may be worse than the others, by kind of figure: margin KIND PERCENT % [FLOOR UNIT]. These are noiselab's own:",
+    paste0("# margin ", acceptance_margins$kind, " ", acceptance_margins$percent, " % ", format(acceptance_margins$floor, scientific = FALSE, trim = TRUE, drop0trailing = TRUE), " ",
+           vapply(limit_units[acceptance_margins$unit], function(u) names(u)[1], ""), "   # ", acceptance_margins$what),
     paste0("# Units: ", paste(vapply(limit_units, function(u) paste(names(u), collapse = " "), ""), collapse = "; "), "."), lines)
 }

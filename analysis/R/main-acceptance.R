@@ -1,35 +1,57 @@
 # noiselab analyze acceptance.
 
 analyze_acceptance <- function(dirs, values, form) {
-  table <- table_option(values, acceptance_tables)
+  table <- if (!isTRUE(values$table %in% trend_tables)) table_option(values, acceptance_tables)
   alpha <- alpha_option(values$alpha)
-  margin <- margin_option(values$margin) %||% 0
+  margin <- margin_option(values$margin)
   limits <- if (!is.null(values$limits)) read_limits(values$limits)
   if (isTRUE(values[["check-limits"]])) {
-    if (is.null(limits)) abort_usage("--check-limits needs --limits FILE")
-    return(sprintf("%s: %d limit(s)", values$limits, nrow(limits)))
+    classes <- if (!is.null(values$classes)) read_classes(values$classes)
+    if (is.null(limits) && is.null(values$classes)) abort_usage("--check-limits needs --limits FILE, or --classes FILE")
+    return(c(if (!is.null(limits)) sprintf("%s: %d limit(s)", values$limits, nrow(limits)), if (!is.null(values$classes)) sprintf("%s: %d node(s)", values$classes, NROW(classes))))
   }
   if (length(dirs) == 0) {
     if (isTRUE(values[["write-limits"]])) return(limits_template())
     abort_usage("acceptance: no DIR given (try --help)")
   }
   if (isTRUE(values$lines) && form != "text") abort_usage("--lines and --", form, " exclude each other")
+  if (isTRUE(values$reframe) && !isTRUE(values[["write-limits"]])) abort_usage("--reframe belongs to --write-limits")
+  if (length(dirs) > 1 && !any(vapply(dirs, is_launch_dir, TRUE)) && !isTRUE(values[["write-limits"]])) return(analyze_trend(dirs, values, form, alpha, margin))
   result <- judge_dirs(dirs, values, alpha, margin)
-  if (isTRUE(values[["write-limits"]])) return(limits_template(result))
+  if (isTRUE(values[["write-limits"]])) return(if (isTRUE(values$reframe)) reframe_references(result) else limits_template(result))
+  if (!is.null(values$openmetrics)) write_output(openmetrics_lines(result), values$openmetrics)
   if (!is.null(values[["nodes-dir"]])) write_node_files(result, values[["nodes-dir"]])
   if (!is.null(values$junit)) write_output(acceptance_junit(result), values$junit)
   if (form == "csv") say_notes("noiselab-analyze", c(result$answer, result$notes))
   lines <- switch(form, json = acceptance_json(result), csv = acceptance_table(result, table), if (isTRUE(values$lines)) {
-    c(paste0("verdict: ", result$verdict), paste0("self_check: ", result$self_check$verdict), acceptance_lines(result))
+    c(sprintf("%s: %s", c("verdict", "self_check", "judged", "complete"), c(result$verdict, result$self_check$verdict, result$judged, if (result$complete) "yes" else "no")),
+      acceptance_lines(result))
   } else if (form == "all") format_acceptance(result) else acceptance_view(result, dirs))
   attr(lines, "status") <- answer_status(result$verdict)
   lines
 }
 
-judge_dirs <- function(dirs, values, alpha, margin) {
-  limits <- if (!is.null(values$limits)) read_limits(values$limits)
-  reference <- if (!is.null(values$reference)) read_acceptance(values$reference)
-  judge_acceptance(read_acceptance(dirs), limits, reference, alpha, margin, limits_name = values$limits %||% "limits")
+# Several campaigns: each by itself, and what changed from night to night.
+analyze_trend <- function(dirs, values, form, alpha, margin) {
+  for (name in c("lines", "junit", "nodes-dir", "openmetrics")) if (!is.null(values[[name]])) abort_usage("--", name, " is of one campaign, and ", length(dirs), " are given")
+  table <- if (form == "csv") names_option("table", values$table %||% "series", trend_tables, "table") else "series"
+  parsed <- judged_by_options(values)
+  result <- acceptance_trend(lapply(dirs, judge_dirs, values, alpha, margin, parsed), alpha)
+  lines <- write_trend(result, form, table, dirs)
+  attr(lines, "status") <- answer_status(result$verdict)
+  lines
+}
+
+# Files are read once, however many campaigns are judged by them.
+judged_by_options <- function(values) {
+  list(limits = if (!is.null(values$limits)) read_limits(values$limits), reference = if (!is.null(values$reference)) read_acceptance(values$reference),
+       classes = if (!is.null(values$classes)) read_classes(values$classes), known = if (!is.null(values[["known-bad"]])) read_known_bad(values[["known-bad"]]))
+}
+
+judge_dirs <- function(dirs, values, alpha, margin, parsed = judged_by_options(values)) {
+  acceptance <- read_acceptance(dirs)
+  if (!is.null(parsed$known)) acceptance <- leave_out(acceptance, parsed$known)
+  judge_acceptance(acceptance, parsed$limits, parsed$reference, alpha, margin, values$limits %||% "limits", parsed$classes)
 }
 
 has_acceptance <- function(dir) dir.exists(dir) && length(find_launches(dir, program = "noiselab-accept")) > 0

@@ -1,6 +1,6 @@
 # noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
 
-agent_csv_tables <- c("estimates", "accounts", "tasks", "groups", "bursts", "activities")
+agent_csv_tables <- c("estimates", "figures", "taken", "accounts", "tasks", "groups", "bursts", "activities")
 
 # All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
 agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL) {
@@ -15,7 +15,8 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
   if (is.null(analysis) && both) {
     analysis <- analyze_campaign(campaign, alpha = alpha, channels = c("time", "preempted"), margin = margin)
   }
-  list(accounts = accounts, tasks = tasks, groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
+  taken <- agent_taken(campaign, alpha)
+  list(accounts = accounts, tasks = tasks, taken = taken, figures = if (!is.null(analysis)) agent_figures(analysis, taken), groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
        evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign,
        notes = c(campaign$notes, agent_notes(accounts)))
 }
@@ -63,7 +64,7 @@ agent_json <- function(report) {
   answer <- if (!is.null(report$margin)) agent_answer(report)
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = report$alpha,
-    sentences = as.character(report_sentences(report)), estimates = agent_estimates(report), accounts = report$accounts, tasks = without_levels(report$tasks),
+    sentences = as.character(report_sentences(report)), estimates = agent_estimates(report), figures = report$figures, taken = report$taken, accounts = report$accounts, tasks = without_levels(report$tasks),
     groups = without_levels(report$groups), bursts = as.data.frame(report$bursts), evidence = as.character(report$evidence),
     margin_percent = report$margin %||% NA_real_, margin_answer = answer$answer %||% NA_character_,
     margin_reason = answer$reason %||% NA_character_, notes = as.character(unique(report$notes))
@@ -76,7 +77,7 @@ agent_csv <- function(report, table) {
 }
 
 report_sentences <- function(report) {
-  c(if (!is.null(report$analysis)) agent_sentences(report$analysis), unique(burst_sentences(report$bursts)))
+  c(if (!is.null(report$analysis)) agent_sentences(report$analysis), agreement_sentences(report$figures), unique(burst_sentences(report$bursts)))
 }
 
 # ---- text --------------------------------------------------------------------------------------
@@ -88,17 +89,22 @@ agent_view <- function(report, operands) {
   accounts <- report$accounts
   accounts <- if (any(is.na(accounts$launch))) accounts[is.na(accounts$launch), ] else accounts
   apart <- report$accounts[report$accounts$agreement %in% "disagree", ]
-  tables <- c(if (!is.null(analysis)) table_lines(answer_table(analysis)), if (!is.null(analysis) && nrow(accounts) > 0) "",
+  figures <- report$figures
+  # With a margin, or beside a load, the table of verdicts has more to say.
+  is_alone <- is.null(report$margin) && NROW(figures) > 0 && !any(has_level(analysis$verdicts$level_requested_percent))
+  tables <- c(if (!is.null(analysis)) table_lines(if (is_alone) figures_table(figures) else answer_table(analysis)),
+              if (!is.null(analysis) && nrow(accounts) > 0) "",
               if (nrow(accounts) > 0) table_lines(account_columns(accounts)))
   warnings <- c(agent_notes(report$accounts), sprintf("%s: the agent's account does not explain what the ranks lost%s", node_label(apart),
                                                       ifelse(is.na(apart$cause), "", paste0(": ", apart$cause))),
+                figure_reasons(figures),
                 if (!is.null(answer)) margin_needs_warning(answer_rows(analysis), answer, analysis$power))
   # One launch says for each node when it strikes.
   bursts <- utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)
   # The margin is about the agent's own rows.
   analysis$margin_answer <- answer
-  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts)),
-           tables, if (nrow(accounts) > 0) "CPU, % of one CPU; agree: the agent's CPU time on the ranks' CPUs is what the ranks lost", warnings,
+  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), agreement_sentences(figures), burst_sentences(bursts)),
+           tables, if (is_alone) figures_legend else if (nrow(accounts) > 0) "CPU, % of one CPU; agree: the agent's CPU time on the ranks' CPUs is what the ranks lost", warnings,
            length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"), report_beside(operands))
 }
 
@@ -114,7 +120,7 @@ account_columns <- function(rows) {
 format_agent <- function(report) {
   answer <- if (!is.null(report$margin)) agent_answer(report)
   c(wrap_line(report_sentences(report), 0), "",
-    format_accounts(report$accounts), format_agreement(report$accounts, report$alpha), format_tasks(report),
+    format_figures(report), format_accounts(report$accounts), format_agreement(report$accounts, report$alpha), format_tasks(report),
     format_bursts(report$bursts),
     if (!is.null(answer)) {
       needs <- margin_needs_words(report$analysis$verdicts[!has_level(report$analysis$verdicts$level_requested_percent), ], report$analysis)
@@ -159,9 +165,19 @@ format_accounts <- function(rows) {
   }), use.names = FALSE)
 }
 
+format_figures <- function(report) {
+  figures <- report$figures
+  if (NROW(figures) == 0) return(NULL)
+  apart <- main_taken(report$taken)
+  shown <- !is.na(apart$taken_percent)
+  c("what it costs, three ways", table_lines(figures_table(figures)), wrap_line(figures_legend), wrap_line(figure_reasons(figures)),
+    if (any(shown)) wrap_line(sprintf("%s: ranks waited for the agent %s %% of one CPU, for others %s, for kernel threads %s, for noiselab %s, for unknown %s",
+                                      ifelse(is.na(apart$launch), "all launches", apart$launch)[shown], three(apart$taken_percent), three(apart$others_percent),
+                                      three(apart$kernel_percent), three(apart$noiselab_percent), three(apart$unknown_percent))), "")
+}
+
 format_agreement <- function(rows, alpha) {
   if (nrow(rows) == 0) return(NULL)
-  word <- ifelse(rows$agreement == "agree" & !rows$sure, "agree (by the estimate)", rows$agreement)
   remark <- ifelse(is.na(rows$reason), rows$cause, rows$reason)
   shown <- !is.na(remark) & nzchar(remark)
   c(sprintf("does the agent's own CPU time explain what the ranks lost? (\u00b5s per second, on minus off, %g %% CI)", 100 * (1 - 2 * alpha)),
@@ -169,8 +185,8 @@ format_agreement <- function(rows, alpha) {
                              three(rows$preempted_us_per_s), format_ends(rows$preempted_low, rows$preempted_high), three(rows$agent_us_per_s),
                              ifelse(is.na(rows$others_us_per_s), "", sprintf("other tasks %s, ", three(rows$others_us_per_s))),
                              three(rows$difference_us_per_s), format_ends(rows$difference_low, rows$difference_high),
-                             three(rows$tolerance_us_per_s), word), ifelse(shown, paste0(" (", remark, ")"), ""))),
-    wrap_line("allowed: 5 % of the agent's time or 20 \u00b5s/s, whichever is larger"), "")
+                             three(rows$tolerance_us_per_s), rows$agreement), ifelse(shown, paste0(" (", remark, ")"), ""))),
+    wrap_line("allowed, fixed before measuring: a tenth of the agent's CPU time or 500 \u00b5s/s, whichever is larger"), "")
 }
 
 format_ends <- function(low, high) ifelse(is.na(low), "-", paste0("[", three(low), ", ", three(high), "]"))

@@ -6,6 +6,7 @@ plot_options <- function() list(
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
   option("margin", "PERCENT", "the slowdown that matters, in plots that show one (--list)"),
   option("limits", "FILE", "acceptance campaigns: limits of your own"),
+  option("classes", "FILE", "acceptance campaigns: classes of nodes that may be compared"),
   option("reference", "DIR", "acceptance campaigns: learn limits from this one (may be given again)", again = TRUE),
   option("width", "IN", "width in inches (default: that of the report)"),
   option("height", "IN", "height in inches (default: that of the report)"),
@@ -52,7 +53,7 @@ run_plot <- function(operands, values, form) {
     abort_usage(rows[[which(of == "acceptance")[1]]]$name, " is of acceptance campaigns, ", rows[[which(of == "noise")[1]]]$name, " is not: draw them apart")
   }
   if (of[1] == "noise" && any(c("limits", "reference") %in% names(values))) abort_usage("--limits and --reference are for plots of acceptance campaigns")
-  write_plots(rows, if (of[1] == "noise") plot_analysis(dirs, alpha, margin) else unclass(judge_dirs(dirs, values, alpha, margin %||% 0)), target)
+  write_plots(rows, if (of[1] == "noise") plot_analysis(dirs, alpha, margin) else unclass(judge_dirs(dirs, values, alpha, margin)), target)
 }
 
 list_plots <- function(values, operands) {

@@ -22,9 +22,13 @@ analyze_options <- function() list(
   option("spread", "PERCENT", "stability: largest scatter over launches, by its bound, that is reproducible (default 5)"),
   option("period", "TIMES", "periodic: describe these periods in any case, such as 1s,100ms (may be given again)", again = TRUE),
   option("limits", "FILE", "acceptance: limits of your own (--write-limits prints a template)"),
+  option("classes", "FILE", "acceptance: classes of nodes that may be compared, a line CLASS NODE... each"),
   option("reference", "DIR", "acceptance: learn limits from this campaign (may be given again)", again = TRUE),
   option("write-limits", help = "acceptance: print a commented template of limits, with the campaign's figures if one is given"),
-  option("check-limits", help = "acceptance: only check the file of --limits"),
+  option("check-limits", help = "acceptance: only check the file of --limits, or --classes"),
+  option("known-bad", "FILE", "acceptance: nodes that are left out, a line NODE DATE REASON each"),
+  option("reframe", help = "acceptance, with --write-limits DIR: references for ReFrame instead"),
+  option("openmetrics", "FILE", "acceptance: write Prometheus text as well"),
   option("junit", "FILE", "acceptance: write JUnit XML as well"),
   option("nodes-dir", "DIR", "acceptance: write one file per node as well, named by its host"),
   option("lines", help = "acceptance: print lines `name: value unit`"),
@@ -39,6 +43,7 @@ report_options <- function() list(
   option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
   option("margin", "PERCENT", "judge every slowdown against this margin, too"),
   option("limits", "FILE", "acceptance campaigns: limits of your own"),
+  option("classes", "FILE", "acceptance campaigns: classes of nodes that may be compared"),
   option("reference", "DIR", "acceptance campaigns: learn limits from this one (may be given again)", again = TRUE),
   option("help", help = "print this help")
 )
@@ -136,10 +141,10 @@ analyze_words <- function() list(
        help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with --raw: down",
                 paste0("to ticks); its tables for --csv: ", paste(periodic_tables, collapse = ", ")))),
   list(name = "acceptance", operands = "DIR...", run = analyze_acceptance,
-       options = c("table", "alpha", "margin", "limits", "reference", "write-limits", "check-limits", "junit", "nodes-dir", "lines"), bare = TRUE,
+       options = c("table", "alpha", "margin", "limits", "classes", "reference", "known-bad", "write-limits", "reframe", "check-limits", "openmetrics", "junit", "nodes-dir", "lines"), bare = TRUE,
        help = c("is this cluster quiet and correct, and which node is not (launches of noiselab-accept); status 0: pass, 1: fail,",
-                paste0("3: inconclusive. --margin: so much worse than the others may a node be. Tables for --csv:"),
-                paste0(paste(acceptance_tables, collapse = ", ")))),
+                paste0("3: inconclusive. --margin: so much worse may a node be. Tables for --csv:"),
+                paste0(paste(acceptance_tables, collapse = ", "), ". Several DIR:"), paste0("what changed from night to night; tables: ", paste(trend_tables, collapse = ", ")))),
   list(name = "agent", operands = "DIR...", options = c("table", "alpha", "margin"), run = analyze_agent,
        help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
                 paste0("who took the CPU; its tables for --csv: ", paste(agent_csv_tables, collapse = ", "))))
@@ -286,8 +291,8 @@ run_report <- function(dirs, values, form) {
   file <- values$out %||% file.path(dirs[1], "report.html")
   if (dir.exists(dirs[1])) check_report_file(file)
   if (all(vapply(dirs, has_acceptance, TRUE))) {
-    given <- unlist(lapply(c("limits", "reference", "margin", "alpha"), function(name) lapply(values[[name]], function(x) c(paste0("--", name), x))))
-    return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin %||% 0), file, options = given)))
+    given <- unlist(lapply(c("limits", "classes", "reference", "margin", "alpha"), function(name) lapply(values[[name]], function(x) c(paste0("--", name), x))))
+    return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin), file, options = given)))
   }
   if (!is.null(values$limits) || !is.null(values$reference)) abort_usage("--limits and --reference are for acceptance campaigns")
   campaign <- read_campaign(dirs, arms = "any")

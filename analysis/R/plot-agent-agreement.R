@@ -17,7 +17,7 @@ plot_agent_agreement <- function(analysis, draw = TRUE) {
   band <- do.call(rbind, lapply(split(frame, frame$panel), function(part) {
     x <- range(0, part$agent_us_per_s)
     x <- seq(x[1], x[2] * 1.03, length.out = 50)
-    wide <- pmax(agree_us_per_s, agree_share * abs(x))
+    wide <- part$tolerance_us_per_s[1]
     data.frame(panel = part$panel[1], agent_us_per_s = x, tolerance_low = x - wide, tolerance_high = x + wide)
   }))
   # A few halves that others disturbed would squeeze all the rest.
@@ -41,7 +41,7 @@ plot_agent_agreement <- function(analysis, draw = TRUE) {
                sprintf("scope: this launch; points: %s, n = %s pairs of halves",
                        if (max(frame$pairs) > 1) "neighbouring pairs, averaged" else "pairs",
                        format_range(tapply(frame$pairs, frame$panel, sum))),
-               paste0("Both on minus off. Line: equal; band: the difference that counts as agreement, 5 % or 20 \u00b5s/s. Diamond: the estimate ",
+               paste0("Both on minus off. Line: equal; band: the difference that counts as agreement, a tenth of the agent's time or 500 \u00b5s/s. Diamond: the estimate ",
                       "over all pairs. Points above (below) the band: something beside the agent took time in the on (off) half.",
                       if (outside > 0) sprintf(" Outside the frame: %s.", counted(outside, "point"))),
                "agent's CPU time on the ranks' CPUs, \u00b5s per second", "preempted time of the ranks, less other tasks on record, \u00b5s per second")

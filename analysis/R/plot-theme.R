@@ -100,7 +100,7 @@ panel_name <- function(rows) {
 }
 
 # "1 host", "2 to 5 hosts".
-counted <- function(n, word) paste0(format_range(n), " ", word, if (max(n) == 1) "" else "s")
+counted <- function(n, word, many = paste0(word, "s")) paste(format_range(n), if (max(n) == 1) word else many)
 
 in_order <- function(x) factor(x, unique(x))
 

@@ -486,7 +486,8 @@ added_columns <- list(
              "overshoot_ns_max", "slot_ns", "within_ns2", "between_ns2", "first_starts", "last_starts",
              "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum"),
   shift = c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd"),
-  steal = c("rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns")
+  steal = c("rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns"),
+  causes = c("preempted_by_agent_ns", "preempted_by_others_ns", "preempted_by_kernel_ns", "preempted_by_noiselab_ns", "preempted_unknown_ns")
 )
 
 # ---- one CSV file ------------------------------------------------------------------------------

@@ -74,10 +74,6 @@ raw_file_of <- function(dir, info) {
   if (grepl("/", name, fixed = TRUE) && file.exists(name)) name else inside
 }
 
-abort_damaged_byte <- function(file, byte, ...) {
-  nl_abort("nl_error_damaged", file, ": byte ", format(byte, scientific = FALSE), ": ", ...)
-}
-
 # ---- header and index --------------------------------------------------------------------------
 
 # Everything but the values: the header, and one row per block with the byte it begins at. The whole file is
@@ -103,55 +99,14 @@ raw_index <- function(file, info) {
 }
 
 raw_header <- function(con, file, size, info) {
-  first <- readBin(con, "raw", 16)
-  magic <- charToRaw("NLSTARTS")
-  if (length(first) < 16 || !identical(first[1:8], magic)) {
-    abort_damaged_byte(file, 0, "no raw file of noiselab (wanted NLSTARTS)")
-  }
-  numbers <- u32(readBin(first[9:16], "integer", 2, 4, endian = "little"))
-  if (numbers[1] != raw_version_known) {
-    abort_schema(file, ": version ", numbers[1], ", this version reads ", raw_version_known,
-                 ": use a matching version of noiselab")
-  }
-  if (16 + numbers[2] > size) abort_damaged_byte(file, 12, "the header is longer than the file")
-  text <- readBin(con, "raw", numbers[2])
-  header <- parse_json_text(text, function(line, ...) abort_damaged_byte(file, 16, "the header is no JSON"))
-  refuse <- function(ok, key, wanted) {
-    if (!isTRUE(ok)) {
-      abort_damaged_byte(file, 16, "key '", key, "' is ", show_json(if (is_object(header)) header[[key]], "missing"),
-                         ", wanted ", wanted)
-    }
-  }
-  refuse(is_object(header), "launch", "an object")
-  refuse(identical(header$launch, info$launch), "launch", paste0("'", info$launch, "' as in launch.json"))
+  got <- binary_header(con, file, size, info, "NLSTARTS", raw_version_known, "raw file")
+  header <- got$header
+  refuse <- function(ok, key, wanted) refuse_header(ok, header, file, key, wanted)
   refuse(is_number(header$ranks, 0) && header$ranks == floor(header$ranks), "ranks", "a whole number of at least 1")
   refuse(is_text(header$mode) && header$mode %in% start_modes, "mode", paste("one of", join_words(start_modes, "or")))
   refuse(is.null(header$late_bound_ns) || is_number(header$late_bound_ns), "late_bound_ns", "a number or null")
-  refuse(is_array(header$configs, function(x) is_object(x) && is_text(x$operation) && is_number(x$bytes)), "configs",
-         "an array of {operation, bytes}")
-  refuse(is_array(header$arms, function(x) {
-    is_object(x) && isTRUE(x$arm %in% closed_words$arm) && (is_number(x$level_requested_percent) || x$arm == "on") &&
-      all(vapply(x[treatment_columns], function(v) is.null(v) || is_string(v), TRUE))
-  }), "arms", "an array of {arm, level_requested_percent, kind, pattern, placement, phase}")
-  # What is under a treatment from outside has no level, nor three of the words.
-  words <- lapply(stats::setNames(treatment_columns, treatment_columns), function(n) {
-    as_word(vapply(header$arms, function(x) if (x$arm == "on") as.character(x[[n]] %||% no_word) else NA_character_, ""))
-  })
-  list(launch = header$launch, ranks = header$ranks, mode = header$mode, start = 16 + numbers[2],
-       late_bound_ns = header$late_bound_ns %||% Inf,
-       configs = data.frame(operation = vapply(header$configs, `[[`, "", "operation"),
-                            bytes = vapply(header$configs, function(x) as.numeric(x$bytes), 0)),
-       arms = data.frame(arm = vapply(header$arms, `[[`, "", "arm"),
-                         level_requested_percent = vapply(header$arms, function(x) {
-                           as.numeric(x$level_requested_percent %||% no_level)
-                         }, 0), words))
-}
-
-# R's integers are signed, and their smallest value is NA.
-u32 <- function(x) {
-  x <- as.numeric(x)
-  x[is.na(x)] <- -2147483648
-  ifelse(x < 0, x + 4294967296, x)
+  c(list(launch = header$launch, ranks = header$ranks, mode = header$mode, start = got$start,
+         late_bound_ns = header$late_bound_ns %||% Inf), check_cells_header(header, file))
 }
 
 raw_scan <- function(con, file, size, header) {

@@ -1,8 +1,5 @@
 # An agent and its replay by the generator: do they slow the same code by the same?
 
-agent_share <- 10    # percent of the agent's slowdown: the least half-width of "the same" that is asked for
-most_share <- 50     # and the most: half the effect is not the same effect
-
 #' Agent and replay side by side
 #'
 #' A campaign in which an agent ran as itself and as a replay of its bursts by the generator (pattern `replay`), best in
@@ -13,10 +10,8 @@ most_share <- 50     # and the most: half the effect is not the same effect
 #' pairs are (of designs in which an agent's and a replay's half share the off half, their difference is). In sets of
 #' launches of one arm each the set is the unit; otherwise launches are compared by Welch's test.
 #'
-#' The default margin is the larger of 10 % of the agent's slowdown and the detection limit of that slowdown: a difference
-#' that could not have been told from no slowdown at all is not held against the replay. It is at most half the agent's
-#' slowdown, so that a noisy run does not call everything the same; an agent whose slowdown was not detected gives nothing
-#' to compare with, and the answer is inconclusive.
+#' The default margin is fixed before measuring: 0.05 %, or a tenth of the CPU time that the agent has by its own account, whichever is larger. How far the
+#' compared slowdowns scatter is no part of it. An agent whose slowdown was not detected gives nothing to compare with, and the answer is inconclusive.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()], or an `nl_analysis` of it.
 #' @param margin Half-width of "the same", percent of the time of an operation, length 1; NULL: the default above.
@@ -102,7 +97,7 @@ replay_row <- function(agent, replay, analysis, margin) {
       preempted$ranks %in% row$ranks & preempted$scope == row$scope & preempted$launch %in% row$launch
     c(preempted$estimate[at], NA)[1]
   }
-  wide <- replay_margin(agent, margin)
+  wide <- replay_margin(agent, margin, agent_account(analysis$campaign, as.character(agent$kind)))
   border <- log1p(wide$percent / 100)
   one_sided <- function(at, below) if (known) stats::pt((test$estimate - at) / test$se, test$df, lower.tail = below) else NA_real_
   refused <- c(agent$reason, replay$reason)
@@ -121,23 +116,22 @@ replay_row <- function(agent, replay, analysis, margin) {
          unit_of_inference = test$unit, test = test$name, reason = reason[!is.na(reason)][1] %||% NA_character_))
 }
 
+# CPU time of the agent by its own account, percent of one CPU and mean over nodes; NA: not known.
+agent_account <- function(campaign, kind) {
+  rows <- campaign$agents
+  if (NROW(rows) == 0) return(NA_real_)
+  per_second(rows, which(is_agent_row(rows) & as.character(rows[["kind"]]) == kind), "agent_cpu_ns") / 1e7
+}
+
 # Half of "the same".
-replay_margin <- function(agent, margin) {
+replay_margin <- function(agent, margin, account = NA_real_) {
   if (!is.null(margin)) return(list(percent = margin, from = "given", reason = NA_character_))
-  slow <- agent$estimate
-  detected <- isTRUE(agent$p_one_sided <= agent$alpha)
-  share <- agent_share / 100 * slow
-  limit <- agent$detection_limit
-  percent <- max(share, limit, na.rm = TRUE)
-  from <- if (isTRUE(share >= limit)) sprintf("%g %% of the agent's slowdown", agent_share) else "the agent's detection limit"
-  if (isTRUE(percent > most_share / 100 * slow)) {
-    percent <- max(most_share / 100 * slow, 0)
-    from <- sprintf("%g %% of the agent's slowdown", most_share)
-  }
-  list(percent = percent, from = from, reason = if (detected) NA_character_ else {
-    sprintf("the agent's own slowdown was not detected (limit %s %%), so there is nothing that a replay could equal",
-            format_effect(limit, FALSE))
-  })
+  percent <- agree_margin(account)
+  list(percent = percent, from = if (percent > agree_percent) sprintf("%g %% of the agent's CPU time", 100 * agree_share) else "fixed",
+       reason = if (isTRUE(agent$p_one_sided <= agent$alpha)) NA_character_ else {
+         sprintf("the agent's own slowdown was not detected (limit %s %%), so there is nothing that a replay could equal",
+                 format_effect(agent$detection_limit, FALSE))
+       })
 }
 
 # The difference of the mean log ratios, agent minus replay, with its standard error.

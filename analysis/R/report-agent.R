@@ -43,7 +43,7 @@ agreement_table <- function(report) {
     allowed = three(rows$tolerance_us_per_s), pairs = format_count(rows$n_pairs), answer = marked(rows$agreement)
   ), "Does the agent's own CPU time explain what the ranks lost?",
   sprintf(paste("\u00b5s per second, on minus off, with %g %% intervals. Agent used: on the ranks' CPUs. Others: all other tasks there, by",
-                "the records of the CPUs. Allowed: 5 %% of it or 20 \u00b5s/s, whichever is larger."), 100 * (1 - 2 * report$alpha)),
+                "the records of the CPUs. Allowed: a tenth of the agent's CPU time or 500 \u00b5s/s, whichever is larger."), 100 * (1 - 2 * report$alpha)),
   text = c("node", "agent", "answer"), verdict = rows$agreement),
   reasons_fold(node_label(rows), ifelse(is.na(rows$reason), rows$cause, rows$reason), "they differ or cannot be compared"))
 }

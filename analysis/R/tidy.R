@@ -117,7 +117,7 @@ agent_estimates <- function(report) {
     as_estimates(accounts, quantity, value = accounts[[column]], verdict = NA, n = accounts$n_pairs, n_unit = "pair", reason = NA)
   }
   bind_rows(Filter(Negate(is.null), list(
-    if (!is.null(report$analysis)) campaign_estimates(report$analysis), used("cpu_percent", "agent_cpu_percent"),
+    if (!is.null(report$analysis)) campaign_estimates(report$analysis), figure_estimates(report$figures, report$alpha), used("cpu_percent", "agent_cpu_percent"),
     used("on_ranks_percent", "agent_cpu_of_ranks_percent"), used("rss_kib", "agent_memory_kib"),
     if (NROW(accounts) > 0) as_estimates(accounts, "preempted_less_agent_us_per_s", value = accounts$difference_us_per_s, ci_low = accounts$difference_low,
                                          ci_high = accounts$difference_high, confidence = 1 - 2 * report$alpha, n = accounts$n_pairs, n_unit = "pair",

@@ -363,28 +363,54 @@ known <- function(n) {
   }))
 }
 
-# ---- acceptance: who is blamed -------------------------------------------------------------------
+# ---- acceptance: who is failed, who is passed ----------------------------------------------------
+
+# What is wrong with each kind of campaign: the model's settings, by the number of nodes; who may be named; whether it is more than the margin, so that a pass is wrong.
+minority <- function(n) c(n - n %/% 4 - (n < 4), n %/% 4 + (n < 4))
+slow <- function(percent) function(n) list(slow_node = 2, work_percent = percent, slow_percent = percent, extra_lost_percent = 0)
+acceptance_cells <- list(
+  "healthy" = list(model = function(n) list(), named = "^$", beyond = FALSE),
+  "one node 1 % slow" = list(model = slow(1), named = "\\bnode2\\b", beyond = FALSE),
+  "one node 5 % slow" = list(model = slow(5), named = "\\bnode2\\b", beyond = TRUE),
+  "one node 30 % slow" = list(model = slow(30), named = "\\bnode2\\b", beyond = TRUE),
+  "one link 30 % slow" = list(model = function(n) list(slow_link = c(1, 3), slow_percent = 30), named = "^node1 - node3$", beyond = TRUE),
+  "rare long bursts" = list(model = function(n) list(burst_node = 2), named = "\\bnode2\\b", beyond = TRUE),
+  "two switches" = list(model = function(n) list(switches = minority(n)), named = "^$", beyond = FALSE),
+  "two CPU models" = list(model = function(n) list(models = minority(n)), named = "^$", beyond = FALSE)
+)
+# Repetitions of each of three launches, and seconds of each scan of a CPU.
+acceptance_lengths <- list(quick = list(repetitions = 2, watched_s = 0.25), full = list(repetitions = 3, watched_s = 8))
+
+accept_cell <- function(cell, nodes, length, n) {
+  got <- do.call(rbind, parallel::mclapply(seq_len(n), function(i) {
+    model <- c(list(nodes = nodes, seed = i), acceptance_lengths[[length]], acceptance_cells[[cell]]$model(nodes))
+    result <- judge_acceptance(do.call(simulated_acceptance, model), alpha = alpha)
+    bad <- unique(result$judgements$entity[result$judgements$verdict == "fail"])
+    c(wrong_fail = !all(grepl(acceptance_cells[[cell]]$named, bad)), wrong_pass = acceptance_cells[[cell]]$beyond && result$verdict == "pass",
+      open = result$verdict == "inconclusive", right = result$verdict == "fail" && all(grepl(acceptance_cells[[cell]]$named, bad)))
+  }, mc.cores = cores))
+  hits <- colSums(got)
+  smoothed <- (hits + 1) / (n + 2)
+  error <- 100 * sqrt(smoothed * (1 - smoothed) / n)
+  percent <- 100 * hits / n
+  holds <- all(percent[1:2] - 2 * error[1:2] <= 1)
+  cat(sprintf("  %-19s %5d  %-5s %5d  %5.1f +- %-4.1f  %5.1f +- %-4.1f  %5.1f +- %-4.1f  %5.1f  %s\n", cell, nodes, length, n, percent[1], error[1], percent[2], error[2], percent[3], error[3],
+              percent[4], if (holds) "yes" else "NO"))
+  missed <<- missed + !holds
+}
 
 acceptance <- function(n) {
-  cat("Acceptance: nodes and links against the others, 3 launches of 5 repetitions\n")
-  blamed <- function(seed, ...) {
-    rows <- compare_nodes(acceptance_units(simulated_acceptance(seed = seed, ...)), alpha)
-    unique(rows$entity[rows$verdict == "fail"])
+  cat("Acceptance: campaigns of 3 launches, percent of campaigns; wanted: wrong fail and wrong pass <= 1 (within two standard errors)\n")
+  cat(sprintf("  %-19s %5s  %-5s %5s  %-13s  %-13s  %-13s  %5s\n", "truth", "nodes", "", "n", "wrong fail", "wrong pass", "inconclusive", "named"))
+  for (nodes in c(3, 16, 64)) for (length in names(acceptance_lengths)) for (cell in names(acceptance_cells)) {
+    accept_cell(cell, nodes, length, max(2, ceiling(n / c("3" = 1, "16" = 4, "64" = 20)[[as.character(nodes)]])))
   }
-  each <- function(n, f) simplify2array(parallel::mclapply(seq_len(n), f, mc.cores = cores))
-  few <- ceiling(n / 10)
-  for (nodes in c(3, 5, 16)) {
-    share(sprintf("%d clean nodes", nodes), each(if (nodes == 16) few else n, function(i) length(blamed(i, nodes = nodes)) > 0), "false_alarms")
-  }
-  # What a launch happens to do to a node (placement of memory) is no fault of the node: as much as a repetition scatters.
-  share("3 clean nodes, 3 % of luck by launch", each(n, function(i) length(blamed(i, placement_sd = 0.03)) > 0), "false_alarms")
-  share("slow node of 3, 1 % lost", each(few, function(i) !identical(blamed(i, slow_node = 2), "node2")), "false_alarms", " (not this node alone)")
-  share("slow link of 3 nodes", each(few, function(i) !identical(blamed(i, slow_link = c(1, 3)), "node1 - node3")), "false_alarms",
-        " (not this link alone)")
   against <- function(i, launches, ...) {
     rows <- judge_acceptance(simulated_acceptance(seed = i, ...), reference = simulated_acceptance(seed = n + i, launches = launches))$judgements
     unique(rows$entity[rows$kind == "reference" & rows$verdict == "fail"])
   }
+  each <- function(n, f) simplify2array(parallel::mclapply(seq_len(n), f, mc.cores = cores))
+  few <- ceiling(n / 10)
   for (launches in c(3, 6)) {
     share(sprintf("clean against a reference of %d launches", launches), each(few, function(i) length(against(i, launches)) > 0), "false_alarms")
   }

@@ -1,6 +1,6 @@
 /* What the harness costs, against a bare loop around the same call in the same binary and the same run. Started with mpirun -n 2.
  *   bench_loop [SETS]: one line each: name value unit
- * Blocks of the three variants alternate in random order, and medians of paired ratios are taken, so that the wander of the machine's speed falls
+ * Blocks of the four variants alternate in random order, and medians of paired ratios are taken, so that the wander of the machine's speed falls
  * out. */
 #include <mpi.h>
 #include <stdio.h>
@@ -10,10 +10,12 @@
 #include "measure.h"
 #include "median.h"
 #include "nl_rng.h"
+#include "slices.h"
 
 enum { MOST_SETS = 300, BLOCK_OPERATIONS = 40000 };
 
 static struct nl_hist hist;
+static struct nd_slices slices;
 
 static int64_t bare_barrier(int64_t n) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -22,10 +24,10 @@ static int64_t bare_barrier(int64_t n) {
     return nl_mono_ns() - start_ns;
 }
 
-static int64_t harness(const char *op, struct nl_hist *h, const struct nl_ticks *ticks, int64_t n) {
+static int64_t harness(const char *op, struct nl_hist *h, struct nd_slices *s, const struct nl_ticks *ticks, int64_t n) {
     const struct nd_op *row = nd_op_find(op);
     struct nd_op_state state = {.comm = MPI_COMM_WORLD, .op = row, .call = row->call};
-    struct nd_loop loop = {.op = row, .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .hist = h, .detour_threshold_ns = 5000};
+    struct nd_loop loop = {.op = row, .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .slices = s, .hist = h, .detour_threshold_ns = 5000};
     struct nd_loop_result r;
     MPI_Barrier(MPI_COMM_WORLD);
     nd_loop_warm(&loop, 8);
@@ -34,7 +36,7 @@ static int64_t harness(const char *op, struct nl_hist *h, const struct nl_ticks 
 }
 
 int main(int argc, char **argv) {
-    static double plain_ratio[MOST_SETS], timed_ns[MOST_SETS], bare_ns[MOST_SETS], empty_ns[MOST_SETS], empty_plain_ns[MOST_SETS];
+    static double plain_ratio[MOST_SETS], sliced_ratio[MOST_SETS], timed_ns[MOST_SETS], bare_ns[MOST_SETS], empty_ns[MOST_SETS], empty_plain_ns[MOST_SETS];
     struct nl_ticks ticks;
     struct nl_rng rng;
     int rank, n_sets = argc > 1 ? atoi(argv[1]) : MOST_SETS;
@@ -42,24 +44,30 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     nl_ticks_calibrate(&ticks);
+    slices.n_per_slice = 500;
     nl_rng_init(&rng, 1, 0);
     for (int set = 0; set < n_sets; set++) {
-        int order[3] = {0, 1, 2};
-        double ns[3];
-        nl_rng_shuffle(&rng, order, 3);
-        for (int i = 0; i < 3; i++) {
-            int64_t wall_ns = order[i] == 0 ? bare_barrier(BLOCK_OPERATIONS) : harness("barrier", order[i] == 1 ? NULL : &hist, &ticks, BLOCK_OPERATIONS);
+        enum { BARE, PLAIN, TIMED, SLICED, N };
+        int order[N] = {BARE, PLAIN, TIMED, SLICED};
+        double ns[N];
+        nl_rng_shuffle(&rng, order, N);
+        for (int i = 0; i < N; i++) {
+            int64_t wall_ns = order[i] == BARE ? bare_barrier(BLOCK_OPERATIONS)
+                                               : harness("barrier", order[i] == TIMED ? &hist : NULL, order[i] == SLICED ? &slices : NULL, &ticks, BLOCK_OPERATIONS);
             ns[order[i]] = (double)wall_ns / BLOCK_OPERATIONS;
         }
-        bare_ns[set] = ns[0];
-        plain_ratio[set] = ns[1] / ns[0];
-        timed_ns[set] = ns[2] - ns[0];
-        empty_plain_ns[set] = (double)harness("empty", NULL, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
-        empty_ns[set] = (double)harness("empty", &hist, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
+        bare_ns[set] = ns[BARE];
+        plain_ratio[set] = ns[PLAIN] / ns[BARE];
+        sliced_ratio[set] = ns[SLICED] / ns[BARE];
+        timed_ns[set] = ns[TIMED] - ns[BARE];
+        slices.n_per_slice = nd_slices_operations(ns[BARE]);
+        empty_plain_ns[set] = (double)harness("empty", NULL, NULL, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
+        empty_ns[set] = (double)harness("empty", &hist, NULL, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
     }
     if (rank == 0) {
         printf("barrier_bare_loop %.1f ns\n", median(bare_ns, n_sets));
         printf("barrier_single_over_bare_loop %.4f ratio\n", median(plain_ratio, n_sets));
+        printf("barrier_with_slices_over_bare_loop %.4f ratio\n", median(sliced_ratio, n_sets));
         printf("barrier_timing_adds %.1f ns\n", median(timed_ns, n_sets));
         printf("empty_plain %.1f ns\n", median(empty_plain_ns, n_sets));
         printf("empty_timed %.1f ns\n", median(empty_ns, n_sets));

@@ -70,20 +70,34 @@ dry() {
     refused "there is no program '/etc/passwd' that may be run" --agent-cmd /etc/passwd
     refused 'it has an open quote' --agent-cmd "sleep '1"
     refused "'top -b -d 0.5 > /dev/null' has the shell's >: give --shell, or quote it" --agent-cmd 'top -b -d 0.5 > /dev/null'
+    refused "'true && sleep 9' has the shell's &: give --shell, or quote it" --agent-cmd 'true && sleep 9'
     refused '--agent-on: there is no program' --agent-on no-such-switch --agent-off true
     refused '--scrape: there is no program' --agent-cmd true --scrape no-such-client --scrape-period 1s
     cp "$(command -v sleep)" 'nl once'
-    dry 'agent nl_once, switched by: command' --agent-cmd "'./nl once' 1"
-    dry 'agent VAR=1, switched by: command' --agent-cmd 'VAR=1 exec sleep 1' --shell
+    dry 'agent nl_once, switched by: command' --agent-cmd "'./nl once' 60"
+    dry 'agent nice, switched by: command' --agent-cmd 'VAR=1 exec nice sleep 60' --shell
     dry 'agent scrape, switched by: scrape, scraped every 0.5 s' --scrape true --scrape-period 500ms
     dry 'agent exporter, switched by: switch' --agent-on true --agent-off true --agent-name exporter
+}
+
+@test "a dry run starts a command for a second, and one that dies is refused with what it wrote" {
+    refused "ended by itself (status 3), and had printed last: no such metric" --agent-cmd 'echo starts; sleep 0.2; echo no such metric >&2; exit 3' --shell
+    refused "ended by itself (status 1), having printed nothing" --agent-cmd false
+    cp "$(command -v sleep)" nl-dry
+    dry 'agent nl-dry, switched by: command' --agent-cmd './nl-dry 60'
+    ! pgrep -f 'nl-dry [6]0'
+    # one that goes into the background lives, and is ended as well
+    run --separate-stderr noiselab-agent --dry-run --shell --agent-cmd './nl-dry 61 & exit 0'
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"goes on in the background"* ]]
+    ! pgrep -f 'nl-dry [6]1'
 }
 
 @test "an agent that runs already beside the one to be started is warned of" {
     cp "$(command -v sleep)" nl-twin
     ./nl-twin 100 &
     started=$!
-    run --separate-stderr noiselab-agent --dry-run --agent-cmd './nl-twin 5'
+    run --separate-stderr noiselab-agent --dry-run --agent-cmd './nl-twin 55'
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"warning: nl-twin runs already (process $started)"* ]]
 }

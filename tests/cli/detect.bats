@@ -327,3 +327,25 @@ delivery() {
     launch 1 --op empty --levels 0 --seconds 0.1 --half-period 10ms --launch-id one
     jq -e '[.warnings[] | select(test("too short for any verdict"))] | length == 1' "$OUT/one/launch.json"
 }
+
+@test "a launch with a generator keeps slices of its loop and when the generator ran, one without keeps neither" {
+    launch 1 --op empty --levels 20 --seconds 0.4 --half-period 20ms --period 10ms --launch-id with
+    [ "$(head -c 8 "$OUT"/with/slices.*.bin)" = NLSLICES ]
+    # the header is JSON and names the launch; the rest are whole words
+    length=$(od -An -tu4 -j12 -N4 --endian=little "$OUT"/with/slices.*.bin | tr -d ' ')
+    [ $((length % 4)) -eq 0 ]
+    dd if="$(echo "$OUT"/with/slices.*.bin)" bs=1 skip=16 count="$length" status=none |
+        jq -e '.launch == "with" and .clock == "monotonic" and (.configs | length) == 1 and (.arms | length) == 2'
+    [ $(($(stat -c %s "$OUT"/with/slices.*.bin) % 4)) -eq 0 ]
+    # every half has a block
+    [ "$(grep -aoc SLCE "$OUT"/with/slices.*.bin)" -ge 1 ]
+    [ "$(grep -ao SLCE "$OUT"/with/slices.*.bin | wc -l)" -ge "$(($(wc -l <"$OUT/with/halves.csv") - 1))" ]
+    cat "$OUT"/with/generator.*.trace
+    grep -qE '^# origin_monotonic_ns: [0-9]+$' "$OUT"/with/generator.*.trace
+    grep -qE '^# span_ns: [0-9]+$' "$OUT"/with/generator.*.trace
+    # start, length, CPU; starts do not go back
+    grep -v '^#' "$OUT"/with/generator.*.trace | awk -F '\t' -v cpu="$FIRST_CPU" 'NF != 3 || $1 < last || $2 <= 0 || $3 != cpu { bad = 1 } { last = $1 } END { exit bad }'
+    launch 1 --op empty --levels none --design blocks --block 20ms --seconds 0.1 --launch-id without
+    run ls "$OUT"/without/slices.* "$OUT"/without/generator.*
+    [ "$status" -ne 0 ]
+}

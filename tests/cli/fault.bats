@@ -2,6 +2,9 @@
 # Every system call of the agent's companion fails once, at its first, second, ... time (`make fault`: at any): the agent runs afterwards, is where it
 # was, and nothing hangs.
 
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
+
 setup() {
     build=$(cd "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}" && pwd)
     # somebody else must be able to run it
@@ -17,7 +20,7 @@ teardown() { rm -rf "$place"; }
 judge_faults() {
     echo "$output"
     [ "$status" -eq 0 ]
-    [ "$(echo "$output" | awk '/faults injected, [0-9]+ bad/ { print $2 + 0 }')" -ge "$1" ]
+    [ "$(echo "$output" | awk '/^[a-z]+: [0-9]+ faults injected, [0-9]+ bad/ { print $2 + 0 }')" -ge "$1" ]
 }
 
 @test "no failing system call leaves an agent frozen" {
@@ -31,4 +34,49 @@ judge_faults() {
     judge_faults 40
     # signals were sent, and failed
     [[ "$output" =~ signal\ +[1-9] ]]
+}
+
+@test "no failing system call of generator, recorder or detector leaves a load, hangs, or makes a file that is not what it says" {
+    run "$build/../tests/fault/programs.sh" "$build/fault/fault.so" "$build/bin" "$build/bench/bench_busy" "$place/launch" 1
+    judge_faults 10
+}
+
+# has_ended PID: it is gone, or waits for a parent that is stopped
+has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
+
+@test "kill -9 of a rank ends the load also where no process can be watched by a descriptor" {
+    needs_cpus 2
+    # shellcheck source=tests/mpirun.bash
+    source "$BATS_TEST_DIRNAME/../mpirun.bash"
+    OUT=$place/campaign
+    # what killed ranks and mpirun leave behind goes with the test
+    export OMPI_MCA_btl_vader_backing_directory=$place OMPI_MCA_btl_sm_backing_directory=$place TMPDIR=$place
+    printf '#!/bin/sh\nNL_FAULT=pidfd:2:38 NL_FAULT_HIT=%s LD_PRELOAD=%s exec %s "$@"\n' "$place/hit" "$place/fault.so" "$build/bin/noiselab-gen" >"$place/generator"
+    chmod +x "$place/generator"
+    exec_on_cores 2 "$build/bin/noiselab-detect" --out "$OUT" --op barrier --levels 50 --seconds 60 --generator "$place/generator" >/dev/null 2>"$place/said" 3>&- &
+    launcher=$!
+    wait_until 60 has_rows
+    generator=$(pgrep -f "noiselab-gen --control-fd" -P "$(ranks_of "$launcher" | paste -sd ,)")
+    [ -e "$place/hit" ]
+    # only the rank that cannot be watched is killed, and the other one hangs
+    kill -STOP "$launcher" "$(ranks_of "$launcher" | head -n 1)"
+    kill -9 "$(ranks_of "$launcher" | tail -n 1)"
+    status=0
+    wait_until 10 has_ended "$generator" || status=$?
+    kill -9 "$launcher" "$(ranks_of "$launcher" | head -n 1)" 2>/dev/null || true
+    [ "$status" -eq 0 ]
+}
+
+@test "a clock that is set during a launch is said, and the launch has the times of the clock before" {
+    before=$(date +%s)
+    OUT=$place/campaign
+    NL_FAULT_STEP="-86400:$place/step" LD_PRELOAD="$place/fault.so" "$build/bin/noiselab-detect" --out "$OUT" --op empty --seconds 2 --launch-id one \
+        2>"$place/said" 3>&- &
+    wait_until 60 has_rows
+    touch "$place/step"
+    wait $!
+    cat "$place/said"
+    grep -q 'the clock was set by -86400 s' "$place/said"
+    jq -e '.ended == "complete" and (.warnings | any(test("the clock was set by -86400 s")))' "$OUT/one/launch.json"
+    [ "$(jq '(.started_utc | fromdate) as $s | (.ended_utc | fromdate) as $e | $e >= $s and $e - $s < 600 and $s >= '"$before" "$OUT/one/launch.json")" = true ]
 }

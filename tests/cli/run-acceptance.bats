@@ -32,7 +32,8 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 @test "what cannot be meant is refused in one line before anything runs" {
     run_refused '--quick and --full cannot be combined' acceptance --quick --full
     run_refused '--json and --lines cannot be combined' acceptance --json --lines
-    run_refused '--margin: acceptance is judged by limits' acceptance --margin 3
+    run_refused "--margin: 'much' is not a level" acceptance --margin much
+    run_refused "--classes: cannot read '$BATS_TEST_TMPDIR/none'" acceptance --classes "$BATS_TEST_TMPDIR/none"
     run_refused '--launches: give --rotations N' acceptance --launches 3
     run_refused "--checks: 'noise' is not a check" acceptance --checks noise
     run_refused "--rotations: 1 node(s) can be turned 1 time(s), and '2' are asked for" acceptance --rotations 2
@@ -73,6 +74,8 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     jq -e '.checks[] | select(.check == "latency") | .status == "skipped" and .reason != ""' "$BATS_TEST_TMPDIR/answer"
     jq -e '.checks[] | select(.check == "detour") | .status == "ran" and .value != null' "$BATS_TEST_TMPDIR/answer"
     cmp "$OUT/verdict.json" "$BATS_TEST_TMPDIR/answer"
+    # no other node, limit or reference: nothing judged its noise
+    jq -e '.verdict == "inconclusive" and .judged == "nothing" and (.answer | test("NOISE NOT JUDGED .*--write-limits"))' "$OUT/verdict.json"
     [ -s "$OUT/report.html" ]
     [ -s "$OUT/nodes/$(uname -n).txt" ]
 }
@@ -88,13 +91,20 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 @test "a campaign on three nodes turns their order, and draws the node of the self-check by the seed" {
     cluster_of 3 4
     printf '# none\n' >"$BATS_TEST_TMPDIR/limits"
-    acceptance --submit --nodes 3 --seed 7 --limits "$BATS_TEST_TMPDIR/limits" >"$BATS_TEST_TMPDIR/job"
+    echo 'thin n1 n2 n3' >"$BATS_TEST_TMPDIR/classes"
+    acceptance --submit --nodes 3 --seed 7 --limits "$BATS_TEST_TMPDIR/limits" --margin 5% --classes "$BATS_TEST_TMPDIR/classes" >"$BATS_TEST_TMPDIR/job"
     cat "$OUT/schedule.tsv"
-    [ "$(planned | wc -l)" -eq 4 ]
+    [ "$(planned | wc -l)" -eq 5 ]
     [ "$(words_of 1)" = '--program=accept --rotate=0:1 --quick --seconds 12000ms --repetitions 2 --seed 7' ]
     [ "$(words_of 2)" = '--program=accept --rotate=1:1 --quick --seconds 12000ms --repetitions 2 --seed 8' ]
-    [[ "$(words_of 4)" =~ ^--noise-node=[123]' --op empty --levels 1 --half-period 1000ms --seconds 40s --seed 10'$ ]]
-    [[ "$(planned | tail -n 1)" == *-0004-selfcheck ]]
+    [[ "$(words_of 4)" =~ ^--noise-node=[123]' --op empty --kind '(spin|cache)' --levels 1 --half-period 1000ms --seconds 40s --seed 10'$ ]]
+    # the easier one: ten times the load
+    [[ "$(words_of 5)" =~ ^--noise-node=[123]' --op empty --kind '(spin|cache)' --levels 10 --half-period 125ms --seconds 5000ms --seed 11'$ ]]
+    [[ "$(planned | tail -n 2 | head -n 1)" == *-0004-selfcheck ]]
+    [[ "$(planned | tail -n 1)" == *-0005-selfcheck ]]
+    grep -qx '# margin_percent: 5' "$OUT/schedule.tsv"
+    grep -qx '# classes: classes.conf' "$OUT/schedule.tsv"
+    cmp "$OUT/classes.conf" "$BATS_TEST_TMPDIR/classes"
     grep -qx '# limits: limits.conf' "$OUT/schedule.tsv"
     cmp "$OUT/limits.conf" "$BATS_TEST_TMPDIR/limits"
     # over seeds every node is drawn

@@ -121,7 +121,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 
 @test "the agent is recorded, its period measured, and the launches hold whole periods" {
     status=0
-    run_agent --agent-cmd "$(busy 1ms 50ms)" --design lockin --seconds 2s --launches 2 || status=$?
+    run_agent --agent-cmd "$(busy 1ms 50ms)" --design lockin --seconds 4s --launches 2 || status=$?
     cat "$ERR"
     [ "$status" -eq 0 ]
     grep -q 'recording the agent for 5 s' "$ERR"
@@ -138,13 +138,27 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     ! pgrep -f "$(busy 1ms 50ms)"
 }
 
-@test "an agent has five launches of together six minutes, and fewer are said to tell of these launches only" {
-    submit_agent --agent-cmd 'sleep 9' --agent-period 1s
+@test "an agent has one launch of a minute, --seconds is the time of all launches, and few are said to tell of these launches only" {
+    submit_agent --agent-cmd 'sleep 9' --agent-period 1s --op barrier
     cat "$ERR"
-    [ "$(planned | wc -l)" -eq 5 ]
-    [ "$(words_of --seconds | sort -u)" = 72s ]
+    [ "$(planned | wc -l)" -eq 1 ]
+    [ "$(words_of --seconds | sort -u)" = 60s ]
+    grep -q 'settling after switches, not measured' "$ERR"
     ! grep -q 'for these launches only' "$ERR"
     rm -rf "$OUT"
-    submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 3
+    submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 5 --op barrier
+    [ "$(planned | wc -l) $(words_of --seconds | sort -u)" = '5 30s' ]
+    ! grep -q 'for these launches only' "$ERR"
+    rm -rf "$OUT"
+    submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 3 --seconds 2min
     grep -q -- '--launches 3: the result holds for these launches only' "$ERR"
+    [ "$(words_of --seconds | sort -u)" = 40000000000ns ]
+}
+
+@test "an agent that dies while it is recorded ends the run at once, with what it wrote" {
+    run_agent --agent-cmd 'sh -c "sleep 2; echo cannot go on >&2; exit 4"' && return 1
+    cat "$ERR"
+    grep -q 'ended by itself (status 4) within 5 s, having written last: cannot go on' "$ERR"
+    [ "$(grep -c 'recording the agent' "$ERR")" -eq 1 ]
+    [ ! -e "$OUT" ]
 }

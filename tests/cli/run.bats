@@ -377,3 +377,35 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     case $demo in *--levels\ 0,0.01,0.1,1,5\ *) ;; *) false ;; esac
     grep -q 'some 2 min' "$ERR"
 }
+
+@test "each of 400 hosts has its context, in the order of the list" {
+    hosts=$(seq -s , -f n%.0f 400)
+    "${BIN%/bin}/libexec/noiselab/noiselab-sh" each-node 2 "$hosts" printf '%s\n' --map-by slot -- program 'a b' >"$BATS_TEST_TMPDIR/words"
+    [ "$(grep -c '^program$' "$BATS_TEST_TMPDIR/words")" -eq 400 ]
+    [ "$(grep -c '^a b$' "$BATS_TEST_TMPDIR/words")" -eq 400 ]
+    [ "$(grep -c '^:$' "$BATS_TEST_TMPDIR/words")" -eq 399 ]
+    [ "$(grep -A 1 -e '^--host$' "$BATS_TEST_TMPDIR/words" | grep '^n' | paste -sd ,)" = "$(seq -s , -f n%.0f:2 400)" ]
+}
+
+@test "what others say is printed without what a terminal would obey" {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/sh\nprintf "Open MPI \\033]0;owned\\007 cannot\\n" >&2\nexit 1\n' >"$BATS_TEST_TMPDIR/bin/mpirun"
+    chmod +x "$BATS_TEST_TMPDIR/bin/mpirun"
+    status=0
+    PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$BIN/noiselab" run sensitivity --hosts a,b --out "$OUT" 2>"$ERR" || status=$?
+    cat -v "$ERR"
+    [ "$status" -eq 2 ]
+    grep -qF 'Open MPI ?]0;owned? cannot' "$ERR"
+}
+
+@test "a batch script may set what it likes: nothing of it is evaluated when it is filled in" {
+    slurm_stub sinfo <<<"echo 'main* infinite 8'"
+    slurm_stub sbatch <<<'echo 1'
+    "$BIN/noiselab" run sensitivity --submit --op empty --ranks 2 --out "$OUT" >/dev/null 2>"$ERR"
+    sed -i 's/^# --- parameters ---.*/&\nPATH=x  # a\na-b=$(touch '"${BATS_TEST_TMPDIR//\//\\/}"'\/evaluated)  # b\ntab=y  # c/' "$OUT/job.sbatch"
+    "$BIN/noiselab" run sensitivity --submit --resume "$OUT" --dry-run >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"
+    cat "$ERR"
+    [ ! -s "$ERR" ] || ! grep -qi substitution "$ERR"
+    [ ! -e "$BATS_TEST_TMPDIR/evaluated" ]
+    grep -q '^tab=y  # c' "$BATS_TEST_TMPDIR/stdout"
+}

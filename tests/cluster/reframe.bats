@@ -121,3 +121,18 @@ check() {
     grep -q "launches ended \[\], expected \['complete'\]" said
     grep -rq "noiselab-detect: .*'--foo': unknown option" reframe/stage
 }
+
+@test "a figure that is no number is an error of one line, whatever references say" {
+    cd "$ROOT/experiments/reframe"
+    PYTHONDONTWRITEBYTECODE=1 "$(dirname "$REFRAME")/python" -c '
+import noiselab_checks as c
+assert c.figure("1.5") == 1.5
+for text in ("nan", "inf", "-inf", "1e999", "abc", "", "NA"):
+    try:
+        c.figure(text)
+    except c.SanityError as e:
+        assert len(str(e).splitlines()) == 1, str(e)
+    else:
+        raise SystemExit("taken: " + text)
+'
+}

@@ -1,5 +1,6 @@
 /* An LD_PRELOAD library that fails one call: NL_FAULT=CALL:N:ERRNO fails the Nth call of that function in each process with that errno, and then makes
- * the file NL_FAULT_HIT, so that it is known whether there were so many. SQLite tests itself in this way (sqlite.org/testing.html, 3.2). */
+ * the file NL_FAULT_HIT, so that it is known whether there were so many. With NL_FAULT_PROGRAM only calls of programs of that name count, not those of
+ * libraries. SQLite tests itself in this way (sqlite.org/testing.html, 3.2). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +14,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
     char call[32];
     int number, error;
     const char *hit;
+    int only_program;
 } fault;
 static atomic_int n_calls;
 
@@ -26,11 +29,15 @@ __attribute__((constructor)) static void read_fault(void) {
     const char *text = getenv("NL_FAULT");
     if (!text || sscanf(text, "%31[^:]:%d:%d", fault.call, &fault.number, &fault.error) != 3) fault.number = 0;
     fault.hit = getenv("NL_FAULT_HIT");
+    fault.only_program = getenv("NL_FAULT_PROGRAM") != NULL;
 }
 
 /* Whether this call is the one; errno is set then. */
-static int fails(const char *call) {
-    if (fault.number == 0 || strcmp(call, fault.call) != 0 || atomic_fetch_add(&n_calls, 1) + 1 != fault.number) return 0;
+static int fails_for(const char *call, const void *caller) {
+    Dl_info info;
+    if (fault.number == 0 || strcmp(call, fault.call) != 0) return 0;
+    if (fault.only_program && (!dladdr(caller, &info) || !strstr(info.dli_fname, getenv("NL_FAULT_PROGRAM")))) return 0;
+    if (atomic_fetch_add(&n_calls, 1) + 1 != fault.number) return 0;
     if (fault.hit) {
         long fd = ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(SYS_openat, AT_FDCWD, fault.hit, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (fd >= 0) close((int)fd);
@@ -39,6 +46,7 @@ static int fails(const char *call) {
     return 1;
 }
 
+#define fails(call) fails_for(call, __builtin_return_address(0))
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 static mode_t mode_of(int flags, va_list arguments) { return flags & O_CREAT ? (mode_t)va_arg(arguments, int) : 0; }
@@ -61,6 +69,12 @@ int __open_2(const char *path, int flags) { return fails("open") ? -1 : NEXT(__o
 FILE *fopen(const char *path, const char *mode) { return fails("fopen") ? NULL : NEXT(fopen)(path, mode); }
 FILE *fopen64(const char *path, const char *mode) { return fails("fopen") ? NULL : NEXT(fopen64)(path, mode); }
 ssize_t write(int fd, const void *data, size_t n) { return fails("write") ? -1 : NEXT(write)(fd, data, n); }
+int fflush(FILE *file) { return fails("fflush") ? EOF : NEXT(fflush)(file); }
+int fclose(FILE *file) {
+    int is_failing = fails("fclose"), rc = NEXT(fclose)(file);
+    if (is_failing) errno = fault.error;
+    return is_failing ? EOF : rc;
+}
 int rename(const char *from, const char *to) { return fails("rename") ? -1 : NEXT(rename)(from, to); }
 int mkdir(const char *path, mode_t mode) { return fails("mkdir") ? -1 : NEXT(mkdir)(path, mode); }
 int rmdir(const char *path) { return fails("rmdir") ? -1 : NEXT(rmdir)(path); }
@@ -80,4 +94,12 @@ long syscall(long number, ...) {
     va_end(arguments);
     const char *name = number == SYS_pidfd_open ? "pidfd" : number == SYS_pidfd_send_signal ? "signal" : number == SYS_perf_event_open ? "perf" : "";
     return *name && fails(name) ? -1 : NEXT(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* NL_FAULT_STEP=SECONDS:FILE: somebody sets the clock by so many seconds when that file is made */
+int clock_gettime(clockid_t clock, struct timespec *t) {
+    const char *step = getenv("NL_FAULT_STEP"), *file = step ? strchr(step, ':') : NULL;
+    int rc = (int)NEXT(syscall)(SYS_clock_gettime, clock, t);
+    if (file && clock == CLOCK_REALTIME && rc == 0 && access(file + 1, F_OK) == 0) t->tv_sec += atoi(step);
+    return rc;
 }

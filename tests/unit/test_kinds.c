@@ -1360,15 +1360,6 @@ static void disk_leaves_nothing_when_it_is_killed(void **state) {
     assert_int_equal(n_entries(folder), 0);
 }
 
-/* ---- memory ---- */
-
-static void the_memory_to_be_had_is_known_and_less_than_the_machine_has(void **state) {
-    (void)state;
-    int64_t available = ng_memory_available();
-    if (available < 0) SKIP("no /proc/meminfo");
-    assert_between(available, 1, (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rows_come_in_their_order),
@@ -1416,7 +1407,6 @@ int main(void) {
         cmocka_unit_test(disk_never_takes_more_than_16_mib),
         cmocka_unit_test(disk_leaves_nothing_where_files_must_have_names),
         cmocka_unit_test(disk_leaves_nothing_when_it_is_killed),
-        cmocka_unit_test(the_memory_to_be_had_is_known_and_less_than_the_machine_has),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

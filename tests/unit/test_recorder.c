@@ -135,6 +135,47 @@ static void late_and_torn_bursts_still_have_their_period(void **state) {
     assert_near(rhythm_of(n).period_ns, 10 * MS, 0.01);
 }
 
+/* 250 ms by absolute deadlines in a recording of 5 s: a third of the starts waits up to 40 ms, bursts are torn by others' turns of up to 20 ms, and
+ * the start of the program comes first. */
+static void a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sure(void **state) {
+    (void)state;
+    int n_inside = 0, n_sharp = 0;
+    for (uint64_t run = 0; run < 100; run++) {
+        size_t n = 0;
+        bursts[n++] = (struct nr_burst){.start_ns = 100 * MS, .end_ns = 130 * MS, .cpu = 0, .tid = 1};
+        for (int i = 0; i < 20; i++) {
+            uint64_t seed = run * 1000 + (uint64_t)i;
+            int64_t start_ns = INT64_C(250) * MS * (i + 1) + (share(seed) < 0.33 ? (int64_t)(40e6 * share(seed + 500000)) : (int64_t)(1e5 * share(seed + 700000)));
+            int64_t torn_ns = share(seed + 900000) < 0.3 ? (int64_t)(20e6 * share(seed + 800000)) : 0;
+            bursts[n++] = (struct nr_burst){.start_ns = start_ns, .end_ns = start_ns + MS, .cpu = 0, .tid = 1};
+            bursts[n++] = (struct nr_burst){.start_ns = start_ns + MS + torn_ns, .end_ns = start_ns + torn_ns + 5 * MS / 2, .cpu = 0, .tid = 1};
+        }
+        struct nr_rhythm r = rhythm_of(n);
+        assert_near(r.period_ns, 250e6, 0.003);
+        n_sharp += r.period_error_ns < 50000;
+        n_inside += fabs(r.period_ns - 250e6) <= r.period_error_ns;
+    }
+    assert_true(n_inside >= 96);
+    assert_true(n_sharp >= 80);
+}
+
+/* A program that sleeps for its period after its work has no clock to keep to: how sure its mean period is follows from the scatter of the single
+ * ones. */
+static void delays_that_add_up_make_the_period_less_sure(void **state) {
+    (void)state;
+    int n_inside = 0;
+    for (uint64_t run = 0; run < 100; run++) {
+        int64_t start_ns = 0;
+        for (uint64_t i = 0; i < 60; i++) {
+            start_ns += 100 * MS + (int64_t)(2e7 * (share(run * 1000 + i) - 0.5));
+            bursts[i] = (struct nr_burst){.start_ns = start_ns, .end_ns = start_ns + MS, .cpu = 0, .tid = 1};
+        }
+        struct nr_rhythm r = rhythm_of(60);
+        n_inside += fabs(r.period_ns - 100e6) <= r.period_error_ns;
+    }
+    assert_true(n_inside >= 90);
+}
+
 static void random_bursts_have_no_period(void **state) {
     (void)state;
     int64_t at_ns = 0;
@@ -474,6 +515,8 @@ int main(void) {
         cmocka_unit_test(a_period_is_not_that_of_the_parts_of_an_activity),
         cmocka_unit_test(small_wake_ups_between_do_not_hide_the_period),
         cmocka_unit_test(late_and_torn_bursts_still_have_their_period),
+        cmocka_unit_test(a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sure),
+        cmocka_unit_test(delays_that_add_up_make_the_period_less_sure),
         cmocka_unit_test(random_bursts_have_no_period),
         cmocka_unit_test(the_table_of_tasks_counts_by_arm_cpu_name_and_group),
         cmocka_unit_test(a_map_grows_only_when_told_and_counts_what_it_drops),

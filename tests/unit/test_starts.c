@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "lateness.h"
+#include "record.h"
 #include "nl_rng.h"
 #include "self_test.h"
 #include "start_sum.h"
@@ -156,6 +157,54 @@ static void self_tests_know_what_they_should_take(void **state) {
     assert_int_equal(nd_self_test_expected_ns("barrier", 7), -1);
 }
 
+static void what_rank_0_holds_of_lateness_is_bounded(void **state) {
+    (void)state;
+    assert_int_equal(nd_lateness_slices(1), ND_LATENESS_SLICES);
+    assert_int_equal(nd_lateness_slices(4096), ND_LATENESS_SLICES);
+    for (int n = 1; n <= 10000000; n += 1 + n / 3) {
+        int slices = nd_lateness_slices(n);
+        assert_true(slices >= 2 && slices <= ND_LATENESS_SLICES && slices % 2 == 0);
+        assert_true(slices == 2 || (int64_t)slices * n <= ND_LATENESS_CELLS);
+    }
+    /* a table of many ranks is joined as others are, and loses nothing */
+    struct nd_lateness *l = nd_lateness_open(100000, 1000);
+    assert_non_null(l);
+    assert_int_equal(l->most_slices, 10);
+    struct nd_start_sum sum = {.last_start_rank = 99999, .second_start_ns = INT64_MIN, .second_end_ns = INT64_MIN};
+    for (int i = 0; i < 1000; i++) nd_lateness_add(l, i * 1000, &sum);
+    int64_t n = 0, n_cells = 0;
+    for (int i = 0; i < l->n_slices; i++) {
+        n += l->n_starts[i];
+        n_cells += l->cells[(size_t)i * 100000 + 99999].n_last_starts;
+    }
+    assert_true(l->n_slices <= 10);
+    assert_int_equal(n, 1000);
+    assert_int_equal(n_cells, 1000);
+    nd_lateness_close(l);
+}
+
+static void rows_of_clocks_are_bounded_and_every_clock_has_its_turn(void **state) {
+    (void)state;
+    static const struct {
+        int n_ranks, n_measured; /* the first ones */
+    } cases[] = {{1, 0}, {2, 1}, {1024, 1023}, {100000, 1562}, {100000, 500}, {100000, 99999}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        static char was_seen[100000];
+        memset(was_seen, 0, sizeof was_seen);
+        for (int run = 0; run < 200; run++) {
+            int n = 0;
+            for (int rank = 0; rank < cases[c].n_ranks; rank++) {
+                int is_measured = rank > 0 && rank <= cases[c].n_measured, measured = rank > cases[c].n_measured ? cases[c].n_measured : rank > 0 ? rank - 1 : 0;
+                int is_kept = nd_clock_row_is_kept(cases[c].n_ranks, rank, is_measured, measured, cases[c].n_measured, run);
+                n += is_kept;
+                was_seen[rank] |= (char)is_kept;
+            }
+            assert_true(n <= ND_CLOCK_ROWS);
+        }
+        for (int rank = 0; rank <= cases[c].n_measured; rank++) assert_true(was_seen[rank]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_equal_times_the_lower_rank_counts),
@@ -163,6 +212,8 @@ int main(void) {
         cmocka_unit_test(any_order_of_joining_gives_what_sorting_gives),
         cmocka_unit_test(the_variance_of_arrivals_splits_into_within_and_between_nodes),
         cmocka_unit_test(slices_of_lateness_are_joined_when_the_run_outgrows_them),
+        cmocka_unit_test(what_rank_0_holds_of_lateness_is_bounded),
+        cmocka_unit_test(rows_of_clocks_are_bounded_and_every_clock_has_its_turn),
         cmocka_unit_test(the_precision_of_a_median_is_that_of_its_order_statistics),
         cmocka_unit_test(every_start_mode_is_found_by_its_name),
         cmocka_unit_test(self_tests_know_what_they_should_take),

@@ -52,6 +52,8 @@ static void what_a_shell_would_not_take_as_a_word_is_found(void **state) {
     assert_int_equal(nl_words_shell_sign("top -b -d 0.5 > /dev/null"), '>');
     assert_int_equal(nl_words_shell_sign("a|b"), '|');
     assert_int_equal(nl_words_shell_sign("a \"x\";b"), ';');
+    assert_int_equal(nl_words_shell_sign("a && b"), '&');
+    assert_int_equal(nl_words_shell_sign("a &"), '&');
     assert_int_equal(nl_words_shell_sign("curl http://h/?a=1&b=2 $x `id` *"), 0);
     assert_int_equal(nl_words_shell_sign("awk '$1 > 3 { print \"|\" }' \"a;b\\\">\" \\<"), 0);
     assert_int_equal(nl_words_shell_sign(""), 0);

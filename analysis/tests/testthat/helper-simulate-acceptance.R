@@ -1,8 +1,9 @@
 # Acceptance campaigns of a known truth: what the tests and benchmarks judge.
 
 acceptance_model <- list(
-  nodes = 3, cpus = 2, launches = 3, repetitions = 5, lost_percent = 0.2, lost_sd = 0.3, latency_ns = 2000, speed = 1e10, sd = 0.03, drift_sd = 0.05,
-  launch_sd = 0.01, placement_sd = 0, place_effect = 0.2, slow_node = NULL, slow_link = NULL, slow_percent = 20, extra_lost_percent = 1, mismatches = 0, seed = 1
+  nodes = 3, cpus = 2, launches = 3, repetitions = 5, lost_percent = 0.05, lost_sd = 0.2, latency_ns = 2000, speed = 1e10, sd = 0.03, drift_sd = 0.05,
+  launch_sd = 0.01, placement_sd = 0, place_effect = 0.2, slow_node = NULL, slow_link = NULL, slow_percent = 20, extra_lost_percent = 1, work_percent = 0, mismatches = 0, watched_s = 4, burst_node = NULL, switches = NULL, hop_percent = 60, models = NULL,
+  model_percent = 30, started = "2026-01-01", seed = 1
 )
 
 # Simulate an acceptance campaign
@@ -12,7 +13,8 @@ acceptance_model <- list(
 #
 # @param ... Parts of the truth: `nodes`, `cpus` (of each), `launches`, `repetitions`, `lost_percent` (detours) with `lost_sd` (of its logarithm), `latency_ns`, `speed`
 #   (bytes per s) with `sd` and `drift_sd`, `launch_sd`, `placement_sd` (of their logarithms; the last is what a launch does to a node, or a pair, alone), `place_effect` (what the second place costs in `last_end_cost`), `slow_node` (number:
-#   loses `extra_lost_percent` more, and its pairs are slower by `slow_percent`), `slow_link` (two numbers), `mismatches` (words wrong from node 1 to 2), `seed`.
+#   loses `extra_lost_percent` more, works slower by `work_percent`, and its pairs are slower by `slow_percent`), `watched_s` (seconds of each scan of a CPU), `burst_node` (one burst of 50 ms
+#   in 10 s), `switches` and `models` (number of nodes on each leaf switch, of each CPU model; further hops cost `hop_percent`, other models work slower by `model_percent`), `started` (day), `slow_link` (two numbers), `mismatches` (words wrong from node 1 to 2), `seed`.
 # @param dir Character, length 1: a directory that is made and gets the launches as files.
 # @return `simulated_acceptance()`: an `nl_acceptance` in memory, without files. `simulate_acceptance()`: `dir`, invisibly.
 simulated_acceptance <- function(...) {
@@ -25,8 +27,8 @@ simulated_acceptance <- function(...) {
   if (is.null(figures$peer_host)) figures$peer_host <- ""
   infos <- stats::setNames(lapply(ids, function(id) {
     list(schema = schema_known, program = "noiselab-accept", launch = id, options = list(length = "quick"), ranks = model$nodes, nodes = model$nodes,
-         hosts = lapply(hosts, function(h) list(host = h, ranks = 1, kernel = "simulated")), shared_kernel = FALSE, started_utc = "2026-01-01T00:00:00Z",
-         ended_utc = "2026-01-01T00:01:00Z", ended = "complete", rows = sum(figures$launch == id),
+         hosts = unname(Map(function(h, cpu) list(host = h, ranks = 1, kernel = "simulated", cpu_model = cpu), hosts, paste("CPU", part_of(model$models, model$nodes)))), shared_kernel = FALSE,
+         started_utc = paste0(model$started, "T00:00:00Z"), ended_utc = paste0(model$started, "T00:01:00Z"), ended = "complete", rows = sum(figures$launch == id),
          checks = lapply(unique(figures$check), function(name) list(name = name, status = "ran", reason = NULL, repetitions = model$repetitions)))
   }), ids)
   mismatches <- if (model$mismatches > 0) data.frame(
@@ -41,6 +43,9 @@ simulated_acceptance <- function(...) {
                  progress = NULL, dirs = "simulated", notes = character()), class = "nl_acceptance")
 }
 
+# The part of each node: 1 for the first so many, then 2, ...
+part_of <- function(sizes, n) if (is.null(sizes)) rep(1, n) else rep(seq_along(sizes), sizes)
+
 simulate_accept_launch <- function(model, hosts, id, turn) {
   n <- model$nodes
   order <- (seq_len(n) - 1 + turn) %% n + 1
@@ -49,11 +54,16 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
   offset <- exp(stats::rnorm(1, 0, model$launch_sd))
   bad <- seq_len(n) %in% model$slow_node
   luck <- jitter(n, model$placement_sd)
-  ends <- if (n > 1) utils::combn(n, 2) else matrix(0, 2, 0)
+  # all pairs, of many nodes sixteen rounds of them
+  ends <- if (n > 64) do.call(cbind, lapply(1:16, function(k) rbind(seq_len(n), seq_len(n) %% n + k)))[, , drop = FALSE] else if (n > 1) utils::combn(n, 2) else matrix(0, 2, 0)
+  if (n > 64) ends <- unique(rbind(pmin(ends[1, ], (ends[2, ] - 1) %% n + 1), pmax(ends[1, ], (ends[2, ] - 1) %% n + 1)), MARGIN = 2)
   slow <- 1 + model$slow_percent / 100
   pair_slow <- ifelse(bad[ends[1, ]] | bad[ends[2, ]], slow, 1) *
     ifelse(ends[1, ] %in% model$slow_link & ends[2, ] %in% model$slow_link, slow, 1)
   pair_slow <- pair_slow * jitter(ncol(ends), model$placement_sd)
+  leaf <- part_of(model$switches, n)
+  hop <- ifelse(leaf[ends[1, ]] != leaf[ends[2, ]], 1 + model$hop_percent / 100, 1)
+  work <- (1 + ifelse(bad, model$work_percent, 0) / 100) * (1 + (part_of(model$models, n) - 1) * model$model_percent / 100)
   bind_rows(lapply(seq_len(model$repetitions), function(r) {
     drift <- offset * exp(stats::rnorm(1, 0, model$drift_sd))
     row <- function(check, variant, metric, unit, value, ...) {
@@ -67,15 +77,22 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
     of <- rep(seq_len(n), each = model$cpus)
     scan <- function(...) row(..., node = place[of], host = hosts[of], cpu = cpu)
     wrong <- ifelse(seq_len(n) == 2 & r == 1 & turn == 0, model$mismatches, 0)
+    # one scan of every CPU; a turn of the loop takes 20 ns
+    scanned <- function(variant) {
+      bursts <- stats::rpois(length(of), ifelse(of %in% model$burst_node, model$watched_s / 10, 0))
+      base <- 20 * work[of] * jitter(length(of), model$sd / 10)
+      bind_rows(list(scan("detour", variant, "lost", "percent", lost() + 100 * bursts * 0.05 / model$watched_s), scan("detour", variant, "longest", "ns", ifelse(bursts > 0, 5e7, 1e5 * jitter(length(of), 0.3))),
+                     transform(scan("detour", variant, "base", "ns", base), n = round(model$watched_s * 1e9 / base))))
+    }
     lost <- function() drift * luck[of] * model$lost_percent * jitter(length(of), model$lost_sd) + ifelse(bad[of], model$extra_lost_percent, 0)
     bind_rows(list(
       row("integrity", "", "mismatches", "count", wrong, node = place, host = hosts, rank = place),
       row("integrity", "", "received", "bytes", rep(1e9, n), node = place, host = hosts, rank = place),
-      pair("latency", "between", "half_round_trip", "ns", drift * model$latency_ns * pair_slow * jitter(ncol(ends)), bytes = 8),
+      pair("latency", "between", "half_round_trip", "ns", drift * model$latency_ns * pair_slow * hop * jitter(ncol(ends)), bytes = 8),
       pair("bandwidth", "between", "one_way", "bytes_per_s", model$speed / drift / pair_slow * jitter(ncol(ends)), bytes = 65536),
       row("completeness", "nodes", "coefficient", "ratio", 0.9 * jitter(1), bytes = 65536),
-      scan("detour", "alone", "lost", "percent", lost()), scan("detour", "all", "lost", "percent", lost()),
-      scan("quantum", "alone", "quantum", "ns", drift * luck[of] * 1e5 * jitter(length(of), model$sd / 10)),
+      scanned("alone"), scanned("all"),
+      scan("quantum", "alone", "quantum", "ns", drift * luck[of] * work[of] * 1e5 * jitter(length(of), model$sd / 10)),
       row("collective", "barrier", "p99.9", "ns", drift * 3e4 * jitter(1), bytes = 0),
       row("collective", "barrier", "last_end_cost", "ns", 100 * (1 + model$place_effect * place) * jitter(n) * ifelse(bad, slow, 1), bytes = 0,
           node = place, host = hosts, rank = place)
@@ -98,4 +115,12 @@ simulate_acceptance <- function(dir, ...) {
     writeLines(as.character(jsonlite::toJSON(acceptance$launches[[id]], auto_unbox = TRUE, null = "null", digits = NA)), file.path(own, "launch.json"))
   }
   invisible(dir)
+}
+
+# A file of limits, as parsed.
+limits_of <- function(...) {
+  file <- tempfile()
+  on.exit(unlink(file))
+  writeLines(c(...), file)
+  read_limits(file)
 }

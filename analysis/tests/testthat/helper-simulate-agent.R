@@ -100,7 +100,8 @@ simulate_account <- function(id, host, node, rows, preempted, drawn, agent, mine
     order = rows[["order"]], arm = rows[["arm"]], kind = as.character(rows[["kind"]]),
     level_requested_percent = rows[["level_requested_percent"]], start_ns = rows[["start_ns"]], wall_ns = rows[["wall_ns"]],
     preempted_ns = preempted, switch_ns = 9e4, settle_ns = 5e6, agent_cpu_ns = round(drawn$cpu_ns * 1.2),
-    agent_on_ranks_ns = drawn$cpu_ns, others_on_ranks_ns = 0, scraper_cpu_ns = 0, wakeups = count, voluntary_switches = count,
+    agent_on_ranks_ns = drawn$cpu_ns, others_on_ranks_ns = 0, preempted_by_agent_ns = drawn$cpu_ns,
+    preempted_by_others_ns = 0, preempted_by_kernel_ns = 0, preempted_by_noiselab_ns = 0, preempted_unknown_ns = 0, scraper_cpu_ns = 0, wakeups = count, voluntary_switches = count,
     involuntary_switches = 0, migrations = 0, processes = ifelse(mine, 3, 0), started = 0, rss_kib = ifelse(mine, 12400, 0),
     read_bytes = 2048 * count, written_bytes = 0, observer_cpu_ns = 20000, observer_on_ranks_ns = 0,
     lost_switches = agent$lost_switches, switch_ins = 2 * count + 3, switch_outs = 2 * count + 3

@@ -1,13 +1,5 @@
 in_memory <- function(...) simulated_acceptance(seed = 1, ...)
 
-# A file of limits, as parsed.
-limits_of <- function(...) {
-  file <- tempfile()
-  on.exit(unlink(file))
-  writeLines(c(...), file)
-  read_limits(file)
-}
-
 judged_by <- function(result, kind) result$judgements[result$judgements$kind == kind, ]
 
 test_that("a check that was skipped is shown with its reason, and is no obstacle unless it has a limit", {
@@ -48,6 +40,100 @@ test_that("a check that failed to run, or that a dying launch left planned, is i
   }
 })
 
+test_that("where nothing but data was judged, it is said so and how to get limits, and that is no pass", {
+  one <- judge_acceptance(in_memory(nodes = 1))
+  expect_equal(c(one$verdict, one$judged, one$nodes$verdict), c("inconclusive", "data", "inconclusive"))
+  expect_match(one$answer, "^DATA CORRECT, NOISE NOT JUDGED \\(no limits, reference or other nodes\\)\\. To make limits: noiselab analyze acceptance --write-limits simulated >my.limits$")
+  a <- in_memory(nodes = 1)
+  a$figures <- a$figures[a$figures$check != "integrity", ]
+  expect_match(judge_acceptance(a)$answer, "^NOISE NOT JUDGED")
+  # a file in which no limit is active judges nothing either
+  expect_equal(judge_acceptance(in_memory(nodes = 1), limits_of("# detour.alone.lost <= 1 %", "margin share 5 %"))$judged, "data")
+  wrong <- judge_acceptance(in_memory(nodes = 2, mismatches = 1))
+  expect_equal(wrong$verdict, "fail")
+})
+
+test_that("what no idle machine shows is a warning of ours, and judges nothing", {
+  bad <- judge_acceptance(in_memory(nodes = 1, lost_percent = 30))
+  expect_equal(bad$judged, "data")
+  expect_match(bad$warnings, "^node1: 3[0-9.]+ % lost by a CPU that had nothing else to do \\(detour\\): above 5 %, noiselab's own ceiling, which warns and does not judge$")
+  expect_match(acceptance_view(bad, "dir")$warnings, "noiselab's own ceiling", all = FALSE)
+  expect_match(paste(format_acceptance(bad), collapse = " "), "noiselab's own +ceiling")
+  expect_length(judge_acceptance(in_memory(nodes = 1))$warnings, 0)
+})
+
+test_that("zeros are no certainty: bounds are exact, with the time that was watched", {
+  quiet <- function(watched_s, line) {
+    a <- in_memory(nodes = 1, lost_percent = 0, watched_s = watched_s, launches = 1)
+    judged_by(judge_acceptance(a, limits_of(line)), "limit")
+  }
+  # 1 launch, 5 repetitions, 2 CPUs, alone and all: 20 scans
+  short <- quiet(0.012, "detour.alone.lost <= 0.5 %")
+  expect_equal(short$verdict, "inconclusive")
+  # 0.24 s of the detour check and 0.1 s of the quantum check
+  expect_equal(short$ci_high, 100 * -log(0.005) / 0.34 * 0.05, tolerance = 0.01)
+  expect_match(short$reason, "bursts of 50 ms: none was seen in 34[0-9.]+ ms of CPU time, so that they may take up to 7[0-9.]+ %")
+  long <- quiet(6, "detour.alone.lost <= 0.5 %")
+  expect_equal(long$verdict, "pass")
+  expect_equal(long$ci_high, 100 * -log(0.005) / 120 * 0.05, tolerance = 1e-3)
+  figures <- data.frame(check = c("detour", "detour", "collective"), metric = c("detours", "detours", "late_starts"), unit = c("per_s", "per_s", "percent"), scale = "linear", value = c(0, 2, 0), se = 0,
+                        df = NaN, n = 3, all_zero = c(TRUE, FALSE, TRUE), events = c(0, 5, 400), watched_s = c(0.12, 2.5, NA), bursts_s = c(0.12, 2.5, NA), bursts = 0)
+  got <- figure_bounds(figures, 0.1)
+  expect_equal(got$low, c(0, qgamma(0.05, 5) / 2.5, 0))
+  expect_equal(got$high, c(-log(0.05) / 0.12, qgamma(0.95, 6) / 2.5, 100 * (1 - 0.05^(1 / 400))))
+  expect_match(bound_words(cbind(figures, ci_high = got$high))[1], "no event in 120 ms: below 25.0 per second", fixed = TRUE)
+  # values that are all the same, and not 0, have an unknown scatter
+  same <- in_memory(nodes = 1)
+  same$figures$value[same$figures$metric == "quantum"] <- 1e5
+  rows <- judged_by(judge_acceptance(same, limits_of("quantum.alone.quantum <= 1 ms")), "limit")
+  expect_equal(rows$verdict, "inconclusive")
+  expect_match(rows$reason, "all repetitions agree exactly")
+})
+
+test_that("rare long bursts that were not seen leave a node open in a quick run, and are found in a long one", {
+  verdicts <- function(watched_s, ...) {
+    rows <- judge_acceptance(in_memory(watched_s = watched_s, ...))$comparisons
+    rows[rows$metric == "lost", ]
+  }
+  expect_false(any(verdicts(0.12)$verdict == "pass"))
+  expect_match(verdicts(0.12)$reason[1], "by bursts of 50 ms that nobody saw")
+  expect_true(all(verdicts(20)$verdict == "pass"))
+  long <- verdicts(20, burst_node = 2)
+  expect_false(any(long$verdict[long$entity == "node2"] == "pass"))
+})
+
+test_that("a judged limit's row shows that figure and that limit", {
+  row <- function(line) {
+    checks <- judge_acceptance(in_memory(), limits_of(line))$checks
+    checks[checks$check == "detour", c("verdict", "name", "limit")]
+  }
+  expect_equal(unlist(row("detour.all.longest <= 1 ns")), c(verdict = "fail", name = "detour.all.longest.node1", limit = "<= 1 ns"), ignore_attr = TRUE)
+  shown <- row("detour.all.lost_worst_cpu <= 1 %")
+  expect_equal(shown$verdict, "pass")
+  expect_match(shown$name, "^detour.all.lost_worst_cpu.node[123]$")
+  expect_equal(shown$limit, "<= 1 %")
+})
+
+test_that("a limit fails only beyond what all limits together allow by chance", {
+  # of a hundred figures at their limit one interval in two hundred lies beyond it
+  set.seed(11)
+  figures <- data.frame(check = "latency", variant = "between", metric = "half_round_trip", size = 8, what = "", of = "pair", entity = as.character(1:400), unit = "ns", scale = "log",
+                        value = 1000 * exp(rnorm(400, 0, 0.01)), se = 0.01, df = 1000, n = 10, all_zero = FALSE, events = 0, watched_s = NA_real_, bursts_s = NA_real_, bursts = 0)
+  ends <- figure_bounds(figures, 0.01)
+  figures[c("ci_low", "ci_high")] <- ends
+  expect_gt(sum(ends$low > 1000), 0)
+  rows <- judge_limits(figures, limits_of("latency.half_round_trip <= 1 us"), "limits", 0.01)
+  expect_false(any(rows$verdict == "fail"))
+  expect_equal(rows$verdict[ends$low > 1000], rep("inconclusive", sum(ends$low > 1000)))
+})
+
+test_that("a node that no limit, reference or other node judges is not passed", {
+  result <- judge_acceptance(in_memory(nodes = 5, models = c(3, 2)))
+  expect_equal(result$verdict, "inconclusive")
+  expect_match(result$answer, "nothing judges the noise of node4, node5")
+  expect_equal(result$nodes$verdict, rep(c("pass", "inconclusive"), c(3, 2)))
+})
+
 test_that("limits are held with their size, unit and direction", {
   verdicts <- function(line, ...) judged_by(judge_acceptance(in_memory(...), limits_of(line)), "limit")
   expect_equal(unique(verdicts("latency.between.half_round_trip 8 <= 3 us")$verdict), "pass")
@@ -73,6 +159,7 @@ test_that("one node and two are measured and held against limits, and it is said
     expect_equal(nrow(judged_by(result, "node")), 0)
     expect_match(paste(result$notes, collapse = " "), sprintf("%d nodes?: none is compared with the others, which takes three", nodes))
     expect_equal(result$nodes$verdict, rep("pass", nodes))
+    expect_equal(result$judged, "noise")
     expect_match(paste(format_acceptance(result), collapse = "\n"), "which takes three")
     expect_gt(nchar(acceptance_json(result)), 100)
   }
@@ -127,19 +214,46 @@ test_that("a reference of another number of ranks judges nodes and pairs, not wh
   expect_match(paste(result$notes, collapse = "\n"), "the reference has 5 ranks, this campaign 3")
 })
 
-test_that("values of few launches are worth less than as many independent ones, and as many where launches agree", {
-  # Mee and Owen's formulas by hand: two launches of three values
-  x <- c(1, 2, 3, 5, 6, 7)
-  got <- reference_scatter(x, rep(1:2, each = 3))
-  ratio <- (3 * 8 / 1 - 1) / 3 # MSB = 3 var(2, 6) = 24, MSW = 1
+test_that("values of nodes crossed with launches are worth less than as many independent ones, and as many where neither differs", {
+  # by hand: two launches (rows) of three nodes; mean squares 24 of launches, 2 of nodes, 0 left over
+  got <- crossed_scatter(rbind(1:3, 5:7))
   expect_equal(got$mean, 4)
-  expect_equal(got$sd, sqrt(24 / 3 + 2 / 3))
-  expect_equal(got$n, 6 * (ratio + 1) / (3 * ratio + 1))
-  expect_equal(got$df, (ratio + 1)^2 / ((ratio + 1 / 3)^2 / 1 + (2 / 3) / 6))
-  expect_lt(got$n, 2.3)
-  same <- reference_scatter(c(1, 2, 3, 1, 2, 3), rep(1:2, each = 3))
-  expect_equal(c(same$n, same$mean), c(6, 2))
-  expect_equal(reference_scatter(x, 1:6), list(mean = 4, sd = sd(x), n = 6, df = 5))
+  expect_equal(got$sd, sqrt(24 / 3 + 2 / 2))
+  expect_equal(got$n, (24 / 3 + 2 / 2) / ((24 + 2) / 6))
+  expect_equal(got$df, 9^2 / (8^2 / 1 + 1^2 / 2))
+  expect_equal(crossed_scatter(matrix(c(1, 2, 3, 5, 6, 7))), list(mean = 4, sd = sd(c(1, 2, 3, 5, 6, 7)), n = 6, df = 5))
+  set.seed(12)
+  equal <- crossed_scatter(matrix(rnorm(400), 20))
+  expect_equal(c(equal$sd, equal$mean), c(1, 0), tolerance = 0.15)
+  expect_gt(equal$n, 150)
+  nodes <- crossed_scatter(matrix(rnorm(40, 0, 0.1), 10) + rep(c(-3, -1, 1, 3), each = 10))
+  expect_lt(nodes$n, 4.1)
+  expect_lt(nodes$df, 3.1)
+  # a gap is filled by what its launch and its node say
+  gap <- rbind(1:3, c(5, NA, 7))
+  expect_equal(crossed_scatter(gap)$sd, crossed_scatter(rbind(1:3, 5:7))$sd, tolerance = 0.2)
+})
+
+test_that("a reference of one launch never makes a figure fail", {
+  reference <- simulated_acceptance(seed = 2, nodes = 8, launches = 1)
+  rows <- judged_by(judge_acceptance(in_memory(nodes = 8, slow_node = 2, slow_percent = 100), reference = reference), "reference")
+  expect_false(any(rows$verdict == "fail"))
+  bad <- rows[rows$check == "latency" & rows$entity == "node2 - node3", ]
+  expect_match(bad$reason, "the reference has 28 values of 1 launch: what changes between launches is not in its bound")
+})
+
+test_that("good later campaigns keep the bounds of a reference of few nodes and launches", {
+  fails <- function(seed, nodes, launches, ...) {
+    set.seed(seed)
+    part <- function(launches) {
+      at <- expand.grid(launch = seq_len(launches), entity = seq_len(nodes))
+      cbind(at, x = rnorm(launches)[at$launch] + rnorm(nodes)[at$entity] + rnorm(nrow(at)), of = "node", scale = "linear", worse = "more")
+    }
+    # of a campaign of one launch of other nodes all values are held against it
+    any(part(1)$x > tolerance_bound(part(launches), 1 - 0.01 / nodes, 0.01)$limit)
+  }
+  expect_lte(sum(vapply(1:300, fails, TRUE, nodes = 4, launches = 10)), 5)
+  expect_lte(sum(vapply(1:300, fails, TRUE, nodes = 8, launches = 4)), 5)
 })
 
 test_that("judgements hold plain vectors, which JSON needs", {
@@ -149,4 +263,57 @@ test_that("judgements hold plain vectors, which JSON needs", {
   }
   got <- jsonlite::fromJSON(acceptance_json(result))
   expect_equal(got$judgements$verdict, result$judgements$verdict)
+})
+
+test_that("two campaigns differ beyond a margin only when the bound does, of all figures, also of rates and of nothing", {
+  side <- function(seed, ...) simulated_acceptance(seed = seed, ...)
+  rows_of <- function(a, b, margin = 5) compare_acceptance(a, b, margin)$rows
+  a <- side(1)
+  # every second a hundred detours, and a hundred times as many
+  with_detours <- function(x, rate) {
+    base <- x$figures[x$figures$metric == "base" & x$figures$variant == "alone", ]
+    base[c("metric", "unit")] <- list("detours", "per_s")
+    set.seed(1)
+    base$n <- rpois(nrow(base), rate * 4)
+    base$value <- base$n / 4
+    x$figures <- rbind(x$figures, base)
+    x
+  }
+  more <- rows_of(with_detours(a, 10), with_detours(side(2), 1000))
+  expect_equal(unique(more$margin_verdict[more$metric == "detours"]), "fail")
+  expect_equal(compare_acceptance(with_detours(a, 10), with_detours(side(2), 1000), 5)$verdict, "fail")
+  # nothing on either side: the bound of it is stated
+  none <- rows_of(with_detours(a, 0), with_detours(side(2), 0))
+  none <- none[none$metric == "detours", ]
+  expect_equal(unique(none$effect), 0)
+  expect_true(all(none$ci_high > 0 & none$ci_low < 0))
+  expect_equal(unique(none$margin_verdict), "pass")
+  expect_match(none$reason, "no event in 120 s: below 0.0[0-9]+ per second")
+  # +3 % with an interval around it is no failure at a margin of 5 %, and 0.05 against 0.1 % of a CPU is within the floor
+  slower <- rows_of(a, side(2, latency_ns = 2060))
+  expect_false(any(slower$margin_verdict == "fail"))
+  share <- rows_of(a, side(2, lost_percent = 0.1))
+  expect_false(any(share$margin_verdict[share$metric == "lost"] == "fail"))
+  much <- rows_of(a, side(2, lost_percent = 20))
+  expect_true("fail" %in% much$margin_verdict[much$metric == "lost"])
+  # the better is never a failure
+  expect_false(any(rows_of(side(2, lost_percent = 20), a)$margin_verdict[much$metric == "lost"] != "pass"))
+})
+
+# A self-check as judge_self_check() reads it, of a set of nodes.
+self_check_of <- function(nodes, level, right, chosen = "node1") {
+  data.frame(launch = "x", nodes = nodes, kind = "spin", level = level, chosen = chosen, named = if (right) chosen else "", right = right, problem = NA_character_)
+}
+
+test_that("each set of nodes has its self-check, all of them count, and a heavy load tells insensitive from broken", {
+  one <- self_check_of("node1,node2", 1, TRUE)
+  expect_match(set_words(cbind(one, asks = TRUE)), "^1 % of a CPU \\(spin\\) on node1: the localiser named node1$")
+  today <- rbind(self_check_of("node1,node2", 1, FALSE), self_check_of("node1,node2", 10, TRUE))
+  today$asks <- c(TRUE, FALSE)
+  expect_match(set_words(today), "named no node; 10 % .* named node1: insensitive today, not broken")
+  broken <- transform(today, right = FALSE)
+  expect_match(set_words(broken), "not even the heavy load was found")
+  result <- list(self_check = list(verdict = "inconclusive", each = cbind(rbind(one, self_check_of("node3,node4", 1, FALSE, "node3")), asks = TRUE)),
+                 acceptance = list(hosts = paste0("node", 1:4)))
+  expect_equal(doubted_hosts(result), c("node3", "node4"))
 })

@@ -25,7 +25,9 @@ test_that("nodes that differ by themselves are not blamed when only two others a
   at <- a$figures$check == "quantum"
   a$figures$value[at] <- a$figures$value[at] * c(node1 = 1, node2 = 1.2, node3 = 1.4)[a$figures$host[at]]
   rows <- compare_nodes(acceptance_units(a))
-  expect_true(all(rows$verdict[rows$check == "quantum"] == "pass"))
+  # it is left open: more time would not tell
+  expect_equal(rows$verdict[rows$check == "quantum"], rep("inconclusive", 3))
+  expect_match(rows$reason[rows$check == "quantum"][3], "more time does not decide")
 })
 
 test_that("variances of repetitions and launches add up as by hand", {

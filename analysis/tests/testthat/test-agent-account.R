@@ -10,7 +10,6 @@ made <- function(...) {
 test_that("an agent whose CPU time is what the ranks lost agrees, also under heavy-tailed noise", {
   row <- made(pairs = 60, agent_burst_ns = 1e6, seed = 4)
   expect_equal(row$agreement, "agree")
-  expect_true(row$sure)
   expect_lt(abs(row$difference_us_per_s), 20)
   expect_equal(row$on_ranks_percent, 1, tolerance = 0.05)
   expect_equal(row$cpu_percent / row$on_ranks_percent, 1.2, tolerance = 0.01)
@@ -18,39 +17,33 @@ test_that("an agent whose CPU time is what the ranks lost agrees, also under hea
   expect_equal(row$off_cpu_percent, 0)
 })
 
-test_that("ranks that lose a tenth more, or less, than a 1 % agent used disagree with it", {
-  more <- made(pairs = 60, agent_burst_ns = 1e6, unaccounted = 0.1, seed = 4)
+test_that("ranks that lose a fifth more, or less, than a 1 % agent used disagree with it", {
+  more <- made(pairs = 60, agent_burst_ns = 1e6, unaccounted = 0.2, seed = 4)
   expect_equal(more$agreement, "disagree")
-  expect_equal(more$difference_us_per_s, 1000, tolerance = 0.1)
-  less <- made(pairs = 60, agent_burst_ns = 1e6, unaccounted = -0.1, seed = 4)
+  expect_equal(more$difference_us_per_s, 2000, tolerance = 0.1)
+  less <- made(pairs = 60, agent_burst_ns = 1e6, unaccounted = -0.2, seed = 4)
   expect_equal(less$agreement, "disagree")
   expect_lt(less$difference_high, -less$tolerance_us_per_s)
 })
 
-test_that("hand-computed pairs: the difference, its tolerance and the three answers", {
+test_that("hand-computed pairs: the difference, its fixed margin and the three answers", {
   judge <- noiselab:::agreement_of
   same <- judge(c(1000, 1010, 990, 1000), c(1000, 1000, 1000, 1000), 0.01)
   expect_equal(same$difference_us_per_s, 0)
-  expect_equal(same$tolerance_us_per_s, 50)
-  expect_equal(same[c("agreement", "sure")], list(agreement = "agree", sure = TRUE))
-  expect_equal(judge(c(5, 6, 5, 6), c(1, 1, 1, 1), 0.01)$tolerance_us_per_s, 20)
-  expect_equal(judge(rep(c(1195, 1205), 5), rep(1000, 10), 0.01)$agreement, "disagree")
+  expect_equal(same$tolerance_us_per_s, 500)
+  expect_equal(same$agreement, "agree")
+  expect_equal(judge(c(5, 6, 5, 6), c(1, 1, 1, 1), 0.01, account = 20000)$tolerance_us_per_s, 2000)
+  expect_equal(judge(rep(c(1795, 1805), 5), rep(1000, 10), 0.01)$agreement, "disagree")
+  # Wide data do not widen what is allowed, nor does an estimate near 0 decide.
   open <- judge(c(-4000, 6000, 1000, 1020), rep(1000, 4), 0.01)
   expect_equal(open$agreement, "cannot be compared")
-  expect_match(open$reason, "50 \u00b5s/s are")
+  expect_match(open$reason, "500 \u00b5s/s are")
   others <- c(4000, 0, 1000, 20)
   known <- judge(c(1000, 1010, 990, 1000) + others, rep(1000, 4), 0.01, others = others)
-  expect_equal(known[c("agreement", "sure", "others_us_per_s", "preempted_us_per_s")],
-               list(agreement = "agree", sure = TRUE, others_us_per_s = 1255, preempted_us_per_s = 2255))
+  expect_equal(known[c("agreement", "others_us_per_s", "preempted_us_per_s")], list(agreement = "agree", others_us_per_s = 1255, preempted_us_per_s = 2255))
   expect_match(judge(c(1, 2), c(NA, NA), 0.01)$reason, "not known")
   expect_match(judge(5, 5, 0.01)$reason, "1 pair of halves: too few")
   expect_match(judge(numeric(), numeric(), 0.01)$reason, "no launch has an off and an on half together")
-})
-
-test_that("what runs in few halves only is judged by the mean, which sees it", {
-  preempted <- c(rep(0, 95), rep(4e4, 5)) + rep(c(-1, 1), 50)
-  agent <- rep(0, 100)
-  expect_equal(noiselab:::agreement_of(preempted, agent, 0.01, steady = FALSE)$estimator, "mean")
 })
 
 test_that("three launches or more are judged with the launch as the unit, too", {

@@ -22,7 +22,7 @@ test_that("with synchronised starts the time is that of all ranks, elsewhere the
 })
 
 test_that("channels of synchronised starts are analyzed only when asked for, and then decide nothing else", {
-  expect_equal(check_channels(NULL), c("time", "preempted", "detour", "base", "steal"))
+  expect_equal(check_channels(NULL), c("time", "preempted", "locked", "detour", "base", "steal"))
   dir <- local_starts(pairs = 12, levels_percent = c(0, 5))
   campaign <- read_campaign(dir)
   default <- analyze_campaign(campaign)$verdicts

@@ -19,9 +19,9 @@ test_that("a lower clock, damaged caches and preempted time are told from each o
     counters_in(dir)$causes
   }
   expect_equal(cause(preempted, figures())$cause, "preempted time")
-  expect_equal(cause(clean, figures(clock = 2310))$cause, "lower clock")
-  expect_equal(cause(clean, figures(cpi = 0.75, memory = 600))$cause, "cache damage")
-  expect_equal(cause(preempted, figures(clock = 2310, cpi = 0.75, l3 = 1150))$cause, "preempted time + lower clock + cache damage")
+  expect_equal(cause(clean, figures(clock = 2310))$cause, "hint: lower clock")
+  expect_equal(cause(clean, figures(cpi = 0.75, memory = 600))$cause, "hint: cache damage")
+  expect_equal(cause(preempted, figures(clock = 2310, cpi = 0.75, l3 = 1150))$cause, "preempted time + hint: lower clock + hint: cache damage")
   # just below each threshold
   near <- cause(clean, figures(clock = 2353, cpi = 0.71, l3 = 1099, memory = 549))
   expect_equal(near$cause, "unexplained")
@@ -33,6 +33,23 @@ test_that("a lower clock, damaged caches and preempted time are told from each o
   some <- cause(clean, figures()["Clock [MHz]"])
   expect_equal(some$cause, "too little is known")
   expect_match(some$why, "cache traffic was not measured")
+})
+
+test_that("a cause is a hint until the interval over launches says so", {
+  dir <- local_campaign(external = "agent", slowdown_percent = 4, amplification = 1000, pairs = 40, launches = 4, seed = 1)
+  with_clocks <- function(clocks) {
+    launches <- list.dirs(dir, recursive = FALSE)
+    for (i in seq_along(launches)) {
+      one <- tempfile()
+      dir.create(file.path(one, "launch"), recursive = TRUE)
+      put_counters(one, figures(), figures(clock = clocks[i]))
+      file.copy(file.path(one, "launch", "likwid.csv"), launches[i], overwrite = TRUE)
+      unlink(one, recursive = TRUE)
+    }
+    counters_in(dir)$causes$cause
+  }
+  expect_equal(with_clocks(c(2300, 2305, 2310, 2302)), "lower clock")
+  expect_equal(with_clocks(c(2100, 2390, 2310, 2402)), "hint: lower clock")
 })
 
 test_that("without a slowdown there is nothing to explain", {

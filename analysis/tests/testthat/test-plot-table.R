@@ -1,6 +1,6 @@
 of_starts <- c("overshoot", "lateness", "reproducibility")
 of_periods <- c("periodogram", "folded")  # need long or periodic series: tested by themselves
-of_agents <- grep("^(agent-|intervals|replay)", plot_table()$name, value = TRUE)  # need an agent's files: tested by themselves
+of_agents <- grep("^(agent-|intervals|replay|locked)", plot_table()$name, value = TRUE)  # need an agent's files: tested by themselves
 
 # n, the unit it counts, alpha; and where an interval or band is drawn, what it is.
 expect_labels <- function(drawn) {

@@ -19,8 +19,8 @@ test_that("an agent and its replay are the same, or not, and the margin says how
   expect_equal(same$answer, "pass")
   expect_equal(same$rows$test, "Welch on launch summaries")
   usual <- compare_replay(equal)$rows
-  expect_equal(usual$margin_percent, 0.1 * usual$agent_percent)
-  expect_equal(usual$margin_from, "10 % of the agent's slowdown")
+  expect_equal(usual$margin_percent, 0.05)
+  expect_equal(usual$margin_from, "fixed")
   expect_true(same$rows$p_same <= 0.01)
   expect_equal(compare_replay(equal, margin = 0.0001)$rows$verdict, "inconclusive")
   more <- compare_replay(both_of(4, 2))
@@ -29,11 +29,12 @@ test_that("an agent and its replay are the same, or not, and the margin says how
   expect_match(more$sentences, "not the same: the agent slows more, by more than")
 })
 
-test_that("the default margin is not less than the agent's detection limit, nor more than half its slowdown", {
+test_that("the default margin is fixed before measuring: by nothing that scatters", {
   row <- list(estimate = 2, detection_limit = 0.1, p_one_sided = 1e-4, alpha = 0.01)
-  expect_equal(replay_margin(row, NULL)$percent, 0.2)
-  expect_equal(replay_margin(utils::modifyList(row, list(detection_limit = 0.5)), NULL)$percent, 0.5)
-  expect_equal(replay_margin(utils::modifyList(row, list(detection_limit = 1.8)), NULL)$percent, 1)
+  expect_equal(replay_margin(row, NULL)$percent, 0.05)
+  expect_equal(replay_margin(row, NULL, 1)$percent, 0.1)
+  expect_equal(replay_margin(row, NULL, 1)$from, "10 % of the agent's CPU time")
+  expect_equal(replay_margin(utils::modifyList(row, list(detection_limit = 1.8)), NULL)$percent, 0.05)
   expect_match(replay_margin(utils::modifyList(row, list(p_one_sided = 0.2)), NULL)$reason, "nothing that a replay could equal")
   expect_equal(replay_margin(row, 0.7), list(percent = 0.7, from = "given", reason = NA_character_))
 })

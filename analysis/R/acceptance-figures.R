@@ -1,0 +1,82 @@
+# Every figure of an acceptance campaign with its interval: geometric mean for times and rates, exact bounds where nothing happened.
+
+figure_table <- function(units, alpha, watched = NULL) {
+  key <- paste(units$check, units$variant, units$metric, units$size, sep = "\r")
+  rows <- bind_rows(lapply(split(units, in_order(key)), figures_of_key, watched))
+  rownames(rows) <- NULL
+  rows$name <- figure_name(rows)
+  ends <- figure_bounds(rows, alpha)
+  rows$ci_low <- ends$low
+  rows$ci_high <- ends$high
+  rows
+}
+
+# One figure of all its entities: mean, standard error and degrees of freedom on the scale of tests ("more": not turned), and what exact bounds need.
+figures_of_key <- function(part, watched) {
+  scale <- usable_scale(part)
+  unit <- paste(part$launch, part$repetition)
+  table <- unit_table(to_scale(part$x, scale, "more"), unit, part$entity)
+  launch <- part$launch[match(rownames(table), unit)]
+  got <- column_scatter(table, launch)
+  excess <- ifelse(is.na(got$excess), 0, pmax(0, got$excess))
+  variance <- got$within + excess
+  over <- function(v, df) ifelse(v > 0, v^2 / df, 0)
+  by <- in_order(part$entity)
+  first <- part[!duplicated(by), ]
+  cbind(first[c(figure_key, "what", "worse", "of", "entity", "unit")], scale = scale, value = from_scale(got$mean, scale, "more"), se = sqrt(variance),
+        df = variance^2 / (over(got$within, got$within_df) + over(excess, got$n_launches - 1)), n = got$n, n_launches = got$n_launches,
+        median = as.vector(tapply(part$x, by, stats::median)), all_zero = as.vector(tapply(part$x == 0, by, all)), events = as.vector(rowsum(part$trials, as.integer(by))),
+        watched_of(first, watched))
+}
+
+# Seconds of CPU time in which the events of a figure could have been seen, and those in which bursts could, with the bursts.
+watched_of <- function(rows, watched) {
+  none <- data.frame(watched_s = NA_real_, bursts_s = NA_real_, bursts = 0)[rep(1, nrow(rows)), ]
+  if (is.null(watched) || !any(rows$check %in% c("detour", "quantum"))) return(none)
+  own <- watched[watched$check == rows$check[1] & watched$variant == rows$variant[1], ]
+  own <- tapply(own$seconds, own$host, sum)
+  all <- rowsum(watched[c("seconds", "bursts")], watched$host)
+  at <- match(rows$entity, rownames(all))
+  data.frame(watched_s = as.vector(own[rows$entity]), bursts_s = all$seconds[at], bursts = all$bursts[at])
+}
+
+# Two-sided interval at 1 - alpha, in the figure's unit. Where all values are 0, and for numbers of events, exact: Poisson for events per second of CPU time, binomial
+# for shares of starts (Clopper and Pearson); what bursts that nobody saw could take belongs to the upper end of shares of time. Zero scatter otherwise is no certainty: NA.
+figure_bounds <- function(rows, alpha) {
+  centre <- to_scale(rows$value, rows$scale[1], "more")
+  log_scale <- rows$scale == "log"
+  centre <- ifelse(log_scale, log(pmax(rows$value, 1e-300)), rows$value)
+  known <- rows$n > 1 & is.finite(rows$se) & rows$se > 0
+  reach <- ifelse(known, stats::qt(1 - alpha / 2, rows$df) * rows$se, NA_real_)
+  back <- function(x) ifelse(log_scale, exp(x), x)
+  low <- back(centre - reach)
+  high <- back(centre + reach)
+  rate <- rows$metric == "detours" & !is.na(rows$watched_s)
+  if (any(rate)) {
+    e <- rows$events[rate]
+    low[rate] <- pmin(low[rate], ifelse(e > 0, stats::qgamma(alpha / 2, pmax(1, e)), 0) / rows$watched_s[rate], na.rm = TRUE)
+    high[rate] <- pmax(high[rate], stats::qgamma(1 - alpha / 2, e + 1) / rows$watched_s[rate], na.rm = TRUE)
+  }
+  share <- rows$check == "collective" & rows$unit == "percent" & rows$all_zero & rows$events > 0
+  low[share] <- 0
+  high[share] <- 100 * (1 - (alpha / 2)^(1 / rows$events[share]))
+  burst <- rows$check %in% c("detour", "quantum") & rows$metric %in% burst_metrics & !is.na(rows$bursts_s)
+  if (any(burst)) {
+    extra <- pmin(100, 100 * stats::qgamma(1 - alpha / 2, rows$bursts[burst] + 1) / rows$bursts_s[burst] * burst_ns * 1e-9)
+    zero <- rows$all_zero[burst]
+    low[burst] <- ifelse(zero, 0, low[burst])
+    high[burst] <- ifelse(zero, 0, high[burst]) + extra
+  }
+  data.frame(low = low, high = high)
+}
+
+# Why a figure has no interval, or what its bound rests on where nothing was seen.
+bound_words <- function(rows) {
+  rate <- rows$metric == "detours" & rows$all_zero & !is.na(rows$watched_s)
+  burst <- rows$metric %in% burst_metrics & !is.na(rows$bursts_s)
+  ifelse(is.na(rows$ci_high), ifelse(rows$n < 2, "its scatter is unknown (one repetition)", ifelse(rows$all_zero, "all repetitions are 0, and for how long it was watched is not known",
+                                                                                                  "all repetitions agree exactly, their scatter is unknown")),
+         ifelse(rate, sprintf("no event in %s: below %s per second", format_time(rows$watched_s), format_effect(rows$ci_high, FALSE)),
+                ifelse(burst, sprintf("bursts of %s: %s in %s of CPU time, so that they may take up to %s %%", format_time(burst_ns / 1e9), ifelse(rows$bursts > 0, format_count_each(rows$bursts), "none was seen"),
+                                      format_time(rows$bursts_s), format_effect(pmin(100, 100 * stats::qgamma(0.995, rows$bursts + 1) / rows$bursts_s * burst_ns * 1e-9), FALSE)), "")))
+}

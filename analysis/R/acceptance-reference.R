@@ -1,0 +1,85 @@
+# Limits learnt from a campaign that was good.
+
+least_reference <- 5
+
+# What was learnt from the reference, and what could not be.
+judge_reference <- function(acceptance, figures, reference, alpha) {
+  learnt <- acceptance_units(reference)
+  sizes <- lapply(list(reference, acceptance), function(a) sort(unique(vapply(a$launches, function(info) as.numeric(info$ranks), 0))))
+  other_size <- !identical(sizes[[1]], sizes[[2]])
+  # Of all ranks together, or shared out among them: nothing to learn from another number of ranks.
+  hangs <- function(rows) rows$of == "cluster" & rows$check != "completeness" | rows$metric %in% acceptance_measures$name[acceptance_measures$placed]
+  if (other_size) learnt <- learnt[!hangs(learnt), ]
+  key <- function(x) paste(x$check, x$variant, x$metric, x$size, sep = "\r")
+  parts <- split(learnt, in_order(key(learnt)))
+  known <- key(figures) %in% names(parts)
+  lacks <- figures[!known & !(other_size & hangs(figures)), ]
+  lost <- setdiff(names(parts), key(figures))
+  notes <- c(
+    if (other_size) sprintf("the reference has %s ranks, this campaign %s: figures of all ranks together are not judged by it", format_range(sizes[[1]]), format_range(sizes[[2]])),
+    if (nrow(lacks) > 0) sprintf("the reference lacks %s, not judged by it: %s", counted(nrow(lacks), "figure"), few_words(lacks$name, 4)),
+    if (length(lost) > 0) sprintf("the reference has %s that were not measured here: %s", counted(length(lost), "figure"), few_words(unname(vapply(parts[lost], function(p) figure_name(cbind(p[1, figure_key], entity = "")), "")), 4))
+  )
+  f <- figures[known, ]
+  if (nrow(f) == 0) return(list(notes = notes))
+  days <- length(unique(substr(unlist(lapply(reference$launches, function(info) info$started_utc %||% "")), 1, 10)))
+  bounds <- bind_rows(lapply(parts[unique(key(f))], tolerance_bound, 1 - alpha / nrow(f), alpha, days))
+  bound <- bounds[match(key(f), unique(key(f))), ]
+  verdict <- ifelse(is.na(bound$limit), "inconclusive", against_limit(f$ci_low, f$ci_high, bound$limit, bound$relation))
+  beyond <- verdict == "fail" & !bound$may_fail
+  verdict[beyond] <- "inconclusive"
+  reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(!is.na(bound$reason), bound$reason, interval_reason(f, "bound")))
+  list(rows = judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value, ci_low = f$ci_low, ci_high = f$ci_high,
+                        unit = f$unit, limit = ifelse(is.na(bound$limit), "", paste(bound$relation, format_figure(bound$limit, f$unit))), source = bound$source, kind = "reference",
+                        reason = reason), notes = notes)
+}
+
+# One-sided normal tolerance bound, on the side that is worse. `may_fail`: the reference is of several launches and of enough values, so that what it has not seen is no reason to fail.
+tolerance_bound <- function(part, share, alpha, days = 1) {
+  scale <- usable_scale(part)
+  worse <- part$worse[1]
+  table <- unit_table(to_scale(part$x, scale, worse), part$launch, part$entity)
+  n <- sum(!is.na(table))
+  of <- if (part$of[1] == "cluster") "launches" else paste0("launches x ", part$of[1], "s")
+  one_day <- if (days == 1) " of one day" else ""
+  bound <- function(limit, n, of, may_fail, reason = NA_character_) {
+    data.frame(limit = limit, relation = if (worse == "more") "<=" else ">=", source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, reason = reason)
+  }
+  if (n < least_reference || nrow(table) < 2) {
+    y <- to_scale(part$x, scale, worse)
+    if (length(y) < least_reference) {
+      return(bound(NA_real_, length(y), "repetitions", FALSE, sprintf("%d values of the reference are too few (%d are needed)", length(y), least_reference)))
+    }
+    s <- list(mean = mean(y), sd = stats::sd(y), n = length(y), df = length(y) - 1)
+    return(bound(tolerance_limit(s, share, alpha, scale, worse), length(y), "repetitions", FALSE,
+                 sprintf("the reference has %s of %s: what changes between launches is not in its bound, which can be kept but not missed (%d of two launches or more are needed)", counted(n, "value"), counted(nrow(table), "launch", "launches"), least_reference)))
+  }
+  bound(tolerance_limit(crossed_scatter(table), share, alpha, scale, worse), n, of, TRUE)
+}
+
+tolerance_limit <- function(s, share, alpha, scale, worse) {
+  root <- sqrt(s$n)
+  k <- suppressWarnings(stats::qt(1 - alpha, s$df, ncp = stats::qnorm(share) * root)) / root
+  from_scale(s$mean + k * s$sd, scale, worse)
+}
+
+# Random effects of launches (rows) and nodes (columns): mean and standard deviation of a new value of a new launch and node, the number of independent values that
+# the mean is worth, and the degrees of freedom (Satterthwaite). Mean squares below the residual one count as it. With one column, one-way over launches.
+crossed_scatter <- function(table) {
+  a <- nrow(table)
+  b <- ncol(table)
+  if (b == 1) return(list(mean = mean(table), sd = stats::sd(table), n = a, df = a - 1))
+  gaps <- is.na(table)
+  mean <- mean(table, na.rm = TRUE)
+  if (any(gaps)) table[gaps] <- (outer(rowMeans(table, na.rm = TRUE), colMeans(table, na.rm = TRUE), `+`) - mean)[gaps]
+  row <- rowMeans(table)
+  column <- colMeans(table)
+  df <- c(a - 1, b - 1, (a - 1) * (b - 1) - sum(gaps))
+  square <- c(b * stats::var(row), a * stats::var(column), sum((table - outer(row, column, `+`) + mean(table))^2) / max(1, df[3]))
+  square[1:2] <- pmax(square[1:2], square[3])
+  part <- square * c(1 / b, 1 / a, 1 - 1 / a - 1 / b)
+  of_mean <- max((square[1] + square[2] - square[3]) / (a * b), max(square) / (a * b))
+  total <- sum(part)
+  if (!total > 0) return(list(mean = mean, sd = 0, n = a * b, df = a - 1))
+  list(mean = mean, sd = sqrt(total), n = total / of_mean, df = total^2 / sum((part^2 / pmax(1, df))[part > 0]))
+}

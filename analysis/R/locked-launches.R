@@ -1,0 +1,192 @@
+# Burst-locked slowdown of launches: from the files of a campaign to a row per launch and operation.
+
+#' Slowdown by the agent's bursts
+#'
+#' Of every launch with an agent: what its bursts on the ranks' CPUs cost the loop while it ran undisturbed.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()].
+#' @param alpha Probability, length 1: one-sided level of the limit and of the look at the time before the bursts; intervals have confidence 1 - alpha.
+#' @return A data frame, one row per launch x operation x bytes: `launch`, `operation`, `bytes`, `n_bursts` (bursts that follow each other within a window
+#'   are one), `bursts_per_s` (of loop time with the agent), `burst_cpu_ns` (mean time on the CPU), `cost_ns`, `cost_low_ns`, `cost_high_ns` (what a burst costs
+#'   all ranks), `slowdown_percent`, `slowdown_low`, `slowdown_high` (cost x bursts per second, of the time that is left), `p_value` (one-sided), `limit_percent`
+#'   (slowdown that would have been found with power 0.95), `amplification`, `amplification_low`, `amplification_high` (cost over time on the CPU),
+#'   `absorbed_share` (of the bursts: cost below half of their time on the CPU; NA where the background hides that), `z`, `state` (`measured`, `few`, `dense`,
+#'   `busy`, `not flat`, `unrecorded`), `reason` (why there is no figure, else NA). NULL without a launch with an agent.
+#' @seealso `locked_cost()` for the method, `pool_locked()` for several launches together.
+#' @noRd
+locked_by_launch <- function(campaign, alpha = 0.01) {
+  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
+  check_probability(alpha, "alpha")
+  rows <- campaign$rows
+  on <- rows[["arm"]] == "on" & is_agent_row(rows)
+  ids <- Filter(function(id) switches_agent(campaign$launches[[id]]), unique(as.character(rows[["launch"]][on])))
+  bind_rows(lapply(ids, function(id) {
+    mine <- which(on & rows[["launch"]] == id)
+    bind_rows(lapply(split(mine, in_order(paste(rows[["operation"]][mine], rows[["bytes"]][mine]))), function(at) {
+      cbind(data.frame(launch = id, operation = as.character(rows[["operation"]][at[1]]), bytes = rows[["bytes"]][at[1]]),
+            locked_of_rows(campaign, id, at, alpha, 1 - alpha))
+    }))
+  }))
+}
+
+#' Several launches together
+#'
+#' @param rows Data frame: some rows of `locked_by_launch()`.
+#' @param alpha Probability, length 1: intervals have confidence 1 - alpha.
+#' @return A data frame, one row per operation x bytes, columns as in `rows` without `launch`, and `n_launches`, `heterogeneity_p` (Cochran's Q of the
+#'   slowdowns; NA of one launch): about these launches. Each counts by its bursts; the worst state wins, and without a figure of one there is none.
+#' @noRd
+pool_locked <- function(rows, alpha = 0.01) {
+  if (NROW(rows) == 0) return(NULL)
+  groups <- split(rows, in_order(paste(rows$operation, rows$bytes)))
+  bind_rows(lapply(groups, function(group) cbind(group[1, c("operation", "bytes")], pool_locked_cell(group, alpha), row.names = NULL)))
+}
+
+pool_locked_cell <- function(group, alpha) {
+  k <- nrow(group)
+  worst <- which.max(match(group$state, locked_states))
+  if (group$state[worst] != "measured" || k == 1) {
+    return(cbind(group[worst, names(locked_columns)], n_launches = k, heterogeneity_p = NA_real_, row.names = NULL))
+  }
+  q <- stats::qnorm(1 - alpha / 2)
+  se <- function(low, high) (group[[high]] - group[[low]]) / (2 * q)
+  pooled <- function(value, low, high, weight) {
+    weight <- weight / sum(weight)
+    centre <- sum(weight * group[[value]])
+    reach <- q * sqrt(sum((weight * se(low, high))^2))
+    stats::setNames(list(centre, centre - reach, centre + reach), c(value, low, high))
+  }
+  seconds <- group$n_bursts / group$bursts_per_s
+  z <- sum(stats::qnorm(pmin(pmax(group$p_value, .Machine$double.xmin), 1 - 1e-16), lower.tail = FALSE)) / sqrt(k)
+  values <- c(
+    list(n_bursts = sum(group$n_bursts), bursts_per_s = sum(group$n_bursts) / sum(seconds),
+         burst_cpu_ns = stats::weighted.mean(group$burst_cpu_ns, group$n_bursts)),
+    pooled("cost_ns", "cost_low_ns", "cost_high_ns", group$n_bursts),
+    pooled("slowdown_percent", "slowdown_low", "slowdown_high", seconds),
+    pooled("amplification", "amplification_low", "amplification_high", group$n_bursts * group$burst_cpu_ns),
+    list(p_value = max(.Machine$double.xmin, stats::pnorm(z, lower.tail = FALSE)), limit_percent = sqrt(sum((seconds * group$limit_percent)^2)) / sum(seconds),
+         absorbed_share = stats::weighted.mean(group$absorbed_share, group$n_bursts), z = z, state = "measured")
+  )
+  cbind(locked_row(values), n_launches = k, heterogeneity_p = heterogeneity(group$slowdown_percent, se("slowdown_low", "slowdown_high")))
+}
+
+# The rows `at` of one launch, all under the same treatment.
+locked_of_rows <- function(campaign, id, at, alpha, conf, power = 0.95, reader = read_slices) {
+  tracks <- locked_tracks(campaign, id, at, reader)
+  if (is.character(tracks)) return(locked_none("unrecorded", tracks))
+  tracks <- Filter(Negate(is.null), lapply(tracks, function(track) locked_track(track$timeline, track$bursts)))
+  if (!is_agent_row(campaign$rows[at[1], ])) tracks <- paid_bursts(tracks, sum(campaign$rows[["delivered_ns"]][at]))
+  locked_cost(tracks, alpha, conf, power)
+}
+
+# The generator notes when a burst began and ended; where others had the CPU meanwhile that is longer than what it ran, which its account knows.
+paid_bursts <- function(tracks, delivered_ns) {
+  total <- sum(vapply(tracks, function(track) sum(track$windows$cpu_ns), 0))
+  share <- delivered_ns / total
+  if (!isTRUE(share > 0 && share < 1)) return(tracks)
+  lapply(tracks, function(track) {
+    track$windows$cpu_ns <- track$windows$cpu_ns * share
+    track
+  })
+}
+
+# Reads each file once.
+slices_reader <- function() {
+  read <- new.env()
+  function(file, info) {
+    if (is.null(read[[file]])) assign(file, read_slices(file, info), envir = read)
+    read[[file]]
+  }
+}
+
+# ---- as rows of verdicts -----------------------------------------------------------------------
+
+# A launch's row of the channel `locked`; NULL where there is no load, or nothing was recorded of it.
+locked_verdict <- function(campaign, label, at, settings, reader) {
+  if (length(at) == 0 || !isTRUE(label$level_requested_percent > 0)) return(NULL)
+  got <- locked_of_rows(campaign, label$launch, at, settings$alpha, settings$conf, settings$power, reader)
+  if (got$state == "unrecorded") return(NULL)
+  label$level_delivered_percent <- delivered_percent(campaign$rows[["level_delivered_percent"]][at], campaign$rows[["wall_ns"]][at])
+  label$delivered_ratio <- delivered_ratio(label$level_delivered_percent, label$level_requested_percent)
+  locked_verdict_row(label, got, length(at), 1, settings)
+}
+
+# Of the rows of single launches; NULL without any.
+locked_pooled_verdict <- function(rows, label, settings) {
+  if (NROW(rows) < 2) return(NULL)
+  got <- pool_locked_cell(bind_rows(rows$raw_locked), 2 * settings$alpha)
+  label[c("level_delivered_percent", "delivered_ratio")] <- list(mean(rows$level_delivered_percent), mean(rows$delivered_ratio))
+  locked_verdict_row(label, got, sum(rows$n_pairs), nrow(rows), settings)
+}
+
+locked_verdict_row <- function(label, got, n_pairs, n_launches, settings) {
+  q <- stats::qnorm(1 - settings$alpha)
+  est <- list(estimate = got$slowdown_percent, low = got$slowdown_low, high = got$slowdown_high, se = (got$slowdown_high - got$slowdown_low) / (2 * q),
+              df = Inf, p = got$p_value, z = got$z, limit = got$limit_percent, method = "shifts of the bursts", estimator = "mean",
+              why = "what a burst costs, times bursts per second")
+  est$mean <- est[c("estimate", "low", "high", "se", "df")]
+  row <- verdict_row(label, "locked", n_pairs, got$n_bursts, n_launches, est, list(p = NA_real_, method = NA_character_), got$reason, settings, "burst",
+                     est$estimate)
+  row$raw_locked <- list(got)
+  row
+}
+
+# Per node the slices of these rows, and the bursts of their load on the ranks' CPUs; or why there are none, a text.
+locked_tracks <- function(campaign, id, at, reader = read_slices) {
+  info <- campaign$launches[[id]]
+  rows <- campaign$rows[at, ]
+  dir <- campaign$paths[[id]]
+  files <- list.files(dir, "^slices\\..+\\.bin$")
+  if (length(files) == 0) return(if (start_mode(info) == "loop") "no slices of the loop were recorded" else "synchronised starts have no slices")
+  is_agents <- is_agent_row(rows)[1]
+  parts <- lapply(files, function(file) {
+    host <- sub("^slices\\.(.+)\\.bin$", "\\1", file)
+    bursts <- if (is_agents) recorded_bursts_of_agent(campaign, id, host) else bursts_of_generator(dir, host)
+    if (is.character(bursts)) return(bursts)
+    list(timeline = timeline_of(reader(file.path(dir, file), info), rows), bursts = on_ranks(bursts, campaign, id, host))
+  })
+  wrong <- Filter(is.character, parts)
+  if (length(wrong) > 0) wrong[[1]] else parts
+}
+
+timeline_of <- function(slices, rows) {
+  key <- function(x) paste(x[["operation"]], x[["bytes"]], x[["pair"]], x[["order"]], sep = "\r")
+  blocks <- slices$blocks[key(slices$blocks) %in% key(rows), ]
+  loop_timeline(blocks$start_ns, blocks$n, slices$ns[sequence(blocks$n, blocks$first)])
+}
+
+# On the clock of the slices.
+absolute_bursts <- function(bursts, keys, file) {
+  origin <- suppressWarnings(as.numeric(keys$origin_monotonic_ns %||% NA))
+  if (is.na(origin)) return(paste0("'", basename(file), "' does not say when its time begins"))
+  bursts$start_ns <- bursts$start_ns + origin
+  bursts
+}
+
+recorded_bursts_of_agent <- function(campaign, id, host) {
+  file <- campaign$bursts$file[campaign$bursts$launch == id & campaign$bursts$host == host]
+  if (length(file) == 0) return("no bursts of the agent were recorded")
+  bursts <- read_bursts(file)
+  tasks <- campaign$tasks
+  mine <- unique(tasks[["task"]][tasks[["launch"]] == id & tasks[["host"]] == host & tasks[["group"]] == "agent"])
+  if (nrow(bursts) > 0 && (length(mine) == 0 || !any(bursts$task %in% mine))) {
+    return("whose bursts they were is not recorded (root or CAP_PERFMON would tell)")
+  }
+  absolute_bursts(bursts[bursts$task %in% mine, ], attr(bursts, "keys"), file)
+}
+
+bursts_of_generator <- function(dir, host) {
+  file <- file.path(dir, paste0("generator.", host, ".trace"))
+  if (!file.exists(file)) return("no bursts of the generator were recorded")
+  bursts <- read_bursts(file)
+  absolute_bursts(bursts, attr(bursts, "keys"), file)
+}
+
+# Bursts elsewhere cost no rank its CPU.
+on_ranks <- function(bursts, campaign, id, host) {
+  ranks <- campaign$ranks
+  cpus <- unique(ranks[["cpu"]][ranks[["launch"]] == id & ranks[["host"]] == host])
+  cpus <- cpus[!is.na(cpus) & cpus >= 0]
+  if (length(cpus) == 0) return(bursts)
+  bursts[is.na(bursts$cpu) | bursts$cpu %in% cpus, ]
+}

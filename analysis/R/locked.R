@@ -1,0 +1,240 @@
+# Slowdown locked to bursts: what each recorded burst of a load cost the loop, from slices of it (docs/methods.md, Burst-locked slowdown).
+
+# What is fixed before anything is measured.
+locked_design <- list(
+  tail_ns = 5e5, tail_slices = 2,  # a burst's window goes on for so long after its end, and at least for so many slices
+  local_slices = 501,              # the local median of a slice is that of so many around it
+  bound = 3, most_bounded = 0.2,   # a window counts for at most so many times its length: no single outlier decides, but few may be
+  least_bursts = 5, least_stretches = 20, most_covered = 0.8,
+  flat_share = 0.1,                # what may be lost before the bursts, as a share of what they cost
+  shifts = c(200, 1000), looked_up = 5e5,
+  groups = 16                      # blocks of time
+)
+
+# Why there is no figure, and that there is one: a closed set, the worst last.
+locked_states <- c("measured", "few", "dense", "busy", "not flat", "unrecorded")
+
+# What a slice took beyond the local median of its stretch.
+#   ns: length of each slice; n: slices of each stretch, in their order.
+slice_excess <- function(ns, n, window = locked_design$local_slices) {
+  n <- n[n > 0]
+  if (length(n) == 0) return(numeric())
+  parts <- split(ns, rep(seq_along(n), n))
+  middle <- lapply(parts, function(x) {
+    if (length(x) <= window) rep(stats::median(x), length(x)) else as.numeric(stats::runmed(x, window, endrule = "constant"))
+  })
+  excess <- ns - unlist(middle, use.names = FALSE)
+  # A loop begins with cold caches, and bursts keep clear of where halves begin: what all first slices have in common is no background.
+  if (length(n) >= locked_design$least_stretches) for (k in 1:3) {
+    kth <- (cumsum(n) - n + k)[n >= k]
+    excess[kth] <- excess[kth] - stats::median(excess[kth])
+  }
+  excess
+}
+
+# One node's slices in one cell, in the order of time. `at`: when each began; `stretch`: the half or the part of one that it is in.
+loop_timeline <- function(start_ns, n, ns) {
+  start_ns <- start_ns[n > 0]
+  n <- n[n > 0]
+  stretch <- rep(seq_along(n), n)
+  begin <- cumsum(ns) - ns
+  last <- cumsum(n)
+  list(ns = ns, at = start_ns[stretch] + begin - begin[(last - n + 1)[stretch]], stretch = stretch, last = last, excess = slice_excess(ns, n))
+}
+
+tail_of <- function(timeline) max(locked_design$tail_ns, locked_design$tail_slices * stats::median(timeline$ns))
+
+# The bursts that begin within slices, with those that come before the window of the one before has ended taken as one: `start`, `end` (ns), `cpu_ns` (all of
+# them together), `first`, `last` (slices of the window), `length` (of the window, ns).
+burst_windows <- function(timeline, bursts, tail_ns = tail_of(timeline)) {
+  slice <- findInterval(bursts$start_ns, timeline$at)
+  inside <- slice > 0
+  inside[inside] <- bursts$start_ns[inside] < (timeline$at + timeline$ns)[slice[inside]]
+  bursts <- bursts[inside, ]
+  slice <- slice[inside]
+  if (nrow(bursts) == 0) return(NULL)
+  end <- bursts$start_ns + bursts$duration_ns
+  far <- cummax(end)
+  new <- c(TRUE, bursts$start_ns[-1] > far[-nrow(bursts)] + tail_ns | diff(timeline$stretch[slice]) != 0)
+  group <- cumsum(new)
+  first <- slice[new]
+  ends <- far[c(which(new)[-1] - 1, nrow(bursts))]
+  stretch_last <- timeline$last[timeline$stretch[first]]
+  reach <- pmin(ends + tail_ns, (timeline$at + timeline$ns)[stretch_last])
+  last <- pmin(pmax(first, findInterval(reach, timeline$at, left.open = TRUE)), stretch_last)
+  data.frame(start = bursts$start_ns[new], end = ends, cpu_ns = as.numeric(rowsum(bursts$duration_ns, group)), first = first, last = last,
+             length = pmax(1, reach - bursts$start_ns[new]))
+}
+
+bounded <- function(sums, length) pmax(pmin(sums, locked_design$bound * length), -locked_design$bound * length)
+
+# Slices in no window, one after the other, with sums to look up: what windows would have held elsewhere.
+quiet_record <- function(timeline, windows) {
+  covered <- rep(FALSE, length(timeline$ns))
+  covered[sequence(windows$last - windows$first + 1, windows$first)] <- TRUE
+  free <- which(!covered)
+  most <- locked_design$bound * tail_of(timeline)
+  per_slice <- mean(pmax(pmin(timeline$excess[free], most), -most))
+  list(free = free, per_slice = per_slice, ends = c(0, cumsum(timeline$ns[free])), sums = c(0, cumsum(timeline$excess[free] - per_slice)))
+}
+
+# What windows of these lengths hold on average, begun at `p` (ns on the record of quiet slices).
+shifted_sums <- function(quiet, p, length) {
+  total <- quiet$ends[length(quiet$ends)]
+  begin <- pmin(findInterval(p, quiet$ends, rightmost.closed = TRUE), length(quiet$free))
+  end <- pmin(findInterval(pmin(p + length, total), quiet$ends, left.open = TRUE), length(quiet$free))
+  quiet$sums[pmax(begin, end) + 1] - quiet$sums[begin]
+}
+
+# Windows of one node: what was lost in each, before each, and what the train of bursts would have found elsewhere, shifted around the quiet record.
+locked_track <- function(timeline, bursts, n_shifts = NULL) {
+  windows <- burst_windows(timeline, bursts)
+  if (is.null(windows)) return(NULL)
+  quiet <- quiet_record(timeline, windows)
+  total_ns <- sum(timeline$ns)
+  covered <- 1 - quiet$ends[length(quiet$ends)] / total_ns
+  n <- nrow(windows)
+  if (covered > locked_design$most_covered || length(quiet$free) < 20) return(list(windows = windows, covered = covered, total_ns = total_ns))
+  sums <- c(0, cumsum(timeline$excess - quiet$per_slice))
+  lost <- bounded(sums[windows$last + 1] - sums[windows$first], windows$length)
+  place <- quiet$ends[findInterval(windows$first, quiet$free) + 1]
+  length_ns <- quiet$ends[length(quiet$ends)]
+  if (is.null(n_shifts)) n_shifts <- min(max(locked_design$looked_up / n, locked_design$shifts[1]), locked_design$shifts[2])
+  # Multiples of the golden ratio: even without falling in step with the bursts.
+  shift <- (seq_len(n_shifts) * 0.6180339887498949) %% 1 * length_ns
+  most <- locked_design$bound * windows$length
+  elsewhere <- vapply(shift, function(by) {
+    sums <- shifted_sums(quiet, (place + by) %% length_ns, windows$length)
+    c(sum(bounded(sums, windows$length)), sum(sums > most))
+  }, numeric(2))
+  list(windows = windows, quiet = quiet, covered = covered, total_ns = total_ns, lost = lost, elsewhere = elsewhere[1, ],
+       n_bounded = mean(elsewhere[2, ]),
+       before = lost_before(timeline, windows, quiet, sums), room = length_ns / mean(windows$length))
+}
+
+# What was lost in as long a time before each burst's first slice; NA where that is not all quiet, or not recorded.
+lost_before <- function(timeline, windows, quiet, sums) {
+  free <- seq_along(timeline$ns) %in% quiet$free
+  from <- findInterval(timeline$at[windows$first] - windows$length, timeline$at) + 1
+  to <- windows$first - 1
+  crowded <- c(0, cumsum(!free))
+  known <- from >= 1 & from <= to
+  known[known] <- timeline$stretch[from[known]] == timeline$stretch[windows$first[known]] & crowded[to[known] + 1] == crowded[from[known]]
+  lost <- rep(NA_real_, nrow(windows))
+  lost[known] <- bounded(sums[to[known] + 1] - sums[from[known]], windows$length[known])
+  lost
+}
+
+#' What bursts cost
+#'
+#' The excess of the slices that each burst's window touches over their local median, less what windows of the same lengths hold elsewhere in the same
+#' record. A window is the burst and a tail after its end; it counts for at most three times its length, here and elsewhere alike, so that the mean is what
+#' a user pays without being that of a few outliers of the background.
+#'
+#' @param tracks List, one per node: results of `locked_track()`, all of the same cell.
+#' @param alpha Probability, length 1.
+#' @param conf Confidence of the intervals, length 1.
+#' @param power Power at the limit, length 1.
+#' @return A one-row data frame, columns as in `locked_by_launch()` from `n_bursts` on.
+#' @details The p-value (one-sided) is that of the shifts, (1 + larger ones) / (1 + shifts), of as many shifts as have room
+#'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution with the shifts'
+#'   mean and standard deviation, or that of Pearson's type III with their skewness, whichever is larger, stands for what shifts cannot count, never above the
+#'   former. The interval is by bursts, by blocks of time or by the shifts,
+#'   whichever is widest.
+#' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
+#' @noRd
+locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
+  tracks <- Filter(Negate(is.null), tracks)
+  windows <- bind_rows(lapply(tracks, `[[`, "windows"))
+  n <- NROW(windows)
+  if (n == 0) return(locked_none("few", "no burst on a rank's CPU lies in a slice", n_bursts = 0))
+  seconds <- max(vapply(tracks, `[[`, 0, "total_ns")) / 1e9
+  known <- list(n_bursts = n, bursts_per_s = n / seconds, burst_cpu_ns = mean(windows$cpu_ns))
+  none <- function(...) do.call(locked_none, c(list(...), known))
+  if (n < locked_design$least_bursts) return(none("few", sprintf("%d bursts on the ranks' CPUs, at least %d are needed", n, locked_design$least_bursts)))
+  if (any(lengths(lapply(tracks, `[[`, "lost")) == 0)) return(none("dense", "bursts follow each other so closely that no time is left to compare with"))
+  bounded <- sum(vapply(tracks, `[[`, 0, "n_bounded")) / n
+  if (bounded > locked_design$most_bounded) {
+    return(none("busy", sprintf("other tasks held the loop up in %.0f %% of as long times without a burst, by more than can be told from bursts", 100 * bounded)))
+  }
+  lost <- unlist(lapply(tracks, `[[`, "lost"))
+  shifts <- Reduce(`+`, in_step(lapply(tracks, `[[`, "elsewhere"))) / n
+  room <- sum(vapply(tracks, `[[`, 0, "room"))
+  cost <- mean(lost) - mean(shifts)
+  # Shifts beyond these hardly differ from those: at steady bursts the period holds so many windows beside one another.
+  places <- max(2, min(length(shifts), room / n))
+  spread <- stats::sd(shifts) * sqrt(1 + 1 / places)
+  reach <- locked_reach(lost, spread, places, conf)
+  before <- before_bursts(unlist(lapply(tracks, `[[`, "before")), cost, alpha)
+  if (!is.na(before)) return(none("not flat", before))
+  p <- shift_p(mean(lost), shifts, places)
+  found <- list(cost_ns = cost, cost_low_ns = cost - reach, cost_high_ns = cost + reach)
+  slowdown <- function(cost_ns) {
+    share <- cost_ns * known$bursts_per_s / 1e9
+    if (isTRUE(share < 1)) 100 * share / (1 - share) else NA_real_
+  }
+  limit <- detection_limit(spread, places - 1, alpha, power)
+  amplify <- function(cost_ns) cost_ns / known$burst_cpu_ns
+  locked_row(c(known, found, list(
+    slowdown_percent = slowdown(cost), slowdown_low = slowdown(cost - reach), slowdown_high = slowdown(cost + reach), p_value = p,
+    limit_percent = slowdown(limit), amplification = amplify(cost), amplification_low = amplify(cost - reach),
+    amplification_high = amplify(cost + reach), absorbed_share = absorbed_share(lost, windows$cpu_ns, mean(shifts), spread * sqrt(n)),
+    z = (mean(lost) - mean(shifts)) / spread, state = "measured", reason = NA_character_
+  )))
+}
+
+# Tracks may have been shifted differently often.
+in_step <- function(parts) {
+  n <- min(lengths(parts))
+  lapply(parts, utils::head, n)
+}
+
+# `places`: how many of the shifts are news.
+shift_p <- function(observed, shifts, places) {
+  counted <- (1 + places * mean(shifts >= observed)) / (1 + places)
+  spread <- stats::sd(shifts) * sqrt(1 + 1 / places)
+  if (any(shifts >= observed) || spread == 0) return(counted)
+  z <- (observed - mean(shifts)) / spread
+  skew <- max(1e-3, mean(((shifts - mean(shifts)) / stats::sd(shifts))^3))
+  shape <- 4 / skew^2
+  tails <- c(stats::pt(z, places - 1, lower.tail = FALSE), stats::pgamma(shape + z * sqrt(shape), shape, lower.tail = FALSE))
+  min(counted, max(.Machine$double.xmin, tails))
+}
+
+# Half the interval's width, ns: by bursts, by blocks of time or by the shifts, whichever is widest (a few bursts may all have missed what the background
+# does now and then).
+locked_reach <- function(lost, spread, places, conf) {
+  by_shifts <- stats::qt(1 - (1 - conf) / 2, places - 1) * spread
+  widths <- vapply(c(length(lost), locked_design$groups), function(groups) {
+    got <- batch_mean_ci(lost, conf, groups)
+    (got$high - got$low) / 2
+  }, 0)
+  max(widths, by_shifts)
+}
+
+# What speaks against bursts as the cause: time lost before they begin. NA: nothing does.
+before_bursts <- function(before, cost, alpha) {
+  before <- before[!is.na(before)]
+  if (length(before) < locked_design$least_bursts) return(NA_character_)
+  low <- batch_mean_ci(before, 1 - 2 * alpha, locked_design$groups)$low
+  if (!isTRUE(low > locked_design$flat_share * max(0, cost))) return(NA_character_)
+  sprintf("the loop was slower before the bursts already (by %.3g us in as long a time): what made it slow came first, or bursts follow slowness",
+          mean(before) / 1000)
+}
+
+# Share of the bursts that cost less than half of their own time; NA where the background alone moves a window by that much.
+absorbed_share <- function(lost, cpu_ns, background, noise) {
+  if (!is.finite(noise) || 2 * noise > 0.5 * stats::median(cpu_ns)) return(NA_real_)
+  mean(lost - background < 0.5 * cpu_ns)
+}
+
+locked_columns <- list(
+  n_bursts = NA_real_, bursts_per_s = NA_real_, burst_cpu_ns = NA_real_, cost_ns = NA_real_, cost_low_ns = NA_real_, cost_high_ns = NA_real_,
+  slowdown_percent = NA_real_, slowdown_low = NA_real_, slowdown_high = NA_real_, p_value = NA_real_, limit_percent = NA_real_,
+  amplification = NA_real_, amplification_low = NA_real_, amplification_high = NA_real_, absorbed_share = NA_real_, z = NA_real_,
+  state = NA_character_, reason = NA_character_
+)
+
+locked_row <- function(values) as.data.frame(utils::modifyList(locked_columns, lapply(values, unname)))
+
+locked_none <- function(state, reason, ...) locked_row(list(..., state = state, reason = reason))

@@ -1,0 +1,84 @@
+nights_of <- function(n, changed = n + 1, ...) {
+  lapply(seq_len(n), function(i) {
+    extra <- if (i >= changed) list(...)
+    judge_acceptance(do.call(simulated_acceptance, c(list(seed = i, launches = 2, repetitions = 3, started = sprintf("2026-03-%02d", i), drift_sd = 0.01), extra)))
+  })
+}
+
+test_that("a node that gets worse is named with the night since which it is, and equal nights name nothing", {
+  worse <- acceptance_trend(nights_of(8, changed = 6, slow_node = 2, work_percent = 10))
+  rows <- worse$series[worse$series$verdict == "worse", ]
+  expect_true("quantum.alone.quantum.node2" %in% rows$name)
+  expect_equal(substr(rows$since[rows$name == "quantum.alone.quantum.node2"], 1, 10), "2026-03-06")
+  expect_false(any(grepl("quantum.*node[13]$", rows$name)))
+  expect_equal(worse$verdict, "fail")
+  expect_match(paste(worse$answer, collapse = " "), "since 2026-03-06")
+  expect_equal(worse$back$host, "node2")
+  expect_equal(worse$back$failed, 3)
+  same <- acceptance_trend(nights_of(8))
+  expect_false(any(same$series$verdict == "worse"))
+  expect_equal(same$series$since[same$series$verdict != "better"], rep("", sum(same$series$verdict != "better")))
+  # of three nights nothing can be told, and that is no pass
+  few <- acceptance_trend(nights_of(3))
+  expect_equal(few$verdict, "inconclusive")
+  expect_match(few$answer, "it takes four nights", all = FALSE)
+})
+
+test_that("a change point is that of a hand-made series", {
+  part <- data.frame(date = sprintf("2026-01-%02dT00:00:00Z", 1:6), name = "x", check = "quantum", metric = "quantum", unit = "ns", scale = "log", worse = "more", value = c(100, 101, 100, 120, 121, 120))
+  got <- series_change(part, margins_in_use())
+  expect_equal(got$since, "2026-01-04T00:00:00Z")
+  y <- log(part$value)
+  expect_equal(got$score, mean(y[4:6]) - mean(y[1:3]))
+  expect_equal(got$p, min(1, 4 * t.test(y[4:6], y[1:3], var.equal = TRUE)$p.value))
+})
+
+test_that("nodes known to be bad are left out from their date on", {
+  file <- tempfile()
+  writeLines(c("# ours", "node2 2026-03-02 bad DIMM", "node9 2026-01-01 gone"), file)
+  known <- read_known_bad(file)
+  expect_equal(known$reason, c("bad DIMM", "gone"))
+  a <- simulated_acceptance(nodes = 4, slow_node = 2, started = "2026-03-02")
+  result <- judge_acceptance(leave_out(a, known))
+  expect_equal(result$acceptance$hosts, c("node1", "node3", "node4"))
+  expect_false(any(result$judgements$verdict == "fail"))
+  expect_match(paste(result$notes, collapse = " "), "node2 is left out since 2026-03-02: bad DIMM")
+  before <- simulated_acceptance(nodes = 4, slow_node = 2, started = "2026-03-01")
+  expect_equal(leave_out(before, known)$hosts, before$hosts)
+  for (bad in c("node2", "node2 soon bad", "node2 2026-02-31 bad")) {
+    writeLines(bad, file)
+    expect_error(read_known_bad(file), ":1: ", class = "nl_error_damaged")
+  }
+})
+
+test_that("the front end follows several campaigns, and writes OpenMetrics and references for ReFrame", {
+  top <- tempfile()
+  dir.create(top)
+  on.exit(unlink(top, recursive = TRUE))
+  dirs <- file.path(top, 1:2)
+  for (i in 1:2) simulate_acceptance(dirs[i], seed = i, started = sprintf("2026-03-%02d", i))
+  got <- status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2])
+  expect_equal(got$status, 3L)
+  expect_match(got$out[1], "^INCONCLUSIVE over 2 nights: the last, of 2026-03-02, is pass")
+  expect_equal(jsonlite::fromJSON(status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--json")$out)$nights$verdict, c("pass", "pass"))
+  expect_match(status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--csv", "--table", "nights")$out[1], "date.*verdict")
+  refused <- status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--lines")
+  expect_equal(refused$status, 2L)
+  metrics <- file.path(top, "metrics")
+  status_of("noiselab-analyze", "acceptance", dirs[1], "--openmetrics", metrics)
+  lines <- readLines(metrics)
+  expect_equal(lines[length(lines)], "# EOF")
+  expect_true(all(grepl('^(# (TYPE|HELP|EOF)|noiselab_acceptance_[a-z_]+(\\{([a-z]+="[^"]*",?)+\\})? -?[0-9NaN.e+-]+$)', lines)))
+  expect_true('noiselab_acceptance_verdict{verdict="pass"} 1' %in% lines)
+  expect_match(lines, 'noiselab_acceptance_figure\\{check="detour",variant="alone",metric="lost",size="",entity="node2",unit="percent"\\} 0.0[0-9]+', all = FALSE)
+  got <- jsonlite::fromJSON(status_of("noiselab-analyze", "acceptance", "--write-limits", "--reframe", dirs[1])$out, simplifyVector = FALSE)[["*"]]$acceptance
+  expect_equal(got[["latency.between.half_round_trip.8"]][2:4], list(NULL, 0.1, "ns"))
+  expect_equal(got[["bandwidth.between.one_way.65536"]][2:4], list(-0.1, NULL, "bytes_per_s"))
+})
+
+test_that("one node behind another switch that nobody told of is open, and fails nothing", {
+  result <- judge_acceptance(simulated_acceptance(switches = c(2, 1), seed = 1))
+  expect_equal(result$verdict, "inconclusive")
+  rows <- result$judgements[result$judgements$check == "latency" & result$judgements$entity == "node3", ]
+  expect_match(rows$reason, "or a switch of its own, of which neither Slurm's topology nor --classes says anything")
+})

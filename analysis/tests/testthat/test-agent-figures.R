@@ -1,0 +1,86 @@
+# What an agent took by the records, and three figures of its cost side by side.
+
+taken_of <- function(..., change = identity) {
+  dir <- tempfile("agent")
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_agent_campaign(dir, ...)
+  campaign <- read_campaign(dir)
+  campaign$agents <- change(campaign$agents)
+  noiselab:::agent_taken(campaign)
+}
+
+test_that("what the records attribute is found to a percent of itself where the ranks lose a hundred times as much by others", {
+  row <- taken_of(pairs = 60, agent_burst_ns = 1e6, seed = 4)
+  expect_equal(nrow(row), 1)
+  expect_equal(row$taken_percent, 1, tolerance = 0.05)
+  expect_lt(row$p_value, 1e-12)
+  expect_true(row$taken_low < row$taken_percent && row$taken_high > row$taken_percent)
+  expect_true(is.na(row$reason))
+})
+
+test_that("hand-computed: the mean of the pairs, Student's interval, limit and p", {
+  d <- c(1.0, 1.1, 0.9, 1.0, 1.2)
+  est <- noiselab:::batch_mean_ci(d, 0.98)
+  row <- noiselab:::taken_test(est, 0.01, 0.95, NA_character_)
+  byhand <- t.test(d, conf.level = 0.98)
+  expect_equal(c(row$taken_low, row$taken_high), as.numeric(byhand$conf.int))
+  expect_equal(row$p_value, t.test(d, alternative = "greater")$p.value)
+  expect_equal(row$limit_percent, (qt(0.99, 4) + qt(0.95, 4)) * sd(d) / sqrt(5))
+})
+
+test_that("an agent that never ran where a rank waited took nothing, and nothing is found", {
+  row <- taken_of(pairs = 20, seed = 3, change = function(rows) {
+    data.table::set(rows, j = "preempted_by_agent_ns", value = 0)
+    rows
+  })
+  expect_equal(c(row$taken_percent, row$p_value), c(0, 1))
+  expect_match(noiselab:::taken_words(row), "never ran where a rank waited")
+})
+
+test_that("without records the reason is said, with what would add them", {
+  row <- taken_of(pairs = 20, seed = 3, change = function(rows) {
+    data.table::set(rows, j = "preempted_by_agent_ns", value = NA_real_)
+    rows
+  })
+  expect_true(is.na(row$taken_percent))
+  expect_match(row$reason, "CAP_PERFMON")
+})
+
+test_that("several launches are one figure about these launches, with a test of whether they differ", {
+  rows <- taken_of(pairs = 16, launches = 3, agent_burst_ns = 1e6, seed = 2)
+  pooled <- rows[is.na(rows$launch), ]
+  expect_equal(pooled$scope, "these launches")
+  expect_equal(pooled$taken_percent, mean(rows$taken_percent[!is.na(rows$launch)]))
+  expect_true(pooled$heterogeneity_p >= 0 && pooled$heterogeneity_p <= 1)
+})
+
+figures_by_hand <- function(locked, all, half) {
+  row <- function(figure, value) data.frame(kind = "a", operation = "barrier", bytes = 0, launch = "L", scope = "this launch", figure = figure, value = value,
+                                            low = value - half, high = value + half, limit = 1, p_value = 0.5, outcome = "detected", reason = NA_character_)
+  rbind(row("locked", locked), row("all", all))
+}
+
+test_that("agreement is equivalence within a margin that no scatter widens: three outcomes", {
+  agree <- function(...) noiselab:::figures_agree(figures_by_hand(...), 1)
+  expect_equal(as.list(agree(1, 1.01, 0.02)[c("agreement", "margin")]), list(agreement = "agree", margin = 0.1))
+  expect_equal(agree(1, 2, 0.02)$agreement, "disagree")
+  open <- agree(1, 1.01, 5)
+  expect_equal(open$agreement, "cannot be compared")
+  expect_match(open$reason, "known to \u00b17.07 % only")
+  expect_equal(noiselab:::figures_agree(figures_by_hand(1, 1, 0.01), 0.1)$margin, 0.05)
+  beyond <- structure(figures_by_hand(1, 2, 0.02), agreement = agree(1, 2, 0.02))
+  expect_match(noiselab:::agreement_sentences(beyond), "^On barrier.* it slows by 1\\.[0-9]+ % .* beyond its bursts\\.$")
+})
+
+test_that("the answer has the three figures, on a screen", {
+  dir <- tempfile("agent")
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_agent_campaign(dir, pairs = 30, operations = "barrier", bytes = 0, agent_burst_ns = 1e6, seed = 2)
+  out <- status_of("noiselab-analyze", "agent", dir)$out
+  expect_lte(length(out), 24)
+  expect_lte(max(nchar(out)), 100)
+  text <- paste(out, collapse = "\n")
+  for (name in noiselab:::figure_names) expect_match(text, name, fixed = TRUE)
+  expect_match(text, "by the records of who ran it takes|By the records of who ran it takes")
+  expect_gt(nrow(utils::read.csv(text = status_of("noiselab-analyze", "agent", dir, "--csv", "--table", "figures")$out)), 2)
+})

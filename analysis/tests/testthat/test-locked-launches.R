@@ -1,0 +1,44 @@
+test_that("analyses have the channel locked where slices and bursts were recorded, with the known cost", {
+  dir <- add_slices(local_campaign(pairs = 60, levels_percent = 1, operations = "barrier", seed = 2))
+  analysis <- analyze_campaign(read_campaign(dir))
+  row <- subset(analysis$verdicts, channel == "locked")
+  expect_equal(nrow(row), 1)
+  expect_equal(row$verdict, "detected")
+  share <- 100e-6 * row$raw_locked[[1]]$bursts_per_s
+  expect_equal(row$estimate, 100 * share / (1 - share), tolerance = 0.05)
+  expect_true(row$ci_low < row$estimate & row$ci_high > row$estimate)
+  expect_equal(row$unit_of_inference, "burst")
+  expect_equal(row$test_kind, "shifts")
+  expect_gt(row$detection_limit, 0)
+})
+
+test_that("launches together have it, too, and bursts that cost nothing are not detected", {
+  dir <- add_slices(local_campaign(pairs = 60, launches = 2, levels_percent = 1, operations = "barrier", seed = 2), cost_us = 0)
+  rows <- subset(analyze_campaign(read_campaign(dir))$verdicts, channel == "locked")
+  expect_setequal(rows$scope, c(scope_launch, scope_these, scope_campaign))
+  expect_equal(unique(rows$verdict[rows$scope == scope_these]), "not detected")
+  expect_equal(subset(rows, scope == scope_these)$n_launches, 2)
+})
+
+test_that("bursts on CPUs without a rank do not count, and without a trace there is no row", {
+  dir <- add_slices(local_campaign(pairs = 20, levels_percent = 1, operations = "barrier", seed = 2))
+  trace <- list.files(dir, "generator", recursive = TRUE, full.names = TRUE)
+  edit_lines(trace, function(lines) sub("\t[0-9]+$", "\t999", lines))
+  campaign <- read_campaign(dir)
+  on <- which(campaign$rows$arm == "on")
+  got <- locked_of_rows(campaign, names(campaign$launches), on, 0.01, 0.99)
+  expect_equal(got$n_bursts, 0)
+  unlink(trace)
+  got <- locked_of_rows(campaign, names(campaign$launches), on, 0.01, 0.99)
+  expect_equal(got[c("state", "reason")], data.frame(state = "unrecorded", reason = "no bursts of the generator were recorded"))
+  expect_false("locked" %in% analyze_campaign(campaign)$verdicts$channel)
+})
+
+test_that("a launch with an agent has a row per operation, and one without slices says so", {
+  dir <- local_folder()
+  simulate_agent_campaign(dir, pairs = 10, seed = 1)
+  got <- locked_by_launch(read_campaign(dir))
+  expect_equal(got$state, "unrecorded")
+  expect_match(got$reason, "no slices")
+  expect_equal(names(got), c("launch", "operation", "bytes", names(locked_columns)))
+})

@@ -1,0 +1,119 @@
+test_that("a loop without noise gives back what each burst cost, by hand", {
+  ns <- rep(2e5, 1000)
+  at <- c(100, 300, 500, 700, 900)
+  ns[at] <- ns[at] + 3e5
+  begin <- cumsum(ns) - ns
+  bursts <- data.frame(start_ns = 1e12 + begin[at] + 1000, duration_ns = 2e5, cpu = 0)
+  got <- locked_cost(list(locked_track(loop_timeline(1e12, 1000, ns), bursts)))
+  expect_equal(got$cost_ns, 3e5)
+  expect_equal(got$n_bursts, 5)
+  seconds <- (1000 * 2e5 + 5 * 3e5) / 1e9
+  expect_equal(got$bursts_per_s, 5 / seconds)
+  expect_equal(got$slowdown_percent, 100 * 1.5e-3 / 0.2)
+  expect_equal(got$amplification, 1.5)
+  expect_equal(got$absorbed_share, 0)
+  expect_equal(got$state, "measured")
+})
+
+test_that("the interval holds the truth, and no burst that costs something is missed", {
+  got <- lapply(1:20, function(seed) locked_cost(list(loop_track(simulate_loop(seed = seed), n_shifts = 200))))
+  got <- do.call(rbind, got)
+  expect_true(all(got$p_value < 1e-12))
+  inside <- got$cost_low_ns <= 5e5 & got$cost_high_ns >= 5e5
+  expect_gte(sum(inside), 18)
+  expect_equal(mean(got$cost_ns), 5e5, tolerance = 0.01)
+})
+
+test_that("bursts that cost nothing are found no more often than alpha says", {
+  got <- lapply(1:40, function(seed) locked_cost(list(loop_track(simulate_loop(seconds = 5, cost_us = 0, seed = seed, random = TRUE), n_shifts = 200))))
+  got <- do.call(rbind, got)
+  expect_lte(sum(got$p_value < 0.01), 3)
+  expect_gte(sum(got$cost_low_ns <= 0 & got$cost_high_ns >= 0), 37)
+  expect_gt(mean(got$p_value), 0.3)
+})
+
+test_that("an outlier of the background counts for three windows at most", {
+  loop <- simulate_loop(cost_us = 0, noise_per_s = 0)
+  slice <- findInterval(loop$bursts$start_ns[50], loop$begin_ns + cumsum(loop$ns) - loop$ns)
+  loop$ns[slice] <- loop$ns[slice] + 5e8
+  later <- loop$bursts$start_ns > loop$bursts$start_ns[50]
+  loop$bursts$start_ns[later] <- loop$bursts$start_ns[later] + 5e8
+  got <- locked_cost(list(loop_track(loop)))
+  expect_lt(got$cost_ns, 3 * 1e6 / 99 * 1.1)
+})
+
+test_that("bursts that follow slowness are withheld", {
+  loop <- simulate_loop(seed = 3)
+  loop$bursts$start_ns <- loop$bursts$start_ns + 8e5 # each is recorded after what it is said to have cost
+  got <- locked_cost(list(loop_track(loop)))
+  expect_equal(got$state, "not flat")
+  expect_true(is.na(got$cost_ns))
+  expect_match(got$reason, "slower before the bursts already")
+})
+
+test_that("a few bursts, none, and bursts without a pause between them have a reason and no figure", {
+  loop <- simulate_loop(seconds = 2)
+  few <- loop
+  few$bursts <- few$bursts[1:4, ]
+  expect_equal(locked_cost(list(loop_track(few)))$state, "few")
+  few$bursts <- few$bursts[0, ]
+  expect_equal(locked_cost(list(loop_track(few)))$n_bursts, 0)
+  dense <- loop
+  dense$bursts <- data.frame(start_ns = dense$begin_ns + seq(0, 1.9e9, 1.1e6), duration_ns = 5e5, cpu = 0)
+  expect_equal(locked_cost(list(loop_track(dense)))$state, "dense")
+})
+
+test_that("where the loop is held up all the time there is no figure", {
+  loop <- simulate_loop(seconds = 3, noise_per_s = 100, noise_us = 1e4)
+  got <- locked_cost(list(loop_track(loop, n_shifts = 200)))
+  expect_equal(got$state, "busy")
+  expect_match(got$reason, "held the loop up")
+})
+
+test_that("bursts that overlap or follow within a window are one, with the CPU time of all", {
+  timeline <- loop_timeline(0, 100, rep(2e5, 100))
+  bursts <- data.frame(start_ns = c(1e6, 1.1e6, 1.5e6, 8e6), duration_ns = c(5e5, 1e5, 1e5, 1e5))
+  got <- burst_windows(timeline, bursts)
+  expect_equal(got$start, c(1e6, 8e6))
+  expect_equal(got$end, c(1.6e6, 8.1e6))
+  expect_equal(got$cpu_ns, c(7e5, 1e5))
+  expect_equal(got$first, c(6, 41))
+  expect_equal(got$last, c(11, 43))
+})
+
+test_that("windows end with their half, and bursts between halves are not counted", {
+  timeline <- loop_timeline(c(0, 1e8), c(10, 10), rep(2e5, 20))
+  bursts <- data.frame(start_ns = c(1.95e6, 5e7, 1e8), duration_ns = 1e5)
+  got <- burst_windows(timeline, bursts)
+  expect_equal(got$first, c(10, 11))
+  expect_equal(got$last, c(10, 13))
+  expect_equal(got$length, c(5e4, 6e5))
+})
+
+test_that("the p-value counts shifts where they can, and goes on by the normal tail", {
+  shifts <- qnorm(ppoints(999))
+  expect_equal(shift_p(-10, shifts, 999), 1)
+  expect_equal(shift_p(0, shifts, 999), 0.501, tolerance = 1e-3)
+  expect_equal(shift_p(0, shifts, 9), 0.55, tolerance = 1e-2)
+  expect_lt(shift_p(10, shifts, 999), 1e-12)
+  expect_gt(shift_p(10, shifts, 3), 1e-3)
+  expect_gt(shift_p(1000, shifts, 999), 0)
+})
+
+test_that("launches together count by their bursts, and the worst state wins", {
+  row <- function(slowdown, reach, n, state = "measured") {
+    cbind(data.frame(launch = "a", operation = "barrier", bytes = 0), locked_row(list(
+      n_bursts = n, bursts_per_s = 4, burst_cpu_ns = 2.5e6, cost_ns = 2.5e6, cost_low_ns = 2.4e6, cost_high_ns = 2.6e6, slowdown_percent = slowdown,
+      slowdown_low = slowdown - reach, slowdown_high = slowdown + reach, p_value = 1e-4, limit_percent = 0.1, amplification = 1,
+      amplification_low = 0.9, amplification_high = 1.1, absorbed_share = 0, z = 4, state = state)))
+  }
+  got <- pool_locked(rbind(row(1, 0.1, 100), row(2, 0.1, 300)))
+  expect_equal(got$slowdown_percent, 1.75)
+  expect_equal(got$slowdown_high - got$slowdown_low, 2 * 0.1 * sqrt(0.25^2 + 0.75^2))
+  expect_equal(got$n_launches, 2)
+  expect_lt(got$heterogeneity_p, 1e-6)
+  expect_lt(got$p_value, 1e-4)
+  expect_equal(pool_locked(rbind(row(1, 0.1, 100), row(2, 0.1, 300, "not flat")))$state, "not flat")
+  expect_equal(pool_locked(row(1, 0.1, 100))$slowdown_percent, 1)
+  expect_null(pool_locked(row(1, 0.1, 100)[0, ]))
+})

@@ -1,0 +1,66 @@
+slices_file <- function(...) {
+  file <- tempfile(fileext = ".bin")
+  write_slices(file, "a", ...)
+  file
+}
+info <- list(launch = "a", ended = "complete")
+
+test_that("blocks come back with their half, begin and slices, also beyond 31 and 32 bits", {
+  ns <- c(200000, 2147483648, 4294967295, 1)
+  file <- slices_file(rbind(slice_block(ns, pair = 2^33 + 5, start_ns = 2^40 + 3), slice_block(7, order = 0, arm = 0, flags = 2)))
+  got <- read_slices(file, info)
+  expect_equal(got$host, "node1")
+  expect_equal(got$ns, c(ns, 7))
+  expect_equal(got$blocks$pair, c(2^33 + 5, 0))
+  expect_equal(got$blocks$order, c(1, 0))
+  expect_equal(got$blocks$arm, c("on", "off"))
+  expect_equal(got$blocks$start_ns, c(2^40 + 3, 1e12))
+  expect_equal(got$blocks$first, c(1, 5))
+  expect_equal(got$blocks$n, c(4, 1))
+  expect_equal(got$blocks$operation, c("barrier", "barrier"))
+  expect_equal(got$blocks$cut, c(FALSE, TRUE))
+  expect_match(got$notes, "1 blocks lack their last slices")
+})
+
+test_that("a file without blocks has none", {
+  got <- read_slices(slices_file(slice_block(1)[0, ]), info)
+  expect_equal(nrow(got$blocks), 0)
+  expect_equal(got$ns, numeric())
+})
+
+test_that("a killed launch keeps every whole block, and a complete one that is cut off is refused with the byte", {
+  file <- slices_file(rbind(slice_block(1:10), slice_block(1:10, pair = 1)))
+  bytes <- readBin(file, "raw", file.size(file))
+  begin <- length(bytes) - 4 * 23
+  for (keep in c(begin + 2, begin + 40, length(bytes) - 3)) {
+    writeBin(bytes[seq_len(keep)], file)
+    got <- read_slices(file, list(launch = "a"))
+    expect_equal(got$blocks$pair, 0)
+    expect_match(got$notes, format(begin, big.mark = ""), all = FALSE)
+    expect_error(read_slices(file, info), paste0("byte ", begin, ": the file ends within this block"), class = "nl_error_damaged")
+  }
+})
+
+test_that("every changed bit of a block is found, and named with its byte", {
+  file <- slices_file(rbind(slice_block(c(200000, 210000)), slice_block(c(200000, 210000), pair = 1)))
+  bytes <- readBin(file, "raw", file.size(file))
+  begin <- length(bytes) - 4 * 15
+  for (at in c(5, 17, 25, 33, 37, 45, 53, 57) + begin) {
+    damaged <- bytes
+    damaged[at] <- xor(damaged[at], as.raw(64))
+    writeBin(damaged, file)
+    expect_error(read_slices(file, info), paste0("byte ", begin), class = "nl_error_damaged")
+  }
+  damaged <- bytes
+  damaged[begin + 1] <- as.raw(0)
+  writeBin(damaged, file)
+  expect_error(read_slices(file, info), "wanted SLCE", class = "nl_error_damaged")
+})
+
+test_that("another launch's file, another version and another file are refused", {
+  expect_error(read_slices(slices_file(slice_block(1)), list(launch = "b")), "wanted 'b'", class = "nl_error_damaged")
+  expect_error(read_slices(slices_file(slice_block(1), version = 2), info), "version 2", class = "nl_error_schema")
+  file <- tempfile()
+  writeLines("something else altogether", file)
+  expect_error(read_slices(file, info), "wanted NLSLICES", class = "nl_error_damaged")
+})

@@ -1,0 +1,16 @@
+/* Whole numbers in binary files: little-endian on every machine. */
+#ifndef NL_LITTLE_H
+#define NL_LITTLE_H
+
+#include <stdint.h>
+
+/* A number as it stands in a file; the same function reads it back. */
+static inline uint32_t nl_little32(uint32_t v) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap32(v);
+#else
+    return v;
+#endif
+}
+
+#endif

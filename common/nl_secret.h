@@ -1,0 +1,24 @@
+/* Passwords and the like in words of a command line, which are not recorded: ***. Recognised are options and variables whose name says so
+ * (--password x, --token=x, DB_PASS=x), name and password of curl (-u name:pw, --user name:pw), of a URL (scheme://name:pw@host), and headers
+ * (Authorization: x). What is called otherwise is not: see SECURITY.md. */
+#ifndef NL_SECRET_H
+#define NL_SECRET_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#define NL_SECRET_MARK "***"
+
+/* Copies `text` to `out` with the secrets replaced. A text without blanks is one word, whatever quotes it has; others are read as a shell would.
+ * @param before  the word that stood before it; NULL: none.
+ * @param size    of out; what does not fit is left out.
+ * @return 1 something was replaced, 0. */
+int nl_secret_redact(const char *text, const char *before, char *out, size_t size);
+
+/* The same for every text within a JSON value; of an array each element has the one before it. @return how many were replaced. */
+int nl_secret_redact_json(json_t *json);
+
+/* Bytes that a terminal would obey are replaced by a ?, in place. */
+void nl_secret_disarm(char *text);
+
+#endif

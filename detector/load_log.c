@@ -1,0 +1,85 @@
+/* A launch's slices and its generator's bursts: making the files, and from half to half. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nl_error.h"
+#include "run_state.h"
+
+static int open_slices(struct nd_run *r, const char *host) {
+    char path[PATH_MAX + ND_HOST_BYTES + 32];
+    struct nd_seat seat;
+    nd_seat_read(&seat, r->team.rank);
+    json_t *header = nd_launch_json_slices_header(r->folder.launch, r->o, &seat);
+    snprintf(path, sizeof path, "%s/slices.%s.bin", r->folder.path, host);
+    r->load_log.slices = calloc(1, sizeof *r->load_log.slices);
+    int failed = !r->load_log.slices || nd_slices_open(&r->load_log.slices->file, path, header);
+    if (failed) nl_error("--out: cannot make '%s': %s (every node with a load writes there)", path, strerror(errno));
+    json_decref(header);
+    return failed;
+}
+
+static int open_bursts(struct nd_run *r, const char *host) {
+    char path[PATH_MAX + ND_HOST_BYTES + 32];
+    if (!r->treatment) return 0;
+    snprintf(path, sizeof path, "%s/generator.%s.trace", r->folder.path, host);
+    r->load_log.bursts = nd_burst_log_open(path, host, r->treatment);
+    if (!r->load_log.bursts) nl_error("--out: cannot make '%s': %s (every node with a load writes there)", path, strerror(errno));
+    r->load_log.slices->bursts = r->load_log.bursts;
+    return r->load_log.bursts == NULL;
+}
+
+int nd_load_log_open(struct nd_run *r) {
+    char host[ND_HOST_BYTES] = "";
+    int failed = 0;
+    if (!nd_options_has_agent(r->o) && !nd_options_has_generator(r->o)) return 0;
+    if (r->record) {
+        failed = !realpath(nd_record_folder(r->record), r->folder.path);
+        if (failed) nl_error("cannot find '%s' again: %s", nd_record_folder(r->record), strerror(errno));
+        snprintf(r->folder.launch, sizeof r->folder.launch, "%s", nd_record_launch(r->record));
+    }
+    MPI_Bcast(&r->folder, sizeof r->folder, MPI_BYTE, 0, r->team.world);
+    if (nd_run_agree_failed(r, failed)) return -1;
+    gethostname(host, sizeof host - 1);
+    if (!r->starter && (r->treatment || r->agent.companion)) failed = open_slices(r, host) || open_bursts(r, host);
+    return nd_run_agree_failed(r, failed) ? -1 : 0;
+}
+
+struct nd_slices *nd_load_log_begin(struct nd_run *r, const struct nd_step *step, int is_recorded) {
+    struct nd_slices *s = r->load_log.slices;
+    if (!s) return NULL;
+    s->step = is_recorded ? step : NULL;
+    s->n_per_slice = nd_slices_operations(r->cells[step->config].pilot_ns);
+    if (is_recorded) nd_burst_log_begin(r->load_log.bursts, nl_mono_ns());
+    return s;
+}
+
+/* Notes a failure to write, once. */
+static void note_failure(struct nd_run *r, const char *name, int failed) {
+    if (!failed) return;
+    if (!(r->flags & ND_FLAG_RECORD)) nl_error("--out: cannot write '%s' in '%s': %s", name, r->folder.path, strerror(errno));
+    r->flags |= ND_FLAG_RECORD;
+}
+
+void nd_load_log_keep(struct nd_run *r) {
+    struct nd_slices *s = r->load_log.slices;
+    if (!s || r->flags & ND_FLAG_RECORD) return;
+    note_failure(r, "slices", nd_slices_write(s) || s->has_failed);
+    note_failure(r, "generator's bursts", nd_burst_log_write(r->load_log.bursts));
+}
+
+void nd_load_log_end(struct nd_run *r) {
+    if (!r->load_log.bursts) return;
+    if (r->node_end) r->node_end->n_lost_bursts = nd_burst_log_n_lost(r->load_log.bursts);
+    note_failure(r, "generator's bursts", nd_burst_log_close(r->load_log.bursts));
+    r->load_log.bursts = r->load_log.slices->bursts = NULL;
+}
+
+void nd_load_log_close(struct nd_run *r) {
+    struct nd_load_log *log = &r->load_log;
+    if (log->slices) nd_slices_close(log->slices->file);
+    free(log->slices);
+    nd_burst_log_close(log->bursts);
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# programs.sh LIBRARY BIN BUSY FOLDER [MOST]: generator, recorder and detector, alone and with a generator, once for every call that LIBRARY (fault.c) can
+# fail, failing its 1st, 2nd, ... call until there is none left (or MOST). Whatever fails: a status of the table, no load afterwards, and no file that says
+# it is whole and is not. A line for each program; exit status 1 if anything was not so.
+set -u
+library=$1 bin=$2 busy=$3 folder=$4 most=${5:-1000}
+PATIENCE_S=60 # a program that takes longer hangs; on a busy machine everything takes longer
+calls='open fopen fflush fclose write rename mkdir rmdir fork kill pipe mmap pidfd signal perf'
+errors=(24 28 5 12 4) # EMFILE ENOSPC EIO ENOMEM EINTR
+n_all=0 n_bad=0
+
+bad() {
+    n_bad=$((n_bad + 1)) n_here=$((n_here + 1))
+    echo "  $program, $fault: $*"
+}
+
+# started_here: processes that are not to be blamed on the next one
+started_here() { grep -lszF "NL_FAULT_RUN=$folder" /proc/[0-9]*/environ | cut -d / -f 3; }
+
+# no_load: within a second or two nothing runs that was started here
+no_load() {
+    local until=$((SECONDS + 2))
+    while [ -n "$(started_here)" ]; do
+        [ "$SECONDS" -lt "$until" ] || return 1
+        sleep 0.05
+    done
+}
+
+generator() { "$bin/noiselab-gen" --level 20 --period 10ms --duration 100ms --json; }
+generator_is_whole() { [ "$1" != 0 ] || jq -e '.ended == "complete"' "$folder/said"; }
+
+recorder() { "$bin/noiselab-record" --duration 150ms --source schedstat --out "$folder/bursts.trace" -- "$busy" 5ms 20ms; }
+# a trace that is there can be replayed; one that was not written to its end is not there
+recorder_is_whole() {
+    if [ -e "$folder/bursts.trace" ]; then
+        grep -q '^# span_ns' "$folder/bursts.trace" && [ "$(tail -c 1 "$folder/bursts.trace" | od -An -tx1 | tr -d ' ')" = 0a ]
+    else
+        [ "$1" != 0 ]
+    fi
+}
+
+detector() { "$bin/noiselab-detect" --op empty --levels 20 --seconds 0.1 --half-period 10ms --out "$folder/campaign" --launch-id one; }
+# a launch that says that it is complete has its rows, and the program has said so, too
+detector_is_whole() {
+    local json=$folder/campaign/one/launch.json
+    [ "$1" = 0 ] || { [ ! -e "$json" ] || ! jq -e '.ended == "complete"' "$json"; }
+    [ "$1" != 0 ] || { jq -e '.ended == "complete"' "$json" && [ "$(jq .rows "$json")" = "$(tail -n +2 "$folder/campaign/one/halves.csv" | wc -l)" ]; }
+}
+
+export bin busy folder
+export -f generator recorder detector
+for program in generator recorder detector; do
+    n_injected=0 n_here=0
+    for call in $calls; do
+        for ((n = 1; n <= most; n++)); do
+            fault=$call:$n:${errors[n % 5]}
+            rm -rf "${folder:?}"/*
+            # shellcheck disable=SC2016 # it is loaded by what this shell starts
+            NL_FAULT=$fault NL_FAULT_PROGRAM=noiselab- NL_FAULT_HIT=$folder/hit NL_FAULT_RUN=$folder NL_FAULT_LIBRARY=$library \
+                timeout -k 1 "$PATIENCE_S" bash -c 'LD_PRELOAD=$NL_FAULT_LIBRARY; export LD_PRELOAD; "$0"' "$program" >"$folder/said" 2>"$folder/error" </dev/null
+            status=$?
+            [ -e "$folder/hit" ] || break
+            n_injected=$((n_injected + 1))
+            [ "$status" -le 3 ] || bad "status $status: $(tail -n 1 "$folder/error")"
+            no_load || { bad "something goes on: $(started_here | while read -r pid; do cat "/proc/$pid/comm"; done | paste -sd ' ')" && started_here | xargs kill -9; }
+            "${program}_is_whole" "$status" >/dev/null 2>&1 || bad "status $status, and a file is not what it says"
+        done
+    done
+    printf '%-10s %4d faults injected, %d bad\n' "$program" "$n_injected" "$n_here"
+    n_all=$((n_all + n_injected))
+done
+echo "programs: $n_all faults injected, $n_bad bad"
+[ "$n_bad" = 0 ]
