@@ -43,7 +43,7 @@ test_that("the report is one file that needs nothing else and holds every plot w
   html <- read_html(file)
   expect_self_contained(html)
   expect_equal(sections_of(html), c("answer", "slower", "cpu", "seen", "where", "trust", "again"))
-  drawn <- grep("^(folded|agent-|intervals|replay|acceptance-)", plot_table()$name, value = TRUE, invert = TRUE)  # nothing is periodic, there is no agent, and no check
+  drawn <- grep("^(folded|locked$|agent-|intervals|replay|acceptance-)", plot_table()$name, value = TRUE, invert = TRUE)  # nothing is periodic, there is no agent and no slice, and no check
   expect_equal(times("<figure ", html), length(drawn))
   expect_match(html, "at 5 % of one CPU barrier is slowed most by cache .* of 2 treatments \\(their difference: p = ", ignore.case = TRUE)
   expect_match(html, "<summary>The load that was delivered</summary>")
