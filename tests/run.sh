@@ -17,9 +17,9 @@ slow_cli='cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cl
 # longest come first, and whoever is free takes the next. On the test cluster no test judges a time, nor do the unit tests, which come last. A file whose launches of several ranks end
 # after a count, not after a time, does not belong here unless its ranks take turns: each operation would wait until its ranks have their CPUs at
 # once.
-beside='cluster/experiments cluster/acceptance cli/docs cluster/docs cluster/slurm cluster/mpirun cli/run cli/nodes cluster/reframe cli/run-agent cli/detect-agent
+beside='cluster/experiments cluster/acceptance cli/docs cli/endurance cli/fault cli/ctrl-c cli/secrets cluster/docs cluster/slurm cluster/mpirun cli/run cli/nodes cluster/reframe cli/run-agent cli/detect-agent
     truth/agents-ending truth/launches truth/endings cli/detect cli/gen cli/bench cluster/updown cli/run-acceptance cli/record cli/accept
-    cli/sequential cli/command cli/doctor cli/plan cli/agent cli/equivalent cli/report cli/analyze cli/fuzz cli/fault cli/ctrl-c cli/secrets cli/endurance'
+    cli/sequential cli/command cli/doctor cli/plan cli/agent cli/equivalent cli/report cli/analyze cli/fuzz'
 # takers of those
 n_takers=$(($(nproc) + 1))
 # How many tests may say another thing when they are run a second time, most of them because they shared the machine at first. More are no accident.
@@ -88,14 +88,19 @@ attempt() {
     began=$(date +%s)
     printf '# %s\n' "$1" | tee "$suite"
     # by way of a file: a process that a test leaves behind would hold a pipe for ever
-    { run_suite "$@" </dev/null || printf '# ended with status %d\n' "$?"; } >"$suite.raw" 2>&1
+    (
+        run_suite "$@" </dev/null || printf '# ended with status %d\n' "$?"
+        times >"$suite.times"
+    ) >"$suite.raw" 2>&1
     skips_as_bats <"$suite.raw" | tee -a "$suite"
     rm -f "$suite.raw"
     # a suite that broke off without naming a failed test has failed all the same
     if grep -qE '^# ended with status' "$suite" && ! grep -qE '^not ok' "$suite"; then
         printf 'not ok - %s broke off\n' "$1" | tee -a "$suite"
     fi
-    printf '# %s took %d s\n' "$1" $(($(date +%s) - began)) | tee -a "$suite"
+    # of the second line, that of children: minutes and seconds, user and system
+    cpu_s=$(awk -F '[ms ]+' 'NR == 2 { printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }' "$suite.times")
+    printf '# %s took %d s, %s s of CPU time\n' "$1" $(($(date +%s) - began)) "$cpu_s" | tee -a "$suite"
 }
 
 # failed_tests: their names, in $suite
