@@ -23,7 +23,7 @@ beside='cluster/experiments cluster/acceptance cli/docs cli/endurance cli/fault 
 # takers of those
 n_takers=$(($(nproc) + 1))
 # How many tests may say another thing when they are run a second time, most of them because they shared the machine at first. More are no accident.
-most_repeats=12
+most_repeats=12 most_again=3
 
 # R's files, of which two processes take the next, whichever is free. Those that simulate much or draw many plots come first, in this order, and
 # are not for the quick tests.
@@ -219,6 +219,8 @@ r) take 'R package' ;;
 esac
 
 repeated=$(grep -c '^# failed at first: ' "$log")
+again=$(grep -c '^# failed again: ' "$log")
+[ "$again" -le "$most_again" ] || echo "not ok - $again tests failed twice, and $most_again may" | tee -a "$log"
 [ "$repeated" -le "$most_repeats" ] || echo "not ok - $repeated tests failed at first, and $most_repeats may" | tee -a "$log"
 skipped=$(grep -ciE '^ok .*# *skip' "$log")
 passed=$(($(grep -cE '^ok ' "$log") - skipped))

@@ -144,11 +144,11 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(planned | wc -l)" -eq 1 ]
     [ "$(words_of --seconds | sort -u)" = 60s ]
     grep -q 'settling after switches, not measured' "$ERR"
-    ! grep -q 'for these launches only' "$ERR"
+    ! grep -q 'for these launches only' "$ERR" || false
     rm -rf "$OUT"
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 5 --op barrier
     [ "$(planned | wc -l) $(words_of --seconds | sort -u)" = '5 30s' ]
-    ! grep -q 'for these launches only' "$ERR"
+    ! grep -q 'for these launches only' "$ERR" || false
     rm -rf "$OUT"
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 3 --seconds 2min
     grep -q -- '--launches 3: the result holds for these launches only' "$ERR"
