@@ -21,7 +21,8 @@ teardown() {
 # holds its output.
 run_here() {
     set -m
-    "$BIN/noiselab" run "$@" --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&- &
+    # a runner in the background of a script ignores SIGINT, and so would all that it starts
+    env --default-signal=INT "$BIN/noiselab" run "$@" --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&- &
     RUN=$!
     set +m
 }
