@@ -18,7 +18,7 @@ slow_cli='cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cl
 # after a count, not after a time, does not belong here unless its ranks take turns: each operation would wait until its ranks have their CPUs at
 # once.
 beside='cluster/experiments cluster/acceptance cli/docs cli/fault cli/secrets cluster/docs cluster/slurm cluster/mpirun cli/run cli/nodes cluster/reframe cli/run-agent cli/detect-agent
-    truth/agents-ending truth/launches cli/detect cli/gen cli/bench cluster/updown cli/run-acceptance cli/record cli/accept
+    truth/launches cli/detect cli/gen cli/bench cluster/updown cli/run-acceptance cli/record cli/accept
     cli/sequential cli/command cli/doctor cli/plan cli/agent cli/equivalent cli/report cli/analyze cli/fuzz'
 # takers of those
 n_takers=$(nproc)
