@@ -47,7 +47,7 @@ static int64_t end(struct na_cpu *c, const struct na_set *set) {
     }
     /* a child of ours that was there at the begin has now been waited for as a whole */
     for (int j = 0; j < c->n_clocks; j++)
-        if (!na_process_lives(c->clocks[j].process) && na_status_of(c->clocks[j].process.pid) >= 0) sum_ns -= c->clocks[j].cpu_ns;
+        if (!na_process_lives(c->clocks[j].process) && na_was_reaped(c->clocks[j].process.pid)) sum_ns -= c->clocks[j].cpu_ns;
     return sum_ns > 0 ? sum_ns : 0;
 }
 

@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-enum { LOOK_MS = 10, N_ENDS = 64 };
+enum { LOOK_MS = 10, N_ENDS = 64, N_OTHERS = 1024 };
 
 /* ---- a command ---- */
 
@@ -129,6 +129,8 @@ static struct {
         int status;
     } ends[N_ENDS]; /* of the last commands started here, in a ring; status -1: it runs. Adopted children of theirs, any number, are not among them. */
     int n_ends;
+    pid_t others[N_OTHERS]; /* the last ones that were waited for and are no commands, in a ring */
+    int n_others;
 } reaper = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The newest command of this pid: its place in the ring, -1. */
@@ -150,6 +152,8 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
     pthread_mutex_lock(&reaper.lock);
     int error = spawn(c, out_fd, pid);
     if (!error) {
+        /* the place of one that runs is kept: scrapes come and go beside an agent */
+        for (int i = 0; i < N_ENDS && reaper.n_ends >= N_ENDS && reaper.ends[reaper.n_ends % N_ENDS].status == -1; i++) reaper.n_ends++;
         reaper.ends[reaper.n_ends % N_ENDS].pid = *pid;
         reaper.ends[reaper.n_ends % N_ENDS].status = -1;
         reaper.n_ends++;
@@ -200,7 +204,9 @@ static pid_t wait_for(pid_t pid) {
     pid_t ended = wait4(pid, &status, WNOHANG | __WALL, &usage);
     if (ended <= 0) return ended;
     int place = find_end(ended);
-    if (place >= 0 && reaper.ends[place].status == -1) reaper.ends[place].status = status; /* later, the number may be another process's */
+    /* later, the number may be another process's */
+    if (place >= 0 && reaper.ends[place].status == -1) reaper.ends[place].status = status;
+    else reaper.others[reaper.n_others++ % N_OTHERS] = ended;
     if (ended == reaper.aside) {
         reaper.sum.aside_cpu_ns += used_ns(&usage);
         reaper.sum.n_aside++;
@@ -231,6 +237,14 @@ int na_status_of(pid_t pid) {
     int i = find_end(pid), status = i < 0 ? -1 : reaper.ends[i].status;
     pthread_mutex_unlock(&reaper.lock);
     return status;
+}
+
+int na_was_reaped(pid_t pid) {
+    pthread_mutex_lock(&reaper.lock);
+    int place = find_end(pid), found = place >= 0 && reaper.ends[place].status != -1;
+    for (int i = 0; i < N_OTHERS && !found; i++) found = reaper.others[i] == pid;
+    pthread_mutex_unlock(&reaper.lock);
+    return found;
 }
 
 void na_status_say(int status, char *text, int size) {

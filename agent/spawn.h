@@ -48,6 +48,9 @@ void na_reap_all(void);
 /* How a child ended that was waited for: the status as waitpid() has it, -1 when it is not known (any more). */
 int na_status_of(pid_t pid);
 
+/* Whether we have waited for it, a command or an adopted child (of those the last thousand): its CPU time is in na_reaped(). */
+int na_was_reaped(pid_t pid);
+
 /* "status 1", "signal 9 (Killed)" into `text`. */
 void na_status_say(int status, char *text, int size);
 

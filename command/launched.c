@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nl_clock.h"
@@ -89,11 +90,13 @@ static int kind_of(pid_t pid) {
 /* Sends `signal` (0: none) to its ranks and the launcher. @return how many processes of the launch there are; the last one is in *left. */
 static int look(const char *launch, pid_t launcher, int signal, pid_t *left) {
     int n = 0;
+    struct stat st;
     DIR *folder = opendir("/proc");
     if (!folder) return 0;
     for (struct dirent *e; (e = readdir(folder)) != NULL;) {
         pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)atoi(e->d_name) : 0;
-        if (pid <= 0 || pid == getpid()) continue;
+        /* what others call theirs is not believed */
+        if (pid <= 0 || pid == getpid() || fstatat(dirfd(folder), e->d_name, &st, 0) || st.st_uid != geteuid()) continue;
         int kind = pid == launcher ? 1 : kind_of(pid);
         if (kind < 0 || !is_of(pid, launch)) continue;
         n++;

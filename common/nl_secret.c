@@ -109,6 +109,13 @@ static struct find look(const char *word, size_t length, size_t quoted, const ch
         while (is_blank(*from)) from++;
         return (struct find){from, 1};
     }
+    /* ?token=x&key=y, {"password":"x"} */
+    for (size_t i = 1; i < length; i++) {
+        if (!strchr("?&;{,", word[i - 1])) continue;
+        n = name_length(word + i);
+        if (n > 0 && i + n < length && word[i + n] == '=' && says_secret(word + i, n)) return (struct find){word + i + n + 1, 0};
+    }
+    n = name_length(word);
     /* -uname:pw, --user=name:pw */
     if (length > 3 && strncmp(word, "-u", 2) == 0 && memchr(word, ':', length)) return (struct find){word + 2, 0};
     if (n > 0 && n < length && word[n] == '=' && is_pair(word, n) && memchr(word, ':', length)) return (struct find){word + n + 1, 0};
@@ -122,6 +129,11 @@ int nl_secret_redact(const char *text, const char *before, char *out, size_t siz
     const int is_word = !text[strcspn(text, " \t\n")];
     size_t n_before = before ? strlen(before) : 0;
     char open = '\0', inner = '\0';
+    /* an element of its own, blanks and all */
+    if (n_before > 2 && before[1] == '-' && before[0] == '-' && !strchr(before, '=') && says_secret(before, n_before) && *text && *text != '-') {
+        put_mark(&c);
+        text += strlen(text);
+    }
     for (const char *at = text; *at;) {
         if (!is_word && (is_blank(*at) || *at == '"' || *at == '\'')) {
             if (!is_blank(*at)) {

@@ -16,7 +16,7 @@ static int open_slices(struct nd_run *r, const char *host) {
     snprintf(path, sizeof path, "%s/slices.%s.bin", r->folder.path, host);
     r->load_log.slices = calloc(1, sizeof *r->load_log.slices);
     int failed = !r->load_log.slices || nd_slices_open(&r->load_log.slices->file, path, header);
-    if (failed) nl_error("--out: cannot make '%s': %s (every node with a load writes there)", path, strerror(errno));
+    if (failed) nl_warn("cannot make '%s': %s; this node's slices are not kept", path, strerror(errno));
     json_decref(header);
     return failed;
 }
@@ -26,7 +26,7 @@ static int open_bursts(struct nd_run *r, const char *host) {
     if (!r->treatment) return 0;
     snprintf(path, sizeof path, "%s/generator.%s.trace", r->folder.path, host);
     r->load_log.bursts = nd_burst_log_open(path, host, r->treatment);
-    if (!r->load_log.bursts) nl_error("--out: cannot make '%s': %s (every node with a load writes there)", path, strerror(errno));
+    if (!r->load_log.bursts) nl_warn("cannot make '%s': %s; when its generator ran is not kept", path, strerror(errno));
     r->load_log.slices->bursts = r->load_log.bursts;
     return r->load_log.bursts == NULL;
 }
@@ -43,8 +43,9 @@ int nd_load_log_open(struct nd_run *r) {
     MPI_Bcast(&r->folder, sizeof r->folder, MPI_BYTE, 0, r->team.world);
     if (nd_run_agree_failed(r, failed)) return -1;
     gethostname(host, sizeof host - 1);
-    if (!r->starter && (r->treatment || r->agent.companion)) failed = open_slices(r, host) || open_bursts(r, host);
-    return nd_run_agree_failed(r, failed) ? -1 : 0;
+    /* a launch is good without: folders may be those of the first node alone */
+    if (!r->starter && (r->treatment || r->agent.companion) && (open_slices(r, host) || open_bursts(r, host))) nd_load_log_close(r);
+    return 0;
 }
 
 struct nd_slices *nd_load_log_begin(struct nd_run *r, const struct nd_step *step, int is_recorded) {

@@ -142,10 +142,11 @@ nth_order() {
 # drawn_node: number of the node of the self-check, from 1, drawn from the seed and the launch
 drawn_node() { seq "$n_used_nodes" | shuffled "$((seed + row_number))" 1 | head -n 1 | cut -d ' ' -f 2; }
 
-# drawn_kind: spin, or cache where this machine, which stands for the nodes, has one
+# drawn_kind: spin, or cache where all runs on this machine, and it has one
 drawn_kind() {
     drawn=spin
-    if [ $(((seed + row_number) % 2)) -eq 1 ]; then
+    # elsewhere nobody knows
+    if [ $(((seed + row_number) % 2)) -eq 1 ] && [ -z "$submit$hosts" ] && ! in_slurm_job; then
         # 1: it ran, if for another time than asked
         "$NOISELAB_BIN/noiselab-gen" --kind cache --level 0.1 --duration 20ms >/dev/null 2>&1
         case $? in 0 | 1) drawn=cache ;; esac

@@ -280,7 +280,7 @@ end_of_session() {
     # Open MPI 4 and 5, with and without the domain
     for folder in "ompi.$host.$(id -u)/pid.$1" "ompi.${host%%.*}.$(id -u)/pid.$1" "prte.$host.$(id -u)/dvm.$1" "prte.${host%%.*}.$(id -u)/dvm.$1"; do
         folder=${TMPDIR:-/tmp}/$folder
-        is_ours "$folder" || continue
+        is_ours "${folder%/*}" && is_ours "$folder" || continue
         rm -rf "$folder"
         rmdir "${folder%/*}" 2>/dev/null
     done
@@ -320,7 +320,8 @@ one_launch() {
         wait "$running"
         status=$?
         kill -0 "$running" 2>/dev/null || break
-        [ "$interrupted" = no ] || "$NOISELAB_LIBEXEC/noiselab-sh" end "$token" "$running" 2>/dev/null || break
+        # srun ends its ranks by itself, and at a second signal before they have ended their files
+        [ "$interrupted" = no ] || [ "$starts_with" = srun ] || "$NOISELAB_LIBEXEC/noiselab-sh" end "$token" "$running" 2>/dev/null || break
     done
     running=''
     end_of_session "$launcher_pid"

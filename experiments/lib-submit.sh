@@ -92,11 +92,10 @@ submit_job() {
     [ -z "$launcher" ] || job_options="$job_options --launcher $(quoted "$launcher")"
     job_lines >"$scratch/lines"
     fill_template "$1" >"$scratch/job.sbatch"
-    # a schedule that is made here has the words; in the script only a plan of the job's own needs them
+    # the script is submitted as it is: its user may have put secrets of the site's into it, which then nobody else may read
     is_private=''
     redacted "$scratch/job.sbatch" >"$scratch/shown.sbatch" || is_private=yes
     cat "$scratch/shown.sbatch"
-    [ -n "$plan_later" ] || mv "$scratch/shown.sbatch" "$scratch/job.sbatch"
     if [ -n "$array" ]; then
         finish_script >"$scratch/finish.sbatch"
         echo
@@ -110,9 +109,9 @@ submit_job() {
     fi
     for name in schedule.tsv job.sbatch finish.sbatch; do
         [ -e "$scratch/$name" ] || continue
-        case $name,$is_private$plan_later in
+        case $name,$is_private in
         schedule.tsv,*) keep_schedule ;;
-        job.sbatch,yes?*) (umask 077 && keep "$name") || exit 2 ;;
+        job.sbatch,yes) (umask 077 && keep "$name") || exit 2 ;;
         *) keep "$name" ;;
         esac
         kept="$kept $name"

@@ -106,17 +106,20 @@ choose_victim() {
     [ -n "$pid" ]
 }
 
-# judge_end ROWS: of a launch that has ended, and had so many rows when something was killed
-judge_end() {
-    local n_before=$1 pid
-    # a load: it still takes CPU time
-    sleep 1
+# no_load: no generator of the launch takes CPU time; one that ends may still write its certificate
+no_load() {
+    local pid before
     for pid in $(of_launch noiselab-gen); do
-        local before
         before=$(ticks "$pid")
         sleep 0.3
-        [ "$(ticks "$pid")" = "$before" ] || { n_loads=$((n_loads + 1)) && echo "  a load was left: $what"; }
+        [ "$(ticks "$pid")" = "$before" ] || return 1
     done
+}
+
+# judge_end ROWS: of a launch that has ended, and had so many rows when something was killed
+judge_end() {
+    local n_before=$1
+    until_or 10 no_load || { n_loads=$((n_loads + 1)) && echo "  a load was left: $what"; }
     until_or "$END_S" none_of_ours || { n_left=$((n_left + 1)) && echo "  a process was left: $what"; }
     if [ -n "$AGENT" ] && ! until_or "$THAW_S" is_thawed "$AGENT"; then
         n_frozen=$((n_frozen + 1))

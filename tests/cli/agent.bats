@@ -81,11 +81,11 @@ dry() {
 }
 
 @test "a dry run starts a command for a second, and one that dies is refused with what it wrote" {
-    refused "ended by itself (status 3), and had printed last: no such metric" --agent-cmd 'echo starts; sleep 0.2; echo no such metric >&2; exit 3' --shell
+    refused "ended by itself (status 3), and had printed last: no such metric" --agent-cmd 'echo starts; sleep 0.05; echo no such metric >&2; exit 3' --shell
     refused "ended by itself (status 1), having printed nothing" --agent-cmd false
     cp "$(command -v sleep)" nl-dry
     dry 'agent nl-dry, switched by: command' --agent-cmd './nl-dry 60'
-    ! pgrep -f 'nl-dry [6]0'
+    ! pgrep -f 'nl-dry [6]0' || false
     # one that goes into the background lives, and is ended as well
     run --separate-stderr noiselab-agent --dry-run --shell --agent-cmd './nl-dry 61 & exit 0'
     [ "$status" -eq 0 ]

@@ -272,7 +272,7 @@ EOT
     [ "$(grep -c ' left' "$ERR")" -eq 1 ]
     rm -rf "$OUT"
     launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 5 --warmup 0 --progress off >/dev/null
-    ! grep -q ' left' "$ERR"
+    ! grep -q ' left' "$ERR" || false
     rm -rf "$OUT"
     refused "--progress: 'on' is not auto, terminal, lines or off" --progress on
 }

