@@ -138,7 +138,7 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #' @return A one-row data frame, columns as in `locked_by_launch()` from `n_bursts` on.
 #' @details The p-value (one-sided) is that of the shifts, (1 + larger ones) / (1 + shifts), of as many shifts as have room
 #'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution with the shifts'
-#'   mean and standard deviation, or that of Pearson's type III with their skewness, whichever is larger, stands for what shifts cannot count, never above the
+#'   mean and the larger of their standard deviation and the bursts' own standard error, or that of Pearson's type III with their skewness, whichever is larger, stands for what shifts cannot count, never above the
 #'   former. The interval is by bursts, by blocks of time or by the shifts,
 #'   whichever is widest.
 #' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
@@ -167,19 +167,22 @@ locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
   reach <- locked_reach(lost, spread, places, conf)
   before <- before_bursts(unlist(lapply(tracks, `[[`, "before")), cost, alpha)
   if (!is.na(before)) return(none("not flat", before))
-  p <- shift_p(mean(lost), shifts, places)
+  own <- stats::sd(lost) / sqrt(n)
+  p <- shift_p(mean(lost), shifts, places, own)
+  # What bursts that cost something scatter is their cost's, not the background's.
+  error <- if (p <= alpha) spread else max(spread, own)
   found <- list(cost_ns = cost, cost_low_ns = cost - reach, cost_high_ns = cost + reach)
   slowdown <- function(cost_ns) {
     share <- cost_ns * known$bursts_per_s / 1e9
     if (isTRUE(share < 1)) 100 * share / (1 - share) else NA_real_
   }
-  limit <- detection_limit(spread, places - 1, alpha, power)
+  limit <- detection_limit(error, places - 1, alpha, power)
   amplify <- function(cost_ns) cost_ns / known$burst_cpu_ns
   locked_row(c(known, found, list(
     slowdown_percent = slowdown(cost), slowdown_low = slowdown(cost - reach), slowdown_high = slowdown(cost + reach), p_value = p,
     limit_percent = slowdown(limit), amplification = amplify(cost), amplification_low = amplify(cost - reach),
     amplification_high = amplify(cost + reach), absorbed_share = absorbed_share(lost, windows$cpu_ns, mean(shifts), spread * sqrt(n)),
-    z = (mean(lost) - mean(shifts)) / spread, state = "measured", reason = NA_character_
+    z = (mean(lost) - mean(shifts)) / max(spread, own), state = "measured", reason = NA_character_
   )))
 }
 
@@ -189,12 +192,13 @@ in_step <- function(parts) {
   lapply(parts, utils::head, n)
 }
 
-# `places`: how many of the shifts are news.
-shift_p <- function(observed, shifts, places) {
+# `places`: how many of the shifts are news; `own`: standard error of the observed mean by the bursts themselves. Few places hardly know how rarely the background
+# comes and how much it then takes: bursts that met more of it than all shifts scatter by it, too.
+shift_p <- function(observed, shifts, places, own = 0) {
   counted <- (1 + places * mean(shifts >= observed)) / (1 + places)
   spread <- stats::sd(shifts) * sqrt(1 + 1 / places)
   if (any(shifts >= observed) || spread == 0) return(counted)
-  z <- (observed - mean(shifts)) / spread
+  z <- (observed - mean(shifts)) / max(spread, own)
   skew <- max(1e-3, mean(((shifts - mean(shifts)) / stats::sd(shifts))^3))
   shape <- 4 / skew^2
   tails <- c(stats::pt(z, places - 1, lower.tail = FALSE), stats::pgamma(shape + z * sqrt(shape), shape, lower.tail = FALSE))

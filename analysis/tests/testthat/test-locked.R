@@ -32,6 +32,17 @@ test_that("bursts that cost nothing are found no more often than alpha says", {
   expect_gt(mean(got$p_value), 0.3)
 })
 
+test_that("short bursts that met more of the background than all shifts are not found by it", {
+  # thirteen of three hundred such records, by the shifts' deviation alone
+  p <- vapply(c(1010, 1139, 1154, 1162, 1173), function(seed) {
+    loop <- simulate_loop(seconds = 6, period_s = 0.01, length_us = 100, cost_us = 0, seed = seed)
+    locked_cost(list(loop_track(loop, n_shifts = 250)))$p_value
+  }, 0)
+  expect_true(all(p > 0.01))
+  found <- locked_cost(list(loop_track(simulate_loop(seconds = 6, period_s = 0.01, length_us = 100, seed = 1), n_shifts = 250)))
+  expect_lt(found$p_value, 1e-6)
+})
+
 test_that("an outlier of the background counts for three windows at most", {
   loop <- simulate_loop(cost_us = 0, noise_per_s = 0)
   slice <- findInterval(loop$bursts$start_ns[50], loop$begin_ns + cumsum(loop$ns) - loop$ns)
