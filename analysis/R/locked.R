@@ -5,6 +5,7 @@ locked_design <- list(
   tail_ns = 5e5, tail_slices = 2,  # a burst's window goes on for so long after its end, and at least for so many slices
   local_slices = 501,              # the local median of a slice is that of so many around it
   bound = 3, most_bounded = 0.2,   # a window counts for at most so many times its length: no single outlier decides, but few may be
+  together = 0.2, # of the windows of two nodes, beyond chance: they are one train
   least_bursts = 5, least_stretches = 20, most_covered = 0.8,
   flat_share = 0.1,                # what may be lost before the bursts, as a share of what they cost
   shifts = c(200, 1000), looked_up = 5e5,
@@ -63,7 +64,29 @@ burst_windows <- function(timeline, bursts, tail_ns = tail_of(timeline)) {
   reach <- pmin(ends + tail_ns, (timeline$at + timeline$ns)[stretch_last])
   last <- pmin(pmax(first, findInterval(reach, timeline$at, left.open = TRUE)), stretch_last)
   data.frame(start = bursts$start_ns[new], end = ends, cpu_ns = as.numeric(rowsum(bursts$duration_ns, group)), first = first, last = last,
-             length = pmax(1, reach - bursts$start_ns[new]))
+             length = pmax(1, reach - bursts$start_ns[new]), stretch = timeline$stretch[first], offset = bursts$start_ns[new] - stretch_begin(timeline)[timeline$stretch[first]])
+}
+
+# Halves begin together on all nodes, whose clocks do not agree: times of different nodes are compared within halves.
+stretch_begin <- function(timeline) timeline$at[c(1, timeline$last[-length(timeline$last)] + 1)]
+
+# Bursts that come at once on several nodes hold all ranks up once, and each node's slices hold all of it: of such tracks only that with the most windows counts.
+tracks_apart <- function(tracks) {
+  tracks <- tracks[order(-vapply(tracks, function(track) nrow(track$windows), 0))]
+  kept <- list()
+  for (track in tracks) if (!any(vapply(kept, come_together, TRUE, track))) kept <- c(kept, list(track))
+  kept
+}
+
+come_together <- function(a, b) {
+  reach <- locked_design$tail_ns
+  span <- max(a$windows$offset, b$windows$offset) + 4 * reach + max(a$windows$end - a$windows$start, b$windows$end - b$windows$start)
+  on <- function(windows) windows$stretch * span + windows$offset
+  at <- sort(on(a$windows))
+  before <- findInterval(on(b$windows) + b$windows$end - b$windows$start + reach, at)
+  after <- findInterval(on(b$windows) - reach, at, left.open = TRUE)
+  chance <- min(1, nrow(a$windows) * (2 * reach + mean(b$windows$end - b$windows$start)) / a$total_ns)
+  mean(before > after) > chance + locked_design$together * (1 - chance)
 }
 
 bounded <- function(sums, length) pmax(pmin(sums, locked_design$bound * length), -locked_design$bound * length)
@@ -144,7 +167,7 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
 #' @noRd
 locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
-  tracks <- Filter(Negate(is.null), tracks)
+  tracks <- tracks_apart(Filter(Negate(is.null), tracks))
   windows <- bind_rows(lapply(tracks, `[[`, "windows"))
   n <- NROW(windows)
   if (n == 0) return(locked_none("few", "no burst on a rank's CPU lies in a slice", n_bursts = 0))

@@ -128,3 +128,20 @@ test_that("launches together count by their bursts, and the worst state wins", {
   expect_equal(pool_locked(row(1, 0.1, 100))$slowdown_percent, 1)
   expect_null(pool_locked(row(1, 0.1, 100)[0, ]))
 })
+
+test_that("bursts that come on two nodes at once hold the ranks up once, and others are added", {
+  # 0.5 ms each 100 ms
+  loop <- simulate_loop(seed = 4)
+  one <- loop_track(loop, n_shifts = 200)
+  # another node's clock has another origin
+  loop$begin_ns <- loop$begin_ns + 12345678
+  loop$bursts$start_ns <- loop$bursts$start_ns + 12345678
+  got <- locked_cost(list(one, loop_track(loop, n_shifts = 200)))
+  expect_equal(got$n_bursts, nrow(one$windows))
+  expect_equal(got$slowdown_percent, 0.5, tolerance = 0.05)
+  # bursts of the other at other times: both count
+  expect_length(tracks_apart(list(one, loop_track(simulate_loop(seed = 5), n_shifts = 200))), 2)
+  # and so do dense ones that meet by chance
+  dense <- function(seed) loop_track(simulate_loop(seconds = 4, period_s = 0.005, length_us = 300, random = TRUE, seed = seed), n_shifts = 200)
+  expect_length(tracks_apart(list(dense(1), dense(2))), 2)
+})
