@@ -15,8 +15,9 @@ taken_parts <- c(agent = "preempted_by_agent_ns", others = "preempted_by_others_
 #'   by Cochran's Q in `heterogeneity_p`): `scope`, `launch`, `host`, `kind`, `n_pairs`, in percent of one CPU `taken_percent`, `taken_low`, `taken_high`,
 #'   `limit_percent` (what would have been found with that power), `account_percent` (the agent's own CPU time), `others_percent`, `kernel_percent`,
 #'   `noiselab_percent`, `unknown_percent`; `p_value` (one-sided), `reason` (why there is no figure, else NA).
-#' @details Time over wall time of the on halves, less that of the off halves, with the ratios' linearised standard error over pairs and Student's t: what is recorded is a sum of bursts, and an off half holds none, so the sign of a difference
-#'   says nothing that the record does not. An agent that never ran where a rank waited has 0 with p = 1.
+#' @details Time over wall time of the on halves, less that of the off halves, with the ratios' linearised standard error over pairs and Student's t:
+#'   what is recorded is a sum of bursts, and an off half holds none, so the sign of a difference says nothing that
+#'   the record does not. An agent that never ran where a rank waited has 0 with p = 1.
 #' @noRd
 agent_taken <- function(campaign, alpha = 0.01, power = 0.95) {
   rows <- bind_rows(lapply(agent_shifts(campaign), taken_row, alpha = alpha, power = power))

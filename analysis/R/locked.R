@@ -161,8 +161,8 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #' @return A one-row data frame, columns as in `locked_by_launch()` from `n_bursts` on.
 #' @details The p-value (one-sided) is that of the shifts, (1 + larger ones) / (1 + shifts), of as many shifts as have room
 #'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution with the shifts'
-#'   mean and the larger of their standard deviation and the bursts' own standard error, or that of Pearson's type III with their skewness, whichever is larger, stands for what shifts cannot count, never above the
-#'   former. The interval is by bursts, by blocks of time or by the shifts,
+#'   mean and the larger of their standard deviation and the bursts' own standard error, or that of Pearson's type III with their
+#'   skewness, whichever is larger, stands for what shifts cannot count, never above the former. The interval is by bursts, by blocks of time or by the shifts,
 #'   whichever is widest.
 #' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
 #' @noRd
