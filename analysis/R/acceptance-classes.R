@@ -95,10 +95,12 @@ class_of_columns <- function(names, part, classes) {
   (if (part$check[1] %in% c("detour", "quantum")) classes$hardware else classes$network)[match(names, classes$host)]
 }
 
-# One node whose links are all slower alike may as well be behind another switch: where nobody said what switches there are, its latency fails nobody.
+# One node whose links are all slower alike may as well be behind another switch: where nobody said what switches there are, neither its latency nor its bandwidth fails anybody.
 doubt_unknown_switches <- function(comparisons, classes) {
   if (NROW(comparisons) == 0 || grepl("Slurm|file", classes$by[1])) return(comparisons)
   at <- comparisons$check == "latency" & comparisons$kind == "node" & comparisons$verdict == "fail"
+  # the same links carry its bandwidth
+  at <- at | comparisons$check == "bandwidth" & comparisons$kind == "node" & comparisons$verdict == "fail" & comparisons$entity %in% comparisons$entity[at]
   comparisons$verdict[at] <- "inconclusive"
   comparisons$reason[at] <- "all its links are slower: the node's own fault, or a switch of its own, of which neither Slurm's topology nor --classes says anything"
   comparisons

@@ -79,9 +79,14 @@ change_rows <- function(a, b, margins, alpha, power) {
   if (any(!exact)) limit[!exact] <- detection_limit(se[!exact], df[!exact], alpha / 2 / sum(!exact), power)
   p_holm <- stats::p.adjust(p_two, "holm")
   verdict <- three_outcomes(upper, border, stats::p.adjust(p_worse, "holm"), alpha)
+  # exact bounds have no p: their ends decide, at a share of the level for each figure and each side
+  strict <- ends(alpha / 2 / length(se))
+  low <- ifelse(sign > 0, strict$low, -strict$high)
+  verdict[exact & !is.na(low) & low > border] <- "fail"
+  changed <- p_holm <= alpha | exact & (strict$low > 0 | strict$high < 0)
   data.frame(a[c(figure_key, "what", "entity", "unit")], kind = margin_kinds(a$check, a$metric, a$unit), value_a = a$value, value_b = b$value, effect = shown(estimate), ci_low = shown(two$low), ci_high = shown(two$high),
              effect_unit = ifelse(log_scale, "percent", ifelse(a$unit == "percent", "points", a$unit)), margin = abs(shown(sign * border)), detection_limit = shown(limit), p_two_sided = p_two, p_holm = p_holm,
-             worse = sign * estimate > 0, verdict = ifelse(!is.na(p_holm) & p_holm <= alpha, "changed", "inconclusive"), margin_verdict = verdict, within = upper < border & -ifelse(sign > 0, one$low, -one$high) < border,
+             worse = sign * estimate > 0, verdict = ifelse(changed %in% TRUE, "changed", "inconclusive"), margin_verdict = verdict, within = upper < border & -ifelse(sign > 0, one$low, -one$high) < border,
              n_a = a$n, n_b = b$n, reason = ifelse(exact, ifelse(is.na(upper), "its scatter is unknown", ifelse(nzchar(bound_words(b)), bound_words(b), "nothing happened on either side")), NA_character_), row.names = NULL)
 }
 

@@ -1,6 +1,7 @@
 # Every figure of an acceptance campaign with its interval: geometric mean for times and rates, exact bounds where nothing happened.
 
 figure_table <- function(units, alpha, watched = NULL) {
+  if (nrow(units) == 0) return(figure_table(one_unit, alpha, watched)[0, ])
   key <- paste(units$check, units$variant, units$metric, units$size, sep = "\r")
   rows <- bind_rows(lapply(split(units, in_order(key)), figures_of_key, watched))
   rownames(rows) <- NULL
@@ -43,7 +44,6 @@ watched_of <- function(rows, watched) {
 # Two-sided interval at 1 - alpha, in the figure's unit. Where all values are 0, and for numbers of events, exact: Poisson for events per second of CPU time, binomial
 # for shares of starts (Clopper and Pearson); what bursts that nobody saw could take belongs to the upper end of shares of time. Zero scatter otherwise is no certainty: NA.
 figure_bounds <- function(rows, alpha) {
-  centre <- to_scale(rows$value, rows$scale[1], "more")
   log_scale <- rows$scale == "log"
   centre <- ifelse(log_scale, log(pmax(rows$value, 1e-300)), rows$value)
   known <- rows$n > 1 & is.finite(rows$se) & rows$se > 0
@@ -57,7 +57,7 @@ figure_bounds <- function(rows, alpha) {
     low[rate] <- pmin(low[rate], ifelse(e > 0, stats::qgamma(alpha / 2, pmax(1, e)), 0) / rows$watched_s[rate], na.rm = TRUE)
     high[rate] <- pmax(high[rate], stats::qgamma(1 - alpha / 2, e + 1) / rows$watched_s[rate], na.rm = TRUE)
   }
-  share <- rows$check == "collective" & rows$unit == "percent" & rows$all_zero & rows$events > 0
+  share <- rows$check == "collective" & rows$metric %in% c("late_starts", "last_start", "last_end") & rows$all_zero & rows$events > 0
   low[share] <- 0
   high[share] <- 100 * (1 - (alpha / 2)^(1 / rows$events[share]))
   burst <- rows$check %in% c("detour", "quantum") & rows$metric %in% burst_metrics & !is.na(rows$bursts_s)

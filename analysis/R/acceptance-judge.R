@@ -41,12 +41,13 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   comparisons <- compare_nodes(comparable$units, alpha, margins, classes, watched, measured_seconds(acceptance))
   comparisons <- doubt_unknown_switches(comparisons, classes)
   self_check <- judge_self_check(acceptance, alpha)
-  referred <- if (!is.null(reference)) judge_reference(acceptance, figures, reference, alpha)
+  referred <- if (!is.null(reference)) judge_reference(acceptance, figures, reference, alpha, margins)
   judgements <- bind_rows(list(
     judgement("", "", "")[0, ], # the columns, where nothing is judged
     integrity_judgement(acceptance), kernel_judgement(acceptance), judge_limits(figures, limits, limits_name, alpha), referred$rows,
     node_judgements(comparisons)
   ))
+  judgements <- bind_rows(list(judgements, uncompared_judgements(judgements, figures, classes)))
   judgements$todo <- ifelse(judgements$verdict == "pass", "", vapply(acceptance_checks[judgements$check], `[[`, "", "todo"))
   figures$verdict <- figure_verdicts(figures, judgements)
   checks <- check_table(acceptance, figures, judgements)
@@ -195,6 +196,17 @@ node_judgements <- function(rows) {
             effect = sprintf("%s %s %s, p = %s", format_effect(rows$effect), unit, format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm)))
 }
 
+# A class of fewer than three compares nobody; of the network that leaves open whether its nodes are one by their switch, or by a fault that they have in common.
+uncompared_judgements <- function(judgements, figures, classes) {
+  if (nrow(classes) < 3) return(NULL)
+  small <- classes$host[classes$network %in% names(which(table(classes$network) < 3))]
+  bind_rows(lapply(intersect(c("latency", "bandwidth"), figures$check), function(check) {
+    rows <- judgements[judgements$check == check & judgements$kind %in% setdiff(noise_kinds, "link"), ]
+    hosts <- small[lengths(judged_hosts(rows, small)) == 0]
+    if (length(hosts) > 0) judgement(check, "not compared", "inconclusive", entity = hosts, kind = "class", reason = "its class has fewer than three nodes: give limits or a reference")
+  }))
+}
+
 worst_verdict <- function(verdicts) {
   if (any(verdicts == "fail")) "fail" else if (any(verdicts == "inconclusive")) "inconclusive" else if (any(verdicts == "pass")) "pass" else "measured, not judged"
 }
@@ -337,8 +349,13 @@ acceptance_answer <- function(result) {
   if (result$verdict == "inconclusive") {
     open <- result$checks$check[result$checks$verdict == "inconclusive"]
     unjudged <- result$nodes$host[result$nodes$reason == unjudged_words]
-    return(paste0(lead, if (length(open) > 0) paste0("nothing failed, but ", few_words(open, 5), " cannot be decided.")
-                  else if (length(unjudged) > 0) paste0("nothing failed, but nothing judges the noise of ", few_words(unjudged, 5), ".") else "not all that was planned ran."))
+    of_classes <- length(unjudged) > 0 && all(rows$kind[rows$verdict == "inconclusive"] == "class") && all(open %in% rows$check[rows$kind == "class"])
+    return(paste0(lead, if (length(open) > 0 && !of_classes) paste0("nothing failed, but ", few_words(open, 5), " cannot be decided.")
+                  else if (length(unjudged) > 0) paste0("nothing failed, but nothing judges the noise of ", few_words(unjudged, 5), ".") else "not all that was planned ran.", found_classes_words(result$classes)))
   }
-  paste0(lead, "nothing that was judged failed", if (result$self_check$verdict == "pass") sprintf(", and a known load on %s was seen", result$self_check$chosen), ".")
+  paste0(lead, "nothing that was judged failed", if (result$self_check$verdict == "pass") sprintf(", and a known load on %s was seen", result$self_check$chosen), ".",
+         found_classes_words(result$classes))
 }
+
+# Groups in the latencies may be switches, or nodes that are slow alike: no verdict on the network rests on them unsaid.
+found_classes_words <- function(classes) if (any(grepl("latencies", classes$by))) " Classes of the network were found in the latencies only: Slurm's topology or --classes would confirm them." else ""

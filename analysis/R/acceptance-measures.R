@@ -79,6 +79,10 @@ acceptance_checks <- list(
 figure_key <- c("check", "variant", "metric", "size")
 unit_key <- c(figure_key, "unit", "of", "entity", "launch", "repetition")
 
+# The columns of units, where nothing was measured.
+one_unit <- data.frame(check = "", variant = "", metric = "", size = NA_real_, unit = "", of = "", entity = "", launch = "", repetition = 1, x = 1, n_values = 1, trials = 0, place = NA_real_,
+                       what = "", worse = "more", scale = "linear", compared = FALSE, placed = FALSE)
+
 # The figures by unit: one row per measure, variant, size, entity (node, pair or "" for all), launch and repetition. `x` is the value
 # in `unit`; `place` the node's place in the order of its launch.
 acceptance_units <- function(acceptance) {
@@ -98,10 +102,13 @@ acceptance_units <- function(acceptance) {
     one <- part[!duplicated(group), c(unit_key, "node")]
     one$x <- as.vector(tapply(part$value, group, f))
     one$n_values <- tabulate(group)
-    one$trials <- as.vector(rowsum(ifelse(is.na(part$n), 0, part$n), group))
+    # ranks of a node share its starts; CPUs each have turns of their own
+    trials <- ifelse(is.na(part$n), 0, part$n)
+    one$trials <- as.vector(if (m$combine == "sum") tapply(trials, group, max) else rowsum(trials, group))
     names(one)[names(one) == "node"] <- "place"
     if (m$name == "lost_worst_cpu") one[one$n_values > 1, ] else one
   }))
+  if (NROW(got) == 0) return(quantile_units(acceptance) %||% one_unit[0, ])
   at <- match(paste(got$check, got$metric), paste(acceptance_measures$check, acceptance_measures$name))
   got[c("what", "worse", "scale", "compared", "placed")] <- acceptance_measures[at, c("what", "worse", "scale", "compared", "placed")]
   bind_rows(list(got, quantile_units(acceptance)))

@@ -3,7 +3,7 @@
 least_reference <- 5
 
 # What was learnt from the reference, and what could not be.
-judge_reference <- function(acceptance, figures, reference, alpha) {
+judge_reference <- function(acceptance, figures, reference, alpha, margins = margins_in_use()) {
   learnt <- acceptance_units(reference)
   sizes <- lapply(list(reference, acceptance), function(a) sort(unique(vapply(a$launches, function(info) as.numeric(info$ranks), 0))))
   other_size <- !identical(sizes[[1]], sizes[[2]])
@@ -23,7 +23,7 @@ judge_reference <- function(acceptance, figures, reference, alpha) {
   f <- figures[known, ]
   if (nrow(f) == 0) return(list(notes = notes))
   days <- length(unique(substr(unlist(lapply(reference$launches, function(info) info$started_utc %||% "")), 1, 10)))
-  bounds <- bind_rows(lapply(parts[unique(key(f))], tolerance_bound, 1 - alpha / nrow(f), alpha, days))
+  bounds <- bind_rows(lapply(parts[unique(key(f))], tolerance_bound, 1 - alpha / nrow(f), alpha, days, margins))
   bound <- bounds[match(key(f), unique(key(f))), ]
   verdict <- ifelse(is.na(bound$limit), "inconclusive", against_limit(f$ci_low, f$ci_high, bound$limit, bound$relation))
   beyond <- verdict == "fail" & !bound$may_fail
@@ -35,7 +35,7 @@ judge_reference <- function(acceptance, figures, reference, alpha) {
 }
 
 # One-sided normal tolerance bound, on the side that is worse. `may_fail`: the reference is of several launches and of enough values, so that what it has not seen is no reason to fail.
-tolerance_bound <- function(part, share, alpha, days = 1) {
+tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_use()) {
   scale <- usable_scale(part)
   worse <- part$worse[1]
   table <- unit_table(to_scale(part$x, scale, worse), part$launch, part$entity)
@@ -45,17 +45,26 @@ tolerance_bound <- function(part, share, alpha, days = 1) {
   bound <- function(limit, n, of, may_fail, reason = NA_character_) {
     data.frame(limit = limit, relation = if (worse == "more") "<=" else ">=", source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, reason = reason)
   }
+  # Without scatter nothing is known of what is usual: the value and its margin, which can be kept but not missed.
+  agreed <- function(s) if (!(s$sd > 1e-12 * abs(s$mean))) {
+    against <- from_scale(s$mean, scale, worse)
+    from_scale(s$mean + margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]), against, scale, worse), scale, worse)
+  }
   if (n < least_reference || nrow(table) < 2) {
     y <- to_scale(part$x, scale, worse)
     if (length(y) < least_reference) {
       return(bound(NA_real_, length(y), "repetitions", FALSE, sprintf("%d values of the reference are too few (%d are needed)", length(y), least_reference)))
     }
     s <- list(mean = mean(y), sd = stats::sd(y), n = length(y), df = length(y) - 1)
-    return(bound(tolerance_limit(s, share, alpha, scale, worse), length(y), "repetitions", FALSE,
+    limit <- agreed(s) %||% tolerance_limit(s, share, alpha, scale, worse)
+    return(bound(limit, length(y), "repetitions", FALSE, if (!is.null(agreed(s))) agree_exactly else
                  sprintf("the reference has %s of %s: what changes between launches is not in its bound, which can be kept but not missed (%d of two launches or more are needed)", counted(n, "value"), counted(nrow(table), "launch", "launches"), least_reference)))
   }
-  bound(tolerance_limit(crossed_scatter(table), share, alpha, scale, worse), n, of, TRUE)
+  s <- crossed_scatter(table)
+  if (!is.null(agreed(s))) bound(agreed(s), n, of, FALSE, agree_exactly) else bound(tolerance_limit(s, share, alpha, scale, worse), n, of, TRUE)
 }
+
+agree_exactly <- "all values of the reference agree exactly"
 
 tolerance_limit <- function(s, share, alpha, scale, worse) {
   root <- sqrt(s$n)

@@ -25,9 +25,14 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   shown <- function(x) ifelse(series$scale == "log", 100 * expm1(x), x)
   limit <- rep(NA_real_, nrow(series))
   known <- !is.na(series$se) & series$se > 0
-  if (any(known)) limit[known] <- detection_limit(series$se[known], series$df[known], alpha / n, power)
-  moved <- !is.na(series$p) & series$p <= alpha & abs(series$score) > series$border
-  series$verdict <- ifelse(moved, ifelse(series$score > 0, "worse", "better"), ifelse(!is.na(limit) & limit < series$border, "steady", "inconclusive"))
+  # two-sided, over all splits and series, of what the last two nights show
+  for (splits in unique(series$df[known])) {
+    at <- known & series$df %in% splits
+    limit[at] <- detection_limit(series$se[at], splits, alpha / n / 2 / splits, power)
+  }
+  # beyond the margin, not only above nothing
+  moved <- !is.na(series$p_margin) & series$p_margin * n <= alpha
+  series$verdict <- ifelse(moved, ifelse(series$score > 0, "worse", "better"), ifelse(series$bounded | !is.na(limit) & limit < series$border, "steady", "inconclusive"))
   series$since <- ifelse(moved, series$since, "")
   series$effect <- shown(series$score)
   series$margin <- shown(series$border)
@@ -42,7 +47,8 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   structure(result, class = "nl_acceptance_trend")
 }
 
-# One series over nights: the split with the largest t. `score`: on the scale of tests, more is worse; `se` of the difference at the middle split.
+# One series over nights: the split with the largest t. `score`: on the scale of tests, more is worse; `se` of the difference between the last two nights
+# and those before: the last night alone is no split. `bounded`: no night differs, and none could by the margin.
 series_change <- function(part, margins) {
   scale <- if (part$scale[1] == "log" && all(part$value > 0)) "log" else "linear"
   worse <- part$worse[1]
@@ -51,7 +57,7 @@ series_change <- function(part, margins) {
   first <- stats::median(part$value)
   border <- margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]), first, scale, worse)
   row <- data.frame(name = part$name[1], nights = n, before = NA_real_, after = NA_real_, unit = part$unit[1], since = "", scale = scale, score = 0, border = border, se = NA_real_, df = NA_real_,
-                    p = NA_real_, effect_unit = if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1])
+                    p = NA_real_, p_margin = NA_real_, bounded = FALSE, effect_unit = if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1])
   if (n < 4) return(row)
   each <- vapply(2:(n - 1), function(k) { # the first night after the split
     a <- y[seq_len(k - 1)]
@@ -59,15 +65,23 @@ series_change <- function(part, margins) {
     spread <- sqrt((sum((a - mean(a))^2) + sum((b - mean(b))^2)) / (n - 2))
     c(mean(b) - mean(a), spread, spread * sqrt(1 / length(a) + 1 / length(b)))
   }, numeric(3))
-  t <- ifelse(each[3, ] > 0, each[1, ] / each[3, ], ifelse(each[1, ] == 0, 0, sign(each[1, ]) * 1e6))
+  # Without scatter there is no test: a series that never moved is steady where the interval of each night says so.
+  scattered <- each[2, ] > 1e-12 * max(abs(y))
+  if (!any(scattered)) {
+    ends <- c(part$ci_low, part$ci_high)
+    row$bounded <- length(ends) == 2 * n && length(unique(y)) == 1 && isTRUE(all(abs(to_scale(pmax(ends, if (scale == "log") 1e-300 else -Inf), scale, worse) - rep(y, 2)) < border))
+    return(row)
+  }
+  t <- ifelse(scattered, each[1, ] / each[3, ], NA_real_)
   at <- which.max(abs(t))
   row$score <- each[1, at]
   row$since <- part$date[at + 1]
   row$before <- from_scale(mean(y[seq_len(at)]), scale, worse)
   row$after <- from_scale(mean(y[(at + 1):n]), scale, worse)
-  row$se <- each[2, at] * sqrt(4 / n)
+  row$se <- each[2, at] * sqrt(1 / 2 + 1 / (n - 2))
   row$df <- n - 2
   row$p <- min(1, 2 * stats::pt(-abs(t[at]), n - 2) * ncol(each))
+  row$p_margin <- min(1, 2 * stats::pt((abs(row$score) - border) / each[3, at], n - 2, lower.tail = FALSE) * ncol(each))
   row
 }
 

@@ -55,9 +55,26 @@ agent_shifts <- function(campaign, agents_only = TRUE) {
       list(launch = rows[["launch"]][1], host = rows[["host"]][1], kind = as.character(rows[["kind"]][on[1]]),
            level = rows[["level_requested_percent"]][on[1]], rows = rows, on = on, off = which(rows[["arm"]] == "off"),
            preempted = shift("preempted_ns"), agent = shift("agent_on_ranks_ns"), others = shift("others_on_ranks_ns"),
-           waited = lapply(taken_parts, shift))
+           waited = lapply(taken_parts, function(column) ratio_shift(rows, pairs$on[mine], pairs$off[mine], column)))
     })
   }), recursive = FALSE)
+}
+
+# Rate of the on halves less that of the off halves, us per second, each a ratio of sums: halves that others made long count by their length. One value per pair, whose mean
+# is that difference and whose standard error is that of its linearisation; NA where a half has no value.
+ratio_shift <- function(rows, on, off, column) {
+  values <- rows[[column]] %||% rep(NA_real_, nrow(rows))
+  known <- is.finite(values[on]) & is.finite(values[off])
+  d <- rep(NA_real_, length(on))
+  if (!any(known)) return(d)
+  arm <- function(at) {
+    x <- 1e6 * values[at[known]]
+    wall <- rows[["wall_ns"]][at[known]]
+    rate <- sum(x) / sum(wall)
+    rate + (x - rate * wall) / mean(wall)
+  }
+  d[known] <- arm(on) - arm(off)
+  d
 }
 
 # Sum over the rows that have a value, per second of theirs.

@@ -44,7 +44,7 @@ figure_of_taken <- function(row, own, alpha) {
   if (nrow(own) == 0) return(figure_without(row, "taken", "no account of the agent (agent.HOST.csv)"))
   own <- own[1, ]
   figure_row(row, "taken", own$taken_percent, own$taken_low, own$taken_high, own$limit_percent, own$p_value,
-             if (!is.na(own$reason)) "inconclusive" else if (own$p_value <= alpha) "detected" else "not detected", own$reason)
+             if (!is.na(own$reason)) "inconclusive" else if (isTRUE(own$p_value <= alpha)) "detected" else "not detected", own$reason)
 }
 
 figure_of_all <- function(row) {
@@ -57,7 +57,7 @@ figure_of_locked <- function(row, locked, analysis) {
   launches <- if (is.na(row$launch)) unique(as.character(campaign[["launch"]][as.character(campaign[["kind"]]) %in% as.character(row$kind)])) else row$launch
   if (!is.null(mine)) mine <- mine[mine$launch %in% launches, ]
   if (NROW(mine) == 0) return(figure_without(row, "locked", "bursts are not recorded against slices of the loop"))
-  if (is.na(row$launch) && nrow(mine) > 1) mine <- pool_locked(mine, analysis$alpha)
+  if (is.na(row$launch) && nrow(mine) > 1) mine <- pool_locked(mine, 2 * analysis$alpha)
   mine <- mine[1, ]
   if (mine$state != "measured") return(figure_without(row, "locked", mine$reason))
   figure_row(row, "locked", mine$slowdown_percent, mine$slowdown_low, mine$slowdown_high, mine$limit_percent, mine$p_value,

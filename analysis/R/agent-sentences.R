@@ -32,7 +32,7 @@ agent_sentences <- function(analysis) {
     same <- rows$operation == row$operation & rows$bytes == row$bytes & rows$kind == row$kind & rows$scope == row$scope &
       rows$launch %in% row$launch
     preempted <- rows[same & rows$channel == "preempted", ]
-    own <- taken_words(main_taken(taken[taken$kind %in% as.character(row$kind), ]))
+    own <- taken_words(main_taken(taken[taken$kind %in% as.character(row$kind), ]), analysis$alpha)
     by <- if (is.null(own)) preempted_words(preempted) else paste0("; ", own)
     paste0(agent_title(row$kind, analysis$campaign), " ", slowdown_words(row), margin_words_of(row, analysis), by, ".")
   }, "")

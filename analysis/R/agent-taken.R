@@ -15,8 +15,9 @@ taken_parts <- c(agent = "preempted_by_agent_ns", others = "preempted_by_others_
 #'   by Cochran's Q in `heterogeneity_p`): `scope`, `launch`, `host`, `kind`, `n_pairs`, in percent of one CPU `taken_percent`, `taken_low`, `taken_high`,
 #'   `limit_percent` (what would have been found with that power), `account_percent` (the agent's own CPU time), `others_percent`, `kernel_percent`,
 #'   `noiselab_percent`, `unknown_percent`; `p_value` (one-sided), `reason` (why there is no figure, else NA).
-#' @details Differences of the pairs' rates and Student's t: what is recorded is a sum of bursts, and an off half holds none, so the sign of a difference
-#'   says nothing that the record does not. An agent that never ran where a rank waited has 0 with p = 1.
+#' @details Time over wall time of the on halves, less that of the off halves, with the ratios' linearised standard error over pairs and Student's t:
+#'   what is recorded is a sum of bursts, and an off half holds none, so the sign of a difference says nothing that
+#'   the record does not. An agent that never ran where a rank waited has 0 with p = 1.
 #' @noRd
 agent_taken <- function(campaign, alpha = 0.01, power = 0.95) {
   rows <- bind_rows(lapply(agent_shifts(campaign), taken_row, alpha = alpha, power = power))
@@ -47,8 +48,14 @@ taken_row <- function(shift, alpha, power) {
 taken_test <- function(est, alpha, power, reason) {
   if (!is.na(reason)) return(list(taken_percent = NA_real_, taken_low = NA_real_, taken_high = NA_real_, limit_percent = NA_real_, p_value = NA_real_,
                                   se = NA_real_, df = NA_real_, reason = reason))
+  # Without scatter nothing is known of how far it goes; but what is 0 in every pair was not there.
+  if (!isTRUE(est$se > 1e-12 * abs(est$estimate))) {
+    none <- est$estimate == 0
+    return(list(taken_percent = est$estimate, taken_low = NA_real_, taken_high = NA_real_, limit_percent = NA_real_, p_value = if (none) 1 else NA_real_, se = est$se,
+                df = est$df, reason = if (none) NA_character_ else "all pairs agree exactly"))
+  }
   reach <- stats::qt(1 - alpha, est$df) * est$se
-  p <- if (est$se > 0) stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE) else if (est$estimate > 0) 0 else 1
+  p <- stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE)
   list(taken_percent = est$estimate, taken_low = est$estimate - reach, taken_high = est$estimate + reach,
        limit_percent = (stats::qt(1 - alpha, est$df) + stats::qt(power, est$df)) * est$se, p_value = p, se = est$se, df = est$df, reason = reason)
 }
@@ -71,9 +78,10 @@ pool_taken <- function(rows, alpha, power) {
 main_taken <- function(rows) if (any(is.na(rows$launch))) rows[is.na(rows$launch), ] else rows
 
 # "It took 1.02 % (1.01 to 1.03) of one CPU from the ranks, of the 1.03 % that it used"; NULL without records.
-taken_words <- function(row) {
+taken_words <- function(row, alpha = 0.01) {
   if (NROW(row) != 1 || !is.na(row$reason)) return(NULL)
-  if (row$taken_percent <= 0) return("it never ran where a rank waited for its CPU (by the records of who ran)")
+  if (row$taken_percent == 0 && row$p_value == 1) return("it never ran where a rank waited for its CPU (by the records of who ran)")
+  if (row$p_value > alpha) return(sprintf("by the records of who ran it was not seen to take CPU time from the ranks; %s %% of one CPU would have been", format_effect(row$limit_percent, FALSE)))
   sprintf("by the records of who ran it takes %s of one CPU from the ranks of a node%s",
           percent_words(row$taken_percent, max(0, row$taken_low), row$taken_high),
           if (is.na(row$account_percent)) "" else sprintf(", of the %s %% that it uses", format_effect(row$account_percent, FALSE)))

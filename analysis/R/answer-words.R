@@ -132,7 +132,7 @@ taken_sentence <- function(rows, analysis) {
 # The CPU time that an agent takes from the ranks of a node: over the operations.
 outside_taken_sentence <- function(rows, analysis) {
   taken <- agent_taken(analysis$campaign, analysis$alpha)
-  own <- if (nrow(rows) > 0) taken_words(main_taken(taken[taken$kind %in% as.character(rows$kind), ]))
+  own <- if (nrow(rows) > 0) taken_words(main_taken(taken[taken$kind %in% as.character(rows$kind), ]), analysis$alpha)
   if (!is.null(own)) return(paste0(upper_first(own), "."))
   found <- rows[rows$outcome %in% c("detected", "detected alone"), ]
   if (nrow(found) == 0) return(if (nrow(rows) > 0 && any(!is.na(rows$limit))) sprintf(

@@ -5,7 +5,7 @@
 #' Of every launch with an agent: what its bursts on the ranks' CPUs cost the loop while it ran undisturbed.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha Probability, length 1: one-sided level of the limit and of the look at the time before the bursts; intervals have confidence 1 - alpha.
+#' @param alpha Probability, length 1: one-sided level of the limit and of the look at the time before the bursts; intervals have confidence 1 - 2 alpha.
 #' @return A data frame, one row per launch x operation x bytes: `launch`, `operation`, `bytes`, `n_bursts` (bursts that follow each other within a window
 #'   are one), `bursts_per_s` (of loop time with the agent), `burst_cpu_ns` (mean time on the CPU), `cost_ns`, `cost_low_ns`, `cost_high_ns` (what a burst costs
 #'   all ranks), `slowdown_percent`, `slowdown_low`, `slowdown_high` (cost x bursts per second, of the time that is left), `p_value` (one-sided), `limit_percent`
@@ -24,7 +24,7 @@ locked_by_launch <- function(campaign, alpha = 0.01) {
     mine <- which(on & rows[["launch"]] == id)
     bind_rows(lapply(split(mine, in_order(paste(rows[["operation"]][mine], rows[["bytes"]][mine]))), function(at) {
       cbind(data.frame(launch = id, operation = as.character(rows[["operation"]][at[1]]), bytes = rows[["bytes"]][at[1]]),
-            locked_of_rows(campaign, id, at, alpha, 1 - alpha))
+            locked_of_rows(campaign, id, at, alpha, 1 - 2 * alpha))
     }))
   }))
 }
@@ -32,11 +32,11 @@ locked_by_launch <- function(campaign, alpha = 0.01) {
 #' Several launches together
 #'
 #' @param rows Data frame: some rows of `locked_by_launch()`.
-#' @param alpha Probability, length 1: intervals have confidence 1 - alpha.
+#' @param alpha Probability, length 1: the intervals of `rows`, and those of the result, have confidence 1 - alpha.
 #' @return A data frame, one row per operation x bytes, columns as in `rows` without `launch`, and `n_launches`, `heterogeneity_p` (Cochran's Q of the
 #'   slowdowns; NA of one launch): about these launches. Each counts by its bursts; the worst state wins, and without a figure of one there is none.
 #' @noRd
-pool_locked <- function(rows, alpha = 0.01) {
+pool_locked <- function(rows, alpha = 0.02) {
   if (NROW(rows) == 0) return(NULL)
   groups <- split(rows, in_order(paste(rows$operation, rows$bytes)))
   bind_rows(lapply(groups, function(group) cbind(group[1, c("operation", "bytes")], pool_locked_cell(group, alpha), row.names = NULL)))
@@ -139,6 +139,8 @@ locked_tracks <- function(campaign, id, at, reader = read_slices) {
   files <- list.files(dir, "^slices\\..+\\.bin$")
   if (length(files) == 0) return(if (start_mode(info) == "loop") "no slices of the loop were recorded" else "synchronised starts have no slices")
   is_agents <- is_agent_row(rows)[1]
+  lacking <- setdiff(loaded_hosts(campaign, id, is_agents), sub("^slices\\.(.+)\\.bin$", "\\1", files))
+  if (length(lacking) > 0) return(paste("no slices of", few_words(lacking, 3)))
   parts <- lapply(files, function(file) {
     host <- sub("^slices\\.(.+)\\.bin$", "\\1", file)
     bursts <- if (is_agents) recorded_bursts_of_agent(campaign, id, host) else bursts_of_generator(dir, host)
@@ -147,6 +149,19 @@ locked_tracks <- function(campaign, id, at, reader = read_slices) {
   })
   wrong <- Filter(is.character, parts)
   if (length(wrong) > 0) wrong[[1]] else parts
+}
+
+# Nodes of ranks that had the load, by the agent's account or the generator's trace.
+loaded_hosts <- function(campaign, id, is_agents) {
+  ranks <- as.character(campaign$ranks[["host"]][campaign$ranks[["launch"]] == id])
+  if (is_agents) {
+    rows <- campaign$agents[campaign$agents[["launch"]] == id, ]
+    if (NROW(rows) == 0) return(character())
+    return(intersect(as.character(rows[["host"]][is_agent_row(rows) & (rows[["agent_cpu_ns"]] > 0) %in% TRUE]), ranks))
+  }
+  traces <- list.files(campaign$paths[[id]], "^generator\\..+\\.trace$", full.names = TRUE)
+  loaded <- vapply(traces, function(file) any(grepl("^[0-9]", readLines(file, 20))), TRUE)
+  intersect(sub("^generator\\.(.+)\\.trace$", "\\1", basename(traces[loaded])), ranks)
 }
 
 timeline_of <- function(slices, rows) {

@@ -5,6 +5,7 @@ locked_design <- list(
   tail_ns = 5e5, tail_slices = 2,  # a burst's window goes on for so long after its end, and at least for so many slices
   local_slices = 501,              # the local median of a slice is that of so many around it
   bound = 3, most_bounded = 0.2,   # a window counts for at most so many times its length: no single outlier decides, but few may be
+  together = 0.2, # of the windows of two nodes, beyond chance: they are one train
   least_bursts = 5, least_stretches = 20, most_covered = 0.8,
   flat_share = 0.1,                # what may be lost before the bursts, as a share of what they cost
   shifts = c(200, 1000), looked_up = 5e5,
@@ -63,7 +64,29 @@ burst_windows <- function(timeline, bursts, tail_ns = tail_of(timeline)) {
   reach <- pmin(ends + tail_ns, (timeline$at + timeline$ns)[stretch_last])
   last <- pmin(pmax(first, findInterval(reach, timeline$at, left.open = TRUE)), stretch_last)
   data.frame(start = bursts$start_ns[new], end = ends, cpu_ns = as.numeric(rowsum(bursts$duration_ns, group)), first = first, last = last,
-             length = pmax(1, reach - bursts$start_ns[new]))
+             length = pmax(1, reach - bursts$start_ns[new]), stretch = timeline$stretch[first], offset = bursts$start_ns[new] - stretch_begin(timeline)[timeline$stretch[first]])
+}
+
+# Halves begin together on all nodes, whose clocks do not agree: times of different nodes are compared within halves.
+stretch_begin <- function(timeline) timeline$at[c(1, timeline$last[-length(timeline$last)] + 1)]
+
+# Bursts that come at once on several nodes hold all ranks up once, and each node's slices hold all of it: of such tracks only that with the most windows counts.
+tracks_apart <- function(tracks) {
+  tracks <- tracks[order(-vapply(tracks, function(track) nrow(track$windows), 0))]
+  kept <- list()
+  for (track in tracks) if (!any(vapply(kept, come_together, TRUE, track))) kept <- c(kept, list(track))
+  kept
+}
+
+come_together <- function(a, b) {
+  reach <- locked_design$tail_ns
+  span <- max(a$windows$offset, b$windows$offset) + 4 * reach + max(a$windows$end - a$windows$start, b$windows$end - b$windows$start)
+  on <- function(windows) windows$stretch * span + windows$offset
+  at <- sort(on(a$windows))
+  before <- findInterval(on(b$windows) + b$windows$end - b$windows$start + reach, at)
+  after <- findInterval(on(b$windows) - reach, at, left.open = TRUE)
+  chance <- min(1, nrow(a$windows) * (2 * reach + mean(b$windows$end - b$windows$start)) / a$total_ns)
+  mean(before > after) > chance + locked_design$together * (1 - chance)
 }
 
 bounded <- function(sums, length) pmax(pmin(sums, locked_design$bound * length), -locked_design$bound * length)
@@ -138,13 +161,13 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #' @return A one-row data frame, columns as in `locked_by_launch()` from `n_bursts` on.
 #' @details The p-value (one-sided) is that of the shifts, (1 + larger ones) / (1 + shifts), of as many shifts as have room
 #'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution with the shifts'
-#'   mean and standard deviation, or that of Pearson's type III with their skewness, whichever is larger, stands for what shifts cannot count, never above the
-#'   former. The interval is by bursts, by blocks of time or by the shifts,
+#'   mean and the larger of their standard deviation and the bursts' own standard error, or that of Pearson's type III with their
+#'   skewness, whichever is larger, stands for what shifts cannot count, never above the former. The interval is by bursts, by blocks of time or by the shifts,
 #'   whichever is widest.
 #' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
 #' @noRd
 locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
-  tracks <- Filter(Negate(is.null), tracks)
+  tracks <- tracks_apart(Filter(Negate(is.null), tracks))
   windows <- bind_rows(lapply(tracks, `[[`, "windows"))
   n <- NROW(windows)
   if (n == 0) return(locked_none("few", "no burst on a rank's CPU lies in a slice", n_bursts = 0))
@@ -167,19 +190,22 @@ locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
   reach <- locked_reach(lost, spread, places, conf)
   before <- before_bursts(unlist(lapply(tracks, `[[`, "before")), cost, alpha)
   if (!is.na(before)) return(none("not flat", before))
-  p <- shift_p(mean(lost), shifts, places)
+  own <- stats::sd(lost) / sqrt(n)
+  p <- shift_p(mean(lost), shifts, places, own)
+  # What bursts that cost something scatter is their cost's, not the background's.
+  error <- if (p <= alpha) spread else max(spread, own)
   found <- list(cost_ns = cost, cost_low_ns = cost - reach, cost_high_ns = cost + reach)
   slowdown <- function(cost_ns) {
     share <- cost_ns * known$bursts_per_s / 1e9
     if (isTRUE(share < 1)) 100 * share / (1 - share) else NA_real_
   }
-  limit <- detection_limit(spread, places - 1, alpha, power)
+  limit <- detection_limit(error, places - 1, alpha, power)
   amplify <- function(cost_ns) cost_ns / known$burst_cpu_ns
   locked_row(c(known, found, list(
     slowdown_percent = slowdown(cost), slowdown_low = slowdown(cost - reach), slowdown_high = slowdown(cost + reach), p_value = p,
     limit_percent = slowdown(limit), amplification = amplify(cost), amplification_low = amplify(cost - reach),
     amplification_high = amplify(cost + reach), absorbed_share = absorbed_share(lost, windows$cpu_ns, mean(shifts), spread * sqrt(n)),
-    z = (mean(lost) - mean(shifts)) / spread, state = "measured", reason = NA_character_
+    z = (mean(lost) - mean(shifts)) / max(spread, own), state = "measured", reason = NA_character_
   )))
 }
 
@@ -189,12 +215,13 @@ in_step <- function(parts) {
   lapply(parts, utils::head, n)
 }
 
-# `places`: how many of the shifts are news.
-shift_p <- function(observed, shifts, places) {
+# `places`: how many of the shifts are news; `own`: standard error of the observed mean by the bursts themselves. Few places hardly know how rarely the background
+# comes and how much it then takes: bursts that met more of it than all shifts scatter by it, too.
+shift_p <- function(observed, shifts, places, own = 0) {
   counted <- (1 + places * mean(shifts >= observed)) / (1 + places)
   spread <- stats::sd(shifts) * sqrt(1 + 1 / places)
   if (any(shifts >= observed) || spread == 0) return(counted)
-  z <- (observed - mean(shifts)) / spread
+  z <- (observed - mean(shifts)) / max(spread, own)
   skew <- max(1e-3, mean(((shifts - mean(shifts)) / stats::sd(shifts))^3))
   shape <- 4 / skew^2
   tails <- c(stats::pt(z, places - 1, lower.tail = FALSE), stats::pgamma(shape + z * sqrt(shape), shape, lower.tail = FALSE))

@@ -3,7 +3,7 @@
 # A function, because options are made in a file that is read later.
 plot_options <- function() list(
   option("out", "FILE", "a .png, .svg, .pdf or .csv; with several plots a directory (default: NAME.png)"),
-  option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
+  option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
   option("margin", "PERCENT", "the slowdown that matters, in plots that show one (--list)"),
   option("limits", "FILE", "acceptance campaigns: limits of your own"),
   option("classes", "FILE", "acceptance campaigns: classes of nodes that may be compared"),

@@ -9,7 +9,7 @@ analyze_options <- function() list(
   option("json", help = "print JSON"),
   option("csv", help = "print the estimates as CSV"),
   option("table", "NAME", paste("the table --csv prints:", paste(csv_tables, collapse = ", "))),
-  option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
+  option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
   option("power", "P", "power at the detection limit (default 0.95)"),
   option("channel", "NAMES", "channels to analyze, separated by commas (default: all without *)"),
   option("margin", "PERCENT", "is every slowdown below this margin? Decides the exit status"),
@@ -40,7 +40,7 @@ analyze_options <- function() list(
 
 report_options <- function() list(
   option("out", "FILE", "the HTML file (default: report.html in the first DIR)"),
-  option("alpha", "P", "one-sided level of the tests (default 0.01); intervals have 1 - P"),
+  option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
   option("margin", "PERCENT", "judge every slowdown against this margin, too"),
   option("limits", "FILE", "acceptance campaigns: limits of your own"),
   option("classes", "FILE", "acceptance campaigns: classes of nodes that may be compared"),

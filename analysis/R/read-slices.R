@@ -12,12 +12,13 @@ slices_magic <- sum(as.integer(charToRaw("SLCE")) * 256^(0:3))
 #'   `order`, `start_ns` (CLOCK_MONOTONIC), `operations` (per slice), `first` (index of its first slice), `n` (slices), `cut` (logical: its last slices are
 #'   missing)), `ns` (numeric: length of each slice), `notes` (character).
 #' @details Signals `nl_error_schema` for a version this package does not know, and `nl_error_damaged` with file and byte. A launch that did not end as
-#'   `complete` may end within a block: that block is left out and noted.
+#'   `complete` may end within a block: that block is left out and noted; a file that ends within its header has no blocks.
 #' @noRd
 read_slices <- function(file, info) {
   size <- file.size(file)
   con <- file(file, "rb")
   on.exit(close(con))
+  if (!identical(info$ended, "complete") && header_is_cut(con, size)) return(no_slices(file))
   got <- binary_header(con, file, size, info, "NLSLICES", slices_version_known, "file of slices")
   header <- check_cells_header(got$header, file)
   refuse_header(is_text(got$header$host), got$header, file, "host", "a text")
@@ -39,6 +40,20 @@ read_slices <- function(file, info) {
   check_slice_sums(words, at$starts, ns, of_block, within, file, byte_of)
   if (any(blocks$cut)) notes <- c(notes, sprintf("%s: %d blocks lack their last slices: the loop was faster than the pilot", file, sum(blocks$cut)))
   list(host = got$header$host, blocks = blocks, ns = ns, notes = notes)
+}
+
+header_is_cut <- function(con, size) {
+  if (size < 16) return(TRUE)
+  length <- u32(readBin(con, "integer", 4, 4, endian = "little")[4])
+  seek(con, 0)
+  16 + length > size
+}
+
+# Of a launch that died before it had written anything.
+no_slices <- function(file) {
+  blocks <- data.frame(operation = character(), bytes = numeric(), arm = character(), pair = numeric(), order = numeric(), start_ns = numeric(), operations = numeric(), first = numeric(),
+                       n = numeric(), cut = logical())
+  list(host = sub("^slices\\.(.+)\\.bin$", "\\1", basename(file)), blocks = blocks, ns = numeric(), notes = sprintf("%s: the launch ended before it was written; it has no slices", file))
 }
 
 # Where blocks begin (word numbers), and the last word of the last whole one.

@@ -89,7 +89,7 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
       row("integrity", "", "mismatches", "count", wrong, node = place, host = hosts, rank = place),
       row("integrity", "", "received", "bytes", rep(1e9, n), node = place, host = hosts, rank = place),
       pair("latency", "between", "half_round_trip", "ns", drift * model$latency_ns * pair_slow * hop * jitter(ncol(ends)), bytes = 8),
-      pair("bandwidth", "between", "one_way", "bytes_per_s", model$speed / drift / pair_slow * jitter(ncol(ends)), bytes = 65536),
+      pair("bandwidth", "between", "one_way", "bytes_per_s", model$speed / drift / pair_slow / hop * jitter(ncol(ends)), bytes = 65536),
       row("completeness", "nodes", "coefficient", "ratio", 0.9 * jitter(1), bytes = 65536),
       scanned("alone"), scanned("all"),
       scan("quantum", "alone", "quantum", "ns", drift * luck[of] * work[of] * 1e5 * jitter(length(of), model$sd / 10)),

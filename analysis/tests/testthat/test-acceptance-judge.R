@@ -317,3 +317,53 @@ test_that("each set of nodes has its self-check, all of them count, and a heavy 
                  acceptance = list(hosts = paste0("node", 1:4)))
   expect_equal(doubted_hosts(result), c("node3", "node4"))
 })
+
+test_that("a campaign of words alone, and one that died before its first row, have a verdict", {
+  words <- in_memory(nodes = 4)
+  words$figures <- words$figures[words$figures$check == "integrity", ]
+  result <- judge_acceptance(words)
+  expect_equal(c(result$verdict, result$judged), c("inconclusive", "data"))
+  expect_match(result$answer, "^DATA CORRECT, NOISE NOT JUDGED")
+  expect_equal(names(result$figures), names(judge_acceptance(in_memory())$figures))
+  expect_equal(judge_acceptance(words, limits_of("detour.alone.lost <= 1 %"), in_memory())$verdict, "inconclusive")
+  died <- words
+  died$figures <- died$figures[0, ]
+  result <- judge_acceptance(died)
+  expect_equal(c(result$verdict, result$judged, nrow(result$figures)), c("inconclusive", "nothing", "0"))
+  expect_gt(nchar(acceptance_json(result)), 100)
+  expect_match(paste(format_acceptance(result), collapse = "\n"), "NOISE NOT JUDGED")
+  expect_error(compare_acceptance(words, words), "no figure in common")
+})
+
+test_that("from nothing to anything is a change for the worse, and back no failure", {
+  zero <- simulated_acceptance(seed = 1, lost_percent = 0, lost_sd = 0)
+  much <- simulated_acceptance(seed = 2, lost_percent = 20, lost_sd = 0.02, drift_sd = 0.01, repetitions = 10)
+  of <- function(a, b) {
+    rows <- compare_acceptance(a, b, 5)$rows
+    rows[rows$metric == "lost" & rows$variant == "alone", ]
+  }
+  worse <- of(zero, much)
+  expect_equal(unique(worse$margin_verdict), "fail")
+  expect_equal(unique(worse$verdict), "changed")
+  expect_true(all(worse$worse))
+  better <- of(much, zero)
+  expect_equal(unique(better$margin_verdict), "pass")
+  expect_equal(unique(better$verdict), "changed")
+  same <- of(zero, zero)
+  expect_equal(unique(same$margin_verdict), "pass")
+  expect_false("changed" %in% same$verdict)
+})
+
+test_that("a reference whose values are all the same, or all zero, is no certainty", {
+  reference <- simulated_acceptance(seed = 2, lost_percent = 0, launches = 6)
+  rows <- judged_by(judge_acceptance(in_memory(lost_percent = 1), reference = reference), "reference")
+  lost <- rows[rows$check == "detour" & rows$metric == "lost", ]
+  expect_equal(unique(lost$verdict), "inconclusive")
+  expect_equal(unique(lost$reason), "all values of the reference agree exactly")
+  # within the margin of shares of time
+  expect_equal(unique(lost$limit), "<= 0.200 %")
+  within <- judged_by(judge_acceptance(in_memory(lost_percent = 0.02, watched_s = 60), reference = reference), "reference")
+  expect_equal(unique(within$verdict[within$metric == "lost"]), "pass")
+  one <- judged_by(judge_acceptance(in_memory(lost_percent = 1), reference = simulated_acceptance(seed = 2, lost_percent = 0, launches = 1)), "reference")
+  expect_equal(unique(one$reason[one$metric == "lost"]), "all values of the reference agree exactly")
+})

@@ -81,4 +81,53 @@ test_that("one node behind another switch that nobody told of is open, and fails
   expect_equal(result$verdict, "inconclusive")
   rows <- result$judgements[result$judgements$check == "latency" & result$judgements$entity == "node3", ]
   expect_match(rows$reason, "or a switch of its own, of which neither Slurm's topology nor --classes says anything")
+  speed <- result$judgements[result$judgements$check == "bandwidth" & result$judgements$entity == "node3", ]
+  expect_equal(speed$verdict, "inconclusive")
+})
+
+test_that("two nodes that are a class by their latencies are not passed, and classes so found are named", {
+  result <- judge_acceptance(simulated_acceptance(nodes = 6, switches = c(4, 2), seed = 2))
+  expect_equal(sort(unique(result$classes$network)), c("switch 1", "switch 2"))
+  expect_equal(result$verdict, "inconclusive")
+  rows <- result$judgements[result$judgements$kind == "class", ]
+  expect_equal(paste(rows$check, rows$entity), c("latency node5", "latency node6", "bandwidth node5", "bandwidth node6"))
+  expect_equal(unique(rows$reason), "its class has fewer than three nodes: give limits or a reference")
+  expect_equal(result$nodes$verdict, rep(c("pass", "inconclusive"), c(4, 2)))
+  expect_match(result$answer, "latency, bandwidth cannot be decided. Classes of the network were found in the latencies only")
+  limits <- limits_of("latency.half_round_trip <= 1 ms", "bandwidth.one_way >= 1 MB/s")
+  expect_equal(judge_acceptance(result$acceptance, limits)$verdict, "pass")
+})
+
+test_that("ranks of a node share its starts: each counts once, and shares of time are none of starts", {
+  a <- simulated_acceptance(nodes = 1, launches = 1, repetitions = 2)
+  own <- a$figures[a$figures$metric == "last_end_cost", ]
+  own[c("metric", "unit", "value")] <- list("last_start", "percent", 0)
+  above <- own
+  above[c("metric", "host")] <- list("above_twice_median", "")
+  a$figures <- rbind(a$figures, own, transform(own, rank = 1), above)
+  figures <- judge_acceptance(a)$figures
+  expect_equal(figures$ci_high[figures$metric == "last_start"], 100 * (1 - 0.005^(1 / 200)))
+  expect_true(is.na(figures$ci_high[figures$metric == "above_twice_median"]))
+})
+
+test_that("a change that is not beyond the margin, and a series without scatter, are neither worse nor certain", {
+  part <- function(value, low = NULL, high = NULL) {
+    rows <- data.frame(date = sprintf("2026-01-%02dT00:00:00Z", seq_along(value)), name = "x", check = "quantum", metric = "quantum", unit = "ns", scale = "log", worse = "more", value = value)
+    if (is.null(low)) rows else cbind(rows, ci_low = low, ci_high = high)
+  }
+  # about the margin of 3 %, with little scatter: surely a change, not surely beyond
+  near <- series_change(part(c(100, 100.1, 100, 100.1, 103.1, 103.2, 103.1, 103.2)), margins_in_use())
+  expect_lt(near$p, 1e-6)
+  expect_gt(near$score, near$border)
+  expect_gt(near$p_margin, 0.01)
+  expect_lt(series_change(part(c(100, 100.1, 100, 100.1, 110.1, 110.2, 110.1, 110.2)), margins_in_use())$p_margin, 1e-4)
+  flat <- rep(100, 6)
+  expect_equal(series_change(part(flat), margins_in_use())[c("p", "bounded")], data.frame(p = NA_real_, bounded = FALSE))
+  expect_true(series_change(part(flat, 99, 101), margins_in_use())$bounded)
+  expect_false(series_change(part(flat, 99, 105), margins_in_use())$bounded)
+  expect_false(series_change(part(flat, NA_real_, NA_real_), margins_in_use())$bounded)
+  # the limit is that of the last two nights
+  y <- log(c(100, 101, 100, 120, 121, 120))
+  step <- series_change(part(exp(y)), margins_in_use())
+  expect_equal(step$se, sqrt(sum(c(y[1:3] - mean(y[1:3]), y[4:6] - mean(y[4:6]))^2) / 4) * sqrt(1 / 2 + 1 / 4))
 })

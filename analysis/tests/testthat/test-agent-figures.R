@@ -37,6 +37,22 @@ test_that("an agent that never ran where a rank waited took nothing, and nothing
   expect_match(noiselab:::taken_words(row), "never ran where a rank waited")
 })
 
+test_that("pairs that agree exactly are no certainty, and what is not seen is not said to be nothing", {
+  same <- noiselab:::taken_test(list(estimate = 1, se = 0, df = 4), 0.01, 0.95, NA_character_)
+  expect_equal(same[c("p_value", "taken_low", "limit_percent", "reason")], list(p_value = NA_real_, taken_low = NA_real_, limit_percent = NA_real_, reason = "all pairs agree exactly"))
+  some <- as.data.frame(c(noiselab:::taken_test(list(estimate = 0.1, se = 0.1, df = 4), 0.01, 0.95, NA_character_), account_percent = 1))
+  expect_match(noiselab:::taken_words(some, 0.01), "not seen to take CPU time from the ranks; 0.588 % of one CPU would have been")
+})
+
+test_that("hand-computed: halves count by their length, with the ratio's standard error", {
+  rows <- data.frame(wall_ns = c(1, 1, 1, 1, 1, 2, 3, 10) * 1e9, x = c(0, 0, 0, 0, 1, 2, 3.3, 10) * 1e7)
+  d <- noiselab:::ratio_shift(rows, 5:8, 1:4, "x")
+  rate <- 16.3 / 16
+  expect_equal(mean(d) / 1e4, rate)
+  expect_equal(sd(d) / 2 / 1e4, sqrt(sum((c(1, 2, 3.3, 10) - rate * c(1, 2, 3, 10))^2) / 3) / 2 / 4)
+  expect_true(all(is.na(noiselab:::ratio_shift(rows, 5:8, 1:4, "y"))))
+})
+
 test_that("without records the reason is said, with what would add them", {
   row <- taken_of(pairs = 20, seed = 3, change = function(rows) {
     data.table::set(rows, j = "preempted_by_agent_ns", value = NA_real_)

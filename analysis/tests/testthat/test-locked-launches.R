@@ -42,3 +42,17 @@ test_that("a launch with an agent has a row per operation, and one without slice
   expect_match(got$reason, "no slices")
   expect_equal(names(got), c("launch", "operation", "bytes", names(locked_columns)))
 })
+
+test_that("a node that had the load and lacks its slices leaves no figure, and is named", {
+  dir <- add_slices(local_campaign(pairs = 20, levels_percent = 1, operations = "barrier", seed = 2))
+  campaign <- read_campaign(dir)
+  id <- names(campaign$launches)
+  host <- as.character(campaign$ranks$host[1])
+  path <- campaign$paths[[id]]
+  more <- campaign$ranks[1, ]
+  more$host <- "node9"
+  campaign$ranks <- rbind(campaign$ranks, more)
+  file.copy(file.path(path, paste0("generator.", host, ".trace")), file.path(path, "generator.node9.trace"))
+  got <- locked_of_rows(campaign, id, which(campaign$rows$arm == "on"), 0.01, 0.98)
+  expect_equal(got[c("state", "reason")], data.frame(state = "unrecorded", reason = "no slices of node9"))
+})

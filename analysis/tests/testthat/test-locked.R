@@ -32,6 +32,17 @@ test_that("bursts that cost nothing are found no more often than alpha says", {
   expect_gt(mean(got$p_value), 0.3)
 })
 
+test_that("short bursts that met more of the background than all shifts are not found by it", {
+  # thirteen of three hundred such records, by the shifts' deviation alone
+  p <- vapply(c(1010, 1139, 1154, 1162, 1173), function(seed) {
+    loop <- simulate_loop(seconds = 6, period_s = 0.01, length_us = 100, cost_us = 0, seed = seed)
+    locked_cost(list(loop_track(loop, n_shifts = 250)))$p_value
+  }, 0)
+  expect_true(all(p > 0.01))
+  found <- locked_cost(list(loop_track(simulate_loop(seconds = 6, period_s = 0.01, length_us = 100, seed = 1), n_shifts = 250)))
+  expect_lt(found$p_value, 1e-6)
+})
+
 test_that("an outlier of the background counts for three windows at most", {
   loop <- simulate_loop(cost_us = 0, noise_per_s = 0)
   slice <- findInterval(loop$bursts$start_ns[50], loop$begin_ns + cumsum(loop$ns) - loop$ns)
@@ -116,4 +127,21 @@ test_that("launches together count by their bursts, and the worst state wins", {
   expect_equal(pool_locked(rbind(row(1, 0.1, 100), row(2, 0.1, 300, "not flat")))$state, "not flat")
   expect_equal(pool_locked(row(1, 0.1, 100))$slowdown_percent, 1)
   expect_null(pool_locked(row(1, 0.1, 100)[0, ]))
+})
+
+test_that("bursts that come on two nodes at once hold the ranks up once, and others are added", {
+  # 0.5 ms each 100 ms
+  loop <- simulate_loop(seed = 4)
+  one <- loop_track(loop, n_shifts = 200)
+  # another node's clock has another origin
+  loop$begin_ns <- loop$begin_ns + 12345678
+  loop$bursts$start_ns <- loop$bursts$start_ns + 12345678
+  got <- locked_cost(list(one, loop_track(loop, n_shifts = 200)))
+  expect_equal(got$n_bursts, nrow(one$windows))
+  expect_equal(got$slowdown_percent, 0.5, tolerance = 0.05)
+  # bursts of the other at other times: both count
+  expect_length(tracks_apart(list(one, loop_track(simulate_loop(seed = 5), n_shifts = 200))), 2)
+  # and so do dense ones that meet by chance
+  dense <- function(seed) loop_track(simulate_loop(seconds = 4, period_s = 0.005, length_us = 300, random = TRUE, seed = seed), n_shifts = 200)
+  expect_length(tracks_apart(list(dense(1), dense(2))), 2)
 })

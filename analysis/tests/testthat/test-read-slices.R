@@ -64,3 +64,16 @@ test_that("another launch's file, another version and another file are refused",
   writeLines("something else altogether", file)
   expect_error(read_slices(file, info), "wanted NLSLICES", class = "nl_error_damaged")
 })
+
+test_that("a launch that died before the header was written has no slices, and a complete one is refused", {
+  file <- slices_file(slice_block(1:10))
+  bytes <- readBin(file, "raw", file.size(file))
+  for (keep in c(0, 10, 40)) {
+    writeBin(bytes[seq_len(keep)], file)
+    got <- read_slices(file, list(launch = "a"))
+    expect_equal(c(nrow(got$blocks), length(got$ns)), c(0, 0))
+    expect_match(got$notes, "it has no slices")
+    expect_null(locked_track(timeline_of(got, data.frame(operation = "barrier", bytes = 0, pair = 0, order = 1)), data.frame(start_ns = 1, duration_ns = 1)))
+    expect_error(read_slices(file, info), class = "nl_error_damaged")
+  }
+})
