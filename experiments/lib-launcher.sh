@@ -280,7 +280,7 @@ end_of_session() {
     # Open MPI 4 and 5, with and without the domain
     for folder in "ompi.$host.$(id -u)/pid.$1" "ompi.${host%%.*}.$(id -u)/pid.$1" "prte.$host.$(id -u)/dvm.$1" "prte.${host%%.*}.$(id -u)/dvm.$1"; do
         folder=${TMPDIR:-/tmp}/$folder
-        is_ours "${folder%/*}" && is_ours "$folder" || continue
+        if ! is_ours "${folder%/*}" || ! is_ours "$folder"; then continue; fi
         rm -rf "$folder"
         rmdir "${folder%/*}" 2>/dev/null
     done
