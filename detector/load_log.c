@@ -83,4 +83,5 @@ void nd_load_log_close(struct nd_run *r) {
     if (log->slices) nd_slices_close(log->slices->file);
     free(log->slices);
     nd_burst_log_close(log->bursts);
+    *log = (struct nd_load_log){0};
 }
