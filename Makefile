@@ -18,7 +18,7 @@ JOBS ?= $(shell nproc)
 GIT := $(shell git -c safe.directory='*' describe --always --dirty 2>/dev/null || echo unknown)
 # tests and lint add -Werror: a newer compiler's new warning must not keep anyone from building
 WARNINGS ?= -Wall -Wextra
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -Icommon \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -I. \
 	$(shell $(PKG_CONFIG) --cflags hwloc jansson)
 LIBS = $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm -pthread
 
@@ -38,20 +38,29 @@ endif
 ALL_CFLAGS += $(if $(LIKWID_LIBRARY),-DNOISELAB_LIKWID='"$(LIKWID_LIBRARY)"')
 # mpicc runs the compiler it was built with unless told otherwise; this is how Open MPI and MPICH are told
 MPI_ENV = OMPI_CC="$(CC)" MPICH_CC="$(CC)"
+# V=1 shows whole commands
+V ?= 0
+quiet = $(if $(filter 1,$(V)),,@echo '  $(1) $(2)';)
 # of every rule that compiles: the object, and beside it what the compiler said, which is shown, and which lint looks at
-compile = $(MPI_ENV) $(1) $(ALL_CFLAGS) $(2) -c -o $@ $< 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
+compile = $(call quiet,CC  ,$<) $(MPI_ENV) $(1) $(ALL_CFLAGS) -c -o $@ $< 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
+# of every rule that links: objects, and archives in any order
+link = $(call quiet,LINK,$@) $(MPI_ENV) $(1) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
 
-objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(1)/*.c))
-COMMON := $(call objects,common)
-NOISEGEN := $(call objects,noisegen)
-RECORDER := $(call objects,recorder)
-AGENT := $(call objects,agent)
-DETECTOR := $(call objects,detector)
-ACCEPTANCE := $(call objects,acceptance)
-COMMAND := $(call objects,command)
-# what other programs take of the detector: everything but its main
-DETECTOR_PARTS := $(filter-out %/main.o,$(DETECTOR))
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+# A room is a folder of sources; its archive has all of them but those with a main, so that whoever links it takes what it uses. Who may use whom
+# is said in docs/guides/extending.md, and lint holds the sources to it.
+SOURCES := $(shell find common noisegen detector experiments/command -name '*.c' | LC_ALL=C sort)
+MAINS := %/main.c experiments/command/doctor.c experiments/command/sh.c
+ROOMS := $(sort $(patsubst %/,%,$(dir $(SOURCES))))
+# archives ROOM...
+archives = $(1:%=$(BUILD)/obj/%.a)
+COMMON := $(call archives,$(filter common/%,$(ROOMS)))
+GENERATOR := $(call archives,noisegen noisegen/kinds noisegen/patterns)
+RECORDER := $(call archives,noisegen/recorder)
+AGENT := $(call archives,noisegen/agent)
+ACCEPTANCE := $(call archives,$(filter detector/acceptance%,$(ROOMS)))
+DETECTOR := $(filter-out $(ACCEPTANCE),$(call archives,$(filter detector%,$(ROOMS))))
+COMMAND := $(call archives,experiments/command)
+UNIT_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell find tests/unit -name 'test_*.c' | LC_ALL=C sort))
 MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
@@ -78,46 +87,32 @@ help: ## this list
 
 # ---- programs ----------------------------------------------------------------------------------------------------------------------------
 
-$(BUILD)/bin/noiselab-gen: $(NOISEGEN) $(COMMON)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-
-$(BUILD)/bin/noiselab-record: $(RECORDER) $(COMMON)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-
-$(BUILD)/bin/noiselab-agent: $(AGENT) $(filter-out %/main.o,$(RECORDER)) $(COMMON)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-
+$(BUILD)/bin/noiselab-gen: $(BUILD)/obj/noisegen/main.o $(GENERATOR) $(COMMON)
+$(BUILD)/bin/noiselab-record: $(BUILD)/obj/noisegen/recorder/main.o $(RECORDER) $(COMMON)
+$(BUILD)/bin/noiselab-agent: $(BUILD)/obj/noisegen/agent/main.o $(AGENT) $(RECORDER) $(COMMON)
 # without MPI: it says so where that is missing
-$(BUILD)/bin/noiselab-doctor: $(filter-out %/sh.o %/values.o %/launched.o,$(COMMAND)) $(filter-out %/main.o,$(NOISEGEN) $(RECORDER)) $(BUILD)/obj/detector/quiet.o $(COMMON)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-
-$(BUILD)/bin/noiselab-detect: $(DETECTOR) $(COMMON)
-	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-
-$(BUILD)/bin/noiselab-accept: $(ACCEPTANCE) $(DETECTOR_PARTS) $(COMMON)
-	@mkdir -p $(@D)
-	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-
+$(BUILD)/bin/noiselab-doctor: $(BUILD)/obj/experiments/command/doctor.o $(COMMAND) $(GENERATOR) $(RECORDER) $(call archives,detector/nodes) $(COMMON)
 # what the scripts leave to C
-$(BUILD)/libexec/noiselab/noiselab-sh: $(addprefix $(BUILD)/obj/command/,sh.o values.o launched.o) $(COMMON)
+$(BUILD)/libexec/noiselab/noiselab-sh: $(BUILD)/obj/experiments/command/sh.o $(COMMAND) $(COMMON)
+$(BUILD)/bin/noiselab-detect: $(BUILD)/obj/detector/main.o $(DETECTOR) $(COMMON)
+$(BUILD)/bin/noiselab-accept: $(BUILD)/obj/detector/acceptance/main.o $(ACCEPTANCE) $(DETECTOR) $(COMMON)
+
+WITH_MPI := $(BUILD)/bin/noiselab-detect $(BUILD)/bin/noiselab-accept
+$(WITH_MPI):
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call link,$(MPICC))
+
+$(BUILD)/libexec/noiselab/noiselab-sh $(filter-out $(WITH_MPI),$(PROGRAMS:%=$(BUILD)/bin/%)):
+	@mkdir -p $(@D)
+	$(call link,$(CC))
+
+$(foreach room,$(ROOMS),$(eval $(call archives,$(room)): $(patsubst %.c,$(BUILD)/obj/%.o,$(filter $(room)/%,$(filter-out $(MAINS),$(wildcard $(room)/*.c))))))
+$(call archives,$(ROOMS)):
+	$(call quiet,AR  ,$@) rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call compile,$(MPICC))
-
-$(BUILD)/obj/agent/%.o: private ALL_CFLAGS += -Irecorder
-$(BUILD)/obj/command/%.o: private ALL_CFLAGS += -Inoisegen -Irecorder -Idetector
-
-$(BUILD)/obj/acceptance/%.o: acceptance/%.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(call compile,$(MPICC),-Idetector)
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -131,8 +126,8 @@ $(BUILD)/flags $(BUILD)/commit: FORCE
 	@echo '$(made_with)' | cmp -s - $@ || echo '$(made_with)' > $@
 FORCE:
 
-$(BUILD)/obj/common/version.o: private ALL_CFLAGS += -DNOISELAB_GIT='"$(GIT)"'
-$(BUILD)/obj/common/version.o: $(BUILD)/commit
+$(BUILD)/obj/common/base/version.o: private ALL_CFLAGS += -DNOISELAB_GIT='"$(GIT)"'
+$(BUILD)/obj/common/base/version.o: $(BUILD)/commit
 
 # ---- presets, scripts and the R package -----------------------------------------------------------------------------------------------------------
 
@@ -166,17 +161,17 @@ WORDS := $(BUILD)/share/noiselab/words.tsv
 COMPLETIONS := $(BUILD)/share/bash-completion/completions/noiselab $(BUILD)/share/zsh/site-functions/_noiselab $(BUILD)/share/fish/vendor_completions.d/noiselab.fish
 words: $(WORDS) $(COMPLETIONS)
 
-$(WORDS): command/words.sh experiments/words.tsv $(PROGRAMS:%=$(BUILD)/bin/%) $(R_LIB)/noiselab/DESCRIPTION $(BUILD)/bin/noiselab \
+$(WORDS): experiments/command/words.sh experiments/words.tsv $(PROGRAMS:%=$(BUILD)/bin/%) $(R_LIB)/noiselab/DESCRIPTION $(BUILD)/bin/noiselab \
 		$(BUILD)/bin/noiselab-run $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) | presets scripts
 	@mkdir -p $(@D)
-	sh command/words.sh $(BUILD) experiments/words.tsv > $@.new && mv $@.new $@
+	sh experiments/command/words.sh $(BUILD) experiments/words.tsv > $@.new && mv $@.new $@
 
 $(BUILD)/share/bash-completion/completions/noiselab: completed = bash
 $(BUILD)/share/zsh/site-functions/_noiselab: completed = zsh
 $(BUILD)/share/fish/vendor_completions.d/noiselab.fish: completed = fish
-$(COMPLETIONS): command/completion.sh $(WORDS)
+$(COMPLETIONS): experiments/command/completion.sh $(WORDS)
 	@mkdir -p $(@D)
-	sh command/completion.sh $(completed) $(WORDS) > $@.new && mv $@.new $@
+	sh experiments/command/completion.sh $(completed) $(WORDS) > $@.new && mv $@.new $@
 
 r: $(R_LIB)/noiselab/DESCRIPTION
 
@@ -230,30 +225,27 @@ bench-stats: all ## do the verdicts hold what they state: false alarms, coverage
 
 TEST_PROGRAMS := $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES)
 
-$(UNIT_TESTS:=.o): $(BUILD)/tests/%.o: tests/unit/%.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(call compile,$(MPICC),-Inoisegen -Irecorder -Idetector -Icommand -I.)
+# a test links the rooms above it
+$(filter $(BUILD)/tests/unit/noisegen/%,$(UNIT_TESTS)): $(AGENT) $(RECORDER) $(GENERATOR)
+$(filter $(BUILD)/tests/unit/detector/%,$(UNIT_TESTS)): $(DETECTOR)
+$(filter $(BUILD)/tests/unit/detector/acceptance/%,$(UNIT_TESTS)): $(ACCEPTANCE)
+$(filter $(BUILD)/tests/unit/experiments/%,$(UNIT_TESTS)): $(COMMAND)
+$(UNIT_TESTS): LIBS += $(shell $(PKG_CONFIG) --libs cmocka)
+$(MPI_TESTS): $(ACCEPTANCE) $(DETECTOR)
+$(BENCHES): $(DETECTOR) $(AGENT) $(RECORDER) $(GENERATOR)
 
+$(TEST_PROGRAMS): %: %.o $(COMMON)
+	$(call link,$(MPICC))
+
+$(UNIT_TESTS:=.o): $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 $(MPI_TESTS:=.o): $(BUILD)/tests-mpi/%.o: tests/mpi/%.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(call compile,$(MPICC),-Inoisegen -Idetector)
-
 $(BENCHES:=.o): $(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags
+$(TEST_PROGRAMS:=.o):
 	@mkdir -p $(@D)
-	$(call compile,$(MPICC),-Inoisegen -Irecorder -Idetector -I.)
-
-$(UNIT_TESTS): $(filter-out %/main.o,$(NOISEGEN) $(RECORDER) $(AGENT)) $(BUILD)/obj/command/values.o
-$(BENCHES): $(filter-out %/main.o,$(RECORDER) $(AGENT))
-# these lean on the acceptance room, too, whose headers come last: options.h and record.h are those of the detector
-ACCEPT_TESTS := $(filter $(BUILD)/tests/test_accept% $(BUILD)/tests-mpi/accept%,$(TEST_PROGRAMS))
-$(ACCEPT_TESTS): $(filter-out %/main.o,$(ACCEPTANCE))
-$(ACCEPT_TESTS:=.o): private ALL_CFLAGS += -Iacceptance
-
-$(TEST_PROGRAMS): %: %.o $(COMMON) $(DETECTOR_PARTS)
-	$(MPI_ENV) $(MPICC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(if $(filter $(UNIT_TESTS),$@),$(shell $(PKG_CONFIG) --libs cmocka))
+	$(call compile,$(MPICC))
 
 # OBJECTS: of every source there is. With CFLAGS=-fsyntax-only, what a compiler has to say of them
-OBJECTS := $(COMMON) $(NOISEGEN) $(RECORDER) $(AGENT) $(DETECTOR) $(ACCEPTANCE) $(COMMAND) $(TEST_PROGRAMS:=.o) $(BUILD)/fault/agent.o
+OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o) $(TEST_PROGRAMS:=.o) $(BUILD)/fault/agent.o
 .PHONY: objects
 objects: $(OBJECTS)
 
@@ -271,10 +263,10 @@ $(BUILD)/fault/fault.so: tests/fault/fault.c $(BUILD)/flags
 
 $(BUILD)/fault/agent.o: tests/fault/agent.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call compile,$(CC),-I.)
+	$(call compile,$(CC))
 
-$(BUILD)/fault/agent: $(BUILD)/fault/agent.o $(BUILD)/obj/agent/proc.o $(BUILD)/obj/agent/text.o $(COMMON)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/fault/agent: $(BUILD)/fault/agent.o $(AGENT) $(COMMON)
+	$(call link,$(CC))
 
 fault: all tests-built ## every system call of the programs fails once: are agents given back, loads ended, files what they say?
 	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
@@ -330,4 +322,4 @@ uninstall: ## remove what install put there
 clean: ## remove build/
 	rm -rf $(BUILD)
 
--include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/tests/*.d $(BUILD)/tests-mpi/*.d $(BUILD)/bench/*.d $(BUILD)/fault/*.d)
+-include $(shell find $(BUILD)/obj $(BUILD)/tests $(BUILD)/tests-mpi $(BUILD)/bench $(BUILD)/fault -name '*.d' 2>/dev/null)

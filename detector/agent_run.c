@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nl_error.h"
-#include "run_state.h"
-#include "tree.h"
+#include "common/base/nl_error.h"
+#include "detector/run_state.h"
+#include "detector/nodes/tree.h"
 
 enum { LEASE_STRETCHES = 3 };
 

@@ -5,10 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nl_error.h"
-#include "noise_nodes.h"
-#include "run_state.h"
-#include "tree.h"
+#include "common/base/nl_error.h"
+#include "detector/plan/noise_nodes.h"
+#include "detector/run_state.h"
+#include "detector/nodes/tree.h"
 
 #define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
 #define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nl_error.h"
-#include "run_state.h"
+#include "common/base/nl_error.h"
+#include "detector/run_state.h"
 
 static int open_slices(struct nd_run *r, const char *host) {
     char path[PATH_MAX + ND_HOST_BYTES + 32];

@@ -6,9 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nl_error.h"
-#include "nl_units.h"
-#include "run_state.h"
+#include "common/base/nl_error.h"
+#include "common/base/nl_units.h"
+#include "detector/run_state.h"
 
 #define LOOK_NS INT64_C(1000000000)      /* length of a look ... */
 #define SHORTEST_LOOK_NS INT64_C(200000000)

@@ -4,17 +4,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "companion.h"
-#include "launcher.h"
-#include "nl_error.h"
-#include "nl_place.h"
-#include "noise_nodes.h"
-#include "options.h"
-#include "provenance.h"
-#include "record.h"
-#include "rehearsal.h"
-#include "run.h"
-#include "treatment.h"
+#include "detector/treatment/companion.h"
+#include "detector/nodes/launcher.h"
+#include "common/base/nl_error.h"
+#include "common/sys/nl_place.h"
+#include "detector/plan/noise_nodes.h"
+#include "detector/options/options.h"
+#include "detector/nodes/provenance.h"
+#include "detector/record/record.h"
+#include "detector/record/rehearsal.h"
+#include "detector/run.h"
+#include "detector/treatment/treatment.h"
 
 static volatile int stop_asked;
 /* for the signal handler: the load ends and the agent is let go at once, even if the other ranks are gone */

@@ -1,14 +1,14 @@
-#include "run.h"
+#include "detector/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "nl_error.h"
-#include "run_state.h"
-#include "self_test.h"
-#include "tree.h"
+#include "common/base/nl_error.h"
+#include "detector/run_state.h"
+#include "detector/starts/self_test.h"
+#include "detector/nodes/tree.h"
 
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */

@@ -2,10 +2,10 @@
 #ifndef ND_RUN_H
 #define ND_RUN_H
 
-#include "companion.h"
-#include "markers.h"
-#include "options.h"
-#include "treatment.h"
+#include "detector/treatment/companion.h"
+#include "detector/record/markers.h"
+#include "detector/options/options.h"
+#include "detector/treatment/treatment.h"
 
 /* How a launch ended; the same on all ranks. */
 enum nd_end { ND_END_COMPLETE, ND_END_INTERRUPTED, ND_END_FAILED, ND_END_NO /* it worked, and the answer to what was asked is no */ };

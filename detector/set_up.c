@@ -7,15 +7,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "nl_error.h"
-#include "nl_memory.h"
-#include "nl_place.h"
-#include "nl_units.h"
-#include "noise_nodes.h"
-#include "raw.h"
-#include "run_state.h"
-#include "unlike.h"
-#include "work.h"
+#include "common/base/nl_error.h"
+#include "common/sys/nl_memory.h"
+#include "common/sys/nl_place.h"
+#include "common/base/nl_units.h"
+#include "detector/plan/noise_nodes.h"
+#include "detector/record/raw.h"
+#include "detector/run_state.h"
+#include "detector/nodes/unlike.h"
+#include "detector/ops/work.h"
 
 #define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node ... */
 #define COMMON_PHASE_STREAM (PHASE_STREAM - 1) /* ... and one for all */

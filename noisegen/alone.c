@@ -1,4 +1,4 @@
-#include "alone.h"
+#include "noisegen/alone.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,15 +9,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "certificate.h"
-#include "machine.h"
-#include "nl_clock.h"
-#include "nl_error.h"
-#include "nl_place.h"
-#include "nl_units.h"
-#include "pace.h"
-#include "phase.h"
-#include "worker.h"
+#include "noisegen/certificate.h"
+#include "noisegen/machine.h"
+#include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
+#include "common/sys/nl_place.h"
+#include "common/base/nl_units.h"
+#include "noisegen/patterns/pace.h"
+#include "noisegen/phase.h"
+#include "noisegen/worker.h"
 
 /* What all threads share. */
 struct crew {

@@ -2,7 +2,7 @@
 #ifndef NG_ALONE_H
 #define NG_ALONE_H
 
-#include "options.h"
+#include "noisegen/gen_options.h"
 
 /* Runs the plan of the options and prints the certificate.
  * @return an exit status (enum nl_exit). */

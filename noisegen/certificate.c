@@ -1,4 +1,4 @@
-#include "certificate.h"
+#include "noisegen/certificate.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nl_units.h"
-#include "version.h"
+#include "common/base/nl_units.h"
+#include "common/base/version.h"
 
 /* Percent of one CPU. */
 static double percent_of(int64_t part_ns, int64_t whole_ns) {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "options.h"
-#include "worker.h"
+#include "noisegen/gen_options.h"
+#include "noisegen/worker.h"
 
 struct ng_certificate {
     const struct ng_options *options;

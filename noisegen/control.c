@@ -1,4 +1,4 @@
-#include "control.h"
+#include "noisegen/control.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -8,15 +8,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "certificate.h"
-#include "machine.h"
-#include "nl_clock.h"
-#include "nl_control.h"
-#include "nl_error.h"
-#include "nl_place.h"
-#include "pace.h"
-#include "ranks.h"
-#include "worker.h"
+#include "noisegen/certificate.h"
+#include "noisegen/machine.h"
+#include "common/base/nl_clock.h"
+#include "common/page/nl_control.h"
+#include "common/base/nl_error.h"
+#include "common/sys/nl_place.h"
+#include "noisegen/patterns/pace.h"
+#include "noisegen/ranks.h"
+#include "noisegen/worker.h"
 
 /* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the moment before the sleep that follows the answer to RUN
  * up to the moment before the sleep that the next command ends. The command, its answer and that last sleep are not charged: every half has them,

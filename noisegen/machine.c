@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "noisegen/machine.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "nl_clock.h"
-#include "nl_futex.h"
+#include "common/base/nl_clock.h"
+#include "common/sys/nl_futex.h"
 
 enum { SLICE_NS = 500000 };
 

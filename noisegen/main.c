@@ -1,11 +1,11 @@
 /* noiselab-gen: loads CPUs by an exact dose. Wiring only. */
 #include <unistd.h>
 
-#include "alone.h"
-#include "control.h"
-#include "machine.h"
-#include "nl_error.h"
-#include "options.h"
+#include "noisegen/alone.h"
+#include "noisegen/control.h"
+#include "noisegen/machine.h"
+#include "common/base/nl_error.h"
+#include "noisegen/gen_options.h"
 
 int main(int argc, char **argv) {
     int parent_pid = getppid(); /* before anything that takes time: the parent may be dying */

@@ -1,8 +1,8 @@
-#include "phase.h"
+#include "noisegen/phase.h"
 
 #include <unistd.h>
 
-#include "nl_rng.h"
+#include "common/base/nl_rng.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define PHASE_STREAM (UINT64_C(1) << 61) /* streams of the seed that no pattern uses */

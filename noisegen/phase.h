@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "options.h"
+#include "noisegen/gen_options.h"
 
 /* Begin of the first period, CLOCK_MONOTONIC.
  *

@@ -1,4 +1,4 @@
-#include "ranks.h"
+#include "noisegen/ranks.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nl_error.h"
+#include "common/base/nl_error.h"
 
 /* Ranks may end a little before the owner says QUIT. */
 static const struct timespec patience = {.tv_nsec = 500000000};

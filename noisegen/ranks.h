@@ -2,7 +2,7 @@
 #ifndef NG_RANKS_H
 #define NG_RANKS_H
 
-#include "nl_control.h"
+#include "common/page/nl_control.h"
 
 /* Watches the page's rank_pids from a thread of its own, which sleeps: when one ends the load ends at once, and the process half a second later
  * unless it has been told to quit by then. To be called once, after PLACE. Without memory, or pidfds in the kernel, nothing is watched. */

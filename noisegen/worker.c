@@ -1,10 +1,10 @@
-#include "worker.h"
+#include "noisegen/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nl_clock.h"
+#include "common/base/nl_clock.h"
 
 void ng_worker_init(struct ng_worker *w, const struct ng_options *o, int index, int cpu) {
     memset(w, 0, sizeof *w);

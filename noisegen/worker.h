@@ -5,12 +5,12 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "machine.h"
-#include "nl_control.h"
-#include "nl_place.h"
-#include "options.h"
-#include "pace.h"
-#include "stretch.h"
+#include "noisegen/machine.h"
+#include "common/page/nl_control.h"
+#include "common/sys/nl_place.h"
+#include "noisegen/gen_options.h"
+#include "noisegen/patterns/pace.h"
+#include "noisegen/patterns/stretch.h"
 
 /* What was delivered of one treatment under a detector. */
 struct ng_level {

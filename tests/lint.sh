@@ -22,7 +22,7 @@ skip() {
     printf 'ok %d - %s # SKIP %s\n' "$n" "$1" "$2"
 }
 
-scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
+scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086
     out=$(shellcheck -x -P SCRIPTDIR $scripts 2>&1)
@@ -34,7 +34,8 @@ fi
 # what runs during a measurement must not print, allocate, parse or exit
 forbidden='printf|fprintf|sprintf|snprintf|vsnprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'
 plain() { sed 's/@.*//; s/^__//; s/_chk$//'; }
-for object in detector/measure detector/start_modes detector/work noisegen/pace acceptance/scan acceptance/transfer acceptance/words acceptance/completeness acceptance/exchanges detector/op_*.c; do
+for object in detector/measure/measure detector/measure/start_modes detector/ops/work noisegen/patterns/pace detector/acceptance/scan \
+    detector/acceptance/transfer detector/acceptance/words detector/acceptance/completeness detector/acceptance/exchanges detector/ops/op_*.c; do
     object=${object%.c}
     found=$(nm -u "$build/obj/$object.o" | awk '{ print $2 }' | plain | grep -xE "$forbidden")
     [ -z "$found" ]
@@ -42,10 +43,10 @@ for object in detector/measure detector/start_modes detector/work noisegen/pace 
 done
 
 # a kind may allocate when it is prepared, but not in `work`: everything that `work` reaches within its file
-for file in noisegen/kind_*.c; do
+for file in noisegen/kinds/kind_*.c; do
     name=$(basename "$file" .c)
     [ "$name" = kind_help ] && continue
-    found=$(objdump -dr --no-show-raw-insn "$build/obj/noisegen/$name.o" | awk '
+    found=$(objdump -dr --no-show-raw-insn "$build/obj/noisegen/kinds/$name.o" | awk '
         /^[0-9a-f]+ <.*>:$/ { f = $2; gsub(/[<>:]/, "", f); seen[f] = 1; next }
         / R_[A-Z0-9_]+/ { s = $NF; sub(/[-+]0x[0-9a-f]+$/, "", s); calls[f] = calls[f] " " s; next }
         /<[^>]+>$/ { s = $NF; gsub(/[<>]/, "", s); sub(/\+0x[0-9a-f]+$/, "", s); if (s != f) calls[f] = calls[f] " " s }
@@ -60,6 +61,38 @@ for file in noisegen/kind_*.c; do
     [ -z "$found" ]
     result $? "$name.c calls no stdio, allocation, option parsing or exit from work" "$found"
 done
+
+# Who includes whom, as the table of rooms says (docs/guides/extending.md): rooms above, and those that the row names by their last folder.
+out=$(git ls-files 'common/*.[ch]' 'noisegen/*.[ch]' 'detector/*.[ch]' 'experiments/command/*.[ch]' | xargs grep -HE '^#include "' /dev/null | awk -F '"' '
+    FNR == NR {
+        if (split($0, cell, " *\\| *") < 4 || cell[2] !~ /^`(common|noisegen|detector|experiments)(\/[a-z]+)*`$/) next
+        gsub(/`/, "", cell[2])
+        place[cell[2]] = ++n_rooms
+        n = split(cell[3], used, "[` ]+")
+        for (i = 1; i <= n; i++) uses[cell[2], used[i]] = 1
+        next
+    }
+    {
+        file = $1; sub(/:.*/, "", file); room = file; sub(/\/[^\/]*$/, "", room)
+        of = $2; sub(/\/[^\/]*$/, "", of); last = of; sub(/.*\//, "", last)
+        met[room] = 1
+        if (!(room in place)) print file ": its room is not in the table"
+        else if (of != room && !((room, last) in uses)) print file ": " $2 " is of no room that it uses"
+        else if (of != room && place[of] >= place[room]) print file ": " $2 " is of a room below"
+        else with[room, last] = 1
+    }
+    END {
+        for (key in uses) { split(key, part, SUBSEP); if (part[2] != "" && !(key in with)) print part[1] " does not use " part[2] }
+        for (room in place) if (!(room in met)) print room ": no such room"
+        if (n_rooms < 20) print "the table of rooms is not found"
+    }' docs/guides/extending.md -)
+[ -z "$out" ]
+result $? 'rooms use those that the table of rooms says, all of them above' "$out"
+
+# what is included is known by its name alone, too
+out=$(git ls-files '*.h' | sed 's|.*/||' | sort | uniq -d)
+[ -z "$out" ]
+result $? 'no two headers have one name' "$out"
 
 # options_missing_in PAGE: of the help text on stdin, the long options that the man page does not have
 options_missing_in() {

@@ -71,7 +71,7 @@ run_suite() {
     lint) tests/lint.sh ;;
     'R package') r_tests $(r_files) ;;
     'R package, quick') r_tests $(r_quick_files) ;;
-    unit/*) env CMOCKA_MESSAGE_OUTPUT=TAP "$NOISELAB_BUILD/tests/${1#unit/}" ;;
+    unit/*) env CMOCKA_MESSAGE_OUTPUT=TAP "$NOISELAB_BUILD/tests/$1" ;;
     *) bats --tap --timing ${2:+--filter "$2"} "tests/$1.bats" ;;
     esac
 }
@@ -188,9 +188,7 @@ take_beside() {
 # ---- what is run -------------------------------------------------------------------------------------------------------------------------------
 
 unit_suites() {
-    for program in "$NOISELAB_BUILD"/tests/test_*; do
-        [ -x "$program" ] && [ "${program%.d}" = "$program" ] && echo "unit/$(basename "$program")"
-    done
+    find "$NOISELAB_BUILD/tests/unit" -name 'test_*' -type f -perm -u+x | sed "s|^$NOISELAB_BUILD/tests/||" | LC_ALL=C sort
 }
 
 # but NAME...: the names on stdin that are none of these

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "nl_clock.h"
-#include "nl_units.h"
+#include "common/base/nl_clock.h"
+#include "common/base/nl_units.h"
 
 int main(int argc, char **argv) {
     int64_t busy_ns, period_ns;

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/freeze.h"
-#include "nl_clock.h"
-#include "nl_hist.h"
+#include "noisegen/agent/freeze.h"
+#include "common/base/nl_clock.h"
+#include "common/base/nl_hist.h"
 
 #define MS INT64_C(1000000)
 enum { SWITCHES = 500 };

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "half_sum.h"
-#include "median.h"
-#include "nl_clock.h"
-#include "provenance.h"
-#include "team.h"
-#include "tree.h"
+#include "detector/halves/half_sum.h"
+#include "tests/bench/median.h"
+#include "common/base/nl_clock.h"
+#include "detector/nodes/provenance.h"
+#include "detector/nodes/team.h"
+#include "detector/nodes/tree.h"
 
 enum { CALLS = 20, MOST_ROUNDS = 10000 };
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure.h"
-#include "median.h"
-#include "nl_rng.h"
-#include "slices.h"
+#include "detector/measure/measure.h"
+#include "tests/bench/median.h"
+#include "common/base/nl_rng.h"
+#include "detector/measure/slices.h"
 
 enum { MOST_SETS = 300, BLOCK_OPERATIONS = 40000 };
 

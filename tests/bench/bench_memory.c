@@ -2,7 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-#include "provenance.h"
+#include "detector/nodes/provenance.h"
 
 int main(int argc, char **argv) {
     static char send[65536], receive[65536];

@@ -2,9 +2,9 @@
  * bench_preempted SECONDS     on one CPU: taskset -c 1 bench_preempted 10, beside nothing, or beside: taskset -c 1 bench_busy 1ms 100ms */
 #include <stdio.h>
 
-#include "nl_clock.h"
-#include "nl_preempted.h"
-#include "nl_units.h"
+#include "common/base/nl_clock.h"
+#include "common/sys/nl_preempted.h"
+#include "common/base/nl_units.h"
 
 enum { READINGS = 100000 };
 

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "median.h"
-#include "nl_clock.h"
-#include "nl_error.h"
-#include "nl_rng.h"
-#include "recorder.h"
+#include "tests/bench/median.h"
+#include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
+#include "common/base/nl_rng.h"
+#include "noisegen/recorder/recorder.h"
 
 enum { HALF_NS = 50000000, SETTLE_NS = 2000000, WAKE_WORK_NS = 5000, MOST_PAIRS = 2000, ROUND_TRIPS = 2000 };
 

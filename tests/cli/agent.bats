@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The command line of noiselab-agent: what may be an agent, and what is refused before anything is changed. How it switches is the business of
-# tests/unit/test_agent.c.
+# tests/unit/noisegen/agent/test_agent.c.
 
 bats_require_minimum_version 1.5.0
 

@@ -75,16 +75,16 @@ PYTHON
 
 @test "the variants that limits may name are those that noiselab-accept has" {
     needs Rscript
-    cd "$BATS_TEST_DIRNAME/../../acceptance"
+    cd "$BATS_TEST_DIRNAME/../../detector/acceptance"
     # names_in FILE: the first text of each row of its table
     names_in() { sed -n 's/^ *{"\([^"]*\)",.*/\1/p' "$1"; }
     {
-        for check in latency bandwidth; do grep -oE '"(within|between)[a-z-]*"' pairs.c | tr -d '"' | sed "s/^/$check /"; done
-        names_in check_opcost.c | sed 's/^/opcost /'
+        for check in latency bandwidth; do grep -oE '"(within|between)[a-z-]*"' node_pairs.c | tr -d '"' | sed "s/^/$check /"; done
+        names_in checks/check_opcost.c | sed 's/^/opcost /'
         names_in topologies.c | sed 's/^/topology /'
-        sed -n '/^} rows\[\] = /p' check_collective.c | grep -oE '"[a-z]+"' | tr -d '"' | sed 's/^/collective /'
-        sed -n 's/.*\.name = "\([a-z]*\)".*/kernels \1/p' kernel_*.c
-        grep -oE 'is_between \? "[a-z]+" : "[a-z]+"' check_completeness.c | grep -oE '"[a-z]+"' | tr -d '"' | sed 's/^/completeness /'
+        sed -n '/^} rows\[\] = /p' checks/check_collective.c | grep -oE '"[a-z]+"' | tr -d '"' | sed 's/^/collective /'
+        sed -n 's/.*\.name = "\([a-z]*\)".*/kernels \1/p' kernels/kernel_*.c
+        grep -oE 'is_between \? "[a-z]+" : "[a-z]+"' checks/check_completeness.c | grep -oE '"[a-z]+"' | tr -d '"' | sed 's/^/completeness /'
         for check in quantum detour; do grep -oE 'is_alone \? "[a-z]+" : "[a-z]+"' scanning.c | grep -oE '"[a-z]+"' | tr -d '"' | sed "s/^/$check /"; done
     } | sort -u >"$BATS_TEST_TMPDIR/ours"
     R_LIBS="${BIN%/bin}/lib/noiselab/R" Rscript --vanilla -e 'v <- noiselab:::acceptance_variants; cat(paste(rep(names(v), lengths(v)), unlist(v)), sep = "\n")' |

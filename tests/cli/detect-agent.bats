@@ -216,9 +216,9 @@ END
     [ "$status" -eq 2 ]
     [[ "${lines[0]}" == *'LIKWID=perhaps: it is auto, yes or no'* ]]
     # the file that knows of LIKWID, both ways
-    make -C "$tree" --no-print-directory -s LIKWID=no BUILD="$BATS_TEST_TMPDIR/no" "$BATS_TEST_TMPDIR/no/obj/detector/markers.o"
-    [ "$(nm "$BATS_TEST_TMPDIR/no/obj/detector/markers.o" | grep -c dlopen)" -eq 0 ]
+    make -C "$tree" --no-print-directory -s LIKWID=no BUILD="$BATS_TEST_TMPDIR/no" "$BATS_TEST_TMPDIR/no/obj/detector/record/markers.o"
+    [ "$(nm "$BATS_TEST_TMPDIR/no/obj/detector/record/markers.o" | grep -c dlopen)" -eq 0 ]
     is_built_with_likwid || skip 'LIKWID is not installed'
-    make -C "$tree" --no-print-directory -s LIKWID=yes BUILD="$BATS_TEST_TMPDIR/yes" "$BATS_TEST_TMPDIR/yes/obj/detector/markers.o"
-    nm "$BATS_TEST_TMPDIR/yes/obj/detector/markers.o" | grep -q dlopen
+    make -C "$tree" --no-print-directory -s LIKWID=yes BUILD="$BATS_TEST_TMPDIR/yes" "$BATS_TEST_TMPDIR/yes/obj/detector/record/markers.o"
+    nm "$BATS_TEST_TMPDIR/yes/obj/detector/record/markers.o" | grep -q dlopen
 }

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/proc.h"
-#include "nl_agent.h"
-#include "nl_clock.h"
+#include "noisegen/agent/proc.h"
+#include "common/page/nl_agent.h"
+#include "common/base/nl_clock.h"
 
 #define MS INT64_C(1000000)
 #define PATIENCE_NS (10000 * MS)

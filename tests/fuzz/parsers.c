@@ -8,12 +8,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "arrival.h"
-#include "nl_place.h"
-#include "nl_preset.h"
-#include "nl_units.h"
-#include "nl_words.h"
-#include "trace.h"
+#include "detector/measure/arrival.h"
+#include "common/sys/nl_place.h"
+#include "common/base/nl_preset.h"
+#include "common/base/nl_units.h"
+#include "common/base/nl_words.h"
+#include "noisegen/patterns/trace.h"
 
 enum { MOST_BYTES = 1 << 16 };
 

@@ -12,8 +12,8 @@ if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0
 fi
 # shellcheck disable=SC2046 # words
 clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-    -Icommon -Inoisegen -Idetector $(pkg-config --cflags --libs hwloc jansson) -o "$build/parsers" tests/fuzz/parsers.c common/*.c noisegen/trace.c \
-    noisegen/kind*.c detector/arrival.c -lm -pthread || exit 2
+    -I. $(pkg-config --cflags --libs hwloc jansson) -o "$build/parsers" tests/fuzz/parsers.c common/*/*.c noisegen/patterns/trace.c \
+    noisegen/kinds/*.c detector/measure/arrival.c -lm -pthread || exit 2
 # an example of each to begin with; the first byte says which parser it is for
 printf 'A# span_ns: 1000\n0\t10\t1\t-\tx\n20\t30\t1\tspin\t-\n' >"$build/corpus/trace" # 65 % 6 = 5, the mutator finds the others
 printf '\0000\t10\n20\t30\n' >"$build/corpus/trace0"

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "completeness.h"
-#include "sample.h"
-#include "transfer.h"
+#include "detector/acceptance/completeness.h"
+#include "detector/acceptance/sample.h"
+#include "detector/acceptance/transfer.h"
 
 enum { MOST_ROUNDS = 1000, SMALL = 8, LARGE = 256 << 10, N_SMALL = 100, N_LARGE = 8, EXCHANGE = 256 << 10, N_EXCHANGES = 8 };
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nl_rng.h"
-#include "ops.h"
+#include "common/base/nl_rng.h"
+#include "detector/ops/ops.h"
 
 enum { CALLS = 4, FEW_SETS = 3, MESSAGE_BYTES = 256, WORK_STEPS = 1000 };
 

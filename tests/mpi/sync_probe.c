@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "nl_error.h"
-#include "nl_units.h"
-#include "sync.h"
+#include "common/base/nl_error.h"
+#include "common/base/nl_units.h"
+#include "detector/sync/sync.h"
 
 struct options {
     struct nd_sync_options sync;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tree.h"
+#include "detector/nodes/tree.h"
 
 enum { MOST_BYTES = ND_TREE_BLOCK_BYTES + 1000 };
 

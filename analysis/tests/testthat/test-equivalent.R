@@ -1,4 +1,4 @@
-# Bursts as noiselab-gen's patterns place them (noisegen/pattern.c), for 60 s, with the scatter of a real machine.
+# Bursts as noiselab-gen's patterns place them (noisegen/patterns/pattern.c), for 60 s, with the scatter of a real machine.
 bursts_of <- function(pattern, level_percent, period_s, seconds = 60, jitter = 1, group = 5, spacing_s = period_s / 10, seed = 1) {
   set.seed(seed)
   length_s <- level_percent / 100 * period_s

@@ -1,0 +1,106 @@
+#include "common/sys/nl_memory.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The number in a file that holds nothing else; -1 when there is no such file or number ("max"). */
+static int64_t number_in(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    int64_t value;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path) return -1;
+    FILE *f = fopen(path, "re");
+    if (!f) return -1;
+    int n = fscanf(f, "%" SCNd64, &value);
+    fclose(f);
+    return n == 1 ? value : -1;
+}
+
+/* The number behind a word in a file of lines "word number"; -1 when it is not there. */
+static int64_t number_of(const char *path, const char *word) {
+    char line[256], name[128];
+    int64_t found = -1, value;
+    FILE *f = fopen(path, "re");
+    if (!f) return -1;
+    while (found < 0 && fgets(line, sizeof line, f))
+        if (sscanf(line, "%127s %" SCNd64, name, &value) == 2 && strcmp(name, word) == 0) found = value;
+    fclose(f);
+    return found;
+}
+
+/* Where the two versions of cgroups keep the same numbers. */
+struct cgroup_version {
+    const char *controller; /* in /proc/self/cgroup; "" is version 2 */
+    const char *root;       /* where it is mounted */
+    const char *limit, *usage, *inactive_file, *active_file;
+};
+
+static const struct cgroup_version cgroup_versions[] = {
+    {"", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file", "active_file"},
+    {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
+};
+
+/* What one cgroup leaves: its limit less what is used and is not file cache, which gives way. -1: no limit. */
+static int64_t left_in(const char *folder, const struct cgroup_version *version) {
+    char path[PATH_MAX];
+    int64_t limit = number_in(folder, version->limit), usage = number_in(folder, version->usage);
+    if (limit < 0 || usage < 0) return -1;
+    if ((size_t)snprintf(path, sizeof path, "%s/memory.stat", folder) >= sizeof path) return -1;
+    int64_t inactive = number_of(path, version->inactive_file), active = number_of(path, version->active_file);
+    int64_t left = limit - usage + (inactive > 0 ? inactive : 0) + (active > 0 ? active : 0);
+    return left > 0 ? left : 0;
+}
+
+static int64_t lesser(int64_t a, int64_t b) {
+    if (a < 0) return b;
+    return b >= 0 && b < a ? b : a;
+}
+
+/* The least that a cgroup or one above it leaves; `path` is its path below the root. -1: no limit. */
+static int64_t left_up_from(const struct cgroup_version *version, const char *path) {
+    char folder[PATH_MAX];
+    int64_t least = -1;
+    size_t root = strlen(version->root);
+    if ((size_t)snprintf(folder, sizeof folder, "%s%s", version->root, path) >= sizeof folder) return -1;
+    for (;;) {
+        least = lesser(least, left_in(folder, version));
+        char *slash = strrchr(folder, '/');
+        if (strlen(folder) <= root || !slash) return least;
+        *slash = '\0';
+    }
+}
+
+/* Whether a name is among those of a list with commas; the empty list has the empty name. */
+static int has_name(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (;;) {
+        size_t end = strcspn(list, ",");
+        if (end == length && strncmp(list, name, length) == 0) return 1;
+        if (list[end] == '\0') return 0;
+        list += end + 1;
+    }
+}
+
+/* The least that any of our cgroups leaves; -1: no limit. Lines are "number:controllers:path". */
+static int64_t left_in_cgroups(void) {
+    char line[PATH_MAX + 128];
+    int64_t least = -1;
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    if (!f) return -1;
+    while (fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path) continue;
+        *path++ = '\0';
+        for (size_t i = 0; i < sizeof cgroup_versions / sizeof *cgroup_versions; i++)
+            if (has_name(controllers + 1, cgroup_versions[i].controller)) least = lesser(least, left_up_from(&cgroup_versions[i], path));
+    }
+    fclose(f);
+    return least;
+}
+
+int64_t nl_memory_available(void) {
+    int64_t machine_kb = number_of("/proc/meminfo", "MemAvailable:");
+    return lesser(machine_kb < 0 ? -1 : machine_kb * 1024, left_in_cgroups());
+}

@@ -1,0 +1,97 @@
+/* A launch: what all checks have in common, and how they hand in their figures. */
+#ifndef NX_RUN_H
+#define NX_RUN_H
+
+#include <jansson.h>
+
+#include "detector/acceptance/checks.h"
+#include "common/base/nl_hist.h"
+#include "common/base/nl_rng.h"
+#include "detector/acceptance/accept_options.h"
+#include "detector/nodes/provenance.h"
+#include "detector/acceptance/accept_record.h"
+#include "detector/acceptance/sample.h"
+#include "detector/measure/starts.h"
+#include "detector/nodes/team.h"
+
+enum nx_end { NX_END_COMPLETE, NX_END_WRONG_DATA, NX_END_INTERRUPTED, NX_END_FAILED };
+
+/* A CPU that this rank looks at in quantum and detour. */
+struct nx_core {
+    int cpu;
+    int slot; /* its turn when one is looked at at a time */
+};
+
+struct nx_run {
+    const struct nx_options *o;
+    const volatile int *stop_asked;
+    int parent_pid; /* of the launcher, which may be killed */
+    struct nd_team team;
+    int *node_of;      /* by rank: node, on all ranks */
+    int *node_first, *node_last; /* by node: its first and last rank */
+    int *node_ranks;   /* by node: number of its ranks */
+    int shares_kernel; /* 1: several nodes are parts of one machine */
+    int n_allowed;     /* CPUs of this node; 0: unknown */
+    struct nl_ticks ticks;
+    struct nl_rng rng; /* the same draws on all ranks */
+    uint64_t seed;     /* rank 0's */
+    struct nx_task tasks[NX_MAX_CHECKS];
+    int n_tasks;
+    struct nx_task *task; /* the one being measured */
+    int repetition;       /* from 1; 0: over all */
+    int n_made;           /* repetitions that were made whole */
+    int order;            /* place of the task among those of its repetition, from 1 */
+    /* cores */
+    struct nx_core *cores; /* this rank's */
+    int n_cores, n_slots;  /* slots: of all nodes */
+    /* synchronised starts; opened when first needed (started.h) */
+    struct nd_starter *starter;
+    struct nd_start_options start;
+    struct nd_start_plan plan; /* the slot, found with a barrier */
+    /* figures not yet handed in */
+    struct nx_row *rows;
+    int n_rows, n_room;
+    struct nx_hist **hists;
+    int n_hists;
+    int has_no_memory; /* a figure was lost: the launch fails */
+    int64_t n_wrong;   /* rank 0: data that arrived wrong, or results that are wrong */
+    /* rank 0 */
+    struct nd_seat *seats; /* all ranks' */
+    struct nd_host *hosts;
+    struct nx_record *record;
+    json_t *launch;
+    struct nl_progress progress;
+    struct nx_row_context context; /* of the rows that are being written */
+    int64_t begun_ns, start_ns, repetition_ns; /* CLOCK_MONOTONIC at the begin of all, of the first repetition, and of the one under way */
+};
+
+/* A figure without anything but name, unit and value: everything else unknown, or this rank's. */
+struct nx_row nx_row(const char *metric, const char *unit, double value);
+
+/* A figure with what its repeated values came to; `value` is their mean. */
+struct nx_row nx_row_of(const char *metric, const char *unit, const struct nx_sample *s);
+
+/* Keeps a figure of this rank; written after the repetition. Local; for lack of memory the launch fails later. */
+void nx_add(struct nx_run *r, const struct nx_row *row);
+
+/* The histogram of that name, made when it is first asked for. `cpu` -1: none. NULL: no memory. Local. */
+struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *variant, int cpu, int64_t bytes);
+
+/* Whether any rank says yes; then `reason` of the first that does is everybody's. Collective. */
+int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES]);
+
+/* Lets rank 0 take what every rank has, rank by rank: `take` is called there for each. Collective; MPI's error handler ends the run.
+ * @param take  `data` is good until it returns. Not looked at elsewhere. */
+void nx_collect(struct nx_run *r, const void *mine, int64_t bytes, void (*take)(struct nx_run *r, int rank, const void *data, int64_t bytes));
+
+/* Adds a line to the launch's warnings, and says it. Rank 0's counts; nothing elsewhere. */
+void nx_warn(struct nx_run *r, const char *text);
+
+/* Whether so many bytes on every rank are more than the memory that is free; then a reason. The same on all ranks. Collective. */
+int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES]);
+
+/* Everything. Collective.
+ * @param has_failed  1: this rank found something wrong before, and has said so. */
+enum nx_end nx_run(const struct nx_options *o, int has_failed, const volatile int *stop_asked);
+
+#endif

@@ -1,0 +1,100 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detector/acceptance/completeness.h"
+#include "detector/acceptance/accept_run.h"
+#include "detector/acceptance/transfer.h"
+
+enum { LARGEST_BYTES = 256 << 10, ROOM_BYTES = 128 << 20, MOST_SUBSETS = 32 };
+
+/* Groups of 2, 4, 8, ... and of all nodes, each by its first rank; on one node, of its ranks. */
+struct state {
+    int n_groups, sizes[MOST_SUBSETS];
+    MPI_Comm comms[MOST_SUBSETS]; /* MPI_COMM_NULL where this rank is no part */
+    int bytes;
+    char *send, *receive;
+    int *peers;
+    MPI_Request *requests;
+};
+
+static int open_completeness(struct nx_run *r, struct nx_task *t) {
+    struct state *s = t->state = calloc(1, sizeof *s);
+    int is_between = r->team.n_nodes > 1, n_members = is_between ? r->team.n_nodes : r->team.n_ranks;
+    int member = is_between ? r->team.node_index : r->team.rank, takes_part = !is_between || r->team.node_rank == 0;
+    snprintf(t->reason, sizeof t->reason, "not enough memory");
+    if (nx_agree(r, !s, t->reason)) return -1;
+    s->bytes = LARGEST_BYTES;
+    while (s->bytes > 1024 && (int64_t)s->bytes * n_members > ROOM_BYTES) s->bytes /= 2;
+    size_t room = (size_t)s->bytes * (size_t)n_members, n = (size_t)n_members;
+    if (nx_lacks_memory(r, 2 * (int64_t)room, t->reason)) return 1;
+    s->send = malloc(room);
+    s->receive = malloc(room);
+    s->peers = calloc(n, sizeof *s->peers);
+    s->requests = calloc(2 * n, sizeof *s->requests);
+    if (nx_agree(r, !s->send || !s->receive || !s->peers || !s->requests, t->reason)) return -1;
+    memset(s->send, 1, room);
+    memset(s->receive, 0, room);
+    t->reason[0] = '\0';
+    for (int size = 2; s->n_groups < MOST_SUBSETS; size = 2 * size < n_members ? 2 * size : n_members) {
+        MPI_Comm_split(r->team.world, takes_part && member < size ? 0 : MPI_UNDEFINED, r->team.rank, &s->comms[s->n_groups]);
+        s->sizes[s->n_groups++] = size;
+        if (size == n_members) break;
+    }
+    return 0;
+}
+
+static void add(struct nx_run *r, const struct state *s, int n_members, const char *metric, const char *unit, double value, int64_t n, int rank) {
+    struct nx_row row = nx_row(metric, unit, value);
+    int is_between = r->team.n_nodes > 1;
+    snprintf(row.variant, sizeof row.variant, "%s", is_between ? "nodes" : "ranks");
+    row.bytes = s->bytes;
+    row.n = n;
+    row.rank = rank;
+    row.n_ranks = n_members;
+    row.n_nodes = is_between ? n_members : 1;
+    nx_add(r, &row);
+}
+
+static int measure_completeness(struct nx_run *r, struct nx_task *t) {
+    struct state *s = t->state;
+    for (int i = 0; i < s->n_groups; i++) {
+        int n = s->sizes[i];
+        if (s->comms[i] != MPI_COMM_NULL) {
+            struct nx_completeness c;
+            nx_completeness_measure(s->comms[i], s->send, s->receive, s->peers, s->requests, s->bytes, t->budget_ns / s->n_groups, &c);
+            if (r->team.rank == 0) {
+                add(r, s, n, "coefficient", "ratio", c.coefficient, c.n, -1);
+                add(r, s, n, "link_speed", "bytes_per_s", c.link_bytes_per_s, -1, -1);
+                add(r, s, n, "exchange", "ns", c.exchange_ns, c.n, -1);
+            }
+            if (i == s->n_groups - 1) add(r, s, n, "own_exchange", "ns", c.own_ns, c.n, r->team.rank);
+        }
+        nx_quiet_barrier(r->team.world);
+    }
+    return 0;
+}
+
+static void close_completeness(struct nx_task *t) {
+    struct state *s = t->state;
+    if (!s) return;
+    for (int i = 0; i < s->n_groups; i++)
+        if (s->comms[i] != MPI_COMM_NULL) MPI_Comm_free(&s->comms[i]);
+    free(s->send);
+    free(s->receive);
+    free(s->peers);
+    free(s->requests);
+    free(s);
+}
+
+const struct nx_check nx_check_completeness = {
+    .name = "completeness",
+    .help = "completeness coefficient F_e: do simultaneous exchanges of 2, 4, 8, ... and all nodes slow each other down",
+    .unit = "ratio",
+    .least_ranks = 2,
+    .quick_share = 4,
+    .full_share = 8,
+    .open = open_completeness,
+    .measure = measure_completeness,
+    .close = close_completeness,
+};

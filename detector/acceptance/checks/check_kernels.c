@@ -1,0 +1,70 @@
+#include <stdio.h>
+
+#include "detector/acceptance/kernels/kernels.h"
+#include "detector/acceptance/accept_run.h"
+#include "detector/acceptance/transfer.h"
+
+extern const struct nx_kernel nx_kernel_matmul, nx_kernel_sort, nx_kernel_montecarlo;
+const struct nx_kernel *const nx_kernels[] = {&nx_kernel_matmul, &nx_kernel_sort, &nx_kernel_montecarlo, NULL};
+
+int nx_kernel_doubling(int n, int most) {
+    if (n == most) return 0;
+    return n == 0 ? 1 : 2 * n < most ? 2 * n : most;
+}
+
+int nx_kernel_lacks(MPI_Comm comm, int lacks) {
+    MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPI_INT, MPI_LOR, comm);
+    return lacks;
+}
+
+static void add(struct nx_run *r, const struct nx_kernel *k, int n_ranks, const char *metric, const char *unit, double value) {
+    struct nx_row row = nx_row(metric, unit, value);
+    snprintf(row.variant, sizeof row.variant, "%s", k->name);
+    row.n = 1;
+    row.n_ranks = n_ranks;
+    row.n_nodes = 1;
+    for (int rank = 0; rank < n_ranks; rank++) /* nodes count in the order of their first ranks */
+        if (r->node_of[rank] >= row.n_nodes) row.n_nodes = r->node_of[rank] + 1;
+    nx_add(r, &row);
+}
+
+/* A kernel on the first n ranks; the others are idle. */
+static int run_on(struct nx_run *r, struct nx_task *t, const struct nx_kernel *k, int n) {
+    MPI_Comm comm;
+    double ns = 0;
+    int is_wrong = 0, failed = 0;
+    MPI_Comm_split(r->team.world, r->team.rank < n ? 0 : MPI_UNDEFINED, r->team.rank, &comm);
+    if (comm != MPI_COMM_NULL) {
+        failed = k->run(comm, r->o->is_quick ? k->quick_size : k->full_size, &ns, &is_wrong);
+        MPI_Allreduce(MPI_IN_PLACE, &ns, 1, MPI_DOUBLE, MPI_MAX, comm);
+        MPI_Allreduce(MPI_IN_PLACE, &is_wrong, 1, MPI_INT, MPI_SUM, comm);
+        MPI_Comm_free(&comm);
+    }
+    nx_quiet_barrier(r->team.world);
+    snprintf(t->reason, sizeof t->reason, "not enough memory for %s", k->name);
+    if (nx_agree(r, failed, t->reason)) return -1;
+    t->reason[0] = '\0';
+    if (r->team.rank != 0) return 0;
+    r->n_wrong += is_wrong;
+    add(r, k, n, "time", "ns", ns);
+    add(r, k, n, "wrong", "count", is_wrong);
+    return 0;
+}
+
+static int measure_kernels(struct nx_run *r, struct nx_task *t) {
+    for (int i = 0; nx_kernels[i]; i++)
+        for (int n = 0; (n = nx_kernels[i]->next_ranks(n, r->team.n_ranks)) > 0;)
+            if (run_on(r, t, nx_kernels[i], n)) return -1;
+    return 0;
+}
+
+const struct nx_check nx_check_kernels = {
+    .name = "kernels",
+    .help = "block matrix product, odd-even block sort and Monte Carlo sum on 1, 2, 4, ... ranks: time of a problem of fixed size, and its result",
+    .unit = "ns",
+    .least_ranks = 1,
+    .is_on_request = 1,
+    .quick_share = 8,
+    .full_share = 20,
+    .measure = measure_kernels,
+};

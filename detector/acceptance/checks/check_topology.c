@@ -1,0 +1,157 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detector/acceptance/accept_run.h"
+#include "detector/acceptance/topologies.h"
+#include "detector/acceptance/transfer.h"
+
+enum { SMALLEST_BYTES = 64 << 10, LARGEST_BYTES = 1 << 20, LEAST = 3, MOST = 1000, PIECES = 8 /* between two of them the time is looked at */ };
+
+/* A topology and a size. */
+struct cell {
+    const struct nx_topology *topology;
+    int n_ranks, n_peers;
+    int64_t n_channels;
+    MPI_Comm comm; /* of those that take part; MPI_COMM_NULL elsewhere */
+    int *peers;
+    int bytes;
+};
+
+struct state {
+    struct cell *cells;
+    int n_cells;
+    char *send, *receive; /* for the rank's most neighbours */
+    MPI_Request *requests;
+};
+
+static int has_size(int64_t bytes, int64_t largest) {
+    return (bytes >= SMALLEST_BYTES && bytes <= LARGEST_BYTES) || (largest < SMALLEST_BYTES && bytes == largest && bytes > 0);
+}
+
+/* One cell, if its buffers fit into memory. 0, 1 left out (with a reason), -1. */
+static int open_cell(struct nx_run *r, struct nx_task *t, struct cell *c, int64_t *room, int *most_peers) {
+    char reason[NX_REASON_BYTES];
+    int is_in = r->team.rank < c->n_ranks;
+    c->comm = MPI_COMM_NULL;
+    if (is_in) c->n_peers = c->topology->neighbours(c->n_ranks, r->team.rank, NULL);
+    int64_t needed = (int64_t)c->n_peers * c->bytes;
+    if (nx_lacks_memory(r, 2 * needed, reason)) {
+        snprintf(t->reason, sizeof t->reason, "%s with %d bytes left out: %.150s", c->topology->name, c->bytes, reason);
+        return 1;
+    }
+    c->peers = calloc((size_t)c->n_peers + 1, sizeof *c->peers);
+    snprintf(reason, sizeof reason, "not enough memory");
+    if (nx_agree(r, !c->peers, reason)) return -1;
+    if (is_in) c->topology->neighbours(c->n_ranks, r->team.rank, c->peers);
+    c->n_channels = nx_channels(c->topology, c->n_ranks);
+    MPI_Comm_split(r->team.world, is_in ? 0 : MPI_UNDEFINED, r->team.rank, &c->comm);
+    if (needed > *room) *room = needed;
+    if (c->n_peers > *most_peers) *most_peers = c->n_peers;
+    return 0;
+}
+
+static int open_topology(struct nx_run *r, struct nx_task *t) {
+    struct state *s = t->state = calloc(1, sizeof *s);
+    int64_t room = 1, largest = r->o->sizes[r->o->n_sizes - 1];
+    int most_peers = 1;
+    char no_memory[NX_REASON_BYTES] = "not enough memory";
+    size_t n_topologies = 0;
+    while (nx_topologies[n_topologies].name) n_topologies++;
+    if (s) s->cells = calloc((size_t)r->o->n_sizes * n_topologies, sizeof *s->cells);
+    if (nx_agree(r, !s || !s->cells, no_memory)) goto fail;
+    for (int i = 0; i < r->o->n_sizes; i++)
+        for (int k = 0; nx_topologies[k].name && has_size(r->o->sizes[i], largest); k++) {
+            struct cell *c = &s->cells[s->n_cells];
+            *c = (struct cell){.topology = &nx_topologies[k], .n_ranks = nx_topologies[k].ranks(r->team.n_ranks), .bytes = (int)r->o->sizes[i]};
+            int rc = open_cell(r, t, c, &room, &most_peers);
+            if (rc < 0) goto fail;
+            s->n_cells += rc == 0;
+        }
+    if (s->n_cells == 0) {
+        if (!t->reason[0]) snprintf(t->reason, sizeof t->reason, "--sizes has none for this check");
+        return 1;
+    }
+    s->send = malloc((size_t)room);
+    s->receive = malloc((size_t)room);
+    s->requests = calloc(2 * (size_t)most_peers, sizeof *s->requests);
+    if (nx_agree(r, !s->send || !s->receive || !s->requests, no_memory)) goto fail;
+    memset(s->send, 1, (size_t)room);
+    memset(s->receive, 0, (size_t)room);
+    return 0;
+fail:
+    memcpy(t->reason, no_memory, sizeof no_memory);
+    return -1;
+}
+
+/* n exchanges over all channels between two barriers, ns. Collective over those that take part. */
+static int64_t between_barriers(const struct state *s, const struct cell *c, int n) {
+    MPI_Barrier(c->comm);
+    int64_t begin_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    for (int i = 0; i < n; i++) nx_exchange(c->comm, c->peers, c->n_peers, s->send, s->receive, c->bytes, s->requests);
+    MPI_Barrier(c->comm);
+    return nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns;
+}
+
+static void measure_cell(struct nx_run *r, const struct state *s, const struct cell *c, int64_t slice_ns) {
+    char shape[24] = "";
+    between_barriers(s, c, 1);
+    int64_t one_ns = between_barriers(s, c, 2) / 2;
+    int n = (int)(slice_ns / (one_ns > slice_ns / MOST ? one_ns : slice_ns / MOST + 1));
+    if (n < LEAST) n = LEAST;
+    MPI_Bcast(&n, 1, MPI_INT, 0, c->comm);
+    int64_t took_ns = 0, until_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) + slice_ns;
+    int n_done = 0, piece = (n + PIECES - 1) / PIECES;
+    do {
+        took_ns += between_barriers(s, c, piece);
+        n_done += piece;
+    } while (n_done < n && nx_has_time(c->comm, until_ns));
+    n = n_done;
+    double total = 2e9 * (double)c->bytes * (double)c->n_channels * n / (double)took_ns;
+    if (r->team.rank != 0) return;
+    struct nx_row row = nx_row("total", "bytes_per_s", total);
+    if (c->topology->shape) c->topology->shape(c->n_ranks, shape, sizeof shape);
+    snprintf(row.variant, sizeof row.variant, "%s%s%s", c->topology->name, shape[0] ? ":" : "", shape);
+    row.bytes = c->bytes;
+    row.n = n;
+    row.n_ranks = c->n_ranks;
+    nx_add(r, &row);
+    snprintf(row.metric, sizeof row.metric, "per_channel");
+    row.value = total / (double)c->n_channels;
+    nx_add(r, &row);
+}
+
+static int measure_topology(struct nx_run *r, struct nx_task *t) {
+    struct state *s = t->state;
+    for (int i = 0; i < s->n_cells; i++) {
+        if (s->cells[i].comm != MPI_COMM_NULL) measure_cell(r, s, &s->cells[i], t->budget_ns / s->n_cells);
+        nx_quiet_barrier(r->team.world);
+    }
+    return 0;
+}
+
+static void close_topology(struct nx_task *t) {
+    struct state *s = t->state;
+    if (!s) return;
+    for (int i = 0; i < s->n_cells; i++) {
+        if (s->cells[i].comm != MPI_COMM_NULL) MPI_Comm_free(&s->cells[i].comm);
+        free(s->cells[i].peers);
+    }
+    free(s->cells);
+    free(s->send);
+    free(s->receive);
+    free(s->requests);
+    free(s);
+}
+
+const struct nx_check nx_check_topology = {
+    .name = "topology",
+    .help = "all channels of a star, ring, complete graph, 2-D and 3-D grid and hypercube both ways at once: total and mean per channel",
+    .unit = "bytes_per_s",
+    .least_ranks = 2,
+    .quick_share = 4,
+    .full_share = 8,
+    .open = open_topology,
+    .measure = measure_topology,
+    .close = close_topology,
+};

@@ -1,0 +1,91 @@
+#include "detector/acceptance/launch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "detector/nodes/launcher.h"
+#include "common/base/version.h"
+
+/* Text that jansson takes, whatever bytes the user typed. */
+static json_t *text(const char *s) {
+    json_t *json = s ? json_string(s) : json_null();
+    return json ? json : json_string("(not UTF-8)");
+}
+
+static json_t *fault_json(const struct nx_fault *f) {
+    if (!f->is_given) return json_null();
+    return json_pack("{s:i, s:i, s:I}", "sender", f->sender, "receiver", f->receiver, "offset_bytes", (json_int_t)f->offset_bytes);
+}
+
+static json_t *options_json(const struct nx_options *o) {
+    json_t *sizes = json_array(), *checks = json_array();
+    for (int i = 0; i < o->n_sizes; i++) json_array_append_new(sizes, json_integer(o->sizes[i]));
+    for (int i = 0; nx_checks[i]; i++)
+        if (o->is_chosen[i]) json_array_append_new(checks, json_string(nx_checks[i]->name));
+    return json_pack("{s:o, s:s, s:f, s:i, s:o, s:I, s:s, s:o, s:o}", "checks", checks, "length", o->is_quick ? "quick" : "full", "seconds",
+                     (double)o->measure_ns * 1e-9, "repetitions", o->n_repetitions, "sizes_bytes", sizes, "detour_threshold_ns",
+                     (json_int_t)o->detour_threshold_ns, "cpus", nx_cpus_names[o->cpus], "injected_fault", fault_json(&o->fault), "out",
+                     text(o->out));
+}
+
+static json_t *seats_json(const struct nx_run *r) {
+    json_t *array = json_array();
+    for (int i = 0; i < r->team.n_ranks; i++) json_array_append_new(array, nd_seat_json(&r->seats[i]));
+    return array;
+}
+
+static json_t *hosts_json(const struct nx_run *r) {
+    json_t *array = json_array();
+    for (int i = 0; i < r->team.n_nodes; i++) json_array_append_new(array, nd_host_json(&r->hosts[i]));
+    return array;
+}
+
+static json_t *command_json(const struct nx_options *o) {
+    json_t *array = json_array();
+    for (int i = 0; i < o->argc; i++) json_array_append_new(array, text(o->argv[i]));
+    return array;
+}
+
+json_t *nx_launch_new(const struct nx_run *r) {
+    static const char *const operations[] = {"barrier", "allreduce", "alltoall", "reduce", "bcast", "gather"};
+    char seed[32], started[32];
+    time_t now = (time_t)nl_wall_s(NULL);
+    struct nd_launcher launcher;
+    nd_launcher_read(&launcher);
+    snprintf(seed, sizeof seed, "%" PRIu64, r->seed);
+    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    const struct nl_ticks *ticks = &r->ticks;
+    json_t *clock = json_pack("{s:s, s:s, s:f, s:f}", "name", ticks->name, "source", r->hosts[0].clocksource, "tick_ns", ticks->tick_ns, "read_ns",
+                              ticks->read_ns);
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:o, s:o, "
+                     "s:n, s:[], s:n, s:[], s:s, s:n, s:n, s:n}",
+                     "schema", NOISELAB_SCHEMA, "program", "noiselab-accept", "version", NOISELAB_VERSION, "git", nl_git, "launch",
+                     nx_record_launch(r->record), "command", command_json(r->o), "options", options_json(r->o), "seed", seed, "ranks",
+                     r->team.n_ranks, "nodes", r->team.n_nodes, "shared_kernel", r->shares_kernel, "placement", seats_json(r), "hosts",
+                     hosts_json(r), "mpi", nd_mpi_json(operations, 6), "launcher", launcher.name, "slurm", nd_slurm_json(), "clock", clock, "start",
+                     "checks", "wrong_data", "warnings", "started_utc", started, "ended_utc", "ended", "rows");
+}
+
+static json_t *checks_json(const struct nx_run *r) {
+    json_t *array = json_array();
+    for (int i = 0; i < r->n_tasks; i++) {
+        const struct nx_task *t = &r->tasks[i];
+        json_t *check = json_pack("{s:s, s:s, s:o, s:i, s:f, s:f}", "name", t->check->name, "status", nx_status_names[t->status], "reason",
+                                  text(t->reason[0] ? t->reason : NULL), "repetitions", t->n_repetitions, "seconds", (double)t->took_ns * 1e-9,
+                                  "planned_seconds", (double)t->planned_ns * 1e-9 * r->o->n_repetitions);
+        json_array_append_new(array, check);
+    }
+    return array;
+}
+
+void nx_launch_update(struct nx_run *r) {
+    const struct nd_starter *s = r->starter;
+    json_object_set_new(r->launch, "checks", checks_json(r));
+    json_object_set_new(r->launch, "wrong_data", json_integer(r->n_wrong));
+    if (!s) return;
+    json_object_set_new(r->launch, "start",
+                        json_pack("{s:s, s:o, s:I, s:f, s:I, s:I}", "mode", r->start.mode->name, "clock", nd_clock_json(&s->clock), "late_bound_ns",
+                                  (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns, "starts", (json_int_t)s->n_starts, "late_starts",
+                                  (json_int_t)s->n_late));
+}

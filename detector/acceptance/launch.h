@@ -1,0 +1,13 @@
+/* launch.json of noiselab-accept (docs/reference/formats.md). Rank 0 only. Keys that the detector's has mean the same. */
+#ifndef NX_LAUNCH_H
+#define NX_LAUNCH_H
+
+#include "detector/acceptance/accept_run.h"
+
+/* Everything known before the first repetition; "ended" is null. New reference. */
+json_t *nx_launch_new(const struct nx_run *r);
+
+/* Brings "checks" and "start" up to date. */
+void nx_launch_update(struct nx_run *r);
+
+#endif

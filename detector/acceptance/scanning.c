@@ -1,0 +1,194 @@
+#include "detector/acceptance/scanning.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detector/acceptance/cores.h"
+#include "detector/nodes/steal.h"
+#include "detector/acceptance/transfer.h"
+
+enum { KEPT = 20000 /* detours of a CPU and variant that are kept over all repetitions */,
+       LEAST_SLOT_NS = 20000000, SETTLE_NS = 2000000, PREPARE_CPU_NS = 100000 };
+
+/* A scan on one CPU, in a thread of its own: the rank itself stays where it is bound. */
+struct job {
+    const struct nx_scanning *kind;
+    struct nx_scan scan;
+    int cpu;
+    int64_t due_ns; /* CLOCK_MONOTONIC */
+    int64_t steal_ns; /* -1: unknown */
+    int has_failed, is_running;
+    pthread_t thread;
+};
+
+static int64_t steal_of(int cpu, struct nd_steal **reader, unsigned char *flags) {
+    flags[cpu] = 1;
+    *reader = nd_steal_open(flags, cpu + 1, INT64_C(1000000000));
+    return *reader ? nd_steal_read(*reader) : -1;
+}
+
+static void *scan_thread(void *argument) {
+    struct job *j = argument;
+    struct nd_steal *reader = NULL;
+    cpu_set_t *set = CPU_ALLOC(j->cpu + 1);
+    unsigned char *flags = calloc((size_t)j->cpu + 1, 1);
+    size_t size = CPU_ALLOC_SIZE(j->cpu + 1);
+    j->steal_ns = -1;
+    j->has_failed = !set || !flags;
+    if (!j->has_failed) {
+        CPU_ZERO_S(size, set);
+        CPU_SET_S(j->cpu, size, set);
+        j->has_failed = sched_setaffinity(0, size, set) != 0;
+    }
+    if (!j->has_failed) {
+        int64_t before_ns = steal_of(j->cpu, &reader, flags);
+        struct timespec due = nl_timespec(j->due_ns);
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+        j->kind->scan(&j->scan);
+        if (before_ns >= 0) j->steal_ns = nd_steal_read(reader) - before_ns;
+    }
+    nd_steal_close(reader);
+    free(flags);
+    CPU_FREE(set);
+    return NULL;
+}
+
+static void take_trace(struct nx_run *r, int rank, const void *data, int64_t bytes) {
+    for (const char *at = data, *end = at + bytes; at < end;) {
+        struct nx_trace_head head;
+        memcpy(&head, at, sizeof head);
+        at += sizeof head;
+        nx_record_trace(r->record, r->hosts[r->node_of[rank]].host, &head, (const struct nx_detour *)at);
+        at += (size_t)head.n_kept * sizeof(struct nx_detour);
+    }
+}
+
+/* Brings what was kept of these scans to the trace files. Collective. */
+static void write_traces(struct nx_run *r, const struct job *jobs, int n, int is_alone) {
+    size_t room = 1, used = 0;
+    for (int i = 0; i < n; i++) room += sizeof(struct nx_trace_head) + (size_t)jobs[i].scan.n_room * sizeof(struct nx_detour);
+    char *packed = malloc(room);
+    if (!packed) r->has_no_memory = 1;
+    for (int i = 0; packed && i < n; i++) {
+        const struct nx_scan *s = &jobs[i].scan;
+        if (jobs[i].has_failed) continue;
+        int64_t n_kept = s->n_detours < s->n_room ? s->n_detours : s->n_room;
+        struct nx_trace_head head = {jobs[i].cpu, r->repetition, is_alone, s->wall_ns, s->n_detours, n_kept};
+        memcpy(packed + used, &head, sizeof head);
+        used += sizeof head;
+        memcpy(packed + used, s->detours, (size_t)head.n_kept * sizeof(struct nx_detour));
+        used += (size_t)head.n_kept * sizeof(struct nx_detour);
+    }
+    nx_collect(r, packed, (int64_t)used, take_trace);
+    free(packed);
+}
+
+/* What a scan of any kind has to say. */
+static void add_figures(struct nx_run *r, const struct nx_scanning *kind, const struct job *j, const char *variant) {
+    struct nx_row row = nx_row("preempted", "percent", 100. * (double)j->scan.preempted_ns / (double)j->scan.wall_ns);
+    snprintf(row.variant, sizeof row.variant, "%s", variant);
+    row.rank = r->team.rank;
+    row.cpu = j->cpu;
+    row.n = j->scan.n_turns;
+    nx_add(r, &row);
+    snprintf(row.metric, sizeof row.metric, "steal");
+    row.value = j->steal_ns < 0 ? NAN : 100. * (double)j->steal_ns / (double)j->scan.wall_ns;
+    nx_add(r, &row);
+    kind->add(r, &j->scan, &row);
+}
+
+/* Runs the jobs, each at its time; the rank sleeps meanwhile. */
+static void run_jobs(struct job *jobs, int n) {
+    for (int i = 0; i < n; i++)
+        if (!jobs[i].has_failed) {
+            jobs[i].is_running = pthread_create(&jobs[i].thread, NULL, scan_thread, &jobs[i]) == 0;
+            jobs[i].has_failed = !jobs[i].is_running;
+        }
+    for (int i = 0; i < n; i++)
+        if (jobs[i].is_running) pthread_join(jobs[i].thread, NULL);
+}
+
+static void sleep_until(int64_t due_ns) {
+    struct timespec due = nl_timespec(due_ns);
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+}
+
+static int open_jobs(struct nx_run *r, struct nx_scanning *kind, struct job *jobs, int is_alone, int64_t begin_ns, int64_t slot_ns) {
+    int failed = 0;
+    for (int i = 0; i < r->n_cores; i++) {
+        struct job *j = &jobs[i];
+        *j = (struct job){.kind = kind, .cpu = r->cores[i].cpu};
+        j->due_ns = begin_ns + (is_alone ? r->cores[i].slot * slot_ns + SETTLE_NS : 0);
+        j->scan = (struct nx_scan){.ticks = &r->ticks, .span_ns = is_alone ? slot_ns - 2 * SETTLE_NS : slot_ns,
+                                   .threshold_ns = r->o->detour_threshold_ns,
+                                   .n_steps = kind->n_steps, .n_room = kind->n_room[2 * i + is_alone],
+                                   .hist = nx_hist(r, kind->metric, is_alone ? "alone" : "all", j->cpu, -1)};
+        if (kind->keeps_detours) j->scan.detours = calloc((size_t)j->scan.n_room + 1, sizeof *j->scan.detours);
+        j->has_failed = !j->scan.hist || (kind->keeps_detours && !j->scan.detours);
+        failed |= j->has_failed;
+    }
+    return failed;
+}
+
+static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kind, struct job *jobs, int is_alone) {
+    int64_t slot_ns = t->budget_ns / 2 / (is_alone ? r->n_slots : 1);
+    char reason[NX_REASON_BYTES];
+    if (slot_ns < LEAST_SLOT_NS) slot_ns = LEAST_SLOT_NS;
+    nx_quiet_barrier(r->team.world);
+    /* threads read /proc/stat before they begin, which takes its time where CPUs are many; the turns of a node's ranks are counted from one moment */
+    int64_t begin_ns = nl_mono_ns() + 5 * SETTLE_NS + r->n_allowed * PREPARE_CPU_NS;
+    MPI_Allreduce(MPI_IN_PLACE, &begin_ns, 1, MPI_INT64_T, MPI_MAX, r->team.node);
+    r->has_no_memory |= open_jobs(r, kind, jobs, is_alone, begin_ns, slot_ns);
+    run_jobs(jobs, r->n_cores);
+    sleep_until(begin_ns + (is_alone ? r->n_slots : 1) * slot_ns);
+    nx_quiet_barrier(r->team.world);
+    int failed = 0;
+    for (int i = 0; i < r->n_cores; i++) {
+        if (jobs[i].has_failed)
+            snprintf(reason, sizeof reason, "rank %d may not use CPU %d, or has no memory (try --cpus ranks)", r->team.rank, jobs[i].cpu);
+        else
+            add_figures(r, kind, &jobs[i], is_alone ? "alone" : "all");
+        failed |= jobs[i].has_failed;
+    }
+    if (kind->keeps_detours) write_traces(r, jobs, r->n_cores, is_alone);
+    for (int i = 0; i < r->n_cores; i++) {
+        kind->n_room[2 * i + is_alone] -= jobs[i].scan.n_detours < jobs[i].scan.n_room ? jobs[i].scan.n_detours : jobs[i].scan.n_room;
+        free(jobs[i].scan.detours);
+    }
+    if (!nx_agree(r, failed, reason)) return 0;
+    memcpy(t->reason, reason, sizeof reason);
+    return -1;
+}
+
+int nx_scanning_measure(struct nx_run *r, struct nx_task *t) {
+    struct nx_scanning *kind = t->state;
+    struct job *jobs = calloc((size_t)r->n_cores + 1, sizeof *jobs);
+    snprintf(t->reason, sizeof t->reason, "not enough memory");
+    int failed = nx_agree(r, !jobs, t->reason);
+    if (!failed) t->reason[0] = '\0';
+    for (int is_alone = 0; is_alone < 2 && !failed; is_alone++) failed = scan_all(r, t, kind, jobs, is_alone);
+    free(jobs);
+    return failed ? -1 : 0;
+}
+
+int nx_scanning_open(struct nx_run *r, struct nx_task *t, const struct nx_scanning *kind) {
+    struct nx_scanning *s = t->state = calloc(1, sizeof *s);
+    if (nx_cores_share(r, t->reason)) return -1;
+    if (s) *s = *kind;
+    if (s) s->n_room = calloc(2 * (size_t)r->n_cores + 1, sizeof *s->n_room);
+    snprintf(t->reason, sizeof t->reason, "not enough memory");
+    if (nx_agree(r, !s || !s->n_room, t->reason)) return -1;
+    for (int i = 0; i < 2 * r->n_cores; i++) s->n_room[i] = KEPT;
+    t->reason[0] = '\0';
+    return 0;
+}
+
+void nx_scanning_close(struct nx_task *t) {
+    struct nx_scanning *s = t->state;
+    if (s) free(s->n_room);
+    free(s);
+}

@@ -1,0 +1,109 @@
+#include "detector/design/schedule.h"
+
+#include <string.h>
+
+#include "common/base/nl_rng.h"
+
+#define SWITCH_NS INT64_C(500000)
+#define SLACK_NS INT64_C(1000000000)
+
+/* Streams of the seed: round r of the schedule uses stream r + 1. Every round is drawn afresh from the seed, so round 1000 needs no
+ * memory of the 999 before it. */
+static void start_round(const struct nd_schedule *s, int64_t round, struct nl_rng *rng) {
+    nl_rng_init(rng, s->seed, (uint64_t)round + 1);
+}
+
+static void shuffled_indices(struct nl_rng *rng, int *indices, int n) {
+    for (int i = 0; i < n; i++) indices[i] = i;
+    nl_rng_shuffle(rng, indices, n);
+}
+
+/* lockin: all configuration x level cells in random order, each one a pair whose order an independent coin decides: the coin is what makes
+ * the sign-flip test exact. */
+static int lockin_round_steps(int n_configs, int n_levels, int has_off) {
+    (void)has_off; /* a pair always has both */
+    return 2 * n_configs * n_levels;
+}
+
+static void lockin_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
+    struct nl_rng rng;
+    int cells[ND_MAX_SET_STEPS / 2];
+    int n_cells = s->n_configs * s->n_levels;
+    start_round(s, round, &rng);
+    shuffled_indices(&rng, cells, n_cells);
+    for (int i = 0; i < n_cells; i++) {
+        int on_first = (int)(nl_rng_next(&rng) >> 63);
+        for (int order = 0; order < 2; order++)
+            steps[2 * i + order] = (struct nd_step){
+                .config = cells[i] / s->n_levels,
+                .level = (order == 0) == on_first ? cells[i] % s->n_levels : ND_OFF,
+                .order = order,
+                .pair = round * n_cells + i,
+            };
+    }
+}
+
+/* blocks and single: for every configuration, in random order, one set that holds each arm once, in random order. */
+static int blocks_round_steps(int n_configs, int n_levels, int has_off) { return n_configs * (n_levels + (has_off != 0)); }
+
+static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
+    struct nl_rng rng;
+    int configs[ND_MAX_SET_STEPS], arms[ND_MAX_SET_STEPS];
+    int first = s->lacks_off ? 1 : 0, n_arms = s->n_levels + 1 - first;
+    start_round(s, round, &rng);
+    shuffled_indices(&rng, configs, s->n_configs);
+    for (int i = 0; i < s->n_configs; i++) {
+        shuffled_indices(&rng, arms, n_arms);
+        for (int order = 0; order < n_arms; order++)
+            steps[i * n_arms + order] = (struct nd_step){
+                .config = configs[i],
+                .level = arms[order] + first == 0 ? ND_OFF : arms[order] + first - 1,
+                .order = order,
+                .pair = round * s->n_configs + i,
+            };
+    }
+}
+
+static const struct nd_design lockin = {
+    .name = "lockin",
+    .help = "short half-periods, off and on in random order within each pair",
+    .is_paired = 1,
+    .fixed_dose = 1,
+    .round_steps = lockin_round_steps,
+    .fill_round = lockin_fill_round,
+};
+
+static const struct nd_design blocks = {
+    .name = "blocks",
+    .help = "long blocks, every arm once per set, in random order",
+    .round_steps = blocks_round_steps,
+    .fill_round = blocks_fill_round,
+};
+
+static const struct nd_design single = {
+    .name = "single",
+    .help = "one timed loop per arm (the published method: repeat the launch)",
+    .single_loop = 1,
+    .round_steps = blocks_round_steps,
+    .fill_round = blocks_fill_round,
+};
+
+const struct nd_design *const nd_designs[] = {&lockin, &blocks, &single, NULL};
+
+const struct nd_design *nd_design_find(const char *name) {
+    for (int i = 0; nd_designs[i]; i++)
+        if (strcmp(nd_designs[i]->name, name) == 0) return nd_designs[i];
+    return NULL;
+}
+
+int nd_schedule_round_steps(const struct nd_schedule *s) { return s->design->round_steps(s->n_configs, s->n_levels, !s->lacks_off); }
+
+int nd_schedule_round_pairs(const struct nd_schedule *s) {
+    return s->design->is_paired ? s->n_configs * s->n_levels : s->n_configs;
+}
+
+int64_t nd_schedule_limit_ns(int64_t measure_ns, int64_t n_halves) { return measure_ns + measure_ns / 10 + SLACK_NS + n_halves * SWITCH_NS; }
+
+int nd_schedule_is_over(int64_t limit_ns, int64_t elapsed_ns, int64_t n_rounds) {
+    return n_rounds > 0 && elapsed_ns + elapsed_ns / n_rounds / 2 > limit_ns;
+}

@@ -1,0 +1,54 @@
+/* One half over the ranks of a node, or over all: what a row and a node's figures are made of. Ranks' parts are joined two by two on the way to
+ * rank 0, so that nobody ever holds what all ranks saw. */
+#ifndef ND_HALF_SUM_H
+#define ND_HALF_SUM_H
+
+#include "detector/halves/channels.h"
+#include "detector/measure/measure.h"
+
+/* What a rank knows of the half it just ran. */
+struct nd_sample {
+    struct nd_loop_result loop;
+    int64_t n_involuntary;
+    int64_t delivered_ns, n_bursts; /* leaders with a generator, or in its arm with an agent; 0 elsewhere; delivered_ns -1: not known */
+    int64_t requested_ns, bursts_asked; /* the same: the dose asked for */
+    int64_t n_due;                  /* the same: CPUs on which a burst was due, known before the half */
+    int64_t first_burst_ns;         /* the same: when its first burst was due; 0: none */
+    int64_t last_burst_ns;          /* the same, of a fixed dose: when its last one was to end, undisturbed; 0: none */
+    int64_t asked_ns;               /* the same: CPU time that the dose was drawn with, on all its CPUs; 0: no fixed dose */
+    int account;                    /* the same: of the generator's */
+    int64_t lead_ns;                /* from drawing the dose to the start of the loop */
+    int64_t steal_ns;               /* leaders; -1 unknown */
+};
+
+/* Figures of several ranks. Contiguous, without pointers: it is sent as bytes. */
+struct nd_half_sum {
+    int64_t start_ns;                /* CLOCK_MONOTONIC of the lowest rank */
+    int64_t wall_ns, preempted_ns_max;  /* largest */
+    int64_t detour_ns_max, n_detours_max; /* of the rank with the most time in detours */
+    int64_t preempted_ns, detour_ns, n_detours, n_involuntary; /* sums */
+    int64_t delivered_ns;            /* sum; -1: a part of it is not known */
+    int64_t n_bursts, n_due, requested_ns; /* sums */
+    int64_t steal_ns;                /* sum of what is known; -1: nothing is */
+    int64_t rank_steal_ns_max, rank_steal_ns; /* by the ranks' own clocks, of those that know it: largest, sum */
+    int32_t n_rank_steal;            /* ranks that know it */
+    double base_ns_sum;              /* sum over ranks of the mean of their operations that are no detours */
+    int32_t n_base;                  /* ranks that had such */
+    int32_t lowest_rank, slowest_rank, preempted_rank, detour_rank; /* of equals the lowest */
+};
+
+/* One rank's part. */
+struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s);
+
+/* Joins b into a; associative and commutative, but for the rounding of base_ns_sum. */
+void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b);
+
+/* The same, as nd_tree_reduce wants it. */
+void nd_half_sum_reduce(void *into, const void *from);
+
+/* Fills in what the ranks' figures say of a half: all but the step, the starts and the number of operations. start_ns counts from `zero_ns`.
+ * @param has_detours  0: operations were not timed one by one, so nothing is known of detours.
+ * @param has_generator  0: there is no generator whose dose could be told. */
+void nd_half_sum_tell(const struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator, struct nd_half *h);
+
+#endif

@@ -1,0 +1,54 @@
+#include "detector/halves/pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct nd_pairs {
+    int n_arms;
+    int64_t *pair;            /* n_configs: number of the pair or set in progress, -1 before the first */
+    double *current;          /* n_configs x n_arms: values of the pair or set in progress, NaN: not yet, or not known */
+    struct nd_moments *sums;  /* n_configs x n_arms */
+};
+
+struct nd_pairs *nd_pairs_open(int n_configs, int n_arms) {
+    struct nd_pairs *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->n_arms = n_arms;
+    p->current = calloc((size_t)(n_configs * n_arms), sizeof *p->current);
+    p->sums = calloc((size_t)(n_configs * n_arms), sizeof *p->sums);
+    p->pair = calloc((size_t)n_configs, sizeof *p->pair);
+    for (int i = 0; p->pair && i < n_configs; i++) p->pair[i] = -1;
+    if (p->current && p->sums && p->pair) return p;
+    nd_pairs_close(p);
+    return NULL;
+}
+
+static void add(struct nd_moments *m, double d) {
+    double delta = d - m->mean;
+    m->n++;
+    m->mean += delta / (double)m->n;
+    m->m2 += delta * (d - m->mean);
+}
+
+void nd_pairs_half(struct nd_pairs *p, int config, const struct nd_step *step, double value) {
+    double *now = p->current + config * p->n_arms;
+    struct nd_moments *sums = p->sums + config * p->n_arms;
+    int arm = step->level + 1; /* ND_OFF is -1 */
+    /* by its number, too: the first half of a pair may be missing */
+    if (step->order == 0 || step->pair != p->pair[config])
+        for (int i = 0; i < p->n_arms; i++) now[i] = NAN;
+    p->pair[config] = step->pair;
+    now[arm] = value;
+    for (int i = 1; i < p->n_arms; i++)
+        if ((i == arm || arm == 0) && isfinite(now[0]) && isfinite(now[i])) add(&sums[i], now[i] - now[0]);
+}
+
+const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int arm) { return &p->sums[config * p->n_arms + arm]; }
+
+void nd_pairs_close(struct nd_pairs *p) {
+    if (!p) return;
+    free(p->current);
+    free(p->sums);
+    free(p->pair);
+    free(p);
+}

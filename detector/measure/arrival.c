@@ -1,0 +1,203 @@
+#include "detector/measure/arrival.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/nl_rng.h"
+#include "common/base/nl_units.h"
+
+/* Streams of the seed that nothing else uses, one per rank. */
+#define ARRIVAL_STREAM (UINT64_C(1) << 42)
+
+static int fill_constant(double *delays, double share) {
+    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) delays[i] = share;
+    return 0;
+}
+
+static int fill_none(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
+    (void)r, (void)reason, (void)reason_size;
+    return fill_constant(delays, 0);
+}
+
+static int fill_late_one(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
+    (void)reason, (void)reason_size;
+    return fill_constant(delays, r->rank == r->n_ranks - 1);
+}
+
+/* The smaller half where the number is odd: a lone rank is not late. */
+static int fill_late_half(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
+    (void)reason, (void)reason_size;
+    return fill_constant(delays, r->rank >= r->n_ranks - r->n_ranks / 2);
+}
+
+static int fill_ramp(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
+    (void)reason, (void)reason_size;
+    return fill_constant(delays, r->n_ranks > 1 ? (double)r->rank / (r->n_ranks - 1) : 0);
+}
+
+static int fill_random(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
+    (void)reason, (void)reason_size;
+    struct nl_rng rng;
+    nl_rng_init(&rng, r->seed, ARRIVAL_STREAM + (uint64_t)r->rank);
+    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) delays[i] = nl_rng_uniform(&rng);
+    return 0;
+}
+
+/* ---- traces: read word by word, so that neither long lines nor long files need memory ---- */
+
+struct reader {
+    FILE *f;
+    const char *path;
+    int64_t line; /* of the word read last */
+    int is_new;   /* 1: the next character begins a line */
+    char word[32];
+    char *reason;
+    size_t reason_size;
+};
+
+/* Writes the reason with file and line. @return -1. */
+static int __attribute__((format(printf, 2, 3))) refuse(const struct reader *r, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = snprintf(r->reason, r->reason_size, "%s:%" PRId64 ": ", r->path, r->line);
+    if (n >= 0 && (size_t)n < r->reason_size) vsnprintf(r->reason + n, r->reason_size - (size_t)n, format, args);
+    va_end(args);
+    return -1;
+}
+
+enum token { TOKEN_WORD, TOKEN_LINE_END, TOKEN_FILE_END };
+
+static int next_char(struct reader *r) {
+    if (r->is_new) r->line++;
+    int c = getc(r->f);
+    r->is_new = c == '\n';
+    return c;
+}
+
+static enum token next_token(struct reader *r) {
+    int c = next_char(r);
+    while (c != '\n' && isspace(c)) c = next_char(r);
+    if (c == '#')
+        while (c != '\n' && c != EOF) c = next_char(r);
+    if (c == EOF) return TOKEN_FILE_END;
+    if (c == '\n') return TOKEN_LINE_END;
+    size_t n = 0, max = sizeof r->word - 1;
+    for (; c != EOF && c != '#' && !isspace(c); c = next_char(r), n++)
+        if (n < max) r->word[n] = isprint(c) ? (char)c : '?';
+    /* what ends the word, such as the end of the line, is a token of its own */
+    if (c != EOF) ungetc(c, r->f);
+    r->is_new = 0;
+    r->word[n < max ? n : max] = '\0';
+    if (n > max) memcpy(r->word + max - 3, "...", 3); /* no number is that long */
+    return TOKEN_WORD;
+}
+
+/* Reads the delays of a line whose rank has been read; those of the own rank go into `delays`.
+ * @return how many there were, or -1. `*end` is what ended the line. */
+static int read_delays(struct reader *r, int64_t rank, double *delays, enum token *end) {
+    int n = 0;
+    while ((*end = next_token(r)) == TOKEN_WORD) {
+        int64_t ns;
+        if (nl_parse_int(r->word, 0, ND_ARRIVAL_MAX_NS, &ns))
+            return refuse(r, "'%s' is not a delay in whole ns from 0 to %" PRId64, r->word, (int64_t)ND_ARRIVAL_MAX_NS);
+        if (n == ND_ARRIVAL_CYCLE) return refuse(r, "rank %" PRId64 " has more than %d delays", rank, ND_ARRIVAL_CYCLE);
+        if (delays) delays[n] = (double)ns;
+        n++;
+    }
+    return n;
+}
+
+/* Every rank checks the whole file, so that all find the same error.
+ * @param seen  n_ranks zeros. */
+static int read_trace(struct reader *r, const struct nd_arrival_request *request, char *seen, double *delays) {
+    int64_t n_lines = 0;
+    enum token token;
+    for (token = next_token(r); token != TOKEN_FILE_END;) {
+        int64_t rank;
+        if (token == TOKEN_LINE_END) {
+            token = next_token(r);
+            continue;
+        }
+        if (nl_parse_int(r->word, 0, INT32_MAX, &rank)) return refuse(r, "'%s' is not the number of a rank", r->word);
+        if (rank >= request->n_ranks) return refuse(r, "there is no rank %" PRId64 ", only 0 to %d", rank, request->n_ranks - 1);
+        if (seen[rank]) return refuse(r, "rank %" PRId64 " is given twice", rank);
+        seen[rank] = 1;
+        int n = read_delays(r, rank, rank == request->rank ? delays : NULL, &token);
+        if (n < 0) return -1;
+        if (n == 0) return refuse(r, "rank %" PRId64 " has no delay (wanted: rank delay_ns [delay_ns ...])", rank);
+        if (rank == request->rank)
+            for (int i = n; i < ND_ARRIVAL_CYCLE; i++) delays[i] = delays[i - n];
+        n_lines++;
+    }
+    if (ferror(r->f)) {
+        snprintf(r->reason, r->reason_size, "%s: cannot be read: %s", r->path, strerror(errno));
+        return -1;
+    }
+    if (n_lines == 0) {
+        snprintf(r->reason, r->reason_size, "%s: there is no delay in it (wanted: lines of rank delay_ns [delay_ns ...])", r->path);
+        return -1;
+    }
+    return 0;
+}
+
+static int fill_trace(const struct nd_arrival_request *request, double *delays, char *reason, size_t reason_size) {
+    struct reader r = {.path = request->trace, .is_new = 1, .reason = reason, .reason_size = reason_size};
+    int rc = -1;
+    fill_constant(delays, 0);
+    if (!request->trace) {
+        snprintf(reason, reason_size, "the arrival pattern 'trace' needs a file of delays");
+        return -1;
+    }
+    char *seen = calloc((size_t)request->n_ranks, 1);
+    if (!seen) {
+        snprintf(reason, reason_size, "no memory for the trace of %d ranks", request->n_ranks);
+        return -1;
+    }
+    r.f = fopen(request->trace, "re");
+    if (!r.f) {
+        snprintf(reason, reason_size, "%s: %s", request->trace, strerror(errno));
+        goto out;
+    }
+    rc = read_trace(&r, request, seen, delays);
+    fclose(r.f);
+out:
+    free(seen);
+    return rc;
+}
+
+static const struct nd_arrival none = {.name = "none", .help = "all ranks enter at the common start", .fill = fill_none};
+static const struct nd_arrival late_one = {.name = "late-one", .help = "the last rank is late by the whole amount", .fill = fill_late_one};
+static const struct nd_arrival late_half = {
+    .name = "late-half",
+    .help = "the upper half of the ranks is late by the whole amount",
+    .fill = fill_late_half,
+};
+static const struct nd_arrival ramp = {
+    .name = "ramp",
+    .help = "from rank 0, on time, evenly to the last, late by the whole amount",
+    .fill = fill_ramp,
+};
+static const struct nd_arrival random_arrival = {
+    .name = "random",
+    .help = "every rank and start late by a share of the amount drawn from 0 to 1, from the seed",
+    .fill = fill_random,
+};
+static const struct nd_arrival trace = {
+    .name = "trace",
+    .help = "delays from a file of lines: rank delay_ns [delay_ns ...]",
+    .needs_trace = 1,
+    .fill = fill_trace,
+};
+
+const struct nd_arrival *const nd_arrivals[] = {&none, &late_one, &late_half, &ramp, &random_arrival, &trace, NULL};
+
+const struct nd_arrival *nd_arrival_find(const char *name) {
+    for (int i = 0; nd_arrivals[i]; i++)
+        if (strcmp(nd_arrivals[i]->name, name) == 0) return nd_arrivals[i];
+    return NULL;
+}

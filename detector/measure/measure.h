@@ -1,0 +1,81 @@
+/* The timed loop. Nothing here allocates, prints or looks at the arm. */
+#ifndef ND_MEASURE_H
+#define ND_MEASURE_H
+
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "common/base/nl_clock.h"
+#include "common/base/nl_hist.h"
+#include "common/sys/nl_preempted.h"
+#include "detector/ops/ops.h"
+
+struct nd_starter;
+struct nd_start_plan;
+struct nd_batch_view;
+struct nd_slices;
+
+struct nd_loop {
+    const struct nd_op *op;
+    struct nd_op_state *state;
+    int64_t n_operations;
+    int64_t chunk;               /* operations between two looks at the stop flag; >= n_operations: none */
+    const struct nl_ticks *ticks;
+    const struct nl_preempted *preempted; /* how this rank's preempted time is found; NULL: it is not */
+    struct nd_slices *slices;    /* how long every few hundred operations took; NULL: nobody keeps it. Not with a starter */
+    struct nl_hist *hist;        /* NULL: operations are not timed one by one */
+    int64_t detour_threshold_ns; /* operations longer than this are detours */
+    int64_t typical_ns;          /* pilot's median: what a detour's excess is counted from */
+    const volatile int *stop_asked; /* looked at between chunks; all ranks stop together when it is set on one. NULL: never */
+    pid_t parent_pid;               /* the launcher: a loop stops between chunks when it is gone; 0: do not look */
+    int checks_every;               /* 1: every operation's data are checked after it, untimed (starts only) */
+    struct nd_starter *starter;     /* synchronises every start; NULL: back to back */
+    struct nd_start_plan *plan;     /* with a starter: the operation's */
+    /* With a starter: told before (1) and after (0) each stretch of starts; between two stretches they are summed up. NULL: nobody. */
+    void (*on_stretch)(void *context, int begins);
+    void *context;
+    const struct nd_batch_view *view; /* with a starter: what the half is called in files; NULL: it is not recorded */
+};
+
+struct nd_loop_result {
+    int64_t start_ns;     /* CLOCK_MONOTONIC */
+    int64_t wall_ns;      /* CLOCK_MONOTONIC_RAW: same rate as the scheduler's clock, which counts CPU time */
+    int64_t preempted_ns;    /* CPU time that other tasks took from this rank; 0 without loop.preempted */
+    int64_t steal_ns;        /* wall time in which it neither ran nor waited for its CPU: a hypervisor's steal, above all; may be below 0 */
+    int knows_steal;         /* 0: steal_ns is not known (by clocks, or without loop.preempted) */
+    int64_t detour_ns;    /* excess over typical_ns */
+    int64_t n_detours;
+    int64_t base_ns_sum;  /* time of the operations that are not detours */
+    int64_t n_operations; /* done; fewer than asked only when stopped, or decided */
+    int is_decided;       /* 1: the stop rule was met */
+};
+
+/* Runs n operations untimed: brings code and buffers back into the cache after the book-keeping between halves. Collective. */
+void nd_loop_warm(const struct nd_loop *loop, int64_t n);
+
+/* Runs operations untimed for `ns`, `n` of them between two looks at the clock; ends early when a rank is to stop. Collective. */
+void nd_loop_settle(const struct nd_loop *loop, int64_t n, int64_t ns);
+
+/* How often the calling thread was switched off its CPU against its will; 0 where the system does not say. */
+static inline int64_t nd_involuntary_switches(void) {
+    struct rusage u;
+    return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
+}
+
+/* Where this rank's time has gone so far: read right before and right after what is timed. The wall time alone where nobody asks for more. */
+void nd_loop_read_times(const struct nd_loop *loop, struct nl_thread_times *t);
+
+/* Adds what was preempted and stolen since `from` to the result. */
+void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *from, struct nd_loop_result *r);
+
+/* Whether a rank was asked to stop. Collective. */
+int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken);
+
+/* Counts one operation of `ns` in the loop's histogram and in the result. */
+void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns);
+
+/* Runs the loop once. Collective over the state's communicator, with equal n_operations and chunk on all ranks. */
+void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result);
+
+#endif

@@ -1,0 +1,197 @@
+/* Synchronised starts: every rank begins each operation at the same instant of a common clock, and the run measures how well it did so.
+ * After Kurnosov 2012 (MPIPerf: window) and Hunold & Carpen-Amarie 2018 (round); unlike theirs no start is thrown away for its end: a slow
+ * completion is the noise one looks for. A start is flagged late by its start error alone, and stays in all figures. */
+#ifndef ND_STARTS_H
+#define ND_STARTS_H
+
+#include <stdint.h>
+
+#include "detector/measure/arrival.h"
+#include "detector/sync/clocks.h"
+#include "detector/measure/measure.h"
+#include "common/base/nl_hist.h"
+#include "detector/measure/start_sum.h"
+#include "detector/sync/sync.h"
+#include "detector/nodes/team.h"
+
+enum {
+    ND_BATCH = 32768, /* starts that are run without a break: a half, unless it is long */
+    ND_SLICE = 4096   /* starts in one reduction after them */
+};
+
+/* When a long loop of starts may end before its count; MPIPerf's two rules and one for the median. */
+enum nd_stop_rule {
+    ND_STOP_NONE,
+    ND_STOP_COUNT, /* variant 1: over 100 starts, or over 30 that were not late */
+    ND_STOP_ERROR, /* variant 2: relative standard error <= 5 %, and 10 that were not late */
+    ND_STOP_MEDIAN /* the 99 % interval of the median is at most so many percent wide on either side */
+};
+extern const char *const nd_stop_rule_names[]; /* by enum, ends with NULL */
+
+struct nd_start_options {
+    const struct nd_start_mode *mode;
+    const struct nd_clock_kind *clock; /* NULL: chosen */
+    const char *fake_clock;            /* NULL: none */
+    struct nd_sync_options sync;
+    int64_t sync_every_ns;             /* 0: only at the begin */
+    int64_t slot_ns;                   /* 0: measured */
+    int64_t plan_ns;                   /* how long that may take at most, about; 0: as long as it needs */
+    double gamma;                      /* how much a slot grows when it was too short, 1.1..2 */
+    double eps;                        /* share of late starts above which it does */
+    int n_stage_starts, n_first_starts; /* window: k, k' */
+    int64_t late_bound_ns;             /* 0: from the residual */
+    enum nd_stop_rule stop_rule;
+    double precision_percent;          /* of the median */
+    const struct nd_arrival *arrival;
+    const char *arrival_trace;         /* NULL: none */
+    int64_t arrival_ns;                /* amount; 0: by the factor */
+    double arrival_factor;             /* amount in times of the operation */
+    int64_t work_ns;                   /* balanced work between start and operation; 0: none */
+    const char *raw;                   /* file for every start; NULL: none */
+};
+
+/* One start on one rank. Filled in by the mode's loop; local clock but for scheduled_ns. */
+struct nd_start_record {
+    int64_t scheduled_ns; /* global: the common scheduled start; with barrier this rank's own begin, replaced later */
+    int64_t begun_ns;     /* the wait is over */
+    int64_t start_ns;     /* the operation is called: begun_ns, or after the balanced work */
+    int64_t end_ns;
+};
+
+/* What holds for one operation and size; the same on all ranks but for `delays`. */
+struct nd_start_plan {
+    int64_t slot_ns;     /* window: distance of starts; round: from the broadcast to the deadline */
+    int64_t broadcast_ns; /* upper estimate of the time of broadcasting the start */
+    int64_t work_steps;  /* of nd_work; 0: none */
+    int meets_first;     /* 1: ranks can leave the operation before others have, so they meet before the next deadline is set */
+    int64_t guard_ns;    /* a wait longer than this and some slots means that another rank's clock jumped */
+    double late_share;   /* of the starts with the slot that was found; 0..1 */
+    int64_t *delays;     /* this rank's, ND_ARRIVAL_CYCLE of them, ns; NULL: none. Owned by the starter */
+};
+
+/* Where the clock and CLOCK_MONOTONIC_RAW stood, read close together. */
+struct nd_clock_pair {
+    int64_t clock_ns, raw_ns;
+    int64_t doubt_ns; /* how long the reading took */
+};
+
+struct nd_starter;
+
+/* A row of the table of start modes. */
+struct nd_start_mode {
+    const char *name;
+    const char *help;
+    int is_synchronised; /* 0: loop, which has no starts */
+    int has_schedule;    /* 1: starts at an instant of the common clock, for which clocks are synchronised */
+    int has_stages;      /* 1: the schedule holds several starts, so that a slot is their distance and must hold the operation */
+    /* Runs n <= ND_BATCH starts and fills s->records. Collective. No allocation, no output. NULL: loop. */
+    void (*run)(struct nd_starter *s, const struct nd_loop *loop, int n);
+};
+
+extern const struct nd_start_mode *const nd_start_modes[]; /* ends with NULL; the first is loop */
+const struct nd_start_mode *nd_start_mode_find(const char *name);
+
+/* What being first or last came to, per rank. */
+struct nd_start_rank {
+    int64_t first_starts, last_starts, last_ends, start_cost_ns, end_cost_ns;
+};
+
+enum nd_start_measure { ND_MEASURE_GLOBAL, ND_MEASURE_ON_TIME, ND_MEASURE_AFTER_LAST, ND_MEASURE_SPREAD, ND_MEASURE_OVERSHOOT, ND_N_MEASURES };
+extern const char *const nd_start_measure_names[]; /* by enum */
+
+/* Sums over the starts of a half; complete on rank 0 only. */
+struct nd_start_half {
+    int64_t n_starts, n_late;
+    int64_t global_ns, after_last_ns, spread_ns;
+    int64_t overshoot_p50_ns, overshoot_p99_ns, overshoot_max_ns; /* of the starts' worst rank */
+    double within_ns2, between_ns2; /* means over starts */
+    int64_t slot_ns;
+};
+
+/* What a raw file wants to know of a batch. */
+struct nd_batch_view {
+    int config, arm;   /* arm: 0 off */
+    int64_t pair;
+    int order;
+    int n;
+};
+
+struct nd_raw;
+
+struct nd_starter {
+    const struct nd_start_options *o;
+    const struct nd_team *team;
+    struct nd_clock clock;
+    struct nd_sync sync;
+    int is_shared;             /* 1: all ranks share one clock: nothing to synchronise */
+    int corrects;              /* 1: slots that prove too short grow during a loop; set by the caller where no arms are compared */
+    int yields;                /* 1: more ranks than CPUs here: a waiting rank lets others run */
+    int64_t late_bound_ns;
+    struct nd_clock_pair batch_begin, batch_end;
+    int has_batch_end;         /* 1: batch_end is that of an earlier batch */
+    char clock_note[256];      /* why the counter was not chosen; "" where it was, or a clock was asked for */
+    int is_broken;             /* a clock jumped or ran backwards: on this rank, and after a batch on all */
+    int64_t jump_ns;           /* by how much, on the rank whose clock it was; 0: not known */
+    int waited_long;           /* 1: this rank waited longer than the guard allows */
+    int64_t n_wrong;           /* operations whose data were wrong (--check every), this rank */
+    struct nd_start_plan *plan; /* of the loop under way; borrowed */
+    int64_t n_done;            /* starts of this half so far: place in the cycle of delays */
+    struct nd_start_record *records; /* ND_BATCH */
+    int64_t *overshoots_ns;    /* ND_BATCH, of the records */
+    struct nd_start_sum *sums, *node_sums, *all_sums; /* ND_SLICE; this rank's, its node's (leaders), all ranks' (rank 0) */
+    MPI_Datatype sum_type;
+    MPI_Op sum_op;
+    /* this half */
+    struct nd_start_half half;       /* rank 0 */
+    struct nl_hist *overshoots;      /* this rank */
+    int64_t overshoot_ns_sum, overshoot_ns_max; /* this rank */
+    struct nl_hist *measures;        /* rank 0: ND_N_MEASURES, the last unused */
+    struct nl_hist *worst;           /* rank 0: overshoot of the starts' worst rank */
+    struct nd_start_rank *rank_sums; /* rank 0: n_ranks */
+    double mean_ns, square_ns;       /* rank 0: running mean of the times of starts that were not late, and sum of squared deviations */
+    int64_t n_on_time;
+    /* the run */
+    struct nl_hist *all_overshoots;  /* this rank: over all recorded halves */
+    int64_t n_starts, n_late;        /* rank 0: recorded */
+    int64_t zero_ns;                 /* global time of the launch's first half; 0: not yet */
+    int64_t last_sync_ns, last_check_ns; /* rank 0, CLOCK_MONOTONIC */
+    const struct nd_batch_view *view; /* of the half under way; NULL: not recorded */
+    struct nd_raw *raw;              /* NULL: none */
+    struct nd_lateness *lateness;    /* rank 0; NULL: none */
+    int has_failed;                  /* the raw file could not be written */
+    /* told after every synchronisation, on all ranks: `reason` is first, schedule or residual */
+    void (*on_sync)(void *context, const struct nd_starter *s, const char *reason);
+    void *context;
+};
+
+/* Opens the clock, synchronises, allocates. Collective. 0, or -1 after a message (the same on all ranks).
+ * @param n_allowed CPUs of this node, to see whether ranks share them; 0 unknown. */
+int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, const struct nd_team *team, int n_allowed,
+                    void (*on_sync)(void *, const struct nd_starter *, const char *), void *context);
+
+/* Finds the slot of an operation: stage 0 and corrections as published, until the share of late starts is small. Collective.
+ * @return 0, or -1 after a message: the slot asked for can never be met, or a clock jumped. */
+int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, uint64_t seed);
+
+/* The loop of nd_loop_run with starts. Collective. */
+void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_loop_result *result);
+
+/* Synchronises anew when it is time, or when the clocks have parted. Collective; call it between halves. */
+void nd_starter_keep_in_step(struct nd_starter *s);
+
+/* Reads both clocks. */
+struct nd_clock_pair nd_starter_read_clocks(const struct nd_starter *s);
+
+/* Whether the clock was set between two readings; leaves the step in s->jump_ns and sets s->is_broken. */
+int nd_starter_has_jumped(struct nd_starter *s, const struct nd_clock_pair *from, const struct nd_clock_pair *to);
+
+/* Adds the half's figures to the run's. */
+void nd_starter_accept(struct nd_starter *s);
+
+void nd_starter_close(struct nd_starter *s);
+
+/* Half-width of the order-statistic interval of the median, percent of the median; 100 when there are too few. `h` holds n values.
+ * Source: binomial interval of a quantile (Conover 1999), normal approximation, values read from the histogram. */
+double nd_median_precision_percent(const struct nl_hist *h);
+
+#endif

@@ -1,0 +1,205 @@
+#include "detector/nodes/provenance.h"
+
+#include <ctype.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "common/base/nl_clock.h"
+#include "common/sys/nl_place.h"
+
+extern char **environ;
+
+/* First line of a file without its newline; "" when it cannot be read. */
+static void read_line(const char *path, char *out, size_t size) {
+    out[0] = '\0';
+    FILE *f = fopen(path, "r");
+    if (!f) return;
+    if (!fgets(out, (int)size, f)) out[0] = '\0';
+    fclose(f);
+    out[strcspn(out, "\n")] = '\0';
+}
+
+/* The value behind `key` on the first line of a file that begins with it (after blanks, = and :). */
+static void find_value(const char *path, const char *key, char *out, size_t size) {
+    char line[512];
+    out[0] = '\0';
+    FILE *f = fopen(path, "r");
+    if (!f) return;
+    while (fgets(line, sizeof line, f)) {
+        if (strncmp(line, key, strlen(key)) != 0) continue;
+        char *value = line + strlen(key);
+        value += strspn(value, " \t:=");
+        value[strcspn(value, "\n")] = '\0';
+        snprintf(out, size, "%.*s", (int)size - 1, value);
+        break;
+    }
+    fclose(f);
+}
+
+/* How the kernel ticks: from its build configuration where the distribution leaves it in /boot. */
+static void read_tick(char *out, size_t size) {
+    struct utsname u;
+    char path[256], hz[32], idle[8], periodic[8];
+    out[0] = '\0';
+    if (uname(&u)) return;
+    snprintf(path, sizeof path, "/boot/config-%s", u.release);
+    find_value(path, "CONFIG_HZ=", hz, sizeof hz);
+    find_value(path, "CONFIG_NO_HZ_IDLE=", idle, sizeof idle);
+    find_value(path, "CONFIG_HZ_PERIODIC=", periodic, sizeof periodic);
+    if (!hz[0]) return;
+    snprintf(out, size, "%s Hz%s", hz, periodic[0] == 'y' ? ", periodic" : idle[0] == 'y' ? ", stopped when idle" : ", NO_HZ_FULL build");
+}
+
+/* The switches above this node, "" where Slurm does not say: s0.s1 of the address s0.s1.node7. */
+static void read_switch(char *out, size_t size) {
+    const char *address = getenv("SLURM_TOPOLOGY_ADDR"), *pattern = getenv("SLURM_TOPOLOGY_ADDR_PATTERN");
+    const char *end = address ? strrchr(address, '.') : NULL;
+    out[0] = '\0';
+    if (end && pattern && strncmp(pattern, "switch", 6) == 0) snprintf(out, size, "%.*s", (int)(end - address), address);
+}
+
+void nd_host_read(struct nd_host *h) {
+    struct utsname u;
+    struct nl_place *place;
+    memset(h, 0, sizeof *h);
+    gethostname(h->host, sizeof h->host - 1);
+    if (uname(&u) == 0) snprintf(h->kernel, sizeof h->kernel, "%.40s %.60s %.20s", u.sysname, u.release, u.machine);
+    read_line("/sys/devices/system/cpu/isolated", h->isolcpus, sizeof h->isolcpus);
+    read_line("/sys/devices/system/cpu/nohz_full", h->nohz_full, sizeof h->nohz_full);
+    read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", h->governor, sizeof h->governor);
+    find_value("/proc/self/status", "Cpus_allowed_list", h->cpuset, sizeof h->cpuset);
+    find_value("/proc/cpuinfo", "model name", h->cpu_model, sizeof h->cpu_model);
+    read_tick(h->tick, sizeof h->tick);
+    read_switch(h->switches, sizeof h->switches);
+    nl_clocksource(h->clocksource, sizeof h->clocksource);
+    if (nl_place_open(&place)) return;
+    nl_place_summary(place, h->topology, sizeof h->topology);
+    nl_place_list(place, h->cpuset, sizeof h->cpuset);
+    h->smt = nl_place_smt(place);
+    h->n_allowed = nl_place_count(place);
+    nl_place_close(place);
+}
+
+int64_t nd_peak_memory_kib(void) {
+    char text[32];
+    find_value("/proc/self/status", "VmHWM:", text, sizeof text);
+    return text[0] ? strtoll(text, NULL, 10) : -1;
+}
+
+void nd_seat_read(struct nd_seat *s, int rank) {
+    int n_cpus = 0;
+    memset(s, 0, sizeof *s);
+    s->rank = rank;
+    s->pid = (int)getpid();
+    s->cpu = s->first_cpu = -1;
+    gethostname(s->host, sizeof s->host - 1);
+    if (nl_binding_of_thread(s->binding, sizeof s->binding, &n_cpus, &s->first_cpu) == 0 && n_cpus == 1) s->cpu = s->first_cpu;
+}
+
+/* jansson refuses text that is not UTF-8; an unknown value is better than no record. */
+static json_t *text_or_null(const char *text) {
+    json_t *json = text[0] ? json_string(text) : NULL;
+    return json ? json : json_null();
+}
+
+json_t *nd_host_json(const struct nd_host *h) {
+    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks", h->n_ranks, "treated",
+                     h->is_treated, "agent", h->has_agent, "kernel", text_or_null(h->kernel), "cmdline_isolcpus", text_or_null(h->isolcpus),
+                     "nohz_full", text_or_null(h->nohz_full), "tick", text_or_null(h->tick), "clocksource", text_or_null(h->clocksource), "governor",
+                     text_or_null(h->governor), "smt", h->smt ? json_integer(h->smt) : json_null(), "cpuset", text_or_null(h->cpuset), "topology",
+                     text_or_null(h->topology), "cpus", h->n_allowed ? json_integer(h->n_allowed) : json_null(), "cpu_model",
+                     text_or_null(h->cpu_model), "switch", text_or_null(h->switches));
+}
+
+json_t *nd_seat_json(const struct nd_seat *s) {
+    return json_pack("{s:i, s:s, s:i, s:s}", "rank", s->rank, "host", s->host, "cpu", s->cpu, "binding", s->binding);
+}
+
+/* Environment variables by prefix; their values are text and go nowhere but into the record. */
+static json_t *environment_json(const char *const *prefixes) {
+    json_t *found = json_object();
+    for (char **e = environ; *e; e++)
+        for (const char *const *p = prefixes; *p; p++) {
+            const char *equals = strchr(*e, '=');
+            if (!equals || strncmp(*e, *p, strlen(*p)) != 0) continue;
+            /* a folder that noiselab run made for this launch alone says nothing of how it was measured */
+            if (strncmp(equals, "=/dev/shm/noiselab.", 19) == 0) break;
+            char name[256];
+            snprintf(name, sizeof name, "%.*s", (int)(equals - *e), *e);
+            json_object_set_new(found, name, text_or_null(equals + 1));
+            break;
+        }
+    return found;
+}
+
+/* Adds a control variable of the MPI library, where it has one of that name and of type int. */
+static void add_tool_variable(json_t *object, const char *name) {
+    int index, verbosity, binding, scope, count = 0, value = 0, name_length = 0, desc_length = 0;
+    MPI_Datatype type;
+    MPI_T_enum values;
+    MPI_T_cvar_handle handle;
+    if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return;
+    if (MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, &values, NULL, &desc_length, &binding, &scope) != MPI_SUCCESS) return;
+    if (type != MPI_INT || binding != MPI_T_BIND_NO_OBJECT) return;
+    if (MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) return;
+    if (count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS) json_object_set_new(object, name, json_integer(value));
+    MPI_T_cvar_handle_free(&handle);
+}
+
+json_t *nd_mpi_json(const char *const *operations, int n_operations) {
+    static const char *const prefixes[] = {"OMPI_MCA_coll", "OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_mpi_", "MPIR_CVAR_",
+                                           "MPIR_PARAM_", "UCX_", "UCC_", "I_MPI_", "FI_", NULL};
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0, provided;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, "\n")] = '\0';
+    const char *library = strstr(version, "Open MPI") ? "Open MPI" : strstr(version, "MPICH") ? "MPICH" : "other";
+    json_t *parameters = environment_json(prefixes);
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS) {
+        add_tool_variable(parameters, "coll_tuned_use_dynamic_rules");
+        for (int i = 0; i < n_operations; i++) {
+            char name[96];
+            snprintf(name, sizeof name, "coll_tuned_%s_algorithm", operations[i]);
+            add_tool_variable(parameters, name);
+            snprintf(name, sizeof name, "MPIR_CVAR_%s_INTRA_ALGORITHM", operations[i]);
+            for (char *c = name; *c; c++) *c = (char)toupper((unsigned char)*c);
+            add_tool_variable(parameters, name);
+        }
+        MPI_T_finalize();
+    }
+    return json_pack("{s:s, s:s, s:o}", "library", library, "version", version, "parameters", parameters);
+}
+
+/* Which process manager speaks with the MPI library; NULL: not known. srun does not hand its own --mpi on, but what it starts leaves marks. */
+static const char *mpi_type(void) {
+    const char *told = getenv("SLURM_MPI_TYPE");
+    return told ? told : getenv("PMIX_NAMESPACE") ? "pmix" : getenv("PMI_JOBID") ? "pmi2" : getenv("PMI_FD") ? "pmi" : NULL;
+}
+
+/* How often Slurm samples the tasks' accounts: what a runner that asked for it says, else what srun was told; NULL: the cluster's own setting. */
+static const char *account_sampling(void) {
+    const char *told = getenv("NOISELAB_ACCTG_FREQ");
+    return told ? told : getenv("SLURM_ACCTG_FREQ");
+}
+
+json_t *nd_slurm_json(void) {
+    static const char *const names[] = {"SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT",
+                                        "SLURM_CLUSTER_NAME", "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST",
+                                        "SLURM_TASKS_PER_NODE",
+                                        "SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK", "SLURM_CORE_SPEC", "SLURM_HINT", "SLURM_CPU_BIND", NULL};
+    json_t *found = json_object();
+    for (const char *const *n = names; *n; n++)
+        if (getenv(*n)) json_object_set_new(found, *n, text_or_null(getenv(*n)));
+    if (json_object_size(found) == 0) {
+        json_decref(found);
+        return json_null();
+    }
+    const char *type = mpi_type(), *sampling = account_sampling();
+    json_object_set_new(found, "mpi_type", text_or_null(type ? type : ""));
+    json_object_set_new(found, "account_sampling", text_or_null(sampling ? sampling : ""));
+    return found;
+}

@@ -1,0 +1,264 @@
+#include "detector/nodes/quiet.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STAT_BYTES = 1 << 20, N_FIELDS = 8 /* user nice system idle iowait irq softirq steal */ };
+enum { IDLE = 3, IOWAIT = 4, STEAL = 7 };
+enum { MOST_CPUS_TOLD = 4 };
+
+/* A thread, as far as one look can tell. */
+struct task {
+    int tid, pid, cpu;
+    int64_t ticks; /* CPU time ever */
+    char name[ND_QUIET_NAME_BYTES];
+};
+
+struct tasks {
+    struct task *all;
+    int n, room;
+};
+
+struct nd_quiet {
+    const char *proc;
+    const unsigned char *cpu_used;
+    int n_cpus;
+    const pid_t *own;
+    int n_own;
+    char *text;                        /* of /proc/stat */
+    int64_t (*before)[N_FIELDS], (*after)[N_FIELDS]; /* by CPU */
+    struct tasks tasks_before, tasks_after;
+};
+
+struct nd_quiet *nd_quiet_open(const char *proc, const unsigned char *cpu_used, int n_cpus, const pid_t *own, int n_own) {
+    struct nd_quiet *q = calloc(1, sizeof *q);
+    if (!q) return NULL;
+    q->proc = proc;
+    q->cpu_used = cpu_used;
+    q->n_cpus = n_cpus;
+    q->own = own;
+    q->n_own = n_own;
+    q->text = malloc(STAT_BYTES);
+    q->before = calloc((size_t)n_cpus, sizeof *q->before);
+    q->after = calloc((size_t)n_cpus, sizeof *q->after);
+    if (q->text && q->before && q->after) return q;
+    nd_quiet_close(q);
+    return NULL;
+}
+
+void nd_quiet_close(struct nd_quiet *q) {
+    if (!q) return;
+    free(q->text);
+    free(q->before);
+    free(q->after);
+    free(q->tasks_before.all);
+    free(q->tasks_after.all);
+    free(q);
+}
+
+/* ---- CPUs ------------------------------------------------------------------------------------------------------------------------------- */
+
+/* A whole small file into `text`; its length, 0 when it cannot be read. */
+static size_t read_text(const char *path, char *text, size_t size) {
+    size_t n = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    for (ssize_t got; n + 1 < size && (got = read(fd, text + n, size - 1 - n)) > 0;) n += (size_t)got;
+    close(fd);
+    text[n] = '\0';
+    return n;
+}
+
+static void read_cpus(struct nd_quiet *q, int64_t (*fields)[N_FIELDS]) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/stat", q->proc);
+    memset(fields, 0, (size_t)q->n_cpus * sizeof *fields);
+    read_text(path, q->text, STAT_BYTES);
+    for (char *line = q->text, *next; line && strncmp(line, "cpu", 3) == 0; line = next) {
+        next = strchr(line, '\n');
+        if (next) *next++ = '\0';
+        if (!isdigit((unsigned char)line[3])) continue; /* the sum over all CPUs */
+        char *at;
+        long cpu = strtol(line + 3, &at, 10);
+        if (cpu < 0 || cpu >= q->n_cpus || !q->cpu_used[cpu]) continue;
+        for (int i = 0; i < N_FIELDS; i++) fields[cpu][i] = strtoll(at, &at, 10);
+    }
+    q->text[0] = '\0';
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------------------------------ */
+
+static int is_own(const struct nd_quiet *q, int pid) {
+    for (int i = 0; i < q->n_own; i++)
+        if (q->own[i] == pid) return 1;
+    return 0;
+}
+
+/* Takes a task's stat line apart; 0, -1 when it is none, or ours. */
+static int parse_task(const struct nd_quiet *q, const char *text, struct task *task) {
+    const char *open = strchr(text, '('), *close = strrchr(text, ')');
+    long long user, system;
+    int ppid;
+    if (!open || !close || close < open) return -1;
+    int n = (int)(close - open - 1);
+    snprintf(task->name, sizeof task->name, "%.*s", n < (int)sizeof task->name ? n : (int)sizeof task->name - 1, open + 1);
+    /* after the name: state ppid ... (14) utime stime ... (39) processor */
+    if (sscanf(close + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u "
+                          "%*u %*u %*u %*u %*u %*u %*d %d", &ppid, &user, &system, &task->cpu) != 4)
+        return -1;
+    task->ticks = user + system;
+    return is_own(q, ppid) ? -1 : 0;
+}
+
+static void add_task(struct tasks *t, const struct task *task) {
+    if (t->n == t->room) {
+        int room = t->room ? 2 * t->room : 256;
+        struct task *all = realloc(t->all, (size_t)room * sizeof *all);
+        if (!all) return;
+        t->all = all;
+        t->room = room;
+    }
+    t->all[t->n++] = *task;
+}
+
+/* Whether a directory entry is a number; it. */
+static int number_of(const struct dirent *e) { return isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0; }
+
+static void read_threads(const struct nd_quiet *q, int pid, struct tasks *t) {
+    char path[256], text[1024];
+    snprintf(path, sizeof path, "%s/%d/task", q->proc, pid);
+    DIR *dir = opendir(path);
+    if (!dir) return;
+    for (struct dirent *e; (e = readdir(dir));) {
+        struct task task = {.tid = number_of(e), .pid = pid};
+        snprintf(path, sizeof path, "%s/%d/task/%d/stat", q->proc, pid, task.tid);
+        if (task.tid && read_text(path, text, sizeof text) && parse_task(q, text, &task) == 0) add_task(t, &task);
+    }
+    closedir(dir);
+}
+
+static int by_tid(const void *a, const void *b) {
+    int x = ((const struct task *)a)->tid, y = ((const struct task *)b)->tid;
+    return (x > y) - (x < y);
+}
+
+static void read_tasks(const struct nd_quiet *q, struct tasks *t) {
+    t->n = 0;
+    DIR *dir = opendir(q->proc);
+    if (!dir) return;
+    for (struct dirent *e; (e = readdir(dir));) {
+        int pid = number_of(e);
+        if (pid && !is_own(q, pid)) read_threads(q, pid, t);
+    }
+    closedir(dir);
+    if (t->n) qsort(t->all, (size_t)t->n, sizeof *t->all, by_tid);
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Looking at tasks takes time itself: the looks at the CPUs lie between. */
+void nd_quiet_begin(struct nd_quiet *q) {
+    read_tasks(q, &q->tasks_before);
+    read_cpus(q, q->before);
+}
+
+/* Adds a task's part to the busiest of its CPU, threads of a process together. */
+static void list_task(struct nd_quiet_cpu *cpu, const struct task *task, double percent) {
+    int i = 0;
+    while (i < cpu->n_tasks && cpu->tasks[i].pid != task->pid) i++;
+    if (i < cpu->n_tasks) {
+        cpu->tasks[i].percent += percent;
+    } else if (i < ND_QUIET_TASKS) {
+        cpu->n_tasks++;
+    } else if (cpu->tasks[--i].percent >= percent) {
+        return;
+    }
+    if (cpu->tasks[i].pid != task->pid) {
+        cpu->tasks[i] = (struct nd_quiet_task){.pid = task->pid, .percent = percent};
+        snprintf(cpu->tasks[i].name, sizeof cpu->tasks[i].name, "%s", task->name);
+    }
+    for (; i > 0 && cpu->tasks[i].percent > cpu->tasks[i - 1].percent; i--) {
+        struct nd_quiet_task swapped = cpu->tasks[i];
+        cpu->tasks[i] = cpu->tasks[i - 1];
+        cpu->tasks[i - 1] = swapped;
+    }
+}
+
+static void list_tasks(const struct nd_quiet *q, struct nd_quiet_cpu *cpu, double window_ticks) {
+    for (int i = 0; i < q->tasks_after.n; i++) {
+        const struct task *task = &q->tasks_after.all[i];
+        if (task->cpu != cpu->cpu || q->tasks_before.n == 0) continue;
+        const struct task *was = bsearch(task, q->tasks_before.all, (size_t)q->tasks_before.n, sizeof *task, by_tid);
+        if (was && was->pid == task->pid && task->ticks > was->ticks) list_task(cpu, task, 100 * (double)(task->ticks - was->ticks) / window_ticks);
+    }
+}
+
+static double lost(const struct nd_quiet_cpu *cpu) { return cpu->busy_percent + cpu->steal_percent; }
+
+void nd_quiet_end(struct nd_quiet *q, struct nd_quiet_node *node) {
+    double windows = 0;
+    read_cpus(q, q->after);
+    read_tasks(q, &q->tasks_after);
+    memset(node, 0, sizeof *node);
+    for (int c = 0; c < q->n_cpus; c++) {
+        double total = 0;
+        for (int i = 0; i < N_FIELDS; i++) total += (double)(q->after[c][i] - q->before[c][i]);
+        if (!q->cpu_used[c] || total <= 0) continue;
+        double idle = (double)(q->after[c][IDLE] - q->before[c][IDLE] + q->after[c][IOWAIT] - q->before[c][IOWAIT]);
+        double steal = (double)(q->after[c][STEAL] - q->before[c][STEAL]);
+        struct nd_quiet_cpu cpu = {.cpu = c, .busy_percent = 100 * (total - idle - steal) / total, .steal_percent = 100 * steal / total};
+        node->n_cpus++;
+        node->busy_percent += cpu.busy_percent;
+        node->steal_percent += cpu.steal_percent;
+        windows += total;
+        int i = node->n_listed < ND_QUIET_CPUS ? node->n_listed++ : ND_QUIET_CPUS - 1;
+        if (i == ND_QUIET_CPUS - 1 && node->n_cpus > ND_QUIET_CPUS && lost(&node->cpus[i]) >= lost(&cpu)) continue;
+        for (; i > 0 && lost(&node->cpus[i - 1]) < lost(&cpu); i--) node->cpus[i] = node->cpus[i - 1];
+        node->cpus[i] = cpu;
+    }
+    if (node->n_cpus == 0) return;
+    node->busy_percent /= node->n_cpus;
+    node->steal_percent /= node->n_cpus;
+    node->resolution_percent = 100 * node->n_cpus / windows;
+    for (int i = 0; i < node->n_listed; i++) list_tasks(q, &node->cpus[i], windows / node->n_cpus);
+}
+
+/* A single tick more is chance. */
+static int is_above(const struct nd_quiet_node *node, double percent, double limit_percent) {
+    double least = 1.5 * node->resolution_percent;
+    return percent > (limit_percent > least ? limit_percent : least);
+}
+
+int nd_quiet_is(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent) {
+    for (int n = 0; n < n_nodes; n++)
+        for (int i = 0; i < nodes[n].n_listed; i++)
+            if (is_above(&nodes[n], nodes[n].cpus[i].busy_percent, limit_percent) || is_above(&nodes[n], nodes[n].cpus[i].steal_percent, limit_percent))
+                return 0;
+    return 1;
+}
+
+int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent, char *line, size_t size) {
+    size_t at = 0;
+    int n_told = 0;
+    line[0] = '\0';
+#define SAY(...) (at += at < size ? (size_t)snprintf(line + at, size - at, __VA_ARGS__) : 0)
+    for (int n = 0; n < n_nodes; n++)
+        for (int i = 0; i < nodes[n].n_listed; i++) {
+            const struct nd_quiet_cpu *cpu = &nodes[n].cpus[i];
+            int is_busy = is_above(&nodes[n], cpu->busy_percent, limit_percent), is_stolen = is_above(&nodes[n], cpu->steal_percent, limit_percent);
+            if ((!is_busy && !is_stolen) || n_told++ >= MOST_CPUS_TOLD) continue;
+            SAY("%sCPU %d", n_told > 1 ? "; " : "", cpu->cpu);
+            if (n_nodes > 1) SAY(" of %s", nodes[n].host);
+            if (is_busy) SAY(" is %.0f %% busy", cpu->busy_percent);
+            for (int t = 0; is_busy && t < cpu->n_tasks; t++) SAY("%s%s %.0f %%%s", t ? ", " : " (", cpu->tasks[t].name, cpu->tasks[t].percent, t + 1 < cpu->n_tasks ? "" : ")");
+            if (is_stolen) SAY("%s%.0f %%", is_busy ? ", steal " : ": steal ", cpu->steal_percent);
+        }
+    if (n_told > MOST_CPUS_TOLD) SAY("; and %d more", n_told - MOST_CPUS_TOLD);
+#undef SAY
+    return n_told;
+}

@@ -1,0 +1,61 @@
+/* How busy the CPUs of the ranks are before anything is measured, and with what. Ranks sleep meanwhile; a node's first rank looks at /proc twice. */
+#ifndef ND_QUIET_H
+#define ND_QUIET_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "detector/nodes/provenance.h"
+
+#define ND_QUIET_LIMIT_PERCENT 2. /* a CPU that is busy, or taken by the hypervisor, for no more than this is quiet */
+
+enum { ND_QUIET_CPUS = 16, ND_QUIET_TASKS = 3, ND_QUIET_NAME_BYTES = 20 };
+
+struct nd_quiet_task {
+    char name[ND_QUIET_NAME_BYTES];
+    int32_t pid;
+    double percent; /* of the CPU */
+};
+
+struct nd_quiet_cpu {
+    int32_t cpu;
+    int32_t n_tasks;
+    double busy_percent;  /* tasks and interrupts */
+    double steal_percent; /* by the hypervisor */
+    struct nd_quiet_task tasks[ND_QUIET_TASKS]; /* the busiest, as far as they lived throughout, may be seen and were there when last seen */
+};
+
+/* One node. Contiguous, without pointers: it is sent as bytes. */
+struct nd_quiet_node {
+    char host[ND_HOST_BYTES];
+    int32_t n_cpus;                            /* looked at; 0: the system does not say */
+    int32_t n_listed;
+    double busy_percent, steal_percent;        /* means over them */
+    double resolution_percent;                 /* a tick of the kernel's account in the time looked at */
+    struct nd_quiet_cpu cpus[ND_QUIET_CPUS];   /* the busiest first */
+};
+
+struct nd_quiet;
+
+/* @param proc  where /proc is.
+ * @param cpu_used  flags of the CPUs to look at, n_cpus of them; borrowed.
+ * @param own  n_own processes that are ours: they and their children are no news; borrowed.
+ * @return NULL without memory. */
+struct nd_quiet *nd_quiet_open(const char *proc, const unsigned char *cpu_used, int n_cpus, const pid_t *own, int n_own);
+
+/* The first look. */
+void nd_quiet_begin(struct nd_quiet *q);
+
+/* The second look, and what went on since the first. Everything but the host. */
+void nd_quiet_end(struct nd_quiet *q, struct nd_quiet_node *node);
+
+void nd_quiet_close(struct nd_quiet *q);
+
+/* Whether no CPU was busy, or taken by the hypervisor, for more than `limit_percent`, as far as that can be told. */
+int nd_quiet_is(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent);
+
+/* What was above `limit_percent`, in words: "CPU 1 is 23 % busy (R 20 %), steal 2 %; ...". Returns the number of such CPUs among those listed. */
+int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent, char *line, size_t size);
+
+#endif

@@ -1,0 +1,54 @@
+#include "detector/ops/op_rows.h"
+
+static int prepare(struct nd_op_state *s) {
+    if (nd_op_buffers(s, s->bytes, s->bytes)) return -1;
+    nd_reduced_fill(s->datatype, s->reduction, s->send, s->count, s->rank);
+    return 0;
+}
+
+static int call(struct nd_op_state *s) { return MPI_Reduce(s->send, s->receive, s->count, s->type, s->reduce, s->root, s->comm); }
+
+static int start(struct nd_op_state *s) { return MPI_Ireduce(s->send, s->receive, s->count, s->type, s->reduce, s->root, s->comm, &s->request); }
+
+static int check(const struct nd_op_state *s) {
+    return s->rank != s->root ? 0 : nd_reduced_check(s->datatype, s->reduction, s->receive, s->count, 0, s->n_ranks - 1, 0);
+}
+
+static int64_t memory_bytes(int64_t bytes, int n_ranks) {
+    (void)n_ranks;
+    return 2 * bytes;
+}
+
+#define MEANING "; bytes is the vector's size"
+#define FAMILY                                                                                                                                       \
+    .has_bytes = 1, .datatype = &nd_type_double, .uses = ND_USES_DATATYPE | ND_USES_REDUCTION | ND_USES_ROOT, .prepare = prepare, .check = check,    \
+    .memory_bytes = memory_bytes
+
+const struct nd_op nd_op_reduce = {
+    .name = "reduce",
+    .help = "MPI_Reduce" MEANING,
+    FAMILY,
+    .call = call,
+};
+
+const struct nd_op nd_op_ireduce = {
+    .name = "ireduce",
+    .help = "MPI_Ireduce with MPI_Wait" MEANING,
+    FAMILY,
+    .completion = ND_NONBLOCKING,
+    .start = start,
+};
+
+#if ND_HAS_PERSISTENT
+static int make(struct nd_op_state *s) {
+    return ND_PERSISTENT_CALL(Reduce_init)(s->send, s->receive, s->count, s->type, s->reduce, s->root, s->comm, MPI_INFO_NULL, &s->request);
+}
+
+const struct nd_op nd_op_reduce_init = {
+    .name = "reduce_init",
+    .help = "persistent MPI_Reduce: MPI_Start with MPI_Wait" MEANING,
+    FAMILY,
+    .completion = ND_PERSISTENT,
+    .start = make,
+};
+#endif

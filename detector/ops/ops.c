@@ -1,0 +1,333 @@
+#include "detector/ops/ops.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detector/ops/op_rows.h"
+#include "detector/ops/work.h"
+
+/* A family is one file: blocking, nonblocking and, where the library has it, persistent. */
+#if ND_HAS_PERSISTENT
+#define PERSISTENT_ROW(name) , &nd_op_##name##_init
+#define DECLARE(name) extern const struct nd_op nd_op_##name, nd_op_i##name, nd_op_##name##_init
+#else
+#define PERSISTENT_ROW(name)
+#define DECLARE(name) extern const struct nd_op nd_op_##name, nd_op_i##name
+#endif
+#define FAMILY(name) &nd_op_##name, &nd_op_i##name PERSISTENT_ROW(name)
+
+extern const struct nd_op nd_op_loadtest, nd_op_empty, nd_op_waitpattern_up, nd_op_waitpattern_null;
+DECLARE(barrier);
+DECLARE(bcast);
+DECLARE(gather);
+DECLARE(gatherv);
+DECLARE(scatter);
+DECLARE(scatterv);
+DECLARE(allgather);
+DECLARE(allgatherv);
+DECLARE(alltoall);
+DECLARE(alltoallv);
+DECLARE(alltoallw);
+DECLARE(reduce);
+DECLARE(allreduce);
+DECLARE(reduce_scatter);
+DECLARE(reduce_scatter_block);
+DECLARE(scan);
+DECLARE(exscan);
+
+const struct nd_op *const nd_ops[] = {
+    FAMILY(barrier),
+    FAMILY(bcast),
+    FAMILY(gather),
+    FAMILY(gatherv),
+    FAMILY(scatter),
+    FAMILY(scatterv),
+    FAMILY(allgather),
+    FAMILY(allgatherv),
+    FAMILY(alltoall),
+    FAMILY(alltoallv),
+    FAMILY(alltoallw),
+    FAMILY(reduce),
+    FAMILY(allreduce),
+    FAMILY(reduce_scatter),
+    FAMILY(reduce_scatter_block),
+    FAMILY(scan),
+    FAMILY(exscan),
+    &nd_op_loadtest,
+    &nd_op_empty,
+    &nd_op_waitpattern_up,
+    &nd_op_waitpattern_null,
+    NULL,
+};
+
+const struct nd_op *nd_op_find(const char *name) {
+    for (int i = 0; nd_ops[i]; i++)
+        if (strcmp(nd_ops[i]->name, name) == 0) return nd_ops[i];
+    return NULL;
+}
+
+const struct nd_datatype *nd_op_datatype(const struct nd_op *op, const struct nd_op_options *o) {
+    return op->uses & ND_USES_DATATYPE && o->datatype ? o->datatype : op->datatype;
+}
+
+const struct nd_reduction *nd_op_reduction(const struct nd_op *op, const struct nd_op_options *o) {
+    if (!(op->uses & ND_USES_REDUCTION)) return NULL;
+    return o->reduction ? o->reduction : nd_reductions[0];
+}
+
+/* ---- what cannot be ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Data types that know a reduction, as "int, long" into `buf`; returns buf. */
+static const char *types_that_know(const struct nd_reduction *r, char *buf, size_t size) {
+    size_t used = 0;
+    buf[0] = '\0';
+    for (int i = 0; nd_datatypes[i] && used < size; i++)
+        if (nd_reduction_knows(r, nd_datatypes[i])) used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", nd_datatypes[i]->name);
+    return buf;
+}
+
+static const char *size_problem(const struct nd_op *op, const struct nd_datatype *t, int64_t bytes, int n_ranks, char *reason, size_t reason_size) {
+    if (bytes < t->size_bytes || bytes % t->size_bytes) {
+        int64_t next_bytes = (bytes > 0 ? bytes / t->size_bytes + 1 : 1) * t->size_bytes;
+        snprintf(reason, reason_size, "--bytes: %lld splits an element of %s: a %s takes a multiple of %d bytes (try %lld)", (long long)bytes, op->name,
+                 t->name, t->size_bytes, (long long)next_bytes);
+        return reason;
+    }
+    int64_t n_elements = bytes / t->size_bytes, most_elements = INT_MAX;
+    /* shares vary by one element, so the largest displacement can need one more on every rank */
+    if (op->limit != ND_LIMIT_COUNT) most_elements = INT_MAX / n_ranks / (op->limit == ND_LIMIT_BYTES ? t->size_bytes : 1) - 1;
+    if (n_elements <= most_elements) return NULL;
+    char ranks[32] = "";
+    if (op->limit != ND_LIMIT_COUNT) snprintf(ranks, sizeof ranks, " for each of %d ranks", n_ranks);
+    const char *unit = op->limit == ND_LIMIT_BYTES ? "bytes" : "elements";
+    if (most_elements < 1)
+        snprintf(reason, reason_size, "--bytes: %s cannot run on %d ranks: MPI counts its %s in an int", op->name, n_ranks, unit);
+    else
+        snprintf(reason, reason_size, "--bytes: %s with %lld bytes%s is more than an int counts, as MPI wants its %s (try at most %lld%s)", op->name,
+                 (long long)bytes, ranks, unit, (long long)(most_elements * t->size_bytes), t->size_bytes < ND_DATA_MOST_BYTES ? ", or a larger --datatype" : "");
+    return reason;
+}
+
+static const char *root_problem(const struct nd_op *op, const struct nd_op_options *o, int n_ranks, char *reason, size_t reason_size) {
+    if (o->root < 0 || o->root >= n_ranks) {
+        char range[32] = "0";
+        if (n_ranks > 1) snprintf(range, sizeof range, "0 to %d", n_ranks - 1);
+        snprintf(reason, reason_size, "--root: rank %d is not among %d rank%s (try %s)", o->root, n_ranks, n_ranks == 1 ? "" : "s", range);
+        return reason;
+    }
+    if (o->rotates_root && op->completion == ND_PERSISTENT) {
+        snprintf(reason, reason_size, "--root: %s keeps the root it was made with and cannot rotate it (name one rank)", op->name);
+        return reason;
+    }
+    return NULL;
+}
+
+const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks, char *reason, size_t reason_size) {
+    const struct nd_datatype *t = nd_op_datatype(op, o);
+    const struct nd_reduction *r = nd_op_reduction(op, o);
+    if (r && !nd_reduction_knows(r, t)) {
+        char types[64];
+        snprintf(reason, reason_size, "--reduce: %s has no %s of %s (take one of the data types %s)", op->name, r->name, t->name,
+                 types_that_know(r, types, sizeof types));
+        return reason;
+    }
+    if (op->uses & ND_USES_ROOT && root_problem(op, o, n_ranks, reason, reason_size)) return reason;
+    if (op->has_bytes && size_problem(op, t, bytes, n_ranks, reason, reason_size)) return reason;
+    /* compilers may read elements of a vector in a way that needs them where the data type wants them */
+    if (r && o->buffer.alignment_bytes && o->buffer.alignment_bytes < t->size_bytes) {
+        snprintf(reason, reason_size, "--alignment: %s computes with elements of %s, which need %d bytes of alignment (got %lld)", op->name, t->name,
+                 t->size_bytes, (long long)o->buffer.alignment_bytes);
+        return reason;
+    }
+    return NULL;
+}
+
+int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks) {
+    if (!op->has_bytes) return 0;
+    /* counts, displacements, data types and requests at most */
+    int64_t per_rank_bytes = 4 * (int64_t)sizeof(int) + (int64_t)sizeof(MPI_Datatype) + 2 * (int64_t)sizeof(MPI_Request);
+    int64_t set_bytes = op->memory_bytes(bytes, n_ranks);
+    int64_t persistent_bytes = op->completion == ND_PERSISTENT ? nd_buffers_sets(&o->buffer, set_bytes) * (int64_t)sizeof(MPI_Request) : 0;
+    return nd_buffers_memory_bytes(&o->buffer, set_bytes) + n_ranks * per_rank_bytes + persistent_bytes;
+}
+
+/* ---- what is timed ------------------------------------------------------------------------------------------------------------------------- */
+
+static int call_nonblocking(struct nd_op_state *s) {
+    s->op->start(s);
+    return MPI_Wait(&s->request, MPI_STATUS_IGNORE);
+}
+
+static int call_persistent(struct nd_op_state *s) {
+    MPI_Request *request = &s->persistent[s->buffers.current];
+    MPI_Start(request);
+    return MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static int call_nonblocking_and_work(struct nd_op_state *s) {
+    s->op->start(s);
+    nd_work(s->overlap_steps);
+    return MPI_Wait(&s->request, MPI_STATUS_IGNORE);
+}
+
+static int call_persistent_and_work(struct nd_op_state *s) {
+    MPI_Request *request = &s->persistent[s->buffers.current];
+    MPI_Start(request);
+    nd_work(s->overlap_steps);
+    return MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static int call_work(struct nd_op_state *s) {
+    nd_work(s->overlap_steps);
+    return 0;
+}
+
+void nd_op_overlap(struct nd_op_state *s, enum nd_overlap how, int64_t n_steps) {
+    static int (*const calls[][3])(struct nd_op_state *) = {
+        [ND_NONBLOCKING] = {[ND_OVERLAP_NONE] = call_nonblocking, [ND_OVERLAP_BOTH] = call_nonblocking_and_work, [ND_OVERLAP_WORK] = call_work},
+        [ND_PERSISTENT] = {[ND_OVERLAP_NONE] = call_persistent, [ND_OVERLAP_BOTH] = call_persistent_and_work, [ND_OVERLAP_WORK] = call_work},
+    };
+    s->overlap_steps = n_steps;
+    s->call = s->op->completion == ND_BLOCKING ? s->op->call : calls[s->op->completion][how];
+}
+
+/* ---- opening, advancing, closing ------------------------------------------------------------------------------------------------------------- */
+
+static void take_set(struct nd_op_state *s, int set) {
+    s->buffers.current = set;
+    s->send = s->buffers.send[set];
+    s->receive = s->buffers.receive[set];
+}
+
+static void spoil(struct nd_op_state *s) { memset(s->receive, ND_DATA_SPOILT, (size_t)s->buffers.receive_bytes); }
+
+/* Data that stood in a buffer before must not pass for received ones. */
+static void fill_sets(struct nd_op_state *s) {
+    for (int set = s->buffers.n_sets - 1; set >= 0; set--) {
+        take_set(s, set);
+        if (set > 0) memcpy(s->send, s->buffers.send[0], (size_t)s->buffers.send_bytes);
+        spoil(s);
+    }
+}
+
+/* Ranks may see caches of different sizes, but request k of one belongs to request k of the others: as many sets everywhere. */
+static int sets_of_all(const struct nd_op_state *s) {
+    int n_sets = nd_buffers_sets(&s->options->buffer, s->op->memory_bytes(s->bytes, s->n_ranks));
+    if (s->op->completion == ND_PERSISTENT) MPI_Allreduce(MPI_IN_PLACE, &n_sets, 1, MPI_INT, MPI_MAX, s->comm);
+    return n_sets;
+}
+
+static int has_failed_anywhere(MPI_Comm comm, int failed) {
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_LOR, comm);
+    return failed;
+}
+
+static void make_requests(struct nd_op_state *s) {
+    for (int set = 0; set < s->n_persistent; set++) {
+        if (s->buffers.n_sets) take_set(s, set);
+        s->op->start(s);
+        s->persistent[set] = s->request;
+    }
+    s->request = MPI_REQUEST_NULL;
+    if (s->buffers.n_sets) take_set(s, 0);
+}
+
+int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s, MPI_Comm comm, int64_t bytes) {
+    static const struct nd_clock raw = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW};
+    *s = (struct nd_op_state){.op = op, .options = options, .comm = comm, .bytes = bytes, .clock = &raw, .request = MPI_REQUEST_NULL};
+    MPI_Comm_rank(comm, &s->rank);
+    MPI_Comm_size(comm, &s->n_ranks);
+    s->root = op->uses & ND_USES_ROOT ? options->root : 0;
+    s->datatype = nd_op_datatype(op, options);
+    s->reduction = nd_op_reduction(op, options);
+    s->type = s->datatype ? s->datatype->mpi() : MPI_DATATYPE_NULL;
+    s->reduce = s->reduction ? s->reduction->mpi() : MPI_OP_NULL;
+    s->count = op->has_bytes ? (int)(bytes / s->datatype->size_bytes) : 0;
+    s->needs_advance = op->advance != NULL || (op->uses & ND_USES_ROOT && options->rotates_root) ||
+                       (op->has_bytes && (options->buffer.use != ND_BUFFER_REUSE || options->checks_every));
+    nd_op_overlap(s, ND_OVERLAP_NONE, 0);
+
+    s->n_persistent = op->completion == ND_PERSISTENT;
+    if (op->has_bytes) {
+        s->buffers.n_sets = sets_of_all(s); /* for nd_op_buffers */
+        if (s->n_persistent) s->n_persistent = s->buffers.n_sets;
+    }
+    int failed = op->prepare(s);
+    if (s->n_persistent) {
+        s->persistent = calloc((size_t)s->n_persistent, sizeof *s->persistent);
+        failed = has_failed_anywhere(comm, failed || !s->persistent);
+        if (failed) s->n_persistent = 0;
+    }
+    if (failed) {
+        nd_op_close(s);
+        return -1;
+    }
+    if (op->has_bytes) fill_sets(s);
+    if (s->n_persistent) make_requests(s);
+    return 0;
+}
+
+void nd_op_advance(struct nd_op_state *s) {
+    const struct nd_op_options *o = s->options;
+    if (o->rotates_root && s->op->uses & ND_USES_ROOT) s->root = s->root + 1 < s->n_ranks ? s->root + 1 : 0;
+    if (!s->op->has_bytes) return;
+    /* the set that has just been used is spoilt, not the next one, which would be in cache then */
+    if (o->checks_every) spoil(s);
+    if (s->buffers.n_sets > 1) take_set(s, s->buffers.current + 1 < s->buffers.n_sets ? s->buffers.current + 1 : 0);
+    if (s->op->advance) s->op->advance(s);
+    if (o->buffer.use == ND_BUFFER_FLUSH) nd_buffers_flush(&s->buffers);
+}
+
+void nd_op_close(struct nd_op_state *s) {
+    for (int i = 0; i < s->n_persistent; i++) MPI_Request_free(&s->persistent[i]);
+    nd_buffers_close(&s->buffers);
+    free(s->persistent);
+    free(s->requests);
+    free(s->send_counts);
+    free(s->send_displs);
+    free(s->receive_counts);
+    free(s->receive_displs);
+    free(s->types);
+    *s = (struct nd_op_state){0};
+}
+
+/* ---- for the rows ------------------------------------------------------------------------------------------------------------------------------ */
+
+int nd_op_buffers(struct nd_op_state *s, int64_t send_bytes, int64_t receive_bytes) {
+    struct nd_buffer_options o = s->options->buffer;
+    o.n_sets = s->buffers.n_sets;
+    if (nd_buffers_open(&s->buffers, &o, send_bytes, receive_bytes)) return -1;
+    take_set(s, 0);
+    return 0;
+}
+
+int64_t nd_op_shares(struct nd_op_state *s, int **counts, int **displs, int first) {
+    *counts = calloc((size_t)s->n_ranks, sizeof **counts);
+    *displs = calloc((size_t)s->n_ranks, sizeof **displs);
+    if (!*counts || !*displs) return -1;
+    int n = 0;
+    for (int q = 0; q < s->n_ranks; q++) {
+        (*counts)[q] = nd_op_share(s, (first + q) % 3);
+        (*displs)[q] = n;
+        n += (*counts)[q];
+    }
+    return n;
+}
+
+int nd_op_types(struct nd_op_state *s) {
+    s->types = calloc((size_t)s->n_ranks, sizeof *s->types);
+    if (!s->types) return -1;
+    for (int q = 0; q < s->n_ranks; q++) {
+        s->types[q] = s->type;
+        s->send_displs[q] *= s->datatype->size_bytes;
+        s->receive_displs[q] *= s->datatype->size_bytes;
+    }
+    return 0;
+}
+
+int nd_op_requests(struct nd_op_state *s) {
+    s->requests = calloc(2 * (size_t)s->n_ranks, sizeof *s->requests);
+    return s->requests ? 0 : -1;
+}

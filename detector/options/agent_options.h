@@ -1,0 +1,43 @@
+/* The agent whose cost is asked for: what its companion, noiselab-agent, is told, and what the detector needs to know of it itself. */
+#ifndef ND_AGENT_OPTIONS_H
+#define ND_AGENT_OPTIONS_H
+
+#include <stdint.h>
+
+#include "detector/nodes/nodes.h"
+
+enum { ND_AGENT_MAX_WORDS = 40, ND_AGENT_NAME_BYTES = 32 };
+
+struct nd_agent_options {
+    const char *words[ND_AGENT_MAX_WORDS + 1]; /* for noiselab-agent, `--option=value`, ended by NULL; all owned by the process */
+    int n_words;
+    const char *way;       /* the option that says which agent: "agent-pid"; NULL: there is no agent */
+    const char *way_value;
+    const char *name;      /* its `kind` in the files; NULL: there is no agent */
+    int64_t period_ns;     /* at which it samples; 0 not known */
+    int64_t interval_ns;   /* recorded only; 0 not given */
+    int64_t settle_ns;     /* untimed operations after each switch; negative: not given */
+    int64_t timeout_ns;    /* for a switch */
+    struct nd_nodes nodes;
+    char made_name[ND_AGENT_NAME_BYTES + 1];
+};
+
+/* Takes an option that is noiselab-agent's: passes it on, and keeps what says which agent it is. `value` NULL: an option without value.
+ * @return 0, or -1 when there are too many, or memory is short. */
+int nd_agent_take(struct nd_agent_options *a, const char *option, const char *value);
+
+/* Whether a way to the agent was given. */
+static inline int nd_agent_is_given(const struct nd_agent_options *a) { return a->way != 0; }
+
+/* Completes it: a name where none was given, and the settling time for halves of `half_ns`. 0, or -1 when memory is short. */
+int nd_agent_complete(struct nd_agent_options *a, int64_t half_ns);
+
+/* How long a half is when nobody says: the smallest whole number of the agent's periods that is at least 0.1 s; 1 s when its period is not
+ * known. */
+int64_t nd_agent_half_ns(const struct nd_agent_options *a);
+
+/* The name of an agent that was given none: the program, the unit, the control group or the process, as a plain word of at most
+ * ND_AGENT_NAME_BYTES, into `name`; "agent" where nothing says one. */
+void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]);
+
+#endif

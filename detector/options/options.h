@@ -1,0 +1,168 @@
+/* The command line of noiselab-detect. argv is parsed once, here; everything else gets this structure, const. */
+#ifndef ND_OPTIONS_H
+#define ND_OPTIONS_H
+
+#include <stdint.h>
+
+#include "detector/options/agent_options.h"
+#include "common/page/nl_control.h"
+#include "common/base/nl_progress.h"
+#include "detector/nodes/nodes.h"
+#include "detector/ops/ops.h"
+#include "detector/design/schedule.h"
+#include "detector/design/spending.h"
+#include "detector/measure/starts.h"
+
+#define ND_MAX_OPERATIONS 128
+#define ND_MAX_SIZES 32
+#define ND_MAX_CONFIGS 256
+#define ND_MAX_LEVELS (NL_CONTROL_MAX_LEVELS - 1) /* one account is for the off halves */
+#define ND_MAX_ARMS (ND_MAX_LEVELS + 1) /* the last one is a treatment that has no level */
+#define ND_MAX_FACTOR 16 /* kinds, patterns, places or phases that one launch crosses */
+#define ND_MAX_PASSED 32
+#define ND_MAX_NOTES 8
+
+/* An operation at a message size. */
+struct nd_config {
+    const struct nd_op *op;
+    int64_t bytes; /* 0 where the operation has none */
+    enum nd_overlap overlap;
+    char name[48]; /* in files: the operation's, ibcast+work or work:ibcast */
+};
+
+/* When an operation's result is looked at. */
+enum nd_check { ND_CHECK_ONCE, ND_CHECK_EVERY, ND_CHECK_OFF };
+extern const char *const nd_check_names[]; /* by enum, ends with NULL */
+
+/* What the noise does on several nodes at once. */
+enum nd_phase {
+    ND_PHASE_RANDOM,   /* drawn for every node and half */
+    ND_PHASE_ALIGNED,  /* the same on all nodes */
+    ND_PHASE_STAGGERED /* spread evenly over the period, node by node */
+};
+extern const char *const nd_phase_names[]; /* by enum nd_phase, ends with NULL */
+
+/* One arm other than off: the generator at a level, or a treatment that has none. The first four are indices into the lists of the options. */
+struct nd_arm {
+    int kind, pattern, place, phase;
+    double level_percent; /* of each CPU it loads */
+    const char *name;     /* of a treatment without level: an agent, or one from outside; then nothing else here counts. NULL: the generator's */
+};
+
+/* Whether it is the generator with nothing to do. */
+static inline int nd_arm_is_placebo(const struct nd_arm *arm) { return !arm->name && arm->level_percent <= 0; }
+
+#define ND_PLACE_BYTES 132
+
+/* What an arm is called in files: "" where it has no such word. */
+struct nd_arm_words {
+    const char *kind, *pattern, *phase;
+    char placement[ND_PLACE_BYTES];
+    int has_level;
+    double level_percent;
+};
+
+/* Which arms a launch has. One of them alone only in the design single. */
+enum nd_arms { ND_ARMS_BOTH, ND_ARMS_OFF, ND_ARMS_ON };
+extern const char *const nd_arms_names[]; /* by enum nd_arms, ends with NULL */
+
+/* Whether a run may end before its time, and what it looks at. */
+struct nd_sequential_options {
+    int stops;                            /* 0: never; nothing else here counts then */
+    double margin_percent;                /* of slowdown */
+    double alpha;                         /* one-sided, over all looks */
+    int n_looks;
+    const struct nd_spending *spending;
+    int64_t rounds[ND_MAX_LOOKS];         /* rounds after which a look is due, rising */
+};
+
+enum nd_switch { ND_AUTO, ND_ON, ND_OFF_SWITCH };
+
+struct nd_options {
+    const struct nd_design *design;
+    struct nd_config configs[ND_MAX_CONFIGS];
+    int n_configs;
+    int64_t bytes[ND_MAX_SIZES];
+    int n_bytes;
+    double levels_percent[ND_MAX_LEVELS];
+    int n_levels;
+    const char *kinds[ND_MAX_FACTOR];
+    const char *patterns[ND_MAX_FACTOR];
+    const char *places[ND_MAX_FACTOR]; /* lists of words, see nl_place_resolve */
+    enum nd_phase phases[ND_MAX_FACTOR];
+    int n_kinds, n_patterns, n_places, n_phases;
+    struct nd_arm arms[ND_MAX_ARMS]; /* kinds x patterns x places x phases x levels, and then the one without a level */
+    int n_arms;                      /* on arms; 0: only off */
+    int n_doses;                     /* of them, the generator's: the first ones */
+    const char *passed[ND_MAX_PASSED]; /* options for the generator, as words of a command line */
+    int n_passed;
+    const char *preset; /* NULL: none */
+    struct nd_op_options op;
+    enum nd_check check;
+    enum nl_preempted_source preempted_by;
+    double overlap_factor;      /* nonblocking operations also with work of so many times their own time; 0: without */
+    struct nd_start_options start;
+    struct nd_sequential_options sequential;
+    enum nd_arms which_arms;
+    int set;                    /* number of the set of launches that this one belongs to; 0: none */
+    int self_test, sync_only;
+    int64_t measure_ns;         /* planned measuring time over all halves */
+    int64_t half_ns;            /* length of a half (lockin), block (blocks) or loop (single) */
+    int64_t count;              /* operations per loop; 0: from the pilot */
+    int64_t period_ns;          /* of the noise */
+    int64_t warmup_ns;
+    int64_t wait_quiet_ns;      /* how long to wait for quiet CPUs before measuring; 0: do not */
+    int64_t detour_threshold_ns; /* 0: from the pilot */
+    struct nd_nodes noise_nodes; /* that get a generator */
+    struct nd_agent_options agent;
+    const char *external; /* name of a treatment that the launch is under as a whole, from outside: no generator is started; NULL: none */
+    const char *generator_path; /* NULL: beside this program, then PATH */
+    uint64_t seed;
+    int seed_given;
+    const char *out;            /* campaign directory; NULL: rows are not kept (dry run only) */
+    const char *launch_id;      /* NULL: made from time, host and pid */
+    enum nd_switch per_operation_timing;
+    enum nl_progress_form progress;
+    int oversubscribe;
+    int dry_run;
+    int is_json;                /* the dry run's plan as JSON */
+    int64_t n_rounds;           /* rounds of the schedule that fill measure_ns */
+    char notes[ND_MAX_NOTES][192]; /* what was adjusted; repeated in launch.json */
+    int n_notes;
+    int argc;
+    char **argv;
+};
+
+/* Parses and checks the command line. Prints one line on stderr for what is wrong. Local.
+ * @param speaks  whether this process prints lists and notes (one of many ranks does).
+ * @return 1 go on, 0 everything was done (--list-..., --help), -1 usage error. */
+int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o);
+
+/* The name of place `i` as it stands in files: its words, joined by + instead of commas. Into `buf`; returns buf. */
+const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_BYTES]);
+
+/* What arm number `arm` (ND_OFF: off) is called in files. */
+void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words);
+
+/* Whether nodes get a generator: there are levels, and they are not somebody else's. */
+int nd_options_has_generator(const struct nd_options *o);
+
+/* Whether nodes have an agent, which is on or, in a launch of off arms only, kept off. */
+int nd_options_has_agent(const struct nd_options *o);
+
+/* Halves that the whole schedule has. */
+int64_t nd_options_n_halves(const struct nd_options *o);
+
+/* How long the schedule may take by the wall clock, ns; 0: as long as it takes (numbers of operations are the user's, or there are no rounds). */
+int64_t nd_options_limit_ns(const struct nd_options *o);
+
+/* Whether arms are compared: within this launch, or, where it has one of them (--arms), among the launches of its campaign. */
+int nd_options_compares_arms(const struct nd_options *o);
+
+/* Halves in one round of the schedule. */
+int nd_options_round_steps(const struct nd_options *o);
+
+/* Whether operations are timed one by one. */
+int nd_options_times_operations(const struct nd_options *o);
+
+#endif

@@ -1,0 +1,481 @@
+#include "detector/record/launch_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "detector/nodes/launcher.h"
+#include "detector/record/markers.h"
+#include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
+#include "common/base/version.h"
+
+/* A delivered level further than this from the requested one is said aloud, percent of the level. */
+static const double tolerance_percent = 5;
+
+/* Of the generators of more nodes what each of their threads did is left out. */
+enum { FULL_CERTIFICATES = 256 };
+
+/* Text that jansson takes, whatever bytes the user typed. */
+static json_t *text(const char *s) {
+    json_t *json = json_string(s);
+    return json ? json : json_string("(not UTF-8)");
+}
+
+static json_t *utc_now(void) {
+    char stamp[32];
+    time_t now = (time_t)nl_wall_s(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return json_string(stamp);
+}
+
+static json_t *names_json(const char *const *names, int n) {
+    json_t *array = json_array();
+    for (int i = 0; i < n; i++) json_array_append_new(array, text(names[i]));
+    return array;
+}
+
+static json_t *places_json(const struct nd_options *o) {
+    json_t *array = json_array();
+    for (int i = 0; i < o->n_places; i++) {
+        char name[ND_PLACE_BYTES];
+        json_array_append_new(array, text(nd_place_name(o, i, name)));
+    }
+    return array;
+}
+
+static json_t *phases_json(const struct nd_options *o) {
+    json_t *array = json_array();
+    for (int i = 0; i < o->n_phases; i++) json_array_append_new(array, json_string(nd_phase_names[o->phases[i]]));
+    return array;
+}
+
+static json_t *start_options_json(const struct nd_options *o) {
+    const struct nd_start_options *s = &o->start;
+    if (!s->mode->is_synchronised) return json_null();
+    json_t *json = json_pack("{s:s, s:s, s:s, s:b, s:i, s:I, s:f, s:f, s:i, s:i, s:s, s:f, s:s, s:f, s:I}", "mode", s->mode->name, "clock",
+                             s->clock ? s->clock->name : "auto", "sync", s->sync.method ? s->sync.method->name : "tree", "sync_every_rank",
+                             s->sync.every_rank, "sync_exchanges", s->sync.patience, "sync_every_ns", (json_int_t)s->sync_every_ns, "gamma",
+                             s->gamma, "eps", s->eps, "stage_starts", s->n_stage_starts, "stage_0_operations", s->n_first_starts, "stop_rule",
+                             nd_stop_rule_names[s->stop_rule], "precision_percent", s->precision_percent, "arrival", s->arrival->name,
+                             "arrival_factor", s->arrival_factor, "work_ns", (json_int_t)s->work_ns);
+    json_object_set_new(json, "slot_ns", s->slot_ns ? json_integer(s->slot_ns) : json_null());
+    json_object_set_new(json, "late_bound_ns", s->late_bound_ns ? json_integer(s->late_bound_ns) : json_null());
+    json_object_set_new(json, "arrival_ns", s->arrival_ns ? json_integer(s->arrival_ns) : json_null());
+    json_object_set_new(json, "arrival_trace", s->arrival_trace ? text(s->arrival_trace) : json_null());
+    json_object_set_new(json, "fake_clock", s->fake_clock ? text(s->fake_clock) : json_null());
+    return json;
+}
+
+static json_t *known_ns(int64_t ns) { return ns > 0 ? json_integer(ns) : json_null(); }
+
+/* The agent's options: the detector's own, and every word of its companion's by its name. */
+static void add_agent_options(json_t *json, const struct nd_agent_options *a) {
+    int is_there = a->name != NULL;
+    json_object_set_new(json, "agent", is_there ? text(a->name) : json_null());
+    json_object_set_new(json, "agent_options", names_json(a->words, a->n_words));
+    json_object_set_new(json, "agent_period_ns", known_ns(a->period_ns));
+    json_object_set_new(json, "agent_interval_ns", known_ns(a->interval_ns));
+    json_object_set_new(json, "agent_settle_ns", is_there ? json_integer(a->settle_ns) : json_null());
+    json_object_set_new(json, "agent_timeout_ns", is_there ? json_integer(a->timeout_ns) : json_null());
+    json_object_set_new(json, "agent_nodes", is_there ? text(a->nodes.text ? a->nodes.text : "all") : json_null());
+    for (int i = 0; i < a->n_words; i++) {
+        char key[48];
+        const char *word = a->words[i] + strlen("--"), *value = strchr(word, '=');
+        snprintf(key, sizeof key, "%.*s", (int)(value ? value - word : (ptrdiff_t)strlen(word)), word);
+        for (char *c = key; *c; c++)
+            if (*c == '-') *c = '_';
+        json_object_set_new(json, key, !value ? json_true() : text(value + 1));
+    }
+}
+
+static json_t *options_json(const struct nd_options *o) {
+    json_t *operations = json_array(), *bytes = json_array(), *levels = json_array();
+    for (int i = 0; i < o->n_configs; i++)
+        if (i == 0 || o->configs[i].op != o->configs[i - 1].op) json_array_append_new(operations, json_string(o->configs[i].op->name));
+    for (int i = 0; i < o->n_bytes; i++) json_array_append_new(bytes, json_integer(o->bytes[i]));
+    for (int i = 0; i < o->n_levels; i++) json_array_append_new(levels, json_real(o->levels_percent[i]));
+    json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
+                             "levels_percent", levels, "seconds", (double)o->measure_ns * 1e-9);
+    json_object_set_new(json, o->design->is_paired ? "half_period_ns" : "block_ns", json_integer(o->half_ns));
+    json_object_set_new(json, "period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null());
+    json_object_set_new(json, "count", o->count ? json_integer(o->count) : json_null());
+    json_object_set_new(json, "kind", nd_options_has_generator(o) ? text(o->kinds[0]) : json_null());
+    json_object_set_new(json, "kinds", names_json(o->kinds, o->n_kinds));
+    json_object_set_new(json, "patterns", names_json(o->patterns, o->n_patterns));
+    json_object_set_new(json, "placements", places_json(o));
+    json_object_set_new(json, "phases", phases_json(o));
+    json_object_set_new(json, "preset", o->preset ? text(o->preset) : json_null());
+    json_object_set_new(json, "generator_options", names_json(o->passed, o->n_passed));
+    json_object_set_new(json, "noise_nodes", o->external ? json_null() : text(o->noise_nodes.text ? o->noise_nodes.text : "all"));
+    json_object_set_new(json, "external", o->external ? text(o->external) : json_null());
+    add_agent_options(json, &o->agent);
+    json_object_set_new(json, "warmup_ns", json_integer(o->warmup_ns));
+    json_object_set_new(json, "wait_quiet_ns", known_ns(o->wait_quiet_ns));
+    json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
+    json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[o->preempted_by]));
+    /* covariates of the mean slowdown, declared before anything is measured; what is chosen after looking decides nothing */
+    json_object_set_new(json, "adjust", json_pack("[s]", "steal"));
+    json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
+    json_object_set_new(json, "datatype", o->op.datatype ? json_string(o->op.datatype->name) : json_null());
+    json_object_set_new(json, "reduction", o->op.reduction ? json_string(o->op.reduction->name) : json_null());
+    json_object_set_new(json, "root", o->op.rotates_root ? json_string("rotate") : json_integer(o->op.root));
+    json_object_set_new(json, "buffer", json_string(nd_buffer_use_names[o->op.buffer.use]));
+    json_object_set_new(json, "alignment_bytes", json_integer(o->op.buffer.alignment_bytes ? o->op.buffer.alignment_bytes : 4096));
+    json_object_set_new(json, "pages", json_string(nd_pages_names[o->op.buffer.pages]));
+    json_object_set_new(json, "first_touch", json_string(nd_first_touch_names[o->op.buffer.touch]));
+    json_object_set_new(json, "check", json_string(nd_check_names[o->check]));
+    json_object_set_new(json, "arms", json_string(nd_arms_names[o->which_arms]));
+    json_object_set_new(json, "set", o->set ? json_integer(o->set) : json_null());
+    json_object_set_new(json, "overlap_factor", o->overlap_factor > 0 ? json_real(o->overlap_factor) : json_null());
+    json_object_set_new(json, "start", start_options_json(o));
+    json_object_set_new(json, "oversubscribe", json_boolean(o->oversubscribe));
+    json_object_set_new(json, "out", text(o->out));
+    json_object_set_new(json, "generator", o->generator_path ? text(o->generator_path) : json_null());
+    return json;
+}
+
+static json_t *cells_json(const struct nd_options *o, const struct nd_cell *cells) {
+    json_t *array = json_array();
+    for (int i = 0; i < o->n_configs; i++) {
+        json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:f, s:I, s:I}", "operation", o->configs[i].name, "bytes",
+                                               (json_int_t)o->configs[i].bytes, "operations_per_half", (json_int_t)cells[i].n_operations,
+                                               "pilot_ns", cells[i].pilot_ns, "typical_ns", (json_int_t)cells[i].typical_ns,
+                                               "detour_threshold_ns", (json_int_t)cells[i].detour_threshold_ns));
+        json_t *cell = json_array_get(array, (size_t)i);
+        if (cells[i].slot_ns) json_object_set_new(cell, "slot_ns", json_integer(cells[i].slot_ns));
+        if (cells[i].work_steps) json_object_set_new(cell, "work_steps", json_integer(cells[i].work_steps));
+    }
+    return array;
+}
+
+static json_t *sequential_json(const struct nd_options *o) {
+    const struct nd_sequential_options *s = &o->sequential;
+    if (!s->stops) return json_null();
+    return json_pack("{s:s, s:f, s:f, s:s, s:i, s:I, s:[], s:b}", "stop_when", "decided", "margin_percent", s->margin_percent, "alpha", s->alpha,
+                     "spending", s->spending->name, "looks_planned", s->n_looks, "rounds_planned", (json_int_t)o->n_rounds, "looks", "decided", 0);
+}
+
+/* A slowdown in percent from a log ratio; null where it is not known, or has no number. */
+static json_t *slowdown_json(double log_ratio) {
+    double percent = 100 * expm1(log_ratio);
+    return isfinite(percent) ? json_real(percent) : json_null();
+}
+
+static json_t *word_or_null(const char *word) { return *word ? text(word) : json_null(); }
+
+/* What an arm is called, into an object; null what it has not. */
+static void add_arm_words(json_t *json, const char *level_key, const struct nd_options *o, int arm) {
+    struct nd_arm_words words;
+    nd_arm_tell(o, arm, &words);
+    json_object_set_new(json, level_key, words.has_level ? json_real(words.level_percent) : json_null());
+    json_object_set_new(json, "kind", word_or_null(words.kind));
+    json_object_set_new(json, "pattern", word_or_null(words.pattern));
+    json_object_set_new(json, "placement", word_or_null(words.placement));
+    json_object_set_new(json, "phase", word_or_null(words.phase));
+}
+
+static json_t *look_cell_json(const struct nd_options *o, const struct nd_look_cell *cell) {
+    const struct nd_config *config = &o->configs[cell->config];
+    json_t *json = json_pack("{s:s, s:I}", "operation", config->name, "bytes", (json_int_t)config->bytes);
+    add_arm_words(json, "level_percent", o, cell->arm);
+    json_object_set_new(json, "n", json_integer(cell->n));
+    json_object_set_new(json, "mean_log_ratio", cell->n > 0 ? json_real(cell->mean) : json_null());
+    json_object_set_new(json, "sd", cell->sd >= 0 ? json_real(cell->sd) : json_null());
+    json_object_set_new(json, "low_percent", slowdown_json(cell->low));
+    json_object_set_new(json, "high_percent", slowdown_json(cell->high));
+    json_object_set_new(json, "decision", json_string(nd_decision_names[cell->decision]));
+    return json;
+}
+
+void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struct nd_look *look) {
+    json_t *sequential = json_object_get(launch, "sequential"), *cells = json_array();
+    for (int i = 0; i < look->n_cells; i++) json_array_append_new(cells, look_cell_json(o, &look->cells[i]));
+    json_array_append_new(json_object_get(sequential, "looks"),
+                          json_pack("{s:i, s:f, s:I, s:f, s:o}", "look", look->look, "fraction", look->fraction, "rounds", (json_int_t)look->rounds,
+                                    "nominal_p", look->nominal_p, "cells", cells));
+    json_object_set_new(sequential, "decided", json_boolean(look->n_decided == look->n_cells));
+}
+
+static json_t *launcher_json(void) {
+    struct nd_launcher launcher;
+    nd_launcher_read(&launcher);
+    return json_string(launcher.name);
+}
+
+static json_t *mpi_json(const struct nd_options *o) {
+    const char *names[ND_MAX_CONFIGS];
+    for (int i = 0; i < o->n_configs; i++) names[i] = o->configs[i].op->name;
+    return nd_mpi_json(names, o->n_configs);
+}
+
+json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
+                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells, const struct nd_host *hosts,
+                           const struct nd_seat *seats, int64_t n_pairs, int n_generators, int n_agents) {
+    char seed_text[32];
+    json_t *command = json_array(), *placement = json_array(), *host_array = json_array(), *warnings = json_array();
+    snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
+    for (int i = 0; i < o->argc; i++) json_array_append_new(command, text(o->argv[i]));
+    for (int i = 0; i < team->n_ranks; i++) json_array_append_new(placement, nd_seat_json(&seats[i]));
+    for (int i = 0; i < team->n_nodes; i++) json_array_append_new(host_array, nd_host_json(&hosts[i]));
+    for (int i = 0; i < o->n_notes; i++) json_array_append_new(warnings, text(o->notes[i]));
+    json_t *clock = json_pack("{s:s, s:s, s:f, s:f}", "name", ticks->name, "source", hosts[0].clocksource, "tick_ns", ticks->tick_ns,
+                              "read_ns", ticks->read_ns);
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i}", "schema", NOISELAB_SCHEMA, "program", "noiselab-detect",
+                             "version", NOISELAB_VERSION, "git", nl_git, "launch", launch, "command", command, "options",
+                             options_json(o), "seed", seed_text, "ranks", team->n_ranks, "nodes", team->n_nodes);
+    json_object_set_new(json, "placement", placement);
+    json_object_set_new(json, "hosts", host_array);
+    json_object_set_new(json, "mpi", mpi_json(o));
+    json_object_set_new(json, "launcher", launcher_json());
+    json_object_set_new(json, "slurm", nd_slurm_json());
+    json_object_set_new(json, "clock", clock);
+    json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[nl_preempted_source(preempted)]));
+    json_object_set_new(json, "cells", cells_json(o, cells));
+    json_object_set_new(json, "pairs_planned", json_integer(n_pairs));
+    json_object_set_new(json, "rounds_planned", json_integer(o->n_rounds));
+    json_object_set_new(json, "rounds_done", json_null());
+    json_object_set_new(json, "sequential", sequential_json(o));
+    json_object_set_new(json, "n_generators", json_integer(n_generators));
+    json_object_set_new(json, "generators", json_array());
+    json_object_set_new(json, "switching", json_null());
+    json_object_set_new(json, "n_agents", json_integer(n_agents));
+    json_object_set_new(json, "agents", json_array());
+    json_object_set_new(json, "warnings", warnings);
+    json_object_set_new(json, "started_utc", utc_now());
+    json_object_set_new(json, "ended_utc", json_null());
+    json_object_set_new(json, "ended", json_null());
+    json_object_set_new(json, "rows", json_null());
+    return json;
+}
+
+void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
+    json_t *json = json_null();
+    if (s) {
+        json = json_pack("{s:s, s:o, s:I, s:f}", "mode", o->start.mode->name, "clock", nd_clock_json(&s->clock), "late_bound_ns",
+                         (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns);
+        json_object_set_new(json, "sync", s->is_shared ? json_null()
+                                                       : json_pack("{s:s, s:i, s:f}", "method", s->sync.options.method->name, "runs", s->sync.n_runs,
+                                                                   "seconds", (double)s->sync.run_ns * 1e-9));
+        json_object_set_new(json, "starts", json_null());
+        json_object_set_new(json, "late_starts", json_null());
+        json_object_set_new(json, "overshoot_ns", json_null());
+        json_object_set_new(json, "raw", o->start.raw ? text(o->start.raw) : json_null());
+    }
+    json_object_set_new(launch, "start", json);
+}
+
+void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const struct nl_hist *overshoots) {
+    json_t *json = json_object_get(launch, "start"), *sync = json_object_get(json, "sync");
+    json_object_set_new(json, "starts", json_integer(s->n_starts));
+    json_object_set_new(json, "late_starts", json_integer(s->n_late));
+    json_object_set_new(json, "late_bound_ns", json_integer(s->late_bound_ns));
+    json_object_set_new(json, "residual_ns", json_real(s->sync.residual_ns));
+    if (json_is_object(sync)) json_object_set_new(sync, "runs", json_integer(s->sync.n_runs));
+    if (s->n_starts > 0)
+        json_object_set_new(json, "overshoot_ns",
+                            json_pack("{s:I, s:I, s:I}", "p50", (json_int_t)nl_hist_quantile(overshoots, 0.5), "p99",
+                                      (json_int_t)nl_hist_quantile(overshoots, 0.99), "max", (json_int_t)nl_hist_max(overshoots)));
+}
+
+/* Adds `configs` and `arms` to the header of a binary file, whose blocks name them by number. */
+static void add_cells(json_t *header, const struct nd_options *o) {
+    json_t *configs = json_array(), *arms = json_array();
+    for (int i = 0; i < o->n_configs; i++)
+        json_array_append_new(configs, json_pack("{s:s, s:I}", "operation", o->configs[i].name, "bytes", (json_int_t)o->configs[i].bytes));
+    for (int i = ND_OFF; i < o->n_arms; i++) {
+        json_t *arm = json_pack("{s:s}", "arm", i == ND_OFF ? "off" : "on");
+        add_arm_words(arm, "level_requested_percent", o, i);
+        json_array_append_new(arms, arm);
+    }
+    json_object_set_new(header, "configs", configs);
+    json_object_set_new(header, "arms", arms);
+}
+
+json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
+    json_t *header = json_pack("{s:O, s:i, s:s, s:I}", "launch", json_object_get(launch, "launch"), "ranks", s->team->n_ranks, "mode",
+                               o->start.mode->name, "late_bound_ns", (json_int_t)s->late_bound_ns);
+    add_cells(header, o);
+    return header;
+}
+
+json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_seat *seat) {
+    json_t *header = json_pack("{s:s, s:s, s:i, s:i, s:s}", "launch", launch, "host", seat->host, "rank", seat->rank, "cpu", seat->cpu, "clock", "monotonic");
+    add_cells(header, o);
+    return header;
+}
+
+static json_t *quiet_node_json(const struct nd_quiet_node *node) {
+    json_t *cpus = json_array();
+    for (int i = 0; i < node->n_listed; i++) {
+        const struct nd_quiet_cpu *cpu = &node->cpus[i];
+        json_t *tasks = json_array();
+        for (int t = 0; t < cpu->n_tasks; t++)
+            json_array_append_new(tasks, json_pack("{s:o, s:i, s:f}", "name", text(cpu->tasks[t].name), "pid", (int)cpu->tasks[t].pid, "percent",
+                                                   cpu->tasks[t].percent));
+        json_array_append_new(cpus, json_pack("{s:i, s:f, s:f, s:o}", "cpu", (int)cpu->cpu, "busy_percent", cpu->busy_percent, "steal_percent",
+                                              cpu->steal_percent, "tasks", tasks));
+    }
+    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:o}", "host", node->host, "n_cpus", (int)node->n_cpus, "busy_percent", node->busy_percent,
+                     "steal_percent", node->steal_percent, "resolution_percent", node->resolution_percent, "cpus", cpus);
+}
+
+void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, int n_nodes, int64_t look_ns, int n_looks, int64_t waited_ns) {
+    json_t *array = json_array(), *json = json_null();
+    for (int i = 0; i < n_nodes && nodes; i++) json_array_append_new(array, quiet_node_json(&nodes[i]));
+    if (nodes)
+        json = json_pack("{s:f, s:i, s:f, s:b, s:O}", "look_s", (double)look_ns * 1e-9, "looks", n_looks, "waited_s", (double)waited_ns * 1e-9, "quiet",
+                         nd_quiet_is(nodes, n_nodes, ND_QUIET_LIMIT_PERCENT), "nodes", array);
+    json_decref(array);
+    json_object_set_new(launch, "before", json);
+}
+
+void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem) {
+    json_object_set_new(launch, "likwid", !nl_likwid ? json_null()
+                                                   : json_pack("{s:s, s:b, s:o}", "library", nl_likwid, "active", is_asked && !problem, "reason",
+                                                               problem ? text(problem) : json_null()));
+}
+
+void nd_launch_json_warn(json_t *launch, const char *line) { json_array_append_new(json_object_get(launch, "warnings"), text(line)); }
+
+/* One arm on one node; `ok` is null for the placebo, which has no ratio. */
+static json_t *level_json(const struct nd_options *o, int arm, const struct nd_level_sum *s) {
+    double delivered_percent = 100. * (double)s->delivered_ns / ((double)s->wall_ns * (double)s->n_cpus);
+    double ratio = s->requested_ns > 0 ? (double)s->delivered_ns / (double)s->requested_ns : 0;
+    json_t *json = json_object();
+    add_arm_words(json, "level_requested_percent", o, arm);
+    json_object_update_new(json, json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "cpus", (json_int_t)s->n_cpus, "halves",
+                                           (json_int_t)s->n_halves, "wall_ns", (json_int_t)s->wall_ns, "requested_ns", (json_int_t)s->requested_ns,
+                                           "delivered_ns", (json_int_t)s->delivered_ns, "level_delivered_percent", delivered_percent,
+                                           "bursts_planned", (json_int_t)s->bursts_planned, "bursts_run", (json_int_t)s->bursts_run));
+    int is_ok = fabs(ratio - 1) * 100 <= tolerance_percent;
+    json_object_set_new(json, "ratio", s->requested_ns > 0 ? json_real(ratio) : json_null());
+    json_object_set_new(json, "ok", s->requested_ns > 0 ? json_boolean(is_ok) : json_null());
+    return json;
+}
+
+/* Arms whose dose was not delivered: each by itself when they are few, otherwise the one that is furthest off. */
+struct off_dose {
+    int n;
+    double distance; /* of the worst: |log(ratio)| */
+    char lines[3][480], worst_line[480];
+};
+
+static void note_off_dose(struct off_dose *off, const struct nd_options *o, const struct nd_arm *arm, const char *host, const json_t *level) {
+    double ratio = json_real_value(json_object_get(level, "ratio"));
+    double distance = fabs(log(ratio > 1e-9 ? ratio : 1e-9));
+    char line[480];
+    snprintf(line, sizeof line, "level %g %% of %s (%s, on %s, phase %s): the generator on %s delivered %.3g %% of one CPU", arm->level_percent,
+             o->kinds[arm->kind], o->patterns[arm->pattern], o->places[arm->place], nd_phase_names[o->phases[arm->phase]], host,
+             json_real_value(json_object_get(level, "level_delivered_percent")));
+    if (off->n < 3) memcpy(off->lines[off->n], line, sizeof line);
+    if (off->n == 0 || distance > off->distance) {
+        off->distance = distance;
+        memcpy(off->worst_line, line, sizeof line);
+    }
+    off->n++;
+}
+
+static void warn_of_off_doses(json_t *launch, const struct nd_options *o, const struct off_dose *off) {
+    char line[640];
+    for (int i = 0; i < off->n && off->n <= 3; i++) {
+        snprintf(line, sizeof line, "%s (tolerance %g %% of the level); the analysis uses what was delivered", off->lines[i], tolerance_percent);
+        nd_launch_json_warn(launch, line);
+    }
+    if (off->n <= 3) return;
+    snprintf(line, sizeof line, "%d of %d arms missed their dose by more than %g %% of it; the furthest off: %s; the analysis uses what was delivered", off->n,
+             o->n_doses, tolerance_percent, off->worst_line);
+    nd_launch_json_warn(launch, line);
+}
+
+static void add_levels(json_t *launch, json_t *certificate, const struct nd_options *o, const struct nd_node_end *node) {
+    json_t *levels = json_array();
+    struct off_dose off = {0};
+    const char *host = json_string_value(json_object_get(certificate, "host"));
+    if (!host) host = "?";
+    for (int i = 0; i < o->n_doses; i++) {
+        if (node->levels[i].n_halves == 0) continue;
+        json_t *level = level_json(o, i, &node->levels[i]);
+        if (json_is_false(json_object_get(level, "ok")))
+            note_off_dose(&off, o, &o->arms[i], host, level);
+        json_array_append_new(levels, level);
+    }
+    warn_of_off_doses(launch, o, &off);
+    json_object_set_new(certificate, "levels", levels);
+}
+
+static void warn_of_node(json_t *launch, const char *host, const char *what) {
+    char line[512];
+    snprintf(line, sizeof line, "%s: %s", host, what);
+    nd_launch_json_warn(launch, line);
+}
+
+/* A node's certificate; where there is none that can be read, the node's name alone, and a warning. */
+static json_t *certificate_json(json_t *launch, const char *certificate, const char *host, const char *lost) {
+    json_error_t error;
+    json_t *json = json_loads(certificate, 0, &error);
+    if (json) return json;
+    warn_of_node(launch, host, lost);
+    return json_pack("{s:o}", "host", text(host));
+}
+
+static int64_t total_halves(const struct nd_options *o, const struct nd_node_end *node) {
+    int64_t n = 0;
+    for (int i = 0; i < o->n_doses; i++) n += node->levels[i].n_halves;
+    return n;
+}
+
+void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node) {
+    char line[128];
+    if (!node->has_generator) return;
+    /* what the detector saw of it is kept in any case */
+    json_t *certificate = certificate_json(launch, node->certificate, node->host, "the generator gave no certificate");
+    /* that of the last half followed its length */
+    if (json_object_get(certificate, "period_ns")) json_object_set_new(certificate, "period_ns", json_integer(o->period_ns));
+    if (node->n_early_bursts * 50 > total_halves(o, node))
+        warn_of_node(launch, node->host, "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
+    if (node->n_lost_bursts) {
+        snprintf(line, sizeof line, "%lld bursts of the generator are not in its trace: too many at once", (long long)node->n_lost_bursts);
+        warn_of_node(launch, node->host, line);
+    }
+    add_levels(launch, certificate, o, node);
+    if (json_array_size(json_object_get(launch, "generators")) >= FULL_CERTIFICATES) json_object_del(certificate, "threads");
+    json_array_append_new(json_object_get(launch, "generators"), certificate);
+    const json_t *slowest = json_object_get(json_object_get(launch, "switching"), "p99_ns");
+    if (!slowest || node->switch_p99_ns > json_integer_value(slowest))
+        json_object_set_new(launch, "switching",
+                            json_pack("{s:I, s:I, s:I, s:I}", "n", (json_int_t)node->n_switches, "p50_ns", (json_int_t)node->switch_p50_ns,
+                                      "p99_ns", (json_int_t)node->switch_p99_ns, "max_ns", (json_int_t)node->switch_max_ns));
+}
+
+void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node) {
+    if (!node->has_agent) return;
+    size_t i;
+    json_t *warning, *certificate = certificate_json(launch, node->certificate, node->host, "the agent's companion gave no certificate");
+    json_array_foreach(json_object_get(certificate, "warnings"), i, warning)
+        if (json_is_string(warning)) warn_of_node(launch, node->host, json_string_value(warning));
+    json_array_append_new(json_object_get(launch, "agents"), certificate);
+}
+
+/* A clock that was set during the launch moves neither of its times, and is said. What time servers correct gradually, 0.05 %, is no step. */
+static void say_step(json_t *launch) {
+    int64_t step_ns;
+    nl_wall_s(&step_ns);
+    if (llabs(step_ns) < 2000000000) return;
+    json_array_append_new(json_object_get(launch, "warnings"),
+                          json_sprintf("the clock was set by %+.0f s during the launch: started_utc and ended_utc are by the clock before", (double)step_ns * 1e-9));
+    nl_warn("the clock was set by %+.0f s during the launch", (double)step_ns * 1e-9);
+}
+
+void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib) {
+    say_step(launch);
+    json_object_set_new(launch, "ended_utc", utc_now());
+    json_object_set_new(launch, "ended", json_string(ended));
+    json_object_set_new(launch, "rows", json_integer(n_rows));
+    json_object_set_new(launch, "peak_memory_kib", json_integer(peak_memory_kib));
+}

@@ -1,0 +1,84 @@
+/* launch.json: how the launch was made and how it ended (docs/reference/formats.md). Rank 0 only. */
+#ifndef ND_LAUNCH_JSON_H
+#define ND_LAUNCH_JSON_H
+
+#include <jansson.h>
+
+#include "common/page/nl_agent.h"
+#include "detector/options/options.h"
+#include "detector/plan/pilot.h"
+#include "detector/nodes/provenance.h"
+#include "detector/nodes/quiet.h"
+#include "detector/plan/sequential.h"
+#include "detector/nodes/team.h"
+
+/* What one node's generator delivered at one level, summed over the on halves. Gathered as bytes. */
+struct nd_level_sum {
+    int64_t n_halves, wall_ns;
+    int64_t requested_ns; /* the dose asked for: bursts x level x period, or level x time where the load goes on until the loop ends */
+    int64_t delivered_ns, bursts_run;
+    int64_t bursts_planned; /* 0: the pattern is not periodic */
+    int64_t n_cpus;         /* loaded on this node */
+};
+
+/* What a node's leader hands in at the end. Gathered as bytes. */
+struct nd_node_end {
+    char certificate[NL_CONTROL_TEXT_BYTES]; /* "" without a generator */
+    struct nd_level_sum levels[ND_MAX_LEVELS];
+    int64_t n_switches, switch_p50_ns, switch_p99_ns, switch_max_ns;
+    int64_t n_early_bursts; /* on halves whose first burst was due before their loop began */
+    int64_t n_lost_bursts;  /* that generator.HOST.trace lacks */
+    int has_generator;
+    char host[ND_HOST_BYTES];
+};
+
+/* The same about the node's agent. */
+struct nd_agent_end {
+    char certificate[NL_AGENT_TEXT_BYTES]; /* "" without an agent, or when its companion was gone */
+    int has_agent;
+    char host[ND_HOST_BYTES];
+};
+
+/* Everything known before the first half. New reference; "ended" is null. */
+json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
+                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells, const struct nd_host *hosts,
+                           const struct nd_seat *seats, int64_t n_pairs, int n_generators, int n_agents);
+
+/* Adds "start": clock, synchronisation, bounds; null without synchronised starts (`s` NULL). */
+void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s);
+
+/* Completes "start" at the end. `overshoots`: of all ranks and recorded starts. */
+void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const struct nl_hist *overshoots);
+
+/* The raw file's header. New reference. */
+json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s);
+
+/* That of slices.HOST.bin, kept by the rank of this seat. New reference. */
+json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_seat *seat);
+
+/* Adds "likwid": whether the launch runs under it (`is_asked`), and why its counters cannot be had (`problem` NULL: they can). Null when the
+ * program was built without it. */
+void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem);
+
+/* Adds a look to "sequential". */
+void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struct nd_look *look);
+
+/* Adds a line to "warnings". */
+void nd_launch_json_warn(json_t *launch, const char *text);
+
+/* Adds a node's certificate, if it had a generator; the switching times are those of the slowest so far. Warns about levels that were not
+ * delivered. */
+void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node);
+
+/* What the ranks' CPUs did before anything was measured: key `before`.
+ * @param nodes  n_nodes; NULL: nobody looked. */
+void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, int n_nodes, int64_t look_ns, int n_looks, int64_t waited_ns);
+
+/* Adds the certificate of a node's agent, if it had one. */
+void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node);
+
+/* Closes the record: how it ended ("complete", "interrupted", "failed: ..."), when, the number of rows,
+ * and the most memory a rank held (VmHWM, KiB; -1 unknown). */
+void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib);
+
+#endif

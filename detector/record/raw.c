@@ -1,0 +1,179 @@
+#include "detector/record/raw.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/nl_error.h"
+#include "common/base/nl_little.h"
+
+#define BLOCK_BYTES (INT64_C(8) << 20) /* what rank 0 holds of a block at most */
+#define WIDE INT32_MIN                 /* stands where a value needs more than 32 bits */
+
+/* A value that did not fit. Sent as bytes; the file gets it without the gap. */
+struct wide {
+    uint32_t rank, field, index, pad;
+    double value;
+};
+
+struct nd_raw {
+    const struct nd_team *team;
+    int n_most;         /* starts in a block */
+    int32_t *mine;      /* 3 x n_most */
+    struct wide *wides; /* 3 x n_most */
+    /* rank 0 */
+    FILE *file;
+    char *path;
+    int32_t *all;       /* n_ranks x 3 x n_most */
+    int *n_wides, *offsets; /* n_ranks */
+    int has_failed;
+};
+
+static void put_u32(FILE *f, uint32_t v) {
+    v = nl_little32(v);
+    fwrite(&v, sizeof v, 1, f);
+}
+
+static void put_f64(FILE *f, double value) {
+    uint64_t v;
+    memcpy(&v, &value, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    fwrite(&v, sizeof v, 1, f);
+}
+
+static int write_header(struct nd_raw *r, const json_t *header) {
+    char *text = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    if (!text) return -1;
+    fwrite("NLSTARTS", 8, 1, r->file);
+    put_u32(r->file, 1);
+    put_u32(r->file, (uint32_t)strlen(text));
+    fputs(text, r->file);
+    free(text);
+    return fflush(r->file) || ferror(r->file) ? -1 : 0;
+}
+
+static int allocate(struct nd_raw *r) {
+    size_t n_ranks = (size_t)r->team->n_ranks, n = (size_t)r->n_most;
+    int ok = (r->mine = calloc(3 * n, sizeof *r->mine)) != NULL;
+    ok &= (r->wides = calloc(3 * n, sizeof *r->wides)) != NULL;
+    if (r->team->rank != 0) return ok;
+    ok &= (r->all = calloc(n_ranks * 3 * n, sizeof *r->all)) != NULL;
+    ok &= (r->n_wides = calloc(n_ranks, sizeof *r->n_wides)) != NULL;
+    ok &= (r->offsets = calloc(n_ranks, sizeof *r->offsets)) != NULL;
+    return ok;
+}
+
+int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *path, const json_t *header) {
+    struct nd_raw *r = calloc(1, sizeof *r);
+    int failed = !r;
+    if (r) {
+        int64_t n = BLOCK_BYTES / (12 * (int64_t)team->n_ranks);
+        *r = (struct nd_raw){.team = team, .n_most = (int)(n < 1 ? 1 : n > ND_BATCH ? ND_BATCH : n)};
+        failed = !allocate(r);
+    }
+    if (failed) nl_error("--raw: not enough memory");
+    if (!failed && team->rank == 0) {
+        r->path = strdup(path);
+        r->file = fopen(path, "wxb");
+        if (!r->file) nl_error("--raw: cannot make '%s': %s", path, strerror(errno));
+        failed = !r->file;
+        if (r->file && write_header(r, header)) {
+            nl_error("--raw: cannot write '%s': %s", path, strerror(errno));
+            failed = 1;
+        }
+    }
+    if (nd_team_agree(team, failed ? ND_FLAG_SETUP : 0)) {
+        nd_raw_close(r);
+        return -1;
+    }
+    *raw = r;
+    return 0;
+}
+
+/* A value as 32 bits, or a note that it is wide. */
+static int32_t narrow(struct nd_raw *r, int *n_wide, int field, int index, int64_t value_ns) {
+    if (value_ns > INT32_MIN && value_ns <= INT32_MAX) return (int32_t)nl_little32((uint32_t)(int32_t)value_ns);
+    struct wide *w = &r->wides[(*n_wide)++];
+    *w = (struct wide){nl_little32((uint32_t)r->team->rank), nl_little32((uint32_t)field), nl_little32((uint32_t)index), 0, (double)value_ns};
+    return (int32_t)nl_little32((uint32_t)WIDE);
+}
+
+/* Gathers what did not fit; returns its number on rank 0, where `wides` holds it afterwards (to be freed). */
+static int gather_wides(struct nd_raw *r, int n_mine, struct wide **wides) {
+    int n = 0, any = nd_team_agree(r->team, n_mine > 0);
+    *wides = NULL;
+    if (!any) return 0;
+    int n_bytes = n_mine * (int)sizeof(struct wide);
+    MPI_Gather(&n_bytes, 1, MPI_INT, r->n_wides, 1, MPI_INT, 0, r->team->world);
+    if (r->team->rank == 0) {
+        for (int i = 0; i < r->team->n_ranks; i++) {
+            r->offsets[i] = n;
+            n += r->n_wides[i];
+        }
+        *wides = malloc((size_t)n);
+        if (!*wides) MPI_Abort(r->team->world, 2); /* a few MiB for a run that was disturbed for seconds: nothing can be saved without them */
+    }
+    MPI_Gatherv(r->wides, n_bytes, MPI_BYTE, *wides, r->n_wides, r->offsets, MPI_BYTE, 0, r->team->world);
+    return n / (int)sizeof(struct wide);
+}
+
+static void write_block(struct nd_raw *r, const struct nd_starter *s, const struct nd_batch_view *view, int from, int n, int64_t n_switches,
+                        const struct wide *wides, int n_wides) {
+    FILE *f = r->file;
+    fwrite("BLCK", 4, 1, f);
+    put_u32(f, (uint32_t)view->config);
+    put_u32(f, (uint32_t)view->arm);
+    put_u32(f, (uint32_t)n);
+    put_u32(f, (uint32_t)view->order);
+    put_u32(f, (uint32_t)n_switches);
+    put_u32(f, (uint32_t)n_wides);
+    put_f64(f, (double)view->pair);
+    put_f64(f, (double)(s->n_done + from));
+    for (int i = 0; i < n; i++) put_f64(f, (double)(s->records[from + i].scheduled_ns - s->zero_ns));
+    fwrite(r->all, sizeof *r->all, (size_t)r->team->n_ranks * 3 * (size_t)n, f);
+    for (int i = 0; i < n_wides; i++) {
+        fwrite(&wides[i], 12, 1, f);
+        put_f64(f, wides[i].value);
+    }
+    if (!r->has_failed && (fflush(f) || ferror(f))) {
+        nl_error("--raw: cannot write '%s': %s", r->path, strerror(errno));
+        r->has_failed = 1;
+    }
+}
+
+int nd_raw_write(struct nd_raw *r, const struct nd_starter *s, const struct nd_batch_view *view, const int64_t *overshoots_ns,
+                 int64_t n_switches) {
+    int64_t all_switches = 0;
+    MPI_Reduce(&n_switches, &all_switches, 1, MPI_INT64_T, MPI_SUM, 0, r->team->world);
+    for (int from = 0; from < view->n; from += r->n_most) {
+        int n = view->n - from < r->n_most ? view->n - from : r->n_most, n_wide = 0;
+        for (int i = 0; i < n; i++) {
+            const struct nd_start_record *record = &s->records[from + i];
+            int64_t arrival_ns = nd_sync_to_global(&s->sync.model, record->start_ns) - record->scheduled_ns;
+            r->mine[i] = narrow(r, &n_wide, 0, i, overshoots_ns[from + i]);
+            r->mine[n + i] = narrow(r, &n_wide, 1, i, arrival_ns);
+            r->mine[2 * n + i] = narrow(r, &n_wide, 2, i, record->end_ns - record->start_ns);
+        }
+        struct wide *wides;
+        MPI_Gather(r->mine, 3 * n, MPI_INT32_T, r->all, 3 * n, MPI_INT32_T, 0, r->team->world);
+        int n_wides = gather_wides(r, n_wide, &wides);
+        if (r->file) write_block(r, s, view, from, n, all_switches, wides, n_wides);
+        free(wides);
+    }
+    return r->has_failed ? -1 : 0;
+}
+
+void nd_raw_close(struct nd_raw *r) {
+    if (!r) return;
+    if (r->file) fclose(r->file);
+    free(r->path);
+    free(r->mine);
+    free(r->wides);
+    free(r->all);
+    free(r->n_wides);
+    free(r->offsets);
+    free(r);
+}

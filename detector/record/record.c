@@ -1,0 +1,447 @@
+#include "detector/record/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/nl_error.h"
+#include "common/base/nl_secret.h"
+#include "common/base/version.h"
+
+struct nd_record {
+    const struct nd_options *options;
+    int n_ranks;
+    char launch[192];
+    char folder[PATH_MAX];
+    FILE *rows;
+    off_t rows_bytes;  /* up to the end of the last complete row */
+    FILE *whole;       /* what is being written to replace a file; NULL: nothing */
+    const char *whole_name;
+    FILE *clocks;      /* opened by the first synchronisation */
+    int64_t n_rows;
+    int has_failed;    /* and said so: a full disk makes every later write fail, too */
+};
+
+/* ---- the campaign's folder ------------------------------------------------------------------------------------------------------- */
+
+static int make_folder(const char *path) {
+    char part[PATH_MAX];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *p = part + 1; *p; p++) {
+        if (*p != '/') continue;
+        *p = '\0';
+        if (mkdir(part, 0777) && errno != EEXIST) return -1;
+        *p = '/';
+    }
+    return mkdir(part, 0777) && errno != EEXIST ? -1 : 0;
+}
+
+static int check_schema(const char *path) {
+    json_error_t error;
+    json_t *launch = json_load_file(path, 0, &error);
+    if (!launch) {
+        nl_error("--out: %s:%d is damaged (%s); choose another folder or remove that launch", path, error.line, error.text);
+        return -1;
+    }
+    json_t *schema = json_object_get(launch, "schema");
+    int64_t found = json_is_integer(schema) ? json_integer_value(schema) : -1;
+    json_decref(launch);
+    if (found == NOISELAB_SCHEMA) return 0;
+    nl_error("--out: %s has schema %" PRId64 ", this program writes schema %d; choose another folder", path, found, NOISELAB_SCHEMA);
+    return -1;
+}
+
+int nd_record_check_campaign(const char *out) {
+    struct stat st;
+    if (stat(out, &st)) {
+        if (errno == ENOENT) return 0;
+        nl_error("--out: cannot read '%s': %s", out, strerror(errno));
+        return -1;
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        nl_error("--out: '%s' is not a directory", out);
+        return -1;
+    }
+    DIR *dir = opendir(out);
+    if (!dir) {
+        nl_error("--out: cannot read '%s': %s", out, strerror(errno));
+        return -1;
+    }
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        char path[PATH_MAX + 300];
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s/launch.json", out, e->d_name);
+        if (access(path, F_OK) == 0) rc = check_schema(path);
+    }
+    closedir(dir);
+    return rc;
+}
+
+static void make_launch_id(const struct nd_options *o, char *id, size_t size) {
+    if (o->launch_id) {
+        snprintf(id, size, "%s", o->launch_id);
+        return;
+    }
+    char host[64] = "host", stamp[32];
+    struct timespec now;
+    struct tm utc;
+    gethostname(host, sizeof host - 1);
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+    snprintf(id, size, "%s-%.63s-%ld", stamp, host, (long)getpid());
+    for (char *p = id; *p; p++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *p)) *p = '_';
+}
+
+/* The first failure is said, with what the system says of it; the others follow from it. -1. */
+static int fail(struct nd_record *r, const char *name, const char *why) {
+    if (!r->has_failed)
+        nl_error("--out: cannot write '%s/%s': %s%s", r->folder, name, why, r->n_rows > 0 ? "; what was taken before it is kept" : "");
+    r->has_failed = 1;
+    return -1;
+}
+
+static FILE *open_file(struct nd_record *r, const char *name, const char *suffix, const char *mode) {
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s%s", r->folder, name, suffix);
+    FILE *f = fopen(path, mode);
+    if (!f) fail(r, name, strerror(errno));
+    return f;
+}
+
+/* A file that is written whole: under another name until its content is complete, so that readers see the old file or the new one, never half
+ * of one. begin_file opens it as r->whole; end_file moves it into its place, or leaves the old one there. */
+static int begin_file(struct nd_record *r, const char *name) {
+    char path[PATH_MAX + 64];
+    r->whole_name = name;
+    /* a file of its own, whatever stands there: in a folder that others can write it may be a link */
+    snprintf(path, sizeof path, "%s/%s.tmp", r->folder, name);
+    unlink(path);
+    r->whole = open_file(r, name, ".tmp", "wx");
+    return r->whole ? 0 : -1;
+}
+
+static int end_file(struct nd_record *r) {
+    char from[PATH_MAX + 64], to[PATH_MAX + 64];
+    FILE *f = r->whole;
+    if (!f) return -1;
+    r->whole = NULL;
+    snprintf(from, sizeof from, "%s/%s.tmp", r->folder, r->whole_name);
+    snprintf(to, sizeof to, "%s/%s", r->folder, r->whole_name);
+    int is_bad = fflush(f) || ferror(f), error = errno;
+    if (fclose(f) && !is_bad) {
+        is_bad = 1;
+        error = errno;
+    }
+    if (!is_bad && rename(from, to) == 0) return 0;
+    if (!is_bad) error = errno;
+    unlink(from);
+    return fail(r, r->whole_name, strerror(error));
+}
+
+static const char *rows_name(const struct nd_record *r) { return r->options->design->is_paired ? "halves.csv" : "blocks.csv"; }
+
+int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks) {
+    struct nd_record *r = calloc(1, sizeof *r);
+    if (!r) {
+        nl_error("not enough memory for the records");
+        return -1;
+    }
+    r->options = o;
+    r->n_ranks = n_ranks;
+    make_launch_id(o, r->launch, sizeof r->launch);
+    if (snprintf(r->folder, sizeof r->folder, "%s/%s", o->out, r->launch) >= PATH_MAX - 32) {
+        nl_error("--out: the path is too long");
+        goto fail;
+    }
+    if (make_folder(o->out)) {
+        nl_error("--out: cannot make '%s': %s", o->out, strerror(errno));
+        goto fail;
+    }
+    /* not make_folder: a launch never writes over another one */
+    if (mkdir(r->folder, 0777)) {
+        nl_error("--launch-id: cannot make '%s': %s", r->folder, strerror(errno));
+        goto fail;
+    }
+    r->rows = open_file(r, rows_name(r), "", "wx");
+    if (!r->rows) goto fail;
+    fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
+          "preempted_ns_max,preempted_ns_sum,preempted_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due,"
+          "kind,pattern,placement,phase,requested_ns,global_ns,after_last_ns,spread_ns,late_starts,overshoot_ns_p50,overshoot_ns_p99,overshoot_ns_max,"
+          "slot_ns,within_ns2,between_ns2,rank_steal_ns_max,rank_steal_ns_sum\n",
+          r->rows);
+    if (fflush(r->rows)) {
+        fail(r, rows_name(r), strerror(errno));
+        goto fail;
+    }
+    r->rows_bytes = ftello(r->rows);
+    *record = r;
+    return 0;
+fail:
+    nd_record_close(r);
+    return -1;
+}
+
+const char *nd_record_launch(const struct nd_record *r) { return r->launch; }
+
+const char *nd_record_folder(const struct nd_record *r) { return r->folder; }
+
+int64_t nd_record_rows(const struct nd_record *r) { return r->n_rows; }
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------- */
+
+/* An empty field for what is not known (negative). */
+static void put_known(FILE *f, int64_t value) {
+    if (value < 0)
+        fputc(',', f);
+    else
+        fprintf(f, "%" PRId64 ",", value);
+}
+
+/* What synchronised starts came to; empty fields without them. */
+static void put_starts(FILE *f, const struct nd_start_half *h) {
+    if (h->n_starts == 0)
+        fputs(",,,,,,,,,", f);
+    else
+        fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.6g,%.6g", h->global_ns,
+                h->after_last_ns, h->spread_ns, h->n_late, h->overshoot_p50_ns, h->overshoot_p99_ns, h->overshoot_max_ns, h->slot_ns,
+                h->within_ns2, h->between_ns2);
+}
+
+/* The arm and its level with a comma behind, the level empty where the treatment has none. `arm` counts from 0, ND_OFF: off. */
+static void put_arm(FILE *f, const struct nd_options *o, int arm) {
+    struct nd_arm_words words;
+    nd_arm_tell(o, arm, &words);
+    fputs(arm == ND_OFF ? "off," : "on,", f);
+    if (words.has_level) fprintf(f, "%.10g", words.level_percent);
+    fputc(',', f);
+}
+
+/* The treatment's four words, empty where there is none. */
+static void put_treatment(FILE *f, const struct nd_options *o, int arm) {
+    struct nd_arm_words words;
+    nd_arm_tell(o, arm, &words);
+    fprintf(f, "%s,%s,%s,%s", words.kind, words.pattern, words.placement, words.phase);
+}
+
+/* What a failed write left of a row goes: the file ends with a complete one. */
+static int cut_back(struct nd_record *r, const char *why) {
+    __fpurge(r->rows);
+    int is_left = ftruncate(fileno(r->rows), r->rows_bytes); /* then the reader sees a last line that is no row */
+    (void)is_left;
+    return fail(r, rows_name(r), why);
+}
+
+int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
+    const struct nd_options *o = r->options;
+    const struct nd_config *config = &o->configs[h->step.config];
+    FILE *f = r->rows;
+    struct stat st;
+    if (r->has_failed) return -1;
+    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,", r->launch, config->name, config->bytes, r->n_ranks, h->step.pair, h->step.order);
+    put_arm(f, o, h->step.level);
+    if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_cpus));
+    fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", h->start_ns, h->wall_ns, h->n_operations,
+            h->preempted_ns_max, h->preempted_ns_sum, h->preempted_rank);
+    put_known(f, h->detour_ns);
+    put_known(f, h->n_detours);
+    if (h->base_ns >= 0) fprintf(f, "%.3f", h->base_ns);
+    fputc(',', f);
+    put_known(f, h->steal_ns);
+    fprintf(f, "%" PRId64 ",%d,", h->n_involuntary, h->slowest_rank);
+    put_known(f, h->delivered_ns);
+    put_known(f, h->n_bursts);
+    put_known(f, h->n_due);
+    put_treatment(f, o, h->step.level);
+    fputc(',', f);
+    if (h->requested_ns >= 0) fprintf(f, "%" PRId64, h->requested_ns);
+    fputc(',', f);
+    put_starts(f, &h->starts);
+    if (h->knows_rank_steal)
+        fprintf(f, ",%" PRId64 ",%" PRId64 "\n", h->rank_steal_ns_max, h->rank_steal_ns_sum);
+    else
+        fputs(",,\n", f);
+    if (fflush(f) || ferror(f)) return cut_back(r, strerror(errno));
+    /* a file without a name takes rows as before, and nobody will ever read them */
+    if (fstat(fileno(f), &st) == 0 && st.st_nlink == 0) return fail(r, rows_name(r), "the file was removed while the launch ran");
+    r->rows_bytes = ftello(f);
+    r->n_rows++;
+    return 0;
+}
+
+/* ---- whole files ------------------------------------------------------------------------------------------------------------------ */
+
+int nd_record_launch_json(struct nd_record *r, json_t *json) {
+    if (begin_file(r, "launch.json")) return -1;
+    nl_secret_redact_json(json);
+    int failed = json_dumpf(json, r->whole, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+    fputc('\n', r->whole);
+    return end_file(r) || failed ? -1 : 0;
+}
+
+/* Opens a file with that header, unless writing has failed before. */
+static int begin_table(struct nd_record *r, const char *name, const char *header) {
+    if (r->has_failed || begin_file(r, name)) return -1;
+    fputs(header, r->whole);
+    return 0;
+}
+
+int nd_record_hist_begin(struct nd_record *r) {
+    return begin_table(r, "hist.csv", "operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count,kind,pattern,placement,phase\n");
+}
+
+int nd_record_starts_hist_begin(struct nd_record *r) {
+    return begin_table(r, "starts_hist.csv", "operation,bytes,arm,level_requested_percent,measure,lo_ns,hi_ns,count,kind,pattern,placement,phase\n");
+}
+
+/* `measure`: an enum nd_start_measure, or -1 where the file has no such column. */
+static int add_hist(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
+    FILE *f = r->whole;
+    for (int i = 0; i < NL_HIST_BINS; i++) {
+        if (!h->bins[i]) continue;
+        fprintf(f, "%s,%" PRId64 ",", config->name, config->bytes);
+        put_arm(f, r->options, arm);
+        if (measure >= 0) fprintf(f, "%s,", nd_start_measure_names[measure]);
+        fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRIu64 ",", nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
+        put_treatment(f, r->options, arm);
+        fputc('\n', f);
+    }
+    return ferror(f) ? -1 : 0;
+}
+
+int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, const struct nl_hist *h) {
+    return add_hist(r, config, arm, -1, h);
+}
+
+int nd_record_starts_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
+    return add_hist(r, config, arm, measure, h);
+}
+
+int nd_record_end(struct nd_record *r) { return end_file(r); }
+
+int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
+    if (begin_table(r, "lateness.csv", "slice,start_ns,end_ns,rank,starts,last_starts,last_ends,start_cost_ns,end_cost_ns\n")) return -1;
+    FILE *f = r->whole;
+    for (int slice = 0; slice < l->n_slices; slice++)
+        for (int rank = 0; rank < l->n_ranks; rank++) {
+            const struct nd_lateness_cell *c = &l->cells[(size_t)slice * (size_t)l->n_ranks + (size_t)rank];
+            if (c->n_last_starts == 0 && c->n_last_ends == 0) continue;
+            fprintf(f, "%d,%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", slice, slice * l->slice_ns,
+                    (slice + 1) * l->slice_ns, rank, l->n_starts[slice], c->n_last_starts, c->n_last_ends, c->start_cost_ns, c->end_cost_ns);
+        }
+    return end_file(r);
+}
+
+int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run) {
+    if (n_ranks <= ND_CLOCK_ROWS || rank == 0) return 1;
+    int each = (n_measured + ND_CLOCK_ROWS - 2) / (ND_CLOCK_ROWS - 1);
+    return is_measured && measured % each == run % each;
+}
+
+int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
+                     const struct nd_seat *seats, int64_t zero_ns) {
+    if (!r->clocks) {
+        r->clocks = open_file(r, "clocks.csv", "", "wx");
+        if (!r->clocks) return -1;
+        fputs("run,reason,method,rank,host,at_ns,measured,offset_ns,drift_ppm,rtt_ns,residual_ns,exchanges\n", r->clocks);
+    }
+    int n_measured = 0, measured = 0;
+    for (int rank = 0; rank < r->n_ranks; rank++) n_measured += reports[rank].is_measured != 0;
+    for (int rank = 0; rank < r->n_ranks; rank++) {
+        const struct nd_sync_report *p = &reports[rank];
+        int is_kept = nd_clock_row_is_kept(r->n_ranks, rank, p->is_measured, measured, n_measured, run);
+        measured += p->is_measured != 0;
+        if (!is_kept) continue;
+        fprintf(r->clocks, "%d,%s,%s,%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run, reason, method, rank,
+                seats[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns, p->n_exchanges);
+    }
+    if (fflush(r->clocks) == 0 && !ferror(r->clocks)) return 0;
+    return fail(r, "clocks.csv", strerror(errno));
+}
+
+/* What ranks and nodes have in common. `n_slowest`: how often it was the slowest, or held it. */
+static void put_sum(FILE *f, const struct nd_sum *s, int64_t n_slowest) {
+    fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", s->n_halves, s->wall_ns, s->preempted_ns,
+            s->n_detours, s->detour_ns, s->n_involuntary, n_slowest);
+}
+
+/* The end of the line: pairs, their mean and standard deviation, empty as far as there are too few; steal, empty where it is not known. */
+static void put_end(FILE *f, const struct nd_sum *s) {
+    const struct nd_moments *m = &s->shift;
+    if (m->n > 0)
+        fprintf(f, "%" PRId64 ",%.9g,", m->n, m->mean);
+    else
+        fputs(",,", f);
+    if (m->n > 1) fprintf(f, "%.9g", sqrt(m->m2 / (double)(m->n - 1)));
+    fputc(',', f);
+    if (s->knows_rank_steal) fprintf(f, "%" PRId64, s->rank_steal_ns);
+    fputc('\n', f);
+}
+
+int nd_record_ranks_begin(struct nd_record *r) {
+    return begin_table(r, "ranks.csv",
+                       "rank,host,cpu,arm,level_requested_percent,halves,wall_ns,preempted_ns,detours,detour_ns,involuntary_switches,times_slowest,"
+                       "kind,pattern,placement,phase,first_starts,last_starts,last_ends,start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max,"
+                       "pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
+}
+
+int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const struct nd_rank_sum *sums, const int64_t *n_slowest,
+                        const struct nd_start_rank *starts) {
+    const struct nd_options *o = r->options;
+    FILE *f = r->whole;
+    for (int arm = 0; arm <= o->n_arms; arm++) {
+        const struct nd_rank_sum *s = &sums[arm];
+        if (s->sum.n_halves == 0) continue;
+        fprintf(f, "%d,%s,%d,", seat->rank, seat->host, seat->cpu);
+        put_arm(f, o, arm - 1);
+        put_sum(f, &s->sum, n_slowest[arm]);
+        put_treatment(f, o, arm - 1);
+        if (starts)
+            fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", starts[arm].first_starts,
+                    starts[arm].last_starts, starts[arm].last_ends, starts[arm].start_cost_ns, starts[arm].end_cost_ns, s->overshoot_ns_sum,
+                    s->overshoot_ns_max);
+        else
+            fputs(",,,,,,,,", f);
+        put_end(f, &s->sum);
+    }
+    return ferror(f) ? -1 : 0;
+}
+
+int nd_record_nodes_begin(struct nd_record *r) {
+    return begin_table(r, "nodes.csv",
+                       "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,preempted_ns,detours,detour_ns,"
+                       "involuntary_switches,times_slowest,pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
+}
+
+int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest) {
+    const struct nd_options *o = r->options;
+    FILE *f = r->whole;
+    for (int arm = 0; arm <= o->n_arms; arm++) {
+        if (sums[arm].n_halves == 0) continue;
+        fprintf(f, "%s,%d,%s,%d,", r->launch, node, host->host, host->n_ranks);
+        put_arm(f, o, arm - 1);
+        put_treatment(f, o, arm - 1);
+        fputc(',', f);
+        put_sum(f, &sums[arm], n_slowest[arm]);
+        put_end(f, &sums[arm]);
+    }
+    return ferror(f) ? -1 : 0;
+}
+
+void nd_record_close(struct nd_record *r) {
+    if (!r) return;
+    if (r->rows) fclose(r->rows);
+    if (r->clocks) fclose(r->clocks);
+    free(r);
+}

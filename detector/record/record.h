@@ -1,0 +1,89 @@
+/* Writing a launch: rows as they are taken, everything else by replacing whole files. Only rank 0 has one. */
+#ifndef ND_RECORD_H
+#define ND_RECORD_H
+
+#include <jansson.h>
+
+#include "detector/halves/channels.h"
+#include "detector/measure/lateness.h"
+#include "common/base/nl_hist.h"
+#include "detector/options/options.h"
+#include "detector/halves/pairs.h"
+#include "detector/nodes/provenance.h"
+
+struct nd_record;
+
+/* What a rank or a node came to in one arm, summed over the halves. Gathered as bytes. */
+struct nd_sum {
+    int64_t n_halves;
+    int64_t wall_ns;         /* of the slowest rank, where there are several */
+    int64_t preempted_ns, n_detours, detour_ns, n_involuntary; /* over ranks */
+    int64_t rank_steal_ns;   /* over ranks, by their own clocks; may be below 0 */
+    int64_t knows_rank_steal; /* 0: it is not known */
+    struct nd_moments shift; /* over pairs: preempted share of the on half minus that of the off half, percent of one CPU */
+};
+
+/* The same of one rank, with what it alone knows of synchronised starts. */
+struct nd_rank_sum {
+    struct nd_sum sum;
+    int64_t overshoot_ns_sum, overshoot_ns_max;
+};
+
+/* Whether `out` can hold a campaign of this schema: absent, empty, or with launches of this schema only.
+ * @return 0, or -1 after a message. */
+int nd_record_check_campaign(const char *out);
+
+/* Makes the launch's folder and opens its rows. 0, or -1 after a message. */
+int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks);
+
+/* The launch id, "campaign/launch" path: owned by the record. */
+const char *nd_record_launch(const struct nd_record *r);
+const char *nd_record_folder(const struct nd_record *r);
+int64_t nd_record_rows(const struct nd_record *r);
+
+/* Appends one row and hands it to the system. `n_cpus`: CPUs loaded on all nodes, for the delivered level. 0, or -1 when the disk is full or
+ * gone: the file then ends with the last row that was complete. */
+int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus);
+
+/* Replaces launch.json by `json` (borrowed); tried even after a failure, because it is small and says how the launch ended. 0 or -1. */
+int nd_record_launch_json(struct nd_record *r, json_t *json);
+
+/* Tables are written piece by piece: ..._begin, ..._add as often as needed, and nd_record_end, which replaces the file; one at a time. All
+ * of them 0, or -1 when the disk is full or gone: the first failure is said in a line, and after it tables are not begun any more. */
+int nd_record_end(struct nd_record *r);
+
+/* hist.csv. `arm` counts from 0, ND_OFF: off. */
+int nd_record_hist_begin(struct nd_record *r);
+int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, const struct nl_hist *h);
+
+/* starts_hist.csv; `measure` is an enum nd_start_measure. */
+int nd_record_starts_hist_begin(struct nd_record *r);
+int nd_record_starts_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h);
+
+/* ranks.csv, a rank at a time: n_arms + 1 of everything, 0 is off; `starts` NULL without synchronised starts. */
+int nd_record_ranks_begin(struct nd_record *r);
+int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const struct nd_rank_sum *sums, const int64_t *n_slowest,
+                        const struct nd_start_rank *starts);
+
+/* nodes.csv, a node at a time, likewise. */
+int nd_record_nodes_begin(struct nd_record *r);
+int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest);
+
+/* Replaces lateness.csv. 0 or -1. */
+int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l);
+
+/* Appends a synchronisation to clocks.csv: `reports` and `seats` hold n_ranks. 0 or -1. */
+enum { ND_CLOCK_ROWS = 1024 };
+
+/* Whether a synchronisation writes the row of a rank. Of up to ND_CLOCK_ROWS ranks all; else those whose clock was measured, and of more such ones each in
+ * its turn, from run to run, so that the file grows by at most that many rows a run. Rank 0 always. Pure.
+ * @param measured  how many clocks were measured with that of this rank before it; n_measured in all. */
+int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run);
+
+int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
+                     const struct nd_seat *seats, int64_t zero_ns);
+
+/* Closes; NULL is fine. */
+void nd_record_close(struct nd_record *r);
+
+#endif

@@ -1,0 +1,575 @@
+/* Around the loops of starts: clocks, slots, and what becomes of the records. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detector/measure/lateness.h"
+#include "common/base/nl_error.h"
+#include "common/base/nl_units.h"
+#include "detector/record/raw.h"
+#include "detector/measure/starts.h"
+#include "detector/ops/work.h"
+
+#define GUARD_NS INT64_C(2000000000)  /* a wait that is longer, by another clock, means that a clock jumped */
+#define LEAST_BOUND_NS INT64_C(1000)  /* starts are never called late for less */
+#define RESIDUALS 5                   /* late: by more than so many residuals of the synchronisation */
+#define CHECKS_PER_SYNC 10            /* residuals are looked at so many times between two planned synchronisations */
+#define GROWN_FACTOR 2                /* synchronise anew when the residual has grown by this and GROWN_NS */
+#define GROWN_NS 500
+#define ROUND_LATE_SHARE 0.01         /* round: the deadline moves away until fewer starts are late */
+#define SETTLE_NS 20e6                /* a stage that looks for a slot is about this long, where that holds enough starts */
+enum { BROADCASTS = 200, LEAST_BROADCASTS = 20 };
+enum { SETTLE_STARTS = 256, SETTLE_TRIES = 60, SETTLE_VAIN = 15 /* longer slots in a row that made nothing better */ };
+
+const char *const nd_stop_rule_names[] = {"none", "count", "error", "median", NULL};
+const char *const nd_start_measure_names[] = {"global", "on_time", "after_last", "spread", "overshoot"};
+
+/* ---- opening ---------------------------------------------------------------------------------------------------------------------- */
+
+static int allocate(struct nd_starter *s) {
+    int ok = (s->records = calloc(ND_BATCH, sizeof *s->records)) != NULL;
+    ok &= (s->overshoots_ns = calloc(ND_BATCH, sizeof *s->overshoots_ns)) != NULL;
+    ok &= (s->sums = calloc(ND_SLICE, sizeof *s->sums)) != NULL;
+    ok &= (s->overshoots = calloc(1, sizeof *s->overshoots)) != NULL;
+    ok &= (s->all_overshoots = calloc(1, sizeof *s->all_overshoots)) != NULL;
+    if (s->team->node_rank == 0) ok &= (s->node_sums = calloc(ND_SLICE, sizeof *s->node_sums)) != NULL;
+    if (s->team->rank == 0) {
+        ok &= (s->all_sums = calloc(ND_SLICE, sizeof *s->all_sums)) != NULL;
+        ok &= (s->measures = calloc(ND_N_MEASURES, sizeof *s->measures)) != NULL;
+        ok &= (s->worst = calloc(1, sizeof *s->worst)) != NULL;
+        ok &= (s->rank_sums = calloc((size_t)s->team->n_ranks, sizeof *s->rank_sums)) != NULL;
+    }
+    if (!ok) nl_error("not enough memory for the records of %d starts", ND_BATCH);
+    return ok;
+}
+
+/* The bound that follows from how well the clocks agree. */
+static void set_late_bound(struct nd_starter *s) {
+    s->late_bound_ns = s->o->late_bound_ns;
+    if (s->late_bound_ns) return;
+    s->late_bound_ns = (int64_t)ceil(RESIDUALS * s->sync.residual_ns);
+    if (s->late_bound_ns < LEAST_BOUND_NS) s->late_bound_ns = LEAST_BOUND_NS;
+}
+
+static int synchronise(struct nd_starter *s, const char *reason) {
+    if (nd_sync_run(&s->sync)) {
+        s->is_broken = 1;
+        return -1;
+    }
+    s->last_sync_ns = s->last_check_ns = nl_mono_ns();
+    if (s->on_sync) s->on_sync(s->context, s, reason);
+    return 0;
+}
+
+static int open_clock(struct nd_starter *s) {
+    char reason[256] = "";
+    int failed = nd_clock_open(&s->clock, s->o->clock, reason, sizeof reason) != 0;
+    if (failed) nl_error("--clock: %s", reason);
+    if (!failed) snprintf(s->clock_note, sizeof s->clock_note, "%s", reason);
+    if (!failed && s->o->fake_clock && nd_clock_parse_fake(s->o->fake_clock, s->team->rank, &s->clock)) {
+        nl_error("--fake-clock: '%s' is not OFFSET[,DRIFTppm[,JUMP@AFTER]] (try 1s,50ppm)", s->o->fake_clock);
+        failed = 1;
+    }
+    if (nd_team_agree(s->team, failed ? ND_FLAG_SETUP : 0)) return -1;
+    /* ranks that chose for themselves may have chosen differently */
+    int has_counter = s->clock.read == ND_READ_COUNTER, all = 0;
+    MPI_Allreduce(&has_counter, &all, 1, MPI_INT, MPI_MIN, s->team->world);
+    if (has_counter && !all) {
+        const char *fake = s->clock.is_fake ? s->o->fake_clock : NULL;
+        failed = nd_clock_open(&s->clock, nd_clock_find("monotonic-raw"), reason, sizeof reason) != 0;
+        if (failed) nl_error("--clock: %s", reason);
+        snprintf(s->clock_note, sizeof s->clock_note, "monotonic-raw instead of tsc: another rank cannot trust its counter");
+        if (fake) nd_clock_parse_fake(fake, s->team->rank, &s->clock);
+    }
+    nd_clock_share(&s->clock, s->team->node);
+    MPI_Allreduce(MPI_IN_PLACE, &s->clock.is_slow_source, 1, MPI_INT, MPI_MAX, s->team->world);
+    return nd_team_agree(s->team, failed ? ND_FLAG_SETUP : 0) ? -1 : 0;
+}
+
+/* Cost of a reading while all ranks read: CPUs that share a core make it dearer than a rank by itself would find it. The least disturbed of
+ * some batches, ns. */
+static double reading_cost(const struct nd_starter *s) {
+    enum { BATCHES = 20, READS = 2000 };
+    double least_ns = 0;
+    MPI_Barrier(s->team->world);
+    for (int batch = 0; batch < BATCHES; batch++) {
+        int64_t sink = 0, start_ns = nl_mono_ns();
+        for (int i = 0; i < READS; i++) sink ^= nd_clock_now(&s->clock);
+        __asm__ volatile("" : : "r"(sink));
+        double read_ns = (double)(nl_mono_ns() - start_ns) / READS;
+        if (batch == 0 || read_ns < least_ns) least_ns = read_ns;
+    }
+    return least_ns;
+}
+
+int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, const struct nd_team *team, int n_allowed,
+                    void (*on_sync)(void *, const struct nd_starter *, const char *), void *context) {
+    *s = (struct nd_starter){.o = o, .team = team, .on_sync = on_sync, .context = context};
+    s->sync.heads = s->sync.domain = MPI_COMM_NULL; /* nothing to free before it is opened */
+    nd_start_sum_mpi(&s->sum_type, &s->sum_op);
+    int yields = n_allowed > 0 && team->n_node_ranks > n_allowed;
+    MPI_Allreduce(&yields, &s->yields, 1, MPI_INT, MPI_MAX, team->world);
+    if (nd_team_agree(team, allocate(s) ? 0 : ND_FLAG_SETUP) || open_clock(s)) return -1;
+    if (nd_sync_open(&s->sync, &o->sync, &s->clock, team)) return -1;
+    int n_heads = 0;
+    if (s->sync.heads != MPI_COMM_NULL) MPI_Comm_size(s->sync.heads, &n_heads);
+    MPI_Bcast(&n_heads, 1, MPI_INT, 0, team->world);
+    s->is_shared = n_heads <= 1;
+    if (synchronise(s, "first")) return -1;
+    set_late_bound(s); /* once: a launch has one bound */
+    s->clock.read_ns = reading_cost(s);
+    return 0;
+}
+
+/* ---- keeping the clocks together ---------------------------------------------------------------------------------------------------------- */
+
+void nd_starter_keep_in_step(struct nd_starter *s) {
+    if (s->is_shared || s->o->sync_every_ns == 0) return;
+    int what = 0; /* 1: look at the residual, 2: synchronise */
+    if (s->team->rank == 0) {
+        int64_t now_ns = nl_mono_ns();
+        if (now_ns - s->last_check_ns > s->o->sync_every_ns / CHECKS_PER_SYNC) what = 1;
+        if (now_ns - s->last_sync_ns > s->o->sync_every_ns) what = 2;
+    }
+    MPI_Bcast(&what, 1, MPI_INT, 0, s->team->world);
+    if (what == 2) synchronise(s, "schedule");
+    if (what != 1) return;
+    double before_ns = s->sync.residual_ns;
+    s->last_check_ns = nl_mono_ns();
+    if (nd_sync_check(&s->sync)) { /* the same on all ranks */
+        s->is_broken = 1;
+        return;
+    }
+    if (s->sync.residual_ns > GROWN_FACTOR * before_ns + GROWN_NS)
+        synchronise(s, "residual");
+    else
+        s->sync.residual_ns = before_ns; /* the bound stays as it was after the synchronisation */
+}
+
+/* ---- a batch ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* With mode barrier there is no common instant: the first rank's takes its place. */
+static void find_first_begins(struct nd_starter *s, int n) {
+    int64_t first[ND_SLICE];
+    for (int from = 0; from < n; from += ND_SLICE) {
+        int n_slice = n - from < ND_SLICE ? n - from : ND_SLICE;
+        for (int i = 0; i < n_slice; i++) first[i] = s->records[from + i].scheduled_ns;
+        MPI_Allreduce(MPI_IN_PLACE, first, n_slice, MPI_INT64_T, MPI_MIN, s->team->world);
+        for (int i = 0; i < n_slice; i++) s->records[from + i].scheduled_ns = first[i];
+    }
+}
+
+/* Whether this rank's records run backwards somewhere. */
+static int runs_backwards(const struct nd_starter *s, int n) {
+    for (int i = 0; i < n; i++) {
+        const struct nd_start_record *r = &s->records[i];
+        if (r->end_ns < r->start_ns || r->start_ns < r->begun_ns || (i > 0 && r->begun_ns < r[-1].end_ns)) return 1;
+    }
+    return 0;
+}
+
+/* This rank's part of the starts from .. from + n. */
+static void sum_up_rank(struct nd_starter *s, const struct nd_loop *loop, int from, int n, struct nd_loop_result *result) {
+    const struct nd_sync_model *model = &s->sync.model;
+    for (int i = 0; i < n; i++) {
+        const struct nd_start_record *r = &s->records[from + i];
+        int64_t delay_ns = s->plan->delays ? s->plan->delays[(s->n_done + from + i) & (ND_ARRIVAL_CYCLE - 1)] : 0;
+        int64_t overshoot_ns = nd_sync_to_global(model, r->begun_ns) - r->scheduled_ns - delay_ns;
+        int64_t start_ns = nd_sync_to_global(model, r->start_ns) - r->scheduled_ns, end_ns = nd_sync_to_global(model, r->end_ns) - r->scheduled_ns;
+        s->overshoots_ns[from + i] = overshoot_ns;
+        nl_hist_add(s->overshoots, overshoot_ns);
+        s->overshoot_ns_sum += overshoot_ns;
+        if (overshoot_ns > s->overshoot_ns_max) s->overshoot_ns_max = overshoot_ns;
+        s->sums[i] = nd_start_sum_of(s->team->rank, start_ns, end_ns, overshoot_ns, s->late_bound_ns);
+        nd_loop_count(loop, result, r->end_ns - r->begun_ns + overshoot_ns);
+    }
+}
+
+/* Brings all ranks' parts of n <= ND_SLICE starts to rank 0, node by node. */
+static void reduce(struct nd_starter *s, int n) {
+    MPI_Reduce(s->sums, s->node_sums, n, s->sum_type, s->sum_op, 0, s->team->node);
+    if (s->team->node_rank != 0) return;
+    for (int i = 0; i < n; i++) nd_start_sum_node(&s->node_sums[i], s->team->n_node_ranks);
+    MPI_Reduce(s->node_sums, s->all_sums, n, s->sum_type, s->sum_op, 0, s->team->leaders);
+}
+
+static void count_on_time(struct nd_starter *s, int64_t global_ns) {
+    double x = (double)global_ns, away = x - s->mean_ns;
+    nl_hist_add(&s->measures[ND_MEASURE_ON_TIME], global_ns);
+    s->n_on_time++;
+    s->mean_ns += away / (double)s->n_on_time;
+    s->square_ns += away * (x - s->mean_ns);
+}
+
+/* One start on all ranks, into the half's figures (rank 0). */
+static void account(struct nd_starter *s, const struct nd_start_sum *sum, int64_t scheduled_ns) {
+    struct nd_start_half *h = &s->half;
+    double within_ns2, between_ns2;
+    int64_t after_last_ns = sum->last_end_ns - sum->last_start_ns, spread_ns = sum->last_start_ns - sum->first_start_ns;
+    h->n_starts++;
+    h->n_late += sum->n_late > 0;
+    h->global_ns += sum->last_end_ns;
+    h->after_last_ns += after_last_ns;
+    h->spread_ns += spread_ns;
+    if (sum->overshoot_ns > h->overshoot_max_ns) h->overshoot_max_ns = sum->overshoot_ns;
+    nd_start_sum_variance(sum, s->team->n_ranks, &within_ns2, &between_ns2);
+    h->within_ns2 += within_ns2;
+    h->between_ns2 += between_ns2;
+    nl_hist_add(&s->measures[ND_MEASURE_GLOBAL], sum->last_end_ns);
+    nl_hist_add(&s->measures[ND_MEASURE_AFTER_LAST], after_last_ns);
+    nl_hist_add(&s->measures[ND_MEASURE_SPREAD], spread_ns);
+    nl_hist_add(s->worst, sum->overshoot_ns);
+    if (sum->n_late == 0) count_on_time(s, sum->last_end_ns);
+    s->rank_sums[sum->first_start_rank].first_starts++;
+    struct nd_start_rank *last = &s->rank_sums[sum->last_start_rank], *end = &s->rank_sums[sum->last_end_rank];
+    last->last_starts++;
+    last->start_cost_ns += nd_start_cost_ns(sum->last_start_ns, sum->second_start_ns);
+    end->last_ends++;
+    end->end_cost_ns += nd_start_cost_ns(sum->last_end_ns, sum->second_end_ns);
+    if (s->view && s->lateness) nd_lateness_add(s->lateness, scheduled_ns - s->zero_ns, sum);
+}
+
+/* Runs n starts; adds to the result what they took. Returns whether all clocks behaved, the same on all ranks. */
+static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
+    s->batch_begin = nd_starter_read_clocks(s);
+    if (s->has_batch_end) nd_starter_has_jumped(s, &s->batch_end, &s->batch_begin);
+    if (loop->on_stretch) loop->on_stretch(loop->context, 1);
+    struct nl_thread_times times;
+    nd_loop_read_times(loop, &times);
+    struct nd_clock_pair begin = nd_starter_read_clocks(s);
+    s->o->mode->run(s, loop, n);
+    s->batch_end = nd_starter_read_clocks(s);
+    nd_loop_add_lost(loop, &times, result);
+    if (loop->on_stretch) loop->on_stretch(loop->context, 0);
+    result->wall_ns += s->batch_end.raw_ns - begin.raw_ns;
+    s->has_batch_end = 1;
+    nd_starter_has_jumped(s, &s->batch_begin, &s->batch_end);
+    if (runs_backwards(s, n)) s->is_broken = 1;
+    if (nd_team_agree(s->team, s->is_broken ? ND_FLAG_CLOCK : 0)) s->is_broken = 1;
+    return !s->is_broken;
+}
+
+/* Runs and digests n starts. Starts of a batch in which a clock jumped are nothing that could be kept. */
+static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
+    int64_t switches = nd_involuntary_switches();
+    if (!run_starts(s, loop, n, result)) return;
+    switches = nd_involuntary_switches() - switches;
+    if (!s->o->mode->has_schedule) find_first_begins(s, n);
+    if (s->view && s->zero_ns == 0) s->zero_ns = s->records[0].scheduled_ns;
+    for (int from = 0; from < n; from += ND_SLICE) {
+        int n_slice = n - from < ND_SLICE ? n - from : ND_SLICE;
+        sum_up_rank(s, loop, from, n_slice, result);
+        reduce(s, n_slice);
+        for (int i = 0; s->team->rank == 0 && i < n_slice; i++) account(s, &s->all_sums[i], s->records[from + i].scheduled_ns);
+        /* ranks that have sent their part would go on sending while rank 0 still counts, and MPI would have to keep it all */
+        MPI_Barrier(s->team->world);
+    }
+    if (s->raw && s->view) {
+        struct nd_batch_view view = *s->view;
+        view.n = n;
+        if (nd_raw_write(s->raw, s, &view, s->overshoots_ns, switches)) s->has_failed = 1;
+    }
+    s->n_done += n;
+    result->n_operations += n;
+}
+
+static void begin_half(struct nd_starter *s) {
+    s->n_done = 0;
+    s->overshoot_ns_sum = s->overshoot_ns_max = 0;
+    memset(s->overshoots, 0, sizeof *s->overshoots);
+    if (s->team->rank != 0) return;
+    s->half = (struct nd_start_half){0};
+    s->mean_ns = s->square_ns = 0;
+    s->n_on_time = 0;
+    memset(s->measures, 0, ND_N_MEASURES * sizeof *s->measures);
+    memset(s->worst, 0, sizeof *s->worst);
+    memset(s->rank_sums, 0, (size_t)s->team->n_ranks * sizeof *s->rank_sums);
+}
+
+static void end_half(struct nd_starter *s) {
+    struct nd_start_half *h = &s->half;
+    if (s->team->rank != 0) return;
+    h->slot_ns = s->o->mode->has_schedule ? s->plan->slot_ns : 0;
+    h->overshoot_p50_ns = nl_hist_quantile(s->worst, 0.5);
+    h->overshoot_p99_ns = nl_hist_quantile(s->worst, 0.99);
+    if (h->n_starts == 0) return;
+    h->within_ns2 /= (double)h->n_starts;
+    h->between_ns2 /= (double)h->n_starts;
+}
+
+/* ---- when to stop ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Value of the k-th smallest (from 0) as the histogram knows it: spread evenly over its bin. */
+static double order_statistic(const struct nl_hist *h, double k) {
+    double before = 0;
+    for (int i = 0; i < NL_HIST_BINS; i++) {
+        double n = (double)h->bins[i];
+        if (n > 0 && before + n > k) {
+            double lo = (double)nl_hist_lo(i), hi = (double)nl_hist_hi(i);
+            return hi - lo <= 1 ? lo : lo + (hi - lo) * (k - before + 0.5) / n;
+        }
+        before += n;
+    }
+    return (double)nl_hist_max(h);
+}
+
+double nd_median_precision_percent(const struct nl_hist *h) {
+    double n = (double)nl_hist_total(h), reach = 2.5758 * sqrt(n) / 2; /* 99 %, two-sided */
+    double low = floor(n / 2 - reach), high = ceil(n / 2 + reach);
+    if (low < 0 || high > n - 1) return 100;
+    double median = order_statistic(h, (n - 1) / 2), below = median - order_statistic(h, low), above = order_statistic(h, high) - median;
+    if (median <= 0) return 100;
+    return 100 * (below > above ? below : above) / median;
+}
+
+static int is_decided(const struct nd_starter *s) {
+    double n = (double)s->n_on_time;
+    switch (s->o->stop_rule) {
+    case ND_STOP_COUNT: return s->half.n_starts > 100 || s->n_on_time > 30;
+    case ND_STOP_ERROR: return s->n_on_time >= 10 && s->mean_ns > 0 && sqrt(s->square_ns / (n - 1) / n) <= 0.05 * s->mean_ns;
+    case ND_STOP_MEDIAN: return nd_median_precision_percent(&s->measures[ND_MEASURE_ON_TIME]) <= s->o->precision_percent;
+    default: return 0;
+    }
+}
+
+/* Rank 0 decides for all. */
+static int agree_decided(const struct nd_starter *s) {
+    int decided = s->team->rank == 0 && is_decided(s);
+    MPI_Bcast(&decided, 1, MPI_INT, 0, s->team->world);
+    return decided;
+}
+
+/* What a slot that made too many starts late becomes. In stages: as published, gamma times the mean distance that the starts really had. */
+static int64_t longer_slot(const struct nd_starter *s, int64_t slot_ns, int64_t stage_ns, int n) {
+    double had_ns = s->o->mode->has_stages ? (double)stage_ns / n : 0;
+    return (int64_t)(s->o->gamma * (had_ns > (double)slot_ns ? had_ns : (double)slot_ns)) + 1;
+}
+
+/* Share of late starts that a slot may have. */
+static double allowed_share(const struct nd_starter *s) {
+    return s->o->mode->has_stages || s->o->eps < ROUND_LATE_SHARE ? s->o->eps : ROUND_LATE_SHARE;
+}
+
+/* The arms of a comparison keep their slots. */
+static void correct_slot(struct nd_starter *s, int64_t n_late_before, int64_t stage_ns, int n) {
+    if (!s->corrects || !s->o->mode->has_schedule || s->o->slot_ns) return;
+    int64_t slot_ns = s->plan->slot_ns;
+    if (s->team->rank == 0 && (double)(s->half.n_late - n_late_before) > allowed_share(s) * n) slot_ns = longer_slot(s, slot_ns, stage_ns, n);
+    MPI_Bcast(&slot_ns, 1, MPI_INT64_T, 0, s->team->world);
+    s->plan->slot_ns = slot_ns;
+}
+
+/* Starts until the stop rule is looked at again: a stage as published, later a twentieth more, so that looking stays cheap. */
+static int looks_at(const struct nd_starter *s, int64_t n_done) {
+    int64_t n = n_done / 20;
+    return (int)(n < s->o->n_stage_starts ? s->o->n_stage_starts : n > ND_BATCH ? ND_BATCH : n);
+}
+
+void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_loop_result *result) {
+    struct nd_loop_result r = {.start_ns = nl_mono_ns()};
+    int has_rule = s->o->stop_rule != ND_STOP_NONE && loop->view, is_long = loop->chunk < loop->n_operations || has_rule;
+    s->plan = loop->plan;
+    s->view = loop->view;
+    begin_half(s);
+    for (;;) {
+        int64_t left = loop->n_operations - r.n_operations, n_late = s->half.n_late, wall_ns = r.wall_ns;
+        int n = has_rule ? looks_at(s, r.n_operations) : ND_BATCH;
+        if (is_long && !has_rule && loop->chunk < n) n = (int)loop->chunk; /* slow operations: stops and clocks are looked at in time */
+        if (left < n) n = (int)left;
+        run_batch(s, loop, n, &r);
+        if (s->is_broken) break;
+        if (r.n_operations == loop->n_operations) break;
+        if (has_rule && (r.is_decided = agree_decided(s))) break;
+        if (!is_long) continue;
+        correct_slot(s, n_late, r.wall_ns - wall_ns, n);
+        nd_starter_keep_in_step(s);
+        if (nd_loop_agree_to_stop(loop, s->is_broken)) break;
+    }
+    end_half(s);
+    *result = r;
+}
+
+void nd_starter_accept(struct nd_starter *s) {
+    nl_hist_join(s->all_overshoots, s->overshoots);
+    s->n_starts += s->half.n_starts;
+    s->n_late += s->half.n_late;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Upper estimate of the time from rank 0's clock reading to the last rank's having the broadcast value: the largest 95 % quantile of a rank.
+ * `until_ns`: CLOCK_MONOTONIC, from when on fewer must do; rank 0's counts. */
+static int64_t broadcast_time(struct nd_starter *s, int64_t until_ns) {
+    int64_t took_ns[BROADCASTS];
+    int n = 0;
+    while (n < BROADCASTS) {
+        int64_t sent_ns = 0;
+        MPI_Barrier(s->team->world);
+        if (s->team->rank == 0) sent_ns = nd_sync_to_global(&s->sync.model, nd_clock_now(&s->clock));
+        if (s->team->rank == 0 && n >= LEAST_BROADCASTS && nl_mono_ns() > until_ns) sent_ns = INT64_MIN; /* enough */
+        MPI_Bcast(&sent_ns, 1, MPI_INT64_T, 0, s->team->world);
+        if (sent_ns == INT64_MIN) break;
+        took_ns[n++] = nd_sync_to_global(&s->sync.model, nd_clock_now(&s->clock)) - sent_ns;
+    }
+    qsort(took_ns, (size_t)n, sizeof *took_ns, compare);
+    int64_t p95_ns = nd_team_max(s->team, took_ns[n * 95 / 100]);
+    return p95_ns > 100 ? p95_ns : 100;
+}
+
+/* Stage 0: a few operations back to back, whose mean gives the first slot. The least of some such stages: a rank that was preempted says
+ * nothing about the operation. */
+static int64_t operation_time(struct nd_starter *s, const struct nd_loop *loop) {
+    int64_t least_ns = INT64_MAX;
+    for (int stage = 0; stage < 5; stage++) {
+        MPI_Barrier(s->team->world);
+        int64_t start_ns = nl_mono_ns();
+        nd_loop_warm(loop, s->o->n_first_starts);
+        int64_t mean_ns = nd_team_max(s->team, (nl_mono_ns() - start_ns) / s->o->n_first_starts);
+        if (mean_ns < least_ns) least_ns = mean_ns;
+    }
+    return least_ns > 0 ? least_ns : 1;
+}
+
+/* How late this rank is meant to be, start by start. Returns the longest delay of all ranks, -1 after a message. */
+static int64_t plan_arrivals(struct nd_starter *s, struct nd_start_plan *plan, int64_t operation_ns, uint64_t seed) {
+    const struct nd_arrival *arrival = s->o->arrival;
+    char reason[320] = "not enough memory";
+    int failed = 0;
+    int64_t longest_ns = 0;
+    if (arrival == nd_arrivals[0]) return 0;
+    double *shares = calloc(ND_ARRIVAL_CYCLE, sizeof *shares);
+    double amount_ns = s->o->arrival_ns ? (double)s->o->arrival_ns : s->o->arrival_factor * (double)operation_ns;
+    struct nd_arrival_request request = {.rank = s->team->rank, .n_ranks = s->team->n_ranks, .seed = seed, .trace = s->o->arrival_trace};
+    plan->delays = calloc(ND_ARRIVAL_CYCLE, sizeof *plan->delays);
+    failed = !shares || !plan->delays || arrival->fill(&request, shares, reason, sizeof reason);
+    /* where all ranks find the same error one of them says it */
+    int64_t first_failed = failed ? s->team->rank : s->team->n_ranks;
+    MPI_Allreduce(MPI_IN_PLACE, &first_failed, 1, MPI_INT64_T, MPI_MIN, s->team->world);
+    if (first_failed == s->team->rank) nl_error("--arrival: %s", reason);
+    for (int i = 0; !failed && i < ND_ARRIVAL_CYCLE; i++) {
+        plan->delays[i] = llround(shares[i] * (arrival->needs_trace ? 1 : amount_ns));
+        if (plan->delays[i] > longest_ns) longest_ns = plan->delays[i];
+    }
+    free(shares);
+    if (nd_team_agree(s->team, failed ? ND_FLAG_SETUP : 0)) return -1;
+    return nd_team_max(s->team, longest_ns);
+}
+
+/* Share of late starts in a stage that nobody records, and how long it took; the same on all ranks. */
+static double late_share(struct nd_starter *s, const struct nd_loop *loop, int n, int64_t *stage_ns) {
+    struct nd_loop stage = *loop;
+    struct nd_loop_result r;
+    stage.n_operations = stage.chunk = n;
+    stage.hist = NULL;
+    stage.view = NULL;
+    nd_starter_run(s, &stage, &r);
+    double share = (double)s->half.n_late / n;
+    MPI_Bcast(&share, 1, MPI_DOUBLE, 0, s->team->world);
+    *stage_ns = nd_team_max(s->team, r.wall_ns);
+    return share;
+}
+
+static int refuse_slot(const struct nd_starter *s, const char *name, int64_t operation_ns, double share) {
+    char slot[32], least[32];
+    if (s->team->rank == 0)
+        nl_error("--slot: %s can never be met by %s, which takes %s on %d ranks: %.0f %% of the starts were late (leave --slot out, and it is found)",
+                 nl_format_duration(s->o->slot_ns, slot, sizeof slot), name, nl_format_duration(operation_ns, least, sizeof least), s->team->n_ranks,
+                 100 * share);
+    return -1;
+}
+
+/* Whether a rank was asked to stop. Collective. */
+static int is_stopped(const struct nd_starter *s, const struct nd_loop *loop) {
+    return nd_team_agree(s->team, loop->stop_asked && *loop->stop_asked ? ND_FLAG_STOP : 0);
+}
+
+/* Starts of a stage that looks for a slot. A slow operation needs fewer to show that it is slow. */
+static int settle_starts(const struct nd_starter *s, double start_ns) {
+    int n = s->o->mode->has_stages ? s->o->n_stage_starts : SETTLE_STARTS;
+    while (n > s->o->n_stage_starts && n * start_ns > SETTLE_NS) n /= 2;
+    return n < s->o->n_stage_starts ? s->o->n_stage_starts : n;
+}
+
+/* Whether the time for planning is over on a rank. Collective. */
+static int is_late(const struct nd_starter *s, int64_t until_ns) {
+    return s->o->plan_ns > 0 && nd_team_agree(s->team, nl_mono_ns() > until_ns ? ND_FLAG_STOP : 0);
+}
+
+/* Lets the slot grow until few starts are late, or the time is over. Where lateness does not come from the slot, growing does not help: the best
+ * one is taken. */
+static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, int64_t operation_ns,
+                  int64_t longest_ns, int64_t until_ns) {
+    double best_share = 2;
+    int64_t best_slot_ns = plan->slot_ns, stage_ns;
+    int n = settle_starts(s, (double)(operation_ns + plan->slot_ns + longest_ns + s->o->work_ns)), n_vain = 0;
+    for (int try = 0; try < (s->o->slot_ns ? 8 : SETTLE_TRIES) && n_vain < SETTLE_VAIN; try++) {
+        double share = late_share(s, loop, n, &stage_ns);
+        if (s->is_broken || is_stopped(s, loop)) return -1; /* the same on all ranks */
+        n_vain = share < 0.9 * best_share ? 0 : n_vain + 1;
+        if (share < best_share) {
+            best_share = share;
+            best_slot_ns = plan->slot_ns;
+        }
+        if ((share <= allowed_share(s) && try >= 2) || is_late(s, until_ns)) break;
+        if (share <= allowed_share(s) || s->o->slot_ns) continue;
+        plan->slot_ns = longer_slot(s, plan->slot_ns, stage_ns, n);
+    }
+    plan->slot_ns = best_slot_ns;
+    plan->late_share = best_share;
+    /* operations back to back take their least: a distance that is shorter only piles them up */
+    if (s->o->slot_ns && s->o->slot_ns < operation_ns && s->o->mode->has_stages)
+        return refuse_slot(s, name, operation_ns, best_share);
+    /* one start in a stage can be on time in any slot: the first */
+    if (s->o->slot_ns && best_share >= 1 - 1. / s->o->n_stage_starts) return refuse_slot(s, name, operation_ns, best_share);
+    return 0;
+}
+
+int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, uint64_t seed) {
+    struct nd_loop own = *loop;
+    own.starter = s;
+    own.plan = plan;
+    int64_t begin_ns = nl_mono_ns(), most_ns = s->o->plan_ns > 0 ? s->o->plan_ns : INT64_MAX - begin_ns;
+    s->plan = plan;
+    plan->meets_first = !loop->op->is_synchronising || loop->state->overlap_steps > 0;
+    nd_loop_warm(loop, s->o->n_first_starts); /* connections */
+    int64_t operation_ns = operation_time(s, loop);
+    if (s->o->work_ns) {
+        double rate = nd_work_rate();
+        MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, s->team->world);
+        plan->work_steps = (int64_t)(rate * (double)s->o->work_ns) + 1;
+    }
+    int64_t longest_ns = plan_arrivals(s, plan, operation_ns, seed);
+    if (longest_ns < 0) return -1;
+    plan->broadcast_ns = broadcast_time(s, begin_ns + most_ns / 2);
+    plan->guard_ns = GUARD_NS + 16 * (operation_ns + longest_ns + s->o->work_ns);
+    if (!s->o->mode->has_schedule) return 0;
+    plan->slot_ns = s->o->mode->has_stages ? (int64_t)(s->o->gamma * (double)(operation_ns + longest_ns + s->o->work_ns)) : plan->broadcast_ns;
+    if (s->o->slot_ns) plan->slot_ns = s->o->slot_ns;
+    return settle(s, &own, plan, name, operation_ns, longest_ns, begin_ns + most_ns);
+}
+
+void nd_starter_close(struct nd_starter *s) {
+    if (!s->team) return;
+    nd_raw_close(s->raw);
+    nd_lateness_close(s->lateness);
+    nd_sync_close(&s->sync);
+    MPI_Type_free(&s->sum_type);
+    MPI_Op_free(&s->sum_op);
+    free(s->records);
+    free(s->overshoots_ns);
+    free(s->sums);
+    free(s->node_sums);
+    free(s->all_sums);
+    free(s->overshoots);
+    free(s->all_overshoots);
+    free(s->measures);
+    free(s->worst);
+    free(s->rank_sums);
+    *s = (struct nd_starter){0};
+}

@@ -1,0 +1,86 @@
+/* The treatment of one node: the generator process, switched through the control page. Only the node's first rank has one. */
+#ifndef ND_TREATMENT_H
+#define ND_TREATMENT_H
+
+#include <stdint.h>
+
+#include "common/base/nl_hist.h"
+
+struct nd_treatment;
+
+/* Starts the generator and waits until it is ready. Must be called before MPI_Init: an initialised MPI must not fork.
+ * @param path  the program; NULL: noiselab-gen beside this program, else the one in PATH.
+ * @param words  further words of its command line, ended by NULL.
+ * @return 0, or -1 after a message (the generator's own message stands before it). */
+int nd_treatment_start(struct nd_treatment **t, const char *path, const char *const *words);
+
+/* Asks the generator whether it would take these words; it says itself what it does not like. 0, -1. */
+int nd_treatment_check(const char *path, const char *const *words);
+
+/* Names a rank of the node, before nd_treatment_place: its end ends the load. */
+void nd_treatment_add_rank(struct nd_treatment *t, int pid);
+
+/* Gives the generator one thread on each of these CPUs (at most NL_CONTROL_MAX_WORKERS). 0, or -1 with the generator's reason in `reason`. */
+int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char *reason, int reason_size);
+
+/* What an on half asks for. */
+struct nd_dose {
+    int account;             /* which carry-over account is used: arm index + 1, 0 for off halves */
+    int kind, pattern;       /* indices into the generator's lists */
+    double level_percent;    /* of each CPU */
+    int64_t period_ns;
+    int64_t first_burst_ns;  /* CLOCK_MONOTONIC: begin of the first period */
+    int64_t n_periods;       /* 0: sleep */
+    int64_t half_ns;         /* how long the half is planned to last from then on */
+    int64_t slot_ns;         /* time that a pattern which goes on from half to half is given; 0: as long as the half lasts */
+    int64_t extra_ns;        /* CPU time on top on each CPU, of what earlier halves of the account lacked; negative: of what they had too much */
+    uint64_t seed;           /* of the pattern, the same for all halves of the arm */
+    double skip;             /* where a pattern that goes on from half to half begins, 0..1 */
+    const uint8_t *is_active; /* which of the placed CPUs get it; NULL: none */
+};
+
+/* Switches, and waits for the acknowledgement and until the generator sleeps. Off halves switch too (to zero bursts), so that both arms cost the same.
+ * @return 0, or -1 when the generator is gone or refuses. */
+int nd_treatment_switch(struct nd_treatment *t, const struct nd_dose *dose);
+
+/* Stops a load at once. 0 or -1. */
+int nd_treatment_idle(struct nd_treatment *t);
+
+/* Ends any load for good, without waiting; later switches start none. Safe in a signal handler. */
+void nd_treatment_close(struct nd_treatment *t);
+
+/* Whether the generator has ended (1) or not (0). */
+int nd_treatment_is_gone(const struct nd_treatment *t);
+
+/* Why the last command was refused; "" when it was not. */
+const char *nd_treatment_refusal(const struct nd_treatment *t);
+
+/* CPU time the generator and its children have used since its start, ns (read from outside; costs a system call); -1 when it is gone. */
+int64_t nd_treatment_cpu_ns(const struct nd_treatment *t);
+
+/* On how many CPUs the load switched on last will run a burst at all (elsewhere it only saves up for one): known before the half. */
+int nd_treatment_n_due(const struct nd_treatment *t);
+
+/* CPU time that has become due in the account of the load switched on last, ns, summed over CPUs: differences within a half are its dose. */
+int64_t nd_treatment_requested_ns(const struct nd_treatment *t);
+
+/* What the account of the load before the one switched on last still owed when it ended, ns, summed over CPUs. */
+int64_t nd_treatment_owed_ns(const struct nd_treatment *t);
+
+/* Where worker `worker` notes its bursts, and its CPU; NULL: there is no such worker. */
+struct nl_bursts *nd_treatment_bursts(struct nd_treatment *t, int worker, int *cpu);
+
+/* Bursts run since its start. */
+int64_t nd_treatment_bursts_run(const struct nd_treatment *t);
+
+/* Times from command to acknowledgement, ns. */
+const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t);
+
+/* Ends the generator and takes its certificate.
+ * @param text  receives the certificate (JSON), "" when the generator was gone. */
+void nd_treatment_stop(struct nd_treatment *t, char *text, int text_size);
+
+/* Ends the generator without a certificate, and frees everything. NULL is fine. */
+void nd_treatment_free(struct nd_treatment *t);
+
+#endif

@@ -1,0 +1,194 @@
+/* noiselab-doctor: what this machine permits, what that means for each experiment, and what would change it. */
+#include "experiments/command/doctor.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/nl_error.h"
+#include "common/base/nl_options.h"
+#include "common/base/version.h"
+
+enum { MAX_PROBES = 32, WIDTH = 100 };
+
+const char *const nc_state_names[] = {[NC_GOOD] = "good", [NC_LIMITED] = "limited", [NC_MISSING] = "missing"};
+
+/* ---- what follows for the experiments ---- */
+
+static enum nc_state need_ranks(const struct nc_machine *m, char *why, size_t size) {
+    if (!m->launcher_works) {
+        snprintf(why, size, "no ranks can be started (MPI)");
+        return NC_MISSING;
+    }
+    if (!m->has_r) {
+        snprintf(why, size, "measures here; answers where R is (--finish DIR)");
+        return NC_LIMITED;
+    }
+    if (m->n_cores < 2) {
+        snprintf(why, size, "one rank only: no collective waits for another rank");
+        return NC_LIMITED;
+    }
+    return NC_GOOD;
+}
+
+static enum nc_state need_agents(const struct nc_machine *m, char *why, size_t size) {
+    enum nc_state state = need_ranks(m, why, size);
+    if (state != NC_GOOD || m->can_freeze) return state;
+    snprintf(why, size, "only agents that are started (--agent-cmd) or have switches of their own (--agent-on)");
+    return NC_LIMITED;
+}
+
+static enum nc_state need_nodes(const struct nc_machine *m, char *why, size_t size) {
+    enum nc_state state = need_ranks(m, why, size);
+    if (state != NC_GOOD || m->is_slurm_job) return state;
+    snprintf(why, size, "this machine only, without node against node; a cluster: %s", m->has_slurm ? "--submit, or --hosts" : "--hosts n1,n2,...");
+    return NC_LIMITED;
+}
+
+static enum nc_state need_r(const struct nc_machine *m, char *why, size_t size) {
+    if (m->has_r) return NC_GOOD;
+    snprintf(why, size, "R or its package is missing");
+    return NC_MISSING;
+}
+
+const struct nc_experiment nc_experiments[] = {
+    {"sensitivity", 1, need_ranks}, {"agent", 1, need_agents}, {"acceptance", 1, need_nodes}, {"stability", 0, need_ranks},
+    {"reproducibility", 0, need_ranks}, {"analysis", 0, need_r}, {0},
+};
+
+/* ---- options ---- */
+
+struct asked {
+    struct nl_command_line line;
+    int is_json;
+};
+
+static const char *set_json(void *context, const char *text) {
+    (void)text;
+    ((struct asked *)context)->is_json = 1;
+    return NULL;
+}
+
+static const char *show_help(void *context, const char *text) {
+    struct asked *asked = context;
+    (void)text;
+    nl_options_help(&asked->line);
+    asked->line.is_done = 1;
+    return NULL;
+}
+
+static const char *show_version(void *context, const char *text) {
+    (void)text;
+    printf("noiselab-doctor %s (%s)\n", NOISELAB_VERSION, nl_git);
+    ((struct asked *)context)->line.is_done = 1;
+    return NULL;
+}
+
+static const struct nl_option rows[] = {
+    {"json", NULL, "print JSON", 1, set_json},
+    {"version", NULL, "print the version", 2, show_version},
+    {"help", NULL, "print this help", 2, show_help},
+};
+
+/* ---- output ---- */
+
+/* Prints a text after so many columns, broken at blanks so that no line is wider than WIDTH; lines after the first are indented. */
+static void print_broken(const char *text, int column) {
+    int at = column;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (at > column && at + 1 + length > WIDTH) {
+            printf("\n%*s", column, "");
+            at = column;
+        } else if (at > column) {
+            putchar(' ');
+            at++;
+        }
+        printf("%.*s", length, text);
+        at += length;
+        text += length + (text[length] == ' ');
+    }
+    putchar('\n');
+}
+
+static void print_line(const char *name, enum nc_state state, const char *text) {
+    static const char *const marks[] = {[NC_GOOD] = "ok", [NC_LIMITED] = "limited", [NC_MISSING] = "MISSING"};
+    printf("%-15s  %-7s  ", name, marks[state]);
+    print_broken(text[0] ? text : "can run", 26);
+}
+
+static void print_text(const struct nc_finding *findings, const enum nc_state *states, char (*whys)[200]) {
+    for (int i = 0; nc_probes[i].name; i++) {
+        print_line(nc_probes[i].name, findings[i].state, findings[i].here);
+        if (findings[i].means[0]) printf("%26s", ""), print_broken(findings[i].means, 26);
+        if (findings[i].change[0]) printf("%24s> ", ""), print_broken(findings[i].change, 26);
+    }
+    puts("\nExperiments");
+    for (int i = 0; nc_experiments[i].name; i++) print_line(nc_experiments[i].name, states[i], whys[i]);
+}
+
+static json_t *unless_empty(const char *text) { return text[0] ? json_string(text) : json_null(); }
+
+static int print_json(const struct nc_finding *findings, const enum nc_state *states, char (*whys)[200]) {
+    char host[256] = "";
+    json_t *checks = json_array(), *experiments = json_array();
+    gethostname(host, sizeof host - 1);
+    for (int i = 0; nc_probes[i].name; i++)
+        json_array_append_new(checks, json_pack("{s:s, s:s, s:o, s:o, s:o}", "check", nc_probes[i].name, "state", nc_state_names[findings[i].state],
+                                                "here", unless_empty(findings[i].here), "means", unless_empty(findings[i].means), "change",
+                                                unless_empty(findings[i].change)));
+    for (int i = 0; nc_experiments[i].name; i++)
+        json_array_append_new(experiments, json_pack("{s:s, s:s, s:b, s:o}", "experiment", nc_experiments[i].name, "state", nc_state_names[states[i]],
+                                                     "is_main", nc_experiments[i].is_main, "reason", unless_empty(whys[i])));
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o}", "schema", 1, "program", "noiselab-doctor", "version", NOISELAB_VERSION, "host", host,
+                             "checks", checks, "experiments", experiments);
+    int failed = !json || json_dumpf(json, stdout, JSON_INDENT(2)) || putchar('\n') == EOF || fflush(stdout);
+    if (failed) nl_error("--json: cannot be written");
+    json_decref(json);
+    return failed ? -1 : 0;
+}
+
+/* Whether the main experiments can run: they may have limits. */
+static int judge(const struct nc_machine *m, enum nc_state *states, char (*whys)[200]) {
+    int can_run = 1;
+    for (int i = 0; nc_experiments[i].name; i++) {
+        states[i] = nc_experiments[i].judge(m, whys[i], sizeof whys[i]);
+        if (nc_experiments[i].is_main && states[i] == NC_MISSING) can_run = 0;
+    }
+    return can_run;
+}
+
+static int find_programs(char *bin, size_t size) {
+    ssize_t n = readlink("/proc/self/exe", bin, size - 1);
+    if (n <= 0) return -1;
+    bin[n] = '\0';
+    *strrchr(bin, '/') = '\0';
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    static struct nc_finding findings[MAX_PROBES];
+    static char whys[MAX_PROBES][200], bin[PATH_MAX];
+    enum nc_state states[MAX_PROBES];
+    struct nc_machine machine = {.bin = bin};
+    struct asked asked = {.line = {.program = "noiselab-doctor",
+                                   .rows = rows,
+                                   .n_rows = sizeof rows / sizeof rows[0],
+                                   .doc = "Says what this machine permits, what that means for each experiment, and what would change it. It looks, "
+                                          "starts two ranks for a moment, and changes nothing."
+                                          "\vExit status: 0 the main experiments (sensitivity, agent, acceptance) can run, 2 one cannot, or usage error."}};
+    nl_set_program("noiselab-doctor");
+    if (nl_options_parse(&asked.line, argc, argv, &asked, NULL)) return NL_EXIT_USAGE;
+    if (asked.line.is_done) return NL_EXIT_OK;
+    if (find_programs(bin, sizeof bin)) {
+        nl_error("cannot find the folder of the programs (/proc is not mounted)");
+        return NL_EXIT_USAGE;
+    }
+    for (int i = 0; nc_probes[i].name; i++) nc_probes[i].look(&machine, &findings[i]);
+    int can_run = judge(&machine, states, whys);
+    if (!asked.is_json) print_text(findings, states, whys);
+    if (asked.is_json && print_json(findings, states, whys)) return NL_EXIT_USAGE;
+    return can_run ? NL_EXIT_OK : NL_EXIT_USAGE;
+}

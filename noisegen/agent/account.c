@@ -1,0 +1,130 @@
+#include "noisegen/agent/account.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The account's fields, as files and sums have them. */
+static const struct {
+    const char *key;
+    size_t offset;
+    int is_most; /* a level, not an amount: of halves the most counts */
+} fields[] = {
+#define FIELD(name, is_most) {#name, offsetof(struct nl_agent_account, name), is_most}
+    FIELD(wall_ns, 0),       FIELD(cpu_ns, 0),        FIELD(cpu_on_ranks_ns, 0), FIELD(others_on_ranks_ns, 0), FIELD(waited_for_agent_ns, 0),
+    FIELD(waited_for_others_ns, 0), FIELD(waited_for_kernel_ns, 0), FIELD(waited_for_noiselab_ns, 0), FIELD(waited_unknown_ns, 0), FIELD(scraper_cpu_ns, 0),
+    FIELD(wakeups, 0),
+    FIELD(voluntary, 0),     FIELD(involuntary, 0),   FIELD(migrations, 0),      FIELD(n_processes, 1),     FIELD(n_started, 0),
+    FIELD(rss_kib, 1),       FIELD(read_bytes, 0),    FIELD(written_bytes, 0),   FIELD(observer_cpu_ns, 0), FIELD(observer_on_ranks_ns, 0),
+    FIELD(lost_switches, 0), FIELD(ins, 0),           FIELD(outs, 0)
+#undef FIELD
+};
+enum { N_FIELDS = sizeof fields / sizeof *fields };
+_Static_assert(N_FIELDS * sizeof(int64_t) == sizeof(struct nl_agent_account), "every field of the account is in the table");
+
+static int64_t *field(struct nl_agent_account *a, int i) { return (int64_t *)(void *)((char *)a + fields[i].offset); }
+
+void na_account_add(struct nl_agent_account *sum, const struct nl_agent_account *half) {
+    struct nl_agent_account copy = *half;
+    for (int i = 0; i < N_FIELDS; i++) {
+        int64_t *to = field(sum, i), value = *field(&copy, i);
+        if (*to < 0 || value < 0) *to = -1;
+        else if (!fields[i].is_most) *to += value;
+        else if (value > *to) *to = value;
+    }
+}
+
+static json_t *number(int64_t value) { return value < 0 ? json_null() : json_integer(value); }
+
+/* Names of files and commands need not be UTF-8. */
+static json_t *text(const char *s) {
+    json_t *t = s ? json_string(s) : json_null();
+    return t ? t : json_string("?");
+}
+
+static json_t *account(const struct nl_agent_account *a, int64_t n_halves) {
+    struct nl_agent_account copy = *a;
+    json_t *o = json_object();
+    json_object_set_new(o, "halves", json_integer(n_halves));
+    for (int i = 0; i < N_FIELDS; i++) json_object_set_new(o, fields[i].key, n_halves ? number(*field(&copy, i)) : json_null());
+    return o;
+}
+
+static json_t *times(const struct nl_hist *h) {
+    uint64_t n = nl_hist_total(h);
+    json_t *o = json_object();
+    json_object_set_new(o, "n", json_integer((json_int_t)n));
+    json_object_set_new(o, "p50_ns", number(nl_hist_quantile(h, 0.5)));
+    json_object_set_new(o, "p99_ns", number(nl_hist_quantile(h, 0.99)));
+    json_object_set_new(o, "max_ns", number(nl_hist_max(h)));
+    return o;
+}
+
+static json_t *scraper(const struct na_session *s) {
+    if (!s->options->scrape) return json_null();
+    json_t *o = json_object();
+    json_object_set_new(o, "command", text(s->options->scrape));
+    json_object_set_new(o, "period_ns", json_integer(s->options->scrape_period_ns));
+    json_object_set_new(o, "scrapes", json_integer(atomic_load(&s->scraper.n_scrapes)));
+    json_object_set_new(o, "failed", json_integer(atomic_load(&s->scraper.n_failed)));
+    json_object_set_new(o, "skipped", json_integer(atomic_load(&s->scraper.n_skipped)));
+    return o;
+}
+
+static json_t *pids(const struct na_set *set) {
+    json_t *list = json_array();
+    for (int i = 0; i < set->n; i++) json_array_append_new(list, json_integer(set->p[i].pid));
+    return list;
+}
+
+static json_t *warnings(const struct na_agent *a) {
+    json_t *list = json_array();
+    for (int i = 0; i < a->n_warnings; i++) json_array_append_new(list, text(a->warnings[i]));
+    return list;
+}
+
+/* What the agent was chosen by: the value of its option. */
+static json_t *command(const struct na_options *o) {
+    if (o->pid) return json_integer(o->pid);
+    return text(o->cmd ? o->cmd : o->cgroup ? o->cgroup : o->unit ? o->unit : o->on ? o->on : o->scrape);
+}
+
+char *na_certificate(const struct na_session *s) {
+    const struct na_agent *a = &s->agent;
+    struct nl_agent_account all = s->total_on;
+    na_account_add(&all, &s->total_off);
+    json_t *o = json_object();
+    json_object_set_new(o, "host", text(s->page->host));
+    json_object_set_new(o, "name", text(a->name));
+    json_object_set_new(o, "way", text(a->way->name));
+    json_object_set_new(o, "command", command(s->options));
+    json_object_set_new(o, "off_command", text(s->options->off));
+    json_object_set_new(o, "pids", pids(&a->set));
+    json_object_set_new(o, "freezer", text(a->freeze.row ? a->freeze.row->name : NULL));
+    json_object_set_new(o, "freezer_reason", text(a->freeze.row ? a->freeze.reason : NULL));
+    json_object_set_new(o, "account", text(s->account_source[0] ? s->account_source : NULL));
+    json_object_set_new(o, "account_reason", text(s->account_source[0] ? s->account_reason : NULL));
+    json_object_set_new(o, "source", text(na_who_source(&s->who)));
+    json_object_set_new(o, "source_reason", text(na_who_reason(&s->who)));
+    json_object_set_new(o, "state_found", text(a->state_found));
+    json_object_set_new(o, "state_left", text(s->state_left));
+    json_object_set_new(o, "died", text(a->died[0] ? a->died : NULL));
+    json_t *switching = json_object();
+    json_object_set_new(switching, "on", times(&a->on_times));
+    json_object_set_new(switching, "off", times(&a->off_times));
+    json_object_set_new(o, "switching", switching);
+    json_object_set_new(o, "scraper", scraper(s));
+    json_object_set_new(o, "totals", account(&s->total_on, s->n_halves_on));
+    json_object_set_new(o, "totals_off", account(&s->total_off, s->n_halves_off));
+    json_object_set_new(o, "ins", number(all.ins));
+    json_object_set_new(o, "outs", number(all.outs));
+    json_object_set_new(o, "lost_switches", number(all.lost_switches));
+    json_object_set_new(o, "observer_cpu_ns", number(all.observer_cpu_ns));
+    json_object_set_new(o, "observer_cpu", number(s->cpu));
+    json_object_set_new(o, "log_kept_bytes", json_integer(atomic_load(&s->watch.kept_bytes)));
+    json_object_set_new(o, "log_dropped_bytes", json_integer(atomic_load(&s->watch.dropped_bytes)));
+    json_object_set_new(o, "warnings", warnings(a));
+    char *out = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return out;
+}

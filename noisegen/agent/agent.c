@@ -1,0 +1,139 @@
+#include "noisegen/agent/agent.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/nl_clock.h"
+
+void na_warn(struct na_agent *a, const char *format, ...) {
+    char text[NA_REASON_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (int i = 0; i < a->n_warnings; i++)
+        if (strcmp(a->warnings[i], text) == 0) return;
+    if (a->n_warnings < NA_MAX_WARNINGS) snprintf(a->warnings[a->n_warnings++], NA_REASON_BYTES, "%s", text);
+}
+
+static const struct na_way *choose_way(const struct na_options *o) {
+    if (o->cmd) return &na_way_command;
+    if (o->pid) return &na_way_pid;
+    if (o->cgroup) return &na_way_cgroup;
+    if (o->unit) return &na_way_unit;
+    return o->on ? &na_way_switch : &na_way_scrape;
+}
+
+/* What the agent is called unless the user says it: as its program. */
+static void choose_name(struct na_agent *a) {
+    const struct na_options *o = a->options;
+    struct na_stat s;
+    struct na_command command;
+    char ignored[256];
+    if (o->name) snprintf(a->name, sizeof a->name, "%s", o->name);
+    else if (o->unit) snprintf(a->name, sizeof a->name, "%.*s", (int)strcspn(o->unit, "."), o->unit);
+    else if (o->pid || o->cgroup) snprintf(a->name, sizeof a->name, "%s", na_stat_read(a->root.pid, &s) ? "agent" : s.name);
+    else if (o->on) na_command_name(&a->on, a->name, sizeof a->name);
+    else if (o->scrape && !o->cmd && na_command_make(&command, o->scrape, o->is_shell, ignored, sizeof ignored) == 0) {
+        snprintf(a->name, sizeof a->name, "scrape");
+        na_command_free(&command);
+    }
+    /* it stands in CSV files */
+    for (char *c = a->name; *c; c++)
+        if (strchr(", \t\"'\\/\n", *c)) *c = '_';
+}
+
+int na_agent_check(struct na_agent *a, char *reason, int size) {
+    a->way = choose_way(a->options);
+    if (a->way->check(a, reason, size)) return -1;
+    choose_name(a);
+    return 0;
+}
+
+int na_agent_place(struct na_agent *a, char *reason, int size) {
+    if (a->way->lives && a->is_on == 1 && !a->way->lives(a, reason, size)) return -1;
+    return a->way->place ? a->way->place(a, reason, size) : 0;
+}
+
+/* It has ended by itself: notes when, and lets go of what is left of it. */
+static void note_death(struct na_agent *a, const char *why, const char *when) {
+    char problem[NA_REASON_BYTES];
+    na_say(a->died, sizeof a->died, "%s: %s", when, why);
+    a->is_on = 0;
+    if (na_undo_all(a->undo, problem, sizeof problem)) na_warn(a, "%s", problem);
+    if (!a->way->members) return;
+    a->way->members(a);
+    if (a->set.n == 0) return;
+    na_warn(a, "%d of its processes live on (process %d), in all halves from then on", a->set.n, (int)a->set.p[0].pid);
+}
+
+int na_agent_look(struct na_agent *a, const char *when, char *reason, int size) {
+    if (!a->died[0] && (a->is_on == 1 || a->is_held) && a->way->lives && !a->way->lives(a, reason, size)) {
+        char why[NA_REASON_BYTES];
+        snprintf(why, sizeof why, "%s", reason);
+        note_death(a, why, when);
+    }
+    if (!a->died[0]) return NL_AGENT_DONE;
+    na_say(reason, size, "%s", a->died);
+    return NL_AGENT_DIED;
+}
+
+int na_agent_switch(struct na_agent *a, int on, int64_t *switch_ns, char *reason, int size) {
+    int64_t begin_ns = nl_mono_ns();
+    *switch_ns = 0;
+    int status = na_agent_look(a, on ? "before a half with it" : "before a half without it", reason, size);
+    if (status) return on ? status : NL_AGENT_DONE; /* a dead one is off */
+    if (a->is_on == on) return NL_AGENT_DONE;
+    if ((on ? a->way->on : a->way->off)(a, reason, size)) return NL_AGENT_REFUSED;
+    a->is_on = on;
+    *switch_ns = nl_mono_ns() - begin_ns;
+    nl_hist_add(on ? &a->on_times : &a->off_times, *switch_ns);
+    return NL_AGENT_DONE;
+}
+
+void na_agent_begin(struct na_agent *a) {
+    if (!a->way->members) return;
+    a->way->members(a);
+    na_figures_begin(&a->figures, &a->set);
+    na_cpu_begin(&a->cpu, &a->set); /* last, and first at the end: this is what is compared with the ranks' side */
+}
+
+void na_agent_end(struct na_agent *a, struct nl_agent_account *account) {
+    int64_t switches, migrations;
+    if (!a->way->members) return;
+    account->cpu_ns = na_cpu_end(&a->cpu, &a->set, &switches, &migrations);
+    a->way->members(a);
+    if (a->cpu.row && a->cpu.row->end) account->cpu_ns = na_cpu_end(&a->cpu, &a->set, &switches, &migrations); /* with the new ones */
+    na_figures_end(&a->figures, &a->set, account);
+    if (!a->cpu.row && a->set.n == 0) account->cpu_ns = 0; /* not there at all */
+    /* the kernel's counts have short-lived children, too, which /proc forgets */
+    if (migrations >= 0) account->migrations = migrations;
+    if (switches >= 0 && account->involuntary >= 0 && switches >= account->involuntary) account->voluntary = switches - account->involuntary;
+}
+
+void na_agent_restore(struct na_agent *a, char *left, int size) {
+    char problem[NA_REASON_BYTES], ignored[NA_REASON_BYTES];
+    int rc = na_undo_all(a->undo, problem, sizeof problem);
+    if (rc) {
+        na_warn(a, "%s", problem);
+        na_say(left, size, "not as it was found: %s", problem);
+    } else if (a->died[0]) {
+        na_say(left, size, "ended by itself");
+    } else if (a->way == &na_way_switch) {
+        na_say(left, size, "switched off by --agent-off (how it was before is not known)");
+    } else if (strcmp(a->state_found, "running") == 0 && a->way->lives && !a->way->lives(a, ignored, sizeof ignored)) {
+        na_say(left, size, "ended by itself");
+    } else {
+        na_say(left, size, "%s", a->state_found);
+    }
+    a->is_on = strcmp(a->state_found, "running") == 0 && !a->died[0];
+}
+
+void na_agent_free(struct na_agent *a) {
+    na_cpu_close(&a->cpu);
+    na_figures_free(&a->figures);
+    na_set_free(&a->set);
+    na_command_free(&a->on);
+    na_command_free(&a->off);
+}

@@ -1,0 +1,278 @@
+#include "noisegen/agent/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PF_KTHREAD UINT64_C(0x00200000) /* include/linux/sched.h; part of what /proc/PID/stat promises */
+
+int na_read(const char *path, char *text, int size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC), n = 0;
+    ssize_t got = 0;
+    if (fd < 0) return -1;
+    while (n < size - 1 && (got = read(fd, text + n, (size_t)(size - 1 - n))) > 0) n += (int)got;
+    int error = errno;
+    close(fd);
+    text[n] = '\0';
+    errno = error;
+    return got < 0 ? -1 : n;
+}
+
+int na_write(const char *path, const char *text) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t n = write(fd, text, strlen(text));
+    int error = errno;
+    close(fd);
+    errno = error;
+    return n < 0 ? -1 : 0;
+}
+
+/* ---- one process ---- */
+
+static int parse_stat(const char *path, struct na_stat *s) {
+    char text[1024];
+    unsigned long long flags, dead_faults, start;
+    long long dead_user, dead_system, rss;
+    int ppid;
+    if (na_read(path, text, sizeof text) <= 0) return -1;
+    char *open = strchr(text, '('), *close = strrchr(text, ')'); /* the name may hold anything, brackets too */
+    if (!open || !close || close < open) return -1;
+    snprintf(s->name, sizeof s->name, "%.*s", (int)(close - open - 1), open + 1);
+    if (sscanf(close + 1, " %c %d %*d %*d %*d %*d %llu %*u %llu %*u %*u %*u %*u %lld %lld %*d %*d %d %*d %llu %*u %lld", &s->state, &ppid,
+               &flags, &dead_faults, &dead_user, &dead_system, &s->n_threads, &start, &rss) != 9)
+        return -1;
+    s->ppid = ppid;
+    s->flags = flags;
+    s->dead_children_faults = dead_faults;
+    s->dead_children_ticks = dead_user + dead_system;
+    s->start_ticks = start;
+    s->rss_kib = rss * (sysconf(_SC_PAGESIZE) / 1024);
+    return 0;
+}
+
+int na_stat_read(pid_t pid, struct na_stat *stat) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    return parse_stat(path, stat);
+}
+
+int na_stat_read_thread(pid_t pid, pid_t tid, struct na_stat *stat) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    return parse_stat(path, stat);
+}
+
+struct na_process na_process_of(pid_t pid) {
+    struct na_stat s;
+    return na_stat_read(pid, &s) ? (struct na_process){pid, 0} : (struct na_process){pid, s.start_ticks};
+}
+
+/* A zombie whose other threads go on is not gone: its first thread has ended, that is all. */
+static int is_gone(const struct na_stat *s) { return s->state == 'X' || (s->state == 'Z' && s->n_threads <= 1); }
+
+static int is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
+int na_process_lives(struct na_process p) {
+    struct na_stat s;
+    errno = 0;
+    if (na_stat_read(p.pid, &s)) return is_shortage(errno); /* what cannot be read is not gone */
+    return s.start_ticks == p.start_ticks && !is_gone(&s);
+}
+
+int na_is_kernel(const struct na_stat *stat) { return (stat->flags & PF_KTHREAD) != 0; }
+
+int na_is_ancestor(pid_t pid) {
+    struct na_stat s;
+    for (pid_t at = getpid(); at > 0; at = s.ppid) {
+        if (at == pid) return 1;
+        if (na_stat_read(at, &s)) return 0;
+    }
+    return 0;
+}
+
+int na_process_signal(struct na_process p, int signal) {
+    /* the descriptor holds on to one process: what is checked after it was opened is what gets the signal */
+    int fd = (int)syscall(SYS_pidfd_open, p.pid, 0);
+    /* letting one run that was stopped must not fail for want of a descriptor; what runs already does not mind */
+    if (fd < 0 && errno != ENOSYS && !(signal == SIGCONT && is_shortage(errno))) return -1;
+    int rc = -1, lives = na_process_lives(p);
+    errno = ESRCH;
+    if (lives) rc = fd < 0 ? kill(p.pid, signal) : (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+    int error = errno;
+    if (fd >= 0) close(fd);
+    errno = error;
+    return rc;
+}
+
+/* ---- lists of numbers ---- */
+
+int na_each_number(const char *directory, int (*take)(void *, pid_t), void *context) {
+    DIR *d = opendir(directory);
+    struct dirent *e;
+    int rc = 0;
+    if (!d) return -1;
+    while (rc == 0 && (e = readdir(d))) {
+        char *end;
+        long number = strtol(e->d_name, &end, 10);
+        if (number > 0 && !*end) rc = take(context, (pid_t)number);
+    }
+    closedir(d);
+    return rc;
+}
+
+int na_each_line(const char *file, int (*take)(void *, pid_t), void *context) {
+    FILE *f = fopen(file, "re");
+    int number, rc = 0;
+    if (!f) return -1;
+    while (rc == 0 && fscanf(f, "%d", &number) == 1) rc = take(context, (pid_t)number);
+    fclose(f);
+    return rc;
+}
+
+/* ---- cgroups ---- */
+
+/* Whether a comma-separated list has the word. */
+static int has_word(const char *list, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0) return 1;
+    return 0;
+}
+
+int na_cgroup_of(pid_t pid, const char *controller, char *path, int size) {
+    char name[64], text[8192], *rest = text;
+    snprintf(name, sizeof name, "/proc/%d/cgroup", (int)pid);
+    if (na_read(name, text, sizeof text) <= 0) return -1;
+    for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
+        char *controllers = strchr(line, ':'), *where = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!where) continue;
+        *where = '\0';
+        if (*controller ? !has_word(controllers + 1, controller) : controllers[1] != '\0') continue;
+        return snprintf(path, (size_t)size, "%s", where + 1) < size ? 0 : -1;
+    }
+    return -1;
+}
+
+int na_cgroup_mount(const char *controller, char *path, int size) {
+    FILE *f = fopen("/proc/mounts", "re");
+    char line[4096], where[PATH_MAX], type[64], options[1024];
+    int found = 0;
+    if (!f) return -1;
+    while (!found && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%*s %4095s %63s %1023s", where, type, options) != 3) continue;
+        found = *controller ? strcmp(type, "cgroup") == 0 && has_word(options, controller) : strcmp(type, "cgroup2") == 0;
+    }
+    fclose(f);
+    return found && snprintf(path, (size_t)size, "%s", where) < size ? 0 : -1;
+}
+
+/* ---- sets ---- */
+
+int na_set_has(const struct na_set *set, pid_t pid) {
+    for (int i = 0; i < set->n; i++)
+        if (set->p[i].pid == pid) return 1;
+    return 0;
+}
+
+int na_set_add(struct na_set *set, pid_t pid) {
+    struct na_stat s;
+    if (na_set_has(set, pid) || na_stat_read(pid, &s) || is_gone(&s)) return 0;
+    if (set->n == set->room) {
+        int room = set->room ? 2 * set->room : 16;
+        struct na_process *p = realloc(set->p, (size_t)room * sizeof *p);
+        if (!p) return -1;
+        set->p = p;
+        set->room = room;
+    }
+    set->p[set->n++] = (struct na_process){pid, s.start_ticks};
+    return 1;
+}
+
+struct adding {
+    struct na_set *set;
+    pid_t parent;
+};
+
+static int add_one(void *context, pid_t pid) {
+    struct adding *a = context;
+    return na_set_add(a->set, pid) < 0 ? -2 : 0;
+}
+
+static int add_children_of_thread(void *context, pid_t tid) {
+    struct adding *a = context;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)a->parent, (int)tid);
+    return na_each_line(path, add_one, a) == -2 ? -2 : 0;
+}
+
+static int add_if_child(void *context, pid_t pid) {
+    struct adding *a = context;
+    struct na_stat s;
+    return na_stat_read(pid, &s) == 0 && s.ppid == a->parent && na_set_add(a->set, pid) < 0 ? -2 : 0;
+}
+
+int na_set_add_children(struct na_set *set, pid_t pid) {
+    struct adding a = {set, pid};
+    char path[64];
+    int before = set->n;
+    /* a kernel without CONFIG_PROC_CHILDREN: ask everybody who the parent is */
+    int rc;
+    if (access("/proc/thread-self/children", F_OK)) {
+        rc = na_each_number("/proc", add_if_child, &a);
+    } else {
+        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+        rc = na_each_number(path, add_children_of_thread, &a);
+    }
+    return rc == -2 ? -1 : set->n - before;
+}
+
+int na_set_add_descendants(struct na_set *set) {
+    int before = set->n;
+    /* those added are looked at, too; then all again, as new ones may have come meanwhile */
+    for (int n_seen = -1; n_seen != set->n;) {
+        n_seen = set->n;
+        for (int i = 0; i < set->n; i++)
+            if (na_set_add_children(set, set->p[i].pid) < 0) return -1;
+    }
+    return set->n - before;
+}
+
+int na_set_add_cgroup(struct na_set *set, const char *directory) {
+    char path[PATH_MAX];
+    struct adding a = {set, 0};
+    int before = set->n;
+    if (snprintf(path, sizeof path, "%s/cgroup.procs", directory) >= (int)sizeof path) return -1;
+    if (na_each_line(path, add_one, &a) == -2) return -1;
+    DIR *d = opendir(directory);
+    struct dirent *e;
+    int rc = 0;
+    while (d && rc >= 0 && (e = readdir(d))) {
+        if (e->d_type != DT_DIR || e->d_name[0] == '.') continue;
+        if (snprintf(path, sizeof path, "%s/%s", directory, e->d_name) >= (int)sizeof path) continue;
+        rc = na_set_add_cgroup(set, path);
+    }
+    if (d) closedir(d);
+    return rc < 0 ? -1 : set->n - before;
+}
+
+int na_set_prune(struct na_set *set) {
+    int n = 0;
+    for (int i = 0; i < set->n; i++)
+        if (na_process_lives(set->p[i])) set->p[n++] = set->p[i];
+    return set->n = n;
+}
+
+void na_set_empty(struct na_set *set) { set->n = 0; }
+
+void na_set_free(struct na_set *set) {
+    free(set->p);
+    *set = (struct na_set){0};
+}

@@ -1,0 +1,94 @@
+/* What /proc says about processes. Pids are used again, so a process is known by its pid and the moment of its start. */
+#ifndef NA_PROC_H
+#define NA_PROC_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "noisegen/agent/text.h"
+
+struct na_process {
+    pid_t pid;
+    uint64_t start_ticks; /* since boot, in the kernel's ticks of 10 ms; differs between two processes that had the same pid */
+};
+
+/* Fields of /proc/PID/stat. */
+struct na_stat {
+    char name[64];     /* the command's name, cut by the kernel at 15 bytes */
+    char state;        /* R, S, D, T, t, Z, ... */
+    pid_t ppid;
+    uint64_t flags;    /* PF_... */
+    uint64_t dead_children_faults; /* page faults of its children that it has waited for: more of them, and another child has ended */
+    int64_t dead_children_ticks;   /* CPU time of those */
+    int n_threads;
+    uint64_t start_ticks;
+    int64_t rss_kib;
+};
+
+/* 0, -1 when there is no such process. */
+int na_stat_read(pid_t pid, struct na_stat *stat);
+
+/* The same for a thread. */
+int na_stat_read_thread(pid_t pid, pid_t tid, struct na_stat *stat);
+
+/* The process with this pid now; start_ticks 0 when there is none. */
+struct na_process na_process_of(pid_t pid);
+
+/* Whether it still is this process, and not a zombie. One that cannot be looked at, for want of descriptors or memory, counts as living. */
+int na_process_lives(struct na_process process);
+
+/* Whether it is a thread of the kernel. */
+int na_is_kernel(const struct na_stat *stat);
+
+/* 1 when `pid` is the calling process or one of its ancestors. */
+int na_is_ancestor(pid_t pid);
+
+/* Sends a signal to this process and no other that got its pid. 0, -1 with errno (ESRCH: it has ended). */
+int na_process_signal(struct na_process process, int signal);
+
+/* Calls `take` for each number that names a file in a directory. 0, -1 when it cannot be read; a non-zero result of `take` ends it. */
+int na_each_number(const char *directory, int (*take)(void *context, pid_t number), void *context);
+
+/* Calls `take` for each number in a file of numbers (cgroup.procs, children). As above. */
+int na_each_line(const char *file, int (*take)(void *context, pid_t number), void *context);
+
+/* Reads a whole small file into `text` as a string. Its length, -1 with errno. */
+int na_read(const char *path, char *text, int size);
+
+/* Writes a text into an existing file by a single write(). 0, -1 with errno. */
+int na_write(const char *path, const char *text);
+
+/* A process's cgroup in a hierarchy, as the path under the hierarchy's mount.
+ * @param controller  of version 1 ("freezer", "cpuacct"); "": version 2.
+ * @return 0, -1 when there is none. */
+int na_cgroup_of(pid_t pid, const char *controller, char *path, int size);
+
+/* Where a hierarchy is mounted. 0, -1. */
+int na_cgroup_mount(const char *controller, char *path, int size);
+
+/* A growing set of processes. */
+struct na_set {
+    struct na_process *p;
+    int n, room;
+};
+
+/* Adds a living process (no zombie) unless it is in it. 1 added, 0 not, -1 no memory. */
+int na_set_add(struct na_set *set, pid_t pid);
+int na_set_has(const struct na_set *set, pid_t pid);
+
+/* Adds all descendants of its members, until there are no new ones. Returns how many, -1 no memory. */
+int na_set_add_descendants(struct na_set *set);
+
+/* Adds the members of a cgroup, and of those below it. @param directory  full path. */
+int na_set_add_cgroup(struct na_set *set, const char *directory);
+
+/* Adds the children of a process, not itself. */
+int na_set_add_children(struct na_set *set, pid_t pid);
+
+/* Removes those that have ended; returns how many are left. */
+int na_set_prune(struct na_set *set);
+
+void na_set_empty(struct na_set *set);
+void na_set_free(struct na_set *set);
+
+#endif

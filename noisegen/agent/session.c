@@ -1,0 +1,437 @@
+#include "noisegen/agent/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "noisegen/agent/account.h"
+#include "noisegen/agent/journal.h"
+#include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
+#include "common/sys/nl_place.h"
+
+#define WRITE_EVERY_NS INT64_C(30000000000)
+#define LOOK_NS INT64_C(200000000) /* how often we look whether the owner lives when nobody would wake us */
+
+/* ---- where we run, and the scraper ---- */
+
+static int bind_thread(void *set, pid_t tid) {
+    sched_setaffinity(tid, sizeof(cpu_set_t), set); /* where that is refused it stays where it is */
+    return 0;
+}
+
+/* Binds us, the watch's thread too, to a CPU that no rank has: what we do at a half's ends, and the scraper, must not disturb them. */
+static void choose_cpu(struct na_session *s) {
+    static int rank_cpus[NL_AGENT_MAX_RANKS];
+    char ignored[256];
+    struct nl_place *place;
+    cpu_set_t set;
+    s->cpu = -1;
+    for (int i = 0; i < s->page->n_ranks; i++) rank_cpus[i] = s->page->ranks[i].cpu;
+    if (nl_place_open(&place) == 0) {
+        int cpu;
+        if (nl_place_resolve(place, "spare", rank_cpus, s->page->n_ranks, &cpu, 1, ignored, sizeof ignored) == 1) s->cpu = cpu;
+        nl_place_close(place);
+    }
+    /* we began where the rank is bound that started us: with nothing to spare, anywhere is better than there */
+    memset(&set, 0xff, sizeof set);
+    if (s->cpu >= 0) {
+        CPU_ZERO(&set);
+        CPU_SET(s->cpu, &set);
+    }
+    na_each_number("/proc/self/task", bind_thread, &set);
+    if (s->options->scrape && !s->options->scrape_cpu && s->cpu < 0)
+        na_warn(&s->agent, "every CPU has a rank: the scraper runs beside them (see --scrape-cpu)");
+    s->scraper.cpus = s->options->scrape_cpu ? s->options->scrape_cpus : set;
+}
+
+static void mark_scrape(void *context, pid_t pid) {
+    struct na_session *s = context;
+    pthread_mutex_lock(&s->record);
+    na_who_mark(&s->who, pid, NR_SCRAPER, 0);
+    pthread_mutex_unlock(&s->record);
+}
+
+/* Checks the scrape command, as the ways check theirs. */
+static int check_scraper(struct na_session *s, char *reason, int size) {
+    const struct na_options *o = s->options;
+    if (!o->scrape) return 0;
+    if (na_command_make(&s->scraper.command, o->scrape, o->is_shell, reason, size)) return -1;
+    if (o->scrape_cpu && na_try_cpus(&o->scrape_cpus)) {
+        na_say(reason, size, "--scrape-cpu: '%s': none of these CPUs may be used here", o->scrape_cpu);
+        return -1;
+    }
+    s->scraper.period_ns = o->scrape_period_ns;
+    s->scraper.children = &s->children;
+    s->scraper.running = &s->agent.not_agent[1];
+    s->scraper.started = mark_scrape;
+    s->scraper.context = s;
+    return 0;
+}
+
+static int64_t scraper_cpu_ns(const struct na_session *s) { return s->options->scrape ? na_reaped().aside_cpu_ns : -1; }
+
+/* ---- the commands; each returns enum nl_agent_status, with a line in `reason` unless it is DONE ---- */
+
+static void drain_record(void *context) {
+    struct na_session *s = context;
+    if (s->who.recorder) nr_drain(s->who.recorder);
+}
+
+/* The watch drains what is written here. */
+static int write_record(struct na_session *s, int all, char *reason, int size) {
+    pthread_mutex_lock(&s->record);
+    int rc = na_who_write(&s->who, all, reason, size);
+    pthread_mutex_unlock(&s->record);
+    return rc;
+}
+
+static int open_record(struct na_session *s, char *reason, int size) {
+    pthread_mutex_lock(&s->record);
+    int rc = na_who_open(&s->who, s->options, s->page);
+    s->watch.n_extra = s->who.recorder ? nr_fds(s->who.recorder, s->watch.extra, NA_WATCH_FDS) : 0;
+    na_who_mark_agent(&s->who, &s->agent.set);
+    pthread_mutex_unlock(&s->record);
+    na_watch_again(&s->watch);
+    if (rc) na_say(reason, size, "--who %s: not possible on this node (its own message says why)", s->options->who);
+    snprintf(s->page->source, sizeof s->page->source, "%s", na_who_source(&s->who));
+    return rc;
+}
+
+static int place(struct na_session *s, char *reason, int size) {
+    struct nl_agent *p = s->page;
+    char log[PATH_MAX + 320];
+    if (s->is_placed) {
+        na_say(reason, size, "placed already");
+        return NL_AGENT_REFUSED;
+    }
+    if (p->n_ranks < 0 || p->n_ranks > NL_AGENT_MAX_RANKS || p->n_arms < 0 || p->n_arms > NL_AGENT_MAX_ARMS) {
+        na_say(reason, size, "%d ranks and %d arms are not from 0 to %d and %d", p->n_ranks, p->n_arms, NL_AGENT_MAX_RANKS,
+                 NL_AGENT_MAX_ARMS);
+        return NL_AGENT_REFUSED;
+    }
+    if (s->agent.way->members) s->agent.way->members(&s->agent);
+    for (int i = 0; i < p->n_ranks; i++) {
+        if (!na_set_has(&s->agent.set, p->ranks[i].pid)) continue;
+        na_say(reason, size, "a rank (process %d) is one of the agent's processes", p->ranks[i].pid);
+        return NL_AGENT_REFUSED;
+    }
+    choose_cpu(s);
+    snprintf(log, sizeof log, "%s/agent.%s.log", p->directory, p->host);
+    if (p->directory[0] && na_watch_log(&s->watch, log)) {
+        na_say(reason, size, "cannot write %s: %s", log, strerror(errno));
+        return NL_AGENT_REFUSED;
+    }
+    if (na_agent_place(&s->agent, reason, size)) return NL_AGENT_REFUSED;
+    s->is_placed = 1;
+    if (open_record(s, reason, size)) return NL_AGENT_REFUSED;
+    if (s->options->scrape && na_scraper_open(&s->scraper)) {
+        na_say(reason, size, "the system refuses to start a thread for the scraper");
+        return NL_AGENT_REFUSED;
+    }
+    return NL_AGENT_DONE;
+}
+
+/* Scraping begins after its agent is on. A started agent is on when it answers its scraper. */
+static int begin_scraping(struct na_session *s, char *reason, int size) {
+    int is_first = !s->was_scraped || s->agent.way == &na_way_command;
+    if (!s->options->scrape) return 0;
+    if (na_scraper_start(&s->scraper, is_first, s->options->timeout_ns, &s->page->is_closed, reason, size)) return -1;
+    s->was_scraped = 1;
+    return 0;
+}
+
+/* After its lease there are no more halves: those without the agent would have it. */
+static int is_refused(const struct na_session *s, char *reason, int size) {
+    if (s->is_overdue)
+        na_say(reason, size, "no command came for %.3g s while it was frozen (was the measurement stopped?): it was let run again",
+               (double)s->page->lease_ns / 1e9);
+    return s->is_overdue;
+}
+
+static int turn(struct na_session *s, int on, char *reason, int size) {
+    int64_t begin_ns = nl_mono_ns(), ignored_ns;
+    s->page->switch_ns = 0;
+    if (s->is_restored) return NL_AGENT_DONE; /* closed: nothing is switched any more */
+    if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
+    if (!s->is_placed) {
+        na_say(reason, size, "%s before PLACE", on ? "ON" : "OFF");
+        return NL_AGENT_REFUSED;
+    }
+    if (!on && s->options->scrape) na_scraper_stop(&s->scraper);
+    int status = na_agent_switch(&s->agent, on, &ignored_ns, reason, size);
+    if (on && status == NL_AGENT_DONE && begin_scraping(s, reason, size)) status = NL_AGENT_REFUSED;
+    s->page->switch_ns = nl_mono_ns() - begin_ns;
+    if (on && status == NL_AGENT_DONE) {
+        pthread_mutex_lock(&s->record);
+        na_who_mark_agent(&s->who, &s->agent.set);
+        pthread_mutex_unlock(&s->record);
+        if (s->agent.cpu.row && strcmp(s->account_source, s->agent.cpu.row->name) != 0) {
+            if (s->n_halves_on > 0)
+                na_warn(&s->agent, "it starts short-lived processes: their CPU time is exact to 10 ms in the first %lld halves, counted by %s since",
+                        (long long)s->n_halves_on, s->agent.cpu.row->name);
+            snprintf(s->account_source, sizeof s->account_source, "%s", s->agent.cpu.row->name);
+            snprintf(s->account_reason, sizeof s->account_reason, "%s", s->agent.cpu.reason);
+        }
+    }
+    if (status == NL_AGENT_DONE) atomic_store(&s->page->is_on, s->agent.is_on == 1);
+    return status;
+}
+
+static void when(const struct na_session *s, const char *word, char *text, int size) {
+    na_say(text, size, "%s half %lld of arm %d", word, (long long)s->page->half, s->page->arm);
+}
+
+static int begin(struct na_session *s, char *reason, int size) {
+    char moment[64];
+    if (!s->is_placed || s->page->arm < 0 || s->page->arm >= (s->page->n_arms > 0 ? s->page->n_arms : 1)) {
+        na_say(reason, size, s->is_placed ? "arm %d is not one of those named" : "BEGIN before PLACE", s->page->arm);
+        return NL_AGENT_REFUSED;
+    }
+    if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
+    when(s, "before", moment, sizeof moment);
+    int was_on = s->agent.is_on == 1;
+    int status = na_agent_look(&s->agent, moment, reason, size);
+    if (status && was_on) return status;
+    na_agent_begin(&s->agent);
+    s->begin_scraper_ns = scraper_cpu_ns(s);
+    pthread_mutex_lock(&s->record);
+    na_who_begin(&s->who, s->page->arm);
+    pthread_mutex_unlock(&s->record);
+    s->begin_cpu_ns = nl_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    s->begin_ns = nl_mono_ns();
+    return NL_AGENT_DONE;
+}
+
+static int end(struct na_session *s, char *reason, int size) {
+    char moment[64], problem[NA_REASON_BYTES];
+    struct nl_agent_account *a = &s->page->account;
+    int64_t now_ns = nl_mono_ns();
+    if (s->begin_ns == 0) {
+        na_say(reason, size, "END before BEGIN");
+        return NL_AGENT_REFUSED;
+    }
+    if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
+    memset(a, 0xff, sizeof *a); /* -1: unknown */
+    a->wall_ns = now_ns - s->begin_ns;
+    a->observer_cpu_ns = nl_now_ns(CLOCK_PROCESS_CPUTIME_ID) - s->begin_cpu_ns;
+    pthread_mutex_lock(&s->record);
+    na_who_end(&s->who, a);
+    pthread_mutex_unlock(&s->record);
+    na_agent_end(&s->agent, a);
+    if (s->options->scrape) a->scraper_cpu_ns = scraper_cpu_ns(s) - s->begin_scraper_ns;
+    s->begin_ns = 0;
+    when(s, "in", moment, sizeof moment);
+    int was_on = s->agent.is_on == 1;
+    int status = na_agent_look(&s->agent, moment, reason, size);
+    if (status && was_on) return status;
+    na_account_add(was_on ? &s->total_on : &s->total_off, a);
+    was_on ? s->n_halves_on++ : s->n_halves_off++;
+    if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && write_record(s, 0, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
+    return NL_AGENT_DONE;
+}
+
+static void restore(struct na_session *s) {
+    if (s->is_restored) return;
+    /* the agent first: a thawed agent matters more than anything */
+    na_undo_thaw(s->agent.undo);
+    if (s->options->scrape && s->scraper.is_up) na_scraper_stop(&s->scraper);
+    if (s->agent.way->members) s->agent.way->members(&s->agent);
+    na_set_prune(&s->agent.set);
+    na_agent_restore(&s->agent, s->state_left, sizeof s->state_left);
+    s->is_restored = 1;
+    atomic_store(&s->page->is_on, s->agent.is_on == 1);
+}
+
+static int quit(struct na_session *s, char *reason, int size) {
+    char problem[NA_REASON_BYTES];
+    s->has_quit = 1;
+    restore(s);
+    int64_t n_failed = atomic_load(&s->scraper.n_failed), n_skipped = atomic_load(&s->scraper.n_skipped);
+    if (n_failed > 0) na_warn(&s->agent, "%lld of %lld scrapes failed", (long long)n_failed, (long long)atomic_load(&s->scraper.n_scrapes));
+    if (n_skipped > 0) na_warn(&s->agent, "%lld scrapes were left out: the one before took longer than the period", (long long)n_skipped);
+    if (write_record(s, 1, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
+    char *text = na_certificate(s);
+    if (text && strlen(text) < sizeof s->page->text) strcpy(s->page->text, text);
+    else na_say(reason, size, "the certificate does not fit into the page");
+    int status = text && strlen(text) < sizeof s->page->text ? NL_AGENT_DONE : NL_AGENT_REFUSED;
+    free(text);
+    return status;
+}
+
+/* Obeys the command that has come; 1 after QUIT. */
+static int obey(struct na_session *s) {
+    char reason[NA_REASON_BYTES] = "";
+    uint32_t command = s->page->command;
+    int status = NL_AGENT_REFUSED;
+    switch (command) {
+    case NL_AGENT_PLACE: status = place(s, reason, sizeof reason); break;
+    case NL_AGENT_ON: status = turn(s, 1, reason, sizeof reason); break;
+    case NL_AGENT_OFF: status = turn(s, 0, reason, sizeof reason); break;
+    case NL_AGENT_BEGIN: status = begin(s, reason, sizeof reason); break;
+    case NL_AGENT_END: status = end(s, reason, sizeof reason); break;
+    case NL_AGENT_QUIT: status = quit(s, reason, sizeof reason); break;
+    default: snprintf(reason, sizeof reason, "unknown command %u", command);
+    }
+    nl_agent_answer(s->page, s->seen, (enum nl_agent_status)status, status ? reason : NULL);
+    return command == NL_AGENT_QUIT;
+}
+
+/* When the lease of what is frozen ends, ns; INT64_MAX: nothing is, or it has none. An owner that was stopped, or hangs, lives and says nothing. */
+static int64_t lease_end(const struct na_session *s) {
+    const struct na_undo *u = s->agent.undo;
+    int is_frozen = atomic_load(&u->is_frozen) || atomic_load(&u->n_stopped) > 0;
+    return is_frozen && s->page->lease_ns > 0 ? s->heard_ns + s->page->lease_ns : INT64_MAX;
+}
+
+static void end_lease(struct na_session *s) {
+    if (na_undo_thaw(s->agent.undo)) {
+        s->heard_ns = nl_mono_ns() - s->page->lease_ns + LOOK_NS; /* again soon */
+        return;
+    }
+    s->is_overdue = 1;
+    s->agent.is_on = 1;
+    atomic_store(&s->page->is_on, 1);
+    na_warn(&s->agent, "no command came for %.3g s while it was frozen: it was let run again", (double)s->page->lease_ns / 1e9);
+}
+
+/* Until QUIT, or the owner's death. Asleep for good only while the watch is sure to wake us: a page that its owner has closed already cannot be
+ * closed again when the owner dies, and without a pidfd nobody tells us of that death. */
+static void live(struct na_session *s) {
+    for (;;) {
+        int is_watched = s->watch.owner_fd >= 0 && !atomic_load(&s->page->is_closed);
+        int64_t look_ns = is_watched ? INT64_MAX : nl_mono_ns() + LOOK_NS, end_ns = lease_end(s);
+        if (end_ns < look_ns) look_ns = end_ns;
+        nl_agent_wait(s->page, s->seen, look_ns == INT64_MAX ? -1 : look_ns);
+        uint32_t number = atomic_load(&s->page->command_number), last = s->seen;
+        s->seen = number;
+        if (atomic_load(&s->page->is_closed)) restore(s);
+        if ((number | 1) != (last | 1)) {
+            if (obey(s)) return;
+            s->heard_ns = nl_mono_ns();
+        } else if (nl_mono_ns() >= lease_end(s)) {
+            end_lease(s);
+        }
+        if (getppid() != s->page->owner_pid) return;
+    }
+}
+
+static int open_pidfd(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+/* It was killed: by whom else than somebody who ends everything of ours, us next? */
+static int replace_guardian(void *context) {
+    struct na_session *s = context;
+    pthread_mutex_lock(&s->children);
+    na_reap(s->guardian.pid);
+    int rc = na_guardian_start(&s->guardian, s->agent.undo);
+    s->agent.not_agent[0] = rc ? 0 : s->guardian.pid;
+    pthread_mutex_unlock(&s->children);
+    if (rc) nl_warn("the guardian of the agent was killed, and another one cannot be started: %s", strerror(errno));
+    return rc ? -1 : open_pidfd(s->guardian.pid);
+}
+
+int na_session_start(struct na_session *s, int is_trial) {
+    char reason[NA_REASON_BYTES];
+    struct na_agent *a = &s->agent;
+    pthread_mutex_init(&s->children, NULL);
+    pthread_mutex_init(&s->record, NULL);
+    a->options = s->options;
+    a->children = &s->children;
+    a->out_fd = -1;
+    a->undo = na_undo_create();
+    if (!a->undo || na_guardian_start(&s->guardian, a->undo)) {
+        nl_error("cannot start the guardian: %s", strerror(errno));
+        return -1;
+    }
+    a->not_agent[0] = s->guardian.pid;
+    a->undo->companion = na_process_of(getpid());
+    if (!is_trial) {
+        na_journal_open(a->undo);
+        na_journal_restore(); /* what another one could not give back */
+    }
+    const char *option = "scrape";
+    int rc = check_scraper(s, reason, sizeof reason);
+    if (rc == 0) {
+        rc = na_agent_check(a, reason, sizeof reason);
+        option = a->way->option;
+    }
+    if (rc) {
+        nl_error("--%s: %s", option, reason);
+        return -1;
+    }
+    for (int i = 0; i < a->n_warnings; i++) nl_warn("%s", a->warnings[i]);
+    return 0;
+}
+
+static int close_on_exec(void *nothing, pid_t fd) {
+    (void)nothing;
+    if (fd > STDERR_FILENO) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
+void na_session_keep_files(void) { na_each_number("/proc/self/fd", close_on_exec, NULL); }
+
+int na_session_watch(struct na_session *s) {
+    s->watch.lock = &s->record;
+    s->watch.extra_ready = drain_record;
+    s->watch.context = s;
+    s->watch.guardian_ended = replace_guardian;
+    s->watch.guardian_fd = open_pidfd(s->guardian.pid);
+    if (na_watch_open(&s->watch, s->page)) {
+        nl_error("cannot watch over the agent: %s", strerror(errno));
+        return -1;
+    }
+    s->agent.out_fd = s->watch.pipe[1];
+    s->agent.watch = &s->watch;
+    s->agent.stop = &s->page->is_closed;
+    return 0;
+}
+
+void na_session_close(struct na_session *s) {
+    na_scraper_close(&s->scraper);
+    na_watch_close(&s->watch);
+    /* what could not be undone is left to it */
+    if (s->agent.undo && na_undo_is_done(s->agent.undo)) na_guardian_dismiss(&s->guardian);
+    else na_guardian_leave(&s->guardian);
+    na_who_close(&s->who);
+    na_agent_free(&s->agent);
+    nl_agent_unmap(s->page);
+}
+
+int na_session(const struct na_options *o) {
+    static struct na_session session;
+    struct na_session *s = &session;
+    char ignored[NA_REASON_BYTES];
+    int status = NL_EXIT_USAGE;
+    *s = (struct na_session){.options = o, .page = nl_agent_attach(o->control_fd), .cpu = -1};
+    if (!s->page) {
+        nl_error("--control-fd: %d is not an agent's page of this version", o->control_fd);
+        return status;
+    }
+    if (s->page->owner_pid != (int32_t)getppid()) {
+        nl_error("--control-fd: the page's owner is not the parent of this process");
+        return status;
+    }
+    /* an agent that lives on must hold nothing of the launcher's: pipes whose end it waits for, locks; nor our page */
+    na_session_keep_files();
+    /* a Ctrl-C reaches the whole process group; the owner decides when it ends, and it still wants the certificate */
+    for (size_t i = 0; i < 4; i++) signal((int[]){SIGINT, SIGTERM, SIGHUP, SIGPIPE}[i], SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (na_session_start(s, 0) || na_session_watch(s)) goto out;
+    na_say(s->page->name, sizeof s->page->name, "%s", s->agent.name);
+    atomic_store(&s->page->companion_pid, (int32_t)getpid());
+    live(s);
+    restore(s);
+    if (!s->has_quit) write_record(s, 1, ignored, sizeof ignored); /* the owner is dead: what was recorded stays readable */
+    status = NL_EXIT_OK;
+out:
+    na_session_close(s);
+    return status;
+}

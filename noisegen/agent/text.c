@@ -1,0 +1,11 @@
+#include "noisegen/agent/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void na_say(char *text, int size, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, (size_t)size, format, arguments);
+    va_end(arguments);
+}

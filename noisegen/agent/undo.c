@@ -1,0 +1,213 @@
+#include "noisegen/agent/undo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "noisegen/agent/journal.h"
+#include "common/base/nl_clock.h"
+#include "noisegen/agent/spawn.h"
+
+#define LOOK_NS INT64_C(1000000)
+#define KILL_PATIENCE_NS INT64_C(2000000000) /* what SIGKILL may take before it counts as futile */
+#define THAW_PATIENCE_NS INT64_C(2000000000) /* thawing is a matter of microseconds; on an overloaded machine of more */
+#define REMOVE_PATIENCE_NS INT64_C(1000000000) /* a cgroup is busy until its last member has gone for good */
+
+struct na_undo *na_undo_create(void) {
+    void *p = mmap(NULL, sizeof(struct na_undo), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process process) {
+    int32_t at = atomic_load(n);
+    if (at == NA_UNDO_PROCESSES) return -1;
+    list[at] = process;
+    atomic_store(n, at + 1); /* only now: the guardian must find it complete */
+    return 0;
+}
+
+static void pause_ns(int64_t ns) {
+    struct timespec t = nl_timespec(ns);
+    nanosleep(&t, NULL);
+}
+
+/* ---- thawing ---- */
+
+/* Of this process: the companion and its guardian have theirs. */
+static struct {
+    int thaw, look;
+} held = {-1, -1};
+
+static int reopen(int *fd, const char *path, int flags) {
+    if (*fd >= 0) close(*fd);
+    *fd = open(path, flags | O_CLOEXEC);
+    return *fd < 0 ? -1 : 0;
+}
+
+int na_undo_hold(struct na_undo *u) {
+    return reopen(&held.thaw, u->thaw_file, O_WRONLY) || reopen(&held.look, u->look_file, O_RDONLY) ? -1 : 0;
+}
+
+void na_undo_let_go(void) { held.thaw = held.look = -1; }
+
+/* Whether the state file says that it is thawed; a cgroup that is gone is. */
+static int reads_thawed(const struct na_undo *u) {
+    char now[256];
+    ssize_t n = pread(held.look, now, sizeof now - 1, 0);
+    if (n < 0) return errno == ENODEV;
+    now[n] = '\0';
+    return strstr(now, u->look_text) != NULL;
+}
+
+static int thaw_cgroup(struct na_undo *u) {
+    if (!atomic_load(&u->is_frozen)) return 0;
+    int64_t deadline_ns = nl_mono_ns() + THAW_PATIENCE_NS;
+    if ((held.thaw < 0 || held.look < 0) && na_undo_hold(u) && errno != ENOENT) return -1;
+    if (held.thaw >= 0 && held.look >= 0) {
+        if (write(held.thaw, u->thaw_text, strlen(u->thaw_text)) < 0 && errno != ENODEV) return -1;
+        while (!reads_thawed(u)) {
+            errno = EBUSY;
+            if (nl_mono_ns() > deadline_ns) return -1;
+            pause_ns(LOOK_NS / 10);
+        }
+    }
+    atomic_store(&u->is_frozen, 0);
+    return 0;
+}
+
+/* In the order in which they were stopped: a parent first, which may wait for its child. Those that fail stay on the list; who dies in between
+ * leaves a list that has some twice. */
+static int continue_stopped(struct na_undo *u) {
+    int n_kept = 0, error = 0;
+    for (int i = 0; i < atomic_load(&u->n_stopped); i++) {
+        if (na_process_signal(u->stopped[i], SIGCONT) == 0 || errno == ESRCH) continue;
+        error = errno;
+        u->stopped[n_kept++] = u->stopped[i];
+    }
+    atomic_store(&u->n_stopped, n_kept);
+    errno = error;
+    return n_kept > 0 ? -1 : 0;
+}
+
+int na_undo_thaw(struct na_undo *u) {
+    int rc = thaw_cgroup(u), error = errno;
+    if (continue_stopped(u)) return -1;
+    if (rc == 0) na_journal_note(u);
+    errno = error;
+    return rc;
+}
+
+/* ---- what was started ---- */
+
+/* Zombies of ours are waited for; those of other parents are not in the set any more. */
+static int n_left(struct na_set *set) {
+    for (int i = 0; i < set->n; i++) na_reap(set->p[i].pid);
+    return na_set_prune(set);
+}
+
+static void signal_all(struct na_set *set, int signal) {
+    na_set_add_descendants(set);
+    for (int i = 0; i < set->n; i++) na_process_signal(set->p[i], signal);
+}
+
+static int await_end(struct na_set *set, int64_t patience_ns) {
+    int64_t deadline_ns = nl_mono_ns() + patience_ns;
+    while (n_left(set) > 0 && nl_mono_ns() < deadline_ns) pause_ns(LOOK_NS);
+    return set->n;
+}
+
+int na_end_processes(struct na_set *set, int64_t patience_ns) {
+    signal_all(set, SIGTERM);
+    if (await_end(set, patience_ns) == 0) return 0;
+    int64_t deadline_ns = nl_mono_ns() + KILL_PATIENCE_NS;
+    do signal_all(set, SIGKILL); /* again, as a child may have come just before its parent ended */
+    while (await_end(set, 20 * LOOK_NS) > 0 && nl_mono_ns() < deadline_ns);
+    return set->n > 0 ? -1 : 1;
+}
+
+static int end_started(struct na_undo *u) {
+    struct na_set set = {0};
+    int is_lost = 0;
+    for (int i = 0; i < atomic_load(&u->n_started); i++) {
+        if (!na_process_lives(u->started[i])) continue;
+        na_set_add(&set, u->started[i].pid);
+        is_lost |= !na_set_has(&set, u->started[i].pid) && na_process_lives(u->started[i]);
+    }
+    int rc = set.n > 0 ? na_end_processes(&set, u->patience_ns) : 0;
+    na_set_free(&set);
+    if (rc < 0 || is_lost) return -1;
+    atomic_store(&u->n_started, 0);
+    return 0;
+}
+
+/* ---- the cgroup of ours ---- */
+
+static int move_back(void *context, pid_t pid) {
+    const struct na_undo *u = context;
+    char path[PATH_MAX + 16], number[32];
+    snprintf(path, sizeof path, "%s/cgroup.procs", u->origin_directory);
+    snprintf(number, sizeof number, "%d", (int)pid);
+    na_write(path, number);
+    return 0;
+}
+
+static int remove_cgroup(struct na_undo *u) {
+    char path[PATH_MAX + 16];
+    int64_t deadline_ns = nl_mono_ns() + REMOVE_PATIENCE_NS;
+    if (!atomic_load(&u->has_cgroup)) return 0;
+    snprintf(path, sizeof path, "%s/cgroup.procs", u->own_directory);
+    int rc;
+    do {
+        na_each_line(path, move_back, u);
+        rc = rmdir(u->own_directory);
+        if (rc && errno != EBUSY) break;
+        if (rc) pause_ns(LOOK_NS);
+    } while (rc && nl_mono_ns() < deadline_ns);
+    if (rc && errno != ENOENT) return -1;
+    atomic_store(&u->has_cgroup, 0);
+    return 0;
+}
+
+static int switch_off(struct na_undo *u) {
+    char reason[512];
+    struct na_command command;
+    if (!atomic_load(&u->must_switch_off)) return 0;
+    if (na_command_make(&command, u->off_command, u->is_shell, reason, sizeof reason)) return -1;
+    int rc = na_command_run(&command, -1, u->timeout_ns, NULL, reason, sizeof reason);
+    na_command_free(&command);
+    if (rc == 0) atomic_store(&u->must_switch_off, 0);
+    return rc;
+}
+
+int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
+    int rc = 0;
+    if (na_undo_thaw(u)) {
+        na_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process", strerror(errno));
+        rc = -1;
+    }
+    if (remove_cgroup(u)) {
+        na_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory, strerror(errno));
+        rc = -1;
+    }
+    if (end_started(u)) {
+        na_say(problem, problem_size, "processes of the started command cannot be ended (another user's?)");
+        rc = -1;
+    }
+    if (switch_off(u)) {
+        na_say(problem, problem_size, "the command of --agent-off failed");
+        rc = -1;
+    }
+    na_journal_note(u);
+    return rc;
+}
+
+int na_undo_is_done(const struct na_undo *u) {
+    return !atomic_load(&u->is_frozen) && atomic_load(&u->n_stopped) == 0 && !atomic_load(&u->has_cgroup) &&
+           atomic_load(&u->n_started) == 0 && !atomic_load(&u->must_switch_off);
+}

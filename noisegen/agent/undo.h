@@ -1,0 +1,68 @@
+/* What has to be undone so that the agent is left as it was found. It lies in memory shared with the guardian (guardian.h), so everything is
+ * plain data, and whoever survives can undo it. An entry is written before the deed and taken out after its undoing was seen: undoing what was
+ * not done yet does no harm. What is frozen stands in a journal on disk as well (journal.h), for the case that nobody survives. */
+#ifndef NA_UNDO_H
+#define NA_UNDO_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "noisegen/agent/proc.h"
+
+enum { NA_UNDO_PROCESSES = 8192, NA_UNDO_TEXT_BYTES = 8192 };
+
+struct na_undo {
+    /* processes stopped by SIGSTOP */
+    _Atomic int32_t n_stopped;
+    struct na_process stopped[NA_UNDO_PROCESSES];
+    /* a frozen cgroup: what to write where */
+    _Atomic int32_t is_frozen;
+    char thaw_file[PATH_MAX], thaw_text[16];
+    char look_file[PATH_MAX], look_text[16]; /* the file that says the state, and what it says of a thawed one */
+    /* a cgroup of ours, whose members go back to where they came from */
+    _Atomic int32_t has_cgroup;
+    char own_directory[PATH_MAX], origin_directory[PATH_MAX];
+    /* processes that we started, to be ended with their children */
+    _Atomic int32_t n_started;
+    struct na_process started[NA_UNDO_PROCESSES];
+    int64_t patience_ns; /* between SIGTERM and SIGKILL */
+    /* a command that switches the agent off */
+    _Atomic int32_t must_switch_off;
+    char off_command[NA_UNDO_TEXT_BYTES];
+    int32_t is_shell;
+    int64_t timeout_ns;
+    /* the companion's: */
+    struct na_process companion, guardian; /* pid 0: there is none */
+    char journal_file[PATH_MAX]; /* "": there is none */
+};
+
+/* In shared memory; NULL without memory. */
+struct na_undo *na_undo_create(void);
+
+/* To be called when thaw_file and look_file are known and nothing is frozen yet: this process opens them, so that thawing needs no descriptor
+ * of those that may have run out by then. 0, -1 with errno: then nothing may be frozen. */
+int na_undo_hold(struct na_undo *undo);
+
+/* What na_undo_hold opened is not this process's any more: it is a child that has closed all files. */
+void na_undo_let_go(void);
+
+/* Lets frozen or stopped processes run: the most important part. An entry is taken out when the state was read back, or the signal was sent.
+ * @return 0, -1 with errno of the last failure; may be tried again. */
+int na_undo_thaw(struct na_undo *undo);
+
+/* Ends processes and all their children: SIGTERM, and SIGKILL for those that are there after patience_ns.
+ * @return 0 they ended by SIGTERM, 1 SIGKILL was needed, -1 some are still there (another user's). */
+int na_end_processes(struct na_set *set, int64_t patience_ns);
+
+/* Everything: thaws, takes members back to their cgroup and removes ours, ends what was started, runs the off command. Safe to repeat.
+ * @return 0, or -1 with a line in `problem` that says what could not be undone. */
+int na_undo_all(struct na_undo *undo, char *problem, int problem_size);
+
+/* Whether there is nothing left to undo. */
+int na_undo_is_done(const struct na_undo *undo);
+
+/* Notes a process in one of the lists, before something is done with it. -1: the list is full. */
+int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process process);
+
+#endif

@@ -1,0 +1,135 @@
+/* A command: started, and ended with all its children. We are the reaper of what it leaves behind, so a daemon stays in sight. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "noisegen/agent/agent.h"
+#include "common/base/nl_clock.h"
+
+/* A command that cannot work ends within this time: a wrong option, a port in use. Agents that need longer are found out at the half's begin. */
+enum { START_MS = 20 };
+#define PATIENCE_NS INT64_C(5000000000) /* between SIGTERM and SIGKILL, unless a switch may not take so long */
+
+struct looking {
+    struct na_agent *a;
+    int n_found;
+    pid_t found;
+};
+
+/* Counts processes of the same name, as the kernel cuts it. */
+static int look(void *context, pid_t pid) {
+    struct looking *l = context;
+    struct na_stat s;
+    if (na_stat_read(pid, &s) || s.state == 'Z' || strncmp(s.name, l->a->name, 15) != 0 || na_is_ancestor(pid)) return 0;
+    l->n_found++;
+    l->found = pid;
+    return 0;
+}
+
+static int check(struct na_agent *a, char *reason, int size) {
+    struct looking l = {.a = a};
+    if (na_command_make(&a->on, a->options->cmd, a->options->is_shell, reason, size)) return -1;
+    if (a->options->cpu && na_try_cpus(&a->options->cpus)) {
+        na_say(reason, size, "--agent-cpu: '%s': none of these CPUs may be used here", a->options->cpu);
+        return -1;
+    }
+    a->cpus = a->options->cpus;
+    if (!a->options->cpu) memset(&a->cpus, 0xff, sizeof a->cpus); /* the kernel leaves out what the cpuset does not allow */
+    na_command_name(&a->on, a->name, sizeof a->name);
+    na_each_number("/proc", look, &l);
+    if (l.n_found > 0)
+        na_warn(a, "%s runs already (process %d%s): it works in both arms, and is not part of the comparison", a->name, (int)l.found,
+                l.n_found > 1 ? " and others" : "");
+    snprintf(a->state_found, sizeof a->state_found, "not started");
+    a->is_on = 0;
+    return 0;
+}
+
+static void members(struct na_agent *a) {
+    struct na_set ours = {0};
+    pthread_mutex_lock(a->children);
+    na_reap_all();
+    na_set_add_children(&ours, getpid());
+    na_set_prune(&a->set);
+    for (int i = 0; i < ours.n; i++)
+        if (ours.p[i].pid != a->not_agent[0] && ours.p[i].pid != a->not_agent[1]) na_set_add(&a->set, ours.p[i].pid);
+    pthread_mutex_unlock(a->children);
+    na_set_add_descendants(&a->set);
+    na_set_free(&ours);
+    /* the guardian ends them by this list; those on it stay there until all are gone */
+    for (int i = 0; i < a->set.n; i++) {
+        int is_noted = 0;
+        for (int j = 0; j < atomic_load(&a->undo->n_started); j++)
+            is_noted |= a->undo->started[j].pid == a->set.p[i].pid && a->undo->started[j].start_ticks == a->set.p[i].start_ticks;
+        if (!is_noted) na_undo_note(a->undo->started, &a->undo->n_started, a->set.p[i]);
+    }
+}
+
+/* What a program that could not go on said about it: usually its last line. */
+static void say_end(struct na_agent *a, char *reason, int size) {
+    char how[64], line[NA_LINE_BYTES] = "";
+    na_status_say(na_status_of(a->root.pid), how, sizeof how);
+    if (a->watch) na_watch_last_line(a->watch, line, sizeof line);
+    if (line[0]) na_say(reason, size, "'%s' ended by itself (%s), and had printed last: %s", a->options->cmd, how, line);
+    else na_say(reason, size, "'%s' ended by itself (%s), having printed nothing that says why", a->options->cmd, how);
+}
+
+static int lives(struct na_agent *a, char *reason, int size) {
+    if (na_process_lives(a->root)) return 1;
+    members(a);
+    na_reap(a->root.pid);
+    int status = na_status_of(a->root.pid);
+    if (status == 0 && a->set.n > 0) {
+        if (!a->is_daemon) na_warn(a, "'%s' goes on in the background (process %d): it is followed", a->options->cmd, (int)a->set.p[0].pid);
+        a->is_daemon = 1;
+        return 1;
+    }
+    say_end(a, reason, size);
+    return 0;
+}
+
+static int off(struct na_agent *a, char *reason, int size) {
+    int64_t patience_ns = a->options->timeout_ns / 2 < PATIENCE_NS ? a->options->timeout_ns / 2 : PATIENCE_NS;
+    members(a);
+    int rc = a->set.n > 0 ? na_end_processes(&a->set, patience_ns) : 0;
+    if (rc > 0) na_warn(a, "'%s' did not end %.3g s after SIGTERM: it got SIGKILL", a->options->cmd, (double)patience_ns / 1e9);
+    if (rc < 0) na_say(reason, size, "'%s' cannot be ended: a process of it belongs to another user, or waits for the kernel",
+                         a->options->cmd);
+    else atomic_store(&a->undo->n_started, 0);
+    na_cpu_close(&a->cpu);
+    return rc < 0 ? -1 : 0;
+}
+
+static int on(struct na_agent *a, char *reason, int size) {
+    pid_t pid;
+    char ignored[64];
+    a->undo->patience_ns = PATIENCE_NS;
+    a->is_daemon = 0;
+    int is_counted = a->figures.starts_processes && na_cpu_open_child(&a->cpu) == 0;
+    if (a->watch) na_watch_listen(a->watch);
+    if (na_command_start(&a->on, a->out_fd, &a->cpus, &pid, reason, size)) return -1;
+    a->root = na_process_of(pid);
+    na_undo_note(a->undo->started, &a->undo->n_started, a->root);
+    na_set_empty(&a->set);
+    na_set_add(&a->set, pid);
+    if (!is_counted) na_cpu_open(&a->cpu, &a->set, a->figures.starts_processes);
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    poll(&end, 1, START_MS);
+    if (end.fd >= 0) close(end.fd);
+    if (lives(a, reason, size)) return 0;
+    na_say(a->died, sizeof a->died, "at its start: %s", reason);
+    off(a, ignored, sizeof ignored);
+    return -1;
+}
+
+const struct na_way na_way_command = {.name = "command",
+                                      .option = "agent-cmd",
+                                      .help = "a command, started and ended",
+                                      .check = check,
+                                      .on = on,
+                                      .off = off,
+                                      .members = members,
+                                      .lives = lives};

@@ -1,0 +1,130 @@
+#include "noisegen/agent/who.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/nl_clock.h"
+
+#define SOME_BURSTS INT64_C(250000) /* 10 MB of trace */
+#define MANY_BURSTS INT64_C(4000000)
+
+/* The ranks' CPUs and threads; ranks that are not bound may be anywhere. */
+static void collect(struct na_who *w) {
+    int is_bound = 1;
+    w->n_cpus = 0;
+    for (int i = 0; i < w->page->n_ranks; i++) {
+        int cpu = w->page->ranks[i].cpu, is_new = 1;
+        is_bound &= cpu >= 0;
+        for (int j = 0; j < w->n_cpus; j++) is_new &= w->cpus[j] != cpu;
+        if (is_new) w->cpus[w->n_cpus++] = cpu;
+        w->tids[i] = w->page->ranks[i].tid;
+    }
+    if (!is_bound) w->n_cpus = 0;
+}
+
+/* The detector's generator is a child of it as we are. */
+static void mark_generators(struct na_who *w) {
+    struct na_set children = {0};
+    struct na_stat s;
+    na_set_add_children(&children, w->page->owner_pid);
+    for (int i = 0; i < children.n; i++)
+        if (na_stat_read(children.p[i].pid, &s) == 0 && strcmp(s.name, "noiselab-gen") == 0)
+            nr_mark(w->recorder, children.p[i].pid, NR_GENERATOR, 1);
+    na_set_free(&children);
+}
+
+int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_agent *page) {
+    *w = (struct na_who){.page = page, .has_bursts = o->keep != NA_KEEP_NO};
+    if (strcmp(o->who, "none") == 0) return 0;
+    collect(w);
+    struct nr_config config = {.source = o->who,
+                               .view = NR_VIEW_THREADS,
+                               .cpus = w->cpus,
+                               .n_cpus = w->n_cpus,
+                               .tids = w->tids,
+                               .n_tids = page->n_ranks,
+                               .n_arms = page->n_arms > 0 ? page->n_arms : 1,
+                               .max_bursts = o->keep == NA_KEEP_YES ? MANY_BURSTS : o->keep == NA_KEEP_NO ? 0 : SOME_BURSTS,
+                               .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED,
+                               .sampler_cpu = -1};
+    if (nr_open(&w->recorder, &config)) return -1;
+    for (int i = 0; i < page->n_ranks; i++) nr_mark(w->recorder, page->ranks[i].pid, NR_RANK, 0);
+    nr_mark(w->recorder, getpid(), NR_NOISELAB, 1);
+    mark_generators(w);
+    return 0;
+}
+
+const char *na_who_source(const struct na_who *w) { return w->recorder ? nr_source(w->recorder) : "none"; }
+
+const char *na_who_reason(const struct na_who *w) { return w->recorder ? nr_reason(w->recorder) : "--who none"; }
+
+void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group, int with_tree) {
+    if (w->recorder) nr_mark(w->recorder, pid, group, with_tree);
+}
+
+void na_who_mark_agent(struct na_who *w, const struct na_set *set) {
+    for (int i = 0; i < set->n; i++) na_who_mark(w, set->p[i].pid, NR_AGENT, 0);
+}
+
+void na_who_begin(struct na_who *w, int arm) {
+    if (w->recorder) nr_begin(w->recorder, arm);
+}
+
+static void fill_waited(struct nl_agent_account *a, const int64_t *waited_ns) {
+    a->waited_for_agent_ns = waited_ns[NR_AGENT];
+    a->waited_for_others_ns = waited_ns[NR_OTHER];
+    a->waited_for_kernel_ns = waited_ns[NR_KERNEL];
+    a->waited_for_noiselab_ns = waited_ns[NR_NOISELAB] + waited_ns[NR_RANK] + waited_ns[NR_GENERATOR] + waited_ns[NR_SCRAPER];
+    a->waited_unknown_ns = waited_ns[NR_UNKNOWN] + waited_ns[NR_IDLE];
+}
+
+void na_who_end(struct na_who *w, struct nl_agent_account *a) {
+    struct nr_totals half;
+    if (!w->recorder || nr_end(w->recorder, &half)) return;
+    a->lost_switches = half.lost;
+    a->ins = half.ins;
+    a->outs = half.outs;
+    /* only a record of who runs on a CPU knows where the agent ran; without ranks bound to CPUs none of these is theirs */
+    if (strcmp(na_who_source(w), "cpu") != 0 || w->n_cpus == 0) return;
+    a->cpu_on_ranks_ns = half.group_ns[NR_AGENT];
+    a->observer_on_ranks_ns = half.group_ns[NR_NOISELAB];
+    fill_waited(a, half.group_waited_ns);
+    a->others_on_ranks_ns = 0;
+    for (int group = 0; group <= NR_UNKNOWN; group++)
+        if (group != NR_AGENT && group != NR_RANK && group != NR_IDLE) a->others_on_ranks_ns += half.group_ns[group];
+}
+
+/* Writes a file beside its place and moves it there: whoever reads it finds a whole one. */
+static int write_file(const struct na_who *w, const char *name, int is_trace, char *reason, int size) {
+    char path[PATH_MAX + 320], beside[sizeof path + 8];
+    struct nr_arm_words arms[NL_AGENT_MAX_ARMS];
+    const struct nl_agent *p = w->page;
+    for (int i = 0; i < p->n_arms; i++) arms[i] = (struct nr_arm_words){p->arms[i].name, p->arms[i].kind, p->arms[i].level};
+    snprintf(path, sizeof path, "%s/%s", p->directory, name);
+    snprintf(beside, sizeof beside, "%s.new", path);
+    FILE *f = fopen(beside, "we");
+    int rc = f ? 0 : -1;
+    if (f && is_trace) rc = nr_write_bursts(w->recorder, f, p->host);
+    if (f && !is_trace) rc = nr_write_tasks(w->recorder, f, p->launch, p->host, arms);
+    if (f && fclose(f)) rc = -1;
+    if (rc == 0) rc = rename(beside, path);
+    if (rc) na_say(reason, size, "cannot write %s: %s", path, strerror(errno));
+    return rc ? -1 : 0;
+}
+
+int na_who_write(struct na_who *w, int all, char *reason, int size) {
+    char name[320];
+    if (!w->recorder || !w->page->directory[0]) return 0;
+    w->written_ns = nl_mono_ns();
+    snprintf(name, sizeof name, "tasks.%s.csv", w->page->host);
+    if (write_file(w, name, 0, reason, size)) return -1;
+    snprintf(name, sizeof name, "bursts.%s.trace", w->page->host);
+    return all && w->has_bursts ? write_file(w, name, 1, reason, size) : 0;
+}
+
+void na_who_close(struct na_who *w) {
+    if (w->recorder) nr_close(w->recorder);
+    w->recorder = NULL;
+}

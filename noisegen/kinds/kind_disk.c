@@ -1,0 +1,139 @@
+/* disk: appends a block to a file and waits until it is on the disk. The file has no name, so nothing is left behind, however this program
+ * ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "noisegen/kinds/kind_help.h"
+#include "noisegen/kinds/kinds.h"
+#include "common/base/nl_rng.h"
+
+extern const struct ng_kind ng_kind_disk;
+
+enum { BLOCK = 4096, MAX_BYTES = 16 << 20 };
+
+struct disk_state {
+    int folder, file;
+    off_t n_bytes, most_bytes; /* the file has, and may have */
+    int error;
+    int is_gone;               /* the folder was removed */
+    char name[128], text[256]; /* of the folder, cut short when it is long; of the failure */
+    uint64_t block[BLOCK / sizeof(uint64_t)];
+};
+
+static void clean_up(void *state) {
+    struct disk_state *s = state;
+    if (!s) return;
+    if (s->folder >= 0) close(s->folder);
+    if (s->file >= 0) close(s->file);
+    free(s);
+}
+
+/* Where the file system cannot make a file without a name: one whose name is gone at once. -1 with errno. */
+static int create_and_unlink(int folder) {
+    char name[64];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, ".noiselab-gen.%ld.%d", (long)getpid(), i);
+        int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd >= 0) {
+            unlinkat(folder, name, 0);
+            return fd;
+        }
+        if (errno != EEXIST) return -1;
+    }
+    return -1;
+}
+
+static int open_file(int folder) {
+    int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0 || errno == EACCES || errno == EROFS || errno == ENOSPC || errno == EDQUOT || errno == EMFILE) return fd;
+    return create_and_unlink(folder);
+}
+
+/* What the file may grow to: beyond a limit of this process the kernel would kill it. */
+static off_t most_bytes(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= MAX_BYTES) return MAX_BYTES;
+    return (off_t)limit.rlim_cur / BLOCK * BLOCK;
+}
+
+static int open_all(struct disk_state *s, const char *folder, char *reason, size_t reason_size) {
+    s->most_bytes = most_bytes();
+    if (s->most_bytes < BLOCK) return ng_refuse(reason, reason_size, "files may not grow to %d bytes (ulimit -f)", BLOCK);
+    s->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (s->folder < 0 && errno == ENOENT) return ng_refuse(reason, reason_size, "--folder: '%s' does not exist", folder);
+    if (s->folder < 0 && errno == ENOTDIR) return ng_refuse(reason, reason_size, "--folder: '%s' is not a folder", folder);
+    if (s->folder < 0) return ng_refuse(reason, reason_size, "--folder: cannot open '%s': %m", folder);
+    s->file = open_file(s->folder);
+    if (s->file < 0) return ng_refuse(reason, reason_size, "--folder: '%s' is not writable: %m", folder);
+    snprintf(s->name, sizeof s->name, "%s", folder);
+    return 0;
+}
+
+static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+    *state = NULL;
+    if (!options->folder || !options->folder[0]) return ng_refuse(reason, reason_size, "--folder is missing: where shall it write?");
+    struct disk_state *s = calloc(1, sizeof *s);
+    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    s->folder = s->file = -1;
+    uint64_t seed = 0; /* any: what counts is that a file system cannot compress the block away */
+    for (size_t i = 0; i < sizeof s->block / sizeof *s->block; i++) s->block[i] = nl_splitmix64(&seed);
+    if (open_all(s, options->folder, reason, reason_size)) {
+        clean_up(s);
+        return -1;
+    }
+    *state = s;
+    return 0;
+}
+
+static int64_t work(void *state) {
+    struct disk_state *s = state;
+    struct stat about;
+    /* a file without a name can be written to when its folder is long gone, but whoever removed the folder wants us to end */
+    if (fstat(s->folder, &about) == 0 && about.st_nlink == 0) {
+        s->is_gone = 1;
+        return -1;
+    }
+    if (s->n_bytes + BLOCK > s->most_bytes) {
+        if (ftruncate(s->file, 0)) goto fail;
+        s->n_bytes = 0;
+    }
+    ssize_t n = pwrite(s->file, s->block, BLOCK, s->n_bytes);
+    if (n < 0 && errno == EINTR) return 0;
+    if (n < 0) goto fail;
+    s->n_bytes += n;
+    if (n < BLOCK) return 0; /* the disk is nearly full, and the next write will say so */
+    if (fdatasync(s->file)) goto fail;
+    return 1;
+fail:
+    s->error = errno;
+    return -1;
+}
+
+static const char *failure(const void *state) {
+    struct disk_state *s = (struct disk_state *)state; /* const is the caller's promise; the text is ours */
+    if (s->is_gone)
+        snprintf(s->text, sizeof s->text, "the folder '%s' is gone", s->name);
+    else
+        snprintf(s->text, sizeof s->text, "cannot write in '%s': %s", s->name, strerror(s->error));
+    return s->text;
+}
+
+const struct ng_kind ng_kind_disk = {
+    .name = "disk",
+    .help = "appends 4 KiB to a file and waits until it is on the disk",
+    .unit = "writes",
+    .needs = "a folder (--folder)",
+    .pacing = NG_PACING_DEADLINE,
+    .period_ns = 1000000000,
+    .uses = NG_USES_FOLDER,
+    .prepare = prepare,
+    .work = work,
+    .failure = failure,
+    .clean_up = clean_up,
+};

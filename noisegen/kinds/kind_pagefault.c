@@ -1,0 +1,71 @@
+/* pagefault: minor faults, each a page that is found, cleared and mapped, and unmapped again a few pages at a time. Where several threads
+ * of this program run the kind, the unmapping also interrupts the CPUs on which the others are running at that moment. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "noisegen/kinds/kind_help.h"
+#include "noisegen/kinds/kinds.h"
+
+extern const struct ng_kind ng_kind_pagefault;
+
+/* Unmapping costs a system call, and this many faults share it; more would make every so-many-th quantum long. */
+enum { N_PAGES = 16 };
+
+struct pagefault_state {
+    unsigned char *pages;
+    size_t page_bytes;
+    size_t next; /* page to touch */
+};
+
+static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+    (void)options;
+    *state = NULL;
+    struct pagefault_state *s = calloc(1, sizeof *s);
+    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    void *pages = mmap(NULL, N_PAGES * s->page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) {
+        ng_refuse(reason, reason_size, "cannot map %d pages: %m", N_PAGES);
+        free(s);
+        return -1;
+    }
+    madvise(pages, N_PAGES * s->page_bytes, MADV_NOHUGEPAGE); /* a huge page would be one fault for all; a kernel without them says no */
+    s->pages = pages;
+    *state = s;
+    return 0;
+}
+
+static int64_t work(void *state) {
+    struct pagefault_state *s = state;
+    *(volatile unsigned char *)(s->pages + s->next * s->page_bytes) = 1;
+    if (++s->next == N_PAGES) {
+        s->next = 0;
+        if (madvise(s->pages, N_PAGES * s->page_bytes, MADV_DONTNEED)) return -1;
+    }
+    return 1;
+}
+
+static const char *failure(const void *state) {
+    (void)state;
+    return "the system refuses to unmap pages";
+}
+
+static void clean_up(void *state) {
+    struct pagefault_state *s = state;
+    if (!s) return;
+    munmap(s->pages, N_PAGES * s->page_bytes);
+    free(s);
+}
+
+const struct ng_kind ng_kind_pagefault = {
+    .name = "pagefault",
+    .help = "minor page faults in anonymous memory",
+    .unit = "faults",
+    .pacing = NG_PACING_DEADLINE,
+    .period_ns = 10000000,
+    .prepare = prepare,
+    .work = work,
+    .failure = failure,
+    .clean_up = clean_up,
+};

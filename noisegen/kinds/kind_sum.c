@@ -1,0 +1,54 @@
+/* sum: walks an array and adds it up, so it takes cache and memory bandwidth as well as CPU time. */
+#include <stdlib.h>
+
+#include "noisegen/kinds/kind_help.h"
+#include "noisegen/kinds/kinds.h"
+
+extern const struct ng_kind ng_kind_sum;
+
+/* 2 KiB per quantum: some 0.1 us from a cache and still below 1 us from memory, so that bursts of a microsecond are possible. */
+enum { STRETCH = 256, DEFAULT_BYTES = 2000000 };
+
+struct sum_state {
+    struct ng_array array;
+    size_t n_elements, position;
+};
+
+static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+    int64_t n_bytes = options->array_bytes ? options->array_bytes : DEFAULT_BYTES;
+    *state = NULL;
+    if (n_bytes < (int64_t)sizeof(int64_t)) return ng_refuse(reason, reason_size, "--array-bytes: the sum needs at least 8 bytes");
+    struct sum_state *s = calloc(1, sizeof *s);
+    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (ng_array_open(&s->array, n_bytes, NG_PAGES_DEFAULT, reason, reason_size)) {
+        free(s);
+        return -1;
+    }
+    s->n_elements = s->array.n_bytes / sizeof(int64_t);
+    *state = s;
+    return 0;
+}
+
+static int64_t work(void *state) {
+    struct sum_state *s = state;
+    const int64_t *elements = (const int64_t *)s->array.bytes;
+    size_t begin = s->position, end = s->n_elements - begin > STRETCH ? begin + STRETCH : s->n_elements;
+    uint64_t sum = 0;
+    for (size_t i = begin; i < end; i++) sum += (uint64_t)elements[i];
+    __asm__ volatile("" : : "r"(sum));
+    s->position = end < s->n_elements ? end : 0;
+    return (int64_t)((end - begin) * sizeof *elements);
+}
+
+const struct ng_kind ng_kind_sum = {
+    .name = "sum",
+    .help = "adds up an array, a stretch at a time: CPU time, cache and memory",
+    .unit = "bytes",
+    .pacing = NG_PACING_DEADLINE,
+    .period_ns = 10000000,
+    .array_bytes = DEFAULT_BYTES,
+    .uses = NG_USES_ARRAY,
+    .prepare = prepare,
+    .work = work,
+    .clean_up = ng_array_clean_up,
+};

@@ -1,0 +1,349 @@
+#include "noisegen/patterns/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "noisegen/kinds/kinds.h"
+
+enum { MAX_CPU_NUMBER = 65535 };
+
+/* ---- one line; what is wrong with it as text that needs no memory ---- */
+
+static const char *skip_blanks(const char *p, const char *end) {
+    while (p < end && (*p == '\t' || *p == ' ')) p++;
+    return p;
+}
+
+static const char *end_of_field(const char *p, const char *end) {
+    while (p < end && *p != '\t' && *p != ' ') p++;
+    return p;
+}
+
+/* A whole number of 0 to 2^63 - 1. */
+static int parse_number(const char *p, const char *end, int64_t *value) {
+    int64_t v = 0;
+    if (p == end) return -1;
+    for (; p < end; p++) {
+        if (*p < '0' || *p > '9' || v > (INT64_MAX - (*p - '0')) / 10) return -1;
+        v = v * 10 + (*p - '0');
+    }
+    *value = v;
+    return 0;
+}
+
+static int kind_row(const char *p, const char *end) {
+    for (int i = 0; ng_kinds[i]; i++)
+        if (strlen(ng_kinds[i]->name) == (size_t)(end - p) && memcmp(ng_kinds[i]->name, p, (size_t)(end - p)) == 0) return i;
+    return -1;
+}
+
+/* What stands for no CPU and for the kind that the options give. */
+static int is_dash(const char *p, const char *end) {
+    return end - p == 1 && *p == '-';
+}
+
+/* Parses a line without its end. @return NULL, or what is wrong. */
+static const char *parse_line(const char *p, const char *end, struct ng_trace_line *line, int *n_columns) {
+    const char *fields[6], *ends[6];
+    int n = 0;
+    while (n < 6 && (p = skip_blanks(p, end)) < end) {
+        fields[n] = p;
+        p = ends[n++] = end_of_field(p, end);
+    }
+    *line = (struct ng_trace_line){.cpu = -1, .kind_row = -1};
+    *n_columns = n;
+    if (n < 2) return "has no duration (wanted: start_ns<TAB>duration_ns)";
+    if (n > 5) return "has more than five columns (start_ns, duration_ns, cpu, kind, task)";
+    if (parse_number(fields[0], ends[0], &line->start_ns)) return "the start is not a whole number of ns, 0 or more";
+    if (parse_number(fields[1], ends[1], &line->duration_ns) || line->duration_ns == 0)
+        return "the duration is not a positive whole number of ns";
+    if (line->duration_ns > INT64_MAX - line->start_ns) return "ends beyond the range of 64 bits";
+    if (n >= 3 && !is_dash(fields[2], ends[2])) {
+        int64_t cpu;
+        if (parse_number(fields[2], ends[2], &cpu) || cpu > MAX_CPU_NUMBER) return "the third column is not a CPU number (or -)";
+        line->cpu = (int)cpu;
+    }
+    if (n >= 4 && !is_dash(fields[3], ends[3])) {
+        line->kind_row = kind_row(fields[3], ends[3]);
+        if (line->kind_row < 0) return "the fourth column is not a kind of load (see --list-kinds), nor -";
+        if (ng_kinds[line->kind_row]->pacing == NG_PACING_PUBLISHED) return "this kind of load does not keep to a duration";
+    }
+    return NULL;
+}
+
+/* ---- reading by blocks ---- */
+
+/* Moves what is left to the buffer's begin and reads on; 0 when something came, 1 at the end of the file, -1. */
+static int refill(struct ng_trace_reader *r) {
+    memmove(r->buffer, r->buffer + r->lo, r->hi - r->lo);
+    r->hi -= r->lo;
+    r->lo = 0;
+    ssize_t n;
+    do n = pread(r->fd, r->buffer + r->hi, sizeof r->buffer - r->hi, r->offset);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return -1;
+    if (n == 0) return 1;
+    r->offset += n;
+    r->hi += (size_t)n;
+    return 0;
+}
+
+static int failed(struct ng_trace_reader *r, const char *problem) {
+    r->problem = problem;
+    return -1;
+}
+
+/* The next line without its end, comments included: 1, 0 at the end, -1. */
+static int next_raw(struct ng_trace_reader *r, const char **begin, const char **end) {
+    size_t seen = r->lo;
+    for (;;) {
+        char *newline = memchr(r->buffer + seen, '\n', r->hi - seen);
+        if (newline || (r->is_at_end && r->hi > r->lo)) {
+            size_t stop = newline ? (size_t)(newline - r->buffer) : r->hi;
+            *begin = r->buffer + r->lo;
+            *end = r->buffer + stop;
+            r->lo = newline ? stop + 1 : stop;
+            r->line++;
+            if (r->is_in_comment) *begin = *end; /* the tail of a long comment is an empty line */
+            r->is_in_comment = 0;
+            if (*end > *begin && (*end)[-1] == '\r') --*end;
+            return 1;
+        }
+        if (r->is_at_end) return 0;
+        if (r->hi - r->lo == sizeof r->buffer) {
+            if (r->buffer[r->lo] != '#' && !r->is_in_comment) {
+                r->line++;
+                return failed(r, "is longer than 255 characters");
+            }
+            r->is_in_comment = 1;
+            r->lo = r->hi;
+        }
+        seen = r->hi - r->lo;
+        int rc = refill(r);
+        if (rc < 0) return failed(r, NULL);
+        r->is_at_end = rc;
+    }
+}
+
+/* The one comment that means something; NULL, or what is wrong with it. */
+static const char *read_comment(struct ng_trace_reader *r, const char *p, const char *end) {
+    static const char key[] = "span_ns:";
+    p = skip_blanks(p + 1, end);
+    if ((size_t)(end - p) < sizeof key - 1 || memcmp(p, key, sizeof key - 1) != 0) return NULL;
+    p = skip_blanks(p + sizeof key - 1, end);
+    const char *stop = end_of_field(p, end);
+    int64_t span_ns;
+    if (skip_blanks(stop, end) < end || parse_number(p, stop, &span_ns) || span_ns == 0)
+        return "span_ns is not a positive whole number of ns";
+    r->span_ns = span_ns;
+    return NULL;
+}
+
+/* The next burst, as it stands in the file: 1, 0, -1. */
+static int next_line(struct ng_trace_reader *r, struct ng_trace_line *line, int *n_columns) {
+    const char *begin, *end;
+    for (;;) {
+        int got = next_raw(r, &begin, &end);
+        if (got <= 0) return got;
+        const char *p = skip_blanks(begin, end);
+        if (p == end) continue;
+        int is_comment = *p == '#';
+        if (!is_comment && end - begin >= NG_TRACE_LINE_BYTES) return failed(r, "is longer than 255 characters");
+        const char *problem = is_comment ? read_comment(r, p, end) : parse_line(p, end, line, n_columns);
+        if (problem) return failed(r, problem);
+        if (!is_comment) return 1;
+    }
+}
+
+static void start_reading(struct ng_trace_reader *r, int fd) {
+    r->fd = fd;
+    r->offset = r->line = r->span_ns = 0;
+    r->lo = r->hi = 0;
+    r->is_at_end = r->is_in_comment = 0;
+    r->problem = NULL;
+}
+
+void ng_trace_open(struct ng_trace_reader *r, const struct ng_trace *trace) {
+    r->trace = trace;
+    ng_trace_rewind(r);
+}
+
+void ng_trace_rewind(struct ng_trace_reader *r) {
+    start_reading(r, r->trace->fd);
+    r->last_start_ns = r->trace->first_ns;
+}
+
+static int cpu_index(const struct ng_trace *t, int cpu) {
+    int lo = 0, hi = t->n_cpus;
+    while (lo < hi) {
+        int middle = (lo + hi) / 2;
+        if (t->cpus[middle] < cpu)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo < t->n_cpus && t->cpus[lo] == cpu ? lo : -1;
+}
+
+static int64_t change_time_ns(const struct stat *st) {
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+/* A file that changes while it is replayed is noticed at its end, and before that where it would bring what the check rules out. */
+int ng_trace_next(struct ng_trace_reader *r, struct ng_trace_line *line) {
+    int n_columns;
+    int got = next_line(r, line, &n_columns);
+    if (got <= 0) {
+        struct stat st;
+        /* at the end, and only there: a system call per round, not per burst */
+        int is_same = fstat(r->fd, &st) == 0 && st.st_size == r->trace->size_bytes && change_time_ns(&st) == r->trace->changed_ns;
+        return is_same ? got : failed(r, "the file changed since it was checked");
+    }
+    const struct ng_trace *t = r->trace;
+    line->cpu_index = t->n_cpus > 0 ? cpu_index(t, line->cpu) : 0;
+    if (line->cpu_index < 0 || line->start_ns < r->last_start_ns || line->start_ns - t->first_ns + line->duration_ns > t->span_ns)
+        return failed(r, "the file changed since it was checked");
+    r->last_start_ns = line->start_ns;
+    return 1;
+}
+
+/* ---- the first reading ---- */
+
+struct check {
+    struct ng_trace *trace;
+    struct ng_trace_reader reader;
+    int64_t *ends_ns; /* by CPU number + 1: where its last burst ended */
+    int64_t *busy_ns, *bursts;
+    char *reason;
+    size_t reason_size;
+};
+
+static int refuse(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(struct check *c, const char *format, ...) {
+    char what[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    snprintf(c->reason, c->reason_size, "%s:%" PRId64 ": %s", c->trace->path, c->reader.line, what);
+    return -1;
+}
+
+static int check_line(struct check *c, const struct ng_trace_line *line, int n_columns) {
+    struct ng_trace *t = c->trace;
+    int slot = line->cpu + 1;
+    if (t->n_bursts == 0) {
+        t->n_columns = n_columns;
+        t->first_ns = line->start_ns;
+    } else if (n_columns != t->n_columns)
+        return refuse(c, "has %d columns, the lines before it have %d", n_columns, t->n_columns);
+    else if (line->start_ns < t->last_ns)
+        return refuse(c, "starts before the burst above it: sort the trace by start (sort -n)");
+    if ((t->n_cpus > 0) != (line->cpu >= 0) && t->n_bursts > 0) return refuse(c, "some lines name a CPU and others do not");
+    if (c->bursts[slot] > 0 && line->start_ns < c->ends_ns[slot])
+        return refuse(c, "overlaps the burst before it%s, which ends at %" PRId64 " ns", line->cpu >= 0 ? " on this CPU" : "",
+                      c->ends_ns[slot]);
+    if (line->cpu >= 0 && c->bursts[slot] == 0 && ++t->n_cpus > NG_TRACE_MAX_CPUS)
+        return refuse(c, "names more than %d different CPUs", NG_TRACE_MAX_CPUS);
+    c->bursts[slot]++;
+    c->busy_ns[slot] += line->duration_ns;
+    c->ends_ns[slot] = line->start_ns + line->duration_ns;
+    t->last_ns = line->start_ns;
+    t->n_bursts++;
+    if (line->kind_row >= 0) t->kind_rows |= UINT32_C(1) << line->kind_row;
+    return 0;
+}
+
+static int check_lines(struct check *c) {
+    struct ng_trace_line line;
+    int n_columns, got;
+    while ((got = next_line(&c->reader, &line, &n_columns)) > 0)
+        if (check_line(c, &line, n_columns)) return -1;
+    if (got < 0 && c->reader.problem) return refuse(c, "%s", c->reader.problem);
+    if (got < 0) {
+        snprintf(c->reason, c->reason_size, "cannot read '%s': %s", c->trace->path, strerror(errno));
+        return -1;
+    }
+    if (c->trace->n_bursts > 0) return 0;
+    snprintf(c->reason, c->reason_size, "'%s' holds no burst", c->trace->path);
+    return -1;
+}
+
+/* What the whole trace says of single CPUs and of its length. */
+static int sum_up(struct check *c) {
+    struct ng_trace *t = c->trace;
+    int64_t last_end_ns = 0;
+    int n = 0;
+    for (int slot = 0; slot <= MAX_CPU_NUMBER + 1; slot++) {
+        if (c->bursts[slot] == 0) continue;
+        t->cpus[n] = slot - 1;
+        t->busy_ns[n] = c->busy_ns[slot];
+        t->bursts[n++] = c->bursts[slot];
+        if (c->ends_ns[slot] > last_end_ns) last_end_ns = c->ends_ns[slot];
+    }
+    t->has_span = c->reader.span_ns > 0;
+    t->span_ns = c->reader.span_ns;
+    if (t->has_span && t->span_ns < last_end_ns - t->first_ns) {
+        snprintf(c->reason, c->reason_size, "'%s': span_ns is %" PRId64 ", but its bursts last %" PRId64 " ns", t->path, t->span_ns,
+                 last_end_ns - t->first_ns);
+        return -1;
+    }
+    if (t->has_span) return 0;
+    int64_t covered_ns = t->last_ns - t->first_ns, distance_ns = t->n_bursts > 1 ? covered_ns / (t->n_bursts - 1) : 0;
+    t->span_ns = distance_ns < INT64_MAX - covered_ns ? covered_ns + distance_ns : INT64_MAX;
+    if (t->span_ns < last_end_ns - t->first_ns) t->span_ns = last_end_ns - t->first_ns;
+    return 0;
+}
+
+static int check_file(const char *path, struct ng_trace *t, char *reason, size_t reason_size) {
+    struct stat st;
+    t->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hold us up */
+    if (t->fd < 0 || fstat(t->fd, &st))
+        snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        snprintf(reason, reason_size, "'%s' is not a regular file (a trace is read twice)", path);
+    else {
+        t->size_bytes = (int64_t)st.st_size;
+        t->changed_ns = change_time_ns(&st);
+        return 0;
+    }
+    return -1;
+}
+
+int ng_trace_check(const char *path, struct ng_trace *trace, char *reason, size_t reason_size) {
+    *trace = (struct ng_trace){.path = path, .fd = -1};
+    enum { SLOTS = MAX_CPU_NUMBER + 2 };
+    struct check *c = calloc(1, sizeof *c);
+    int64_t *slots = calloc(3 * (size_t)SLOTS, sizeof *slots);
+    int rc = -1;
+    if (!c || !slots) {
+        snprintf(reason, reason_size, "no memory to check '%s'", path);
+        goto out;
+    }
+    if (check_file(path, trace, reason, reason_size)) goto out;
+    c->trace = trace;
+    c->ends_ns = slots;
+    c->busy_ns = slots + SLOTS;
+    c->bursts = slots + 2 * (size_t)SLOTS;
+    c->reason = reason;
+    c->reason_size = reason_size;
+    start_reading(&c->reader, trace->fd);
+    rc = check_lines(c) || sum_up(c) ? -1 : 0;
+out:
+    if (rc) ng_trace_close(trace);
+    free(slots);
+    free(c);
+    return rc;
+}
+
+void ng_trace_close(struct ng_trace *trace) {
+    if (trace->fd >= 0) close(trace->fd);
+    trace->fd = -1;
+}

@@ -1,0 +1,304 @@
+#include "noisegen/recorder/recorder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
+#include "noisegen/recorder/source.h"
+
+enum { DEFAULT_RING_BYTES = 8 << 20 };
+
+static const char *const group_names[NR_N_GROUPS] = {
+    [NR_OTHER] = "other",     [NR_AGENT] = "agent",   [NR_SCRAPER] = "scraper", [NR_GENERATOR] = "generator", [NR_NOISELAB] = "noiselab",
+    [NR_RANK] = "rank",       [NR_KERNEL] = "kernel", [NR_IDLE] = "idle",       [NR_UNKNOWN] = "unknown",     [NR_PREEMPTED] = "preempted",
+    [NR_YIELDED] = "yielded", [NR_IRQ] = "irq",       [NR_SOFTIRQ] = "softirq", [NR_STEAL] = "steal",
+};
+
+const char *nr_group_name(enum nr_group group) {
+    return group_names[group];
+}
+
+/* ---- bursts ---- */
+
+void nr_take_burst(struct nr_recorder *r, struct nr_burst burst) {
+    if (burst.start_ns < r->begin_ns) burst.start_ns = r->begin_ns;
+    if (burst.end_ns > r->end_ns) burst.end_ns = r->end_ns;
+    if (burst.end_ns <= burst.start_ns) return;
+    burst.arm = (uint8_t)r->arm;
+    r->totals.group_ns[burst.group] += burst.end_ns - burst.start_ns;
+    r->totals.group_waited_ns[burst.group] += (burst.end_ns - burst.start_ns) * burst.n_waiting;
+    r->totals.group_bursts[burst.group]++;
+    r->totals.group_preempted[burst.group] += burst.is_preempted;
+    nr_tally_burst(&r->tally, &burst);
+    if (!(r->config.keep >> burst.group & 1)) return;
+    if (r->n_bursts < r->config.max_bursts)
+        r->bursts[r->n_bursts++] = burst;
+    else
+        r->totals.not_kept++;
+}
+
+void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid, int is_preempted) {
+    const struct nr_task *task = nr_tasks_at(&r->tasks, tid);
+    if (cpu < 0 || cpu >= r->n_cpus || !r->is_watched[cpu]) return;
+    struct nr_burst burst = {.start_ns = start_ns,
+                             .end_ns = end_ns,
+                             .cpu = cpu,
+                             .tid = tid < INT32_MAX ? (int32_t)tid : 0,
+                             .name = task->name,
+                             .group = task->group,
+                             .n_waiting = r->n_waiting ? r->n_waiting[cpu] : 0,
+                             .is_preempted = (uint8_t)is_preempted};
+    nr_take_burst(r, burst);
+}
+
+/* ---- opening ---- */
+
+/* Copies n items; NULL where there are none. */
+static void *copied(const void *items, int n, size_t size, int *has_failed) {
+    if (n <= 0) return NULL;
+    void *copy = malloc((size_t)n * size);
+    if (copy)
+        memcpy(copy, items, (size_t)n * size);
+    else
+        *has_failed = 1;
+    return copy;
+}
+
+static int is_online(int cpu) {
+    char path[64];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/online", cpu);
+    return nr_proc_number(path, 1) == 1; /* without this file it cannot go offline */
+}
+
+static int set_up_cpus(struct nr_recorder *r) {
+    r->n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+    r->is_watched = calloc((size_t)r->n_cpus, 1);
+    r->is_online = calloc((size_t)r->n_cpus, 1);
+    r->n_waiting = calloc((size_t)r->n_cpus, 1);
+    r->times = calloc((size_t)r->n_cpus, sizeof *r->times);
+    r->times_before = calloc((size_t)r->n_cpus, sizeof *r->times_before);
+    if (!r->is_watched || !r->is_online || !r->n_waiting || !r->times || !r->times_before || nr_cpu_stat_open(&r->cpu_stat, r->n_cpus)) {
+        nl_error("cannot watch %d CPUs: %s", r->n_cpus, strerror(errno));
+        return -1;
+    }
+    for (int cpu = 0; cpu < r->n_cpus; cpu++) {
+        r->is_online[cpu] = (uint8_t)is_online(cpu);
+        r->is_watched[cpu] = r->config.n_cpus == 0 && r->is_online[cpu];
+    }
+    for (int i = 0; i < r->config.n_cpus; i++) {
+        int cpu = r->config.cpus[i];
+        if (cpu < 0 || cpu >= r->n_cpus || !r->is_online[cpu]) {
+            nl_error("there is no CPU %d here, or it is offline", cpu);
+            return -1;
+        }
+        r->is_watched[cpu] = 1;
+    }
+    nr_cpu_stat_read(&r->cpu_stat, r->times, r->n_cpus);
+    r->knows_steal = nr_knows_steal(r->times, r->n_cpus);
+    return 0;
+}
+
+/* Names and groups of what runs already. */
+static int learn_tasks(struct nr_recorder *r) {
+    if (nr_tasks_open(&r->tasks, r->config.name) || nr_tasks_scan(&r->tasks, -1)) {
+        nl_error("cannot read the tasks in /proc: %s", strerror(errno));
+        return -1;
+    }
+    for (int i = 0; i < r->config.n_pids; i++) {
+        if (nr_mark(r, r->config.pids[i], NR_AGENT, 1) > 0) continue;
+        nl_error("there is no process %d", (int)r->config.pids[i]);
+        return -1;
+    }
+    return 0;
+}
+
+/* What was born between the look at /proc and the first record. */
+static int look_again(struct nr_recorder *r) {
+    return nr_tasks_scan(&r->tasks, -1);
+}
+
+int nr_open(struct nr_recorder **recorder, const struct nr_config *config) {
+    struct nr_recorder *r = calloc(1, sizeof *r);
+    int has_failed = 0;
+    *recorder = r;
+    if (!r) goto no_memory;
+    r->config = *config;
+    r->cpu_stat.fd = -1;
+    pthread_mutex_init(&r->lock, NULL);
+    if (r->config.ring_bytes == 0) r->config.ring_bytes = DEFAULT_RING_BYTES;
+    r->config.cpus = copied(config->cpus, config->n_cpus, sizeof *config->cpus, &has_failed);
+    r->config.tids = copied(config->tids, config->n_tids, sizeof *config->tids, &has_failed);
+    r->config.pids = copied(config->pids, config->n_pids, sizeof *config->pids, &has_failed);
+    r->config.name = config->name ? strdup(config->name) : NULL;
+    if (config->max_bursts > 0) r->bursts = calloc((size_t)config->max_bursts, sizeof *r->bursts); /* untouched pages take no memory */
+    if (has_failed || (config->name && !r->config.name) || (config->max_bursts > 0 && !r->bursts)) goto no_memory;
+    int64_t cpu_ns = nl_thread_cpu_ns();
+    if (set_up_cpus(r) || learn_tasks(r) || nr_source_choose(r, config->source) || look_again(r) || nr_tally_reserve(&r->tally)) {
+        nr_close(r);
+        *recorder = NULL;
+        return -1;
+    }
+    if (r->source == &nr_source_cpu && nr_is_in_pid_namespace())
+        nl_warn("this is a PID namespace: tasks outside of it run unseen and count as idle");
+    r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
+    return 0;
+no_memory:
+    nl_error("no memory for a recorder");
+    if (r) nr_close(r);
+    *recorder = NULL;
+    return -1;
+}
+
+void nr_close(struct nr_recorder *r) {
+    if (r->source) r->source->close(r);
+    nr_tasks_close(&r->tasks);
+    nr_tally_free(&r->tally);
+    nr_cpu_stat_close(&r->cpu_stat);
+    pthread_mutex_destroy(&r->lock);
+    free(r->is_watched);
+    free(r->is_online);
+    free(r->n_waiting);
+    free(r->times);
+    free(r->times_before);
+    free(r->bursts);
+    free((void *)(uintptr_t)r->config.cpus);
+    free((void *)(uintptr_t)r->config.tids);
+    free((void *)(uintptr_t)r->config.pids);
+    free((void *)(uintptr_t)r->config.name);
+    free(r);
+}
+
+const char *nr_source(const struct nr_recorder *r) {
+    return r->source->name;
+}
+
+const char *nr_reason(const struct nr_recorder *r) {
+    return r->reason;
+}
+
+int nr_mark(struct nr_recorder *r, pid_t pid, enum nr_group group, int with_tree) {
+    pthread_mutex_lock(&r->lock);
+    int64_t now_ns = nl_mono_ns();
+    int n = nr_tasks_mark(&r->tasks, pid, group, now_ns);
+    if (n > 0 && with_tree) nr_tasks_scan(&r->tasks, now_ns);
+    pthread_mutex_unlock(&r->lock);
+    return n > 0 ? n : 0;
+}
+
+int nr_is_alive(struct nr_recorder *r, enum nr_group group) {
+    struct nr_proc_task *seen;
+    int n = nr_proc_tasks(0, &seen), is_alive = 0;
+    nr_drain(r);
+    pthread_mutex_lock(&r->lock);
+    for (int i = 0; i < n; i++) is_alive |= !seen[i].is_ended && nr_tasks_at(&r->tasks, (uint32_t)seen[i].tid)->group == group;
+    pthread_mutex_unlock(&r->lock);
+    if (n >= 0) free(seen);
+    return is_alive;
+}
+
+/* ---- measured stretches ---- */
+
+static void drain_until(struct nr_recorder *r, int64_t until_ns) {
+    if (!r->source->drain) return;
+    int64_t cpu_ns = nl_thread_cpu_ns();
+    r->source->drain(r, until_ns);
+    r->totals.lost = (int64_t)nr_rings_lost(&r->rings);
+    r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
+}
+
+int nr_drain(struct nr_recorder *r) {
+    drain_until(r, nl_mono_ns());
+    return 0;
+}
+
+int nr_begin(struct nr_recorder *r, int arm) {
+    nr_drain(r);
+    pthread_mutex_lock(&r->lock);
+    int status = nr_tally_reserve(&r->tally);
+    int64_t cpu_ns = nl_thread_cpu_ns();
+    r->arm = arm;
+    r->before = r->totals;
+    nr_cpu_stat_read(&r->cpu_stat, r->times_before, r->n_cpus);
+    r->end_ns = 0; /* nothing counts until the begin is set */
+    if (status == 0) r->source->begin(r);
+    r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
+    r->begin_ns = nl_mono_ns();
+    drain_until(r, r->begin_ns); /* what happened on the way here lies before the stretch */
+    r->end_ns = INT64_MAX;
+    if (r->origin_ns == 0) r->origin_ns = r->begin_ns;
+    pthread_mutex_unlock(&r->lock);
+    if (status) nl_error("no memory for the table of tasks");
+    return status;
+}
+
+/* Interrupts and steal of the watched CPUs in this stretch. */
+static void add_cpu_times(struct nr_recorder *r) {
+    for (int cpu = 0; cpu < r->n_cpus; cpu++) {
+        const struct nr_cpu_times *now = &r->times[cpu], *before = &r->times_before[cpu];
+        const struct {
+            enum nr_group group;
+            int64_t ns;
+        } parts[] = {{NR_IRQ, now->irq_ns - before->irq_ns},
+                     {NR_SOFTIRQ, now->softirq_ns - before->softirq_ns},
+                     {NR_STEAL, now->steal_ns - before->steal_ns}};
+        for (int i = 0; r->is_watched[cpu] && i < 3; i++) {
+            struct nr_row *row = nr_tally_row(&r->tally, r->arm, cpu, NR_NO_NAME, parts[i].group);
+            if (!row) continue;
+            row->wall_ns += parts[i].ns;
+            row->has_wall = 1;
+            r->totals.group_ns[parts[i].group] += parts[i].ns;
+        }
+    }
+}
+
+/* What happened since `before`, field by field: all fields are sums. */
+static struct nr_totals difference(const struct nr_totals *now, const struct nr_totals *before) {
+    struct nr_totals d = *now;
+    int64_t *to = (int64_t *)&d;
+    const int64_t *from = (const int64_t *)before;
+    for (size_t i = 0; i < sizeof d / sizeof *to; i++) to[i] -= from[i];
+    return d;
+}
+
+int nr_end(struct nr_recorder *r, struct nr_totals *half) {
+    int64_t end_ns = nl_mono_ns();
+    if (r->source->drain) drain_until(r, end_ns);
+    pthread_mutex_lock(&r->lock);
+    int64_t cpu_ns = nl_thread_cpu_ns();
+    r->end_ns = end_ns;
+    r->source->end(r);
+    if (nr_cpu_stat_read(&r->cpu_stat, r->times, r->n_cpus) == 0) add_cpu_times(r);
+    r->totals.wall_ns += end_ns - r->begin_ns;
+    r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
+    if (half) *half = difference(&r->totals, &r->before);
+    pthread_mutex_unlock(&r->lock);
+    return 0;
+}
+
+int nr_fds(const struct nr_recorder *r, struct pollfd *fds, int max) {
+    int n = 0;
+    for (; n < r->rings.n && n < max; n++) fds[n] = (struct pollfd){.fd = r->rings.rings[n].fd, .events = POLLIN};
+    return n;
+}
+
+/* ---- results ---- */
+
+struct nr_totals nr_totals(const struct nr_recorder *r) {
+    return r->totals;
+}
+
+const struct nr_burst *nr_bursts(const struct nr_recorder *r, int64_t *n) {
+    *n = r->n_bursts;
+    return r->n_bursts > 0 ? r->bursts : NULL;
+}
+
+const char *nr_task_name(const struct nr_recorder *r, uint32_t name) {
+    return r->tasks.names[name < r->tasks.n_names ? name : NR_NO_NAME];
+}
+
+int64_t nr_origin_ns(const struct nr_recorder *r) {
+    return r->origin_ns;
+}

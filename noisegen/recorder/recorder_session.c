@@ -1,0 +1,334 @@
+#include "noisegen/recorder/recorder_session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "noisegen/recorder/own_command.h"
+#include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
+#include "noisegen/recorder/tasks_of_proc.h"
+#include "noisegen/recorder/recorder.h"
+#include "noisegen/recorder/summary.h"
+
+enum { BURSTS_PER_SECOND = 50000, MOST_BURSTS = 8 << 20 };
+#define LOOK_NS     INT64_C(200000000)
+#define PATIENCE_NS INT64_C(5000000000)
+#define LONGEST_NS  INT64_C(31536000000000000) /* a command without --duration: a year */
+
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int signal_number) {
+    (void)signal_number;
+    is_stopped = 1;
+}
+
+/* A process given by number: its start tells it from a later owner of that number. */
+struct watched {
+    pid_t pid;
+    uint64_t start_ticks;
+    int pidfd, has_ended;
+};
+
+struct session {
+    const struct nr_options *o;
+    struct nr_recorder *recorder;
+    struct nr_child child;
+    struct watched *watched;
+    int n_watched, n_ended;
+    FILE *out;
+    char part[PATH_MAX]; /* the trace while it is written */
+    char what[256], host[65];
+    int64_t account_ns;
+    int ended_status; /* of the command, where it ended by itself; -1 */
+};
+
+/* ---- what is recorded ---- */
+
+/* CPU time so far of the watched processes; -1 when one is gone. */
+static int64_t account_ns(const struct session *s) {
+    int64_t sum_ns = s->n_watched > 0 ? 0 : -1;
+    for (int i = 0; i < s->n_watched && sum_ns >= 0; i++) {
+        clockid_t clock;
+        struct timespec t;
+        if (s->watched[i].has_ended || clock_getcpuclockid(s->watched[i].pid, &clock) || clock_gettime(clock, &t)) return -1;
+        sum_ns += (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    }
+    return sum_ns;
+}
+
+static int watch(struct session *s, const pid_t *pids, int n) {
+    s->watched = calloc((size_t)n + 1, sizeof *s->watched);
+    if (!s->watched) {
+        nl_error("no memory");
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        struct nr_proc_task task;
+        if (nr_proc_read_task(pids[i], pids[i], &task) || task.is_ended) {
+            if (s->o->command) continue; /* what it started may live on */
+            nl_error("%sthere is no process %d", s->o->n_pids > 0 ? "--pid: " : "", (int)pids[i]);
+            return -1;
+        }
+        s->watched[s->n_watched++] =
+            (struct watched){.pid = pids[i], .start_ticks = task.start_ticks, .pidfd = (int)syscall(SYS_pidfd_open, pids[i], 0)};
+    }
+    return 0;
+}
+
+/* Notices processes that ended, whether or not their number has a new owner; says so once. */
+static void look_for_ends(struct session *s) {
+    for (int i = 0; i < s->n_watched; i++) {
+        struct watched *w = &s->watched[i];
+        struct nr_proc_task task;
+        if (w->has_ended) continue;
+        int is_there = nr_proc_read_task(w->pid, w->pid, &task) == 0, is_reused = is_there && task.start_ticks != w->start_ticks;
+        w->has_ended = !is_there || is_reused || task.is_ended;
+        if (!w->has_ended) continue;
+        s->n_ended++;
+        if (s->child.pid == w->pid) continue; /* a command may end by itself */
+        nl_warn("process %d ended after %.3f s%s; what was recorded stays", (int)w->pid,
+                (double)(nl_mono_ns() - nr_origin_ns(s->recorder)) / 1e9,
+                is_reused ? ", and its number belongs to another process now" : "");
+    }
+}
+
+static int start_recorder(struct session *s, const pid_t *pids, int n) {
+    const struct nr_options *o = s->o;
+    int is_all = n == 0 && !o->name && !o->cgroup && !o->command;
+    int64_t seconds = o->duration_ns / 1000000000 + 1,
+            most = seconds < MOST_BURSTS / BURSTS_PER_SECOND ? seconds * BURSTS_PER_SECOND : MOST_BURSTS;
+    struct nr_config config = {
+        .source = is_all ? "cpu" : o->source,
+        .view = is_all ? NR_VIEW_CPUS : NR_VIEW_TASKS,
+        .cpus = o->cpus,
+        .n_cpus = o->n_cpus,
+        .pids = pids,
+        .n_pids = n,
+        .name = o->name,
+        .n_arms = 1,
+        .max_bursts = o->duration_ns > 0 ? most : MOST_BURSTS,
+        .keep = is_all ? ~(1u << NR_IDLE | 1u << NR_NOISELAB) : 1u << NR_AGENT,
+        .sampler_cpu = -1,
+    };
+    if (nr_open(&s->recorder, &config)) return -1;
+    nr_mark(s->recorder, getpid(), NR_NOISELAB, 0);
+    return 0;
+}
+
+/* Whether the command has gone into the background by now; says so once. */
+static void look_for_background(struct session *s) {
+    int was_background = s->child.is_background;
+    if (nr_child_has_ended(&s->child) || was_background || !s->child.is_background) return;
+    nl_warn("'%s' goes on in the background: it is followed, and ended at the end", s->o->command[0]);
+}
+
+static int start_command(struct session *s) {
+    pid_t pids[NR_MAX_PIDS];
+    if (nr_child_start(&s->child, s->o->command)) return -1;
+    look_for_background(s);
+    int n = nr_child_pids(pids, NR_MAX_PIDS);
+    if (n == 0) {
+        nl_error("'%s' ended before recording began", s->o->command[0]);
+        return -1;
+    }
+    if ((!s->child.is_background && watch(s, &s->child.pid, 1)) || start_recorder(s, pids, n)) return -1;
+    /* a daemon that came into being meanwhile, and whose parent has ended */
+    n = nr_child_pids(pids, NR_MAX_PIDS);
+    for (int i = 0; i < n; i++) nr_mark(s->recorder, pids[i], NR_AGENT, 1);
+    return 0;
+}
+
+static int start(struct session *s) {
+    const struct nr_options *o = s->o;
+    if (o->command) return start_command(s);
+    if (!o->cgroup) return (o->n_pids > 0 && watch(s, o->pids, o->n_pids)) || start_recorder(s, o->pids, o->n_pids) ? -1 : 0;
+    pid_t *pids;
+    char reason[PATH_MAX + 128];
+    int n = nr_proc_cgroup(o->cgroup, &pids, reason, sizeof reason), status = -1;
+    if (n < 0)
+        nl_error("--cgroup: %s", reason);
+    else if (n == 0)
+        nl_error("--cgroup: '%s' has no processes now: there is nothing to follow", o->cgroup);
+    else
+        status = watch(s, pids, n) || start_recorder(s, pids, n) ? -1 : 0;
+    if (n >= 0) free(pids);
+    return status;
+}
+
+/* ---- recording ---- */
+
+/* Sleeps until a ring is half full, a process ended, a signal came, or the time is over. */
+static int sleep_until(struct session *s, int64_t end_ns, struct pollfd *fds, int max, const sigset_t *signals) {
+    int n = nr_fds(s->recorder, fds, max), n_rings = n;
+    for (int i = 0; i < s->n_watched && n < max; i++)
+        if (!s->watched[i].has_ended && s->watched[i].pidfd >= 0) fds[n++] = (struct pollfd){.fd = s->watched[i].pidfd, .events = POLLIN};
+    int64_t left_ns = end_ns - nl_mono_ns();
+    /* nothing but a look tells when the last of what went into the background ends */
+    if (s->child.is_background && left_ns > LOOK_NS) left_ns = LOOK_NS;
+    struct timespec timeout = nl_timespec(left_ns > 0 ? left_ns : 0);
+    if (ppoll(fds, (nfds_t)n, &timeout, signals) < 0 && errno != EINTR) {
+        nl_error("ppoll: %s", strerror(errno));
+        return -1;
+    }
+    int is_full = 0, has_end = 0;
+    for (int i = 0; i < n; i++) {
+        if (i < n_rings)
+            is_full |= fds[i].revents & POLLIN;
+        else
+            has_end |= fds[i].revents & POLLIN;
+    }
+    if (is_full) nr_drain(s->recorder);
+    if (has_end) look_for_ends(s);
+    return 0;
+}
+
+static int record(struct session *s) {
+    int max = (int)sysconf(_SC_NPROCESSORS_CONF) + s->n_watched + 1024, status = -1;
+    struct pollfd *fds = calloc((size_t)max, sizeof *fds);
+    sigset_t stops, before;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGHUP);
+    sigprocmask(SIG_BLOCK, &stops, &before); /* they come only while this program sleeps, so that none is overlooked */
+    int64_t account_before_ns = account_ns(s);
+    if (!fds || nr_begin(s->recorder, 0)) goto done;
+    int64_t end_ns = nr_origin_ns(s->recorder) + (s->o->duration_ns > 0 ? s->o->duration_ns : LONGEST_NS);
+    while (!is_stopped && nl_mono_ns() < end_ns) {
+        if (sleep_until(s, end_ns, fds, max, &before)) goto done;
+        if (s->o->command) {
+            look_for_background(s);
+            if (!s->child.has_ended) continue;
+            s->ended_status = s->child.status;
+            break;
+        }
+        if (s->n_ended == 0 || s->n_ended < s->n_watched) continue;
+        if (!nr_is_alive(s->recorder, NR_AGENT)) break; /* otherwise its children live on */
+        end_ns = end_ns < nl_mono_ns() ? nl_mono_ns() : end_ns;
+    }
+    int64_t account_after_ns = account_ns(s);
+    s->account_ns = account_before_ns >= 0 && account_after_ns >= 0 ? account_after_ns - account_before_ns : -1;
+    status = nr_end(s->recorder, NULL);
+done:
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    free(fds);
+    return status;
+}
+
+/* ---- the trace ---- */
+
+/* Opens the file beside its place before anything is recorded: a minute's recording must not end with a message about the path. */
+static int open_out(struct session *s) {
+    const struct nr_options *o = s->o;
+    if (!o->out) return 0;
+    struct stat st;
+    int is_there = stat(o->out, &st) == 0;
+    if (is_there && (!o->may_replace || !S_ISREG(st.st_mode))) {
+        nl_error(S_ISREG(st.st_mode) ? "--out: '%s' exists (--force replaces it)" : "--out: '%s' is not a regular file", o->out);
+        return -1;
+    }
+    if (snprintf(s->part, sizeof s->part, "%s.part%d", o->out, (int)getpid()) < (int)sizeof s->part) s->out = fopen(s->part, "wxe");
+    if (s->out) return 0;
+    nl_error("--out: cannot write '%s': %s", o->out, strerror(errno));
+    s->part[0] = '\0';
+    return -1;
+}
+
+static int write_out(struct session *s, const struct nr_summary *summary) {
+    if (!s->out) return 0;
+    int status = nr_write_trace(s->recorder, summary, s->out, s->what, s->host);
+    int error = errno;
+    if (fclose(s->out) && status == 0) {
+        status = -1;
+        error = errno;
+    }
+    s->out = NULL;
+    if (status == 0 && rename(s->part, s->o->out)) {
+        status = -1;
+        error = errno;
+    }
+    if (status) nl_error("cannot write '%s': %s; the summary stands on stdout", s->o->out, strerror(error));
+    if (status == 0) s->part[0] = '\0';
+    return status;
+}
+
+static void describe(struct session *s) {
+    const struct nr_options *o = s->o;
+    size_t used = 0;
+    if (o->command) {
+        for (char **word = o->command; *word && used < sizeof s->what - 1; word++)
+            used += (size_t)snprintf(s->what + used, sizeof s->what - used, "%s%s", used > 0 ? " " : "", *word);
+        for (char *p = s->what; *p; p++)
+            if ((unsigned char)*p < ' ') *p = ' '; /* it stands in a comment of one line */
+    } else if (o->cgroup)
+        snprintf(s->what, sizeof s->what, "cgroup %s", o->cgroup);
+    else if (o->name)
+        snprintf(s->what, sizeof s->what, "tasks named %s*", o->name);
+    else if (o->n_pids > 0)
+        snprintf(s->what, sizeof s->what, "process %d%s", (int)o->pids[0], o->n_pids > 1 ? " and others" : "");
+    else
+        snprintf(s->what, sizeof s->what, "%d CPUs, all tasks", o->n_cpus);
+}
+
+/* Says what makes the trace less than the truth. */
+static void warn_of_losses(const struct nr_summary *summary) {
+    if (summary->totals.lost > 0)
+        nl_warn("%lld records were lost: the trace has holes (%lld bursts are known to be cut)", (long long)summary->totals.lost,
+                (long long)summary->totals.cut);
+    if (summary->totals.not_kept > 0) nl_warn("%lld bursts found no room: record for a shorter time", (long long)summary->totals.not_kept);
+}
+
+static int conclude(struct session *s) {
+    struct nr_summary *summary = malloc(sizeof *summary);
+    int status = NL_EXIT_USAGE;
+    if (!summary || nr_summarise(s->recorder, s->o->group_gap_ns, s->account_ns, summary)) {
+        nl_error("no memory for the summary");
+        free(summary);
+        return status;
+    }
+    summary->ended_status = s->ended_status;
+    warn_of_losses(summary);
+    if (s->o->is_json)
+        nr_print_json(s->recorder, summary, s->what, s->host);
+    else
+        nr_print_summary(s->recorder, summary, s->what);
+    int is_printed = fflush(stdout) == 0 && !ferror(stdout);
+    if (!is_printed) nl_error("cannot write the summary: %s", strerror(errno));
+    if (summary->n_bursts == 0) {
+        nl_warn("none of what was asked for ran in this time: there is no trace");
+        status = NL_EXIT_INCONCLUSIVE;
+    } else if (write_out(s, summary) == 0 && is_printed)
+        status = NL_EXIT_OK;
+    nr_summary_free(summary);
+    free(summary);
+    return status;
+}
+
+int nr_session(const struct nr_options *o) {
+    struct session s = {.o = o, .account_ns = -1, .ended_status = -1};
+    int status = NL_EXIT_USAGE;
+    gethostname(s.host, sizeof s.host - 1);
+    describe(&s);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = stop}, NULL);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = stop}, NULL);
+    sigaction(SIGHUP, &(struct sigaction){.sa_handler = stop}, NULL);
+    int is_recorded = open_out(&s) == 0 && start(&s) == 0 && record(&s) == 0;
+    if (nr_child_end(&s.child, PATIENCE_NS)) nl_warn("the command did not end within 5 s of SIGTERM and was killed");
+    if (is_recorded) status = conclude(&s);
+    if (s.out) fclose(s.out);
+    if (s.part[0]) unlink(s.part);
+    for (int i = 0; i < s.n_watched; i++)
+        if (s.watched[i].pidfd >= 0) close(s.watched[i].pidfd);
+    free(s.watched);
+    if (s.recorder) nr_close(s.recorder);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* The table of sources, best first. Which one is possible is tried, not guessed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/nl_error.h"
+#include "noisegen/recorder/source.h"
+
+const struct nr_source *const nr_sources[] = {&nr_source_cpu, &nr_source_thread, &nr_source_schedstat, &nr_source_counts, NULL};
+
+const struct nr_source *nr_source_find(const char *name) {
+    for (int i = 0; nr_sources[i]; i++)
+        if (strcmp(nr_sources[i]->name, name) == 0) return nr_sources[i];
+    return NULL;
+}
+
+int nr_source_choose(struct nr_recorder *r, const char *name) {
+    int is_auto = strcmp(name, "auto") == 0;
+    size_t used = 0;
+    r->reason[0] = '\0';
+    if (!is_auto && !nr_source_find(name)) {
+        nl_error("--source: '%s' is not a source (try auto, cpu, thread, schedstat, counts)", name);
+        return -1;
+    }
+    for (int i = 0; nr_sources[i]; i++) {
+        char why[256] = "";
+        const struct nr_source *source = nr_sources[i];
+        if (!is_auto && strcmp(source->name, name) != 0) continue;
+        if (r->config.view == NR_VIEW_TASKS && !source->has_bursts && is_auto) continue;
+        if (source->open(r, why, sizeof why) == 0) {
+            r->source = source;
+            if (!is_auto && i > 0) snprintf(r->reason, sizeof r->reason, "asked for");
+            return 0;
+        }
+        source->close(r);
+        int n = snprintf(r->reason + used, sizeof r->reason - used, "%s%s: %s", used > 0 ? "; " : "", source->name, why);
+        if (n > 0) used += (size_t)n < sizeof r->reason - used ? (size_t)n : sizeof r->reason - used - 1;
+    }
+    nl_error("cannot record %s: %s", is_auto ? "here by any source" : "by the source asked for", r->reason);
+    return -1;
+}

@@ -1,0 +1,256 @@
+#include "noisegen/recorder/summary.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "noisegen/recorder/map.h"
+#include "common/base/nl_units.h"
+#include "noisegen/recorder/write.h"
+
+static int compare_bursts(const void *a, const void *b) {
+    const struct nr_burst *x = a, *y = b;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
+static int64_t scaled(int64_t ns, double share) {
+    return share >= 0 && share < 1 ? (int64_t)((double)ns * share) : ns;
+}
+
+/* Sums, lengths and threads of the single bursts. */
+/* Share of time on a CPU that was CPU time. What steal leaves is an estimate, by ticks and over all that the CPU did; it is never below the kernel's
+ * account of the processes. */
+static double cpu_time_share(const struct nr_recorder *r, const struct nr_summary *s, int cpu) {
+    double share = nr_cpu_time_share(r, -1, cpu);
+    return share >= 0 && share < s->least_share ? s->least_share : share;
+}
+
+/* The least it can have been, by the account; bursts are all there are. */
+static double least_share(const struct nr_burst *bursts, int64_t n, int64_t account_ns) {
+    double wall_ns = 0;
+    for (int64_t i = 0; i < n; i++) wall_ns += (double)(bursts[i].end_ns - bursts[i].start_ns);
+    if (account_ns <= 0 || wall_ns <= 0) return 0;
+    return (double)account_ns < wall_ns ? (double)account_ns / wall_ns : 1;
+}
+
+static int sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts, int64_t n, struct nr_summary *s) {
+    struct nr_map threads = {0}, cpus = {0};
+    int max_cpu = -1;
+    if (nr_map_reserve(&threads, (size_t)n) || nr_map_reserve(&cpus, (size_t)n)) {
+        nr_map_free(&threads);
+        nr_map_free(&cpus);
+        return -1;
+    }
+    s->n_bursts = n;
+    s->cpu_ns = 0;
+    s->has_cpus = 1;
+    for (int64_t i = 0; i < n; i++) {
+        const struct nr_burst *b = &bursts[i];
+        int64_t length_ns = b->end_ns - b->start_ns;
+        double share = cpu_time_share(r, s, b->cpu);
+        s->wall_ns += length_ns;
+        s->cpu_ns = s->cpu_ns < 0 || share < 0 ? -1 : s->cpu_ns + scaled(length_ns, share);
+        s->n_wakeups += !b->is_preempted;
+        nl_hist_add(&s->bursts, length_ns);
+        if (length_ns > s->longest_burst_ns) s->longest_burst_ns = length_ns;
+        ++*nr_map_at(&threads, (uint64_t)b->tid + 1);
+        ++*nr_map_at(&cpus, (uint64_t)(b->cpu + 2));
+        if (b->cpu < 0) s->has_cpus = 0;
+        if (b->cpu > max_cpu) max_cpu = b->cpu;
+    }
+    s->n_threads = (int)threads.n;
+    s->n_cpus = (int)cpus.n;
+    size_t used = 0;
+    for (int cpu = 0; cpu <= max_cpu && used < sizeof s->cpus - 16; cpu++)
+        if (*nr_map_at(&cpus, (uint64_t)(cpu + 2)) > 0)
+            used += (size_t)snprintf(s->cpus + used, sizeof s->cpus - used, "%s%d", used > 0 ? "," : "", cpu);
+    nr_map_free(&threads);
+    nr_map_free(&cpus);
+    return 0;
+}
+
+/* A trace's bursts must not overlap on a CPU; the time of several threads within one activity may be more than lies before the next. */
+static void keep_apart(struct nr_activity *trace, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n && trace[j].start_ns < trace[i].start_ns + trace[i].busy_ns; j++)
+            if (trace[j].cpu == trace[i].cpu) trace[i].busy_ns = trace[j].start_ns - trace[i].start_ns;
+}
+
+static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n, struct nr_summary *s) {
+    s->trace = malloc((n + 1) * sizeof *s->trace);
+    if (!s->trace) return -1;
+    s->n_activities = (int64_t)nr_activities(bursts, n, s->rhythm.gap_ns, 0, s->trace);
+    for (int64_t i = 0; i < s->n_activities; i++) {
+        nl_hist_add(&s->activities, s->trace[i].busy_ns);
+        if (s->trace[i].busy_ns > s->longest_activity_ns) s->longest_activity_ns = s->trace[i].busy_ns;
+    }
+    s->n_trace = nr_activities(bursts, n, s->rhythm.gap_ns, s->has_cpus, s->trace);
+    size_t n_kept = 0;
+    for (size_t i = 0; i < s->n_trace; i++) {
+        struct nr_activity a = s->trace[i];
+        a.busy_ns = scaled(a.busy_ns, cpu_time_share(r, s, a.cpu));
+        if (a.busy_ns > 0) s->trace[n_kept++] = a;
+    }
+    s->n_trace = n_kept;
+    keep_apart(s->trace, s->n_trace);
+    return 0;
+}
+
+int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t account_ns, struct nr_summary *s) {
+    int64_t n;
+    const struct nr_burst *bursts = nr_bursts(r, &n);
+    *s = (struct nr_summary){.totals = nr_totals(r), .account_ns = account_ns, .ended_status = -1, .least_share = least_share(bursts, n, account_ns)};
+    s->span_ns = s->totals.wall_ns;
+    s->steal_ns = s->totals.group_ns[NR_STEAL];
+    struct nr_burst *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
+    if (!sorted) return -1;
+    if (n > 0) memcpy(sorted, bursts, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_bursts);
+    int status =
+        sum_bursts(r, sorted, n, s) || nr_rhythm(sorted, (size_t)n, group_gap_ns, &s->rhythm) || make_trace(r, sorted, (size_t)n, s) ? -1
+                                                                                                                                     : 0;
+    free(sorted);
+    return status;
+}
+
+void nr_summary_free(struct nr_summary *s) {
+    free(s->trace);
+    s->trace = NULL;
+}
+
+static double duty_percent(const struct nr_summary *s) {
+    return s->span_ns > 0 ? 100 * (double)(s->cpu_ns >= 0 ? s->cpu_ns : s->wall_ns) / (double)s->span_ns : 0;
+}
+
+int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE *file, const char *what, const char *host) {
+    int64_t origin_ns = nr_origin_ns(r);
+    fprintf(file, "# noiselab-record: %s\n", what);
+    nr_write_trace_head(r, file, host, "begin of the recording", s->span_ns > 0 ? s->span_ns : 1);
+    fprintf(file, "# bursts: %" PRId64 "\n# groups: %zu\n# group_gap_ns: %" PRId64 "\n# period_ns: %.0f\n", s->n_bursts, s->n_trace,
+            s->rhythm.gap_ns, s->rhythm.period_ns);
+    fprintf(file, "# wall_on_cpu_ns: %" PRId64 "\n# cpu_ns: %" PRId64 "\n# steal_ns: %" PRId64 "\n# percent of one CPU: %.6f\n", s->wall_ns,
+            s->cpu_ns, s->steal_ns, duty_percent(s));
+    fprintf(file, "# start_ns\tduration_ns\tcpu\tkind\ttask\n");
+    for (size_t i = 0; i < s->n_trace; i++) {
+        const struct nr_activity *a = &s->trace[i];
+        fprintf(file, "%" PRId64 "\t%" PRId64 "\t", a->start_ns - origin_ns, a->busy_ns);
+        if (s->has_cpus)
+            fprintf(file, "%d", (int)a->cpu);
+        else
+            fputc('-', file);
+        fputs("\t-\t", file);
+        nr_write_name(file, nr_task_name(r, a->name));
+        fputc('\n', file);
+    }
+    return fflush(file) || ferror(file) ? -1 : 0;
+}
+
+/* ---- printing ---- */
+
+static const char *duration(int64_t ns, char *buffer, size_t size) {
+    return ns < 0 ? "-" : nl_format_duration(ns, buffer, size);
+}
+
+static void print_lengths(const char *name, int64_t n, const struct nl_hist *hist, int64_t longest_ns) {
+    char p50[32], p90[32], p99[32], max[32];
+    printf("%-12s %" PRId64, name, n);
+    if (n > 0)
+        printf(", p50 %s, p90 %s, p99 %s, longest %s", duration(nl_hist_quantile(hist, 0.5), p50, sizeof p50),
+               duration(nl_hist_quantile(hist, 0.9), p90, sizeof p90), duration(nl_hist_quantile(hist, 0.99), p99, sizeof p99),
+               duration(longest_ns, max, sizeof max));
+    putchar('\n');
+}
+
+void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, const char *what) {
+    char a[32], b[32];
+    double seconds = (double)s->span_ns / 1e9;
+    printf("%-12s %s, %.3f s\n", "recorded", what, seconds);
+    printf("%-12s %s%s%s%s\n", "source", nr_source(r), nr_reason(r)[0] ? " (" : "", nr_reason(r), nr_reason(r)[0] ? ")" : "");
+    printf("%-12s %.4f %% of one CPU", "duty", duty_percent(s));
+    printf(" (on CPUs %s", duration(s->wall_ns, a, sizeof a));
+    if (s->cpu_ns >= 0 && s->cpu_ns != s->wall_ns) printf(", without the hypervisor's share %s", duration(s->cpu_ns, b, sizeof b));
+    if (s->account_ns >= 0) printf("; by the kernel's account %s", duration(s->account_ns, b, sizeof b));
+    printf(")\n");
+    if (s->rhythm.period_ns > 0)
+        printf("%-12s %.6g ms +- %s (99 %%; %.0f %% of the activities keep to it; jitter %s)\n", "period", s->rhythm.period_ns / 1e6,
+               duration((int64_t)ceil(s->rhythm.period_error_ns), b, sizeof b), 100 * s->rhythm.regularity,
+               duration((int64_t)s->rhythm.jitter_ns, a, sizeof a));
+    else
+        printf("%-12s none found\n", "period");
+    print_lengths("activities", s->n_activities, &s->activities, s->longest_activity_ns);
+    print_lengths("bursts", s->n_bursts, &s->bursts, s->longest_burst_ns);
+    printf("%-12s bursts closer than %s are one activity\n", "grouping", duration(s->rhythm.gap_ns, a, sizeof a));
+    printf("%-12s %" PRId64 " (%.4g per second)\n", "wake-ups", s->n_wakeups, seconds > 0 ? (double)s->n_wakeups / seconds : 0);
+    printf("%-12s %d on %d CPU%s (%s)\n", "threads", s->n_threads, s->n_cpus, s->n_cpus == 1 ? "" : "s", s->n_cpus > 0 ? s->cpus : "none");
+    if (strcmp(nr_source(r), "schedstat") != 0)
+        printf("%-12s %" PRId64 " records lost, %" PRId64 " bursts cut by that; %" PRId64 " switches to, %" PRId64 " from\n", "losses",
+               s->totals.lost, s->totals.cut, s->totals.ins, s->totals.outs);
+    if (s->totals.not_kept > 0) printf("%-12s %" PRId64 " bursts found no room\n", "not kept", s->totals.not_kept);
+    printf("%-12s %s; hypervisor's steal on the CPUs %s\n", "recorder", duration(s->totals.observer_cpu_ns, a, sizeof a),
+           duration(s->steal_ns, b, sizeof b));
+}
+
+static json_t *known(int64_t value) {
+    return value >= 0 ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *lengths(int64_t n, const struct nl_hist *hist, int64_t longest_ns) {
+    return json_pack("{s:o,s:o,s:o,s:o}", "p50_ns", known(nl_hist_quantile(hist, 0.5)), "p90_ns", known(nl_hist_quantile(hist, 0.9)),
+                     "p99_ns", known(nl_hist_quantile(hist, 0.99)), "max_ns", known(n > 0 ? longest_ns : -1));
+}
+
+/* Text that jansson takes, whatever bytes it holds. */
+static json_t *text(const char *value) {
+    json_t *json = json_string(value);
+    return json ? json : json_string("(not UTF-8)");
+}
+
+/* How a command ended by itself. */
+static json_t *ended(int status) {
+    char words[32];
+    if (status < 0) return json_null();
+    if (WIFSIGNALED(status)) snprintf(words, sizeof words, "signal %d", WTERMSIG(status));
+    else snprintf(words, sizeof words, "status %d", WEXITSTATUS(status));
+    return json_string(words);
+}
+
+void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s, const char *what, const char *host) {
+    json_t *json = json_object();
+    int has_period = s->rhythm.period_ns > 0;
+    json_object_set_new(json, "recorded", text(what));
+    json_object_set_new(json, "host", text(host));
+    json_object_set_new(json, "span_ns", json_integer((json_int_t)s->span_ns));
+    json_object_set_new(json, "source", json_string(nr_source(r)));
+    json_object_set_new(json, "source_reason", text(nr_reason(r)));
+    json_object_set_new(json, "percent_of_cpu", json_real(duty_percent(s)));
+    json_object_set_new(json, "wall_on_cpu_ns", json_integer((json_int_t)s->wall_ns));
+    json_object_set_new(json, "cpu_ns", known(s->cpu_ns));
+    json_object_set_new(json, "account_ns", known(s->account_ns));
+    json_object_set_new(json, "steal_ns", known(s->steal_ns));
+    json_object_set_new(json, "period_ns", has_period ? json_real(s->rhythm.period_ns) : json_null());
+    json_object_set_new(json, "period_error_ns", has_period ? json_real(s->rhythm.period_error_ns) : json_null());
+    json_object_set_new(json, "regularity", json_real(s->rhythm.regularity));
+    json_object_set_new(json, "jitter_ns", has_period ? json_real(s->rhythm.jitter_ns) : json_null());
+    json_object_set_new(json, "group_gap_ns", json_integer((json_int_t)s->rhythm.gap_ns));
+    json_object_set_new(json, "groups", json_integer((json_int_t)s->n_activities));
+    json_object_set_new(json, "group_lengths", lengths(s->n_activities, &s->activities, s->longest_activity_ns));
+    json_object_set_new(json, "bursts", json_integer((json_int_t)s->n_bursts));
+    json_object_set_new(json, "burst_lengths", lengths(s->n_bursts, &s->bursts, s->longest_burst_ns));
+    json_object_set_new(json, "wakeups", json_integer((json_int_t)s->n_wakeups));
+    json_object_set_new(json, "threads", json_integer(s->n_threads));
+    json_object_set_new(json, "cpus", json_string(s->cpus));
+    json_object_set_new(json, "lost", json_integer((json_int_t)s->totals.lost));
+    json_object_set_new(json, "cut", json_integer((json_int_t)s->totals.cut));
+    json_object_set_new(json, "not_kept", json_integer((json_int_t)s->totals.not_kept));
+    json_object_set_new(json, "ins", json_integer((json_int_t)s->totals.ins));
+    json_object_set_new(json, "outs", json_integer((json_int_t)s->totals.outs));
+    json_object_set_new(json, "ended", ended(s->ended_status));
+    json_object_set_new(json, "recorder_cpu_ns", json_integer((json_int_t)s->totals.observer_cpu_ns));
+    json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    putchar('\n');
+    json_decref(json);
+}

@@ -1,0 +1,88 @@
+#include "noisegen/recorder/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/nl_hist.h"
+
+enum { NEW_ROWS = 1024, NEW_BINS = 65536, NEW_THREADS = 65536, BIN_BITS = 14 };
+_Static_assert(NL_HIST_BINS <= 1 << BIN_BITS, "a bin of nl_hist fits into its bits of a key");
+
+int nr_tally_reserve(struct nr_tally *t) {
+    if (t->capacity - t->n_rows < NEW_ROWS) {
+        struct nr_row *rows = realloc(t->rows, (t->n_rows + 2 * (size_t)NEW_ROWS) * sizeof *rows);
+        if (!rows) return -1;
+        t->rows = rows;
+        t->capacity = t->n_rows + 2 * NEW_ROWS;
+    }
+    return nr_map_reserve(&t->index, NEW_ROWS) || nr_map_reserve(&t->bins, NEW_BINS) || nr_map_reserve(&t->threads, NEW_THREADS) ? -1 : 0;
+}
+
+void nr_tally_free(struct nr_tally *t) {
+    free(t->rows);
+    nr_map_free(&t->index);
+    nr_map_free(&t->bins);
+    nr_map_free(&t->threads);
+    *t = (struct nr_tally){0};
+}
+
+static uint64_t *row_number(struct nr_tally *t, int arm, int cpu, uint32_t name, enum nr_group group) {
+    uint64_t key = ((((uint64_t)arm << 16 | (uint16_t)cpu) << 16 | name) << 8 | (uint64_t)group) + 1;
+    uint64_t *number = t->n_rows < t->capacity ? nr_map_at(&t->index, key) : NULL;
+    if (number && *number == 0) {
+        t->rows[t->n_rows++] = (struct nr_row){.arm = arm, .cpu = cpu, .name = name, .group = group, .max_ns = -1, .cpu_ns = -1};
+        *number = t->n_rows;
+    }
+    if (!number) t->n_dropped++;
+    return number;
+}
+
+struct nr_row *nr_tally_row(struct nr_tally *t, int arm, int cpu, uint32_t name, enum nr_group group) {
+    const uint64_t *number = row_number(t, arm, cpu, name, group);
+    return number ? &t->rows[*number - 1] : NULL;
+}
+
+void nr_tally_burst(struct nr_tally *t, const struct nr_burst *burst) {
+    const uint64_t *number = row_number(t, burst->arm, burst->cpu, burst->name, burst->group);
+    if (!number) return;
+    struct nr_row *row = &t->rows[*number - 1];
+    int64_t length_ns = burst->end_ns - burst->start_ns;
+    row->n_bursts++;
+    row->wall_ns += length_ns;
+    row->has_wall = 1;
+    if (length_ns > row->max_ns) row->max_ns = length_ns;
+    uint64_t *count = nr_map_at(&t->bins, *number << BIN_BITS | (uint64_t)nl_hist_index(length_ns));
+    if (count) ++*count;
+    uint64_t *thread = burst->tid > 0 ? nr_map_at(&t->threads, *number << 32 | (uint32_t)burst->tid) : NULL;
+    if (thread && ++*thread == 1) row->n_threads++;
+}
+
+static int compare_keys(const void *a, const void *b) {
+    const struct nr_map_entry *x = a, *y = b;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+struct nr_map_entry *nr_tally_sorted_bins(const struct nr_tally *t, size_t *n) {
+    *n = 0;
+    struct nr_map_entry *sorted = t->bins.n > 0 ? malloc(t->bins.n * sizeof *sorted) : NULL;
+    if (!sorted) return NULL;
+    for (size_t i = 0; i < t->bins.capacity; i++)
+        if (t->bins.entries[i].key) sorted[(*n)++] = t->bins.entries[i];
+    qsort(sorted, *n, sizeof *sorted, compare_keys);
+    return sorted;
+}
+
+struct nr_quantiles nr_tally_quantiles(const struct nr_map_entry *sorted, size_t n, uint32_t row) {
+    struct nl_hist hist = {{0}};
+    uint64_t first = (uint64_t)(row + 1) << BIN_BITS, end = (uint64_t)(row + 2) << BIN_BITS;
+    size_t lo = 0, hi = n;
+    while (lo < hi) { /* the first bin of this row */
+        size_t middle = (lo + hi) / 2;
+        if (sorted[middle].key < first)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    for (; lo < n && sorted[lo].key < end; lo++) hist.bins[sorted[lo].key - first] = sorted[lo].count;
+    return (struct nr_quantiles){nl_hist_quantile(&hist, 0.5), nl_hist_quantile(&hist, 0.9), nl_hist_quantile(&hist, 0.99)};
+}

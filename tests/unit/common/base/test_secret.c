@@ -1,0 +1,98 @@
+/* Which words of a command line are secret, and what becomes of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/nl_secret.h"
+
+static void expect(const char *text, const char *before, const char *wanted) {
+    char out[512];
+    int is_replaced = nl_secret_redact(text, before, out, sizeof out);
+    assert_string_equal(out, wanted);
+    assert_true(is_replaced == (strcmp(text, wanted) != 0));
+}
+
+static void secrets_are_replaced(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"curl -u user:pw http://h:90/m", "curl -u *** http://h:90/m"},
+        {"curl -uuser:pw http://h", "curl -u*** http://h"},
+        {"curl --user 'a b:c d' http://h", "curl --user '***' http://h"},
+        {"curl --user=a:b http://h", "curl --user=*** http://h"},
+        {"curl --proxy-user a:b", "curl --proxy-user ***"},
+        {"wget http://user:pw@host/x", "wget http://***@host/x"},
+        {"wget https://user:p/w#1@host/x", "wget https://***@host/x"},
+        {"agent --password=abc --port=9", "agent --password=*** --port=9"},
+        {"agent --password abc --port 9", "agent --password *** --port 9"},
+        {"agent --db-passwd \"a b\" x", "agent --db-passwd \"***\" x"},
+        {"DB_PASS=abc agent -f", "DB_PASS=*** agent -f"},
+        {"API_TOKEN='a b' agent", "API_TOKEN=*** agent"},
+        {"agent --api-key=1234", "agent --api-key=***"},
+        {"curl -H 'Authorization: Bearer abc' http://h", "curl -H 'Authorization: ***' http://h"},
+        {"curl -H \"X-Auth-Token: abc\" http://h", "curl -H \"X-Auth-Token: ***\" http://h"},
+        {"curl -H Authorization: Basic abc", "curl -H Authorization: ***"},
+        {"noiselab run agent --scrape 'curl -u user:pw http://h' --seed 1", "noiselab run agent --scrape 'curl -u *** http://h' --seed 1"},
+        {"noiselab run agent --scrape 'curl -H \"Authorization: a b\" http://h' --seed 1", "noiselab run agent --scrape 'curl -H \"Authorization: ***\" http://h' --seed 1"},
+        {"curl http://h/metrics?format=x&token=abc -o x", "curl http://h/metrics?format=x&token=*** -o x"},
+        {"curl -d user=a&password=b http://h", "curl -d user=a&password=*** http://h"},
+        /* one word, whatever is in it */
+        {"--password=ab'cd\"e", "--password=***"},
+        {"Authorization:abc'd", "Authorization:***"},
+        {"--scrape-url=http://a:b'c@host", "--scrape-url=http://***@host"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect(cases[i][0], NULL, cases[i][1]);
+    expect("user:pw", "-u", "***");
+    expect("abc", "--password", "***");
+    expect("a b c", "--password", "***");
+}
+
+static void what_is_no_secret_stays(void **state) {
+    (void)state;
+    static const char *const cases[] = {
+        "collectd -f -C 'a b' --interval 1", "curl http://host:9100/metrics", "curl -u user http://host", "sleep 1", "--op=barrier,allreduce",
+        "python agent.py --keys 3 --monkey=1", "noiselab-agent: --scrape: 'x' does not succeed: status 7", "a@b", "--bytes=2KiB", "", "it's", "ssh -p 22 host"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect(cases[i], NULL, cases[i]);
+    expect("22", "-p", "22");
+}
+
+static void a_buffer_too_small_is_not_overrun(void **state) {
+    (void)state;
+    char out[8];
+    memset(out, 'x', sizeof out);
+    nl_secret_redact("curl --password=abc", NULL, out, 6);
+    assert_true(strcmp(out, "curl ") == 0);
+    assert_true(out[6] == 'x');
+}
+
+static void every_text_of_a_value_is_looked_at(void **state) {
+    (void)state;
+    json_t *json = json_loads("{\"command\": [\"x\", \"--password\", \"abc\", \"-u\", \"a:b\"], \"o\": {\"t\": \"http://a:b@h\"}, \"n\": 3}", 0, NULL);
+    assert_true(nl_secret_redact_json(json) == 3);
+    json_t *wanted = json_loads("{\"command\": [\"x\", \"--password\", \"***\", \"-u\", \"***\"], \"o\": {\"t\": \"http://***@h\"}, \"n\": 3}", 0, NULL);
+    assert_true(json_equal(json, wanted));
+    json_decref(json);
+    json_decref(wanted);
+}
+
+static void what_a_terminal_obeys_is_taken_out(void **state) {
+    (void)state;
+    char text[] = "a\033]0;x\007b\177c\302\233d\303\251\ne";
+    nl_secret_disarm(text);
+    assert_true(strcmp(text, "a?]0;x?b?c??d\303\251 e") == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(secrets_are_replaced),
+        cmocka_unit_test(what_is_no_secret_stays),
+        cmocka_unit_test(a_buffer_too_small_is_not_overrun),
+        cmocka_unit_test(every_text_of_a_value_is_looked_at),
+        cmocka_unit_test(what_a_terminal_obeys_is_taken_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

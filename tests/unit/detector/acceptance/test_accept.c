@@ -1,0 +1,314 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "detector/acceptance/checks.h"
+#include "detector/acceptance/cores.h"
+#include "common/base/nl_clock.h"
+#include "detector/acceptance/pairing.h"
+#include "detector/acceptance/sample.h"
+#include "detector/acceptance/scan.h"
+#include "detector/acceptance/topologies.h"
+#include "detector/acceptance/transfer.h"
+#include "detector/acceptance/words.h"
+
+/* ---- pairs of nodes */
+
+enum { MOST = 200 };
+
+/* Times that two players meet in the rounds taken, into `met`; every round must pair both ways, and each player once. */
+static void count_meetings(int n, int n_rounds, int (*round_of)(int n, int k), unsigned char met[MOST][MOST]) {
+    memset(met, 0, MOST * MOST);
+    for (int k = 0; k < n_rounds; k++) {
+        int n_resting = 0, round = round_of(n, k);
+        for (int i = 0; i < n; i++) {
+            int partner = nx_partner(n, round, i);
+            if (partner < 0) {
+                n_resting++;
+                continue;
+            }
+            assert_in_range(partner, 0, n - 1);
+            assert_int_not_equal(partner, i);
+            assert_int_equal(nx_partner(n, round, partner), i);
+            met[i][partner]++;
+        }
+        assert_int_equal(n_resting, n % 2);
+    }
+}
+
+static int same(int n, int k) {
+    (void)n;
+    return k;
+}
+
+static void a_tournament_pairs_everybody_with_everybody_once(void **state) {
+    static unsigned char met[MOST][MOST];
+    (void)state;
+    for (int n = 2; n <= MOST; n++) {
+        count_meetings(n, nx_rounds(n), same, met);
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) assert_int_equal(met[i][j], i != j);
+    }
+    assert_int_equal(nx_rounds(1), 0);
+    assert_int_equal(nx_rounds(0), 0);
+}
+
+static void up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at_least_15_others(void **state) {
+    static unsigned char met[MOST][MOST];
+    (void)state;
+    for (int n = 2; n <= MOST; n++) {
+        count_meetings(n, nx_covering_rounds(n), nx_covering_round, met);
+        for (int i = 0; i < n; i++) {
+            int n_partners = 0;
+            for (int j = 0; j < n; j++) {
+                assert_in_range(met[i][j], 0, 1);
+                n_partners += met[i][j];
+            }
+            assert_true(n <= NX_ALL_PAIRS_NODES ? n_partners == n - 1 : n_partners >= NX_COVER_ROUNDS - 1);
+        }
+    }
+}
+
+static void a_quick_launch_takes_whole_rounds_of_pairs_alone_and_at_least_one(void **state) {
+    (void)state;
+    assert_int_equal(nx_alone_rounds(1, 1), 0);
+    assert_int_equal(nx_alone_rounds(3, 1), 3);
+    assert_int_equal(nx_alone_rounds(16, 1), 15);
+    assert_int_equal(nx_alone_rounds(64, 1), 3);
+    assert_int_equal(nx_alone_rounds(1000, 1), 1);
+    assert_int_equal(nx_alone_rounds(64, 0), 63);
+}
+
+/* ---- topologies */
+
+static const struct nx_topology *topology(const char *name) {
+    const struct nx_topology *t = nx_topologies;
+    while (t->name && strcmp(t->name, name) != 0) t++;
+    assert_non_null(t->name);
+    return t;
+}
+
+static void topologies_have_the_channels_that_their_shapes_have(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int n;
+        int64_t n_channels;
+        const char *shape;
+    } known[] = {
+        {"star", 1, 0, NULL},     {"star", 2, 1, NULL},      {"star", 7, 6, NULL},       {"ring", 1, 0, NULL},    {"ring", 2, 1, NULL},
+        {"ring", 3, 3, NULL},     {"ring", 8, 8, NULL},      {"complete", 1, 0, NULL},   {"complete", 6, 15, NULL},
+        {"grid2d", 6, 7, "2x3"},  {"grid2d", 9, 12, "3x3"},  {"grid2d", 7, 6, "1x7"},    {"grid2d", 1, 0, "1x1"}, {"grid2d", 12, 17, "3x4"},
+        {"grid3d", 8, 12, "2x2x2"}, {"grid3d", 27, 54, "3x3x3"}, {"grid3d", 12, 20, "2x2x3"}, {"grid3d", 5, 4, "1x1x5"},
+        {"hypercube", 1, 0, NULL}, {"hypercube", 2, 1, NULL}, {"hypercube", 8, 12, NULL}, {"hypercube", 16, 32, NULL},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char shape[24];
+        const struct nx_topology *t = topology(known[i].name);
+        assert_int_equal(nx_channels(t, known[i].n), known[i].n_channels);
+        if (known[i].shape) assert_string_equal(t->shape(known[i].n, shape, sizeof shape), known[i].shape);
+    }
+    assert_int_equal(topology("hypercube")->ranks(7), 4);
+    assert_int_equal(topology("hypercube")->ranks(8), 8);
+    assert_int_equal(topology("ring")->ranks(7), 7);
+}
+
+static void neighbours_are_mutual_rising_and_as_many_as_are_said(void **state) {
+    (void)state;
+    for (const struct nx_topology *t = nx_topologies; t->name; t++)
+        for (int most = 1; most <= 40; most++) {
+            int n = t->ranks(most), mine[MOST], theirs[MOST];
+            for (int rank = 0; rank < n; rank++) {
+                int n_mine = t->neighbours(n, rank, mine);
+                assert_int_equal(t->neighbours(n, rank, NULL), n_mine);
+                for (int k = 0; k < n_mine; k++) {
+                    assert_in_range(mine[k], 0, n - 1);
+                    assert_true(mine[k] != rank && (k == 0 || mine[k] > mine[k - 1]));
+                    int n_theirs = t->neighbours(n, mine[k], theirs), is_back = 0;
+                    for (int j = 0; j < n_theirs; j++) is_back |= theirs[j] == rank;
+                    assert_true(is_back);
+                }
+            }
+        }
+}
+
+/* ---- arrays of known words */
+
+static void every_flipped_byte_is_found_where_it_is(void **state) {
+    enum { BYTES = 64 };
+    uint32_t words[BYTES / 4];
+    unsigned char *bytes = (unsigned char *)words;
+    (void)state;
+    for (int at = 0; at < BYTES; at++) {
+        struct nx_wrong_word w;
+        uint32_t first = nx_words_first(7, 1, 2);
+        nx_words_fill(words, BYTES, first);
+        assert_int_equal(nx_words_check(words, BYTES, 0, first, &w), -1);
+        bytes[at] ^= 0xff;
+        int64_t next = nx_words_check(words, BYTES, 0, first, &w);
+        assert_int_equal(next, 4 * (at / 4 + 1));
+        assert_int_equal(w.offset_bytes, at);
+        assert_int_equal(w.expected, first + (uint32_t)(at / 4));
+        assert_int_equal(w.found, words[at / 4]);
+        assert_int_equal(nx_words_check(words, BYTES, next, first, &w), -1);
+    }
+}
+
+static void arrays_of_other_ranks_or_of_an_earlier_exchange_are_wrong_in_every_word(void **state) {
+    enum { BYTES = 4096 };
+    static uint32_t words[BYTES / 4];
+    (void)state;
+    static const int others[][3] = {{4, 1, 2}, {5, 2, 1}, {5, 1, 3}, {5, 3, 2}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct nx_wrong_word w;
+        int n = 0;
+        nx_words_fill(words, BYTES, nx_words_first((uint32_t)others[i][0], others[i][1], others[i][2]));
+        for (int64_t at = 0; (at = nx_words_check(words, BYTES, at, nx_words_first(5, 1, 2), &w)) >= 0;) n++;
+        assert_int_equal(n, BYTES / 4);
+    }
+}
+
+/* ---- keeping to the time */
+
+/* Time that repeats of `one_ns` take until nx_fit has enough of them; and how many they are. */
+static int64_t time_of_repeats(int64_t one_ns, int64_t least, int64_t slice_ns, int64_t *n) {
+    *n = 0;
+    for (int64_t more; (more = nx_fit(*n, least, *n * one_ns, slice_ns)) > 0;) {
+        assert_true(*n == 0 ? more == least : more <= *n);
+        *n += more;
+    }
+    return *n * one_ns;
+}
+
+static void repeats_fill_their_time_to_half_of_one_or_are_the_least(void **state) {
+    (void)state;
+    for (int64_t one_ns = 1; one_ns < 1000000; one_ns += 1 + one_ns / 7)
+        for (int64_t slice_ns = 0; slice_ns < 10000000; slice_ns = 3 * slice_ns + 1) {
+            int64_t n, took_ns = time_of_repeats(one_ns, 3, slice_ns, &n);
+            assert_true(n == 3 ? 2 * slice_ns < 7 * one_ns : 2 * llabs(took_ns - slice_ns) <= one_ns);
+        }
+    assert_int_equal(nx_fit(0, 2, 0, 0), 2);
+    assert_int_equal(nx_fit(1, 2, 1000000, 0), 1);
+    assert_int_equal(nx_fit(2, 2, 0, 100), 2); /* a clock that does not move */
+    assert_int_equal(nx_fit(2, 2, INT64_MAX / 2, INT64_MAX / 4), 0);
+}
+
+/* Repetitions of a check that takes `factor` times its budget and `fixed_ns` besides, among n; its whole time in *took_ns. */
+static int repetitions_of(int64_t planned_ns, int n, double factor, int64_t fixed_ns, int64_t *took_ns) {
+    struct nx_task t = {.planned_ns = planned_ns};
+    for (int k = 1; k <= n; k++) {
+        int64_t budget_ns = nx_task_budget_ns(&t, k, n);
+        assert_in_range(budget_ns, 0, planned_ns > 0 ? planned_ns : 1);
+        if (budget_ns == 0) continue;
+        t.took_ns += (int64_t)(factor * (double)budget_ns) + fixed_ns;
+        t.n_repetitions++;
+    }
+    *took_ns = t.took_ns;
+    return t.n_repetitions;
+}
+
+static void a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time(void **state) {
+    enum { PLANNED = 1000000 };
+    int64_t took_ns;
+    (void)state;
+    assert_int_equal(repetitions_of(PLANNED, 10, 1, 0, &took_ns), 10);
+    assert_int_equal(took_ns, 10 * PLANNED);
+    assert_int_equal(repetitions_of(PLANNED, 10, 0.5, 0, &took_ns), 10); /* time that is left is not used up */
+    assert_int_equal(took_ns, 5 * PLANNED);
+    for (double factor = 1; factor < 2; factor += 0.1)
+        for (int64_t fixed_ns = 0; fixed_ns < 4 * PLANNED; fixed_ns += PLANNED / 10) {
+            int n = repetitions_of(PLANNED, 10, factor, fixed_ns, &took_ns);
+            assert_in_range(n, NX_LEAST_REPETITIONS, 10);
+            assert_in_range(took_ns, 0, 12 * PLANNED);
+        }
+    /* two repetitions are made whatever they take, and no more */
+    assert_int_equal(repetitions_of(PLANNED, 10, 1, 50 * PLANNED, &took_ns), NX_LEAST_REPETITIONS);
+    assert_int_equal(repetitions_of(0, 3, 1, 5, &took_ns), NX_LEAST_REPETITIONS);
+}
+
+/* ---- CPUs of a node */
+
+enum { N_RANKS = 3, N_CPUS = 8 };
+
+/* Masks of a few CPUs: bit c is CPU c. */
+static void owners_are(unsigned cpus, const unsigned masks[N_RANKS], const int bound[N_RANKS], const int wanted[N_CPUS]) {
+    static unsigned char of_node[NX_MASK_BYTES], of_ranks[N_RANKS * NX_MASK_BYTES];
+    static int owners[8 * NX_MASK_BYTES];
+    of_node[0] = (unsigned char)cpus;
+    for (int rank = 0; rank < N_RANKS; rank++) of_ranks[rank * NX_MASK_BYTES] = (unsigned char)masks[rank];
+    nx_cores_assign(owners, of_node, of_ranks, bound, N_RANKS);
+    for (int cpu = 0; cpu < 8 * NX_MASK_BYTES; cpu++) assert_int_equal(owners[cpu], cpu < N_CPUS ? wanted[cpu] : -1);
+}
+
+static void every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it(void **state) {
+    (void)state;
+    /* each bound to one CPU, two of them to the same: the lower rank has it; the others go round */
+    owners_are(0x3f, (const unsigned[]){2, 8, 8}, (const int[]){1, 3, 3}, (const int[]){0, 0, 1, 1, 2, 0, -1, -1});
+    /* bound to several, halves of the node: each stays in its own; CPU 7 is nobody's, and has the next one */
+    owners_are(0xff, (const unsigned[]){0x0f, 0x70, 0x70}, (const int[]){-1, -1, -1}, (const int[]){0, 0, 0, 0, 1, 2, 1, 2});
+    /* not bound */
+    owners_are(0xff, (const unsigned[]){0xff, 0xff, 0xff}, (const int[]){-1, -1, -1}, (const int[]){0, 1, 2, 0, 1, 2, 0, 1});
+    /* a CPU that is not looked at */
+    owners_are(0x01, (const unsigned[]){1, 2, 4}, (const int[]){0, 1, 2}, (const int[]){0, -1, -1, -1, -1, -1, -1, -1});
+}
+
+/* ---- samples and scans */
+
+static void a_sample_has_its_mean_its_spread_and_its_middle(void **state) {
+    double even[] = {4, 1, 3, 2}, one[] = {5};
+    (void)state;
+    struct nx_sample s = nx_sample_of(even, 4);
+    assert_true(s.n == 4 && s.mean == 2.5 && s.min == 1 && s.max == 4 && s.median == 2.5 && fabs(s.sd - 1.2909944487358056) < 1e-12);
+    s = nx_sample_of(one, 1);
+    assert_true(s.mean == 5 && s.median == 5 && isnan(s.sd));
+    s = nx_sample_of(one, 0);
+    assert_true(s.n == 0 && isnan(s.mean) && isnan(s.median));
+}
+
+static void a_scan_counts_what_it_keeps_and_loses_no_time_unsaid(void **state) {
+    enum { ROOM = 100000 };
+    static struct nl_hist hist;
+    static struct nx_detour detours[ROOM];
+    struct nl_ticks ticks;
+    (void)state;
+    nl_ticks_calibrate(&ticks);
+    struct nx_scan s = {.ticks = &ticks, .span_ns = 100000000, .threshold_ns = 1000, .hist = &hist, .detours = detours, .n_room = ROOM};
+    nx_scan_detours(&s);
+    int64_t sum = 0, longest = 0;
+    assert_int_equal(nl_hist_total(&hist), s.n_detours);
+    assert_true(s.n_detours < ROOM);
+    for (int64_t i = 0; i < s.n_detours; i++) {
+        sum += detours[i].duration_ns;
+        if (detours[i].duration_ns > longest) longest = detours[i].duration_ns;
+        if (i > 0) assert_true(detours[i].start_ns >= detours[i - 1].start_ns + detours[i - 1].duration_ns);
+    }
+    assert_int_equal(sum, s.lost_ns);
+    assert_int_equal(longest, s.longest_ns);
+    /* turns and detours make up the time, but for what noting them took */
+    double whole = s.base_ns * (double)s.n_turns + (double)s.lost_ns;
+    assert_true(whole < 1.02 * (double)s.wall_ns && whole > 0.9 * (double)s.wall_ns);
+    assert_true(s.looked_ns <= s.wall_ns && (double)s.looked_ns > 0.9 * (double)s.wall_ns);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tournament_pairs_everybody_with_everybody_once),
+        cmocka_unit_test(up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at_least_15_others),
+        cmocka_unit_test(a_quick_launch_takes_whole_rounds_of_pairs_alone_and_at_least_one),
+        cmocka_unit_test(topologies_have_the_channels_that_their_shapes_have),
+        cmocka_unit_test(neighbours_are_mutual_rising_and_as_many_as_are_said),
+        cmocka_unit_test(every_flipped_byte_is_found_where_it_is),
+        cmocka_unit_test(arrays_of_other_ranks_or_of_an_earlier_exchange_are_wrong_in_every_word),
+        cmocka_unit_test(repeats_fill_their_time_to_half_of_one_or_are_the_least),
+        cmocka_unit_test(a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time),
+        cmocka_unit_test(every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it),
+        cmocka_unit_test(a_sample_has_its_mean_its_spread_and_its_middle),
+        cmocka_unit_test(a_scan_counts_what_it_keeps_and_loses_no_time_unsaid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

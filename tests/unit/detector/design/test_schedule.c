@@ -1,0 +1,180 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "detector/design/schedule.h"
+
+enum { CONFIGS = 3, LEVELS = 5, ROUNDS = 400, MAX_STEPS = 64 };
+
+static struct nd_schedule make(const char *design, uint64_t seed) {
+    return (struct nd_schedule){.design = nd_design_find(design), .n_configs = CONFIGS, .n_levels = LEVELS, .seed = seed, .n_rounds = ROUNDS};
+}
+
+static int fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
+    s->design->fill_round(s, round, steps);
+    return nd_schedule_round_steps(s);
+}
+
+static void every_lockin_round_holds_each_cell_once_as_a_pair(void **state) {
+    (void)state;
+    struct nd_schedule s = make("lockin", 7);
+    struct nd_step steps[MAX_STEPS];
+    for (int64_t round = 0; round < ROUNDS; round++) {
+        int seen[CONFIGS][LEVELS] = {{0}};
+        int n = fill(&s, round, steps);
+        assert_int_equal(n, 2 * CONFIGS * LEVELS);
+        for (int i = 0; i < n; i += 2) {
+            const struct nd_step *a = &steps[i], *b = &steps[i + 1];
+            assert_true(a->pair == b->pair && a->config == b->config);
+            assert_true(a->order == 0 && b->order == 1);
+            assert_true((a->level == ND_OFF) != (b->level == ND_OFF));
+            seen[a->config][a->level == ND_OFF ? b->level : a->level]++;
+        }
+        for (int c = 0; c < CONFIGS; c++)
+            for (int l = 0; l < LEVELS; l++) assert_int_equal(seen[c][l], 1);
+    }
+}
+
+/* a fair coin: 6000 pairs, so 3000 +- 39 (one standard deviation); 5 of them either way */
+static void the_order_within_pairs_is_a_fair_coin(void **state) {
+    (void)state;
+    struct nd_schedule s = make("lockin", 11);
+    struct nd_step steps[MAX_STEPS];
+    int on_first = 0, same_as_before = 0, before = -1, n_pairs = 0;
+    for (int64_t round = 0; round < ROUNDS; round++)
+        for (int i = 0, n = fill(&s, round, steps); i < n; i += 2, n_pairs++) {
+            int first = steps[i].level != ND_OFF;
+            on_first += first;
+            same_as_before += first == before;
+            before = first;
+        }
+    assert_int_equal(n_pairs, ROUNDS * CONFIGS * LEVELS);
+    assert_in_range(on_first, n_pairs / 2 - 195, n_pairs / 2 + 195);
+    assert_in_range(same_as_before, n_pairs / 2 - 195, n_pairs / 2 + 195);
+}
+
+static void pair_numbers_are_unique_within_the_launch(void **state) {
+    (void)state;
+    static const char *const designs[] = {"lockin", "blocks"};
+    for (int d = 0; d < 2; d++) {
+        struct nd_schedule s = make(designs[d], 3);
+        struct nd_step steps[MAX_STEPS];
+        int64_t next = 0;
+        for (int64_t round = 0; round < ROUNDS; round++)
+            for (int i = 0, n = fill(&s, round, steps); i < n; i++)
+                if (steps[i].order == 0) assert_true(steps[i].pair == next++);
+        assert_true(next == ROUNDS * nd_schedule_round_pairs(&s));
+    }
+}
+
+static void every_set_of_blocks_holds_each_arm_once(void **state) {
+    (void)state;
+    struct nd_schedule s = make("blocks", 5);
+    struct nd_step steps[MAX_STEPS];
+    for (int64_t round = 0; round < ROUNDS; round++) {
+        int seen[CONFIGS][LEVELS + 1] = {{0}};
+        int n = fill(&s, round, steps);
+        assert_int_equal(n, CONFIGS * (LEVELS + 1));
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(steps[i].order, i % (LEVELS + 1));
+            assert_int_equal(steps[i].config, steps[i - i % (LEVELS + 1)].config);
+            seen[steps[i].config][steps[i].level + 1]++;
+        }
+        for (int c = 0; c < CONFIGS; c++)
+            for (int arm = 0; arm <= LEVELS; arm++) assert_int_equal(seen[c][arm], 1);
+    }
+}
+
+static void an_arm_stands_equally_often_at_every_place_of_its_set(void **state) {
+    (void)state;
+    struct nd_schedule s = make("blocks", 9);
+    struct nd_step steps[MAX_STEPS];
+    int places[LEVELS + 1][LEVELS + 1] = {{0}};
+    for (int64_t round = 0; round < ROUNDS; round++)
+        for (int i = 0, n = fill(&s, round, steps); i < n; i++) places[steps[i].level + 1][steps[i].order]++;
+    /* 1200 sets over 6 places: 200 each, +- 13; 5 of them either way */
+    for (int arm = 0; arm <= LEVELS; arm++)
+        for (int place = 0; place <= LEVELS; place++) assert_in_range(places[arm][place], 135, 265);
+}
+
+static void a_round_can_be_recovered_from_its_seed_alone(void **state) {
+    (void)state;
+    struct nd_schedule s = make("lockin", 123456789);
+    struct nd_step first[MAX_STEPS], again[MAX_STEPS], other[MAX_STEPS];
+    memset(first, 0, sizeof first);
+    memset(again, 0, sizeof again);
+    memset(other, 0, sizeof other);
+    int n = fill(&s, 321, first);
+    fill(&s, 5, again);
+    fill(&s, 321, again);
+    assert_memory_equal(first, again, (size_t)n * sizeof first[0]);
+    s.seed++;
+    fill(&s, 321, other);
+    assert_memory_not_equal(first, other, (size_t)n * sizeof first[0]);
+}
+
+static void without_levels_there_are_off_loops_only(void **state) {
+    (void)state;
+    struct nd_schedule s = make("single", 1);
+    s.n_levels = 0;
+    struct nd_step steps[MAX_STEPS];
+    assert_int_equal(fill(&s, 0, steps), CONFIGS);
+    for (int i = 0; i < CONFIGS; i++) assert_int_equal(steps[i].level, ND_OFF);
+}
+
+static void a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop(void **state) {
+    (void)state;
+    struct nd_step steps[MAX_STEPS];
+    int at_first_place[LEVELS] = {0};
+    for (uint64_t seed = 1; seed <= 500; seed++) {
+        struct nd_schedule s = make("single", seed);
+        int seen[CONFIGS][LEVELS] = {{0}};
+        s.lacks_off = 1;
+        int n = fill(&s, 0, steps);
+        assert_int_equal(n, CONFIGS * LEVELS);
+        for (int i = 0; i < n; i++) {
+            assert_in_range(steps[i].level, 0, LEVELS - 1);
+            assert_int_equal(steps[i].order, i % LEVELS);
+            seen[steps[i].config][steps[i].level]++;
+        }
+        for (int c = 0; c < CONFIGS; c++)
+            for (int l = 0; l < LEVELS; l++) assert_int_equal(seen[c][l], 1);
+        at_first_place[steps[0].level]++;
+    }
+    /* 100 each, +- 9; 5 of them either way */
+    for (int l = 0; l < LEVELS; l++) assert_in_range(at_first_place[l], 55, 145);
+}
+
+static void a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit(void **state) {
+    (void)state;
+    int64_t second = 1000000000, limit_ns = nd_schedule_limit_ns(100 * second, 10000);
+    assert_int_equal(limit_ns, 116 * second);
+    assert_false(nd_schedule_is_over(limit_ns, 1000 * second, 0)); /* one round is always run */
+    assert_true(nd_schedule_is_over(limit_ns, 1000 * second, 1));
+    assert_false(nd_schedule_is_over(limit_ns, 110 * second, 10)); /* the next one would end at 121, which is nearer than 110 */
+    assert_true(nd_schedule_is_over(limit_ns, 111 * second, 10));
+    /* rounds that last twice as long as planned: about half of them are run, however many there are */
+    for (int64_t n_rounds = 2; n_rounds <= 1000; n_rounds *= 3) {
+        int64_t round_ns = 200 * second / n_rounds, n = 0;
+        while (n < n_rounds && !nd_schedule_is_over(limit_ns, n * round_ns, n)) n++;
+        assert_in_range(n * round_ns, limit_ns - round_ns, limit_ns + round_ns / 2);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_lockin_round_holds_each_cell_once_as_a_pair),
+        cmocka_unit_test(the_order_within_pairs_is_a_fair_coin),
+        cmocka_unit_test(pair_numbers_are_unique_within_the_launch),
+        cmocka_unit_test(every_set_of_blocks_holds_each_arm_once),
+        cmocka_unit_test(an_arm_stands_equally_often_at_every_place_of_its_set),
+        cmocka_unit_test(a_round_can_be_recovered_from_its_seed_alone),
+        cmocka_unit_test(without_levels_there_are_off_loops_only),
+        cmocka_unit_test(a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit),
+        cmocka_unit_test(a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop),
+    };
+    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
+}

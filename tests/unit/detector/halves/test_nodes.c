@@ -1,0 +1,253 @@
+/* Nodes: the sums that ranks are joined to, names of hosts, phases, and what is said of nodes that are not alike. */
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "detector/halves/half_sum.h"
+#include "common/base/nl_rng.h"
+#include "detector/plan/noise_nodes.h"
+#include "detector/nodes/provenance.h"
+#include "detector/nodes/unlike.h"
+#include "tests/unit/skip.h"
+
+/* ---- sums over ranks */
+
+enum { N_RANKS = 13 };
+
+static struct nd_sample sample_of(struct nl_rng *rng) {
+    struct nd_sample s = {.loop = {.start_ns = (int64_t)(nl_rng_uniform(rng) * 1e6), .n_operations = 100}};
+    /* few values: equal ones are frequent */
+    s.loop.wall_ns = 1000 + (int64_t)(nl_rng_uniform(rng) * 4);
+    s.loop.preempted_ns = 8 + (int64_t)(nl_rng_uniform(rng) * 4);
+    s.loop.knows_steal = nl_rng_uniform(rng) < 0.8;
+    if (s.loop.knows_steal) s.loop.steal_ns = -2 + (int64_t)(nl_rng_uniform(rng) * 4);
+    s.loop.detour_ns = (int64_t)(nl_rng_uniform(rng) * 3);
+    s.loop.n_detours = (int64_t)(nl_rng_uniform(rng) * 101);
+    s.loop.base_ns_sum = 5000;
+    s.n_involuntary = (int64_t)(nl_rng_uniform(rng) * 3);
+    s.delivered_ns = 7;
+    s.n_bursts = s.n_due = 1;
+    s.requested_ns = 9;
+    s.steal_ns = nl_rng_uniform(rng) < 0.5 ? -1 : 10;
+    return s;
+}
+
+/* The row, straight from all samples: each figure by a loop of its own. */
+static struct nd_half by_hand(const struct nd_sample *s, int n) {
+    struct nd_half h = {.start_ns = s[0].loop.start_ns, .steal_ns = -1, .preempted_ns_max = INT64_MIN, .rank_steal_ns_max = INT64_MIN};
+    double base = 0;
+    int n_base = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t preempted_ns = s[i].loop.preempted_ns;
+        if (s[i].loop.wall_ns > h.wall_ns) h.slowest_rank = i;
+        if (s[i].loop.wall_ns > h.wall_ns) h.wall_ns = s[i].loop.wall_ns;
+        if (preempted_ns > h.preempted_ns_max) h.preempted_rank = i;
+        if (preempted_ns > h.preempted_ns_max) h.preempted_ns_max = preempted_ns;
+        if (i == 0 || s[i].loop.detour_ns > h.detour_ns) h.n_detours = s[i].loop.n_detours;
+        if (s[i].loop.detour_ns > h.detour_ns) h.detour_ns = s[i].loop.detour_ns;
+        h.preempted_ns_sum += preempted_ns;
+        if (s[i].loop.knows_steal && s[i].loop.steal_ns > h.rank_steal_ns_max) h.rank_steal_ns_max = s[i].loop.steal_ns;
+        h.rank_steal_ns_sum += s[i].loop.steal_ns;
+        h.knows_rank_steal |= s[i].loop.knows_steal;
+        h.n_involuntary += s[i].n_involuntary;
+        if (s[i].steal_ns >= 0) h.steal_ns = s[i].steal_ns + (h.steal_ns < 0 ? 0 : h.steal_ns);
+        if (s[i].loop.n_operations == s[i].loop.n_detours) continue;
+        base += (double)s[i].loop.base_ns_sum / (double)(s[i].loop.n_operations - s[i].loop.n_detours);
+        n_base++;
+    }
+    h.base_ns = n_base ? base / n_base : -1;
+    h.delivered_ns = 7 * n;
+    h.n_bursts = h.n_due = n;
+    h.requested_ns = 9 * n;
+    return h;
+}
+
+static void ranks_joined_in_any_order_make_the_same_row(void **state) {
+    (void)state;
+    struct nl_rng rng;
+    nl_rng_init(&rng, 3, 0);
+    for (int turn = 0; turn < 500; turn++) {
+        struct nd_sample samples[N_RANKS];
+        struct nd_half_sum parts[N_RANKS];
+        struct nd_half row = {.starts = {0}};
+        int n = N_RANKS, order[N_RANKS];
+        for (int i = 0; i < N_RANKS; i++) {
+            samples[i] = sample_of(&rng);
+            order[i] = i;
+        }
+        nl_rng_shuffle(&rng, order, N_RANKS);
+        for (int i = 0; i < N_RANKS; i++) parts[i] = nd_half_sum_of(order[i], &samples[order[i]]);
+        while (n > 1) { /* any two that are neighbours by now */
+            int i = (int)(nl_rng_uniform(&rng) * (n - 1));
+            nd_half_sum_join(&parts[i], &parts[i + 1]);
+            memmove(&parts[i + 1], &parts[i + 2], (size_t)(n - i - 2) * sizeof *parts);
+            n--;
+        }
+        nd_half_sum_tell(&parts[0], 0, 1, 1, &row);
+        struct nd_half wanted = by_hand(samples, N_RANKS);
+        assert_float_equal(row.base_ns, wanted.base_ns, 1e-9);
+        row.base_ns = wanted.base_ns;
+        assert_memory_equal(&row, &wanted, sizeof row);
+        int64_t detour_ns = 0;
+        for (int i = 0; i < N_RANKS; i++) detour_ns += samples[i].loop.detour_ns;
+        assert_int_equal(parts[0].detour_ns, detour_ns);
+    }
+}
+
+static void what_is_not_known_stays_unknown(void **state) {
+    (void)state;
+    struct nd_sample s = {.loop = {.wall_ns = 10, .preempted_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1};
+    struct nd_half_sum a = nd_half_sum_of(0, &s), b = nd_half_sum_of(1, &s);
+    struct nd_half row = {.starts = {0}};
+    nd_half_sum_join(&a, &b);
+    nd_half_sum_tell(&a, 0, 1, 0, &row);
+    assert_int_equal(row.preempted_ns_sum, -4); /* two clocks: below 0 is kept */
+    assert_int_equal(row.preempted_ns_max, -2);
+    assert_int_equal(row.steal_ns, -1);
+    assert_false(row.knows_rank_steal);
+    assert_true(row.base_ns < 0);
+    assert_true(row.delivered_ns == -1 && row.n_bursts == -1 && row.n_due == -1 && row.requested_ns == -1);
+    nd_half_sum_tell(&a, 0, 0, 0, &row);
+    assert_true(row.detour_ns == -1 && row.n_detours == -1);
+}
+
+/* A largest steal below 0 is still the largest of those that are known, in either order. */
+static void steal_below_zero_is_kept(void **state) {
+    (void)state;
+    struct nd_sample unknown = {.loop = {.wall_ns = 10}}, known = {.loop = {.wall_ns = 10, .steal_ns = -3, .knows_steal = 1}};
+    struct nd_half row = {.starts = {0}};
+    for (int turn = 0; turn < 2; turn++) {
+        struct nd_half_sum a = nd_half_sum_of(0, turn ? &known : &unknown), b = nd_half_sum_of(1, turn ? &unknown : &known);
+        nd_half_sum_join(&a, &b);
+        nd_half_sum_tell(&a, 0, 1, 0, &row);
+        assert_true(row.knows_rank_steal);
+        assert_int_equal(row.rank_steal_ns_max, -3);
+        assert_int_equal(row.rank_steal_ns_sum, -3);
+    }
+}
+
+/* ---- names and phases */
+
+static void a_name_means_a_host_with_or_without_the_domain(void **state) {
+    (void)state;
+    static const struct {
+        const char *host, *name;
+        int is_called;
+    } rows[] = {{"n1", "n1", 1},           {"n1", "n1.example.org", 1}, {"n1.example.org", "n1", 1}, {"n1.example.org", "n1.example.org", 1},
+                {"n1.a.org", "n1.b.org", 0}, {"n1", "n11", 0},          {"n11", "n1", 0},            {"n11.a.org", "n1", 0},
+                {"N1", "n1.A.org", 1},       {"N1.a.org", "n1.A.ORG", 1}, {"", "n1", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (nd_host_is_called(rows[i].host, rows[i].name) != rows[i].is_called) fail_msg("'%s' and '%s'", rows[i].host, rows[i].name);
+}
+
+static void the_longest_name_of_a_host_is_kept_whole(void **state) {
+    (void)state;
+    char name[ND_HOST_BYTES] = "";
+    struct nd_host h;
+    memset(name, 'n', sizeof name - 1);
+    if (unshare(CLONE_NEWUTS) || sethostname(name, sizeof name - 1)) SKIP("cannot give this process a host name of its own: needs CAP_SYS_ADMIN");
+    nd_host_read(&h);
+    assert_string_equal(h.host, name);
+}
+
+static void a_list_holds_its_nodes_and_first_only_that_of_rank_0(void **state) {
+    (void)state;
+    static struct nd_nodes nodes = {.which = ND_NODES_LISTED, .hosts = {"n2", "n3.example.org"}, .n_hosts = 2};
+    assert_true(nd_nodes_hold(&nodes, "n2.example.org", 0));
+    assert_true(nd_nodes_hold(&nodes, "n3", 0));
+    assert_false(nd_nodes_hold(&nodes, "n1", 1));
+    nodes.which = ND_NODES_FIRST;
+    assert_true(nd_nodes_hold(&nodes, "n1", 1));
+    assert_false(nd_nodes_hold(&nodes, "n2", 0));
+    nodes.which = ND_NODES_ALL;
+    assert_true(nd_nodes_hold(&nodes, "n9", 0));
+}
+
+static void arms_are_compared_within_a_launch_or_among_launches(void **state) {
+    (void)state;
+    static struct nd_options o = {.which_arms = ND_ARMS_BOTH};
+    assert_false(nd_options_compares_arms(&o));
+    o.n_arms = 1;
+    assert_true(nd_options_compares_arms(&o));
+    o.which_arms = ND_ARMS_ON;
+    assert_true(nd_options_compares_arms(&o));
+    o = (struct nd_options){.which_arms = ND_ARMS_OFF};
+    assert_true(nd_options_compares_arms(&o));
+}
+
+static void staggered_nodes_share_the_period_evenly(void **state) {
+    (void)state;
+    for (int n = 1; n < 8; n++)
+        for (int i = 0; i < n; i++) {
+            double at = nd_noise_phase(ND_PHASE_STAGGERED, 0.123, 0.9, i, n), away = at - 0.9;
+            if (away < 0) away += 1;
+            assert_true(at >= 0 && at < 1);
+            assert_float_equal(away, (double)i / n, 1e-12);
+            assert_float_equal(nd_noise_phase(ND_PHASE_ALIGNED, 0.123, 0.9, i, n), 0.9, 0);
+            assert_float_equal(nd_noise_phase(ND_PHASE_RANDOM, 0.123, 0.9, i, n), 0.123, 0);
+        }
+}
+
+/* ---- nodes that are not alike */
+
+static struct nd_host host(const char *name, const char *model, int n_allowed, int n_ranks) {
+    struct nd_host h = {.kernel = "Linux 6.1", .smt = 1, .n_allowed = n_allowed, .n_ranks = n_ranks};
+    strcpy(h.host, name);
+    strcpy(h.cpu_model, model);
+    return h;
+}
+
+static void nodes_that_are_alike_are_not_spoken_of(void **state) {
+    (void)state;
+    struct nd_host hosts[3] = {host("a", "X", 4, 4), host("b", "X", 4, 4), host("c", "", 0, 4)}; /* nothing is known of c's */
+    char line[200] = "x";
+    assert_int_equal(nd_unlike_describe(hosts, 3, line, sizeof line), 0);
+    assert_string_equal(line, "");
+    assert_int_equal(nd_unlike_describe(hosts, 1, line, sizeof line), 0);
+}
+
+static void the_nodes_that_differ_from_most_are_named(void **state) {
+    (void)state;
+    struct nd_host hosts[4] = {host("a", "Y", 8, 4), host("b", "X", 4, 4), host("c", "X", 4, 4), host("d", "X", 4, 2)};
+    char line[400];
+    assert_int_equal(nd_unlike_describe(hosts, 4, line, sizeof line), 3);
+    assert_string_equal(line, "CPU model: X, but Y on a; CPUs: 4, but 8 on a; ranks: 4, but 2 on d");
+}
+
+static void many_nodes_that_differ_are_counted(void **state) {
+    (void)state;
+    enum { N = 4000 };
+    struct nd_host *hosts = calloc(N, sizeof *hosts);
+    char line[300];
+    assert_non_null(hosts);
+    for (int i = 0; i < N; i++) hosts[i] = host("n", "X", 1 + i % 2000, 1); /* 2000 kinds of nodes, two of each */
+    assert_int_equal(nd_unlike_describe(hosts, N, line, sizeof line), 1);
+    assert_string_equal(line, "CPUs: 1, but 2 on n, 3 on n, 4 on n, 5 on n, 6 on n, 7 on n and another on 3992 more");
+    char little[20];
+    nd_unlike_describe(hosts, N, little, sizeof little);
+    assert_string_equal(little, "CPUs: 1, but 2 on n");
+    free(hosts);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_joined_in_any_order_make_the_same_row),
+        cmocka_unit_test(what_is_not_known_stays_unknown),
+        cmocka_unit_test(steal_below_zero_is_kept),
+        cmocka_unit_test(a_name_means_a_host_with_or_without_the_domain),
+        cmocka_unit_test(the_longest_name_of_a_host_is_kept_whole),
+        cmocka_unit_test(a_list_holds_its_nodes_and_first_only_that_of_rank_0),
+        cmocka_unit_test(arms_are_compared_within_a_launch_or_among_launches),
+        cmocka_unit_test(staggered_nodes_share_the_period_evenly),
+        cmocka_unit_test(nodes_that_are_alike_are_not_spoken_of),
+        cmocka_unit_test(the_nodes_that_differ_from_most_are_named),
+        cmocka_unit_test(many_nodes_that_differ_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

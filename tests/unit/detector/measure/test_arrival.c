@@ -1,0 +1,251 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "detector/measure/arrival.h"
+
+static double delays[ND_ARRIVAL_CYCLE];
+static char reason[512];
+
+static int fill(const char *name, int rank, int n_ranks, uint64_t seed, const char *trace) {
+    const struct nd_arrival *a = nd_arrival_find(name);
+    assert_non_null(a);
+    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) delays[i] = -1; /* what is not filled in is seen */
+    reason[0] = '\0';
+    struct nd_arrival_request request = {.rank = rank, .n_ranks = n_ranks, .seed = seed, .trace = trace};
+    return a->fill(&request, delays, reason, sizeof reason);
+}
+
+static void assert_all_are(double share) {
+    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == share);
+}
+
+/* Checks a pattern whose ranks have the same share at every start. */
+static void assert_shares(const char *name, int n_ranks, const double *shares) {
+    for (int rank = 0; rank < n_ranks; rank++) {
+        assert_int_equal(fill(name, rank, n_ranks, 1, NULL), 0);
+        assert_all_are(shares[rank]);
+    }
+}
+
+static void every_pattern_is_found_by_its_name_and_none_comes_first(void **state) {
+    (void)state;
+    for (int i = 0; nd_arrivals[i]; i++) {
+        assert_ptr_equal(nd_arrival_find(nd_arrivals[i]->name), nd_arrivals[i]);
+        assert_true(nd_arrivals[i]->help[0] != '\0' && nd_arrivals[i]->fill != NULL);
+        assert_int_equal(nd_arrivals[i]->needs_trace, strcmp(nd_arrivals[i]->name, "trace") == 0);
+    }
+    assert_string_equal(nd_arrivals[0]->name, "none");
+    assert_null(nd_arrival_find("late"));
+}
+
+static void the_fixed_patterns_have_the_shares_computed_by_hand(void **state) {
+    (void)state;
+    assert_shares("none", 3, (const double[]){0, 0, 0});
+    assert_shares("late-one", 4, (const double[]){0, 0, 0, 1});
+    assert_shares("late-half", 2, (const double[]){0, 1});
+    assert_shares("late-half", 4, (const double[]){0, 0, 1, 1});
+    assert_shares("late-half", 5, (const double[]){0, 0, 0, 1, 1});
+    assert_shares("ramp", 2, (const double[]){0, 1});
+    assert_shares("ramp", 5, (const double[]){0, 0.25, 0.5, 0.75, 1});
+}
+
+static void a_lone_rank_is_late_only_as_the_last_one(void **state) {
+    (void)state;
+    assert_shares("none", 1, (const double[]){0});
+    assert_shares("late-one", 1, (const double[]){1});
+    assert_shares("late-half", 1, (const double[]){0});
+    assert_shares("ramp", 1, (const double[]){0});
+    assert_int_equal(fill("random", 0, 1, 1, NULL), 0);
+}
+
+/* The mean of 64 x 1024 uniform numbers is 0.5 +- 0.0011; five of them either way. The variance is 1/12 +- 0.0003. */
+static void random_shares_are_uniform(void **state) {
+    (void)state;
+    double sum = 0, sum_squares = 0;
+    const int n_ranks = 64, n = n_ranks * ND_ARRIVAL_CYCLE;
+    for (int rank = 0; rank < n_ranks; rank++) {
+        assert_int_equal(fill("random", rank, n_ranks, 20, NULL), 0);
+        for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) {
+            assert_true(delays[i] >= 0 && delays[i] < 1);
+            sum += delays[i];
+            sum_squares += (delays[i] - 0.5) * (delays[i] - 0.5);
+        }
+    }
+    assert_true(sum / n > 0.5 - 0.0056 && sum / n < 0.5 + 0.0056);
+    assert_true(sum_squares / n > 1. / 12 - 0.0015 && sum_squares / n < 1. / 12 + 0.0015);
+}
+
+/* Correlation of two independent series of 1024: 0 +- 0.031; five of them either way. */
+static void random_shares_follow_from_seed_and_rank_alone(void **state) {
+    (void)state;
+    static double first[ND_ARRIVAL_CYCLE];
+    fill("random", 3, 8, 20, NULL);
+    memcpy(first, delays, sizeof first);
+    fill("random", 3, 64, 20, NULL);
+    assert_memory_equal(first, delays, sizeof first);
+    static const struct {
+        int rank;
+        uint64_t seed;
+    } others[] = {{4, 20}, {0, 20}, {3, 21}};
+    for (int k = 0; k < 3; k++) {
+        double product = 0;
+        fill("random", others[k].rank, 8, others[k].seed, NULL);
+        for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) product += (first[i] - 0.5) * (delays[i] - 0.5) * 12 / ND_ARRIVAL_CYCLE;
+        assert_true(product > -0.156 && product < 0.156);
+    }
+}
+
+/* ---- traces ---- */
+
+static char path[64];
+
+static int make_file(void **state) {
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/noiselab-test-arrival-XXXXXX");
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+static void write_bytes(const char *text, size_t size) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void write_text(const char *text) { write_bytes(text, strlen(text)); }
+
+static void every_rank_goes_round_its_delays(void **state) {
+    (void)state;
+    write_text("# recorded by hand\n\n  1\t500 0 60000000000 # three of them\n#2 9\n0 7");
+    assert_int_equal(fill("trace", 1, 4, 1, path), 0);
+    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == ((const double[]){500, 0, 60e9})[i % 3]);
+    assert_int_equal(fill("trace", 0, 4, 1, path), 0);
+    assert_all_are(7);
+    for (int rank = 2; rank < 4; rank++) {
+        assert_int_equal(fill("trace", rank, 4, 1, path), 0);
+        assert_all_are(0);
+    }
+}
+
+static void lines_may_end_as_on_windows(void **state) {
+    (void)state;
+    write_text("0 1 2\r\n1 3\r\n");
+    assert_int_equal(fill("trace", 0, 2, 1, path), 0);
+    assert_true(delays[0] == 1 && delays[1] == 2 && delays[2] == 1);
+}
+
+/* "0 0 1 2 ..." of so many delays */
+static void write_many(int n) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "0");
+    for (int i = 0; i < n; i++) fprintf(f, " %d", i);
+    fprintf(f, "\n");
+    assert_int_equal(fclose(f), 0);
+}
+
+static void a_rank_has_up_to_a_full_cycle_of_delays(void **state) {
+    (void)state;
+    write_many(ND_ARRIVAL_CYCLE);
+    assert_int_equal(fill("trace", 0, 2, 1, path), 0);
+    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == i);
+    write_many(ND_ARRIVAL_CYCLE + 1);
+    for (int rank = 0; rank < 2; rank++) {
+        assert_int_equal(fill("trace", rank, 2, 1, path), -1);
+        assert_non_null(strstr(reason, ":1: rank 0 has more than 1024 delays"));
+    }
+}
+
+static void what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *where, *what;
+    } wrong[] = {
+        {"0 5\n1 x\n", ":2: ", "'x' is not a delay"},
+        {"0 5\n1 5us\n", ":2: ", "'5us' is not a delay"},
+        {"0 1.5\n", ":1: ", "'1.5' is not a delay"},
+        {"0 0x10\n", ":1: ", "'0x10' is not a delay"},
+        {"0 +5\n", ":1: ", "'+5' is not a delay"},
+        {"# one\n\n0 5 -7\n", ":3: ", "'-7' is not a delay"},
+        {"0 60000000001\n", ":1: ", "'60000000001' is not a delay in whole ns from 0 to 60000000000"},
+        {"0 00000000000000000000000000000000000000000001\n", ":1: ", "'0000000000000000000000000000...' is not a delay"},
+        {"one 5\n", ":1: ", "'one' is not the number of a rank"},
+        {"-1 5\n", ":1: ", "'-1' is not the number of a rank"},
+        {"1 5\n0 6\n1 7\n", ":3: ", "rank 1 is given twice"},
+        {"0 5\n4 6\n", ":2: ", "there is no rank 4"},
+        {"0 5\n1\n2 6\n", ":2: ", "rank 1 has no delay"},
+        {"0 5\n1 # 6\n", ":2: ", "rank 1 has no delay"},
+        {"", ": ", "there is no delay in it"},
+        {"# nothing\n\n", ": ", "there is no delay in it"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char begin[128];
+        write_text(wrong[i].text);
+        snprintf(begin, sizeof begin, "%s%s", path, wrong[i].where);
+        for (int rank = 0; rank < 4; rank++) {
+            assert_int_equal(fill("trace", rank, 4, 1, path), -1);
+            if (strncmp(reason, begin, strlen(begin)) != 0 || !strstr(reason, wrong[i].what)) fail_msg("'%s': %s", wrong[i].text, reason);
+            assert_null(strchr(reason, '\n'));
+        }
+    }
+}
+
+static void bytes_that_are_no_text_do_not_reach_the_message(void **state) {
+    (void)state;
+    write_bytes("0 5\0007\n", 7);
+    assert_int_equal(fill("trace", 0, 1, 1, path), -1);
+    assert_non_null(strstr(reason, ":1: '5?7' is not a delay"));
+    write_bytes("0 \033[2J\n", 7);
+    assert_int_equal(fill("trace", 0, 1, 1, path), -1);
+    assert_non_null(strstr(reason, ":1: '?[2J' is not a delay"));
+}
+
+static void a_trace_that_cannot_be_read_says_so(void **state) {
+    (void)state;
+    assert_int_equal(fill("trace", 0, 1, 1, NULL), -1);
+    assert_non_null(strstr(reason, "needs a file"));
+    assert_int_equal(fill("trace", 0, 1, 1, "/nowhere/trace"), -1);
+    assert_non_null(strstr(reason, "/nowhere/trace: No such file"));
+    assert_int_equal(fill("trace", 0, 1, 1, "/tmp"), -1);
+    assert_non_null(strstr(reason, "/tmp: cannot be read"));
+}
+
+static void a_message_that_does_not_fit_is_cut_off(void **state) {
+    (void)state;
+    char small[8];
+    write_text("0 x\n");
+    struct nd_arrival_request request = {.n_ranks = 1, .trace = path};
+    assert_int_equal(nd_arrival_find("trace")->fill(&request, delays, small, sizeof small), -1);
+    assert_true(strlen(small) == sizeof small - 1 && strncmp(small, path, strlen(small)) == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pattern_is_found_by_its_name_and_none_comes_first),
+        cmocka_unit_test(the_fixed_patterns_have_the_shares_computed_by_hand),
+        cmocka_unit_test(a_lone_rank_is_late_only_as_the_last_one),
+        cmocka_unit_test(random_shares_are_uniform),
+        cmocka_unit_test(random_shares_follow_from_seed_and_rank_alone),
+        cmocka_unit_test_setup_teardown(every_rank_goes_round_its_delays, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(lines_may_end_as_on_windows, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(a_rank_has_up_to_a_full_cycle_of_delays, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank, make_file, remove_file),
+        cmocka_unit_test_setup_teardown(bytes_that_are_no_text_do_not_reach_the_message, make_file, remove_file),
+        cmocka_unit_test(a_trace_that_cannot_be_read_says_so),
+        cmocka_unit_test_setup_teardown(a_message_that_does_not_fit_is_cut_off, make_file, remove_file),
+    };
+    return cmocka_run_group_tests_name("arrival", tests, NULL, NULL);
+}

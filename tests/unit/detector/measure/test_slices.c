@@ -1,0 +1,223 @@
+/* Slices of a loop and bursts of a load: what is kept while they run, and the bytes that are written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/page/nl_bursts.h"
+#include "common/base/nl_little.h"
+#include "detector/measure/slices.h"
+
+struct written {
+    char folder[64], path[128];
+    uint8_t bytes[1 << 18];
+    size_t n_bytes, header_bytes;
+};
+
+static struct nd_slices *open_slices(struct written *w) {
+    strcpy(w->folder, "/tmp/noiselab-slices-XXXXXX");
+    assert_non_null(mkdtemp(w->folder));
+    snprintf(w->path, sizeof w->path, "%s/slices.bin", w->folder);
+    struct nd_slices *s = calloc(1, sizeof *s);
+    json_t *header = json_pack("{s:s}", "launch", "a");
+    assert_non_null(s);
+    assert_int_equal(nd_slices_open(&s->file, w->path, header), 0);
+    json_decref(header);
+    s->n_per_slice = 10;
+    return s;
+}
+
+static void close_slices(struct nd_slices *s, struct written *w) {
+    nd_slices_close(s->file);
+    free(s);
+    FILE *f = fopen(w->path, "rb");
+    assert_non_null(f);
+    w->n_bytes = fread(w->bytes, 1, sizeof w->bytes, f);
+    fclose(f);
+    unlink(w->path);
+    rmdir(w->folder);
+    uint32_t n;
+    memcpy(&n, w->bytes + 12, 4);
+    w->header_bytes = 16 + nl_little32(n);
+}
+
+static uint32_t word(const struct written *w, size_t i) {
+    uint32_t v;
+    memcpy(&v, w->bytes + w->header_bytes + 4 * i, 4);
+    return nl_little32(v);
+}
+
+static const struct nd_step step = {.config = 2, .level = 1, .order = 1, .pair = (INT64_C(3) << 32) + 7};
+
+static void a_file_begins_with_what_it_is_and_a_header_of_whole_words(void **state) {
+    (void)state;
+    struct written w;
+    close_slices(open_slices(&w), &w);
+    assert_memory_equal(w.bytes, "NLSLICES\1\0\0\0\20\0\0\0{\"launch\":\"a\"}  ", 32);
+    assert_int_equal(w.n_bytes, 32);
+}
+
+static void a_file_that_is_there_is_not_written_to(void **state) {
+    (void)state;
+    struct written w;
+    struct nd_slices *s = open_slices(&w);
+    struct nd_slices_file *other = NULL;
+    json_t *header = json_object();
+    assert_int_equal(nd_slices_open(&other, w.path, header), -1);
+    assert_null(other);
+    json_decref(header);
+    close_slices(s, &w);
+}
+
+static void a_block_names_its_half_its_begin_and_what_each_slice_took(void **state) {
+    (void)state;
+    struct written w;
+    struct nd_slices *s = open_slices(&w);
+    s->step = &step;
+    nd_slices_begin(s, (INT64_C(5) << 32) + 9);
+    s->ns[0] = 1000;
+    s->ns[1] = UINT32_MAX;
+    s->n = 2;
+    assert_int_equal(nd_slices_write(s), 0);
+    assert_int_equal(s->n, 0);
+    assert_int_equal(nd_slices_write(s), 0); /* nothing more */
+    close_slices(s, &w);
+    const uint32_t wanted[] = {2, 2, 1, 0, 7, 3, 9, 5, 10, 2};
+    uint32_t sum = 0, weighted = 0;
+    assert_memory_equal(w.bytes + w.header_bytes, "SLCE", 4);
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(word(&w, 1 + i), wanted[i]);
+        sum += wanted[i];
+        weighted += wanted[i] * (uint32_t)(i + 1);
+    }
+    assert_int_equal(word(&w, 13), 1000);
+    assert_int_equal(word(&w, 14), UINT32_MAX);
+    assert_int_equal(word(&w, 11), sum + 1000 + UINT32_MAX);
+    assert_int_equal(word(&w, 12), weighted + 11 * 1000 + 12 * UINT32_MAX);
+    assert_int_equal(w.n_bytes, w.header_bytes + 15 * 4);
+}
+
+static void a_slice_ends_after_its_operations_and_lasts_until_the_next_begins(void **state) {
+    (void)state;
+    struct written w;
+    struct nd_slices *s = open_slices(&w);
+    int64_t begin_ns = nl_mono_ns(), sum_ns = 0;
+    nd_slices_begin(s, begin_ns);
+    for (int i = 0; i < 39; i++) nd_slices_pass(s, 1);
+    assert_int_equal(s->n, 3);
+    nd_slices_pass(s, 1);
+    assert_int_equal(s->n, 4);
+    for (int i = 0; i < 4; i++) sum_ns += s->ns[i];
+    assert_int_equal(begin_ns + sum_ns, s->last_ns);
+    assert_int_equal(s->flags, 0);
+    close_slices(s, &w);
+}
+
+static void a_slice_longer_than_32_bits_stands_at_their_largest_value_and_is_flagged(void **state) {
+    (void)state;
+    struct written w;
+    struct nd_slices *s = open_slices(&w);
+    nd_slices_begin(s, nl_mono_ns() - INT64_C(5000000000));
+    nd_slices_pass(s, 10);
+    assert_int_equal(s->ns[0], UINT32_MAX);
+    assert_int_equal(s->flags, ND_SLICES_SATURATED);
+    close_slices(s, &w);
+}
+
+static void what_there_is_no_room_for_is_left_out_and_flagged(void **state) {
+    (void)state;
+    struct written w;
+    struct nd_slices *s = open_slices(&w);
+    s->n_per_slice = 1;
+    nd_slices_begin(s, nl_mono_ns());
+    for (int i = 0; i <= ND_SLICES_MOST; i++) nd_slices_pass(s, 1);
+    assert_int_equal(s->n, ND_SLICES_MOST);
+    assert_int_equal(s->flags, ND_SLICES_CUT);
+    nd_slices_begin(s, nl_mono_ns());
+    assert_int_equal(s->flags, 0);
+    close_slices(s, &w);
+}
+
+static void slices_are_written_before_a_chunk_that_they_leave_no_room_for(void **state) {
+    (void)state;
+    struct written w;
+    struct nd_slices *s = open_slices(&w);
+    s->step = &step;
+    nd_slices_begin(s, nl_mono_ns());
+    s->n = 5;
+    nd_slices_before_chunk(s, 10 * (ND_SLICES_MOST - 6));
+    assert_int_equal(s->n, 5);
+    nd_slices_before_chunk(s, 10 * (ND_SLICES_MOST - 5));
+    assert_int_equal(s->n, 0);
+    assert_int_equal(s->has_failed, 0);
+    s->step = NULL; /* a warm-up: forgotten */
+    s->n = 5;
+    nd_slices_before_chunk(s, 10 * ND_SLICES_MOST);
+    assert_int_equal(s->n, 0);
+    close_slices(s, &w);
+    assert_int_equal(w.n_bytes, w.header_bytes + (13 + 5) * 4);
+}
+
+static void a_slice_is_a_fifth_of_a_millisecond_long_and_at_least_one_operation(void **state) {
+    (void)state;
+    assert_int_equal(nd_slices_operations(400), 500);
+    assert_int_equal(nd_slices_operations(150000), 1);
+    assert_int_equal(nd_slices_operations(1e9), 1);
+    assert_int_equal(nd_slices_operations(1e-9), UINT32_MAX);
+}
+
+static void bursts_are_taken_once_each_and_in_order(void **state) {
+    (void)state;
+    static struct nl_bursts ring;
+    static struct nl_burst taken[NL_BURSTS_MOST];
+    int64_t seen = 0, n_lost = 0;
+    for (int i = 1; i <= 3; i++) {
+        nl_bursts_begin(&ring, 10 * i);
+        assert_int_equal(atomic_load(&ring.since_ns), 10 * i);
+        nl_bursts_end(&ring, 10 * i + 4);
+        assert_int_equal(atomic_load(&ring.since_ns), 0);
+    }
+    assert_int_equal(nl_bursts_take(&ring, &seen, taken, &n_lost), 3);
+    assert_int_equal(taken[0].start_ns, 10);
+    assert_int_equal(taken[2].end_ns, 34);
+    assert_int_equal(nl_bursts_take(&ring, &seen, taken, &n_lost), 0);
+    assert_int_equal(n_lost, 0);
+}
+
+static void bursts_that_nobody_took_in_time_are_counted_as_lost(void **state) {
+    (void)state;
+    static struct nl_bursts ring;
+    static struct nl_burst taken[NL_BURSTS_MOST];
+    int64_t seen = 0, n_lost = 0;
+    for (int i = 1; i <= NL_BURSTS_MOST + 99; i++) {
+        nl_bursts_begin(&ring, i);
+        nl_bursts_end(&ring, i);
+    }
+    assert_int_equal(nl_bursts_take(&ring, &seen, taken, &n_lost), NL_BURSTS_MOST - 1);
+    assert_int_equal(n_lost, 100);
+    assert_int_equal(taken[0].start_ns, 101);
+    assert_int_equal(taken[NL_BURSTS_MOST - 2].start_ns, NL_BURSTS_MOST + 99);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_begins_with_what_it_is_and_a_header_of_whole_words),
+        cmocka_unit_test(a_file_that_is_there_is_not_written_to),
+        cmocka_unit_test(a_block_names_its_half_its_begin_and_what_each_slice_took),
+        cmocka_unit_test(a_slice_ends_after_its_operations_and_lasts_until_the_next_begins),
+        cmocka_unit_test(a_slice_longer_than_32_bits_stands_at_their_largest_value_and_is_flagged),
+        cmocka_unit_test(what_there_is_no_room_for_is_left_out_and_flagged),
+        cmocka_unit_test(slices_are_written_before_a_chunk_that_they_leave_no_room_for),
+        cmocka_unit_test(a_slice_is_a_fifth_of_a_millisecond_long_and_at_least_one_operation),
+        cmocka_unit_test(bursts_are_taken_once_each_and_in_order),
+        cmocka_unit_test(bursts_that_nobody_took_in_time_are_counted_as_lost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

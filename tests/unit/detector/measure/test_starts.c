@@ -1,0 +1,222 @@
+/* What becomes of the records of synchronised starts: sums over ranks, who was last, when a loop may stop. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "detector/measure/lateness.h"
+#include "detector/record/record.h"
+#include "common/base/nl_rng.h"
+#include "detector/starts/self_test.h"
+#include "detector/measure/start_sum.h"
+#include "detector/measure/starts.h"
+
+static void of_equal_times_the_lower_rank_counts(void **state) {
+    (void)state;
+    struct nd_start_sum a = nd_start_sum_of(3, 10, 20, 0, 100), b = nd_start_sum_of(1, 10, 20, 0, 100);
+    nd_start_sum_join(&a, &b);
+    assert_int_equal(a.first_start_rank, 1);
+    assert_int_equal(a.last_start_rank, 1);
+    assert_int_equal(a.last_end_rank, 1);
+    assert_int_equal(a.second_start_ns, 10);
+    assert_int_equal(nd_start_cost_ns(a.last_start_ns, a.second_start_ns), 0);
+}
+
+static void one_rank_costs_nobody(void **state) {
+    (void)state;
+    struct nd_start_sum a = nd_start_sum_of(0, 10, 20, 7, 5);
+    double within, between;
+    assert_int_equal(nd_start_cost_ns(a.last_start_ns, a.second_start_ns), 0);
+    assert_int_equal(a.n_late, 1);
+    nd_start_sum_node(&a, 1);
+    nd_start_sum_variance(&a, 1, &within, &between);
+    assert_true(within == 0 && between == 0);
+}
+
+/* Joins n ranks' parts in a random tree and compares with what sorting says. */
+static void any_order_of_joining_gives_what_sorting_gives(void **state) {
+    (void)state;
+    struct nl_rng rng;
+    nl_rng_init(&rng, 5, 0);
+    for (int round = 0; round < 200; round++) {
+        enum { MOST = 9 };
+        struct nd_start_sum parts[MOST];
+        int64_t starts[MOST], ends[MOST];
+        int n = 2 + (int)nl_rng_below(&rng, MOST - 1), left = n;
+        for (int i = 0; i < n; i++) {
+            starts[i] = (int64_t)nl_rng_below(&rng, 6) - 2; /* many equal ones */
+            ends[i] = starts[i] + (int64_t)nl_rng_below(&rng, 6);
+            parts[i] = nd_start_sum_of(i, starts[i], ends[i], starts[i], 1);
+        }
+        while (left > 1) {
+            int a = (int)nl_rng_below(&rng, (uint64_t)left), b = (a + 1 + (int)nl_rng_below(&rng, (uint64_t)left - 1)) % left;
+            nd_start_sum_join(&parts[a], &parts[b]);
+            parts[b] = parts[--left];
+            if (a == left) a = b;
+        }
+        int first = 0, last = 0, last_end = 0, n_late = 0;
+        for (int i = 1; i < n; i++) {
+            if (starts[i] < starts[first]) first = i;
+            if (starts[i] > starts[last]) last = i;
+            if (ends[i] > ends[last_end]) last_end = i;
+        }
+        int64_t second = INT64_MIN, second_end = INT64_MIN;
+        for (int i = 0; i < n; i++) {
+            if (i != last && starts[i] > second) second = starts[i];
+            if (i != last_end && ends[i] > second_end) second_end = ends[i];
+            n_late += starts[i] > 1;
+        }
+        assert_int_equal(parts[0].first_start_rank, first);
+        assert_int_equal(parts[0].last_start_rank, last);
+        assert_int_equal(parts[0].last_end_rank, last_end);
+        assert_int_equal(parts[0].second_start_ns, second);
+        assert_int_equal(parts[0].second_end_ns, second_end);
+        assert_int_equal(parts[0].overshoot_ns, starts[last]);
+        assert_int_equal(parts[0].n_late, n_late);
+    }
+}
+
+/* Two nodes of two ranks: arrivals 0, 2 and 10, 12. Means 1 and 11, variance within 1, between 25, all 26. */
+static void the_variance_of_arrivals_splits_into_within_and_between_nodes(void **state) {
+    (void)state;
+    struct nd_start_sum a = nd_start_sum_of(0, 0, 20, 0, 100), b = nd_start_sum_of(1, 2, 20, 0, 100);
+    struct nd_start_sum c = nd_start_sum_of(2, 10, 20, 0, 100), d = nd_start_sum_of(3, 12, 20, 0, 100);
+    double within, between;
+    nd_start_sum_join(&a, &b);
+    nd_start_sum_join(&c, &d);
+    nd_start_sum_node(&a, 2);
+    nd_start_sum_node(&c, 2);
+    nd_start_sum_join(&a, &c);
+    nd_start_sum_variance(&a, 4, &within, &between);
+    assert_true(fabs(within - 1) < 1e-12);
+    assert_true(fabs(between - 25) < 1e-12);
+}
+
+static void slices_of_lateness_are_joined_when_the_run_outgrows_them(void **state) {
+    (void)state;
+    struct nd_lateness *l = nd_lateness_open(2, 1000);
+    struct nd_start_sum s = nd_start_sum_of(0, 5, 50, 5, 100), other = nd_start_sum_of(1, 9, 30, 9, 100);
+    assert_non_null(l);
+    nd_start_sum_join(&s, &other);
+    for (int i = 0; i < 960; i++) nd_lateness_add(l, i * 1000, &s);
+    assert_int_equal(l->slice_ns, 4000);
+    assert_int_equal(l->n_slices, 240);
+    int64_t n = 0, n_last = 0, cost_ns = 0, end_cost_ns = 0;
+    for (int i = 0; i < l->n_slices; i++) {
+        assert_int_equal(l->n_starts[i], 4);
+        n += l->n_starts[i];
+        n_last += l->cells[2 * i + 1].n_last_starts;
+        cost_ns += l->cells[2 * i + 1].start_cost_ns;
+        end_cost_ns += l->cells[2 * i].end_cost_ns;
+        assert_int_equal(l->cells[2 * i].n_last_starts, 0);
+    }
+    assert_int_equal(n, 960);
+    assert_int_equal(n_last, 960);
+    assert_int_equal(cost_ns, 960 * 4);
+    assert_int_equal(end_cost_ns, 960 * 20);
+    nd_lateness_close(l);
+    nd_lateness_close(NULL);
+}
+
+/* 1..1001: median 501; 99 % interval at 501 -+ 2.5758 sqrt(1001) / 2 = 40.75, outwards to whole ranks: 42 ranks on either side at most. */
+static void the_precision_of_a_median_is_that_of_its_order_statistics(void **state) {
+    (void)state;
+    struct nl_hist *h = calloc(1, sizeof *h);
+    assert_non_null(h);
+    assert_true(nd_median_precision_percent(h) == 100);
+    nl_hist_add(h, 5);
+    assert_true(nd_median_precision_percent(h) == 100); /* one value says nothing of its spread */
+    memset(h, 0, sizeof *h);
+    for (int i = 1; i <= 1001; i++) nl_hist_add(h, i);
+    double wanted = 100 * 41.5 / 501;
+    assert_true(fabs(nd_median_precision_percent(h) - wanted) < 0.4);
+    memset(h, 0, sizeof *h);
+    for (int i = 0; i < 1000; i++) nl_hist_add(h, 100);
+    assert_true(nd_median_precision_percent(h) == 0); /* below 128 bins are exact */
+    free(h);
+}
+
+static void every_start_mode_is_found_by_its_name(void **state) {
+    (void)state;
+    for (int i = 0; nd_start_modes[i]; i++) {
+        assert_ptr_equal(nd_start_mode_find(nd_start_modes[i]->name), nd_start_modes[i]);
+        assert_true(!nd_start_modes[i]->is_synchronised == !nd_start_modes[i]->run);
+    }
+    assert_null(nd_start_mode_find("later"));
+}
+
+static void self_tests_know_what_they_should_take(void **state) {
+    (void)state;
+    assert_int_equal(nd_self_test_expected_ns("waitpattern-up", 7), 7000);
+    assert_int_equal(nd_self_test_expected_ns("waitpattern-null", 7), 0);
+    assert_int_equal(nd_self_test_expected_ns("barrier", 7), -1);
+}
+
+static void what_rank_0_holds_of_lateness_is_bounded(void **state) {
+    (void)state;
+    assert_int_equal(nd_lateness_slices(1), ND_LATENESS_SLICES);
+    assert_int_equal(nd_lateness_slices(4096), ND_LATENESS_SLICES);
+    for (int n = 1; n <= 10000000; n += 1 + n / 3) {
+        int slices = nd_lateness_slices(n);
+        assert_true(slices >= 2 && slices <= ND_LATENESS_SLICES && slices % 2 == 0);
+        assert_true(slices == 2 || (int64_t)slices * n <= ND_LATENESS_CELLS);
+    }
+    /* a table of many ranks is joined as others are, and loses nothing */
+    struct nd_lateness *l = nd_lateness_open(100000, 1000);
+    assert_non_null(l);
+    assert_int_equal(l->most_slices, 10);
+    struct nd_start_sum sum = {.last_start_rank = 99999, .second_start_ns = INT64_MIN, .second_end_ns = INT64_MIN};
+    for (int i = 0; i < 1000; i++) nd_lateness_add(l, i * 1000, &sum);
+    int64_t n = 0, n_cells = 0;
+    for (int i = 0; i < l->n_slices; i++) {
+        n += l->n_starts[i];
+        n_cells += l->cells[(size_t)i * 100000 + 99999].n_last_starts;
+    }
+    assert_true(l->n_slices <= 10);
+    assert_int_equal(n, 1000);
+    assert_int_equal(n_cells, 1000);
+    nd_lateness_close(l);
+}
+
+static void rows_of_clocks_are_bounded_and_every_clock_has_its_turn(void **state) {
+    (void)state;
+    static const struct {
+        int n_ranks, n_measured; /* the first ones */
+    } cases[] = {{1, 0}, {2, 1}, {1024, 1023}, {100000, 1562}, {100000, 500}, {100000, 99999}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        static char was_seen[100000];
+        memset(was_seen, 0, sizeof was_seen);
+        for (int run = 0; run < 200; run++) {
+            int n = 0;
+            for (int rank = 0; rank < cases[c].n_ranks; rank++) {
+                int is_measured = rank > 0 && rank <= cases[c].n_measured, measured = rank > cases[c].n_measured ? cases[c].n_measured : rank > 0 ? rank - 1 : 0;
+                int is_kept = nd_clock_row_is_kept(cases[c].n_ranks, rank, is_measured, measured, cases[c].n_measured, run);
+                n += is_kept;
+                was_seen[rank] |= (char)is_kept;
+            }
+            assert_true(n <= ND_CLOCK_ROWS);
+        }
+        for (int rank = 0; rank <= cases[c].n_measured; rank++) assert_true(was_seen[rank]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_equal_times_the_lower_rank_counts),
+        cmocka_unit_test(one_rank_costs_nobody),
+        cmocka_unit_test(any_order_of_joining_gives_what_sorting_gives),
+        cmocka_unit_test(the_variance_of_arrivals_splits_into_within_and_between_nodes),
+        cmocka_unit_test(slices_of_lateness_are_joined_when_the_run_outgrows_them),
+        cmocka_unit_test(what_rank_0_holds_of_lateness_is_bounded),
+        cmocka_unit_test(rows_of_clocks_are_bounded_and_every_clock_has_its_turn),
+        cmocka_unit_test(the_precision_of_a_median_is_that_of_its_order_statistics),
+        cmocka_unit_test(every_start_mode_is_found_by_its_name),
+        cmocka_unit_test(self_tests_know_what_they_should_take),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,186 @@
+/* What goes on before measuring, by two looks at a /proc of our own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "detector/nodes/quiet.h"
+
+static char proc[64];
+static const unsigned char used[] = {1, 1, 0, 1};
+static const pid_t own[] = {50, 40};
+
+static void put(const char *path, const char *text) {
+    char full[256];
+    snprintf(full, sizeof full, "%s/%s", proc, path);
+    for (char *p = full + strlen(proc) + 1; (p = strchr(p, '/')); *p++ = '/') {
+        *p = '\0';
+        mkdir(full, 0700);
+    }
+    FILE *f = fopen(full, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void put_task(int pid, int tid, const char *name, int ppid, int user, int system, int cpu) {
+    char path[64], text[512];
+    snprintf(path, sizeof path, "%d/task/%d/stat", pid, tid);
+    snprintf(text, sizeof text,
+             "%d (%s) S %d 1 1 0 -1 4194560 100 0 0 0 %d %d 0 0 20 0 1 0 12345 1000000 500 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 %d 0 0 0 0 0\n", tid, name,
+             ppid, user, system, cpu);
+    put(path, text);
+}
+
+static int make_proc(void **state) {
+    (void)state;
+    snprintf(proc, sizeof proc, "/tmp/noiselab-quiet.XXXXXX");
+    return mkdtemp(proc) ? 0 : -1;
+}
+
+static int remove_proc(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", proc);
+    return system(command);
+}
+
+static struct nd_quiet *begin(void) {
+    put("stat", "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 100 1000 0 0 0 10 0 0\ncpu1 100 0 100 1000 0 0 0 10 0 0\ncpu2 0 0 0 0 0 0 0 0 0 0\n"
+                "cpu3 100 0 100 1000 0 0 0 10 0 0\nintr 5\n");
+    put_task(7, 7, "R", 1, 10, 10, 1);
+    put_task(7, 8, "R worker", 1, 5, 0, 1);
+    put_task(9, 9, "odd) S 1 (name", 1, 0, 0, 1);
+    put_task(10, 10, "elsewhere", 1, 0, 0, 2);
+    put_task(50, 50, "noiselab-detect", 40, 0, 0, 1);
+    put_task(51, 51, "noiselab-gen", 50, 0, 0, 1);
+    put_task(60, 60, "still", 1, 3, 3, 0);
+    struct nd_quiet *q = nd_quiet_open(proc, used, 4, own, 2);
+    assert_non_null(q);
+    nd_quiet_begin(q);
+    return q;
+}
+
+static void busy_cpus_and_their_tasks_are_found(void **state) {
+    (void)state;
+    struct nd_quiet *q = begin();
+    struct nd_quiet_node node;
+    char line[300];
+    /* 100 ticks: CPU 1 is busy for 20 and 3 in interrupts, 2 of steal; CPU 0 for one; CPU 3 loses 5 to the hypervisor */
+    put("stat", "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 110 5 105 1050 25 1 2 12 0 0\ncpu2 100 0 0 0 0 0 0 0 0 0\n"
+                "cpu3 100 0 100 1095 0 0 0 15 0 0\nintr 5\n");
+    put_task(7, 7, "R", 1, 20, 10, 1);
+    put_task(7, 8, "R worker", 1, 10, 0, 1);
+    put_task(9, 9, "odd) S 1 (name", 1, 2, 1, 1);
+    put_task(10, 10, "elsewhere", 1, 90, 0, 2);
+    put_task(50, 50, "noiselab-detect", 40, 90, 0, 1);
+    put_task(51, 51, "noiselab-gen", 50, 90, 0, 1);
+    put_task(70, 70, "just born", 1, 90, 0, 1);
+    nd_quiet_end(q, &node);
+    nd_quiet_close(q);
+    assert_int_equal(node.n_cpus, 3);
+    assert_int_equal(node.n_listed, 3);
+    assert_float_equal(node.resolution_percent, 1, 1e-9);
+    assert_float_equal(node.busy_percent, (23 + 1 + 0) / 3., 1e-9);
+    assert_float_equal(node.steal_percent, (2 + 0 + 5) / 3., 1e-9);
+    const struct nd_quiet_cpu *cpu = &node.cpus[0];
+    assert_int_equal(cpu->cpu, 1);
+    assert_float_equal(cpu->busy_percent, 23, 1e-9);
+    assert_float_equal(cpu->steal_percent, 2, 1e-9);
+    assert_int_equal(cpu->n_tasks, 2);
+    assert_string_equal(cpu->tasks[0].name, "R");
+    assert_int_equal(cpu->tasks[0].pid, 7);
+    assert_float_equal(cpu->tasks[0].percent, 15, 1e-9); /* both threads */
+    assert_string_equal(cpu->tasks[1].name, "odd) S 1 (name");
+    assert_float_equal(cpu->tasks[1].percent, 3, 1e-9);
+    assert_int_equal(node.cpus[1].cpu, 3);
+    assert_int_equal(node.cpus[1].n_tasks, 0);
+    assert_false(nd_quiet_is(&node, 1, 2));
+    assert_true(nd_quiet_is(&node, 1, 30));
+    assert_int_equal(nd_quiet_tell(&node, 1, 1, line, sizeof line), 2);
+    assert_string_equal(line, "CPU 1 is 23 % busy (R 15 %, odd) S 1 (name 3 %), steal 2 %; CPU 3: steal 5 %");
+    snprintf(node.host, sizeof node.host, "n2");
+    struct nd_quiet_node both[2] = {{.host = "n1"}, node};
+    assert_int_equal(nd_quiet_tell(both, 2, 4, line, sizeof line), 2);
+    assert_string_equal(line, "CPU 1 of n2 is 23 % busy (R 15 %, odd) S 1 (name 3 %); CPU 3 of n2: steal 5 %");
+    char small[20]; /* is cut, not overrun */
+    nd_quiet_tell(&node, 1, 1, small, sizeof small);
+    assert_int_equal(strlen(small), 19);
+}
+
+static void an_idle_machine_is_quiet_and_there_is_nothing_to_tell(void **state) {
+    (void)state;
+    struct nd_quiet *q = begin();
+    struct nd_quiet_node node;
+    char line[300];
+    put("stat", "cpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 100 0 100 1100 0 0 0 10 0 0\ncpu3 100 0 100 1100 0 0 0 10 0 0\n");
+    nd_quiet_end(q, &node);
+    nd_quiet_close(q);
+    assert_true(nd_quiet_is(&node, 1, ND_QUIET_LIMIT_PERCENT));
+    assert_int_equal(nd_quiet_tell(&node, 1, 1, line, sizeof line), 0);
+    assert_string_equal(line, "");
+}
+
+/* Ten ticks of 10 ms: one of them is 10 %, and chance. */
+static void in_a_short_look_a_single_tick_says_nothing(void **state) {
+    (void)state;
+    struct nd_quiet *q = begin();
+    struct nd_quiet_node node;
+    put("stat", "cpu0 101 0 100 1009 0 0 0 10 0 0\ncpu1 100 0 100 1010 0 0 0 10 0 0\ncpu3 100 0 100 1010 0 0 0 10 0 0\n");
+    nd_quiet_end(q, &node);
+    nd_quiet_close(q);
+    assert_float_equal(node.cpus[0].busy_percent, 10, 1e-9);
+    assert_true(nd_quiet_is(&node, 1, ND_QUIET_LIMIT_PERCENT));
+}
+
+static void of_many_cpus_the_busiest_are_listed(void **state) {
+    (void)state;
+    enum { N = 40 };
+    static unsigned char all[N];
+    char text[4096], *at = text, line[600];
+    memset(all, 1, sizeof all);
+    put("stat", "cpu 0\n");
+    struct nd_quiet *q = nd_quiet_open(proc, all, N, own, 2);
+    nd_quiet_begin(q);
+    for (int i = 0; i < N; i++) at += sprintf(at, "cpu%d %d 0 0 %d 0 0 0 0 0 0\n", i, (i * 7) % N, 100 - (i * 7) % N);
+    put("stat", text);
+    struct nd_quiet_node node;
+    nd_quiet_end(q, &node);
+    nd_quiet_close(q);
+    assert_int_equal(node.n_cpus, N);
+    assert_int_equal(node.n_listed, ND_QUIET_CPUS);
+    for (int i = 0; i < ND_QUIET_CPUS; i++) assert_float_equal(node.cpus[i].busy_percent, N - 1 - i, 1e-9);
+    assert_int_equal(nd_quiet_tell(&node, 1, 1, line, sizeof line), ND_QUIET_CPUS);
+    assert_non_null(strstr(line, "; and 12 more"));
+}
+
+static void what_cannot_be_read_is_not_known(void **state) {
+    (void)state;
+    struct nd_quiet *q = nd_quiet_open("/nonexistent", used, 4, own, 2);
+    struct nd_quiet_node node;
+    char line[100];
+    nd_quiet_begin(q);
+    nd_quiet_end(q, &node);
+    nd_quiet_close(q);
+    assert_int_equal(node.n_cpus, 0);
+    assert_true(nd_quiet_is(&node, 1, 2));
+    assert_int_equal(nd_quiet_tell(&node, 1, 1, line, sizeof line), 0);
+}
+
+int main(void) {
+#define PROC_TEST(f) cmocka_unit_test_setup_teardown(f, make_proc, remove_proc)
+    const struct CMUnitTest tests[] = {
+        PROC_TEST(busy_cpus_and_their_tasks_are_found),
+        PROC_TEST(an_idle_machine_is_quiet_and_there_is_nothing_to_tell),
+        PROC_TEST(in_a_short_look_a_single_tick_says_nothing),
+        PROC_TEST(of_many_cpus_the_busiest_are_listed),
+        PROC_TEST(what_cannot_be_read_is_not_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

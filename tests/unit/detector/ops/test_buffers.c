@@ -1,0 +1,303 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "detector/ops/buffers.h"
+#include "common/base/nl_clock.h"
+#include "tests/unit/skip.h"
+
+#define MIB (INT64_C(1) << 20)
+
+static void open_or_fail(struct nd_buffers *b, const struct nd_buffer_options *o, int64_t send_bytes, int64_t receive_bytes) {
+    assert_int_equal(nd_buffers_open(b, o, send_bytes, receive_bytes), 0);
+}
+
+static void the_names_are_those_of_the_choices(void **state) {
+    (void)state;
+    assert_string_equal(nd_buffer_use_names[ND_BUFFER_REUSE], "reuse");
+    assert_string_equal(nd_buffer_use_names[ND_BUFFER_ROTATE], "rotate");
+    assert_string_equal(nd_buffer_use_names[ND_BUFFER_FLUSH], "flush");
+    assert_null(nd_buffer_use_names[ND_BUFFER_FLUSH + 1]);
+    assert_string_equal(nd_pages_names[ND_PAGES_DEFAULT], "default");
+    assert_string_equal(nd_pages_names[ND_PAGES_SMALL], "small");
+    assert_string_equal(nd_pages_names[ND_PAGES_HUGE], "huge");
+    assert_null(nd_pages_names[ND_PAGES_HUGE + 1]);
+    assert_string_equal(nd_first_touch_names[ND_TOUCH_OWN], "own");
+    assert_string_equal(nd_first_touch_names[ND_TOUCH_FIRST], "first");
+    assert_null(nd_first_touch_names[ND_TOUCH_FIRST + 1]);
+}
+
+static void the_last_level_cache_is_at_least_as_large_as_any_other(void **state) {
+    (void)state;
+    int64_t bytes = nd_buffers_cache_bytes();
+    assert_true(bytes >= sysconf(_SC_LEVEL1_DCACHE_SIZE) && bytes >= sysconf(_SC_LEVEL2_CACHE_SIZE));
+    assert_true(bytes >= 16 * 1024 && bytes < 16384 * MIB);
+}
+
+static void rotating_sets_exceed_the_cache_twice_or_are_as_many_as_allowed(void **state) {
+    (void)state;
+    const struct nd_buffer_options rotate = {.use = ND_BUFFER_ROTATE};
+    for (int64_t set_bytes = 1; set_bytes < INT64_C(1) << 40; set_bytes *= 3) {
+        int64_t n = nd_buffers_sets(&rotate, set_bytes);
+        assert_true(n >= 2 && n <= ND_BUFFERS_MOST_SETS);
+        assert_true(n * set_bytes > 2 * nd_buffers_cache_bytes() || n == ND_BUFFERS_MOST_SETS);
+        if (n > 2) assert_true((n - 1) * set_bytes <= 2 * nd_buffers_cache_bytes()); /* and no more than that takes */
+    }
+    assert_int_equal(nd_buffers_sets(&rotate, 0), ND_BUFFERS_MOST_SETS);
+}
+
+static void without_rotation_there_is_one_set_and_a_wish_comes_first(void **state) {
+    (void)state;
+    struct nd_buffer_options o = {.use = ND_BUFFER_REUSE};
+    assert_int_equal(nd_buffers_sets(&o, 64), 1);
+    o.use = ND_BUFFER_FLUSH;
+    assert_int_equal(nd_buffers_sets(&o, 64), 1);
+    o = (struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = 5};
+    assert_int_equal(nd_buffers_sets(&o, 64), 5);
+}
+
+static void buffers_begin_exactly_where_the_alignment_says(void **state) {
+    (void)state;
+    int64_t page = sysconf(_SC_PAGESIZE);
+    for (int64_t alignment = 1; alignment <= 1024 * MIB; alignment *= 2)
+        for (enum nd_pages pages = ND_PAGES_DEFAULT; pages <= ND_PAGES_HUGE; pages++) {
+            const struct nd_buffer_options o = {.use = ND_BUFFER_ROTATE, .alignment_bytes = alignment, .pages = pages, .n_sets = 3};
+            struct nd_buffers b;
+            open_or_fail(&b, &o, 5000, 100);
+            for (int i = 0; i < 3; i++) {
+                uintptr_t places[] = {(uintptr_t)b.send[i], (uintptr_t)b.receive[i]};
+                for (int k = 0; k < 2; k++) {
+                    if (alignment < page) assert_int_equal((int64_t)(places[k] % (uintptr_t)page), alignment);
+                    assert_int_equal(places[k] % (uintptr_t)alignment, 0);
+                }
+            }
+            nd_buffers_close(&b);
+        }
+    struct nd_buffers b;
+    open_or_fail(&b, &(struct nd_buffer_options){0}, 10, 10);
+    assert_int_equal((uintptr_t)b.send[0] % 4096, 0);
+    nd_buffers_close(&b);
+}
+
+/* Every buffer gets a byte of its own: had two a place in common, the one filled later would show. */
+static void sets_do_not_overlap_and_lie_within_their_memory(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{1, 1}, {0, 4096}, {4096, 0}, {4097, 4095}, {64, 100000}};
+    for (int64_t alignment = 1; alignment <= 65536; alignment *= 16)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            const struct nd_buffer_options o = {.use = ND_BUFFER_ROTATE, .alignment_bytes = alignment, .n_sets = 7};
+            struct nd_buffers b;
+            open_or_fail(&b, &o, sizes[i][0], sizes[i][1]);
+            assert_int_equal(b.n_sets, 7);
+            assert_int_equal(b.current, 0);
+            assert_int_equal(b.send_bytes, sizes[i][0] ? sizes[i][0] : 1);
+            assert_int_equal(b.receive_bytes, sizes[i][1] ? sizes[i][1] : 1);
+            for (int set = 0; set < 7; set++) {
+                memset(b.send[set], 2 * set + 1, (size_t)b.send_bytes);
+                memset(b.receive[set], 2 * set + 2, (size_t)b.receive_bytes);
+            }
+            for (int set = 0; set < 7; set++) {
+                const unsigned char *send = b.send[set], *receive = b.receive[set];
+                for (int64_t at = 0; at < b.send_bytes; at++) assert_int_equal(send[at], 2 * set + 1);
+                for (int64_t at = 0; at < b.receive_bytes; at++) assert_int_equal(receive[at], 2 * set + 2);
+                assert_true((char *)b.send[set] >= (char *)b.memory && (char *)b.send[set] + b.send_bytes <= (char *)b.memory + b.memory_bytes);
+                assert_true((char *)b.receive[set] >= (char *)b.memory && (char *)b.receive[set] + b.receive_bytes <= (char *)b.memory + b.memory_bytes);
+            }
+            nd_buffers_close(&b);
+        }
+}
+
+static void buffers_begin_zeroed(void **state) {
+    (void)state;
+    struct nd_buffers b;
+    open_or_fail(&b, &(struct nd_buffer_options){.use = ND_BUFFER_FLUSH, .touch = ND_TOUCH_FIRST}, 10000, 20000);
+    for (int i = 0; i < 10000; i++) assert_int_equal(((char *)b.send[0])[i], 0);
+    for (int i = 0; i < 20000; i++) assert_int_equal(((char *)b.receive[0])[i], 0);
+    nd_buffers_close(&b);
+}
+
+static int64_t resident_bytes(void) {
+    long long size, resident;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%lld %lld", &size, &resident), 2);
+    fclose(f);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+static void memory_grows_by_what_was_announced_at_most(void **state) {
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    SKIP("the sanitizer's own memory grows, too");
+#endif
+    static const struct {
+        struct nd_buffer_options o;
+        int64_t send_bytes, receive_bytes;
+    } cases[] = {
+        {{.use = ND_BUFFER_REUSE}, 20 * MIB, 10 * MIB},
+        {{.use = ND_BUFFER_ROTATE, .n_sets = 4096}, 8, 8},
+        {{.use = ND_BUFFER_ROTATE, .n_sets = 4096, .alignment_bytes = 64}, 4096, 4096},
+        {{.use = ND_BUFFER_ROTATE, .n_sets = 20, .alignment_bytes = 1024 * MIB}, 100, 100},
+        {{.use = ND_BUFFER_ROTATE, .n_sets = 20, .alignment_bytes = 4 * MIB, .pages = ND_PAGES_HUGE}, 100000, 100},
+        {{.use = ND_BUFFER_ROTATE, .n_sets = 100, .pages = ND_PAGES_HUGE}, 100000, 100000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct nd_buffers b;
+        int64_t before_bytes = resident_bytes();
+        open_or_fail(&b, &cases[i].o, cases[i].send_bytes, cases[i].receive_bytes);
+        int64_t grown_bytes = resident_bytes() - before_bytes, set_bytes = cases[i].send_bytes + cases[i].receive_bytes;
+        int64_t announced_bytes = nd_buffers_memory_bytes(&cases[i].o, set_bytes), slack_bytes = MIB / 2; /* the kernel counts in batches */
+        assert_true(grown_bytes <= announced_bytes + slack_bytes);
+        assert_true(grown_bytes >= b.n_sets * set_bytes - slack_bytes); /* everything has been touched */
+        nd_buffers_close(&b);
+    }
+}
+
+static void the_memory_of_huge_messages_on_many_ranks_does_not_overflow(void **state) {
+    (void)state;
+    int64_t set_bytes = 2 * (INT64_C(1) << 31) * 100000;
+    for (enum nd_buffer_use use = ND_BUFFER_REUSE; use <= ND_BUFFER_FLUSH; use++) {
+        const struct nd_buffer_options o = {.use = use};
+        assert_true(nd_buffers_memory_bytes(&o, set_bytes) >= nd_buffers_sets(&o, set_bytes) * set_bytes);
+    }
+}
+
+static void memory_that_is_not_there_is_refused(void **state) {
+    (void)state;
+    struct nd_buffers b;
+    assert_int_equal(nd_buffers_open(&b, &(struct nd_buffer_options){0}, INT64_C(1) << 60, 1), -1);
+    assert_null(b.memory);
+    assert_int_equal(b.n_sets, 0);
+    assert_int_equal(nd_buffers_open(&b, &(struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = 4096}, INT64_C(1) << 60, INT64_C(1) << 60), -1);
+    nd_buffers_close(&b);
+}
+
+static void small_pages_are_never_huge(void **state) {
+    (void)state;
+    struct nd_buffers b;
+    open_or_fail(&b, &(struct nd_buffer_options){.pages = ND_PAGES_SMALL}, 16 * MIB, 16 * MIB);
+    int64_t huge_bytes = nd_buffers_huge_bytes(&b);
+    nd_buffers_close(&b);
+    if (huge_bytes < 0) SKIP("this kernel does not say how many huge pages there are");
+    assert_int_equal(huge_bytes, 0);
+}
+
+static void huge_pages_are_got_where_the_kernel_has_them(void **state) {
+    (void)state;
+    char line[128] = "";
+    FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (!f || !fgets(line, sizeof line, f) || strstr(line, "[never]")) {
+        if (f) fclose(f);
+        SKIP("this kernel has no transparent huge pages, or never gives any");
+    }
+    fclose(f);
+    struct nd_buffers b;
+    open_or_fail(&b, &(struct nd_buffer_options){.pages = ND_PAGES_HUGE}, 16 * MIB, 16 * MIB);
+    assert_int_equal((uintptr_t)b.send[0] % (2 * MIB), 0);
+    int64_t huge_bytes = nd_buffers_huge_bytes(&b);
+    nd_buffers_close(&b);
+    assert_true(huge_bytes > 0 && huge_bytes <= 36 * MIB);
+}
+
+static void the_first_touch_leaves_the_thread_bound_as_it_was(void **state) {
+    (void)state;
+    cpu_set_t all, before, after;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) { /* bound to each CPU alone, and to all together */
+        if (cpu > 0 && !CPU_ISSET(cpu, &all)) continue;
+        CPU_ZERO(&before);
+        CPU_SET(cpu, &before);
+        if (!CPU_ISSET(cpu, &all)) before = all;
+        assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+        struct nd_buffers b;
+        open_or_fail(&b, &(struct nd_buffer_options){.touch = ND_TOUCH_FIRST}, 100, 100);
+        nd_buffers_close(&b);
+        assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+        assert_true(CPU_EQUAL(&before, &after));
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+/* Reads every line of the buffer once; ns. */
+static int64_t reading_ns(const volatile char *buffer, int64_t bytes) {
+    int64_t start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    for (int64_t i = 0; i < bytes; i += 64) (void)buffer[i];
+    return nl_now_ns(CLOCK_MONOTONIC_RAW) - start_ns;
+}
+
+static int compare(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Not how long, but which of the two takes longer: reading 512 lines from memory or from the cache. */
+static void flushed_buffers_are_read_more_slowly_than_cached_ones(void **state) {
+    (void)state;
+    enum { TRIALS = 101, BYTES = 32768 };
+    int64_t cached_ns[TRIALS], flushed_ns[2][TRIALS];
+    struct nd_buffers b;
+    open_or_fail(&b, &(struct nd_buffer_options){.use = ND_BUFFER_FLUSH}, BYTES, BYTES);
+    for (int i = 0; i < TRIALS; i++) {
+        reading_ns(b.send[0], BYTES);
+        cached_ns[i] = reading_ns(b.send[0], BYTES);
+        nd_buffers_flush(&b);
+        flushed_ns[0][i] = reading_ns(b.send[0], BYTES);
+        flushed_ns[1][i] = reading_ns(b.receive[0], BYTES);
+    }
+    nd_buffers_close(&b);
+    qsort(cached_ns, TRIALS, sizeof *cached_ns, compare);
+    for (int k = 0; k < 2; k++) {
+        qsort(flushed_ns[k], TRIALS, sizeof **flushed_ns, compare);
+        assert_true(2 * flushed_ns[k][TRIALS / 2] > 3 * cached_ns[TRIALS / 2]);
+    }
+}
+
+static void flushing_keeps_the_data_of_every_alignment(void **state) {
+    (void)state;
+    for (int64_t alignment = 1; alignment <= 4096; alignment *= 2) {
+        struct nd_buffers b;
+        open_or_fail(&b, &(struct nd_buffer_options){.use = ND_BUFFER_FLUSH, .alignment_bytes = alignment}, 3, 130);
+        memset(b.send[0], 0x11, 3);
+        memset(b.receive[0], 0x22, 130);
+        nd_buffers_flush(&b);
+        for (int i = 0; i < 3; i++) assert_int_equal(((char *)b.send[0])[i], 0x11);
+        for (int i = 0; i < 130; i++) assert_int_equal(((char *)b.receive[0])[i], 0x22);
+        nd_buffers_close(&b);
+    }
+}
+
+static void closing_what_was_never_open_is_fine(void **state) {
+    (void)state;
+    struct nd_buffers b = {0};
+    nd_buffers_close(&b);
+    nd_buffers_close(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_names_are_those_of_the_choices),
+        cmocka_unit_test(the_last_level_cache_is_at_least_as_large_as_any_other),
+        cmocka_unit_test(rotating_sets_exceed_the_cache_twice_or_are_as_many_as_allowed),
+        cmocka_unit_test(without_rotation_there_is_one_set_and_a_wish_comes_first),
+        cmocka_unit_test(buffers_begin_exactly_where_the_alignment_says),
+        cmocka_unit_test(sets_do_not_overlap_and_lie_within_their_memory),
+        cmocka_unit_test(buffers_begin_zeroed),
+        cmocka_unit_test(memory_grows_by_what_was_announced_at_most),
+        cmocka_unit_test(the_memory_of_huge_messages_on_many_ranks_does_not_overflow),
+        cmocka_unit_test(memory_that_is_not_there_is_refused),
+        cmocka_unit_test(small_pages_are_never_huge),
+        cmocka_unit_test(huge_pages_are_got_where_the_kernel_has_them),
+        cmocka_unit_test(the_first_touch_leaves_the_thread_bound_as_it_was),
+        cmocka_unit_test(flushed_buffers_are_read_more_slowly_than_cached_ones),
+        cmocka_unit_test(flushing_keeps_the_data_of_every_alignment),
+        cmocka_unit_test(closing_what_was_never_open_is_fine),
+    };
+    return cmocka_run_group_tests_name("buffers", tests, NULL, NULL);
+}

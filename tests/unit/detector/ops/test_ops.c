@@ -1,0 +1,656 @@
+/* The parts of operations that need no communication. The few MPI functions they call are replaced below: the test says what rank it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <limits.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "detector/ops/op_rows.h"
+#include "tests/unit/skip.h"
+
+static int fake_rank, fake_n_ranks;
+static char calls[32]; /* what was called: i a persistent request was made, n a nonblocking operation started, s started, w waited, f freed */
+
+static void note(char what) {
+    size_t n = strlen(calls);
+    assert_true(n + 1 < sizeof calls);
+    calls[n] = what;
+    calls[n + 1] = '\0';
+}
+
+int MPI_Comm_rank(MPI_Comm comm, int *rank) {
+    (void)comm;
+    *rank = fake_rank;
+    return MPI_SUCCESS;
+}
+
+int MPI_Comm_size(MPI_Comm comm, int *size) {
+    (void)comm;
+    *size = fake_n_ranks;
+    return MPI_SUCCESS;
+}
+
+/* In place of what other ranks say. */
+static int fake_agreement; /* sets of buffers that another rank has; 0: as many */
+static int fake_failure;   /* 1: another rank has no memory */
+int MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    (void)send, (void)comm;
+    assert_int_equal(count, 1);
+    assert_true(type == MPI_INT);
+    int *value = receive;
+    if (op == MPI_MAX && fake_agreement > *value) *value = fake_agreement;
+    if (op == MPI_LOR && fake_failure) *value = 1;
+    return MPI_SUCCESS;
+}
+
+int MPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request) {
+    (void)buffer, (void)count, (void)type, (void)root, (void)comm, (void)request;
+    note('n');
+    return MPI_SUCCESS;
+}
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+    (void)request, (void)status;
+    note('w');
+    return MPI_SUCCESS;
+}
+
+#if ND_HAS_PERSISTENT
+static void *started_buffers[8]; /* by request */
+static int n_requests;
+
+int ND_PERSISTENT_CALL(Bcast_init)(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+    (void)count, (void)type, (void)root, (void)comm, (void)info;
+    note('i');
+    started_buffers[n_requests] = buffer;
+    *request = (MPI_Request)(intptr_t)(++n_requests);
+    return MPI_SUCCESS;
+}
+
+static int started; /* the request that was started last */
+int MPI_Start(MPI_Request *request) {
+    note('s');
+    started = (int)(intptr_t)*request;
+    return MPI_SUCCESS;
+}
+#endif
+
+int MPI_Request_free(MPI_Request *request) {
+    (void)request;
+    note('f');
+    return MPI_SUCCESS;
+}
+
+static int fresh(void **state) {
+    (void)state;
+    fake_rank = 1;
+    fake_n_ranks = 3;
+    fake_agreement = fake_failure = 0;
+    calls[0] = '\0';
+#if ND_HAS_PERSISTENT
+    n_requests = started = 0;
+#endif
+    return 0;
+}
+
+static const struct nd_op *row(const char *name) {
+    const struct nd_op *op = nd_op_find(name);
+    assert_non_null(op);
+    return op;
+}
+
+static void open_row(const char *name, const struct nd_op_options *o, struct nd_op_state *s, int64_t bytes) {
+    assert_int_equal(nd_op_open(row(name), o, s, MPI_COMM_WORLD, bytes), 0);
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *const families[] = {"barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall",
+                                       "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", NULL};
+
+static void every_collective_of_mpi_has_its_row_and_its_nonblocking_and_persistent_forms(void **state) {
+    (void)state;
+    for (int i = 0; families[i]; i++) {
+        char nonblocking[64] = "i", persistent[64];
+        const struct nd_op *op = row(families[i]), *other = row(strcat(nonblocking, families[i]));
+        assert_int_equal(op->completion, ND_BLOCKING);
+        assert_int_equal(other->completion, ND_NONBLOCKING);
+        const struct nd_op *third = nd_op_find(strcat(strcpy(persistent, families[i]), "_init"));
+        assert_int_equal(third != NULL, ND_HAS_PERSISTENT);
+        if (third) assert_int_equal(third->completion, ND_PERSISTENT);
+        for (const struct nd_op *o = other; o; o = o == other ? third : NULL) { /* all else is as in the blocking form */
+            assert_int_equal(o->uses, op->uses);
+            assert_int_equal(o->is_synchronising, op->is_synchronising);
+            assert_int_equal(o->has_bytes, op->has_bytes);
+            assert_int_equal(o->limit, op->limit);
+            assert_ptr_equal(o->datatype, op->datatype);
+            assert_ptr_equal(o->check, op->check);
+            assert_ptr_equal(o->prepare, op->prepare);
+            assert_int_equal(o->memory_bytes(800, 7), op->memory_bytes(800, 7));
+        }
+    }
+}
+
+static void every_row_is_complete_and_is_found_by_its_name(void **state) {
+    (void)state;
+    for (int i = 0; nd_ops[i]; i++) {
+        const struct nd_op *op = nd_ops[i];
+        assert_ptr_equal(nd_op_find(op->name), op); /* also says that no name stands twice */
+        assert_true(strlen(op->help) > 10);
+        assert_true(op->prepare && op->check && op->memory_bytes);
+        assert_true(op->completion == ND_BLOCKING ? op->call != NULL : op->start != NULL);
+        assert_int_equal(op->has_bytes, op->datatype != NULL);
+        assert_int_equal(op->has_bytes, strstr(op->help, "; bytes is") != NULL); /* says what the size is of */
+        if (op->uses & ND_USES_REDUCTION) assert_ptr_equal(op->datatype, &nd_type_double);
+    }
+    assert_null(nd_op_find("foo"));
+    assert_null(nd_op_find(""));
+}
+
+static void rows_that_wait_for_all_ranks_are_named(void **state) {
+    (void)state;
+    static const char names[] = " barrier allreduce allgather allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block loadtest ";
+    for (int i = 0; nd_ops[i]; i++) {
+        if (nd_ops[i]->completion != ND_BLOCKING) continue;
+        char name[64] = " ";
+        strcat(strcat(name, nd_ops[i]->name), " ");
+        assert_int_equal(nd_ops[i]->is_synchronising, strstr(names, name) != NULL);
+    }
+}
+
+static void rows_with_a_root_or_a_reduction_are_named(void **state) {
+    (void)state;
+    static const char rooted[] = " bcast gather gatherv scatter scatterv reduce ";
+    static const char reducing[] = " reduce allreduce reduce_scatter reduce_scatter_block scan exscan ";
+    static const char self_tests[] = " empty waitpattern-up waitpattern-null ";
+    for (int i = 0; nd_ops[i]; i++) {
+        if (nd_ops[i]->completion != ND_BLOCKING) continue;
+        char name[64] = " ";
+        strcat(strcat(name, nd_ops[i]->name), " ");
+        assert_int_equal((nd_ops[i]->uses & ND_USES_ROOT) != 0, strstr(rooted, name) != NULL);
+        assert_int_equal((nd_ops[i]->uses & ND_USES_REDUCTION) != 0, strstr(reducing, name) != NULL);
+        assert_int_equal(nd_ops[i]->is_self_test, strstr(self_tests, name) != NULL);
+    }
+}
+
+static void moving_takes_bytes_and_reducing_sums_of_doubles_unless_told_otherwise(void **state) {
+    (void)state;
+    const struct nd_op_options none = {0}, chosen = {.datatype = nd_datatype_find("long"), .reduction = nd_reduction_find("max")};
+    assert_string_equal(nd_op_datatype(row("bcast"), &none)->name, "byte");
+    assert_string_equal(nd_op_datatype(row("allreduce"), &none)->name, "double");
+    assert_string_equal(nd_op_reduction(row("allreduce"), &none)->name, "sum");
+    assert_string_equal(nd_op_datatype(row("bcast"), &chosen)->name, "long");
+    assert_string_equal(nd_op_datatype(row("scan"), &chosen)->name, "long");
+    assert_string_equal(nd_op_reduction(row("scan"), &chosen)->name, "max");
+    assert_null(nd_op_reduction(row("bcast"), &chosen));
+    assert_null(nd_op_datatype(row("barrier"), &chosen));
+    assert_string_equal(nd_op_datatype(row("loadtest"), &chosen)->name, "int");
+}
+
+/* ---- what cannot be --------------------------------------------------------------------------------------------------------------------- */
+
+static void what_cannot_be_is_said_with_the_option_and_a_way_out(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *datatype, *reduction;
+        int root, rotates_root;
+        int64_t alignment_bytes, bytes;
+        int n_ranks;
+        const char *wanted; /* beginning, and after '|' what else is in it; NULL: it can be */
+    } cases[] = {
+        {"bcast", NULL, NULL, 0, 0, 0, 1, 1, NULL},
+        {"allreduce", NULL, NULL, 0, 0, 0, 12, 2, "--bytes: 12 splits an element of allreduce|a double takes a multiple of 8 bytes (try 16)"},
+        {"allreduce", NULL, NULL, 0, 0, 0, 4, 2, "--bytes: 4 splits|(try 8)"},
+        {"allreduce", "float", NULL, 0, 0, 0, 4, 2, NULL},
+        {"bcast", "int", NULL, 0, 0, 0, 7, 2, "--bytes: 7|multiple of 4 bytes (try 8)"},
+        {"bcast", NULL, NULL, 0, 0, 0, 0, 2, "--bytes: 0|(try 1)"},
+        {"loadtest", NULL, NULL, 0, 0, 0, 6, 2, "--bytes: 6|(try 8)"},
+        {"barrier", "int", NULL, 0, 0, 0, 7, 2, NULL},
+        {"bcast", NULL, NULL, 0, 0, 0, INT_MAX, 2, NULL},
+        {"bcast", NULL, NULL, 0, 0, 0, INT64_C(1) << 31, 2, "--bytes: bcast with 2147483648 bytes|(try at most 2147483647, or a larger --datatype)"},
+        {"bcast", "double", NULL, 0, 0, 0, INT64_C(1) << 31, 2, NULL},
+        {"bcast", "double", NULL, 0, 0, 0, INT64_C(1) << 34, 2, "--bytes:|(try at most 17179869176)"},
+        {"alltoall", NULL, NULL, 0, 0, 0, INT64_C(1) << 30, 100000, NULL},
+        {"alltoallv", NULL, NULL, 0, 0, 0, 1 << 30, 4, "--bytes: alltoallv|for each of 4 ranks"},
+        {"alltoallv", "double", NULL, 0, 0, 0, 1 << 30, 4, NULL},
+        {"alltoallw", "double", NULL, 0, 0, 0, 1 << 30, 4, "--bytes: alltoallw|its bytes"},
+        {"alltoallw", "double", NULL, 0, 0, 0, 1 << 28, 4, NULL},
+        {"gatherv", NULL, NULL, 0, 0, 0, 21474, 100000, "--bytes: gatherv|for each of 100000 ranks|try at most 21473"},
+        {"gatherv", NULL, NULL, 0, 0, 0, 21473, 100000, NULL},
+        {"reduce_scatter_block", NULL, NULL, 0, 0, 0, INT64_C(8) << 29, 4, "--bytes: reduce_scatter_block"},
+        {"reduce_scatter_block", NULL, NULL, 0, 0, 0, INT64_C(8) << 28, 4, NULL},
+        {"allgatherv", NULL, NULL, 0, 0, 0, 1, INT_MAX, "--bytes: allgatherv cannot run on 2147483647 ranks"},
+        {"bcast", NULL, NULL, 5, 0, 0, 8, 2, "--root: rank 5 is not among 2 ranks (try 0 to 1)"},
+        {"bcast", NULL, NULL, 1, 0, 0, 8, 1, "--root: rank 1 is not among 1 rank (try 0)"},
+        {"bcast", NULL, NULL, -1, 0, 0, 8, 2, "--root: rank -1"},
+        {"bcast", NULL, NULL, 1, 0, 0, 8, 2, NULL},
+        {"allgather", NULL, NULL, 5, 0, 0, 8, 2, NULL},
+        {"bcast", NULL, NULL, 0, 1, 0, 8, 2, NULL},
+        {"ibcast", NULL, NULL, 0, 1, 0, 8, 2, NULL},
+        {"allreduce", "double", "band", 0, 0, 0, 8, 2, "--reduce: allreduce has no band of double|byte, int, long"},
+        {"allreduce", "byte", "sum", 0, 0, 0, 8, 2, "--reduce:|int, long, float, double"},
+        {"allreduce", "byte", "land", 0, 0, 0, 8, 2, "--reduce:|data types int, long)"},
+        {"allreduce", "byte", NULL, 0, 0, 0, 8, 2, "--reduce: allreduce has no sum of byte"},
+        {"allreduce", "byte", "bxor", 0, 0, 0, 8, 2, NULL},
+        {"bcast", "double", "band", 0, 0, 0, 8, 2, NULL},
+        {"allreduce", NULL, NULL, 0, 0, 4, 8, 2, "--alignment: allreduce|need 8 bytes of alignment (got 4)"},
+        {"allreduce", "float", NULL, 0, 0, 4, 8, 2, NULL},
+        {"bcast", "double", NULL, 0, 0, 1, 8, 2, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct nd_op_options o = {.root = cases[i].root, .rotates_root = cases[i].rotates_root, .buffer.alignment_bytes = cases[i].alignment_bytes};
+        if (cases[i].datatype) o.datatype = nd_datatype_find(cases[i].datatype);
+        if (cases[i].reduction) o.reduction = nd_reduction_find(cases[i].reduction);
+        char reason[256] = "", parts[256];
+        const char *problem = nd_op_problem(row(cases[i].op), &o, cases[i].bytes, cases[i].n_ranks, reason, sizeof reason);
+        if (!cases[i].wanted) {
+            if (problem) print_error("%s: %s\n", cases[i].op, problem);
+            assert_null(problem);
+            continue;
+        }
+        assert_ptr_equal(problem, reason);
+        char *rest = strcpy(parts, cases[i].wanted);
+        for (char *part = strsep(&rest, "|"), *first = part; part; part = strsep(&rest, "|")) {
+            const char *found = strstr(problem, part);
+            if (!found || (part == first && found != problem)) print_error("'%s' lacks '%s'\n", problem, part);
+            assert_true(found && (part != first || found == problem));
+        }
+        assert_null(strchr(problem, '\n'));
+    }
+}
+
+static void a_persistent_operation_cannot_rotate_its_root(void **state) {
+    (void)state;
+    const struct nd_op_options o = {.rotates_root = 1};
+    char reason[256];
+    for (int i = 0; nd_ops[i]; i++) {
+        int is_refused = nd_op_problem(nd_ops[i], &o, 64, 2, reason, sizeof reason) != NULL;
+        assert_int_equal(is_refused, nd_ops[i]->completion == ND_PERSISTENT && nd_ops[i]->uses & ND_USES_ROOT);
+        if (is_refused) assert_ptr_equal(strstr(reason, "--root: "), reason);
+    }
+}
+
+static void a_problem_fits_into_a_short_line(void **state) {
+    (void)state;
+    char reason[20];
+    nd_op_problem(row("allreduce"), &(struct nd_op_options){0}, 12, 2, reason, sizeof reason);
+    assert_string_equal(reason, "--bytes: 12 splits ");
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------------------------------- */
+
+static void an_operation_takes_at_least_its_buffers_and_one_without_data_nothing(void **state) {
+    (void)state;
+    const struct nd_op_options once = {0}, rotate = {.buffer.use = ND_BUFFER_ROTATE};
+    for (int i = 0; nd_ops[i]; i++) {
+        int64_t set_bytes = nd_ops[i]->memory_bytes(80000, 100);
+        if (!nd_ops[i]->has_bytes) {
+            assert_int_equal(set_bytes, 0);
+            assert_int_equal(nd_op_memory_bytes(nd_ops[i], &rotate, 80000, 100), 0);
+            continue;
+        }
+        assert_true(set_bytes >= 2 * 80000);
+        assert_true(nd_op_memory_bytes(nd_ops[i], &once, 80000, 100) >= set_bytes);
+        assert_true(nd_op_memory_bytes(nd_ops[i], &rotate, 80000, 100) >= nd_buffers_sets(&rotate.buffer, set_bytes) * set_bytes);
+    }
+    assert_int_equal(row("allreduce")->memory_bytes(80000, 100), 160000);
+    assert_int_equal(row("alltoall")->memory_bytes(80000, 100), 16000000);
+    assert_int_equal(row("gather")->memory_bytes(80000, 100), 8080000);
+}
+
+static void the_memory_of_the_largest_operations_does_not_overflow(void **state) {
+    (void)state;
+    const struct nd_op_options rotate = {.buffer = {.use = ND_BUFFER_ROTATE, .alignment_bytes = 1 << 30}};
+    for (int i = 0; nd_ops[i]; i++)
+        if (nd_ops[i]->has_bytes) assert_true(nd_op_memory_bytes(nd_ops[i], &rotate, INT64_C(1) << 31, 100000) > INT64_C(1) << 32);
+    assert_true(nd_op_memory_bytes(row("alltoall"), &rotate, INT64_C(1) << 31, 100000) > 4 * (INT64_C(1) << 31) * 100000);
+}
+
+/* What prepare really allocates, against what the row announces, on every rank of several. */
+static void no_row_takes_more_than_it_announces(void **state) {
+    (void)state;
+    const struct nd_op_options o = {0}, rotating = {.rotates_root = 1};
+    for (int i = 0; nd_ops[i]; i++) {
+        if (!nd_ops[i]->has_bytes || nd_ops[i]->completion == ND_PERSISTENT) continue;
+        int64_t most_bytes = 0;
+        for (fake_n_ranks = 1; fake_n_ranks <= 7; fake_n_ranks += 3)
+            for (int64_t bytes = 8; bytes <= 8000; bytes *= 10) {
+                for (fake_rank = most_bytes = 0; fake_rank < fake_n_ranks; fake_rank++) {
+                    struct nd_op_state s;
+                    assert_int_equal(nd_op_open(nd_ops[i], fake_rank % 2 ? &rotating : &o, &s, MPI_COMM_WORLD, bytes), 0);
+                    int64_t taken_bytes = s.buffers.send_bytes + s.buffers.receive_bytes;
+                    if (taken_bytes > most_bytes) most_bytes = taken_bytes;
+                    nd_op_close(&s);
+                }
+                int64_t announced_bytes = nd_ops[i]->memory_bytes(bytes, fake_n_ranks);
+                assert_true(most_bytes <= announced_bytes);
+                assert_true(most_bytes >= announced_bytes - 2 * ND_DATA_MOST_BYTES * (fake_n_ranks + 1)); /* and not far less */
+            }
+    }
+}
+
+/* ---- shares ----------------------------------------------------------------------------------------------------------------------------- */
+
+static void shares_vary_by_an_element_and_lie_one_after_the_other(void **state) {
+    (void)state;
+    const struct nd_op_options o = {0};
+    struct nd_op_state s;
+    fake_n_ranks = 5;
+    open_row("gatherv", &o, &s, 10);
+    const int counts[] = {9, 10, 11, 9, 10}, displs[] = {0, 9, 19, 30, 39};
+    assert_memory_equal(s.receive_counts, counts, sizeof counts);
+    assert_memory_equal(s.receive_displs, displs, sizeof displs);
+    nd_op_close(&s);
+    open_row("alltoallw", &(struct nd_op_options){.datatype = &nd_type_double}, &s, 80); /* of rank 1, in bytes */
+    const int w_counts[] = {10, 11, 9, 10, 11}, w_displs[] = {0, 80, 168, 240, 320};
+    assert_memory_equal(s.send_counts, w_counts, sizeof w_counts);
+    assert_memory_equal(s.receive_displs, w_displs, sizeof w_displs);
+    assert_true(s.types[4] == MPI_DOUBLE);
+    nd_op_close(&s);
+}
+
+static void a_share_has_at_least_one_element(void **state) {
+    (void)state;
+    struct nd_op_state s = {.count = 1};
+    assert_int_equal(nd_op_share(&s, 0), 1);
+    assert_int_equal(nd_op_share(&s, 1), 1);
+    assert_int_equal(nd_op_share(&s, 2), 2);
+}
+
+/* ---- opening and advancing ---------------------------------------------------------------------------------------------------------------- */
+
+static void receive_buffers_begin_spoilt_in_every_set(void **state) {
+    (void)state;
+    const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
+    for (int i = 0; nd_ops[i]; i++) {
+        if (!nd_ops[i]->has_bytes || nd_ops[i]->completion == ND_PERSISTENT) continue;
+        struct nd_op_state s;
+        assert_int_equal(nd_op_open(nd_ops[i], &o, &s, MPI_COMM_WORLD, 240), 0);
+        assert_int_equal(s.buffers.n_sets, 3);
+        assert_ptr_equal(s.send, s.buffers.send[0]);
+        for (int set = 0; set < 3; set++) {
+            const unsigned char *receive = s.buffers.receive[set];
+            for (int64_t at = 0; at < s.buffers.receive_bytes; at++) assert_int_equal(receive[at], ND_DATA_SPOILT);
+            assert_memory_equal(s.buffers.send[set], s.buffers.send[0], (size_t)s.buffers.send_bytes);
+        }
+        nd_op_close(&s);
+    }
+}
+
+static void the_root_goes_round(void **state) {
+    (void)state;
+    const struct nd_op_options o = {.root = 1, .rotates_root = 1};
+    const int roots[] = {1, 2, 0, 1};
+    struct nd_op_state s;
+    open_row("gather", &o, &s, 8);
+    assert_int_equal(s.needs_advance, 1);
+    for (int i = 0; i < 4; i++, nd_op_advance(&s)) assert_int_equal(s.root, roots[i]);
+    nd_op_close(&s);
+    open_row("allgather", &o, &s, 8);
+    assert_int_equal(s.needs_advance, 0);
+    assert_int_equal(s.root, 0);
+    nd_op_close(&s);
+}
+
+static void sets_go_round(void **state) {
+    (void)state;
+    const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
+    struct nd_op_state s;
+    open_row("allgather", &o, &s, 8);
+    assert_int_equal(s.needs_advance, 1);
+    for (int i = 0; i < 7; i++, nd_op_advance(&s)) {
+        assert_int_equal(s.buffers.current, i % 3);
+        assert_ptr_equal(s.send, s.buffers.send[i % 3]);
+        assert_ptr_equal(s.receive, s.buffers.receive[i % 3]);
+    }
+    nd_op_close(&s);
+}
+
+static void only_checking_spoils_what_was_received(void **state) {
+    (void)state;
+    for (int checks_every = 0; checks_every <= 1; checks_every++)
+        for (int n_sets = 1; n_sets <= 2; n_sets++) {
+            const struct nd_op_options o = {.checks_every = checks_every, .buffer = {.use = ND_BUFFER_FLUSH, .n_sets = n_sets}};
+            struct nd_op_state s;
+            open_row("allgather", &o, &s, 8);
+            unsigned char *used = s.receive;
+            memset(used, 7, (size_t)s.buffers.receive_bytes);
+            nd_op_advance(&s);
+            for (int i = 0; i < 24; i++) assert_int_equal(used[i], checks_every ? ND_DATA_SPOILT : 7);
+            nd_op_close(&s);
+        }
+}
+
+static void an_operation_is_advanced_only_where_there_is_something_to_do(void **state) {
+    (void)state;
+    const struct nd_op_options plain = {0}, checks = {.checks_every = 1}, flush = {.buffer.use = ND_BUFFER_FLUSH}, rotates = {.rotates_root = 1};
+    static const struct {
+        const char *op;
+        int plain, checks, flush, rotates;
+    } wanted[] = {
+        {"barrier", 0, 0, 0, 0}, {"empty", 0, 0, 0, 0}, {"waitpattern-up", 0, 0, 0, 0}, {"allreduce", 0, 1, 1, 0}, {"ibcast", 0, 1, 1, 1}, {"loadtest", 1, 1, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const struct nd_op_options *all[] = {&plain, &checks, &flush, &rotates};
+        int needs[] = {wanted[i].plain, wanted[i].checks, wanted[i].flush, wanted[i].rotates};
+        for (int k = 0; k < 4; k++) {
+            struct nd_op_state s;
+            open_row(wanted[i].op, all[k], &s, 64);
+            assert_int_equal(s.needs_advance, needs[k]);
+            nd_op_advance(&s); /* harmless anyway */
+            nd_op_close(&s);
+        }
+    }
+}
+
+static void the_load_test_sends_other_numbers_every_time(void **state) {
+    (void)state;
+    const struct nd_op_options o = {0};
+    struct nd_op_state s;
+    open_row("loadtest", &o, &s, 20);
+    for (int call = 0; call < 3; call++, nd_op_advance(&s)) {
+        for (int i = 0; i < 5; i++) assert_int_equal(((int *)s.send)[i], call * 5 + i + 1); /* rank 1 */
+        for (int from = 0; from < 3; from++)
+            for (int i = 0; i < 5; i++) ((int *)s.receive)[5 * from + i] = call * 5 + i + from;
+        assert_int_equal(s.op->check(&s), 0);
+        ((int *)s.receive)[14]++;
+        assert_int_equal(s.op->check(&s), -1);
+    }
+    s.counter = UINT32_MAX - 2; /* and goes on for ever, without a negative one */
+    nd_op_advance(&s);
+    for (int i = 0; i < 5; i++) assert_true(((int *)s.send)[i] >= 0);
+    nd_op_close(&s);
+}
+
+/* ---- what is timed ---------------------------------------------------------------------------------------------------------------------- */
+
+static void a_blocking_operation_is_called_directly(void **state) {
+    (void)state;
+    const struct nd_op_options o = {0};
+    for (int i = 0; nd_ops[i]; i++) {
+        if (nd_ops[i]->completion != ND_BLOCKING) continue;
+        struct nd_op_state s;
+        assert_int_equal(nd_op_open(nd_ops[i], &o, &s, MPI_COMM_WORLD, 64), 0);
+        assert_ptr_equal(s.call, nd_ops[i]->call);
+        nd_op_overlap(&s, ND_OVERLAP_BOTH, 10);
+        assert_ptr_equal(s.call, nd_ops[i]->call);
+        nd_op_close(&s);
+    }
+}
+
+static void a_nonblocking_operation_starts_works_and_waits(void **state) {
+    (void)state;
+    const struct nd_op_options o = {0};
+    struct nd_op_state s;
+    open_row("ibcast", &o, &s, 8);
+    s.call(&s);
+    assert_string_equal(calls, "nw");
+    nd_op_overlap(&s, ND_OVERLAP_BOTH, 10);
+    assert_int_equal(s.overlap_steps, 10);
+    s.call(&s);
+    assert_string_equal(calls, "nwnw");
+    nd_op_overlap(&s, ND_OVERLAP_WORK, 10);
+    s.call(&s);
+    assert_string_equal(calls, "nwnw");
+    nd_op_overlap(&s, ND_OVERLAP_NONE, 0);
+    s.call(&s);
+    assert_string_equal(calls, "nwnwnw");
+    nd_op_close(&s);
+}
+
+static void a_persistent_operation_has_a_request_for_each_set_and_frees_them(void **state) {
+    (void)state;
+#if ND_HAS_PERSISTENT
+    const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
+    struct nd_op_state s;
+    open_row("bcast_init", &o, &s, 8);
+    assert_string_equal(calls, "iii");
+    for (int i = 0; i < 4; i++, nd_op_advance(&s)) {
+        calls[0] = '\0';
+        s.call(&s);
+        assert_string_equal(calls, "sw");
+        assert_int_equal(started, i % 3 + 1);
+        assert_ptr_equal(started_buffers[i % 3], s.receive);
+    }
+    calls[0] = '\0';
+    nd_op_overlap(&s, ND_OVERLAP_BOTH, 10);
+    s.call(&s);
+    nd_op_overlap(&s, ND_OVERLAP_WORK, 10);
+    s.call(&s);
+    assert_string_equal(calls, "sw");
+    calls[0] = '\0';
+    nd_op_close(&s);
+    assert_string_equal(calls, "fff");
+    nd_op_close(&s);
+    assert_string_equal(calls, "fff");
+#else
+    SKIP("this MPI library has no persistent collectives");
+#endif
+}
+
+static void ranks_that_see_other_caches_have_as_many_requests(void **state) {
+    (void)state;
+#if ND_HAS_PERSISTENT
+    const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
+    struct nd_op_state s;
+    fake_agreement = 5;
+    open_row("bcast_init", &o, &s, 8);
+    assert_int_equal(s.buffers.n_sets, 5);
+    assert_string_equal(calls, "iiiii");
+    nd_op_close(&s);
+#else
+    SKIP("this MPI library has no persistent collectives");
+#endif
+}
+
+static void no_rank_makes_requests_when_one_has_no_memory(void **state) {
+    (void)state;
+#if ND_HAS_PERSISTENT
+    const struct nd_op_options o = {0};
+    struct nd_op_state s;
+    fake_failure = 1;
+    assert_int_equal(nd_op_open(row("bcast_init"), &o, &s, MPI_COMM_WORLD, 8), -1);
+    assert_string_equal(calls, "");
+    nd_op_close(&s);
+#else
+    SKIP("this MPI library has no persistent collectives");
+#endif
+}
+
+static void memory_that_is_not_there_leaves_a_closed_state(void **state) {
+    (void)state;
+    const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = ND_BUFFERS_MOST_SETS}};
+    struct nd_op_state s;
+    fake_n_ranks = 100000;
+    assert_int_equal(nd_op_open(row("alltoall"), &o, &s, MPI_COMM_WORLD, INT_MAX), -1);
+    assert_null(s.send);
+    assert_null(s.buffers.memory);
+    nd_op_close(&s);
+}
+
+static void closing_a_zeroed_state_is_fine(void **state) {
+    (void)state;
+    struct nd_op_state s = {0};
+    nd_op_close(&s);
+    assert_string_equal(calls, "");
+}
+
+/* ---- wait patterns ------------------------------------------------------------------------------------------------------------------------ */
+
+static void the_wait_pattern_waits_a_microsecond_more_on_every_rank(void **state) {
+    (void)state;
+    const struct nd_op_options o = {0};
+    for (fake_rank = 0; fake_rank < 200; fake_rank += 66) {
+        struct nd_op_state s;
+        open_row("waitpattern-up", &o, &s, 0);
+        int64_t start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+        s.call(&s);
+        assert_true(nl_now_ns(CLOCK_MONOTONIC_RAW) - start_ns >= (fake_rank + 1) * 1000);
+        nd_op_close(&s);
+    }
+}
+
+/* A clock that is a thousand times too slow makes the wait a thousand times as long. */
+static void the_wait_pattern_looks_at_the_clock_it_was_given(void **state) {
+    (void)state;
+    const struct nd_op_options o = {0};
+    struct nd_clock slow = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW, .is_fake = 1, .fake_drift = -0.999};
+    slow.fake_at_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    struct nd_op_state s;
+    open_row("waitpattern-up", &o, &s, 0);
+    s.clock = &slow;
+    s.call(&s); /* 2 us */
+    assert_true(nl_now_ns(CLOCK_MONOTONIC_RAW) - slow.fake_at_ns > 1900000);
+    nd_op_close(&s);
+}
+
+static void a_clock_that_jumps_back_ends_the_wait(void **state) {
+    (void)state;
+    const struct nd_op_options o = {0};
+    struct nd_clock jumping = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW, .is_fake = 1, .fake_jump_ns = -INT64_C(1000000000000)};
+    struct nd_op_state s;
+    fake_rank = 50000; /* 50 ms */
+    open_row("waitpattern-up", &o, &s, 0);
+    s.clock = &jumping;
+    jumping.fake_at_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    jumping.fake_jump_at_ns = jumping.fake_at_ns + 1000000;
+    s.call(&s); /* or else never returns */
+    nd_op_close(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(every_collective_of_mpi_has_its_row_and_its_nonblocking_and_persistent_forms, fresh),
+        cmocka_unit_test_setup(every_row_is_complete_and_is_found_by_its_name, fresh),
+        cmocka_unit_test_setup(rows_that_wait_for_all_ranks_are_named, fresh),
+        cmocka_unit_test_setup(rows_with_a_root_or_a_reduction_are_named, fresh),
+        cmocka_unit_test_setup(moving_takes_bytes_and_reducing_sums_of_doubles_unless_told_otherwise, fresh),
+        cmocka_unit_test_setup(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh),
+        cmocka_unit_test_setup(a_persistent_operation_cannot_rotate_its_root, fresh),
+        cmocka_unit_test_setup(a_problem_fits_into_a_short_line, fresh),
+        cmocka_unit_test_setup(an_operation_takes_at_least_its_buffers_and_one_without_data_nothing, fresh),
+        cmocka_unit_test_setup(the_memory_of_the_largest_operations_does_not_overflow, fresh),
+        cmocka_unit_test_setup(no_row_takes_more_than_it_announces, fresh),
+        cmocka_unit_test_setup(shares_vary_by_an_element_and_lie_one_after_the_other, fresh),
+        cmocka_unit_test_setup(a_share_has_at_least_one_element, fresh),
+        cmocka_unit_test_setup(receive_buffers_begin_spoilt_in_every_set, fresh),
+        cmocka_unit_test_setup(the_root_goes_round, fresh),
+        cmocka_unit_test_setup(sets_go_round, fresh),
+        cmocka_unit_test_setup(only_checking_spoils_what_was_received, fresh),
+        cmocka_unit_test_setup(an_operation_is_advanced_only_where_there_is_something_to_do, fresh),
+        cmocka_unit_test_setup(the_load_test_sends_other_numbers_every_time, fresh),
+        cmocka_unit_test_setup(a_blocking_operation_is_called_directly, fresh),
+        cmocka_unit_test_setup(a_nonblocking_operation_starts_works_and_waits, fresh),
+        cmocka_unit_test_setup(a_persistent_operation_has_a_request_for_each_set_and_frees_them, fresh),
+        cmocka_unit_test_setup(ranks_that_see_other_caches_have_as_many_requests, fresh),
+        cmocka_unit_test_setup(no_rank_makes_requests_when_one_has_no_memory, fresh),
+        cmocka_unit_test_setup(memory_that_is_not_there_leaves_a_closed_state, fresh),
+        cmocka_unit_test_setup(closing_a_zeroed_state_is_fine, fresh),
+        cmocka_unit_test_setup(the_wait_pattern_waits_a_microsecond_more_on_every_rank, fresh),
+        cmocka_unit_test_setup(the_wait_pattern_looks_at_the_clock_it_was_given, fresh),
+        cmocka_unit_test_setup(a_clock_that_jumps_back_ends_the_wait, fresh),
+    };
+    return cmocka_run_group_tests_name("operations", tests, NULL, NULL);
+}

@@ -1,0 +1,280 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/base/nl_rng.h"
+#include "detector/plan/sequential.h"
+#include "detector/design/spending.h"
+
+static void assert_near(double value, double wanted, double relative) {
+    if (fabs(value - wanted) <= relative * fabs(wanted)) return;
+    print_message("# %.17g, wanted %.17g\n", value, wanted);
+    fail();
+}
+
+/* ---- quantiles */
+
+static void quantiles_agree_with_tables(void **state) {
+    (void)state;
+    assert_near(nd_normal_tail(5), 2.866515718791939e-07, 1e-13);
+    assert_near(nd_normal_quantile(1e-20), 9.262340089798409, 1e-13);
+    assert_near(nd_normal_quantile(0.5) + 1, 1, 1e-14);
+    /* Student: 1 degree of freedom is Cauchy, 2 has a closed form */
+    assert_near(nd_student_quantile(0.01, 1), 1 / tan(M_PI * 0.01), 1e-12);
+    assert_near(nd_student_quantile(1e-9, 1), 1 / tan(M_PI * 1e-9), 1e-12);
+    assert_near(nd_student_quantile(0.3, 2), 0.4 * sqrt(2 / (4 * 0.3 * 0.7)), 1e-12);
+    /* from another implementation */
+    assert_near(nd_student_quantile(0.005, 4), 4.604094871349993, 1e-12);
+    assert_near(nd_student_quantile(1e-9, 30), 8.445862796274243, 1e-12);
+    assert_near(nd_student_quantile(1e-30, 5), 1568392.559097973, 1e-12);
+    assert_near(nd_student_quantile(0.2, 7), 0.8960296443137651, 1e-12);
+    assert_near(nd_student_quantile(0.01, 1e5), 2.326385165355268, 1e-12);
+    assert_near(nd_student_quantile(1e-12, 1e5), 7.035371742393577, 1e-12);
+}
+
+static void the_student_tail_undoes_its_quantile(void **state) {
+    (void)state;
+    for (double df = 1; df < 1e6; df *= 3)
+        for (double p = 0.49; p > 1e-40; p /= 7) assert_near(nd_student_tail(nd_student_quantile(p, df), df), p, 1e-10);
+    assert_near(nd_student_tail(-2, 9) + nd_student_tail(2, 9), 1, 1e-14);
+    assert_near(nd_student_tail(0, 9), 0.5, 1e-15);
+}
+
+/* ---- boundaries */
+
+static void boundaries_of_five_equal_looks_are_the_published_ones(void **state) {
+    (void)state;
+    /* one-sided 0.025, z to three decimals */
+    static const struct {
+        const char *spending;
+        double z[5];
+    } known[] = {{"obrien-fleming", {4.877, 3.357, 2.680, 2.290, 2.031}}, {"pocock", {2.438, 2.427, 2.410, 2.397, 2.386}}};
+    const double fractions[] = {0.2, 0.4, 0.6, 0.8, 1};
+    for (int i = 0; i < 2; i++) {
+        double p[5];
+        assert_int_equal(nd_spending_bounds(nd_spending_find(known[i].spending), 0.025, fractions, 5, p), 0);
+        for (int k = 0; k < 5; k++) {
+            double z = nd_normal_quantile(p[k]);
+            if (fabs(z - known[i].z[k]) > 0.00051) fail_msg("%s, look %d: z = %.5f, wanted %.3f", known[i].spending, k + 1, z, known[i].z[k]);
+        }
+    }
+}
+
+static void a_single_look_spends_all_of_alpha(void **state) {
+    (void)state;
+    for (int i = 0; nd_spendings[i].name; i++) {
+        const double end = 1;
+        double p;
+        assert_near(nd_spendings[i].spent(0.01, 1), 0.01, 1e-13);
+        assert_int_equal(nd_spending_bounds(&nd_spendings[i], 0.01, &end, 1, &p), 0);
+        assert_near(p, 0.01, 1e-12);
+    }
+    assert_null(nd_spending_find("evenly"));
+}
+
+/* A walk that is looked at in between crosses with chance alpha: 200,000 of them, three sigma. */
+static void the_overall_error_of_many_looks_is_alpha(void **state) {
+    (void)state;
+    enum { WALKS = 200000 };
+    static const double unequal[] = {0.1, 0.15, 0.6, 0.9, 1};
+    struct nl_rng rng;
+    nl_rng_init(&rng, 20250101, 1);
+    for (int i = 0; nd_spendings[i].name; i++) {
+        double p[5], z[5];
+        int n_crossed = 0;
+        assert_int_equal(nd_spending_bounds(&nd_spendings[i], 0.05, unequal, 5, p), 0);
+        for (int k = 0; k < 5; k++) z[k] = nd_normal_quantile(p[k]);
+        for (int w = 0; w < WALKS; w++) {
+            double sum = 0, before = 0;
+            int has_crossed = 0;
+            for (int k = 0; k < 5; k++) {
+                double angle = 2 * M_PI * nl_rng_uniform(&rng), radius = sqrt(-2 * log1p(-nl_rng_uniform(&rng)));
+                sum += sqrt(unequal[k] - before) * radius * cos(angle);
+                before = unequal[k];
+                has_crossed |= sum > z[k] * sqrt(before);
+            }
+            n_crossed += has_crossed;
+        }
+        if (fabs((double)n_crossed / WALKS - 0.05) > 3 * sqrt(0.05 * 0.95 / WALKS)) fail_msg("%s: %d of %d", nd_spendings[i].name, n_crossed, WALKS);
+    }
+}
+
+static void twenty_looks_at_a_small_alpha_are_finite_and_get_less_strict(void **state) {
+    (void)state;
+    double fractions[ND_MAX_LOOKS], p[ND_MAX_LOOKS];
+    for (int k = 0; k < ND_MAX_LOOKS; k++) fractions[k] = (k + 1) / 20.;
+    assert_int_equal(nd_spending_bounds(&nd_spendings[0], 1e-6, fractions, ND_MAX_LOOKS, p), 0);
+    for (int k = 0; k < ND_MAX_LOOKS; k++) {
+        assert_true(p[k] > 0 && p[k] < 1e-6);
+        if (k > 0) assert_true(p[k] > p[k - 1]);
+    }
+}
+
+static void looks_are_spread_evenly_over_the_rounds(void **state) {
+    (void)state;
+    int64_t rounds[ND_MAX_LOOKS];
+    nd_look_rounds(100, 5, rounds);
+    for (int k = 0; k < 5; k++) assert_int_equal(rounds[k], 20 * (k + 1));
+    nd_look_rounds(7, 5, rounds); /* 1.4, 2.8, 4.2, 5.6, 7, each rounded up */
+    const int64_t wanted[] = {2, 3, 5, 6, 7};
+    for (int k = 0; k < 5; k++) assert_int_equal(rounds[k], wanted[k]);
+    nd_look_rounds(INT64_C(1) << 60, 20, rounds);
+    for (int k = 1; k < 20; k++) assert_true(rounds[k] > rounds[k - 1]);
+    assert_int_equal(rounds[19], INT64_C(1) << 60);
+    for (int n = ND_MAX_LOOKS; n < 200; n++) {
+        nd_look_rounds(n, ND_MAX_LOOKS, rounds);
+        for (int k = 1; k < ND_MAX_LOOKS; k++) assert_true(rounds[k] > rounds[k - 1]);
+        assert_int_equal(rounds[ND_MAX_LOOKS - 1], n);
+    }
+}
+
+/* ---- decisions */
+
+static struct nd_look_cell decided(int64_t n, double mean, double sd, double p, double margin_percent) {
+    struct nd_look_cell cell = {.n = n, .mean = mean, .sd = sd};
+    nd_sequential_decide(&cell, p, margin_percent);
+    return cell;
+}
+
+static void a_decision_follows_from_the_interval(void **state) {
+    (void)state;
+    /* by hand: t(0.005, 4) = 4.604094871, so 0.02 -+ 4.604094871 x 0.01 / sqrt(5) = 0.02 -+ 0.0205901 */
+    struct nd_look_cell cell = decided(5, 0.02, 0.01, 0.005, 0);
+    assert_near(cell.low, 0.02 - 0.020590138, 1e-5);
+    assert_near(cell.high, 0.02 + 0.020590138, 1e-7);
+    assert_int_equal(cell.decision, ND_OPEN);
+    assert_int_equal(decided(5, 0.03, 0.01, 0.005, 0).decision, ND_ABOVE);
+    assert_int_equal(decided(5, 0.03, 0.01, 0.005, 1).decision, ND_OPEN);
+    assert_int_equal(decided(5, 0.03, 0.01, 0.005, 10).decision, ND_BELOW);
+    /* log(1 + 5.2 %) = 0.0507 is above 0.0506 */
+    assert_int_equal(decided(5, 0.03, 0.01, 0.005, 5.2).decision, ND_BELOW);
+    assert_int_equal(decided(5, 0.03, 0.01, 0.005, 5.18).decision, ND_OPEN);
+}
+
+static void margin_zero_is_never_undercut(void **state) {
+    (void)state;
+    assert_int_equal(decided(50, -0.5, 0.01, 0.01, 0).decision, ND_OPEN);
+    assert_int_equal(decided(50, -0.5, 0.01, 0.01, 0.001).decision, ND_BELOW);
+}
+
+static void without_scatter_nothing_is_decided(void **state) {
+    (void)state;
+    assert_int_equal(decided(0, 0, -1, 0.01, 1).decision, ND_OPEN);
+    assert_int_equal(decided(1, 0.5, -1, 0.01, 1).decision, ND_OPEN);
+    struct nd_look_cell constant = decided(100, 0.5, 0, 0.01, 1);
+    assert_int_equal(constant.decision, ND_OPEN);
+    assert_true(isnan(constant.low) && isnan(constant.high));
+}
+
+/* ---- a run */
+
+static void half(struct nd_sequential *s, int level, int order, int64_t wall_ns) {
+    nd_sequential_half(s, &(struct nd_half){.step = {.level = level, .order = order}, .wall_ns = wall_ns, .n_operations = 100});
+}
+
+static struct nd_options *plan(int n_arms, const double *levels_percent) {
+    struct nd_options *o = calloc(1, sizeof *o);
+    assert_non_null(o);
+    o->n_configs = 1;
+    o->n_arms = n_arms;
+    for (int i = 0; i < n_arms; i++) o->arms[i].level_percent = levels_percent[i];
+    o->n_rounds = 6;
+    o->sequential = (struct nd_sequential_options){.stops = 1, .margin_percent = 1, .alpha = 0.05, .n_looks = 2, .spending = &nd_spendings[1]};
+    nd_look_rounds(o->n_rounds, 2, o->sequential.rounds);
+    return o;
+}
+
+static void pairs_give_n_mean_and_scatter_of_each_level_above_zero(void **state) {
+    (void)state;
+    const double levels[] = {0, 5};
+    struct nd_options *o = plan(2, levels);
+    struct nd_sequential *s = nd_sequential_open(o);
+    assert_non_null(s);
+    /* log ratios log 1.1, log 1.2, log 1.3 of level 5 %; off first or last; the placebo between them counts nowhere */
+    const int64_t on_ns[] = {110000, 120000, 130000};
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 3; i++) {
+        half(s, i % 2 ? ND_OFF : 1, 0, i % 2 ? 100000 : on_ns[i]);
+        half(s, i % 2 ? 1 : ND_OFF, 1, i % 2 ? on_ns[i] : 100000);
+        half(s, ND_OFF, 0, 100000);
+        half(s, 0, 1, 500000);
+        sum += log((double)on_ns[i] / 1e5);
+    }
+    for (int i = 0; i < 3; i++) squares += pow(log((double)on_ns[i] / 1e5) - sum / 3, 2);
+    half(s, 1, 0, 999999); /* a pair that is not complete */
+    const struct nd_look *l = nd_sequential_look(s, 0);
+    assert_int_equal(l->look, 1);
+    assert_int_equal(l->rounds, 3);
+    assert_near(l->fraction, 0.5, 1e-15);
+    assert_int_equal(l->n_cells, 1);
+    assert_int_equal(l->cells[0].arm, 1);
+    assert_int_equal(l->cells[0].n, 3);
+    assert_near(l->cells[0].mean, sum / 3, 1e-13);
+    assert_near(l->cells[0].sd, sqrt(squares / 2), 1e-12);
+    nd_sequential_close(s);
+    free(o);
+}
+
+static void every_on_block_pairs_with_the_off_block_of_its_set(void **state) {
+    (void)state;
+    const double levels[] = {1, 5};
+    struct nd_options *o = plan(2, levels);
+    struct nd_sequential *s = nd_sequential_open(o);
+    assert_non_null(s);
+    /* on before off, on after off */
+    half(s, 0, 0, 200000);
+    half(s, ND_OFF, 1, 100000);
+    half(s, 1, 2, 300000);
+    half(s, ND_OFF, 0, 100000);
+    half(s, 1, 1, 300000);
+    half(s, 0, 2, 200000);
+    const struct nd_look *l = nd_sequential_look(s, 0);
+    assert_int_equal(l->n_cells, 2);
+    assert_int_equal(l->cells[0].n, 2);
+    assert_near(l->cells[0].mean, log(2), 1e-13);
+    assert_near(l->cells[1].mean, log(3), 1e-13);
+    assert_int_equal(l->n_decided, 0); /* all differences are equal */
+    nd_sequential_close(s);
+    free(o);
+}
+
+static void halves_without_a_time_make_no_pair(void **state) {
+    (void)state;
+    const double levels[] = {1};
+    struct nd_options *o = plan(1, levels);
+    struct nd_sequential *s = nd_sequential_open(o);
+    assert_non_null(s);
+    half(s, ND_OFF, 0, 0);
+    half(s, 0, 1, 100000);
+    half(s, ND_OFF, 0, -5);
+    half(s, 0, 1, 100000);
+    const struct nd_look *l = nd_sequential_look(s, 1);
+    assert_int_equal(l->cells[0].n, 0);
+    assert_int_equal(l->cells[0].decision, ND_OPEN);
+    nd_sequential_close(s);
+    free(o);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantiles_agree_with_tables),
+        cmocka_unit_test(the_student_tail_undoes_its_quantile),
+        cmocka_unit_test(boundaries_of_five_equal_looks_are_the_published_ones),
+        cmocka_unit_test(a_single_look_spends_all_of_alpha),
+        cmocka_unit_test(the_overall_error_of_many_looks_is_alpha),
+        cmocka_unit_test(twenty_looks_at_a_small_alpha_are_finite_and_get_less_strict),
+        cmocka_unit_test(looks_are_spread_evenly_over_the_rounds),
+        cmocka_unit_test(a_decision_follows_from_the_interval),
+        cmocka_unit_test(margin_zero_is_never_undercut),
+        cmocka_unit_test(without_scatter_nothing_is_decided),
+        cmocka_unit_test(pairs_give_n_mean_and_scatter_of_each_level_above_zero),
+        cmocka_unit_test(every_on_block_pairs_with_the_off_block_of_its_set),
+        cmocka_unit_test(halves_without_a_time_make_no_pair),
+    };
+    return cmocka_run_group_tests_name("sequential", tests, NULL, NULL);
+}

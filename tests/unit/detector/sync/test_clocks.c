@@ -1,0 +1,387 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "detector/sync/clocks.h"
+#include "tests/unit/skip.h"
+
+/* ---- MPI as far as clocks need it: these functions stand before those of the library, so one process can be several ranks and MPI_Wtime a
+ * clock with any fault. ---- */
+
+static struct {
+    int is_initialized;
+    enum { RIGHT, BACKWARDS_ONCE, STILL, UNLIKE_ON_EVERY_CPU } fault;
+    int64_t n_readings;
+    char sent[256]; /* what rank 0 broadcast */
+    int is_root, n_broadcasts;
+} mpi;
+
+int MPI_Initialized(int *flag) {
+    *flag = mpi.is_initialized;
+    return MPI_SUCCESS;
+}
+
+int MPI_Finalized(int *flag) {
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+double MPI_Wtime(void) {
+    double now_s = (double)(nl_mono_ns() % INT64_C(1000000000000)) * 1e-9;
+    mpi.n_readings++;
+    if (mpi.fault == STILL) return 7;
+    if (mpi.fault == BACKWARDS_ONCE && mpi.n_readings == 50000) return now_s - 1e-3;
+    /* by more than the thread can be away from a CPU: further on the higher ones */
+    if (mpi.fault == UNLIKE_ON_EVERY_CPU) return now_s + 1e3 * sched_getcpu();
+    return now_s;
+}
+
+int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    (void)comm;
+    assert_true(type == MPI_BYTE && root == 0 && count > 0 && (size_t)count <= sizeof mpi.sent);
+    if (mpi.is_root)
+        memcpy(mpi.sent, buffer, (size_t)count);
+    else
+        memcpy(buffer, mpi.sent, (size_t)count);
+    mpi.n_broadcasts++;
+    return MPI_SUCCESS;
+}
+
+/* The CPUs of the program, so that a test finds them whatever the one before did. */
+static cpu_set_t all_cpus;
+static int knows_cpus; /* 0: more CPUs than a cpu_set_t names */
+
+static int fresh(void **state) {
+    (void)state;
+    if (knows_cpus) sched_setaffinity(0, sizeof all_cpus, &all_cpus);
+    memset(&mpi, 0, sizeof mpi);
+    mpi.is_initialized = 1;
+    return 0;
+}
+
+static const struct nd_clock_kind *kind(const char *name) {
+    const struct nd_clock_kind *found = nd_clock_find(name);
+    assert_non_null(found);
+    return found;
+}
+
+/* Opens a clock that every machine has. */
+static struct nd_clock raw(void) {
+    struct nd_clock c;
+    char reason[256];
+    if (nd_clock_open(&c, kind("monotonic-raw"), reason, sizeof reason)) fail_msg("%s", reason);
+    return c;
+}
+
+/* ---- the table ---- */
+
+static void every_clock_opens_or_says_why_not_in_one_line(void **state) {
+    (void)state;
+    for (int i = 0; nd_clock_kinds[i]; i++) {
+        struct nd_clock c;
+        char reason[256];
+        assert_ptr_equal(nd_clock_find(nd_clock_kinds[i]->name), nd_clock_kinds[i]);
+        if (nd_clock_open(&c, nd_clock_kinds[i], reason, sizeof reason)) {
+            assert_true(reason[0] != '\0' && strchr(reason, '\n') == NULL);
+            print_message("# %s is refused here: %s\n", nd_clock_kinds[i]->name, reason);
+            continue;
+        }
+        assert_string_equal(reason, "");
+        assert_ptr_equal(c.kind, nd_clock_kinds[i]);
+        assert_true(c.resolution_ns >= 1 && c.read_ns > 0 && c.n_backwards == 0 && !c.is_fake);
+        assert_true((c.read == ND_READ_COUNTER) == (c.error_ppm > 0));
+    }
+    assert_null(nd_clock_find("sundial"));
+    raw();
+}
+
+static void readings_never_go_back(void **state) {
+    (void)state;
+    for (int i = 0; nd_clock_kinds[i]; i++) {
+        struct nd_clock c;
+        char reason[256];
+        /* a clock that can be set may be set just now */
+        if (nd_clock_kinds[i]->can_be_set || nd_clock_open(&c, nd_clock_kinds[i], reason, sizeof reason)) continue;
+        int64_t last = nd_clock_now(&c);
+        for (int k = 0; k < 200000; k++) {
+            int64_t now = nd_clock_now(&c);
+            assert_true(now >= last);
+            last = now;
+        }
+    }
+}
+
+static void without_a_wish_the_counter_is_taken_where_it_may_be_trusted(void **state) {
+    (void)state;
+    struct nd_clock c;
+    char reason[256], refusal[256];
+    assert_int_equal(nd_clock_open(&c, NULL, reason, sizeof reason), 0);
+    if (nl_counter_check(refusal, sizeof refusal)) {
+        assert_string_equal(c.kind->name, "monotonic-raw");
+        assert_string_equal(reason, refusal);
+    } else if (strcmp(c.kind->name, "tsc") != 0) { /* the processor trusts it, the calibration did not */
+        assert_string_equal(c.kind->name, "monotonic-raw");
+        assert_true(reason[0] != '\0');
+    }
+}
+
+static void only_clock_sources_that_read_a_counter_are_fast(void **state) {
+    (void)state;
+    assert_true(nl_clocksource_is_counter("tsc") && nl_clocksource_is_counter("kvm-clock"));
+    assert_true(nl_clocksource_is_counter("hyperv_clocksource_tsc_page") && nl_clocksource_is_counter("arch_sys_counter"));
+    assert_false(nl_clocksource_is_counter("hpet") || nl_clocksource_is_counter("acpi_pm") || nl_clocksource_is_counter("jiffies"));
+    assert_false(nl_clocksource_is_counter("unknown") || nl_clocksource_is_counter("") || nl_clocksource_is_counter("tsc-early"));
+    struct nd_clock c = raw();
+    assert_true(c.source[0] != '\0' && c.is_slow_source == !nl_clocksource_is_counter(c.source));
+}
+
+static void wtime_is_refused_before_mpi_is_there(void **state) {
+    (void)state;
+    struct nd_clock c;
+    char reason[256];
+    mpi.is_initialized = 0;
+    assert_int_equal(nd_clock_open(&c, kind("mpi-wtime"), reason, sizeof reason), -1);
+    assert_string_equal(reason, "MPI is not initialised");
+}
+
+/* ---- faults that an examination finds ---- */
+
+static void a_clock_that_runs_backwards_once_is_refused(void **state) {
+    (void)state;
+    struct nd_clock c;
+    char reason[256];
+    mpi.fault = BACKWARDS_ONCE;
+    assert_int_equal(nd_clock_open(&c, kind("mpi-wtime"), reason, sizeof reason), -1);
+    assert_true(c.n_backwards == 1);
+    assert_non_null(strstr(reason, "it ran backwards in 1 of "));
+    assert_true(mpi.n_readings >= 100000);
+}
+
+static void a_clock_that_stands_still_is_refused(void **state) {
+    (void)state;
+    struct nd_clock c;
+    char reason[256];
+    mpi.fault = STILL;
+    assert_int_equal(nd_clock_open(&c, kind("mpi-wtime"), reason, sizeof reason), -1);
+    assert_non_null(strstr(reason, "it stood still"));
+}
+
+static void a_clock_that_differs_between_cpus_is_refused(void **state) {
+    (void)state;
+    struct nd_clock c;
+    char reason[256];
+    if (!knows_cpus || CPU_COUNT(&all_cpus) < 2) {
+        SKIP("one CPU is all there is to run on, or there are more than the test can name");
+    }
+    mpi.fault = UNLIKE_ON_EVERY_CPU;
+    assert_int_equal(nd_clock_open(&c, kind("mpi-wtime"), reason, sizeof reason), -1);
+    assert_non_null(strstr(reason, "it ran backwards in "));
+}
+
+static void opening_gives_the_thread_its_cpus_back(void **state) {
+    (void)state;
+    cpu_set_t one, after;
+    if (!knows_cpus) {
+        SKIP("more CPUs than the test can name");
+    }
+    raw();
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_true(CPU_EQUAL(&all_cpus, &after));
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    raw();
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_true(CPU_EQUAL(&one, &after));
+}
+
+/* ---- the counter ---- */
+
+struct moment {
+    int64_t clock_ns, raw_ns, width_ns;
+};
+
+/* Both clocks at once: the raw time lies within half the width of raw_ns. */
+static struct moment both_clocks(const struct nd_clock *c) {
+    struct moment best = {.width_ns = INT64_MAX};
+    for (int i = 0; i < 1000; i++) {
+        int64_t before = nl_now_ns(CLOCK_MONOTONIC_RAW), clock = nd_clock_now(c), after = nl_now_ns(CLOCK_MONOTONIC_RAW);
+        if (after - before < best.width_ns) best = (struct moment){clock, before + (after - before) / 2, after - before};
+    }
+    return best;
+}
+
+/* Three times what the widths and the calibration allow: its error is an estimate from two halves. */
+static void the_counter_keeps_to_the_raw_clock_within_its_stated_error(void **state) {
+    (void)state;
+    struct nd_clock c;
+    char reason[256];
+    if (nd_clock_open(&c, kind("tsc"), reason, sizeof reason)) {
+        SKIP("%s", reason);
+    }
+    struct moment first = both_clocks(&c);
+    while (nl_now_ns(CLOCK_MONOTONIC_RAW) - first.raw_ns < 60000000) {
+    }
+    struct moment last = both_clocks(&c);
+    double widths_ns = (double)(first.width_ns + last.width_ns);
+    double rate_off_ns = fabs((double)((last.clock_ns - first.clock_ns) - (last.raw_ns - first.raw_ns)));
+    assert_true(rate_off_ns <= 3 * (c.error_ppm * 1e-6 * (double)(last.raw_ns - first.raw_ns) + widths_ns));
+    /* and its zero is that of the raw clock, as far as the moment of the calibration is known (error_ppm of 25 ms) */
+    double zero_off_ns = fabs((double)(last.clock_ns - last.raw_ns));
+    assert_true(zero_off_ns <= 3 * (c.error_ppm * 1e-6 * ((double)(last.raw_ns - c.origin_ns) + 25e6) + widths_ns));
+    assert_true(c.error_ppm <= 100);
+}
+
+static void ranks_of_a_node_convert_the_counter_alike_after_sharing(void **state) {
+    (void)state;
+    struct nd_clock first = raw(), second = first, third = first;
+    first.read = second.read = ND_READ_COUNTER;
+    first.origin = 1000, first.mult = UINT64_C(1) << 31, first.origin_ns = 5000, first.error_ppm = 1.5;
+    second.origin = 77, second.mult = UINT64_C(1) << 32, second.origin_ns = 42, second.error_ppm = 9;
+    second.is_fake = 1, second.fake_offset_ns = 11, second.fake_drift = 0.25, second.fake_at_ns = 12, second.fake_jump_ns = 13;
+    second.fake_jump_at_ns = 14, second.resolution_ns = 15, second.read_ns = 16;
+    strcpy(second.source, "its own");
+    mpi.is_root = 1;
+    nd_clock_share(&first, MPI_COMM_SELF);
+    assert_true(first.origin == 1000 && first.mult == UINT64_C(1) << 31 && first.origin_ns == 5000 && first.error_ppm == 1.5);
+    mpi.is_root = 0;
+    nd_clock_share(&second, MPI_COMM_SELF);
+    assert_true(second.origin == 1000 && second.mult == UINT64_C(1) << 31 && second.origin_ns == 5000 && second.error_ppm == 1.5);
+    assert_true(second.is_fake && second.fake_offset_ns == 11 && second.fake_drift == 0.25 && second.fake_at_ns == 12);
+    assert_true(second.fake_jump_ns == 13 && second.fake_jump_at_ns == 14 && second.resolution_ns == 15 && second.read_ns == 16);
+    assert_string_equal(second.source, "its own");
+    /* a clock without a calibration takes part, and keeps to itself */
+    nd_clock_share(&third, MPI_COMM_SELF);
+    assert_true(third.origin == 0 && third.mult == 0 && third.error_ppm == 0);
+    assert_int_equal(mpi.n_broadcasts, 3);
+}
+
+/* ---- clocks made wrong ---- */
+
+static void a_fake_clock_is_off_by_offset_drift_and_jump_exactly(void **state) {
+    (void)state;
+    const int64_t hour = INT64_C(3600000000000);
+    struct nd_clock c = {.is_fake = 1, .fake_offset_ns = hour, .fake_drift = 50e-6, .fake_at_ns = 1000000000};
+    c.fake_jump_ns = -1000000;
+    c.fake_jump_at_ns = INT64_C(3000000000);
+    assert_true(nd_clock_fake(&c, 1000000000) == 1000000000 + hour);
+    assert_true(nd_clock_fake(&c, 2000000000) == 2000000000 + hour + 50000);
+    assert_true(nd_clock_fake(&c, INT64_C(2999999999)) == INT64_C(2999999999) + hour + 100000);
+    assert_true(nd_clock_fake(&c, INT64_C(3000000000)) == INT64_C(3000000000) + hour + 100000 - 1000000);
+    assert_true(nd_clock_fake(&c, 0) == hour - 50000);
+    struct nd_clock slow = {.is_fake = 1, .fake_drift = -0.5e-6, .fake_at_ns = 1000000000};
+    assert_true(nd_clock_fake(&slow, 2000000000) == 2000000000 - 500);
+    struct nd_clock same = {.is_fake = 1};
+    assert_true(nd_clock_fake(&same, 123456789) == 123456789);
+}
+
+static void a_fake_clock_goes_forwards_but_for_its_jump(void **state) {
+    (void)state;
+    struct nd_clock c = {.is_fake = 1, .fake_drift = -0.4, .fake_at_ns = 500};
+    for (int64_t t = 0; t < 2000; t++) assert_true(nd_clock_fake(&c, t + 1) >= nd_clock_fake(&c, t));
+}
+
+static void an_open_clock_is_read_through_its_fake(void **state) {
+    (void)state;
+    struct nd_clock c = raw();
+    assert_int_equal(nd_clock_parse_fake("1h", 1, &c), 0);
+    int64_t before = nd_clock_true_now(&c), now = nd_clock_now(&c), after = nd_clock_true_now(&c);
+    assert_true(now >= before + INT64_C(3600000000000) && now <= after + INT64_C(3600000000000));
+}
+
+static void a_fake_clock_is_parsed_and_multiplied_by_the_rank(void **state) {
+    (void)state;
+    struct nd_clock c = raw();
+    int64_t before = nd_clock_true_now(&c);
+    assert_int_equal(nd_clock_parse_fake("1h,50ppm,-1ms@2s", 2, &c), 0);
+    assert_true(c.is_fake == 1 && c.fake_offset_ns == INT64_C(7200000000000) && c.fake_drift == 100e-6 && c.fake_jump_ns == -2000000);
+    assert_true(c.fake_at_ns >= before && c.fake_at_ns <= nd_clock_true_now(&c));
+    assert_true(c.fake_jump_at_ns - c.fake_at_ns == 2000000000);
+    assert_int_equal(nd_clock_parse_fake("-3us,-0.5ppm", 1, &c), 0);
+    assert_true(c.fake_offset_ns == -3000 && c.fake_drift == -0.5e-6 && c.fake_jump_ns == 0);
+    assert_int_equal(nd_clock_parse_fake("1h,50ppm,-1ms@2s", 0, &c), 0);
+    assert_true(c.is_fake == 1 && c.fake_offset_ns == 0 && c.fake_drift == 0 && c.fake_jump_ns == 0);
+    assert_int_equal(nd_clock_parse_fake("0,0ppm,0@0", 5, &c), 0);
+}
+
+static void anything_odd_is_no_fake_clock_and_changes_nothing(void **state) {
+    (void)state;
+    static const char *const odd[] = {
+        "", "-", "x", "--1ms", "+1ms", " 1ms", "1ms ", "1xs", "nan", "inf", "0x10", "1ms,", ",50ppm", "1ms,,1ms@1s", "1ms,50", "1ms,ppm", "1ms,-ppm",
+        "1ms,--5ppm", "1ms,50%ppm", "1ms,50 ppm", "1ms,50kppm", "1ms,nanppm", "1ms,50ppmx", "1ms,50ppm,", "1ms,50ppm,1ms", "1ms,50ppm,1ms@",
+        "1ms,50ppm,@1s", "1ms,50ppm,1ms@-1s", "1ms,50ppm,1ms@1s@1s", "1ms,50ppm,1ms@1s,", "1ms,50ppm,1ms@1s,2", "1ms,1ms@1s", "1ms,600000ppm",
+        "1ms,1e300ppm", "20000000h", NULL,
+    };
+    struct nd_clock c = raw(), before;
+    memcpy(&before, &c, sizeof c);
+    for (int i = 0; odd[i]; i++)
+        if (nd_clock_parse_fake(odd[i], 1, &c) != -1) fail_msg("'%s' is taken", odd[i]);
+    char longer[400];
+    memset(longer, '0', sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(nd_clock_parse_fake(longer, 1, &c), -1);
+    /* right for rank 1, beyond all bounds for a far one */
+    assert_int_equal(nd_clock_parse_fake("1h,50ppm", 100000, &c), -1);
+    assert_int_equal(nd_clock_parse_fake("80000h", 2000000000, &c), -1);
+    assert_int_equal(nd_clock_parse_fake("1h", -1, &c), -1);
+    assert_memory_equal(&before, &c, sizeof c);
+}
+
+/* ---- JSON ---- */
+
+static void the_record_of_a_clock_has_its_keys(void **state) {
+    (void)state;
+    struct nd_clock c = raw();
+    json_t *json = nd_clock_json(&c);
+    assert_non_null(json);
+    assert_int_equal(json_object_size(json), 7);
+    assert_string_equal(json_string_value(json_object_get(json, "name")), "monotonic-raw");
+    assert_string_equal(json_string_value(json_object_get(json, "source")), c.source);
+    assert_true(json_real_value(json_object_get(json, "resolution_ns")) == c.resolution_ns);
+    assert_true(json_real_value(json_object_get(json, "read_ns")) == c.read_ns);
+    assert_true(json_is_integer(json_object_get(json, "backwards")) && json_integer_value(json_object_get(json, "backwards")) == 0);
+    assert_true(json_is_null(json_object_get(json, "error_ppm")));
+    assert_true(json_is_null(json_object_get(json, "fake")));
+    json_decref(json);
+    c.read = ND_READ_COUNTER;
+    c.error_ppm = 1.25;
+    assert_int_equal(nd_clock_parse_fake("1us,-2ppm,3us@1s", 1, &c), 0);
+    json = nd_clock_json(&c);
+    assert_true(json_real_value(json_object_get(json, "error_ppm")) == 1.25);
+    json_t *fake = json_object_get(json, "fake");
+    assert_true(json_integer_value(json_object_get(fake, "offset_ns")) == 1000);
+    assert_true(fabs(json_real_value(json_object_get(fake, "drift_ppm")) + 2) < 1e-9);
+    assert_true(json_integer_value(json_object_get(fake, "jump_ns")) == 3000);
+    json_decref(json);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(every_clock_opens_or_says_why_not_in_one_line, fresh),
+        cmocka_unit_test_setup(readings_never_go_back, fresh),
+        cmocka_unit_test_setup(without_a_wish_the_counter_is_taken_where_it_may_be_trusted, fresh),
+        cmocka_unit_test_setup(only_clock_sources_that_read_a_counter_are_fast, fresh),
+        cmocka_unit_test_setup(wtime_is_refused_before_mpi_is_there, fresh),
+        cmocka_unit_test_setup(a_clock_that_runs_backwards_once_is_refused, fresh),
+        cmocka_unit_test_setup(a_clock_that_stands_still_is_refused, fresh),
+        cmocka_unit_test_setup(a_clock_that_differs_between_cpus_is_refused, fresh),
+        cmocka_unit_test_setup(opening_gives_the_thread_its_cpus_back, fresh),
+        cmocka_unit_test_setup(the_counter_keeps_to_the_raw_clock_within_its_stated_error, fresh),
+        cmocka_unit_test_setup(ranks_of_a_node_convert_the_counter_alike_after_sharing, fresh),
+        cmocka_unit_test(a_fake_clock_is_off_by_offset_drift_and_jump_exactly),
+        cmocka_unit_test(a_fake_clock_goes_forwards_but_for_its_jump),
+        cmocka_unit_test_setup(an_open_clock_is_read_through_its_fake, fresh),
+        cmocka_unit_test_setup(a_fake_clock_is_parsed_and_multiplied_by_the_rank, fresh),
+        cmocka_unit_test_setup(anything_odd_is_no_fake_clock_and_changes_nothing, fresh),
+        cmocka_unit_test_setup(the_record_of_a_clock_has_its_keys, fresh),
+    };
+    knows_cpus = sched_getaffinity(0, sizeof all_cpus, &all_cpus) == 0;
+    return cmocka_run_group_tests_name("clocks", tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* The agent's arm: how it is named and how long its halves are, what the files and LIKWID's regions call it, and that pairs stay right when it
+ * is given up. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "detector/halves/half_sum.h"
+#include "detector/record/markers.h"
+#include "detector/options/options.h"
+#include "detector/halves/pairs.h"
+
+static void an_agent_without_a_name_has_that_of_its_program_unit_or_group(void **state) {
+    static const struct {
+        const char *way, *value, *name;
+    } rows[] = {
+        {"agent-cmd", "/usr/sbin/collectd -f -C '/etc/collectd conf'", "collectd"},
+        {"agent-cmd", "  'top' -b", "top"},
+        {"agent-cmd", "./.hidden", "hidden"},
+        {"agent-unit", "prometheus-node-exporter.service", "prometheus-node-exporter"},
+        {"agent-unit", ".service", "service"},
+        {"agent-cgroup", "/sys/fs/cgroup/system.slice/atop.service/", "atop.service"},
+        {"agent-on", "systemctl start x", "agent"},
+        {"scrape", "curl -s http://localhost:9100/metrics", "curl"},
+        {"agent-cmd", "a,b\"", "a_b"},
+        {"agent-cmd", "", "agent"},
+        {"agent-cmd", "/", "agent"},
+        {"agent-cmd", "a-very-long-name-of-more-than-thirty-two-letters", "a-very-long-name-of-more-than-th"},
+        {"agent-pid", "4194999999", "pid-4194999999"}, /* above what Linux numbers: none */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[ND_AGENT_NAME_BYTES + 1];
+        nd_agent_make_name(rows[i].way, rows[i].value, name);
+        assert_string_equal(name, rows[i].name);
+    }
+}
+
+static void a_process_has_the_name_that_the_system_gives_it(void **state) {
+    char name[ND_AGENT_NAME_BYTES + 1];
+    (void)state;
+    nd_agent_make_name("agent-pid", "self/../1", name); /* no number */
+    assert_string_equal(name, "1");
+    nd_agent_make_name("agent-pid", "1", name);
+    assert_true(strlen(name) > 0);
+    assert_true(strncmp(name, "pid-", 4) != 0);
+}
+
+static void the_agent_names_itself_before_what_scrapes_it(void **state) {
+    static struct nd_agent_options a = {.settle_ns = -1};
+    (void)state;
+    assert_int_equal(nd_agent_take(&a, "scrape", "curl x"), 0);
+    assert_int_equal(nd_agent_take(&a, "agent-cmd", "exporter --port 1"), 0);
+    assert_int_equal(nd_agent_take(&a, "shell", NULL), 0);
+    assert_true(nd_agent_is_given(&a));
+    assert_int_equal(nd_agent_complete(&a, 1000000000), 0);
+    assert_string_equal(a.name, "exporter");
+    assert_string_equal(a.words[0], "--scrape=curl x");
+    assert_string_equal(a.words[1], "--agent-cmd=exporter --port 1");
+    assert_string_equal(a.words[2], "--shell");
+    assert_string_equal(a.words[3], "--agent-name=exporter");
+    assert_null(a.words[4]);
+}
+
+static void halves_hold_whole_periods_and_settling_half_a_one(void **state) {
+    static const int64_t ms = 1000000;
+    /* period, half, settling; 0: the period is not known */
+    static const int64_t rows[][3] = {{100, 100, 50},        {33, 132, 16},  {1000, 1000, 500}, {1, 100, 5},
+                                      {60000, 60000, 30000}, {99, 198, 49}, {0, 1000, 100}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct nd_agent_options a = {.settle_ns = -1, .period_ns = rows[i][0] * ms, .name = "x"};
+        assert_int_equal(nd_agent_half_ns(&a), rows[i][1] * ms);
+        assert_int_equal(nd_agent_complete(&a, rows[i][1] * ms), 0);
+        assert_true(a.settle_ns / ms == rows[i][2]);
+    }
+    struct nd_agent_options told = {.settle_ns = 0, .period_ns = 100 * ms, .name = "x"};
+    assert_int_equal(nd_agent_complete(&told, 100 * ms), 0);
+    assert_int_equal(told.settle_ns, 0);
+}
+
+/* What options hold belongs to the process: kept here, so that a checker of leaks finds it. */
+static int parsed(struct nd_options *o, char *const *words) {
+    static struct nd_options kept[32];
+    static int n_kept;
+    int n = 0;
+    assert_true(n_kept < 32);
+    while (words[n]) n++;
+    int status = nd_options_parse(n, (char **)words, 0, &kept[n_kept]);
+    *o = kept[n_kept++];
+    return status;
+}
+
+static void agent_and_generator_share_halves_that_hold_whole_periods_of_both(void **state) {
+    static struct nd_options o;
+    static char *const words[] = {"noiselab-detect", "--agent-cmd=collectd -f", "--agent-period=33ms", "--levels=0,1", "--op=barrier", NULL};
+    (void)state;
+    assert_int_equal(parsed(&o, words), 1);
+    assert_int_equal(o.half_ns, 132000000);
+    assert_int_equal(o.half_ns % o.period_ns, 0);
+    assert_int_equal(o.n_arms, 3);
+    assert_int_equal(o.n_doses, 2);
+    assert_string_equal(o.arms[2].name, "collectd");
+    assert_false(nd_arm_is_placebo(&o.arms[2]));
+    assert_true(nd_arm_is_placebo(&o.arms[0]));
+    assert_true(nd_options_has_generator(&o) && nd_options_has_agent(&o));
+
+    static char *const given[] = {"noiselab-detect", "--agent-cmd=collectd -f", "--agent-period=30ms", "--levels=1", "--period=20ms",
+                                  "--op=barrier",    NULL};
+    assert_int_equal(parsed(&o, given), 1);
+    assert_int_equal(o.half_ns, 120000000);
+
+    static char *const alone[] = {"noiselab-detect", "--agent-pid=1", "--agent-period=10s", "--op=barrier", NULL};
+    assert_int_equal(parsed(&o, alone), 1);
+    assert_int_equal(o.n_arms, 1);
+    assert_false(nd_options_has_generator(&o));
+    assert_int_equal(o.half_ns, INT64_C(10000000000));
+    assert_int_equal(nd_options_n_halves(&o), 6);
+
+    static char *const kept_off[] = {"noiselab-detect", "--agent-pid=1", "--design=single", "--arms=off", "--op=barrier", NULL};
+    assert_int_equal(parsed(&o, kept_off), 1);
+    assert_int_equal(o.n_arms, 0);
+    assert_true(nd_options_has_agent(&o)); /* it has to be kept off */
+}
+
+static void files_and_regions_call_an_arm_by_what_it_has(void **state) {
+    static struct nd_options o;
+    static char *const words[] = {"noiselab-detect", "--agent-cmd=collectd -f", "--levels=0.3", "--op=barrier,alltoall", NULL};
+    static char *const crossed[] = {"noiselab-detect", "--levels=0.3", "--op=barrier", "--pattern=periodic,poisson", "--on=rank:0,rank:1",
+                                    "--on=last",       NULL};
+    static const char *const names[] = {"barrier:off",       "barrier:spin_0.3",       "barrier:collectd",
+                                        "alltoall_2048:off", "alltoall_2048:spin_0.3", "alltoall_2048:collectd"};
+    char name[ND_REGION_BYTES];
+    struct nd_arm_words w;
+    (void)state;
+    assert_int_equal(parsed(&o, words), 1);
+    for (int i = 0; i < 6; i++) assert_string_equal(nd_markers_name(&o, i, name), names[i]);
+    nd_arm_tell(&o, 1, &w);
+    assert_string_equal(w.kind, "collectd");
+    assert_string_equal(w.pattern, "");
+    assert_false(w.has_level);
+    assert_int_equal(parsed(&o, crossed), 1);
+    assert_string_equal(nd_markers_name(&o, 1, name), "barrier:spin_0.3_periodic_rank:0+rank:1");
+    assert_string_equal(nd_markers_name(&o, 4, name), "barrier:spin_0.3_poisson_last");
+}
+
+/* A set of three arms whose first block was left out. */
+static void a_set_without_its_first_half_pairs_with_nothing_of_the_set_before(void **state) {
+    struct nd_pairs *p = nd_pairs_open(1, 3);
+    (void)state;
+    nd_pairs_half(p, 0, &(struct nd_step){.level = ND_OFF, .order = 0, .pair = 0}, 1);
+    nd_pairs_half(p, 0, &(struct nd_step){.level = 0, .order = 1, .pair = 0}, 3);
+    nd_pairs_half(p, 0, &(struct nd_step){.level = 0, .order = 1, .pair = 1}, 10);
+    assert_int_equal(nd_pairs_of(p, 0, 1)->n, 1);
+    nd_pairs_half(p, 0, &(struct nd_step){.level = ND_OFF, .order = 2, .pair = 1}, 4);
+    assert_int_equal(nd_pairs_of(p, 0, 1)->n, 2);
+    assert_float_equal(nd_pairs_of(p, 0, 1)->mean, 4, 1e-12);
+    nd_pairs_close(p);
+}
+
+static void a_dose_that_one_node_does_not_know_is_not_known(void **state) {
+    struct nd_half_sum a = {.delivered_ns = 5}, b = {.delivered_ns = -1}, c = {.delivered_ns = 7};
+    (void)state;
+    nd_half_sum_join(&a, &c);
+    assert_int_equal(a.delivered_ns, 12);
+    nd_half_sum_join(&a, &b);
+    assert_int_equal(a.delivered_ns, -1);
+    nd_half_sum_join(&a, &c);
+    assert_int_equal(a.delivered_ns, -1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_agent_without_a_name_has_that_of_its_program_unit_or_group),
+        cmocka_unit_test(a_process_has_the_name_that_the_system_gives_it),
+        cmocka_unit_test(the_agent_names_itself_before_what_scrapes_it),
+        cmocka_unit_test(halves_hold_whole_periods_and_settling_half_a_one),
+        cmocka_unit_test(agent_and_generator_share_halves_that_hold_whole_periods_of_both),
+        cmocka_unit_test(files_and_regions_call_an_arm_by_what_it_has),
+        cmocka_unit_test(a_set_without_its_first_half_pairs_with_nothing_of_the_set_before),
+        cmocka_unit_test(a_dose_that_one_node_does_not_know_is_not_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1048 @@
+/* The companion of an agent: a child of this test runs it as the program does, the test is its owner, and the agents are real processes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "noisegen/agent/journal.h"
+#include "noisegen/agent/session.h"
+#include "common/page/nl_agent.h"
+#include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
+#include "tests/unit/skip.h"
+
+#define MS INT64_C(1000000)
+#define LONG_NS INT64_C(40000000000) /* only a broken test waits so long */
+enum { NOBODY = 65534, MAX_WORDS = 16 };
+
+static char folder[64]; /* of the launch */
+
+struct companion {
+    struct nl_agent *page;
+    pid_t pid;
+    int said; /* what it says on stderr */
+};
+
+static void pause_ms(int ms) {
+    struct timespec t = nl_timespec(ms * MS);
+    nanosleep(&t, NULL);
+}
+
+/* Starts it with these words, the last one NULL; as user `uid`. */
+static struct companion start_as(uid_t uid, const char *const *words) {
+    struct companion c;
+    int fd, ends[2];
+    c.page = nl_agent_create(&fd);
+    assert_non_null(c.page);
+    assert_int_equal(pipe(ends), 0);
+    c.pid = fork();
+    assert_true(c.pid >= 0);
+    if (c.pid == 0) {
+        char text[32], *argv[MAX_WORDS + 3] = {"noiselab-agent", "--control-fd", text};
+        struct na_options options;
+        prctl(PR_SET_NAME, "noiselab-agent");
+        for (int i = 0; words[i]; i++) argv[3 + i] = (char *)words[i];
+        int argc = 3;
+        while (argv[argc]) argc++;
+        snprintf(text, sizeof text, "%d", fd);
+        dup2(ends[1], 2);
+        if (uid && (setgid(uid) || setuid(uid))) _exit(99);
+        if (uid) prctl(PR_SET_DUMPABLE, 1); /* as a program that this user had started */
+        nl_set_program("noiselab-agent");
+        int go_on = na_options_parse(argc, argv, &options);
+        _exit(go_on > 0 ? na_session(&options) : go_on < 0 ? NL_EXIT_USAGE : NL_EXIT_OK);
+    }
+    close(fd);
+    close(ends[1]);
+    c.said = ends[0];
+    int64_t deadline_ns = nl_mono_ns() + LONG_NS;
+    siginfo_t end = {0};
+    while (atomic_load(&c.page->companion_pid) == 0 && nl_mono_ns() < deadline_ns) {
+        assert_int_equal(waitid(P_PID, (id_t)c.pid, &end, WEXITED | WNOHANG | WNOWAIT), 0);
+        if (end.si_pid) break;
+        pause_ms(1);
+    }
+    return c;
+}
+
+#define start(...) start_as(0, (const char *const[]){__VA_ARGS__, NULL})
+
+static int tell(struct companion *c, enum nl_agent_command command) {
+    nl_agent_send(c->page, command);
+    int status = nl_agent_await(c->page, LONG_NS);
+    if (status && status != NL_AGENT_DIED) print_message("command %d: status %d: %s\n", command, status, c->page->text);
+    return status;
+}
+
+static void place_in(struct companion *c, const char *directory) {
+    struct nl_agent *p = c->page;
+    p->n_ranks = 1;
+    p->ranks[0] = (struct nl_agent_rank){getpid(), getpid(), 0};
+    p->n_arms = 2;
+    strcpy(p->arms[0].name, "off");
+    strcpy(p->arms[1].name, "on");
+    strcpy(p->arms[1].kind, p->name);
+    strcpy(p->host, "here");
+    strcpy(p->launch, "test");
+    strcpy(p->directory, directory);
+    assert_int_equal(tell(c, NL_AGENT_PLACE), NL_AGENT_DONE);
+}
+
+static void place(struct companion *c) { place_in(c, ""); }
+
+/* A half of so many ms; its account stands in the page. */
+static int half(struct companion *c, int arm, int ms) {
+    c->page->arm = arm;
+    c->page->half++;
+    int status = tell(c, NL_AGENT_BEGIN);
+    if (status) return status;
+    pause_ms(ms);
+    return tell(c, NL_AGENT_END);
+}
+
+/* Ends it, and returns its certificate. */
+static json_t *stop(struct companion *c) {
+    int status;
+    assert_int_equal(tell(c, NL_AGENT_QUIT), NL_AGENT_DONE);
+    json_t *certificate = json_loads(c->page->text, 0, NULL);
+    assert_non_null(certificate);
+    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == NL_EXIT_OK);
+    nl_agent_unmap(c->page);
+    close(c->said);
+    return certificate;
+}
+
+/* It did not become ready: status 2, and one line with `text`. */
+static void was_refused(struct companion *c, const char *text) {
+    char said[2048] = "";
+    int status;
+    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+    ssize_t n = read(c->said, said, sizeof said - 1);
+    said[n > 0 ? n : 0] = '\0';
+    if (!strstr(said, text)) print_message("said: '%s', wanted: '%s'\n", said, text);
+    assert_non_null(strstr(said, text));
+    assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == NL_EXIT_USAGE);
+    nl_agent_unmap(c->page);
+    close(c->said);
+}
+
+static const char *text_of(json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
+
+static int warns(json_t *certificate, const char *text) {
+    json_t *list = json_object_get(certificate, "warnings"), *item;
+    size_t i;
+    json_array_foreach(list, i, item) if (strstr(json_string_value(item), text)) return 1;
+    return 0;
+}
+
+/* ---- agents ---- */
+
+static void *spin(void *nothing) {
+    for (;;) {}
+    return nothing;
+}
+
+static void *doze(void *nothing) {
+    for (;;) pause_ms(1);
+    return nothing;
+}
+
+/* A process of this user with so many threads that do `work`; it is a child of this test. */
+static pid_t make_agent(uid_t uid, int n_threads, void *(*work)(void *)) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0) {
+        pause_ms(20);
+        return pid;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (uid && (setgid(uid) || setuid(uid))) _exit(99);
+    if (uid) prctl(PR_SET_DUMPABLE, 1);
+    pthread_t thread;
+    for (int i = 1; i < n_threads; i++) pthread_create(&thread, NULL, work, NULL);
+    work(NULL);
+    _exit(0);
+}
+
+static void end_agent(pid_t pid) {
+    kill(pid, SIGKILL);
+    kill(pid, SIGCONT);
+    waitpid(pid, NULL, 0);
+}
+
+static char state_of(pid_t pid) {
+    struct na_stat s;
+    return na_stat_read(pid, &s) ? '-' : s.state;
+}
+
+/* CPU time of a process by its own clock. */
+static int64_t clock_of(pid_t pid) {
+    clockid_t clock;
+    assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+    return nl_now_ns(clock);
+}
+
+static int runs(pid_t pid) {
+    int64_t before_ns = clock_of(pid);
+    for (int i = 0; i < 400; i++) {
+        pause_ms(5);
+        if (clock_of(pid) > before_ns) return 1;
+    }
+    return 0;
+}
+
+/* Whether it used no CPU at all for some time. */
+static int stands_still(pid_t pid) {
+    int64_t before_ns = clock_of(pid);
+    pause_ms(30);
+    return clock_of(pid) == before_ns;
+}
+
+/* Only root can be somebody else. */
+static void needs_root(void) {
+    if (geteuid() == 0) return;
+    SKIP("only root can be somebody else");
+}
+
+/* The cgroup in which a freezer would find it. */
+static void cgroup_of(pid_t pid, char *path, int size) {
+    if (na_cgroup_of(pid, "freezer", path, size)) assert_int_equal(na_cgroup_of(pid, "", path, size), 0);
+}
+
+static void text_pid(char *text, pid_t pid) { sprintf(text, "%d", (int)pid); }
+
+/* ---- the ways ---- */
+
+static void a_process_is_frozen_and_thawed_and_left_running(void **state) {
+    (void)state;
+    char word[16], cgroup[512], now[512];
+    pid_t agent = make_agent(0, 3, spin);
+    text_pid(word, agent);
+    cgroup_of(agent, cgroup, sizeof cgroup);
+    struct companion c = start("--agent-pid", word, "--agent-name", "spinner");
+    assert_string_equal(c.page->name, "spinner");
+    place(&c);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+        assert_true(c.page->switch_ns > 0);
+        assert_true(stands_still(agent));
+        assert_int_equal(half(&c, 0, 20), NL_AGENT_DONE);
+        assert_int_equal(c.page->account.cpu_ns, 0);
+        assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+        assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+        assert_int_equal(half(&c, 1, 20), NL_AGENT_DONE);
+        assert_true(c.page->account.cpu_ns > 0);
+        assert_int_equal(c.page->account.n_processes, 1);
+        assert_true(c.page->account.rss_kib > 0);
+        assert_true(c.page->account.observer_cpu_ns >= 0 && c.page->account.observer_cpu_ns < c.page->account.wall_ns / 2);
+    }
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    json_t *certificate = stop(&c);
+    assert_string_equal(text_of(certificate, "account"), "clocks"); /* it starts nothing, and counters would make it dearer */
+    assert_string_equal(text_of(certificate, "state_found"), "running");
+    assert_string_equal(text_of(certificate, "state_left"), "running");
+    assert_string_equal(text_of(certificate, "way"), "pid");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(json_object_get(certificate, "switching"), "off"), "n")), 4);
+    json_decref(certificate);
+    assert_true(runs(agent));
+    cgroup_of(agent, now, sizeof now);
+    assert_string_equal(now, cgroup);
+    end_agent(agent);
+}
+
+static void where_cgroups_are_not_permitted_signals_are_used_and_it_says_why(void **state) {
+    (void)state;
+    needs_root();
+    char word[16];
+    pid_t agent = make_agent(NOBODY, 4, spin);
+    text_pid(word, agent);
+    struct companion c = start_as(NOBODY, (const char *const[]){"--agent-pid", word, NULL});
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_int_equal(state_of(agent), 'T');
+    assert_true(stands_still(agent));
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    assert_int_equal(half(&c, 1, 50), NL_AGENT_DONE);
+    assert_true(c.page->account.cpu_ns > 0);
+    json_t *certificate = stop(&c);
+    assert_string_equal(text_of(certificate, "freezer"), "signals");
+    assert_non_null(strstr(text_of(certificate, "freezer_reason"), "ermission denied"));
+    json_decref(certificate);
+    assert_true(runs(agent));
+    end_agent(agent);
+}
+
+static void another_users_process_is_refused_to_those_who_may_not_stop_it(void **state) {
+    (void)state;
+    needs_root();
+    char word[16];
+    pid_t agent = make_agent(0, 1, doze);
+    text_pid(word, agent);
+    struct companion c = start_as(NOBODY, (const char *const[]){"--agent-pid", word, NULL});
+    was_refused(&c, "belongs to root: only root and root may stop it");
+    assert_int_equal(state_of(agent) == 'T', 0);
+    end_agent(agent);
+}
+
+/* Cgroups that a test which failed may have left. */
+enum { MOST_MADE = 16 };
+static char made[MOST_MADE][600];
+static int n_made;
+
+/* A cgroup of this test with an agent in it; `path` is where it stands. Skips the test where that is not permitted. */
+static pid_t agent_in_cgroup(const char *controller, const char *name, char *path, int size) {
+    char mount[512], file[700], word[16];
+    if (na_cgroup_mount(controller, mount, sizeof mount) || access(mount, W_OK)) {
+        SKIP("no cgroups with the controller %s that may be written", controller);
+    }
+    pid_t agent = make_agent(0, 2, spin);
+    snprintf(path, (size_t)size, "%s/%s", mount, name);
+    if (n_made < MOST_MADE) snprintf(made[n_made++], sizeof made[0], "%s", path);
+    snprintf(file, sizeof file, "%s/cgroup.procs", path);
+    text_pid(word, agent);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(na_write(file, word), 0);
+    return agent;
+}
+
+static void a_given_cgroup_is_frozen_itself_and_one_found_frozen_is_refused(void **state) {
+    (void)state;
+    char name[64], path[600], file[700], now[64];
+    snprintf(name, sizeof name, "nl-test-agent-%d", (int)getpid());
+    pid_t agent = agent_in_cgroup("freezer", name, path, sizeof path);
+    struct companion c = start("--agent-cgroup", name); /* below the mount */
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_true(stands_still(agent));
+    snprintf(file, sizeof file, "%s/freezer.state", path);
+    assert_true(na_read(file, now, sizeof now) > 0);
+    assert_string_equal(now, "FROZEN\n");
+    struct companion second = start("--agent-cgroup", path);
+    was_refused(&second, "is frozen already");
+    json_t *certificate = stop(&c);
+    assert_string_equal(text_of(certificate, "freezer"), "freezer-v1");
+    json_decref(certificate);
+    assert_true(runs(agent));
+    end_agent(agent);
+    c = start("--agent-cgroup", path);
+    was_refused(&c, "has no process");
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void a_unit_is_found_by_its_cgroup(void **state) {
+    (void)state;
+    char name[64], path[600];
+    snprintf(name, sizeof name, "nl-test-%d.service", (int)getpid());
+    pid_t agent = agent_in_cgroup("", name, path, sizeof path);
+    *strchr(name, '.') = '\0'; /* .service is added */
+    struct companion c = start("--agent-unit", name);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_true(stands_still(agent));
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    assert_int_equal(half(&c, 1, 50), NL_AGENT_DONE);
+    assert_true(c.page->account.cpu_ns > 0);
+    json_t *certificate = stop(&c);
+    assert_string_equal(text_of(certificate, "freezer"), "freezer-v2");
+    assert_string_equal(text_of(certificate, "account"), "cgroup");
+    json_decref(certificate);
+    assert_true(runs(agent));
+    end_agent(agent);
+    assert_int_equal(rmdir(path), 0);
+}
+
+struct counting {
+    const char *word;
+    int n;
+};
+
+static int count(void *context, pid_t pid) {
+    struct counting *c = context;
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    int n = na_read(path, text, sizeof text);
+    for (int at = 0; at < n; at += (int)strlen(text + at) + 1)
+        if (strcmp(text + at, c->word) == 0) {
+            c->n++;
+            break;
+        }
+    return 0;
+}
+
+/* How many processes have this word in their command line. */
+static int n_processes_with(const char *word) {
+    struct counting c = {.word = word};
+    na_each_number("/proc", count, &c);
+    return c.n;
+}
+
+static void a_command_is_started_and_ended_and_its_short_lived_children_count(void **state) {
+    (void)state;
+    struct companion c = start("--agent-cmd", "while :; do /bin/true; done", "--shell", "--agent-name", "forker");
+    place(&c);
+    assert_int_equal(half(&c, 0, 20), NL_AGENT_DONE);
+    assert_int_equal(c.page->account.cpu_ns, 0);
+    assert_int_equal(c.page->account.n_processes, 0);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    assert_int_equal(half(&c, 1, 300), NL_AGENT_DONE);
+    /* it never sleeps but for its children, which run then: together they are one busy CPU, as far as this machine has one for them */
+    assert_in_range(c.page->account.cpu_ns, c.page->account.wall_ns / 50, 2 * c.page->account.wall_ns);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_int_equal(half(&c, 0, 20), NL_AGENT_DONE);
+    assert_int_equal(c.page->account.n_processes, 0);
+    /* it was seen to start processes: now they are counted to the ns */
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    assert_int_equal(half(&c, 1, 100), NL_AGENT_DONE);
+    assert_in_range(c.page->account.cpu_ns, c.page->account.wall_ns / 50, 2 * c.page->account.wall_ns);
+    assert_true(c.page->account.cpu_ns % (10 * MS) != 0);
+    json_t *certificate = stop(&c);
+    assert_true(warns(certificate, "it starts short-lived processes"));
+    assert_string_equal(text_of(certificate, "state_found"), "not started");
+    assert_string_equal(text_of(certificate, "state_left"), "not started");
+    assert_string_equal(text_of(certificate, "account"), "perf");
+    json_decref(certificate);
+}
+
+/* Whether a thread of the process may run on the CPU. */
+static int may_run_on(pid_t pid, int cpu) {
+    char path[64];
+    int n = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    for (struct dirent *e = readdir(threads); e; e = readdir(threads)) {
+        cpu_set_t set;
+        if (e->d_name[0] != '.' && sched_getaffinity(atoi(e->d_name), sizeof set, &set) == 0) n += CPU_ISSET(cpu, &set) != 0;
+    }
+    closedir(threads);
+    return n;
+}
+
+static void all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_others(void **state) {
+    (void)state;
+    cpu_set_t before, one;
+    char files[128];
+    int rank_cpu = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    if (CPU_COUNT(&before) < 2) SKIP("needs 2 CPUs");
+    while (!CPU_ISSET(rank_cpu, &before)) rank_cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(rank_cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0); /* as a launcher binds a rank */
+    int foreign = open("/dev/zero", O_RDONLY); /* handed down by whoever started us */
+    snprintf(files, sizeof files, "ls /proc/self/fd > '%s/files'; exec sleep 1000", folder);
+    struct companion c = start("--agent-cmd", files, "--shell", "--agent-timeout", "400ms");
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    c.page->ranks[0].cpu = rank_cpu;
+    place(&c);
+    assert_int_equal(may_run_on(c.pid, rank_cpu), 0);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    pause_ms(100);
+    close(foreign);
+    snprintf(files, sizeof files, "%s/files", folder);
+    FILE *f = fopen(files, "re");
+    int number, most = 0;
+    assert_non_null(f);
+    while (fscanf(f, "%d", &number) == 1) most = number > most ? number : most;
+    fclose(f);
+    assert_int_equal(most, 3); /* by ls itself */
+    json_decref(stop(&c));
+}
+
+/* An off command that waits for its daemon's end, as an init script does. */
+static void the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command(void **state) {
+    (void)state;
+    char on[256], off[300];
+    snprintf(on, sizeof on, "setsid sleep 1000 & echo $! > %s/pid", folder);
+    snprintf(off, sizeof off, "p=$(cat %s/pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ $i -lt 100 ] || exit 1; done", folder);
+    struct companion c = start("--agent-on", on, "--agent-off", off, "--shell");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    json_decref(stop(&c));
+}
+
+static void two_commands_switch_anything_and_off_is_run_at_the_end(void **state) {
+    (void)state;
+    char on[160], off[160], mark[128];
+    snprintf(mark, sizeof mark, "%s/mark", folder);
+    snprintf(on, sizeof on, "touch '%s'", mark);
+    snprintf(off, sizeof off, "rm \"%s\"", mark);
+    struct companion c = start("--agent-on", on, "--agent-off", off);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    assert_int_equal(access(mark, F_OK), 0);
+    assert_int_equal(half(&c, 1, 1), NL_AGENT_DONE);
+    assert_int_equal(c.page->account.cpu_ns, -1);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_int_equal(access(mark, F_OK), -1);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    json_t *certificate = stop(&c);
+    assert_non_null(strstr(text_of(certificate, "state_left"), "switched off"));
+    json_decref(certificate);
+    assert_int_equal(access(mark, F_OK), -1);
+}
+
+static void a_scraped_agent_is_scraped_once_per_period_while_it_is_on(void **state) {
+    (void)state;
+    char scrape[160], mark[128];
+    snprintf(mark, sizeof mark, "%s/scrapes", folder);
+    snprintf(scrape, sizeof scrape, "echo x >>%s", mark);
+    struct companion c = start("--agent-cmd", "sleep 1000", "--scrape", scrape, "--scrape-period", "50ms", "--shell");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    assert_int_equal(half(&c, 1, 500), NL_AGENT_DONE);
+    assert_true(c.page->account.scraper_cpu_ns > 0);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    struct stat before, after;
+    assert_int_equal(stat(mark, &before), 0);
+    assert_int_equal(half(&c, 0, 120), NL_AGENT_DONE);
+    assert_int_equal(c.page->account.scraper_cpu_ns, 0);
+    assert_int_equal(stat(mark, &after), 0);
+    assert_int_equal(before.st_size, after.st_size);
+    assert_in_range(before.st_size / 2, 5, 14); /* 10 and the first; fewer on a busy machine */
+    json_t *certificate = stop(&c);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(certificate, "scraper"), "failed")), 0);
+    json_decref(certificate);
+}
+
+static void a_scrape_that_never_succeeds_is_refused(void **state) {
+    (void)state;
+    struct companion c = start("--scrape", "false", "--scrape-period", "50ms", "--agent-timeout", "200ms");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
+    assert_non_null(strstr(c.page->text, "does not succeed: status 1"));
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    json_decref(stop(&c));
+}
+
+/* ---- bad input ---- */
+
+static void an_agent_that_dies_is_said_and_off_halves_go_on(void **state) {
+    (void)state;
+    char word[16];
+    pid_t agent = make_agent(0, 1, doze);
+    text_pid(word, agent);
+    struct companion c = start("--agent-pid", word);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    c.page->arm = 1;
+    c.page->half = 7;
+    assert_int_equal(tell(&c, NL_AGENT_BEGIN), NL_AGENT_DONE);
+    end_agent(agent);
+    assert_int_equal(tell(&c, NL_AGENT_END), NL_AGENT_DIED);
+    assert_non_null(strstr(c.page->text, "in half 7 of arm 1"));
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_int_equal(half(&c, 0, 1), NL_AGENT_DONE);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DIED);
+    json_t *certificate = stop(&c);
+    assert_non_null(strstr(text_of(certificate, "died"), "half 7"));
+    assert_string_equal(text_of(certificate, "state_left"), "ended by itself");
+    json_decref(certificate);
+    /* the same for one that dies while it is frozen */
+    agent = make_agent(0, 1, doze);
+    text_pid(word, agent);
+    c = start("--agent-pid", word);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    kill(agent, SIGKILL);
+    /* by version 1 a frozen process dies when it is thawed, by version 2 and signals at once */
+    int status = tell(&c, NL_AGENT_ON);
+    assert_true(status == NL_AGENT_DONE || status == NL_AGENT_DIED);
+    waitpid(agent, NULL, 0);
+    if (status == NL_AGENT_DONE) assert_int_equal(half(&c, 1, 1), NL_AGENT_DIED);
+    json_decref(stop(&c));
+}
+
+static void a_command_that_ends_at_once_is_refused_with_its_status_and_its_last_line(void **state) {
+    (void)state;
+    struct companion c = start("--agent-cmd", "echo first; echo 'no  counters here' >&2; echo; echo ----; exit 3", "--shell");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
+    assert_non_null(strstr(c.page->text, "ended by itself (status 3), and had printed last: no  counters here"));
+    json_t *certificate = stop(&c);
+    assert_non_null(strstr(text_of(certificate, "died"), "no  counters here"));
+    json_decref(certificate);
+    c = start("--agent-cmd", "sh -c 'exit 3'");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
+    assert_non_null(strstr(c.page->text, "ended by itself (status 3), having printed nothing"));
+    json_decref(stop(&c));
+    c = start("--agent-cmd", "/nowhere/agent -f");
+    was_refused(&c, "there is no program '/nowhere/agent'");
+}
+
+static void a_daemon_is_followed_and_ended_with_everything_it_left(void **state) {
+    (void)state;
+    struct companion c = start("--agent-cmd", "(setsid sh -c 'while :; do :; done' nl-test-daemon &) ; exit 0", "--shell");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    pause_ms(50);
+    /* how much it gets, and when, a busy machine decides */
+    for (int i = 0; i == 0 || (i < 50 && c.page->account.cpu_ns == 0); i++) assert_int_equal(half(&c, 1, 200), NL_AGENT_DONE);
+    assert_int_equal(c.page->account.n_processes, 1);
+    assert_true(c.page->account.cpu_ns > 0);
+    assert_int_equal(n_processes_with("nl-test-daemon"), 1);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_int_equal(n_processes_with("nl-test-daemon"), 0);
+    json_t *certificate = stop(&c);
+    assert_true(warns(certificate, "goes on in the background"));
+    json_decref(certificate);
+}
+
+static void a_command_that_ignores_sigterm_is_killed_and_it_says_so(void **state) {
+    (void)state;
+    struct companion c = start("--agent-cmd", "trap '' TERM; while :; do sleep 0.01; done", "--shell", "--agent-timeout", "400ms");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    pause_ms(50);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_int_equal(half(&c, 0, 1), NL_AGENT_DONE);
+    assert_int_equal(c.page->account.n_processes, 0);
+    json_t *certificate = stop(&c);
+    assert_true(warns(certificate, "it got SIGKILL"));
+    json_decref(certificate);
+}
+
+static void gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept(void **state) {
+    (void)state;
+    char log[128];
+    struct stat st;
+    struct companion c = start("--agent-cmd", "cat /dev/zero");
+    place_in(&c, folder);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    assert_int_equal(half(&c, 1, 500), NL_AGENT_DONE);
+    assert_true(c.page->account.written_bytes > 8 << 20);
+    json_t *certificate = stop(&c);
+    assert_int_equal(json_integer_value(json_object_get(certificate, "log_kept_bytes")), NA_LOG_BYTES);
+    assert_true(json_integer_value(json_object_get(certificate, "log_dropped_bytes")) > 8 << 20);
+    json_decref(certificate);
+    snprintf(log, sizeof log, "%s/agent.here.log", folder);
+    assert_int_equal(stat(log, &st), 0);
+    assert_int_equal(st.st_size, NA_LOG_BYTES);
+}
+
+static void a_number_that_belongs_to_another_process_is_not_signalled(void **state) {
+    (void)state;
+    pid_t agent = make_agent(0, 1, doze);
+    struct na_process p = na_process_of(agent), old = {p.pid, p.start_ticks - 1};
+    assert_true(na_process_lives(p));
+    assert_false(na_process_lives(old));
+    assert_int_equal(na_process_signal(old, SIGKILL), -1);
+    assert_int_equal(errno, ESRCH);
+    assert_int_equal(na_process_signal(p, SIGKILL), 0);
+    waitpid(agent, NULL, 0);
+    assert_int_equal(na_process_signal(p, SIGKILL), -1);
+}
+
+/* Whether process 2 is the kernel's, as it is outside of containers with process numbers of their own. */
+static int has_kernel_threads(void) {
+    char name[16] = "";
+    FILE *f = fopen("/proc/2/comm", "r");
+    if (!f) return 0;
+    int n = fscanf(f, "%15s", name);
+    fclose(f);
+    return n == 1 && !strcmp(name, "kthreadd");
+}
+
+static void what_cannot_be_an_agent_is_refused(void **state) {
+    (void)state;
+    char word[16];
+    text_pid(word, getpid());
+    struct companion c = start("--agent-pid", word);
+    was_refused(&c, "runs this program");
+    if (has_kernel_threads()) {
+        c = start("--agent-pid", "2");
+        was_refused(&c, "thread of the kernel");
+    }
+    pid_t agent = make_agent(0, 1, doze);
+    kill(agent, SIGSTOP);
+    pause_ms(10);
+    text_pid(word, agent);
+    c = start("--agent-pid", word);
+    was_refused(&c, "is stopped already");
+    assert_int_equal(state_of(agent), 'T');
+    end_agent(agent);
+}
+
+/* ---- whatever happens, it is left as it was found ---- */
+
+static void a_killed_companion_leaves_no_frozen_agent(void **state) {
+    (void)state;
+    const uid_t users[] = {0, NOBODY}; /* cgroup; signals */
+    for (int i = 0; i < (geteuid() ? 1 : 2); i++) {
+        char word[16], cgroup[512];
+        pid_t agent = make_agent(users[i], 2, spin);
+        text_pid(word, agent);
+        struct companion c = start_as(users[i], (const char *const[]){"--agent-pid", word, NULL});
+        place(&c);
+        assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+        assert_true(stands_still(agent));
+        kill(c.pid, SIGKILL);
+        waitpid(c.pid, NULL, 0);
+        assert_true(runs(agent));
+        for (int j = 0; j < 200; j++) {
+            cgroup_of(agent, cgroup, sizeof cgroup);
+            if (!strstr(cgroup, "noiselab")) break;
+            pause_ms(10);
+        }
+        assert_null(strstr(cgroup, "noiselab"));
+        end_agent(agent);
+        nl_agent_unmap(c.page);
+        close(c.said);
+    }
+}
+
+static void a_killed_companion_leaves_no_started_agent(void **state) {
+    (void)state;
+    struct companion c =
+        start("--agent-cmd", "(setsid sh -c 'while :; do sleep 0.01; done' nl-test-orphan &) ; exec sleep 1000", "--shell");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    pause_ms(50);
+    assert_int_equal(half(&c, 1, 1), NL_AGENT_DONE);
+    assert_true(n_processes_with("nl-test-orphan") >= 1); /* 2 while its sleep comes into being */
+    kill(c.pid, SIGKILL);
+    waitpid(c.pid, NULL, 0);
+    for (int i = 0; i < 200 && n_processes_with("nl-test-orphan") > 0; i++) pause_ms(10);
+    assert_int_equal(n_processes_with("nl-test-orphan"), 0);
+    nl_agent_unmap(c.page);
+    close(c.said);
+}
+
+/* `has_closed`: the owner had closed the page before, as its signal handler does. */
+static void kill_owner(int has_closed) {
+    char word[16];
+    int ready[2];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    assert_int_equal(pipe(ready), 0);
+    pid_t owner = fork();
+    if (owner == 0) {
+        struct companion c = start("--agent-pid", word);
+        place(&c);
+        tell(&c, NL_AGENT_OFF);
+        c.page->arm = 0;
+        tell(&c, NL_AGENT_BEGIN);
+        for (int i = 0; i < 2 && has_closed; i++) {
+            nl_agent_close(c.page);
+            pause_ms(100);
+        }
+        if (write(ready[1], &c.pid, sizeof c.pid) < 0) _exit(1);
+        for (;;) pause();
+    }
+    pid_t companion;
+    assert_int_equal(read(ready[0], &companion, sizeof companion), sizeof companion);
+    assert_int_equal(stands_still(agent), !has_closed);
+    kill(owner, SIGKILL);
+    waitpid(owner, NULL, 0);
+    assert_true(runs(agent));
+    for (int i = 0; i < 300 && kill(companion, 0) == 0 && state_of(companion) != 'Z'; i++) pause_ms(10);
+    assert_true(kill(companion, 0) != 0 || state_of(companion) == 'Z');
+    close(ready[0]);
+    close(ready[1]);
+    end_agent(agent);
+}
+
+static void a_killed_owner_leaves_no_frozen_agent_and_no_companion(void **state) {
+    (void)state;
+    kill_owner(0);
+    kill_owner(1);
+}
+
+static void a_closed_page_restores_at_once_and_commands_go_on_being_answered(void **state) {
+    (void)state;
+    char word[16];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    struct companion c = start("--agent-pid", word);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    c.page->arm = 0;
+    assert_int_equal(tell(&c, NL_AGENT_BEGIN), NL_AGENT_DONE);
+    nl_agent_close(c.page);
+    assert_true(runs(agent));
+    assert_int_equal(tell(&c, NL_AGENT_END), NL_AGENT_DONE);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_true(runs(agent));
+    json_t *certificate = stop(&c);
+    assert_string_equal(text_of(certificate, "state_left"), "running");
+    json_decref(certificate);
+    end_agent(agent);
+}
+
+/* ---- faults ---- */
+
+static void limit_files(pid_t pid, rlim_t n) {
+    struct rlimit limit = {n, n};
+    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, &limit, NULL), 0);
+}
+
+/* A companion that can open nothing more while its agent is frozen must still give it back, and say the truth about it. */
+static void without_descriptors(const char *option, const char *word, pid_t agent) {
+    struct companion c = start(option, word);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    assert_true(stands_still(agent));
+    limit_files(c.pid, 3);
+    nl_agent_close(c.page);
+    assert_true(runs(agent));
+    json_t *certificate = stop(&c);
+    /* what cannot be taken back without descriptors, a cgroup of ours, is said, and left to the guardian */
+    if (strcmp(text_of(certificate, "state_left"), "running") != 0) assert_non_null(strstr(text_of(certificate, "state_left"), "not as it was found: "));
+    json_decref(certificate);
+    assert_true(runs(agent));
+}
+
+static void an_agent_is_given_back_by_a_companion_that_may_open_nothing(void **state) {
+    (void)state;
+    char word[16], path[600];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    without_descriptors("--agent-pid", word, agent);
+    for (int i = 0; i < 400; i++) {
+        cgroup_of(agent, path, sizeof path);
+        if (!strstr(path, "noiselab-agent")) break;
+        pause_ms(10);
+    }
+    assert_null(strstr(path, "noiselab-agent")); /* the guardian has moved it back */
+    end_agent(agent);
+    snprintf(word, sizeof word, "nl-few-%d", (int)(getpid() % 100000));
+    agent = agent_in_cgroup("freezer", word, path, sizeof path);
+    without_descriptors("--agent-cgroup", path, agent);
+    end_agent(agent);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease(void **state) {
+    (void)state;
+    char word[16];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    struct companion c = start("--agent-pid", word);
+    c.page->lease_ns = 300 * MS;
+    place(&c);
+    for (int i = 0; i < 4; i++) { /* commands keep it */
+        assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+        assert_int_equal(half(&c, 0, 100), NL_AGENT_DONE);
+    }
+    assert_true(stands_still(agent));
+    c.page->arm = 0;
+    assert_int_equal(tell(&c, NL_AGENT_BEGIN), NL_AGENT_DONE);
+    pause_ms(400);
+    assert_true(runs(agent));
+    assert_int_equal(tell(&c, NL_AGENT_END), NL_AGENT_REFUSED);
+    assert_non_null(strstr(c.page->text, "no command came for 0.3 s while it was frozen"));
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_REFUSED);
+    assert_true(runs(agent));
+    json_t *certificate = stop(&c);
+    assert_string_equal(text_of(certificate, "state_left"), "running");
+    json_decref(certificate);
+    end_agent(agent);
+}
+
+/* The guardian of a companion; 0: there is none. */
+struct child_named {
+    pid_t parent, found;
+};
+
+static int look_for_guardian(void *context, pid_t pid) {
+    struct child_named *l = context;
+    struct na_stat s;
+    if (na_stat_read(pid, &s) == 0 && s.ppid == l->parent && s.state != 'Z' && strcmp(s.name, "nl-guardian") == 0) l->found = pid;
+    return 0;
+}
+
+static pid_t guardian_of(pid_t companion) {
+    struct child_named l = {companion, 0};
+    for (int i = 0; i < 400 && !l.found; i++) {
+        na_each_number("/proc", look_for_guardian, &l);
+        if (!l.found) pause_ms(10);
+    }
+    return l.found;
+}
+
+static void a_killed_guardian_is_replaced(void **state) {
+    (void)state;
+    char word[16];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    struct companion c = start("--agent-pid", word);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    pid_t first = guardian_of(c.pid);
+    assert_true(first > 0);
+    kill(first, SIGKILL);
+    pid_t second = first;
+    for (int i = 0; i < 400 && (second == first || second == 0); i++) {
+        pause_ms(10);
+        second = guardian_of(c.pid);
+    }
+    assert_true(second > 0 && second != first);
+    assert_true(stands_still(agent));
+    kill(c.pid, SIGKILL);
+    waitpid(c.pid, NULL, 0);
+    assert_true(runs(agent));
+    end_agent(agent);
+    nl_agent_unmap(c.page);
+    close(c.said);
+}
+
+static void what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_by_the_next(void **state) {
+    (void)state;
+    char word[16], runtime[80], file[160];
+    pid_t agent = make_agent(0, 2, spin);
+    text_pid(word, agent);
+    /* root's folder is a fixed one */
+    snprintf(runtime, sizeof runtime, "%s/run", folder);
+    assert_int_equal(mkdir(runtime, 0700), 0);
+    setenv("XDG_RUNTIME_DIR", runtime, 1);
+    struct companion c = start("--agent-pid", word);
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
+    snprintf(file, sizeof file, "%s/noiselab/%d.journal", geteuid() ? runtime : "/run", (int)c.pid);
+    if (access(file, F_OK)) {
+        end_agent(agent);
+        json_decref(stop(&c));
+        SKIP("no folder for a journal (%s)", file);
+    }
+    pid_t guardian = guardian_of(c.pid);
+    kill(c.pid, SIGSTOP); /* so that it starts no other */
+    kill(guardian, SIGKILL);
+    kill(c.pid, SIGKILL);
+    waitpid(c.pid, NULL, 0);
+    pause_ms(100);
+    assert_true(stands_still(agent));
+    assert_int_equal(na_journal_restore(), 0);
+    assert_true(runs(agent));
+    assert_int_not_equal(access(file, F_OK), 0);
+    /* one that says nothing of use stays, and is told */
+    assert_int_equal(close(open(file, O_WRONLY | O_CREAT | O_EXCL, 0600)), 0);
+    assert_int_equal(na_journal_restore(), 1);
+    assert_int_equal(unlink(file), 0);
+    end_agent(agent);
+    nl_agent_unmap(c.page);
+    close(c.said);
+}
+
+static void an_off_command_that_fails_once_is_run_again_by_the_guardian(void **state) {
+    (void)state;
+    char off[200], done[100];
+    snprintf(done, sizeof done, "%s/off-done", folder);
+    snprintf(off, sizeof off, "test -e %s/may && touch %s", folder, done);
+    struct companion c = start("--agent-on", "true", "--agent-off", off, "--shell");
+    place(&c);
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
+    json_t *certificate = stop(&c);
+    assert_non_null(strstr(text_of(certificate, "state_left"), "the command of --agent-off failed"));
+    json_decref(certificate);
+    snprintf(off, sizeof off, "%s/may", folder);
+    assert_int_equal(close(open(off, O_WRONLY | O_CREAT | O_EXCL, 0600)), 0);
+    for (int i = 0; i < 1000 && access(done, F_OK); i++) pause_ms(10);
+    assert_int_equal(access(done, F_OK), 0);
+}
+
+static void a_unit_whose_name_two_cgroups_have_is_refused(void **state) {
+    (void)state;
+    char name[64], path[600], above[600], other[700];
+    snprintf(name, sizeof name, "nl-two-%d.service", (int)getpid());
+    pid_t agent = agent_in_cgroup("", name, path, sizeof path);
+    snprintf(above, sizeof above, "%.*s/nl-other-%d", (int)(strrchr(path, '/') - path), path, (int)getpid());
+    snprintf(other, sizeof other, "%s/%s", above, name);
+    assert_int_equal(mkdir(above, 0755), 0);
+    assert_int_equal(mkdir(other, 0755), 0);
+    struct companion c = start("--agent-unit", name);
+    was_refused(&c, "there are two units");
+    end_agent(agent);
+    assert_int_equal(rmdir(other) + rmdir(above) + rmdir(path), 0);
+}
+
+static void a_page_of_another_version_and_commands_out_of_order_are_refused(void **state) {
+    (void)state;
+    int fd;
+    struct nl_agent *page = nl_agent_create(&fd);
+    page->page.size_bytes--;
+    assert_null(nl_agent_attach(fd));
+    page->page.size_bytes++;
+    nl_agent_unmap(page);
+    close(fd);
+    struct companion c = start("--agent-cmd", "sleep 1000");
+    assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
+    assert_int_equal(tell(&c, NL_AGENT_BEGIN), NL_AGENT_REFUSED);
+    assert_int_equal(tell(&c, NL_AGENT_END), NL_AGENT_REFUSED);
+    assert_int_equal(tell(&c, (enum nl_agent_command)99), NL_AGENT_REFUSED);
+    json_decref(stop(&c));
+}
+
+static int set_up(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/nl-test-agent-%d", (int)getpid());
+    return mkdir(folder, 0777);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    char command[128];
+    struct na_set left = {0};
+    na_set_add_children(&left, getpid());
+    for (int i = 0; i < left.n; i++) end_agent(left.p[i].pid);
+    na_set_free(&left);
+    while (n_made > 0) rmdir(made[--n_made]);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_is_frozen_and_thawed_and_left_running),
+        cmocka_unit_test(where_cgroups_are_not_permitted_signals_are_used_and_it_says_why),
+        cmocka_unit_test(another_users_process_is_refused_to_those_who_may_not_stop_it),
+        cmocka_unit_test(a_given_cgroup_is_frozen_itself_and_one_found_frozen_is_refused),
+        cmocka_unit_test(a_unit_is_found_by_its_cgroup),
+        cmocka_unit_test(a_command_is_started_and_ended_and_its_short_lived_children_count),
+        cmocka_unit_test(two_commands_switch_anything_and_off_is_run_at_the_end),
+        cmocka_unit_test(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_others),
+        cmocka_unit_test(the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command),
+        cmocka_unit_test(a_scraped_agent_is_scraped_once_per_period_while_it_is_on),
+        cmocka_unit_test(a_scrape_that_never_succeeds_is_refused),
+        cmocka_unit_test(an_agent_that_dies_is_said_and_off_halves_go_on),
+        cmocka_unit_test(a_command_that_ends_at_once_is_refused_with_its_status_and_its_last_line),
+        cmocka_unit_test(a_daemon_is_followed_and_ended_with_everything_it_left),
+        cmocka_unit_test(a_command_that_ignores_sigterm_is_killed_and_it_says_so),
+        cmocka_unit_test(gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept),
+        cmocka_unit_test(a_number_that_belongs_to_another_process_is_not_signalled),
+        cmocka_unit_test(what_cannot_be_an_agent_is_refused),
+        cmocka_unit_test(a_killed_companion_leaves_no_frozen_agent),
+        cmocka_unit_test(a_killed_companion_leaves_no_started_agent),
+        cmocka_unit_test(a_killed_owner_leaves_no_frozen_agent_and_no_companion),
+        cmocka_unit_test(a_closed_page_restores_at_once_and_commands_go_on_being_answered),
+        cmocka_unit_test(an_agent_is_given_back_by_a_companion_that_may_open_nothing),
+        cmocka_unit_test(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease),
+        cmocka_unit_test(a_killed_guardian_is_replaced),
+        cmocka_unit_test(what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_by_the_next),
+        cmocka_unit_test(an_off_command_that_fails_once_is_run_again_by_the_guardian),
+        cmocka_unit_test(a_unit_whose_name_two_cgroups_have_is_refused),
+        cmocka_unit_test(a_page_of_another_version_and_commands_out_of_order_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,85 @@
+/* How commands ended that the companion of an agent started. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "noisegen/agent/spawn.h"
+
+enum { ORPHANS = 200 };
+
+static void wait_for_all(void) {
+    siginfo_t ended;
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT) == 0) na_reap_all();
+}
+
+static void the_end_of_a_command_is_known_whatever_else_ends(void **state) {
+    (void)state;
+    char reason[256];
+    struct na_command command;
+    pid_t pid;
+    assert_int_equal(na_command_make(&command, "exit 7", 1, reason, sizeof reason), 0);
+    assert_int_equal(na_command_start(&command, -1, NULL, &pid, reason, sizeof reason), 0);
+    wait_for_all();
+    for (int i = 0; i < ORPHANS; i++) {
+        /* as processes of a daemon are, that become ours when their parent ends */
+        pid_t orphan = fork();
+        assert_true(orphan >= 0);
+        if (orphan == 0) _exit(1);
+    }
+    wait_for_all();
+    int status = na_status_of(pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_int_equal(na_reaped().n, ORPHANS + 1);
+    assert_true(na_was_reaped(pid));
+    na_command_free(&command);
+}
+
+static void the_end_of_a_process_that_is_no_command_is_not_kept(void **state) {
+    (void)state;
+    pid_t orphan = fork();
+    assert_true(orphan >= 0);
+    if (orphan == 0) _exit(3);
+    assert_false(na_was_reaped(orphan));
+    wait_for_all();
+    assert_int_equal(na_status_of(orphan), -1);
+    assert_true(na_was_reaped(orphan));
+}
+
+static void a_command_that_runs_is_known_after_any_number_of_others(void **state) {
+    (void)state;
+    char reason[256];
+    struct na_command agent, scrape;
+    pid_t pid, other;
+    assert_int_equal(na_command_make(&agent, "read line; exit 5", 1, reason, sizeof reason), 0);
+    assert_int_equal(na_command_make(&scrape, "true", 0, reason, sizeof reason), 0);
+    assert_int_equal(na_command_start(&agent, -1, NULL, &pid, reason, sizeof reason), 0);
+    kill(pid, SIGSTOP);
+    for (int i = 0; i < 200; i++) {
+        assert_int_equal(na_command_start(&scrape, -1, NULL, &other, reason, sizeof reason), 0);
+        while (!na_reap(other)) usleep(200);
+        assert_int_equal(na_status_of(other), 0);
+    }
+    kill(pid, SIGCONT);
+    wait_for_all();
+    assert_int_equal(WEXITSTATUS(na_status_of(pid)), 5);
+    na_command_free(&agent);
+    na_command_free(&scrape);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_a_command_is_known_whatever_else_ends),
+        cmocka_unit_test(the_end_of_a_process_that_is_no_command_is_not_kept),
+        cmocka_unit_test(a_command_that_runs_is_known_after_any_number_of_others),
+    };
+    return cmocka_run_group_tests_name("spawn", tests, NULL, NULL);
+}

@@ -1,0 +1,1412 @@
+/* The load kinds: every row works, and has the effect it promises, by the counter that moves. Nothing here needs a privilege; what this
+ * machine or user does not have is skipped with a reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/membarrier.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "noisegen/kinds/kind_help.h"
+#include "noisegen/kinds/kinds.h"
+#include "common/base/nl_clock.h"
+#include "tests/unit/skip.h"
+
+enum { REASON_BYTES = 256, MAX_CPUS = 1024 };
+
+static int cpus[MAX_CPUS], n_cpus; /* allowed to this process */
+static char folder[PATH_MAX];      /* of this test's own; empty between tests */
+
+/* ---- set-up ---- */
+
+static int set_up(void **state) {
+    (void)state;
+    cpu_set_t set;
+    const char *parent = getenv("TMPDIR");
+    if (sched_getaffinity(0, sizeof set, &set)) return -1;
+    for (int cpu = 0; cpu < MAX_CPUS; cpu++)
+        if (CPU_ISSET(cpu, &set)) cpus[n_cpus++] = cpu;
+    snprintf(folder, sizeof folder, "%s/noiselab-test-kinds.XXXXXX", parent && parent[0] ? parent : "/tmp");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    return rmdir(folder);
+}
+
+static struct ng_kind_options some_options(void) {
+    return (struct ng_kind_options){
+        .cache_share = 0.01, .array_bytes = 100000, .folder = folder, .cpu = cpus[0], .cpus = cpus, .n_cpus = n_cpus};
+}
+
+/* ---- a kind in use ---- */
+
+struct load {
+    const struct ng_kind *kind;
+    void *state;
+    char reason[REASON_BYTES]; /* why prepare failed */
+};
+
+/* @return 0, -1 when prepare failed. */
+static int try_to_open(struct load *load, const char *name, struct ng_kind_options options) {
+    *load = (struct load){.kind = ng_kind_find(name)};
+    if (!load->kind->prepare) return 0;
+    load->state = &load; /* not NULL: prepare has to set it in any case */
+    return load->kind->prepare(&options, &load->state, load->reason, sizeof load->reason);
+}
+
+static struct load open_load(const char *name, struct ng_kind_options options) {
+    struct load load;
+    if (try_to_open(&load, name, options)) fail_msg("%s: %s", name, load.reason);
+    return load;
+}
+
+static void close_load(struct load *load) {
+    if (load->kind->clean_up) load->kind->clean_up(load->state);
+    load->state = NULL;
+}
+
+/* Runs quanta that must not fail; returns their units. */
+static int64_t run_quanta(struct load *load, int64_t n_quanta) {
+    int64_t units = 0;
+    for (int64_t i = 0; i < n_quanta; i++) {
+        int64_t n = load->kind->work(load->state);
+        if (n < 0) fail_msg("%s: %s", load->kind->name, load->kind->failure ? load->kind->failure(load->state) : "no failure text");
+        units += n;
+    }
+    return units;
+}
+
+/* Runs quanta until one fails, or `most` have not. Returns the failure, NULL when there was none. */
+static const char *run_until_failure(struct load *load, int64_t most) {
+    for (int64_t i = 0; i < most; i++)
+        if (load->kind->work(load->state) < 0) return load->kind->failure(load->state);
+    return NULL;
+}
+
+static void assert_contains(const char *text, const char *part) {
+    if (!text || !strstr(text, part)) fail_msg("'%s' does not contain '%s'", text ? text : "(nothing)", part);
+}
+
+static void assert_between(int64_t value, int64_t least, int64_t most) {
+    if (value < least || value > most) fail_msg("%" PRId64 " is not from %" PRId64 " to %" PRId64, value, least, most);
+}
+
+static int n_open_files(void) {
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    if (!d) return -1;
+    while (readdir(d)) n++;
+    closedir(d);
+    return n;
+}
+
+static struct rusage usage_of_thread(void) {
+    struct rusage usage = {0};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage;
+}
+
+/* A number of /proc/self/io; -1 when this kernel does not count. */
+static int64_t io_count(const char *name) {
+    char line[128];
+    int64_t found = -1;
+    FILE *f = fopen("/proc/self/io", "re");
+    if (!f) return -1;
+    while (fgets(line, sizeof line, f))
+        if (strncmp(line, name, strlen(name)) == 0) found = strtoll(line + strlen(name) + 1, NULL, 10);
+    fclose(f);
+    return found;
+}
+
+/* ---- what changes the process is done in a child ---- */
+
+enum { CHILD_OK, CHILD_FAILED, CHILD_SKIPPED };
+
+/* Runs a function in a child; its result and text become this test's. */
+static void in_child(int (*body)(char *text, size_t text_size)) {
+    enum { TEXT_BYTES = 512 };
+    int status;
+    char *text = mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(text != MAP_FAILED);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        _exit(body(text, TEXT_BYTES));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    char copy[TEXT_BYTES];
+    snprintf(copy, sizeof copy, "%s", text);
+    munmap(text, TEXT_BYTES);
+    if (!WIFEXITED(status)) fail_msg("the child died of signal %d", WTERMSIG(status));
+    if (WEXITSTATUS(status) == CHILD_SKIPPED) SKIP("%s", copy);
+    if (WEXITSTATUS(status) != CHILD_OK) fail_msg("%s", copy);
+}
+
+#define CHILD_FAIL(...) return snprintf(text, text_size, __VA_ARGS__), CHILD_FAILED
+#define CHILD_SKIP(...) return snprintf(text, text_size, __VA_ARGS__), CHILD_SKIPPED
+
+static void pin(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+/* ---- every row ---- */
+
+static void the_rows_come_in_their_order(void **state) {
+    (void)state;
+    static const char *const names[] = {"spin", "sum",       "cache", "membw", "syscall", "procfs", "fork",
+                                        "ipi",  "pagefault", "net",   "disk",  "wakeup",  "seed",   NULL};
+    int i = 0;
+    for (; names[i] && ng_kinds[i]; i++) assert_string_equal(ng_kinds[i]->name, names[i]);
+    assert_null(names[i]);
+    assert_null(ng_kinds[i]);
+}
+
+static void every_row_has_a_name_a_help_line_and_a_period(void **state) {
+    (void)state;
+    for (const struct ng_kind *const *k = ng_kinds; *k; k++) {
+        const struct ng_kind *kind = *k;
+        for (const char *c = kind->name; *c; c++) assert_true(islower((unsigned char)*c));
+        assert_ptr_equal(ng_kind_find(kind->name), kind);
+        assert_non_null(kind->help);
+        assert_null(strchr(kind->help, '\n'));
+        assert_between(kind->period_ns, 1000000, INT64_C(60000000000));
+        assert_non_null(kind->work);
+        assert_true(!(kind->uses & NG_USES_ARRAY) || kind->array_bytes > 0);
+        assert_true(kind->units_per_wake_up == 0 || kind->unit);
+        assert_true(!kind->prepare == !kind->clean_up);
+    }
+    assert_null(ng_kind_find("nothing"));
+    assert_null(ng_kind_find(""));
+}
+
+static void every_kind_can_be_prepared_run_and_cleaned_up_twice(void **state) {
+    (void)state;
+    for (const struct ng_kind *const *k = ng_kinds; *k; k++) {
+        int n_files = n_open_files();
+        for (int round = 0; round < 2; round++) {
+            const char *reason = (*k)->supported ? (*k)->supported() : NULL;
+            if (!reason && strcmp((*k)->name, "ipi") == 0 && n_cpus < 2) reason = "one CPU";
+            if (reason) {
+                print_message("%s is left out: %s\n", (*k)->name, reason);
+                break;
+            }
+            struct load load = open_load((*k)->name, some_options());
+            assert_int_equal(load.reason[0], '\0');
+            run_quanta(&load, 20);
+            close_load(&load);
+        }
+        assert_int_equal(n_open_files(), n_files);
+        assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* no child is left */
+        if ((*k)->clean_up) (*k)->clean_up(NULL);
+    }
+}
+
+static void a_second_state_does_not_disturb_the_first(void **state) {
+    (void)state;
+    for (const struct ng_kind *const *k = ng_kinds; *k; k++) {
+        struct load first, second;
+        if (try_to_open(&first, (*k)->name, some_options())) continue;
+        second = open_load((*k)->name, some_options());
+        run_quanta(&first, 5);
+        run_quanta(&second, 5);
+        close_load(&first);
+        run_quanta(&second, 5);
+        close_load(&second);
+    }
+}
+
+struct refusal {
+    const char *kind;
+    struct ng_kind_options options;
+    const char *reason; /* a part of it */
+};
+
+static void a_failing_prepare_leaves_no_state_and_says_why_in_one_line(void **state) {
+    (void)state;
+    const struct refusal refusals[] = {
+        {"sum", {.array_bytes = 7}, "at least 8 bytes"},
+        {"sum", {.array_bytes = -1}, "at least 8 bytes"},
+        {"sum", {.array_bytes = INT64_C(1) << 60}, "no memory for 1152921504606846976 bytes"},
+        {"membw", {.array_bytes = 63}, "at least 64 bytes"},
+        {"membw", {.array_bytes = INT64_MAX}, "no memory for 9223372036854775807 bytes"},
+        {"cache", {.cpu = 999999}, "CPU 999999 is not in"},
+        {"cache", {.cpu = -1}, "CPU -1 is not in"},
+        {"cache", {.cpu = cpus[0], .cache_level = 4}, "4 is neither 2 nor 3"},
+        {"cache", {.cpu = cpus[0], .cache_share = 1.5}, "1.5 is not a share"},
+        {"cache", {.cpu = cpus[0], .cache_share = -0.5}, "-0.5 is not a share"},
+        {"ipi", {.cpu = cpus[0], .cpus = cpus, .n_cpus = 1}, "is the only one allowed"},
+        {"ipi", {.cpu = cpus[0], .cpus = NULL, .n_cpus = 0}, "is the only one allowed"},
+        {"net", {.address = "here"}, "'here' is not an address"},
+        {"net", {.message_bytes = -1}, "-1 is not from 1 to 65507"},
+        {"net", {.message_bytes = 65508}, "65508 is not from 1 to 65507"},
+        {"disk", {.folder = NULL}, "--folder is missing"},
+        {"disk", {.folder = ""}, "--folder is missing"},
+    };
+    int n_files = n_open_files();
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        struct load load;
+        if (try_to_open(&load, refusals[i].kind, refusals[i].options) == 0) fail_msg("row %zu: %s accepts this", i, refusals[i].kind);
+        assert_null(load.state);
+        assert_contains(load.reason, refusals[i].reason);
+        assert_null(strchr(load.reason, '\n'));
+    }
+    assert_int_equal(n_open_files(), n_files);
+}
+
+static void a_reason_longer_than_its_place_is_cut(void **state) {
+    (void)state;
+    struct ng_kind_options options = some_options();
+    char reason[16];
+    void *work_state = &options;
+    options.address = "a very long address that is none";
+    assert_int_equal(ng_kind_find("net")->prepare(&options, &work_state, reason, sizeof reason), -1);
+    assert_int_equal(strlen(reason), sizeof reason - 1);
+}
+
+/* ---- spin, sum, seed, wakeup ---- */
+
+static void arithmetic_takes_cpu_time_and_neither_faults_nor_sleeps(void **state) {
+    (void)state;
+    static const char *const names[] = {"spin", "sum", "seed"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct load load = open_load(names[i], some_options());
+        run_quanta(&load, 1);
+        struct rusage before = usage_of_thread();
+        int64_t begin_ns = nl_thread_cpu_ns(), used_ns = 0;
+        int64_t n = 0;
+        for (; n < 10000000 && used_ns < 5000000; n += 20) {
+            run_quanta(&load, 20);
+            used_ns = nl_thread_cpu_ns() - begin_ns;
+        }
+        struct rusage after = usage_of_thread();
+        assert_true(used_ns >= 5000000);
+        assert_between(after.ru_minflt - before.ru_minflt, 0, 2); /* the system may move a page now and then */
+        assert_between(after.ru_nvcsw - before.ru_nvcsw, 0, 2);
+        close_load(&load);
+    }
+}
+
+static void sum_counts_every_byte_of_its_array_once_per_pass(void **state) {
+    (void)state;
+    struct ng_kind_options options = some_options();
+    options.array_bytes = 5 * 2048 + 24;
+    struct load load = open_load("sum", options);
+    for (int pass = 0; pass < 3; pass++) assert_int_equal(run_quanta(&load, 6), options.array_bytes);
+    close_load(&load);
+}
+
+static void without_a_size_a_kind_takes_its_own(void **state) {
+    (void)state;
+    static const char *const names[] = {"sum", "membw"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct ng_kind_options options = some_options();
+        options.array_bytes = 0;
+        struct load load = open_load(names[i], options);
+        assert_int_equal(((const struct ng_array *)load.state)->n_bytes, load.kind->array_bytes);
+        close_load(&load);
+    }
+}
+
+static void wakeup_sleeps_once_per_unit(void **state) {
+    (void)state;
+    struct load load = open_load("wakeup", some_options());
+    struct rusage before = usage_of_thread();
+    int64_t units = run_quanta(&load, 400);
+    struct rusage after = usage_of_thread();
+    assert_int_equal(units, 400);
+    assert_int_equal(load.kind->units_per_wake_up, 1);
+    /* on a busy machine a time may be over before the sleep begins */
+    assert_between(after.ru_nvcsw - before.ru_nvcsw, units / 2, units + 2);
+    close_load(&load);
+}
+
+/* ---- membw, cache ---- */
+
+static void membw_writes_every_byte_of_its_array_in_one_pass(void **state) {
+    (void)state;
+    struct ng_kind_options options = some_options();
+    options.array_bytes = (3 << 20) + 64;
+    struct load load = open_load("membw", options);
+    const struct ng_array *array = load.state;
+    assert_int_equal(array->n_bytes, options.array_bytes);
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t units = 0;
+        memset(array->bytes, 0x55, array->n_bytes);
+        while (units < options.array_bytes) units += run_quanta(&load, 1);
+        assert_int_equal(units, options.array_bytes);
+        assert_null(memchr(array->bytes, 0x55, array->n_bytes));
+    }
+    close_load(&load);
+}
+
+static void membw_leaves_out_only_a_part_of_a_line_at_the_end(void **state) {
+    (void)state;
+    struct ng_kind_options options = some_options();
+    options.array_bytes = 4096 + 64 + 63;
+    struct load load = open_load("membw", options);
+    assert_int_equal(run_quanta(&load, 2), 4096 + 64);
+    assert_int_equal(run_quanta(&load, 2), 4096 + 64);
+    close_load(&load);
+}
+
+/* Runs a whole sweep; returns its number of quanta. */
+static int64_t sweep(struct load *load) {
+    int64_t n = 0;
+    do n++;
+    while (run_quanta(load, 1) == 0);
+    return n;
+}
+
+/* hwloc takes this description for the machine. 4 MiB of L3 shared by two CPUs, 1 MiB of L2 for each; no caches; and one without L3. */
+static void with_machine(const char *description) {
+    if (description)
+        setenv("HWLOC_SYNTHETIC", description, 1);
+    else
+        unsetenv("HWLOC_SYNTHETIC");
+}
+
+static const char two_levels[] = "package:2 l3:1(size=4194304) l2:2(size=1048576) pu:1";
+
+static void cache_takes_the_size_of_the_level_and_share_asked_for(void **state) {
+    (void)state;
+    const struct {
+        int level;
+        double share;
+        size_t n_bytes;
+    } rows[] = {{0, 0, 4194304}, {3, 1, 4194304}, {3, 0.25, 1048576}, {2, 0, 1048576}, {2, 0.5, 524288}, {2, 0.3, 314560}};
+    with_machine(two_levels);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ng_kind_options options = {.cache_level = rows[i].level, .cache_share = rows[i].share, .cpu = 3};
+        struct load load = open_load("cache", options);
+        assert_int_equal(((const struct ng_array *)load.state)->n_bytes, rows[i].n_bytes);
+        close_load(&load);
+    }
+    with_machine(NULL);
+}
+
+static void cache_says_which_level_a_machine_does_not_have(void **state) {
+    (void)state;
+    struct load load;
+    with_machine("package:1 core:2 pu:1");
+    assert_int_equal(try_to_open(&load, "cache", (struct ng_kind_options){.cpu = 0}), -1);
+    assert_contains(load.reason, "CPU 0 has neither L2 nor L3");
+    with_machine("package:1 l2:1(size=262144) pu:2");
+    assert_int_equal(try_to_open(&load, "cache", (struct ng_kind_options){.cpu = 1, .cache_level = 3}), -1);
+    assert_contains(load.reason, "CPU 1 has no L3");
+    load = open_load("cache", (struct ng_kind_options){.cpu = 1});
+    assert_int_equal(((const struct ng_array *)load.state)->n_bytes, 262144);
+    close_load(&load);
+    with_machine("package:1 l3:1(size=1152921504606846976) pu:2");
+    assert_int_equal(try_to_open(&load, "cache", (struct ng_kind_options){.cpu = 1}), -1);
+    assert_contains(load.reason, "no memory for 1152921504606846976 bytes");
+    assert_int_equal(try_to_open(&load, "cache", (struct ng_kind_options){.cpu = 1, .cache_share = 1e-18}), -1);
+    assert_contains(load.reason, "not even a line");
+    with_machine(NULL);
+}
+
+static void cache_touches_each_line_of_its_buffer_once_per_sweep(void **state) {
+    (void)state;
+    static const double shares[] = {0.00007, 0.0002, 0.001, 0.1, 0.5, 0.77};
+    with_machine(two_levels);
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        struct load load = open_load("cache", (struct ng_kind_options){.cache_level = 2, .cache_share = shares[i]});
+        const struct ng_array *array = load.state;
+        memset(array->bytes, 0, array->n_bytes);
+        for (int n = 1; n <= 3; n++) {
+            sweep(&load);
+            for (size_t j = 0; j < array->n_bytes; j++) assert_int_equal(array->bytes[j], j % 64 == 0 ? n : 0);
+        }
+        close_load(&load);
+    }
+    with_machine(NULL);
+}
+
+/* A prefetcher follows neighbouring lines and equal distances within a page. */
+static void cache_hardly_ever_stays_in_a_page(void **state) {
+    (void)state;
+    enum { PAGE = 4096 };
+    with_machine(two_levels);
+    struct load load = open_load("cache", (struct ng_kind_options){.cache_level = 2, .cache_share = 0.25});
+    const struct ng_array *array = load.state;
+    int n_pages = (int)(array->n_bytes / PAGE), n_twice = 0, n_quanta = 0;
+    for (int64_t units = 0; units == 0; n_quanta++) {
+        memset(array->bytes, 0, array->n_bytes);
+        units = run_quanta(&load, 1);
+        for (int page = 0; page < n_pages; page++) {
+            int n = 0;
+            for (int line = 0; line < PAGE; line += 64) n += array->bytes[page * PAGE + line];
+            n_twice += n > 1;
+        }
+        if (n_quanta == 200) break;
+    }
+    assert_between(n_twice, 0, n_quanta / 5); /* four lines at random on 64 pages meet in one of eleven quanta */
+    close_load(&load);
+    with_machine(NULL);
+}
+
+/* Somebody's data: a closed chain through all lines in random order, so that each load waits for the one before. */
+static void make_chain(struct ng_array *array) {
+    size_t n = array->n_bytes / 64;
+    size_t *order = malloc(n * sizeof *order);
+    assert_non_null(order);
+    uint64_t random = 1;
+    for (size_t i = 0; i < n; i++) order[i] = i;
+    for (size_t i = n - 1; i > 0; i--) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        size_t j = (size_t)(random >> 33) % (i + 1), t = order[i];
+        order[i] = order[j];
+        order[j] = t;
+    }
+    for (size_t i = 0; i < n; i++) *(void **)(array->bytes + order[i] * 64) = array->bytes + order[(i + 1) % n] * 64;
+    free(order);
+}
+
+/* Walks the chain once; ns of CPU time. */
+static int64_t walk(const struct ng_array *array) {
+    void *p = array->bytes;
+    int64_t begin_ns = nl_thread_cpu_ns();
+    for (size_t i = 0; i < array->n_bytes / 64; i++) p = *(void *volatile *)p;
+    return nl_thread_cpu_ns() - begin_ns;
+}
+
+static int compare(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Ratio of the times of a walk after a sweep and of one after the same time of arithmetic, each the lower quartile of many in turn: what
+ * other programs evict makes both slow, and the quick ones are those that were left alone. */
+static double slowdown_by(struct load *cache, struct load *spin, const struct ng_array *array) {
+    enum { N = 24 };
+    int64_t after_sweep_ns[N], after_spin_ns[N];
+    for (int i = 0; i < N; i++) {
+        walk(array);
+        walk(array);
+        int64_t begin_ns = nl_thread_cpu_ns();
+        sweep(cache);
+        int64_t end_ns = nl_thread_cpu_ns();
+        after_sweep_ns[i] = walk(array);
+        walk(array);
+        int64_t until_ns = nl_thread_cpu_ns() + end_ns - begin_ns;
+        while (nl_thread_cpu_ns() < until_ns) run_quanta(spin, 100);
+        after_spin_ns[i] = walk(array);
+    }
+    qsort(after_sweep_ns, N, sizeof *after_sweep_ns, compare);
+    qsort(after_spin_ns, N, sizeof *after_spin_ns, compare);
+    return (double)after_sweep_ns[N / 4] / (double)after_spin_ns[N / 4];
+}
+
+static void cache_slows_the_next_walk_through_somebodys_data(void **state) {
+    (void)state;
+    struct load cache, spin = open_load("spin", some_options());
+    struct ng_kind_options options = some_options();
+    options.cache_level = 2;
+    options.cache_share = 1;
+    if (try_to_open(&cache, "cache", options)) SKIP("%s", cache.reason);
+    struct ng_array victim;
+    char reason[REASON_BYTES];
+    int64_t n_bytes = (int64_t)((const struct ng_array *)cache.state)->n_bytes / 4;
+    assert_int_equal(ng_array_open(&victim, n_bytes, NG_PAGES_HUGE, reason, sizeof reason), 0);
+    make_chain(&victim);
+    double most = 0;
+    for (int i = 0; i < 50 && most < 1.3; i++) {
+        double slowdown = slowdown_by(&cache, &spin, &victim);
+        if (slowdown > most) most = slowdown;
+    }
+    if (most < 1.3) fail_msg("a walk after a sweep takes at most %.2f times one after arithmetic", most);
+    ng_array_close(&victim);
+    close_load(&cache);
+}
+
+/* ---- syscall ---- */
+
+/* Counts what the child asks the kernel for between two calls that nothing else makes, getpgid(12345) and getpgid(54321). */
+static void syscall_makes_exactly_one_call_per_unit(void **state) {
+    (void)state;
+    enum { N = 500 };
+    struct load load = open_load("syscall", some_options());
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL)) _exit(CHILD_SKIPPED);
+        raise(SIGSTOP);
+        syscall(SYS_getpgid, 12345);
+        int64_t units = 0;
+        for (int i = 0; i < N; i++) units += load.kind->work(load.state);
+        syscall(SYS_getpgid, 54321);
+        _exit(units == N ? CHILD_OK : CHILD_FAILED);
+    }
+    int status, is_counting = 0, n_calls = 0, n_getppid = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status)) SKIP("a process may not trace its child here");
+    assert_int_equal(ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)), 0);
+    for (;;) {
+        struct __ptrace_syscall_info info = {0};
+        assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (WIFEXITED(status)) break;
+        assert_true(WIFSTOPPED(status));
+        if (WSTOPSIG(status) != (SIGTRAP | 0x80)) continue;
+        if (ptrace(PTRACE_GET_SYSCALL_INFO, child, (void *)sizeof info, &info) < 0) {
+            kill(child, SIGKILL);
+            waitpid(child, &status, 0);
+            SKIP("this kernel does not tell a tracer which call it is (before 5.3)");
+        }
+        if (info.op != PTRACE_SYSCALL_INFO_ENTRY) continue;
+        if (info.entry.nr == SYS_getpgid) {
+            is_counting = info.entry.args[0] == 12345;
+        } else if (is_counting) {
+            n_calls++;
+            n_getppid += info.entry.nr == SYS_getppid;
+        }
+    }
+    assert_int_equal(WEXITSTATUS(status), CHILD_OK);
+    assert_int_equal(n_getppid, N);
+    assert_int_equal(n_calls, N);
+}
+
+/* ---- procfs ---- */
+
+static int n_processes(void) {
+    int n = 0;
+    DIR *d = opendir("/proc");
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) n += isdigit((unsigned char)e->d_name[0]) != 0;
+    closedir(d);
+    return n;
+}
+
+static void procfs_reads_a_file_per_quantum_and_all_processes_per_sweep(void **state) {
+    (void)state;
+    int64_t calls = io_count("syscr:"), bytes = io_count("rchar:");
+    if (calls < 0) SKIP("this kernel does not count reads in /proc/self/io");
+    int least = n_processes() * 3 / 4; /* some may end meanwhile */
+    struct load load = open_load("procfs", some_options());
+    for (int round = 0; round < 3; round++) {
+        calls = io_count("syscr:");
+        bytes = io_count("rchar:");
+        int64_t n_quanta = sweep(&load);
+        assert_true(n_quanta > least);
+        assert_true(io_count("syscr:") - calls >= n_quanta - 1 - n_quanta / 4); /* others' processes may be hidden from us */
+        assert_true(io_count("rchar:") - bytes > 100 * n_quanta / 4);
+    }
+    close_load(&load);
+}
+
+static void procfs_does_not_mind_processes_that_end(void **state) {
+    (void)state;
+    enum { N = 30 };
+    pid_t children[N];
+    for (int i = 0; i < N; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+            for (;;) pause();
+        }
+    }
+    struct load load = open_load("procfs", some_options());
+    int64_t units = 0;
+    for (int i = N - 1; i >= 0 || units == 0;) { /* one ends before each file that is read, those listed last first */
+        if (i >= 0) {
+            kill(children[i], SIGKILL);
+            waitpid(children[i--], NULL, 0);
+        }
+        units += run_quanta(&load, 1);
+    }
+    assert_true(units > 0);
+    close_load(&load);
+}
+
+static void procfs_fails_with_the_name_of_the_file_when_none_can_be_opened(void **state) {
+    (void)state;
+    struct load load = open_load("procfs", some_options());
+    struct rlimit limit, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const char *failure = run_until_failure(&load, 1);
+    struct load second;
+    int rc = try_to_open(&second, "procfs", some_options());
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_contains(failure, "cannot read /proc/stat: ");
+    close_load(&load);
+    assert_int_equal(rc, -1);
+    assert_null(second.state);
+    assert_contains(second.reason, "cannot open /proc: ");
+}
+
+/* ---- fork ---- */
+
+static void fork_makes_one_child_per_unit_and_adds_up_their_time(void **state) {
+    (void)state;
+    struct load load = open_load("fork", some_options());
+    struct rusage before, after;
+    assert_int_equal(load.kind->extra_cpu_ns(load.state), 0);
+    getrusage(RUSAGE_CHILDREN, &before);
+    int64_t units = run_quanta(&load, 40);
+    getrusage(RUSAGE_CHILDREN, &after);
+    assert_int_equal(units, 40);
+    int64_t of_children_ns = ((int64_t)after.ru_utime.tv_sec - before.ru_utime.tv_sec) * 1000000000 +
+                             ((int64_t)after.ru_stime.tv_sec - before.ru_stime.tv_sec) * 1000000000 +
+                             ((int64_t)after.ru_utime.tv_usec - before.ru_utime.tv_usec) * 1000 +
+                             ((int64_t)after.ru_stime.tv_usec - before.ru_stime.tv_usec) * 1000;
+    int64_t extra_ns = load.kind->extra_cpu_ns(load.state);
+    assert_true(extra_ns > 0);
+    assert_between(extra_ns, of_children_ns - units * 3000, of_children_ns + units * 3000); /* each is rounded to microseconds */
+    assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+    close_load(&load);
+}
+
+/* The number of processes made on this machine since it started, from /proc/stat. */
+static int64_t n_processes_ever(void) {
+    char line[256];
+    int64_t n = -1;
+    FILE *f = fopen("/proc/stat", "re");
+    if (!f) return -1;
+    while (n < 0 && fgets(line, sizeof line, f))
+        if (strncmp(line, "processes ", 10) == 0) n = strtoll(line + 10, NULL, 10);
+    fclose(f);
+    return n;
+}
+
+static void fork_really_makes_processes(void **state) {
+    (void)state;
+    int64_t before = n_processes_ever();
+    if (before < 0) SKIP("this kernel does not count processes in /proc/stat");
+    struct load load = open_load("fork", some_options());
+    int64_t units = run_quanta(&load, 20);
+    assert_true(n_processes_ever() - before >= units);
+    close_load(&load);
+}
+
+static int fork_without_a_right_to_children(char *text, size_t text_size) {
+    struct load load;
+    struct rlimit none = {0, 0};
+    signal(SIGCHLD, SIG_IGN); /* as a careless parent may hand it down */
+    if (try_to_open(&load, "fork", some_options())) CHILD_FAIL("%s", load.reason);
+    if (run_until_failure(&load, 3)) CHILD_FAIL("with SIGCHLD ignored: %s", load.kind->failure(load.state));
+    if (load.kind->extra_cpu_ns(load.state) <= 0) CHILD_FAIL("with SIGCHLD ignored there is no CPU time of children");
+    if (geteuid() == 0 && setresuid(65534, 65534, 65534)) CHILD_SKIP("root may not become somebody else: %s", strerror(errno));
+    if (setrlimit(RLIMIT_NPROC, &none)) CHILD_SKIP("no limit on processes: %s", strerror(errno));
+    const char *failure = run_until_failure(&load, 1);
+    if (!failure) CHILD_FAIL("it makes children beyond the limit");
+    if (!strstr(failure, "cannot run /") || !strstr(failure, strerror(EAGAIN))) CHILD_FAIL("the failure is '%s'", failure);
+    load.kind->clean_up(load.state);
+    return CHILD_OK;
+}
+
+static void fork_says_so_when_no_more_children_are_allowed(void **state) {
+    (void)state;
+    in_child(fork_without_a_right_to_children);
+}
+
+/* ---- ipi ---- */
+
+/* Function call interrupts of one CPU so far; -1 when this kernel does not list them. */
+static int64_t n_calls_to_cpu(int cpu) {
+    char line[16384], *p;
+    int column = -1, n_columns = 0;
+    int64_t n = -1;
+    FILE *f = fopen("/proc/interrupts", "re");
+    if (!f) return -1;
+    if (fgets(line, sizeof line, f))
+        for (p = strstr(line, "CPU"); p; p = strstr(p + 3, "CPU"), n_columns++)
+            if (atoi(p + 3) == cpu) column = n_columns;
+    while (column >= 0 && n < 0 && fgets(line, sizeof line, f)) {
+        if (!strstr(line, "Function call interrupts") || !(p = strchr(line, ':'))) continue;
+        p++;
+        for (int i = 0; i <= column; i++) n = strtoll(p, &p, 10);
+    }
+    fclose(f);
+    return n;
+}
+
+/* Starts a process that keeps a CPU busy, and is registered with membarrier when asked for. Returns when it runs. */
+static pid_t start_busy_process(int cpu, int is_registered) {
+    int ends[2];
+    char byte = 0;
+    if (pipe2(ends, O_CLOEXEC)) return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        pin(cpu);
+        if (is_registered) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+        if (write(ends[1], &byte, 1) != 1) _exit(1);
+        for (volatile int i = 0;; i++) continue;
+    }
+    close(ends[1]);
+    if (child > 0 && read(ends[0], &byte, 1) != 1) byte = 1;
+    close(ends[0]);
+    return child;
+}
+
+static void end_process(pid_t child) {
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+static int perf_is_permitted(int cpu) {
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_SOFTWARE, .size = sizeof attributes, .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1, .exclude_hv = 1};
+    int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, 0UL);
+    if (fd < 0) return 0;
+    close(fd);
+    return 1;
+}
+
+static int interrupts_by_counters(char *text, size_t text_size) {
+    enum { N = 2000 };
+    struct load load;
+    if (n_cpus < 2) CHILD_SKIP("one CPU is allowed, and so there is no other");
+    if (n_calls_to_cpu(cpus[1]) < 0) CHILD_SKIP("this kernel does not list function call interrupts");
+    if (!perf_is_permitted(cpus[1])) CHILD_SKIP("perf counters of other CPUs are not permitted to this user");
+    struct ng_kind_options options = some_options();
+    options.n_cpus = 2; /* all of them to one CPU */
+    pin(options.cpu);
+    if (try_to_open(&load, "ipi", options)) CHILD_FAIL("%s", load.reason);
+    pid_t busy = start_busy_process(cpus[1], 0);
+    int64_t before = n_calls_to_cpu(cpus[1]), units = 0;
+    for (int i = 0; i < N; i++) units += load.kind->work(load.state);
+    int64_t n = n_calls_to_cpu(cpus[1]) - before;
+    end_process(busy);
+    load.kind->clean_up(load.state);
+    if (units != N) CHILD_FAIL("%d quanta made %" PRId64 " units", N, units);
+    if (n < N * 0.95 || n > N * 1.5 + 500) CHILD_FAIL("%d units were %" PRId64 " interrupts", N, n); /* the system has its own */
+    return CHILD_OK;
+}
+
+static void ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit(void **state) {
+    (void)state;
+    in_child(interrupts_by_counters);
+}
+
+static int interrupts_by_membarrier(char *text, size_t text_size) {
+    struct load load;
+    if (n_cpus < 2) CHILD_SKIP("one CPU is allowed, and so there is no other");
+    if (n_calls_to_cpu(cpus[1]) < 0) CHILD_SKIP("this kernel does not list function call interrupts");
+    if (geteuid() == 0 && setresuid(65534, 65534, 65534)) CHILD_SKIP("root may not become somebody else: %s", strerror(errno));
+    if (perf_is_permitted(cpus[1])) CHILD_SKIP("perf counters are permitted to everybody, so they are used");
+    pin(cpus[0]);
+    if (try_to_open(&load, "ipi", some_options())) CHILD_SKIP("%s", load.reason);
+    pid_t busy = start_busy_process(cpus[1], 1);
+    int64_t before = n_calls_to_cpu(cpus[1]), units = 0, n = 0;
+    /* while another program has that CPU, a call interrupts nobody and is soon over: how many are needed depends on the machine */
+    for (int64_t i = 0; i < 4000 && n < 1000; i++) {
+        for (int j = 0; j < 500; j++) units += load.kind->work(load.state);
+        n = n_calls_to_cpu(cpus[1]) - before;
+    }
+    end_process(busy);
+    load.kind->clean_up(load.state);
+    if (n < 1000) CHILD_FAIL("%" PRId64 " units were %" PRId64 " interrupts", units, n);
+    return CHILD_OK;
+}
+
+static void ipi_interrupts_registered_processes_without_a_privilege(void **state) {
+    (void)state;
+    in_child(interrupts_by_membarrier);
+}
+
+static int interrupts_with_few_files(char *text, size_t text_size) {
+    struct load load;
+    struct rlimit limit;
+    if (n_cpus < 2 || !perf_is_permitted(cpus[1])) CHILD_SKIP("counters of another CPU are not to be had here");
+    if (getrlimit(RLIMIT_NOFILE, &limit)) CHILD_FAIL("no limit");
+    limit.rlim_cur = 3; /* standard input, output and error: no room */
+    if (setrlimit(RLIMIT_NOFILE, &limit)) CHILD_FAIL("no limit");
+    if (try_to_open(&load, "ipi", some_options())) CHILD_FAIL("%s", load.reason);
+    if (run_until_failure(&load, 10)) CHILD_FAIL("%s", load.kind->failure(load.state));
+    load.kind->clean_up(load.state);
+    return CHILD_OK;
+}
+
+static void ipi_asks_for_more_files_where_there_are_more_cpus_than_files(void **state) {
+    (void)state;
+    in_child(interrupts_with_few_files);
+}
+
+/* ---- pagefault ---- */
+
+static void pagefault_makes_one_minor_fault_per_unit(void **state) {
+    (void)state;
+    struct load load = open_load("pagefault", some_options());
+    struct rusage before = usage_of_thread();
+    int64_t units = run_quanta(&load, 5000);
+    struct rusage after = usage_of_thread();
+    assert_int_equal(units, 5000);
+    assert_between(after.ru_minflt - before.ru_minflt, units, units + 50);
+    assert_int_equal(after.ru_majflt - before.ru_majflt, 0);
+    close_load(&load);
+}
+
+/* Pages of address space in use. */
+static long n_pages_mapped(void) {
+    long n = -1;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (!f) return -1;
+    if (fscanf(f, "%ld", &n) != 1) n = -1;
+    fclose(f);
+    return n;
+}
+
+static void pagefault_takes_little_memory_and_gives_it_back(void **state) {
+    (void)state;
+    long before = n_pages_mapped();
+    if (before < 0) SKIP("no /proc/self/statm");
+    for (int i = 0; i < 1000; i++) {
+        struct load load = open_load("pagefault", some_options());
+        run_quanta(&load, 3);
+        close_load(&load);
+    }
+    assert_between(n_pages_mapped() - before, LONG_MIN, 4000);
+}
+
+/* ---- net ---- */
+
+/* A socket of the test on a loopback address; its address as for --address. */
+struct peer {
+    int fd;
+    char address[80];
+};
+
+static struct peer open_peer(int family, int type) {
+    struct peer peer = {.fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    struct sockaddr *any = family == AF_INET ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6;
+    socklen_t size = family == AF_INET ? sizeof v4 : sizeof v6;
+    if (peer.fd < 0) return peer;
+    if (bind(peer.fd, any, size) || getsockname(peer.fd, any, &size) || (type == SOCK_STREAM && listen(peer.fd, 1))) {
+        close(peer.fd);
+        peer.fd = -1;
+        return peer;
+    }
+    int port = ntohs(family == AF_INET ? v4.sin_port : v6.sin6_port);
+    snprintf(peer.address, sizeof peer.address, "%s:%s:%d", type == SOCK_DGRAM ? "udp" : "tcp", family == AF_INET ? "127.0.0.1" : "[::1]",
+             port);
+    return peer;
+}
+
+/* Reads all there is; number of bytes, and of messages or parts in `n`. */
+static int64_t drain(int fd, int64_t *n) {
+    static char buffer[65536];
+    int64_t bytes = 0;
+    ssize_t got;
+    while ((got = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0) {
+        bytes += got;
+        if (n) ++*n;
+    }
+    return bytes;
+}
+
+static void net_delivers_exactly_its_units_to_a_udp_address(void **state) {
+    (void)state;
+    static const int families[] = {AF_INET, AF_INET6};
+    for (int i = 0; i < 2; i++) {
+        struct peer peer = open_peer(families[i], SOCK_DGRAM);
+        if (peer.fd < 0 && i > 0) SKIP("no IPv6 here");
+        assert_true(peer.fd >= 0);
+        struct ng_kind_options options = some_options();
+        options.address = peer.address;
+        options.message_bytes = i ? 1000 : 0;
+        struct load load = open_load("net", options);
+        int64_t units = 0, n = 0, bytes = 0;
+        for (int j = 0; j < 50; j++) {
+            units += run_quanta(&load, 20);
+            bytes += drain(peer.fd, &n);
+        }
+        assert_int_equal(n, units);
+        assert_int_equal(units, 1000);
+        assert_int_equal(bytes, units * (i ? 1000 : 64));
+        close_load(&load);
+        close(peer.fd);
+    }
+}
+
+static int accept_one(const struct peer *peer) {
+    int fd = accept4(peer->fd, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static void net_delivers_exactly_its_units_to_a_tcp_address(void **state) {
+    (void)state;
+    struct peer peer = open_peer(AF_INET, SOCK_STREAM);
+    assert_true(peer.fd >= 0);
+    struct ng_kind_options options = some_options();
+    options.address = peer.address;
+    struct load load = open_load("net", options);
+    int fd = accept_one(&peer);
+    int64_t units = 0, bytes = 0;
+    for (int j = 0; j < 50; j++) {
+        units += run_quanta(&load, 20);
+        bytes += drain(fd, NULL);
+    }
+    close_load(&load);
+    char buffer[4096];
+    for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;) bytes += got; /* up to the end of the connection */
+    assert_int_equal(units, 1000);
+    assert_int_equal(bytes, units * 64);
+    close(fd);
+    close(peer.fd);
+}
+
+static void net_counts_nothing_while_the_other_side_does_not_read(void **state) {
+    (void)state;
+    struct peer peer = open_peer(AF_INET, SOCK_STREAM);
+    assert_true(peer.fd >= 0);
+    struct ng_kind_options options = some_options();
+    options.address = peer.address;
+    options.message_bytes = 50001;
+    struct load load = open_load("net", options);
+    int fd = accept_one(&peer);
+    int64_t units = 0, n_blocked = 0, n;
+    for (int i = 0; i < 100000 && n_blocked < 20; i++) {
+        n = run_quanta(&load, 1);
+        units += n;
+        n_blocked = n ? 0 : n_blocked + 1;
+    }
+    assert_int_equal(n_blocked, 20);
+    assert_true(units > 0);
+    /* what is on its way arrives, and the message that was cut is sent to its end before the next */
+    int64_t bytes = 0, more = 0;
+    for (int i = 0; i < 100000 && more < 3; i++) {
+        bytes += drain(fd, NULL);
+        more += run_quanta(&load, 1);
+    }
+    assert_int_equal(more, 3);
+    close_load(&load);
+    char buffer[4096];
+    for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;) bytes += got;
+    assert_int_equal(bytes, (units + more) * options.message_bytes);
+    close(fd);
+    close(peer.fd);
+}
+
+static void net_reaches_its_own_receiver_without_an_address(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {0, 1, 65507};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct ng_kind_options options = some_options();
+        options.message_bytes = sizes[i];
+        struct load load = open_load("net", options);
+        int64_t units = run_quanta(&load, 300); /* more than its queue could hold of the longest */
+        assert_int_equal(units, 300);
+        close_load(&load);
+    }
+}
+
+static void net_fails_with_the_address_when_a_udp_port_is_closed(void **state) {
+    (void)state;
+    struct peer peer = open_peer(AF_INET, SOCK_DGRAM);
+    struct sockaddr_in other = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_true(peer.fd >= 0);
+    /* bound, so nobody else gets the port, and connected to another one, so it is closed to us */
+    assert_int_equal(connect(peer.fd, (struct sockaddr *)&other, sizeof other), 0);
+    struct ng_kind_options options = some_options();
+    options.address = peer.address;
+    struct load load = open_load("net", options);
+    const char *failure = run_until_failure(&load, 100);
+    assert_contains(failure, peer.address);
+    assert_contains(failure, strerror(ECONNREFUSED));
+    close_load(&load);
+    close(peer.fd);
+}
+
+static void net_says_that_nobody_listens_at_a_tcp_port(void **state) {
+    (void)state;
+    struct peer peer = open_peer(AF_INET, SOCK_DGRAM); /* a port number that is free for TCP or not ours to find out */
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* bound but not listening */
+    assert_int_equal(bind(bound, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(bound, (struct sockaddr *)&address, &size), 0);
+    snprintf(peer.address, sizeof peer.address, "tcp:127.0.0.1:%d", ntohs(address.sin_port));
+    struct ng_kind_options options = some_options();
+    options.address = peer.address;
+    struct load load;
+    assert_int_equal(try_to_open(&load, "net", options), -1);
+    assert_null(load.state);
+    assert_contains(load.reason, peer.address);
+    assert_contains(load.reason, strerror(ECONNREFUSED));
+    close(bound);
+    close(peer.fd);
+}
+
+static void net_fails_with_the_address_when_the_other_side_hangs_up(void **state) {
+    (void)state;
+    struct peer peer = open_peer(AF_INET, SOCK_STREAM);
+    assert_true(peer.fd >= 0);
+    struct ng_kind_options options = some_options();
+    options.address = peer.address;
+    struct load load = open_load("net", options);
+    int fd = accept_one(&peer);
+    run_quanta(&load, 10);
+    close(fd); /* with unread messages: a reset */
+    const char *failure = run_until_failure(&load, 100000);
+    assert_contains(failure, peer.address);
+    close_load(&load);
+    close(peer.fd);
+}
+
+static void net_refuses_malformed_addresses(void **state) {
+    (void)state;
+    static const char *const addresses[] = {
+        "",
+        "udp",
+        "udp:",
+        "udp::",
+        "udp:9",
+        ":127.0.0.1:9",
+        "127.0.0.1:9",
+        "udp:127.0.0.1",
+        "udp:127.0.0.1:",
+        "udp::9",
+        "udp:127.0.0.1:0",
+        "udp:127.0.0.1:65536",
+        "udp:127.0.0.1:4294967305",
+        "udp:127.0.0.1:99999999999999999999999",
+        "udp:127.0.0.1:-9",
+        "udp:127.0.0.1:+9",
+        "udp:127.0.0.1: 9",
+        "udp:127.0.0.1:9 ",
+        "udp:127.0.0.1:09",
+        "udp:127.0.0.1:0x9",
+        "udp:127.0.0.1:9x",
+        "udp:127.0.0.1:9\n",
+        "udp:127.0.0.1:9:9",
+        "udp:127.0.0.1:discard",
+        "udp:localhost:9",
+        "udp:example.org:9",
+        "udp:127.1:9",
+        "udp:127.0.0:9",
+        "udp:127.0.0.256:9",
+        "udp:127.0.0.01:9",
+        "udp: 127.0.0.1:9",
+        "udp:[127.0.0.1]:9",
+        "udp:::1:9",
+        "udp:[::1]",
+        "udp:[::1]:",
+        "udp:[::1]9",
+        "udp:[::1:9",
+        "udp:::1]:9",
+        "udp:[[::1]]:9",
+        "udp:[]:9",
+        "udp:[::g]:9",
+        "udp:[fe80::1%lo]:9",
+        "udp:0.0.0.0:9",
+        "tcp:[::]:9",
+        "UDP:127.0.0.1:9",
+        "sctp:127.0.0.1:9",
+        " udp:127.0.0.1:9",
+        "udp//127.0.0.1:9",
+        "udp:[1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa:bbbb:cccc:dddd]:9",
+    };
+    int n_files = n_open_files();
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+        struct ng_kind_options options = some_options();
+        options.address = addresses[i];
+        struct load load;
+        if (try_to_open(&load, "net", options) == 0) fail_msg("'%s' is accepted", addresses[i]);
+        assert_null(load.state);
+        assert_contains(load.reason, "is not an address with a port");
+        assert_contains(load.reason, addresses[i]);
+    }
+    assert_int_equal(n_open_files(), n_files);
+}
+
+/* ---- disk ---- */
+
+static int n_entries(const char *path) {
+    int n = 0;
+    DIR *d = opendir(path);
+    if (!d) return -1;
+    for (struct dirent *e; (e = readdir(d));) n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(d);
+    return n;
+}
+
+static void disk_writes_4_kib_per_unit_and_leaves_nothing(void **state) {
+    (void)state;
+    struct load load = open_load("disk", some_options());
+    assert_int_equal(n_entries(folder), 0);
+    int64_t before = io_count("wchar:"), calls = io_count("syscw:");
+    int64_t units = run_quanta(&load, 20);
+    assert_int_equal(units, 20);
+    if (before >= 0) {
+        assert_int_equal(io_count("wchar:") - before, units * 4096);
+        assert_int_equal(io_count("syscw:") - calls, units);
+    }
+    assert_int_equal(n_entries(folder), 0);
+    close_load(&load);
+    assert_int_equal(n_entries(folder), 0);
+    if (before < 0) SKIP("the bytes: this kernel does not count them in /proc/self/io");
+}
+
+struct bad_folder {
+    const char *path, *reason;
+};
+
+static void disk_refuses_a_folder_it_cannot_write_in(void **state) {
+    (void)state;
+    char missing[PATH_MAX + 16], locked[PATH_MAX + 16];
+    snprintf(missing, sizeof missing, "%s/missing", folder);
+    snprintf(locked, sizeof locked, "%s/locked", folder);
+    assert_int_equal(mkdir(locked, 0500), 0);
+    const struct bad_folder folders[] = {
+        {missing, "does not exist"},
+        {"/dev/null", "is not a folder"},
+        {"/proc/self/status", "is not a folder"},
+        {"/proc", "is not writable"},
+        {"/proc/self/fd", "is not writable"},
+        {geteuid() ? locked : "/proc/self", "is not writable"}, /* root may write anywhere */
+    };
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        struct ng_kind_options options = some_options();
+        struct load load;
+        options.folder = folders[i].path;
+        int rc = try_to_open(&load, "disk", options);
+        if (rc == 0) fail_msg("'%s' is accepted", folders[i].path);
+        assert_null(load.state);
+        assert_contains(load.reason, folders[i].reason);
+        assert_contains(load.reason, folders[i].path);
+    }
+    assert_int_equal(rmdir(locked), 0);
+}
+
+static void disk_fails_when_its_folder_is_removed(void **state) {
+    (void)state;
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/soon", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    struct ng_kind_options options = some_options();
+    options.folder = path;
+    struct load load = open_load("disk", options);
+    run_quanta(&load, 1);
+    assert_int_equal(rmdir(path), 0);
+    const char *failure = run_until_failure(&load, 3);
+    assert_contains(failure, "is gone");
+    assert_contains(failure, "noiselab-test-kinds");
+    close_load(&load);
+}
+
+static int write_text(const char *path, const char *line) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t n = write(fd, line, strlen(line));
+    close(fd);
+    return n == (ssize_t)strlen(line) ? 0 : -1;
+}
+
+/* Lets a process without privileges mount something that only itself sees. */
+static int enter_own_mounts(void) {
+    char map[64];
+    unsigned user = geteuid(), group = getegid();
+    if (user == 0 && unshare(CLONE_NEWNS) == 0) return mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL);
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS)) return -1;
+    snprintf(map, sizeof map, "0 %u 1", user);
+    if (write_text("/proc/self/uid_map", map)) return -1;
+    write_text("/proc/self/setgroups", "deny");
+    snprintf(map, sizeof map, "0 %u 1", group);
+    if (write_text("/proc/self/gid_map", map)) return -1;
+    return mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL);
+}
+
+static int write_to_a_full_disk(char *text, size_t text_size) {
+    struct load load;
+    if (enter_own_mounts() || mount("none", folder, "tmpfs", 0, "size=64k"))
+        CHILD_SKIP("a small file system may not be mounted here: %s", strerror(errno));
+    if (try_to_open(&load, "disk", some_options())) CHILD_FAIL("%s", load.reason);
+    const char *failure = run_until_failure(&load, 100);
+    if (!failure) CHILD_FAIL("100 blocks fit into 64 KiB");
+    if (!strstr(failure, "cannot write in '") || !strstr(failure, strerror(ENOSPC))) CHILD_FAIL("the failure is '%s'", failure);
+    load.kind->clean_up(load.state);
+    umount(folder);
+    return CHILD_OK;
+}
+
+static void disk_says_so_when_the_disk_is_full(void **state) {
+    (void)state;
+    in_child(write_to_a_full_disk);
+}
+
+static int write_with_a_limit(char *text, size_t text_size) {
+    struct load load;
+    struct rlimit limit = {3 * 4096 + 100, 3 * 4096 + 100};
+    if (setrlimit(RLIMIT_FSIZE, &limit)) CHILD_FAIL("no limit");
+    if (try_to_open(&load, "disk", some_options())) CHILD_FAIL("%s", load.reason);
+    if (run_until_failure(&load, 10)) CHILD_FAIL("%s", load.kind->failure(load.state)); /* and no SIGXFSZ */
+    load.kind->clean_up(load.state);
+    limit = (struct rlimit){4095, 4095};
+    if (setrlimit(RLIMIT_FSIZE, &limit)) CHILD_FAIL("no limit");
+    if (try_to_open(&load, "disk", some_options()) == 0) CHILD_FAIL("it works with files of 4095 bytes at most");
+    if (load.state || !strstr(load.reason, "ulimit -f")) CHILD_FAIL("the reason is '%s'", load.reason);
+    return CHILD_OK;
+}
+
+static void disk_stays_within_the_limit_on_file_sizes(void **state) {
+    (void)state;
+    in_child(write_with_a_limit);
+}
+
+/* On tmpfs, where it costs no waiting: more than the file may hold. */
+static int write_more_than_the_file_holds(char *text, size_t text_size) {
+    struct load load;
+    struct stat about;
+    if (enter_own_mounts() || mount("none", folder, "tmpfs", 0, "size=17m"))
+        CHILD_SKIP("a small file system may not be mounted here: %s", strerror(errno));
+    if (try_to_open(&load, "disk", some_options())) CHILD_FAIL("%s", load.reason);
+    if (run_until_failure(&load, 3 * 4096)) CHILD_FAIL("%s", load.kind->failure(load.state));
+    load.kind->clean_up(load.state);
+    if (stat(folder, &about)) CHILD_FAIL("no folder");
+    umount(folder);
+    return CHILD_OK;
+}
+
+static void disk_never_takes_more_than_16_mib(void **state) {
+    (void)state;
+    in_child(write_more_than_the_file_holds);
+}
+
+/* From here on this process cannot make a file without a name. */
+static int forbid_nameless_files(void) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 offsetof(struct seccomp_data, args[2]) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(uint32_t) : 0)),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int write_where_files_have_names(char *text, size_t text_size) {
+    struct load load;
+    if (forbid_nameless_files()) CHILD_SKIP("this kernel filters no system calls: %s", strerror(errno));
+    if (open(folder, O_TMPFILE | O_WRONLY, 0600) >= 0 || errno != EOPNOTSUPP) CHILD_FAIL("the filter does not work");
+    if (try_to_open(&load, "disk", some_options())) CHILD_FAIL("%s", load.reason);
+    if (n_entries(folder) != 0) CHILD_FAIL("there is a file in the folder");
+    if (run_until_failure(&load, 3)) CHILD_FAIL("%s", load.kind->failure(load.state));
+    load.kind->clean_up(load.state);
+    if (n_entries(folder) != 0) CHILD_FAIL("there is a file left in the folder");
+    return CHILD_OK;
+}
+
+static void disk_leaves_nothing_where_files_must_have_names(void **state) {
+    (void)state;
+    in_child(write_where_files_have_names);
+}
+
+static void disk_leaves_nothing_when_it_is_killed(void **state) {
+    (void)state;
+    int ends[2], status;
+    char byte = 0;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct load load;
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (try_to_open(&load, "disk", some_options())) _exit(1);
+        for (;;)
+            if (load.kind->work(load.state) < 0 || write(ends[1], &byte, 1) != 1) _exit(2);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    close(ends[0]);
+    assert_int_equal(n_entries(folder), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_rows_come_in_their_order),
+        cmocka_unit_test(every_row_has_a_name_a_help_line_and_a_period),
+        cmocka_unit_test(every_kind_can_be_prepared_run_and_cleaned_up_twice),
+        cmocka_unit_test(a_second_state_does_not_disturb_the_first),
+        cmocka_unit_test(a_failing_prepare_leaves_no_state_and_says_why_in_one_line),
+        cmocka_unit_test(a_reason_longer_than_its_place_is_cut),
+        cmocka_unit_test(arithmetic_takes_cpu_time_and_neither_faults_nor_sleeps),
+        cmocka_unit_test(sum_counts_every_byte_of_its_array_once_per_pass),
+        cmocka_unit_test(without_a_size_a_kind_takes_its_own),
+        cmocka_unit_test(wakeup_sleeps_once_per_unit),
+        cmocka_unit_test(membw_writes_every_byte_of_its_array_in_one_pass),
+        cmocka_unit_test(membw_leaves_out_only_a_part_of_a_line_at_the_end),
+        cmocka_unit_test(cache_takes_the_size_of_the_level_and_share_asked_for),
+        cmocka_unit_test(cache_says_which_level_a_machine_does_not_have),
+        cmocka_unit_test(cache_touches_each_line_of_its_buffer_once_per_sweep),
+        cmocka_unit_test(cache_hardly_ever_stays_in_a_page),
+        cmocka_unit_test(cache_slows_the_next_walk_through_somebodys_data),
+        cmocka_unit_test(syscall_makes_exactly_one_call_per_unit),
+        cmocka_unit_test(procfs_reads_a_file_per_quantum_and_all_processes_per_sweep),
+        cmocka_unit_test(procfs_does_not_mind_processes_that_end),
+        cmocka_unit_test(procfs_fails_with_the_name_of_the_file_when_none_can_be_opened),
+        cmocka_unit_test(fork_makes_one_child_per_unit_and_adds_up_their_time),
+        cmocka_unit_test(fork_really_makes_processes),
+        cmocka_unit_test(fork_says_so_when_no_more_children_are_allowed),
+        cmocka_unit_test(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit),
+        cmocka_unit_test(ipi_interrupts_registered_processes_without_a_privilege),
+        cmocka_unit_test(ipi_asks_for_more_files_where_there_are_more_cpus_than_files),
+        cmocka_unit_test(pagefault_makes_one_minor_fault_per_unit),
+        cmocka_unit_test(pagefault_takes_little_memory_and_gives_it_back),
+        cmocka_unit_test(net_delivers_exactly_its_units_to_a_udp_address),
+        cmocka_unit_test(net_delivers_exactly_its_units_to_a_tcp_address),
+        cmocka_unit_test(net_counts_nothing_while_the_other_side_does_not_read),
+        cmocka_unit_test(net_reaches_its_own_receiver_without_an_address),
+        cmocka_unit_test(net_fails_with_the_address_when_a_udp_port_is_closed),
+        cmocka_unit_test(net_says_that_nobody_listens_at_a_tcp_port),
+        cmocka_unit_test(net_fails_with_the_address_when_the_other_side_hangs_up),
+        cmocka_unit_test(net_refuses_malformed_addresses),
+        cmocka_unit_test(disk_writes_4_kib_per_unit_and_leaves_nothing),
+        cmocka_unit_test(disk_refuses_a_folder_it_cannot_write_in),
+        cmocka_unit_test(disk_fails_when_its_folder_is_removed),
+        cmocka_unit_test(disk_says_so_when_the_disk_is_full),
+        cmocka_unit_test(disk_stays_within_the_limit_on_file_sizes),
+        cmocka_unit_test(disk_never_takes_more_than_16_mib),
+        cmocka_unit_test(disk_leaves_nothing_where_files_must_have_names),
+        cmocka_unit_test(disk_leaves_nothing_when_it_is_killed),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

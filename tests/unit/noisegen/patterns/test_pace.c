@@ -1,0 +1,1520 @@
+/* The pacing arithmetic and the loops, on a simulated machine: its clock moves only when somebody works, sleeps or is preempted. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/nl_rng.h"
+#include "noisegen/patterns/pace.h"
+#include "noisegen/patterns/pattern.h"
+
+#define MS INT64_C(1000000)
+#define US INT64_C(1000)
+
+/* ---- the simulated machine ---- */
+
+struct simulation {
+    int64_t now_ns, cpu_ns;
+    int64_t wake_cost_ns;   /* CPU time of one sleep and wake-up */
+    int64_t wake_delay_ns;  /* wall time by which a timer comes late */
+    int64_t quantum_ns;     /* CPU time of one quantum of work */
+    int64_t read_cost_ns;   /* CPU time of one look at the CPU clock */
+    int64_t stop_at_ns;     /* an interruption comes at this time; 0: none */
+    int64_t taken_from_ns;  /* the CPU is taken by somebody else from here ... */
+    int64_t taken_until_ns; /* ... to here */
+    int64_t outlier_ns;     /* wake-up number 100 costs this much more */
+    int64_t period_ns;      /* to watch the CPU time of single periods; 0: do not */
+    int64_t most_in_period_ns, in_period_ns, period;
+    int n_sleeps;
+    int64_t n_quanta;
+    int64_t fails_at; /* this quantum of work cannot be done; 0: none */
+    int quanta_per_unit;   /* how many quanta a unit of dose takes; 0: one */
+    int units_per_quantum; /* 0: one */
+    /* what an onlooker sees of the first spells of CPU use: from a wake-up to the next sleep */
+    struct spell {
+        int64_t begin_ns, cpu_ns;
+    } spells[256];
+    int n_spells;
+    int64_t spell_cpu_ns; /* CPU clock at the begin of the spell */
+};
+
+static void end_spell(struct simulation *s) {
+    if (s->n_spells > 0 && s->n_spells <= 256) s->spells[s->n_spells - 1].cpu_ns = s->cpu_ns - s->spell_cpu_ns;
+}
+
+static void begin_spell(struct simulation *s) {
+    s->spell_cpu_ns = s->cpu_ns;
+    if (s->n_spells < 256) s->spells[s->n_spells].begin_ns = s->now_ns;
+    s->n_spells++;
+}
+
+/* Passes wall time until the CPU is ours. */
+static void wait_for_cpu(struct simulation *s) {
+    if (s->now_ns >= s->taken_from_ns && s->now_ns < s->taken_until_ns) s->now_ns = s->taken_until_ns;
+}
+
+static void use_cpu(struct simulation *s, int64_t ns) {
+    wait_for_cpu(s);
+    s->now_ns += ns;
+    s->cpu_ns += ns;
+    if (s->period_ns == 0) return;
+    if (s->now_ns / s->period_ns != s->period) s->in_period_ns = 0;
+    s->period = s->now_ns / s->period_ns;
+    s->in_period_ns += ns;
+    if (s->in_period_ns > s->most_in_period_ns) s->most_in_period_ns = s->in_period_ns;
+}
+
+static int64_t sim_now(void *context) {
+    return ((struct simulation *)context)->now_ns;
+}
+
+static int64_t sim_cpu(void *context) {
+    struct simulation *s = context;
+    use_cpu(s, s->read_cost_ns);
+    return s->cpu_ns;
+}
+
+static int sim_interrupted(void *context) {
+    struct simulation *s = context;
+    return s->stop_at_ns > 0 && s->now_ns >= s->stop_at_ns;
+}
+
+static int sim_sleep_until(void *context, int64_t deadline_ns) {
+    struct simulation *s = context;
+    s->n_sleeps++;
+    end_spell(s);
+    int is_stopped = s->stop_at_ns > 0 && (deadline_ns == NG_FOREVER || s->stop_at_ns < deadline_ns);
+    int64_t until_ns = is_stopped ? s->stop_at_ns : deadline_ns;
+    assert_true(until_ns >= 0); /* otherwise this sleep would never end */
+    if (until_ns > s->now_ns) s->now_ns = until_ns + (is_stopped ? 0 : s->wake_delay_ns);
+    begin_spell(s);
+    use_cpu(s, s->wake_cost_ns + (s->n_sleeps == 100 ? s->outlier_ns : 0));
+    return is_stopped;
+}
+
+static int sim_sleep_for(void *context, int64_t duration_ns) {
+    struct simulation *s = context;
+    return sim_sleep_until(context, s->now_ns + duration_ns);
+}
+
+static int64_t sim_work(void *state) {
+    struct simulation *s = state;
+    use_cpu(s, s->quantum_ns);
+    s->n_quanta++;
+    if (s->fails_at > 0 && s->n_quanta >= s->fails_at) return -1;
+    if (s->quanta_per_unit > 1 && s->n_quanta % s->quanta_per_unit != 0) return 0;
+    return s->units_per_quantum > 0 ? s->units_per_quantum : 1;
+}
+
+/* Everything one run needs, on the heap because of the histogram. */
+struct world {
+    struct simulation sim;
+    struct ng_plan plan;
+    struct ng_account account;
+    struct ng_wake_cost wake, delay;
+    int is_early; /* sleeps end ahead of the expected delay */
+    struct ng_lateness lateness;
+    struct ng_tally tallies[2];
+    int units_per_wake_up;
+    _Atomic int64_t n_run_shared, requested_shared;
+    struct ng_source source;
+};
+
+static int make_world(void **state) {
+    struct world *w = calloc(1, sizeof *w);
+    if (!w) return -1;
+    w->sim = (struct simulation){.now_ns = 1000 * MS, .wake_cost_ns = 20 * US, .quantum_ns = 200, .read_cost_ns = 500};
+    w->plan = (struct ng_plan){.start_ns = 1000 * MS,
+                               .period_ns = 10 * MS,
+                               .length_ns = 10000 * MS,
+                               .level = 0.01,
+                               .duty_cap = 1,
+                               .carry_bursts = 10,
+                               .is_bounded = 1};
+    *state = w;
+    return 0;
+}
+
+static int free_world(void **state) {
+    free(*state);
+    return 0;
+}
+
+static int run(struct world *w, enum ng_run_end (*loop)(const struct ng_plan *, const struct ng_machine *, const struct ng_run *)) {
+    const struct ng_load loads[] = {{.work = sim_work, .state = &w->sim, .units_per_wake_up = w->units_per_wake_up},
+                                    {.work = sim_work, .state = &w->sim}};
+    struct ng_machine machine = {.context = &w->sim,
+                                 .now_ns = sim_now,
+                                 .cpu_ns = sim_cpu,
+                                 .sleep_until = sim_sleep_until,
+                                 .sleep_for = sim_sleep_for,
+                                 .interrupted = sim_interrupted,
+                                 .loads = loads};
+    struct ng_run run = {.account = &w->account,
+                         .tallies = w->tallies,
+                         .wake = &w->wake,
+                         .delay = w->is_early ? &w->delay : NULL,
+                         .lateness = &w->lateness,
+                         .n_run_shared = &w->n_run_shared,
+                         .requested_shared = &w->requested_shared};
+    return loop(&w->plan, &machine, &run);
+}
+
+static double ratio(const struct world *w) {
+    return (double)w->account.delivered_ns / w->account.requested;
+}
+
+static void assert_near(double value, double wanted, double tolerance) {
+    if (value >= wanted - tolerance && value <= wanted + tolerance) return;
+    fail_msg("%.9g is not within %.3g of %.9g", value, tolerance, wanted);
+}
+
+/* requested = delivered + dropped + owed, whatever happened; and the kinds together had just that. */
+static void assert_balanced(const struct world *w) {
+    const struct ng_account *a = &w->account;
+    const struct ng_tally *t = w->tallies;
+    double rounding = 1 + 1e-9 * a->requested;
+    assert_near(ng_delivered(a, w->plan.is_counted) + a->dropped + a->owed, a->requested, rounding);
+    assert_near(t[0].requested + t[1].requested, a->requested, rounding);
+    assert_int_equal(t[0].delivered_ns + t[1].delivered_ns, a->delivered_ns);
+    assert_int_equal(t[0].delivered_units + t[1].delivered_units, a->delivered_units);
+    assert_int_equal(t[0].n_run + t[1].n_run, a->n_run);
+    assert_int_equal(w->n_run_shared, a->n_run);
+    assert_true(a->carried >= 0 && a->dropped >= 0 && a->old >= 0);
+}
+
+/* ---- arithmetic ---- */
+
+static void a_plan_of_25_ms_has_three_periods_of_10_ms_and_the_last_share_is_half(void **state) {
+    (void)state;
+    struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 25 * MS, .level = 0.1};
+    assert_int_equal(ng_n_periods(&plan), 3);
+    assert_near(ng_share(&plan, 0, 1), 1e6, 0.01);
+    assert_near(ng_share(&plan, 2, 3), 0.5e6, 0.01);
+    assert_near(ng_share(&plan, 0, 3), 2.5e6, 0.01);
+    assert_near(ng_share(&plan, 2, 2), 0, 0);
+}
+
+static void a_plan_at_level_0_has_no_periods(void **state) {
+    (void)state;
+    struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 25 * MS, .level = 0};
+    assert_int_equal(ng_n_periods(&plan), 0);
+    assert_int_equal(ng_n_due(&plan, 20 * MS), 0);
+}
+
+static void bursts_become_due_at_their_times_and_never_after_the_last(void **state) {
+    (void)state;
+    struct ng_plan plan = {.start_ns = 100 * MS, .period_ns = 10 * MS, .length_ns = 30 * MS, .level = 0.1};
+    assert_int_equal(ng_burst_ns(&plan, 2), 120 * MS);
+    assert_int_equal(ng_n_due(&plan, 100 * MS - 1), 0);
+    assert_int_equal(ng_n_due(&plan, 100 * MS), 1);
+    assert_int_equal(ng_n_due(&plan, 120 * MS - 1), 2);
+    assert_int_equal(ng_n_due(&plan, 900 * MS), 3);
+}
+
+static void a_share_smaller_than_a_wake_up_is_saved_until_it_pays_for_one(void **state) {
+    (void)state;
+    /* under a detector: shares of 2 us, a wake-up costs 15 us, of which half is owed after four bursts (8 us); n is 100 */
+    struct ng_plan plan = {.period_ns = 20 * MS, .length_ns = 2000 * MS, .level = 0.0001};
+    struct ng_account account = {0};
+    assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 3);
+    account.owed = -7500; /* overdrawn: 15 us missing, eight shares */
+    assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 7);
+    account.owed = 6000; /* one share is enough */
+    assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 3), 3);
+    account.owed = -1e6; /* never within this plan */
+    assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 100);
+    plan.is_bounded = 1; /* alone, the sleep afterwards is paid, too: 30 us, fifteen shares */
+    account.owed = 0;
+    assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 14);
+}
+
+static void a_share_larger_than_a_wake_up_runs_every_period(void **state) {
+    (void)state;
+    struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.01};
+    struct ng_account account = {0};
+    for (int64_t k = 0; k < 100; k += 33) assert_int_equal(ng_next_burst(&plan, &account, 15 * US, k), k);
+    assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 100), 100);
+}
+
+static void work_is_what_is_owed_within_what_the_cap_leaves(void **state) {
+    (void)state;
+    struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.01, .duty_cap = 0.02};
+    struct ng_account account = {.owed = 100000};
+    assert_int_equal(ng_work_ns(&plan, &account, 20 * US, 0), 100000);
+    assert_int_equal(ng_work_ns(&plan, &account, 20 * US, 150000), 50000); /* 200 us cap, 150 used */
+    assert_int_equal(ng_work_ns(&plan, &account, 20 * US, 250000), 0);
+    plan.is_bounded = 1;
+    assert_int_equal(ng_work_ns(&plan, &account, 20 * US, 0), 80000); /* less the sleep that follows */
+    account.owed = -5;
+    assert_int_equal(ng_work_ns(&plan, &account, 20 * US, 0), 0);
+}
+
+static void missed_time_is_carried_up_to_the_cap_and_the_rest_dropped(void **state) {
+    (void)state;
+    /* shares of 100 us, two may be carried, plus the 20 us of a wake-up: 220 us */
+    struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.01, .carry_bursts = 2};
+    struct ng_account account = {.owed = 450000};
+    ng_carry(&plan, &account, 20 * US, 100000); /* 350 us missed beside the current share */
+    assert_near(account.dropped, 130000, 0.01);
+    assert_near(account.carried, 220000, 0.01);
+    assert_near(account.owed, 320000, 0.01);
+    ng_carry(&plan, &account, 20 * US, 100000); /* the same 220 us once more: not counted twice */
+    assert_near(account.carried, 220000, 0.01);
+    ng_pay(&account, 200000);                /* pays the oldest: 20 us of it are left, and 100 of the current share */
+    account.owed += 100000;                  /* the next period */
+    ng_carry(&plan, &account, 20 * US, 100000); /* 120 us missed, 20 of them old */
+    assert_near(account.carried, 320000, 0.01);
+    assert_near(account.dropped, 130000, 0.01);
+}
+
+static void the_cost_of_a_wake_up_is_a_median_that_ignores_outliers(void **state) {
+    (void)state;
+    struct ng_wake_cost wake = {0};
+    assert_int_equal(ng_wake_cost_ns(&wake), 20000);
+    ng_wake_cost_add(&wake, 12000);
+    assert_int_equal(ng_wake_cost_ns(&wake), 12000);
+    ng_wake_cost_add(&wake, 5000000);
+    ng_wake_cost_add(&wake, 13000);
+    assert_int_equal(ng_wake_cost_ns(&wake), 13000);
+    for (int i = 0; i < 20; i++) ng_wake_cost_add(&wake, 30000 + i);
+    assert_int_equal(ng_wake_cost_ns(&wake), 30016); /* the median of the last seven, 30013 to 30019 */
+}
+
+static void random_bursts_lie_within_their_periods_and_in_their_middle_on_average(void **state) {
+    (void)state;
+    struct ng_plan plan = {
+        .start_ns = 5 * MS, .period_ns = 10 * MS, .length_ns = 40000 * MS, .level = 0.1, .jitter = 1, .random_seed = 7};
+    double sum = 0;
+    for (int64_t k = 0; k < 4000; k++) {
+        int64_t offset_ns = ng_burst_ns(&plan, k) - plan.start_ns - k * plan.period_ns;
+        assert_in_range(offset_ns, 0, 9 * MS); /* the burst of 1 ms still fits */
+        sum += (double)offset_ns;
+    }
+    /* uniform on 0..9 ms: mean 4.5 ms, standard error 9/sqrt(12 * 4000) = 0.041 ms */
+    assert_near(sum / 4000, 4.5e6, 4 * 0.041e6);
+}
+
+static void the_same_seed_gives_the_same_bursts_and_another_one_does_not(void **state) {
+    (void)state;
+    struct ng_plan a = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.1, .jitter = 1, .random_seed = 7}, b = a, c = a;
+    c.random_seed = 8;
+    int n_equal = 0;
+    for (int64_t k = 0; k < 100; k++) {
+        assert_int_equal(ng_burst_ns(&a, k), ng_burst_ns(&b, k));
+        n_equal += ng_burst_ns(&a, k) == ng_burst_ns(&c, k);
+    }
+    assert_true(n_equal < 5);
+}
+
+static void a_burst_is_late_after_a_tenth_of_the_period_or_1_ms(void **state) {
+    (void)state;
+    assert_int_equal(ng_late_bound_ns(1 * MS), 100 * US);
+    assert_int_equal(ng_late_bound_ns(10 * MS), 1 * MS);
+    assert_int_equal(ng_late_bound_ns(60000 * MS), 1 * MS);
+}
+
+static void the_tolerance_holds_on_both_sides_and_nothing_asked_is_neither(void **state) {
+    (void)state;
+    assert_int_equal(ng_within_tolerance(100, 104, 5), 1);
+    assert_int_equal(ng_within_tolerance(100, 96, 5), 1);
+    assert_int_equal(ng_within_tolerance(100, 106, 5), 0);
+    assert_int_equal(ng_within_tolerance(100, 94, 5), 0);
+    assert_int_equal(ng_within_tolerance(0, 94, 5), -1);
+}
+
+/* ---- the deadline loop ---- */
+
+static void levels_are_delivered_whatever_a_wake_up_costs(void **state) {
+    static const double levels[] = {0.0001, 0.001, 0.003, 0.01, 0.1, 0.5, 0.99, 1};
+    static const int64_t wake_costs_ns[] = {500, 3 * US, 20 * US, 50 * US};
+    (void)state;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        for (size_t j = 0; j < sizeof wake_costs_ns / sizeof *wake_costs_ns; j++) {
+            struct world *w;
+            assert_int_equal(make_world((void **)&w), 0);
+            w->plan.level = levels[i];
+            w->sim.wake_cost_ns = wake_costs_ns[j];
+            int64_t n_periods = levels[i] < 0.05 ? 1000 : 100; /* simulated work takes real time */
+            w->plan.length_ns = n_periods * w->plan.period_ns;
+            assert_int_equal(run(w, ng_run_deadline), 0);
+            assert_near(w->account.requested, levels[i] * (double)w->plan.length_ns, 1);
+            assert_near(ratio(w), 1, 0.005);
+            assert_balanced(w);
+            assert_int_equal(w->account.n_planned, n_periods);
+            assert_int_equal(w->account.n_merged, n_periods - w->account.n_run);
+            free(w);
+        }
+    }
+}
+
+static void a_cheap_wake_up_runs_every_burst_and_a_dear_one_merges_them(void **state) {
+    struct world *w = *state;
+    w->plan.level = 0.0001; /* 1 us per period */
+    w->sim.wake_cost_ns = 10 * US;
+    run(w, ng_run_deadline);
+    /* a wake-up with its look at the clock costs 10.5 us, so a burst every eleventh period or so */
+    assert_in_range(w->account.n_run, 80, 100);
+    assert_int_equal(w->account.n_planned, 1000);
+    assert_int_equal(w->account.n_run + w->account.n_merged, 1000);
+    /* nothing was missed: saving up is not carrying over */
+    assert_near(w->account.carried, 0, 0);
+    assert_near(w->account.dropped, 0, 1);
+}
+
+static void at_level_0_it_sleeps_once_until_the_end(void **state) {
+    struct world *w = *state;
+    w->plan.level = 0;
+    assert_int_equal(run(w, ng_run_deadline), 0);
+    assert_int_equal(w->sim.n_sleeps, 1);
+    assert_int_equal(w->account.n_planned, 0);
+    assert_int_equal(w->account.n_run, 0);
+    assert_near(w->account.requested, 0, 0);
+    assert_true(w->account.delivered_ns > 0); /* the one wake-up is not hidden */
+}
+
+static void at_level_100_it_never_sleeps_and_still_ends_on_time(void **state) {
+    struct world *w = *state;
+    w->plan.level = 1;
+    w->plan.length_ns = 1000 * MS;
+    assert_int_equal(run(w, ng_run_deadline), 0);
+    assert_int_equal(w->sim.n_sleeps, 0);
+    assert_in_range(w->sim.now_ns, 2000 * MS, 2000 * MS + 100 * US);
+    assert_near(ratio(w), 1, 0.0005);
+}
+
+static void an_expensive_wake_up_is_paid_back_by_the_bursts_after_it(void **state) {
+    struct world *w = *state;
+    w->sim.outlier_ns = 5 * MS; /* fifty bursts of 100 us */
+    run(w, ng_run_deadline);
+    assert_near(ratio(w), 1, 0.001);
+    assert_true(w->account.n_merged >= 49);
+    assert_balanced(w);
+}
+
+static void a_short_loss_of_the_cpu_is_made_up_for(void **state) {
+    struct world *w = *state;
+    w->sim.taken_from_ns = 2000 * MS - 1;
+    w->sim.taken_until_ns = 2035 * MS; /* three bursts of 100 us are missed, ten may be carried */
+    run(w, ng_run_deadline);
+    assert_near(ratio(w), 1, 0.001);
+    assert_near(w->account.dropped, 0, 25000);
+    assert_near(w->account.carried, 300000, 40000);
+    assert_int_equal(w->account.n_late, 1);
+    assert_near((double)w->lateness.max_ns, 35e6, 0.1e6);
+    assert_balanced(w);
+}
+
+static void a_long_loss_of_the_cpu_is_dropped_beyond_the_cap(void **state) {
+    struct world *w = *state;
+    w->sim.taken_from_ns = 2000 * MS - 1;
+    w->sim.taken_until_ns = 3000 * MS; /* a hundred bursts, 10 ms of work: 1 ms is carried, 9 ms are dropped */
+    run(w, ng_run_deadline);
+    assert_near(w->account.dropped, 9e6, 0.1e6);
+    assert_near(w->account.carried, 1e6, 0.1e6);
+    assert_near((double)w->account.delivered_ns, 91e6, 0.2e6);
+    assert_balanced(w);
+}
+
+static void without_carrying_nothing_missed_is_made_up_for(void **state) {
+    struct world *w = *state;
+    w->plan.carry_bursts = 0;
+    w->sim.taken_from_ns = 2000 * MS - 1;
+    w->sim.taken_until_ns = 2095 * MS;
+    run(w, ng_run_deadline);
+    assert_near(w->account.dropped, 9 * 100e3, 45000);
+    assert_balanced(w);
+}
+
+static void the_duty_cap_holds_in_every_period_while_missed_time_is_repaid(void **state) {
+    struct world *w = *state;
+    w->plan.duty_cap = 0.02;
+    w->plan.start_ns = 1000 * MS;
+    w->sim.period_ns = 10 * MS;
+    w->sim.taken_from_ns = 2000 * MS - 1;
+    w->sim.taken_until_ns = 2050 * MS + 1;
+    run(w, ng_run_deadline);
+    /* 200 us, and one quantum and one look at the clock of overshoot */
+    assert_true(w->sim.most_in_period_ns > 190 * US);
+    assert_true(w->sim.most_in_period_ns <= 200 * US + 2 * US);
+    assert_near(ratio(w), 1, 0.001);
+    assert_balanced(w);
+}
+
+static void random_bursts_deliver_the_same_level(void **state) {
+    struct world *w = *state;
+    w->plan.jitter = 1;
+    w->plan.random_seed = 42;
+    run(w, ng_run_deadline);
+    assert_near(ratio(w), 1, 0.001);
+    assert_int_equal(w->account.n_run, 1000);
+    w->plan.start_ns = w->sim.now_ns;
+    w->plan.level = 0.0005; /* merged and random */
+    w->account = (struct ng_account){0};
+    run(w, ng_run_deadline);
+    assert_near(ratio(w), 1, 0.005);
+    assert_true(w->account.n_merged > 0);
+}
+
+static void a_run_of_uneven_length_still_delivers_its_level(void **state) {
+    struct world *w = *state;
+    w->plan.length_ns = 1005 * MS;
+    run(w, ng_run_deadline);
+    assert_near(w->account.requested, 10.05e6, 1);
+    assert_near(ratio(w), 1, 0.005);
+}
+
+static void an_interruption_ends_a_sleep_and_only_begun_bursts_count_as_planned(void **state) {
+    struct world *w = *state;
+    w->sim.stop_at_ns = 1504 * MS;
+    assert_int_equal(run(w, ng_run_deadline), 1);
+    assert_in_range(w->sim.now_ns, 1504 * MS, 1504 * MS + 100 * US);
+    assert_int_equal(w->account.n_planned, 51);
+    assert_near(ratio(w), 1, 0.02);
+}
+
+static void an_interruption_ends_a_burst_at_the_next_quantum_and_cancels_its_rest(void **state) {
+    struct world *w = *state;
+    w->plan.level = 0.5;
+    w->plan.period_ns = 5000 * MS;
+    w->sim.stop_at_ns = 2000 * MS; /* within the first burst of 2.5 s */
+    assert_int_equal(run(w, ng_run_deadline), 1);
+    assert_in_range(w->sim.now_ns, 2000 * MS, 2000 * MS + 2 * US);
+    assert_near(ratio(w), 1, 0.001);
+    assert_near(w->account.dropped, 0, 1);
+}
+
+/* ---- under a detector: short plans of one account, each ended by the next command ---- */
+
+/* Runs `n` halves of 10 ms with one burst each. */
+static void run_halves(struct world *w, int n) {
+    w->plan.is_bounded = 0;
+    w->plan.period_ns = 10 * MS;
+    w->plan.length_ns = 10 * MS;
+    for (int i = 0; i < n; i++) {
+        w->plan.start_ns = w->sim.now_ns + 1 * MS;
+        w->sim.stop_at_ns = w->sim.now_ns + 10 * MS;
+        assert_int_equal(run(w, ng_run_deadline), 1);
+    }
+}
+
+static void an_account_keeps_its_level_over_many_short_runs(void **state) {
+    static const double levels[] = {0.0001, 0.001, 0.01, 0.1};
+    (void)state;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        struct world *w;
+        assert_int_equal(make_world((void **)&w), 0);
+        w->plan.level = levels[i];
+        w->sim.quantum_ns = 500;
+        run_halves(w, 1000);
+        assert_near(w->account.requested, levels[i] * 10e9, 1);
+        assert_near((double)w->account.delivered_ns, levels[i] * 10e9, 0.005 * levels[i] * 10e9 + 21000);
+        assert_int_equal(w->account.n_planned, 1000);
+        assert_balanced(w);
+        free(w);
+    }
+}
+
+static void a_share_below_a_wake_up_leaves_most_runs_without_a_burst(void **state) {
+    struct world *w = *state;
+    w->plan.level = 0.0001; /* 1 us per run, 20.5 us per wake-up */
+    run_halves(w, 1000);
+    assert_in_range(w->account.n_run, 40, 50);
+    assert_int_equal(w->account.n_merged, 1000 - w->account.n_run);
+    assert_near(w->account.dropped, 0, 0);
+}
+
+static void a_run_at_level_0_charges_nothing_to_its_account(void **state) {
+    struct world *w = *state;
+    w->plan.level = 0;
+    run_halves(w, 100);
+    assert_int_equal(w->account.delivered_ns, 0);
+    assert_int_equal(w->sim.n_sleeps, 100);
+}
+
+static void a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap(void **state) {
+    struct world *w = *state;
+    w->plan.level = 0.5; /* 5 ms per burst ... */
+    w->plan.carry_bursts = 2;
+    w->plan.is_bounded = 0;
+    w->plan.length_ns = 10 * MS;
+    for (int i = 0; i < 50; i++) {
+        w->plan.start_ns = w->sim.now_ns;
+        w->sim.stop_at_ns = w->sim.now_ns + 1 * MS; /* ... of which 1 ms is run */
+        assert_int_equal(run(w, ng_run_deadline), 1);
+    }
+    assert_true(w->account.owed <= 10e6 + 100e3);
+    assert_true(w->account.dropped > 150e6);
+    assert_balanced(w);
+}
+
+/* 1 us in each half of 10 ms, a wake-up costs 20 us: what was delivered is never further than a wake-up's half from what was due, so that it is
+ * right on average wherever one stops. */
+static void a_small_dose_swings_about_what_is_due_under_a_detector(void **state) {
+    struct world *w = *state;
+    double sum_ns = 0, most_ns = 0;
+    int n = 2000;
+    w->plan.level = 0.0001;
+    w->plan.is_bounded = 0;
+    w->plan.length_ns = 10 * MS;
+    for (int i = 0; i < n; i++) {
+        w->plan.start_ns = w->sim.now_ns + 2 * MS;
+        w->sim.stop_at_ns = w->sim.now_ns + 12 * MS;
+        assert_int_equal(run(w, ng_run_deadline), 1);
+        sum_ns += w->account.owed;
+        most_ns = fmax(most_ns, fabs(w->account.owed));
+    }
+    assert_true(most_ns < 15e3);
+    assert_near(sum_ns / n, 0, 2500);
+    assert_near(ratio(w), 1, 0.01);
+    assert_balanced(w);
+}
+
+/* What was used before the first sleep is the command's, not the half's. */
+static void the_way_to_the_first_sleep_is_not_charged_under_a_detector(void **state) {
+    struct world *w = *state;
+    w->sim.read_cost_ns = 30 * US; /* of every look at the CPU clock */
+    w->plan.is_bounded = 0;
+    w->plan.length_ns = 10 * MS;
+    w->plan.start_ns = w->sim.now_ns + 2 * MS;
+    w->sim.stop_at_ns = w->sim.now_ns + 12 * MS;
+    int64_t before_ns = w->sim.cpu_ns;
+    assert_int_equal(run(w, ng_run_deadline), 1);
+    /* two looks before the first sleep, and the wake-up by the command */
+    assert_int_equal(w->sim.cpu_ns - before_ns - w->account.delivered_ns, 2 * 30 * US + w->sim.wake_cost_ns);
+}
+
+static void a_run_ends_with_its_last_period_even_when_no_command_comes(void **state) {
+    struct world *w = *state;
+    w->plan.level = 1;
+    w->plan.is_bounded = 0;
+    w->plan.length_ns = 10 * MS;
+    w->sim.stop_at_ns = 5000 * MS;
+    assert_int_equal(run(w, ng_run_deadline), 1);
+    assert_near((double)w->account.delivered_ns, 10e6, 5000);
+}
+
+/* ---- sources: bursts that come one after the other ---- */
+
+struct list {
+    const struct ng_burst *bursts;
+    int n, i;
+    int fails_at; /* reading this one fails; 0: none does */
+};
+
+static int next_of_list(void *context, struct ng_burst *burst) {
+    struct list *list = context;
+    if (list->fails_at > 0 && list->i >= list->fails_at) return -1;
+    if (list->i == list->n) return 0;
+    *burst = list->bursts[list->i++];
+    return 1;
+}
+
+/* The world gets a source of these bursts, which end with the plan. */
+static void give(struct world *w, struct list *list) {
+    w->source = (struct ng_source){.context = list, .next = next_of_list};
+    w->plan.source = &w->source;
+}
+
+/* Bursts without end, as irregular as recorded ones: exponential distances, and every length within a factor of a thousand. */
+struct endless {
+    struct nl_rng rng;
+    double due_ns, distance_ns, share, spread; /* spread: decades */
+    int kinds;                                 /* they take turns */
+    int64_t n;
+};
+
+static int next_without_end(void *context, struct ng_burst *burst) {
+    struct endless *e = context;
+    e->due_ns -= log(1 - nl_rng_uniform(&e->rng)) * e->distance_ns;
+    double factor = pow(10, (nl_rng_uniform(&e->rng) - 0.5) * e->spread);
+    *burst = (struct ng_burst){.due_ns = (int64_t)e->due_ns, .share = e->share * factor, .kind = e->kinds ? (int)(e->n % e->kinds) : -1};
+    e->n++;
+    return 1;
+}
+
+static void give_endless(struct world *w, struct endless *e, uint64_t seed) {
+    nl_rng_init(&e->rng, seed, 0);
+    w->source = (struct ng_source){.context = e, .next = next_without_end};
+    w->plan.source = &w->source;
+}
+
+/* The world runs a pattern at its plan's level; to be freed. */
+static struct ng_source *give_pattern(struct world *w, const char *name) {
+    static const struct ng_shape shape = {.group = 5, .seed = 11};
+    const struct ng_pattern *pattern = ng_pattern_find(name);
+    struct ng_pattern_request request = {
+        .shape = &shape, .period_ns = w->plan.period_ns, .level = w->plan.level, .is_counted = w->plan.is_counted, .trace_cpu = -1};
+    struct ng_source *source = pattern->open(&request);
+    assert_non_null(source);
+    ng_pattern_fill(pattern, &request, source, &w->plan);
+    return source;
+}
+
+static void sources_deliver_their_level_whatever_a_wake_up_costs(void **state) {
+    static const char *const names[] = {"poisson", "bursts", "recorded"};
+    static const double levels[] = {0.0001, 0.001, 0.01, 0.05, 0.5};
+    static const int64_t wake_costs_ns[] = {500, 3 * US, 20 * US, 50 * US};
+    (void)state;
+    for (size_t i = 0; i < 3 * sizeof levels / sizeof *levels; i++) {
+        for (size_t j = 0; j < sizeof wake_costs_ns / sizeof *wake_costs_ns; j++) {
+            struct world *w;
+            struct endless recorded = {.distance_ns = 10e6, .share = levels[i / 3] * 10e6 * 0.47, .spread = 2};
+            assert_int_equal(make_world((void **)&w), 0);
+            w->plan.level = levels[i / 3];
+            if (w->plan.level == 0.5 && i % 3 == 1) w->plan.level = 0.09; /* groups of five bursts are not possible above 10 % */
+            w->sim.wake_cost_ns = wake_costs_ns[j];
+            int64_t n_periods = levels[i / 3] < 0.05 ? 2000 : 300; /* simulated work takes real time */
+            w->plan.length_ns = n_periods * w->plan.period_ns;
+            struct ng_source *source = NULL;
+            if (i % 3 < 2) source = give_pattern(w, names[i % 3]);
+            else give_endless(w, &recorded, 5);
+            assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+            /* what was asked for is the level: groups exactly, random ones as far as their number allows */
+            double wanted = w->plan.level * (double)w->plan.length_ns;
+            assert_near(w->account.requested / wanted, 1, i % 3 == 1 ? 0.001 : 5 / sqrt((double)n_periods));
+            assert_near(ratio(w), 1, 0.01);
+            assert_balanced(w);
+            assert_int_equal(w->account.n_merged, w->account.n_planned - w->account.n_run);
+            ng_source_free(source);
+            free(w);
+        }
+    }
+}
+
+static void a_replayed_burst_is_as_long_as_asked(void **state) {
+    static const int64_t wake_costs_ns[] = {500, 5 * US, 20 * US, 50 * US};
+    (void)state;
+    for (size_t j = 0; j < sizeof wake_costs_ns / sizeof *wake_costs_ns; j++) {
+        struct world *w;
+        struct ng_burst bursts[200];
+        struct nl_rng rng;
+        int64_t at_ns = 0;
+        nl_rng_init(&rng, 3, 0);
+        for (int i = 0; i < 200; i++) {
+            /* 80 us to 80 ms: over many windows, too */
+            bursts[i] = (struct ng_burst){.due_ns = at_ns, .share = 80e3 * pow(1000, nl_rng_uniform(&rng)), .kind = -1};
+            at_ns += (int64_t)bursts[i].share + 1 * MS + (int64_t)nl_rng_below(&rng, 20 * MS);
+        }
+        struct list list = {.bursts = bursts, .n = 200};
+        assert_int_equal(make_world((void **)&w), 0);
+        w->sim.wake_cost_ns = wake_costs_ns[j];
+        w->plan.length_ns = at_ns + 1 * MS;
+        w->plan.start_ns += 1 * MS; /* so that the first one is slept for, too */
+        w->plan.carry_bursts = 0;
+        give(w, &list);
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+        assert_int_equal(w->account.n_run, 200);
+        assert_int_equal(w->sim.n_spells, 201);
+        for (int i = 0; i < 200; i++) {
+            double tolerance = bursts[i].share > 200e3 ? 0.01 * bursts[i].share : 2e3;
+            /* the first one is shorter by what is kept back for going to sleep the last time */
+            if (i == 0) tolerance += (double)wake_costs_ns[j] + 500;
+            assert_int_equal(w->sim.spells[i].begin_ns, w->plan.start_ns + bursts[i].due_ns);
+            assert_near((double)w->sim.spells[i].cpu_ns, bursts[i].share, tolerance);
+        }
+        assert_int_equal(w->account.n_late, 0);
+        assert_near(w->account.dropped, 0, 0);
+        assert_near(w->account.carried, 0, 0);
+        assert_near(ratio(w), 1, 0.0001);
+        assert_balanced(w);
+        free(w);
+    }
+}
+
+static void a_burst_longer_than_its_windows_is_not_cut_short(void **state) {
+    struct world *w = *state;
+    const struct ng_burst bursts[] = {{7 * MS, 995e6, -1}, {1500 * MS, 100e3, -1}, {1600 * MS, 35e6, -1}};
+    struct list list = {.bursts = bursts, .n = 3};
+    w->plan.carry_bursts = 0;
+    w->plan.length_ns = 2000 * MS;
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_int_equal(w->sim.n_sleeps, 4);
+    assert_near((double)w->sim.spells[0].cpu_ns, 995e6, 50e3);
+    assert_near((double)w->sim.spells[1].cpu_ns, 100e3, 2e3);
+    assert_near((double)w->sim.spells[2].cpu_ns, 35e6, 50e3);
+    assert_int_equal(w->account.n_run, 3);
+    assert_near(w->account.dropped, 0, 0);
+    assert_balanced(w);
+}
+
+static void bursts_that_come_during_another_one_follow_it_without_a_gap(void **state) {
+    struct world *w = *state;
+    /* 8 ms of work that become due within 3 ms, over the border of a window */
+    const struct ng_burst bursts[] = {{6 * MS, 4e6, -1}, {7 * MS, 2e6, -1}, {9 * MS, 1e6, -1}, {9 * MS, 1e6, -1}, {500 * MS, 1e6, -1}};
+    struct list list = {.bursts = bursts, .n = 5};
+    w->plan.carry_bursts = 0;
+    w->plan.level = 0.0001; /* so that the cap leaves no room for them */
+    w->plan.length_ns = 1000 * MS;
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_int_equal(w->sim.n_sleeps, 3);
+    assert_int_equal(w->sim.spells[0].begin_ns, 1006 * MS);
+    assert_near((double)w->sim.spells[0].cpu_ns, 8e6, 30e3);
+    assert_near((double)w->sim.spells[1].cpu_ns, 1e6, 2e3);
+    assert_near(w->account.dropped, 0, 0);
+    assert_near(w->account.carried, 0, 0);
+    assert_balanced(w);
+}
+
+static void heavy_tails_are_not_dropped_on_an_undisturbed_cpu(void **state) {
+    static const double carry_bursts[] = {0, 10};
+    (void)state;
+    for (int seed = 1; seed <= 20; seed++) {
+        struct world *w;
+        /* four decades of lengths at about 30 % of a CPU: the longest bursts outlast dozens of the others' dates and windows */
+        struct endless recorded = {.distance_ns = 1e6, .share = 0.3e6 * 0.0921, .spread = 4};
+        assert_int_equal(make_world((void **)&w), 0);
+        w->plan.carry_bursts = carry_bursts[seed % 2];
+        w->plan.period_ns = seed % 3 ? 1 * MS : 10 * MS;
+        w->plan.level = 0.3;
+        w->plan.length_ns = 1000 * MS;
+        w->sim.wake_cost_ns = seed % 5 * 10 * US + 500;
+        w->sim.quantum_ns = 1000;
+        w->plan.is_bounded = 0; /* what cannot end in time is then not dropped either */
+        w->sim.stop_at_ns = 2000 * MS;
+        give_endless(w, &recorded, (uint64_t)seed);
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_INTERRUPTED);
+        assert_near(w->account.dropped, 0, 0);
+        assert_near(w->account.requested, 300e6, 150e6);
+        assert_balanced(w);
+        free(w);
+    }
+}
+
+static void a_short_loss_of_the_cpu_delays_the_bursts_of_a_source(void **state) {
+    struct world *w = *state;
+    struct ng_source *source = give_pattern(w, "bursts");
+    w->sim.taken_from_ns = 2000 * MS - 1;
+    w->sim.taken_until_ns = 2052 * MS; /* eight bursts of 100 us are due, seven of them for more than 1 ms; ten may be carried */
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_near(ratio(w), 1, 0.001);
+    assert_near(w->account.dropped, 0, 1);
+    assert_near(w->account.carried, 700e3, 30e3);
+    assert_int_equal(w->account.n_late, 1);
+    assert_balanced(w);
+    ng_source_free(source);
+}
+
+static void a_long_loss_of_the_cpu_is_dropped_beyond_the_cap_of_a_source(void **state) {
+    struct world *w = *state;
+    struct ng_source *source = give_pattern(w, "bursts");
+    w->sim.taken_from_ns = 2000 * MS - 1;
+    w->sim.taken_until_ns = 3000 * MS - 1; /* a hundred bursts, 10 ms, of which 1 ms may be carried */
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_near(w->account.dropped, 9e6, 0.1e6);
+    assert_near(w->account.carried, 1e6, 0.1e6);
+    assert_near((double)w->account.delivered_ns, 91e6, 0.2e6);
+    assert_balanced(w);
+    ng_source_free(source);
+}
+
+static void a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap(void **state) {
+    static const struct {
+        int64_t lost_ns;
+        double dropped_ns;
+    } rows[] = {{1 * MS, 0}, {5 * MS, 0}, {50 * MS, 39e6}}; /* ten shares of 1 ms may be carried, and 1 ms is no lateness */
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world *w;
+        const struct ng_burst bursts[] = {{10 * MS, 300e6, -1}};
+        struct list list = {.bursts = bursts, .n = 1};
+        assert_int_equal(make_world((void **)&w), 0);
+        w->plan.level = 0.1;
+        w->plan.length_ns = 3000 * MS;
+        w->sim.taken_from_ns = 1100 * MS;
+        w->sim.taken_until_ns = w->sim.taken_from_ns + rows[i].lost_ns;
+        give(w, &list);
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+        assert_near(w->account.dropped, rows[i].dropped_ns, 0.1e6);
+        assert_near((double)w->account.delivered_ns, 300e6 - rows[i].dropped_ns, 0.1e6);
+        assert_balanced(w);
+        free(w);
+    }
+}
+
+static void the_duty_cap_holds_in_every_window_of_a_source_and_nothing_is_lost_by_it(void **state) {
+    struct world *w = *state;
+    const struct ng_burst bursts[] = {{10 * MS, 50e6, -1}, {313 * MS, 8e6, -1}, {316 * MS, 8e6, -1}, {800 * MS, 1e6, -1}};
+    struct list list = {.bursts = bursts, .n = 4};
+    w->plan.duty_cap = 0.2;
+    w->plan.carry_bursts = 0;
+    w->plan.length_ns = 1500 * MS;
+    w->sim.period_ns = 10 * MS;
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_true(w->sim.most_in_period_ns > 1900 * US);
+    assert_true(w->sim.most_in_period_ns <= 2000 * US + 2 * US);
+    assert_near(w->account.dropped, 0, 0);
+    assert_near(ratio(w), 1, 0.001);
+    assert_int_equal(w->account.n_planned, 4);
+    assert_true(w->account.n_run <= 4); /* going on in the next window is no burst of its own */
+    assert_balanced(w);
+}
+
+static void a_source_keeps_its_place_over_many_short_runs(void **state) {
+    struct world *w = *state;
+    enum { N = 20000 };
+    struct ng_burst *bursts = calloc(N, sizeof *bursts);
+    struct nl_rng rng;
+    int64_t at_ns = 0, time_run_ns = 0;
+    assert_non_null(bursts);
+    nl_rng_init(&rng, 17, 0);
+    for (int i = 0; i < N; i++) {
+        at_ns += (int64_t)nl_rng_below(&rng, 2 * MS);
+        bursts[i] = (struct ng_burst){.due_ns = at_ns, .share = 1000 + (double)nl_rng_below(&rng, 100000), .kind = -1};
+    }
+    struct list list = {.bursts = bursts, .n = N};
+    w->plan.is_bounded = 0;
+    w->plan.level = 0.05;
+    w->sim.quantum_ns = 500;
+    give(w, &list);
+    for (int i = 0; i < 1000; i++) {
+        int64_t asked_ns = 1 * MS + (int64_t)nl_rng_below(&rng, 20 * MS);
+        w->plan.start_ns = w->sim.now_ns + (int64_t)nl_rng_below(&rng, 2 * MS) - 1 * MS / 2; /* in a while, or a little ago */
+        w->plan.length_ns = asked_ns;
+        w->sim.stop_at_ns = w->plan.start_ns + (int64_t)nl_rng_below(&rng, 25 * MS); /* before or after its end */
+        int64_t before_ns = w->source.position_ns, begin_ns = w->sim.now_ns;
+        ng_first_start_ns(&w->plan, &w->account, ng_wake_cost_ns(&w->wake)); /* looks ahead, and must take nothing away */
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_INTERRUPTED);
+        int64_t ran_ns = w->source.position_ns - before_ns;
+        assert_in_range(ran_ns, 0, asked_ns);
+        /* its time stands still between the runs; an interruption is noticed within a quantum and a look at the clock */
+        int64_t wanted_ns = (w->sim.stop_at_ns > begin_ns ? w->sim.stop_at_ns : begin_ns) - w->plan.start_ns;
+        if (wanted_ns < asked_ns) assert_near((double)ran_ns, (double)wanted_ns, 50 * US);
+        else assert_int_equal(ran_ns, asked_ns);
+        time_run_ns += ran_ns;
+    }
+    double content = 0;
+    int64_t n = 0;
+    for (; n < N && bursts[n].due_ns <= time_run_ns; n++) content += bursts[n].share;
+    assert_int_equal(w->source.position_ns, time_run_ns);
+    assert_int_equal(w->account.n_planned, n);
+    assert_near(w->account.requested, content, 1);
+    assert_balanced(w);
+    free(bursts);
+}
+
+static void a_slotted_source_goes_on_by_its_slot_however_long_it_ran(void **state) {
+    struct world *w = *state;
+    enum { N = 3000 };
+    struct ng_burst *bursts = calloc(N, sizeof *bursts);
+    struct nl_rng rng;
+    double content = 0;
+    int64_t n = 0;
+    assert_non_null(bursts);
+    nl_rng_init(&rng, 5, 0);
+    for (int i = 0; i < N; i++) bursts[i] = (struct ng_burst){.due_ns = i * 1 * MS, .share = 5000 + (double)i, .kind = -1};
+    struct list list = {.bursts = bursts, .n = N};
+    w->plan.is_bounded = 0;
+    w->plan.is_slotted = 1;
+    w->plan.level = 0.005;
+    w->plan.length_ns = 10 * MS;
+    w->sim.wake_cost_ns = 2 * US;
+    give(w, &list);
+    for (int64_t i = 0; i < 300; i++) {
+        int64_t half_ns = 2 * MS + (int64_t)nl_rng_below(&rng, 15 * MS);
+        w->plan.start_ns = w->sim.now_ns + 100 * US;
+        w->sim.stop_at_ns = w->plan.start_ns + half_ns;
+        int64_t first_ns = ng_first_start_ns(&w->plan, &w->account, ng_wake_cost_ns(&w->wake));
+        assert_true(first_ns >= w->plan.start_ns);
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_INTERRUPTED);
+        assert_int_equal(w->source.position_ns, (i + 1) * 10 * MS);
+        /* what was due while it ran: no more than the slot, and nothing twice */
+        for (int64_t k = i * 10; k < (i + 1) * 10 && bursts[k].due_ns - i * 10 * MS <= half_ns; k++) {
+            content += bursts[k].share;
+            n++;
+        }
+        assert_near((double)w->account.n_planned, (double)n, 1 + i / 100); /* a burst at the very end of a half may count or not */
+    }
+    assert_near(w->account.requested / content, 1, 0.005);
+    assert_near(w->account.dropped, 0, 0);
+    assert_balanced(w);
+    free(bursts);
+}
+
+static void over_short_runs_a_source_delivers_what_it_asks_for(void **state) {
+    struct world *w = *state;
+    struct endless recorded = {.distance_ns = 3e6, .share = 0.02 * 3e6 * 0.47, .spread = 2};
+    w->plan.is_bounded = 0;
+    w->plan.level = 0.02;
+    give_endless(w, &recorded, 9);
+    for (int i = 0; i < 1000; i++) {
+        w->plan.start_ns = w->sim.now_ns + 1 * MS;
+        w->plan.length_ns = 10 * MS;
+        w->sim.stop_at_ns = w->sim.now_ns + 11 * MS;
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_INTERRUPTED);
+    }
+    assert_near(w->account.requested, 200e6, 20e6);
+    /* a burst that a half's end cuts short goes on in the next one */
+    assert_near(w->account.dropped, 0, 0);
+    assert_near(ratio(w), 1, 0.005);
+    assert_balanced(w);
+}
+
+static void after_the_end_of_a_source_it_sleeps_to_the_end_of_the_plan(void **state) {
+    struct world *w = *state;
+    const struct ng_burst bursts[] = {{0, 300e3, -1}, {20 * MS, 700e3, -1}};
+    struct list list = {.bursts = bursts, .n = 2};
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_in_range(w->sim.now_ns, 11000 * MS, 11000 * MS + 50 * US);
+    assert_int_equal(w->sim.n_sleeps, 2); /* the first burst is due at once */
+    assert_int_equal(w->account.n_planned, 2);
+    assert_near(w->account.requested, 1e6, 0);
+    assert_near(ratio(w), 1, 0.001);
+    assert_balanced(w);
+}
+
+static void a_source_without_a_burst_is_a_plan_without_load(void **state) {
+    struct world *w = *state;
+    struct list list = {0};
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_int_equal(w->sim.n_sleeps, 1);
+    assert_near(w->account.requested, 0, 0);
+    assert_balanced(w);
+}
+
+static void a_source_that_cannot_be_read_any_more_ends_the_run_at_once(void **state) {
+    struct world *w = *state;
+    const struct ng_burst bursts[] = {{0, 300e3, -1}, {20 * MS, 700e3, -1}, {40 * MS, 100e3, -1}};
+    struct list list = {.bursts = bursts, .n = 3, .fails_at = 2};
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_FAILED);
+    assert_true(w->sim.now_ns < 1100 * MS); /* not after the ten seconds of the plan */
+    assert_balanced(w);
+    /* and under a detector it does not wait for the next command either */
+    w->plan.is_bounded = 0;
+    w->sim.stop_at_ns = 9000 * MS;
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_FAILED);
+    assert_true(w->sim.now_ns < 1100 * MS);
+    assert_balanced(w);
+}
+
+static void a_kind_that_cannot_go_on_ends_the_run_at_once(void **state) {
+    static const int is_bounded[] = {1, 0};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct world *w;
+        struct endless recorded = {.distance_ns = 10e6, .share = 100e3};
+        assert_int_equal(make_world((void **)&w), 0);
+        w->plan.is_bounded = is_bounded[i % 2];
+        if (i / 2) give_endless(w, &recorded, 1);
+        w->sim.fails_at = 2500; /* of some 450 a burst */
+        w->sim.stop_at_ns = 9000 * MS;
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_FAILED);
+        assert_int_equal(w->sim.n_quanta, 2500);
+        assert_true(w->sim.now_ns < 1500 * MS);
+        assert_int_equal(w->account.delivered_units, 2499);
+        assert_balanced(w);
+        free(w);
+    }
+}
+
+static void a_kind_that_fails_while_the_last_rest_is_worked_off_fails_the_run(void **state) {
+    struct world *w = *state;
+    w->plan.length_ns = 1000 * MS;
+    run(w, ng_run_deadline);
+    int64_t n_quanta = w->sim.n_quanta;
+    free_world(state);
+    make_world(state);
+    w = *state;
+    w->plan.length_ns = 1000 * MS;
+    w->sim.fails_at = n_quanta;
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_FAILED);
+    assert_balanced(w);
+}
+
+static void more_tiny_bursts_than_can_be_merged_wake_it_once_per_window(void **state) {
+    struct world *w = *state;
+    struct endless tiny = {.distance_ns = 1000, .share = 1};
+    w->plan.level = 0.001;
+    w->plan.length_ns = 100 * MS; /* 100,000 bursts of 1 ns, of which 41,000 would pay for one wake-up */
+    give_endless(w, &tiny, 1);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_near((double)w->account.n_planned, 100e3, 5 * sqrt(100e3));
+    assert_near(w->account.requested, (double)w->account.n_planned, 1e-3);
+    /* each wake-up takes so long that another burst comes meanwhile */
+    assert_in_range(w->account.n_run, w->account.n_planned / NG_WINDOW, 2 * (w->account.n_planned / NG_WINDOW + 1));
+    /* what it cannot help using it does not hide */
+    assert_true(ratio(w) > 1);
+    assert_balanced(w);
+}
+
+static void a_window_full_of_bursts_at_one_time_is_one_burst(void **state) {
+    struct world *w = *state;
+    enum { N = 3 * NG_WINDOW };
+    struct ng_burst *bursts = calloc(N, sizeof *bursts);
+    assert_non_null(bursts);
+    for (int i = 0; i < N; i++) bursts[i] = (struct ng_burst){.due_ns = 50 * MS, .share = 1000, .kind = -1};
+    struct list list = {.bursts = bursts, .n = N};
+    w->plan.length_ns = 1000 * MS;
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_int_equal(w->account.n_planned, N);
+    assert_int_equal(w->account.n_run, 1);
+    assert_int_equal(w->sim.n_sleeps, 2);
+    assert_near((double)w->sim.spells[0].cpu_ns, 1000. * N, 30e3);
+    assert_near(w->account.dropped, 0, 0);
+    assert_balanced(w);
+    free(bursts);
+}
+
+static void an_interruption_within_a_burst_of_a_source_cancels_its_rest(void **state) {
+    struct world *w = *state;
+    const struct ng_burst bursts[] = {{0, 300e3, -1}, {20 * MS, 700e6, -1}, {2000 * MS, 100e3, -1}};
+    struct list list = {.bursts = bursts, .n = 3};
+    w->sim.stop_at_ns = 1120 * MS;
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_INTERRUPTED);
+    assert_in_range(w->sim.now_ns, 1120 * MS, 1120 * MS + 50 * US);
+    assert_int_equal(w->account.n_planned, 2);
+    assert_near(w->account.requested, 100.3e6, 0.1e6);
+    assert_near(ratio(w), 1, 0.001);
+    assert_near(w->account.dropped, 0, 1);
+    assert_balanced(w);
+}
+
+static void a_plan_that_ends_within_a_burst_of_a_source_asks_for_what_fits(void **state) {
+    static const double shares[] = {100e6, 3000e6, 1e15};
+    (void)state;
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        struct world *w;
+        const struct ng_burst bursts[] = {{0, 300e3, -1}, {900 * MS, shares[i], -1}};
+        struct list list = {.bursts = bursts, .n = 2};
+        assert_int_equal(make_world((void **)&w), 0);
+        w->plan.length_ns = 1000 * MS;
+        give(w, &list);
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+        assert_in_range(w->sim.now_ns, 2000 * MS - 100 * US, 2000 * MS + 100 * US);
+        assert_near(w->account.requested, 100.3e6, 1.1e6); /* what a CPU that begins 1 ms late could not do is not asked for either */
+        assert_near(ratio(w), 1, 0.001);
+        assert_near(w->account.dropped, 0, 1);
+        assert_int_equal(w->account.n_run, 2);
+        assert_balanced(w);
+        free(w);
+    }
+}
+
+static void what_was_lost_before_the_end_of_a_plan_is_dropped_all_the_same(void **state) {
+    struct world *w = *state;
+    const struct ng_burst bursts[] = {{900 * MS, 50e6, -1}};
+    struct list list = {.bursts = bursts, .n = 1};
+    w->plan.carry_bursts = 1000;
+    w->plan.length_ns = 1000 * MS;
+    w->sim.taken_from_ns = 1910 * MS;
+    w->sim.taken_until_ns = 1990 * MS; /* 10 ms before, 10 ms after, 30 ms missing */
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_near((double)w->account.delivered_ns, 20e6, 0.1e6);
+    assert_near(w->account.requested, 50e6, 1);
+    assert_near(w->account.dropped, 30e6, 0.1e6);
+    assert_balanced(w);
+}
+
+/* ---- several kinds ---- */
+
+static void each_kind_of_a_source_gets_its_own_part(void **state) {
+    struct world *w = *state;
+    enum { N = 900 };
+    struct ng_burst *bursts = calloc(N, sizeof *bursts);
+    double wanted[2] = {0};
+    assert_non_null(bursts);
+    for (int i = 0; i < N; i++) {
+        /* the second kind has every ninth burst: twice as long */
+        int kind = i % 9 == 8;
+        bursts[i] = (struct ng_burst){.due_ns = i * 10 * MS, .share = kind ? 200e3 : 100e3, .kind = kind};
+        wanted[kind] += bursts[i].share;
+    }
+    struct list list = {.bursts = bursts, .n = N};
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    for (int kind = 0; kind < 2; kind++) {
+        assert_near(w->tallies[kind].requested, wanted[kind], 1);
+        assert_near((double)w->tallies[kind].delivered_ns / wanted[kind], 1, 0.01);
+        assert_int_equal(w->tallies[kind].n_run, kind ? 100 : 800);
+    }
+    assert_balanced(w);
+    free(bursts);
+}
+
+static void a_kind_that_the_source_does_not_name_gets_nothing(void **state) {
+    struct world *w = *state;
+    const struct ng_burst bursts[] = {{10 * MS, 300e3, 1}, {20 * MS, 700e3, 1}};
+    struct list list = {.bursts = bursts, .n = 2};
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_int_equal(w->tallies[0].delivered_ns, 0);
+    assert_int_equal(w->tallies[0].delivered_units, 0);
+    assert_near((double)w->tallies[1].delivered_ns, 1e6, 1000);
+    assert_balanced(w);
+}
+
+static void a_plan_names_its_kind(void **state) {
+    struct world *w = *state;
+    w->plan.kind = 1;
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_int_equal(w->tallies[0].delivered_ns, 0);
+    assert_near((double)w->tallies[1].delivered_ns / w->tallies[1].requested, 1, 0.001);
+    assert_balanced(w);
+}
+
+/* ---- counted doses ---- */
+
+/* A plan of this many units per second, for `seconds`. */
+static void count_doses(struct world *w, double per_s, int64_t seconds) {
+    w->plan.is_counted = 1;
+    w->plan.level = per_s * 1e-9;
+    w->plan.length_ns = seconds * 1000 * MS;
+}
+
+static void counted_plans_deliver_exactly_their_rate_times_their_time(void **state) {
+    static const struct {
+        double per_s;
+        int64_t period_ms, seconds, wanted;
+        int quanta_per_unit, units_per_wake_up;
+    } rows[] = {
+        {1000, 10, 10, 10000, 1, 0},  /* ten units a burst */
+        {100, 10, 10, 1000, 7, 0},    /* one unit a burst, of several quanta each */
+        {150, 10, 10, 1500, 3, 0},    /* one and a half */
+        {0.5, 10, 100, 50, 40, 0},    /* a unit every 200 periods */
+        {1. / 3, 1000, 60, 20, 1, 0}, /* not a binary fraction */
+        {33.3, 10, 10, 333, 1, 0},
+        {0.1, 1000, 9, 0, 1, 0},      /* less than one */
+        {100, 10, 10, 1000, 1, 1},    /* the wake-up is the unit */
+        {50, 10, 10, 500, 1, 1},
+        {250, 10, 10, 2500, 1, 1},    /* it is one of the units */
+        {123457, 10, 1, 123457, 1, 0},
+    };
+    static const char *const patterns[] = {"periodic", "jittered", "bursts", "poisson"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int j = 0; j < 4; j++) {
+            struct world *w;
+            assert_int_equal(make_world((void **)&w), 0);
+            w->plan.period_ns = rows[i].period_ms * MS;
+            count_doses(w, rows[i].per_s, rows[i].seconds);
+            w->sim.quanta_per_unit = rows[i].quanta_per_unit;
+            w->units_per_wake_up = rows[i].units_per_wake_up;
+            struct ng_source *source = NULL;
+            if (j == 1) w->plan.jitter = 1;
+            else if (j > 1) source = give_pattern(w, patterns[j]);
+            assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+            /* random bursts ask for what they are, not for what they are on average; units are whole */
+            if (j < 2) assert_near(w->account.requested, rows[i].per_s * (double)rows[i].seconds, 1e-6);
+            int64_t wanted = j < 2 ? rows[i].wanted : (int64_t)(w->account.requested + 1e-6);
+            int is_fraction = w->account.requested - (double)wanted > 1e-6;
+            assert_in_range(w->account.delivered_units, wanted, wanted + is_fraction);
+            assert_near(w->account.dropped, 0, 1);
+            assert_balanced(w);
+            ng_source_free(source);
+            free(w);
+        }
+    }
+}
+
+static void quanta_of_many_units_overshoot_by_less_than_one_of_them(void **state) {
+    struct world *w = *state;
+    count_doses(w, 1e6, 10);
+    w->sim.units_per_quantum = 4096; /* a stretch of an array in bytes */
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_near((double)w->account.delivered_units, 1e7, 4096);
+    assert_balanced(w);
+}
+
+static void a_counted_plan_does_not_wake_up_for_less_than_a_unit(void **state) {
+    struct world *w = *state;
+    count_doses(w, 1, 10);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_int_equal(w->account.n_run, 10);
+    assert_int_equal(w->account.n_planned, 1000);
+    assert_int_equal(w->sim.n_sleeps, 11);
+    assert_balanced(w);
+}
+
+static void a_counted_unit_may_outlast_its_period(void **state) {
+    static const double carry_bursts[] = {0, 10};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct world *w;
+        assert_int_equal(make_world((void **)&w), 0);
+        count_doses(w, 20, 10);
+        w->plan.carry_bursts = carry_bursts[i % 2];
+        w->sim.quanta_per_unit = 100000; /* 20 ms of the 50 that a unit has */
+        w->sim.quantum_ns = 200;
+        struct ng_source *source = i / 2 ? give_pattern(w, "bursts") : NULL;
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+        assert_near((double)w->account.delivered_units, 200, 1);
+        assert_near(w->account.dropped, 0, 1);
+        assert_balanced(w);
+        ng_source_free(source);
+        free(w);
+    }
+}
+
+static void counted_bursts_over_the_border_of_a_window_are_not_dropped(void **state) {
+    struct world *w = *state;
+    /* 3 ms of work each; every one of them is due 1 ms before a border */
+    struct ng_burst bursts[50];
+    for (int i = 0; i < 50; i++) bursts[i] = (struct ng_burst){.due_ns = (9 + i * 20) * MS, .share = 15000, .kind = -1};
+    struct list list = {.bursts = bursts, .n = 50};
+    count_doses(w, 750000, 1);
+    w->plan.carry_bursts = 0;
+    w->plan.length_ns = 1100 * MS;
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_near(w->account.dropped, 0, 0);
+    assert_int_equal(w->account.delivered_units, 50 * 15000);
+    assert_balanced(w);
+}
+
+static void the_duty_cap_holds_in_counted_plans_and_the_rest_is_reported(void **state) {
+    struct world *w = *state;
+    /* 2 us a unit, 1000 units in 10 ms: 20 % asked for, 5 % allowed */
+    count_doses(w, 1e5, 2);
+    w->sim.quanta_per_unit = 10;
+    w->plan.duty_cap = 0.05;
+    w->sim.period_ns = 10 * MS;
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_true(w->sim.most_in_period_ns <= 500 * US + 3 * US);
+    assert_near((double)w->account.delivered_units, 0.05 * 2e9 / 2000, 3000);
+    /* ten bursts' worth may be outstanding; at the end that is given up as well */
+    assert_near(w->account.dropped, 200e3 - (double)w->account.delivered_units, 1);
+    assert_near(w->account.owed, 0, 1e-6);
+    assert_balanced(w);
+}
+
+static void a_loss_of_the_cpu_is_made_up_for_in_units_up_to_the_cap(void **state) {
+    static const struct {
+        int64_t lost_ms;
+        double dropped, carried;
+    } rows[] = {{35, 0, 30}, {1000, 900, 100}};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct world *w;
+        assert_int_equal(make_world((void **)&w), 0);
+        count_doses(w, 1000, 10);
+        struct ng_source *source = i / 2 ? give_pattern(w, "bursts") : NULL;
+        w->sim.taken_from_ns = 2000 * MS - 1;
+        w->sim.taken_until_ns = w->sim.taken_from_ns + rows[i % 2].lost_ms * MS;
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+        assert_near(w->account.dropped, rows[i % 2].dropped, 12);
+        if (i / 2 == 0) assert_near(w->account.carried, rows[i % 2].carried, 12);
+        assert_near((double)w->account.delivered_units, 10000 - w->account.dropped, 1);
+        assert_balanced(w);
+        ng_source_free(source);
+        free(w);
+    }
+}
+
+static void an_interruption_of_a_counted_plan_cancels_the_burst_it_falls_into(void **state) {
+    struct world *w = *state;
+    count_doses(w, 1000, 10);
+    w->sim.quanta_per_unit = 1000; /* 0.2 ms a unit, ten in 2 ms */
+    w->sim.stop_at_ns = 1501 * MS;
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_INTERRUPTED);
+    assert_near((double)w->account.delivered_units / w->account.requested, 1, 0.003);
+    assert_near(w->account.dropped, 0, 1);
+    assert_balanced(w);
+}
+
+/* ---- early wake-ups ---- */
+
+static void sleeps_that_end_late_are_begun_so_much_earlier(void **state) {
+    static const int64_t delays_ns[] = {0, 5 * US, 60 * US, 180 * US};
+    (void)state;
+    for (size_t i = 0; i < 3 * sizeof delays_ns / sizeof *delays_ns; i++) {
+        struct world *w;
+        struct endless recorded = {.distance_ns = 10e6, .share = 100e3, .spread = 0};
+        assert_int_equal(make_world((void **)&w), 0);
+        w->is_early = 1;
+        w->sim.wake_delay_ns = delays_ns[i / 3];
+        if (i % 3 == 1) give_endless(w, &recorded, 2);
+        if (i % 3 == 2) count_doses(w, 1000, 10);
+        assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+        /* but for the first ones, which have to find out */
+        int64_t wake_ns = w->sim.wake_cost_ns + 2 * US;
+        assert_true(nl_hist_quantile(&w->lateness.hist, 0.5) < wake_ns);
+        if (i % 3 != 1) assert_true(nl_hist_quantile(&w->lateness.hist, 0.99) < wake_ns);
+        assert_true(w->lateness.max_ns <= delays_ns[i / 3] + wake_ns || i % 3 == 1);
+        if (i % 3 != 2) assert_near(ratio(w), 1, 0.003);
+        if (i % 3 == 2) assert_int_equal(w->account.delivered_units, 10000);
+        if (i % 3 != 1) assert_int_equal(w->account.n_run, 1000);
+        assert_balanced(w);
+        free(w);
+    }
+}
+
+static void no_sleep_ends_earlier_than_a_twentieth_of_the_period_or_200_us(void **state) {
+    struct ng_wake_cost delay = {0};
+    (void)state;
+    assert_int_equal(ng_lead_ns(NULL, 10 * MS), 0);
+    assert_int_equal(ng_lead_ns(&delay, 10 * MS), 0);
+    ng_wake_cost_add(&delay, 70 * US);
+    assert_int_equal(ng_lead_ns(&delay, 10 * MS), 70 * US);
+    assert_int_equal(ng_lead_ns(&delay, 1 * MS), 50 * US);
+    for (int i = 0; i < NG_WAKE_SAMPLES; i++) ng_wake_cost_add(&delay, 5 * MS);
+    assert_int_equal(ng_lead_ns(&delay, 1000 * MS), 200 * US);
+    for (int i = 0; i < NG_WAKE_SAMPLES; i++) ng_wake_cost_add(&delay, -5);
+    assert_int_equal(ng_lead_ns(&delay, 10 * MS), 0);
+}
+
+static void a_burst_close_behind_another_one_does_not_begin_far_ahead_of_its_time(void **state) {
+    struct world *w = *state;
+    /* the gap between two bursts of a pair is shorter than the lead */
+    enum { N = 100 };
+    struct ng_burst bursts[2 * N];
+    for (int i = 0; i < N; i++) {
+        bursts[2 * i] = (struct ng_burst){.due_ns = i * 10 * MS, .share = 500e3, .kind = -1};
+        bursts[2 * i + 1] = (struct ng_burst){.due_ns = i * 10 * MS + 650 * US, .share = 500e3, .kind = -1};
+    }
+    struct list list = {.bursts = bursts, .n = 2 * N};
+    w->is_early = 1;
+    w->sim.wake_delay_ns = 180 * US;
+    w->plan.length_ns = 1000 * MS;
+    give(w, &list);
+    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
+    assert_near(ratio(w), 1, 0.001);
+    /* early by the gap or late by the rest of the delay, whichever is less */
+    assert_true(nl_hist_quantile(&w->lateness.hist, 0.99) < 115 * US);
+    assert_balanced(w);
+}
+
+/* ---- the published loop ---- */
+
+static void the_published_loop_overshoots_by_whole_quanta(void **state) {
+    struct world *w = *state;
+    w->plan.period_ns = 1000 * MS;
+    w->plan.level = 0.0001;       /* 100 us of each second */
+    w->sim.quantum_ns = 170 * US; /* one pass of the array */
+    w->sim.wake_cost_ns = 0;
+    assert_int_equal(run(w, ng_run_published), 0);
+    assert_near(ratio(w), 1.7, 0.01);
+}
+
+static void the_published_loop_counts_lost_time_as_work(void **state) {
+    struct world *w = *state;
+    w->plan.period_ns = 1000 * MS;
+    w->sim.quantum_ns = 100 * US;
+    w->sim.wake_cost_ns = 0;
+    w->sim.taken_from_ns = 1000 * MS + 50 * US; /* the first burst of 10 ms, all but two quanta */
+    w->sim.taken_until_ns = 1020 * MS;
+    run(w, ng_run_published);
+    assert_near(ratio(w), 0.9, 0.02);
+}
+
+static void a_published_loop_that_is_stopped_asks_for_the_time_it_ran(void **state) {
+    struct world *w = *state;
+    w->plan.period_ns = 1000 * MS;
+    w->plan.kind = 1;
+    w->sim.quantum_ns = 100 * US;
+    w->sim.stop_at_ns = 3500 * MS;
+    assert_int_equal(run(w, ng_run_published), NG_RUN_INTERRUPTED);
+    assert_near(w->account.requested, 25e6, 0.1e6);
+    assert_balanced(w);
+}
+
+static void a_published_loop_stopped_before_its_begin_asks_for_nothing(void **state) {
+    struct world *w = *state;
+    w->plan.start_ns = 5000 * MS;
+    w->sim.stop_at_ns = 2000 * MS;
+    assert_int_equal(run(w, ng_run_published), NG_RUN_INTERRUPTED);
+    assert_near(w->account.requested, 0, 0);
+    assert_int_equal(w->account.n_planned, 0);
+    assert_balanced(w);
+}
+
+static void a_kind_that_cannot_go_on_ends_the_published_loop(void **state) {
+    struct world *w = *state;
+    w->sim.fails_at = 1000;
+    assert_int_equal(run(w, ng_run_published), NG_RUN_FAILED);
+    assert_int_equal(w->sim.n_quanta, 1000);
+    assert_balanced(w);
+}
+
+int main(void) {
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_of_25_ms_has_three_periods_of_10_ms_and_the_last_share_is_half),
+        cmocka_unit_test(a_plan_at_level_0_has_no_periods),
+        cmocka_unit_test(bursts_become_due_at_their_times_and_never_after_the_last),
+        cmocka_unit_test(a_share_smaller_than_a_wake_up_is_saved_until_it_pays_for_one),
+        cmocka_unit_test(a_share_larger_than_a_wake_up_runs_every_period),
+        cmocka_unit_test(work_is_what_is_owed_within_what_the_cap_leaves),
+        cmocka_unit_test(missed_time_is_carried_up_to_the_cap_and_the_rest_dropped),
+        cmocka_unit_test(the_cost_of_a_wake_up_is_a_median_that_ignores_outliers),
+        cmocka_unit_test(random_bursts_lie_within_their_periods_and_in_their_middle_on_average),
+        cmocka_unit_test(the_same_seed_gives_the_same_bursts_and_another_one_does_not),
+        WORLD_TEST(a_small_dose_swings_about_what_is_due_under_a_detector),
+        WORLD_TEST(the_way_to_the_first_sleep_is_not_charged_under_a_detector),
+        cmocka_unit_test(a_burst_is_late_after_a_tenth_of_the_period_or_1_ms),
+        cmocka_unit_test(the_tolerance_holds_on_both_sides_and_nothing_asked_is_neither),
+        cmocka_unit_test(levels_are_delivered_whatever_a_wake_up_costs),
+        WORLD_TEST(a_cheap_wake_up_runs_every_burst_and_a_dear_one_merges_them),
+        WORLD_TEST(at_level_0_it_sleeps_once_until_the_end),
+        WORLD_TEST(at_level_100_it_never_sleeps_and_still_ends_on_time),
+        WORLD_TEST(an_expensive_wake_up_is_paid_back_by_the_bursts_after_it),
+        WORLD_TEST(a_short_loss_of_the_cpu_is_made_up_for),
+        WORLD_TEST(a_long_loss_of_the_cpu_is_dropped_beyond_the_cap),
+        WORLD_TEST(without_carrying_nothing_missed_is_made_up_for),
+        WORLD_TEST(the_duty_cap_holds_in_every_period_while_missed_time_is_repaid),
+        WORLD_TEST(random_bursts_deliver_the_same_level),
+        WORLD_TEST(a_run_of_uneven_length_still_delivers_its_level),
+        WORLD_TEST(an_interruption_ends_a_sleep_and_only_begun_bursts_count_as_planned),
+        WORLD_TEST(an_interruption_ends_a_burst_at_the_next_quantum_and_cancels_its_rest),
+        cmocka_unit_test(an_account_keeps_its_level_over_many_short_runs),
+        WORLD_TEST(a_share_below_a_wake_up_leaves_most_runs_without_a_burst),
+        WORLD_TEST(a_run_at_level_0_charges_nothing_to_its_account),
+        WORLD_TEST(a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap),
+        WORLD_TEST(a_run_ends_with_its_last_period_even_when_no_command_comes),
+        cmocka_unit_test(sources_deliver_their_level_whatever_a_wake_up_costs),
+        cmocka_unit_test(a_replayed_burst_is_as_long_as_asked),
+        WORLD_TEST(a_burst_longer_than_its_windows_is_not_cut_short),
+        WORLD_TEST(bursts_that_come_during_another_one_follow_it_without_a_gap),
+        cmocka_unit_test(heavy_tails_are_not_dropped_on_an_undisturbed_cpu),
+        WORLD_TEST(a_short_loss_of_the_cpu_delays_the_bursts_of_a_source),
+        WORLD_TEST(a_long_loss_of_the_cpu_is_dropped_beyond_the_cap_of_a_source),
+        cmocka_unit_test(a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap),
+        WORLD_TEST(the_duty_cap_holds_in_every_window_of_a_source_and_nothing_is_lost_by_it),
+        WORLD_TEST(a_source_keeps_its_place_over_many_short_runs),
+        WORLD_TEST(a_slotted_source_goes_on_by_its_slot_however_long_it_ran),
+        WORLD_TEST(over_short_runs_a_source_delivers_what_it_asks_for),
+        WORLD_TEST(after_the_end_of_a_source_it_sleeps_to_the_end_of_the_plan),
+        WORLD_TEST(a_source_without_a_burst_is_a_plan_without_load),
+        WORLD_TEST(a_source_that_cannot_be_read_any_more_ends_the_run_at_once),
+        cmocka_unit_test(a_kind_that_cannot_go_on_ends_the_run_at_once),
+        WORLD_TEST(a_kind_that_fails_while_the_last_rest_is_worked_off_fails_the_run),
+        WORLD_TEST(more_tiny_bursts_than_can_be_merged_wake_it_once_per_window),
+        WORLD_TEST(a_window_full_of_bursts_at_one_time_is_one_burst),
+        WORLD_TEST(an_interruption_within_a_burst_of_a_source_cancels_its_rest),
+        cmocka_unit_test(a_plan_that_ends_within_a_burst_of_a_source_asks_for_what_fits),
+        WORLD_TEST(what_was_lost_before_the_end_of_a_plan_is_dropped_all_the_same),
+        WORLD_TEST(each_kind_of_a_source_gets_its_own_part),
+        WORLD_TEST(a_kind_that_the_source_does_not_name_gets_nothing),
+        WORLD_TEST(a_plan_names_its_kind),
+        cmocka_unit_test(counted_plans_deliver_exactly_their_rate_times_their_time),
+        WORLD_TEST(quanta_of_many_units_overshoot_by_less_than_one_of_them),
+        WORLD_TEST(a_counted_plan_does_not_wake_up_for_less_than_a_unit),
+        cmocka_unit_test(a_counted_unit_may_outlast_its_period),
+        WORLD_TEST(counted_bursts_over_the_border_of_a_window_are_not_dropped),
+        WORLD_TEST(the_duty_cap_holds_in_counted_plans_and_the_rest_is_reported),
+        cmocka_unit_test(a_loss_of_the_cpu_is_made_up_for_in_units_up_to_the_cap),
+        WORLD_TEST(an_interruption_of_a_counted_plan_cancels_the_burst_it_falls_into),
+        cmocka_unit_test(sleeps_that_end_late_are_begun_so_much_earlier),
+        cmocka_unit_test(no_sleep_ends_earlier_than_a_twentieth_of_the_period_or_200_us),
+        WORLD_TEST(a_burst_close_behind_another_one_does_not_begin_far_ahead_of_its_time),
+        WORLD_TEST(the_published_loop_overshoots_by_whole_quanta),
+        WORLD_TEST(the_published_loop_counts_lost_time_as_work),
+        WORLD_TEST(a_published_loop_that_is_stopped_asks_for_the_time_it_ran),
+        WORLD_TEST(a_published_loop_stopped_before_its_begin_asks_for_nothing),
+        WORLD_TEST(a_kind_that_cannot_go_on_ends_the_published_loop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,561 @@
+/* Patterns: when their bursts come, how long these are, and what they refuse. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "noisegen/kinds/kinds.h"
+#include "noisegen/patterns/pattern.h"
+
+#define MS INT64_C(1000000)
+
+static char folder[PATH_MAX], path[PATH_MAX + 32];
+
+static int set_up(void **state) {
+    (void)state;
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/noiselab-test-pattern.XXXXXX", parent && parent[0] ? parent : "/tmp");
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/trace", folder);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static void assert_near(double value, double wanted, double tolerance) {
+    if (value >= wanted - tolerance && value <= wanted + tolerance) return;
+    fail_msg("%.9g is not within %.3g of %.9g", value, tolerance, wanted);
+}
+
+static void assert_contains(const char *text, const char *part) {
+    if (!text || !strstr(text, part)) fail_msg("'%s' does not contain '%s'", text ? text : "(nothing)", part);
+}
+
+/* A shape and a request for it: 1 % in bursts every 10 ms. */
+struct asked {
+    struct ng_shape shape;
+    struct ng_pattern_request request;
+};
+
+static struct asked *ask(void) {
+    static struct asked asked;
+    asked.shape = (struct ng_shape){.jitter = 1, .group = 5, .scale_period = 1, .scale_burst = 1, .seed = 1};
+    asked.request = (struct ng_pattern_request){.shape = &asked.shape, .period_ns = 10 * MS, .level = 0.01, .trace_cpu = -1};
+    return &asked;
+}
+
+static struct ng_source *open_source(const char *name, const struct asked *asked) {
+    struct ng_source *source = ng_pattern_find(name)->open(&asked->request);
+    assert_non_null(source);
+    assert_int_equal(source->n_read, 0);
+    assert_int_equal(source->position_ns, 0);
+    return source;
+}
+
+static struct ng_burst next_of(struct ng_source *source) {
+    struct ng_burst burst;
+    assert_int_equal(source->next(source->context, &burst), 1);
+    return burst;
+}
+
+static void write_trace(const char *text) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void check_trace(const char *text, struct ng_trace *trace) {
+    char reason[2 * PATH_MAX];
+    write_trace(text);
+    if (ng_trace_check(path, trace, reason, sizeof reason)) fail_msg("%s", reason);
+}
+
+/* ---- the table ---- */
+
+static void every_row_has_a_name_and_a_help_line(void **state) {
+    (void)state;
+    int n = 0;
+    for (const struct ng_pattern *const *p = ng_patterns; *p; p++, n++) {
+        for (const char *c = (*p)->name; *c; c++) assert_true(islower((unsigned char)*c));
+        assert_ptr_equal(ng_pattern_find((*p)->name), *p);
+        assert_null(strchr((*p)->help, '\n'));
+        /* only a source has a place to go on from */
+        assert_true(!(*p)->is_continued || (*p)->open);
+    }
+    assert_int_equal(n, 5);
+    assert_string_equal(ng_patterns[0]->name, "periodic"); /* the default */
+    assert_null(ng_pattern_find("random"));
+    assert_null(ng_pattern_find(""));
+}
+
+static void a_plan_takes_from_the_pattern_what_it_decides(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_plan plan = {.duty_cap = 0.7};
+    struct ng_source *source = open_source("poisson", a);
+    a->shape.jitter = 0.3;
+    a->shape.seed = 77;
+    ng_pattern_fill(ng_pattern_find("periodic"), &a->request, NULL, &plan);
+    assert_int_equal(plan.period_ns, 10 * MS);
+    assert_near(plan.level, 0.01, 0);
+    assert_near(plan.jitter, 0, 0);
+    assert_null(plan.source);
+    assert_near(plan.duty_cap, 0.7, 0);
+    ng_pattern_fill(ng_pattern_find("jittered"), &a->request, NULL, &plan);
+    assert_near(plan.jitter, 0.3, 0);
+    assert_int_equal(plan.random_seed, 77);
+    a->request.is_counted = 1;
+    ng_pattern_fill(ng_pattern_find("poisson"), &a->request, source, &plan);
+    assert_near(plan.jitter, 0, 0);
+    assert_ptr_equal(plan.source, source);
+    assert_int_equal(plan.is_counted, 1);
+    ng_source_free(source);
+    ng_source_free(NULL);
+}
+
+/* ---- poisson ---- */
+
+enum { N_GAPS = 20000 };
+
+/* The gaps between bursts, in mean distances. */
+static double *gaps(uint64_t seed) {
+    struct asked *a = ask();
+    double *gap = malloc(N_GAPS * sizeof *gap);
+    assert_non_null(gap);
+    a->shape.seed = seed;
+    struct ng_source *source = open_source("poisson", a);
+    int64_t before_ns = 0;
+    for (int i = 0; i < N_GAPS; i++) {
+        struct ng_burst burst = next_of(source);
+        assert_true(burst.due_ns >= before_ns);
+        assert_near(burst.share, 100e3, 1e-6);
+        assert_int_equal(burst.kind, -1);
+        gap[i] = (double)(burst.due_ns - before_ns) / 10e6;
+        before_ns = burst.due_ns;
+    }
+    ng_source_free(source);
+    return gap;
+}
+
+static void the_gaps_of_poisson_bursts_have_mean_and_variance_1(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        double *gap = gaps(seed), sum = 0, squares = 0;
+        for (int i = 0; i < N_GAPS; i++) sum += gap[i];
+        for (int i = 0; i < N_GAPS; i++) squares += (gap[i] - sum / N_GAPS) * (gap[i] - sum / N_GAPS);
+        /* exponential: standard errors 1/sqrt(n) of the mean and sqrt(8/n) of the variance; the seeds are fixed, so this cannot fail by
+         * chance */
+        assert_near(sum / N_GAPS, 1, 4 / sqrt(N_GAPS));
+        assert_near(squares / (N_GAPS - 1), 1, 4 * sqrt(8. / N_GAPS));
+        free(gap);
+    }
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void the_gaps_of_poisson_bursts_are_exponential(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        double *gap = gaps(seed), most = 0;
+        qsort(gap, N_GAPS, sizeof *gap, by_size);
+        for (int i = 0; i < N_GAPS; i++) {
+            double p = 1 - exp(-gap[i]), below = p - (double)i / N_GAPS, above = (double)(i + 1) / N_GAPS - p;
+            most = fmax(most, fmax(below, above));
+        }
+        /* Kolmogorov and Smirnov: one sample in a hundred has more than 1.63/sqrt(n) */
+        assert_true(most < 1.63 / sqrt(N_GAPS));
+        free(gap);
+    }
+}
+
+static void the_gaps_of_poisson_bursts_do_not_know_of_each_other(void **state) {
+    (void)state;
+    double *gap = gaps(3);
+    for (int lag = 1; lag <= 5; lag++) {
+        double sum = 0;
+        for (int i = lag; i < N_GAPS; i++) sum += (gap[i] - 1) * (gap[i - lag] - 1);
+        assert_near(sum / (N_GAPS - lag), 0, 4 / sqrt(N_GAPS));
+    }
+    free(gap);
+}
+
+static void poisson_bursts_per_second_vary_as_their_number(void **state) {
+    (void)state;
+    /* 100 bursts a second on average: the variance of their number is 100, too */
+    double *gap = gaps(2), at = 0, squares = 0;
+    int n = 0, second = 0;
+    for (int i = 0; i < N_GAPS && second < 190; i++) {
+        at += gap[i];
+        while (at >= 100 * (second + 1) && second < 190) {
+            squares += (n - 100.) * (n - 100.);
+            n = 0;
+            second++;
+        }
+        n++;
+    }
+    assert_int_equal(second, 190);
+    assert_near(squares / second, 100, 4 * 100 * sqrt(2. / second));
+    free(gap);
+}
+
+static void a_seed_decides_the_poisson_bursts(void **state) {
+    (void)state;
+    double *a = gaps(1), *b = gaps(1), *c = gaps(2);
+    int n_same = 0;
+    assert_memory_equal(a, b, N_GAPS * sizeof *a);
+    for (int i = 0; i < N_GAPS; i++) n_same += a[i] == c[i];
+    assert_true(n_same < 5);
+    free(a);
+    free(b);
+    free(c);
+}
+
+static void poisson_bursts_do_not_begin_at_another_place(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_source *source = open_source("poisson", a);
+    ng_source_skip(ng_pattern_find("poisson"), &a->request, source, 0.5);
+    assert_int_equal(source->position_ns, 0);
+    assert_int_equal(source->n_read, 0);
+    ng_source_free(source);
+}
+
+/* ---- bursts of bursts ---- */
+
+static void groups_of_bursts_come_at_their_times(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    a->shape.group = 3;
+    a->shape.spacing_ns = 2 * MS;
+    static const int64_t wanted_ms[] = {0, 2, 4, 30, 32, 34, 60, 62, 64, 90};
+    struct ng_source *source = open_source("bursts", a);
+    for (size_t i = 0; i < sizeof wanted_ms / sizeof *wanted_ms; i++) {
+        struct ng_burst burst = next_of(source);
+        assert_int_equal(burst.due_ns, wanted_ms[i] * MS);
+        assert_near(burst.share, 100e3, 1e-6);
+        assert_int_equal(burst.kind, -1);
+    }
+    ng_source_free(source);
+}
+
+static void the_spacing_is_a_tenth_of_the_period_unless_it_is_said(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_source *source = open_source("bursts", a);
+    assert_int_equal(next_of(source).due_ns, 0);
+    assert_int_equal(next_of(source).due_ns, 1 * MS);
+    ng_source_free(source);
+}
+
+static void groups_do_not_drift(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_burst burst = {0};
+    a->shape.group = 7;
+    a->shape.spacing_ns = 333333;
+    a->request.period_ns = 3333333;
+    struct ng_source *source = open_source("bursts", a);
+    for (int64_t i = 0; i <= 7 * 100000; i++) burst = next_of(source);
+    assert_int_equal(burst.due_ns, INT64_C(100000) * 7 * 3333333);
+    ng_source_free(source);
+}
+
+static void groups_that_would_be_one_burst_or_overlap_are_refused(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    char buf[256];
+    const struct ng_pattern *bursts = ng_pattern_find("bursts");
+    assert_null(bursts->problem(&a->request, buf, sizeof buf));
+    a->request.level = 0.1; /* 1 ms every 1 ms */
+    assert_contains(bursts->problem(&a->request, buf, sizeof buf), "--spacing: bursts of 1 ms every 1 ms would be one long burst");
+    a->request.level = 0.0999;
+    assert_null(bursts->problem(&a->request, buf, sizeof buf));
+    a->request.level = 0.01;
+    a->shape.spacing_ns = 20 * MS; /* 80 ms from the first to the last, in 50 */
+    assert_contains(bursts->problem(&a->request, buf, sizeof buf),
+                    "--spacing: 5 bursts every 20 ms do not fit into 50 ms (--group x --period)");
+    a->shape.spacing_ns = 50 * MS / 4 - 25000; /* just in time for the next group */
+    assert_null(bursts->problem(&a->request, buf, sizeof buf));
+    a->shape.spacing_ns += 1;
+    assert_contains(bursts->problem(&a->request, buf, sizeof buf), "do not fit into");
+    a->shape.spacing_ns = 1; /* how long units of dose take is not known */
+    a->request.is_counted = 1;
+    assert_null(bursts->problem(&a->request, buf, sizeof buf));
+}
+
+static void groups_begin_at_a_share_of_their_repetition(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    const struct ng_pattern *bursts = ng_pattern_find("bursts");
+    struct ng_source *source = open_source("bursts", a);
+    ng_source_skip(bursts, &a->request, source, 0.05); /* 2.5 ms of 50: three bursts are over */
+    assert_int_equal(source->position_ns, 2500000);
+    assert_int_equal(source->n_read, 1);
+    assert_int_equal(source->ring[0].due_ns, 3 * MS); /* read already, and not lost */
+    assert_int_equal(next_of(source).due_ns, 4 * MS);
+    ng_source_free(source);
+    source = open_source("bursts", a);
+    ng_source_skip(bursts, &a->request, source, 0);
+    assert_int_equal(source->n_read, 0);
+    ng_source_free(source);
+    source = open_source("bursts", a);
+    ng_source_skip(bursts, &a->request, source, 0.999);
+    assert_int_equal(source->ring[0].due_ns, 50 * MS);
+    ng_source_free(source);
+}
+
+/* ---- replay ---- */
+
+static void a_replayed_trace_counts_its_times_from_the_first_burst(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_trace trace;
+    struct ng_burst burst;
+    check_trace("1000\t10\n1500\t20\n4000\t30\n", &trace);
+    a->request.trace = &trace;
+    struct ng_source *source = open_source("replay", a);
+    static const int64_t due_ns[] = {0, 500, 3000}, share_ns[] = {10, 20, 30};
+    for (int i = 0; i < 3; i++) {
+        burst = next_of(source);
+        assert_int_equal(burst.due_ns, due_ns[i]);
+        assert_near(burst.share, (double)share_ns[i], 0);
+        assert_int_equal(burst.kind, -1);
+    }
+    assert_int_equal(source->next(source->context, &burst), 0);
+    assert_int_equal(source->next(source->context, &burst), 0);
+    ng_source_free(source);
+    ng_trace_close(&trace);
+}
+
+static void times_and_durations_are_scaled_and_rounded_down(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_trace trace;
+    check_trace("7\t10\n22\t15\n107\t1\n", &trace);
+    a->request.trace = &trace;
+    a->shape.scale_period = 0.1;
+    a->shape.scale_burst = 0.25;
+    struct ng_source *source = open_source("replay", a);
+    struct ng_burst burst = next_of(source);
+    assert_int_equal(burst.due_ns, 0);
+    assert_near(burst.share, 2.5, 1e-12);
+    burst = next_of(source);
+    assert_int_equal(burst.due_ns, 1); /* 1.5 */
+    assert_near(burst.share, 3.75, 1e-12);
+    burst = next_of(source);
+    assert_int_equal(burst.due_ns, 10);
+    assert_near(burst.share, 0.25, 1e-12);
+    ng_source_free(source);
+    ng_trace_close(&trace);
+}
+
+static void a_trace_by_the_wall_clock_loses_no_digits(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_trace trace;
+    /* a double of this size counts in steps of 256 */
+    check_trace("1790000000123456789\t10\n1790000000123456889\t10\n1790000003123456890\t10\n", &trace);
+    a->request.trace = &trace;
+    struct ng_source *source = open_source("replay", a);
+    assert_int_equal(next_of(source).due_ns, 0);
+    assert_int_equal(next_of(source).due_ns, 100);
+    assert_int_equal(next_of(source).due_ns, 3000000101);
+    ng_source_free(source);
+    ng_trace_close(&trace);
+}
+
+static void a_looped_trace_begins_again_after_its_span(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_trace trace;
+    check_trace("# span_ns: 1000\n100\t10\n300\t20\n", &trace);
+    a->request.trace = &trace;
+    a->shape.is_looped = 1;
+    a->shape.scale_period = 2;
+    struct ng_source *source = open_source("replay", a);
+    struct ng_burst burst;
+    for (int64_t round = 0; round < 1000; round++) {
+        burst = next_of(source);
+        assert_int_equal(burst.due_ns, round * 2000);
+        assert_near(burst.share, 10, 0);
+        burst = next_of(source);
+        assert_int_equal(burst.due_ns, round * 2000 + 400);
+        assert_near(burst.share, 20, 0);
+    }
+    ng_source_free(source);
+    ng_trace_close(&trace);
+}
+
+static void every_cpu_gets_its_own_lines(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_trace trace;
+    struct ng_burst burst;
+    check_trace("0\t10\t3\n5\t20\t9\n50\t11\t3\n60\t21\t9\n", &trace);
+    a->request.trace = &trace;
+    for (int cpu = -1; cpu < 2; cpu++) {
+        a->request.trace_cpu = cpu;
+        struct ng_source *source = open_source("replay", a);
+        int n = 0;
+        double sum = 0;
+        while (source->next(source->context, &burst) > 0) {
+            n++;
+            sum += burst.share;
+        }
+        assert_int_equal(n, cpu < 0 ? 4 : 2);
+        assert_near(sum, cpu < 0 ? 62 : cpu == 0 ? 21 : 41, 0);
+        ng_source_free(source);
+    }
+    ng_trace_close(&trace);
+}
+
+static void kinds_are_those_that_the_request_maps_them_to(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_trace trace;
+    int kind_of_row[32] = {0};
+    for (int i = 0; ng_kinds[i]; i++) kind_of_row[i] = ng_kinds[i] == ng_kind_find("net") ? 7 : 2;
+    check_trace("0\t10\t-\tspin\n50\t20\t-\tnet\n", &trace);
+    a->request.trace = &trace;
+    a->request.kind_of_row = kind_of_row;
+    struct ng_source *source = open_source("replay", a);
+    assert_int_equal(next_of(source).kind, 2);
+    assert_int_equal(next_of(source).kind, 7);
+    ng_source_free(source);
+    ng_trace_close(&trace);
+    check_trace("0\t10\n50\t20\n", &trace); /* none is named: that of the plan */
+    source = open_source("replay", a);
+    assert_int_equal(next_of(source).kind, -1);
+    ng_source_free(source);
+    ng_trace_close(&trace);
+}
+
+static void a_trace_that_changes_fails_its_source(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    struct ng_trace trace;
+    struct ng_burst burst;
+    for (int is_skipping = 0; is_skipping < 2; is_skipping++) {
+        check_trace("0\t10\n500\t20\n", &trace);
+        a->request.trace = &trace;
+        struct ng_source *source = open_source("replay", a);
+        write_trace("0\t10\n400\t5\n500\n");
+        if (is_skipping) {
+            ng_source_skip(ng_pattern_find("replay"), &a->request, source, 0.99);
+            assert_true(source->is_ended);
+            assert_true(source->has_failed);
+        } else {
+            next_of(source);
+            next_of(source);
+            assert_int_equal(source->next(source->context, &burst), -1);
+        }
+        ng_source_free(source);
+        ng_trace_close(&trace);
+    }
+}
+
+static void a_trace_begins_at_a_share_of_its_round(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    const struct ng_pattern *replay = ng_pattern_find("replay");
+    struct ng_trace trace;
+    check_trace("# span_ns: 1000\n100\t10\n400\t20\n800\t30\n", &trace);
+    a->request.trace = &trace;
+    a->shape.is_looped = 1;
+    a->shape.scale_period = 10;
+    struct ng_source *source = open_source("replay", a);
+    ng_source_skip(replay, &a->request, source, 0.5);
+    assert_int_equal(source->position_ns, 5000);
+    assert_int_equal(source->ring[0].due_ns, 7000);
+    assert_int_equal(next_of(source).due_ns, 10000);
+    ng_source_free(source);
+    source = open_source("replay", a);
+    ng_source_skip(replay, &a->request, source, 0.95); /* beyond the last: the next round */
+    assert_int_equal(source->ring[0].due_ns, 10000);
+    ng_source_free(source);
+    a->shape.is_looped = 0;
+    source = open_source("replay", a);
+    ng_source_skip(replay, &a->request, source, 0.95); /* and without one, the end */
+    assert_true(source->is_ended);
+    assert_false(source->has_failed);
+    ng_source_free(source);
+    ng_trace_close(&trace);
+}
+
+static void what_a_trace_cannot_do_is_refused(void **state) {
+    (void)state;
+    struct asked *a = ask();
+    const struct ng_pattern *replay = ng_pattern_find("replay");
+    struct ng_trace trace;
+    char buf[2 * PATH_MAX];
+    check_trace("1000\t10\n", &trace);
+    a->request.trace = &trace;
+    assert_null(replay->problem(&a->request, buf, sizeof buf));
+    a->shape.is_looped = 1;
+    assert_contains(replay->problem(&a->request, buf, sizeof buf), "holds one burst, so how long one round is must be said in it");
+    a->shape.is_looped = 0;
+    a->request.is_counted = 1;
+    assert_contains(replay->problem(&a->request, buf, sizeof buf), "--rate: a trace says how long its bursts are");
+    a->request.is_counted = 0;
+    a->shape.scale_period = 1e300;
+    assert_contains(replay->problem(&a->request, buf, sizeof buf), "would last longer than ten years");
+    ng_trace_close(&trace);
+    check_trace("# span_ns: 50\n1000\t10\n", &trace);
+    a->shape.scale_period = 1;
+    a->shape.is_looped = 1;
+    assert_contains(replay->problem(&a->request, buf, sizeof buf), "begin 50 ns apart on average, wanted 200 ns or more");
+    a->shape.scale_period = 4;
+    assert_null(replay->problem(&a->request, buf, sizeof buf));
+    ng_trace_close(&trace);
+    check_trace("0\t10\n9000000000000000000\t10\n", &trace); /* 285 years */
+    assert_contains(replay->problem(&a->request, buf, sizeof buf), "would last longer than ten years");
+    a->shape.scale_period = 1e-6;
+    assert_null(replay->problem(&a->request, buf, sizeof buf));
+    ng_trace_close(&trace);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_has_a_name_and_a_help_line),
+        cmocka_unit_test(a_plan_takes_from_the_pattern_what_it_decides),
+        cmocka_unit_test(the_gaps_of_poisson_bursts_have_mean_and_variance_1),
+        cmocka_unit_test(the_gaps_of_poisson_bursts_are_exponential),
+        cmocka_unit_test(the_gaps_of_poisson_bursts_do_not_know_of_each_other),
+        cmocka_unit_test(poisson_bursts_per_second_vary_as_their_number),
+        cmocka_unit_test(a_seed_decides_the_poisson_bursts),
+        cmocka_unit_test(poisson_bursts_do_not_begin_at_another_place),
+        cmocka_unit_test(groups_of_bursts_come_at_their_times),
+        cmocka_unit_test(the_spacing_is_a_tenth_of_the_period_unless_it_is_said),
+        cmocka_unit_test(groups_do_not_drift),
+        cmocka_unit_test(groups_that_would_be_one_burst_or_overlap_are_refused),
+        cmocka_unit_test(groups_begin_at_a_share_of_their_repetition),
+        cmocka_unit_test(a_replayed_trace_counts_its_times_from_the_first_burst),
+        cmocka_unit_test(times_and_durations_are_scaled_and_rounded_down),
+        cmocka_unit_test(a_trace_by_the_wall_clock_loses_no_digits),
+        cmocka_unit_test(a_looped_trace_begins_again_after_its_span),
+        cmocka_unit_test(every_cpu_gets_its_own_lines),
+        cmocka_unit_test(kinds_are_those_that_the_request_maps_them_to),
+        cmocka_unit_test(a_trace_that_changes_fails_its_source),
+        cmocka_unit_test(a_trace_begins_at_a_share_of_its_round),
+        cmocka_unit_test(what_a_trace_cannot_do_is_refused),
+    };
+    return cmocka_run_group_tests_name("pattern", tests, set_up, tear_down);
+}

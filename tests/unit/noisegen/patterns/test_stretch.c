@@ -1,0 +1,118 @@
+/* The clock of stretches on the CPU, beside the kernel's own account of CPU time. What is not permitted here is skipped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "common/base/nl_clock.h"
+#include "noisegen/patterns/stretch.h"
+#include "tests/unit/skip.h"
+
+#define MS INT64_C(1000000)
+
+static struct ng_stretch stretch;
+
+static int open_stretch(void **state) {
+    (void)state;
+    if (ng_stretch_open(&stretch)) print_message("perf events are not permitted here\n");
+    return 0;
+}
+
+static int close_stretch(void **state) {
+    (void)state;
+    ng_stretch_close(&stretch);
+    return 0;
+}
+
+static void skip_if_closed(void) {
+    if (stretch.fd < 0) SKIP("this kernel does not let stretches be counted here (perf_event_open)");
+}
+
+static void use_cpu(int64_t ns) {
+    int64_t until_ns = nl_thread_cpu_ns() + ns;
+    while (nl_thread_cpu_ns() < until_ns) {
+    }
+}
+
+/* Uses some CPU time several times over; at least half of the times both clocks must say the same. Interrupts, and what the host of a
+ * virtual machine takes away, are part of a stretch and not of the account. */
+static void assert_counted(void) {
+    enum { N = 11 };
+    int n_same = 0;
+    int64_t used_ns = 0, wanted_ns = 0;
+    for (int i = 0; i < N; i++) {
+        int64_t before_ns = ng_stretch_ns(&stretch), cpu_ns = nl_thread_cpu_ns();
+        use_cpu(4 * MS);
+        used_ns = ng_stretch_ns(&stretch) - before_ns;
+        wanted_ns = nl_thread_cpu_ns() - cpu_ns;
+        assert_true(used_ns > wanted_ns / 2);
+        n_same += used_ns > wanted_ns - wanted_ns / 5 && used_ns < wanted_ns + wanted_ns / 5;
+    }
+    if (n_same <= N / 2) fail_msg("%d of %d times the same, at last %" PRId64 " instead of %" PRId64, n_same, N, used_ns, wanted_ns);
+}
+
+static void work_is_counted_as_the_kernel_counts_it(void **state) {
+    (void)state;
+    skip_if_closed();
+    assert_counted();
+}
+
+static void sleep_is_not_counted(void **state) {
+    (void)state;
+    skip_if_closed();
+    const struct timespec pause = {.tv_nsec = 20 * MS};
+    int64_t before_ns = ng_stretch_ns(&stretch);
+    for (int i = 0; i < 5; i++) nanosleep(&pause, NULL);
+    assert_true(ng_stretch_ns(&stretch) - before_ns < 50 * MS); /* of 100 */
+}
+
+static void more_switches_than_it_remembers_do_not_stop_it(void **state) {
+    (void)state;
+    skip_if_closed();
+    const struct timespec pause = {.tv_nsec = 1000};
+    for (int i = 0; i < 5000; i++) nanosleep(&pause, NULL); /* without a look at the clock */
+    int64_t before_ns = ng_stretch_ns(&stretch);
+    assert_counted();
+    for (int i = 0; i < 5000; i++) {
+        nanosleep(&pause, NULL);
+        if (i % 100 == 0) assert_true(ng_stretch_ns(&stretch) >= before_ns);
+        if (i % 100 == 0) before_ns = ng_stretch_ns(&stretch);
+    }
+}
+
+static void it_never_goes_back(void **state) {
+    (void)state;
+    skip_if_closed();
+    int64_t last_ns = ng_stretch_ns(&stretch);
+    const struct timespec pause = {.tv_nsec = 1000};
+    for (int i = 0; i < 20000; i++) {
+        if (i % 100 == 0) nanosleep(&pause, NULL);
+        int64_t now_ns = ng_stretch_ns(&stretch);
+        assert_true(now_ns >= last_ns);
+        last_ns = now_ns;
+    }
+}
+
+static void closing_twice_is_fine(void **state) {
+    (void)state;
+    ng_stretch_close(&stretch);
+    assert_int_equal(stretch.fd, -1);
+    ng_stretch_close(&stretch);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(work_is_counted_as_the_kernel_counts_it, open_stretch, close_stretch),
+        cmocka_unit_test_setup_teardown(sleep_is_not_counted, open_stretch, close_stretch),
+        cmocka_unit_test_setup_teardown(more_switches_than_it_remembers_do_not_stop_it, open_stretch, close_stretch),
+        cmocka_unit_test_setup_teardown(it_never_goes_back, open_stretch, close_stretch),
+        cmocka_unit_test_setup_teardown(closing_twice_is_fine, open_stretch, close_stretch),
+    };
+    return cmocka_run_group_tests_name("stretch", tests, NULL, NULL);
+}

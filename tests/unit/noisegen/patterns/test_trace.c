@@ -1,0 +1,644 @@
+/* Traces: what is accepted, what is refused and in which words, and that the second reading yields what the first one found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "noisegen/kinds/kinds.h"
+#include "noisegen/patterns/trace.h"
+#include "tests/unit/skip.h"
+
+static char folder[PATH_MAX], path[PATH_MAX + 32];
+
+static int set_up(void **state) {
+    (void)state;
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/noiselab-test-trace.XXXXXX", parent && parent[0] ? parent : "/tmp");
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/trace", folder);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static void write_bytes(const char *bytes, size_t n) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void write_text(const char *text) {
+    write_bytes(text, strlen(text));
+}
+
+static void assert_contains(const char *text, const char *part) {
+    if (!strstr(text, part)) fail_msg("'%s' does not contain '%s'", text, part);
+}
+
+/* The trace is refused, and the reason names the file and holds `wanted`. */
+static void assert_refused(const char *wanted) {
+    struct ng_trace trace;
+    char reason[2 * PATH_MAX] = "";
+    assert_int_equal(ng_trace_check(path, &trace, reason, sizeof reason), -1);
+    assert_int_equal(trace.fd, -1);
+    assert_contains(reason, path);
+    assert_contains(reason, wanted);
+    assert_null(strchr(reason, '\n'));
+}
+
+static struct ng_trace checked(void) {
+    struct ng_trace trace;
+    char reason[2 * PATH_MAX] = "";
+    if (ng_trace_check(path, &trace, reason, sizeof reason)) fail_msg("%s", reason);
+    return trace;
+}
+
+static struct ng_trace accepted(const char *text) {
+    write_text(text);
+    return checked();
+}
+
+/* ---- what is a trace ---- */
+
+static void a_trace_of_two_columns_is_summed_up(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("# two bursts\n1000\t200\n3000\t100\n");
+    assert_int_equal(t.n_bursts, 2);
+    assert_int_equal(t.n_columns, 2);
+    assert_int_equal(t.n_cpus, 0);
+    assert_int_equal(t.first_ns, 1000);
+    assert_int_equal(t.last_ns, 3000);
+    assert_int_equal(t.busy_ns[0], 300);
+    assert_int_equal(t.bursts[0], 2);
+    assert_int_equal(t.kind_rows, 0);
+    /* from the first to the last start, and one mean distance more */
+    assert_int_equal(t.span_ns, 4000);
+    assert_false(t.has_span);
+    ng_trace_close(&t);
+    assert_int_equal(t.fd, -1);
+    ng_trace_close(&t); /* twice is fine */
+}
+
+static void a_kind_may_be_left_to_the_options_and_a_task_named(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("0\t10\t1\t-\tcollectd\n20\t30\t1\tspin\t-\n60\t5\t1\t-\t(a)b\n");
+    struct ng_trace_reader reader;
+    struct ng_trace_line line;
+    assert_int_equal(t.n_columns, 5);
+    assert_int_equal(t.n_bursts, 3);
+    ng_trace_open(&reader, &t);
+    assert_int_equal(ng_trace_next(&reader, &line), 1);
+    assert_int_equal(line.kind_row, -1);
+    assert_int_equal(ng_trace_next(&reader, &line), 1);
+    assert_ptr_equal(ng_kinds[line.kind_row], ng_kind_find("spin"));
+    assert_int_equal(ng_trace_next(&reader, &line), 1);
+    assert_int_equal(line.kind_row, -1);
+    assert_int_equal(ng_trace_next(&reader, &line), 0);
+    ng_trace_close(&t);
+}
+
+static void a_trace_of_four_columns_is_summed_up_by_cpu(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("0\t10\t7\tspin\n5\t10\t2\tprocfs\n20\t30\t7\tspin\n50\t1\t65535\tnet\n");
+    assert_int_equal(t.n_columns, 4);
+    assert_int_equal(t.n_cpus, 3);
+    assert_int_equal(t.cpus[0], 2);
+    assert_int_equal(t.cpus[1], 7);
+    assert_int_equal(t.cpus[2], 65535);
+    assert_int_equal(t.busy_ns[0], 10);
+    assert_int_equal(t.busy_ns[1], 40);
+    assert_int_equal(t.bursts[1], 2);
+    uint32_t rows = 0;
+    for (int i = 0; ng_kinds[i]; i++)
+        if (ng_kinds[i] == ng_kind_find("spin") || ng_kinds[i] == ng_kind_find("procfs") || ng_kinds[i] == ng_kind_find("net"))
+            rows |= UINT32_C(1) << i;
+    assert_int_equal(t.kind_rows, rows);
+    ng_trace_close(&t);
+}
+
+static void what_is_not_exact_but_clear_is_accepted(void **state) {
+    (void)state;
+    static const char *const good[] = {
+        "0\t1\n5\t1\n",                                            /* begins at 0 */
+        "1\t2\n3\t4",                                              /* no final newline */
+        "1\t2\r\n3\t4\r\n",                                        /* CRLF */
+        "# a\r\n\r\n1\t2\r\n3\t4",                                 /* and an empty line, and no final newline */
+        "1 2\n3 4\n",                                              /* spaces */
+        "  1 \t 2  \n\t3\t\t4\t\n",                                /* several, and around */
+        "\n\n# x\n1\t2\n\n#\n3\t4\n\n",                            /* empty lines and comments anywhere */
+        "1\t2\t-\tspin\n3\t4\t-\tsum\n",                           /* a kind, and no CPU */
+        "0000001\t0002\n00003\t4\n",                               /* leading zeros */
+        "1\t2\n3\t4\n#",                                           /* an empty comment at the end */
+        "#span_nanos: x\n#span_ns\n# spans_ns: 5\n1\t2\n3\t4\n",   /* comments that mean nothing */
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct ng_trace t = accepted(good[i]);
+        assert_int_equal(t.n_bursts, 2);
+        ng_trace_close(&t);
+    }
+}
+
+static void bursts_may_touch_and_may_overlap_on_other_cpus(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("0\t10\t0\n0\t10\t1\n5\t10\t2\n10\t5\t0\n");
+    assert_int_equal(t.n_bursts, 4);
+    assert_int_equal(t.span_ns, 15); /* the last one has to end */
+    ng_trace_close(&t);
+}
+
+static void numbers_reach_to_the_end_of_64_bits_and_not_beyond(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("9223372036854775806\t1\n");
+    assert_true(t.first_ns == INT64_MAX - 1);
+    assert_int_equal(t.span_ns, 1);
+    ng_trace_close(&t);
+    t = accepted("0\t9223372036854775807\n");
+    assert_true(t.span_ns == INT64_MAX);
+    ng_trace_close(&t);
+    t = accepted("0\t1\n9223372036854775806\t1\n");
+    assert_true(t.span_ns > 0); /* one mean distance more would be beyond */
+    ng_trace_close(&t);
+}
+
+static void a_comment_may_say_how_long_a_round_is(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("# span_ns: 5000\n1000\t200\n3000\t100\n");
+    assert_true(t.has_span);
+    assert_int_equal(t.span_ns, 5000);
+    ng_trace_close(&t);
+    t = accepted("1000\t200\n3000\t100\n  #span_ns:2100\n"); /* anywhere, and the least there can be */
+    assert_int_equal(t.span_ns, 2100);
+    ng_trace_close(&t);
+    t = accepted("# span_ns: 7\n# span_ns: 100\n1\t2\n"); /* the last one counts */
+    assert_int_equal(t.span_ns, 100);
+    ng_trace_close(&t);
+}
+
+static void one_burst_lasts_as_long_as_its_round(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("777\t50\n");
+    assert_int_equal(t.span_ns, 50);
+    ng_trace_close(&t);
+}
+
+/* ---- what is none ---- */
+
+static void malformed_lines_are_refused_with_their_number(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *wanted;
+    } rows[] = {
+        {"1\t2\n0\t1\n", ":2: starts before the burst above it: sort the trace"},
+        {"-1\t2\n", ":1: the start is not a whole number of ns, 0 or more"},
+        {"1\t-2\n", ":1: the duration is not a positive whole number of ns"},
+        {"1\t0\n", ":1: the duration is not a positive whole number"},
+        {"+1\t2\n", ":1: the start is not"},
+        {"nan\t1\n", ":1: the start is not"},
+        {"1\tNaN\n", ":1: the duration is not"},
+        {"1\tinf\n", ":1: the duration is not"},
+        {"1.5\t2\n", ":1: the start is not"},
+        {"1\t2.0\n", ":1: the duration is not"},
+        {"1e3\t2\n", ":1: the start is not"},
+        {"0x10\t2\n", ":1: the start is not"},
+        {"1,000\t2\n", ":1: the start is not"},
+        {"1\t2us\n", ":1: the duration is not"},
+        {"\"1\"\t2\n", ":1: the start is not"},
+        {"start_ns\tduration_ns\n1\t2\n", ":1: the start is not"},
+        {"1,2\n", ":1: has no duration (wanted: start_ns<TAB>duration_ns)"},
+        {"1\n", ":1: has no duration"},
+        {"1\t\n", ":1: has no duration"},
+        {"# x\n\n1\t2\n3\n", ":4: has no duration"},
+        {"1\t2\t0\tspin\ttask\t6\n", ":1: has more than five columns"},
+        {"1\t2\t0\tspin\ttask\t6\t7\n", ":1: has more than five columns"},
+        {"1\t2 # a comment\n", ":1: the third column is not a CPU number"}, /* comments have lines of their own */
+        {"1\t2\t0\n3\t4\n", ":2: has 2 columns, the lines before it have 3"},
+        {"1\t2\n3\t4\t0\n", ":2: has 3 columns, the lines before it have 2"},
+        {"1\t2\t0\tspin\n3\t4\t0\n", ":2: has 3 columns, the lines before it have 4"},
+        {"1\t2\t0\n3\t4\t-\n", ":2: some lines name a CPU and others do not"},
+        {"1\t2\t-\n3\t4\t0\n", ":2: some lines name a CPU and others do not"},
+        {"1\t2\tspin\n", ":1: the third column is not a CPU number (or -)"},
+        {"1\t2\t-1\n", ":1: the third column is not a CPU number"},
+        {"1\t2\t65536\n", ":1: the third column is not a CPU number"},
+        {"1\t2\t--\n", ":1: the third column is not a CPU number"},
+        {"1\t2\t0\tburn\n", ":1: the fourth column is not a kind of load (see --list-kinds)"},
+        {"1\t2\t0\tspi\n", ":1: the fourth column is not a kind"},
+        {"1\t2\t0\tspinn\n", ":1: the fourth column is not a kind"},
+        {"1\t2\t0\tseed\n", ":1: this kind of load does not keep to a duration"},
+        {"0\t10\n5\t1\n", ":2: overlaps the burst before it, which ends at 10 ns"},
+        {"0\t10\t3\n0\t1\t4\n5\t1\t3\n", ":3: overlaps the burst before it on this CPU, which ends at 10 ns"},
+        {"0\t10\t-\tspin\n9\t1\t-\tsum\n", ":2: overlaps the burst before it, which"},
+        {"9223372036854775808\t1\n", ":1: the start is not"},
+        {"1\t9223372036854775808\n", ":1: the duration is not"},
+        {"99999999999999999999999999\t1\n", ":1: the start is not"},
+        {"9223372036854775807\t1\n", ":1: ends beyond the range of 64 bits"},
+        {"1\t2\r3\t4\r", ":1: the duration is not"}, /* lines that end as on old Macs are one line */
+        {"1\t2\n\xef\xbb\xbf", ":2: has no duration"},
+        {"\xef\xbb\xbf" "1\t2\n", ":1: the start is not"},
+        {"# span_ns: 1e9\n1\t2\n", ":1: span_ns is not a positive whole number of ns"},
+        {"1\t2\n# span_ns:\n", ":2: span_ns is not a positive"},
+        {"# span_ns: 0\n1\t2\n", ":1: span_ns is not a positive"},
+        {"# span_ns: -5\n1\t2\n", ":1: span_ns is not a positive"},
+        {"# span_ns: 10 s\n1\t2\n", ":1: span_ns is not a positive"},
+        {"# span_ns: 99999999999999999999\n1\t2\n", ":1: span_ns is not a positive"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        write_text(rows[i].text);
+        assert_refused(rows[i].wanted);
+    }
+}
+
+static void a_round_shorter_than_its_bursts_is_refused(void **state) {
+    (void)state;
+    write_text("# span_ns: 2099\n1000\t200\n3000\t100\n");
+    assert_refused("span_ns is 2099, but its bursts last 2100 ns");
+}
+
+static void a_file_without_a_burst_is_refused(void **state) {
+    (void)state;
+    static const char *const empty[] = {"", "\n", "\n\n\n", "# nothing\n", "# nothing", "   \n\t\n", "\r\n", "# span_ns: 5\n"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        write_text(empty[i]);
+        assert_refused("holds no burst");
+    }
+}
+
+static void binary_zeros_are_refused(void **state) {
+    (void)state;
+    write_bytes("1\t2\n\0\0\0\n", 8);
+    assert_refused(":2: has no duration");
+    write_bytes("1\t2\0\n", 5);
+    assert_refused(":1: the duration is not");
+    write_bytes("1\0002\t3\n", 6);
+    assert_refused(":1: the start is not");
+    char *zeros = calloc(1, 100000);
+    assert_non_null(zeros);
+    write_bytes(zeros, 100000);
+    free(zeros);
+    assert_refused(":1: is longer than 255 characters");
+}
+
+static void more_cpus_than_there_is_room_for_are_refused(void **state) {
+    (void)state;
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < NG_TRACE_MAX_CPUS; i++) fprintf(f, "%d\t5\t%d\n", i, i * 7);
+    fclose(f);
+    struct ng_trace t = checked();
+    assert_int_equal(t.n_cpus, NG_TRACE_MAX_CPUS);
+    ng_trace_close(&t);
+    f = fopen(path, "a");
+    assert_non_null(f);
+    fprintf(f, "99999\t5\t65535\n");
+    fclose(f);
+    assert_refused(":1025: names more than 1024 different CPUs");
+}
+
+/* ---- long lines ---- */
+
+/* Writes `n` times a character between two texts. */
+static void write_long(const char *before, char c, size_t n, const char *after) {
+    char *block = malloc(n);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_non_null(block);
+    memset(block, c, n);
+    fputs(before, f);
+    fwrite(block, 1, n, f);
+    fputs(after, f);
+    free(block);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void a_line_of_10_mb_is_refused(void **state) {
+    (void)state;
+    static const size_t bytes[] = {256, NG_TRACE_BLOCK_BYTES - 1, NG_TRACE_BLOCK_BYTES, NG_TRACE_BLOCK_BYTES + 1, 10 << 20};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        write_long("1\t2\n", '1', bytes[i], "");
+        assert_refused(":2: is longer than 255 characters");
+        write_long("1\t2\n", '1', bytes[i], "\n3\t4\n");
+        assert_refused(":2: is longer than 255 characters");
+        write_long("1\t2\n3\t4", ' ', bytes[i], "\n");
+        assert_refused(":2: is longer than 255 characters");
+    }
+}
+
+static void a_line_of_255_characters_is_read(void **state) {
+    (void)state;
+    write_long("1\t2", ' ', 252, "\n3\t4\n");
+    struct ng_trace t = checked();
+    assert_int_equal(t.n_bursts, 2);
+    ng_trace_close(&t);
+    write_long("1\t2", ' ', 253, "\n3\t4\n");
+    assert_refused(":1: is longer than 255 characters");
+}
+
+static void a_comment_of_10_mb_is_one_comment(void **state) {
+    (void)state;
+    static const size_t bytes[] = {300, NG_TRACE_BLOCK_BYTES - 3, NG_TRACE_BLOCK_BYTES - 2, NG_TRACE_BLOCK_BYTES - 1, NG_TRACE_BLOCK_BYTES,
+                                   10 << 20};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        write_long("# ", '9', bytes[i], "\n1\t2\n3\n");
+        assert_refused(":3: has no duration"); /* the lines are still counted right */
+        write_long("1\t2\n# ", '9', bytes[i], "\n3\t4\n");
+        struct ng_trace t = checked();
+        assert_int_equal(t.n_bursts, 2);
+        ng_trace_close(&t);
+        write_long("1\t2\n#", '#', bytes[i], ""); /* and at the end, without its newline */
+        t = checked();
+        assert_int_equal(t.n_bursts, 1);
+        ng_trace_close(&t);
+    }
+}
+
+/* ---- what is no file ---- */
+
+static void folders_devices_pipes_and_sockets_are_refused_without_waiting(void **state) {
+    (void)state;
+    static const char *const bad[] = {"/dev/zero", "/dev/null", "/proc/self/fd", "/"};
+    char reason[2 * PATH_MAX];
+    struct ng_trace trace;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(ng_trace_check(bad[i], &trace, reason, sizeof reason), -1);
+        assert_contains(reason, "is not a regular file (a trace is read twice)");
+    }
+    assert_int_equal(ng_trace_check(folder, &trace, reason, sizeof reason), -1);
+    assert_contains(reason, "is not a regular file");
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(10); /* a reader that waits for a writer would wait for ever: then the test dies instead */
+    assert_refused("is not a regular file");
+    alarm(0);
+    unlink(path);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%.100s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_refused("cannot read '");
+    close(fd);
+    unlink(path);
+}
+
+static void a_file_that_is_not_there_is_refused(void **state) {
+    (void)state;
+    unlink(path);
+    assert_refused("cannot read '");
+    assert_refused("No such file or directory");
+    char reason[100];
+    struct ng_trace trace;
+    assert_int_equal(ng_trace_check("", &trace, reason, sizeof reason), -1);
+    assert_contains(reason, "cannot read ''");
+}
+
+static void a_file_that_may_not_be_read_is_refused(void **state) {
+    (void)state;
+    write_text("1\t2\n");
+    assert_int_equal(chmod(path, 0), 0);
+    uid_t user = geteuid();
+    if (user == 0) {
+        /* root may read everything, so be nobody for a moment */
+        assert_int_equal(chmod(folder, 0755), 0);
+        if (seteuid(65534)) SKIP("root here cannot become another user");
+    }
+    struct ng_trace trace;
+    char reason[2 * PATH_MAX] = "";
+    int rc = ng_trace_check(path, &trace, reason, sizeof reason);
+    if (user == 0) assert_int_equal(seteuid(0), 0);
+    unlink(path);
+    assert_int_equal(rc, -1);
+    assert_contains(reason, "Permission denied");
+    assert_contains(reason, path);
+}
+
+static void no_file_is_left_open_by_a_refusal(void **state) {
+    (void)state;
+    struct ng_trace trace;
+    char reason[2 * PATH_MAX];
+    write_text("1\t2\nx\n");
+    int before = dup(0);
+    close(before);
+    for (int i = 0; i < 10; i++) ng_trace_check(path, &trace, reason, sizeof reason);
+    int after = dup(0);
+    close(after);
+    assert_int_equal(before, after);
+}
+
+/* ---- the second reading ---- */
+
+static int64_t nth_start(int64_t i) {
+    return i * 1000 + i / 7 * INT64_C(1000000000000); /* numbers that grow longer */
+}
+
+/* Every line of a trace of `n` generated bursts, in order. */
+static void assert_reads(struct ng_trace_reader *r, int64_t n) {
+    struct ng_trace_line line;
+    for (int64_t i = 0; i < n; i++) {
+        if (ng_trace_next(r, &line) != 1) fail_msg("burst %" PRId64 ": %s", i, r->problem ? r->problem : "too early an end");
+        assert_int_equal(line.start_ns, nth_start(i));
+        assert_int_equal(line.duration_ns, 1 + i % 999);
+        assert_int_equal(line.cpu, i % 3 * 5);
+        assert_int_equal(line.cpu_index, i % 3);
+        assert_int_equal(line.kind_row, i % 2);
+    }
+    assert_int_equal(ng_trace_next(r, &line), 0);
+    assert_int_equal(ng_trace_next(r, &line), 0); /* the end stays the end */
+}
+
+static void write_bursts(int64_t n, int n_padding, const char *line_end, int has_last_end) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    /* the padding moves all lines against the borders of the blocks */
+    fprintf(f, "#%*s%s", n_padding, "", line_end);
+    for (int64_t i = 0; i < n; i++)
+        fprintf(f, "%" PRId64 "\t%" PRId64 "\t%d\t%s%s", nth_start(i), 1 + i % 999, (int)(i % 3 * 5), ng_kinds[i % 2]->name,
+                i + 1 < n || has_last_end ? line_end : "");
+    assert_int_equal(fclose(f), 0);
+}
+
+static void lines_across_the_borders_of_blocks_are_read_whole(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    /* a line has some 25 characters, so every place of the border within a line occurs */
+    for (int padding = 0; padding < 40; padding++) {
+        write_bursts(N, padding, padding % 2 ? "\r\n" : "\n", padding % 3 > 0);
+        struct ng_trace t = checked();
+        struct ng_trace_reader r;
+        assert_int_equal(t.n_bursts, N);
+        assert_true(t.size_bytes > 3 * NG_TRACE_BLOCK_BYTES);
+        ng_trace_open(&r, &t);
+        assert_reads(&r, N);
+        ng_trace_close(&t);
+    }
+}
+
+static void files_that_end_at_the_border_of_a_block_are_read_to_their_end(void **state) {
+    (void)state;
+    enum { N = 500 };
+    write_bursts(N, 0, "\n", 1);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    int to_border = (int)(NG_TRACE_BLOCK_BYTES - st.st_size % NG_TRACE_BLOCK_BYTES);
+    for (int i = -2; i <= 2; i++) {
+        write_bursts(N, to_border + i, "\n", i % 2 == 0);
+        struct ng_trace t = checked();
+        struct ng_trace_reader r;
+        ng_trace_open(&r, &t);
+        assert_reads(&r, N);
+        ng_trace_close(&t);
+    }
+}
+
+static void a_rewound_trace_is_the_same_again(void **state) {
+    (void)state;
+    write_bursts(1000, 0, "\n", 1);
+    struct ng_trace t = checked();
+    struct ng_trace_reader r;
+    struct ng_trace_line line;
+    ng_trace_open(&r, &t);
+    for (int i = 0; i < 3; i++) {
+        assert_reads(&r, 1000);
+        ng_trace_rewind(&r);
+    }
+    for (int i = 0; i < 700; i++) assert_int_equal(ng_trace_next(&r, &line), 1); /* from the middle, too */
+    ng_trace_rewind(&r);
+    assert_reads(&r, 1000);
+    ng_trace_close(&t);
+}
+
+static void two_readers_of_one_trace_do_not_disturb_each_other(void **state) {
+    (void)state;
+    write_bursts(2000, 0, "\n", 1);
+    struct ng_trace t = checked();
+    struct ng_trace_reader a, b;
+    struct ng_trace_line line;
+    ng_trace_open(&a, &t);
+    for (int i = 0; i < 1500; i++) assert_int_equal(ng_trace_next(&a, &line), 1);
+    ng_trace_open(&b, &t);
+    assert_reads(&b, 2000);
+    for (int i = 1500; i < 2000; i++) {
+        assert_int_equal(ng_trace_next(&a, &line), 1);
+        assert_int_equal(line.start_ns, nth_start(i));
+    }
+    assert_int_equal(ng_trace_next(&a, &line), 0);
+    ng_trace_close(&t);
+}
+
+/* Puts the time of the last change out of step: a file may be written twice within one tick of the kernel's clock. */
+static void change_time(void) {
+    const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void a_file_that_changes_while_it_is_replayed_is_noticed(void **state) {
+    (void)state;
+    static const char before[] = "100\t2\t1\n200\t2\t3\n300\t2\t1\n";
+    static const struct {
+        const char *text;
+        int n_good; /* bursts read before it is noticed */
+    } rows[] = {
+        {"", 0},                                          /* emptied */
+        {"100\t2\t1\n", 1},                               /* cut short */
+        {"100\t2\t1\n200\t2\t3\n300\t2\t1\n400\t2\t1\n", 3}, /* grown: the fourth is after the end of the round */
+        {"100\t2\t1\n200\t2\t3\n300\t2\t1\n# more\n", 3},
+        {"100\t2\t1\n200\t2\t3\n300\t3\t1\n", 3},         /* changed within */
+        {"100\t2\t1\n200\t2\t2\n300\t2\t1\n", 1},         /* another CPU */
+        {"100\t2\t1\n050\t2\t3\n300\t2\t1\n", 1},         /* back in time */
+        {"050\t2\t1\n200\t2\t3\n300\t2\t1\n", 0},
+        {"100\t2\t1\n200\t999\t3\n300\t2\t1\n", 1},       /* more load than was checked */
+        {"100\t2\t1\n9223372036854775806\t1\t3\n", 1},    /* out of range */
+        {"100\t2\t1\nhello\n", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ng_trace t = accepted(before);
+        struct ng_trace_reader r;
+        struct ng_trace_line line;
+        int n = 0, got;
+        ng_trace_open(&r, &t);
+        write_text(rows[i].text);
+        change_time();
+        while ((got = ng_trace_next(&r, &line)) > 0) n++;
+        assert_int_equal(got, -1);
+        assert_contains(r.problem, "the file changed since it was checked");
+        assert_int_equal(n, rows[i].n_good);
+        ng_trace_close(&t);
+    }
+}
+
+static void a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("100\t2\n200\t2\n");
+    struct ng_trace_reader r;
+    struct ng_trace_line line;
+    unlink(path);
+    ng_trace_open(&r, &t);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ng_trace_next(&r, &line), 1);
+        assert_int_equal(line.cpu, -1);
+        assert_int_equal(line.cpu_index, 0);
+        assert_int_equal(ng_trace_next(&r, &line), 1);
+        assert_int_equal(ng_trace_next(&r, &line), 0);
+        ng_trace_rewind(&r);
+    }
+    ng_trace_close(&t);
+}
+
+static void a_file_that_cannot_be_read_any_more_is_a_failure(void **state) {
+    (void)state;
+    struct ng_trace t = accepted("100\t2\n200\t2\n");
+    struct ng_trace_reader r;
+    struct ng_trace_line line;
+    ng_trace_open(&r, &t);
+    r.fd = -1; /* as an error of the disk would do */
+    assert_int_equal(ng_trace_next(&r, &line), -1);
+    ng_trace_close(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trace_of_two_columns_is_summed_up),
+        cmocka_unit_test(a_kind_may_be_left_to_the_options_and_a_task_named),
+        cmocka_unit_test(a_trace_of_four_columns_is_summed_up_by_cpu),
+        cmocka_unit_test(what_is_not_exact_but_clear_is_accepted),
+        cmocka_unit_test(bursts_may_touch_and_may_overlap_on_other_cpus),
+        cmocka_unit_test(numbers_reach_to_the_end_of_64_bits_and_not_beyond),
+        cmocka_unit_test(a_comment_may_say_how_long_a_round_is),
+        cmocka_unit_test(one_burst_lasts_as_long_as_its_round),
+        cmocka_unit_test(malformed_lines_are_refused_with_their_number),
+        cmocka_unit_test(a_round_shorter_than_its_bursts_is_refused),
+        cmocka_unit_test(a_file_without_a_burst_is_refused),
+        cmocka_unit_test(binary_zeros_are_refused),
+        cmocka_unit_test(more_cpus_than_there_is_room_for_are_refused),
+        cmocka_unit_test(a_line_of_10_mb_is_refused),
+        cmocka_unit_test(a_line_of_255_characters_is_read),
+        cmocka_unit_test(a_comment_of_10_mb_is_one_comment),
+        cmocka_unit_test(folders_devices_pipes_and_sockets_are_refused_without_waiting),
+        cmocka_unit_test(a_file_that_is_not_there_is_refused),
+        cmocka_unit_test(a_file_that_may_not_be_read_is_refused),
+        cmocka_unit_test(no_file_is_left_open_by_a_refusal),
+        cmocka_unit_test(lines_across_the_borders_of_blocks_are_read_whole),
+        cmocka_unit_test(files_that_end_at_the_border_of_a_block_are_read_to_their_end),
+        cmocka_unit_test(a_rewound_trace_is_the_same_again),
+        cmocka_unit_test(two_readers_of_one_trace_do_not_disturb_each_other),
+        cmocka_unit_test(a_file_that_changes_while_it_is_replayed_is_noticed),
+        cmocka_unit_test(a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us),
+        cmocka_unit_test(a_file_that_cannot_be_read_any_more_is_a_failure),
+    };
+    return cmocka_run_group_tests_name("trace", tests, set_up, tear_down);
+}

@@ -1,0 +1,531 @@
+/* The recorder: activities and periods of known bursts, the table of tasks, and, where the kernel lets us, what the sources see of threads
+ * whose doings are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "noisegen/recorder/activity.h"
+#include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
+#include "noisegen/recorder/map.h"
+#include "noisegen/recorder/recorder.h"
+#include "noisegen/recorder/source.h"
+#include "noisegen/recorder/tally.h"
+#include "noisegen/recorder/write.h"
+#include "tests/unit/skip.h"
+
+enum { MS = 1000000, MOST = 20000 };
+
+static struct nr_burst bursts[MOST];
+
+static struct nr_burst burst(int64_t start_ns, int64_t length_ns, int cpu) {
+    return (struct nr_burst){.start_ns = start_ns, .end_ns = start_ns + length_ns, .cpu = cpu, .tid = 1};
+}
+
+/* A share from 0 to 1 by number. */
+static double share(uint64_t i) {
+    uint64_t x = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (double)(x >> 11) / 9007199254740992.0;
+}
+
+/* Bursts of 1 ms with a period, starts off by up to `jitter` periods, each cut in `parts` by gaps of 50 us; a share of them is missing. */
+static size_t train(int n, int64_t period_ns, double jitter, int parts, double missing) {
+    size_t k = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t start_ns = (i + 1) * period_ns + (int64_t)(jitter * (double)period_ns * (share((uint64_t)i) - 0.5));
+        for (int part = 0; part < parts && share((uint64_t)i + 1000) >= missing; part++)
+            bursts[k++] = burst(start_ns + part * (MS / parts + 50000), MS / parts, 0);
+    }
+    return k;
+}
+
+static struct nr_rhythm rhythm_of(size_t n) {
+    struct nr_rhythm rhythm;
+    assert_int_equal(nr_rhythm(bursts, n, 0, &rhythm), 0);
+    return rhythm;
+}
+
+static void assert_near(double value, double wanted, double share_of_it) {
+    if (!(fabs(value - wanted) <= share_of_it * wanted)) fail_msg("%g is not within %g %% of %g", value, 100 * share_of_it, wanted);
+}
+
+static void bursts_closer_than_the_gap_are_one_activity(void **state) {
+    (void)state;
+    struct nr_activity a[4];
+    bursts[0] = burst(0, 100, 0);
+    bursts[1] = burst(150, 100, 1);
+    bursts[2] = burst(160, 40, 0);
+    bursts[3] = burst(1000, 10, 0);
+    bursts[2].name = 7;
+    assert_int_equal(nr_activities(bursts, 4, 60, 1, a), 3);
+    assert_int_equal(a[0].busy_ns, 140);
+    assert_int_equal(a[0].end_ns, 200);
+    assert_int_equal(a[0].n_bursts, 2);
+    assert_int_equal(a[0].name, 0); /* of the longest burst */
+    assert_int_equal(a[1].cpu, 1);
+    assert_int_equal(nr_activities(bursts, 4, 60, 0, a), 2);
+    assert_int_equal(a[0].busy_ns, 240);
+    assert_int_equal(a[0].cpu, -1);
+    assert_int_equal(a[0].end_ns, 250);
+    assert_int_equal(nr_activities(bursts, 0, 60, 1, a), 0);
+}
+
+static void the_period_of_a_regular_program_is_found_within_1_percent(void **state) {
+    static const int64_t periods_ns[] = {10 * MS, 100 * MS, 1000 * MS};
+    (void)state;
+    for (int p = 0; p < 3; p++)
+        for (int parts = 1; parts <= 3; parts += 2)
+            for (int missing = 0; missing <= 1; missing++) {
+                struct nr_rhythm r = rhythm_of(train(60, periods_ns[p], 0.1, parts, 0.1 * missing));
+                assert_near(r.period_ns, (double)periods_ns[p], 0.01);
+                assert_true(r.gap_ns >= 50000 && r.gap_ns < periods_ns[p]);
+            }
+}
+
+static void a_period_is_not_that_of_the_parts_of_an_activity(void **state) {
+    (void)state;
+    /* each 100 ms: five bursts of 1 ms, 4 ms apart */
+    size_t n = 0;
+    for (int i = 0; i < 50; i++)
+        for (int part = 0; part < 5; part++) bursts[n++] = burst(i * INT64_C(100000000) + part * 4 * MS, MS, part % 2);
+    struct nr_rhythm r = rhythm_of(n);
+    assert_near(r.period_ns, 100 * MS, 0.001);
+    struct nr_activity *a = malloc(n * sizeof *a);
+    assert_int_equal(nr_activities(bursts, n, r.gap_ns, 0, a), 50);
+    free(a);
+}
+
+static void small_wake_ups_between_do_not_hide_the_period(void **state) {
+    (void)state;
+    size_t n = 0;
+    for (int i = 0; i < 40; i++) {
+        bursts[n++] = burst(i * INT64_C(1000000000), 2 * MS, 0);
+        for (int k = 1; k < 7; k++, n++) bursts[n] = burst(i * INT64_C(1000000000) + (int64_t)(k * 137 + 20 * share(n)) * MS, 20000, 0);
+    }
+    assert_near(rhythm_of(n).period_ns, 1e9, 0.001);
+}
+
+/* On a busy machine a third of the bursts waits for the CPU, up to half a period, and some are cut in two far apart. */
+static void late_and_torn_bursts_still_have_their_period(void **state) {
+    (void)state;
+    size_t n = 0;
+    for (int i = 0; i < 400; i++) {
+        int64_t late_ns = share((uint64_t)i) < 0.35 ? (int64_t)(5 * MS * share((uint64_t)i + 5000)) : 0;
+        int is_torn = share((uint64_t)i + 9000) < 0.1;
+        bursts[n++] = burst(i * INT64_C(10000000) + late_ns, is_torn ? MS / 2 : MS, 0);
+        if (is_torn) bursts[n++] = burst(i * INT64_C(10000000) + late_ns + 4 * MS, MS / 2, 0);
+    }
+    assert_near(rhythm_of(n).period_ns, 10 * MS, 0.01);
+}
+
+/* 250 ms by absolute deadlines in a recording of 5 s: a third of the starts waits up to 40 ms, bursts are torn by others' turns of up to 20 ms, and
+ * the start of the program comes first. */
+static void a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sure(void **state) {
+    (void)state;
+    int n_inside = 0, n_sharp = 0;
+    for (uint64_t run = 0; run < 100; run++) {
+        size_t n = 0;
+        bursts[n++] = (struct nr_burst){.start_ns = 100 * MS, .end_ns = 130 * MS, .cpu = 0, .tid = 1};
+        for (int i = 0; i < 20; i++) {
+            uint64_t seed = run * 1000 + (uint64_t)i;
+            int64_t start_ns = INT64_C(250) * MS * (i + 1) + (share(seed) < 0.33 ? (int64_t)(40e6 * share(seed + 500000)) : (int64_t)(1e5 * share(seed + 700000)));
+            int64_t torn_ns = share(seed + 900000) < 0.3 ? (int64_t)(20e6 * share(seed + 800000)) : 0;
+            bursts[n++] = (struct nr_burst){.start_ns = start_ns, .end_ns = start_ns + MS, .cpu = 0, .tid = 1};
+            bursts[n++] = (struct nr_burst){.start_ns = start_ns + MS + torn_ns, .end_ns = start_ns + torn_ns + 5 * MS / 2, .cpu = 0, .tid = 1};
+        }
+        struct nr_rhythm r = rhythm_of(n);
+        assert_near(r.period_ns, 250e6, 0.003);
+        n_sharp += r.period_error_ns < 50000;
+        n_inside += fabs(r.period_ns - 250e6) <= r.period_error_ns;
+    }
+    assert_true(n_inside >= 96);
+    assert_true(n_sharp >= 80);
+}
+
+/* A program that sleeps for its period after its work has no clock to keep to: how sure its mean period is follows from the scatter of the single
+ * ones. */
+static void delays_that_add_up_make_the_period_less_sure(void **state) {
+    (void)state;
+    int n_inside = 0;
+    for (uint64_t run = 0; run < 100; run++) {
+        int64_t start_ns = 0;
+        for (uint64_t i = 0; i < 60; i++) {
+            start_ns += 100 * MS + (int64_t)(2e7 * (share(run * 1000 + i) - 0.5));
+            bursts[i] = (struct nr_burst){.start_ns = start_ns, .end_ns = start_ns + MS, .cpu = 0, .tid = 1};
+        }
+        struct nr_rhythm r = rhythm_of(60);
+        n_inside += fabs(r.period_ns - 100e6) <= r.period_error_ns;
+    }
+    assert_true(n_inside >= 90);
+}
+
+static void random_bursts_have_no_period(void **state) {
+    (void)state;
+    int64_t at_ns = 0;
+    for (int i = 0; i < 2000; i++) {
+        at_ns += MS + (int64_t)(-log(1 - share((uint64_t)i)) * 20 * MS);
+        bursts[i] = burst(at_ns, MS / 2, 0);
+    }
+    assert_true(rhythm_of(2000).period_ns == 0);
+    assert_true(rhythm_of(3).period_ns == 0);
+    assert_true(rhythm_of(0).period_ns == 0);
+}
+
+static void the_table_of_tasks_counts_by_arm_cpu_name_and_group(void **state) {
+    (void)state;
+    struct nr_tally t = {0};
+    size_t n_bins;
+    assert_int_equal(nr_tally_reserve(&t), 0);
+    for (int i = 1; i <= 100; i++) {
+        struct nr_burst b = burst(0, i * 1000, 3);
+        b.tid = i % 4 + 1;
+        b.arm = (uint8_t)(i > 50);
+        b.group = NR_AGENT;
+        nr_tally_burst(&t, &b);
+    }
+    assert_int_equal(t.n_rows, 2);
+    const struct nr_row *row = nr_tally_row(&t, 0, 3, 0, NR_AGENT);
+    assert_int_equal(row->n_bursts, 50);
+    assert_int_equal(row->wall_ns, 1275000);
+    assert_int_equal(row->max_ns, 50000);
+    assert_int_equal(row->n_threads, 4);
+    struct nr_map_entry *sorted = nr_tally_sorted_bins(&t, &n_bins);
+    assert_near((double)nr_tally_quantiles(sorted, n_bins, 0).p50_ns, 25000, 0.01);
+    assert_near((double)nr_tally_quantiles(sorted, n_bins, 1).p99_ns, 100000, 0.01);
+    assert_int_equal(nr_tally_quantiles(sorted, n_bins, 2).p50_ns, -1);
+    free(sorted);
+    nr_tally_free(&t);
+}
+
+static void a_map_grows_only_when_told_and_counts_what_it_drops(void **state) {
+    (void)state;
+    struct nr_map map = {0};
+    assert_null(nr_map_at(&map, 1));
+    assert_int_equal(nr_map_reserve(&map, 700), 0);
+    for (uint64_t key = 1; key <= 768; key++) ++*nr_map_at(&map, key);
+    assert_null(nr_map_at(&map, 5000));
+    assert_int_equal(map.n_dropped, 1);
+    assert_int_equal(nr_map_reserve(&map, 1), 0);
+    for (uint64_t key = 1; key <= 768; key++) assert_int_equal(*nr_map_at(&map, key), 1);
+    nr_map_free(&map);
+}
+
+/* ---- sources ---- */
+
+static struct nr_recorder *opened(struct nr_config config) {
+    struct nr_recorder *r;
+    config.n_arms = config.n_arms > 0 ? config.n_arms : 2;
+    nl_set_quiet(1);
+    int status = nr_open(&r, &config);
+    nl_set_quiet(0);
+    if (status == 0) return r;
+    SKIP("source %s is not possible here", config.source);
+    return NULL;
+}
+
+static void spin(int64_t ns) {
+    for (int64_t begin_ns = nl_thread_cpu_ns(); nl_thread_cpu_ns() - begin_ns < ns;) {}
+}
+
+static void nap(int64_t ns) {
+    struct timespec t = nl_timespec(ns);
+    nanosleep(&t, NULL);
+}
+
+/* Works 20 times 2 ms, and rests 3 ms after each. */
+static void work_20_times(void) {
+    for (int i = 0; i < 20; i++) {
+        spin(2 * MS);
+        nap(3 * MS);
+    }
+}
+
+/* fork, of a child that ends with this process: a test that fails or is skipped leaves nobody behind. */
+static pid_t fork_child(void) {
+    pid_t pid = fork();
+    if (pid == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return pid;
+}
+
+/* A child that starts a child of its own after the marking, which does the work. */
+static void a_short_lived_child_of_the_agent_is_the_agent(void **state) {
+    (void)state;
+    int go[2];
+    struct nr_totals half;
+    assert_int_equal(pipe(go), 0);
+    pid_t pid = fork_child();
+    if (pid == 0) {
+        char byte;
+        if (read(go[0], &byte, 1) != 1) _exit(1);
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            work_20_times();
+            _exit(0);
+        }
+        waitpid(grandchild, NULL, 0);
+        _exit(0);
+    }
+    struct nr_recorder *r =
+        opened((struct nr_config){.source = "cpu", .pids = &pid, .n_pids = 1, .max_bursts = 1000, .keep = 1u << NR_AGENT});
+    assert_int_equal(nr_mark(r, getpid(), NR_NOISELAB, 0), 1);
+    assert_int_equal(nr_begin(r, 1), 0);
+    assert_int_equal(write(go[1], "", 1), 1);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(nr_end(r, &half), 0);
+    /* what the work takes and at most some switching */
+    assert_true(half.group_ns[NR_AGENT] >= 39 * MS);
+    assert_true(half.group_bursts[NR_AGENT] >= 20);
+    assert_true(half.group_bursts[NR_AGENT] - half.group_preempted[NR_AGENT] >= 20);
+    assert_int_equal(half.lost, 0);
+    assert_int_equal(half.cut, 0);
+    int64_t n, sum_ns = 0;
+    const struct nr_burst *kept = nr_bursts(r, &n);
+    for (int64_t i = 0; i < n; i++) {
+        assert_int_equal(kept[i].arm, 1);
+        assert_true(kept[i].start_ns >= nr_origin_ns(r));
+        sum_ns += kept[i].end_ns - kept[i].start_ns;
+    }
+    assert_int_equal(sum_ns, half.group_ns[NR_AGENT]);
+    assert_int_equal(nr_is_alive(r, NR_AGENT), 0);
+    close(go[0]);
+    close(go[1]);
+    nr_close(r);
+}
+
+static void all_time_of_a_measured_cpu_is_somebodys(void **state) {
+    (void)state;
+    struct nr_totals half;
+    int64_t sum_ns = 0;
+    int cpu = sched_getcpu();
+    struct nr_recorder *r = opened((struct nr_config){.source = "cpu", .cpus = &cpu, .n_cpus = 1});
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(nr_begin(r, i % 2), 0);
+        spin(3 * MS);
+        nap(3 * MS);
+        assert_int_equal(nr_end(r, &half), 0);
+        sum_ns = 0;
+        for (int group = 0; group <= NR_UNKNOWN; group++) sum_ns += half.group_ns[group];
+        assert_true(sum_ns <= half.wall_ns);
+        assert_true(sum_ns >= half.wall_ns - 1000);
+        nap(2 * MS); /* not measured */
+    }
+    assert_int_equal(nr_totals(r).cut, 0);
+    assert_int_equal(nr_totals(r).ins, nr_totals(r).outs);
+    nr_close(r);
+}
+
+struct player {
+    int in, out;
+};
+
+static void *play(void *argument) {
+    struct player *p = argument;
+    char byte = 0;
+    while (read(p->in, &byte, 1) == 1 && write(p->out, &byte, 1) == 1) {}
+    close(p->out);
+    return NULL;
+}
+
+/* Two threads on one CPU that hand a byte to and fro: many switches into a small ring that nobody reads meanwhile. */
+static void lost_records_are_counted_and_nothing_is_invented(void **state) {
+    (void)state;
+    int there[2], back[2], cpu = sched_getcpu();
+    cpu_set_t one, before;
+    struct nr_totals half;
+    struct nr_recorder *r = opened((struct nr_config){.source = "cpu", .cpus = &cpu, .n_cpus = 1, .ring_bytes = 65536});
+    assert_int_equal(pipe(there) || pipe(back), 0);
+    sched_getaffinity(0, sizeof before, &before);
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    struct player player = {there[0], back[1]};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, play, &player), 0);
+    assert_int_equal(nr_begin(r, 0), 0);
+    for (int i = 0; i < 3000; i++) {
+        char byte = 1;
+        assert_int_equal(write(there[1], &byte, 1), 1);
+        assert_int_equal(read(back[0], &byte, 1), 1);
+    }
+    assert_int_equal(nr_end(r, &half), 0);
+    assert_true(half.lost > 1000);
+    int64_t sum_ns = 0;
+    for (int group = 0; group <= NR_UNKNOWN; group++) sum_ns += half.group_ns[group];
+    assert_true(sum_ns <= half.wall_ns);
+    /* afterwards it goes on, and what was cut has been said */
+    assert_int_equal(nr_begin(r, 0), 0);
+    nap(5 * MS);
+    assert_int_equal(nr_end(r, &half), 0);
+    assert_int_equal(half.lost, 0);
+    assert_true(nr_totals(r).cut >= 1);
+    assert_true(half.group_ns[NR_IDLE] + half.group_ns[NR_OTHER] + half.group_ns[NR_KERNEL] > 0);
+    close(there[1]);
+    pthread_join(thread, NULL);
+    close(there[0]);
+    close(back[0]);
+    sched_setaffinity(0, sizeof before, &before);
+    nr_close(r);
+}
+
+struct worker {
+    _Atomic pid_t tid;
+    int go; /* a pipe: works when something comes */
+};
+
+static void *rest_20_times(void *argument) {
+    struct worker *worker = argument;
+    char byte;
+    worker->tid = (pid_t)syscall(SYS_gettid);
+    if (read(worker->go, &byte, 1) == 1) work_20_times();
+    return NULL;
+}
+
+static void a_thread_tells_when_it_was_off_its_cpu(void **state) {
+    (void)state;
+    int go[2];
+    pthread_t thread;
+    struct nr_totals half;
+    assert_int_equal(pipe(go), 0);
+    struct worker worker = {0, go[0]};
+    assert_int_equal(pthread_create(&thread, NULL, rest_20_times, &worker), 0);
+    while (worker.tid == 0) nap(100000);
+    pid_t tids[] = {worker.tid};
+    struct nr_recorder *r = opened((struct nr_config){
+        .source = "thread", .view = NR_VIEW_THREADS, .tids = tids, .n_tids = 1, .max_bursts = 1000, .keep = 1u << NR_YIELDED});
+    assert_string_equal(nr_source(r), "thread");
+    assert_int_equal(nr_begin(r, 0), 0);
+    assert_int_equal(write(go[1], "", 1), 1);
+    pthread_join(thread, NULL);
+    close(go[0]);
+    close(go[1]);
+    assert_int_equal(nr_end(r, &half), 0);
+    int64_t n, n_naps = 0;
+    const struct nr_burst *kept = nr_bursts(r, &n);
+    for (int64_t i = 0; i < n; i++) n_naps += kept[i].end_ns - kept[i].start_ns >= 3 * MS;
+    assert_true(n_naps >= 20 && n_naps <= 21); /* the wait for the word to go may have lasted as long */
+    assert_true(half.group_ns[NR_YIELDED] >= 60 * MS);
+    assert_int_equal(half.cut, 0);
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    static const struct nr_arm_words words[] = {{"off", "", ""}, {"on", "x", ""}};
+    assert_int_equal(nr_write_tasks(r, file, "L", "H", words), 0);
+    fclose(file);
+    assert_non_null(strstr(text, "L,H,thread,off,,,"));
+    assert_non_null(strstr(text, ",?,yielded,"));
+    free(text);
+    nr_close(r);
+}
+
+static void *wait_for_good(void *argument) {
+    struct worker *worker = argument;
+    char byte;
+    worker->tid = (pid_t)syscall(SYS_gettid);
+    if (read(worker->go, &byte, 1) < 0) return worker;
+    return NULL;
+}
+
+/* As many threads as a node of a cluster has ranks, in an account whose limit of locked memory is that of a default installation. Status 0:
+ * they all are watched. */
+static int watch_many_threads(uid_t user) {
+    enum { N = 10 };
+    struct rlimit none = {0};
+    struct nr_recorder *r;
+    pthread_t thread;
+    pid_t tids[N];
+    int go[2], n_kib = (int)nr_proc_number("/proc/sys/kernel/perf_event_mlock_kb", 0) * (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (setgid(user) || setuid(user) || setrlimit(RLIMIT_MEMLOCK, &none) || pipe(go)) return 1;
+    if (n_kib < N * 68) return 77; /* not even the smallest rings */
+    for (int i = 0; i < N; i++) {
+        struct worker worker = {0, go[0]};
+        if (pthread_create(&thread, NULL, wait_for_good, &worker)) return 2;
+        while (worker.tid == 0) nap(100000);
+        tids[i] = worker.tid;
+        nap(MS); /* it has read its pipe's number */
+    }
+    struct nr_config config = {.source = "thread", .view = NR_VIEW_THREADS, .tids = tids, .n_tids = N, .n_arms = 1};
+    return nr_open(&r, &config) ? 3 : r->rings.n != N;
+}
+
+static void many_threads_share_the_locked_memory_that_an_account_has(void **state) {
+    (void)state;
+    int status;
+    if (geteuid()) SKIP("needs root, to have the limits of another account");
+    pid_t pid = fork();
+    if (pid == 0) _exit(watch_many_threads(65534));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("an account without privileges may not watch others here, or lock too little memory");
+    assert_int_equal(status, 0);
+}
+
+static void sources_without_records_know_the_cpu_time(void **state) {
+    static const char *const names[] = {"schedstat", "counts"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        int go[2], done[2];
+        struct nr_totals half;
+        char byte;
+        assert_int_equal(pipe(go), 0);
+        assert_int_equal(pipe(done), 0);
+        pid_t pid = fork_child();
+        if (pid == 0) {
+            if (read(go[0], &byte, 1) == 1) work_20_times();
+            if (write(done[1], "", 1) == 1) pause();
+            _exit(0);
+        }
+        struct nr_recorder *r =
+            opened((struct nr_config){.source = names[i], .view = NR_VIEW_TASKS, .pids = &pid, .n_pids = 1, .sampler_cpu = -1});
+        assert_int_equal(nr_begin(r, 0), 0);
+        assert_int_equal(write(go[1], "", 1), 1);
+        assert_int_equal(read(done[0], &byte, 1), 1); /* however long a busy machine takes for it */
+        assert_int_equal(nr_end(r, &half), 0);
+        assert_near((double)half.group_ns[NR_AGENT], 40 * MS, 0.25);
+        assert_true(half.group_bursts[NR_AGENT] >= 1);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        for (int end = 0; end < 2; end++) {
+            close(go[end]);
+            close(done[end]);
+        }
+        nr_close(r);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bursts_closer_than_the_gap_are_one_activity),
+        cmocka_unit_test(the_period_of_a_regular_program_is_found_within_1_percent),
+        cmocka_unit_test(a_period_is_not_that_of_the_parts_of_an_activity),
+        cmocka_unit_test(small_wake_ups_between_do_not_hide_the_period),
+        cmocka_unit_test(late_and_torn_bursts_still_have_their_period),
+        cmocka_unit_test(a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sure),
+        cmocka_unit_test(delays_that_add_up_make_the_period_less_sure),
+        cmocka_unit_test(random_bursts_have_no_period),
+        cmocka_unit_test(the_table_of_tasks_counts_by_arm_cpu_name_and_group),
+        cmocka_unit_test(a_map_grows_only_when_told_and_counts_what_it_drops),
+        cmocka_unit_test(a_short_lived_child_of_the_agent_is_the_agent),
+        cmocka_unit_test(all_time_of_a_measured_cpu_is_somebodys),
+        cmocka_unit_test(lost_records_are_counted_and_nothing_is_invented),
+        cmocka_unit_test(a_thread_tells_when_it_was_off_its_cpu),
+        cmocka_unit_test(many_threads_share_the_locked_memory_that_an_account_has),
+        cmocka_unit_test(sources_without_records_know_the_cpu_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,551 @@
+/* The generator under a detector: a child of this test runs it as the program does, and the test is its owner. What is delivered to the
+ * nanosecond is the business of test_pace.c; here the machine may be busy. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <jansson.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "noisegen/control.h"
+#include "common/base/nl_clock.h"
+#include "common/page/nl_control.h"
+#include "common/base/nl_error.h"
+#include "common/sys/nl_place.h"
+#include "noisegen/gen_options.h"
+#include "tests/unit/skip.h"
+
+#define MS INT64_C(1000000)
+#define LONG_NS INT64_C(20000000000) /* only a broken test waits so long */
+
+static int allowed[NL_CONTROL_MAX_WORKERS], n_allowed;
+
+static int set_up(void **state) {
+    (void)state;
+    struct nl_place *place;
+    if (nl_place_open(&place)) return -1;
+    nl_place_restrict_to_binding(place);
+    n_allowed = nl_place_cpus(place, allowed, NL_CONTROL_MAX_WORKERS);
+    nl_place_close(place);
+    return n_allowed > 0 ? 0 : -1;
+}
+
+struct generator {
+    struct nl_control *page;
+    int fd;
+    pid_t pid;
+};
+
+/* Starts the generator with these options, its words separated by single spaces. */
+static struct generator start(const char *options) {
+    struct generator g;
+    g.page = nl_control_create(&g.fd);
+    assert_non_null(g.page);
+    g.pid = fork();
+    assert_true(g.pid >= 0);
+    if (g.pid > 0) return g;
+    char copy[1024], fd[32], *words[32] = {"noiselab-gen", fd};
+    int n = 2;
+    struct ng_options *o = calloc(1, sizeof *o);
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* as main does: a failed assertion must not leave it behind */
+    snprintf(fd, sizeof fd, "--control-fd=%d", g.fd);
+    snprintf(copy, sizeof copy, "%s", options);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) words[n++] = word;
+    nl_set_program("noiselab-gen");
+    _exit(o && ng_options_parse(n, words, o) == 1 ? ng_controlled(o) : NL_EXIT_USAGE);
+}
+
+static int command(struct generator *g, enum nl_command c) {
+    nl_control_send(g->page, c);
+    int rc = nl_control_await(g->page, LONG_NS);
+    if (rc == -2) fail_msg("no answer");
+    return rc;
+}
+
+static int place(struct generator *g, const int *cpus, int n) {
+    g->page->n_cpus = n;
+    for (int i = 0; i < n && i < NL_CONTROL_MAX_WORKERS; i++) g->page->cpus[i] = cpus[i];
+    return command(g, NL_COMMAND_PLACE);
+}
+
+/* What RUN asks for: account 1, the first kind and pattern, 5 % in halves of 10 ms on every CPU. */
+static void fill_run(struct generator *g) {
+    struct nl_control *c = g->page;
+    c->level_index = 1;
+    c->kind = c->pattern = 0;
+    c->level_percent = 5;
+    c->period_ns = c->half_ns = 10 * MS;
+    c->first_burst_ns = nl_mono_ns();
+    c->n_periods = 1;
+    c->seed = 1;
+    c->skip = 0;
+    memset(c->is_active, 1, sizeof c->is_active);
+}
+
+static int run(struct generator *g) {
+    g->page->first_burst_ns = nl_mono_ns();
+    return command(g, NL_COMMAND_RUN);
+}
+
+static void pause_ns(int64_t ns) {
+    struct timespec t = nl_timespec(ns);
+    nanosleep(&t, NULL);
+}
+
+/* Ends the generator; its certificate, to be freed by json_decref. */
+static json_t *quit(struct generator *g) {
+    int status;
+    json_error_t error;
+    assert_int_equal(command(g, NL_COMMAND_QUIT), 0);
+    json_t *json = json_loads(g->page->text, 0, &error);
+    if (!json) fail_msg("the certificate is not JSON: %s", error.text);
+    assert_int_equal(waitpid(g->pid, &status, 0), g->pid);
+    assert_int_equal(status, 0);
+    nl_control_unmap(g->page);
+    close(g->fd);
+    return json;
+}
+
+static void quit_and_forget(struct generator *g) {
+    json_decref(quit(g));
+}
+
+static int64_t integer(const json_t *json, const char *key) {
+    const json_t *value = json_object_get(json, key);
+    if (!json_is_integer(value)) fail_msg("%s is not a number", key);
+    return json_integer_value(value);
+}
+
+static void assert_refused(struct generator *g, int rc, const char *wanted) {
+    assert_int_equal(rc, -1);
+    if (!strstr(g->page->text, wanted)) fail_msg("'%s' does not contain '%s'", g->page->text, wanted);
+}
+
+/* Threads of the generator, and all their voluntary context switches. */
+static int count_threads(pid_t pid, int64_t *n_switches) {
+    char path[64 + NAME_MAX], line[128];
+    int n = 0;
+    *n_switches = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, e->d_name);
+        FILE *f = fopen(path, "r");
+        if (!f) continue; /* it ended meanwhile */
+        n++;
+        while (fgets(line, sizeof line, f))
+            if (strncmp(line, "voluntary_ctxt_switches:", 24) == 0) *n_switches += strtoll(line + 24, NULL, 10);
+        fclose(f);
+    }
+    closedir(d);
+    return n;
+}
+
+/* ---- what it obeys ---- */
+
+static void every_cpu_gets_its_worker_and_the_certificate_tells_of_each(void **state) {
+    (void)state;
+    struct generator g = start("");
+    assert_int_equal(place(&g, allowed, n_allowed), 0);
+    assert_int_equal(atomic_load(&g.page->n_workers), n_allowed);
+    int64_t n_switches;
+    assert_int_equal(count_threads(g.pid, &n_switches), n_allowed);
+    fill_run(&g);
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(run(&g), 0);
+        assert_int_equal(nl_control_n_due(g.page), n_allowed);
+        pause_ns(10 * MS);
+    }
+    assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
+    json_t *json = quit(&g);
+    const json_t *threads = json_object_get(json, "threads"), *levels = json_object_get(json, "levels");
+    assert_int_equal(json_array_size(threads), n_allowed);
+    for (int i = 0; i < n_allowed; i++) {
+        const json_t *thread = json_array_get(threads, (size_t)i), *seen = json_object_get(thread, "cpus_seen");
+        assert_int_equal(integer(thread, "cpu"), allowed[i]);
+        assert_int_equal(json_array_size(seen), 1);
+        assert_int_equal(json_integer_value(json_array_get(seen, 0)), allowed[i]);
+        assert_int_equal(integer(thread, "migrations"), 0);
+        assert_int_equal(integer(thread, "bursts_planned"), 40);
+        assert_int_equal(integer(thread, "requested_ns"), 40 * 500000);
+    }
+    assert_int_equal(json_array_size(levels), 1);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(levels, 0), "kind")), "spin");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(levels, 0), "pattern")), "periodic");
+    assert_int_equal(integer(json_array_get(levels, 0), "bursts_planned"), 40 * n_allowed);
+    assert_int_equal(integer(json, "requested_ns"), INT64_C(40) * 500000 * n_allowed);
+    json_decref(json);
+}
+
+static void accounts_of_several_kinds_and_patterns_are_kept_apart(void **state) {
+    (void)state;
+    struct generator g = start("--kind=spin,syscall --pattern=periodic,poisson,bursts");
+    assert_int_equal(place(&g, allowed, 1), 0);
+    fill_run(&g);
+    for (int i = 0; i < 60; i++) {
+        g.page->level_index = i % 6;
+        g.page->kind = i % 2;
+        g.page->pattern = i % 6 / 2;
+        g.page->level_percent = 1 + i % 6;
+        assert_int_equal(run(&g), 0);
+        pause_ns(5 * MS);
+    }
+    json_t *json = quit(&g);
+    const json_t *levels = json_object_get(json, "levels");
+    assert_int_equal(json_array_size(levels), 6);
+    for (int i = 0; i < 6; i++) {
+        const json_t *level = json_array_get(levels, (size_t)i);
+        assert_true(json_number_value(json_object_get(level, "level_requested_percent")) == 1 + i);
+        assert_string_equal(json_string_value(json_object_get(level, "kind")), i % 2 ? "syscall" : "spin");
+        static const char *const patterns[] = {"periodic", "poisson", "bursts"};
+        assert_string_equal(json_string_value(json_object_get(level, "pattern")), patterns[i / 2]);
+        assert_int_equal(integer(level, "halves"), 10);
+    }
+    json_decref(json);
+}
+
+/* What the owner gives on top is owed from the command on, and what is still owed is said when the load ends. */
+static void time_on_top_is_owed_and_what_is_owed_is_said(void **state) {
+    (void)state;
+    struct generator g = start("");
+    assert_int_equal(place(&g, allowed, 1), 0);
+    fill_run(&g);
+    for (int i = 0; i < 2; i++) {
+        g.page->first_burst_ns = nl_mono_ns() + LONG_NS; /* nothing is ever due */
+        g.page->extra_ns = i == 0 ? 3 * MS : -1 * MS;
+        assert_int_equal(command(&g, NL_COMMAND_RUN), 0);
+        pause_ns(5 * MS);
+        assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
+        assert_in_range(nl_control_owed_ns(g.page), (i == 0 ? 3 : 2) * MS - MS / 2, (i == 0 ? 3 : 2) * MS);
+    }
+    g.page->extra_ns = 0;
+    json_t *json = quit(&g);
+    assert_int_equal(integer(json, "requested_ns"), 2 * MS);
+    json_decref(json);
+}
+
+static void a_worker_that_is_not_active_carries_no_load(void **state) {
+    (void)state;
+    if (n_allowed < 2) {
+        SKIP("needs 2 CPUs");
+    }
+    struct generator g = start("");
+    assert_int_equal(place(&g, allowed, 2), 0);
+    fill_run(&g);
+    g.page->is_active[0] = 0;
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(run(&g), 0);
+        assert_int_equal(atomic_load(&g.page->workers[0].is_burst_due), 0);
+        assert_int_equal(atomic_load(&g.page->workers[1].is_burst_due), 1);
+        pause_ns(5 * MS);
+    }
+    json_t *json = quit(&g);
+    const json_t *threads = json_object_get(json, "threads");
+    assert_int_equal(integer(json_array_get(threads, 0), "requested_ns"), 0);
+    assert_int_equal(integer(json_array_get(threads, 0), "delivered_ns"), 0);
+    assert_int_equal(integer(json_array_get(threads, 1), "requested_ns"), 10 * 500000);
+    json_decref(json);
+}
+
+static void placing_anew_ends_the_workers_before(void **state) {
+    (void)state;
+    struct generator g = start("");
+    int64_t n_switches;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(place(&g, allowed, n_allowed), 0);
+        assert_int_equal(count_threads(g.pid, &n_switches), n_allowed);
+        fill_run(&g);
+        assert_int_equal(run(&g), 0);
+        assert_int_equal(place(&g, allowed + n_allowed - 1, 1), 0); /* in the middle of a run */
+        assert_int_equal(atomic_load(&g.page->n_workers), 1);
+        assert_int_equal(count_threads(g.pid, &n_switches), 1);
+        assert_int_equal(run(&g), 0);
+    }
+    json_t *json = quit(&g);
+    assert_int_equal(json_array_size(json_object_get(json, "threads")), 1);
+    assert_int_equal(integer(json, "cpu"), allowed[n_allowed - 1]);
+    json_decref(json);
+}
+
+static void an_idle_generator_wakes_nobody(void **state) {
+    (void)state;
+    struct generator g = start("");
+    int64_t before, after;
+    assert_int_equal(place(&g, allowed, n_allowed), 0);
+    fill_run(&g);
+    assert_int_equal(run(&g), 0);
+    assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
+    pause_ns(50 * MS);
+    count_threads(g.pid, &before);
+    pause_ns(300 * MS);
+    count_threads(g.pid, &after);
+    assert_int_equal(before, after);
+    /* at level 0, too, and after a run that is over */
+    g.page->level_index = 0;
+    g.page->level_percent = 0;
+    assert_int_equal(run(&g), 0);
+    pause_ns(50 * MS);
+    count_threads(g.pid, &before);
+    pause_ns(300 * MS);
+    count_threads(g.pid, &after);
+    assert_int_equal(before, after);
+    quit_and_forget(&g);
+}
+
+static void a_run_is_bounded_even_when_the_owner_stands_still(void **state) {
+    (void)state;
+    struct generator g = start("");
+    assert_int_equal(place(&g, allowed, 1), 0);
+    fill_run(&g);
+    g.page->n_periods = 5;
+    assert_int_equal(run(&g), 0);
+    pause_ns(150 * MS);
+    int64_t n_run = atomic_load(&g.page->bursts_run);
+    assert_in_range(n_run, 1, 5);
+    pause_ns(100 * MS);
+    assert_int_equal(atomic_load(&g.page->bursts_run), n_run);
+    assert_int_equal(nl_control_requested_ns(g.page), 5 * 500000);
+    quit_and_forget(&g);
+}
+
+static void after_closing_nothing_starts_any_more(void **state) {
+    (void)state;
+    struct generator g = start("");
+    assert_int_equal(place(&g, allowed, n_allowed), 0);
+    fill_run(&g);
+    g.page->n_periods = 100000;
+    assert_int_equal(run(&g), 0);
+    pause_ns(30 * MS);
+    nl_control_close(g.page);
+    pause_ns(50 * MS);
+    int64_t n_run = atomic_load(&g.page->bursts_run);
+    assert_int_equal(run(&g), 0); /* it answers, and does nothing */
+    assert_int_equal(nl_control_n_due(g.page), 0);
+    pause_ns(50 * MS);
+    assert_int_equal(atomic_load(&g.page->bursts_run), n_run);
+    g.page->level_index = -1; /* half written when a signal handler closed the page: no order, and no refusal */
+    assert_int_equal(run(&g), 0);
+    quit_and_forget(&g);
+}
+
+static void a_trace_goes_on_from_half_to_half_at_the_level_asked_for(void **state) {
+    (void)state;
+    char path[] = "/tmp/noiselab-test-controlled.XXXXXX", options[128];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    FILE *f = fdopen(fd, "w");
+    for (int i = 0; i < 100; i++) fprintf(f, "%d\t%d\n", i * 1000000 + i % 7 * 10000, 20000 + i % 5 * 10000); /* 4 %, in 100 ms */
+    fclose(f);
+    snprintf(options, sizeof options, "--replay=%s", path);
+    struct generator g = start(options);
+    assert_int_equal(place(&g, allowed, 1), 0);
+    unlink(path);
+    fill_run(&g);
+    g.page->level_percent = 2; /* half of what was recorded */
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(run(&g), 0);
+        pause_ns(12 * MS); /* longer than the half */
+    }
+    int64_t requested_ns = nl_control_requested_ns(g.page);
+    json_t *json = quit(&g);
+    const json_t *level = json_array_get(json_object_get(json, "levels"), 0);
+    /* 50 halves of 10 ms are five rounds, however long it took to ask for them */
+    assert_in_range(integer(level, "bursts_planned"), 499, 501);
+    /* a burst that a busy machine kept from ending within its half does not owe the rest */
+    assert_in_range(requested_ns, 9500000, 10000000 + 60000);
+    assert_string_equal(json_string_value(json_object_get(level, "pattern")), "replay");
+    json_decref(json);
+}
+
+static void in_slots_all_workers_stay_at_the_same_place_of_a_trace(void **state) {
+    (void)state;
+    char path[] = "/tmp/noiselab-test-controlled.XXXXXX", options[128];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    FILE *f = fdopen(fd, "w");
+    fprintf(f, "# span_ns: 1000000000\n");
+    for (int i = 0; i < 100; i++) fprintf(f, "%d\t20000\n", i * 10000000); /* a burst every 10 ms */
+    fclose(f);
+    snprintf(options, sizeof options, "--replay=%s", path);
+    struct generator g = start(options);
+    assert_int_equal(place(&g, allowed, n_allowed), 0);
+    unlink(path);
+    fill_run(&g);
+    g.page->half_ns = g.page->period_ns = 5 * MS;
+    g.page->slot_ns = 10 * MS;
+    int n_missed = 0;
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(run(&g), 0);
+        n_missed += nl_control_n_due(g.page) != n_allowed; /* each half begins with the burst of its slot */
+        pause_ns(i % 3 * 4 * MS);                          /* however long it lasts */
+        assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
+    }
+    assert_in_range(n_missed, 0, 3); /* a worker that was kept from its CPU for a slot is at the next one */
+    g.page->slot_ns = -1;
+    assert_refused(&g, run(&g), "a negative slot");
+    json_t *json = quit(&g);
+    for (int i = 0; i < n_allowed; i++)
+        assert_int_equal(integer(json_array_get(json_object_get(json, "threads"), (size_t)i), "bursts_planned"), 30);
+    json_decref(json);
+}
+
+/* ---- what it refuses ---- */
+
+static void what_cannot_be_is_refused_and_the_generator_lives_on(void **state) {
+    (void)state;
+    struct generator g = start("--kind=spin,sum --duty-cap=50");
+    int bad_cpu[] = {allowed[0], 60000};
+    fill_run(&g);
+    assert_refused(&g, run(&g), "RUN before PLACE");
+    assert_refused(&g, command(&g, (enum nl_command)77), "unknown command 77");
+    assert_refused(&g, place(&g, allowed, 0), "0 CPUs are not from 1 to 256");
+    assert_refused(&g, place(&g, allowed, -1), "-1 CPUs are not from 1 to 256");
+    assert_refused(&g, place(&g, bad_cpu, 2), "CPU 60000 is not among the allowed CPUs (");
+    assert_refused(&g, run(&g), "RUN before PLACE");
+    assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
+    assert_int_equal(place(&g, allowed, n_allowed), 0);
+    struct nl_control *c = g.page;
+#define REFUSES(change, wanted)                                                                                                            \
+    do {                                                                                                                                   \
+        fill_run(&g);                                                                                                                      \
+        change;                                                                                                                            \
+        assert_refused(&g, run(&g), wanted);                                                                                               \
+    } while (0)
+    REFUSES(c->level_index = -1, "level index -1 is not from 0 to 63");
+    REFUSES(c->level_index = 64, "level index 64 is not from 0 to 63");
+    REFUSES(c->kind = 2, "kind 2 is not one of the 2 asked for");
+    REFUSES(c->kind = -1, "kind -1 is not one");
+    REFUSES(c->pattern = 1, "pattern 1 is not one of the 1 asked for");
+    REFUSES(c->level_percent = -1, "a level of -1 % is not from 0 to 100");
+    REFUSES(c->level_percent = 101, "a level of 101 % is not from 0 to 100");
+    REFUSES(c->level_percent = 0. / 0., "is not from 0 to 100");
+    REFUSES(c->level_percent = 51, "a level of 51 % is above the duty cap");
+    REFUSES(c->period_ns = 99999, "the period is not from 0.1 ms to 600 s");
+    REFUSES(c->period_ns = 0, "the period is not from 0.1 ms to 600 s");
+    REFUSES(c->period_ns = INT64_MAX, "the period is not from 0.1 ms to 600 s");
+    REFUSES(c->n_periods = -1, "a negative number of periods");
+    fill_run(&g);
+    assert_int_equal(run(&g), 0);
+    REFUSES(c->level_percent = 6, "level index 1 is the account of spin at 5 %, not of spin at 6 %");
+    REFUSES(c->kind = 1, "level index 1 is the account of spin at 5 %, not of sum at 5 %");
+    fill_run(&g);
+    c->n_periods = INT64_MAX; /* as long as can be: no reason to overflow */
+    assert_int_equal(run(&g), 0);
+    pause_ns(20 * MS);
+    assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
+    quit_and_forget(&g);
+}
+
+static void quitting_at_once_is_fine(void **state) {
+    (void)state;
+    struct generator g = start("");
+    json_t *json = quit(&g);
+    assert_int_equal(json_array_size(json_object_get(json, "threads")), 0);
+    assert_true(json_is_null(json_object_get(json, "ok")));
+    json_decref(json);
+}
+
+static void groups_that_do_not_fit_their_level_are_refused_when_they_are_run(void **state) {
+    (void)state;
+    struct generator g = start("--pattern=bursts");
+    assert_int_equal(place(&g, allowed, 1), 0);
+    fill_run(&g);
+    g.page->level_percent = 20;
+    assert_refused(&g, run(&g), "--spacing: bursts of 2 ms every 1 ms would be one long burst");
+    fill_run(&g);
+    g.page->level_index = 2;
+    assert_int_equal(run(&g), 0);
+    quit_and_forget(&g);
+}
+
+static void a_kind_that_cannot_go_on_is_told_at_the_next_run(void **state) {
+    (void)state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int receiver = socket(AF_INET, SOCK_DGRAM, 0);
+    char options[64];
+    assert_int_equal(bind(receiver, (const struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(receiver, (struct sockaddr *)&address, &size), 0);
+    snprintf(options, sizeof options, "--kind=net --address=udp:127.0.0.1:%d", ntohs(address.sin_port));
+    close(receiver); /* nobody listens from now on, in the generator's copy of this process neither */
+    struct generator g = start(options);
+    assert_int_equal(place(&g, allowed, n_allowed), 0);
+    fill_run(&g);
+    g.page->n_periods = 100;
+    assert_int_equal(run(&g), 0);
+    pause_ns(100 * MS);
+    assert_refused(&g, run(&g), "--kind: net on CPU ");
+    assert_refused(&g, run(&g), "cannot send to udp:127.0.0.1:");
+    assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
+    quit_and_forget(&g);
+}
+
+static void a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed(void **state) {
+    (void)state;
+    struct generator g = start("--kind=disk --folder=/nonexistent");
+    assert_refused(&g, place(&g, allowed, n_allowed), "--kind: disk on CPU ");
+    assert_refused(&g, place(&g, allowed, n_allowed), "'/nonexistent' does not exist");
+    fill_run(&g);
+    assert_refused(&g, run(&g), "does not exist");
+    quit_and_forget(&g);
+}
+
+static void a_page_of_somebody_else_is_refused(void **state) {
+    (void)state;
+    int status;
+    struct nl_control *page;
+    int fd;
+    page = nl_control_create(&fd);
+    assert_non_null(page);
+    page->owner_pid = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct ng_options *o = calloc(1, sizeof *o);
+        char option[32], *words[] = {"noiselab-gen", option};
+        snprintf(option, sizeof option, "--control-fd=%d", fd);
+        nl_set_quiet(1);
+        _exit(o && ng_options_parse(2, words, o) == 1 ? ng_controlled(o) : 99);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == NL_EXIT_USAGE);
+    nl_control_unmap(page);
+    close(fd);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_cpu_gets_its_worker_and_the_certificate_tells_of_each),
+        cmocka_unit_test(accounts_of_several_kinds_and_patterns_are_kept_apart),
+        cmocka_unit_test(a_worker_that_is_not_active_carries_no_load),
+        cmocka_unit_test(placing_anew_ends_the_workers_before),
+        cmocka_unit_test(an_idle_generator_wakes_nobody),
+        cmocka_unit_test(a_run_is_bounded_even_when_the_owner_stands_still),
+        cmocka_unit_test(after_closing_nothing_starts_any_more),
+        cmocka_unit_test(a_trace_goes_on_from_half_to_half_at_the_level_asked_for),
+        cmocka_unit_test(time_on_top_is_owed_and_what_is_owed_is_said),
+        cmocka_unit_test(in_slots_all_workers_stay_at_the_same_place_of_a_trace),
+        cmocka_unit_test(what_cannot_be_is_refused_and_the_generator_lives_on),
+        cmocka_unit_test(quitting_at_once_is_fine),
+        cmocka_unit_test(groups_that_do_not_fit_their_level_are_refused_when_they_are_run),
+        cmocka_unit_test(a_kind_that_cannot_go_on_is_told_at_the_next_run),
+        cmocka_unit_test(a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed),
+        cmocka_unit_test(a_page_of_somebody_else_is_refused),
+    };
+    return cmocka_run_group_tests_name("controlled", tests, set_up, NULL);
+}
