@@ -14,12 +14,13 @@
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_secret.h"
+#include "common/sys/nl_whole.h"
 
 struct nx_record {
     char launch[192], folder[PATH_MAX];
     FILE *rows;
     FILE *mismatches; /* NULL: none yet */
-    FILE *hists;      /* while it is written */
+    struct nl_whole hists; /* while it is written */
     int64_t n_rows;
     int has_failed;   /* and said so: a full disk makes every later write fail, too */
 };
@@ -38,28 +39,16 @@ static FILE *open_in_folder(struct nx_record *r, const char *name, const char *m
     return f;
 }
 
-/* NAME.new, anew: in a folder that others can write it may be there as a link. */
-static FILE *begin(struct nx_record *r, const char *name) {
-    char path[PATH_MAX + 300];
-    snprintf(path, sizeof path, "%s/%s.new", r->folder, name);
-    unlink(path);
-    snprintf(path, sizeof path, "%s.new", name);
-    return open_in_folder(r, path, "wx");
+static FILE *begin(struct nx_record *r, struct nl_whole *whole, const char *name) {
+    char path[NL_WHOLE_BYTES];
+    snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    if (nl_whole_open(whole, path, 0666)) fail(r, name);
+    return whole->f;
 }
 
 static int hand_over(struct nx_record *r, FILE *f, const char *name) { return fflush(f) || ferror(f) ? fail(r, name) : 0; }
 
-/* Closes NAME.new and puts it into NAME's place, so that readers see the old file or the new one. */
-static int replace(struct nx_record *r, FILE *f, const char *name) {
-    char from[PATH_MAX + 300], to[PATH_MAX + 300];
-    snprintf(from, sizeof from, "%s/%s.new", r->folder, name);
-    snprintf(to, sizeof to, "%s/%s", r->folder, name);
-    int is_bad = ferror(f) != 0;
-    if (fclose(f) == 0 && !is_bad && rename(from, to) == 0) return 0;
-    fail(r, name);
-    unlink(from);
-    return -1;
-}
+static int replace(struct nx_record *r, struct nl_whole *whole, const char *name) { return nl_whole_close(whole, 0) ? fail(r, name) : 0; }
 
 /* Time, host and process number: names of launches sort by time. */
 static void name_launch(const char *asked, char *name, size_t size) {
@@ -171,23 +160,23 @@ int nx_record_flush(struct nx_record *r) {
 }
 
 int nx_record_launch_json(struct nx_record *r, json_t *json) {
-    FILE *f = begin(r, "launch.json");
+    struct nl_whole whole;
+    FILE *f = begin(r, &whole, "launch.json");
     if (!f) return -1;
     nl_secret_redact_json(json);
     json_dumpf(json, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     fputc('\n', f);
-    return replace(r, f, "launch.json");
+    return replace(r, &whole, "launch.json");
 }
 
 int nx_record_hists_begin(struct nx_record *r) {
-    r->hists = begin(r, "accept_hist.csv");
-    if (!r->hists) return -1;
-    fputs("check,variant,metric,bytes,node,host,rank,cpu,lo_ns,hi_ns,count\n", r->hists);
+    if (!begin(r, &r->hists, "accept_hist.csv")) return -1;
+    fputs("check,variant,metric,bytes,node,host,rank,cpu,lo_ns,hi_ns,count\n", r->hists.f);
     return 0;
 }
 
 void nx_record_hist_bin(struct nx_record *r, const struct nx_hist_name *name, int rank, int node, const char *host, int bin, uint64_t count) {
-    FILE *f = r->hists;
+    FILE *f = r->hists.f;
     if (!f) return;
     fprintf(f, "%s,%s,%s,", name->check, name->variant, name->metric);
     put_whole(f, name->bytes);
@@ -197,9 +186,7 @@ void nx_record_hist_bin(struct nx_record *r, const struct nx_hist_name *name, in
 }
 
 int nx_record_hists_end(struct nx_record *r) {
-    FILE *f = r->hists;
-    r->hists = NULL;
-    return f ? replace(r, f, "accept_hist.csv") : -1;
+    return r->hists.f ? replace(r, &r->hists, "accept_hist.csv") : -1;
 }
 
 int nx_record_mismatch(struct nx_record *r, const struct nx_mismatch *m, const char *sender_host, const char *receiver_host) {
@@ -229,7 +216,7 @@ int nx_record_trace(struct nx_record *r, const char *host, const struct nx_trace
 
 void nx_record_close(struct nx_record *r) {
     if (!r) return;
-    FILE *const files[] = {r->rows, r->mismatches, r->hists};
+    FILE *const files[] = {r->rows, r->mismatches, r->hists.f};
     for (int i = 0; i < 3; i++)
         if (files[i]) fclose(files[i]);
     free(r);

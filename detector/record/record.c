@@ -16,6 +16,7 @@
 #include "common/base/nl_error.h"
 #include "common/base/nl_secret.h"
 #include "common/base/version.h"
+#include "common/sys/nl_whole.h"
 
 struct nd_record {
     const struct nd_options *options;
@@ -24,7 +25,7 @@ struct nd_record {
     char folder[PATH_MAX];
     FILE *rows;
     off_t rows_bytes;  /* up to the end of the last complete row */
-    FILE *whole;       /* what is being written to replace a file; NULL: nothing */
+    struct nl_whole whole; /* what is being written to replace a file */
     const char *whole_name;
     FILE *clocks;      /* opened by the first synchronisation */
     int64_t n_rows;
@@ -120,34 +121,17 @@ static FILE *open_file(struct nd_record *r, const char *name, const char *suffix
     return f;
 }
 
-/* A file that is written whole: under another name until its content is complete, so that readers see the old file or the new one, never half
- * of one. begin_file opens it as r->whole; end_file moves it into its place, or leaves the old one there. */
+/* Opens r->whole; end_file moves it into its place, or leaves the old one there. */
 static int begin_file(struct nd_record *r, const char *name) {
-    char path[PATH_MAX + 64];
+    char path[NL_WHOLE_BYTES];
     r->whole_name = name;
-    /* a file of its own, whatever stands there: in a folder that others can write it may be a link */
-    snprintf(path, sizeof path, "%s/%s.tmp", r->folder, name);
-    unlink(path);
-    r->whole = open_file(r, name, ".tmp", "wx");
-    return r->whole ? 0 : -1;
+    snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    return nl_whole_open(&r->whole, path, 0666) ? fail(r, name, strerror(errno)) : 0;
 }
 
 static int end_file(struct nd_record *r) {
-    char from[PATH_MAX + 64], to[PATH_MAX + 64];
-    FILE *f = r->whole;
-    if (!f) return -1;
-    r->whole = NULL;
-    snprintf(from, sizeof from, "%s/%s.tmp", r->folder, r->whole_name);
-    snprintf(to, sizeof to, "%s/%s", r->folder, r->whole_name);
-    int is_bad = fflush(f) || ferror(f), error = errno;
-    if (fclose(f) && !is_bad) {
-        is_bad = 1;
-        error = errno;
-    }
-    if (!is_bad && rename(from, to) == 0) return 0;
-    if (!is_bad) error = errno;
-    unlink(from);
-    return fail(r, r->whole_name, strerror(error));
+    if (!r->whole.f) return -1;
+    return nl_whole_close(&r->whole, 0) ? fail(r, r->whole_name, strerror(errno)) : 0;
 }
 
 static const char *rows_name(const struct nd_record *r) { return r->options->design->is_paired ? "halves.csv" : "blocks.csv"; }
@@ -285,15 +269,15 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
 int nd_record_launch_json(struct nd_record *r, json_t *json) {
     if (begin_file(r, "launch.json")) return -1;
     nl_secret_redact_json(json);
-    int failed = json_dumpf(json, r->whole, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
-    fputc('\n', r->whole);
+    int failed = json_dumpf(json, r->whole.f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+    fputc('\n', r->whole.f);
     return end_file(r) || failed ? -1 : 0;
 }
 
 /* Opens a file with that header, unless writing has failed before. */
 static int begin_table(struct nd_record *r, const char *name, const char *header) {
     if (r->has_failed || begin_file(r, name)) return -1;
-    fputs(header, r->whole);
+    fputs(header, r->whole.f);
     return 0;
 }
 
@@ -307,7 +291,7 @@ int nd_record_starts_hist_begin(struct nd_record *r) {
 
 /* `measure`: an enum nd_start_measure, or -1 where the file has no such column. */
 static int add_hist(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
-    FILE *f = r->whole;
+    FILE *f = r->whole.f;
     for (int i = 0; i < NL_HIST_BINS; i++) {
         if (!h->bins[i]) continue;
         fprintf(f, "%s,%" PRId64 ",", config->name, config->bytes);
@@ -332,7 +316,7 @@ int nd_record_end(struct nd_record *r) { return end_file(r); }
 
 int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
     if (begin_table(r, "lateness.csv", "slice,start_ns,end_ns,rank,starts,last_starts,last_ends,start_cost_ns,end_cost_ns\n")) return -1;
-    FILE *f = r->whole;
+    FILE *f = r->whole.f;
     for (int slice = 0; slice < l->n_slices; slice++)
         for (int rank = 0; rank < l->n_ranks; rank++) {
             const struct nd_lateness_cell *c = &l->cells[(size_t)slice * (size_t)l->n_ranks + (size_t)rank];
@@ -399,7 +383,7 @@ int nd_record_ranks_begin(struct nd_record *r) {
 int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const struct nd_rank_sum *sums, const int64_t *n_slowest,
                         const struct nd_start_rank *starts) {
     const struct nd_options *o = r->options;
-    FILE *f = r->whole;
+    FILE *f = r->whole.f;
     for (int arm = 0; arm <= o->n_arms; arm++) {
         const struct nd_rank_sum *s = &sums[arm];
         if (s->sum.n_halves == 0) continue;
@@ -426,7 +410,7 @@ int nd_record_nodes_begin(struct nd_record *r) {
 
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest) {
     const struct nd_options *o = r->options;
-    FILE *f = r->whole;
+    FILE *f = r->whole.f;
     for (int arm = 0; arm <= o->n_arms; arm++) {
         if (sums[arm].n_halves == 0) continue;
         fprintf(f, "%s,%d,%s,%d,", r->launch, node, host->host, host->n_ranks);

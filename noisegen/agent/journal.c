@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/nl_error.h"
+#include "common/sys/nl_whole.h"
 #include "noisegen/agent/text.h"
 
 #define SUFFIX ".journal"
@@ -59,23 +60,12 @@ static int write_all(FILE *f, struct na_undo *u) {
 }
 
 int na_journal_note(struct na_undo *u) {
-    char beside[PATH_MAX + 8];
+    struct nl_whole whole;
     if (!u->journal_file[0]) return 0;
     if (!atomic_load(&u->is_frozen) && !atomic_load(&u->has_cgroup) && atomic_load(&u->n_stopped) == 0)
         return unlink(u->journal_file) && errno != ENOENT ? -1 : 0;
-    snprintf(beside, sizeof beside, "%s.new", u->journal_file);
-    unlink(beside);
-    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!f) return -1;
-    int rc = write_all(f, u);
-    if (fclose(f) || rc || rename(beside, u->journal_file)) {
-        int error = errno;
-        unlink(beside);
-        errno = error;
-        return -1;
-    }
-    return 0;
+    if (nl_whole_open(&whole, u->journal_file, 0600)) return -1;
+    return nl_whole_close(&whole, write_all(whole.f, u));
 }
 
 /* ---- reading ---- */

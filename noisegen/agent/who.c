@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/base/nl_clock.h"
+#include "common/sys/nl_whole.h"
 
 #define SOME_BURSTS INT64_C(250000) /* 10 MB of trace */
 #define MANY_BURSTS INT64_C(4000000)
@@ -96,20 +97,17 @@ void na_who_end(struct na_who *w, struct nl_agent_account *a) {
         if (group != NR_AGENT && group != NR_RANK && group != NR_IDLE) a->others_on_ranks_ns += half.group_ns[group];
 }
 
-/* Writes a file beside its place and moves it there: whoever reads it finds a whole one. */
+/* A whole file in the launch's folder. */
 static int write_file(const struct na_who *w, const char *name, int is_trace, char *reason, int size) {
-    char path[PATH_MAX + 320], beside[sizeof path + 8];
+    char path[NL_WHOLE_BYTES];
+    struct nl_whole whole;
     struct nr_arm_words arms[NL_AGENT_MAX_ARMS];
     const struct nl_agent *p = w->page;
     for (int i = 0; i < p->n_arms; i++) arms[i] = (struct nr_arm_words){p->arms[i].name, p->arms[i].kind, p->arms[i].level};
     snprintf(path, sizeof path, "%s/%s", p->directory, name);
-    snprintf(beside, sizeof beside, "%s.new", path);
-    FILE *f = fopen(beside, "we");
-    int rc = f ? 0 : -1;
-    if (f && is_trace) rc = nr_write_bursts(w->recorder, f, p->host);
-    if (f && !is_trace) rc = nr_write_tasks(w->recorder, f, p->launch, p->host, arms);
-    if (f && fclose(f)) rc = -1;
-    if (rc == 0) rc = rename(beside, path);
+    int rc = nl_whole_open(&whole, path, 0666);
+    if (rc == 0) rc = is_trace ? nr_write_bursts(w->recorder, whole.f, p->host) : nr_write_tasks(w->recorder, whole.f, p->launch, p->host, arms);
+    if (whole.f) rc = nl_whole_close(&whole, rc);
     if (rc) na_say(reason, size, "cannot write %s: %s", path, strerror(errno));
     return rc ? -1 : 0;
 }

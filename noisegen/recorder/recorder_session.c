@@ -15,6 +15,7 @@
 #include "noisegen/recorder/own_command.h"
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
+#include "common/sys/nl_whole.h"
 #include "noisegen/recorder/tasks_of_proc.h"
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/summary.h"
@@ -44,8 +45,7 @@ struct session {
     struct nr_child child;
     struct watched *watched;
     int n_watched, n_ended;
-    FILE *out;
-    char part[PATH_MAX]; /* the trace while it is written */
+    struct nl_whole out; /* the trace while it is written */
     char what[256], host[65];
     int64_t account_ns;
     int ended_status; /* of the command, where it ended by itself; -1 */
@@ -236,28 +236,15 @@ static int open_out(struct session *s) {
         nl_error(S_ISREG(st.st_mode) ? "--out: '%s' exists (--force replaces it)" : "--out: '%s' is not a regular file", o->out);
         return -1;
     }
-    if (snprintf(s->part, sizeof s->part, "%s.part%d", o->out, (int)getpid()) < (int)sizeof s->part) s->out = fopen(s->part, "wxe");
-    if (s->out) return 0;
+    if (nl_whole_open(&s->out, o->out, 0666) == 0) return 0;
     nl_error("--out: cannot write '%s': %s", o->out, strerror(errno));
-    s->part[0] = '\0';
     return -1;
 }
 
 static int write_out(struct session *s, const struct nr_summary *summary) {
-    if (!s->out) return 0;
-    int status = nr_write_trace(s->recorder, summary, s->out, s->what, s->host);
-    int error = errno;
-    if (fclose(s->out) && status == 0) {
-        status = -1;
-        error = errno;
-    }
-    s->out = NULL;
-    if (status == 0 && rename(s->part, s->o->out)) {
-        status = -1;
-        error = errno;
-    }
-    if (status) nl_error("cannot write '%s': %s; the summary stands on stdout", s->o->out, strerror(error));
-    if (status == 0) s->part[0] = '\0';
+    if (!s->out.f) return 0;
+    int status = nl_whole_close(&s->out, nr_write_trace(s->recorder, summary, s->out.f, s->what, s->host));
+    if (status) nl_error("cannot write '%s': %s; the summary stands on stdout", s->o->out, strerror(errno));
     return status;
 }
 
@@ -324,8 +311,7 @@ int nr_session(const struct nr_options *o) {
     int is_recorded = open_out(&s) == 0 && start(&s) == 0 && record(&s) == 0;
     if (nr_child_end(&s.child, PATIENCE_NS)) nl_warn("the command did not end within 5 s of SIGTERM and was killed");
     if (is_recorded) status = conclude(&s);
-    if (s.out) fclose(s.out);
-    if (s.part[0]) unlink(s.part);
+    nl_whole_close(&s.out, 1);
     for (int i = 0; i < s.n_watched; i++)
         if (s.watched[i].pidfd >= 0) close(s.watched[i].pidfd);
     free(s.watched);

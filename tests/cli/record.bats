@@ -118,7 +118,7 @@ refused() {
     wait "$recorder"
     jq -e '.span_ns < 30e9 and .groups >= 3' summary
     noiselab-gen --replay trace --dry-run
-    [ ! -e "trace.part$recorder" ]
+    [ ! -e trace.new ]
 }
 
 @test "a process that does nothing leaves no trace" {

@@ -1,0 +1,74 @@
+#include "common/sys/nl_whole.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void beside(const struct nl_whole *w, char path[NL_WHOLE_BYTES + 8]) { snprintf(path, NL_WHOLE_BYTES + 8, "%s.new", w->path); }
+
+int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode) {
+    char new[NL_WHOLE_BYTES + 8];
+    w->f = NULL;
+    if (snprintf(w->path, sizeof w->path, "%s", path) >= (int)sizeof w->path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    beside(w, new);
+    unlink(new);
+    int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0) return -1;
+    if ((w->f = fdopen(fd, "w"))) return 0;
+    int error = errno;
+    close(fd);
+    unlink(new);
+    errno = error;
+    return -1;
+}
+
+/* Without it the new name may be lost in a crash, and the old one is back: whoever wants more than "old or new" cannot have it where a file system
+ * has no fsync of folders. */
+static void bring_folder_to_disk(const char *path) {
+    char folder[NL_WHOLE_BYTES];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = '\0';
+    int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    fsync(fd);
+    close(fd);
+}
+
+/* EINVAL: a file system that cannot. */
+static int bring_to_disk(FILE *f) { return fflush(f) || ferror(f) || (fsync(fileno(f)) && errno != EINVAL) ? -1 : 0; }
+
+/* Whether it is still the file that was opened: another writer of the same name began anew. */
+static int is_ours(FILE *f, const char *new) {
+    struct stat here, there;
+    if (fstat(fileno(f), &here) || lstat(new, &there)) return 0;
+    if (here.st_dev == there.st_dev && here.st_ino == there.st_ino) return 1;
+    errno = EBUSY;
+    return 0;
+}
+
+int nl_whole_close(struct nl_whole *w, int is_bad) {
+    char new[NL_WHOLE_BYTES + 8];
+    FILE *f = w->f;
+    if (!f) return -1;
+    w->f = NULL;
+    beside(w, new);
+    int error = errno, rc = is_bad ? -1 : 0;
+    if (rc == 0 && (rc = bring_to_disk(f))) error = errno;
+    int may_remove = is_ours(f, new);
+    if (!may_remove && rc == 0) rc = -1, error = errno;
+    if (fclose(f) && rc == 0) rc = -1, error = errno;
+    if (rc == 0 && (rc = rename(new, w->path))) error = errno;
+    if (rc == 0) {
+        bring_folder_to_disk(w->path);
+        return 0;
+    }
+    if (may_remove) unlink(new);
+    errno = error;
+    return -1;
+}

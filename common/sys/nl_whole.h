@@ -1,0 +1,27 @@
+/* Whole files: a reader finds the old file or the new one, never half of one, and so it is after a crash of the node. A file is written beside its
+ * place, brought to the disk, and moved there. */
+#ifndef NL_WHOLE_H
+#define NL_WHOLE_H
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum { NL_WHOLE_BYTES = PATH_MAX + 320 };
+
+/* One file under way; all zero: none. */
+struct nl_whole {
+    FILE *f;                   /* to write to; NULL: none is open */
+    char path[NL_WHOLE_BYTES]; /* its place */
+};
+
+/* Opens PATH.new, a file of its own whatever stood there (in a folder that others can write it may be a link).
+ * @param mode  permissions, less the umask.
+ * @return 0, or -1 with errno. */
+int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode);
+
+/* Puts it into its place, or, where `is_bad` or anything fails, removes it and leaves the old one there. Without an open file: -1.
+ * @return 0, or -1 with errno (that of the caller where it is_bad). */
+int nl_whole_close(struct nl_whole *w, int is_bad);
+
+#endif

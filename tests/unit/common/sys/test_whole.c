@@ -1,0 +1,144 @@
+/* Whole files: old or new, never half of one, and never through a link. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/sys/nl_whole.h"
+
+static char folder[] = "/tmp/noiselab-whole-XXXXXX";
+static char place[sizeof folder + 16], beside[sizeof place + 8];
+
+static int make_folder(void **state) {
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(place, sizeof place, "%s/file", folder);
+    snprintf(beside, sizeof beside, "%s.new", place);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    unlink(place);
+    unlink(beside);
+    return rmdir(folder);
+}
+
+/* The first line at path into line, "" where there is none; returns line. */
+static const char *content(const char *path, char line[64]) {
+    FILE *f = fopen(path, "r");
+    line[0] = '\0';
+    if (!f) return line;
+    if (!fgets(line, 64, f)) line[0] = '\0';
+    fclose(f);
+    return line;
+}
+
+static int write_whole(const char *text, int is_bad) {
+    struct nl_whole w;
+    assert_int_equal(nl_whole_open(&w, place, 0640), 0);
+    fputs(text, w.f);
+    return nl_whole_close(&w, is_bad);
+}
+
+static void the_old_file_stays_until_the_new_one_is_whole(void **state) {
+    struct nl_whole w;
+    struct stat st;
+    char line[64];
+    (void)state;
+    assert_int_equal(write_whole("old", 0), 0);
+    assert_int_equal(nl_whole_open(&w, place, 0640), 0);
+    fputs("new", w.f);
+    fflush(w.f);
+    assert_string_equal(content(place, line), "old");
+    assert_int_equal(nl_whole_close(&w, 0), 0);
+    assert_string_equal(content(place, line), "new");
+    assert_int_equal(stat(place, &st), 0);
+    assert_int_equal(st.st_mode & 0777 & ~0640, 0);
+    assert_int_equal(access(beside, F_OK), -1);
+    assert_int_equal(nl_whole_close(&w, 0), -1);
+}
+
+static void what_the_caller_calls_bad_leaves_the_old_file(void **state) {
+    char line[64];
+    (void)state;
+    assert_int_equal(write_whole("old", 0), 0);
+    assert_int_equal(write_whole("bad", 1), -1);
+    assert_string_equal(content(place, line), "old");
+    assert_int_equal(access(beside, F_OK), -1);
+}
+
+static void a_file_that_does_not_fit_leaves_the_old_one(void **state) {
+    struct rlimit was, few;
+    char line[64], text[4096];
+    (void)state;
+    assert_int_equal(write_whole("old", 0), 0);
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &was);
+    few = (struct rlimit){100, was.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &few);
+    int rc = write_whole(text, 0), error = errno;
+    setrlimit(RLIMIT_FSIZE, &was);
+    assert_int_equal(rc, -1);
+    assert_int_equal(error, EFBIG);
+    assert_string_equal(content(place, line), "old");
+    assert_int_equal(access(beside, F_OK), -1);
+}
+
+static void a_link_that_somebody_put_there_is_not_followed(void **state) {
+    char victim[sizeof folder + 16], line[64];
+    (void)state;
+    snprintf(victim, sizeof victim, "%s/victim", folder);
+    FILE *f = fopen(victim, "w");
+    fputs("theirs", f);
+    fclose(f);
+    assert_int_equal(symlink(victim, beside), 0);
+    assert_int_equal(write_whole("ours", 0), 0);
+    assert_string_equal(content(victim, line), "theirs");
+    assert_string_equal(content(place, line), "ours");
+    unlink(victim);
+}
+
+static void the_file_of_another_writer_is_not_moved(void **state) {
+    struct nl_whole first, second;
+    char line[64];
+    (void)state;
+    assert_int_equal(nl_whole_open(&first, place, 0640), 0);
+    assert_int_equal(nl_whole_open(&second, place, 0640), 0);
+    fputs("second", second.f);
+    assert_int_equal(nl_whole_close(&first, 0), -1);
+    assert_int_equal(errno, EBUSY);
+    assert_int_equal(nl_whole_close(&second, 0), 0);
+    assert_string_equal(content(place, line), "second");
+}
+
+static void a_folder_that_is_not_there_is_said_at_once(void **state) {
+    struct nl_whole w;
+    (void)state;
+    assert_int_equal(nl_whole_open(&w, "/nowhere/file", 0640), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_null(w.f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_old_file_stays_until_the_new_one_is_whole),
+        cmocka_unit_test(what_the_caller_calls_bad_leaves_the_old_file),
+        cmocka_unit_test(a_file_that_does_not_fit_leaves_the_old_one),
+        cmocka_unit_test(a_link_that_somebody_put_there_is_not_followed),
+        cmocka_unit_test(the_file_of_another_writer_is_not_moved),
+        cmocka_unit_test(a_folder_that_is_not_there_is_said_at_once),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
