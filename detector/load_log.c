@@ -57,10 +57,12 @@ struct nd_slices *nd_load_log_begin(struct nd_run *r, const struct nd_step *step
     return s;
 }
 
-/* Notes a failure to write, once. */
+/* Notes a failure to write, once: where a disk is full, what the record cannot write either has been said with it. */
 static void note_failure(struct nd_run *r, const char *name, int failed) {
     if (!failed) return;
-    if (!(r->flags & ND_FLAG_RECORD)) nl_error("--out: cannot write '%s' in '%s': %s", name, r->folder.path, strerror(errno));
+    if (!(r->flags & ND_FLAG_RECORD))
+        nl_error("--out: cannot write '%s/%s': %s; what was taken before it is kept", r->folder.path, name, strerror(errno));
+    if (r->record) nd_record_hush(r->record);
     r->flags |= ND_FLAG_RECORD;
 }
 

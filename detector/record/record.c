@@ -29,7 +29,8 @@ struct nd_record {
     const char *whole_name;
     FILE *clocks;      /* opened by the first synchronisation */
     int64_t n_rows;
-    int has_failed;    /* and said so: a full disk makes every later write fail, too */
+    int has_failed;    /* a full disk makes every later write fail, too */
+    int is_hushed;     /* and that has been said */
 };
 
 /* ---- the campaign's folder ------------------------------------------------------------------------------------------------------- */
@@ -107,11 +108,13 @@ static void make_launch_id(const struct nd_options *o, char *id, size_t size) {
 
 /* The first failure is said, with what the system says of it; the others follow from it. -1. */
 static int fail(struct nd_record *r, const char *name, const char *why) {
-    if (!r->has_failed)
+    if (!r->is_hushed)
         nl_error("--out: cannot write '%s/%s': %s%s", r->folder, name, why, r->n_rows > 0 ? "; what was taken before it is kept" : "");
-    r->has_failed = 1;
+    r->has_failed = r->is_hushed = 1;
     return -1;
 }
+
+void nd_record_hush(struct nd_record *r) { r->is_hushed = 1; }
 
 static FILE *open_file(struct nd_record *r, const char *name, const char *suffix, const char *mode) {
     char path[PATH_MAX + 64];

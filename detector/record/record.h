@@ -36,6 +36,9 @@ int nd_record_check_campaign(const char *out);
 /* Makes the launch's folder and opens its rows. 0, or -1 after a message. */
 int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks);
 
+/* Why the launch's files cannot be written has been said: no failure that follows from it is. */
+void nd_record_hush(struct nd_record *r);
+
 /* The launch id, "campaign/launch" path: owned by the record. */
 const char *nd_record_launch(const struct nd_record *r);
 const char *nd_record_folder(const struct nd_record *r);
