@@ -58,13 +58,15 @@ GENERATOR := $(call archives,noisegen noisegen/kinds noisegen/patterns)
 RECORDER := $(call archives,noisegen/recorder)
 AGENT := $(call archives,noisegen/agent)
 ACCEPTANCE := $(call archives,$(filter detector/acceptance%,$(ROOMS)))
-DETECTOR := $(filter-out $(ACCEPTANCE),$(call archives,$(filter detector%,$(ROOMS))))
+PROFILE := $(call archives,detector/profile)
+DETECTOR := $(filter-out $(ACCEPTANCE) %/detector/profile.a %/detector/profile/library.a,$(call archives,$(filter detector%,$(ROOMS))))
 COMMAND := $(call archives,experiments/command)
 UNIT_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell find tests/unit -name 'test_*.c' | LC_ALL=C sort))
 MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
-PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-doctor
+PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-profile noiselab-doctor
+LIBRARY := $(BUILD)/lib/noiselab/libnoiselab-profile.so
 R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-plot noiselab-compare
 SCRIPTS := noiselab noiselab-run noiselab-node-health $(R_PROGRAMS)
 LIBEXEC := $(filter-out node-health.sh,$(notdir $(wildcard experiments/*.sh experiments/*.sbatch)))
@@ -78,7 +80,7 @@ MAN := $(wildcard docs/man/*.1)
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
-programs: presets $(PROGRAMS:%=$(BUILD)/bin/%) ## only the C programs: what a compute node needs
+programs: presets $(PROGRAMS:%=$(BUILD)/bin/%) $(LIBRARY) ## only the C programs: what a compute node needs
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +94,7 @@ $(BUILD)/bin/noiselab-record: $(BUILD)/obj/noisegen/recorder/main.o $(RECORDER) 
 $(BUILD)/bin/noiselab-agent: $(BUILD)/obj/noisegen/agent/main.o $(AGENT) $(RECORDER) $(COMMON)
 # without MPI: it says so where that is missing
 $(BUILD)/bin/noiselab-doctor: $(BUILD)/obj/experiments/command/doctor.o $(COMMAND) $(GENERATOR) $(RECORDER) $(call archives,detector/nodes) $(COMMON)
+$(BUILD)/bin/noiselab-profile: $(BUILD)/obj/detector/profile/main.o $(PROFILE) $(COMMON)
 # what the scripts leave to C
 $(BUILD)/libexec/noiselab/noiselab-sh: $(BUILD)/obj/experiments/command/sh.o $(COMMAND) $(COMMON)
 $(BUILD)/bin/noiselab-detect: $(BUILD)/obj/detector/main.o $(DETECTOR) $(COMMON)
@@ -109,6 +112,24 @@ $(BUILD)/libexec/noiselab/noiselab-sh $(filter-out $(WITH_MPI),$(PROGRAMS:%=$(BU
 $(foreach room,$(ROOMS),$(eval $(call archives,$(room)): $(patsubst %.c,$(BUILD)/obj/%.o,$(filter $(room)/%,$(filter-out $(MAINS),$(wildcard $(room)/*.c))))))
 $(call archives,$(ROOMS)):
 	$(call quiet,AR  ,$@) rm -f $@ && ar rcs $@ $^
+
+# The library that is loaded into programs: it shows them MPI's names and nothing else, and what it borrows calls MPI by the names that it leaves
+# alone (PMPI_). Of that only what it needs stays, and no library but MPI.
+LIBRARY_SOURCES := $(wildcard detector/profile/library/*.c) $(BUILD)/made/profile_calls.c $(wildcard detector/sync/*.c) \
+	$(addprefix detector/nodes/,team.c tree.c) $(addprefix common/base/,nl_clock.c nl_error.c nl_secret.c nl_units.c) common/sys/nl_preempted.c
+$(LIBRARY): $(LIBRARY_SOURCES:%.c=$(BUILD)/shared/%.o)
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@) $(MPI_ENV) $(MPICC) $(CFLAGS) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--gc-sections,-z,defs -o $@ $^ -ldl -lm -pthread
+
+$(BUILD)/made/profile_calls.c: detector/profile/library/wrappers.awk detector/profile/library/calls.table
+	@mkdir -p $(@D)
+	awk -f $^ > $@.new && mv $@.new $@
+
+$(BUILD)/shared/%.o: private ALL_CFLAGS += -fPIC -fvisibility=hidden -ffunction-sections
+$(BUILD)/shared/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call compile,$(MPICC))
+	@case $< in detector/profile/* | $(BUILD)/*) ;; *) nm -u $@ | awk '$$2 ~ /^MPI_/ { print $$2, "P" $$2 }' > $@.names && objcopy --redefine-syms=$@.names $@ ;; esac
 
 $(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -298,6 +319,7 @@ asan: ## unit tests with address and undefined-behaviour sanitizers
 install-programs: programs ## install only the C programs: compute nodes need no R
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(PROGRAMS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
+	install -D -m 755 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/noiselab/$(notdir $(LIBRARY))
 	install -d $(DESTDIR)$(PREFIX)/share/noiselab/presets
 	install -m 644 $(PRESETS) $(DESTDIR)$(PREFIX)/share/noiselab/presets
 
@@ -322,4 +344,4 @@ uninstall: ## remove what install put there
 clean: ## remove build/
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD)/obj $(BUILD)/tests $(BUILD)/tests-mpi $(BUILD)/bench $(BUILD)/fault -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/shared $(BUILD)/tests $(BUILD)/tests-mpi $(BUILD)/bench $(BUILD)/fault -name '*.d' 2>/dev/null)

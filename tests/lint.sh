@@ -110,7 +110,7 @@ if ! "$build/bin/noiselab-plan" --help >/dev/null 2>&1; then
     of_r=''
     skip 'every option of the programs in R is in their man pages' 'the R package is not installed'
 fi
-for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-doctor noiselab-node-health $of_r; do
+for program in noiselab-gen noiselab-record noiselab-profile noiselab-agent noiselab-detect noiselab-accept noiselab-doctor noiselab-node-health $of_r; do
     lost=$("$build/bin/$program" --help | options_missing_in "$program")
     [ -z "$lost" ]
     result $? "every option of $program is in its man page" "missing:$lost"

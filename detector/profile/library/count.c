@@ -1,0 +1,323 @@
+/* Rows, communicators, and looks at arrivals: what happens in every call. Nothing here allocates after the first call of a communicator. */
+#include "detector/profile/library/count.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "common/sys/nl_preempted.h"
+
+enum { SLOTS = 1024, HANDLES = 1024, MOST_KNOWN = 256 };
+
+/* of the program's time, for looks at arrivals: one in so many */
+enum { BUDGET = 200 };
+
+/* A communicator in use. */
+struct nf_sampled {
+    uintptr_t handle;
+    int32_t n_ranks;
+    int32_t kind;
+    int32_t is_looked_at; /* 1: its arrivals can be told from those of others */
+    uint32_t id;
+    uint64_t n_calls; /* synchronising ones */
+    int every_log2;
+    int64_t first_ns, left_ns; /* end of its first call and of its last */
+    /* at left_ns, where the next call will be looked at */
+    int is_open;
+    struct nl_thread_times from;
+    int64_t mpi_from_ns;
+    long sleeps_from;
+};
+
+static struct {
+    uint16_t row[SLOTS]; /* 1 + index of the row; 0: none */
+    uint64_t key[SLOTS];
+    struct nf_sampled known[MOST_KNOWN];
+    uint16_t of_handle[HANDLES]; /* 1 + index of `known`; 0: never used; GONE: no more */
+    uint16_t unused[MOST_KNOWN];
+    int n_unused;
+    struct nl_preempted account;
+    char lock;
+} here;
+
+enum { GONE = 0xffff };
+
+static void lock(void) {
+    if (!nf_process.needs_lock) return;
+    for (int turns = 0; __atomic_test_and_set(&here.lock, __ATOMIC_ACQUIRE); turns++)
+        if (turns % 100 == 99) sched_yield(); /* its holder may have lost the CPU */
+}
+
+static void unlock(void) {
+    if (nf_process.needs_lock) __atomic_clear(&here.lock, __ATOMIC_RELEASE);
+}
+
+/* ---- rows ---- */
+
+static uint64_t mix(uint64_t x) {
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ x >> 29;
+}
+
+static struct nf_row *new_row(uint32_t slot, uint64_t key, const struct nf_row *like) {
+    struct nf_file *f = nf_process.file;
+    if (f->n_rows == NF_MAX_ROWS) return NULL;
+    struct nf_row *row = &f->rows[f->n_rows];
+    *row = *like;
+    here.key[slot] = key;
+    __atomic_store_n(&f->n_rows, f->n_rows + 1, __ATOMIC_RELEASE);
+    here.row[slot] = (uint16_t)f->n_rows;
+    return row;
+}
+
+static int size_class(int64_t bytes) { return bytes <= 0 ? 0 : 64 - __builtin_clzll((uint64_t)bytes); }
+
+static struct nf_row *row_of(int operation, int kind, int n_ranks, int root, int64_t bytes) {
+    int class = size_class(bytes);
+    uint64_t key = (uint64_t)n_ranks << 24 | (uint64_t)class << 16 | (uint64_t)kind << 12 | (uint64_t)(operation + 1);
+    uint32_t slot = mix(key) % SLOTS;
+    /* there are more slots than rows: one is always empty */
+    while (here.row[slot] && here.key[slot] != key) slot = (slot + 1) % SLOTS;
+    if (here.row[slot]) return &nf_process.file->rows[here.row[slot] - 1];
+    return new_row(slot, key,
+                   &(struct nf_row){.operation = (uint16_t)operation, .size_class = (uint8_t)class, .communicator = (uint8_t)kind, .n_ranks = n_ranks, .root = root});
+}
+
+/* ---- communicators ---- */
+
+static uint32_t handle_slot(uintptr_t handle) { return mix(handle) % HANDLES; }
+
+static struct nf_sampled *known(MPI_Comm comm) {
+    uintptr_t handle = (uintptr_t)comm;
+    for (uint32_t slot = handle_slot(handle);; slot = (slot + 1) % HANDLES) {
+        uint16_t at = here.of_handle[slot];
+        if (!at) return NULL;
+        if (at != GONE && here.known[at - 1].handle == handle) return &here.known[at - 1];
+    }
+}
+
+/* A hash of the members' ranks in the world; 0 where it cannot be had. */
+static uint32_t members_of(MPI_Comm comm, int n) {
+    MPI_Group group, world;
+    int *ranks = malloc(2 * sizeof *ranks * (size_t)n);
+    if (!ranks) return 0;
+    for (int i = 0; i < n; i++) ranks[i] = i;
+    PMPI_Comm_group(comm, &group);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(group, n, ranks, world, ranks + n);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&world);
+    uint64_t hash = (uint64_t)n;
+    for (int i = 0; i < n; i++) hash = mix(hash ^ (uint64_t)ranks[n + i]);
+    free(ranks);
+    return (uint32_t)(hash >> 32) | 1;
+}
+
+/* Gives it an id that all members come to by themselves: they all use communicators of the same members in one order. */
+static void name_communicator(struct nf_sampled *k, MPI_Comm comm) {
+    struct nf_file *f = nf_process.file;
+    uint32_t before = 0;
+    if (f->n_communicators == NF_MAX_COMMUNICATORS) return;
+    uint32_t members = members_of(comm, k->n_ranks);
+    if (!members) return;
+    for (uint32_t i = 0; i < f->n_communicators; i++) before += f->communicators[i].members == members;
+    k->id = members + 2 * before; /* members is odd */
+    k->is_looked_at = k->n_ranks > 1;
+    f->communicators[f->n_communicators] =
+        (struct nf_communicator){.id = k->id, .n_ranks = k->n_ranks, .kind = k->kind, .members = members};
+    __atomic_store_n(&f->n_communicators, f->n_communicators + 1, __ATOMIC_RELEASE);
+}
+
+static struct nf_sampled *new_known(MPI_Comm comm) {
+    static struct nf_sampled none; /* one too many: counted, not told apart */
+    int is_between = 0;
+    struct nf_sampled *k = here.n_unused ? &here.known[here.unused[--here.n_unused]] : &none;
+    *k = (struct nf_sampled){.handle = (uintptr_t)comm};
+    PMPI_Comm_size(comm, &k->n_ranks);
+    PMPI_Comm_test_inter(comm, &is_between);
+    k->kind = k->n_ranks == nf_process.file->n_ranks && !is_between ? NF_WORLD : NF_PART;
+    if (k == &none) return k;
+    uint32_t slot = handle_slot(k->handle);
+    while (here.of_handle[slot] && here.of_handle[slot] != GONE) slot = (slot + 1) % HANDLES;
+    here.of_handle[slot] = (uint16_t)(k - here.known + 1);
+    if (!is_between) name_communicator(k, comm);
+    return k;
+}
+
+static struct nf_sampled *find(MPI_Comm comm) {
+    struct nf_sampled *k = known(comm);
+    return k ? k : new_known(comm);
+}
+
+void nf_forget(MPI_Comm comm) {
+    if (!nf_process.file) return;
+    lock();
+    struct nf_sampled *k = known(comm);
+    if (k) {
+        uint32_t slot = handle_slot(k->handle);
+        while (here.of_handle[slot] != k - here.known + 1) slot = (slot + 1) % HANDLES;
+        here.of_handle[slot] = GONE;
+        here.unused[here.n_unused++] = (uint16_t)(k - here.known);
+        k->handle = 0;
+        /* nothing is looked for behind what was never used */
+        if (!here.of_handle[(slot + 1) % HANDLES])
+            for (; here.of_handle[slot] == GONE; slot = (slot + HANDLES - 1) % HANDLES) here.of_handle[slot] = 0;
+    }
+    unlock();
+}
+
+int nf_ranks_of(MPI_Comm comm) {
+    int n = 1;
+    PMPI_Comm_size(comm, &n);
+    return n > 0 ? n : 1;
+}
+
+int64_t nf_size(int count, MPI_Datatype type) {
+    int size = 0;
+    if (count <= 0 || type == MPI_DATATYPE_NULL) return 0;
+    PMPI_Type_size(type, &size);
+    return size > 0 ? (int64_t)count * size : 0;
+}
+
+int64_t nf_sum(const int *counts, int n, MPI_Datatype type) {
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++) sum += counts[i];
+    return sum * nf_size(1, type);
+}
+
+/* ---- arrivals ---- */
+
+/* Which calls are looked at: all ranks come to the same ones, and those of 2^n are among those of 2^(n-1). */
+static int is_chosen(uint64_t call, int every_log2) { return (mix(call) >> 20 & ((UINT64_C(1) << every_log2) - 1)) == 0; }
+
+static long sleeps(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+void nf_arrive(struct nf_call *c, MPI_Comm comm) {
+    lock();
+    struct nf_sampled *k = known(comm);
+    if (k && k->is_open && nf_thread.is_first) {
+        struct nl_thread_times now;
+        nl_thread_times_read(&here.account, &now);
+        c->sampled = k;
+        c->since_ns = k->left_ns;
+        c->preempted_ns = nl_thread_times_preempted_ns(&here.account, &k->from, &now);
+        int64_t off_ns = nl_thread_times_steal_ns(&k->from, &now);
+        c->off_cpu_ns = nl_preempted_source(&here.account) == NL_PREEMPTED_SCHEDULER && off_ns > 0 ? off_ns : 0;
+        c->mpi_ns = nf_process.file->mpi_ns - k->mpi_from_ns;
+        c->has_slept = sleeps() != k->sleeps_from;
+        k->is_open = 0;
+        /* the look itself is not the program's, and not MPI's */
+        c->entered_ns = nd_clock_now(&nf_process.clock);
+    }
+    unlock();
+}
+
+/* Every second look goes, so that there is room for a program of any length. */
+static void make_room(struct nf_file *f) {
+    uint32_t kept = 0;
+    f->every_log2++;
+    for (uint32_t i = 0; i < f->n_samples; i++)
+        if (is_chosen(f->samples[i].call, (int)f->every_log2)) f->samples[kept++] = f->samples[i];
+    f->n_samples = kept;
+}
+
+/* The budget is one for all communicators. */
+static void choose_pace(struct nf_sampled *k, int64_t now_ns) {
+    const struct nf_file *f = nf_process.file;
+    int64_t between_ns = k->n_calls > 1 ? (now_ns - k->first_ns) / (int64_t)(k->n_calls - 1) : 0;
+    int64_t wanted_ns = f->sample_cost_ns * BUDGET * (int64_t)f->n_communicators;
+    int every_log2 = (int)f->every_log2;
+    while (every_log2 < 40 && between_ns << every_log2 < wanted_ns) every_log2++;
+    k->every_log2 = every_log2;
+}
+
+static void keep_sample(const struct nf_call *c, int operation) {
+    struct nf_file *f = nf_process.file;
+    const struct nf_sampled *k = c->sampled;
+    while (f->n_samples == NF_MAX_SAMPLES) make_room(f);
+    f->samples[f->n_samples] = (struct nf_sample){.call = k->n_calls, .communicator = k->id, .operation = (uint16_t)operation,
+                                                  .has_slept = (uint16_t)c->has_slept, .since_ns = c->since_ns, .arrived_ns = c->entered_ns,
+                                                  .left_ns = c->left_ns, .preempted_ns = c->preempted_ns, .off_cpu_ns = c->off_cpu_ns,
+                                                  .mpi_ns = c->mpi_ns};
+    __atomic_store_n(&f->n_samples, f->n_samples + 1, __ATOMIC_RELEASE);
+    f->n_sampled++;
+}
+
+/* After a synchronising call: will the next one be looked at? Then this is where its time begins. */
+static void synchronised(const struct nf_call *c, struct nf_sampled *k, int operation) {
+    k->n_calls++;
+    k->left_ns = c->left_ns;
+    if (k->n_calls == 1) k->first_ns = c->left_ns;
+    if (c->sampled) keep_sample(c, operation);
+    if (c->sampled || k->n_calls < 64) choose_pace(k, c->left_ns);
+    k->is_open = k->is_looked_at && nf_thread.is_first && is_chosen(k->n_calls + 1, k->every_log2);
+    if (!k->is_open) return;
+    k->mpi_from_ns = nf_process.file->mpi_ns;
+    k->sleeps_from = sleeps();
+    nl_thread_times_read(&here.account, &k->from);
+    k->left_ns = nd_clock_now(&nf_process.clock);
+}
+
+/* ---- all calls ---- */
+
+void nf_count(const struct nf_call *c, int operation, MPI_Comm comm, int root, int64_t bytes) {
+    struct nf_file *f = nf_process.file;
+    int64_t inside_ns = c->left_ns - c->entered_ns;
+    lock();
+    struct nf_sampled *k = comm == MPI_COMM_NULL ? NULL : find(comm);
+    struct nf_row *row = row_of(operation, k ? k->kind : NF_NO_COMMUNICATOR, k ? k->n_ranks : 0, root, bytes);
+    if (row) {
+        row->n_calls++;
+        row->bytes += bytes;
+        row->inside_ns += inside_ns;
+        if (inside_ns > row->longest_ns) row->longest_ns = inside_ns;
+        row->inside[nf_bin(inside_ns)]++;
+        if (nf_thread.left_ns) {
+            int64_t outside_ns = c->entered_ns - nf_thread.left_ns;
+            row->outside_ns += outside_ns;
+            row->outside[nf_bin(outside_ns)]++;
+        }
+        if (row->root != root) row->root = NF_CHANGING_ROOT;
+    } else {
+        f->n_lost_calls++;
+    }
+    f->n_calls++;
+    f->mpi_ns += inside_ns;
+    f->last_ns = c->left_ns;
+    nf_thread.left_ns = c->left_ns;
+    if (k && nf_classes[operation] == NF_SYNCHRONISING) {
+        synchronised(c, k, operation);
+        if (k->is_open) nf_thread.left_ns = k->left_ns;
+    }
+    unlock();
+}
+
+/* What a look costs: two readings of everything, the least disturbed of some. */
+static int64_t look_cost_ns(void) {
+    int64_t least_ns = INT64_MAX;
+    for (int i = 0; i < 20; i++) {
+        struct nl_thread_times t;
+        int64_t from_ns = nl_mono_ns();
+        for (int half = 0; half < 2; half++) {
+            nl_thread_times_read(&here.account, &t);
+            (void)sleeps();
+        }
+        int64_t took_ns = nl_mono_ns() - from_ns;
+        if (took_ns < least_ns) least_ns = took_ns;
+    }
+    return least_ns;
+}
+
+void nf_count_open(void) {
+    here.n_unused = 0;
+    for (int i = MOST_KNOWN - 1; i >= 0; i--) here.unused[here.n_unused++] = (uint16_t)i;
+    nl_preempted_open(&here.account, NL_PREEMPTED_AUTO);
+    nf_process.file->can_see_waits = nl_preempted_source(&here.account) == NL_PREEMPTED_SCHEDULER;
+    nf_process.file->sample_cost_ns = look_cost_ns();
+    nf_thread.is_first = 1;
+}

@@ -1,0 +1,103 @@
+/* The file of one rank of a profiled program. It is mapped memory, of constant size, so whatever ends the program leaves it as it was after the last
+ * call. In the byte order of the machine that wrote it; noiselab profile makes tables of it (docs/reference/formats.md, "noiselab profile"). */
+#ifndef NF_PROFILE_FILE_H
+#define NF_PROFILE_FILE_H
+
+#include <stdint.h>
+
+#include "common/base/nl_hist.h"
+
+#define NF_MAGIC "NLPROF1"
+/* Bins of a histogram: 16 of nl_hist.h together, so 8 for every power of two, up to 2^47 ns = 39 h. */
+enum { NF_BIN_SHIFT = 4, NF_BINS = ((47 - NL_HIST_SUB_BITS + 1) * NL_HIST_SUB) >> NF_BIN_SHIFT };
+enum { NF_MAX_ROWS = 384, NF_MAX_SAMPLES = 16384, NF_MAX_COMMUNICATORS = 256, NF_MAX_NAMES = 160, NF_NAME_BYTES = 32 };
+/* the environment variable that names the folder of the files; without it the library does nothing */
+#define NF_ENVIRONMENT "NOISELAB_PROFILE"
+
+static inline int nf_bin(int64_t ns) {
+    int bin = nl_hist_index(ns) >> NF_BIN_SHIFT;
+    return bin < NF_BINS ? bin : NF_BINS - 1;
+}
+
+/* How far the program has come. */
+enum nf_state { NF_RUNNING, NF_FINALIZED, NF_ABORTED };
+
+/* Root of a row, where it is not the one rank. */
+enum { NF_NO_ROOT = -1, NF_CHANGING_ROOT = -2 };
+
+/* NF_LATER: nonblocking and persistent collectives, which end in a wait. */
+enum nf_class { NF_SYNCHRONISING = 's', NF_COLLECTIVE = 'c', NF_LATER = 'l', NF_POINT_TO_POINT = 'p' };
+
+enum nf_communicator_kind { NF_NO_COMMUNICATOR, NF_WORLD, NF_PART };
+
+/* Calls of one operation, of one size and kind of communicator. */
+struct nf_row {
+    uint16_t operation;   /* index of nf_file.names */
+    uint8_t size_class;   /* 0: no bytes; else 1 + log2 of the bytes, rounded down */
+    uint8_t communicator; /* enum nf_communicator_kind: as large as MPI_COMM_WORLD, or a part */
+    int32_t n_ranks;      /* of the communicator; 0: none */
+    int32_t root;
+    int32_t unused;
+    uint64_t n_calls;
+    int64_t bytes;
+    int64_t inside_ns, longest_ns;
+    int64_t outside_ns; /* since the thread's last call of any row ended */
+    uint64_t inside[NF_BINS], outside[NF_BINS];
+};
+
+/* A call of a synchronising operation that was looked at. Times by the rank's own clock. */
+struct nf_sample {
+    uint64_t call;         /* number of the synchronising call on this communicator, from 1 */
+    uint32_t communicator; /* id */
+    uint16_t operation;
+    uint16_t has_slept; /* 1: it gave up its CPU of itself since `since_ns` */
+    int64_t since_ns;   /* end of the call before this one on this communicator */
+    int64_t arrived_ns, left_ns;
+    /* of the time from since_ns to arrived_ns: */
+    int64_t preempted_ns; /* waited for its CPU */
+    int64_t off_cpu_ns;   /* neither ran nor waited: a hypervisor's steal, or sleep */
+    int64_t mpi_ns;       /* in other calls */
+};
+
+struct nf_communicator {
+    uint32_t id; /* the same on all its ranks: of its members, and how many of these members there were before */
+    int32_t n_ranks;
+    int32_t kind;
+    uint32_t members; /* a hash of their ranks in MPI_COMM_WORLD */
+};
+
+/* This rank's clock against rank 0's: local - global = offset_ns + drift * (local - at_ns). */
+struct nf_clock_model {
+    int64_t at_ns, offset_ns;
+    double drift;
+    double bound_ns; /* offset_ns is off by no more; 0: one clock */
+};
+
+struct nf_file {
+    char magic[8];
+    uint32_t file_bytes, row_bytes, n_bins; /* a reader of another version sees that it is one */
+    int32_t rank, n_ranks, node, n_nodes, pid;
+    int32_t thread_level; /* as MPI_Init_thread provided */
+    int32_t state;        /* enum nf_state */
+    int32_t abort_code;
+    int32_t can_see_waits; /* 1: preempted_ns is the scheduler's account; 0: it has all the time off the CPU */
+    char host[256], clock[32], library[128], program[256];
+    int64_t started_unix_ns; /* end of MPI_Init */
+    int64_t started_ns, last_ns; /* local clock; last_ns: end of the last call */
+    struct nf_clock_model at_start, at_end; /* at_end: after NF_FINALIZED */
+    int64_t sample_cost_ns;
+    int64_t n_calls, mpi_ns;
+    uint32_t n_rows, n_samples, n_communicators;
+    uint32_t every_log2; /* of the calls that were looked at at least every 2^this-th is still there */
+    uint64_t n_sampled;  /* also those that made room later */
+    uint64_t n_lost_calls; /* in no row: more than NF_MAX_ROWS kinds of call */
+    char names[NF_MAX_NAMES][NF_NAME_BYTES];
+    char classes[NF_MAX_NAMES]; /* enum nf_class */
+    struct nf_communicator communicators[NF_MAX_COMMUNICATORS];
+    struct nf_row rows[NF_MAX_ROWS];
+    struct nf_sample samples[NF_MAX_SAMPLES];
+};
+
+_Static_assert(sizeof(struct nf_file) <= 4 << 20, "a rank's profile is to take 4 MiB at most");
+
+#endif

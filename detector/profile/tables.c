@@ -1,0 +1,290 @@
+#include "detector/profile/tables.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/nl_error.h"
+#include "common/sys/nl_whole.h"
+#include "detector/profile/profile_file.h"
+
+enum { PATH_BYTES = 4096 };
+
+struct ranks {
+    struct nf_file **files; /* by rank; NULL: not there */
+    int n;
+    int64_t origin_ns; /* end of the first MPI_Init, by rank 0's clock */
+};
+
+/* ---- the files ---- */
+
+static int is_whole(const struct nf_file *f) {
+    return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->n_bins == NF_BINS && f->rank >= 0 && f->rank < f->n_ranks &&
+           f->n_rows <= NF_MAX_ROWS && f->n_samples <= NF_MAX_SAMPLES && f->n_communicators <= NF_MAX_COMMUNICATORS && f->host[sizeof f->host - 1] == '\0' &&
+           f->program[sizeof f->program - 1] == '\0' && f->library[sizeof f->library - 1] == '\0' && f->clock[sizeof f->clock - 1] == '\0';
+}
+
+static int are_names_whole(const struct nf_file *f) {
+    for (uint32_t i = 0; i < f->n_rows; i++)
+        if (f->rows[i].operation >= NF_MAX_NAMES) return 0;
+    for (uint32_t i = 0; i < f->n_samples; i++)
+        if (f->samples[i].operation >= NF_MAX_NAMES) return 0;
+    for (int i = 0; i < NF_MAX_NAMES; i++)
+        if (f->names[i][NF_NAME_BYTES - 1]) return 0;
+    return 1;
+}
+
+/* NULL: not a file of this version; a rank that died before it was done with MPI_Init has an empty one. */
+static struct nf_file *map(const char *path, int *is_empty) {
+    struct stat about;
+    struct nf_file *f = MAP_FAILED;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    *is_empty = 0;
+    if (fd < 0) return NULL;
+    /* private: what a program that still runs writes is not awaited, and what is looked at here stays */
+    if (!fstat(fd, &about) && about.st_size == (off_t)sizeof *f) f = mmap(NULL, sizeof *f, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (f == MAP_FAILED) return NULL;
+    *is_empty = f->magic[0] == '\0';
+    if (!memcmp(f->magic, NF_MAGIC, sizeof f->magic) && is_whole(f) && are_names_whole(f)) return f;
+    munmap(f, sizeof *f);
+    return NULL;
+}
+
+static int is_rank_file(const char *name) {
+    int rank, end = 0;
+    return sscanf(name, "rank.%d.profile%n", &rank, &end) == 1 && end > 0 && !name[end];
+}
+
+/* Calls `use` for every rank file; stops at -1. */
+static int each_file(const char *folder, int (*use)(const char *path, void *context), void *context) {
+    char path[PATH_BYTES];
+    struct dirent *entry;
+    int failed = 0;
+    DIR *d = opendir(folder);
+    if (!d) return -1;
+    while (!failed && (entry = readdir(d)))
+        if (is_rank_file(entry->d_name) && snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path) failed = use(path, context);
+    closedir(d);
+    return failed;
+}
+
+static int take_file(const char *path, void *context) {
+    struct ranks *r = context;
+    int is_empty;
+    struct nf_file *f = map(path, &is_empty);
+    if (!f && is_empty) return 0;
+    if (!f || (r->n && f->n_ranks != r->n)) {
+        nl_error("'%s' is not a rank of this profile, or of another version", path);
+        return -1;
+    }
+    if (!r->n) {
+        r->files = calloc((size_t)f->n_ranks, sizeof *r->files);
+        if (!r->files) return -1;
+        r->n = f->n_ranks;
+    }
+    r->files[f->rank] = f;
+    return 0;
+}
+
+/* ---- clocks ---- */
+
+/* A local time on rank 0's clock: between the two synchronisations in proportion, with the drift of the first where there was no second. */
+static int64_t global_ns(const struct nf_file *f, int64_t local_ns) {
+    const struct nf_clock_model *a = &f->at_start, *b = &f->at_end;
+    double rate = a->drift;
+    if (f->state == NF_FINALIZED && b->at_ns > a->at_ns) rate = (double)(b->offset_ns - a->offset_ns) / (double)(b->at_ns - a->at_ns);
+    return local_ns - a->offset_ns - (int64_t)(rate * (double)(local_ns - a->at_ns));
+}
+
+static void find_origin(struct ranks *r) {
+    r->origin_ns = INT64_MAX;
+    for (int i = 0; i < r->n; i++) {
+        if (!r->files[i]) continue;
+        int64_t at_ns = global_ns(r->files[i], r->files[i]->started_ns);
+        if (at_ns < r->origin_ns) r->origin_ns = at_ns;
+    }
+}
+
+/* ---- tables ---- */
+
+static int64_t least_bytes(int size_class) { return size_class ? INT64_C(1) << (size_class - 1) : 0; }
+
+static const char *kind_of(int communicator) { return communicator == NF_WORLD ? "world" : communicator == NF_PART ? "part" : ""; }
+
+static const char *class_of(char class) {
+    switch (class) {
+    case NF_SYNCHRONISING: return "synchronising";
+    case NF_COLLECTIVE: return "collective";
+    case NF_LATER: return "nonblocking";
+    default: return "point-to-point";
+    }
+}
+
+static void print_root(FILE *out, int root) {
+    if (root == NF_CHANGING_ROOT) fputs("changing", out);
+    if (root >= 0) fprintf(out, "%d", root);
+}
+
+static void print_operations(FILE *out, const struct nf_tables *t, const struct ranks *r) {
+    fputs("launch,rank,operation,class,bytes_lo,communicator,ranks,root,calls,bytes,inside_ns,longest_ns,outside_ns\n", out);
+    for (int i = 0; i < r->n; i++) {
+        for (uint32_t k = 0; r->files[i] && k < r->files[i]->n_rows; k++) {
+            const struct nf_row *row = &r->files[i]->rows[k];
+            const char *name = r->files[i]->names[row->operation];
+            fprintf(out, "%s,%d,%s,%s,%" PRId64 ",%s,%" PRId32 ",", t->launch, i, name, class_of(r->files[i]->classes[row->operation]), least_bytes(row->size_class),
+                    kind_of(row->communicator), row->n_ranks);
+            print_root(out, row->root);
+            fprintf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", row->n_calls, row->bytes, row->inside_ns, row->longest_ns,
+                    row->outside_ns);
+        }
+    }
+}
+
+static int is_alike(const struct nf_row *a, const struct nf_row *b) {
+    return a->operation == b->operation && a->size_class == b->size_class && a->communicator == b->communicator && a->n_ranks == b->n_ranks;
+}
+
+/* The rows of all ranks, joined by kind of call. 0 or -1: no memory. */
+static int join_rows(const struct ranks *r, struct nf_row **joined, size_t *n) {
+    *joined = NULL;
+    *n = 0;
+    for (int i = 0; i < r->n; i++) {
+        for (uint32_t k = 0; r->files[i] && k < r->files[i]->n_rows; k++) {
+            const struct nf_row *row = &r->files[i]->rows[k];
+            size_t at = 0;
+            while (at < *n && !is_alike(&(*joined)[at], row)) at++;
+            if (at == *n) {
+                struct nf_row *more = realloc(*joined, (*n + 1) * sizeof *more);
+                if (!more) return -1;
+                *joined = more;
+                more[(*n)++] = *row;
+                continue;
+            }
+            for (int bin = 0; bin < NF_BINS; bin++) {
+                (*joined)[at].inside[bin] += row->inside[bin];
+                (*joined)[at].outside[bin] += row->outside[bin];
+            }
+        }
+    }
+    return 0;
+}
+
+static int64_t bin_start_ns(int bin) { return nl_hist_lo(bin << NF_BIN_SHIFT); }
+
+static void print_histogram(FILE *out, const char *launch, const char *name, const struct nf_row *row, const char *what, const uint64_t *bins) {
+    for (int bin = 0; bin < NF_BINS; bin++)
+        if (bins[bin])
+            fprintf(out, "%s,%s,%" PRId64 ",%s,%" PRId32 ",%s,%" PRId64 ",%" PRId64 ",%" PRIu64 "\n", launch, name, least_bytes(row->size_class),
+                    kind_of(row->communicator), row->n_ranks, what, bin_start_ns(bin), bin_start_ns(bin + 1), bins[bin]);
+}
+
+static int print_histograms(FILE *out, const struct nf_tables *t, const struct ranks *r) {
+    struct nf_row *joined;
+    size_t n;
+    const struct nf_file *any = NULL;
+    for (int i = 0; i < r->n && !any; i++) any = r->files[i];
+    fputs("launch,operation,bytes_lo,communicator,ranks,what,lo_ns,hi_ns,count\n", out);
+    int failed = join_rows(r, &joined, &n);
+    for (size_t i = 0; !failed && i < n; i++) {
+        print_histogram(out, t->launch, any->names[joined[i].operation], &joined[i], "inside", joined[i].inside);
+        print_histogram(out, t->launch, any->names[joined[i].operation], &joined[i], "outside", joined[i].outside);
+    }
+    free(joined);
+    return failed;
+}
+
+static void print_ranks(FILE *out, const struct nf_tables *t, const struct ranks *r) {
+    static const char *const states[] = {[NF_RUNNING] = "unfinished", [NF_FINALIZED] = "finalized", [NF_ABORTED] = "aborted"};
+    static const char *const levels[] = {"single", "funneled", "serialized", "multiple"};
+    fputs("launch,rank,host,node,threads,state,clock,clock_bound_ns,started_ns,wall_ns,calls,mpi_ns,lost_calls,sampled_calls,sample_cost_ns,waits\n", out);
+    for (int i = 0; i < r->n; i++) {
+        const struct nf_file *f = r->files[i];
+        if (!f) continue;
+        double bound_ns = f->at_end.bound_ns > f->at_start.bound_ns ? f->at_end.bound_ns : f->at_start.bound_ns;
+        fprintf(out, "%s,%d,%s,%d,%s,%s,%s,%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%s\n", t->launch, i,
+                f->host, f->node, f->thread_level >= 0 && f->thread_level < 4 ? levels[f->thread_level] : "", states[f->state < 0 || f->state > 2 ? 0 : f->state],
+                f->clock, bound_ns, global_ns(f, f->started_ns) - r->origin_ns, f->last_ns - f->started_ns, f->n_calls, f->mpi_ns, f->n_lost_calls,
+                f->n_sampled, f->sample_cost_ns, f->can_see_waits ? "scheduler" : "clocks");
+    }
+}
+
+static void print_arrivals(FILE *out, const struct nf_tables *t, const struct ranks *r) {
+    fputs("launch,communicator,ranks,call,operation,rank,node,since_ns,arrived_ns,left_ns,preempted_ns,off_cpu_ns,slept,mpi_ns\n", out);
+    for (int i = 0; i < r->n; i++) {
+        const struct nf_file *f = r->files[i];
+        for (uint32_t k = 0; f && k < f->n_samples; k++) {
+            const struct nf_sample *s = &f->samples[k];
+            int n_ranks = 0;
+            for (uint32_t c = 0; c < f->n_communicators; c++)
+                if (f->communicators[c].id == s->communicator) n_ranks = f->communicators[c].n_ranks;
+            fprintf(out, "%s,%08" PRIx32 ",%d,%" PRIu64 ",%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%" PRId64 "\n", t->launch,
+                    s->communicator, n_ranks, s->call, f->names[s->operation], i, f->node, global_ns(f, s->since_ns) - r->origin_ns,
+                    global_ns(f, s->arrived_ns) - r->origin_ns, global_ns(f, s->left_ns) - r->origin_ns, s->preempted_ns, s->off_cpu_ns, s->has_slept != 0,
+                    s->mpi_ns);
+        }
+    }
+}
+
+static int write_one(const struct nf_tables *t, const struct ranks *r, const char *name) {
+    char path[PATH_BYTES];
+    struct nl_whole whole = {.f = NULL};
+    int failed = 0;
+    if (snprintf(path, sizeof path, "%s/%s.csv", t->folder, name) >= (int)sizeof path || nl_whole_open(&whole, path, 0666)) {
+        nl_error("'%s' cannot be written: %s", path, strerror(errno));
+        return -1;
+    }
+    switch (name[0]) {
+    case 'o': print_operations(whole.f, t, r); break;
+    case 'h': failed = print_histograms(whole.f, t, r); break;
+    case 'r': print_ranks(whole.f, t, r); break;
+    default: print_arrivals(whole.f, t, r);
+    }
+    if (nl_whole_close(&whole, failed)) {
+        nl_error("'%s' cannot be written: %s", path, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+static void sum_up(struct nf_tables *t, const struct ranks *r) {
+    t->n_expected = r->n;
+    for (int i = 0; i < r->n; i++) {
+        const struct nf_file *f = r->files[i];
+        if (!f) continue;
+        if (!t->n_ranks++) {
+            t->n_nodes = f->n_nodes;
+            snprintf(t->library, sizeof t->library, "%s", f->library);
+            snprintf(t->program, sizeof t->program, "%s", f->program);
+        }
+        t->n_unfinished += f->state != NF_FINALIZED;
+    }
+}
+
+int nf_tables_write(struct nf_tables *t) {
+    static const char *const names[] = {"operations", "histograms", "ranks", "arrivals"};
+    struct ranks r = {.files = NULL};
+    int failed = each_file(t->folder, take_file, &r);
+    if (!failed) sum_up(t, &r);
+    find_origin(&r);
+    for (size_t i = 0; !failed && t->n_ranks && i < sizeof names / sizeof *names; i++) failed = write_one(t, &r, names[i]);
+    for (int i = 0; i < r.n; i++)
+        if (r.files[i]) munmap(r.files[i], sizeof *r.files[i]);
+    free(r.files);
+    return failed ? -1 : 0;
+}
+
+static int remove_file(const char *path, void *context) {
+    (void)context;
+    unlink(path);
+    return 0;
+}
+
+void nf_tables_tidy(const struct nf_tables *t) { each_file(t->folder, remove_file, NULL); }

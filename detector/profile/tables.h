@@ -1,0 +1,25 @@
+/* Tables of a profile, from the files of its ranks. */
+#ifndef NF_TABLES_H
+#define NF_TABLES_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* What is known of a launch that has rank files. */
+struct nf_tables {
+    const char *folder, *launch; /* its id, in every row */
+    int n_ranks;                 /* files that were read; 0: there are none */
+    int n_expected;              /* ranks of the program */
+    int n_nodes;
+    int n_unfinished;            /* ranks that did not come to MPI_Finalize */
+    char library[129], program[257];
+};
+
+/* Reads the ranks' files and writes operations.csv, histograms.csv, ranks.csv and arrivals.csv beside them. 0, or -1 with a line on stderr: a file
+ * is none of this version, or a table cannot be written. */
+int nf_tables_write(struct nf_tables *t);
+
+/* Removes the ranks' files. */
+void nf_tables_tidy(const struct nf_tables *t);
+
+#endif

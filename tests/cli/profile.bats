@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# noiselab profile: programs of all kinds and ends, and what it says where there is nothing to profile. Whether its figures are right is the business
+# of tests/truth/profile.bats.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BUILD=$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")
+    PATH="$(realpath "${NOISELAB_BIN:-$BUILD/bin}"):$PATH"
+    PROBE="$BUILD/tests-mpi/late_probe"
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+# shellcheck source=tests/mpirun.bash
+source "$BATS_TEST_DIRNAME/../mpirun.bash"
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
+
+# profile STATUS WORD...: of two ranks, into out; ends with that status
+profile() {
+    local wanted=$1 crowd=()
+    shift
+    "$MPIRUN_COMMAND" --version 2>&1 | grep -q HYDRA || crowd=(--oversubscribe)
+    rm -rf out
+    run --separate-stderr noiselab-profile --out out -- "$MPIRUN_COMMAND" "${crowd[@]}" -n 2 "$@"
+    echo "got status $status, '$output', '$stderr'"
+    [ "$status" -eq "$wanted" ]
+}
+
+# calls OPERATION: how often all ranks together called it
+calls() { awk -F , -v name="$1" '$3 == name { n += $9 } END { print n + 0 }' out/*/operations.csv; }
+
+@test "a program's calls are counted, its result is its own, and the files say so" {
+    profile 0 "$PROBE" 500 50
+    [[ "$output" == *'rank 0 waited_us'* ]]
+    [[ "$stderr" == *"2 ranks in '"* ]]
+    [ "$(calls allreduce)" -eq 1000 ]
+    [ "$(calls barrier)" -eq 2 ]
+    jq -e '.program == "noiselab-profile" and .ended == "complete" and .ranks == 2 and .status == 0' out/*/launch.json
+    # a histogram holds every call, and the table its bytes
+    [ "$(awk -F , '$2 == "allreduce" && $6 == "inside" { n += $9 } END { print n }' out/*/histograms.csv)" -eq 1000 ]
+    awk -F , '$3 == "allreduce" { if ($5 != 8 || $10 != 4000 || $6 != "world") exit 1 }' out/*/operations.csv
+    # nothing is left of what it worked with
+    [ "$(find out -name 'rank.*' | wc -l)" -eq 0 ]
+}
+
+@test "a program that aborts, crashes or leaves without MPI_Finalize has a profile up to there, and its own status" {
+    for how in abort segv exit; do
+        "$MPIRUN_COMMAND" -n 1 "$PROBE" 100 10 --end "$how" >/dev/null 2>&1 && false
+        profile $? "$PROBE" 100 10 --end "$how"
+        [ "$(calls allreduce)" -eq 200 ]
+        [[ "$stderr" == *'2 did not come to MPI_Finalize'* ]]
+        jq -e '.ended == "interrupted"' out/*/launch.json
+    done
+}
+
+# ranks that this test started
+probes() { pgrep -f "^$PROBE " >/dev/null; }
+no_probes() { ! probes; }
+
+@test "killed with its ranks a program leaves all it did; killed by itself the command takes the program along" {
+    noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 "$PROBE" 1000 10 --end wait >said 2>&1 3>&- &
+    command=$!
+    wait_until 20 test -s said
+    wait_until 20 probes
+    sleep 0.5
+    kill -9 "$command"
+    wait_until 20 no_probes
+    noiselab-profile --tables out/*/
+    [ "$(calls allreduce)" -eq 2000 ]
+    awk -F , 'NR > 1 && $6 != "unfinished" { exit 1 }' out/*/ranks.csv
+}
+
+@test "what cannot be profiled is said in one line" {
+    says() { [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == "noiselab-profile: "*"$1"* ]]; }
+    printf 'int main(void) { return 0; }\n' >nothing.c
+    "${CC:-cc}" -o nothing nothing.c
+    profile 2 ./nothing
+    says "/nothing' is not an MPI program: it needs no MPI library"
+    if "${CC:-cc}" -static -o static nothing.c 2>/dev/null; then
+        profile 2 ./static
+        says "'./static' is a static binary"
+    fi
+    printf '#include <mpi.h>\nint main(int n, char **v) { int is = n + !v; return MPI_Initialized(&is) != MPI_SUCCESS || is; }\n' >never.c
+    mpicc -o never never.c
+    profile 2 ./never
+    says "/never' never called MPI_Init"
+    run --separate-stderr noiselab-profile --out out -- ./nowhere
+    [ "$status" -eq 2 ]
+    says "cannot start './nowhere': No such file"
+    for words in '' '--tables nowhere' '--tables . -- true' '--out'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr noiselab-profile $words
+        [ "$status" -eq 2 ]
+        says ''
+    done
+}
+
+@test "a program of another MPI library is said to be one, and runs on" {
+    cat >other.c <<'END'
+#include <stdio.h>
+#include <string.h>
+/* a library of the same entry points that calls itself otherwise */
+int PMPI_Get_library_version(char *text, int *n) { strcpy(text, "Some other MPI v1"); *n = 17; return 0; }
+int MPI_Get_library_version(char *text, int *n) { return PMPI_Get_library_version(text, n); }
+END
+    "${CC:-cc}" -shared -fPIC -o libother.so other.c
+    LD_PRELOAD=$PWD/libother.so profile 2 "$PROBE" 10 10
+    [[ "$output" == *'rank 1 waited_us'* ]]
+    [[ "$stderr" == *"late_probe' uses another MPI library (Some other MPI v1) than noiselab was built with"* ]]
+}
+
+@test "Fortran programs are counted, by mpif.h's names and by those of mpi_f08" {
+    needs_fortran() { printf 'program p\n  use mpi_f08\nend program\n' >f.f90 && mpif90 -o f f.f90 2>/dev/null; }
+    needs_fortran || skip 'no Fortran compiler for mpi_f08 (gfortran)'
+    for module in mpi mpi_f08; do
+        error=', error'
+        [ "$module" = mpi ] || error=''
+        cat >f.f90 <<END
+program p
+  use $module
+  real(8) :: a = 1, b
+  integer :: i, error
+  call MPI_Init(${error#, })
+  do i = 1, 100
+    call MPI_Allreduce(a, b, 1, MPI_REAL8, MPI_SUM, MPI_COMM_WORLD$error)
+    call MPI_Bcast(b, 1, MPI_REAL8, mod(i, 2), MPI_COMM_WORLD$error)
+  end do
+  call MPI_Finalize(${error#, })
+end program
+END
+        mpif90 -o f f.f90
+        profile 0 ./f
+        [ "$(calls allreduce)" -eq 200 ]
+        awk -F , '$3 == "bcast" { if ($9 != 100 || $8 != "changing" || $5 != 8) exit 1; n++ } END { exit n != 2 }' out/*/operations.csv
+    done
+}
+
+@test "every function of the table is an entry point, in C and in Fortran" {
+    nm -D --defined-only "$BUILD/lib/noiselab/libnoiselab-profile.so" | awk '{ print $3 }' >symbols
+    grep -v '^#' "$BATS_TEST_DIRNAME/../../detector/profile/library/calls.table" | cut -d '|' -f 1 >names
+    [ "$(wc -l <names)" -gt 40 ]
+    while read -r name; do
+        lower=$(echo "mpi_$name" | tr '[:upper:]' '[:lower:]')
+        for symbol in "MPI_$name" "${lower}_" "${lower}_f08_"; do grep -qx "$symbol" symbols || { echo "$symbol"; false; }; done
+    done <names
+    # and nothing else of ours is seen by the program
+    run ! grep -vE '^(MPI|MPIX|mpi|mpix)_' symbols
+}
+
+@test "threads that call MPI at the same time lose no call" {
+    cat >threads.c <<'END'
+#include <mpi.h>
+#include <pthread.h>
+static void *calls(void *comm) {
+    for (int i = 0; i < 2000; i++) MPI_Barrier(*(MPI_Comm *)comm);
+    return NULL;
+}
+int main(int argc, char **argv) {
+    int provided;
+    MPI_Comm comms[3];
+    pthread_t threads[3];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    if (provided < MPI_THREAD_MULTIPLE) return 77;
+    for (int i = 0; i < 3; i++) MPI_Comm_split(MPI_COMM_WORLD, i, 0, &comms[i]);
+    for (int i = 0; i < 3; i++) MPI_Comm_free(&comms[i]), MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, calls, &comms[i]);
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    MPI_Finalize();
+    return 0;
+}
+END
+    mpicc -pthread -o threads threads.c
+    profile 0 ./threads
+    [ "$(calls barrier)" -eq 12000 ]
+    awk -F , 'NR > 1 && $5 != "multiple" { exit 1 }' out/*/ranks.csv
+}
+
+@test "a loop of mpi4py is counted" {
+    python=$(for p in python3 /usr/bin/python3; do "$p" -c 'import mpi4py' 2>/dev/null && echo "$p" && break; done) || true
+    [ -n "$python" ] || skip 'mpi4py is not installed'
+    printf 'from mpi4py import MPI\nfor i in range(100): MPI.COMM_WORLD.Barrier()\n' >loop.py
+    profile 0 "$python" loop.py
+    [ "$(calls barrier)" -ge 200 ]
+}
