@@ -11,11 +11,13 @@ BUSY=$PWD/${NOISELAB_BUILD:-build}/bench/bench_busy
 work=$(mktemp -d) || exit 2
 chmod 755 "$work"
 group='' group_dir=''
-n_kills=0 n_frozen=0 n_loads=0 n_lost=0 n_stuck=0 n_unmade=0 n_left=0
+n_kills=0 n_frozen=0 n_loads=0 n_lost=0 n_stuck=0 n_unmade=0 n_left=0 longest_ms=0
 declare -A killed
 
 # what everything may take on a busy machine, s
 START_S=60 END_S=60 THAW_S=5 RESUME_S=120
+# what a load may go on after its launch was killed, ms
+LOAD_MS=1000
 
 now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
@@ -111,15 +113,26 @@ no_load() {
     local pid before
     for pid in $(of_launch noiselab-gen); do
         before=$(ticks "$pid")
-        sleep 0.3
+        sleep 0.2
         [ "$(ticks "$pid")" = "$before" ] || return 1
     done
+}
+
+# time_load KILLED_MS: how long the load of a launch that ends goes on after the kill, by looks of a fifth of a second
+time_load() {
+    local looked_ms=0
+    for (( ; ; )); do
+        looked_ms=$(($(now_ms) - $1))
+        if no_load; then break; fi
+        [ "$looked_ms" -le 10000 ] || break
+    done
+    [ "$looked_ms" -le "$longest_ms" ] || longest_ms=$looked_ms
+    [ "$looked_ms" -le "$LOAD_MS" ] || { n_loads=$((n_loads + 1)) && echo "  a load went on for $looked_ms ms: $what"; }
 }
 
 # judge_end ROWS: of a launch that has ended, and had so many rows when something was killed
 judge_end() {
     local n_before=$1
-    until_or 10 no_load || { n_loads=$((n_loads + 1)) && echo "  a load was left: $what"; }
     until_or "$END_S" none_of_ours || { n_left=$((n_left + 1)) && echo "  a process was left: $what"; }
     if [ -n "$AGENT" ] && ! until_or "$THAW_S" is_thawed "$AGENT"; then
         n_frozen=$((n_frozen + 1))
@@ -167,6 +180,7 @@ once() {
     n_before=$(rows)
     kill -9 "$pid"
     n_kills=$((n_kills + 1)) killed[$name]=$((${killed[$name]-0} + 1))
+    [ "$name" = nl-guardian ] || time_load "$(now_ms)"
     # what a launch survives (its guardian, which is replaced) is ended as a user would
     until_or 2 has_ended "$RUN" || kill -TERM "$RUN" 2>/dev/null
     until_or "$END_S" has_ended "$RUN" || { n_stuck=$((n_stuck + 1)) && echo "  noiselab run does not end: $what" && kill -9 "$RUN"; }
@@ -212,7 +226,7 @@ resume() {
 # sum_up: what was found so far
 sum_up() {
     for name in "${!killed[@]}"; do printf '%-16s %4d killed\n' "$name" "${killed[$name]}"; done | sort
-    echo "endurance: $n_kills kills, $n_frozen left frozen or switched on, $n_loads loads after a second, $n_left processes left, $n_lost with rows lost," \
+    echo "endurance: $n_kills kills, $n_frozen left frozen or switched on, $n_loads loads after a second (longest $longest_ms ms), $n_left processes left, $n_lost with rows lost," \
         "$n_stuck not ended or not resumed; $n_unmade campaigns could not be made"
 }
 
