@@ -83,7 +83,8 @@ void nx_launch_update(struct nx_run *r) {
     const struct nd_starter *s = r->starter;
     json_object_set_new(r->launch, "checks", checks_json(r));
     json_object_set_new(r->launch, "wrong_data", json_integer(r->n_wrong));
-    if (!s) return;
+    /* starts that could not be synchronised have no clock */
+    if (!s || !s->clock.kind) return;
     json_object_set_new(r->launch, "start",
                         json_pack("{s:s, s:o, s:I, s:f, s:I, s:I}", "mode", r->start.mode->name, "clock", nd_clock_json(&s->clock), "late_bound_ns",
                                   (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns, "starts", (json_int_t)s->n_starts, "late_starts",

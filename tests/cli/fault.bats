@@ -80,3 +80,41 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
     jq -e '.ended == "complete" and (.warnings | any(test("the clock was set by -86400 s")))' "$OUT/one/launch.json"
     [ "$(jq '(.started_utc | fromdate) as $s | (.ended_utc | fromdate) as $e | $e >= $s and $e - $s < 600 and $s >= '"$before" "$OUT/one/launch.json")" = true ]
 }
+
+# on_rank_1 FAULT COMMAND...: two ranks, of which the second meets the fault; sets status, and output to what was said
+on_rank_1() {
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export NL_FAULT=%s NL_FAULT_PROGRAM=noiselab- NL_FAULT_HIT=%s LD_PRELOAD=%s\nexec "$@"\n' \
+        "$1" "$place/hit" "$place/fault.so" >"$place/rank"
+    chmod +x "$place/rank"
+    rm -rf "$place/hit" "$OUT"
+    shift
+    status=0
+    on_cores 2 timeout 60 "$place/rank" "$@" --out "$OUT" --launch-id one >"$place/said" 2>&1 3>&- || status=$?
+    output=$(cat "$place/said")
+    echo "$NL_FAULT status $status: $output"
+}
+
+@test "a rank that gets no memory for its operations, or for synchronised starts, leaves no other waiting, and the launch says so" {
+    needs_cpus 2
+    # shellcheck source=tests/mpirun.bash
+    source "$BATS_TEST_DIRNAME/../mpirun.bash"
+    OUT=$place/campaign
+    on_rank_1 mmap:1:12 "$build/bin/noiselab-detect" --op alltoall --levels 0 --seconds 0.1 --half-period 10ms
+    [ -e "$place/hit" ]
+    [ "$status" -eq 2 ]
+    grep -q '^noiselab-detect: rank 1 on .*: no memory for alltoall' "$place/said"
+    # in the acceptance a check fails, and the others go on
+    on_rank_1 mmap:1:12 "$build/bin/noiselab-accept" --checks collective,integrity --repetitions 2 --seconds 0.1s
+    [ -e "$place/hit" ]
+    jq -e '.ended == "complete" and (.checks[] | select(.name == "collective") | .status == "failed" and (.reason | test("not enough memory")))' "$OUT/one/launch.json"
+    # what is allocated when the starts are synchronised; the numbers before and behind are other allocations
+    n_unsynchronised=0
+    for n in $(seq 12 18); do
+        on_rank_1 "malloc:$n:12" "$build/bin/noiselab-accept" --checks collective,integrity --repetitions 2 --seconds 0.1s
+        [ -e "$place/hit" ]
+        [ "$status" -le 3 ]
+        jq -e .ended "$OUT/one/launch.json"
+        ! grep -q 'could not be synchronised' "$place/said" || n_unsynchronised=$((n_unsynchronised + 1))
+    done
+    [ "$n_unsynchronised" -ge 1 ]
+}

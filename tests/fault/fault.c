@@ -75,6 +75,7 @@ int fclose(FILE *file) {
     if (is_failing) errno = fault.error;
     return is_failing ? EOF : rc;
 }
+int fsync(int fd) { return fails("fsync") ? -1 : NEXT(fsync)(fd); }
 int rename(const char *from, const char *to) { return fails("rename") ? -1 : NEXT(rename)(from, to); }
 int mkdir(const char *path, mode_t mode) { return fails("mkdir") ? -1 : NEXT(mkdir)(path, mode); }
 int rmdir(const char *path) { return fails("rmdir") ? -1 : NEXT(rmdir)(path); }
@@ -84,6 +85,14 @@ int pipe2(int ends[2], int flags) { return fails("pipe") ? -1 : NEXT(pipe2)(ends
 void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset) {
     return fails("mmap") ? MAP_FAILED : NEXT(mmap)(at, n, protection, flags, fd, offset);
 }
+
+/* glibc's own names: dlsym itself allocates */
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *old, size_t n);
+void *malloc(size_t n) { return fails("malloc") ? NULL : __libc_malloc(n); }
+void *calloc(size_t n, size_t size) { return fails("malloc") ? NULL : __libc_calloc(n, size); }
+void *realloc(void *old, size_t n) { return fails("malloc") ? NULL : __libc_realloc(old, n); }
 
 /* pidfd_open, pidfd_send_signal, perf_event_open */
 long syscall(long number, ...) {

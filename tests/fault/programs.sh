@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# programs.sh LIBRARY BIN BUSY FOLDER [MOST]: generator, recorder and detector, alone and with a generator, once for every call that LIBRARY (fault.c) can
-# fail, failing its 1st, 2nd, ... call until there is none left (or MOST). Whatever fails: a status of the table, no load afterwards, and no file that says
+# programs.sh LIBRARY BIN BUSY FOLDER [MOST]: generator, recorder, acceptance and detector (with a generator), once for every call that LIBRARY (fault.c)
+# can fail, failing its 1st, 2nd, ... call until there is none left (or MOST). Whatever fails: a status of the table, no load afterwards, and no file that says
 # it is whole and is not. A line for each program; exit status 1 if anything was not so.
 set -u
 library=$1 bin=$2 busy=$3 folder=$4 most=${5:-1000}
 PATIENCE_S=60 # a program that takes longer hangs; on a busy machine everything takes longer
-calls='open fopen fflush fclose write rename mkdir rmdir fork kill pipe mmap pidfd signal perf'
+calls='open fopen fflush fclose write fsync rename mkdir rmdir fork kill pipe mmap pidfd signal perf malloc'
 errors=(24 28 5 12 4) # EMFILE ENOSPC EIO ENOMEM EINTR
 n_all=0 n_bad=0
 
@@ -39,6 +39,15 @@ recorder_is_whole() {
     fi
 }
 
+acceptance() { "$bin/noiselab-accept" --checks integrity,detour --repetitions 2 --seconds 0.1s --out "$folder/campaign" --launch-id one; }
+# a launch that says that it is complete has a row of each check that it says it has measured
+acceptance_is_whole() {
+    local json=$folder/campaign/one/launch.json check
+    [ "$1" = 0 ] || { [ ! -e "$json" ] || ! jq -e '.ended == "complete"' "$json"; } || return 1
+    [ "$1" != 0 ] || jq -e '.ended == "complete"' "$json" || return 1
+    [ "$1" != 0 ] || for check in $(jq -r '.checks[] | select(.status == "ran") | .name' "$json"); do grep -q "^one,$check," "$folder/campaign/one/accept.csv" || return 1; done
+}
+
 detector() { "$bin/noiselab-detect" --op empty --levels 20 --seconds 0.1 --half-period 10ms --out "$folder/campaign" --launch-id one; }
 # a launch that says that it is complete has its rows, and the program has said so, too
 detector_is_whole() {
@@ -48,8 +57,8 @@ detector_is_whole() {
 }
 
 export bin busy folder
-export -f generator recorder detector
-for program in generator recorder detector; do
+export -f generator recorder acceptance detector
+for program in ${NL_FAULT_PROGRAMS:-generator recorder acceptance detector}; do
     n_injected=0 n_here=0
     for call in $calls; do
         for ((n = 1; n <= most; n++)); do

@@ -1,4 +1,4 @@
-/* libFuzzer on the parsers of C: the first byte of an input says which, the rest is the text or file. Nothing may crash, and the sanitizers have
+/* libFuzzer on the parsers of C, of which NOISELAB_PARSER names one: an input is the text or the file. Nothing may crash, and the sanitizers have
  * nothing to say. Built by make fuzz where clang has libFuzzer. */
 #include <limits.h>
 #include <stdint.h>
@@ -25,7 +25,8 @@ static int file_of(const uint8_t *data, size_t size, char *path, size_t path_siz
     return fd;
 }
 
-static void fuzz_trace(const uint8_t *data, size_t size) {
+static void fuzz_trace(const uint8_t *data, size_t size, char *text) {
+    (void)text;
     char path[64], reason[512];
     static struct ng_trace trace; /* large */
     static struct ng_trace_reader reader;
@@ -40,7 +41,8 @@ static void fuzz_trace(const uint8_t *data, size_t size) {
     close(fd);
 }
 
-static void fuzz_arrival(const uint8_t *data, size_t size) {
+static void fuzz_arrival(const uint8_t *data, size_t size, char *text) {
+    (void)text;
     char path[64], reason[512];
     static double delays[ND_ARRIVAL_CYCLE];
     int fd = file_of(data, size, path, sizeof path);
@@ -50,12 +52,14 @@ static void fuzz_arrival(const uint8_t *data, size_t size) {
     close(fd);
 }
 
-static void fuzz_words(const char *text) {
+static void fuzz_words(const uint8_t *data, size_t size, char *text) {
+    (void)data, (void)size;
     char reason[128], **words;
     if (nl_words_split(text, &words, reason, sizeof reason) > 0) nl_words_free(words);
 }
 
-static void fuzz_values(char *text) {
+static void fuzz_values(const uint8_t *data, size_t size, char *text) {
+    (void)data, (void)size;
     const char *parts[16];
     int64_t whole;
     uint64_t seed;
@@ -72,7 +76,8 @@ static void fuzz_values(char *text) {
     nl_split(text, parts, 16);
 }
 
-static void fuzz_places(const char *text) {
+static void fuzz_places(const uint8_t *data, size_t size, char *text) {
+    (void)data, (void)size;
     static struct nl_place *place;
     static const int ranks[] = {0, 1};
     int cpus[64];
@@ -85,7 +90,8 @@ static int take(void *context, const char *option, const char *value, const char
     return *(int *)context = option && value && where ? 0 : -1;
 }
 
-static void fuzz_preset(const uint8_t *data, size_t size) {
+static void fuzz_preset(const uint8_t *data, size_t size, char *text) {
+    (void)text;
     static char path[PATH_MAX];
     char reason[512];
     int context = 0;
@@ -95,19 +101,21 @@ static void fuzz_preset(const uint8_t *data, size_t size) {
     nl_preset_read("input", take, &context, reason, sizeof reason);
 }
 
+static const struct {
+    const char *name;
+    void (*fuzz)(const uint8_t *data, size_t size, char *text); /* `text`: the same with a NUL behind it, and may be written to */
+} parsers[] = {{"trace", fuzz_trace}, {"arrival", fuzz_arrival}, {"words", fuzz_words}, {"values", fuzz_values}, {"places", fuzz_places}, {"preset", fuzz_preset}};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static char text[MOST_BYTES];
-    if (size < 1 || size > sizeof text - 1) return 0;
-    const uint8_t which = *data++;
-    memcpy(text, data, --size);
+    static int which = -1;
+    const char *asked = getenv("NOISELAB_PARSER");
+    for (int i = 0; which < 0 && asked && i < (int)(sizeof parsers / sizeof *parsers); i++)
+        if (strcmp(parsers[i].name, asked) == 0) which = i;
+    if (which < 0) abort();
+    if (size > sizeof text - 1) return 0;
+    memcpy(text, data, size);
     text[size] = '\0';
-    switch (which % 6) {
-    case 0: fuzz_trace(data, size); break;
-    case 1: fuzz_arrival(data, size); break;
-    case 2: fuzz_words(text); break;
-    case 3: fuzz_values(text); break;
-    case 4: fuzz_places(text); break;
-    default: fuzz_preset(data, size);
-    }
+    parsers[which].fuzz(data, size, text);
     return 0;
 }

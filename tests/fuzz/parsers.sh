@@ -3,8 +3,11 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=${NOISELAB_BUILD:-build}/fuzz-parsers
-mkdir -p "$build/corpus" "$build/presets"
-export NOISELAB_PRESETS="$build/presets"
+mkdir -p "$build"
+# presets are read from files, which no disk needs to see
+NOISELAB_PRESETS=$(mktemp -d -p /dev/shm noiselab-fuzz-XXXXXX 2>/dev/null) || NOISELAB_PRESETS=$(mktemp -d) || exit 2
+export NOISELAB_PRESETS
+trap 'rm -rf "$NOISELAB_PRESETS"' EXIT
 if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
     clang -fsanitize=fuzzer,address,undefined -x c -o "$build/probe" - 2>/dev/null; then
     echo 'parsers: skipped, there is no clang with libFuzzer here'
@@ -14,16 +17,30 @@ fi
 clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
     -I. $(pkg-config --cflags --libs hwloc jansson) -o "$build/parsers" tests/fuzz/parsers.c common/*/*.c noisegen/patterns/trace.c \
     noisegen/kinds/*.c detector/measure/arrival.c -lm -pthread || exit 2
-# an example of each to begin with; the first byte says which parser it is for
-printf 'A# span_ns: 1000\n0\t10\t1\t-\tx\n20\t30\t1\tspin\t-\n' >"$build/corpus/trace" # 65 % 6 = 5, the mutator finds the others
-printf '\0000\t10\n20\t30\n' >"$build/corpus/trace0"
-printf '\0010 0 100\n1 5 6 7\n' >"$build/corpus/arrival"
-printf "\\002collectd -f -C 'a b' \"c\\\\\"d\"" >"$build/corpus/words"
-printf '\00310.5ms' >"$build/corpus/value"
-printf '\004sibling:rank:0,same-l3:cpu:1,spare,all' >"$build/corpus/place"
-printf '\005# one\nkind = spin\nperiod = 10ms\n' >"$build/corpus/preset"
-"$build/parsers" -max_total_time="$1" -seed="$2" -timeout=10 -max_len=4096 -close_fd_mask=3 -artifact_prefix="$build/bad-" "$build/corpus" 2>"$build/said"
-status=$?
-awk '/^stat::number_of_executed_units|^Done|DONE/ { line = $0 } END { print "parsers: " line }' "$build/said"
-[ "$status" = 0 ] || tail -n 40 "$build/said" >&2
+# example PARSER TEXT: what it begins with; the mutator finds the others
+example() {
+    mkdir -p "$build/corpus-$1"
+    # shellcheck disable=SC2059 # with escapes
+    printf "$2" >>"$build/corpus-$1/example"
+}
+parsers='trace arrival words values places preset'
+for parser in $parsers; do rm -f "$build/corpus-$parser/example"; done
+example trace '# span_ns: 1000\n0\t10\t1\t-\tx\n20\t30\t1\tspin\t-\n'
+example arrival '0 0 100\n1 5 6 7\n'
+example words "collectd -f -C 'a b' \"c\\\\\"d\""
+example values '10.5ms'
+example places 'sibling:rank:0,same-l3:cpu:1,spare,all'
+example preset '# one\nkind = spin\nperiod = 10ms\n'
+status=0 total=0
+for parser in $parsers; do
+    NOISELAB_PARSER=$parser "$build/parsers" -max_total_time="$((($1 + 5) / 6))" -seed="$2" -timeout=10 -max_len=4096 -close_fd_mask=3 -print_final_stats=1 \
+        -artifact_prefix="$build/bad-$parser-" "$build/corpus-$parser" 2>"$build/said" || {
+        status=$?
+        tail -n 40 "$build/said" >&2
+    }
+    inputs=$(awk '/^stat::number_of_executed_units/ { n = $2 } END { print n + 0 }' "$build/said")
+    printf '%-8s %9d inputs\n' "$parser" "$inputs"
+    total=$((total + inputs))
+done
+echo "parsers: $total inputs, status $status"
 exit "$status"
