@@ -2,9 +2,7 @@
 
 figure_table <- function(units, alpha, watched = NULL) {
   if (nrow(units) == 0) return(figure_table(one_unit, alpha, watched)[0, ])
-  key <- paste(units$check, units$variant, units$metric, units$size, sep = "\r")
-  rows <- bind_rows(lapply(split(units, in_order(key)), figures_of_key, watched))
-  rownames(rows) <- NULL
+  rows <- bind_rows(lapply(parts_by(units, units$check, units$variant, units$metric, units$size), figures_of_key, watched))
   rows$name <- figure_name(rows)
   ends <- figure_bounds(rows, alpha)
   rows$ci_low <- ends$low
@@ -15,30 +13,31 @@ figure_table <- function(units, alpha, watched = NULL) {
 # One figure of all its entities: mean, standard error and degrees of freedom on the scale of tests ("more": not turned), and what exact bounds need.
 figures_of_key <- function(part, watched) {
   scale <- usable_scale(part)
-  unit <- paste(part$launch, part$repetition)
+  unit <- combine_keys(part$launch, part$repetition)
   table <- unit_table(to_scale(part$x, scale, "more"), unit, part$entity)
-  launch <- part$launch[match(rownames(table), unit)]
+  launch <- part$launch[!duplicated(unit)]
   got <- column_scatter(table, launch)
   excess <- ifelse(is.na(got$excess), 0, pmax(0, got$excess))
   variance <- got$within + excess
   over <- function(v, df) ifelse(v > 0, v^2 / df, 0)
-  by <- in_order(part$entity)
-  first <- part[!duplicated(by), ]
-  cbind(first[c(figure_key, "what", "worse", "of", "entity", "unit")], scale = scale, value = from_scale(got$mean, scale, "more"), se = sqrt(variance),
+  first <- rows_at(part, which(!duplicated(part$entity)))
+  by <- match(part$entity, first$entity)
+  n_by <- tabulate(by)
+  median <- if (all(n_by == n_by[1])) row_medians(matrix(part$x[order(by)], length(n_by), byrow = TRUE)) else as.vector(tapply(part$x, by, stats::median))
+  do.call(frame, c(unclass(first)[c(figure_key, "what", "worse", "of", "entity", "unit")], list(scale = scale, value = from_scale(got$mean, scale, "more"), se = sqrt(variance),
         df = variance^2 / (over(got$within, got$within_df) + over(excess, got$n_launches - 1)), n = got$n, n_launches = got$n_launches,
-        median = as.vector(tapply(part$x, by, stats::median)), all_zero = as.vector(tapply(part$x == 0, by, all)), events = as.vector(rowsum(part$trials, as.integer(by))),
-        watched_of(first, watched))
+        median = median, all_zero = tabulate(by[part$x == 0], length(n_by)) == n_by, events = as.vector(rowsum(part$trials, by))), watched_of(first, watched)))
 }
 
 # Seconds of CPU time in which the events of a figure could have been seen, and those in which bursts could, with the bursts.
 watched_of <- function(rows, watched) {
-  none <- data.frame(watched_s = NA_real_, bursts_s = NA_real_, bursts = 0)[rep(1, nrow(rows)), ]
+  none <- list(watched_s = NA_real_, bursts_s = NA_real_, bursts = 0)
   if (is.null(watched) || !any(rows$check %in% c("detour", "quantum"))) return(none)
   own <- watched[watched$check == rows$check[1] & watched$variant == rows$variant[1], ]
   own <- tapply(own$seconds, own$host, sum)
   all <- rowsum(watched[c("seconds", "bursts")], watched$host)
   at <- match(rows$entity, rownames(all))
-  data.frame(watched_s = as.vector(own[rows$entity]), bursts_s = all$seconds[at], bursts = all$bursts[at])
+  list(watched_s = as.vector(own[rows$entity]), bursts_s = all$seconds[at], bursts = all$bursts[at])
 }
 
 # Two-sided interval at 1 - alpha, in the figure's unit. Where all values are 0, and for numbers of events, exact: Poisson for events per second of CPU time, binomial

@@ -7,7 +7,10 @@ format_figure <- function(value, unit) {
            percent = paste(format_effect(v, FALSE), "%"), per_s = paste(format_effect(v, FALSE), "/s"), count = format_count(v),
            format_effect(v, FALSE))
   }
-  mapply(one, value, unit, USE.NAMES = FALSE)
+  # of many rows few are different
+  key <- paste(value, unit)
+  each <- which(!duplicated(key))
+  mapply(one, value[each], rep_len(unit, length(key))[each], USE.NAMES = FALSE)[match(key, key[each])]
 }
 
 scaled_bytes <- function(v) if (abs(v) >= 1e9) paste(format(signif(v / 1e9, 4)), "GB") else format_bytes(v)

@@ -113,7 +113,7 @@ comparable_units <- function(units, acceptance) {
 
 judgement <- function(check, what, verdict, ..., variant = "", metric = "", size = NA_real_, entity = "", value = NA_real_, ci_low = NA_real_, ci_high = NA_real_,
                       unit = "", limit = "", source = "", kind = check, effect = "", p_holm = NA_real_, reason = NA_character_) {
-  data.frame(check = check, variant = variant, metric = metric, size = size, what = what, entity = entity, value = value, ci_low = ci_low, ci_high = ci_high,
+  frame(check = check, variant = variant, metric = metric, size = size, what = what, entity = entity, value = value, ci_low = ci_low, ci_high = ci_high,
              unit = unit, limit = limit, source = source, kind = kind, effect = effect, p_holm = p_holm, verdict = verdict, reason = reason)
 }
 
@@ -215,9 +215,11 @@ figure_id <- function(rows) paste(rows$check, rows$variant, rows$metric, rows$si
 
 figure_verdicts <- function(figures, judgements) {
   if (nrow(judgements) == 0) return(rep("measured, not judged", nrow(figures)))
-  of <- tapply(judgements$verdict, figure_id(judgements), worst_verdict)
-  verdict <- as.vector(of[figure_id(figures)]) # JSON knows no arrays of one dimension
-  ifelse(is.na(verdict), "measured, not judged", verdict)
+  id <- figure_id(figures)
+  own <- figure_id(judgements)
+  verdict <- rep("measured, not judged", length(id)) # the worst is written last
+  for (one in c("pass", "inconclusive", "fail")) verdict[id %in% own[judgements$verdict == one]] <- one
+  verdict
 }
 
 check_table <- function(acceptance, figures, judgements) {
@@ -238,7 +240,7 @@ check_table <- function(acceptance, figures, judgements) {
     reason <- c(if (nrow(odd) > 0) paste0(odd$launch, ": ", ifelse(odd$status == "planned", "did not run: the launch ended before", odd$status),
                                           ifelse(is.na(odd$reason), "", paste0(", ", printable(odd$reason))))[1],
                 if (verdict == "inconclusive") use$reason %||% stats::na.omit(own$reason[own$verdict == "inconclusive"])[1])
-    data.frame(check = name, what = use$what %||% about$what, status = if (ran) "ran" else if (nrow(status) > 0) status$status[1] else "not asked for", verdict = verdict,
+    frame(check = name, what = use$what %||% about$what, status = if (ran) "ran" else if (nrow(status) > 0) status$status[1] else "not asked for", verdict = verdict,
                name = if (NROW(use) > 0) figure_name(use) else "", entity = use$entity %||% "", value = use$value %||% NA_real_, ci_low = use$ci_low %||% NA_real_, ci_high = use$ci_high %||% NA_real_,
                unit = use$unit %||% "", size = use$size %||% NA_real_, variant = use$variant %||% "", limit = use$limit %||% "",
                source = few_words(unique(sub("^reference.*", "reference", own$source[nzchar(own$source)])), 3), n_judged = nrow(own), reason = paste(stats::na.omit(reason), collapse = "; "))
@@ -326,8 +328,8 @@ node_verdicts <- function(result) {
     judged <- any(noise[at])
     verdict <- if (length(failed) > 0) "fail" else if (length(doubt) > 0 || host %in% doubted || !judged) "inconclusive" else "pass"
     which <- if (length(failed) > 0) failed else doubt
-    data.frame(host = host, class = class$network[match(host, class$host)], verdict = verdict,
-               reason = if (verdict == "pass") "" else if (!judged && length(failed) == 0) unjudged_words else if (length(which) > 0) few_words(unique(figure_name(rows[which, ])), 3) else "self-check")
+    list(host = host, class = class$network[match(host, class$host)], verdict = verdict,
+         reason = if (verdict == "pass") "" else if (!judged && length(failed) == 0) unjudged_words else if (length(which) > 0) few_words(unique(figure_name(rows[which, ])), 3) else "self-check")
   }))
 }
 

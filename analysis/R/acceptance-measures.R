@@ -89,22 +89,24 @@ acceptance_units <- function(acceptance) {
   rows <- acceptance$figures
   by_group <- rows$check %in% c("completeness", "kernels")
   rows$size <- ifelse(!by_group, rows$bytes, ifelse(rows$check == "completeness" & rows$variant == "nodes", rows$nodes, rows$ranks))
+  rows <- rows_at(rows, which(!is.na(rows$repetition)))
+  own <- split(seq_len(nrow(rows)), list(paste(rows$check, rows$metric)))
   got <- bind_rows(lapply(seq_len(nrow(acceptance_measures)), function(i) {
-    m <- acceptance_measures[i, ]
-    part <- rows[rows$check == m$check & rows$metric == m$metric & !is.na(rows$repetition), ]
-    if (nrow(part) == 0) return(NULL)
-    of <- ifelse(m$of == "pair" & part$host == part$peer_host, "node", m$of)
+    m <- lapply(acceptance_measures, `[`, i)
+    at <- own[[paste(m$check, m$metric)]]
+    if (length(at) == 0) return(NULL)
+    part <- rows_at(rows, at)
+    of <- if (m$of == "pair") ifelse(part$host == part$peer_host, "node", m$of) else rep(m$of, length(at))
     part$of <- of
     part$entity <- ifelse(of == "cluster", "", ifelse(of == "node", part$host, pair_name(part$host, part$peer_host)))
     part$metric <- m$name
-    f <- switch(m$combine, mean = mean, max = max, sum = sum)
-    group <- code_of(do.call(paste, c(part[unit_key], sep = "\r")))
-    one <- part[!duplicated(group), c(unit_key, "node")]
-    one$x <- as.vector(tapply(part$value, group, f))
+    group <- code_of(do.call(combine_keys, unname(unclass(part)[unit_key])))
+    one <- rows_at(unclass(part)[c(unit_key, "node")], which(!duplicated(group)))
     one$n_values <- tabulate(group)
+    one$x <- combined(part$value, group, m$combine)
     # ranks of a node share its starts; CPUs each have turns of their own
     trials <- ifelse(is.na(part$n), 0, part$n)
-    one$trials <- as.vector(if (m$combine == "sum") tapply(trials, group, max) else rowsum(trials, group))
+    one$trials <- combined(trials, group, if (m$combine == "sum") "max" else "sum")
     names(one)[names(one) == "node"] <- "place"
     if (m$name == "lost_worst_cpu") one[one$n_values > 1, ] else one
   }))
@@ -112,6 +114,13 @@ acceptance_units <- function(acceptance) {
   at <- match(paste(got$check, got$metric), paste(acceptance_measures$check, acceptance_measures$name))
   got[c("what", "worse", "scale", "compared", "placed")] <- acceptance_measures[at, c("what", "worse", "scale", "compared", "placed")]
   bind_rows(list(got, quantile_units(acceptance)))
+}
+
+# Mean, sum or largest value of each group (1, 2, ...).
+combined <- function(x, group, how) {
+  if (length(x) == max(group)) return(x[order(group)])
+  if (how == "max") return(x[order(group, x)][cumsum(tabulate(group))])
+  as.vector(rowsum(x, group)) / (if (how == "mean") tabulate(group) else 1)
 }
 
 # Whichever end was written first.
@@ -167,7 +176,7 @@ watched_time <- function(acceptance) {
 # Seconds that all checks were measured, over all launches.
 measured_seconds <- function(acceptance) {
   rows <- acceptance$figures[!is.na(acceptance$figures$repetition), ]
-  sum(rows$wall_ns[!duplicated(rows[c("launch", "check", "repetition")])], na.rm = TRUE) * 1e-9
+  sum(rows$wall_ns[!duplicated(combine_keys(rows$launch, rows$check, rows$repetition))], na.rm = TRUE) * 1e-9
 }
 
 # What each node could lose to bursts that no scan of it saw, in percent of a CPU: the exact upper bound of their rate, times their length.

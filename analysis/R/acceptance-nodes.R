@@ -31,9 +31,8 @@
 #' @noRd
 compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), classes = NULL, watched = NULL, measured_s = NA_real_, power = 0.95) {
   check_probability(alpha, "alpha")
-  units <- units[units$compared, ]
-  key <- paste(units$check, units$variant, units$metric, units$size, sep = "\r")
-  rows <- bind_rows(lapply(split(units, in_order(key)), compare_figure, classes))
+  units <- rows_at(units, which(units$compared))
+  rows <- bind_rows(lapply(parts_by(units, units$check, units$variant, units$metric, units$size), compare_figure, classes))
   if (nrow(rows) == 0) return(rows)
   tested <- is.na(rows$reason)
   n <- max(1, sum(tested))
@@ -80,9 +79,9 @@ compare_figure <- function(part, classes = NULL) {
   scale <- usable_scale(part)
   worse <- part$worse[1]
   part$y <- to_scale(part$x, scale, worse)
-  unit <- paste(part$launch, part$repetition)
+  unit <- combine_keys(part$launch, part$repetition)
   table <- unit_table(part$y, unit, part$entity)
-  launch <- part$launch[match(rownames(table), unit)]
+  launch <- part$launch[!duplicated(unit)]
   if (part$placed[1]) {
     table <- without_places(table, part, unit)
     if (is.null(table)) return(NULL)
@@ -93,12 +92,16 @@ compare_figure <- function(part, classes = NULL) {
 
 # Means of units (rows) and entities (columns).
 unit_table <- function(y, unit, entity) {
-  rows <- in_order(unit)
-  columns <- in_order(entity)
-  at <- as.integer(rows) + nlevels(rows) * (as.integer(columns) - 1L)
-  sums <- rowsum(cbind(y, 1), at, reorder = FALSE)
-  table <- matrix(NA_real_, nlevels(rows), nlevels(columns), dimnames = list(levels(rows), levels(columns)))
-  table[as.integer(rownames(sums))] <- sums[, 1] / sums[, 2]
+  units <- unique(unit)
+  entities <- unique(entity)
+  at <- match(unit, units) + length(units) * (match(entity, entities) - 1L)
+  table <- matrix(NA_real_, length(units), length(entities), dimnames = list(NULL, entities))
+  if (anyDuplicated(at)) {
+    sums <- rowsum(cbind(y, 1), at, reorder = FALSE)
+    table[as.integer(rownames(sums))] <- sums[, 1] / sums[, 2]
+  } else {
+    table[at] <- y
+  }
   table
 }
 
@@ -114,9 +117,10 @@ compare_class <- function(table, part, launch, scale, class) {
     level <- colMeans(s$level, na.rm = TRUE)
     around <- without_each(level)
     effect_unit <- if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1]
-    cbind(part[1, c(figure_key, "what", "unit", "worse")], kind = kind, entity = colnames(s$score), class = class, others = ncol(s$score) - 1,
-          value = from_scale(level, scale, worse), others_value = from_scale(around$median, scale, worse), effect_unit = effect_unit,
-          z = ifelse(around$mad > 0, (level - around$median) / around$mad, NA_real_), tests, row.names = NULL)
+    about <- lapply(unclass(part)[c(figure_key, "what", "unit", "worse")], `[`, 1)
+    do.call(frame, c(about, list(kind = kind, entity = colnames(s$score), class = class, others = ncol(s$score) - 1, value = from_scale(level, scale, worse),
+                                 others_value = from_scale(around$median, scale, worse), effect_unit = effect_unit,
+                                 z = ifelse(around$mad > 0, (level - around$median) / around$mad, NA_real_)), tests))
   }))
 }
 
@@ -168,7 +172,7 @@ row_medians <- function(table, low = FALSE) {
 sort_rows <- function(table) {
   row <- as.vector(row(table))
   at <- order(row, as.vector(table), na.last = TRUE)
-  list(values = matrix(as.vector(table)[at], nrow(table), byrow = TRUE), n = rowSums(!is.na(table)))
+  list(values = matrix(as.vector(table)[at], nrow(table), byrow = TRUE), rank = matrix(order(at), nrow(table)) - ncol(table) * (row(table) - 1L), n = rowSums(!is.na(table)))
 }
 
 middle_of <- function(values, n, low = FALSE) {
@@ -181,11 +185,11 @@ middle_of <- function(values, n, low = FALSE) {
 medians_without <- function(table) {
   if (ncol(table) == 1) return(table * NA)
   sorted <- sort_rows(table)
-  rank <- t(apply(table, 1, rank, ties.method = "first", na.last = "keep"))
-  n <- sorted$n - !is.na(table)
+  known <- !is.na(table)
+  n <- sorted$n - known
   # the k-th of the others: one further where the left out stands before it
   take <- function(k) {
-    k <- k + (!is.na(rank) & rank <= k)
+    k <- k + (known & sorted$rank <= k)
     matrix(sorted$values[cbind(as.vector(row(table)), as.vector(pmin(pmax(1, k), ncol(table))))], nrow(table))
   }
   got <- ifelse(n == 0, NA_real_, (take((n + 1) %/% 2) + take(n %/% 2 + 1)) / 2)
@@ -195,8 +199,8 @@ medians_without <- function(table) {
 
 # Median and median absolute deviation of the others of each value.
 without_each <- function(level) {
-  all <- if (length(level) > few_columns) stats::mad(level, na.rm = TRUE)
-  data.frame(median = as.vector(medians_without(matrix(level, 1))), mad = all %||% vapply(seq_along(level), function(j) stats::mad(level[-j], na.rm = TRUE), 0))
+  all <- if (length(level) > few_columns) mad_of(level)
+  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (is.null(all)) vapply(seq_along(level), function(j) mad_of(level[-j]), 0) else rep(all, length(level)))
 }
 
 # Mean of every score, its standard error and degrees of freedom. `score`, `level`: matrices, units x nodes (or links).
@@ -213,7 +217,7 @@ score_tests <- function(score, level, launch) {
   df <- variance^2 / (over(scatter$within, scatter$within_df) + over(excess, excess_df) + over(between$v, between$df))
   reason <- ifelse(is.na(scatter$reason) & !variance > 0, "all repetitions agree exactly, their scatter is unknown", scatter$reason)
   known <- is.na(reason)
-  data.frame(n_launches = scatter$n_launches, n_units = scatter$n, score = scatter$mean, se = ifelse(known, sqrt(variance), NA_real_), fixed = between$v,
+  frame(n_launches = scatter$n_launches, n_units = scatter$n, score = scatter$mean, se = ifelse(known, sqrt(variance), NA_real_), fixed = between$v,
              df = ifelse(known, df, NA_real_), reason = reason)
 }
 
@@ -238,10 +242,20 @@ column_scatter <- function(table, launch) {
   centre[, single] <- rep(mean[single], each = nrow(table))
   within_df <- ifelse(single, n - 1, n - k)
   within <- colSums(ifelse(known, (table - centre)^2, 0)) / within_df / n
-  between <- colSums(sweep(means, 2, colSums(means, na.rm = TRUE) / k)^2, na.rm = TRUE) / (k - 1) / k
-  data.frame(mean = unname(mean), n = unname(n), n_launches = unname(k), within = unname(within), within_df = unname(within_df),
+  between <- colSums((means - rep(colSums(means, na.rm = TRUE) / k, each = nrow(means)))^2, na.rm = TRUE) / (k - 1) / k
+  list(mean = unname(mean), n = unname(n), n_launches = unname(k), within = unname(within), within_df = unname(within_df),
              excess = ifelse(single | k < 2, NA_real_, unname(between - within)),
-             reason = ifelse(n < 2, "one repetition: its scatter is unknown", NA_character_))
+             reason = unname(ifelse(n < 2, "one repetition: its scatter is unknown", NA_character_)))
+}
+
+# Median absolute deviation, and variance, of what is known.
+mad_of <- function(x) {
+  x <- x[!is.na(x)]
+  1.4826 * stats::median.default(abs(x - stats::median.default(x)))
+}
+variance_of <- function(x) {
+  x <- x[!is.na(x)]
+  sum((x - mean.default(x))^2) / (length(x) - 1)
 }
 
 # The parts of the variance of one mean, none below 0.
@@ -263,7 +277,7 @@ few_columns <- 30
 # For each column: what the others differ from each other, beyond what their own scatter explains; of a new one among them.
 between_others <- function(table, launch) {
   k <- ncol(table) - 1
-  if (k < 2) return(data.frame(v = rep(0, ncol(table)), df = 1))
+  if (k < 2) return(list(v = rep(0, ncol(table)), df = 1))
   robust <- k >= 5
   # Differences from the mean of all: what hits all alike is no difference.
   own_of <- function(columns) {
@@ -272,9 +286,9 @@ between_others <- function(table, launch) {
     of <- scatter$within + pmax(0, scatter$excess, na.rm = TRUE)
     list(level = scatter$mean, own = mean(of[is.finite(of)]) * ncol(columns) / (ncol(columns) - 1))
   }
-  beyond <- function(got) max(0, (if (robust) stats::mad(got$level, na.rm = TRUE)^2 else stats::var(got$level, na.rm = TRUE)) - got$own) * (1 + median_variance(k))
+  beyond <- function(got) max(0, (if (robust) mad_of(got$level)^2 else variance_of(got$level)) - got$own) * (1 + median_variance(k))
   v <- if (k >= few_columns) rep(beyond(own_of(table)), k + 1) else vapply(seq_len(k + 1), function(j) beyond(own_of(table[, -j, drop = FALSE])), 0)
-  data.frame(v = ifelse(is.finite(v), v, 0), df = max(1, if (robust) 0.37 * (k - 1) else k - 1))
+  list(v = ifelse(is.finite(v), v, 0), df = max(1, if (robust) 0.37 * (k - 1) else k - 1))
 }
 
 # Variance of the median of k normal values, in their variances (of two it is the mean; else within 15 %, rather too large).

@@ -18,11 +18,22 @@ detection_limit <- function(se, df, alpha = 0.01, power = 0.95) {
   df <- rep_len(df, length(se))
   known <- !is.na(se) & !is.na(df) & se > 0
   limit <- rep(NA_real_, length(se))
-  # Of thousands of ranks nearly all have the same degrees of freedom.
+  # Of thousands of ranks nearly all have the same degrees of freedom, and so have the next thousands.
   each <- unique(df[known])
-  factor <- vapply(each, detection_factor, 0, alpha = alpha, power = power)
+  factor <- vapply(each, known_factor, 0, alpha, power)
   limit[known] <- se[known] * factor[match(df[known], each)]
   limit
+}
+
+factors <- new.env(parent = emptyenv())
+
+known_factor <- function(df, alpha, power) {
+  name <- paste(c(df, alpha, power), collapse = " ")
+  if (is.null(factors[[name]])) {
+    if (length(factors) > 1e4) rm(list = names(factors), envir = factors)
+    factors[[name]] <- detection_factor(df, alpha, power)
+  }
+  factors[[name]]
 }
 
 detection_factor <- function(df, alpha, power) {

@@ -56,7 +56,26 @@ split_families <- function(rows) {
 }
 
 bind_rows <- function(parts) {
-  as.data.frame(data.table::rbindlist(parts, use.names = TRUE, fill = TRUE))
+  data.table::setDF(data.table::rbindlist(parts, use.names = TRUE, fill = TRUE))
+}
+
+# data.frame() of plain columns without its checks, which cost more than what is done in loops; columns of one value are repeated.
+frame <- function(...) {
+  columns <- list(...)
+  lengths <- lengths(columns)
+  n <- if (min(lengths) == 0) 0L else max(lengths)
+  structure(lapply(columns, rep_len, n), class = "data.frame", row.names = .set_row_names(n))
+}
+
+# Rows of a data frame of plain columns, as fast.
+rows_at <- function(rows, at) {
+  structure(lapply(unclass(rows), `[`, at), class = "data.frame", row.names = .set_row_names(length(at)))
+}
+
+# The parts of a data frame by a key, in the order in which the keys come.
+parts_by <- function(rows, ...) {
+  code <- code_of(combine_keys(...))
+  lapply(unname(split(seq_along(code), code)), function(at) rows_at(rows, at))
 }
 
 threshold_of <- function(rows, alpha, delta) {

@@ -68,21 +68,24 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
     drift <- offset * exp(stats::rnorm(1, 0, model$drift_sd))
     row <- function(check, variant, metric, unit, value, ...) {
       if (length(value) == 0) return(NULL)
-      base <- data.frame(launch = id, check = check, variant = variant, metric = metric, unit = unit, value = value, n = 100, repetition = r,
-                         start_ns = r * 1e9, wall_ns = 1e8, ranks = n, nodes = n)
-      cbind(base, ...)
+      frame(launch = id, check = check, variant = variant, metric = metric, unit = unit, value = value, n = 100, repetition = r,
+            start_ns = r * 1e9, wall_ns = 1e8, ranks = n, nodes = n, ...)
     }
     pair <- function(...) row(..., node = place[ends[1, ]], host = hosts[ends[1, ]], peer_node = place[ends[2, ]], peer_host = hosts[ends[2, ]])
     cpu <- rep(seq_len(model$cpus) - 1, n)
     of <- rep(seq_len(n), each = model$cpus)
     scan <- function(...) row(..., node = place[of], host = hosts[of], cpu = cpu)
     wrong <- ifelse(seq_len(n) == 2 & r == 1 & turn == 0, model$mismatches, 0)
+    turns <- function(rows) {
+      rows$n <- round(model$watched_s * 1e9 / rows$value)
+      rows
+    }
     # one scan of every CPU; a turn of the loop takes 20 ns
     scanned <- function(variant) {
       bursts <- stats::rpois(length(of), ifelse(of %in% model$burst_node, model$watched_s / 10, 0))
       base <- 20 * work[of] * jitter(length(of), model$sd / 10)
       bind_rows(list(scan("detour", variant, "lost", "percent", lost() + 100 * bursts * 0.05 / model$watched_s), scan("detour", variant, "longest", "ns", ifelse(bursts > 0, 5e7, 1e5 * jitter(length(of), 0.3))),
-                     transform(scan("detour", variant, "base", "ns", base), n = round(model$watched_s * 1e9 / base))))
+                     turns(scan("detour", variant, "base", "ns", base))))
     }
     lost <- function() drift * luck[of] * model$lost_percent * jitter(length(of), model$lost_sd) + ifelse(bad[of], model$extra_lost_percent, 0)
     bind_rows(list(
