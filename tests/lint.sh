@@ -123,6 +123,48 @@ for experiment in $("$build/bin/noiselab-run" --list | awk '{ print $1 }'); do
     result $? "every option of noiselab run $experiment is in its man page" "missing:$lost"
 done
 
+# not_in PAGE: of the words on stdin, those that the man page does not have; in a page a hyphen is \-
+not_in() {
+    while read -r word; do
+        grep -qE "(^|[^a-z])$(printf '%s' "$word" | sed 's/-/\\\\?-/g')([^a-z]|\\\\f|$)" "docs/man/$1.1" || printf ' %s' "$word"
+    done
+}
+
+# every row of every table is in the man page of its program; CPUs are this machine's, and presets are described by what they say of themselves
+for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept; do
+    lost=''
+    for list in $("$build/bin/$program" --help | grep -oE -- '--list-[a-z]+' | sort -u | grep -vxE -- '--list-(cpus|presets)'); do
+        rows=$("$build/bin/$program" "$list" 2>/dev/null | awk '/^[a-z]/ { print $1 }')
+        # what stands in a help text may be an option of another program
+        [ -z "$rows" ] || lost=$lost$(printf '%s\n' "$rows" | not_in "$program")
+    done
+    [ -z "$lost" ]
+    result $? "every row of the tables of $program is in its man page" "missing:$lost"
+done
+if [ -n "$of_r" ]; then
+    plots=$("$build/bin/noiselab-plot" --list --csv | tail -n +2 | cut -d , -f 1 | tr -d '"')
+    lost=$(printf '%s\n' "$plots" | not_in noiselab-report)
+    [ -n "$plots" ] && [ -z "$lost" ]
+    result $? 'every plot is in the man page of noiselab-report' "missing:$lost"
+fi
+
+# every key that a launch writes is in the formats
+if command -v jq >/dev/null; then
+    launches=$(mktemp -d)
+    "$build/bin/noiselab-detect" --op empty --levels 0 --seconds 0.1 --out "$launches/detect" --launch-id one >"$launches/said" 2>&1 &&
+        "$build/bin/noiselab-accept" --checks integrity --repetitions 2 --seconds 0.1s --out "$launches/accept" --launch-id one >>"$launches/said" 2>&1
+    status=$?
+    # not the MPI library's own variables
+    lost=$(jq -r 'paths | map(strings) | last // empty' "$launches"/*/one/launch.json | grep -v '^coll_' | sort -u | while read -r key; do
+        grep -qE "(^|[^a-z_])$key([^a-z_]|$)" docs/reference/formats.md || printf ' %s' "$key"
+    done)
+    [ "$status" = 0 ] && [ -z "$lost" ]
+    result $? 'every key of launch.json is in the formats' "missing:$lost; $(tail -n 1 "$launches/said")"
+    rm -rf "$launches"
+else
+    skip 'every key of launch.json is in the formats' 'jq is not installed'
+fi
+
 if command -v mandoc >/dev/null; then
     out=$(mandoc -T lint -W warning docs/man/*.1 2>&1)
     result $? 'mandoc finds nothing in the man pages' "$out"
