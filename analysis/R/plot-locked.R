@@ -5,7 +5,7 @@
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame: `panel`, `launch`, `since_ms` (since the burst began), `lost_us` (mean, less the background), `se_us`, `n`, `cost_us`
-#'   (NA: withheld); NULL without slices and bursts.
+#'   (NA: withheld), `n_cells` (that have a figure: six are drawn, those with the smallest p); NULL without slices and bursts.
 #' @noRd
 plot_locked <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["locked"]] %||% locked_data(analysis)
@@ -18,21 +18,27 @@ plot_locked <- function(analysis, draw = TRUE) {
     ggplot2::geom_line(colour = okabe_ito[["blue"]], linewidth = 0.7) +
     ggplot2::scale_x_continuous(labels = number_labels) + ggplot2::scale_y_continuous(labels = number_labels) +
     ggplot2::facet_wrap(~panel, ncol = 1, scales = "free") + theme_noiselab() +
-    plot_words("What a burst costs, from its begin on", sprintf("mean over the bursts on the ranks' CPUs in one launch, n = %s", format_range(tapply(frame$n, frame$panel, max))),
+    plot_words("What a burst costs, from its begin on", paste0(sprintf("mean over the bursts on the ranks' CPUs in one launch, n = %s", format_range(tapply(frame$n, frame$panel, max))),
+                                                               left_out_words(nlevels(frame$panel), frame$n_cells[1])),
                sprintf(paste("Time that the loop lost in slices ended since the burst began, less what slices without a burst lose; alpha %g; band: pointwise",
                              "%g %% confidence interval by bursts. Up to 0 the line should be level: what is lost before a burst is not its doing."),
                        analysis$alpha, 100 * (1 - analysis$alpha)),
                "time since the burst began, ms", "lost, \u00b5s")
 }
 
+left_out_words <- function(n_shown, n) if (n > n_shown) sprintf("; %d of %d cells, those with the smallest p", n_shown, n) else ""
+
 locked_data <- function(analysis, most_panels = 6) {
   campaign <- analysis$campaign
   rows <- analysis$verdicts
   rows <- rows[rows$channel == "locked" & rows$scope == scope_launch, ]
+  n <- NROW(rows)
+  # the order of the campaign among those that are drawn
+  rows <- rows[sort(utils::head(order(rows$p_one_sided), most_panels)), ]
   reader <- slices_reader()
-  frames <- lapply(seq_len(min(NROW(rows), most_panels)), function(i) locked_panel(rows[i, ], analysis, reader))
+  frames <- lapply(seq_len(NROW(rows)), function(i) locked_panel(rows[i, ], analysis, reader))
   frames <- Filter(Negate(is.null), frames)
-  if (length(frames) > 0) do.call(rbind, c(frames, list(make.row.names = FALSE)))
+  if (length(frames) > 0) cbind(do.call(rbind, c(frames, list(make.row.names = FALSE))), n_cells = n)
 }
 
 # The rows of the launch and cell of a verdict.

@@ -12,6 +12,20 @@ test_that("the curve is level before bursts, rises by their cost, and without sl
   expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
 })
 
+test_that("of many cells those with the smallest p are drawn, and the picture says so", {
+  dir <- local_campaign(pairs = 30, levels_percent = c(0.5, 1), operations = "barrier", seed = 2)
+  analysis <- analyze_campaign(read_campaign(add_slices(dir)))
+  rows <- analysis$verdicts[analysis$verdicts$channel == "locked" & analysis$verdicts$scope == scope_launch, ]
+  frame <- locked_data(analysis, most_panels = 1)
+  expect_identical(unique(frame$n_cells), 2L)
+  expect_match(frame$panel[1], alt_at(rows$level_requested_percent[which.min(rows$p_one_sided)]), fixed = TRUE)
+  expect_identical(locked_data(analysis)$n_cells[1], 2L)
+  analysis$frames[["locked"]] <- frame
+  expect_match(plot_locked(analysis)$labels$subtitle, "1 of 2 cells, those with the smallest p", fixed = TRUE)
+  analysis$frames[["locked"]] <- NULL
+  expect_no_match(plot_locked(analysis)$labels$subtitle, "smallest p", fixed = TRUE)
+})
+
 test_that("a curve by hand: what is lost stands after the slice that lost it", {
   ns <- rep(2e5, 1000)
   at <- c(100, 300, 500, 700, 900)
