@@ -34,6 +34,7 @@ analyze_options <- function() list(
   option("lines", help = "acceptance: print lines `name: value unit`"),
   option("arm", "NAME", paste0("periodic: the arm looked at, ", paste(periodic_arms, collapse = ", "), " (default off)")),
   option("trim", "SHARE", "mpiperf: share of the starts to drop (default 0.25; 0: none)"),
+  option("arrival-trace", "FILE", "profile: write how late the ranks arrived, for noiselab-detect --arrival trace"),
   option("out", "FILE", "write there instead of to stdout"),
   option("help", help = "print this help")
 )
@@ -145,6 +146,9 @@ analyze_words <- function() list(
        help = c("is this cluster quiet and correct, and which node is not (launches of noiselab-accept); status 0: pass, 1: fail,",
                 paste0("3: inconclusive. --margin: so much worse may a node be. Tables for --csv:"),
                 paste0(paste(acceptance_tables, collapse = ", "), ". Several DIR:"), paste0("what changed from night to night; tables: ", paste(trend_tables, collapse = ", ")))),
+  list(name = "profile", operands = "DIR", options = c("table", "alpha", "arrival-trace"), run = analyze_profile,
+       help = c("where a program spent its time, and who waited for whom (noiselab profile; of several runs the last); its",
+                paste0("tables for --csv: ", paste(profile_tables, collapse = ", ")))),
   list(name = "agent", operands = "DIR...", options = c("table", "alpha", "margin"), run = analyze_agent,
        help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
                 paste0("who took the CPU; its tables for --csv: ", paste(agent_csv_tables, collapse = ", "))))

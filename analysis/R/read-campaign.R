@@ -173,17 +173,24 @@ find_launches <- function(dir, program = "noiselab-detect") {
   }
   accept <- vapply(inside, is_accept_dir, TRUE)
   if (program == "noiselab-accept") return(inside[accept])
+  profile <- vapply(inside, is_profile_dir, TRUE)
+  if (program == "noiselab-profile") return(inside[profile])
+  if (all(profile)) abort_data("'", dir, "' has runs of noiselab profile only: noiselab analyze profile reads them")
+  accept <- accept | profile
   if (all(accept)) abort_data("'", dir, "' has launches of noiselab-accept only: noiselab analyze acceptance reads them")
   inside[!accept]
 }
 
 # A launch of noiselab-accept, even if it died before its first figure.
-is_accept_dir <- function(dir) {
-  if (file.exists(file.path(dir, "accept.csv"))) return(TRUE)
+is_accept_dir <- function(dir) file.exists(file.path(dir, "accept.csv")) || is_launch_of(dir, "noiselab-accept")
+
+is_profile_dir <- function(dir) is_launch_of(dir, "noiselab-profile")
+
+is_launch_of <- function(dir, program) {
   file <- file.path(dir, "launch.json")
   if (!file.exists(file)) return(FALSE)
   check_regular(file)
-  any(grepl("\"program\": *\"noiselab-accept\"", readLines(file, warn = FALSE, skipNul = TRUE), useBytes = TRUE))
+  any(grepl(sprintf("\"program\": *\"%s\"", program), readLines(file, warn = FALSE, skipNul = TRUE), useBytes = TRUE))
 }
 
 launch_folders <- function(dir) {

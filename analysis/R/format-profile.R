@@ -1,0 +1,98 @@
+# noiselab analyze profile.
+
+analyze_profile <- function(operands, values, form) {
+  if (length(operands) != 1) abort_usage("profile: wanted one DIR, got ", length(operands))
+  table <- table_option(values, profile_tables)
+  report <- profile_report(read_profile(operands), alpha_option(values$alpha))
+  if (!is.null(values[["arrival-trace"]])) write_output(arrival_trace_lines(report), values[["arrival-trace"]])
+  if (form == "csv") {
+    say_notes("noiselab-analyze", report$notes)
+    if (is.null(report[[table]])) abort_data("--table ", table, ": no synchronising call was looked at on all its ranks")
+  }
+  switch(form, json = profile_json(report), csv = csv_lines(report[[table]]), all = format_profile(report), profile_view(report, operands))
+}
+
+time_words <- function(ns) {
+  unit <- ifelse(is.na(ns) | ns < 1e3, "ns", ifelse(ns < 1e6, "\u00b5s", ifelse(ns < 1e9, "ms", "s")))
+  paste(format_effect(ns / c(ns = 1, "\u00b5s" = 1e3, ms = 1e6, s = 1e9)[unit], FALSE), unit)
+}
+
+percent_words <- function(share) paste(ifelse(share == 0, "0", format_effect(100 * share, FALSE)), "%")
+
+profile_sentences <- function(report) {
+  shares <- report$shares
+  shown <- shares[shares >= 0.0005]
+  top <- utils::head(report$operations[report$operations$share >= 0.005, ], 3)
+  wall <- max(report$profile$ranks[["wall_ns"]])
+  c(sprintf("%s of %s on %s: %s of its time in MPI%s.", time_words(wall), counted(nrow(report$profile$ranks), "rank"),
+            counted(length(unique(report$profile$ranks[["node"]])), "node"), percent_words(sum(shares)),
+            if (length(shown) > 0) paste0(" (", paste(names(shown), percent_words(shown), collapse = ", "), ")") else ""),
+    if (nrow(top) > 0) sprintf("Most of it: %s.", join_words(sprintf("%s (%s)", operation_words(top), percent_words(top$share)))),
+    if (!is.null(report$waiting)) c(waiting_sentence(report), exposure_sentence(report)))
+}
+
+operation_words <- function(rows) paste0(rows$operation, ifelse(rows$bytes_lo > 0, paste0(" ", vapply(rows$bytes_lo, size_words, "")), ""))
+
+size_words <- function(bytes) {
+  unit <- if (bytes < 1024) "B" else if (bytes < 1024^2) "KiB" else "MiB"
+  paste(format_count(bytes / c(B = 1, KiB = 1024, MiB = 1024^2)[[unit]]), unit)
+}
+
+# Was it noise, or had some more to do?
+waiting_sentence <- function(report) {
+  w <- report$waiting
+  ranks <- report$ranks
+  n <- nrow(report$calls)
+  part <- function(x) percent_words(if (w$wait_ns > 0) x / w$wait_ns else 0)
+  late <- ranks[which.max(ranks$times_last), ]
+  c(sprintf("At %s looked at a rank waited %s for the last: %s by unequal work, %s by noise (preempted, or taken by a hypervisor), %s as some left the call before late.",
+            counted(n, "synchronising call"), time_words(w$wait_ns), part(w$unequal_ns), part(w$noise_ns), part(w$carried_ns)),
+    sprintf("Rank %d was last in %s of them%s.", late$rank, percent_words(late$times_last / n),
+            if (length(unique(report$profile$ranks[["node"]])) > 1) sprintf("; %s of the waiting was for other nodes, the rest within nodes", part(w$between_ns)) else ""))
+}
+
+exposure_sentence <- function(report) {
+  e <- report$exposure[report$exposure$interruption_ns == 1e6, ]
+  sprintf("An interruption of 1 ms of one rank costs the program %s (%g %% interval %s to %s).", time_words(e$cost_ns), 100 * report$conf,
+          time_words(e$cost_low_ns), time_words(e$cost_high_ns))
+}
+
+profile_operation_table <- function(rows) {
+  us <- function(x) format_effect(x / 1000, FALSE)
+  percent <- function(x) format_effect(100 * x, FALSE)
+  new_table(operation = col_words("operation", operation_words(rows)), communicator = col_words("ranks", ifelse(rows$ranks > 0, paste(rows$ranks, rows$communicator), "-")),
+            calls = col_number("calls", rows$calls), share = col_number("time %", rows$share, percent), mean_ns = col_number("mean \u00b5s", rows$mean_ns, us),
+            longest_ns = col_number("longest \u00b5s", rows$longest_ns, us), waiting = col_number("waiting %", rows$waiting, percent))
+}
+
+profile_legend <- "time: of all ranks'; waiting: of the time inside, for the last rank to arrive, in calls that were looked at"
+
+profile_view <- function(report, operands) {
+  new_view(profile_sentences(report), profile_operation_table(utils::head(report$operations, 8)), profile_legend,
+           if (is.null(report$main)) report$notes[1], length(report$notes) - is.null(report$main), all_command(operands, "profile"))
+}
+
+profile_rank_table <- function(ranks) {
+  us <- function(x) format_effect(x / 1000, FALSE)
+  if (is.null(ranks$late_ns)) return(new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), state = col_words("state", ranks$state)))
+  new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), times_last = col_number("last", ranks$times_last),
+            late_ns = col_number("late", ranks$late_ns, function(x) format_effect(x / 1000)), waited_ns = col_number("waited", ranks$waited_ns, us),
+            preempted_ns = col_number("preempted", ranks$preempted_ns, us), off_cpu_ns = col_number("off CPU", ranks$off_cpu_ns, us),
+            own_ns = col_number("own work", ranks$own_ns, us), other_mpi_ns = col_number("other MPI", ranks$other_mpi_ns, us))
+}
+
+format_profile <- function(report) {
+  e <- report$exposure
+  c(wrap_line(profile_sentences(report), 0), "", table_lines(profile_operation_table(report$operations)), wrap_line(profile_legend), "",
+    "ranks: \u00b5s for each call that was looked at, since the one before", table_lines(profile_rank_table(report$ranks)), "",
+    if (!is.null(e)) c("what an interruption of one rank costs the program", table_lines(new_table(
+      interruption_ns = col_words("interruption", time_words(e$interruption_ns)), cost_ns = col_words("costs", time_words(e$cost_ns)),
+      cost_low_ns = col_words(sprintf("%g %% interval", 100 * report$conf), paste(time_words(e$cost_low_ns), "to", time_words(e$cost_high_ns))))), ""),
+    format_notes(report$notes))
+}
+
+profile_json <- function(report) {
+  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), answer = paste(profile_sentences(report), collapse = " "),
+               shares = as.list(report$shares), waiting = report$waiting, operations = report$operations, ranks = report$ranks, exposure = report$exposure,
+               calls = report$calls, notes = report$notes), single = c("schema", "program", "version", "answer"))
+}

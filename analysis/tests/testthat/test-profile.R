@@ -1,0 +1,122 @@
+# Two ranks, three calls a millisecond apart; rank 1 arrives so much later.
+two_ranks <- function(late_ns, preempted_ns = 0, off_cpu_ns = 0, slept = 0, since_ns = c(0, 0), node = c(0, 0), op_ns = 0) {
+  calls <- 3
+  start <- rep(seq_len(calls) * 1e7, 2)
+  rank <- rep(0:1, each = calls)
+  arrived <- start + 1e6 + ifelse(rank == 1, late_ns, 0)
+  data.table::data.table(
+    launch = "a", communicator = "c", ranks = 2, call = rep(seq_len(calls), 2), operation = "allreduce", rank = rank, node = node[rank + 1],
+    since_ns = start + since_ns[rank + 1], arrived_ns = arrived, left_ns = start + 1e6 + late_ns + op_ns,
+    preempted_ns = ifelse(rank == 1, preempted_ns, 0), off_cpu_ns = ifelse(rank == 1, off_cpu_ns, 0), slept = ifelse(rank == 1, slept, 0), mpi_ns = 0
+  )
+}
+
+mean_parts <- function(arrivals) colMeans(whole_calls(arrivals)[c("waited_ns", "noise_waited_ns", "carried_ns", "unequal_ns", "within_ns", "between_ns")])
+
+test_that("a rank that works longer lets the other wait, and that is unequal work", {
+  expect_equal(unname(mean_parts(two_ranks(2e5))), c(1e5, 0, 0, 1e5, 1e5, 0))
+})
+
+test_that("what was preempted, or taken while it did not sleep, is noise; sleep is not", {
+  expect_equal(unname(mean_parts(two_ranks(2e5, preempted_ns = 2e5))[2:4]), c(1e5, 0, 0))
+  expect_equal(unname(mean_parts(two_ranks(2e5, off_cpu_ns = 1e5))[2:4]), c(5e4, 0, 5e4))
+  expect_equal(unname(mean_parts(two_ranks(2e5, off_cpu_ns = 2e5, slept = 1))[2:4]), c(0, 0, 1e5))
+})
+
+test_that("a rank that left the call before late carries that along", {
+  expect_equal(unname(mean_parts(two_ranks(2e5, since_ns = c(0, 2e5)))[2:4]), c(0, 1e5, 0))
+})
+
+test_that("noise that the last rank did not have explains nothing, and no part is negative", {
+  early <- two_ranks(2e5)
+  early$preempted_ns <- ifelse(early$rank == 0, 5e5, 0)
+  expect_equal(unname(mean_parts(early)[2:4]), c(0, 0, 1e5))
+})
+
+test_that("waiting for another node is told from waiting within one", {
+  expect_equal(unname(mean_parts(two_ranks(2e5, node = c(0, 1)))[5:6]), c(0, 1e5))
+})
+
+test_that("calls that a rank did not look at are left out", {
+  lost <- two_ranks(2e5)[-1, ]
+  expect_equal(sort(unique(whole_calls(lost)$call)), 2:3)
+  expect_equal(nrow(whole_calls(lost[lost$rank == 1, ])), 0)
+})
+
+test_that("the exposure is that computed by hand", {
+  # rank 0 works 1 ms and waits 0.2, rank 1 works 1.2: of 1 ms rank 0 passes on 0.8, rank 1 all; within the wait what is left of it
+  calls <- whole_calls(two_ranks(2e5))
+  got <- exposure_of(calls, 1e6, 0.98)
+  expect_equal(got$cost_ns, (1e6 * 8e5 + (1e6 * 2e5 - 2e5^2 / 2) + 1.2e6 * 1e6) / 2.4e6)
+  # every call is the same
+  expect_equal(c(got$cost_low_ns, got$cost_high_ns), rep(got$cost_ns, 2))
+  # ranks that are never early, and one that hides behind the wait of the other
+  expect_equal(exposure_of(whole_calls(two_ranks(0)), c(1e3, 1e6), 0.98)$cost_ns, c(1e3, 1e6))
+  expect_equal(exposure_of(calls, 1e5, 0.98)$cost_ns, (2e5 * 0 + 1e5^2 / 2 + 1.2e6 * 1e5) / 2.4e6)
+  # within the operation itself all of it counts
+  expect_equal(exposure_of(whole_calls(two_ranks(0, op_ns = 1e6)), 1e6, 0.98)$cost_ns, 1e6)
+})
+
+profile_folder <- function(arrivals, json = list(), files = TRUE) {
+  dir <- withr_free_dir()
+  info <- utils::modifyList(list(schema = 2, program = "noiselab-profile", version = "0.1.0", launch = "a", options = stats::setNames(list(), character()),
+                                 command = list("mpirun"), ranks = 2, ended = "complete"), json)
+  jsonlite::write_json(info, file.path(dir, "launch.json"), auto_unbox = TRUE)
+  if (!files) return(dir)
+  write <- function(x, name) data.table::fwrite(x, file.path(dir, name), scipen = 50)
+  write(arrivals, "arrivals.csv")
+  write(data.frame(launch = "a", rank = c(0, 1, 1), operation = c("allreduce", "allreduce", "waitall"), class = c("synchronising", "synchronising", "point-to-point"),
+                   bytes_lo = c(8, 8, 0), communicator = c("world", "world", ""), ranks = c(2, 2, 0), root = "", calls = c(3, 3, 10), bytes = c(24, 24, 0),
+                   inside_ns = c(6e5, 0, 3e6), longest_ns = c(2e5, 0, 1e6), outside_ns = c(3e6, 3.6e6, 0)), "operations.csv")
+  write(data.frame(launch = "a", rank = 0:1, host = "h", node = 0, threads = "single", state = "finalized", clock = "tsc", clock_bound_ns = 0, started_ns = 0,
+                   wall_ns = 1e7, calls = 3, mpi_ns = 6e5, lost_calls = 0, sampled_calls = 3, sample_cost_ns = 5000, waits = "scheduler"), "ranks.csv")
+  dir
+}
+
+withr_free_dir <- function() {
+  dir <- tempfile("profile")
+  dir.create(dir)
+  dir
+}
+
+test_that("a run is read, and its answer says shares, waiting and exposure", {
+  dir <- profile_folder(two_ranks(2e5))
+  on.exit(unlink(dir, recursive = TRUE))
+  report <- profile_report(read_profile(dir))
+  # of 20 ms of two ranks 0.6 in allreduce, and 3 in waits
+  expect_equal(report$shares[["synchronising"]], 0.03)
+  expect_equal(report$shares[["point-to-point"]], 0.15)
+  # all that was spent inside was waiting
+  expect_equal(report$operations$waiting[report$operations$operation == "allreduce"], 1)
+  expect_equal(report$ranks$times_last, c(0, 3))
+  expect_equal(report$ranks$late_ns, c(-2e5, 2e5))
+  text <- paste(profile_sentences(report), collapse = " ")
+  expect_match(text, "100 % by unequal work, 0 % by noise", fixed = TRUE)
+  expect_match(text, "An interruption of 1 ms of one rank costs the program 908 \u00b5s", fixed = TRUE)
+  expect_lte(length(view_lines(profile_view(report, dir))), 24)
+  expect_equal(jsonlite::fromJSON(profile_json(report))$waiting$wait_ns, 1e5)
+  expect_gt(length(format_profile(report)), 20)
+})
+
+test_that("the trace of arrivals has a line for each rank, from the first rank on", {
+  dir <- profile_folder(two_ranks(2e5))
+  on.exit(unlink(dir, recursive = TRUE))
+  lines <- arrival_trace_lines(profile_report(read_profile(dir)))
+  expect_match(lines[1], "^#")
+  expect_equal(lines[-1], c("0 0 0 0", "1 200000 200000 200000"))
+})
+
+test_that("a run without looks says so, and one without ranks is refused", {
+  dir <- profile_folder(two_ranks(2e5)[0, ])
+  on.exit(unlink(dir, recursive = TRUE))
+  report <- profile_report(read_profile(dir))
+  expect_match(report$notes[1], "no synchronising call")
+  expect_lte(length(view_lines(profile_view(report, dir))), 24)
+  expect_error(arrival_trace_lines(report), class = "nl_error_data")
+  empty <- profile_folder(files = FALSE)
+  expect_error(read_profile(empty), "no rank of this run", class = "nl_error_data")
+  file.create(file.path(empty, "rank.0.profile"))
+  expect_error(read_profile(empty), "--tables", class = "nl_error_data")
+  expect_error(read_campaign(empty), "noiselab analyze profile", class = "nl_error_data")
+  unlink(empty, recursive = TRUE)
+})
