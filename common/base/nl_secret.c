@@ -175,15 +175,15 @@ int nl_secret_redact(const char *text, const char *before, char *out, size_t siz
 static json_t *redacted(const json_t *json, const char *before) {
     const char *text = json_string_value(json);
     size_t size = 4 * strlen(text) + sizeof NL_SECRET_MARK;
-    char *out = malloc(size);
+    /* most are short; a long one without memory is better lost than shown */
+    char few[1024], *out = size <= sizeof few ? few : malloc(size);
     json_t *made = NULL;
-    /* without memory it is better lost than shown */
     if (!out) return json_string(NL_SECRET_MARK);
     if (nl_secret_redact(text, before, out, size)) {
         made = json_string(out);
         if (!made) made = json_string(NL_SECRET_MARK);
     }
-    free(out);
+    if (out != few) free(out);
     return made;
 }
 

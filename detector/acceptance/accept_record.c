@@ -164,9 +164,10 @@ int nx_record_launch_json(struct nx_record *r, json_t *json) {
     FILE *f = begin(r, &whole, "launch.json");
     if (!f) return -1;
     nl_secret_redact_json(json);
-    json_dumpf(json, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+    /* without memory it is cut short, and the old one stays */
+    int is_bad = json_dumpf(json, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     fputc('\n', f);
-    return replace(r, &whole, "launch.json");
+    return nl_whole_close(&whole, is_bad) ? fail(r, "launch.json") : 0;
 }
 
 int nx_record_hists_begin(struct nx_record *r) {

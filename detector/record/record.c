@@ -26,6 +26,7 @@ struct nd_record {
     FILE *rows;
     off_t rows_bytes;  /* up to the end of the last complete row */
     struct nl_whole whole; /* what is being written to replace a file */
+    int whole_is_bad;
     const char *whole_name;
     FILE *clocks;      /* opened by the first synchronisation */
     int64_t n_rows;
@@ -133,8 +134,10 @@ static int begin_file(struct nd_record *r, const char *name) {
 }
 
 static int end_file(struct nd_record *r) {
+    int is_bad = r->whole_is_bad;
+    r->whole_is_bad = 0;
     if (!r->whole.f) return -1;
-    return nl_whole_close(&r->whole, 0) ? fail(r, r->whole_name, strerror(errno)) : 0;
+    return nl_whole_close(&r->whole, is_bad) ? fail(r, r->whole_name, strerror(errno)) : 0;
 }
 
 static const char *rows_name(const struct nd_record *r) { return r->options->design->is_paired ? "halves.csv" : "blocks.csv"; }
@@ -272,9 +275,10 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
 int nd_record_launch_json(struct nd_record *r, json_t *json) {
     if (begin_file(r, "launch.json")) return -1;
     nl_secret_redact_json(json);
-    int failed = json_dumpf(json, r->whole.f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+    /* without memory it is cut short, and the old one stays */
+    if (json_dumpf(json, r->whole.f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12))) r->whole_is_bad = 1;
     fputc('\n', r->whole.f);
-    return end_file(r) || failed ? -1 : 0;
+    return end_file(r);
 }
 
 /* Opens a file with that header, unless writing has failed before. */
