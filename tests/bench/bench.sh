@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [placebo] [demo] [analysis]
-#   [starts] [sync] [nodes] [startup] [record] [agents] [acceptance]
+#   [starts] [sync] [nodes] [startup] [record] [profile] [agents] [acceptance]
 # Nothing else should run meanwhile. All parts take about two hours, of which acceptance and the demos take half an hour each; RUNS (10), PLACEBO_LAUNCHES (30) and DEMO_RUNS (10) shorten the longest. QUICK=1 takes seconds: every part runs
 # as it would, for a time too short for its bounds. Exit status 2: a part could not run.
 set -u
@@ -234,13 +234,22 @@ startup() {
 source tests/bench/agents.bash
 record() { bench record tests/bench/bench-record.sh; }
 
+profile() {
+    echo 'Profile (MPI_X, which is counted, and PMPI_X, which is not, in turn; looks at arrivals have a budget of their own)'
+    "$NOISELAB_BIN/noiselab-profile" --out "$work/profile" -- "$MPIRUN_COMMAND" -n 1 "$build/bench/bench_profile" "$(brief 2000 20)" \
+        >"$work/profile.said" 2>/dev/null || return
+    for call in allreduce iprobe test; do
+        verdict "$(awk -v name="${call}_adds" '$1 == name { print $2 }' "$work/profile.said")" '<=' 60 "noiselab profile adds to $call, ns"
+    done
+}
+
 acceptance() {
     echo 'Acceptance (quick suite on three nodes of the test cluster; 1 % of one CPU on one of them in the self-check)'
     # shellcheck disable=SC2046 # words
     bench acceptance tests/bench/bench-acceptance.sh $(brief 20 '1 --seconds 2s --checks integrity,detour --self-check-seconds 2s')
 }
 
-all='harness memory generator replay detection placebo demo analysis starts sync nodes startup record agents acceptance'
+all='harness memory generator replay detection placebo demo analysis starts sync nodes startup record profile agents acceptance'
 [ $# -gt 0 ] || read -ra parts <<<"$all"
 [ $# = 0 ] || parts=("$@")
 for part in "${parts[@]}"; do

@@ -1,13 +1,18 @@
-/* A program of which the profile is known: turns of work and then MPI_Allreduce. Rank r works (spins until a time, or sleeps) LATE[r] longer than the
- * others. Prints what it measured itself, by the clock that all ranks of a node share.
- * late_probe TURNS WORK_US [--sleep] [--hit-every N HIT_US] [--end abort|segv|exit|none] LATE_US... */
+/* A program of which the profile is known: turns of work, then MPI_Allreduce. Rank r works LATE[r] longer than the others. Ranks may be interrupted,
+ * in turn and at any time, also within MPI: a signal's handler takes HIT_US of the CPU every EVERY_MS. Prints what it measured itself, by the clock
+ * that all ranks of a node share.
+ * late_probe TURNS WORK_US [--sleep] [--hit EVERY_MS HIT_US] [--end abort|segv|exit|wait] LATE_US... */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+
+static volatile long long hit_ns, lost_ns;
+static volatile int n_hits;
 
 static long long now_ns(void) {
     struct timespec t;
@@ -15,13 +20,30 @@ static long long now_ns(void) {
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-static void work(long long ns, int sleeps) {
-    long long end_ns = now_ns() + ns;
-    if (sleeps) {
-        nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
-        return;
-    }
+static void hit(int signal_number) {
+    long long end_ns = now_ns() + hit_ns;
+    (void)signal_number;
     while (now_ns() < end_ns) continue;
+    lost_ns += hit_ns;
+    n_hits++;
+}
+
+/* Every rank is hit every `every_ms` times the number of ranks, and they take turns. */
+static void expect_hits(int every_ms, int rank, int n_ranks) {
+    const struct sigaction action = {.sa_handler = hit, .sa_flags = SA_RESTART};
+    long long first_us = 1000LL * every_ms * (rank + 1), next_us = 1000LL * every_ms * n_ranks;
+    const struct itimerval timer = {{next_us / 1000000, next_us % 1000000}, {first_us / 1000000, first_us % 1000000}};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* A hit makes it longer, as it does work. */
+static void work(long long ns, int sleeps) {
+    long long start_ns = now_ns(), lost_before_ns = lost_ns;
+    if (sleeps)
+        nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+    else
+        while (now_ns() - start_ns - (lost_ns - lost_before_ns) < ns) continue;
 }
 
 static void end_by(const char *how, int rank) {
@@ -31,37 +53,50 @@ static void end_by(const char *how, int rank) {
     if (!strcmp(how, "wait")) sleep(60);
 }
 
+/* Rank 0 prints the mean wait of a rank for the last of its turn, as the arrivals of all say. */
+static void print_waits(long long *arrived_ns, int turns, int rank, int n_ranks) {
+    long long *last_ns = malloc((size_t)turns * sizeof *last_ns), wait_ns = 0, sum_ns = 0;
+    MPI_Allreduce(arrived_ns, last_ns, turns, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+    for (int i = 0; i < turns; i++) wait_ns += last_ns[i] - arrived_ns[i];
+    MPI_Reduce(&wait_ns, &sum_ns, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf("wait_us %.2f\n", (double)sum_ns / 1e3 / turns / n_ranks);
+    free(last_ns);
+}
+
 int main(int argc, char **argv) {
-    int rank, n_ranks, turns = atoi(argv[1]), sleeps = 0, hit_every = 0, at = 3, provided;
-    long long work_ns = atoll(argv[2]) * 1000, hit_ns = 0, waited_ns = 0, spent_ns = 0;
-    const char *how = "none";
+    int rank, n_ranks, turns = atoi(argv[1]), sleeps = 0, every_ms = 0, at = 3, provided, all_hits = 0;
+    long long work_ns = atoll(argv[2]) * 1000, waited_ns = 0, *arrived_ns = malloc((size_t)turns * sizeof *arrived_ns);
+    const char *how = "";
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (!strcmp(argv[at], "--sleep")) sleeps = 1;
         if (!strcmp(argv[at], "--end")) how = argv[++at];
-        if (!strcmp(argv[at], "--hit-every")) hit_every = atoi(argv[++at]), hit_ns = atoll(argv[++at]) * 1000;
+        if (!strcmp(argv[at], "--hit")) every_ms = atoi(argv[++at]), hit_ns = atoll(argv[++at]) * 1000;
     }
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
     long long late_ns = at + rank < argc ? atoll(argv[at + rank]) * 1000 : 0;
     double value = rank, sum = 0;
+    if (every_ms) expect_hits(every_ms, rank, n_ranks);
     MPI_Barrier(MPI_COMM_WORLD);
     long long start_ns = now_ns();
     for (int i = 0; i < turns; i++) {
-        /* a hit comes at any time: while the rank works it takes longer by it */
-        int is_hit = hit_every && i % hit_every == 0 && i / hit_every % n_ranks == rank;
-        work(work_ns + late_ns + (is_hit ? hit_ns : 0), sleeps);
-        long long arrived_ns = now_ns();
+        work(work_ns + late_ns, sleeps);
+        arrived_ns[i] = now_ns();
         MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        waited_ns += now_ns() - arrived_ns;
+        waited_ns += now_ns() - arrived_ns[i];
     }
-    spent_ns = now_ns() - start_ns;
+    long long spent_ns = now_ns() - start_ns;
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
     if (sum != n_ranks * (n_ranks - 1) / 2.0) return 3;
-    for (int i = 0; i < n_ranks; i++) {
-        if (i == rank) printf("rank %d waited_us %.1f spent_us %.1f\n", rank, waited_ns / 1e3 / turns, spent_ns / 1e3 / turns);
-        fflush(stdout);
-    }
-    end_by(how, rank);
+    printf("rank %d inside_us %.2f\n", rank, (double)waited_ns / 1e3 / turns);
+    fflush(stdout);
+    if (*how) end_by(how, rank);
+    int own_hits = n_hits;
+    MPI_Reduce(&own_hits, &all_hits, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    print_waits(arrived_ns, turns, rank, n_ranks);
+    if (rank == 0) printf("spent_us %.2f\nhits %d\n", (double)spent_ns / 1e3, all_hits);
+    free(arrived_ns);
     MPI_Finalize();
     return 0;
 }

@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# What noiselab profile says of a program whose behaviour is known: it works, and meets in MPI_Allreduce; a rank works longer, sleeps, loses its CPU,
+# or is interrupted at any time. Within 5 % of the truth.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BUILD=$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")
+    PATH="$(realpath "${NOISELAB_BIN:-$BUILD/bin}"):$PATH"
+    PROBE="$BUILD/tests-mpi/late_probe"
+    cd "$BATS_TEST_TMPDIR" || return
+    needs_cpus 2
+}
+
+# shellcheck source=tests/mpirun.bash
+source "$BATS_TEST_DIRNAME/../mpirun.bash"
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
+
+# profiled WORD...: the probe on two cores; what it said in said, what the profile says of it in json
+profiled() {
+    rm -rf out
+    noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 --bind-to core "$PROBE" "$@" >said
+    noiselab-analyze profile --json out >json
+    cat said
+    jq -c '.waiting, .ranks, .exposure[3]' json
+}
+
+# of NAME: the probe's own figure
+of() { awk -v name="$1" '$1 == name { print $2 }' said; }
+
+# near VALUE TRUTH SHARE
+near() { awk -v x="$1" -v t="$2" -v s="$3" 'BEGIN { exit !(x >= t * (1 - s) && x <= t * (1 + s)) }'; }
+
+us() { jq "$1 / 1000" json; }
+
+@test "a rank that works longer: the wait, whose fault, and the time inside are those that the program measured" {
+    profiled 3000 1000 0 300
+    # a look at each end of a turn takes some microseconds, of 300
+    judge near "$(us .waiting.wait_ns)" "$(of wait_us)" 0.05
+    judge near "$(us .waiting.wait_ns)" 150 0.05
+    judge near "$(us .waiting.unequal_ns)" 150 0.05
+    judge near "$(us '.ranks[1].late_ns')" 300 0.05
+    judge [ "$(jq '.ranks[1].times_last' json)" -ge "$(jq '.calls | length * 0.95 | floor' json)" ]
+    # every call was timed
+    inside=$(jq '[.operations[] | select(.operation == "allreduce" and .bytes_lo == 8)][0].mean_ns / 1000' json)
+    judge near "$inside" "$(awk '/inside_us/ { n += $4 } END { print n / 2 }' said)" 0.05
+}
+
+@test "a rank that sleeps longer does no noise, and its sleep is seen as such" {
+    profiled 500 2000 --sleep 0 1000
+    judge near "$(us .waiting.wait_ns)" "$(of wait_us)" 0.05
+    judge near "$(us .waiting.unequal_ns)" "$(us .waiting.wait_ns)" 0.1
+    jq -e '.notes[] | select(contains("gave up its CPU of itself"))' json
+}
+
+@test "a rank that loses its CPU is late by noise" {
+    # of each 50 ms a process on rank 1's core takes 5; sleeping ranks lose nothing
+    cpu=$(taskset -pc $$ | sed 's/.*[:,-] *//')
+    rm -rf out
+    taskset -c "$cpu" nice -n -20 "$BUILD/bench/bench_busy" 5ms 50ms 3>&- &
+    busy=$!
+    OWN_PIDS=$busy
+    profiled 2000 2000 || { kill "$busy"; false; }
+    kill "$busy"
+    # ten turns of a hundred wait for some 5 ms, mean over two ranks a half of it
+    judge near "$(jq '(.waiting.noise_ns + .waiting.carried_ns) / .waiting.wait_ns' json)" 1 0.2
+}
+
+@test "the exposure is what interruptions cost that come at any time, within MPI too" {
+    profiled 800 10000 0 5000
+    quiet_us=$(of spent_us)
+    predicted=$(jq '.exposure[] | select(.interruption_ns == 1e7) | .cost_ns / 1000' json)
+    # by hand: rank 0 passes on 5 of 10 ms while it works, and what is left of them while it waits for 5
+    judge near "$predicted" $(((10 * 5000 + (50000 - 12500) + 15 * 10000) / 30)) 0.03
+    profiled 800 10000 --hit 211 10000 0 5000
+    [ "$(of hits)" -gt 20 ]
+    cost=$(awk -v with="$(of spent_us)" -v without="$quiet_us" -v n="$(of hits)" 'BEGIN { print (with - without) / n }')
+    echo "an interruption of 10 ms costs $cost us, predicted $predicted"
+    judge near "$cost" "$predicted" 0.05
+}
