@@ -99,8 +99,9 @@ class_of_columns <- function(names, part, classes) {
 doubt_unknown_switches <- function(comparisons, classes) {
   if (NROW(comparisons) == 0 || grepl("Slurm|file", classes$by[1])) return(comparisons)
   at <- comparisons$check == "latency" & comparisons$kind == "node" & comparisons$verdict == "fail"
-  # the same links carry its bandwidth
-  at <- at | comparisons$check == "bandwidth" & comparisons$kind == "node" & comparisons$verdict == "fail" & comparisons$entity %in% comparisons$entity[at]
+  # the same links carry its bandwidth: it may fail where their latency is beyond doubt
+  open <- comparisons$entity[comparisons$check == "latency" & comparisons$kind == "node" & comparisons$verdict != "pass"]
+  at <- at | comparisons$check == "bandwidth" & comparisons$kind == "node" & comparisons$verdict == "fail" & comparisons$entity %in% open
   comparisons$verdict[at] <- "inconclusive"
   comparisons$reason[at] <- "all its links are slower: the node's own fault, or a switch of its own, of which neither Slurm's topology nor --classes says anything"
   comparisons

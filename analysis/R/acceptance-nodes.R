@@ -26,7 +26,7 @@
 #'   (number), `n_launches`, `n_units`, `value` and `others_value` (in `unit`), `effect` with `ci_low`, `ci_high`, `upper` (the bound of `pass`), `margin` and `detection_limit` (positive:
 #'   worse), all in `effect_unit`, `z` (distance from the median of the others in their scatter, for comparison), `df`, `p_one_sided`, `p_holm`,
 #'   `verdict` (`pass`, `fail`, `inconclusive`), `times_as_long` (as measured here would decide; Inf: no time does), `reason`.
-#' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Satterthwaite, F. E. (1946) Biometrics Bulletin 2, 110-114. Rousseeuw, P. J. and
+#' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Smyth, G. K. (2004) Statistical Applications in Genetics and Molecular Biology 3(1), 3. Satterthwaite, F. E. (1946) Biometrics Bulletin 2, 110-114. Rousseeuw, P. J. and
 #'   Croux, C. (1993) JASA 88, 1273-1283 (efficiency of the median absolute deviation).
 #' @noRd
 compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), classes = NULL, watched = NULL, measured_s = NA_real_, power = 0.95) {
@@ -209,9 +209,12 @@ score_tests <- function(score, level, launch) {
   between <- between_others(level, launch)
   # What placements scatter is a property of all nodes alike: where a node's own launches agree by luck, that of all holds.
   pooled <- max(0, mean(scatter$excess, na.rm = TRUE))
+  # Where it scatters more, by luck or by itself, it is drawn to that of all as far as all are alike.
+  own_df <- scatter$n_launches - 1
   lucky <- !is.na(scatter$excess) & scatter$excess < pooled
-  excess <- ifelse(is.na(scatter$excess), 0, pmax(0, pooled, scatter$excess))
-  excess_df <- (scatter$n_launches - 1) * ifelse(lucky, ncol(score) - 1, 1)
+  prior <- pmin(common_df(scatter$within + scatter$excess, own_df), own_df * (ncol(score) - 2))
+  excess <- ifelse(is.na(scatter$excess), 0, pmax(0, pooled, pooled + (scatter$excess - pooled) * own_df / (prior + own_df)))
+  excess_df <- ifelse(lucky, own_df * (ncol(score) - 1), own_df + prior)
   variance <- scatter$within + excess + between$v
   over <- function(v, df) ifelse(v > 0, v^2 / df, 0) # Satterthwaite, all columns at once
   df <- variance^2 / (over(scatter$within, scatter$within_df) + over(excess, excess_df) + over(between$v, between$df))
@@ -219,6 +222,20 @@ score_tests <- function(score, level, launch) {
   known <- is.na(reason)
   frame(n_launches = scatter$n_launches, n_units = scatter$n, score = scatter$mean, se = ifelse(known, sqrt(variance), NA_real_), fixed = between$v,
              df = ifelse(known, df, NA_real_), reason = reason)
+}
+
+# How many degrees of freedom the variance that all columns have in common is worth beside a column's own (Smyth 2004, section 6.2, by moments of logarithms): many where
+# variances `v` with `df` each differ as chance makes them differ, 0 below `least_common` columns.
+least_common <- 10
+
+common_df <- function(v, df) {
+  known <- is.finite(v) & v > 0 & df > 0
+  if (sum(known) < least_common) return(0)
+  half <- df[known] / 2
+  beyond <- variance_of(log(v[known]) - digamma(half) + log(half)) - mean(trigamma(half))
+  if (beyond <= 0) return(Inf)
+  # trigamma falls from Inf to 0: its inverse
+  2 * exp(stats::uniroot(function(x) log(trigamma(exp(x))) - log(beyond), c(-12, 12), extendInt = "downX", check.conv = FALSE)$root)
 }
 
 satterthwaite <- function(parts) {

@@ -28,7 +28,11 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
   verdict <- ifelse(is.na(bound$limit), "inconclusive", against_limit(f$ci_low, f$ci_high, bound$limit, bound$relation))
   beyond <- verdict == "fail" & !bound$may_fail
   verdict[beyond] <- "inconclusive"
-  reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(!is.na(bound$reason), bound$reason, interval_reason(f, "bound")))
+  # Of few values the bound is far: what is worse than the worst of them, and than its margin allows, is not known to be good.
+  unknown <- verdict == "pass" & ifelse(bound$relation == "<=", f$value > bound$worst, f$value < bound$worst)
+  verdict[unknown] <- "inconclusive"
+  reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(unknown, paste("worse than the worst of the reference, and its margin:", format_figure(bound$worst, f$unit)),
+                   ifelse(!is.na(bound$reason), bound$reason, interval_reason(f, "bound"))))
   list(rows = judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value, ci_low = f$ci_low, ci_high = f$ci_high,
                         unit = f$unit, limit = ifelse(is.na(bound$limit), "", paste(bound$relation, format_figure(bound$limit, f$unit))), source = bound$source, kind = "reference",
                         reason = reason), notes = notes)
@@ -43,13 +47,12 @@ tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_u
   of <- if (part$of[1] == "cluster") "launches" else paste0("launches x ", part$of[1], "s")
   one_day <- if (days == 1) " of one day" else ""
   bound <- function(limit, n, of, may_fail, reason = NA_character_) {
-    data.frame(limit = limit, relation = if (worse == "more") "<=" else ">=", source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, reason = reason)
+    frame(limit = limit, worst = worst, relation = if (worse == "more") "<=" else ">=", source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, reason = reason)
   }
+  beyond <- function(y) from_scale(y + margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]), from_scale(y, scale, worse), scale, worse), scale, worse)
+  worst <- beyond(max(table, na.rm = TRUE))
   # Without scatter nothing is known of what is usual: the value and its margin, which can be kept but not missed.
-  agreed <- function(s) if (!(s$sd > 1e-12 * abs(s$mean))) {
-    against <- from_scale(s$mean, scale, worse)
-    from_scale(s$mean + margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]), against, scale, worse), scale, worse)
-  }
+  agreed <- function(s) if (!(s$sd > 1e-12 * abs(s$mean))) beyond(s$mean)
   if (n < least_reference || nrow(table) < 2) {
     y <- to_scale(part$x, scale, worse)
     if (length(y) < least_reference) {

@@ -402,9 +402,16 @@ accept_cell <- function(cell, nodes, length, n) {
 acceptance <- function(n) {
   cat("Acceptance: campaigns of 3 launches, percent of campaigns; wanted: wrong fail and wrong pass <= 1 (within two standard errors)\n")
   cat(sprintf("  %-19s %5s  %-5s %5s  %-13s  %-13s  %-13s  %5s\n", "truth", "nodes", "", "n", "wrong fail", "wrong pass", "inconclusive", "named"))
-  for (nodes in c(3, 16, 64)) for (length in names(acceptance_lengths)) for (cell in names(acceptance_cells)) {
-    accept_cell(cell, nodes, length, max(2, ceiling(n / c("3" = 1, "16" = 4, "64" = 20)[[as.character(nodes)]])))
+  # a part of the table: NODES="3 16" LENGTHS=full CELLS='switches|healthy'
+  asked <- function(name, all) {
+    words <- strsplit(Sys.getenv(name), " +")[[1]]
+    if (length(words) > 0) intersect(all, words) else all
   }
+  cells <- grep(Sys.getenv("CELLS"), names(acceptance_cells), value = TRUE)
+  for (nodes in asked("NODES", c(3, 16, 64))) for (length in asked("LENGTHS", names(acceptance_lengths))) for (cell in cells) {
+    accept_cell(cell, as.numeric(nodes), length, n)
+  }
+  if (nzchar(paste0(Sys.getenv("NODES"), Sys.getenv("LENGTHS"), Sys.getenv("CELLS")))) return(invisible())
   against <- function(i, launches, ...) {
     rows <- judge_acceptance(simulated_acceptance(seed = i, ...), reference = simulated_acceptance(seed = n + i, launches = launches))$judgements
     unique(rows$entity[rows$kind == "reference" & rows$verdict == "fail"])

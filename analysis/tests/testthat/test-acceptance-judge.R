@@ -242,6 +242,16 @@ test_that("a reference of one launch never makes a figure fail", {
   expect_match(bad$reason, "the reference has 28 values of 1 launch: what changes between launches is not in its bound")
 })
 
+test_that("a reference passes nothing that is worse than its own worst and the margin, however far its bound is", {
+  reference <- simulated_acceptance(nodes = 3, launches = 2, repetitions = 3, seed = 1)
+  rows <- judge_acceptance(simulated_acceptance(nodes = 3, seed = 2, slow_node = 2, slow_percent = 25), reference = reference)$judgements
+  rows <- rows[rows$kind == "reference" & rows$metric == "half_round_trip" & grepl("node2", rows$entity), ]
+  expect_gt(nrow(rows), 0)
+  expect_false(any(rows$verdict == "pass"))
+  good <- judge_acceptance(simulated_acceptance(nodes = 3, seed = 2), reference = reference)$judgements
+  expect_true(all(good$verdict[good$kind == "reference" & good$metric == "half_round_trip"] == "pass"))
+})
+
 test_that("good later campaigns keep the bounds of a reference of few nodes and launches", {
   fails <- function(seed, nodes, launches, ...) {
     set.seed(seed)

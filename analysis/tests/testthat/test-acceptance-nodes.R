@@ -168,3 +168,19 @@ test_that("the variance of a median of normal values is nearly that of many samp
     expect_lt(abs(log(median_variance(k) / seen)), 0.16)
   }
 })
+
+test_that("variances that differ by chance alone are worth many degrees of freedom in common, others few, and few columns none", {
+  set.seed(3)
+  expect_gt(common_df(stats::rchisq(2000, 2), rep(2, 2000)), 50)
+  # variances of 4 in common: those of F(2, 4), by its definition
+  expect_equal(common_df(stats::rf(20000, 2, 4), rep(2, 20000)), 4, tolerance = 0.1)
+  expect_equal(common_df(1:9, rep(2, 9)), 0)
+})
+
+test_that("healthy nodes of many links pass a long run, and a third node behind a switch that nobody told of fails no short one", {
+  verdicts <- vapply(1:5, function(i) judge_acceptance(simulated_acceptance(nodes = 12, seed = i, watched_s = 8))$verdict, "")
+  expect_gte(sum(verdicts == "pass"), 4)
+  # seeds of which the bandwidth failed
+  failed <- vapply(1:12, function(i) judge_acceptance(simulated_acceptance(nodes = 3, seed = i, repetitions = 2, watched_s = 0.25, switches = c(2, 1)))$verdict == "fail", TRUE)
+  expect_false(any(failed))
+})
