@@ -45,10 +45,13 @@ waiting_sentence <- function(report) {
   n <- nrow(report$calls)
   part <- function(x) percent_words(if (w$wait_ns > 0) x / w$wait_ns else 0)
   late <- ranks[which.max(ranks$times_last), ]
-  c(sprintf("At %s looked at a rank waited %s for the last: %s by unequal work, %s by noise (preempted, or taken by a hypervisor), %s as some left the call before late.",
+  c(sprintf(paste("At %s looked at a rank waited %s for the last: %s by unequal work, %s by noise (preempted, or taken by a hypervisor),",
+                  "%s as some left the call before late."),
             counted(n, "synchronising call"), time_words(w$wait_ns), part(w$unequal_ns), part(w$noise_ns), part(w$carried_ns)),
     sprintf("Rank %d was last in %s of them%s.", late$rank, percent_words(late$times_last / n),
-            if (length(unique(report$profile$ranks[["node"]])) > 1) sprintf("; %s of the waiting was for other nodes, the rest within nodes", part(w$between_ns)) else ""))
+            if (length(unique(report$profile$ranks[["node"]])) < 2) "" else {
+              sprintf("; %s of the waiting was for other nodes, the rest within nodes", part(w$between_ns))
+            }))
 }
 
 exposure_sentence <- function(report) {
@@ -60,7 +63,8 @@ exposure_sentence <- function(report) {
 profile_operation_table <- function(rows) {
   us <- function(x) format_effect(x / 1000, FALSE)
   percent <- function(x) format_effect(100 * x, FALSE)
-  new_table(operation = col_words("operation", operation_words(rows)), communicator = col_words("ranks", ifelse(rows$ranks > 0, paste(rows$ranks, rows$communicator), "-")),
+  new_table(operation = col_words("operation", operation_words(rows)), 
+            communicator = col_words("ranks", ifelse(rows$ranks > 0, paste(rows$ranks, rows$communicator), "-")),
             calls = col_number("calls", rows$calls), share = col_number("time %", rows$share, percent), mean_ns = col_number("mean \u00b5s", rows$mean_ns, us),
             longest_ns = col_number("longest \u00b5s", rows$longest_ns, us), waiting = col_number("waiting %", rows$waiting, percent))
 }
@@ -74,7 +78,9 @@ profile_view <- function(report, operands) {
 
 profile_rank_table <- function(ranks) {
   us <- function(x) format_effect(x / 1000, FALSE)
-  if (is.null(ranks$late_ns)) return(new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), state = col_words("state", ranks$state)))
+  if (is.null(ranks$late_ns)) {
+    return(new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), state = col_words("state", ranks$state)))
+  }
   new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), times_last = col_number("last", ranks$times_last),
             late_ns = col_number("late", ranks$late_ns, function(x) format_effect(x / 1000)), waited_ns = col_number("waited", ranks$waited_ns, us),
             preempted_ns = col_number("preempted", ranks$preempted_ns, us), off_cpu_ns = col_number("off CPU", ranks$off_cpu_ns, us),

@@ -104,7 +104,8 @@ profile_report <- function(profile, alpha = 0.01) {
 coupling_note <- function(main) {
   share <- sum(main$mpi_ns) / max(1, sum(main$arrived_ns - main$since_ns))
   if (share > 0.05) {
-    sprintf("ranks spent %s of the time between these calls in other MPI calls, where they may wait for each other: whose delay it was is known less well", percent_words(share))
+    sprintf(paste("ranks spent %s of the time between these calls in other MPI calls, where they may wait for each other: whose delay it was",
+                  "is known less well"), percent_words(share))
   }
 }
 
@@ -134,7 +135,8 @@ profile_ranks <- function(profile, main) {
   ranks <- as.data.frame(profile$ranks)[c("rank", "host", "node", "state", "wall_ns", "mpi_ns", "clock_bound_ns")]
   if (is.null(main)) return(ranks)
   n <- main$ranks
-  m <- data.frame(times_last = as.numeric(main$rank == last_ranks(main)), late_ns = (main$arrived_ns - mean_by(main$arrived_ns, main$group)) * n / (n - 1),
+  m <- data.frame(times_last = as.numeric(main$rank == last_ranks(main)),
+                  late_ns = (main$arrived_ns - mean_by(main$arrived_ns, main$group)) * n / (n - 1),
                   waited_ns = main$waited_ns, preempted_ns = main$preempted_ns, off_cpu_ns = main$off_cpu_ns,
                   own_ns = main$arrived_ns - main$since_ns - main$noise_ns - main$mpi_ns, other_mpi_ns = main$mpi_ns)
   sums <- rowsum(m, main$rank)

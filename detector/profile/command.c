@@ -154,8 +154,10 @@ static int is_static(const char *path) {
     if (fd < 0) return 0;
     if (read(fd, &header, sizeof header) == (ssize_t)sizeof header && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
         header.e_ident[EI_CLASS] == ELFCLASS64 && (header.e_type == ET_EXEC || header.e_type == ET_DYN) && !access(path, X_OK)) {
-        for (; n < header.e_phnum && pread(fd, &part, sizeof part, (off_t)(header.e_phoff + (uint64_t)n * sizeof part)) == (ssize_t)sizeof part; n++)
+        for (; n < header.e_phnum; n++) {
+            if (pread(fd, &part, sizeof part, (off_t)(header.e_phoff + (uint64_t)n * sizeof part)) != (ssize_t)sizeof part) break;
             found |= part.p_type == PT_INTERP;
+        }
         found = n == header.e_phnum && n > 0 && !found;
     }
     close(fd);
@@ -200,7 +202,8 @@ void nf_command_explain(const struct nf_command *c, char *line, int size) {
     const char *word = static_word(c);
     each_note(c, read_note, &note);
     if (!strcmp(note.word, "other-library"))
-        snprintf(line, (size_t)size, "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc", note.program, note.detail);
+        snprintf(line, (size_t)size, "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc", note.program,
+                 note.detail);
     else if (word)
         snprintf(line, (size_t)size, "'%s' is a static binary, which loads no library: link it with libnoiselab-profile.so", word);
     else if (!strcmp(note.word, "no-mpi"))

@@ -125,8 +125,9 @@ static int write_json(const struct profile *p, const struct nf_tables *t, int st
     struct nl_whole whole = {.f = NULL};
     stamp(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", p->started);
     stamp(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", time(NULL));
-    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:{s:s?}, s:s, s:s?}", "schema", NOISELAB_SCHEMA, "program", "noiselab-profile", "version", NOISELAB_VERSION,
-                             "git", nl_git, "launch", p->launch, "command", words_json(p->words), "options", "out", p->tables ? NULL : p->out, "started_utc", started, "ended_utc", t ? now : NULL);
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:{s:s?}, s:s, s:s?}", "schema", NOISELAB_SCHEMA, "program", "noiselab-profile",
+                             "version", NOISELAB_VERSION, "git", nl_git, "launch", p->launch, "command", words_json(p->words),
+                             "options", "out", p->tables ? NULL : p->out, "started_utc", started, "ended_utc", t ? now : NULL);
     if (t) {
         json_object_set_new(json, "ranks", json_integer(t->n_expected));
         json_object_set_new(json, "nodes", json_integer(t->n_nodes));

@@ -27,7 +27,8 @@ struct ranks {
 
 static int is_whole(const struct nf_file *f) {
     return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->n_bins == NF_BINS && f->rank >= 0 && f->rank < f->n_ranks &&
-           f->n_rows <= NF_MAX_ROWS && f->n_samples <= NF_MAX_SAMPLES && f->n_communicators <= NF_MAX_COMMUNICATORS && f->host[sizeof f->host - 1] == '\0' &&
+           f->n_rows <= NF_MAX_ROWS && f->n_samples <= NF_MAX_SAMPLES && f->n_communicators <= NF_MAX_COMMUNICATORS &&
+           f->host[sizeof f->host - 1] == '\0' &&
            f->program[sizeof f->program - 1] == '\0' && f->library[sizeof f->library - 1] == '\0' && f->clock[sizeof f->clock - 1] == '\0';
 }
 
@@ -139,8 +140,8 @@ static void print_operations(FILE *out, const struct nf_tables *t, const struct 
         for (uint32_t k = 0; r->files[i] && k < r->files[i]->n_rows; k++) {
             const struct nf_row *row = &r->files[i]->rows[k];
             const char *name = r->files[i]->names[row->operation];
-            fprintf(out, "%s,%d,%s,%s,%" PRId64 ",%s,%" PRId32 ",", t->launch, i, name, class_of(r->files[i]->classes[row->operation]), least_bytes(row->size_class),
-                    kind_of(row->communicator), row->n_ranks);
+            fprintf(out, "%s,%d,%s,%s,%" PRId64 ",%s,%" PRId32 ",", t->launch, i, name, class_of(r->files[i]->classes[row->operation]),
+                    least_bytes(row->size_class), kind_of(row->communicator), row->n_ranks);
             print_root(out, row->root);
             fprintf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", row->n_calls, row->bytes, row->inside_ns, row->longest_ns,
                     row->outside_ns);

@@ -183,3 +183,30 @@ END
     profile 0 "$python" loop.py
     [ "$(calls barrier)" -ge 200 ]
 }
+
+@test "LAMMPS has the same result with the profile, its waits are found, and its arrivals are a pattern for the detector" {
+    command -v lmp >/dev/null && [ -e /usr/share/lammps/examples/melt/in.melt ] || skip 'LAMMPS is not installed (lammps, lammps-examples)'
+    sed -e 's/^run.*/run 100/' -e 's/^thermo.*/thermo 1/' /usr/share/lammps/examples/melt/in.melt >in.melt
+    # the table of energies, of which the rank's speed is no part
+    energies() { awk 'NF == 6 && $1 ~ /^[0-9]+$/' <<<"$1"; }
+    plain=$("$MPIRUN_COMMAND" -n 2 lmp -in in.melt -log none)
+    [ "$(energies "$plain" | wc -l)" -gt 50 ]
+    profile 0 lmp -in in.melt -log none
+    [ "$(energies "$output")" = "$(energies "$plain")" ]
+    noiselab analyze profile out >answer
+    cat answer
+    grep -q 'Most of it: send ' answer
+    grep -q 'An interruption of 1 ms of one rank costs the program' answer
+    [ "$(wc -l <answer)" -le 24 ]
+    noiselab analyze profile --arrival-trace trace out >/dev/null
+    on_cores 2 noiselab-detect --op allreduce --start round --arrival trace --arrival-trace trace --levels none --design blocks --count 100 --out detected
+    [ "$(jq -r .options.start.arrival detected/*/launch.json)" = trace ]
+}
+
+@test "HPCC is profiled" {
+    command -v hpcc >/dev/null || skip 'HPCC is not installed (hpcc)'
+    cp /usr/share/doc/hpcc/examples/_hpccinf.txt hpccinf.txt 2>/dev/null || skip 'HPCC has no example of its input'
+    sed -i -e '6s/^[0-9]*/200/' -e '11s/^[0-9]*/1/' -e '12s/^[0-9]*/2/' hpccinf.txt
+    profile 0 hpcc
+    [ "$(awk -F , 'NR > 1 { n += $9 } END { print n }' out/*/operations.csv)" -gt 1000 ]
+}
