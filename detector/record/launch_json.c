@@ -16,8 +16,6 @@
 /* A delivered level further than this from the requested one is said aloud, percent of the level. */
 static const double tolerance_percent = 5;
 
-/* Of the generators of more nodes what each of their threads did is left out. */
-enum { FULL_CERTIFICATES = 256 };
 
 /* Text that jansson takes, whatever bytes the user typed. */
 static json_t *text(const char *s) {
@@ -341,7 +339,29 @@ void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem) {
                                                                problem ? text(problem) : json_null()));
 }
 
-void nd_launch_json_warn(json_t *launch, const char *line) { json_array_append_new(json_object_get(launch, "warnings"), text(line)); }
+/* One more in launch[key]. */
+static void count(json_t *launch, const char *key) {
+    json_object_set_new(launch, key, json_integer(json_integer_value(json_object_get(launch, key)) + 1));
+}
+
+void nd_launch_json_warn(json_t *launch, const char *line) {
+    json_t *warnings = json_object_get(launch, "warnings");
+    if (json_array_size(warnings) < ND_MOST_WARNINGS) json_array_append_new(warnings, text(line));
+    else count(launch, "warnings_left_out");
+}
+
+/* A node's certificate into launch[key]. Rank 0 holds them all until the end, so of many nodes it keeps those that say something. */
+static void keep_certificate(json_t *launch, const char *key, json_t *certificate, int says_something) {
+    json_t *kept = json_object_get(launch, key);
+    const size_t n = json_array_size(kept);
+    if (n >= ND_FULL_CERTIFICATES) json_object_del(certificate, "threads");
+    if (n < ND_FULL_CERTIFICATES || (says_something && n < ND_MOST_CERTIFICATES)) {
+        json_array_append_new(kept, certificate);
+        return;
+    }
+    count(launch, "certificates_left_out");
+    json_decref(certificate);
+}
 
 /* One arm on one node; `ok` is null for the placebo, which has no ratio. */
 static json_t *level_json(const struct nd_options *o, int arm, const struct nd_level_sum *s) {
@@ -393,7 +413,8 @@ static void warn_of_off_doses(json_t *launch, const struct nd_options *o, const 
     nd_launch_json_warn(launch, line);
 }
 
-static void add_levels(json_t *launch, json_t *certificate, const struct nd_options *o, const struct nd_node_end *node) {
+/* @return how many arms missed their dose. */
+static int add_levels(json_t *launch, json_t *certificate, const struct nd_options *o, const struct nd_node_end *node) {
     json_t *levels = json_array();
     struct off_dose off = {0};
     const char *host = json_string_value(json_object_get(certificate, "host"));
@@ -407,6 +428,7 @@ static void add_levels(json_t *launch, json_t *certificate, const struct nd_opti
     }
     warn_of_off_doses(launch, o, &off);
     json_object_set_new(certificate, "levels", levels);
+    return off.n;
 }
 
 static void warn_of_node(json_t *launch, const char *host, const char *what) {
@@ -443,9 +465,8 @@ void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const 
         snprintf(line, sizeof line, "%lld bursts of the generator are not in its trace: too many at once", (long long)node->n_lost_bursts);
         warn_of_node(launch, node->host, line);
     }
-    add_levels(launch, certificate, o, node);
-    if (json_array_size(json_object_get(launch, "generators")) >= FULL_CERTIFICATES) json_object_del(certificate, "threads");
-    json_array_append_new(json_object_get(launch, "generators"), certificate);
+    int n_off = add_levels(launch, certificate, o, node);
+    keep_certificate(launch, "generators", certificate, n_off > 0 || !node->certificate[0] || json_is_false(json_object_get(certificate, "ok")));
     const json_t *slowest = json_object_get(json_object_get(launch, "switching"), "p99_ns");
     if (!slowest || node->switch_p99_ns > json_integer_value(slowest))
         json_object_set_new(launch, "switching",
@@ -459,7 +480,7 @@ void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node) {
     json_t *warning, *certificate = certificate_json(launch, node->certificate, node->host, "the agent's companion gave no certificate");
     json_array_foreach(json_object_get(certificate, "warnings"), i, warning)
         if (json_is_string(warning)) warn_of_node(launch, node->host, json_string_value(warning));
-    json_array_append_new(json_object_get(launch, "agents"), certificate);
+    keep_certificate(launch, "agents", certificate, !node->certificate[0] || json_array_size(json_object_get(certificate, "warnings")) > 0);
 }
 
 /* A clock that was set during the launch moves neither of its times, and is said. What time servers correct gradually, 0.05 %, is no step. */

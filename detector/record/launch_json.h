@@ -21,6 +21,10 @@ struct nd_level_sum {
     int64_t n_cpus;         /* loaded on this node */
 };
 
+/* What launch.json has of many nodes. The first certificates are whole; the next leave out what each thread did, and are there only where they say
+ * something (a dose that was missed, a warning, none at all). launch.json counts what is left out. */
+enum { ND_FULL_CERTIFICATES = 256, ND_MOST_CERTIFICATES = 512, ND_MOST_WARNINGS = 1000 };
+
 /* What a node's leader hands in at the end. Gathered as bytes. */
 struct nd_node_end {
     char certificate[NL_CONTROL_TEXT_BYTES]; /* "" without a generator */

@@ -188,6 +188,31 @@ no_line_but() {
     wait_for is_gone "$generator"
 }
 
+# own_kib PID: its memory that is no other's, files and shared memory left out
+own_kib() { awk '$1 == "RssAnon:" { print $2 }' "/proc/$1/status"; }
+
+@test "of 16 ranks rank 0 holds little more than the others, and every file has the rows that there are ranks for" {
+    needs_cpus 2
+    take_turns
+    exec_on_cores 16 "$DETECT" --oversubscribe --out "$OUT" --op barrier --levels 0,5 --start round --half-period 50ms --seconds 60 --launch-id one >/dev/null 2>"$ERR" 3>&- &
+    MPIRUN=$!
+    # with sums of the starts of some halves
+    has_some_rows() { [ "$(wc -l <"$OUT/one/halves.csv")" -gt 8 ]; }
+    wait_for has_rows
+    wait_for has_some_rows
+    for pid in $(ranks_of "$MPIRUN"); do echo "$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p') $(own_kib "$pid")"; done | sort -n >"$BATS_TEST_TMPDIR/memory"
+    # shellcheck disable=SC2046
+    kill -TERM $(ranks_of "$MPIRUN")
+    wait "$MPIRUN" || true
+    cat "$ERR" "$BATS_TEST_TMPDIR/memory"
+    # lateness has 16 ranks' tables, of the 32 MiB that it may take at most
+    awk '$1 == 0 { first = $2 } $1 > 0 { n++; if ($2 > most) most = $2 } END { exit !(n == 15 && first < most + 16384) }' "$BATS_TEST_TMPDIR/memory"
+    [ "$(column rank "$OUT/one/ranks.csv" | sort -nu | wc -l)" -eq 16 ]
+    # every synchronisation has a row of each rank
+    [ "$(column rank "$OUT/one/clocks.csv" | sort | uniq -c | awk '{ print $1 }' | sort -u | wc -l)" -eq 1 ]
+    jq -e '.ended == "interrupted" and (.placement | length) == 16 and (has("certificates_left_out") | not)' "$OUT/one/launch.json"
+}
+
 # on_two_nodes ARGUMENTS: one rank on each of node1 and node2
 on_two_nodes() {
     two_nodes_run "$BATS_FILE_TMPDIR" 1 "$DETECT" --out "$OUT" --op barrier "$@" 2>"$ERR" 3>&-
