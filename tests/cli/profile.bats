@@ -71,6 +71,23 @@ no_probes() { ! probes; }
     awk -F , 'NR > 1 && $6 != "unfinished" { exit 1 }' out/*/ranks.csv
 }
 
+@test "whichever process is killed, nothing of the program goes on, and its profile is there" {
+    for victim in launcher rank; do
+        rm -rf out said
+        noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 "$PROBE" 1000 10 --end wait >said 2>&1 3>&- &
+        command=$!
+        wait_until 20 grep -q 'rank 1' said
+        wait_until 20 grep -q 'rank 0' said
+        if [ "$victim" = launcher ]; then kill -9 "$(pgrep -P "$command")"; else kill -9 "$(pgrep -f "^$PROBE " | head -n 1)"; fi
+        status=0
+        wait "$command" || status=$?
+        echo "$victim: $status"
+        [ "$status" -gt 0 ]
+        wait_until 20 no_probes
+        [ "$(calls allreduce)" -eq 2000 ]
+    done
+}
+
 @test "what cannot be profiled is said in one line" {
     says() { [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == "noiselab-profile: "*"$1"* ]]; }
     printf 'int main(void) { return 0; }\n' >nothing.c
