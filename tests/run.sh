@@ -11,7 +11,7 @@ log=$NOISELAB_BUILD/test.log
 # A suite is a file of tests, named by its folder: unit/test_pace, cli/gen, truth/sync, cluster/slurm; or "R package", or lint.
 
 # of tests/cli, what takes ten seconds to a minute and a half: not for the quick tests
-slow_cli='cli/profile cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cli/sequential cli/starts cli/bench cli/detect-agent cli/run-agent cli/docs cli/report cli/ctrl-c cli/secrets cli/endurance'
+slow_cli='cli/profile cli/fuzz cli/fault cli/command cli/doctor cli/run cli/nodes cli/gen cli/sequential cli/starts cli/bench cli/detect-agent cli/run-agent cli/docs cli/report cli/ctrl-c cli/secrets cli/endurance cli/launches'
 
 # What looks at words, files, refusals and endings, and judges nothing by its time: it shares the machine with the cluster, R and lint. The
 # longest come first, and whoever is free takes the next. On the test cluster no test judges a time, nor do the unit tests, which come last. A file whose launches of several ranks end
