@@ -7,6 +7,7 @@ plot_options <- function() list(
   option("margin", "PERCENT", "the slowdown that matters, in plots that show one (--list)"),
   option("limits", "FILE", "acceptance campaigns: limits of your own"),
   option("classes", "FILE", "acceptance campaigns: classes of nodes that may be compared"),
+  option("known-bad", "FILE", "acceptance campaigns: nodes that are left out, a line NODE DATE REASON each"),
   option("reference", "DIR", "acceptance campaigns: learn limits from this one (may be given again)", again = TRUE),
   option("width", "IN", "width in inches (default: that of the report)"),
   option("height", "IN", "height in inches (default: that of the report)"),
@@ -52,7 +53,8 @@ run_plot <- function(operands, values, form) {
   if (length(unique(of)) > 1) {
     abort_usage(rows[[which(of == "acceptance")[1]]]$name, " is of acceptance campaigns, ", rows[[which(of == "noise")[1]]]$name, " is not: draw them apart")
   }
-  if (of[1] == "noise" && any(c("limits", "reference") %in% names(values))) abort_usage("--limits and --reference are for plots of acceptance campaigns")
+  given <- intersect(c("limits", "classes", "known-bad", "reference"), names(values))
+  if (of[1] == "noise" && length(given) > 0) abort_usage("--", given[1], " is for plots of acceptance campaigns")
   write_plots(rows, if (of[1] == "noise") plot_analysis(dirs, alpha, margin) else unclass(judge_dirs(dirs, values, alpha, margin)), target)
 }
 

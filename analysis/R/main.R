@@ -45,6 +45,7 @@ report_options <- function() list(
   option("margin", "PERCENT", "judge every slowdown against this margin, too"),
   option("limits", "FILE", "acceptance campaigns: limits of your own"),
   option("classes", "FILE", "acceptance campaigns: classes of nodes that may be compared"),
+  option("known-bad", "FILE", "acceptance campaigns: nodes that are left out, a line NODE DATE REASON each"),
   option("reference", "DIR", "acceptance campaigns: learn limits from this one (may be given again)", again = TRUE),
   option("help", help = "print this help")
 )
@@ -295,7 +296,7 @@ run_report <- function(dirs, values, form) {
   file <- values$out %||% file.path(dirs[1], "report.html")
   if (dir.exists(dirs[1])) check_report_file(file)
   if (all(vapply(dirs, has_acceptance, TRUE))) {
-    given <- unlist(lapply(c("limits", "classes", "reference", "margin", "alpha"), function(name) lapply(values[[name]], function(x) c(paste0("--", name), x))))
+    given <- unlist(lapply(c("limits", "classes", "known-bad", "reference", "margin", "alpha"), function(name) lapply(values[[name]], function(x) c(paste0("--", name), x))))
     return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin), file, options = given)))
   }
   if (!is.null(values$limits) || !is.null(values$reference)) abort_usage("--limits and --reference are for acceptance campaigns")

@@ -73,5 +73,20 @@ test_that("noiselab plot draws them from a directory, with limits, and apart fro
   expect_equal(status_of("noiselab-plot", "dose", dir)$status, 3L)
   other <- local_campaign(pairs = 8, levels_percent = 5)
   expect_equal(status_of("noiselab-plot", "acceptance-map", other)$status, 3L)
-  expect_match(status_of("noiselab-plot", "dose", other, "--limits", limits)$err, "are for plots of acceptance campaigns")
+  expect_match(status_of("noiselab-plot", "dose", other, "--limits", limits)$err, "--limits is for plots of acceptance campaigns")
+})
+
+test_that("report and plot leave out nodes known to be bad", {
+  top <- tempfile()
+  on.exit(unlink(top, recursive = TRUE))
+  dir.create(top)
+  dir <- simulate_acceptance(file.path(top, "campaign"), nodes = 4, slow_node = 2)
+  file <- file.path(top, "bad")
+  writeLines("node2 2025-12-01 bad DIMM", file)
+  shown <- function(...) utils::read.csv(text = status_of("noiselab-plot", "acceptance-matrix", dir, "--csv", ...)$out)$host
+  expect_true("node2" %in% shown())
+  expect_false("node2" %in% shown("--known-bad", file))
+  out <- file.path(top, "page.html")
+  expect_true(status_of("noiselab-report", "--known-bad", file, "--out", out, dir)$status %in% c(0, 1, 3))
+  expect_match(paste(readLines(out), collapse = " "), "is left out since 2025-12-01: bad DIMM")
 })
