@@ -8,10 +8,13 @@
 # process_start PID: when it started, in clock ticks since boot; tells it from a later process with the same number
 process_start() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
 
-# where_we_run: the boot, and the namespace that process numbers belong to: containers of one host have its name, and numbers of their own
-where_we_run() { echo "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null || echo -) $(readlink /proc/self/ns/pid 2>/dev/null || echo -)"; }
+# where_we_run: boot, namespace of process numbers (containers of one host have its name, and numbers of their own), machine
+where_we_run() {
+    machine=$(cat /etc/machine-id 2>/dev/null)
+    echo "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null || echo -) $(readlink /proc/self/ns/pid 2>/dev/null || echo -) ${machine:--}"
+}
 
-# owner_line: host, process and its start, job and how often that was restarted, boot, namespace; - where there is none
+# owner_line: host, process and its start, job and how often that was restarted, boot, namespace, machine; - where there is none
 owner_line() { echo "$(uname -n) $$ $(process_start $$) ${SLURM_JOB_ID:--} ${SLURM_RESTART_COUNT:-0} $(where_we_run)"; }
 
 # is_process_gone PID START: what cannot be looked at is not gone
@@ -34,7 +37,7 @@ is_owner_gone() {
         [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]
         return
     fi
-    read -r owner_host owner_pid owner_start owner_job owner_restarts owner_boot owner_space <<EOT
+    read -r owner_host owner_pid owner_start owner_job owner_restarts owner_boot owner_space owner_machine <<EOT
 $judged
 EOT
     if [ "$owner_job" != - ]; then
@@ -55,11 +58,15 @@ EOT
         fi
     fi
     [ "$owner_host" = "$(uname -n)" ] || return 1
-    read -r boot space <<EOT
+    read -r boot space machine <<EOT
 $(where_we_run)
 EOT
     # of an older noiselab: none
-    [ "${owner_boot:-$boot}" = "$boot" ] || return 0
+    if [ "${owner_boot:-$boot}" != "$boot" ]; then
+        # started anew since, if it is this machine; another one may have its name
+        [ "$machine" != - ] && [ "${owner_machine:-$machine}" = "$machine" ]
+        return
+    fi
     [ "${owner_space:-$space}" = "$space" ] || return 1
     is_process_gone "$owner_pid" "$owner_start"
 }

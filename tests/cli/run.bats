@@ -92,12 +92,37 @@ cut_short() {
     resume || status=$?
     [ "$status" -eq 2 ]
     [ "$(taken | wc -l)" -eq 1 ]
+    # nor one of another machine that has this one's name
+    echo "$(uname -n) $$ 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] another" >"$OUT/claims/$(planned | head -n 1)/owner"
+    status=0
+    resume || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(taken | wc -l)" -eq 1 ]
     # a process with that number that started at another time is another one
     echo "$(uname -n) $$ 1 - 0 $(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)" >"$OUT/claims/$(planned | head -n 1)/owner"
     resume || true
     cat "$ERR"
     [ "$(planned)" = "$(taken)" ]
     [ ! -e "$OUT/claims" ]
+}
+
+@test "an owner from before its machine was started anew is gone, one of another machine with its name is not" {
+    [ -s /etc/machine-id ] || skip 'no machine id here'
+    mkdir -p "$OUT/claims/L"
+    cat >"$BATS_TEST_TMPDIR/gone.sh" <<'EOT'
+NOISELAB_BIN=$(cd "$1" && pwd)
+NOISELAB_LIBEXEC=${NOISELAB_BIN%/bin}/libexec/noiselab
+. "$NOISELAB_LIBEXEC/lib.sh"
+is_owner_gone "$2"
+EOT
+    # is_gone LINE: of an owner with that line
+    is_gone() {
+        echo "$1" >"$OUT/claims/L/owner"
+        sh "$BATS_TEST_TMPDIR/gone.sh" "$BIN" "$OUT/claims/L"
+    }
+    before="$(uname -n) 1 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1]"
+    is_gone "$before $(cat /etc/machine-id)"
+    if is_gone "$before another" || is_gone "$before -"; then false; fi
 }
 
 # claim_at_once HOW MANY: they claim the launch L of $OUT at one moment, and say so in $OUT/won; what they have to say is in $ERR
