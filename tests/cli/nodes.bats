@@ -153,6 +153,26 @@ no_line_but() {
     [ "$(jq -r '.ended // "" | . == "" or startswith("failed")' "$BATS_TEST_TMPDIR/kept/launch.json")" = true ]
 }
 
+@test "links that somebody puts into a launch's folder are not followed: what is written there are files of its own" {
+    background --levels 1
+    echo theirs >"$BATS_TEST_TMPDIR/victim"
+    for file in launch.json ranks.csv hist.csv nodes.csv; do
+        ln -sf "$BATS_TEST_TMPDIR/victim" "$OUT/one/$file"
+        ln -sf "$BATS_TEST_TMPDIR/victim" "$OUT/one/$file.new"
+    done
+    # shellcheck disable=SC2046
+    kill -TERM $(ranks_of "$MPIRUN")
+    wait "$MPIRUN" || true
+    ls -l "$OUT/one"
+    [ "$(cat "$BATS_TEST_TMPDIR/victim")" = theirs ]
+    for file in launch.json ranks.csv hist.csv nodes.csv; do
+        [ -f "$OUT/one/$file" ]
+        [ ! -L "$OUT/one/$file" ]
+        [ ! -e "$OUT/one/$file.new" ]
+    done
+    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
+}
+
 @test "a folder that vanishes ends the launch in one line" {
     background --levels 1
     generator=$(generator_of "$MPIRUN")
