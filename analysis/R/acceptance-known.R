@@ -26,6 +26,6 @@ leave_out <- function(acceptance, known) {
   acceptance$hist <- acceptance$hist[!acceptance$hist$host %in% known$host, ]
   acceptance$hosts <- setdiff(acceptance$hosts, known$host)
   acceptance$left_out <- known$host
-  acceptance$notes <- c(acceptance$notes, sprintf("%s is left out since %s: %s", known$host, known$since, known$reason))
+  acceptance$notes <- c(acceptance$notes, sprintf("left out since %s: %s (%s)", known$since, known$host, known$reason))
   acceptance
 }
