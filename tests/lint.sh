@@ -94,6 +94,11 @@ out=$(git ls-files '*.h' | sed 's|.*/||' | sort | uniq -d)
 [ -z "$out" ]
 result $? 'no two headers have one name' "$out"
 
+# of two functions of one name in the package the file that comes later would win
+out=$(grep -hoE '^[A-Za-z_.][A-Za-z0-9_.]* <- ' analysis/R/*.R | sort | uniq -d)
+[ -z "$out" ]
+result $? 'nothing in the R package is defined twice' "$out"
+
 # options_missing_in PAGE: of the help text on stdin, the long options that the man page does not have
 options_missing_in() {
     options=$(grep -oE '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u)

@@ -17,7 +17,7 @@ time_words <- function(ns) {
   paste(format_effect(ns / c(ns = 1, "\u00b5s" = 1e3, ms = 1e6, s = 1e9)[unit], FALSE), unit)
 }
 
-percent_words <- function(share) paste(ifelse(share == 0, "0", format_effect(100 * share, FALSE)), "%")
+percent_of_time <- function(share) paste(ifelse(share == 0, "0", format_effect(100 * share, FALSE)), "%")
 
 profile_sentences <- function(report) {
   shares <- report$shares
@@ -25,9 +25,9 @@ profile_sentences <- function(report) {
   top <- utils::head(report$operations[report$operations$share >= 0.005, ], 3)
   wall <- max(report$profile$ranks[["wall_ns"]])
   c(sprintf("%s of %s on %s: %s of its time in MPI%s.", time_words(wall), counted(nrow(report$profile$ranks), "rank"),
-            counted(length(unique(report$profile$ranks[["node"]])), "node"), percent_words(sum(shares)),
-            if (length(shown) > 0) paste0(" (", paste(names(shown), percent_words(shown), collapse = ", "), ")") else ""),
-    if (nrow(top) > 0) sprintf("Most of it: %s.", join_words(sprintf("%s (%s)", operation_words(top), percent_words(top$share)))),
+            counted(length(unique(report$profile$ranks[["node"]])), "node"), percent_of_time(sum(shares)),
+            if (length(shown) > 0) paste0(" (", paste(names(shown), percent_of_time(shown), collapse = ", "), ")") else ""),
+    if (nrow(top) > 0) sprintf("Most of it: %s.", join_words(sprintf("%s (%s)", operation_words(top), percent_of_time(top$share)))),
     if (!is.null(report$waiting)) c(waiting_sentence(report), exposure_sentence(report)))
 }
 
@@ -43,12 +43,12 @@ waiting_sentence <- function(report) {
   w <- report$waiting
   ranks <- report$ranks
   n <- nrow(report$calls)
-  part <- function(x) percent_words(if (w$wait_ns > 0) x / w$wait_ns else 0)
+  part <- function(x) percent_of_time(if (w$wait_ns > 0) x / w$wait_ns else 0)
   late <- ranks[which.max(ranks$times_last), ]
   c(sprintf(paste("At %s looked at a rank waited %s for the last: %s by unequal work, %s by noise (preempted, or taken by a hypervisor),",
                   "%s as some left the call before late."),
             counted(n, "synchronising call"), time_words(w$wait_ns), part(w$unequal_ns), part(w$noise_ns), part(w$carried_ns)),
-    sprintf("Rank %d was last in %s of them%s.", late$rank, percent_words(late$times_last / n),
+    sprintf("Rank %d was last in %s of them%s.", late$rank, percent_of_time(late$times_last / n),
             if (length(unique(report$profile$ranks[["node"]])) < 2) "" else {
               sprintf("; %s of the waiting was for other nodes, the rest within nodes", part(w$between_ns))
             }))

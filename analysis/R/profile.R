@@ -105,7 +105,7 @@ coupling_note <- function(main) {
   share <- sum(main$mpi_ns) / max(1, sum(main$arrived_ns - main$since_ns))
   if (share > 0.05) {
     sprintf(paste("ranks spent %s of the time between these calls in other MPI calls, where they may wait for each other: whose delay it was",
-                  "is known less well"), percent_words(share))
+                  "is known less well"), percent_of_time(share))
   }
 }
 
