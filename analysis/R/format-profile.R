@@ -99,6 +99,7 @@ format_profile <- function(report) {
 
 profile_json <- function(report) {
   to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), answer = paste(profile_sentences(report), collapse = " "),
-               shares = as.list(report$shares), waiting = report$waiting, operations = report$operations, ranks = report$ranks, exposure = report$exposure,
+               shares = lapply(as.list(report$shares), jsonlite::unbox),
+               waiting = if (!is.null(report$waiting)) lapply(report$waiting, jsonlite::unbox), operations = report$operations, ranks = report$ranks, exposure = report$exposure,
                calls = report$calls, notes = report$notes), single = c("schema", "program", "version", "answer"))
 }
