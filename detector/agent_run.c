@@ -48,12 +48,12 @@ static int place(struct nd_run *r, const struct nl_agent_rank *ranks) {
 }
 
 int nd_agent_place(struct nd_run *r) {
-    struct nd_seat seat;
+    struct nd_binding binding;
     struct nl_agent_rank mine = {.pid = getpid(), .tid = gettid()}, *ranks = NULL;
     int failed = 0;
     if (!nd_options_has_agent(r->o)) return 0;
-    nd_seat_read(&seat, r->team.rank);
-    mine.cpu = seat.cpu;
+    nd_binding_read(&binding, r->team.rank);
+    mine.cpu = binding.cpu;
     if (r->team.node_rank == 0 && !(ranks = calloc((size_t)r->team.n_node_ranks, sizeof *ranks))) {
         nl_error("not enough memory for %d ranks", r->team.n_node_ranks);
         failed = 1;

@@ -10,9 +10,9 @@
 
 static int open_slices(struct nd_run *r, const char *host) {
     char path[PATH_MAX + ND_HOST_BYTES + 32];
-    struct nd_seat seat;
-    nd_seat_read(&seat, r->team.rank);
-    json_t *header = nd_launch_json_slices_header(r->folder.launch, r->o, &seat);
+    struct nd_binding binding;
+    nd_binding_read(&binding, r->team.rank);
+    json_t *header = nd_launch_json_slices_header(r->folder.launch, r->o, &binding);
     snprintf(path, sizeof path, "%s/slices.%s.bin", r->folder.path, host);
     r->load_log.slices = calloc(1, sizeof *r->load_log.slices);
     int failed = !r->load_log.slices || nd_slices_open(&r->load_log.slices->file, path, header);

@@ -40,7 +40,7 @@ static void take_rank(void *context, int rank, const void *sums) {
     struct nd_run *r = t->r;
     size_t first = (size_t)rank * (size_t)r->n_arms;
     if (!t->failed)
-        t->failed = nd_record_ranks_add(r->record, &r->seats[rank], sums, &r->times_slowest[first], r->start_ranks ? &r->start_ranks[first] : NULL);
+        t->failed = nd_record_ranks_add(r->record, &r->bindings[rank], sums, &r->times_slowest[first], r->start_ranks ? &r->start_ranks[first] : NULL);
 }
 
 static void take_node(void *context, int node, const void *sums) {
@@ -70,7 +70,7 @@ static int write_nodes(struct nd_run *r) {
     if (r->record) {
         memset(r->node_slowest, 0, (size_t)(r->team.n_nodes * r->n_arms) * sizeof *r->node_slowest);
         for (int i = 0; i < r->team.n_ranks * r->n_arms; i++)
-            r->node_slowest[r->seats[i / r->n_arms].node * r->n_arms + i % r->n_arms] += r->times_slowest[i];
+            r->node_slowest[r->bindings[i / r->n_arms].node * r->n_arms + i % r->n_arms] += r->times_slowest[i];
     }
     return write_table(r, r->team.leaders, nd_record_nodes_begin, take_node, r->node_sums, (size_t)r->n_arms * sizeof *r->node_sums);
 }
@@ -304,7 +304,7 @@ static enum nd_end finish(struct nd_run *r, int flags) {
                 : flags & ND_FLAG_AGENT   ? "failed: the agent died, or could not be switched"
                                           : "failed: no memory for the schedule";
         end = ND_END_FAILED;
-        if (flags & ND_FLAG_CLOCK) nd_run_say_jump(r);
+        if (flags & ND_FLAG_CLOCK) nd_run_report_clock_step(r);
         int is_said = strcmp(ended, could_not_write) == 0; /* with the reason */
         if (r->team.rank == 0 && !is_said) nl_error("%s; rows taken so far are in '%s'", ended, nd_record_folder(r->record));
     } else if (flags & ND_FLAG_STOP) {
@@ -344,10 +344,10 @@ static int nd_run_print_clocks(struct nd_run *r) {
     for (int i = 0; i < r->team.n_ranks; i++) {
         const struct nd_sync_report *p = &r->reports[i];
         if (p->is_measured || i == 0)
-            printf("%6d  %-24s %20lld %12.4f %10lld %12.0f %10lld\n", i, r->seats[i].host, (long long)p->offset_ns, p->drift_ppm, (long long)p->rtt_ns,
+            printf("%6d  %-24s %20lld %12.4f %10lld %12.0f %10lld\n", i, r->bindings[i].host, (long long)p->offset_ns, p->drift_ppm, (long long)p->rtt_ns,
                    p->residual_ns, (long long)p->n_exchanges);
         else
-            printf("%6d  %-24s %20s\n", i, r->seats[i].host, "shares its node's");
+            printf("%6d  %-24s %20s\n", i, r->bindings[i].host, "shares its node's");
     }
     printf("residual %.0f ns: starts are late above %.3g us\n", s->sync.residual_ns, (double)s->late_bound_ns * 1e-3);
     return 0;

@@ -104,7 +104,7 @@ struct nd_run {
     int64_t first_sync_ns;          /* rank 0 */
     /* rank 0 only */
     int64_t *times_slowest, *node_slowest; /* n_ranks x n_arms, n_nodes x n_arms */
-    struct nd_seat *seats;          /* n_ranks */
+    struct nd_binding *bindings;          /* n_ranks */
     struct nd_host *hosts;          /* n_nodes */
     struct nd_record *record;
     struct nd_progress *progress;
@@ -139,7 +139,7 @@ int nd_run_open_clocks(struct nd_run *r);
 void nd_run_tear_down(struct nd_run *r);
 
 /* One line about what this rank knows of a clock that jumped, if anything. */
-void nd_run_say_jump(const struct nd_run *r);
+void nd_run_report_clock_step(const struct nd_run *r);
 
 /* ---- load_log.c: what happens in a launch without a load is nothing */
 

@@ -53,7 +53,7 @@ int nd_run_allocate(struct nd_run *r) {
     if (r->team.rank == 0) {
         ok &= (r->node_slowest = calloc((size_t)r->team.n_nodes * n_arms, sizeof *r->node_slowest)) != NULL;
         ok &= (r->times_slowest = calloc(n_ranks * n_arms, sizeof *r->times_slowest)) != NULL;
-        ok &= (r->seats = calloc(n_ranks, sizeof *r->seats)) != NULL;
+        ok &= (r->bindings = calloc(n_ranks, sizeof *r->bindings)) != NULL;
         ok &= (r->hosts = calloc((size_t)r->team.n_nodes, sizeof *r->hosts)) != NULL;
     }
     if (!ok) nl_error("not enough memory for the histograms of %d operations x %d arms", o->n_configs, r->n_arms);
@@ -88,10 +88,10 @@ static int check_treatments(struct nd_run *r) {
     return 0;
 }
 
-static int64_t mine_or_first(const struct nd_seat *seat) { return seat->cpu >= 0 ? seat->cpu : seat->first_cpu; }
+static int64_t mine_or_first(const struct nd_binding *binding) { return binding->cpu >= 0 ? binding->cpu : binding->first_cpu; }
 
 /* The node's CPUs of every place asked for, and all of them together. Returns their number, -1 after a message. */
-static int choose_noise_cpus(struct nd_run *r, const struct nd_seat *seats, int *all) {
+static int choose_noise_cpus(struct nd_run *r, const struct nd_binding *bindings, int *all) {
     const struct nd_options *o = r->o;
     char reason[512];
     int n_all = 0, n_ranks = r->team.n_node_ranks;
@@ -102,7 +102,7 @@ static int choose_noise_cpus(struct nd_run *r, const struct nd_seat *seats, int 
         free(rank_cpus);
         return -1;
     }
-    for (int i = 0; i < n_ranks; i++) rank_cpus[i] = (int)mine_or_first(&seats[i]);
+    for (int i = 0; i < n_ranks; i++) rank_cpus[i] = (int)mine_or_first(&bindings[i]);
     for (int p = 0; p < o->n_places && n_all >= 0; p++) {
         int cpus[NL_CONTROL_MAX_WORKERS];
         int n = nl_place_resolve(place, o->places[p], rank_cpus, n_ranks, cpus, NL_CONTROL_MAX_WORKERS, reason, sizeof reason);
@@ -125,34 +125,34 @@ static int choose_noise_cpus(struct nd_run *r, const struct nd_seat *seats, int 
     return n_all;
 }
 
-static int place_noise(struct nd_run *r, const struct nd_seat *seats) {
+static int place_noise(struct nd_run *r, const struct nd_binding *bindings) {
     char reason[512];
     int cpus[NL_CONTROL_MAX_WORKERS];
     if (!r->treatment) return 0;
-    int n = choose_noise_cpus(r, seats, cpus);
+    int n = choose_noise_cpus(r, bindings, cpus);
     if (n < 0) return -1;
-    for (int i = 0; i < r->team.n_node_ranks; i++) nd_treatment_add_rank(r->treatment, seats[i].pid);
+    for (int i = 0; i < r->team.n_node_ranks; i++) nd_treatment_add_rank(r->treatment, bindings[i].pid);
     if (nd_treatment_place(r->treatment, cpus, n, reason, sizeof reason) == 0) return 0;
     nl_error("the generator refuses: %s", reason);
     return -1;
 }
 
-static int mark_used_cpus(struct nd_run *r, const struct nd_seat *seats) {
+static int mark_used_cpus(struct nd_run *r, const struct nd_binding *bindings) {
     r->n_cpu_used = 1;
     for (int i = 0; i < r->team.n_node_ranks; i++)
-        if (seats[i].cpu >= r->n_cpu_used) r->n_cpu_used = seats[i].cpu + 1;
+        if (bindings[i].cpu >= r->n_cpu_used) r->n_cpu_used = bindings[i].cpu + 1;
     r->cpu_used = calloc((size_t)r->n_cpu_used, 1);
     if (!r->cpu_used) {
         nl_error("not enough memory for %d CPUs", r->n_cpu_used);
         return -1;
     }
     for (int i = 0; i < r->team.n_node_ranks; i++)
-        if (seats[i].cpu >= 0) r->cpu_used[seats[i].cpu] = 1;
+        if (bindings[i].cpu >= 0) r->cpu_used[bindings[i].cpu] = 1;
     return 0;
 }
 
 /* What a node's leader does about its node. */
-static int set_up_node(struct nd_run *r, const struct nd_seat *seats, struct nd_host *host) {
+static int set_up_node(struct nd_run *r, const struct nd_binding *bindings, struct nd_host *host) {
     nd_host_read(host);
     host->n_ranks = r->team.n_node_ranks;
     host->has_agent = r->agent.companion != NULL;
@@ -162,31 +162,31 @@ static int set_up_node(struct nd_run *r, const struct nd_seat *seats, struct nd_
                  r->team.n_node_ranks, host->n_allowed, host->host);
         return -1;
     }
-    if (mark_used_cpus(r, seats)) return -1;
+    if (mark_used_cpus(r, bindings)) return -1;
     int all_bound = 1;
-    for (int i = 0; i < r->team.n_node_ranks; i++) all_bound &= seats[i].cpu >= 0;
+    for (int i = 0; i < r->team.n_node_ranks; i++) all_bound &= bindings[i].cpu >= 0;
     /* without a fixed CPU per rank nobody can say whose steal time it is: unknown, not 0 */
     if (all_bound) r->steal = nd_steal_open(r->cpu_used, r->n_cpu_used, r->o->half_ns);
-    return place_noise(r, seats);
+    return place_noise(r, bindings);
 }
 
 int nd_run_set_up_nodes(struct nd_run *r) {
-    struct nd_seat mine, *node_seats = NULL;
+    struct nd_binding mine, *node_bindings = NULL;
     struct nd_host host;
     int failed = 0;
-    nd_seat_read(&mine, r->team.rank);
+    nd_binding_read(&mine, r->team.rank);
     mine.node = r->team.node_index;
-    nd_team_gather(r->team.world, &mine, sizeof mine, r->seats);
+    nd_team_gather(r->team.world, &mine, sizeof mine, r->bindings);
     int loose = mine.cpu < 0 && r->is_treated;
     MPI_Allreduce(&loose, &r->n_loose_ranks, 1, MPI_INT, MPI_SUM, r->team.world);
-    if (r->team.node_rank == 0) failed = (node_seats = calloc((size_t)r->team.n_node_ranks, sizeof *node_seats)) == NULL;
+    if (r->team.node_rank == 0) failed = (node_bindings = calloc((size_t)r->team.n_node_ranks, sizeof *node_bindings)) == NULL;
     if (nd_run_agree_failed(r, failed)) return -1;
-    nd_team_gather(r->team.node, &mine, sizeof mine, node_seats);
+    nd_team_gather(r->team.node, &mine, sizeof mine, node_bindings);
     if (r->team.node_rank == 0) {
-        failed = set_up_node(r, node_seats, &host) != 0;
+        failed = set_up_node(r, node_bindings, &host) != 0;
         nd_team_gather(r->team.leaders, &host, sizeof host, r->hosts);
     }
-    free(node_seats);
+    free(node_bindings);
     r->n_allowed = r->team.node_rank == 0 ? host.n_allowed : 0;
     MPI_Bcast(&r->n_allowed, 1, MPI_INT, 0, r->team.node);
     MPI_Allreduce(r->n_place_cpus, r->n_loaded, ND_MAX_FACTOR, MPI_INT, MPI_SUM, r->team.world);
@@ -229,7 +229,7 @@ static void record_sync(void *context, const struct nd_starter *s, const char *r
     nd_team_gather(r->team.world, &s->sync.report, sizeof s->sync.report, r->reports);
     if (r->first_sync_ns == 0 && r->reports) r->first_sync_ns = r->reports[0].at_ns;
     if (!r->record) return; /* the first one comes before there is a folder */
-    if (nd_record_clocks(r->record, s->sync.n_runs, reason, s->sync.options.method->name, r->reports, r->seats, r->first_sync_ns))
+    if (nd_record_clocks(r->record, s->sync.n_runs, reason, s->sync.options.method->name, r->reports, r->bindings, r->first_sync_ns))
         r->flags |= ND_FLAG_RECORD;
 }
 
@@ -259,7 +259,7 @@ static void set_overlap(struct nd_run *r, int config, int alone) {
     nd_op_overlap(&r->states[config], r->o->configs[config].overlap, r->cells[config].work_steps);
 }
 
-void nd_run_say_jump(const struct nd_run *r) {
+void nd_run_report_clock_step(const struct nd_run *r) {
     const struct nd_starter *s = r->starter;
     if (s->jump_ns)
         nl_error("--clock: %s jumped by %.3g ms against the processor's time (try --clock monotonic-raw)", s->clock.kind->name, (double)s->jump_ns * 1e-6);
@@ -274,7 +274,7 @@ static int plan_starts(struct nd_run *r, int config) {
     if (!r->starter) return 0;
     loop.stop_asked = r->stop_asked;
     int failed = nd_starter_plan(r->starter, &loop, &r->plans[config], c->name, r->schedule.seed) != 0;
-    if (r->starter->is_broken) nd_run_say_jump(r);
+    if (r->starter->is_broken) nd_run_report_clock_step(r);
     r->cells[config].slot_ns = r->plans[config].slot_ns;
     if (r->plans[config].work_steps) r->cells[config].work_steps = r->plans[config].work_steps;
     if (nd_team_agree(&r->team, *r->stop_asked ? ND_FLAG_STOP : 0)) {
@@ -312,7 +312,7 @@ static int run_pilots(struct nd_run *r) {
         /* rank 0's pilot decides for all: equal numbers on all ranks are what keeps the loops together */
         MPI_Bcast(&r->cells[i], (int)sizeof *r->cells, MPI_BYTE, 0, r->team.world);
         if (nd_run_agree_failed(r, r->starter && r->starter->is_broken)) {
-            nd_run_say_jump(r);
+            nd_run_report_clock_step(r);
             return -1;
         }
         if (check_one_fits(r, i)) return -1;
@@ -346,12 +346,12 @@ static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
 static void warn_of_loose_ranks(const struct nd_run *r) {
     char line[224];
     int first = 0;
-    while (r->seats[first].cpu >= 0 || !r->hosts[r->seats[first].node].is_treated) first++; /* there is one */
-    const struct nd_seat *seat = &r->seats[first];
+    while (r->bindings[first].cpu >= 0 || !r->hosts[r->bindings[first].node].is_treated) first++; /* there is one */
+    const struct nd_binding *binding = &r->bindings[first];
     snprintf(line, sizeof line,
              "%d ranks are not bound to one CPU each, the first is rank %d on CPUs %.40s: noise meant for it goes to CPU %d and may miss it (bind "
              "ranks: mpirun --bind-to core)",
-             r->n_loose_ranks, seat->rank, seat->binding, seat->first_cpu);
+             r->n_loose_ranks, binding->rank, binding->cpus, binding->first_cpu);
     nl_warn("%s", line);
     nd_launch_json_warn(r->launch, line);
 }
@@ -415,7 +415,7 @@ static int open_record(struct nd_run *r) {
         const struct nd_options *o = r->o;
         failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
         if (!failed) {
-            r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, &r->preempted, r->cells, r->hosts, r->seats,
+            r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, &r->preempted, r->cells, r->hosts, r->bindings,
                                            r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators, r->agent.n_nodes);
             nd_launch_json_start(r->launch, r->o, r->starter);
             nd_launch_json_before(r->launch, r->before, r->team.n_nodes, r->look_ns, r->n_looks, r->waited_ns);
@@ -429,7 +429,7 @@ static int open_record(struct nd_run *r) {
             }
             if (r->starter && r->starter->clock_note[0]) nd_launch_json_warn(r->launch, r->starter->clock_note);
             for (int i = 0; r->starter && i < o->n_configs; i++) warn_of_late_starts(r, i);
-            if (r->starter) failed = nd_record_clocks(r->record, 1, "first", r->starter->sync.options.method->name, r->reports, r->seats, r->first_sync_ns);
+            if (r->starter) failed = nd_record_clocks(r->record, 1, "first", r->starter->sync.options.method->name, r->reports, r->bindings, r->first_sync_ns);
             if (!r->steal)
                 nd_launch_json_warn(r->launch, "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
             int64_t n_hists = (r->hists ? 1 : 0) + (r->starter ? 1 + ND_N_MEASURES : 0); /* the measures are on rank 0 only */
@@ -507,7 +507,7 @@ void nd_run_tear_down(struct nd_run *r) {
     nd_pairs_close(r->node_pairs);
     free(r->node_slowest);
     free(r->times_slowest);
-    free(r->seats);
+    free(r->bindings);
     free(r->hosts);
     free(r->before);
     nd_team_close(&r->team);

@@ -20,7 +20,7 @@
 #include "noisegen/worker.h"
 
 /* What all threads share. */
-struct crew {
+struct pool {
     const struct ng_options *options;
     struct nl_place *place;
     struct ng_worker *workers;
@@ -141,7 +141,7 @@ static int sleep_for(void *context, int64_t duration_ns) {
     return sleep_until(context, nl_mono_ns() + (duration_ns > 0 ? duration_ns : 0));
 }
 
-static void run_worker(struct ng_worker *w) {
+static void carry_out(struct ng_worker *w) {
     const struct ng_machine machine = {.context = w,
                                        .now_ns = ng_machine_now_ns,
                                        .cpu_ns = ng_worker_cpu_ns,
@@ -178,66 +178,66 @@ static void read_clocks(int64_t *monotonic_ns, int64_t *realtime_ns) {
 }
 
 /* The life of a worker, on its own thread. All of them start together, or none does. */
-static void live(struct crew *crew, struct ng_worker *w) {
-    int failed = ng_worker_set_up(w, crew->place) != 0;
-    if (!failed && crew->options->fifo_priority > 0 && become_fifo(crew->options->fifo_priority)) failed = 1;
-    if (failed) atomic_fetch_add(&crew->n_failed, 1);
-    pthread_barrier_wait(&crew->ready);
+static void run_worker(struct pool *pool, struct ng_worker *w) {
+    int failed = ng_worker_set_up(w, pool->place) != 0;
+    if (!failed && pool->options->fifo_priority > 0 && become_fifo(pool->options->fifo_priority)) failed = 1;
+    if (failed) atomic_fetch_add(&pool->n_failed, 1);
+    pthread_barrier_wait(&pool->ready);
     if (w->index == 0) {
         int64_t monotonic_ns = 0, realtime_ns = 0;
         read_clocks(&monotonic_ns, &realtime_ns);
-        crew->start_ns = ng_phase_start_ns(crew->options, monotonic_ns, realtime_ns);
+        pool->start_ns = ng_phase_start_ns(pool->options, monotonic_ns, realtime_ns);
     }
-    pthread_barrier_wait(&crew->go);
-    if (atomic_load(&crew->n_failed) > 0) return;
-    w->plan.start_ns = crew->start_ns;
-    run_worker(w);
+    pthread_barrier_wait(&pool->go);
+    if (atomic_load(&pool->n_failed) > 0) return;
+    w->plan.start_ns = pool->start_ns;
+    carry_out(w);
 }
 
 struct start {
-    struct crew *crew;
+    struct pool *pool;
     struct ng_worker *worker;
 };
 
-static void *live_on_a_thread(void *argument) {
+static void *run_thread(void *argument) {
     struct start start = *(struct start *)argument;
     free(argument);
-    live(start.crew, start.worker);
+    run_worker(start.pool, start.worker);
     return NULL;
 }
 
 /* Starts a thread for every worker but the first, which is this one. */
-static int start_threads(struct crew *crew) {
-    for (int i = 1; i < crew->n_workers; i++) {
+static int start_threads(struct pool *pool) {
+    for (int i = 1; i < pool->n_workers; i++) {
         struct start *start = malloc(sizeof *start);
-        if (start) *start = (struct start){crew, &crew->workers[i]};
-        if (!start || pthread_create(&crew->workers[i].thread, NULL, live_on_a_thread, start)) {
+        if (start) *start = (struct start){pool, &pool->workers[i]};
+        if (!start || pthread_create(&pool->workers[i].thread, NULL, run_thread, start)) {
             free(start);
             return -1;
         }
-        crew->n_threads++;
+        pool->n_threads++;
     }
     return 0;
 }
 
 /* Runs all workers; 0, -1 after a message when none was started. */
-static int run_crew(struct crew *crew) {
-    unsigned n = (unsigned)crew->n_workers;
-    if (pthread_barrier_init(&crew->ready, NULL, n) || pthread_barrier_init(&crew->go, NULL, n)) {
+static int run_pool(struct pool *pool) {
+    unsigned n = (unsigned)pool->n_workers;
+    if (pthread_barrier_init(&pool->ready, NULL, n) || pthread_barrier_init(&pool->go, NULL, n)) {
         nl_error("no memory");
         return -1;
     }
-    if (start_threads(crew)) {
+    if (start_threads(pool)) {
         /* those that did start wait at a barrier that will never be full; the process ends with them */
-        nl_error("the system refuses to start %d threads", crew->n_workers);
+        nl_error("the system refuses to start %d threads", pool->n_workers);
         exit(NL_EXIT_USAGE);
     }
-    live(crew, &crew->workers[0]);
-    for (int i = 1; i < crew->n_workers; i++) pthread_join(crew->workers[i].thread, NULL);
-    if (atomic_load(&crew->n_failed) == 0) return 0;
-    for (int i = 0; i < crew->n_workers; i++) {
-        if (!crew->workers[i].failure[0]) continue;
-        nl_error("%s", crew->workers[i].failure);
+    run_worker(pool, &pool->workers[0]);
+    for (int i = 1; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
+    if (atomic_load(&pool->n_failed) == 0) return 0;
+    for (int i = 0; i < pool->n_workers; i++) {
+        if (!pool->workers[i].failure[0]) continue;
+        nl_error("%s", pool->workers[i].failure);
         break;
     }
     return -1;
@@ -274,13 +274,13 @@ static int report(const struct ng_certificate *c, const char *failure) {
     return NL_EXIT_FAIL;
 }
 
-static int certify(const struct crew *crew) {
+static int certify(const struct pool *pool) {
     char ended[300] = "complete";
     const char *failure = "";
-    struct ng_certificate c = {.options = crew->options, .workers = crew->workers, .n_workers = crew->n_workers, .ended = ended};
-    c.period_ns = crew->workers[0].plan.period_ns;
-    for (int i = 0; i < crew->n_workers; i++) {
-        const struct ng_worker *w = &crew->workers[i];
+    struct ng_certificate c = {.options = pool->options, .workers = pool->workers, .n_workers = pool->n_workers, .ended = ended};
+    c.period_ns = pool->workers[0].plan.period_ns;
+    for (int i = 0; i < pool->n_workers; i++) {
+        const struct ng_worker *w = &pool->workers[i];
         if (w->elapsed_ns > c.elapsed_ns) c.elapsed_ns = w->elapsed_ns;
         if (w->end == NG_RUN_INTERRUPTED && !failure[0]) snprintf(ended, sizeof ended, "interrupted");
         if (w->end != NG_RUN_FAILED || failure[0]) continue;
@@ -323,32 +323,32 @@ static void describe_plan(const struct ng_worker *w) {
 
 int ng_alone(const struct ng_options *o) {
     int cpus[NL_CONTROL_MAX_WORKERS], status = NL_EXIT_USAGE;
-    struct crew crew = {.options = o};
-    if (nl_place_open(&crew.place)) {
+    struct pool pool = {.options = o};
+    if (nl_place_open(&pool.place)) {
         nl_error("cannot read this machine's topology");
         return status;
     }
-    crew.n_workers = place(o, crew.place, cpus);
-    if (crew.n_workers < 0) goto out;
-    crew.workers = calloc((size_t)crew.n_workers, sizeof *crew.workers);
-    if (!crew.workers) {
+    pool.n_workers = place(o, pool.place, cpus);
+    if (pool.n_workers < 0) goto out;
+    pool.workers = calloc((size_t)pool.n_workers, sizeof *pool.workers);
+    if (!pool.workers) {
         nl_error("no memory");
         goto out;
     }
-    for (int i = 0; i < crew.n_workers; i++) {
-        ng_worker_init(&crew.workers[i], o, i, cpus[i]);
-        if (make_plan(&crew.workers[i], !o->dry_run)) goto out;
+    for (int i = 0; i < pool.n_workers; i++) {
+        ng_worker_init(&pool.workers[i], o, i, cpus[i]);
+        if (make_plan(&pool.workers[i], !o->dry_run)) goto out;
     }
     if (o->dry_run) {
-        for (int i = 0; i < crew.n_workers; i++) describe_plan(&crew.workers[i]);
+        for (int i = 0; i < pool.n_workers; i++) describe_plan(&pool.workers[i]);
         status = NL_EXIT_OK;
         goto out;
     }
     ng_machine_stop_on_signals();
-    if (run_crew(&crew) == 0) status = certify(&crew);
+    if (run_pool(&pool) == 0) status = certify(&pool);
 out:
-    for (int i = 0; crew.workers && i < crew.n_workers; i++) ng_worker_clean_up(&crew.workers[i]);
-    free(crew.workers);
-    nl_place_close(crew.place);
+    for (int i = 0; pool.workers && i < pool.n_workers; i++) ng_worker_clean_up(&pool.workers[i]);
+    free(pool.workers);
+    nl_place_close(pool.place);
     return status;
 }

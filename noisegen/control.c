@@ -210,7 +210,7 @@ static void obey_run(struct ng_worker *w) {
 }
 
 /* A further worker: obeys until it is placed anew or told to quit. */
-static void *live(void *argument) {
+static void *serve(void *argument) {
     struct ng_worker *w = argument;
     uint32_t command;
     struct ng_switches before = ng_switches_now();
@@ -230,14 +230,14 @@ static void *live(void *argument) {
 /* ---- PLACE ---- */
 
 /* Sets a worker up on its own thread, which then lives or ends. */
-struct birth {
+struct start {
     struct session *session;
     struct ng_worker *worker;
     struct nl_place *place;
-    pthread_barrier_t *born;
+    pthread_barrier_t *ready;
 };
 
-static void be_born(struct birth *b) {
+static void set_up_worker(struct start *b) {
     struct ng_worker *w = b->worker;
     w->page = b->session->page;
     w->seen = b->session->seen;
@@ -246,21 +246,21 @@ static void be_born(struct birth *b) {
     atomic_store(&w->page->workers[w->index].extra_cpu_ns, 0);
 }
 
-static void *be_born_and_live(void *argument) {
-    struct birth *b = argument;
+static void *run_thread(void *argument) {
+    struct start *b = argument;
     struct ng_worker *w = b->worker;
-    be_born(b);
-    pthread_barrier_wait(b->born); /* `argument` ends here */
-    return live(w);
+    set_up_worker(b);
+    pthread_barrier_wait(b->ready); /* `argument` ends here */
+    return serve(w);
 }
 
 /* Waits for the threads, which have seen PLACE or QUIT as well, and frees the workers. */
-static void dismiss(struct session *s) {
+static void join_threads(struct session *s) {
     for (int i = 1; i <= s->n_threads; i++) pthread_join(s->workers[i].thread, NULL);
     s->n_threads = 0;
 }
 
-static void forget(struct session *s) {
+static void free_workers(struct session *s) {
     for (int i = 0; s->workers && i < s->n_workers; i++) ng_worker_clean_up(&s->workers[i]);
     free(s->workers);
     s->workers = NULL;
@@ -268,26 +268,26 @@ static void forget(struct session *s) {
 }
 
 static int start_workers(struct session *s, struct nl_place *place) {
-    pthread_barrier_t born;
-    struct birth *births = calloc((size_t)s->n_workers, sizeof *births);
-    if (!births || pthread_barrier_init(&born, NULL, (unsigned)s->n_workers)) {
+    pthread_barrier_t ready;
+    struct start *starts = calloc((size_t)s->n_workers, sizeof *starts);
+    if (!starts || pthread_barrier_init(&ready, NULL, (unsigned)s->n_workers)) {
         refuse(s->page, "no memory");
-        free(births);
+        free(starts);
         return -1;
     }
-    for (int i = 0; i < s->n_workers; i++) births[i] = (struct birth){s, &s->workers[i], place, &born};
+    for (int i = 0; i < s->n_workers; i++) starts[i] = (struct start){s, &s->workers[i], place, &ready};
     for (int i = 1; i < s->n_workers; i++) {
-        if (pthread_create(&s->workers[i].thread, NULL, be_born_and_live, &births[i])) {
+        if (pthread_create(&s->workers[i].thread, NULL, run_thread, &starts[i])) {
             /* those that did start wait at a barrier that will never be full: the owner sees us gone */
             nl_error("the system refuses to start %d threads", s->n_workers);
             _exit(NL_EXIT_USAGE);
         }
         s->n_threads++;
     }
-    be_born(&births[0]);
-    pthread_barrier_wait(&born);
-    pthread_barrier_destroy(&born);
-    free(births);
+    set_up_worker(&starts[0]);
+    pthread_barrier_wait(&ready);
+    pthread_barrier_destroy(&ready);
+    free(starts);
     return 0;
 }
 
@@ -309,8 +309,8 @@ static int check_cpus(const struct session *s, const struct nl_place *place) {
 static void obey_place(struct session *s) {
     struct nl_place *place;
     atomic_store(&s->page->n_workers, 1); /* the others end with this command */
-    dismiss(s);
-    forget(s);
+    join_threads(s);
+    free_workers(s);
     if (nl_place_open(&place)) {
         refuse(s->page, "cannot read this machine's topology");
         return;
@@ -349,7 +349,7 @@ static void obey_quit(struct session *s, const struct ng_switches *before) {
                                .n_levels = NL_CONTROL_MAX_LEVELS,
                                .ended = "complete"};
     char failed[300];
-    dismiss(s);
+    join_threads(s);
     for (int i = 0; i < s->n_workers; i++) {
         sum_levels(&s->workers[i]);
         s->workers[i].elapsed_ns = c.elapsed_ns;
@@ -413,7 +413,7 @@ int ng_controlled(const struct ng_options *o) {
     while (!obey(&s, &before));
     status = NL_EXIT_OK;
 out:
-    forget(&s);
+    free_workers(&s);
     nl_control_unmap(s.page);
     return status;
 }

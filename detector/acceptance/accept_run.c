@@ -132,7 +132,7 @@ static void take_rows(struct nx_run *r, int rank, const void *data, int64_t byte
         c.peer_node = node_of(r, row->peer_rank);
         c.host = host_of(r, c.node);
         c.peer_host = host_of(r, c.peer_node);
-        c.cpu = row->cpu >= 0 || row->rank < 0 ? row->cpu : r->seats[row->rank].cpu;
+        c.cpu = row->cpu >= 0 || row->rank < 0 ? row->cpu : r->bindings[row->rank].cpu;
         c.n_ranks = row->n_ranks >= 0 ? row->n_ranks : r->team.n_ranks;
         c.n_nodes = row->n_nodes >= 0 ? row->n_nodes : r->team.n_nodes;
         nx_record_row(r->record, row, &c); /* a failure stays in the record */
@@ -234,17 +234,17 @@ static int allocate(struct nx_run *r) {
     ok &= (r->node_first = calloc(n_nodes, sizeof(int))) != NULL;
     ok &= (r->node_last = calloc(n_nodes, sizeof(int))) != NULL;
     ok &= (r->node_ranks = calloc(n_nodes, sizeof(int))) != NULL;
-    if (r->team.rank == 0) ok &= (r->seats = calloc(n_ranks, sizeof *r->seats)) && (r->hosts = calloc(n_nodes, sizeof *r->hosts));
+    if (r->team.rank == 0) ok &= (r->bindings = calloc(n_ranks, sizeof *r->bindings)) && (r->hosts = calloc(n_nodes, sizeof *r->hosts));
     if (!ok) nl_error("not enough memory for %d ranks", r->team.n_ranks);
     return nd_team_agree(&r->team, !ok) ? -1 : 0;
 }
 
 static int find_nodes(struct nx_run *r) {
-    struct nd_seat seat;
+    struct nd_binding binding;
     struct nd_host host = {0};
-    nd_seat_read(&seat, r->team.rank);
-    seat.node = r->team.node_index;
-    nd_team_gather(r->team.world, &seat, sizeof seat, r->seats);
+    nd_binding_read(&binding, r->team.rank);
+    binding.node = r->team.node_index;
+    nd_team_gather(r->team.world, &binding, sizeof binding, r->bindings);
     MPI_Allgather(&r->team.node_index, 1, MPI_INT, r->node_of, 1, MPI_INT, r->team.world);
     for (int rank = 0; rank < r->team.n_ranks; rank++) {
         int node = r->node_of[rank];
@@ -461,7 +461,7 @@ static void tear_down(struct nx_run *r, int is_open) {
     free(r->hists);
     free(r->rows);
     free(r->cores);
-    free(r->seats);
+    free(r->bindings);
     free(r->hosts);
     free(r->node_of);
     free(r->node_first);

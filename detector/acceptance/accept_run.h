@@ -56,7 +56,7 @@ struct nx_run {
     int has_no_memory; /* a figure was lost: the launch fails */
     int64_t n_wrong;   /* rank 0: data that arrived wrong, or results that are wrong */
     /* rank 0 */
-    struct nd_seat *seats; /* all ranks' */
+    struct nd_binding *bindings; /* all ranks' */
     struct nd_host *hosts;
     struct nx_record *record;
     json_t *launch;

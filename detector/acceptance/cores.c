@@ -67,7 +67,7 @@ static void number_slots(struct nx_run *r, int n_cpus, int *first) {
 
 int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
     unsigned char mask[MASK_BYTES], own[MASK_BYTES], of_ranks[MASK_BYTES];
-    struct nd_seat seat;
+    struct nd_binding binding;
     int first_slot, n = 0;
     if (r->n_slots > 0) return 0; /* done before */
     enum nx_cpus which = r->o->cpus != NX_CPUS_AUTO ? r->o->cpus : r->shares_kernel ? NX_CPUS_RANKS : NX_CPUS_ALLOWED;
@@ -79,9 +79,9 @@ int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
         failed = 1;
         goto done;
     }
-    nd_seat_read(&seat, r->team.rank);
+    nd_binding_read(&binding, r->team.rank);
     own_mask(own);
-    MPI_Allgather(&seat.cpu, 1, MPI_INT, bound, 1, MPI_INT, r->team.node);
+    MPI_Allgather(&binding.cpu, 1, MPI_INT, bound, 1, MPI_INT, r->team.node);
     MPI_Allgather(own, MASK_BYTES, MPI_BYTE, masks, MASK_BYTES, MPI_BYTE, r->team.node);
     MPI_Allreduce(own, of_ranks, MASK_BYTES, MPI_BYTE, MPI_BOR, r->team.node);
     memset(mask, 0, MASK_BYTES);

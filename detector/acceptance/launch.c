@@ -29,9 +29,9 @@ static json_t *options_json(const struct nx_options *o) {
                      text(o->out));
 }
 
-static json_t *seats_json(const struct nx_run *r) {
+static json_t *bindings_json(const struct nx_run *r) {
     json_t *array = json_array();
-    for (int i = 0; i < r->team.n_ranks; i++) json_array_append_new(array, nd_seat_json(&r->seats[i]));
+    for (int i = 0; i < r->team.n_ranks; i++) json_array_append_new(array, nd_binding_json(&r->bindings[i]));
     return array;
 }
 
@@ -62,7 +62,7 @@ json_t *nx_launch_new(const struct nx_run *r) {
                      "s:n, s:[], s:n, s:[], s:s, s:n, s:n, s:n}",
                      "schema", NOISELAB_SCHEMA, "program", "noiselab-accept", "version", NOISELAB_VERSION, "git", nl_git, "launch",
                      nx_record_launch(r->record), "command", command_json(r->o), "options", options_json(r->o), "seed", seed, "ranks",
-                     r->team.n_ranks, "nodes", r->team.n_nodes, "shared_kernel", r->shares_kernel, "placement", seats_json(r), "hosts",
+                     r->team.n_ranks, "nodes", r->team.n_nodes, "shared_kernel", r->shares_kernel, "placement", bindings_json(r), "hosts",
                      hosts_json(r), "mpi", nd_mpi_json(operations, 6), "launcher", launcher.name, "slurm", nd_slurm_json(), "clock", clock, "start",
                      "checks", "wrong_data", "warnings", "started_utc", started, "ended_utc", "ended", "rows");
 }

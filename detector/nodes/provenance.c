@@ -90,14 +90,14 @@ int64_t nd_peak_memory_kib(void) {
     return text[0] ? strtoll(text, NULL, 10) : -1;
 }
 
-void nd_seat_read(struct nd_seat *s, int rank) {
+void nd_binding_read(struct nd_binding *s, int rank) {
     int n_cpus = 0;
     memset(s, 0, sizeof *s);
     s->rank = rank;
     s->pid = (int)getpid();
     s->cpu = s->first_cpu = -1;
     gethostname(s->host, sizeof s->host - 1);
-    if (nl_binding_of_thread(s->binding, sizeof s->binding, &n_cpus, &s->first_cpu) == 0 && n_cpus == 1) s->cpu = s->first_cpu;
+    if (nl_binding_of_thread(s->cpus, sizeof s->cpus, &n_cpus, &s->first_cpu) == 0 && n_cpus == 1) s->cpu = s->first_cpu;
 }
 
 /* jansson refuses text that is not UTF-8; an unknown value is better than no record. */
@@ -115,8 +115,8 @@ json_t *nd_host_json(const struct nd_host *h) {
                      text_or_null(h->cpu_model), "switch", text_or_null(h->switches));
 }
 
-json_t *nd_seat_json(const struct nd_seat *s) {
-    return json_pack("{s:i, s:s, s:i, s:s}", "rank", s->rank, "host", s->host, "cpu", s->cpu, "binding", s->binding);
+json_t *nd_binding_json(const struct nd_binding *s) {
+    return json_pack("{s:i, s:s, s:i, s:s}", "rank", s->rank, "host", s->host, "cpu", s->cpu, "binding", s->cpus);
 }
 
 /* Environment variables by prefix; their values are text and go nowhere but into the record. */

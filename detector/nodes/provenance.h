@@ -28,20 +28,20 @@ struct nd_host {
 };
 
 /* One rank. */
-struct nd_seat {
+struct nd_binding {
     int rank, node;
     int pid;
     int cpu; /* the one CPU it is bound to, -1 when the binding holds several */
     int first_cpu;
     char host[ND_HOST_BYTES];
-    char binding[128];
+    char cpus[128];
 };
 
 /* Reads this node. Opens the topology for a moment. Local; unknown parts stay "". */
 void nd_host_read(struct nd_host *h);
 
 /* Reads this rank's binding. Local. */
-void nd_seat_read(struct nd_seat *s, int rank);
+void nd_binding_read(struct nd_binding *s, int rank);
 
 /* {library, version, parameters}: the library's version string, the settings in the environment that choose algorithms and transports,
  * and the library's own variables for the given operations (MPI tool interface). New reference. */
@@ -55,6 +55,6 @@ json_t *nd_slurm_json(void);
 int64_t nd_peak_memory_kib(void);
 
 json_t *nd_host_json(const struct nd_host *h);
-json_t *nd_seat_json(const struct nd_seat *s);
+json_t *nd_binding_json(const struct nd_binding *s);
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { ND_TREE_BLOCK_BYTES = 65536 }; /* or one entry, where that is larger */
 
-/* Joins the `size` bytes of all ranks into those of rank 0; `value` is spoilt on the others. Collective; MPI's error handler ends the run when
+/* Joins the `size` bytes of all ranks into those of rank 0; `value` is overwritten on the others. Collective; MPI's error handler ends the run when
  * it fails, and so does a lack of memory.
  * @param join  adds `from`, of higher ranks, to `into`, of lower ones; associative. */
 void nd_tree_reduce(MPI_Comm comm, void *value, int size, void (*join)(void *into, const void *from));

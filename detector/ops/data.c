@@ -68,7 +68,7 @@ static int64_t lor_value(int rank, int64_t i) { return rare(rank, i, 0); }
 static int64_t land_value(int rank, int64_t i) { return !rare(rank, i, 0); }
 static int64_t lxor_value(int rank, int64_t i) { return (nth(rank) + within(i)) % 3 == 0; }
 
-/* Seven bits: the eighth would reach the byte that buffers are spoilt with. */
+/* Seven bits: the eighth would reach the byte that buffers are poisoned with. */
 static int64_t bor_value(int rank, int64_t i) {
     int64_t bits = 0;
     for (int bit = 0; bit < 7; bit++) bits |= rare(rank, i, bit) << bit;

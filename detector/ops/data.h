@@ -40,8 +40,8 @@ int nd_reduction_knows(const struct nd_reduction *r, const struct nd_datatype *t
 #define ND_DATA_CYCLE 163
 #define ND_DATA_RANK_CYCLE 41
 
-/* What receive buffers are spoilt with; neither a moved value nor a result of any reduction consists of this byte. */
-#define ND_DATA_SPOILT 0xA5
+/* What receive buffers are poisoned with; neither a moved value nor a result of any reduction consists of this byte. */
+#define ND_DATA_POISON 0xA5
 
 /* Element i of the reduction over ranks first..last (inclusive): what a check compares with. Values repeat with i and rank, so callers may
  * compute one cycle; the cost does not grow with the number of ranks. 0 when last < first. */

@@ -4,7 +4,7 @@
  * sends every rank an array filled with a counter shifted by its own rank, and each array is checked against its sender's shift. The counter
  * goes on from call to call, so that data of an earlier call are wrong ones. */
 
-/* Element i of what a rank sends; never negative, as the bytes of spoilt buffers are. */
+/* Element i of what a rank sends; never negative, as the bytes of poisoned buffers are. */
 static int shifted(uint32_t counter, int rank, int i) { return (int)((counter + (uint32_t)rank + (uint32_t)i) & INT32_MAX); }
 
 static void fill(struct nd_op_state *s) {

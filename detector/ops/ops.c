@@ -201,14 +201,14 @@ static void take_set(struct nd_op_state *s, int set) {
     s->receive = s->buffers.receive[set];
 }
 
-static void spoil(struct nd_op_state *s) { memset(s->receive, ND_DATA_SPOILT, (size_t)s->buffers.receive_bytes); }
+static void poison(struct nd_op_state *s) { memset(s->receive, ND_DATA_POISON, (size_t)s->buffers.receive_bytes); }
 
 /* Data that stood in a buffer before must not pass for received ones. */
 static void fill_sets(struct nd_op_state *s) {
     for (int set = s->buffers.n_sets - 1; set >= 0; set--) {
         take_set(s, set);
         if (set > 0) memcpy(s->send, s->buffers.send[0], (size_t)s->buffers.send_bytes);
-        spoil(s);
+        poison(s);
     }
 }
 
@@ -273,8 +273,8 @@ void nd_op_advance(struct nd_op_state *s) {
     const struct nd_op_options *o = s->options;
     if (o->rotates_root && s->op->uses & ND_USES_ROOT) s->root = s->root + 1 < s->n_ranks ? s->root + 1 : 0;
     if (!s->op->has_bytes) return;
-    /* the set that has just been used is spoilt, not the next one, which would be in cache then */
-    if (o->checks_every) spoil(s);
+    /* the set that has just been used is poisoned, not the next one, which would be in cache then */
+    if (o->checks_every) poison(s);
     if (s->buffers.n_sets > 1) take_set(s, s->buffers.current + 1 < s->buffers.n_sets ? s->buffers.current + 1 : 0);
     if (s->op->advance) s->op->advance(s);
     if (o->buffer.use == ND_BUFFER_FLUSH) nd_buffers_flush(&s->buffers);

@@ -18,7 +18,7 @@ struct nd_op_options {
     int root;                             /* of rooted operations */
     int rotates_root;                     /* 1: the next operation has the next root */
     struct nd_buffer_options buffer;
-    int checks_every;                     /* 1: receive buffers are spoilt before every operation, which is checked after it */
+    int checks_every;                     /* 1: receive buffers are poisoned before every operation, which is checked after it */
 };
 
 struct nd_op;
@@ -108,7 +108,7 @@ const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o,
 /* Memory that nd_op_open takes on this rank, all sets of buffers together, bytes. Local. */
 int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks);
 
-/* Fills `s`, allocates, fills buffers; receive buffers begin spoilt. `options` must outlive it, and nd_op_problem must know nothing against them.
+/* Fills `s`, allocates, fills buffers; receive buffers begin poisoned. `options` must outlive it, and nd_op_problem must know nothing against them.
  * 0, or -1 when memory is short or the CPU for the first touch cannot be had. Collective for persistent operations (-1 on all ranks then). */
 int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s, MPI_Comm comm, int64_t bytes);
 
@@ -116,7 +116,7 @@ int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, stru
  * nothing to check then). Blocking operations have no such moment and stay as they are. Local. */
 void nd_op_overlap(struct nd_op_state *s, enum nd_overlap how, int64_t n_steps);
 
-/* What has to happen between two operations, untimed: next root, next set of buffers, caches emptied, receive buffer spoilt. No allocation,
+/* What has to happen between two operations, untimed: next root, next set of buffers, caches emptied, receive buffer poisoned. No allocation,
  * no output. Local. Call it only where s->needs_advance. */
 void nd_op_advance(struct nd_op_state *s);
 

@@ -214,12 +214,12 @@ static json_t *mpi_json(const struct nd_options *o) {
 
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
                            const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells, const struct nd_host *hosts,
-                           const struct nd_seat *seats, int64_t n_pairs, int n_generators, int n_agents) {
+                           const struct nd_binding *bindings, int64_t n_pairs, int n_generators, int n_agents) {
     char seed_text[32];
     json_t *command = json_array(), *placement = json_array(), *host_array = json_array(), *warnings = json_array();
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
     for (int i = 0; i < o->argc; i++) json_array_append_new(command, text(o->argv[i]));
-    for (int i = 0; i < team->n_ranks; i++) json_array_append_new(placement, nd_seat_json(&seats[i]));
+    for (int i = 0; i < team->n_ranks; i++) json_array_append_new(placement, nd_binding_json(&bindings[i]));
     for (int i = 0; i < team->n_nodes; i++) json_array_append_new(host_array, nd_host_json(&hosts[i]));
     for (int i = 0; i < o->n_notes; i++) json_array_append_new(warnings, text(o->notes[i]));
     json_t *clock = json_pack("{s:s, s:s, s:f, s:f}", "name", ticks->name, "source", hosts[0].clocksource, "tick_ns", ticks->tick_ns,
@@ -302,8 +302,8 @@ json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options 
     return header;
 }
 
-json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_seat *seat) {
-    json_t *header = json_pack("{s:s, s:s, s:i, s:i, s:s}", "launch", launch, "host", seat->host, "rank", seat->rank, "cpu", seat->cpu, "clock", "monotonic");
+json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_binding *binding) {
+    json_t *header = json_pack("{s:s, s:s, s:i, s:i, s:s}", "launch", launch, "host", binding->host, "rank", binding->rank, "cpu", binding->cpu, "clock", "monotonic");
     add_cells(header, o);
     return header;
 }

@@ -46,7 +46,7 @@ struct nd_agent_end {
 /* Everything known before the first half. New reference; "ended" is null. */
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
                            const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells, const struct nd_host *hosts,
-                           const struct nd_seat *seats, int64_t n_pairs, int n_generators, int n_agents);
+                           const struct nd_binding *bindings, int64_t n_pairs, int n_generators, int n_agents);
 
 /* Adds "start": clock, synchronisation, bounds; null without synchronised starts (`s` NULL). */
 void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s);
@@ -57,8 +57,8 @@ void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const 
 /* The raw file's header. New reference. */
 json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s);
 
-/* That of slices.HOST.bin, kept by the rank of this seat. New reference. */
-json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_seat *seat);
+/* That of slices.HOST.bin, kept by the rank of this binding. New reference. */
+json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_binding *binding);
 
 /* Adds "likwid": whether the launch runs under it (`is_asked`), and why its counters cannot be had (`problem` NULL: they can). Null when the
  * program was built without it. */

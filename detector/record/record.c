@@ -341,7 +341,7 @@ int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, i
 }
 
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
-                     const struct nd_seat *seats, int64_t zero_ns) {
+                     const struct nd_binding *bindings, int64_t zero_ns) {
     if (!r->clocks) {
         r->clocks = open_file(r, "clocks.csv", "", "wx");
         if (!r->clocks) return -1;
@@ -355,7 +355,7 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
         measured += p->is_measured != 0;
         if (!is_kept) continue;
         fprintf(r->clocks, "%d,%s,%s,%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run, reason, method, rank,
-                seats[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns, p->n_exchanges);
+                bindings[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns, p->n_exchanges);
     }
     if (fflush(r->clocks) == 0 && !ferror(r->clocks)) return 0;
     return fail(r, "clocks.csv", strerror(errno));
@@ -387,14 +387,14 @@ int nd_record_ranks_begin(struct nd_record *r) {
                        "pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
 }
 
-int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const struct nd_rank_sum *sums, const int64_t *n_slowest,
+int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, const struct nd_rank_sum *sums, const int64_t *n_slowest,
                         const struct nd_start_rank *starts) {
     const struct nd_options *o = r->options;
     FILE *f = r->whole.f;
     for (int arm = 0; arm <= o->n_arms; arm++) {
         const struct nd_rank_sum *s = &sums[arm];
         if (s->sum.n_halves == 0) continue;
-        fprintf(f, "%d,%s,%d,", seat->rank, seat->host, seat->cpu);
+        fprintf(f, "%d,%s,%d,", binding->rank, binding->host, binding->cpu);
         put_arm(f, o, arm - 1);
         put_sum(f, &s->sum, n_slowest[arm]);
         put_treatment(f, o, arm - 1);

@@ -65,7 +65,7 @@ int nd_record_starts_hist_add(struct nd_record *r, const struct nd_config *confi
 
 /* ranks.csv, a rank at a time: n_arms + 1 of everything, 0 is off; `starts` NULL without synchronised starts. */
 int nd_record_ranks_begin(struct nd_record *r);
-int nd_record_ranks_add(struct nd_record *r, const struct nd_seat *seat, const struct nd_rank_sum *sums, const int64_t *n_slowest,
+int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, const struct nd_rank_sum *sums, const int64_t *n_slowest,
                         const struct nd_start_rank *starts);
 
 /* nodes.csv, a node at a time, likewise. */
@@ -75,7 +75,7 @@ int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *hos
 /* Replaces lateness.csv. 0 or -1. */
 int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l);
 
-/* Appends a synchronisation to clocks.csv: `reports` and `seats` hold n_ranks. 0 or -1. */
+/* Appends a synchronisation to clocks.csv: `reports` and `bindings` hold n_ranks. 0 or -1. */
 enum { ND_CLOCK_ROWS = 1024 };
 
 /* Whether a synchronisation writes the row of a rank. Of up to ND_CLOCK_ROWS ranks all; else those whose clock was measured, and of more such ones each in
@@ -84,7 +84,7 @@ enum { ND_CLOCK_ROWS = 1024 };
 int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run);
 
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
-                     const struct nd_seat *seats, int64_t zero_ns);
+                     const struct nd_binding *bindings, int64_t zero_ns);
 
 /* Closes; NULL is fine. */
 void nd_record_close(struct nd_record *r);

@@ -20,7 +20,7 @@
 #define ROUND_LATE_SHARE 0.01         /* round: the deadline moves away until fewer starts are late */
 #define SETTLE_NS 20e6                /* a stage that looks for a slot is about this long, where that holds enough starts */
 enum { BROADCASTS = 200, LEAST_BROADCASTS = 20 };
-enum { SETTLE_STARTS = 256, SETTLE_TRIES = 60, SETTLE_VAIN = 15 /* longer slots in a row that made nothing better */ };
+enum { SETTLE_STARTS = 256, SETTLE_TRIES = 60, SETTLE_WITHOUT_GAIN = 15 /* longer slots in a row that made nothing better */ };
 
 const char *const nd_stop_rule_names[] = {"none", "count", "error", "median", NULL};
 const char *const nd_start_measure_names[] = {"global", "on_time", "after_last", "spread", "overshoot"};
@@ -507,11 +507,11 @@ static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_st
                   int64_t longest_ns, int64_t until_ns) {
     double best_share = 2;
     int64_t best_slot_ns = plan->slot_ns, stage_ns;
-    int n = settle_starts(s, (double)(operation_ns + plan->slot_ns + longest_ns + s->o->work_ns)), n_vain = 0;
-    for (int try = 0; try < (s->o->slot_ns ? 8 : SETTLE_TRIES) && n_vain < SETTLE_VAIN; try++) {
+    int n = settle_starts(s, (double)(operation_ns + plan->slot_ns + longest_ns + s->o->work_ns)), n_without_gain = 0;
+    for (int try = 0; try < (s->o->slot_ns ? 8 : SETTLE_TRIES) && n_without_gain < SETTLE_WITHOUT_GAIN; try++) {
         double share = late_share(s, loop, n, &stage_ns);
         if (s->is_broken || is_stopped(s, loop)) return -1; /* the same on all ranks */
-        n_vain = share < 0.9 * best_share ? 0 : n_vain + 1;
+        n_without_gain = share < 0.9 * best_share ? 0 : n_without_gain + 1;
         if (share < best_share) {
             best_share = share;
             best_slot_ns = plan->slot_ns;

@@ -72,11 +72,11 @@ void nd_pingpong_ask(struct nd_pingpong *p, int peer, int n, struct nd_exchange 
 void nd_pingpong_ask_patiently(struct nd_pingpong *p, int peer, int patience, struct nd_exchange *best) {
     int64_t n_left = (int64_t)PATIENCE_CAP * patience;
     *best = exchange(p, peer);
-    for (int n_vain = 0; n_vain < patience && --n_left > 0; n_vain++) {
+    for (int n_without_gain = 0; n_without_gain < patience && --n_left > 0; n_without_gain++) {
         struct nd_exchange e = exchange(p, peer);
         if (e.rtt_ns >= best->rtt_ns) continue;
         *best = e;
-        n_vain = -1;
+        n_without_gain = -1;
     }
     send_request(p, peer, 0);
 }

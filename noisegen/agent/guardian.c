@@ -90,7 +90,7 @@ void na_guardian_hold(void) {
     if (to_guardian >= 0 && write(to_guardian, "h", 1) < 0) return;
 }
 
-void na_guardian_dismiss(struct na_guardian *g) {
+void na_guardian_end(struct na_guardian *g) {
     if (g->pid <= 0) return;
     if (write(g->fd, "q", 1) == 1) waitpid(g->pid, NULL, 0);
     na_guardian_leave(g);

@@ -20,7 +20,7 @@ int na_guardian_start(struct na_guardian *guardian, struct na_undo *undo);
 void na_guardian_hold(void);
 
 /* Tells it that all is undone, and waits for its end. */
-void na_guardian_dismiss(struct na_guardian *guardian);
+void na_guardian_end(struct na_guardian *guardian);
 
 /* Leaves the undoing to it: it begins when we end, and tries again for some minutes. */
 void na_guardian_leave(struct na_guardian *guardian);

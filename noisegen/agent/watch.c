@@ -19,7 +19,7 @@ enum { PIPE_BYTES = 1 << 20, MUCH_BYTES = 1 << 16, MAX_ROUNDS = 64, BEGINNING_BY
 #define QUIET_NS INT64_C(100000000)
 #define BUSY_NS INT64_C(1000000)
 
-static void forget_lines(struct na_watch *w) {
+static void drop_lines(struct na_watch *w) {
     w->line[0] = '\0';
     w->n_growing = 0;
 }
@@ -46,7 +46,7 @@ static int64_t take(struct na_watch *w) {
         ssize_t n = splice(w->pipe[0], NULL, w->null_fd, NULL, PIPE_BYTES, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
         if (n > 0) {
             atomic_fetch_add(&w->dropped_bytes, n);
-            forget_lines(w);
+            drop_lines(w);
         }
         return n;
     }
@@ -76,7 +76,7 @@ static int64_t drain(struct na_watch *w) {
 void na_watch_listen(struct na_watch *w) {
     drain(w);
     pthread_mutex_lock(&w->output);
-    forget_lines(w);
+    drop_lines(w);
     w->read_bytes = 0;
     pthread_mutex_unlock(&w->output);
 }

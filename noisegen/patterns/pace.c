@@ -479,8 +479,8 @@ static void cancel_rest(struct loop *l) {
     if (l->run->tallies) l->run->tallies[l->kind].requested -= rest;
 }
 
-/* What the plan leaves behind when it ends or is interrupted. `slept_in_vain`: a burst became due in a sleep that a command ended. */
-static void finish(struct loop *l, int within_burst, int slept_in_vain) {
+/* What the plan leaves behind when it ends or is interrupted. `missed_a_burst`: a burst became due in a sleep that a command ended. */
+static void finish(struct loop *l, int within_burst, int missed_a_burst) {
     struct ng_account *a = l->run->account;
     struct ng_source *s = l->plan->source;
     int64_t now = now_ns(l);
@@ -490,7 +490,7 @@ static void finish(struct loop *l, int within_burst, int slept_in_vain) {
         if (!within_burst) a->overhead_ns += cost_ns;
         if (within_burst || (s && !l->plan->is_counted)) cancel_rest(l);
         settle(l);
-    } else if (within_burst || l->is_unfinished || slept_in_vain) {
+    } else if (within_burst || l->is_unfinished || missed_a_burst) {
         /* the rest of a source's burst is not missed: its time goes on with the next plan */
         carry(l, s ? current(l, now) : 0);
     }
@@ -531,7 +531,7 @@ enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_mach
     if (plan->source) source_catch_up(plan->source);
     int64_t end_ns = plan->is_bounded ? plan->start_ns + plan->length_ns : NG_FOREVER;
     int64_t k = 0;
-    int interrupted = 0, within_burst = 0, in_vain = 0, is_first = 1;
+    int interrupted = 0, within_burst = 0, missed = 0, is_first = 1;
     while (!interrupted) {
         int64_t at_ns = next_start_ns(&l, &k);
         l.saved_ns = wake_cost_ns(&l);
@@ -541,12 +541,12 @@ enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_mach
         if (slept && is_first && !plan->is_bounded) l.cpu_ns = l.period_cpu_ns = machine->cpu_ns(machine->context);
         is_first = 0;
         interrupted = slept ? machine->sleep_until(machine->context, until_ns) : is_interrupted(&l);
-        if (interrupted) in_vain = at_ns < INT64_MAX && now_ns(&l) >= at_ns;
+        if (interrupted) missed = at_ns < INT64_MAX && now_ns(&l) >= at_ns;
         if (interrupted || at_ns == INT64_MAX) break;
         if (slept && run->delay) ng_wake_cost_add(run->delay, now_ns(&l) - until_ns);
         interrupted = within_burst = burst(&l, k, at_ns, slept);
     }
-    finish(&l, within_burst, in_vain);
+    finish(&l, within_burst, missed);
     if (l.has_failed || (plan->source && plan->source->has_failed)) return NG_RUN_FAILED;
     return interrupted ? NG_RUN_INTERRUPTED : NG_RUN_COMPLETE;
 }

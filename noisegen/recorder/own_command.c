@@ -48,7 +48,7 @@ static int start_guard(void) {
     return -1;
 }
 
-static void dismiss_guard(struct nr_child *child) {
+static void end_guard(struct nr_child *child) {
     if (child->guard_fd >= 0 && write(child->guard_fd, "q", 1) >= 0) close(child->guard_fd);
     child->guard_fd = -1;
 }
@@ -80,7 +80,7 @@ int nr_child_start(struct nr_child *child, char *const *command) {
     posix_spawn_file_actions_destroy(&files);
     if (error) {
         child->pid = 0;
-        dismiss_guard(child);
+        end_guard(child);
         nl_error("cannot start '%s': %s", command[0], strerror(error));
         return -1;
     }
@@ -133,6 +133,6 @@ int nr_child_end(struct nr_child *child, int64_t patience_ns) {
     if (!end_with(child, SIGTERM, patience_ns)) was_killed = end_with(child, SIGKILL, patience_ns);
     if (child->pidfd >= 0) close(child->pidfd);
     child->pidfd = -1;
-    dismiss_guard(child);
+    end_guard(child);
     return was_killed;
 }

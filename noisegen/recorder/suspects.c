@@ -9,7 +9,7 @@ static int is_there(const struct nr_suspects *s, pid_t tid) {
     return 0;
 }
 
-static void forget_gone(struct nr_suspects *s) {
+static void drop_gone(struct nr_suspects *s) {
     int n = 0;
     for (int i = 0; i < s->n; i++)
         if (s->a[i].fd >= 0) s->a[n++] = s->a[i];
@@ -18,7 +18,7 @@ static void forget_gone(struct nr_suspects *s) {
 
 void nr_suspects_update(struct nr_suspects *s, struct nr_recorder *r) {
     struct nr_proc_task *seen;
-    forget_gone(s);
+    drop_gone(s);
     s->n_left_out = 0;
     if (nr_tasks_scan(&r->tasks, -1)) return;
     int n_seen = nr_proc_tasks(0, &seen);

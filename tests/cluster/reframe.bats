@@ -122,6 +122,14 @@ check() {
     grep -rq "noiselab-detect: .*'--foo': unknown option" reframe/stage
 }
 
+@test "what stands in an option is a word of the command, whatever a shell would make of it" {
+    references generous 1e6 1e6 1e9
+    check here 'noiselab_sensitivity.*barrier' "$PWD/generous" --setvar "options=--foo \$(touch $PWD/hit) it's; touch $PWD/hit #"
+    [ "$status" -ne 0 ]
+    grep -rqF "'--foo \$(touch $PWD/hit) it's; touch $PWD/hit #': unknown option" reframe/stage
+    [ ! -e hit ]
+}
+
 @test "a figure that is no number is an error of one line, whatever references say" {
     cd "$ROOT/experiments/reframe"
     PYTHONDONTWRITEBYTECODE=1 "$(dirname "$REFRAME")/python" -c '

@@ -49,14 +49,14 @@ static void keep(struct nx_run *r, struct state *s, int sender, int bytes, const
     s->kept[s->n_kept++] = (struct nx_mismatch){r->repetition, sender, r->team.rank, bytes, w->offset_bytes, w->expected, w->found};
 }
 
-/* Exchanges with those peers and looks at what came. `spoils`: the byte asked for is turned round in what leaves. */
-static void exchange(struct nx_run *r, struct state *s, int n_peers, int bytes, int spoils) {
+/* Exchanges with those peers and looks at what came. `corrupts`: the byte asked for is turned round in what leaves. */
+static void exchange(struct nx_run *r, struct state *s, int n_peers, int bytes, int corrupts) {
     const struct nx_fault *f = &r->o->fault;
     int rank = r->team.rank;
     for (int k = 0; k < n_peers; k++) {
         char *array = s->send + (size_t)k * (size_t)bytes;
         nx_words_fill(array, bytes, nx_words_first(s->counter, rank, s->peers[k]));
-        if (spoils && f->is_given && f->sender == rank && f->receiver == s->peers[k] && f->offset_bytes < bytes) array[f->offset_bytes] ^= (char)0xff;
+        if (corrupts && f->is_given && f->sender == rank && f->receiver == s->peers[k] && f->offset_bytes < bytes) array[f->offset_bytes] ^= (char)0xff;
     }
     nx_exchange(r->team.world, s->peers, n_peers, s->send, s->receive, bytes, s->requests);
     for (int k = 0; k < n_peers; k++) {
@@ -71,14 +71,14 @@ static void exchange(struct nx_run *r, struct state *s, int n_peers, int bytes, 
 
 /* Every rank with every rank, itself too, as many at a time as memory holds. Ranks at distance d on either side come together, so that two
  * ranks are in each other's window at the same time. */
-static void exchange_all(struct nx_run *r, struct state *s, int bytes, int spoils) {
+static void exchange_all(struct nx_run *r, struct state *s, int bytes, int corrupts) {
     int n = r->team.n_ranks, rank = r->team.rank, n_peers = 0;
     for (int d = 0; d <= n / 2; d++) {
         int up = (rank + d) % n, down = (rank + n - d) % n;
         s->peers[n_peers++] = up;
         if (up != down) s->peers[n_peers++] = down;
         if (d < n / 2 && n_peers + 2 <= s->n_peers_most) continue;
-        exchange(r, s, n_peers, bytes, spoils);
+        exchange(r, s, n_peers, bytes, corrupts);
         n_peers = 0;
     }
     s->counter++;

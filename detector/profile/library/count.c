@@ -151,7 +151,7 @@ static struct nf_sampled *find(MPI_Comm comm) {
     return k ? k : new_known(comm);
 }
 
-void nf_forget(MPI_Comm comm) {
+void nf_comm_free(MPI_Comm comm) {
     if (!nf_process.file) return;
     lock();
     struct nf_sampled *k = known(comm);

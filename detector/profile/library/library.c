@@ -252,15 +252,15 @@ FORTRAN(mpi_abort_, (void *comm, MPI_Fint *code, MPI_Fint *error), (comm, code, 
 FORTRAN(mpi_abort_f08_, (void *comm, MPI_Fint *code, MPI_Fint *error), (comm, code, error), aborts(*code), )
 
 NF_EXPORT int MPI_Comm_free(MPI_Comm *comm) {
-    nf_forget(*comm);
+    nf_comm_free(*comm);
     return PMPI_Comm_free(comm);
 }
-FORTRAN(mpi_comm_free_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_forget(PMPI_Comm_f2c(*comm)), )
-FORTRAN(mpi_comm_free_f08_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_forget(PMPI_Comm_f2c(*comm)), )
+FORTRAN(mpi_comm_free_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
+FORTRAN(mpi_comm_free_f08_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
 
 NF_EXPORT int MPI_Comm_disconnect(MPI_Comm *comm) {
-    nf_forget(*comm);
+    nf_comm_free(*comm);
     return PMPI_Comm_disconnect(comm);
 }
-FORTRAN(mpi_comm_disconnect_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_forget(PMPI_Comm_f2c(*comm)), )
-FORTRAN(mpi_comm_disconnect_f08_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_forget(PMPI_Comm_f2c(*comm)), )
+FORTRAN(mpi_comm_disconnect_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
+FORTRAN(mpi_comm_disconnect_f08_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )

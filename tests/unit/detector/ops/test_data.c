@@ -161,23 +161,23 @@ static void a_missing_rank_is_seen_among_as_many_as_values_differ(void **state) 
             }
 }
 
-/* 1 when the element consists of nothing but the byte that buffers are spoilt with. */
-static int is_spoilt(const struct nd_datatype *t, int64_t value) {
-    unsigned char buffer[ND_DATA_MOST_BYTES], spoilt[ND_DATA_MOST_BYTES];
-    memset(spoilt, ND_DATA_SPOILT, sizeof spoilt);
+/* 1 when the element consists of nothing but the byte that buffers are poisoned with. */
+static int is_poison(const struct nd_datatype *t, int64_t value) {
+    unsigned char buffer[ND_DATA_MOST_BYTES], poison[ND_DATA_MOST_BYTES];
+    memset(poison, ND_DATA_POISON, sizeof poison);
     t->put(buffer, 0, value);
-    return memcmp(buffer, spoilt, (size_t)t->size_bytes) == 0;
+    return memcmp(buffer, poison, (size_t)t->size_bytes) == 0;
 }
 
-static void a_spoilt_element_is_never_a_right_one(void **state) {
+static void a_poisoned_element_is_never_a_right_one(void **state) {
     (void)state;
-    assert_true(is_spoilt(&nd_type_byte, ND_DATA_SPOILT));
+    assert_true(is_poison(&nd_type_byte, ND_DATA_POISON));
     for (int t = 0; nd_datatypes[t]; t++) {
-        for (int64_t i = 0; i < 2 * ND_DATA_CYCLE; i++) assert_false(is_spoilt(nd_datatypes[t], nd_moved_value(5, 6, i)));
+        for (int64_t i = 0; i < 2 * ND_DATA_CYCLE; i++) assert_false(is_poison(nd_datatypes[t], nd_moved_value(5, 6, i)));
         for (int k = 0; nd_reductions[k]; k++) {
             if (!nd_reduction_knows(nd_reductions[k], nd_datatypes[t])) continue;
             for (int last = 0; last < 3 * ND_DATA_RANK_CYCLE; last++)
-                for (int64_t i = 0; i < ND_DATA_CYCLE; i++) assert_false(is_spoilt(nd_datatypes[t], nd_reduction_expected(nd_reductions[k], 0, last, i)));
+                for (int64_t i = 0; i < ND_DATA_CYCLE; i++) assert_false(is_poison(nd_datatypes[t], nd_reduction_expected(nd_reductions[k], 0, last, i)));
         }
     }
 }
@@ -262,7 +262,7 @@ int main(void) {
         cmocka_unit_test(every_type_holds_every_partial_result_of_a_hundred_thousand_ranks),
         cmocka_unit_test(a_sum_of_floats_is_exact_forwards_and_backwards),
         cmocka_unit_test(a_missing_rank_is_seen_among_as_many_as_values_differ),
-        cmocka_unit_test(a_spoilt_element_is_never_a_right_one),
+        cmocka_unit_test(a_poisoned_element_is_never_a_right_one),
         cmocka_unit_test(what_was_filled_passes_its_check_and_any_changed_byte_does_not),
         cmocka_unit_test(a_reduced_vector_passes_its_check_and_any_changed_byte_does_not),
         cmocka_unit_test(data_of_another_rank_or_place_are_wrong),

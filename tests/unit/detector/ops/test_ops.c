@@ -361,7 +361,7 @@ static void a_share_has_at_least_one_element(void **state) {
 
 /* ---- opening and advancing ---------------------------------------------------------------------------------------------------------------- */
 
-static void receive_buffers_begin_spoilt_in_every_set(void **state) {
+static void receive_buffers_begin_poisoned_in_every_set(void **state) {
     (void)state;
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
     for (int i = 0; nd_ops[i]; i++) {
@@ -372,7 +372,7 @@ static void receive_buffers_begin_spoilt_in_every_set(void **state) {
         assert_ptr_equal(s.send, s.buffers.send[0]);
         for (int set = 0; set < 3; set++) {
             const unsigned char *receive = s.buffers.receive[set];
-            for (int64_t at = 0; at < s.buffers.receive_bytes; at++) assert_int_equal(receive[at], ND_DATA_SPOILT);
+            for (int64_t at = 0; at < s.buffers.receive_bytes; at++) assert_int_equal(receive[at], ND_DATA_POISON);
             assert_memory_equal(s.buffers.send[set], s.buffers.send[0], (size_t)s.buffers.send_bytes);
         }
         nd_op_close(&s);
@@ -408,7 +408,7 @@ static void sets_go_round(void **state) {
     nd_op_close(&s);
 }
 
-static void only_checking_spoils_what_was_received(void **state) {
+static void only_checking_poisons_what_was_received(void **state) {
     (void)state;
     for (int checks_every = 0; checks_every <= 1; checks_every++)
         for (int n_sets = 1; n_sets <= 2; n_sets++) {
@@ -418,7 +418,7 @@ static void only_checking_spoils_what_was_received(void **state) {
             unsigned char *used = s.receive;
             memset(used, 7, (size_t)s.buffers.receive_bytes);
             nd_op_advance(&s);
-            for (int i = 0; i < 24; i++) assert_int_equal(used[i], checks_every ? ND_DATA_SPOILT : 7);
+            for (int i = 0; i < 24; i++) assert_int_equal(used[i], checks_every ? ND_DATA_POISON : 7);
             nd_op_close(&s);
         }
 }
@@ -635,10 +635,10 @@ int main(void) {
         cmocka_unit_test_setup(no_row_takes_more_than_it_announces, fresh),
         cmocka_unit_test_setup(shares_vary_by_an_element_and_lie_one_after_the_other, fresh),
         cmocka_unit_test_setup(a_share_has_at_least_one_element, fresh),
-        cmocka_unit_test_setup(receive_buffers_begin_spoilt_in_every_set, fresh),
+        cmocka_unit_test_setup(receive_buffers_begin_poisoned_in_every_set, fresh),
         cmocka_unit_test_setup(the_root_goes_round, fresh),
         cmocka_unit_test_setup(sets_go_round, fresh),
-        cmocka_unit_test_setup(only_checking_spoils_what_was_received, fresh),
+        cmocka_unit_test_setup(only_checking_poisons_what_was_received, fresh),
         cmocka_unit_test_setup(an_operation_is_advanced_only_where_there_is_something_to_do, fresh),
         cmocka_unit_test_setup(the_load_test_sends_other_numbers_every_time, fresh),
         cmocka_unit_test_setup(a_blocking_operation_is_called_directly, fresh),
