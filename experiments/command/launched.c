@@ -4,12 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/base/nl_clock.h"
@@ -30,18 +32,6 @@ static const struct {
     int is_rank;
 } programs[] = {{"noiselab-detect", 1}, {"noiselab-accept", 1}, {"noiselab-gen", 0}, {"noiselab-agent", 0}, {"noiselab-record", 0}, {"nl-guardian", 0}};
 enum { N_PROGRAMS = sizeof programs / sizeof *programs };
-
-int nc_launched_become(pid_t owner, const char *launch, char **command) {
-    if (strcmp(launch, "-") != 0) setenv(NC_LAUNCH_VARIABLE, launch, 1);
-    setpgid(0, 0);
-    /* a terminal that stops background processes that write to it would stop the launch */
-    signal(SIGTTOU, SIG_IGN);
-    prctl(PR_SET_PDEATHSIG, SIGTERM, 0UL, 0UL, 0UL);
-    if (kill(owner, 0) && errno == ESRCH) return NL_EXIT_USAGE;
-    execvp(command[0], command);
-    nl_error("cannot run '%s': %s", command[0], strerror(errno));
-    return errno == ENOENT ? 127 : 126;
-}
 
 /* The file of a process, 0-terminated. @return bytes, -1; the caller frees. */
 static ssize_t read_of(pid_t pid, const char *name, char **text) {
@@ -108,6 +98,54 @@ static int look(const char *launch, pid_t launcher, int signal, pid_t *left) {
     }
     closedir(folder);
     return n;
+}
+
+/* Closes all but the first two: whoever waits for the end of a pipe, or for a lock, must not wait for us. */
+static void close_others(void) {
+    DIR *folder = opendir("/proc/self/fd");
+    if (!folder) return;
+    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
+        int other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : -1;
+        if (other > 1 && other != dirfd(folder)) close(other);
+    }
+    closedir(folder);
+}
+
+/* mpirun, told to end, lets a second pass before it tells the ranks, and their load goes on for as long. So a process beside it, which sleeps until
+ * then, tells those on this host at once. Without a pidfd (Linux before 5.3) there is none. */
+static void watch_for_ranks(pid_t owner, const char *launch) {
+    struct pollfd ends[2] = {{.fd = (int)syscall(SYS_pidfd_open, owner, 0), .events = POLLIN},
+                             {.fd = (int)syscall(SYS_pidfd_open, getpid(), 0), .events = POLLIN}};
+    if (ends[0].fd >= 0 && ends[1].fd >= 0 && fork() == 0) {
+        pid_t left;
+        prctl(PR_SET_NAME, "nl-watch", 0UL, 0UL, 0UL);
+        signal(SIGINT, SIG_IGN);
+        signal(SIGTERM, SIG_IGN);
+        signal(SIGHUP, SIG_IGN);
+        if (dup2(ends[0].fd, 0) == 0 && dup2(ends[1].fd, 1) == 1) {
+            ends[0].fd = 0;
+            ends[1].fd = 1;
+            close_others();
+            while (poll(ends, 2, -1) < 0 && errno == EINTR) continue;
+            if (ends[0].revents) look(launch, 0, SIGTERM, &left);
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < 2; i++)
+        if (ends[i].fd >= 0) close(ends[i].fd);
+}
+
+int nc_launched_become(pid_t owner, const char *launch, char **command) {
+    if (strcmp(launch, "-") != 0) setenv(NC_LAUNCH_VARIABLE, launch, 1);
+    setpgid(0, 0);
+    /* a terminal that stops background processes that write to it would stop the launch */
+    signal(SIGTTOU, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGTERM, 0UL, 0UL, 0UL);
+    if (kill(owner, 0) && errno == ESRCH) return NL_EXIT_USAGE;
+    if (strcmp(launch, "-") != 0) watch_for_ranks(owner, launch);
+    execvp(command[0], command);
+    nl_error("cannot run '%s': %s", command[0], strerror(errno));
+    return errno == ENOENT ? 127 : 126;
 }
 
 int nc_launched_end(const char *launch, pid_t launcher) {

@@ -7,8 +7,9 @@
 /* what its processes have in their environment, whatever started them */
 #define NC_LAUNCH_VARIABLE "NOISELAB_LAUNCH"
 
-/* Becomes the command (words, the last one NULL), which gets a TERM when the process that started it dies, however that dies. It is a process group of
- * its own: a Ctrl-C reaches the script, which says what is to end, once.
+/* Becomes the command (words, the last one NULL), which gets a TERM when the process that started it dies, however that dies. So do its ranks on
+ * this host, at once, not when the launcher comes to it. It is a process group of its own: a Ctrl-C reaches the script, which says what is to end,
+ * once.
  * @param owner   the script: where it is gone by now nothing is started.
  * @param launch  for end(); "-": none.
  * @return only on failure, a status. */

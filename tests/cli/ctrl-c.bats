@@ -81,6 +81,27 @@ nothing_left() {
     nothing_left
 }
 
+@test "where a launcher lets its ranks go on, those on this host are told by us when noiselab run dies" {
+    sh="${BIN%/bin}/libexec/noiselab/noiselab-sh"
+    cat >"$BATS_TEST_TMPDIR/launcher" <<'END'
+trap : TERM
+"$BIN/noiselab-detect" --op empty --levels 50 --seconds 600 --out "$OUT" --launch-id one &
+echo $! >"$BATS_TEST_TMPDIR/rank"
+while :; do sleep 0.1; done
+END
+    export BIN OUT BATS_TEST_TMPDIR
+    bash -c '"$1" owned $$ "$OUT/one" bash "$BATS_TEST_TMPDIR/launcher" & echo $! >"$BATS_TEST_TMPDIR/launcher.pid"; wait' - "$sh" >/dev/null 2>&1 3>&- &
+    RUN=$!
+    wait_for has_rows
+    kill -9 "$RUN"
+    wait "$RUN" || true
+    wait_until 30 is_gone "$(cat "$BATS_TEST_TMPDIR/rank")"
+    launcher=$(cat "$BATS_TEST_TMPDIR/launcher.pid")
+    kill -0 "$launcher"
+    kill -9 "$launcher"
+    [ "$(jq -r .ended "$OUT"/*/launch.json)" = interrupted ]
+}
+
 @test "the scraper of a recording, and the recorder, end with noiselab run, however that ends" {
     sleep 60 3>&- &
     agent=$!
