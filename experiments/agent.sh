@@ -9,6 +9,7 @@ set -u
 experiment=agent
 analysis=''
 own_options='
+--agents             value  agents
 --treatment          value  treatment
 --interval           value  interval
 --agent-cmd          value  agent_cmd
@@ -46,6 +47,7 @@ own_options='
 usage() {
     cat <<'EOT'
 Usage: noiselab run agent WAY [OPTIONS]
+       noiselab run agent --agents FILE [OPTIONS]
        noiselab run agent --treatment NAME [OPTIONS]
 
 Runs noiselab-detect while the agent on the compute nodes is switched on and off in random order. Then it reports the
@@ -65,6 +67,10 @@ How the agent is switched (one of these ways):
                           before the launches, for at most 85 s, and its period measured)
   --agent-settle TIME     time left out after each switch; --agent-name, --agent-timeout, --who, --keep-bursts: see
                           noiselab detect --help
+
+Several agents, side by side in one table, their launches in random order:
+  --agents FILE           a line for each: its name, and the options above (and --sweep, --design, ... below) that are its
+                          own, such as:  top --agent-cmd 'top -b -d 1'  --agent-cpu 3.  # begins a comment
 
 What is compared:
   --levels LIST           also a calibrated load (positive control), percent of one CPU (default: none)
@@ -94,6 +100,7 @@ EOT
 }
 
 default_options() {
+    agents=''
     op=barrier,allreduce,alltoall bytes=2KiB seconds='' interval='' levels='' design='' half_period='' block='' places=''
     for name in $companion_options --shell --agent-period --agent-settle --agent-nodes --sweep --interval-template --compare-replay --record-for; do
         # names are those of the lists, not the user's
@@ -113,6 +120,10 @@ refuse_option() {
 check_options() {
     seed=${seed:-$(date +%s)}
     countable "$seed"
+    if [ -n "$agents" ]; then
+        check_agents "$@"
+        return
+    fi
     find_ways
     if [ -n "$ways" ]; then check_agent "$@"; else check_treatment "$@"; fi
 }
@@ -144,12 +155,17 @@ check_treatment() {
 }
 
 plan_launches() {
+    if [ -n "$agents" ]; then
+        plan_agents "$@"
+        return
+    fi
     if [ -z "$treatment" ]; then
         plan_agent "$@"
         return
     fi
     while read -r round arm nodes_of_launch; do
         set_number=$(set_of_nodes "$round" "$nodes_of_launch")
+        # shellcheck disable=SC2031 # of this shell
         row "$set_number" "$nodes_of_launch" "$ranks_planned" "$@" --arms "$arm" --set "$set_number" --seed "$((seed + row_number))"
     done <<EOT
 $(arms_on_nodes off on | shuffled "$seed" "$launches")

@@ -1,6 +1,6 @@
 # Agents that are switched within a launch: their options, what is recorded before the launches, and the plan of these. Sourced by agent.sh.
 # shellcheck shell=sh
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck disable=SC2030,SC2034,SC2154 # variables are shared with the other parts; rows of each agent are counted apart
 #
 # What such a campaign has beside its launches is in CAMPAIGN/agent: the files made of --interval-template, and the recording of the agent
 # (recorded.trace, recorded.json).
@@ -19,6 +19,9 @@ half_ns=100000000 half_without_period_ns=1000000000
 one_launch_s=60 each_launch_s=30 least_rounds=7
 # what a recording has to hold to be replayed
 recorded_periods=10 recorded_least_s=10
+
+# where the files of an agent are, in the campaign and before there is one; what is done with an agent that was checked
+agent_folder=agent once_checked=go_on
 
 # variable_of OPTION: its name
 variable_of() { printf '%s' "${1#--}" | tr '-' '_'; }
@@ -71,19 +74,19 @@ check_agent() {
     agent_period_ns='' agent_period_source=-
     [ -z "$agent_period" ] || nanoseconds_of_period --agent-period "$agent_period"
     make_scratch
-    make_interval_files "$scratch/agent"
+    make_interval_files "$scratch/$agent_folder"
     if [ -n "$submit" ]; then
         # the agent is on the nodes, and not here: all but the agent itself can be checked
         rehearse_agent --agent-cmd 'sleep 60' "$@"
     else
         first_interval=${sweep%%,*}
         # the campaign has no folder yet
-        files_folder=$scratch/agent
+        files_folder=$scratch/$agent_folder
         with_agent_words "${first_interval:--}" rehearse_agent "$@"
     fi
-    files_folder=$campaign/agent
+    files_folder=$campaign/$agent_folder
     further_of_mode
-    go_on "$@"
+    "$once_checked" "$@"
 }
 
 # rehearse_agent WORDS: of one interval, or of all launches; times only where the user says them
@@ -335,9 +338,9 @@ record_agent() {
     if in_slurm_job; then
         # on a file system that the node sees
         make_campaign
-        recorded=$campaign/agent/recorded
+        recorded=$campaign/$agent_folder/recorded
     else
-        recorded=$scratch/agent/recorded
+        recorded=$scratch/$agent_folder/recorded
     fi
     mkdir -p "${recorded%/*}" 2>/dev/null || die 2 "cannot make '${recorded%/*}'"
     start_scraping
@@ -576,4 +579,91 @@ agent_row() {
         set -- "$@" --pattern replay --replay "$(absolute "$campaign")/agent/recorded.trace" --levels "$replay_level" --on "$replay_places"
     row - "$nodes_of_launch" "$ranks_planned" "$@" --design "$design" "$stretch_name" "${stretch_now}ns" --seconds "$seconds_now" \
         --seed "$((seed + row_number))"
+}
+
+# ---- several agents ----
+
+# what a line of --agents may have: whatever is an agent's own
+line_options="$companion_options --shell --agent-period --agent-settle --sweep --interval-template --design --half-period --block"
+
+# read_agents: the lines of --agents FILE that name an agent, as "NUMBER NAME OPTIONS", into $scratch/agents; refuses names that are there twice
+read_agents() {
+    if [ ! -f "$agents" ] || [ ! -r "$agents" ]; then die 2 "--agents: cannot read '$agents'"; fi
+    for name in $line_options; do
+        if was_given "$name"; then die 2 "$name: belongs to an agent's line in '$agents'"; fi
+    done
+    for name in --treatment --interval --compare-replay --record-for --levels --on; do
+        if was_given "$name"; then die 2 "$name and --agents cannot be combined"; fi
+    done
+    make_scratch
+    awk 'NF && $1 !~ /^#/ { sub(/^[ \t]+/, ""); print NR, $0 }' "$agents" >"$scratch/agents"
+    [ -s "$scratch/agents" ] || die 2 "--agents: '$agents' names no agent (lines: NAME OPTIONS, such as: top --agent-cmd 'top -b -d 1')"
+    wrong=$(awk '
+        $2 !~ /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/ { print "line " $1 ": \047" $2 "\047 is not a name (letters, digits, _ . -)"; exit }
+        seen[$2] { print "line " $1 ": \047" $2 "\047 is there twice, first in line " seen[$2]; exit }
+        { seen[$2] = $1 }' "$scratch/agents")
+    [ -z "$wrong" ] || die 2 "--agents: '$agents', $wrong"
+}
+
+# check_agents WORDS: several agents, with launches of their own in one random order
+check_agents() {
+    [ -z "$submit" ] || die 2 '--agents and --submit cannot be combined: run it in a job of yours'
+    read_agents
+    words_for_all=$(for word in "$@"; do printf ' %s' "$(quoted "$word")"; done)
+    while read -r line_number line_name line_words; do
+        # what it notes it will note again when it is planned
+        (once_checked=show_rehearsal && of_line) 2>"$scratch/said" ||
+            die $? "--agents: '$agents', line $line_number ($line_name): $(tail -n 1 "$scratch/said" | sed 's/^noiselab-[a-z]*: //')"
+    done <"$scratch/agents"
+    [ -z "$dry_run" ] || exit 0
+    analyses=agent
+    go_on "$@"
+}
+
+show_rehearsal() { [ -z "$dry_run" ] || printf '%s\n%s\n\n' "$line_name" "$rehearsal"; }
+
+# of_line: with the options of the line as well, check_agent
+of_line() {
+    given_for_all=$given dry_run_for_all=$dry_run
+    set -- with_options line_is_parsed
+    while IFS= read -r word; do
+        [ -z "$word" ] || set -- "$@" "$word"
+    done <<EOT
+$(split_words "$line_words")
+EOT
+    "$@"
+}
+
+line_is_parsed() {
+    [ $# = 0 ] || die 2 "'$1': not an option of an agent; what is for all agents stands beside --agents"
+    for name in $given; do
+        case " $line_options " in
+        *" $name "*) [ "$name" != --agent-name ] || die 2 '--agent-name: the first word of the line is the name' ;;
+        *) die 2 "$name: not an option of an agent; what is for all agents stands beside --agents" ;;
+        esac
+    done
+    given=$given_for_all${given# } dry_run=$dry_run_for_all agent_name=$line_name agent_folder=agent/$line_name
+    find_ways
+    [ -n "$ways" ] || die 2 'no way of switching it (give --agent-cmd or another)'
+    # the words were quoted for this
+    eval "set -- $words_for_all"
+    check_agent "$@"
+}
+
+# plan_agents WORDS: the launches of all agents, in one random order
+plan_agents() {
+    while read -r line_number line_name line_words <&9; do
+        note "$line_name:"
+        (once_checked=plan_line row_number=$((1000 * line_number)) && of_line) >>"$scratch/agent-rows" || exit $?
+    done 9<"$scratch/agents"
+    shuffled "$seed" 1 <"$scratch/agent-rows" |
+        awk -v OFS="$tab" -F "$tab" -v start="$launch_prefix" -v end="$row_suffix" '{ $1 = sprintf("%s-%04d%s", start, NR, end); print }'
+    start_s=$(awk '$1 > most { most = $1 } END { print most }' "$scratch/agent-times")
+    note "all agents: about $(say_time "$(awk '{ s += $2 } END { print s }' "$scratch/agent-times")")"
+    schedule_notes="# analyses: $analyses$newline# start_s: $start_s$newline# agents: $(cut -d ' ' -f 2 "$scratch/agents" | paste -sd , -)"
+}
+
+plan_line() {
+    plan_agent "$@"
+    echo "$start_s $((round_s * launches * n_node_sets))" >>"$scratch/agent-times"
 }

@@ -182,6 +182,8 @@ recorded_bursts_of_agent <- function(campaign, id, host) {
   file <- campaign$bursts$file[campaign$bursts$launch == id & campaign$bursts$host == host]
   if (length(file) == 0) return("no bursts of the agent were recorded")
   bursts <- read_bursts(file)
+  not_kept <- suppressWarnings(as.numeric(attr(bursts, "keys")$not_kept %||% 0))
+  if (isTRUE(not_kept > 0)) return(sprintf("%s bursts found no room in the record (--keep-bursts yes keeps more, less time needs fewer)", not_kept))
   tasks <- campaign$tasks
   mine <- unique(tasks[["task"]][tasks[["launch"]] == id & tasks[["host"]] == host & tasks[["group"]] == "agent"])
   if (nrow(bursts) > 0 && (length(mine) == 0 || !any(bursts$task %in% mine))) {

@@ -1,6 +1,6 @@
 # noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
 
-agent_csv_tables <- c("estimates", "figures", "taken", "accounts", "tasks", "groups", "bursts", "activities")
+agent_csv_tables <- c("estimates", "agents", "figures", "taken", "accounts", "tasks", "groups", "bursts", "activities")
 
 # All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
 agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL) {
@@ -16,9 +16,12 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
     analysis <- analyze_campaign(campaign, alpha = alpha, channels = c("time", "preempted"), margin = margin)
   }
   taken <- agent_taken(campaign, alpha)
-  list(accounts = accounts, tasks = tasks, taken = taken, figures = if (!is.null(analysis)) agent_figures(analysis, taken), groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
-       evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign,
-       notes = c(campaign$notes, agent_notes(accounts)))
+  report <- list(accounts = accounts, tasks = tasks, taken = taken, figures = if (!is.null(analysis)) agent_figures(analysis, taken),
+                 groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
+                 evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign,
+                 notes = c(campaign$notes, agent_notes(accounts)))
+  report["agents"] <- list(several_agents(report))
+  report
 }
 
 agent_causes <- function(accounts, tasks) {
@@ -64,7 +67,8 @@ agent_json <- function(report) {
   answer <- if (!is.null(report$margin)) agent_answer(report)
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = report$alpha,
-    sentences = as.character(report_sentences(report)), estimates = agent_estimates(report), figures = report$figures, taken = report$taken, accounts = report$accounts, tasks = without_levels(report$tasks),
+    sentences = as.character(report_sentences(report)), estimates = agent_estimates(report), agents = report$agents, figures = report$figures, taken = report$taken,
+    accounts = report$accounts, tasks = without_levels(report$tasks),
     groups = without_levels(report$groups), bursts = as.data.frame(report$bursts), evidence = as.character(report$evidence),
     margin_percent = report$margin %||% NA_real_, margin_answer = answer$answer %||% NA_character_,
     margin_reason = answer$reason %||% NA_character_, notes = as.character(unique(report$notes))
@@ -84,6 +88,7 @@ report_sentences <- function(report) {
 
 # On one screen: what it costs, what it used and took, and what to beware of.
 agent_view <- function(report, operands) {
+  if (NROW(report$agents) > 1) return(several_view(report, operands))
   answer <- if (!is.null(report$margin)) agent_answer(report)
   analysis <- report$analysis
   accounts <- report$accounts
@@ -108,6 +113,17 @@ agent_view <- function(report, operands) {
            length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"), report_beside(operands))
 }
 
+# A row for each of several agents.
+several_view <- function(report, operands) {
+  agents <- report$agents
+  analysis <- report$analysis
+  analysis$margin_answer <- if (!is.null(report$margin)) agent_answer(report)
+  warnings <- c(agent_notes(report$accounts), sprintf("%s: no slowdown: %s", agents$agent, agents$reason)[!is.na(agents$reason)])
+  new_view(c(several_sentence(agents), margin_sentence(analysis)), several_table(agents, report$margin),
+           several_legend(report$margin), warnings, length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"),
+           report_beside(operands))
+}
+
 account_columns <- function(rows) {
   new_table(
     host = col_words("agent on", node_label(rows)), cpu_percent = col_number("CPU", rows$cpu_percent, three, "%"),
@@ -120,6 +136,7 @@ account_columns <- function(rows) {
 format_agent <- function(report) {
   answer <- if (!is.null(report$margin)) agent_answer(report)
   c(wrap_line(report_sentences(report), 0), "",
+    if (NROW(report$agents) > 1) c(table_lines(several_table(report$agents, report$margin)), wrap_line(several_legend(report$margin)), ""),
     format_figures(report), format_accounts(report$accounts), format_agreement(report$accounts, report$alpha), format_tasks(report),
     format_bursts(report$bursts),
     if (!is.null(answer)) {

@@ -14,6 +14,9 @@ agent_section <- function(report) {
   tags <- htmltools::tags
   sentences <- report_sentences(report)
   list(if (length(sentences) > 0) tags$ul(lapply(upper_first(sentences), tags$li)),
+       if (NROW(report$agents) > 1) {
+         page_table(several_table(report$agents, report$margin, TRUE), "The agents side by side", several_legend(report$margin))
+       },
        account_table(report$accounts), agreement_table(report), task_tables(report), bursts_table(report$bursts),
        switched_table(report$campaign))
 }

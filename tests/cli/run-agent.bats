@@ -105,6 +105,46 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     grep -q '^sweep=0.1s,1s,60s  # ' "$OUT/job.sbatch"
 }
 
+@test "a list of agents is refused line by line, before anything is made" {
+    list=$BATS_TEST_TMPDIR/agents.conf
+    refused_list() { printf '%s\n' "${@:2}" >"$list" && run_refused "--agents: '$list'$1" run_agent --agents "$list"; }
+    run_refused "--agents: cannot read '$list'" run_agent --agents "$list"
+    refused_list ' names no agent' '# none'
+    refused_list ", line 2: 'a/b' is not a name" '# agents' "a/b --agent-cmd 'sleep 9'"
+    refused_list ", line 2: 'one' is there twice, first in line 1" "one --agent-cmd 'sleep 9'" "one --agent-cmd 'sleep 8'"
+    refused_list ", line 1 (one): no way of switching it" 'one --agent-period 1s'
+    refused_list ", line 1 (one): --seconds: not an option of an agent" "one --agent-cmd 'sleep 9' --seconds 3"
+    refused_list ", line 1 (one): 'more': not an option of an agent" "one --agent-cmd 'sleep 9' more"
+    refused_list ", line 1 (one): --agent-cmd and --agent-pid: two ways" "one --agent-cmd 'sleep 9' --agent-pid 1"
+    refused_list ", line 2 (two): --agent-name: the first word" "one --agent-cmd 'sleep 9'" "two --agent-name x --agent-cmd 'sleep 9'"
+    echo "one --agent-cmd 'sleep 9' --agent-period 1s" >"$list"
+    run_refused '--agent-cmd: belongs to an agent' run_agent --agents "$list" --agent-cmd 'sleep 9'
+    run_refused '--levels and --agents cannot be combined' run_agent --agents "$list" --levels 1
+    [ ! -e "$OUT" ]
+}
+
+@test "a list of agents has launches of each in one random order, each with its own words, and a row of each in the answer" {
+    needs_cpus 2
+    {
+        echo '# name  options'
+        echo "heavy  --agent-cmd '$(busy 4ms 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms --agent-cpu 0"
+        echo "light  --agent-cmd '$(busy 10us 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms"
+    } >"$BATS_TEST_TMPDIR/agents.conf"
+    status=0
+    run_agent --agents "$BATS_TEST_TMPDIR/agents.conf" --launches 2 --seconds 6 --seed 4 --margin 0.001 || status=$?
+    cat "$ERR" "$BATS_TEST_TMPDIR/stdout"
+    [ "$(key agents)" = heavy,light ]
+    [ "$(words_of --agent-name | sort | uniq -c | xargs)" = '2 heavy 2 light' ]
+    [ "$(sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 1 | sed 's/.*-//' | paste -sd ' ')" = '0001 0002 0003 0004' ]
+    [ "$(words_of --seed | sort -u | wc -l)" -eq 4 ]
+    [ "$(jq -r .ended "$OUT"/*/launch.json | sort -u)" = complete ]
+    [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
+    "$BIN/noiselab" analyze agent "$OUT" --csv --table agents >"$BATS_TEST_TMPDIR/agents.csv"
+    cut -d , -f 1,2 "$BATS_TEST_TMPDIR/agents.csv"
+    [ "$(tail -n +2 "$BATS_TEST_TMPDIR/agents.csv" | cut -d , -f 1,2 | tr -d '"' | sort | paste -sd ' ')" = 'heavy,0.02 light,0.02' ]
+    grep -qE '^ *heavy +20 ms' "$BATS_TEST_TMPDIR/stdout"
+}
+
 @test "an interval of a scrape is its period" {
     submit_agent --scrape 'curl -s localhost:9100/metrics' --sweep 1s,5s --launches 3 || cat "$ERR"
     [ "$(words_of --scrape-period | sort -u | paste -sd ' ' -)" = '1s 5s' ]

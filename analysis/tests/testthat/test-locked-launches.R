@@ -56,3 +56,15 @@ test_that("a node that had the load and lacks its slices leaves no figure, and i
   got <- locked_of_rows(campaign, id, which(campaign$rows$arm == "on"), 0.01, 0.98)
   expect_equal(got[c("state", "reason")], data.frame(state = "unrecorded", reason = "no slices of node9"))
 })
+
+test_that("a record that had no room for all bursts gives no figure by bursts", {
+  file <- file.path(local_folder(), "bursts.n1.trace")
+  campaign <- list(bursts = data.frame(launch = "one", host = "n1", file = file),
+                   tasks = data.frame(launch = "one", host = "n1", task = "top", group = "agent"))
+  record <- function(not_kept) {
+    writeLines(c("# origin_monotonic_ns: 0", paste("# not_kept:", not_kept), "0\t41000\t0\t-\ttop"), file)
+    recorded_bursts_of_agent(campaign, "one", "n1")
+  }
+  expect_equal(nrow(record(0)), 1)
+  expect_match(record(17), "^17 bursts found no room in the record")
+})

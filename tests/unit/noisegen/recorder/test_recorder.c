@@ -434,6 +434,27 @@ static void a_thread_tells_when_it_was_off_its_cpu(void **state) {
     nr_close(r);
 }
 
+static void a_trace_says_how_many_bursts_found_no_room(void **state) {
+    (void)state;
+    pid_t tid = (pid_t)syscall(SYS_gettid);
+    struct nr_totals half;
+    struct nr_recorder *r = opened((struct nr_config){
+        .source = "thread", .view = NR_VIEW_THREADS, .tids = &tid, .n_tids = 1, .max_bursts = 5, .keep = 1u << NR_YIELDED});
+    assert_int_equal(nr_begin(r, 0), 0);
+    for (int i = 0; i < 20; i++) nap(MS);
+    assert_int_equal(nr_end(r, &half), 0);
+    char *text = NULL, wanted[64];
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_int_equal(nr_write_bursts(r, file, "H"), 0);
+    fclose(file);
+    assert_true(half.group_bursts[NR_YIELDED] >= 20);
+    snprintf(wanted, sizeof wanted, "# not_kept: %lld\n", (long long)half.group_bursts[NR_YIELDED] - 5);
+    assert_non_null(strstr(text, wanted));
+    free(text);
+    nr_close(r);
+}
+
 static void *wait_for_good(void *argument) {
     struct worker *worker = argument;
     char byte;
@@ -524,6 +545,7 @@ int main(void) {
         cmocka_unit_test(all_time_of_a_measured_cpu_is_somebodys),
         cmocka_unit_test(lost_records_are_counted_and_nothing_is_invented),
         cmocka_unit_test(a_thread_tells_when_it_was_off_its_cpu),
+        cmocka_unit_test(a_trace_says_how_many_bursts_found_no_room),
         cmocka_unit_test(many_threads_share_the_locked_memory_that_an_account_has),
         cmocka_unit_test(sources_without_records_know_the_cpu_time),
     };

@@ -1,0 +1,84 @@
+# Several agents of one campaign, or one at several intervals, side by side: what each takes and costs, and how often it may sample.
+
+#' Agents side by side
+#'
+#' @param report The result of `agent_report()`.
+#' @return A data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one CPU, its own
+#'   account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`, `slowdown_high` (of the operation
+#'   whose upper end is highest), `operation`, `bytes`, `by` (`bursts` where they were recorded, else `on/off`), `outcome`, `amplification` (slowdown by
+#'   what was taken; NA unless both were found), `margin_answer` (of the slowdown in all, over all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the
+#'   upper end of the slowdown would be the margin, if each sample costs the same whatever the interval), `reason` (why there is no slowdown, else NA).
+#'   NULL without rows.
+#' @noRd
+several_agents <- function(report) {
+  figures <- report$figures
+  if (NROW(figures) == 0) return(NULL)
+  bind_rows(lapply(unique(figures$kind), function(kind) several_row(figures[figures$kind == kind, ], kind, report)))
+}
+
+several_row <- function(figures, kind, report) {
+  known <- function(figure) figures[figures$figure == figure & is.finite(figures$high), ]
+  slow <- known("locked")
+  by <- "bursts"
+  if (nrow(slow) == 0) {
+    slow <- known("all")
+    by <- "on/off"
+  }
+  worst <- slow[which.max(slow$high)[1], ]
+  taken <- figures[figures$figure == "taken", ][1, ]
+  found <- function(row) isTRUE(grepl("^detected", row$outcome))
+  margin <- report$margin
+  interval_s <- sampling_interval_s(kind, report$campaign)
+  data.frame(
+    agent = sub("@[^@]*$", "", kind), interval_s = interval_s,
+    cpu_percent = mean(report$accounts$cpu_percent[report$accounts$kind == kind & !is.na(report$accounts$launch)]),
+    taken_percent = taken$value, taken_low = taken$low, taken_high = taken$high,
+    slowdown_percent = worst$value, slowdown_low = worst$low, slowdown_high = worst$high, operation = worst$operation, bytes = worst$bytes,
+    by = if (nrow(slow) > 0) by else NA_character_, outcome = if (nrow(slow) > 0) worst$outcome else "inconclusive",
+    amplification = if (found(worst) && found(taken)) worst$value / taken$value else NA_real_,
+    margin_answer = if (is.null(margin)) NA_character_ else margin_of_kind(kind, report$analysis),
+    safe_interval_s = if (is.null(margin) || nrow(slow) == 0) NA_real_ else interval_s * max(worst$high, 0) / margin,
+    reason = if (nrow(slow) > 0) NA_character_ else c(stats::na.omit(figures$reason[figures$figure == "all"]), NA)[1]
+  )
+}
+
+# As the exit status has it: of the slowdown in all, over all operations.
+margin_of_kind <- function(kind, analysis) {
+  rows <- main_rows(analysis$verdicts)
+  words <- rows$margin_verdict[rows$channel == "time" & as.character(rows$kind) == kind & !has_level(rows$level_requested_percent)]
+  if (any(words %in% "above")) "above" else if (length(words) > 0 && all(words %in% "below")) "below" else "undecided"
+}
+
+# Between two samples of this agent, as it was told or found; NA where that is not known, or its launches differ.
+sampling_interval_s <- function(kind, campaign) {
+  rows <- campaign$rows
+  launches <- unique(as.character(rows[["launch"]][as.character(rows[["kind"]]) == kind & !has_level(rows[["level_requested_percent"]])]))
+  ns <- unique(unlist(lapply(campaign$launches[launches], function(info) info$options$agent_interval_ns %||% info$options$agent_period_ns)))
+  if (length(ns) == 1 && is.finite(ns) && ns > 0) ns / 1e9 else NA_real_
+}
+
+several_sentence <- function(rows) {
+  hit <- rows[grepl("^detected", rows$outcome), ]
+  hit <- hit[order(-hit$slowdown_percent), ]
+  name <- function(rows) paste0(rows$agent, ifelse(is.na(rows$interval_s), "", paste0(" at ", vapply(rows$interval_s, format_time, ""))))
+  each <- function(row) sprintf("%s by %s on %s", name(row), percent_words(row$slowdown_percent, row$slowdown_low, row$slowdown_high), row$operation)
+  if (nrow(hit) == 0) return(sprintf("None of %d agents was found to slow an operation.", nrow(rows)))
+  sprintf("%d of %d agents slow an operation, most of all %s.", nrow(hit), nrow(rows), each(hit[1, ]))
+}
+
+several_table <- function(rows, margin, unicode = shows_unicode()) {
+  new_table(
+    agent = col_words("agent", rows$agent), interval_s = col_number("every", rows$interval_s, function(x) vapply(x, format_time, "")),
+    cpu_percent = col_number("CPU", rows$cpu_percent, three, "%"), taken_percent = col_number("taken", rows$taken_percent, three, "%"),
+    slowdown_percent = col_number("slowdown", rows$slowdown_percent, format_effect, "%"),
+    low = col_interval("interval", rows$slowdown_low, rows$slowdown_high), operation = col_words("on", rows$operation), by = col_words("by", rows$by),
+    amplification = col_number("ampl.", rows$amplification, three),
+    margin = if (!is.null(margin)) col_words("margin", rows$margin_answer),
+    safe = if (!is.null(margin)) col_number("safe", rows$safe_interval_s, function(x) vapply(x, format_time, "")), mark = rows$outcome
+  )
+}
+
+several_legend <- function(margin) {
+  paste0("CPU, taken from the ranks: % of one CPU; slowdown of the operation that it slows most; ampl.: slowdown by taken",
+         if (!is.null(margin)) "; safe: the shortest interval below the margin, if each sample costs the same")
+}
