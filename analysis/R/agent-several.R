@@ -3,11 +3,12 @@
 #' Agents side by side
 #'
 #' @param report The result of `agent_report()`.
-#' @return A data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one CPU, its own
-#'   account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`, `slowdown_high` (of the operation
-#'   whose upper end is highest), `operation`, `bytes`, `by` (`bursts` where they were recorded, else `on/off`), `outcome`, `amplification` (slowdown by
-#'   what was taken; NA unless both were found), `margin_answer` (of the slowdown in all, over all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the
-#'   upper end of the slowdown would be the margin, if each sample costs the same whatever the interval), `reason` (why there is no slowdown, else NA).
+#' @return A data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one CPU, its
+#'   own account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`, `slowdown_high` (of the
+#'   operation whose upper end is highest), `operation`, `bytes`, `by` (`bursts` where they were recorded, else `on/off`), `outcome`,
+#'   `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (of the slowdown in all, over all operations: `below`,
+#'   `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown would be the margin, if each sample costs the
+#'   same whatever the interval), `reason` (why there is no slowdown, else NA).
 #'   NULL without rows.
 #' @noRd
 several_agents <- function(report) {
@@ -61,7 +62,9 @@ several_sentence <- function(rows) {
   hit <- rows[grepl("^detected", rows$outcome), ]
   hit <- hit[order(-hit$slowdown_percent), ]
   name <- function(rows) paste0(rows$agent, ifelse(is.na(rows$interval_s), "", paste0(" at ", vapply(rows$interval_s, format_time, ""))))
-  each <- function(row) sprintf("%s by %s on %s", name(row), percent_words(row$slowdown_percent, row$slowdown_low, row$slowdown_high), row$operation)
+  each <- function(row) {
+    sprintf("%s by %s on %s", name(row), percent_words(row$slowdown_percent, row$slowdown_low, row$slowdown_high), row$operation)
+  }
   if (nrow(hit) == 0) return(sprintf("None of %d agents was found to slow an operation.", nrow(rows)))
   sprintf("%d of %d agents slow an operation, most of all %s.", nrow(hit), nrow(rows), each(hit[1, ]))
 }
@@ -71,7 +74,8 @@ several_table <- function(rows, margin, unicode = shows_unicode()) {
     agent = col_words("agent", rows$agent), interval_s = col_number("every", rows$interval_s, function(x) vapply(x, format_time, "")),
     cpu_percent = col_number("CPU", rows$cpu_percent, three, "%"), taken_percent = col_number("taken", rows$taken_percent, three, "%"),
     slowdown_percent = col_number("slowdown", rows$slowdown_percent, format_effect, "%"),
-    low = col_interval("interval", rows$slowdown_low, rows$slowdown_high), operation = col_words("on", rows$operation), by = col_words("by", rows$by),
+    low = col_interval("interval", rows$slowdown_low, rows$slowdown_high), operation = col_words("on", rows$operation),
+    source = col_words("by", rows$by),
     amplification = col_number("ampl.", rows$amplification, three),
     margin = if (!is.null(margin)) col_words("margin", rows$margin_answer),
     safe = if (!is.null(margin)) col_number("safe", rows$safe_interval_s, function(x) vapply(x, format_time, "")), mark = rows$outcome
