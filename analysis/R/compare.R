@@ -33,7 +33,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #' all tests of a family (time, tail, share, slowdown, amplification).
 #'
 #' @param a,b `nl_campaign`s from [read_campaign()] (`arms = "any"` will do).
-#' @param margin_percent Margin of the clean time, percent, length 1; NULL: none is asked about.
+#' @param margin_percent Margin of the clean time, or where both sides ran the same agent of its slowdown, percent, length 1; NULL: none is asked about.
 #' @param alpha Two-sided level of the words slower and faster: each direction has alpha / 2; length 1. Verdicts on the
 #'   margin are one-sided at alpha. Where a side has been looked at before, less of it is left, see `campaign_looks()`.
 #' @param power Power at the detection limit, length 1.
@@ -46,7 +46,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #'     `p_holm`, `test`, `p_check` (two-sided), `check`, `detection_limit` (the effect that this row's test, as
 #'     corrected, would have found with `power`: at one-sided alpha / 2 over the number of tests in the family),
 #'     `detection_limit_alone` (of the test without correction), `bound_low`, `bound_high` (confidence 1 - 2 alpha),
-#'     `margin_verdict` (time only), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`, `n_a`,
+#'     `margin_verdict` (of the rows that the margin is about), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`, `n_a`,
 #'     `n_b` (launches; pairs with scope "these two launches"), `se`, `df` (on the scale of the test);
 #'   * `answer`: `pass`, `fail` or `inconclusive` (NA without a margin);
 #'   * `differs`: data frame `what`, `a`, `b`: provenance that is not the same;
@@ -94,7 +94,7 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
   rows <- decide_comparison(rows, settings)
   sides <- rbind(side_row("A", a), side_row("B", b))
   structure(list(rows = rows, answer = if (is.null(margin_percent)) NA_character_ else
-                   margin_answer(rows$margin_verdict[rows$family == "time"]),
+                   margin_answer(rows$margin_verdict[in_margin(rows)]),
                  differs = differing_provenance(a, b),
                  notes = c(sprintf("%s: %s", rep(c("A", "B"), lengths(lapply(looks, `[[`, "note"))), unlist(lapply(looks, `[[`, "note"))),
                           comparison_notes(a, b, summaries, keys, rows, settings)), sides = sides,
@@ -208,7 +208,7 @@ decide_comparison <- function(rows, settings) {
   rows$verdict <- comparison_words(rows, alpha)
   rows$familywise <- ifelse(is.na(rows$reason) & rows$verdict != no_difference, !is.na(rows$p_holm) & rows$p_holm <= alpha, NA)
   rows$margin_verdict <- rows$margin_reason <- NA_character_
-  at <- which(rows$family == "time")
+  at <- which(in_margin(rows))
   if (!is.null(settings$margin) && length(at) > 0) {
     border <- log1p(c(settings$margin, -settings$margin) / 100)
     above <- one_sided(border[1], FALSE)
@@ -227,6 +227,14 @@ decide_comparison <- function(rows, settings) {
   rownames(rows) <- NULL
   rows
 }
+
+# The rows that a margin is about: what an agent costs, where both sides ran it, else the clean time.
+in_margin <- function(rows) {
+  agents <- rows$family == "slowdown" & !has_level(rows$level_requested_percent)
+  if (any(agents)) agents else rows$family == "time"
+}
+
+margin_of_what <- function(rows) if (any(rows$family == "slowdown" & in_margin(rows))) "the agent's slowdown" else "the clean time"
 
 comparison_words <- function(rows, alpha) {
   word <- function(name) unname(vapply(comparison_families[rows$family], `[[`, "", name))

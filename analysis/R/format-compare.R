@@ -62,7 +62,8 @@ comparison_sentences <- function(comparison, rows) {
   other <- rows[rows$family != "time" & rows$sure, ]
   sure <- sprintf("%g %% interval ", 100 * (1 - comparison$alpha))
   ways <- unique(changed$verdict)
-  c(if (!is.na(comparison$answer)) sprintf("Margin of %g %% of the clean time: %s.", comparison$margin_percent, comparison$answer),
+  c(if (!is.na(comparison$answer)) sprintf("Margin of %g %% of %s: %s.", comparison$margin_percent, margin_of_what(comparison$rows),
+                                               comparison$answer),
     vapply(ways, function(way) {
       part <- utils::head(changed[changed$verdict == way, ], most_named)
       rest <- sum(changed$verdict == way) - nrow(part)
@@ -143,13 +144,13 @@ comparison_group <- function(rows) {
 
 format_comparison_margin <- function(comparison) {
   if (is.null(comparison$margin_percent)) return(NULL)
-  rows <- comparison$rows[comparison$rows$family == "time", ]
+  rows <- comparison$rows[in_margin(comparison$rows), ]
   table <- new_table(
     cell = col_words("", cell_words(rows)), effect = col_number("change %", rows$effect, format_change),
     bound_low = col_number(sprintf("%g %% CI", 100 * (1 - 2 * comparison$alpha)), rows$bound_low, change_interval(rows$bound_low, rows$bound_high)),
     margin_verdict = col_words("verdict", short_margin(rows$margin_verdict))
   )
-  c(sprintf("margin %g %% of the clean time: %s", comparison$margin_percent, comparison$answer),
+  c(sprintf("margin %g %% of %s: %s", comparison$margin_percent, margin_of_what(comparison$rows), comparison$answer),
     wrap_line(paste(sprintf("by the interval of confidence %g %% against", 100 * (1 - 2 * comparison$alpha)),
                     sprintf("+-%g %%; slower by more: after Holm's correction over these rows",
                             comparison$margin_percent))),

@@ -3,7 +3,7 @@
 # A function, because option() is in a file that is read later.
 compare_options <- function() list(
   option("all", help = "print all tables instead of the answer on one screen"),
-  option("margin", "PERCENT", "is the clean time within this margin? Decides the exit status"),
+  option("margin", "PERCENT", "is the clean time (of an agent: its slowdown) within this margin? Decides the exit status"),
   option("paired", help = "compare the i-th launch of B with the i-th of A, in time"),
   option("alpha", "P", "two-sided level of slower/faster, one-sided of the margin (default 0.01)"),
   option("power", "P", "power at the detection limit (default 0.95)"),

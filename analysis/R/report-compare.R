@@ -12,7 +12,9 @@ write_comparison_report <- function(comparison, file, plots_dir = files_beside(f
     rows <- comparison$rows[comparison$rows$family == family, ]
     page_section(family, comparison_families[[family]]$question, family_sentence(rows), if (family != families[1]) figure(family),
                  list(change_table(rows, comparison), reasons_fold(change_names(rows), rows$reason)),
-                 if (family == "time" && !is.null(comparison$margin_percent)) list(details_tag("Against the margin", change_margin_table(rows, comparison))))
+                 if (any(!is.na(rows$margin_verdict))) {
+                   list(details_tag("Against the margin", change_margin_table(rows[!is.na(rows$margin_verdict), ], comparison)))
+                 })
   })
   write_page(html_page("B against A", sprintf("A: %s, %s; B: %s, %s", sides$dirs[1], launches_words(sides$launches[1]), sides$dirs[2],
                                               launches_words(sides$launches[2])),
@@ -26,7 +28,9 @@ comparison_answer <- function(comparison) {
   first <- rows[rows$family == "time", ]
   more <- setdiff(intersect(names(comparison_families), rows$family), "time")
   c(if (nrow(first) > 0) upper_first(family_sentence(first)),
-    if (!is.na(comparison$answer)) sprintf("Is the clean time within the margin of %g %%? %s.", comparison$margin_percent, upper_first(comparison$answer)),
+    if (!is.na(comparison$answer)) {
+      sprintf("Is %s within the margin of %g %%? %s.", margin_of_what(rows), comparison$margin_percent, upper_first(comparison$answer))
+    },
     if (length(more) > 0) paste0("Beside the clean time: ", paste(vapply(more, function(family) {
       part <- rows[rows$family == family, ]
       sprintf("%s, %s", family, changed_words(part))

@@ -91,3 +91,12 @@ join_campaigns <- function(parts) {
   all$paths <- unlist(lapply(parts, `[[`, "paths"))
   all
 }
+
+# Gives the launches of a simulated campaign other ids, so that it can stand beside another one.
+rename_launches <- function(dir, ending) {
+  for (id in list.files(dir)) {
+    path <- file.path(dir, paste0(id, ending))
+    file.rename(file.path(dir, id), path)
+    for (file in list.files(path, full.names = TRUE)) edit_lines(file, function(lines) gsub(id, basename(path), lines, fixed = TRUE))
+  }
+}

@@ -6,18 +6,9 @@ two_agents <- function(env = parent.frame()) {
   made(dir, name = "heavy", slowdown_percent = 3, agent_burst_ns = 2.5e6, seed = 1)
   more <- local_folder(env)
   made(more, name = "light", slowdown_percent = 0, agent_burst_ns = 4e4, seed = 2)
-  for (launch in list.files(more)) file.rename(file.path(more, launch), file.path(dir, paste0(launch, "-light")))
-  edit_launches(dir)
+  rename_launches(more, "-light")
+  file.rename(list.files(more, full.names = TRUE), file.path(dir, list.files(more)))
   dir
-}
-
-# Launches are named by their folders.
-edit_launches <- function(dir) {
-  for (path in list.files(dir, "-light$", full.names = TRUE)) {
-    id <- basename(path)
-    renamed <- function(lines) gsub(sub("-light$", "", id), id, lines, fixed = TRUE)
-    for (file in list.files(path, full.names = TRUE)) edit_lines(file, renamed)
-  }
 }
 
 test_that("each agent has a row with what it took and costs, and the worst is named first", {

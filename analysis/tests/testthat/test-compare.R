@@ -381,3 +381,23 @@ test_that("a side that grew beyond its plan has less of alpha left", {
   expect_equal(got$alpha, 0.0025)
   expect_match(got$notes[1], "^B: look 2 at this campaign")
 })
+
+test_that("where both sides ran the same agent the margin is of what it costs", {
+  made <- function(slowdown_percent, seed) {
+    dir <- local_folder(parent.frame(2))
+    simulate_agent_campaign(dir, name = "top", operations = "barrier", pairs = 60, launches = 3, slowdown_percent = slowdown_percent,
+                            agent_burst_ns = 1e6, seed = seed)
+    rename_launches(dir, paste0("-", seed))
+    dir
+  }
+  old <- made(1, 1)
+  new <- made(4, 2)
+  answer <- function(a, b, margin) compare_campaigns(read_campaign(a), read_campaign(b), margin)$answer
+  expect_equal(answer(old, new, 1), "fail")
+  expect_equal(answer(old, new, 8), "pass")
+  expect_equal(answer(new, old, 1), "pass")
+  said <- status_of("noiselab-compare", "--margin", "1", old, new)
+  expect_equal(said$status, 1L)
+  expect_match(paste(said$out, collapse = " "), "Margin of 1 % of the agent's slowdown: fail")
+  expect_match(paste(status_of("noiselab-compare", "--margin", "1", "--all", old, new)$out, collapse = " "), "margin 1 % of the agent's slowdown: fail")
+})
