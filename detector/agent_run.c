@@ -86,7 +86,8 @@ void nd_agent_switch(struct nd_run *r, const struct nd_step *step) {
     int is_on = nd_is_agents(r->o, step->level);
     if (!a->companion) return;
     enum nd_companion_end end = nd_companion_command(a->companion, is_on ? NL_AGENT_ON : NL_AGENT_OFF);
-    a->half = (struct nd_agent_half){.step = *step, .switch_ns = end == ND_COMPANION_DONE ? nd_companion_page(a->companion)->switch_ns : -1};
+    a->half =
+        (struct nd_agent_half){.step = *step, .switch_ns = end == ND_COMPANION_DONE ? nd_companion_page(a->companion)->switch_ns : -1};
     note_failure(r, end, is_on ? "switched on" : "switched off");
 }
 

@@ -44,8 +44,8 @@ static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double 
     dose->skip = nd_noise_phase(phase, r->skip, 0, r->treated_index, r->n_generators);
 }
 
-/* By how much a dose lengthens its half. Bursts on CPUs of one node come at once, those of several nodes one after the other unless aligned; what
- * one rank loses all lose where operations hold them together. */
+/* By how much a dose lengthens its half. Bursts on CPUs of one node come at once, those of several nodes one after the other unless
+ * aligned; what one rank loses all lose where operations hold them together. */
 static double stretch_of(const struct nd_run *r, const struct nd_step *step) {
     const struct nd_arm *arm = &r->o->arms[step->level];
     int n = r->n_hit[arm->place];
@@ -59,8 +59,8 @@ static int64_t periods_of(const struct nd_options *o) {
     return n < 1 ? 1 : n;
 }
 
-/* The generator's account of a step. Periodic bursts too small for a wake-up of their own are merged, and would fall on any operation: as long as
- * there are accounts enough, every operation and size has its own. Patterns that go on from half to half have one for all. */
+/* The generator's account of a step. Periodic bursts too small for a wake-up of their own are merged, and would fall on any operation: as
+ * long as there are accounts enough, every operation and size has its own. Patterns that go on from half to half have one for all. */
 static int account_of(const struct nd_options *o, const struct nd_step *step) {
     int n_accounts = 1 + o->n_doses * o->n_configs;
     if (n_accounts > NL_CONTROL_MAX_LEVELS || !is_periodic(o, &o->arms[step->level])) return step->level + 1;
@@ -122,8 +122,8 @@ static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_s
     s->first_burst_ns = dose.first_burst_ns;
 }
 
-/* Waits for all ranks without holding the CPU: the generator that was just woken needs it, and would otherwise wait for the scheduler's next
- * tick behind a rank that spins in a barrier. The real barrier afterwards brings the ranks together. */
+/* Waits for all ranks without holding the CPU: the generator that was just woken needs it, and would otherwise wait for the scheduler's
+ * next tick behind a rank that spins in a barrier. The real barrier afterwards brings the ranks together. */
 static void wait_politely(MPI_Comm comm) {
     MPI_Request request;
     int done = 0;
@@ -259,7 +259,8 @@ static struct delivery delivered_so_far(struct nd_run *r) {
     return d;
 }
 
-/* What the generator did while starts were run: between two stretches of them they are summed up, and load that comes then disturbs none. */
+/* What the generator did while starts were run: between two stretches of them they are summed up, and load that comes then disturbs
+ * none. */
 struct stretches {
     struct nd_run *r;
     struct delivery begin, sum;
@@ -334,7 +335,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;
 }
 
-/* ---- from the ranks' figures to a row (rank 0) ------------------------------------------------------------------------------------------ */
+/* ---- from the ranks' figures to a row (rank 0) --------------------------------------------------------------------------------------- */
 
 void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all) {
     struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations};
@@ -361,7 +362,7 @@ void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const stru
     if (r->sequential) nd_sequential_half(r->sequential, &h);
 }
 
-/* ---- from half to half ------------------------------------------------------------------------------------------------------------------- */
+/* ---- from half to half --------------------------------------------------------------------------------------------------------------- */
 
 /* One half of a rank or a node, into its arm's sum and into its pairs. */
 static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd_step *step, const struct nd_half_sum *s) {
@@ -379,7 +380,8 @@ static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd
 static void add_to_level(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
     if (!r->treatment || !has_dose(r->o, step)) return;
     struct nd_level_sum *level = &r->node_end->levels[step->level];
-    if (s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0) r->node_end->n_early_bursts++;
+    if (s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0)
+        r->node_end->n_early_bursts++;
     level->n_halves++;
     level->wall_ns += s->loop.wall_ns;
     level->n_cpus = r->n_place_cpus[r->o->arms[step->level].place];

@@ -40,7 +40,8 @@ static void take_rank(void *context, int rank, const void *sums) {
     struct nd_run *r = t->r;
     size_t first = (size_t)rank * (size_t)r->n_arms;
     if (!t->failed)
-        t->failed = nd_record_ranks_add(r->record, &r->bindings[rank], sums, &r->times_slowest[first], r->start_ranks ? &r->start_ranks[first] : NULL);
+        t->failed = nd_record_ranks_add(r->record, &r->bindings[rank], sums, &r->times_slowest[first],
+                                        r->start_ranks ? &r->start_ranks[first] : NULL);
 }
 
 static void take_node(void *context, int node, const void *sums) {
@@ -50,8 +51,8 @@ static void take_node(void *context, int node, const void *sums) {
 }
 
 /* One table, gathered from the ranks of `comm` entry by entry, so that rank 0 holds none of it. Collective over `comm`. */
-static int write_table(struct nd_run *r, MPI_Comm comm, int (*begin)(struct nd_record *), void (*take)(void *, int, const void *), const void *mine,
-                       size_t size) {
+static int write_table(struct nd_run *r, MPI_Comm comm, int (*begin)(struct nd_record *), void (*take)(void *, int, const void *),
+                       const void *mine, size_t size) {
     struct table t = {.r = r, .failed = !r->record || begin(r->record) != 0};
     int has_begun = !t.failed;
     nd_tree_gather(comm, mine, (int)size, take, &t);
@@ -82,7 +83,8 @@ static int write_starts(struct nd_run *r) {
     int failed = r->record && nd_record_starts_hist_begin(r->record), has_begun = r->record && !failed;
     for (int i = 0; i < o->n_configs * r->n_arms; i++) {
         struct nl_hist *measures = r->measures ? &r->measures[(size_t)i * ND_N_MEASURES] : NULL;
-        MPI_Reduce(r->overshoots[i].bins, measures ? measures[ND_MEASURE_OVERSHOOT].bins : NULL, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
+        MPI_Reduce(r->overshoots[i].bins, measures ? measures[ND_MEASURE_OVERSHOOT].bins : NULL, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0,
+                   r->team.world);
         for (int m = 0; r->record && !failed && m < ND_N_MEASURES; m++)
             failed = nd_record_starts_hist_add(r->record, &o->configs[i / r->n_arms], i % r->n_arms - 1, m, &measures[m]);
     }
@@ -120,7 +122,7 @@ static void collect_certificates(struct nd_run *r) {
     nd_tree_gather(r->team.leaders, r->node_end, sizeof *r->node_end, take_node_end, r);
 }
 
-/* ---- the loop over halves --------------------------------------------------------------------------------------------------------------- */
+/* ---- the loop over halves ------------------------------------------------------------------------------------------------------------ */
 
 /* Flags of all ranks after a half; `wall_ns` becomes that of the slowest rank. Collective. */
 static int agree(struct nd_run *r, int64_t *wall_ns) {
@@ -132,8 +134,8 @@ static int agree(struct nd_run *r, int64_t *wall_ns) {
     return flags;
 }
 
-/* An agent that died, or cannot be switched any more: whether the launch goes on without its arm. The half under way is not recorded; one that
- * had another reason to end ends the launch. Collective. */
+/* An agent that died, or cannot be switched any more: whether the launch goes on without its arm. The half under way is not recorded; one
+ * that had another reason to end ends the launch. Collective. */
 static int give_agent_up(struct nd_run *r, int *flags) {
     if (!(*flags & ND_FLAG_AGENT) || nd_agent_drop(r)) return 0;
     *flags &= ~ND_FLAG_AGENT;
@@ -229,7 +231,9 @@ static void warn_of_rounds_left_out(struct nd_run *r, int flags, int is_decided)
     if (r->launch) json_object_set_new(r->launch, "rounds_done", json_integer(r->n_rounds_done));
     if (!r->launch || flags || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
     double elapsed_s = (double)(nl_mono_ns() - r->rounds_begin_ns - r->aside_ns) * 1e-9;
-    snprintf(line, sizeof line, "%lld of %lld rounds were run: %.3g s had passed by the clock where --seconds asks for %.3g s (was the machine busy?); the others are left out",
+    snprintf(line, sizeof line,
+             "%lld of %lld rounds were run: %.3g s had passed by the clock where --seconds asks for %.3g s (was the machine busy?); the "
+             "others are left out",
              (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
     nl_warn("%s", line);
     nd_launch_json_warn(r->launch, line);
@@ -262,8 +266,10 @@ static int run_schedule(struct nd_run *r) {
 static void warn_of_short_halves(const struct nd_run *r) {
     char line[192];
     if (r->n_short_halves * 50 <= r->n_on_halves) return;
-    snprintf(line, sizeof line, "%.0f %% of the on halves were so much shorter than expected (the machine's speed wanders) that their last burst came too late",
-             100. * (double)r->n_short_halves / (double)r->n_on_halves);
+    snprintf(
+        line, sizeof line,
+        "%.0f %% of the on halves were so much shorter than expected (the machine's speed wanders) that their last burst came too late",
+        100. * (double)r->n_short_halves / (double)r->n_on_halves);
     nd_launch_json_warn(r->launch, line);
 }
 
@@ -272,7 +278,8 @@ static int had_wrong_data(struct nd_run *r) {
     int64_t n_wrong = 0;
     if (!r->starter) return 0;
     MPI_Allreduce(&r->starter->n_wrong, &n_wrong, 1, MPI_INT64_T, MPI_SUM, r->team.world);
-    if (r->record && n_wrong) nl_error("--check: %lld results of operations were wrong: this MPI installation or its network damages data", (long long)n_wrong);
+    if (r->record && n_wrong)
+        nl_error("--check: %lld results of operations were wrong: this MPI installation or its network damages data", (long long)n_wrong);
     if (r->record && r->o->check == ND_CHECK_EVERY) json_object_set_new(r->launch, "data_errors", json_integer(n_wrong));
     return n_wrong > 0;
 }
@@ -328,7 +335,8 @@ static enum nd_end finish(struct nd_run *r, int flags) {
         nd_progress_close(r->progress);
         r->progress = NULL;
         if (!failed) fprintf(stdout, "%s\n", nd_record_folder(r->record));
-        if (end == ND_END_INTERRUPTED) nl_warn("interrupted: %lld rows are in '%s'", (long long)nd_record_rows(r->record), nd_record_folder(r->record));
+        if (end == ND_END_INTERRUPTED)
+            nl_warn("interrupted: %lld rows are in '%s'", (long long)nd_record_rows(r->record), nd_record_folder(r->record));
     }
     return nd_run_agree_failed(r, failed) ? ND_END_FAILED : end;
 }
@@ -344,8 +352,8 @@ static int nd_run_print_clocks(struct nd_run *r) {
     for (int i = 0; i < r->team.n_ranks; i++) {
         const struct nd_sync_report *p = &r->reports[i];
         if (p->is_measured || i == 0)
-            printf("%6d  %-24s %20lld %12.4f %10lld %12.0f %10lld\n", i, r->bindings[i].host, (long long)p->offset_ns, p->drift_ppm, (long long)p->rtt_ns,
-                   p->residual_ns, (long long)p->n_exchanges);
+            printf("%6d  %-24s %20lld %12.4f %10lld %12.0f %10lld\n", i, r->bindings[i].host, (long long)p->offset_ns, p->drift_ppm,
+                   (long long)p->rtt_ns, p->residual_ns, (long long)p->n_exchanges);
         else
             printf("%6d  %-24s %20s\n", i, r->bindings[i].host, "shares its node's");
     }

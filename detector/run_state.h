@@ -33,8 +33,8 @@ struct nd_folder {
     char launch[192];
 };
 
-/* When a load ran and what it did to the loop: of the first rank of a node that has a generator or an agent. NULL elsewhere, and with synchronised
- * starts. */
+/* When a load ran and what it did to the loop: of the first rank of a node that has a generator or an agent. NULL elsewhere, and with
+ * synchronised starts. */
 struct nd_load_log {
     struct nd_slices *slices; /* owned, and its file */
     struct nd_burst_log *bursts; /* NULL where there is no generator */
@@ -89,7 +89,8 @@ struct nd_run {
     int n_loose_ranks;              /* ranks that are not bound to one CPU, where there is a load to place */
     struct nd_ledger ledgers[NL_CONTROL_MAX_LEVELS]; /* leaders with a generator: of each account */
     int last_account;               /* the same: of the half before */
-    int64_t lead_ns;                /* longest way from drawing a dose to the start of its loop, seen in the warm-up; the same on all ranks */
+    /* longest way from drawing a dose to the start of its loop, seen in the warm-up; the same on all ranks */
+    int64_t lead_ns;
     pid_t parent_pid;               /* the launcher */
     int flags;                      /* what this rank tells the others next time */
     int n_allowed;                  /* CPUs of this node that its ranks may use; 0 unknown */
@@ -130,8 +131,8 @@ int nd_run_set_up(struct nd_run *r);
 int nd_run_allocate(struct nd_run *r);
 int nd_run_set_up_nodes(struct nd_run *r);
 
-/* look_around.c: looks what the ranks' CPUs do before anything is measured, and waits for quiet ones where that was asked. Collective; 0, or -1 when
- * somebody asked to stop meanwhile. */
+/* look_around.c: looks what the ranks' CPUs do before anything is measured, and waits for quiet ones where that was asked. Collective; 0,
+ * or -1 when somebody asked to stop meanwhile. */
 int nd_run_look_around(struct nd_run *r);
 
 /* The clock of the operations, and with synchronised starts everything around it. */
@@ -160,7 +161,9 @@ void nd_load_log_close(struct nd_run *r);
 /* ---- agent_run.c: nothing of it does anything in a launch without an agent */
 
 /* Whether an arm is the agent's. */
-static inline int nd_is_agents(const struct nd_options *o, int level) { return level != ND_OFF && o->arms[level].name && nd_options_has_agent(o); }
+static inline int nd_is_agents(const struct nd_options *o, int level) {
+    return level != ND_OFF && o->arms[level].name && nd_options_has_agent(o);
+}
 
 /* Tells every companion about its node's ranks and the launch's folder, and opens the rows. Collective; 0, or -1 after a message. */
 int nd_agent_place(struct nd_run *r);
@@ -193,10 +196,12 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
 /* Takes the time of a half that ran to its end, the slowest rank's, into what is expected of the next ones; the same on all ranks. */
 void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns);
 
-/* Sets the numbers of operations anew where halves have left their planned length. Between rounds: the halves of a pair have the same. Collective. */
+/* Sets the numbers of operations anew where halves have left their planned length. Between rounds: the halves of a pair have the same.
+ * Collective. */
 void nd_run_set_operations(struct nd_run *r);
 
-/* Adds the half to the sums of this rank and, joining its ranks' parts, of its node. `all` gets the sum over all ranks, on rank 0. Collective. */
+/* Adds the half to the sums of this rank and, joining its ranks' parts, of its node. `all` gets the sum over all ranks, on rank 0.
+ * Collective. */
 void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, struct nd_half_sum *all);
 
 /* Adds the half to the histograms and starts of its arm. */

@@ -60,8 +60,8 @@ int nd_run_allocate(struct nd_run *r) {
     return nd_run_agree_failed(r, !ok);
 }
 
-/* Whether the children of one kind were started on the nodes that are to have one, where the launcher's environment said a node's first rank
- * is; counts them. `is_there`: this rank has one. Collective. */
+/* Whether the children of one kind were started on the nodes that are to have one, where the launcher's environment said a node's first
+ * rank is; counts them. `is_there`: this rank has one. Collective. */
 static int check_started(struct nd_run *r, const struct nd_nodes *nodes, int is_wanted, int is_there, const char *way_out, int *n) {
     char host[ND_HOST_BYTES] = "";
     gethostname(host, sizeof host - 1);
@@ -69,7 +69,8 @@ static int check_started(struct nd_run *r, const struct nd_nodes *nodes, int is_
     int expected = is_wanted && r->team.node_rank == 0 && nd_nodes_hold(nodes, host, r->team.rank == 0);
     int wrong = expected != is_there;
     if (wrong)
-        nl_error("cannot tell a node's first rank before MPI_Init from this launcher's environment; start with mpirun or srun (or %s)", way_out);
+        nl_error("cannot tell a node's first rank before MPI_Init from this launcher's environment; start with mpirun or srun (or %s)",
+                 way_out);
     MPI_Allreduce(&is_there, n, 1, MPI_INT, MPI_SUM, r->team.world);
     return nd_run_agree_failed(r, wrong);
 }
@@ -213,7 +214,8 @@ static int open_operations(struct nd_run *r) {
         /* ranks fill their buffers at once: memory that is not there would end in the kernel's out-of-memory killer, not in an error */
         int64_t needed_bytes = nd_op_memory_bytes(c->op, &o->op, c->bytes, r->team.n_ranks), free_bytes = nl_memory_available();
         int failed = free_bytes >= 0 && needed_bytes > free_bytes / r->team.n_node_ranks;
-        if (nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) == 0) failed = nd_op_open(c->op, &o->op, &r->states[i], r->team.world, c->bytes) != 0;
+        if (nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) == 0)
+            failed = nd_op_open(c->op, &o->op, &r->states[i], r->team.world, c->bytes) != 0;
         if (failed)
             nl_error("--bytes: no memory for %s with %lld bytes on %d ranks (%lld bytes per rank)", c->op->name, (long long)c->bytes,
                      r->team.n_ranks, (long long)needed_bytes);
@@ -241,7 +243,8 @@ int nd_run_open_clocks(struct nd_run *r) {
     if (r->starter) {
         if (nd_starter_open(r->starter, &o->start, &r->team, r->n_allowed, record_sync, r)) return -1;
         r->starter->corrects = o->design->single_loop && !nd_options_compares_arms(o);
-        if (r->team.rank == 0) r->starter->lateness = nd_lateness_open(r->team.n_ranks, o->measure_ns / nd_lateness_slices(r->team.n_ranks) + 1);
+        if (r->team.rank == 0)
+            r->starter->lateness = nd_lateness_open(r->team.n_ranks, o->measure_ns / nd_lateness_slices(r->team.n_ranks) + 1);
         if (r->team.rank == 0 && !r->starter->lateness) nl_error("not enough memory for who is late, of %d ranks", r->team.n_ranks);
         return nd_run_agree_failed(r, r->team.rank == 0 && !r->starter->lateness);
     }
@@ -254,7 +257,8 @@ int nd_run_open_clocks(struct nd_run *r) {
 
 /* Work between start and completion, measured in times of the operation by itself, whose configuration stands before. */
 static void set_overlap(struct nd_run *r, int config, int alone) {
-    if (r->team.rank == 0) r->cells[config].work_steps = (int64_t)(nd_work_rate() * r->o->overlap_factor * (double)r->cells[alone].typical_ns) + 1;
+    if (r->team.rank == 0)
+        r->cells[config].work_steps = (int64_t)(nd_work_rate() * r->o->overlap_factor * (double)r->cells[alone].typical_ns) + 1;
     MPI_Bcast(&r->cells[config].work_steps, 1, MPI_INT64_T, 0, r->team.world);
     nd_op_overlap(&r->states[config], r->o->configs[config].overlap, r->cells[config].work_steps);
 }
@@ -262,7 +266,8 @@ static void set_overlap(struct nd_run *r, int config, int alone) {
 void nd_run_report_clock_step(const struct nd_run *r) {
     const struct nd_starter *s = r->starter;
     if (s->jump_ns)
-        nl_error("--clock: %s jumped by %.3g ms against the processor's time (try --clock monotonic-raw)", s->clock.kind->name, (double)s->jump_ns * 1e-6);
+        nl_error("--clock: %s jumped by %.3g ms against the processor's time (try --clock monotonic-raw)", s->clock.kind->name,
+                 (double)s->jump_ns * 1e-6);
     else if (s->waited_long)
         nl_error("--clock: waited seconds for a start that should have come long before: another rank's clock jumped, or a rank hangs");
 }
@@ -290,7 +295,10 @@ static int check_one_fits(const struct nd_run *r, int config) {
     char one[32], half[32];
     if (!r->starter || cell->pilot_ns <= (double)r->o->half_ns) return 0;
     if (r->team.rank == 0)
-        nl_error("%s: not one start of %s fits into %s: it takes %s", r->o->design->is_paired ? "--half-period" : r->o->design->single_loop ? "--seconds" : "--block",
+        nl_error("%s: not one start of %s fits into %s: it takes %s",
+                 r->o->design->is_paired     ? "--half-period"
+                 : r->o->design->single_loop ? "--seconds"
+                                             : "--block",
                  r->o->configs[config].name, nl_format_duration(r->o->half_ns, half, sizeof half),
                  nl_format_duration((int64_t)cell->pilot_ns, one, sizeof one));
     return -1;
@@ -305,7 +313,8 @@ static int run_pilots(struct nd_run *r) {
         else
             set_overlap(r, i, alone);
         if (plan_starts(r, i)) return -1;
-        if (nd_pilot_run(&r->team, o, i, &r->states[i], &r->ticks, r->scratch, r->starter, r->starter ? &r->plans[i] : NULL, &r->cells[i])) {
+        if (nd_pilot_run(&r->team, o, i, &r->states[i], &r->ticks, r->scratch, r->starter, r->starter ? &r->plans[i] : NULL,
+                         &r->cells[i])) {
             if (r->team.rank == 0) nl_error("%s returned wrong data: this MPI installation is broken", o->configs[i].op->name);
             return -1;
         }
@@ -336,7 +345,8 @@ static int64_t planned_halves(const struct nd_run *r) {
 
 static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
     char line[160];
-    snprintf(line, sizeof line, "the histograms of %d operations x %d arms take %lld MiB on %s", r->o->n_configs, r->n_arms, (long long)(hist_bytes >> 20),
+    snprintf(line, sizeof line, "the histograms of %d operations x %d arms take %lld MiB on %s", r->o->n_configs, r->n_arms,
+             (long long)(hist_bytes >> 20),
              r->starter ? "rank 0 (fewer operations or arms take less)" : "every rank (--per-operation-timing off does without)");
     nl_warn("%s", line);
     nd_launch_json_warn(r->launch, line);
@@ -349,7 +359,8 @@ static void warn_of_loose_ranks(const struct nd_run *r) {
     while (r->bindings[first].cpu >= 0 || !r->hosts[r->bindings[first].node].is_treated) first++; /* there is one */
     const struct nd_binding *binding = &r->bindings[first];
     snprintf(line, sizeof line,
-             "%d ranks are not bound to one CPU each, the first is rank %d on CPUs %.40s: noise meant for it goes to CPU %d and may miss it (bind "
+             "%d ranks are not bound to one CPU each, the first is rank %d on CPUs %.40s: noise meant for it goes to CPU %d and may miss "
+             "it (bind "
              "ranks: mpirun --bind-to core)",
              r->n_loose_ranks, binding->rank, binding->cpus, binding->first_cpu);
     nl_warn("%s", line);
@@ -369,7 +380,9 @@ static void warn_of_late_starts(const struct nd_run *r, int config) {
     char line[224];
     const struct nd_start_plan *plan = &r->plans[config];
     if (plan->late_share <= r->o->start.eps) return;
-    snprintf(line, sizeof line, "%s: %.0f %% of the starts were late with every slot tried: do ranks share CPUs, or is the machine busy? They are flagged, and kept",
+    snprintf(line, sizeof line,
+             "%s: %.0f %% of the starts were late with every slot tried: do ranks share CPUs, or is the machine busy? They are flagged, "
+             "and kept",
              r->o->configs[config].name, 100 * plan->late_share);
     nl_warn("%s", line);
     nd_launch_json_warn(r->launch, line);
@@ -385,8 +398,9 @@ static void describe_markers(struct nd_run *r) {
     if (!is_bad) problem = "it cannot be used on other ranks";
     nd_launch_json_likwid(r->launch, r->markers != NULL, n_bad ? problem : NULL);
     if (n_bad == 0) return;
-    snprintf(line, sizeof line, "LIKWID asks for counters, and they cannot be had on %d of %d ranks (%s): these ranks are without; the launch goes on",
-             n_bad, r->team.n_ranks, problem);
+    snprintf(line, sizeof line,
+             "LIKWID asks for counters, and they cannot be had on %d of %d ranks (%s): these ranks are without; the launch goes on", n_bad,
+             r->team.n_ranks, problem);
     nl_warn("%s", line);
     nd_launch_json_warn(r->launch, line);
 }
@@ -415,23 +429,29 @@ static int open_record(struct nd_run *r) {
         const struct nd_options *o = r->o;
         failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
         if (!failed) {
-            r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, &r->preempted, r->cells, r->hosts, r->bindings,
-                                           r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule), r->n_generators, r->agent.n_nodes);
+            r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, &r->preempted, r->cells,
+                                           r->hosts, r->bindings, r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule),
+                                           r->n_generators, r->agent.n_nodes);
             nd_launch_json_start(r->launch, r->o, r->starter);
             nd_launch_json_before(r->launch, r->before, r->team.n_nodes, r->look_ns, r->n_looks, r->waited_ns);
             warn_of_unlike_nodes(r);
             if (r->starter && r->starter->clock.is_slow_source) {
                 char line[160];
-                snprintf(line, sizeof line, "the kernel's clock source is %s, not the processor's own counter: clock readings may cost microseconds",
+                snprintf(line, sizeof line,
+                         "the kernel's clock source is %s, not the processor's own counter: clock readings may cost microseconds",
                          r->starter->clock.source);
                 nl_warn("%s", line);
                 nd_launch_json_warn(r->launch, line);
             }
             if (r->starter && r->starter->clock_note[0]) nd_launch_json_warn(r->launch, r->starter->clock_note);
             for (int i = 0; r->starter && i < o->n_configs; i++) warn_of_late_starts(r, i);
-            if (r->starter) failed = nd_record_clocks(r->record, 1, "first", r->starter->sync.options.method->name, r->reports, r->bindings, r->first_sync_ns);
+            if (r->starter)
+                failed = nd_record_clocks(r->record, 1, "first", r->starter->sync.options.method->name, r->reports, r->bindings,
+                                          r->first_sync_ns);
             if (!r->steal)
-                nd_launch_json_warn(r->launch, "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
+                nd_launch_json_warn(
+                    r->launch,
+                    "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
             int64_t n_hists = (r->hists ? 1 : 0) + (r->starter ? 1 + ND_N_MEASURES : 0); /* the measures are on rank 0 only */
             int64_t hist_bytes = n_hists * (int64_t)sizeof *r->hists * o->n_configs * r->n_arms;
             if (hist_bytes > MEMORY_BYTES) warn_of_memory(r, hist_bytes);
@@ -464,7 +484,8 @@ int nd_run_set_up(struct nd_run *r) {
     if (nd_run_allocate(r) || check_treatments(r) || nd_run_set_up_nodes(r)) return -1;
     if (open_preempted(r) || nd_run_look_around(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
-    r->schedule = (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds, r->o->which_arms == ND_ARMS_ON};
+    r->schedule =
+        (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds, r->o->which_arms == ND_ARMS_ON};
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
     nl_rng_init(&r->phase_rng, r->schedule.seed, PHASE_STREAM + (uint64_t)r->team.node_index);
     nl_rng_init(&r->common_phase_rng, r->schedule.seed, COMMON_PHASE_STREAM);

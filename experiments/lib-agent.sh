@@ -584,7 +584,8 @@ agent_row() {
 # ---- several agents ----
 
 # what a line of --agents may have: whatever is an agent's own
-line_options="$companion_options --shell --agent-period --agent-settle --sweep --interval-template --design --half-period --block"
+# shellcheck disable=SC2086 # one blank between two
+line_options="$(printf '%s ' $companion_options)--shell --agent-period --agent-settle --sweep --interval-template --design --half-period --block"
 
 # read_agents: the lines of --agents FILE that name an agent, as "NUMBER NAME OPTIONS", into $scratch/agents; refuses names that are there twice
 read_agents() {

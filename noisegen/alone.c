@@ -149,7 +149,11 @@ static void carry_out(struct ng_worker *w) {
                                        .sleep_for = sleep_for,
                                        .interrupted = ng_machine_interrupted,
                                        .loads = w->loads};
-    const struct ng_run run = {.account = &w->account, .tallies = w->tallies, .wake = &w->wake, .delay = &w->delay, .lateness = &w->lateness,
+    const struct ng_run run = {.account = &w->account,
+                               .tallies = w->tallies,
+                               .wake = &w->wake,
+                               .delay = &w->delay,
+                               .lateness = &w->lateness,
                                .failed_kind = &w->failed_kind};
     struct ng_switches before = ng_switches_now();
     ng_worker_choose_clock(w, w->options->patterns[0]);

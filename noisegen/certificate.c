@@ -41,8 +41,8 @@ static int account_ok(const struct ng_certificate *c, const struct ng_account *a
     return ng_within_tolerance(a->requested, delivered, c->options->tolerance_percent);
 }
 
-/* Under a detector the account is never settled: it may still save for a wake-up, or have paid half of one in advance, and that much less or more
- * is no failure of the generator (if it delivered anything at all). */
+/* Under a detector the account is never settled: it may still save for a wake-up, or have paid half of one in advance, and that much less
+ * or more is no failure of the generator (if it delivered anything at all). */
 static double saved_ns(const struct ng_worker *w, int level) {
     const struct ng_account *a = &w->levels[level].account;
     double most_ns = (double)ng_wake_cost_ns(&w->wake);
@@ -175,10 +175,11 @@ static json_t *json_level(const struct ng_certificate *c, int index) {
         wall_ns += c->workers[i].levels[index].wall_ns;
     }
     return json_pack("{s:f,s:s,s:s,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:o,s:o}", "level_requested_percent", level->level_percent, "kind",
-                     o->kinds[level->kind]->name, "pattern", o->patterns[level->pattern]->name, "halves", (json_int_t)level->n_halves, "wall_ns",
-                     (json_int_t)wall_ns, "delivered_ns", (json_int_t)a.delivered_ns, "delivered_units", (json_int_t)a.delivered_units,
-                     "level_delivered_percent", percent_of(a.delivered_ns, wall_ns), "bursts_planned", (json_int_t)a.n_planned, "bursts_run",
-                     (json_int_t)a.n_run, "ratio", json_ratio(&a, 0), "ok", json_ok(level_ok(c, index)));
+                     o->kinds[level->kind]->name, "pattern", o->patterns[level->pattern]->name, "halves", (json_int_t)level->n_halves,
+                     "wall_ns", (json_int_t)wall_ns, "delivered_ns", (json_int_t)a.delivered_ns, "delivered_units",
+                     (json_int_t)a.delivered_units, "level_delivered_percent", percent_of(a.delivered_ns, wall_ns), "bursts_planned",
+                     (json_int_t)a.n_planned, "bursts_run", (json_int_t)a.n_run, "ratio", json_ratio(&a, 0), "ok",
+                     json_ok(level_ok(c, index)));
 }
 
 static json_t *json_levels(const struct ng_certificate *c) {
@@ -193,9 +194,9 @@ static json_t *json_kind(const struct ng_certificate *c, const struct ng_worker 
     const struct ng_tally *tally = &w->tallies[index];
     const struct ng_kind *kind = c->options->kinds[index];
     json_t *json = json_pack("{s:s,s:o,s:o,s:o,s:I,s:I,s:I}", "kind", kind->name, "unit", json_text(kind->unit), "requested_ns",
-                     counted ? json_null() : json_rounded(tally->requested), "requested_units",
-                     counted ? json_real(tally->requested) : json_null(), "delivered_ns", (json_int_t)tally->delivered_ns, "delivered_units",
-                     (json_int_t)tally->delivered_units, "bursts_run", (json_int_t)tally->n_run);
+                             counted ? json_null() : json_rounded(tally->requested), "requested_units",
+                             counted ? json_real(tally->requested) : json_null(), "delivered_ns", (json_int_t)tally->delivered_ns,
+                             "delivered_units", (json_int_t)tally->delivered_units, "bursts_run", (json_int_t)tally->n_run);
     if (kind->remark && index < w->n_loads) json_object_set_new(json, "remark", json_text(kind->remark(w->loads[index].state)));
     return json;
 }
@@ -236,24 +237,25 @@ static json_t *json_threads(const struct ng_certificate *c) {
 
 static json_t *json_trace(const struct ng_options *o) {
     if (!o->trace) return json_null();
-    return json_pack("{s:o,s:I,s:I,s:I,s:f,s:f,s:b}", "file", json_text(o->trace->path), "bytes", (json_int_t)o->trace->size_bytes, "bursts",
-                     (json_int_t)o->trace->n_bursts, "span_ns", (json_int_t)o->trace->span_ns, "scale_period", o->shape.scale_period,
-                     "scale_burst", o->shape.scale_burst, "loop", o->shape.is_looped);
+    return json_pack("{s:o,s:I,s:I,s:I,s:f,s:f,s:b}", "file", json_text(o->trace->path), "bytes", (json_int_t)o->trace->size_bytes,
+                     "bursts", (json_int_t)o->trace->n_bursts, "span_ns", (json_int_t)o->trace->span_ns, "scale_period",
+                     o->shape.scale_period, "scale_burst", o->shape.scale_burst, "loop", o->shape.is_looped);
 }
 
 static json_t *json_phase(const struct ng_options *o) {
     static const char *const names[] = {[NG_PHASE_OFFSET] = "offset", [NG_PHASE_ALIGNED] = "aligned", [NG_PHASE_STAGGERED] = "staggered",
                                         [NG_PHASE_RANDOM] = "random"};
-    return json_pack("{s:s,s:o,s:o,s:o}", "name", names[o->phase], "offset_ns", json_known(o->phase == NG_PHASE_OFFSET, o->phase_ns), "node",
-                     json_known(o->n_nodes > 0, o->node), "nodes", json_known(o->n_nodes > 0, o->n_nodes));
+    return json_pack("{s:s,s:o,s:o,s:o}", "name", names[o->phase], "offset_ns", json_known(o->phase == NG_PHASE_OFFSET, o->phase_ns),
+                     "node", json_known(o->n_nodes > 0, o->node), "nodes", json_known(o->n_nodes > 0, o->n_nodes));
 }
 
 /* The dose in the kind's own unit; null where it has none. */
 static json_t *json_dose(const struct ng_certificate *c, const struct ng_account *a) {
     const struct ng_options *o = c->options;
     if (c->n_levels > 0 || !o->kinds[0]->unit) return json_null();
-    return json_pack("{s:s,s:o,s:o,s:I}", "unit", o->kinds[0]->unit, "requested_per_s", is_counted(c) ? json_real(o->rate_per_s) : json_null(),
-                     "requested", is_counted(c) ? json_real(a->requested) : json_null(), "delivered", (json_int_t)a->delivered_units);
+    return json_pack("{s:s,s:o,s:o,s:I}", "unit", o->kinds[0]->unit, "requested_per_s",
+                     is_counted(c) ? json_real(o->rate_per_s) : json_null(), "requested",
+                     is_counted(c) ? json_real(a->requested) : json_null(), "delivered", (json_int_t)a->delivered_units);
 }
 
 static void set_identity(json_t *json, const struct ng_certificate *c) {
@@ -354,8 +356,8 @@ static void describe_delivery(const struct ng_certificate *c, const struct ng_ac
                  a->delivered_units, (double)a->delivered_units / a->requested, delivered_percent);
     else
         snprintf(buf, size, "%.4g %% requested, %.4g %% delivered (ratio %.4f)",
-                 o->level_percent >= 0 ? o->level_percent : percent_of((int64_t)a->requested, c->elapsed_ns * c->n_workers), delivered_percent,
-                 (double)a->delivered_ns / a->requested);
+                 o->level_percent >= 0 ? o->level_percent : percent_of((int64_t)a->requested, c->elapsed_ns * c->n_workers),
+                 delivered_percent, (double)a->delivered_ns / a->requested);
 }
 
 static void describe_lateness(const struct ng_certificate *c, char *buf, size_t size) {

@@ -18,9 +18,9 @@
 #include "noisegen/ranks.h"
 #include "noisegen/worker.h"
 
-/* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the moment before the sleep that follows the answer to RUN
- * up to the moment before the sleep that the next command ends. The command, its answer and that last sleep are not charged: every half has them,
- * also those without load. The owner waits for the first sleep, so what is charged falls into its half.
+/* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the moment before the sleep that follows the answer
+ * to RUN up to the moment before the sleep that the next command ends. The command, its answer and that last sleep are not charged: every
+ * half has them, also those without load. The owner waits for the first sleep, so what is charged falls into its half.
  *
  * Every worker sleeps on the page's futex itself, so that a command reaches all of them at once; the first worker is the main thread, which
  * also places and quits. */
@@ -102,7 +102,8 @@ static int check_order(const struct ng_worker *w, const struct order *r) {
         refuse(w->page, "a level of %g %% is not from 0 to 100", r->level_percent);
     else if (r->level_percent > o->duty_cap_percent)
         refuse(w->page, "a level of %g %% is above the duty cap", r->level_percent);
-    else if (r->period_ns < 100000 || r->period_ns > INT64_C(600000000000)) /* wider than the owner's options: it lets periods follow the half */
+    else if (r->period_ns < 100000 ||
+             r->period_ns > INT64_C(600000000000)) /* wider than the owner's options: it lets periods follow the half */
         refuse(w->page, "the period is not from 0.1 ms to 600 s");
     else if (r->n_periods < 0 || r->slot_ns < 0)
         refuse(w->page, "a negative number of periods, or a negative slot");

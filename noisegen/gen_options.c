@@ -29,7 +29,8 @@ struct parsing {
     int has_failed; /* a list could not be printed */
 };
 
-/* ---- the rows: name, value, help, where it is valid, what listens to it, and a setter that returns NULL or what it would have liked ---- */
+/* ---- the rows: name, value, help, where it is valid, what listens to it, and a setter that returns NULL or what it would have liked
+ * ---- */
 
 enum { ALONE = 1, CONTROLLED = 2, EVERYWHERE = 3 };
 
@@ -295,23 +296,24 @@ static const char *show_help(struct parsing *p, const char *text);
 static const struct row rows[] = {
     {.help = "Load:", .group = 1},
     {"level", "PERCENT", "load in percent of each CPU: 0, or 0.001 to 100", 1, ALONE, set_level, 0, 0},
-    {"rate", "N", "instead of a level: the kind's units per second on each CPU, such as 500MB (see --list-kinds)", 1, ALONE, set_rate,
-     0, 0},
+    {"rate", "N", "instead of a level: the kind's units per second on each CPU, such as 500MB (see --list-kinds)", 1, ALONE, set_rate, 0,
+     0},
     {"duration", "TIME", "how long (60s, 5min); required, so that no load is left running (not for a trace without --loop)", 1, ALONE,
      set_duration, 0, 0},
     {"kind", "NAME", "kind of load, see below (default spin)", 1, EVERYWHERE, set_kind, 0, 0},
-    {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list-presets); options given here override it", 1, EVERYWHERE,
-     set_preset, 0, 0},
+    {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list-presets); options given here override it", 1,
+     EVERYWHERE, set_preset, 0, 0},
     {.help = "When:", .group = 2},
     {"pattern", "NAME", "pattern of the bursts, see below (default periodic)", 2, EVERYWHERE, set_pattern, 0, 0},
-    {"period", "TIME", "one burst per period, 1ms to 60s (default 10ms, 1s for the kinds procfs, fork, disk and seed)", 2, ALONE, set_period,
-     0, 0},
+    {"period", "TIME", "one burst per period, 1ms to 60s (default 10ms, 1s for the kinds procfs, fork, disk and seed)", 2, ALONE,
+     set_period, 0, 0},
     {"jitter", "PERCENT", "jittered: the share of the period's room that a burst's place is drawn from (default 100)", 2, EVERYWHERE,
      set_jitter, 0, NG_SHAPE_JITTER},
     {"group", "N", "bursts: number of bursts in a group (default 5)", 2, EVERYWHERE, set_group, 0, NG_SHAPE_GROUP},
     {"spacing", "TIME", "bursts: from one burst of a group to the next (default a tenth of the period)", 2, EVERYWHERE, set_spacing, 0,
      NG_SHAPE_GROUP},
-    {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]", 2, EVERYWHERE, set_replay, 0, NG_SHAPE_TRACE},
+    {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]", 2, EVERYWHERE, set_replay, 0,
+     NG_SHAPE_TRACE},
     {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, EVERYWHERE, set_scale_period, 0, NG_SHAPE_TRACE},
     {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, ALONE, set_scale_burst, 0, NG_SHAPE_TRACE},
     {"loop", NULL, "replay: begin again at the end, for the whole duration", 2, ALONE, set_loop, 0, NG_SHAPE_TRACE},
@@ -324,7 +326,8 @@ static const struct row rows[] = {
     {"node", "I/N", "which of how many nodes this is, for the phase (default: from Slurm's environment)", 2, ALONE, set_node, 0, 0},
     {.help = "Where:", .group = 3},
     {"on", "PLACES",
-     "CPUs to load, out of those allowed by cgroup and binding: " NL_PLACE_HELP "; one thread each (default: the first allowed CPU, or those "
+     "CPUs to load, out of those allowed by cgroup and binding: " NL_PLACE_HELP
+     "; one thread each (default: the first allowed CPU, or those "
      "of the trace)",
      3, ALONE, set_on, 0, 0},
     {"cpu", "N", "short for --on cpu:N", 3, ALONE, set_cpu, 0, 0},
@@ -338,11 +341,10 @@ static const struct row rows[] = {
     {"message-bytes", "SIZE", "net: size of a message (default 64)", 4, EVERYWHERE, set_message, NG_USES_ADDRESS, 0},
     {"folder", "DIR", "disk: where to write; nothing is left behind", 4, EVERYWHERE, set_folder, NG_USES_FOLDER, 0},
     {.help = "Limits:", .group = 5},
-    {"duty-cap", "PERCENT", "refuse levels above this, and never use more of the CPU in one period (default 100)", 5, EVERYWHERE, set_duty_cap, 0,
-     0},
+    {"duty-cap", "PERCENT", "refuse levels above this, and never use more of the CPU in one period (default 100)", 5, EVERYWHERE,
+     set_duty_cap, 0, 0},
     {"carry", "N", "carry over at most N bursts' worth of time that the CPU was taken (default 10)", 5, EVERYWHERE, set_carry, 0, 0},
-    {"tolerance", "PERCENT", "status 1 when the delivered load is off by more than this (default 5)", 5, EVERYWHERE, set_tolerance,
-     0, 0},
+    {"tolerance", "PERCENT", "status 1 when the delivered load is off by more than this (default 5)", 5, EVERYWHERE, set_tolerance, 0, 0},
     {"fifo", "PRIORITY", "run under SCHED_FIFO; at most 50 percent of the CPU", 5, ALONE, set_fifo, 0, 0},
     {"outlive-parent", NULL, "go on when the process that started this one ends (for nohup, setsid)", 5, ALONE, set_outlive, 0, 0},
     {"control-fd", "FD", "take commands from the detector's control page", 5, EVERYWHERE, set_control, 0, 0},
@@ -708,7 +710,8 @@ static int check_times(const struct parsing *p) {
     else if (!has_trace(o) && o->phase_ns >= o->period_ns)
         nl_error("--phase: not shorter than one period (%s)", period);
     else if (o->phase == NG_PHASE_STAGGERED && o->n_nodes == 0)
-        nl_error("--phase: staggered needs to know which node this is: --node 0/4 is the first of four (Slurm's environment would say it, too)");
+        nl_error(
+            "--phase: staggered needs to know which node this is: --node 0/4 is the first of four (Slurm's environment would say it, too)");
     else
         return 0;
     return -1;

@@ -23,7 +23,8 @@ enum ng_phase {
 };
 
 struct ng_options {
-    const struct ng_kind *kinds[NG_MAX_KINDS]; /* alone: the first is --kind, the others occur in the trace; under a detector: all it may ask for */
+    /* alone: the first is --kind, the others occur in the trace; under a detector: all it may ask for */
+    const struct ng_kind *kinds[NG_MAX_KINDS];
     int n_kinds;
     struct ng_kind_options kind_options; /* what is known from the command line; cpu and cpus are filled in later */
     const struct ng_pattern *patterns[NG_MAX_PATTERNS];

@@ -31,6 +31,9 @@ else
     skip 'shellcheck finds nothing in the scripts' 'shellcheck is not installed'
 fi
 
+long=$(git ls-files '*.c' '*.h' 2>/dev/null | xargs -r awk 'length($0) > 140 { print FILENAME ":" FNR }' 2>&1)
+result "$([ -z "$long" ]; echo $?)" 'no line of C has more than 140 columns' "$long"
+
 # what runs during a measurement must not print, allocate, parse or exit
 forbidden='printf|fprintf|sprintf|snprintf|vsnprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'
 plain() { sed 's/@.*//; s/^__//; s/_chk$//'; }

@@ -2,10 +2,11 @@
 
 #' Classes of nodes
 #'
-#' Nodes are compared within classes. `hardware` is the CPU model, topology and number of CPUs that the launches name; `network` is that and the switch: from
-#' a file of the site, else from Slurm's topology (`SLURM_TOPOLOGY_ADDR`, which the launches keep), else from the latencies, where these fall
-#' into clear groups: a border in the widest gap of all links' mean latencies so that nodes joined by links below it form groups of two or more, every link within a group is
-#' below and every other above. Groups need links of their own below the border: a node, or two, with slow links are no class.
+#' Nodes are compared within classes. `hardware` is the CPU model, topology and number of CPUs that the launches name; `network` is that and
+#' the switch: from a file of the site, else from Slurm's topology (`SLURM_TOPOLOGY_ADDR`, which the launches keep), else from the
+#' latencies, where these fall into clear groups: a border in the widest gap of all links' mean latencies so that nodes joined by links
+#' below it form groups of two or more, every link within a group is below and every other above. Groups need links of their own below the
+#' border: a node, or two, with slow links are no class.
 #'
 #' @param acceptance An `nl_acceptance`.
 #' @param units Data frame from `acceptance_units()`.
@@ -36,7 +37,8 @@ node_classes <- function(acceptance, units, site = NULL) {
 }
 
 # Long words of hardware as A, B, ... in the order of the hosts; the same for all: "".
-short_names <- function(words) if (length(unique(words)) < 2) rep("", length(words)) else paste0("hardware ", LETTERS[pmin(26, code_of(words))])
+short_names <- function(words) if (length(unique(words)) < 2) rep("", length(words)) else
+  paste0("hardware ", LETTERS[pmin(26, code_of(words))])
 
 host_facts <- function(acceptance) {
   found <- unlist(lapply(unname(acceptance$launches), `[[`, "hosts"), recursive = FALSE)
@@ -84,7 +86,8 @@ joined_nodes <- function(ends, hosts) {
   }
 }
 
-# The class of each column of a figure: of nodes by hardware, or by network where the place in it counts; of links that of both ends ("a x b" where they differ).
+# The class of each column of a figure: of nodes by hardware, or by network where the place in it counts; of links that of both ends ("a x
+# b" where they differ).
 class_of_columns <- function(names, part, classes) {
   if (is.null(classes)) return(rep("", length(names)))
   if (part$of[1] == "pair") {
@@ -95,7 +98,8 @@ class_of_columns <- function(names, part, classes) {
   (if (part$check[1] %in% c("detour", "quantum")) classes$hardware else classes$network)[match(names, classes$host)]
 }
 
-# One node whose links are all slower alike may as well be behind another switch: where nobody said what switches there are, neither its latency nor its bandwidth fails anybody.
+# One node whose links are all slower alike may as well be behind another switch: where nobody said what switches there are, neither its
+# latency nor its bandwidth fails anybody.
 doubt_unknown_switches <- function(comparisons, classes) {
   if (NROW(comparisons) == 0 || grepl("Slurm|file", classes$by[1])) return(comparisons)
   at <- comparisons$check == "latency" & comparisons$kind == "node" & comparisons$verdict == "fail"
@@ -114,7 +118,8 @@ class_notes <- function(classes) {
   if (length(unique(key)) < 2) return(NULL)
   of <- split(classes$host, in_order(key))
   small <- of[lengths(of) < 3]
-  c(sprintf("nodes are compared within %d classes (by %s): %s", length(of), classes$by[1], paste(vapply(of, few_words, "", 6), collapse = "; ")),
+  c(sprintf("nodes are compared within %d classes (by %s): %s", length(of), classes$by[1],
+            paste(vapply(of, few_words, "", 6), collapse = "; ")),
     if (length(small) > 0) sprintf("%s: a class of fewer than three is judged by limits and a reference only", vapply(small, few_words, "", 6)))
 }
 

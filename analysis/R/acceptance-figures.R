@@ -10,7 +10,8 @@ figure_table <- function(units, alpha, watched = NULL) {
   rows
 }
 
-# One figure of all its entities: mean, standard error and degrees of freedom on the scale of tests ("more": not turned), and what exact bounds need.
+# One figure of all its entities: mean, standard error and degrees of freedom on the scale of tests ("more": not turned), and what exact
+# bounds need.
 figures_of_key <- function(part, watched) {
   scale <- usable_scale(part)
   unit <- combine_keys(part$launch, part$repetition)
@@ -23,8 +24,10 @@ figures_of_key <- function(part, watched) {
   first <- rows_at(part, which(!duplicated(part$entity)))
   by <- match(part$entity, first$entity)
   n_by <- tabulate(by)
-  median <- if (all(n_by == n_by[1])) row_medians(matrix(part$x[order(by)], length(n_by), byrow = TRUE)) else as.vector(tapply(part$x, by, stats::median))
-  do.call(frame, c(unclass(first)[c(figure_key, "what", "worse", "of", "entity", "unit")], list(scale = scale, value = from_scale(got$mean, scale, "more"), se = sqrt(variance),
+  median <- if (all(n_by == n_by[1])) row_medians(matrix(part$x[order(by)], length(n_by), byrow = TRUE)) else
+    as.vector(tapply(part$x, by, stats::median))
+  do.call(frame, c(unclass(first)[c(figure_key, "what", "worse", "of", "entity", "unit")],
+                   list(scale = scale, value = from_scale(got$mean, scale, "more"), se = sqrt(variance),
         df = variance^2 / (over(got$within, got$within_df) + over(excess, got$n_launches - 1)), n = got$n, n_launches = got$n_launches,
         median = median, all_zero = tabulate(by[part$x == 0], length(n_by)) == n_by, events = as.vector(rowsum(part$trials, by))), watched_of(first, watched)))
 }
@@ -40,8 +43,9 @@ watched_of <- function(rows, watched) {
   list(watched_s = as.vector(own[rows$entity]), bursts_s = all$seconds[at], bursts = all$bursts[at])
 }
 
-# Two-sided interval at 1 - alpha, in the figure's unit. Where all values are 0, and for numbers of events, exact: Poisson for events per second of CPU time, binomial
-# for shares of starts (Clopper and Pearson); what bursts that nobody saw could take belongs to the upper end of shares of time. Zero scatter otherwise is no certainty: NA.
+# Two-sided interval at 1 - alpha, in the figure's unit. Where all values are 0, and for numbers of events, exact: Poisson for events per
+# second of CPU time, binomial for shares of starts (Clopper and Pearson); what bursts that nobody saw could take belongs to the upper end
+# of shares of time. Zero scatter otherwise is no certainty: NA.
 figure_bounds <- function(rows, alpha) {
   log_scale <- rows$scale == "log"
   centre <- ifelse(log_scale, log(pmax(rows$value, 1e-300)), rows$value)
@@ -73,9 +77,11 @@ figure_bounds <- function(rows, alpha) {
 bound_words <- function(rows) {
   rate <- rows$metric == "detours" & rows$all_zero & !is.na(rows$watched_s)
   burst <- rows$metric %in% burst_metrics & !is.na(rows$bursts_s)
-  ifelse(is.na(rows$ci_high), ifelse(rows$n < 2, "its scatter is unknown (one repetition)", ifelse(rows$all_zero, "all repetitions are 0, and for how long it was watched is not known",
+  ifelse(is.na(rows$ci_high), ifelse(rows$n < 2, "its scatter is unknown (one repetition)",
+                                     ifelse(rows$all_zero, "all repetitions are 0, and for how long it was watched is not known",
                                                                                                   "all repetitions agree exactly, their scatter is unknown")),
          ifelse(rate, sprintf("no event in %s: below %s per second", format_time(rows$watched_s), format_effect(rows$ci_high, FALSE)),
-                ifelse(burst, sprintf("bursts of %s: %s in %s of CPU time, so that they may take up to %s %%", format_time(burst_ns / 1e9), ifelse(rows$bursts > 0, format_count_each(rows$bursts), "none was seen"),
+                ifelse(burst, sprintf("bursts of %s: %s in %s of CPU time, so that they may take up to %s %%", format_time(burst_ns / 1e9),
+                                      ifelse(rows$bursts > 0, format_count_each(rows$bursts), "none was seen"),
                                       format_time(rows$bursts_s), format_effect(pmin(100, 100 * stats::qgamma(0.995, rows$bursts + 1) / rows$bursts_s * burst_ns * 1e-9), FALSE)), "")))
 }

@@ -16,22 +16,24 @@ format_figure <- function(value, unit) {
 scaled_bytes <- function(v) if (abs(v) >= 1e9) paste(format(signif(v / 1e9, 4)), "GB") else format_bytes(v)
 
 figure_interval <- function(rows) {
-  ends <- ifelse(is.na(rows$ci_low) | is.na(rows$ci_high), "", sprintf(" [%s, %s]", format_figure(rows$ci_low, rows$unit), format_figure(rows$ci_high, rows$unit)))
+  ends <- ifelse(is.na(rows$ci_low) | is.na(rows$ci_high), "", sprintf(" [%s, %s]", format_figure(rows$ci_low, rows$unit),
+      format_figure(rows$ci_high, rows$unit)))
   paste0(format_figure(rows$value, rows$unit), ends)
 }
 
 what_words <- function(rows) {
   size <- ifelse(is.na(rows$size), "", ifelse(rows$check %in% c("completeness", "kernels"), paste0(" of ", format_count(rows$size)),
                                               paste0(", ", format_count(rows$size), " B")))
-  paste0(rows$what, size, ifelse(nzchar(rows$variant) & rows$check != "topology" & rows$variant != "barrier", paste0(", ", rows$variant), ""))
+  paste0(rows$what, size, ifelse(nzchar(rows$variant) & rows$check != "topology" & rows$variant != "barrier", paste0(", ", rows$variant),
+                                 ""))
 }
 
 most_failing <- 40
 
 #' Format an acceptance verdict for people
 #'
-#' One line per check (what it measures, the figure that stands for it, of the worst node or pair, with its interval, its limit and where that
-#' comes from), one per failing node, link or figure with what to do, the self-check, the nodes, periods, and notes.
+#' One line per check (what it measures, the figure that stands for it, of the worst node or pair, with its interval, its limit and where
+#' that comes from), one per failing node, link or figure with what to do, the self-check, the nodes, periods, and notes.
 #'
 #' @param result An `nl_acceptance_verdict` from [judge_acceptance()].
 #' @return Character, one element per line.
@@ -41,12 +43,14 @@ format_acceptance <- function(result) {
   ran <- rows$status == "ran"
   table <- new_table(
     check = col_words("check", rows$check), what = col_words("measures", ifelse(ran, what_words(rows), rows$what)),
-    value = col_words("value", ifelse(ran, figure_interval(rows), "-")), entity = col_words("on", rows$entity), limit = col_words("limit", rows$limit),
+    value = col_words("value", ifelse(ran, figure_interval(rows), "-")), entity = col_words("on", rows$entity),
+    limit = col_words("limit", rows$limit),
     n_judged = col_words("judged", ifelse(rows$n_judged > 0, paste0(format_count(rows$n_judged), " by ", rows$source), "")),
     verdict = col_words("verdict", rows$verdict)
   )
   why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
-  c(result$answer, wrap_line(result$warnings), "", table_lines(table, indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)), "", failing_lines(result), self_check_lines(result), "",
+  c(result$answer, wrap_line(result$warnings), "", table_lines(table, indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
+    "", failing_lines(result), self_check_lines(result), "",
     node_lines(result), period_lines(result), format_notes(unique(result$notes)))
 }
 
@@ -54,10 +58,13 @@ format_acceptance <- function(result) {
 acceptance_view <- function(result, operands) {
   rows <- result$checks
   ran <- rows$status == "ran"
-  verdict <- ifelse(rows$verdict %in% verdict_looks$word, rows$verdict, ifelse(grepl("not judged", rows$verdict), "not judged", rows$verdict))
+  verdict <- ifelse(rows$verdict %in% verdict_looks$word, rows$verdict,
+                    ifelse(grepl("not judged", rows$verdict), "not judged", rows$verdict))
   table <- new_table(
-    check = col_words("check", rows$check), verdict = col_verdict("verdict", verdict), value = col_words("value", ifelse(ran, figure_interval(rows), "-")),
-    entity = col_words("on", ifelse(nzchar(rows$entity), rows$entity, "-")), limit = col_words("limit", ifelse(nzchar(rows$limit), rows$limit, "-")),
+    check = col_words("check", rows$check), verdict = col_verdict("verdict", verdict),
+    value = col_words("value", ifelse(ran, figure_interval(rows), "-")),
+    entity = col_words("on", ifelse(nzchar(rows$entity), rows$entity, "-")),
+    limit = col_words("limit", ifelse(nzchar(rows$limit), rows$limit, "-")),
     mark = verdict
   )
   bad <- result$judgements[result$judgements$verdict == "fail", ]
@@ -65,7 +72,8 @@ acceptance_view <- function(result, operands) {
   failed <- sprintf("%s%s, %s: %s", ifelse(nzchar(bad$entity), paste0(bad$entity, ": "), ""), bad$check, figure_interval(bad), bad$todo)
   open <- rows[rows$verdict == "inconclusive" & nzchar(rows$reason), ]
   new_view(c(result$answer, sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason)), table,
-           "value: of the worst node or link, with its interval", c(failed, result$warnings, sprintf("%s: %s", open$check, open$reason)), length(unique(result$notes)),
+           "value: of the worst node or link, with its interval", c(failed, result$warnings, sprintf("%s: %s", open$check, open$reason)),
+           length(unique(result$notes)),
            all_command(operands, "acceptance"), report_beside(operands))
 }
 
@@ -74,7 +82,8 @@ failing_lines <- function(result) {
   if (nrow(bad) == 0) return(NULL)
   bad <- bad[order(match(bad$check, names(acceptance_checks)), bad$entity), ]
   shown <- utils::head(bad, most_failing)
-  lines <- sprintf("  %s%s: %s %s; %s%s (%s)", ifelse(nzchar(shown$entity), paste0(ifelse(shown$kind == "link", "link ", ""), shown$entity, ", "), ""), shown$check,
+  lines <- sprintf("  %s%s: %s %s; %s%s (%s)", ifelse(nzchar(shown$entity),
+                                                      paste0(ifelse(shown$kind == "link", "link ", ""), shown$entity, ", "), ""), shown$check,
                    what_words(shown), figure_interval(shown), shown$limit, ifelse(nzchar(shown$effect), paste0(", ", shown$effect), ""), shown$source)
   first <- !duplicated(paste(shown$check, shown$entity))
   todo <- ifelse(first, paste0("    -> ", shown$todo), NA)
@@ -93,7 +102,8 @@ node_lines <- function(result) {
     format_figure(f$value[match(shown$host, f$entity)], f$unit[match(shown$host, f$entity)])
   }
   scanned <- any(result$figures$check == "detour")
-  columns <- if (scanned) list("lost, all" = of("all", "lost"), "lost, alone" = of("alone", "lost"), "detours/s, alone" = of("alone", "detours"),
+  columns <- if (scanned) list("lost, all" = of("all", "lost"), "lost, alone" = of("alone", "lost"),
+                               "detours/s, alone" = of("alone", "detours"),
                                "longest, alone" = of("alone", "longest"), "steal, all" = of("all", "steal"))
   table <- do.call(new_table, c(list(host = col_words("node", shown$host), verdict = col_words("verdict", shown$verdict)),
                                 Map(function(label, text) col_number(label, NA, text), names(columns), columns), list(reason = col_words("why", shown$reason))))
@@ -105,7 +115,8 @@ period_lines <- function(result) {
   if (NROW(p) == 0) return(NULL)
   best <- p[order(p$p), ]
   best <- best[!duplicated(paste(best$host, best$variant)), ]
-  c(wrap_line(sprintf("periodic detours on %s, CPU %s (%s): every %s (p = %s)", best$host, format_count(best$cpu), best$variant, format_time(best$period_s), format_p(best$p))), "")
+  c(wrap_line(sprintf("periodic detours on %s, CPU %s (%s): every %s (p = %s)", best$host, format_count(best$cpu), best$variant,
+                      format_time(best$period_s), format_p(best$p))), "")
 }
 
 acceptance_tables <- c("estimates", "figures", "checks", "judgements", "nodes", "comparisons", "mismatches", "periods", "histograms")
@@ -117,9 +128,12 @@ acceptance_table <- function(result, table) {
 
 acceptance_json <- function(result) {
   to_json(list(
-    schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer, judged = result$judged, complete = result$complete,
-    ended_utc = result$ended_utc, alpha = result$alpha, launches = names(result$acceptance$launches), estimates = acceptance_estimates(result), checks = result$checks, nodes = result$nodes,
-    self_check = c(lapply(result$self_check[c("verdict", "chosen", "named", "reason")], jsonlite::unbox), list(each = result$self_check$each)), margins = result$margins, judgements = result$judgements, figures = result$figures, mismatches = result$mismatches,
+    schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer,
+    judged = result$judged, complete = result$complete,
+    ended_utc = result$ended_utc, alpha = result$alpha, launches = names(result$acceptance$launches),
+    estimates = acceptance_estimates(result), checks = result$checks, nodes = result$nodes,
+    self_check = c(lapply(result$self_check[c("verdict", "chosen", "named", "reason")], jsonlite::unbox),
+                   list(each = result$self_check$each)), margins = result$margins, judgements = result$judgements, figures = result$figures, mismatches = result$mismatches,
     periods = result$periods, warnings = result$warnings, notes = as.character(unique(result$notes))
   ), single = c("schema", "program", "version", "verdict", "answer", "judged", "complete", "ended_utc", "alpha"))
 }
@@ -128,7 +142,8 @@ acceptance_json <- function(result) {
 acceptance_lines <- function(result, host = NULL) {
   f <- result$figures
   if (!is.null(host)) f <- f[vapply(strsplit(f$entity, " - ", fixed = TRUE), function(e) host %in% e, TRUE), ]
-  checks <- if (is.null(host)) paste0("check.", result$checks$check, ": ", gsub(" ", "_", sub("measured, not judged", "not_judged", result$checks$verdict)))
+  checks <- if (is.null(host)) paste0("check.", result$checks$check, ": ",
+                                      gsub(" ", "_", sub("measured, not judged", "not_judged", result$checks$verdict)))
   integrity <- result$judgements[result$judgements$check == "integrity" & result$judgements$entity == "", ]
   c(checks, if (nrow(integrity) > 0) sprintf("integrity.mismatches: %s count", format_count(integrity$value)),
     sprintf("%s: %s %s", f$name, vapply(f$value, format, "", digits = 7, scientific = FALSE, trim = TRUE), f$unit))
@@ -161,7 +176,8 @@ acceptance_junit <- function(result) {
     htmltools::tag("testcase", list(classname = class, name = printable(name), time = "0", inner))
   }
   bad <- result$judgements[result$judgements$verdict == "fail", ]
-  words <- function(rows, otherwise) if (nrow(rows) == 0) otherwise else sprintf("%s: %s; %s %s", figure_name(rows), figure_interval(rows), rows$limit, rows$effect)
+  words <- function(rows, otherwise) if (nrow(rows) == 0) otherwise else
+    sprintf("%s: %s; %s %s", figure_name(rows), figure_interval(rows), rows$limit, rows$effect)
   checks <- lapply(seq_len(nrow(result$checks)), function(i) {
     row <- result$checks[i, ]
     case("noiselab.acceptance", row$check, row$verdict, words(bad[bad$check == row$check, ], row$reason))

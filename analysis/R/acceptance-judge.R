@@ -3,32 +3,39 @@
 #' Judge an acceptance campaign
 #'
 #' Judged are: words that arrived wrong (any fails); figures with a limit of the user, or with one learnt from a reference campaign; nodes
-#' and links against the others of their class (`compare_nodes()`); and whether the localiser named the node that got a known load (without that the campaign
-#' cannot pass: it could not have seen a bad node). All other figures are measured, not judged. A campaign, or a node, of which nothing but data was judged does not pass.
+#' and links against the others of their class (`compare_nodes()`); and whether the localiser named the node that got a known load (without
+#' that the campaign cannot pass: it could not have seen a bad node). All other figures are measured, not judged. A campaign, or a node, of
+#' which nothing but data was judged does not pass.
 #'
-#' A figure passes a limit when its whole confidence interval keeps it, and fails when none of it does, with all figures that have limits counted together
-#' (Bonferroni). A learnt limit is the normal tolerance bound mean + k sd with `k = qt(1 - alpha, df, qnorm(p) sqrt(n)) / sqrt(n)`, on logarithms for times and rates, over the means of the reference's
-#' launches (times nodes or pairs) with random effects of launch and node: n and df are those that such values are worth (Mee and Owen 1983);
+#' A figure passes a limit when its whole confidence interval keeps it, and fails when none of it does, with all figures that have limits
+#' counted together (Bonferroni). A learnt limit is the normal tolerance bound mean + k sd with `k = qt(1 - alpha, df, qnorm(p) sqrt(n)) /
+#' sqrt(n)`, on logarithms for times and rates, over the means of the reference's launches (times nodes or pairs) with random effects of
+#' launch and node: n and df are those that such values are worth (Mee and Owen 1983);
 #' p = 1 - alpha / (number of figures judged by it). Fewer than 5 values, or one launch, never make a figure fail.
 #'
 #' @param acceptance An `nl_acceptance` from [read_acceptance()].
 #' @param limits Data frame from `read_limits()`, or NULL.
 #' @param reference An `nl_acceptance`, or NULL.
 #' @param alpha Level, length 1: of the comparison of nodes over all its tests; intervals have confidence 1 - alpha.
-#' @param margin Percent by which a node may be worse than the others, length 1 (never less than the floor of its kind of figure); NULL: that of each kind of figure.
+#' @param margin Percent by which a node may be worse than the others, length 1 (never less than the floor of its kind of figure); NULL:
+#'   that of each kind of figure.
 #' @param limits_name Character, length 1: what the limits' source is called.
 #' @param classes Data frame from `read_classes()`, or NULL.
-#' @return An object of class `nl_acceptance_verdict`, a list: `verdict` (`pass`, `fail`, `inconclusive`), `answer` (a sentence), `judged` (`noise`, `data`, `nothing`), `complete` (logical: all that was planned ran), `ended_utc`, `checks` (data frame, one
-#'   row per check: `check`, `what`, `status`, `verdict`, `name`, `entity`, `value`, `ci_low`, `ci_high`, `unit`, `limit`, `source`, `reason`), `judgements` (one row per thing judged:
-#'   the same, with `kind`, `effect`, `p_holm`, `todo`), `figures` (every figure with interval, `verdict` `measured, not judged` where none was), `nodes`
-#'   (`host`, `class`, `verdict`, `reason`), `comparisons` (see `compare_nodes()`), `margins`, `self_check`, `periods`, `mismatches`, `warnings`, `notes`, `alpha`, `acceptance`.
+#' @return An object of class `nl_acceptance_verdict`, a list: `verdict` (`pass`, `fail`, `inconclusive`), `answer` (a sentence), `judged`
+#'   (`noise`, `data`, `nothing`), `complete` (logical: all that was planned ran), `ended_utc`, `checks` (data frame, one row per check:
+#'   `check`, `what`, `status`, `verdict`, `name`, `entity`, `value`, `ci_low`, `ci_high`, `unit`, `limit`, `source`, `reason`),
+#'   `judgements` (one row per thing judged:
+#'   the same, with `kind`, `effect`, `p_holm`, `todo`), `figures` (every figure with interval, `verdict` `measured, not judged` where none
+#'   was), `nodes` (`host`, `class`, `verdict`, `reason`), `comparisons` (see `compare_nodes()`), `margins`, `self_check`, `periods`,
+#'   `mismatches`, `warnings`, `notes`, `alpha`, `acceptance`.
 #' @references Natrella, M. G. (1963) Experimental Statistics, NBS Handbook 91, section 2-5 (one-sided tolerance limits).
 #' @examples
 #' \dontrun{
 #' judge_acceptance(read_acceptance("acceptance-campaign"))$answer
 #' }
 #' @export
-judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha = 0.01, margin = NULL, limits_name = "limits", classes = NULL) {
+judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha = 0.01, margin = NULL, limits_name = "limits",
+                             classes = NULL) {
   check_argument(inherits(acceptance, "nl_acceptance"), "acceptance", class(acceptance), "the result of read_acceptance()")
   check_probability(alpha, "alpha")
   check_argument(is.null(margin) || is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0, or NULL")
@@ -52,9 +59,12 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   figures$verdict <- figure_verdicts(figures, judgements)
   checks <- check_table(acceptance, figures, judgements)
   kinds <- unique(margin_kinds(comparisons$check, comparisons$metric, comparisons$unit))
-  result <- list(judged = what_was_judged(judgements), checks = checks, judgements = judgements, figures = figures, comparisons = comparisons, margins = margins, self_check = self_check,
-                 ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, alpha), warnings = ceiling_warnings(figures),
-                 notes = c(acceptance$notes, few_nodes_note(acceptance), class_notes(classes), comparable$notes, referred$notes, if (NROW(comparisons) > 0) margins_note(margins, kinds)),
+  result <- list(judged = what_was_judged(judgements), checks = checks, judgements = judgements, figures = figures,
+                 comparisons = comparisons, margins = margins, self_check = self_check,
+                 ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, alpha),
+                 warnings = ceiling_warnings(figures),
+                 notes = c(acceptance$notes, few_nodes_note(acceptance), class_notes(classes), comparable$notes, referred$notes,
+                           if (NROW(comparisons) > 0) margins_note(margins, kinds)),
                  alpha = alpha, classes = classes, acceptance = acceptance)
   result$complete <- all_ran(acceptance)
   result$nodes <- node_verdicts(result)
@@ -68,12 +78,14 @@ ceiling_percent <- 5
 ceiling_figures <- list(detour = "alone", quantum = "alone")
 
 ceiling_warnings <- function(figures) {
-  high <- figures[figures$metric == "lost" & figures$variant == unlist(ceiling_figures)[figures$check] & figures$check %in% names(ceiling_figures) & figures$value > ceiling_percent, ]
+  high <- figures[figures$metric == "lost" & figures$variant == unlist(ceiling_figures)[figures$check] &
+                  figures$check %in% names(ceiling_figures) & figures$value > ceiling_percent, ]
   if (nrow(high) == 0) return(character())
   worst <- high[order(-high$value), ]
   worst <- worst[!duplicated(worst$entity), ]
   few <- utils::head(worst, 4)
-  sprintf("%s%s lost by a CPU that had nothing else to do (%s): above %g %%, noiselab's own ceiling, which warns and does not judge", paste0(few$entity, ": ", format_figure(few$value, few$unit), collapse = "; "),
+  sprintf("%s%s lost by a CPU that had nothing else to do (%s): above %g %%, noiselab's own ceiling, which warns and does not judge",
+          paste0(few$entity, ": ", format_figure(few$value, few$unit), collapse = "; "),
           if (nrow(worst) > nrow(few)) sprintf(" and %d more nodes", nrow(worst) - nrow(few)) else "", join_words(unique(high$check)), ceiling_percent)
 }
 
@@ -96,7 +108,8 @@ last_end <- function(acceptance) {
 
 few_nodes_note <- function(acceptance) {
   n <- length(acceptance$hosts)
-  if (n < 3) sprintf("%s: none is compared with the others, which takes three; limits, a reference and wrong words judge", counted(n, "node"))
+  if (n < 3) sprintf("%s: none is compared with the others, which takes three; limits, a reference and wrong words judge",
+                     counted(n, "node"))
 }
 
 # Nodes that share a CPU disturb each other: only what was scanned alone is compared between them.
@@ -111,9 +124,11 @@ comparable_units <- function(units, acceptance) {
   ))
 }
 
-judgement <- function(check, what, verdict, ..., variant = "", metric = "", size = NA_real_, entity = "", value = NA_real_, ci_low = NA_real_, ci_high = NA_real_,
+judgement <- function(check, what, verdict, ..., variant = "", metric = "", size = NA_real_, entity = "", value = NA_real_,
+                      ci_low = NA_real_, ci_high = NA_real_,
                       unit = "", limit = "", source = "", kind = check, effect = "", p_holm = NA_real_, reason = NA_character_) {
-  frame(check = check, variant = variant, metric = metric, size = size, what = what, entity = entity, value = value, ci_low = ci_low, ci_high = ci_high,
+  frame(check = check, variant = variant, metric = metric, size = size, what = what, entity = entity, value = value, ci_low = ci_low,
+        ci_high = ci_high,
              unit = unit, limit = limit, source = source, kind = kind, effect = effect, p_holm = p_holm, verdict = verdict, reason = reason)
 }
 
@@ -123,21 +138,25 @@ integrity_judgement <- function(acceptance) {
   if (nrow(rows) == 0) return(NULL)
   wrong <- sum(rows$value)
   bytes <- sum(acceptance$figures$value[acceptance$figures$check == "integrity" & acceptance$figures$metric == "received"])
-  total <- judgement("integrity", "words that arrived wrong", if (wrong > 0) "fail" else "pass", metric = "mismatches", value = wrong, unit = "count",
+  total <- judgement("integrity", "words that arrived wrong", if (wrong > 0) "fail" else "pass", metric = "mismatches", value = wrong,
+                     unit = "count",
                      limit = "0", source = "always", effect = sprintf("of %s in %s arrays", format_figure(bytes, "bytes"), format_count(sum(rows$n))))
   if (wrong == 0) return(total)
   found <- acceptance$mismatches
   if (NROW(found) == 0) {
     by <- tapply(rows$value, rows$host, sum)
     by <- by[by > 0]
-    return(rbind(total, judgement("integrity", "wrong words received", "fail", metric = "mismatches", entity = names(by), value = as.vector(by), unit = "count",
+    return(rbind(total, judgement("integrity", "wrong words received", "fail", metric = "mismatches", entity = names(by),
+                                  value = as.vector(by), unit = "count",
                                   limit = "0", source = "always")))
   }
   way <- in_order(paste(found$sender_host, found$sender_rank, found$receiver_host, found$receiver_rank))
   rbind(total, bind_rows(lapply(split(found, way), function(f) {
     one <- f[1, ]
-    judgement("integrity", "wrong words", "fail", metric = "mismatches", entity = paste(one$sender_host, "->", one$receiver_host), value = nrow(f), unit = "count",
-              limit = "0", source = "always", effect = sprintf("rank %s to rank %s, offset %s of %s bytes, expected %s, found %s%s", one$sender_rank,
+    judgement("integrity", "wrong words", "fail", metric = "mismatches", entity = paste(one$sender_host, "->", one$receiver_host),
+              value = nrow(f), unit = "count",
+              limit = "0", source = "always", effect = sprintf("rank %s to rank %s, offset %s of %s bytes, expected %s, found %s%s",
+                  one$sender_rank,
                 one$receiver_rank, format_count(one$offset_bytes), format_count(one$bytes), one$expected_hex, one$found_hex,
                 if (nrow(f) > 1) sprintf(" (and %d more)", nrow(f) - 1) else ""))
   })))
@@ -147,7 +166,8 @@ kernel_judgement <- function(acceptance) {
   rows <- acceptance$figures[acceptance$figures$check == "kernels" & acceptance$figures$metric == "wrong", ]
   if (nrow(rows) == 0) return(NULL)
   wrong <- tapply(rows$value, rows$variant, sum)
-  judgement("kernels", "ranks with a wrong result", ifelse(wrong > 0, "fail", "pass"), variant = names(wrong), metric = "wrong", value = as.vector(wrong),
+  judgement("kernels", "ranks with a wrong result", ifelse(wrong > 0, "fail", "pass"), variant = names(wrong), metric = "wrong",
+            value = as.vector(wrong),
             unit = "count", limit = "0", source = "always")
 }
 
@@ -163,7 +183,8 @@ judge_limits <- function(figures, limits, name, alpha) {
   if (NROW(limits) == 0) return(NULL)
   figure_of <- lapply(seq_len(nrow(limits)), function(i) {
     l <- limits[i, ]
-    which(figures$check == l$check & figures$metric == l$metric & (is.na(l$variant) | figures$variant == l$variant) & (is.na(l$size) | !is.na(figures$size) & figures$size == l$size))
+    which(figures$check == l$check & figures$metric == l$metric & (is.na(l$variant) | figures$variant == l$variant) &
+          (is.na(l$size) | !is.na(figures$size) & figures$size == l$size))
   })
   strict <- figure_bounds(figures, alpha / max(1, length(unlist(figure_of))))
   bind_rows(lapply(seq_len(nrow(limits)), function(i) {
@@ -171,44 +192,53 @@ judge_limits <- function(figures, limits, name, alpha) {
     source <- paste0(basename(name), ":", l$line)
     at <- figure_of[[i]]
     if (length(at) == 0) {
-      return(judgement(l$check, "limited, but not measured", "inconclusive", variant = if (is.na(l$variant)) "" else l$variant, metric = l$metric,
+      return(judgement(l$check, "limited, but not measured", "inconclusive", variant = if (is.na(l$variant)) "" else l$variant,
+                       metric = l$metric,
                        size = l$size, limit = l$text, source = source, kind = "limit", reason = "no launch has this figure"))
     }
     f <- figures[at, ]
     verdict <- against_limit(f$ci_low, f$ci_high, l$limit, l$relation)
     verdict[verdict == "fail" & against_limit(strict$low[at], strict$high[at], l$limit, l$relation) != "fail"] <- "inconclusive"
-    judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value, ci_low = f$ci_low,
+    judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value,
+              ci_low = f$ci_low,
               ci_high = f$ci_high, unit = f$unit, limit = l$text, source = source, kind = "limit", reason = ifelse(verdict != "inconclusive", NA, interval_reason(f, "limit")))
   }))
 }
 
 interval_reason <- function(rows, what) {
   bound <- bound_words(rows)
-  ifelse(is.na(rows$ci_high), bound, paste0("the ", what, " is in the interval: measure longer", ifelse(nzchar(bound), paste0(" (", bound, ")"), "")))
+  ifelse(is.na(rows$ci_high), bound, paste0("the ", what, " is in the interval: measure longer",
+                                            ifelse(nzchar(bound), paste0(" (", bound, ")"), "")))
 }
 
 node_judgements <- function(rows) {
   if (NROW(rows) == 0) return(NULL)
   unit <- effect_words(rows$effect_unit)
-  judgement(rows$check, rows$what, rows$verdict, variant = rows$variant, metric = rows$metric, size = rows$size, entity = rows$entity, value = rows$value,
-            unit = rows$unit, limit = paste0(ifelse(rows$kind == "link", "other links: ", "others: "), format_figure(rows$others_value, rows$unit), ", margin ", format_effect(rows$margin, FALSE), " ", unit),
-            source = paste(rows$kind, "against", ifelse(rows$kind == "link", "links", "nodes")), kind = rows$kind, p_holm = rows$p_holm, reason = rows$reason,
+  judgement(rows$check, rows$what, rows$verdict, variant = rows$variant, metric = rows$metric, size = rows$size, entity = rows$entity,
+            value = rows$value,
+            unit = rows$unit, limit = paste0(ifelse(rows$kind == "link", "other links: ", "others: "),
+                                             format_figure(rows$others_value, rows$unit), ", margin ", format_effect(rows$margin, FALSE), " ", unit),
+            source = paste(rows$kind, "against", ifelse(rows$kind == "link", "links", "nodes")), kind = rows$kind, p_holm = rows$p_holm,
+            reason = rows$reason,
             effect = sprintf("%s %s %s, p = %s", format_effect(rows$effect), unit, format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm)))
 }
 
-# A class of fewer than three compares nobody; of the network that leaves open whether its nodes are one by their switch, or by a fault that they have in common.
+# A class of fewer than three compares nobody; of the network that leaves open whether its nodes are one by their switch, or by a fault that
+# they have in common.
 uncompared_judgements <- function(judgements, figures, classes) {
   if (nrow(classes) < 3) return(NULL)
   small <- classes$host[classes$network %in% names(which(table(classes$network) < 3))]
   bind_rows(lapply(intersect(c("latency", "bandwidth"), figures$check), function(check) {
     rows <- judgements[judgements$check == check & judgements$kind %in% setdiff(noise_kinds, "link"), ]
     hosts <- small[lengths(judged_hosts(rows, small)) == 0]
-    if (length(hosts) > 0) judgement(check, "not compared", "inconclusive", entity = hosts, kind = "class", reason = "its class has fewer than three nodes: give limits or a reference")
+    if (length(hosts) > 0) judgement(check, "not compared", "inconclusive", entity = hosts, kind = "class",
+                                     reason = "its class has fewer than three nodes: give limits or a reference")
   }))
 }
 
 worst_verdict <- function(verdicts) {
-  if (any(verdicts == "fail")) "fail" else if (any(verdicts == "inconclusive")) "inconclusive" else if (any(verdicts == "pass")) "pass" else "measured, not judged"
+  if (any(verdicts == "fail")) "fail" else if (any(verdicts == "inconclusive")) "inconclusive" else if (any(verdicts == "pass")) "pass" else
+    "measured, not judged"
 }
 
 figure_id <- function(rows) paste(rows$check, rows$variant, rows$metric, rows$size, rows$entity, sep = "\r")
@@ -237,26 +267,31 @@ check_table <- function(acceptance, figures, judgements) {
     if (!ran) verdict <- if (failed || nrow(own) > 0) "inconclusive" else "skipped"
     if (failed && verdict != "fail") verdict <- "inconclusive"
     use <- shown_figure(figures[figures$check == name, ], own[own$verdict == verdict, ], about)
-    reason <- c(if (nrow(odd) > 0) paste0(odd$launch, ": ", ifelse(odd$status == "planned", "did not run: the launch ended before", odd$status),
+    reason <- c(if (nrow(odd) > 0) paste0(odd$launch, ": ", ifelse(odd$status == "planned", "did not run: the launch ended before",
+        odd$status),
                                           ifelse(is.na(odd$reason), "", paste0(", ", printable(odd$reason))))[1],
                 if (verdict == "inconclusive") use$reason %||% stats::na.omit(own$reason[own$verdict == "inconclusive"])[1])
-    frame(check = name, what = use$what %||% about$what, status = if (ran) "ran" else if (nrow(status) > 0) status$status[1] else "not asked for", verdict = verdict,
-               name = if (NROW(use) > 0) figure_name(use) else "", entity = use$entity %||% "", value = use$value %||% NA_real_, ci_low = use$ci_low %||% NA_real_, ci_high = use$ci_high %||% NA_real_,
+    frame(check = name, what = use$what %||% about$what, status = if (ran) "ran" else if (nrow(status) > 0) status$status[1] else
+          "not asked for", verdict = verdict,
+               name = if (NROW(use) > 0) figure_name(use) else "", entity = use$entity %||% "", value = use$value %||% NA_real_,
+               ci_low = use$ci_low %||% NA_real_, ci_high = use$ci_high %||% NA_real_,
                unit = use$unit %||% "", size = use$size %||% NA_real_, variant = use$variant %||% "", limit = use$limit %||% "",
                source = few_words(unique(sub("^reference.*", "reference", own$source[nzchar(own$source)])), 3), n_judged = nrow(own), reason = paste(stats::na.omit(reason), collapse = "; "))
   }))
 }
 
-# The row that stands for a check: of what made its verdict a limit before a comparison, the check's own figure before others, the worst first, with that limit; where
-# nothing was judged its own figure. NULL: there is none.
+# The row that stands for a check: of what made its verdict a limit before a comparison, the check's own figure before others, the worst
+# first, with that limit; where nothing was judged its own figure. NULL: there is none.
 shown_figure <- function(figures, deciding, about) {
   if (nrow(deciding) == 0) {
     head <- headline(figures, about)
     return(if (nrow(head) > 0) cbind(head, limit = ""))
   }
-  turn <- ifelse(deciding$metric %in% acceptance_measures$name[acceptance_measures$worse == "less" & acceptance_measures$check == deciding$check[1]], 1, -1)
+  turn <- ifelse(deciding$metric %in% acceptance_measures$name[acceptance_measures$worse == "less" &
+      acceptance_measures$check == deciding$check[1]], 1, -1)
   share <- deciding$p_holm
-  top <- deciding[order(deciding$kind %in% c("node", "link"), !(deciding$metric %in% about$head), !(deciding$variant %in% about$variants[1]), share, deciding$value * turn), ][1, ]
+  top <- deciding[order(deciding$kind %in% c("node", "link"), !(deciding$metric %in% about$head),
+                        !(deciding$variant %in% about$variants[1]), share, deciding$value * turn), ][1, ]
   known <- figures[match(figure_id(top), figure_id(figures)), ]
   if (!is.na(known$check) && is.na(top$ci_low)) top[c("value", "ci_low", "ci_high")] <- known[c("value", "ci_low", "ci_high")]
   top
@@ -339,7 +374,8 @@ acceptance_answer <- function(result) {
   lead <- sprintf("%s on %s: ", toupper(result$verdict), counted(length(result$acceptance$hosts), "node"))
   if (nrow(bad) > 0) {
     who <- unique(bad$entity[nzchar(bad$entity)])
-    return(paste0(lead, if (length(who) > 0) few_words(who, 5) else "the cluster as a whole", " failed (", few_words(unique(bad$check), 5), ")."))
+    return(paste0(lead, if (length(who) > 0) few_words(who, 5) else "the cluster as a whole", " failed (", few_words(unique(bad$check), 5),
+                  ")."))
   }
   if (result$judged != "noise") {
     return(sprintf("%sNOISE NOT JUDGED (no limits, reference or other nodes). To make limits: noiselab analyze acceptance --write-limits %s >my.limits",
@@ -351,13 +387,16 @@ acceptance_answer <- function(result) {
   if (result$verdict == "inconclusive") {
     open <- result$checks$check[result$checks$verdict == "inconclusive"]
     unjudged <- result$nodes$host[result$nodes$reason == unjudged_words]
-    of_classes <- length(unjudged) > 0 && all(rows$kind[rows$verdict == "inconclusive"] == "class") && all(open %in% rows$check[rows$kind == "class"])
+    of_classes <- length(unjudged) > 0 && all(rows$kind[rows$verdict == "inconclusive"] == "class") &&
+      all(open %in% rows$check[rows$kind == "class"])
     return(paste0(lead, if (length(open) > 0 && !of_classes) paste0("nothing failed, but ", few_words(open, 5), " cannot be decided.")
                   else if (length(unjudged) > 0) paste0("nothing failed, but nothing judges the noise of ", few_words(unjudged, 5), ".") else "not all that was planned ran.", found_classes_words(result$classes)))
   }
-  paste0(lead, "nothing that was judged failed", if (result$self_check$verdict == "pass") sprintf(", and a known load on %s was seen", result$self_check$chosen), ".",
+  paste0(lead, "nothing that was judged failed", if (result$self_check$verdict == "pass") sprintf(", and a known load on %s was seen",
+      result$self_check$chosen), ".",
          found_classes_words(result$classes))
 }
 
 # Groups in the latencies may be switches, or nodes that are slow alike: no verdict on the network rests on them unsaid.
-found_classes_words <- function(classes) if (any(grepl("latencies", classes$by))) " Classes of the network were found in the latencies only: Slurm's topology or --classes would confirm them." else ""
+found_classes_words <- function(classes) if (any(grepl("latencies",
+                                                       classes$by))) " Classes of the network were found in the latencies only: Slurm's topology or --classes would confirm them." else ""

@@ -10,7 +10,8 @@ read_known_bad <- function(file) {
   lines <- trimws(sub("#.*", "", read_text_lines(file)))
   bind_rows(lapply(which(nzchar(lines)), function(i) {
     part <- regmatches(lines[i], regexec("^(\\S+)\\s+([0-9]{4}-[0-9]{2}-[0-9]{2})\\s+(\\S.*)$", lines[i]))[[1]]
-    if (length(part) == 0 || is.na(as.Date(part[3], optional = TRUE))) abort_damaged(file, i, "'", printable(lines[i]), "' is not NODE DATE REASON (such as node7 2026-01-31 bad DIMM)")
+    if (length(part) == 0 || is.na(as.Date(part[3], optional = TRUE))) abort_damaged(file, i, "'", printable(lines[i]),
+        "' is not NODE DATE REASON (such as node7 2026-01-31 bad DIMM)")
     data.frame(line = i, host = printable(part[2]), since = part[3], reason = printable(part[4]))
   }))
 }

@@ -1,7 +1,8 @@
 # How much worse still counts as the same: one row per kind of figure.
 
 # `percent`: of the value that it is held against; never less than `floor` (in `unit`), so that 0.05 % and 0.1 % of a CPU are the same.
-margin_kind <- function(kind, percent, floor, unit, what) data.frame(kind = kind, percent = percent, floor = floor, unit = unit, what = what)
+margin_kind <- function(kind, percent, floor, unit, what) data.frame(kind = kind, percent = percent, floor = floor, unit = unit,
+    what = what)
 
 acceptance_margins <- do.call(rbind, list(
   margin_kind("latency", 10, 50, "ns", "times of messages"),
@@ -14,19 +15,22 @@ acceptance_margins <- do.call(rbind, list(
   margin_kind("ratio", 5, 0.02, "ratio", "ratios")
 ))
 
-# The longest interruption that is looked for: time that bursts of this length could take without one being seen belongs to the bound of a share.
+# The longest interruption that is looked for: time that bursts of this length could take without one being seen belongs to the bound of a
+# share.
 burst_ns <- 50e6
 
 # The kind of every figure, from its unit and, of times, from what they are of.
 margin_kinds <- function(check, metric, unit) {
   longest <- metric %in% c("longest", names(detour_quantiles)) & (check == "detour" | check == "collective" & metric != "p50")
-  time <- ifelse(longest, "longest", ifelse(check == "latency", "latency", ifelse(check %in% c("quantum", "kernels") | metric == "base", "work", "collective")))
+  time <- ifelse(longest, "longest", ifelse(check == "latency", "latency",
+                                            ifelse(check %in% c("quantum", "kernels") | metric == "base", "work", "collective")))
   by_unit <- c(bytes_per_s = "bandwidth", percent = "share", per_s = "rate", ratio = "ratio")
   known <- unname(by_unit[unit])
   ifelse(is.na(known), time, known)
 }
 
-# The table with what the user said: `percent` for all kinds (NULL: each its own), and rows of a limits file (`kind`, `percent`, `floor`; NA: as it is).
+# The table with what the user said: `percent` for all kinds (NULL: each its own), and rows of a limits file (`kind`, `percent`, `floor`;
+# NA: as it is).
 margins_in_use <- function(percent = NULL, own = NULL) {
   table <- acceptance_margins
   if (!is.null(percent)) table$percent <- percent
@@ -57,22 +61,27 @@ allowed_words <- function(margins, kind) {
 margins_note <- function(margins, kinds) {
   shown <- margins[margins$kind %in% kinds, ]
   if (nrow(shown) == 0) return(NULL)
-  paste0("margins (--margin, or a line `margin KIND PERCENT % [FLOOR UNIT]` of the limits): ", paste0(shown$kind, " ", allowed_words(margins, shown$kind), collapse = "; "))
+  paste0("margins (--margin, or a line `margin KIND PERCENT % [FLOOR UNIT]` of the limits): ",
+         paste0(shown$kind, " ", allowed_words(margins, shown$kind), collapse = "; "))
 }
 
 # `margin KIND PERCENT % [FLOOR UNIT]` of a limits file.
 parse_margin <- function(text, file, line) {
   stop_here <- function(...) abort_damaged(file, line, ...)
   part <- regmatches(text, regexec("^margin\\s+(\\S+)\\s+([0-9.]+)\\s*%(\\s+([0-9.]+)\\s*(\\S+))?$", text))[[1]]
-  if (length(part) == 0) stop_here("'", printable(text), "' is not margin KIND PERCENT % [FLOOR UNIT] (such as margin share 20 % 0.2 percent)")
+  if (length(part) == 0) stop_here("'", printable(text),
+                                   "' is not margin KIND PERCENT % [FLOOR UNIT] (such as margin share 20 % 0.2 percent)")
   row <- acceptance_margins[acceptance_margins$kind == part[2], ]
   if (nrow(row) == 0) stop_here("unknown kind of figure '", printable(part[2]), "'", did_you_mean(part[2], acceptance_margins$kind))
   units <- limit_units[[row$unit]]
-  if (nzchar(part[6]) && !part[6] %in% names(units)) stop_here("unknown unit '", printable(part[6]), "' of ", part[2], did_you_mean(part[6], names(units)))
-  data.frame(line = line, kind = part[2], percent = as.numeric(part[3]), floor = if (nzchar(part[6])) as.numeric(part[5]) * units[[part[6]]] else NA_real_)
+  if (nzchar(part[6]) && !part[6] %in% names(units)) stop_here("unknown unit '", printable(part[6]), "' of ", part[2],
+      did_you_mean(part[6], names(units)))
+  data.frame(line = line, kind = part[2], percent = as.numeric(part[3]), floor = if (nzchar(part[6])) as.numeric(part[5]) *
+             units[[part[6]]] else NA_real_)
 }
 
-# pass: the bound is below the margin; fail: it lies above when all comparisons are counted; else open. `score`: more is worse, on the scale of tests.
+# pass: the bound is below the margin; fail: it lies above when all comparisons are counted; else open. `score`: more is worse, on the scale
+# of tests.
 three_outcomes <- function(upper, margin, p_holm, alpha) {
   verdict <- ifelse(!is.na(upper) & upper < margin, "pass", "inconclusive")
   ifelse(!is.na(p_holm) & p_holm <= alpha, "fail", verdict)

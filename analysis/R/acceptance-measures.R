@@ -20,7 +20,8 @@ acceptance_measures <- do.call(rbind, list(
   measure("completeness", "coefficient", "completeness coefficient F_e", "less", "log", "cluster"),
   measure("completeness", "link_speed", "speed of one pair alone (S)", "less", "log", "cluster"),
   measure("completeness", "exchange", "exchange of all with all (T_e)", "more", "log", "cluster"),
-  measure("completeness", "own_exchange", "a node's part in the exchange of all with all", "more", "log", "node", compared = TRUE, placed = TRUE),
+  measure("completeness", "own_exchange", "a node's part in the exchange of all with all", "more", "log", "node", compared = TRUE,
+          placed = TRUE),
   measure("topology", "total", "bandwidth over all channels", "less", "log", "cluster"),
   measure("topology", "per_channel", "bandwidth of a channel", "less", "log", "cluster"),
   measure("quantum", "lost", "time lost by a fixed-work quantum", "more", "linear", "node", compared = TRUE),
@@ -44,7 +45,8 @@ acceptance_measures <- do.call(rbind, list(
   measure("collective", "last_start", "starts in which the node was last", "more", "linear", "node", "sum"),
   measure("collective", "last_end", "starts that the node ended last", "more", "linear", "node", "sum"),
   measure("collective", "last_start_cost", "what the node's late starts cost, per start", "more", "linear", "node", "sum"),
-  measure("collective", "last_end_cost", "what the node's late ends cost, per start", "more", "linear", "node", "sum", compared = TRUE, placed = TRUE),
+  measure("collective", "last_end_cost", "what the node's late ends cost, per start", "more", "linear", "node", "sum", compared = TRUE,
+          placed = TRUE),
   measure("kernels", "time", "time of a load kernel", "more", "log", "cluster")
 ))
 
@@ -62,7 +64,8 @@ acceptance_checks <- list(
     "compare link width and speed, cable and error counters with a good one")),
   opcost = list(what = "median time of a barrier", head = "synchronised_p50", variants = "barrier", todo = paste(
     "compare MPI library and its tuning with the reference")),
-  completeness = list(what = "completeness coefficient F_e", head = "coefficient", variants = c("nodes", "ranks"), size = "most", todo = paste(
+  completeness = list(what = "completeness coefficient F_e", head = "coefficient", variants = c("nodes", "ranks"), size = "most",
+                      todo = paste(
     "look for oversubscribed switches and uplinks")),
   topology = list(what = "bandwidth of a channel, complete graph", head = "per_channel", variants = "complete", size = "most", todo = paste(
     "look for oversubscribed switches and uplinks")),
@@ -80,7 +83,8 @@ figure_key <- c("check", "variant", "metric", "size")
 unit_key <- c(figure_key, "unit", "of", "entity", "launch", "repetition")
 
 # The columns of units, where nothing was measured.
-one_unit <- data.frame(check = "", variant = "", metric = "", size = NA_real_, unit = "", of = "", entity = "", launch = "", repetition = 1, x = 1, n_values = 1, trials = 0, place = NA_real_,
+one_unit <- data.frame(check = "", variant = "", metric = "", size = NA_real_, unit = "", of = "", entity = "", launch = "", repetition = 1,
+                       x = 1, n_values = 1, trials = 0, place = NA_real_,
                        what = "", worse = "more", scale = "linear", compared = FALSE, placed = FALSE)
 
 # The figures by unit: one row per measure, variant, size, entity (node, pair or "" for all), launch and repetition. `x` is the value
@@ -149,15 +153,18 @@ quantile_units <- function(acceptance) {
     known <- sum(part$count) * (1 - detour_quantiles) >= 1
     if (!any(known)) return(NULL)
     p <- detour_quantiles[known]
-    data.frame(check = "detour", variant = part$variant[1], metric = names(p), size = NA_real_, unit = "ns", of = "node", entity = part$host[1],
-               launch = part$launch[1], repetition = NA_real_, x = hist_quantile(part$lo_ns, part$hi_ns, part$count, p), n_values = sum(part$count),
-               trials = sum(part$count), place = NA_real_, what = paste(100 * p, "% of the detours are below"), worse = "more", scale = "log", compared = FALSE,
+    data.frame(check = "detour", variant = part$variant[1], metric = names(p), size = NA_real_, unit = "ns", of = "node",
+               entity = part$host[1],
+               launch = part$launch[1], repetition = NA_real_, x = hist_quantile(part$lo_ns, part$hi_ns, part$count, p),
+               n_values = sum(part$count),
+               trials = sum(part$count), place = NA_real_, what = paste(100 * p, "% of the detours are below"), worse = "more",
+               scale = "log", compared = FALSE,
                placed = FALSE)
   }))
 }
 
-# How long CPUs were watched by the scans of a node, one row per check, variant, node, launch and repetition: `seconds` of all its CPUs (turns of the
-# loop, or quanta, times what one takes), `bursts`: scans whose longest interruption was a fifth of `burst_ns` or more.
+# How long CPUs were watched by the scans of a node, one row per check, variant, node, launch and repetition: `seconds` of all its CPUs
+# (turns of the loop, or quanta, times what one takes), `bursts`: scans whose longest interruption was a fifth of `burst_ns` or more.
 watched_time <- function(acceptance) {
   rows <- acceptance$figures
   rows <- rows[rows$check %in% c("detour", "quantum") & !is.na(rows$repetition), ]

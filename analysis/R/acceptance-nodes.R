@@ -8,9 +8,9 @@
 #' pairs of its two ends. So one slow pair of three is a slow link, two with a common end are a slow node. All scores lean
 #' to 0, never to blame. Others are those of the same class (`node_classes()`); a class of fewer than three is not compared.
 #'
-#' Three outcomes, from the mean score and a margin: `pass` when the score's upper bound (one-sided, 1 - alpha; of shares of time with what bursts that
-#' nobody saw could take) is below the margin, `fail` when the test of a score at the margin is rejected after Holm's correction over all nodes, links and figures, else
-#' `inconclusive`. The variance is the sum of what repetitions scatter, of what
+#' Three outcomes, from the mean score and a margin: `pass` when the score's upper bound (one-sided, 1 - alpha; of shares of time with what
+#' bursts that nobody saw could take) is below the margin, `fail` when the test of a score at the margin is rejected after Holm's correction
+#' over all nodes, links and figures, else `inconclusive`. The variance is the sum of what repetitions scatter, of what
 #' launches (other placements) scatter beyond that, and of what the other nodes differ from each other beyond that (from five
 #' others on by the median absolute deviation, so that several bad nodes do not hide each other); degrees of freedom after Satterthwaite.
 #' With three equal nodes the repetitions carry the test; where the other two differ by themselves, little can be said, and little is.
@@ -22,14 +22,17 @@
 #' @param watched Data frame from `watched_time()`, or NULL: no bound for bursts that nobody saw.
 #' @param measured_s Seconds that all checks together were measured, length 1, for what is said of longer runs.
 #' @param power Power at the detection limit, length 1.
-#' @return Data frame, one row per figure and node or link: `check`, `variant`, `metric`, `size`, `kind` (`node` or `link`), `entity`, `class`, `others`
-#'   (number), `n_launches`, `n_units`, `value` and `others_value` (in `unit`), `effect` with `ci_low`, `ci_high`, `upper` (the bound of `pass`), `margin` and `detection_limit` (positive:
-#'   worse), all in `effect_unit`, `z` (distance from the median of the others in their scatter, for comparison), `df`, `p_one_sided`, `p_holm`,
-#'   `verdict` (`pass`, `fail`, `inconclusive`), `times_as_long` (as measured here would decide; Inf: no time does), `reason`.
-#' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Smyth, G. K. (2004) Statistical Applications in Genetics and Molecular Biology 3(1), 3. Satterthwaite, F. E. (1946) Biometrics Bulletin 2, 110-114. Rousseeuw, P. J. and
-#'   Croux, C. (1993) JASA 88, 1273-1283 (efficiency of the median absolute deviation).
+#' @return Data frame, one row per figure and node or link: `check`, `variant`, `metric`, `size`, `kind` (`node` or `link`), `entity`,
+#'   `class`, `others` (number), `n_launches`, `n_units`, `value` and `others_value` (in `unit`), `effect` with `ci_low`, `ci_high`, `upper`
+#'   (the bound of `pass`), `margin` and `detection_limit` (positive:
+#'   worse), all in `effect_unit`, `z` (distance from the median of the others in their scatter, for comparison), `df`, `p_one_sided`,
+#'   `p_holm`, `verdict` (`pass`, `fail`, `inconclusive`), `times_as_long` (as measured here would decide; Inf: no time does), `reason`.
+#' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Smyth, G. K. (2004) Statistical Applications in Genetics and
+#'   Molecular Biology 3(1), 3. Satterthwaite, F. E. (1946) Biometrics Bulletin 2, 110-114. Rousseeuw, P. J. and Croux, C. (1993) JASA 88,
+#'   1273-1283 (efficiency of the median absolute deviation).
 #' @noRd
-compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), classes = NULL, watched = NULL, measured_s = NA_real_, power = 0.95) {
+compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), classes = NULL, watched = NULL, measured_s = NA_real_,
+                          power = 0.95) {
   check_probability(alpha, "alpha")
   units <- rows_at(units, which(units$compared))
   rows <- bind_rows(lapply(parts_by(units, units$check, units$variant, units$metric, units$size), compare_figure, classes))
@@ -37,7 +40,8 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   tested <- is.na(rows$reason)
   n <- max(1, sum(tested))
   log_scale <- rows$effect_unit == "percent"
-  border <- margin_of(margins, margin_kinds(rows$check, rows$metric, rows$unit), rows$others_value, ifelse(log_scale, "log", "linear"), rows$worse)
+  border <- margin_of(margins, margin_kinds(rows$check, rows$metric, rows$unit), rows$others_value, ifelse(log_scale, "log", "linear"),
+                      rows$worse)
   rows$p_one_sided <- ifelse(tested, pmax(1e-300, stats::pt((rows$score - border) / rows$se, rows$df, lower.tail = FALSE)), NA_real_)
   rows$p_holm <- stats::p.adjust(rows$p_one_sided, "holm")
   unseen <- if (is.null(watched)) 0 else ifelse(rows$metric %in% burst_metrics, unseen_share(watched, rows$entity, alpha), 0)
@@ -47,7 +51,8 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   found <- ifelse(tested, detection_limit(rows$se, 1.05^floor(log(rows$df, 1.05)), alpha / n, power) + border, NA_real_)
   longer <- times_as_long(rows$score, border, rows$se, rows$df, rows$fixed, ifelse(rows$score > border, alpha / n, alpha))
   room <- pmax(0, border - rows$score - stats::qt(1 - alpha, rows$df) * rows$se)
-  rows$times_as_long <- ifelse(rows$verdict == "inconclusive" & tested, pmax(longer, ifelse(unseen > 0 & rows$score < border, unseen / pmax(room, border / 4), 1)), NA_real_)
+  rows$times_as_long <- ifelse(rows$verdict == "inconclusive" & tested,
+                               pmax(longer, ifelse(unseen > 0 & rows$score < border, unseen / pmax(room, border / 4), 1)), NA_real_)
   shown <- function(x) ifelse(log_scale, ifelse(rows$worse == "less", -100 * expm1(-x), 100 * expm1(x)), x)
   reach <- stats::qt(1 - alpha / 2, rows$df) * rows$se
   rows$effect <- shown(rows$score)
@@ -57,7 +62,8 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   rows$margin <- shown(border)
   rows$detection_limit <- shown(found)
   rows$reason <- ifelse(rows$verdict == "inconclusive" & tested, undecided_words(rows, unseen, measured_s), rows$reason)
-  rows[c(figure_key, "what", "unit", "worse", "kind", "entity", "class", "others", "n_launches", "n_units", "value", "others_value", "effect", "ci_low", "ci_high", "upper",
+  rows[c(figure_key, "what", "unit", "worse", "kind", "entity", "class", "others", "n_launches", "n_units", "value", "others_value",
+         "effect", "ci_low", "ci_high", "upper",
          "margin", "effect_unit", "detection_limit", "z", "df", "p_one_sided", "p_holm", "verdict", "times_as_long", "reason")]
 }
 
@@ -69,9 +75,13 @@ effect_words <- function(unit) ifelse(unit == "percent", "%", unit)
 undecided_words <- function(rows, unseen, measured_s) {
   unit <- effect_words(rows$effect_unit)
   longer <- ceiling(rows$times_as_long * 10) / 10
-  paste0("up to ", format_effect(rows$upper, FALSE), " ", unit, " worse", ifelse(unseen > 0, paste0(" (", format_effect(unseen, FALSE), " of it by bursts of ", format_time(burst_ns / 1e9), " that nobody saw)"), ""),
-         ", margin ", format_effect(rows$margin, FALSE), " ", unit, ", fails from ", format_effect(rows$detection_limit, FALSE), " ", unit, "; ",
-         ifelse(is.finite(longer), paste0(format_effect(longer, FALSE), " times as long would decide", if (!is.na(measured_s)) paste0(" (--seconds ", ceiling(longer * measured_s), "s)")),
+  paste0("up to ", format_effect(rows$upper, FALSE), " ", unit, " worse",
+         ifelse(unseen > 0, paste0(" (", format_effect(unseen, FALSE), " of it by bursts of ", format_time(burst_ns / 1e9),
+                                   " that nobody saw)"), ""),
+         ", margin ", format_effect(rows$margin, FALSE), " ", unit, ", fails from ", format_effect(rows$detection_limit, FALSE), " ", unit,
+         "; ",
+         ifelse(is.finite(longer), paste0(format_effect(longer, FALSE), " times as long would decide",
+                                          if (!is.na(measured_s)) paste0(" (--seconds ", ceiling(longer * measured_s), "s)")),
                 "more time does not decide: the others differ as much by themselves"))
 }
 
@@ -118,7 +128,8 @@ compare_class <- function(table, part, launch, scale, class) {
     around <- without_each(level)
     effect_unit <- if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1]
     about <- lapply(unclass(part)[c(figure_key, "what", "unit", "worse")], `[`, 1)
-    do.call(frame, c(about, list(kind = kind, entity = colnames(s$score), class = class, others = ncol(s$score) - 1, value = from_scale(level, scale, worse),
+    do.call(frame, c(about, list(kind = kind, entity = colnames(s$score), class = class, others = ncol(s$score) - 1,
+                                 value = from_scale(level, scale, worse),
                                  others_value = from_scale(around$median, scale, worse), effect_unit = effect_unit,
                                  z = ifelse(around$mad > 0, (level - around$median) / around$mad, NA_real_)), tests))
   }))
@@ -158,7 +169,8 @@ pair_scores <- function(table, crosses = FALSE) {
   if (crosses) return(list(link = link))
   level <- over(function(node) row_medians(table[, of[[node]], drop = FALSE], low = TRUE))
   all <- if (length(nodes) > few_columns) row_medians(table)
-  list(node = list(level = level, score = over(function(node) level[, node] - (all %||% row_medians(table[, !has(node), drop = FALSE])))), link = link)
+  list(node = list(level = level, score = over(function(node) level[, node] - (all %||% row_medians(table[, !has(node), drop = FALSE])))),
+       link = link)
 }
 
 # The median of every row: NA where nothing is known. `low`: the lower of the two in the middle.
@@ -172,7 +184,8 @@ row_medians <- function(table, low = FALSE) {
 sort_rows <- function(table) {
   row <- as.vector(row(table))
   at <- order(row, as.vector(table), na.last = TRUE)
-  list(values = matrix(as.vector(table)[at], nrow(table), byrow = TRUE), rank = matrix(order(at), nrow(table)) - ncol(table) * (row(table) - 1L), n = rowSums(!is.na(table)))
+  list(values = matrix(as.vector(table)[at], nrow(table), byrow = TRUE), rank = matrix(order(at), nrow(table)) - ncol(table) *
+       (row(table) - 1L), n = rowSums(!is.na(table)))
 }
 
 middle_of <- function(values, n, low = FALSE) {
@@ -200,7 +213,8 @@ medians_without <- function(table) {
 # Median and median absolute deviation of the others of each value.
 without_each <- function(level) {
   all <- if (length(level) > few_columns) mad_of(level)
-  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (is.null(all)) vapply(seq_along(level), function(j) mad_of(level[-j]), 0) else rep(all, length(level)))
+  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (is.null(all)) vapply(seq_along(level),
+      function(j) mad_of(level[-j]), 0) else rep(all, length(level)))
 }
 
 # Mean of every score, its standard error and degrees of freedom. `score`, `level`: matrices, units x nodes (or links).
@@ -220,12 +234,13 @@ score_tests <- function(score, level, launch) {
   df <- variance^2 / (over(scatter$within, scatter$within_df) + over(excess, excess_df) + over(between$v, between$df))
   reason <- ifelse(is.na(scatter$reason) & !variance > 0, "all repetitions agree exactly, their scatter is unknown", scatter$reason)
   known <- is.na(reason)
-  frame(n_launches = scatter$n_launches, n_units = scatter$n, score = scatter$mean, se = ifelse(known, sqrt(variance), NA_real_), fixed = between$v,
+  frame(n_launches = scatter$n_launches, n_units = scatter$n, score = scatter$mean, se = ifelse(known, sqrt(variance), NA_real_),
+        fixed = between$v,
              df = ifelse(known, df, NA_real_), reason = reason)
 }
 
-# How many degrees of freedom the variance that all columns have in common is worth beside a column's own (Smyth 2004, section 6.2, by moments of logarithms): many where
-# variances `v` with `df` each differ as chance makes them differ, 0 below `least_common` columns.
+# How many degrees of freedom the variance that all columns have in common is worth beside a column's own (Smyth 2004, section 6.2, by
+# moments of logarithms): many where variances `v` with `df` each differ as chance makes them differ, 0 below `least_common` columns.
 least_common <- 10
 
 common_df <- function(v, df) {
@@ -304,7 +319,8 @@ between_others <- function(table, launch) {
     list(level = scatter$mean, own = mean(of[is.finite(of)]) * ncol(columns) / (ncol(columns) - 1))
   }
   beyond <- function(got) max(0, (if (robust) mad_of(got$level)^2 else variance_of(got$level)) - got$own) * (1 + median_variance(k))
-  v <- if (k >= few_columns) rep(beyond(own_of(table)), k + 1) else vapply(seq_len(k + 1), function(j) beyond(own_of(table[, -j, drop = FALSE])), 0)
+  v <- if (k >= few_columns) rep(beyond(own_of(table)), k + 1) else vapply(seq_len(k + 1),
+      function(j) beyond(own_of(table[, -j, drop = FALSE])), 0)
   list(v = ifelse(is.finite(v), v, 0), df = max(1, if (robust) 0.37 * (k - 1) else k - 1))
 }
 

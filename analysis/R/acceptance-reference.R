@@ -8,7 +8,8 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
   sizes <- lapply(list(reference, acceptance), function(a) sort(unique(vapply(a$launches, function(info) as.numeric(info$ranks), 0))))
   other_size <- !identical(sizes[[1]], sizes[[2]])
   # Of all ranks together, or shared out among them: nothing to learn from another number of ranks.
-  hangs <- function(rows) rows$of == "cluster" & rows$check != "completeness" | rows$metric %in% acceptance_measures$name[acceptance_measures$placed]
+  hangs <- function(rows) rows$of == "cluster" & rows$check != "completeness" |
+    rows$metric %in% acceptance_measures$name[acceptance_measures$placed]
   if (other_size) learnt <- learnt[!hangs(learnt), ]
   key <- function(x) paste(x$check, x$variant, x$metric, x$size, sep = "\r")
   parts <- split(learnt, in_order(key(learnt)))
@@ -16,9 +17,11 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
   lacks <- figures[!known & !(other_size & hangs(figures)), ]
   lost <- setdiff(names(parts), key(figures))
   notes <- c(
-    if (other_size) sprintf("the reference has %s ranks, this campaign %s: figures of all ranks together are not judged by it", format_range(sizes[[1]]), format_range(sizes[[2]])),
+    if (other_size) sprintf("the reference has %s ranks, this campaign %s: figures of all ranks together are not judged by it",
+                            format_range(sizes[[1]]), format_range(sizes[[2]])),
     if (nrow(lacks) > 0) sprintf("the reference lacks %s, not judged by it: %s", counted(nrow(lacks), "figure"), few_words(lacks$name, 4)),
-    if (length(lost) > 0) sprintf("the reference has %s that were not measured here: %s", counted(length(lost), "figure"), few_words(unname(vapply(parts[lost], function(p) figure_name(cbind(p[1, figure_key], entity = "")), "")), 4))
+    if (length(lost) > 0) sprintf("the reference has %s that were not measured here: %s", counted(length(lost), "figure"),
+                                  few_words(unname(vapply(parts[lost], function(p) figure_name(cbind(p[1, figure_key], entity = "")), "")), 4))
   )
   f <- figures[known, ]
   if (nrow(f) == 0) return(list(notes = notes))
@@ -31,14 +34,18 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
   # Of few values the bound is far: what is worse than the worst of them, and than its margin allows, is not known to be good.
   unknown <- verdict == "pass" & ifelse(bound$relation == "<=", f$value > bound$worst, f$value < bound$worst)
   verdict[unknown] <- "inconclusive"
-  reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(unknown, paste("worse than the worst of the reference, and its margin:", format_figure(bound$worst, f$unit)),
+  reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(unknown,
+      paste("worse than the worst of the reference, and its margin:", format_figure(bound$worst, f$unit)),
                    ifelse(!is.na(bound$reason), bound$reason, interval_reason(f, "bound"))))
-  list(rows = judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value, ci_low = f$ci_low, ci_high = f$ci_high,
-                        unit = f$unit, limit = ifelse(is.na(bound$limit), "", paste(bound$relation, format_figure(bound$limit, f$unit))), source = bound$source, kind = "reference",
+  list(rows = judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value,
+                        ci_low = f$ci_low, ci_high = f$ci_high,
+                        unit = f$unit, limit = ifelse(is.na(bound$limit), "", paste(bound$relation, format_figure(bound$limit, f$unit))),
+                        source = bound$source, kind = "reference",
                         reason = reason), notes = notes)
 }
 
-# One-sided normal tolerance bound, on the side that is worse. `may_fail`: the reference is of several launches and of enough values, so that what it has not seen is no reason to fail.
+# One-sided normal tolerance bound, on the side that is worse. `may_fail`: the reference is of several launches and of enough values, so
+# that what it has not seen is no reason to fail.
 tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_use()) {
   scale <- usable_scale(part)
   worse <- part$worse[1]
@@ -47,16 +54,19 @@ tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_u
   of <- if (part$of[1] == "cluster") "launches" else paste0("launches x ", part$of[1], "s")
   one_day <- if (days == 1) " of one day" else ""
   bound <- function(limit, n, of, may_fail, reason = NA_character_) {
-    frame(limit = limit, worst = worst, relation = if (worse == "more") "<=" else ">=", source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, reason = reason)
+    frame(limit = limit, worst = worst, relation = if (worse == "more") "<=" else ">=",
+          source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, reason = reason)
   }
-  beyond <- function(y) from_scale(y + margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]), from_scale(y, scale, worse), scale, worse), scale, worse)
+  beyond <- function(y) from_scale(y + margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]),
+                                                 from_scale(y, scale, worse), scale, worse), scale, worse)
   worst <- beyond(max(table, na.rm = TRUE))
   # Without scatter nothing is known of what is usual: the value and its margin, which can be kept but not missed.
   agreed <- function(s) if (!(s$sd > 1e-12 * abs(s$mean))) beyond(s$mean)
   if (n < least_reference || nrow(table) < 2) {
     y <- to_scale(part$x, scale, worse)
     if (length(y) < least_reference) {
-      return(bound(NA_real_, length(y), "repetitions", FALSE, sprintf("%d values of the reference are too few (%d are needed)", length(y), least_reference)))
+      return(bound(NA_real_, length(y), "repetitions", FALSE, sprintf("%d values of the reference are too few (%d are needed)", length(y),
+          least_reference)))
     }
     s <- list(mean = mean(y), sd = stats::sd(y), n = length(y), df = length(y) - 1)
     limit <- agreed(s) %||% tolerance_limit(s, share, alpha, scale, worse)
@@ -64,7 +74,8 @@ tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_u
                  sprintf("the reference has %s of %s: what changes between launches is not in its bound, which can be kept but not missed (%d of two launches or more are needed)", counted(n, "value"), counted(nrow(table), "launch", "launches"), least_reference)))
   }
   s <- crossed_scatter(table)
-  if (!is.null(agreed(s))) bound(agreed(s), n, of, FALSE, agree_exactly) else bound(tolerance_limit(s, share, alpha, scale, worse), n, of, TRUE)
+  if (!is.null(agreed(s))) bound(agreed(s), n, of, FALSE, agree_exactly) else
+    bound(tolerance_limit(s, share, alpha, scale, worse), n, of, TRUE)
 }
 
 agree_exactly <- "all values of the reference agree exactly"
@@ -75,8 +86,9 @@ tolerance_limit <- function(s, share, alpha, scale, worse) {
   from_scale(s$mean + k * s$sd, scale, worse)
 }
 
-# Random effects of launches (rows) and nodes (columns): mean and standard deviation of a new value of a new launch and node, the number of independent values that
-# the mean is worth, and the degrees of freedom (Satterthwaite). Mean squares below the residual one count as it. With one column, one-way over launches.
+# Random effects of launches (rows) and nodes (columns): mean and standard deviation of a new value of a new launch and node, the number of
+# independent values that the mean is worth, and the degrees of freedom (Satterthwaite). Mean squares below the residual one count as it.
+# With one column, one-way over launches.
 crossed_scatter <- function(table) {
   a <- nrow(table)
   b <- ncol(table)

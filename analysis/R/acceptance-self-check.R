@@ -1,7 +1,7 @@
 # Could this run have seen a bad node? The launches with a known load.
 
-# Did the localiser name the nodes that got a known load? Every launch of a self-check counts. Each set of nodes has its own; in a set the lightest load asks the
-# question, and a heavier one tells "insensitive today" from "broken".
+# Did the localiser name the nodes that got a known load? Every launch of a self-check counts. Each set of nodes has its own; in a set the
+# lightest load asks the question, and a heavier one tells "insensitive today" from "broken".
 judge_self_check <- function(acceptance, alpha) {
   about <- acceptance$self_check
   answer <- function(verdict, reason, each = NULL) {
@@ -26,7 +26,8 @@ join_or_na <- function(x) if (length(x) == 0) NA_character_ else paste(x, collap
 one_self_check <- function(dir, alpha) {
   row <- function(info, chosen, named, level, problem = NA_character_) {
     hosts <- vapply(info$hosts, function(h) show_json(h$host), "")
-    data.frame(launch = basename(dir), nodes = paste(hosts[natural_order(hosts)], collapse = ","), kind = show_json(info$options$kind, "spin"), level = level,
+    data.frame(launch = basename(dir), nodes = paste(hosts[natural_order(hosts)], collapse = ","),
+               kind = show_json(info$options$kind, "spin"), level = level,
                chosen = paste(chosen, collapse = ", "), named = paste(named, collapse = ", "), right = length(chosen) == 1 && identical(named, chosen), problem = problem)
   }
   info <- tryCatch(read_json_head(file.path(dir, "launch.json")), nl_error = identity)
@@ -40,10 +41,12 @@ one_self_check <- function(dir, alpha) {
 
 # What the self-checks of one set of nodes say.
 set_words <- function(set) {
-  one <- ifelse(is.na(set$problem), sprintf("%s %% of a CPU (%s) on %s: the localiser named %s", format_level(set$level), set$kind, set$chosen,
+  one <- ifelse(is.na(set$problem), sprintf("%s %% of a CPU (%s) on %s: the localiser named %s", format_level(set$level), set$kind,
+                                            set$chosen,
                                             ifelse(nzchar(set$named), set$named, "no node")), set$problem)
   words <- paste(one[order(set$level)], collapse = "; ")
   control <- set[!set$asks, ]
   if (all(set$right[set$asks]) || nrow(control) == 0) return(words)
-  paste0(words, if (all(control$right)) ": insensitive today, not broken" else ": not even the heavy load was found, so that something is broken or the nodes are very busy")
+  paste0(words, if (all(control$right)) ": insensitive today, not broken" else
+         ": not even the heavy load was found, so that something is broken or the nodes are very busy")
 }

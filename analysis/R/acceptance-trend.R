@@ -2,21 +2,24 @@
 
 #' Follow acceptance campaigns over nights
 #'
-#' The campaign (a night) is the unit. Each figure of each node or pair is a series; where it changed is the split of its nights with the largest t of the means before and after,
-#' with Bonferroni's correction over splits and series. A change names the first night after it.
+#' The campaign (a night) is the unit. Each figure of each node or pair is a series; where it changed is the split of its nights with the
+#' largest t of the means before and after, with Bonferroni's correction over splits and series. A change names the first night after it.
 #'
 #' @param results List of `nl_acceptance_verdict`, one per campaign, each judged by itself.
 #' @param alpha Level over all series, length 1.
 #' @param power Power at the detection limit, length 1.
-#' @return A list of class `nl_acceptance_trend`: `nights` (data frame: `date`, `campaign`, `verdict`), `values` (`date`, `name`, `entity`, `unit`, `value`, `ci_low`, `ci_high`), `series` (one row
-#'   per figure and entity: `name`, `nights`, `before`, `after`, `unit`, `since` (date of the change, or ""), `effect` with `effect_unit` (positive: worse), `margin`, `detection_limit`, `p`, `verdict`
-#'   (`worse`, `better`, `steady`: a change by the margin would have been found, `inconclusive`)), `back` (nodes that failed in more than one night: `host`, `failed`, `nights`, `last`),
-#'   `verdict` (`pass`: the last night passed, nothing got worse, and every series would have shown the margin), `answer`, `notes`, `alpha`.
+#' @return A list of class `nl_acceptance_trend`: `nights` (data frame: `date`, `campaign`, `verdict`), `values` (`date`, `name`, `entity`,
+#'   `unit`, `value`, `ci_low`, `ci_high`), `series` (one row per figure and entity: `name`, `nights`, `before`, `after`, `unit`, `since`
+#'   (date of the change, or ""), `effect` with `effect_unit` (positive: worse), `margin`, `detection_limit`, `p`, `verdict` (`worse`,
+#'   `better`, `steady`: a change by the margin would have been found, `inconclusive`)), `back` (nodes that failed in more than one night:
+#'   `host`, `failed`, `nights`, `last`), `verdict` (`pass`: the last night passed, nothing got worse, and every series would have shown the
+#'   margin), `answer`, `notes`, `alpha`.
 #' @noRd
 acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   results <- results[order(vapply(results, `[[`, "", "ended_utc"))]
   date <- vapply(results, `[[`, "", "ended_utc")
-  nights <- data.frame(date = date, campaign = vapply(results, function(r) paste(r$acceptance$dirs, collapse = " "), ""), verdict = vapply(results, `[[`, "", "verdict"))
+  nights <- data.frame(date = date, campaign = vapply(results, function(r) paste(r$acceptance$dirs, collapse = " "), ""),
+                       verdict = vapply(results, `[[`, "", "verdict"))
   values <- bind_rows(lapply(seq_along(results), function(i) cbind(date = date[i], results[[i]]$figures)))
   parts <- split(values, in_order(values$name))
   series <- bind_rows(lapply(parts, series_change, results[[1]]$margins))
@@ -32,23 +35,26 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   }
   # beyond the margin, not only above nothing
   moved <- !is.na(series$p_margin) & series$p_margin * n <= alpha
-  series$verdict <- ifelse(moved, ifelse(series$score > 0, "worse", "better"), ifelse(series$bounded | !is.na(limit) & limit < series$border, "steady", "inconclusive"))
+  series$verdict <- ifelse(moved, ifelse(series$score > 0, "worse", "better"),
+                           ifelse(series$bounded | !is.na(limit) & limit < series$border, "steady", "inconclusive"))
   series$since <- ifelse(moved, series$since, "")
   series$effect <- shown(series$score)
   series$margin <- shown(series$border)
   series$detection_limit <- shown(limit)
   back <- nodes_back(results, date)
   result <- list(nights = nights, values = values[c("date", "name", "entity", "unit", "value", "ci_low", "ci_high")],
-                 series = series[c("name", "nights", "before", "after", "unit", "since", "effect", "effect_unit", "margin", "detection_limit", "p", "verdict")], back = back,
+                 series = series[c("name", "nights", "before", "after", "unit", "since", "effect", "effect_unit", "margin",
+                                   "detection_limit", "p", "verdict")], back = back,
                  notes = grep(" is left out since ", unlist(lapply(results, `[[`, "notes")), value = TRUE, fixed = TRUE), alpha = alpha)
   last <- nights$verdict[nrow(nights)]
-  result$verdict <- if (last == "fail" || any(series$verdict == "worse")) "fail" else if (last == "pass" && all(series$verdict %in% c("steady", "better"))) "pass" else "inconclusive"
+  result$verdict <- if (last == "fail" || any(series$verdict == "worse")) "fail" else
+    if (last == "pass" && all(series$verdict %in% c("steady", "better"))) "pass" else "inconclusive"
   result$answer <- trend_answer(result)
   structure(result, class = "nl_acceptance_trend")
 }
 
-# One series over nights: the split with the largest t. `score`: on the scale of tests, more is worse; `se` of the difference between the last two nights
-# and those before: the last night alone is no split. `bounded`: no night differs, and none could by the margin.
+# One series over nights: the split with the largest t. `score`: on the scale of tests, more is worse; `se` of the difference between the
+# last two nights and those before: the last night alone is no split. `bounded`: no night differs, and none could by the margin.
 series_change <- function(part, margins) {
   scale <- if (part$scale[1] == "log" && all(part$value > 0)) "log" else "linear"
   worse <- part$worse[1]
@@ -56,7 +62,8 @@ series_change <- function(part, margins) {
   n <- length(y)
   first <- stats::median(part$value)
   border <- margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]), first, scale, worse)
-  row <- data.frame(name = part$name[1], nights = n, before = NA_real_, after = NA_real_, unit = part$unit[1], since = "", scale = scale, score = 0, border = border, se = NA_real_, df = NA_real_,
+  row <- data.frame(name = part$name[1], nights = n, before = NA_real_, after = NA_real_, unit = part$unit[1], since = "", scale = scale,
+                    score = 0, border = border, se = NA_real_, df = NA_real_,
                     p = NA_real_, p_margin = NA_real_, bounded = FALSE, effect_unit = if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1])
   if (n < 4) return(row)
   each <- vapply(2:(n - 1), function(k) { # the first night after the split
@@ -69,7 +76,8 @@ series_change <- function(part, margins) {
   scattered <- each[2, ] > 1e-12 * max(abs(y))
   if (!any(scattered)) {
     ends <- c(part$ci_low, part$ci_high)
-    row$bounded <- length(ends) == 2 * n && length(unique(y)) == 1 && isTRUE(all(abs(to_scale(pmax(ends, if (scale == "log") 1e-300 else -Inf), scale, worse) - rep(y, 2)) < border))
+    row$bounded <- length(ends) == 2 * n && length(unique(y)) == 1 && isTRUE(all(abs(to_scale(pmax(ends, if (scale == "log") 1e-300 else
+        -Inf), scale, worse) - rep(y, 2)) < border))
     return(row)
   }
   t <- ifelse(scattered, each[1, ] / each[3, ], NA_real_)
@@ -91,7 +99,8 @@ nodes_back <- function(results, date) {
     data.frame(host = host, date = rep(date[i], length(host)))
   }))
   if (NROW(bad) == 0) return(data.frame(host = character(), failed = integer(), nights = integer(), last = character()))
-  got <- bind_rows(lapply(split(bad, in_order(bad$host)), function(b) data.frame(host = b$host[1], failed = nrow(b), nights = length(results), last = max(b$date))))
+  got <- bind_rows(lapply(split(bad, in_order(bad$host)), function(b) data.frame(host = b$host[1], failed = nrow(b),
+      nights = length(results), last = max(b$date))))
   got[got$failed > 1, ]
 }
 
@@ -101,18 +110,23 @@ trend_answer <- function(result) {
   worse <- s[s$verdict == "worse", ]
   worse <- worse[order(worse$p), ]
   day <- function(x) substr(x, 1, 10)
-  c(sprintf("%s over %s: the last, of %s, is %s.", toupper(result$verdict), counted(nrow(result$nights), "night"), day(last$date), last$verdict),
+  c(sprintf("%s over %s: the last, of %s, is %s.", toupper(result$verdict), counted(nrow(result$nights), "night"), day(last$date),
+            last$verdict),
     if (nrow(worse) > 0) paste0("Got worse: ", few_words(sprintf("%s since %s", worse$name, day(worse$since)), 4), "."),
-    if (nrow(result$back) > 0) paste0("Came back: ", few_words(sprintf("%s, failed in %d of %d nights", result$back$host, result$back$failed, result$back$nights), 4), "."),
+    if (nrow(result$back) > 0) paste0("Came back: ", few_words(sprintf("%s, failed in %d of %d nights", result$back$host,
+        result$back$failed, result$back$nights), 4), "."),
     if (any(s$verdict == "inconclusive")) sprintf("%d of %d series would not have shown their margin%s.", sum(s$verdict == "inconclusive"), nrow(s), if (nrow(result$nights) < 4) ": it takes four nights" else ""))
 }
 
 trend_table <- function(rows) {
   unit <- effect_words(rows$effect_unit)
   new_table(
-    name = col_words("figure", cut_middle(rows$name, 40), folds = FALSE), before = col_number("before", rows$before, format_figure(rows$before, rows$unit)),
-    after = col_number("after", rows$after, format_figure(rows$after, rows$unit)), since = col_words("since", ifelse(nzchar(rows$since), substr(rows$since, 1, 10), "-")),
-    detection_limit = col_number("limit", rows$detection_limit, paste(format_effect(rows$detection_limit, FALSE), unit)), verdict = col_words("verdict", rows$verdict)
+    name = col_words("figure", cut_middle(rows$name, 40), folds = FALSE),
+    before = col_number("before", rows$before, format_figure(rows$before, rows$unit)),
+    after = col_number("after", rows$after, format_figure(rows$after, rows$unit)),
+    since = col_words("since", ifelse(nzchar(rows$since), substr(rows$since, 1, 10), "-")),
+    detection_limit = col_number("limit", rows$detection_limit, paste(format_effect(rows$detection_limit, FALSE), unit)),
+    verdict = col_words("verdict", rows$verdict)
   )
 }
 
@@ -121,9 +135,12 @@ trend_tables <- c("series", "nights", "values", "back")
 # The front end: what is asked of several campaigns.
 write_trend <- function(result, form, table, dirs) {
   rows <- result$series[order(match(result$series$verdict, c("worse", "better", "inconclusive", "steady")), result$series$p), ]
-  switch(form, json = to_json(c(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), answer = paste(result$answer, collapse = " ")), unclass(result)[c("verdict", "alpha", trend_tables)]),
+  switch(form, json = to_json(c(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(),
+                                     answer = paste(result$answer, collapse = " ")), unclass(result)[c("verdict", "alpha", trend_tables)]),
                               single = c("schema", "program", "version", "answer", "verdict", "alpha")),
-         csv = csv_lines(result[[table]]), all = c(result$answer, "", table_lines(trend_table(rows), indent = 0, width = Inf), "", format_notes(unique(result$notes))),
-         new_view(result$answer, trend_table(utils::head(rows, 12)), "limit: a change that these nights would have shown", notes = length(unique(result$notes)),
+         csv = csv_lines(result[[table]]), all = c(result$answer, "", table_lines(trend_table(rows), indent = 0, width = Inf), "",
+                                                   format_notes(unique(result$notes))),
+         new_view(result$answer, trend_table(utils::head(rows, 12)), "limit: a change that these nights would have shown",
+                  notes = length(unique(result$notes)),
                   command = all_command(dirs, "acceptance")))
 }

@@ -21,12 +21,13 @@ is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_r
 #'   `switch_ns_p50`, `switch_ns_max`, `lost_switches`, `switch_ins`, `switch_outs`; in us per second, on minus off:
 #'   `preempted_us_per_s`, `preempted_low`, `preempted_high`, `agent_us_per_s` (on ranks' CPUs), `others_us_per_s` (other tasks
 #'   there, by the records of the CPUs), `difference_us_per_s` (preempted minus agent, and minus others where known),
-#'   `difference_low`, `difference_high`, `tolerance_us_per_s`; `agreement` (`agree`, `disagree`, `cannot be compared`), `reason` (why they cannot be
-#'   compared, else NA). Unknown figures are NA.
-#' @details They agree where the whole interval of the difference lies within the margin that is fixed before measuring (`agree_margin()`: 500 us/s, or a
-#'   tenth of the agent's CPU time by its own account, whichever is larger), and disagree where all of it lies outside. What other tasks took of the ranks'
-#'   CPUs is taken off where it is on record: kernel threads and daemons come and go whatever the arm. The difference is taken within each half, where the
-#'   agent's bursts cancel, and then within each pair; the estimate is the mean over pairs, which sees what happens in few halves.
+#'   `difference_low`, `difference_high`, `tolerance_us_per_s`; `agreement` (`agree`, `disagree`, `cannot be compared`), `reason` (why they
+#'   cannot be compared, else NA). Unknown figures are NA.
+#' @details They agree where the whole interval of the difference lies within the margin that is fixed before measuring (`agree_margin()`:
+#'   500 us/s, or a tenth of the agent's CPU time by its own account, whichever is larger), and disagree where all of it lies outside. What
+#'   other tasks took of the ranks' CPUs is taken off where it is on record: kernel threads and daemons come and go whatever the arm. The
+#'   difference is taken within each half, where the agent's bursts cancel, and then within each pair; the estimate is the mean over pairs,
+#'   which sees what happens in few halves.
 #' @noRd
 agent_accounts <- function(campaign, alpha = 0.01) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
@@ -60,8 +61,9 @@ agent_shifts <- function(campaign, agents_only = TRUE) {
   }), recursive = FALSE)
 }
 
-# Rate of the on halves less that of the off halves, us per second, each a ratio of sums: halves that others made long count by their length. One value per pair, whose mean
-# is that difference and whose standard error is that of its linearisation; NA where a half has no value.
+# Rate of the on halves less that of the off halves, us per second, each a ratio of sums: halves that others made long count by their
+# length. One value per pair, whose mean is that difference and whose standard error is that of its linearisation; NA where a half has no
+# value.
 ratio_shift <- function(rows, on, off, column) {
   values <- rows[[column]] %||% rep(NA_real_, nrow(rows))
   known <- is.finite(values[on]) & is.finite(values[off])
@@ -166,7 +168,8 @@ agreement_causes <- function(account, tasks, most = 3) {
     }
     # Tasks on record are no part of the difference: interrupts and the hypervisor are.
     seen <- if (is.na(row$others_us_per_s)) names(cause_names) else c("irq", "softirq", "steal")
-    causes <- c(woken_groups(tasks[tasks$launch %in% row$launch & tasks$host == row$host & tasks$kind %in% row$kind & tasks$group %in% seen, ]),
+    causes <- c(woken_groups(tasks[tasks$launch %in% row$launch & tasks$host == row$host & tasks$kind %in% row$kind & tasks$group %in% seen,
+                                   ]),
                 "context switches and cold caches" = 2 * row$switches_per_s,
                 "the scraper" = if (is.na(row$others_us_per_s)) 1e4 * row$scraper_percent,
                 "noiselab's own observer" = if (is.na(row$others_us_per_s)) 1e4 * row$observer_on_ranks_percent)

@@ -10,9 +10,9 @@ most_slices_of_bursts <- 2^17
 #'
 #' The period is the median distance of activities in the same half, where these distances are regular (half of them
 #' within a tenth of the median). Else it is that of the spectrum of the time taken, in slices of the halves with the
-#' agent (`periodogram()`, harmonics summed), if it stands out at a tenth of alpha and is not longer than a half. Switching an agent off may shift its phase,
-#' so distances are preferred: they need no phase that lasts for the whole run. Where a busy machine makes them uncertain by
-#' more than 0.1 %, and the spectrum has a period within 5 % of theirs, that one is the more exact.
+#' agent (`periodogram()`, harmonics summed), if it stands out at a tenth of alpha and is not longer than a half. Switching an agent off may
+#' shift its phase, so distances are preferred: they need no phase that lasts for the whole run. Where a busy machine makes them uncertain
+#' by more than 0.1 %, and the spectrum has a period within 5 % of theirs, that one is the more exact.
 #'
 #' @inheritParams agent_accounts
 #' @return A data frame, one row per launch x node: `launch`, `host`, `source`, `kind`, `n_bursts`, `n_activities`,
@@ -20,8 +20,8 @@ most_slices_of_bursts <- 2^17
 #'   most time first), `cpu_share` (of the first of them), `p50_us`, `p90_us`, `p99_us`, `max_us` (time on the CPU of an
 #'   activity), `per_period_us` (time on the CPU in each period: the median of an activity where distances are regular, else
 #'   the mean over the periods; among bursts without a name what the folded series holds above its part that is not raised, see
-#'   `epoch_fold()`; NA without a period), `burst_p50_us` (of a single burst), `duty_percent` (of one CPU), `period_s`, `period_low`, `period_high`
-#'   (s), `period_by` (`distances`, `spectrum`, or empty), `n_distances`, `fap` (of the strongest period in the
+#'   `epoch_fold()`; NA without a period), `burst_p50_us` (of a single burst), `duty_percent` (of one CPU), `period_s`, `period_low`,
+#'   `period_high` (s), `period_by` (`distances`, `spectrum`, or empty), `n_distances`, `fap` (of the strongest period in the
 #'   spectrum; NA where the distances decide),
 #'   `phase` (share of the period by which the activity begins after the time zero of the files), `reason` (why there is no
 #'   period, else NA). Attribute `activities`: data frame, one row per activity: `launch`, `host`, `half` (row of the half

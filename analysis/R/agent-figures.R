@@ -1,8 +1,8 @@
-# Three figures of an agent's cost side by side: what it took from the ranks by the records, what its bursts cost the loop, and what switching it on costs
-# in all; and whether the last two agree.
+# Three figures of an agent's cost side by side: what it took from the ranks by the records, what its bursts cost the loop, and what
+# switching it on costs in all; and whether the last two agree.
 
-# Half of "agree", fixed before anything is measured: percent of an operation's time, or this share of the CPU time that the agent has by its own account,
-# whichever is larger. How far the compared figures scatter is no part of it.
+# Half of "agree", fixed before anything is measured: percent of an operation's time, or this share of the CPU time that the agent has by
+# its own account, whichever is larger. How far the compared figures scatter is no part of it.
 agree_percent <- 0.05
 agree_share <- 0.1
 
@@ -14,12 +14,14 @@ figure_names <- c(taken = "taken (attributed)", locked = "by bursts (locked)", a
 #'
 #' @param analysis An `nl_analysis`.
 #' @param taken,locked Data frames: of `agent_taken()` and `locked_by_launch()` (NULL: none).
-#' @return A data frame, a row per agent, operation and figure: `kind`, `operation`, `bytes`, `launch`, `scope`, `figure` (`taken`: percent of one CPU;
-#'   `locked`, `all`: percent of the operation's time), `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`, `not detected`,
-#'   `inconclusive`), `reason` (why there is none); and attribute `agreement`: per agent and operation `difference`, `low`, `high` (all less locked),
-#'   `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
+#' @return A data frame, a row per agent, operation and figure: `kind`, `operation`, `bytes`, `launch`, `scope`, `figure` (`taken`: percent
+#'   of one CPU;
+#'   `locked`, `all`: percent of the operation's time), `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`,
+#'   `not detected`, `inconclusive`), `reason` (why there is none); and attribute `agreement`: per agent and operation `difference`, `low`,
+#'   `high` (all less locked), `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
 #' @noRd
-agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha), locked = locked_by_launch(analysis$campaign, analysis$alpha)) {
+agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha),
+                          locked = locked_by_launch(analysis$campaign, analysis$alpha)) {
   verdicts <- main_rows(analysis$verdicts)
   time <- verdicts[!has_level(verdicts$level_requested_percent) & verdicts$channel == "time", ]
   parts <- lapply(seq_len(nrow(time)), function(i) {
@@ -32,7 +34,8 @@ agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analy
 }
 
 figure_row <- function(row, figure, value, low, high, limit, p_value, outcome, reason) {
-  data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch, scope = row$scope,
+  data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch,
+             scope = row$scope,
              figure = figure, value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason)
 }
 
@@ -72,12 +75,14 @@ figures_agree <- function(rows, account_percent) {
   half <- function(row) (row$high - row$low) / 2
   reach <- sqrt(half(all)^2 + half(locked)^2)
   difference <- all$value - locked$value
-  word <- if (is.na(reach)) "cannot be compared" else if (abs(difference) + reach <= margin) "agree" else if (abs(difference) - reach > margin)
+  word <- if (is.na(reach)) "cannot be compared" else if (abs(difference) + reach <= margin) "agree" else
+    if (abs(difference) - reach > margin)
     "disagree" else "cannot be compared"
   reason <- if (is.na(locked$value)) locked$reason else if (is.na(reach)) all$reason else if (word == "cannot be compared") {
     sprintf("their difference is known to \u00b1%s %% only", three(reach))
   } else NA_character_
-  data.frame(all[c("kind", "operation", "bytes", "launch", "scope")], difference = difference, low = difference - reach, high = difference + reach,
+  data.frame(all[c("kind", "operation", "bytes", "launch", "scope")], difference = difference, low = difference - reach, high = difference +
+             reach,
              margin = margin, agreement = word, reason = reason)
 }
 
@@ -101,9 +106,11 @@ figures_table <- function(figures, unicode = shows_unicode()) {
   figures <- figures[!(figures$figure == "taken" & duplicated(paste(figures$kind, figures$figure))), ]
   one <- length(unique(figures$kind)) == 1
   new_table(
-    figure = col_words("figure", paste0(figure_names[figures$figure], ifelse(figures$figure == "taken", "", paste0(", ", figure_on(figures))))),
+    figure = col_words("figure", paste0(figure_names[figures$figure], ifelse(figures$figure == "taken", "",
+        paste0(", ", figure_on(figures))))),
     kind = if (!one) col_words("agent", figures$kind), value = col_number("cost", figures$value, format_effect, "%"),
-    low = col_interval("interval", figures$low, figures$high), limit = col_number("limit", figures$limit, function(x) format_effect(x, FALSE), "%"),
+    low = col_interval("interval", figures$low, figures$high), limit = col_number("limit", figures$limit,
+        function(x) format_effect(x, FALSE), "%"),
     outcome = col_verdict("verdict", figures$outcome, unicode), mark = figures$outcome
   )
 }
@@ -124,7 +131,8 @@ figure_estimates <- function(figures, alpha) {
   apart <- attr(figures, "agreement")
   kept <- figures[figures$figure != "all", ]
   bind_rows(list(
-    as_estimates(kept, c(taken = "taken_attributed_percent", locked = "slowdown_by_bursts_percent")[kept$figure], ci_low = kept$low, ci_high = kept$high,
+    as_estimates(kept, c(taken = "taken_attributed_percent", locked = "slowdown_by_bursts_percent")[kept$figure], ci_low = kept$low,
+                 ci_high = kept$high,
                  confidence = 1 - 2 * alpha, detection_limit = kept$limit, p_one_sided = kept$p_value, n_unit = NA, verdict = kept$outcome),
     as_estimates(apart, "slowdown_beyond_bursts_percent", value = apart$difference, ci_low = apart$low, ci_high = apart$high,
                  confidence = 1 - 2 * alpha, verdict = apart$agreement)

@@ -51,7 +51,8 @@ preempted_words <- function(row) {
   if (nrow(row) != 1 || !is.na(row$reason)) return("")
   effect <- percent_words(row$estimate, row$ci_low, row$ci_high)
   if (row$verdict == "detected") sprintf("; it takes %s of one CPU from the ranks of a node", effect) else {
-    sprintf("; it was not seen to take CPU time from the ranks (%s %% of one CPU would have been)", format_effect(row$detection_limit, FALSE))
+    sprintf("; it was not seen to take CPU time from the ranks (%s %% of one CPU would have been)",
+            format_effect(row$detection_limit, FALSE))
   }
 }
 
@@ -78,7 +79,8 @@ burst_sentences <- function(bursts) {
       return(sprintf("%s: %s %s for %s (median), %s times a second, with no fixed period", row$host, who, where,
                      format_time(signif(row$p50_us, 3) / 1e6), format_effect(row$activities_per_s, FALSE)))
     }
-    if (is.na(row$per_period_us)) return(sprintf("%s: %s %s with a period of %s", row$host, who, where, format_time(signif(row$period_s, 4))))
+    if (is.na(row$per_period_us)) return(sprintf("%s: %s %s with a period of %s", row$host, who, where,
+                                                 format_time(signif(row$period_s, 4))))
     sprintf("%s: %s %s for %s every %s", row$host, who, where, format_time(signif(row$per_period_us, 3) / 1e6),
             format_time(signif(row$period_s, 4)))
   }, "")

@@ -3,12 +3,12 @@
 #' Agents side by side
 #'
 #' @param report The result of `agent_report()`.
-#' @return A data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one CPU, its
-#'   own account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`, `slowdown_high` (of the
-#'   operation whose upper end is highest), `operation`, `bytes`, `by` (`bursts` where they were recorded, else `on/off`), `outcome`,
-#'   `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (of the slowdown in all, over all operations: `below`,
-#'   `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown would be the margin, if each sample costs the
-#'   same whatever the interval), `reason` (why there is no slowdown, else NA).
+#' @return A data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one
+#'   CPU, its own account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`,
+#'   `slowdown_high` (of the operation whose upper end is highest), `operation`, `bytes`, `by` (`bursts` where they were recorded, else
+#'   `on/off`), `outcome`, `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (of the slowdown in all,
+#'   over all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown would
+#'   be the margin, if each sample costs the same whatever the interval), `reason` (why there is no slowdown, else NA).
 #'   NULL without rows.
 #' @noRd
 several_agents <- function(report) {

@@ -145,7 +145,8 @@ task_evidence <- function(campaign) {
     balance <- if (isTRUE(ins == outs)) sprintf("%s switches in and out", format_count(ins)) else if (!anyNA(c(ins, outs))) {
       sprintf("%s switches in and %s out", format_count(ins), format_count(outs))
     }
-    losses <- if (isTRUE(lost > 0)) sprintf("%s RECORDS WERE LOST: times are too small", format_count(lost)) else if (!is.na(lost)) "none lost"
+    losses <- if (isTRUE(lost > 0)) sprintf("%s RECORDS WERE LOST: times are too small", format_count(lost)) else
+      if (!is.na(lost)) "none lost"
     paste0(node$launch, ", ", node$host, ": ", if (is.na(known)) paste("source", printable(node$source)) else known, why,
            if (length(c(balance, losses)) > 0) paste0("; ", paste(c(balance, losses), collapse = ", ")))
   }, "")

@@ -28,8 +28,8 @@ launches_for_more <- 5
 #'   `margin_verdict()`; NULL: none.
 #' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
 #'   else 1.
-#' @param adjust Character: names in `covariates` (`drift`, `steal` and the like): show the estimates adjusted for them, too (as `estimators`). Chosen
-#'   after looking, they decide nothing. NULL: none.
+#' @param adjust Character: names in `covariates` (`drift`, `steal` and the like): show the estimates adjusted for them, too (as
+#'   `estimators`). Chosen after looking, they decide nothing. NULL: none.
 #' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
 #'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
 #'   one launch share what it drew.
@@ -57,8 +57,8 @@ launches_for_more <- 5
 #'   * `thresholds`: see `thresholds()`;
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see `interruption_cost()`;
-#'   * `estimators` (where asked for, else NULL): several estimates of the slowdown, side by side: `estimator`, `estimate`, `ci_low`, `ci_high`,
-#'     `se` (percent), `gain` (of adjusting: so many times the pairs), `n`, `unit`, `note`, `reason`;
+#'   * `estimators` (where asked for, else NULL): several estimates of the slowdown, side by side: `estimator`, `estimate`, `ci_low`,
+#'     `ci_high`, `se` (percent), `gain` (of adjusting: so many times the pairs), `n`, `unit`, `note`, `reason`;
 #'   * `contrasts`: differences between treatments at the same level, see `treatment_contrasts()`;
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
@@ -139,7 +139,8 @@ check_unit <- function(unit, campaign) {
   if (unit == "launch" && n < 2) abort_data("unit launch: one launch says nothing of the scatter between launches: run more")
 }
 
-ratio_table <- function(within, pooled, across, part) mark_main(in_reading_order(bind_rows(c(within[[part]], pooled[[part]], across[[part]]))))
+ratio_table <- function(within, pooled, across, part) mark_main(in_reading_order(bind_rows(c(within[[part]], pooled[[part]],
+    across[[part]]))))
 
 # What an interruption costs is asked where the ranks are known to have been interrupted.
 known_costs <- function(cost, verdicts) {
@@ -211,7 +212,8 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
   members <- unname(split(seq_along(pairs$cell), pairs$cell))
   explained <- matrix(NA_real_, length(at), length(covariates), dimnames = list(NULL, names(covariates)))
   if (explaining && length(at) > 0) for (name in names(covariates)) explained[, name] <- covariates[[name]]$value(rows, pairs)
-  list(differences = differences, resolution = resolution, absent = absent, on = at, locked = "locked" %in% wanted, cells = pairs$cells, members = members,
+  list(differences = differences, resolution = resolution, absent = absent, on = at, locked = "locked" %in% wanted, cells = pairs$cells,
+       members = members,
        covariates = explained, lost = if (length(at) > 0) lost_time(campaign, pairs),
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
@@ -429,7 +431,8 @@ hopeless_limit <- 50
 verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, check, reason, settings, unit, values, mean_values = values) {
   effect <- function(x) if (is.null(x)) NA_real_ else to_effect(name, x)
   limit <- effect(est$limit %||% detection_limit(est$se, est$df, settings$alpha, settings$power))
-  if (is.na(reason)) reason <- if (is.na(limit)) "the scatter is unknown, so there is no detection limit" else if (is.na(est$low) || is.na(est$high)) {
+  if (is.na(reason)) reason <- if (is.na(limit)) "the scatter is unknown, so there is no detection limit" else
+    if (is.na(est$low) || is.na(est$high)) {
     "too few pairs for an interval"
   } else if (limit > hopeless_limit && channels[[name]]$unit != "ns" && !isTRUE(est$p <= settings$alpha)) {
     sprintf("only an effect above %s %% could have been seen: measure for longer", format_effect(limit, FALSE))
@@ -464,7 +467,8 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, check, 
 }
 
 # Closed words for the tests of verdicts, by the first word of their method.
-test_kinds <- c("sign-flip" = "sign_flip", "signed" = "signed_rank", "t" = "t", "paired" = "t", "Welch" = "welch", "shifts" = "shifts", "none" = "none")
+test_kinds <- c("sign-flip" = "sign_flip", "signed" = "signed_rank", "t" = "t", "paired" = "t", "Welch" = "welch", "shifts" = "shifts",
+                "none" = "none")
 test_kind <- function(method) unname(test_kinds[sub("[ :,].*", "", method)])
 
 # What was delivered, the one figure of it: CPU time of the generator in the on halves over their wall time and the CPUs
@@ -542,7 +546,8 @@ in_reading_order <- function(rows) {
   if (nrow(rows) == 0) return(rows)
   channel <- if (is.null(rows$channel)) rep(0, nrow(rows)) else match(rows$channel, names(channels))
   treatment <- unname(as.list(rows[intersect(treatment_columns, names(rows))]))
-  rows <- rows[do.call(order, c(list(match(rows$scope, c(scope_these, scope_campaign, scope_launch)), rows$launch, rows$operation, rows$bytes),
+  rows <- rows[do.call(order, c(list(match(rows$scope, c(scope_these, scope_campaign, scope_launch)), rows$launch, rows$operation,
+                                     rows$bytes),
                                 treatment, list(channel, rows$level_requested_percent))), ]
   rownames(rows) <- NULL
   rows
@@ -680,7 +685,8 @@ launch_means <- function(campaign, wanted) {
                            treatment_of(rows, first)))
   average <- function(x) as.numeric(tapply(x, factor(key, unique(key)), mean))
   groups <- unname(split(seq_along(key), factor(key, unique(key))))
-  frame$level_delivered_percent <- vapply(groups, function(at) delivered_percent(rows[["level_delivered_percent"]][at], rows[["wall_ns"]][at]), 0)
+  frame$level_delivered_percent <- vapply(groups, function(at) delivered_percent(rows[["level_delivered_percent"]][at],
+      rows[["wall_ns"]][at]), 0)
   frame$delivered_ratio <- mapply(delivered_ratio, frame$level_delivered_percent, frame$level_requested_percent)
   parts <- lapply(wanted, function(name) {
     if (is.null(channels[[name]]$value)) return(NULL)

@@ -13,7 +13,8 @@ answer_view <- function(analysis, command = all_command(analysis$campaign$dirs))
   if (length(sentences) == 0) return(NULL)
   warnings <- answer_warnings(analysis)
   notes <- setdiff(unique(analysis$notes), warnings)
-  new_view(sentences, answer_table(analysis), answer_legend(analysis), warnings, length(notes), command, report_beside(analysis$campaign$dirs))
+  new_view(sentences, answer_table(analysis), answer_legend(analysis), warnings, length(notes), command,
+           report_beside(analysis$campaign$dirs))
 }
 
 # Character, one element per sentence: what was found, how large it is, and what could have been seen; none without a load.
@@ -28,7 +29,8 @@ answer_sentences <- function(analysis) {
   taken <- families[families$channel == "preempted" & channel == "time", ]
   c(margin_sentence(analysis),
     unlist(lapply(split(rows[outside, ], in_order(as.character(rows$kind[outside]))), function(part) {
-      c(channel_sentences(part, analysis), outside_taken_sentence(taken[taken$kind == part$kind[1] & !has_level(taken$level_requested_percent), ], analysis))
+      c(channel_sentences(part, analysis), outside_taken_sentence(taken[taken$kind == part$kind[1] &
+          !has_level(taken$level_requested_percent), ], analysis))
     }), use.names = FALSE),
     upper_first(c(channel_sentences(rows[!outside, ], analysis), taken_sentence(taken[has_level(taken$level_requested_percent), ], analysis))))
 }
@@ -81,9 +83,11 @@ sensitive_sentence <- function(rows, name, analysis, n_all) {
   each <- vapply(named, function(i) {
     row <- rows[i, ]
     level <- if (dosed[i]) sprintf("%s %%", format_level(row$level_percent)) else agent_title(as.character(row$kind), analysis$campaign)
-    remark <- c(if (row$outcome == "detected alone") "alone", if (!is.na(row$alone_percent)) sprintf("%s %% alone", format_level(row$alone_percent)))
+    remark <- c(if (row$outcome == "detected alone") "alone", if (!is.na(row$alone_percent)) sprintf("%s %% alone",
+        format_level(row$alone_percent)))
     # Those of one level stand behind it.
-    verb <- if (i > 1 && level_of(i) == level_of(i - 1)) "" else paste0(level, if (time) " slows " else sprintf(" raises %s of ", row$channel))
+    verb <- if (i > 1 && level_of(i) == level_of(i - 1)) "" else paste0(level, if (time) " slows " else
+        sprintf(" raises %s of ", row$channel))
     sprintf("%s%s by %s (%s%s to %s%s)", verb, name[i],
             percent_of(row$estimate, row$unit), if (i == 1) paste(sure, "interval ") else "", format_effect(row$ci_low, FALSE),
             format_effect(row$ci_high, FALSE), if (length(remark) > 0) paste0("; ", paste(remark, collapse = ", ")) else "")
@@ -93,7 +97,8 @@ sensitive_sentence <- function(rows, name, analysis, n_all) {
   if (!all(dosed)) return(what)
   if (n_all == 1) return(sub("^([^ ]+) %", "a load of \\1 % of one CPU", what))
   of <- if (several_treatments(analysis)) "operations and treatments" else "operations"
-  who <- if (length(name) == n_all) (if (n_all == 2) sprintf("both %s are", of) else sprintf("all %d %s are", n_all, of)) else sprintf("%d of %d %s %s", length(name), n_all, of, if (length(name) == 1) "is" else "are")
+  who <- if (length(name) == n_all) (if (n_all == 2) sprintf("both %s are", of) else sprintf("all %d %s are", n_all, of)) else
+    sprintf("%d of %d %s %s", length(name), n_all, of, if (length(name) == 1) "is" else "are")
   sprintf("%s sensitive to a load of %s %% of one CPU%s: %s", who, format_level(max(rows$level_percent)),
           if (length(unique(rows$level_percent)) > 1) " or less" else "", what)
 }
@@ -111,7 +116,8 @@ missed_sentence <- function(rows, name, found, missed, analysis) {
   }
   below <- found[!is.na(rows$limit[found])]
   outside <- !has_level(rows$level_requested_percent[1])
-  c(if (length(missed) > 0 && outside) sprintf("%s was not found to slow %s; %s.", agent_title(as.character(rows$kind[1]), analysis$campaign),
+  c(if (length(missed) > 0 && outside) sprintf("%s was not found to slow %s; %s.",
+                                               agent_title(as.character(rows$kind[1]), analysis$campaign),
                                                few_words(name[missed], most_named), would(missed)),
     if (length(missed) > 0 && !outside) sprintf("no level was detected on %s; %s.", few_words(name[missed], most_named), would(missed)),
     if (length(below) > 0) sprintf("smaller levels were not detected on %s; %s.", few_words(name[below], most_named), would(below)))
@@ -124,7 +130,8 @@ taken_sentence <- function(rows, analysis) {
   level <- sort(unique(found$level_percent))
   by <- vapply(level, function(l) {
     name <- family_name(found[found$level_percent == l, ], analysis)
-    sprintf("from %s %% on%s", format_level(l), if (length(level) == 1 && nrow(found) == nrow(rows)) "" else sprintf(" (%s)", few_words(name, most_named)))
+    sprintf("from %s %% on%s", format_level(l), if (length(level) == 1 && nrow(found) == nrow(rows)) "" else
+            sprintf(" (%s)", few_words(name, most_named)))
   }, "")
   sprintf("The CPU time that the load takes from the ranks is seen %s.", join_words(by))
 }
@@ -167,7 +174,8 @@ answer_rows <- function(analysis, most = 14) {
 answer_table <- function(analysis, unicode = shows_unicode(), rows = answer_rows(analysis)) {
   all <- widest_scope(analysis$verdicts)
   taken <- all[all$channel == "preempted", ]
-  key <- function(x) do.call(paste, c(unname(x[intersect(c("scope", "launch", "operation", "bytes", "ranks", treatment_columns, "level_requested_percent"), names(x))]),
+  key <- function(x) do.call(paste, c(unname(x[intersect(c("scope", "launch", "operation", "bytes", "ranks", treatment_columns,
+                                                           "level_requested_percent"), names(x))]),
                                       sep = "\r"))
   at <- match(key(rows), key(taken))
   percent <- channel_is_relative(rows$channel[1])
@@ -181,14 +189,17 @@ answer_table <- function(analysis, unicode = shows_unicode(), rows = answer_rows
     level_requested_percent = if (any(has_level(rows$level_requested_percent))) {
       col_number("level", rows$level_requested_percent, ifelse(has_level(rows$level_requested_percent), level_label(rows), "on"))
     },
-    estimate = col_number(if (rows$channel[1] == "time") "slowdown" else as.character(rows$channel[1]), rows$estimate, format_effect, if (percent) "%" else ""),
-    ci_low = col_interval(if (length(alphas) == 1) paste(format_confidence(2 * alphas), "interval") else "interval", rows$ci_low, rows$ci_high),
+    estimate = col_number(if (rows$channel[1] == "time") "slowdown" else as.character(rows$channel[1]), rows$estimate, format_effect,
+                          if (percent) "%" else ""),
+    ci_low = col_interval(if (length(alphas) == 1) paste(format_confidence(2 * alphas), "interval") else "interval", rows$ci_low,
+                          rows$ci_high),
     preempted = if (!all(is.na(at)) && rows$channel[1] != "preempted") col_number("preempted", taken$estimate[at], format_effect, "%"),
     margin_verdict = if (margin) col_verdict(sprintf("margin %s %%", format_level(analysis$margin)), rows$margin_verdict, unicode),
     verdict = col_verdict("verdict", outcome, unicode),
     mark = outcome
   )
-  pictured <- c(columns, list(picture = if (!margin) col_picture(rows$estimate, rows$ci_low, rows$ci_high, rows$verdict == "detected", unicode)))
+  pictured <- c(columns, list(picture = if (!margin) col_picture(rows$estimate, rows$ci_low, rows$ci_high, rows$verdict == "detected",
+      unicode)))
   table <- do.call(new_table, pictured)
   # The picture is for where there is room.
   if (table_width(table) > text_width) do.call(new_table, columns) else table
@@ -196,7 +207,8 @@ answer_table <- function(analysis, unicode = shows_unicode(), rows = answer_rows
 
 answer_legend <- function(analysis) {
   rows <- answer_rows(analysis)
-  n <- paste(format_range(rows$n_tested), c(pair = "pairs per level", launch = "launches", "set of launches" = "sets of launches")[[rows$unit_of_inference[1]]])
+  n <- paste(format_range(rows$n_tested), c(pair = "pairs per level", launch = "launches",
+                                            "set of launches" = "sets of launches")[[rows$unit_of_inference[1]]])
   paste0(sprintf("about %s, %s; alpha %g one-sided", rows$scope[1], n, min(rows$alpha)),
          if (any(is_alone(rows))) "; alone: not with all operations and channels counted together")
 }
@@ -206,7 +218,8 @@ answer_legend <- function(analysis) {
 # The most important first, each with what to do.
 answer_warnings <- function(analysis) {
   loud <- grep("^[A-Z]{3}", analysis$notes, value = TRUE)
-  c(control_sentence(analysis), loud, refused_warning(analysis), heterogeneity_warning(analysis), grep("not ok|was killed|ended as|interim look", analysis$notes, value = TRUE),
+  c(control_sentence(analysis), loud, refused_warning(analysis), heterogeneity_warning(analysis),
+    grep("not ok|was killed|ended as|interim look", analysis$notes, value = TRUE),
     margin_needs_warning(answer_rows(analysis), analysis$margin_answer, analysis$power), busy_sentence(analysis$campaign))
 }
 
@@ -218,7 +231,8 @@ refused_warning <- function(analysis) {
   if (all(is.na(reason))) return(NULL)
   vapply(split(which(!is.na(reason)), in_order(reason[!is.na(reason)])), function(at) {
     by <- split(level_label(rows[at, ]), in_order(operation_name(rows[at, ], analysis$verdicts)))
-    sprintf("inconclusive: %s: %s", if (length(at) == nrow(rows)) "all rows" else paste0(names(by), " at ", vapply(by, paste, "", collapse = ", "), collapse = "; "),
+    sprintf("inconclusive: %s: %s", if (length(at) == nrow(rows)) "all rows" else
+            paste0(names(by), " at ", vapply(by, paste, "", collapse = ", "), collapse = "; "),
             reason[at[1]])
   }, "", USE.NAMES = FALSE)
 }
@@ -274,7 +288,8 @@ control_places <- function(campaign) {
 
 # After the answer: with few launches launches like these come second, else these launches; and which estimates the verdicts rest on.
 format_answer <- function(analysis) {
-  lines <- c(answer_sentences(analysis), agent_sentences(analysis), upper_first(c(other_scope_sentence(analysis), rests_on(analysis), answer_warnings(analysis))))
+  lines <- c(answer_sentences(analysis), agent_sentences(analysis), upper_first(c(other_scope_sentence(analysis), rests_on(analysis),
+      answer_warnings(analysis))))
   if (length(lines) == 0) return(NULL)
   c(sprintf("answer (%s, alpha %g)", main_rows(analysis$verdicts)$scope[1], analysis$alpha), wrap_line(lines), "")
 }
@@ -285,13 +300,15 @@ other_scope_sentence <- function(analysis) {
   if (nrow(main) == 0 || !main$scope[1] %in% scopes_across) return(NULL)
   other <- rows[rows$scope == setdiff(scopes_across, main$scope[1]), ]
   p <- main$heterogeneity_p[!is.na(main$heterogeneity_p)]
-  differ <- if (length(p) == 0) "" else sprintf(" Launches differ by more than their pairs explain with p = %s%s.", format_p(min(1, length(p) * min(p))),
+  differ <- if (length(p) == 0) "" else sprintf(" Launches differ by more than their pairs explain with p = %s%s.",
+                                                format_p(min(1, length(p) * min(p))),
                                                 if (length(p) > 1) sprintf(" (the smallest of %d, times their number)", length(p)) else "")
   if (nrow(other) == 0) return(if (nzchar(differ)) trimws(differ))
   top <- other[other$level_requested_percent == max(other$level_requested_percent), ]
   at <- if (has_level(top$level_requested_percent[1])) sprintf("at %s %%, ", format_level(top$level_requested_percent[1])) else ""
   sprintf("%s, second: %sby time %s.%s", other$scope[1], at,
-          paste(sprintf("%s %s %% %s, %s", panel_name(top), format_effect(top$estimate), format_interval(top$ci_low, top$ci_high), top$verdict),
+          paste(sprintf("%s %s %% %s, %s", panel_name(top), format_effect(top$estimate), format_interval(top$ci_low, top$ci_high),
+                        top$verdict),
                 collapse = "; "), differ)
 }
 
@@ -310,14 +327,16 @@ rests_on <- function(analysis) {
 busy_sentence <- function(campaign) {
   rows <- campaign$rows
   off <- which(rows[["arm"]] == "off")
-  share <- function(column, per) if (is.null(rows[[column]])) NA_real_ else 100 * mean_or_na(rows[[column]][off] / (rows[["wall_ns"]][off] * per))
+  share <- function(column, per) if (is.null(rows[[column]])) NA_real_ else 100 *
+    mean_or_na(rows[[column]][off] / (rows[["wall_ns"]][off] * per))
   others <- share("preempted_ns_sum", pmax(1, rows[["ranks"]][off]))
   steal <- max(c(-Inf, share("rank_steal_ns_max", 1), share("steal_ns", 1)), na.rm = TRUE)
   before <- unlist(lapply(campaign$launches, function(info) vapply(info$before$nodes, function(node) {
     cpus <- Filter(function(cpu) is.numeric(cpu$busy_percent) && is.numeric(cpu$steal_percent), node$cpus)
     max(0, vapply(cpus, function(cpu) cpu$busy_percent + cpu$steal_percent, 0))
   }, 0)))
-  said <- c(if (isTRUE(max(c(0, before)) >= busy_percent)) sprintf("before the run a rank's CPU was busy for %s %% of the time%s", format_level(max(before)),
+  said <- c(if (isTRUE(max(c(0, before)) >= busy_percent)) sprintf("before the run a rank's CPU was busy for %s %% of the time%s",
+      format_level(max(before)),
                                                                 busy_with(campaign)),
             if (isTRUE(others >= busy_percent)) sprintf("without the load other tasks took %s %% of the ranks' CPUs", format_level(others)),
             if (isTRUE(steal >= busy_percent)) sprintf("the hypervisor took %s %% in the off halves", format_level(steal)))

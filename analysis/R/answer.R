@@ -13,10 +13,10 @@ row_outcome <- function(rows) ifelse(is_alone(rows), "detected alone", rows$verd
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
 #' @return A list:
 #'   * `families`: data frame, one row per operation, size, treatment and channel that had a load: `scope`, `launch`,
-#'     `operation`, `bytes`, `ranks`, `kind`, `pattern`, `placement`, `phase`, `channel`, `unit`, `level_requested_percent` (the lowest; `Inf`: a treatment without a level); `outcome` (`detected`,
-#'     `detected alone`: not with all families counted together, `not detected`, `inconclusive`); `level_percent` (the
-#'     smallest level detected with all families counted together, else the smallest detected alone; NA: none; `Inf`: a
-#'     treatment without a level), `below_percent` (the next lower one, 0: none), `alone_percent` (a smaller level that
+#'     `operation`, `bytes`, `ranks`, `kind`, `pattern`, `placement`, `phase`, `channel`, `unit`, `level_requested_percent` (the lowest;
+#'     `Inf`: a treatment without a level); `outcome` (`detected`, `detected alone`: not with all families counted together, `not detected`,
+#'     `inconclusive`); `level_percent` (the smallest level detected with all families counted together, else the smallest detected alone;
+#'     NA: none; `Inf`: a treatment without a level), `below_percent` (the next lower one, 0: none), `alone_percent` (a smaller level that
 #'     is detected alone, else NA); of the row at that level `estimate`, `ci_low`, `ci_high` (in `unit`), `p_one_sided`;
 #'     `limit` (in `unit`: the largest detection limit of the levels that were judged and not detected, NA: none), `n_levels`,
 #'     `n_refused` (levels, and of them those without a verdict), `reason` (of the first of these, else NA);
@@ -51,7 +51,8 @@ family_facts <- function(rows) {
   smaller <- any(sure) && any(alone[seq_len(at)])
   refused <- !is.na(rows$reason)
   of <- function(name) rows[[name]][at]
-  columns <- intersect(c("scope", "launch", "operation", "bytes", "ranks", treatment_columns, "channel", "unit", "level_requested_percent"), names(rows))
+  columns <- intersect(c("scope", "launch", "operation", "bytes", "ranks", treatment_columns, "channel", "unit", "level_requested_percent"),
+                       names(rows))
   cbind(rows[1, columns], data.frame(
     outcome = if (any(sure)) "detected" else if (found) "detected alone" else if (any(open)) "not detected" else "inconclusive",
     level_percent = if (found) level[at] else NA_real_, below_percent = if (found) c(0, level)[at] else NA_real_,

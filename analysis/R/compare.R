@@ -33,7 +33,8 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #' all tests of a family (time, tail, share, slowdown, amplification).
 #'
 #' @param a,b `nl_campaign`s from [read_campaign()] (`arms = "any"` will do).
-#' @param margin_percent Margin of the clean time, or where both sides ran the same agent of its slowdown, percent, length 1; NULL: none is asked about.
+#' @param margin_percent Margin of the clean time, or where both sides ran the same agent of its slowdown, percent, length 1; NULL: none is
+#'   asked about.
 #' @param alpha Two-sided level of the words slower and faster: each direction has alpha / 2; length 1. Verdicts on the
 #'   margin are one-sided at alpha. Where a side has been looked at before, less of it is left, see `campaign_looks()`.
 #' @param power Power at the detection limit, length 1.
@@ -46,8 +47,8 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #'     `p_holm`, `test`, `p_check` (two-sided), `check`, `detection_limit` (the effect that this row's test, as
 #'     corrected, would have found with `power`: at one-sided alpha / 2 over the number of tests in the family),
 #'     `detection_limit_alone` (of the test without correction), `bound_low`, `bound_high` (confidence 1 - 2 alpha),
-#'     `margin_verdict` (of the rows that the margin is about), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`, `n_a`,
-#'     `n_b` (launches; pairs with scope "these two launches"), `se`, `df` (on the scale of the test);
+#'     `margin_verdict` (of the rows that the margin is about), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`,
+#'     `n_a`, `n_b` (launches; pairs with scope "these two launches"), `se`, `df` (on the scale of the test);
 #'   * `answer`: `pass`, `fail` or `inconclusive` (NA without a margin);
 #'   * `differs`: data frame `what`, `a`, `b`: provenance that is not the same;
 #'   * `notes` (character), `sides` (data frame `side`, `dirs`, `launches`, `first_utc`, `last_utc`), `margin_percent`,

@@ -72,8 +72,10 @@ welch_from_errors <- function(estimate0, se0, df0, estimate1, se1, df1) {
 
 # The launches in which each row's operation, size, treatment and level were run, as one text.
 launches_of <- function(rows) {
-  key <- do.call(paste, c(unname(rows[c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent")]), sep = "\r"))
-  stats::ave(ifelse(rows$scope == scope_launch, as.character(rows$launch), ""), key, FUN = function(ids) paste(sort(unique(ids)), collapse = " "))
+  key <- do.call(paste, c(unname(rows[c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent")]),
+                          sep = "\r"))
+  stats::ave(ifelse(rows$scope == scope_launch, as.character(rows$launch), ""), key,
+             FUN = function(ids) paste(sort(unique(ids)), collapse = " "))
 }
 
 # Per operation and level the treatment that slows most, against each of the others: few enough to print.

@@ -34,7 +34,8 @@ share_of_slowdown <- 0.25    # ... at least this share of the slowdown; preempte
 #'   `arm`, `figure` (`clock`, `cpi`, `l2`, `l3`, `memory`), `unit`, `off`, `on` (mean over launches; of threads the mean, of
 #'   traffic the sum), `change_percent` with `ci_low`, `ci_high` (confidence 1 - alpha over launches; NA of one launch), `n_launches`;
 #'   `causes`, one row per operation, size and arm: `slowdown_percent`, `preempted_percent`, `base_percent` (of the channels; NA:
-#'   not measured), `clock_percent`, `cpi_percent`, `l2_percent`, `l3_percent`, `memory_percent` (changes), `cause` (words joined by ` + `, with `hint: ` before one whose interval does not say so;
+#'   not measured), `clock_percent`, `cpi_percent`, `l2_percent`, `l3_percent`, `memory_percent` (changes), `cause` (words joined by ` + `,
+#'   with `hint: ` before one whose interval does not say so;
 #'   `not slower`, `unexplained`, `too little is known`), `why`; `files`, `notes`, `alpha`. NULL where no launch has such a file.
 #' @references Treibig, J., Hager, G. and Wellein, G. (2010) LIKWID: a lightweight performance-oriented tool suite for x86
 #'   multicore environments, ICPP Workshops, doi:10.1109/ICPPW.2010.38.
@@ -56,7 +57,8 @@ counters_by_arm <- function(analysis) {
   placed <- place_regions(rows, arms, analysis)
   changes <- counter_changes(placed$rows, analysis$alpha)
   if (nrow(changes) == 0) {
-    abort_data("no marker region of ", join_words(files$file), " belongs to an arm that has an off region beside it (OPERATION[_BYTES]:ARM)")
+    abort_data("no marker region of ", join_words(files$file),
+               " belongs to an arm that has an off region beside it (OPERATION[_BYTES]:ARM)")
   }
   structure(list(changes = changes, causes = counter_causes(changes, analysis), files = files$file, notes = unique(c(notes, placed$notes)),
                  alpha = analysis$alpha), class = "nl_counters")
@@ -108,7 +110,8 @@ figures_of <- function(table, file) {
 
 counter_notes <- function(table, rows, file) {
   lacking <- setdiff(unique(table$region), rows$region)
-  c(sprintf("%s: region %s has raw counts only, no metrics: measure a performance group (likwid-perfctr -g CLOCK)", file, attr(table, "raw_only")),
+  c(sprintf("%s: region %s has raw counts only, no metrics: measure a performance group (likwid-perfctr -g CLOCK)", file,
+            attr(table, "raw_only")),
     sprintf("%s: region %s has none of the figures looked at", file, lacking))
 }
 
@@ -183,15 +186,18 @@ counter_causes <- function(changes, analysis) {
 # What the channels say of the arm of a `time` row.
 channels_of <- function(row, verdicts) {
   mine <- rep(TRUE, nrow(verdicts))
-  for (name in c("scope", "operation", "bytes", treatment_columns, "level_requested_percent")) mine <- mine & verdicts[[name]] %in% row[[name]]
+  for (name in c("scope", "operation", "bytes", treatment_columns, "level_requested_percent")) mine <- mine &
+    verdicts[[name]] %in% row[[name]]
   mine <- mine & verdicts$launch %in% row$launch
   of <- function(channel, column) c(verdicts[[column]][mine & verdicts$channel == channel], NA)[1]
   list(slowdown_percent = row$estimate, slower = identical(row$verdict, "detected"),
-       preempted_percent = of("preempted", "estimate"), preempted = identical(of("preempted", "verdict"), "detected"), base_percent = of("base", "estimate"),
+       preempted_percent = of("preempted", "estimate"), preempted = identical(of("preempted", "verdict"), "detected"),
+       base_percent = of("base", "estimate"),
        limit = row$detection_limit)
 }
 
-# The rules. `cause` and `why`, with every figure that was looked at. A cause is a hint unless the whole interval of its figures (`ends`) is beyond the threshold.
+# The rules. `cause` and `why`, with every figure that was looked at. A cause is a hint unless the whole interval of its figures (`ends`) is
+# beyond the threshold.
 diagnosis <- function(told, moved, ends) {
   slow <- told$slowdown_percent
   said <- function(name, value) if (is.na(value)) NULL else sprintf("%s %s %%", name, format_effect(value))
@@ -207,12 +213,15 @@ diagnosis <- function(told, moved, ends) {
   shown <- function(name, is_sure) paste0(if (!isTRUE(is_sure)) "hint: ", name)
   found <- c(
     if (isTRUE(told$preempted && told$preempted_percent >= least)) "preempted time",
-    if (isTRUE(clock >= lower_clock_percent && clock >= least)) shown("lower clock", -ends["clock", "ci_high"] >= max(lower_clock_percent, least)),
-    if (damaged) shown("cache damage", any(ends[c("l2", "l3", "memory"), "ci_low"] >= more_traffic_percent, na.rm = TRUE) && ends["cpi", "ci_low"] >= more_cycles_percent)
+    if (isTRUE(clock >= lower_clock_percent && clock >= least)) shown("lower clock",
+        -ends["clock", "ci_high"] >= max(lower_clock_percent, least)),
+    if (damaged) shown("cache damage", any(ends[c("l2", "l3", "memory"), "ci_low"] >= more_traffic_percent, na.rm = TRUE) &&
+                       ends["cpi", "ci_low"] >= more_cycles_percent)
   )
   if (length(found) > 0) return(answer(paste(found, collapse = " + ")))
   open <- c(if (is.na(told$preempted_percent)) "preempted time", if (is.na(clock)) "the clock",
             if (all(is.na(traffic)) || is.na(moved$cpi_percent)) "cache traffic")
-  if (length(open) > 0) return(answer("too little is known", paste(join_words(open), if (length(open) > 1) "were" else "was", "not measured")))
+  if (length(open) > 0) return(answer("too little is known", paste(join_words(open), if (length(open) > 1) "were" else "was",
+      "not measured")))
   answer("unexplained", "neither preempted time nor the clock nor the caches account for it")
 }

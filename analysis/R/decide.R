@@ -106,8 +106,10 @@ decide_family <- function(rows, alpha) {
   rows$stepdown <- step_down(rows$level_requested_percent, rows$p_one_sided, alpha)
   refused <- if (is.null(rows$refused)) rep(FALSE, nrow(rows)) else rows$refused
   passed_over <- rows$stepdown == step_words[["untested"]] & rows$p_one_sided <= alpha
-  rows$verdict_because <- ifelse(!is.na(rows$reason), ifelse(refused, "refused", "no_test"), ifelse(passed_over %in% TRUE, "higher_level_failed", "test"))
-  rows$verdict <- ifelse(rows$verdict_because != "test", "inconclusive", ifelse(rows$stepdown == step_words[["hit"]], "detected", "not detected"))
+  rows$verdict_because <- ifelse(!is.na(rows$reason), ifelse(refused, "refused", "no_test"),
+                                 ifelse(passed_over %in% TRUE, "higher_level_failed", "test"))
+  rows$verdict <- ifelse(rows$verdict_because != "test", "inconclusive",
+                         ifelse(rows$stepdown == step_words[["hit"]], "detected", "not detected"))
   rows
 }
 

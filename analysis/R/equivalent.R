@@ -117,7 +117,8 @@ equivalent_kind <- function(bursts, read_bytes, cpu_ns) {
   if (length(named) == 1) return(list(kind = named, reason = "the trace names it"))
   rate <- read_bytes / (cpu_ns / 1e9)
   if (!is.finite(rate)) {
-    return(list(kind = "spin", reason = "CPU time only: what the agent did with it was not recorded (see --kind procfs for one that reads /proc)"))
+    return(list(kind = "spin",
+                reason = "CPU time only: what the agent did with it was not recorded (see --kind procfs for one that reads /proc)"))
   }
   words <- sprintf("it read %s MB per second of its CPU time", format_level(rate / 1e6))
   if (rate >= reads_per_cpu_s) list(kind = "procfs", reason = words) else list(kind = "spin", reason = words)
@@ -156,7 +157,8 @@ equivalent_command <- function(got) {
   }
   level <- min(max(got$level_percent, generator_level_percent[1]), generator_level_percent[2])
   if (level != got$level_percent) {
-    notes <- c(notes, sprintf("the agent's level, %s %%, is outside what the generator paces (%g to %g %%)", format_level(got$level_percent),
+    notes <- c(notes, sprintf("the agent's level, %s %%, is outside what the generator paces (%g to %g %%)",
+                              format_level(got$level_percent),
                               generator_level_percent[1], generator_level_percent[2]))
   }
   jittered <- got$pattern == "jittered"

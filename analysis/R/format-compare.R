@@ -34,15 +34,19 @@ comparison_view <- function(comparison, operands) {
   word <- ifelse(shown$verdict == no_difference, "no difference", paste0(shown$verdict, ifelse(shown$familywise %in% FALSE, ", alone", "")))
   margin <- !is.null(comparison$margin_percent)
   table <- new_table(
-    cell = col_words("operation", short_cell(shown, rows)), measure = col_words("figure", measure), value_a = col_number("A", shown$value_a, value(shown$value_a)),
+    cell = col_words("operation", short_cell(shown, rows)), measure = col_words("figure", measure),
+    value_a = col_number("A", shown$value_a, value(shown$value_a)),
     value_b = col_number("B", shown$value_b, value(shown$value_b)), effect = col_number("change", shown$effect, format_change),
-    ci_low = col_number(sprintf("%g %% interval", 100 * (1 - comparison$alpha)), shown$ci_low, change_interval(shown$ci_low, shown$ci_high)),
-    detection_limit = col_number("limit", shown$detection_limit, function(x) format_change(x, sign = FALSE)), verdict = col_words("verdict", word),
+    ci_low = col_number(sprintf("%g %% interval", 100 * (1 - comparison$alpha)), shown$ci_low,
+                        change_interval(shown$ci_low, shown$ci_high)),
+    detection_limit = col_number("limit", shown$detection_limit, function(x) format_change(x, sign = FALSE)),
+    verdict = col_words("verdict", word),
     margin_verdict = if (margin) col_words(sprintf("margin %g %%", comparison$margin_percent), short_margin(shown$margin_verdict))
   )
   reasons <- unique(stats::na.omit(rows$reason[rows$family == "time"]))
   differs <- comparison$differs
-  new_view(comparison_sentences(comparison, rows), table, "change: B against A, percent of times and points of shares; limit: the change that would have been seen",
+  new_view(comparison_sentences(comparison, rows), table,
+           "change: B against A, percent of times and points of shares; limit: the change that would have been seen",
            c(sprintf("inconclusive: %s", reasons),
              if (nrow(differs) > 0) sprintf("A and B also differ in %s: the change may be theirs", few_words(differs$what, 5))),
            length(unique(comparison$notes)), all_command(operands, program = "compare"))
@@ -67,7 +71,8 @@ comparison_sentences <- function(comparison, rows) {
     vapply(ways, function(way) {
       part <- utils::head(changed[changed$verdict == way, ], most_named)
       rest <- sum(changed$verdict == way) - nrow(part)
-      each <- sprintf("%s by %s %% (%s%s to %s)", short_cell(part, rows), format_change(abs(part$effect), FALSE), c(sure, rep("", nrow(part) - 1)),
+      each <- sprintf("%s by %s %% (%s%s to %s)", short_cell(part, rows), format_change(abs(part$effect), FALSE),
+                      c(sure, rep("", nrow(part) - 1)),
                       format_change(pmin(abs(part$ci_low), abs(part$ci_high)), FALSE), format_change(pmax(abs(part$ci_low), abs(part$ci_high)), FALSE))
       sprintf("B is %s than A: %s.", way, join_words(c(each, if (rest > 0) sprintf("%d more", rest))))
     }, "", USE.NAMES = FALSE),
@@ -106,7 +111,8 @@ format_comparison_block <- function(rows, comparison) {
     value_b = col_number("B", rows$value_b, value(rows$value_b)), effect = col_number("change", rows$effect, format_change),
     ci_low = col_number(sprintf("%g %% CI", 100 * (1 - comparison$alpha)), rows$ci_low, change_interval(rows$ci_low, rows$ci_high)),
     p_holm = col_number("p Holm", rows$p_holm, format_p),
-    detection_limit = col_number("limit", rows$detection_limit, function(x) format_change(x, sign = FALSE)), verdict = col_words("verdict", word),
+    detection_limit = col_number("limit", rows$detection_limit, function(x) format_change(x, sign = FALSE)),
+    verdict = col_words("verdict", word),
     by = comparison_group(rows)
   )
   reasons <- split(label, in_order(rows$reason))
@@ -147,7 +153,8 @@ format_comparison_margin <- function(comparison) {
   rows <- comparison$rows[in_margin(comparison$rows), ]
   table <- new_table(
     cell = col_words("", cell_words(rows)), effect = col_number("change %", rows$effect, format_change),
-    bound_low = col_number(sprintf("%g %% CI", 100 * (1 - 2 * comparison$alpha)), rows$bound_low, change_interval(rows$bound_low, rows$bound_high)),
+    bound_low = col_number(sprintf("%g %% CI", 100 * (1 - 2 * comparison$alpha)), rows$bound_low,
+                           change_interval(rows$bound_low, rows$bound_high)),
     margin_verdict = col_words("verdict", short_margin(rows$margin_verdict))
   )
   c(sprintf("margin %g %% of %s: %s", comparison$margin_percent, margin_of_what(comparison$rows), comparison$answer),
@@ -169,7 +176,8 @@ comparison_json <- function(comparison) {
   to_json(list(
     schema = 1L, program = "noiselab-compare", version = package_version_text(), alpha = comparison$alpha,
     power = comparison$power, margin_percent = comparison$margin_percent %||% NA_real_, paired = comparison$paired,
-    answer = comparison$answer, sides = comparison$sides, estimates = comparison_estimates(comparison), rows = comparison$rows, differs = comparison$differs,
+    answer = comparison$answer, sides = comparison$sides, estimates = comparison_estimates(comparison), rows = comparison$rows,
+    differs = comparison$differs,
     notes = as.character(unique(comparison$notes))
   ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "paired", "answer"))
 }

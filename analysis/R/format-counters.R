@@ -28,7 +28,8 @@ format_counters <- function(counters) {
     table <- new_table(
       figure = col_words("", figure_words(rows$figure)), off = col_number("off", rows$off, plain), on = col_number("on", rows$on, plain),
       change_percent = col_number("change %", rows$change_percent, format_effect),
-      ci_low = col_interval(paste(format_confidence(counters$alpha), "CI"), rows$ci_low, rows$ci_high), n_launches = col_number("n", rows$n_launches)
+      ci_low = col_interval(paste(format_confidence(counters$alpha), "CI"), rows$ci_low, rows$ci_high),
+      n_launches = col_number("n", rows$n_launches)
     )
     c(sprintf("%s under %s: %s", cause$label, cause$arm, cause$cause), table_lines(table), wrap_line(cause$why), "")
   })
@@ -41,9 +42,11 @@ counters_view <- function(counters, operands) {
   rows <- counters$changes
   plain <- function(x) format_effect(x, FALSE)
   new_view(sprintf("%s under %s: %s.", causes$label, causes$arm, causes$cause), new_table(
-    figure = col_words("figure", figure_words(rows$figure)), off = col_number("off", rows$off, plain), on = col_number("on", rows$on, plain),
+    figure = col_words("figure", figure_words(rows$figure)), off = col_number("off", rows$off, plain),
+    on = col_number("on", rows$on, plain),
     change_percent = col_number("change", rows$change_percent, format_effect, "%"),
-    ci_low = col_interval(paste(format_confidence(counters$alpha), "CI"), rows$ci_low, rows$ci_high), n_launches = col_number("launches", rows$n_launches),
+    ci_low = col_interval(paste(format_confidence(counters$alpha), "CI"), rows$ci_low, rows$ci_high),
+    n_launches = col_number("launches", rows$n_launches),
     by = paste(rows$label, "under", rows$arm)
   ), notes = length(unique(counters$notes)), command = all_command(operands, "counters"), report = report_beside(operands))
 }

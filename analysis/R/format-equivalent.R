@@ -94,13 +94,15 @@ format_equivalent <- function(fit) {
            sprintf("%s of the periods have one", percent(fit$places_filled)))
   where <- if (is.na(fit$host)) fit$agent else paste0(fit$agent, " on ", fit$host)
   c(paste0(where, " is like"), "", paste0("    ", paste(fit$command, collapse = " ")), "",
-    wrap_line(sprintf("activity: %s (%s groups of %s bursts in %s; bursts less than %s apart are one activity)", beat, format_count(fit$groups),
+    wrap_line(sprintf("activity: %s (%s groups of %s bursts in %s; bursts less than %s apart are one activity)", beat,
+                      format_count(fit$groups),
                       format_count(fit$bursts), format_time(fit$watched_s), format_time(max(fit$gap_s, 1e-9)))),
     wrap_line(sprintf("level: %s %% of %s; a group takes %s to %s of CPU time (10 to 90 %%, median %s), the generator's burst %s",
                       format_level(fit$level_percent), if (length(fit$cpus) > 1) "each CPU" else "one CPU", format_time(fit$lengths_s[1]),
                       format_time(fit$lengths_s[3]), format_time(fit$lengths_s[2]), format_time(fit$burst_s))),
     wrap_line(sprintf("kind: %s; %s", fit$kind, fit$kind_reason)),
-    wrap_line(sprintf("likeness: %s", paste(c(fit$goodness, kept, sprintf("KS distance of the lengths %.2f (equal within %g %%)", fit$ks_lengths,
+    wrap_line(sprintf("likeness: %s", paste(c(fit$goodness, kept, sprintf("KS distance of the lengths %.2f (equal within %g %%)",
+        fit$ks_lengths,
                                                                        100 * equal_length)), collapse = "; "))),
     wrap_line(if (fit$goodness == "poor") "a replay of the trace (noiselab-gen --replay FILE) is closer than this setting"),
     wrap_line(sprintf("note: %s", fit$notes)), "")
@@ -110,11 +112,13 @@ format_equivalent <- function(fit) {
 equivalent_view <- function(fits, operands) {
   if (length(fits) == 1) return(format_equivalent(fits[[1]]))
   of <- function(name) vapply(fits, function(fit) fit[[name]] %||% NA, fits[[1]][[name]])
-  new_view(sprintf("%s is like noiselab-gen %s (%s).", of("agent"), vapply(fits, function(fit) paste(fit$command[-1], collapse = " "), ""), of("goodness")),
+  new_view(sprintf("%s is like noiselab-gen %s (%s).", of("agent"), vapply(fits, function(fit) paste(fit$command[-1], collapse = " "), ""),
+                   of("goodness")),
            new_table(
              agent = col_words("agent", of("agent")), host = col_words("host", as.character(of("host"))),
              level_percent = col_number("level", of("level_percent"), format_level, "%"),
-             period_s = col_number("period", of("period_s"), function(x) format_time(signif(x, 4))), pattern = col_words("pattern", of("pattern")),
+             period_s = col_number("period", of("period_s"), function(x) format_time(signif(x, 4))),
+             pattern = col_words("pattern", of("pattern")),
              goodness = col_words("likeness", of("goodness"))
            ), notes = length(unique(unlist(lapply(fits, `[[`, "notes")))), command = all_command(operands, "equivalent"))
 }

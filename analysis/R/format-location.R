@@ -94,11 +94,13 @@ location_table <- function(rows, location) {
     host = col_words("node", rows$host), ranks = col_number("ranks", rows$ranks),
     clean_preempted_percent = col_number("clean %", rows$clean_preempted_percent, plain),
     preempted_shift_percent = col_number("shift %", rows$preempted_shift_percent, format_effect),
-    ci_low = col_interval(paste(format_confidence(location$alpha), "CI"), rows$ci_low, rows$ci_high), p_holm = col_number("p Holm", rows$p_holm, format_p),
+    ci_low = col_interval(paste(format_confidence(location$alpha), "CI"), rows$ci_low, rows$ci_high),
+    p_holm = col_number("p Holm", rows$p_holm, format_p),
     detection_limit = col_number("limit", rows$detection_limit, plain),
     extra_share_percent = col_number("extra", rows$extra_share_percent, function(x) sprintf("%.1f", x)),
     slowest_off_percent = col_number("slow off", rows$slowest_off_percent, plain),
-    slowest_on_percent = col_number("slow on", rows$slowest_on_percent, plain), ranks_percent = col_number("ranks %", rows$ranks_percent, plain)
+    slowest_on_percent = col_number("slow on", rows$slowest_on_percent, plain),
+    ranks_percent = col_number("ranks %", rows$ranks_percent, plain)
   )
 }
 
@@ -144,7 +146,8 @@ location_json <- function(location) {
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = location$alpha,
     power = location$power, launches = names(location$campaign$launches), answer = location$answer,
-    estimates = location_estimates(location), nodes = location$nodes, ranks = location$ranks, margin_percent = location$margin %||% NA_real_,
+    estimates = location_estimates(location), nodes = location$nodes, ranks = location$ranks,
+    margin_percent = location$margin %||% NA_real_,
     margin_answer = location$margin_answer$answer %||% NA_character_,
     margin_reason = location$margin_answer$reason %||% NA_character_, notes = as.character(unique(location$notes))
   ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))

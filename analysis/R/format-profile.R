@@ -65,7 +65,8 @@ profile_operation_table <- function(rows) {
   percent <- function(x) format_effect(100 * x, FALSE)
   new_table(operation = col_words("operation", operation_words(rows)), 
             communicator = col_words("ranks", ifelse(rows$ranks > 0, paste(rows$ranks, rows$communicator), "-")),
-            calls = col_number("calls", rows$calls), share = col_number("time %", rows$share, percent), mean_ns = col_number("mean \u00b5s", rows$mean_ns, us),
+            calls = col_number("calls", rows$calls), share = col_number("time %", rows$share, percent),
+            mean_ns = col_number("mean \u00b5s", rows$mean_ns, us),
             longest_ns = col_number("longest \u00b5s", rows$longest_ns, us), waiting = col_number("waiting %", rows$waiting, percent))
 }
 
@@ -82,7 +83,8 @@ profile_rank_table <- function(ranks) {
     return(new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), state = col_words("state", ranks$state)))
   }
   new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), times_last = col_number("last", ranks$times_last),
-            late_ns = col_number("late", ranks$late_ns, function(x) format_effect(x / 1000)), waited_ns = col_number("waited", ranks$waited_ns, us),
+            late_ns = col_number("late", ranks$late_ns, function(x) format_effect(x / 1000)),
+            waited_ns = col_number("waited", ranks$waited_ns, us),
             preempted_ns = col_number("preempted", ranks$preempted_ns, us), off_cpu_ns = col_number("off CPU", ranks$off_cpu_ns, us),
             own_ns = col_number("own work", ranks$own_ns, us), other_mpi_ns = col_number("other MPI", ranks$other_mpi_ns, us))
 }
@@ -98,8 +100,10 @@ format_profile <- function(report) {
 }
 
 profile_json <- function(report) {
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), answer = paste(profile_sentences(report), collapse = " "),
+  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(),
+               answer = paste(profile_sentences(report), collapse = " "),
                shares = lapply(as.list(report$shares), jsonlite::unbox),
-               waiting = if (!is.null(report$waiting)) lapply(report$waiting, jsonlite::unbox), operations = report$operations, ranks = report$ranks, exposure = report$exposure,
+               waiting = if (!is.null(report$waiting)) lapply(report$waiting, jsonlite::unbox), operations = report$operations,
+               ranks = report$ranks, exposure = report$exposure,
                calls = report$calls, notes = report$notes), single = c("schema", "program", "version", "answer"))
 }

@@ -7,7 +7,8 @@ analyze_replay <- function(operands, values, form) {
   power <- power_option(values$power)
   result <- compare_replay(read_campaign(operands), margin, alpha, power)
   if (form == "csv") say_notes("noiselab-analyze", c(result$sentences, result$notes))
-  lines <- switch(form, json = replay_json(result), csv = csv_lines(if (table == "rows") result$rows else replay_estimates(result)), all = format_replay(result), replay_view(result, operands))
+  lines <- switch(form, json = replay_json(result), csv = csv_lines(if (table == "rows") result$rows else replay_estimates(result)),
+                  all = format_replay(result), replay_view(result, operands))
   if (!is.null(margin)) attr(lines, "status") <- answer_status(result$answer)
   lines
 }
@@ -26,7 +27,8 @@ format_replay <- function(result) {
       slowdown_percent = col_number("slowdown", c(row$agent_percent, row$replay_percent, row$difference_percent), format_effect),
       ci_low = col_interval(paste(format_confidence(2 * result$alpha), "CI"), c(row$agent_low, row$replay_low, row$bound_low),
                             c(row$agent_high, row$replay_high, row$bound_high)),
-      preempted_percent = col_number("preempted", c(row$agent_preempted_percent, row$replay_preempted_percent, NA), function(x) format_effect(x, FALSE))
+      preempted_percent = col_number("preempted", c(row$agent_preempted_percent, row$replay_preempted_percent, NA),
+                                     function(x) format_effect(x, FALSE))
     )
     c(sprintf("%s, %s ranks   (%s, n = %s)", panel_name(row), format_level(row$ranks), row$test, format_count(row$n)), table_lines(table),
       wrap_line(sprintf("verdict: %s; the same: within \u00b1%s %% (%s); a difference of %s %% would have been found%s", row$verdict,
@@ -41,10 +43,12 @@ format_replay <- function(result) {
 
 replay_view <- function(result, operands) {
   rows <- result$rows
-  new_view(c(sprintf("Does the replay slow the code as the agent does? %s.", c(pass = "Yes", fail = "No", inconclusive = "That cannot be told")[[result$answer]]),
+  new_view(c(sprintf("Does the replay slow the code as the agent does? %s.",
+                     c(pass = "Yes", fail = "No", inconclusive = "That cannot be told")[[result$answer]]),
              result$sentences),
            new_table(
-             operation = col_words("operation", panel_name(rows)), agent_percent = col_number(rows$agent[1], rows$agent_percent, format_effect, "%"),
+             operation = col_words("operation", panel_name(rows)), agent_percent = col_number(rows$agent[1], rows$agent_percent,
+                 format_effect, "%"),
              replay_percent = col_number("replay", rows$replay_percent, format_effect, "%"),
              difference_percent = col_number("difference", rows$difference_percent, format_effect, "%"),
              bound_low = col_interval(paste(format_confidence(2 * result$alpha), "CI"), rows$bound_low, rows$bound_high),
@@ -55,7 +59,8 @@ replay_view <- function(result, operands) {
 
 replay_json <- function(result) {
   to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = result$alpha, power = result$power,
-               margin_percent = result$margin %||% NA_real_, answer = result$answer, sentences = result$sentences, estimates = replay_estimates(result), rows = result$rows,
+               margin_percent = result$margin %||% NA_real_, answer = result$answer, sentences = result$sentences,
+               estimates = replay_estimates(result), rows = result$rows,
                notes = as.character(unique(result$notes))),
           single = c("schema", "program", "version", "alpha", "power", "margin_percent", "answer"))
 }

@@ -45,7 +45,8 @@ format_verdicts <- function(analysis, estimators = FALSE) {
   blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block, analysis = analysis)
   constant <- constant_treatment(analysis$treatments)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis), unlist(blocks, use.names = FALSE),
-    channel_legend(verdicts), format_margin(analysis), if (estimators) format_estimators(analysis), format_side_by_side(analysis), format_contrasts(analysis), format_thresholds(analysis),
+    channel_legend(verdicts), format_margin(analysis), if (estimators) format_estimators(analysis), format_side_by_side(analysis),
+    format_contrasts(analysis), format_thresholds(analysis),
     format_costs(analysis), format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
 }
 
@@ -65,7 +66,8 @@ format_block <- function(rows, analysis) {
                    format_level(first$ranks),
                    if (is.na(first$launch)) {
                      sprintf("scope: %s; unit: %s, n = %s", first$scope, first$unit_of_inference,
-                             if (first$unit_of_inference == "pair") paste(format_range(rows$n_pairs), "per level,", max(rows$n_launches), "launches") else
+                             if (first$unit_of_inference == "pair") paste(format_range(rows$n_pairs), "per level,", max(rows$n_launches),
+                                 "launches") else
                                format_count(max(rows$n_launches)))
                    } else {
                      sprintf("scope: %s, %s; unit: pair, n = %s per level", first$scope, first$launch,
@@ -74,8 +76,10 @@ format_block <- function(rows, analysis) {
   units <- c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")[[first$unit_of_inference]]
   what <- sprintf("alpha %g one-sided; n = %s tested; limit = effect found with power %g", first$alpha, units, power)
   table <- new_table(
-    channel = col_words("channel", rows$channel), level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
-    level_delivered_percent = col_number("delivered", rows$level_delivered_percent, format_level), n_tested = col_number("n", rows$n_tested),
+    channel = col_words("channel", rows$channel), level_requested_percent = col_number("level %", rows$level_requested_percent,
+        format_level),
+    level_delivered_percent = col_number("delivered", rows$level_delivered_percent, format_level),
+    n_tested = col_number("n", rows$n_tested),
     estimate = col_number("effect", rows$estimate, format_effect),
     ci_low = col_interval(paste(format_confidence(2 * first$alpha), "CI"), rows$ci_low, rows$ci_high),
     p_one_sided = col_number("p", rows$p_one_sided, format_p),
@@ -100,13 +104,15 @@ with_rows <- function(rows, text, word) {
     whole <- vapply(names(by), function(name) length(by[[name]]) == sum(rows$channel == name), TRUE)
     levels <- vapply(by, function(x) paste(format_level(sort(unique(x))), collapse = ", "), "")
     part <- paste0(names(by), ifelse(whole | levels == "-", "", paste0(" at ", levels, " %")))
-    sprintf("%s: %s: %s", word, if (all(whole) && length(by) == length(unique(rows$channel))) "all" else paste(part, collapse = "; "), same[at[1]])
+    sprintf("%s: %s: %s", word, if (all(whole) && length(by) == length(unique(rows$channel))) "all" else paste(part, collapse = "; "),
+            same[at[1]])
   }, "", USE.NAMES = FALSE)
 }
 
 # The limit has its own column, and reasons their own lines.
 short_verdict <- function(rows) {
-  ifelse(rows$verdict_because == "higher_level_failed", "inconcl. (higher level failed)", ifelse(is_alone(rows), "detected (alone)", rows$verdict))
+  ifelse(rows$verdict_because == "higher_level_failed", "inconcl. (higher level failed)",
+         ifelse(is_alone(rows), "detected (alone)", rows$verdict))
 }
 
 # Detected at alpha in its own family, but not with the chance of any false detection over all of them at alpha.
@@ -202,7 +208,8 @@ format_estimators <- function(analysis) {
             wrap_line("gain: adjusting is worth so many times the pairs"))
   table <- new_table(
     operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
-    level_requested_percent = col_number("level %", rows$level_requested_percent, format_level), estimator = col_words("estimator", rows$estimator),
+    level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
+    estimator = col_words("estimator", rows$estimator),
     estimate = col_number("slowdown %", rows$estimate, format_effect), ci_low = col_interval("CI", rows$ci_low, rows$ci_high),
     gain = col_number("gain", rows$gain, function(x) format_effect(x, FALSE)),
     reason = col_words("", ifelse(is.na(rows$reason), "", "see below")), by = treatment_group(rows, analysis)
@@ -235,7 +242,8 @@ format_costs <- function(analysis) {
     table_lines(new_table(
       operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
       level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
-      value = col_number(label, rows[[value]], function(x) format_effect(x, sign = FALSE)), ci_low = col_interval("CI", rows$ci_low, rows$ci_high),
+      value = col_number(label, rows[[value]], function(x) format_effect(x, sign = FALSE)),
+      ci_low = col_interval("CI", rows$ci_low, rows$ci_high),
       scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)), by = treatment_group(rows, analysis)
     ))
   }
@@ -311,8 +319,8 @@ format_notes <- function(notes) {
 #' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` or `estimators`.
 #' @return `verdicts_json()`: one string, an object with `schema`, `program`, `version`, `alpha`,
 #'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts`, `estimators` (arrays of
-#'   objects), `margin_percent`, `margin_answer`, `margin_reason`, `looks` (of `campaign_looks()`) and `notes`; numbers in full precision, unknown values null. `verdicts_csv()`: character, the
-#'   wanted table as lines of a CSV file; none where it has no rows.
+#'   objects), `margin_percent`, `margin_answer`, `margin_reason`, `looks` (of `campaign_looks()`) and `notes`; numbers in full precision,
+#'   unknown values null. `verdicts_csv()`: character, the wanted table as lines of a CSV file; none where it has no rows.
 #' @noRd
 verdicts_json <- function(analysis) {
   to_json(list(
@@ -322,7 +330,8 @@ verdicts_json <- function(analysis) {
     amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts,
     estimators = analysis$estimators, margin_percent = analysis$margin %||% NA_real_,
     margin_answer = analysis$margin_answer$answer %||% NA_character_,
-    margin_reason = analysis$margin_answer$reason %||% NA_character_, looks = lapply(analysis$looks, jsonlite::unbox), notes = as.character(unique(analysis$notes))
+    margin_reason = analysis$margin_answer$reason %||% NA_character_, looks = lapply(analysis$looks, jsonlite::unbox),
+    notes = as.character(unique(analysis$notes))
   ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))
 }
 
@@ -372,7 +381,8 @@ summary_table <- function(judged) {
   rows <- judged$rows
   yes <- function(x, sure) in_doubt(ifelse(x, "yes", "no"), sure)
   do.call(new_table, c(summary_columns(rows), list(
-    slowdown_percent = col_number("slower %", rows$slowdown_percent, format_effect), rule_p = col_words("P", yes(rows$rule_p, rows$rule_p_sure)),
+    slowdown_percent = col_number("slower %", rows$slowdown_percent, format_effect),
+    rule_p = col_words("P", yes(rows$rule_p, rows$rule_p_sure)),
     rule_n = col_words("N", yes(rows$rule_n, rows$rule_n_sure)),
     welch_p_one_sided = col_number("Welch p", rows$welch_p_one_sided, in_doubt(format_p(rows$welch_p_one_sided), rows$welch_sure)),
     holm_p = col_number("Holm p", rows$holm_p, in_doubt(format_p(rows$holm_p), rows$holm_sure)),

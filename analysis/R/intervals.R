@@ -63,10 +63,10 @@ interval_in_name <- function(kind, campaign) {
 #'   (two-sided, confidence 1 - alpha), `bound_low`, `bound_high` (one-sided bounds, confidence 1 - alpha each),
 #'   `detection_limit`, `p_one_sided`, `n` and `unit_of_inference`, `preempted_percent` (of one CPU), `verdict`,
 #'   `margin_verdict`, `reason`, `model` (percent, the guide line), `se`, `df` (of the log ratio); `steps`, one row per
-#'   agent and interval: `interval_s`, `answer` (`pass`, `fail`, `inconclusive`), `worst` (the operation with the highest bound), `worst_high`
-#'   (that bound), `safe` (logical), `more` (about so many times the launches, or pairs, would be needed for a bound below the
-#'   margin; NA: no number would, or none is needed); `model`, one row per agent, operation and size: `cost_s` (time lost per sample: slowdown =
-#'   cost / interval), `cost_low_s`, `cost_high_s`, `p_lack_of_fit`, `interval_at_margin_s`; `safe`, one row per agent:
+#'   agent and interval: `interval_s`, `answer` (`pass`, `fail`, `inconclusive`), `worst` (the operation with the highest bound),
+#'   `worst_high` (that bound), `safe` (logical), `more` (about so many times the launches, or pairs, would be needed for a bound below the
+#'   margin; NA: no number would, or none is needed); `model`, one row per agent, operation and size: `cost_s` (time lost per sample:
+#'   slowdown = cost / interval), `cost_low_s`, `cost_high_s`, `p_lack_of_fit`, `interval_at_margin_s`; `safe`, one row per agent:
 #'   `interval_s` (NA: none), `answer`; `answer`, `sentences`, `margin`, `alpha`, `power`, `notes`.
 #' @references Maurer, W., Hothorn, L. and Lehmacher, W. (1995) Multiple comparisons in drug clinical trials and
 #'   preclinical assays: a-priori ordered hypotheses, Biometrie in der chemisch-pharmazeutischen Industrie 6, 3-18.
@@ -216,7 +216,8 @@ sweep_sentences <- function(sweep) {
       sprintf("%s: sampling every %s or less often keeps every operation that was run below %s %% with %s confidence; %s.", safe$agent,
               format_time(safe$interval_s), margin, confidence, why)
     } else if (safe$answer == "fail") {
-      sprintf("%s: no interval that was run is safe: at %s, the longest, it is above %s %%.", safe$agent, format_time(stop$interval_s), margin)
+      sprintf("%s: no interval that was run is safe: at %s, the longest, it is above %s %%.", safe$agent, format_time(stop$interval_s),
+              margin)
     } else sprintf("%s: no interval that was run is shown to be below %s %%: %s.", safe$agent, margin, why)
   }, "")
 }

@@ -1,9 +1,10 @@
-# The variants of acceptance's figures: a closed list, so that a limit on one that there is not is refused. tests/cli/analyze.bats compares it with
-# the tables of noiselab-accept.
+# The variants of acceptance's figures: a closed list, so that a limit on one that there is not is refused. tests/cli/analyze.bats compares
+# it with the tables of noiselab-accept.
 acceptance_variants <- list(
   latency = c("within", "within-near", "between", "between-at-once"),
   bandwidth = c("within", "within-near", "between", "between-at-once"),
-  opcost = c("wtime", "barrier", "allreduce-scalar", "allreduce-vector", "reduce-scalar", "reduce-vector", "bcast", "gather", "isend+wait", "send",
+  opcost = c("wtime", "barrier", "allreduce-scalar", "allreduce-vector", "reduce-scalar", "reduce-vector", "bcast", "gather", "isend+wait",
+             "send",
              "sendrecv", "send+recv"),
   completeness = c("nodes", "ranks"),
   topology = c("star", "ring", "complete", "grid2d", "grid3d", "hypercube"),

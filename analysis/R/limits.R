@@ -17,7 +17,8 @@ measure_unit <- function(check, name) {
 # What limits can be set on: measures and the quantiles of detours.
 limit_keys <- function() {
   rows <- acceptance_measures[c("check", "name", "what", "worse")]
-  quantiles <- data.frame(check = "detour", name = names(detour_quantiles), what = paste(100 * detour_quantiles, "% of the detours are below"),
+  quantiles <- data.frame(check = "detour", name = names(detour_quantiles),
+                          what = paste(100 * detour_quantiles, "% of the detours are below"),
                           worse = "more")
   rows <- rbind(rows, quantiles)
   rows$unit <- measure_unit(rows$check, rows$name)
@@ -29,8 +30,9 @@ limit_keys <- function() {
 #' @param file Character, length 1: a file of lines `check[.variant].metric[ SIZE] <= VALUE UNIT` (or `>=`); `#` begins a comment. Without
 #'   a variant or size a limit is of all of them. SIZE: bytes (`8`, `64KiB`), of `completeness` and `kernels` the number of nodes or ranks.
 #'   A line `margin KIND PERCENT % [FLOOR UNIT]` changes a row of `acceptance_margins`.
-#' @return Data frame with attribute `margins` (rows of `parse_margin()`), one row per limit: `line`, `check`, `variant` (NA: all), `metric`, `size` (NA: all), `relation` (`<=` or `>=`), `limit` (in
-#'   `unit`, that of the figure), `text` (as written). Signals `nl_error_damaged` with file and line of every unknown name, unit or size, a line each.
+#' @return Data frame with attribute `margins` (rows of `parse_margin()`), one row per limit: `line`, `check`, `variant` (NA: all),
+#'   `metric`, `size` (NA: all), `relation` (`<=` or `>=`), `limit` (in `unit`, that of the figure), `text` (as written). Signals
+#'   `nl_error_damaged` with file and line of every unknown name, unit or size, a line each.
 #' @noRd
 read_limits <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
@@ -41,7 +43,8 @@ read_limits <- function(file) {
   # All that is wrong is said at once: a file is not corrected line by line and run by run.
   wrong <- character()
   note <- function(i, e) wrong[as.character(i)] <<- conditionMessage(e)
-  parsed <- function(at, parse) bind_rows(Filter(Negate(is.null), lapply(at, function(i) tryCatch(parse(lines[i], file, i), nl_error = function(e) {
+  parsed <- function(at, parse) bind_rows(Filter(Negate(is.null), lapply(at,
+      function(i) tryCatch(parse(lines[i], file, i), nl_error = function(e) {
     note(i, e)
     NULL
   }))))
@@ -60,7 +63,8 @@ read_limits <- function(file) {
 parse_limit <- function(text, file, line) {
   stop_here <- function(...) abort_damaged(file, line, ...)
   part <- regmatches(text, regexec("^(\\S+)(\\s+[0-9]\\S*)?\\s*(<=|>=)\\s*([0-9.eE+-]+)\\s*(\\S+)$", text))[[1]]
-  if (length(part) == 0) stop_here("'", printable(text), "' is not check[.variant].metric[ SIZE] <= VALUE UNIT (try noiselab analyze acceptance --write-limits)")
+  if (length(part) == 0) stop_here("'", printable(text),
+                                   "' is not check[.variant].metric[ SIZE] <= VALUE UNIT (try noiselab analyze acceptance --write-limits)")
   keys <- limit_keys()
   check <- sub("\\..*", "", part[2])
   if (!check %in% keys$check) stop_here("unknown check '", printable(check), "'", did_you_mean(check, unique(keys$check)))
@@ -74,7 +78,8 @@ parse_limit <- function(text, file, line) {
     stop_here("unknown variant '", printable(variant), "' of ", check, did_you_mean(variant, acceptance_variants[[check]]))
   }
   size <- if (nzchar(part[3])) {
-    scaled_option(trimws(part[3]), limit_sizes, paste0(file, ":", line, ": '", printable(trimws(part[3])), "' is not a size (try 8, 64KiB)"))
+    scaled_option(trimws(part[3]), limit_sizes, paste0(file, ":", line, ": '", printable(trimws(part[3])),
+                                                       "' is not a size (try 8, 64KiB)"))
   } else NA_real_
   units <- limit_units[[key$unit]]
   if (!part[6] %in% names(units)) {
@@ -86,7 +91,8 @@ parse_limit <- function(text, file, line) {
   if (part[4] != wanted) {
     stop_here(key$check, ".", key$name, " ", part[4], ": the limit is on the wrong side, ", key$worse, " is worse (write ", wanted, ")")
   }
-  data.frame(line = line, check = check, variant = variant, metric = key$name, size = size, relation = part[4], limit = value * units[[part[6]]],
+  data.frame(line = line, check = check, variant = variant, metric = key$name, size = size, relation = part[4], limit = value *
+             units[[part[6]]],
              text = paste(part[4], part[5], part[6]))
 }
 
@@ -104,7 +110,8 @@ limits_template <- function(judged = NULL) {
       worst <- got[order(got$value * (if (k$worse == "more") -1 else 1)), ]
       worst <- worst[!duplicated(paste(worst$variant, worst$size)), ]
       worst <- worst[order(worst$variant, worst$size), ]
-      sprintf("# %s%s.%s%s %s VALUE %s   # %s; measured here: %s %s%s", k$check, ifelse(nzchar(worst$variant), paste0(".", worst$variant), ""), k$name,
+      sprintf("# %s%s.%s%s %s VALUE %s   # %s; measured here: %s %s%s", k$check,
+              ifelse(nzchar(worst$variant), paste0(".", worst$variant), ""), k$name,
               ifelse(is.na(worst$size), "", paste0(" ", format_count(worst$size))), relation, names(limit_units[[k$unit]])[1], k$what,
               signif(worst$value, 4), worst$unit, ifelse(nzchar(worst$entity), paste0(" (", worst$entity, ")"), ""))
     })))
@@ -113,7 +120,8 @@ limits_template <- function(judged = NULL) {
     "# check[.variant].metric[ SIZE] <= VALUE UNIT; without variant or size the limit is of all of them. A limit is kept when the whole",
     "# confidence interval of a figure keeps it. Words that arrive wrong fail in any case.",
     "# By how much a node may be worse than the others, by kind of figure: margin KIND PERCENT % [FLOOR UNIT]. These are noiselab's own:",
-    paste0("# margin ", acceptance_margins$kind, " ", acceptance_margins$percent, " % ", format(acceptance_margins$floor, scientific = FALSE, trim = TRUE, drop0trailing = TRUE), " ",
+    paste0("# margin ", acceptance_margins$kind, " ", acceptance_margins$percent, " % ",
+           format(acceptance_margins$floor, scientific = FALSE, trim = TRUE, drop0trailing = TRUE), " ",
            vapply(limit_units[acceptance_margins$unit], function(u) names(u)[1], ""), "   # ", acceptance_margins$what),
     paste0("# Units: ", paste(vapply(limit_units, function(u) paste(names(u), collapse = " "), ""), collapse = "; "), "."), lines)
 }

@@ -307,7 +307,8 @@ slowest_shares <- function(table, on, off, place, group, result, pairs, by, alph
   }
   off_share <- share_interval(counts$off, counts$n_off, alpha)
   on_share <- share_interval(counts$on, counts$n_on, alpha)
-  data.frame(ranks_percent = rank_shares(table, place, result), stats::setNames(off_share, paste0("slowest_off_", c("percent", "low", "high"))),
+  data.frame(ranks_percent = rank_shares(table, place, result), stats::setNames(off_share,
+      paste0("slowest_off_", c("percent", "low", "high"))),
              stats::setNames(on_share, paste0("slowest_on_", c("percent", "low", "high"))),
              slowest_shift_points = turned[, 1], slowest_shift_low = turned[, 2], slowest_shift_high = turned[, 3],
              slowest_p = if (is.null(pairs)) NA_real_ else turned_p(of_pairs), row.names = NULL)

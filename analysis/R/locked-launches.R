@@ -5,13 +5,15 @@
 #' Of every launch with an agent: what its bursts on the ranks' CPUs cost the loop while it ran undisturbed.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha Probability, length 1: one-sided level of the limit and of the look at the time before the bursts; intervals have confidence 1 - 2 alpha.
-#' @return A data frame, one row per launch x operation x bytes: `launch`, `operation`, `bytes`, `n_bursts` (bursts that follow each other within a window
-#'   are one), `bursts_per_s` (of loop time with the agent), `burst_cpu_ns` (mean time on the CPU), `cost_ns`, `cost_low_ns`, `cost_high_ns` (what a burst costs
-#'   all ranks), `slowdown_percent`, `slowdown_low`, `slowdown_high` (cost x bursts per second, of the time that is left), `p_value` (one-sided), `limit_percent`
-#'   (slowdown that would have been found with power 0.95), `amplification`, `amplification_low`, `amplification_high` (cost over time on the CPU),
-#'   `absorbed_share` (of the bursts: cost below half of their time on the CPU; NA where the background hides that), `z`, `state` (`measured`, `few`, `dense`,
-#'   `busy`, `not flat`, `unrecorded`), `reason` (why there is no figure, else NA). NULL without a launch with an agent.
+#' @param alpha Probability, length 1: one-sided level of the limit and of the look at the time before the bursts; intervals have confidence
+#'   1 - 2 alpha.
+#' @return A data frame, one row per launch x operation x bytes: `launch`, `operation`, `bytes`, `n_bursts` (bursts that follow each other
+#'   within a window are one), `bursts_per_s` (of loop time with the agent), `burst_cpu_ns` (mean time on the CPU), `cost_ns`,
+#'   `cost_low_ns`, `cost_high_ns` (what a burst costs all ranks), `slowdown_percent`, `slowdown_low`, `slowdown_high` (cost x bursts per
+#'   second, of the time that is left), `p_value` (one-sided), `limit_percent` (slowdown that would have been found with power 0.95),
+#'   `amplification`, `amplification_low`, `amplification_high` (cost over time on the CPU), `absorbed_share` (of the bursts: cost below
+#'   half of their time on the CPU; NA where the background hides that), `z`, `state` (`measured`, `few`, `dense`, `busy`, `not flat`,
+#'   `unrecorded`), `reason` (why there is no figure, else NA). NULL without a launch with an agent.
 #' @seealso `locked_cost()` for the method, `pool_locked()` for several launches together.
 #' @noRd
 locked_by_launch <- function(campaign, alpha = 0.01) {
@@ -33,8 +35,9 @@ locked_by_launch <- function(campaign, alpha = 0.01) {
 #'
 #' @param rows Data frame: some rows of `locked_by_launch()`.
 #' @param alpha Probability, length 1: the intervals of `rows`, and those of the result, have confidence 1 - alpha.
-#' @return A data frame, one row per operation x bytes, columns as in `rows` without `launch`, and `n_launches`, `heterogeneity_p` (Cochran's Q of the
-#'   slowdowns; NA of one launch): about these launches. Each counts by its bursts; the worst state wins, and without a figure of one there is none.
+#' @return A data frame, one row per operation x bytes, columns as in `rows` without `launch`, and `n_launches`, `heterogeneity_p`
+#'   (Cochran's Q of the slowdowns; NA of one launch): about these launches. Each counts by its bursts; the worst state wins, and without a
+#'   figure of one there is none.
 #' @noRd
 pool_locked <- function(rows, alpha = 0.02) {
   if (NROW(rows) == 0) return(NULL)
@@ -64,7 +67,8 @@ pool_locked_cell <- function(group, alpha) {
     pooled("cost_ns", "cost_low_ns", "cost_high_ns", group$n_bursts),
     pooled("slowdown_percent", "slowdown_low", "slowdown_high", seconds),
     pooled("amplification", "amplification_low", "amplification_high", group$n_bursts * group$burst_cpu_ns),
-    list(p_value = max(.Machine$double.xmin, stats::pnorm(z, lower.tail = FALSE)), limit_percent = sqrt(sum((seconds * group$limit_percent)^2)) / sum(seconds),
+    list(p_value = max(.Machine$double.xmin, stats::pnorm(z, lower.tail = FALSE)),
+         limit_percent = sqrt(sum((seconds * group$limit_percent)^2)) / sum(seconds),
          absorbed_share = stats::weighted.mean(group$absorbed_share, group$n_bursts), z = z, state = "measured")
   )
   cbind(locked_row(values), n_launches = k, heterogeneity_p = heterogeneity(group$slowdown_percent, se("slowdown_low", "slowdown_high")))
@@ -79,7 +83,8 @@ locked_of_rows <- function(campaign, id, at, alpha, conf, power = 0.95, reader =
   locked_cost(tracks, alpha, conf, power)
 }
 
-# The generator notes when a burst began and ended; where others had the CPU meanwhile that is longer than what it ran, which its account knows.
+# The generator notes when a burst began and ended; where others had the CPU meanwhile that is longer than what it ran, which its account
+# knows.
 paid_bursts <- function(tracks, delivered_ns) {
   total <- sum(vapply(tracks, function(track) sum(track$windows$cpu_ns), 0))
   share <- delivered_ns / total
@@ -121,11 +126,13 @@ locked_pooled_verdict <- function(rows, label, settings) {
 
 locked_verdict_row <- function(label, got, n_pairs, n_launches, settings) {
   q <- stats::qnorm(1 - settings$alpha)
-  est <- list(estimate = got$slowdown_percent, low = got$slowdown_low, high = got$slowdown_high, se = (got$slowdown_high - got$slowdown_low) / (2 * q),
+  est <- list(estimate = got$slowdown_percent, low = got$slowdown_low, high = got$slowdown_high,
+              se = (got$slowdown_high - got$slowdown_low) / (2 * q),
               df = Inf, p = got$p_value, z = got$z, limit = got$limit_percent, method = "shifts of the bursts", estimator = "mean",
               why = "what a burst costs, times bursts per second")
   est$mean <- est[c("estimate", "low", "high", "se", "df")]
-  row <- verdict_row(label, "locked", n_pairs, got$n_bursts, n_launches, est, list(p = NA_real_, method = NA_character_), got$reason, settings, "burst",
+  row <- verdict_row(label, "locked", n_pairs, got$n_bursts, n_launches, est, list(p = NA_real_, method = NA_character_), got$reason,
+                     settings, "burst",
                      est$estimate)
   row$raw_locked <- list(got)
   row
@@ -137,7 +144,8 @@ locked_tracks <- function(campaign, id, at, reader = read_slices) {
   rows <- campaign$rows[at, ]
   dir <- campaign$paths[[id]]
   files <- list.files(dir, "^slices\\..+\\.bin$")
-  if (length(files) == 0) return(if (start_mode(info) == "loop") "no slices of the loop were recorded" else "synchronised starts have no slices")
+  if (length(files) == 0) return(if (start_mode(info) == "loop") "no slices of the loop were recorded" else
+                                 "synchronised starts have no slices")
   is_agents <- is_agent_row(rows)[1]
   lacking <- setdiff(loaded_hosts(campaign, id, is_agents), sub("^slices\\.(.+)\\.bin$", "\\1", files))
   if (length(lacking) > 0) return(paste("no slices of", few_words(lacking, 3)))
@@ -183,7 +191,8 @@ recorded_bursts_of_agent <- function(campaign, id, host) {
   if (length(file) == 0) return("no bursts of the agent were recorded")
   bursts <- read_bursts(file)
   not_kept <- suppressWarnings(as.numeric(attr(bursts, "keys")$not_kept %||% 0))
-  if (isTRUE(not_kept > 0)) return(sprintf("%s bursts found no room in the record (--keep-bursts yes keeps more, less time needs fewer)", not_kept))
+  if (isTRUE(not_kept > 0)) return(sprintf("%s bursts found no room in the record (--keep-bursts yes keeps more, less time needs fewer)",
+                                           not_kept))
   tasks <- campaign$tasks
   mine <- unique(tasks[["task"]][tasks[["launch"]] == id & tasks[["host"]] == host & tasks[["group"]] == "agent"])
   if (nrow(bursts) > 0 && (length(mine) == 0 || !any(bursts$task %in% mine))) {

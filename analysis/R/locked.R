@@ -40,13 +40,14 @@ loop_timeline <- function(start_ns, n, ns) {
   stretch <- rep(seq_along(n), n)
   begin <- cumsum(ns) - ns
   last <- cumsum(n)
-  list(ns = ns, at = start_ns[stretch] + begin - begin[(last - n + 1)[stretch]], stretch = stretch, last = last, excess = slice_excess(ns, n))
+  list(ns = ns, at = start_ns[stretch] + begin - begin[(last - n + 1)[stretch]], stretch = stretch, last = last,
+       excess = slice_excess(ns, n))
 }
 
 tail_of <- function(timeline) max(locked_design$tail_ns, locked_design$tail_slices * stats::median(timeline$ns))
 
-# The bursts that begin within slices, with those that come before the window of the one before has ended taken as one: `start`, `end` (ns), `cpu_ns` (all of
-# them together), `first`, `last` (slices of the window), `length` (of the window, ns).
+# The bursts that begin within slices, with those that come before the window of the one before has ended taken as one: `start`, `end` (ns),
+# `cpu_ns` (all of them together), `first`, `last` (slices of the window), `length` (of the window, ns).
 burst_windows <- function(timeline, bursts, tail_ns = tail_of(timeline)) {
   slice <- findInterval(bursts$start_ns, timeline$at)
   inside <- slice > 0
@@ -70,7 +71,8 @@ burst_windows <- function(timeline, bursts, tail_ns = tail_of(timeline)) {
 # Halves begin together on all nodes, whose clocks do not agree: times of different nodes are compared within halves.
 stretch_begin <- function(timeline) timeline$at[c(1, timeline$last[-length(timeline$last)] + 1)]
 
-# Bursts that come at once on several nodes hold all ranks up once, and each node's slices hold all of it: of such tracks only that with the most windows counts.
+# Bursts that come at once on several nodes hold all ranks up once, and each node's slices hold all of it: of such tracks only that with the
+# most windows counts.
 tracks_apart <- function(tracks) {
   tracks <- tracks[order(-vapply(tracks, function(track) nrow(track$windows), 0))]
   kept <- list()
@@ -109,7 +111,8 @@ shifted_sums <- function(quiet, p, length) {
   quiet$sums[pmax(begin, end) + 1] - quiet$sums[begin]
 }
 
-# Windows of one node: what was lost in each, before each, and what the train of bursts would have found elsewhere, shifted around the quiet record.
+# Windows of one node: what was lost in each, before each, and what the train of bursts would have found elsewhere, shifted around the quiet
+# record.
 locked_track <- function(timeline, bursts, n_shifts = NULL) {
   windows <- burst_windows(timeline, bursts)
   if (is.null(windows)) return(NULL)
@@ -117,7 +120,8 @@ locked_track <- function(timeline, bursts, n_shifts = NULL) {
   total_ns <- sum(timeline$ns)
   covered <- 1 - quiet$ends[length(quiet$ends)] / total_ns
   n <- nrow(windows)
-  if (covered > locked_design$most_covered || length(quiet$free) < 20) return(list(windows = windows, covered = covered, total_ns = total_ns))
+  if (covered > locked_design$most_covered || length(quiet$free) < 20) return(list(windows = windows, covered = covered,
+      total_ns = total_ns))
   sums <- c(0, cumsum(timeline$excess - quiet$per_slice))
   lost <- bounded(sums[windows$last + 1] - sums[windows$first], windows$length)
   place <- quiet$ends[findInterval(windows$first, quiet$free) + 1]
@@ -150,9 +154,9 @@ lost_before <- function(timeline, windows, quiet, sums) {
 
 #' What bursts cost
 #'
-#' The excess of the slices that each burst's window touches over their local median, less what windows of the same lengths hold elsewhere in the same
-#' record. A window is the burst and a tail after its end; it counts for at most three times its length, here and elsewhere alike, so that the mean is what
-#' a user pays without being that of a few outliers of the background.
+#' The excess of the slices that each burst's window touches over their local median, less what windows of the same lengths hold elsewhere
+#' in the same record. A window is the burst and a tail after its end; it counts for at most three times its length, here and elsewhere
+#' alike, so that the mean is what a user pays without being that of a few outliers of the background.
 #'
 #' @param tracks List, one per node: results of `locked_track()`, all of the same cell.
 #' @param alpha Probability, length 1.
@@ -160,10 +164,10 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #' @param power Power at the limit, length 1.
 #' @return A one-row data frame, columns as in `locked_by_launch()` from `n_bursts` on.
 #' @details The p-value (one-sided) is that of the shifts, (1 + larger ones) / (1 + shifts), of as many shifts as have room
-#'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution with the shifts'
-#'   mean and the larger of their standard deviation and the bursts' own standard error, or that of Pearson's type III with their
-#'   skewness, whichever is larger, stands for what shifts cannot count, never above the former. The interval is by bursts, by blocks of time or by the shifts,
-#'   whichever is widest.
+#'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution
+#'   with the shifts' mean and the larger of their standard deviation and the bursts' own standard error, or that of Pearson's type III with
+#'   their skewness, whichever is larger, stands for what shifts cannot count, never above the former. The interval is by bursts, by blocks
+#'   of time or by the shifts, whichever is widest.
 #' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
 #' @noRd
 locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
@@ -174,8 +178,10 @@ locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
   seconds <- max(vapply(tracks, `[[`, 0, "total_ns")) / 1e9
   known <- list(n_bursts = n, bursts_per_s = n / seconds, burst_cpu_ns = mean(windows$cpu_ns))
   none <- function(...) do.call(locked_none, c(list(...), known))
-  if (n < locked_design$least_bursts) return(none("few", sprintf("%d bursts on the ranks' CPUs, at least %d are needed", n, locked_design$least_bursts)))
-  if (any(lengths(lapply(tracks, `[[`, "lost")) == 0)) return(none("dense", "bursts follow each other so closely that no time is left to compare with"))
+  if (n < locked_design$least_bursts) return(none("few", sprintf("%d bursts on the ranks' CPUs, at least %d are needed", n,
+      locked_design$least_bursts)))
+  if (any(lengths(lapply(tracks, `[[`, "lost")) == 0)) return(none("dense",
+      "bursts follow each other so closely that no time is left to compare with"))
   bounded <- sum(vapply(tracks, `[[`, 0, "n_bounded")) / n
   if (bounded > locked_design$most_bounded) {
     return(none("busy", sprintf("other tasks held the loop up in %.0f %% of as long times without a burst, by more than can be told from bursts", 100 * bounded)))
@@ -215,8 +221,8 @@ in_step <- function(parts) {
   lapply(parts, utils::head, n)
 }
 
-# `places`: how many of the shifts are news; `own`: standard error of the observed mean by the bursts themselves. Few places hardly know how rarely the background
-# comes and how much it then takes: bursts that met more of it than all shifts scatter by it, too.
+# `places`: how many of the shifts are news; `own`: standard error of the observed mean by the bursts themselves. Few places hardly know how
+# rarely the background comes and how much it then takes: bursts that met more of it than all shifts scatter by it, too.
 shift_p <- function(observed, shifts, places, own = 0) {
   counted <- (1 + places * mean(shifts >= observed)) / (1 + places)
   spread <- stats::sd(shifts) * sqrt(1 + 1 / places)
@@ -228,8 +234,8 @@ shift_p <- function(observed, shifts, places, own = 0) {
   min(counted, max(.Machine$double.xmin, tails))
 }
 
-# Half the interval's width, ns: by bursts, by blocks of time or by the shifts, whichever is widest (a few bursts may all have missed what the background
-# does now and then).
+# Half the interval's width, ns: by bursts, by blocks of time or by the shifts, whichever is widest (a few bursts may all have missed what
+# the background does now and then).
 locked_reach <- function(lost, spread, places, conf) {
   by_shifts <- stats::qt(1 - (1 - conf) / 2, places - 1) * spread
   widths <- vapply(c(length(lost), locked_design$groups), function(groups) {
@@ -256,7 +262,8 @@ absorbed_share <- function(lost, cpu_ns, background, noise) {
 }
 
 locked_columns <- list(
-  n_bursts = NA_real_, bursts_per_s = NA_real_, burst_cpu_ns = NA_real_, cost_ns = NA_real_, cost_low_ns = NA_real_, cost_high_ns = NA_real_,
+  n_bursts = NA_real_, bursts_per_s = NA_real_, burst_cpu_ns = NA_real_, cost_ns = NA_real_, cost_low_ns = NA_real_,
+  cost_high_ns = NA_real_,
   slowdown_percent = NA_real_, slowdown_low = NA_real_, slowdown_high = NA_real_, p_value = NA_real_, limit_percent = NA_real_,
   amplification = NA_real_, amplification_low = NA_real_, amplification_high = NA_real_, absorbed_share = NA_real_, z = NA_real_,
   state = NA_character_, reason = NA_character_

@@ -8,7 +8,8 @@ analyze_acceptance <- function(dirs, values, form) {
   if (isTRUE(values[["check-limits"]])) {
     classes <- if (!is.null(values$classes)) read_classes(values$classes)
     if (is.null(limits) && is.null(values$classes)) abort_usage("--check-limits needs --limits FILE, or --classes FILE")
-    return(c(if (!is.null(limits)) sprintf("%s: %d limit(s)", values$limits, nrow(limits)), if (!is.null(values$classes)) sprintf("%s: %d node(s)", values$classes, NROW(classes))))
+    return(c(if (!is.null(limits)) sprintf("%s: %d limit(s)", values$limits, nrow(limits)),
+             if (!is.null(values$classes)) sprintf("%s: %d node(s)", values$classes, NROW(classes))))
   }
   if (length(dirs) == 0) {
     if (isTRUE(values[["write-limits"]])) return(limits_template())
@@ -16,7 +17,8 @@ analyze_acceptance <- function(dirs, values, form) {
   }
   if (isTRUE(values$lines) && form != "text") abort_usage("--lines and --", form, " exclude each other")
   if (isTRUE(values$reframe) && !isTRUE(values[["write-limits"]])) abort_usage("--reframe belongs to --write-limits")
-  if (length(dirs) > 1 && !any(vapply(dirs, is_launch_dir, TRUE)) && !isTRUE(values[["write-limits"]])) return(analyze_trend(dirs, values, form, alpha, margin))
+  if (length(dirs) > 1 && !any(vapply(dirs, is_launch_dir, TRUE)) && !isTRUE(values[["write-limits"]])) return(analyze_trend(dirs, values,
+      form, alpha, margin))
   result <- judge_dirs(dirs, values, alpha, margin)
   if (isTRUE(values[["write-limits"]])) return(if (isTRUE(values$reframe)) reframe_references(result) else limits_template(result))
   if (!is.null(values$openmetrics)) write_output(openmetrics_lines(result), values$openmetrics)
@@ -24,7 +26,8 @@ analyze_acceptance <- function(dirs, values, form) {
   if (!is.null(values$junit)) write_output(acceptance_junit(result), values$junit)
   if (form == "csv") say_notes("noiselab-analyze", c(result$answer, result$notes))
   lines <- switch(form, json = acceptance_json(result), csv = acceptance_table(result, table), if (isTRUE(values$lines)) {
-    c(sprintf("%s: %s", c("verdict", "self_check", "judged", "complete"), c(result$verdict, result$self_check$verdict, result$judged, if (result$complete) "yes" else "no")),
+    c(sprintf("%s: %s", c("verdict", "self_check", "judged", "complete"),
+              c(result$verdict, result$self_check$verdict, result$judged, if (result$complete) "yes" else "no")),
       acceptance_lines(result))
   } else if (form == "all") format_acceptance(result) else acceptance_view(result, dirs))
   attr(lines, "status") <- answer_status(result$verdict)
@@ -33,7 +36,8 @@ analyze_acceptance <- function(dirs, values, form) {
 
 # Several campaigns: each by itself, and what changed from night to night.
 analyze_trend <- function(dirs, values, form, alpha, margin) {
-  for (name in c("lines", "junit", "nodes-dir", "openmetrics")) if (!is.null(values[[name]])) abort_usage("--", name, " is of one campaign, and ", length(dirs), " are given")
+  for (name in c("lines", "junit", "nodes-dir", "openmetrics")) if (!is.null(values[[name]])) abort_usage("--", name,
+      " is of one campaign, and ", length(dirs), " are given")
   table <- if (form == "csv") names_option("table", values$table %||% "series", trend_tables, "table") else "series"
   parsed <- judged_by_options(values)
   result <- acceptance_trend(lapply(dirs, judge_dirs, values, alpha, margin, parsed), alpha)
@@ -44,7 +48,8 @@ analyze_trend <- function(dirs, values, form, alpha, margin) {
 
 # Files are read once, however many campaigns are judged by them.
 judged_by_options <- function(values) {
-  list(limits = if (!is.null(values$limits)) read_limits(values$limits), reference = if (!is.null(values$reference)) read_acceptance(values$reference),
+  list(limits = if (!is.null(values$limits)) read_limits(values$limits),
+       reference = if (!is.null(values$reference)) read_acceptance(values$reference),
        classes = if (!is.null(values$classes)) read_classes(values$classes), known = if (!is.null(values[["known-bad"]])) read_known_bad(values[["known-bad"]]))
 }
 
@@ -63,7 +68,8 @@ run_compare_acceptance <- function(dirs, values, form, alpha, power, margin) {
   comparison <- compare_acceptance(read_acceptance(dirs[1]), read_acceptance(dirs[2]), margin, alpha, power)
   if (!is.null(values$report)) write_change_report(comparison, dirs, values$report)
   if (form == "csv") say_notes("noiselab-compare", c(comparison$answer, comparison$notes))
-  write_output(switch(form, json = acceptance_change_json(comparison), csv = csv_lines(if (table == "rows") comparison$rows else acceptance_change_estimates(comparison)), all = format_changes(comparison),
+  write_output(switch(form, json = acceptance_change_json(comparison), csv = csv_lines(if (table == "rows") comparison$rows else
+      acceptance_change_estimates(comparison)), all = format_changes(comparison),
                       changes_view(comparison, dirs)) |> as_lines(values), values$out)
   if (is.null(margin)) 0L else answer_status(comparison$verdict)
 }

@@ -41,7 +41,8 @@ agent_notes <- function(accounts) {
   c(sprintf("%s%s was not off in its off halves: it used %s %% of a CPU there, %s %% in the on halves", where[still], rows$kind[still],
             format_effect(rows$off_cpu_percent[still], FALSE), format_effect(rows$cpu_percent[still], FALSE)),
     sprintf("%s%s used no CPU time in its on halves: was it on?", where[idle], rows$kind[idle]),
-    sprintf("%s%s has %s %% of a CPU on CPUs of ranks, but %s %% in all: the two accounts differ (steal may be in one of them)", where[more],
+    sprintf("%s%s has %s %% of a CPU on CPUs of ranks, but %s %% in all: the two accounts differ (steal may be in one of them)",
+            where[more],
             rows$kind[more], three(rows$on_ranks_percent[more]), three(rows$cpu_percent[more])))
 }
 
@@ -67,7 +68,8 @@ agent_json <- function(report) {
   answer <- if (!is.null(report$margin)) agent_answer(report)
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = report$alpha,
-    sentences = as.character(report_sentences(report)), estimates = agent_estimates(report), agents = report$agents, figures = report$figures, taken = report$taken,
+    sentences = as.character(report_sentences(report)), estimates = agent_estimates(report), agents = report$agents,
+    figures = report$figures, taken = report$taken,
     accounts = report$accounts, tasks = without_levels(report$tasks),
     groups = without_levels(report$groups), bursts = as.data.frame(report$bursts), evidence = as.character(report$evidence),
     margin_percent = report$margin %||% NA_real_, margin_answer = answer$answer %||% NA_character_,
@@ -76,12 +78,14 @@ agent_json <- function(report) {
 }
 
 agent_csv <- function(report, table) {
-  frame <- switch(table, estimates = agent_estimates(report), activities = attr(report$bursts, "activities"), as.data.frame(report[[table]]))
+  frame <- switch(table, estimates = agent_estimates(report), activities = attr(report$bursts, "activities"),
+                  as.data.frame(report[[table]]))
   if (NROW(frame) == 0) character() else csv_lines(frame)
 }
 
 report_sentences <- function(report) {
-  c(if (!is.null(report$analysis)) agent_sentences(report$analysis), agreement_sentences(report$figures), unique(burst_sentences(report$bursts)))
+  c(if (!is.null(report$analysis)) agent_sentences(report$analysis), agreement_sentences(report$figures),
+    unique(burst_sentences(report$bursts)))
 }
 
 # ---- text --------------------------------------------------------------------------------------
@@ -109,7 +113,8 @@ agent_view <- function(report, operands) {
   # The margin is about the agent's own rows.
   analysis$margin_answer <- answer
   new_view(c(if (!is.null(analysis)) answer_sentences(analysis), agreement_sentences(figures), burst_sentences(bursts)),
-           tables, if (is_alone) figures_legend else if (nrow(accounts) > 0) "CPU, % of one CPU; agree: the agent's CPU time on the ranks' CPUs is what the ranks lost", warnings,
+           tables, if (is_alone) figures_legend else
+             if (nrow(accounts) > 0) "CPU, % of one CPU; agree: the agent's CPU time on the ranks' CPUs is what the ranks lost", warnings,
            length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"), report_beside(operands))
 }
 
@@ -127,7 +132,8 @@ several_view <- function(report, operands) {
 account_columns <- function(rows) {
   new_table(
     host = col_words("agent on", node_label(rows)), cpu_percent = col_number("CPU", rows$cpu_percent, three, "%"),
-    on_ranks_percent = col_number("of ranks", rows$on_ranks_percent, three, "%"), wakeups_per_s = col_number("wake-ups/s", rows$wakeups_per_s, three),
+    on_ranks_percent = col_number("of ranks", rows$on_ranks_percent, three, "%"),
+    wakeups_per_s = col_number("wake-ups/s", rows$wakeups_per_s, three),
     rss_kib = col_number("memory", rows$rss_kib, function(x) format_bytes(1024 * x)),
     written_bytes_per_s = col_number("written/s", rows$written_bytes_per_s, format_bytes), agreement = col_words("accounts", rows$agreement)
   )
@@ -189,7 +195,8 @@ format_figures <- function(report) {
   shown <- !is.na(apart$taken_percent)
   c("what it costs, three ways", table_lines(figures_table(figures)), wrap_line(figures_legend), wrap_line(figure_reasons(figures)),
     if (any(shown)) wrap_line(sprintf("%s: ranks waited for the agent %s %% of one CPU, for others %s, for kernel threads %s, for noiselab %s, for unknown %s",
-                                      ifelse(is.na(apart$launch), "all launches", apart$launch)[shown], three(apart$taken_percent), three(apart$others_percent),
+                                      ifelse(is.na(apart$launch), "all launches", apart$launch)[shown], three(apart$taken_percent),
+                                      three(apart$others_percent),
                                       three(apart$kernel_percent), three(apart$noiselab_percent), three(apart$unknown_percent))), "")
 }
 
@@ -197,9 +204,11 @@ format_agreement <- function(rows, alpha) {
   if (nrow(rows) == 0) return(NULL)
   remark <- ifelse(is.na(rows$reason), rows$cause, rows$reason)
   shown <- !is.na(remark) & nzchar(remark)
-  c(sprintf("does the agent's own CPU time explain what the ranks lost? (\u00b5s per second, on minus off, %g %% CI)", 100 * (1 - 2 * alpha)),
+  c(sprintf("does the agent's own CPU time explain what the ranks lost? (\u00b5s per second, on minus off, %g %% CI)", 100 *
+            (1 - 2 * alpha)),
     wrap_line(paste0(sprintf("%s: ranks lost %s %s, agent used %s on their CPUs, %sdifference %s %s, allowed %s: %s", node_label(rows),
-                             three(rows$preempted_us_per_s), format_ends(rows$preempted_low, rows$preempted_high), three(rows$agent_us_per_s),
+                             three(rows$preempted_us_per_s), format_ends(rows$preempted_low, rows$preempted_high),
+                             three(rows$agent_us_per_s),
                              ifelse(is.na(rows$others_us_per_s), "", sprintf("other tasks %s, ", three(rows$others_us_per_s))),
                              three(rows$difference_us_per_s), format_ends(rows$difference_low, rows$difference_high),
                              three(rows$tolerance_us_per_s), rows$agreement), ifelse(shown, paste0(" (", remark, ")"), ""))),
@@ -219,7 +228,8 @@ format_tasks <- function(report, most = 8) {
     if (length(rest) > 0) sprintf("  and of %s %d more (--csv --table tasks)", names(rest), rest),
     unlist(lapply(unique(of_groups), function(one) {
       groups <- report$groups[of_groups == one, ]
-      wrap_line(sprintf("%s: by group, \u00b5s/s on minus off: %s", one, paste(groups$group, signed_three(groups$shift_us_per_s), collapse = ", ")))
+      wrap_line(sprintf("%s: by group, \u00b5s/s on minus off: %s", one,
+                        paste(groups$group, signed_three(groups$shift_us_per_s), collapse = ", ")))
     })),
     wrap_line(paste("share: of the shift of the ranks' preempted time that the task explains, with the interval of that shift; irq,",
                     "softirq and steal are from /proc/stat, in steps of a clock tick")), "")
@@ -227,7 +237,8 @@ format_tasks <- function(report, most = 8) {
 
 task_table <- function(rows, by = NULL) {
   new_table(
-    task = col_words("task", substr(rows$task, 1, 18)), group = col_words("group", rows$group), cpus = col_words("CPUs", substr(rows$cpus, 1, 5)),
+    task = col_words("task", substr(rows$task, 1, 18)), group = col_words("group", rows$group),
+    cpus = col_words("CPUs", substr(rows$cpus, 1, 5)),
     bursts_per_s = col_number("bursts/s", rows$bursts_per_s, three), us_per_s = col_number("\u00b5s/s on", rows$us_per_s, three),
     off_us_per_s = col_number("off", rows$off_us_per_s, three), p50_us = col_number("p50 \u00b5s", rows$p50_us, three),
     max_us = col_number("longest", rows$max_us, three), share = col_words("share", share_words(rows)), by = by
@@ -251,7 +262,8 @@ format_bursts <- function(rows) {
   found <- rows[!is.na(rows$period_s), ]
   lacking <- rows[is.na(rows$period_s), ]
   c("when it takes them",
-    wrap_line(sprintf("%s: %s, %s bursts in %s activities; lengths \u00b5s: p50 %s, p90 %s, p99 %s, longest %s", node_label(rows), rows$source,
+    wrap_line(sprintf("%s: %s, %s bursts in %s activities; lengths \u00b5s: p50 %s, p90 %s, p99 %s, longest %s", node_label(rows),
+                      rows$source,
                       format_count(rows$n_bursts), format_count(rows$n_activities), three(rows$p50_us), three(rows$p90_us),
                       three(rows$p99_us), three(rows$max_us))),
     if (nrow(found) > 0) wrap_line(sprintf("%s: period %s, %s \u00b5s in each, by %s", node_label(found), period_interval(found),

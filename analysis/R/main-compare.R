@@ -53,7 +53,8 @@ run_compare <- function(dirs, values, form) {
   if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)
   if (!is.null(values$report)) write_comparison_report(comparison, values$report)
   if (form == "csv") say_notes("noiselab-compare", comparison$notes)
-  write_output(as_lines(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison, table), all = format_comparison(comparison),
+  write_output(as_lines(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison, table),
+                               all = format_comparison(comparison),
                                comparison_view(comparison, dirs)), values), values$out)
   if (is.na(comparison$answer)) 0L else answer_status(comparison$answer)
 }

@@ -159,7 +159,8 @@ plan_table <- function(r, plan) {
          n_pairs_upper = col_number("at most", r$n_pairs_upper, ifelse(is.na(r$n_pairs_upper), "-", most)))
   }
   table_lines(do.call(new_table, c(list(
-    operation = col_words("operation", r$operation), bytes = col_number("bytes", r$bytes), ranks = col_number("ranks", r$ranks, format_level),
+    operation = col_words("operation", r$operation), bytes = col_number("bytes", r$bytes),
+    ranks = col_number("ranks", r$ranks, format_level),
     half_period_s = col_number("half", r$half_period_s, format_seconds), sd = col_number("sd", r$sd, plain, unit)
   ), more)))
 }
@@ -179,7 +180,8 @@ scatter_words <- function(plan) {
   pilot <- basis$pilot[[1]]
   c(sprintf("sd: of a pair's %s%s in %s, %s pairs%s at level %s; at most: with 80 %% certainty; pairs: of each level",
             if (channel_is_relative(plan$request$channel)) "log ratio" else "difference",
-            if (pilot$by_ranks) " as the signed-rank test has it" else "", paste(basis$dirs, collapse = " "), format_range(vapply(basis$pilot, `[[`, 0, "n_pairs")),
+            if (pilot$by_ranks) " as the signed-rank test has it" else "", paste(basis$dirs, collapse = " "),
+            format_range(vapply(basis$pilot, `[[`, 0, "n_pairs")),
             if (pilot$n_launches > 1) sprintf(" of %d launches", pilot$n_launches) else "", format_level(pilot$level)),
     if (plan$across) "of launches: sd between launches beyond what their pairs explain; at most: launches x pairs")
 }

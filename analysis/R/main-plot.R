@@ -51,7 +51,8 @@ run_plot <- function(operands, values, form) {
   margin <- plot_margin(values$margin, rows)
   of <- vapply(rows, function(plot) plot$of %||% "noise", "")
   if (length(unique(of)) > 1) {
-    abort_usage(rows[[which(of == "acceptance")[1]]]$name, " is of acceptance campaigns, ", rows[[which(of == "noise")[1]]]$name, " is not: draw them apart")
+    abort_usage(rows[[which(of == "acceptance")[1]]]$name, " is of acceptance campaigns, ", rows[[which(of == "noise")[1]]]$name,
+                " is not: draw them apart")
   }
   given <- intersect(c("limits", "classes", "known-bad", "reference"), names(values))
   if (of[1] == "noise" && length(given) > 0) abort_usage("--", given[1], " is for plots of acceptance campaigns")

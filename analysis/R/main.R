@@ -15,7 +15,8 @@ analyze_options <- function() list(
   option("margin", "PERCENT", "is every slowdown below this margin? Decides the exit status"),
   option("level", "LEVELS", "judge and print these levels only (percent of one CPU, separated by commas)"),
   option("delta", "PERCENT", "slowdown whose level is looked for (default: the margin, else 1)"),
-  option("adjust", "NAMES", paste("also show slowdowns adjusted for", paste(names(covariates), collapse = ", "), "(separated by commas); they decide nothing")),
+  option("adjust", "NAMES", paste("also show slowdowns adjusted for", paste(names(covariates), collapse = ", "),
+                                  "(separated by commas); they decide nothing")),
   option("unit", "NAME", "unit of inference: auto (default), launch or pair"),
   option("mixed", help = "judge launches together although MPI library, kernel or version differ"),
   option("estimators", help = "print several estimates of each slowdown side by side"),
@@ -143,7 +144,8 @@ analyze_words <- function() list(
        help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with --raw: down",
                 paste0("to ticks); its tables for --csv: ", paste(periodic_tables, collapse = ", ")))),
   list(name = "acceptance", operands = "DIR...", run = analyze_acceptance,
-       options = c("table", "alpha", "margin", "limits", "classes", "reference", "known-bad", "write-limits", "reframe", "check-limits", "openmetrics", "junit", "nodes-dir", "lines"), bare = TRUE,
+       options = c("table", "alpha", "margin", "limits", "classes", "reference", "known-bad", "write-limits", "reframe", "check-limits",
+                   "openmetrics", "junit", "nodes-dir", "lines"), bare = TRUE,
        help = c("is this cluster quiet and correct, and which node is not (launches of noiselab-accept); status 0: pass, 1: fail,",
                 paste0("3: inconclusive. --margin: so much worse may a node be. Tables for --csv:"),
                 paste0(paste(acceptance_tables, collapse = ", "), ". Several DIR:"), paste0("what changed from night to night; tables: ", paste(trend_tables, collapse = ", ")))),
@@ -157,14 +159,16 @@ analyze_words <- function() list(
 
 run_word <- function(word, operands, values, form) {
   only_options(values, word$name, word$options)
-  if (length(operands) == 0 && !isTRUE(word$bare)) abort_usage(word$name, ": no ", sub("\\.\\.\\.$", "", word$operands), " given (try --help)")
+  if (length(operands) == 0 && !isTRUE(word$bare)) abort_usage(word$name, ": no ", sub("\\.\\.\\.$", "", word$operands),
+      " given (try --help)")
   word$run(operands, values, form)
 }
 
 analyze_summary <- function(operands, values, form) {
   if (length(operands) != 1) abort_usage("summary: wanted one FILE.csv, got ", length(operands))
   judged <- judge_summary(read_summary(operands), margin_percent = margin_option(values$margin))
-  lines <- switch(form, json = summary_json(judged), csv = summary_csv(judged), all = format_summary(judged), summary_view(judged, operands))
+  lines <- switch(form, json = summary_json(judged), csv = summary_csv(judged), all = format_summary(judged),
+                  summary_view(judged, operands))
   if (!is.null(judged$answer)) attr(lines, "status") <- answer_status(judged$answer)
   lines
 }
@@ -175,7 +179,8 @@ analyze_starts <- function(operands, values, form) {
   campaign <- read_campaign(operands, arms = "any")
   check_synchronised(campaign)
   if (form == "csv") say_notes("noiselab-analyze", starts_notes(campaign))
-  switch(form, json = starts_json(campaign), csv = starts_csv(campaign, table), all = format_starts(campaign), starts_view(campaign, operands))
+  switch(form, json = starts_json(campaign), csv = starts_csv(campaign, table), all = format_starts(campaign),
+         starts_view(campaign, operands))
 }
 
 analyze_nodes <- function(operands, values, form) {
@@ -196,7 +201,8 @@ write_raw_csv <- function(dirs, file) {
   write_to <- function(path) {
     first <- TRUE
     notes <- stream_starts(dirs, function(rows) {
-      data.table::fwrite(without_levels(rows), path, append = nzchar(path) && !first, col.names = first, na = "", quote = FALSE, scipen = 50,
+      data.table::fwrite(without_levels(rows), path, append = nzchar(path) && !first, col.names = first, na = "", quote = FALSE,
+                         scipen = 50,
                          logical01 = TRUE, showProgress = FALSE)
       first <<- FALSE
     })
@@ -252,7 +258,8 @@ analyze_dirs <- function(dirs, values, form) {
   analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = wanted, margin = margin,
                                delta_percent = delta, adjust = adjust, unit = unit, mixed = isTRUE(values$mixed),
                                estimators = form == "json" || table == "estimators" || isTRUE(values$estimators))
-  if (isTRUE(values$estimators) && !form %in% c("text", "all")) abort_usage("--estimators is for text (JSON has them, CSV with --table estimators)")
+  if (isTRUE(values$estimators) &&
+      !form %in% c("text", "all")) abort_usage("--estimators is for text (JSON has them, CSV with --table estimators)")
   if (isTRUE(values$estimators)) form <- "all"
   if ((isTRUE(values$estimators) || table == "estimators") && is.null(analysis$estimators)) {
     abort_data("estimators need launches with both arms")
@@ -296,7 +303,8 @@ run_report <- function(dirs, values, form) {
   file <- values$out %||% file.path(dirs[1], "report.html")
   if (dir.exists(dirs[1])) check_report_file(file)
   if (all(vapply(dirs, has_acceptance, TRUE))) {
-    given <- unlist(lapply(c("limits", "classes", "known-bad", "reference", "margin", "alpha"), function(name) lapply(values[[name]], function(x) c(paste0("--", name), x))))
+    given <- unlist(lapply(c("limits", "classes", "known-bad", "reference", "margin", "alpha"),
+                           function(name) lapply(values[[name]], function(x) c(paste0("--", name), x))))
     return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin), file, options = given)))
   }
   if (!is.null(values$limits) || !is.null(values$reference)) abort_usage("--limits and --reference are for acceptance campaigns")

@@ -39,7 +39,8 @@ margin_interval <- function(rows, margin) {
   adjusted <- vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
   rows$margin_of <- ifelse(adjusted, "adjusted mean", "mean")
   rows[c("margin_estimate", "margin_low", "margin_high")] <- rows[c("mean", "mean_low", "mean_high")]
-  rows[c("raw_margin", "raw_margin_se", "raw_margin_df", "raw_margin_values")] <- rows[c("raw_mean", "raw_mean_se", "raw_mean_df", "raw_mean_values")]
+  rows[c("raw_margin", "raw_margin_se", "raw_margin_df", "raw_margin_values")] <-
+    rows[c("raw_mean", "raw_mean_se", "raw_mean_df", "raw_mean_values")]
   for (i in which(adjusted)) {
     a <- rows$raw_adjusted[[i]]
     least <- min(0, a$moved$low) / 100

@@ -191,7 +191,8 @@ format_mpiperf <- function(report, trim) {
   table <- function(columns) {
     shown <- Map(function(label, text) col_number(label, NA, text), names(columns), columns)
     c(table_lines(do.call(new_table, c(list(
-      operation = col_words("operation", report$operation), bytes = col_number("bytes", report$bytes), ranks = col_number("ranks", report$ranks)
+      operation = col_words("operation", report$operation), bytes = col_number("bytes", report$bytes),
+      ranks = col_number("ranks", report$ranks)
     ), shown, list(launch = col_words("launch", report$launch))))), "")
   }
   c("published report, times in \u00b5s", wrap_line(mpiperf_words(trim)),
@@ -213,12 +214,15 @@ mpiperf_view <- function(report, trim, operands) {
   us <- function(x) sprintf("%.4g", x / 1000)
   interval <- ifelse(is.na(report$ci99_low_ns), "-", paste0("[", us(report$ci99_low_ns), ", ", us(report$ci99_high_ns), "]"))
   table <- new_table(
-    operation = col_words("operation", report$operation), bytes = col_number("bytes", report$bytes), ranks = col_number("ranks", report$ranks),
+    operation = col_words("operation", report$operation), bytes = col_number("bytes", report$bytes),
+    ranks = col_number("ranks", report$ranks),
     n_t = col_number("starts", report$n_t), n_s = col_number("used", report$n_s), mean_ns = col_number("T", report$mean_ns, us, "\u00b5s"),
-    ci99_low_ns = col_number("99 % CI", report$ci99_low_ns, interval), all_mean_ns = col_number("mean of all", report$all_mean_ns, us, "\u00b5s"),
+    ci99_low_ns = col_number("99 % CI", report$ci99_low_ns, interval), all_mean_ns = col_number("mean of all", report$all_mean_ns, us,
+        "\u00b5s"),
     all_max_ns = col_number("longest", report$all_max_ns, us, "\u00b5s"), launch = col_words("launch", report$launch)
   )
-  new_view(sprintf("The published report of MPIPerf for %s: T, the mean of the starts that are left after trimming.", counted(nrow(report), "row")),
+  new_view(sprintf("The published report of MPIPerf for %s: T, the mean of the starts that are left after trimming.",
+                   counted(nrow(report), "row")),
            table, "used: not late, and left after trimming; mean of all, longest: of all starts", mpiperf_words(trim),
            length(attr(report, "notes")), all_command(operands, "mpiperf"), report_beside(operands))
 }

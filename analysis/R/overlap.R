@@ -119,8 +119,10 @@ overlap_table <- function(rows, conf) {
   new_table(
     operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes), arm = col_words("arm", arm_words(rows)),
     n = col_number("n", rows$n), alone_ns = col_number("alone", rows$alone_ns, us), both_ns = col_number("both", rows$both_ns, us),
-    work_ns = col_number("work", rows$work_ns, us), hidden = col_number("hidden %", rows$overlap, function(x) format_effect(100 * pmin(1, pmax(0, x)), FALSE)),
-    overlap = col_number("overlap %", rows$overlap, percent), overlap_low = col_number(sprintf("%g %% CI", 100 * conf), rows$overlap_low, interval),
+    work_ns = col_number("work", rows$work_ns, us), hidden = col_number("hidden %", rows$overlap,
+        function(x) format_effect(100 * pmin(1, pmax(0, x)), FALSE)),
+    overlap = col_number("overlap %", rows$overlap, percent), overlap_low = col_number(sprintf("%g %% CI", 100 * conf), rows$overlap_low,
+        interval),
     median_overlap = col_number("median %", rows$median_overlap, percent),
     scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch))
   )

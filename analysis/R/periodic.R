@@ -378,11 +378,13 @@ periodic_lines <- function(rows) {
 
 periodic_table <- function(shown, by = NULL) {
   new_table(
-    series = col_words("series", shown$series), period_s = col_number("period", shown$period_s, period_words(shown$period_s, shown$period_se_s)),
+    series = col_words("series", shown$series), period_s = col_number("period", shown$period_s,
+        period_words(shown$period_s, shown$period_se_s)),
     cost_percent = col_number("cost %", shown$cost_percent, with_error(shown$cost_percent, shown$cost_se_percent)),
     duty = col_number("duty %", shown$duty, with_error(100 * shown$duty, 100 * shown$duty_se)),
     phase_s = col_number("begins", shown$phase_s, period_words(shown$phase_s, shown$phase_se * shown$period_s)),
-    harmonics = col_number("lines", shown$harmonics), fap = col_number("FAP", shown$fap, format_p), remark = col_words("", shown$mark), by = by
+    harmonics = col_number("lines", shown$harmonics), fap = col_number("FAP", shown$fap, format_p), remark = col_words("", shown$mark),
+    by = by
   )
 }
 
@@ -394,8 +396,10 @@ periodic_view <- function(rows, alpha, operands) {
   notes <- unique(attr(rows, "notes"))
   why <- unique(rows$reason[!is.na(rows$reason)])
   new_view(if (nrow(found) == 0) paste0("No periodic noise was found (", few_words(why, 2), ").") else {
-    sprintf("Noise comes back every %s%s (series %s of %s, false-alarm probability %s); %s found in all.", format_time(signif(first$period_s, 4)),
-            if (is.na(first$cost_percent)) "" else sprintf(" and costs %s %%", format_effect(first$cost_percent, FALSE)), first$series, panel_name(first),
+    sprintf("Noise comes back every %s%s (series %s of %s, false-alarm probability %s); %s found in all.",
+            format_time(signif(first$period_s, 4)),
+            if (is.na(first$cost_percent)) "" else sprintf(" and costs %s %%", format_effect(first$cost_percent, FALSE)), first$series,
+            panel_name(first),
             format_p(first$fap), if (nrow(found) == 1) "1 period was" else sprintf("%d periods were", nrow(found)))
   }, if (nrow(found) > 0) periodic_table(found, paste0(panel_name(found), ", ", found$launch, ", arm ", found$arm)),
   if (nrow(found) > 0) sprintf("duty: share of the period that is raised; begins: after time zero; FAP: at most %g per series", alpha),

@@ -50,7 +50,8 @@ pilot_cell <- function(campaign, operation, bytes, ranks, channel) {
   blank <- if (any(known)) min(level[known]) else NA_real_
   use <- which(known & level == blank)
   label <- list(design = pairs$cells$design[1], level_requested_percent = blank, pattern = pairs$cells$pattern[1])
-  list(rows = rows, d = d[use], by_ranks = tested_by_ranks(channel, label), launch = as.character(rows[["launch"]][pairs$on[use]]), level = blank,
+  list(rows = rows, d = d[use], by_ranks = tested_by_ranks(channel, label), launch = as.character(rows[["launch"]][pairs$on[use]]),
+       level = blank,
        half_s = nominal_half(part))
 }
 

@@ -21,8 +21,10 @@ verdict_letters <- c(pass = "", fail = "fail", inconclusive = "?", "not judged" 
 #'
 #' @param result An `nl_acceptance_verdict` from [judge_acceptance()].
 #' @param draw Logical, length 1: FALSE returns the data frame that would be drawn.
-#' @return A ggplot or a data frame. `plot_acceptance_matrix()`: `host`, `check`, `verdict`, `effect` (percent or points that the node is worse than the others in its worst figure). `plot_acceptance_boxes()`:
-#'   `panel`, `host`, `launch`, `repetition`, `x`, `unit`. `plot_acceptance_map()`: `host`, `cpu` (NA: the most of the node's CPUs, where there are more than 64), `line`, `turn` (repetition, counted over launches), `launch`, `lost_percent`.
+#' @return A ggplot or a data frame. `plot_acceptance_matrix()`: `host`, `check`, `verdict`, `effect` (percent or points that the node is
+#'   worse than the others in its worst figure). `plot_acceptance_boxes()`:
+#'   `panel`, `host`, `launch`, `repetition`, `x`, `unit`. `plot_acceptance_map()`: `host`, `cpu` (NA: the most of the node's CPUs, where
+#'   there are more than 64), `line`, `turn` (repetition, counted over launches), `launch`, `lost_percent`.
 #'   `plot_acceptance_completeness()`: `variant`, `size` (nodes or ranks), `value`, `ci_low`, `ci_high`. NULL without data.
 #' @noRd
 plot_acceptance_matrix <- function(result, draw = TRUE) {
@@ -33,9 +35,11 @@ plot_acceptance_matrix <- function(result, draw = TRUE) {
   frame$verdict <- factor(frame$verdict, names(verdict_colours()))
   n <- nlevels(frame$host)
   ggplot2::ggplot(frame, ggplot2::aes(check, host, fill = verdict)) + ggplot2::geom_tile(colour = "white", linewidth = 0.8) +
-    ggplot2::geom_text(ggplot2::aes(label = paste0(verdict_letters[as.character(verdict)], ifelse(is.na(effect) | n > many_hosts & verdict == "pass", "", paste0(ifelse(verdict == "fail", " ", ""), effect)))),
+    ggplot2::geom_text(ggplot2::aes(label = paste0(verdict_letters[as.character(verdict)],
+                                                   ifelse(is.na(effect) | n > many_hosts & verdict == "pass", "", paste0(ifelse(verdict == "fail", " ", ""), effect)))),
                        size = if (n > many_hosts) 2.4 else 2.9) +
-    ggplot2::scale_fill_manual(NULL, values = verdict_colours(), drop = TRUE) + ggplot2::scale_x_discrete(position = "top") + theme_noiselab() + host_axis(n) +
+    ggplot2::scale_fill_manual(NULL, values = verdict_colours(), drop = TRUE) + ggplot2::scale_x_discrete(position = "top") +
+      theme_noiselab() + host_axis(n) +
     ggplot2::theme(panel.grid = ggplot2::element_blank(), axis.text.x = ggplot2::element_text(angle = 30, hjust = 0)) +
     plot_words("Verdicts by node and check", sprintf("%s; %s", counted(n, "node"), launches_words(length(result$acceptance$launches))),
                paste("Numbers: how much worse the node is than the others in its worst figure (percent; points of percent where marked pt;",
@@ -59,7 +63,8 @@ matrix_data <- function(result) {
       link <- grepl(" - ", rows$entity[at], fixed = TRUE) & rows$verdict[at] == "fail"
       verdict <- if (any(at)) worst_verdict(ifelse(link, "inconclusive", rows$verdict[at])) else
         if (check == "integrity") "pass" else "not judged"
-      worse <- result$comparisons[result$comparisons$check == check & result$comparisons$entity == host & result$comparisons$effect_unit %in% c("percent", "points"), ]
+      worse <- result$comparisons[result$comparisons$check == check & result$comparisons$entity == host &
+                                  result$comparisons$effect_unit %in% c("percent", "points"), ]
       top <- if (NROW(worse) > 0) worse[which.min(worse$p_one_sided), ]
       data.frame(host = host, check = check, verdict = verdict,
                  effect = if (NROW(top) > 0) paste0(format_effect(top$effect), if (top$effect_unit == "points") " pt" else "") else NA_character_)
@@ -78,7 +83,8 @@ plot_acceptance_boxes <- function(result, draw = TRUE) {
   frame$host <- factor(frame$host, rev(intersect(result$acceptance$hosts, frame$host)))
   frame$panel <- in_order(frame$panel)
   n <- nlevels(frame$host)
-  ggplot2::ggplot(frame, ggplot2::aes(x, host)) + ggplot2::geom_boxplot(outlier.size = 0.8, linewidth = 0.4, colour = okabe_ito[["blue"]], fill = "grey95") +
+  ggplot2::ggplot(frame, ggplot2::aes(x, host)) + ggplot2::geom_boxplot(outlier.size = 0.8, linewidth = 0.4, colour = okabe_ito[["blue"]],
+      fill = "grey95") +
     ggplot2::facet_wrap(~panel, ncol = 2, scales = "free_x", labeller = ggplot2::label_wrap_gen(52)) + theme_noiselab() + host_axis(n) +
     plot_words("Figures of every node, a value per repetition", "box: quartiles; line: median; points: beyond 1.5 times the box",
                "Of a pair both ends have the value. Times in \u00b5s, bandwidths in MB/s.", NULL, NULL)
@@ -89,7 +95,8 @@ size_acceptance_boxes <- function(frame, result) {
   c(9, min(40, 1.6 + ceiling(n_panels(frame) / 2) * (0.7 + line_height(n, 0.24) * n)))
 }
 
-box_figures <- c("detour alone lost", "detour all lost", "quantum alone lost", "quantum alone quantum", "latency between half_round_trip", "bandwidth between one_way",
+box_figures <- c("detour alone lost", "detour all lost", "quantum alone lost", "quantum alone quantum", "latency between half_round_trip",
+                 "bandwidth between one_way",
                  "latency within half_round_trip", "bandwidth within one_way")
 
 boxes_data <- function(result) {
@@ -113,7 +120,8 @@ boxes_data <- function(result) {
 alt_acceptance_boxes <- function(frame) {
   alt_panels(frame, "Figures of every node", function(rows) {
     middle <- tapply(rows$x, rows$host, stats::median)
-    sprintf("medians from %s (%s) to %s (%s) %s", format_effect(min(middle), FALSE), names(which.min(middle)), format_effect(max(middle), FALSE), names(which.max(middle)), rows$unit[1])
+    sprintf("medians from %s (%s) to %s (%s) %s", format_effect(min(middle), FALSE), names(which.min(middle)),
+            format_effect(max(middle), FALSE), names(which.max(middle)), rows$unit[1])
   })
 }
 
@@ -127,9 +135,12 @@ plot_acceptance_map <- function(result, draw = TRUE) {
   ggplot2::ggplot(frame, ggplot2::aes(turn, line, fill = lost_percent)) + ggplot2::geom_tile() +
     ggplot2::geom_vline(xintercept = starts[-1] - 0.5, colour = "black", linewidth = 0.5) +
     ggplot2::scale_fill_gradientn("time lost, %", colours = c("grey96", okabe_ito[["sky"]], okabe_ito[["blue"]], "black")) +
-    ggplot2::scale_x_continuous(breaks = if (max(frame$turn) <= 30) sort(unique(frame$turn)) else ggplot2::waiver(), expand = ggplot2::expansion()) + theme_noiselab() + host_axis(n) +
-    plot_words("Time lost on every CPU, over the run", sprintf("%s, parted by lines; all CPUs scanned at once", launches_words(length(starts))),
-               paste0("Share of the time lost in detours (check detour, variant all).", if (anyNA(frame$cpu)) " A line is a node: the most that one of its CPUs lost."),
+    ggplot2::scale_x_continuous(breaks = if (max(frame$turn) <= 30) sort(unique(frame$turn)) else ggplot2::waiver(),
+                                expand = ggplot2::expansion()) + theme_noiselab() + host_axis(n) +
+    plot_words("Time lost on every CPU, over the run", sprintf("%s, parted by lines; all CPUs scanned at once",
+        launches_words(length(starts))),
+               paste0("Share of the time lost in detours (check detour, variant all).",
+                      if (anyNA(frame$cpu)) " A line is a node: the most that one of its CPUs lost."),
                "repetition, counted over launches", NULL)
 }
 
@@ -153,24 +164,29 @@ lost_map_data <- function(result) {
   }
   turn <- paste(rows$launch, rows$repetition)
   first <- unique(turn[order(match(rows$launch, names(result$acceptance$launches)), rows$repetition)])
-  data.frame(panel = "", host = rows$host, cpu = rows$cpu, line = paste0(rows$host, ifelse(is.na(rows$cpu), "", paste0(", CPU ", rows$cpu))),
+  data.frame(panel = "", host = rows$host, cpu = rows$cpu, line = paste0(rows$host,
+      ifelse(is.na(rows$cpu), "", paste0(", CPU ", rows$cpu))),
              turn = match(turn, first), launch = rows$launch, lost_percent = rows$value)
 }
 
 alt_acceptance_map <- function(frame) {
   top <- frame[which.max(frame$lost_percent), ]
-  sprintf("Time lost on every CPU over the run: most on %s, in repetition %d: %s %%.", top$line, top$turn, format_effect(top$lost_percent, FALSE))
+  sprintf("Time lost on every CPU over the run: most on %s, in repetition %d: %s %%.", top$line, top$turn,
+          format_effect(top$lost_percent, FALSE))
 }
 
 plot_acceptance_completeness <- function(result, draw = TRUE) {
   frame <- result$frames[["acceptance-completeness"]] %||% completeness_data(result)
   if (!draw || is.null(frame)) return(frame)
-  ggplot2::ggplot(frame, ggplot2::aes(size, value, colour = variant, group = variant)) + ggplot2::geom_hline(yintercept = 1, colour = "grey50", linewidth = 0.3) +
+  ggplot2::ggplot(frame, ggplot2::aes(size, value, colour = variant, group = variant)) +
+    ggplot2::geom_hline(yintercept = 1, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE) +
     (if (anyDuplicated(frame$variant) > 0) ggplot2::geom_line()) + ggplot2::geom_point(size = 2.4) +
     ggplot2::coord_cartesian(ylim = c(0, max(1.1, 1.05 * frame$value))) + ggplot2::scale_x_continuous(breaks = unique(frame$size)) +
-    ggplot2::scale_colour_manual(NULL, values = c(nodes = okabe_ito[["blue"]], ranks = okabe_ito[["vermillion"]]), labels = c(nodes = "one rank of each node", ranks = "ranks of one node")) +
-    theme_noiselab() + plot_words("Completeness coefficient by size of the group", sprintf("bars: %g %% interval", 100 * (1 - result$alpha)),
+    ggplot2::scale_colour_manual(NULL, values = c(nodes = okabe_ito[["blue"]], ranks = okabe_ito[["vermillion"]]),
+                                 labels = c(nodes = "one rank of each node", ranks = "ranks of one node")) +
+    theme_noiselab() + plot_words("Completeness coefficient by size of the group",
+                                  sprintf("bars: %g %% interval", 100 * (1 - result$alpha)),
                                   "1: exchanges of all with all at once go as fast as one pair alone; below: they disturb each other.", "number of nodes or ranks", "F_e")
 }
 
@@ -181,5 +197,6 @@ completeness_data <- function(result) {
 }
 
 alt_acceptance_completeness <- function(frame) {
-  paste0("Completeness coefficient: ", few_words(sprintf("%s for %s %s", format_effect(frame$value, FALSE), format_count(frame$size), frame$variant), 8), ".")
+  paste0("Completeness coefficient: ", few_words(sprintf("%s for %s %s", format_effect(frame$value, FALSE), format_count(frame$size),
+                                                         frame$variant), 8), ".")
 }

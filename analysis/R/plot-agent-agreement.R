@@ -23,7 +23,8 @@ plot_agent_agreement <- function(analysis, draw = TRUE) {
   # A few halves that others disturbed would squeeze all the rest.
   ends <- stats::quantile(frame$preempted_us_per_s, c(0.25, 0.75), names = FALSE)
   ends <- range(ends + c(-4, 4) * diff(ends), band$tolerance_low, band$tolerance_high, frame$estimate_us_per_s)
-  ends <- c(max(ends[1], min(frame$preempted_us_per_s, band$tolerance_low)), min(ends[2], max(frame$preempted_us_per_s, band$tolerance_high)))
+  ends <- c(max(ends[1], min(frame$preempted_us_per_s, band$tolerance_low)),
+            min(ends[2], max(frame$preempted_us_per_s, band$tolerance_high)))
   ends <- ends + c(-0.05, 0.05) * diff(ends)
   outside <- sum(frame$preempted_us_per_s < ends[1] | frame$preempted_us_per_s > ends[2])
   means <- do.call(rbind, lapply(split(frame, frame$panel), function(part) {
@@ -56,8 +57,10 @@ agreement_data <- function(analysis, most = 400, most_panels = 12) {
     batch <- batch_sums(less_others(s$preempted, s$others)[known], most)
     agent <- batch_sums(s$agent[known], most)
     row <- accounts[accounts$launch %in% s$launch & accounts$host == s$host & accounts$kind == s$kind, ][1, ]
-    data.frame(panel = paste0(if (length(analysis$campaign$launches) > 1) paste0(s$launch, ", "), s$host, ", ", s$kind, ": ", row$agreement),
-               launch = s$launch, host = s$host, kind = s$kind, agent_us_per_s = agent$sum / agent$n, preempted_us_per_s = batch$sum / batch$n,
+    data.frame(panel = paste0(if (length(analysis$campaign$launches) > 1) paste0(s$launch, ", "), s$host, ", ", s$kind, ": ",
+                              row$agreement),
+               launch = s$launch, host = s$host, kind = s$kind, agent_us_per_s = agent$sum / agent$n,
+               preempted_us_per_s = batch$sum / batch$n,
                pairs = batch$n, estimate_us_per_s = row$agent_us_per_s + row$difference_us_per_s,
                tolerance_us_per_s = row$tolerance_us_per_s, agreement = row$agreement)
   })

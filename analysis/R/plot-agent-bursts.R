@@ -73,7 +73,8 @@ plot_agent_lengths <- function(analysis, draw = TRUE) {
   frame$panel <- in_order(frame$panel)
   ggplot2::ggplot(frame, ggplot2::aes(length_us, share, colour = panel)) + ggplot2::geom_step(linewidth = 0.7) +
     ggplot2::scale_x_log10(labels = log_labels) + ggplot2::scale_y_log10(labels = log_labels) +
-    ggplot2::scale_colour_manual(NULL, values = rep_len(unname(okabe_ito[c("blue", "vermillion", "green", "purple", "orange", "sky", "black")]),
+    ggplot2::scale_colour_manual(NULL, values = rep_len(unname(okabe_ito[c("blue", "vermillion", "green", "purple", "orange", "sky",
+        "black")]),
                                                         nlevels(frame$panel))) +
     theme_noiselab() +
     plot_words("How long the agent takes the CPU", sprintf("halves with the agent; n = %s activities", format_range(frame$n)),

@@ -28,7 +28,8 @@ plot_intervals <- function(analysis, draw = TRUE) {
     (if (nrow(safe) > 0) ggplot2::geom_rect(ggplot2::aes(xmin = safe_from_s, xmax = Inf), ymin = -Inf, ymax = Inf, data = safe,
                                             inherit.aes = FALSE, fill = okabe_ito[["green"]], alpha = 0.13)) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
-    (if (!is.na(margin)) ggplot2::geom_hline(yintercept = pseudo_log(margin, sigma), colour = okabe_ito[["vermillion"]], linetype = "dashed")) +
+    (if (!is.na(margin)) ggplot2::geom_hline(yintercept = pseudo_log(margin, sigma), colour = okabe_ito[["vermillion"]],
+                                             linetype = "dashed")) +
     ggplot2::geom_line(ggplot2::aes(y = model), data = guide, colour = "grey40", linetype = "dotted", na.rm = TRUE) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = bound_low, ymax = bound_high), colour = okabe_ito[["sky"]], linewidth = 3, alpha = 0.5,
                             na.rm = TRUE) +
@@ -56,7 +57,8 @@ intervals_data <- function(analysis) {
     ifelse(rows$margin_verdict == "inconclusive", "inconclusive", paste(rows$margin_verdict, "the margin"))
   }
   cbind(panel = paste0(if (several) paste0(rows$agent, ", "), panel_name(rows)),
-        rows[c("agent", "operation", "bytes", "interval_s", "estimate", "ci_low", "ci_high", "bound_low", "bound_high", "detection_limit", "model")],
+        rows[c("agent", "operation", "bytes", "interval_s", "estimate", "ci_low", "ci_high", "bound_low", "bound_high", "detection_limit",
+               "model")],
         margin_percent = sweep$margin %||% NA_real_,
         safe_from_s = if (is.null(sweep$safe)) NA_real_ else sweep$safe$interval_s[match(rows$agent, sweep$safe$agent)],
         rows[c("margin_verdict", "n", "unit_of_inference")], series = series)

@@ -1,11 +1,12 @@
 #' What a burst costs, from its begin on
 #'
-#' Per launch, operation, size and treatment: time lost since a burst began, averaged over the bursts (an event-triggered average), before it and after. See
-#' `locked_cost()`. A loop that is as fast before the bursts as elsewhere has a level line up to 0.
+#' Per launch, operation, size and treatment: time lost since a burst began, averaged over the bursts (an event-triggered average), before
+#' it and after. See `locked_cost()`. A loop that is as fast before the bursts as elsewhere has a level line up to 0.
 #'
 #' @inheritParams plot_dose
-#' @return A ggplot, or a data frame: `panel`, `launch`, `since_ms` (since the burst began), `lost_us` (mean, less the background), `se_us`, `n`, `cost_us`
-#'   (NA: withheld), `n_cells` (that have a figure: six are drawn, those with the smallest p); NULL without slices and bursts.
+#' @return A ggplot, or a data frame: `panel`, `launch`, `since_ms` (since the burst began), `lost_us` (mean, less the background), `se_us`,
+#'   `n`, `cost_us` (NA: withheld), `n_cells` (that have a figure: six are drawn, those with the smallest p); NULL without slices and
+#'   bursts.
 #' @noRd
 plot_locked <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["locked"]] %||% locked_data(analysis)
@@ -18,7 +19,8 @@ plot_locked <- function(analysis, draw = TRUE) {
     ggplot2::geom_line(colour = okabe_ito[["blue"]], linewidth = 0.7) +
     ggplot2::scale_x_continuous(labels = number_labels) + ggplot2::scale_y_continuous(labels = number_labels) +
     ggplot2::facet_wrap(~panel, ncol = 1, scales = "free") + theme_noiselab() +
-    plot_words("What a burst costs, from its begin on", paste0(sprintf("mean over the bursts on the ranks' CPUs in one launch, n = %s", format_range(tapply(frame$n, frame$panel, max))),
+    plot_words("What a burst costs, from its begin on", paste0(sprintf("mean over the bursts on the ranks' CPUs in one launch, n = %s",
+        format_range(tapply(frame$n, frame$panel, max))),
                                                                left_out_words(nlevels(frame$panel), frame$n_cells[1])),
                sprintf(paste("Time that the loop lost in slices ended since the burst began, less what slices without a burst lose; alpha %g; band: pointwise",
                              "%g %% confidence interval by bursts. Up to 0 the line should be level: what is lost before a burst is not its doing."),
@@ -54,7 +56,8 @@ rows_of_cell <- function(rows, cell) {
 locked_panel <- function(cell, analysis, reader) {
   tracks <- locked_tracks(analysis$campaign, as.character(cell$launch), rows_of_cell(analysis$campaign$rows, cell), reader)
   if (is.character(tracks)) return(NULL)
-  curves <- Filter(Negate(is.null), lapply(tracks, function(track) locked_curve(track$timeline, locked_track(track$timeline, track$bursts, 1))))
+  curves <- Filter(Negate(is.null), lapply(tracks, function(track) locked_curve(track$timeline,
+      locked_track(track$timeline, track$bursts, 1))))
   if (length(curves) == 0) return(NULL)
   curve <- curves[[which.max(vapply(curves, function(x) max(x$n), 0))]]
   got <- cell$raw_locked[[1]]

@@ -15,7 +15,8 @@ plot_replay <- function(analysis, draw = TRUE) {
   frame$name <- factor(frame$name, rev(unique(frame$name)))
   verdicts <- frame[!duplicated(frame$panel), ]
   ggplot2::ggplot(frame, ggplot2::aes(estimate, name)) +
-    ggplot2::geom_rect(ggplot2::aes(xmin = band_low, xmax = band_high), ymin = -Inf, ymax = Inf, data = verdicts, fill = okabe_ito[["green"]],
+    ggplot2::geom_rect(ggplot2::aes(xmin = band_low, xmax = band_high), ymin = -Inf, ymax = Inf, data = verdicts,
+                       fill = okabe_ito[["green"]],
                        alpha = 0.15, na.rm = TRUE, inherit.aes = FALSE) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high, colour = series), na.rm = TRUE, show.legend = FALSE) +
@@ -25,7 +26,8 @@ plot_replay <- function(analysis, draw = TRUE) {
     ggplot2::facet_wrap(~panel, ncol = 1, scales = "free_y", labeller = ggplot2::labeller(panel = function(panel) {
       paste0(panel, ": ", verdicts$verdict[match(panel, verdicts$panel)])
     })) + theme_noiselab() +
-    plot_words("Agent and replay side by side", sprintf("unit of inference: the %s, n = %s", frame$unit_of_inference[1], format_range(frame$n)),
+    plot_words("Agent and replay side by side", sprintf("unit of inference: the %s, n = %s", frame$unit_of_inference[1],
+                                                        format_range(frame$n)),
                sprintf(paste("Bars: %s confidence interval. Band: what counts as the same as the agent. The verdict is about the",
                              "difference, which may be known better than its parts."),
                        format_confidence(2 * analysis$alpha)), "slowdown, %", NULL)

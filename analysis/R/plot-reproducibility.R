@@ -24,7 +24,8 @@ plot_reproducibility <- function(analysis, draw = TRUE) {
                                 expand = ggplot2::expansion(mult = if (length(counts) > 1) 0.08 else 0.5)) +
     ggplot2::scale_y_continuous(limits = c(0, NA), labels = number_labels) +
     ggplot2::facet_wrap(~panel) + theme_noiselab() +
-    plot_words("Reproducibility by number of ranks", sprintf("off arm; unit of inference: the launch, n = %s launches per point", format_range(frame$n_launches)),
+    plot_words("Reproducibility by number of ranks", sprintf("off arm; unit of inference: the launch, n = %s launches per point",
+        format_range(frame$n_launches)),
                sprintf(paste("RSE: standard error of the mean over launches, percent of the mean; all starts count. Bars: %g %% confidence",
                              "interval (alpha %g), as if the means of launches were normal."), 100 * conf, analysis$alpha),
                "ranks", "relative standard error, %")

@@ -1,11 +1,12 @@
 #' The table of plots
 #'
 #' Report and front ends draw from it; adding a plot is adding a function, an entry and a test. Every
-#' plot function takes an `nl_analysis` (those of acceptance an `nl_acceptance_verdict`) and `draw`; with `draw = FALSE` it returns the data frame it
-#' would draw, units in the column names. A plot without data is NULL.
+#' plot function takes an `nl_analysis` (those of acceptance an `nl_acceptance_verdict`) and `draw`; with `draw = FALSE` it returns the data
+#' frame it would draw, units in the column names. A plot without data is NULL.
 #'
-#' @return A data frame, one row per plot: `name`, `of` (`noise`: campaigns of the detector, `acceptance`: acceptance campaigns), `title`, `question`,
-#'   `needs` (the data without which it is NULL), `compares` (logical: needs both arms), `margin` (logical: shows `analysis$margin`, percent).
+#' @return A data frame, one row per plot: `name`, `of` (`noise`: campaigns of the detector, `acceptance`: acceptance campaigns), `title`,
+#'   `question`, `needs` (the data without which it is NULL), `compares` (logical: needs both arms), `margin` (logical: shows
+#'   `analysis$margin`, percent).
 #' @examples
 #' plot_table()
 #' @export
@@ -44,7 +45,8 @@ draw_plot <- function(name, result, draw = TRUE) {
 plots <- function() list(
   list(name = "dose", asks = "slower", compares = TRUE, title = "Slowdown by delivered level",
        question = "Which level does each operation sense?", needs = "the time channel, both arms",
-       draw = plot_dose, narrow = function(plot, frame) plot + ggplot2::facet_wrap(~panel, ncol = 1) + ggplot2::labs(x = "delivered level, % of one CPU"),
+       draw = plot_dose, narrow = function(plot, frame) plot + ggplot2::facet_wrap(~panel, ncol = 1) +
+         ggplot2::labs(x = "delivered level, % of one CPU"),
        alt = function(frame) alt_dose(frame, "Slowdown, %")),
   list(name = "forest", asks = "slower", compares = TRUE, title = "Slowdown of every cell",
        question = "Which cells are slowed, how surely, and by more than the margin?",
@@ -128,7 +130,8 @@ plots <- function() list(
        question = "When in its period does it strike, for how long, and how hard?", needs = "noise with a period",
        draw = plot_folded, alt = alt_folded),
   list(name = "locked", asks = "slower", compares = TRUE, title = "What a burst costs, from its begin on",
-       question = "How long does a burst of the load hold the loop up, and not before?", needs = "slices of the loop and bursts of the load (slices.HOST.bin)",
+       question = "How long does a burst of the load hold the loop up, and not before?",
+       needs = "slices of the loop and bursts of the load (slices.HOST.bin)",
        draw = plot_locked, alt = alt_locked),
   list(name = "agent-tasks", asks = "cpu", compares = TRUE, title = "Who took the CPU of the ranks",
        question = "Which tasks ran on the ranks' CPUs, with the agent and without?", needs = "tasks of an agent's launch (tasks.HOST.csv)",
@@ -142,15 +145,18 @@ plots <- function() list(
   list(name = "agent-lengths", asks = "cpu", compares = FALSE, title = "How long the agent takes the CPU",
        question = "How long is a rank kept waiting at a time?", needs = "bursts of an agent (bursts.HOST.trace)",
        draw = plot_agent_lengths, alt = alt_agent_lengths),
-  list(name = "acceptance-matrix", asks = "failed", of = "acceptance", compares = FALSE, title = "Verdicts by node and check", question = "Which node failed what?",
+  list(name = "acceptance-matrix", asks = "failed", of = "acceptance", compares = FALSE, title = "Verdicts by node and check",
+       question = "Which node failed what?",
        needs = "an acceptance campaign", draw = plot_acceptance_matrix, alt = alt_acceptance_matrix, size = size_acceptance_matrix, margin = TRUE),
-  list(name = "acceptance-boxes", asks = "failed", of = "acceptance", compares = FALSE, title = "Figures of every node, a value per repetition",
+  list(name = "acceptance-boxes", asks = "failed", of = "acceptance", compares = FALSE,
+       title = "Figures of every node, a value per repetition",
        question = "How do the nodes spread?", needs = "an acceptance campaign with figures of nodes or pairs",
        draw = plot_acceptance_boxes, alt = alt_acceptance_boxes, size = size_acceptance_boxes),
   list(name = "acceptance-map", asks = "where", of = "acceptance", compares = FALSE, title = "Time lost on every CPU, over the run",
        question = "Which CPU lost time, and when?", needs = "an acceptance campaign with the check detour",
        draw = plot_acceptance_map, alt = alt_acceptance_map, size = size_acceptance_map),
-  list(name = "acceptance-completeness", asks = "trust", of = "acceptance", compares = FALSE, title = "Completeness coefficient by size of the group",
+  list(name = "acceptance-completeness", asks = "trust", of = "acceptance", compares = FALSE,
+       title = "Completeness coefficient by size of the group",
        question = "Do concurrent exchanges disturb each other?", needs = "an acceptance campaign with the check completeness",
        draw = plot_acceptance_completeness, alt = alt_acceptance_completeness, size = function(frame, result) c(9, 4.2))
 )
@@ -175,7 +181,8 @@ alt_dose <- function(frame, effect) {
     rows <- rows[order(-rows$level_requested_percent), ]
     level <- ifelse(rows$level_requested_percent == 0, "the placebo",
                     paste(format_level(rows$level_requested_percent), "%"))
-    words <- c("detected" = "detected at", "detected alone" = "detected alone at", "not detected" = "not at", "inconclusive" = "inconclusive at")
+    words <- c("detected" = "detected at", "detected alone" = "detected alone at", "not detected" = "not at",
+               "inconclusive" = "inconclusive at")
     found <- intersect(names(words), rows$series)
     text <- vapply(found, function(kind) {
       paste(words[[kind]], paste(level[rows$series == kind], collapse = ", "))

@@ -55,7 +55,8 @@ colour_of <- function(name) ifelse(name %in% names(okabe_ito), okabe_ito[name], 
 
 theme_noiselab <- function() {
   ggplot2::theme_bw(base_size = 11) + ggplot2::theme(
-    legend.position = "bottom", legend.margin = ggplot2::margin(), legend.box.spacing = ggplot2::unit(5, "pt"), plot.title.position = "plot", plot.caption.position = "plot",
+    legend.position = "bottom", legend.margin = ggplot2::margin(), legend.box.spacing = ggplot2::unit(5, "pt"),
+    plot.title.position = "plot", plot.caption.position = "plot",
     plot.caption = ggplot2::element_text(hjust = 0, colour = "grey30", size = 8.5),
     plot.subtitle = ggplot2::element_text(colour = "grey20", size = 9.5),
     panel.grid.minor = ggplot2::element_blank(),

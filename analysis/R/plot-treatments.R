@@ -1,8 +1,8 @@
 #' Slowdown by treatment
 #'
 #' The dose response of every treatment in one panel per operation: which hurts most at the same level? At
-#' each requested level the treatments stand side by side (what was delivered is in the data). Beyond seven treatments the factor with most values has the colours, and every combination of the others
-#' a row of panels.
+#' each requested level the treatments stand side by side (what was delivered is in the data). Beyond seven treatments the factor with most
+#' values has the colours, and every combination of the others a row of panels.
 #'
 #' @inheritParams plot_dose
 #' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `kind`, `pattern`, `placement`,

@@ -6,8 +6,8 @@ profile_tables <- c("operations", "ranks", "exposure", "calls")
 
 # Calls that every rank of the communicator looked at, with what each rank lost in them: `last_ns`, arrival of the last; `waited_ns`;
 # `noise_ns`, preempted and, where it did not sleep, off its CPU. The following, one for the call, add up to the mean of `waited_ns`:
-# `noise_waited_ns` goes away without noise, `carried_ns` then if all leave the call before at one time (who loses its CPU within a call leaves it
-# late), `unequal_ns` is the rest. The means over ranks of these add up to it, too: `within_ns` and `between_ns`, the
+# `noise_waited_ns` goes away without noise, `carried_ns` then if all leave the call before at one time (who loses its CPU within a call
+# leaves it late), `unequal_ns` is the rest. The means over ranks of these add up to it, too: `within_ns` and `between_ns`, the
 # wait for the last of the own node, and from there for the last of all.
 whole_calls <- function(arrivals) {
   a <- as.data.frame(arrivals)
@@ -49,9 +49,9 @@ main_communicator <- function(calls) {
   names(span)[order(-ranks, -span)][1]
 }
 
-# What an interruption of `delta_ns` of one rank costs, as a share of it: its time and rank are taken at random. A rank that works arrives later by
-# it, and delays the call by what is beyond its wait; one that waits anyway is delayed by what is left of it when the last arrives; within the
-# operation all of it counts. The interval is that of a ratio of sums over calls.
+# What an interruption of `delta_ns` of one rank costs, as a share of it: its time and rank are taken at random. A rank that works arrives
+# later by it, and delays the call by what is beyond its wait; one that waits anyway is delayed by what is left of it when the last arrives;
+# within the operation all of it counts. The interval is that of a ratio of sums over calls.
 exposure_of <- function(calls, delta_ns, conf) {
   z <- stats::qnorm((1 + conf) / 2)
   w <- calls$waited_ns
@@ -74,14 +74,15 @@ exposure_of <- function(calls, delta_ns, conf) {
 
 exposure_lengths_ns <- c(1e4, 1e5, 1e6, 1e7)
 
-# A list: shares (of the ranks' time, by class), operations, ranks, exposure, calls (data.frames; the last three NULL without arrivals), waiting (a
-# list of sums), notes.
+# A list: shares (of the ranks' time, by class), operations, ranks, exposure, calls (data.frames; the last three NULL without arrivals),
+# waiting (a list of sums), notes.
 profile_report <- function(profile, alpha = 0.01) {
   conf <- 1 - 2 * alpha
   calls <- whole_calls(profile$arrivals)
   total <- sum(profile$ranks[["wall_ns"]])
   operations <- profile_operations(profile, calls, total)
-  shares <- tapply(operations$share, factor(operations$class, c("synchronising", "collective", "nonblocking", "point-to-point")), sum, default = 0)
+  shares <- tapply(operations$share, factor(operations$class, c("synchronising", "collective", "nonblocking", "point-to-point")), sum,
+                   default = 0)
   notes <- profile$notes
   if (nrow(calls) == 0) {
     return(list(profile = profile, shares = shares, operations = operations, ranks = profile_ranks(profile, NULL),
@@ -130,7 +131,8 @@ profile_operations <- function(profile, calls, total) {
   rows
 }
 
-# `late_ns`: mean arrival after the mean of the others; `preempted_ns`, `off_cpu_ns`, `own_ns` and `other_mpi_ns`: of its time between calls, mean.
+# `late_ns`: mean arrival after the mean of the others; `preempted_ns`, `off_cpu_ns`, `own_ns` and `other_mpi_ns`: of its time between
+# calls, mean.
 profile_ranks <- function(profile, main) {
   ranks <- as.data.frame(profile$ranks)[c("rank", "host", "node", "state", "wall_ns", "mpi_ns", "clock_bound_ns")]
   if (is.null(main)) return(ranks)
@@ -154,8 +156,10 @@ last_ranks <- function(main) {
 profile_calls <- function(main) {
   first <- !duplicated(main$group)
   mean_of <- function(name) mean_by(main[[name]], main$group)[first]
-  data.frame(communicator = main$communicator[first], call = main$call[first], operation = main$operation[first], at_ns = main$last_ns[first],
-             last_rank = last_ranks(main)[first], wait_ns = mean_of("waited_ns"), noise_wait_ns = mean_of("noise_waited_ns"), carried_wait_ns = mean_of("carried_ns"),
+  data.frame(communicator = main$communicator[first], call = main$call[first], operation = main$operation[first],
+             at_ns = main$last_ns[first],
+             last_rank = last_ranks(main)[first], wait_ns = mean_of("waited_ns"), noise_wait_ns = mean_of("noise_waited_ns"),
+             carried_wait_ns = mean_of("carried_ns"),
              unequal_wait_ns = mean_of("unequal_ns"),
              within_ns = mean_of("within_ns"), between_ns = mean_of("between_ns"))
 }

@@ -40,7 +40,8 @@ run_program <- function(name, args = character()) {
 program_tables <- function(name, options) {
   row <- function(type, name, value, help) paste(type, name, value, gsub("[\t\n]+", " ", help), sep = "\t")
   c(vapply(options, function(o) row("option", paste0("--", o$name), if (is.na(o$value)) "-" else o$value, o$help), ""),
-    if (name == "noiselab-analyze") vapply(analyze_words(), function(w) row("analysis", w$name, w$operands, paste(w$help, collapse = " ")), ""),
+    if (name == "noiselab-analyze") vapply(analyze_words(), function(w) row("analysis", w$name, w$operands, paste(w$help, collapse = " ")),
+                                           ""),
     if (name == "noiselab-plot") row("plot", plot_table()$name, "-", plot_table()$title))
 }
 
@@ -48,7 +49,8 @@ program_tables <- function(name, options) {
 run_front_end <- function(program, work) {
   fail <- function(status) function(e) {
     # What R says is one line; what is wrong with a file has a line for each place.
-    text <- if (inherits(e, "nl_error_several")) strsplit(conditionMessage(e), "\n", fixed = TRUE)[[1]] else gsub("\\s*\n\\s*", " ", conditionMessage(e))
+    text <- if (inherits(e, "nl_error_several")) strsplit(conditionMessage(e), "\n", fixed = TRUE)[[1]] else
+      gsub("\\s*\n\\s*", " ", conditionMessage(e))
     writeLines(paste0(program, ": ", text), stderr())
     status
   }

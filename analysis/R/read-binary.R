@@ -12,7 +12,8 @@ refuse_header <- function(ok, header, file, key, wanted) {
 # The header of a file of the launch `info`, called `what` in messages, and the byte at which the rest of the file begins.
 binary_header <- function(con, file, size, info, magic, version, what) {
   first <- readBin(con, "raw", 16)
-  if (length(first) < 16 || !identical(first[1:8], charToRaw(magic))) abort_damaged_byte(file, 0, "no ", what, " of noiselab (wanted ", magic, ")")
+  if (length(first) < 16 || !identical(first[1:8], charToRaw(magic))) abort_damaged_byte(file, 0, "no ", what, " of noiselab (wanted ",
+      magic, ")")
   numbers <- u32(readBin(first[9:16], "integer", 2, 4, endian = "little"))
   if (numbers[1] != version) {
     abort_schema(file, ": version ", numbers[1], ", this version reads ", version, ": use a matching version of noiselab")

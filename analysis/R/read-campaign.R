@@ -17,9 +17,9 @@ is_old <- function(info) isTRUE(info$schema < 2)
 #'   or `blocks.csv`, units in their names, and `design`), `hist`, `ranks`, `nodes`, `starts_hist`, `lateness` and
 #'   `clocks` (data.tables with a `launch` column, no rows where the file is missing), of a launch that switched an
 #'   agent `agents` and `tasks` (data.tables: the rows of all `agent.HOST.csv` and `tasks.HOST.csv`) and `bursts`
-#'   (data frame: `launch`, `host`, `file`, for [read_bursts()]), `notes` (character: what was odd). `kind`, `pattern`, `placement` and `phase` are factors: the treatment of an on row, NA in
-#'   off rows. The columns of synchronised starts are absent where a launch has none; the last three tables
-#'   have rows only with synchronised starts. Every start by itself: [read_starts()].
+#'   (data frame: `launch`, `host`, `file`, for [read_bursts()]), `notes` (character: what was odd). `kind`, `pattern`, `placement` and
+#'   `phase` are factors: the treatment of an on row, NA in off rows. The columns of synchronised starts are absent where a launch has none;
+#'   the last three tables have rows only with synchronised starts. Every start by itself: [read_starts()].
 #' @details Launches from before the treatment had columns get it from their options (`kind`, and
 #'   `noise_cpu` as the placement) and the defaults `periodic`, `random`; their `requested_ns` is NA.
 #'
@@ -100,10 +100,10 @@ check_row_count <- function(rows, file, promised) {
 #'   compared) or `any`.
 #' @return An object of class `nl_campaign`, a list: `rows` (data.table, one row per half, block or
 #'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks`, `nodes`, `starts_hist`,
-#'   `lateness`, `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list of the parsed `launch.json` files, named by launch id), `dirs`
-#'   (the arguments), `paths` (character: directory of each launch, named by its id), `progress` (data frame, one row
-#'   per directory with a `schedule.tsv`, see `read_schedule()`: `dir`, `experiment`, `created_utc`, `planned`, `complete`
-#'   and `unplanned`, numbers of launches), `notes` (character).
+#'   `lateness`, `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list
+#'   of the parsed `launch.json` files, named by launch id), `dirs` (the arguments), `paths` (character: directory of each launch, named by
+#'   its id), `progress` (data frame, one row per directory with a `schedule.tsv`, see `read_schedule()`: `dir`, `experiment`,
+#'   `created_utc`, `planned`, `complete` and `unplanned`, numbers of launches), `notes` (character).
 #' @details In a campaign directory `partial/` and `claims/` are passed over, and so are files; `partial/` may be given
 #'   as a campaign of its own.
 #' @seealso `read_launch()` for the conditions signalled.
@@ -494,7 +494,8 @@ added_columns <- list(
              "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum"),
   shift = c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd"),
   steal = c("rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns"),
-  causes = c("preempted_by_agent_ns", "preempted_by_others_ns", "preempted_by_kernel_ns", "preempted_by_noiselab_ns", "preempted_unknown_ns")
+  causes = c("preempted_by_agent_ns", "preempted_by_others_ns", "preempted_by_kernel_ns", "preempted_by_noiselab_ns",
+             "preempted_unknown_ns")
 )
 
 # ---- one CSV file ------------------------------------------------------------------------------
@@ -720,7 +721,8 @@ check_text <- function(x, rule, file) {
 
 # Row i of the table is line i + 1 of the file: fread accepts no blank lines inside.
 refuse_cell <- function(file, i, rule, got, wanted) {
-  got <- if (identical(got, "")) "empty" else paste0("'", shortened(printable(if (is.character(got)) got else format(got, digits = 15))), "'")
+  got <- if (identical(got, "")) "empty" else paste0("'", shortened(printable(if (is.character(got)) got else format(got, digits = 15))),
+                                                     "'")
   abort_damaged(file, i + 1, rule$name, " is ", got, ", wanted ", wanted)
 }
 

@@ -2,7 +2,8 @@
 
 figure_rules <- rules_of(
   list("launch", "text"), list("check", "text"), list("variant", "label", 0, "empty"), list("metric", "text"), list("unit", "text"),
-  list("value", "number", -Inf, "empty"), list("n", "whole", 0, "empty"), list("sd", "number", 0, "empty"), list("min", "number", -Inf, "empty"),
+  list("value", "number", -Inf, "empty"), list("n", "whole", 0, "empty"), list("sd", "number", 0, "empty"),
+  list("min", "number", -Inf, "empty"),
   list("max", "number", -Inf, "empty"), list("median", "number", -Inf, "empty"), list("repetition", "whole", 1, "empty"),
   list("order", "whole", 1, "empty"), list("start_ns", "number", -Inf, "empty"), list("wall_ns", "number", 0, "empty"),
   list("bytes", "whole", 0, "empty"), list("ranks", "whole", 1, "empty"), list("nodes", "whole", 1, "empty"),
@@ -30,8 +31,8 @@ accept_statuses <- c("planned", "ran", "skipped", "failed")
 #' Read a campaign of acceptance launches
 #'
 #' @param dirs Character, length >= 1: campaign directories, launch directories of noiselab-accept, or both.
-#' @return An object of class `nl_acceptance`, a list: `figures` (data frame, the columns of `accept.csv` over all launches, without rows that
-#'   have no value),
+#' @return An object of class `nl_acceptance`, a list: `figures` (data frame, the columns of `accept.csv` over all launches, without rows
+#'   that have no value),
 #'   `hist` (those of `accept_hist.csv`, with `launch`), `mismatches` (those of `mismatches.csv`), `checks` (data frame: `launch`,
 #'   `check`, `status` (`ran`, `skipped`, `failed`, `planned`), `reason`, `repetitions`), `launches` (list of the parsed `launch.json`
 #'   files, by id), `paths` (character: directory of each), `hosts` (character), `shared` (data frame: `host_a`, `host_b`, `cpu`:
@@ -56,13 +57,15 @@ read_acceptance <- function(dirs) {
   part <- function(name) bind_rows(lapply(launches, `[[`, name))
   infos <- stats::setNames(lapply(launches, `[[`, "info"), ids)
   figures <- part("figures")
-  if (NROW(figures) == 0) abort_data("no launch of ", paste(dirs, collapse = " "), " has a figure: they ended before the first check was done")
+  if (NROW(figures) == 0) abort_data("no launch of ", paste(dirs, collapse = " "),
+                                     " has a figure: they ended before the first check was done")
   progress <- schedule_progress(dirs)
   hosts <- unique(c(unlist(lapply(infos, function(info) vapply(info$hosts, function(h) show_json(h$host), "")), use.names = FALSE),
                     figures$host[nzchar(figures$host) & !is.na(figures$host)]))
   structure(list(
     figures = figures, hist = part("hist"), mismatches = part("mismatches"), checks = part("checks"), launches = infos,
-    paths = stats::setNames(paths, ids), hosts = hosts[natural_order(hosts)], shared = shared_cpus(infos, figures), self_check = find_self_check(dirs),
+    paths = stats::setNames(paths, ids), hosts = hosts[natural_order(hosts)], shared = shared_cpus(infos, figures),
+    self_check = find_self_check(dirs),
     progress = progress, dirs = dirs,
     notes = c(progress_notes(progress), unlist(lapply(launches, `[[`, "notes")), unlike_hosts(infos))
   ), class = "nl_acceptance")
@@ -70,7 +73,8 @@ read_acceptance <- function(dirs) {
 
 #' @export
 print.nl_acceptance <- function(x, ...) {
-  cat(sprintf("noiselab acceptance: %d launch(es), %s, %d figures\n", length(x$launches), counted(length(x$hosts), "node"), nrow(x$figures)))
+  cat(sprintf("noiselab acceptance: %d launch(es), %s, %d figures\n", length(x$launches), counted(length(x$hosts), "node"),
+              nrow(x$figures)))
   invisible(x)
 }
 
@@ -83,7 +87,8 @@ natural_order <- function(names) {
 
 read_accept_launch <- function(dir) {
   info <- read_json_head(file.path(dir, "launch.json"))
-  if (!is_array(info$checks, is_object)) abort_damaged(file.path(dir, "launch.json"), 1, "key 'checks' is missing, wanted an array of objects")
+  if (!is_array(info$checks, is_object)) abort_damaged(file.path(dir, "launch.json"), 1,
+                                                       "key 'checks' is missing, wanted an array of objects")
   checks <- bind_rows(lapply(info$checks, function(check) {
     check_json(check, check_types, file.path(dir, "launch.json"), "checks.")
     if (!check$status %in% accept_statuses) {
@@ -104,7 +109,8 @@ read_accept_launch <- function(dir) {
 
 # A figure that could not be told (steal where the kernel does not say) is a row without a value.
 unknown_note <- function(info, rows) {
-  if (nrow(rows) > 0) sprintf("launch %s: no value of %s (%s)", info$launch, few_words(unique(paste0(rows$check, ".", rows$metric)), 4), counted(nrow(rows), "row"))
+  if (nrow(rows) > 0) sprintf("launch %s: no value of %s (%s)", info$launch, few_words(unique(paste0(rows$check, ".", rows$metric)), 4),
+                              counted(nrow(rows), "row"))
 }
 
 # As the detector's files, but that free text (hosts, variants) may be empty.
@@ -143,7 +149,8 @@ unlike_hosts <- function(infos) {
     value <- vapply(hosts, function(h) show_json(h[[alike[[name]]]]), "")
     if (length(unique(value)) < 2) return(NULL)
     of <- vapply(split(vapply(hosts, function(h) show_json(h$host), ""), in_order(value)), function(h) few_words(unique(h), 4), "")
-    sprintf("nodes are not alike, %s: %s; what differs between them may be that", name, paste(sprintf("%s (%s)", names(of), of), collapse = "; "))
+    sprintf("nodes are not alike, %s: %s; what differs between them may be that", name,
+            paste(sprintf("%s (%s)", names(of), of), collapse = "; "))
   }))
 }
 

@@ -6,9 +6,12 @@ profile_operation_rules <- rules_of(
   list("inside_ns", "number", 0), list("longest_ns", "number", 0), list("outside_ns", "number", 0)
 )
 profile_rank_rules <- rules_of(
-  list("launch", "text"), list("rank", "whole", 0), list("host", "label"), list("node", "whole", 0), list("threads", "text"), list("state", "text"),
-  list("clock", "text"), list("clock_bound_ns", "number", 0), list("started_ns", "number"), list("wall_ns", "number", 0), list("calls", "whole", 0),
-  list("mpi_ns", "number", 0), list("lost_calls", "whole", 0), list("sampled_calls", "whole", 0), list("sample_cost_ns", "number", 0), list("waits", "text")
+  list("launch", "text"), list("rank", "whole", 0), list("host", "label"), list("node", "whole", 0), list("threads", "text"),
+  list("state", "text"),
+  list("clock", "text"), list("clock_bound_ns", "number", 0), list("started_ns", "number"), list("wall_ns", "number", 0),
+  list("calls", "whole", 0),
+  list("mpi_ns", "number", 0), list("lost_calls", "whole", 0), list("sampled_calls", "whole", 0), list("sample_cost_ns", "number", 0),
+  list("waits", "text")
 )
 profile_arrival_rules <- rules_of(
   list("launch", "text"), list("communicator", "text"), list("ranks", "whole", 0), list("call", "whole", 1), list("operation", "text"),
@@ -36,7 +39,8 @@ read_profile <- function(dir) {
   parts <- list(operations = read("operations.csv", profile_operation_rules), ranks = read("ranks.csv", profile_rank_rules),
                 arrivals = read("arrivals.csv", profile_arrival_rules))
   c(list(info = info, dir = launch), lapply(parts, `[[`, "data"),
-    list(notes = c(if (length(launches) > 1) sprintf("the last of %s", counted(length(launches), "run")), profile_notes(info, parts$ranks$data),
+    list(notes = c(if (length(launches) > 1) sprintf("the last of %s", counted(length(launches), "run")),
+                   profile_notes(info, parts$ranks$data),
                    unlist(lapply(parts, `[[`, "notes"), use.names = FALSE))))
 }
 
@@ -44,7 +48,8 @@ profile_notes <- function(info, ranks) {
   lost <- sum(ranks[["lost_calls"]])
   cost <- 100 * max(ranks[["sampled_calls"]] * ranks[["sample_cost_ns"]] / pmax(1, ranks[["wall_ns"]]))
   c(if (any(ranks[["state"]] != "finalized")) {
-      sprintf("%s did not come to MPI_Finalize: clocks of several nodes are those of the start", counted(sum(ranks[["state"]] != "finalized"), "rank"))
+      sprintf("%s did not come to MPI_Finalize: clocks of several nodes are those of the start",
+              counted(sum(ranks[["state"]] != "finalized"), "rank"))
     },
     if (isTRUE(info$ranks > nrow(ranks))) sprintf("%d of %d ranks were profiled", nrow(ranks), as.integer(info$ranks)),
     if (lost > 0) sprintf("%s of more than 384 kinds of call are in no row", counted(lost, "call")),

@@ -8,11 +8,11 @@ slices_magic <- sum(as.integer(charToRaw("SLCE")) * 256^(0:3))
 #'
 #' @param file Character, length 1: a `slices.HOST.bin`.
 #' @param info The launch's parsed `launch.json`.
-#' @return A list: `host` (text), `blocks` (data frame, one row per block in the order of the file: `operation`, `bytes`, `arm` (`off` or `on`), `pair`,
-#'   `order`, `start_ns` (CLOCK_MONOTONIC), `operations` (per slice), `first` (index of its first slice), `n` (slices), `cut` (logical: its last slices are
-#'   missing)), `ns` (numeric: length of each slice), `notes` (character).
-#' @details Signals `nl_error_schema` for a version this package does not know, and `nl_error_damaged` with file and byte. A launch that did not end as
-#'   `complete` may end within a block: that block is left out and noted; a file that ends within its header has no blocks.
+#' @return A list: `host` (text), `blocks` (data frame, one row per block in the order of the file: `operation`, `bytes`, `arm` (`off` or
+#'   `on`), `pair`, `order`, `start_ns` (CLOCK_MONOTONIC), `operations` (per slice), `first` (index of its first slice), `n` (slices), `cut`
+#'   (logical: its last slices are missing)), `ns` (numeric: length of each slice), `notes` (character).
+#' @details Signals `nl_error_schema` for a version this package does not know, and `nl_error_damaged` with file and byte. A launch that did
+#'   not end as `complete` may end within a block: that block is left out and noted; a file that ends within its header has no blocks.
 #' @noRd
 read_slices <- function(file, info) {
   size <- file.size(file)
@@ -38,7 +38,8 @@ read_slices <- function(file, info) {
   within <- sequence(blocks$n)
   ns <- if (length(of_block) == 0) numeric() else u32(words[at$starts[of_block] + slices_head_words - 1 + within])
   check_slice_sums(words, at$starts, ns, of_block, within, file, byte_of)
-  if (any(blocks$cut)) notes <- c(notes, sprintf("%s: %d blocks lack their last slices: the loop was faster than the pilot", file, sum(blocks$cut)))
+  if (any(blocks$cut)) notes <- c(notes, sprintf("%s: %d blocks lack their last slices: the loop was faster than the pilot", file,
+                                                 sum(blocks$cut)))
   list(host = got$header$host, blocks = blocks, ns = ns, notes = notes)
 }
 
@@ -51,9 +52,11 @@ header_is_cut <- function(con, size) {
 
 # Of a launch that died before it had written anything.
 no_slices <- function(file) {
-  blocks <- data.frame(operation = character(), bytes = numeric(), arm = character(), pair = numeric(), order = numeric(), start_ns = numeric(), operations = numeric(), first = numeric(),
+  blocks <- data.frame(operation = character(), bytes = numeric(), arm = character(), pair = numeric(), order = numeric(),
+                       start_ns = numeric(), operations = numeric(), first = numeric(),
                        n = numeric(), cut = logical())
-  list(host = sub("^slices\\.(.+)\\.bin$", "\\1", basename(file)), blocks = blocks, ns = numeric(), notes = sprintf("%s: the launch ended before it was written; it has no slices", file))
+  list(host = sub("^slices\\.(.+)\\.bin$", "\\1", basename(file)), blocks = blocks, ns = numeric(),
+       notes = sprintf("%s: the launch ended before it was written; it has no slices", file))
 }
 
 # Where blocks begin (word numbers), and the last word of the last whole one.
@@ -63,7 +66,8 @@ block_starts <- function(words, file, byte_of) {
   n <- 0
   at <- 1
   while (at + slices_head_words - 1 <= n_words) {
-    if (words[at] != slices_magic) abort_damaged_byte(file, byte_of(at), "no block begins here (wanted SLCE): the file is damaged; copy it again")
+    if (words[at] != slices_magic) abort_damaged_byte(file, byte_of(at),
+                                                      "no block begins here (wanted SLCE): the file is damaged; copy it again")
     next_at <- at + slices_head_words + u32(words[at + 10])
     if (next_at - 1 > n_words) break
     n <- n + 1
@@ -80,7 +84,8 @@ slice_blocks <- function(words, starts, header, file, byte_of) {
   arm <- column(2)
   n <- column(10)
   bad <- which(config >= nrow(header$configs) | arm >= nrow(header$arms) | column(9) < 1)[1]
-  if (!is.na(bad)) abort_damaged_byte(file, byte_of(starts[bad]), "the block names an operation or an arm that the header has not: the file is damaged; copy it again")
+  if (!is.na(bad)) abort_damaged_byte(file, byte_of(starts[bad]),
+                                      "the block names an operation or an arm that the header has not: the file is damaged; copy it again")
   data.frame(header$configs[config + 1, ], arm = header$arms$arm[arm + 1], pair = wide(5), order = column(3), start_ns = wide(7),
              operations = column(9), first = cumsum(c(1, n))[seq_along(n)], n = n, cut = bitwAnd(words[starts + 4], 2L) > 0, row.names = NULL)
 }
@@ -99,5 +104,6 @@ check_slice_sums <- function(words, starts, ns, of_block, within, file, byte_of)
   plain[has] <- plain[has] + as.numeric(rowsum(ns, of_block, reorder = FALSE))
   weighted[has] <- weighted[has] + as.numeric(rowsum(((within + 10) * ns) %% modulus, of_block, reorder = FALSE))
   wrong <- which(plain %% modulus != u32(words[starts + 11]) | weighted %% modulus != u32(words[starts + 12]))[1]
-  if (!is.na(wrong)) abort_damaged_byte(file, byte_of(starts[wrong]), "the sums of this block are wrong: the file is damaged; copy it again")
+  if (!is.na(wrong)) abort_damaged_byte(file, byte_of(starts[wrong]),
+                                        "the sums of this block are wrong: the file is damaged; copy it again")
 }

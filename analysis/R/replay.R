@@ -10,8 +10,9 @@
 #' pairs are (of designs in which an agent's and a replay's half share the off half, their difference is). In sets of
 #' launches of one arm each the set is the unit; otherwise launches are compared by Welch's test.
 #'
-#' The default margin is fixed before measuring: 0.05 %, or a tenth of the CPU time that the agent has by its own account, whichever is larger. How far the
-#' compared slowdowns scatter is no part of it. An agent whose slowdown was not detected gives nothing to compare with, and the answer is inconclusive.
+#' The default margin is fixed before measuring: 0.05 %, or a tenth of the CPU time that the agent has by its own account, whichever is
+#' larger. How far the compared slowdowns scatter is no part of it. An agent whose slowdown was not detected gives nothing to compare with,
+#' and the answer is inconclusive.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()], or an `nl_analysis` of it.
 #' @param margin Half-width of "the same", percent of the time of an operation, length 1; NULL: the default above.
@@ -92,8 +93,10 @@ replay_row <- function(agent, replay, analysis, margin) {
   reach <- if (known) stats::qt(1 - alpha, test$df) * test$se else NA_real_
   preempted <- analysis$verdicts[analysis$verdicts$channel == "preempted", ]
   taken <- function(row) {
-    at <- preempted$kind == row$kind & preempted$pattern == row$pattern & preempted$placement == row$placement & preempted$phase == row$phase &
-      preempted$level_requested_percent == row$level_requested_percent & preempted$operation == row$operation & preempted$bytes == row$bytes &
+    at <- preempted$kind == row$kind & preempted$pattern == row$pattern & preempted$placement == row$placement &
+      preempted$phase == row$phase &
+      preempted$level_requested_percent == row$level_requested_percent & preempted$operation == row$operation &
+        preempted$bytes == row$bytes &
       preempted$ranks %in% row$ranks & preempted$scope == row$scope & preempted$launch %in% row$launch
     c(preempted$estimate[at], NA)[1]
   }
@@ -220,19 +223,22 @@ decide_replay <- function(rows, alpha) {
 }
 
 replay_answer <- function(verdict) {
-  if (any(verdict %in% c("agent slows more", "replay slows more"))) "fail" else if (any(verdict == "inconclusive")) "inconclusive" else "pass"
+  if (any(verdict %in% c("agent slows more", "replay slows more"))) "fail" else if (any(verdict == "inconclusive")) "inconclusive" else
+    "pass"
 }
 
 replay_sentences <- function(result) {
   rows <- result$rows
   vapply(seq_len(nrow(rows)), function(i) {
     row <- rows[i, ]
-    both <- sprintf("%s: %s slows by %s %%, its replay (%s) by %s %%", panel_name(row), row$agent, format_effect(row$agent_percent), row$replay,
+    both <- sprintf("%s: %s slows by %s %%, its replay (%s) by %s %%", panel_name(row), row$agent, format_effect(row$agent_percent),
+                    row$replay,
                     format_effect(row$replay_percent))
     apart <- sprintf("difference %s %% %s", format_effect(row$difference_percent), format_interval(row$bound_low, row$bound_high))
     margin <- paste0("\u00b1", format_effect(row$margin_percent, FALSE), " %")
     judged <- switch(row$verdict, same = sprintf("the same within %s (%s)", margin, row$margin_from),
-                     inconclusive = if (is.na(row$reason)) sprintf("whether they are the same within %s cannot be told", margin) else row$reason,
+                     inconclusive = if (is.na(row$reason)) sprintf("whether they are the same within %s cannot be told", margin) else
+                       row$reason,
                      paste0("not the same: the ", row$verdict, ", by more than ", margin))
     paste0(both, "; ", apart, "; ", judged, ".")
   }, "")

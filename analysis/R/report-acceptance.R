@@ -10,7 +10,8 @@ write_acceptance_report <- function(result, file, plots_dir = files_beside(file)
   figure <- function(name) figure_tag(figures[[paste0("acceptance-", name)]], basename(plots_dir))
   acceptance <- result$acceptance
   write_page(html_page(
-    "Is this cluster quiet and correct?", sprintf("%s; %s; %s", counted(length(acceptance$hosts), "node"), launches_words(length(acceptance$launches)),
+    "Is this cluster quiet and correct?", sprintf("%s; %s; %s", counted(length(acceptance$hosts), "node"),
+                                                  launches_words(length(acceptance$launches)),
                                                   result$ended_utc), result$answer,
     if (result$self_check$verdict == "inconclusive") paste0("Self-check: ", result$self_check$reason, "."), figure("matrix"), list(
       page_section("failed", "Which node failed what, and what is to be done?", failed_sentence(result), figure("boxes"),
@@ -19,7 +20,8 @@ write_acceptance_report <- function(result, file, plots_dir = files_beside(file)
       page_section("where", "Which node lost time, and when?", lost_sentence(result), figure("map"), acceptance_node_table(result)),
       page_section("trust", "Can the run be trusted?", sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason),
                    figure("completeness"), NULL, list(details_tag("All notes", notes_list(result$notes)))),
-      page_section("again", "Where it comes from, and how to repeat it", "These launches were judged; their commands make them again.", NULL,
+      page_section("again", "Where it comes from, and how to repeat it", "These launches were judged; their commands make them again.",
+                   NULL,
                    acceptance_again(result, options), list(details_tag("Launches", acceptance_provenance(result))))
     )), file)
 }
@@ -30,7 +32,8 @@ failed_sentence <- function(result) {
   if (nrow(bad) == 0) return(sprintf("Nothing failed of %s that were judged.", counted(judged, "figure")))
   first <- bad[1, ]
   who <- unique(bad$entity[nzchar(bad$entity)])
-  sprintf("%d of %s failed%s; first to be done: %s.", nrow(bad), counted(judged, "figure"), if (length(who) > 0) paste(", on", few_words(who, 6)) else "",
+  sprintf("%d of %s failed%s; first to be done: %s.", nrow(bad), counted(judged, "figure"),
+          if (length(who) > 0) paste(", on", few_words(who, 6)) else "",
           sub("\\.$", "", first$todo))
 }
 
@@ -39,15 +42,18 @@ lost_sentence <- function(result) {
   rows <- lost_map_data(result)
   if (is.null(rows)) return("The time that CPUs lose was not measured (check detour).")
   top <- rows[which.max(rows$lost_percent), ]
-  sprintf("The most time was lost on %s: %s %% in one repetition; half of all scans lost less than %s %%.", top$line, format_effect(top$lost_percent, FALSE),
+  sprintf("The most time was lost on %s: %s %% in one repetition; half of all scans lost less than %s %%.", top$line,
+          format_effect(top$lost_percent, FALSE),
           format_effect(stats::median(rows$lost_percent), FALSE))
 }
 
 acceptance_check_table <- function(result) {
   rows <- result$checks
-  html_table(list(check = rows$check, measures = what_words(rows), value = ifelse(rows$status == "ran", figure_interval(rows), "-"), on = rows$entity,
+  html_table(list(check = rows$check, measures = what_words(rows), value = ifelse(rows$status == "ran", figure_interval(rows), "-"),
+                  on = rows$entity,
                   limit = rows$limit, "judged by" = rows$source, judged = format_count_each(rows$n_judged), verdict = marked(rows$verdict)),
-             how = sprintf("The figure that stands for each check, of the worst node or pair, with its %g %% interval.", 100 * (1 - result$alpha)),
+             how = sprintf("The figure that stands for each check, of the worst node or pair, with its %g %% interval.", 100 *
+                           (1 - result$alpha)),
              text = c("check", "measures", "on", "limit", "judged by", "verdict"), wrap = "measures", verdict = rows$verdict)
 }
 
@@ -56,7 +62,8 @@ failing_table <- function(result) {
   if (nrow(rows) == 0) return(NULL)
   tags <- htmltools::tags
   todo <- unique(rows$todo[nzchar(rows$todo)])
-  list(html_table(list(who = rows$entity, check = rows$check, measures = what_words(rows), value = figure_interval(rows), limit = rows$limit,
+  list(html_table(list(who = rows$entity, check = rows$check, measures = what_words(rows), value = figure_interval(rows),
+                       limit = rows$limit,
                        effect = rows$effect, "judged by" = rows$source, verdict = marked(rows$verdict)),
                   text = c("who", "check", "measures", "limit", "effect", "judged by", "verdict"), wrap = c("measures", "effect"), verdict = rows$verdict),
        if (length(todo) > 0) list(tags$h3("What to do"), tags$ul(lapply(todo, tags$li))))
@@ -71,7 +78,8 @@ acceptance_node_table <- function(result) {
 acceptance_provenance <- function(result) {
   infos <- unname(result$acceptance$launches)
   of <- function(key) cells_of(infos, function(info) info[[key]])
-  html_table(list(launch = of("launch"), version = of("version"), ranks = of("ranks"), nodes = of("nodes"), started = of("started_utc"), ended = of("ended_utc"),
+  html_table(list(launch = of("launch"), version = of("version"), ranks = of("ranks"), nodes = of("nodes"), started = of("started_utc"),
+                  ended = of("ended_utc"),
                   end = cells_of(infos, function(info) show_json(info$ended, "died"))),
              text = c("launch", "version", "started", "ended", "end"))
 }

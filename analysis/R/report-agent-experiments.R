@@ -7,9 +7,11 @@ report_sweep <- function(analysis) {
   rows <- sweep$rows
   tags <- htmltools::tags
   models <- sweep$model
-  word <- if (is.null(sweep$margin)) rows$verdict else ifelse(rows$margin_verdict == "inconclusive", "inconclusive", paste(rows$margin_verdict, "the margin"))
+  word <- if (is.null(sweep$margin)) rows$verdict else ifelse(rows$margin_verdict == "inconclusive", "inconclusive",
+      paste(rows$margin_verdict, "the margin"))
   details_tag("The sampling interval", lapply(sweep$sentences, function(text) tags$p(text)),
-          html_table(c(list(agent = rows$agent, operation = rows$operation, bytes = format_count(rows$bytes), interval = format_time(rows$interval_s),
+          html_table(c(list(agent = rows$agent, operation = rows$operation, bytes = format_count(rows$bytes),
+                            interval = format_time(rows$interval_s),
                           "slowdown %" = format_effect(rows$estimate), CI = format_interval(rows$ci_low, rows$ci_high),
                           "upper bound %" = format_effect(rows$bound_high), "limit %" = format_effect(rows$detection_limit, FALSE),
                           "preempted %" = format_effect(rows$preempted_percent, FALSE), n = paste(format_count(rows$n), rows$unit_of_inference)),
@@ -38,7 +40,8 @@ report_replay <- function(analysis) {
                           "replay, %" = paste(format_effect(rows$replay_percent), format_interval(rows$replay_low, rows$replay_high)),
                           "difference, %" = paste(format_effect(rows$difference_percent), format_interval(rows$bound_low, rows$bound_high)),
                           "same within" = paste0("\u00b1", format_effect(rows$margin_percent, FALSE)),
-                          "preempted, %" = paste(format_effect(rows$agent_preempted_percent, FALSE), "/", format_effect(rows$replay_preempted_percent, FALSE)),
+                          "preempted, %" = paste(format_effect(rows$agent_preempted_percent, FALSE), "/",
+                                                 format_effect(rows$replay_preempted_percent, FALSE)),
                           verdict = marked(rows$verdict)), how =
                      sprintf(paste("Slowdown under the agent and under its replay by the generator, with %s intervals; their difference with the %s",
                                    "interval of two one-sided tests (same: all of it lies within the margin). Preempted: agent / replay, of one CPU."),
@@ -51,7 +54,8 @@ report_counters <- function(analysis) {
   counters <- tryCatch(counters_by_arm(analysis), nl_error = identity)
   tags <- htmltools::tags
   if (inherits(counters, "error")) {
-    return(details_tag("Why it got slower: hardware counters", tags$p(class = "loud", paste0("The hardware counters cannot be used: ", conditionMessage(counters)))))
+    return(details_tag("Why it got slower: hardware counters", tags$p(class = "loud",
+        paste0("The hardware counters cannot be used: ", conditionMessage(counters)))))
   }
   if (is.null(counters)) {
     if (!any(!has_level(analysis$verdicts$level_requested_percent))) return(NULL)
@@ -60,9 +64,11 @@ report_counters <- function(analysis) {
   causes <- counters$causes
   change <- function(name) format_effect(causes[[paste0(name, "_percent")]])
   details_tag("Why it got slower: hardware counters",
-          html_table(list(operation = causes$operation, bytes = format_count(causes$bytes), arm = causes$arm, "slowdown %" = change("slowdown"),
+          html_table(list(operation = causes$operation, bytes = format_count(causes$bytes), arm = causes$arm,
+                          "slowdown %" = change("slowdown"),
                           "preempted %" = change("preempted"), "base %" = change("base"), "clock %" = change("clock"),
-                          "cycles per instruction %" = change("cpi"), "L2 %" = change("l2"), "L3 %" = change("l3"), "memory %" = change("memory"),
+                          "cycles per instruction %" = change("cpi"), "L2 %" = change("l2"), "L3 %" = change("l3"),
+                          "memory %" = change("memory"),
                           cause = causes$cause), how =
                      paste0("Channels and hardware counters (LIKWID) of each arm against off; L2, L3, memory: traffic. ",
                             upper_first(counter_rules()), "."),

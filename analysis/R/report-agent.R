@@ -8,7 +8,8 @@ agent_of <- function(analysis) {
   agent_report(campaign, analysis$alpha, analysis$margin, if (!is_clean(analysis)) analysis)
 }
 
-report_agent_fold <- function(analysis) if (!is.null(analysis$agent)) details_tag("The agent: what it used and took", agent_section(analysis$agent))
+report_agent_fold <- function(analysis) if (!is.null(analysis$agent)) details_tag("The agent: what it used and took",
+    agent_section(analysis$agent))
 
 agent_section <- function(report) {
   tags <- htmltools::tags
@@ -74,7 +75,8 @@ task_tables <- function(report, most = 12) {
               "steps of a clock tick; steal is what the hypervisor took."),
     text = c("node", "arm", "task", "group", "CPUs")),
     html_table(list(
-      node = paste0(groups$launch, ", ", groups$host), arm = arm_label(groups), group = groups$group, "\u00b5s/s on" = three(groups$us_per_s),
+      node = paste0(groups$launch, ", ", groups$host), arm = arm_label(groups), group = groups$group,
+      "\u00b5s/s on" = three(groups$us_per_s),
       off = three(groups$off_us_per_s), "on minus off" = signed_three(groups$shift_us_per_s), share = share_words(groups)
     ), "The same by group", text = c("node", "arm", "group"))
   )
@@ -85,7 +87,8 @@ bursts_table <- function(rows) {
   html_table(list(
     node = node_label(rows), source = rows$source, bursts = format_count(rows$n_bursts), activities = format_count(rows$n_activities),
     "per s" = three(rows$activities_per_s), CPUs = rows$cpus, "p50 \u00b5s" = three(rows$p50_us), p90 = three(rows$p90_us),
-    p99 = three(rows$p99_us), longest = three(rows$max_us), period = period_interval(rows), "\u00b5s per period" = three(rows$per_period_us),
+    p99 = three(rows$p99_us), longest = three(rows$max_us), period = period_interval(rows),
+    "\u00b5s per period" = three(rows$per_period_us),
     remark = ifelse(is.na(rows$reason), ifelse(rows$period_by == "spectrum", "period by the spectrum", "period by distances"), rows$reason)
   ), "When the agent took the CPU", paste("Intervals in which the ranks' CPUs were taken while the agent was on. Bursts that follow each other closely are one activity; lengths",
            "are those of activities, in time on the CPU. \u00b1: half the interval of the period."),

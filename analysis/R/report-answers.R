@@ -29,14 +29,16 @@ slower_sentence <- function(analysis) {
   rows <- widest_scope(analysis$verdicts)
   rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0, ]
   if (nrow(rows) == 0) return("Times were not analyzed.")
-  if (several_treatments(analysis) && any(!is.na(rows$estimate))) return(paste0(upper_first(paste(worst_phrases(analysis), collapse = "; ")), "."))
+  if (several_treatments(analysis) && any(!is.na(rows$estimate))) return(paste0(upper_first(paste(worst_phrases(analysis),
+      collapse = "; ")), "."))
   counts <- table(factor(row_outcome(rows), outcomes))
   counts <- counts[counts > 0]
   at <- rows[rows$level_requested_percent == max(rows$level_requested_percent) & !is.na(rows$estimate), ]
   judged <- sprintf("of %s by time %s", counted(nrow(rows), "row"), join_words(paste(counts, names(counts))))
   if (nrow(at) == 0) return(paste0(upper_first(judged), "."))
   of <- function(row) sprintf("%s %% %s on %s", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high), panel_name(row))
-  what <- if (has_level(at$level_requested_percent[1])) sprintf("at %s %% of one CPU", format_level(at$level_requested_percent[1])) else paste("with", at$kind[1], "on")
+  what <- if (has_level(at$level_requested_percent[1])) sprintf("at %s %% of one CPU", format_level(at$level_requested_percent[1])) else
+    paste("with", at$kind[1], "on")
   sprintf("%s the slowdown is %s%s; %s.", upper_first(what), of(at[which.max(at$estimate), ]),
           if (nrow(at) > 1) paste(" at most,", of(at[which.min(at$estimate), ]), "at least") else "", judged)
 }
@@ -88,7 +90,8 @@ cpu_sentence <- function(analysis) {
          sprintf("other tasks took %s from the ranks", if (nrow(at) > 1) {
            sprintf("%s to %s %% of one CPU", format_effect(low$estimate, FALSE), format_effect(top$estimate, FALSE))
          } else sprintf("%s %% of one CPU %s", format_effect(top$estimate, FALSE), format_interval(top$ci_low, top$ci_high))),
-         if (nrow(felt) > 0) sprintf("; the smallest level that was seen to take any is %s %%", format_level(min(felt$level_requested_percent))),
+         if (nrow(felt) > 0) sprintf("; the smallest level that was seen to take any is %s %%",
+                                     format_level(min(felt$level_requested_percent))),
          if (NROW(tasks) > 0 && any(!is.na(tasks$share))) {
            who <- tasks[which.max(tasks$share), ]
            sprintf("; most of it %s: %s of what the ranks lost", who$task, share_words(who))
@@ -101,12 +104,14 @@ cpu_sentence <- function(analysis) {
 seen_sentence <- function(analysis) {
   rows <- widest_scope(analysis$verdicts)
   rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$detection_limit), ]
-  if (nrow(rows) == 0) return(if (is_clean(analysis)) NULL else "The detection limits are unknown: nothing can be said of smaller or larger effects.")
+  if (nrow(rows) == 0) return(if (is_clean(analysis)) NULL else
+                              "The detection limits are unknown: nothing can be said of smaller or larger effects.")
   limits <- tapply(rows$detection_limit, in_order(panel_name(rows)), max)
   low <- which.min(limits)
   high <- which.max(limits)
   what <- if (length(limits) == 1) sprintf("%s %% on %s", format_effect(limits[[1]], FALSE), names(limits)) else
-    sprintf("%s %% on %s to %s %% on %s", format_effect(limits[[low]], FALSE), names(limits)[low], format_effect(limits[[high]], FALSE), names(limits)[high])
+    sprintf("%s %% on %s to %s %% on %s", format_effect(limits[[low]], FALSE), names(limits)[low], format_effect(limits[[high]], FALSE),
+            names(limits)[high])
   sprintf("At every level tested, a slowdown of %s would have been found with power %g at one-sided alpha %s.", what, analysis$power,
           join_words(vapply(sort(unique(rows$alpha)), format_nominal, "")))
 }
@@ -126,11 +131,14 @@ where_sentence <- function(analysis) {
   if (nrow(ranks) == 0) return("No rank's preempted time is known in both arms.")
   top <- ranks[which.max(ranks$preempted_shift_percent), ]
   here <- unique(ranks$rank[ranks$found == "here"])
-  who <- sprintf("rank %s%s, %s %% of its CPU %s", format_count(top$rank), if (isTRUE(top$cpu >= 0)) sprintf(" (CPU %s)", format_count(top$cpu)) else "",
+  who <- sprintf("rank %s%s, %s %% of its CPU %s", format_count(top$rank),
+                 if (isTRUE(top$cpu >= 0)) sprintf(" (CPU %s)", format_count(top$cpu)) else "",
                  format_effect(top$preempted_shift_percent), format_interval(top$ci_low, top$ci_high))
   if (length(unique(ranks$rank)) == 1) return(sprintf("There is one rank: %s on %s.", who, top$host))
-  if (length(here) == 0) return(sprintf("No rank of %s was found to lose more CPU time with the treatment on; the most: %s.", top$host, who))
-  sprintf("On %s %d of %d ranks lost more CPU time with the treatment on; the most: %s.", top$host, length(here), length(unique(ranks$rank)), who)
+  if (length(here) == 0) return(sprintf("No rank of %s was found to lose more CPU time with the treatment on; the most: %s.", top$host,
+                                        who))
+  sprintf("On %s %d of %d ranks lost more CPU time with the treatment on; the most: %s.", top$host, length(here),
+          length(unique(ranks$rank)), who)
 }
 
 has_starts <- function(campaign) any(vapply(campaign$launches, start_mode, "") != "loop")
@@ -139,7 +147,8 @@ late_sentence <- function(campaign) {
   late <- late_ranks(campaign, "rank")
   if (NROW(late) == 0) return(NULL)
   top <- late[1, ]
-  sprintf("The costliest latecomer is rank %s on %s: last to end in %.3g %% of the starts (%.3g %% if all were alike).", format_count(top$rank), top$host,
+  sprintf("The costliest latecomer is rank %s on %s: last to end in %.3g %% of the starts (%.3g %% if all were alike).",
+          format_count(top$rank), top$host,
           top$last_ends_percent, top$expected_percent)
 }
 
@@ -216,12 +225,14 @@ starts_check <- function(campaign, check) {
   if (!has_starts(campaign)) return(NULL)
   table <- start_quality(campaign)
   late <- 100 * sum(table$late_starts) / sum(table$starts)
-  check("Starts were in time", if (late <= 1) "good" else "look", sprintf("%s %% of %s were late", format_effect(late, FALSE), format_count(sum(table$starts))))
+  check("Starts were in time", if (late <= 1) "good" else "look", sprintf("%s %% of %s were late", format_effect(late, FALSE),
+      format_count(sum(table$starts))))
 }
 
 trust_sentence <- function(checks) {
   look <- checks$check[checks$result == "look"]
-  if (length(look) == 0) return(sprintf("Nothing speaks against it: %s.", counted(sum(checks$result == "good"), "check") |> paste("passed")))
+  if (length(look) == 0) return(sprintf("Nothing speaks against it: %s.",
+                                        counted(sum(checks$result == "good"), "check") |> paste("passed")))
   sprintf("%d of %d checks passed; look at: %s.", sum(checks$result == "good"), nrow(checks), join_words(tolower(look)))
 }
 

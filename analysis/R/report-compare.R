@@ -54,7 +54,8 @@ family_sentence <- function(rows) {
   if (nrow(changed) == 0) return(sprintf("no difference between B and A was found in %s; %s.", counted(nrow(rows), "row"), seen))
   top <- utils::head(changed, 3)
   sprintf("B differs from A in %d of %s: %s%s%s.", nrow(changed), counted(nrow(rows), "row"),
-          paste0(change_names(top), " is ", top$verdict, " (", format_change(top$effect), unit, " ", change_interval(top$ci_low, top$ci_high), ")", collapse = ", "),
+          paste0(change_names(top), " is ", top$verdict, " (", format_change(top$effect), unit, " ",
+                 change_interval(top$ci_low, top$ci_high), ")", collapse = ", "),
           if (nrow(changed) > 3) sprintf(" and %d more", nrow(changed) - 3) else "", if (nrow(changed) < nrow(rows)) paste("; elsewhere", seen) else "")
 }
 
@@ -72,7 +73,8 @@ change_table <- function(rows, comparison) {
   unit <- if (rows$family[1] %in% c("time", "tail")) ", \u00b5s" else if (rows$family[1] %in% c("share", "slowdown")) ", %" else ""
   columns <- list(what = change_names(rows), A = value(rows$value_a), B = value(rows$value_b), change = format_change(rows$effect),
                   CI = change_interval(rows$ci_low, rows$ci_high), "p, Holm" = format_p(rows$p_holm),
-                  limit = format_change(rows$detection_limit, FALSE), n = paste(format_count_each(rows$n_a), format_count_each(rows$n_b), sep = ", "),
+                  limit = format_change(rows$detection_limit, FALSE), n = paste(format_count_each(rows$n_a), format_count_each(rows$n_b),
+                      sep = ", "),
                   verdict = marked(word))
   names(columns)[2:4] <- c(paste0("A", unit), paste0("B", unit), paste0("change, ", rows$unit[1]))
   html_table(columns, how = paste0(comparison_intro(comparison), if (any(rows$familywise %in% FALSE)) {
@@ -81,7 +83,8 @@ change_table <- function(rows, comparison) {
 }
 
 change_margin_table <- function(rows, comparison) {
-  html_table(list(what = change_names(rows), "change, %" = format_change(rows$effect), CI = change_interval(rows$bound_low, rows$bound_high),
+  html_table(list(what = change_names(rows), "change, %" = format_change(rows$effect),
+                  CI = change_interval(rows$bound_low, rows$bound_high),
                   verdict = marked(rows$margin_verdict)),
              how = sprintf("By the interval of confidence %g %% against +-%g %%; slower by more: after Holm's correction over these rows.",
                            100 * (1 - 2 * comparison$alpha), comparison$margin_percent), text = c("what", "verdict"), verdict = rows$margin_verdict)
@@ -112,13 +115,15 @@ differs_section <- function(comparison) {
   page_section("differs", "What else differs, and can the comparison be trusted?",
                if (nrow(differs) == 0) "Nothing that is recorded of machine, software and settings differs." else
                  sprintf("What differs of machine, software or settings (%d): %s.", nrow(differs), few_words(differs$what, 6)),
-               NULL, if (nrow(differs) > 0) html_table(list(what = differs$what, A = differs$a, B = differs$b), text = c("what", "A", "B"), wrap = c("A", "B")),
+               NULL, if (nrow(differs) > 0) html_table(list(what = differs$what, A = differs$a, B = differs$b), text = c("what", "A", "B"),
+                                                       wrap = c("A", "B")),
                list(details_tag("Notes", notes_list(comparison$notes))))
 }
 
 compare_again <- function(comparison) {
   tags <- htmltools::tags
-  options <- c(if (!is.null(comparison$margin_percent)) paste("--margin", format(comparison$margin_percent, digits = 15)), if (comparison$paired) "--paired",
+  options <- c(if (!is.null(comparison$margin_percent)) paste("--margin", format(comparison$margin_percent, digits = 15)),
+               if (comparison$paired) "--paired",
                if (comparison$alpha != 0.01) paste("--alpha", format(comparison$alpha, digits = 15)))
   page_section("again", "How to repeat it", sprintf("Compared by noiselab %s.", package_version_text()), NULL,
                tags$pre(paste(c("noiselab compare", options, vapply(comparison$sides$dirs, quote_word, "")), collapse = " ")))
@@ -137,10 +142,12 @@ write_change_report <- function(comparison, dirs, file) {
   write_page(html_page("B against A", sprintf("acceptance campaigns; A: %s; B: %s", dirs[1], dirs[2]), comparison$answer, NULL, NULL, list(
     page_section("changed", "Which figures changed?", comparison$answer, NULL, html_table(list(
       figure = figure_name(shown), A = format_figure(shown$value_a, shown$unit), B = format_figure(shown$value_b, shown$unit),
-      change = paste(format_effect(shown$effect), unit), CI = format_interval(shown$ci_low, shown$ci_high), "p, Holm" = format_p(shown$p_holm),
+      change = paste(format_effect(shown$effect), unit), CI = format_interval(shown$ci_low, shown$ci_high),
+      "p, Holm" = format_p(shown$p_holm),
       limit = paste(format_effect(shown$detection_limit, FALSE), unit), verdict = marked(word)
     ), how = sprintf(paste("B against A, each with its %g %% interval; Holm's correction over all figures%s. Limit: the change that would have been found.%s"),
-                     100 * (1 - comparison$alpha), if (is.null(comparison$margin)) "" else sprintf("; same: within %g %%", comparison$margin),
+                     100 * (1 - comparison$alpha), if (is.null(comparison$margin)) "" else
+                       sprintf("; same: within %g %%", comparison$margin),
                      if (nrow(rows) > nrow(shown)) sprintf(" %d more: noiselab compare --csv.", nrow(rows) - nrow(shown)) else ""),
     text = c("figure", "verdict"), verdict = word), list(details_tag("Notes", notes_list(comparison$notes)))),
     page_section("again", "How to repeat it", sprintf("Compared by noiselab %s.", package_version_text()), NULL, tags$pre(paste(c(

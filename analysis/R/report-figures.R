@@ -28,7 +28,8 @@ write_figure <- function(plot, analysis, plots_dir) {
   write_atomically(file.path(plots_dir, paste0(plot$name, ".csv")), function(path) data.table::fwrite(without_levels(frame), path, na = ""))
   ordered <- if (is.null(analysis$campaign)) frame else frame[order(panel_factor(frame$panel, analysis)), ]
   # Without title, subtitle and caption it is lower.
-  figure <- figure_parts(plot, draw_frame(plot, analysis, frame), plot$alt(ordered), figure_size(plot, frame, analysis) - c(0, 0.8), nrow(frame), plots_dir)
+  figure <- figure_parts(plot, draw_frame(plot, analysis, frame), plot$alt(ordered), figure_size(plot, frame, analysis) - c(0, 0.8),
+                         nrow(frame), plots_dir)
   if (!is.null(plot$narrow)) figure$narrow <- narrow_picture(plot$narrow(figure$drawn, frame), frame)
   figure$drawn <- NULL
   figure
@@ -39,7 +40,8 @@ figure_parts <- function(plot, drawn, alt, size, n_marks, plots_dir) {
   words <- lapply(drawn$labels[c("subtitle", "caption")], function(text) gsub("\n", " ", text %||% "", fixed = TRUE))
   names(words) <- c("subtitle", "caption")
   drawn <- drawn + ggplot2::labs(title = NULL, subtitle = NULL, caption = NULL)
-  c(plot[c("name", "title", "question", "asks")], words, list(alt = alt, drawn = drawn, picture = write_picture(drawn, plots_dir, plot$name, size, n_marks)))
+  c(plot[c("name", "title", "question", "asks")], words, list(alt = alt, drawn = drawn,
+      picture = write_picture(drawn, plots_dir, plot$name, size, n_marks)))
 }
 
 # The drawing as a file and for the page: `form` (svg or png) and `data` (text or raw).

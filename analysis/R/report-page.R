@@ -20,12 +20,14 @@ html_page <- function(title, where, answer, alarms, picture, sections) {
            sections = htmltools::tagList(lapply(sections, `[[`, "html")), footer = paste("Written by noiselab", package_version_text()))
 }
 
-# A question with its answer in a sentence, its plot, what stands open below it (`body`), and what is folded (`folds`: tags of details_tag()).
+# A question with its answer in a sentence, its plot, what stands open below it (`body`), and what is folded (`folds`: tags of
+# details_tag()).
 page_section <- function(id, title, sentence, picture = NULL, body = NULL, folds = NULL) {
   if (is.null(sentence)) return(NULL)
   tags <- htmltools::tags
   list(link = tags$li(tags$a(href = paste0("#", id), title)),
-       html = template("section", id = id, title = title, sentence = upper_first(paste(sentence, collapse = " ")), picture = picture %||% "",
+       html = template("section", id = id, title = title, sentence = upper_first(paste(sentence, collapse = " ")),
+                       picture = picture %||% "",
                        body = htmltools::tagList(body), folds = htmltools::tagList(folds)))
 }
 
@@ -47,7 +49,8 @@ figure_tag <- function(figure, files_dir) {
   if (is.null(figure)) return(NULL)
   tags <- htmltools::tags
   files <- paste0(files_dir, "/", figure$name, c(paste0(".", figure$picture$form), ".csv"))
-  template("figure", id = figure$name, class = if (is.null(figure$narrow)) "" else "fits", title = paste0(figure$title, "."), subtitle = figure$subtitle,
+  template("figure", id = figure$name, class = if (is.null(figure$narrow)) "" else "fits", title = paste0(figure$title, "."),
+           subtitle = figure$subtitle,
            picture = htmltools::tagList(
              drawn_tag(figure$picture, figure$alt, figure$name, if (is.null(figure$narrow)) "drawn" else "drawn wide"),
              if (!is.null(figure$narrow)) drawn_tag(figure$narrow, figure$alt, paste0(figure$name, "-narrow"), "drawn narrow")
@@ -84,17 +87,19 @@ with_classes <- function(text, prefix) {
   if (length(styles) == 0) return(text)
   class <- paste0(prefix, seq_along(styles))
   for (i in seq_along(styles)) text <- gsub(paste0(" style='", styles[i], "'"), paste0(" class='", class[i], "'"), text, fixed = TRUE)
-  sub("<defs>", paste0("<defs><style>", paste0(".svglite .", class, "{", gsub(": ", ":", gsub("; *", ";", styles)), "}", collapse = ""), "</style>"), text, fixed = TRUE)
+  sub("<defs>", paste0("<defs><style>", paste0(".svglite .", class, "{", gsub(": ", ":", gsub("; *", ";", styles)), "}", collapse = ""),
+                       "</style>"), text, fixed = TRUE)
 }
 
 # ---- tables ------------------------------------------------------------------------------------
 
-# A table of texts: `columns`, named list, heading -> text. Those named in `text` are words, the others numbers, `wrap` words that fold. `how`: what
-# the columns mean, folded. `verdict`: the words behind the last column, which has their marks.
+# A table of texts: `columns`, named list, heading -> text. Those named in `text` are words, the others numbers, `wrap` words that fold.
+# `how`: what the columns mean, folded. `verdict`: the words behind the last column, which has their marks.
 html_table <- function(columns, caption = NULL, how = NULL, text = character(), wrap = character(), verdict = NULL) {
   made <- Map(function(name, value) {
     value <- as.character(value)
-    if (name %in% wrap) c(col_words(name, value), class = "wrap") else if (name %in% text) col_words(name, value) else col_number(name, value, value)
+    if (name %in% wrap) c(col_words(name, value), class = "wrap") else if (name %in% text) col_words(name, value) else
+      col_number(name, value, value)
   }, names(columns), columns)
   page_table(do.call(new_table, c(unname(made), list(mark = verdict))), caption, how)
 }

@@ -10,7 +10,8 @@ slowdown_table <- function(analysis) {
   rows <- rows[order(panel_factor(panel_name(rows), analysis), rows$ranks, label_in(rows, analysis), rows$level_requested_percent), ]
   table <- answer_table(analysis, TRUE, rows)
   table$columns$picture <- NULL
-  page_table(table, how = paste0(upper_first(answer_legend(analysis)), ", with power ", analysis$power, ". Level: CPU time asked for, percent of one CPU. Slowdown: by ",
+  page_table(table, how = paste0(upper_first(answer_legend(analysis)), ", with power ", analysis$power,
+                                 ". Level: CPU time asked for, percent of one CPU. Slowdown: by ",
                                  "how much longer an operation takes with the load than without. Preempted: CPU time that other tasks took from the ranks, percent of one CPU."))
 }
 
@@ -130,7 +131,8 @@ threshold_table <- function(analysis) {
   rows <- rows[!without, ]
   level <- function(name) {
     value <- rows[[paste0(name, "_percent")]]
-    trimws(paste(ifelse(is.na(value), "none", format_level(value)), format_levels(rows[[paste0(name, "_low_percent")]], rows[[paste0(name, "_high_percent")]])))
+    trimws(paste(ifelse(is.na(value), "none", format_level(value)), format_levels(rows[[paste0(name, "_low_percent")]],
+        rows[[paste0(name, "_high_percent")]])))
   }
   label <- label_in(rows, analysis)
   name <- paste0(panel_name(rows), ifelse(nzchar(label), paste0(" (", label, ")"), ""), " by ", rows$channel)
@@ -195,7 +197,8 @@ amplification_table <- function(analysis) {
     list(html_table(columns, caption, text = c("operation", "scope", treatment_columns)),
          reasons_fold(paste0(panel_name(rows), at_level(rows)), rows$reason, "unknown"))
   }
-  list(one(analysis$amplification, "amplification", "amplification", "Amplification: slowdown percent over preempted percent (Fieller's interval)"),
+  list(one(analysis$amplification, "amplification", "amplification",
+           "Amplification: slowdown percent over preempted percent (Fieller's interval)"),
        one(analysis$cost, "cost_ns", "ns per interruption", "Cost of one interruption beyond the load itself"))
 }
 

@@ -2,12 +2,12 @@
 
 #' Write a report
 #'
-#' One HTML file that needs nothing else, neither network nor scripts, and beside it each plot's data as CSV and its picture (SVG; PNG where it
-#' has more than some thousand points, or svglite is not installed). A campaign of synchronised starts may hold one arm only: the report then
-#' has no verdicts.
+#' One HTML file that needs nothing else, neither network nor scripts, and beside it each plot's data as CSV and its picture (SVG; PNG where
+#' it has more than some thousand points, or svglite is not installed). A campaign of synchronised starts may hold one arm only: the report
+#' then has no verdicts.
 #'
-#' @param campaign An `nl_campaign` from [read_campaign()] or an `nl_analysis`; or an `nl_acceptance_verdict` from [judge_acceptance()] or an
-#'   `nl_comparison` from [compare_campaigns()], which have been judged: `alpha` and `margin` are then theirs.
+#' @param campaign An `nl_campaign` from [read_campaign()] or an `nl_analysis`; or an `nl_acceptance_verdict` from [judge_acceptance()] or
+#'   an `nl_comparison` from [compare_campaigns()], which have been judged: `alpha` and `margin` are then theirs.
 #' @param file Character, length 1: the HTML file. It is written beside its place and renamed.
 #' @param plots_dir Character, length 1: directory for pictures and CSV files, made if need be.
 #' @param alpha One-sided level of the tests, length 1.
@@ -44,7 +44,8 @@ check_report_file <- function(file, option = "--out") {
   # A trial says more than permissions do: of root, of file systems that are read-only or far away.
   trial <- tempfile(".noiselab.", dir)
   on.exit(unlink(trial))
-  if (!tryCatch(suppressWarnings(file.create(trial)), error = function(e) FALSE)) abort_usage("cannot write in '", dir, "': ", option, " FILE writes the report elsewhere")
+  if (!tryCatch(suppressWarnings(file.create(trial)), error = function(e) FALSE)) abort_usage("cannot write in '", dir, "': ", option,
+      " FILE writes the report elsewhere")
 }
 
 report_analysis <- function(campaign, alpha, margin = NULL, estimators = TRUE) {
@@ -86,7 +87,8 @@ report_page <- function(analysis, figures, files_dir) {
       again_section(analysis)
     ) else list(
       ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
-          details_tag("Against the margin", margin_table(analysis)), details_tag("Treatments side by side", treatments_of(analysis)), report_sweep(analysis),
+          details_tag("Against the margin", margin_table(analysis)), details_tag("Treatments side by side", treatments_of(analysis)),
+          report_sweep(analysis),
           report_replay(analysis), details_tag("All verdicts, by every channel", verdict_table(analysis)),
           details_tag("Several estimates of each slowdown", estimator_table(analysis))),
       ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL, report_agent_fold(analysis), report_counters(analysis),
@@ -96,7 +98,8 @@ report_page <- function(analysis, figures, files_dir) {
           details_tag("Thresholds: the smallest level that shows", threshold_table(analysis))),
       ask("where", "Which rank or node?", where_sentence(analysis), if (several_nodes(analysis)) location_section(analysis$location),
           details_tag("Synchronised starts", report_starts(analysis$campaign))),
-      ask("trust", "Can the run be trusted?", trust_sentence(checks), trust_table(checks), details_tag("All notes", notes_list(analysis$notes))),
+      ask("trust", "Can the run be trusted?", trust_sentence(checks), trust_table(checks),
+          details_tag("All notes", notes_list(analysis$notes))),
       again_section(analysis)
     )
   )

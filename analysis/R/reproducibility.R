@@ -84,7 +84,8 @@ reproducibility_view <- function(table, conf, notes, operands) {
   known <- table[!is.na(table$rse_percent), ]
   worst <- known[which.max(known$rse_percent), ]
   new_view(sprintf("Repeated launches agree within a relative standard error of %s %%%s; the worst is %s with %s ranks.",
-                   paste(unique(format_effect(range(known$rse_percent), FALSE)), collapse = " to "), if (nrow(known) == 1) "" else sprintf(" over %d rows", nrow(known)),
+                   paste(unique(format_effect(range(known$rse_percent), FALSE)), collapse = " to "), if (nrow(known) == 1) "" else
+                     sprintf(" over %d rows", nrow(known)),
                    panel_name(worst), format_level(worst$ranks)),
            rse_table(table, conf), "times in \u00b5s; RSE: standard error of the mean over launches, percent of it; all starts count",
            sprintf("no RSE: %s", unique(stats::na.omit(table$reason))), length(unique(notes)), all_command(operands, "reproducibility"), report_beside(operands))

@@ -378,7 +378,8 @@ simulate_rows <- function(id, model) {
     steal_ns = rep(0L, n), involuntary_switches = bursts, slowest_rank = rep(0L, n), delivered_ns = account(delivered, TRUE),
     bursts = account(bursts), bursts_due = account(as.integer(bursts > 0)), kind = word(truth$kind),
     pattern = word(truth$pattern), placement = word(truth$placement), phase = word(truth$phase),
-    requested_ns = account(delivered), rank_steal_ns_max = rep(0, n), rank_steal_ns_sum = rep(0, n), each_ns = busy / operations, load_ns = load
+    requested_ns = account(delivered), rank_steal_ns_max = rep(0, n), rank_steal_ns_sum = rep(0, n), each_ns = busy / operations,
+    load_ns = load
   )
 }
 

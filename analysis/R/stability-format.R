@@ -55,7 +55,8 @@ format_stability <- function(table, advice, alpha, spread, notes) {
 stability_view <- function(table, advice, alpha, spread, notes, operands) {
   best <- advice$row
   plain <- function(x) format_effect(x, FALSE)
-  bounds <- ifelse(is.na(table$cv_launches_low_percent), "-", paste0("[", plain(table$cv_launches_low_percent), ", ", plain(table$cv_launches_high_percent), "]"))
+  bounds <- ifelse(is.na(table$cv_launches_low_percent), "-", paste0("[", plain(table$cv_launches_low_percent), ", ",
+      plain(table$cv_launches_high_percent), "]"))
   label <- stability_label(table)
   shown <- do.call(new_table, c(configuration_columns(table), list(
     cv_launches_percent = col_number("CV", table$cv_launches_percent, plain, "%"),
@@ -69,12 +70,14 @@ stability_view <- function(table, advice, alpha, spread, notes, operands) {
     sprintf("Measure with %s: %s.", configuration_name(best), advice$why[1]), upper_first(paste0(advice$why[2], ".")),
     if (length(advice$equal) > 0) sprintf("Not told apart from it: %s.", few_words(advice$equal, 3))
   ), shown, sprintf("CV: scatter of the clean time over launches, at most %g %% wanted; merit: level within reach of one second, low is good", spread),
-  c(if (length(advice$commands) > 0) paste("go on with:", advice$commands[length(advice$commands)]), not_suitable_words(table)), length(unique(notes)),
+  c(if (length(advice$commands) > 0) paste("go on with:", advice$commands[length(advice$commands)]), not_suitable_words(table)),
+  length(unique(notes)),
   all_command(operands, "stability"), report_beside(operands))
 }
 
 configuration_columns <- function(table) {
-  list(operation = col_words("operation", table$operation), bytes = col_number("bytes", table$bytes), ranks = col_number("ranks", table$ranks),
+  list(operation = col_words("operation", table$operation), bytes = col_number("bytes", table$bytes),
+       ranks = col_number("ranks", table$ranks),
        half = col_words("half", how_measured(table)))
 }
 
@@ -88,7 +91,8 @@ clean_lines <- function(table, alpha) {
     n_launches = col_number("n", table$n_launches), cv_within_percent = col_number("CV", table$cv_within_percent, percent),
     cv_within_robust_percent = col_number("robust", table$cv_within_robust_percent, percent),
     cv_launches_percent = col_number("over n", table$cv_launches_percent, percent),
-    cv_launches_low_percent = col_number(confidence_name(2 * alpha), low, interval), allan_percent = col_number("Allan", table$allan_percent, percent),
+    cv_launches_low_percent = col_number(confidence_name(2 * alpha), low, interval),
+    allan_percent = col_number("Allan", table$allan_percent, percent),
     allan_min_percent = col_number("lowest", table$allan_min_percent, percent),
     allan_best_s = col_number("at", table$allan_best_s, function(x) format_seconds(signif(x, 3)))
   ))
@@ -100,7 +104,8 @@ reaction_lines <- function(table, alpha) {
   stability_lines(table, list(
     slowdown_percent = col_number("slower", table$slowdown_percent, format_effect),
     slowdown_low_percent = col_interval(confidence_name(2 * alpha), table$slowdown_low_percent, table$slowdown_high_percent),
-    p_holm = col_number("p", table$p_holm, format_p), limit_percent = col_number("limit", table$limit_percent, function(x) format_effect(x, FALSE)),
+    p_holm = col_number("p", table$p_holm, format_p), limit_percent = col_number("limit", table$limit_percent,
+        function(x) format_effect(x, FALSE)),
     merit = col_number("merit", table$merit, format_level), merit_low = col_number(confidence_name(2 * alpha), table$merit_low, merit)
   ))
 }

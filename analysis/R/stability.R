@@ -310,7 +310,8 @@ configuration_words <- function(row) {
 
 more_launches_command <- function(row) {
   if (nrow(row) == 0) return(character())
-  paste0("noiselab run stability ", configuration_words(row), if (!is.na(row$count)) paste(" --counts", format_count(row$count)), " --reference ",
+  paste0("noiselab run stability ", configuration_words(row), if (!is.na(row$count)) paste(" --counts", format_count(row$count)),
+         " --reference ",
          format_level(row$level_requested_percent), " --launches ", as.integer(row$launches_needed))
 }
 

@@ -190,7 +190,8 @@ starts_view <- function(campaign, operands) {
     sprintf("%s %% of %s starts were late; ranks began %s \u00b5s after the scheduled time at the median, at most %s \u00b5s at p99.",
             format_effect(100 * late, FALSE), format_count(sum(table$starts)), us(stats::median(table$overshoot_p50_ns, na.rm = TRUE)),
             us(max_or_na(table$overshoot_p99_ns))),
-    if (NROW(ranks) > 0 && isTRUE(ahead$last_ends_percent > 1.2 * ahead$expected_percent)) sprintf("Rank %s (CPU %s of %s) held the others up most: last to end in %.3g %% of the starts, %.3g %% expected.",
+    if (NROW(ranks) > 0 && isTRUE(ahead$last_ends_percent > 1.2 *
+                                  ahead$expected_percent)) sprintf("Rank %s (CPU %s of %s) held the others up most: last to end in %.3g %% of the starts, %.3g %% expected.",
                                  format_count(ahead$rank), format_count(ahead$cpu), ahead$host, ahead$last_ends_percent, ahead$expected_percent)
   ), quality_table(table), "times in \u00b5s; over: actual minus scheduled start; time: last end minus scheduled start; spread: last minus first start",
   if (late > 0.01) "late starts are counted in everything: leave more time between starts, or use a quieter machine", length(notes),
@@ -209,7 +210,8 @@ format_late <- function(campaign, most = 10) {
     wrap_line(paste("percent of the starts in which the rank was last to start, and last to end; cost: by how much it was",
                     "then behind the second last, over all starts")),
     table_lines(new_table(
-      ranks = col_number("ranks", rows$ranks), rank = col_number("rank", rows$rank), cpu = col_number("CPU", rows$cpu), host = col_words("host", rows$host),
+      ranks = col_number("ranks", rows$ranks), rank = col_number("rank", rows$rank), cpu = col_number("CPU", rows$cpu),
+      host = col_words("host", rows$host),
       expected_percent = col_number("expected", rows$expected_percent, percent),
       last_starts_percent = col_number("last start", rows$last_starts_percent, percent),
       last_ends_percent = col_number("last end", rows$last_ends_percent, percent),
@@ -228,9 +230,11 @@ format_clocks <- function(campaign, most = 10) {
   c("clocks against that of rank 0, the least certain first",
     table_lines(new_table(
       launch = col_words("launch", rows$launch), rank = col_number("rank", rows$rank), host = col_words("host", rows$host),
-      runs = col_number("runs", rows$runs), last_offset_ns = col_number("offset ms", rows$last_offset_ns, function(x) sprintf("%.6f", x / 1e6)),
+      runs = col_number("runs", rows$runs), last_offset_ns = col_number("offset ms", rows$last_offset_ns,
+          function(x) sprintf("%.6f", x / 1e6)),
       drift_ppm = col_number("drift ppm", rows$drift_ppm, function(x) sprintf("%+.3f", x)),
-      shortest_rtt_ns = col_number("RTT \u00b5s", rows$shortest_rtt_ns, us), largest_residual_ns = col_number("residual \u00b5s", rows$largest_residual_ns, us)
+      shortest_rtt_ns = col_number("RTT \u00b5s", rows$shortest_rtt_ns, us),
+      largest_residual_ns = col_number("residual \u00b5s", rows$largest_residual_ns, us)
     )),
     if (rest > 0) sprintf("  and %d more: --csv --table clocks", rest), "")
 }

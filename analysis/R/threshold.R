@@ -27,9 +27,10 @@
 #' @return A data frame, one row per scope x launch x operation x bytes x treatment x channel: `med_percent` (of
 #'   one CPU; NA if no level was detected), `med_bracket_low_percent`, `med_low_percent`, `med_high_percent`
 #'   (interval; `Inf`: above the highest level), `med_reason`,
-#'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent`, `lod_reason`, `delta_percent`, `d_delta_percent`, `d_delta_low_percent`, `d_delta_high_percent`
-#'   (`Inf`: above the highest level), `d_delta_reason`, `slope`, `slope_low`, `slope_high` (unit of the
-#'   channel per percent of one CPU; least squares through the origin), `fit_p` (of the departure from that line:
+#'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent`, `lod_reason`, `delta_percent`,
+#'   `d_delta_percent`, `d_delta_low_percent`, `d_delta_high_percent` (`Inf`: above the highest level), `d_delta_reason`, `slope`,
+#'   `slope_low`, `slope_high` (unit of the channel per percent of one CPU; least squares through the origin), `fit_p` (of the departure
+#'   from that line:
 #'   chi-square, across launches by resampling), `detection_limit` (unit of the
 #'   channel), `n_pairs` (median over levels), `n_tested` (smallest over levels), `n_launches`.
 #' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593. Tamhane, A. C. et al. (1996) Biometrics 52,

@@ -7,7 +7,8 @@ estimate_columns <- c(
   "p_one_sided", "p_two_sided", "n", "n_unit", "verdict", "margin_verdict", "reason"
 )
 
-text_columns <- c("quantity", "channel", "scope", "launch", "host", "operation", "kind", "pattern", "placement", "phase", "n_unit", "verdict", "margin_verdict", "reason")
+text_columns <- c("quantity", "channel", "scope", "launch", "host", "operation", "kind", "pattern", "placement", "phase", "n_unit",
+                  "verdict", "margin_verdict", "reason")
 
 channel_quantities <- c(time = "slowdown_percent", preempted = "preempted_percent", detour = "detour_percent", base = "base_percent",
                         steal = "steal_percent", arrival = "arrival_percent", overshoot = "overshoot_ns", late = "late_percent")
@@ -40,23 +41,28 @@ campaign_estimates <- function(analysis) {
   confidence <- 1 - analysis$alpha
   unit_of <- function(rows) ifelse(is.na(rows$launch), "launch", "pair")
   ratio <- function(rows, column, quantity) if (NROW(rows) > 0) {
-    as_estimates(rows, quantity, value = rows[[column]], confidence = 1 - 2 * analysis$alpha, n = ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs),
+    as_estimates(rows, quantity, value = rows[[column]], confidence = 1 - 2 * analysis$alpha,
+                 n = ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs),
                  n_unit = unit_of(rows))
   }
   level <- function(quantity, name, rows = thresholds) if (NROW(rows) > 0) {
     of <- function(part) rows[[paste0(name, part)]]
-    as_estimates(rows, quantity, value = of("_percent"), ci_low = of("_low_percent"), ci_high = of("_high_percent"), confidence = confidence,
+    as_estimates(rows, quantity, value = of("_percent"), ci_low = of("_low_percent"), ci_high = of("_high_percent"),
+                 confidence = confidence,
                  detection_limit = NA, n = rows$n_tested, n_unit = unit_of(rows), verdict = NA, reason = of("_reason"))
   }
   bind_rows(Filter(Negate(is.null), list(
-    as_estimates(verdicts, channel_quantities[verdicts$channel], value = verdicts$estimate, confidence = 1 - 2 * verdicts$alpha, n = verdicts$n_tested,
+    as_estimates(verdicts, channel_quantities[verdicts$channel], value = verdicts$estimate, confidence = 1 - 2 * verdicts$alpha,
+                 n = verdicts$n_tested,
                  n_unit = verdicts$unit_of_inference, verdict = row_outcome(verdicts)),
     level("smallest_detected_level_percent", "med"), level("detectable_level_percent", "lod"),
     level("level_slowing_by_delta_percent", "d_delta", thresholds[thresholds$channel == "time", ]),
     ratio(amplification, "amplification", "amplification_ratio"), ratio(cost, "cost_ns", "interruption_cost_ns"),
     if (NROW(contrasts) > 0) as_estimates(
-      contrasts, "treatment_contrast_percent", value = contrasts$difference_percent, confidence = confidence, n = contrasts$n_a, n_unit = unit_of(contrasts),
-      kind = contrast_word(contrasts, "kind"), pattern = contrast_word(contrasts, "pattern"), placement = contrast_word(contrasts, "placement"),
+      contrasts, "treatment_contrast_percent", value = contrasts$difference_percent, confidence = confidence, n = contrasts$n_a,
+      n_unit = unit_of(contrasts),
+      kind = contrast_word(contrasts, "kind"), pattern = contrast_word(contrasts, "pattern"),
+      placement = contrast_word(contrasts, "placement"),
       phase = contrast_word(contrasts, "phase")
     )
   )))
@@ -79,21 +85,24 @@ location_estimates <- function(location) {
 
 intervals_estimates <- function(sweep) {
   rows <- sweep$rows
-  as_estimates(rows, "slowdown_percent", kind = rows$agent, agent_interval_s = rows$interval_s, value = rows$estimate, confidence = 1 - 2 * sweep$alpha,
+  as_estimates(rows, "slowdown_percent", kind = rows$agent, agent_interval_s = rows$interval_s, value = rows$estimate, confidence = 1 - 2 *
+               sweep$alpha,
                n_unit = rows$unit_of_inference, verdict = short_verdict_words(rows))
 }
 
 replay_estimates <- function(result) {
   rows <- result$rows
   of <- function(name, quantity, ...) {
-    as_estimates(rows, quantity, value = rows[[paste0(name, "_percent")]], ci_low = rows[[paste0(name, "_low")]], ci_high = rows[[paste0(name, "_high")]],
+    as_estimates(rows, quantity, value = rows[[paste0(name, "_percent")]], ci_low = rows[[paste0(name, "_low")]],
+                 ci_high = rows[[paste0(name, "_high")]],
                  confidence = 1 - 2 * result$alpha, n_unit = rows$unit_of_inference, ...)
   }
   none <- list(detection_limit = NA, verdict = NA, reason = NA)
   bind_rows(list(
     do.call(of, c(list("agent", "agent_slowdown_percent", kind = rows$agent), none)),
     do.call(of, c(list("replay", "replay_slowdown_percent", kind = rows$replay), none)),
-    as_estimates(rows, "agent_less_replay_percent", kind = rows$agent, value = rows$difference_percent, ci_low = rows$bound_low, ci_high = rows$bound_high,
+    as_estimates(rows, "agent_less_replay_percent", kind = rows$agent, value = rows$difference_percent, ci_low = rows$bound_low,
+                 ci_high = rows$bound_high,
                  confidence = 1 - 2 * result$alpha, p_two_sided = rows$p_holm, n_unit = rows$unit_of_inference)
   ))
 }
@@ -105,8 +114,10 @@ change_units <- c(time = "_change_percent", tail = "_change_percent", share = "_
 comparison_estimates <- function(comparison) {
   rows <- comparison$rows
   alone <- rows$familywise %in% FALSE
-  as_estimates(rows, paste0(rows$measure, change_units[rows$family]), value = rows$effect, confidence = 1 - comparison$alpha, n = rows$n_a + rows$n_b,
-               n_unit = ifelse(rows$scope %in% scope_two, "pair", "launch"), verdict = ifelse(rows$verdict == no_difference, "no_difference",
+  as_estimates(rows, paste0(rows$measure, change_units[rows$family]), value = rows$effect, confidence = 1 - comparison$alpha, n = rows$n_a +
+               rows$n_b,
+               n_unit = ifelse(rows$scope %in% scope_two, "pair", "launch"),
+               verdict = ifelse(rows$verdict == no_difference, "no_difference",
                                                                                           paste0(rows$verdict, ifelse(alone, "_alone", ""))))
 }
 
@@ -117,10 +128,13 @@ agent_estimates <- function(report) {
     as_estimates(accounts, quantity, value = accounts[[column]], verdict = NA, n = accounts$n_pairs, n_unit = "pair", reason = NA)
   }
   bind_rows(Filter(Negate(is.null), list(
-    if (!is.null(report$analysis)) campaign_estimates(report$analysis), figure_estimates(report$figures, report$alpha), used("cpu_percent", "agent_cpu_percent"),
+    if (!is.null(report$analysis)) campaign_estimates(report$analysis), figure_estimates(report$figures, report$alpha),
+    used("cpu_percent", "agent_cpu_percent"),
     used("on_ranks_percent", "agent_cpu_of_ranks_percent"), used("rss_kib", "agent_memory_kib"),
-    if (NROW(accounts) > 0) as_estimates(accounts, "preempted_less_agent_us_per_s", value = accounts$difference_us_per_s, ci_low = accounts$difference_low,
-                                         ci_high = accounts$difference_high, confidence = 1 - 2 * report$alpha, n = accounts$n_pairs, n_unit = "pair",
+    if (NROW(accounts) > 0) as_estimates(accounts, "preempted_less_agent_us_per_s", value = accounts$difference_us_per_s,
+                                         ci_low = accounts$difference_low,
+                                         ci_high = accounts$difference_high, confidence = 1 - 2 * report$alpha, n = accounts$n_pairs,
+                                         n_unit = "pair",
                                          verdict = accounts$agreement)
   )))
 }
@@ -128,7 +142,8 @@ agent_estimates <- function(report) {
 acceptance_estimates <- function(result) {
   figures <- result$figures
   if (NROW(figures) == 0) return(NULL)
-  as_estimates(figures, paste0(figure_quantity(figures), "_", figures$unit), host = figures$entity, bytes = figures$size, confidence = 1 - result$alpha, n = NA, n_unit = NA,
+  as_estimates(figures, paste0(figure_quantity(figures), "_", figures$unit), host = figures$entity, bytes = figures$size,
+               confidence = 1 - result$alpha, n = NA, n_unit = NA,
                verdict = closed_word(figures$verdict))
 }
 
@@ -139,7 +154,8 @@ figure_quantity <- function(rows) {
 
 acceptance_change_estimates <- function(comparison) {
   rows <- comparison$rows
-  as_estimates(rows, paste0(figure_quantity(rows), "_change_", rows$effect_unit), host = rows$entity, bytes = rows$size, value = rows$effect,
+  as_estimates(rows, paste0(figure_quantity(rows), "_change_", rows$effect_unit), host = rows$entity, bytes = rows$size,
+               value = rows$effect,
                confidence = 1 - comparison$alpha, n = rows$n_a + rows$n_b, n_unit = "launch",
                verdict = ifelse(rows$verdict == "changed", ifelse(rows$worse, "worse", "better"), rows$verdict))
 }

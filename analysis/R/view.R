@@ -4,7 +4,8 @@ screen_lines <- 24
 most_sentence_lines <- 8
 most_warnings <- 3
 
-verdict_styles <- c("detected" = "bold", "detected alone" = "bold", "not detected" = "", "inconclusive" = "yellow", "above" = "bold", "below" = "",
+verdict_styles <- c("detected" = "bold", "detected alone" = "bold", "not detected" = "", "inconclusive" = "yellow", "above" = "bold",
+                    "below" = "",
                     "fail" = "red", "pass" = "green")
 
 # A column of closed words, each with its mark.
@@ -20,7 +21,8 @@ col_verdict <- function(label, word, unicode = shows_unicode()) {
 # `sentences`: the answer. `table`: an nl_table, or lines. `legend`: one text under it. `warnings`: the most important first, each with
 # what to do. `notes`: number of what else there is to say. `command`: of the whole text. `report`: file, where there is one.
 new_view <- function(sentences, table = NULL, legend = NULL, warnings = character(), notes = 0, command = NULL, report = NULL) {
-  list(sentences = sentences, table = table, legend = legend, warnings = unique(warnings), notes = notes, command = command, report = report)
+  list(sentences = sentences, table = table, legend = legend, warnings = unique(warnings), notes = notes, command = command,
+       report = report)
 }
 
 # Lines of a text; a number keeps its % beside it.

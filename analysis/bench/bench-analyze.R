@@ -34,7 +34,8 @@ noiselab::simulate_campaign(wide, operations = c("barrier", "allreduce"), bytes 
 # 100,000 ranks on 10,000 nodes, which only have to be read and judged at all
 widest <- tempfile("bench-widest")
 if (rows_wanted >= 1e6) {
-  noiselab::simulate_campaign(widest, operations = "barrier", bytes = 0, levels_percent = c(0, 1), pairs = 8, nodes = 1e4, ranks = 1e5, seed = 1)
+  noiselab::simulate_campaign(widest, operations = "barrier", bytes = 0, levels_percent = c(0, 1), pairs = 8, nodes = 1e4, ranks = 1e5,
+                              seed = 1)
 }
 figures <- rbind(
   "Rscript, nothing else" = seconds(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", "-e", "0"), stdout = FALSE)),

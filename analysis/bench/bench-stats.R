@@ -1,5 +1,6 @@
 # make bench-stats: do the verdicts hold what they state? Run:
-#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [located] [acceptance] [known] [placebo]
+#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [located] [acceptance] [known]
+#   [placebo]
 # Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
 # take an hour or two on two cores with nothing else to do.
@@ -365,7 +366,8 @@ known <- function(n) {
 
 # ---- acceptance: who is failed, who is passed ----------------------------------------------------
 
-# What is wrong with each kind of campaign: the model's settings, by the number of nodes; who may be named; whether it is more than the margin, so that a pass is wrong.
+# What is wrong with each kind of campaign: the model's settings, by the number of nodes; who may be named; whether it is more than the
+# margin, so that a pass is wrong.
 minority <- function(n) c(n - n %/% 4 - (n < 4), n %/% 4 + (n < 4))
 slow <- function(percent) function(n) list(slow_node = 2, work_percent = percent, slow_percent = percent, extra_lost_percent = 0)
 acceptance_cells <- list(
@@ -386,7 +388,8 @@ accept_cell <- function(cell, nodes, length, n) {
     model <- c(list(nodes = nodes, seed = i), acceptance_lengths[[length]], acceptance_cells[[cell]]$model(nodes))
     result <- judge_acceptance(do.call(simulated_acceptance, model), alpha = alpha)
     bad <- unique(result$judgements$entity[result$judgements$verdict == "fail"])
-    c(wrong_fail = !all(grepl(acceptance_cells[[cell]]$named, bad)), wrong_pass = acceptance_cells[[cell]]$beyond && result$verdict == "pass",
+    c(wrong_fail = !all(grepl(acceptance_cells[[cell]]$named, bad)), wrong_pass = acceptance_cells[[cell]]$beyond &&
+      result$verdict == "pass",
       open = result$verdict == "inconclusive", right = result$verdict == "fail" && all(grepl(acceptance_cells[[cell]]$named, bad)))
   }, mc.cores = cores))
   hits <- colSums(got)
@@ -394,14 +397,16 @@ accept_cell <- function(cell, nodes, length, n) {
   error <- 100 * sqrt(smoothed * (1 - smoothed) / n)
   percent <- 100 * hits / n
   holds <- all(percent[1:2] - 2 * error[1:2] <= 1)
-  cat(sprintf("  %-19s %5d  %-5s %5d  %5.1f +- %-4.1f  %5.1f +- %-4.1f  %5.1f +- %-4.1f  %5.1f  %s\n", cell, nodes, length, n, percent[1], error[1], percent[2], error[2], percent[3], error[3],
+  cat(sprintf("  %-19s %5d  %-5s %5d  %5.1f +- %-4.1f  %5.1f +- %-4.1f  %5.1f +- %-4.1f  %5.1f  %s\n", cell, nodes, length, n, percent[1],
+              error[1], percent[2], error[2], percent[3], error[3],
               percent[4], if (holds) "yes" else "NO"))
   missed <<- missed + !holds
 }
 
 acceptance <- function(n) {
   cat("Acceptance: campaigns of 3 launches, percent of campaigns; wanted: wrong fail and wrong pass <= 1 (within two standard errors)\n")
-  cat(sprintf("  %-19s %5s  %-5s %5s  %-13s  %-13s  %-13s  %5s\n", "truth", "nodes", "", "n", "wrong fail", "wrong pass", "inconclusive", "named"))
+  cat(sprintf("  %-19s %5s  %-5s %5s  %-13s  %-13s  %-13s  %5s\n", "truth", "nodes", "", "n", "wrong fail", "wrong pass", "inconclusive",
+              "named"))
   # a part of the table: NODES="3 16" LENGTHS=full CELLS='switches|healthy'
   asked <- function(name, all) {
     words <- strsplit(Sys.getenv(name), " +")[[1]]
@@ -413,15 +418,18 @@ acceptance <- function(n) {
   }
   if (nzchar(paste0(Sys.getenv("NODES"), Sys.getenv("LENGTHS"), Sys.getenv("CELLS")))) return(invisible())
   against <- function(i, launches, ...) {
-    rows <- judge_acceptance(simulated_acceptance(seed = i, ...), reference = simulated_acceptance(seed = n + i, launches = launches))$judgements
+    rows <- judge_acceptance(simulated_acceptance(seed = i, ...), reference = simulated_acceptance(seed = n + i,
+        launches = launches))$judgements
     unique(rows$entity[rows$kind == "reference" & rows$verdict == "fail"])
   }
   each <- function(n, f) simplify2array(parallel::mclapply(seq_len(n), f, mc.cores = cores))
   few <- ceiling(n / 10)
   for (launches in c(3, 6)) {
-    share(sprintf("clean against a reference of %d launches", launches), each(few, function(i) length(against(i, launches)) > 0), "false_alarms")
+    share(sprintf("clean against a reference of %d launches", launches), each(few, function(i) length(against(i, launches)) > 0),
+          "false_alarms")
   }
-  share("slow node of 3 against a reference", each(few, function(i) !"node2" %in% against(i, 6, slow_node = 2)), "false_alarms", " (node not failed)")
+  share("slow node of 3 against a reference", each(few, function(i) !"node2" %in% against(i, 6, slow_node = 2)), "false_alarms",
+        " (node not failed)")
 }
 
 # ---- placebo launches on this machine ------------------------------------------------------------

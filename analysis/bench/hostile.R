@@ -114,7 +114,8 @@ mean_attainable <- function(d, alpha, by_ranks) {
 # Shares of false alarms and of covered zeros, against what the test can attain.
 judge_level <- function(name, p, low, high, reach) {
   usual <- reach[["level"]] > 0.95 * alpha
-  bounds$level <<- list(text = "false alarms", low = if (usual) 0.7 else 70 * reach[["level"]], high = if (usual) 1.3 else min(1.3, 130 * reach[["level"]]))
+  bounds$level <<- list(text = "false alarms", low = if (usual) 0.7 else 70 * reach[["level"]], high = if (usual) 1.3 else
+                        min(1.3, 130 * reach[["level"]]))
   full <- 100 * (1 - 2 * reach[["ends"]])
   bounds$held <<- list(text = "interval covers 0", low = 98.5, high = max(99.5, round(full + 0.5, 2)))
   share(name, p <= alpha, "level", if (usual) "" else sprintf(" (attainable %.2f)", 100 * reach[["level"]]))
@@ -135,7 +136,8 @@ adjusted_row <- function(d, adjusted, moved) {
   cell <- list(d = d, lost = data.frame(d = adjusted, moved_percent = moved))
   settings <- function(alpha) list(alpha = alpha, conf = 1 - 2 * alpha, power = power)
   test <- adjusted_mean(cell, settings(alpha))
-  ends <- if (test$is_withheld) list(low = NA_real_, high = NA_real_) else randomisation_inference(test$values, alpha / 2, with_limit = FALSE)
+  ends <- if (test$is_withheld) list(low = NA_real_, high = NA_real_) else
+    randomisation_inference(test$values, alpha / 2, with_limit = FALSE)
   list(adjusted_estimate = mean(adjusted), adjusted_detected = test$low > 0, adjusted_low = ends$low, adjusted_high = ends$high,
        is_withheld = test$is_withheld)
 }
@@ -214,7 +216,8 @@ power_of <- function(machine, n_pairs, n) {
       per_column(null, function(d, j) {
         limit <- verdict_of(channel, d, kinds[[kind]], resolution)[["limit"]]
         x <- again[, j] + if (channel == "time") log1p(limit / 100) else limit
-        p <- if (is.na(limit)) NA_real_ else if (kind == "mean") randomisation_inference(x, alpha, with_limit = FALSE)$p else signed_rank_test(x)$p
+        p <- if (is.na(limit)) NA_real_ else if (kind == "mean") randomisation_inference(x, alpha, with_limit = FALSE)$p else
+          signed_rank_test(x)$p
         list(limit = limit, p = p)
       })
     })
@@ -275,7 +278,8 @@ moving_covariate <- function(n_pairs, n, moves, bursts) {
     })
   })
   name <- sprintf("%d pairs, %s, moved by %g of the margin", n_pairs, if (bursts) "bursts" else "some in every half", moves)
-  cat(sprintf("  %s: withheld in %.1f %%, decided by the adjusted mean in %.1f %%\n", name, 100 * mean(rows$is_withheld), 100 * mean(rows$is_adjusted)))
+  cat(sprintf("  %s: withheld in %.1f %%, decided by the adjusted mean in %.1f %%\n", name, 100 * mean(rows$is_withheld), 100 *
+              mean(rows$is_adjusted)))
   # Both ends at alpha: an interval of 98 %.
   bounds$own <<- list(text = "covers the treatment's own part", low = 97.4, high = 98.6)
   if (mean(rows$is_withheld) < 0.9) share("    adjusted mean", rows$is_own[!rows$is_withheld], "own")

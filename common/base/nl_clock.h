@@ -84,7 +84,8 @@ struct nl_counter_pair {
 /* Reads both, 64 times, and keeps the reading with the smallest width: the least disturbed one. Some microseconds. */
 struct nl_counter_pair nl_counter_pair(clockid_t clock);
 
-/* Seconds since 1970 that a step of the clock while this process runs does not move: the time of the first call, and what has passed since. From one thread.
+/* Seconds since 1970 that a step of the clock while this process runs does not move: the time of the first call, and what has passed since.
+ * From one thread.
  * @param step_ns  receives by how much the clock was set since then; NULL. */
 int64_t nl_wall_s(int64_t *step_ns);
 

@@ -27,7 +27,8 @@ int nl_edit_distance(const char *a, const char *b) {
         for (size_t j = 1; j <= m; j++) {
             int is_same = letter(a[i - 1]) == letter(b[j - 1]);
             now[j] = least(least(before[j], now[j - 1]) + 1, before[j - 1] + !is_same);
-            if (i > 1 && j > 1 && letter(a[i - 1]) == letter(b[j - 2]) && letter(a[i - 2]) == letter(b[j - 1])) now[j] = least(now[j], two_before[j - 2] + 1);
+            if (i > 1 && j > 1 && letter(a[i - 1]) == letter(b[j - 2]) && letter(a[i - 2]) == letter(b[j - 1]))
+                now[j] = least(now[j], two_before[j - 2] + 1);
         }
     }
     return rows[n % 3][m];

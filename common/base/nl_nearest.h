@@ -11,13 +11,14 @@ struct nl_nearest {
     int distance;     /* of the best */
 };
 
-/* Edits between two words: letters put in, left out, exchanged, or two neighbours swapped (the restricted distance of Damerau 1964). Case does not
- * count, nor do - and _ differ, nor an MPI_ before either word. Words of more than 63 letters are infinitely far. */
+/* Edits between two words: letters put in, left out, exchanged, or two neighbours swapped (the restricted distance of Damerau 1964). Case
+ * does not count, nor do - and _ differ, nor an MPI_ before either word. Words of more than 63 letters are infinitely far. */
 int nl_edit_distance(const char *a, const char *b);
 
 void nl_nearest_begin(struct nl_nearest *n, const char *word);
 
-/* Offers one word that there is; kept, not copied. Near enough is a third of the letters, at least one; and a word that begins like this. */
+/* Offers one word that there is; kept, not copied. Near enough is a third of the letters, at least one; and a word that begins like
+ * this. */
 void nl_nearest_offer(struct nl_nearest *n, const char *name);
 
 /* The same for every row of a table of pointers that ends with NULL and whose rows have a name. */

@@ -43,7 +43,8 @@ int nl_progress_tell(const struct nl_progress *p, int64_t now_ns, double share, 
     double left_s = share > 0 ? (double)(now_ns - p->begin_ns) * 1e-9 * (1 - share) / share : 0;
     if (left_s < 120) return snprintf(text, size, "%.0f %%, %s%.0f s left", 100 * share, at_most, left_s);
     if (left_s < 7200) return snprintf(text, size, "%.0f %%, %s%.0f min left", 100 * share, at_most, left_s / 60);
-    return snprintf(text, size, "%.0f %%, %s%.0f h %02.0f min left", 100 * share, at_most, (double)(int)(left_s / 3600), (double)((int)left_s % 3600 / 60));
+    return snprintf(text, size, "%.0f %%, %s%.0f h %02.0f min left", 100 * share, at_most, (double)(int)(left_s / 3600),
+                    (double)((int)left_s % 3600 / 60));
 }
 
 void nl_progress_show(struct nl_progress *p, int64_t now_ns, double share, const char *program, const char *text) {

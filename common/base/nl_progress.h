@@ -32,7 +32,8 @@ void nl_progress_begin(struct nl_progress *p, int64_t now_ns);
 /* Whether a line is due at this share of the run, 0..1. */
 int nl_progress_is_due(const struct nl_progress *p, int64_t now_ns, double share);
 
-/* "42 %, 70 s left" into `text`: how far, and what the rest takes at the same pace. `at_most`: "at most " or "". Returns what snprintf does. */
+/* "42 %, 70 s left" into `text`: how far, and what the rest takes at the same pace. `at_most`: "at most " or "". Returns what snprintf
+ * does. */
 int nl_progress_tell(const struct nl_progress *p, int64_t now_ns, double share, const char *at_most, char *text, size_t size);
 
 /* Shows a line: the program's name, a colon, and the text, cut to the width. */

@@ -9,8 +9,8 @@
 static const struct {
     const char *part;
     int is_whole;
-} names[] = {{"password", 0}, {"passwd", 0}, {"passphrase", 0}, {"secret", 0}, {"token", 0}, {"credential", 0}, {"apikey", 0}, {"authorization", 0},
-             {"pass", 1},     {"pw", 1},     {"pwd", 1},        {"auth", 1},   {"key", 1},   {"cookie", 1}};
+} names[] = {{"password", 0},      {"passwd", 0}, {"passphrase", 0}, {"secret", 0}, {"token", 0}, {"credential", 0}, {"apikey", 0},
+             {"authorization", 0}, {"pass", 1},   {"pw", 1},         {"pwd", 1},    {"auth", 1},  {"key", 1},        {"cookie", 1}};
 enum { N_NAMES = sizeof names / sizeof *names };
 
 /* options with NAME:PASSWORD behind them */
@@ -54,7 +54,8 @@ static size_t name_length(const char *at) {
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
-/* Where a secret that begins at `at` ends: at a blank outside of its own quotes, and at `close`, the quote around it. is_word: at the end of all. */
+/* Where a secret that begins at `at` ends: at a blank outside of its own quotes, and at `close`, the quote around it. is_word: at the end
+ * of all. */
 static const char *end_of_secret(const char *at, char close, int is_word, int takes_blanks) {
     if (is_word) return at + strlen(at);
     for (; *at && *at != close && (takes_blanks || !is_blank(*at)); at++) {
@@ -130,7 +131,8 @@ int nl_secret_redact(const char *text, const char *before, char *out, size_t siz
     size_t n_before = before ? strlen(before) : 0;
     char open = '\0', inner = '\0';
     /* an element of its own, blanks and all */
-    if (n_before > 2 && before[1] == '-' && before[0] == '-' && !strchr(before, '=') && says_secret(before, n_before) && *text && *text != '-') {
+    if (n_before > 2 && before[1] == '-' && before[0] == '-' && !strchr(before, '=') && says_secret(before, n_before) && *text &&
+        *text != '-') {
         put_mark(&c);
         text += strlen(text);
     }
@@ -145,7 +147,8 @@ int nl_secret_redact(const char *text, const char *before, char *out, size_t siz
             continue;
         }
         size_t n = word_length(at, is_word), n_secret;
-        const char quote = at > text && !is_word && (at[-1] == '"' || at[-1] == '\'') && (at[-1] == open || at[-1] == inner) ? at[-1] : '\0';
+        const char quote =
+            at > text && !is_word && (at[-1] == '"' || at[-1] == '\'') && (at[-1] == open || at[-1] == inner) ? at[-1] : '\0';
         struct find f = look(at, n, quote ? strcspn(at, (char[]){quote, '\0'}) : 0, before, n_before);
         const char *url;
         if (f.from) {
@@ -201,7 +204,8 @@ int nl_secret_redact_json(json_t *json) {
     for (size_t i = json_array_size(json); i-- > 0;) {
         value = json_array_get(json, i);
         if (!json_is_string(value)) n += nl_secret_redact_json(value);
-        else if ((made = redacted(value, i ? json_string_value(json_array_get(json, i - 1)) : NULL)) != NULL) n += json_array_set_new(json, i, made) == 0;
+        else if ((made = redacted(value, i ? json_string_value(json_array_get(json, i - 1)) : NULL)) != NULL)
+            n += json_array_set_new(json, i, made) == 0;
     }
     return n;
 }

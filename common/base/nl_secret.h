@@ -1,6 +1,6 @@
 /* Passwords and the like in words of a command line, which are not recorded: ***. Recognised are options and variables whose name says so
- * (--password x, --token=x, DB_PASS=x), name and password of curl (-u name:pw, --user name:pw), of a URL (scheme://name:pw@host), and headers
- * (Authorization: x). What is called otherwise is not: see SECURITY.md. */
+ * (--password x, --token=x, DB_PASS=x), name and password of curl (-u name:pw, --user name:pw), of a URL (scheme://name:pw@host), and
+ * headers (Authorization: x). What is called otherwise is not: see SECURITY.md. */
 #ifndef NL_SECRET_H
 #define NL_SECRET_H
 
@@ -9,7 +9,8 @@
 
 #define NL_SECRET_MARK "***"
 
-/* Copies `text` to `out` with the secrets replaced. A text without blanks is one word, whatever quotes it has; others are read as a shell would.
+/* Copies `text` to `out` with the secrets replaced. A text without blanks is one word, whatever quotes it has; others are read as a shell
+ * would.
  * @param before  the word that stood before it; NULL: none.
  * @param size    of out; what does not fit is left out.
  * @return 1 something was replaced, 0. */

@@ -11,8 +11,8 @@
 #define NL_SIZE_HELP "a size (try 8, 4KiB, 1MiB)"
 #define NL_PERCENT_HELP "a percentage (try 0.1, 0.3%, 5)"
 
-/* A positive duration with its unit (ns, us, ms, s, min, h) into nanoseconds. Upper end: 10 years. A bare number is refused: a half-period of 10
- * is as likely meant in milliseconds as in seconds. */
+/* A positive duration with its unit (ns, us, ms, s, min, h) into nanoseconds. Upper end: 10 years. A bare number is refused: a half-period
+ * of 10 is as likely meant in milliseconds as in seconds. */
 int nl_parse_duration(const char *text, int64_t *out_ns);
 
 /* The same for options whose name says the unit (--seconds): a bare number is seconds. */

@@ -14,8 +14,8 @@ int nl_words_split(const char *text, char ***words, char *reason, size_t reason_
 
 void nl_words_free(char **words);
 
-/* The first of | < > ; (and & where it is doubled, or ends a word) outside of quotes, '\0' where there is none: what a shell would not take as
- * part of a word. */
+/* The first of | < > ; (and & where it is doubled, or ends a word) outside of quotes, '\0' where there is none: what a shell would not
+ * take as part of a word. */
 char nl_words_shell_sign(const char *text);
 
 #endif

@@ -2,7 +2,8 @@
  * noiselab-agent.
  *
  * The owner creates it, starts `noiselab-agent --control-fd N WORDS...`, and waits until companion_pid is set (or the companion has ended:
- * it has then said why on stderr, with status 2). Commands go one at a time: fill in the fields of the command, nl_agent_send, nl_agent_await.
+ * it has then said why on stderr, with status 2). Commands go one at a time: fill in the fields of the command, nl_agent_send,
+ * nl_agent_await.
  *   PLACE  once, before the first switch (MPI is up then: hosts, ranks and the launch's folder are known).
  *   ON, OFF  switch the agent, outside of measured halves; `switch_ns` says how long it took.
  *   BEGIN, END  enclose a measured half, after the settling time. Having answered BEGIN the companion sleeps until END.
@@ -39,7 +40,7 @@ enum nl_agent_status {
     NL_AGENT_DONE = 0,
     NL_AGENT_REFUSED = -1,    /* it cannot be done: a launch with this agent makes no sense (not permitted, not found, does not start) */
     NL_AGENT_UNANSWERED = -2, /* nl_agent_await only: not answered in time */
-    NL_AGENT_DIED = -3        /* the agent has ended by itself: to BEGIN, END: this half does not count; to ON: there will be no more on halves.
+    NL_AGENT_DIED = -3 /* the agent has ended by itself: to BEGIN, END: this half does not count; to ON: there will be no more on halves.
                                * It stays like this for the rest of the launch; OFF, BEGIN and END of off halves, and QUIT go on working. */
 };
 
@@ -61,7 +62,8 @@ struct nl_agent_account {
     int64_t wall_ns;          /* from the answer to BEGIN to the receipt of END */
     int64_t cpu_ns;           /* CPU time of the agent's processes, those that began and ended meanwhile included */
     int64_t cpu_on_ranks_ns;  /* of it, on CPUs of ranks */
-    /* of the time in which a rank that was preempted on its CPU waited for it (by source cpu): who ran there meanwhile, once for each such rank.
+    /* of the time in which a rank that was preempted on its CPU waited for it (by source cpu): who ran there meanwhile, once for each such
+     * rank.
      * noiselab: ranks on the same CPU, generators, companion and scraper; unknown: tasks without a name, and gaps of the record */
     int64_t waited_for_agent_ns, waited_for_others_ns, waited_for_kernel_ns, waited_for_noiselab_ns, waited_unknown_ns;
     int64_t others_on_ranks_ns; /* time on the CPUs of ranks that is neither theirs nor the agent's, and not idle */

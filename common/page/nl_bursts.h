@@ -1,5 +1,5 @@
-/* When a load ran: a ring of bursts in shared memory with one writer, the thread that runs them, and one reader. The writer never waits: bursts that
- * the reader was too late for are lost, and the reader counts them. */
+/* When a load ran: a ring of bursts in shared memory with one writer, the thread that runs them, and one reader. The writer never waits:
+ * bursts that the reader was too late for are lost, and the reader counts them. */
 #ifndef NL_BURSTS_H
 #define NL_BURSTS_H
 
@@ -19,7 +19,9 @@ struct nl_bursts {
 };
 
 /* A burst begins. */
-static inline void nl_bursts_begin(struct nl_bursts *b, int64_t start_ns) { atomic_store_explicit(&b->since_ns, start_ns, memory_order_release); }
+static inline void nl_bursts_begin(struct nl_bursts *b, int64_t start_ns) {
+    atomic_store_explicit(&b->since_ns, start_ns, memory_order_release);
+}
 
 /* The burst that runs ends. */
 static inline void nl_bursts_end(struct nl_bursts *b, int64_t end_ns) {

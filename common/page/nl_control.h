@@ -61,8 +61,10 @@ struct nl_control {
     int64_t first_burst_ns; /* RUN: CLOCK_MONOTONIC, begin of the first period */
     int64_t n_periods;     /* RUN: how long it goes on without another command */
     int64_t half_ns;       /* RUN: the part of it that is looked at for is_burst_due */
-    int64_t slot_ns;       /* RUN: time that a pattern which goes on from half to half is given for this half; 0: as long as the half lasts */
-    int64_t extra_ns;      /* RUN: CPU time on top for each active worker: what the account's halves lack by the owner's count; negative: too much */
+    /* RUN: time that a pattern which goes on from half to half is given for this half; 0: as long as the half lasts */
+    int64_t slot_ns;
+    /* RUN: CPU time on top for each active worker: what the account's halves lack by the owner's count; negative: too much */
+    int64_t extra_ns;
     uint64_t seed;         /* RUN: of the pattern; the same for a treatment's whole life */
     double skip;           /* RUN: where a pattern that goes on from half to half begins, as a share of its repetition, 0..1 */
     uint8_t is_active[NL_CONTROL_MAX_WORKERS]; /* RUN: which workers carry the load; the others answer and sleep */

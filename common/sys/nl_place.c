@@ -178,8 +178,8 @@ static int same_cache_as(const struct resolving *r, const char *word, const char
     return cannot(r, "'%s': no other allowed core shares the last-level cache of CPU %d", word, cpu);
 }
 
-/* One CPU for one word (not `all`), allowed or not: a rank may run where we may not, and its neighbour where we may. -1 after the reason was
- * said. */
+/* One CPU for one word (not `all`), allowed or not: a rank may run where we may not, and its neighbour where we may. -1 after the reason
+ * was said. */
 static int find_cpu(const struct resolving *r, const char *word) {
     int cpu = number_after(word, "cpu:"), rank = number_after(word, "rank:");
     if (rank >= 0) cpu = cpu_of_rank(r, word, rank);
@@ -217,7 +217,8 @@ int nl_place_resolve(const struct nl_place *p, const char *words, const int *ran
     for (char *next = copy; next;) {
         const char *word = strsep(&next, ",");
         if (strcmp(word, "all") == 0) {
-            for (int cpu = hwloc_bitmap_first(p->allowed); cpu >= 0; cpu = hwloc_bitmap_next(p->allowed, cpu)) n = add_cpu(cpus, n, max, cpu);
+            for (int cpu = hwloc_bitmap_first(p->allowed); cpu >= 0; cpu = hwloc_bitmap_next(p->allowed, cpu))
+                n = add_cpu(cpus, n, max, cpu);
         } else {
             int cpu = resolve_word(&r, word);
             if (cpu < 0) return -1;

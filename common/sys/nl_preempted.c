@@ -36,7 +36,9 @@ void nl_preempted_close(struct nl_preempted *s) {
     s->fd = -1;
 }
 
-enum nl_preempted_source nl_preempted_source(const struct nl_preempted *s) { return s->fd >= 0 ? NL_PREEMPTED_SCHEDULER : NL_PREEMPTED_CLOCKS; }
+enum nl_preempted_source nl_preempted_source(const struct nl_preempted *s) {
+    return s->fd >= 0 ? NL_PREEMPTED_SCHEDULER : NL_PREEMPTED_CLOCKS;
+}
 
 int64_t nl_preempted_ns(const struct nl_preempted *s) {
     int64_t waited_ns = 0, n_runs;

@@ -27,8 +27,8 @@ int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode) {
     return -1;
 }
 
-/* Without it the new name may be lost in a crash, and the old one is back: whoever wants more than "old or new" cannot have it where a file system
- * has no fsync of folders. */
+/* Without it the new name may be lost in a crash, and the old one is back: whoever wants more than "old or new" cannot have it where a file
+ * system has no fsync of folders. */
 static void bring_folder_to_disk(const char *path) {
     char folder[NL_WHOLE_BYTES];
     snprintf(folder, sizeof folder, "%s", path);

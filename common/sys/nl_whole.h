@@ -1,5 +1,5 @@
-/* Whole files: a reader finds the old file or the new one, never half of one, and so it is after a crash of the node. A file is written beside its
- * place, brought to the disk, and moved there. */
+/* Whole files: a reader finds the old file or the new one, never half of one, and so it is after a crash of the node. A file is written
+ * beside its place, brought to the disk, and moved there. */
 #ifndef NL_WHOLE_H
 #define NL_WHOLE_H
 

@@ -26,7 +26,8 @@ static const struct argp_option rows[] = {
     {"full", KEY_FULL, 0, 0, "10 min of measuring in 10 repetitions, all powers of two up to 4MiB as message sizes", 1},
     {"seconds", KEY_SECONDS, "TIME", 0, "measuring time over all checks, instead of that of --quick or --full", 1},
     {"repetitions", KEY_REPETITIONS, "N", 0, "repetitions of each check (at least 2); the checks take turns, in random order", 1},
-    {"sizes", KEY_SIZES, "LIST", 0, "message sizes of latency (those up to 1KiB), bandwidth (from 1KiB) and topology, such as 0,8,64KiB,4MiB", 1},
+    {"sizes", KEY_SIZES, "LIST", 0,
+     "message sizes of latency (those up to 1KiB), bandwidth (from 1KiB) and topology, such as 0,8,64KiB,4MiB", 1},
     {"detour-threshold", KEY_DETOUR, "TIME", 0, "detour: gaps longer than this count (default 1us)", 1},
     {"cpus", KEY_CPUS, "auto|allowed|ranks", 0,
      "CPUs of each node for quantum and detour: all allowed ones, or those that its ranks are bound to (auto: allowed; ranks where several "
@@ -86,10 +87,12 @@ static const struct argp parser = {
 };
 
 static void print_information(int key) {
-    if (key == KEY_HELP) argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-accept");
+    if (key == KEY_HELP)
+        argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-accept");
     if (key == KEY_VERSION) printf("noiselab-accept %s (%s)\n", NOISELAB_VERSION, nl_git);
     for (int i = 0; key == KEY_LIST_CHECKS && nx_checks[i]; i++)
-        printf("%-13s %-12s %s%s\n", nx_checks[i]->name, nx_checks[i]->unit, nx_checks[i]->help, nx_checks[i]->is_on_request ? " (on request)" : "");
+        printf("%-13s %-12s %s%s\n", nx_checks[i]->name, nx_checks[i]->unit, nx_checks[i]->help,
+               nx_checks[i]->is_on_request ? " (on request)" : "");
 }
 
 /* Index of a word among names; -1 after a message. */
@@ -145,7 +148,8 @@ static error_t parse_fault(struct parsing *p, const char *arg) {
     int64_t sender, receiver;
     struct nx_fault *f = &p->o->fault;
     int end = 0;
-    if (sscanf(arg, "%23[0-9]:%23[0-9]:%23[0-9]%n", part[0], part[1], part[2], &end) != 3 || arg[end]) return refuse(p, "inject-fault", arg, wanted);
+    if (sscanf(arg, "%23[0-9]:%23[0-9]:%23[0-9]%n", part[0], part[1], part[2], &end) != 3 || arg[end])
+        return refuse(p, "inject-fault", arg, wanted);
     if (nl_parse_int(part[0], 0, INT_MAX, &sender) || nl_parse_int(part[1], 0, INT_MAX, &receiver) ||
         nl_parse_int(part[2], 0, NX_FAULT_BYTES - 1, &f->offset_bytes) || sender == receiver)
         return refuse(p, "inject-fault", arg, wanted);

@@ -61,8 +61,8 @@ static void name_launch(const char *asked, char *name, size_t size) {
     }
     gethostname(host, sizeof host - 1);
     gmtime_r(&now, &t);
-    snprintf(name, size, "%04d%02d%02dT%02d%02d%02dZ-%s-%ld", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, host,
-             (long)getpid());
+    snprintf(name, size, "%04d%02d%02dT%02d%02d%02dZ-%s-%ld", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec,
+             host, (long)getpid());
     for (; *name; name++)
         if (!isalnum((unsigned char)*name) && *name != '.' && *name != '-') *name = '_';
 }
@@ -102,9 +102,10 @@ int nx_record_open(struct nx_record **record, const char *out, const char *launc
     }
     r->rows = open_in_folder(r, "accept.csv", "wx");
     if (!r->rows) return -1;
-    fputs("launch,check,variant,metric,unit,value,n,sd,min,max,median,repetition,order,start_ns,wall_ns,bytes,ranks,nodes,node,host,rank,cpu,"
-          "peer_node,peer_host,peer_rank\n",
-          r->rows);
+    fputs(
+        "launch,check,variant,metric,unit,value,n,sd,min,max,median,repetition,order,start_ns,wall_ns,bytes,ranks,nodes,node,host,rank,cpu,"
+        "peer_node,peer_host,peer_rank\n",
+        r->rows);
     return nx_record_flush(r);
 }
 
@@ -176,7 +177,8 @@ int nx_record_hists_begin(struct nx_record *r) {
     return 0;
 }
 
-void nx_record_hist_bin(struct nx_record *r, const struct nx_hist_name *name, int rank, int node, const char *host, int bin, uint64_t count) {
+void nx_record_hist_bin(struct nx_record *r, const struct nx_hist_name *name, int rank, int node, const char *host, int bin,
+                        uint64_t count) {
     FILE *f = r->hists.f;
     if (!f) return;
     fprintf(f, "%s,%s,%s,", name->check, name->variant, name->metric);
@@ -194,7 +196,8 @@ int nx_record_mismatch(struct nx_record *r, const struct nx_mismatch *m, const c
     if (!r->mismatches) {
         r->mismatches = open_in_folder(r, "mismatches.csv", "wx");
         if (!r->mismatches) return -1;
-        fputs("launch,repetition,sender_rank,sender_host,receiver_rank,receiver_host,bytes,offset_bytes,expected_hex,found_hex\n", r->mismatches);
+        fputs("launch,repetition,sender_rank,sender_host,receiver_rank,receiver_host,bytes,offset_bytes,expected_hex,found_hex\n",
+              r->mismatches);
     }
     fprintf(r->mismatches, "%s,%d,%d,%s,%d,%s,%" PRId64 ",%" PRId64 ",%08" PRIx32 ",%08" PRIx32 "\n", r->launch, m->repetition, m->sender,
             sender_host, m->receiver, receiver_host, m->bytes, m->offset_bytes, m->expected, m->found);

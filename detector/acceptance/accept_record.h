@@ -76,7 +76,8 @@ int nx_record_launch_json(struct nx_record *r, json_t *json);
 
 /* accept_hist.csv, written whole: begin, bins as often as needed, end. 0 or -1. */
 int nx_record_hists_begin(struct nx_record *r);
-void nx_record_hist_bin(struct nx_record *r, const struct nx_hist_name *name, int rank, int node, const char *host, int bin, uint64_t count);
+void nx_record_hist_bin(struct nx_record *r, const struct nx_hist_name *name, int rank, int node, const char *host, int bin,
+                        uint64_t count);
 int nx_record_hists_end(struct nx_record *r);
 
 /* Appends to mismatches.csv, which exists once there is one. 0 or -1. */

@@ -14,11 +14,22 @@
 
 enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 
-/* ---- what checks call ----------------------------------------------------------------------------------------------------------------- */
+/* ---- what checks call ---------------------------------------------------------------------------------------------------------------- */
 
 struct nx_row nx_row(const char *metric, const char *unit, double value) {
-    struct nx_row row = {.value = value, .sd = NAN, .min = NAN, .max = NAN, .median = NAN, .n = -1, .bytes = -1, .n_ranks = -1, .n_nodes = -1,
-                         .node = -1, .rank = -1, .peer_rank = -1, .cpu = -1};
+    struct nx_row row = {.value = value,
+                         .sd = NAN,
+                         .min = NAN,
+                         .max = NAN,
+                         .median = NAN,
+                         .n = -1,
+                         .bytes = -1,
+                         .n_ranks = -1,
+                         .n_nodes = -1,
+                         .node = -1,
+                         .rank = -1,
+                         .peer_rank = -1,
+                         .cpu = -1};
     snprintf(row.metric, sizeof row.metric, "%s", metric);
     snprintf(row.unit, sizeof row.unit, "%s", unit);
     return row;
@@ -110,14 +121,14 @@ void nx_warn(struct nx_run *r, const char *text) {
 int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES]) {
     int64_t free_bytes = nl_memory_available();
     char local[NX_REASON_BYTES];
-    snprintf(local, sizeof local, "%lld MiB for each of %d ranks are more than the memory free on the node of rank %d", (long long)(bytes >> 20),
-             r->team.n_node_ranks, r->team.rank);
+    snprintf(local, sizeof local, "%lld MiB for each of %d ranks are more than the memory free on the node of rank %d",
+             (long long)(bytes >> 20), r->team.n_node_ranks, r->team.rank);
     if (!nx_agree(r, free_bytes >= 0 && bytes > free_bytes / r->team.n_node_ranks, local)) return 0;
     memcpy(reason, local, NX_REASON_BYTES);
     return 1;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- files --------------------------------------------------------------------------------------------------------------------------- */
 
 static int node_of(const struct nx_run *r, int rank) { return rank < 0 ? -1 : r->node_of[rank]; }
 static const char *host_of(const struct nx_run *r, int node) { return node < 0 ? NULL : r->hosts[node].host; }
@@ -200,7 +211,7 @@ static int write_launch(struct nx_run *r) {
     return nx_record_launch_json(r->record, r->launch);
 }
 
-/* ---- setting up --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- setting up ---------------------------------------------------------------------------------------------------------------------- */
 
 enum { BOOT_ID_BYTES = 40 };
 static int compare_boot_ids(const void *a, const void *b) { return strncmp(a, b, BOOT_ID_BYTES); }
@@ -210,7 +221,8 @@ static int compare_boot_ids(const void *a, const void *b) { return strncmp(a, b,
 static int has_common_kernel(struct nx_run *r) {
     char mine[BOOT_ID_BYTES] = "", *all = NULL;
     int is_common = 0;
-    if (r->team.rank == 0 && !(all = calloc((size_t)r->team.n_nodes, sizeof mine))) nl_error("not enough memory for %d nodes", r->team.n_nodes);
+    if (r->team.rank == 0 && !(all = calloc((size_t)r->team.n_nodes, sizeof mine)))
+        nl_error("not enough memory for %d nodes", r->team.n_nodes);
     if (nd_team_agree(&r->team, r->team.rank == 0 && !all)) return -1;
     if (r->team.node_rank == 0) {
         FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -301,7 +313,7 @@ static int set_up(struct nx_run *r) {
     return nd_team_agree(&r->team, failed ? ND_FLAG_RECORD : 0) ? -1 : 0;
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------------------------------------------------------------------- */
 
 static void say_status(struct nx_run *r, const struct nx_task *t) {
     char line[NX_REASON_BYTES + 64];
@@ -359,8 +371,8 @@ static void measure(struct nx_run *r, struct nx_task *t) {
     if (t->status == NX_FAILED) say_status(r, t);
 }
 
-/* Whether another repetition would make the launch longer than twice what was planned. A machine that is busy, or has more ranks than CPUs, makes
- * everything slow; then fewer repetitions are better than a launch that does not end. Rank 0's clock counts. Collective. */
+/* Whether another repetition would make the launch longer than twice what was planned. A machine that is busy, or has more ranks than CPUs,
+ * makes everything slow; then fewer repetitions are better than a launch that does not end. Rank 0's clock counts. Collective. */
 static int is_too_slow(struct nx_run *r) {
     int64_t now_ns = nl_mono_ns(), repetition_ns = now_ns - r->repetition_ns, most_ns = 2 * r->o->measure_ns;
     int is = r->repetition >= NX_LEAST_REPETITIONS && r->repetition < r->o->n_repetitions && now_ns - r->begun_ns + repetition_ns > most_ns;
@@ -404,8 +416,8 @@ static int run_repetitions(struct nx_run *r) {
 static void say_left_out(const struct nx_run *r, struct nx_task *t) {
     size_t used = strlen(t->reason);
     if (t->n_repetitions >= r->n_made) return;
-    snprintf(t->reason + used, sizeof t->reason - used, "%s%d of %d repetitions, of %.2f s each where %.2f s were planned", used ? "; " : "",
-             t->n_repetitions, r->n_made, (double)t->took_ns * 1e-9 / t->n_repetitions, (double)t->planned_ns * 1e-9);
+    snprintf(t->reason + used, sizeof t->reason - used, "%s%d of %d repetitions, of %.2f s each where %.2f s were planned",
+             used ? "; " : "", t->n_repetitions, r->n_made, (double)t->took_ns * 1e-9 / t->n_repetitions, (double)t->planned_ns * 1e-9);
 }
 
 static void finish_tasks(struct nx_run *r) {
@@ -437,7 +449,8 @@ static enum nx_end finish(struct nx_run *r, int flags) {
                                                 : "complete";
     if (r->record) {
         char line[128];
-        snprintf(line, sizeof line, "%lld data errors: see mismatches.csv and the rows with metric mismatches or wrong", (long long)r->n_wrong);
+        snprintf(line, sizeof line, "%lld data errors: see mismatches.csv and the rows with metric mismatches or wrong",
+                 (long long)r->n_wrong);
         if (is_wrong) nx_warn(r, line);
         nd_launch_json_end(r->launch, ended, nx_record_rows(r->record), peak_kib);
         failed = write_launch(r);

@@ -82,7 +82,8 @@ int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES]);
 
 /* Lets rank 0 take what every rank has, rank by rank: `take` is called there for each. Collective; MPI's error handler ends the run.
  * @param take  `data` is good until it returns. Not looked at elsewhere. */
-void nx_collect(struct nx_run *r, const void *mine, int64_t bytes, void (*take)(struct nx_run *r, int rank, const void *data, int64_t bytes));
+void nx_collect(struct nx_run *r, const void *mine, int64_t bytes,
+                void (*take)(struct nx_run *r, int rank, const void *data, int64_t bytes));
 
 /* Adds a line to the launch's warnings, and says it. Rank 0's counts; nothing elsewhere. */
 void nx_warn(struct nx_run *r, const char *text);

@@ -17,7 +17,8 @@ struct nx_check {
     int least_ranks, least_nodes;
     int is_on_request;  /* 1: only when --checks names it */
     double quick_share, full_share; /* of the measuring time, against those of the other checks chosen */
-    /* Prepares. Collective. 0; 1 with a reason when it is not possible here (the same on all ranks), -1 likewise when it failed. NULL: nothing. */
+    /* Prepares. Collective. 0; 1 with a reason when it is not possible here (the same on all ranks), -1 likewise when it failed. NULL:
+     * nothing. */
     int (*open)(struct nx_run *r, struct nx_task *t);
     /* One repetition, about t->budget_ns long; hands its figures to nx_add. Required. Collective. 0, or -1 with a reason. */
     int (*measure)(struct nx_run *r, struct nx_task *t);
@@ -48,9 +49,9 @@ extern const struct nx_check *const nx_checks[]; /* ends with NULL; at most NX_M
 /* Index of a check by name; -1 when there is none. */
 int nx_check_find(const char *name);
 
-/* The time of a check in repetition k of n, ns: what its planned time still holds, in equal parts for the repetitions to come, and not more than
- * planned. A check that takes longer than that whatever it is told (slow networks, more ranks than CPUs) makes NX_LEAST_REPETITIONS and then as many
- * as its time holds: 0, it is left out. Pure. */
+/* The time of a check in repetition k of n, ns: what its planned time still holds, in equal parts for the repetitions to come, and not more
+ * than planned. A check that takes longer than that whatever it is told (slow networks, more ranks than CPUs) makes NX_LEAST_REPETITIONS
+ * and then as many as its time holds: 0, it is left out. Pure. */
 int64_t nx_task_budget_ns(const struct nx_task *t, int k, int n);
 
 /* Why a check cannot run on so many ranks and nodes; NULL: it can. */

@@ -19,7 +19,8 @@ static double largest(MPI_Comm comm, double value) {
 
 /* Ranks 0 and 1, then 2 and 3, and so on, one pair after the other. The first pair finds how many round trips fill the time. */
 static double link_speed(MPI_Comm comm, int rank, int n_ranks, const char *send, char *receive, int bytes, int64_t slice_ns) {
-    const struct nx_link l = {.comm = comm, .peer = rank ^ 1, .is_first = rank % 2 == 0, .send = (void *)send, .receive = receive, .bytes = bytes};
+    const struct nx_link l = {
+        .comm = comm, .peer = rank ^ 1, .is_first = rank % 2 == 0, .send = (void *)send, .receive = receive, .bytes = bytes};
     int n_pairs = n_ranks / 2, n = 0;
     double speed = 0;
     for (int pair = -1; pair < n_pairs; pair++) {

@@ -41,7 +41,8 @@ static int send_blocking(struct nd_op_state *s) {
 
 static int sendrecv(struct nd_op_state *s) {
     if (partner(s) < 0) return MPI_SUCCESS;
-    return MPI_Sendrecv(s->send, s->count, s->type, partner(s), TAG, s->receive, s->count, s->type, partner(s), TAG, s->comm, MPI_STATUS_IGNORE);
+    return MPI_Sendrecv(s->send, s->count, s->type, partner(s), TAG, s->receive, s->count, s->type, partner(s), TAG, s->comm,
+                        MPI_STATUS_IGNORE);
 }
 
 static int send_and_recv(struct nd_op_state *s) {

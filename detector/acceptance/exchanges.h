@@ -1,5 +1,5 @@
-/* Operations between pairs of ranks, as rows of the detector's kind, so that they are timed like its own. Rank r has to do with rank r ^ 1; the last
- * one of an odd number has nobody, and does nothing. */
+/* Operations between pairs of ranks, as rows of the detector's kind, so that they are timed like its own. Rank r has to do with rank r ^ 1;
+ * the last one of an odd number has nobody, and does nothing. */
 #ifndef NX_EXCHANGES_H
 #define NX_EXCHANGES_H
 

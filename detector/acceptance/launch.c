@@ -56,15 +56,15 @@ json_t *nx_launch_new(const struct nx_run *r) {
     snprintf(seed, sizeof seed, "%" PRIu64, r->seed);
     strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     const struct nl_ticks *ticks = &r->ticks;
-    json_t *clock = json_pack("{s:s, s:s, s:f, s:f}", "name", ticks->name, "source", r->hosts[0].clocksource, "tick_ns", ticks->tick_ns, "read_ns",
-                              ticks->read_ns);
+    json_t *clock = json_pack("{s:s, s:s, s:f, s:f}", "name", ticks->name, "source", r->hosts[0].clocksource, "tick_ns", ticks->tick_ns,
+                              "read_ns", ticks->read_ns);
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:o, s:o, "
                      "s:n, s:[], s:n, s:[], s:s, s:n, s:n, s:n}",
                      "schema", NOISELAB_SCHEMA, "program", "noiselab-accept", "version", NOISELAB_VERSION, "git", nl_git, "launch",
                      nx_record_launch(r->record), "command", command_json(r->o), "options", options_json(r->o), "seed", seed, "ranks",
                      r->team.n_ranks, "nodes", r->team.n_nodes, "shared_kernel", r->shares_kernel, "placement", bindings_json(r), "hosts",
-                     hosts_json(r), "mpi", nd_mpi_json(operations, 6), "launcher", launcher.name, "slurm", nd_slurm_json(), "clock", clock, "start",
-                     "checks", "wrong_data", "warnings", "started_utc", started, "ended_utc", "ended", "rows");
+                     hosts_json(r), "mpi", nd_mpi_json(operations, 6), "launcher", launcher.name, "slurm", nd_slurm_json(), "clock", clock,
+                     "start", "checks", "wrong_data", "warnings", "started_utc", started, "ended_utc", "ended", "rows");
 }
 
 static json_t *checks_json(const struct nx_run *r) {
@@ -72,8 +72,8 @@ static json_t *checks_json(const struct nx_run *r) {
     for (int i = 0; i < r->n_tasks; i++) {
         const struct nx_task *t = &r->tasks[i];
         json_t *check = json_pack("{s:s, s:s, s:o, s:i, s:f, s:f}", "name", t->check->name, "status", nx_status_names[t->status], "reason",
-                                  text(t->reason[0] ? t->reason : NULL), "repetitions", t->n_repetitions, "seconds", (double)t->took_ns * 1e-9,
-                                  "planned_seconds", (double)t->planned_ns * 1e-9 * r->o->n_repetitions);
+                                  text(t->reason[0] ? t->reason : NULL), "repetitions", t->n_repetitions, "seconds",
+                                  (double)t->took_ns * 1e-9, "planned_seconds", (double)t->planned_ns * 1e-9 * r->o->n_repetitions);
         json_array_append_new(array, check);
     }
     return array;
@@ -86,7 +86,7 @@ void nx_launch_update(struct nx_run *r) {
     /* starts that could not be synchronised have no clock */
     if (!s || !s->clock.kind) return;
     json_object_set_new(r->launch, "start",
-                        json_pack("{s:s, s:o, s:I, s:f, s:I, s:I}", "mode", r->start.mode->name, "clock", nd_clock_json(&s->clock), "late_bound_ns",
-                                  (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns, "starts", (json_int_t)s->n_starts, "late_starts",
-                                  (json_int_t)s->n_late));
+                        json_pack("{s:s, s:o, s:I, s:f, s:I, s:I}", "mode", r->start.mode->name, "clock", nd_clock_json(&s->clock),
+                                  "late_bound_ns", (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns, "starts",
+                                  (json_int_t)s->n_starts, "late_starts", (json_int_t)s->n_late));
 }

@@ -8,7 +8,7 @@
 
 enum { BATCHES = 20, LEAST_BATCHES = 3, TAG = 8 };
 
-/* ---- who is paired with whom, turn by turn ------------------------------------------------------------------------------------------------ */
+/* ---- who is paired with whom, turn by turn ------------------------------------------------------------------------------------------- */
 
 struct turn {
     int a, b; /* ranks; -1: this rank has no part in it */
@@ -69,7 +69,7 @@ static struct turn turn_of(const struct nx_run *r, const struct turns *n, int i)
     return between(r, i - n->n_alone, -1, "between-at-once");
 }
 
-/* ---- a pair --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a pair -------------------------------------------------------------------------------------------------------------------------- */
 
 /* Batches of how many exchanges fill the time; the first rank finds it, and both know. */
 static void find_length(const struct nx_link *l, const struct nx_pair_figure *f, int64_t slice_ns, int is_new, int64_t length[2]) {
@@ -95,7 +95,8 @@ static int goes_on(const struct nx_link *l, int64_t n_done, int decision) {
     return decision;
 }
 
-static void measure_figure(struct nx_run *r, const struct nx_link *l, const struct nx_pair_figure *f, const char *variant, int64_t slice_ns) {
+static void measure_figure(struct nx_run *r, const struct nx_link *l, const struct nx_pair_figure *f, const char *variant,
+                           int64_t slice_ns) {
     int64_t length[2], total_ns = 0, n = 0;
     double values[BATCHES];
     nx_meet(l);
@@ -126,8 +127,12 @@ int nx_pairs_measure(struct nx_run *r, struct nx_task *t) {
     for (int i = 0; i < n_turns; i++) {
         struct turn turn = turn_of(r, &n, i);
         for (int k = 0; k < p->n_figures && (turn.a == r->team.rank || turn.b == r->team.rank); k++) {
-            struct nx_link l = {.comm = r->team.world, .peer = turn.a + turn.b - r->team.rank, .is_first = turn.a == r->team.rank, .send = p->send,
-                                .receive = p->receive, .bytes = (int)p->figures[k].bytes};
+            struct nx_link l = {.comm = r->team.world,
+                                .peer = turn.a + turn.b - r->team.rank,
+                                .is_first = turn.a == r->team.rank,
+                                .send = p->send,
+                                .receive = p->receive,
+                                .bytes = (int)p->figures[k].bytes};
             measure_figure(r, &l, &p->figures[k], turn.variant, slice_ns);
         }
         nx_quiet_barrier(r->team.world);

@@ -20,12 +20,13 @@ struct nx_pairs {
     void *send, *receive; /* of the largest message */
 };
 
-/* Allocates t->state with those of n figures whose buffers fit into memory; the others are left out, which t->reason then says. Collective. As
- * nx_check.open. */
+/* Allocates t->state with those of n figures whose buffers fit into memory; the others are left out, which t->reason then says.
+ * Collective. As nx_check.open. */
 int nx_pairs_open(struct nx_run *r, struct nx_task *t, const struct nx_pair_figure *figures, int n);
 
-/* Measures all figures of all pairs: within each node (variant `within`: its first and its last rank, `within-near`: its first two); between the
- * first ranks of two nodes, one pair at a time (`between`) and all pairs of a round at once (`between-at-once`). Collective. 0. */
+/* Measures all figures of all pairs: within each node (variant `within`: its first and its last rank, `within-near`: its first two);
+ * between the first ranks of two nodes, one pair at a time (`between`) and all pairs of a round at once (`between-at-once`). Collective.
+ * 0. */
 int nx_pairs_measure(struct nx_run *r, struct nx_task *t);
 
 void nx_pairs_close(struct nx_task *t);

@@ -2,8 +2,8 @@
 
 int nx_rounds(int n) { return n < 2 ? 0 : n - 1 + n % 2; }
 
-/* Player `fixed` stays, the others sit on a circle that turns by one place a round; who faces whom has equal sums modulo the circle's size. With
- * an odd number the fixed player does not exist, and its partner rests. */
+/* Player `fixed` stays, the others sit on a circle that turns by one place a round; who faces whom has equal sums modulo the circle's size.
+ * With an odd number the fixed player does not exist, and its partner rests. */
 int nx_partner(int n, int round, int player) {
     int circle = nx_rounds(n), fixed = circle;
     if (circle == 0) return -1;

@@ -1,5 +1,5 @@
-/* Which nodes are paired with which, so that every pair comes once: the rounds of a round-robin tournament, in each of which every node has at
- * most one partner, so that the pairs of a round can run at once. Pure. */
+/* Which nodes are paired with which, so that every pair comes once: the rounds of a round-robin tournament, in each of which every node
+ * has at most one partner, so that the pairs of a round can run at once. Pure. */
 #ifndef NX_PAIRING_H
 #define NX_PAIRING_H
 

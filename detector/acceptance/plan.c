@@ -7,8 +7,8 @@
 
 void nx_plan_print(const struct nx_options *o, int n_ranks) {
     double sum_s = 0;
-    printf("%s, %d repetitions of all checks in turn, in random order, on %d rank%s\n", o->is_quick ? "quick" : "full", o->n_repetitions, n_ranks,
-           n_ranks == 1 ? "" : "s");
+    printf("%s, %d repetitions of all checks in turn, in random order, on %d rank%s\n", o->is_quick ? "quick" : "full", o->n_repetitions,
+           n_ranks, n_ranks == 1 ? "" : "s");
     printf("%-13s %9s %14s  %s\n", "check", "seconds", "a repetition", "");
     for (int i = 0; nx_checks[i]; i++) {
         char reason[NX_REASON_BYTES];

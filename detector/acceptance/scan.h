@@ -33,8 +33,8 @@ struct nx_scan {
     double mean_ns, sd_ns, least_ns;        /* quantum: of the quanta; longest_ns is the longest */
 };
 
-/* Reads the clock turn by turn for span_ns. Source: the selfish-detour loop of Beckman et al. 2008; the time of a turn, found before, is taken
- * off every gap, and the noting of a gap is taken out of the time scanned. Local. */
+/* Reads the clock turn by turn for span_ns. Source: the selfish-detour loop of Beckman et al. 2008; the time of a turn, found before, is
+ * taken off every gap, and the noting of a gap is taken out of the time scanned. Local. */
 void nx_scan_detours(struct nx_scan *s);
 
 /* Times n_steps of work over and over for span_ns (fixed-work quantum). Local. */

@@ -139,7 +139,8 @@ static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kin
     char reason[NX_REASON_BYTES];
     if (slot_ns < LEAST_SLOT_NS) slot_ns = LEAST_SLOT_NS;
     nx_quiet_barrier(r->team.world);
-    /* threads read /proc/stat before they begin, which takes its time where CPUs are many; the turns of a node's ranks are counted from one moment */
+    /* threads read /proc/stat before they begin, which takes its time where CPUs are many; the turns of a node's ranks are counted from one
+     * moment */
     int64_t begin_ns = nl_mono_ns() + 5 * SETTLE_NS + r->n_allowed * PREPARE_CPU_NS;
     MPI_Allreduce(MPI_IN_PLACE, &begin_ns, 1, MPI_INT64_T, MPI_MAX, r->team.node);
     r->has_no_memory |= open_jobs(r, kind, jobs, is_alone, begin_ns, slot_ns);

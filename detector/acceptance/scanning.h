@@ -17,7 +17,8 @@ struct nx_scanning {
 /* Shares CPUs out and allocates t->state. Collective. As nx_check.open. */
 int nx_scanning_open(struct nx_run *r, struct nx_task *t, const struct nx_scanning *kind);
 
-/* Scans all cores at once for half of the time, and each by itself in the other half, at least 20 ms. Collective. 0, or -1 with a reason. */
+/* Scans all cores at once for half of the time, and each by itself in the other half, at least 20 ms. Collective. 0, or -1 with a
+ * reason. */
 int nx_scanning_measure(struct nx_run *r, struct nx_task *t);
 
 void nx_scanning_close(struct nx_task *t);

@@ -32,7 +32,8 @@ static int run_starts(struct nx_run *r, struct nx_started *s, int64_t n, int64_t
     return -1;
 }
 
-/* Offsets in the fit of a synchronisation: so many that it takes about a second at most, where a message takes as long as it does in barriers. */
+/* Offsets in the fit of a synchronisation: so many that it takes about a second at most, where a message takes as long as it does in
+ * barriers. */
 static int n_points(struct nx_run *r) {
     MPI_Barrier(r->team.world);
     int64_t begin_ns = nl_mono_ns();
@@ -78,8 +79,17 @@ int nx_started_open(struct nx_run *r, struct nx_started *s, const struct nd_op *
     snprintf(reason, NX_REASON_BYTES, "not enough memory for %s", op->name);
     if (nx_agree(r, nd_op_open(op, &plain, &s->state, r->team.world, bytes) != 0, reason)) return -1;
     s->state.clock = &r->starter->clock;
-    s->loop = (struct nd_loop){.op = op, .state = &s->state, .n_operations = 1, .chunk = 1, .ticks = &r->ticks, .detour_threshold_ns = INT64_MAX,
-                               .stop_asked = &s->is_over, .starter = r->starter, .plan = &s->plan, .on_stretch = look_at_time, .context = s};
+    s->loop = (struct nd_loop){.op = op,
+                               .state = &s->state,
+                               .n_operations = 1,
+                               .chunk = 1,
+                               .ticks = &r->ticks,
+                               .detour_threshold_ns = INT64_MAX,
+                               .stop_asked = &s->is_over,
+                               .starter = r->starter,
+                               .plan = &s->plan,
+                               .on_stretch = look_at_time,
+                               .context = s};
     s->stop_asked = r->stop_asked;
     s->until_ns = INT64_MAX;
     s->plan = r->plan;

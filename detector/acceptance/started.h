@@ -16,8 +16,8 @@ struct nx_started {
     const volatile int *stop_asked;
 };
 
-/* Opens the synchronised starts, unless they are open, and finds the time from the broadcast of a start to the start itself, which is that of all
- * operations. Collective. 0, or -1 with a reason. */
+/* Opens the synchronised starts, unless they are open, and finds the time from the broadcast of a start to the start itself, which is that
+ * of all operations. Collective. 0, or -1 with a reason. */
 int nx_need_starter(struct nx_run *r, struct nx_task *t);
 
 /* Opens the operation with `bytes` (a size that suits its data type), after nx_need_starter. Collective. 0; 1 with a reason when it is not

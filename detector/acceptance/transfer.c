@@ -32,7 +32,8 @@ int64_t nx_two_way(const struct nx_link *l, int64_t n) {
 
 void nx_exchange(MPI_Comm comm, const int *peers, int n_peers, const char *send, char *receive, int bytes, MPI_Request *requests) {
     for (int k = 0; k < n_peers; k++) MPI_Irecv(receive + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, peers[k], TAG, comm, &requests[k]);
-    for (int k = 0; k < n_peers; k++) MPI_Isend(send + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, peers[k], TAG, comm, &requests[n_peers + k]);
+    for (int k = 0; k < n_peers; k++)
+        MPI_Isend(send + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, peers[k], TAG, comm, &requests[n_peers + k]);
     MPI_Waitall(2 * n_peers, requests, MPI_STATUSES_IGNORE);
 }
 

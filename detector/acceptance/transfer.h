@@ -28,14 +28,15 @@ int64_t nx_two_way(const struct nx_link *l, int64_t n);
  * @param requests  2 * n_peers of them. */
 void nx_exchange(MPI_Comm comm, const int *peers, int n_peers, const char *send, char *receive, int bytes, MPI_Request *requests);
 
-/* How many more repeats to make before the time is looked at again, when n_done of them took took_ns of slice_ns: none when less than half of one
- * more fits; what makes up `least`; else what fits, but not more than were made, because their mean is all that is known. Pure. */
+/* How many more repeats to make before the time is looked at again, when n_done of them took took_ns of slice_ns: none when less than half
+ * of one more fits; what makes up `least`; else what fits, but not more than were made, because their mean is all that is known. Pure. */
 int64_t nx_fit(int64_t n_done, int64_t least, int64_t took_ns, int64_t slice_ns);
 
 /* nx_fit by rank 0's clock, for repeats that began at its CLOCK_MONOTONIC_RAW begin_ns. Collective. */
 int64_t nx_how_many_more(MPI_Comm comm, int64_t n_done, int64_t least, int64_t begin_ns, int64_t slice_ns);
 
-/* Whether rank 0's CLOCK_MONOTONIC_RAW stands before `until_ns`: for loops that a busy machine makes longer than they were planned. Collective. */
+/* Whether rank 0's CLOCK_MONOTONIC_RAW stands before `until_ns`: for loops that a busy machine makes longer than they were planned.
+ * Collective. */
 int nx_has_time(MPI_Comm comm, int64_t until_ns);
 
 /* Waits for the other ranks without keeping a CPU busy: looks every so often and sleeps in between. Collective. */

@@ -10,8 +10,9 @@ struct nx_wrong_word {
     uint32_t expected, found;
 };
 
-/* First word of what `sender` sends to `receiver` when the counter stands there; word i is that plus i. The shifts are odd constants apart, so that
- * an array that went astray, or one of an earlier exchange, is not taken for another one. Source: Kurgalin, Krivtsov & Parshina (load test). */
+/* First word of what `sender` sends to `receiver` when the counter stands there; word i is that plus i. The shifts are odd constants apart,
+ * so that an array that went astray, or one of an earlier exchange, is not taken for another one. Source: Kurgalin, Krivtsov & Parshina
+ * (load test). */
 static inline uint32_t nx_words_first(uint32_t counter, int sender, int receiver) {
     return counter * UINT32_C(0x01000193) + (uint32_t)sender * UINT32_C(0x9e3779b1) + (uint32_t)receiver * UINT32_C(0x85ebca77);
 }

@@ -102,7 +102,9 @@ int nd_schedule_round_pairs(const struct nd_schedule *s) {
     return s->design->is_paired ? s->n_configs * s->n_levels : s->n_configs;
 }
 
-int64_t nd_schedule_limit_ns(int64_t measure_ns, int64_t n_halves) { return measure_ns + measure_ns / 10 + SLACK_NS + n_halves * SWITCH_NS; }
+int64_t nd_schedule_limit_ns(int64_t measure_ns, int64_t n_halves) {
+    return measure_ns + measure_ns / 10 + SLACK_NS + n_halves * SWITCH_NS;
+}
 
 int nd_schedule_is_over(int64_t limit_ns, int64_t elapsed_ns, int64_t n_rounds) {
     return n_rounds > 0 && elapsed_ns + elapsed_ns / n_rounds / 2 > limit_ns;

@@ -47,12 +47,12 @@ int nd_schedule_round_steps(const struct nd_schedule *s);
 /* Pairs (sets) in one round. */
 int nd_schedule_round_pairs(const struct nd_schedule *s);
 
-/* How long a schedule may take by the wall clock, ns: a second and a tenth more than `measure_ns`, the time asked for, and half a millisecond for
- * switching each of its n_halves. */
+/* How long a schedule may take by the wall clock, ns: a second and a tenth more than `measure_ns`, the time asked for, and half a
+ * millisecond for switching each of its n_halves. */
 int64_t nd_schedule_limit_ns(int64_t measure_ns, int64_t n_halves);
 
-/* Whether a schedule that ran n_rounds whole rounds in `elapsed_ns` ends here: another one would, by their mean, end nearer beyond the limit. The
- * first one is always run. */
+/* Whether a schedule that ran n_rounds whole rounds in `elapsed_ns` ends here: another one would, by their mean, end nearer beyond the
+ * limit. The first one is always run. */
 int nd_schedule_is_over(int64_t limit_ns, int64_t elapsed_ns, int64_t n_rounds);
 
 #endif

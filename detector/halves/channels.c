@@ -21,7 +21,8 @@ static double arrival_value(const struct nd_half *h) {
 
 const struct nd_channel nd_channels[] = {
     {"time", "loop time of the slowest rank: what the synchronised code pays", "wall_ns (global_ns), operations", time_value},
-    {"preempted", "CPU time that other tasks of this system took from the ranks, by the scheduler (see --preempted-by)", "preempted_ns_max, preempted_ns_sum", preempted_value},
+    {"preempted", "CPU time that other tasks of this system took from the ranks, by the scheduler (see --preempted-by)",
+     "preempted_ns_max, preempted_ns_sum", preempted_value},
     {"detour", "excess of the operations above the detour threshold", "detour_ns, detours", detour_value},
     {"base", "mean of the undisturbed operations: cache, memory, frequency", "base_ns", base_value},
     {"arrival", "spread of the ranks' starts (synchronised starts only)", "spread_ns, operations", arrival_value},

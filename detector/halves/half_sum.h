@@ -1,5 +1,5 @@
-/* One half over the ranks of a node, or over all: what a row and a node's figures are made of. Ranks' parts are joined two by two on the way to
- * rank 0, so that nobody ever holds what all ranks saw. */
+/* One half over the ranks of a node, or over all: what a row and a node's figures are made of. Ranks' parts are joined two by two on the
+ * way to rank 0, so that nobody ever holds what all ranks saw. */
 #ifndef ND_HALF_SUM_H
 #define ND_HALF_SUM_H
 
@@ -46,7 +46,8 @@ void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b);
 /* The same, as nd_tree_reduce wants it. */
 void nd_half_sum_reduce(void *into, const void *from);
 
-/* Fills in what the ranks' figures say of a half: all but the step, the starts and the number of operations. start_ns counts from `zero_ns`.
+/* Fills in what the ranks' figures say of a half: all but the step, the starts and the number of operations. start_ns counts from
+ * `zero_ns`.
  * @param has_detours  0: operations were not timed one by one, so nothing is known of detours.
  * @param has_generator  0: there is no generator whose dose could be told. */
 void nd_half_sum_tell(const struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator, struct nd_half *h);

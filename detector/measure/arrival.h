@@ -20,8 +20,8 @@ struct nd_arrival {
     const char *name;
     const char *help;
     int needs_trace; /* 1: delays come from a file, in ns; 0: they are shares of an amount */
-    /* Fills ND_ARRIVAL_CYCLE delays of this rank: shares 0..1 of the amount, or ns with `needs_trace`. 0, or -1 with a reason in one line (of
-     * a trace: file, line, what is wrong; the same on every rank). Local. */
+    /* Fills ND_ARRIVAL_CYCLE delays of this rank: shares 0..1 of the amount, or ns with `needs_trace`. 0, or -1 with a reason in one line
+     * (of a trace: file, line, what is wrong; the same on every rank). Local. */
     int (*fill)(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size);
 };
 

@@ -63,7 +63,8 @@ static inline int64_t nd_involuntary_switches(void) {
     return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
 }
 
-/* Where this rank's time has gone so far: read right before and right after what is timed. The wall time alone where nobody asks for more. */
+/* Where this rank's time has gone so far: read right before and right after what is timed. The wall time alone where nobody asks for
+ * more. */
 void nd_loop_read_times(const struct nd_loop *loop, struct nl_thread_times *t);
 
 /* Adds what was preempted and stolen since `from` to the result. */

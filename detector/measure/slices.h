@@ -64,14 +64,15 @@ static inline void nd_slices_pass(struct nd_slices *s, int64_t n) {
 /* Operations of a slice of about ND_SLICE_NS. @param operation_ns  what one takes. */
 int64_t nd_slices_operations(double operation_ns);
 
-/* What there is to do before a chunk of `n_operations`: takes in the generator's bursts, and where the slices kept would not leave room for those to come
- * they are written, and begin anew. */
+/* What there is to do before a chunk of `n_operations`: takes in the generator's bursts, and where the slices kept would not leave room for
+ * those to come they are written, and begin anew. */
 void nd_slices_before_chunk(struct nd_slices *s, int64_t n_operations);
 
 /* Makes the file, which must not exist yet, and writes its head. `header` is borrowed. 0, or -1 with errno. */
 int nd_slices_open(struct nd_slices_file **file, const char *path, const json_t *header);
 
-/* Appends what is kept as a block of its half, and forgets it; nothing without a slice. A block that does not fit on the disk is taken back.
+/* Appends what is kept as a block of its half, and forgets it; nothing without a slice. A block that does not fit on the disk is taken
+ * back.
  * 0, or -1 with errno. */
 int nd_slices_write(struct nd_slices *s);
 

@@ -45,8 +45,9 @@ static inline int64_t wait_until(struct nd_starter *s, int64_t due_ns) {
     return now_ns;
 }
 
-/* What has to be done before a start, untimed. Ranks that parted in it, or in an operation that does not hold them together, meet again: the
- * root would otherwise set deadlines while others are still in operations before, and a rank that was disturbed once would stay late for long. */
+/* What has to be done before a start, untimed. Ranks that parted in it, or in an operation that does not hold them together, meet again:
+ * the root would otherwise set deadlines while others are still in operations before, and a rank that was disturbed once would stay late
+ * for long. */
 static inline void prepare(const struct nd_starter *s, const struct nd_loop *loop, int meets_first) {
     if (loop->state->needs_advance) nd_op_advance(loop->state);
     if (meets_first) MPI_Barrier(s->team->world);
@@ -91,8 +92,8 @@ static void run_round(struct nd_starter *s, const struct nd_loop *loop, int n) {
     }
 }
 
-/* A stage begins when all ranks have ended the one before: an end beyond its slot moves the starts of the next stage, and those that are left
- * in its own begin late. */
+/* A stage begins when all ranks have ended the one before: an end beyond its slot moves the starts of the next stage, and those that are
+ * left in its own begin late. */
 static void run_window(struct nd_starter *s, const struct nd_loop *loop, int n) {
     const int64_t slot_ns = s->plan->slot_ns;
     for (int i = 0; i < n;) {
@@ -109,13 +110,23 @@ static void run_window(struct nd_starter *s, const struct nd_loop *loop, int n) 
     }
 }
 
-static const struct nd_start_mode loop_mode = {.name = "loop", .help = "back to back, no synchronised starts: operations follow each other like a pipeline"};
-static const struct nd_start_mode barrier = {
-    .name = "barrier", .help = "after an MPI_Barrier, which ranks leave at different moments: for comparison only", .is_synchronised = 1, .run = run_barrier};
-static const struct nd_start_mode window = {
-    .name = "window", .help = "stages of starts at equal distances on the common clock (MPIPerf)", .is_synchronised = 1, .has_schedule = 1, .has_stages = 1, .run = run_window};
-static const struct nd_start_mode round_mode = {
-    .name = "round", .help = "a deadline on the common clock, broadcast for every start", .is_synchronised = 1, .has_schedule = 1, .run = run_round};
+static const struct nd_start_mode loop_mode = {
+    .name = "loop", .help = "back to back, no synchronised starts: operations follow each other like a pipeline"};
+static const struct nd_start_mode barrier = {.name = "barrier",
+                                             .help = "after an MPI_Barrier, which ranks leave at different moments: for comparison only",
+                                             .is_synchronised = 1,
+                                             .run = run_barrier};
+static const struct nd_start_mode window = {.name = "window",
+                                            .help = "stages of starts at equal distances on the common clock (MPIPerf)",
+                                            .is_synchronised = 1,
+                                            .has_schedule = 1,
+                                            .has_stages = 1,
+                                            .run = run_window};
+static const struct nd_start_mode round_mode = {.name = "round",
+                                                .help = "a deadline on the common clock, broadcast for every start",
+                                                .is_synchronised = 1,
+                                                .has_schedule = 1,
+                                                .run = run_round};
 
 const struct nd_start_mode *const nd_start_modes[] = {&loop_mode, &barrier, &window, &round_mode, NULL};
 

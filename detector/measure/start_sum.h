@@ -1,5 +1,5 @@
-/* One start over all ranks: who was first and last, what being last cost, how the arrivals spread. A reduction of MPI's, so that no rank ever
- * holds what all ranks saw. */
+/* One start over all ranks: who was first and last, what being last cost, how the arrivals spread. A reduction of MPI's, so that no rank
+ * ever holds what all ranks saw. */
 #ifndef ND_START_SUM_H
 #define ND_START_SUM_H
 
@@ -20,14 +20,17 @@ struct nd_start_sum {
 /* One rank's part. */
 static inline struct nd_start_sum nd_start_sum_of(int rank, int64_t start_ns, int64_t end_ns, int64_t overshoot_ns, int64_t bound_ns) {
     double x = (double)start_ns;
-    return (struct nd_start_sum){start_ns, start_ns, INT64_MIN, end_ns, INT64_MIN, overshoot_ns, rank, rank, rank, overshoot_ns > bound_ns, x, x * x, 0};
+    return (struct nd_start_sum){start_ns, start_ns, INT64_MIN, end_ns, INT64_MIN, overshoot_ns, rank, rank, rank, overshoot_ns > bound_ns,
+                                 x,        x * x,    0};
 }
 
 /* Joins b into a; associative and commutative: of equal times the lower rank counts. */
 void nd_start_sum_join(struct nd_start_sum *a, const struct nd_start_sum *b);
 
 /* Closes a node: what it contributes to the variance between nodes. */
-static inline void nd_start_sum_node(struct nd_start_sum *s, int n_node_ranks) { s->node_square = s->arrival_sum * s->arrival_sum / n_node_ranks; }
+static inline void nd_start_sum_node(struct nd_start_sum *s, int n_node_ranks) {
+    s->node_square = s->arrival_sum * s->arrival_sum / n_node_ranks;
+}
 
 /* Variance of the arrivals over all ranks, split: between ranks of a node, and between nodes. ns^2, never negative.
  * Source: one-way analysis of variance; the split is Parsons's (2015). */

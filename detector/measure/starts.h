@@ -96,7 +96,14 @@ struct nd_start_rank {
     int64_t first_starts, last_starts, last_ends, start_cost_ns, end_cost_ns;
 };
 
-enum nd_start_measure { ND_MEASURE_GLOBAL, ND_MEASURE_ON_TIME, ND_MEASURE_AFTER_LAST, ND_MEASURE_SPREAD, ND_MEASURE_OVERSHOOT, ND_N_MEASURES };
+enum nd_start_measure {
+    ND_MEASURE_GLOBAL,
+    ND_MEASURE_ON_TIME,
+    ND_MEASURE_AFTER_LAST,
+    ND_MEASURE_SPREAD,
+    ND_MEASURE_OVERSHOOT,
+    ND_N_MEASURES
+};
 extern const char *const nd_start_measure_names[]; /* by enum */
 
 /* Sums over the starts of a half; complete on rank 0 only. */

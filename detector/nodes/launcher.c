@@ -47,8 +47,9 @@ int nd_launcher_check(const struct nd_launcher *l, int n_ranks) {
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = '\0';
     if (l->rank == 0)
-        nl_error("%s started %d ranks, but the MPI library of this program sees 1: use the mpirun that belongs to it (%s), or srun with the "
-                 "--mpi= that it knows",
-                 l->name, l->n_ranks, version);
+        nl_error(
+            "%s started %d ranks, but the MPI library of this program sees 1: use the mpirun that belongs to it (%s), or srun with the "
+            "--mpi= that it knows",
+            l->name, l->n_ranks, version);
     return -1;
 }

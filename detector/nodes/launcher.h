@@ -10,8 +10,9 @@ struct nd_launcher {
 /* Reads the launcher's environment variables. Local; cannot fail: a process without a launcher is rank 0 of 1. */
 void nd_launcher_read(struct nd_launcher *l);
 
-/* Whether the MPI library knows of the ranks that the launcher started. A launcher that the library cannot talk to leaves every rank alone, each
- * with a campaign of its own. `n_ranks`: size of MPI_COMM_WORLD. Local, after MPI_Init; 0, or -1 after a message, which rank 0 alone writes. */
+/* Whether the MPI library knows of the ranks that the launcher started. A launcher that the library cannot talk to leaves every rank alone,
+ * each with a campaign of its own. `n_ranks`: size of MPI_COMM_WORLD. Local, after MPI_Init; 0, or -1 after a message, which rank 0 alone
+ * writes. */
 int nd_launcher_check(const struct nd_launcher *l, int n_ranks);
 
 #endif

@@ -107,12 +107,13 @@ static json_t *text_or_null(const char *text) {
 }
 
 json_t *nd_host_json(const struct nd_host *h) {
-    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks", h->n_ranks, "treated",
-                     h->is_treated, "agent", h->has_agent, "kernel", text_or_null(h->kernel), "cmdline_isolcpus", text_or_null(h->isolcpus),
-                     "nohz_full", text_or_null(h->nohz_full), "tick", text_or_null(h->tick), "clocksource", text_or_null(h->clocksource), "governor",
-                     text_or_null(h->governor), "smt", h->smt ? json_integer(h->smt) : json_null(), "cpuset", text_or_null(h->cpuset), "topology",
-                     text_or_null(h->topology), "cpus", h->n_allowed ? json_integer(h->n_allowed) : json_null(), "cpu_model",
-                     text_or_null(h->cpu_model), "switch", text_or_null(h->switches));
+    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks",
+                     h->n_ranks, "treated", h->is_treated, "agent", h->has_agent, "kernel", text_or_null(h->kernel), "cmdline_isolcpus",
+                     text_or_null(h->isolcpus), "nohz_full", text_or_null(h->nohz_full), "tick", text_or_null(h->tick), "clocksource",
+                     text_or_null(h->clocksource), "governor", text_or_null(h->governor), "smt",
+                     h->smt ? json_integer(h->smt) : json_null(), "cpuset", text_or_null(h->cpuset), "topology", text_or_null(h->topology),
+                     "cpus", h->n_allowed ? json_integer(h->n_allowed) : json_null(), "cpu_model", text_or_null(h->cpu_model), "switch",
+                     text_or_null(h->switches));
 }
 
 json_t *nd_binding_json(const struct nd_binding *s) {
@@ -143,7 +144,8 @@ static void add_tool_variable(json_t *object, const char *name) {
     MPI_T_enum values;
     MPI_T_cvar_handle handle;
     if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return;
-    if (MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, &values, NULL, &desc_length, &binding, &scope) != MPI_SUCCESS) return;
+    if (MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, &values, NULL, &desc_length, &binding, &scope) != MPI_SUCCESS)
+        return;
     if (type != MPI_INT || binding != MPI_T_BIND_NO_OBJECT) return;
     if (MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) return;
     if (count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS) json_object_set_new(object, name, json_integer(value));
@@ -174,23 +176,25 @@ json_t *nd_mpi_json(const char *const *operations, int n_operations) {
     return json_pack("{s:s, s:s, s:o}", "library", library, "version", version, "parameters", parameters);
 }
 
-/* Which process manager speaks with the MPI library; NULL: not known. srun does not hand its own --mpi on, but what it starts leaves marks. */
+/* Which process manager speaks with the MPI library; NULL: not known. srun does not hand its own --mpi on, but what it starts leaves
+ * marks. */
 static const char *mpi_type(void) {
     const char *told = getenv("SLURM_MPI_TYPE");
     return told ? told : getenv("PMIX_NAMESPACE") ? "pmix" : getenv("PMI_JOBID") ? "pmi2" : getenv("PMI_FD") ? "pmi" : NULL;
 }
 
-/* How often Slurm samples the tasks' accounts: what a runner that asked for it says, else what srun was told; NULL: the cluster's own setting. */
+/* How often Slurm samples the tasks' accounts: what a runner that asked for it says, else what srun was told; NULL: the cluster's own
+ * setting. */
 static const char *account_sampling(void) {
     const char *told = getenv("NOISELAB_ACCTG_FREQ");
     return told ? told : getenv("SLURM_ACCTG_FREQ");
 }
 
 json_t *nd_slurm_json(void) {
-    static const char *const names[] = {"SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT",
-                                        "SLURM_CLUSTER_NAME", "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST",
-                                        "SLURM_TASKS_PER_NODE",
-                                        "SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK", "SLURM_CORE_SPEC", "SLURM_HINT", "SLURM_CPU_BIND", NULL};
+    static const char *const names[] = {"SLURM_JOB_ID",        "SLURM_ARRAY_JOB_ID",   "SLURM_ARRAY_TASK_ID", "SLURM_STEP_ID",
+                                        "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME",   "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST",
+                                        "SLURM_STEP_NODELIST", "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK",
+                                        "SLURM_CORE_SPEC",     "SLURM_HINT",           "SLURM_CPU_BIND",      NULL};
     json_t *found = json_object();
     for (const char *const *n = names; *n; n++)
         if (getenv(*n)) json_object_set_new(found, *n, text_or_null(getenv(*n)));

@@ -47,8 +47,8 @@ void nd_binding_read(struct nd_binding *s, int rank);
  * and the library's own variables for the given operations (MPI tool interface). New reference. */
 json_t *nd_mpi_json(const char *const *operations, int n_operations);
 
-/* What Slurm's environment says of the job, by its own variables' names, with mpi_type (pmix, pmi2, pmi; null: not known) and account_sampling
- * (as for --acctg-freq; null: the cluster's own setting); JSON null outside of Slurm. New reference. */
+/* What Slurm's environment says of the job, by its own variables' names, with mpi_type (pmix, pmi2, pmi; null: not known) and
+ * account_sampling (as for --acctg-freq; null: the cluster's own setting); JSON null outside of Slurm. New reference. */
 json_t *nd_slurm_json(void);
 
 /* Most memory this process has held so far (VmHWM), KiB; -1 when the system does not say. Local. */

@@ -61,7 +61,7 @@ void nd_quiet_close(struct nd_quiet *q) {
     free(q);
 }
 
-/* ---- CPUs ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- CPUs ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* A whole small file into `text`; its length, 0 when it cannot be read. */
 static size_t read_text(const char *path, char *text, size_t size) {
@@ -91,7 +91,7 @@ static void read_cpus(struct nd_quiet *q, int64_t (*fields)[N_FIELDS]) {
     q->text[0] = '\0';
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- tasks --------------------------------------------------------------------------------------------------------------------------- */
 
 static int is_own(const struct nd_quiet *q, int pid) {
     for (int i = 0; i < q->n_own; i++)
@@ -108,8 +108,10 @@ static int parse_task(const struct nd_quiet *q, const char *text, struct task *t
     int n = (int)(close - open - 1);
     snprintf(task->name, sizeof task->name, "%.*s", n < (int)sizeof task->name ? n : (int)sizeof task->name - 1, open + 1);
     /* after the name: state ppid ... (14) utime stime ... (39) processor */
-    if (sscanf(close + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u "
-                          "%*u %*u %*u %*u %*u %*u %*d %d", &ppid, &user, &system, &task->cpu) != 4)
+    if (sscanf(close + 1,
+               " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u "
+               "%*u %*u %*u %*u %*u %*u %*d %d",
+               &ppid, &user, &system, &task->cpu) != 4)
         return -1;
     task->ticks = user + system;
     return is_own(q, ppid) ? -1 : 0;
@@ -159,7 +161,7 @@ static void read_tasks(const struct nd_quiet *q, struct tasks *t) {
     if (t->n) qsort(t->all, (size_t)t->n, sizeof *t->all, by_tid);
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- both ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* Looking at tasks takes time itself: the looks at the CPUs lie between. */
 void nd_quiet_begin(struct nd_quiet *q) {
@@ -194,7 +196,8 @@ static void list_tasks(const struct nd_quiet *q, struct nd_quiet_cpu *cpu, doubl
         const struct task *task = &q->tasks_after.all[i];
         if (task->cpu != cpu->cpu || q->tasks_before.n == 0) continue;
         const struct task *was = bsearch(task, q->tasks_before.all, (size_t)q->tasks_before.n, sizeof *task, by_tid);
-        if (was && was->pid == task->pid && task->ticks > was->ticks) list_task(cpu, task, 100 * (double)(task->ticks - was->ticks) / window_ticks);
+        if (was && was->pid == task->pid && task->ticks > was->ticks)
+            list_task(cpu, task, 100 * (double)(task->ticks - was->ticks) / window_ticks);
     }
 }
 
@@ -237,7 +240,8 @@ static int is_above(const struct nd_quiet_node *node, double percent, double lim
 int nd_quiet_is(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent) {
     for (int n = 0; n < n_nodes; n++)
         for (int i = 0; i < nodes[n].n_listed; i++)
-            if (is_above(&nodes[n], nodes[n].cpus[i].busy_percent, limit_percent) || is_above(&nodes[n], nodes[n].cpus[i].steal_percent, limit_percent))
+            if (is_above(&nodes[n], nodes[n].cpus[i].busy_percent, limit_percent) ||
+                is_above(&nodes[n], nodes[n].cpus[i].steal_percent, limit_percent))
                 return 0;
     return 1;
 }
@@ -250,12 +254,14 @@ int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_p
     for (int n = 0; n < n_nodes; n++)
         for (int i = 0; i < nodes[n].n_listed; i++) {
             const struct nd_quiet_cpu *cpu = &nodes[n].cpus[i];
-            int is_busy = is_above(&nodes[n], cpu->busy_percent, limit_percent), is_stolen = is_above(&nodes[n], cpu->steal_percent, limit_percent);
+            int is_busy = is_above(&nodes[n], cpu->busy_percent, limit_percent),
+                is_stolen = is_above(&nodes[n], cpu->steal_percent, limit_percent);
             if ((!is_busy && !is_stolen) || n_told++ >= MOST_CPUS_TOLD) continue;
             SAY("%sCPU %d", n_told > 1 ? "; " : "", cpu->cpu);
             if (n_nodes > 1) SAY(" of %s", nodes[n].host);
             if (is_busy) SAY(" is %.0f %% busy", cpu->busy_percent);
-            for (int t = 0; is_busy && t < cpu->n_tasks; t++) SAY("%s%s %.0f %%%s", t ? ", " : " (", cpu->tasks[t].name, cpu->tasks[t].percent, t + 1 < cpu->n_tasks ? "" : ")");
+            for (int t = 0; is_busy && t < cpu->n_tasks; t++)
+                SAY("%s%s %.0f %%%s", t ? ", " : " (", cpu->tasks[t].name, cpu->tasks[t].percent, t + 1 < cpu->n_tasks ? "" : ")");
             if (is_stolen) SAY("%s%.0f %%", is_busy ? ", steal " : ": steal ", cpu->steal_percent);
         }
     if (n_told > MOST_CPUS_TOLD) SAY("; and %d more", n_told - MOST_CPUS_TOLD);

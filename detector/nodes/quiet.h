@@ -1,4 +1,5 @@
-/* How busy the CPUs of the ranks are before anything is measured, and with what. Ranks sleep meanwhile; a node's first rank looks at /proc twice. */
+/* How busy the CPUs of the ranks are before anything is measured, and with what. Ranks sleep meanwhile; a node's first rank looks at /proc
+ * twice. */
 #ifndef ND_QUIET_H
 #define ND_QUIET_H
 
@@ -23,7 +24,8 @@ struct nd_quiet_cpu {
     int32_t n_tasks;
     double busy_percent;  /* tasks and interrupts */
     double steal_percent; /* by the hypervisor */
-    struct nd_quiet_task tasks[ND_QUIET_TASKS]; /* the busiest, as far as they lived throughout, may be seen and were there when last seen */
+    /* the busiest, as far as they lived throughout, may be seen and were there when last seen */
+    struct nd_quiet_task tasks[ND_QUIET_TASKS];
 };
 
 /* One node. Contiguous, without pointers: it is sent as bytes. */
@@ -55,7 +57,8 @@ void nd_quiet_close(struct nd_quiet *q);
 /* Whether no CPU was busy, or taken by the hypervisor, for more than `limit_percent`, as far as that can be told. */
 int nd_quiet_is(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent);
 
-/* What was above `limit_percent`, in words: "CPU 1 is 23 % busy (R 20 %), steal 2 %; ...". Returns the number of such CPUs among those listed. */
+/* What was above `limit_percent`, in words: "CPU 1 is 23 % busy (R 20 %), steal 2 %; ...". Returns the number of such CPUs among those
+ * listed. */
 int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent, char *line, size_t size);
 
 #endif

@@ -1,8 +1,9 @@
-/* Bringing small things of all ranks to rank 0 of a communicator along a binomial tree: rank r hands on to r without its lowest bit set. The
- * library's own collectives are not used: the options that users try on the collectives under test would change what the book-keeping costs.
+/* Bringing small things of all ranks to rank 0 of a communicator along a binomial tree: rank r hands on to r without its lowest bit set.
+ * The library's own collectives are not used: the options that users try on the collectives under test would change what the book-keeping
+ * costs.
  *
- * Cost with n ranks: a reduction is one message per rank, and rank 0 takes log2 n of them. A gather sends each byte over at most log2 n edges;
- * rank 0 takes what fills blocks and log2 n messages more, and the ranks between hold two blocks, however many ranks there are.
+ * Cost with n ranks: a reduction is one message per rank, and rank 0 takes log2 n of them. A gather sends each byte over at most log2 n
+ * edges; rank 0 takes what fills blocks and log2 n messages more, and the ranks between hold two blocks, however many ranks there are.
  * Source: Thakur, Rabenseifner, Gropp 2005 (binomial tree); whole subtrees are relayed block by block, which keeps the memory constant. */
 #ifndef ND_TREE_H
 #define ND_TREE_H
@@ -11,8 +12,8 @@
 
 enum { ND_TREE_BLOCK_BYTES = 65536 }; /* or one entry, where that is larger */
 
-/* Joins the `size` bytes of all ranks into those of rank 0; `value` is overwritten on the others. Collective; MPI's error handler ends the run when
- * it fails, and so does a lack of memory.
+/* Joins the `size` bytes of all ranks into those of rank 0; `value` is overwritten on the others. Collective; MPI's error handler ends the
+ * run when it fails, and so does a lack of memory.
  * @param join  adds `from`, of higher ranks, to `into`, of lower ones; associative. */
 void nd_tree_reduce(MPI_Comm comm, void *value, int size, void (*join)(void *into, const void *from));
 

@@ -30,8 +30,8 @@ static const struct property {
     {"CPU model", cpu_model}, {"CPUs", n_cpus}, {"hardware threads per core", smt}, {"kernel", kernel}, {"ranks", n_ranks},
 };
 
-/* The value that most hosts have, of equally common ones the first; NULL: all that is known is equal. Values beyond MOST_VALUES are not counted,
- * so that the work stays proportional to the hosts. */
+/* The value that most hosts have, of equally common ones the first; NULL: all that is known is equal. Values beyond MOST_VALUES are not
+ * counted, so that the work stays proportional to the hosts. */
 static const char *most_common(const struct property *p, const struct nd_host *hosts, int n_hosts, char buf[VALUE_BYTES]) {
     int first[MOST_VALUES], counts[MOST_VALUES] = {0}, n = 0, best = 0;
     for (int i = 0; i < n_hosts; i++) {

@@ -34,7 +34,7 @@ static void flush_fence(void) { __asm__ volatile("dsb ish" : : : "memory"); }
 #define FLUSHES_BY_LINE 0
 #endif
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- sizes --------------------------------------------------------------------------------------------------------------------------- */
 
 /* A line of /sys/devices/system/cpu/cpuN/cache/indexM/; returns 0 or -1. */
 static int read_cache_file(int cpu, int index, const char *name, char *line, size_t size) {
@@ -73,8 +73,8 @@ static int64_t page_bytes(void) { return sysconf(_SC_PAGESIZE); }
 
 static int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/* Where buffers may begin: at multiples of `unit_bytes` plus `shift_bytes`. An alignment below a page is kept exactly: a buffer for which 64
- * bytes are asked must not, by the way the memory is cut, be aligned to 4096. */
+/* Where buffers may begin: at multiples of `unit_bytes` plus `shift_bytes`. An alignment below a page is kept exactly: a buffer for
+ * which 64 bytes are asked must not, by the way the memory is cut, be aligned to 4096. */
 struct grid {
     int64_t unit_bytes, shift_bytes;
 };
@@ -98,9 +98,10 @@ int64_t nd_buffers_memory_bytes(const struct nd_buffer_options *o, int64_t set_b
     return nd_buffers_sets(o, set_bytes) * (set_bytes + 2 * lost_bytes + 2 * (int64_t)sizeof(void *)) + 2 * page + walk_bytes;
 }
 
-/* ---- first touch ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- first touch --------------------------------------------------------------------------------------------------------------------- */
 
-/* Moves the calling thread to the first CPU that its cgroup allows, which may be outside of its binding; `before` gets what it was bound to. */
+/* Moves the calling thread to the first CPU that its cgroup allows, which may be outside of its binding; `before` gets what it was bound
+ * to. */
 static int move_to_first_cpu(cpu_set_t *before, cpu_set_t *wanted, size_t set_bytes) {
     CPU_ZERO_S(set_bytes, before);
     if (sched_getaffinity(0, set_bytes, before)) return -1;
@@ -140,7 +141,7 @@ out:
     return rc;
 }
 
-/* ---- sets ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sets ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* Reserves address space; pages come with the first touch. NULL when there is none. */
 static void *reserve(size_t bytes) {
@@ -165,7 +166,9 @@ int nd_buffers_open(struct nd_buffers *b, const struct nd_buffer_options *o, int
     /* huge pages begin where 2 MiB begin; the first buffer does so, the others follow closely */
     int64_t begin_unit_bytes = o->pages == ND_PAGES_HUGE && g.unit_bytes < HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : g.unit_bytes;
     int64_t set_bytes = slot_bytes(&g, b->send_bytes) + slot_bytes(&g, b->receive_bytes), all_bytes;
-    if (__builtin_mul_overflow(set_bytes, (int64_t)n_sets, &all_bytes) || __builtin_add_overflow(all_bytes, 2 * begin_unit_bytes, &all_bytes)) return -1;
+    if (__builtin_mul_overflow(set_bytes, (int64_t)n_sets, &all_bytes) ||
+        __builtin_add_overflow(all_bytes, 2 * begin_unit_bytes, &all_bytes))
+        return -1;
 
     b->memory_bytes = (size_t)round_up(all_bytes, begin_unit_bytes);
     b->memory = reserve(b->memory_bytes);
@@ -200,7 +203,8 @@ int64_t nd_buffers_huge_bytes(const struct nd_buffers *b) {
     /* neighbouring mappings of equal kind are merged by the kernel: then the figure is no more than what we have */
     while (fgets(line, sizeof line, f)) {
         if (sscanf(line, "%llx-%llx ", &from, &to) == 2) is_ours = from < end && to > begin;
-        if (is_ours && sscanf(line, "AnonHugePages: %llu kB", &kib) == 1) huge_bytes = (huge_bytes < 0 ? 0 : huge_bytes) + (int64_t)kib * 1024;
+        if (is_ours && sscanf(line, "AnonHugePages: %llu kB", &kib) == 1)
+            huge_bytes = (huge_bytes < 0 ? 0 : huge_bytes) + (int64_t)kib * 1024;
     }
     fclose(f);
     return huge_bytes > (int64_t)b->memory_bytes ? (int64_t)b->memory_bytes : huge_bytes;

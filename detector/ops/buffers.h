@@ -28,7 +28,8 @@ struct nd_buffer_options {
     int n_sets; /* 0: what nd_buffers_sets says */
 };
 
-/* Small messages touch a line or two of a set's pages: with so many sets they do not exceed the last-level cache, and flushing is the way. */
+/* Small messages touch a line or two of a set's pages: with so many sets they do not exceed the last-level cache, and flushing is the
+ * way. */
 #define ND_BUFFERS_MOST_SETS 4096
 
 /* Sets of a send and a receive buffer, all of equal size. */
@@ -51,7 +52,8 @@ int nd_buffers_sets(const struct nd_buffer_options *o, int64_t set_bytes);
 /* Memory that nd_buffers_open takes at most for sets of that size, bytes. Local. */
 int64_t nd_buffers_memory_bytes(const struct nd_buffer_options *o, int64_t set_bytes);
 
-/* Allocates all sets, gives advice on pages, touches everything (zeroed). 0, or -1 when memory is short or the CPU cannot be changed. Local. */
+/* Allocates all sets, gives advice on pages, touches everything (zeroed). 0, or -1 when memory is short or the CPU cannot be changed.
+ * Local. */
 int nd_buffers_open(struct nd_buffers *b, const struct nd_buffer_options *o, int64_t send_bytes, int64_t receive_bytes);
 
 /* How much of the memory the kernel gave huge pages to, bytes (advice on pages is only advice); -1 when it does not say. Local. */

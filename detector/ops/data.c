@@ -2,33 +2,33 @@
 
 #include <string.h>
 
-/* ---- data types ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- data types ---------------------------------------------------------------------------------------------------------------------- */
 
 /* Elements are copied, not dereferenced: an alignment of one byte is a choice that users have. */
-#define INTEGER(name, type, mpi_type)                                                                                                                \
-    static MPI_Datatype mpi_##name(void) { return mpi_type; }                                                                                        \
-    static void put_##name(void *buffer, int64_t i, int64_t value) {                                                                                 \
-        type v = (type)value;                                                                                                                        \
-        memcpy((char *)buffer + i * (int64_t)sizeof v, &v, sizeof v);                                                                                \
-    }                                                                                                                                                \
-    static int64_t get_##name(const void *buffer, int64_t i) {                                                                                       \
-        type v;                                                                                                                                      \
-        memcpy(&v, (const char *)buffer + i * (int64_t)sizeof v, sizeof v);                                                                          \
-        return (int64_t)v;                                                                                                                           \
+#define INTEGER(name, type, mpi_type)                                                                                                      \
+    static MPI_Datatype mpi_##name(void) { return mpi_type; }                                                                              \
+    static void put_##name(void *buffer, int64_t i, int64_t value) {                                                                       \
+        type v = (type)value;                                                                                                              \
+        memcpy((char *)buffer + i * (int64_t)sizeof v, &v, sizeof v);                                                                      \
+    }                                                                                                                                      \
+    static int64_t get_##name(const void *buffer, int64_t i) {                                                                             \
+        type v;                                                                                                                            \
+        memcpy(&v, (const char *)buffer + i * (int64_t)sizeof v, sizeof v);                                                                \
+        return (int64_t)v;                                                                                                                 \
     }
 
 /* A value that no whole number can stand for (a NaN, a fraction) must not equal one. */
-#define FLOATING(name, type, mpi_type)                                                                                                               \
-    static MPI_Datatype mpi_##name(void) { return mpi_type; }                                                                                        \
-    static void put_##name(void *buffer, int64_t i, int64_t value) {                                                                                 \
-        type v = (type)value;                                                                                                                        \
-        memcpy((char *)buffer + i * (int64_t)sizeof v, &v, sizeof v);                                                                                \
-    }                                                                                                                                                \
-    static int64_t get_##name(const void *buffer, int64_t i) {                                                                                       \
-        type v;                                                                                                                                      \
-        memcpy(&v, (const char *)buffer + i * (int64_t)sizeof v, sizeof v);                                                                          \
-        if (!((double)v > -0x1p53 && (double)v < 0x1p53)) return INT64_MIN;                                                                          \
-        return (double)v == (double)(int64_t)v ? (int64_t)v : INT64_MIN;                                                                             \
+#define FLOATING(name, type, mpi_type)                                                                                                     \
+    static MPI_Datatype mpi_##name(void) { return mpi_type; }                                                                              \
+    static void put_##name(void *buffer, int64_t i, int64_t value) {                                                                       \
+        type v = (type)value;                                                                                                              \
+        memcpy((char *)buffer + i * (int64_t)sizeof v, &v, sizeof v);                                                                      \
+    }                                                                                                                                      \
+    static int64_t get_##name(const void *buffer, int64_t i) {                                                                             \
+        type v;                                                                                                                            \
+        memcpy(&v, (const char *)buffer + i * (int64_t)sizeof v, sizeof v);                                                                \
+        if (!((double)v > -0x1p53 && (double)v < 0x1p53)) return INT64_MIN;                                                                \
+        return (double)v == (double)(int64_t)v ? (int64_t)v : INT64_MIN;                                                                   \
     }
 
 INTEGER(byte, unsigned char, MPI_BYTE)
@@ -51,7 +51,7 @@ const struct nd_datatype *nd_datatype_find(const char *name) {
     return NULL;
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------------------------------------------------------------------- */
 
 static int64_t within(int64_t i) { return i % ND_DATA_CYCLE; }
 static int64_t nth(int rank) { return rank % ND_DATA_RANK_CYCLE; }
@@ -146,7 +146,7 @@ int64_t nd_reduction_expected(const struct nd_reduction *r, int first, int last,
 
 int64_t nd_moved_value(int from, int to, int64_t i) { return ((int64_t)from * 31 + (int64_t)to * 17 + i) % ND_DATA_CYCLE; }
 
-/* ---- buffers ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------------------------------------------------------------------- */
 
 /* What a stretch of elements holds: one cycle, written as the data type's bytes. */
 struct cycle {
@@ -160,7 +160,8 @@ static void moved_cycle(struct cycle *c, const struct nd_datatype *t, int64_t n,
     for (int64_t i = 0; i < c->n; i++) t->put(c->bytes, i, nd_moved_value(from, to, i));
 }
 
-static void reduced_cycle(struct cycle *c, const struct nd_datatype *t, const struct nd_reduction *r, int64_t n, int first, int last, int64_t first_i) {
+static void reduced_cycle(struct cycle *c, const struct nd_datatype *t, const struct nd_reduction *r, int64_t n, int first, int last,
+                          int64_t first_i) {
     c->n = n < ND_DATA_CYCLE ? n : ND_DATA_CYCLE;
     c->size_bytes = t->size_bytes;
     for (int64_t i = 0; i < c->n; i++) t->put(c->bytes, i, nd_reduction_expected(r, first, last, first_i + i));
@@ -194,7 +195,8 @@ void nd_reduced_fill(const struct nd_datatype *t, const struct nd_reduction *r, 
     cycle_fill(&c, buffer, n);
 }
 
-int nd_reduced_check(const struct nd_datatype *t, const struct nd_reduction *r, const void *buffer, int64_t n, int first, int last, int64_t first_i) {
+int nd_reduced_check(const struct nd_datatype *t, const struct nd_reduction *r, const void *buffer, int64_t n, int first, int last,
+                     int64_t first_i) {
     struct cycle c;
     reduced_cycle(&c, t, r, n, first, last, first_i);
     return cycle_check(&c, buffer, n);

@@ -59,6 +59,7 @@ int nd_moved_check(const struct nd_datatype *t, const void *buffer, int64_t at, 
 void nd_reduced_fill(const struct nd_datatype *t, const struct nd_reduction *r, void *buffer, int64_t n, int rank);
 
 /* Compares the first n elements of a buffer with elements first_i.. of the reduction over ranks first..last. 0, -1 when one differs. */
-int nd_reduced_check(const struct nd_datatype *t, const struct nd_reduction *r, const void *buffer, int64_t n, int first, int last, int64_t first_i);
+int nd_reduced_check(const struct nd_datatype *t, const struct nd_reduction *r, const void *buffer, int64_t n, int first, int last,
+                     int64_t first_i);
 
 #endif

@@ -26,9 +26,9 @@ static int check(const struct nd_op_state *s) {
 static int64_t memory_bytes(int64_t bytes, int n_ranks) { return (bytes + ND_DATA_MOST_BYTES) * (1 + (int64_t)n_ranks); }
 
 #define MEANING "; bytes is what each rank contributes, give or take an element"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_byte, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE, .is_synchronising = 1, .prepare = prepare,      \
-    .check = check, .memory_bytes = memory_bytes
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_byte, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE, .is_synchronising = 1,                \
+    .prepare = prepare, .check = check, .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_allgatherv = {
     .name = "allgatherv",

@@ -8,7 +8,9 @@ static int prepare(struct nd_op_state *s) {
 
 static int call(struct nd_op_state *s) { return MPI_Alltoall(s->send, s->count, s->type, s->receive, s->count, s->type, s->comm); }
 
-static int start(struct nd_op_state *s) { return MPI_Ialltoall(s->send, s->count, s->type, s->receive, s->count, s->type, s->comm, &s->request); }
+static int start(struct nd_op_state *s) {
+    return MPI_Ialltoall(s->send, s->count, s->type, s->receive, s->count, s->type, s->comm, &s->request);
+}
 
 static int check(const struct nd_op_state *s) {
     for (int from = 0; from < s->n_ranks; from++)
@@ -19,8 +21,8 @@ static int check(const struct nd_op_state *s) {
 static int64_t memory_bytes(int64_t bytes, int n_ranks) { return 2 * bytes * n_ranks; }
 
 #define MEANING "; bytes is what each rank sends to each rank"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_byte, .uses = ND_USES_DATATYPE, .is_synchronising = 1, .prepare = prepare, .check = check,                  \
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_byte, .uses = ND_USES_DATATYPE, .is_synchronising = 1, .prepare = prepare, .check = check,        \
     .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_alltoall = {
@@ -40,7 +42,8 @@ const struct nd_op nd_op_ialltoall = {
 
 #if ND_HAS_PERSISTENT
 static int make(struct nd_op_state *s) {
-    return ND_PERSISTENT_CALL(Alltoall_init)(s->send, s->count, s->type, s->receive, s->count, s->type, s->comm, MPI_INFO_NULL, &s->request);
+    return ND_PERSISTENT_CALL(Alltoall_init)(s->send, s->count, s->type, s->receive, s->count, s->type, s->comm, MPI_INFO_NULL,
+                                             &s->request);
 }
 
 const struct nd_op nd_op_alltoall_init = {

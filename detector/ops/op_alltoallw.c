@@ -9,7 +9,8 @@ static int prepare(struct nd_op_state *s) {
 }
 
 static int call(struct nd_op_state *s) {
-    return MPI_Alltoallw(s->send, s->send_counts, s->send_displs, s->types, s->receive, s->receive_counts, s->receive_displs, s->types, s->comm);
+    return MPI_Alltoallw(s->send, s->send_counts, s->send_displs, s->types, s->receive, s->receive_counts, s->receive_displs, s->types,
+                         s->comm);
 }
 
 static int start(struct nd_op_state *s) {
@@ -27,9 +28,9 @@ static int check(const struct nd_op_state *s) {
 static int64_t memory_bytes(int64_t bytes, int n_ranks) { return 2 * (bytes + ND_DATA_MOST_BYTES) * n_ranks; }
 
 #define MEANING "; bytes is what each rank sends to each rank, give or take an element"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_byte, .limit = ND_LIMIT_BYTES, .uses = ND_USES_DATATYPE, .is_synchronising = 1, .prepare = prepare,         \
-    .check = check, .memory_bytes = memory_bytes
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_byte, .limit = ND_LIMIT_BYTES, .uses = ND_USES_DATATYPE, .is_synchronising = 1,                   \
+    .prepare = prepare, .check = check, .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_alltoallw = {
     .name = "alltoallw",

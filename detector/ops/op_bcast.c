@@ -1,6 +1,7 @@
 #include "detector/ops/op_rows.h"
 
-/* MPI_Bcast has one buffer. Here the root sends another than it receives into when others are root, so that every root has data of its own. */
+/* MPI_Bcast has one buffer. Here the root sends another than it receives into when others are root, so that every root has data of its
+ * own. */
 static void *buffer(const struct nd_op_state *s) { return s->rank == s->root ? s->send : s->receive; }
 
 static int prepare(struct nd_op_state *s) {
@@ -23,8 +24,8 @@ static int64_t memory_bytes(int64_t bytes, int n_ranks) {
 }
 
 #define MEANING "; bytes is the message's size"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_byte, .uses = ND_USES_DATATYPE | ND_USES_ROOT, .prepare = prepare, .check = check,                          \
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_byte, .uses = ND_USES_DATATYPE | ND_USES_ROOT, .prepare = prepare, .check = check,                \
     .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_bcast = {

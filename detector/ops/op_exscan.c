@@ -21,8 +21,8 @@ static int64_t memory_bytes(int64_t bytes, int n_ranks) {
 }
 
 #define MEANING "; bytes is the vector's size"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_double, .uses = ND_USES_DATATYPE | ND_USES_REDUCTION, .prepare = prepare, .check = check,                   \
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_double, .uses = ND_USES_DATATYPE | ND_USES_REDUCTION, .prepare = prepare, .check = check,         \
     .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_exscan = {

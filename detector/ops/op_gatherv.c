@@ -9,12 +9,13 @@ static int prepare(struct nd_op_state *s) {
 }
 
 static int call(struct nd_op_state *s) {
-    return MPI_Gatherv(s->send, nd_op_share(s, s->rank), s->type, s->receive, s->receive_counts, s->receive_displs, s->type, s->root, s->comm);
+    return MPI_Gatherv(s->send, nd_op_share(s, s->rank), s->type, s->receive, s->receive_counts, s->receive_displs, s->type, s->root,
+                       s->comm);
 }
 
 static int start(struct nd_op_state *s) {
-    return MPI_Igatherv(s->send, nd_op_share(s, s->rank), s->type, s->receive, s->receive_counts, s->receive_displs, s->type, s->root, s->comm,
-                        &s->request);
+    return MPI_Igatherv(s->send, nd_op_share(s, s->rank), s->type, s->receive, s->receive_counts, s->receive_displs, s->type, s->root,
+                        s->comm, &s->request);
 }
 
 static int check(const struct nd_op_state *s) {
@@ -26,8 +27,8 @@ static int check(const struct nd_op_state *s) {
 static int64_t memory_bytes(int64_t bytes, int n_ranks) { return (bytes + ND_DATA_MOST_BYTES) * (1 + (int64_t)n_ranks); }
 
 #define MEANING "; bytes is what each rank contributes, give or take an element"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_byte, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE | ND_USES_ROOT, .prepare = prepare,              \
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_byte, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE | ND_USES_ROOT, .prepare = prepare,    \
     .check = check, .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_gatherv = {

@@ -1,8 +1,8 @@
 #include "detector/ops/op_rows.h"
 
-/* The load test of Kurgalin, Krivtsov & Parshina (Voronezh State University): every rank posts receives of an integer array from every rank,
- * sends every rank an array filled with a counter shifted by its own rank, and each array is checked against its sender's shift. The counter
- * goes on from call to call, so that data of an earlier call are wrong ones. */
+/* The load test of Kurgalin, Krivtsov & Parshina (Voronezh State University): every rank posts receives of an integer array from every
+ * rank, sends every rank an array filled with a counter shifted by its own rank, and each array is checked against its sender's shift. The
+ * counter goes on from call to call, so that data of an earlier call are wrong ones. */
 
 /* Element i of what a rank sends; never negative, as the bytes of poisoned buffers are. */
 static int shifted(uint32_t counter, int rank, int i) { return (int)((counter + (uint32_t)rank + (uint32_t)i) & INT32_MAX); }
@@ -44,7 +44,8 @@ static int64_t memory_bytes(int64_t bytes, int n_ranks) { return bytes + bytes *
 
 const struct nd_op nd_op_loadtest = {
     .name = "loadtest",
-    .help = "point-to-point messages from every rank to every rank, a running counter in each; bytes is the size of a message, of whole ints",
+    .help =
+        "point-to-point messages from every rank to every rank, a running counter in each; bytes is the size of a message, of whole ints",
     .has_bytes = 1,
     .datatype = &nd_type_int,
     .is_synchronising = 1,

@@ -8,7 +8,9 @@ static int prepare(struct nd_op_state *s) {
 
 static int call(struct nd_op_state *s) { return MPI_Reduce(s->send, s->receive, s->count, s->type, s->reduce, s->root, s->comm); }
 
-static int start(struct nd_op_state *s) { return MPI_Ireduce(s->send, s->receive, s->count, s->type, s->reduce, s->root, s->comm, &s->request); }
+static int start(struct nd_op_state *s) {
+    return MPI_Ireduce(s->send, s->receive, s->count, s->type, s->reduce, s->root, s->comm, &s->request);
+}
 
 static int check(const struct nd_op_state *s) {
     return s->rank != s->root ? 0 : nd_reduced_check(s->datatype, s->reduction, s->receive, s->count, 0, s->n_ranks - 1, 0);
@@ -20,9 +22,9 @@ static int64_t memory_bytes(int64_t bytes, int n_ranks) {
 }
 
 #define MEANING "; bytes is the vector's size"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_double, .uses = ND_USES_DATATYPE | ND_USES_REDUCTION | ND_USES_ROOT, .prepare = prepare, .check = check,    \
-    .memory_bytes = memory_bytes
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_double, .uses = ND_USES_DATATYPE | ND_USES_REDUCTION | ND_USES_ROOT, .prepare = prepare,          \
+    .check = check, .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_reduce = {
     .name = "reduce",

@@ -21,9 +21,9 @@ static int check(const struct nd_op_state *s) {
 static int64_t memory_bytes(int64_t bytes, int n_ranks) { return (bytes + ND_DATA_MOST_BYTES) * (1 + (int64_t)n_ranks); }
 
 #define MEANING "; bytes is what each rank receives of a vector of ranks x bytes, give or take an element"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_double, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE | ND_USES_REDUCTION, .is_synchronising = 1,    \
-    .prepare = prepare, .check = check, .memory_bytes = memory_bytes
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_double, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE | ND_USES_REDUCTION,                 \
+    .is_synchronising = 1, .prepare = prepare, .check = check, .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_reduce_scatter = {
     .name = "reduce_scatter",
@@ -42,7 +42,8 @@ const struct nd_op nd_op_ireduce_scatter = {
 
 #if ND_HAS_PERSISTENT
 static int make(struct nd_op_state *s) {
-    return ND_PERSISTENT_CALL(Reduce_scatter_init)(s->send, s->receive, s->receive_counts, s->type, s->reduce, s->comm, MPI_INFO_NULL, &s->request);
+    return ND_PERSISTENT_CALL(Reduce_scatter_init)(s->send, s->receive, s->receive_counts, s->type, s->reduce, s->comm, MPI_INFO_NULL,
+                                                   &s->request);
 }
 
 const struct nd_op nd_op_reduce_scatter_init = {

@@ -9,7 +9,9 @@ static int prepare(struct nd_op_state *s) {
 
 static int call(struct nd_op_state *s) { return MPI_Reduce_scatter_block(s->send, s->receive, s->count, s->type, s->reduce, s->comm); }
 
-static int start(struct nd_op_state *s) { return MPI_Ireduce_scatter_block(s->send, s->receive, s->count, s->type, s->reduce, s->comm, &s->request); }
+static int start(struct nd_op_state *s) {
+    return MPI_Ireduce_scatter_block(s->send, s->receive, s->count, s->type, s->reduce, s->comm, &s->request);
+}
 
 static int check(const struct nd_op_state *s) {
     int64_t first_i = (int64_t)s->rank * s->count;
@@ -19,9 +21,9 @@ static int check(const struct nd_op_state *s) {
 static int64_t memory_bytes(int64_t bytes, int n_ranks) { return bytes + bytes * n_ranks; }
 
 #define MEANING "; bytes is what each rank receives of a vector of ranks x bytes"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_double, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE | ND_USES_REDUCTION, .is_synchronising = 1,    \
-    .prepare = prepare, .check = check, .memory_bytes = memory_bytes
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_double, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE | ND_USES_REDUCTION,                 \
+    .is_synchronising = 1, .prepare = prepare, .check = check, .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_reduce_scatter_block = {
     .name = "reduce_scatter_block",
@@ -40,7 +42,8 @@ const struct nd_op nd_op_ireduce_scatter_block = {
 
 #if ND_HAS_PERSISTENT
 static int make(struct nd_op_state *s) {
-    return ND_PERSISTENT_CALL(Reduce_scatter_block_init)(s->send, s->receive, s->count, s->type, s->reduce, s->comm, MPI_INFO_NULL, &s->request);
+    return ND_PERSISTENT_CALL(Reduce_scatter_block_init)(s->send, s->receive, s->count, s->type, s->reduce, s->comm, MPI_INFO_NULL,
+                                                         &s->request);
 }
 
 const struct nd_op nd_op_reduce_scatter_block_init = {

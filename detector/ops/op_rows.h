@@ -4,7 +4,8 @@
 
 #include "detector/ops/ops.h"
 
-/* Persistent collectives are part of MPI 4. Open MPI had them before: as an extension with names of its own in 4, by their right names in 5. */
+/* Persistent collectives are part of MPI 4. Open MPI had them before: as an extension with names of its own in 4, by their right names in
+ * 5. */
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
@@ -20,8 +21,8 @@
 #define ND_HAS_PERSISTENT 0
 #endif
 
-/* Sets of buffers of that size, as s->options want them; s->send and s->receive are the first set's. What `prepare` then writes into s->send
- * is copied to the other sets. 0, or -1 when memory is short. Local. */
+/* Sets of buffers of that size, as s->options want them; s->send and s->receive are the first set's. What `prepare` then writes into
+ * s->send is copied to the other sets. 0, or -1 when memory is short. Local. */
 int nd_op_buffers(struct nd_op_state *s, int64_t send_bytes, int64_t receive_bytes);
 
 /* Only a root holds what belongs to all ranks: with a rotating one, every rank comes to be it. */

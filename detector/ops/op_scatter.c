@@ -20,8 +20,8 @@ static int check(const struct nd_op_state *s) {
 static int64_t memory_bytes(int64_t bytes, int n_ranks) { return bytes + bytes * n_ranks; }
 
 #define MEANING "; bytes is what each rank receives"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_byte, .uses = ND_USES_DATATYPE | ND_USES_ROOT, .prepare = prepare, .check = check,                          \
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_byte, .uses = ND_USES_DATATYPE | ND_USES_ROOT, .prepare = prepare, .check = check,                \
     .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_scatter = {
@@ -41,7 +41,8 @@ const struct nd_op nd_op_iscatter = {
 
 #if ND_HAS_PERSISTENT
 static int make(struct nd_op_state *s) {
-    return ND_PERSISTENT_CALL(Scatter_init)(s->send, s->count, s->type, s->receive, s->count, s->type, s->root, s->comm, MPI_INFO_NULL, &s->request);
+    return ND_PERSISTENT_CALL(Scatter_init)(s->send, s->count, s->type, s->receive, s->count, s->type, s->root, s->comm, MPI_INFO_NULL,
+                                            &s->request);
 }
 
 const struct nd_op nd_op_scatter_init = {

@@ -4,7 +4,8 @@ static int prepare(struct nd_op_state *s) {
     int64_t n = nd_op_shares(s, &s->send_counts, &s->send_displs, 0), size = s->datatype->size_bytes;
     int is_sender = nd_op_holds_all(s);
     if (n < 0 || nd_op_buffers(s, is_sender ? n * size : 0, nd_op_share(s, s->rank) * size)) return -1;
-    for (int to = 0; is_sender && to < s->n_ranks; to++) nd_moved_fill(s->datatype, s->send, s->send_displs[to], s->send_counts[to], s->rank, to);
+    for (int to = 0; is_sender && to < s->n_ranks; to++)
+        nd_moved_fill(s->datatype, s->send, s->send_displs[to], s->send_counts[to], s->rank, to);
     return 0;
 }
 
@@ -24,8 +25,8 @@ static int check(const struct nd_op_state *s) {
 static int64_t memory_bytes(int64_t bytes, int n_ranks) { return (bytes + ND_DATA_MOST_BYTES) * (1 + (int64_t)n_ranks); }
 
 #define MEANING "; bytes is what each rank receives, give or take an element"
-#define FAMILY                                                                                                                                       \
-    .has_bytes = 1, .datatype = &nd_type_byte, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE | ND_USES_ROOT, .prepare = prepare,              \
+#define FAMILY                                                                                                                             \
+    .has_bytes = 1, .datatype = &nd_type_byte, .limit = ND_LIMIT_ELEMENTS, .uses = ND_USES_DATATYPE | ND_USES_ROOT, .prepare = prepare,    \
     .check = check, .memory_bytes = memory_bytes
 
 const struct nd_op nd_op_scatterv = {

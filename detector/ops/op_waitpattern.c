@@ -9,8 +9,8 @@ static int prepare(struct nd_op_state *s) {
 }
 
 /* WaitPatternUp: when all ranks start together, n ranks take n microseconds, from the reading of the clock before the call to the one after
- * it. Of these the wait itself is all but two readings: the one that it begins with, and the one that follows it. A clock that jumps backwards
- * ends the wait. */
+ * it. Of these the wait itself is all but two readings: the one that it begins with, and the one that follows it. A clock that jumps
+ * backwards ends the wait. */
 static int up(struct nd_op_state *s) {
     const int64_t start_ns = nd_clock_now(s->clock), end_ns = start_ns + (int64_t)(s->rank + 1) * 1000 - (int64_t)(2 * s->clock->read_ns);
     int64_t now_ns;

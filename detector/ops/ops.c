@@ -77,22 +77,24 @@ const struct nd_reduction *nd_op_reduction(const struct nd_op *op, const struct 
     return o->reduction ? o->reduction : nd_reductions[0];
 }
 
-/* ---- what cannot be ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- what cannot be ------------------------------------------------------------------------------------------------------------------ */
 
 /* Data types that know a reduction, as "int, long" into `buf`; returns buf. */
 static const char *types_that_know(const struct nd_reduction *r, char *buf, size_t size) {
     size_t used = 0;
     buf[0] = '\0';
     for (int i = 0; nd_datatypes[i] && used < size; i++)
-        if (nd_reduction_knows(r, nd_datatypes[i])) used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", nd_datatypes[i]->name);
+        if (nd_reduction_knows(r, nd_datatypes[i]))
+            used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", nd_datatypes[i]->name);
     return buf;
 }
 
-static const char *size_problem(const struct nd_op *op, const struct nd_datatype *t, int64_t bytes, int n_ranks, char *reason, size_t reason_size) {
+static const char *size_problem(const struct nd_op *op, const struct nd_datatype *t, int64_t bytes, int n_ranks, char *reason,
+                                size_t reason_size) {
     if (bytes < t->size_bytes || bytes % t->size_bytes) {
         int64_t next_bytes = (bytes > 0 ? bytes / t->size_bytes + 1 : 1) * t->size_bytes;
-        snprintf(reason, reason_size, "--bytes: %lld splits an element of %s: a %s takes a multiple of %d bytes (try %lld)", (long long)bytes, op->name,
-                 t->name, t->size_bytes, (long long)next_bytes);
+        snprintf(reason, reason_size, "--bytes: %lld splits an element of %s: a %s takes a multiple of %d bytes (try %lld)",
+                 (long long)bytes, op->name, t->name, t->size_bytes, (long long)next_bytes);
         return reason;
     }
     int64_t n_elements = bytes / t->size_bytes, most_elements = INT_MAX;
@@ -105,8 +107,9 @@ static const char *size_problem(const struct nd_op *op, const struct nd_datatype
     if (most_elements < 1)
         snprintf(reason, reason_size, "--bytes: %s cannot run on %d ranks: MPI counts its %s in an int", op->name, n_ranks, unit);
     else
-        snprintf(reason, reason_size, "--bytes: %s with %lld bytes%s is more than an int counts, as MPI wants its %s (try at most %lld%s)", op->name,
-                 (long long)bytes, ranks, unit, (long long)(most_elements * t->size_bytes), t->size_bytes < ND_DATA_MOST_BYTES ? ", or a larger --datatype" : "");
+        snprintf(reason, reason_size, "--bytes: %s with %lld bytes%s is more than an int counts, as MPI wants its %s (try at most %lld%s)",
+                 op->name, (long long)bytes, ranks, unit, (long long)(most_elements * t->size_bytes),
+                 t->size_bytes < ND_DATA_MOST_BYTES ? ", or a larger --datatype" : "");
     return reason;
 }
 
@@ -124,7 +127,8 @@ static const char *root_problem(const struct nd_op *op, const struct nd_op_optio
     return NULL;
 }
 
-const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks, char *reason, size_t reason_size) {
+const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks, char *reason,
+                          size_t reason_size) {
     const struct nd_datatype *t = nd_op_datatype(op, o);
     const struct nd_reduction *r = nd_op_reduction(op, o);
     if (r && !nd_reduction_knows(r, t)) {
@@ -137,8 +141,8 @@ const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o,
     if (op->has_bytes && size_problem(op, t, bytes, n_ranks, reason, reason_size)) return reason;
     /* compilers may read elements of a vector in a way that needs them where the data type wants them */
     if (r && o->buffer.alignment_bytes && o->buffer.alignment_bytes < t->size_bytes) {
-        snprintf(reason, reason_size, "--alignment: %s computes with elements of %s, which need %d bytes of alignment (got %lld)", op->name, t->name,
-                 t->size_bytes, (long long)o->buffer.alignment_bytes);
+        snprintf(reason, reason_size, "--alignment: %s computes with elements of %s, which need %d bytes of alignment (got %lld)", op->name,
+                 t->name, t->size_bytes, (long long)o->buffer.alignment_bytes);
         return reason;
     }
     return NULL;
@@ -153,7 +157,7 @@ int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o
     return nd_buffers_memory_bytes(&o->buffer, set_bytes) + n_ranks * per_rank_bytes + persistent_bytes;
 }
 
-/* ---- what is timed ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is timed ------------------------------------------------------------------------------------------------------------------- */
 
 static int call_nonblocking(struct nd_op_state *s) {
     s->op->start(s);
@@ -186,14 +190,16 @@ static int call_work(struct nd_op_state *s) {
 
 void nd_op_overlap(struct nd_op_state *s, enum nd_overlap how, int64_t n_steps) {
     static int (*const calls[][3])(struct nd_op_state *) = {
-        [ND_NONBLOCKING] = {[ND_OVERLAP_NONE] = call_nonblocking, [ND_OVERLAP_BOTH] = call_nonblocking_and_work, [ND_OVERLAP_WORK] = call_work},
-        [ND_PERSISTENT] = {[ND_OVERLAP_NONE] = call_persistent, [ND_OVERLAP_BOTH] = call_persistent_and_work, [ND_OVERLAP_WORK] = call_work},
+        [ND_NONBLOCKING] =
+            {[ND_OVERLAP_NONE] = call_nonblocking, [ND_OVERLAP_BOTH] = call_nonblocking_and_work, [ND_OVERLAP_WORK] = call_work},
+        [ND_PERSISTENT] =
+            {[ND_OVERLAP_NONE] = call_persistent, [ND_OVERLAP_BOTH] = call_persistent_and_work, [ND_OVERLAP_WORK] = call_work},
     };
     s->overlap_steps = n_steps;
     s->call = s->op->completion == ND_BLOCKING ? s->op->call : calls[s->op->completion][how];
 }
 
-/* ---- opening, advancing, closing ------------------------------------------------------------------------------------------------------------- */
+/* ---- opening, advancing, closing ----------------------------------------------------------------------------------------------------- */
 
 static void take_set(struct nd_op_state *s, int set) {
     s->buffers.current = set;
@@ -293,7 +299,7 @@ void nd_op_close(struct nd_op_state *s) {
     *s = (struct nd_op_state){0};
 }
 
-/* ---- for the rows ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- for the rows -------------------------------------------------------------------------------------------------------------------- */
 
 int nd_op_buffers(struct nd_op_state *s, int64_t send_bytes, int64_t receive_bytes) {
     struct nd_buffer_options o = s->options->buffer;

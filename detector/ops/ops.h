@@ -103,21 +103,24 @@ const struct nd_reduction *nd_op_reduction(const struct nd_op *op, const struct 
 
 /* Why an operation cannot be run so: a size that splits an element, more elements than an int counts, a root that is not there, a reduction
  * its data type does not know, a rotating root for a persistent operation. NULL: it can. The text is in `reason`. Local, no MPI. */
-const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks, char *reason, size_t reason_size);
+const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks, char *reason,
+                          size_t reason_size);
 
 /* Memory that nd_op_open takes on this rank, all sets of buffers together, bytes. Local. */
 int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks);
 
-/* Fills `s`, allocates, fills buffers; receive buffers begin poisoned. `options` must outlive it, and nd_op_problem must know nothing against them.
- * 0, or -1 when memory is short or the CPU for the first touch cannot be had. Collective for persistent operations (-1 on all ranks then). */
+/* Fills `s`, allocates, fills buffers; receive buffers begin poisoned. `options` must outlive it, and nd_op_problem must know nothing
+ * against them.
+ * 0, or -1 when memory is short or the CPU for the first touch cannot be had. Collective for persistent operations (-1 on all ranks
+ * then). */
 int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s, MPI_Comm comm, int64_t bytes);
 
-/* Makes an open nonblocking or persistent operation work so many steps of nd_work between start and completion, or instead of both (there is
- * nothing to check then). Blocking operations have no such moment and stay as they are. Local. */
+/* Makes an open nonblocking or persistent operation work so many steps of nd_work between start and completion, or instead of both
+ * (there is nothing to check then). Blocking operations have no such moment and stay as they are. Local. */
 void nd_op_overlap(struct nd_op_state *s, enum nd_overlap how, int64_t n_steps);
 
-/* What has to happen between two operations, untimed: next root, next set of buffers, caches emptied, receive buffer poisoned. No allocation,
- * no output. Local. Call it only where s->needs_advance. */
+/* What has to happen between two operations, untimed: next root, next set of buffers, caches emptied, receive buffer poisoned. No
+ * allocation, no output. Local. Call it only where s->needs_advance. */
 void nd_op_advance(struct nd_op_state *s);
 
 /* Frees what nd_op_open made; fine on a zeroed state. Collective for persistent operations. */

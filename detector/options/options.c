@@ -21,10 +21,13 @@
 enum { LIST_BYTES = 4096, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; /* longest list on the command line, longest names */
 
 enum key {
-    KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_PATTERN, KEY_ON, KEY_PHASE, KEY_PRESET,
-    KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_WAIT_QUIET, KEY_OVERSUBSCRIBE, KEY_PROGRESS,
+    KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_PATTERN,
+    KEY_ON, KEY_PHASE, KEY_PRESET,
+    KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_WAIT_QUIET,
+    KEY_OVERSUBSCRIBE, KEY_PROGRESS,
     KEY_DRY_RUN, KEY_JSON, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
-    KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0, KEY_LATE,
+    KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0,
+    KEY_LATE,
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
     KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK, KEY_OVERLAP,
     KEY_STOP_WHEN, KEY_MARGIN, KEY_LOOKS, KEY_SPENDING, KEY_ALPHA, KEY_ARMS, KEY_SET, KEY_EXTERNAL,
@@ -43,41 +46,52 @@ static const struct argp_option option_rows[] = {
     {"arms", KEY_ARMS, "both|off|on", 0, "single: arms that this launch has; off: the treatment is left out (default both)", 1},
     {"set", KEY_SET, "N", 0, "number of the set of launches, one for each arm, that this one belongs to; recorded", 1},
     {"seconds", KEY_SECONDS, "TIME", 0,
-     "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to it",
-     1},
+     "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to it", 1},
     {"half-period", KEY_HALF, "TIME", 0, "lockin: length of a half (default 10ms)", 1},
     {"block", KEY_BLOCK, "TIME", 0, "blocks: length of a block (default 1s)", 1},
     {"count", KEY_COUNT, "N", 0, "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1},
     {"warmup", KEY_WARMUP, "TIME", 0, "run the schedule this long before the first row is taken (default 500ms)", 1},
     {"wait-quiet", KEY_WAIT_QUIET, "TIME", 0,
-     "before measuring, wait up to this long until no rank's CPU is more than 2 % busy or stolen (default: report what is running, and start)", 1},
+     "before measuring, wait up to this long until no rank's CPU is more than 2 % busy or stolen (default: report what is running, and "
+     "start)",
+     1},
     {"per-operation-timing", KEY_TIMING, "auto|on|off", 0, "time every operation: histogram, detour, base (auto: off for single)", 1},
     {"detour-threshold", KEY_DETOUR, "TIME", 0, "operations longer than this are detours (default: median + max(median, 1us))", 1},
     {"preempted-by", KEY_PREEMPTED, "auto|scheduler|clocks", 0,
-     "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, which holds a hypervisor's steal, too "
-     "(default auto: the scheduler, where it says it on all nodes)", 1},
+     "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, which holds a "
+     "hypervisor's steal, too "
+     "(default auto: the scheduler, where it says it on all nodes)",
+     1},
     {"datatype", KEY_DATATYPE, "NAME", 0, "of the operations' elements (see --list-datatypes; default byte, for reductions double)", 1},
     {"reduce", KEY_REDUCE, "NAME", 0, "reduction of the operations that reduce (see --list-reductions; default sum)", 1},
     {"root", KEY_ROOT, "RANK|rotate", 0, "of rooted operations; rotate: the next operation has the next root (default 0)", 1},
-    {"buffer", KEY_BUFFER, "reuse|rotate|flush", 0, "cache state of the buffers: warm, other buffers every time, flushed (default reuse)", 1},
+    {"buffer", KEY_BUFFER, "reuse|rotate|flush", 0, "cache state of the buffers: warm, other buffers every time, flushed (default reuse)",
+     1},
     {"alignment", KEY_ALIGNMENT, "SIZE", 0, "of the buffers, a power of two (default 4KiB)", 1},
     {"pages", KEY_PAGES, "default|small|huge", 0, "pages that the system is asked for", 1},
-    {"first-touch", KEY_TOUCH, "own|first", 0, "CPU that touches the buffers first: the rank's own, or the first allowed one (default own)", 1},
-    {"check", KEY_CHECK, "once|every|off", 0, "verify the results of operations once, after every operation (not with --start loop), or never (default once)", 1},
-    {"overlap", KEY_OVERLAP, "FACTOR", 0, "nonblocking operations also with work of FACTOR times their own time before they are completed", 1},
+    {"first-touch", KEY_TOUCH, "own|first", 0, "CPU that touches the buffers first: the rank's own, or the first allowed one (default own)",
+     1},
+    {"check", KEY_CHECK, "once|every|off", 0,
+     "verify the results of operations once, after every operation (not with --start loop), or never (default once)", 1},
+    {"overlap", KEY_OVERLAP, "FACTOR", 0, "nonblocking operations also with work of FACTOR times their own time before they are completed",
+     1},
     {0, 0, 0, 0, "Synchronised starts:", 6},
     {"start", KEY_START, "NAME", 0, "how operations are started (see --list-starts; default loop)", 6},
-    {"clock", KEY_CLOCK, "NAME", 0, "the clock of the starts (see --list-clocks; default tsc where it may be trusted, else monotonic-raw)", 6},
+    {"clock", KEY_CLOCK, "NAME", 0, "the clock of the starts (see --list-clocks; default tsc where it may be trusted, else monotonic-raw)",
+     6},
     {"sync", KEY_SYNC, "NAME", 0, "how clocks are compared (see --list-syncs; default tree)", 6},
     {"sync-ranks", KEY_SYNC_RANKS, "nodes|all", 0, "compare one clock for each node that has one, or every rank's (default nodes)", 6},
     {"sync-exchanges", KEY_SYNC_EXCHANGES, "N", 0, "stop after N exchanges without a shorter round trip (default 100)", 6},
-    {"sync-every", KEY_SYNC_EVERY, "TIME", 0, "compare clocks again after this time, or earlier when they drift apart; 0: never (default 10s)", 6},
-    {"slot", KEY_SLOT, "TIME", 0, "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)", 6},
+    {"sync-every", KEY_SYNC_EVERY, "TIME", 0,
+     "compare clocks again after this time, or earlier when they drift apart; 0: never (default 10s)", 6},
+    {"slot", KEY_SLOT, "TIME", 0, "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)",
+     6},
     {"gamma", KEY_GAMMA, "FACTOR", 0, "how much a slot grows that was too short, 1.01 to 2 (default 1.1)", 6},
     {"eps", KEY_EPS, "PERCENT", 0, "share of late starts in a stage above which it grows (default 25; round: at most 1)", 6},
     {"stage", KEY_STAGE, "N", 0, "window: starts in a stage (default 8)", 6},
     {"stage-0", KEY_STAGE0, "N", 0, "operations of the stage that estimates the first slot (default 4)", 6},
-    {"late-bound", KEY_LATE, "TIME", 0, "a start is late when a rank began by more after its time (default: 5 residuals of the clocks, at least 1us)", 6},
+    {"late-bound", KEY_LATE, "TIME", 0,
+     "a start is late when a rank began by more after its time (default: 5 residuals of the clocks, at least 1us)", 6},
     {"stop-rule", KEY_STOP_RULE, "none|count|error|median", 0,
      "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; --precision", 6},
     {"precision", KEY_PRECISION, "PERCENT", 0, "stop rule median: half-width of the median's 99 % interval (default 1)", 6},
@@ -92,7 +106,8 @@ static const struct argp_option option_rows[] = {
      "lockin, blocks: end at a planned look once every slowdown is shown to be above or below the margin (default never)", 7},
     {"margin", KEY_MARGIN, "PERCENT", 0, "margin of slowdown, 0 to 1000; with 0 only \"above\" can be shown (default 0)", 7},
     {"looks", KEY_LOOKS, "N", 0, "planned looks, equally spaced over the rounds, at most 20 (default 5)", 7},
-    {"spending", KEY_SPENDING, "NAME", 0, "alpha spending over the looks: obrien-fleming (little at first), pocock (evenly) (default obrien-fleming)", 7},
+    {"spending", KEY_SPENDING, "NAME", 0,
+     "alpha spending over the looks: obrien-fleming (little at first), pocock (evenly) (default obrien-fleming)", 7},
     {"alpha", KEY_ALPHA, "P", 0, "one-sided error over all looks, for each cell, 0.000001 to 0.2 (default 0.01)", 7},
     {0, 0, 0, 0, "Treatment:", 2},
     {"levels", KEY_LEVELS, "LIST", 0,
@@ -101,11 +116,13 @@ static const struct argp_option option_rows[] = {
     {"kind", KEY_KIND, "LIST", 0, "kinds of load, each crossed with each level (see noiselab-gen --list-kinds; default spin)", 2},
     {"pattern", KEY_PATTERN, "LIST", 0, "patterns of the bursts, crossed likewise (see noiselab-gen --list-patterns; default periodic)", 2},
     {"on", KEY_ON, "PLACES", 0,
-     "CPUs that get the noise on each node, all at once: " NL_PLACE_HELP "; given again: further places, crossed likewise (default last: the "
+     "CPUs that get the noise on each node, all at once: " NL_PLACE_HELP
+     "; given again: further places, crossed likewise (default last: the "
      "CPU of the node's last rank)",
      2},
     {"phase", KEY_PHASE, "LIST", 0, "phase of the noise across nodes: random, aligned, staggered; crossed likewise (default random)", 2},
-    {"preset", KEY_PRESET, "NAME", 0, "kind, pattern and their options from a file (see noiselab-gen --list-presets); options given here override it", 2},
+    {"preset", KEY_PRESET, "NAME", 0,
+     "kind, pattern and their options from a file (see noiselab-gen --list-presets); options given here override it", 2},
     {"noise-nodes", KEY_NOISE_NODES, "all|first|LIST", 0,
      "nodes that get a generator: all, that of rank 0, or host names, comma-separated (default all)", 2},
     {"external", KEY_EXTERNAL, "NAME", 0,
@@ -138,9 +155,11 @@ static const struct argp_option option_rows[] = {
     {"scrape-cpu", KEY_TO_AGENT + 8, "LIST", 0, "CPUs of the scrape command", 8},
     {"agent-cpu", KEY_TO_AGENT + 9, "LIST", 0, "CPUs of a started command", 8},
     {"shell", KEY_TO_AGENT + 10, 0, 0, "run commands with sh -c; without it they are split into words, and nothing is expanded", 8},
-    {"agent-name", KEY_TO_AGENT + 11, "NAME", 0, "what it is called in the files (default: its program, unit, control group or process)", 8},
+    {"agent-name", KEY_TO_AGENT + 11, "NAME", 0, "what it is called in the files (default: its program, unit, control group or process)",
+     8},
     {"agent-timeout", KEY_TO_AGENT + 12, "TIME", 0, "how long a switch may take (default 30s)", 8},
-    {"who", KEY_TO_AGENT + 13, "auto|cpu|thread|schedstat|none", 0, "how to find out who took the ranks' CPUs (default auto: the best permitted)", 8},
+    {"who", KEY_TO_AGENT + 13, "auto|cpu|thread|schedstat|none", 0,
+     "how to find out who took the ranks' CPUs (default auto: the best permitted)", 8},
     {"keep-bursts", KEY_TO_AGENT + 14, "auto|yes|no", 0, "write a trace of the single bursts (default auto)", 8},
     {"agent-period", KEY_AGENT_PERIOD, "TIME", 0,
      "its sampling period: each half holds whole periods (default half: at least 100ms; 1s when no period is given)", 8},
@@ -154,7 +173,8 @@ static const struct argp_option option_rows[] = {
     {"launch-id", KEY_LAUNCH_ID, "ID", 0, "name of the launch's folder (default: time, host and process number)", 4},
     {"oversubscribe", KEY_OVERSUBSCRIBE, 0, 0, "allow more ranks than CPUs on a node", 4},
     {"progress", KEY_PROGRESS, "auto|terminal|lines|off", 0, NL_PROGRESS_HELP, 4},
-    {"self-test", KEY_SELF_TEST, 0, 0, "time operations of known length with synchronised starts and report the quality of the starts; status 1: not good enough", 4},
+    {"self-test", KEY_SELF_TEST, 0, 0,
+     "time operations of known length with synchronised starts and report the quality of the starts; status 1: not good enough", 4},
     {"sync-only", KEY_SYNC_ONLY, 0, 0, "compare the ranks' clocks, print the table, and end", 4},
     {"dry-run", KEY_DRY_RUN, 0, 0, "check the options, print what would be run, and end", 4},
     {"json", KEY_JSON, 0, 0, "with --dry-run: print it as JSON", 4},
@@ -175,24 +195,56 @@ static const struct argp_option option_rows[] = {
 
 /* What has to be asked for, too, or an option would be without effect. */
 enum need {
-    NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, NEEDS_LOOKS, NEEDS_GENERATOR, NEEDS_AGENT, N_NEEDS
+    NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, NEEDS_LOOKS, NEEDS_GENERATOR, NEEDS_AGENT,
+    N_NEEDS
 };
 
 static const struct {
     int key;
     enum need need;
 } needs[] = {
-    {KEY_SYNC, NEEDS_STARTS},        {KEY_SYNC_RANKS, NEEDS_STARTS}, {KEY_SYNC_EXCHANGES, NEEDS_STARTS}, {KEY_SYNC_EXCHANGES, NEEDS_PATIENCE},
-    {KEY_SYNC_EVERY, NEEDS_STARTS},  {KEY_FAKE_CLOCK, NEEDS_STARTS}, {KEY_SLOT, NEEDS_STARTS},           {KEY_SLOT, NEEDS_SCHEDULE},
-    {KEY_GAMMA, NEEDS_STARTS},       {KEY_GAMMA, NEEDS_SCHEDULE},    {KEY_EPS, NEEDS_STARTS},            {KEY_EPS, NEEDS_SCHEDULE},
-    {KEY_STAGE, NEEDS_STARTS},       {KEY_STAGE, NEEDS_STAGES},      {KEY_STAGE0, NEEDS_STARTS},         {KEY_LATE, NEEDS_STARTS},
-    {KEY_STOP_RULE, NEEDS_STARTS},   {KEY_PRECISION, NEEDS_STARTS},  {KEY_PRECISION, NEEDS_MEDIAN},      {KEY_RAW, NEEDS_STARTS},
-    {KEY_ARRIVAL, NEEDS_STARTS},     {KEY_AMOUNT, NEEDS_STARTS},     {KEY_AMOUNT, NEEDS_AMOUNT},         {KEY_TRACE, NEEDS_STARTS},
-    {KEY_WORK, NEEDS_STARTS},        {KEY_SELF_TEST, NEEDS_STARTS},  {KEY_MARGIN, NEEDS_LOOKS},          {KEY_LOOKS, NEEDS_LOOKS},
-    {KEY_SPENDING, NEEDS_LOOKS},     {KEY_ALPHA, NEEDS_LOOKS},       {KEY_LEVELS, NEEDS_GENERATOR},      {KEY_PERIOD, NEEDS_GENERATOR},
-    {KEY_KIND, NEEDS_GENERATOR},     {KEY_PATTERN, NEEDS_GENERATOR}, {KEY_ON, NEEDS_GENERATOR},          {KEY_PHASE, NEEDS_GENERATOR},
-    {KEY_PRESET, NEEDS_GENERATOR},   {KEY_NOISE_NODES, NEEDS_GENERATOR}, {KEY_GENERATOR, NEEDS_GENERATOR},
-    {KEY_AGENT_PERIOD, NEEDS_AGENT}, {KEY_AGENT_SETTLE, NEEDS_AGENT}, {KEY_AGENT_NODES, NEEDS_AGENT},
+    {KEY_SYNC, NEEDS_STARTS},
+    {KEY_SYNC_RANKS, NEEDS_STARTS},
+    {KEY_SYNC_EXCHANGES, NEEDS_STARTS},
+    {KEY_SYNC_EXCHANGES, NEEDS_PATIENCE},
+    {KEY_SYNC_EVERY, NEEDS_STARTS},
+    {KEY_FAKE_CLOCK, NEEDS_STARTS},
+    {KEY_SLOT, NEEDS_STARTS},
+    {KEY_SLOT, NEEDS_SCHEDULE},
+    {KEY_GAMMA, NEEDS_STARTS},
+    {KEY_GAMMA, NEEDS_SCHEDULE},
+    {KEY_EPS, NEEDS_STARTS},
+    {KEY_EPS, NEEDS_SCHEDULE},
+    {KEY_STAGE, NEEDS_STARTS},
+    {KEY_STAGE, NEEDS_STAGES},
+    {KEY_STAGE0, NEEDS_STARTS},
+    {KEY_LATE, NEEDS_STARTS},
+    {KEY_STOP_RULE, NEEDS_STARTS},
+    {KEY_PRECISION, NEEDS_STARTS},
+    {KEY_PRECISION, NEEDS_MEDIAN},
+    {KEY_RAW, NEEDS_STARTS},
+    {KEY_ARRIVAL, NEEDS_STARTS},
+    {KEY_AMOUNT, NEEDS_STARTS},
+    {KEY_AMOUNT, NEEDS_AMOUNT},
+    {KEY_TRACE, NEEDS_STARTS},
+    {KEY_WORK, NEEDS_STARTS},
+    {KEY_SELF_TEST, NEEDS_STARTS},
+    {KEY_MARGIN, NEEDS_LOOKS},
+    {KEY_LOOKS, NEEDS_LOOKS},
+    {KEY_SPENDING, NEEDS_LOOKS},
+    {KEY_ALPHA, NEEDS_LOOKS},
+    {KEY_LEVELS, NEEDS_GENERATOR},
+    {KEY_PERIOD, NEEDS_GENERATOR},
+    {KEY_KIND, NEEDS_GENERATOR},
+    {KEY_PATTERN, NEEDS_GENERATOR},
+    {KEY_ON, NEEDS_GENERATOR},
+    {KEY_PHASE, NEEDS_GENERATOR},
+    {KEY_PRESET, NEEDS_GENERATOR},
+    {KEY_NOISE_NODES, NEEDS_GENERATOR},
+    {KEY_GENERATOR, NEEDS_GENERATOR},
+    {KEY_AGENT_PERIOD, NEEDS_AGENT},
+    {KEY_AGENT_SETTLE, NEEDS_AGENT},
+    {KEY_AGENT_NODES, NEEDS_AGENT},
 };
 
 /* What argp hands from option to option: names are resolved once all options are known. */
@@ -240,7 +292,8 @@ static const struct argp parser = {
     parse_option,
     "",
     "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
-    "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 the answer is no (--self-test, --check every), 2 usage or environment error.",
+    "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 the answer is no (--self-test, "
+    "--check every), 2 usage or environment error.",
     NULL,
     NULL,
     NULL,
@@ -248,13 +301,15 @@ static const struct argp parser = {
 
 const char *const nd_check_names[] = {[ND_CHECK_ONCE] = "once", [ND_CHECK_EVERY] = "every", [ND_CHECK_OFF] = "off", NULL};
 const char *const nd_arms_names[] = {[ND_ARMS_BOTH] = "both", [ND_ARMS_OFF] = "off", [ND_ARMS_ON] = "on", NULL};
-const char *const nd_phase_names[] = {[ND_PHASE_RANDOM] = "random", [ND_PHASE_ALIGNED] = "aligned", [ND_PHASE_STAGGERED] = "staggered", NULL};
+const char *const nd_phase_names[] = {
+    [ND_PHASE_RANDOM] = "random", [ND_PHASE_ALIGNED] = "aligned", [ND_PHASE_STAGGERED] = "staggered", NULL};
 
 /* Words like those of nl_place_resolve: they are a CSV field, too. */
 static error_t add_place(struct parsing *p, const char *text) {
     struct nd_options *o = p->o;
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:,";
-    if (!*text || strlen(text) > 128 || strspn(text, allowed) != strlen(text)) return bad(p, "--on", text, "a list of places (" NL_PLACE_HELP ")");
+    if (!*text || strlen(text) > 128 || strspn(text, allowed) != strlen(text))
+        return bad(p, "--on", text, "a list of places (" NL_PLACE_HELP ")");
     for (int i = 0; i < o->n_places; i++)
         if (strcmp(o->places[i], text) == 0) return bad(p, "--on", text, "a new place: it was given before");
     if (o->n_places == ND_MAX_FACTOR) return bad(p, "--on", text, "accepted: there are 16 places already");
@@ -272,16 +327,19 @@ static const char *option_name(int key) {
 static error_t pass(struct parsing *p, const char *name, const char *value) {
     struct nd_options *o = p->o;
     char *word;
-    if (o->n_passed == ND_MAX_PASSED || asprintf(&word, "--%s=%s", name, value) < 0) return bad(p, name, value, "accepted: too many options");
+    if (o->n_passed == ND_MAX_PASSED || asprintf(&word, "--%s=%s", name, value) < 0)
+        return bad(p, name, value, "accepted: too many options");
     o->passed[o->n_passed++] = word; /* lives as long as the process */
     return 0;
 }
 
 /* argp's own --help and --version cannot be had without its two-line error messages, so they are ours. */
 static void print_information(int key) {
-    if (key == KEY_HELP) argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
+    if (key == KEY_HELP)
+        argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
     if (key == KEY_VERSION) {
-        printf("noiselab-detect %s (%s)%s%s\n", NOISELAB_VERSION, nl_git, nl_likwid ? ", with " : ", without LIKWID", nl_likwid ? nl_likwid : "");
+        printf("noiselab-detect %s (%s)%s%s\n", NOISELAB_VERSION, nl_git, nl_likwid ? ", with " : ", without LIKWID",
+               nl_likwid ? nl_likwid : "");
     }
     if (key == KEY_LIST_OPERATIONS)
         for (int i = 0; nd_ops[i]; i++) printf("%-25s %s\n", nd_ops[i]->name, nd_ops[i]->help);
@@ -305,7 +363,8 @@ static void print_information(int key) {
             putchar('\n');
         }
     if (key == KEY_LIST_CHANNELS)
-        for (int i = 0; nd_channels[i].name; i++) printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
+        for (int i = 0; nd_channels[i].name; i++)
+            printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
 }
 
 /* One of the names, or a message. */
@@ -453,7 +512,9 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
         s->sync.every_rank = strcmp(arg, "all") == 0;
         return s->sync.every_rank || strcmp(arg, "nodes") == 0 ? 0 : bad(p, "--sync-ranks", arg, "nodes or all");
     case KEY_SYNC_EXCHANGES: return parse_whole(p, "--sync-exchanges", arg, 1000000, &s->sync.patience);
-    case KEY_SYNC_EVERY: return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration with its unit (try 10s, 0s)") : 0;
+    case KEY_SYNC_EVERY:
+        return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration with its unit (try 10s, 0s)")
+                                                                 : 0;
     case KEY_FAKE_CLOCK: s->fake_clock = arg; return 0;
     case KEY_SLOT: return nl_parse_duration(arg, &s->slot_ns) ? bad(p, "--slot", arg, NL_DURATION_HELP) : 0;
     case KEY_GAMMA: return parse_number(p, "--gamma", arg, 1.01, 2, &s->gamma);
@@ -508,7 +569,9 @@ static error_t parse_agent_option(struct parsing *p, int key, char *arg) {
     struct nd_agent_options *a = &p->o->agent;
     switch (key) {
     case KEY_AGENT_PERIOD: return nl_parse_duration(arg, &a->period_ns) ? bad(p, "--agent-period", arg, NL_DURATION_HELP) : 0;
-    case KEY_AGENT_SETTLE: return nl_parse_duration_or_zero(arg, &a->settle_ns) ? bad(p, "--agent-settle", arg, "a duration with its unit (try 500ms, 0s)") : 0;
+    case KEY_AGENT_SETTLE:
+        return nl_parse_duration_or_zero(arg, &a->settle_ns) ? bad(p, "--agent-settle", arg, "a duration with its unit (try 500ms, 0s)")
+                                                             : 0;
     case KEY_AGENT_NODES: return parse_nodes(p, arg, &a->nodes);
     default: return nl_parse_duration(arg, &a->interval_ns) ? bad(p, "--agent-interval", arg, NL_DURATION_HELP) : 0;
     }
@@ -553,7 +616,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_HALF: return nl_parse_duration(arg, &p->half_ns) ? bad(p, "--half-period", arg, NL_DURATION_HELP) : 0;
     case KEY_BLOCK: return nl_parse_duration(arg, &p->block_ns) ? bad(p, "--block", arg, NL_DURATION_HELP) : 0;
     case KEY_PERIOD: return nl_parse_duration(arg, &o->period_ns) ? bad(p, "--period", arg, NL_DURATION_HELP) : 0;
-    case KEY_WARMUP: return nl_parse_duration_or_zero(arg, &o->warmup_ns) ? bad(p, "--warmup", arg, "a duration with its unit (try 500ms, 0s)") : 0;
+    case KEY_WARMUP:
+        return nl_parse_duration_or_zero(arg, &o->warmup_ns) ? bad(p, "--warmup", arg, "a duration with its unit (try 500ms, 0s)") : 0;
     case KEY_WAIT_QUIET: return nl_parse_duration(arg, &o->wait_quiet_ns) ? bad(p, "--wait-quiet", arg, NL_DURATION_HELP) : 0;
     case KEY_PREEMPTED: return parse_preempted(p, arg);
     case KEY_DETOUR: return nl_parse_duration(arg, &o->detour_threshold_ns) ? bad(p, "--detour-threshold", arg, NL_DURATION_HELP) : 0;
@@ -567,7 +631,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_NOISE_NODES: return parse_nodes(p, arg, &o->noise_nodes);
     case KEY_LAUNCH_ID:
         o->launch_id = arg;
-        return is_plain_name(arg, NAME_BYTES) ? 0 : bad(p, "--launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
+        return is_plain_name(arg, NAME_BYTES)
+                   ? 0
+                   : bad(p, "--launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
     case KEY_HELP:
     case KEY_VERSION:
     case KEY_LIST_OPERATIONS:
@@ -793,8 +859,8 @@ static int resolve_arms(struct parsing *p) {
 /* The arm of a treatment without level, behind those of the generator. */
 static void add_arm_without_level(struct nd_options *o, const char *name) { o->arms[o->n_arms++] = (struct nd_arm){.name = name}; }
 
-/* A line of the preset: what the user did not say himself. The levels are this program's own, so how much the preset loads is not taken; what
- * else it says is the generator's business, which gets the preset, too. */
+/* A line of the preset: what the user did not say himself. The levels are this program's own, so how much the preset loads is not taken;
+ * what else it says is the generator's business, which gets the preset, too. */
 static int take_preset(void *context, const char *option, const char *value, const char *where) {
     struct parsing *p = context;
     const char **list = strcmp(option, "kind") == 0 ? &p->kinds : strcmp(option, "pattern") == 0 ? &p->patterns : NULL;
@@ -818,8 +884,9 @@ static int64_t whole_periods(int64_t half_ns, int64_t period_ns) { return (half_
 static void lengthen_half(struct nd_options *o, int64_t to_ns, const char *periods, int64_t period_ns) {
     char half[32], longer[32], period[32], text[192];
     if (to_ns == o->half_ns) return;
-    snprintf(text, sizeof text, "half lengthened from %s to %s: it must hold whole %s of %s", nl_format_duration(o->half_ns, half, sizeof half),
-             nl_format_duration(to_ns, longer, sizeof longer), periods, nl_format_duration(period_ns, period, sizeof period));
+    snprintf(text, sizeof text, "half lengthened from %s to %s: it must hold whole %s of %s",
+             nl_format_duration(o->half_ns, half, sizeof half), nl_format_duration(to_ns, longer, sizeof longer), periods,
+             nl_format_duration(period_ns, period, sizeof period));
     o->half_ns = to_ns;
     note(o, text);
 }
@@ -837,8 +904,8 @@ static int hold_agent_periods(struct nd_options *o) {
     return 0;
 }
 
-/* The period of the noise when nobody says: the half, or 10 ms; beside an agent the nearest that fits a whole number of times into the half,
- * whose length is the agent's. */
+/* The period of the noise when nobody says: the half, or 10 ms; beside an agent the nearest that fits a whole number of times into the
+ * half, whose length is the agent's. */
 static int64_t default_period_ns(const struct nd_options *o) {
     int64_t most_ns = 10000000;
     if (o->half_ns < most_ns) return o->half_ns;
@@ -856,7 +923,8 @@ static int check_period(struct nd_options *o) {
         return -1;
     }
     if (o->half_ns < o->period_ns) {
-        nl_error("--half-period, --block: %s is shorter than the noise period %s: an on half would not hold one whole period (lengthen it, or shorten --period)",
+        nl_error("--half-period, --block: %s is shorter than the noise period %s: an on half would not hold one whole period (lengthen it, "
+                 "or shorten --period)",
                  nl_format_duration(o->half_ns, half, sizeof half), period);
         return -1;
     }
@@ -889,8 +957,10 @@ static int plan_rounds(struct nd_options *o, int seconds_given) {
     o->n_rounds = o->measure_ns / o->half_ns / n_steps;
     if (o->n_rounds < 1) {
         char half[32], needed[32];
-        nl_error("--seconds: too short: one round of %d halves of %s takes %s%s", n_steps, nl_format_duration(o->half_ns, half, sizeof half),
-                 nl_format_duration(o->half_ns > INT64_MAX / n_steps ? INT64_MAX : n_steps * o->half_ns, needed, sizeof needed), seconds_given ? "" : " (the default is 60 s)");
+        nl_error("--seconds: too short: one round of %d halves of %s takes %s%s", n_steps,
+                 nl_format_duration(o->half_ns, half, sizeof half),
+                 nl_format_duration(o->half_ns > INT64_MAX / n_steps ? INT64_MAX : n_steps * o->half_ns, needed, sizeof needed),
+                 seconds_given ? "" : " (the default is 60 s)");
         return -1;
     }
     return 0;
@@ -902,7 +972,9 @@ static void note_few_pairs(struct nd_options *o) {
     char text[192];
     double round_s = (double)o->half_ns * 1e-9 * nd_options_round_steps(o);
     if (o->design->single_loop || o->n_arms == 0 || o->n_rounds >= LEAST_PAIRS) return;
-    snprintf(text, sizeof text, "%lld %s of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes %d (--seconds %.4g)",
+    snprintf(text, sizeof text,
+             "%lld %s of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes %d "
+             "(--seconds %.4g)",
              (long long)o->n_rounds, o->design->is_paired ? "pair(s)" : "set(s)", LEAST_PAIRS, LEAST_PAIRS * round_s);
     note(o, text);
 }
@@ -938,7 +1010,8 @@ static void resolve_self_test(struct parsing *p) {
 }
 
 /* Whether an option was given that would be without effect; says which, and what it needs. */
-__attribute__((format(printf, 4, 0))) static int is_useless(const struct parsing *p, enum need need, int is_met, const char *problem, const char *arg) {
+__attribute__((format(printf, 4, 0))) static int is_useless(const struct parsing *p, enum need need, int is_met, const char *problem,
+                                                            const char *arg) {
     if (is_met || !p->needing[need]) return 0;
     nl_error(problem, p->needing[need], arg);
     return 1;
@@ -961,10 +1034,11 @@ static int resolve_starts(struct parsing *p) {
     }
     if (is_useless(p, NEEDS_SCHEDULE, mode->has_schedule, "--%s: start mode %s has no use for it (try --start window)", mode->name) ||
         is_useless(p, NEEDS_STAGES, mode->has_stages, "--%s: start mode %s has no use for it (try --start window)", mode->name) ||
-        is_useless(p, NEEDS_PATIENCE, s->sync.method && !s->sync.method->has_drift, "--%s: is for offsets only (try --sync linear)%s", "") ||
+        is_useless(p, NEEDS_PATIENCE, s->sync.method && !s->sync.method->has_drift, "--%s: is for offsets only (try --sync linear)%s",
+                   "") ||
         is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "--%s: is for --stop-rule median%s", "") ||
-        is_useless(p, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace, "--%s: arrival %s has no use for it (try --arrival late-one)",
-                   s->arrival->name))
+        is_useless(p, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace,
+                   "--%s: arrival %s has no use for it (try --arrival late-one)", s->arrival->name))
         return -1;
     if (s->stop_rule != ND_STOP_NONE && !o->design->single_loop) {
         nl_error("--stop-rule: design %s has a fixed length (use --design single)", o->design->name);
@@ -990,7 +1064,8 @@ static int resolve_which_arms(struct nd_options *o) {
 /* A treatment that is not ours: one on arm without level, or none. It cannot be switched, so a launch has one arm. */
 static int resolve_external(struct parsing *p) {
     struct nd_options *o = p->o;
-    if (is_useless(p, NEEDS_GENERATOR, 0, "--%s: with --external %s no generator is started, so it would be without effect", o->external)) return -1;
+    if (is_useless(p, NEEDS_GENERATOR, 0, "--%s: with --external %s no generator is started, so it would be without effect", o->external))
+        return -1;
     if (!o->design->single_loop) {
         nl_error("--external: design %s switches the treatment within a launch, and this one comes from outside (use --design single)",
                  o->design->name);
@@ -1074,7 +1149,8 @@ static void choose_half(struct parsing *p) {
         o->half_ns = p->half_ns ? p->half_ns : 10000000;
     else {
         o->half_ns = nd_agent_half_ns(&o->agent);
-        if (o->agent.period_ns == 0) note(o, "--agent-period: not given, so halves last 1 s and may hold different numbers of the agent's samples");
+        if (o->agent.period_ns == 0)
+            note(o, "--agent-period: not given, so halves last 1 s and may hold different numbers of the agent's samples");
     }
 }
 
@@ -1122,7 +1198,8 @@ static void print_tables(void) {
     NL_TABLES_ROWS("sync", nd_sync_methods);
     NL_TABLES_ROWS("arrival", nd_arrivals);
     for (int i = 0; nd_datatypes[i]; i++) nl_tables_row("datatype", nd_datatypes[i]->name, NULL, "type of the elements of an operation");
-    for (int i = 0; nd_reductions[i]; i++) nl_tables_row("reduction", nd_reductions[i]->name, NULL, "reduction of the operations that reduce");
+    for (int i = 0; nd_reductions[i]; i++)
+        nl_tables_row("reduction", nd_reductions[i]->name, NULL, "reduction of the operations that reduce");
     for (int i = 0; nd_channels[i].name; i++) nl_tables_row("channel", nd_channels[i].name, NULL, nd_channels[i].help);
 }
 
@@ -1132,12 +1209,23 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
         return 0;
     }
     struct parsing p = {.o = o, .speaks = speaks, .next = 1};
-    *o = (struct nd_options){.design = nd_designs[0], .warmup_ns = 500000000, .argc = argc, .argv = argv,
-                            .sequential = {.alpha = 0.01, .n_looks = 5, .spending = &nd_spendings[0]},
-                            .noise_nodes = {.option = "--noise-nodes"},
-                            .agent = {.settle_ns = -1, .timeout_ns = INT64_C(30000000000), .nodes = {.option = "--agent-nodes"}},
-                            .start = {.mode = nd_start_modes[0], .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1, .eps = 0.25, .n_stage_starts = 8,
-                                      .n_first_starts = 4, .precision_percent = 1, .sync = {.patience = 100}, .sync_every_ns = INT64_C(10000000000)}};
+    *o = (struct nd_options){.design = nd_designs[0],
+                             .warmup_ns = 500000000,
+                             .argc = argc,
+                             .argv = argv,
+                             .sequential = {.alpha = 0.01, .n_looks = 5, .spending = &nd_spendings[0]},
+                             .noise_nodes = {.option = "--noise-nodes"},
+                             .agent = {.settle_ns = -1, .timeout_ns = INT64_C(30000000000), .nodes = {.option = "--agent-nodes"}},
+                             .start = {.mode = nd_start_modes[0],
+                                       .arrival = nd_arrivals[0],
+                                       .arrival_factor = 1,
+                                       .gamma = 1.1,
+                                       .eps = 0.25,
+                                       .n_stage_starts = 8,
+                                       .n_first_starts = 4,
+                                       .precision_percent = 1,
+                                       .sync = {.patience = 100},
+                                       .sync_every_ns = INT64_C(10000000000)}};
     /* ARGP_NO_ERRS: one line of ours instead of getopt's message and argp's usage hint, from every rank */
     int rc = argp_parse(&parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p);
     if (p.listed) return 0;
@@ -1188,7 +1276,9 @@ int64_t nd_options_limit_ns(const struct nd_options *o) {
 
 int nd_options_compares_arms(const struct nd_options *o) { return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH; }
 
-int nd_options_round_steps(const struct nd_options *o) { return o->design->round_steps(o->n_configs, o->n_arms, o->which_arms != ND_ARMS_ON); }
+int nd_options_round_steps(const struct nd_options *o) {
+    return o->design->round_steps(o->n_configs, o->n_arms, o->which_arms != ND_ARMS_ON);
+}
 
 int nd_options_times_operations(const struct nd_options *o) {
     if (o->per_operation_timing == ND_AUTO) return !o->design->single_loop || o->start.mode->is_synchronised;

@@ -42,11 +42,13 @@ enum nd_phase {
 };
 extern const char *const nd_phase_names[]; /* by enum nd_phase, ends with NULL */
 
-/* One arm other than off: the generator at a level, or a treatment that has none. The first four are indices into the lists of the options. */
+/* One arm other than off: the generator at a level, or a treatment that has none. The first four are indices into the lists of the
+ * options. */
 struct nd_arm {
     int kind, pattern, place, phase;
     double level_percent; /* of each CPU it loads */
-    const char *name;     /* of a treatment without level: an agent, or one from outside; then nothing else here counts. NULL: the generator's */
+    /* of a treatment without level: an agent, or one from outside; then nothing else here counts. NULL: the generator's */
+    const char *name;
 };
 
 /* Whether it is the generator with nothing to do. */
@@ -153,7 +155,8 @@ int nd_options_has_agent(const struct nd_options *o);
 /* Halves that the whole schedule has. */
 int64_t nd_options_n_halves(const struct nd_options *o);
 
-/* How long the schedule may take by the wall clock, ns; 0: as long as it takes (numbers of operations are the user's, or there are no rounds). */
+/* How long the schedule may take by the wall clock, ns; 0: as long as it takes (numbers of operations are the user's, or there are no
+ * rounds). */
 int64_t nd_options_limit_ns(const struct nd_options *o);
 
 /* Whether arms are compared: within this launch, or, where it has one of them (--arms), among the launches of its campaign. */

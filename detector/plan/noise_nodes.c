@@ -41,8 +41,8 @@ static void add_name(void *context, int rank, const void *host) {
     if (names->n_bytes + ND_HOST_BYTES + 2 > sizeof names->text)
         names->n_left_out++;
     else
-        names->n_bytes += (size_t)snprintf(names->text + names->n_bytes, sizeof names->text - names->n_bytes, "%s%s", names->n_bytes ? ", " : "",
-                                           (const char *)host);
+        names->n_bytes += (size_t)snprintf(names->text + names->n_bytes, sizeof names->text - names->n_bytes, "%s%s",
+                                           names->n_bytes ? ", " : "", (const char *)host);
 }
 
 int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, const char *host) {
@@ -58,7 +58,8 @@ int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, con
     snprintf(mine, sizeof mine, "%s", host);
     if (team->node_rank == 0) nd_tree_gather(team->leaders, mine, sizeof mine, add_name, &names);
     if (names.n_left_out) snprintf(more, sizeof more, " and %d more", names.n_left_out);
-    if (team->rank == 0) nl_error("%s: no node of this launch is called '%s'; they are %s%s", nodes->option, nodes->hosts[lost], names.text, more);
+    if (team->rank == 0)
+        nl_error("%s: no node of this launch is called '%s'; they are %s%s", nodes->option, nodes->hosts[lost], names.text, more);
     return -1;
 }
 

@@ -5,8 +5,8 @@
 #include "detector/options/options.h"
 #include "detector/nodes/team.h"
 
-/* Whether a name that the user gave means this host: equal letter for letter, whatever their case; where one of the two is without its domain,
- * the names before the first dot. Local. */
+/* Whether a name that the user gave means this host: equal letter for letter, whatever their case; where one of the two is without its
+ * domain, the names before the first dot. Local. */
 int nd_host_is_called(const char *host, const char *name);
 
 /* Whether --noise-nodes or --agent-nodes means a node: `has_rank_0` says whether rank 0 runs on it. Knows nothing of arms. Local. */

@@ -4,7 +4,8 @@
 
 #define PILOT_NS INT64_C(20000000) /* length of one of the pilot's loops, at most a half */
 #define PILOT_MOST_NS INT64_C(400000000) /* slow operations get fewer loops */
-enum { PILOT_LOOPS = 25, PILOT_LEAST = 3 };         /* together long enough to see past the first moments, when caches and clocks still settle */
+/* together long enough to see past the first moments, when caches and clocks still settle */
+enum { PILOT_LOOPS = 25, PILOT_LEAST = 3 };
 
 /* Time of the loop on the slowest rank, ns; at least 1. */
 static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop) {
@@ -16,8 +17,8 @@ static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop
     return wall_ns > 0 ? wall_ns : 1;
 }
 
-/* Mean time of an operation in the fastest of a few loops, ns. The fastest, because a half must not be shorter than the noise periods it is to
- * hold: on a machine that was slower during the pilot than later it would be, while a half that gets longer still holds them. */
+/* Mean time of an operation in the fastest of a few loops, ns. The fastest, because a half must not be shorter than the noise periods it
+ * is to hold: on a machine that was slower during the pilot than later it would be, while a half that gets longer still holds them. */
 static double fastest_loop(const struct nd_team *team, const struct nd_loop *loop) {
     double fastest_ns = 0;
     int64_t total_ns = 0;
@@ -30,8 +31,9 @@ static double fastest_loop(const struct nd_team *team, const struct nd_loop *loo
     return fastest_ns;
 }
 
-int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int config, struct nd_op_state *state, const struct nl_ticks *ticks,
-                 struct nl_hist *scratch, struct nd_starter *starter, struct nd_start_plan *plan, struct nd_cell *cell) {
+int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int config, struct nd_op_state *state,
+                 const struct nl_ticks *ticks, struct nl_hist *scratch, struct nd_starter *starter, struct nd_start_plan *plan,
+                 struct nd_cell *cell) {
     const struct nd_op *op = o->configs[config].op;
     struct nd_loop loop = {.op = op, .state = state, .n_operations = 1, .ticks = ticks, .typical_ns = 0, .detour_threshold_ns = INT64_MAX,
                            .starter = starter, .plan = plan};

@@ -24,7 +24,8 @@ struct nd_cell {
  * @param starter, plan  for synchronised starts, planned already; NULL otherwise
  * @param cell    what was found; each rank's own figures: rank 0's must be taken by all
  * @return 0, -1 when a rank received wrong data (the same on all ranks). */
-int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int config, struct nd_op_state *state, const struct nl_ticks *ticks,
-                 struct nl_hist *scratch, struct nd_starter *starter, struct nd_start_plan *plan, struct nd_cell *cell);
+int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int config, struct nd_op_state *state,
+                 const struct nl_ticks *ticks, struct nl_hist *scratch, struct nd_starter *starter, struct nd_start_plan *plan,
+                 struct nd_cell *cell);
 
 #endif

@@ -37,7 +37,8 @@ struct nd_sequential *nd_sequential_open(const struct nd_options *o) {
     for (int k = 0; k < plan->n_looks; k++) s->fractions[k] = (double)plan->rounds[k] / (double)o->n_rounds;
     s->pairs = nd_pairs_open(o->n_configs, o->n_arms + 1);
     s->look.cells = calloc((size_t)(o->n_configs * o->n_arms), sizeof *s->look.cells);
-    if (s->pairs && s->look.cells && nd_spending_bounds(plan->spending, plan->alpha, s->fractions, plan->n_looks, s->nominal_p) == 0) return s;
+    if (s->pairs && s->look.cells && nd_spending_bounds(plan->spending, plan->alpha, s->fractions, plan->n_looks, s->nominal_p) == 0)
+        return s;
     nd_sequential_close(s);
     return NULL;
 }

@@ -202,8 +202,8 @@ void nf_command_explain(const struct nf_command *c, char *line, int size) {
     const char *word = static_word(c);
     each_note(c, read_note, &note);
     if (!strcmp(note.word, "other-library"))
-        snprintf(line, (size_t)size, "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc", note.program,
-                 note.detail);
+        snprintf(line, (size_t)size, "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc",
+                 note.program, note.detail);
     else if (word)
         snprintf(line, (size_t)size, "'%s' is a static binary, which loads no library: link it with libnoiselab-profile.so", word);
     else if (!strcmp(note.word, "no-mpi"))
@@ -211,7 +211,8 @@ void nf_command_explain(const struct nf_command *c, char *line, int size) {
     else if (!strcmp(note.word, "loaded"))
         snprintf(line, (size_t)size, "'%s' never called MPI_Init, or ended before it was done", note.program);
     else
-        snprintf(line, (size_t)size, "no rank loaded '%s': '%s' did not start one, or does not hand on LD_PRELOAD", c->library, c->words[0]);
+        snprintf(line, (size_t)size, "no rank loaded '%s': '%s' did not start one, or does not hand on LD_PRELOAD", c->library,
+                 c->words[0]);
 }
 
 static int remove_note(const char *path, void *context) {

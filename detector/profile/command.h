@@ -10,8 +10,8 @@ struct nf_command {
     const char *folder;  /* of the rank files, absolute */
 };
 
-/* Runs it to its end; signals are handed on to it, and it ends with this process. Its status, as a shell has it; -1 where it could not be started
- * (said in a line). */
+/* Runs it to its end; signals are handed on to it, and it ends with this process. Its status, as a shell has it; -1 where it could not be
+ * started (said in a line). */
 int nf_command_run(const struct nf_command *c);
 
 /* Why there is no profile of any rank, in one line, from the notes of the processes and the words of the command. */

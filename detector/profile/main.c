@@ -55,7 +55,8 @@ static const char *show_version(void *context, const char *text) {
 
 static const struct nl_option rows[] = {
     {"out", "DIR", "the campaign: each run becomes a folder in it (default profile)", 1, set_out},
-    {"tables", "DIR", "no program: make the tables of a run whose noiselab profile was killed, or that was linked with the library", 1, set_tables},
+    {"tables", "DIR", "no program: make the tables of a run whose noiselab profile was killed, or that was linked with the library", 1,
+     set_tables},
     {"help", NULL, "this list", 2, show_help},
     {"version", NULL, "print the version", 2, show_version},
 };
@@ -64,8 +65,12 @@ static const struct nl_option rows[] = {
 static int parse(struct profile *p, int argc, char **argv) {
     int first = argc;
     p->line = (struct nl_command_line){
-        .program = "noiselab-profile", .rows = rows, .n_rows = sizeof rows / sizeof rows[0], .args = "[-- COMMAND [ARGUMENT...]]",
-        .doc = "Runs an MPI program, unchanged, and notes where its ranks spend their time and who waits for whom: calls and times of every operation, "
+        .program = "noiselab-profile",
+        .rows = rows,
+        .n_rows = sizeof rows / sizeof rows[0],
+        .args = "[-- COMMAND [ARGUMENT...]]",
+        .doc = "Runs an MPI program, unchanged, and notes where its ranks spend their time and who waits for whom: calls and times of "
+               "every operation, "
                "and at synchronising ones who arrived last, and why. noiselab analyze profile DIR says what it found."
                "\vIts exit status is the command's own; 2: it could not be started, or succeeded and no rank was profiled.\n\n"
                "Example: noiselab profile --out melt -- mpirun -n 2 lmp -in in.melt"};
@@ -125,9 +130,10 @@ static int write_json(const struct profile *p, const struct nf_tables *t, int st
     struct nl_whole whole = {.f = NULL};
     stamp(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", p->started);
     stamp(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", time(NULL));
-    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:{s:s?}, s:s, s:s?}", "schema", NOISELAB_SCHEMA, "program", "noiselab-profile",
-                             "version", NOISELAB_VERSION, "git", nl_git, "launch", p->launch, "command", words_json(p->words),
-                             "options", "out", p->tables ? NULL : p->out, "started_utc", started, "ended_utc", t ? now : NULL);
+    json_t *json =
+        json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:{s:s?}, s:s, s:s?}", "schema", NOISELAB_SCHEMA, "program", "noiselab-profile",
+                  "version", NOISELAB_VERSION, "git", nl_git, "launch", p->launch, "command", words_json(p->words), "options", "out",
+                  p->tables ? NULL : p->out, "started_utc", started, "ended_utc", t ? now : NULL);
     if (t) {
         json_object_set_new(json, "ranks", json_integer(t->n_expected));
         json_object_set_new(json, "nodes", json_integer(t->n_nodes));
@@ -137,7 +143,8 @@ static int write_json(const struct profile *p, const struct nf_tables *t, int st
         json_object_set_new(json, "profiled_program", text(t->program));
         json_object_set_new(json, "status", p->words ? json_integer(status) : json_null());
     }
-    json_object_set_new(json, "ended", t ? json_string(t->n_unfinished || t->n_ranks < t->n_expected ? "interrupted" : "complete") : json_null());
+    json_object_set_new(json, "ended",
+                        t ? json_string(t->n_unfinished || t->n_ranks < t->n_expected ? "interrupted" : "complete") : json_null());
     snprintf(path, sizeof path, "%s/launch.json", p->folder);
     int failed = nl_whole_open(&whole, path, 0666);
     if (!failed) {

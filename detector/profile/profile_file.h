@@ -1,5 +1,6 @@
-/* The file of one rank of a profiled program. It is mapped memory, of constant size, so whatever ends the program leaves it as it was after the last
- * call. In the byte order of the machine that wrote it; noiselab profile makes tables of it (docs/reference/formats.md, "noiselab profile"). */
+/* The file of one rank of a profiled program. It is mapped memory, of constant size, so whatever ends the program leaves it as it was after
+ * the last call. In the byte order of the machine that wrote it; noiselab profile makes tables of it (docs/reference/formats.md, "noiselab
+ * profile"). */
 #ifndef NF_PROFILE_FILE_H
 #define NF_PROFILE_FILE_H
 

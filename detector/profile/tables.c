@@ -26,10 +26,10 @@ struct ranks {
 /* ---- the files ---- */
 
 static int is_whole(const struct nf_file *f) {
-    return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->n_bins == NF_BINS && f->rank >= 0 && f->rank < f->n_ranks &&
-           f->n_rows <= NF_MAX_ROWS && f->n_samples <= NF_MAX_SAMPLES && f->n_communicators <= NF_MAX_COMMUNICATORS &&
-           f->host[sizeof f->host - 1] == '\0' &&
-           f->program[sizeof f->program - 1] == '\0' && f->library[sizeof f->library - 1] == '\0' && f->clock[sizeof f->clock - 1] == '\0';
+    return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->n_bins == NF_BINS && f->rank >= 0 &&
+           f->rank < f->n_ranks && f->n_rows <= NF_MAX_ROWS && f->n_samples <= NF_MAX_SAMPLES &&
+           f->n_communicators <= NF_MAX_COMMUNICATORS && f->host[sizeof f->host - 1] == '\0' && f->program[sizeof f->program - 1] == '\0' &&
+           f->library[sizeof f->library - 1] == '\0' && f->clock[sizeof f->clock - 1] == '\0';
 }
 
 static int are_names_whole(const struct nf_file *f) {
@@ -72,7 +72,8 @@ static int each_file(const char *folder, int (*use)(const char *path, void *cont
     DIR *d = opendir(folder);
     if (!d) return -1;
     while (!failed && (entry = readdir(d)))
-        if (is_rank_file(entry->d_name) && snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path) failed = use(path, context);
+        if (is_rank_file(entry->d_name) && snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+            failed = use(path, context);
     closedir(d);
     return failed;
 }
@@ -143,8 +144,8 @@ static void print_operations(FILE *out, const struct nf_tables *t, const struct 
             fprintf(out, "%s,%d,%s,%s,%" PRId64 ",%s,%" PRId32 ",", t->launch, i, name, class_of(r->files[i]->classes[row->operation]),
                     least_bytes(row->size_class), kind_of(row->communicator), row->n_ranks);
             print_root(out, row->root);
-            fprintf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", row->n_calls, row->bytes, row->inside_ns, row->longest_ns,
-                    row->outside_ns);
+            fprintf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", row->n_calls, row->bytes, row->inside_ns,
+                    row->longest_ns, row->outside_ns);
         }
     }
 }
@@ -180,11 +181,13 @@ static int join_rows(const struct ranks *r, struct nf_row **joined, size_t *n) {
 
 static int64_t bin_start_ns(int bin) { return nl_hist_lo(bin << NF_BIN_SHIFT); }
 
-static void print_histogram(FILE *out, const char *launch, const char *name, const struct nf_row *row, const char *what, const uint64_t *bins) {
+static void print_histogram(FILE *out, const char *launch, const char *name, const struct nf_row *row, const char *what,
+                            const uint64_t *bins) {
     for (int bin = 0; bin < NF_BINS; bin++)
         if (bins[bin])
-            fprintf(out, "%s,%s,%" PRId64 ",%s,%" PRId32 ",%s,%" PRId64 ",%" PRId64 ",%" PRIu64 "\n", launch, name, least_bytes(row->size_class),
-                    kind_of(row->communicator), row->n_ranks, what, bin_start_ns(bin), bin_start_ns(bin + 1), bins[bin]);
+            fprintf(out, "%s,%s,%" PRId64 ",%s,%" PRId32 ",%s,%" PRId64 ",%" PRId64 ",%" PRIu64 "\n", launch, name,
+                    least_bytes(row->size_class), kind_of(row->communicator), row->n_ranks, what, bin_start_ns(bin), bin_start_ns(bin + 1),
+                    bins[bin]);
 }
 
 static int print_histograms(FILE *out, const struct nf_tables *t, const struct ranks *r) {
@@ -205,15 +208,18 @@ static int print_histograms(FILE *out, const struct nf_tables *t, const struct r
 static void print_ranks(FILE *out, const struct nf_tables *t, const struct ranks *r) {
     static const char *const states[] = {[NF_RUNNING] = "unfinished", [NF_FINALIZED] = "finalized", [NF_ABORTED] = "aborted"};
     static const char *const levels[] = {"single", "funneled", "serialized", "multiple"};
-    fputs("launch,rank,host,node,threads,state,clock,clock_bound_ns,started_ns,wall_ns,calls,mpi_ns,lost_calls,sampled_calls,sample_cost_ns,waits\n", out);
+    fputs("launch,rank,host,node,threads,state,clock,clock_bound_ns,started_ns,wall_ns,calls,mpi_ns,lost_calls,sampled_calls,sample_cost_"
+          "ns,waits\n",
+          out);
     for (int i = 0; i < r->n; i++) {
         const struct nf_file *f = r->files[i];
         if (!f) continue;
         double bound_ns = f->at_end.bound_ns > f->at_start.bound_ns ? f->at_end.bound_ns : f->at_start.bound_ns;
-        fprintf(out, "%s,%d,%s,%d,%s,%s,%s,%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%s\n", t->launch, i,
-                f->host, f->node, f->thread_level >= 0 && f->thread_level < 4 ? levels[f->thread_level] : "", states[f->state < 0 || f->state > 2 ? 0 : f->state],
-                f->clock, bound_ns, global_ns(f, f->started_ns) - r->origin_ns, f->last_ns - f->started_ns, f->n_calls, f->mpi_ns, f->n_lost_calls,
-                f->n_sampled, f->sample_cost_ns, f->can_see_waits ? "scheduler" : "clocks");
+        fprintf(out, "%s,%d,%s,%d,%s,%s,%s,%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%s\n",
+                t->launch, i, f->host, f->node, f->thread_level >= 0 && f->thread_level < 4 ? levels[f->thread_level] : "",
+                states[f->state < 0 || f->state > 2 ? 0 : f->state], f->clock, bound_ns, global_ns(f, f->started_ns) - r->origin_ns,
+                f->last_ns - f->started_ns, f->n_calls, f->mpi_ns, f->n_lost_calls, f->n_sampled, f->sample_cost_ns,
+                f->can_see_waits ? "scheduler" : "clocks");
     }
 }
 
@@ -226,10 +232,11 @@ static void print_arrivals(FILE *out, const struct nf_tables *t, const struct ra
             int n_ranks = 0;
             for (uint32_t c = 0; c < f->n_communicators; c++)
                 if (f->communicators[c].id == s->communicator) n_ranks = f->communicators[c].n_ranks;
-            fprintf(out, "%s,%08" PRIx32 ",%d,%" PRIu64 ",%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%" PRId64 "\n", t->launch,
-                    s->communicator, n_ranks, s->call, f->names[s->operation], i, f->node, global_ns(f, s->since_ns) - r->origin_ns,
-                    global_ns(f, s->arrived_ns) - r->origin_ns, global_ns(f, s->left_ns) - r->origin_ns, s->preempted_ns, s->off_cpu_ns, s->has_slept != 0,
-                    s->mpi_ns);
+            fprintf(out,
+                    "%s,%08" PRIx32 ",%d,%" PRIu64 ",%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%" PRId64 "\n",
+                    t->launch, s->communicator, n_ranks, s->call, f->names[s->operation], i, f->node,
+                    global_ns(f, s->since_ns) - r->origin_ns, global_ns(f, s->arrived_ns) - r->origin_ns,
+                    global_ns(f, s->left_ns) - r->origin_ns, s->preempted_ns, s->off_cpu_ns, s->has_slept != 0, s->mpi_ns);
         }
     }
 }

@@ -38,9 +38,11 @@ struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char 
         nd_agent_rows_close(rows);
         return NULL;
     }
-    fputs("launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,preempted_ns,switch_ns,settle_ns,agent_cpu_ns,"
+    fputs("launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,preempted_ns,switch_ns,settle_ns,"
+          "agent_cpu_ns,"
           "agent_on_ranks_ns,others_on_ranks_ns,preempted_by_agent_ns,preempted_by_others_ns,"
-          "preempted_by_kernel_ns,preempted_by_noiselab_ns,preempted_unknown_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,"
+          "preempted_by_kernel_ns,preempted_by_noiselab_ns,preempted_unknown_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_"
+          "switches,migrations,processes,started,rss_kib,read_bytes,"
           "written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs\n",
           rows->file);
     return rows;
@@ -50,17 +52,38 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
     const struct nd_config *config = &rows->options->configs[half->step.config];
     const struct nl_agent_account *a = &half->account;
     const int64_t known[] = {/* in the order of the columns; negative: not known */
-                             half->switch_ns, half->settle_ns, a->cpu_ns, a->cpu_on_ranks_ns, a->others_on_ranks_ns, a->waited_for_agent_ns,
-                             a->waited_for_others_ns, a->waited_for_kernel_ns, a->waited_for_noiselab_ns, a->waited_unknown_ns, a->scraper_cpu_ns, a->wakeups, a->voluntary,
-                             a->involuntary, a->migrations, a->n_processes, a->n_started, a->rss_kib, a->read_bytes, a->written_bytes,
-                             a->observer_cpu_ns, a->observer_on_ranks_ns, a->lost_switches, a->ins, a->outs};
+                             half->switch_ns,
+                             half->settle_ns,
+                             a->cpu_ns,
+                             a->cpu_on_ranks_ns,
+                             a->others_on_ranks_ns,
+                             a->waited_for_agent_ns,
+                             a->waited_for_others_ns,
+                             a->waited_for_kernel_ns,
+                             a->waited_for_noiselab_ns,
+                             a->waited_unknown_ns,
+                             a->scraper_cpu_ns,
+                             a->wakeups,
+                             a->voluntary,
+                             a->involuntary,
+                             a->migrations,
+                             a->n_processes,
+                             a->n_started,
+                             a->rss_kib,
+                             a->read_bytes,
+                             a->written_bytes,
+                             a->observer_cpu_ns,
+                             a->observer_on_ranks_ns,
+                             a->lost_switches,
+                             a->ins,
+                             a->outs};
     struct nd_arm_words words;
     FILE *f = rows->file;
     if (rows->has_failed) return -1;
     if (rows->n_rows++ == 0) rows->zero_ns = half->ranks->start_ns;
     nd_arm_tell(rows->options, half->step.level, &words);
-    fprintf(f, "%s,%d,%s,%s,%" PRId64 ",%" PRId64 ",%d,%s,%s,", rows->launch, rows->node, rows->host, config->name, config->bytes, half->step.pair,
-            half->step.order, half->step.level == ND_OFF ? "off" : "on", words.kind);
+    fprintf(f, "%s,%d,%s,%s,%" PRId64 ",%" PRId64 ",%d,%s,%s,", rows->launch, rows->node, rows->host, config->name, config->bytes,
+            half->step.pair, half->step.order, half->step.level == ND_OFF ? "off" : "on", words.kind);
     if (words.has_level) fprintf(f, "%.10g", words.level_percent);
     fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64, half->ranks->start_ns - rows->zero_ns, half->ranks->wall_ns, half->ranks->preempted_ns);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

@@ -59,9 +59,9 @@ static json_t *start_options_json(const struct nd_options *o) {
     json_t *json = json_pack("{s:s, s:s, s:s, s:b, s:i, s:I, s:f, s:f, s:i, s:i, s:s, s:f, s:s, s:f, s:I}", "mode", s->mode->name, "clock",
                              s->clock ? s->clock->name : "auto", "sync", s->sync.method ? s->sync.method->name : "tree", "sync_every_rank",
                              s->sync.every_rank, "sync_exchanges", s->sync.patience, "sync_every_ns", (json_int_t)s->sync_every_ns, "gamma",
-                             s->gamma, "eps", s->eps, "stage_starts", s->n_stage_starts, "stage_0_operations", s->n_first_starts, "stop_rule",
-                             nd_stop_rule_names[s->stop_rule], "precision_percent", s->precision_percent, "arrival", s->arrival->name,
-                             "arrival_factor", s->arrival_factor, "work_ns", (json_int_t)s->work_ns);
+                             s->gamma, "eps", s->eps, "stage_starts", s->n_stage_starts, "stage_0_operations", s->n_first_starts,
+                             "stop_rule", nd_stop_rule_names[s->stop_rule], "precision_percent", s->precision_percent, "arrival",
+                             s->arrival->name, "arrival_factor", s->arrival_factor, "work_ns", (json_int_t)s->work_ns);
     json_object_set_new(json, "slot_ns", s->slot_ns ? json_integer(s->slot_ns) : json_null());
     json_object_set_new(json, "late_bound_ns", s->late_bound_ns ? json_integer(s->late_bound_ns) : json_null());
     json_object_set_new(json, "arrival_ns", s->arrival_ns ? json_integer(s->arrival_ns) : json_null());
@@ -155,8 +155,9 @@ static json_t *cells_json(const struct nd_options *o, const struct nd_cell *cell
 static json_t *sequential_json(const struct nd_options *o) {
     const struct nd_sequential_options *s = &o->sequential;
     if (!s->stops) return json_null();
-    return json_pack("{s:s, s:f, s:f, s:s, s:i, s:I, s:[], s:b}", "stop_when", "decided", "margin_percent", s->margin_percent, "alpha", s->alpha,
-                     "spending", s->spending->name, "looks_planned", s->n_looks, "rounds_planned", (json_int_t)o->n_rounds, "looks", "decided", 0);
+    return json_pack("{s:s, s:f, s:f, s:s, s:i, s:I, s:[], s:b}", "stop_when", "decided", "margin_percent", s->margin_percent, "alpha",
+                     s->alpha, "spending", s->spending->name, "looks_planned", s->n_looks, "rounds_planned", (json_int_t)o->n_rounds,
+                     "looks", "decided", 0);
 }
 
 /* A slowdown in percent from a log ratio; null where it is not known, or has no number. */
@@ -195,8 +196,8 @@ void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struc
     json_t *sequential = json_object_get(launch, "sequential"), *cells = json_array();
     for (int i = 0; i < look->n_cells; i++) json_array_append_new(cells, look_cell_json(o, &look->cells[i]));
     json_array_append_new(json_object_get(sequential, "looks"),
-                          json_pack("{s:i, s:f, s:I, s:f, s:o}", "look", look->look, "fraction", look->fraction, "rounds", (json_int_t)look->rounds,
-                                    "nominal_p", look->nominal_p, "cells", cells));
+                          json_pack("{s:i, s:f, s:I, s:f, s:o}", "look", look->look, "fraction", look->fraction, "rounds",
+                                    (json_int_t)look->rounds, "nominal_p", look->nominal_p, "cells", cells));
     json_object_set_new(sequential, "decided", json_boolean(look->n_decided == look->n_cells));
 }
 
@@ -213,8 +214,9 @@ static json_t *mpi_json(const struct nd_options *o) {
 }
 
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
-                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells, const struct nd_host *hosts,
-                           const struct nd_binding *bindings, int64_t n_pairs, int n_generators, int n_agents) {
+                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells,
+                           const struct nd_host *hosts, const struct nd_binding *bindings, int64_t n_pairs, int n_generators,
+                           int n_agents) {
     char seed_text[32];
     json_t *command = json_array(), *placement = json_array(), *host_array = json_array(), *warnings = json_array();
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
@@ -257,9 +259,10 @@ void nd_launch_json_start(json_t *launch, const struct nd_options *o, const stru
     if (s) {
         json = json_pack("{s:s, s:o, s:I, s:f}", "mode", o->start.mode->name, "clock", nd_clock_json(&s->clock), "late_bound_ns",
                          (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns);
-        json_object_set_new(json, "sync", s->is_shared ? json_null()
-                                                       : json_pack("{s:s, s:i, s:f}", "method", s->sync.options.method->name, "runs", s->sync.n_runs,
-                                                                   "seconds", (double)s->sync.run_ns * 1e-9));
+        json_object_set_new(json, "sync",
+                            s->is_shared ? json_null()
+                                         : json_pack("{s:s, s:i, s:f}", "method", s->sync.options.method->name, "runs", s->sync.n_runs,
+                                                     "seconds", (double)s->sync.run_ns * 1e-9));
         json_object_set_new(json, "starts", json_null());
         json_object_set_new(json, "late_starts", json_null());
         json_object_set_new(json, "overshoot_ns", json_null());
@@ -303,7 +306,8 @@ json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options 
 }
 
 json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_binding *binding) {
-    json_t *header = json_pack("{s:s, s:s, s:i, s:i, s:s}", "launch", launch, "host", binding->host, "rank", binding->rank, "cpu", binding->cpu, "clock", "monotonic");
+    json_t *header = json_pack("{s:s, s:s, s:i, s:i, s:s}", "launch", launch, "host", binding->host, "rank", binding->rank, "cpu",
+                               binding->cpu, "clock", "monotonic");
     add_cells(header, o);
     return header;
 }
@@ -314,29 +318,31 @@ static json_t *quiet_node_json(const struct nd_quiet_node *node) {
         const struct nd_quiet_cpu *cpu = &node->cpus[i];
         json_t *tasks = json_array();
         for (int t = 0; t < cpu->n_tasks; t++)
-            json_array_append_new(tasks, json_pack("{s:o, s:i, s:f}", "name", text(cpu->tasks[t].name), "pid", (int)cpu->tasks[t].pid, "percent",
-                                                   cpu->tasks[t].percent));
-        json_array_append_new(cpus, json_pack("{s:i, s:f, s:f, s:o}", "cpu", (int)cpu->cpu, "busy_percent", cpu->busy_percent, "steal_percent",
-                                              cpu->steal_percent, "tasks", tasks));
+            json_array_append_new(tasks, json_pack("{s:o, s:i, s:f}", "name", text(cpu->tasks[t].name), "pid", (int)cpu->tasks[t].pid,
+                                                   "percent", cpu->tasks[t].percent));
+        json_array_append_new(cpus, json_pack("{s:i, s:f, s:f, s:o}", "cpu", (int)cpu->cpu, "busy_percent", cpu->busy_percent,
+                                              "steal_percent", cpu->steal_percent, "tasks", tasks));
     }
     return json_pack("{s:s, s:i, s:f, s:f, s:f, s:o}", "host", node->host, "n_cpus", (int)node->n_cpus, "busy_percent", node->busy_percent,
                      "steal_percent", node->steal_percent, "resolution_percent", node->resolution_percent, "cpus", cpus);
 }
 
-void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, int n_nodes, int64_t look_ns, int n_looks, int64_t waited_ns) {
+void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, int n_nodes, int64_t look_ns, int n_looks,
+                           int64_t waited_ns) {
     json_t *array = json_array(), *json = json_null();
     for (int i = 0; i < n_nodes && nodes; i++) json_array_append_new(array, quiet_node_json(&nodes[i]));
     if (nodes)
-        json = json_pack("{s:f, s:i, s:f, s:b, s:O}", "look_s", (double)look_ns * 1e-9, "looks", n_looks, "waited_s", (double)waited_ns * 1e-9, "quiet",
-                         nd_quiet_is(nodes, n_nodes, ND_QUIET_LIMIT_PERCENT), "nodes", array);
+        json = json_pack("{s:f, s:i, s:f, s:b, s:O}", "look_s", (double)look_ns * 1e-9, "looks", n_looks, "waited_s",
+                         (double)waited_ns * 1e-9, "quiet", nd_quiet_is(nodes, n_nodes, ND_QUIET_LIMIT_PERCENT), "nodes", array);
     json_decref(array);
     json_object_set_new(launch, "before", json);
 }
 
 void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem) {
-    json_object_set_new(launch, "likwid", !nl_likwid ? json_null()
-                                                   : json_pack("{s:s, s:b, s:o}", "library", nl_likwid, "active", is_asked && !problem, "reason",
-                                                               problem ? text(problem) : json_null()));
+    json_object_set_new(launch, "likwid",
+                        !nl_likwid ? json_null()
+                                   : json_pack("{s:s, s:b, s:o}", "library", nl_likwid, "active", is_asked && !problem, "reason",
+                                               problem ? text(problem) : json_null()));
 }
 
 /* One more in launch[key]. */
@@ -370,9 +376,10 @@ static json_t *level_json(const struct nd_options *o, int arm, const struct nd_l
     json_t *json = json_object();
     add_arm_words(json, "level_requested_percent", o, arm);
     json_object_update_new(json, json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "cpus", (json_int_t)s->n_cpus, "halves",
-                                           (json_int_t)s->n_halves, "wall_ns", (json_int_t)s->wall_ns, "requested_ns", (json_int_t)s->requested_ns,
-                                           "delivered_ns", (json_int_t)s->delivered_ns, "level_delivered_percent", delivered_percent,
-                                           "bursts_planned", (json_int_t)s->bursts_planned, "bursts_run", (json_int_t)s->bursts_run));
+                                           (json_int_t)s->n_halves, "wall_ns", (json_int_t)s->wall_ns, "requested_ns",
+                                           (json_int_t)s->requested_ns, "delivered_ns", (json_int_t)s->delivered_ns,
+                                           "level_delivered_percent", delivered_percent, "bursts_planned", (json_int_t)s->bursts_planned,
+                                           "bursts_run", (json_int_t)s->bursts_run));
     int is_ok = fabs(ratio - 1) * 100 <= tolerance_percent;
     json_object_set_new(json, "ratio", s->requested_ns > 0 ? json_real(ratio) : json_null());
     json_object_set_new(json, "ok", s->requested_ns > 0 ? json_boolean(is_ok) : json_null());
@@ -386,13 +393,14 @@ struct off_dose {
     char lines[3][480], worst_line[480];
 };
 
-static void note_off_dose(struct off_dose *off, const struct nd_options *o, const struct nd_arm *arm, const char *host, const json_t *level) {
+static void note_off_dose(struct off_dose *off, const struct nd_options *o, const struct nd_arm *arm, const char *host,
+                          const json_t *level) {
     double ratio = json_real_value(json_object_get(level, "ratio"));
     double distance = fabs(log(ratio > 1e-9 ? ratio : 1e-9));
     char line[480];
-    snprintf(line, sizeof line, "level %g %% of %s (%s, on %s, phase %s): the generator on %s delivered %.3g %% of one CPU", arm->level_percent,
-             o->kinds[arm->kind], o->patterns[arm->pattern], o->places[arm->place], nd_phase_names[o->phases[arm->phase]], host,
-             json_real_value(json_object_get(level, "level_delivered_percent")));
+    snprintf(line, sizeof line, "level %g %% of %s (%s, on %s, phase %s): the generator on %s delivered %.3g %% of one CPU",
+             arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern], o->places[arm->place],
+             nd_phase_names[o->phases[arm->phase]], host, json_real_value(json_object_get(level, "level_delivered_percent")));
     if (off->n < 3) memcpy(off->lines[off->n], line, sizeof line);
     if (off->n == 0 || distance > off->distance) {
         off->distance = distance;
@@ -404,11 +412,13 @@ static void note_off_dose(struct off_dose *off, const struct nd_options *o, cons
 static void warn_of_off_doses(json_t *launch, const struct nd_options *o, const struct off_dose *off) {
     char line[640];
     for (int i = 0; i < off->n && off->n <= 3; i++) {
-        snprintf(line, sizeof line, "%s (tolerance %g %% of the level); the analysis uses what was delivered", off->lines[i], tolerance_percent);
+        snprintf(line, sizeof line, "%s (tolerance %g %% of the level); the analysis uses what was delivered", off->lines[i],
+                 tolerance_percent);
         nd_launch_json_warn(launch, line);
     }
     if (off->n <= 3) return;
-    snprintf(line, sizeof line, "%d of %d arms missed their dose by more than %g %% of it; the furthest off: %s; the analysis uses what was delivered", off->n,
+    snprintf(line, sizeof line,
+             "%d of %d arms missed their dose by more than %g %% of it; the furthest off: %s; the analysis uses what was delivered", off->n,
              o->n_doses, tolerance_percent, off->worst_line);
     nd_launch_json_warn(launch, line);
 }
@@ -466,7 +476,8 @@ void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const 
         warn_of_node(launch, node->host, line);
     }
     int n_off = add_levels(launch, certificate, o, node);
-    keep_certificate(launch, "generators", certificate, n_off > 0 || !node->certificate[0] || json_is_false(json_object_get(certificate, "ok")));
+    keep_certificate(launch, "generators", certificate,
+                     n_off > 0 || !node->certificate[0] || json_is_false(json_object_get(certificate, "ok")));
     const json_t *slowest = json_object_get(json_object_get(launch, "switching"), "p99_ns");
     if (!slowest || node->switch_p99_ns > json_integer_value(slowest))
         json_object_set_new(launch, "switching",
@@ -483,13 +494,15 @@ void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node) {
     keep_certificate(launch, "agents", certificate, !node->certificate[0] || json_array_size(json_object_get(certificate, "warnings")) > 0);
 }
 
-/* A clock that was set during the launch moves neither of its times, and is said. What time servers correct gradually, 0.05 %, is no step. */
+/* A clock that was set during the launch moves neither of its times, and is said. What time servers correct gradually, 0.05 %, is no
+ * step. */
 static void say_step(json_t *launch) {
     int64_t step_ns;
     nl_wall_s(&step_ns);
     if (llabs(step_ns) < 2000000000) return;
     json_array_append_new(json_object_get(launch, "warnings"),
-                          json_sprintf("the clock was set by %+.0f s during the launch: started_utc and ended_utc are by the clock before", (double)step_ns * 1e-9));
+                          json_sprintf("the clock was set by %+.0f s during the launch: started_utc and ended_utc are by the clock before",
+                                       (double)step_ns * 1e-9));
     nl_warn("the clock was set by %+.0f s during the launch", (double)step_ns * 1e-9);
 }
 

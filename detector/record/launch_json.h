@@ -21,8 +21,8 @@ struct nd_level_sum {
     int64_t n_cpus;         /* loaded on this node */
 };
 
-/* What launch.json has of many nodes. The first certificates are whole; the next leave out what each thread did, and are there only where they say
- * something (a dose that was missed, a warning, none at all). launch.json counts what is left out. */
+/* What launch.json has of many nodes. The first certificates are whole; the next leave out what each thread did, and are there only where
+ * they say something (a dose that was missed, a warning, none at all). launch.json counts what is left out. */
 enum { ND_FULL_CERTIFICATES = 256, ND_MOST_CERTIFICATES = 512, ND_MOST_WARNINGS = 1000 };
 
 /* What a node's leader hands in at the end. Gathered as bytes. */
@@ -45,8 +45,8 @@ struct nd_agent_end {
 
 /* Everything known before the first half. New reference; "ended" is null. */
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
-                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells, const struct nd_host *hosts,
-                           const struct nd_binding *bindings, int64_t n_pairs, int n_generators, int n_agents);
+                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells,
+                           const struct nd_host *hosts, const struct nd_binding *bindings, int64_t n_pairs, int n_generators, int n_agents);
 
 /* Adds "start": clock, synchronisation, bounds; null without synchronised starts (`s` NULL). */
 void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s);
@@ -60,8 +60,8 @@ json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options 
 /* That of slices.HOST.bin, kept by the rank of this binding. New reference. */
 json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_binding *binding);
 
-/* Adds "likwid": whether the launch runs under it (`is_asked`), and why its counters cannot be had (`problem` NULL: they can). Null when the
- * program was built without it. */
+/* Adds "likwid": whether the launch runs under it (`is_asked`), and why its counters cannot be had (`problem` NULL: they can). Null when
+ * the program was built without it. */
 void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem);
 
 /* Adds a look to "sequential". */

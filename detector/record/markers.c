@@ -23,8 +23,8 @@ const char *nd_markers_name(const struct nd_options *o, int region, char name[ND
     n += snprintf(name + n, ND_REGION_BYTES - (size_t)n, ":%.128s", arm == ND_OFF ? "off" : words.kind);
     if (arm == ND_OFF || !words.has_level) return name;
     snprintf(name + n, ND_REGION_BYTES - (size_t)n, "_%.10g%s%.40s%s%.60s%s%s", words.level_percent, o->n_patterns > 1 ? "_" : "",
-             o->n_patterns > 1 ? words.pattern : "", o->n_places > 1 ? "_" : "", o->n_places > 1 ? words.placement : "", o->n_phases > 1 ? "_" : "",
-             o->n_phases > 1 ? words.phase : "");
+             o->n_patterns > 1 ? words.pattern : "", o->n_places > 1 ? "_" : "", o->n_places > 1 ? words.placement : "",
+             o->n_phases > 1 ? "_" : "", o->n_phases > 1 ? words.phase : "");
     return name;
 }
 
@@ -52,7 +52,9 @@ struct nd_markers {
 };
 
 /* likwid-perfctr -m sets these four for the program it starts. */
-static int is_asked(void) { return getenv("LIKWID_MODE") && getenv("LIKWID_FILEPATH") && getenv("LIKWID_EVENTS") && getenv("LIKWID_THREADS"); }
+static int is_asked(void) {
+    return getenv("LIKWID_MODE") && getenv("LIKWID_FILEPATH") && getenv("LIKWID_EVENTS") && getenv("LIKWID_THREADS");
+}
 
 static int load(struct nd_markers *m) {
     void *library = dlopen(NOISELAB_LIKWID, RTLD_NOW | RTLD_LOCAL);

@@ -1,6 +1,6 @@
-/* LIKWID's marker regions: counters for each operation and arm, where the launch runs under likwid-perfctr -m or likwid-mpirun, and the program
- * was built with LIKWID. Everywhere else nothing here does anything. Regions are called OPERATION_BYTES:ARM, such as alltoall_2048:off and
- * alltoall_2048:spin_0.3; docs/reference/formats.md has the rules. */
+/* LIKWID's marker regions: counters for each operation and arm, where the launch runs under likwid-perfctr -m or likwid-mpirun, and the
+ * program was built with LIKWID. Everywhere else nothing here does anything. Regions are called OPERATION_BYTES:ARM, such as
+ * alltoall_2048:off and alltoall_2048:spin_0.3; docs/reference/formats.md has the rules. */
 #ifndef ND_MARKERS_H
 #define ND_MARKERS_H
 
@@ -8,9 +8,9 @@
 
 struct nd_markers;
 
-/* Opens LIKWID if it asks for regions, and registers one for each operation and arm. Counters that cannot be used are no failure: regions are
- * left out then, and nd_markers_problem says why. Before MPI_Init: LIKWID starts processes, and is tried in a child first, because it may end
- * the process that it is in.
+/* Opens LIKWID if it asks for regions, and registers one for each operation and arm. Counters that cannot be used are no failure: regions
+ * are left out then, and nd_markers_problem says why. Before MPI_Init: LIKWID starts processes, and is tried in a child first, because it
+ * may end the process that it is in.
  * @return NULL when there is nothing to mark. */
 struct nd_markers *nd_markers_open(const struct nd_options *o);
 

@@ -104,7 +104,8 @@ static void show_line(struct nd_progress *p, int64_t now_ns, double share) {
     int n = nl_progress_tell(&p->lines, now_ns, share, p->options->sequential.stops ? "at most " : "", text, sizeof text);
     n += snprintf(text + n, sizeof text - (size_t)n, "%s", p->look);
     int room = p->lines.width - n - (int)sizeof program - 1;
-    if (p->n_arms > 1 && room > 0) nd_progress_tell_arm(p, next_arm(p), estimates, (size_t)room < sizeof estimates ? (size_t)room + 1 : sizeof estimates);
+    if (p->n_arms > 1 && room > 0)
+        nd_progress_tell_arm(p, next_arm(p), estimates, (size_t)room < sizeof estimates ? (size_t)room + 1 : sizeof estimates);
     snprintf(text + n, sizeof text - (size_t)n, "%s", estimates);
     nl_progress_show(&p->lines, now_ns, share, program, text);
 }

@@ -1,5 +1,6 @@
-/* Progress for people: how far, how long still, and how large the slowdown is so far. Only rank 0 has one, and it looks between halves, outside of what
- * is timed. Nothing follows from these looks: a run ends when it was planned to, or at the planned looks of --stop-when, which are counted. */
+/* Progress for people: how far, how long still, and how large the slowdown is so far. Only rank 0 has one, and it looks between halves,
+ * outside of what is timed. Nothing follows from these looks: a run ends when it was planned to, or at the planned looks of --stop-when,
+ * which are counted. */
 #ifndef ND_PROGRESS_H
 #define ND_PROGRESS_H
 
@@ -23,9 +24,9 @@ void nd_progress_half(struct nd_progress *p, const struct nd_half *h);
 /* Takes a look into account, which the lines after it name: how many of the cells are decided. */
 void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells);
 
-/* "; so far at 1 %: barrier +1.4 % [+1.2, +1.6], ..." into `text`: of one arm (from 1) the slowdown of each operation, the mean of the log ratios of its
- * pairs with its 98 % interval by Student's t; as many operations as fit. "" where no operation has two pairs. The analysis has other estimates, which
- * bursts that come by chance disturb less. Returns text. */
+/* "; so far at 1 %: barrier +1.4 % [+1.2, +1.6], ..." into `text`: of one arm (from 1) the slowdown of each operation, the mean of the log
+ * ratios of its pairs with its 98 % interval by Student's t; as many operations as fit. "" where no operation has two pairs. The analysis
+ * has other estimates, which bursts that come by chance disturb less. Returns text. */
 const char *nd_progress_tell_arm(const struct nd_progress *p, int arm, char *text, size_t size);
 
 /* Ends the line. NULL is fine. */

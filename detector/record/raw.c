@@ -97,7 +97,8 @@ int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *pat
 static int32_t narrow(struct nd_raw *r, int *n_wide, int field, int index, int64_t value_ns) {
     if (value_ns > INT32_MIN && value_ns <= INT32_MAX) return (int32_t)nl_little32((uint32_t)(int32_t)value_ns);
     struct wide *w = &r->wides[(*n_wide)++];
-    *w = (struct wide){nl_little32((uint32_t)r->team->rank), nl_little32((uint32_t)field), nl_little32((uint32_t)index), 0, (double)value_ns};
+    *w = (struct wide){nl_little32((uint32_t)r->team->rank), nl_little32((uint32_t)field), nl_little32((uint32_t)index), 0,
+                       (double)value_ns};
     return (int32_t)nl_little32((uint32_t)WIDE);
 }
 
@@ -114,7 +115,8 @@ static int gather_wides(struct nd_raw *r, int n_mine, struct wide **wides) {
             n += r->n_wides[i];
         }
         *wides = malloc((size_t)n);
-        if (!*wides) MPI_Abort(r->team->world, 2); /* a few MiB for a run that was disturbed for seconds: nothing can be saved without them */
+        /* a few MiB for a run that was disturbed for seconds: nothing can be saved without them */
+        if (!*wides) MPI_Abort(r->team->world, 2);
     }
     MPI_Gatherv(r->wides, n_bytes, MPI_BYTE, *wides, r->n_wides, r->offsets, MPI_BYTE, 0, r->team->world);
     return n / (int)sizeof(struct wide);

@@ -167,8 +167,10 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
     r->rows = open_file(r, rows_name(r), "", "wx");
     if (!r->rows) goto fail;
     fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
-          "preempted_ns_max,preempted_ns_sum,preempted_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_ns,bursts,bursts_due,"
-          "kind,pattern,placement,phase,requested_ns,global_ns,after_last_ns,spread_ns,late_starts,overshoot_ns_p50,overshoot_ns_p99,overshoot_ns_max,"
+          "preempted_ns_max,preempted_ns_sum,preempted_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_"
+          "ns,bursts,bursts_due,"
+          "kind,pattern,placement,phase,requested_ns,global_ns,after_last_ns,spread_ns,late_starts,overshoot_ns_p50,overshoot_ns_p99,"
+          "overshoot_ns_max,"
           "slot_ns,within_ns2,between_ns2,rank_steal_ns_max,rank_steal_ns_sum\n",
           r->rows);
     if (fflush(r->rows)) {
@@ -204,9 +206,9 @@ static void put_starts(FILE *f, const struct nd_start_half *h) {
     if (h->n_starts == 0)
         fputs(",,,,,,,,,", f);
     else
-        fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.6g,%.6g", h->global_ns,
-                h->after_last_ns, h->spread_ns, h->n_late, h->overshoot_p50_ns, h->overshoot_p99_ns, h->overshoot_max_ns, h->slot_ns,
-                h->within_ns2, h->between_ns2);
+        fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.6g,%.6g",
+                h->global_ns, h->after_last_ns, h->spread_ns, h->n_late, h->overshoot_p50_ns, h->overshoot_p99_ns, h->overshoot_max_ns,
+                h->slot_ns, h->within_ns2, h->between_ns2);
 }
 
 /* The arm and its level with a comma behind, the level empty where the treatment has none. `arm` counts from 0, ND_OFF: off. */
@@ -293,7 +295,8 @@ int nd_record_hist_begin(struct nd_record *r) {
 }
 
 int nd_record_starts_hist_begin(struct nd_record *r) {
-    return begin_table(r, "starts_hist.csv", "operation,bytes,arm,level_requested_percent,measure,lo_ns,hi_ns,count,kind,pattern,placement,phase\n");
+    return begin_table(r, "starts_hist.csv",
+                       "operation,bytes,arm,level_requested_percent,measure,lo_ns,hi_ns,count,kind,pattern,placement,phase\n");
 }
 
 /* `measure`: an enum nd_start_measure, or -1 where the file has no such column. */
@@ -328,8 +331,9 @@ int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
         for (int rank = 0; rank < l->n_ranks; rank++) {
             const struct nd_lateness_cell *c = &l->cells[(size_t)slice * (size_t)l->n_ranks + (size_t)rank];
             if (c->n_last_starts == 0 && c->n_last_ends == 0) continue;
-            fprintf(f, "%d,%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", slice, slice * l->slice_ns,
-                    (slice + 1) * l->slice_ns, rank, l->n_starts[slice], c->n_last_starts, c->n_last_ends, c->start_cost_ns, c->end_cost_ns);
+            fprintf(f, "%d,%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", slice,
+                    slice * l->slice_ns, (slice + 1) * l->slice_ns, rank, l->n_starts[slice], c->n_last_starts, c->n_last_ends,
+                    c->start_cost_ns, c->end_cost_ns);
         }
     return end_file(r);
 }
@@ -355,7 +359,8 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
         measured += p->is_measured != 0;
         if (!is_kept) continue;
         fprintf(r->clocks, "%d,%s,%s,%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run, reason, method, rank,
-                bindings[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns, p->n_exchanges);
+                bindings[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns,
+                p->n_exchanges);
     }
     if (fflush(r->clocks) == 0 && !ferror(r->clocks)) return 0;
     return fail(r, "clocks.csv", strerror(errno));
@@ -363,8 +368,8 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
 
 /* What ranks and nodes have in common. `n_slowest`: how often it was the slowest, or held it. */
 static void put_sum(FILE *f, const struct nd_sum *s, int64_t n_slowest) {
-    fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", s->n_halves, s->wall_ns, s->preempted_ns,
-            s->n_detours, s->detour_ns, s->n_involuntary, n_slowest);
+    fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", s->n_halves, s->wall_ns,
+            s->preempted_ns, s->n_detours, s->detour_ns, s->n_involuntary, n_slowest);
 }
 
 /* The end of the line: pairs, their mean and standard deviation, empty as far as there are too few; steal, empty where it is not known. */
@@ -381,10 +386,11 @@ static void put_end(FILE *f, const struct nd_sum *s) {
 }
 
 int nd_record_ranks_begin(struct nd_record *r) {
-    return begin_table(r, "ranks.csv",
-                       "rank,host,cpu,arm,level_requested_percent,halves,wall_ns,preempted_ns,detours,detour_ns,involuntary_switches,times_slowest,"
-                       "kind,pattern,placement,phase,first_starts,last_starts,last_ends,start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max,"
-                       "pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
+    return begin_table(
+        r, "ranks.csv",
+        "rank,host,cpu,arm,level_requested_percent,halves,wall_ns,preempted_ns,detours,detour_ns,involuntary_switches,times_slowest,"
+        "kind,pattern,placement,phase,first_starts,last_starts,last_ends,start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max,"
+        "pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
 }
 
 int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, const struct nd_rank_sum *sums, const int64_t *n_slowest,
@@ -410,9 +416,10 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, c
 }
 
 int nd_record_nodes_begin(struct nd_record *r) {
-    return begin_table(r, "nodes.csv",
-                       "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,preempted_ns,detours,detour_ns,"
-                       "involuntary_switches,times_slowest,pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
+    return begin_table(
+        r, "nodes.csv",
+        "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,preempted_ns,detours,detour_ns,"
+        "involuntary_switches,times_slowest,pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
 }
 
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest) {

@@ -44,8 +44,8 @@ const char *nd_record_launch(const struct nd_record *r);
 const char *nd_record_folder(const struct nd_record *r);
 int64_t nd_record_rows(const struct nd_record *r);
 
-/* Appends one row and hands it to the system. `n_cpus`: CPUs loaded on all nodes, for the delivered level. 0, or -1 when the disk is full or
- * gone: the file then ends with the last row that was complete. */
+/* Appends one row and hands it to the system. `n_cpus`: CPUs loaded on all nodes, for the delivered level. 0, or -1 when the disk is
+ * full or gone: the file then ends with the last row that was complete. */
 int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus);
 
 /* Replaces launch.json by `json` (borrowed); tried even after a failure, because it is small and says how the launch ended. 0 or -1. */
@@ -78,8 +78,8 @@ int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l);
 /* Appends a synchronisation to clocks.csv: `reports` and `bindings` hold n_ranks. 0 or -1. */
 enum { ND_CLOCK_ROWS = 1024 };
 
-/* Whether a synchronisation writes the row of a rank. Of up to ND_CLOCK_ROWS ranks all; else those whose clock was measured, and of more such ones each in
- * its turn, from run to run, so that the file grows by at most that many rows a run. Rank 0 always. Pure.
+/* Whether a synchronisation writes the row of a rank. Of up to ND_CLOCK_ROWS ranks all; else those whose clock was measured, and of more
+ * such ones each in its turn, from run to run, so that the file grows by at most that many rows a run. Rank 0 always. Pure.
  * @param measured  how many clocks were measured with that of this rank before it; n_measured in all. */
 int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run);
 

@@ -22,7 +22,8 @@ void nd_rehearsal_print(const struct nd_options *o) {
     if (nd_options_has_generator(o)) nl_format_duration(o->period_ns, period, sizeof period);
     printf("design %s: %lld rounds of %d halves of %s, noise period %s\n", o->design->name, (long long)o->n_rounds,
            nd_options_round_steps(o), nl_format_duration(o->half_ns, half, sizeof half), period);
-    if (nd_options_limit_ns(o)) printf("rounds that would end after %s are left out\n", nl_format_duration(nd_options_limit_ns(o), limit, sizeof limit));
+    if (nd_options_limit_ns(o))
+        printf("rounds that would end after %s are left out\n", nl_format_duration(nd_options_limit_ns(o), limit, sizeof limit));
     for (int i = 0; i < o->n_configs; i++) printf("operation %s, %lld bytes\n", o->configs[i].name, (long long)o->configs[i].bytes);
     if (o->external) printf("treatment %s, from outside: %s\n", o->external, nd_arms_names[o->which_arms]);
     for (int i = 0; i < o->n_doses; i++) {
@@ -51,8 +52,9 @@ static json_t *treatments_json(const struct nd_options *o) {
     for (int i = 1; i <= o->n_arms; i++) {
         struct nd_arm_words words;
         nd_arm_tell(o, i - 1, &words);
-        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s, s:o}", "kind", words.kind, "pattern", words.pattern, "placement", words.placement,
-                                             "phase", words.phase, "level_percent", words.has_level ? json_real(words.level_percent) : json_null()));
+        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s, s:o}", "kind", words.kind, "pattern", words.pattern, "placement",
+                                             words.placement, "phase", words.phase, "level_percent",
+                                             words.has_level ? json_real(words.level_percent) : json_null()));
     }
     return all;
 }
@@ -70,12 +72,13 @@ int nd_rehearsal_print_json(const struct nd_options *o) {
     char seed[32];
     json_t *looks = json_array(), *notes = json_array();
     snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
-    for (int k = 0; o->sequential.stops && k < o->sequential.n_looks; k++) json_array_append_new(looks, json_integer(o->sequential.rounds[k]));
+    for (int k = 0; o->sequential.stops && k < o->sequential.n_looks; k++)
+        json_array_append_new(looks, json_integer(o->sequential.rounds[k]));
     for (int i = 0; i < o->n_notes; i++) json_array_append_new(notes, json_string(o->notes[i]));
-    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:I, s:i, s:I, s:I, s:o, s:I}", "schema", 1, "program", "noiselab-detect", "design", o->design->name,
-                             "arms", nd_arms_names[o->which_arms], "rounds", (json_int_t)o->n_rounds, "halves_per_round", nd_options_round_steps(o),
-                             "half_ns", (json_int_t)o->half_ns, "measuring_ns", (json_int_t)o->measure_ns, "limit_ns",
-                             unless_zero(nd_options_limit_ns(o)), "warmup_ns", (json_int_t)o->warmup_ns);
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:I, s:i, s:I, s:I, s:o, s:I}", "schema", 1, "program", "noiselab-detect", "design",
+                             o->design->name, "arms", nd_arms_names[o->which_arms], "rounds", (json_int_t)o->n_rounds, "halves_per_round",
+                             nd_options_round_steps(o), "half_ns", (json_int_t)o->half_ns, "measuring_ns", (json_int_t)o->measure_ns,
+                             "limit_ns", unless_zero(nd_options_limit_ns(o)), "warmup_ns", (json_int_t)o->warmup_ns);
     int failed = !json;
     failed |= json_object_set_new(json, "noise_period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null());
     failed |= json_object_set_new(json, "operations", operations_json(o));

@@ -36,7 +36,8 @@ static int judge_one(FILE *out, const struct nd_start_options *o, double residua
     }
     double error_ns = (double)llabs(median_ns - expected_ns), allowed_ns = MOST_ERROR_SHARE * (double)expected_ns + most_ns;
     if (expected_ns >= 0 && error_ns > allowed_ns) {
-        fprintf(out, "not good: %s took %.3f us at the median instead of %.3f us%s\n", name, (double)median_ns * 1e-3, (double)expected_ns * 1e-3,
+        fprintf(out, "not good: %s took %.3f us at the median instead of %.3f us%s\n", name, (double)median_ns * 1e-3,
+                (double)expected_ns * 1e-3,
                 o->mode->has_schedule ? "" : " (ranks leave a barrier at different moments: try --start round)");
         is_good = 0;
     }
@@ -47,8 +48,10 @@ int nd_self_test_judge(FILE *out, const struct nd_options *o, const struct nd_st
     double residual_ns = s->sync.residual_ns;
     int is_good = 1;
     fprintf(out, "starts: %s on %s, %d ranks on %d node%s, residual of the clocks %.0f ns, late above %.3g us\n", o->start.mode->name,
-            s->clock.kind->name, s->team->n_ranks, s->team->n_nodes, s->team->n_nodes == 1 ? "" : "s", residual_ns, (double)s->late_bound_ns * 1e-3);
-    fprintf(out, "%-25s %9s %7s %9s %9s %9s %10s %10s\n", "operation", "starts", "late %", "over p50", "p99", "max us", "median us", "expected");
+            s->clock.kind->name, s->team->n_ranks, s->team->n_nodes, s->team->n_nodes == 1 ? "" : "s", residual_ns,
+            (double)s->late_bound_ns * 1e-3);
+    fprintf(out, "%-25s %9s %7s %9s %9s %9s %10s %10s\n", "operation", "starts", "late %", "over p50", "p99", "max us", "median us",
+            "expected");
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < o->n_configs; i++) {
             const struct nl_hist *m = &measures[(size_t)(i * n_arms) * ND_N_MEASURES];
@@ -60,9 +63,9 @@ int nd_self_test_judge(FILE *out, const struct nd_options *o, const struct nd_st
                 is_good &= judge_one(out, &o->start, residual_ns, o->configs[i].name, late_share, p50_ns, median_ns, expected_ns);
                 continue;
             }
-            fprintf(out, "%-25s %9lld %7.3g %9.3f %9.3f %9.3f %10.3f", o->configs[i].name, (long long)n, 100 * late_share, (double)p50_ns * 1e-3,
-                    (double)nl_hist_quantile(&m[ND_MEASURE_OVERSHOOT], 0.99) * 1e-3, (double)nl_hist_max(&m[ND_MEASURE_OVERSHOOT]) * 1e-3,
-                    (double)median_ns * 1e-3);
+            fprintf(out, "%-25s %9lld %7.3g %9.3f %9.3f %9.3f %10.3f", o->configs[i].name, (long long)n, 100 * late_share,
+                    (double)p50_ns * 1e-3, (double)nl_hist_quantile(&m[ND_MEASURE_OVERSHOOT], 0.99) * 1e-3,
+                    (double)nl_hist_max(&m[ND_MEASURE_OVERSHOOT]) * 1e-3, (double)median_ns * 1e-3);
             print_expected(out, expected_ns);
             fputc('\n', out);
         }

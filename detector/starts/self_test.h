@@ -1,4 +1,5 @@
-/* How good synchronised starts are here: operations of known length against what was measured (MPIPerf's WaitPatternUp and WaitPatternNull). */
+/* How good synchronised starts are here: operations of known length against what was measured (MPIPerf's WaitPatternUp and
+ * WaitPatternNull). */
 #ifndef ND_SELF_TEST_H
 #define ND_SELF_TEST_H
 

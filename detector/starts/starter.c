@@ -122,7 +122,7 @@ int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, cons
     return 0;
 }
 
-/* ---- keeping the clocks together ---------------------------------------------------------------------------------------------------------- */
+/* ---- keeping the clocks together ----------------------------------------------------------------------------------------------------- */
 
 void nd_starter_keep_in_step(struct nd_starter *s) {
     if (s->is_shared || s->o->sync_every_ns == 0) return;
@@ -147,7 +147,7 @@ void nd_starter_keep_in_step(struct nd_starter *s) {
         s->sync.residual_ns = before_ns; /* the bound stays as it was after the synchronisation */
 }
 
-/* ---- a batch ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a batch ------------------------------------------------------------------------------------------------------------------------- */
 
 /* With mode barrier there is no common instant: the first rank's takes its place. */
 static void find_first_begins(struct nd_starter *s, int n) {
@@ -176,7 +176,8 @@ static void sum_up_rank(struct nd_starter *s, const struct nd_loop *loop, int fr
         const struct nd_start_record *r = &s->records[from + i];
         int64_t delay_ns = s->plan->delays ? s->plan->delays[(s->n_done + from + i) & (ND_ARRIVAL_CYCLE - 1)] : 0;
         int64_t overshoot_ns = nd_sync_to_global(model, r->begun_ns) - r->scheduled_ns - delay_ns;
-        int64_t start_ns = nd_sync_to_global(model, r->start_ns) - r->scheduled_ns, end_ns = nd_sync_to_global(model, r->end_ns) - r->scheduled_ns;
+        int64_t start_ns = nd_sync_to_global(model, r->start_ns) - r->scheduled_ns,
+                end_ns = nd_sync_to_global(model, r->end_ns) - r->scheduled_ns;
         s->overshoots_ns[from + i] = overshoot_ns;
         nl_hist_add(s->overshoots, overshoot_ns);
         s->overshoot_ns_sum += overshoot_ns;
@@ -298,7 +299,7 @@ static void end_half(struct nd_starter *s) {
     h->between_ns2 /= (double)h->n_starts;
 }
 
-/* ---- when to stop ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- when to stop -------------------------------------------------------------------------------------------------------------------- */
 
 /* Value of the k-th smallest (from 0) as the histogram knows it: spread evenly over its bin. */
 static double order_statistic(const struct nl_hist *h, double k) {
@@ -355,7 +356,8 @@ static double allowed_share(const struct nd_starter *s) {
 static void correct_slot(struct nd_starter *s, int64_t n_late_before, int64_t stage_ns, int n) {
     if (!s->corrects || !s->o->mode->has_schedule || s->o->slot_ns) return;
     int64_t slot_ns = s->plan->slot_ns;
-    if (s->team->rank == 0 && (double)(s->half.n_late - n_late_before) > allowed_share(s) * n) slot_ns = longer_slot(s, slot_ns, stage_ns, n);
+    if (s->team->rank == 0 && (double)(s->half.n_late - n_late_before) > allowed_share(s) * n)
+        slot_ns = longer_slot(s, slot_ns, stage_ns, n);
     MPI_Bcast(&slot_ns, 1, MPI_INT64_T, 0, s->team->world);
     s->plan->slot_ns = slot_ns;
 }
@@ -396,14 +398,15 @@ void nd_starter_accept(struct nd_starter *s) {
     s->n_late += s->half.n_late;
 }
 
-/* ---- slots ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- slots --------------------------------------------------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
-/* Upper estimate of the time from rank 0's clock reading to the last rank's having the broadcast value: the largest 95 % quantile of a rank.
+/* Upper estimate of the time from rank 0's clock reading to the last rank's having the broadcast value: the largest 95 % quantile of a
+ * rank.
  * `until_ns`: CLOCK_MONOTONIC, from when on fewer must do; rank 0's counts. */
 static int64_t broadcast_time(struct nd_starter *s, int64_t until_ns) {
     int64_t took_ns[BROADCASTS];
@@ -478,9 +481,10 @@ static double late_share(struct nd_starter *s, const struct nd_loop *loop, int n
 static int refuse_slot(const struct nd_starter *s, const char *name, int64_t operation_ns, double share) {
     char slot[32], least[32];
     if (s->team->rank == 0)
-        nl_error("--slot: %s can never be met by %s, which takes %s on %d ranks: %.0f %% of the starts were late (leave --slot out, and it is found)",
-                 nl_format_duration(s->o->slot_ns, slot, sizeof slot), name, nl_format_duration(operation_ns, least, sizeof least), s->team->n_ranks,
-                 100 * share);
+        nl_error("--slot: %s can never be met by %s, which takes %s on %d ranks: %.0f %% of the starts were late (leave --slot out, and it "
+                 "is found)",
+                 nl_format_duration(s->o->slot_ns, slot, sizeof slot), name, nl_format_duration(operation_ns, least, sizeof least),
+                 s->team->n_ranks, 100 * share);
     return -1;
 }
 
@@ -501,8 +505,8 @@ static int is_late(const struct nd_starter *s, int64_t until_ns) {
     return s->o->plan_ns > 0 && nd_team_agree(s->team, nl_mono_ns() > until_ns ? ND_FLAG_STOP : 0);
 }
 
-/* Lets the slot grow until few starts are late, or the time is over. Where lateness does not come from the slot, growing does not help: the best
- * one is taken. */
+/* Lets the slot grow until few starts are late, or the time is over. Where lateness does not come from the slot, growing does not help: the
+ * best one is taken. */
 static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, int64_t operation_ns,
                   int64_t longest_ns, int64_t until_ns) {
     double best_share = 2;
@@ -549,7 +553,8 @@ int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     plan->broadcast_ns = broadcast_time(s, begin_ns + most_ns / 2);
     plan->guard_ns = GUARD_NS + 16 * (operation_ns + longest_ns + s->o->work_ns);
     if (!s->o->mode->has_schedule) return 0;
-    plan->slot_ns = s->o->mode->has_stages ? (int64_t)(s->o->gamma * (double)(operation_ns + longest_ns + s->o->work_ns)) : plan->broadcast_ns;
+    plan->slot_ns =
+        s->o->mode->has_stages ? (int64_t)(s->o->gamma * (double)(operation_ns + longest_ns + s->o->work_ns)) : plan->broadcast_ns;
     if (s->o->slot_ns) plan->slot_ns = s->o->slot_ns;
     return settle(s, &own, plan, name, operation_ns, longest_ns, begin_ns + most_ns);
 }

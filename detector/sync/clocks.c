@@ -14,8 +14,8 @@ static const int64_t calibration_ns = 25000000;
 /* Beyond this the counter and the kernel's clock do not run together, whatever the cause; a quiet machine reaches some ppm. */
 static const double max_error_ppm = 100;
 
-/* Finds the counter's rate against CLOCK_MONOTONIC_RAW, which NTP does not slew. Two calibrations end to end: they give the rate over both and,
- * by their difference, its error, which is never said to be smaller than what the readings at either end allow.
+/* Finds the counter's rate against CLOCK_MONOTONIC_RAW, which NTP does not slew. Two calibrations end to end: they give the rate over both
+ * and, by their difference, its error, which is never said to be smaller than what the readings at either end allow.
  * @return 0, or -1 when the counter stood still, ran backwards or ran at two rates. */
 static int calibrate_once(struct nd_clock *c) {
     struct nl_counter_pair p[3];
@@ -43,8 +43,8 @@ static int open_tsc(struct nd_clock *c, char *reason, size_t reason_size) {
     if (nl_counter_check(reason, reason_size)) return -1;
     /* twice: the first may have been disturbed for as long as it took, on a machine shared with others */
     if (calibrate_once(c) == 0 || calibrate_once(c) == 0) return 0;
-    snprintf(reason, reason_size, "its rate against CLOCK_MONOTONIC_RAW is not known to %g ppm: two calibrations of %d ms differ", max_error_ppm,
-             (int)(calibration_ns / 1000000));
+    snprintf(reason, reason_size, "its rate against CLOCK_MONOTONIC_RAW is not known to %g ppm: two calibrations of %d ms differ",
+             max_error_ppm, (int)(calibration_ns / 1000000));
     return -1;
 }
 
@@ -137,8 +137,8 @@ static double examine_readings(const struct nd_clock *c, struct examination *e) 
     return cost_ns;
 }
 
-/* Reads the clock before and after each of many moves to the next CPU that the thread may use. Counters of CPUs that differ by more than such
- * a move takes (microseconds) are found. The thread gets its CPUs back. */
+/* Reads the clock before and after each of many moves to the next CPU that the thread may use. Counters of CPUs that differ by more than
+ * such a move takes (microseconds) are found. The thread gets its CPUs back. */
 static void examine_migration(const struct nd_clock *c, struct examination *e) {
     enum { MAX_CPUS = 8192, MAX_MOVES = 4096 }; /* sched_getaffinity wants a mask as wide as the kernel's */
     static const int64_t budget_ns = 20000000;

@@ -83,12 +83,13 @@ static inline int64_t nd_clock_now(const struct nd_clock *c) {
 int nd_clock_open(struct nd_clock *c, const struct nd_clock_kind *kind, char *reason, size_t reason_size);
 
 /* Gives all ranks of a node the calibration of the first, so that they agree to the tick where the clock is one for the node. What is the
- * rank's own (source, what was measured at opening, fake) stays, and clocks other than the counter do not change. Collective over `node`. */
+ * rank's own (source, what was measured at opening, fake) stays, and clocks other than the counter do not change. Collective over
+ * `node`. */
 void nd_clock_share(struct nd_clock *c, MPI_Comm node);
 
-/* What `--fake-clock` says: OFFSET[,DRIFTppm[,JUMP@AFTER]], such as 1h,50ppm,-1ms@2s: durations (see nl_units.h) that may be negative, AFTER
- * may not and counts from this call, as the drift does. Offset, drift and jump are those of rank 1; rank r has r times as much, so rank 0 stays
- * right. Beyond 31 years, or half a second of drift per second, is refused.
+/* What `--fake-clock` says: OFFSET[,DRIFTppm[,JUMP@AFTER]], such as 1h,50ppm,-1ms@2s: durations (see nl_units.h) that may be negative,
+ * AFTER may not and counts from this call, as the drift does. Offset, drift and jump are those of rank 1; rank r has r times as much, so
+ * rank 0 stays right. Beyond 31 years, or half a second of drift per second, is refused.
  * @param c  an open clock, changed on success only. @return 0 or -1. Local. */
 int nd_clock_parse_fake(const char *text, int rank, struct nd_clock *c);
 

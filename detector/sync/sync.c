@@ -22,7 +22,7 @@ const struct nd_sync_method *nd_sync_find(const char *name) {
     return NULL;
 }
 
-/* ---- who shares a clock ------------------------------------------------------------------------------------------------------------------ */
+/* ---- who shares a clock -------------------------------------------------------------------------------------------------------------- */
 
 /* Whether the ranks' readings may come from one clock: then whatever is read before a barrier is no later than what is read after it, on
  * any rank. Finds clocks that differ by more than a barrier lasts (time namespaces, processors out of step). Collective over `node`. */
@@ -80,7 +80,7 @@ void nd_sync_close(struct nd_sync *s) {
     s->state = NULL;
 }
 
-/* ---- the residual --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the residual -------------------------------------------------------------------------------------------------------------------- */
 
 /* How far this rank's model is off: what it is off against its parent in the tree, by new exchanges, and what the parent is off itself. So
  * it takes log n rounds, whatever the method was. Collective over `heads`. */
@@ -90,7 +90,8 @@ static double measure_residual(struct nd_sync *s) {
     p->model = &s->model;
     for (int i = 0; i < CHECKS; i++) {
         struct nd_exchange e;
-        if (nd_pingpong_walk(p, CHECK_EXCHANGES, &e)) off_ns[i] = (double)(nd_sync_to_global(&s->model, e.local_ns) - (e.local_ns - e.offset_ns));
+        if (nd_pingpong_walk(p, CHECK_EXCHANGES, &e))
+            off_ns[i] = (double)(nd_sync_to_global(&s->model, e.local_ns) - (e.local_ns - e.offset_ns));
     }
     p->model = NULL;
     nd_pingpong_take_from_above(p, above_ns, (int)sizeof above_ns);
@@ -102,7 +103,7 @@ static double measure_residual(struct nd_sync *s) {
     return largest_ns;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- runs ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* One line about this rank's clock. `n_others`: as many have the same to say, and do not. */
 static void say_fault(const struct nd_sync *s, int n_others) {
@@ -126,7 +127,8 @@ static void say_fault(const struct nd_sync *s, int n_others) {
     }
     if (n_others > 0) snprintf(others, sizeof others, " (and the clocks of %d more ranks likewise)", n_others);
     nl_error("clock synchronisation: clock '%s' of rank %d %s%s; %s", name, s->team->rank, what, others,
-             strcmp(name, "monotonic-raw") ? "use --clock monotonic-raw" : "the machine's own clock is at fault (was it suspended or migrated?)");
+             strcmp(name, "monotonic-raw") ? "use --clock monotonic-raw"
+                                           : "the machine's own clock is at fault (was it suspended or migrated?)");
 }
 
 /* Brings residual and faults together. Collective. */

@@ -41,12 +41,14 @@ struct nd_sync_options {
 
 /* What the last synchronisation found for one rank. Gathered as bytes. */
 struct nd_sync_report {
-    int is_measured;    /* 0: rank 0 itself, or the rank shares its node's clock: then rtt_ns and n_exchanges are 0, all else is the head's */
+    /* 0: rank 0 itself, or the rank shares its node's clock: then rtt_ns and n_exchanges are 0, all else is the head's */
+    int is_measured;
     int64_t at_ns;      /* global time of the synchronisation */
     int64_t offset_ns;
     double drift_ppm;
     int64_t rtt_ns;     /* shortest round trip to the rank it was compared with */
-    double bound_ns;    /* offset_ns is off by no more, however unlike the two ways of each round trip were: half of those it was made from */
+    /* offset_ns is off by no more, however unlike the two ways of each round trip were: half of those it was made from */
+    double bound_ns;
     double residual_ns; /* how far the model was off, by exchanges after it was made: the largest seen of a few against rank 0's clock */
     int64_t n_exchanges; /* this rank asked for, those for the residual included */
 };
@@ -75,16 +77,16 @@ struct nd_sync_method {
     int has_drift;
     int is_hierarchical; /* 1: one representative per shared clock suffices */
     size_t (*state_bytes)(const struct nd_sync_options *o); /* of nd_sync.state; NULL: none */
-    /* Sets model, and of the report is_measured, rtt_ns and bound_ns, of every rank of `heads`; they are zeros before. What it sees of clocks
-     * that jump is noted in the pingpong. Collective over `heads`, of at least two ranks. */
+    /* Sets model, and of the report is_measured, rtt_ns and bound_ns, of every rank of `heads`; they are zeros before. What it sees of
+     * clocks that jump is noted in the pingpong. Collective over `heads`, of at least two ranks. */
     void (*run)(struct nd_sync *s);
 };
 
 extern const struct nd_sync_method *const nd_sync_methods[]; /* ends with NULL */
 const struct nd_sync_method *nd_sync_find(const char *name);
 
-/* Prepares: who shares a clock with whom. The ranks of a node do, unless the clock differs from process to process or is a fake one on any of
- * them, or what they read of it at the two sides of a barrier cannot come from one clock; on a node all or none.
+/* Prepares: who shares a clock with whom. The ranks of a node do, unless the clock differs from process to process or is a fake one on
+ * any of them, or what they read of it at the two sides of a barrier cannot come from one clock; on a node all or none.
  * Ranks that share a counter must have been given one calibration (nd_clock_share). `o` is copied, `clock` and `team` must outlive it.
  * Collective. 0 or -1 (no memory; the same on all ranks). */
 int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struct nd_clock *clock, const struct nd_team *team);
@@ -95,8 +97,8 @@ int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struc
  * @return 0, or -1 when a clock jumped or ran backwards (the same on all ranks; the first offender has said so in a line). */
 int nd_sync_run(struct nd_sync *s);
 
-/* Measures anew how far the models are off and sets s->residual_ns and report.residual_ns; 30 exchanges per step of the way to rank 0, so cheap
- * enough for every few seconds. Collective. 0 or -1 as above. */
+/* Measures anew how far the models are off and sets s->residual_ns and report.residual_ns; 30 exchanges per step of the way to rank 0, so
+ * cheap enough for every few seconds. Collective. 0 or -1 as above. */
 int nd_sync_check(struct nd_sync *s);
 
 /* Frees what nd_sync_open made, also after it failed. Collective. */

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 enum { TAG_ASK = 1, TAG_ANSWER, TAG_DOWN };
-enum { PATIENCE_CAP = 100 }; /* exchanges at most, in units of the patience: a shortest round trip that falls for ever is no reason to go on */
+/* exchanges at most, in units of the patience: a shortest round trip that falls for ever is no reason to go on */
+enum { PATIENCE_CAP = 100 };
 
 void nd_pingpong_open(struct nd_pingpong *p, const struct nd_clock *clock, MPI_Comm comm) {
     *p = (struct nd_pingpong){.clock = clock, .comm = comm, .last_ns = INT64_MIN};
@@ -50,7 +51,9 @@ double nd_pingpong_bound_ns(const struct nd_pingpong *p, const struct nd_exchang
 }
 
 /* `is_asking` 0 tells the peer to stop answering. */
-static void send_request(struct nd_pingpong *p, int peer, int64_t is_asking) { MPI_Send(&is_asking, 1, MPI_INT64_T, peer, TAG_ASK, p->comm); }
+static void send_request(struct nd_pingpong *p, int peer, int64_t is_asking) {
+    MPI_Send(&is_asking, 1, MPI_INT64_T, peer, TAG_ASK, p->comm);
+}
 
 static struct nd_exchange exchange(struct nd_pingpong *p, int peer) {
     int64_t other_ns, asked_ns = read_clock(p);

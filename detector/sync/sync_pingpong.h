@@ -1,4 +1,5 @@
-/* What the methods of clock synchronisation share: exchanges between two ranks, walks along a binomial tree, and an eye on the own clock. */
+/* What the methods of clock synchronisation share: exchanges between two ranks, walks along a binomial tree, and an eye on the own
+ * clock. */
 #ifndef ND_SYNC_PINGPONG_H
 #define ND_SYNC_PINGPONG_H
 
@@ -33,7 +34,8 @@ struct nd_pingpong {
     int fault_peer;   /* ND_SYNC_STEPPED_OF_TWO: the other rank, of `comm` */
 };
 
-/* The fastest that two clocks may drift apart; what is faster counts as a step. Crystals stay below 100 ppm, NTP slews by 500 ppm at most. */
+/* The fastest that two clocks may drift apart; what is faster counts as a step. Crystals stay below 100 ppm, NTP slews by 500 ppm at
+ * most. */
 #define ND_SYNC_MAX_RATE 1000e-6
 
 /* `comm` must outlive it and carry nothing else meanwhile; MPI_COMM_NULL where the rank only watches its clock. Local. */
@@ -52,8 +54,8 @@ double nd_pingpong_bound_ns(const struct nd_pingpong *p, const struct nd_exchang
 /* Makes n > 0 exchanges with `peer`, who calls nd_pingpong_answer with the same n; `best` is the one of the shortest round trip. */
 void nd_pingpong_ask(struct nd_pingpong *p, int peer, int n, struct nd_exchange *best);
 
-/* Makes exchanges with `peer`, who calls nd_pingpong_answer with n = 0, until the shortest round trip has not become shorter for `patience` > 0
- * exchanges (Kurnosov 2012), 100 x patience in all at most. */
+/* Makes exchanges with `peer`, who calls nd_pingpong_answer with n = 0, until the shortest round trip has not become shorter for `patience`
+ * > 0 exchanges (Kurnosov 2012), 100 x patience in all at most. */
 void nd_pingpong_ask_patiently(struct nd_pingpong *p, int peer, int patience, struct nd_exchange *best);
 
 void nd_pingpong_answer(struct nd_pingpong *p, int peer, int n);

@@ -15,14 +15,16 @@ enum { BURST = 10 };       /* exchanges per point, of which the one of the short
 enum { WARM_UP = 4 };      /* exchanges that only make connections */
 enum { N_ANCHORS = 8 };
 #define ANCHOR_AGE_NS ((int64_t)60 * 1000000000) /* longer ago, a clock may have been warmer */
-/* A slope this many standard errors from that of earlier runs: the clock has another rate now. Not fewer: where ranks share CPUs, one slope in
- * some hundreds is off by five. */
+/* A slope this many standard errors from that of earlier runs: the clock has another rate now. Not fewer: where ranks share CPUs, one
+ * slope in some hundreds is off by five. */
 #define SAME_RATE_ERRORS 6
-/* The two ways of a round trip do not take the same time, and what they differ by wanders: a part of the error that neighbouring points share,
- * so that their scatter does not show it. As a share of the shortest round trip; over TCP slopes scattered by about what this gives. */
+/* The two ways of a round trip do not take the same time, and what they differ by wanders: a part of the error that neighbouring points
+ * share, so that their scatter does not show it. As a share of the shortest round trip; over TCP slopes scattered by about what this
+ * gives. */
 #define UNSEEN_SHARE 0.01
 
-/* A line through the offsets of one edge. offset = offset_ns + slope * (local - at_ns); its two errors are independent, at_ns being the mean. */
+/* A line through the offsets of one edge. offset = offset_ns + slope * (local - at_ns); its two errors are independent, at_ns being the
+ * mean. */
 struct line {
     int64_t at_ns, offset_ns;
     double slope;
@@ -43,9 +45,11 @@ struct edge {
     struct nd_exchange points[];      /* n_points of them; overwritten by each run */
 };
 
-static size_t state_bytes(const struct nd_sync_options *o) { return sizeof(struct edge) + (size_t)o->n_points * sizeof(struct nd_exchange); }
+static size_t state_bytes(const struct nd_sync_options *o) {
+    return sizeof(struct edge) + (size_t)o->n_points * sizeof(struct nd_exchange);
+}
 
-/* ---- points ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- points -------------------------------------------------------------------------------------------------------------------------- */
 
 static void sleep_until(int64_t at_ns) {
     struct timespec at = nl_timespec(at_ns);
@@ -53,10 +57,12 @@ static void sleep_until(int64_t at_ns) {
     }
 }
 
-/* Two offsets each right to half their round trip: what they differ by beyond that and ND_SYNC_MAX_RATE is a step of one of the two clocks. */
+/* Two offsets each right to half their round trip: what they differ by beyond that and ND_SYNC_MAX_RATE is a step of one of the two
+ * clocks. */
 static void look_for_step(struct nd_pingpong *p, const struct nd_exchange *a, const struct nd_exchange *b) {
     int64_t step_ns = b->offset_ns - a->offset_ns;
-    double most_ns = ND_SYNC_MAX_RATE * (double)llabs(b->local_ns - a->local_ns) + (double)(a->rtt_ns + b->rtt_ns) / 2 + 4 * p->clock->resolution_ns;
+    double most_ns =
+        ND_SYNC_MAX_RATE * (double)llabs(b->local_ns - a->local_ns) + (double)(a->rtt_ns + b->rtt_ns) / 2 + 4 * p->clock->resolution_ns;
     if (fabs((double)step_ns) > most_ns + 1000) nd_pingpong_fault(p, ND_SYNC_STEPPED_OF_TWO, step_ns, p->rank & (p->rank - 1));
 }
 
@@ -73,7 +79,7 @@ static void take_points(struct nd_sync *s, struct nd_exchange *points) {
     }
 }
 
-/* ---- fits ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- fits ---------------------------------------------------------------------------------------------------------------------------- */
 
 static int compare_rtt(const void *a, const void *b) {
     int64_t x = ((const struct nd_exchange *)a)->rtt_ns, y = ((const struct nd_exchange *)b)->rtt_ns;
@@ -93,7 +99,8 @@ static struct line fit(const struct nd_pingpong *p, struct nd_exchange *points, 
         double mean_x = pass ? sx / sw : 0, mean_y = pass ? sy / sw : 0;
         for (int i = 0; i < n; i++) {
             double sd_ns = usual_ns + (double)(points[i].rtt_ns - origin.rtt_ns) / 2, w = 1 / (sd_ns * sd_ns);
-            double x = (double)(points[i].local_ns - origin.local_ns) - mean_x, y = (double)(points[i].offset_ns - origin.offset_ns) - mean_y;
+            double x = (double)(points[i].local_ns - origin.local_ns) - mean_x,
+                   y = (double)(points[i].offset_ns - origin.offset_ns) - mean_y;
             if (pass) {
                 sxx += w * x * x;
                 sxy += w * x * y;
@@ -161,7 +168,7 @@ static void remember(struct edge *edge, const struct line *l) {
     edge->n_anchors = n + 1;
 }
 
-/* ---- the run --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the run ------------------------------------------------------------------------------------------------------------------------- */
 
 /* What a rank tells its children: its clock against rank 0's. */
 struct known {

@@ -90,7 +90,8 @@ static int write_until(struct nd_burst_log *log, int64_t until_ns) {
         if (w->burst.start_ns < log->last_start_ns) w->burst.start_ns = log->last_start_ns;
         log->last_start_ns = w->burst.start_ns;
         if (w->burst.end_ns <= w->burst.start_ns) w->burst.end_ns = w->burst.start_ns + 1;
-        fprintf(log->file, "%" PRId64 "\t%" PRId64 "\t%d\n", w->burst.start_ns - log->origin_ns, w->burst.end_ns - w->burst.start_ns, w->cpu);
+        fprintf(log->file, "%" PRId64 "\t%" PRId64 "\t%d\n", w->burst.start_ns - log->origin_ns, w->burst.end_ns - w->burst.start_ns,
+                w->cpu);
     }
     for (int i = n_written; i < log->n; i++) log->waiting[n_left++] = log->waiting[i];
     log->n = n_left;

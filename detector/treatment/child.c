@@ -64,7 +64,8 @@ int nd_child_is_gone(const struct nd_child *c) {
 /* Whether it ended with a usage error: it has then said itself what is wrong. */
 static int has_explained(const struct nd_child *c) {
     siginfo_t info = {0};
-    return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_code == CLD_EXITED && info.si_status == NL_EXIT_USAGE;
+    return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_code == CLD_EXITED &&
+           info.si_status == NL_EXIT_USAGE;
 }
 
 static int await_ready(const struct nd_child *c, const _Atomic int32_t *ready, int64_t timeout_ns) {

@@ -12,8 +12,9 @@ struct nd_child_kind {
     const char *program; /* its name */
     const char *option;  /* that it is about, for messages: "--generator" */
     const char *called;  /* in messages: "the generator" */
-    int dies_with_owner; /* 1: it is killed when the owner ends; 0: it has something to put back, leaves the owner's session so that a launcher
-                          * that kills the process group does not reach it, and looks itself whether the owner lives */
+    /* 1: it is killed when the owner ends; 0: it has something to put back, leaves the owner's session so that a launcher that kills the
+     * process group does not reach it, and looks itself whether the owner lives */
+    int dies_with_owner;
 };
 
 struct nd_child {

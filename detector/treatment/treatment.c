@@ -16,7 +16,8 @@
 #define SETTLE_NS INT64_C(200000)
 #define LOOK_NS INT64_C(50000000) /* how often a silent generator is checked for being dead */
 
-static const struct nd_child_kind generator = {.program = "noiselab-gen", .option = "--generator", .called = "the generator", .dies_with_owner = 1};
+static const struct nd_child_kind generator = {
+    .program = "noiselab-gen", .option = "--generator", .called = "the generator", .dies_with_owner = 1};
 
 struct nd_treatment {
     struct nl_control *control;
@@ -112,9 +113,9 @@ int nd_treatment_switch(struct nd_treatment *t, const struct nd_dose *dose) {
     int rc = command(t, NL_COMMAND_RUN);
     t->is_refused = rc == -1;
     if (rc) return -1;
-    /* After its answer the generator still has to arm its timer and go to sleep, and that must not fall into the half about to start. (Its CPU
-     * clock cannot tell: seen from another process it stands still while the generator runs.) Bounded: a generator that shares our CPU may be
-     * waiting for it. */
+    /* After its answer the generator still has to arm its timer and go to sleep, and that must not fall into the half about to start. (Its
+     * CPU clock cannot tell: seen from another process it stands still while the generator runs.) Bounded: a generator that shares our CPU
+     * may be waiting for it. */
     nd_child_await_sleep(&t->child, SETTLE_NS);
     return 0;
 }

@@ -20,7 +20,8 @@ int nd_treatment_check(const char *path, const char *const *words);
 /* Names a rank of the node, before nd_treatment_place: its end ends the load. */
 void nd_treatment_add_rank(struct nd_treatment *t, int pid);
 
-/* Gives the generator one thread on each of these CPUs (at most NL_CONTROL_MAX_WORKERS). 0, or -1 with the generator's reason in `reason`. */
+/* Gives the generator one thread on each of these CPUs (at most NL_CONTROL_MAX_WORKERS). 0, or -1 with the generator's reason in
+ * `reason`. */
 int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char *reason, int reason_size);
 
 /* What an on half asks for. */
@@ -33,13 +34,15 @@ struct nd_dose {
     int64_t n_periods;       /* 0: sleep */
     int64_t half_ns;         /* how long the half is planned to last from then on */
     int64_t slot_ns;         /* time that a pattern which goes on from half to half is given; 0: as long as the half lasts */
-    int64_t extra_ns;        /* CPU time on top on each CPU, of what earlier halves of the account lacked; negative: of what they had too much */
+    /* CPU time on top on each CPU, of what earlier halves of the account lacked; negative: of what they had too much */
+    int64_t extra_ns;
     uint64_t seed;           /* of the pattern, the same for all halves of the arm */
     double skip;             /* where a pattern that goes on from half to half begins, 0..1 */
     const uint8_t *is_active; /* which of the placed CPUs get it; NULL: none */
 };
 
-/* Switches, and waits for the acknowledgement and until the generator sleeps. Off halves switch too (to zero bursts), so that both arms cost the same.
+/* Switches, and waits for the acknowledgement and until the generator sleeps. Off halves switch too (to zero bursts), so that both arms
+ * cost the same.
  * @return 0, or -1 when the generator is gone or refuses. */
 int nd_treatment_switch(struct nd_treatment *t, const struct nd_dose *dose);
 
@@ -61,7 +64,8 @@ int64_t nd_treatment_cpu_ns(const struct nd_treatment *t);
 /* On how many CPUs the load switched on last will run a burst at all (elsewhere it only saves up for one): known before the half. */
 int nd_treatment_n_due(const struct nd_treatment *t);
 
-/* CPU time that has become due in the account of the load switched on last, ns, summed over CPUs: differences within a half are its dose. */
+/* CPU time that has become due in the account of the load switched on last, ns, summed over CPUs: differences within a half are its
+ * dose. */
 int64_t nd_treatment_requested_ns(const struct nd_treatment *t);
 
 /* What the account of the load before the one switched on last still owed when it ended, ns, summed over CPUs. */

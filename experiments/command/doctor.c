@@ -43,7 +43,8 @@ static enum nc_state need_agents(const struct nc_machine *m, char *why, size_t s
 static enum nc_state need_nodes(const struct nc_machine *m, char *why, size_t size) {
     enum nc_state state = need_ranks(m, why, size);
     if (state != NC_GOOD || m->is_slurm_job) return state;
-    snprintf(why, size, "this machine only, without node against node; a cluster: %s", m->has_slurm ? "--submit, or --hosts" : "--hosts n1,n2,...");
+    snprintf(why, size, "this machine only, without node against node; a cluster: %s",
+             m->has_slurm ? "--submit, or --hosts" : "--hosts n1,n2,...");
     return NC_LIMITED;
 }
 
@@ -136,14 +137,15 @@ static int print_json(const struct nc_finding *findings, const enum nc_state *st
     json_t *checks = json_array(), *experiments = json_array();
     gethostname(host, sizeof host - 1);
     for (int i = 0; nc_probes[i].name; i++)
-        json_array_append_new(checks, json_pack("{s:s, s:s, s:o, s:o, s:o}", "check", nc_probes[i].name, "state", nc_state_names[findings[i].state],
-                                                "here", unless_empty(findings[i].here), "means", unless_empty(findings[i].means), "change",
-                                                unless_empty(findings[i].change)));
+        json_array_append_new(checks, json_pack("{s:s, s:s, s:o, s:o, s:o}", "check", nc_probes[i].name, "state",
+                                                nc_state_names[findings[i].state], "here", unless_empty(findings[i].here), "means",
+                                                unless_empty(findings[i].means), "change", unless_empty(findings[i].change)));
     for (int i = 0; nc_experiments[i].name; i++)
-        json_array_append_new(experiments, json_pack("{s:s, s:s, s:b, s:o}", "experiment", nc_experiments[i].name, "state", nc_state_names[states[i]],
-                                                     "is_main", nc_experiments[i].is_main, "reason", unless_empty(whys[i])));
-    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o}", "schema", 1, "program", "noiselab-doctor", "version", NOISELAB_VERSION, "host", host,
-                             "checks", checks, "experiments", experiments);
+        json_array_append_new(experiments,
+                              json_pack("{s:s, s:s, s:b, s:o}", "experiment", nc_experiments[i].name, "state", nc_state_names[states[i]],
+                                        "is_main", nc_experiments[i].is_main, "reason", unless_empty(whys[i])));
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o}", "schema", 1, "program", "noiselab-doctor", "version", NOISELAB_VERSION,
+                             "host", host, "checks", checks, "experiments", experiments);
     int failed = !json || json_dumpf(json, stdout, JSON_INDENT(2)) || putchar('\n') == EOF || fflush(stdout);
     if (failed) nl_error("--json: cannot be written");
     json_decref(json);
@@ -173,12 +175,13 @@ int main(int argc, char **argv) {
     static char whys[MAX_PROBES][200], bin[PATH_MAX];
     enum nc_state states[MAX_PROBES];
     struct nc_machine machine = {.bin = bin};
-    struct asked asked = {.line = {.program = "noiselab-doctor",
-                                   .rows = rows,
-                                   .n_rows = sizeof rows / sizeof rows[0],
-                                   .doc = "Says what this machine permits, what that means for each experiment, and what would change it. It looks, "
-                                          "starts two ranks for a moment, and changes nothing."
-                                          "\vExit status: 0 the main experiments (sensitivity, agent, acceptance) can run, 2 one cannot, or usage error."}};
+    struct asked asked = {
+        .line = {.program = "noiselab-doctor",
+                 .rows = rows,
+                 .n_rows = sizeof rows / sizeof rows[0],
+                 .doc = "Says what this machine permits, what that means for each experiment, and what would change it. It looks, "
+                        "starts two ranks for a moment, and changes nothing."
+                        "\vExit status: 0 the main experiments (sensitivity, agent, acceptance) can run, 2 one cannot, or usage error."}};
     nl_set_program("noiselab-doctor");
     if (nl_options_parse(&asked.line, argc, argv, &asked, NULL)) return NL_EXIT_USAGE;
     if (asked.line.is_done) return NL_EXIT_OK;

@@ -1,5 +1,5 @@
-/* What this machine permits: one row per thing looked at, and what follows for each experiment. Nothing is changed, nothing measured but one second of
- * /proc/stat. */
+/* What this machine permits: one row per thing looked at, and what follows for each experiment. Nothing is changed, nothing measured but
+ * one second of /proc/stat. */
 #ifndef NC_DOCTOR_H
 #define NC_DOCTOR_H
 

@@ -81,8 +81,8 @@ static void look_at_cpus(struct nc_machine *m, struct nc_finding *f) {
     m->n_cpus = nl_place_count(place);
     m->n_cores = nl_place_cores(place);
     int smt = nl_place_smt(place);
-    SAY(here, "%d core(s) allowed, CPUs %s (of %d that the cgroup allows), %d thread(s) per core", m->n_cores, nl_place_list(place, list, sizeof list), n_all,
-        smt > 0 ? smt : 1);
+    SAY(here, "%d core(s) allowed, CPUs %s (of %d that the cgroup allows), %d thread(s) per core", m->n_cores,
+        nl_place_list(place, list, sizeof list), n_all, smt > 0 ? smt : 1);
     nl_place_close(place);
     if (m->n_cores < 2) {
         f->state = NC_LIMITED;
@@ -122,7 +122,8 @@ static void look_at_load(struct nc_machine *m, struct nc_finding *f) {
     nd_quiet_tell(&node, 1, ND_QUIET_LIMIT_PERCENT, f->here, NC_TEXT_BYTES);
     SAY(means, "%s", node.steal_percent > node.busy_percent ? "a hypervisor takes the CPUs: small effects need longer runs"
                                                             : "what runs now slows the measurement: small effects need longer runs");
-    SAY(change, "%s", node.steal_percent > node.busy_percent ? "another host, or another hour" : "stop it, or wait until it is quiet: --wait-quiet 5min");
+    SAY(change, "%s",
+        node.steal_percent > node.busy_percent ? "another host, or another hour" : "stop it, or wait until it is quiet: --wait-quiet 5min");
 }
 
 static void look_at_clock(struct nc_machine *m, struct nc_finding *f) {
@@ -202,7 +203,9 @@ static json_t *agent_of_ours(const struct nc_machine *m, char *err, size_t size)
     }
     snprintf(program, sizeof program, "%s/noiselab-agent", m->bin);
     snprintf(pid_word, sizeof pid_word, "--agent-pid=%d", (int)pid);
-    int status = pid > 0 ? nc_run((const char *const[]){program, "--dry-run", "--json", "--who=none", pid_word, NULL}, SLURM_S, out, sizeof out, err, size) : 127;
+    int status = pid > 0 ? nc_run((const char *const[]){program, "--dry-run", "--json", "--who=none", pid_word, NULL}, SLURM_S, out,
+                                  sizeof out, err, size)
+                         : 127;
     if (pid > 0) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
@@ -213,8 +216,11 @@ static json_t *agent_of_ours(const struct nc_machine *m, char *err, size_t size)
 static void look_at_freezing(struct nc_machine *m, struct nc_finding *f) {
     char err[TEXT_BYTES] = "", reason[200];
     json_t *json = agent_of_ours(m, err, sizeof err);
-    const char *freezer = json_string_value(json_object_get(json, "freezer")), *why = json_string_value(json_object_get(json, "freezer_reason"));
-    const char *cgroup = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0 ? "cgroup v2" : access("/sys/fs/cgroup/freezer", F_OK) == 0 ? "cgroup v1" : "no cgroups";
+    const char *freezer = json_string_value(json_object_get(json, "freezer")),
+               *why = json_string_value(json_object_get(json, "freezer_reason"));
+    const char *cgroup = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0 ? "cgroup v2"
+                         : access("/sys/fs/cgroup/freezer", F_OK) == 0          ? "cgroup v1"
+                                                                                : "no cgroups";
     m->can_freeze = freezer != NULL;
     if (!freezer) {
         f->state = NC_MISSING;
@@ -225,7 +231,10 @@ static void look_at_freezing(struct nc_machine *m, struct nc_finding *f) {
         f->state = why ? NC_LIMITED : NC_GOOD;
         if (why) SAY(means, "no better way: %s", why);
     }
-    if (f->state != NC_GOOD) SAY(change, "%s", m->is_root ? "mount a freezer, or a writable cgroup v2" : "run as root, or in a cgroup that is yours (systemd-run --user --scope)");
+    if (f->state != NC_GOOD)
+        SAY(change, "%s",
+            m->is_root ? "mount a freezer, or a writable cgroup v2"
+                       : "run as root, or in a cgroup that is yours (systemd-run --user --scope)");
     json_decref(json);
 }
 
@@ -236,7 +245,9 @@ static void look_at_loads(struct nc_machine *m, struct nc_finding *f) {
     for (; ng_kinds[n]; n++) {
         const char *reason = ng_kinds[n]->supported ? ng_kinds[n]->supported() : NULL;
         if (!reason) continue;
-        used += used < (size_t)NC_TEXT_BYTES ? (size_t)snprintf(f->means + used, (size_t)NC_TEXT_BYTES - used, "%s%s: %s", n_missing++ ? "; " : "", ng_kinds[n]->name, reason) : 0;
+        used += used < (size_t)NC_TEXT_BYTES ? (size_t)snprintf(f->means + used, (size_t)NC_TEXT_BYTES - used, "%s%s: %s",
+                                                                n_missing++ ? "; " : "", ng_kinds[n]->name, reason)
+                                             : 0;
     }
     SAY(here, "%d of %d kinds of load can run", n - n_missing, n);
     if (n_missing) f->state = NC_LIMITED;
@@ -308,9 +319,14 @@ static void look_at_likwid(struct nc_machine *m, struct nc_finding *f) {
     snprintf(cpu, sizeof cpu, "%d", first_cpu());
     int status = 127;
     if (perfctr) status = nc_run((const char *const[]){perfctr, "-C", cpu, "-g", "CLOCK", "true", NULL}, SLURM_S, NULL, 0, NULL, 0);
-    SAY(here, "%s", !perfctr ? "built with it; likwid-perfctr is not in PATH" : status == 0 ? "its counters can be read" : "likwid-perfctr is here, and cannot read its counters (group CLOCK)");
+    SAY(here, "%s",
+        !perfctr      ? "built with it; likwid-perfctr is not in PATH"
+        : status == 0 ? "its counters can be read"
+                      : "likwid-perfctr is here, and cannot read its counters (group CLOCK)");
     if (status == 0) return;
-    SAY(change, "%s", perfctr ? "msr module and likwid-accessD, or perf events for users; virtual machines often have no counters" : "install likwid on the nodes");
+    SAY(change, "%s",
+        perfctr ? "msr module and likwid-accessD, or perf events for users; virtual machines often have no counters"
+                : "install likwid on the nodes");
 #else
     SAY(here, perfctr ? "likwid-perfctr is here; noiselab was built without it" : "not here");
     SAY(change, "install likwid with its header, and build again (LIKWID=yes)");
@@ -323,7 +339,8 @@ static void look_at_r(struct nc_machine *m, struct nc_finding *f) {
     char path[PATH_MAX], program[PATH_MAX], err[TEXT_BYTES], reason[200];
     snprintf(program, sizeof program, "%s/noiselab-analyze", m->bin);
     int status = 127;
-    if (in_path("Rscript", path, sizeof path)) status = nc_run((const char *const[]){program, "--list-tables", NULL}, R_S, NULL, 0, err, sizeof err);
+    if (in_path("Rscript", path, sizeof path))
+        status = nc_run((const char *const[]){program, "--list-tables", NULL}, R_S, NULL, 0, err, sizeof err);
     m->has_r = status == 0;
     if (m->has_r) {
         SAY(here, "%s, with the package noiselab", path);
@@ -333,7 +350,9 @@ static void look_at_r(struct nc_machine *m, struct nc_finding *f) {
     SAY(means, "experiments measure, and answer where R is: noiselab run EXPERIMENT --finish DIR");
     if (status == 127) SAY(here, "no Rscript in PATH");
     else SAY(here, "Rscript is here, and the package is not: %s", reason_of(err, reason, sizeof reason));
-    SAY(change, "%s", status == 127 ? "install R (Debian: apt install r-base-core r-cran-ggplot2 r-cran-data.table r-cran-jsonlite)" : "make r, or make install, again");
+    SAY(change, "%s",
+        status == 127 ? "install R (Debian: apt install r-base-core r-cran-ggplot2 r-cran-data.table r-cran-jsonlite)"
+                      : "make r, or make install, again");
 }
 
 const struct nc_probe nc_probes[] = {

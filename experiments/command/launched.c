@@ -30,7 +30,8 @@ enum { N_STEPS = sizeof steps / sizeof *steps };
 static const struct {
     const char *name;
     int is_rank;
-} programs[] = {{"noiselab-detect", 1}, {"noiselab-accept", 1}, {"noiselab-gen", 0}, {"noiselab-agent", 0}, {"noiselab-record", 0}, {"nl-guardian", 0}};
+} programs[] = {{"noiselab-detect", 1}, {"noiselab-accept", 1}, {"noiselab-gen", 0},
+                {"noiselab-agent", 0},  {"noiselab-record", 0}, {"nl-guardian", 0}};
 enum { N_PROGRAMS = sizeof programs / sizeof *programs };
 
 /* The file of a process, 0-terminated. @return bytes, -1; the caller frees. */
@@ -111,8 +112,8 @@ static void close_others(void) {
     closedir(folder);
 }
 
-/* mpirun, told to end, lets a second pass before it tells the ranks, and their load goes on for as long. So a process beside it, which sleeps until
- * then, tells those on this host at once. Without a pidfd (Linux before 5.3) there is none. */
+/* mpirun, told to end, lets a second pass before it tells the ranks, and their load goes on for as long. So a process beside it, which
+ * sleeps until then, tells those on this host at once. Without a pidfd (Linux before 5.3) there is none. */
 static void watch_for_ranks(pid_t owner, const char *launch) {
     struct pollfd ends[2] = {{.fd = (int)syscall(SYS_pidfd_open, owner, 0), .events = POLLIN},
                              {.fd = (int)syscall(SYS_pidfd_open, getpid(), 0), .events = POLLIN}};

@@ -1,5 +1,5 @@
-/* noiselab-sh: what the scripts of noiselab leave to C: reading JSON, finding the word that was meant, and processes that end with their script. Not a
- * command for people; scripts find it beside themselves. */
+/* noiselab-sh: what the scripts of noiselab leave to C: reading JSON, finding the word that was meant, and processes that end with their
+ * script. Not a command for people; scripts find it beside themselves. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +14,10 @@
 
 enum { EXIT_NOT_OURS = 70 }; /* a file of noiselab's that is not as it says: a bug, or two versions side by side */
 
-static const char usage[] = "values [--with-names] [--pass-damaged] FILE... -- PATH... | nearest WORD < WORDS | owned PID LAUNCH COMMAND... | "
-                            "end LAUNCH [PID] | redact < LINES | "
-                            "each-node RANKS NODES MPIRUN [OPTIONS] -- PROGRAM...";
+static const char usage[] =
+    "values [--with-names] [--pass-damaged] FILE... -- PATH... | nearest WORD < WORDS | owned PID LAUNCH COMMAND... | "
+    "end LAUNCH [PID] | redact < LINES | "
+    "each-node RANKS NODES MPIRUN [OPTIONS] -- PROGRAM...";
 
 /* The values of one file, "-": stdin. A status. */
 static int values_of(const char *file, const char *const *paths, int n, int with_names, int passes_damaged) {

@@ -60,7 +60,8 @@ static int write_value(FILE *out, const json_t *value) {
     return 0;
 }
 
-static int write_lines(FILE *out, const struct column *columns, const char *const *paths, int n, const char *before, char *reason, size_t reason_size) {
+static int write_lines(FILE *out, const struct column *columns, const char *const *paths, int n, const char *before, char *reason,
+                       size_t reason_size) {
     int starred = -1;
     for (int i = 0; i < n; i++) {
         if (!columns[i].has_star) continue;

@@ -11,12 +11,30 @@ static const struct {
     int is_most; /* a level, not an amount: of halves the most counts */
 } fields[] = {
 #define FIELD(name, is_most) {#name, offsetof(struct nl_agent_account, name), is_most}
-    FIELD(wall_ns, 0),       FIELD(cpu_ns, 0),        FIELD(cpu_on_ranks_ns, 0), FIELD(others_on_ranks_ns, 0), FIELD(waited_for_agent_ns, 0),
-    FIELD(waited_for_others_ns, 0), FIELD(waited_for_kernel_ns, 0), FIELD(waited_for_noiselab_ns, 0), FIELD(waited_unknown_ns, 0), FIELD(scraper_cpu_ns, 0),
+    FIELD(wall_ns, 0),
+    FIELD(cpu_ns, 0),
+    FIELD(cpu_on_ranks_ns, 0),
+    FIELD(others_on_ranks_ns, 0),
+    FIELD(waited_for_agent_ns, 0),
+    FIELD(waited_for_others_ns, 0),
+    FIELD(waited_for_kernel_ns, 0),
+    FIELD(waited_for_noiselab_ns, 0),
+    FIELD(waited_unknown_ns, 0),
+    FIELD(scraper_cpu_ns, 0),
     FIELD(wakeups, 0),
-    FIELD(voluntary, 0),     FIELD(involuntary, 0),   FIELD(migrations, 0),      FIELD(n_processes, 1),     FIELD(n_started, 0),
-    FIELD(rss_kib, 1),       FIELD(read_bytes, 0),    FIELD(written_bytes, 0),   FIELD(observer_cpu_ns, 0), FIELD(observer_on_ranks_ns, 0),
-    FIELD(lost_switches, 0), FIELD(ins, 0),           FIELD(outs, 0)
+    FIELD(voluntary, 0),
+    FIELD(involuntary, 0),
+    FIELD(migrations, 0),
+    FIELD(n_processes, 1),
+    FIELD(n_started, 0),
+    FIELD(rss_kib, 1),
+    FIELD(read_bytes, 0),
+    FIELD(written_bytes, 0),
+    FIELD(observer_cpu_ns, 0),
+    FIELD(observer_on_ranks_ns, 0),
+    FIELD(lost_switches, 0),
+    FIELD(ins, 0),
+    FIELD(outs, 0)
 #undef FIELD
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };

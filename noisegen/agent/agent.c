@@ -109,7 +109,8 @@ void na_agent_end(struct na_agent *a, struct nl_agent_account *account) {
     if (!a->cpu.row && a->set.n == 0) account->cpu_ns = 0; /* not there at all */
     /* the kernel's counts have short-lived children, too, which /proc forgets */
     if (migrations >= 0) account->migrations = migrations;
-    if (switches >= 0 && account->involuntary >= 0 && switches >= account->involuntary) account->voluntary = switches - account->involuntary;
+    if (switches >= 0 && account->involuntary >= 0 && switches >= account->involuntary)
+        account->voluntary = switches - account->involuntary;
 }
 
 void na_agent_restore(struct na_agent *a, char *left, int size) {

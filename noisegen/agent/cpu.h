@@ -1,6 +1,6 @@
-/* The agent's CPU time between two moments: a table of sources, best first. Reading must not make the agent dearer: counters on its threads cost
- * some 1.3 us per context switch, which is a quarter of what collectd uses at 0.1 s, so they are taken only for agents that start processes,
- * whose CPU time nothing else gives exactly. */
+/* The agent's CPU time between two moments: a table of sources, best first. Reading must not make the agent dearer: counters on its threads
+ * cost some 1.3 us per context switch, which is a quarter of what collectd uses at 0.1 s, so they are taken only for agents that start
+ * processes, whose CPU time nothing else gives exactly. */
 #ifndef NA_CPU_H
 #define NA_CPU_H
 

@@ -27,10 +27,10 @@ static void print_agent(const struct na_options *o, const struct na_agent *a) {
 /* The same for programs: one object, docs/reference/formats.md. 0, -1. */
 static int print_agent_json(const struct na_options *o, const struct na_agent *a) {
     const struct na_freezer *freezer = a->freeze.row;
-    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o}", "schema", 1, "program", "noiselab-agent", "agent", a->name, "way", a->way->name,
-                             "freezer", freezer ? freezer->name : NULL, "freezer_reason", freezer && a->freeze.reason[0] ? a->freeze.reason : NULL,
-                             "processes", freezer ? json_integer(a->set.n) : json_null(), "scrape_period_ns",
-                             o->scrape ? json_integer(o->scrape_period_ns) : json_null());
+    json_t *json = json_pack(
+        "{s:i, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o}", "schema", 1, "program", "noiselab-agent", "agent", a->name, "way", a->way->name,
+        "freezer", freezer ? freezer->name : NULL, "freezer_reason", freezer && a->freeze.reason[0] ? a->freeze.reason : NULL, "processes",
+        freezer ? json_integer(a->set.n) : json_null(), "scrape_period_ns", o->scrape ? json_integer(o->scrape_period_ns) : json_null());
     int failed = !json || json_dumpf(json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
     json_decref(json);
     return failed ? -1 : 0;

@@ -1,4 +1,5 @@
-/* Freezing the processes of an agent and thawing them again: a table of freezers, best first; the first one that the machine allows is used.
+/* Freezing the processes of an agent and thawing them again: a table of freezers, best first; the first one that the machine allows is
+ * used.
  * What is frozen stands in the undo record before it is frozen. */
 #ifndef NA_FREEZE_H
 #define NA_FREEZE_H

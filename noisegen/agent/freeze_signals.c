@@ -93,7 +93,8 @@ static int stop(struct na_freeze *f, int from, char *reason, int reason_size) {
         }
     }
     if (na_journal_note(f->undo)) {
-        na_say(reason, reason_size, "it is not stopped, because it might not be let run again: %s: %s", f->undo->journal_file, strerror(errno));
+        na_say(reason, reason_size, "it is not stopped, because it might not be let run again: %s: %s", f->undo->journal_file,
+               strerror(errno));
         return -1;
     }
     for (int i = from; i < f->set->n; i++) {

@@ -31,7 +31,8 @@ static void step_aside(void) {
     }
 }
 
-/* What came from the companion must not be kept open by it; and a launcher that waits for our output's end is not to wait for the guardian. */
+/* What came from the companion must not be kept open by it; and a launcher that waits for our output's end is not to wait for the
+ * guardian. */
 static void close_others(int fd) {
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);

@@ -1,6 +1,6 @@
-/* The guardian: a tiny process that undoes what stands in the undo record when the companion ends without having undone it itself: killed by
- * SIGKILL, say, while the agent is frozen. It is in a session of its own and, as root, outside of the job's cgroups, so that what ends those
- * does not end it. */
+/* The guardian: a tiny process that undoes what stands in the undo record when the companion ends without having undone it itself:
+ * killed by SIGKILL, say, while the agent is frozen. It is in a session of its own and, as root, outside of the job's cgroups, so that what
+ * ends those does not end it. */
 #ifndef NA_GUARDIAN_H
 #define NA_GUARDIAN_H
 

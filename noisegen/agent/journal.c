@@ -100,7 +100,9 @@ static int take(struct na_undo *u, char *line, char *boot, int boot_size, int *i
     }
     if (strcmp(word, "cgroup") == 0) {
         atomic_store(&u->has_cgroup, 1);
-        return copy(u->own_directory, sizeof u->own_directory, field[0]) || copy(u->origin_directory, sizeof u->origin_directory, field[1]) ? -1 : 0;
+        return copy(u->own_directory, sizeof u->own_directory, field[0]) || copy(u->origin_directory, sizeof u->origin_directory, field[1])
+                   ? -1
+                   : 0;
     }
     if (strcmp(word, "stopped") == 0) return read_process(&p, field[0], field[1]) ? -1 : na_undo_note(u->stopped, &u->n_stopped, p);
     return -1;

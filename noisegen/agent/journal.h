@@ -1,6 +1,6 @@
-/* The journal: what is frozen now, in a file of its own, so that it can be thawed even when companion and guardian were killed together (by the
- * end of a job's cgroup, say). It lies in /run/noiselab (root) or in XDG_RUNTIME_DIR/noiselab, a folder that only its owner can write, and is
- * there only while something is frozen. */
+/* The journal: what is frozen now, in a file of its own, so that it can be thawed even when companion and guardian were killed together (by
+ * the end of a job's cgroup, say). It lies in /run/noiselab (root) or in XDG_RUNTIME_DIR/noiselab, a folder that only its owner can write,
+ * and is there only while something is frozen. */
 #ifndef NA_JOURNAL_H
 #define NA_JOURNAL_H
 

@@ -175,7 +175,8 @@ static int turn(struct na_session *s, int on, char *reason, int size) {
         pthread_mutex_unlock(&s->record);
         if (s->agent.cpu.row && strcmp(s->account_source, s->agent.cpu.row->name) != 0) {
             if (s->n_halves_on > 0)
-                na_warn(&s->agent, "it starts short-lived processes: their CPU time is exact to 10 ms in the first %lld halves, counted by %s since",
+                na_warn(&s->agent,
+                        "it starts short-lived processes: their CPU time is exact to 10 ms in the first %lld halves, counted by %s since",
                         (long long)s->n_halves_on, s->agent.cpu.row->name);
             snprintf(s->account_source, sizeof s->account_source, "%s", s->agent.cpu.row->name);
             snprintf(s->account_reason, sizeof s->account_reason, "%s", s->agent.cpu.reason);
@@ -284,7 +285,8 @@ static int obey(struct na_session *s) {
     return command == NL_AGENT_QUIT;
 }
 
-/* When the lease of what is frozen ends, ns; INT64_MAX: nothing is, or it has none. An owner that was stopped, or hangs, lives and says nothing. */
+/* When the lease of what is frozen ends, ns; INT64_MAX: nothing is, or it has none. An owner that was stopped, or hangs, lives and says
+ * nothing. */
 static int64_t lease_end(const struct na_session *s) {
     const struct na_undo *u = s->agent.undo;
     int is_frozen = atomic_load(&u->is_frozen) || atomic_load(&u->n_stopped) > 0;
@@ -302,8 +304,8 @@ static void end_lease(struct na_session *s) {
     na_warn(&s->agent, "no command came for %.3g s while it was frozen: it was let run again", (double)s->page->lease_ns / 1e9);
 }
 
-/* Until QUIT, or the owner's death. Asleep for good only while the watch is sure to wake us: a page that its owner has closed already cannot be
- * closed again when the owner dies, and without a pidfd nobody tells us of that death. */
+/* Until QUIT, or the owner's death. Asleep for good only while the watch is sure to wake us: a page that its owner has closed already
+ * cannot be closed again when the owner dies, and without a pidfd nobody tells us of that death. */
 static void live(struct na_session *s) {
     for (;;) {
         int is_watched = s->watch.owner_fd >= 0 && !atomic_load(&s->page->is_closed);

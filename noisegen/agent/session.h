@@ -34,8 +34,9 @@ struct na_session {
 /* Runs. Returns the exit status. */
 int na_session(const struct na_options *options);
 
-/* The parts of it that a dry run takes, too (dry_run.c). Begin: guardian, agent and scraper are found and checked; a trial leaves what others
- * have left frozen alone. Files: nothing of ours goes on to what is started. Watch: needs the page. Close: undoes nothing. 0, -1 after a message. */
+/* The parts of it that a dry run takes, too (dry_run.c). Begin: guardian, agent and scraper are found and checked; a trial leaves what
+ * others have left frozen alone. Files: nothing of ours goes on to what is started. Watch: needs the page. Close: undoes nothing. 0, -1
+ * after a message. */
 int na_session_start(struct na_session *session, int is_trial);
 void na_session_keep_files(void);
 int na_session_watch(struct na_session *session);

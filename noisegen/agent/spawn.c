@@ -124,10 +124,11 @@ static struct {
     pthread_mutex_t lock; /* the scraper's thread waits for children, too */
     struct na_reaped sum;
     pid_t aside;
+    /* of the last commands started here, in a ring; status -1: it runs. Adopted children of theirs, any number, are not among them. */
     struct {
         pid_t pid;
         int status;
-    } ends[N_ENDS]; /* of the last commands started here, in a ring; status -1: it runs. Adopted children of theirs, any number, are not among them. */
+    } ends[N_ENDS];
     int n_ends;
     pid_t others[N_OTHERS]; /* the last ones that were waited for and are no commands, in a ring */
     int n_others;
@@ -165,7 +166,8 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
     return -1;
 }
 
-int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason, int reason_size) {
+int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason,
+                   int reason_size) {
     pid_t pid;
     char how[64];
     int64_t deadline_ns = nl_mono_ns() + timeout_ns;

@@ -81,8 +81,8 @@ static int thaw_cgroup(struct na_undo *u) {
     return 0;
 }
 
-/* In the order in which they were stopped: a parent first, which may wait for its child. Those that fail stay on the list; who dies in between
- * leaves a list that has some twice. */
+/* In the order in which they were stopped: a parent first, which may wait for its child. Those that fail stay on the list; who dies in
+ * between leaves a list that has some twice. */
 static int continue_stopped(struct na_undo *u) {
     int n_kept = 0, error = 0;
     for (int i = 0; i < atomic_load(&u->n_stopped); i++) {
@@ -188,7 +188,8 @@ static int switch_off(struct na_undo *u) {
 int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
     int rc = 0;
     if (na_undo_thaw(u)) {
-        na_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process", strerror(errno));
+        na_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process",
+               strerror(errno));
         rc = -1;
     }
     if (remove_cgroup(u)) {

@@ -1,6 +1,7 @@
-/* What has to be undone so that the agent is left as it was found. It lies in memory shared with the guardian (guardian.h), so everything is
- * plain data, and whoever survives can undo it. An entry is written before the deed and taken out after its undoing was seen: undoing what was
- * not done yet does no harm. What is frozen stands in a journal on disk as well (journal.h), for the case that nobody survives. */
+/* What has to be undone so that the agent is left as it was found. It lies in memory shared with the guardian (guardian.h), so
+ * everything is plain data, and whoever survives can undo it. An entry is written before the deed and taken out after its undoing was seen:
+ * undoing what was not done yet does no harm. What is frozen stands in a journal on disk as well (journal.h), for the case that nobody
+ * survives. */
 #ifndef NA_UNDO_H
 #define NA_UNDO_H
 
@@ -40,14 +41,15 @@ struct na_undo {
 /* In shared memory; NULL without memory. */
 struct na_undo *na_undo_create(void);
 
-/* To be called when thaw_file and look_file are known and nothing is frozen yet: this process opens them, so that thawing needs no descriptor
- * of those that may have run out by then. 0, -1 with errno: then nothing may be frozen. */
+/* To be called when thaw_file and look_file are known and nothing is frozen yet: this process opens them, so that thawing needs no
+ * descriptor of those that may have run out by then. 0, -1 with errno: then nothing may be frozen. */
 int na_undo_hold(struct na_undo *undo);
 
 /* What na_undo_hold opened is not this process's any more: it is a child that has closed all files. */
 void na_undo_let_go(void);
 
-/* Lets frozen or stopped processes run: the most important part. An entry is taken out when the state was read back, or the signal was sent.
+/* Lets frozen or stopped processes run: the most important part. An entry is taken out when the state was read back, or the signal was
+ * sent.
  * @return 0, -1 with errno of the last failure; may be tried again. */
 int na_undo_thaw(struct na_undo *undo);
 

@@ -12,9 +12,9 @@
 
 #include "common/base/nl_clock.h"
 
-/* An agent that writes gigabytes must neither fill a disk nor be blocked, nor may taking it in cost much. The pipe is as big as everybody may
- * make it; a megabyte is kept, and what comes after that is spliced to /dev/null, which copies nothing (but for the beginning of each start's
- * output: why a program ended may stand in it). Between two looks the thread sleeps: long after little, short after much. */
+/* An agent that writes gigabytes must neither fill a disk nor be blocked, nor may taking it in cost much. The pipe is as big as everybody
+ * may make it; a megabyte is kept, and what comes after that is spliced to /dev/null, which copies nothing (but for the beginning of each
+ * start's output: why a program ended may stand in it). Between two looks the thread sleeps: long after little, short after much. */
 enum { PIPE_BYTES = 1 << 20, MUCH_BYTES = 1 << 16, MAX_ROUNDS = 64, BEGINNING_BYTES = 1 << 18 };
 #define QUIET_NS INT64_C(100000000)
 #define BUSY_NS INT64_C(1000000)

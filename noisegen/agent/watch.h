@@ -1,5 +1,5 @@
-/* What has to be watched while the companion's main thread sleeps through a half: whether owner and guardian live, what the agent writes, and
- * whether the record of switches is half full. One thread, which sleeps in poll(). */
+/* What has to be watched while the companion's main thread sleeps through a half: whether owner and guardian live, what the agent writes,
+ * and whether the record of switches is half full. One thread, which sleeps in poll(). */
 #ifndef NA_WATCH_H
 #define NA_WATCH_H
 
@@ -47,8 +47,8 @@ int na_watch_log(struct na_watch *w, const char *path);
 /* Takes in what was written until now; what comes next counts as said by another program. */
 void na_watch_listen(struct na_watch *w);
 
-/* The last line written since then, printable and at most NA_LINE_BYTES - 1 bytes of it; "" when there was none, or more output than is looked
- * at for it. */
+/* The last line written since then, printable and at most NA_LINE_BYTES - 1 bytes of it; "" when there was none, or more output than is
+ * looked at for it. */
 void na_watch_last_line(struct na_watch *w, char *text, int size);
 
 /* Makes the thread look at `extra` anew. */

@@ -9,7 +9,8 @@
 #include "noisegen/agent/agent.h"
 #include "common/base/nl_clock.h"
 
-/* A command that cannot work ends within this time: a wrong option, a port in use. Agents that need longer are found out at the half's begin. */
+/* A command that cannot work ends within this time: a wrong option, a port in use. Agents that need longer are found out at the half's
+ * begin. */
 enum { START_MS = 20 };
 #define PATIENCE_NS INT64_C(5000000000) /* between SIGTERM and SIGKILL, unless a switch may not take so long */
 

@@ -106,7 +106,8 @@ static int write_file(const struct na_who *w, const char *name, int is_trace, ch
     for (int i = 0; i < p->n_arms; i++) arms[i] = (struct nr_arm_words){p->arms[i].name, p->arms[i].kind, p->arms[i].level};
     snprintf(path, sizeof path, "%s/%s", p->directory, name);
     int rc = nl_whole_open(&whole, path, 0666);
-    if (rc == 0) rc = is_trace ? nr_write_bursts(w->recorder, whole.f, p->host) : nr_write_tasks(w->recorder, whole.f, p->launch, p->host, arms);
+    if (rc == 0)
+        rc = is_trace ? nr_write_bursts(w->recorder, whole.f, p->host) : nr_write_tasks(w->recorder, whole.f, p->launch, p->host, arms);
     if (whole.f) rc = nl_whole_close(&whole, rc);
     if (rc) na_say(reason, size, "cannot write %s: %s", path, strerror(errno));
     return rc ? -1 : 0;

@@ -132,7 +132,8 @@ static const char *failure(const void *state) {
 
 static const char *remark(const void *state) {
     const struct ipi_state *s = state;
-    return s->n_counters ? "perf events: every unit interrupted another CPU" : "membarrier: a unit interrupted the CPUs that ran registered processes, if any";
+    return s->n_counters ? "perf events: every unit interrupted another CPU"
+                         : "membarrier: a unit interrupted the CPUs that ran registered processes, if any";
 }
 
 const struct ng_kind ng_kind_ipi = {

@@ -1,4 +1,5 @@
-/* The table of load kinds. A kind is one file with the hooks below and one row in kinds.c; it knows nothing of clocks, periods or levels. */
+/* The table of load kinds. A kind is one file with the hooks below and one row in kinds.c; it knows nothing of clocks, periods or
+ * levels. */
 #ifndef NG_KINDS_H
 #define NG_KINDS_H
 
@@ -35,7 +36,8 @@ struct ng_kind_options {
 struct ng_kind {
     const char *name;     /* Required. As in --kind. */
     const char *help;     /* Required. One line. */
-    const char *unit;     /* Not required. Unit of dose beside CPU time, plural ("messages"); NULL: only CPU time, and --rate is an error. */
+    /* Not required. Unit of dose beside CPU time, plural ("messages"); NULL: only CPU time, and --rate is an error. */
+    const char *unit;
     const char *needs;    /* Not required. What it needs of the machine or of the user, a few words. */
     enum ng_pacing pacing;
     int64_t period_ns;    /* Required. Default period. */

@@ -66,8 +66,8 @@ static double kept_back(const struct ng_plan *p, int64_t wake_ns) {
     return p->is_bounded && !p->is_counted && p->level < 1 ? (double)wake_ns : 0;
 }
 
-/* What must be owed for a burst to be worth its wake-up: its cost, or one whole unit. Under a detector half of its cost: what is delivered then
- * swings about what is due, where it would always be behind by up to a wake-up, which is much of a small dose. */
+/* What must be owed for a burst to be worth its wake-up: its cost, or one whole unit. Under a detector half of its cost: what is delivered
+ * then swings about what is due, where it would always be behind by up to a wake-up, which is much of a small dose. */
 static double price_of_start(const struct ng_plan *p, int64_t wake_ns) {
     if (p->is_counted) return 1 - 1e-9;
     return p->is_bounded ? (double)wake_ns + kept_back(p, wake_ns) : (double)wake_ns / 2;
@@ -93,7 +93,8 @@ int64_t ng_work_ns(const struct ng_plan *p, const struct ng_account *a, int64_t 
     return (int64_t)max_double(0, min_double(owed, room_ns));
 }
 
-/* What may be outstanding beside what is now being worked off. What was saved up on purpose for a wake-up does not count against the cap. */
+/* What may be outstanding beside what is now being worked off. What was saved up on purpose for a wake-up does not count against the
+ * cap. */
 static double carry_cap(const struct ng_plan *p, int64_t wake_ns) {
     return p->carry_bursts * mean_share(p) + (p->is_counted ? 1 : (double)wake_ns);
 }
@@ -373,8 +374,8 @@ static void fail(struct loop *l) {
     if (l->run->failed_kind) *l->run->failed_kind = l->kind;
 }
 
-/* Quanta until `until_ns`, or until `n_units` are done. The wall clock costs a twentieth of what the CPU clock does, and CPU time cannot pass
- * faster than wall time, so work until the owed time could have passed, then look at the CPU clock. Returns 1 when interrupted. */
+/* Quanta until `until_ns`, or until `n_units` are done. The wall clock costs a twentieth of what the CPU clock does, and CPU time cannot
+ * pass faster than wall time, so work until the owed time could have passed, then look at the CPU clock. Returns 1 when interrupted. */
 static int work_until(struct loop *l, int64_t until_ns, double n_units) {
     const struct ng_load *load = &l->machine->loads[l->kind];
     int64_t done = 0;

@@ -82,7 +82,7 @@ struct ng_plan {
                                  passed over: so that several generators stay at the same place */
     int is_counted;           /* 1: the currency is units of dose, 0: ns of CPU time */
     int is_bounded;           /* 1: ends at start + length, and the last sleep is paid from the shares (a generator alone);
-                                 0: sleeps on until interrupted, and what the interruption costs belongs to the interrupter (under a detector) */
+                                 0: sleeps on until interrupted; what that costs belongs to the interrupter (under a detector) */
 };
 
 /* What was asked, done and is still owed. Zero it before the first plan; plans of one level share one account.
@@ -172,7 +172,8 @@ void ng_wake_cost_add(struct ng_wake_cost *wake, int64_t cost_ns);
 /* 20 us before the first sample. */
 int64_t ng_wake_cost_ns(const struct ng_wake_cost *wake);
 
-/* How much earlier than its burst a sleep has to end: the median delay of the last wake-ups, at most a twentieth of the period or 200 us. */
+/* How much earlier than its burst a sleep has to end: the median delay of the last wake-ups, at most a twentieth of the period or 200
+ * us. */
 int64_t ng_lead_ns(const struct ng_wake_cost *delay, int64_t period_ns);
 
 /* A burst is late when it starts later than this after its time: a tenth of the period or 1 ms, whichever is less. */

@@ -156,8 +156,8 @@ static const char *problem_of_replay(const struct ng_pattern_request *r, char *b
     double distance_ns = (double)t->span_ns * r->shape->scale_period / (double)t->n_bursts;
     /* one burst alone is over when it is done */
     if (distance_ns < LEAST_DISTANCE_NS && (t->n_bursts > 1 || (r->shape->is_looped && t->has_span))) {
-        snprintf(buf, size, "--replay: the bursts of '%s' begin %.3g ns apart on average, wanted %d ns or more (try --scale-period)", t->path,
-                 distance_ns, LEAST_DISTANCE_NS);
+        snprintf(buf, size, "--replay: the bursts of '%s' begin %.3g ns apart on average, wanted %d ns or more (try --scale-period)",
+                 t->path, distance_ns, LEAST_DISTANCE_NS);
         return buf;
     }
     if (!r->shape->is_looped || t->has_span || t->n_bursts > 1) return NULL;

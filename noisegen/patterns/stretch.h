@@ -1,8 +1,8 @@
 /* The time a thread has spent on a CPU, from the switch to it until the switch away from it, as others on that CPU lose it.
  *
- * The kernel's account of a thread's CPU time (CLOCK_THREAD_CPUTIME_ID) begins with the wake-up and so holds what it takes to leave the idle
- * loop, tens of microseconds on an idle virtual CPU; a recorded trace does not. Read from the context-switch records of the thread's own
- * perf event (perf_event_open(2)); needs no privilege where perf_event_paranoid is 2 or less. */
+ * The kernel's account of a thread's CPU time (CLOCK_THREAD_CPUTIME_ID) begins with the wake-up and so holds what it takes to leave the
+ * idle loop, tens of microseconds on an idle virtual CPU; a recorded trace does not. Read from the context-switch records of the thread's
+ * own perf event (perf_event_open(2)); needs no privilege where perf_event_paranoid is 2 or less. */
 #ifndef NG_STRETCH_H
 #define NG_STRETCH_H
 

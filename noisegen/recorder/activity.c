@@ -176,7 +176,8 @@ static double drift_error(const struct nr_activity *a, size_t n, const double *n
     return n > k && growth > 0 ? sqrt(growth / (double)(k - 1) / (double)n) : 0;
 }
 
-/* One start for each whole number (what comes later in the same cycle is a part of the first), at most MOST_FITTED of them, evenly over all.
+/* One start for each whole number (what comes later in the same cycle is a part of the first), at most MOST_FITTED of them, evenly over
+ * all.
  * Returns how many. */
 static size_t number_starts(struct nr_activity *a, size_t n, double period_ns, double *numbers) {
     double phase_ns = 0, number = 0;
@@ -222,7 +223,8 @@ static double theil_sen(const struct nr_activity *a, size_t n, const double *num
         for (size_t j = i + 1; j < n; j++) slopes[n_slopes++] = (double)(a[j].start_ns - a[i].start_ns) / (numbers[j] - numbers[i]);
     *error_ns = 0;
     if (n_slopes == 0) return 0;
-    double slope = median(slopes, n_slopes), middle = (double)n_slopes / 2, far = Z_99 * sqrt(count * (count - 1) * (2 * count + 5) / 18) / 2;
+    double slope = median(slopes, n_slopes), middle = (double)n_slopes / 2,
+           far = Z_99 * sqrt(count * (count - 1) * (2 * count + 5) / 18) / 2;
     double low = slopes[middle > far ? (size_t)(middle - far) : 0];
     double high = slopes[middle + far < (double)n_slopes ? (size_t)(middle + far) : n_slopes - 1];
     *error_ns = fmax(high - slope, slope - low);

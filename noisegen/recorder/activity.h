@@ -38,9 +38,9 @@ struct nr_rhythm {
 /* Finds gap and period together: for each gap of a 1-2-5 series, the median distance of the starts of those activities that carry most of
  * the CPU time is a candidate, the period near it to whose phase the first 32 keep best another; a candidate is as good as its regularity;
  * the longest period among the good ones is taken (shorter ones come from the parts of an activity) with the middle of the gaps that lead
- * to it. The period is then the slope of a line through the starts against their whole numbers, in which missed activities count as what they
- * are and late ones are left out: the median of the slopes of all pairs (Theil 1950), with Sen's interval (1968, by Kendall's S), wider where
- * delays add up: a program that sleeps after its work has no clock to keep to.
+ * to it. The period is then the slope of a line through the starts against their whole numbers, in which missed activities count as what
+ * they are and late ones are left out: the median of the slopes of all pairs (Theil 1950), with Sen's interval (1968, by Kendall's S),
+ * wider where delays add up: a program that sleeps after its work has no clock to keep to.
  * @param bursts  sorted by start.
  * @param gap_ns  0: to be found.
  * @return 0, -1 without memory. */

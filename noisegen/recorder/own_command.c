@@ -85,7 +85,8 @@ int nr_child_start(struct nr_child *child, char *const *command) {
         return -1;
     }
     child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
-    if (child->guard_fd >= 0 && write(child->guard_fd, &child->pid, sizeof child->pid) < 0) nl_warn("'%s' would outlive this program", command[0]);
+    if (child->guard_fd >= 0 && write(child->guard_fd, &child->pid, sizeof child->pid) < 0)
+        nl_warn("'%s' would outlive this program", command[0]);
     return 0;
 }
 

@@ -14,16 +14,16 @@ struct nr_child {
     int is_background;     /* the program itself has ended, and what it started goes on */
 };
 
-/* Starts a program by posix_spawn, found in PATH, in a process group of its own, with nothing to read and its output dropped. What it leaves
- * behind becomes the caller's children: there can be one such program, and the caller has no other children. When the caller is killed a guard ends
- * the program's group. @return 0, -1 after a message. */
+/* Starts a program by posix_spawn, found in PATH, in a process group of its own, with nothing to read and its output dropped. What it
+ * leaves behind becomes the caller's children: there can be one such program, and the caller has no other children. When the caller is
+ * killed a guard ends the program's group. @return 0, -1 after a message. */
 int nr_child_start(struct nr_child *child, char *const *command);
 
 /* Whether it has ended by now, with all that it started: a daemon goes on when its first process has ended. */
 int nr_child_has_ended(struct nr_child *child);
 
-/* What of it is a child of the caller now: the program and, when their parents have ended, those it started. Those that end stay in the list
- * until nr_child_has_ended looks. @return their number, at most `max`. */
+/* What of it is a child of the caller now: the program and, when their parents have ended, those it started. Those that end stay in the
+ * list until nr_child_has_ended looks. @return their number, at most `max`. */
 int nr_child_pids(pid_t *pids, int max);
 
 /* Ends it with all that it started: SIGTERM, and SIGKILL after patience_ns. @return 1 when it had to be killed, otherwise 0. */

@@ -79,7 +79,8 @@ struct nr_totals {
     int64_t observer_cpu_ns;       /* CPU time of the recorder's own work, its sampler's included */
     int64_t group_ns[NR_N_GROUPS]; /* time on the watched CPUs, wall; irq, softirq, steal by /proc/stat */
     int64_t group_bursts[NR_N_GROUPS];
-    int64_t group_waited_ns[NR_N_GROUPS]; /* of group_ns: while a rank that was preempted on this CPU waited for it, once for each such rank;
+    int64_t
+        group_waited_ns[NR_N_GROUPS]; /* of group_ns: while a rank that was preempted on this CPU waited for it, once for each such rank;
                                            * source cpu only, which does not see that a sleeping rank has become ready */
     int64_t group_preempted[NR_N_GROUPS]; /* of them: ended although the task could run on; the others ended in a sleep, a wake-up each */
 };
@@ -127,7 +128,8 @@ struct nr_arm_words {
     const char *arm, *kind, *level; /* columns arm, kind, level_requested_percent; "" where empty */
 };
 
-/* Writes tasks.HOST.csv (docs/reference/formats.md), header included; bursts.HOST.trace, in the generator's format. @return 0, -1 with errno. */
+/* Writes tasks.HOST.csv (docs/reference/formats.md), header included; bursts.HOST.trace, in the generator's format. @return 0, -1 with
+ * errno. */
 int nr_write_tasks(const struct nr_recorder *recorder, FILE *file, const char *launch, const char *host, const struct nr_arm_words *arms);
 int nr_write_bursts(const struct nr_recorder *recorder, FILE *file, const char *host);
 

@@ -62,7 +62,8 @@ static const char *set_cpus(void *context, const char *text) {
         char *dash = strchr(parts[i], '-');
         int64_t first, last;
         if (dash) *dash = '\0';
-        if (nl_parse_int(parts[i], 0, NR_MAX_CPUS - 1, &first) || nl_parse_int(dash ? dash + 1 : parts[i], first, NR_MAX_CPUS - 1, &last)) return wanted;
+        if (nl_parse_int(parts[i], 0, NR_MAX_CPUS - 1, &first) || nl_parse_int(dash ? dash + 1 : parts[i], first, NR_MAX_CPUS - 1, &last))
+            return wanted;
         if (p->o->n_cpus + last - first >= NR_MAX_CPUS) return wanted;
         for (int64_t cpu = first; cpu <= last; cpu++) p->o->cpus[p->o->n_cpus++] = (int)cpu;
     }

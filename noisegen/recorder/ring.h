@@ -46,8 +46,8 @@ struct perf_event_attr nr_ring_attributes(int with_switches);
  * memory say so). @return 0, -1 with errno. */
 int nr_rings_add(struct nr_rings *rings, struct perf_event_attr *attributes, pid_t tid, int cpu, int64_t bytes);
 
-/* Opens many rings of one size by `open_all`, which adds them. The limits of locked memory are for all rings of a user together: where the first
- * rings leave nothing to the others, all are closed and opened anew with half of the bytes. @return 0, -1 with errno. */
+/* Opens many rings of one size by `open_all`, which adds them. The limits of locked memory are for all rings of a user together: where the
+ * first rings leave nothing to the others, all are closed and opened anew with half of the bytes. @return 0, -1 with errno. */
 int nr_rings_share(struct nr_rings *rings, int (*open_all)(void *context, int64_t bytes), void *context, int64_t bytes);
 
 /* Opens an event on the same CPU that writes into ring `to`. @return 0, -1 with errno. */

@@ -22,8 +22,8 @@ static int64_t scaled(int64_t ns, double share) {
 }
 
 /* Sums, lengths and threads of the single bursts. */
-/* Share of time on a CPU that was CPU time. What steal leaves is an estimate, by ticks and over all that the CPU did; it is never below the kernel's
- * account of the processes. */
+/* Share of time on a CPU that was CPU time. What steal leaves is an estimate, by ticks and over all that the CPU did; it is never below the
+ * kernel's account of the processes. */
 static double cpu_time_share(const struct nr_recorder *r, const struct nr_summary *s, int cpu) {
     double share = nr_cpu_time_share(r, -1, cpu);
     return share >= 0 && share < s->least_share ? s->least_share : share;
@@ -103,7 +103,8 @@ static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts
 int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t account_ns, struct nr_summary *s) {
     int64_t n;
     const struct nr_burst *bursts = nr_bursts(r, &n);
-    *s = (struct nr_summary){.totals = nr_totals(r), .account_ns = account_ns, .ended_status = -1, .least_share = least_share(bursts, n, account_ns)};
+    *s = (struct nr_summary){
+        .totals = nr_totals(r), .account_ns = account_ns, .ended_status = -1, .least_share = least_share(bursts, n, account_ns)};
     s->span_ns = s->totals.wall_ns;
     s->steal_ns = s->totals.group_ns[NR_STEAL];
     struct nr_burst *sorted = malloc(((size_t)n + 1) * sizeof *sorted);

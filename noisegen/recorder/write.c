@@ -92,8 +92,8 @@ void nr_write_trace_head(const struct nr_recorder *r, FILE *file, const char *ho
     fprintf(file, "# source: %s\n", r->source->name);
     if (r->reason[0]) fprintf(file, "# source_reason: %s\n", r->reason);
     fprintf(file, "# origin: %s\n# origin_monotonic_ns: %" PRId64 "\n# host: %s\n", origin, r->origin_ns, host);
-    fprintf(file, "# lost: %" PRId64 "\n# ins: %" PRId64 "\n# outs: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64 "\n", t.lost, t.ins,
-            t.outs, t.cut, t.not_kept);
+    fprintf(file, "# lost: %" PRId64 "\n# ins: %" PRId64 "\n# outs: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64 "\n", t.lost,
+            t.ins, t.outs, t.cut, t.not_kept);
     fprintf(file, "# span_ns: %" PRId64 "\n", span_ns);
 }
 

@@ -1,6 +1,6 @@
-/* What telling rank 0 about a half costs: the reduction along trees that the detector makes after every half, beside a plain MPI_Gather of every
- * rank's figures, which it replaces, and MPI_Reduce with the same join. In turn, in the same run, so that their ratio means something on a busy
- * machine. Also how much memory the tree adds, on ranks other than 0, to what the library itself holds for its collectives.
+/* What telling rank 0 about a half costs: the reduction along trees that the detector makes after every half, beside a plain MPI_Gather of
+ * every rank's figures, which it replaces, and MPI_Reduce with the same join. In turn, in the same run, so that their ratio means something
+ * on a busy machine. Also how much memory the tree adds, on ranks other than 0, to what the library itself holds for its collectives.
  *   bench_gather [ROUNDS]: lines of a name and a number (medians over the rounds, us). */
 #include <mpi.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* What the harness costs, against a bare loop around the same call in the same binary and the same run. Started with mpirun -n 2.
  *   bench_loop [SETS]: one line each: name value unit
- * Blocks of the four variants alternate in random order, and medians of paired ratios are taken, so that the wander of the machine's speed falls
- * out. */
+ * Blocks of the four variants alternate in random order, and medians of paired ratios are taken, so that the wander of the machine's speed
+ * falls out. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static int64_t bare_barrier(int64_t n) {
 static int64_t harness(const char *op, struct nl_hist *h, struct nd_slices *s, const struct nl_ticks *ticks, int64_t n) {
     const struct nd_op *row = nd_op_find(op);
     struct nd_op_state state = {.comm = MPI_COMM_WORLD, .op = row, .call = row->call};
-    struct nd_loop loop = {.op = row, .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .slices = s, .hist = h, .detour_threshold_ns = 5000};
+    struct nd_loop loop = {
+        .op = row, .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .slices = s, .hist = h, .detour_threshold_ns = 5000};
     struct nd_loop_result r;
     MPI_Barrier(MPI_COMM_WORLD);
     nd_loop_warm(&loop, 8);
@@ -36,7 +37,8 @@ static int64_t harness(const char *op, struct nl_hist *h, struct nd_slices *s, c
 }
 
 int main(int argc, char **argv) {
-    static double plain_ratio[MOST_SETS], sliced_ratio[MOST_SETS], timed_ns[MOST_SETS], bare_ns[MOST_SETS], empty_ns[MOST_SETS], empty_plain_ns[MOST_SETS];
+    static double plain_ratio[MOST_SETS], sliced_ratio[MOST_SETS], timed_ns[MOST_SETS], bare_ns[MOST_SETS], empty_ns[MOST_SETS],
+        empty_plain_ns[MOST_SETS];
     struct nl_ticks ticks;
     struct nl_rng rng;
     int rank, n_sets = argc > 1 ? atoi(argv[1]) : MOST_SETS;
@@ -53,7 +55,8 @@ int main(int argc, char **argv) {
         nl_rng_shuffle(&rng, order, N);
         for (int i = 0; i < N; i++) {
             int64_t wall_ns = order[i] == BARE ? bare_barrier(BLOCK_OPERATIONS)
-                                               : harness("barrier", order[i] == TIMED ? &hist : NULL, order[i] == SLICED ? &slices : NULL, &ticks, BLOCK_OPERATIONS);
+                                               : harness("barrier", order[i] == TIMED ? &hist : NULL, order[i] == SLICED ? &slices : NULL,
+                                                         &ticks, BLOCK_OPERATIONS);
             ns[order[i]] = (double)wall_ns / BLOCK_OPERATIONS;
         }
         bare_ns[set] = ns[BARE];

@@ -24,7 +24,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < READINGS; i++) nl_preempted_ns(&scheduler);
     printf("reading %.0f ns\n", (double)(nl_mono_ns() - begin_ns) / READINGS);
     for (int64_t second = 0; second < seconds; second++) {
-        int64_t until_ns = nl_mono_ns() + 1000000000, by_scheduler_ns = nl_preempted_ns(&scheduler), by_clocks_ns = nl_preempted_ns(&clocks);
+        int64_t until_ns = nl_mono_ns() + 1000000000, by_scheduler_ns = nl_preempted_ns(&scheduler),
+                by_clocks_ns = nl_preempted_ns(&clocks);
         while (nl_mono_ns() < until_ns) continue;
         by_clocks_ns = nl_preempted_ns(&clocks) - by_clocks_ns;
         by_scheduler_ns = nl_preempted_ns(&scheduler) - by_scheduler_ns;

@@ -1,5 +1,5 @@
-/* What noiselab profile adds to a call. Under it MPI_X is counted and PMPI_X is not: both in turn, in one process, so that their difference means
- * something on a busy machine.
+/* What noiselab profile adds to a call. Under it MPI_X is counted and PMPI_X is not: both in turn, in one process, so that their difference
+ * means something on a busy machine.
  *   bench_profile [ROUNDS]: lines of a name and a number (medians over the rounds, ns per call). */
 #include <mpi.h>
 #include <stdio.h>

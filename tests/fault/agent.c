@@ -1,6 +1,7 @@
-/* agent LIBRARY PROGRAM FOLDER [MOST]: drives noiselab-agent as a detector would, once for every call of fault.c and every errno, failing its 1st, 2nd, ...
- * call until none is left (or MOST). Whatever fails, afterwards its agent runs, is in its own cgroup, and the companion is gone. Prints a line per
- * call; exit status 1 if an agent was left frozen or a companion hung. */
+/* agent LIBRARY PROGRAM FOLDER [MOST]: drives noiselab-agent as a detector would, once for every call of fault.c and every errno, failing
+ * its 1st, 2nd, ...
+ * call until none is left (or MOST). Whatever fails, afterwards its agent runs, is in its own cgroup, and the companion is gone. Prints a
+ * line per call; exit status 1 if an agent was left frozen or a companion hung. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +21,8 @@
 #define MS INT64_C(1000000)
 #define PATIENCE_NS (10000 * MS)
 
-static const char *const calls[] = {"open", "fopen", "write", "rename", "mkdir", "rmdir", "fork", "kill", "pipe", "mmap", "pidfd", "signal", "perf"};
+static const char *const calls[] = {"open", "fopen", "write", "rename", "mkdir",  "rmdir", "fork",
+                                    "kill", "pipe",  "mmap",  "pidfd",  "signal", "perf"};
 enum { N_CALLS = sizeof calls / sizeof *calls };
 static const int errors[] = {EMFILE, ENOSPC, EIO, ENOMEM};
 enum { N_ERRORS = sizeof errors / sizeof *errors };
@@ -109,7 +111,8 @@ static struct outcome live(char **argv, const char *call, int number, int error,
         _exit(127);
     }
     close(fd);
-    for (int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS; !atomic_load(&page->companion_pid) && !has_ended(companion) && nl_mono_ns() < deadline_ns;)
+    for (int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS;
+         !atomic_load(&page->companion_pid) && !has_ended(companion) && nl_mono_ns() < deadline_ns;)
         pause_ms(1);
     page->n_arms = 2;
     page->n_ranks = 1;
@@ -159,12 +162,13 @@ int main(int argc, char **argv) {
                 n_frozen += o.is_frozen;
                 n_moved += o.is_moved;
                 if (o.is_hung || o.is_frozen || o.is_moved)
-                    printf("  %s:%d:%d%s:%s%s%s\n", calls[c], number, errors[number % N_ERRORS], is_killed ? ", killed" : "", o.is_hung ? " hung" : "",
-                           o.is_frozen ? " left frozen" : "", o.is_moved ? " left in a cgroup of ours" : "");
+                    printf("  %s:%d:%d%s:%s%s%s\n", calls[c], number, errors[number % N_ERRORS], is_killed ? ", killed" : "",
+                           o.is_hung ? " hung" : "", o.is_frozen ? " left frozen" : "", o.is_moved ? " left in a cgroup of ours" : "");
             }
             if (!is_hit) break;
         }
-        printf("%-8s %4d faults injected, %d hung, %d left frozen, %d left in another cgroup\n", calls[c], n_injected, n_hung, n_frozen, n_moved);
+        printf("%-8s %4d faults injected, %d hung, %d left frozen, %d left in another cgroup\n", calls[c], n_injected, n_hung, n_frozen,
+               n_moved);
         fflush(stdout);
         n_bad += n_hung + n_frozen + n_moved;
         n_all += n_injected;

@@ -1,6 +1,6 @@
-/* An LD_PRELOAD library that fails one call: NL_FAULT=CALL:N:ERRNO fails the Nth call of that function in each process with that errno, and then makes
- * the file NL_FAULT_HIT, so that it is known whether there were so many. With NL_FAULT_PROGRAM only calls of programs of that name count, not those of
- * libraries. SQLite tests itself in this way (sqlite.org/testing.html, 3.2). */
+/* An LD_PRELOAD library that fails one call: NL_FAULT=CALL:N:ERRNO fails the Nth call of that function in each process with that errno, and
+ * then makes the file NL_FAULT_HIT, so that it is known whether there were so many. With NL_FAULT_PROGRAM only calls of programs of that
+ * name count, not those of libraries. SQLite tests itself in this way (sqlite.org/testing.html, 3.2). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +101,10 @@ long syscall(long number, ...) {
     va_start(arguments, number);
     for (int i = 0; i < 6; i++) a[i] = va_arg(arguments, long);
     va_end(arguments);
-    const char *name = number == SYS_pidfd_open ? "pidfd" : number == SYS_pidfd_send_signal ? "signal" : number == SYS_perf_event_open ? "perf" : "";
+    const char *name = number == SYS_pidfd_open          ? "pidfd"
+                       : number == SYS_pidfd_send_signal ? "signal"
+                       : number == SYS_perf_event_open   ? "perf"
+                                                         : "";
     return *name && fails(name) ? -1 : NEXT(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -1,6 +1,6 @@
-# fuzz.R MUTATE SECONDS SEED FOLDER: mutants of the files of small campaigns, given to the programs of the package, each in a process of its own. Prints
-# one line per file: inputs, and those that crashed, hung (10 s) or ended with a status outside of the table. Exit status 1 if there was one; their
-# inputs stay in FOLDER.
+# fuzz.R MUTATE SECONDS SEED FOLDER: mutants of the files of small campaigns, given to the programs of the package, each in a process of its
+# own. Prints one line per file: inputs, and those that crashed, hung (10 s) or ended with a status outside of the table. Exit status 1 if
+# there was one; their inputs stay in FOLDER.
 library(noiselab)
 arguments <- commandArgs(TRUE)
 mutate <- arguments[1]
@@ -70,7 +70,8 @@ for (target in targets) {
     writeBin(original, target$file)
     counts["inputs"] <- i + 1
   }
-  cat(sprintf("%-24s %6d inputs, %d crashed, %d hung, %d ended with a status outside of the table\n", basename(target$file), counts["inputs"],
+  cat(sprintf("%-24s %6d inputs, %d crashed, %d hung, %d ended with a status outside of the table\n", basename(target$file),
+              counts["inputs"],
               counts["crashed"], counts["hung"], counts["status"]))
   n_bad <- n_bad + sum(counts[-1])
 }

@@ -1,5 +1,5 @@
-/* mutate SEED FROM N FILE PREFIX: writes N mutants of a file, PREFIXi for i from FROM on; the same for the same SEED and i. A dumb mutator: bytes,
- * pieces and words that parsers dislike. */
+/* mutate SEED FROM N FILE PREFIX: writes N mutants of a file, PREFIXi for i from FROM on; the same for the same SEED and i. A dumb mutator:
+ * bytes, pieces and words that parsers dislike. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,58 @@
 enum { MOST_BYTES = 1 << 22, MOST_CHANGES = 6 };
 
 static const char *const words[] = {
-    "0",     "-1",   "1e308", "-1e308", "1e999", "nan",  "NaN",  "inf",  "-inf",  "NA",  "9223372036854775807", "9223372036854775808", "-9223372036854775809",
-    "4294967296", "0x7f", "1e-320", "", " ", "\t", "\n", "\r\n", ",", ",,,,", "\"", "'", "\\", "%n%s%p", "%d", "{", "}", "[", "]", "[[[[[[[[", "null", "true",
-    "#", "../../../../etc/passwd", "/dev/zero", "-", "--", "\xff\xfe", "\xc3", "\xf0\x9f\x92\xa9", "$(reboot)", "`id`", ";", "|", "&", "*", "off", "on", "time",
+    "0",
+    "-1",
+    "1e308",
+    "-1e308",
+    "1e999",
+    "nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "NA",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "4294967296",
+    "0x7f",
+    "1e-320",
+    "",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    ",",
+    ",,,,",
+    "\"",
+    "'",
+    "\\",
+    "%n%s%p",
+    "%d",
+    "{",
+    "}",
+    "[",
+    "]",
+    "[[[[[[[[",
+    "null",
+    "true",
+    "#",
+    "../../../../etc/passwd",
+    "/dev/zero",
+    "-",
+    "--",
+    "\xff\xfe",
+    "\xc3",
+    "\xf0\x9f\x92\xa9",
+    "$(reboot)",
+    "`id`",
+    ";",
+    "|",
+    "&",
+    "*",
+    "off",
+    "on",
+    "time",
 };
 enum { N_WORDS = sizeof words / sizeof *words };
 

@@ -1,5 +1,5 @@
-/* libFuzzer on the parsers of C, of which NOISELAB_PARSER names one: an input is the text or the file. Nothing may crash, and the sanitizers have
- * nothing to say. Built by make fuzz where clang has libFuzzer. */
+/* libFuzzer on the parsers of C, of which NOISELAB_PARSER names one: an input is the text or the file. Nothing may crash, and the
+ * sanitizers have nothing to say. Built by make fuzz where clang has libFuzzer. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -104,7 +104,8 @@ static void fuzz_preset(const uint8_t *data, size_t size, char *text) {
 static const struct {
     const char *name;
     void (*fuzz)(const uint8_t *data, size_t size, char *text); /* `text`: the same with a NUL behind it, and may be written to */
-} parsers[] = {{"trace", fuzz_trace}, {"arrival", fuzz_arrival}, {"words", fuzz_words}, {"values", fuzz_values}, {"places", fuzz_places}, {"preset", fuzz_preset}};
+} parsers[] = {{"trace", fuzz_trace},   {"arrival", fuzz_arrival}, {"words", fuzz_words},
+               {"values", fuzz_values}, {"places", fuzz_places},   {"preset", fuzz_preset}};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static char text[MOST_BYTES];

@@ -1,6 +1,7 @@
-/* Latency, bandwidth and the completeness coefficient, by the acceptance room's functions and by loops written plainly here, in turn on the same
- * ranks: whatever else the machine does hits both. Prints one line for each figure: its name, and the room's over the plain one. Of times the tenth
- * part of the rounds is taken that was disturbed least, up to its slowest; of the coefficient, whose error has two sides, the median.
+/* Latency, bandwidth and the completeness coefficient, by the acceptance room's functions and by loops written plainly here, in turn on the
+ * same ranks: whatever else the machine does hits both. Prints one line for each figure: its name, and the room's over the plain one. Of
+ * times the tenth part of the rounds is taken that was disturbed least, up to its slowest; of the coefficient, whose error has two sides,
+ * the median.
  *   accept_probe [ROUNDS] */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* A program of which the profile is known: turns of work, then MPI_Allreduce. Rank r works LATE[r] longer than the others. Ranks may be interrupted,
- * in turn and at any time, also within MPI: a signal's handler takes HIT_US of the CPU every EVERY_MS. Prints what it measured itself, by the clock
- * that all ranks of a node share.
+/* A program of which the profile is known: turns of work, then MPI_Allreduce. Rank r works LATE[r] longer than the others. Ranks may be
+ * interrupted, in turn and at any time, also within MPI: a signal's handler takes HIT_US of the CPU every EVERY_MS. Prints what it measured
+ * itself, by the clock that all ranks of a node share.
  * late_probe TURNS WORK_US [--sleep] [--hit EVERY_MS HIT_US] [--end abort|segv|exit|wait] LATE_US... */
 #include <mpi.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* Runs every operation over sizes, data types, reductions, roots and uses of buffers, and checks the data that arrive. Prints TAP: one line for
- * each row of the table.
+/* Runs every operation over sizes, data types, reductions, roots and uses of buffers, and checks the data that arrive. Prints TAP: one line
+ * for each row of the table.
  *   op_probe [--corrupt] [--all-sets] [OPERATION]...
  * --corrupt: after each right call, single bytes of what was received are changed, which the operation's check has to find.
  * --all-sets: rotates through as many sets of buffers as the machine's caches ask for; a few otherwise. */
@@ -29,9 +29,10 @@ struct trial {
 
 static void fail(struct probe *p, const struct nd_op_state *s, const struct trial *t, int call, const char *what) {
     if (p->message[0]) return;
-    snprintf(p->message, sizeof p->message, "%s: rank %d of %d, call %d, %lld bytes of %s, %s, root %d%s, %s, %d sets", what, p->rank, p->n_ranks,
-             call, (long long)t->bytes, s->datatype ? s->datatype->name : "nothing", s->reduction ? s->reduction->name : "no reduction", s->root,
-             t->options.rotates_root ? " (rotating)" : "", nd_buffer_use_names[t->options.buffer.use], s->buffers.n_sets);
+    snprintf(p->message, sizeof p->message, "%s: rank %d of %d, call %d, %lld bytes of %s, %s, root %d%s, %s, %d sets", what, p->rank,
+             p->n_ranks, call, (long long)t->bytes, s->datatype ? s->datatype->name : "nothing",
+             s->reduction ? s->reduction->name : "no reduction", s->root, t->options.rotates_root ? " (rotating)" : "",
+             nd_buffer_use_names[t->options.buffer.use], s->buffers.n_sets);
 }
 
 /* Whether the operation gives this rank something: said here again, independently of the rows. */
@@ -79,7 +80,8 @@ static void run_trial(struct probe *p, const struct nd_op *op, const struct tria
     if (nd_op_problem(op, &t->options, t->bytes, p->n_ranks, reason, sizeof reason)) return;
     p->n_cases++;
     if (nd_op_open(op, &t->options, &s, MPI_COMM_WORLD, t->bytes)) {
-        if (!p->message[0]) snprintf(p->message, sizeof p->message, "cannot be opened on rank %d with %lld bytes", p->rank, (long long)t->bytes);
+        if (!p->message[0])
+            snprintf(p->message, sizeof p->message, "cannot be opened on rank %d with %lld bytes", p->rank, (long long)t->bytes);
         return;
     }
     nd_op_overlap(&s, t->overlap, WORK_STEPS);
@@ -150,7 +152,8 @@ static int report(struct probe *p, const struct nd_op *op, int number) {
     }
     if (p->rank != 0) return all[0] != 0;
     const char *ranks = p->n_ranks == 1 ? "rank" : "ranks";
-    printf("%sok %d - %s leaves the right data on %d %s in %d cases", all[0] ? "not " : "", number, op->name, p->n_ranks, ranks, p->n_cases);
+    printf("%sok %d - %s leaves the right data on %d %s in %d cases", all[0] ? "not " : "", number, op->name, p->n_ranks, ranks,
+           p->n_cases);
     if (p->corrupts) printf(", and %d changed bytes are found", all[2]);
     printf("\n");
     if (all[0]) printf("# %d ranks found something, the first: %s\n", all[0], first);

@@ -1,9 +1,9 @@
-/* Synchronises clocks whose truth is known, and prints what came out of it beside the truth, one line per rank. The truth: all ranks are on one
- * kernel, whose clocks are one, also across network namespaces; and --fake-clock makes them wrong by known amounts.
+/* Synchronises clocks whose truth is known, and prints what came out of it beside the truth, one line per rank. The truth: all ranks are on
+ * one kernel, whose clocks are one, also across network namespaces; and --fake-clock makes them wrong by known amounts.
  *   sync_probe [--method NAME] [--clock NAME] [--fake-clock TEXT] [--every-rank] [--patience N] [--points N] [--span DURATION]
  *              [--runs N] [--gap DURATION] [--later DURATION] [--check]
- * The figures are those of the last of `runs` runs, `gap` apart. model_error_ns: how far the model is off right after it, later_error_ns: after
- * `later`. With --check, the residual is measured again then. */
+ * The figures are those of the last of `runs` runs, `gap` apart. model_error_ns: how far the model is off right after it, later_error_ns:
+ * after `later`. With --check, the residual is measured again then. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -37,9 +37,9 @@ static int wrong(const char *option, const char *value, const char *wanted) {
 
 static int parse(int argc, char **argv, struct options *o) {
     static const struct option names[] = {
-        {"method", 1, NULL, 'm'}, {"clock", 1, NULL, 'c'}, {"fake-clock", 1, NULL, 'f'}, {"every-rank", 0, NULL, 'e'}, {"patience", 1, NULL, 'd'},
-        {"points", 1, NULL, 'n'}, {"span", 1, NULL, 's'},  {"runs", 1, NULL, 'r'},       {"gap", 1, NULL, 'g'},        {"later", 1, NULL, 'l'},
-        {"check", 0, NULL, 'k'},  {0},
+        {"method", 1, NULL, 'm'},   {"clock", 1, NULL, 'c'},  {"fake-clock", 1, NULL, 'f'}, {"every-rank", 0, NULL, 'e'},
+        {"patience", 1, NULL, 'd'}, {"points", 1, NULL, 'n'}, {"span", 1, NULL, 's'},       {"runs", 1, NULL, 'r'},
+        {"gap", 1, NULL, 'g'},      {"later", 1, NULL, 'l'},  {"check", 0, NULL, 'k'},      {0},
     };
     int key, index;
     while ((key = getopt_long(argc, argv, "", names, &index)) != -1) {
@@ -141,7 +141,8 @@ int main(int argc, char **argv) {
     failed = nd_team_agree(&team, failed);
     if (!failed) {
         nd_clock_share(&clock, team.node);
-        if (o.fake && (failed = nd_clock_parse_fake(o.fake, team.rank, &clock))) wrong("fake-clock", o.fake, "OFFSET[,DRIFTppm[,JUMP@AFTER]]");
+        if (o.fake && (failed = nd_clock_parse_fake(o.fake, team.rank, &clock)))
+            wrong("fake-clock", o.fake, "OFFSET[,DRIFTppm[,JUMP@AFTER]]");
         failed = nd_team_agree(&team, failed);
     }
     if (!failed) failed = probe(&o, &clock, &team, &row);

@@ -1,5 +1,5 @@
-/* Trees over all ranks, over those that are left when every third is taken out, and over each rank alone: what comes out is compared with what
- * everybody knows each rank to bring. Prints TAP: one line for each kind of tree. */
+/* Trees over all ranks, over those that are left when every third is taken out, and over each rank alone: what comes out is compared with
+ * what everybody knows each rank to bring. Prints TAP: one line for each kind of tree. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

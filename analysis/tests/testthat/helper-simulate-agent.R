@@ -73,7 +73,8 @@ simulate_agent_files <- function(dir, id, rows, preempted, info, model) {
   by_node <- t(rowsum(t(preempted), node))
   hosts <- paste0("node", model$noise_nodes)
   for (i in seq_along(hosts)) {
-    write <- function(table, name) data.table::fwrite(as_in_files(table), file.path(dir, paste0(name, ".", hosts[i], ".csv")), na = "", scipen = 50)
+    write <- function(table, name) data.table::fwrite(as_in_files(table), file.path(dir, paste0(name, ".", hosts[i], ".csv")), na = "",
+                                                      scipen = 50)
     write(simulate_account(id, hosts[i], model$noise_nodes[i] - 1, rows, by_node[, model$noise_nodes[i]], drawn, agent, mine), "agent")
     write(simulate_tasks(id, hosts[i], rows, drawn, agent, mine), "tasks")
     if (agent$source %in% c("cpu", "thread")) simulate_trace(file.path(dir, paste0("bursts.", hosts[i], ".trace")), hosts[i], drawn, agent)
@@ -101,7 +102,8 @@ simulate_account <- function(id, host, node, rows, preempted, drawn, agent, mine
     level_requested_percent = rows[["level_requested_percent"]], start_ns = rows[["start_ns"]], wall_ns = rows[["wall_ns"]],
     preempted_ns = preempted, switch_ns = 9e4, settle_ns = 5e6, agent_cpu_ns = round(drawn$cpu_ns * 1.2),
     agent_on_ranks_ns = drawn$cpu_ns, others_on_ranks_ns = 0, preempted_by_agent_ns = drawn$cpu_ns,
-    preempted_by_others_ns = 0, preempted_by_kernel_ns = 0, preempted_by_noiselab_ns = 0, preempted_unknown_ns = 0, scraper_cpu_ns = 0, wakeups = count, voluntary_switches = count,
+    preempted_by_others_ns = 0, preempted_by_kernel_ns = 0, preempted_by_noiselab_ns = 0, preempted_unknown_ns = 0, scraper_cpu_ns = 0,
+    wakeups = count, voluntary_switches = count,
     involuntary_switches = 0, migrations = 0, processes = ifelse(mine, 3, 0), started = 0, rss_kib = ifelse(mine, 12400, 0),
     read_bytes = 2048 * count, written_bytes = 0, observer_cpu_ns = 20000, observer_on_ranks_ns = 0,
     lost_switches = agent$lost_switches, switch_ins = 2 * count + 3, switch_outs = 2 * count + 3

@@ -1,5 +1,6 @@
 # A loop's slices with known truth: work of 0.2 ms a slice, noise that comes at random, and bursts that each add `cost_us`.
-simulate_loop <- function(seconds = 10, period_s = 0.1, length_us = 500, cost_us = length_us, noise_per_s = 5, noise_us = 100, jitter = 0.01, seed = 1,
+simulate_loop <- function(seconds = 10, period_s = 0.1, length_us = 500, cost_us = length_us, noise_per_s = 5, noise_us = 100,
+                          jitter = 0.01, seed = 1,
                           random = FALSE, begin_ns = 1e12) {
   set.seed(seed)
   n <- round(seconds * 5000)
@@ -34,7 +35,8 @@ write_slices <- function(file, launch, blocks, host = "node1", version = 1,
   for (i in seq_len(nrow(blocks))) {
     b <- blocks[i, ]
     ns <- b$ns[[1]]
-    words <- c(b$config, b$arm, b$order, b$flags, b$pair %% 2^32, b$pair %/% 2^32, b$start_ns %% 2^32, b$start_ns %/% 2^32, b$operations, length(ns))
+    words <- c(b$config, b$arm, b$order, b$flags, b$pair %% 2^32, b$pair %/% 2^32, b$start_ns %% 2^32, b$start_ns %/% 2^32, b$operations,
+               length(ns))
     all <- c(words, ns)
     sums <- c(sum(all), sum((seq_along(all) * all) %% 2^32)) %% 2^32
     writeBin(c(charToRaw("SLCE"), word_bytes(c(words, sums, ns))), con)
@@ -47,7 +49,8 @@ slice_block <- function(ns, pair = 0, order = 1, start_ns = 1e12, config = 0, ar
   row
 }
 
-# Adds to each launch of a simulated campaign what its nodes would have recorded: slices of the on halves, longer by `cost_us` where a burst falls.
+# Adds to each launch of a simulated campaign what its nodes would have recorded: slices of the on halves, longer by `cost_us` where a burst
+# falls.
 add_slices <- function(dir, cost_us = 100, length_us = 100, per_half = 1) {
   campaign <- read_campaign(dir)
   for (id in names(campaign$launches)) {
@@ -67,7 +70,8 @@ add_slices <- function(dir, cost_us = 100, length_us = 100, per_half = 1) {
                  configs = sprintf('[{"operation":"%s","bytes":%.0f}]', rows$operation[1], rows$bytes[1]))
     starts <- vapply(seq_len(nrow(rows)), function(i) begin[i] + sum(blocks$ns[[i]][seq_len(at[i] - 1)]) + 1e4, 0) - 5e12
     cpu <- ranks$cpu[1]
-    writeLines(c("# source: generator", "# origin_monotonic_ns: 5000000000000", sprintf("%.0f\t%.0f\t%d", sort(starts), 1000 * length_us, cpu)),
+    writeLines(c("# source: generator", "# origin_monotonic_ns: 5000000000000",
+                 sprintf("%.0f\t%.0f\t%d", sort(starts), 1000 * length_us, cpu)),
                file.path(campaign$paths[[id]], paste0("generator.", host, ".trace")))
   }
   invisible(dir)

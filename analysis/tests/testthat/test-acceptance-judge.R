@@ -56,7 +56,8 @@ test_that("where nothing but data was judged, it is said so and how to get limit
 test_that("what no idle machine shows is a warning of ours, and judges nothing", {
   bad <- judge_acceptance(in_memory(nodes = 1, lost_percent = 30))
   expect_equal(bad$judged, "data")
-  expect_match(bad$warnings, "^node1: 3[0-9.]+ % lost by a CPU that had nothing else to do \\(detour\\): above 5 %, noiselab's own ceiling, which warns and does not judge$")
+  expect_match(bad$warnings,
+               "^node1: 3[0-9.]+ % lost by a CPU that had nothing else to do \\(detour\\): above 5 %, noiselab's own ceiling, which warns and does not judge$")
   expect_match(acceptance_view(bad, "dir")$warnings, "noiselab's own ceiling", all = FALSE)
   expect_match(paste(format_acceptance(bad), collapse = " "), "noiselab's own +ceiling")
   expect_length(judge_acceptance(in_memory(nodes = 1))$warnings, 0)
@@ -76,7 +77,8 @@ test_that("zeros are no certainty: bounds are exact, with the time that was watc
   long <- quiet(6, "detour.alone.lost <= 0.5 %")
   expect_equal(long$verdict, "pass")
   expect_equal(long$ci_high, 100 * -log(0.005) / 120 * 0.05, tolerance = 1e-3)
-  figures <- data.frame(check = c("detour", "detour", "collective"), metric = c("detours", "detours", "late_starts"), unit = c("per_s", "per_s", "percent"), scale = "linear", value = c(0, 2, 0), se = 0,
+  figures <- data.frame(check = c("detour", "detour", "collective"), metric = c("detours", "detours", "late_starts"),
+                        unit = c("per_s", "per_s", "percent"), scale = "linear", value = c(0, 2, 0), se = 0,
                         df = NaN, n = 3, all_zero = c(TRUE, FALSE, TRUE), events = c(0, 5, 400), watched_s = c(0.12, 2.5, NA), bursts_s = c(0.12, 2.5, NA), bursts = 0)
   got <- figure_bounds(figures, 0.1)
   expect_equal(got$low, c(0, qgamma(0.05, 5) / 2.5, 0))
@@ -107,7 +109,8 @@ test_that("a judged limit's row shows that figure and that limit", {
     checks <- judge_acceptance(in_memory(), limits_of(line))$checks
     checks[checks$check == "detour", c("verdict", "name", "limit")]
   }
-  expect_equal(unlist(row("detour.all.longest <= 1 ns")), c(verdict = "fail", name = "detour.all.longest.node1", limit = "<= 1 ns"), ignore_attr = TRUE)
+  expect_equal(unlist(row("detour.all.longest <= 1 ns")), c(verdict = "fail", name = "detour.all.longest.node1", limit = "<= 1 ns"),
+               ignore_attr = TRUE)
   shown <- row("detour.all.lost_worst_cpu <= 1 %")
   expect_equal(shown$verdict, "pass")
   expect_match(shown$name, "^detour.all.lost_worst_cpu.node[123]$")
@@ -117,7 +120,8 @@ test_that("a judged limit's row shows that figure and that limit", {
 test_that("a limit fails only beyond what all limits together allow by chance", {
   # of a hundred figures at their limit one interval in two hundred lies beyond it
   set.seed(11)
-  figures <- data.frame(check = "latency", variant = "between", metric = "half_round_trip", size = 8, what = "", of = "pair", entity = as.character(1:400), unit = "ns", scale = "log",
+  figures <- data.frame(check = "latency", variant = "between", metric = "half_round_trip", size = 8, what = "", of = "pair",
+                        entity = as.character(1:400), unit = "ns", scale = "log",
                         value = 1000 * exp(rnorm(400, 0, 0.01)), se = 0.01, df = 1000, n = 10, all_zero = FALSE, events = 0, watched_s = NA_real_, bursts_s = NA_real_, bursts = 0)
   ends <- figure_bounds(figures, 0.01)
   figures[c("ci_low", "ci_high")] <- ends
@@ -267,7 +271,8 @@ test_that("good later campaigns keep the bounds of a reference of few nodes and 
 })
 
 test_that("judgements hold plain vectors, which JSON needs", {
-  result <- judge_acceptance(in_memory(slow_node = 2, mismatches = 1), limits_of("detour.alone.lost <= 0.6 %"), simulated_acceptance(seed = 2))
+  result <- judge_acceptance(in_memory(slow_node = 2, mismatches = 1), limits_of("detour.alone.lost <= 0.6 %"),
+                             simulated_acceptance(seed = 2))
   for (name in c("checks", "judgements", "figures", "nodes", "comparisons")) {
     expect_true(all(vapply(result[[name]], function(x) is.null(dim(x)) && !is.list(x), TRUE)), label = name)
   }
@@ -312,7 +317,8 @@ test_that("two campaigns differ beyond a margin only when the bound does, of all
 
 # A self-check as judge_self_check() reads it, of a set of nodes.
 self_check_of <- function(nodes, level, right, chosen = "node1") {
-  data.frame(launch = "x", nodes = nodes, kind = "spin", level = level, chosen = chosen, named = if (right) chosen else "", right = right, problem = NA_character_)
+  data.frame(launch = "x", nodes = nodes, kind = "spin", level = level, chosen = chosen, named = if (right) chosen else "", right = right,
+             problem = NA_character_)
 }
 
 test_that("each set of nodes has its self-check, all of them count, and a heavy load tells insensitive from broken", {
@@ -323,7 +329,8 @@ test_that("each set of nodes has its self-check, all of them count, and a heavy 
   expect_match(set_words(today), "named no node; 10 % .* named node1: insensitive today, not broken")
   broken <- transform(today, right = FALSE)
   expect_match(set_words(broken), "not even the heavy load was found")
-  result <- list(self_check = list(verdict = "inconclusive", each = cbind(rbind(one, self_check_of("node3,node4", 1, FALSE, "node3")), asks = TRUE)),
+  result <- list(self_check = list(verdict = "inconclusive", each = cbind(rbind(one, self_check_of("node3,node4", 1, FALSE, "node3")),
+      asks = TRUE)),
                  acceptance = list(hosts = paste0("node", 1:4)))
   expect_equal(doubted_hosts(result), c("node3", "node4"))
 })
@@ -374,6 +381,7 @@ test_that("a reference whose values are all the same, or all zero, is no certain
   expect_equal(unique(lost$limit), "<= 0.200 %")
   within <- judged_by(judge_acceptance(in_memory(lost_percent = 0.02, watched_s = 60), reference = reference), "reference")
   expect_equal(unique(within$verdict[within$metric == "lost"]), "pass")
-  one <- judged_by(judge_acceptance(in_memory(lost_percent = 1), reference = simulated_acceptance(seed = 2, lost_percent = 0, launches = 1)), "reference")
+  one <- judged_by(judge_acceptance(in_memory(lost_percent = 1), reference = simulated_acceptance(seed = 2, lost_percent = 0,
+      launches = 1)), "reference")
   expect_equal(unique(one$reason[one$metric == "lost"]), "all values of the reference agree exactly")
 })

@@ -1,8 +1,10 @@
 # Units of one figure: a row per node, launch and repetition, from a matrix units x nodes.
 units_of <- function(table, launch, ...) {
   at <- expand.grid(unit = seq_len(nrow(table)), node = seq_len(ncol(table)))
-  data.frame(check = "quantum", variant = "alone", metric = "lost", size = NA_real_, unit = "percent", of = "node", entity = paste0("node", at$node),
-             launch = launch[at$unit], repetition = at$unit, x = as.vector(table), place = 0, what = "time lost", worse = "more", scale = "linear",
+  data.frame(check = "quantum", variant = "alone", metric = "lost", size = NA_real_, unit = "percent", of = "node",
+             entity = paste0("node", at$node),
+             launch = launch[at$unit], repetition = at$unit, x = as.vector(table), place = 0, what = "time lost", worse = "more",
+             scale = "linear",
              compared = TRUE, placed = FALSE, ...)
 }
 
@@ -61,7 +63,8 @@ test_that("margins are relative with a floor, of the kind of each figure, and a 
   got <- margins_in_use(7, own)
   expect_equal(got$percent[match(c("share", "latency", "work"), got$kind)], c(5, 3, 7))
   expect_equal(got$floor[match(c("share", "latency"), got$kind)], c(1, 50))
-  for (bad in c("margin beauty 3 %", "margin latency 3 % 5 MB/s", "margin latency much")) expect_error(limits_of(bad), ":1: ", class = "nl_error_damaged")
+  for (bad in c("margin beauty 3 %", "margin latency 3 % 5 MB/s", "margin latency much")) expect_error(limits_of(bad), ":1: ",
+      class = "nl_error_damaged")
 })
 
 test_that("nodes on another switch, or with another CPU, are compared among themselves, and a class of two with nobody", {
@@ -87,7 +90,8 @@ test_that("nodes on another switch, or with another CPU, are compared among them
   writeLines(c("thin node1", "fat node1"), file)
   expect_error(read_classes(file), ":2: 'node1' has a class already", class = "nl_error_damaged")
   a <- models$acceptance
-  for (id in names(a$launches)) for (i in 1:5) a$launches[[id]]$hosts[[i]][c("cpu_model", "switch")] <- list("one", if (i < 3) "leaf1" else "leaf2")
+  for (id in names(a$launches)) for (i in 1:5) a$launches[[id]]$hosts[[i]][c("cpu_model", "switch")] <-
+    list("one", if (i < 3) "leaf1" else "leaf2")
   got <- node_classes(a, acceptance_units(a))
   expect_equal(unique(got$by), "Slurm's topology")
   expect_equal(got$network, paste("switch", c("leaf1", "leaf1", "leaf2", "leaf2", "leaf2")))
@@ -181,6 +185,7 @@ test_that("healthy nodes of many links pass a long run, and a third node behind 
   verdicts <- vapply(1:5, function(i) judge_acceptance(simulated_acceptance(nodes = 12, seed = i, watched_s = 8))$verdict, "")
   expect_gte(sum(verdicts == "pass"), 4)
   # seeds of which the bandwidth failed
-  failed <- vapply(1:12, function(i) judge_acceptance(simulated_acceptance(nodes = 3, seed = i, repetitions = 2, watched_s = 0.25, switches = c(2, 1)))$verdict == "fail", TRUE)
+  failed <- vapply(1:12, function(i) judge_acceptance(simulated_acceptance(nodes = 3, seed = i, repetitions = 2, watched_s = 0.25,
+      switches = c(2, 1)))$verdict == "fail", TRUE)
   expect_false(any(failed))
 })

@@ -1,7 +1,8 @@
 nights_of <- function(n, changed = n + 1, ...) {
   lapply(seq_len(n), function(i) {
     extra <- if (i >= changed) list(...)
-    judge_acceptance(do.call(simulated_acceptance, c(list(seed = i, launches = 2, repetitions = 3, started = sprintf("2026-03-%02d", i), drift_sd = 0.01), extra)))
+    judge_acceptance(do.call(simulated_acceptance, c(list(seed = i, launches = 2, repetitions = 3, started = sprintf("2026-03-%02d", i),
+                                                          drift_sd = 0.01), extra)))
   })
 }
 
@@ -25,7 +26,8 @@ test_that("a node that gets worse is named with the night since which it is, and
 })
 
 test_that("a change point is that of a hand-made series", {
-  part <- data.frame(date = sprintf("2026-01-%02dT00:00:00Z", 1:6), name = "x", check = "quantum", metric = "quantum", unit = "ns", scale = "log", worse = "more", value = c(100, 101, 100, 120, 121, 120))
+  part <- data.frame(date = sprintf("2026-01-%02dT00:00:00Z", 1:6), name = "x", check = "quantum", metric = "quantum", unit = "ns",
+                     scale = "log", worse = "more", value = c(100, 101, 100, 120, 121, 120))
   got <- series_change(part, margins_in_use())
   expect_equal(got$since, "2026-01-04T00:00:00Z")
   y <- log(part$value)
@@ -60,7 +62,8 @@ test_that("the front end follows several campaigns, and writes OpenMetrics and r
   got <- status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2])
   expect_equal(got$status, 3L)
   expect_match(got$out[1], "^INCONCLUSIVE over 2 nights: the last, of 2026-03-02, is pass")
-  expect_equal(jsonlite::fromJSON(status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--json")$out)$nights$verdict, c("pass", "pass"))
+  expect_equal(jsonlite::fromJSON(status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--json")$out)$nights$verdict,
+               c("pass", "pass"))
   expect_match(status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--csv", "--table", "nights")$out[1], "date.*verdict")
   refused <- status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--lines")
   expect_equal(refused$status, 2L)
@@ -71,7 +74,8 @@ test_that("the front end follows several campaigns, and writes OpenMetrics and r
   expect_true(all(grepl('^(# (TYPE|HELP|EOF)|noiselab_acceptance_[a-z_]+(\\{([a-z]+="[^"]*",?)+\\})? -?[0-9NaN.e+-]+$)', lines)))
   expect_true('noiselab_acceptance_verdict{verdict="pass"} 1' %in% lines)
   expect_match(lines, 'noiselab_acceptance_figure\\{check="detour",variant="alone",metric="lost",size="",entity="node2",unit="percent"\\} 0.0[0-9]+', all = FALSE)
-  got <- jsonlite::fromJSON(status_of("noiselab-analyze", "acceptance", "--write-limits", "--reframe", dirs[1])$out, simplifyVector = FALSE)[["*"]]$acceptance
+  got <- jsonlite::fromJSON(status_of("noiselab-analyze", "acceptance", "--write-limits", "--reframe", dirs[1])$out,
+                            simplifyVector = FALSE)[["*"]]$acceptance
   expect_equal(got[["latency.between.half_round_trip.8"]][2:4], list(NULL, 0.1, "ns"))
   expect_equal(got[["bandwidth.between.one_way.65536"]][2:4], list(-0.1, NULL, "bytes_per_s"))
 })
@@ -112,7 +116,8 @@ test_that("ranks of a node share its starts: each counts once, and shares of tim
 
 test_that("a change that is not beyond the margin, and a series without scatter, are neither worse nor certain", {
   part <- function(value, low = NULL, high = NULL) {
-    rows <- data.frame(date = sprintf("2026-01-%02dT00:00:00Z", seq_along(value)), name = "x", check = "quantum", metric = "quantum", unit = "ns", scale = "log", worse = "more", value = value)
+    rows <- data.frame(date = sprintf("2026-01-%02dT00:00:00Z", seq_along(value)), name = "x", check = "quantum", metric = "quantum",
+                       unit = "ns", scale = "log", worse = "more", value = value)
     if (is.null(low)) rows else cbind(rows, ci_low = low, ci_high = high)
   }
   # about the margin of 3 %, with little scatter: surely a change, not surely beyond

@@ -57,7 +57,8 @@ test_that("limits are read with their units, and what is unknown is refused with
     expect_error(read_limits(file), ":2: ", class = "nl_error_damaged")
   }
   # All that is wrong is said at once, a line for each, in the order of the file.
-  writeLines(c("latncy.half_round_trip <= 1 us", "detour.alone.lost <= 1 %", "latency.half_round_trip <= 1 parsec", "detour.alone.lost <= 2 %",
+  writeLines(c("latncy.half_round_trip <= 1 us", "detour.alone.lost <= 1 %", "latency.half_round_trip <= 1 parsec",
+               "detour.alone.lost <= 2 %",
                "latency.half_round_trip 8furlongs <= 1 us"), file)
   all <- strsplit(conditionMessage(expect_error(read_limits(file), class = "nl_error_damaged")), "\n")[[1]]
   expect_equal(sub(".*?:([0-9]+): .*", "\\1", all, perl = TRUE), c("1", "3", "4", "5"))

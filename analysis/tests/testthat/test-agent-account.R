@@ -40,7 +40,8 @@ test_that("hand-computed pairs: the difference, its fixed margin and the three a
   expect_match(open$reason, "500 \u00b5s/s are")
   others <- c(4000, 0, 1000, 20)
   known <- judge(c(1000, 1010, 990, 1000) + others, rep(1000, 4), 0.01, others = others)
-  expect_equal(known[c("agreement", "others_us_per_s", "preempted_us_per_s")], list(agreement = "agree", others_us_per_s = 1255, preempted_us_per_s = 2255))
+  expect_equal(known[c("agreement", "others_us_per_s", "preempted_us_per_s")],
+               list(agreement = "agree", others_us_per_s = 1255, preempted_us_per_s = 2255))
   expect_match(judge(c(1, 2), c(NA, NA), 0.01)$reason, "not known")
   expect_match(judge(5, 5, 0.01)$reason, "1 pair of halves: too few")
   expect_match(judge(numeric(), numeric(), 0.01)$reason, "no launch has an off and an on half together")

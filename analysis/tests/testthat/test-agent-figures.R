@@ -39,7 +39,8 @@ test_that("an agent that never ran where a rank waited took nothing, and nothing
 
 test_that("pairs that agree exactly are no certainty, and what is not seen is not said to be nothing", {
   same <- noiselab:::taken_test(list(estimate = 1, se = 0, df = 4), 0.01, 0.95, NA_character_)
-  expect_equal(same[c("p_value", "taken_low", "limit_percent", "reason")], list(p_value = NA_real_, taken_low = NA_real_, limit_percent = NA_real_, reason = "all pairs agree exactly"))
+  expect_equal(same[c("p_value", "taken_low", "limit_percent", "reason")],
+               list(p_value = NA_real_, taken_low = NA_real_, limit_percent = NA_real_, reason = "all pairs agree exactly"))
   some <- as.data.frame(c(noiselab:::taken_test(list(estimate = 0.1, se = 0.1, df = 4), 0.01, 0.95, NA_character_), account_percent = 1))
   expect_match(noiselab:::taken_words(some, 0.01), "not seen to take CPU time from the ranks; 0.588 % of one CPU would have been")
 })
@@ -71,7 +72,8 @@ test_that("several launches are one figure about these launches, with a test of 
 })
 
 figures_by_hand <- function(locked, all, half) {
-  row <- function(figure, value) data.frame(kind = "a", operation = "barrier", bytes = 0, launch = "L", scope = "this launch", figure = figure, value = value,
+  row <- function(figure, value) data.frame(kind = "a", operation = "barrier", bytes = 0, launch = "L", scope = "this launch",
+                                            figure = figure, value = value,
                                             low = value - half, high = value + half, limit = 1, p_value = 0.5, outcome = "detected", reason = NA_character_)
   rbind(row("locked", locked), row("all", all))
 }

@@ -13,7 +13,8 @@ test_that("the answer begins the text, and says what each operation is sensitive
     expect_equal(row$verdict, "detected")
     list(percent_of(row$estimate), format_effect(row$ci_low, FALSE), format_effect(row$ci_high, FALSE))
   }
-  wanted <- do.call(sprintf, c("Both operations are sensitive to a load of 1 %% of one CPU: 1 %% slows barrier by %s (98 %% interval %s to %s) and bcast by %s (%s to %s).",
+  wanted <- do.call(sprintf,
+                    c("Both operations are sensitive to a load of 1 %% of one CPU: 1 %% slows barrier by %s (98 %% interval %s to %s) and bcast by %s (%s to %s).",
                                of("barrier"), of("bcast")))
   expect_match(answer, wanted, fixed = TRUE)
   expect_match(answer, "The CPU time that the load takes from the ranks is seen from 1 % on")
@@ -42,7 +43,8 @@ test_that("what is detected alone, and what was missed below, are said beside th
   analysis$verdicts$detection_limit[barrier & level == 0.5] <- 0.25
   said <- paste(answer_sentences(analysis), collapse = " ")
   expect_match(said, "5 % slows barrier by [^)]*; 1 % alone\\)")
-  expect_match(said, "Smaller levels were not detected on barrier; a slowdown of 0.250 % would have been, with probability 0.95", fixed = TRUE)
+  expect_match(said, "Smaller levels were not detected on barrier; a slowdown of 0.250 % would have been, with probability 0.95",
+               fixed = TRUE)
 })
 
 test_that("how busy the machine was is said where it matters, with the tasks that the look saw", {
@@ -61,7 +63,8 @@ test_that("how busy the machine was is said where it matters, with the tasks tha
 
 test_that("launches like these come second where launches are few, and these launches where they are many", {
   few <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), launches = 3)))
-  expect_match(answer_of(few), "Launches like these, second: at 5 %, by time barrier .* \\[.*Launches differ by more than their pairs explain with p = ")
+  expect_match(answer_of(few),
+               "Launches like these, second: at 5 %, by time barrier .* \\[.*Launches differ by more than their pairs explain with p = ")
   many <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), launches = 5)))
   expect_match(answer_of(many), "These launches, second: at 5 %")
   one <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))

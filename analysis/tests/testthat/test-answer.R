@@ -1,6 +1,7 @@
 # An analysis whose rows are made to say what a test needs.
 analysis_with <- function(change, ...) {
-  campaign <- do.call(simulated_campaign, utils::modifyList(c(quiet, list(pairs = 40, levels_percent = c(0, 0.5, 1, 5), operations = c("barrier", "bcast"),
+  campaign <- do.call(simulated_campaign, utils::modifyList(c(quiet, list(pairs = 40, levels_percent = c(0, 0.5, 1, 5),
+      operations = c("barrier", "bcast"),
                                                                            seed = 1)), list(...)))
   analysis <- analyze_campaign(campaign, channels = "time")
   analysis$verdicts <- change(analysis$verdicts)
@@ -18,7 +19,8 @@ test_that("the smallest level is that with all families counted together, and wh
     v$familywise[v$operation == "bcast" & v$level_requested_percent <= 1] <- FALSE
     v$verdict[v$operation == "barrier" & v$level_requested_percent < 5] <- "not detected"
     v$p_one_sided[v$operation == "barrier" & v$level_requested_percent < 5] <- 0.3
-    v$detection_limit[v$operation == "barrier"] <- c(9, 2, 3, 4)[match(v$level_requested_percent[v$operation == "barrier"], c(0, 0.5, 1, 5))]
+    v$detection_limit[v$operation == "barrier"] <- c(9, 2, 3, 4)[match(v$level_requested_percent[v$operation == "barrier"],
+        c(0, 0.5, 1, 5))]
     v
   }))
   expect_equal(facts$families$outcome, c("detected", "detected"))
@@ -91,7 +93,8 @@ test_that("nothing detected has its limit, and a campaign of the placebo alone h
 })
 
 test_that("a treatment without a level is told by its name", {
-  analysis <- analyze_campaign(do.call(simulated_campaign, c(quiet, list(external = "agent", slowdown_percent = 5, pairs = 40, seed = 1))), channels = "time")
+  analysis <- analyze_campaign(do.call(simulated_campaign, c(quiet, list(external = "agent", slowdown_percent = 5, pairs = 40, seed = 1))),
+                               channels = "time")
   facts <- answer_facts(analysis)
   expect_equal(facts$families$level_percent, Inf)
   expect_null(facts$smallest)

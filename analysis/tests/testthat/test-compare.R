@@ -376,7 +376,8 @@ test_that("no word contradicts the interval beside it", {
 test_that("a side that grew beyond its plan has less of alpha left", {
   dirs <- two_sides(launches = 3)
   ids <- basename(list.dirs(dirs$b, recursive = FALSE))
-  writeLines(c("# schema: 1", "launch\tset\tnodes\tranks\targuments", paste0(ids[1:2], "\t-\t-\t2\t--op\tbarrier")), file.path(dirs$b, "schedule.tsv"))
+  writeLines(c("# schema: 1", "launch\tset\tnodes\tranks\targuments", paste0(ids[1:2], "\t-\t-\t2\t--op\tbarrier")),
+             file.path(dirs$b, "schedule.tsv"))
   got <- compare_campaigns(read_campaign(dirs$a), read_campaign(dirs$b))
   expect_equal(got$alpha, 0.0025)
   expect_match(got$notes[1], "^B: look 2 at this campaign")
@@ -399,5 +400,6 @@ test_that("where both sides ran the same agent the margin is of what it costs", 
   said <- status_of("noiselab-compare", "--margin", "1", old, new)
   expect_equal(said$status, 1L)
   expect_match(paste(said$out, collapse = " "), "Margin of 1 % of the agent's slowdown: fail")
-  expect_match(paste(status_of("noiselab-compare", "--margin", "1", "--all", old, new)$out, collapse = " "), "margin 1 % of the agent's slowdown: fail")
+  expect_match(paste(status_of("noiselab-compare", "--margin", "1", "--all", old, new)$out, collapse = " "),
+               "margin 1 % of the agent's slowdown: fail")
 })

@@ -1,6 +1,7 @@
 # Files of two arms beside the launches of a campaign: `off` and `on` are lists of figures by LIKWID's names.
 put_counters <- function(dir, off, on, arm = "agent", operation = "barrier", file = "likwid.csv") {
-  table <- function(arm, figures) c(sprintf("TABLE,Region %s:%s,Group 1 Metric,MEM,%d", operation, arm, length(figures)), "Metric,HWThread 0",
+  table <- function(arm, figures) c(sprintf("TABLE,Region %s:%s,Group 1 Metric,MEM,%d", operation, arm, length(figures)),
+                                    "Metric,HWThread 0",
                                     paste0(names(figures), ",", unlist(figures)))
   for (launch in list.dirs(dir, recursive = FALSE)) writeLines(c(table("off", off), table(arm, on)), file.path(launch, file))
 }
@@ -21,7 +22,8 @@ test_that("a lower clock, damaged caches and preempted time are told from each o
   expect_equal(cause(preempted, figures())$cause, "preempted time")
   expect_equal(cause(clean, figures(clock = 2310))$cause, "hint: lower clock")
   expect_equal(cause(clean, figures(cpi = 0.75, memory = 600))$cause, "hint: cache damage")
-  expect_equal(cause(preempted, figures(clock = 2310, cpi = 0.75, l3 = 1150))$cause, "preempted time + hint: lower clock + hint: cache damage")
+  expect_equal(cause(preempted, figures(clock = 2310, cpi = 0.75, l3 = 1150))$cause,
+               "preempted time + hint: lower clock + hint: cache damage")
   # just below each threshold
   near <- cause(clean, figures(clock = 2353, cpi = 0.71, l3 = 1099, memory = 549))
   expect_equal(near$cause, "unexplained")

@@ -70,7 +70,8 @@ test_that("halves of a campaign are windows: a phase that moves and silence betw
   set.seed(4)
   windows <- data.frame(start_ns = (0:29) * 2e9, length_ns = 1e9)
   phase <- stats::runif(30, 0, 0.1)
-  bursts <- data.frame(start_ns = round(rep(windows$start_ns, each = 10) + (rep(phase, each = 10) + rep(0:9, 30) * 0.1) * 1e9), duration_ns = 4e4)
+  bursts <- data.frame(start_ns = round(rep(windows$start_ns, each = 10) + (rep(phase, each = 10) + rep(0:9, 30) * 0.1) * 1e9),
+                       duration_ns = 4e4)
   fit <- equivalent_setting(bursts, windows)
   expect_equal(fit$pattern, "periodic")
   near(fit$period_s, 0.1, 0.1)
@@ -133,7 +134,8 @@ test_that("the front end takes traces and campaigns, and prints text, JSON and C
   expect_match(status_of("noiselab-analyze", "equivalent", file, "--csv")$out[2], "^mine,node7,periodic,0.1")
   dir <- local_folder()
   simulate_agent_campaign(dir, pairs = 10, launches = 2, levels_percent = 1, half_period_ns = 3e8, seed = 1)
-  got <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "equivalent", dir, "--json")$out, collapse = "\n"), simplifyVector = FALSE)$settings[[1]]
+  got <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "equivalent", dir, "--json")$out, collapse = "\n"),
+                            simplifyVector = FALSE)$settings[[1]]
   expect_equal(got[c("agent", "kind", "pattern")], list(agent = "collectd", kind = "procfs", pattern = "periodic"))
   near(got$period_s, 0.1, 1)
   near(got$level_percent, 0.041, 10) # bursts of 41 us, drawn

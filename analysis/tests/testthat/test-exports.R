@@ -27,7 +27,8 @@ test_that("the examples run", {
     code <- tempfile(fileext = ".R")
     tools::Rd2ex(page, code)
     if (!file.exists(code)) next
-    expect_error(utils::capture.output(suppressMessages(source(code, local = new.env(parent = globalenv()), echo = FALSE))), NA, label = basename(page))
+    expect_error(utils::capture.output(suppressMessages(source(code, local = new.env(parent = globalenv()), echo = FALSE))), NA,
+                 label = basename(page))
     unlink(code)
   }
 })

@@ -56,7 +56,8 @@ test_that("the number of launches that would decide follows from the distance to
 
 test_that("files say the interval, each interval is a treatment, and the front end ends with the answer's status", {
   dir <- local_folder()
-  for (i in 1:2) do.call(simulate_campaign, c(quiet, list(dir, external = "agent", slowdown_percent = c(3, 0.01)[i], launches = 2, pairs = 15,
+  for (i in 1:2) do.call(simulate_campaign, c(quiet, list(dir, external = "agent", slowdown_percent = c(3, 0.01)[i], launches = 2,
+                                                          pairs = 15,
                                                           prefix = c("often", "seldom")[i], seed = i)))
   status <- function(...) status_of("noiselab-analyze", "intervals", dir, ...)
   expect_match(status()$err, "two sampling intervals or more")

@@ -25,7 +25,8 @@ test_that("the interval holds the truth, and no burst that costs something is mi
 })
 
 test_that("bursts that cost nothing are found no more often than alpha says", {
-  got <- lapply(1:40, function(seed) locked_cost(list(loop_track(simulate_loop(seconds = 5, cost_us = 0, seed = seed, random = TRUE), n_shifts = 200))))
+  got <- lapply(1:40, function(seed) locked_cost(list(loop_track(simulate_loop(seconds = 5, cost_us = 0, seed = seed, random = TRUE),
+      n_shifts = 200))))
   got <- do.call(rbind, got)
   expect_lte(sum(got$p_value < 0.01), 3)
   expect_gte(sum(got$cost_low_ns <= 0 & got$cost_high_ns >= 0), 37)
@@ -114,7 +115,8 @@ test_that("the p-value counts shifts where they can, and goes on by the normal t
 test_that("launches together count by their bursts, and the worst state wins", {
   row <- function(slowdown, reach, n, state = "measured") {
     cbind(data.frame(launch = "a", operation = "barrier", bytes = 0), locked_row(list(
-      n_bursts = n, bursts_per_s = 4, burst_cpu_ns = 2.5e6, cost_ns = 2.5e6, cost_low_ns = 2.4e6, cost_high_ns = 2.6e6, slowdown_percent = slowdown,
+      n_bursts = n, bursts_per_s = 4, burst_cpu_ns = 2.5e6, cost_ns = 2.5e6, cost_low_ns = 2.4e6, cost_high_ns = 2.6e6,
+      slowdown_percent = slowdown,
       slowdown_low = slowdown - reach, slowdown_high = slowdown + reach, p_value = 1e-4, limit_percent = 0.1, amplification = 1,
       amplification_low = 0.9, amplification_high = 1.1, absorbed_share = 0, z = 4, state = state)))
   }
@@ -142,6 +144,7 @@ test_that("bursts that come on two nodes at once hold the ranks up once, and oth
   # bursts of the other at other times: both count
   expect_length(tracks_apart(list(one, loop_track(simulate_loop(seed = 5), n_shifts = 200))), 2)
   # and so do dense ones that meet by chance
-  dense <- function(seed) loop_track(simulate_loop(seconds = 4, period_s = 0.005, length_us = 300, random = TRUE, seed = seed), n_shifts = 200)
+  dense <- function(seed) loop_track(simulate_loop(seconds = 4, period_s = 0.005, length_us = 300, random = TRUE, seed = seed),
+                                     n_shifts = 200)
   expect_length(tracks_apart(list(dense(1), dense(2))), 2)
 })

@@ -10,7 +10,8 @@ test_that("the looks at a campaign are those of its schedule", {
   expect_true(is.na(free$looks) && free$alpha == 0.01 && length(free$note) == 0)
   schedule_of(dir, paste0("sim-", 1:4))
   whole <- looks()
-  expect_equal(whole[c("looks", "planned", "present", "share", "alpha")], list(looks = 1, planned = 4L, present = 4, share = 1, alpha = 0.01))
+  expect_equal(whole[c("looks", "planned", "present", "share", "alpha")],
+               list(looks = 1, planned = 4L, present = 4, share = 1, alpha = 0.01))
   expect_equal(whole$note, character())
   schedule_of(dir, paste0("sim-", 1:2))
   more <- looks()

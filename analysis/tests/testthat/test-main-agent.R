@@ -34,7 +34,8 @@ test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with 
 })
 
 test_that("the time that a longer run would need follows from the standard error, by hand", {
-  row <- data.frame(channel = "time", launch = "L", margin_verdict = "inconclusive", reason = NA, raw_margin = log1p(0.01), raw_margin_se = 0.002,
+  row <- data.frame(channel = "time", launch = "L", margin_verdict = "inconclusive", reason = NA, raw_margin = log1p(0.01),
+                    raw_margin_se = 0.002,
                     alpha = 0.01)
   campaign <- list(rows = data.frame(launch = "L", wall_ns = rep(1e9, 60)))
   times <- ((qnorm(0.99) + qnorm(0.95)) * 0.002 / (log1p(0.01) - log1p(0.005)))^2
@@ -79,7 +80,8 @@ test_that("a campaign without an agent is refused with status 3, an unknown opti
 })
 
 test_that("lines keep to 100 columns, with long names, several nodes and a disagreement", {
-  dir <- made(pairs = 16, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2, unaccounted = 0.5, agent_burst_ns = 2e6,
+  dir <- made(pairs = 16, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2, unaccounted = 0.5,
+              agent_burst_ns = 2e6,
               source = "thread", prefix = "a-rather-long-launch-id")
   out <- status_of("noiselab-analyze", "agent", dir, "--all")$out
   expect_match(gsub(" +", " ", paste(out, collapse = " ")), "disagree \\(the ranks lost more than the agent used")
@@ -88,7 +90,8 @@ test_that("lines keep to 100 columns, with long names, several nodes and a disag
 })
 
 test_that("an agent that is on in its off halves, or does nothing, is noted", {
-  rows <- data.frame(launch = "L", host = "h", kind = "a", off_cpu_percent = c(0.5, 0, 0), cpu_percent = c(1, 0, 1), on_ranks_percent = c(1, 0, 1.2))
+  rows <- data.frame(launch = "L", host = "h", kind = "a", off_cpu_percent = c(0.5, 0, 0), cpu_percent = c(1, 0, 1),
+                     on_ranks_percent = c(1, 0, 1.2))
   notes <- noiselab:::agent_notes(rows)
   expect_match(notes[1], "was not off in its off halves")
   expect_match(notes[2], "used no CPU time in its on halves")

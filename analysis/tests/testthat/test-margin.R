@@ -49,7 +49,8 @@ test_that("a margin is a percentage above 0, with or without its sign", {
 # Halves of the hypervisor's time that explain a slowdown of 3 % away: what a covariate that moves with the load does.
 # A campaign in which the hypervisor took time of some halves, as `taken(rows, pairs)` says (ns): it is in their wall time.
 stolen_from <- function(taken, declared = "steal", slowdown = 0.2) {
-  campaign <- do.call(simulated_campaign, utils::modifyList(quiet, list(pairs = 400, levels_percent = 2, slowdown_percent = slowdown, seed = 1)))
+  campaign <- do.call(simulated_campaign, utils::modifyList(quiet, list(pairs = 400, levels_percent = 2, slowdown_percent = slowdown,
+      seed = 1)))
   rows <- campaign$rows
   lost <- with_seed(4, taken(rows, pair_rows(rows)))
   for (name in c("rank_steal_ns_max", "rank_steal_ns_sum")) data.table::set(campaign$rows, j = name, value = lost)

@@ -25,7 +25,8 @@ test_that("many ranks share lines: by node, or by number where there is one node
   expect_equal(by_number$label[65], "64 to 127")
   expect_lte(max(lines(4096, function(r) paste0("n", r))$line), 63)
   # a joint line is compared with its joint share
-  table <- data.frame(slice = 0, start_ns = 0, end_ns = 1e9, rank = c(0, 1, 100), starts = 10, last_starts = c(3, 2, 5), last_ends = c(0, 0, 10))
+  table <- data.frame(slice = 0, start_ns = 0, end_ns = 1e9, rank = c(0, 1, 100), starts = 10, last_starts = c(3, 2, 5),
+                      last_ends = c(0, 0, 10))
   frame <- lateness_frame(table, lines(128, function(r) "x"))
   at <- frame[frame$panel == "last to start" & frame$times_expected > 0, ]
   expect_equal(at$times_expected, c(5, 5) / 10 / (2 / 128))

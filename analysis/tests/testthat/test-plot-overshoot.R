@@ -5,7 +5,8 @@ test_that("the curve counts each rank's starts, and the bound is drawn", {
   expect_equal(unique(frame$late_bound_us), 1)
   off <- frame[frame$panel == "barrier" & frame$arm == "off", ]
   expect_equal(max(off$probability), 1)
-  expect_equal(sum(off$count), 2 * sum(analysis$campaign$rows[["operations"]][analysis$campaign$rows[["operation"]] == "barrier" & analysis$campaign$rows[["arm"]] == "off"]))
+  expect_equal(sum(off$count), 2 * sum(analysis$campaign$rows[["operations"]][analysis$campaign$rows[["operation"]] == "barrier" &
+      analysis$campaign$rows[["arm"]] == "off"]))
   drawn <- plot_overshoot(analysis)
   expect_equal(levels(drawn$data$panel), c("reduce", "barrier"))
   expect_match(drawn$labels$caption, "bound \\(1 ")

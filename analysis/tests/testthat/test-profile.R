@@ -7,11 +7,13 @@ two_ranks <- function(late_ns, preempted_ns = 0, off_cpu_ns = 0, slept = 0, sinc
   data.table::data.table(
     launch = "a", communicator = "c", ranks = 2, call = rep(seq_len(calls), 2), operation = "allreduce", rank = rank, node = node[rank + 1],
     since_ns = start + since_ns[rank + 1], arrived_ns = arrived, left_ns = start + 1e6 + late_ns + op_ns,
-    preempted_ns = ifelse(rank == 1, preempted_ns, 0), off_cpu_ns = ifelse(rank == 1, off_cpu_ns, 0), slept = ifelse(rank == 1, slept, 0), mpi_ns = 0
+    preempted_ns = ifelse(rank == 1, preempted_ns, 0), off_cpu_ns = ifelse(rank == 1, off_cpu_ns, 0), slept = ifelse(rank == 1, slept, 0),
+    mpi_ns = 0
   )
 }
 
-mean_parts <- function(arrivals) colMeans(whole_calls(arrivals)[c("waited_ns", "noise_waited_ns", "carried_ns", "unequal_ns", "within_ns", "between_ns")])
+mean_parts <- function(arrivals) colMeans(whole_calls(arrivals)[c("waited_ns", "noise_waited_ns", "carried_ns", "unequal_ns", "within_ns",
+    "between_ns")])
 
 test_that("a rank that works longer lets the other wait, and that is unequal work", {
   expect_equal(unname(mean_parts(two_ranks(2e5))), c(1e5, 0, 0, 1e5, 1e5, 0))
@@ -59,16 +61,20 @@ test_that("the exposure is that computed by hand", {
 
 profile_folder <- function(arrivals, json = list(), files = TRUE) {
   dir <- withr_free_dir()
-  info <- utils::modifyList(list(schema = 2, program = "noiselab-profile", version = "0.1.0", launch = "a", options = stats::setNames(list(), character()),
+  info <- utils::modifyList(list(schema = 2, program = "noiselab-profile", version = "0.1.0", launch = "a",
+                                 options = stats::setNames(list(), character()),
                                  command = list("mpirun"), ranks = 2, ended = "complete"), json)
   jsonlite::write_json(info, file.path(dir, "launch.json"), auto_unbox = TRUE)
   if (!files) return(dir)
   write <- function(x, name) data.table::fwrite(x, file.path(dir, name), scipen = 50)
   write(arrivals, "arrivals.csv")
-  write(data.frame(launch = "a", rank = c(0, 1, 1), operation = c("allreduce", "allreduce", "waitall"), class = c("synchronising", "synchronising", "point-to-point"),
-                   bytes_lo = c(8, 8, 0), communicator = c("world", "world", ""), ranks = c(2, 2, 0), root = "", calls = c(3, 3, 10), bytes = c(24, 24, 0),
+  write(data.frame(launch = "a", rank = c(0, 1, 1), operation = c("allreduce", "allreduce", "waitall"),
+                   class = c("synchronising", "synchronising", "point-to-point"),
+                   bytes_lo = c(8, 8, 0), communicator = c("world", "world", ""), ranks = c(2, 2, 0), root = "", calls = c(3, 3, 10),
+                   bytes = c(24, 24, 0),
                    inside_ns = c(6e5, 0, 3e6), longest_ns = c(2e5, 0, 1e6), outside_ns = c(3e6, 3.6e6, 0)), "operations.csv")
-  write(data.frame(launch = "a", rank = 0:1, host = "h", node = 0, threads = "single", state = "finalized", clock = "tsc", clock_bound_ns = 0, started_ns = 0,
+  write(data.frame(launch = "a", rank = 0:1, host = "h", node = 0, threads = "single", state = "finalized", clock = "tsc",
+                   clock_bound_ns = 0, started_ns = 0,
                    wall_ns = 1e7, calls = 3, mpi_ns = 6e5, lost_calls = 0, sampled_calls = 3, sample_cost_ns = 5000, waits = "scheduler"), "ranks.csv")
   dir
 }

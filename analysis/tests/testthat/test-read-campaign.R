@@ -393,7 +393,8 @@ test_that("columns of synchronised starts that are there and empty are as good a
     columns <- if (name == "halves.csv") added_columns$starts[1:10] else {
       c("first_starts", "last_starts", "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum", "overshoot_ns_max")
     }
-    edit_lines(file.path(dir, "sim-1", name), function(x) paste0(x, ",", c(paste(columns, collapse = ","), rep(strrep(",", length(columns) - 1), length(x) - 1))))
+    edit_lines(file.path(dir, "sim-1", name), function(x) paste0(x, ",",
+        c(paste(columns, collapse = ","), rep(strrep(",", length(columns) - 1), length(x) - 1))))
   }
   edit_json(file.path(dir, "sim-1", "launch.json"), function(info) c(info, list(start = NULL)))
   after <- read_campaign(dir)

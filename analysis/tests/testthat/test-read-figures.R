@@ -101,7 +101,8 @@ test_that("histograms of a node are those of its CPUs added, with quantiles only
   per_cpu <- lapply(0:1, function(cpu) {
     us <- floor(rexp(60000, 1 / (5 + cpu))) + 5
     bins <- table(us)
-    list(us = us, rows = data.frame(check = "detour", variant = "alone", metric = "detour", bytes = NA, node = 0, host = "node1", rank = 0, cpu = cpu,
+    list(us = us, rows = data.frame(check = "detour", variant = "alone", metric = "detour", bytes = NA, node = 0, host = "node1", rank = 0,
+                                    cpu = cpu,
                                     lo_ns = as.numeric(names(bins)) * 1000, hi_ns = as.numeric(names(bins)) * 1000 + 1000, count = as.vector(bins)))
   })
   data.table::fwrite(do.call(rbind, lapply(per_cpu, `[[`, "rows")), file.path(dir, "sim-0001", "accept_hist.csv"), na = "")

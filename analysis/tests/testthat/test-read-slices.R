@@ -73,7 +73,8 @@ test_that("a launch that died before the header was written has no slices, and a
     got <- read_slices(file, list(launch = "a"))
     expect_equal(c(nrow(got$blocks), length(got$ns)), c(0, 0))
     expect_match(got$notes, "it has no slices")
-    expect_null(locked_track(timeline_of(got, data.frame(operation = "barrier", bytes = 0, pair = 0, order = 1)), data.frame(start_ns = 1, duration_ns = 1)))
+    expect_null(locked_track(timeline_of(got, data.frame(operation = "barrier", bytes = 0, pair = 0, order = 1)),
+                             data.frame(start_ns = 1, duration_ns = 1)))
     expect_error(read_slices(file, info), class = "nl_error_damaged")
   }
 })

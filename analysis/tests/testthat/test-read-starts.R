@@ -54,7 +54,8 @@ test_that("what is written is read back, and agrees with the rows", {
   starts <- read_starts(launch_of(dir), by = "start")
   rows <- as.data.frame(read_campaign(dir)$rows)
   by <- as.data.frame(starts)[c("pair", "order")]
-  sums <- aggregate(data.frame(n = 1, as.data.frame(starts)[c("global_ns", "spread_ns", "after_last_ns")], late_starts = starts$late), by, sum)
+  sums <- aggregate(data.frame(n = 1, as.data.frame(starts)[c("global_ns", "spread_ns", "after_last_ns")], late_starts = starts$late), by,
+                    sum)
   sums$overshoot_ns_max <- aggregate(starts$overshoot_ns, by, max)$x
   both <- merge(rows, sums, by = c("pair", "order"))
   expect_equal(nrow(both), nrow(rows))
@@ -120,7 +121,8 @@ test_that("damage is named with file and byte", {
     list(at(235, 0x20), "byte 235: no block begins here"), list(at(239, 9), "byte 239: config is 9"),
     list(at(243, 9), "byte 243: arm is 9"), list(at(259, 99), "byte 259: 99 wide values"),
     list(at(269, 0xf8, 0x7f), "byte 263: pair is NaN"), list(at(276, 0x11), "byte 271: first is"),
-    list(at(293, 0xf0, 0x7f), "byte 287: scheduled_ns is not a number"), list(at(295, 0, 0, 0, 0x80), "byte 295: .*did not fit"), list(at(343 + 8, 0), "byte 343: a wide value for no field"),
+    list(at(293, 0xf0, 0x7f), "byte 287: scheduled_ns is not a number"), list(at(295, 0, 0, 0, 0x80), "byte 295: .*did not fit"),
+    list(at(343 + 8, 0), "byte 343: a wide value for no field"),
     list(at(343 + 4, 9), "byte 343: a wide value for no field"), list(golden()[1:3], "byte 0: no raw file")
   )
   for (case in cases) {

@@ -70,7 +70,8 @@ test_that("the difference is taken within launches, within one launch, or by Wel
 })
 
 test_that("the front end answers with its status, and refuses a campaign without a replay", {
-  dir <- do.call(local_campaign, c(quiet, list(external = "collectd", slowdown_percent = 2, pairs = 15, launches = 4, prefix = "a", seed = 1)))
+  dir <- do.call(local_campaign, c(quiet, list(external = "collectd", slowdown_percent = 2, pairs = 15, launches = 4, prefix = "a",
+                                               seed = 1)))
   expect_equal(status_of("noiselab-analyze", "replay", dir)$status, 3L)
   do.call(simulate_campaign, c(quiet, list(dir, patterns = "replay", kinds = "sum", levels_percent = 1, slowdown_percent = 8, pairs = 15,
                                            launches = 4, prefix = "r", seed = 2)))

@@ -48,7 +48,8 @@ test_that("the report is one file that needs nothing else and holds every plot w
   expect_match(html, "at 5 % of one CPU barrier is slowed most by cache .* of 2 treatments \\(their difference: p = ", ignore.case = TRUE)
   expect_match(html, "<summary>The load that was delivered</summary>")
   expect_match(html, "<summary>Synchronised starts</summary>")
-  for (caption in c("Who was late, by rank", "Who was late, by node", "Clocks against that of rank 0")) expect_match(html, caption, fixed = TRUE)
+  for (caption in c("Who was late, by rank", "Who was late, by node", "Clocks against that of rank 0")) expect_match(html, caption,
+      fixed = TRUE)
   expect_match(html, "simulate_campaign seed 1")
   made <- list.files(file.path(dir, "report_files"))
   expect_setequal(sub("\\.(svg|png)$", "", grep("csv$", made, value = TRUE, invert = TRUE)), drawn)
@@ -58,7 +59,8 @@ test_that("the report is one file that needs nothing else and holds every plot w
 
 test_that("a report of the demo's size is small, and its first section is the answer with the dose-response", {
   skip_if_not_installed("svglite")
-  dir <- local_campaign(operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 150, ranks = 2)
+  dir <- local_campaign(operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048),
+                        levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 150, ranks = 2)
   file <- file.path(dir, "r.html")
   write_report(read_campaign(dir), file)
   expect_lt(file.size(file), 700e3)
@@ -90,11 +92,13 @@ test_that("a report without svglite has pictures in pixels, and the same words",
 test_that("colours of the style sheet are those of the plots", {
   css <- readLines(report_file("style.css"))
   for (name in setdiff(names(okabe_ito), "black")) expect_match(css, sprintf("^  --%s: %s;$", name, okabe_ito[[name]]), all = FALSE)
-  for (colour in setdiff(verdict_looks$colour, "white")) expect_match(css, sprintf("tr.look-%s .*var\\(--%s\\)", colour, colour), all = FALSE)
+  for (colour in setdiff(verdict_looks$colour, "white")) expect_match(css, sprintf("tr.look-%s .*var\\(--%s\\)", colour, colour),
+      all = FALSE)
 })
 
 test_that("words of verdicts are known to the looks, and have one mark each", {
-  words <- c(outcomes, "above", "below", "here", "trace", "pass", "fail", "same", "slower", "faster", no_difference, unname(reproducible_words), "agree", "disagree")
+  words <- c(outcomes, "above", "below", "here", "trace", "pass", "fail", "same", "slower", "faster", no_difference,
+             unname(reproducible_words), "agree", "disagree")
   expect_setequal(setdiff(words, verdict_looks$word), "reproducible")
   expect_equal(anyDuplicated(verdict_looks$word), 0)
   expect_equal(length(unique(verdict_looks$mark)), length(unique(paste(verdict_looks$shape, verdict_looks$colour == "white"))))
@@ -111,7 +115,8 @@ test_that("a reason stands once, with the rows that it concerns", {
 test_that("a place that cannot be written names the option that takes another", {
   # a directory in which even root makes no file
   skip_if_not(dir.exists("/proc/self"))
-  expect_error(check_report_file("/proc/self/report.html"), "cannot write in '/proc/self': --out FILE writes the report elsewhere", class = "nl_error_usage")
+  expect_error(check_report_file("/proc/self/report.html"), "cannot write in '/proc/self': --out FILE writes the report elsewhere",
+               class = "nl_error_usage")
   expect_error(check_report_file("/proc/self/report.html", "--report"), "--report FILE writes", class = "nl_error_usage")
   dir <- local_campaign(pairs = 8, levels_percent = 5)
   got <- status_of("noiselab-report", dir, "--out", "/proc/self/report.html")
@@ -157,7 +162,8 @@ test_that("an answer of nothing detected has its limit, and the level it could h
   # the limit of what was tested, not of the placebo
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   of <- analysis$verdicts$detection_limit[analysis$verdicts$level_requested_percent > 0]
-  expect_match(seen_sentence(analysis), sprintf("a slowdown of %s %% on barrier would have been found with power 0.95", format_effect(of, FALSE)), fixed = TRUE)
+  expect_match(seen_sentence(analysis), sprintf("a slowdown of %s %% on barrier would have been found with power 0.95",
+                                                format_effect(of, FALSE)), fixed = TRUE)
 })
 
 test_that("launches that differ in ranks are counted, not described by the first", {
@@ -224,7 +230,8 @@ test_that("clean launches with synchronised starts have a report without verdict
   expect_match(html, "[0-9]+ synchronised starts were made, .* of them late; 99 % of starts began within")
   expect_self_contained(html)
   expect_equal(sections_of(html), c("answer", "where", "trust", "again"))
-  expect_setequal(sub("\\.csv$", "", list.files(file.path(dir, "r_files"), "csv$")), c("tail", "overshoot", "lateness", "heatmap", "reproducibility"))
+  expect_setequal(sub("\\.csv$", "", list.files(file.path(dir, "r_files"), "csv$")),
+                  c("tail", "overshoot", "lateness", "heatmap", "reproducibility"))
   dir <- local_campaign(pairs = 4, levels_percent = 5, design = "single", arms = "off")
   got <- status_of("noiselab-report", dir)
   expect_equal(got$status, 3L)

@@ -95,7 +95,8 @@ test_that("what is reproducible is decided by the bound of the scatter, and else
   expect_gt(table$cv_launches_high_percent, 5)
   expect_equal(table$reproducible, "undecided")
   expect_false(table$suitable)
-  expect_match(table$reason, "^reproducible or not is undecided: over 3 launches the CV is .* %, and below 5 % is not shown; [0-9]+ launches would decide$")
+  expect_match(table$reason,
+               "^reproducible or not is undecided: over 3 launches the CV is .* %, and below 5 % is not shown; [0-9]+ launches would decide$")
   advice <- recommend_configuration(table)
   expect_null(advice$row)
   expect_match(advice$commands, paste("--launches", table$launches_needed), fixed = TRUE)
@@ -106,7 +107,8 @@ test_that("what is reproducible is decided by the bound of the scatter, and else
   # The bound holds what it states: of configurations at the limit one in a hundred is called reproducible, one not.
   set.seed(1)
   cv <- replicate(4000, stats::sd(stats::rnorm(7, 1, 0.05)))
-  bound <- vapply(cv, function(x) unlist(relative_error(1 + x * scale(1:7)[, 1], 0.98)[c("rse_low_percent", "rse_high_percent")]) * sqrt(7), c(0, 0))
+  bound <- vapply(cv, function(x) unlist(relative_error(1 + x * scale(1:7)[, 1], 0.98)[c("rse_low_percent", "rse_high_percent")]) * sqrt(7),
+                  c(0, 0))
   expect_lt(abs(mean(bound[2, ] <= 5) - 0.01), 3 * sqrt(0.01 / 4000))
   expect_lt(abs(mean(bound[1, ] > 5) - 0.01), 3 * sqrt(0.01 / 4000))
 })

@@ -126,7 +126,8 @@ test_that("what starts cannot answer has status 3, what it does not take has sta
     expect_equal(got$status, 3L)
     expect_match(utils::tail(got$err, 1), "run |more launches")
   }
-  for (args in list(c("starts", dir, "--alpha", "0.1"), c("starts", "--table", "cost", "--csv", dir), "starts", c("mpiperf", "--trim", "1", dir),
+  for (args in list(c("starts", dir, "--alpha", "0.1"), c("starts", "--table", "cost", "--csv", dir), "starts",
+                    c("mpiperf", "--trim", "1", dir),
                     c("mpiperf", "--trim", "x", dir), c("overlap", "--trim", "0", dir), c(dir, "--trim", "0"), c("starts", "no-such-dir"))) {
     got <- status_of("noiselab-analyze", args)
     expect_equal(got$status, 2L)

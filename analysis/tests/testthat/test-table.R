@@ -2,7 +2,8 @@ rows <- data.frame(operation = c("barrier", "bcast", "alltoall"), slowdown_perce
                    verdict = c("detected", "inconclusive", "not detected"))
 
 made <- function(...) {
-  new_table(operation = col_words("operation", rows$operation), slowdown_percent = col_number("slowdown", rows$slowdown_percent, format_effect, "%"),
+  new_table(operation = col_words("operation", rows$operation), slowdown_percent = col_number("slowdown", rows$slowdown_percent,
+      format_effect, "%"),
             ci_low_percent = col_number("CI", rows$ci_low_percent, c("[a]", "-", "[b, c]")),
             verdict = col_words("verdict", rows$verdict, style = c("bold", "", "dim")), ...)
 }

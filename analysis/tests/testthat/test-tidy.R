@@ -20,7 +20,8 @@ test_that("each estimate of a campaign is a row, with the numbers of its table",
   effects <- rows[rows$quantity %in% c("slowdown_percent", "preempted_percent"), ]
   expect_equal(effects$value, analysis$verdicts$estimate)
   expect_equal(effects$verdict, gsub(" ", "_", row_outcome(analysis$verdicts)))
-  expect_setequal(unique(rows$quantity), c("slowdown_percent", "preempted_percent", "smallest_detected_level_percent", "detectable_level_percent",
+  expect_setequal(unique(rows$quantity), c("slowdown_percent", "preempted_percent", "smallest_detected_level_percent",
+                                           "detectable_level_percent",
                                            "level_slowing_by_delta_percent", "amplification_ratio", "interruption_cost_ns", "treatment_contrast_percent"))
   expect_true("cache/spin" %in% rows$kind)
   expect_true(all(rows$confidence > 0.9, na.rm = TRUE))
@@ -33,16 +34,19 @@ test_that("nodes, intervals, replays, comparisons, agents and acceptance have th
   expect_in_schema(location_estimates(locate_noise(read_campaign(dir))))
   expect_in_schema(intervals_estimates(interval_sweep(sweep_campaign(c(1, 10), c(2, 0.2)), margin = 0.5)))
   part <- function(...) do.call(simulated_campaign, c(quiet, list(pairs = 30, launches = 4, slowdown_percent = 2, ...)))
-  both <- join_campaigns(list(part(external = "agent", prefix = "a", seed = 1), part(patterns = "replay", levels_percent = 1, prefix = "r", seed = 2)))
+  both <- join_campaigns(list(part(external = "agent", prefix = "a", seed = 1),
+                              part(patterns = "replay", levels_percent = 1, prefix = "r", seed = 2)))
   expect_in_schema(replay_estimates(compare_replay(both)))
   sides <- lapply(1:2, function(i) {
-    read_campaign(local_campaign(pairs = 10, launches = 3, levels_percent = 5, seed = i, prefix = letters[i], operation_ns = 1800 + 200 * i, env = parent.frame(2)))
+    read_campaign(local_campaign(pairs = 10, launches = 3, levels_percent = 5, seed = i, prefix = letters[i], operation_ns = 1800 + 200 * i,
+                                 env = parent.frame(2)))
   })
   expect_in_schema(comparison_estimates(compare_campaigns(sides[[1]], sides[[2]], margin_percent = 5)))
   agent <- local_folder()
   unlink(agent, recursive = TRUE)
   simulate_agent_campaign(agent, pairs = 20, seed = 1)
   expect_in_schema(agent_estimates(agent_report(read_campaign(agent))))
-  expect_in_schema(acceptance_change_estimates(compare_acceptance(simulated_acceptance(seed = 1), simulated_acceptance(slow_node = 2, seed = 2))))
+  expect_in_schema(acceptance_change_estimates(compare_acceptance(simulated_acceptance(seed = 1),
+      simulated_acceptance(slow_node = 2, seed = 2))))
   expect_in_schema(acceptance_estimates(judge_acceptance(simulated_acceptance(slow_node = 2, seed = 1))))
 })

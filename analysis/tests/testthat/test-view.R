@@ -21,7 +21,8 @@ test_that("a campaign of the demo's size is answered on one screen: sentences, a
   expect_lte(grep("^  operation +level +slowdown % ", lines), 10)
   expect_match(lines[length(lines)], "noiselab analyze --all DIR$")
   row <- subset(analysis$verdicts, channel == "time" & operation == "barrier" & level_requested_percent == 5)
-  expect_equal(sum(grepl(paste("barrier 5 %", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high)), gsub(" +", " ", lines), fixed = TRUE)), 1)
+  expect_equal(sum(grepl(paste("barrier 5 %", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high)),
+                         gsub(" +", " ", lines), fixed = TRUE)), 1)
 })
 
 test_that("every row has its verdict as a closed word with its mark, and no reason", {
@@ -114,7 +115,8 @@ test_that("the programs print the answer, and all tables when asked; not both at
 })
 
 test_that("what an agent costs is said first, then what it takes, and what would have been seen where nothing was found", {
-  campaign <- do.call(simulated_campaign, c(quiet, list(external = "collectd", slowdown_percent = 2, pairs = 60, operations = c("barrier", "bcast"), seed = 1)))
+  campaign <- do.call(simulated_campaign, c(quiet, list(external = "collectd", slowdown_percent = 2, pairs = 60,
+                                                        operations = c("barrier", "bcast"), seed = 1)))
   lines <- on_screen(answer_view(analyze_campaign(campaign)))
   expect_match(lines[1], "^collectd slows barrier by [0-9.]+ % \\(98 % interval [0-9.]+ to [0-9.]+\\) and bcast by ")
   expect_match(lines, "^It takes [0-9. to]+ % of one CPU from the ranks of a node", all = FALSE)
@@ -129,7 +131,8 @@ test_that("a number keeps its % beside it where a sentence folds", {
 })
 
 test_that("empty lines give way before rows do", {
-  view <- list(sentences = paste(rep("word", 120), collapse = " "), table = sprintf("  row %d", 1:13), warnings = paste(rep("busy", 30), collapse = " "),
+  view <- list(sentences = paste(rep("word", 120), collapse = " "), table = sprintf("  row %d", 1:13),
+               warnings = paste(rep("busy", 30), collapse = " "),
                notes = 1, command = "noiselab analyze --all DIR")
   lines <- on_screen(view)
   expect_equal(sum(grepl("^  row ", lines)), 13)

@@ -44,7 +44,8 @@ static int open_completeness(struct nx_run *r, struct nx_task *t) {
     return 0;
 }
 
-static void add(struct nx_run *r, const struct state *s, int n_members, const char *metric, const char *unit, double value, int64_t n, int rank) {
+static void add(struct nx_run *r, const struct state *s, int n_members, const char *metric, const char *unit, double value, int64_t n,
+                int rank) {
     struct nx_row row = nx_row(metric, unit, value);
     int is_between = r->team.n_nodes > 1;
     snprintf(row.variant, sizeof row.variant, "%s", is_between ? "nodes" : "ranks");

@@ -46,7 +46,8 @@ static void finish_detour(struct nx_run *r, struct nx_task *t) {
 
 const struct nx_check nx_check_detour = {
     .name = "detour",
-    .help = "interruptions of a tight loop on every CPU, all CPUs at once and one at a time: share of time lost, number per second, quantiles, longest",
+    .help = "interruptions of a tight loop on every CPU, all CPUs at once and one at a time: share of time lost, number per second, "
+            "quantiles, longest",
     .unit = "percent",
     .least_ranks = 1,
     .quick_share = 9,

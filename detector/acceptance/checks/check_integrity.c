@@ -56,7 +56,8 @@ static void exchange(struct nx_run *r, struct state *s, int n_peers, int bytes, 
     for (int k = 0; k < n_peers; k++) {
         char *array = s->send + (size_t)k * (size_t)bytes;
         nx_words_fill(array, bytes, nx_words_first(s->counter, rank, s->peers[k]));
-        if (corrupts && f->is_given && f->sender == rank && f->receiver == s->peers[k] && f->offset_bytes < bytes) array[f->offset_bytes] ^= (char)0xff;
+        if (corrupts && f->is_given && f->sender == rank && f->receiver == s->peers[k] && f->offset_bytes < bytes)
+            array[f->offset_bytes] ^= (char)0xff;
     }
     nx_exchange(r->team.world, s->peers, n_peers, s->send, s->receive, bytes, s->requests);
     for (int k = 0; k < n_peers; k++) {

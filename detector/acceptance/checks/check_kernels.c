@@ -60,7 +60,8 @@ static int measure_kernels(struct nx_run *r, struct nx_task *t) {
 
 const struct nx_check nx_check_kernels = {
     .name = "kernels",
-    .help = "block matrix product, odd-even block sort and Monte Carlo sum on 1, 2, 4, ... ranks: time of a problem of fixed size, and its result",
+    .help = "block matrix product, odd-even block sort and Monte Carlo sum on 1, 2, 4, ... ranks: time of a problem of fixed size, and its "
+            "result",
     .unit = "ns",
     .least_ranks = 1,
     .is_on_request = 1,

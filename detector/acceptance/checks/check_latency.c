@@ -11,7 +11,8 @@ static int open_latency(struct nx_run *r, struct nx_task *t) {
     struct nx_pair_figure figures[NX_MAX_SIZES];
     int n = 0;
     for (int i = 0; i < r->o->n_sizes; i++)
-        if (r->o->sizes[i] <= LARGEST_BYTES) figures[n++] = (struct nx_pair_figure){"half_round_trip", "ns", r->o->sizes[i], nx_one_way, half_ns};
+        if (r->o->sizes[i] <= LARGEST_BYTES)
+            figures[n++] = (struct nx_pair_figure){"half_round_trip", "ns", r->o->sizes[i], nx_one_way, half_ns};
     return nx_pairs_open(r, t, figures, n);
 }
 

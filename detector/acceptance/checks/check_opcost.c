@@ -119,8 +119,8 @@ static void say_left_out(struct nx_task *t) {
             used += snprintf(t->reason + used, sizeof t->reason - (size_t)used, "%s%s", n++ ? ", " : "; none of ", rows[i].variant);
 }
 
-/* Where barriers are slow, not all rows fit: then a repetition goes on where the one before ended, and has so many rows at least that those made in
- * any case have them all. A row that is fast leaves its time to the others. */
+/* Where barriers are slow, not all rows fit: then a repetition goes on where the one before ended, and has so many rows at least that those
+ * made in any case have them all. A row that is fast leaves its time to the others. */
 static int measure_opcost(struct nx_run *r, struct nx_task *t) {
     struct state *s = t->state;
     const int least = (N_ROWS + NX_LEAST_REPETITIONS - 1) / NX_LEAST_REPETITIONS;

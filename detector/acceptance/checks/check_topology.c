@@ -6,7 +6,13 @@
 #include "detector/acceptance/topologies.h"
 #include "detector/acceptance/transfer.h"
 
-enum { SMALLEST_BYTES = 64 << 10, LARGEST_BYTES = 1 << 20, LEAST = 3, MOST = 1000, PIECES = 8 /* between two of them the time is looked at */ };
+enum {
+    SMALLEST_BYTES = 64 << 10,
+    LARGEST_BYTES = 1 << 20,
+    LEAST = 3,
+    MOST = 1000,
+    PIECES = 8 /* between two of them the time is looked at */
+};
 
 /* A topology and a size. */
 struct cell {
@@ -63,7 +69,8 @@ static int open_topology(struct nx_run *r, struct nx_task *t) {
     for (int i = 0; i < r->o->n_sizes; i++)
         for (int k = 0; nx_topologies[k].name && has_size(r->o->sizes[i], largest); k++) {
             struct cell *c = &s->cells[s->n_cells];
-            *c = (struct cell){.topology = &nx_topologies[k], .n_ranks = nx_topologies[k].ranks(r->team.n_ranks), .bytes = (int)r->o->sizes[i]};
+            *c = (struct cell){
+                .topology = &nx_topologies[k], .n_ranks = nx_topologies[k].ranks(r->team.n_ranks), .bytes = (int)r->o->sizes[i]};
             int rc = open_cell(r, t, c, &room, &most_peers);
             if (rc < 0) goto fail;
             s->n_cells += rc == 0;

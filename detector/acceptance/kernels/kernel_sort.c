@@ -1,5 +1,5 @@
-/* Odd-even block sort: every rank sorts its block, then neighbours exchange blocks in turn, one keeps the smaller half, the other the larger
- * (Baudet & Stevenson 1978). */
+/* Odd-even block sort: every rank sorts its block, then neighbours exchange blocks in turn, one keeps the smaller half, the other the
+ * larger (Baudet & Stevenson 1978). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,4 +87,5 @@ static int run(MPI_Comm comm, int64_t size, double *ns, int *is_wrong) {
     return 0;
 }
 
-const struct nx_kernel nx_kernel_sort = {.name = "sort", .quick_size = 1 << 20, .full_size = 1 << 24, .next_ranks = nx_kernel_doubling, .run = run};
+const struct nx_kernel nx_kernel_sort = {
+    .name = "sort", .quick_size = 1 << 20, .full_size = 1 << 24, .next_ranks = nx_kernel_doubling, .run = run};

@@ -1,4 +1,5 @@
-/* Small parallel programs used as load whose results are known: one row and one file each. Source of the list: Kurgalin, Krivtsov & Parshina. */
+/* Small parallel programs used as load whose results are known: one row and one file each. Source of the list: Kurgalin, Krivtsov &
+ * Parshina. */
 #ifndef NX_KERNELS_H
 #define NX_KERNELS_H
 
@@ -10,8 +11,8 @@ struct nx_kernel {
     int64_t quick_size, full_size; /* of the whole problem, whatever the number of ranks: strong scaling */
     /* The next number of ranks it can use after `n` (0: the first), at most `most`; 0: there is none. */
     int (*next_ranks)(int n, int most);
-    /* Runs once on all ranks of `comm`. Sets the time without preparation and check, ns (this rank's), and whether the result is wrong (this
-     * rank's share of it). Collective. 0, or -1 when memory is short on any rank (the same on all). */
+    /* Runs once on all ranks of `comm`. Sets the time without preparation and check, ns (this rank's), and whether the result is wrong
+     * (this rank's share of it). Collective. 0, or -1 when memory is short on any rank (the same on all). */
     int (*run)(MPI_Comm comm, int64_t size, double *ns, int *is_wrong);
 };
 

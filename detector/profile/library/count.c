@@ -81,7 +81,10 @@ static struct nf_row *row_of(int operation, int kind, int n_ranks, int root, int
     while (here.row[slot] && here.key[slot] != key) slot = (slot + 1) % SLOTS;
     if (here.row[slot]) return &nf_process.file->rows[here.row[slot] - 1];
     return new_row(slot, key,
-                   &(struct nf_row){.operation = (uint16_t)operation, .size_class = (uint8_t)class, .communicator = (uint8_t)kind, .n_ranks = n_ranks,
+                   &(struct nf_row){.operation = (uint16_t)operation,
+                                    .size_class = (uint8_t) class,
+                                    .communicator = (uint8_t)kind,
+                                    .n_ranks = n_ranks,
                                     .root = root});
 }
 

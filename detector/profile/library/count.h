@@ -10,7 +10,8 @@
 
 #define NF_EXPORT __attribute__((visibility("default")))
 
-/* Persistent collectives are part of MPI 4. Open MPI had them before: as an extension with names of its own in 4, by their right names in 5. */
+/* Persistent collectives are part of MPI 4. Open MPI had them before: as an extension with names of its own in 4, by their right names in
+ * 5. */
 #define NF_EXTENSION 1
 #define NF_STANDARD 2
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5

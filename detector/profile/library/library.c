@@ -116,7 +116,8 @@ static struct nf_file *map_file(int rank) {
 }
 
 static struct nf_clock_model model_of(const struct nd_sync *s) {
-    return (struct nf_clock_model){.at_ns = s->model.at_ns, .offset_ns = s->model.offset_ns, .drift = s->model.drift, .bound_ns = s->report.bound_ns};
+    return (struct nf_clock_model){
+        .at_ns = s->model.at_ns, .offset_ns = s->model.offset_ns, .drift = s->model.drift, .bound_ns = s->report.bound_ns};
 }
 
 static void fill_file(struct nf_file *f, const char *version) {
@@ -204,7 +205,8 @@ static void aborts(int code) {
     run.file->last_ns = nd_clock_now(&nf_process.clock);
 }
 
-/* Entry points in the three languages. In Fortran MPI is reached by the name that the program called: only that library knows what else it does.
+/* Entry points in the three languages. In Fortran MPI is reached by the name that the program called: only that library knows what else it
+ * does.
  * What MPI does within is not counted. */
 #define WITHIN(call)             \
     nf_thread.is_inside = 1;     \

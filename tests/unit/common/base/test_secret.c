@@ -37,7 +37,8 @@ static void secrets_are_replaced(void **state) {
         {"curl -H \"X-Auth-Token: abc\" http://h", "curl -H \"X-Auth-Token: ***\" http://h"},
         {"curl -H Authorization: Basic abc", "curl -H Authorization: ***"},
         {"noiselab run agent --scrape 'curl -u user:pw http://h' --seed 1", "noiselab run agent --scrape 'curl -u *** http://h' --seed 1"},
-        {"noiselab run agent --scrape 'curl -H \"Authorization: a b\" http://h' --seed 1", "noiselab run agent --scrape 'curl -H \"Authorization: ***\" http://h' --seed 1"},
+        {"noiselab run agent --scrape 'curl -H \"Authorization: a b\" http://h' --seed 1",
+         "noiselab run agent --scrape 'curl -H \"Authorization: ***\" http://h' --seed 1"},
         {"curl http://h/metrics?format=x&token=abc -o x", "curl http://h/metrics?format=x&token=*** -o x"},
         {"curl -d user=a&password=b http://h", "curl -d user=a&password=*** http://h"},
         /* one word, whatever is in it */
@@ -53,9 +54,18 @@ static void secrets_are_replaced(void **state) {
 
 static void what_is_no_secret_stays(void **state) {
     (void)state;
-    static const char *const cases[] = {
-        "collectd -f -C 'a b' --interval 1", "curl http://host:9100/metrics", "curl -u user http://host", "sleep 1", "--op=barrier,allreduce",
-        "python agent.py --keys 3 --monkey=1", "noiselab-agent: --scrape: 'x' does not succeed: status 7", "a@b", "--bytes=2KiB", "", "it's", "ssh -p 22 host"};
+    static const char *const cases[] = {"collectd -f -C 'a b' --interval 1",
+                                        "curl http://host:9100/metrics",
+                                        "curl -u user http://host",
+                                        "sleep 1",
+                                        "--op=barrier,allreduce",
+                                        "python agent.py --keys 3 --monkey=1",
+                                        "noiselab-agent: --scrape: 'x' does not succeed: status 7",
+                                        "a@b",
+                                        "--bytes=2KiB",
+                                        "",
+                                        "it's",
+                                        "ssh -p 22 host"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect(cases[i], NULL, cases[i]);
     expect("22", "-p", "22");
 }
@@ -71,9 +81,11 @@ static void a_buffer_too_small_is_not_overrun(void **state) {
 
 static void every_text_of_a_value_is_looked_at(void **state) {
     (void)state;
-    json_t *json = json_loads("{\"command\": [\"x\", \"--password\", \"abc\", \"-u\", \"a:b\"], \"o\": {\"t\": \"http://a:b@h\"}, \"n\": 3}", 0, NULL);
+    json_t *json =
+        json_loads("{\"command\": [\"x\", \"--password\", \"abc\", \"-u\", \"a:b\"], \"o\": {\"t\": \"http://a:b@h\"}, \"n\": 3}", 0, NULL);
     assert_true(nl_secret_redact_json(json) == 3);
-    json_t *wanted = json_loads("{\"command\": [\"x\", \"--password\", \"***\", \"-u\", \"***\"], \"o\": {\"t\": \"http://***@h\"}, \"n\": 3}", 0, NULL);
+    json_t *wanted =
+        json_loads("{\"command\": [\"x\", \"--password\", \"***\", \"-u\", \"***\"], \"o\": {\"t\": \"http://***@h\"}, \"n\": 3}", 0, NULL);
     assert_true(json_equal(json, wanted));
     json_decref(json);
     json_decref(wanted);

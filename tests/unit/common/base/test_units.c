@@ -23,7 +23,8 @@ static void durations_take_every_unit(void **state) {
 
 static void durations_refuse_what_is_not_one(void **state) {
     (void)state;
-    static const char *const bad[] = {"", "ms", "2", "0.5", "-1ms", "+1s", "0", "0ms", "1 fortnight", "10msx", "nan", "inf", "0x10", "1e400", "0.1ns", " 1s"};
+    static const char *const bad[] = {"",      "ms",  "2",   "0.5",  "-1ms",  "+1s",   "0",  "0ms", "1 fortnight",
+                                      "10msx", "nan", "inf", "0x10", "1e400", "0.1ns", " 1s"};
     int64_t ns = 42;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_int_equal(nl_parse_duration(bad[i], &ns), -1);
     assert_int_equal(ns, 42);

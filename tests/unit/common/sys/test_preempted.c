@@ -83,8 +83,8 @@ static int64_t kernel_lost_ns(int cpu) {
     return lost_ns;
 }
 
-/* What neither we nor others ran is the hypervisor's, or an interrupt's: the kernel's own account has no less, but for its ticks. Beside a busy
- * thread it stays small while the waiting is large. */
+/* What neither we nor others ran is the hypervisor's, or an interrupt's: the kernel's own account has no less, but for its ticks. Beside a
+ * busy thread it stays small while the waiting is large. */
 static void steal_is_apart_from_waiting(void **state) {
     (void)state;
     enum { TICKS_NS = 30 * MS };

@@ -10,7 +10,8 @@
 enum { CONFIGS = 3, LEVELS = 5, ROUNDS = 400, MAX_STEPS = 64 };
 
 static struct nd_schedule make(const char *design, uint64_t seed) {
-    return (struct nd_schedule){.design = nd_design_find(design), .n_configs = CONFIGS, .n_levels = LEVELS, .seed = seed, .n_rounds = ROUNDS};
+    return (struct nd_schedule){
+        .design = nd_design_find(design), .n_configs = CONFIGS, .n_levels = LEVELS, .seed = seed, .n_rounds = ROUNDS};
 }
 
 static int fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {

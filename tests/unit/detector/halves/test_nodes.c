@@ -139,9 +139,17 @@ static void a_name_means_a_host_with_or_without_the_domain(void **state) {
     static const struct {
         const char *host, *name;
         int is_called;
-    } rows[] = {{"n1", "n1", 1},           {"n1", "n1.example.org", 1}, {"n1.example.org", "n1", 1}, {"n1.example.org", "n1.example.org", 1},
-                {"n1.a.org", "n1.b.org", 0}, {"n1", "n11", 0},          {"n11", "n1", 0},            {"n11.a.org", "n1", 0},
-                {"N1", "n1.A.org", 1},       {"N1.a.org", "n1.A.ORG", 1}, {"", "n1", 0}};
+    } rows[] = {{"n1", "n1", 1},
+                {"n1", "n1.example.org", 1},
+                {"n1.example.org", "n1", 1},
+                {"n1.example.org", "n1.example.org", 1},
+                {"n1.a.org", "n1.b.org", 0},
+                {"n1", "n11", 0},
+                {"n11", "n1", 0},
+                {"n11.a.org", "n1", 0},
+                {"N1", "n1.A.org", 1},
+                {"N1.a.org", "n1.A.ORG", 1},
+                {"", "n1", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (nd_host_is_called(rows[i].host, rows[i].name) != rows[i].is_called) fail_msg("'%s' and '%s'", rows[i].host, rows[i].name);
 }
@@ -151,7 +159,8 @@ static void the_longest_name_of_a_host_is_kept_whole(void **state) {
     char name[ND_HOST_BYTES] = "";
     struct nd_host h;
     memset(name, 'n', sizeof name - 1);
-    if (unshare(CLONE_NEWUTS) || sethostname(name, sizeof name - 1)) SKIP("cannot give this process a host name of its own: needs CAP_SYS_ADMIN");
+    if (unshare(CLONE_NEWUTS) || sethostname(name, sizeof name - 1))
+        SKIP("cannot give this process a host name of its own: needs CAP_SYS_ADMIN");
     nd_host_read(&h);
     assert_string_equal(h.host, name);
 }

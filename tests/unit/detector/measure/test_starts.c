@@ -194,7 +194,9 @@ static void rows_of_clocks_are_bounded_and_every_clock_has_its_turn(void **state
         for (int run = 0; run < 200; run++) {
             int n = 0;
             for (int rank = 0; rank < cases[c].n_ranks; rank++) {
-                int is_measured = rank > 0 && rank <= cases[c].n_measured, measured = rank > cases[c].n_measured ? cases[c].n_measured : rank > 0 ? rank - 1 : 0;
+                int is_measured = rank > 0 && rank <= cases[c].n_measured, measured = rank > cases[c].n_measured ? cases[c].n_measured
+                                                                                      : rank > 0                 ? rank - 1
+                                                                                                                 : 0;
                 int is_kept = nd_clock_row_is_kept(cases[c].n_ranks, rank, is_measured, measured, cases[c].n_measured, run);
                 n += is_kept;
                 was_seen[rank] |= (char)is_kept;

@@ -33,8 +33,9 @@ static void put_task(int pid, int tid, const char *name, int ppid, int user, int
     char path[64], text[512];
     snprintf(path, sizeof path, "%d/task/%d/stat", pid, tid);
     snprintf(text, sizeof text,
-             "%d (%s) S %d 1 1 0 -1 4194560 100 0 0 0 %d %d 0 0 20 0 1 0 12345 1000000 500 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 %d 0 0 0 0 0\n", tid, name,
-             ppid, user, system, cpu);
+             "%d (%s) S %d 1 1 0 -1 4194560 100 0 0 0 %d %d 0 0 20 0 1 0 12345 1000000 500 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 "
+             "%d 0 0 0 0 0\n",
+             tid, name, ppid, user, system, cpu);
     put(path, text);
 }
 
@@ -73,8 +74,9 @@ static void busy_cpus_and_their_tasks_are_found(void **state) {
     struct nd_quiet_node node;
     char line[300];
     /* 100 ticks: CPU 1 is busy for 20 and 3 in interrupts, 2 of steal; CPU 0 for one; CPU 3 loses 5 to the hypervisor */
-    put("stat", "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 110 5 105 1050 25 1 2 12 0 0\ncpu2 100 0 0 0 0 0 0 0 0 0\n"
-                "cpu3 100 0 100 1095 0 0 0 15 0 0\nintr 5\n");
+    put("stat",
+        "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 110 5 105 1050 25 1 2 12 0 0\ncpu2 100 0 0 0 0 0 0 0 0 0\n"
+        "cpu3 100 0 100 1095 0 0 0 15 0 0\nintr 5\n");
     put_task(7, 7, "R", 1, 20, 10, 1);
     put_task(7, 8, "R worker", 1, 10, 0, 1);
     put_task(9, 9, "odd) S 1 (name", 1, 2, 1, 1);

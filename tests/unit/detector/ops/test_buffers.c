@@ -107,8 +107,10 @@ static void sets_do_not_overlap_and_lie_within_their_memory(void **state) {
                 const unsigned char *send = b.send[set], *receive = b.receive[set];
                 for (int64_t at = 0; at < b.send_bytes; at++) assert_int_equal(send[at], 2 * set + 1);
                 for (int64_t at = 0; at < b.receive_bytes; at++) assert_int_equal(receive[at], 2 * set + 2);
-                assert_true((char *)b.send[set] >= (char *)b.memory && (char *)b.send[set] + b.send_bytes <= (char *)b.memory + b.memory_bytes);
-                assert_true((char *)b.receive[set] >= (char *)b.memory && (char *)b.receive[set] + b.receive_bytes <= (char *)b.memory + b.memory_bytes);
+                assert_true((char *)b.send[set] >= (char *)b.memory &&
+                            (char *)b.send[set] + b.send_bytes <= (char *)b.memory + b.memory_bytes);
+                assert_true((char *)b.receive[set] >= (char *)b.memory &&
+                            (char *)b.receive[set] + b.receive_bytes <= (char *)b.memory + b.memory_bytes);
             }
             nd_buffers_close(&b);
         }
@@ -175,7 +177,8 @@ static void memory_that_is_not_there_is_refused(void **state) {
     assert_int_equal(nd_buffers_open(&b, &(struct nd_buffer_options){0}, INT64_C(1) << 60, 1), -1);
     assert_null(b.memory);
     assert_int_equal(b.n_sets, 0);
-    assert_int_equal(nd_buffers_open(&b, &(struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = 4096}, INT64_C(1) << 60, INT64_C(1) << 60), -1);
+    assert_int_equal(
+        nd_buffers_open(&b, &(struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = 4096}, INT64_C(1) << 60, INT64_C(1) << 60), -1);
     nd_buffers_close(&b);
 }
 

@@ -86,18 +86,21 @@ static void a_data_type_knows_the_reductions_that_mpi_gives_it(void **state) {
 
 static void the_expected_result_is_that_of_combining_one_by_one(void **state) {
     (void)state;
-    static const int ends[][2] = {{0, 0}, {0, 1}, {0, 2}, {3, 3}, {7, 40}, {0, 40}, {0, 41}, {5, 45}, {5, 46}, {0, 81}, {0, 82}, {1, 122}, {0, 255}, {40, 1000}};
+    static const int ends[][2] = {{0, 0},  {0, 1},  {0, 2},  {3, 3},  {7, 40},  {0, 40},  {0, 41},
+                                  {5, 45}, {5, 46}, {0, 81}, {0, 82}, {1, 122}, {0, 255}, {40, 1000}};
     for (int k = 0; nd_reductions[k]; k++)
         for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
             for (int64_t i = 0; i < 2 * ND_DATA_CYCLE; i += 3)
-                assert_int_equal(nd_reduction_expected(nd_reductions[k], ends[e][0], ends[e][1], i), brute_force(nd_reductions[k], ends[e][0], ends[e][1], i));
+                assert_int_equal(nd_reduction_expected(nd_reductions[k], ends[e][0], ends[e][1], i),
+                                 brute_force(nd_reductions[k], ends[e][0], ends[e][1], i));
 }
 
 static void the_expected_result_is_right_for_very_many_ranks(void **state) {
     (void)state;
     for (int k = 0; nd_reductions[k]; k++)
         for (int64_t i = 0; i < 5; i++)
-            assert_int_equal(nd_reduction_expected(nd_reductions[k], 0, MANY_RANKS - 1, i), brute_force(nd_reductions[k], 0, MANY_RANKS - 1, i));
+            assert_int_equal(nd_reduction_expected(nd_reductions[k], 0, MANY_RANKS - 1, i),
+                             brute_force(nd_reductions[k], 0, MANY_RANKS - 1, i));
 }
 
 static void no_ranks_reduce_to_nothing(void **state) {
@@ -177,7 +180,8 @@ static void a_poisoned_element_is_never_a_right_one(void **state) {
         for (int k = 0; nd_reductions[k]; k++) {
             if (!nd_reduction_knows(nd_reductions[k], nd_datatypes[t])) continue;
             for (int last = 0; last < 3 * ND_DATA_RANK_CYCLE; last++)
-                for (int64_t i = 0; i < ND_DATA_CYCLE; i++) assert_false(is_poison(nd_datatypes[t], nd_reduction_expected(nd_reductions[k], 0, last, i)));
+                for (int64_t i = 0; i < ND_DATA_CYCLE; i++)
+                    assert_false(is_poison(nd_datatypes[t], nd_reduction_expected(nd_reductions[k], 0, last, i)));
         }
     }
 }
@@ -229,7 +233,8 @@ static void data_of_another_rank_or_place_are_wrong(void **state) {
     nd_moved_fill(&nd_type_byte, buffer, 0, sizeof buffer, 2, 5);
     for (int from = 0; from < 100; from++) /* all others of a cycle, but for the sums that are alike */
         for (int to = 0; to < 100; to++)
-            assert_int_equal(nd_moved_check(&nd_type_byte, buffer, 0, 8, from, to) == 0, (from * 31 + to * 17 - 2 * 31 - 5 * 17) % ND_DATA_CYCLE == 0);
+            assert_int_equal(nd_moved_check(&nd_type_byte, buffer, 0, 8, from, to) == 0,
+                             (from * 31 + to * 17 - 2 * 31 - 5 * 17) % ND_DATA_CYCLE == 0);
     for (int shift = 1; shift < 1000; shift *= 2) assert_int_equal(nd_moved_check(&nd_type_byte, buffer, shift, 8, 2, 5), -1);
     for (int rank = 1; rank < 100; rank++) { /* neighbours and the way back */
         assert_int_not_equal(nd_moved_value(rank, 5, 0), nd_moved_value(rank - 1, 5, 0));

@@ -48,9 +48,9 @@ static const char *among_operations(const char *word) {
 
 static void the_operation_that_was_meant_is_found(void **state) {
     (void)state;
-    static const char *const slips[][2] = {{"allredcue", "allreduce"}, {"all_reduce", "allreduce"}, {"MPI_Alltoall", "alltoall"}, {"barier", "barrier"},
-                                           {"bcat", "bcast"},          {"allgater", "allgather"},  {"reduce_scat", "reduce_scatter"},
-                                           {"Ibarrier", "ibarrier"}};
+    static const char *const slips[][2] = {
+        {"allredcue", "allreduce"}, {"all_reduce", "allreduce"}, {"MPI_Alltoall", "alltoall"},      {"barier", "barrier"},
+        {"bcat", "bcast"},          {"allgater", "allgather"},   {"reduce_scat", "reduce_scatter"}, {"Ibarrier", "ibarrier"}};
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
         char wanted[96] = ": did you mean ";
         strcat(strcat(wanted, slips[i][1]), "?");

@@ -11,7 +11,8 @@
 #include "tests/unit/skip.h"
 
 static int fake_rank, fake_n_ranks;
-static char calls[32]; /* what was called: i a persistent request was made, n a nonblocking operation started, s started, w waited, f freed */
+/* what was called: i a persistent request was made, n a nonblocking operation started, s started, w waited, f freed */
+static char calls[32];
 
 static void note(char what) {
     size_t n = strlen(calls);
@@ -61,7 +62,8 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status) {
 static void *started_buffers[8]; /* by request */
 static int n_requests;
 
-int ND_PERSISTENT_CALL(Bcast_init)(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+int ND_PERSISTENT_CALL(Bcast_init)(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info,
+                                   MPI_Request *request) {
     (void)count, (void)type, (void)root, (void)comm, (void)info;
     note('i');
     started_buffers[n_requests] = buffer;
@@ -105,10 +107,12 @@ static void open_row(const char *name, const struct nd_op_options *o, struct nd_
     assert_int_equal(nd_op_open(row(name), o, s, MPI_COMM_WORLD, bytes), 0);
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------------------------------------- */
 
-static const char *const families[] = {"barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall",
-                                       "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", NULL};
+static const char *const families[] = {"barrier",   "bcast",     "gather",     "gatherv",        "scatter",
+                                       "scatterv",  "allgather", "allgatherv", "alltoall",       "alltoallv",
+                                       "alltoallw", "reduce",    "allreduce",  "reduce_scatter", "reduce_scatter_block",
+                                       "scan",      "exscan",    NULL};
 
 static void every_collective_of_mpi_has_its_row_and_its_nonblocking_and_persistent_forms(void **state) {
     (void)state;
@@ -151,7 +155,8 @@ static void every_row_is_complete_and_is_found_by_its_name(void **state) {
 
 static void rows_that_wait_for_all_ranks_are_named(void **state) {
     (void)state;
-    static const char names[] = " barrier allreduce allgather allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block loadtest ";
+    static const char names[] =
+        " barrier allreduce allgather allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block loadtest ";
     for (int i = 0; nd_ops[i]; i++) {
         if (nd_ops[i]->completion != ND_BLOCKING) continue;
         char name[64] = " ";
@@ -189,7 +194,7 @@ static void moving_takes_bytes_and_reducing_sums_of_doubles_unless_told_otherwis
     assert_string_equal(nd_op_datatype(row("loadtest"), &chosen)->name, "int");
 }
 
-/* ---- what cannot be --------------------------------------------------------------------------------------------------------------------- */
+/* ---- what cannot be ------------------------------------------------------------------------------------------------------------------ */
 
 static void what_cannot_be_is_said_with_the_option_and_a_way_out(void **state) {
     (void)state;
@@ -201,7 +206,8 @@ static void what_cannot_be_is_said_with_the_option_and_a_way_out(void **state) {
         const char *wanted; /* beginning, and after '|' what else is in it; NULL: it can be */
     } cases[] = {
         {"bcast", NULL, NULL, 0, 0, 0, 1, 1, NULL},
-        {"allreduce", NULL, NULL, 0, 0, 0, 12, 2, "--bytes: 12 splits an element of allreduce|a double takes a multiple of 8 bytes (try 16)"},
+        {"allreduce", NULL, NULL, 0, 0, 0, 12, 2,
+         "--bytes: 12 splits an element of allreduce|a double takes a multiple of 8 bytes (try 16)"},
         {"allreduce", NULL, NULL, 0, 0, 0, 4, 2, "--bytes: 4 splits|(try 8)"},
         {"allreduce", "float", NULL, 0, 0, 0, 4, 2, NULL},
         {"bcast", "int", NULL, 0, 0, 0, 7, 2, "--bytes: 7|multiple of 4 bytes (try 8)"},
@@ -209,7 +215,8 @@ static void what_cannot_be_is_said_with_the_option_and_a_way_out(void **state) {
         {"loadtest", NULL, NULL, 0, 0, 0, 6, 2, "--bytes: 6|(try 8)"},
         {"barrier", "int", NULL, 0, 0, 0, 7, 2, NULL},
         {"bcast", NULL, NULL, 0, 0, 0, INT_MAX, 2, NULL},
-        {"bcast", NULL, NULL, 0, 0, 0, INT64_C(1) << 31, 2, "--bytes: bcast with 2147483648 bytes|(try at most 2147483647, or a larger --datatype)"},
+        {"bcast", NULL, NULL, 0, 0, 0, INT64_C(1) << 31, 2,
+         "--bytes: bcast with 2147483648 bytes|(try at most 2147483647, or a larger --datatype)"},
         {"bcast", "double", NULL, 0, 0, 0, INT64_C(1) << 31, 2, NULL},
         {"bcast", "double", NULL, 0, 0, 0, INT64_C(1) << 34, 2, "--bytes:|(try at most 17179869176)"},
         {"alltoall", NULL, NULL, 0, 0, 0, INT64_C(1) << 30, 100000, NULL},
@@ -240,7 +247,8 @@ static void what_cannot_be_is_said_with_the_option_and_a_way_out(void **state) {
         {"bcast", "double", NULL, 0, 0, 1, 8, 2, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct nd_op_options o = {.root = cases[i].root, .rotates_root = cases[i].rotates_root, .buffer.alignment_bytes = cases[i].alignment_bytes};
+        struct nd_op_options o = {
+            .root = cases[i].root, .rotates_root = cases[i].rotates_root, .buffer.alignment_bytes = cases[i].alignment_bytes};
         if (cases[i].datatype) o.datatype = nd_datatype_find(cases[i].datatype);
         if (cases[i].reduction) o.reduction = nd_reduction_find(cases[i].reduction);
         char reason[256] = "", parts[256];
@@ -279,7 +287,7 @@ static void a_problem_fits_into_a_short_line(void **state) {
     assert_string_equal(reason, "--bytes: 12 splits ");
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------------------------------------- */
 
 static void an_operation_takes_at_least_its_buffers_and_one_without_data_nothing(void **state) {
     (void)state;
@@ -331,7 +339,7 @@ static void no_row_takes_more_than_it_announces(void **state) {
     }
 }
 
-/* ---- shares ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- shares -------------------------------------------------------------------------------------------------------------------------- */
 
 static void shares_vary_by_an_element_and_lie_one_after_the_other(void **state) {
     (void)state;
@@ -359,7 +367,7 @@ static void a_share_has_at_least_one_element(void **state) {
     assert_int_equal(nd_op_share(&s, 2), 2);
 }
 
-/* ---- opening and advancing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- opening and advancing ----------------------------------------------------------------------------------------------------------- */
 
 static void receive_buffers_begin_poisoned_in_every_set(void **state) {
     (void)state;
@@ -425,12 +433,14 @@ static void only_checking_poisons_what_was_received(void **state) {
 
 static void an_operation_is_advanced_only_where_there_is_something_to_do(void **state) {
     (void)state;
-    const struct nd_op_options plain = {0}, checks = {.checks_every = 1}, flush = {.buffer.use = ND_BUFFER_FLUSH}, rotates = {.rotates_root = 1};
+    const struct nd_op_options plain = {0}, checks = {.checks_every = 1}, flush = {.buffer.use = ND_BUFFER_FLUSH},
+                               rotates = {.rotates_root = 1};
     static const struct {
         const char *op;
         int plain, checks, flush, rotates;
     } wanted[] = {
-        {"barrier", 0, 0, 0, 0}, {"empty", 0, 0, 0, 0}, {"waitpattern-up", 0, 0, 0, 0}, {"allreduce", 0, 1, 1, 0}, {"ibcast", 0, 1, 1, 1}, {"loadtest", 1, 1, 1, 1},
+        {"barrier", 0, 0, 0, 0},   {"empty", 0, 0, 0, 0},  {"waitpattern-up", 0, 0, 0, 0},
+        {"allreduce", 0, 1, 1, 0}, {"ibcast", 0, 1, 1, 1}, {"loadtest", 1, 1, 1, 1},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         const struct nd_op_options *all[] = {&plain, &checks, &flush, &rotates};
@@ -464,7 +474,7 @@ static void the_load_test_sends_other_numbers_every_time(void **state) {
     nd_op_close(&s);
 }
 
-/* ---- what is timed ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is timed ------------------------------------------------------------------------------------------------------------------- */
 
 static void a_blocking_operation_is_called_directly(void **state) {
     (void)state;
@@ -577,7 +587,7 @@ static void closing_a_zeroed_state_is_fine(void **state) {
     assert_string_equal(calls, "");
 }
 
-/* ---- wait patterns ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- wait patterns ------------------------------------------------------------------------------------------------------------------- */
 
 static void the_wait_pattern_waits_a_microsecond_more_on_every_rank(void **state) {
     (void)state;

@@ -60,7 +60,8 @@ static void boundaries_of_five_equal_looks_are_the_published_ones(void **state) 
         assert_int_equal(nd_spending_bounds(nd_spending_find(known[i].spending), 0.025, fractions, 5, p), 0);
         for (int k = 0; k < 5; k++) {
             double z = nd_normal_quantile(p[k]);
-            if (fabs(z - known[i].z[k]) > 0.00051) fail_msg("%s, look %d: z = %.5f, wanted %.3f", known[i].spending, k + 1, z, known[i].z[k]);
+            if (fabs(z - known[i].z[k]) > 0.00051)
+                fail_msg("%s, look %d: z = %.5f, wanted %.3f", known[i].spending, k + 1, z, known[i].z[k]);
         }
     }
 }
@@ -100,7 +101,8 @@ static void the_overall_error_of_many_looks_is_alpha(void **state) {
             }
             n_crossed += has_crossed;
         }
-        if (fabs((double)n_crossed / WALKS - 0.05) > 3 * sqrt(0.05 * 0.95 / WALKS)) fail_msg("%s: %d of %d", nd_spendings[i].name, n_crossed, WALKS);
+        if (fabs((double)n_crossed / WALKS - 0.05) > 3 * sqrt(0.05 * 0.95 / WALKS))
+            fail_msg("%s: %d of %d", nd_spendings[i].name, n_crossed, WALKS);
     }
 }
 
@@ -184,7 +186,8 @@ static struct nd_options *plan(int n_arms, const double *levels_percent) {
     o->n_arms = n_arms;
     for (int i = 0; i < n_arms; i++) o->arms[i].level_percent = levels_percent[i];
     o->n_rounds = 6;
-    o->sequential = (struct nd_sequential_options){.stops = 1, .margin_percent = 1, .alpha = 0.05, .n_looks = 2, .spending = &nd_spendings[1]};
+    o->sequential =
+        (struct nd_sequential_options){.stops = 1, .margin_percent = 1, .alpha = 0.05, .n_looks = 2, .spending = &nd_spendings[1]};
     nd_look_rounds(o->n_rounds, 2, o->sequential.rounds);
     return o;
 }

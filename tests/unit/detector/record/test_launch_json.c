@@ -29,8 +29,10 @@ static json_t *empty_launch(void) {
 static void write_certificate(char *text, size_t size, const char *host) {
     size_t n = (size_t)snprintf(text, size, "{\"host\": \"%s\", \"ok\": true, \"warnings\": [], \"threads\": [", host);
     for (int i = 0; i < 64; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s{\"cpu\": %d, \"requested_ns\": 123456789, \"delivered_ns\": 123456789, \"ratio\": 1.0, \"kinds\": [{\"kind\": \"spin\"}]}",
-                              i ? ", " : "", i);
+        n += (size_t)snprintf(
+            text + n, size - n,
+            "%s{\"cpu\": %d, \"requested_ns\": 123456789, \"delivered_ns\": 123456789, \"ratio\": 1.0, \"kinds\": [{\"kind\": \"spin\"}]}",
+            i ? ", " : "", i);
     n += (size_t)snprintf(text + n, size - n, "]}");
     assert_true(n < size);
 }
@@ -55,7 +57,12 @@ static void end_of_node(struct nd_node_end *end, int i) {
     write_certificate(end->certificate, sizeof end->certificate, end->host);
     end->has_generator = 1;
     for (int level = 0; level < 3; level++)
-        end->levels[level] = (struct nd_level_sum){.n_halves = 10, .wall_ns = 100000000, .requested_ns = 1000000, .n_cpus = 1, .bursts_planned = 10, .bursts_run = 10,
+        end->levels[level] = (struct nd_level_sum){.n_halves = 10,
+                                                   .wall_ns = 100000000,
+                                                   .requested_ns = 1000000,
+                                                   .n_cpus = 1,
+                                                   .bursts_planned = 10,
+                                                   .bursts_run = 10,
                                                    .delivered_ns = i % 100 == 0 ? 500000 : 1000000};
 }
 
@@ -89,7 +96,8 @@ static void where_all_agents_say_something_the_first_are_kept_and_the_others_cou
     for (int i = 0; i < N_NODES; i++) {
         end.has_agent = 1;
         snprintf(end.host, sizeof end.host, "n%05d", i);
-        snprintf(end.certificate, sizeof end.certificate, "{\"host\": \"%s\", \"warnings\": [\"the agent ended by itself\"], \"accounts\": [1, 2, 3]}", end.host);
+        snprintf(end.certificate, sizeof end.certificate,
+                 "{\"host\": \"%s\", \"warnings\": [\"the agent ended by itself\"], \"accounts\": [1, 2, 3]}", end.host);
         nd_launch_json_agent(launch, &end);
     }
     assert_true(bytes_in_use() - before < MOST_BYTES);

@@ -114,7 +114,8 @@ static void the_estimate_is_the_mean_of_the_pairs_with_students_interval(void **
     feed(p, 1, 1, (const double[]){0.5}, 1);
     assert_null(strstr(nd_progress_tell_arm(p, 2, text, sizeof text), "alltoall"));
     feed(p, 1, 1, (const double[]){0.5}, 1);
-    assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "; so far at 1 %: barrier +2 % [+0.15, +3.9], alltoall +65 % [+65, +65]");
+    assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text),
+                        "; so far at 1 %: barrier +2 % [+0.15, +3.9], alltoall +65 % [+65, +65]");
     feed(p, 1, 0, (const double[]){2, 2}, 2);
     assert_string_equal(nd_progress_tell_arm(p, 1, text, sizeof text), "; so far at 0 %: alltoall +639 % [+639, +639]");
     /* what does not fit is left out whole */

@@ -1,5 +1,5 @@
-/* The agent's arm: how it is named and how long its halves are, what the files and LIKWID's regions call it, and that pairs stay right when it
- * is given up. */
+/* The agent's arm: how it is named and how long its halves are, what the files and LIKWID's regions call it, and that pairs stay right
+ * when it is given up. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +96,8 @@ static int parsed(struct nd_options *o, char *const *words) {
 
 static void agent_and_generator_share_halves_that_hold_whole_periods_of_both(void **state) {
     static struct nd_options o;
-    static char *const words[] = {"noiselab-detect", "--agent-cmd=collectd -f", "--agent-period=33ms", "--levels=0,1", "--op=barrier", NULL};
+    static char *const words[] = {
+        "noiselab-detect", "--agent-cmd=collectd -f", "--agent-period=33ms", "--levels=0,1", "--op=barrier", NULL};
     (void)state;
     assert_int_equal(parsed(&o, words), 1);
     assert_int_equal(o.half_ns, 132000000);

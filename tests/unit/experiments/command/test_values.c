@@ -8,9 +8,10 @@
 
 #include "experiments/command/values.h"
 
-static const char launch[] = "{\"ended\": null, \"ranks\": 4, \"share\": 0.5, \"quiet\": true, \"name\": \"\", \"text\": \"a b\", \"two\": \"a\\nb\","
-                             " \"cells\": [{\"operation\": \"barrier\", \"pilot_ns\": 1500}, {\"operation\": \"bcast\", \"pilot_ns\": 2500.5}],"
-                             " \"none\": [], \"agent\": {\"settle_ns\": 7, \"ended\": \"complete\"}}";
+static const char launch[] =
+    "{\"ended\": null, \"ranks\": 4, \"share\": 0.5, \"quiet\": true, \"name\": \"\", \"text\": \"a b\", \"two\": \"a\\nb\","
+    " \"cells\": [{\"operation\": \"barrier\", \"pilot_ns\": 1500}, {\"operation\": \"bcast\", \"pilot_ns\": 2500.5}],"
+    " \"none\": [], \"agent\": {\"settle_ns\": 7, \"ended\": \"complete\"}}";
 
 static char reason[256];
 

@@ -474,7 +474,8 @@ static void the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command(
     (void)state;
     char on[256], off[300];
     snprintf(on, sizeof on, "setsid sleep 1000 & echo $! > %s/pid", folder);
-    snprintf(off, sizeof off, "p=$(cat %s/pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ $i -lt 100 ] || exit 1; done", folder);
+    snprintf(off, sizeof off, "p=$(cat %s/pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ $i -lt 100 ] || exit 1; done",
+             folder);
     struct companion c = start("--agent-on", on, "--agent-off", off, "--shell");
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
@@ -809,7 +810,8 @@ static void without_descriptors(const char *option, const char *word, pid_t agen
     assert_true(runs(agent));
     json_t *certificate = stop(&c);
     /* what cannot be taken back without descriptors, a cgroup of ours, is said, and left to the guardian */
-    if (strcmp(text_of(certificate, "state_left"), "running") != 0) assert_non_null(strstr(text_of(certificate, "state_left"), "not as it was found: "));
+    if (strcmp(text_of(certificate, "state_left"), "running") != 0)
+        assert_non_null(strstr(text_of(certificate, "state_left"), "not as it was found: "));
     json_decref(certificate);
     assert_true(runs(agent));
 }

@@ -553,8 +553,8 @@ static void a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap(vo
     assert_balanced(w);
 }
 
-/* 1 us in each half of 10 ms, a wake-up costs 20 us: what was delivered is never further than a wake-up's half from what was due, so that it is
- * right on average wherever one stops. */
+/* 1 us in each half of 10 ms, a wake-up costs 20 us: what was delivered is never further than a wake-up's half from what was due, so that
+ * it is right on average wherever one stops. */
 static void a_small_dose_swings_about_what_is_due_under_a_detector(void **state) {
     struct world *w = *state;
     double sum_ns = 0, most_ns = 0;

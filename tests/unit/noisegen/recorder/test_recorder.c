@@ -135,8 +135,8 @@ static void late_and_torn_bursts_still_have_their_period(void **state) {
     assert_near(rhythm_of(n).period_ns, 10 * MS, 0.01);
 }
 
-/* 250 ms by absolute deadlines in a recording of 5 s: a third of the starts waits up to 40 ms, bursts are torn by others' turns of up to 20 ms, and
- * the start of the program comes first. */
+/* 250 ms by absolute deadlines in a recording of 5 s: a third of the starts waits up to 40 ms, bursts are torn by others' turns of up to 20
+ * ms, and the start of the program comes first. */
 static void a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sure(void **state) {
     (void)state;
     int n_inside = 0, n_sharp = 0;
@@ -145,10 +145,12 @@ static void a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_
         bursts[n++] = (struct nr_burst){.start_ns = 100 * MS, .end_ns = 130 * MS, .cpu = 0, .tid = 1};
         for (int i = 0; i < 20; i++) {
             uint64_t seed = run * 1000 + (uint64_t)i;
-            int64_t start_ns = INT64_C(250) * MS * (i + 1) + (share(seed) < 0.33 ? (int64_t)(40e6 * share(seed + 500000)) : (int64_t)(1e5 * share(seed + 700000)));
+            int64_t start_ns = INT64_C(250) * MS * (i + 1) +
+                               (share(seed) < 0.33 ? (int64_t)(40e6 * share(seed + 500000)) : (int64_t)(1e5 * share(seed + 700000)));
             int64_t torn_ns = share(seed + 900000) < 0.3 ? (int64_t)(20e6 * share(seed + 800000)) : 0;
             bursts[n++] = (struct nr_burst){.start_ns = start_ns, .end_ns = start_ns + MS, .cpu = 0, .tid = 1};
-            bursts[n++] = (struct nr_burst){.start_ns = start_ns + MS + torn_ns, .end_ns = start_ns + torn_ns + 5 * MS / 2, .cpu = 0, .tid = 1};
+            bursts[n++] =
+                (struct nr_burst){.start_ns = start_ns + MS + torn_ns, .end_ns = start_ns + torn_ns + 5 * MS / 2, .cpu = 0, .tid = 1};
         }
         struct nr_rhythm r = rhythm_of(n);
         assert_near(r.period_ns, 250e6, 0.003);
@@ -159,8 +161,8 @@ static void a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_
     assert_true(n_sharp >= 80);
 }
 
-/* A program that sleeps for its period after its work has no clock to keep to: how sure its mean period is follows from the scatter of the single
- * ones. */
+/* A program that sleeps for its period after its work has no clock to keep to: how sure its mean period is follows from the scatter of the
+ * single ones. */
 static void delays_that_add_up_make_the_period_less_sure(void **state) {
     (void)state;
     int n_inside = 0;
@@ -492,7 +494,8 @@ static void many_threads_share_the_locked_memory_that_an_account_has(void **stat
     pid_t pid = fork();
     if (pid == 0) _exit(watch_many_threads(65534));
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("an account without privileges may not watch others here, or lock too little memory");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        SKIP("an account without privileges may not watch others here, or lock too little memory");
     assert_int_equal(status, 0);
 }
 
