@@ -292,6 +292,11 @@ $(BUILD)/fault/agent: $(BUILD)/fault/agent.o $(AGENT) $(COMMON)
 fault: all tests-built ## every system call of the programs fails once: are agents given back, loads ended, files what they say?
 	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
 	$(BUILD)/fault/agent $(BUILD)/fault/fault.so $(BUILD)/bin/noiselab-agent $(abspath $(BUILD)/fault/folder)
+	@# without privileges agents are stopped by signals
+	@[ "$$(id -u)" != 0 ] || { place=$$(mktemp -d) && chmod 755 "$$place" && mkdir -m 777 "$$place/launch" && \
+	    cp $(BUILD)/fault/agent $(BUILD)/fault/fault.so $(BUILD)/bin/noiselab-agent "$$place" && \
+	    (cd "$$place" && setpriv --reuid 65534 --regid 65534 --clear-groups ./agent "$$place/fault.so" ./noiselab-agent "$$place/launch"); \
+	    status=$$?; rm -rf "$$place"; exit $$status; }
 	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
 	tests/fault/programs.sh $(abspath $(BUILD)/fault/fault.so $(BUILD)/bin $(BUILD)/bench/bench_busy $(BUILD)/fault/folder)
 

@@ -1,6 +1,5 @@
 /* agent LIBRARY PROGRAM FOLDER [MOST]: drives noiselab-agent as a detector would, once for every call of fault.c and every errno, failing
- * its 1st, 2nd, ...
- * call until none is left (or MOST). Whatever fails, afterwards its agent runs, is in its own cgroup, and the companion is gone. Prints a
+ * its 1st, 2nd, ... call until none is left (or MOST). Whatever fails, afterwards its agent runs, is in its own cgroup, and the companion is gone. Prints a
  * line per call; exit status 1 if an agent was left frozen or a companion hung. */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,7 @@
 #define PATIENCE_NS (10000 * MS)
 
 static const char *const calls[] = {"open", "fopen", "write", "rename", "mkdir",  "rmdir", "fork",
-                                    "kill", "pipe",  "mmap",  "pidfd",  "signal", "perf"};
+                                    "kill", "pipe",  "mmap",  "pidfd",  "signal", "perf", "fsync", "malloc"};
 enum { N_CALLS = sizeof calls / sizeof *calls };
 static const int errors[] = {EMFILE, ENOSPC, EIO, ENOMEM};
 enum { N_ERRORS = sizeof errors / sizeof *errors };
