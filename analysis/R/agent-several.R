@@ -8,7 +8,8 @@
 #'   `slowdown_high` (of the operation whose upper end is highest), `operation`, `bytes`, `by` (`bursts` where they were recorded, else
 #'   `on/off`), `outcome`, `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (of the slowdown in all,
 #'   over all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown would
-#'   be the margin, if each sample costs the same whatever the interval), `reason` (why there is no slowdown, else NA).
+#'   be the margin, if each sample costs the same whatever the interval), `reason` (why there is no slowdown, else NA);
+#'   `cost_s` (time that the operation loses by a sample: slowdown times interval).
 #'   NULL without rows.
 #' @noRd
 several_agents <- function(report) {
@@ -39,6 +40,7 @@ several_row <- function(figures, kind, report) {
     amplification = if (found(worst) && found(taken)) worst$value / taken$value else NA_real_,
     margin_answer = if (is.null(margin)) NA_character_ else margin_of_kind(kind, report$analysis),
     safe_interval_s = if (is.null(margin) || nrow(slow) == 0) NA_real_ else interval_s * max(worst$high, 0) / margin,
+    cost_s = worst$value / 100 * interval_s,
     reason = if (nrow(slow) > 0) NA_character_ else c(stats::na.omit(figures$reason[figures$figure == "all"]), NA)[1]
   )
 }
@@ -77,6 +79,7 @@ several_table <- function(rows, margin, unicode = shows_unicode()) {
     low = col_interval("interval", rows$slowdown_low, rows$slowdown_high), operation = col_words("on", rows$operation),
     source = col_words("by", rows$by),
     amplification = col_number("ampl.", rows$amplification, three),
+    cost = if (is.null(margin)) col_number("per sample", rows$cost_s, function(x) vapply(signif(x, 3), format_time, "")),
     margin = if (!is.null(margin)) col_words("margin", rows$margin_answer),
     safe = if (!is.null(margin)) col_number("safe", rows$safe_interval_s, function(x) vapply(x, format_time, "")), mark = rows$outcome
   )
@@ -84,5 +87,5 @@ several_table <- function(rows, margin, unicode = shows_unicode()) {
 
 several_legend <- function(margin) {
   paste0("CPU, taken from the ranks: % of one CPU; slowdown of the operation that it slows most; ampl.: slowdown by taken",
-         if (!is.null(margin)) "; safe: the shortest interval below the margin, if each sample costs the same")
+         if (is.null(margin)) "; per sample: time that it then loses", if (!is.null(margin)) "; safe: the shortest interval below the margin, if each sample costs the same")
 }

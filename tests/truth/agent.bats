@@ -68,7 +68,7 @@ judged() {
     judged
 }
 
-@test "an agent that burns 1 ms in each second is found by the preempted channel" {
+@test "an agent that burns 1 ms in each second is found by the preempted channel, or by who took the CPU" {
     "$BIN/noiselab-gen" --level 0.1 --period 1s --duration 200s --cpu "$FIRST_CPU" >/dev/null 2>&1 3>&- &
     AGENT=$!
     launch 1 --launch-id one --op empty --agent-pid "$AGENT" --agent-name ours --agent-period 1s --agent-settle 100ms --seconds 16
@@ -84,5 +84,8 @@ judged() {
     # where pairs were disturbed by more than the agent there is nothing to see: the account still says what it did
     awk -F , 'NR > 1 && $8 == "on" { n++; used += $16 / $12 } NR > 1 && $8 == "off" { off += $16 }
         END { printf "used %.4f %%, off %d ns\n", 100 * used / n, off; exit !(used / n > 0.0008 && used / n < 0.0012 && off == 0) }' "$(rows_of one)"
-    judge false
+    # and where there is a record of the CPU, what it took from its rank is found all the same
+    "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/agent.json"
+    jq -c '.taken[0]' "$BATS_TEST_TMPDIR/agent.json"
+    judge jq -e '.taken[0] | .reason == null and .p_value < 0.001 and .taken_percent > 0.08 and .taken_percent < 0.12' "$BATS_TEST_TMPDIR/agent.json"
 }

@@ -62,3 +62,24 @@ LoadPlugin network
 EOT
     printf '%s -f -C %s' "$(command -v collectd || echo /usr/sbin/collectd)" "$BATS_TEST_TMPDIR/collectd.conf"
 }
+
+# takes [SHARE]: what the agent took from the ranks by the record of their CPUs is the CPU time that its own account says, within SHARE (5 %) and 20 us for each wake-up
+# (what switching costs is in the account, and only partly between the records), or within an interval of 50 %, however much else ran. (What it took
+# within a rank's own sleep is not on that record; ranks in these operations spin.) Without such a record (other accounts than root) what the ranks lost
+# in all, less what other tasks are known for, is held against it, as far as its interval tells.
+takes() {
+    local low high own
+    local -r record='.accounts[0].wakeups_per_s as $wakeups | .taken[0] | select(.reason == null)'
+    account kind >/dev/null
+    jq -c '.taken[0]' "$BATS_TEST_TMPDIR/account.json"
+    if jq -e "$record" "$BATS_TEST_TMPDIR/account.json" >/dev/null; then
+        judge jq -e "$record"' | .account_percent as $own | (.taken_percent - $own | fabs) <= '"${1:-0.05}"' * $own + 0.002 * $wakeups
+            or (.taken_low <= $own and $own <= .taken_high and .taken_high - .taken_low < 0.5 * $own)' "$BATS_TEST_TMPDIR/account.json"
+        return
+    fi
+    low=$(account difference_low) high=$(account difference_high) own=$(account agent_us_per_s)
+    echo "the ranks lost $(account preempted_us_per_s) us/s, the agent used $own on their CPUs, others $(account others_us_per_s): difference $low to $high"
+    ! awk -v low="$low" -v high="$high" -v own="$own" 'BEGIN { exit !(high - low > own) }' ||
+        cannot_tell "the difference is known to $low to $high us/s only, of $own"
+    judge awk -v low="$low" -v high="$high" -v bound="$(account tolerance_us_per_s)" 'BEGIN { exit !(low <= bound && high >= -bound) }'
+}

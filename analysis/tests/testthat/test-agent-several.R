@@ -22,6 +22,7 @@ test_that("each agent has a row with what it took and costs, and the worst is na
   expect_true(heavy$slowdown_low < 3 && heavy$slowdown_high > 3)
   expect_equal(heavy$amplification, heavy$slowdown_percent / heavy$taken_percent)
   expect_equal(heavy$by, "on/off")
+  expect_equal(heavy$cost_s, heavy$slowdown_percent / 100 * 0.1)
   expect_equal(c(heavy$margin_answer, light$margin_answer), c("above", "below"))
   # cost per sample as it is: three times as seldom is a third of the slowdown
   expect_equal(heavy$safe_interval_s, 0.1 * heavy$slowdown_high)
@@ -40,6 +41,7 @@ test_that("the answer is a table of the agents, and JSON and CSV have it", {
   expect_lte(max(nchar(said$out)), 100)
   json <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "agent", dir, "--json")$out, collapse = "\n"))
   expect_setequal(json$agents$agent, c("heavy", "light"))
+  expect_match(paste(status_of("noiselab-analyze", "agent", dir)$out, collapse = "\n"), "heavy +100 ms .* 3[.0-9]* ms")
   csv <- utils::read.csv(text = status_of("noiselab-analyze", "agent", dir, "--csv", "--table", "agents")$out)
   expect_setequal(csv$agent, c("heavy", "light"))
 })
