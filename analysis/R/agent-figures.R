@@ -17,8 +17,9 @@ figure_names <- c(taken = "taken (attributed)", locked = "by bursts (locked)", a
 #' @return A data frame, a row per agent, operation and figure: `kind`, `operation`, `bytes`, `launch`, `scope`, `figure` (`taken`: percent
 #'   of one CPU;
 #'   `locked`, `all`: percent of the operation's time), `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`,
-#'   `not detected`, `inconclusive`), `reason` (why there is none); and attribute `agreement`: per agent and operation `difference`, `low`,
-#'   `high` (all less locked), `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
+#'   `not detected`, `inconclusive`), `reason` (why there is none), `n_bursts` (that `locked`
+#'   rests on; NA of others), `df` (of its interval, by bursts or launches); and attribute `agreement`: per agent and
+#'   operation `difference`, `low`, `high` (all less locked), `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
 #' @noRd
 agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha),
                           locked = locked_by_launch(analysis$campaign, analysis$alpha)) {
@@ -33,10 +34,12 @@ agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analy
   structure(bind_rows(lapply(parts, `[[`, "rows")), agreement = bind_rows(lapply(parts, function(p) figures_agree(p$rows, p$account))))
 }
 
-figure_row <- function(row, figure, value, low, high, limit, p_value, outcome, reason) {
+figure_row <- function(row, figure, value, low, high, limit, p_value, outcome, reason, n_bursts = NA_real_,
+                       df = Inf) {
   data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch,
              scope = row$scope,
-             figure = figure, value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason)
+             figure = figure, value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason,
+             n_bursts = n_bursts, df = df)
 }
 
 figure_without <- function(row, figure, reason) {
@@ -60,11 +63,15 @@ figure_of_locked <- function(row, locked, analysis) {
   launches <- if (is.na(row$launch)) unique(as.character(campaign[["launch"]][as.character(campaign[["kind"]]) %in% as.character(row$kind)])) else row$launch
   if (!is.null(mine)) mine <- mine[mine$launch %in% launches, ]
   if (NROW(mine) == 0) return(figure_without(row, "locked", "bursts are not recorded against slices of the loop"))
-  if (is.na(row$launch) && nrow(mine) > 1) mine <- pool_locked(mine, 2 * analysis$alpha)
+  k <- nrow(mine)
+  like <- row$scope == scope_campaign
+  if (is.na(row$launch) && k > 1) mine <- pool_locked(mine, 2 * analysis$alpha, like)
   mine <- mine[1, ]
   if (mine$state != "measured") return(figure_without(row, "locked", mine$reason))
   figure_row(row, "locked", mine$slowdown_percent, mine$slowdown_low, mine$slowdown_high, mine$limit_percent, mine$p_value,
-             if (isTRUE(mine$p_value <= analysis$alpha)) "detected" else "not detected", NA_character_)
+             if (isTRUE(mine$p_value <= analysis$alpha)) "detected" else "not detected", NA_character_, mine$n_bursts,
+             # (The interval is no narrower than Student's with so many.)
+             if (like && k > 1) k - 1 else max(1, min(mine$n_bursts, locked_design$groups) - 1))
 }
 
 # Equivalence of the two slowdowns: the interval of their difference inside the margin, outside of it, or neither.

@@ -60,8 +60,10 @@ margin_words_of <- function(row, analysis) {
   if (is.null(analysis$margin)) return("")
   margin <- format_level(analysis$margin)
   sure <- format_confidence(row$alpha)
-  switch(row$margin_verdict, above = sprintf("; that is above the margin of %s %% with %s confidence", margin, sure),
-         below = sprintf("; it stays below the margin of %s %% with %s confidence", margin, sure),
+  rests <- margin_rests_on(row)
+  by <- if (is.na(rests)) "" else paste0(", ", rests)
+  switch(row$margin_verdict, above = sprintf("; that is above the margin of %s %% with %s confidence%s", margin, sure, by),
+         below = sprintf("; it stays below the margin of %s %% with %s confidence%s", margin, sure, by),
          sprintf("; on which side of the margin of %s %% it lies is not decided", margin))
 }
 

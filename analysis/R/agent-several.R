@@ -6,7 +6,7 @@
 #' @return A data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one
 #'   CPU, its own account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`,
 #'   `slowdown_high` (of the operation whose upper end is highest), `operation`, `bytes`, `by` (`bursts` where they were recorded, else
-#'   `on/off`), `outcome`, `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (of the slowdown in all,
+#'   `on/off`), `outcome`, `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (by on/off or bursts,
 #'   over all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown would
 #'   be the margin, if each sample costs the same whatever the interval), `reason` (why there is no slowdown, else NA);
 #'   `cost_s` (time that the operation loses by a sample: slowdown times interval).
@@ -45,7 +45,7 @@ several_row <- function(figures, kind, report) {
   )
 }
 
-# As the exit status has it: of the slowdown in all, over all operations.
+# As the exit status has it: over all operations.
 margin_of_kind <- function(kind, analysis) {
   rows <- main_rows(analysis$verdicts)
   words <- rows$margin_verdict[rows$channel == "time" & as.character(rows$kind) == kind & !has_level(rows$level_requested_percent)]

@@ -151,8 +151,10 @@ outside_taken_sentence <- function(rows, analysis) {
 margin_sentence <- function(analysis) if (!is.null(analysis$margin)) margin_answer_words(analysis$margin, analysis$margin_answer)
 
 margin_answer_words <- function(margin, answer, of = "") {
-  sprintf("Margin of %s %%%s: %s, %s.", format_level(margin), of, answer$answer,
-          c(pass = "every effect is below it", fail = "an effect is above it", inconclusive = answer$reason)[[answer$answer]])
+  # Else the reason is what it rests on.
+  rests <- if (answer$answer != "inconclusive" && !is.na(answer$reason %||% NA)) paste0(", ", answer$reason) else ""
+  sprintf("Margin of %s %%%s: %s, %s%s.", format_level(margin), of, answer$answer, c(pass = "every effect is below it", fail = "an effect is above it", inconclusive = answer$reason)[[answer$answer]],
+          rests)
 }
 
 # ---- the table ---------------------------------------------------------------------------------

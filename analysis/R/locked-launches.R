@@ -35,14 +35,35 @@ locked_by_launch <- function(campaign, alpha = 0.01) {
 #'
 #' @param rows Data frame: some rows of `locked_by_launch()`.
 #' @param alpha Probability, length 1: the intervals of `rows`, and those of the result, have confidence 1 - alpha.
+#' @param like Is it about launches like these? The launch is the unit then: interval and p-value are no smaller than Student's over launches.
 #' @return A data frame, one row per operation x bytes, columns as in `rows` without `launch`, and `n_launches`, `heterogeneity_p`
 #'   (Cochran's Q of the slowdowns; NA of one launch): about these launches. Each counts by its bursts; the worst state wins, and without a
 #'   figure of one there is none.
 #' @noRd
-pool_locked <- function(rows, alpha = 0.02) {
+pool_locked <- function(rows, alpha = 0.02, like = FALSE) {
   if (NROW(rows) == 0) return(NULL)
   groups <- split(rows, in_order(paste(rows$operation, rows$bytes)))
-  bind_rows(lapply(groups, function(group) cbind(group[1, c("operation", "bytes")], pool_locked_cell(group, alpha), row.names = NULL)))
+  bind_rows(lapply(groups, function(group) {
+    cell <- pool_locked_cell(group, alpha)
+    if (like && cell$state == "measured" && nrow(group) > 1) cell <- over_launches(cell, group, alpha)
+    cbind(group[1, c("operation", "bytes")], cell, row.names = NULL)
+  }))
+}
+
+# What launches differ by counts, too.
+over_launches <- function(cell, group, alpha) {
+  k <- nrow(group)
+  for (columns in list(c("cost_ns", "cost_low_ns", "cost_high_ns"), c("slowdown_percent", "slowdown_low", "slowdown_high"),
+                       c("amplification", "amplification_low", "amplification_high"))) {
+    reach <- stats::qt(1 - alpha / 2, k - 1) * stats::sd(group[[columns[1]]]) / sqrt(k)
+    centre <- cell[[columns[1]]]
+    cell[[columns[2]]] <- min(cell[[columns[2]]], centre - reach)
+    cell[[columns[3]]] <- max(cell[[columns[3]]], centre + reach)
+  }
+  se <- stats::sd(group$slowdown_percent) / sqrt(k)
+  if (se > 0) cell$p_value <- max(cell$p_value, stats::pt(cell$slowdown_percent / se, k - 1, lower.tail = FALSE))
+  cell$limit_percent <- max(cell$limit_percent, detection_limit(se, k - 1, alpha / 2), na.rm = TRUE)
+  cell
 }
 
 pool_locked_cell <- function(group, alpha) {

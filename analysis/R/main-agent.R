@@ -16,7 +16,9 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
     analysis <- analyze_campaign(campaign, alpha = alpha, channels = c("time", "preempted"), margin = margin)
   }
   taken <- agent_taken(campaign, alpha)
-  report <- list(accounts = accounts, tasks = tasks, taken = taken, figures = if (!is.null(analysis)) agent_figures(analysis, taken),
+  figures <- if (!is.null(analysis)) agent_figures(analysis, taken)
+  if (NROW(figures) > 0 && !is.null(margin)) analysis$verdicts <- bursts_in_margin(analysis$verdicts, figures, accounts, margin, analysis$alpha)
+  report <- list(accounts = accounts, tasks = tasks, taken = taken, figures = figures,
                  groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
                  evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign,
                  notes = c(campaign$notes, agent_notes(accounts)))

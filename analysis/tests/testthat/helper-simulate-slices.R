@@ -76,3 +76,29 @@ add_slices <- function(dir, cost_us = 100, length_us = 100, per_half = 1) {
   }
   invisible(dir)
 }
+
+# The same for a simulated campaign with an agent: in its on halves the slices that its recorded bursts begin in are longer by `cost_us`.
+add_agent_slices <- function(dir, cost_us) {
+  campaign <- read_campaign(dir, arms = "any")
+  for (id in names(campaign$launches)) {
+    rows <- campaign$rows[campaign$rows$launch == id & campaign$rows$arm == "on", ]
+    for (file in campaign$bursts$file[campaign$bursts$launch == id]) {
+      host <- sub("^bursts\\.(.+)\\.trace$", "\\1", basename(file))
+      edit_lines(file, function(lines) sub("^# origin:.*", "# origin_monotonic_ns: 5000000000000", lines))
+      bursts <- read_bursts(file)
+      set.seed(match(id, names(campaign$launches)))
+      blocks <- do.call(rbind, lapply(seq_len(nrow(rows)), function(i) {
+        mine <- bursts$start_ns[bursts$start_ns >= rows$start_ns[i] & bursts$start_ns < rows$start_ns[i] + rows$wall_ns[i]]
+        ns <- round(2e5 * exp(rnorm(max(10, floor((rows$wall_ns[i] - 1000 * cost_us * length(mine)) / 2e5) - 2), 0, 0.01)))
+        for (at in mine) {
+          slice <- findInterval(at - rows$start_ns[i], cumsum(ns) - ns)
+          ns[slice] <- ns[slice] + 1000 * cost_us
+        }
+        slice_block(ns, pair = rows$pair[i], order = rows$order[i], start_ns = 5e12 + rows$start_ns[i])
+      }))
+      write_slices(file.path(campaign$paths[[id]], paste0("slices.", host, ".bin")), id, blocks, host,
+                   configs = sprintf('[{"operation":"%s","bytes":%.0f}]', rows$operation[1], rows$bytes[1]))
+    }
+  }
+  invisible(dir)
+}

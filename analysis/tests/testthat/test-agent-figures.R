@@ -71,13 +71,6 @@ test_that("several launches are one figure about these launches, with a test of 
   expect_true(pooled$heterogeneity_p >= 0 && pooled$heterogeneity_p <= 1)
 })
 
-figures_by_hand <- function(locked, all, half) {
-  row <- function(figure, value) data.frame(kind = "a", operation = "barrier", bytes = 0, launch = "L", scope = "this launch",
-                                            figure = figure, value = value,
-                                            low = value - half, high = value + half, limit = 1, p_value = 0.5, outcome = "detected", reason = NA_character_)
-  rbind(row("locked", locked), row("all", all))
-}
-
 test_that("agreement is equivalence within a margin that no scatter widens: three outcomes", {
   agree <- function(...) noiselab:::figures_agree(figures_by_hand(...), 1)
   expect_equal(as.list(agree(1, 1.01, 0.02)[c("agreement", "margin")]), list(agreement = "agree", margin = 0.1))
