@@ -54,3 +54,20 @@ in_short() {
     PLACEBO_LAUNCHES=x run tests/bench/placebo-verdicts.sh
     [ "$status" -eq 2 ]
 }
+
+@test "the table of simulated acceptance campaigns goes on where it was stopped" {
+    local table="$BATS_TEST_TMPDIR/outcomes.csv" R="${NOISELAB_BUILD:-build}/lib/noiselab/R"
+    table_of() {
+        OUTCOMES=$table MC_CORES=1 NODES=3 LENGTHS=quick CELLS='one node 30' NOISELAB_R_LIB=$R R_LIBS=$R \
+            Rscript --vanilla analysis/bench/bench-stats.R "$1" acceptance
+    }
+    run table_of 2
+    echo "$output"
+    grep -qE '^  one node 30 % slow +3 +quick +2 +0\.0 +< 90\.00 +0\.0 +< 90\.00 ' <<<"$output"
+    # what the file has is taken from it: a campaign that it says failed somebody else is not made again
+    sed -i '2s/,0,0,/,1,0,/' "$table"
+    run table_of 3
+    echo "$output"
+    grep -qE '^  one node 30 % slow +3 +quick +3 +33\.3 ' <<<"$output"
+    [ "$(cut -d, -f4 "$table" | tr '\n' ' ')" = 'seed 1 2 3 ' ]
+}
