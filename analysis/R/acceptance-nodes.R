@@ -61,7 +61,8 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   rows$upper <- shown(upper)
   rows$margin <- shown(border)
   rows$detection_limit <- shown(found)
-  rows$reason <- ifelse(rows$verdict == "inconclusive" & tested, undecided_words(rows, unseen, measured_s), rows$reason)
+  open <- which(rows$verdict == "inconclusive" & tested)
+  rows$reason[open] <- undecided_words(rows_at(rows, open), rep_len(unseen, nrow(rows))[open], measured_s)
   rows[c(figure_key, "what", "unit", "worse", "kind", "entity", "class", "others", "n_launches", "n_units", "value", "others_value",
          "effect", "ci_low", "ci_high", "upper",
          "margin", "effect_unit", "detection_limit", "z", "df", "p_one_sided", "p_holm", "verdict", "times_as_long", "reason")]
@@ -212,9 +213,14 @@ medians_without <- function(table) {
 
 # Median and median absolute deviation of the others of each value.
 without_each <- function(level) {
-  all <- if (length(level) > few_columns) mad_of(level)
-  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (is.null(all)) vapply(seq_along(level),
-      function(j) mad_of(level[-j]), 0) else rep(all, length(level)))
+  n <- length(level)
+  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (n > few_columns) rep(mad_of(level), n) else
+       row_mads(without_diagonal(matrix(level, n, n, byrow = TRUE))))
+}
+
+without_diagonal <- function(x) {
+  diag(x) <- NA
+  x
 }
 
 # Mean of every score, its standard error and degrees of freedom. `score`, `level`: matrices, units x nodes (or links).
@@ -285,6 +291,7 @@ mad_of <- function(x) {
   x <- x[!is.na(x)]
   1.4826 * stats::median.default(abs(x - stats::median.default(x)))
 }
+row_mads <- function(table) 1.4826 * row_medians(abs(table - row_medians(table)))
 variance_of <- function(x) {
   x <- x[!is.na(x)]
   sum((x - mean.default(x))^2) / (length(x) - 1)
@@ -311,18 +318,27 @@ between_others <- function(table, launch) {
   k <- ncol(table) - 1
   if (k < 2) return(list(v = rep(0, ncol(table)), df = 1))
   robust <- k >= 5
+  # The others of each column beside each other; of many columns all of them, once.
+  each <- k < few_columns
+  take <- if (each) without_own(k + 1) else seq_len(k + 1)
+  size <- if (each) k else k + 1
+  set <- rep(seq_len(length(take) / size), each = size)
+  known <- is.finite(table)
   # Differences from the mean of all: what hits all alike is no difference.
-  own_of <- function(columns) {
-    centred <- columns - rowMeans(columns, na.rm = TRUE)
-    scatter <- column_scatter(centred, launch)
-    of <- scatter$within + pmax(0, scatter$excess, na.rm = TRUE)
-    list(level = scatter$mean, own = mean(of[is.finite(of)]) * ncol(columns) / (ncol(columns) - 1))
-  }
-  beyond <- function(got) max(0, (if (robust) mad_of(got$level)^2 else variance_of(got$level)) - got$own) * (1 + median_variance(k))
-  v <- if (k >= few_columns) rep(beyond(own_of(table)), k + 1) else vapply(seq_len(k + 1),
-      function(j) beyond(own_of(table[, -j, drop = FALSE])), 0)
+  sums <- rowSums(ifelse(known, table, 0))
+  counts <- rowSums(known)
+  means <- if (each) (sums - ifelse(known, table, 0)) / (counts - known) else matrix(sums / counts)
+  scatter <- column_scatter(table[, take, drop = FALSE] - means[, set, drop = FALSE], launch)
+  own <- scatter$within + pmax(0, scatter$excess, na.rm = TRUE)
+  own <- rowMeans(matrix(ifelse(is.finite(own), own, NA), ncol = size, byrow = TRUE), na.rm = TRUE) * size / (size - 1)
+  level <- matrix(scatter$mean, ncol = size, byrow = TRUE)
+  spread <- if (robust) row_mads(level)^2 else rowSums((level - rowMeans(level, na.rm = TRUE))^2, na.rm = TRUE) / (rowSums(!is.na(level)) - 1)
+  v <- rep_len(pmax(0, spread - own) * (1 + median_variance(k)), k + 1)
   list(v = ifelse(is.finite(v), v, 0), df = max(1, if (robust) 0.37 * (k - 1) else k - 1))
 }
+
+# Of n columns: all but the first, all but the second, ...
+without_own <- function(n) rep(seq_len(n), n)[-seq(1, n * n, n + 1)]
 
 # Variance of the median of k normal values, in their variances (of two it is the mean; else within 15 %, rather too large).
 median_variance <- function(k) if (k == 2) 1 / 2 else pi / 2 / (k + pi / 2 - 1)

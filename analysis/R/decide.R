@@ -60,10 +60,11 @@ effect_power <- function(effect, se, df, alpha = 0.01) {
   cut <- stats::qt(1 - alpha, df)
   # pt() gives up at the large noncentralities of few degrees of freedom: integrate over the scale's distribution.
   density <- function(s) 2 * s * df * stats::dchisq(df * s^2, df)
+  ends <- sqrt(stats::qchisq(c(1e-13, 1 - 1e-13), df) / df) # of many degrees of freedom it is a peak, which is not to be missed
   vapply(effect / se, function(ncp) {
     if (df > 4 && abs(ncp) < 30) return(stats::pt(cut, df, ncp, lower.tail = FALSE))
     found <- function(s) density(s) * stats::pnorm(ncp - cut * s)
-    min(1, stats::integrate(found, 0, 8, rel.tol = 1e-8, subdivisions = 500)$value)
+    min(1, stats::integrate(found, ends[1], ends[2], rel.tol = 1e-8, subdivisions = 500)$value)
   }, 0)
 }
 

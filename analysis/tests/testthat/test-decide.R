@@ -8,6 +8,13 @@ test_that("the detection limit is Currie's for known scatter and power.t.test's 
   few <- detection_factor(3, 0.01, 0.95)
   expect_equal(pt(qt(0.99, 3), 3, few, lower.tail = FALSE), 0.95, tolerance = 1e-5)
   expect_gt(detection_factor(1, 0.01, 0.95), detection_factor(2, 0.01, 0.95))
+  # Of many degrees of freedom and at the small levels of thousands of links it nears the normal distribution.
+  for (df in c(10, 100, 421, 1583.376, 4999)) for (level in c(0.01, 1e-4, 2.172968e-06, 1e-9)) {
+    factor <- detection_factor(df, level, 0.95)
+    expect_equal(pt(qt(level, df, lower.tail = FALSE), df, factor, lower.tail = FALSE), 0.95, tolerance = 1e-5)
+    expect_gte(factor, qnorm(1 - level) + qnorm(0.95))
+  }
+  for (df in c(1, 1.3, 2)) expect_gt(detection_factor(df, 1e-7, 0.95), detection_factor(df, 1e-6, 0.95))
   expect_true(is.na(detection_limit(0, 10)))
   expect_true(is.na(detection_limit(NA, 10)))
 })
