@@ -21,6 +21,8 @@ usage: cluster.sh up [--nodes N] [--tag T] [--no-slurm] DIR   N nodes (3), node1
        cluster.sh mpirun DIR [--per-node K] [--nodes node1,node2] COMMAND...   without Slurm; NOISELAB_MPIRUN: Open MPI 4, 5 or MPICH
        cluster.sh fail DIR NODE slurmd|node|link killed: its slurmd; all of it, at once; or its cable pulled out
        cluster.sh mend DIR NODE                  all of that as it was
+       cluster.sh relay DIR NODE NODE [US]       a slow link: what the two send each other is held for so long (200) by a program. Says its
+                                                 process number; the link is as before when that ends
        cluster.sh status DIR
        cluster.sh why-not [--no-slurm]           why this machine cannot have one, or nothing
 Nodes see this machine's files, with a /dev/shm of their own; DIR has sockets in it, so its path is at most 60 letters.
@@ -116,7 +118,7 @@ shift
 case $command in
 up | down | why_not) "$command" "$@" ;;
 why-not) why_not "$@" ;;
-run | on | mpirun | fail | mend | status)
+run | on | mpirun | fail | mend | relay | status)
     open_cluster "${1-}"
     shift
     case $command in
@@ -125,6 +127,7 @@ run | on | mpirun | fail | mend | status)
     mpirun) cluster_mpirun "$@" ;;
     fail) node_fail "$@" ;;
     mend) node_mend "$@" ;;
+    relay) node_relay "$@" ;;
     status) status ;;
     esac
     ;;

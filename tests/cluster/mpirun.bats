@@ -95,6 +95,27 @@ hosts_reachable() {
     [ "$(jq -r '.hosts | map(.host) | join(",")' "$OUT"/*-0002/launch.json)" = login,node2 ]
 }
 
+# half_round_trip CAMPAIGN: the least between the nodes, us
+half_round_trip() {
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["variant"] == "between" && $at["metric"] == "half_round_trip" && (n++ == 0 || $at["value"] < least) { least = $at["value"] }
+        END { print int(least / 1000) }' "$1"/*/accept.csv
+}
+
+@test "a relay makes a link slow until it ends" {
+    relay=$("$CLUSTER" relay "$DIR" node1 node2 2000)
+    for out in "$OUT" "$OUT-after"; do
+        NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-accept" --checks latency --sizes 8 --seconds 2s \
+            --out "$out" >/dev/null 2>"$ERR" 3>&- || { cat "$ERR"; false; }
+        [ ! -d "/proc/$relay" ] || kill "$relay"
+    done
+    echo "with the relay $(half_round_trip "$OUT") us, after it $(half_round_trip "$OUT-after") us"
+    # a packet is held for 2 ms each way
+    [ "$(half_round_trip "$OUT")" -ge 2000 ]
+    [ "$(half_round_trip "$OUT")" -lt 20000 ]
+    [ "$(half_round_trip "$OUT-after")" -lt 2000 ]
+}
+
 @test "a node that is switched off under mpirun leaves data that can be read" {
     NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 300 \
         --out "$OUT" >/dev/null 2>"$ERR" 3>&- &

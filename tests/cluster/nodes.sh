@@ -168,6 +168,18 @@ node_fail() {
     esac
 }
 
+# node_relay NODE NODE [DELAY_US]: what the two send each other goes through a program that holds it; says its process, with which this ends
+node_relay() {
+    if [ $# -lt 2 ] || [ ! -e "$dir/pids/$1" ] || [ ! -e "$dir/pids/$2" ]; then stop 'relay: wants two nodes'; fi
+    keeper_of "$1" && first=$keeper && keeper_of "$2" || stop "relay: $1 or $2 is down"
+    rm -f "$dir/run/relay.$1.$2"
+    # it goes with the cluster, by the mark in its environment
+    NOISELAB_CLUSTER="$dir" "$here/relay.py" "$first" "$subnet.${1#node}" "$keeper" "$subnet.${2#node}" "${3:-200}" "$dir/run/relay.$1.$2" \
+        </dev/null >"$dir/log/relay" 2>&1 3>&- &
+    wait_for 5 test -e "$dir/run/relay.$1.$2" || stop "relay: it does not come up, see $dir/log/relay"
+    echo $!
+}
+
 node_mend() {
     if [ $# != 1 ] || [ "$1" = login ] || [ ! -e "$dir/pids/$1" ]; then stop 'mend: wants a node'; fi
     if node_is_up "$1"; then
