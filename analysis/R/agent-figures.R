@@ -8,15 +8,15 @@ agree_share <- 0.1
 
 agree_margin <- function(account_percent) pmax(agree_percent, agree_share * ifelse(is.finite(account_percent), account_percent, 0))
 
-figure_names <- c(taken = "taken (attributed)", locked = "by bursts (locked)", all = "in all (on/off)")
+figure_names <- c(taken = "taken (attributed)", locked = "by bursts (locked)", all = "in all (on/off)", alone = "in all, less others")
 
 #' The figures of an agent's cost
 #'
 #' @param analysis An `nl_analysis`.
 #' @param taken,locked Data frames: of `agent_taken()` and `locked_by_launch()` (NULL: none).
 #' @return A data frame, a row per agent, operation and figure: `kind`, `operation`, `bytes`, `launch`, `scope`, `figure` (`taken`: percent
-#'   of one CPU;
-#'   `locked`, `all`: percent of the operation's time), `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`,
+#'   of one CPU; `locked`, `all`, and where it is on record `alone`, which is `all` less what other tasks took from the ranks: percent of the
+#'   operation's time), `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`,
 #'   `not detected`, `inconclusive`), `reason` (why there is none), `n_bursts` (that `locked`
 #'   rests on; NA of others), `df` (of its interval, by bursts or launches); and attribute `agreement`: per agent and
 #'   operation `difference`, `low`, `high` (all less locked), `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
@@ -28,7 +28,8 @@ agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analy
   parts <- lapply(seq_len(nrow(time)), function(i) {
     row <- time[i, ]
     own <- main_taken(taken[taken$kind %in% as.character(row$kind), ])
-    list(rows = bind_rows(list(figure_of_taken(row, own, analysis$alpha), figure_of_locked(row, locked, analysis), figure_of_all(row))),
+    list(rows = bind_rows(list(figure_of_taken(row, own, analysis$alpha), figure_of_locked(row, locked, analysis), figure_of_all(row),
+                               figure_of_alone(row, analysis))),
          account = if (nrow(own) > 0) mean(own$account_percent) else NA_real_)
   })
   structure(bind_rows(lapply(parts, `[[`, "rows")), agreement = bind_rows(lapply(parts, function(p) figures_agree(p$rows, p$account))))
@@ -57,6 +58,16 @@ figure_of_all <- function(row) {
   figure_row(row, "all", row$estimate, row$ci_low, row$ci_high, row$detection_limit, row$p_one_sided, row_outcome(row), row$reason)
 }
 
+# The slowdown in all less what tasks that nobody named took from the ranks meanwhile; NULL where that is not on record, or the agent moves
+# it.
+figure_of_alone <- function(row, analysis) {
+  a <- row$raw_adjusted[[1]]
+  if (is.null(a) || a$is_withheld || !grepl("others", a$covariate) || !is.na(row$reason)) return(NULL)
+  figure_row(row, "alone", row$adjusted_mean, row$adjusted_low, row$adjusted_high,
+             to_effect("time", detection_limit(a$se, a$df, row$alpha, analysis$power)), a$p,
+             if (isTRUE(a$p <= row$alpha)) "detected" else "not detected", NA_character_)
+}
+
 figure_of_locked <- function(row, locked, analysis) {
   mine <- if (NROW(locked) > 0) locked[locked$operation == as.character(row$operation) & locked$bytes == row$bytes, ]
   campaign <- analysis$campaign$rows
@@ -76,7 +87,8 @@ figure_of_locked <- function(row, locked, analysis) {
 
 # Equivalence of the two slowdowns: the interval of their difference inside the margin, outside of it, or neither.
 figures_agree <- function(rows, account_percent) {
-  all <- rows[rows$figure == "all", ]
+  # Less what others took, where that is known: of the two it is that by rule.
+  all <- rows[rows$figure == if (any(rows$figure == "alone")) "alone" else "all", ]
   locked <- rows[rows$figure == "locked", ]
   margin <- agree_margin(account_percent)
   half <- function(row) (row$high - row$low) / 2
@@ -136,7 +148,7 @@ figure_reasons <- function(figures) {
 figure_estimates <- function(figures, alpha) {
   if (NROW(figures) == 0) return(NULL)
   apart <- attr(figures, "agreement")
-  kept <- figures[figures$figure != "all", ]
+  kept <- figures[!figures$figure %in% c("all", "alone"), ]
   bind_rows(list(
     as_estimates(kept, c(taken = "taken_attributed_percent", locked = "slowdown_by_bursts_percent")[kept$figure], ci_low = kept$low,
                  ci_high = kept$high,

@@ -43,7 +43,7 @@ launches_for_more <- 5
 #'     percent of one CPU), `delivered_ratio` (that over the requested level),
 #'     `delivered_note`, `n_pairs`, `n_launches`, `estimate`, `ci_low`, `ci_high` (each end a one-sided bound of
 #'     confidence 1 - alpha, as the test has it), `estimator`, `estimator_note` (what the verdict rests on, and why),
-#'     `mean`, `mean_low`, `mean_high` (what a user pays), `adjusted_mean`, `adjusted_low`, `adjusted_high` (of `time`, less
+#'     `mean`, `mean_low`, `mean_high` (what a user pays), `adjusted_mean`, `adjusted_low`, `adjusted_high` (of `time` and `preempted`, less
 #'     what `adjusted_for` names; NA where that was not declared or is withheld, see `adjusted_note`), `detection_limit` (all
 #'     in `unit`), `z`, `p_one_sided`, `test`, `test_kind` (`sign_flip`, `signed_rank`, `t`, `welch`), `p_check`, `check`,
 #'     `unit_of_inference` (`pair`, `launch` or `set of launches`), `heterogeneity_p` (of the launches, Cochran's Q),
@@ -214,7 +214,9 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
   if (explaining && length(at) > 0) for (name in names(covariates)) explained[, name] <- covariates[[name]]$value(rows, pairs)
   list(differences = differences, resolution = resolution, absent = absent, on = at, locked = "locked" %in% wanted, cells = pairs$cells,
        members = members,
-       covariates = explained, lost = if (length(at) > 0) lost_time(campaign, pairs),
+       covariates = explained, lost = if (length(at) > 0) {
+         list(time = lost_time(campaign, pairs), preempted = lost_to_others(campaign, pairs, n_generators))
+       },
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
        wall_ns = rows[["wall_ns"]][at], delivered_ns = rows[["delivered_ns"]][at],
@@ -291,7 +293,7 @@ analyze_cell <- function(measured, label, members, n_launches, settings) {
     at <- members[is.finite(d)]
     cell <- list(d = measured$differences[[name]][at], bursts = measured$bursts[at], due = measured$due[at],
                  delivered = measured$level_delivered[at], resolution = measured$resolution[[name]],
-                 lost = if (name == "time" && !is.null(measured$lost)) measured$lost[at, ])
+                 lost = lost_of_pairs(measured$lost[[name]], at))
     launch_verdict(label, name, cell, n_launches, settings)
   })
   list(verdicts = verdicts, amplification = cell_amplification(measured, label, members, n_launches, settings),
@@ -343,7 +345,7 @@ launch_verdict <- function(label, name, cell, n_launches, settings) {
   # Nothing at all happened in any half: that is known to the resolution of the account.
   if (isTRUE(channel$zero_is_known) && n > 0 && all(cell$d == 0)) est$limit <- cell$resolution
   est$mean <- means
-  if (name == "time") est$adjusted <- adjusted_mean(cell, settings)
+  est$adjusted <- adjusted_mean(cell, settings)
   check <- if (isTRUE(means$se > 0)) stats::pt(means$estimate / means$se, means$df, lower.tail = FALSE) else NA_real_
   # Where a 0 is no coarse clock's, not to differ is an answer.
   informative <- if (!by_ranks || isTRUE(channel$zero_is_known)) tested else tested[tested != 0]

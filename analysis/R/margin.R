@@ -36,7 +36,7 @@ margin_answer <- function(verdict) {
 # and what its test needs. It is the mean slowdown, which a user pays; the mean less a covariate that was declared before
 # the run stands in for it only where the covariate is shown not to move by a tenth of the margin.
 margin_interval <- function(rows, margin) {
-  adjusted <- vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
+  adjusted <- rows$channel == "time" & vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
   rows$margin_of <- ifelse(adjusted, "adjusted mean", "mean")
   rows[c("margin_estimate", "margin_low", "margin_high")] <- rows[c("mean", "mean_low", "mean_high")]
   rows[c("raw_margin", "raw_margin_se", "raw_margin_df", "raw_margin_values")] <-

@@ -16,11 +16,12 @@
 # @param source Character, length 1: `cpu`, `thread`, `schedstat` or `counts`.
 # @param agent_cpu CPU it runs on, length 1.
 # @param lost_switches Records lost per half, length 1.
+# @param others Logical, length 1: was the rest of the ranks' preempted time recorded as that of other tasks?
 # @param half_period_ns,design,... Arguments of [simulate_campaign()], but `external`, `start`, `raw`.
 # @return As [simulate_campaign()], invisibly.
 simulate_agent_campaign <- function(dir, name = "collectd", agent_period_ns = 1e8, agent_burst_ns = 41000,
                                     slowdown_percent = 0.2, levels_percent = numeric(), unaccounted = 0, source = "cpu",
-                                    agent_cpu = 1, lost_switches = 0, half_period_ns = 2e8, design = "lockin", ...) {
+                                    agent_cpu = 1, lost_switches = 0, others = FALSE, half_period_ns = 2e8, design = "lockin", ...) {
   check_argument(is_text(dir), "dir", dir, "one directory name")
   check_argument(source %in% names(task_sources), "source", source, paste(names(task_sources), collapse = ", "))
   given <- c(list(half_period_ns = half_period_ns, design = design, ...))
@@ -35,7 +36,7 @@ simulate_agent_campaign <- function(dir, name = "collectd", agent_period_ns = 1e
   } else model$kinds <- model$patterns <- model$placements <- model$phases <- character()
   model["external"] <- list(NULL)
   model$agent <- list(name = name, period_ns = agent_period_ns, burst_ns = agent_burst_ns, unaccounted = unaccounted,
-                      source = source, cpu = agent_cpu, lost_switches = lost_switches)
+                      source = source, cpu = agent_cpu, lost_switches = lost_switches, others = others)
   model$companion <- list(load = agent_load, files = simulate_agent_files)
   each_launch(model, function(id, launch) simulate_launch(file.path(dir, id), id, launch))
   invisible(truth_frame(model))
@@ -102,7 +103,7 @@ simulate_account <- function(id, host, node, rows, preempted, drawn, agent, mine
     level_requested_percent = rows[["level_requested_percent"]], start_ns = rows[["start_ns"]], wall_ns = rows[["wall_ns"]],
     preempted_ns = preempted, switch_ns = 9e4, settle_ns = 5e6, agent_cpu_ns = round(drawn$cpu_ns * 1.2),
     agent_on_ranks_ns = drawn$cpu_ns, others_on_ranks_ns = 0, preempted_by_agent_ns = drawn$cpu_ns,
-    preempted_by_others_ns = 0, preempted_by_kernel_ns = 0, preempted_by_noiselab_ns = 0, preempted_unknown_ns = 0, scraper_cpu_ns = 0,
+    preempted_by_others_ns = if (agent$others) pmax(0, preempted - drawn$cpu_ns) else 0, preempted_by_kernel_ns = 0, preempted_by_noiselab_ns = 0, preempted_unknown_ns = 0, scraper_cpu_ns = 0,
     wakeups = count, voluntary_switches = count,
     involuntary_switches = 0, migrations = 0, processes = ifelse(mine, 3, 0), started = 0, rss_kib = ifelse(mine, 12400, 0),
     read_bytes = 2048 * count, written_bytes = 0, observer_cpu_ns = 20000, observer_on_ranks_ns = 0,

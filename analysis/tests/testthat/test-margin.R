@@ -80,7 +80,7 @@ test_that("what a covariate may have moved counts against the margin", {
   adjusted <- function(moved) list(estimate = 0.0096, low = 0.0095, high = 0.0097, se = 4e-5, df = Inf, values = c(0.0095, 0.0097),
                                    moved = list(estimate = mean(moved), low = moved[1], high = moved[2]), is_withheld = FALSE)
   row <- function(moved) {
-    rows <- data.frame(mean = 1, mean_low = 0.5, mean_high = 1.5, adjusted_mean = 0.96, adjusted_low = 0.95, adjusted_high = 0.97,
+    rows <- data.frame(channel = "time", mean = 1, mean_low = 0.5, mean_high = 1.5, adjusted_mean = 0.96, adjusted_low = 0.95, adjusted_high = 0.97,
                        raw_mean = 0.01, raw_mean_se = 0.002, raw_mean_df = Inf)
     rows$raw_mean_values <- list(c(0.005, 0.015))
     rows$raw_adjusted <- list(adjusted(moved))
