@@ -22,12 +22,18 @@ locked_by_launch <- function(campaign, alpha = 0.01) {
   rows <- campaign$rows
   on <- rows[["arm"]] == "on" & is_agent_row(rows)
   ids <- Filter(function(id) switches_agent(campaign$launches[[id]]), unique(as.character(rows[["launch"]][on])))
-  bind_rows(lapply(ids, function(id) {
+  reader <- slices_reader()
+  cells <- unlist(unname(lapply(ids, function(id) {
     mine <- which(on & rows[["launch"]] == id)
-    bind_rows(lapply(split(mine, in_order(paste(rows[["operation"]][mine], rows[["bytes"]][mine]))), function(at) {
-      cbind(data.frame(launch = id, operation = as.character(rows[["operation"]][at[1]]), bytes = rows[["bytes"]][at[1]]),
-            locked_of_rows(campaign, id, at, alpha, 1 - 2 * alpha))
-    }))
+    unname(split(mine, in_order(paste(rows[["operation"]][mine], rows[["bytes"]][mine]))))
+  })), recursive = FALSE)
+  key <- vapply(cells, function(at) paste(rows[["operation"]][at[1]], rows[["bytes"]][at[1]], rows[["kind"]][at[1]]), "")
+  tracks <- lapply(cells, function(at) tracks_of_rows(campaign, as.character(rows[["launch"]][at[1]]), at, reader))
+  bind_rows(lapply(seq_along(cells), function(i) {
+    first <- cells[[i]][1]
+    others <- Filter(is.list, tracks[setdiff(which(key == key[i]), i)])
+    cbind(data.frame(launch = as.character(rows[["launch"]][first]), operation = as.character(rows[["operation"]][first]),
+                     bytes = rows[["bytes"]][first]), cost_of_tracks(tracks[[i]], alpha, 1 - 2 * alpha, others = others))
   }))
 }
 
@@ -97,11 +103,20 @@ pool_locked_cell <- function(group, alpha) {
 
 # The rows `at` of one launch, all under the same treatment.
 locked_of_rows <- function(campaign, id, at, alpha, conf, power = 0.95, reader = read_slices) {
+  cost_of_tracks(tracks_of_rows(campaign, id, at, reader), alpha, conf, power)
+}
+
+# A text: why there are none.
+tracks_of_rows <- function(campaign, id, at, reader) {
   tracks <- locked_tracks(campaign, id, at, reader)
-  if (is.character(tracks)) return(locked_none("unrecorded", tracks))
+  if (is.character(tracks)) return(tracks)
   tracks <- Filter(Negate(is.null), lapply(tracks, function(track) locked_track(track$timeline, track$bursts)))
   if (!is_agent_row(campaign$rows[at[1], ])) tracks <- paid_bursts(tracks, sum(campaign$rows[["delivered_ns"]][at]))
-  locked_cost(tracks, alpha, conf, power)
+  tracks
+}
+
+cost_of_tracks <- function(tracks, alpha, conf, power = 0.95, others = list()) {
+  if (is.character(tracks)) locked_none("unrecorded", tracks) else locked_cost(tracks, alpha, conf, power, others)
 }
 
 # The generator notes when a burst began and ended; where others had the CPU meanwhile that is longer than what it ran, which its account

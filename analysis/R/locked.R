@@ -127,16 +127,39 @@ locked_track <- function(timeline, bursts, n_shifts = NULL) {
   place <- quiet$ends[findInterval(windows$first, quiet$free) + 1]
   length_ns <- quiet$ends[length(quiet$ends)]
   if (is.null(n_shifts)) n_shifts <- min(max(locked_design$looked_up / n, locked_design$shifts[1]), locked_design$shifts[2])
+  elsewhere <- found_elsewhere(windows, place, quiet, n_shifts)
+  list(windows = windows, place = place, quiet = quiet, covered = covered, total_ns = total_ns, lost = lost, elsewhere = elsewhere[1, ],
+       n_bounded = mean(elsewhere[2, ]),
+       before = lost_before(timeline, windows, quiet, sums), room = length_ns / mean(windows$length))
+}
+
+# What a train of windows would have found on a quiet record, its own or another launch's, shifted around it so many times: sums over the
+# train, and how many windows count in part only.
+found_elsewhere <- function(windows, place, quiet, n_shifts) {
+  length_ns <- quiet$ends[length(quiet$ends)]
   # Multiples of the golden ratio: even without falling in step with the bursts.
   shift <- (seq_len(n_shifts) * 0.6180339887498949) %% 1 * length_ns
   most <- locked_design$bound * windows$length
-  elsewhere <- vapply(shift, function(by) {
+  vapply(shift, function(by) {
     sums <- shifted_sums(quiet, (place + by) %% length_ns, windows$length)
     c(sum(bounded(sums, windows$length)), sum(sums > most))
   }, numeric(2))
-  list(windows = windows, quiet = quiet, covered = covered, total_ns = total_ns, lost = lost, elsewhere = elsewhere[1, ],
-       n_bounded = mean(elsewhere[2, ]),
-       before = lost_before(timeline, windows, quiet, sums), room = length_ns / mean(windows$length))
+}
+
+# The trains of these nodes on the records of other launches' nodes: `shifts`, means over the bursts, and `places`, how many of them are news;
+# NULL without others. `others`: a list of tracks for each.
+found_in_others <- function(tracks, others, n) {
+  others <- Filter(function(other) length(other) > 0 && all(lengths(lapply(other, `[[`, "lost")) > 0), others)
+  if (length(others) == 0) return(NULL)
+  each <- max(20, ceiling(length(tracks[[1]]$elsewhere) / length(others)))
+  parts <- lapply(others, function(other) {
+    sums <- lapply(seq_along(tracks), function(i) {
+      quiet <- other[[(i - 1) %% length(other) + 1]]$quiet
+      found_elsewhere(tracks[[i]]$windows, tracks[[i]]$place, quiet, each)[1, ]
+    })
+    list(shifts = Reduce(`+`, sums) / n, places = max(2, min(each, sum(vapply(other, `[[`, 0, "room")) / n)))
+  })
+  list(shifts = unlist(lapply(parts, `[[`, "shifts")), places = sum(vapply(parts, `[[`, 0, "places")))
 }
 
 # What was lost in as long a time before each burst's first slice; NA where that is not all quiet, or not recorded.
@@ -162,6 +185,8 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #' @param alpha Probability, length 1.
 #' @param conf Confidence of the intervals, length 1.
 #' @param power Power at the limit, length 1.
+#' @param others List of such lists: of other launches of the same cell. The train of bursts is put on their records, too: the p-value is
+#'   the larger of the two, and the wider scatter counts.
 #' @return A one-row data frame, columns as in `locked_by_launch()` from `n_bursts` on.
 #' @details The p-value (one-sided) is that of the shifts, (1 + larger ones) / (1 + shifts), of as many shifts as have room
 #'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution
@@ -170,7 +195,7 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #'   of time or by the shifts, whichever is widest.
 #' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
 #' @noRd
-locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
+locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95, others = list()) {
   tracks <- tracks_apart(Filter(Negate(is.null), tracks))
   windows <- bind_rows(lapply(tracks, `[[`, "windows"))
   n <- NROW(windows)
@@ -193,11 +218,14 @@ locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95) {
   # Shifts beyond these hardly differ from those: at steady bursts the period holds so many windows beside one another.
   places <- max(2, min(length(shifts), room / n))
   spread <- stats::sd(shifts) * sqrt(1 + 1 / places)
+  between <- found_in_others(tracks, others, n)
+  if (!is.null(between)) spread <- max(spread, stats::sd(between$shifts) * sqrt(1 + 1 / between$places))
   reach <- locked_reach(lost, spread, places, conf)
   before <- before_bursts(unlist(lapply(tracks, `[[`, "before")), cost, alpha)
   if (!is.na(before)) return(none("not flat", before))
   own <- stats::sd(lost) / sqrt(n)
   p <- shift_p(mean(lost), shifts, places, own)
+  if (!is.null(between)) p <- max(p, shift_p(mean(lost), between$shifts, between$places, own))
   # What bursts that cost something scatter is their cost's, not the background's.
   error <- if (p <= alpha) spread else max(spread, own)
   found <- list(cost_ns = cost, cost_low_ns = cost - reach, cost_high_ns = cost + reach)

@@ -68,3 +68,16 @@ test_that("a record that had no room for all bursts gives no figure by bursts", 
   expect_equal(nrow(record(0)), 1)
   expect_match(record(17), "^17 bursts found no room in the record")
 })
+
+test_that("each launch of an agent is judged on the others' records, too", {
+  dir <- local_folder()
+  simulate_agent_campaign(dir, pairs = 12, launches = 3, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, seed = 3)
+  campaign <- read_campaign(add_agent_slices(dir, 500), arms = "any")
+  got <- locked_by_launch(campaign)
+  expect_equal(got$launch, names(campaign$launches))
+  expect_true(all(got$state == "measured" & got$p_value < 1e-6))
+  rows <- lapply(names(campaign$launches), function(id) which(campaign$rows$launch == id & campaign$rows$arm == "on"))
+  tracks <- Map(function(id, at) tracks_of_rows(campaign, id, at, read_slices), names(campaign$launches), rows)
+  expect_equal(got$limit_percent[2], locked_cost(tracks[[2]], 0.01, 0.98, others = unname(tracks[-2]))$limit_percent)
+  expect_gt(got$limit_percent[2], locked_cost(tracks[[2]], 0.01, 0.98)$limit_percent * (1 - 1e-9))
+})

@@ -148,3 +148,33 @@ test_that("bursts that come on two nodes at once hold the ranks up once, and oth
                                      n_shifts = 200)
   expect_length(tracks_apart(list(dense(1), dense(2))), 2)
 })
+
+test_that("hand-computed: on another launch's record a train finds what lies there", {
+  # ten windows, each of three slices, on a record whose every second slice is 10 us longer than the others
+  quiet <- list(free = 1:1000, per_slice = 0, ends = 2e5 * (0:1000), sums = c(0, cumsum(rep(c(-5e3, 5e3), 500))))
+  windows <- data.frame(length = rep(5.5e5, 10))
+  found <- found_elsewhere(windows, place = 2e7 * (0:9) + 1e4, quiet, 50)
+  expect_true(all(abs(found[1, ]) %in% c(5e4, 0)))
+  expect_true(all(found[2, ] == 0))
+  track <- loop_track(simulate_loop(cost_us = 0, seed = 2), n_shifts = 200)
+  expect_null(found_in_others(list(track), list(), 1))
+  between <- found_in_others(list(track), rep(list(list(track)), 4), nrow(track$windows))
+  # on its own record it finds what its own shifts do
+  expect_equal(between$shifts, rep(track$elsewhere[1:50] / nrow(track$windows), 4), ignore_attr = TRUE)
+})
+
+test_that("with other launches placebos are found no more often than alpha says, costs are, and a wilder launch widens what is known", {
+  one <- function(seed, ...) loop_track(simulate_loop(seconds = 5, seed = seed, ...), n_shifts = 200)
+  quiet <- lapply(1:4, function(seed) list(one(seed + 500, cost_us = 0)))
+  p <- vapply(1:60, function(seed) locked_cost(list(one(seed, cost_us = 0, random = TRUE)), others = quiet)$p_value, 0)
+  expect_lte(sum(p <= 0.05), qbinom(0.999, 60, 0.05))
+  expect_gt(mean(p), 0.4)
+  found <- one(1, cost_us = 200)
+  expect_lt(locked_cost(list(found), others = quiet)$p_value, 1e-6)
+  wild <- list(list(one(900, cost_us = 0, noise_per_s = 200, noise_us = 400)))
+  alone <- locked_cost(list(found))
+  beside <- locked_cost(list(found), others = wild)
+  expect_gt(beside$p_value, alone$p_value)
+  expect_gt(beside$limit_percent, 1.5 * alone$limit_percent)
+  expect_equal(beside$cost_ns, alone$cost_ns)
+})
