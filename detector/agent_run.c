@@ -49,7 +49,7 @@ static int place(struct nd_run *r, const struct nl_agent_rank *ranks) {
 
 int nd_agent_place(struct nd_run *r) {
     struct nd_binding binding;
-    struct nl_agent_rank mine = {.pid = getpid(), .tid = gettid()}, *ranks = NULL;
+    struct nl_agent_rank mine = {.pid = nd_run_pid(r), .tid = r->program ? nd_program_tid(r->program) : gettid()}, *ranks = NULL;
     int failed = 0;
     if (!nd_options_has_agent(r->o)) return 0;
     nd_binding_read(&binding, r->team.rank);

@@ -22,6 +22,9 @@ static const struct timespec nap = {.tv_nsec = 100000};
  * the generator says how much that was. */
 static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) { return strcmp(o->patterns[arm->pattern], "periodic") == 0; }
 
+/* Whether a half's bursts are drawn beforehand. When the next beat of a program comes nobody knows: its load runs on all the while. */
+static int has_fixed_dose(const struct nd_options *o) { return o->design->fixed_dose && !o->app; }
+
 /* Whether the step's arm is the generator's. */
 static int has_dose(const struct nd_options *o, const struct nd_step *step) { return step->level != ND_OFF && !o->arms[step->level].name; }
 
@@ -34,7 +37,7 @@ static double draw_phase(struct nd_run *r, enum nd_phase phase) {
 /* A pattern of its own: the same on all nodes when aligned. It starts with the half, where the one before left off; short halves are given
  * slots of equal length, a little longer than they should last, because the nodes' clocks would otherwise part half by half. */
 static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double length_ns, struct nd_dose *dose) {
-    if (r->o->design->fixed_dose) dose->slot_ns = (int64_t)(SLOT_LENGTHS * length_ns);
+    if (has_fixed_dose(r->o)) dose->slot_ns = (int64_t)(SLOT_LENGTHS * length_ns);
     dose->n_periods = (int64_t)(LEASE_LENGTHS * length_ns / (double)dose->period_ns) + LEASE_LENGTHS;
     dose->half_ns = (int64_t)length_ns;
     dose->first_burst_ns = nl_mono_ns() + r->lead_ns;
@@ -85,7 +88,7 @@ static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
         dose_of_pattern(r, phase, length_ns, &dose);
         return dose;
     }
-    if (o->design->fixed_dose) {
+    if (has_fixed_dose(o)) {
         struct nd_bursts b;
         nd_follow_draw(&r->follow[step->config], periods_of(o), arm->level_percent, stretch_of(r, step), r->lead_ns, u, &b);
         first_ns = (double)b.first_ns;
@@ -149,7 +152,7 @@ static int64_t untimed_operations(const struct nd_cell *cell, int64_t half_ns) {
 
 static void end_arm(struct nd_run *r) {
     /* a fixed dose ends by itself, and the next switch ends what is left of it */
-    if (!r->treatment || r->o->design->fixed_dose) return;
+    if (!r->treatment || has_fixed_dose(r->o)) return;
     if (nd_treatment_idle(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
 }
 
@@ -169,7 +172,7 @@ static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int
         return;
     }
     int n_cpus = r->n_place_cpus[arm->place];
-    if (!r->o->design->fixed_dose) s->bursts_asked = s->loop.wall_ns / r->o->period_ns * n_cpus;
+    if (!has_fixed_dose(r->o)) s->bursts_asked = s->loop.wall_ns / r->o->period_ns * n_cpus;
     s->requested_ns = share_of(s->loop.wall_ns, n_cpus, arm);
 }
 
@@ -199,7 +202,10 @@ void nd_run_set_operations(struct nd_run *r) {
     const struct nd_options *o = r->o;
     int64_t numbers[ND_MAX_CONFIGS];
     if (o->count || o->design->single_loop) return;
-    for (int i = 0; i < o->n_configs; i++) numbers[i] = nd_follow_operations(&r->follow[i], r->cells[i].n_operations);
+    for (int i = 0; i < o->n_configs; i++) {
+        numbers[i] = nd_follow_operations(&r->follow[i], r->cells[i].n_operations);
+        if (r->program) numbers[i] = nd_whole_periods_of_beats(numbers[i], r->beat.period);
+    }
     /* rank 0's: processors of different kinds may round differently */
     MPI_Bcast(numbers, o->n_configs, MPI_INT64_T, 0, r->team.world);
     for (int i = 0; i < o->n_configs; i++) {
@@ -278,6 +284,12 @@ static void count_stretch(void *context, int begins) {
     s->sum.requested_ns += now.requested_ns - s->begin.requested_ns;
 }
 
+/* Waits for the beat with which the half begins: what is done to it and what it costs are counted from there on. */
+static void begin_beats(struct nd_run *r, const struct nd_step *step, const struct nd_loop *loop, int is_recorded) {
+    nd_program_begin(r->program, loop->n_operations, r->cells[step->config].typical_ns, r->stop_asked);
+    if (is_recorded) nd_agent_begin(r, step);
+}
+
 /* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s) {
     const struct nd_cell *cell = &r->cells[step->config];
@@ -297,6 +309,8 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
         .stop_asked = r->stop_asked,
         .parent_pid = r->parent_pid,
         .checks_every = r->o->check == ND_CHECK_EVERY && r->o->configs[step->config].overlap != ND_OVERLAP_WORK,
+        .program = r->program,
+        .expected_ns = r->program ? nd_follow_typical_ns(&r->follow[step->config]) : 0,
         .starter = r->starter,
         .plan = r->starter ? &r->plans[step->config] : NULL,
         .view = is_recorded ? &view : NULL,
@@ -310,11 +324,12 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (nd_options_has_agent(r->o)) r->aside_ns += nl_mono_ns() - switch_ns;
     int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1;
     memset(r->scratch, 0, sizeof *r->scratch);
-    if (is_recorded) nd_agent_begin(r, step);
+    if (is_recorded && !r->program) nd_agent_begin(r, step);
     int64_t drawn_ns = nl_mono_ns();
     switch_arm(r, step, s);
     wait_politely(r->team.world); /* all nodes have switched */
     nd_loop_warm(&loop, untimed_operations(cell, r->o->half_ns));
+    if (r->program) begin_beats(r, step, &loop, is_recorded);
     int64_t switches = nd_involuntary_switches();
     int region = step->config * r->n_arms + step->level + 1;
     if (is_recorded) nd_markers_start(r->markers, region);
@@ -326,7 +341,8 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     s->n_bursts = stretches.sum.n_bursts;
     if (is_recorded) nd_agent_end(r, step, s);
     s->lead_ns = s->loop.start_ns - drawn_ns;
-    s->n_involuntary = nd_involuntary_switches() - switches;
+    s->n_involuntary = r->program ? s->loop.n_involuntary : nd_involuntary_switches() - switches;
+    if (s->loop.is_over) r->flags |= ND_FLAG_OVER;
     if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;
     if (r->starter && r->starter->has_failed) r->flags |= ND_FLAG_RECORD;
     ask_for_time(r, step, stretches.sum.requested_ns, s);
@@ -380,7 +396,7 @@ static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd
 static void add_to_level(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
     if (!r->treatment || !has_dose(r->o, step)) return;
     struct nd_level_sum *level = &r->node_end->levels[step->level];
-    if (s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0)
+    if (!r->program && s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0)
         r->node_end->n_early_bursts++;
     level->n_halves++;
     level->wall_ns += s->loop.wall_ns;

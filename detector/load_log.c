@@ -44,7 +44,8 @@ int nd_load_log_open(struct nd_run *r) {
     if (nd_run_agree_failed(r, failed)) return -1;
     gethostname(host, sizeof host - 1);
     /* a launch is good without: folders may be those of the first node alone */
-    if (!r->starter && (r->treatment || r->agent.companion) && (open_slices(r, host) || open_bursts(r, host))) nd_load_log_close(r);
+    if (!r->starter && !r->program && (r->treatment || r->agent.companion) && (open_slices(r, host) || open_bursts(r, host)))
+        nd_load_log_close(r);
     return 0;
 }
 

@@ -69,10 +69,11 @@ static void say_what_is(const struct nd_run *r, int is_quiet) {
 int nd_run_look_around(struct nd_run *r) {
     const struct nd_options *o = r->o;
     int is_leader = r->team.node_rank == 0, n_cpus = 0, n_own = 0, is_stopped = 0, failed = 0;
-    pid_t mine = getpid(), *own = NULL; /* what started us sleeps, and without mpirun it is a shell whose other children are not ours */
+    /* what started us sleeps, and without mpirun it is a shell whose other children are not ours */
+    pid_t mine = nd_run_pid(r), *own = NULL;
     unsigned char *used = NULL;
     int64_t look_ns = o->measure_ns / LOOK_SHARE, begin_ns = nl_mono_ns();
-    if (o->sync_only) return 0;
+    if (o->sync_only || r->program) return 0; /* a program that runs makes its CPUs busy */
     if (look_ns > LOOK_NS || o->wait_quiet_ns) look_ns = LOOK_NS;
     if (look_ns < SHORTEST_LOOK_NS) look_ns = SHORTEST_LOOK_NS;
     if (is_leader) {

@@ -182,6 +182,7 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         /* this half may be without its load, or cut short: not recorded. But a single loop is all that there is of its arm: the starts that
          * were counted stand for themselves */
         int is_kept = r->starter && r->o->design->single_loop && s.loop.n_operations > 0 && !(flags & (ND_FLAG_GENERATOR | ND_FLAG_AGENT));
+        if (flags & ND_FLAG_OVER) return flags; /* on one rank it may have come to the end of the half */
         int is_short = s.loop.n_operations < r->cells[step->config].n_operations && !s.loop.is_decided;
         if ((flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK | ND_FLAG_AGENT)) && !is_kept) return flags;
         if (is_short) flags |= flags & ND_FLAG_CLOCK ? 0 : ND_FLAG_STOP;
@@ -229,9 +230,12 @@ static int is_time_up(struct nd_run *r) {
 static void warn_of_rounds_left_out(struct nd_run *r, int flags, int is_decided) {
     char line[224];
     if (r->launch) json_object_set_new(r->launch, "rounds_done", json_integer(r->n_rounds_done));
-    if (!r->launch || flags || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
+    if (!r->launch || (flags & ~ND_FLAG_OVER) || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
     double elapsed_s = (double)(nl_mono_ns() - r->rounds_begin_ns - r->aside_ns) * 1e-9;
-    snprintf(line, sizeof line,
+    if (flags)
+        snprintf(line, sizeof line, "the program ended after %lld of %lld rounds, %.3g s of the %.3g s that --seconds asks for",
+                 (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
+    else snprintf(line, sizeof line,
              "%lld of %lld rounds were run: %.3g s had passed by the clock where --seconds asks for %.3g s (was the machine busy?); the "
              "others are left out",
              (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
@@ -314,6 +318,10 @@ static enum nd_end finish(struct nd_run *r, int flags) {
         if (flags & ND_FLAG_CLOCK) nd_run_report_clock_step(r);
         int is_said = strcmp(ended, could_not_write) == 0; /* with the reason */
         if (r->team.rank == 0 && !is_said) nl_error("%s; rows taken so far are in '%s'", ended, nd_record_folder(r->record));
+    } else if (flags & ND_FLAG_OVER && r->n_rounds_done == 0) {
+        ended = "failed: the program ended before the first round";
+        end = ND_END_FAILED;
+        if (r->team.rank == 0) nl_error("%s (a longer input? a shorter --half-period or --block?)", ended);
     } else if (flags & ND_FLAG_STOP) {
         ended = "interrupted";
         end = ND_END_INTERRUPTED;
@@ -361,23 +369,25 @@ static int nd_run_print_clocks(struct nd_run *r) {
     return 0;
 }
 
-enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, struct nd_companion *companion, struct nd_markers *markers,
-                   int has_failed, const volatile int *stop_asked) {
-    struct nd_run r = {.o = o,
+enum nd_end nd_run(const struct nd_options *options, struct nd_treatment *treatment, struct nd_companion *companion,
+                   struct nd_markers *markers, int has_failed, const volatile int *stop_asked) {
+    static struct nd_options own; /* halves of a program may turn out to be longer */
+    own = *options;
+    struct nd_run r = {.o = &own,
                        .preempted = {.fd = -1},
                        .treatment = treatment,
                        .agent = {.companion = companion},
                        .markers = markers,
                        .stop_asked = stop_asked,
-                       .n_arms = o->n_arms + 1,
+                       .n_arms = own.n_arms + 1,
                        .parent_pid = getppid()};
     nd_team_open(&r.team);
     enum nd_end end = ND_END_FAILED;
     if (nd_run_agree_failed(&r, has_failed))
         end = ND_END_FAILED;
-    else if (o->sync_only)
+    else if (own.sync_only)
         end = nd_run_allocate(&r) || nd_run_set_up_nodes(&r) || nd_run_print_clocks(&r) ? ND_END_FAILED : ND_END_COMPLETE;
-    else if (nd_run_set_up(&r) == 0)
+    else if (nd_run_follow_program(&r, &own) == 0 && nd_run_set_up(&r) == 0)
         end = finish(&r, run_schedule(&r));
     nd_run_tear_down(&r);
     return end;

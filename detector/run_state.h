@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "detector/record/agent_rows.h"
 #include "detector/treatment/burst_log.h"
@@ -18,6 +19,7 @@
 #include "detector/options/options.h"
 #include "detector/plan/pilot.h"
 #include "detector/record/progress.h"
+#include "detector/program/program.h"
 #include "detector/nodes/quiet.h"
 #include "detector/record/record.h"
 #include "detector/plan/sequential.h"
@@ -60,6 +62,8 @@ struct nd_run {
     struct nd_folder folder;        /* where there is a load; empty otherwise */
     struct nd_load_log load_log;
     struct nd_markers *markers;     /* NULL: nothing to mark */
+    struct nd_program *program;     /* this rank's of the program that is followed; NULL: we run operations of our own */
+    struct nd_beat beat;            /* of the program; the same on all ranks */
     struct nd_team team;
     struct nl_ticks ticks;
     struct nl_preempted preempted;        /* of the same source on all ranks */
@@ -138,6 +142,18 @@ int nd_run_look_around(struct nd_run *r);
 /* The clock of the operations, and with synchronised starts everything around it. */
 int nd_run_open_clocks(struct nd_run *r);
 void nd_run_tear_down(struct nd_run *r);
+
+/* follow_program.c: finds the program's ranks and what to call its beat; sleeps on their CPUs. Lengthens halves that hold too few beats.
+ * Collective; 0 or -1. Nothing without --app. */
+int nd_run_follow_program(struct nd_run *r, struct nd_options *o);
+
+/* So many beats, as a whole number of periods. */
+static inline int64_t nd_whole_periods_of_beats(int64_t n, int64_t period) {
+    return n < period ? period : (n + period / 2) / period * period;
+}
+
+/* Who it is whose time is measured on this rank's CPU: this process, or the program's. */
+static inline pid_t nd_run_pid(const struct nd_run *r) { return r->program ? nd_program_pid(r->program) : getpid(); }
 
 /* One line about what this rank knows of a clock that jumped, if anything. */
 void nd_run_report_clock_step(const struct nd_run *r);

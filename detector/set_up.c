@@ -176,6 +176,7 @@ int nd_run_set_up_nodes(struct nd_run *r) {
     struct nd_host host;
     int failed = 0;
     nd_binding_read(&mine, r->team.rank);
+    mine.pid = nd_run_pid(r);
     mine.node = r->team.node_index;
     nd_team_gather(r->team.world, &mine, sizeof mine, r->bindings);
     int loose = mine.cpu < 0 && r->is_treated;
@@ -304,6 +305,15 @@ static int check_one_fits(const struct nd_run *r, int config) {
     return -1;
 }
 
+/* In place of a pilot: the program has run for a while, and its beats are known. */
+static void plan_beats(const struct nd_run *r, struct nd_cell *cell) {
+    const struct nd_beat *beat = &r->beat;
+    cell->pilot_ns = (double)beat->beat_ns;
+    cell->typical_ns = beat->median_ns;
+    cell->detour_threshold_ns = 2 * beat->median_ns;
+    cell->n_operations = nd_whole_periods_of_beats(r->o->half_ns / beat->beat_ns, beat->period);
+}
+
 static int run_pilots(struct nd_run *r) {
     const struct nd_options *o = r->o;
     int alone = 0;
@@ -313,7 +323,9 @@ static int run_pilots(struct nd_run *r) {
         else
             set_overlap(r, i, alone);
         if (plan_starts(r, i)) return -1;
-        if (nd_pilot_run(&r->team, o, i, &r->states[i], &r->ticks, r->scratch, r->starter, r->starter ? &r->plans[i] : NULL,
+        if (r->program)
+            plan_beats(r, &r->cells[i]);
+        else if (nd_pilot_run(&r->team, o, i, &r->states[i], &r->ticks, r->scratch, r->starter, r->starter ? &r->plans[i] : NULL,
                          &r->cells[i])) {
             if (r->team.rank == 0) nl_error("%s returned wrong data: this MPI installation is broken", o->configs[i].op->name);
             return -1;
@@ -433,6 +445,7 @@ static int open_record(struct nd_run *r) {
                                            r->hosts, r->bindings, r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule),
                                            r->n_generators, r->agent.n_nodes);
             nd_launch_json_start(r->launch, r->o, r->starter);
+            nd_launch_json_program(r->launch, r->o, r->program ? nd_program_path(r->program) : NULL, &r->beat);
             nd_launch_json_before(r->launch, r->before, r->team.n_nodes, r->look_ns, r->n_looks, r->waited_ns);
             warn_of_unlike_nodes(r);
             if (r->starter && r->starter->clock.is_slow_source) {
@@ -510,6 +523,7 @@ void nd_run_tear_down(struct nd_run *r) {
     nd_agent_rows_close(r->agent.rows);
     nd_load_log_close(r);
     nd_steal_close(r->steal);
+    nd_program_close(r->program);
     nl_preempted_close(&r->preempted);
     nd_progress_close(r->progress);
     nd_sequential_close(r->sequential);

@@ -39,6 +39,7 @@ own_options='
 --half-period        value  half_period
 --block              value  block
 --on                 value  places
+--app                flag   app
 --op                 value  op
 --bytes              value  bytes
 --seconds            value  seconds
@@ -87,6 +88,9 @@ What is compared:
   --launches N            launches (default 1: the result is about this launch; of 30 s each unless --seconds says it).
                           From five on it is about launches like these
   --op LIST, --bytes LIST operations and sizes (default barrier,allreduce,alltoall and 2KiB)
+  --app -- COMMAND        a program of yours in place of operations: COMMAND (mpirun -n 4 ./app) runs once for each
+                          launch, and the agent is switched while it does. What is timed is its beat, an MPI call
+                          that is found, or said by --beat (such as allreduce:8)
   --ranks N               number of ranks (default: one per allowed core)
   --seed N                seed of all random orders (default: from the clock)
 
@@ -120,6 +124,8 @@ refuse_option() {
 check_options() {
     seed=${seed:-$(date +%s)}
     countable "$seed"
+    check_program
+    [ -z "$app" ] || [ -z "$agents$treatment" ] || die 2 "--app: with an agent that is switched while the program runs (--agent-cmd and the like)"
     if [ -n "$agents" ]; then
         check_agents "$@"
         return

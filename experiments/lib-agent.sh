@@ -68,8 +68,14 @@ check_agent() {
     choose_stretch
     check_sweep
     check_replay
-    ranks_column
-    set -- --op "$op" --bytes "$bytes" ${agent_nodes:+--agent-nodes "$agent_nodes"} "$@"
+    if [ -n "$app" ]; then
+        ranks_planned=-
+        set -- --app profiles "$@"
+    else
+        ranks_column
+        set -- --op "$op" --bytes "$bytes" "$@"
+    fi
+    set -- ${agent_nodes:+--agent-nodes "$agent_nodes"} "$@"
     # what is wrong is said once, and before anything is recorded
     agent_period_ns='' agent_period_source=-
     [ -z "$agent_period" ] || nanoseconds_of_period --agent-period "$agent_period"
@@ -515,6 +521,7 @@ of_interval() {
     [ -n "$settle_now" ] || [ -z "$is_started" ] || settle_now=$(settle_of "${period_now:-0}")ns
     [ -z "$seconds_now" ] || return 0
     # a round has as many stretches as that of a launch with a load in the agent's place
+    [ -z "$app" ] || { op=empty bytes=8; } # one thing that is timed
     "$NOISELAB_BIN/noiselab-detect" --dry-run --json --out "$campaign" --op "$op" --bytes "$bytes" --design "$design" \
         "$stretch_name" "${stretch_now}ns" --levels "99${levels:+,$levels}${compare_replay:+,98}" --seconds 8760h \
         >"$scratch/round.json" 2>"$scratch/round.err" || {

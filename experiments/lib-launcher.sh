@@ -141,14 +141,15 @@ all_ranks() {
 
 # take_launch_words WORDS: what a row of the schedule says to the runner, ahead of the program's own words: --program=accept (noiselab-accept in
 # place of the detector), --rotate=FIRST:STEP (the order of nodes: that one first, then each STEP-th of the ring), --noise-node=K (the K-th node
-# of the list has the noise). Sets n_launch_words, launch_program, ordered (yes: nodes_wanted is the order of the ranks), nodes_wanted, noise_node.
+# of the list has the noise), --follow=COMMAND (a program that the detector follows, quoted for the shell). Sets n_launch_words, follows, launch_program, ordered (yes: nodes_wanted is the order of the ranks), nodes_wanted, noise_node.
 take_launch_words() {
-    launch_program=noiselab-detect ordered='' noise_node=''
+    launch_program=noiselab-detect ordered='' noise_node='' follows=''
     n_words=$#
     while [ $# -gt 0 ]; do
         value=${1#*=}
         case $1 in
         --program=accept) launch_program=noiselab-accept ;;
+        --follow=*) follows=$value ;;
         --rotate=*[!0-9:]* | --rotate=:* | --rotate=*:0* | --rotate=*: | --rotate=*:*:* | --noise-node=*[!0-9]* | --noise-node= | --noise-node=0*)
             die 2 "'$schedule': '$1' is not an order of nodes or the number of one"
             ;;
@@ -212,6 +213,7 @@ run_mpirun() {
         binding=${binding:-${set_by_user:-core}}
         [ "$nodes_of_step" = - ] || run_node_by_node "$@"
         mapping=core
+        [ "$binding" != none ] || mapping=slot
         [ "$n_nodes" = 1 ] || mapping=ppr:$per_node:node
         become "$mpirun" -n "$n_ranks" --map-by "$mapping" --bind-to "$binding" "$@"
     fi
@@ -295,16 +297,24 @@ one_launch() {
     n_nodes_of_launch=$n_nodes
     # shellcheck disable=SC2046 # names of nodes hold no spaces
     [ "$nodes_of_launch" = - ] || n_nodes_of_launch=$(set -- $(words "$nodes_of_launch") && echo $#)
-    if [ "$ranks_of_launch" = - ]; then
-        same_cores
-        ranks_of_launch=$(all_ranks "$n_nodes_of_launch")
-    fi
-    spread "$step_name" "$ranks_of_launch" "$n_nodes_of_launch"
     began=$(date +%s)
     token=$(if [ -d "$campaign" ]; then readlink -f "$campaign"; else echo "$$-$(process_start $$)"; fi)/$step_name
     # of an attempt whose script was killed something may still be on its way out
     "$NOISELAB_LIBEXEC/noiselab-sh" end "$token"
     shared_memory
+    if [ -n "${follows-}" ]; then
+        run_program "$step_name" "$follows"
+        # they sleep where the program's ranks are, and do not spin beside them
+        set -- "$@" --app "$program_folder" --oversubscribe
+        binding=none
+        export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
+    else
+        if [ "$ranks_of_launch" = - ]; then
+            same_cores
+            ranks_of_launch=$(all_ranks "$n_nodes_of_launch")
+        fi
+        spread "$step_name" "$ranks_of_launch" "$n_nodes_of_launch"
+    fi
     # the ranks read nothing: what is on our own input is not theirs
     (
         if [ -n "$shm" ]; then
@@ -324,6 +334,7 @@ one_launch() {
         [ "$interrupted" = no ] || [ "$starts_with" = srun ] || "$NOISELAB_LIBEXEC/noiselab-sh" end "$token" "$running" 2>/dev/null || break
     done
     running=''
+    [ -z "${follows-}" ] || wait_for_program
     end_of_session "$launcher_pid"
     token=''
     took_s=$(($(date +%s) - began))

@@ -104,13 +104,18 @@ set_option() {
 with_options() {
     next=$1
     shift
-    given=' ' shows='' dry_run='' foreign=''
+    given=' ' shows='' dry_run='' foreign='' app_words=''
     left=$#
     while [ "$left" -gt 0 ]; do
         word=$1 name=$1 value=''
         shift
         left=$((left - 1))
         case $word in
+        --)
+            take_program "$left" "$@"
+            shift "$left"
+            break
+            ;;
         -h | --help)
             usage
             common_usage

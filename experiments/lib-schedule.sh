@@ -13,6 +13,7 @@ row() {
     row_number=$((row_number + 1))
     printf '%s\t%s\t%s\t%s' "${launch_id:-$(printf '%s-%04d%s' "$launch_prefix" "$row_number" "$row_suffix")}" "$1" "$2" "$3"
     shift 3
+    [ -z "$app" ] || set -- "--follow=$app_words" "$@"
     for word in "$@"; do
         case $word in
         '' | *"$tab"* | *"$newline"*)

@@ -156,6 +156,8 @@ set_progress() {
 . "$NOISELAB_LIBEXEC/lib-schedule.sh"
 # shellcheck source=experiments/lib-claims.sh
 . "$NOISELAB_LIBEXEC/lib-claims.sh"
+# shellcheck source=experiments/lib-program.sh
+. "$NOISELAB_LIBEXEC/lib-program.sh"
 # shellcheck source=experiments/lib-run.sh
 . "$NOISELAB_LIBEXEC/lib-run.sh"
 # shellcheck source=experiments/lib-submit.sh

@@ -7,6 +7,7 @@ set -u
 experiment=sensitivity
 analysis=''
 own_options='
+--app        flag   app
 --op         value  op
 --bytes      value  bytes
 --levels     value  levels
@@ -31,6 +32,10 @@ writes its report.
                   the published design: N sets (default 10), each with one launch per arm (off and every level) in
                   random order; --seconds is the measuring time of all launches together
   --seed N        seed of the first launch; each further launch adds one
+  --app -- COMMAND
+                  a program of yours in place of operations: COMMAND (mpirun -n 4 ./app) runs once for each launch, and
+                  the load is switched on and off while it does. Defaults: --levels 0,1,5; halves hold whole repetitions
+                  of the program's beat, an MPI call that is found, or said by --beat (such as allreduce:8)
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help); the defaults are
   --design lockin --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,1,5 --seconds 120
@@ -53,7 +58,14 @@ default_options() {
 refuse_option() { :; }
 
 check_options() {
-    set -- --op "$op" --bytes "$bytes" "$@"
+    check_program
+    if [ -n "$app" ]; then
+        [ "$design" != launches ] || die 2 '--design launches: with --app the load is switched while the program runs; leave it out'
+        was_given --levels || levels=0,1,5
+        set -- --app profiles "$@"
+    else
+        set -- --op "$op" --bytes "$bytes" "$@"
+    fi
     if [ "$design" = launches ]; then
         launches=${launches:-10}
         for name in --arms --set --launch-id; do
@@ -73,7 +85,7 @@ check_options() {
     # the shell counts with it, and would take it for octal
     case $seed in 0[0-9]*) die 2 "--seed: '$seed' begins with a zero; leave that out" ;; esac
     if [ "$n_rounds" -gt 1 ] || [ "$design" = launches ]; then countable "$seed"; fi
-    ranks_column
+    if [ -n "$app" ]; then ranks_planned=-; else ranks_column; fi
     if [ "$design" = launches ]; then
         set -- "$@" --design single
         rehearse "$@" --arms on --levels "$levels" --seconds "$seconds"
@@ -83,7 +95,7 @@ check_options() {
         fi
     else
         rehearse "$@" --levels "$levels" --seconds "$seconds" --seed "$seed" ${launch_id:+--launch-id "$launch_id"}
-        say_reach "$n_rounds"
+        [ -n "$app" ] || say_reach "$n_rounds"
     fi
     go_on "$@"
 }

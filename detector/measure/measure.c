@@ -4,6 +4,7 @@
 
 #include "detector/measure/slices.h"
 #include "detector/measure/starts.h"
+#include "detector/program/program.h"
 
 /* How many of n operations may run before a slice ends. */
 static inline int64_t until_slice(const struct nd_slices *s, int64_t n) { return s && s->n_left < n ? s->n_left : n; }
@@ -96,12 +97,34 @@ void nd_loop_warm(const struct nd_loop *loop, int64_t n) {
 
 void nd_loop_settle(const struct nd_loop *loop, int64_t n, int64_t ns) {
     int64_t end_ns = nl_mono_ns() + ns;
+    if (loop->program) {
+        nd_program_rest(loop->program, ns);
+        return;
+    }
     do {
         nd_loop_warm(loop, n);
     } while (!nd_loop_agree_to_stop(loop, nl_mono_ns() >= end_ns));
 }
 
+/* Beats of a program that have begun: it is not held up, and we sleep meanwhile. What its thread slept is not told from steal: known only
+ * where it did not. */
+static void follow_program(const struct nd_loop *loop, struct nd_loop_result *r) {
+    struct nd_stretch s;
+    enum nd_follow_end end = nd_program_finish(loop->program, (int64_t)loop->expected_ns, loop->stop_asked, &s);
+    *r = (struct nd_loop_result){.start_ns = nl_mono_ns(), .is_over = end == ND_FOLLOW_OVER};
+    if (end != ND_FOLLOW_DONE) return;
+    *r = (struct nd_loop_result){.start_ns = s.start_ns, .wall_ns = s.wall_ns, .n_operations = s.n_beats, .n_involuntary = s.n_involuntary};
+    if (!loop->preempted) return;
+    r->preempted_ns = s.sees_waits ? s.waited_ns : s.wall_ns - s.cpu_ns;
+    r->knows_steal = s.sees_waits && s.n_voluntary == 0;
+    if (r->knows_steal) r->steal_ns = s.wall_ns - s.cpu_ns - s.waited_ns;
+}
+
 void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
+    if (loop->program) {
+        follow_program(loop, result);
+        return;
+    }
     if (loop->starter) {
         nd_starter_run(loop->starter, loop, result);
         return;

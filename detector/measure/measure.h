@@ -15,6 +15,7 @@ struct nd_starter;
 struct nd_start_plan;
 struct nd_batch_view;
 struct nd_slices;
+struct nd_program;
 
 struct nd_loop {
     const struct nd_op *op;
@@ -30,6 +31,8 @@ struct nd_loop {
     const volatile int *stop_asked; /* looked at between chunks; all ranks stop together when it is set on one. NULL: never */
     pid_t parent_pid;               /* the launcher: a loop stops between chunks when it is gone; 0: do not look */
     int checks_every;               /* 1: every operation's data are checked after it, untimed (starts only) */
+    struct nd_program *program;     /* its beats are what is timed, not calls of ours; NULL: none */
+    double expected_ns;             /* with a program: how long the loop should take */
     struct nd_starter *starter;     /* synchronises every start; NULL: back to back */
     struct nd_start_plan *plan;     /* with a starter: the operation's */
     /* With a starter: told before (1) and after (0) each stretch of starts; between two stretches they are summed up. NULL: nobody. */
@@ -49,6 +52,8 @@ struct nd_loop_result {
     int64_t base_ns_sum;  /* time of the operations that are not detours */
     int64_t n_operations; /* done; fewer than asked only when stopped, or decided */
     int is_decided;       /* 1: the stop rule was met */
+    int is_over;          /* 1: the program has ended */
+    int64_t n_involuntary; /* with a program: how often its thread was switched off its CPU against its will */
 };
 
 /* Runs n operations untimed: brings code and buffers back into the cache after the book-keeping between halves. Collective. */

@@ -22,9 +22,10 @@ enum nd_flag {
     ND_FLAG_CHECKPOINT = 8, /* rank 0 wants histograms and sums written */
     ND_FLAG_SETUP = 16,     /* something is wrong before the first half; its rank has said what */
     ND_FLAG_CLOCK = 32,     /* a clock jumped or ran backwards */
-    ND_FLAG_AGENT = 64      /* an agent died, or cannot be switched */
+    ND_FLAG_AGENT = 64,     /* an agent died, or cannot be switched */
+    ND_FLAG_OVER = 128      /* the program that is followed has ended */
 };
-enum { ND_N_FLAGS = 7 };
+enum { ND_N_FLAGS = 8 };
 
 /* Splits the world. Collective; MPI's own error handler ends the run when it fails. */
 void nd_team_open(struct nd_team *t);

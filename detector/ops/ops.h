@@ -94,6 +94,9 @@ struct nd_op {
 
 extern const struct nd_op *const nd_ops[]; /* ends with NULL; persistent rows only where the library has them */
 
+/* A program that is followed in place of an operation: no entry of nd_ops. */
+extern const struct nd_op nd_op_program;
+
 /* The row with that name, NULL when there is none. */
 const struct nd_op *nd_op_find(const char *name);
 

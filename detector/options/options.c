@@ -11,6 +11,7 @@
 #include "detector/halves/channels.h"
 #include "common/page/nl_agent.h"
 #include "common/base/nl_error.h"
+#include "detector/program/program.h"
 #include "common/base/nl_nearest.h"
 #include "common/base/nl_options.h"
 #include "common/sys/nl_place.h"
@@ -21,7 +22,8 @@
 enum { LIST_BYTES = 4096, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; /* longest list on the command line, longest names */
 
 enum key {
-    KEY_OP = 0x100, KEY_BYTES, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND, KEY_PATTERN,
+    KEY_OP = 0x100, KEY_BYTES, KEY_APP, KEY_BEAT, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND,
+    KEY_PATTERN,
     KEY_ON, KEY_PHASE, KEY_PRESET,
     KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_WAIT_QUIET,
     KEY_OVERSUBSCRIBE, KEY_PROGRESS,
@@ -42,6 +44,10 @@ static const struct argp_option option_rows[] = {
     {0, 0, 0, 0, "What is timed:", 1},
     {"op", KEY_OP, "LIST", 0, "operations, comma-separated (see --list-operations; default barrier,allreduce,alltoall)", 1},
     {"bytes", KEY_BYTES, "LIST", 0, "message sizes, such as 8,2KiB,1MiB (default 2KiB)", 1},
+    {"app", KEY_APP, "DIR", 0, "in place of operations: the program whose profile is being written in DIR (see noiselab run agent --app)",
+     1},
+    {"beat", KEY_BEAT, "OP[:SIZE]", 0, "with --app: the MPI call whose repetition is timed (default: the one that repeats most regularly)",
+     1},
     {"design", KEY_DESIGN, "NAME", 0, "order of the arms (see --list-designs; default lockin)", 1},
     {"arms", KEY_ARMS, "both|off|on", 0, "single: arms that this launch has; off: the treatment is left out (default both)", 1},
     {"set", KEY_SET, "N", 0, "number of the set of launches, one for each arm, that this one belongs to; recorded", 1},
@@ -196,6 +202,7 @@ static const struct argp_option option_rows[] = {
 /* What has to be asked for, too, or an option would be without effect. */
 enum need {
     NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, NEEDS_LOOKS, NEEDS_GENERATOR, NEEDS_AGENT,
+    NEEDS_OPERATIONS, NEEDS_PROGRAM,
     N_NEEDS
 };
 
@@ -203,6 +210,24 @@ static const struct {
     int key;
     enum need need;
 } needs[] = {
+    {KEY_OP, NEEDS_OPERATIONS},
+    {KEY_BYTES, NEEDS_OPERATIONS},
+    {KEY_COUNT, NEEDS_OPERATIONS},
+    {KEY_TIMING, NEEDS_OPERATIONS},
+    {KEY_DETOUR, NEEDS_OPERATIONS},
+    {KEY_DATATYPE, NEEDS_OPERATIONS},
+    {KEY_REDUCE, NEEDS_OPERATIONS},
+    {KEY_ROOT, NEEDS_OPERATIONS},
+    {KEY_BUFFER, NEEDS_OPERATIONS},
+    {KEY_ALIGNMENT, NEEDS_OPERATIONS},
+    {KEY_PAGES, NEEDS_OPERATIONS},
+    {KEY_TOUCH, NEEDS_OPERATIONS},
+    {KEY_CHECK, NEEDS_OPERATIONS},
+    {KEY_OVERLAP, NEEDS_OPERATIONS},
+    {KEY_START, NEEDS_OPERATIONS},
+    {KEY_SELF_TEST, NEEDS_OPERATIONS},
+    {KEY_SYNC_ONLY, NEEDS_OPERATIONS},
+    {KEY_BEAT, NEEDS_PROGRAM},
     {KEY_SYNC, NEEDS_STARTS},
     {KEY_SYNC_RANKS, NEEDS_STARTS},
     {KEY_SYNC_EXCHANGES, NEEDS_STARTS},
@@ -596,6 +621,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_SELF_TEST: o->self_test = 1; return 0;
     case KEY_SYNC_ONLY: o->sync_only = 1; return 0;
     case KEY_OP: p->operations = arg; return 0;
+    case KEY_APP: o->app = arg; return *arg ? 0 : bad(p, "--app", arg, "the folder of a program's profile");
+    case KEY_BEAT: {
+        struct nd_beat beat;
+        o->beat = arg;
+        return nd_beat_parse(arg, &beat) ? bad(p, "--beat", arg, "an MPI call and its size (try allreduce:8, send:64KiB, barrier)") : 0;
+    }
     case KEY_BYTES: p->sizes = arg; return 0;
     case KEY_LEVELS: p->levels = arg; return 0;
     case KEY_KIND: p->kinds = arg; return 0;
@@ -730,8 +761,20 @@ static int add_config(struct nd_options *o, const struct nd_op *op, int64_t byte
     return 0;
 }
 
+/* The one configuration of a launch that follows a program. */
+static int resolve_program(struct parsing *p) {
+    struct nd_options *o = p->o;
+    if (o->design->single_loop) {
+        nl_error("--design: with --app the treatment is switched while the program runs (use lockin or blocks)");
+        return -1;
+    }
+    o->per_operation_timing = ND_OFF_SWITCH;
+    return add_config(o, &nd_op_program, 0, ND_OVERLAP_NONE);
+}
+
 static int resolve_configs(struct parsing *p) {
     struct nd_options *o = p->o;
+    if (o->app) return resolve_program(p);
     const struct nd_op *ops[ND_MAX_OPERATIONS];
     int n_ops = resolve_operations(p, ops), n_overlapped = 0;
     if (n_ops < 0 || resolve_sizes(p)) return -1;
@@ -1020,6 +1063,9 @@ __attribute__((format(printf, 4, 0))) static int is_useless(const struct parsing
 static int resolve_starts(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_start_options *s = &o->start;
+    if (is_useless(p, NEEDS_OPERATIONS, !o->app, "--%s: with --app the program's own calls are timed, as they come%s", "") ||
+        is_useless(p, NEEDS_PROGRAM, o->app != NULL, "--%s: needs --app%s", ""))
+        return -1;
     if (o->sync_only) {
         if (!p->start_given) s->mode = nd_start_mode_find("round");
         p->levels = "none";
@@ -1146,7 +1192,7 @@ static void choose_half(struct parsing *p) {
     if (!o->design->is_paired)
         o->half_ns = p->block_ns ? p->block_ns : 1000000000;
     else if (p->half_ns || !has_agent)
-        o->half_ns = p->half_ns ? p->half_ns : 10000000;
+        o->half_ns = p->half_ns ? p->half_ns : o->app ? 100000000 : 10000000;
     else {
         o->half_ns = nd_agent_half_ns(&o->agent);
         if (o->agent.period_ns == 0)
@@ -1186,6 +1232,18 @@ static int resolve(struct parsing *p) {
     }
     if (!o->out) o->out = "noiselab-campaign";
     return 0;
+}
+
+int nd_options_hold_beats(struct nd_options *o, int64_t least_ns, int speaks) {
+    char half[32], longer[32];
+    if (least_ns <= o->half_ns) return 0;
+    nl_format_duration(o->half_ns, half, sizeof half);
+    int64_t to_ns = o->agent.period_ns ? whole_periods(least_ns, o->agent.period_ns) : least_ns;
+    if (nd_options_has_generator(o)) to_ns = whole_periods(to_ns, o->period_ns);
+    nl_format_duration(to_ns, longer, sizeof longer);
+    o->half_ns = to_ns;
+    if (speaks) nl_warn("half lengthened from %s to %s: it must hold some beats of the program", half, longer);
+    return plan_rounds(o, 1);
 }
 
 /* What completion, help and suggestions know. */

@@ -117,6 +117,8 @@ struct nd_options {
     int64_t detour_threshold_ns; /* 0: from the pilot */
     struct nd_nodes noise_nodes; /* that get a generator */
     struct nd_agent_options agent;
+    const char *app;      /* folder of the profile of a program that is followed; NULL: operations of our own */
+    const char *beat;     /* of it, as given; NULL: found */
     const char *external; /* name of a treatment that the launch is under as a whole, from outside: no generator is started; NULL: none */
     const char *generator_path; /* NULL: beside this program, then PATH */
     uint64_t seed;
@@ -164,6 +166,10 @@ int nd_options_compares_arms(const struct nd_options *o);
 
 /* Halves in one round of the schedule. */
 int nd_options_round_steps(const struct nd_options *o);
+
+/* Lengthens halves to `least_ns` and what goes with them, once the program that is followed is known. 0, or -1 after a message: --seconds
+ * does not hold a round. */
+int nd_options_hold_beats(struct nd_options *o, int64_t least_ns, int speaks);
 
 /* Whether operations are timed one by one. */
 int nd_options_times_operations(const struct nd_options *o);

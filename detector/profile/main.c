@@ -17,9 +17,11 @@
 #include "detector/profile/command.h"
 #include "detector/profile/tables.h"
 
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
 struct profile {
     struct nl_command_line line;
-    const char *out, *tables;
+    const char *out, *tables, *launch_id;
     char **words; /* NULL: none */
     char folder[PATH_MAX], launch[128], library[PATH_MAX + 64];
     time_t started;
@@ -30,6 +32,13 @@ struct profile {
 static const char *set_out(void *context, const char *text) {
     ((struct profile *)context)->out = text;
     return *text ? NULL : "a directory";
+}
+
+static const char *set_launch_id(void *context, const char *text) {
+    ((struct profile *)context)->launch_id = text;
+    return *text && *text != '.' && strlen(text) < 120 && strspn(text, NAME_CHARACTERS) == strlen(text)
+               ? NULL
+               : "a plain name (letters, digits, . _ -; not starting with a dot)";
 }
 
 static const char *set_tables(void *context, const char *text) {
@@ -57,6 +66,7 @@ static const struct nl_option rows[] = {
     {"out", "DIR", "the campaign: each run becomes a folder in it (default profile)", 1, set_out},
     {"tables", "DIR", "no program: make the tables of a run whose noiselab profile was killed, or that was linked with the library", 1,
      set_tables},
+    {"launch-id", "ID", "name of the run's folder (default: time, host and process number)", 1, set_launch_id},
     {"help", NULL, "this list", 2, show_help},
     {"version", NULL, "print the version", 2, show_version},
 };
@@ -104,9 +114,10 @@ static int open_launch(struct profile *p) {
     p->started = time(NULL);
     gethostname(host, sizeof host - 1);
     stamp(when, sizeof when, "%Y%m%dT%H%M%SZ", p->started);
-    snprintf(p->launch, sizeof p->launch, "%s-%.63s-%ld", when, host, (long)getpid());
+    if (p->launch_id) snprintf(p->launch, sizeof p->launch, "%s", p->launch_id);
+    else snprintf(p->launch, sizeof p->launch, "%s-%.63s-%ld", when, host, (long)getpid());
     for (char *c = p->launch; *c; c++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *c)) *c = '_';
+        if (!strchr(NAME_CHARACTERS, *c)) *c = '_';
     if (make_folder(p->out) || !realpath(p->out, place)) return -1;
     if (snprintf(p->folder, sizeof p->folder, "%s/%s", place, p->launch) >= (int)sizeof p->folder) return -1;
     return make_folder(p->folder);

@@ -8,9 +8,10 @@
 
 #include "common/base/nl_hist.h"
 
-#define NF_MAGIC "NLPROF1"
+#define NF_MAGIC "NLPROF2"
 /* Bins of a histogram: 16 of nl_hist.h together, so 8 for every power of two, up to 2^47 ns = 39 h. */
 enum { NF_BIN_SHIFT = 4, NF_BINS = ((47 - NL_HIST_SUB_BITS + 1) * NL_HIST_SUB) >> NF_BIN_SHIFT };
+enum { NF_MAX_BEATS = 8192 };
 enum { NF_MAX_ROWS = 384, NF_MAX_SAMPLES = 16384, NF_MAX_COMMUNICATORS = 256, NF_MAX_NAMES = 160, NF_NAME_BYTES = 32 };
 /* the environment variable that names the folder of the files; without it the library does nothing */
 #define NF_ENVIRONMENT "NOISELAB_PROFILE"
@@ -74,6 +75,27 @@ struct nf_clock_model {
     double bound_ns; /* offset_ns is off by no more; 0: one clock */
 };
 
+/* Where the first thread stood right after a beat. All clocks are the thread's own. */
+struct nf_mark {
+    uint64_t beat;
+    int64_t mono_ns;   /* CLOCK_MONOTONIC */
+    int64_t wall_ns;   /* CLOCK_MONOTONIC_RAW */
+    int64_t cpu_ns, waited_ns; /* as of nl_thread_times */
+    int64_t involuntary, voluntary; /* switches off its CPU */
+};
+
+/* Beats: calls of one row by the first thread. Another process, which follows the program, writes what stands in the first part; the rank
+ * answers in the second. Nobody waits for anybody. */
+struct nf_beats {
+    uint32_t row;      /* 1 + index of the row whose calls are beats; 0: none */
+    uint32_t asked;    /* a stretch is asked for where this differs from `done` */
+    uint64_t n_wanted; /* the stretch begins at the next beat, and has so many */
+    uint64_t n;        /* so far */
+    uint32_t begun, done; /* the last stretch that did, as numbered by `asked` */
+    struct nf_mark first, last; /* of that stretch */
+    int64_t at_ns[NF_MAX_BEATS]; /* when beat n ended, at n modulo this; by the program's clock */
+};
+
 struct nf_file {
     char magic[8];
     uint32_t file_bytes, row_bytes, n_bins; /* a reader of another version sees that it is one */
@@ -81,6 +103,7 @@ struct nf_file {
     int32_t thread_level; /* as MPI_Init_thread provided */
     int32_t state;        /* enum nf_state */
     int32_t abort_code;
+    int32_t tid; /* of the thread that called MPI_Init */
     int32_t can_see_waits; /* 1: preempted_ns is the scheduler's account; 0: it has all the time off the CPU */
     char host[256], clock[32], library[128], program[256];
     int64_t started_unix_ns; /* end of MPI_Init */
@@ -94,6 +117,7 @@ struct nf_file {
     uint64_t n_lost_calls; /* in no row: more than NF_MAX_ROWS kinds of call */
     char names[NF_MAX_NAMES][NF_NAME_BYTES];
     char classes[NF_MAX_NAMES]; /* enum nf_class */
+    struct nf_beats beats;
     struct nf_communicator communicators[NF_MAX_COMMUNICATORS];
     struct nf_row rows[NF_MAX_ROWS];
     struct nf_sample samples[NF_MAX_SAMPLES];

@@ -254,6 +254,17 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     return json;
 }
 
+void nd_launch_json_program(json_t *launch, const struct nd_options *o, const char *executable, const struct nd_beat *beat) {
+    char name[64];
+    json_object_set_new(launch, "follows",
+                        !executable
+                            ? json_null()
+                            : json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:I}", "executable", text(executable), "profile", text(o->app),
+                                        "beat", nd_beat_tell(beat, name, sizeof name), "beat_given", o->beat ? text(o->beat) : json_null(),
+                                        "beat_ns", (json_int_t)beat->beat_ns, "beat_median_ns", (json_int_t)beat->median_ns,
+                                        "beats_in_period", (json_int_t)beat->period));
+}
+
 void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
     json_t *json = json_null();
     if (s) {

@@ -6,6 +6,7 @@
 
 #include "common/page/nl_agent.h"
 #include "detector/options/options.h"
+#include "detector/program/program.h"
 #include "detector/plan/pilot.h"
 #include "detector/nodes/provenance.h"
 #include "detector/nodes/quiet.h"
@@ -47,6 +48,9 @@ struct nd_agent_end {
 json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
                            const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells,
                            const struct nd_host *hosts, const struct nd_binding *bindings, int64_t n_pairs, int n_generators, int n_agents);
+
+/* Adds "follows": whose beats were timed; null where no program is followed (`executable` NULL). */
+void nd_launch_json_program(json_t *launch, const struct nd_options *o, const char *executable, const struct nd_beat *beat);
 
 /* Adds "start": clock, synchronisation, bounds; null without synchronised starts (`s` NULL). */
 void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s);

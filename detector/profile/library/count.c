@@ -267,6 +267,34 @@ static void synchronised(const struct nf_call *c, struct nf_sampled *k, int oper
     k->left_ns = nd_clock_now(&nf_process.clock);
 }
 
+/* ---- beats ---- */
+
+static void mark(struct nf_mark *m, uint64_t beat) {
+    struct nl_thread_times times;
+    struct rusage usage;
+    nl_thread_times_read(&here.account, &times);
+    getrusage(RUSAGE_THREAD, &usage);
+    *m = (struct nf_mark){.beat = beat, .mono_ns = nl_mono_ns(), .wall_ns = times.wall_ns, .cpu_ns = times.cpu_ns,
+                          .waited_ns = times.waited_ns, .involuntary = usage.ru_nivcsw,
+                          .voluntary = usage.ru_nvcsw};
+}
+
+/* A beat has ended. Whoever follows the program may have asked for a stretch of them, which begins and ends with what a look costs. */
+static void beat(struct nf_beats *b, int64_t at_ns) {
+    uint64_t n = b->n + 1;
+    uint32_t asked = __atomic_load_n(&b->asked, __ATOMIC_ACQUIRE);
+    b->at_ns[n % NF_MAX_BEATS] = at_ns;
+    __atomic_store_n(&b->n, n, __ATOMIC_RELEASE);
+    if (asked == b->done) return;
+    if (b->begun != asked) {
+        b->begun = asked;
+        mark(&b->first, n);
+    } else if (n >= b->first.beat + b->n_wanted) {
+        mark(&b->last, n);
+        __atomic_store_n(&b->done, asked, __ATOMIC_RELEASE);
+    }
+}
+
 /* ---- all calls ---- */
 
 void nf_count(const struct nf_call *c, int operation, MPI_Comm comm, int root, int64_t bytes) {
@@ -287,6 +315,7 @@ void nf_count(const struct nf_call *c, int operation, MPI_Comm comm, int root, i
             row->outside[nf_bin(outside_ns)]++;
         }
         if (row->root != root) row->root = NF_CHANGING_ROOT;
+        if (row - f->rows + 1 == f->beats.row && nf_thread.is_first) beat(&f->beats, c->left_ns);
     } else {
         f->n_lost_calls++;
     }

@@ -130,6 +130,7 @@ static void fill_file(struct nf_file *f, const char *version) {
     f->node = t->node_index;
     f->n_nodes = t->n_nodes;
     f->pid = getpid();
+    f->tid = gettid();
     PMPI_Query_thread(&f->thread_level);
     gethostname(f->host, sizeof f->host - 1);
     snprintf(f->clock, sizeof f->clock, "%s", nf_process.clock.kind->name);
@@ -140,7 +141,6 @@ static void fill_file(struct nf_file *f, const char *version) {
     f->at_start = model_of(&run.sync);
     f->started_unix_ns = nl_now_ns(CLOCK_REALTIME);
     f->started_ns = f->last_ns = nd_clock_now(&nf_process.clock);
-    memcpy(f->magic, NF_MAGIC, sizeof f->magic);
 }
 
 /* ---- with MPI ---- */
@@ -180,6 +180,9 @@ static void start(void) {
     nf_process.needs_lock = run.file->thread_level == MPI_THREAD_MULTIPLE;
     nf_process.file = run.file;
     nf_count_open();
+    /* who follows the program waits for it */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(run.file->magic, NF_MAGIC, sizeof run.file->magic);
 }
 
 /* Before MPI_Finalize, which is collective, too. */

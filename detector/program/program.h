@@ -1,0 +1,72 @@
+/* A running MPI program that is followed: one of its ranks, through the file that the profile's library keeps (profile_file.h). Local
+ * throughout; which beat it is the ranks' followers agree on among themselves. */
+#ifndef ND_PROGRAM_H
+#define ND_PROGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "detector/profile/profile_file.h"
+
+/* What ranks call their beats. */
+struct nd_beat {
+    char operation[NF_NAME_BYTES];
+    int size_class;   /* as in struct nf_row; -1: any */
+    int communicator; /* enum nf_communicator_kind; -1: any */
+    int64_t period;   /* beats after which they repeat */
+    int64_t beat_ns;  /* mean time from one to the next */
+    int64_t median_ns;
+};
+
+/* A stretch of beats. */
+struct nd_stretch {
+    int64_t n_beats;
+    int64_t start_ns; /* CLOCK_MONOTONIC */
+    int64_t wall_ns;
+    int64_t cpu_ns, waited_ns; /* waited for a CPU; as of nl_thread_times */
+    int64_t n_involuntary, n_voluntary; /* switches off the CPU */
+    int sees_waits;                     /* 0: waited_ns is not known */
+};
+
+enum nd_follow_end { ND_FOLLOW_DONE, ND_FOLLOW_OVER /* the program has ended */, ND_FOLLOW_STOPPED };
+
+struct nd_program;
+
+/* Waits until rank `rank` of the program whose files are in `folder` is there, and can be followed. 0, or -1 with the reason. */
+int nd_program_open(struct nd_program **program, const char *folder, int rank, int n_ranks, const volatile int *stop_asked, char *reason,
+                    size_t size);
+void nd_program_close(struct nd_program *p);
+
+pid_t nd_program_pid(const struct nd_program *p);
+pid_t nd_program_tid(const struct nd_program *p);
+/* The program's executable. */
+const char *nd_program_path(const struct nd_program *p);
+int nd_program_is_over(const struct nd_program *p);
+
+/* Reads OPERATION or OPERATION:SIZE, the operation in any case. 0 or -1. */
+int nd_beat_parse(const char *text, struct nd_beat *beat);
+
+/* "allreduce 8 B", for people. Returns `text`. */
+char *nd_beat_tell(const struct nd_beat *beat, char *text, size_t size);
+
+/* Watches the program's calls until one repeats regularly, for 20 s at most: fills in operation, size and communicator. 0, or -1 with the
+ * reason. */
+int nd_program_find_beat(struct nd_program *p, const volatile int *stop_asked, struct nd_beat *beat, char *reason, size_t size);
+
+/* Makes this rank's row that is nearest to `beat` its beat, and measures it: fills in the rest. 0, or -1 with the reason. */
+int nd_program_take_beat(struct nd_program *p, const volatile int *stop_asked, struct nd_beat *beat, char *reason, size_t size);
+
+/* Asks for the next n_beats, and waits for the first of them.
+ * @param beat_ns  what one should take: a guess, for how long to sleep. */
+void nd_program_begin(struct nd_program *p, int64_t n_beats, int64_t beat_ns, const volatile int *stop_asked);
+
+/* Waits for the end of the beats that were asked for, and says what they took; whole periods hold the same work, wherever in one they
+ * begin. Sleeps meanwhile, as the one above.
+ * @param expected_ns  how long they should take: a guess, for how long to sleep. */
+enum nd_follow_end nd_program_finish(struct nd_program *p, int64_t expected_ns, const volatile int *stop_asked, struct nd_stretch *stretch);
+
+/* Sleeps; ends early where the program does. */
+void nd_program_rest(const struct nd_program *p, int64_t ns);
+
+#endif

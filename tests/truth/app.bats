@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# Programs that are followed, and a load whose effect is known: what a rank loses the program loses, where all its ranks meet all the time.
+
+bats_require_minimum_version 1.5.0
+
+load ../cli/detect
+
+setup() {
+    BUILD=$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")
+    BIN=$BUILD/bin
+    cd "$BATS_TEST_TMPDIR" || return
+    needs_cpus 2
+}
+
+# followed LEVELS SECONDS COMMAND...: into c; the verdicts are in verdicts.json
+followed() {
+    local levels=$1 seconds=$2
+    shift 2
+    "$BIN/noiselab" run sensitivity --app --levels "$levels" --seconds "$seconds" --no-report --out c -- "$@" 3>&-
+    "$BIN/noiselab" analyze --json c | jq '.verdicts' >verdicts.json
+    jq -c '.[]' verdicts.json
+}
+
+@test "20 % of a rank's CPU slow a loop of MPI_Allreduce down by some 25 %, and nothing by nothing" {
+    followed 0,20 12 "$MPIRUN_COMMAND" -n 2 "$BIN/noiselab-detect" --op allreduce --levels none --design single --seconds 20 --out inner --progress off
+    judge jq -e '.[] | select(.level_requested_percent == 20 and .channel == "time") | .ci_low < 27 and .ci_high > 18 and .ci_low > 5' verdicts.json
+    judge jq -e '.[] | select(.level_requested_percent == 20 and .channel == "preempted") | .ci_low < 22 and .ci_high > 16' verdicts.json
+    judge jq -e '.[] | select(.level_requested_percent == 0 and .channel == "time") | .verdict != "detected"' verdicts.json
+}
+
+@test "LAMMPS, whose ranks meet point to point: a load is found, and its result is the same" {
+    needs lmp
+    sed -e 's/block 0 10 0 10 0 10/block 0 20 0 20 0 20/' -e 's/^run.*/run 3500/' /usr/share/lammps/examples/melt/in.melt >in.melt
+    followed 30 16 "$MPIRUN_COMMAND" -n 2 lmp -in in.melt -log none -screen none
+    jq -e '.follows | .beats_in_period > 1' c/*/launch.json
+    judge jq -e '.[] | select(.level_requested_percent == 30 and .channel == "time") | .ci_low > 0 and .ci_high > 10' verdicts.json
+}
