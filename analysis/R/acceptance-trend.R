@@ -8,8 +8,8 @@
 #' @param results List of `nl_acceptance_verdict`, one per campaign, each judged by itself.
 #' @param alpha Level over all series, length 1.
 #' @param power Power at the detection limit, length 1.
-#' @return A list of class `nl_acceptance_trend`: `nights` (data frame: `date`, `campaign`, `verdict`), `values` (`date`, `name`, `entity`,
-#'   `unit`, `value`, `ci_low`, `ci_high`), `series` (one row per figure and entity: `name`, `nights`, `before`, `after`, `unit`, `since`
+#' @return A list of class `nl_acceptance_trend`: `nights` (data frame: `date`, `campaign`, `verdict`), `values` (`date`, `name`, `figure`
+#'   (the name without the node), `entity`, `unit`, `value`, `ci_low`, `ci_high`), `series` (one row per figure and entity: `name`, `nights`, `before`, `after`, `unit`, `since`
 #'   (date of the change, or ""), `effect` with `effect_unit` (positive: worse), `margin`, `detection_limit`, `p`, `verdict` (`worse`,
 #'   `better`, `steady`: a change by the margin would have been found, `inconclusive`)), `back` (nodes that failed in more than one night:
 #'   `host`, `failed`, `nights`, `last`), `verdict` (`pass`: the last night passed, nothing got worse, and every series would have shown the
@@ -21,6 +21,8 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   nights <- data.frame(date = date, campaign = vapply(results, function(r) paste(r$acceptance$dirs, collapse = " "), ""),
                        verdict = vapply(results, `[[`, "", "verdict"))
   values <- bind_rows(lapply(seq_along(results), function(i) cbind(date = date[i], results[[i]]$figures)))
+  values$figure <- figure_quantity(values)
+  values$figure <- paste0(values$figure, ifelse(is.na(values$size), "", paste0(".", format_count(values$size))))
   parts <- split(values, in_order(values$name))
   series <- bind_rows(lapply(parts, series_change, results[[1]]$margins))
   n <- max(1, sum(!is.na(series$p)))
@@ -42,7 +44,7 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   series$margin <- shown(series$border)
   series$detection_limit <- shown(limit)
   back <- nodes_back(results, date)
-  result <- list(nights = nights, values = values[c("date", "name", "entity", "unit", "value", "ci_low", "ci_high")],
+  result <- list(nights = nights, values = values[c("date", "name", "figure", "entity", "unit", "value", "ci_low", "ci_high")],
                  series = series[c("name", "nights", "before", "after", "unit", "since", "effect", "effect_unit", "margin",
                                    "detection_limit", "p", "verdict")], back = back,
                  notes = grep(" is left out since ", unlist(lapply(results, `[[`, "notes")), value = TRUE, fixed = TRUE), alpha = alpha)

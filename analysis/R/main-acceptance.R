@@ -39,11 +39,14 @@ analyze_trend <- function(dirs, values, form, alpha, margin) {
   for (name in c("lines", "junit", "nodes-dir", "openmetrics")) if (!is.null(values[[name]])) abort_usage("--", name,
       " is of one campaign, and ", length(dirs), " are given")
   table <- if (form == "csv") names_option("table", values$table %||% "series", trend_tables, "table") else "series"
-  parsed <- judged_by_options(values)
-  result <- acceptance_trend(lapply(dirs, judge_dirs, values, alpha, margin, parsed), alpha)
+  result <- trend_of(dirs, values, alpha, margin)
   lines <- write_trend(result, form, table, dirs)
   attr(lines, "status") <- answer_status(result$verdict)
   lines
+}
+
+trend_of <- function(dirs, values, alpha, margin) {
+  acceptance_trend(lapply(dirs, judge_dirs, values, alpha, margin, judged_by_options(values)), alpha)
 }
 
 # Files are read once, however many campaigns are judged by them.

@@ -51,12 +51,14 @@ run_plot <- function(operands, values, form) {
   margin <- plot_margin(values$margin, rows)
   of <- vapply(rows, function(plot) plot$of %||% "noise", "")
   if (length(unique(of)) > 1) {
-    abort_usage(rows[[which(of == "acceptance")[1]]]$name, " is of acceptance campaigns, ", rows[[which(of == "noise")[1]]]$name,
-                " is not: draw them apart")
+    other <- if ("noise" %in% of) " is not: draw them apart" else " of one: draw them apart"
+    first <- which(of == if ("noise" %in% of) setdiff(of, "noise")[1] else "nights")[1]
+    abort_usage(rows[[first]]$name, " is of acceptance campaigns, ", rows[[which(of != of[first])[1]]]$name, other)
   }
   given <- intersect(c("limits", "classes", "known-bad", "reference"), names(values))
   if (of[1] == "noise" && length(given) > 0) abort_usage("--", given[1], " is for plots of acceptance campaigns")
-  write_plots(rows, if (of[1] == "noise") plot_analysis(dirs, alpha, margin) else unclass(judge_dirs(dirs, values, alpha, margin)), target)
+  write_plots(rows, switch(of[1], noise = plot_analysis(dirs, alpha, margin), acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
+                           nights = unclass(trend_of(dirs, values, alpha, margin))), target)
 }
 
 list_plots <- function(values, operands) {

@@ -79,6 +79,7 @@ analyze_help <- function() {
 
 report_help <- function() {
   about <- plot_table()
+  about <- about[about$of != "nights", ]
   help_text(
     "Usage: noiselab report [OPTIONS] DIR...",
     c("Writes one self-contained HTML report of a campaign and prints its path; beside it a directory",

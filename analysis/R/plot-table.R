@@ -4,7 +4,8 @@
 #' plot function takes an `nl_analysis` (those of acceptance an `nl_acceptance_verdict`) and `draw`; with `draw = FALSE` it returns the data
 #' frame it would draw, units in the column names. A plot without data is NULL.
 #'
-#' @return A data frame, one row per plot: `name`, `of` (`noise`: campaigns of the detector, `acceptance`: acceptance campaigns), `title`,
+#' @return A data frame, one row per plot: `name`, `of` (`noise`: campaigns of the detector, `acceptance`: acceptance campaigns,
+#'   `nights`: several of them, one after the other), `title`,
 #'   `question`, `needs` (the data without which it is NULL), `compares` (logical: needs both arms), `margin` (logical: shows
 #'   `analysis$margin`, percent).
 #' @examples
@@ -31,7 +32,7 @@ draw_plot <- function(name, result, draw = TRUE) {
   names_known <- vapply(plots(), `[[`, "", "name")
   check_argument(is_text(name) && name %in% names_known, "name", name, paste(names_known, collapse = ", "))
   plot <- plots()[[match(name, names_known)]]
-  wanted <- if (identical(plot$of, "acceptance")) "nl_acceptance_verdict" else "nl_analysis"
+  wanted <- c(noise = "nl_analysis", acceptance = "nl_acceptance_verdict", nights = "nl_acceptance_trend")[[plot$of %||% "noise"]]
   check_argument(inherits(result, wanted), "result", class(result), paste("an", wanted))
   analysis <- if (wanted == "nl_analysis") result else unclass(result)
   frame <- plot_frame(plot, analysis)
@@ -158,7 +159,10 @@ plots <- function() list(
   list(name = "acceptance-completeness", asks = "trust", of = "acceptance", compares = FALSE,
        title = "Completeness coefficient by size of the group",
        question = "Do concurrent exchanges disturb each other?", needs = "an acceptance campaign with the check completeness",
-       draw = plot_acceptance_completeness, alt = alt_acceptance_completeness, size = function(frame, result) c(9, 4.2))
+       draw = plot_acceptance_completeness, alt = alt_acceptance_completeness, size = function(frame, result) c(9, 4.2)),
+  list(name = "acceptance-trend", asks = "failed", of = "nights", compares = FALSE, title = "Figures of every node, night by night",
+       question = "What changed, on which node, and since which night?", needs = "two acceptance campaigns or more",
+       draw = plot_acceptance_trend, alt = alt_acceptance_trend, size = size_acceptance_trend, margin = TRUE)
 )
 
 # The plots of campaigns of one kind.

@@ -25,6 +25,29 @@ test_that("a node that gets worse is named with the night since which it is, and
   expect_match(few$answer, "it takes four nights", all = FALSE)
 })
 
+test_that("the plot of nights marks the node that changed and its night, and needs two", {
+  trend <- acceptance_trend(nights_of(8, changed = 6, slow_node = 2, work_percent = 10))
+  frame <- plot_acceptance_trend(trend, draw = FALSE)
+  at <- frame$name == "quantum.alone.quantum.node2"
+  expect_equal(sum(at), 8)
+  expect_equal(unique(substr(frame$since[at], 1, 10)), "2026-03-06")
+  expect_equal(frame$value[at], trend$values$value[trend$values$name == "quantum.alone.quantum.node2"] / 1000)
+  # every node of a figure is there, for comparison, and no more panels than fit
+  expect_equal(sort(unique(frame$entity[frame$panel == frame$panel[at][1]])), c("node1", "node2", "node3"))
+  expect_lte(length(unique(frame$panel)), most_trends)
+  expect_match(alt_acceptance_trend(frame), "quantum.alone.quantum.node2 worse since 2026-03-06")
+  plot <- plot_acceptance_trend(trend)
+  built <- ggplot2::ggplot_build(plot)
+  expect_equal(as.numeric(unique(built$data[[1]]$xintercept[built$data[[1]]$PANEL == levels(factor(built$data[[1]]$PANEL))[1]])),
+               as.numeric(night_time(unique(frame$since[at]))))
+  same <- acceptance_trend(nights_of(2))
+  expect_gt(NROW(plot_acceptance_trend(same, draw = FALSE)), 0)
+  expect_match(alt_acceptance_trend(plot_acceptance_trend(same, draw = FALSE)), "none changed")
+  expect_s3_class(ggplot2::ggplotGrob(plot_acceptance_trend(same)), "gtable")
+  expect_null(plot_acceptance_trend(acceptance_trend(nights_of(1))))
+  expect_equal(draw_plot("acceptance-trend", trend, draw = FALSE), frame)
+})
+
 test_that("a change point is that of a hand-made series", {
   part <- data.frame(date = sprintf("2026-01-%02dT00:00:00Z", 1:6), name = "x", check = "quantum", metric = "quantum", unit = "ns",
                      scale = "log", worse = "more", value = c(100, 101, 100, 120, 121, 120))
@@ -65,6 +88,11 @@ test_that("the front end follows several campaigns, and writes OpenMetrics and r
   expect_equal(jsonlite::fromJSON(status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--json")$out)$nights$verdict,
                c("pass", "pass"))
   expect_match(status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--csv", "--table", "nights")$out[1], "date.*verdict")
+  drawn <- status_of("noiselab-plot", "acceptance-trend", dirs[1], dirs[2], "--out", file.path(top, "trend.png"))
+  expect_equal(drawn$status, 0L)
+  expect_gt(file.size(file.path(top, "trend.png")), 10000)
+  expect_match(status_of("noiselab-plot", "acceptance-trend", dirs[1])$err, "needs two acceptance campaigns or more")
+  expect_match(status_of("noiselab-plot", "acceptance-trend,acceptance-map", dirs[1], dirs[2])$err, "acceptance-map of one: draw them apart")
   refused <- status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--lines")
   expect_equal(refused$status, 2L)
   metrics <- file.path(top, "metrics")
