@@ -43,6 +43,7 @@ own_options='
 --op                 value  op
 --bytes              value  bytes
 --seconds            value  seconds
+--stop-when          value  ends_when
 '
 
 usage() {
@@ -92,6 +93,8 @@ What is compared:
                           launch, and the agent is switched while it does. What is timed is its beat, an MPI call
                           that is found, or said by --beat (such as allreduce:8)
   --ranks N               number of ranks (default: one per allowed core)
+  --stop-when decided     with --margin and --launches: look after each launch, and end when the margin is decided; each look
+                          has alpha by the number of launches (default: never)
   --seed N                seed of all random orders (default: from the clock)
 
 Treatments of whole launches; sets of two launches, with and without (default 10 sets, 20 s each):
@@ -105,7 +108,7 @@ EOT
 
 default_options() {
     agents=''
-    op=barrier,allreduce,alltoall bytes=2KiB seconds='' interval='' levels='' design='' half_period='' block='' places=''
+    op=barrier,allreduce,alltoall bytes=2KiB ends_when='' seconds='' interval='' levels='' design='' half_period='' block='' places=''
     for name in $companion_options --shell --agent-period --agent-settle --agent-nodes --sweep --interval-template --compare-replay --record-for; do
         # names are those of the lists, not the user's
         eval "$(variable_of "$name")=''"
@@ -137,7 +140,7 @@ check_options() {
 # check_treatment WORDS: launches as a whole with and without
 check_treatment() {
     for name in --agent-period --agent-settle --agent-nodes --agent-cpu --agent-name --sweep --interval-template --compare-replay --record-for \
-        --levels --design; do
+        --levels --design --stop-when; do
         if was_given "$name"; then die 2 "$name: belongs to an agent that is switched within a launch (--agent-cmd and the like)"; fi
     done
     if [ -z "$treatment" ]; then

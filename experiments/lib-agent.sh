@@ -63,6 +63,7 @@ check_agent() {
     [ -n "$launches" ] || least_s=$one_launch_s
     launches=${launches:-1}
     whole --launches "$launches"
+    check_looks
     ! was_given --launches || these_launches "$launches"
     share_seconds
     choose_stretch
@@ -93,6 +94,24 @@ check_agent() {
     files_folder=$campaign/$agent_folder
     further_of_mode
     "$once_checked" "$@"
+}
+
+# check_looks: whether a look after each launch can end the campaign
+check_looks() {
+    case $ends_when in
+    '' | never)
+        ends_when=''
+        return
+        ;;
+    decided) ;;
+    *) die 2 "--stop-when: '$ends_when' is not never or decided" ;;
+    esac
+    [ -n "$margin" ] || die 2 '--stop-when decided: what is to be decided? Give --margin'
+    [ "$launches" -gt 1 ] || die 2 '--stop-when decided: looks are taken between launches; give --launches'
+    for name in --agents --sweep --compare-replay --array; do
+        ! was_given "$name" || die 2 "$name and --stop-when decided cannot be combined: launches of one sort are looked at, one after the other"
+    done
+    [ -n "$submit" ] || command -v Rscript >/dev/null || die 2 '--stop-when decided: R, which looks, is missing here'
 }
 
 # rehearse_agent WORDS: of one interval, or of all launches; times only where the user says them
@@ -553,6 +572,7 @@ plan_agent() {
     note "$n_launches launch(es)$([ -z "$sweep" ] || echo " at $n_intervals intervals"), design $design, about" \
         "$(say_time "$((round_s * launches * n_node_sets))") in all," \
         "of which $(say_time "$((settling_s * launches * n_node_sets))") settling after switches, not measured; seed $seed; into '$campaign'"
+    [ -z "$ends_when" ] || note "a look after each launch, at alpha $(awk -v n="$n_launches" 'BEGIN { printf "%.3g", 0.01 / n }') (0.01 by $n_launches)"
     while read -r round interval_of_launch nodes_of_launch; do
         of_interval "$interval_of_launch"
         with_agent_words "$interval_of_launch" agent_row "$@"
@@ -564,6 +584,7 @@ EOT
         echo "# start_s: $start_s"
         echo "# agent_period_ns: ${agent_period_ns:--}"
         echo "# agent_period_source: $agent_period_source"
+        [ -z "$ends_when" ] || echo "# looks: $n_launches"
         [ -z "$sweep" ] || echo "# agent_intervals: $sweep"
     )
 }

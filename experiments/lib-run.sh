@@ -23,6 +23,7 @@ run_schedule() {
         note "planned on $planned_on node(s), and run on $n_nodes: launches on all nodes (-) differ in size from those before"
     catch_signals
     [ -z "$only" ] || launches_of_task=$newline$(launch_times "$schedule" | awk -v only="$only" '$3 == only { print $1 }')$newline
+    n_looks=$(schedule_key looks) is_decided=''
     resumed_at=$(date +%s) number=0 n_taken=0 n_elsewhere=0 taken_s=0 started_s=0
     while IFS= read -r line <&4; do
         case $line in '#'* | "launch$tab"*) continue ;; esac
@@ -39,6 +40,7 @@ run_schedule() {
             case $launches_of_task in *"$newline$1$newline"*) ;; *) continue ;; esac
         fi
         run_launch "$@"
+        [ -z "$is_decided" ] || break
     done 4<"$schedule"
     end_on_signals
     count_launches
@@ -83,6 +85,31 @@ run_launch() {
         BEGIN { s = (took - measured) / n; printf "%d\n", (s > 1 ? s + 0.5 : 1) }')
     left_s=$(awk -v left="$left_s" -v s="$seconds" 'BEGIN { printf "%.1f\n", left - s }')
     release "$launch"
+    look_at_margin
+}
+
+# look_at_margin: at a look that was planned; where it decides, the launches that are left are taken out of the schedule, and is_decided is set
+look_at_margin() {
+    [ -n "$n_looks" ] && [ -z "$only" ] && [ "$n_elsewhere" = 0 ] || return 0
+    count_launches
+    [ "$n_complete" -lt "$n_planned" ] || return 0
+    # shellcheck disable=SC2086 # no word, or one
+    "$NOISELAB_BIN/noiselab-analyze" ${analyses%%,*} --margin "$margin" --json "$campaign" >/dev/null 2>&1
+    case $? in
+    0 | 1) ;;
+    *) return 0 ;;
+    esac
+    is_decided=yes
+    note "the look after launch $n_complete of $n_looks has decided: the other launches are not run"
+    complete=" $(complete_and_planned | sed '/^=$/,$d' | tr '\n' ' ')"
+    for file in "$campaign"/schedule.tsv "$campaign"/schedule.private.tsv; do
+        [ -f "$file" ] || continue
+        kept=$(awk -F '\t' -v complete="$complete" -v looks="$n_complete of $n_looks" '
+            $1 == "launch" { print "# decided_after: " looks }
+            /^#/ || $1 == "launch" || index(complete, " " $1 " ")' "$file") && printf '%s\n' "$kept" | replace_file "$file" ||
+            die 2 "cannot write '$file' (not allowed, or no space left?)"
+    done
+    count_launches
 }
 
 # launch_failed MESSAGE: what is there stays, and is looked at where the experiment wants that; status 2

@@ -86,6 +86,8 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   check_unit(unit, campaign)
   delta <- delta_percent %||% (if (isTRUE(margin > 0)) margin else 1)
   check_argument(alpha < 0.5, "alpha", alpha, "one number below 0.5")
+  looks <- campaign_looks(campaign, alpha)
+  if (looks$for_all) alpha <- looks$alpha
   settings <- list(alpha = alpha, power = power, conf = 1 - 2 * alpha, adjust = adjust, estimators = estimators || length(adjust) > 0,
                    is_sequential = FALSE)
   pairs <- pair_rows(campaign$rows)
@@ -99,7 +101,6 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   }
   measured <- measure_pairs(campaign, pairs, wanted, settings$estimators)
   within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
-  looks <- campaign_looks(campaign, alpha)
   over_launches <- look_settings(looks, settings)
   pooled <- if (unpaired || unit == "launch" || length(campaign$launches) < 2) list() else {
     analyze_pooled(measured, within, campaign, over_launches)
@@ -119,7 +120,7 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     cost = known_costs(ratio_table(within, pooled, across, "cost"), verdicts),
     estimators = all_estimators(within$estimators, alpha),
     contrasts = mark_main(treatment_contrasts(verdicts, alpha)), treatments = treatments,
-    notes = c(if (any(verdicts$scope %in% scopes_across)) looks$note, analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired)),
+    notes = c(if (looks$for_all || any(verdicts$scope %in% scopes_across)) looks$note, analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired)),
     looks = looks[c("looks", "planned", "present", "alpha")],
     margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin),
     alpha = alpha, power = power, margin = margin, delta_percent = delta, adjust = adjust, campaign = campaign,

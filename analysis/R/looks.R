@@ -14,11 +14,14 @@
 #'
 #' The tests of single launches are not concerned: nothing is added to a launch.
 #'
+#' A schedule may plan a look after each of its launches (`looks`), and the campaign then ends when one of them decides. Each look has an
+#' equal part of alpha, of single launches too: whatever the looks have in common, all of them spend at most alpha.
+#'
 #' @param campaign An `nl_campaign` from [read_campaign()].
 #' @param alpha One-sided level of all looks together, length 1.
 #' @return A list: `looks` (number of this look; NA where no schedule says what was planned), `planned`, `present`
 #'   (numbers of launches), `share` (of the planned ones; 1 at most), `alpha` (one-sided level of this look's tests over
-#'   launches), `note` (character: none where it is the one look that was planned).
+#'   launches), `for_all` (is it that of single launches, too?), `note` (character: none where it is the one look that was planned).
 #' @references O'Brien, P. C. and Fleming, T. R. (1979) Biometrics 35, 549-556. Lan, K. K. G. and DeMets, D. L. (1983)
 #'   Biometrika 70, 659-663.
 #' @noRd
@@ -26,13 +29,19 @@ campaign_looks <- function(campaign, alpha = 0.01) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check_probability(alpha, "alpha")
   progress <- campaign$progress
-  result <- function(looks, planned, present, share, spent, note = character()) {
-    list(looks = looks, planned = planned, present = present, share = share, alpha = spent, note = note)
+  result <- function(looks, planned, present, share, spent, note = character(), for_all = FALSE) {
+    list(looks = looks, planned = planned, present = present, share = share, alpha = spent, for_all = for_all, note = note)
   }
   n <- length(campaign$launches)
   if (NROW(progress) == 0) return(result(NA_real_, NA_real_, n, NA_real_, alpha))
   planned <- sum(progress$planned)
   present <- sum(progress$complete) + sum(progress$unplanned) + elsewhere(campaign, progress$dir)
+  if (isTRUE(any(progress$looks > 1))) {
+    parts <- max(present, sum(pmax(progress$looks, progress$planned, na.rm = TRUE)))
+    return(result(present, parts, present, min(1, present / parts), alpha / parts, sprintf(
+      "a look after each of %d launches was planned: tests use alpha %s, %g by their number, and this is look %d", parts,
+      format_nominal(alpha / parts), alpha, present), TRUE))
+  }
   added <- ceiling(max(0, present - planned) / launches_per_look(campaign))
   later <- later_schedules(campaign, progress)
   looks <- 1 + added + later

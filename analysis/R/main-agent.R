@@ -8,20 +8,22 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
     abort_data("no agent in ", paste(campaign$dirs, collapse = " "), ": no launch has agent.HOST.csv (run noiselab-detect ",
                "with --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit or --agent-on)")
   }
-  accounts <- agent_accounts(campaign, alpha)
-  tasks <- agent_tasks(campaign, alpha)
-  if (nrow(accounts) > 0) accounts$cause <- agent_causes(accounts, tasks)
   both <- length(unique(campaign$rows[["arm"]])) == 2
   if (is.null(analysis) && both) {
     analysis <- analyze_campaign(campaign, alpha = alpha, channels = c("time", "preempted"), margin = margin)
   }
+  # what planned looks leave of it
+  if (!is.null(analysis)) alpha <- analysis$alpha
+  accounts <- agent_accounts(campaign, alpha)
+  tasks <- agent_tasks(campaign, alpha)
+  if (nrow(accounts) > 0) accounts$cause <- agent_causes(accounts, tasks)
   taken <- agent_taken(campaign, alpha)
   figures <- if (!is.null(analysis)) agent_figures(analysis, taken)
   if (NROW(figures) > 0 && !is.null(margin)) analysis$verdicts <- bursts_in_margin(analysis$verdicts, figures, accounts, margin, analysis$alpha)
   report <- list(accounts = accounts, tasks = tasks, taken = taken, figures = figures,
                  groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
                  evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign,
-                 notes = c(campaign$notes, agent_notes(accounts)))
+                 notes = c(campaign$notes, if (campaign_looks(campaign)$for_all) campaign_looks(campaign)$note, agent_notes(accounts)))
   report["agents"] <- list(several_agents(report))
   report
 }

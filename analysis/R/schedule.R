@@ -92,7 +92,8 @@ schedule_progress <- function(dirs) {
     complete <- vapply(file.path(dir, planned, "launch.json"), is_complete, TRUE)
     data.frame(dir = dir, experiment = unname(schedule$keys["experiment"]),
                created_utc = unname(schedule$keys["created_utc"]), planned = length(planned),
-               complete = sum(complete), unplanned = length(setdiff(present, planned)))
+               complete = sum(complete), unplanned = length(setdiff(present, planned)),
+               looks = suppressWarnings(as.numeric(unname(schedule$keys["looks"]))))
   }))
 }
 

@@ -202,3 +202,33 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(grep -c 'recording the agent' "$ERR")" -eq 1 ]
     [ ! -e "$OUT" ]
 }
+
+@test "looks between launches need a margin, several launches, and one sort of them" {
+    run_refused "--stop-when: 'soon' is not never or decided" run_agent --agent-pid $$ --stop-when soon
+    run_refused '--stop-when decided: what is to be decided? Give --margin' run_agent --agent-pid $$ --stop-when decided --launches 3
+    run_refused 'looks are taken between launches; give --launches' run_agent --agent-pid $$ --stop-when decided --margin 1
+    run_refused '--sweep and --stop-when decided cannot be combined' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,2s --stop-when decided \
+        --margin 1 --launches 3
+    run_refused '--stop-when: belongs to an agent' run_agent --treatment slurm-accounting --stop-when decided
+}
+
+@test "a campaign ends at the look that decides its margin, and is whole then" {
+    needs_cpus 2
+    status=0
+    run_agent --agent-cmd "$(busy 10ms 20ms)" --agent-cpu 0 --agent-period 20ms --block 200ms --agent-settle 10ms --launches 4 --seconds 40s \
+        --margin 0.01 --stop-when decided || status=$?
+    cat "$ERR" "$BATS_TEST_TMPDIR/stdout"
+    grep -q 'a look after each launch, at alpha 0.0025 (0.01 by 4)' "$ERR"
+    [ "$(key looks)" = 4 ]
+    [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
+    # a machine on which half of a CPU is not seen to be above 0.01 % in a launch looks on
+    [ "$(planned | wc -l)" -lt 4 ] || skip "undecided after three launches of 10 s, status $status"
+    [ "$status" -eq 1 ]
+    [ "$(key decided_after)" = "$(planned | wc -l) of 4" ]
+    [ "$(ls -d "$OUT"/*/launch.json | wc -l)" -eq "$(planned | wc -l)" ]
+    grep -q 'has decided: the other launches are not run' "$ERR"
+    [ "$("$BIN/noiselab" analyze agent "$OUT" --json | jq .alpha)" = 0.0025 ]
+    "$BIN/noiselab" run agent --resume "$OUT" --no-report >"$BATS_TEST_TMPDIR/again" 2>&1 || status=$?
+    [ "$status" -eq 1 ]
+    [ "$(ls -d "$OUT"/*/launch.json | wc -l)" -eq "$(planned | wc -l)" ]
+}

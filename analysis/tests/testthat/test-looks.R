@@ -94,3 +94,26 @@ test_that("adding launches until something is found finds no more than alpha say
   expect_gt(mean(found$full), 0.03)
   expect_lt(mean(found$spent), 0.013)
 })
+
+test_that("of looks planned after each launch each has its part of alpha, single launches and agents too", {
+  dir <- local_folder()
+  simulate_agent_campaign(dir, pairs = 12, launches = 3, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, seed = 3)
+  ids <- sort(basename(list.dirs(dir, recursive = FALSE)))
+  plan <- function(ids, looks) writeLines(c("# schema: 1", "# experiment: agent", "# created_utc: 2026-01-01T00:00:00Z", sprintf("# looks: %d", looks),
+                                            "launch\tset\tnodes\tranks\targuments", paste0(ids, "\t-\t-\t2\t--seconds\t1s")), file.path(dir, "schedule.tsv"))
+  plan(c(ids, "a-4", "a-5"), 5)
+  campaign <- read_campaign(dir, arms = "any")
+  looks <- campaign_looks(campaign)
+  expect_equal(looks[c("looks", "planned", "present", "alpha")], list(looks = 3, planned = 5, present = 3, alpha = 0.002))
+  report <- agent_report(campaign, margin = 1)
+  expect_equal(unique(report$analysis$verdicts$alpha), 0.002)
+  expect_equal(report$alpha, 0.002)
+  expect_match(paste(report$notes, collapse = "\n"), "look after each of 5 launches was planned: tests use alpha 0.002")
+  # ended at the third look, with those that were left out of the plan
+  plan(ids, 5)
+  expect_equal(campaign_looks(read_campaign(dir, arms = "any"))$alpha, 0.002)
+  unlink(file.path(dir, ids[2:3]), recursive = TRUE)
+  one <- agent_report(read_campaign(dir, arms = "any"), margin = 1)
+  expect_equal(unique(one$analysis$verdicts$alpha), 0.002)
+  expect_equal(unique(one$analysis$verdicts$scope), scope_launch)
+})
