@@ -387,11 +387,7 @@ typical_shift <- function(tested, dosed, cell, label, settings) {
   got <- rank_inference(tested, settings$alpha, settings$power, cell$resolution)
   for (name in c("estimate", "low", "high", "se", "limit")) got[[name]] <- got[[name]] * share
   c(got, list(estimator = "pseudo-median", why = paste0(
-    if (identical(as.character(label$operation), "program")) {
-      "typical half: the load runs all through every on half of the program"
-    } else {
-      "typical half: by design every on half holds the same whole number of bursts"
-    },
+    "typical half: by design every on half holds the same load",
     if (!all(dosed)) sprintf(", where one is due (in %.3g %% of the pairs; scaled to the mean load)", 100 * mean(dosed)),
     bursts_remark(cell$bursts[dosed], label$level_requested_percent))))
 }

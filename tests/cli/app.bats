@@ -45,10 +45,10 @@ launch_json() { echo c/*/launch.json; }
 
 @test "a program is followed: its beat is found, the load is switched while it runs, and it runs to its own end" {
     # shellcheck disable=SC2046
-    app 0 sensitivity --app --levels 0,30 --seconds 6 --no-report --out c -- $(looped 14)
-    jq -e '.ended == "complete" and (.follows.beat | startswith("allreduce")) and .rows > 20' "$(launch_json)"
+    app 0 sensitivity --app --levels 0,30 --seconds 6 --no-report --out c -- $(looped 16)
+    jq -e '.ended == "complete" and (.follows.beat | startswith("allreduce")) and .rows > 4' "$(launch_json)"
     [ "$(jq -r .ended inner/*/launch.json)" = complete ]
-    [[ $output = *program*"30 %"* ]]
+    [[ $output = *noiselab-detect*"30 %"* ]]
     # each rank's own
     [ "$(awk -F , 'NR > 1 && !seen[$2 $3]++' c/*/ranks.csv | wc -l)" -ge 2 ]
     "$BIN/noiselab" analyze profile c/profiles | grep -q allreduce
@@ -57,14 +57,14 @@ launch_json() { echo c/*/launch.json; }
 
 @test "a program that ends before its time leaves a campaign, which says so" {
     # shellcheck disable=SC2046
-    app 0 sensitivity --app --levels 30 --seconds 60 --no-report --out c -- $(looped 9)
+    app 0 sensitivity --app --levels 30 --seconds 60 --no-report --out c -- $(looped 15)
     jq -e '.ended == "complete" and (.warnings | any(startswith("the program ended after")))' "$(launch_json)"
     [ "$(wc -l <c/*/halves.csv)" -gt 4 ]
 }
 
 @test "a program that ends with an error is named, and what was measured stays" {
     # shellcheck disable=SC2046
-    app 0 sensitivity --app --levels 30 --seconds 4 --no-report --out c -- sh -c "$(looped 9); exit 7"
+    app 0 sensitivity --app --levels 30 --seconds 4 --no-report --out c -- sh -c "$(looped 12); exit 7"
     [[ $stderr = *"the program ended with status 7"* ]]
 }
 
