@@ -106,8 +106,8 @@ look_at_margin() {
         [ -f "$file" ] || continue
         kept=$(awk -F '\t' -v complete="$complete" -v looks="$n_complete of $n_looks" '
             $1 == "launch" { print "# decided_after: " looks }
-            /^#/ || $1 == "launch" || index(complete, " " $1 " ")' "$file") && printf '%s\n' "$kept" | replace_file "$file" ||
-            die 2 "cannot write '$file' (not allowed, or no space left?)"
+            /^#/ || $1 == "launch" || index(complete, " " $1 " ")' "$file") || die 2 "cannot read '$file'"
+        printf '%s\n' "$kept" | replace_file "$file" || die 2 "cannot write '$file' (not allowed, or no space left?)"
     done
     count_launches
 }
