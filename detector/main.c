@@ -129,6 +129,8 @@ int main(int argc, char **argv) {
     }
 
     int n_ranks;
+    for (int i = 0; i < options.n_configs; i++)
+        if (options.configs[i].algorithm[0]) nd_algorithms_prepare();
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
     failed = nd_launcher_check(&launcher, n_ranks) || failed;

@@ -19,6 +19,7 @@
 
 #define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node ... */
 #define COMMON_PHASE_STREAM (PHASE_STREAM - 1) /* ... and one for all */
+#define ALGORITHM_STREAM (PHASE_STREAM - 2)    /* in which order communicators are made */
 #define SKIP_STREAM (UINT64_C(1) << 41)       /* where patterns that go on from half to half begin, one per node */
 #define MEMORY_BYTES (INT64_C(8) << 20)       /* histograms beyond this are worth a warning */
 
@@ -29,6 +30,9 @@ int nd_run_allocate(struct nd_run *r) {
     size_t n_configs = (size_t)o->n_configs, n_arms = (size_t)r->n_arms, n_ranks = (size_t)r->team.n_ranks;
     int ok = 1;
     ok &= (r->states = calloc(n_configs, sizeof *r->states)) != NULL;
+    ok &= (r->comms = calloc(n_configs, sizeof *r->comms)) != NULL;
+    ok &= (r->algorithm_numbers = calloc(n_configs, sizeof *r->algorithm_numbers)) != NULL;
+    for (size_t i = 0; r->comms && i < n_configs; i++) r->comms[i] = MPI_COMM_NULL;
     ok &= (r->cells = calloc(n_configs, sizeof *r->cells)) != NULL;
     ok &= (r->follow = calloc(n_configs, sizeof *r->follow)) != NULL;
     ok &= (r->sums = calloc(n_arms, sizeof *r->sums)) != NULL;
@@ -202,8 +206,77 @@ static void accept_interrupts(const struct nd_options *o) {
         if (strcmp(o->kinds[i], "ipi") == 0) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
+/* Communicators of the operations that have an algorithm, in an order drawn by the seed: what the order of their making does to them is
+ * no algorithm's. Collective. */
+static int open_algorithms(struct nd_run *r) {
+    const struct nd_options *o = r->o;
+    struct nl_rng rng;
+    int order[ND_MAX_CONFIGS];
+    nl_rng_init(&rng, r->schedule.seed, ALGORITHM_STREAM);
+    for (int i = 0; i < o->n_configs; i++) {
+        int at = (int)(nl_rng_uniform(&rng) * (i + 1));
+        order[i] = order[at];
+        order[at] = i;
+    }
+    for (int k = 0; k < o->n_configs; k++) {
+        const struct nd_config *c = &o->configs[order[k]];
+        char reason[768];
+        if (!c->algorithm[0]) continue;
+        int failed = nd_algorithm_comm(c->op, c->algorithm, r->team.world, &r->comms[order[k]], &r->algorithm_numbers[order[k]], reason,
+                                       sizeof reason) != 0;
+        if (failed && r->team.rank == 0) nl_error("%s", reason);
+        if (failed) return -1;
+    }
+    return 0;
+}
+
+/* The algorithm that a configuration has in fact; NULL: it cannot be called. */
+static const char *algorithm_in_fact(const struct nd_run *r, int config) {
+    const struct nd_config *c = &r->o->configs[config];
+    const struct nd_datatype *type = nd_op_datatype(c->op, &r->o->op);
+    return nd_algorithm_in_fact(c->op->name, c->algorithm, type ? c->bytes / type->size_bytes : 0, r->team.n_ranks);
+}
+
+/* Algorithms that a call of this kind does not suit: those that would fail end the launch before they do. */
+static int check_algorithms(const struct nd_run *r) {
+    for (int i = 0; i < r->o->n_configs; i++) {
+        const struct nd_config *c = &r->o->configs[i];
+        if (!c->algorithm[0] || algorithm_in_fact(r, i)) continue;
+        if (r->team.rank == 0) nl_error("--op: %s does not work on %d ranks (leave it out)", c->name, r->team.n_ranks);
+        return -1;
+    }
+    return 0;
+}
+
+/* What was asked for and what is run, in the launch's description. */
+static void describe_algorithms(const struct nd_run *r) {
+    json_t *rows = json_array();
+    char line[400];
+    int n_others = 0;
+    size_t used = 0;
+    for (int i = 0; i < r->o->n_configs; i++) {
+        const struct nd_config *c = &r->o->configs[i];
+        if (!c->algorithm[0]) continue;
+        const char *in_fact = algorithm_in_fact(r, i);
+        json_array_append_new(rows, json_pack("{s:s, s:I, s:s, s:i, s:s}", "operation", c->op->name, "bytes", (json_int_t)c->bytes,
+                                              "algorithm", c->algorithm, "number", r->algorithm_numbers[i], "in_fact", in_fact));
+        if (strcmp(in_fact, c->algorithm) == 0) continue;
+        /* as many as have room; the rows have all */
+        if (used < sizeof line)
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s of %lld B as %s", used ? ", " : "the library runs ", c->name,
+                                     (long long)c->bytes, in_fact);
+        n_others++;
+    }
+    if (n_others) {
+        nl_warn("%s", line);
+        nd_launch_json_warn(r->launch, line);
+    }
+    json_object_set_new(r->launch, "algorithms", rows);
+}
+
 static int open_operations(struct nd_run *r) {
     const struct nd_options *o = r->o;
+    if (open_algorithms(r) || check_algorithms(r)) return -1;
     for (int i = 0; i < o->n_configs; i++) {
         const struct nd_config *c = &o->configs[i];
         char reason[256];
@@ -216,7 +289,7 @@ static int open_operations(struct nd_run *r) {
         int64_t needed_bytes = nd_op_memory_bytes(c->op, &o->op, c->bytes, r->team.n_ranks), free_bytes = nl_memory_available();
         int failed = free_bytes >= 0 && needed_bytes > free_bytes / r->team.n_node_ranks;
         if (nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) == 0)
-            failed = nd_op_open(c->op, &o->op, &r->states[i], r->team.world, c->bytes) != 0;
+            failed = nd_op_open(c->op, &o->op, &r->states[i], c->algorithm[0] ? r->comms[i] : r->team.world, c->bytes) != 0;
         if (failed)
             nl_error("--bytes: no memory for %s with %lld bytes on %d ranks (%lld bytes per rank)", c->op->name, (long long)c->bytes,
                      r->team.n_ranks, (long long)needed_bytes);
@@ -447,6 +520,7 @@ static int open_record(struct nd_run *r) {
             nd_launch_json_start(r->launch, r->o, r->starter);
             nd_launch_json_program(r->launch, r->o, r->program ? nd_program_path(r->program) : NULL, &r->beat);
             nd_launch_json_before(r->launch, r->before, r->team.n_nodes, r->look_ns, r->n_looks, r->waited_ns);
+            describe_algorithms(r);
             warn_of_unlike_nodes(r);
             if (r->starter && r->starter->clock.is_slow_source) {
                 char line[160];
@@ -512,6 +586,8 @@ int nd_run_set_up(struct nd_run *r) {
 
 void nd_run_tear_down(struct nd_run *r) {
     for (int i = 0; r->states && i < r->o->n_configs; i++) nd_op_close(&r->states[i]);
+    for (int i = 0; r->comms && i < r->o->n_configs; i++)
+        if (r->comms[i] != MPI_COMM_NULL) MPI_Comm_free(&r->comms[i]);
     for (int i = 0; r->plans && i < r->o->n_configs; i++) free(r->plans[i].delays);
     if (r->starter) nd_starter_close(r->starter);
     free(r->starter);
@@ -530,6 +606,8 @@ void nd_run_tear_down(struct nd_run *r) {
     nd_record_close(r->record);
     json_decref(r->launch);
     free(r->states);
+    free(r->comms);
+    free(r->algorithm_numbers);
     free(r->cells);
     free(r->follow);
     free(r->hists);

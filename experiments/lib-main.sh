@@ -224,6 +224,7 @@ answer_verdicts() {
     [ "${asked:-verdicts}" = verdicts ] || analysis=$asked
     set -- "$campaign"
     case $analysis in
+    advise) set -- --rules "$campaign/advice.rules" ${margin:+--margin "$margin"} "$@" ;;
     '' | agent | intervals) [ -z "$margin" ] || set -- --margin "$margin" "$@" ;;
     esac
     # shellcheck disable=SC2086 # no word, or one
@@ -232,7 +233,7 @@ answer_verdicts() {
     # 1 and 3 are answers where a question was asked
     case $verdict in
     0) ;;
-    1 | 3) [ -n "$margin" ] || [ "$analysis" = stability ] || exit "$verdict" ;;
+    1 | 3) [ -n "$margin" ] || [ "$analysis" = stability ] || [ "$analysis" = advise ] || exit "$verdict" ;;
     *) exit "$verdict" ;;
     esac
     answer_further

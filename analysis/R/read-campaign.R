@@ -253,8 +253,8 @@ read_launch_json <- function(file) {
   info
 }
 
-text_pattern <- "^[A-Za-z0-9._:+-]+$"
-text_wanted <- "letters, digits and ._-:+ only"
+text_pattern <- "^[A-Za-z0-9._:+=-]+$"
+text_wanted <- "letters, digits and ._-:+= only"
 
 # JSON as jsonlite reads it unsimplified: an object is a list with names, an array one without.
 is_object <- function(x) is.list(x) && !is.null(names(x))

@@ -27,7 +27,7 @@ enum key {
     KEY_ON, KEY_PHASE, KEY_PRESET,
     KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_WAIT_QUIET,
     KEY_OVERSUBSCRIBE, KEY_PROGRESS,
-    KEY_DRY_RUN, KEY_JSON, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
+    KEY_DRY_RUN, KEY_JSON, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_ALGORITHMS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
     KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0,
     KEY_LATE,
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
@@ -42,7 +42,10 @@ enum key {
 
 static const struct argp_option option_rows[] = {
     {0, 0, 0, 0, "What is timed:", 1},
-    {"op", KEY_OP, "LIST", 0, "operations, comma-separated (see --list-operations; default barrier,allreduce,alltoall)", 1},
+    {"op", KEY_OP, "LIST", 0,
+     "operations, comma-separated (see --list-operations; default barrier,allreduce,alltoall); OP=ALGORITHM runs one by an algorithm of "
+     "the MPI library's (see --list-algorithms; OP=default is its own choice)",
+     1},
     {"bytes", KEY_BYTES, "LIST", 0, "message sizes, such as 8,2KiB,1MiB (default 2KiB)", 1},
     {"app", KEY_APP, "DIR", 0, "in place of operations: the program whose profile is being written in DIR (see noiselab run agent --app)",
      1},
@@ -188,6 +191,7 @@ static const struct argp_option option_rows[] = {
     {"help", KEY_HELP, 0, 0, "this text", 5},
     {"version", KEY_VERSION, 0, 0, "the version and the commit it was built from", 5},
     {"list-operations", KEY_LIST_OPERATIONS, 0, 0, "operations that can be timed", 5},
+    {"list-algorithms", KEY_LIST_ALGORITHMS, 0, 0, "algorithms that this MPI library lets one choose", 5},
     {"list-designs", KEY_LIST_DESIGNS, 0, 0, "designs", 5},
     {"list-channels", KEY_LIST_CHANNELS, 0, 0, "figures that each half yields", 5},
     {"list-starts", KEY_LIST_STARTS, 0, 0, "ways to start operations", 5},
@@ -360,6 +364,7 @@ static error_t pass(struct parsing *p, const char *name, const char *value) {
 
 /* argp's own --help and --version cannot be had without its two-line error messages, so they are ours. */
 static void print_information(int key) {
+    char reason[256];
     if (key == KEY_HELP)
         argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
     if (key == KEY_VERSION) {
@@ -368,6 +373,7 @@ static void print_information(int key) {
     }
     if (key == KEY_LIST_OPERATIONS)
         for (int i = 0; nd_ops[i]; i++) printf("%-25s %s\n", nd_ops[i]->name, nd_ops[i]->help);
+    if (key == KEY_LIST_ALGORITHMS && nd_algorithms_print(stdout, reason, sizeof reason)) nl_error("--list-algorithms: %s", reason);
     if (key == KEY_LIST_DESIGNS)
         for (int i = 0; nd_designs[i]; i++) printf("%-10s %s\n", nd_designs[i]->name, nd_designs[i]->help);
     if (key == KEY_LIST_STARTS)
@@ -668,6 +674,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_HELP:
     case KEY_VERSION:
     case KEY_LIST_OPERATIONS:
+    case KEY_LIST_ALGORITHMS:
     case KEY_LIST_DESIGNS:
     case KEY_LIST_CHANNELS:
     case KEY_LIST_STARTS:
@@ -690,7 +697,36 @@ static int split_copy(const char *text, char *copy, size_t size, const char **pa
     return nl_split(copy, parts, max);
 }
 
-static int resolve_operations(struct parsing *p, const struct nd_op **ops) {
+/* An operation of the list and the algorithm it is to have: "" none. */
+struct chosen {
+    const struct nd_op *op;
+    char algorithm[ND_ALGORITHM_BYTES];
+};
+
+/* `name` is OP or OP=ALGORITHM. Which algorithms there are is known to the MPI library, once it runs. */
+static int resolve_operation(struct parsing *p, const char *name, struct chosen *chosen) {
+    char op[NAME_BYTES];
+    const char *equals = strchr(name, '=');
+    size_t n = equals ? (size_t)(equals - name) : strlen(name);
+    snprintf(op, sizeof op, "%.*s", (int)n, name);
+    *chosen = (struct chosen){.op = nd_op_find(op)};
+    if (!chosen->op) {
+        NL_NEAREST_ROWS(&p->nearest, op, nd_ops);
+        bad(p, "--op", op, "an operation (see --list-operations)");
+        return -1;
+    }
+    if (!equals) return 0;
+    if (strspn(equals + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-") != strlen(equals + 1) || !equals[1] ||
+        snprintf(chosen->algorithm, sizeof chosen->algorithm, "%s", equals + 1) >= (int)sizeof chosen->algorithm) {
+        bad(p, "--op", name, "an operation and an algorithm of it (see --list-algorithms)");
+        return -1;
+    }
+    if (chosen->op->completion == ND_BLOCKING && !chosen->op->is_self_test) return 0;
+    nl_error("--op: algorithms are chosen for blocking operations, and %s is none", op);
+    return -1;
+}
+
+static int resolve_operations(struct parsing *p, struct chosen *chosen) {
     char copy[LIST_BYTES];
     const char *names[ND_MAX_OPERATIONS];
     int n = split_copy(p->operations ? p->operations : "barrier,allreduce,alltoall", copy, sizeof copy, names, ND_MAX_OPERATIONS);
@@ -699,14 +735,9 @@ static int resolve_operations(struct parsing *p, const struct nd_op **ops) {
         return -1;
     }
     for (int i = 0; i < n; i++) {
-        ops[i] = nd_op_find(names[i]);
-        if (!ops[i]) {
-            NL_NEAREST_ROWS(&p->nearest, names[i], nd_ops);
-            bad(p, "--op", names[i], "an operation (see --list-operations)");
-            return -1;
-        }
+        if (resolve_operation(p, names[i], &chosen[i])) return -1;
         for (int j = 0; j < i; j++)
-            if (ops[j] == ops[i]) {
+            if (chosen[j].op == chosen[i].op && strcmp(chosen[j].algorithm, chosen[i].algorithm) == 0) {
                 nl_error("--op: '%s' stands twice in the list", names[i]);
                 return -1;
             }
@@ -743,7 +774,7 @@ static int resolve_sizes(struct parsing *p) {
 }
 
 /* Adds one configuration. The element's size is checked here, what depends on the number of ranks by the run. */
-static int add_config(struct nd_options *o, const struct nd_op *op, int64_t bytes, enum nd_overlap overlap) {
+static int add_config(struct nd_options *o, const struct nd_op *op, const char *algorithm, int64_t bytes, enum nd_overlap overlap) {
     static const char *const before[] = {"", "", "work:"}, *const after[] = {"", "+work", ""};
     char reason[256];
     if (o->n_configs == ND_MAX_CONFIGS) {
@@ -757,7 +788,9 @@ static int add_config(struct nd_options *o, const struct nd_op *op, int64_t byte
     }
     struct nd_config *config = &o->configs[o->n_configs++];
     *config = (struct nd_config){.op = op, .bytes = bytes, .overlap = overlap};
-    snprintf(config->name, sizeof config->name, "%s%s%s", before[overlap], op->name, after[overlap]);
+    snprintf(config->algorithm, sizeof config->algorithm, "%s", algorithm);
+    snprintf(config->name, sizeof config->name, "%s%s%s%s%s", before[overlap], op->name, algorithm[0] ? "=" : "", algorithm,
+             after[overlap]);
     return 0;
 }
 
@@ -769,21 +802,22 @@ static int resolve_program(struct parsing *p) {
         return -1;
     }
     o->per_operation_timing = ND_OFF_SWITCH;
-    return add_config(o, &nd_op_program, 0, ND_OVERLAP_NONE);
+    return add_config(o, &nd_op_program, "", 0, ND_OVERLAP_NONE);
 }
 
 static int resolve_configs(struct parsing *p) {
     struct nd_options *o = p->o;
     if (o->app) return resolve_program(p);
-    const struct nd_op *ops[ND_MAX_OPERATIONS];
-    int n_ops = resolve_operations(p, ops), n_overlapped = 0;
+    struct chosen chosen[ND_MAX_OPERATIONS];
+    int n_ops = resolve_operations(p, chosen), n_overlapped = 0;
     if (n_ops < 0 || resolve_sizes(p)) return -1;
     for (int i = 0; i < n_ops; i++) {
-        int n_sizes = ops[i]->has_bytes ? o->n_bytes : 1, is_overlapped = o->overlap_factor > 0 && ops[i]->completion != ND_BLOCKING;
+        const struct nd_op *op = chosen[i].op;
+        int n_sizes = op->has_bytes ? o->n_bytes : 1, is_overlapped = o->overlap_factor > 0 && op->completion != ND_BLOCKING;
         n_overlapped += is_overlapped;
         for (int j = 0; j < n_sizes; j++)
             for (int part = 0; part <= (is_overlapped ? ND_OVERLAP_WORK : ND_OVERLAP_NONE); part++)
-                if (add_config(o, ops[i], ops[i]->has_bytes ? o->bytes[j] : 0, (enum nd_overlap)part)) return -1;
+                if (add_config(o, op, chosen[i].algorithm, op->has_bytes ? o->bytes[j] : 0, (enum nd_overlap)part)) return -1;
     }
     if (o->overlap_factor > 0 && n_overlapped == 0) {
         nl_error("--overlap: none of the operations is nonblocking (try --op ibarrier,ialltoall)");

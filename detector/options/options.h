@@ -8,6 +8,7 @@
 #include "common/page/nl_control.h"
 #include "common/base/nl_progress.h"
 #include "detector/nodes/nodes.h"
+#include "detector/ops/algorithms.h"
 #include "detector/ops/ops.h"
 #include "detector/design/schedule.h"
 #include "detector/design/spending.h"
@@ -27,7 +28,8 @@ struct nd_config {
     const struct nd_op *op;
     int64_t bytes; /* 0 where the operation has none */
     enum nd_overlap overlap;
-    char name[48]; /* in files: the operation's, ibcast+work or work:ibcast */
+    char algorithm[ND_ALGORITHM_BYTES]; /* of the MPI library; "": nobody asked for one */
+    char name[64]; /* in files: the operation's, ibcast+work, work:ibcast or bcast=binomial */
 };
 
 /* When an operation's result is looked at. */

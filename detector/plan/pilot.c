@@ -4,6 +4,7 @@
 
 #define PILOT_NS INT64_C(20000000) /* length of one of the pilot's loops, at most a half */
 #define PILOT_MOST_NS INT64_C(400000000) /* slow operations get fewer loops */
+#define PILOT_ALL_NS INT64_C(8000000000) /* of all operations and sizes together: so do the many of a launch with hundreds */
 /* together long enough to see past the first moments, when caches and clocks still settle */
 enum { PILOT_LOOPS = 25, PILOT_LEAST = 3 };
 
@@ -19,10 +20,10 @@ static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop
 
 /* Mean time of an operation in the fastest of a few loops, ns. The fastest, because a half must not be shorter than the noise periods it
  * is to hold: on a machine that was slower during the pilot than later it would be, while a half that gets longer still holds them. */
-static double fastest_loop(const struct nd_team *team, const struct nd_loop *loop) {
+static double fastest_loop(const struct nd_team *team, const struct nd_loop *loop, int64_t most_ns) {
     double fastest_ns = 0;
     int64_t total_ns = 0;
-    for (int i = 0; i < PILOT_LOOPS && (i < PILOT_LEAST || total_ns < PILOT_MOST_NS); i++) {
+    for (int i = 0; i < PILOT_LOOPS && (i < PILOT_LEAST || total_ns < most_ns); i++) {
         int64_t wall_ns = timed_loop(team, loop); /* the slowest rank's: all ranks see the same, and stop together */
         double mean_ns = (double)wall_ns / (double)loop->n_operations;
         total_ns += wall_ns;
@@ -49,7 +50,8 @@ int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int con
 
     memset(scratch, 0, sizeof *scratch);
     loop.hist = nd_options_times_operations(o) ? scratch : NULL;
-    cell->pilot_ns = fastest_loop(team, &loop);
+    int64_t share_ns = PILOT_ALL_NS / o->n_configs;
+    cell->pilot_ns = fastest_loop(team, &loop, share_ns < PILOT_MOST_NS ? share_ns : PILOT_MOST_NS);
     int64_t median_ns = loop.hist ? nl_hist_quantile(scratch, 0.5) : (int64_t)cell->pilot_ns;
     cell->typical_ns = nd_team_max(team, median_ns);
     cell->detour_threshold_ns = o->detour_threshold_ns;

@@ -1,0 +1,206 @@
+# Which collective algorithm is the fastest here: differences of paired rounds within a launch, judged over fresh launches.
+
+# A gain of the library's default that nobody would change a setting for, percent.
+advise_margin_percent <- 5
+
+# A verdict of a row: a faster algorithm is shown, none that is faster by the margin can be there, or neither.
+advise_words <- c(use = "use", keep = "keep", open = "undecided")
+
+# The share of launches that choose the candidate. The others, which did not choose it, measure it: the winner of a comparison looks better
+# in the data that made it win than it is.
+screening_share <- 1 / 5
+advise_launches <- 4
+
+#' Collective algorithms compared
+#'
+#' Each launch measures every algorithm of an operation and size in random order, off and on noise, over and over: rounds. Within a launch
+#' an algorithm is compared with the library's default (an arm of its own) by the pseudo-median of the rounds' log ratios of times, so that
+#' a machine whose speed wanders is in both. The first fifth of the launches chooses the candidate of each row; the others say what it gains: mean
+#' of their figures with Student's interval, the launch being the unit. Intervals hold together, by Bonferroni over all rows of the table.
+#' Algorithms that the library replaces by another for such a call (`in_fact`) are named and never advised.
+#'
+#' @param campaign An `nl_campaign` from [read_campaign()], of launches whose operations are `operation=algorithm`.
+#' @param alpha Chance that any algorithm is advised that is not faster, length 1.
+#' @param margin Gain in percent that would matter, length 1.
+#' @return A list. `rows`, a data frame with a row per operation, size and condition (`quiet`: off halves, `noise`: on halves): `operation`,
+#'   `bytes`, `ranks`, `condition`, `default_ns` (time of an operation by the library's own choice), `algorithm` (the candidate), `number`
+#'   (the library's), `gain_percent` with `gain_low_percent` and `gain_high_percent` (how much less time it takes), `could_have_seen_percent`
+#'   (a gain above this is excluded), `verdict` (`use`, `keep`, `undecided`). `algorithms`, one row per operation, size and algorithm, from
+#'   all launches: `number`, `in_fact`, `quiet_ns`, `noise_ns`, `lost_ns_per_ns` (time lost per operation time and per CPU time that the
+#'   noise took from its rank) with `lost_low`, `lost_high`. `n_launches`, `n_screening`, `level_percent`.
+#' @references Gallardo, E. et al. (2015) MPI Advisor, EuroMPI, doi:10.1145/2802658.2802667. Hunold, S. and Carpen-Amarie, A. (2016)
+#'   Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27, 3617-3630 (launches as units).
+#' @export
+advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent) {
+  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
+  check_probability(alpha, "alpha")
+  check_argument(is_number(margin, 0), "margin", margin, "a percentage above 0")
+  arms <- advise_arms(campaign)
+  rounds <- advise_rounds(campaign, arms)
+  launches <- unique(rounds$launch)
+  if (length(launches) < advise_launches) {
+    abort_data(length(launches), " launch(es) with algorithms in ", paste(campaign$dirs, collapse = " "), ": choosing and confirming take ",
+               advise_launches, " (noiselab run advise --launches)")
+  }
+  screening <- launches[seq_len(ceiling(length(launches) * screening_share))]
+  figures <- bind_rows(lapply(split(rounds, in_order(rounds$launch)), launch_figures))
+  cells <- unique(arms[c("operation", "bytes", "ranks")])
+  judged <- lapply(seq_len(nrow(cells)), function(i) {
+    mine <- arms[of_call(arms, cells[i, ]), ]
+    mine <- mine[!duplicated(mine$algorithm), ]
+    if (!"default" %in% mine$algorithm || nrow(mine) < 2) return(NULL)
+    at <- figures[of_call(figures, cells[i, ]), ]
+    conditions <- c("quiet", if (any(is.finite(at$noise))) "noise")
+    bind_rows(lapply(conditions, function(condition) {
+      cbind(cells[i, ], advise_row(at, mine, condition, screening, alpha / (2 * nrow(cells)), margin), row.names = NULL)
+    }))
+  })
+  levels <- campaign$rows[["level_requested_percent"]][campaign$rows[["arm"]] == "on"]
+  list(rows = bind_rows(judged), algorithms = algorithm_rows(figures, arms, alpha), n_launches = length(launches),
+       n_screening = length(screening), level_percent = if (length(levels) > 0) max(levels) else NA_real_)
+}
+
+of_call <- function(frame, cell) frame$operation == cell$operation & frame$bytes == cell$bytes & frame$ranks == cell$ranks
+
+# What the launches say of their algorithms: one row per launch, operation and size.
+advise_arms <- function(campaign) {
+  arms <- bind_rows(lapply(names(campaign$launches), function(id) {
+    info <- campaign$launches[[id]]
+    bind_rows(lapply(info$algorithms, function(a) {
+      data.frame(launch = id, operation = a$operation, bytes = a$bytes, ranks = info$ranks, algorithm = a$algorithm,
+                 number = a$number, in_fact = a$in_fact)
+    }))
+  }))
+  if (is.null(arms) || nrow(arms) == 0) {
+    abort_data("no launch in ", paste(campaign$dirs, collapse = " "), " compares algorithms: noiselab run advise makes such launches")
+  }
+  arms
+}
+
+# Log of the time of an operation, in ns, by launch, arm and round; `delivered` is the noise's CPU time in percent.
+advise_rounds <- function(campaign, arms) {
+  rows <- campaign$rows
+  words <- strsplit(rows[["operation"]], "=", fixed = TRUE)
+  named <- lengths(words) == 2 & rows[["launch"]] %in% arms$launch
+  frame <- data.frame(launch = as.character(rows[["launch"]]), operation = vapply(words, `[`, "", 1), bytes = rows[["bytes"]],
+                      ranks = rows[["ranks"]], algorithm = vapply(words, `[`, "", 2), arm = rows[["arm"]], pair = rows[["pair"]],
+                      x = log(operation_ns_at(rows, seq_along(rows[["pair"]]))),
+                      delivered = rows[["level_delivered_percent"]])[named, ]
+  treated <- paste(rows[["operation"]], rows[["bytes"]], rows[["level_requested_percent"]])[named]
+  on <- frame$arm == "on"
+  cells <- tapply(treated[on], frame$launch[on], function(x) length(unique(x)))
+  frame$round <- frame$pair %/% as.numeric(cells[frame$launch])
+  frame[is.finite(frame$x), ]
+}
+
+# Of one launch and each arm: its log ratio to the default in the same rounds, quiet and under noise, and what the noise costs it.
+launch_figures <- function(rounds) {
+  centre <- function(d) if (length(d) > 0) pseudo_median(d)$estimate else NA_real_
+  cell <- paste(rounds$operation, rounds$bytes, rounds$ranks)
+  bind_rows(lapply(split(rounds, in_order(cell)), function(mine) {
+    by_round <- function(algorithm, arm) {
+      at <- mine$algorithm == algorithm & mine$arm == arm
+      tapply(mine$x[at], mine$round[at], mean)
+    }
+    ratio <- function(a, b) {
+      both <- intersect(names(a), names(b))
+      centre(as.numeric(a[both] - b[both]))
+    }
+    base <- list(off = by_round("default", "off"), on = by_round("default", "on"))
+    bind_rows(lapply(unique(mine$algorithm), function(algorithm) {
+      off <- by_round(algorithm, "off")
+      on <- by_round(algorithm, "on")
+      dose <- mean(mine$delivered[mine$algorithm == algorithm & mine$arm == "on"])
+      data.frame(mine[1, c("launch", "operation", "bytes", "ranks")], algorithm = algorithm, quiet = ratio(off, base$off),
+                 noise = ratio(on, base$on), quiet_ns = exp(centre(as.numeric(off))), noise_ns = exp(centre(as.numeric(on))),
+                 lost = if (isTRUE(dose > 0)) 100 * expm1(ratio(on, off)) / dose else NA_real_, row.names = NULL)
+    }))
+  }))
+}
+
+# Mean over launches with Student's interval: one-sided bounds at `alpha`.
+mean_of_launches <- function(x, alpha) {
+  x <- x[is.finite(x)]
+  n <- length(x)
+  if (n < 2) return(c(estimate = if (n == 1) x else NA_real_, low = NA_real_, high = NA_real_))
+  wide <- stats::qt(1 - alpha, n - 1) * stats::sd(x) / sqrt(n)
+  c(estimate = mean(x), low = mean(x) - wide, high = mean(x) + wide)
+}
+
+advise_row <- function(figures, arms, condition, screening, alpha, margin) {
+  figures$d <- figures[[condition]]
+  distinct <- arms$algorithm[arms$algorithm != "default" & arms$in_fact == arms$algorithm]
+  first <- figures[figures$launch %in% screening, ]
+  scores <- vapply(distinct, function(a) mean(first$d[first$algorithm == a]), 0)
+  best <- distinct[which.min(scores)]
+  fresh <- figures[!figures$launch %in% screening, ]
+  base <- fresh[[paste0(condition, "_ns")]][fresh$algorithm == "default"]
+  blank <- data.frame(condition = condition, default_ns = exp(mean(log(base))), algorithm = NA_character_, number = NA_integer_,
+                      gain_percent = NA_real_, gain_low_percent = NA_real_, gain_high_percent = NA_real_,
+                      could_have_seen_percent = NA_real_, verdict = advise_words[["open"]])
+  if (length(best) == 0) return(blank)
+  got <- mean_of_launches(fresh$d[fresh$algorithm == best], alpha)
+  gain <- function(x) -100 * expm1(x)
+  blank$algorithm <- best
+  blank$number <- arms$number[arms$algorithm == best][1]
+  blank[c("gain_percent", "gain_low_percent", "gain_high_percent")] <- gain(got[c("estimate", "high", "low")])
+  # the default may itself be the fastest: then no other gains
+  blank$could_have_seen_percent <- max(0, gain(got[["low"]]))
+  # a gain that is shown, and shown to be below the margin, is no reason to change anything
+  blank$verdict <- if (is.na(got[["high"]])) advise_words[["open"]] else
+    if (blank$could_have_seen_percent <= margin) advise_words[["keep"]] else
+      if (got[["high"]] < 0) advise_words[["use"]] else advise_words[["open"]]
+  blank
+}
+
+algorithm_rows <- function(figures, arms, alpha) {
+  arms <- arms[!duplicated(arms[c("operation", "bytes", "ranks", "algorithm")]), ]
+  bind_rows(lapply(seq_len(nrow(arms)), function(i) {
+    mine <- figures[of_call(figures, arms[i, ]) & figures$algorithm == arms$algorithm[i], ]
+    lost <- mean_of_launches(mine$lost, alpha)
+    data.frame(arms[i, c("operation", "bytes", "ranks", "algorithm", "number", "in_fact")], quiet_ns = exp(mean(log(mine$quiet_ns))),
+               noise_ns = exp(mean(log(mine$noise_ns))), lost_ns_per_ns = lost[["estimate"]], lost_low = lost[["low"]],
+               lost_high = lost[["high"]], row.names = NULL)
+  }))
+}
+
+# ---- Open MPI's rules ---------------------------------------------------------------------------------------------------------------------
+
+# Numbers of the collectives in a rules file: the enumeration of Open MPI (ompi/mca/coll/base/coll_base_functions.h), 4.1 and 5.0.
+rules_collectives <- c(allgather = 0, allgatherv = 1, allreduce = 2, alltoall = 3, alltoallv = 4, alltoallw = 5, barrier = 6, bcast = 7,
+                       exscan = 8, gather = 9, gatherv = 10, reduce = 11, reduce_scatter = 12, reduce_scatter_block = 13, scan = 14,
+                       scatter = 15)
+
+# Their sizes in a rules file are of all ranks together.
+rules_of_totals <- c("allgather", "alltoall")
+
+# Text of a rules file: what is advised for exactly the ranks and sizes that were measured, the library's own choice (0) everywhere else.
+# Between two measured sizes with the same advice that advice holds, too. NULL: nothing is advised.
+advise_rules <- function(rows) {
+  rows <- rows[rows$condition == "quiet", ]
+  used <- rows[rows$verdict == advise_words[["use"]] & rows$operation %in% names(rules_collectives), ]
+  if (nrow(used) == 0) return(NULL)
+  sizes <- function(mine) {
+    mine <- mine[order(mine$bytes), ]
+    number <- ifelse(mine$verdict == advise_words[["use"]], mine$number, 0)
+    total <- mine$bytes * ifelse(mine$operation %in% rules_of_totals, mine$ranks, 1)
+    goes_on <- c(number[-1] == number[-length(number)], FALSE)
+    at <- data.frame(from = c(0, total, total[!goes_on] + 1), number = c(0, number, rep(0, sum(!goes_on))))
+    # a barrier has no size: its rule begins at 0
+    at <- at[!(at$from == 0 & at$number == 0 & any(total == 0)), ]
+    at <- at[order(at$from), ]
+    at[c(TRUE, at$number[-1] != at$number[-nrow(at)]), ]
+  }
+  lines <- c(paste(length(unique(used$operation)), "# collectives"))
+  for (operation in unique(used$operation)) {
+    ranks <- sort(unique(used$ranks[used$operation == operation]))
+    bounds <- sort(unique(c(0, ranks, ranks + 1)))
+    lines <- c(lines, paste(rules_collectives[[operation]], "#", operation), paste(length(bounds), "# numbers of ranks"))
+    for (n in bounds) {
+      at <- if (n %in% ranks) sizes(rows[rows$operation == operation & rows$ranks == n, ]) else data.frame(from = 0, number = 0)
+      lines <- c(lines, paste(n, "# ranks from here on"), paste(nrow(at), "# sizes"),
+                 sprintf("%.0f %d 0 0", at$from, as.integer(at$number)))
+    }
+  }
+  lines
+}

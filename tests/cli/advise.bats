@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# Algorithms of the MPI library as arms of a launch, and noiselab run advise. Real Open MPI; which algorithm is the fastest is the machine's business.
+
+bats_require_minimum_version 1.5.0
+
+load detect
+
+setup() {
+    BUILD=$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")
+    BIN=$BUILD/bin
+    export NOISELAB_R_LIB=$BUILD/lib/noiselab/R
+    cd "$BATS_TEST_TMPDIR" || return
+    "$BIN/noiselab-detect" --list-algorithms >algorithms 2>/dev/null || skip "this MPI library lets nobody choose algorithms"
+}
+
+# detect STATUS RANKS WORD...: into c
+detect() {
+    local wanted=$1 ranks=$2
+    shift 2
+    rm -rf c
+    run --separate-stderr $MPIRUN_COMMAND --oversubscribe -n "$ranks" "$BIN/noiselab-detect" --oversubscribe --levels none --design single --seconds 0.2s \
+        --out c --progress off "$@" 3>&-
+    echo "got status $status, '$output', '$stderr'"
+    [ "$status" -eq "$wanted" ]
+}
+
+# mean_us OPERATION: of its off loop
+mean_us() { awk -F , -v op="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["operation"] == op { print $at["wall_ns"] / $at["operations"] / 1000 }' c/*/blocks.csv; }
+
+@test "the library's algorithms are listed by its own names" {
+    [ "$(head -n 1 algorithms)" = operation,algorithm ]
+    grep -qx 'allreduce,recursive_doubling' algorithms
+    grep -qx 'barrier,two_proc' algorithms
+    ! grep -q ',ignore' algorithms
+    # of every operation that has any, more than one
+    [ "$(tail -n +2 algorithms | cut -d , -f 1 | sort | uniq -c | awk '$1 < 2' | wc -l)" -eq 0 ]
+}
+
+@test "an algorithm is what runs: a ring of barriers twice round takes longer than two steps" {
+    detect 0 4 --op barrier=default,barrier=double_ring,barrier=recursive_doubling
+    jq -e '[.algorithms[] | .algorithm] == ["default", "double_ring", "recursive_doubling"] and .algorithms[0].number == 0' c/*/launch.json
+    jq -e '.options.operations == ["barrier=default", "barrier=double_ring", "barrier=recursive_doubling"]' c/*/launch.json
+    ring=$(mean_us barrier=double_ring) doubling=$(mean_us barrier=recursive_doubling)
+    echo "double ring $ring us, recursive doubling $doubling us"
+    awk -v a="$ring" -v b="$doubling" 'BEGIN { exit !(a > 1.3 * b) }'
+}
+
+@test "an algorithm that the library replaces is said to be the other one" {
+    detect 0 4 --op allreduce=ring,allreduce=recursive_doubling --bytes 8,64KiB
+    jq -e '[.algorithms[] | select(.bytes == 8) | .in_fact] == ["recursive_doubling", "recursive_doubling"]' c/*/launch.json
+    jq -e '[.algorithms[] | select(.bytes == 65536) | .in_fact] == ["ring", "recursive_doubling"]' c/*/launch.json
+    [[ $stderr = *"allreduce=ring of 8 B as recursive_doubling"* ]]
+}
+
+@test "what cannot be chosen is said in one line" {
+    detect 2 2 --op barrier=nonsense
+    [[ $stderr = *"barrier has no algorithm 'nonsense'"*"it has linear, double_ring"* ]]
+    detect 2 3 --op barrier=two_proc
+    [[ $stderr = *"barrier=two_proc does not work on 3 ranks"* ]]
+    detect 2 1 --op ibarrier=linear
+    [[ $stderr = *"ibarrier is none"* ]]
+    for word in barrier= barrier=Tree 'barrier=a b' "barrier=$(printf '%040d' 1)"; do
+        detect 2 1 --op "$word"
+        [[ $stderr = *"is not an operation and an algorithm of it"* ]]
+    done
+    detect 2 1 --op barrier=tree,barrier=tree
+    [[ $stderr = *"stands twice"* ]]
+    OMPI_MCA_coll_tuned_use_dynamic_rules=0 detect 2 2 --op barrier=linear
+    [[ $stderr = *"coll_tuned_use_dynamic_rules is off"* ]]
+}
+
+# advise STATUS WORD...: noiselab run advise, into c
+advise() {
+    local wanted=$1
+    shift
+    rm -rf c
+    run --separate-stderr "$BIN/noiselab" run advise --out c --no-report "$@" 3>&-
+    echo "got status $status, '$output', '$stderr'"
+    [[ " $wanted " = *" $status "* ]]
+}
+
+@test "run advise refuses what it cannot compare" {
+    needs_cpus 2
+    for words in "--launches 3" "--level 0" "--level x" "--ranks 1" "--levels 1" "--on last" "--op barrier=tree" "--op ibarrier" "--op nonsense" "--design blocks"; do
+        # shellcheck disable=SC2086 # words
+        advise 2 $words
+        [ "$(wc -l <<<"$stderr")" -eq 1 ]
+        [ ! -e c ]
+    done
+}
+
+@test "run advise compares every algorithm beside the default, and ends with a table" {
+    needs_cpus 2
+    advise '0 3' --op barrier --seconds 2 --launches 4 --ranks 2
+    [[ $output = *"lost ns/ns"*barrier* ]]
+    [ "$(jq -r '.algorithms | length' c/*/launch.json | sort -u)" -eq 7 ]
+    # the noise goes from rank to rank
+    [ "$(jq -r '.options.placements[]' c/*/launch.json | sort -u | wc -l)" -eq 2 ]
+    "$BIN/noiselab" analyze advise --json c >json || [ $? -eq 3 ]
+    jq -e '.rows | length == 2 and all(.[]; .verdict as $v | ["use", "keep", "undecided"] | index($v) != null)' json
+    jq -e '.algorithms | length == 7 and all(.[]; .quiet_ns > 0)' json
+    "$BIN/noiselab" analyze advise --all c | grep -q double_ring
+    # what is too few launches for an answer says so
+    run --separate-stderr "$BIN/noiselab" analyze advise "$(dirname "$(ls -d c/*/launch.json | head -n 1)")"
+    [ "$status" -eq 3 ]
+    [[ $stderr = *"choosing and confirming take 4"* ]]
+}
+
+@test "the library follows a file of rules as the analysis writes it" {
+    Rscript -e '.libPaths(c(Sys.getenv("NOISELAB_R_LIB"), .libPaths()))' -e 'cat(noiselab:::advise_rules(data.frame(operation = "barrier", bytes = 0,
+        ranks = 4, condition = "quiet", number = 2L, verdict = "use")), sep = "\n")' >rules 2>err || { cat err; return 1; }
+    detect 0 4 --op barrier
+    plain=$(mean_us barrier)
+    export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/rules
+    detect 0 4 --op barrier
+    ruled=$(mean_us barrier)
+    detect 0 4 --op barrier=double_ring
+    echo "default $plain us, by the rules $ruled us, double ring $(mean_us barrier=double_ring) us"
+    awk -v a="$ruled" -v b="$plain" 'BEGIN { exit !(a > 1.3 * b) }'
+}

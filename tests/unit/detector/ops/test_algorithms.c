@@ -1,0 +1,51 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "detector/ops/algorithms.h"
+
+static void an_algorithm_that_suits_the_call_is_itself(void **state) {
+    (void)state;
+    assert_string_equal(nd_algorithm_in_fact("allreduce", "ring", 4, 4), "ring");
+    assert_string_equal(nd_algorithm_in_fact("allreduce", "rabenseifner", 4, 7), "rabenseifner");
+    assert_string_equal(nd_algorithm_in_fact("bcast", "scatter_allgather", 16, 16), "scatter_allgather");
+    assert_string_equal(nd_algorithm_in_fact("barrier", "two_proc", 0, 2), "two_proc");
+    assert_string_equal(nd_algorithm_in_fact("allgather", "recursive_doubling", 1, 8), "recursive_doubling");
+    assert_string_equal(nd_algorithm_in_fact("barrier", "default", 0, 3), "default");
+}
+
+static void fewer_elements_than_ranks_make_another_of_it(void **state) {
+    (void)state;
+    assert_string_equal(nd_algorithm_in_fact("allreduce", "ring", 3, 4), "recursive_doubling");
+    assert_string_equal(nd_algorithm_in_fact("allreduce", "segmented_ring", 3, 4), "recursive_doubling");
+    assert_string_equal(nd_algorithm_in_fact("allreduce", "rabenseifner", 3, 7), "basic_linear");
+    assert_string_equal(nd_algorithm_in_fact("reduce", "rabenseifner", 1, 2), "linear");
+    assert_string_equal(nd_algorithm_in_fact("bcast", "scatter_allgather_ring", 15, 16), "basic_linear");
+}
+
+static void so_do_numbers_of_ranks(void **state) {
+    (void)state;
+    assert_string_equal(nd_algorithm_in_fact("allgather", "neighbor", 100, 5), "ring");
+    assert_string_equal(nd_algorithm_in_fact("allgather", "neighbor", 100, 6), "neighbor");
+    assert_string_equal(nd_algorithm_in_fact("allgather", "recursive_doubling", 100, 6), "bruck");
+    assert_null(nd_algorithm_in_fact("barrier", "two_proc", 0, 3));
+    assert_null(nd_algorithm_in_fact("alltoall", "two_proc", 100, 4));
+}
+
+static void the_same_name_of_another_operation_is_another_algorithm(void **state) {
+    (void)state;
+    assert_string_equal(nd_algorithm_in_fact("reduce_scatter", "ring", 1, 4), "ring");
+    assert_string_equal(nd_algorithm_in_fact("barrier", "recursive_doubling", 0, 6), "recursive_doubling");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_algorithm_that_suits_the_call_is_itself),
+        cmocka_unit_test(fewer_elements_than_ranks_make_another_of_it),
+        cmocka_unit_test(so_do_numbers_of_ranks),
+        cmocka_unit_test(the_same_name_of_another_operation_is_another_algorithm),
+    };
+    return cmocka_run_group_tests_name("algorithms", tests, NULL, NULL);
+}
