@@ -30,7 +30,7 @@ say what it gains. Where it is shown to be faster the answer is a file of rules,
   --level LEVEL     the noise, in percent of one CPU (default 5)
   --half-period T   length of a half (default 10ms)
   --seconds TIME    measuring time of a launch, whole seconds (default 25)
-  --launches N      launches (default 12, at least 4)
+  --launches N      launches (default 10, at least 4)
   --margin PERCENT  a gain that would matter (default 5): below it the default is kept
   --seed N          seed of the first launch (default: from the clock)
 
@@ -70,10 +70,10 @@ algorithms_of() {
 }
 
 check_options() {
-    launches=${launches:-12} level=${level%\%} seconds=${seconds%s}
+    launches=${launches:-10} level=${level%\%} seconds=${seconds%s}
     whole --launches "$launches"
     whole --seconds "$seconds"
-    [ "$launches" -ge 4 ] || die 2 "--launches: $launches is too few: one launch chooses, and three confirm (try 12)"
+    [ "$launches" -ge 4 ] || die 2 "--launches: $launches is too few: one launch chooses, and three confirm (try 10)"
     seed=${seed:-$(date +%s)}
     countable "$seed"
     case $level in
@@ -89,9 +89,9 @@ check_options() {
     compared=$(paste -sd , "$scratch/compared")
     set -- --op "$compared" --bytes "$bytes" --per-operation-timing off --half-period "$half_period" --levels "$level" "$@"
     rehearse "$@" --seconds "${seconds}s"
-    # the pilots: some 0.1 s for each algorithm and size
+    # communicators and pilots: some 0.3 s for each algorithm and size
     halves_per_round=$(rehearsed halves_per_round) || exit $?
-    start_s=$((start_s + halves_per_round / 20))
+    start_s=$((start_s + halves_per_round / 7))
     go_on "$@"
 }
 
