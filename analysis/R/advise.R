@@ -30,7 +30,7 @@ advise_launches <- 4
 #'   noise took from its rank) with `lost_low`, `lost_high`. `n_launches`, `n_screening`, `level_percent`.
 #' @references Gallardo, E. et al. (2015) MPI Advisor, EuroMPI, doi:10.1145/2802658.2802667. Hunold, S. and Carpen-Amarie, A. (2016)
 #'   Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27, 3617-3630 (launches as units).
-#' @export
+#' @noRd
 advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check_probability(alpha, "alpha")
