@@ -252,7 +252,6 @@ static int check_algorithms(const struct nd_run *r) {
 static void describe_algorithms(const struct nd_run *r) {
     json_t *rows = json_array();
     char line[400];
-    int n_others = 0;
     size_t used = 0;
     for (int i = 0; i < r->o->n_configs; i++) {
         const struct nd_config *c = &r->o->configs[i];
@@ -265,9 +264,8 @@ static void describe_algorithms(const struct nd_run *r) {
         if (used < sizeof line)
             used += (size_t)snprintf(line + used, sizeof line - used, "%s%s of %lld B as %s", used ? ", " : "the library runs ", c->name,
                                      (long long)c->bytes, in_fact);
-        n_others++;
     }
-    if (n_others) {
+    if (used) {
         nl_warn("%s", line);
         nd_launch_json_warn(r->launch, line);
     }

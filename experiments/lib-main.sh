@@ -224,7 +224,10 @@ answer_verdicts() {
     [ "${asked:-verdicts}" = verdicts ] || analysis=$asked
     set -- "$campaign"
     case $analysis in
-    advise) set -- --rules "$campaign/advice.rules" ${margin:+--margin "$margin"} "$@" ;;
+    advise)
+        rm -f "$campaign/advice.rules" # of an earlier answer
+        set -- --rules "$campaign/advice.rules" ${margin:+--margin "$margin"} "$@"
+        ;;
     '' | agent | intervals) [ -z "$margin" ] || set -- --margin "$margin" "$@" ;;
     esac
     # shellcheck disable=SC2086 # no word, or one

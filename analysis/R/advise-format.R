@@ -11,49 +11,46 @@ analyze_advise <- function(operands, values, form) {
   if (form == "csv") say_notes("noiselab-analyze", notes)
   written <- if (is.null(rules)) NULL else values$rules
   lines <- switch(form, json = advise_json(advice, alpha, margin, notes), csv = csv_lines(advice$rows),
-                  all = c(advise_lines(advice, alpha, margin, written), "", algorithm_lines(advice$algorithms), format_notes(notes)),
+                  all = c(advise_lines(advice, alpha, margin, written), "", algorithm_lines(advice$algorithms, alpha), format_notes(notes)),
                   c(advise_lines(advice, alpha, margin, written),
                     paste0("noiselab analyze advise --all ", paste(operands, collapse = " "), ": every algorithm, and what noise costs it")))
   attr(lines, "status") <- if (any(advice$rows$verdict == advise_words[["open"]])) 3L else 0L
   lines
 }
 
-percent_text <- function(x) ifelse(is.na(x), "-", sprintf("%.3g", x))
-
 advise_sentence <- function(advice, margin) {
   rows <- advice$rows[advice$rows$condition == "quiet", ]
   n <- table(factor(rows$verdict, advise_words))
   used <- rows[rows$verdict == advise_words[["use"]], ]
   best <- used[which.max(used$gain_percent), ]
+  open <- sum(advice$rows$verdict == advise_words[["open"]])
   paste0(
-    if (nrow(used) == 0) "Keep the library's defaults where it says so below: no algorithm is shown to be faster" else
-      sprintf("An algorithm faster than the library's default is shown in %d of %d cases; most for %s of %s: %s takes %s %% less (%s to %s)",
-              nrow(used), nrow(rows), best$operation, format_size(best$bytes), best$algorithm, percent_text(best$gain_percent),
-              percent_text(best$gain_low_percent), percent_text(best$gain_high_percent)),
-    sprintf(". %d: keep (a gain of more than %g %% is excluded); %d: undecided.", n[["keep"]], margin, n[["undecided"]])
+    if (nrow(used) == 0) "No algorithm is shown to be faster than the library's default" else
+      sprintf("An algorithm faster than the library's default is shown in %d of %d cases; most for %s of %s: %s takes %s %% less time (%s to %s %%)",
+              nrow(used), nrow(rows), best$operation, size_column(best$bytes), best$algorithm, three(best$gain_percent),
+              three(best$gain_low_percent), three(best$gain_high_percent)),
+    sprintf(". %d: keep (a gain of more than %g %% is excluded); %d: undecided.", n[["keep"]], margin, n[["undecided"]]),
+    if (open > 0) sprintf(" More launches (--launches) decide these, and those under noise (%d in all).", open)
   )
 }
 
-format_size <- function(bytes) {
-  ifelse(bytes == 0, "-", ifelse(bytes >= 2^20 & bytes %% 2^20 == 0, sprintf("%g MiB", bytes / 2^20),
-                                 ifelse(bytes >= 1024 & bytes %% 1024 == 0, sprintf("%g KiB", bytes / 1024), sprintf("%g B", bytes))))
-}
+size_column <- function(bytes) ifelse(bytes == 0, "-", vapply(bytes, size_words, ""))
 
 advise_lines <- function(advice, alpha, margin, rules) {
   rows <- advice$rows[advice$rows$condition == "quiet", ]
   noise <- advice$rows[advice$rows$condition == "noise", ]
   key <- function(x) paste(x$operation, x$bytes, x$ranks)
   under <- noise[match(key(rows), key(noise)), ]
-  cell <- function(x) ifelse(x$verdict == advise_words[["use"]], sprintf("%s %s %%", x$algorithm, percent_text(x$gain_percent)),
+  cell <- function(x) ifelse(x$verdict == advise_words[["use"]], sprintf("%s %s %%", x$algorithm, three(x$gain_percent)),
                              ifelse(x$verdict == advise_words[["keep"]], "keep", "undecided"))
   lost <- function(algorithm) {
     at <- match(paste(key(rows), algorithm), paste(key(advice$algorithms), advice$algorithms$algorithm))
-    percent_text(advice$algorithms$lost_ns_per_ns[at])
+    three(advice$algorithms$lost_ns_per_ns[at])
   }
   chosen <- ifelse(rows$verdict == advise_words[["use"]], rows$algorithm, "default")
-  table <- new_table(col_words("operation", rows$operation), col_words("size", format_size(rows$bytes)),
-                     col_words("default", format_seconds(rows$default_ns / 1e9)), col_words("quiet", cell(rows)),
-                     col_words("interval, %", paste0("[", percent_text(rows$gain_low_percent), ", ", percent_text(rows$gain_high_percent), "]")),
+  table <- new_table(col_words("operation", rows$operation), col_words("size", size_column(rows$bytes)),
+                     col_words("default", format_time(rows$default_ns / 1e9)), col_words("quiet", cell(rows)),
+                     col_words("interval, %", paste0("[", three(rows$gain_low_percent), ", ", three(rows$gain_high_percent), "]")),
                      col_words("under noise", ifelse(is.na(under$verdict), "-", cell(under))),
                      col_words("lost ns/ns", paste(lost("default"), "->", lost(chosen))))
   typed <- if (any(rows$verdict == advise_words[["use"]]) && !is.null(rules)) {
@@ -67,14 +64,15 @@ advise_lines <- function(advice, alpha, margin, rules) {
     typed)
 }
 
-algorithm_lines <- function(frame) {
+algorithm_lines <- function(frame, alpha) {
   frame <- frame[order(match(frame$operation, unique(frame$operation)), frame$bytes, frame$quiet_ns), ]
-  bounds <- paste0("[", percent_text(frame$lost_low), ", ", percent_text(frame$lost_high), "]")
-  table <- new_table(col_words("operation", frame$operation), col_words("size", format_size(frame$bytes)),
-                     col_words("algorithm", frame$algorithm), col_words("quiet", format_seconds(frame$quiet_ns / 1e9)),
-                     col_words("noise", format_seconds(frame$noise_ns / 1e9)), col_words("lost ns/ns", percent_text(frame$lost_ns_per_ns)),
+  bounds <- paste0("[", three(frame$lost_low), ", ", three(frame$lost_high), "]")
+  table <- new_table(col_words("operation", frame$operation), col_words("size", size_column(frame$bytes)),
+                     col_words("algorithm", frame$algorithm), col_words("quiet", format_time(frame$quiet_ns / 1e9)),
+                     col_words("noise", format_time(frame$noise_ns / 1e9)), col_words("lost ns/ns", three(frame$lost_ns_per_ns)),
                      col_words("interval", bounds), col_words("in fact", ifelse(frame$in_fact == frame$algorithm, "", frame$in_fact)))
-  table_lines(table)
+  c(table_lines(table), wrap_line(sprintf("means over all launches; interval: of each by itself, at %g %%; in fact: what the library runs in its place",
+                                          100 * (1 - 2 * alpha))))
 }
 
 advise_json <- function(advice, alpha, margin, notes) {

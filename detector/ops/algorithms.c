@@ -123,6 +123,7 @@ static int64_t ranks_below(int n_ranks) {
 
 static int is_fewer_than_ranks(int64_t count, int n_ranks) { return count < n_ranks; }
 static int is_fewer_than_power(int64_t count, int n_ranks) { return count < ranks_below(n_ranks); }
+static int always(int64_t count, int n_ranks) { return (void)count, (void)n_ranks, 1; }
 static int is_not_two(int64_t count, int n_ranks) { return (void)count, n_ranks != 2; }
 static int is_odd(int64_t count, int n_ranks) { return (void)count, n_ranks % 2; }
 static int is_no_power(int64_t count, int n_ranks) { return (void)count, ranks_below(n_ranks) != n_ranks; }
@@ -134,6 +135,7 @@ static const struct trap {
 } traps[] = {
     {"allreduce", "ring", is_fewer_than_ranks, "recursive_doubling"},
     {"allreduce", "segmented_ring", is_fewer_than_ranks, "recursive_doubling"},
+    {"allreduce", "segmented_ring", always, "ring"},
     {"allreduce", "rabenseifner", is_fewer_than_power, "basic_linear"},
     {"reduce", "rabenseifner", is_fewer_than_power, "linear"},
     {"bcast", "scatter_allgather", is_fewer_than_ranks, "basic_linear"},

@@ -24,7 +24,8 @@ int nd_algorithm_comm(const struct nd_op *op, const char *algorithm, MPI_Comm fr
                       size_t reason_size);
 
 /* What a library runs in place of an algorithm that such a call does not suit; the algorithm itself where it suits; NULL where the call
- * would fail. Source: Open MPI 4.1 and 5.0, ompi/mca/coll/base: the algorithms' own first lines. Pure.
+ * would fail. Segments are as without a setting of the user's: none. Source: Open MPI 4.1 and 5.0, ompi/mca/coll/base: the algorithms' own
+ * first lines. Pure.
  * @param count  elements of the whole vector, or of one message. */
 const char *nd_algorithm_in_fact(const char *operation, const char *algorithm, int64_t count, int n_ranks);
 

@@ -364,7 +364,6 @@ static error_t pass(struct parsing *p, const char *name, const char *value) {
 
 /* argp's own --help and --version cannot be had without its two-line error messages, so they are ours. */
 static void print_information(int key) {
-    char reason[256];
     if (key == KEY_HELP)
         argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
     if (key == KEY_VERSION) {
@@ -373,7 +372,6 @@ static void print_information(int key) {
     }
     if (key == KEY_LIST_OPERATIONS)
         for (int i = 0; nd_ops[i]; i++) printf("%-25s %s\n", nd_ops[i]->name, nd_ops[i]->help);
-    if (key == KEY_LIST_ALGORITHMS && nd_algorithms_print(stdout, reason, sizeof reason)) nl_error("--list-algorithms: %s", reason);
     if (key == KEY_LIST_DESIGNS)
         for (int i = 0; nd_designs[i]; i++) printf("%-10s %s\n", nd_designs[i]->name, nd_designs[i]->help);
     if (key == KEY_LIST_STARTS)
@@ -674,7 +672,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_HELP:
     case KEY_VERSION:
     case KEY_LIST_OPERATIONS:
-    case KEY_LIST_ALGORITHMS:
     case KEY_LIST_DESIGNS:
     case KEY_LIST_CHANNELS:
     case KEY_LIST_STARTS:
@@ -686,6 +683,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
         if (p->speaks && !p->listed) print_information(key);
         p->listed = 1;
         return 0;
+    case KEY_LIST_ALGORITHMS: {
+        char reason[256];
+        if (p->speaks && !p->listed && nd_algorithms_print(stdout, reason, sizeof reason)) {
+            nl_error("--list-algorithms: %s", reason);
+            p->failed = 1;
+        }
+        p->listed = 1;
+        return 0;
+    }
     case ARGP_KEY_ARG: return bad(p, "argument", arg, "known (all settings are options; see --help)");
     default: return ARGP_ERR_UNKNOWN;
     }

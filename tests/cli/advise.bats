@@ -67,6 +67,10 @@ mean_us() { awk -F , -v op="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i;
     [[ $stderr = *"stands twice"* ]]
     OMPI_MCA_coll_tuned_use_dynamic_rules=0 detect 2 2 --op barrier=linear
     [[ $stderr = *"coll_tuned_use_dynamic_rules is off"* ]]
+    for components in ^tuned basic,libnbc,sm,self; do
+        OMPI_MCA_coll=$components detect 2 2 --op barrier=linear
+        [[ $stderr = *"lets nobody choose the algorithm of barrier"* ]]
+    done
 }
 
 # advise STATUS WORD...: noiselab run advise, into c

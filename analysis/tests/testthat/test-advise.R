@@ -85,7 +85,7 @@ test_that("the front end prints a table, writes rules, and its status is the ans
   rules <- tempfile("rules")
   got <- status_of("noiselab-analyze", c("advise", dir, "--rules", rules))
   expect_equal(got$status, 0)
-  expect_match(paste(got$out, collapse = "\n"), "linear takes [0-9.]+ % less")
+  expect_match(paste(got$out, collapse = "\n"), "linear takes [0-9.]+ % less time")
   expect_match(paste(got$out, collapse = "\n"), "OMPI_MCA_coll_tuned_dynamic_rules_filename=")
   expect_lte(length(got$out), 24)
   expect_equal(readLines(rules)[2], "2 # allreduce")

@@ -25,6 +25,11 @@ static void fewer_elements_than_ranks_make_another_of_it(void **state) {
     assert_string_equal(nd_algorithm_in_fact("bcast", "scatter_allgather_ring", 15, 16), "basic_linear");
 }
 
+static void a_ring_of_segments_has_none_unless_they_are_set(void **state) {
+    (void)state;
+    assert_string_equal(nd_algorithm_in_fact("allreduce", "segmented_ring", 65536, 4), "ring");
+}
+
 static void so_do_numbers_of_ranks(void **state) {
     (void)state;
     assert_string_equal(nd_algorithm_in_fact("allgather", "neighbor", 100, 5), "ring");
@@ -44,6 +49,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_algorithm_that_suits_the_call_is_itself),
         cmocka_unit_test(fewer_elements_than_ranks_make_another_of_it),
+        cmocka_unit_test(a_ring_of_segments_has_none_unless_they_are_set),
         cmocka_unit_test(so_do_numbers_of_ranks),
         cmocka_unit_test(the_same_name_of_another_operation_is_another_algorithm),
     };
