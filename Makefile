@@ -76,7 +76,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words deps demo docs-examples test check fuzz fault endurance launches test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r words deps demo docs-examples test check test-long fuzz fault endurance launches test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -220,11 +220,17 @@ test: deps ## everything the tests need, then all tests
 	@tests/deps.sh agents || echo 'make test: goes on; tests with real agents will be skipped' >&2
 	@tests/deps.sh report || echo 'make test: goes on; tests of reports in a browser will be skipped' >&2
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
-	@NOISELAB_BUILD=$(BUILD) tests/run.sh all
+	@NOISELAB_BUILD=$(BUILD) tests/run.sh test
 
-check: ## the quick tests
+check: ## the quick tests: a minute and a half
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
-	@NOISELAB_BUILD=$(BUILD) tests/run.sh quick
+	@NOISELAB_BUILD=$(BUILD) tests/run.sh check
+
+# SECONDS: begin no further suite after that time; the next call goes on, as long as the version is the same
+test-long: deps ## everything that can be tested, hours: nightly, or before a release; results go to docs/evidence/test-long.csv
+	@for group in cluster agents report; do tests/deps.sh $$group || exit; done
+	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built $(BUILD)/fuzz-mutate
+	@NOISELAB_BUILD=$(BUILD) tests/long.sh $(if $(filter-out 60,$(SECONDS)),$(SECONDS))
 
 test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as root; "make test" has them, too)
 	@tests/deps.sh cluster

@@ -53,6 +53,8 @@ stress-ng|command -v stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
 curl|command -v curl|curl|curl|curl|curl
 jsonschema (Python)|python3 -c 'import jsonschema'|python3-jsonschema|python3-jsonschema|python3-jsonschema|py-jsonschema
 LIKWID|command -v likwid-perfctr|likwid|likwid|likwid|likwid
+clang|command -v clang|clang|clang|clang|llvm
+mandoc|command -v mandoc|mandoc|mandoc|mandoc|-
 EOF
 }
 

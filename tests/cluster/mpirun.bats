@@ -39,7 +39,7 @@ run_on_nodes() {
 }
 
 # with_library NAME LIBRARY SAYS: the programs at hand if their mpirun says so of itself; otherwise those that the matrix has built, or, with
-# NOISELAB_LIBRARIES=build, builds now, in a folder that stays: some minutes, which continuous integration takes
+# NOISELAB_LIBRARIES=build, builds now, in a folder that stays: some minutes, which `make test-long` takes
 with_library() {
     local mpirun=${NOISELAB_MPIRUN:-mpirun} bin=$BIN
     if [[ "$("$mpirun" --version 2>&1)" != *"$3"* ]]; then

@@ -1,0 +1,22 @@
+# What every suite starts with, read by suite.sh and run.sh: the programs under test, and nothing of the caller's that changes what they do.
+# NOISELAB_INSTALLED=PREFIX: the programs and the R package that are installed there, instead of those of the build folder.
+# shellcheck shell=sh
+
+NOISELAB_BUILD=${NOISELAB_BUILD:-build}
+if [ -n "${NOISELAB_INSTALLED-}" ]; then
+    NOISELAB_BIN=$NOISELAB_INSTALLED/bin NOISELAB_R=$NOISELAB_INSTALLED/lib/noiselab/R
+else
+    NOISELAB_BIN=$PWD/$NOISELAB_BUILD/bin NOISELAB_R=$PWD/$NOISELAB_BUILD/lib/noiselab/R
+fi
+NOISELAB_TESTS=${NOISELAB_TESTS:-test}
+export NOISELAB_BUILD NOISELAB_BIN NOISELAB_R NOISELAB_TESTS
+
+# launchers and schedulers tell their children who they are; locales change numbers, MPI libraries and R what they do
+for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
+    case $name in
+    SLURM_* | SBATCH_* | SALLOC_* | SRUN_* | PMI_* | PMIX_* | PALS_* | OMPI_* | PRTE_* | MPIR_* | MPICH_* | UCX_* | HYDRA_* | OMP_* | LIKWID_* | R_* | LC_* | LANGUAGE | \
+        NO_COLOR | CDPATH | POSIXLY_CORRECT | NOISELAB_SEED | NOISELAB_LIBEXEC) unset "$name" ;;
+    esac
+done
+LANG=C.UTF-8
+export LANG

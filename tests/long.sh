@@ -1,0 +1,30 @@
+#!/bin/sh
+# long.sh [SECONDS]: every suite of the long level, one row each in docs/evidence/test-long.csv as it ends. Suites that have a row of this version are
+# not run again, so a run that was cut short, or whose SECONDS are over, goes on by the same command.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+build=${NOISELAB_BUILD:-build}
+rows=docs/evidence/test-long.csv
+seconds=${1:-1000000}
+version=$(git describe --always 2>/dev/null || echo unknown)
+began=$(date +%s)
+mkdir -p docs/evidence
+[ -s "$rows" ] || printf '# make test-long: all suites at their full length\nsuite,passed,failed,skipped,seconds,version,date\n' >"$rows"
+NOISELAB_BUILD=$build tests/run.sh --list long >"$build/long-suites" || exit 2
+failed=0
+while read -r name; do
+    if grep -q "^$name,[^,]*,0,.*,$version," "$rows"; then continue; fi
+    if [ $(($(date +%s) - began)) -ge "$seconds" ]; then
+        echo "# $seconds s are over; the same command goes on"
+        break
+    fi
+    at=$(date +%s)
+    NOISELAB_BUILD=$build NOISELAB_TESTS=long NOISELAB_LIBRARIES=build tests/run.sh "$name" </dev/null || failed=$((failed + 1))
+    # "N passed, N failed, N skipped"
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(tr -cd '0-9 ' <"$build/test.summary")
+    printf '%s,%d,%d,%d,%d,%s,%s\n' "$name" "${1:-0}" "${2:-1}" "${3:-0}" $(($(date +%s) - at)) "$version" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >>"$rows"
+done <"$build/long-suites"
+awk -F , -v version="$version" '!/^#/ && $6 == version { passed[$1] = $2; failed[$1] = $3 }
+    END { for (s in passed) { p += passed[s]; f += failed[s] } printf "%d passed, %d failed\n", p, f }' "$rows"
+[ "$failed" = 0 ]

@@ -1,0 +1,98 @@
+#!/bin/sh
+# suite.sh NAME: one suite as TAP, kept in $NOISELAB_BUILD/suites/NAME.tap (a / is a -), beside it its seconds and CPU seconds in NAME.time. With
+# NOISELAB_AGAIN=yes only what failed before, alone: what measures can be spoilt by whatever else runs on a shared machine at that moment, which is no
+# mistake of the code. What R and lint say depends on nothing else, and stays as it is.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+# shellcheck source=tests/environment.sh
+. tests/environment.sh
+
+# run_suite NAME [PATTERN]: with an extended regular expression only the tests whose names it matches, where tests have names
+run_suite() {
+    case $1 in
+    lint) tests/lint.sh ;;
+    long/*) make --no-print-directory "${1#long/}" ;;
+    r/*) r_tests "analysis/tests/testthat/${1#r/}.R" ;;
+    unit/*) CMOCKA_MESSAGE_OUTPUT=TAP "$NOISELAB_BUILD/tests/$1" ;;
+    *) bats --tap --timing ${2:+--filter "$2"} ${tags:+--filter-tags "$tags"} "tests/$1.bats" ;;
+    esac
+}
+
+r_tests() {
+    R_LIBS="$NOISELAB_R" Rscript --vanilla -e '
+        library(testthat); library(noiselab)
+        test_file(commandArgs(TRUE), package = "noiselab", reporter = "tap", load_package = "installed")' "$1"
+}
+
+# as_one_tap: numbered from 1 on, with one plan at the end. cmocka writes "not ok N # SKIP name" for a test that was skipped, and before it what
+# tests/unit/skip.h says; a command of the Makefile ends with "N passed, N failed".
+as_one_tap() {
+    awk '
+        /^1\.\.[0-9]+/ { if ($1 == "1..0" || /# *[Ss][Kk][Ii][Pp]/) empty = $0; next }
+        sub(/^skipped: /, "") { reason = " " $0; next }
+        /^not ok [0-9]+ # SKIP / { sub(/^not ok [0-9]+ # SKIP /, ""); $0 = "ok " $0 " # skip" reason; reason = "" }
+        /^(not )?ok/ {
+            failed = /^not/
+            sub(/^(not )?ok */, ""); sub(/^[0-9]+ */, ""); sub(/^- */, "")
+            printf "%sok %d - %s\n", failed ? "not " : "", ++n, $0
+            next
+        }
+        # what no test prints must not look like one
+        { print /^ *#/ ? $0 : "# " $0 }
+        END { print n == 0 && empty != "" ? empty : "1.." n + 0 }'
+}
+
+# counts_of_make: for a command of the Makefile, its status is its test
+counts_of_make() {
+    awk -v name="$1" '
+        { print /^(not )?ok|^#/ ? $0 : "# " $0; seen = seen || /^(not )?ok/ }
+        /^# ended with status/ { failed = 1 }
+        END { if (!seen) print (failed ? "not ok - " : "ok - ") "make " name }'
+}
+
+# attempt NAME [PATTERN]: into $tap. One that breaks off counts as a failure.
+attempt() {
+    # by way of a file: a process that a test leaves behind would hold a pipe for ever
+    began=$(date +%s)
+    ( run_suite "$@" </dev/null || printf '\n# ended with status %d\n' "$?"; times >"$tap.times") >"$tap.raw" 2>&1
+    seconds=$(($(date +%s) - began))
+    case $1 in long/*) counts_of_make "${1#long/}" <"$tap.raw" >"$tap.made" && mv "$tap.made" "$tap.raw" ;; esac
+    if ! grep -qE '^(not )?ok|^1\.\.0' "$tap.raw" || { grep -q '^# ended with status' "$tap.raw" && ! grep -q '^not ok' "$tap.raw"; }; then
+        printf '\nnot ok - %s broke off\n' "$1" >>"$tap.raw"
+    fi
+    as_one_tap <"$tap.raw" >"$tap"
+    # of the second line, that of children: minutes and seconds, user and system
+    awk -v name="$1" -v seconds="$seconds" -F '[ ms]+' 'NR == 2 { printf "%s\t%d\t%.0f\n", name, seconds, 60 * $1 + $2 + 60 * $3 + $4 }' \
+        "$tap.times" >"${tap%.tap}.time"
+    rm -f "$tap.raw" "$tap.times"
+}
+
+failed_tests() { sed -n 's/^not ok [0-9]* - //p' "$1" | sed 's/ in [0-9]*ms$//'; }
+
+# again NAME: the tests that failed, or the whole suite where they cannot be told from the others (a setup that failed has no name)
+again() {
+    mv "$tap" "$tap.first"
+    pattern=$(failed_tests "$tap.first" | sed 's/[][\\.*^$+?(){}|]/\\&/g' | paste -sd '|' -)
+    wanted=$(failed_tests "$tap.first" | grep -c .)
+    case $1 in unit/*) wanted=0 ;; esac
+    [ "$wanted" -eq 0 ] || attempt "$1" "^($pattern)\$"
+    if [ "$wanted" -gt 0 ] && [ "$(grep -cE '^(not )?ok ' "$tap")" -eq "$wanted" ]; then
+        # with what did not fail before
+        { grep -E '^ok ' "$tap.first"; cat "$tap"; } >"$tap.both" && as_one_tap <"$tap.both" >"$tap" && rm "$tap.both"
+    else
+        attempt "$1"
+    fi
+}
+
+mkdir -p "$NOISELAB_BUILD/suites"
+tap=$NOISELAB_BUILD/suites/$(echo "$1" | tr / -).tap
+# a suite of a higher level has only its quick tests in the quick run
+tags=''
+[ "$NOISELAB_TESTS" != check ] || grep -qE "^$1[ \t].*[ \t]check[ \t]" tests/suites || tags=quick
+case ${NOISELAB_AGAIN-}:$1 in
+yes:r/* | yes:lint | yes:long/*) ;;
+yes:*) again "$1" ;;
+*) attempt "$1" ;;
+esac
+cat "$tap"
+! grep -q '^not ok' "$tap"
