@@ -222,9 +222,9 @@ test: deps ## everything the tests need, then all tests
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh test
 
-check: ## the quick tests: a minute and a half
+check: ## the quick tests: a minute and a half, the command line where 1.5 is written 1,5
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
-	@NOISELAB_BUILD=$(BUILD) tests/run.sh check
+	@NOISELAB_BUILD=$(BUILD) NOISELAB_COMMA=yes tests/run.sh check
 
 # SECONDS: begin no further suite after that time; the next call goes on, as long as the version is the same
 test-long: deps ## everything that can be tested, hours: nightly, or before a release; results go to docs/evidence/test-long.csv

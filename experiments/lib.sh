@@ -5,6 +5,10 @@ tab='	'
 newline='
 '
 
+# Whatever reckons or sorts here does it in points and bytes, in any locale. That of the user is left as it is: agents and programs are started in it.
+awk() { LC_ALL=C command awk "$@"; }
+sort() { LC_ALL=C command sort "$@"; }
+
 # die STATUS MESSAGE: one line, then out. Statuses as everywhere: 2 usage or environment, 3 inconclusive.
 die() {
     status=$1

@@ -51,6 +51,7 @@ sadc|has_file /usr/lib/sysstat/sadc /usr/lib64/sa/sadc|sysstat|sysstat|sysstat|s
 top|command -v top|procps|procps-ng|procps|procps
 stress-ng|command -v stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
 curl|command -v curl|curl|curl|curl|curl
+localedef|command -v localedef && test -e /usr/share/i18n/locales/de_DE|locales|glibc-locale-source|glibc-i18ndata|-
 jsonschema (Python)|python3 -c 'import jsonschema'|python3-jsonschema|python3-jsonschema|python3-jsonschema|py-jsonschema
 LIKWID|command -v likwid-perfctr|likwid|likwid|likwid|likwid
 clang|command -v clang|clang|clang|clang|llvm

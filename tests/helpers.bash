@@ -1,6 +1,24 @@
 # What all tests written for bats share.
 # shellcheck shell=bash
 
+# use_comma_locale: what follows runs where 1.5 is written 1,5; fails where that locale cannot be made
+use_comma_locale() {
+    local folder=$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/locale
+    # in one step: suites run side by side
+    [ -d "$folder" ] || { mkdir -p "$folder.$$" && localedef -i de_DE -f UTF-8 "$folder.$$/de_DE.UTF-8" && mv -T "$folder.$$" "$folder"; } >/dev/null 2>&1 ||
+        rm -rf "$folder.$$"
+    [ -d "$folder" ] || return 1
+    LOCPATH=$(cd "$folder" && pwd)
+    # this shell itself may find it too late
+    { export LOCPATH LC_ALL=de_DE.UTF-8; } 2>/dev/null
+}
+
+# what tests reckon themselves is in points
+awk() { LC_ALL=C command awk "$@"; }
+
+# "make check" runs the command-line tests so; messages of others stay English
+if [ -n "${NOISELAB_COMMA-}" ] && use_comma_locale; then export LANGUAGE=en; fi
+
 # ends_with_2 FILE COMMAND...: the command ends with status 2; FILE, which has what it said, is shown
 ends_with_2() {
     local file=$1 status=0
