@@ -3,11 +3,17 @@
 # shellcheck shell=sh
 
 NOISELAB_BUILD=${NOISELAB_BUILD:-build}
+# Tests find the programs in the build folder: then it is one of links, to what is installed and to what tests are made of.
 if [ -n "${NOISELAB_INSTALLED-}" ]; then
-    NOISELAB_BIN=$NOISELAB_INSTALLED/bin NOISELAB_R=$NOISELAB_INSTALLED/lib/noiselab/R
-else
-    NOISELAB_BIN=$PWD/$NOISELAB_BUILD/bin NOISELAB_R=$PWD/$NOISELAB_BUILD/lib/noiselab/R
+    rm -rf "$NOISELAB_BUILD/installed"
+    mkdir -p "$NOISELAB_BUILD/installed"
+    ln -s "$NOISELAB_INSTALLED"/bin "$NOISELAB_INSTALLED"/lib "$NOISELAB_INSTALLED"/libexec "$NOISELAB_INSTALLED"/share "$NOISELAB_BUILD/installed"
+    for folder in bench tests-mpi fault fuzz-mutate; do ln -s "../$folder" "$NOISELAB_BUILD/installed"; done
+    NOISELAB_BUILD=$NOISELAB_BUILD/installed
+    # whoever starts a suite by itself has the folder now
+    unset NOISELAB_INSTALLED
 fi
+NOISELAB_BIN=$PWD/$NOISELAB_BUILD/bin NOISELAB_R=$PWD/$NOISELAB_BUILD/lib/noiselab/R
 NOISELAB_TESTS=${NOISELAB_TESTS:-test}
 export NOISELAB_BUILD NOISELAB_BIN NOISELAB_R NOISELAB_TESTS
 

@@ -4,6 +4,7 @@
 # NOISELAB_INSTALLED=PREFIX: on an installed tree. NOISELAB_JOBS: suites at once.
 set -u
 cd "$(dirname "$0")/.." || exit 2
+installed=${NOISELAB_INSTALLED-}
 # shellcheck source=tests/environment.sh
 . tests/environment.sh
 kept=$NOISELAB_BUILD/suites
@@ -18,10 +19,10 @@ r_suites() { for file in analysis/tests/testthat/test-*.R; do echo "r/$(basename
 unit_suites() { find "$NOISELAB_BUILD/tests/unit" -name 'test_*' -type f -perm -u+x | sed "s|^$NOISELAB_BUILD/tests/||" | LC_ALL=C sort; }
 long_suites() { awk '$1 ~ /^long\// { print $1 }' tests/suites; }
 
-# of what is on the PATH of an installed tree only the programs are tested: unit tests and lint look at the sources
+# of an installed tree the programs are tested; unit tests and lint look at the sources
 everything() {
     bats_suites cli && bats_suites truth && bats_suites cluster && r_suites
-    [ -n "${NOISELAB_INSTALLED-}" ] || { echo lint && unit_suites; }
+    [ -n "$installed" ] || { echo lint && unit_suites; }
 }
 
 # tagged: of tests/cli those that have quick tests
