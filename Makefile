@@ -76,7 +76,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words deps demo docs-examples test check test-long fuzz fault endurance launches test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r words deps demo docs-examples test check test-long mutants fuzz fault endurance launches test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -294,6 +294,10 @@ $(BUILD)/fault/agent.o: tests/fault/agent.c $(BUILD)/flags
 
 $(BUILD)/fault/agent: $(BUILD)/fault/agent.o $(AGENT) $(COMMON)
 	$(call link,$(CC))
+
+# REVISION: of an earlier state
+mutants: all tests-built ## small faults (tests/mutants.tsv): does a test see each? Rows go to docs/evidence/mutants.csv
+	@NOISELAB_BUILD=$(BUILD) tests/mutants.sh $(REVISION)
 
 fault: all tests-built ## every system call of the programs fails once: are agents given back, loads ended, files what they say?
 	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
