@@ -28,7 +28,7 @@ r_tests() {
 # tests/unit/skip.h says; a command of the Makefile ends with "N passed, N failed".
 as_one_tap() {
     awk '
-        /^1\.\.[0-9]+/ { if ($1 == "1..0" || /# *[Ss][Kk][Ii][Pp]/) empty = $0; next }
+        /^1\.\.[0-9]+/ { if (/# *[Ss][Kk][Ii][Pp]/) empty = $0; next }
         sub(/^skipped: /, "") { reason = " " $0; next }
         /^not ok [0-9]+ # SKIP / { sub(/^not ok [0-9]+ # SKIP /, ""); $0 = "ok " $0 " # skip" reason; reason = "" }
         /^(not )?ok/ {
@@ -57,7 +57,7 @@ attempt() {
     ( run_suite "$@" </dev/null || printf '\n# ended with status %d\n' "$?"; times >"$tap.times") >"$tap.raw" 2>&1
     seconds=$(($(date +%s) - began))
     case $1 in long/*) counts_of_make "${1#long/}" <"$tap.raw" >"$tap.made" && mv "$tap.made" "$tap.raw" ;; esac
-    if ! grep -qE '^(not )?ok|^1\.\.0' "$tap.raw" || { grep -q '^# ended with status' "$tap.raw" && ! grep -q '^not ok' "$tap.raw"; }; then
+    if ! grep -qE '^(not )?ok|^1\.\.0 *# *[Ss][Kk][Ii][Pp]' "$tap.raw" || { grep -q '^# ended with status' "$tap.raw" && ! grep -q '^not ok' "$tap.raw"; }; then
         printf '\nnot ok - %s broke off\n' "$1" >>"$tap.raw"
     fi
     as_one_tap <"$tap.raw" >"$tap"
@@ -94,5 +94,5 @@ yes:r/* | yes:lint | yes:long/*) ;;
 yes:*) again "$1" ;;
 *) attempt "$1" ;;
 esac
+# prove counts what it says
 cat "$tap"
-! grep -q '^not ok' "$tap"

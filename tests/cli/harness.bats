@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# bats file_tags=quick
+# tests/run.sh itself: what it says of suites that pass, fail, break off, are late.
+
+setup() {
+    TREE=$BATS_TEST_TMPDIR/tree
+    mkdir -p "$TREE"/tests/{cli,truth,cluster} "$TREE/analysis/tests/testthat" "$TREE/build/tests/unit"
+    cp "$BATS_TEST_DIRNAME"/../{run.sh,suite.sh,environment.sh} "$TREE/tests/"
+    printf 'cli/late beside test 1\nlint beside long 1\n' >"$TREE/tests/suites"
+    printf '@test "nothing" { true; }\n' | tee "$TREE/tests/truth/nothing.bats" >"$TREE/tests/cluster/nothing.bats"
+}
+
+# nothing that bats gives its tests reaches the bats within, its own folder of commands least of all
+level() { env -i PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste -sd : -)" HOME="$HOME" NOISELAB_BUILD=build sh "$TREE/tests/run.sh" "$@"; }
+
+@test "tests that pass and tests that are skipped are counted, and the status is 0" {
+    printf '@test "one" { true; }\n@test "two" { skip "not here"; }\n' >"$TREE/tests/cli/one.bats"
+    run level cli truth
+    [ "$status" -eq 0 ] || { echo "$output"; false; }
+    run level cli
+    [ "${lines[-1]}" = '1 passed, 0 failed, 1 skipped' ]
+    [[ "$output" == *'cli/one: ok 2 - two'*'# skip not here'* ]]
+}
+
+@test "a test that fails twice fails the run, and is shown with what it said" {
+    printf '@test "one" { true; }\n@test "two" { echo why; false; }\n' >"$TREE/tests/cli/one.bats"
+    run level cli
+    [ "$status" -eq 1 ]
+    [ "${lines[-1]}" = '1 passed, 1 failed, 0 skipped' ]
+    [[ "$output" == *'cli/one: not ok 2 - two'*'why'*'# failed at first: two'* ]]
+}
+
+@test "a test that passes when it is run again counts as passed, and what it did at first is said" {
+    printf '@test "one" { true; }\n@test "now and then" {\nif [ ! -e %s ]; then touch %s; false; fi\n}\n' "$TREE/seen" "$TREE/seen" >"$TREE/tests/cli/one.bats"
+    run level cli
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = '2 passed, 0 failed, 0 skipped' ]
+    [[ "$output" == *'# failed at first: now and then'* ]]
+}
+
+@test "a suite that is no test, and one that is not there, fail the run" {
+    printf 'no test stands here\n' >"$TREE/tests/cli/one.bats"
+    run level cli
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ "${lines[-1]}" == *' 1 failed,'* ]]
+    run level cli/none
+    [ "$status" -eq 1 ]
+    [[ "${lines[-1]}" == *' 1 failed,'* ]]
+}
+
+@test "more failures than accidents make are not run again" {
+    for n in 1 2 3 4 5 6 7 8 9 10 11; do echo "@test \"t$n\" { echo >>'$TREE/ran'; false; }"; done >"$TREE/tests/cli/one.bats"
+    run level cli
+    [ "$status" -eq 1 ]
+    [ "${lines[-1]}" = '0 passed, 11 failed, 0 skipped' ]
+    [ "$(wc -l <"$TREE/ran")" -eq 11 ]
+}
+
+@test "a suite that takes more than twice its budget is named with its figure" {
+    printf '@test "slow" { sleep 3; }\n' >"$TREE/tests/cli/late.bats"
+    run level cli
+    echo "$output"
+    # on a machine that others keep busy it is said, and does not fail the run
+    [[ "$output" == *'cli/late took '*' s ('*' s of CPU time), and its budget is 1 s'* ]]
+    if [[ "$output" == *'budgets are not judged here'* ]]; then [ "$status" -eq 0 ]; else [ "$status" -eq 1 ]; fi
+}
+
+@test "the levels hold each other, and a quick test of a file that is not quick is in the quick run alone" {
+    printf '# bats test_tags=quick\n@test "fast" { true; }\n@test "slow" { true; }\n' >"$TREE/tests/cli/one.bats"
+    run level check
+    [ "${lines[-1]}" = '1 passed, 0 failed, 0 skipped' ]
+    run level --list test
+    [[ "$output" == *cli/one* && "$output" != *lint* ]]
+    run level --list long
+    [[ "$output" == *cli/one* && "$output" == *lint* ]]
+}
