@@ -25,15 +25,16 @@ locked_by_launch <- function(campaign, alpha = 0.01) {
   reader <- slices_reader()
   cells <- unlist(unname(lapply(ids, function(id) {
     mine <- which(on & rows[["launch"]] == id)
+    mine <- undisturbed_rows(campaign, mine)
     unname(split(mine, in_order(paste(rows[["operation"]][mine], rows[["bytes"]][mine]))))
   })), recursive = FALSE)
   key <- vapply(cells, function(at) paste(rows[["operation"]][at[1]], rows[["bytes"]][at[1]], rows[["kind"]][at[1]]), "")
-  tracks <- lapply(cells, function(at) tracks_of_rows(campaign, as.character(rows[["launch"]][at[1]]), at, reader))
+  tracks <- lapply(cells, function(at) track_of_rows(campaign, as.character(rows[["launch"]][at[1]]), at, reader))
   bind_rows(lapply(seq_along(cells), function(i) {
     first <- cells[[i]][1]
     others <- Filter(is.list, tracks[setdiff(which(key == key[i]), i)])
     cbind(data.frame(launch = as.character(rows[["launch"]][first]), operation = as.character(rows[["operation"]][first]),
-                     bytes = rows[["bytes"]][first]), cost_of_tracks(tracks[[i]], alpha, 1 - 2 * alpha, others = others))
+                     bytes = rows[["bytes"]][first]), cost_of_track(tracks[[i]], alpha, 1 - 2 * alpha, others = others))
   }))
 }
 
@@ -59,14 +60,20 @@ pool_locked <- function(rows, alpha = 0.02, like = FALSE) {
 # What launches differ by counts, too.
 over_launches <- function(cell, group, alpha) {
   k <- nrow(group)
-  for (columns in list(c("cost_ns", "cost_low_ns", "cost_high_ns"), c("slowdown_percent", "slowdown_low", "slowdown_high"),
-                       c("amplification", "amplification_low", "amplification_high"))) {
+  for (columns in list(c("cost_ns", "cost_low_ns", "cost_high_ns"), c("amplification", "amplification_low", "amplification_high"))) {
     reach <- stats::qt(1 - alpha / 2, k - 1) * stats::sd(group[[columns[1]]]) / sqrt(k)
     centre <- cell[[columns[1]]]
     cell[[columns[2]]] <- min(cell[[columns[2]]], centre - reach)
     cell[[columns[3]]] <- max(cell[[columns[3]]], centre + reach)
   }
   se <- stats::sd(group$slowdown_percent) / sqrt(k)
+  these <- cell$figure[[1]]
+  cell$figure <- list(figure_of(these$value, function(a) {
+    ends <- these$ends(a)
+    reach <- stats::qt(1 - a, k - 1) * se
+    c(min(ends[1], these$value - reach), max(ends[2], these$value + reach))
+  }))
+  cell[c("slowdown_low", "slowdown_high")] <- as.list(cell$figure[[1]]$ends(alpha / 2))
   if (se > 0) cell$p_value <- max(cell$p_value, stats::pt(cell$slowdown_percent / se, k - 1, lower.tail = FALSE))
   cell$limit_percent <- max(cell$limit_percent, detection_limit(se, k - 1, alpha / 2), na.rm = TRUE)
   cell
@@ -76,7 +83,7 @@ pool_locked_cell <- function(group, alpha) {
   k <- nrow(group)
   worst <- which.max(match(group$state, locked_states))
   if (group$state[worst] != "measured" || k == 1) {
-    return(cbind(group[worst, names(locked_columns)], n_launches = k, heterogeneity_p = NA_real_, row.names = NULL))
+    return(cbind(group[worst, c(names(locked_columns), "figure")], n_launches = k, heterogeneity_p = NA_real_, row.names = NULL))
   }
   q <- stats::qnorm(1 - alpha / 2)
   se <- function(low, high) (group[[high]] - group[[low]]) / (2 * q)
@@ -86,49 +93,50 @@ pool_locked_cell <- function(group, alpha) {
     reach <- q * sqrt(sum((weight * se(low, high))^2))
     stats::setNames(list(centre, centre - reach, centre + reach), c(value, low, high))
   }
-  seconds <- group$n_bursts / group$bursts_per_s
+  share <- group$seconds / sum(group$seconds)
+  figure <- figures_together(group$figure, function(...) sum(share * c(...)))
+  ends <- figure$ends(alpha / 2)
   z <- sum(stats::qnorm(pmin(pmax(group$p_value, .Machine$double.xmin), 1 - 1e-16), lower.tail = FALSE)) / sqrt(k)
   values <- c(
-    list(n_bursts = sum(group$n_bursts), bursts_per_s = sum(group$n_bursts) / sum(seconds),
+    list(n_bursts = sum(group$n_bursts), seconds = sum(group$seconds), bursts_per_s = sum(group$n_bursts) / sum(group$seconds),
          burst_cpu_ns = stats::weighted.mean(group$burst_cpu_ns, group$n_bursts)),
     pooled("cost_ns", "cost_low_ns", "cost_high_ns", group$n_bursts),
-    pooled("slowdown_percent", "slowdown_low", "slowdown_high", seconds),
+    list(slowdown_percent = figure$value, slowdown_low = ends[1], slowdown_high = ends[2]),
     pooled("amplification", "amplification_low", "amplification_high", group$n_bursts * group$burst_cpu_ns),
     list(p_value = max(.Machine$double.xmin, stats::pnorm(z, lower.tail = FALSE)),
-         limit_percent = sqrt(sum((seconds * group$limit_percent)^2)) / sum(seconds),
+         limit_percent = sqrt(sum((share * group$limit_percent)^2)),
          absorbed_share = stats::weighted.mean(group$absorbed_share, group$n_bursts), z = z, state = "measured")
   )
-  cbind(locked_row(values), n_launches = k, heterogeneity_p = heterogeneity(group$slowdown_percent, se("slowdown_low", "slowdown_high")))
+  row <- locked_row(values)
+  row$figure <- list(figure)
+  cbind(row, n_launches = k, heterogeneity_p = heterogeneity(group$slowdown_percent, se("slowdown_low", "slowdown_high")))
 }
 
 # The rows `at` of one launch, all under the same treatment.
 locked_of_rows <- function(campaign, id, at, alpha, conf, power = 0.95, reader = read_slices) {
-  cost_of_tracks(tracks_of_rows(campaign, id, at, reader), alpha, conf, power)
+  scheduled <- !is_agent_row(campaign$rows[at[1], ])
+  cost_of_track(track_of_rows(campaign, id, at, reader), alpha, conf, power, scheduled = scheduled)
 }
 
-# A text: why there are none.
-tracks_of_rows <- function(campaign, id, at, reader) {
-  tracks <- locked_tracks(campaign, id, at, reader)
-  if (is.character(tracks)) return(tracks)
-  tracks <- Filter(Negate(is.null), lapply(tracks, function(track) locked_track(track$timeline, track$bursts)))
-  if (!is_agent_row(campaign$rows[at[1], ])) tracks <- paid_bursts(tracks, sum(campaign$rows[["delivered_ns"]][at]))
-  tracks
+# A text: why there is none; NULL: no burst.
+track_of_rows <- function(campaign, id, at, reader) {
+  parts <- locked_parts(campaign, id, at, reader)
+  if (is.character(parts)) return(parts)
+  track <- locked_track(parts$timeline, parts$bursts)
+  if (!is_agent_row(campaign$rows[at[1], ])) track <- paid_bursts(track, sum(campaign$rows[["delivered_ns"]][at]))
+  track
 }
 
-cost_of_tracks <- function(tracks, alpha, conf, power = 0.95, others = list()) {
-  if (is.character(tracks)) locked_none("unrecorded", tracks) else locked_cost(tracks, alpha, conf, power, others)
+cost_of_track <- function(track, alpha, conf, power = 0.95, others = list(), scheduled = FALSE) {
+  if (is.character(track)) locked_none("unrecorded", track) else locked_cost(track, alpha, conf, power, others, scheduled)
 }
 
 # The generator notes when a burst began and ended; where others had the CPU meanwhile that is longer than what it ran, which its account
 # knows.
-paid_bursts <- function(tracks, delivered_ns) {
-  total <- sum(vapply(tracks, function(track) sum(track$windows$cpu_ns), 0))
-  share <- delivered_ns / total
-  if (!isTRUE(share > 0 && share < 1)) return(tracks)
-  lapply(tracks, function(track) {
-    track$windows$cpu_ns <- track$windows$cpu_ns * share
-    track
-  })
+paid_bursts <- function(track, delivered_ns) {
+  share <- delivered_ns / sum(track$windows$cpu_ns)
+  if (isTRUE(share > 0 && share < 1)) track$windows$cpu_ns <- track$windows$cpu_ns * share
+  track
 }
 
 # Reads each file once.
@@ -174,8 +182,8 @@ locked_verdict_row <- function(label, got, n_pairs, n_launches, settings) {
   row
 }
 
-# Per node the slices of these rows, and the bursts of their load on the ranks' CPUs; or why there are none, a text.
-locked_tracks <- function(campaign, id, at, reader = read_slices) {
+# The slices of these rows, and the bursts of their load on the ranks' CPUs of all nodes; or why there are none, a text.
+locked_parts <- function(campaign, id, at, reader = read_slices) {
   info <- campaign$launches[[id]]
   rows <- campaign$rows[at, ]
   dir <- campaign$paths[[id]]
@@ -189,10 +197,10 @@ locked_tracks <- function(campaign, id, at, reader = read_slices) {
     host <- sub("^slices\\.(.+)\\.bin$", "\\1", file)
     bursts <- if (is_agents) recorded_bursts_of_agent(campaign, id, host) else bursts_of_generator(dir, host)
     if (is.character(bursts)) return(bursts)
-    list(timeline = timeline_of(reader(file.path(dir, file), info), rows), bursts = on_ranks(bursts, campaign, id, host))
+    list(file = file.path(dir, file), timeline = timeline_of(reader(file.path(dir, file), info), rows), bursts = on_ranks(bursts, campaign, id, host))
   })
   wrong <- Filter(is.character, parts)
-  if (length(wrong) > 0) wrong[[1]] else parts
+  if (length(wrong) > 0) wrong[[1]] else on_one_timeline(parts)
 }
 
 # Nodes of ranks that had the load, by the agent's account or the generator's trace.

@@ -4,8 +4,7 @@
 locked_design <- list(
   tail_ns = 5e5, tail_slices = 2,  # a burst's window goes on for so long after its end, and at least for so many slices
   local_slices = 501,              # the local median of a slice is that of so many around it
-  bound = 3, most_bounded = 0.2,   # a window counts for at most so many times its length: no single outlier decides, but few may be
-  together = 0.2, # of the windows of two nodes, beyond chance: they are one train
+  bound = 3, most_bounded = 0.2, most_cut = 0.01, # a window counts for at most so many times its length: no single outlier decides, but few may be
   least_bursts = 5, least_stretches = 20, most_covered = 0.8,
   flat_share = 0.1,                # what may be lost before the bursts, as a share of what they cost
   shifts = c(200, 1000), looked_up = 5e5,
@@ -47,7 +46,8 @@ loop_timeline <- function(start_ns, n, ns) {
 tail_of <- function(timeline) max(locked_design$tail_ns, locked_design$tail_slices * stats::median(timeline$ns))
 
 # The bursts that begin within slices, with those that come before the window of the one before has ended taken as one: `start`, `end` (ns),
-# `cpu_ns` (all of them together), `first`, `last` (slices of the window), `length` (of the window, ns).
+# `cpu_ns` (all of them together), `first`, `last` (slices of the window), `length` (of the window, ns), `stretch`, `on_record` (where the
+# window begins on the record, ns, without what lies between stretches).
 burst_windows <- function(timeline, bursts, tail_ns = tail_of(timeline)) {
   slice <- findInterval(bursts$start_ns, timeline$at)
   inside <- slice > 0
@@ -65,30 +65,31 @@ burst_windows <- function(timeline, bursts, tail_ns = tail_of(timeline)) {
   reach <- pmin(ends + tail_ns, (timeline$at + timeline$ns)[stretch_last])
   last <- pmin(pmax(first, findInterval(reach, timeline$at, left.open = TRUE)), stretch_last)
   data.frame(start = bursts$start_ns[new], end = ends, cpu_ns = as.numeric(rowsum(bursts$duration_ns, group)), first = first, last = last,
-             length = pmax(1, reach - bursts$start_ns[new]), stretch = timeline$stretch[first], offset = bursts$start_ns[new] - stretch_begin(timeline)[timeline$stretch[first]])
+             length = pmax(1, reach - bursts$start_ns[new]), stretch = timeline$stretch[first],
+             on_record = cumsum(timeline$ns)[first] - timeline$ns[first])
 }
 
 # Halves begin together on all nodes, whose clocks do not agree: times of different nodes are compared within halves.
 stretch_begin <- function(timeline) timeline$at[c(1, timeline$last[-length(timeline$last)] + 1)]
 
-# Bursts that come at once on several nodes hold all ranks up once, and each node's slices hold all of it: of such tracks only that with the
-# most windows counts.
-tracks_apart <- function(tracks) {
-  tracks <- tracks[order(-vapply(tracks, function(track) nrow(track$windows), 0))]
-  kept <- list()
-  for (track in tracks) if (!any(vapply(kept, come_together, TRUE, track))) kept <- c(kept, list(track))
-  kept
-}
-
-come_together <- function(a, b) {
-  reach <- locked_design$tail_ns
-  span <- max(a$windows$offset, b$windows$offset) + 4 * reach + max(a$windows$end - a$windows$start, b$windows$end - b$windows$start)
-  on <- function(windows) windows$stretch * span + windows$offset
-  at <- sort(on(a$windows))
-  before <- findInterval(on(b$windows) + b$windows$end - b$windows$start + reach, at)
-  after <- findInterval(on(b$windows) - reach, at, left.open = TRUE)
-  chance <- min(1, nrow(a$windows) * (2 * reach + mean(b$windows$end - b$windows$start)) / a$total_ns)
-  mean(before > after) > chance + locked_design$together * (1 - chance)
+# Bursts of several nodes hold all ranks up, and each node's slices hold all of it: one record of slices, that of the node with the most
+# bursts, and the bursts of all on its clock. Those that overlap are then one window. `parts`: lists of `timeline` and `bursts` per node.
+on_one_timeline <- function(parts) {
+  parts <- parts[order(-vapply(parts, function(part) NROW(part$bursts), 0))]
+  home <- parts[[1]]
+  begin <- stretch_begin(home$timeline)
+  moved <- lapply(parts[-1], function(part) {
+    there <- stretch_begin(part$timeline)
+    at <- findInterval(part$bursts$start_ns, there)
+    bursts <- part$bursts[at > 0 & at <= length(begin), ]
+    at <- at[at > 0 & at <= length(begin)]
+    bursts$start_ns <- bursts$start_ns - there[at] + begin[at]
+    bursts
+  })
+  if (length(moved) == 0) return(home)
+  all <- bind_rows(c(list(home$bursts), moved))
+  home$bursts <- all[order(all$start_ns), ]
+  home
 }
 
 bounded <- function(sums, length) pmax(pmin(sums, locked_design$bound * length), -locked_design$bound * length)
@@ -123,13 +124,14 @@ locked_track <- function(timeline, bursts, n_shifts = NULL) {
   if (covered > locked_design$most_covered || length(quiet$free) < 20) return(list(windows = windows, covered = covered,
       total_ns = total_ns))
   sums <- c(0, cumsum(timeline$excess - quiet$per_slice))
-  lost <- bounded(sums[windows$last + 1] - sums[windows$first], windows$length)
+  whole <- sums[windows$last + 1] - sums[windows$first]
+  lost <- bounded(whole, windows$length)
   place <- quiet$ends[findInterval(windows$first, quiet$free) + 1]
   length_ns <- quiet$ends[length(quiet$ends)]
   if (is.null(n_shifts)) n_shifts <- min(max(locked_design$looked_up / n, locked_design$shifts[1]), locked_design$shifts[2])
   elsewhere <- found_elsewhere(windows, place, quiet, n_shifts)
   list(windows = windows, place = place, quiet = quiet, covered = covered, total_ns = total_ns, lost = lost, elsewhere = elsewhere[1, ],
-       n_bounded = mean(elsewhere[2, ]),
+       bounded = mean(elsewhere[2, ]) / n, cut = mean(whole > locked_design$bound * windows$length),
        before = lost_before(timeline, windows, quiet, sums), room = length_ns / mean(windows$length))
 }
 
@@ -146,20 +148,15 @@ found_elsewhere <- function(windows, place, quiet, n_shifts) {
   }, numeric(2))
 }
 
-# The trains of these nodes on the records of other launches' nodes: `shifts`, means over the bursts, and `places`, how many of them are news;
-# NULL without others. `others`: a list of tracks for each.
-found_in_others <- function(tracks, others, n) {
-  others <- Filter(function(other) length(other) > 0 && all(lengths(lapply(other, `[[`, "lost")) > 0), others)
+# The train of a launch on the records of other launches: `shifts`, means over the bursts, and `places`, how many of them are news; NULL
+# without others.
+found_in_others <- function(track, others) {
+  others <- Filter(function(other) length(other$lost) > 0, others)
   if (length(others) == 0) return(NULL)
-  each <- max(20, ceiling(length(tracks[[1]]$elsewhere) / length(others)))
-  parts <- lapply(others, function(other) {
-    sums <- lapply(seq_along(tracks), function(i) {
-      quiet <- other[[(i - 1) %% length(other) + 1]]$quiet
-      found_elsewhere(tracks[[i]]$windows, tracks[[i]]$place, quiet, each)[1, ]
-    })
-    list(shifts = Reduce(`+`, sums) / n, places = max(2, min(each, sum(vapply(other, `[[`, 0, "room")) / n)))
-  })
-  list(shifts = unlist(lapply(parts, `[[`, "shifts")), places = sum(vapply(parts, `[[`, 0, "places")))
+  n <- nrow(track$windows)
+  each <- max(20, ceiling(length(track$elsewhere) / length(others)))
+  shifts <- lapply(others, function(other) found_elsewhere(track$windows, track$place, other$quiet, each)[1, ] / n)
+  list(shifts = unlist(shifts), places = sum(vapply(others, function(other) max(2, min(each, other$room / n)), 0)))
 }
 
 # What was lost in as long a time before each burst's first slice; NA where that is not all quiet, or not recorded.
@@ -179,74 +176,80 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #'
 #' The excess of the slices that each burst's window touches over their local median, less what windows of the same lengths hold elsewhere
 #' in the same record. A window is the burst and a tail after its end; it counts for at most three times its length, here and elsewhere
-#' alike, so that the mean is what a user pays without being that of a few outliers of the background.
+#' alike, so that the mean is what a user pays without being that of a few outliers of the background; where more than `most_cut` of the
+#' bursts' windows are cut by it, beyond what the background's are, there is no upper end.
 #'
-#' @param tracks List, one per node: results of `locked_track()`, all of the same cell.
+#' @param track Result of `locked_track()`, or NULL.
 #' @param alpha Probability, length 1.
 #' @param conf Confidence of the intervals, length 1.
 #' @param power Power at the limit, length 1.
-#' @param others List of such lists: of other launches of the same cell. The train of bursts is put on their records, too: the p-value is
+#' @param others List of tracks of other launches of the same cell. The train of bursts is put on their records, too: the p-value is
 #'   the larger of the two, and the wider scatter counts.
+#' @param scheduled Did noiselab itself draw when bursts come, and how much of them there is? Else their rate is an estimate, and what may
+#'   have been lost before them is taken off the lower end.
 #' @return A one-row data frame, columns as in `locked_by_launch()` from `n_bursts` on.
 #' @details The p-value (one-sided) is that of the shifts, (1 + larger ones) / (1 + shifts), of as many shifts as have room
 #'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution
 #'   with the shifts' mean and the larger of their standard deviation and the bursts' own standard error, or that of Pearson's type III with
-#'   their skewness, whichever is larger, stands for what shifts cannot count, never above the former. The interval is by bursts, by blocks
-#'   of time or by the shifts, whichever is widest.
+#'   their skewness, whichever is larger, stands for what shifts cannot count, never above the former. The interval is that of
+#'   `bursts_figure()`.
 #' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
+#'   Rambachan, A. and Roth, J. (2023) A more credible approach to parallel trends, Review of Economic Studies 90 (time before bursts).
 #' @noRd
-locked_cost <- function(tracks, alpha = 0.01, conf = 1 - alpha, power = 0.95, others = list()) {
-  tracks <- tracks_apart(Filter(Negate(is.null), tracks))
-  windows <- bind_rows(lapply(tracks, `[[`, "windows"))
+locked_cost <- function(track, alpha = 0.01, conf = 1 - alpha, power = 0.95, others = list(), scheduled = FALSE) {
+  windows <- track$windows
   n <- NROW(windows)
   if (n == 0) return(locked_none("few", "no burst on a rank's CPU lies in a slice", n_bursts = 0))
-  seconds <- max(vapply(tracks, `[[`, 0, "total_ns")) / 1e9
-  known <- list(n_bursts = n, bursts_per_s = n / seconds, burst_cpu_ns = mean(windows$cpu_ns))
+  known <- list(n_bursts = n, bursts_per_s = n / track$total_ns * 1e9, burst_cpu_ns = mean(windows$cpu_ns), seconds = track$total_ns / 1e9)
   none <- function(...) do.call(locked_none, c(list(...), known))
   if (n < locked_design$least_bursts) return(none("few", sprintf("%d bursts on the ranks' CPUs, at least %d are needed", n,
       locked_design$least_bursts)))
-  if (any(lengths(lapply(tracks, `[[`, "lost")) == 0)) return(none("dense",
-      "bursts follow each other so closely that no time is left to compare with"))
-  bounded <- sum(vapply(tracks, `[[`, 0, "n_bounded")) / n
-  if (bounded > locked_design$most_bounded) {
-    return(none("busy", sprintf("other tasks held the loop up in %.0f %% of as long times without a burst, by more than can be told from bursts", 100 * bounded)))
+  lost <- track$lost
+  if (length(lost) == 0) return(none("dense", "bursts follow each other so closely that no time is left to compare with"))
+  if (track$bounded > locked_design$most_bounded) {
+    return(none("busy", sprintf("other tasks held the loop up in %.0f %% of as long times without a burst, by more than can be told from bursts",
+                                100 * track$bounded)))
   }
-  lost <- unlist(lapply(tracks, `[[`, "lost"))
-  shifts <- Reduce(`+`, in_step(lapply(tracks, `[[`, "elsewhere"))) / n
-  room <- sum(vapply(tracks, `[[`, 0, "room"))
-  cost <- mean(lost) - mean(shifts)
+  shifts <- track$elsewhere / n
   # Shifts beyond these hardly differ from those: at steady bursts the period holds so many windows beside one another.
-  places <- max(2, min(length(shifts), room / n))
+  places <- max(2, min(length(shifts), track$room / n))
   spread <- stats::sd(shifts) * sqrt(1 + 1 / places)
-  between <- found_in_others(tracks, others, n)
+  between <- found_in_others(track, others)
   if (!is.null(between)) spread <- max(spread, stats::sd(between$shifts) * sqrt(1 + 1 / between$places))
-  reach <- locked_reach(lost, spread, places, conf)
-  before <- before_bursts(unlist(lapply(tracks, `[[`, "before")), cost, alpha)
-  if (!is.na(before)) return(none("not flat", before))
+  amplification <- amplification_figure(lost, windows$cpu_ns, mean(shifts), spread, places)
+  cost <- amplification$value * known$burst_cpu_ns
+  before <- before_bursts(track$before - mean(shifts), cost, alpha, scheduled)
+  if (is.character(before)) return(none("not flat", before))
+  use <- if (scheduled) figure_of_t(sum(windows$cpu_ns) / track$total_ns, 0, Inf) else {
+    use_figure(windows$on_record, windows$cpu_ns, windows$stretch, track$total_ns)
+  }
+  lower <- if (!is.null(before)) function(a) before(a) / known$burst_cpu_ns
+  at_least <- track$cut - track$bounded > locked_design$most_cut
+  figure <- bursts_figure(amplification, use, lower, at_least)
   own <- stats::sd(lost) / sqrt(n)
   p <- shift_p(mean(lost), shifts, places, own)
   if (!is.null(between)) p <- max(p, shift_p(mean(lost), between$shifts, between$places, own))
+  if (!is.null(before)) p <- max(p, figure_p(figure, 0))
   # What bursts that cost something scatter is their cost's, not the background's.
   error <- if (p <= alpha) spread else max(spread, own)
-  found <- list(cost_ns = cost, cost_low_ns = cost - reach, cost_high_ns = cost + reach)
   slowdown <- function(cost_ns) {
     share <- cost_ns * known$bursts_per_s / 1e9
     if (isTRUE(share < 1)) 100 * share / (1 - share) else NA_real_
   }
-  limit <- detection_limit(error, places - 1, alpha, power)
-  amplify <- function(cost_ns) cost_ns / known$burst_cpu_ns
-  locked_row(c(known, found, list(
-    slowdown_percent = slowdown(cost), slowdown_low = slowdown(cost - reach), slowdown_high = slowdown(cost + reach), p_value = p,
-    limit_percent = slowdown(limit), amplification = amplify(cost), amplification_low = amplify(cost - reach),
-    amplification_high = amplify(cost + reach), absorbed_share = absorbed_share(lost, windows$cpu_ns, mean(shifts), spread * sqrt(n)),
+  amplified <- amplification$ends((1 - conf) / 2)
+  if (!is.null(before)) amplified[1] <- amplified[1] - max(0, lower((1 - conf) / 2))
+  if (at_least) amplified[2] <- Inf
+  ends <- figure$ends((1 - conf) / 2)
+  row <- locked_row(c(known, list(
+    cost_ns = cost, cost_low_ns = amplified[1] * known$burst_cpu_ns, cost_high_ns = amplified[2] * known$burst_cpu_ns,
+    slowdown_percent = figure$value, slowdown_low = ends[1], slowdown_high = ends[2], p_value = p,
+    limit_percent = slowdown(detection_limit(error, places - 1, alpha, power)), amplification = amplification$value,
+    amplification_low = amplified[1], amplification_high = amplified[2],
+    absorbed_share = absorbed_share(lost, windows$cpu_ns, mean(shifts), spread * sqrt(n)),
     z = (mean(lost) - mean(shifts)) / max(spread, own), state = "measured", reason = NA_character_
   )))
-}
-
-# Tracks may have been shifted differently often.
-in_step <- function(parts) {
-  n <- min(lengths(parts))
-  lapply(parts, utils::head, n)
+  row$figure <- list(figure)
+  row
 }
 
 # `places`: how many of the shifts are news; `own`: standard error of the observed mean by the bursts themselves. Few places hardly know how
@@ -262,25 +265,22 @@ shift_p <- function(observed, shifts, places, own = 0) {
   min(counted, max(.Machine$double.xmin, tails))
 }
 
-# Half the interval's width, ns: by bursts, by blocks of time or by the shifts, whichever is widest (a few bursts may all have missed what
-# the background does now and then).
-locked_reach <- function(lost, spread, places, conf) {
-  by_shifts <- stats::qt(1 - (1 - conf) / 2, places - 1) * spread
-  widths <- vapply(c(length(lost), locked_design$groups), function(groups) {
-    got <- batch_mean_ci(lost, conf, groups)
-    (got$high - got$low) / 2
-  }, 0)
-  max(widths, by_shifts)
-}
-
-# What speaks against bursts as the cause: time lost before they begin. NA: nothing does.
-before_bursts <- function(before, cost, alpha) {
+# What was lost before bursts begin speaks against them as the cause. A text: why there is no figure; NULL: the time before is shown to be
+# flat; else what may have been lost there, a function of the level.
+before_bursts <- function(before, cost, alpha, scheduled = FALSE) {
   before <- before[!is.na(before)]
-  if (length(before) < locked_design$least_bursts) return(NA_character_)
-  low <- batch_mean_ci(before, 1 - 2 * alpha, locked_design$groups)$low
-  if (!isTRUE(low > locked_design$flat_share * max(0, cost))) return(NA_character_)
-  sprintf("the loop was slower before the bursts already (by %.3g us in as long a time): what made it slow came first, or bursts follow slowness",
-          mean(before) / 1000)
+  if (length(before) < locked_design$least_bursts) {
+    return(if (!scheduled) "too few bursts had a quiet time before them to tell whether the loop was slower already")
+  }
+  blocks <- batch_mean_ci(before, 1 - 2 * alpha, locked_design$groups)
+  allowed <- locked_design$flat_share * max(0, cost)
+  if (isTRUE(blocks$low > allowed)) {
+    return(sprintf("the loop was slower before the bursts already (by %.3g us in as long a time; they cost %.3g): what made it slow came first, or bursts follow slowness",
+                   mean(before) / 1000, cost / 1000))
+  }
+  if (scheduled || blocks$high <= allowed) return(NULL)
+  figure <- figure_of_t(mean(before), blocks$se, blocks$df)
+  function(a) figure$ends(a)[2]
 }
 
 # Share of the bursts that cost less than half of their own time; NA where the background alone moves a window by that much.
@@ -290,13 +290,18 @@ absorbed_share <- function(lost, cpu_ns, background, noise) {
 }
 
 locked_columns <- list(
-  n_bursts = NA_real_, bursts_per_s = NA_real_, burst_cpu_ns = NA_real_, cost_ns = NA_real_, cost_low_ns = NA_real_,
+  n_bursts = NA_real_, seconds = NA_real_, bursts_per_s = NA_real_, burst_cpu_ns = NA_real_, cost_ns = NA_real_, cost_low_ns = NA_real_,
   cost_high_ns = NA_real_,
   slowdown_percent = NA_real_, slowdown_low = NA_real_, slowdown_high = NA_real_, p_value = NA_real_, limit_percent = NA_real_,
   amplification = NA_real_, amplification_low = NA_real_, amplification_high = NA_real_, absorbed_share = NA_real_, z = NA_real_,
   state = NA_character_, reason = NA_character_
 )
 
-locked_row <- function(values) as.data.frame(utils::modifyList(locked_columns, lapply(values, unname)))
+# `figure`: see agent-estimates.R; NULL: none.
+locked_row <- function(values) {
+  row <- as.data.frame(utils::modifyList(locked_columns, lapply(values, unname)))
+  row$figure <- list(NULL)
+  row
+}
 
 locked_none <- function(state, reason, ...) locked_row(list(..., state = state, reason = reason))

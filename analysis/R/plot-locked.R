@@ -54,19 +54,17 @@ rows_of_cell <- function(rows, cell) {
 }
 
 locked_panel <- function(cell, analysis, reader) {
-  tracks <- locked_tracks(analysis$campaign, as.character(cell$launch), rows_of_cell(analysis$campaign$rows, cell), reader)
-  if (is.character(tracks)) return(NULL)
-  curves <- Filter(Negate(is.null), lapply(tracks, function(track) locked_curve(track$timeline,
-      locked_track(track$timeline, track$bursts, 1))))
-  if (length(curves) == 0) return(NULL)
-  curve <- curves[[which.max(vapply(curves, function(x) max(x$n), 0))]]
+  parts <- locked_parts(analysis$campaign, as.character(cell$launch), rows_of_cell(analysis$campaign$rows, cell), reader)
+  if (is.character(parts)) return(NULL)
+  curve <- locked_curve(parts$timeline, locked_track(parts$timeline, parts$bursts, 1))
+  if (is.null(curve)) return(NULL)
   got <- cell$raw_locked[[1]]
   data.frame(panel = paste0(panel_name(cell), ", ", alt_at(cell$level_requested_percent),
                             if (length(analysis$campaign$launches) > 1) paste0(", ", cell$launch)),
              launch = as.character(cell$launch), curve, cost_us = got$cost_ns / 1000)
 }
 
-# Mean time lost between a burst's begin and so long after it, over the bursts of a node; before it with the sign that lets the line rise.
+# Mean time lost between a burst's begin and so long after it, over the bursts; before it with the sign that lets the line rise.
 locked_curve <- function(timeline, track, n_points = 81) {
   if (is.null(track$quiet)) return(NULL)
   windows <- track$windows

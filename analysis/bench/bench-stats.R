@@ -1,6 +1,6 @@
 # make bench-stats: do the verdicts hold what they state? Run:
 #   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [located] [acceptance] [known]
-#   [placebo]
+#   [agent] [placebo]
 # Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
 # take an hour or two on two cores with nothing else to do.
@@ -28,7 +28,9 @@ bounds <- list(
   false_alarms = list(text = "false alarms", low = 0, high = 1.3),
   coverage = list(text = "interval covers", low = 98.5, high = 99.5),
   power = list(text = "detected", low = 93, high = 97),
-  threshold = list(text = "interval covers", low = 98.5, high = 100)
+  threshold = list(text = "interval covers", low = 98.5, high = 100),
+  agent_covers = list(text = "interval covers", low = 97, high = 99),
+  wrong = list(text = "wrong", low = 0, high = 1)
 )
 
 line <- function(name, value, wanted, holds) {
@@ -477,7 +479,9 @@ placebo <- function(n) {
 # ---- main ----------------------------------------------------------------------------------------
 
 source(file.path(here, "hostile.R"), local = TRUE)
-parts <- list(tests = hostile, simulated = simulated, located = located, acceptance = acceptance, known = known, placebo = placebo)
+source(file.path(here, "agent-answer.R"), local = TRUE)
+parts <- list(tests = hostile, simulated = simulated, located = located, acceptance = acceptance, known = known, agent = agent_answers,
+              placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000
 if (length(asked) > 0 && grepl("^[1-9][0-9]*$", asked[1])) {

@@ -40,7 +40,7 @@ test_that("a launch with an agent has a row per operation, and one without slice
   got <- locked_by_launch(read_campaign(dir))
   expect_equal(got$state, "unrecorded")
   expect_match(got$reason, "no slices")
-  expect_equal(names(got), c("launch", "operation", "bytes", names(locked_columns)))
+  expect_equal(names(got), c("launch", "operation", "bytes", names(locked_columns), "figure"))
 })
 
 test_that("a node that had the load and lacks its slices leaves no figure, and is named", {
@@ -77,7 +77,7 @@ test_that("each launch of an agent is judged on the others' records, too", {
   expect_equal(got$launch, names(campaign$launches))
   expect_true(all(got$state == "measured" & got$p_value < 1e-6))
   rows <- lapply(names(campaign$launches), function(id) which(campaign$rows$launch == id & campaign$rows$arm == "on"))
-  tracks <- Map(function(id, at) tracks_of_rows(campaign, id, at, read_slices), names(campaign$launches), rows)
+  tracks <- Map(function(id, at) track_of_rows(campaign, id, at, read_slices), names(campaign$launches), rows)
   expect_equal(got$limit_percent[2], locked_cost(tracks[[2]], 0.01, 0.98, others = unname(tracks[-2]))$limit_percent)
   expect_gt(got$limit_percent[2], locked_cost(tracks[[2]], 0.01, 0.98)$limit_percent * (1 - 1e-9))
 })

@@ -4,7 +4,7 @@ test_that("a loop without noise gives back what each burst cost, by hand", {
   ns[at] <- ns[at] + 3e5
   begin <- cumsum(ns) - ns
   bursts <- data.frame(start_ns = 1e12 + begin[at] + 1000, duration_ns = 2e5, cpu = 0)
-  got <- locked_cost(list(locked_track(loop_timeline(1e12, 1000, ns), bursts)))
+  got <- locked_cost(locked_track(loop_timeline(1e12, 1000, ns), bursts))
   expect_equal(got$cost_ns, 3e5)
   expect_equal(got$n_bursts, 5)
   seconds <- (1000 * 2e5 + 5 * 3e5) / 1e9
@@ -16,7 +16,7 @@ test_that("a loop without noise gives back what each burst cost, by hand", {
 })
 
 test_that("the interval holds the truth, and no burst that costs something is missed", {
-  got <- lapply(1:20, function(seed) locked_cost(list(loop_track(simulate_loop(seed = seed), n_shifts = 200))))
+  got <- lapply(1:20, function(seed) locked_cost(loop_track(simulate_loop(seed = seed), n_shifts = 200)))
   got <- do.call(rbind, got)
   expect_true(all(got$p_value < 1e-12))
   inside <- got$cost_low_ns <= 5e5 & got$cost_high_ns >= 5e5
@@ -25,8 +25,8 @@ test_that("the interval holds the truth, and no burst that costs something is mi
 })
 
 test_that("bursts that cost nothing are found no more often than alpha says", {
-  got <- lapply(1:40, function(seed) locked_cost(list(loop_track(simulate_loop(seconds = 5, cost_us = 0, seed = seed, random = TRUE),
-      n_shifts = 200))))
+  got <- lapply(1:40, function(seed) locked_cost(loop_track(simulate_loop(seconds = 5, cost_us = 0, seed = seed, random = TRUE),
+      n_shifts = 200)))
   got <- do.call(rbind, got)
   expect_lte(sum(got$p_value < 0.01), 3)
   expect_gte(sum(got$cost_low_ns <= 0 & got$cost_high_ns >= 0), 37)
@@ -37,10 +37,10 @@ test_that("short bursts that met more of the background than all shifts are not 
   # thirteen of three hundred such records, by the shifts' deviation alone
   p <- vapply(c(1010, 1139, 1154, 1162, 1173), function(seed) {
     loop <- simulate_loop(seconds = 6, period_s = 0.01, length_us = 100, cost_us = 0, seed = seed)
-    locked_cost(list(loop_track(loop, n_shifts = 250)))$p_value
+    locked_cost(loop_track(loop, n_shifts = 250))$p_value
   }, 0)
   expect_true(all(p > 0.01))
-  found <- locked_cost(list(loop_track(simulate_loop(seconds = 6, period_s = 0.01, length_us = 100, seed = 1), n_shifts = 250)))
+  found <- locked_cost(loop_track(simulate_loop(seconds = 6, period_s = 0.01, length_us = 100, seed = 1), n_shifts = 250))
   expect_lt(found$p_value, 1e-6)
 })
 
@@ -50,14 +50,14 @@ test_that("an outlier of the background counts for three windows at most", {
   loop$ns[slice] <- loop$ns[slice] + 5e8
   later <- loop$bursts$start_ns > loop$bursts$start_ns[50]
   loop$bursts$start_ns[later] <- loop$bursts$start_ns[later] + 5e8
-  got <- locked_cost(list(loop_track(loop)))
+  got <- locked_cost(loop_track(loop))
   expect_lt(got$cost_ns, 3 * 1e6 / 99 * 1.1)
 })
 
 test_that("bursts that follow slowness are withheld", {
   loop <- simulate_loop(seed = 3)
   loop$bursts$start_ns <- loop$bursts$start_ns + 8e5 # each is recorded after what it is said to have cost
-  got <- locked_cost(list(loop_track(loop)))
+  got <- locked_cost(loop_track(loop))
   expect_equal(got$state, "not flat")
   expect_true(is.na(got$cost_ns))
   expect_match(got$reason, "slower before the bursts already")
@@ -67,17 +67,17 @@ test_that("a few bursts, none, and bursts without a pause between them have a re
   loop <- simulate_loop(seconds = 2)
   few <- loop
   few$bursts <- few$bursts[1:4, ]
-  expect_equal(locked_cost(list(loop_track(few)))$state, "few")
+  expect_equal(locked_cost(loop_track(few))$state, "few")
   few$bursts <- few$bursts[0, ]
-  expect_equal(locked_cost(list(loop_track(few)))$n_bursts, 0)
+  expect_equal(locked_cost(loop_track(few))$n_bursts, 0)
   dense <- loop
   dense$bursts <- data.frame(start_ns = dense$begin_ns + seq(0, 1.9e9, 1.1e6), duration_ns = 5e5, cpu = 0)
-  expect_equal(locked_cost(list(loop_track(dense)))$state, "dense")
+  expect_equal(locked_cost(loop_track(dense))$state, "dense")
 })
 
 test_that("where the loop is held up all the time there is no figure", {
   loop <- simulate_loop(seconds = 3, noise_per_s = 100, noise_us = 1e4)
-  got <- locked_cost(list(loop_track(loop, n_shifts = 200)))
+  got <- locked_cost(loop_track(loop, n_shifts = 200))
   expect_equal(got$state, "busy")
   expect_match(got$reason, "held the loop up")
 })
@@ -114,11 +114,13 @@ test_that("the p-value counts shifts where they can, and goes on by the normal t
 
 test_that("launches together count by their bursts, and the worst state wins", {
   row <- function(slowdown, reach, n, state = "measured") {
-    cbind(data.frame(launch = "a", operation = "barrier", bytes = 0), locked_row(list(
+    row <- cbind(data.frame(launch = "a", operation = "barrier", bytes = 0), locked_row(list(
       n_bursts = n, bursts_per_s = 4, burst_cpu_ns = 2.5e6, cost_ns = 2.5e6, cost_low_ns = 2.4e6, cost_high_ns = 2.6e6,
       slowdown_percent = slowdown,
       slowdown_low = slowdown - reach, slowdown_high = slowdown + reach, p_value = 1e-4, limit_percent = 0.1, amplification = 1,
-      amplification_low = 0.9, amplification_high = 1.1, absorbed_share = 0, z = 4, state = state)))
+      amplification_low = 0.9, amplification_high = 1.1, absorbed_share = 0, z = 4, state = state, seconds = n / 4)))
+    row$figure <- list(figure_of_t(slowdown, reach / qnorm(0.99), Inf))
+    row
   }
   got <- pool_locked(rbind(row(1, 0.1, 100), row(2, 0.1, 300)))
   expect_equal(got$slowdown_percent, 1.75)
@@ -131,22 +133,24 @@ test_that("launches together count by their bursts, and the worst state wins", {
   expect_null(pool_locked(row(1, 0.1, 100)[0, ]))
 })
 
-test_that("bursts that come on two nodes at once hold the ranks up once, and others are added", {
-  # 0.5 ms each 100 ms
+test_that("bursts of several nodes that overlap are one window, and others are added", {
+  # 0.5 ms each 100 ms on each of two nodes, whose clocks have other origins; a third of the second's bursts come with the first's
   loop <- simulate_loop(seed = 4)
-  one <- loop_track(loop, n_shifts = 200)
-  # another node's clock has another origin
-  loop$begin_ns <- loop$begin_ns + 12345678
-  loop$bursts$start_ns <- loop$bursts$start_ns + 12345678
-  got <- locked_cost(list(one, loop_track(loop, n_shifts = 200)))
-  expect_equal(got$n_bursts, nrow(one$windows))
-  expect_equal(got$slowdown_percent, 0.5, tolerance = 0.05)
-  # bursts of the other at other times: both count
-  expect_length(tracks_apart(list(one, loop_track(simulate_loop(seed = 5), n_shifts = 200))), 2)
-  # and so do dense ones that meet by chance
-  dense <- function(seed) loop_track(simulate_loop(seconds = 4, period_s = 0.005, length_us = 300, random = TRUE, seed = seed),
-                                     n_shifts = 200)
-  expect_length(tracks_apart(list(dense(1), dense(2))), 2)
+  timeline <- loop_timeline(loop$begin_ns, loop$n, loop$ns)
+  there <- loop
+  there$begin_ns <- loop$begin_ns + 12345678
+  there$bursts$start_ns <- there$bursts$start_ns + 12345678
+  other <- list(timeline = loop_timeline(there$begin_ns, there$n, there$ns), bursts = there$bursts)
+  both <- on_one_timeline(list(list(timeline = timeline, bursts = loop$bursts), other))
+  got <- locked_cost(locked_track(both$timeline, both$bursts, 200))
+  one <- locked_cost(locked_track(timeline, loop$bursts, 200))
+  expect_equal(got$n_bursts, one$n_bursts)
+  expect_equal(got$slowdown_percent, one$slowdown_percent)
+  expect_equal(got$amplification, one$amplification / 2)
+  # a third at once: as many windows as there are places
+  alone <- seq(1, nrow(loop$bursts), 3)
+  parted <- on_one_timeline(list(list(timeline = timeline, bursts = loop$bursts[-alone[-1], ]), within(other, bursts <- bursts[alone, ])))
+  expect_equal(locked_cost(locked_track(parted$timeline, parted$bursts, 200))$slowdown_percent, one$slowdown_percent)
 })
 
 test_that("hand-computed: on another launch's record a train finds what lies there", {
@@ -157,23 +161,23 @@ test_that("hand-computed: on another launch's record a train finds what lies the
   expect_true(all(abs(found[1, ]) %in% c(5e4, 0)))
   expect_true(all(found[2, ] == 0))
   track <- loop_track(simulate_loop(cost_us = 0, seed = 2), n_shifts = 200)
-  expect_null(found_in_others(list(track), list(), 1))
-  between <- found_in_others(list(track), rep(list(list(track)), 4), nrow(track$windows))
+  expect_null(found_in_others(track, list()))
+  between <- found_in_others(track, rep(list(track), 4))
   # on its own record it finds what its own shifts do
   expect_equal(between$shifts, rep(track$elsewhere[1:50] / nrow(track$windows), 4), ignore_attr = TRUE)
 })
 
 test_that("with other launches placebos are found no more often than alpha says, costs are, and a wilder launch widens what is known", {
   one <- function(seed, ...) loop_track(simulate_loop(seconds = 5, seed = seed, ...), n_shifts = 200)
-  quiet <- lapply(1:4, function(seed) list(one(seed + 500, cost_us = 0)))
-  p <- vapply(1:60, function(seed) locked_cost(list(one(seed, cost_us = 0, random = TRUE)), others = quiet)$p_value, 0)
+  quiet <- lapply(1:4, function(seed) one(seed + 500, cost_us = 0))
+  p <- vapply(1:60, function(seed) locked_cost(one(seed, cost_us = 0, random = TRUE), others = quiet)$p_value, 0)
   expect_lte(sum(p <= 0.05), qbinom(0.999, 60, 0.05))
   expect_gt(mean(p), 0.4)
   found <- one(1, cost_us = 200)
-  expect_lt(locked_cost(list(found), others = quiet)$p_value, 1e-6)
-  wild <- list(list(one(900, cost_us = 0, noise_per_s = 200, noise_us = 400)))
-  alone <- locked_cost(list(found))
-  beside <- locked_cost(list(found), others = wild)
+  expect_lt(locked_cost(found, others = quiet)$p_value, 1e-6)
+  wild <- list(one(900, cost_us = 0, noise_per_s = 200, noise_us = 400))
+  alone <- locked_cost(found)
+  beside <- locked_cost(found, others = wild)
   expect_gt(beside$p_value, alone$p_value)
   expect_gt(beside$limit_percent, 1.5 * alone$limit_percent)
   expect_equal(beside$cost_ns, alone$cost_ns)

@@ -1,0 +1,163 @@
+# The rule of an agent's answer on simulated campaigns of known truth: does each interval of confidence 0.98 hold it, and how often is an
+# answer to the hardest margin, the truth itself, wrong? Each call adds campaigns that were not run yet, and keeps a row per cell in
+# docs/evidence/agent-answer.csv.
+
+# Per second of wall time and burst: time between bursts and length of each, ns.
+agent_shapes <- list(
+  periodic = function(n) list(gap = rep(25e7, n), length = 2.5e6 * exp(rnorm(n, 0, 0.05))),
+  poisson = function(n) list(gap = rexp(n, 4e-9), length = 2.5e6 * exp(rnorm(n, 0, 0.05))),
+  heavy = function(n) list(gap = rexp(n, 8e-9), length = rlnorm(n, log(6e5), 1))
+)
+# Share of time that bursts take, each costing 1.02 times its length and 20 us.
+agent_truth <- function(shape) {
+  x <- switch(shape, periodic = , poisson = 4e-9 * (1.02 * 2.5e6 * exp(0.05^2 / 2) + 2e4), heavy = 8e-9 * (1.02 * 6e5 * exp(0.5) + 2e4))
+  100 * x / (1 - x)
+}
+
+# Scatter of a slice of 0.2 ms, what others take (per second, mean ns), how far the speed wanders (log, per root of a second).
+agent_machines <- list(
+  quiet = list(jitter = 0.01, others_per_s = 5, others_ns = 1e5, wander = 0.001),
+  wandering = list(jitter = 0.02, others_per_s = 10, others_ns = 2e5, wander = 0.02),
+  busy = list(jitter = 0.02, others_per_s = 20, others_ns = 2e6, wander = 0.01)
+)
+
+# Slices of stretches of `n` each, in the order of time; `on`: with the agent, beyond whose bursts it costs `beyond_percent`.
+agent_loop <- function(n, on, shape, beyond_percent, machine) {
+  m <- agent_machines[[machine]]
+  total <- sum(n)
+  speed <- cumsum(rnorm(total, 0, m$wander * sqrt(2e-4)))
+  ns <- 2e5 * exp(speed - mean(speed) + rnorm(total, 0, m$jitter))
+  hit <- sample.int(total, rpois(1, m$others_per_s * total * 2e-4), TRUE)
+  extra <- rowsum(rexp(length(hit), 1 / m$others_ns), hit)
+  at <- as.integer(rownames(extra))
+  ns[at] <- ns[at] + extra
+  stretch <- rep(seq_along(n), n)
+  ns[on[stretch]] <- ns[on[stretch]] * (1 + beyond_percent / 100)
+  first <- cumsum(c(1, n))[seq_along(n)]
+  bursts <- lapply(which(on), function(i) {
+    slices <- first[i] + seq_len(n[i]) - 1
+    work <- c(0, cumsum(ns[slices]))
+    b <- agent_shapes[[shape]](20 + ceiling(20 * n[i] * 2e-4))
+    start <- cumsum(b$gap) - runif(1) * b$gap[1]
+    cost <- 1.02 * b$length + 2e4
+    place <- start - cumsum(c(0, cost[-length(cost)]))
+    keep <- cummin(place >= 0 & place < work[length(work)]) == 1
+    k <- findInterval(place[keep], work)
+    got <- rowsum(cost[keep], k)
+    list(slice = slices[as.integer(rownames(got))], cost = got, stretch = rep(i, sum(keep)), start = start[keep], length = b$length[keep])
+  })
+  for (b in bursts) ns[b$slice] <- ns[b$slice] + b$cost
+  sums <- c(0, cumsum(ns))
+  # a pause of a second between two stretches
+  begin <- sums[first] + 1e9 * seq_along(n)
+  list(ns = ns, n = n, first = first, start_ns = begin, bursts = data.frame(
+    start_ns = unlist(lapply(bursts, function(b) begin[b$stretch] + b$start)), duration_ns = unlist(lapply(bursts, `[[`, "length")), cpu = 0))
+}
+
+# A campaign of `seconds` measured seconds: undisturbed stretches and quick halves, or on/off blocks of a second and a half.
+agent_campaign <- function(design, shape, beyond, machine, seconds, seed) {
+  set.seed(seed)
+  if (design == "blocks") {
+    pairs <- round(seconds / 3)
+    coin <- sample(0:1, pairs, TRUE)
+    on <- as.vector(rbind(coin, 1 - coin)) == 1
+    n <- rep(7500, 2 * pairs)
+    undisturbed <- on
+    planned <- rep(15e8, 2 * pairs)
+    pair <- rep(seq_len(pairs), each = 2)
+  } else {
+    rounds <- round(seconds / 2)
+    each <- lapply(seq_len(rounds), function(i) {
+      long <- sample(rep(c(FALSE, TRUE), c(13, 1)))
+      coin <- sample(0:1, 14, TRUE)
+      # of short halves 20 ms are measured after settling, of long ones 245
+      list(on = c(TRUE, as.vector(rbind(coin, 1 - coin)) == 1), n = c(5000, rep(ifelse(long, 1225, 100), each = 2)),
+           planned = c(1e9, rep(ifelse(long, 25e7, 25e6), each = 2)), pair = c(1, rep(1 + seq_len(14), each = 2)) + 100 * i)
+    })
+    of <- function(key) unlist(lapply(each, `[[`, key))
+    on <- of("on")
+    n <- of("n")
+    planned <- of("planned")
+    pair <- of("pair")
+    undisturbed <- planned == 1e9
+  }
+  loop <- agent_loop(n, on, shape, beyond, machine)
+  slices <- sequence(n[undisturbed], loop$first[undisturbed])
+  timeline <- loop_timeline(loop$start_ns[undisturbed], n[undisturbed], loop$ns[slices])
+  got <- locked_cost(locked_track(timeline, loop$bursts, 200), 0.01, 0.98)
+  blocks <- data.frame(pair = pair, arm = ifelse(on, "on", "off"), start_ns = loop$start_ns, first = loop$first, n = n, planned_ns = planned)
+  none <- loop$bursts[0, ]
+  whole <- rest <- NULL
+  if (design == "blocks") {
+    d <- masked_pairs(blocks, loop$ns, none, 0)$d
+    est <- batch_mean_ci(d, 0.98)
+    whole <- figure_as(figure_of_t(est$estimate, est$se, est$df), function(x) 100 * expm1(x))
+  } else rest <- quick_figure(masked_pairs(blocks[!undisturbed, ], loop$ns, loop$bursts, tail_of(timeline)))
+  list(bursts = got$figure[[1]], whole = whole, beyond = rest, watched_s = sum(timeline$ns) / 1e9, state = got$state)
+}
+
+agent_columns <- c("n", "measured", "holds_bursts", "holds_all", "holds_beyond", "wrong_pass", "wrong_fail", "pass_half", "pass_double", "found")
+
+agent_outcome <- function(design, shape, beyond, machine, seconds, seed) {
+  got <- agent_campaign(design, shape, beyond, machine, seconds, seed)
+  bursts <- agent_truth(shape)
+  all <- 100 * ((1 + bursts / 100) * (1 + beyond / 100) - 1)
+  holds <- function(figure, truth) if (is.null(figure)) NA else { ends <- figure$ends(0.01); ends[1] <= truth && truth <= ends[2] }
+  side <- function(margin) agent_rule(got$bursts, got$whole, got$beyond, agree_margin(bursts), margin = margin, watched_s = got$watched_s)
+  rest <- got$beyond %||% (if (!is.null(got$bursts)) beyond_figure(got$whole, got$bursts))
+  whole <- got$whole %||% (if (!is.null(got$bursts) && !is.null(rest)) in_all_figure(got$bursts, rest))
+  at <- side(all)
+  # the margin that bursts alone keep, and all does not
+  between <- if (beyond > 0) side((bursts + all) / 2)$margin_verdict else "inconclusive"
+  c(n = 1, measured = got$state == "measured", holds_bursts = holds(got$bursts, bursts), holds_all = holds(whole, all),
+    holds_beyond = holds(rest, beyond), wrong_pass = at$margin_verdict == "below" || between == "below", wrong_fail = at$margin_verdict == "above",
+    pass_half = side(all / 2)$margin_verdict == "below", pass_double = side(2 * all)$margin_verdict == "below", found = at$found)
+}
+
+agent_file <- function() file.path(here, "..", "..", "docs", "evidence", "agent-answer.csv")
+
+# `n`: campaigns per cell in all; what the file has already is not run again. CELLS: a regular expression; SECONDS: of each campaign.
+agent_answers <- function(n) {
+  file <- agent_file()
+  dir.create(dirname(file), FALSE)
+  seconds <- as.numeric(Sys.getenv("SECONDS", "24"))
+  slice <- as.numeric(Sys.getenv("SLICE", "100"))
+  limit <- Sys.time() + as.numeric(Sys.getenv("MINUTES", "1e6")) * 60
+  cells <- expand.grid(machine = names(agent_machines), beyond = c(0, 1, 5, 10), shape = names(agent_shapes), design = c("quick", "blocks"),
+                       stringsAsFactors = FALSE)
+  cells <- cells[grepl(Sys.getenv("CELLS"), do.call(paste, cells)), ]
+  read <- function() if (file.exists(file)) utils::read.csv(file, comment.char = "#") else NULL
+  if (!file.exists(file)) writeLines(c(
+    "# The rule of an agent's answer on simulated campaigns: counts per cell. Columns: docs/methods.md, One answer for an agent.",
+    "# command: make bench-stats CAMPAIGNS=2000 PARTS=agent (goes on from here)",
+    paste(c("date", "version", "seconds", "design", "shape", "beyond", "machine", "first", agent_columns), collapse = ",")), file)
+  for (i in seq_len(nrow(cells))) repeat {
+    cell <- cells[i, ]
+    had <- read()
+    had <- had[had$seconds == seconds & had$version == packageDescription("noiselab")$Version & do.call(paste, had[names(cell)]) == do.call(paste, cell), ]
+    done <- sum(had$n)
+    if (done >= n || Sys.time() > limit) break
+    seeds <- done + seq_len(min(slice, n - done))
+    got <- do.call(rbind, parallel::mclapply(seeds, function(seed) {
+      agent_outcome(cell$design, cell$shape, cell$beyond, cell$machine, seconds, seed)
+    }, mc.cores = cores))
+    sums <- c(colSums(got, na.rm = TRUE))
+    cat(paste(c(format(Sys.Date()), packageDescription("noiselab")$Version, seconds, cell$design, cell$shape, cell$beyond, cell$machine, seeds[1],
+                sums[agent_columns]), collapse = ","), "\n", sep = "", file = file, append = TRUE)
+  }
+  had <- read()
+  had <- had[had$seconds == seconds, ]
+  cat("One answer for an agent: intervals of confidence 0.98, wrong answers to a margin that is the truth (alpha 0.01)\n")
+  for (i in seq_len(nrow(cells))) {
+    cell <- cells[i, ]
+    mine <- colSums(had[do.call(paste, had[names(cell)]) == do.call(paste, cell), agent_columns])
+    if (mine[["n"]] == 0) next
+    hits <- function(name, of) rep(c(TRUE, FALSE), c(mine[[name]], max(0, of - mine[[name]])))
+    name <- sprintf("%s, %s, %g %% beyond, %s", cell$design, cell$shape, cell$beyond, cell$machine)
+    share(paste0(name, ", bursts"), hits("holds_bursts", mine[["measured"]]), "agent_covers")
+    share(paste0(name, ", all"), hits("holds_all", mine[["measured"]]), "agent_covers")
+    share(paste0(name, ", beyond"), hits("holds_beyond", mine[["measured"]]), "agent_covers")
+    share(paste0(name, ", wrong pass"), hits("wrong_pass", mine[["n"]]), "wrong")
+    share(paste0(name, ", wrong fail"), hits("wrong_fail", mine[["n"]]), "wrong")
+  }
+}
