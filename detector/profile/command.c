@@ -204,6 +204,8 @@ void nf_command_explain(const struct nf_command *c, char *line, int size) {
     if (!strcmp(note.word, "other-library"))
         snprintf(line, (size_t)size, "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc",
                  note.program, note.detail);
+    else if (!strcmp(note.word, "lone"))
+        snprintf(line, (size_t)size, "%s", note.detail);
     else if (word)
         snprintf(line, (size_t)size, "'%s' is a static binary, which loads no library: link it with libnoiselab-profile.so", word);
     else if (!strcmp(note.word, "no-mpi"))

@@ -123,6 +123,16 @@ in_a_minute() {
     jq -e '.slurm == null and .launcher == "none"' "$OUT/alone/launch.json"
 }
 
+@test "tasks of a launcher that MPI knows nothing of make no campaign of lone ranks" {
+    lone='Slurm started 4 tasks, MPI sees 1: srun --mpi=pmix'
+    SLURM_NTASKS=4 SLURM_PROCID=2 refused "$lone" --op empty --levels none --design single --count 10
+    SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=0 SLURM_PROCID=0 refused "$lone" --op empty --levels none --design single --count 10
+    PALS_RANKID=0 PALS_LOCAL_RANKID=0 PMI_SIZE=4 refused 'PALS started 4 ranks, MPI sees 1' --op empty --levels none --design single --count 10
+    SLURM_NTASKS=4 SLURM_PROCID=2 DETECT="$BIN/noiselab-accept" refused "$lone" --seconds 0.1
+    # the task is one, though the job has more
+    (export SLURM_NTASKS=4 SLURM_STEP_NUM_TASKS=1 SLURM_LOCALID=0 SLURM_PROCID=0 && launch 1 --op empty --levels none --design single --count 10)
+}
+
 # no_line_but WANTED: stderr has one line of the detector's, and it holds WANTED; what else keeps the CPUs busy is not counted
 no_line_but() {
     cat "$ERR"

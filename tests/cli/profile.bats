@@ -102,6 +102,10 @@ no_probes() { ! probes; }
     mpicc -o never never.c
     profile 2 ./never
     says "/never' never called MPI_Init"
+    # tasks of a launcher that MPI knows nothing of
+    SLURM_NTASKS=4 SLURM_PROCID=2 run --separate-stderr noiselab-profile --out lone -- "$PROBE" 10 10
+    [ "$status" -eq 2 ]
+    says 'Slurm started 4 tasks, MPI sees 1: srun --mpi=pmix'
     run --separate-stderr noiselab-profile --out out -- ./nowhere
     [ "$status" -eq 2 ]
     says "cannot start './nowhere': No such file"

@@ -67,5 +67,5 @@ load ../cli/detect
     [ "$status" -ne 0 ]
     [ ! -e "$OUT" ]
     # MPICH ends such a program itself, before the detector can speak
-    [ "$MATRIX_SAYS" = HYDRA ] || grep -q 'Hydra started 2 ranks, but the MPI library of this program sees 1: ' "$ERR"
+    [ "$MATRIX_SAYS" = HYDRA ] || grep -q 'Hydra started 2 ranks, MPI sees 1: ' "$ERR"
 }

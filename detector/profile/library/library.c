@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/nl_error.h"
+#include "detector/nodes/launcher.h"
 #include "detector/nodes/team.h"
 #include "detector/profile/library/count.h"
 #include "detector/sync/sync.h"
@@ -60,14 +61,12 @@ static int look_for_mpi(struct dl_phdr_info *object, size_t size, void *found) {
 
 /* Leaves a note for noiselab profile: a line "WORD PROGRAM DETAIL". Where no rank comes to MPI_Init it says why. */
 static void leave_note(const char *word, const char *detail) {
-    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    char path[4096], program[256], line[512];
-    const char *rank = NULL;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables && !rank; i++) rank = getenv(variables[i]);
-    if (!rank) rank = "0";
-    if (!folder() || snprintf(path, sizeof path, "%s/rank.%.12s.note", folder(), rank) >= (int)sizeof path) return;
+    struct nd_launcher launcher;
+    char path[4096], program[256], line[640];
+    nd_launcher_read(&launcher);
+    if (!folder() || snprintf(path, sizeof path, "%s/rank.%d.note", folder(), launcher.rank) >= (int)sizeof path) return;
     name_of_program(program, sizeof program);
-    int n = snprintf(line, sizeof line, "%s\t%s\t%.200s\n", word, program, detail);
+    int n = snprintf(line, sizeof line, "%s\t%s\t%.256s\n", word, program, detail);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0) return;
     if (write(fd, line, (size_t)n) != n) unlink(path);
@@ -158,7 +157,9 @@ static void open_clock(void) {
 /* After MPI_Init. Collective over the world: every rank has the library, or none. */
 static void start(void) {
     const struct nd_sync_options options = {0};
-    char version[128];
+    struct nd_launcher launcher;
+    char version[128], said[ND_LONE_BYTES];
+    int n_ranks;
     MPI_Comm parent;
     if (!folder() || run.file) return;
     nl_set_program("libnoiselab-profile");
@@ -168,6 +169,12 @@ static void start(void) {
     }
     PMPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL) return; /* spawned programs have ranks of their own */
+    nd_launcher_read(&launcher);
+    PMPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    if (nd_launcher_is_lone(&launcher, n_ranks, said)) {
+        leave_note("lone", said);
+        return;
+    }
     nd_team_open(&run.team);
     open_clock();
     run.is_synchronised = !nd_sync_open(&run.sync, &options, &nf_process.clock, &run.team) && !nd_sync_run(&run.sync);
