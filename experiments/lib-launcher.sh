@@ -45,17 +45,14 @@ knows_nodes() { [ -n "$hosts" ] || in_slurm_job; }
 # whose_nodes: whose they are, for messages
 whose_nodes() { if [ -n "$hosts" ]; then echo '--hosts'; else echo "job $SLURM_JOB_ID"; fi; }
 
-# check_hosts: --hosts is a list of names, each once. A Slurm job has nodes of its own.
+# check_hosts: makes one name after the other of --hosts, each once. A Slurm job has nodes of its own.
 check_hosts() {
     [ -n "$hosts" ] || return 0
     [ -z "$submit" ] || die 2 '--hosts: a batch job has nodes of its own (--nodes N); leave it out'
     ! in_slurm_job || die 2 "--hosts: this is job $SLURM_JOB_ID, and the nodes are its own: choose among them with --nodes or --node-sets"
     [ "${launcher:-mpirun}" != srun ] || die 2 '--launcher srun: --hosts are reached by mpirun; leave one of them out'
-    case ",$hosts" in
-    *[!A-Za-z0-9.,_-]* | *,,* | *, | *,[-.]*) die 2 "--hosts: '$hosts' is not a list of names (try node1,node2)" ;;
-    esac
-    twice=$(node_names | sort | uniq -d | first_line)
-    [ -z "$twice" ] || die 2 "--hosts: '$twice' stands twice"
+    find_node_names
+    hosts=$(node_names | paste -sd , -)
 }
 
 # lines_of_cpus TEXT: the lines "host cores cpus" of it, sorted; launchers add words of their own
@@ -70,17 +67,22 @@ hosts_cpus() {
     look=$(lines_of_cpus "$look")
     # the load of one node is addressed by the name that the node itself has
     strange=$(printf '%s\n' "$look" | awk -v hosts="$hosts" '
-        { sub(/\..*/, "", $1); own[$1] = 1 }
+        { short = $1; sub(/\..*/, "", short); n_called[$1]++; n_short[short]++; if (short == $1) n_bare[short]++ }
         END {
+            # a name without its domain may be any node of that short name, and one with it those that do not say theirs
             n = split(hosts, name, ",")
             for (i = 1; i <= n; i++) {
                 short = name[i]
                 sub(/\..*/, "", short)
-                if (!(short in own)) { print name[i]; exit }
+                n_meant = short == name[i] ? n_short[short] : n_called[name[i]] + n_bare[short]
+                if (!n_meant) print "no node calls itself " name[i]
+                else if (n_meant > 1 && n_meant > n_called[name[i]]) print "several nodes could be " name[i]
+                else continue
+                exit
             }
         }')
     [ -z "$strange" ] ||
-        die 2 "--hosts: no node calls itself '$strange': they are $(printf '%s\n' "$look" | cut -d ' ' -f 1 | paste -sd , -) (uname -n);" \
+        die 2 "--hosts: $strange: they are $(printf '%s\n' "$look" | cut -d ' ' -f 1 | paste -sd , -) (uname -n);" \
             'say these names'
     printf '%s\n' "$look"
 }
@@ -88,6 +90,7 @@ hosts_cpus() {
 # find_cpus: sets n_nodes and cores, the number of cores of each node that this process, this job or --hosts may use (0: unknown); node_cores has
 # one line "host cores cpus" for each node
 find_cpus() {
+    find_node_names
     if [ -n "$hosts" ]; then
         choose_launcher
         node_cores=$(hosts_cpus) || exit 2

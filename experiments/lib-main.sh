@@ -68,11 +68,11 @@ find_nodes() {
     [ -z "$node_sets$nodes_per_launch" ] || [ -n "$submit" ] || knows_nodes ||
         die 2 '--node-sets, --nodes-per-launch: need a Slurm job with several nodes, or --hosts'
     if [ -n "$node_sets" ]; then
-        case ";$node_sets;" in
-        *';;'* | *,,* | *';,'* | *',;'* | *[!A-Za-z0-9.,\;_-]*) die 2 "--node-sets: '$node_sets' is not a list of sets (try 'n1,n2;n3,n4')" ;;
-        esac
-        sets_of_nodes=$(printf '%s\n' "$node_sets" | tr ';' '\n')
-        [ -n "$submit" ] || known_to_job --node-sets "$(printf '%s\n' "$node_sets" | tr ';' ',')"
+        sets_of_nodes=$(printf '%s\n' "$node_sets" | tr ';' '\n' | while IFS= read -r set; do
+            set=$(names_of "--node-sets '$node_sets'" "$set") || exit 2
+            printf '%s\n' "$set" | paste -sd , -
+        done) || exit 2
+        [ -n "$submit" ] || known_to_job --node-sets "$(printf '%s\n' "$sets_of_nodes" | paste -sd , -)"
     elif [ -n "$nodes_per_launch" ] && [ -z "$submit" ]; then
         whole --nodes-per-launch "$nodes_per_launch"
         [ "$nodes_per_launch" -le "$n_nodes" ] || die 2 "--nodes-per-launch: $nodes_per_launch nodes asked for, and $(whose_nodes) has $n_nodes"

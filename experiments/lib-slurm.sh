@@ -7,8 +7,24 @@ in_slurm_job() { [ -n "${SLURM_JOB_ID-}" ] && command -v srun >/dev/null; }
 # job_nodes: number of nodes of the job
 job_nodes() { echo "${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}"; }
 
-# node_names: the nodes of the job, or of --hosts, one on a line
-node_names() { if [ -n "$hosts" ]; then printf '%s\n' "$hosts" | tr ',' '\n'; else scontrol show hostnames "$SLURM_JOB_NODELIST"; fi; }
+# names_of NAME LIST: the nodes of a list as Slurm writes them, one on a line. NAME: whose list it is, for messages; ends this shell with 2
+names_of() {
+    names=$("$NOISELAB_LIBEXEC/noiselab-sh" nodes "$2" 2>&1) || die 2 "$1: ${names#noiselab-sh: }"
+    printf '%s\n' "$names"
+}
+
+# find_node_names: sets all_nodes, the nodes of the job, or of --hosts, one on a line; empty where there is neither
+find_node_names() {
+    all_nodes=''
+    if [ -n "$hosts" ]; then
+        all_nodes=$(names_of --hosts "$hosts") || exit 2
+    elif in_slurm_job; then
+        all_nodes=$("$NOISELAB_LIBEXEC/noiselab-sh" job-nodes 2>&1) || die 2 "job $SLURM_JOB_ID: ${all_nodes#noiselab-sh: }"
+    fi
+}
+
+# node_names: these. Needs find_node_names.
+node_names() { printf '%s\n' "$all_nodes"; }
 
 # srun_mpi: what srun --mpi= has to be for the detector's MPI library; NOISELAB_SRUN_MPI says it where this guesses wrong
 srun_mpi() {

@@ -19,7 +19,7 @@ node is printed, for an administrator to run.
   -h, --help      this text
 
 Exit status: 0 pass; 1 fail; 2 usage, or a file that cannot be read or is damaged; 3 inconclusive, too old, or none for
-this node. Only 1 says something against the node.
+this node under this very name. Only 1 says something against the node.
 EOT
 }
 
@@ -79,15 +79,17 @@ if [ -n "$max_age" ]; then
     [ -n "$max_age_s" ] || stop 2 "--max-age: '$max_age' is not a time with its unit (try 36h, 2d)"
 fi
 
-file=$place
+# what others of this short name are called, with and without a domain: nothing here knows which of them is which
+file=$place namesakes=''
 if [ -d "$place" ]; then
     file=$place/$host.txt
-    # a node may call itself by its long name, and be called by its short one
-    [ -e "$file" ] || [ ! -e "$place/${host%%.*}.txt" ] || file=$place/${host%%.*}.txt
+    for other in "$place/${host%%.*}.txt" "$place/${host%%.*}".*.txt; do
+        [ "$other" = "$file" ] || [ ! -e "$other" ] || namesakes="$namesakes${namesakes:+, }$(plain "$(basename "$other" .txt)")"
+    done
 fi
 if [ ! -e "$file" ]; then
     [ "$file" != "$place" ] || stop 2 "'$file' is not there"
-    stop 3 "no verdict of $host in '$place'"
+    stop 3 "no verdict of $host in '$place'${namesakes:+; ambiguous: it could be $namesakes, or another node (say which with --host)}"
 fi
 if [ ! -f "$file" ] || [ ! -r "$file" ]; then stop 2 "cannot read '$file'"; fi
 
@@ -123,5 +125,6 @@ inconclusive) exit 3 ;;
 esac
 failed=$(sed -n 's/^failed: *//p' "$file" | head -n 5 | paste -sd ';' -)
 reason=$(plain "noiselab: ${failed:-acceptance failed}, $ended" '<>[]')
-printf 'scontrol update NodeName=%s State=DRAIN Reason="%s"\n' "$(plain "${host%%.*}")" "$reason"
+[ -n "$namesakes" ] || host=${host%%.*}
+printf 'scontrol update NodeName=%s State=DRAIN Reason="%s"\n' "$(plain "$host")" "$reason"
 exit 1

@@ -16,7 +16,8 @@
 node_classes <- function(acceptance, units, site = NULL) {
   hosts <- acceptance$hosts
   if (!is.null(site)) {
-    own <- site$class[match(hosts, site$host)]
+    own <- site$class[match(seq_along(hosts), hosts_meant(site$host, hosts, "--classes"))]
+    if (all(is.na(own))) abort_usage("--classes: no node of this campaign has a class; they are ", few_words(hosts))
     own[is.na(own)] <- "other"
     return(data.frame(host = hosts, hardware = own, network = own, by = "the file of classes"))
   }
@@ -123,16 +124,15 @@ class_notes <- function(classes) {
     if (length(small) > 0) sprintf("%s: a class of fewer than three is judged by limits and a reference only", vapply(small, few_words, "", 6)))
 }
 
-# Lines `CLASS NODE...`; # begins a comment.
+# Lines `CLASS NODE...`, with lists of nodes as Slurm writes them; # begins a comment.
 read_classes <- function(file) {
   if (!file.exists(file) || dir.exists(file)) abort_usage("--classes: '", file, "' is no file that can be read")
   lines <- trimws(sub("#.*", "", read_text_lines(file)))
   rows <- bind_rows(lapply(which(nzchar(lines)), function(i) {
-    words <- strsplit(lines[i], "[ \t,]+")[[1]]
+    words <- strsplit(lines[i], "[ \t]+")[[1]]
     if (length(words) < 2) abort_damaged(file, i, "'", printable(lines[i]), "' is not CLASS NODE...")
-    data.frame(line = i, class = printable(words[1]), host = printable(words[-1]))
+    data.frame(line = i, class = printable(words[1]), host = unlist(lapply(words[-1], nodes_of_word, file, i)))
   }))
-  twice <- which(duplicated(rows$host))
-  if (length(twice) > 0) abort_damaged(file, rows$line[twice[1]], "'", rows$host[twice[1]], "' has a class already")
+  refuse_twins(rows, file, "has a class already")
   if (NROW(rows) == 0) NULL else rows
 }

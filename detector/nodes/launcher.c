@@ -60,8 +60,9 @@ int nd_launcher_is_lone(const struct nd_launcher *l, int n_ranks, char said[ND_L
                  "Slurm started %d tasks, MPI sees %d: srun --mpi=pmix (of those in srun --mpi=list), or mpirun in the allocation",
                  l->n_ranks, n_ranks);
     else
-        snprintf(said, ND_LONE_BYTES, "%s started %d ranks, MPI sees %d: the mpirun that belongs to %.80s, or srun with a --mpi= that it knows",
-                 l->name, l->n_ranks, n_ranks, version);
+        snprintf(said, ND_LONE_BYTES,
+                 "%s started %d ranks, MPI sees %d: the mpirun that belongs to %.80s, or srun with a --mpi= that it knows", l->name,
+                 l->n_ranks, n_ranks, version);
     return 1;
 }
 

@@ -2,6 +2,8 @@
 #ifndef ND_NODES_H
 #define ND_NODES_H
 
+#include "common/base/nl_hostlist.h"
+
 #define ND_MAX_NODES_LISTED 1024
 
 enum nd_which_nodes { ND_NODES_ALL, ND_NODES_FIRST /* that of rank 0 */, ND_NODES_LISTED };
@@ -9,8 +11,7 @@ enum nd_which_nodes { ND_NODES_ALL, ND_NODES_FIRST /* that of rank 0 */, ND_NODE
 struct nd_nodes {
     const char *option; /* that said it, for messages */
     enum nd_which_nodes which;
-    const char *hosts[ND_MAX_NODES_LISTED]; /* LISTED: names, with or without their domain */
-    int n_hosts;
+    struct nl_hostlist hosts; /* LISTED: names, with or without their domain; lives as long as the process */
     const char *text; /* as given; NULL: not given */
 };
 

@@ -11,6 +11,7 @@
 #include "detector/halves/channels.h"
 #include "common/page/nl_agent.h"
 #include "common/base/nl_error.h"
+#include "common/base/nl_hostlist.h"
 #include "detector/program/program.h"
 #include "common/base/nl_nearest.h"
 #include "common/base/nl_options.h"
@@ -133,7 +134,7 @@ static const struct argp_option option_rows[] = {
     {"preset", KEY_PRESET, "NAME", 0,
      "kind, pattern and their options from a file (see noiselab-gen --list-presets); options given here override it", 2},
     {"noise-nodes", KEY_NOISE_NODES, "all|first|LIST", 0,
-     "nodes that get a generator: all, that of rank 0, or host names, comma-separated (default all)", 2},
+     "nodes that get a generator: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 2},
     {"external", KEY_EXTERNAL, "NAME", 0,
      "single: name of an external treatment of the whole launch, present (--arms on) or not (--arms off); no generator is started", 2},
     {0, 0, 0, 0, "Treatment, handed to noiselab-gen:", 3},
@@ -174,7 +175,7 @@ static const struct argp_option option_rows[] = {
      "its sampling period: each half holds whole periods (default half: at least 100ms; 1s when no period is given)", 8},
     {"agent-settle", KEY_AGENT_SETTLE, "TIME", 0, "untimed operations after each switch (default: half of its period, at least 5ms)", 8},
     {"agent-nodes", KEY_AGENT_NODES, "all|first|LIST", 0,
-     "nodes whose agent is switched: all, that of rank 0, or host names, comma-separated (default all)", 8},
+     "nodes whose agent is switched: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 8},
     {"agent-interval", KEY_AGENT_INTERVAL, "TIME", 0, "the sampling interval it was set to; recorded only", 8},
     {0, 0, 0, 0, "Run:", 4},
     {"seed", KEY_SEED, "N", 0, "seed of the random order (default: from the clock, recorded)", 4},
@@ -569,15 +570,15 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
     }
 }
 
-static int resolve_names(const char *option, const char *text, const char **out, int max);
-
 static error_t parse_nodes(struct parsing *p, const char *arg, struct nd_nodes *nodes) {
+    char reason[256];
     nodes->text = arg;
-    nodes->n_hosts = 0;
+    nl_hostlist_free(&nodes->hosts);
     nodes->which = strcmp(arg, "all") == 0 ? ND_NODES_ALL : strcmp(arg, "first") == 0 ? ND_NODES_FIRST : ND_NODES_LISTED;
-    if (nodes->which == ND_NODES_LISTED) nodes->n_hosts = resolve_names(nodes->option, arg, nodes->hosts, ND_MAX_NODES_LISTED);
-    p->failed |= nodes->n_hosts < 0;
-    return nodes->n_hosts < 0 ? EINVAL : 0;
+    if (nodes->which != ND_NODES_LISTED || !nl_hostlist_read(arg, ND_MAX_NODES_LISTED, &nodes->hosts, reason, sizeof reason)) return 0;
+    nl_error("%s: %s", nodes->option, reason);
+    p->failed = 1;
+    return EINVAL;
 }
 
 /* Options of an agent's companion. It looks at most of them itself. */

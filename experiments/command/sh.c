@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "experiments/command/doctor.h"
 #include "experiments/command/launched.h"
 #include "common/base/nl_error.h"
+#include "common/base/nl_hostlist.h"
 #include "common/base/nl_nearest.h"
 #include "common/base/nl_secret.h"
 #include "experiments/command/values.h"
@@ -16,7 +18,7 @@ enum { EXIT_NOT_OURS = 70 }; /* a file of noiselab's that is not as it says: a b
 
 static const char usage[] =
     "values [--with-names] [--pass-damaged] FILE... -- PATH... | nearest WORD < WORDS | owned PID LAUNCH COMMAND... | "
-    "end LAUNCH [PID] | redact < LINES | "
+    "end LAUNCH [PID] | redact < LINES | nodes LIST | job-nodes | "
     "each-node RANKS NODES MPIRUN [OPTIONS] -- PROGRAM...";
 
 /* The values of one file, "-": stdin. A status. */
@@ -101,6 +103,39 @@ static int each_node(const char *ranks, char *nodes, char **words) {
     return NL_EXIT_USAGE;
 }
 
+/* Whether `scontrol` reads the list of the job as it was read here; where it is missing, or cannot be asked, nothing speaks against it. */
+static int check_by_scontrol(const char *text, const struct nl_hostlist *list) {
+    enum { SECONDS = 3, BYTES = 1 << 23 };
+    char *said = malloc(BYTES), *save = NULL;
+    int i = 0, differs = 0;
+    if (!said) return 0;
+    if (nc_run((const char *const[]){"scontrol", "show", "hostnames", text, NULL}, SECONDS, said, BYTES, NULL, 0)) said[0] = '\0';
+    for (char *line = strtok_r(said, "\n", &save); line && !differs; line = strtok_r(NULL, "\n", &save), i++)
+        differs = i == list->n || strcmp(line, list->names[i]) != 0;
+    if (i && (differs || i != list->n)) nl_error("SLURM_JOB_NODELIST: scontrol makes other nodes of '%.200s'", text);
+    free(said);
+    return i && (differs || i != list->n) ? -1 : 0;
+}
+
+/* The nodes of a list, one on a line; NULL: of this job. */
+static int nodes(const char *text) {
+    struct nl_hostlist list;
+    char reason[256];
+    const char *of_job = text ? NULL : getenv("SLURM_JOB_NODELIST");
+    if (!text && (!of_job || !*of_job)) {
+        nl_error("SLURM_JOB_NODELIST is not set: its nodes are not known");
+        return NL_EXIT_USAGE;
+    }
+    if (nl_hostlist_read(text ? text : of_job, NL_HOSTLIST_MOST, &list, reason, sizeof reason)) {
+        nl_error("%s%s", text ? "" : "SLURM_JOB_NODELIST: ", reason);
+        return NL_EXIT_USAGE;
+    }
+    int failed = of_job && check_by_scontrol(of_job, &list);
+    for (int i = 0; i < list.n && !failed; i++) puts(list.names[i]);
+    nl_hostlist_free(&list);
+    return failed || fflush(stdout) ? NL_EXIT_USAGE : NL_EXIT_OK;
+}
+
 /* The lines of stdin with the secrets of their fields, which tabs divide, replaced. Status 1: there were some. */
 static int redact(void) {
     char *line = NULL, *out = NULL;
@@ -133,6 +168,8 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "nearest") == 0) return nearest(argv[2]);
     if (argc > 6 && strcmp(argv[1], "each-node") == 0) return each_node(argv[2], argv[3], argv + 4);
     if (argc == 2 && strcmp(argv[1], "redact") == 0) return redact();
+    if (argc == 3 && strcmp(argv[1], "nodes") == 0) return nodes(argv[2]);
+    if (argc == 2 && strcmp(argv[1], "job-nodes") == 0) return nodes(NULL);
     if (argc > 4 && strcmp(argv[1], "owned") == 0) return nc_launched_become((pid_t)atoi(argv[2]), argv[3], argv + 4);
     if (argc > 2 && strcmp(argv[1], "end") == 0) return nc_launched_end(argv[2], argc > 3 ? (pid_t)atoi(argv[3]) : 0);
     nl_error("usage: noiselab-sh %s", usage);

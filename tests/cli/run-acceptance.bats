@@ -49,16 +49,34 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 }
 
 @test "hosts that are none, or cannot be reached, are refused in one line before anything runs" {
-    run_refused "--hosts: 'a,,b' is not a list of names" acceptance --hosts a,,b
-    run_refused "--hosts: 'a -x' is not a list of names" acceptance --hosts 'a -x'
-    run_refused "--hosts: 'a' stands twice" acceptance --hosts a,b,a
+    run_refused "--hosts: the list is empty or has an empty part" acceptance --hosts a,,b
+    run_refused "--hosts: 'a -x' is not a name of a node" acceptance --hosts 'a -x'
+    run_refused "--hosts: 'a1' stands twice" acceptance --hosts 'a[1-2],a1'
     run_refused '--hosts: a batch job has nodes of its own' acceptance --hosts a --submit
     run_refused '--hosts are reached by mpirun' acceptance --hosts a --launcher srun
     run_refused '--hosts: an agent is measured on this machine' "$BIN/noiselab" run agent --hosts a --out "$OUT" --agent-cmd true 2>"$ERR"
     run_refused "cannot start a program on no-such-node.invalid: " acceptance --hosts no-such-node.invalid
-    run_refused "--hosts: no node calls itself 'localhost': they are $(uname -n)" acceptance --hosts localhost
+    run_refused "--hosts: no node calls itself localhost: they are $(uname -n)" acceptance --hosts localhost
     cluster_of 3 1
     run_refused '--hosts: this is job 1, and the nodes are its own' acceptance --hosts n1,n2
+    [ ! -e "$OUT" ]
+}
+
+@test "the nodes of a job are those of its list, whatever scontrol does; without a list nothing is planned" {
+    job_nodes() { "$BIN/../libexec/noiselab/noiselab-sh" job-nodes 2>"$ERR" | paste -sd ' ' -; }
+    cluster_of 3 2
+    for does in 'exit 1' : 'sleep 60' "printf '%s\\n' n1 n2 n3"; do
+        slurm_stub scontrol <<<"$does"
+        [ "$(job_nodes)" = 'n1 n2 n3' ]
+    done
+    slurm_stub scontrol <<<"printf '%s\\n' n1 n2 n4"
+    run_refused "job 1: SLURM_JOB_NODELIST: scontrol makes other nodes of 'n[1-3]'" acceptance --dry-run
+    slurm_stub scontrol <<<'exit 1'
+    SLURM_JOB_NODELIST='n[1-3],n2' run_refused "SLURM_JOB_NODELIST: 'n2' stands twice" acceptance --dry-run
+    SLURM_JOB_NODELIST='' run_refused 'job 1: SLURM_JOB_NODELIST is not set: its nodes are not known' acceptance --dry-run
+    run_refused "--node-sets 'n[1-2];n[3-4': 'n[3-4': a bracket has no end" acceptance --node-sets 'n[1-2];n[3-4' --dry-run
+    run_refused "--node-sets: 'n4' is not a node of job 1 (n1,n2,n3)" acceptance --node-sets 'n[1-2];n[3-4]' --dry-run
+    acceptance --dry-run --node-sets 'n[1-2];n3'
     [ ! -e "$OUT" ]
 }
 
@@ -183,6 +201,29 @@ verdict_of() {
     [[ "${lines[1]#*Reason=}" != *[\`\$\;]* ]]
     [ "$(tr -dc '"' <<<"${lines[1]}" | wc -c)" -eq 2 ]
     [ ! -e "$BATS_TEST_TMPDIR/ran" ]
+}
+
+@test "a short name that could be two hosts has no verdict of either" {
+    now=$(date -u +%Y-%m-%dT%H:%M:%SZ) nodes=$BATS_TEST_TMPDIR/nodes
+    verdict_of fail "$now" 'failed: detour lost'
+    mv "$nodes/$(uname -n).txt" "$nodes/n01.txt"
+    for host in n01.a n01.b; do
+        health --host "$host" "$nodes"
+        echo "$status $stderr"
+        [ "$status" -eq 3 ]
+        [[ "$stderr" == *"no verdict of $host in '$nodes'; ambiguous: it could be n01, or another node"* ]]
+    done
+    health --host n01 "$nodes"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *'NodeName=n01 '* ]]
+    cp "$nodes/n01.txt" "$nodes/n01.b.txt"
+    mv "$nodes/n01.txt" "$nodes/n01.a.txt"
+    health --host n01 "$nodes"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *'it could be n01.a, n01.b'* ]]
+    health --host n01.b "$nodes"
+    [ "$status" -eq 1 ]
+    [[ "$output" == *'NodeName=n01.b '* ]]
 }
 
 @test "a verdict that is too old, damaged or missing says nothing against the node" {

@@ -87,6 +87,12 @@ test_that("nodes on another switch, or with another CPU, are compared among them
   file <- tempfile()
   writeLines(c("# ours", "thin node1 node2,node3", "fat node4 node5"), file)
   expect_equal(node_classes(models$acceptance, NULL, read_classes(file))$network, c("thin", "thin", "thin", "fat", "fat"))
+  writeLines(c("thin node[1-2],node3.example.org", "fat node[4-5]", "fat other[001-100]x"), file)
+  expect_equal(node_classes(models$acceptance, NULL, read_classes(file))$network, c("thin", "thin", "thin", "fat", "fat"))
+  writeLines("thin nod[1-5]", file)
+  expect_error(node_classes(models$acceptance, NULL, read_classes(file)), "no node of this campaign has a class", class = "nl_error_usage")
+  writeLines("thin node[1-", file)
+  expect_error(read_classes(file), ":1: 'node\\[1-': a bracket has no end", class = "nl_error_damaged")
   writeLines(c("thin node1", "fat node1"), file)
   expect_error(read_classes(file), ":2: 'node1' has a class already", class = "nl_error_damaged")
   a <- models$acceptance
@@ -95,6 +101,13 @@ test_that("nodes on another switch, or with another CPU, are compared among them
   got <- node_classes(a, acceptance_units(a))
   expect_equal(unique(got$by), "Slurm's topology")
   expect_equal(got$network, paste("switch", c("leaf1", "leaf1", "leaf2", "leaf2", "leaf2")))
+})
+
+test_that("a name means a host with or without the domain, and never two", {
+  expect_equal(hosts_meant(c("n2", "N1.a", "n9"), c("n1.a", "n2.b", "n3"), "--x"), c(2L, 1L, NA))
+  expect_equal(hosts_meant(character(), "n1", "--x"), integer())
+  for (case in list(list("n1", c("n1.a", "n1.b")), list("n1.a", c("n1", "n1.a")), list(c("n1", "n1.a"), "n1.a")))
+    expect_error(hosts_meant(case[[1]], case[[2]], "--x"), "--x: 'n1", class = "nl_error_usage")
 })
 
 test_that("medians without each column are those of the others", {

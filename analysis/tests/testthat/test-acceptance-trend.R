@@ -68,6 +68,11 @@ test_that("nodes known to be bad are left out from their date on", {
   expect_equal(result$acceptance$hosts, c("node1", "node3", "node4"))
   expect_false(any(result$judgements$verdict == "fail"))
   expect_match(paste(result$notes, collapse = " "), "left out since 2026-03-02: node2 \\(bad DIMM\\)")
+  expect_match(paste(result$notes, collapse = " "), "not in this campaign, of those known to be bad: node9")
+  writeLines("node[2-3].example.org 2026-03-02 bad rack", file)
+  expect_equal(leave_out(a, read_known_bad(file))$hosts, c("node1", "node4"))
+  writeLines(c("node[1-3] 2026-03-02 bad rack", "node2 2026-03-03 again"), file)
+  expect_error(read_known_bad(file), ":2: 'node2' stands in the file already", class = "nl_error_damaged")
   before <- simulated_acceptance(nodes = 4, slow_node = 2, started = "2026-03-01")
   expect_equal(leave_out(before, known)$hosts, before$hosts)
   for (bad in c("node2", "node2 soon bad", "node2 2026-02-31 bad")) {

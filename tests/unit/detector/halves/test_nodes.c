@@ -167,7 +167,8 @@ static void the_longest_name_of_a_host_is_kept_whole(void **state) {
 
 static void a_list_holds_its_nodes_and_first_only_that_of_rank_0(void **state) {
     (void)state;
-    static struct nd_nodes nodes = {.which = ND_NODES_LISTED, .hosts = {"n2", "n3.example.org"}, .n_hosts = 2};
+    static char *names[] = {"n2", "n3.example.org"};
+    static struct nd_nodes nodes = {.which = ND_NODES_LISTED, .hosts = {.names = names, .n = 2}};
     assert_true(nd_nodes_hold(&nodes, "n2.example.org", 0));
     assert_true(nd_nodes_hold(&nodes, "n3", 0));
     assert_false(nd_nodes_hold(&nodes, "n1", 1));
@@ -176,6 +177,29 @@ static void a_list_holds_its_nodes_and_first_only_that_of_rank_0(void **state) {
     assert_false(nd_nodes_hold(&nodes, "n2", 0));
     nodes.which = ND_NODES_ALL;
     assert_true(nd_nodes_hold(&nodes, "n9", 0));
+}
+
+static void a_name_that_could_be_two_nodes_is_wrong(void **state) {
+    (void)state;
+    static const struct {
+        const char *list, *hosts[3];
+        int wrong;
+    } rows[] = {{"n[1-2]", {"n1", "n2", "n3"}, -1},
+                {"n1,n2.b.org", {"n1.a.org", "n2.b.org", "n2.c.org"}, -1},
+                {"n2,n1", {"n1.a.org", "n1.b.org", "n2"}, 1}, /* a short name of two */
+                {"n1.a.org", {"n1", "n1", "n2"}, 0},          /* and the other way round */
+                {"n1", {"n1", "n1.b.org", "n2"}, 0},
+                {"n1", {"n1", "n1", "n2"}, -1},               /* two that are really called so */
+                {"n[1-4]", {"n1", "n2", "n3"}, 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct nd_nodes nodes = {.which = ND_NODES_LISTED};
+        char reason[128];
+        int n_meant[8] = {0};
+        assert_int_equal(nl_hostlist_read(rows[i].list, 4, &nodes.hosts, reason, sizeof reason), 0);
+        for (int k = 0; k < 3; k++) nd_nodes_count(&nodes, rows[i].hosts[k], n_meant);
+        if (nd_nodes_find_wrong(&nodes, n_meant) != rows[i].wrong) fail_msg("'%s', row %zu", rows[i].list, i);
+        nl_hostlist_free(&nodes.hosts);
+    }
 }
 
 static void arms_are_compared_within_a_launch_or_among_launches(void **state) {
@@ -252,6 +276,7 @@ int main(void) {
         cmocka_unit_test(a_name_means_a_host_with_or_without_the_domain),
         cmocka_unit_test(the_longest_name_of_a_host_is_kept_whole),
         cmocka_unit_test(a_list_holds_its_nodes_and_first_only_that_of_rank_0),
+        cmocka_unit_test(a_name_that_could_be_two_nodes_is_wrong),
         cmocka_unit_test(arms_are_compared_within_a_launch_or_among_launches),
         cmocka_unit_test(staggered_nodes_share_the_period_evenly),
         cmocka_unit_test(nodes_that_are_alike_are_not_spoken_of),

@@ -60,8 +60,8 @@ static void every_launcher_says_how_many_ranks_it_started(void **state) {
         /* an allocation without a step: salloc's shell */
         {{{"SLURM_NTASKS", "4"}}, {.name = "none", .rank = 0, .n_ranks = 1, .local_rank = 0}},
         /* mpirun inside of a job */
-        {{{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"},
-          {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}},
+        {{{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"OMPI_COMM_WORLD_RANK", "1"},
+          {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}},
          {.name = "Open MPI", .rank = 1, .n_ranks = 2, .local_rank = 1}},
         /* values that are no numbers, and a rank outside of its world, are nobody's */
         {{{"SLURM_NTASKS", "4(x2)"}, {"SLURM_PROCID", "0"}}, {.name = "none", .rank = 0, .n_ranks = 1, .local_rank = 0}},
@@ -85,7 +85,8 @@ static void a_rank_is_alone_where_mpi_sees_fewer_than_the_launcher_started(void 
     (void)state;
     struct nd_launcher l = read_from(slurm);
     assert_true(nd_launcher_is_lone(&l, 1, said));
-    assert_string_equal(said, "Slurm started 4 tasks, MPI sees 1: srun --mpi=pmix (of those in srun --mpi=list), or mpirun in the allocation");
+    assert_string_equal(said, "Slurm started 4 tasks, MPI sees 1: srun --mpi=pmix (of those in srun --mpi=list), or mpirun in the "
+                              "allocation");
     assert_true(nd_launcher_is_lone(&l, 2, said));
     assert_non_null(strstr(said, "MPI sees 2: "));
     assert_false(nd_launcher_is_lone(&l, 4, said));
