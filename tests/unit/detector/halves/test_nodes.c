@@ -117,6 +117,19 @@ static void what_is_not_known_stays_unknown(void **state) {
     assert_true(row.detour_ns == -1 && row.n_detours == -1);
 }
 
+/* What one of two generators delivered is not what both did. */
+static void a_sum_with_an_unknown_part_is_not_known(void **state) {
+    (void)state;
+    struct nd_sample known = {.loop = {.wall_ns = 10}, .delivered_ns = 7}, unknown = {.loop = {.wall_ns = 10}, .delivered_ns = -1};
+    for (int turn = 0; turn < 2; turn++) {
+        struct nd_half row = {.starts = {0}};
+        struct nd_half_sum a = nd_half_sum_of(0, turn ? &known : &unknown), b = nd_half_sum_of(1, turn ? &unknown : &known);
+        nd_half_sum_join(&a, &b);
+        nd_half_sum_tell(&a, 0, 1, 1, &row);
+        assert_int_equal(row.delivered_ns, -1);
+    }
+}
+
 /* A largest steal below 0 is still the largest of those that are known, in either order. */
 static void steal_below_zero_is_kept(void **state) {
     (void)state;
@@ -272,6 +285,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_joined_in_any_order_make_the_same_row),
         cmocka_unit_test(what_is_not_known_stays_unknown),
+        cmocka_unit_test(a_sum_with_an_unknown_part_is_not_known),
         cmocka_unit_test(steal_below_zero_is_kept),
         cmocka_unit_test(a_name_means_a_host_with_or_without_the_domain),
         cmocka_unit_test(the_longest_name_of_a_host_is_kept_whole),
