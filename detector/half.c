@@ -322,7 +322,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     nd_agent_switch(r, step);
     settle(r, step, &loop);
     if (nd_options_has_agent(r->o)) r->aside_ns += nl_mono_ns() - switch_ns;
-    int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1;
+    int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1, throttled_ns = nl_quota_throttled_ns(&r->quota);
     memset(r->scratch, 0, sizeof *r->scratch);
     if (is_recorded && !r->program) nd_agent_begin(r, step);
     int64_t drawn_ns = nl_mono_ns();
@@ -349,6 +349,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (s->asked_ns > 0) nd_ledger_half(&r->ledgers[s->account], (double)s->asked_ns, (double)s->delivered_ns);
     end_arm(r);
     s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;
+    s->throttled_ns = throttled_ns >= 0 ? nl_quota_throttled_ns(&r->quota) - throttled_ns : -1;
 }
 
 /* ---- from the ranks' figures to a row (rank 0) --------------------------------------------------------------------------------------- */

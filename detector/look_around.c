@@ -59,8 +59,22 @@ static int look(struct nd_run *r, const unsigned char *used, int n_cpus, const p
     return 0;
 }
 
+/* Whoever has used up a quota stands still, and no other task is to blame. What runs beside the ranks in their cgroup uses it up with them. */
+static void say_quotas(const struct nd_run *r) {
+    for (int i = 0; i < r->team.n_nodes; i++) {
+        const struct nd_host *host = &r->hosts[i];
+        char text[256];
+        if (host->quota.quota_ns == 0) continue;
+        nl_warn("before measuring: a quota of %s%s holds for the %d rank(s) of %s: %s", nl_quota_tell(&host->quota, text, sizeof text),
+                host->quota.depth > 0 ? ", set above their own cgroup," : "", host->n_ranks, host->host,
+                nl_quota_cpus(&host->quota) < host->n_ranks ? "they need more, and will be stopped in every period"
+                                                            : "a load or an agent in the same cgroup counts, too");
+    }
+}
+
 static void say_what_is(const struct nd_run *r, int is_quiet) {
     char line[600], time[32];
+    say_quotas(r);
     if (nd_quiet_tell(r->before, r->team.n_nodes, SAID_PERCENT, line, sizeof line)) nl_warn("before measuring: %s", line);
     if (!is_quiet && r->o->wait_quiet_ns)
         nl_warn("--wait-quiet: the CPUs are not quiet after %s; goes on", nl_format_duration(r->waited_ns, time, sizeof time));

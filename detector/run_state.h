@@ -83,6 +83,7 @@ struct nd_run {
     struct nd_pairs *node_pairs;    /* leaders: of their node */
     struct nd_node_end *node_end;   /* leaders */
     struct nd_steal *steal;         /* leaders, may be NULL */
+    struct nl_quota quota;          /* leaders; without accounts where there is none */
     unsigned char *cpu_used;        /* n_cpu_used flags: CPUs of this node's ranks */
     int n_cpu_used;
     int n_arms, n_generators;

@@ -172,6 +172,7 @@ static int set_up_node(struct nd_run *r, const struct nd_binding *bindings, stru
     for (int i = 0; i < r->team.n_node_ranks; i++) all_bound &= bindings[i].cpu >= 0;
     /* without a fixed CPU per rank nobody can say whose steal time it is: unknown, not 0 */
     if (all_bound) r->steal = nd_steal_open(r->cpu_used, r->n_cpu_used, r->o->half_ns);
+    nl_quota_open(&r->quota, "", getpid());
     return place_noise(r, bindings);
 }
 
@@ -597,6 +598,7 @@ void nd_run_tear_down(struct nd_run *r) {
     nd_agent_rows_close(r->agent.rows);
     nd_load_log_close(r);
     nd_steal_close(r->steal);
+    nl_quota_close(&r->quota);
     nd_program_close(r->program);
     nl_preempted_close(&r->preempted);
     nd_progress_close(r->progress);

@@ -66,6 +66,22 @@ left_out_or_go() { [ -z "${LEFT_OUT-}" ] || skip "$LEFT_OUT"; }
 # needs_cpus NUMBER: that many that this process may use
 needs_cpus() { [ "$(nproc)" -ge "$1" ] || skip "needs $1 CPUs, and $(nproc) may be used here"; }
 
+# under_quota MICROSECONDS COMMAND...: in a cgroup of its own that has so much of each 100 ms; skips the test where none can be made
+under_quota() {
+    local quota=$1 folder status=0
+    shift
+    if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then
+        folder=/sys/fs/cgroup/cpu/noiselab-test.$$
+        { mkdir "$folder" && echo "$quota" >"$folder/cpu.cfs_quota_us"; } 2>/dev/null || skip 'no cgroup of the CPU can be made here'
+    else
+        folder=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/noiselab-test.$$
+        { mkdir "$folder" && echo "$quota 100000" >"$folder/cpu.max"; } 2>/dev/null || skip 'no cgroup of the CPU can be made here'
+    fi
+    (echo "$BASHPID" >"$folder/cgroup.procs" && "$@") || status=$?
+    until rmdir "$folder" 2>/dev/null; do sleep 0.1; done
+    return "$status"
+}
+
 # needs PROGRAM...
 needs() {
     for program in "$@"; do command -v "$program" >/dev/null || skip "$program is not installed (tests/deps.sh agents)"; done

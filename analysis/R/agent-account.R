@@ -167,7 +167,7 @@ agreement_causes <- function(account, tasks, most = 3) {
                    "or yielded), or its time is counted by ticks"))
     }
     # Tasks on record are no part of the difference: interrupts and the hypervisor are.
-    seen <- if (is.na(row$others_us_per_s)) names(cause_names) else c("irq", "softirq", "steal")
+    seen <- if (is.na(row$others_us_per_s)) names(cause_names) else c("irq", "softirq", "steal", "quota")
     causes <- c(woken_groups(tasks[tasks$launch %in% row$launch & tasks$host == row$host & tasks$kind %in% row$kind & tasks$group %in% seen,
                                    ]),
                 "context switches and cold caches" = 2 * row$switches_per_s,
@@ -182,7 +182,7 @@ agreement_causes <- function(account, tasks, most = 3) {
 
 cause_names <- c(kernel = "kernel threads that ran more with it", other = "other tasks that ran more with it",
                  irq = "interrupts", softirq = "soft interrupts", steal = "the hypervisor", noiselab = "noiselab's own tasks",
-                 scraper = "the scraper's tasks")
+                 scraper = "the scraper's tasks", quota = "the CPU quota of their cgroup")
 
 woken_groups <- function(tasks) {
   tasks <- tasks[tasks$group %in% names(cause_names), ]

@@ -33,10 +33,10 @@ own_groups <- c("rank", "idle")
 agent_tasks <- function(campaign, alpha = 0.01, groups = FALSE) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   rows <- as.data.frame(campaign$tasks)
-  rows <- rows[!rows$group %in% own_groups, ]
+  rows$kind <- as.character(rows$kind)
+  rows <- bind_rows(list(rows[!rows$group %in% own_groups, ], quota_tasks(campaign)))
   if (nrow(rows) == 0) return(data.frame())
   if (groups) rows$task <- rows$group
-  rows$kind <- as.character(rows$kind)
   rows$kind[rows$arm == "off"] <- "off"
   rows$time_ns <- ifelse(is.na(rows$cpu_ns), rows$wall_ns, rows$cpu_ns)
   seconds <- arm_seconds(campaign)

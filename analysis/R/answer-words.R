@@ -222,7 +222,8 @@ answer_warnings <- function(analysis) {
   loud <- grep("^[A-Z]{3}", analysis$notes, value = TRUE)
   c(control_sentence(analysis), loud, refused_warning(analysis), heterogeneity_warning(analysis),
     grep("not ok|was killed|ended as|interim look", analysis$notes, value = TRUE),
-    margin_needs_warning(answer_rows(analysis), analysis$margin_answer, analysis$power), busy_sentence(analysis$campaign))
+    margin_needs_warning(answer_rows(analysis), analysis$margin_answer, analysis$power), quota_sentence(analysis$campaign),
+    busy_sentence(analysis$campaign))
 }
 
 # Rows without a verdict, each reason once.
@@ -331,7 +332,9 @@ busy_sentence <- function(campaign) {
   off <- which(rows[["arm"]] == "off")
   share <- function(column, per) if (is.null(rows[[column]])) NA_real_ else 100 *
     mean_or_na(rows[[column]][off] / (rows[["wall_ns"]][off] * per))
-  others <- share("preempted_ns_sum", pmax(1, rows[["ranks"]][off]))
+  throttled <- if (is.null(rows)) NA_real_ else throttled_percent(rows, off)
+  # who stands still by a quota waits for a CPU that nobody has
+  others <- share("preempted_ns_sum", pmax(1, rows[["ranks"]][off])) - if (is.na(throttled)) 0 else throttled
   steal <- max(c(-Inf, share("rank_steal_ns_max", 1), share("steal_ns", 1)), na.rm = TRUE)
   before <- unlist(lapply(campaign$launches, function(info) vapply(info$before$nodes, function(node) {
     cpus <- Filter(function(cpu) is.numeric(cpu$busy_percent) && is.numeric(cpu$steal_percent), node$cpus)
@@ -341,6 +344,8 @@ busy_sentence <- function(campaign) {
       format_level(max(before)),
                                                                 busy_with(campaign)),
             if (isTRUE(others >= busy_percent)) sprintf("without the load other tasks took %s %% of the ranks' CPUs", format_level(others)),
+            if (isTRUE(throttled >= busy_percent)) sprintf("a CPU quota%s stopped the ranks for %s %% of the off halves", quota_words(campaign),
+                                                          format_level(throttled)),
             if (isTRUE(steal >= busy_percent)) sprintf("the hypervisor took %s %% in the off halves", format_level(steal)))
   if (length(said) > 0) paste0("the machine was busy: ", join_words(said), "; limits are higher for it.")
 }

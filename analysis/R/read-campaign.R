@@ -424,7 +424,8 @@ row_rules <- rules_of(
   list("overshoot_ns_max", "number", -Inf, "empty"), list("slot_ns", "number", 0, "empty"),
   list("within_ns2", "number", 0, "empty"), list("between_ns2", "number", 0, "empty"),
   # Three clocks: it may be a little below 0.
-  list("rank_steal_ns_max", "number", -Inf, "empty"), list("rank_steal_ns_sum", "number", -Inf, "empty")
+  list("rank_steal_ns_max", "number", -Inf, "empty"), list("rank_steal_ns_sum", "number", -Inf, "empty"),
+  list("throttled_ns", "number", 0, "empty")
 )
 
 hist_rules <- rules_of(
@@ -494,6 +495,7 @@ added_columns <- list(
              "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum"),
   shift = c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd"),
   steal = c("rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns"),
+  quota = "throttled_ns",
   causes = c("preempted_by_agent_ns", "preempted_by_others_ns", "preempted_by_kernel_ns", "preempted_by_noiselab_ns",
              "preempted_unknown_ns")
 )

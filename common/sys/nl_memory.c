@@ -4,6 +4,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "common/sys/nl_cgroup.h"
 
 /* The number in a file that holds nothing else; -1 when there is no such file or number ("max"). */
 static int64_t number_in(const char *folder, const char *name) {
@@ -32,13 +35,12 @@ static int64_t number_of(const char *path, const char *word) {
 /* Where the two versions of cgroups keep the same numbers. */
 struct cgroup_version {
     const char *controller; /* in /proc/self/cgroup; "" is version 2 */
-    const char *root;       /* where it is mounted */
     const char *limit, *usage, *inactive_file, *active_file;
 };
 
 static const struct cgroup_version cgroup_versions[] = {
-    {"", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file", "active_file"},
-    {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
+    {"", "memory.max", "memory.current", "inactive_file", "active_file"},
+    {"memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
 };
 
 /* What one cgroup leaves: its limit less what is used and is not file cache, which gives way. -1: no limit. */
@@ -57,47 +59,25 @@ static int64_t lesser(int64_t a, int64_t b) {
     return b >= 0 && b < a ? b : a;
 }
 
-/* The least that a cgroup or one above it leaves; `path` is its path below the root. -1: no limit. */
-static int64_t left_up_from(const struct cgroup_version *version, const char *path) {
-    char folder[PATH_MAX];
-    int64_t least = -1;
-    size_t root = strlen(version->root);
-    if ((size_t)snprintf(folder, sizeof folder, "%s%s", version->root, path) >= sizeof folder) return -1;
-    for (;;) {
-        least = lesser(least, left_in(folder, version));
-        char *slash = strrchr(folder, '/');
-        if (strlen(folder) <= root || !slash) return least;
-        *slash = '\0';
-    }
+struct least {
+    const struct cgroup_version *version;
+    int64_t bytes; /* -1: no limit */
+};
+
+static void look(void *context, const char *folder, int depth) {
+    struct least *least = context;
+    (void)depth;
+    least->bytes = lesser(least->bytes, left_in(folder, least->version));
 }
 
-/* Whether a name is among those of a list with commas; the empty list has the empty name. */
-static int has_name(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (;;) {
-        size_t end = strcspn(list, ",");
-        if (end == length && strncmp(list, name, length) == 0) return 1;
-        if (list[end] == '\0') return 0;
-        list += end + 1;
-    }
-}
-
-/* The least that any of our cgroups leaves; -1: no limit. Lines are "number:controllers:path". */
+/* The least that any of our cgroups, or one above it, leaves; -1: no limit. */
 static int64_t left_in_cgroups(void) {
-    char line[PATH_MAX + 128];
-    int64_t least = -1;
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    if (!f) return -1;
-    while (fgets(line, sizeof line, f)) {
-        line[strcspn(line, "\n")] = '\0';
-        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!path) continue;
-        *path++ = '\0';
-        for (size_t i = 0; i < sizeof cgroup_versions / sizeof *cgroup_versions; i++)
-            if (has_name(controllers + 1, cgroup_versions[i].controller)) least = lesser(least, left_up_from(&cgroup_versions[i], path));
+    struct least least = {.bytes = -1};
+    for (size_t i = 0; i < sizeof cgroup_versions / sizeof *cgroup_versions; i++) {
+        least.version = &cgroup_versions[i];
+        nl_cgroup_each_up("", getpid(), least.version->controller, look, &least);
     }
-    fclose(f);
-    return least;
+    return least.bytes;
 }
 
 int64_t nl_memory_available(void) {

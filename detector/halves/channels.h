@@ -16,6 +16,7 @@ struct nd_half {
     int64_t detour_ns, n_detours; /* -1: operations were not timed one by one */
     double base_ns;               /* negative: not known */
     int64_t steal_ns;             /* of the ranks' CPUs, by /proc/stat; -1: not known */
+    int64_t throttled_ns;         /* by a quota of CPU time, summed over CPUs; -1: there is none, or it is not known */
     int64_t rank_steal_ns_max, rank_steal_ns_sum; /* by the ranks' own clocks; may be below 0 */
     int knows_rank_steal;         /* 0: they are not known */
     int64_t n_involuntary;

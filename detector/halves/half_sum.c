@@ -17,6 +17,7 @@ struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s) {
         .n_due = s->n_due,
         .requested_ns = s->requested_ns,
         .steal_ns = s->steal_ns < 0 ? -1 : s->steal_ns,
+        .throttled_ns = s->throttled_ns < 0 ? -1 : s->throttled_ns,
         .rank_steal_ns_max = s->loop.steal_ns,
         .rank_steal_ns = s->loop.steal_ns,
         .n_rank_steal = s->loop.knows_steal,
@@ -60,6 +61,7 @@ void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b) {
     a->n_due += b->n_due;
     a->requested_ns += b->requested_ns;
     if (b->steal_ns >= 0) a->steal_ns = (a->steal_ns < 0 ? 0 : a->steal_ns) + b->steal_ns;
+    if (b->throttled_ns >= 0) a->throttled_ns = (a->throttled_ns < 0 ? 0 : a->throttled_ns) + b->throttled_ns;
     if (b->n_rank_steal && (!a->n_rank_steal || b->rank_steal_ns_max > a->rank_steal_ns_max)) a->rank_steal_ns_max = b->rank_steal_ns_max;
     a->rank_steal_ns += b->rank_steal_ns;
     a->n_rank_steal += b->n_rank_steal;
@@ -80,6 +82,7 @@ void nd_half_sum_tell(const struct nd_half_sum *s, int64_t zero_ns, int has_deto
     h->n_detours = has_detours ? s->n_detours_max : -1;
     h->base_ns = has_detours && s->n_base > 0 ? s->base_ns_sum / s->n_base : -1;
     h->steal_ns = s->steal_ns;
+    h->throttled_ns = s->throttled_ns;
     h->knows_rank_steal = s->n_rank_steal > 0;
     h->rank_steal_ns_max = s->rank_steal_ns_max;
     h->rank_steal_ns_sum = s->rank_steal_ns;

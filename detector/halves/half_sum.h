@@ -19,6 +19,7 @@ struct nd_sample {
     int account;                    /* the same: of the generator's */
     int64_t lead_ns;                /* from drawing the dose to the start of the loop */
     int64_t steal_ns;               /* leaders; -1 unknown */
+    int64_t throttled_ns;           /* leaders, where a quota of CPU time holds; -1 elsewhere, and unknown */
 };
 
 /* Figures of several ranks. Contiguous, without pointers: it is sent as bytes. */
@@ -30,6 +31,7 @@ struct nd_half_sum {
     int64_t delivered_ns;            /* sum; -1: a part of it is not known */
     int64_t n_bursts, n_due, requested_ns; /* sums */
     int64_t steal_ns;                /* sum of what is known; -1: nothing is */
+    int64_t throttled_ns;            /* the same */
     int64_t rank_steal_ns_max, rank_steal_ns; /* by the ranks' own clocks, of those that know it: largest, sum */
     int32_t n_rank_steal;            /* ranks that know it */
     double base_ns_sum;              /* sum over ranks of the mean of their operations that are no detours */

@@ -76,6 +76,8 @@ void nd_host_read(struct nd_host *h) {
     read_tick(h->tick, sizeof h->tick);
     read_switch(h->switches, sizeof h->switches);
     nl_clocksource(h->clocksource, sizeof h->clocksource);
+    nl_quota_open(&h->quota, "", getpid());
+    nl_quota_close(&h->quota);
     if (nl_place_open(&place)) return;
     nl_place_summary(place, h->topology, sizeof h->topology);
     nl_place_list(place, h->cpuset, sizeof h->cpuset);
@@ -106,14 +108,20 @@ static json_t *text_or_null(const char *text) {
     return json ? json : json_null();
 }
 
+static json_t *quota_json(const struct nl_quota *q) {
+    if (q->quota_ns == 0) return json_null();
+    return json_pack("{s:f, s:I, s:I, s:i, s:o}", "cpus", nl_quota_cpus(q), "quota_ns", (json_int_t)q->quota_ns, "period_ns",
+                     (json_int_t)q->period_ns, "above", q->depth, "group", text_or_null(q->group));
+}
+
 json_t *nd_host_json(const struct nd_host *h) {
-    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks",
+    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks",
                      h->n_ranks, "treated", h->is_treated, "agent", h->has_agent, "kernel", text_or_null(h->kernel), "cmdline_isolcpus",
                      text_or_null(h->isolcpus), "nohz_full", text_or_null(h->nohz_full), "tick", text_or_null(h->tick), "clocksource",
                      text_or_null(h->clocksource), "governor", text_or_null(h->governor), "smt",
                      h->smt ? json_integer(h->smt) : json_null(), "cpuset", text_or_null(h->cpuset), "topology", text_or_null(h->topology),
                      "cpus", h->n_allowed ? json_integer(h->n_allowed) : json_null(), "cpu_model", text_or_null(h->cpu_model), "switch",
-                     text_or_null(h->switches));
+                     text_or_null(h->switches), "cpu_quota", quota_json(&h->quota));
 }
 
 json_t *nd_binding_json(const struct nd_binding *s) {

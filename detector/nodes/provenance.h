@@ -5,6 +5,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "common/sys/nl_quota.h"
+
 enum { ND_HOST_BYTES = 65 }; /* the longest name that Linux lets a host have, and its end */
 
 /* One node. Fixed size without pointers, so that it can be gathered as bytes; "" means unknown. */
@@ -25,6 +27,7 @@ struct nd_host {
     int n_ranks;   /* of the launch; not filled in by nd_host_read, nor is the next */
     int is_treated; /* 1: it has a generator, or an agent that is switched */
     int has_agent;  /* 1: such an agent */
+    struct nl_quota quota; /* of CPU time, by the cgroups of whoever asked; without its accounts */
 };
 
 /* One rank. */

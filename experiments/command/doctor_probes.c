@@ -17,6 +17,7 @@
 #include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "common/sys/nl_preempted.h"
+#include "common/sys/nl_quota.h"
 #include "detector/nodes/quiet.h"
 #include "noisegen/recorder/recorder.h"
 
@@ -91,6 +92,23 @@ static void look_at_cpus(struct nc_machine *m, struct nc_finding *f) {
     } else if (smt > 1) {
         SAY(means, "ranks are bound to cores; what runs on the other threads of a core slows them down");
     }
+}
+
+static void look_at_quota(struct nc_machine *m, struct nc_finding *f) {
+    struct nl_quota quota;
+    char text[256];
+    nl_quota_open(&quota, "", getpid());
+    nl_quota_close(&quota);
+    if (quota.quota_ns == 0) {
+        SAY(here, "none: no cgroup limits the CPU time");
+        return;
+    }
+    SAY(here, "%s%s", nl_quota_tell(&quota, text, sizeof text), quota.depth > 0 ? ", set above the own cgroup" : "");
+    f->state = NC_LIMITED;
+    SAY(means, "%s", nl_quota_cpus(&quota) < m->n_cores
+                         ? "a rank on each core needs more: all are stopped in every period, and that is no noise of other tasks"
+                         : "a load or an agent in the same cgroup may use it up: then the ranks are stopped, too");
+    SAY(change, "a cgroup, job or container without a limit of CPU time (cpu.max, cpu.cfs_quota_us; docker --cpus, Kubernetes limits.cpu)");
 }
 
 static void look_at_load(struct nc_machine *m, struct nc_finding *f) {
@@ -358,6 +376,7 @@ static void look_at_r(struct nc_machine *m, struct nc_finding *f) {
 const struct nc_probe nc_probes[] = {
     {"privileges", look_at_privileges},
     {"CPUs", look_at_cpus},
+    {"quota", look_at_quota},
     {"now", look_at_load},
     {"clock", look_at_clock},
     {"governor", look_at_governor},

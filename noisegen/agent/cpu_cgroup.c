@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "noisegen/agent/cpu.h"
+#include "common/sys/nl_cgroup.h"
 
 static int64_t read_file(const char *file) {
     char text[1024];
@@ -27,7 +28,7 @@ static int is_agents_own(const char *directory, const struct na_set *set) {
 
 static int try_hierarchy(struct na_cpu *c, const struct na_set *set, const char *controller, const char *name) {
     char mount[PATH_MAX], path[PATH_MAX], directory[2 * PATH_MAX];
-    if (na_cgroup_mount(controller, mount, sizeof mount) || na_cgroup_of(set->p[0].pid, controller, path, sizeof path)) return -1;
+    if (nl_cgroup_mount("", controller, mount, sizeof mount) || nl_cgroup_of("", set->p[0].pid, controller, path, sizeof path)) return -1;
     if (strcmp(path, "/") == 0) return -1; /* everybody's */
     snprintf(directory, sizeof directory, "%s%s", mount, path);
     if (!is_agents_own(directory, set) || snprintf(c->file, sizeof c->file, "%s/%s", directory, name) >= (int)sizeof c->file) return -1;

@@ -12,6 +12,7 @@
 #include "noisegen/agent/guardian.h"
 #include "noisegen/agent/journal.h"
 #include "common/base/nl_clock.h"
+#include "common/sys/nl_cgroup.h"
 
 #define SPIN_NS INT64_C(2000000) /* a freeze takes some 100 us; after this it waits for something, and sleeping is polite */
 
@@ -126,7 +127,7 @@ static int find_origin(const struct na_freeze *f, const struct na_freezer *row, 
                        int reason_size) {
     char path[PATH_MAX], first[PATH_MAX] = "";
     for (int i = 0; i < f->set->n; i++) {
-        if (na_cgroup_of(f->set->p[i].pid, row->controller, path, sizeof path)) continue;
+        if (nl_cgroup_of("", f->set->p[i].pid, row->controller, path, sizeof path)) continue;
         if (!first[0]) snprintf(first, sizeof first, "%s", path);
         if (strcmp(first, path) == 0) continue;
         na_say(reason, reason_size, "its processes are in several cgroups");
@@ -173,7 +174,7 @@ static int prepare_own(struct na_freeze *f, const struct na_freezer *row, const 
 
 static int prepare(struct na_freeze *f, const struct na_freezer *row, int is_trial, char *reason, int reason_size) {
     char mount[PATH_MAX];
-    if (na_cgroup_mount(row->controller, mount, sizeof mount)) {
+    if (nl_cgroup_mount("", row->controller, mount, sizeof mount)) {
         na_say(reason, reason_size, "not mounted");
         return -1;
     }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "noisegen/agent/proc.h"
+#include "common/sys/nl_cgroup.h"
 
 enum { ATTEMPTS = 10 }; /* with pauses that double: some nine minutes */
 
@@ -25,7 +26,7 @@ static void step_aside(void) {
     if (geteuid() != 0) return;
     snprintf(number, sizeof number, "%d", (int)getpid());
     for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++) {
-        if (na_cgroup_mount(hierarchies[i], mount, sizeof mount)) continue;
+        if (nl_cgroup_mount("", hierarchies[i], mount, sizeof mount)) continue;
         snprintf(path, sizeof path, "%s/cgroup.procs", mount);
         na_write(path, number);
     }

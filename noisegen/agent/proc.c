@@ -137,43 +137,6 @@ int na_each_line(const char *file, int (*take)(void *, pid_t), void *context) {
     return rc;
 }
 
-/* ---- cgroups ---- */
-
-/* Whether a comma-separated list has the word. */
-static int has_word(const char *list, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0) return 1;
-    return 0;
-}
-
-int na_cgroup_of(pid_t pid, const char *controller, char *path, int size) {
-    char name[64], text[8192], *rest = text;
-    snprintf(name, sizeof name, "/proc/%d/cgroup", (int)pid);
-    if (na_read(name, text, sizeof text) <= 0) return -1;
-    for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
-        char *controllers = strchr(line, ':'), *where = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!where) continue;
-        *where = '\0';
-        if (*controller ? !has_word(controllers + 1, controller) : controllers[1] != '\0') continue;
-        return snprintf(path, (size_t)size, "%s", where + 1) < size ? 0 : -1;
-    }
-    return -1;
-}
-
-int na_cgroup_mount(const char *controller, char *path, int size) {
-    FILE *f = fopen("/proc/mounts", "re");
-    char line[4096], where[PATH_MAX], type[64], options[1024];
-    int found = 0;
-    if (!f) return -1;
-    while (!found && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "%*s %4095s %63s %1023s", where, type, options) != 3) continue;
-        found = *controller ? strcmp(type, "cgroup") == 0 && has_word(options, controller) : strcmp(type, "cgroup2") == 0;
-    }
-    fclose(f);
-    return found && snprintf(path, (size_t)size, "%s", where) < size ? 0 : -1;
-}
-
 /* ---- sets ---- */
 
 int na_set_has(const struct na_set *set, pid_t pid) {

@@ -58,14 +58,6 @@ int na_read(const char *path, char *text, int size);
 /* Writes a text into an existing file by a single write(). 0, -1 with errno. */
 int na_write(const char *path, const char *text);
 
-/* A process's cgroup in a hierarchy, as the path under the hierarchy's mount.
- * @param controller  of version 1 ("freezer", "cpuacct"); "": version 2.
- * @return 0, -1 when there is none. */
-int na_cgroup_of(pid_t pid, const char *controller, char *path, int size);
-
-/* Where a hierarchy is mounted. 0, -1. */
-int na_cgroup_mount(const char *controller, char *path, int size);
-
 /* A growing set of processes. */
 struct na_set {
     struct na_process *p;

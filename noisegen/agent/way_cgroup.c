@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "noisegen/agent/agent.h"
+#include "common/sys/nl_cgroup.h"
 
 /* Where the path leads: it is one in a file system, or below the mount of the freezer's or the second version's hierarchy. 0, -1. */
 static int find(const char *path, char *directory) {
@@ -14,7 +15,7 @@ static int find(const char *path, char *directory) {
     snprintf(tried, sizeof tried, "%s/cgroup.procs", path);
     if (path[0] == '/' && access(tried, R_OK) == 0) return realpath(path, directory) ? 0 : -1;
     for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++) {
-        if (na_cgroup_mount(controllers[i], mount, sizeof mount)) continue;
+        if (nl_cgroup_mount("", controllers[i], mount, sizeof mount)) continue;
         snprintf(tried, sizeof tried, "%s/%s/cgroup.procs", mount, path + strspn(path, "/"));
         if (access(tried, R_OK)) continue;
         *strrchr(tried, '/') = '\0';

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "noisegen/agent/agent.h"
+#include "common/sys/nl_cgroup.h"
 
 enum { MAX_DEPTH = 8 }; /* user.slice/user-N.slice/user@N.service/app.slice/NAME is 5 */
 #define ASK_NS INT64_C(10000000000)
@@ -38,7 +39,7 @@ static int find_asked(const char *name, char *directory) {
     char path[PATH_MAX / 2], mount[PATH_MAX / 2];
     if (access("/run/systemd/system", F_OK) || ask(name, path, sizeof path)) return -1;
     for (int i = 0; i < N_HIERARCHIES; i++) {
-        if (na_cgroup_mount(hierarchies[i], mount, sizeof mount)) continue;
+        if (nl_cgroup_mount("", hierarchies[i], mount, sizeof mount)) continue;
         snprintf(directory, PATH_MAX, "%s%s", mount, path);
         if (access(directory, F_OK) == 0) return 0;
     }
@@ -68,7 +69,7 @@ static void find_named(const char *name, struct found *found) {
     char mount[PATH_MAX];
     /* the same unit may stand in both hierarchies: the first that has it counts */
     for (int i = 0; i < N_HIERARCHIES && found->n == 0; i++)
-        if (na_cgroup_mount(hierarchies[i], mount, sizeof mount) == 0) search(mount, name, 0, found);
+        if (nl_cgroup_mount("", hierarchies[i], mount, sizeof mount) == 0) search(mount, name, 0, found);
 }
 
 static int check(struct na_agent *a, char *reason, int size) {

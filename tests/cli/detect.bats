@@ -349,3 +349,22 @@ delivery() {
     run ls "$OUT"/without/slices.* "$OUT"/without/generator.*
     [ "$status" -ne 0 ]
 }
+
+@test "a CPU quota is named before measuring, and the time that it took stands in each row" {
+    # so little that a busy machine, too, gives more
+    under_quota 10000 launch 1 --op empty --levels 1 --half-period 20ms --seconds 3 --launch-id one || { cat "$ERR" && false; }
+    cat "$ERR"
+    grep -qE 'before measuring: a quota of 0.1 CPUs \(10 ms of every 100 ms, /sys/fs/cgroup/[^)]*\) holds for the 1 rank\(s\) of .*: they need more' "$ERR"
+    jq -e '.hosts[0].cpu_quota | .cpus == 0.1 and .quota_ns == 10000000 and .period_ns == 100000000 and .above == 0' "$OUT/one/launch.json"
+    # it stood still for most of the time, and its wait for a CPU is that
+    column throttled_ns "$OUT/one/halves.csv" >"$BATS_TEST_TMPDIR/throttled"
+    column wall_ns "$OUT/one/halves.csv" | paste "$BATS_TEST_TMPDIR/throttled" - | awk '{ t += $1; w += $2 } END { print t, w; exit !(t > 0.3 * w) }'
+    "$BIN/noiselab-analyze" "$OUT" >"$BATS_TEST_TMPDIR/stdout"
+    cat "$BATS_TEST_TMPDIR/stdout"
+    tr -s '\n ' ' ' <"$BATS_TEST_TMPDIR/stdout" | grep -q 'a CPU quota of 0.1 CPUs (/sys/fs/cgroup/.*) stopped the ranks for'
+    rm -r "$OUT"
+    launch 1 --op empty --levels 1 --half-period 20ms --seconds 0.2 --launch-id one
+    ! grep quota "$ERR"
+    jq -e '.hosts[0].cpu_quota == null' "$OUT/one/launch.json"
+    [ -z "$(column throttled_ns "$OUT/one/halves.csv" | tr -d '\n')" ]
+}

@@ -24,7 +24,7 @@ path_without() {
     "$BIN/noiselab" doctor >"$BATS_TEST_TMPDIR/table" || status=$?
     cat "$BATS_TEST_TMPDIR/table"
     [ "$status" -eq 0 ]
-    for name in privileges CPUs now clock governor preempted recording freezing loads MPI Slurm LIKWID R sensitivity agent acceptance stability reproducibility; do
+    for name in privileges CPUs quota now clock governor preempted recording freezing loads MPI Slurm LIKWID R sensitivity agent acceptance stability reproducibility; do
         grep -qE "^$name  +(ok|limited|MISSING)  " "$BATS_TEST_TMPDIR/table"
     done
     [ "$(awk '{ if (length > most) most = length } END { print most }' "$BATS_TEST_TMPDIR/table")" -le 100 ]
@@ -32,7 +32,7 @@ path_without() {
 
 @test "JSON says the same, and what is limited says what that means or what would change it" {
     "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
-    jq -e '.schema == 1 and .program == "noiselab-doctor" and (.checks | length) == 13' "$BATS_TEST_TMPDIR/json"
+    jq -e '.schema == 1 and .program == "noiselab-doctor" and (.checks | length) == 14' "$BATS_TEST_TMPDIR/json"
     [ -z "$(jq -r '.checks[] | select(.here == null or (.state | IN("good", "limited", "missing") | not))' "$BATS_TEST_TMPDIR/json")" ]
     [ -z "$(jq -r '.checks[] | select(.state != "good" and .means == null and .change == null)' "$BATS_TEST_TMPDIR/json")" ]
     [ "$(state MPI)" = good ]
@@ -114,4 +114,11 @@ EOT
     run --separate-stderr "$BIN/noiselab-doctor" --jsn
     [ "$status" -eq 2 ]
     [[ "$stderr" == *'did you mean --json?'* ]]
+}
+
+@test "a CPU quota is named with its cgroup, and that it is no noise of other tasks" {
+    under_quota 50000 "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
+    [ "$(state quota)" = limited ]
+    [[ "$(of quota here)" == "0.5 CPUs (50 ms of every 100 ms, /sys/fs/cgroup/"*"noiselab-test.$$)" ]]
+    [[ "$(of quota means)" == *'no noise of other tasks'* ]]
 }

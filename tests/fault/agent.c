@@ -16,6 +16,7 @@
 #include "noisegen/agent/proc.h"
 #include "common/page/nl_agent.h"
 #include "common/base/nl_clock.h"
+#include "common/sys/nl_cgroup.h"
 
 #define MS INT64_C(1000000)
 #define PATIENCE_NS (10000 * MS)
@@ -59,7 +60,7 @@ static int runs_within(pid_t pid, int64_t ns) {
 
 static int is_moved(pid_t pid) {
     char path[4096] = "";
-    if (na_cgroup_of(pid, "freezer", path, sizeof path) && na_cgroup_of(pid, "", path, sizeof path)) return 0;
+    if (nl_cgroup_of("", pid, "freezer", path, sizeof path) && nl_cgroup_of("", pid, "", path, sizeof path)) return 0;
     return strstr(path, "noiselab-agent") != NULL;
 }
 

@@ -28,7 +28,7 @@ edit_cells <- function(file, lines, ...) {
 make_old <- function(dir, ...) {
   unlink(list.files(dir, "^nodes\\.csv$", recursive = TRUE, full.names = TRUE))
   later <- c("kind", "pattern", "placement", "phase", "requested_ns", "pairs", "preempted_shift_percent_mean",
-             "preempted_shift_percent_sd", "rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns")
+             "preempted_shift_percent_sd", "rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns", "throttled_ns")
   for (file in list.files(dir, "\\.csv$", recursive = TRUE, full.names = TRUE)) {
     table <- data.table::fread(file, colClasses = "character")
     table <- table[, setdiff(names(table), later), with = FALSE]

@@ -35,12 +35,13 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
     s.n_bursts = s.n_due = 1;
     s.requested_ns = 9;
     s.steal_ns = nl_rng_uniform(rng) < 0.5 ? -1 : 10;
+    s.throttled_ns = nl_rng_uniform(rng) < 0.5 ? -1 : 1000;
     return s;
 }
 
 /* The row, straight from all samples: each figure by a loop of its own. */
 static struct nd_half by_hand(const struct nd_sample *s, int n) {
-    struct nd_half h = {.start_ns = s[0].loop.start_ns, .steal_ns = -1, .preempted_ns_max = INT64_MIN, .rank_steal_ns_max = INT64_MIN};
+    struct nd_half h = {.start_ns = s[0].loop.start_ns, .steal_ns = -1, .throttled_ns = -1, .preempted_ns_max = INT64_MIN, .rank_steal_ns_max = INT64_MIN};
     double base = 0;
     int n_base = 0;
     for (int i = 0; i < n; i++) {
@@ -56,6 +57,7 @@ static struct nd_half by_hand(const struct nd_sample *s, int n) {
         h.rank_steal_ns_sum += s[i].loop.steal_ns;
         h.knows_rank_steal |= s[i].loop.knows_steal;
         h.n_involuntary += s[i].n_involuntary;
+        if (s[i].throttled_ns >= 0) h.throttled_ns = s[i].throttled_ns + (h.throttled_ns < 0 ? 0 : h.throttled_ns);
         if (s[i].steal_ns >= 0) h.steal_ns = s[i].steal_ns + (h.steal_ns < 0 ? 0 : h.steal_ns);
         if (s[i].loop.n_operations == s[i].loop.n_detours) continue;
         base += (double)s[i].loop.base_ns_sum / (double)(s[i].loop.n_operations - s[i].loop.n_detours);
@@ -102,7 +104,7 @@ static void ranks_joined_in_any_order_make_the_same_row(void **state) {
 
 static void what_is_not_known_stays_unknown(void **state) {
     (void)state;
-    struct nd_sample s = {.loop = {.wall_ns = 10, .preempted_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1};
+    struct nd_sample s = {.loop = {.wall_ns = 10, .preempted_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1, .throttled_ns = -1};
     struct nd_half_sum a = nd_half_sum_of(0, &s), b = nd_half_sum_of(1, &s);
     struct nd_half row = {.starts = {0}};
     nd_half_sum_join(&a, &b);
@@ -110,6 +112,7 @@ static void what_is_not_known_stays_unknown(void **state) {
     assert_int_equal(row.preempted_ns_sum, -4); /* two clocks: below 0 is kept */
     assert_int_equal(row.preempted_ns_max, -2);
     assert_int_equal(row.steal_ns, -1);
+    assert_int_equal(row.throttled_ns, -1);
     assert_false(row.knows_rank_steal);
     assert_true(row.base_ns < 0);
     assert_true(row.delivered_ns == -1 && row.n_bursts == -1 && row.n_due == -1 && row.requested_ns == -1);

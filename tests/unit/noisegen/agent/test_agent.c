@@ -28,6 +28,7 @@
 #include "common/page/nl_agent.h"
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
+#include "common/sys/nl_cgroup.h"
 #include "tests/unit/skip.h"
 
 #define MS INT64_C(1000000)
@@ -227,7 +228,7 @@ static void needs_root(void) {
 
 /* The cgroup in which a freezer would find it. */
 static void cgroup_of(pid_t pid, char *path, int size) {
-    if (na_cgroup_of(pid, "freezer", path, size)) assert_int_equal(na_cgroup_of(pid, "", path, size), 0);
+    if (nl_cgroup_of("", pid, "freezer", path, size)) assert_int_equal(nl_cgroup_of("", pid, "", path, size), 0);
 }
 
 static void text_pid(char *text, pid_t pid) { sprintf(text, "%d", (int)pid); }
@@ -313,7 +314,7 @@ static int n_made;
 /* A cgroup of this test with an agent in it; `path` is where it stands. Skips the test where that is not permitted. */
 static pid_t agent_in_cgroup(const char *controller, const char *name, char *path, int size) {
     char mount[512], file[700], word[16];
-    if (na_cgroup_mount(controller, mount, sizeof mount) || access(mount, W_OK)) {
+    if (nl_cgroup_mount("", controller, mount, sizeof mount) || access(mount, W_OK)) {
         SKIP("no cgroups with the controller %s that may be written", controller);
     }
     pid_t agent = make_agent(0, 2, spin);

@@ -1,0 +1,241 @@
+/* Limits of CPU time that cgroups set: on trees as the kernel shows them, and on a cgroup of this machine where one can be made. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/sys/nl_cgroup.h"
+#include "common/sys/nl_quota.h"
+#include "tests/unit/skip.h"
+
+enum { PID = 77 };
+
+static char tree[] = "/tmp/noiselab-quota-XXXXXX";
+
+static int make_tree(void **state) {
+    (void)state;
+    strcpy(tree + strlen(tree) - 6, "XXXXXX");
+    return mkdtemp(tree) ? 0 : -1;
+}
+
+static int remove_tree(void **state) {
+    char command[64];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf %s", tree);
+    return system(command);
+}
+
+/* A file of the tree with the folders above it. */
+static void put(const char *name, const char *text) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s%s", tree, name);
+    for (char *slash = strchr(path + strlen(tree) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+        *slash = '/';
+    }
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void put_v2(const char *cgroup, const char *part) {
+    char line[256];
+    snprintf(line, sizeof line, "0::%s\n", cgroup);
+    put("/proc/77/cgroup", line);
+    snprintf(line, sizeof line, "25 1 0:1 / / rw - ext4 /dev/vda rw\n30 25 0:26 %s /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n", part);
+    put("/proc/self/mountinfo", line);
+}
+
+static void put_v1(const char *cgroup, const char *part) {
+    char line[512];
+    snprintf(line, sizeof line, "4:memory:/\n3:cpu,cpuacct:%s\n1:name=systemd:/init\n0::/\n", cgroup);
+    put("/proc/77/cgroup", line);
+    snprintf(line, sizeof line,
+             "30 25 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n31 25 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+             "32 25 0:28 %s /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:11 - cgroup cgroup rw,cpu,cpuacct\n",
+             part);
+    put("/proc/self/mountinfo", line);
+}
+
+/* As the kernel writes it; version 2 in microseconds. */
+static void put_stat_v2(const char *cgroup, const char *throttled) {
+    char name[256], text[256];
+    snprintf(name, sizeof name, "/sys/fs/cgroup%s/cpu.stat", cgroup);
+    snprintf(text, sizeof text,
+             "usage_usec 1000\nuser_usec 600\nsystem_usec 400\nnr_periods 20\nnr_throttled 10\nthrottled_usec %s\nnr_bursts 0\nburst_usec 0\n",
+             throttled);
+    put(name, text);
+}
+
+static void a_quota_of_the_own_group_is_found_in_version_2(void **state) {
+    struct nl_quota q;
+    char text[256];
+    (void)state;
+    put_v2("/job/step", "/");
+    put("/sys/fs/cgroup/job/cpu.max", "max 100000\n");
+    put("/sys/fs/cgroup/job/step/cpu.max", "50000 100000\n");
+    put_stat_v2("/job/step", "1234");
+    assert_int_equal(nl_quota_open(&q, tree, PID), 1);
+    assert_true(nl_quota_cpus(&q) == 0.5);
+    assert_int_equal(q.depth, 0);
+    assert_int_equal(q.version, 2);
+    assert_true(nl_quota_throttled_ns(&q) == 1234000);
+    assert_non_null(strstr(nl_quota_tell(&q, text, sizeof text), "0.5 CPUs (50 ms of every 100 ms, "));
+    assert_non_null(strstr(text, "/sys/fs/cgroup/job/step)"));
+    put_stat_v2("/job/step", "5000000000");
+    assert_true(nl_quota_throttled_ns(&q) == INT64_C(5000000000000));
+    nl_quota_close(&q);
+}
+
+static void a_quota_above_the_own_group_counts_and_the_tightest_is_told(void **state) {
+    struct nl_quota q;
+    (void)state;
+    put_v2("/a/b/c", "/");
+    put("/sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+    put("/sys/fs/cgroup/a/b/cpu.max", "800000 200000\n");
+    put("/sys/fs/cgroup/a/b/c/cpu.max", "max 100000\n");
+    put_stat_v2("/a", "7");
+    put_stat_v2("/a/b", "5");
+    put_stat_v2("/a/b/c", "1000");
+    assert_int_equal(nl_quota_open(&q, tree, PID), 1);
+    assert_true(nl_quota_cpus(&q) == 1.5);
+    assert_int_equal(q.depth, 2);
+    /* of those that have a limit */
+    assert_true(nl_quota_throttled_ns(&q) == 12000);
+    nl_quota_close(&q);
+}
+
+static void a_quota_is_found_in_version_1_by_its_controller(void **state) {
+    struct nl_quota q;
+    (void)state;
+    put_v1("/slurm/job_7", "/");
+    put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/slurm/cpu.cfs_quota_us", "-1\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/slurm/job_7/cpu.cfs_quota_us", "20000\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/slurm/job_7/cpu.cfs_period_us", "10000\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/slurm/job_7/cpu.stat", "nr_periods 4\nnr_throttled 2\nthrottled_time 987654321\n");
+    assert_int_equal(nl_quota_open(&q, tree, PID), 1);
+    assert_true(nl_quota_cpus(&q) == 2);
+    assert_int_equal(q.version, 1);
+    assert_true(nl_quota_throttled_ns(&q) == 987654321);
+    nl_quota_close(&q);
+}
+
+static void in_a_container_the_part_that_is_mounted_is_looked_at(void **state) {
+    struct nl_quota q;
+    (void)state;
+    put_v1("/docker/abc/inner", "/docker/abc");
+    put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/inner/cpu.cfs_quota_us", "-1\n");
+    assert_int_equal(nl_quota_open(&q, tree, PID), 1);
+    assert_true(nl_quota_cpus(&q) == 0.5);
+    assert_int_equal(q.depth, 1);
+    /* cpu.stat cannot be read: not known, not 0 */
+    assert_true(nl_quota_throttled_ns(&q) == -1);
+    nl_quota_close(&q);
+    /* a name space of cgroups: the own group is "/", and its limit can be seen */
+    put_v2("/", "/");
+    put("/sys/fs/cgroup/cpu.max", "25000 100000\n");
+    assert_int_equal(nl_quota_open(&q, tree, PID), 1);
+    assert_true(nl_quota_cpus(&q) == 0.25);
+    nl_quota_close(&q);
+}
+
+static void without_a_limit_a_file_or_a_mount_there_is_no_quota(void **state) {
+    struct nl_quota q;
+    (void)state;
+    assert_int_equal(nl_quota_open(&q, tree, PID), 0);
+    assert_true(nl_quota_throttled_ns(&q) == -1);
+    put_v2("/job", "/");
+    assert_int_equal(nl_quota_open(&q, tree, PID), 0);
+    put("/sys/fs/cgroup/job/cpu.max", "max 100000\n");
+    assert_int_equal(nl_quota_open(&q, tree, PID), 0);
+    put("/sys/fs/cgroup/job/cpu.max", "damaged\n");
+    assert_int_equal(nl_quota_open(&q, tree, PID), 0);
+    put("/sys/fs/cgroup/job/cpu.max", "50000 0\n");
+    assert_int_equal(nl_quota_open(&q, tree, PID), 0);
+    assert_true(nl_quota_cpus(&q) == 0);
+    nl_quota_close(&q);
+}
+
+static int put_real(const char *folder, const char *name, const char *text) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.3000s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int failed = fd < 0 || write(fd, text, strlen(text)) < 0;
+    if (fd >= 0) close(fd);
+    return failed ? -1 : 0;
+}
+
+static void own_folder(void *context, const char *path, int depth) {
+    if (depth == 0) snprintf(context, PATH_MAX, "%s", path);
+}
+
+static void on_this_machine_a_group_that_spins_beyond_its_quota_is_throttled(void **state) {
+    struct nl_quota q;
+    char own[PATH_MAX] = "", folder[PATH_MAX + 64], pid[32];
+    int status = 0, version = 1;
+    (void)state;
+    if (nl_cgroup_each_up("", getpid(), "cpu", own_folder, own)) {
+        version = 2;
+        nl_cgroup_each_up("", getpid(), "", own_folder, own);
+    }
+    snprintf(folder, sizeof folder, "%.4000s/noiselab-test-%d", own, (int)getpid());
+    if (!*own || mkdir(folder, 0755)) SKIP("no cgroup of the CPU can be made here");
+    int is_set = version == 1 ? put_real(folder, "cpu.cfs_quota_us", "20000") == 0 : put_real(folder, "cpu.max", "20000 100000") == 0;
+    pid_t child = is_set ? fork() : -1;
+    if (child == 0)
+        for (;;) continue;
+    snprintf(pid, sizeof pid, "%d", (int)child);
+    int is_in = child > 0 && put_real(folder, "cgroup.procs", pid) == 0, has = 0;
+    int64_t before_ns = 0, after_ns = 0;
+    if (is_in) {
+        has = nl_quota_open(&q, "", child);
+        before_ns = nl_quota_throttled_ns(&q);
+        /* a busy machine gives it less than the quota at first: until it was stopped */
+        for (int i = 0; i < 100 && after_ns <= before_ns; i++) {
+            usleep(100000);
+            after_ns = nl_quota_throttled_ns(&q);
+        }
+        nl_quota_close(&q);
+    }
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+    }
+    for (int try = 0; rmdir(folder) && errno == EBUSY && try < 100; try++) usleep(10000);
+    if (!is_in) SKIP("no quota can be set here");
+    assert_int_equal(has, 1);
+    assert_true(nl_quota_cpus(&q) > 0.19 && nl_quota_cpus(&q) < 0.21);
+    assert_string_equal(q.group + strlen(q.group) - 6, folder + strlen(folder) - 6);
+    assert_true(before_ns >= 0);
+    assert_true(after_ns > before_ns);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_quota_of_the_own_group_is_found_in_version_2, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(a_quota_above_the_own_group_counts_and_the_tightest_is_told, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(a_quota_is_found_in_version_1_by_its_controller, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(in_a_container_the_part_that_is_mounted_is_looked_at, make_tree, remove_tree),
+        cmocka_unit_test_setup_teardown(without_a_limit_a_file_or_a_mount_there_is_no_quota, make_tree, remove_tree),
+        cmocka_unit_test(on_this_machine_a_group_that_spins_beyond_its_quota_is_throttled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
