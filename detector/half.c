@@ -14,7 +14,7 @@
 #define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */
 #define SLOT_LENGTHS 1.2                      /* slot of a pattern in planned lengths of a half */
 #define YIELD_NS INT64_C(10000000)            /* a wait for other ranks longer than this leaves them the CPU */
-#define SETTLE_CHUNKS 20                      /* looks at the clock while settling */
+#define MOST_LENGTHS 2                        /* no half lasts longer than so many planned lengths, and an operation */
 
 static const struct timespec nap = {.tv_nsec = 100000};
 
@@ -177,13 +177,12 @@ static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int
 }
 
 /* Untimed operations after the agent was switched: what it does at first falls into them. */
-static void settle(struct nd_run *r, const struct nd_step *step, const struct nd_loop *loop) {
+static void settle(struct nd_run *r, const struct nd_loop *loop) {
     int64_t settle_ns = r->o->agent.settle_ns;
     if (!nd_options_has_agent(r->o)) return;
     wait_politely(r->team.world); /* all agents have been switched */
     int64_t before_ns = nl_mono_ns();
-    double n = fmin((double)settle_ns / SETTLE_CHUNKS, (double)STOP_LOOK_NS) / r->cells[step->config].pilot_ns;
-    if (settle_ns > 0) nd_loop_settle(loop, n < 1 ? 1 : (int64_t)n, settle_ns);
+    if (settle_ns > 0) nd_loop_settle(loop, settle_ns);
     r->agent.half.settle_ns = nl_mono_ns() - before_ns;
 }
 
@@ -194,8 +193,9 @@ static int64_t chunk_of(const struct nd_cell *cell) {
     return chunk < 1 ? 1 : chunk;
 }
 
-void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns) {
-    if (step->level == ND_OFF) nd_follow_off(&r->follow[step->config], wall_ns);
+void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns, int64_t n_operations) {
+    double whole = (double)r->cells[step->config].n_operations / (double)n_operations;
+    if (step->level == ND_OFF) nd_follow_off(&r->follow[step->config], (int64_t)((double)wall_ns * whole));
 }
 
 void nd_run_set_operations(struct nd_run *r) {
@@ -290,6 +290,8 @@ static void begin_beats(struct nd_run *r, const struct nd_step *step, const stru
     if (is_recorded) nd_agent_begin(r, step);
 }
 
+static int64_t tell_progress(void *progress, int64_t now_ns) { return nd_progress_tick(progress, now_ns); }
+
 /* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s) {
     const struct nd_cell *cell = &r->cells[step->config];
@@ -300,6 +302,12 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
         .state = &r->states[step->config],
         .n_operations = cell->n_operations,
         .chunk = chunk_of(cell),
+        .together = &r->together,
+        .most_ns = r->o->count ? 0 : MOST_LENGTHS * step->planned_ns,
+        .operation_ns = cell->pilot_ns,
+        .look_every = nd_slices_operations(cell->pilot_ns),
+        .tell = r->progress ? tell_progress : NULL,
+        .tell_context = r->progress,
         .ticks = &r->ticks,
         .preempted = &r->preempted,
         .slices = nd_load_log_begin(r, step, is_recorded),
@@ -320,7 +328,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (r->starter) nd_starter_keep_in_step(r->starter);
     int64_t switch_ns = nl_mono_ns();
     nd_agent_switch(r, step);
-    settle(r, step, &loop);
+    settle(r, &loop);
     if (nd_options_has_agent(r->o)) r->aside_ns += nl_mono_ns() - switch_ns;
     int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1, throttled_ns = nl_quota_throttled_ns(&r->quota);
     memset(r->scratch, 0, sizeof *r->scratch);
@@ -346,6 +354,8 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;
     if (r->starter && r->starter->has_failed) r->flags |= ND_FLAG_RECORD;
     ask_for_time(r, step, stretches.sum.requested_ns, s);
+    /* a half that ended by the clock is owed the share of what it lasted */
+    if (s->asked_ns > 0 && s->loop.n_operations < cell->n_operations) s->asked_ns = s->requested_ns;
     if (s->asked_ns > 0) nd_ledger_half(&r->ledgers[s->account], (double)s->asked_ns, (double)s->delivered_ns);
     end_arm(r);
     s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;

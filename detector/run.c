@@ -152,7 +152,7 @@ static int warm_up(struct nd_run *r, struct nd_step *steps) {
         struct nd_sample s;
         if (i % n_steps == 0) {
             nd_run_set_operations(r);
-            r->o->design->fill_round(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
+            nd_schedule_fill(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
         }
         if (nd_agent_skips(r, steps, n_steps, (int)(i % n_steps))) continue;
         nd_run_half(r, &steps[i % n_steps], 0, &s);
@@ -160,7 +160,7 @@ static int warm_up(struct nd_run *r, struct nd_step *steps) {
         int flags = agree(r, &wall_ns) & ~ND_FLAG_CHECKPOINT;
         if (give_agent_up(r, &flags)) continue;
         if (flags) return flags;
-        nd_run_follow(r, &steps[i % n_steps], wall_ns);
+        nd_run_follow(r, &steps[i % n_steps], wall_ns, s.loop.n_operations);
         if (s.lead_ns > lead_ns) lead_ns = s.lead_ns;
     }
     /* bursts are timed from when the dose is drawn, and the loop begins a little later; a rare long delay must not push them all back */
@@ -183,11 +183,9 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
          * were counted stand for themselves */
         int is_kept = r->starter && r->o->design->single_loop && s.loop.n_operations > 0 && !(flags & (ND_FLAG_GENERATOR | ND_FLAG_AGENT));
         if (flags & ND_FLAG_OVER) return flags; /* on one rank it may have come to the end of the half */
-        int is_short = s.loop.n_operations < r->cells[step->config].n_operations && !s.loop.is_decided;
         if ((flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK | ND_FLAG_AGENT)) && !is_kept) return flags;
-        if (is_short) flags |= flags & ND_FLAG_CLOCK ? 0 : ND_FLAG_STOP;
-        if (is_short && !is_kept) return flags;
-        nd_run_follow(r, step, wall_ns);
+        if (s.loop.n_operations == 0) return flags | ND_FLAG_STOP;
+        nd_run_follow(r, step, wall_ns, s.loop.n_operations);
         nd_load_log_keep(r);
         struct nd_half_sum all;
         nd_run_add_to_sums(r, step, &s, &all);
@@ -257,7 +255,7 @@ static int run_schedule(struct nd_run *r) {
     if (r->progress) nd_progress_begin(r->progress);
     while (r->n_rounds_done < r->schedule.n_rounds && !flags && !is_decided && !is_time_up(r)) {
         nd_run_set_operations(r);
-        r->o->design->fill_round(&r->schedule, r->n_rounds_done, steps);
+        nd_schedule_fill(&r->schedule, r->n_rounds_done, steps);
         flags = run_round(r, steps, n_steps);
         if (!flags) is_decided = look(r, ++r->n_rounds_done);
     }
@@ -376,6 +374,7 @@ enum nd_end nd_run(const struct nd_options *options, struct nd_treatment *treatm
     struct nd_run r = {.o = &own,
                        .preempted = {.fd = -1},
                        .treatment = treatment,
+                       .together = {.comm = MPI_COMM_NULL},
                        .agent = {.companion = companion},
                        .markers = markers,
                        .stop_asked = stop_asked,

@@ -25,6 +25,7 @@
 #include "detector/plan/sequential.h"
 #include "detector/measure/slices.h"
 #include "detector/measure/starts.h"
+#include "detector/measure/together.h"
 #include "detector/nodes/steal.h"
 #include "detector/nodes/team.h"
 #include "detector/treatment/treatment.h"
@@ -65,6 +66,7 @@ struct nd_run {
     struct nd_program *program;     /* this rank's of the program that is followed; NULL: we run operations of our own */
     struct nd_beat beat;            /* of the program; the same on all ranks */
     struct nd_team team;
+    struct nd_together together;    /* how loops end */
     struct nl_ticks ticks;
     struct nl_preempted preempted;        /* of the same source on all ranks */
     struct nd_schedule schedule;
@@ -212,8 +214,8 @@ void nd_agent_collect(struct nd_run *r);
 /* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. Collective. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s);
 
-/* Takes the time of a half that ran to its end, the slowest rank's, into what is expected of the next ones; the same on all ranks. */
-void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns);
+/* Takes the time of a half, the slowest rank's for its n_operations, into what is expected of the next ones; the same on all ranks. */
+void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns, int64_t n_operations);
 
 /* Sets the numbers of operations anew where halves have left their planned length. Between rounds: the halves of a pair have the same.
  * Collective. */

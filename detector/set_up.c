@@ -397,8 +397,8 @@ static int run_pilots(struct nd_run *r) {
         if (plan_starts(r, i)) return -1;
         if (r->program)
             plan_beats(r, &r->cells[i]);
-        else if (nd_pilot_run(&r->team, o, i, &r->states[i], &r->ticks, r->scratch, r->starter, r->starter ? &r->plans[i] : NULL,
-                         &r->cells[i])) {
+        else if (nd_pilot_run(&r->team, &r->together, o, i, &r->states[i], &r->ticks, r->scratch, r->starter,
+                              r->starter ? &r->plans[i] : NULL, &r->cells[i])) {
             if (r->team.rank == 0) nl_error("%s returned wrong data: this MPI installation is broken", o->configs[i].op->name);
             return -1;
         }
@@ -571,7 +571,8 @@ int nd_run_set_up(struct nd_run *r) {
     if (open_preempted(r) || nd_run_look_around(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
     r->schedule =
-        (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds, r->o->which_arms == ND_ARMS_ON};
+        (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds, r->o->which_arms == ND_ARMS_ON,
+                             r->o->half_ns};
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
     nl_rng_init(&r->phase_rng, r->schedule.seed, PHASE_STREAM + (uint64_t)r->team.node_index);
     nl_rng_init(&r->common_phase_rng, r->schedule.seed, COMMON_PHASE_STREAM);
@@ -579,6 +580,7 @@ int nd_run_set_up(struct nd_run *r) {
     nl_rng_init(&skip_rng, r->schedule.seed, SKIP_STREAM + (uint64_t)r->team.node_index);
     r->skip = nl_rng_uniform(&skip_rng);
     accept_interrupts(r->o);
+    nd_together_open(&r->together, &r->team);
     if (nd_run_open_clocks(r) || open_operations(r) || run_pilots(r)) return -1;
     return open_record(r) || nd_load_log_open(r) || nd_agent_place(r) ? -1 : 0;
 }
@@ -623,5 +625,6 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->bindings);
     free(r->hosts);
     free(r->before);
+    nd_together_close(&r->together);
     nd_team_close(&r->team);
 }

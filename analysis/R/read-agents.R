@@ -18,7 +18,7 @@ agent_rules <- function() rules_of(
   list("read_bytes", "number", 0, "empty"), list("written_bytes", "number", 0, "empty"),
   list("observer_cpu_ns", "number", 0, "empty"), list("observer_on_ranks_ns", "number", 0, "empty"),
   list("lost_switches", "whole", 0, "empty"), list("switch_ins", "whole", 0, "empty"),
-  list("switch_outs", "whole", 0, "empty")
+  list("switch_outs", "whole", 0, "empty"), list("planned_ns", "number", 1)
 )
 
 # A task is named as the kernel names it: a `label` may hold any printable character but a comma.

@@ -425,7 +425,8 @@ row_rules <- rules_of(
   list("within_ns2", "number", 0, "empty"), list("between_ns2", "number", 0, "empty"),
   # Three clocks: it may be a little below 0.
   list("rank_steal_ns_max", "number", -Inf, "empty"), list("rank_steal_ns_sum", "number", -Inf, "empty"),
-  list("throttled_ns", "number", 0, "empty")
+  list("throttled_ns", "number", 0, "empty"),
+  list("planned_ns", "number", 1)
 )
 
 hist_rules <- rules_of(
@@ -496,6 +497,7 @@ added_columns <- list(
   shift = c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd"),
   steal = c("rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns"),
   quota = "throttled_ns",
+  plan = "planned_ns",
   causes = c("preempted_by_agent_ns", "preempted_by_others_ns", "preempted_by_kernel_ns", "preempted_by_noiselab_ns",
              "preempted_unknown_ns")
 )

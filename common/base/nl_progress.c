@@ -10,6 +10,7 @@
 
 #define REDRAW_NS INT64_C(2000000000)
 #define LINE_NS INT64_C(10000000000)
+#define LONGEST_NS INT64_C(60000000000)
 static const double line_share = 0.1;
 enum { LEAST_WIDTH = 20, USUAL_WIDTH = 79, LINE_WIDTH = 240 };
 
@@ -36,7 +37,12 @@ void nl_progress_begin(struct nl_progress *p, int64_t now_ns) {
 int nl_progress_is_due(const struct nl_progress *p, int64_t now_ns, double share) {
     if (!p->shows) return 0;
     if (p->redraws) return now_ns - p->last_ns >= REDRAW_NS;
-    return now_ns - p->last_ns >= LINE_NS && share >= p->last_share + line_share;
+    int64_t passed_ns = now_ns - p->last_ns;
+    return passed_ns >= LONGEST_NS || (passed_ns >= LINE_NS && share >= p->last_share + line_share);
+}
+
+int64_t nl_progress_next_ns(const struct nl_progress *p) {
+    return !p->shows ? INT64_MAX : p->last_ns + (p->redraws ? REDRAW_NS : LONGEST_NS);
 }
 
 int nl_progress_tell(const struct nl_progress *p, int64_t now_ns, double share, const char *at_most, char *text, size_t size) {

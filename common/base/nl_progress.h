@@ -14,7 +14,8 @@ enum nl_progress_form {
 extern const char *const nl_progress_names[]; /* by enum, ends with NULL */
 
 /* What --progress says of itself, and what a wrong value is told. */
-#define NL_PROGRESS_HELP "progress on stderr: redrawn on a terminal; elsewhere a line at each tenth, 10 s apart at least (default auto)"
+#define NL_PROGRESS_HELP \
+    "progress on stderr: redrawn on a terminal; elsewhere a line each minute, and at each tenth, 10 s apart at least (default auto)"
 #define NL_PROGRESS_WANTED "auto, terminal, lines or off"
 
 struct nl_progress {
@@ -31,6 +32,9 @@ void nl_progress_begin(struct nl_progress *p, int64_t now_ns);
 
 /* Whether a line is due at this share of the run, 0..1. */
 int nl_progress_is_due(const struct nl_progress *p, int64_t now_ns, double share);
+
+/* When a line is due whatever the share is, CLOCK_MONOTONIC; INT64_MAX: never. */
+int64_t nl_progress_next_ns(const struct nl_progress *p);
 
 /* "42 %, 70 s left" into `text`: how far, and what the rest takes at the same pace. `at_most`: "at most " or "". Returns what snprintf
  * does. */

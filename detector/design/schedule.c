@@ -96,6 +96,12 @@ const struct nd_design *nd_design_find(const char *name) {
     return NULL;
 }
 
+void nd_schedule_fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
+    s->design->fill_round(s, round, steps);
+    for (int i = 0; i < nd_schedule_round_steps(s); i++)
+        if (steps[i].planned_ns == 0) steps[i].planned_ns = s->half_ns;
+}
+
 int nd_schedule_round_steps(const struct nd_schedule *s) { return s->design->round_steps(s->n_configs, s->n_levels, !s->lacks_off); }
 
 int nd_schedule_round_pairs(const struct nd_schedule *s) {

@@ -13,6 +13,7 @@ struct nd_step {
     int level;    /* index into the levels, or ND_OFF */
     int order;    /* position within the pair or set */
     int64_t pair; /* number of the pair or set, unique within the launch */
+    int64_t planned_ns; /* how long it is to last */
 };
 
 struct nd_schedule;
@@ -26,7 +27,7 @@ struct nd_design {
     int single_loop; /* 1: one loop per arm, no rounds */
     /* Halves in one round. `has_off` 0: without the off arm, where the design allows it. */
     int (*round_steps)(int n_configs, int n_levels, int has_off);
-    /* Writes the steps of round `round`. */
+    /* Writes the steps of round `round`; planned_ns 0: as long as a half is. */
     void (*fill_round)(const struct nd_schedule *s, int64_t round, struct nd_step *steps);
 };
 
@@ -39,7 +40,11 @@ struct nd_schedule {
     uint64_t seed;
     int64_t n_rounds;
     int lacks_off;           /* single: the launch has on arms only */
+    int64_t half_ns;         /* planned length of a half, block or loop */
 };
+
+/* Writes the steps of round `round`. */
+void nd_schedule_fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps);
 
 /* Halves in one round. */
 int nd_schedule_round_steps(const struct nd_schedule *s);

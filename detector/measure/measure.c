@@ -4,10 +4,49 @@
 
 #include "detector/measure/slices.h"
 #include "detector/measure/starts.h"
+#include "detector/measure/together.h"
 #include "detector/program/program.h"
 
-/* How many of n operations may run before a slice ends. */
-static inline int64_t until_slice(const struct nd_slices *s, int64_t n) { return s && s->n_left < n ? s->n_left : n; }
+#define SLOW_LOOKS 8 /* planned lengths of a slice: a look that comes later is one of a machine that is busy */
+
+/* What a loop does besides: it looks at the clock and at the stop flag every so often. */
+struct watch {
+    const struct nd_loop *loop;
+    struct nd_slices *slices;  /* NULL: nobody keeps them */
+    struct nd_ending ending;
+    int64_t every, left;       /* operations from look to look; until the next one */
+    uint64_t deadline_ticks;   /* of operations that are timed one by one */
+    int64_t deadline_ns, tell_ns, last_ns; /* CLOCK_MONOTONIC: the end, when to tell how far the loop is, the last look */
+};
+
+/* How many of n operations may run before a slice ends or a look is due. */
+static inline int64_t until_next(const struct watch *w, int64_t n) {
+    if (w->slices && w->slices->n_left < n) n = w->slices->n_left;
+    return w->left < n ? w->left : n;
+}
+
+static int wants_to_stop(const struct nd_loop *loop) { return loop->stop_asked && *loop->stop_asked; }
+
+static int has_lost_parent(const struct nd_loop *loop) { return loop->parent_pid && getppid() != loop->parent_pid; }
+
+/* A look. Operations that turn out to be slow have it after each of them: they are not to last until so many are done. At first nobody
+ * knows. */
+static void look(struct watch *w) {
+    int64_t now_ns = nl_mono_ns();
+    int64_t more = 2 * w->every;
+    w->left = w->every = now_ns - w->last_ns > SLOW_LOOKS * ND_SLICE_NS ? 1 : more < w->loop->look_every ? more : w->loop->look_every;
+    w->last_ns = now_ns;
+    if (wants_to_stop(w->loop)) nd_ending_ask(&w->ending, INT64_MAX);
+    else if (now_ns >= w->deadline_ns) nd_ending_ask(&w->ending, now_ns);
+    if (w->loop->tell && now_ns >= w->tell_ns) w->tell_ns = w->loop->tell(w->loop->tell_context, now_ns);
+}
+
+/* `n` operations more, at most until_next, have ended. */
+static inline void pass(struct watch *w, int64_t n) {
+    if (w->slices) nd_slices_pass(w->slices, n);
+    w->left -= n;
+    if (w->left <= 0) look(w);
+}
 
 static inline void count_operation(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) {
     nl_hist_add(loop->hist, ns);
@@ -20,44 +59,56 @@ static inline void count_operation(const struct nd_loop *loop, struct nd_loop_re
 }
 
 /* An operation's time runs from the end of the one before to its own end: one clock read per operation, and no gap. */
-static void run_timed(const struct nd_loop *loop, struct nd_slices *slices, int64_t n, struct nd_loop_result *r) {
+static void run_timed(struct watch *w, int64_t n, struct nd_loop_result *r) {
+    const struct nd_loop *loop = w->loop;
     int (*const call)(struct nd_op_state *) = loop->state->call;
     struct nd_op_state *const state = loop->state;
     const struct nl_ticks ticks = *loop->ticks;
     uint64_t before = nl_ticks_now(&ticks);
-    while (n > 0) {
-        int64_t m = until_slice(slices, n);
-        for (int64_t i = 0; i < m; i++) {
+    while (n > 0 && !nd_ending_is_here(&w->ending)) {
+        int64_t m = until_next(w, n), i = 0;
+        while (i < m) {
             call(state);
             uint64_t now = nl_ticks_now(&ticks);
             /* a counter that differs between CPUs could run backwards when a rank is moved */
             count_operation(loop, r, now > before ? (int64_t)nl_ticks_to_ns(&ticks, now - before) : 0);
             before = now;
+            i++;
+            w->ending.n++;
+            if (__builtin_expect(now >= w->deadline_ticks, 0)) {
+                w->deadline_ticks = UINT64_MAX;
+                w->left = i; /* a look is due */
+                break;
+            }
+            if (__builtin_expect(nd_ending_is_here(&w->ending), 0)) break;
         }
-        n -= m;
-        if (slices) nd_slices_pass(slices, m);
+        n -= i;
+        pass(w, i);
     }
 }
 
-static void run_plain(const struct nd_loop *loop, struct nd_slices *slices, int64_t n) {
-    int (*const call)(struct nd_op_state *) = loop->state->call;
-    struct nd_op_state *const state = loop->state;
-    while (n > 0) {
-        int64_t m = until_slice(slices, n);
-        for (int64_t i = 0; i < m; i++) call(state);
-        n -= m;
-        if (slices) nd_slices_pass(slices, m);
+static void run_plain(struct watch *w, int64_t n) {
+    int (*const call)(struct nd_op_state *) = w->loop->state->call;
+    struct nd_op_state *const state = w->loop->state;
+    while (n > 0 && !nd_ending_is_here(&w->ending)) {
+        int64_t m = until_next(w, n), i = 0;
+        while (i < m) {
+            call(state);
+            i++;
+            w->ending.n++;
+            if (__builtin_expect(nd_ending_is_here(&w->ending), 0)) break;
+        }
+        n -= i;
+        pass(w, i);
     }
 }
 
 /* Operations that need something done between two of them: root and buffers change inside the loop, and its time holds that, too. */
-static void run_advancing(const struct nd_loop *loop, int64_t n, struct nd_loop_result *r) {
-    for (int64_t i = 0; i < n; i++) {
-        nd_op_advance(loop->state);
-        if (loop->hist)
-            run_timed(loop, loop->slices, 1, r);
-        else
-            run_plain(loop, loop->slices, 1);
+static void run_advancing(struct watch *w, int64_t n, struct nd_loop_result *r) {
+    for (int64_t i = 0; i < n && !nd_ending_is_here(&w->ending); i++) {
+        nd_op_advance(w->loop->state);
+        if (w->loop->hist) run_timed(w, 1, r);
+        else run_plain(w, 1);
     }
 }
 
@@ -65,9 +116,9 @@ void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t
     if (loop->hist) count_operation(loop, r, ns);
 }
 
-/* Long loops look at the stop flag between chunks of about a tenth of a second: one Allreduce each, the same in every arm. */
+/* Starts look at the stop flag between chunks of about a tenth of a second: one Allreduce each, the same in every arm. */
 int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken) {
-    int mine = is_broken || (loop->stop_asked && *loop->stop_asked) || (loop->parent_pid && getppid() != loop->parent_pid), any = 0;
+    int mine = is_broken || wants_to_stop(loop) || has_lost_parent(loop), any = 0;
     MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, loop->state->comm);
     return any;
 }
@@ -91,19 +142,42 @@ void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *
 void nd_loop_warm(const struct nd_loop *loop, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         if (loop->state->needs_advance) nd_op_advance(loop->state);
-        run_plain(loop, NULL, 1);
+        loop->state->call(loop->state);
     }
 }
 
-void nd_loop_settle(const struct nd_loop *loop, int64_t n, int64_t ns) {
-    int64_t end_ns = nl_mono_ns() + ns;
-    if (loop->program) {
-        nd_program_rest(loop->program, ns);
-        return;
+/* At most `n_most` operations, at most `most_ns` long. */
+static void run(const struct nd_loop *loop, struct nd_slices *slices, int64_t n_most, int64_t most_ns, int is_settling,
+                struct nd_loop_result *r) {
+    struct watch w = {.loop = loop, .slices = slices, .last_ns = nl_mono_ns(), .deadline_ns = INT64_MAX, .deadline_ticks = UINT64_MAX};
+    int is_bounded = most_ns < INT64_MAX && loop->together;
+    w.left = w.every = loop->look_every > 0 ? 1 : INT64_MAX;
+    nd_ending_begin(&w.ending, loop->together, loop->op->is_synchronising, n_most, most_ns, loop->operation_ns, is_settling);
+    if (is_bounded) w.deadline_ns = w.last_ns + most_ns;
+    if (is_bounded && loop->hist) w.deadline_ticks = nl_ticks_now(loop->ticks) + (uint64_t)((double)most_ns / loop->ticks->tick_ns);
+    if (loop->tell) w.tell_ns = loop->tell(loop->tell_context, w.last_ns);
+    for (;;) {
+        int64_t done = (int64_t)w.ending.n, left = n_most - done, n = left < loop->chunk ? left : loop->chunk;
+        if (w.ending.next_at - done < n) n = w.ending.next_at - done;
+        if (slices) nd_slices_before_chunk(slices, n);
+        if (loop->state->needs_advance) run_advancing(&w, n, r);
+        else if (loop->hist) run_timed(&w, n, r);
+        else run_plain(&w, n);
+        if ((int64_t)w.ending.n == n_most || nd_ending_is_here(&w.ending)) break;
+        if (has_lost_parent(loop)) nd_ending_ask(&w.ending, INT64_MAX);
+        if ((int64_t)w.ending.n == w.ending.next_at) nd_ending_tell(&w.ending, nl_mono_ns());
+        if (w.ending.is_over) break;
     }
-    do {
-        nd_loop_warm(loop, n);
-    } while (!nd_loop_agree_to_stop(loop, nl_mono_ns() >= end_ns));
+    r->n_operations = (int64_t)w.ending.n;
+    nd_ending_finish(&w.ending);
+}
+
+void nd_loop_settle(const struct nd_loop *loop, int64_t ns) {
+    struct nd_loop settling = *loop;
+    struct nd_loop_result ignored = {0};
+    settling.hist = NULL;
+    if (loop->program) nd_program_rest(loop->program, ns);
+    else run(&settling, NULL, INT64_MAX / 2, ns, 1, &ignored);
 }
 
 /* Beats of a program that have begun: it is not held up, and we sleep meanwhile. What its thread slept is not told from steal: known only
@@ -134,19 +208,7 @@ void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
     struct nl_thread_times begin;
     nd_loop_read_times(loop, &begin);
     if (loop->slices) nd_slices_begin(loop->slices, nl_mono_ns());
-    for (;;) {
-        int64_t left = loop->n_operations - r.n_operations;
-        int64_t n = left < loop->chunk ? left : loop->chunk;
-        if (loop->slices) nd_slices_before_chunk(loop->slices, n);
-        if (loop->state->needs_advance)
-            run_advancing(loop, n, &r);
-        else if (loop->hist)
-            run_timed(loop, loop->slices, n, &r);
-        else
-            run_plain(loop, loop->slices, n);
-        r.n_operations += n;
-        if (r.n_operations == loop->n_operations || nd_loop_agree_to_stop(loop, 0)) break;
-    }
+    run(loop, loop->slices, loop->n_operations, loop->most_ns > 0 ? loop->most_ns : INT64_MAX, 0, &r);
     r.wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - begin.wall_ns;
     nd_loop_add_lost(loop, &begin, &r);
     *result = r;

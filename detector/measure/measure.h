@@ -15,21 +15,29 @@ struct nd_starter;
 struct nd_start_plan;
 struct nd_batch_view;
 struct nd_slices;
+struct nd_together;
 struct nd_program;
 
 struct nd_loop {
     const struct nd_op *op;
     struct nd_op_state *state;
     int64_t n_operations;
-    int64_t chunk;               /* operations between two looks at the stop flag; >= n_operations: none */
+    int64_t chunk;               /* operations after which slices are written and the parent is looked for; >= n_operations: never */
+    struct nd_together *together; /* how ranks end the loop before its n_operations; NULL: they do not. Not with a starter */
+    int64_t most_ns;             /* it may last; 0: as long as it takes. With a starter: looked at between chunks */
+    double operation_ns;         /* what one is expected to take, the same on all ranks; with `together` */
+    int64_t look_every;          /* operations between two looks at clock and stop flag, 0: none. Slow ones have a look each */
+    /* Told now and then how late it is, CLOCK_MONOTONIC: first when it said. NULL: nobody. */
+    int64_t (*tell)(void *context, int64_t now_ns);
+    void *tell_context;
     const struct nl_ticks *ticks;
     const struct nl_preempted *preempted; /* how this rank's preempted time is found; NULL: it is not */
     struct nd_slices *slices;    /* how long every few hundred operations took; NULL: nobody keeps it. Not with a starter */
     struct nl_hist *hist;        /* NULL: operations are not timed one by one */
     int64_t detour_threshold_ns; /* operations longer than this are detours */
     int64_t typical_ns;          /* pilot's median: what a detour's excess is counted from */
-    const volatile int *stop_asked; /* looked at between chunks; all ranks stop together when it is set on one. NULL: never */
-    pid_t parent_pid;               /* the launcher: a loop stops between chunks when it is gone; 0: do not look */
+    const volatile int *stop_asked; /* all ranks stop together when it is set on one. NULL: never */
+    pid_t parent_pid;               /* the launcher: a loop stops when it is gone; 0: do not look */
     int checks_every;               /* 1: every operation's data are checked after it, untimed (starts only) */
     struct nd_program *program;     /* its beats are what is timed, not calls of ours; NULL: none */
     double expected_ns;             /* with a program: how long the loop should take */
@@ -50,7 +58,7 @@ struct nd_loop_result {
     int64_t detour_ns;    /* excess over typical_ns */
     int64_t n_detours;
     int64_t base_ns_sum;  /* time of the operations that are not detours */
-    int64_t n_operations; /* done; fewer than asked only when stopped, or decided */
+    int64_t n_operations; /* done; fewer than asked only when its time was up, when stopped, or decided */
     int is_decided;       /* 1: the stop rule was met */
     int is_over;          /* 1: the program has ended */
     int64_t n_involuntary; /* with a program: how often its thread was switched off its CPU against its will */
@@ -59,8 +67,8 @@ struct nd_loop_result {
 /* Runs n operations untimed: brings code and buffers back into the cache after the book-keeping between halves. Collective. */
 void nd_loop_warm(const struct nd_loop *loop, int64_t n);
 
-/* Runs operations untimed for `ns`, `n` of them between two looks at the clock; ends early when a rank is to stop. Collective. */
-void nd_loop_settle(const struct nd_loop *loop, int64_t n, int64_t ns);
+/* Runs operations untimed for `ns`; ends early when a rank is to stop. Needs `together`, or a program. Collective. */
+void nd_loop_settle(const struct nd_loop *loop, int64_t ns);
 
 /* How often the calling thread was switched off its CPU against its will; 0 where the system does not say. */
 static inline int64_t nd_involuntary_switches(void) {

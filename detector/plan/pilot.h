@@ -19,13 +19,14 @@ struct nd_cell {
 };
 
 /* Runs the pilot and checks the operation's result data. Collective.
+ * @param together  by which its loops end where the machine is busy
  * @param config  which of the options' operations and sizes
  * @param scratch a histogram to work in
  * @param starter, plan  for synchronised starts, planned already; NULL otherwise
  * @param cell    what was found; each rank's own figures: rank 0's must be taken by all
  * @return 0, -1 when a rank received wrong data (the same on all ranks). */
-int nd_pilot_run(const struct nd_team *team, const struct nd_options *o, int config, struct nd_op_state *state,
-                 const struct nl_ticks *ticks, struct nl_hist *scratch, struct nd_starter *starter, struct nd_start_plan *plan,
-                 struct nd_cell *cell);
+int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const struct nd_options *o, int config,
+                 struct nd_op_state *state, const struct nl_ticks *ticks, struct nl_hist *scratch, struct nd_starter *starter,
+                 struct nd_start_plan *plan, struct nd_cell *cell);
 
 #endif

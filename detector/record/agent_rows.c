@@ -43,7 +43,7 @@ struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char 
           "agent_on_ranks_ns,others_on_ranks_ns,preempted_by_agent_ns,preempted_by_others_ns,"
           "preempted_by_kernel_ns,preempted_by_noiselab_ns,preempted_unknown_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_"
           "switches,migrations,processes,started,rss_kib,read_bytes,"
-          "written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs\n",
+          "written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs,planned_ns\n",
           rows->file);
     return rows;
 }
@@ -76,7 +76,8 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
                              a->observer_on_ranks_ns,
                              a->lost_switches,
                              a->ins,
-                             a->outs};
+                             a->outs,
+                             half->step.planned_ns};
     struct nd_arm_words words;
     FILE *f = rows->file;
     if (rows->has_failed) return -1;

@@ -113,9 +113,13 @@ static void show_line(struct nd_progress *p, int64_t now_ns, double share) {
 void nd_progress_half(struct nd_progress *p, const struct nd_half *h) {
     p->n_done++;
     if (p->n_arms > 1) nd_pairs_half(p->pairs, h->step.config, &h->step, nd_channels[0].value(h));
-    int64_t now_ns = nl_mono_ns();
+    nd_progress_tick(p, nl_mono_ns());
+}
+
+int64_t nd_progress_tick(struct nd_progress *p, int64_t now_ns) {
     double share = nd_progress_share(p, now_ns - p->lines.begin_ns);
     if (nl_progress_is_due(&p->lines, now_ns, share)) show_line(p, now_ns, share);
+    return nl_progress_next_ns(&p->lines);
 }
 
 void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells) {

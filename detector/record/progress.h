@@ -21,6 +21,9 @@ double nd_progress_share(const struct nd_progress *p, int64_t elapsed_ns);
 /* Takes a half into account, and shows a line where one is due. */
 void nd_progress_half(struct nd_progress *p, const struct nd_half *h);
 
+/* Shows a line where one is due: while a half goes on. Returns when the next one is, CLOCK_MONOTONIC; INT64_MAX: never. */
+int64_t nd_progress_tick(struct nd_progress *p, int64_t now_ns);
+
 /* Takes a look into account, which the lines after it name: how many of the cells are decided. */
 void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells);
 

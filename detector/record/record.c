@@ -171,7 +171,7 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
           "ns,bursts,bursts_due,"
           "kind,pattern,placement,phase,requested_ns,global_ns,after_last_ns,spread_ns,late_starts,overshoot_ns_p50,overshoot_ns_p99,"
           "overshoot_ns_max,"
-          "slot_ns,within_ns2,between_ns2,rank_steal_ns_max,rank_steal_ns_sum,throttled_ns\n",
+          "slot_ns,within_ns2,between_ns2,rank_steal_ns_max,rank_steal_ns_sum,throttled_ns,planned_ns\n",
           r->rows);
     if (fflush(r->rows)) {
         fail(r, rows_name(r), strerror(errno));
@@ -265,7 +265,7 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     else
         fputs(",,,", f);
     if (h->throttled_ns >= 0) fprintf(f, "%" PRId64, h->throttled_ns);
-    fputc('\n', f);
+    fprintf(f, ",%" PRId64 "\n", h->step.planned_ns);
     if (fflush(f) || ferror(f)) return cut_back(r, strerror(errno));
     /* a file without a name takes rows as before, and nobody will ever read them */
     if (fstat(fileno(f), &st) == 0 && st.st_nlink == 0) return fail(r, rows_name(r), "the file was removed while the launch ran");

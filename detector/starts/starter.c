@@ -386,7 +386,8 @@ void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_
         if (!is_long) continue;
         correct_slot(s, n_late, r.wall_ns - wall_ns, n);
         nd_starter_keep_in_step(s);
-        if (nd_loop_agree_to_stop(loop, s->is_broken)) break;
+        int is_late = loop->most_ns > 0 && nl_mono_ns() - r.start_ns >= loop->most_ns;
+        if (nd_loop_agree_to_stop(loop, s->is_broken || is_late)) break;
     }
     end_half(s);
     *result = r;

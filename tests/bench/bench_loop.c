@@ -11,11 +11,15 @@
 #include "tests/bench/median.h"
 #include "common/base/nl_rng.h"
 #include "detector/measure/slices.h"
+#include "detector/measure/together.h"
+#include "detector/nodes/team.h"
 
 enum { MOST_SETS = 300, BLOCK_OPERATIONS = 40000 };
 
 static struct nl_hist hist;
 static struct nd_slices slices;
+static struct nd_together together; /* every loop could end by the clock, as in a launch */
+static double operation_ns = 500;
 
 static int64_t bare_barrier(int64_t n) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -28,7 +32,9 @@ static int64_t harness(const char *op, struct nl_hist *h, struct nd_slices *s, c
     const struct nd_op *row = nd_op_find(op);
     struct nd_op_state state = {.comm = MPI_COMM_WORLD, .op = row, .call = row->call};
     struct nd_loop loop = {
-        .op = row, .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .slices = s, .hist = h, .detour_threshold_ns = 5000};
+        .op = row, .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .slices = s, .hist = h, .detour_threshold_ns = 5000,
+        .together = &together, .most_ns = INT64_C(60000000000), .operation_ns = operation_ns,
+        .look_every = nd_slices_operations(operation_ns)};
     struct nd_loop_result r;
     MPI_Barrier(MPI_COMM_WORLD);
     nd_loop_warm(&loop, 8);
@@ -47,6 +53,10 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     nl_ticks_calibrate(&ticks);
     slices.n_per_slice = 500;
+    struct nd_team team;
+    nd_team_open(&team);
+    nd_together_open(&together, &team);
+    int has_page = together.page != NULL;
     nl_rng_init(&rng, 1, 0);
     for (int set = 0; set < n_sets; set++) {
         enum { BARE, PLAIN, TIMED, SLICED, N };
@@ -63,11 +73,14 @@ int main(int argc, char **argv) {
         plain_ratio[set] = ns[PLAIN] / ns[BARE];
         sliced_ratio[set] = ns[SLICED] / ns[BARE];
         timed_ns[set] = ns[TIMED] - ns[BARE];
+        operation_ns = ns[BARE];
+        MPI_Bcast(&operation_ns, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         slices.n_per_slice = nd_slices_operations(ns[BARE]);
         empty_plain_ns[set] = (double)harness("empty", NULL, NULL, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
         empty_ns[set] = (double)harness("empty", &hist, NULL, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
     }
     if (rank == 0) {
+        printf("together_by %s -\n", has_page ? "page" : "messages");
         printf("barrier_bare_loop %.1f ns\n", median(bare_ns, n_sets));
         printf("barrier_single_over_bare_loop %.4f ratio\n", median(plain_ratio, n_sets));
         printf("barrier_with_slices_over_bare_loop %.4f ratio\n", median(sliced_ratio, n_sets));
@@ -76,6 +89,8 @@ int main(int argc, char **argv) {
         printf("empty_timed %.1f ns\n", median(empty_ns, n_sets));
         printf("clock_read %.1f ns\n", ticks.read_ns);
     }
+    nd_together_close(&together);
+    nd_team_close(&team);
     MPI_Finalize();
     return 0;
 }

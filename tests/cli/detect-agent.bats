@@ -75,7 +75,7 @@ teardown() {
         "$one/halves.csv"
     # a row for every half, in the same order
     agent=$one/agent.$host.csv
-    [ "$(head -n 1 "$agent")" = launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,preempted_ns,switch_ns,settle_ns,agent_cpu_ns,agent_on_ranks_ns,others_on_ranks_ns,preempted_by_agent_ns,preempted_by_others_ns,preempted_by_kernel_ns,preempted_by_noiselab_ns,preempted_unknown_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs ]
+    [ "$(head -n 1 "$agent")" = launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,preempted_ns,switch_ns,settle_ns,agent_cpu_ns,agent_on_ranks_ns,others_on_ranks_ns,preempted_by_agent_ns,preempted_by_others_ns,preempted_by_kernel_ns,preempted_by_noiselab_ns,preempted_unknown_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs,planned_ns ]
     diff <(awk -F , 'NR > 1 { print $2, $3, $5, $6, $7, $8, $25, $11, $14 }' "$one/halves.csv") <(awk -F , 'NR > 1 { print $4, $5, $6, $7, $8, $10, $9, $12, $13 }' "$agent")
     [ "$(awk -F , 'NR == 2 { print $11 }' "$agent")" = 0 ]
     awk -F , 'NR > 1 && ($15 < 25e6 || $14 == "") { bad++ } END { exit bad + 0 }' "$agent"
@@ -142,7 +142,7 @@ one_in_background() {
     kill -9 $(ranks_of "$MPIRUN")
     wait "$MPIRUN" || true
     is_left_running
-    awk -F , 'NF != 41 { exit 1 }' "$OUT/one/halves.csv"
+    awk -F , 'NF != 43 { exit 1 }' "$OUT/one/halves.csv"
 }
 
 @test "with design single a launch of off arms keeps the agent off" {

@@ -15,7 +15,7 @@ static struct nd_schedule make(const char *design, uint64_t seed) {
 }
 
 static int fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
-    s->design->fill_round(s, round, steps);
+    nd_schedule_fill(s, round, steps);
     return nd_schedule_round_steps(s);
 }
 

@@ -14,18 +14,20 @@
 
 enum { S = 1000000000 };
 
-static void a_file_gets_a_line_at_each_tenth_and_none_within_ten_seconds(void **state) {
+static void a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds(void **state) {
     (void)state;
     struct nl_progress p;
     nl_progress_open(&p, NL_PROGRESS_LINES);
     nl_progress_begin(&p, 0);
     assert_int_equal(nl_progress_is_due(&p, INT64_C(9) * S, 0.9), 0);   /* too early */
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(60) * S, 0.05), 0); /* too little */
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(60) * S, 0.11), 1);
+    assert_int_equal(nl_progress_is_due(&p, INT64_C(59) * S, 0.05), 0); /* too little */
+    assert_int_equal(nl_progress_is_due(&p, INT64_C(60) * S, 0.05), 1); /* by the clock */
+    assert_int_equal(nl_progress_is_due(&p, INT64_C(30) * S, 0.11), 1);
+    assert_int_equal(nl_progress_next_ns(&p), INT64_C(60) * S);
     p.last_ns = INT64_C(60) * S;
     p.last_share = 0.11;
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(300) * S, 0.2), 0);
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(300) * S, 0.22), 1);
+    assert_int_equal(nl_progress_is_due(&p, INT64_C(100) * S, 0.2), 0);
+    assert_int_equal(nl_progress_is_due(&p, INT64_C(100) * S, 0.22), 1);
 }
 
 static void a_terminal_is_redrawn_every_two_seconds_and_off_is_silent(void **state) {
@@ -126,7 +128,7 @@ static void the_estimate_is_the_mean_of_the_pairs_with_students_interval(void **
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_gets_a_line_at_each_tenth_and_none_within_ten_seconds),
+        cmocka_unit_test(a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds),
         cmocka_unit_test(a_terminal_is_redrawn_every_two_seconds_and_off_is_silent),
         cmocka_unit_test(a_message_takes_the_place_of_the_line_that_is_redrawn),
         cmocka_unit_test(the_time_left_is_that_of_the_same_pace),
