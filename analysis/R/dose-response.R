@@ -17,8 +17,8 @@ monotone_fit <- function(effect, weight = rep(1, if (is.matrix(effect)) ncol(eff
   check_argument(is.numeric(rows) && !anyNA(rows), "effect", effect, "finite numbers")
   check_argument(length(weight) == k && all(weight > 0), "weight", weight, paste(k, "numbers above 0"))
   if (k == 0) return(effect)
-  sums <- cbind(0, t(apply(rows * rep(weight, each = nrow(rows)), 1, cumsum)))
-  if (k == 1) sums <- cbind(0, rows * weight)
+  sums <- matrix(0, nrow(rows), k + 1)
+  for (i in seq_len(k)) sums[, i + 1] <- sums[, i] + rows[, i] * weight[i]
   total <- c(0, cumsum(weight))
   fitted <- rows
   for (i in seq_len(k)) {

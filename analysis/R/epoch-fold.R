@@ -169,13 +169,15 @@ box_fit <- function(sum, n) {
   sums <- run(sum)
   counts <- run(n)
   best <- list(gain = -Inf)
-  for (width in seq_len(bins - 1)) {
-    from <- seq_len(bins)
+  from <- seq_len(bins)
+  for (width in from[-bins]) {
     inside <- sums[from + width] - sums[from]
     n_in <- counts[from + width] - counts[from]
     n_out <- count - n_in
     raise <- inside / n_in - (total - inside) / n_out
-    gain <- ifelse(n_in > 0 & n_out > 0 & raise > 0, raise^2 * n_in * n_out / count, -Inf)
+    gain <- raise^2 * n_in * n_out / count
+    # not a number where nothing is inside, or nothing outside
+    gain[is.na(raise) | raise <= 0] <- -Inf
     top <- which.max(gain)
     if (gain[top] > best$gain * (1 + 1e-12) + 1e-300) {
       best <- list(gain = gain[top], start = top - 1, width = width, amplitude = raise[top],

@@ -14,6 +14,9 @@ clear_plots_dir <- function(plots_dir, names) {
 
 # Drawing takes most of a report's time. Plots of the same search are drawn by the process that has made it.
 write_figures <- function(analysis, plots_dir, rows = plots_of("noise")) {
+  # loaded here, not by each of the processes
+  loadNamespace("ggplot2")
+  has_svglite()
   name <- vapply(rows, `[[`, "", "name")
   groups <- split(rows, in_order(ifelse(name %in% c("periodogram", "folded"), "search", name)))
   drawn <- in_processes(unname(groups), function(plots) lapply(plots, write_figure, analysis = analysis, plots_dir = plots_dir))

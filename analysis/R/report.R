@@ -27,11 +27,16 @@ write_report <- function(campaign, file, plots_dir = files_beside(file), alpha =
   check_report_file(file)
   analysis <- if (inherits(campaign, "nl_analysis")) campaign else report_analysis(campaign, alpha, margin)
   clear_plots_dir(plots_dir, plot_table()$name)
-  # Known once, for tables and plots.
+  analysis <- with_parts(analysis)
+  write_page(report_page(analysis, write_figures(analysis, plots_dir), basename(plots_dir)), file)
+}
+
+# What tables and plots both need is found once.
+with_parts <- function(analysis) {
   if (!is_clean(analysis)) analysis$location <- location_of(analysis)
   analysis$agent <- agent_of(analysis)
   analysis$panel_cells <- panel_cells(analysis$campaign$rows)
-  write_page(report_page(analysis, write_figures(analysis, plots_dir), basename(plots_dir)), file)
+  analysis
 }
 
 files_beside <- function(file) paste0(sub("\\.html?$", "", file), "_files")

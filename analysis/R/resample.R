@@ -193,17 +193,36 @@ order_limit <- function(d, alpha, power) {
   most <- if (n <= 50) stats::qsignrank(1 - alpha, n) else {
     floor(pairs / 2 + 0.5 + stats::qnorm(1 - alpha) * sqrt(n * (n + 1) * (2 * n + 1) / 24))
   }
-  at <- c(pairs - most, most + 1)
-  if (at[1] < 1) return(NA_real_)
+  if (pairs - most < 1) return(NA_real_)
   i <- rep(seq_len(n), n:1)
   j <- sequence(n:1, seq_len(n))
-  signs <- sign_matrix(n, n_flips)[1000 + seq_len(coins / 4), , drop = FALSE]
-  needed <- apply(signs, 1, function(sign) {
-    x <- sign * residual
-    ends <- sort((x[i] + x[j]) / 2, partial = at)[at]
-    c(-ends[1], ends[2])
-  })
-  stats::quantile(needed, power, names = FALSE, type = 6) * sqrt(n / n_all)
+  needed <- function(x) sort.int((x[i] + x[j]) / 2, partial = most + 1)[most + 1]
+  # A column per order, and its mirror image.
+  x <- residual * t(sign_matrix(n, n_flips)[1000 + seq_len(coins / 4), , drop = FALSE])
+  x <- cbind(x, -x)
+  # Only the largest matter: those that need no more than one of the smaller among these are told by counting.
+  above <- walsh_counter(x)
+  wanted <- floor(power * (ncol(x) + 1))
+  least <- needed(x[, order(above(0))[max(1, wanted - 12)]])
+  open <- above(least) >= pairs - most
+  if (sum(!open) >= wanted) open[] <- TRUE
+  needs <- rep(least, ncol(x))
+  needs[open] <- apply(x[, open, drop = FALSE], 2, needed)
+  stats::quantile(needs, power, names = FALSE, type = 6) * sqrt(n / n_all)
+}
+
+# A function that counts, for each column of `x`, the averages of two of its values (or of one and itself) above `at`, none of which it makes.
+walsh_counter <- function(x) {
+  n <- nrow(x)
+  # The columns lie on one line, one after the other, so far apart that they do not meet.
+  reach <- 1.5 * max(abs(x))
+  place <- 4 * reach * col(x)
+  line <- sort.int(x + place, method = "quick")
+  end <- n * col(x)
+  function(at) {
+    partners <- end - findInterval(pmax(pmin(2 * at - x, reach), -reach) + place, line)
+    (colSums(partners) + colSums(x > at)) / 2
+  }
 }
 
 # Weights of mean 1 and variance 1, one row per resample: each of g units counts twice or not at all, but never none

@@ -94,8 +94,9 @@ threshold_of <- function(rows, alpha, delta) {
   curve <- curve_of(dosed)
   if (is.na(curve$reason)) curve$fit_p <- fit_p_of(curve, dosed, resampled)
   if (!any(has_level(rows$level_requested_percent))) med$med_reason <- curve$reason <- "the treatment has no level"
+  if (is.na(curve$reason)) curve$resampled <- monotone_fit(resampled$effect[, curve$use, drop = FALSE], curve$weight)
   lod <- lod_of(limit, curve, resampled, alpha)
-  d_delta <- d_delta_of(delta, curve, resampled, alpha)
+  d_delta <- d_delta_of(delta, curve, alpha)
   cbind(rows[1, c(family_columns(rows), "unit")], med, lod, d_delta, data.frame(
     slope = slope$slope, slope_low = slope$low, slope_high = slope$high, fit_p = curve$fit_p,
     detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_tested = min(rows$n_tested),
@@ -293,8 +294,6 @@ curve_of <- function(dosed) {
        fit_p = lack_of_fit(x, dosed$estimate[use], dosed$se_effect[use]), reason = NA_character_)
 }
 
-resampled_curve <- function(curve, resampled) monotone_fit(resampled$effect[, curve$use, drop = FALSE], curve$weight)
-
 lod_of <- function(limit, curve, resampled, alpha) {
   row <- function(lod, ends, reason) {
     data.frame(lod_percent = lod, lod_low_percent = ends[1], lod_high_percent = ends[2], lod_reason = reason)
@@ -303,19 +302,19 @@ lod_of <- function(limit, curve, resampled, alpha) {
   if (is.na(limit)) return(none("no detection limit known"))
   if (!is.na(curve$reason)) return(none(curve$reason))
   lod <- level_reaching(curve$level, curve$fitted, limit)
-  ends <- ends_of(level_reaching(curve$level, resampled_curve(curve, resampled), limit * pmax(resampled$spread, 1e-9)), alpha)
+  ends <- ends_of(level_reaching(curve$level, curve$resampled, limit * pmax(resampled$spread, 1e-9)), alpha)
   if (is.finite(lod)) return(row(lod, ends, NA_character_))
   row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below the limit", format_level(max(curve$level))))
 }
 
-d_delta_of <- function(delta, curve, resampled, alpha) {
+d_delta_of <- function(delta, curve, alpha) {
   row <- function(level, ends, reason) {
     data.frame(delta_percent = delta, d_delta_percent = level, d_delta_low_percent = ends[1],
                d_delta_high_percent = ends[2], d_delta_reason = reason)
   }
   if (!is.na(curve$reason)) return(row(NA_real_, c(NA_real_, NA_real_), curve$reason))
   level <- level_reaching(curve$level, curve$fitted, delta)
-  ends <- ends_of(level_reaching(curve$level, resampled_curve(curve, resampled), delta), alpha)
+  ends <- ends_of(level_reaching(curve$level, curve$resampled, delta), alpha)
   if (is.finite(level)) return(row(level, ends, NA_character_))
   row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below it", format_level(max(curve$level))))
 }

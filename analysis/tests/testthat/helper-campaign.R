@@ -6,6 +6,41 @@ local_campaign <- function(..., env = parent.frame()) {
   dir
 }
 
+# One that several tests look at; it is removed with the session. What is made of it is made once, by delayedAssign().
+kept_campaign <- function(...) {
+  dir <- tempfile("campaign")
+  simulate_campaign(dir, ...)
+  dir
+}
+
+# What takes long and is kept whole all the same.
+skip_unless_long <- function() skip_if_not(identical(Sys.getenv("NOISELAB_TESTS"), "long"), "long: make test-long")
+
+# The text of a report, its pictures cut short: searching through them takes seconds.
+read_html <- function(file) {
+  gsub("base64,iVBOR[A-Za-z0-9+/=]+", "base64,iVBOR", paste(readLines(file), collapse = "\n"), perl = TRUE)
+}
+
+# The page of a report with the pictures of these plots only: drawing takes most of a report's time.
+page_of <- function(analysis, plots = character()) {
+  dir <- tempfile("page")
+  dir.create(dir)
+  on.exit(unlink(dir, recursive = TRUE))
+  analysis <- with_parts(analysis)
+  rows <- Filter(function(plot) plot$name %in% plots, plots_of("noise"))
+  figures <- if (length(rows) > 0) write_figures(analysis, dir, rows) else stats::setNames(list(), character())
+  read_html(write_page(report_page(analysis, figures, "r_files"), file.path(dir, "r.html")))
+}
+
+# Every plot that has something to show, built but not rendered, with its data and its words.
+built_plots <- function(analysis) {
+  built <- lapply(plots_of("noise"), function(plot) {
+    frame <- plot_frame(plot, analysis)
+    if (!is.null(frame)) list(name = plot$name, frame = frame, alt = plot$alt(frame), drawn = ggplot2::ggplot_build(draw_frame(plot, analysis, frame)))
+  })
+  Filter(Negate(is.null), built)
+}
+
 halves_of <- function(dir) list.files(dir, "halves.csv|blocks.csv", recursive = TRUE, full.names = TRUE)[1]
 
 # Rewrites one file of a campaign line by line.

@@ -81,7 +81,7 @@ test_that("hand-computed: two figures share alpha", {
 
 test_that("no more than alpha of answers are wrong at the margin itself, whatever decides", {
   set.seed(1)
-  n <- 4000
+  n <- 1000
   q <- qnorm(0.99)
   row <- data.frame(channel = "time", kind = "a", operation = "barrier", bytes = 0, launch = "L", scope = scope_launch,
                     level_requested_percent = Inf, margin_verdict = "inconclusive", margin_needs_s = 60, reason = NA_character_, alpha = 0.01,

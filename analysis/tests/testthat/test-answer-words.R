@@ -63,12 +63,12 @@ test_that("how busy the machine was is said where it matters, with the tasks tha
 
 test_that("launches like these come second where launches are few, and these launches where they are many", {
   few <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), launches = 3)))
-  expect_match(answer_of(few),
+  expect_match(answer_of(few, channels = "time"),
                "Launches like these, second: at 5 %, by time barrier .* \\[.*Launches differ by more than their pairs explain with p = ")
   many <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), launches = 5)))
-  expect_match(answer_of(many), "These launches, second: at 5 %")
+  expect_match(answer_of(many, channels = "time"), "These launches, second: at 5 %")
   one <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))
-  expect_no_match(answer_of(one), "second:")
+  expect_no_match(answer_of(one, channels = "time"), "second:")
 })
 
 test_that("a reason stands once, with the rows that it concerns", {

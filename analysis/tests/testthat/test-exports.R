@@ -21,16 +21,25 @@ test_that("every exported function has a help page with its value and an example
   }
 })
 
-test_that("the examples run", {
-  skip_if_not(nzchar(system.file(package = "noiselab")))
-  for (page in list.files(test_path("..", "..", "man"), "\\.Rd$", full.names = TRUE)) {
+run_examples <- function(pages, short = TRUE) {
+  for (page in pages) {
     code <- tempfile(fileext = ".R")
-    tools::Rd2ex(page, code)
+    tools::Rd2ex(page, code, commentDonttest = short)
     if (!file.exists(code)) next
     expect_error(utils::capture.output(suppressMessages(source(code, local = new.env(parent = globalenv()), echo = FALSE))), NA,
                  label = basename(page))
     unlink(code)
   }
+}
+help_pages <- function() list.files(test_path("..", "..", "man"), "\\.Rd$", full.names = TRUE)
+
+test_that("the examples run", {
+  run_examples(help_pages())
+})
+
+test_that("the examples that take longer run", {
+  skip_unless_long()
+  run_examples(Filter(function(page) any(grepl("donttest", readLines(page))), help_pages()), short = FALSE)
 })
 
 test_that("a plot is drawn by its name, as data or as a picture", {

@@ -56,22 +56,16 @@ test_that("no channel loses its rows: each has a verdict with a limit or a reaso
 })
 
 test_that("thresholds say that there is no level, in data, text and report", {
-  dir <- agent_pairs(slowdown_percent = 3)
-  analysis <- analyze_campaign(read_campaign(dir))
+  analysis <- analyze_campaign(read_campaign(agent_pairs(slowdown_percent = 3)))
   rows <- analysis$thresholds
   expect_true(all(is.na(c(rows$med_percent, rows$lod_percent, rows$d_delta_percent))))
   expect_equal(unique(c(rows$med_reason, rows$lod_reason, rows$d_delta_reason)), "the treatment has no level")
   expect_match(format_verdicts(analysis), "no dose-response, threshold or level of agent-1s: the treatment has no level", all = FALSE)
   expect_false(any(grepl("Inf|NaN|\\bNA\\b", format_verdicts(analysis))))
-  file <- file.path(dir, "report.html")
-  write_report(analysis, file)
-  page <- paste(readLines(file), collapse = " ")
+  page <- page_of(analysis)
   expect_match(page, "agent-1s slows barrier by [0-9]", ignore.case = TRUE)
   expect_match(page, "The treatment has no level, so there is no threshold")
   expect_false(grepl(">(Inf|NaN|NA)<", page))
-  tables <- list.files(file.path(dir, "report_files"), "[.]csv$", full.names = TRUE)
-  expect_true(all(c("forest.csv", "nodes.csv", "tail.csv") %in% basename(tables)))
-  for (table in tables) expect_false(any(grepl("(^|,)Inf(,|$)", readLines(table))), label = table)
 })
 
 test_that("two treatments from outside are set against each other without a level", {
@@ -98,7 +92,7 @@ test_that("JSON and CSV have no level where there is none", {
 })
 
 test_that("--margin decides over a treatment from outside, and over campaigns of launches: 0, 1 and 3", {
-  status <- function(dir, margin) status_of("noiselab-analyze", dir, "--margin", margin)$status
+  status <- function(dir, margin) status_of("noiselab-analyze", dir, "--channel", "time", "--margin", margin)$status
   for (dir in c(agent_pairs(slowdown_percent = 2), agent_launches(slowdown_percent = 2, jitter_sd = 0.002),
                 local_campaign(design = "launches", launches = 8, pairs = 1, levels_percent = 1, slowdown_percent = 2, jitter_sd = 0.002),
                 local_campaign(launches = 4, pairs = 40, levels_percent = 1, slowdown_percent = 2))) {
@@ -120,28 +114,29 @@ test_that("plots label it by its name, and those by level have nothing to draw",
   expect_null(plot_preempted(analysis, draw = FALSE))
   expect_equal(unique(plot_forest(analysis, draw = FALSE)$label), "agent-1s")
   expect_equal(unique(plot_levels(analysis, draw = FALSE)$level), "agent-1s")
-  for (plot in noiselab:::plots_of("noise")) {
-    frame <- noiselab:::plot_frame(plot, analysis)
-    if (is.null(frame)) next
-    drawn <- ggplot2::ggplot_build(noiselab:::draw_frame(plot, analysis, frame))
-    expect_s3_class(drawn, "ggplot_built")
-    text <- plot$alt(frame)
-    expect_false(grepl("Inf|\\bNA\\b|- %", text), label = paste(plot$name, text))
+  built <- built_plots(analysis)
+  expect_true(all(c("forest", "nodes", "tail") %in% vapply(built, `[[`, "", "name")))
+  for (one in built) {
+    expect_s3_class(one$drawn, "ggplot_built")
+    expect_false(grepl("Inf|\\bNA\\b|- %", one$alt), label = paste(one$name, one$alt))
+    # as it is written
+    values <- unlist(lapply(without_levels(one$frame), as.character))
+    expect_false(any(values %in% c("Inf", "-Inf")), label = one$name)
   }
 })
 
 test_that("beside a load with levels it is a treatment like the others", {
-  dir <- local_campaign(pairs = 40, levels_percent = c(0, 1, 5), launches = 3, prefix = "load")
-  simulate_campaign(dir, external = "agent-1s", pairs = 40, launches = 3, slowdown_percent = 3, prefix = "agent", seed = 2)
-  analysis <- analyze_campaign(read_campaign(dir), margin = 20)
+  dir <- local_campaign(pairs = 20, levels_percent = c(0, 1, 5), launches = 3, prefix = "load")
+  simulate_campaign(dir, external = "agent-1s", pairs = 20, launches = 3, slowdown_percent = 3, prefix = "agent", seed = 2)
+  analysis <- analyze_campaign(read_campaign(dir), margin = 20, channels = c("time", "preempted"))
   label <- unique(plot_forest(analysis, draw = FALSE)$label)
   expect_setequal(label, c("agent-1s", "spin, 1 %", "spin, 5 %"))
   text <- format_verdicts(analysis)
   expect_match(text, "^  kind agent-1s:", all = FALSE)
   expect_match(text, "no level", all = FALSE)
   expect_null(plot_treatments(analysis, draw = FALSE))
-  file <- file.path(dir, "report.html")
-  expect_silent(write_report(analysis, file))
+  expect_silent(built_plots(analysis))
+  expect_silent(page_of(analysis))
 })
 
 test_that("two campaigns with it are compared: the slowdown of launches of one arm by their sets", {

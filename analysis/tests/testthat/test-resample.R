@@ -95,12 +95,30 @@ test_that("differences that are nearly all 0 are no scatter: the limit is what c
   expect_equal(zeros$limit, 1e-5)
 })
 
+test_that("the limit of the signed-rank test is that of all averages of two, of which few are looked at", {
+  set.seed(10)
+  x <- cbind(stats::rnorm(7), round(stats::rcauchy(7)))
+  averages <- function(v) outer(v, v, "+")[upper.tri(diag(7), diag = TRUE)] / 2
+  for (at in c(-1.1, 0, 0.3)) expect_equal(walsh_counter(x)(at), colSums(apply(x, 2, averages) > at))
+  for (d in list(stats::rt(14, 2), round(stats::rnorm(30), 1), stats::rnorm(60))) {
+    n <- length(d)
+    pairs <- n * (n + 1) / 2
+    most <- if (n <= 50) stats::qsignrank(0.99, n) else floor(pairs / 2 + 0.5 + stats::qnorm(0.99) * sqrt(n * (n + 1) * (2 * n + 1) / 24))
+    residual <- d - pseudo_median(d)$estimate
+    needed <- apply(sign_matrix(n, n_flips)[1001:1100, ], 1, function(sign) {
+      ordered <- sort(outer(sign * residual, sign * residual, "+")[upper.tri(diag(n), diag = TRUE)] / 2)
+      c(-ordered[pairs - most], ordered[most + 1])
+    })
+    expect_equal(order_limit(d, 0.01, 0.95), stats::quantile(needed, 0.95, names = FALSE, type = 6))
+  }
+})
+
 test_that("the power at the limit of the signed-rank test is the one stated", {
   set.seed(9)
-  found <- replicate(300, {
+  found <- replicate(120, {
     d <- stats::rt(120, 3)
     signed_rank_test(stats::rt(120, 3) + rank_inference(d)$limit)$p <= 0.01
   })
   # 0.95 within four standard errors
-  expect_gt(mean(found), 0.95 - 4 * sqrt(0.95 * 0.05 / 300))
+  expect_gt(mean(found), 0.95 - 4 * sqrt(0.95 * 0.05 / 120))
 })
