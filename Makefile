@@ -67,7 +67,7 @@ BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.
 
 PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-profile noiselab-doctor
 LIBRARY := $(BUILD)/lib/noiselab/libnoiselab-profile.so
-R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-plot noiselab-compare
+R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-project noiselab-plot noiselab-compare
 SCRIPTS := noiselab noiselab-run noiselab-node-health $(R_PROGRAMS)
 LIBEXEC := $(filter-out node-health.sh,$(notdir $(wildcard experiments/*.sh experiments/*.sbatch)))
 PRESETS := $(wildcard noisegen/presets/*)
@@ -198,7 +198,8 @@ r: $(R_LIB)/noiselab/DESCRIPTION
 
 $(R_LIB)/noiselab/DESCRIPTION: $(R_SOURCES)
 	@mkdir -p $(R_LIB)
-	R CMD INSTALL --no-docs --no-test-load --library=$(R_LIB) analysis >$(BUILD)/r-install.log 2>&1 || { cat $(BUILD)/r-install.log; exit 1; }
+	@rm -rf $(BUILD)/r-source && mkdir $(BUILD)/r-source && cp -R $(filter-out %/tests %/bench %/man,$(wildcard analysis/*)) $(BUILD)/r-source
+	R CMD INSTALL --no-docs --no-test-load --library=$(R_LIB) $(BUILD)/r-source >$(BUILD)/r-install.log 2>&1 || { cat $(BUILD)/r-install.log; exit 1; }
 	@touch $@
 
 # ---- what people do ------------------------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ ip and nsenter|command -v ip && command -v nsenter|iproute2 util-linux|iproute u
 lscpu|command -v lscpu|util-linux|util-linux|util-linux|util-linux
 ps|command -v ps|procps|procps-ng|procps|procps
 R|command -v Rscript|r-base-core|R-core|R-base|r
+headers of R|test -e "$(R RHOME 2>/dev/null)/etc/Makeconf"|r-base-core|R-core-devel|R-base-devel|r
 ggplot2 (R)|has_r ggplot2|r-cran-ggplot2|R-ggplot2|R-ggplot2|r-ggplot2
 data.table (R)|has_r data.table|r-cran-data.table|R-data.table|R-data.table|r-data-table
 jsonlite (R)|has_r jsonlite|r-cran-jsonlite|R-jsonlite|R-jsonlite|r-jsonlite

@@ -114,7 +114,7 @@ options_missing_in() {
 }
 
 # every long option is in the man page of its program
-of_r='noiselab-analyze noiselab-report noiselab-compare noiselab-plot noiselab-plan'
+of_r='noiselab-analyze noiselab-report noiselab-compare noiselab-plot noiselab-plan noiselab-project'
 if ! "$build/bin/noiselab-plan" --help >/dev/null 2>&1; then
     of_r=''
     skip 'every option of the programs in R is in their man pages' 'the R package is not installed'

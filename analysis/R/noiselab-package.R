@@ -11,6 +11,8 @@
 #' what MPIPerf publishes, `overlap_shares()` how much of a nonblocking operation hides behind work; [read_starts()]
 #' reads every start of every rank.
 #'
+#' What noise that was measured on few nodes costs on many says `project_noise()`, from `node_noise()`.
+#'
 #' Noise that comes back is found and described by [periodic_noise()], with `periodogram()` and `epoch_fold()`.
 #'
 #' Of launches that switched a real agent on and off, `agent_accounts()` says what it used, what the ranks lost and whether
@@ -23,6 +25,7 @@
 #' know), `nl_error_damaged` (a file is broken; file and line are named) and `nl_error_data` (the
 #' data cannot answer the question).
 #'
+#' @useDynLib noiselab, .registration = TRUE
 #' @keywords internal
 "_PACKAGE"
 

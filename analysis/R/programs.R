@@ -7,13 +7,14 @@ programs <- function() list(
   "noiselab-analyze" = list(options = analyze_options, help = analyze_help, run = run_analyze),
   "noiselab-report" = list(options = report_options, help = report_help, run = run_report),
   "noiselab-plan" = list(options = plan_options, help = plan_help, run = run_plan),
+  "noiselab-project" = list(options = project_options, help = project_help, run = run_project),
   "noiselab-plot" = list(options = plot_options, help = plot_help, run = run_plot),
   "noiselab-compare" = list(options = compare_options, help = compare_help, run = run_compare)
 )
 
 #' Run a program of the package
 #'
-#' What the commands `noiselab analyze`, `noiselab report`, `noiselab plan`, `noiselab plot` and `noiselab compare` call. Data go to
+#' What the commands `noiselab analyze`, `noiselab report`, `noiselab plan`, `noiselab project`, `noiselab plot` and `noiselab compare` call. Data go to
 #' stdout, messages to stderr.
 #'
 #' @param name Character, length 1: the program, such as `noiselab-analyze`.

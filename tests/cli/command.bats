@@ -311,7 +311,7 @@ offers() { grep -qxF -- "$1" <<<"$GOT"; }
 
 @test "completion knows every option of every program" {
     for program in noiselab-detect noiselab-accept noiselab-gen noiselab-agent noiselab-record noiselab-profile noiselab-doctor noiselab-analyze noiselab-report \
-        noiselab-plan noiselab-plot noiselab-compare; do
+        noiselab-plan noiselab-project noiselab-plot noiselab-compare; do
         completed "$program" -- | sort >"$BATS_TEST_TMPDIR/offered"
         for option in $("$BIN/$program" --help | grep -oE '^ +(-h, )?--[a-z][a-z0-9-]*' | grep -oE -- '--[a-z0-9-]+' | sort -u); do
             grep -qxF -- "$option" "$BATS_TEST_TMPDIR/offered" || { echo "$program $option"; false; }

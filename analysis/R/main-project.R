@@ -1,0 +1,124 @@
+# noiselab project: what measured noise costs on many nodes.
+
+# A function: option() is in a file that is read later.
+project_options <- function() list(
+  option("nodes", "LIST", "numbers of nodes (default 1,100,1000,10000)"),
+  option("every", "LIST", "work between two synchronisations of all nodes, such as 100us,1ms (default 100us,1ms,10ms,100ms)"),
+  option("trace", "FILE", "the bursts of a trace of noiselab record"),
+  option("task", "LIST", "with --trace: those of these tasks only"),
+  option("burst", "TIME", "without a record: what a burst costs"),
+  option("period", "TIME", "how often bursts come (of records: where they are too short to show it)"),
+  option("random", help = "with --burst: bursts come at any time, so often on average"),
+  option("level", "PERCENT", "of a campaign with loads: this level (default: the highest)"),
+  option("margin", "PERCENT", "is the slowdown below this on all these nodes? Decides the exit status"),
+  option("ranks-per-node", "N", "with --reserve: ranks of a node"),
+  option("reserve", "LIST", "numbers of cores left free on each node: what that costs and saves"),
+  option("phase-spread", "TIME", "where all nodes are hit at the same moment: by so much apart (default 0)"),
+  option("wander", help = "periods differ between nodes, so that phases wander (else they are fixed for a run)"),
+  option("unseen", "TIME", "the longest burst that may have been missed (default 50ms)"),
+  option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P"),
+  option("seed", "N", "of the draws of phases (default 1)"),
+  option("json", help = "print JSON"),
+  option("csv", help = "print the table as CSV"),
+  option("out", "FILE", "write there instead of to stdout"),
+  option("help", help = "print this help")
+)
+
+project_help <- function() {
+  help_text(
+    c("Usage: noiselab project [OPTIONS] DIR...", "       noiselab project [OPTIONS] --trace FILE",
+      "       noiselab project [OPTIONS] --burst TIME --period TIME"),
+    c("Says what noise that was measured on few nodes costs on many that synchronise: of a campaign (its agent, or its",
+      "load), of a trace, or of bursts that are only assumed. Each node is hit on its own (independent phases), or all at",
+      "the same moment (common phase)."),
+    project_options(),
+    c("Times take a unit: 100us, 1ms.", "",
+      "Exit status: 0 it worked, whatever was found (with --margin: the slowdown is below it on all these nodes, phases",
+      "independent); 1 with --margin: it is above; 2 wrong usage, environment or a damaged file; 3 the data cannot answer",
+      "(no bursts known, --margin undecided); 70 a bug.")
+  )
+}
+
+run_project <- function(operands, values, form) {
+  request <- project_request(values)
+  noise <- project_source(operands, values, request)
+  projection <- make_projection(noise, request)
+  if (form == "csv") say_notes("noiselab-project", projection$notes)
+  lines <- switch(form, json = projection_json(projection), csv = csv_lines(projection$rows), projection_view(projection))
+  write_output(as_lines(lines, values), values$out)
+  if (!is.null(request$margin)) answer_status(projection$margin_answer)
+}
+
+project_request <- function(values) {
+  nodes <- list_option(values$nodes, "--nodes", function(text, name) whole_option(text, name)) %||% c(1, 100, 1000, 10000)
+  every <- list_option(values$every, "--every", duration_option) %||% c(1e-4, 1e-3, 1e-2, 1e-1)
+  ranks <- whole_option(values[["ranks-per-node"]], "--ranks-per-node")
+  cores <- list_option(values$reserve, "--reserve", function(text, name) whole_option(text, name))
+  if (!is.null(cores) && is.null(ranks)) abort_usage("--reserve: of how many? (--ranks-per-node N)")
+  if (any(cores >= ranks)) abort_usage("--reserve: ", max(cores), " of ", ranks, " cores leave no rank")
+  list(nodes = nodes, every_s = every, margin = margin_option(values$margin), ranks_per_node = ranks, reserve = cores,
+       spread_s = duration_option(values[["phase-spread"]], "--phase-spread") %||% 0, wander = isTRUE(values$wander),
+       unseen_s = duration_option(values$unseen, "--unseen") %||% 0.05, alpha = 2 * alpha_option(values$alpha),
+       seed = whole_option(values$seed, "--seed") %||% 1, period_s = duration_option(values$period, "--period") %||% NA_real_)
+}
+
+list_option <- function(text, name, each) {
+  if (is.null(text)) return(NULL)
+  sort(unique(vapply(strsplit(paste0(text, ","), ",", fixed = TRUE)[[1]], each, 0, name, USE.NAMES = FALSE)))
+}
+
+# One of: a campaign, a trace, bursts that are assumed.
+project_source <- function(operands, values, request) {
+  given <- c(DIR = length(operands) > 0, "--trace" = !is.null(values$trace), "--burst" = !is.null(values$burst))
+  if (sum(given) != 1) abort_usage(if (any(given)) paste(paste(names(given)[given], collapse = " and "), "exclude each other") else
+    "what is projected? give a campaign, --trace FILE, or --burst TIME --period TIME (try --help)")
+  of <- names(given)[given]
+  belongs <- list(task = "--trace", random = "--burst", level = "DIR")
+  wrong <- names(Filter(function(wanted) wanted != of, belongs[intersect(names(belongs), names(values))]))
+  if (length(wrong) > 0) abort_usage("--", wrong[1], " is for ", belongs[[wrong[1]]], " only")
+  if (of == "DIR") return(noise_of_campaign(read_campaign(operands, arms = "any"), level_option(values$level), request$period_s))
+  if (of == "--trace") return(noise_of_trace(values$trace, words_option(values$task, "--task"), request$period_s))
+  if (is.na(request$period_s)) abort_usage("--burst: how often? (--period TIME)")
+  cost <- duration_option(values$burst, "--burst")
+  name <- sprintf("A burst of %s every %s%s", format_time(cost), format_time(request$period_s), if (isTRUE(values$random)) " on average" else "")
+  node_noise(name, cost, if (isTRUE(values$random)) NA_real_ else request$period_s, 1 / request$period_s, cost_words = "assumed")
+}
+
+make_projection <- function(noise, request) {
+  rows <- project_noise(noise, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander, request$seed)
+  asked <- rows[rows$phase == "independent", ]
+  margin <- request$margin
+  shortest <- function(phase) {
+    shortest_period(noise, request$nodes, request$every_s, margin / 100, phase, request$alpha, request$spread_s, request$wander, request$seed)
+  }
+  headline <- asked[headline_row(asked), ]
+  list(
+    noise = noise, request = request, rows = rows, headline = headline,
+    margin_answer = if (!is.null(margin)) project_margin(asked, margin),
+    common_answer = if (!is.null(margin)) project_margin(rows[rows$phase == "common", ], margin),
+    shortest_s = if (!is.null(margin)) c(independent = shortest("independent"), common = shortest("common")),
+    below = nodes_below(noise, headline$every_ns / 1e9, (margin %||% usual_margin) / 100),
+    reserve = if (!is.null(request$reserve)) reserve_rows(request$reserve, request$ranks_per_node, headline),
+    unseen = unseen_bursts(noise, headline, request), notes = noise$notes
+  )
+}
+
+usual_margin <- 1 # percent, where none was given
+
+# The largest number of nodes up to 1,000, and the step nearest to 1 ms.
+headline_row <- function(rows) {
+  n <- max(rows$nodes[rows$nodes <= 1000], min(rows$nodes))
+  near <- which(rows$nodes == n)
+  near[which.min(abs(log(rows$every_ns[near] / 1e6)))]
+}
+
+# What the record does not exclude: bursts as long as `unseen_s`, as often as -log(alpha) per watched time; and how long one would have to watch to
+# exclude that they add the margin. NULL where nothing was measured.
+unseen_bursts <- function(noise, row, request) {
+  if (!is.finite(noise$watched_s)) return(NULL)
+  work_s <- row$every_ns / 1e9
+  with <- noise_bound(noise, TRUE, request$alpha, request$unseen_s)
+  margin <- (request$margin %||% usual_margin) / 100
+  list(longest_s = request$unseen_s, high_percent = 100 * slowdown_chain(with, row$nodes, work_s),
+       watch_s = -log(request$alpha / 2) * row$nodes * request$unseen_s / (margin * work_s))
+}

@@ -1,0 +1,171 @@
+# The noise of a node, as far as the projection to many nodes knows it: what a burst costs, how often one comes, and how well that is known.
+
+# What is fixed before anything is measured.
+project_design <- list(
+  thresholds = 16,     # of the simultaneous band of rates
+  steady = 0.1,        # distances scatter by no more than that share of their median: the bursts keep to a period
+  like_period = 0.25,  # so far may the number of bursts be from one per period
+  blocks = 16,         # of time, for the index of dispersion
+  most_costs = 4096
+)
+
+# `period_s`: NA where bursts come at any time; `costs_s`: what bursts cost a rank, each as likely; `scale`: low and high end of the factor
+# that the costs are known by; `watched_s`: node-seconds, Inf: declared, not measured; `n_bursts`: seen in that time.
+node_noise <- function(name, costs_s, period_s = NA_real_, rate_hz = 1 / period_s, scale = c(1, 1), watched_s = Inf, n_bursts = length(costs_s),
+                       n_nodes = 1, dispersion = 1, cost_words = "", notes = character()) {
+  check_argument(length(costs_s) > 0 && all(is.finite(costs_s) & costs_s > 0), "costs_s", costs_s, "seconds above 0")
+  check_argument(is_number(rate_hz, 0), "rate_hz", rate_hz, "one number above 0")
+  noise <- list(name = name, costs_s = sort(costs_s), period_s = period_s, rate_hz = rate_hz, scale = scale, watched_s = watched_s,
+                n_bursts = n_bursts, n_nodes = n_nodes, dispersion = max(1, dispersion), cost_words = cost_words, notes = notes)
+  load <- noise_load(noise)
+  if (load >= 1) abort_data(name, ": bursts of ", format_time(mean(costs_s)), ", ", format_level(rate_hz), " per second, leave no time to work")
+  noise
+}
+
+# Share of the time that bursts take.
+noise_load <- function(noise) noise$rate_hz * mean(noise$costs_s)
+
+# At least 2 bursts for a period; NA where they keep to none. `group`: distances count within groups only.
+steady_period <- function(start_s, group, rate_hz, told_s = NA_real_) {
+  distances <- diff(start_s)[diff(group) == 0]
+  near <- function(period) is_number(period, 0) && abs(rate_hz * period - 1) <= project_design$like_period
+  if (length(distances) >= least_distances) {
+    centre <- stats::median(distances)
+    if (stats::median(abs(distances - centre)) <= project_design$steady * centre && near(centre)) return(centre)
+    if (stats::median(abs(distances - centre)) > project_design$steady * centre) return(NA_real_)
+  }
+  if (near(told_s)) told_s else NA_real_
+}
+
+# How much more than those of a Poisson process the counts of blocks of time scatter, never below 1.
+count_dispersion <- function(start_s, span_s, blocks = project_design$blocks) {
+  if (length(start_s) < blocks) return(1)
+  counts <- tabulate(pmin(blocks, 1 + floor(blocks * start_s / span_s)), blocks)
+  max(1, stats::var(counts) / mean(counts))
+}
+
+# ---- from a trace ------------------------------------------------------------------------------
+
+# `tasks`: only theirs, NULL: all. What the bursts of one activity take together is its cost: nobody measured what it cost the ranks.
+noise_of_trace <- function(file, tasks = NULL, told_s = NA_real_) {
+  bursts <- read_bursts(file)
+  if (nrow(bursts) == 0) abort_data(file, ": no burst was recorded")
+  window <- whole_trace(bursts)
+  if (!is.null(tasks)) {
+    unknown <- setdiff(tasks, bursts$task)
+    if (length(unknown) > 0) abort_data("--task: '", unknown[1], "' had no burst in ", file,
+                                        did_you_mean(unknown[1], unique(bursts$task[!is.na(bursts$task)])))
+    bursts <- bursts[bursts$task %in% tasks, ]
+  }
+  bursts$half <- 1
+  whole <- merge_activities(bursts, activity_gap(bursts))
+  start_s <- (whole$start - window$start_ns) / 1e9
+  span_s <- window$length_ns / 1e9
+  cpu_s <- as.numeric(rowsum(bursts$duration_ns, rep(seq_len(nrow(whole)), whole$n))) / 1e9
+  rate <- nrow(whole) / span_s
+  period <- steady_period(start_s, whole$half, rate, told_s)
+  node_noise(paste(tasks %||% basename(file), collapse = ", "), cpu_s, period, if (is.na(period)) rate else 1 / period,
+             watched_s = span_s, dispersion = count_dispersion(start_s, span_s), cost_words = "as long as it was on a CPU")
+}
+
+# ---- from a campaign ---------------------------------------------------------------------------
+
+# Of the agent, or of the generator at the level asked for (the highest), what its bursts on the ranks' CPUs cost the operation that they
+# cost most.
+noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_) {
+  rows <- campaign$rows
+  on <- rows[["arm"]] == "on"
+  agent <- on & is_agent_row(rows)
+  if (any(agent)) on <- agent else {
+    levels <- sort(unique(rows[["level_requested_percent"]][on & rows[["level_requested_percent"]] > 0]))
+    wanted <- level %||% max(levels, -Inf)
+    if (!wanted %in% levels) abort_data("no level ", format_level(wanted), " in ", paste(campaign$dirs, collapse = " "), " (there is ",
+                                        paste(format_level(levels), collapse = ", "), ")")
+    on <- on & rows[["level_requested_percent"]] == wanted
+  }
+  reader <- slices_reader()
+  key <- paste(rows[["operation"]], rows[["bytes"]])
+  cells <- lapply(unique(key[on]), function(one) {
+    at <- which(on & key == one)
+    by_launch <- split(at, as.character(rows[["launch"]][at]))
+    tracks <- lapply(names(by_launch), function(id) tracks_of_rows(campaign, id, by_launch[[id]], reader))
+    known <- Filter(function(x) is.list(x) && length(x) > 0, tracks)
+    if (length(known) == 0) return(list(reason = c(unlist(Filter(is.character, tracks)), "no burst on a rank's CPU")[1]))
+    costs <- bind_rows(lapply(known, function(x) cbind(launch = "-", operation = one, bytes = 0, locked_cost(x, 0.01, 0.98))))
+    list(operation = rows[["operation"]][at[1]], tracks = unlist(known, recursive = FALSE), cost = pool_locked(costs, 0.02))
+  })
+  lacking <- vapply(cells, function(cell) !is.null(cell$reason), TRUE)
+  if (all(lacking)) abort_data("the bursts are not known: ", cells[[1]]$reason)
+  cells <- cells[!lacking]
+  measured <- vapply(cells, function(cell) cell$cost$state[1] == "measured" && isTRUE(cell$cost$amplification[1] > 0), TRUE)
+  best <- if (any(measured)) which(measured)[which.max(vapply(cells[measured], function(cell) cell$cost$amplification[1], 0))] else 1
+  cell <- cells[[best]]
+  cost <- cell$cost[1, ]
+  amplify <- if (measured[best]) c(cost$amplification, max(1e-3, cost$amplification_low), cost$amplification_high) else c(1, 1, 1)
+  windows <- bind_rows(lapply(seq_along(cell$tracks), function(i) cbind(cell$tracks[[i]]$windows, node = i)))
+  watched <- sum(vapply(cell$tracks, `[[`, 0, "total_ns")) / 1e9
+  told <- campaign_period(campaign, rows[on, ][1, ], told_s)
+  rate <- nrow(windows) / watched
+  period <- steady_period(windows$start / 1e9, windows$stretch + windows$node / 1e3, rate, told)
+  title <- if (any(agent)) agent_title(as.character(rows[["kind"]][on][1]), campaign) else {
+    sprintf("a load of %s %%", format_level(rows[["level_requested_percent"]][on][1]))
+  }
+  node_noise(
+    title, amplify[1] * pmax(windows$cpu_ns, 1) / 1e9, period, if (is.na(period)) rate else 1 / period, scale = amplify[2:3] / amplify[1],
+    watched_s = watched, n_nodes = length(cell$tracks),
+    cost_words = if (measured[best]) sprintf("%s times its CPU time, as %s had it", format_effect(amplify[1], FALSE), cell$operation) else {
+      "as long as it was on a CPU"
+    },
+    notes = if (!measured[best]) paste0("what a burst costs was not measured (", cost$reason, "): its CPU time stands for it")
+  )
+}
+
+# What the agent, or the generator, was told.
+campaign_period <- function(campaign, row, told_s) {
+  if (!is.na(told_s)) return(told_s)
+  options <- campaign$launches[[as.character(row[["launch"]])]]$options
+  ns <- if (is_agent_row(row)) options$agent_interval_ns %||% options$agent_period_ns else {
+    if (identical(as.character(row[["pattern"]]), "periodic")) options$period_ns
+  }
+  if (is_number(ns, 0)) ns / 1e9 else NA_real_
+}
+
+# ---- how well it is known ----------------------------------------------------------------------
+
+# Noise with as few, or as many and as costly, bursts as the record allows: a simultaneous band of the rates of bursts that cost more than a
+# threshold (Poisson; of a period, binomial), and the ends of what they cost. `unseen_s`: a burst that long may come as often as the record
+# does not exclude.
+noise_bound <- function(noise, upper, alpha = 0.02, unseen_s = NULL) {
+  scaled <- noise$costs_s * noise$scale[if (upper) 2 else 1]
+  noise$costs_s <- scaled
+  if (!is.finite(noise$watched_s)) return(noise)
+  n <- length(scaled)
+  at <- unique(c(0, floor(seq(0, n - 1, length.out = project_design$thresholds)))) # bursts below each threshold
+  threshold <- c(0, scaled)[at + 1]
+  above <- n - at
+  j <- length(at) + 1
+  seconds <- noise$watched_s / noise$dispersion
+  periodic <- !is.na(noise$period_s)
+  bound <- function(k) {
+    p <- if (upper) 1 - alpha / (2 * j) else alpha / (2 * j)
+    if (!periodic) return(if (upper) stats::qgamma(p, k / noise$dispersion + 1) / seconds else ifelse(k > 0, stats::qgamma(p, k / noise$dispersion) / seconds, 0))
+    share <- if (upper) ifelse(k >= n, 1, stats::qbeta(p, k + 1, pmax(n - k, 1e-9))) else ifelse(k >= n, 1, ifelse(k > 0, stats::qbeta(p, k, n - k + 1), 0))
+    share * noise$rate_hz
+  }
+  rates <- c(bound(above), if (upper) bound(0) else 0)
+  # The rate of bursts beyond a threshold goes to the next threshold up (upper), or to this one (lower).
+  weight <- -diff(rates)
+  where <- if (upper) c(threshold[-1], scaled[n]) else threshold
+  if (upper && !is.null(unseen_s)) {
+    weight <- c(weight, rates[length(rates)])
+    where <- c(where, max(unseen_s, scaled[n]))
+  } else if (upper) weight[length(weight)] <- weight[length(weight)] + rates[length(rates)]
+  keep <- weight > 0 & where > 0
+  noise$rate_hz <- sum(weight[keep])
+  noise$weights <- weight[keep] / sum(weight[keep])
+  noise$costs_s <- where[keep]
+  if (periodic && !upper) noise$rate_hz <- min(noise$rate_hz, 1 / noise$period_s)
+  noise
+}
+
+noise_weights <- function(noise) noise$weights %||% rep(1 / length(noise$costs_s), length(noise$costs_s))

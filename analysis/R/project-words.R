@@ -1,0 +1,139 @@
+# The projection as text on one screen, and as data.
+
+at_least <- function(rows) !is.na(rows$reason)
+
+# "2.1 % (1.9 to 2.3)", "at least 2.1 %".
+projected_words <- function(row) {
+  percent <- function(x) format_effect(x, FALSE)
+  if (at_least(row)) return(sprintf("at least %s %%", percent(row$ci_low)))
+  if (percent(row$ci_low) == percent(row$ci_high)) return(paste(percent(row$slowdown_percent), "%"))
+  sprintf("%s %% (%s to %s)", percent(row$slowdown_percent), percent(row$ci_low), percent(row$ci_high))
+}
+
+count_words <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
+
+nodes_words <- function(n) if (n == 1) "1 node" else paste(count_words(n), "nodes")
+
+projection_sentences <- function(projection) {
+  noise <- projection$noise
+  row <- projection$headline
+  rows <- projection$rows[projection$rows$phase == "independent" & projection$rows$every_ns == row$every_ns, ]
+  most <- rows[which.max(rows$nodes), ]
+  alone <- if (row$nodes == 1) "" else ", were its phases independent,"
+  further <- if (most$nodes > row$nodes) sprintf("at %s by %s%s", nodes_words(most$nodes), projected_words(most), bounded_words(most, noise))
+  c(sprintf("%s%s slows a program on %s that synchronises every %s by %s%s.", noise$name, alone, nodes_words(row$nodes),
+            format_time(row$every_ns / 1e9), projected_words(row),
+            if (is.null(further)) bounded_words(row, noise) else paste0("; ", further)),
+    margin_size_words(projection), margin_projected_words(projection),
+    vapply(seq_len(NROW(projection$reserve)), function(i) reserve_words(projection$reserve[i, ], projection$request), ""))
+}
+
+# Whether it grows no more.
+bounded_words <- function(row, noise) {
+  if (is.na(row$limit_percent) || at_least(row) || row$slowdown_percent < 0.95 * row$limit_percent) return("")
+  most <- max(noise$costs_s)
+  sprintf(", and no more: a burst costs %s%s", if (length(unique(noise$costs_s)) > 1) "at most " else "", format_time(signif(most, 2)))
+}
+
+margin_size_words <- function(projection) {
+  margin <- projection$request$margin %||% usual_margin
+  row <- projection$headline
+  below <- projection$below
+  noise <- projection$noise
+  if (below < 1) return(sprintf("It is above %s %% on a single node already.", format_level(margin)))
+  at_once <- is.finite(below) && projection$request$spread_s == 0 && slowdown_alone(min(0.999, noise$rate_hz * max(noise$costs_s))) < margin / 100
+  sprintf("Below %s %% it stays %s%s.", format_level(margin), if (is.finite(below)) paste("up to", nodes_words(signif(below, 2))) else "on any number of nodes",
+          if (at_once) ", or on any number if all are hit at the same moment" else "")
+}
+
+margin_projected_words <- function(projection) {
+  margin <- projection$request$margin
+  if (is.null(margin)) return(NULL)
+  answer <- projection$margin_answer
+  shortest <- projection$shortest_s
+  words <- c(pass = "every slowdown asked about is below it", fail = "a slowdown is above it",
+             inconclusive = "an interval reaches over it, or is open")
+  every <- function(s) if (is.na(s)) "no interval up to a day is shown to stay below" else paste("from", format_time(signif(s, 2)), "between bursts on it stays below")
+  sprintf("Margin of %s %%: %s, %s; %s. A common phase %s.", format_level(margin), answer, words[[answer]],
+          every(shortest[["independent"]]), if (projection$common_answer == "pass") "would do" else
+            paste0("would not do by itself", if (!is.na(shortest[["common"]])) paste0(" (it would from ", format_time(signif(shortest[["common"]], 2)), " on)")))
+}
+
+reserve_words <- function(row, request) {
+  sprintf("%s of %d left free costs %s %% and saves %s %% (%s to %s): %s.", counted(row$cores, "core"), request$ranks_per_node,
+          format_effect(row$cost_percent, FALSE), format_effect(row$saved_percent, FALSE), format_effect(row$saved_low, FALSE),
+          if (is.na(row$saved_high)) "?" else format_effect(row$saved_high, FALSE), c(pays = "it pays", "does not pay" = "it does not pay",
+                                                                         undecided = "undecided")[[row$verdict]])
+}
+
+# A row per step, a column per number of nodes; independent phases.
+projection_table <- function(projection, most = 5) {
+  rows <- projection$rows[projection$rows$phase == "independent", ]
+  every <- unique(rows$every_ns)
+  nodes <- unique(rows$nodes)
+  if (length(nodes) > most) nodes <- nodes[unique(round(seq(1, length(nodes), length.out = most)))]
+  cell <- function(n) {
+    at <- rows[rows$nodes == n, ]
+    at <- at[match(every, at$every_ns), ]
+    text <- ifelse(at_least(at), paste0(">= ", format_effect(at$ci_low, FALSE)), format_effect(at$slowdown_percent, FALSE))
+    same <- at_least(at) | format_effect(at$ci_low, FALSE) == format_effect(at$ci_high, FALSE)
+    ends <- ifelse(same, "", sprintf(" (%s-%s)", format_effect(at$ci_low, FALSE), format_effect(at$ci_high, FALSE)))
+    col_number(paste(if (n == nodes[1]) nodes_words(n) else count_words(n)), at$slowdown_percent, paste0(text, ends))
+  }
+  limit <- rows$limit_percent[match(every, rows$every_ns)]
+  common <- projection$rows[projection$rows$phase == "common" & projection$rows$nodes == max(nodes), ]
+  common <- common$slowdown_percent[match(every, common$every_ns)]
+  columns <- c(list(every = col_words("every", format_time(every / 1e9))), lapply(stats::setNames(nodes, paste0("n", nodes)), cell),
+               list(limit = col_number("limit", limit, format_effect(limit, FALSE)),
+                    common = col_number("at once", common, format_effect(common, FALSE))))
+  do.call(new_table, columns)
+}
+
+projection_legend <- function(projection) {
+  noise <- projection$noise
+  request <- projection$request
+  costs <- unique(noise$costs_s)
+  sprintf("slowdown in %%, %s interval; %s; %s, cost %s; %s; barriers free; if all nodes are like %s",
+          format_confidence(request$alpha),
+          if (is.na(noise$period_s)) sprintf("bursts at any time, %s per s", format_level(noise$rate_hz)) else paste("a burst every", format_time(noise$period_s)),
+          if (length(costs) == 1) format_time(costs) else paste(format_time(signif(stats::median(noise$costs_s), 3)), "to", format_time(signif(max(costs), 3))),
+          noise$cost_words, if (request$wander) "phases wander" else "phases fixed for a run, at random",
+          if (is.finite(noise$watched_s)) sprintf("the %d recorded for %s", noise$n_nodes, format_long(noise$watched_s)) else "this one")
+}
+
+unseen_warning <- function(projection) {
+  unseen <- projection$unseen
+  if (is.null(unseen)) return(NULL)
+  short <- any(at_least(projection$rows))
+  sprintf("%sbursts rarer than one in %s of a node were not recorded: with ones of %s as often as that it would be %s; %s of a node would exclude %s %%",
+          if (short) "where it says >= the record is too short for the size: " else "", format_long(projection$noise$watched_s),
+          format_time(unseen$longest_s),
+          if (is.finite(unseen$high_percent)) paste("up to", format_effect(unseen$high_percent, FALSE), "%") else "at a stand", format_long(unseen$watch_s),
+          format_level(projection$request$margin %||% usual_margin))
+}
+
+projection_view <- function(projection) {
+  new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),
+           c(unseen_warning(projection), projection$notes))
+}
+
+projection_json <- function(projection) {
+  noise <- projection$noise
+  request <- projection$request
+  lines <- list(
+    schema = 1L, program = "noiselab-project", version = package_version_text(), alpha = request$alpha / 2, name = noise$name,
+    period_ns = round(noise$period_s * 1e9), bursts_per_s = noise$rate_hz, burst_cost_ns = mean(noise$costs_s) * 1e9,
+    burst_cost_max_ns = max(noise$costs_s) * 1e9, burst_cost_low_ratio = noise$scale[1], burst_cost_high_ratio = noise$scale[2],
+    n_bursts = if (is.finite(noise$watched_s)) noise$n_bursts else NA, watched_s = if (is.finite(noise$watched_s)) noise$watched_s else NA,
+    nodes_recorded = if (is.finite(noise$watched_s)) noise$n_nodes else NA, seed = request$seed,
+    below_percent = request$margin %||% usual_margin, below_until_nodes = if (is.finite(projection$below)) projection$below else NA,
+    margin_percent = request$margin %||% NA, margin_answer = projection$margin_answer %||% NA,
+    common_phase_answer = projection$common_answer %||% NA, shortest_period_ns = round(1e9 * (projection$shortest_s[["independent"]] %||% NA)),
+    shortest_period_common_ns = round(1e9 * (projection$shortest_s[["common"]] %||% NA)),
+    unseen_ns = round(1e9 * (projection$unseen$longest_s %||% NA)), unseen_high_percent = projection$unseen$high_percent %||% NA,
+    watch_s = projection$unseen$watch_s %||% NA
+  )
+  to_json(c(lines, list(projections = projection$rows, reserve = projection$reserve,
+                        sentences = projection_sentences(projection), notes = as.character(unique(projection$notes)))),
+          single = names(lines))
+}

@@ -1,0 +1,154 @@
+# What measured noise costs on many nodes: a row per number of nodes, time between two synchronisations, and phase.
+
+# How phases are simulated: draws (of many ranks fewer, they differ less), and for how many periods and steps each is walked.
+project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = c(2, 4), events = 2000, steps = 400, most_ranks = 1e5, most_uneven = 4096,
+                     circuits_uneven = 20, saturated = 40)
+
+#' Project noise to many nodes
+#'
+#' @param noise From `node_noise()`.
+#' @param nodes Numbers of nodes; each is hit as a whole, or in one of its ranks.
+#' @param every_s Work between two synchronisations of all nodes, s.
+#' @param alpha Probability, length 1: intervals have confidence 1 - alpha.
+#' @param spread_s With a common phase: the starts of nodes lie so far apart, length 1.
+#' @param wander Do periods differ between nodes, so that phases wander? Otherwise they are fixed for a run, and the interval holds their draw.
+#' @param seed Number, length 1.
+#' @return A data frame, one row per nodes x every x phase: `nodes`, `every_ns`, `phase` (`independent`, `common`), `slowdown_percent`, `ci_low`,
+#'   `ci_high`, `limit_percent` (of any number of nodes; NA where bursts keep to no period), `method` (`exact`, `walk`: mean over draws of the
+#'   phases, `chain`), `reason` (NA, or why the figure is a lower bound: then `ci_high` is NA).
+#' @details The interval joins the draws of the phases (their quantiles) and what is not known of the noise (`noise_bound()`), as independent
+#'   errors of the logarithm. Bursts met by a step on all nodes must not be more than were ever seen: the quantile 1 - 1/nodes of a step is
+#'   not in a record that is shorter than nodes x every.
+#' @noRd
+project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1) {
+  cells <- expand.grid(nodes = nodes, every_s = every_s, phase = c("independent", "common"), stringsAsFactors = FALSE)
+  bind_rows(lapply(seq_len(nrow(cells)), function(i) {
+    cell <- cells[i, ]
+    got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed)
+    data.frame(nodes = cell$nodes, every_ns = round(cell$every_s * 1e9), phase = cell$phase, slowdown_percent = 100 * got$value,
+               ci_low = 100 * got$low, ci_high = 100 * got$high, limit_percent = 100 * got$limit, method = got$method, reason = got$reason)
+  }))
+}
+
+project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1) {
+  middle <- phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed)
+  measured <- is.finite(noise$watched_s)
+  bound <- function(upper) phase_slowdown(noise_bound(noise, upper, alpha), n, work_s, phase, alpha, spread_s, TRUE, seed)$value
+  centre <- if (measured) phase_slowdown(noise, n, work_s, phase, alpha, spread_s, TRUE, seed)$value
+  apart <- function(end, known) {
+    parts <- c(log(end / middle$value), if (measured) log(known / centre))
+    middle$value * exp(sign(parts[which.max(abs(parts))]) * sqrt(sum(parts^2)))
+  }
+  short <- measured && n * work_s > noise$watched_s
+  high <- if (short) NA_real_ else max(middle$value, apart(middle$high, if (measured) bound(TRUE)))
+  reason <- if (short) sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_long(noise$watched_s)) else if (is.infinite(high)) {
+    "at least: bursts as frequent and as costly as the record allows leave no time to work"
+  }
+  list(value = middle$value, low = min(middle$value, apart(middle$low, if (measured) bound(FALSE))), high = if (is.finite(high)) high else NA_real_,
+       limit = if (phase == "independent") slowdown_limit(noise, work_s) else NA_real_, method = middle$method, reason = reason %||% NA_character_)
+}
+
+phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, seed) {
+  one <- function(value, method = "exact") list(value = value, low = value, high = value, method = method)
+  if (n == 1 || phase == "common" && spread_s == 0) return(one(slowdown_common(noise, n)))
+  periodic <- !is.na(noise$period_s)
+  range_s <- if (phase == "common") min(spread_s, noise$period_s) else noise$period_s
+  if (!periodic && phase == "common") abort_usage("--phase-spread: the bursts keep to no period")
+  even <- length(unique(noise$costs_s)) == 1
+  hits <- n * rest_of_work(noise, work_s) / range_s
+  if (periodic && even && isTRUE(hits > project_walk$saturated) && phase == "independent") return(one(slowdown_limit(noise, work_s)))
+  walkable <- periodic && is.null(noise$weights) && if (even) n <= project_walk$most_ranks else {
+    n <= project_walk$most_uneven && work_s + max(noise$costs_s) < noise$period_s
+  }
+  if (phase == "common") {
+    walkable <- periodic
+    n <- min(n, project_walk$most_uneven)
+    noise <- noise_plain(noise)
+  }
+  if (!walkable || (wander && phase == "independent")) return(one(slowdown_chain(noise, n, work_s), "chain"))
+  costs <- if (even) noise$costs_s[1] else some_costs(noise$costs_s)
+  draws <- walk_phases(n, noise$period_s, range_s, costs, work_s, seed)
+  ends <- stats::quantile(draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
+  list(value = mean(draws), low = ends[1], high = ends[2], method = "walk")
+}
+
+rest_of_work <- function(noise, work_s) {
+  cost <- max(noise$costs_s)
+  work_s - bursts_in_step(noise, work_s, cost) * (noise$period_s - cost)
+}
+
+# A bound of weights as a sample of costs.
+noise_plain <- function(noise) {
+  if (is.null(noise$weights)) return(noise)
+  at <- (seq_len(project_design$most_costs) - 0.5) / project_design$most_costs
+  mean_s <- sum(noise$weights * noise$costs_s)
+  order <- order(noise$costs_s)
+  costs <- noise$costs_s[order][pmin(length(order), findInterval(at, cumsum(noise$weights[order])) + 1)]
+  noise$costs_s <- costs * mean_s / mean(costs)
+  noise$weights <- NULL
+  noise
+}
+
+some_costs <- function(costs_s) {
+  if (length(costs_s) <= project_design$most_costs) return(costs_s)
+  sort(costs_s)[round(seq(1, length(costs_s), length.out = project_design$most_costs))]
+}
+
+# Slowdowns, one for each draw of the phases.
+walk_phases <- function(n, period_s, range_s, costs_s, work_s, seed, draws = clamp(project_walk$ranks_drawn / n, project_walk$draws)) {
+  circuits <- if (length(costs_s) > 1) project_walk$circuits_uneven else clamp(project_walk$events / n, project_walk$circuits)
+  .Call("walk", as.integer(n), period_s, range_s, costs_s, work_s, as.integer(draws), circuits, project_walk$steps, seed, PACKAGE = "noiselab")
+}
+
+clamp <- function(x, range) min(max(x, range[1]), range[2])
+
+# ---- what follows from it ----------------------------------------------------------------------
+
+# The largest number of nodes up to which the slowdown stays below the margin (a share), Inf: at any.
+nodes_below <- function(noise, work_s, margin, most = 1e7) {
+  below <- function(n) slowdown_chain(noise, n, work_s, 80) < margin
+  if (!below(1)) return(0)
+  if (isTRUE(slowdown_limit(noise, work_s) < margin)) return(Inf)
+  if (below(most)) return(most)
+  ends <- c(0, log(most))
+  for (i in 1:14) {
+    middle <- mean(ends)
+    if (below(floor(exp(middle)))) ends[1] <- middle else ends[2] <- middle
+  }
+  floor(exp(ends[1]))
+}
+
+# The shortest period at which the upper end stays below the margin on all these nodes, steps and phases; NA: none up to a day, or no period.
+shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1) {
+  if (is.na(noise$period_s)) return(NA_real_)
+  below <- function(period_s) {
+    if (mean(noise$costs_s) >= period_s * 0.99) return(FALSE)
+    noise$period_s <- period_s
+    noise$rate_hz <- 1 / period_s
+    all(vapply(every_s, function(work_s) {
+      isTRUE(project_cell(noise, max(nodes), work_s, phase, alpha, spread_s, wander, seed)$high < margin)
+    }, TRUE))
+  }
+  ends <- log(c(mean(noise$costs_s), day_s))
+  if (!below(exp(ends[2]))) return(NA_real_)
+  for (i in 1:12) {
+    middle <- mean(ends)
+    if (below(exp(middle))) ends[2] <- middle else ends[1] <- middle
+  }
+  exp(ends[2])
+}
+
+# `pass`, `fail`, `inconclusive`: is the slowdown of these rows below the margin?
+project_margin <- function(rows, margin) {
+  if (any(rows$ci_low > margin)) return("fail")
+  if (all(!is.na(rows$ci_high) & rows$ci_high < margin)) "pass" else "inconclusive"
+}
+
+# Cores left free: the ranks lost against the slowdown saved, one row per number of cores.
+reserve_rows <- function(cores, ranks_per_node, row) {
+  cost <- 100 * cores / (ranks_per_node - cores)
+  high <- row$ci_high
+  data.frame(cores = cores, nodes = row$nodes, every_ns = row$every_ns, cost_percent = cost, saved_percent = row$slowdown_percent,
+             saved_low = row$ci_low, saved_high = high,
+             verdict = ifelse(row$ci_low > cost, "pays", ifelse(!is.na(high) & high < cost, "does not pay", "undecided")))
+}

@@ -1,0 +1,15 @@
+/* What R may call. */
+#include "project.h"
+
+#include <R_ext/Rdynload.h>
+
+static const R_CallMethodDef calls[] = {
+    {"walk", (DL_FUNC)&walk, 9},
+    {NULL, NULL, 0},
+};
+
+void R_init_noiselab(DllInfo *info)
+{
+    R_registerRoutines(info, NULL, calls, NULL, NULL);
+    R_useDynamicSymbols(info, FALSE);
+}

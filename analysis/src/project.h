@@ -1,0 +1,9 @@
+#ifndef NOISELAB_PROJECT_H
+#define NOISELAB_PROJECT_H
+
+#include <R.h>
+#include <Rinternals.h>
+
+SEXP walk(SEXP n, SEXP period_s, SEXP range_s, SEXP costs_s, SEXP work_s, SEXP draws, SEXP circuits, SEXP steps, SEXP seed);
+
+#endif

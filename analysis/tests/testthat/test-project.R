@@ -1,0 +1,249 @@
+# Known answers: P ranks, a step of work each, an ideal barrier; one burst of 2.5 % of the period on each rank (docs/methods.md, Projection).
+train <- function(...) node_noise("train", 0.025, 1, ...)
+known <- data.frame(
+  work = rep(c(0.001, 0.01, 0.1, 1, 10), c(6, 6, 5, 5, 5)),
+  n = c(1, 10, 30, 100, 1000, 10000, 1, 10, 30, 100, 1000, 10000, rep(c(1, 10, 100, 1000, 10000), 3)),
+  percent = c(2.564, 28.5, 112, 815, 2463, 2500, 2.564, 27.0, 87.3, 211.6, 250, 250, 2.564, 16.7, 25, 25, 25, 2.564, 3.12, 4.95, 5, 5,
+              2.564, 2.73, 2.75, 2.75, 2.75),
+  sd = c(0, 3, 17, 205, 6, NA, 0, 3.3, 13, 13, NA, NA, 0, 3.1, NA, NA, NA, 0, 0.09, 0.09, NA, NA, 0, NA, NA, NA, NA)
+)
+independent <- function(noise, n, work_s, ...) project_cell(noise, n, work_s, "independent", ...)
+
+test_that("every cell of the table of known answers is met within 3 %, by the mean over draws of the phases", {
+  for (i in seq_len(nrow(known))) {
+    row <- known[i, ]
+    expect_equal(100 * independent(train(), row$n, row$work)$value, row$percent, tolerance = 0.03, info = paste(row$work, row$n))
+  }
+})
+
+test_that("the spread from draw to draw is the known one within a fifth, and the interval contains it", {
+  for (i in which(known$sd > 0)) {
+    row <- known[i, ]
+    draws <- 100 * walk_phases(row$n, 1, 1, 0.025, row$work, seed = 2, draws = 1000)
+    # The two of 0.09 are known to one figure.
+    expect_equal(stats::sd(draws), row$sd, tolerance = if (row$sd < 0.1) 0.25 else 0.2, info = paste(row$work, row$n))
+    got <- independent(train(), row$n, row$work)
+    expect_gt(mean(draws >= 100 * got$low & draws <= 100 * got$high), 0.95)
+  }
+})
+
+test_that("phases that wander give the harmonic mean, without the spread", {
+  got <- independent(train(), 100, 0.001, wander = TRUE)
+  expect_equal(100 * got$value, 768, tolerance = 0.02)
+  expect_identical(got$low, got$high)
+  for (i in which(known$percent < 300 | known$n > 100)) {
+    row <- known[i, ]
+    expect_equal(100 * independent(train(), row$n, row$work, wander = TRUE)$value, row$percent, tolerance = 0.05, info = paste(row$work, row$n))
+  }
+})
+
+test_that("one rank, and ranks hit all at once, lose what bursts take of the time, whatever the step", {
+  for (work in unique(known$work)) {
+    expect_equal(independent(train(), 1, work)$value, 0.025 / 0.975)
+    expect_equal(project_cell(train(), 10000, work, "common")$value, 0.025 / 0.975)
+    # Not what windows at random times give, 2.5 % x (1 + d / 2g): so for the walk itself.
+    expect_equal(mean(walk_phases(1, 1, 1, 0.025, work, seed = 1)), 0.025 / 0.975, tolerance = 0.01)
+    expect_equal(slowdown_chain(train(), 1, work), 0.025 / 0.975)
+  }
+})
+
+test_that("starts that lie a little apart cost at most what projection of the range allows", {
+  got <- project_cell(train(), 1000, 0.01, "common", spread_s = 0.02)
+  expect_gt(got$value, 0.025 / 0.975)
+  expect_lte(got$value, (0.025 + 0.02) / (1 - 0.025 - 0.02) + 1e-9)
+})
+
+test_that("the slowdown grows with the number of ranks, up to the most bursts that a step can meet", {
+  for (work in c(0.001, 0.1, 2)) {
+    n <- c(1, 3, 10, 50, 200, 1000, 1e5, 1e6)
+    got <- vapply(n, function(one) independent(train(), one, work, wander = TRUE)$value, 0)
+    expect_false(is.unsorted(got))
+    expect_true(all(got >= 0.025 / 0.975 & got <= slowdown_limit(train(), work) + 1e-9))
+  }
+  expect_equal(slowdown_limit(train(), 10), 0.0275)
+  # While few bursts come it is linear.
+  expect_equal(independent(node_noise("small", 1e-5, 1), 20, 0.001)$value, 20 * 1e-5, tolerance = 0.05)
+})
+
+test_that("a sampler of 33 us at 1 Hz costs what was worked out", {
+  sampler <- node_noise("sampler", 33e-6, 1)
+  got <- vapply(c(1, 100, 1000, 10000), function(n) independent(sampler, n, 1e-3)$value, 0)
+  expect_equal(100 * got, c(0.0033, 0.32, 2.1, 3.3), tolerance = 0.03)
+  expect_equal(nodes_below(sampler, 1e-3, 0.005), 160, tolerance = 0.05)
+  expect_identical(nodes_below(sampler, 1e-2, 0.005), Inf)
+})
+
+test_that("the largest of many exponential, yes-or-no and Pareto costs is the known one", {
+  # Costs on a fine grid, as weights: P(cost <= x) at the upper end of each cell.
+  of <- function(tail, x) list(costs_s = x, weights = -diff(c(1, tail(x[-length(x)]), 0)))
+  exponential <- of(function(x) exp(-x), seq(0.0005, 40, 0.001))
+  expect_equal(largest_cost(exponential, 1024), 7.509, tolerance = 1e-3)
+  expect_equal(largest_cost(exponential, 1e6), 14.393, tolerance = 1e-3)
+  expect_equal(largest_cost(list(costs_s = c(0, 3), weights = c(0.99, 0.01)), 100), 3 * (1 - 0.99^100))
+  pareto <- of(function(x) pmin(1, x^-2.5), exp(seq(0, 25, 0.001)))
+  expect_equal(largest_cost(pareto, 1e5) / largest_cost(pareto, 1e3), 100^(1 / 2.5), tolerance = 1e-2)
+})
+
+test_that("bursts at any time give what order statistics give where steps are long", {
+  random <- node_noise("random", 1e-4 * stats::qexp(ppoints(2000)), NA, rate_hz = 1)
+  got <- slowdown_chain(random, 20, 0.01, cells = 640)
+  # E W = int 1 - exp(-N rate tau S)
+  wait <- stats::integrate(function(x) 1 - exp(-20 * 0.01 * exp(-x / 1e-4)), 0, 3e-3)$value
+  expect_equal(got, wait / 0.01, tolerance = 0.03)
+  expect_equal(slowdown_chain(random, 1, 0.01), noise_load(random) / (1 - noise_load(random)))
+})
+
+# One by one, as a program would run: ranks with bursts at any time, busy ones finish their burst first.
+simulated_chain <- function(n, rate_hz, costs_s, work_s, steps) {
+  upcoming <- stats::rexp(n, rate_hz)
+  clock <- 0
+  for (step in seq_len(steps)) {
+    ends <- vapply(seq_len(n), function(i) {
+      at <- clock
+      left <- work_s
+      while (upcoming[i] < at + left) {
+        left <- left - max(0, upcoming[i] - at)
+        end <- upcoming[i] + costs_s[ceiling(stats::runif(1) * length(costs_s))]
+        at <- max(at, end)
+        upcoming[i] <<- end + stats::rexp(1, rate_hz)
+      }
+      at + left
+    }, 0)
+    clock <- max(ends)
+  }
+  clock / (steps * work_s) - 1
+}
+
+test_that("the chain is what a simulation of single ranks has", {
+  with_seed(4, {
+    costs <- stats::rexp(500, 1 / 2e-4)
+    got <- simulated_chain(20, 50, costs, 1e-3, 1500)
+    noise <- node_noise("random", costs, NA, rate_hz = 50 / (1 + 50 * mean(costs)))
+    expect_equal(slowdown_chain(noise, 20, 1e-3), got, tolerance = 0.07)
+  })
+})
+
+test_that("the same seed gives the same draws, another one others", {
+  one <- walk_phases(50, 1, 1, 0.025, 0.01, seed = 7)
+  expect_identical(one, walk_phases(50, 1, 1, 0.025, 0.01, seed = 7))
+  expect_false(identical(one, walk_phases(50, 1, 1, 0.025, 0.01, seed = 8)))
+})
+
+test_that("the band of rates holds what was seen, and is wider where less was", {
+  costs <- stats::qexp(ppoints(200)) * 1e-4
+  random <- node_noise("random", costs, NA, rate_hz = 10, watched_s = 20)
+  low <- noise_bound(random, FALSE)
+  high <- noise_bound(random, TRUE)
+  expect_lt(noise_load(noise_plain(low)), noise_load(random))
+  expect_gt(noise_load(noise_plain(high)), noise_load(random))
+  # Poisson, simultaneous at 18 thresholds: the rate of all of them is known to some 3 standard errors.
+  expect_equal(high$rate_hz / 10, 1 + 3.1 / sqrt(200), tolerance = 0.05)
+  longer <- noise_bound(node_noise("longer", rep(costs, 16), NA, rate_hz = 10, watched_s = 320), TRUE)
+  expect_lt(longer$rate_hz, high$rate_hz)
+  # A period is counted, not estimated.
+  expect_equal(noise_bound(node_noise("steady", costs, 0.1, watched_s = 20), TRUE)$rate_hz, 10)
+  # Where bursts were long, what was never seen counts in full.
+  expect_equal(max(noise_bound(random, TRUE, unseen_s = 0.05)$costs_s), 0.05)
+})
+
+test_that("the interval covers machines of known bursts, and a short record gives a lower bound with its reason", {
+  truth <- slowdown_chain(node_noise("truth", 1e-4 * stats::qexp(ppoints(4000)), NA, rate_hz = 20), 100, 1e-3)
+  hits <- with_seed(5, vapply(1:40, function(i) {
+    n <- stats::rpois(1, 20 * 60)
+    got <- independent(node_noise("seen", stats::rexp(n, 1e4), NA, rate_hz = n / 60, watched_s = 60), 100, 1e-3)
+    got$low <= truth && truth <= got$high
+  }, TRUE))
+  expect_gte(sum(hits), 38)
+  short <- independent(node_noise("short", stats::qexp(ppoints(50)) * 1e-4, NA, rate_hz = 10, watched_s = 5), 10000, 1e-3)
+  expect_true(is.na(short$high))
+  expect_match(short$reason, "^at least: bursts rarer than one in 5 s")
+})
+
+test_that("bursts that keep to a period are known by their distances, and others are not", {
+  expect_equal(steady_period(0:20 * 0.1, rep(1, 21), 10), 0.1)
+  at <- with_seed(1, cumsum(stats::rexp(50, 10)))
+  expect_identical(steady_period(at, rep(1, 50), 10), NA_real_)
+  # Too short to show it: what was told counts where the number of bursts fits.
+  expect_equal(steady_period(c(0.05, 0.06), c(1, 2), 1, told_s = 1.1), 1.1)
+  expect_identical(steady_period(c(0.05, 0.06), c(1, 2), 5, told_s = 1.1), NA_real_)
+})
+
+test_that("cores left free are weighed against what they save", {
+  row <- project_noise(node_noise("sampler", 33e-6, 1), 1000, 1e-3)[1, ]
+  got <- reserve_rows(c(1, 2), 64, row)
+  expect_equal(got$cost_percent, 100 * c(1 / 63, 2 / 62))
+  expect_identical(got$verdict, c("pays", "does not pay"))
+})
+
+test_that("of a campaign what bursts cost is taken as it was measured, and how often they came", {
+  campaign <- read_campaign(add_slices(local_campaign(pairs = 60, levels_percent = 1, operations = "barrier", seed = 2), cost_us = 150))
+  noise <- noise_of_campaign(campaign)
+  expect_match(noise$name, "a load of 1 %")
+  # Each burst of 100 us costs 150.
+  expect_equal(mean(noise$costs_s), 150e-6, tolerance = 0.1)
+  expect_true(noise$scale[1] < 1 && noise$scale[2] > 1)
+  on <- campaign$rows[campaign$rows$arm == "on", ]
+  expect_equal(noise$rate_hz, 1e9 * nrow(on) / sum(on$wall_ns), tolerance = 0.2)
+  expect_error(noise_of_campaign(campaign, level = 3), "no level 3", class = "nl_error_data")
+})
+
+test_that("of an agent the bursts of several launches count together", {
+  dir <- local_folder()
+  simulate_agent_campaign(dir, pairs = 12, launches = 2, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, seed = 3)
+  noise <- noise_of_campaign(read_campaign(add_agent_slices(dir, 500), arms = "any"))
+  expect_match(noise$name, "collectd at 100 ms")
+  expect_equal(noise$period_s, 0.1, tolerance = 0.05)
+  expect_equal(stats::median(noise$costs_s), 500e-6, tolerance = 0.2)
+})
+
+# ---- the program -------------------------------------------------------------------------------
+
+project_of <- function(...) status_of("noiselab-project", c(...))
+
+test_that("the answer stands on one screen: a headline, a row per step, and what was assumed", {
+  got <- project_of("--burst", "33us", "--period", "1s")
+  expect_identical(got$status, 0L)
+  expect_lte(length(got$out), 24)
+  expect_true(all(nchar(got$out, "width") <= 100))
+  text <- paste(got$out, collapse = " ")
+  expect_match(text, "on 1,000 nodes that synchronises every 1 ms by 2.1. %")
+  expect_match(text, "at 10,000 nodes by 3.30 %, and no more: a burst costs 33 .s")
+  expect_match(text, "or on any number if all are hit at the same moment")
+})
+
+test_that("a margin decides the exit status, and says which interval would do", {
+  of <- function(margin) project_of("--burst", "33us", "--period", "1s", "--nodes", "1000", "--every", "1ms", "--margin", margin)
+  expect_identical(of("1")$status, 1L)
+  expect_identical(of("3")$status, 0L)
+  expect_identical(of("2.1")$status, 3L)
+  expect_match(paste(of("1")$out, collapse = " "), "from 2.9 s between bursts on it stays below. A common phase would do")
+})
+
+test_that("JSON has a row per nodes, step and phase", {
+  got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "1,10", "--every", "1ms,10ms", "--json")
+  parsed <- jsonlite::fromJSON(paste(got$out, collapse = "\n"))
+  expect_identical(names(parsed$projections), c("nodes", "every_ns", "phase", "slowdown_percent", "ci_low", "ci_high", "limit_percent", "method", "reason"))
+  expect_identical(nrow(parsed$projections), 8L)
+  expect_setequal(parsed$projections$phase, c("independent", "common"))
+  expect_equal(parsed$projections$slowdown_percent[parsed$projections$phase == "common"], rep(100 * 2.5 / 97.5, 4))
+})
+
+test_that("a trace is projected by its activities, of one task or all", {
+  file <- tempfile()
+  on.exit(unlink(file))
+  writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t%d\t1\t-\t%s", rep(0:59 * 1e9, each = 2) + c(5e8, 5e8 + 2e5), c(20000, 13000),
+                                                         "sampler")), file)
+  got <- project_of("--trace", file, "--task", "sampler", "--nodes", "1000", "--every", "1ms", "--json")
+  parsed <- jsonlite::fromJSON(paste(got$out, collapse = "\n"))
+  expect_identical(parsed$period_ns, 1000000000L)
+  expect_equal(parsed$burst_cost_ns, 33000)
+  expect_identical(project_of("--trace", file, "--task", "sampled")$status, 3L)
+})
+
+test_that("what cannot be asked is refused", {
+  expect_match(project_of("--burst", "1ms")$err, "how often")
+  expect_match(project_of()$err, "what is projected")
+  expect_match(project_of("--burst", "1ms", "--period", "1s", "--level", "1")$err, "--level is for DIR only")
+  expect_identical(project_of("--burst", "2s", "--period", "1s")$status, 3L)
+  expect_identical(project_of("--burst", "1ms", "--period", "1s", "--nodes", "none")$status, 2L)
+})
