@@ -10,6 +10,7 @@
 
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_place.h"
+#include "detector/nodes/switches.h"
 
 extern char **environ;
 
@@ -54,14 +55,6 @@ static void read_tick(char *out, size_t size) {
     snprintf(out, size, "%s Hz%s", hz, periodic[0] == 'y' ? ", periodic" : idle[0] == 'y' ? ", stopped when idle" : ", NO_HZ_FULL build");
 }
 
-/* The switches above this node, "" where Slurm does not say: s0.s1 of the address s0.s1.node7. */
-static void read_switch(char *out, size_t size) {
-    const char *address = getenv("SLURM_TOPOLOGY_ADDR"), *pattern = getenv("SLURM_TOPOLOGY_ADDR_PATTERN");
-    const char *end = address ? strrchr(address, '.') : NULL;
-    out[0] = '\0';
-    if (end && pattern && strncmp(pattern, "switch", 6) == 0) snprintf(out, size, "%.*s", (int)(end - address), address);
-}
-
 void nd_host_read(struct nd_host *h) {
     struct utsname u;
     struct nl_place *place;
@@ -74,7 +67,8 @@ void nd_host_read(struct nd_host *h) {
     find_value("/proc/self/status", "Cpus_allowed_list", h->cpuset, sizeof h->cpuset);
     find_value("/proc/cpuinfo", "model name", h->cpu_model, sizeof h->cpu_model);
     read_tick(h->tick, sizeof h->tick);
-    read_switch(h->switches, sizeof h->switches);
+    nd_switches_read(getenv("SLURM_TOPOLOGY_ADDR"), getenv("SLURM_TOPOLOGY_ADDR_PATTERN"), getenv("SLURMD_NODENAME"), h->switches,
+                     sizeof h->switches);
     nl_clocksource(h->clocksource, sizeof h->clocksource);
     nl_quota_open(&h->quota, "", getpid());
     nl_quota_close(&h->quota);

@@ -21,7 +21,7 @@ struct nd_host {
     char cpuset[128];
     char topology[160];
     char cpu_model[96];
-    char switches[96]; /* above it, from the top, with points between (Slurm's topology) */
+    char switches[128]; /* above it (nd_switches_read); "": not known */
     int smt;      /* hardware threads per core, 0 unknown */
     int n_allowed; /* CPUs this node's processes may use */
     int n_ranks;   /* of the launch; not filled in by nd_host_read, nor is the next */
