@@ -157,6 +157,16 @@ static const char *set_replay(struct parsing *p, const char *text) {
     return *text ? NULL : "the path of a trace";
 }
 
+static const char *set_replay_unit(struct parsing *p, const char *text) {
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(text, units[i].name) == 0) p->o->replay_unit_ns = units[i].ns;
+    return p->o->replay_unit_ns > 0 ? NULL : "a unit of time (ns, us, ms, s)";
+}
+
 static const char *set_scale_period(struct parsing *p, const char *text) {
     return nl_parse_factor(text, &p->o->shape.scale_period) ? NL_FACTOR_HELP : NULL;
 }
@@ -314,6 +324,8 @@ static const struct row rows[] = {
      NG_SHAPE_GROUP},
     {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]", 2, EVERYWHERE, set_replay, 0,
      NG_SHAPE_TRACE},
+    {"replay-unit", "UNIT", "replay: unit of the trace's times: ns, us, ms or s; decimals are rounded (default: by its head, or ns)", 2,
+     EVERYWHERE, set_replay_unit, 0, NG_SHAPE_TRACE},
     {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, EVERYWHERE, set_scale_period, 0, NG_SHAPE_TRACE},
     {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, ALONE, set_scale_burst, 0, NG_SHAPE_TRACE},
     {"loop", NULL, "replay: begin again at the end, for the whole duration", 2, ALONE, set_loop, 0, NG_SHAPE_TRACE},
@@ -659,10 +671,11 @@ static int check_trace(const struct parsing *p) {
     struct ng_options *o = p->o;
     char reason[2 * PATH_MAX];
     if (!has_trace(o)) return 0;
-    if (ng_trace_check(o->replay, &o->checked_trace, reason, sizeof reason)) {
+    if (ng_trace_check(o->replay, o->replay_unit_ns, &o->checked_trace, reason, sizeof reason)) {
         nl_error("--replay: %s", reason);
         return -1;
     }
+    if (o->checked_trace.said[0]) nl_warn("--replay: '%s': %s", o->replay, o->checked_trace.said);
     o->trace = &o->checked_trace;
     if (o->control_fd >= 0 && o->trace->kind_rows) {
         nl_error("--replay: '%s' names kinds, but under a detector the kind is a factor of its own: take the fourth column out", o->replay);

@@ -142,6 +142,7 @@ static const struct argp_option option_rows[] = {
     {"group", KEY_PASSED + 1, "N", 0, "bursts: number of bursts in a group", 3},
     {"spacing", KEY_PASSED + 2, "TIME", 0, "bursts: from one burst of a group to the next", 3},
     {"replay", KEY_PASSED + 3, "FILE", 0, "replay: the trace; its bursts are stretched so that it delivers each level", 3},
+    {"replay-unit", KEY_PASSED + 14, "UNIT", 0, "replay: unit of the trace's times: ns, us, ms or s", 3},
     {"scale-period", KEY_PASSED + 4, "FACTOR", 0, "replay: stretches the times between bursts", 3},
     {"array-bytes", KEY_PASSED + 5, "SIZE", 0, "sum, membw: size of the array", 3},
     {"cache-level", KEY_PASSED + 6, "2|3", 0, "cache: which cache", 3},

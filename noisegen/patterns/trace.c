@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "noisegen/kinds/kinds.h"
+#include "noisegen/patterns/foreign.h"
 
 enum { MAX_CPU_NUMBER = 65535 };
 
@@ -220,7 +221,7 @@ struct check {
     struct ng_trace *trace;
     struct ng_trace_reader reader;
     int64_t *ends_ns; /* by CPU number + 1: where its last burst ended */
-    int64_t *busy_ns, *bursts;
+    int64_t *busy_ns, *bursts, *longest_ns;
     char *reason;
     size_t reason_size;
 };
@@ -257,6 +258,7 @@ static int check_line(struct check *c, const struct ng_trace_line *line, int n_c
     c->ends_ns[slot] = line->start_ns + line->duration_ns;
     t->last_ns = line->start_ns;
     t->n_bursts++;
+    if (line->duration_ns > c->longest_ns[slot]) c->longest_ns[slot] = line->duration_ns;
     if (line->kind_row >= 0) t->kind_rows |= UINT32_C(1) << line->kind_row;
     return 0;
 }
@@ -285,6 +287,7 @@ static int sum_up(struct check *c) {
         if (c->bursts[slot] == 0) continue;
         t->cpus[n] = slot - 1;
         t->busy_ns[n] = c->busy_ns[slot];
+        t->longest_ns[n] = c->longest_ns[slot];
         t->bursts[n++] = c->bursts[slot];
         if (c->ends_ns[slot] > last_end_ns) last_end_ns = c->ends_ns[slot];
     }
@@ -317,21 +320,22 @@ static int check_file(const char *path, struct ng_trace *t, char *reason, size_t
     return -1;
 }
 
-int ng_trace_check(const char *path, struct ng_trace *trace, char *reason, size_t reason_size) {
+int ng_trace_check(const char *path, double unit_ns, struct ng_trace *trace, char *reason, size_t reason_size) {
     *trace = (struct ng_trace){.path = path, .fd = -1};
     enum { SLOTS = MAX_CPU_NUMBER + 2 };
     struct check *c = calloc(1, sizeof *c);
-    int64_t *slots = calloc(3 * (size_t)SLOTS, sizeof *slots);
+    int64_t *slots = calloc(4 * (size_t)SLOTS, sizeof *slots);
     int rc = -1;
     if (!c || !slots) {
         snprintf(reason, reason_size, "no memory to check '%s'", path);
         goto out;
     }
-    if (check_file(path, trace, reason, reason_size)) goto out;
+    if (check_file(path, trace, reason, reason_size) || ng_foreign_convert(trace, unit_ns, reason, reason_size)) goto out;
     c->trace = trace;
     c->ends_ns = slots;
     c->busy_ns = slots + SLOTS;
     c->bursts = slots + 2 * (size_t)SLOTS;
+    c->longest_ns = slots + 3 * (size_t)SLOTS;
     c->reason = reason;
     c->reason_size = reason_size;
     start_reading(&c->reader, trace->fd);

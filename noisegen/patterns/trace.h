@@ -30,7 +30,9 @@ struct ng_trace {
     int n_cpus;                     /* distinct CPUs; 0: no such column */
     int cpus[NG_TRACE_MAX_CPUS];    /* their numbers, rising */
     int64_t busy_ns[NG_TRACE_MAX_CPUS], bursts[NG_TRACE_MAX_CPUS]; /* by index of the CPU; [0] without that column */
+    int64_t longest_ns[NG_TRACE_MAX_CPUS];                         /* burst, in the same way */
     uint32_t kind_rows;             /* bit i: row i of ng_kinds occurs */
+    char said[160];                 /* what was converted; "": nothing */
 };
 
 struct ng_trace_line {
@@ -55,11 +57,13 @@ struct ng_trace_reader {
     char buffer[NG_TRACE_BLOCK_BYTES];
 };
 
-/* Reads the whole trace and checks it: whole, positive numbers, rising starts, no overlap on a CPU, known kinds.
- * @param path    owned by the caller, outlives the trace.
+/* Reads the whole trace, converts it where another tool wrote it (foreign.h), and checks it: whole, positive numbers, rising starts, no
+ * overlap on a CPU, known kinds.
+ * @param path     owned by the caller, outlives the trace.
+ * @param unit_ns  of the file's times, in ns; 0: as the file has it.
  * @param reason  receives one line without its end, with file and line number.
  * @return 0, -1. */
-int ng_trace_check(const char *path, struct ng_trace *trace, char *reason, size_t reason_size);
+int ng_trace_check(const char *path, double unit_ns, struct ng_trace *trace, char *reason, size_t reason_size);
 
 void ng_trace_close(struct ng_trace *trace);
 

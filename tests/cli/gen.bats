@@ -221,6 +221,9 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--replay: trace:3: overlaps the burst before it" --replay trace
     trace '5 nan'
     refused "--replay: trace:1: the duration is not a positive whole number" --replay trace
+    printf '# Frequency 1000.000000\n# Ticks per ns: 2.4\n0 37640\n1000000 37599\n' >trace
+    refused "--replay: 'trace' is of FTQ, whose columns are times and amounts of work" --replay trace
+    refused "--replay-unit: 'hours' is not a unit of time (ns, us, ms, s)" --replay trace --replay-unit hours
     trace '5 10 0 burn'
     refused "--replay: trace:1: the fourth column is not a kind of load" --replay trace
     trace '5 10 0 disk'
@@ -335,9 +338,17 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     dry "with 2 % for 200 ms: spin, replay of 2 bursts" --replay trace --scale-period 10 --scale-burst 2
     trace "# span_ns: 100000000" "0 1000000 $first_cpu" "5 3000000 $last_cpu"
     if [ "$first_cpu" != "$last_cpu" ]; then
-        dry "would load CPU $first_cpu with 1 % for 100 ms: spin, replay of 1 burst
-would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst" --replay trace
+        dry "would load CPU $first_cpu with 1 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 1 ms
+would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 3 ms" --replay trace
     fi
+    # what others wrote, and nonsense that is seen
+    trace '# selfish' '0.4 1000000.4' '10000000.4 2000000' '# max'
+    run --separate-stderr noiselab-gen --dry-run --replay trace
+    echo "$output $stderr"
+    [[ "$output" == *"with 15 % for 20 ms: spin, replay of 2 bursts; 100 bursts per second, longest 2 ms"* ]]
+    [ "$stderr" = "noiselab-gen: warning: --replay: 'trace': 2 interruptions in units of 1 ns, rounded to ns" ]
+    trace '0 1000' '10000 1000'
+    [[ "$(noiselab-gen --dry-run --replay trace --replay-unit us)" == *"with 10 % for 20 ms: spin, replay of 2 bursts; 100 bursts per second, longest 1 ms"* ]]
 }
 
 @test "--help lists every option, kind and pattern" {

@@ -82,7 +82,7 @@ static void write_trace(const char *text) {
 static void check_trace(const char *text, struct ng_trace *trace) {
     char reason[2 * PATH_MAX];
     write_trace(text);
-    if (ng_trace_check(path, trace, reason, sizeof reason)) fail_msg("%s", reason);
+    if (ng_trace_check(path, 0, trace, reason, sizeof reason)) fail_msg("%s", reason);
 }
 
 /* ---- the table ---- */

@@ -57,7 +57,7 @@ static void assert_contains(const char *text, const char *part) {
 static void assert_refused(const char *wanted) {
     struct ng_trace trace;
     char reason[2 * PATH_MAX] = "";
-    assert_int_equal(ng_trace_check(path, &trace, reason, sizeof reason), -1);
+    assert_int_equal(ng_trace_check(path, 0, &trace, reason, sizeof reason), -1);
     assert_int_equal(trace.fd, -1);
     assert_contains(reason, path);
     assert_contains(reason, wanted);
@@ -67,7 +67,7 @@ static void assert_refused(const char *wanted) {
 static struct ng_trace checked(void) {
     struct ng_trace trace;
     char reason[2 * PATH_MAX] = "";
-    if (ng_trace_check(path, &trace, reason, sizeof reason)) fail_msg("%s", reason);
+    if (ng_trace_check(path, 0, &trace, reason, sizeof reason)) fail_msg("%s", reason);
     return trace;
 }
 
@@ -214,8 +214,8 @@ static void malformed_lines_are_refused_with_their_number(void **state) {
         {"nan\t1\n", ":1: the start is not"},
         {"1\tNaN\n", ":1: the duration is not"},
         {"1\tinf\n", ":1: the duration is not"},
-        {"1.5\t2\n", ":1: the start is not"},
-        {"1\t2.0\n", ":1: the duration is not"},
+        {"1\t2\n5.5\t2\n", ":2: the start is not"},
+        {"1\t2\n5\t2.0\n", ":2: the duration is not"},
         {"1e3\t2\n", ":1: the start is not"},
         {"0x10\t2\n", ":1: the start is not"},
         {"1,000\t2\n", ":1: the start is not"},
@@ -376,10 +376,10 @@ static void folders_devices_pipes_and_sockets_are_refused_without_waiting(void *
     char reason[2 * PATH_MAX];
     struct ng_trace trace;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(ng_trace_check(bad[i], &trace, reason, sizeof reason), -1);
+        assert_int_equal(ng_trace_check(bad[i], 0, &trace, reason, sizeof reason), -1);
         assert_contains(reason, "is not a regular file (a trace is read twice)");
     }
-    assert_int_equal(ng_trace_check(folder, &trace, reason, sizeof reason), -1);
+    assert_int_equal(ng_trace_check(folder, 0, &trace, reason, sizeof reason), -1);
     assert_contains(reason, "is not a regular file");
     unlink(path);
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -403,7 +403,7 @@ static void a_file_that_is_not_there_is_refused(void **state) {
     assert_refused("No such file or directory");
     char reason[100];
     struct ng_trace trace;
-    assert_int_equal(ng_trace_check("", &trace, reason, sizeof reason), -1);
+    assert_int_equal(ng_trace_check("", 0, &trace, reason, sizeof reason), -1);
     assert_contains(reason, "cannot read ''");
 }
 
@@ -419,7 +419,7 @@ static void a_file_that_may_not_be_read_is_refused(void **state) {
     }
     struct ng_trace trace;
     char reason[2 * PATH_MAX] = "";
-    int rc = ng_trace_check(path, &trace, reason, sizeof reason);
+    int rc = ng_trace_check(path, 0, &trace, reason, sizeof reason);
     if (user == 0) assert_int_equal(seteuid(0), 0);
     unlink(path);
     assert_int_equal(rc, -1);
@@ -434,7 +434,7 @@ static void no_file_is_left_open_by_a_refusal(void **state) {
     write_text("1\t2\nx\n");
     int before = dup(0);
     close(before);
-    for (int i = 0; i < 10; i++) ng_trace_check(path, &trace, reason, sizeof reason);
+    for (int i = 0; i < 10; i++) ng_trace_check(path, 0, &trace, reason, sizeof reason);
     int after = dup(0);
     close(after);
     assert_int_equal(before, after);
