@@ -18,7 +18,7 @@ figure_names <- c(taken = "taken (attributed)", locked = "by bursts (locked)", a
 #'   of one CPU; `locked`, `all`, and where it is on record `alone`, which is `all` less what other tasks took from the ranks: percent of the
 #'   operation's time), `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`,
 #'   `not detected`, `inconclusive`), `reason` (why there is none), `n_bursts` (that `locked`
-#'   rests on; NA of others), `df` (of its interval, by bursts or launches); and attribute `agreement`: per agent and
+#'   rests on; NA of others); and attribute `agreement`: per agent and
 #'   operation `difference`, `low`, `high` (all less locked), `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
 #' @noRd
 agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha),
@@ -35,12 +35,11 @@ agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analy
   structure(bind_rows(lapply(parts, `[[`, "rows")), agreement = bind_rows(lapply(parts, function(p) figures_agree(p$rows, p$account))))
 }
 
-figure_row <- function(row, figure, value, low, high, limit, p_value, outcome, reason, n_bursts = NA_real_,
-                       df = Inf) {
+figure_row <- function(row, figure, value, low, high, limit, p_value, outcome, reason, n_bursts = NA_real_) {
   data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch,
              scope = row$scope,
              figure = figure, value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason,
-             n_bursts = n_bursts, df = df)
+             n_bursts = n_bursts)
 }
 
 figure_without <- function(row, figure, reason) {
@@ -69,20 +68,11 @@ figure_of_alone <- function(row, analysis) {
 }
 
 figure_of_locked <- function(row, locked, analysis) {
-  mine <- if (NROW(locked) > 0) locked[locked$operation == as.character(row$operation) & locked$bytes == row$bytes, ]
-  campaign <- analysis$campaign$rows
-  launches <- if (is.na(row$launch)) unique(as.character(campaign[["launch"]][as.character(campaign[["kind"]]) %in% as.character(row$kind)])) else row$launch
-  if (!is.null(mine)) mine <- mine[mine$launch %in% launches, ]
-  if (NROW(mine) == 0) return(figure_without(row, "locked", "bursts are not recorded against slices of the loop"))
-  k <- nrow(mine)
-  like <- row$scope == scope_campaign
-  if (is.na(row$launch) && k > 1) mine <- pool_locked(mine, 2 * analysis$alpha, like)
-  mine <- mine[1, ]
+  mine <- locked_of_answer(row, analysis, locked)
+  if (is.null(mine)) return(figure_without(row, "locked", "bursts are not recorded against slices of the loop"))
   if (mine$state != "measured") return(figure_without(row, "locked", mine$reason))
   figure_row(row, "locked", mine$slowdown_percent, mine$slowdown_low, mine$slowdown_high, mine$limit_percent, mine$p_value,
-             if (isTRUE(mine$p_value <= analysis$alpha)) "detected" else "not detected", NA_character_, mine$n_bursts,
-             # (The interval is no narrower than Student's with so many.)
-             if (like && k > 1) k - 1 else max(1, min(mine$n_bursts, locked_design$groups) - 1))
+             if (isTRUE(mine$p_value <= row$alpha)) "detected" else "not detected", NA_character_, mine$n_bursts)
 }
 
 # Equivalence of the two slowdowns: the interval of their difference inside the margin, outside of it, or neither.
@@ -103,22 +93,6 @@ figures_agree <- function(rows, account_percent) {
   data.frame(all[c("kind", "operation", "bytes", "launch", "scope")], difference = difference, low = difference - reach, high = difference +
              reach,
              margin = margin, agreement = word, reason = reason)
-}
-
-# One sentence per agent and operation whose two slowdowns both are there.
-agreement_sentences <- function(figures) {
-  rows <- attr(figures, "agreement")
-  rows <- rows[!is.na(rows$difference), ]
-  vapply(seq_len(nrow(rows)), function(i) {
-    row <- rows[i, ]
-    margin <- sprintf("\u00b1%s %%", three(row$margin))
-    apart <- percent_words(row$difference, row$low, row$high)
-    name <- sub(",", "", panel_name(row))
-    switch(row$agreement, agree = sprintf("On %s its bursts explain the slowdown in all, within %s.", name, margin),
-           disagree = if (row$difference > 0) sprintf("On %s it slows by %s beyond its bursts.", name, apart) else
-             sprintf("On %s it slows by less than its bursts would: by %s.", name, apart),
-           sprintf("On %s slowdown in all and by bursts differ by %s: whether they agree within %s is not decided.", name, apart, margin))
-  }, "")
 }
 
 figures_table <- function(figures, unicode = shows_unicode()) {

@@ -10,7 +10,7 @@ agent_cases <- c("agree", "open", "more", "less", "alone")
 #' @param alpha One-sided level, length 1.
 #' @param margin Percent, or NULL; `watched_s`, for how long bursts were recorded.
 #' @return A list: `lead` (`bursts`, `on/off`), `case` (in `agent_cases`; `alone`: on/off is all there is), `value`, `low`, `high`,
-#'   `found`, `p_value` of what leads; `beyond`, `beyond_low`, `beyond_high`, `beyond_most` (the bound that is printed), `whole`, `whole_low`,
+#'   `found`, `p_value` of what leads; `beyond`, `beyond_low`, `beyond_high`, `beyond_most` (the bound that is printed), `bursts`, `whole`, `whole_low`,
 #'   `whole_high`; `margin_verdict` (`above`, `below`, `inconclusive`, NA), `margin_by` (`on/off`, `bursts`), `p_above`, `p_below`.
 #' @noRd
 agent_rule <- function(bursts, whole, beyond = NULL, agree = agree_percent, alpha = 0.01, margin = NULL, watched_s = 0) {
@@ -29,7 +29,7 @@ agent_rule <- function(bursts, whole, beyond = NULL, agree = agree_percent, alph
   list(lead = if (is.null(bursts) || case == "more") "on/off" else "bursts", case = case, value = of(lead), low = ends(lead)[1],
        high = ends(lead)[2], p_value = min(1, p), found = case != "less" && isTRUE(p <= alpha),
        beyond = of(apart), beyond_low = rest[1], beyond_high = rest[2], beyond_most = if (is.null(apart)) NA_real_ else beyond_bound(apart, each),
-       whole = of(whole), whole_low = ends(whole)[1], whole_high = ends(whole)[2], margin_verdict = side$verdict, margin_by = side$by,
+       bursts = of(bursts), whole = of(whole), whole_low = ends(whole)[1], whole_high = ends(whole)[2], margin_verdict = side$verdict, margin_by = side$by,
        p_above = side$p_above)
 }
 

@@ -1,4 +1,4 @@
-# The answers about an agent in one sentence each.
+# The words of the answers about agents: one sentence for each case of the rule.
 
 has_agent <- function(campaign) any(vapply(campaign$launches, switches_agent, TRUE))
 
@@ -15,56 +15,88 @@ agent_names <- function(analysis) unique(sub("@.*", "", analysis$treatments$kind
 
 # A number for a sentence; its ends have as many decimals.
 percent_words <- function(x, low, high) {
+  if (!is.finite(high)) return(sprintf("%s %% (at least %s)", three(x), three(low)))
   reach <- (high - low) / 2
   digits <- if (!is.finite(reach) || reach <= 0) 3 else min(6, max(0, 1 - floor(log10(reach))))
   sprintf("%.*f %% (%.*f to %.*f)", digits, x, digits, low, digits, high)
 }
 
-# One per operation and agent: the slowdown, what could have been seen, and where it lies against the margin.
-agent_sentences <- function(analysis) {
-  if (!has_agent(analysis$campaign)) return(character())
-  rows <- main_rows(analysis$verdicts)
-  rows <- rows[!has_level(rows$level_requested_percent), ]
-  time <- rows[rows$channel == "time", ]
-  taken <- agent_taken(analysis$campaign, analysis$alpha)
-  vapply(seq_len(nrow(time)), function(i) {
-    row <- time[i, ]
-    same <- rows$operation == row$operation & rows$bytes == row$bytes & rows$kind == row$kind & rows$scope == row$scope &
-      rows$launch %in% row$launch
-    preempted <- rows[same & rows$channel == "preempted", ]
-    own <- taken_words(main_taken(taken[taken$kind %in% as.character(row$kind), ]), analysis$alpha)
-    by <- if (is.null(own)) preempted_words(preempted) else paste0("; ", own)
-    paste0(agent_title(row$kind, analysis$campaign), " ", slowdown_words(row), margin_words_of(row, analysis), by, ".")
-  }, "")
+# One text per row of the answers, each said once.
+answer_words_of_agents <- function(answers, analysis, taken = NULL) {
+  words <- lapply(seq_len(NROW(answers)), function(i) {
+    row <- answers[i, ]
+    agent_case_words(row, agent_title(row$kind, analysis$campaign), operation_name(row, answers), analysis, taken)
+  })
+  unique(unlist(words))
 }
 
-slowdown_words <- function(row) {
-  name <- sub(",", "", panel_name(row))
-  if (!is.na(row$reason)) return(sprintf("on %s: whether it slows it cannot be told (%s)", name, row$reason))
-  effect <- percent_words(row$estimate, row$ci_low, row$ci_high)
-  seen <- sprintf("this run could have seen %s %%", format_effect(row$detection_limit, FALSE))
-  if (row$verdict == "detected") return(sprintf("slows %s by %s; %s", name, effect, seen))
-  sprintf("was not found to slow %s: %s; %s", name, effect, seen)
+# `x`: the agent; `on`: the operation.
+agent_case_words <- function(row, x, on, analysis, taken = NULL) {
+  effect <- percent_words(row$value, row$low, row$high)
+  slows <- if (row$found) sprintf("%s slows %s by %s", x, on, effect) else sprintf("%s was not found to slow %s: %s", x, on, effect)
+  seen <- if (row$found || is.na(row$limit)) "" else sprintf("; %s would have been", percent_of(row$limit))
+  whole <- if (!is.na(row$whole)) sprintf(" (in all %s)", percent_words(row$whole, row$whole_low, row$whole_high)) else ""
+  switch(row$case,
+    agree = sprintf("%s%s its bursts%s; beyond them less than %s %% either way.", slows, if (row$found) ", through" else " by", seen,
+                    three(max(abs(c(row$beyond_low, row$beyond_high))))),
+    open = sprintf("%s%s its bursts%s; %s.", slows, if (row$found) " through" else " by", seen, if (is.na(row$beyond)) {
+      sprintf("what lies beyond them is not known%s", if (is.na(row$whole_reason)) "" else sprintf(" (%s)", row$whole_reason))
+    } else sprintf("anything beyond them is below %s %%%s", three(row$beyond_most), whole)),
+    more = sprintf("%s in all: %s through its bursts, %s beyond them.", slows, percent_of(row$bursts),
+                   percent_words(row$beyond, row$beyond_low, row$beyond_high)),
+    less = sprintf("The bursts of %s cost %s on %s, but in all it slows it by less than %s %%: the two contradict; no slowdown is stated.", x,
+                   percent_words(row$value, row$low, row$high), on, three(max(0, row$whole_high))),
+    alone = alone_words(row, x, on, analysis, taken)
+  )
 }
 
-preempted_words <- function(row) {
-  if (nrow(row) != 1 || !is.na(row$reason)) return("")
-  effect <- percent_words(row$estimate, row$ci_low, row$ci_high)
-  if (row$verdict == "detected") sprintf("; it takes %s of one CPU from the ranks of a node", effect) else {
-    sprintf("; it was not seen to take CPU time from the ranks (%s %% of one CPU would have been)",
-            format_effect(row$detection_limit, FALSE))
+# Without a figure by bursts: why, and on/off.
+alone_words <- function(row, x, on, analysis, taken) {
+  told <- !is.na(row$value)
+  result <- if (!told) sprintf("%s on %s cannot be told by on/off either (%s).", x, on, row$whole_reason) else if (row$found) {
+    sprintf("By on/off it slows %s by %s.", on, percent_words(row$value, row$low, row$high))
+  } else sprintf("By on/off it was not found to slow %s: %s%s.", on, percent_words(row$value, row$low, row$high),
+                 if (is.na(row$limit)) "" else sprintf("; %s would have been", percent_of(row$limit)))
+  own <- if (!is.null(taken)) main_taken(taken[taken$kind %in% row$kind, ])
+  if (row$state == "busy") return(c(busy_words(row, x, on, own, analysis), if (told) result))
+  if (row$state == "few" && isTRUE(row$n_bursts == 0)) return(c(sprintf(
+    "%s never had a rank's CPU in %s (bursts rarer than one in %s are not excluded).", x, format_span(row$watched_s),
+    format_span(row$watched_s / -log(row$alpha))), result))
+  if (row$state == "few") return(c(sprintf("%s had a rank's CPU %s in %s only: %d times are needed to tell what a burst costs.", x,
+                                           counted(row$n_bursts, "time"), format_span(row$watched_s), locked_design$least_bursts), result))
+  if (row$state == "not flat") return(c(sprintf("On %s %s: none is charged to %s.", on, sub(": what made it.*", "", row$reason), x), result))
+  if (row$state == "dense") return(c(sprintf("%s: %s.", x, row$reason), result))
+  if (!told) return(result)
+  c(sprintf("%s %s by on/off: %s%s.", x, if (row$found) paste("slows", on) else paste("was not found to slow", on),
+            percent_words(row$value, row$low, row$high), if (row$found || is.na(row$limit)) "" else
+              sprintf("; %s would have been", percent_of(row$limit))), sprintf("There is no figure by bursts: %s.", row$reason))
+}
+
+# The machine was too busy to tell bursts: what was taken from the ranks is known all the same.
+busy_words <- function(row, x, on, own, analysis) {
+  if (NROW(own) != 1 || !is.na(own$reason) || !isTRUE(own$p_value <= row$alpha)) {
+    return(sprintf("What the bursts of %s cost %s cannot be told: %s.", x, on, row$reason))
   }
+  direct <- direct_loss(own$taken_percent, row, analysis)
+  paste0(sprintf("%s takes %s of one CPU from the ranks", x, percent_words(own$taken_percent, max(0, own$taken_low), own$taken_high)),
+         if (!is.na(direct$percent)) sprintf("; by the cost of an interruption in this campaign's profile (%s per ms) some %s *direct loss*, caches excluded",
+                                             direct$words, percent_of(direct$percent)),
+         "; the whole could not be told here: ", busy_by(analysis), ".")
 }
 
-margin_words_of <- function(row, analysis) {
-  if (is.null(analysis$margin)) return("")
-  margin <- format_level(analysis$margin)
-  sure <- format_confidence(row$alpha)
-  rests <- margin_rests_on(row)
-  by <- if (is.na(rests)) "" else paste0(", ", rests)
-  switch(row$margin_verdict, above = sprintf("; that is above the margin of %s %% with %s confidence%s", margin, sure, by),
-         below = sprintf("; it stays below the margin of %s %% with %s confidence%s", margin, sure, by),
-         sprintf("; on which side of the margin of %s %% it lies is not decided", margin))
+# What an interruption costs, by the campaign's own measurement: ns per ns.
+direct_loss <- function(taken_percent, row, analysis) {
+  cost <- analysis$interruption_ns %||% NA_real_
+  list(percent = taken_percent * cost / 1e6, words = if (is.na(cost)) "" else format_time(signif(cost, 3) / 1e9))
+}
+
+busy_by <- function(analysis) {
+  rows <- analysis$campaign$rows
+  off <- which(rows[["arm"]] == "off")
+  share <- if (is.null(rows[["preempted_ns_sum"]])) NA_real_ else
+    100 * mean_or_na(rows[["preempted_ns_sum"]][off] / (rows[["wall_ns"]][off] * pmax(1, rows[["ranks"]][off])))
+  if (isTRUE(share >= busy_percent)) sprintf("other tasks held the ranks' CPUs %s %% of the time without it", format_level(share)) else
+    "other tasks held the loop up"
 }
 
 # "it takes CPU 3 for 41 us every 100 ms", per node.

@@ -5,10 +5,11 @@
 #' @param report The result of `agent_report()`.
 #' @return A data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one
 #'   CPU, its own account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`,
-#'   `slowdown_high` (of the operation whose upper end is highest), `operation`, `bytes`, `by` (`bursts` where they were recorded, else
-#'   `on/off`), `outcome`, `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (by on/off or bursts,
-#'   over all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown would
-#'   be the margin, if each sample costs the same whatever the interval), `reason` (why there is no slowdown, else NA);
+#'   `slowdown_high` (of the operation whose slowdown is surest: detected ones first, then by the lower end), `operation`, `bytes`, `by` (`bursts`,
+#'   `on/off`, see `agent_rule()`), `outcome` (Holm over agents and operations), `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (by on/off or bursts,
+#'   over all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown, with what may lie
+#'   beyond bursts, would be the margin, if each sample costs the same whatever the interval; NA where the interval holds 0), `limit` (slowdown
+#'   that would have been found; NA where one was), `reason` (why there is no slowdown, else NA);
 #'   `cost_s` (time that the operation loses by a sample: slowdown times interval).
 #'   NULL without rows.
 #' @noRd
@@ -19,37 +20,42 @@ several_agents <- function(report) {
 }
 
 several_row <- function(figures, kind, report) {
-  known <- function(figure) figures[figures$figure == figure & is.finite(figures$high), ]
-  slow <- known("locked")
-  by <- "bursts"
-  if (nrow(slow) == 0) {
-    slow <- known("all")
-    by <- "on/off"
-  }
-  worst <- slow[which.max(slow$high)[1], ]
+  answers <- report$answers[report$answers$kind == kind, ]
+  known <- answers[is.finite(answers$low) & answers$case != "less", ]
+  # Nothing is chosen by its estimate: the outcome has Holm's correction over agents and operations, and so has the one named.
+  worst <- known[order(match(known$outcome, outcomes), -known$low)[1], ]
   taken <- figures[figures$figure == "taken", ][1, ]
   found <- function(row) isTRUE(grepl("^detected", row$outcome))
   margin <- report$margin
   interval_s <- sampling_interval_s(kind, report$campaign)
+  all <- answers_high(answers)
   data.frame(
     agent = sub("@[^@]*$", "", kind), interval_s = interval_s,
     cpu_percent = mean(report$accounts$cpu_percent[report$accounts$kind == kind & !is.na(report$accounts$launch)]),
     taken_percent = taken$value, taken_low = taken$low, taken_high = taken$high,
     slowdown_percent = worst$value, slowdown_low = worst$low, slowdown_high = worst$high, operation = worst$operation, bytes = worst$bytes,
-    by = if (nrow(slow) > 0) by else NA_character_, outcome = if (nrow(slow) > 0) worst$outcome else "inconclusive",
+    by = if (nrow(known) > 0) worst$lead else NA_character_, outcome = if (nrow(known) > 0) worst$outcome else "inconclusive",
     amplification = if (found(worst) && found(taken)) worst$value / taken$value else NA_real_,
-    margin_answer = if (is.null(margin)) NA_character_ else margin_of_kind(kind, report$analysis),
-    safe_interval_s = if (is.null(margin) || nrow(slow) == 0) NA_real_ else interval_s * max(worst$high, 0) / margin,
-    cost_s = worst$value / 100 * interval_s,
-    reason = if (nrow(slow) > 0) NA_character_ else c(stats::na.omit(figures$reason[figures$figure == "all"]), NA)[1]
+    margin_answer = if (is.null(margin)) NA_character_ else margin_of_kind(answers),
+    safe_interval_s = if (is.null(margin) || nrow(known) == 0 || !isTRUE(worst$low > 0)) NA_real_ else interval_s * all / margin,
+    limit = if (found(worst)) NA_real_ else max_or_na(known$limit),
+    cost_s = if (isTRUE(worst$low > 0)) worst$value / 100 * interval_s else NA_real_,
+    reason = if (nrow(known) > 0) NA_character_ else c(stats::na.omit(answers$whole_reason), NA)[1]
   )
 }
 
+# The most that an agent may cost on any operation: its figure with what may lie beyond the bursts.
+answers_high <- function(answers) {
+  rest <- ifelse(answers$lead == "bursts" & is.finite(answers$beyond_most), answers$beyond_most, 0)
+  high <- 100 * ((1 + answers$high / 100) * (1 + rest / 100) - 1)
+  if (length(high) == 0 || anyNA(high) || any(answers$lead == "bursts" & is.na(answers$beyond_most))) NA_real_ else max(high)
+}
+
 # As the exit status has it: over all operations.
-margin_of_kind <- function(kind, analysis) {
-  rows <- main_rows(analysis$verdicts)
-  words <- rows$margin_verdict[rows$channel == "time" & as.character(rows$kind) == kind & !has_level(rows$level_requested_percent)]
-  if (any(words %in% "above")) "above" else if (length(words) > 0 && all(words %in% "below")) "below" else "undecided"
+margin_of_kind <- function(answers) {
+  words <- answers$margin_verdict
+  if (any(words %in% "above" & stats::p.adjust(answers$p_above, "holm") <= answers$alpha)) "above" else
+    if (length(words) > 0 && all(words %in% "below")) "below" else "undecided"
 }
 
 # Between two samples of this agent, as it was told or found; NA where that is not known, or its launches differ.
@@ -67,7 +73,8 @@ several_sentence <- function(rows) {
   each <- function(row) {
     sprintf("%s by %s on %s", name(row), percent_words(row$slowdown_percent, row$slowdown_low, row$slowdown_high), row$operation)
   }
-  if (nrow(hit) == 0) return(sprintf("None of %d agents was found to slow an operation.", nrow(rows)))
+  if (nrow(hit) == 0) return(paste0(sprintf("None of %d agents was found to slow an operation", nrow(rows)), if (all(is.na(rows$limit))) "." else
+    sprintf("; %s %% would have been.", format_span_of(rows$limit[!is.na(rows$limit)]))))
   sprintf("%d of %d agents slow an operation, most of all %s.", nrow(hit), nrow(rows), each(hit[1, ]))
 }
 

@@ -27,8 +27,9 @@ answer_sentences <- function(analysis) {
   # What has no level, such as an agent, is told by itself, and first.
   outside <- !has_level(rows$level_requested_percent)
   taken <- families[families$channel == "preempted" & channel == "time", ]
-  c(margin_sentence(analysis),
-    unlist(lapply(split(rows[outside, ], in_order(as.character(rows$kind[outside]))), function(part) {
+  # An agent's answer comes before what follows from it.
+  by_rule <- !is.null(analysis$agent_answers)
+  c(if (by_rule) agents_sentences(analysis)[1], margin_sentence(analysis), if (by_rule) agents_sentences(analysis)[-1] else unlist(lapply(split(rows[outside, ], in_order(as.character(rows$kind[outside]))), function(part) {
       c(channel_sentences(part, analysis), outside_taken_sentence(taken[taken$kind == part$kind[1] &
           !has_level(taken$level_requested_percent), ], analysis))
     }), use.names = FALSE),
@@ -136,6 +137,17 @@ taken_sentence <- function(rows, analysis) {
   sprintf("The CPU time that the load takes from the ranks is seen %s.", join_words(by))
 }
 
+# Each agent by the one rule, then what it took where that is not said already.
+agents_sentences <- function(analysis) {
+  answers <- analysis$agent_answers
+  taken <- analysis$agent_taken
+  unlist(lapply(unique(answers$kind), function(kind) {
+    mine <- answers[answers$kind == kind, ]
+    own <- if (!any(mine$state == "busy")) taken_words(main_taken(taken[taken$kind %in% kind, ]), analysis$alpha)
+    c(answer_words_of_agents(mine, analysis, taken), if (!is.null(own)) paste0(upper_first(own), "."))
+  }))
+}
+
 # The CPU time that an agent takes from the ranks of a node: over the operations.
 outside_taken_sentence <- function(rows, analysis) {
   taken <- agent_taken(analysis$campaign, analysis$alpha)
@@ -165,12 +177,31 @@ answer_rows <- function(analysis, most = 14) {
   rows <- widest_scope(analysis$verdicts)
   control <- channel_table()$control[match(rows$channel, names(channels))]
   dosed <- rows[rows$level_requested_percent > 0 & !control, ]
-  shown <- dosed[dosed$channel == main_channel(dosed$channel), ]
+  shown <- lead_by_answers(dosed[dosed$channel == main_channel(dosed$channel), ], analysis$agent_answers)
   if (nrow(shown) <= most) return(shown)
   bind_rows(lapply(split_families(shown), function(family) {
     family <- family[order(family$level_requested_percent), ]
     family[c(which(family$verdict == "detected"), nrow(family))[1], ]
   }))
+}
+
+# Agents' rows have the figure that leads (agent_rule()), and how it was found.
+lead_by_answers <- function(rows, answers) {
+  rows$lead <- NA_character_
+  rows$beyond_most <- NA_real_
+  if (is.null(answers)) return(rows)
+  key <- function(x) paste(x$kind, x$operation, x$bytes, x$scope, x$launch, sep = "\r")
+  at <- match(key(rows), key(answers))
+  at[has_level(rows$level_requested_percent) | rows$channel != "time"] <- NA
+  i <- which(!is.na(at))
+  mine <- answers[at[i], ]
+  rows[i, c("estimate", "ci_low", "ci_high", "lead", "beyond_most")] <- mine[c("value", "low", "high", "lead", "beyond_most")]
+  rows[i, c("margin_low", "margin_high")] <- mine[c("low", "high")]
+  rows$alpha[i] <- ifelse(mine$case == "alone", mine$alpha, mine$alpha / 2)
+  rows$verdict[i] <- sub(" alone", "", mine$outcome)
+  rows$familywise[i] <- mine$outcome == "detected"
+  if (!all(is.na(mine$margin_verdict))) rows$margin_verdict[i] <- mine$margin_verdict
+  rows
 }
 
 answer_table <- function(analysis, unicode = shows_unicode(), rows = answer_rows(analysis)) {
@@ -195,7 +226,9 @@ answer_table <- function(analysis, unicode = shows_unicode(), rows = answer_rows
                           if (percent) "%" else ""),
     ci_low = col_interval(if (length(alphas) == 1) paste(format_confidence(2 * alphas), "interval") else "interval", rows$ci_low,
                           rows$ci_high),
-    preempted = if (!all(is.na(at)) && rows$channel[1] != "preempted") col_number("preempted", taken$estimate[at], format_effect, "%"),
+    lead = if (!all(is.na(rows$lead))) col_words("by", rows$lead),
+    beyond = if (any(is.finite(rows$beyond_most))) col_number("beyond, below", rows$beyond_most, three, "%"),
+    preempted = if (!all(is.na(at)) && !has_own_record(analysis) && rows$channel[1] != "preempted") col_number("preempted", taken$estimate[at], format_effect, "%"),
     margin_verdict = if (margin) col_verdict(sprintf("margin %s %%", format_level(analysis$margin)), rows$margin_verdict, unicode),
     verdict = col_verdict("verdict", outcome, unicode),
     mark = outcome
@@ -206,6 +239,9 @@ answer_table <- function(analysis, unicode = shows_unicode(), rows = answer_rows
   # The picture is for where there is room.
   if (table_width(table) > text_width) do.call(new_table, columns) else table
 }
+
+# Is it known who took the CPU? The sum over everybody is then no news.
+has_own_record <- function(analysis) !is.null(analysis$agent_taken) && any(is.na(main_taken(analysis$agent_taken)$reason))
 
 answer_legend <- function(analysis) {
   rows <- answer_rows(analysis)
@@ -222,13 +258,14 @@ answer_warnings <- function(analysis) {
   loud <- grep("^[A-Z]{3}", analysis$notes, value = TRUE)
   c(control_sentence(analysis), loud, refused_warning(analysis), heterogeneity_warning(analysis),
     grep("not ok|was killed|ended as|interim look", analysis$notes, value = TRUE),
-    margin_needs_warning(answer_rows(analysis), analysis$margin_answer, analysis$power), quota_sentence(analysis$campaign),
-    busy_sentence(analysis$campaign))
+    if (is.null(analysis$agent_answers)) margin_needs_warning(answer_rows(analysis), analysis$margin_answer, analysis$power) else
+      answers_need_words(analysis$agent_answers, analysis), quota_sentence(analysis$campaign), busy_sentence(analysis$campaign))
 }
 
 # Rows without a verdict, each reason once.
 refused_warning <- function(analysis) {
   rows <- answer_rows(analysis)
+  rows <- rows[!rows$lead %in% "bursts", ]
   failed <- rows$verdict_because == "higher_level_failed"
   reason <- ifelse(failed & is.na(rows$reason), "p is below alpha, but a higher level was not detected: measure for longer", rows$reason)
   if (all(is.na(reason))) return(NULL)
@@ -291,7 +328,7 @@ control_places <- function(campaign) {
 
 # After the answer: with few launches launches like these come second, else these launches; and which estimates the verdicts rest on.
 format_answer <- function(analysis) {
-  lines <- c(answer_sentences(analysis), agent_sentences(analysis), upper_first(c(other_scope_sentence(analysis), rests_on(analysis),
+  lines <- c(answer_sentences(analysis), upper_first(c(other_scope_sentence(analysis), rests_on(analysis),
       answer_warnings(analysis))))
   if (length(lines) == 0) return(NULL)
   c(sprintf("answer (%s, alpha %g)", main_rows(analysis$verdicts)$scope[1], analysis$alpha), wrap_line(lines), "")

@@ -181,22 +181,14 @@ margin_answer_of <- function(verdicts, margin) {
   alone <- !above && any(rows$margin_verdict == "above")
   list(answer = answer, reason = if (alone) {
     "a level lies above the margin by itself, but not with all operations and sizes counted together"
-  } else if (answer == "inconclusive") "an interval reaches over the margin, or a level could not be judged" else {
-    margin_rests_on(rows[rows$margin_verdict == if (above) "above" else "below", ])
-  })
+  } else if (answer == "inconclusive") "an interval reaches over the margin, or a level could not be judged" else NA_character_)
 }
 
-# One-sided p of "slower by more than the margin", of the mean that the margin is judged by; of an agent whose bursts were looked at as well
-# (bursts_in_margin()), the smaller of two, twice.
+# One-sided p of "slower by more than the margin", of the mean that the margin is judged by.
 p_above <- function(row, margin) {
-  whole <- if (is.na(row$reason)) p_beyond(row, log1p(margin / 100)) else NA_real_
-  bursts <- row$margin_p_bursts %||% NA_real_
-  if (is.na(bursts)) whole else min(1, 2 * min(whole, bursts, na.rm = TRUE))
-}
-
-# `side`: 1, of lying above `shift` (log scale), or -1, below.
-p_beyond <- function(row, shift, side = 1) {
+  if (!is.na(row$reason)) return(NA_real_)
+  shift <- log1p(margin / 100)
   values <- row$raw_margin_values[[1]]
-  if (row$unit_of_inference == "pair" && row$test_kind != "t" && length(values) > 0) return(sign_flip_test(side * (values - shift))$p)
-  stats::pt(side * (row$raw_margin - shift) / row$raw_margin_se, row$raw_margin_df, lower.tail = FALSE)
+  if (row$unit_of_inference == "pair" && row$test_kind != "t" && length(values) > 0) return(sign_flip_test(values - shift)$p)
+  stats::pt((row$raw_margin - shift) / row$raw_margin_se, row$raw_margin_df, lower.tail = FALSE)
 }

@@ -13,7 +13,8 @@
 #'   second, of the time that is left), `p_value` (one-sided), `limit_percent` (slowdown that would have been found with power 0.95),
 #'   `amplification`, `amplification_low`, `amplification_high` (cost over time on the CPU), `absorbed_share` (of the bursts: cost below
 #'   half of their time on the CPU; NA where the background hides that), `z`, `state` (`measured`, `few`, `dense`, `busy`, `not flat`,
-#'   `unrecorded`), `reason` (why there is no figure, else NA). NULL without a launch with an agent.
+#'   `unrecorded`), `reason` (why there is no figure, else NA), `figure` (list, see `bursts_figure()`), `watched_s` (s in which bursts were
+#'   recorded), `is_quick` (quick halves?), `beyond` (list: the figure of these). NULL without a launch with an agent.
 #' @seealso `locked_cost()` for the method, `pool_locked()` for several launches together.
 #' @noRd
 locked_by_launch <- function(campaign, alpha = 0.01) {
@@ -33,8 +34,14 @@ locked_by_launch <- function(campaign, alpha = 0.01) {
   bind_rows(lapply(seq_along(cells), function(i) {
     first <- cells[[i]][1]
     others <- Filter(is.list, tracks[setdiff(which(key == key[i]), i)])
-    cbind(data.frame(launch = as.character(rows[["launch"]][first]), operation = as.character(rows[["operation"]][first]),
-                     bytes = rows[["bytes"]][first]), cost_of_track(tracks[[i]], alpha, 1 - 2 * alpha, others = others))
+    id <- as.character(rows[["launch"]][first])
+    row <- cbind(data.frame(launch = id, operation = as.character(rows[["operation"]][first]),
+                            bytes = rows[["bytes"]][first]), cost_of_track(tracks[[i]], alpha, 1 - 2 * alpha, others = others))
+    same <- on & rows[["launch"]] == id & rows[["operation"]] == row$operation & rows[["bytes"]] == row$bytes
+    row$watched_s <- sum(rows[["wall_ns"]][same]) / 1e9
+    row$is_quick <- !is.null(planned_parts(campaign, id))
+    row$beyond <- list(if (row$state == "measured") beyond_of_rows(campaign, id, cells[[i]], reader, alpha))
+    row
   }))
 }
 

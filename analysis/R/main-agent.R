@@ -1,6 +1,6 @@
 # noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
 
-agent_csv_tables <- c("estimates", "agents", "figures", "taken", "accounts", "tasks", "groups", "bursts", "activities")
+agent_csv_tables <- c("estimates", "answers", "agents", "figures", "taken", "accounts", "tasks", "groups", "bursts", "activities")
 
 # All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
 agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL) {
@@ -18,9 +18,11 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
   tasks <- agent_tasks(campaign, alpha)
   if (nrow(accounts) > 0) accounts$cause <- agent_causes(accounts, tasks)
   taken <- agent_taken(campaign, alpha)
-  figures <- if (!is.null(analysis)) agent_figures(analysis, taken)
-  if (NROW(figures) > 0 && !is.null(margin)) analysis$verdicts <- bursts_in_margin(analysis$verdicts, figures, accounts, margin, analysis$alpha)
-  report <- list(accounts = accounts, tasks = tasks, taken = taken, figures = figures,
+  locked <- if (!is.null(analysis)) locked_by_launch(campaign, alpha)
+  figures <- if (!is.null(analysis)) agent_figures(analysis, taken, locked)
+  if (!is.null(analysis)) analysis <- with_agent_answers(analysis, taken, locked)
+  answers <- analysis$agent_answers
+  report <- list(answers = answers, accounts = accounts, tasks = tasks, taken = taken, figures = figures,
                  groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
                  evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign,
                  notes = c(campaign$notes, if (campaign_looks(campaign)$for_all) campaign_looks(campaign)$note, agent_notes(accounts)))
@@ -63,16 +65,34 @@ analyze_agent <- function(operands, values, form) {
 }
 
 # Of the agent's rows alone: the positive control is meant to slow.
-agent_answer <- function(report) {
-  verdicts <- report$analysis$verdicts
-  margin_answer_of(verdicts[!has_level(verdicts$level_requested_percent), ], report$margin)
+agent_answer <- function(report) agent_margin_answer(report$answers)
+
+# The analysis of a campaign with agents, with their answers by the one rule.
+with_agent_answers <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha),
+                               locked = locked_by_launch(analysis$campaign, analysis$alpha)) {
+  analysis$agent_answers <- agent_answers(analysis, taken, locked)
+  if (is.null(analysis$agent_answers)) return(analysis)
+  analysis$agent_taken <- taken
+  if (any(analysis$agent_answers$state == "busy")) analysis$interruption_ns <- interruption_cost_of(analysis$campaign)
+  if (!is.null(analysis$margin)) analysis$margin_answer <- agent_margin_answer(analysis$agent_answers)
+  analysis
+}
+
+# What an interruption of 1 ms costs the program beside which the agents ran, ns; NA where it was not profiled.
+interruption_cost_of <- function(campaign) {
+  dirs <- file.path(campaign$dirs, "profiles")
+  dirs <- dirs[dir.exists(dirs)]
+  if (length(dirs) == 0) return(NA_real_)
+  exposure <- tryCatch(profile_report(read_profile(dirs[1]))$exposure, nl_error = function(e) NULL)
+  cost <- exposure$cost_ns[exposure$interruption_ns == 1e6]
+  if (length(cost) == 1) cost else NA_real_
 }
 
 agent_json <- function(report) {
   answer <- if (!is.null(report$margin)) agent_answer(report)
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = report$alpha,
-    sentences = as.character(report_sentences(report)), estimates = agent_estimates(report), agents = report$agents,
+    sentences = as.character(report_sentences(report)), answers = report$answers, estimates = agent_estimates(report), agents = report$agents,
     figures = report$figures, taken = report$taken,
     accounts = report$accounts, tasks = without_levels(report$tasks),
     groups = without_levels(report$groups), bursts = as.data.frame(report$bursts), evidence = as.character(report$evidence),
@@ -88,8 +108,7 @@ agent_csv <- function(report, table) {
 }
 
 report_sentences <- function(report) {
-  c(if (!is.null(report$analysis)) agent_sentences(report$analysis), agreement_sentences(report$figures),
-    unique(burst_sentences(report$bursts)))
+  c(if (!is.null(report$analysis)) answer_sentences(report$analysis), unique(burst_sentences(report$bursts)))
 }
 
 # ---- text --------------------------------------------------------------------------------------
@@ -97,38 +116,46 @@ report_sentences <- function(report) {
 # On one screen: what it costs, what it used and took, and what to beware of.
 agent_view <- function(report, operands) {
   if (NROW(report$agents) > 1) return(several_view(report, operands))
-  answer <- if (!is.null(report$margin)) agent_answer(report)
   analysis <- report$analysis
   accounts <- report$accounts
   accounts <- if (any(is.na(accounts$launch))) accounts[is.na(accounts$launch), ] else accounts
   apart <- report$accounts[report$accounts$agreement %in% "disagree", ]
-  figures <- report$figures
-  # With a margin, or beside a load, the table of verdicts has more to say.
-  is_alone <- is.null(report$margin) && NROW(figures) > 0 && !any(has_level(analysis$verdicts$level_requested_percent))
-  tables <- c(if (!is.null(analysis)) table_lines(if (is_alone) figures_table(figures) else answer_table(analysis)),
-              if (!is.null(analysis) && nrow(accounts) > 0) "",
+  tables <- c(if (!is.null(analysis)) table_lines(answer_table(analysis)), if (!is.null(analysis) && nrow(accounts) > 0) "",
               if (nrow(accounts) > 0) table_lines(account_columns(accounts)))
   warnings <- c(agent_notes(report$accounts), sprintf("%s: the agent's account does not explain what the ranks lost%s", node_label(apart),
                                                       ifelse(is.na(apart$cause), "", paste0(": ", apart$cause))),
-                figure_reasons(figures),
-                if (!is.null(answer)) margin_needs_warning(answer_rows(analysis), answer, analysis$power))
+                agent_warnings(report))
   # One launch says for each node when it strikes.
   bursts <- utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)
-  # The margin is about the agent's own rows.
-  analysis$margin_answer <- answer
-  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), agreement_sentences(figures), burst_sentences(bursts)),
-           tables, if (is_alone) figures_legend else
-             if (nrow(accounts) > 0) "CPU, % of one CPU; agree: the agent's CPU time on the ranks' CPUs is what the ranks lost", warnings,
-           length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"), report_beside(operands))
+  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts)),
+           tables, if (!is.null(analysis)) answer_legend(analysis), warnings, length(setdiff(unique(report$notes), warnings)),
+           all_command(operands, "agent"), report_beside(operands))
+}
+
+# What to beware of, the most important first: of the set-up, what would decide, and who else was there.
+agent_warnings <- function(report) {
+  analysis <- report$analysis
+  if (is.null(analysis)) return(NULL)
+  c(control_sentence(analysis), grep("^[A-Z]{3}|not ok|was killed|ended as|interim look", analysis$notes, value = TRUE),
+    heterogeneity_warning(analysis), unique(stats::na.omit(report$answers$note)), answers_need_words(report$answers, analysis),
+    quota_sentence(analysis$campaign), busy_sentence(analysis$campaign))
+}
+
+# How much longer, where the margin is undecided.
+answers_need_words <- function(answers, analysis) {
+  needs <- answers$needs_s[!is.na(answers$needs_s)]
+  if (length(needs) == 0 || !identical(analysis$margin_answer$answer, "inconclusive")) return(NULL)
+  if (min(needs) > most_needed_s) return("a slowdown is so close to the margin that no run of a month would decide")
+  sprintf("undecided: runs like this of %s in all would decide with probability %g, if the slowdowns are as estimated",
+          if (max(needs) > most_needed_s) paste("more than", format_span(min(needs))) else format_span(max(needs)), analysis$power)
 }
 
 # A row for each of several agents.
 several_view <- function(report, operands) {
   agents <- report$agents
-  analysis <- report$analysis
-  analysis$margin_answer <- if (!is.null(report$margin)) agent_answer(report)
-  warnings <- c(agent_notes(report$accounts), sprintf("%s: no slowdown: %s", agents$agent, agents$reason)[!is.na(agents$reason)])
-  new_view(c(several_sentence(agents), margin_sentence(analysis)), several_table(agents, report$margin),
+  warnings <- c(agent_notes(report$accounts), sprintf("%s: no slowdown: %s", agents$agent, agents$reason)[!is.na(agents$reason)],
+                agent_warnings(report))
+  new_view(c(several_sentence(agents), margin_sentence(report$analysis)), several_table(agents, report$margin),
            several_legend(report$margin), warnings, length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"),
            report_beside(operands))
 }
@@ -144,16 +171,11 @@ account_columns <- function(rows) {
 }
 
 format_agent <- function(report) {
-  answer <- if (!is.null(report$margin)) agent_answer(report)
   c(wrap_line(report_sentences(report), 0), "",
     if (NROW(report$agents) > 1) c(table_lines(several_table(report$agents, report$margin)), wrap_line(several_legend(report$margin)), ""),
     format_figures(report), format_accounts(report$accounts), format_agreement(report$accounts, report$alpha), format_tasks(report),
     format_bursts(report$bursts),
-    if (!is.null(answer)) {
-      needs <- margin_needs_words(report$analysis$verdicts[!has_level(report$analysis$verdicts$level_requested_percent), ], report$analysis)
-      c(wrap_line(sprintf("margin of %s %%: %s%s", format_level(report$margin), answer$answer,
-                          if (is.na(answer$reason)) "" else paste0(" (", answer$reason, ")")), 0), wrap_line(needs), "")
-    },
+    wrap_line(agent_warnings(report)),
     format_notes(report$notes))
 }
 

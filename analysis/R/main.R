@@ -263,6 +263,7 @@ analyze_dirs <- function(dirs, values, form) {
   analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = wanted, margin = margin,
                                delta_percent = delta, adjust = adjust, unit = unit, mixed = isTRUE(values$mixed),
                                estimators = form == "json" || table == "estimators" || isTRUE(values$estimators))
+  if (has_agent(campaign)) analysis <- with_agent_answers(analysis)
   if (isTRUE(values$estimators) &&
       !form %in% c("text", "all")) abort_usage("--estimators is for text (JSON has them, CSV with --table estimators)")
   if (isTRUE(values$estimators)) form <- "all"

@@ -57,7 +57,7 @@ forest_data <- function(analysis) {
   rows <- analysis$verdicts
   rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[rows$main | rows$scope == scope_launch, ]
+  rows <- lead_by_answers(rows[rows$main | rows$scope == scope_launch, ], analysis$agent_answers)
   keep <- which(rows$main)
   key <- do.call(paste, c(unname(rows[c("operation", "bytes", "ranks", "design", treatment_columns,
                                         "level_requested_percent")]), sep = "\r"))

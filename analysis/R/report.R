@@ -35,6 +35,8 @@ write_report <- function(campaign, file, plots_dir = files_beside(file), alpha =
 with_parts <- function(analysis) {
   if (!is_clean(analysis)) analysis$location <- location_of(analysis)
   analysis$agent <- agent_of(analysis)
+  led <- c("agent_answers", "agent_taken", "interruption_ns", "margin_answer")
+  if (!is.null(analysis$agent$answers)) analysis[led] <- analysis$agent$analysis[led]
   analysis$panel_cells <- panel_cells(analysis$campaign$rows)
   analysis
 }

@@ -2,9 +2,9 @@
 # answer to the hardest margin, the truth itself, wrong? Each call adds campaigns that were not run yet, and keeps a row per cell in
 # docs/evidence/agent-answer.csv.
 
-# Per second of wall time and burst: time between bursts and length of each, ns.
+# Bursts of a stretch: from one begin to the next (the first from the stretch's begin), and length of each, ns.
 agent_shapes <- list(
-  periodic = function(n) list(gap = rep(25e7, n), length = 2.5e6 * exp(rnorm(n, 0, 0.05))),
+  periodic = function(n) list(gap = 25e7 * c(runif(1), rep(1, n - 1)), length = 2.5e6 * exp(rnorm(n, 0, 0.05))),
   poisson = function(n) list(gap = rexp(n, 4e-9), length = 2.5e6 * exp(rnorm(n, 0, 0.05))),
   heavy = function(n) list(gap = rexp(n, 8e-9), length = rlnorm(n, log(6e5), 1))
 )
@@ -38,7 +38,7 @@ agent_loop <- function(n, on, shape, beyond_percent, machine) {
     slices <- first[i] + seq_len(n[i]) - 1
     work <- c(0, cumsum(ns[slices]))
     b <- agent_shapes[[shape]](20 + ceiling(20 * n[i] * 2e-4))
-    start <- cumsum(b$gap) - runif(1) * b$gap[1]
+    start <- cumsum(b$gap)
     cost <- 1.02 * b$length + 2e4
     place <- start - cumsum(c(0, cost[-length(cost)]))
     keep <- cummin(place >= 0 & place < work[length(work)]) == 1

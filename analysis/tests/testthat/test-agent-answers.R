@@ -1,0 +1,97 @@
+# The answers about agents: by the one rule, in words, tables, JSON and exit status.
+
+# On/off knows the slowdown of 0.5 % to some 0.7 only, its bursts to 0.05.
+short_campaign <- function(env = parent.frame(), ...) {
+  dir <- local_folder(env)
+  simulate_agent_campaign(dir, pairs = 12, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, slowdown_percent = 0.5, seed = 3, ...)
+  add_agent_slices(dir, 500)
+}
+
+flat <- function(lines) gsub(" +", " ", paste(lines, collapse = " "))
+
+test_that("the figure by bursts comes first everywhere: sentence, table, JSON, report", {
+  dir <- short_campaign()
+  said <- status_of("noiselab-analyze", "agent", dir)
+  expect_match(said$out[1], "^collectd at 100 ms slows barrier by 0\\.50[0-9]* % \\(0\\.4[0-9]+ to 0\\.[56][0-9]+\\) through its bursts; ")
+  expect_match(flat(said$out), "operation slowdown % 99 % interval by .* barrier \\+0\\.50[0-9] .* bursts")
+  expect_lte(length(said$out), 24)
+  # no sentence twice, and no other figure before it
+  expect_equal(flat(status_of("noiselab-analyze", dir)$out[1:2]), flat(said$out[1:2]))
+  answers <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "agent", dir, "--json")$out, collapse = "\n"))$answers
+  expect_equal(answers[c("lead", "case", "outcome")], data.frame(lead = "bursts", case = "open", outcome = "detected"))
+  analysis <- agent_report(read_campaign(dir, arms = "any"))$analysis
+  expect_match(report_answer(analysis)[1], "through its bursts")
+})
+
+test_that("a pass by bursts needs what was not seen and what lies beyond inside the margin, a fail only the bursts", {
+  dir <- short_campaign()
+  status <- function(margin) status_of("noiselab-analyze", "agent", dir, "--margin", margin)
+  open <- status("1%")
+  expect_equal(open$status, 3L)
+  expect_match(flat(open$out), "Margin of 1 %: inconclusive, its bursts cost up to 0\\.6[0-9]+ %, unseen ones up to [0-9.]+ %, and beyond them up to 1\\.[0-9]+ %")
+  expect_match(flat(open$out), "undecided: runs like this of [0-9.]+ (s|min|h) in all would decide")
+  above <- status("0.3%")
+  expect_equal(above$status, 1L)
+  expect_match(flat(above$out), "Margin of 0.3 %: fail, an effect is above it, by its bursts.")
+  expect_equal(status("20%")$status, 0L)
+  expect_equal(status_of("noiselab-analyze", dir, "--margin", "0.3%")$status, 1L)
+})
+
+test_that("the words of the seven cases", {
+  analysis <- list(campaign = list(launches = list(), rows = data.frame(arm = "off", preempted_ns_sum = 9e8, wall_ns = 1e9, ranks = 2)),
+                   interruption_ns = 7.4e5)
+  exact <- function(x, se) figure_of_t(x, se, Inf)
+  words <- function(bursts, whole, beyond = NULL, taken = NULL, ...) {
+    got <- agent_rule(bursts, whole, beyond, agree = 0.1)
+    row <- data.frame(kind = "X", operation = "barrier", bytes = 0, ranks = 2, got, state = "measured", n_bursts = 240, watched_s = 31.3,
+                      limit = 22.1, reason = NA_character_, whole_reason = NA_character_, alpha = 0.01)
+    row <- utils::modifyList(row, list(...))
+    answer_words_of_agents(row, analysis, taken)
+  }
+  bursts <- exact(1.07, 0.012)
+  expect_equal(words(bursts, NULL, exact(0.01, 0.02)),
+               "X slows barrier by 1.070 % (1.039 to 1.101), through its bursts; beyond them less than 0.0615 % either way.")
+  expect_equal(words(bursts, exact(-4.6, 4.2)),
+               "X slows barrier by 1.070 % (1.039 to 1.101) through its bursts; anything beyond them is below 10.7 % (in all -5 % (-15 to 6)).")
+  expect_match(words(bursts, exact(6.1, 0.4)), "^X slows barrier by 6.1 % \\(5.1 to 7.1\\) in all: 1.07 % through its bursts, 5.0 % \\([34].[90] to 6.0\\) beyond them.$")
+  expect_match(words(bursts, exact(0, 0.1)), "^The bursts of X cost 1.070 % .* on barrier, but in all it slows it by less than 0.258 %: the two contradict; no slowdown is stated.$")
+  alone <- exact(-4.6, 4.6)
+  none <- words(NULL, alone, state = "few", n_bursts = 0, reason = "none")
+  expect_equal(none[1], "X never had a rank's CPU in 31 s (bursts rarer than one in 6.8 s are not excluded).")
+  expect_match(none[2], "^By on/off it was not found to slow barrier: -5 % \\(-15 to 6\\); 22.1 % would have been.$")
+  expect_equal(words(NULL, alone, state = "unrecorded", reason = no_records)[2], paste0("There is no figure by bursts: ", no_records, "."))
+  expect_match(words(NULL, alone, state = "not flat", reason = "the loop was slower before the bursts already (by 120 us in as long a time; they cost 400)")[1],
+               "^On barrier the loop was slower before the bursts already .by 120 us in as long a time; they cost 400.: none is charged to X.$")
+  taken <- data.frame(launch = "L", kind = "X", taken_percent = 0.958, taken_low = 0.879, taken_high = 1.04, p_value = 1e-9, reason = NA_character_)
+  expect_equal(words(NULL, alone, taken = taken, state = "busy", reason = "busy")[1], paste(
+    "X takes 0.958 % (0.879 to 1.040) of one CPU from the ranks; by the cost of an interruption in this campaign's profile (740 \u00b5s per ms) some",
+    "0.709 % *direct loss*, caches excluded; the whole could not be told here: other tasks held the ranks' CPUs 45 % of the time without it."))
+})
+
+test_that("over agents and operations Holm's correction holds: thirty true zeros are seldom called a slowdown", {
+  set.seed(1)
+  found <- replicate(300, {
+    answers <- bind_rows(lapply(1:30, function(i) data.frame(agent_rule(figure_of_t(rnorm(1), 1, Inf), NULL))))
+    any(stats::p.adjust(answers$p_value, "holm") <= 0.01)
+  })
+  expect_lte(sum(found), qbinom(0.999, 300, 0.01))
+})
+
+test_that("about launches like these the launch is the unit of bursts, too", {
+  group <- function(slowdown) cbind(data.frame(launch = seq_along(slowdown), operation = "barrier", bytes = 0), locked_row(list(
+    n_bursts = 100, bursts_per_s = 4, burst_cpu_ns = 2.5e6, cost_ns = 2.5e6, cost_low_ns = 2.4e6, cost_high_ns = 2.6e6,
+    slowdown_low = 0, slowdown_high = 0, p_value = 1e-9, limit_percent = 0.1, amplification = 1, amplification_low = 0.9,
+    amplification_high = 1.1, absorbed_share = 0, z = 4, state = "measured", seconds = 25)))
+  x <- c(1, 2, 3, 1, 2)
+  rows <- group(x)
+  rows$slowdown_percent <- x
+  rows$slowdown_low <- x - 0.01
+  rows$slowdown_high <- x + 0.01
+  rows$figure <- lapply(x, figure_of_t, se = 0.01 / qnorm(0.99), df = Inf)
+  these <- pool_locked(rows)
+  like <- pool_locked(rows, like = TRUE)
+  expect_equal(c(like$slowdown_low, like$slowdown_high), as.numeric(t.test(x, conf.level = 0.98)$conf.int))
+  expect_equal(like$p_value, t.test(x, alternative = "greater")$p.value)
+  expect_lt(these$slowdown_high, like$slowdown_high)
+  expect_equal(like$cost_low_ns, these$cost_low_ns)
+})
