@@ -11,8 +11,12 @@ s/--self-test/& --dry-run/
 # times: of measuring, of loads, of recording; blocks that fit into them
 /--dry-run/!s/--seconds [0-9a-z]+/--seconds 500ms/
 s/--duration [0-9a-z]+/--duration 500ms/
+s/(noiselab record .*--duration) 500ms/\1 2s/
+# no load is late for a machine that is busy
+/noiselab-gen .*--duration/s/--duration/--tolerance 100 &/
 s/noiselab run sensitivity --out first/& --seconds 4 --no-report/
 s/(--overlap .*--seconds) 500ms/\1 2/
+s/(--overlap .*--block) 100ms/\1 20ms/
 /--out (before|after)/s/--launches 5 /--launches 1 /
 
 # agents: a start takes milliseconds, so short blocks do; collectd.conf has a shorter interval, too
@@ -41,3 +45,13 @@ s/--pattern paired/--pattern poisson/
 s/--design grouped/--design lockin/
 s/plot delivered DIR/plot trace first --csv --out plot.csv/
 s,^tests/run.sh .*,test -x $ROOT/tests/run.sh,
+
+# the agents' examples listen where no other test does
+s,127\.0\.0\.1:9100,127.0.0.1:PORT,g
+s,--agent-cmd 'prometheus-node-exporter',--agent-cmd 'prometheus-node-exporter --web.listen-address=127.0.0.1:PORT',
+
+# ---- left out with NOISELAB_TESTS=long: the same programs are run on two ranks by other tests, and ranks on busy CPUs wait for each other
+/--dry-run/!s/noiselab run (sensitivity|agent) /&--ranks 1 --warmup 0s /
+s/mpirun -n 2 --bind-to core noiselab-detect/noiselab-detect --warmup 0s/
+s/noiselab run (sensitivity .*) --out before (>.*)/noiselab run \1 --dry-run \2; cp -r first before/
+s/noiselab-detect (.*) --out (second|paired|grouped)$/noiselab-detect \1 --dry-run --out \2; cp -r first \2/

@@ -3,6 +3,7 @@
 #   docs/examples.sh refresh [NAME]                 runs them for real and puts what they print into the documents; then the pictures (make docs-examples)
 #   docs/examples.sh check FOLDER DOCUMENT [DIR]    runs those of a document in short (docs/examples.sed) and compares; with DIR, a test cluster that
 #                                                   is up, those for a cluster, else the others (tests/cli/docs.bats, tests/cluster/docs.bats)
+#                                                   With NOISELAB_TESTS=long more of them are measured, on two ranks.
 #   docs/examples.sh unmarked                       blocks of commands without a marker
 # A block of commands stands below a marker in the Markdown: <!-- example: NAME WORD... -->. In a block of `console` a command begins with "$ ", goes
 # on where a line ends in \, and its output follows; a block of `sh` has commands only, and is one script. Words:
@@ -63,7 +64,9 @@ run() {
     local where=()
     # nodes of the test cluster share CPUs: ranks that wait let the others run
     [ -z "$cluster" ] || where=(env OMPI_MCA_mpi_yield_when_idle=1 "$root/tests/cluster/cluster.sh" run "$cluster")
-    (cd "$folder" && ROOT=$root "${where[@]}" bash -e "$1") >"$parts/stdout" 2>"$parts/stderr" </dev/null
+    # what it leaves in the background ends with it
+    # shellcheck disable=SC2016 # for that shell
+    (cd "$folder" && ROOT=$root "${where[@]}" bash -e -c 'trap "jobs -p | xargs -r kill" EXIT; . "$1"' - "$1") >"$parts/stdout" 2>"$parts/stderr" </dev/null
     status=$?
     { [ -z "$(word stderr "$words")" ] || cat "$parts/stderr"; cat "$parts/stdout"; } |
         sed "s|$folder/||g; s|$root/||g; s|$build/|build/|g; s/\\b$(uname -n)\\b/vm/g; s/ *\$//" | shown >"$parts/out"
@@ -163,19 +166,20 @@ refresh() {
 words_in() { tr -c '[:alpha:]' '\n' <"$1" | grep -E '...' | grep -vxE "$varying" | sort -u; }
 varying='detected|not|inconclusive|pass|fail|PASS|FAIL|INCONCLUSIVE|above|below|decided|undecided|agree|disagree|cannot|told|found'
 
-# vocabulary: words that the programs have, whatever the data make them say
+# vocabulary: words that the programs have, whatever the data make them say; in the file of that name
 vocabulary() {
-    cat "$root"/{analysis/R,analysis/inst,experiments,command,common,detector,noisegen,agent,acceptance,recorder}/*.* 2>/dev/null >"$parts/sources"
-    words_in "$parts/sources" >"$parts/vocabulary"
+    find "$root"/{analysis/R,experiments,common,detector,noisegen} -type f -exec cat {} + >"$folder/.sources"
+    words_in "$folder/.sources" >"$folder/.vocabulary"
+    rm "$folder/.sources"
 }
 
 # like SHOWN SAID: a third of the words of what is shown are still said (a short run may come to another answer), and nine of ten are still words of the programs
 like() {
     words_in "$2" >"$parts/said"
     words_in "$1" >"$parts/shown"
-    vocabulary
+    [ -e "$folder/.vocabulary" ] || vocabulary
     lost=$(grep -vxFf "$parts/said" "$parts/shown")
-    gone=$(printf '%s\n' "$lost" | grep -vxFf "$parts/vocabulary")
+    gone=$(printf '%s\n' "$lost" | grep -vxFf "$folder/.vocabulary")
     if [ $(($(printf '%s' "$lost" | grep -c .) * 3)) -gt $(($(wc -l <"$parts/shown") * 2)) ] ||
         [ $(($(printf '%s' "$gone" | grep -c .) * 10)) -gt "$(wc -l <"$parts/shown")" ]; then
         echo "$name: shown, and no longer said: $lost"
@@ -187,7 +191,12 @@ like() {
 }
 
 # short FILE: its commands as check runs them
-short() { sed -e ':more' -e '/\\$/{' -e N -e 's/\\\n *//' -e 'b more' -e '}' "$1" | sed -E -f "$root/docs/examples.sed" >"$1.short"; }
+short() {
+    local rules='1,$'
+    [ "${NOISELAB_TESTS-}" != long ] || rules='1,/^# ----/'
+    sed -e ':more' -e '/\\$/{' -e N -e 's/\\\n *//' -e 'b more' -e '}' "$1" |
+        sed -E -e "$(sed -n "${rules}p" "$root/docs/examples.sed")" -e "s/:PORT\b/:$((10000 + $$ % 20000))/g" >"$1.short"
+}
 
 # what would build, ask for a password, or is not there: for the commands alone
 # shellcheck disable=SC2317,SC2153

@@ -16,8 +16,8 @@ declare -A killed
 
 # what everything may take on a busy machine, s
 START_S=60 END_S=60 THAW_S=5 RESUME_S=120
-# what a load may go on after its launch was killed, ms
-LOAD_MS=1000
+# what a load may go on after its launch was killed, ms; where other work keeps the CPUs busy, what is killed ends when it has its turn
+LOAD_MS=${ENDURANCE_LOAD_MS:-1000}
 
 now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
@@ -124,7 +124,7 @@ time_load() {
     for (( ; ; )); do
         looked_ms=$(($(now_ms) - $1))
         if no_load; then break; fi
-        [ "$looked_ms" -le 10000 ] || break
+        [ "$looked_ms" -le $((10 * LOAD_MS)) ] || break
     done
     [ "$looked_ms" -le "$longest_ms" ] || longest_ms=$looked_ms
     [ "$looked_ms" -le "$LOAD_MS" ] || { n_loads=$((n_loads + 1)) && echo "  a load went on for $looked_ms ms: $what"; }
@@ -162,7 +162,7 @@ once() {
         end_agent
         return
     fi
-    "$BIN/noiselab" run agent "${words[@]}" --ranks 2 --op barrier --half-period 40ms --agent-period 20ms --agent-settle 5ms --levels 20 --seconds 60 --launches 1 \
+    "$BIN/noiselab" run agent "${words[@]}" --ranks 2 --op barrier --half-period 40ms --agent-period 20ms --agent-settle 5ms --levels 20 --warmup 0s --seconds 60 --launches 1 \
         --who none --seed "$1" --out "$OUT" --no-report >"$work/said" 2>&1 3>&- &
     RUN=$!
     if ! until_or "$START_S" has_rows || ! choose_victim; then

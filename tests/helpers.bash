@@ -41,6 +41,16 @@ wait_until() {
 # has_rows: whether the launch into $OUT has some already
 has_rows() { [ "$(cat "$OUT"/*/halves.csv 2>/dev/null | wc -l)" -gt 20 ]; }
 
+# of_campaign [NAME]: processes, of that name, that `noiselab run` has started for launches of $OUT, whoever their parents are now
+of_campaign() {
+    local pid
+    grep -lszF "NOISELAB_LAUNCH=$(readlink -f "$OUT")/" /proc/[0-9]*/environ | cut -d / -f 3 | while read -r pid; do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "${1-$(cat "/proc/$pid/comm" 2>/dev/null)}" ] || echo "$pid"
+    done
+}
+
+none_of_campaign() { [ -z "$(of_campaign)" ]; }
+
 # refused_by PROGRAM TEXT OPTION...: status 2, nothing on stdout, one line on stderr that begins with the program's name and holds TEXT
 refused_by() {
     local program=$1 text=$2
@@ -62,6 +72,9 @@ refused_by() {
 leave_out() { export LEFT_OUT=$1; }
 
 left_out_or_go() { [ -z "${LEFT_OUT-}" ] || skip "$LEFT_OUT"; }
+
+# long_only: what is exhaustive, or tries again what a shorter test has tried
+long_only() { [ "${NOISELAB_TESTS-}" = long ] || skip 'long: make test-long'; }
 
 # needs_cpus NUMBER: that many that this process may use
 needs_cpus() { [ "$(nproc)" -ge "$1" ] || skip "needs $1 CPUs, and $(nproc) may be used here"; }

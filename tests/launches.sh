@@ -19,7 +19,7 @@ n_well=0 n_signals=0
 # launch NUMBER: into $work/NUMBER, where its core files are looked for
 launch() {
     local what=(noiselab-accept --quick --checks "integrity,latency,detour")
-    [ $(($1 % 2)) = 0 ] || what=(noiselab-detect --op barrier --levels 1 --design lockin)
+    [ $(($1 % 2)) = 0 ] || what=(noiselab-detect --op barrier --levels 1 --design lockin --warmup 0s)
     mkdir "$work/$1" && cd "$work/$1" || exit 2
     on_cores 2 "$BIN/${what[0]}" "${what[@]:1}" --seconds "$TIME" --out campaign >said 2>&1 </dev/null
 }

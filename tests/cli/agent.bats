@@ -2,6 +2,8 @@
 # The command line of noiselab-agent: what may be an agent, and what is refused before anything is changed. How it switches is the business of
 # tests/unit/noisegen/agent/test_agent.c.
 
+# bats file_tags=quick
+
 bats_require_minimum_version 1.5.0
 
 setup() {

@@ -10,11 +10,18 @@ setup() {
     BUILD=$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")
     BIN=$BUILD/bin
     cd "$BATS_TEST_TMPDIR" || return
+    OUT=$PWD/c
     needs_cpus 2
 }
 
-# looped SECONDS: the words of the program
-looped() { echo "$MPIRUN_COMMAND -n 2 $BIN/noiselab-detect --op allreduce --levels none --design single --seconds $1 --out inner --progress off"; }
+# looped: the words of the program, which goes on until the file `end` is there
+looped() { echo "$MPIRUN_COMMAND -n 2 $BUILD/tests-mpi/loop_probe $PWD/end"; }
+
+# end_when COMMAND...: the program ends once that succeeds
+end_when() {
+    rm -f end
+    (wait_until 120 "$@" && touch end) >/dev/null 2>&1 3>&- &
+}
 
 # app STATUS WORD... -- COMMAND: noiselab run WORD..., into c
 app() {
@@ -44,57 +51,64 @@ launch_json() { echo c/*/launch.json; }
 }
 
 @test "a program is followed: its beat is found, the load is switched while it runs, and it runs to its own end" {
+    end_when is_complete
     # shellcheck disable=SC2046
-    app 0 sensitivity --app --levels 0,30 --seconds 6 --no-report --out c -- $(looped 16)
+    app 0 sensitivity --app --levels 0,30 --seconds 2 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and (.follows.beat | startswith("allreduce")) and .rows > 4' "$(launch_json)"
-    [ "$(jq -r .ended inner/*/launch.json)" = complete ]
-    [[ $output = *noiselab-detect*"30 %"* ]]
+    # the launch was complete, and the program was left to run
+    [[ $stderr = *"measured; the program goes on to its end"* ]]
+    [ -e end ]
+    [[ $stderr != *"the program ended with status"* ]]
+    [[ $output = *loop_probe*"30 %"* ]]
     # each rank's own
     [ "$(awk -F , 'NR > 1 && !seen[$2 $3]++' c/*/ranks.csv | wc -l)" -ge 2 ]
     "$BIN/noiselab" analyze profile c/profiles | grep -q allreduce
-    wait_until 10 nothing_runs
+    wait_until 10 none_of_campaign
 }
 
 @test "a program that ends before its time leaves a campaign, which says so" {
+    end_when has_some_rows
     # shellcheck disable=SC2046
-    app 0 sensitivity --app --levels 30 --seconds 60 --no-report --out c -- $(looped 15)
+    app 0 sensitivity --app --beat allreduce:4 --levels 30 --seconds 60 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and (.warnings | any(startswith("the program ended after")))' "$(launch_json)"
-    [ "$(wc -l <c/*/halves.csv)" -gt 4 ]
+    [ "$(wc -l <"$(launch_json | sed 's/launch.json/halves.csv/')")" -gt 4 ]
 }
 
 @test "a program that ends with an error is named, and what was measured stays" {
+    end_when is_complete
     # shellcheck disable=SC2046
-    app 0 sensitivity --app --levels 30 --seconds 4 --no-report --out c -- sh -c "$(looped 12); exit 7"
+    app 0 sensitivity --app --beat allreduce:4 --levels 30 --seconds 1 --no-report --out c -- sh -c "$(looped); exit 7"
     [[ $stderr = *"the program ended with status 7"* ]]
+    jq -e '.ended == "complete" and .rows > 4' "$(launch_json)"
 }
 
 @test "an agent is switched while the program runs, and its part is known" {
+    end_when is_complete
     # shellcheck disable=SC2046
-    app 0 agent --app --agent-cmd "$BUILD/bench/bench_busy 20ms 100ms" --agent-name busy --agent-period 100ms --seconds 8 --no-report --out c -- $(looped 25)
+    app 0 agent --app --beat allreduce:4 --agent-cmd "$BUILD/bench/bench_busy 20ms 100ms" --agent-name busy --agent-period 100ms --seconds 4 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and .n_agents == 1 and .follows.beats_in_period >= 1' "$(launch_json)"
     [[ $output = *busy* ]]
-    wait_until 10 nothing_runs
+    wait_until 10 none_of_campaign
 }
 
 @test "whatever is killed, neither program nor load nor detector goes on" {
     for victim in run program detector; do
-        rm -rf c
+        rm -rf c end
         # shellcheck disable=SC2046
-        "$BIN/noiselab" run sensitivity --app --levels 30 --seconds 60 --no-report --out c -- $(looped 90) >said 2>&1 3>&- &
+        "$BIN/noiselab" run sensitivity --app --beat allreduce:4 --levels 30 --seconds 60 --no-report --out c -- $(looped) >said 2>&1 3>&- &
         local command=$!
-        wait_until 30 is_measured
-        sleep 1
+        wait_until 60 has_some_rows
         case $victim in
-        run) kill -9 "$(pgrep -f 'libexec/noiselab/sensitivity.sh --app')" ;;
-        program) pkill -9 -f "noiselab-detect --op allreduce" ;;
-        detector) kill -9 "$(pgrep -f 'noiselab-detect .*--app profiles' | head -n 1)" ;;
+        run) kill -9 "$command" ;;
+        program) of_campaign loop_probe | xargs kill -9 ;;
+        detector) kill -9 "$(of_campaign noiselab-detect | head -n 1)" ;;
         esac
         wait "$command" || true
-        wait_until 20 nothing_runs
+        wait_until 20 none_of_campaign
         cat said
     done
 }
 
-is_measured() { cat c/*-0001/halves.csv >/dev/null 2>&1; }
+is_complete() { jq -e '.ended == "complete"' c/*-0001/launch.json; }
 
-nothing_runs() { ! pgrep -f "bench_busy 20ms|noiselab-detect --op allreduce|noiselab-detect .*--app profiles|noiselab-gen --control" >/dev/null; }
+has_some_rows() { [ "$(cat c/*-0001/halves.csv 2>/dev/null | wc -l)" -gt 6 ]; }

@@ -27,23 +27,18 @@ run_here() {
     set +m
 }
 
-# of_launch: processes that were started for the launch of $OUT
-of_launch() { grep -lszF "NOISELAB_LAUNCH=$(readlink -f "$OUT")/" /proc/[0-9]*/environ | cut -d / -f 3; }
-
-none_of_launch() { [ -z "$(of_launch)" ]; }
-
 # nothing_left: of the launch, now: no process, no shared memory, no folder of Open MPI
 nothing_left() {
-    none_of_launch
+    none_of_campaign
     [ -z "$(find /dev/shm -maxdepth 1 -name "noiselab.*.$RUN.*")" ]
     [ -z "$(find "$TMPDIR" -maxdepth 1 \( -name 'ompi.*' -o -name 'prte.*' \))" ]
 }
 
 @test "a Ctrl-C ends the launch, and when noiselab run returns nothing of it runs or stays" {
     needs_cpus 2
-    run_here sensitivity --op barrier --levels 50 --seconds 60
+    run_here sensitivity --op barrier --levels 50 --warmup 0s --seconds 60
     wait_for has_rows
-    [ -n "$(of_launch)" ]
+    [ -n "$(of_campaign)" ]
     status=0
     kill -INT -- "-$RUN"
     wait "$RUN" || status=$?
@@ -56,7 +51,7 @@ nothing_left() {
 
 @test "a rank that does not end is told again, and killed, and the campaign goes on beside nothing" {
     needs_cpus 2
-    run_here sensitivity --op barrier --levels 1 --seconds 60
+    run_here sensitivity --op barrier --levels 1 --warmup 0s --seconds 60
     wait_for has_rows
     # nobody can end them by a TERM
     # shellcheck disable=SC2046 # numbers
@@ -71,12 +66,12 @@ nothing_left() {
 
 @test "kill -9 of noiselab run ends what it has started, and what stays in memory goes with the next start" {
     needs_cpus 2
-    run_here sensitivity --op barrier --levels 50 --seconds 60
+    run_here sensitivity --op barrier --levels 50 --warmup 0s --seconds 60
     wait_for has_rows
     kill -9 "$RUN"
     wait "$RUN" || true
-    wait_until 60 none_of_launch
-    sed -i 's/\t--seconds\t60s*/\t--seconds\t1/' "$OUT/schedule.tsv"
+    wait_until 60 none_of_campaign
+    sed -i 's/\t--seconds\t60s*/\t--seconds\t0.2/' "$OUT/schedule.tsv"
     "$BIN/noiselab" run sensitivity --resume "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- || { cat "$ERR" && false; }
     nothing_left
 }
@@ -85,7 +80,7 @@ nothing_left() {
     sh="${BIN%/bin}/libexec/noiselab/noiselab-sh"
     cat >"$BATS_TEST_TMPDIR/launcher" <<'END'
 trap : TERM
-"$BIN/noiselab-detect" --op empty --levels 50 --seconds 600 --out "$OUT" --launch-id one &
+"$BIN/noiselab-detect" --op empty --levels 50 --warmup 0s --seconds 600 --out "$OUT" --launch-id one &
 echo $! >"$BATS_TEST_TMPDIR/rank"
 while :; do sleep 0.1; done
 END

@@ -21,6 +21,7 @@ commands_of() {
 # first_campaign: what the README measures, and others look at
 first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of README.md; }
 
+# bats test_tags=quick
 @test "every block of commands in the documents has a marker, by which it is run" {
     cd "$BATS_TEST_DIRNAME/../.."
     run docs/examples.sh unmarked
@@ -66,6 +67,7 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
     commands_of docs/guides/agents.md
 }
 
+# bats test_tags=quick
 @test "docs/guides/acceptance.md" { commands_of docs/guides/acceptance.md; }
 
 @test "docs/guides/cluster.md" {
@@ -82,6 +84,7 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
     commands_of docs/guides/extending.md
 }
 
+# bats test_tags=quick
 @test "docs/reference/options.md: the help texts are those of the programs" { commands_of docs/reference/options.md; }
 
 @test "docs/reference/operations.md" {

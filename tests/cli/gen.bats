@@ -61,25 +61,8 @@ failed() {
     [ "$(value elapsed_ns)" -lt 15000000000 ]
 }
 
-# gone_within_1s PID: ended, if perhaps not yet reaped by its new parent
-gone_within_1s() {
-    local i
-    for i in 1 2 3 4 5 6 7 8 9 10; do
-        grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null || return 0
-        sleep 0.1
-    done
-    return 1
-}
-
-# within_5s COMMAND...: it succeeds at last
-within_5s() {
-    local i
-    for ((i = 0; i < 100; i++)); do
-        if "$@"; then return 0; fi
-        sleep 0.05
-    done
-    return 1
-}
+# has_ended PID: if perhaps not yet reaped by its new parent
+has_ended() { ! grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
 
 # of all threads
 voluntary_switches() {
@@ -524,7 +507,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 @test "--on all runs one thread on every allowed CPU, and the certificate tells of each" {
     noiselab-gen --level 5 --duration 700ms --on all --json --tolerance 100 >certificate 3>&- &
     started=$!
-    within_5s has_threads "$started" "${#cpus[@]}"
+    wait_until 30 has_threads "$started" "${#cpus[@]}"
     sleep 0.1
     for task in /proc/"$started"/task/*; do awk '/^Cpus_allowed_list:/ { print $2 }' "$task/status"; done | sort -n >bindings
     wait "$started"
@@ -580,7 +563,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
         started=$!
         asleep() { [[ "$(cat "/proc/$started/wchan" 2>/dev/null)" == *futex* ]] || grep -q '^State:.*sleeping' "/proc/$started/status"; }
         sleep 0.1
-        within_5s asleep
+        wait_until 30 asleep
         peak[n]=$(awk '/^VmHWM:/ { print $2 }' "/proc/$started/status")
         kill "$started"
         wait "$started"
@@ -620,12 +603,15 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 @test "at level 0 it sleeps without waking on any CPU and reports what it used" {
     noiselab-gen --level 0 --duration 60s --on all --json >certificate 3>&- &
     started=$!
-    within_5s has_threads "$started" "${#cpus[@]}"
-    sleep 0.2
-    before=$(voluntary_switches "$started")
-    sleep 0.5
-    after=$(voluntary_switches "$started")
-    [ "$before" = "$after" ]
+    wait_until 30 has_threads "$started" "${#cpus[@]}"
+    # once all have gone to sleep
+    sleeps_on() {
+        local before
+        before=$(voluntary_switches "$started")
+        sleep 0.5
+        [ "$(voluntary_switches "$started")" = "$before" ]
+    }
+    wait_until 30 sleeps_on
     [ "$(n_threads "$started")" = "${#cpus[@]}" ]
     kill "$started"
     wait "$started"
@@ -643,7 +629,8 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
         # a shell starts background jobs with SIGINT ignored; the generator takes it back
         noiselab-gen --level 5 --duration 60s --on all --json --tolerance 50 >certificate 3>&- &
         started=$!
-        sleep 0.3
+        wait_until 30 has_threads "$started" "${#cpus[@]}"
+        sleep 0.1
         kill "-$signal" "$started"
         wait "$started"
         started=
@@ -689,7 +676,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
             open(my $f, ">", "$file.new") or die; print $f $s->sockport; close $f; rename "$file.new", $file;
             select undef, undef, undef, 0.3' $protocol "port-$protocol" 3>&- &
         helper=$!
-        within_5s test -s "port-$protocol"
+        wait_until 30 test -s "port-$protocol"
         run --separate-stderr noiselab-gen --kind net --address "$protocol:127.0.0.1:$(cat "port-$protocol")" --rate 500 --duration 20s --on all --json
         failed "cannot send to $protocol:127.0.0.1:"
         [ "$(value 'threads | length')" = "${#cpus[@]}" ]
@@ -722,17 +709,17 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
         # a session of their own, so that every process of theirs can be found
         setsid bash -c "noiselab-gen --replay trace --loop --duration 30s --folder folder --on all $flag >/dev/null 2>&1 & echo \$! >pid; wait" 3>&- &
         parent=$!
-        within_5s test -s pid
+        wait_until 30 test -s pid
         started=$(cat pid)
         rm pid
-        within_5s has_threads "$started" "${#cpus[@]}"
+        wait_until 30 has_threads "$started" "${#cpus[@]}"
         sleep 0.3
         session=$(ps -o sid= -p "$started" | tr -d ' ')
         kill -9 "$(ps -o ppid= -p "$started" | tr -d ' ')"
         if [ -z "$flag" ]; then
-            gone_within_1s "$started"
+            wait_until 10 has_ended "$started"
             none_left() { ! pgrep -s "$session" >/dev/null; }
-            within_5s none_left
+            wait_until 30 none_left
         else
             sleep 0.5
             [ -d "/proc/$started" ]

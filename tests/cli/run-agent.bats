@@ -25,6 +25,7 @@ key() { sed -n "s/^# $1: //p" "$OUT/schedule.tsv"; }
 
 busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 
+# bats test_tags=quick
 @test "exactly one way of switching an agent is taken, and all of it" {
     run_refused '--agent-cmd: is empty' run_agent --agent-cmd ''
     run_refused '--agent-cmd and --agent-pid: two ways' run_agent --agent-cmd 'sleep 9' --agent-pid 1
@@ -75,6 +76,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ ! -e "$OUT" ]
 }
 
+# bats test_tags=quick
 @test "a replay needs to know whose bursts it replays, and nothing else to inject" {
     run_refused '--scrape does not tell whose bursts to record' run_agent --scrape true --scrape-period 1s --compare-replay
     run_refused '--agent-on does not tell whose bursts to record' run_agent --agent-on true --agent-off true --compare-replay
@@ -83,6 +85,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused '--compare-replay and --sweep cannot be combined' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --compare-replay
 }
 
+# bats test_tags=quick
 @test "what the agent's companion refuses is said before anything is made" {
     run_refused "noiselab-nosuch" run_agent --agent-cmd 'noiselab-nosuch --fast' --agent-period 100ms
     run_refused "4194304" run_agent --agent-pid 4194304 --agent-period 100ms
@@ -144,7 +147,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
         echo "light  --agent-cmd '$(busy 10us 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms"
     } >"$BATS_TEST_TMPDIR/agents.conf"
     status=0
-    run_agent --agents "$BATS_TEST_TMPDIR/agents.conf" --launches 2 --seconds 6 --seed 4 --margin 0.001 || status=$?
+    run_agent --agents "$BATS_TEST_TMPDIR/agents.conf" --launches 2 --seconds 4 --warmup 0s --seed 4 --margin 0.001 || status=$?
     cat "$ERR" "$BATS_TEST_TMPDIR/stdout"
     [ "$(key agents)" = heavy,light ]
     [ "$(words_of --agent-name | sort | uniq -c | xargs)" = '2 heavy 2 light' ]
@@ -174,7 +177,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 
 @test "the agent is recorded, its period measured, and the launches hold whole periods" {
     status=0
-    run_agent --agent-cmd "$(busy 1ms 50ms)" --design lockin --seconds 8s --launches 2 || status=$?
+    run_agent --agent-cmd "$(busy 1ms 50ms)" --design lockin --seconds 4s --warmup 0s --launches 2 || status=$?
     cat "$ERR"
     [ "$status" -eq 0 ]
     grep -q 'recording the agent for 5 s' "$ERR"
@@ -216,6 +219,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ ! -e "$OUT" ]
 }
 
+# bats test_tags=quick
 @test "looks between launches need a margin, several launches, and one sort of them" {
     run_refused "--stop-when: 'soon' is not never or decided" run_agent --agent-pid $$ --stop-when soon
     run_refused '--stop-when decided: what is to be decided? Give --margin' run_agent --agent-pid $$ --stop-when decided --launches 3
@@ -228,14 +232,14 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 @test "a campaign ends at the look that decides its margin, and is whole then" {
     needs_cpus 2
     status=0
-    run_agent --agent-cmd "$(busy 10ms 20ms)" --agent-cpu 0 --agent-period 20ms --block 200ms --agent-settle 10ms --launches 4 --seconds 40s \
+    run_agent --agent-cmd "$(busy 10ms 20ms)" --agent-cpu 0 --agent-period 20ms --block 200ms --agent-settle 10ms --launches 4 --seconds 20s --warmup 0s \
         --margin 0.01 --stop-when decided || status=$?
     cat "$ERR" "$BATS_TEST_TMPDIR/stdout"
     grep -q 'a look after each launch, at alpha 0.0025 (0.01 by 4)' "$ERR"
     [ "$(key looks)" = 4 ]
     [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
     # a machine on which half of a CPU is not seen to be above 0.01 % in a launch looks on
-    [ "$(planned | wc -l)" -lt 4 ] || skip "undecided after three launches of 10 s, status $status"
+    [ "$(planned | wc -l)" -lt 4 ] || skip "undecided after three launches of 5 s, status $status"
     [ "$status" -eq 1 ]
     [ "$(key decided_after)" = "$(planned | wc -l) of 4" ]
     [ "$(ls -d "$OUT"/*/launch.json | wc -l)" -eq "$(planned | wc -l)" ]

@@ -21,7 +21,7 @@ teardown() { [ -z "${AGENT-}" ] || kill "$AGENT" 2>/dev/null || true; end_launch
     sleep 120 3>&- &
     AGENT=$!
     umask 027
-    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$AGENT" --scrape "$(scraper)" --scrape-period 50ms --agent-period 50ms --half-period 100ms --seconds 120 \
+    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$AGENT" --scrape "$(scraper)" --scrape-period 50ms --agent-period 50ms --half-period 100ms --warmup 0s --seconds 120 \
         --launches 2 --margin 50 --out "$OUT" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&- &
     shell=$!
     wait_for has_rows
@@ -47,6 +47,7 @@ teardown() { [ -z "${AGENT-}" ] || kill "$AGENT" 2>/dev/null || true; end_launch
     run_refused 'is gone: it can only be analysed' run_secret --resume "$OUT"
 }
 
+# bats test_tags=quick
 @test "a batch script is shown without passwords, and where it has some nobody else may read it" {
     slurm_stub sinfo <<<"echo 'main* infinite 8'"
     slurm_stub sbatch <<<'echo 1'
@@ -59,6 +60,7 @@ teardown() { [ -z "${AGENT-}" ] || kill "$AGENT" 2>/dev/null || true; end_launch
     [ "$(stat -c %a "$OUT/job.sbatch")" = 600 ]
 }
 
+# bats test_tags=quick
 @test "what is wrong with a command is said without its password" {
     status=0
     "$BIN/noiselab-agent" --agent-cmd 'nosuchprogram --password=geheim' 2>"$ERR" || status=$?
@@ -67,6 +69,7 @@ teardown() { [ -z "${AGENT-}" ] || kill "$AGENT" 2>/dev/null || true; end_launch
     [ "$(grep -cF geheim "$ERR")" -eq 0 ]
 }
 
+# bats test_tags=quick
 @test "an agent is called as its program, whatever is set before it" {
     status=0
     "$BIN/noiselab-agent" --shell --agent-cmd 'DB_PASS=geheim sleep 9' --json --dry-run >"$BATS_TEST_TMPDIR/json" 2>"$ERR" || status=$?

@@ -1,5 +1,5 @@
-/* agent LIBRARY PROGRAM FOLDER [MOST]: drives noiselab-agent as a detector would, once for every call of fault.c and every errno, failing
- * its 1st, 2nd, ... call until none is left (or MOST). Whatever fails, afterwards its agent runs, is in its own cgroup, and the companion
+/* agent LIBRARY PROGRAM FOLDER [MOST [STEP]]: drives noiselab-agent as a detector would, once for every call of fault.c and every errno, failing
+ * its 1st, 2nd, ... call until none is left (or MOST); with STEP only its 1st, 1 + STEPth, ... Whatever fails, afterwards its agent runs, is in its own cgroup, and the companion
  * is gone. Prints a line per call; exit status 1 if an agent was left frozen or a companion hung. */
 #include <errno.h>
 #include <fcntl.h>
@@ -144,14 +144,15 @@ static struct outcome live(char **argv, const char *call, int number, int error,
 int main(int argc, char **argv) {
     int n_bad = 0, n_all = 0;
     if (argc < 4) {
-        fprintf(stderr, "agent: wanted LIBRARY PROGRAM FOLDER [MOST]\n");
+        fprintf(stderr, "agent: wanted LIBRARY PROGRAM FOLDER [MOST [STEP]]\n");
         return 2;
     }
-    int most = argc > 4 ? atoi(argv[4]) : 1000;
+    int most = argc > 4 ? atoi(argv[4]) : 1000, step = argc > 5 ? atoi(argv[5]) : 1;
+    if (step < 1) step = 1;
     signal(SIGPIPE, SIG_IGN);
     for (int c = 0; c < N_CALLS; c++) {
         int n_injected = 0, n_hung = 0, n_frozen = 0, n_moved = 0;
-        for (int number = 1; number <= most; number++) {
+        for (int number = 1; number <= most; number += step) {
             int is_hit = 0;
             for (int is_killed = 0; is_killed < 2; is_killed++) {
                 /* all errors in turn: which it is decides nothing but words, most of the time */

@@ -48,7 +48,7 @@ acceptance_is_whole() {
     [ "$1" != 0 ] || for check in $(jq -r '.checks[] | select(.status == "ran") | .name' "$json"); do grep -q "^one,$check," "$folder/campaign/one/accept.csv" || return 1; done
 }
 
-detector() { "$bin/noiselab-detect" --op empty --levels 20 --seconds 0.1 --half-period 10ms --out "$folder/campaign" --launch-id one; }
+detector() { "$bin/noiselab-detect" --op empty --levels 20 --seconds 0.1 --half-period 10ms --warmup 0s --out "$folder/campaign" --launch-id one; }
 # a launch that says that it is complete has its rows, and the program has said so, too
 detector_is_whole() {
     local json=$folder/campaign/one/launch.json

@@ -1,0 +1,21 @@
+/* loop_probe FILE: a program to be followed, MPI_Allreduce over and over until the file is there. After five minutes it is ended by a signal. */
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    int rank, goes_on = 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc != 2) {
+        fputs("loop_probe: wanted FILE\n", stderr);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    alarm(300);
+    while (goes_on) {
+        goes_on = rank == 0 && access(argv[1], F_OK) != 0;
+        MPI_Allreduce(MPI_IN_PLACE, &goes_on, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
