@@ -105,13 +105,17 @@ check_options() {
     check_limits
     ranks_column
     find_used_nodes
+    # where the nodes decide: a rank on each of their cores; not known before a job that is only submitted
+    ranks_to_plan=$ranks_planned
+    [ "$ranks_planned" != - ] || ranks_to_plan=$((n_used_nodes * cores))
+    [ "$ranks_to_plan" != 0 ] || ranks_to_plan=''
     find_rotations
     set -- "${full:+--full}" "$@"
     [ -n "$1" ] || { shift && set -- --quick "$@"; }
     [ -z "$checks" ] || set -- --checks "$checks" "$@"
     share_time
     set -- "$@" --seconds "${each_ms}ms" --repetitions "$repetitions"
-    rehearse "$@"
+    rehearse ${ranks_to_plan:+--planned-ranks "$ranks_to_plan"} "$@"
     decide_self_check
     note "$rotations launch(es) of the checks$([ -z "$self_check" ] || echo ' and a self-check'), about $(say_time "$total_s") in all;" \
         "seed $seed; into '$campaign'"

@@ -27,6 +27,7 @@ begin() {
     words_for_detector=$(for word in "$@"; do [ "$word" = --dry-run ] || printf ' %s' "$(quoted "$word")"; done)
     [ -z "$shows" ] || exec "$NOISELAB_BIN/$program" "$@"
     [ -z "$only" ] || whole --only "$only"
+    ! in_slurm_job || say_het_job
     if [ -n "$resume$finish" ]; then
         go_on_recorded "$@"
     else

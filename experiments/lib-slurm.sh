@@ -4,6 +4,13 @@
 
 in_slurm_job() { [ -n "${SLURM_JOB_ID-}" ] && command -v srun >/dev/null; }
 
+# say_het_job: of a heterogeneous job one component is used, and nobody should think it were all
+say_het_job() {
+    [ "${SLURM_HET_SIZE:-1}" -gt 1 ] 2>/dev/null || return 0
+    note "this is a heterogeneous job of $SLURM_HET_SIZE components: only this one is measured (job ${SLURM_JOB_ID-}, $(job_nodes) node(s));" \
+        "the others want a job of their own"
+}
+
 # job_nodes: number of nodes of the job
 job_nodes() { echo "${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}"; }
 

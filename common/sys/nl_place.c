@@ -156,12 +156,18 @@ static int spare_cpu(const struct resolving *r, const char *word) {
 static int find_cpu(const struct resolving *r, const char *word);
 
 static int sibling_of(const struct resolving *r, const char *word, const char *of) {
+    char list[256];
     int cpu = find_cpu(r, of);
     if (cpu < 0) return -1;
     hwloc_obj_t core = object_of(r, cpu, HWLOC_OBJ_CORE);
     for (int i = core ? hwloc_bitmap_first(core->cpuset) : -1; i >= 0; i = hwloc_bitmap_next(core->cpuset, i))
         if (i != cpu && nl_place_is_allowed(r->place, i)) return i;
-    return cannot(r, "'%s': the core of CPU %d has no other allowed hardware thread", word, cpu);
+    if (!hwloc_get_pu_obj_by_os_index(r->place->topology, (unsigned)cpu)) return cannot(r, "'%s': this machine has no CPU %d", word, cpu);
+    if (!core) return cannot(r, "'%s': the topology knows no cores here: which CPUs share one with CPU %d is not known", word, cpu);
+    if (hwloc_bitmap_weight(core->complete_cpuset) < 2)
+        return cannot(r, "'%s': the core of CPU %d has one hardware thread (no SMT, or it is switched off)", word, cpu);
+    return cannot(r, "'%s': the core of CPU %d has other hardware threads, and none of them is among the allowed CPUs (%s)", word, cpu,
+                  nl_place_list(r->place, list, sizeof list));
 }
 
 static hwloc_obj_t last_level_cache(const struct resolving *r, int cpu) {
@@ -170,12 +176,18 @@ static hwloc_obj_t last_level_cache(const struct resolving *r, int cpu) {
 }
 
 static int same_cache_as(const struct resolving *r, const char *word, const char *of) {
+    char list[256];
     int cpu = find_cpu(r, of);
     if (cpu < 0) return -1;
     hwloc_obj_t cache = last_level_cache(r, cpu), core = object_of(r, cpu, HWLOC_OBJ_CORE);
     int found = cache ? best_of(r, cache->cpuset, core ? core->cpuset : NULL, 1) : -1;
     if (found >= 0 && found != cpu) return found;
-    return cannot(r, "'%s': no other allowed core shares the last-level cache of CPU %d", word, cpu);
+    if (!hwloc_get_pu_obj_by_os_index(r->place->topology, (unsigned)cpu)) return cannot(r, "'%s': this machine has no CPU %d", word, cpu);
+    if (!cache) return cannot(r, "'%s': the topology knows no L3 or L2 cache of CPU %d", word, cpu);
+    if (core && hwloc_bitmap_isincluded(cache->complete_cpuset, core->complete_cpuset))
+        return cannot(r, "'%s': the core of CPU %d has its last-level cache to itself", word, cpu);
+    return cannot(r, "'%s': cores share the last-level cache of CPU %d, and none of them is among the allowed CPUs (%s)", word, cpu,
+                  nl_place_list(r->place, list, sizeof list));
 }
 
 /* One CPU for one word (not `all`), allowed or not: a rank may run where we may not, and its neighbour where we may. -1 after the reason

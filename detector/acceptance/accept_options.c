@@ -16,7 +16,7 @@
 
 enum key {
     KEY_CHECKS = 0x100, KEY_QUICK, KEY_FULL, KEY_SECONDS, KEY_REPETITIONS, KEY_SIZES, KEY_DETOUR, KEY_CPUS, KEY_FAULT, KEY_SEED, KEY_OUT,
-    KEY_LAUNCH_ID, KEY_PROGRESS, KEY_DRY_RUN, KEY_JSON, KEY_LIST_CHECKS, KEY_HELP, KEY_VERSION
+    KEY_LAUNCH_ID, KEY_PROGRESS, KEY_DRY_RUN, KEY_JSON, KEY_PLANNED, KEY_LIST_CHECKS, KEY_HELP, KEY_VERSION
 };
 
 static const struct argp_option rows[] = {
@@ -42,6 +42,7 @@ static const struct argp_option rows[] = {
     {"progress", KEY_PROGRESS, "auto|terminal|lines|off", 0, NL_PROGRESS_HELP, 2},
     {"dry-run", KEY_DRY_RUN, 0, 0, "check the options, print the plan, and end", 2},
     {"json", KEY_JSON, 0, 0, "with --dry-run: print it as JSON", 2},
+    {"planned-ranks", KEY_PLANNED, "N", 0, "with --dry-run: the plan of so many ranks (default: of those that were started)", 2},
     {0, 0, 0, 0, "Information:", 3},
     {"help", KEY_HELP, 0, 0, "this text", 3},
     {"version", KEY_VERSION, 0, 0, "the version and the commit it was built from", 3},
@@ -182,6 +183,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     struct parsing *p = state->input;
     struct nx_options *o = p->o;
     int i;
+    int64_t planned;
     if (key >= KEY_CHECKS && key <= KEY_VERSION) p->next = state->next;
     switch (key) {
     case KEY_CHECKS: return choose_checks(p, arg);
@@ -207,6 +209,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
         return i < 0 ? EINVAL : 0;
     case KEY_DRY_RUN: o->dry_run = 1; return 0;
     case KEY_JSON: o->is_json = 1; return 0;
+    case KEY_PLANNED:
+        if (nl_parse_int(arg, 1, INT_MAX, &planned)) return refuse(p, "planned-ranks", arg, "a number of ranks");
+        o->planned_ranks = (int)planned;
+        return 0;
     case KEY_HELP:
     case KEY_VERSION:
     case KEY_LIST_CHECKS:
@@ -227,6 +233,10 @@ static int resolve(struct parsing *p) {
     struct nx_options *o = p->o;
     if (o->is_json && !o->dry_run) {
         nl_error("--json: belongs to --dry-run; results as JSON come from noiselab analyze acceptance --json");
+        return -1;
+    }
+    if (o->planned_ranks && !o->dry_run) {
+        nl_error("--planned-ranks: belongs to --dry-run");
         return -1;
     }
     if (o->measure_ns == 0) o->measure_ns = o->is_quick ? INT64_C(50000000000) : INT64_C(600000000000);

@@ -39,6 +39,7 @@ struct nx_options {
     const char *launch_id; /* NULL: made from time, host and pid */
     enum nl_progress_form progress;
     int dry_run;
+    int planned_ranks; /* of the plan that a dry run prints; 0: those that were started */
     int is_json;           /* the dry run's plan as JSON */
     int argc;
     char **argv;

@@ -39,8 +39,9 @@ int main(int argc, char **argv) {
     int go_on = nx_options_parse(argc, argv, launcher.rank == 0, &options);
     if (go_on <= 0) return go_on < 0 ? NL_EXIT_USAGE : NL_EXIT_OK;
     int failed = launcher.rank == 0 && nd_record_check_campaign(options.out);
-    if (options.dry_run && launcher.rank == 0 && !failed && !options.is_json) nx_plan_print(&options, launcher.n_ranks);
-    if (options.is_json && launcher.rank == 0 && !failed && nx_plan_print_json(&options, launcher.n_ranks)) {
+    int n_planned = options.planned_ranks ? options.planned_ranks : launcher.n_ranks;
+    if (options.dry_run && launcher.rank == 0 && !failed && !options.is_json) nx_plan_print(&options, n_planned);
+    if (options.is_json && launcher.rank == 0 && !failed && nx_plan_print_json(&options, n_planned)) {
         nl_error("--json: a name is not UTF-8, or the plan cannot be written");
         failed = 1;
     }

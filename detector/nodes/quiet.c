@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,13 @@
 
 enum { STAT_BYTES = 1 << 20, N_FIELDS = 8 /* user nice system idle iowait irq softirq steal */ };
 enum { IDLE = 3, IOWAIT = 4, STEAL = 7 };
-enum { MOST_CPUS_TOLD = 4 };
+enum { MOST_CPUS_TOLD = 4, POLICY_DEADLINE = 6 };
 
 /* A thread, as far as one look can tell. */
 struct task {
     int tid, pid, cpu;
     int64_t ticks; /* CPU time ever */
+    int is_realtime;
     char name[ND_QUIET_NAME_BYTES];
 };
 
@@ -104,15 +106,17 @@ static int parse_task(const struct nd_quiet *q, const char *text, struct task *t
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
     long long user, system;
     int ppid;
+    unsigned policy;
     if (!open || !close || close < open) return -1;
     int n = (int)(close - open - 1);
     snprintf(task->name, sizeof task->name, "%.*s", n < (int)sizeof task->name ? n : (int)sizeof task->name - 1, open + 1);
-    /* after the name: state ppid ... (14) utime stime ... (39) processor */
+    /* after the name: state ppid ... (14) utime stime ... (39) processor rt_priority policy */
     if (sscanf(close + 1,
                " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u "
-               "%*u %*u %*u %*u %*u %*u %*d %d",
-               &ppid, &user, &system, &task->cpu) != 4)
+               "%*u %*u %*u %*u %*u %*u %*d %d %*u %u",
+               &ppid, &user, &system, &task->cpu, &policy) != 5)
         return -1;
+    task->is_realtime = policy == SCHED_FIFO || policy == SCHED_RR || policy == POLICY_DEADLINE;
     task->ticks = user + system;
     return is_own(q, ppid) ? -1 : 0;
 }
@@ -181,7 +185,7 @@ static void list_task(struct nd_quiet_cpu *cpu, const struct task *task, double 
         return;
     }
     if (cpu->tasks[i].pid != task->pid) {
-        cpu->tasks[i] = (struct nd_quiet_task){.pid = task->pid, .percent = percent};
+        cpu->tasks[i] = (struct nd_quiet_task){.pid = task->pid, .percent = percent, .is_realtime = task->is_realtime};
         snprintf(cpu->tasks[i].name, sizeof cpu->tasks[i].name, "%s", task->name);
     }
     for (; i > 0 && cpu->tasks[i].percent > cpu->tasks[i - 1].percent; i--) {
@@ -261,7 +265,8 @@ int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_p
             if (n_nodes > 1) SAY(" of %s", nodes[n].host);
             if (is_busy) SAY(" is %.0f %% busy", cpu->busy_percent);
             for (int t = 0; is_busy && t < cpu->n_tasks; t++)
-                SAY("%s%s %.0f %%%s", t ? ", " : " (", cpu->tasks[t].name, cpu->tasks[t].percent, t + 1 < cpu->n_tasks ? "" : ")");
+                SAY("%s%s %.0f %%%s%s", t ? ", " : " (", cpu->tasks[t].name, cpu->tasks[t].percent,
+                    cpu->tasks[t].is_realtime ? ", real-time: before any rank" : "", t + 1 < cpu->n_tasks ? "" : ")");
             if (is_stolen) SAY("%s%.0f %%", is_busy ? ", steal " : ": steal ", cpu->steal_percent);
         }
     if (n_told > MOST_CPUS_TOLD) SAY("; and %d more", n_told - MOST_CPUS_TOLD);

@@ -17,6 +17,7 @@ struct nd_quiet_task {
     char name[ND_QUIET_NAME_BYTES];
     int32_t pid;
     double percent; /* of the CPU */
+    int32_t is_realtime; /* 1: by its policy it goes before every rank */
 };
 
 struct nd_quiet_cpu {

@@ -1,5 +1,7 @@
 /* noiselab-profile: runs a program with the profile loaded, and makes tables of what its ranks wrote. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -24,6 +26,7 @@ struct profile {
     const char *out, *tables, *launch_id;
     char **words; /* NULL: none */
     char folder[PATH_MAX], launch[128], library[PATH_MAX + 64];
+    int made_out, made_folder; /* 1: they were not there */
     time_t started;
 };
 
@@ -96,8 +99,9 @@ static int parse(struct profile *p, int argc, char **argv) {
 
 /* ---- folder and launch.json ---- */
 
-static int make_folder(const char *path) {
-    if (!mkdir(path, 0777) || errno == EEXIST) return 0;
+static int make_folder(const char *path, int *is_new) {
+    *is_new = !mkdir(path, 0777);
+    if (*is_new || errno == EEXIST) return 0;
     nl_error("--out: cannot make '%s': %s", path, strerror(errno));
     return -1;
 }
@@ -118,9 +122,23 @@ static int open_launch(struct profile *p) {
     else snprintf(p->launch, sizeof p->launch, "%s-%.63s-%ld", when, host, (long)getpid());
     for (char *c = p->launch; *c; c++)
         if (!strchr(NAME_CHARACTERS, *c)) *c = '_';
-    if (make_folder(p->out) || !realpath(p->out, place)) return -1;
+    if (make_folder(p->out, &p->made_out) || !realpath(p->out, place)) return -1;
     if (snprintf(p->folder, sizeof p->folder, "%s/%s", place, p->launch) >= (int)sizeof p->folder) return -1;
-    return make_folder(p->folder);
+    if (make_folder(p->folder, &p->made_folder)) return -1;
+    if (p->made_folder) return 0;
+    nl_error("--launch-id: '%s' exists; a run never writes over another one", p->folder);
+    return -1;
+}
+
+/* Of a run without a profile nothing stays. What was there before does. */
+static void take_back(const struct profile *p) {
+    DIR *folder = p->made_folder ? opendir(p->folder) : NULL;
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.') unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder) closedir(folder);
+    if (p->made_folder) rmdir(p->folder);
+    if (p->made_out) rmdir(p->out);
 }
 
 static json_t *text(const char *s) {
@@ -208,7 +226,10 @@ static void say_where(const struct profile *p, const struct nf_tables *t) {
 static int run(struct profile *p) {
     char why[1024];
     struct nf_tables tables;
-    if (find_library(p) || open_launch(p) || write_json(p, NULL, 0)) return NL_EXIT_USAGE;
+    if (find_library(p) || open_launch(p) || write_json(p, NULL, 0)) {
+        take_back(p);
+        return NL_EXIT_USAGE;
+    }
     const struct nf_command command = {.words = p->words, .library = p->library, .folder = p->folder};
     int status = nf_command_run(&command);
     int found = status < 0 ? -1 : finish(p, &tables, status);
@@ -218,6 +239,7 @@ static int run(struct profile *p) {
         nl_error("no profile: %s", why);
     }
     nf_command_tidy(&command);
+    if (status < 0 || found == 1) take_back(p);
     if (status < 0) return NL_EXIT_USAGE;
     return status ? status : found ? NL_EXIT_USAGE : NL_EXIT_OK;
 }

@@ -331,8 +331,9 @@ static json_t *quiet_node_json(const struct nd_quiet_node *node) {
         const struct nd_quiet_cpu *cpu = &node->cpus[i];
         json_t *tasks = json_array();
         for (int t = 0; t < cpu->n_tasks; t++)
-            json_array_append_new(tasks, json_pack("{s:o, s:i, s:f}", "name", text(cpu->tasks[t].name), "pid", (int)cpu->tasks[t].pid,
-                                                   "percent", cpu->tasks[t].percent));
+            json_array_append_new(tasks, json_pack("{s:o, s:i, s:f, s:b}", "name", text(cpu->tasks[t].name), "pid",
+                                                   (int)cpu->tasks[t].pid, "percent", cpu->tasks[t].percent, "realtime",
+                                                   (int)cpu->tasks[t].is_realtime));
         json_array_append_new(cpus, json_pack("{s:i, s:f, s:f, s:o}", "cpu", (int)cpu->cpu, "busy_percent", cpu->busy_percent,
                                               "steal_percent", cpu->steal_percent, "tasks", tasks));
     }

@@ -277,9 +277,9 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     )"
     # whether there is a sibling depends on the machine
     run --separate-stderr noiselab-gen --level 1 --duration 1s --dry-run --on sibling:cpu:"$first_cpu"
-    [ "$status" -eq 0 ] || [[ "$stderr" == *"'sibling:cpu:$first_cpu': the core of CPU $first_cpu has no other allowed hardware thread"* ]]
+    [ "$status" -eq 0 ] || [[ "$stderr" == *"'sibling:cpu:$first_cpu': "* ]]
     run --separate-stderr noiselab-gen --level 1 --duration 1s --dry-run --on same-l3:cpu:"$first_cpu"
-    [ "$status" -eq 0 ] || [[ "$stderr" == *"no other allowed core shares the last-level cache of CPU $first_cpu"* ]]
+    [ "$status" -eq 0 ] || [[ "$stderr" == *"'same-l3:cpu:$first_cpu': "* ]]
 }
 
 @test "a binding by taskset is respected" {

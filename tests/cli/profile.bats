@@ -93,7 +93,20 @@ no_probes() { ! probes; }
     printf 'int main(void) { return 0; }\n' >nothing.c
     "${CC:-cc}" -o nothing nothing.c
     profile 2 ./nothing
-    says "/nothing' is not an MPI program: it needs no MPI library"
+    says "/nothing' is not an MPI program: it needs no MPI library, and had loaded none when it ended"
+    # nothing of it stays, and what was there before does
+    [ ! -e out ]
+    mkdir -p kept/one
+    touch kept/one/file
+    run --separate-stderr noiselab-profile --out kept --launch-id one -- ./nothing
+    [ "$status" -eq 2 ]
+    says "/kept/one' exists; a run never writes over another one"
+    run noiselab-profile --out kept -- ./nothing
+    [ "$(find kept | sort | xargs)" = 'kept kept/one kept/one/file' ]
+    printf '#include <unistd.h>\nint main(void) { _exit(0); }\n' >killed.c
+    "${CC:-cc}" -o killed killed.c
+    profile 2 ./killed
+    says "/killed' began without an MPI library and was killed"
     if "${CC:-cc}" -static -o static nothing.c 2>/dev/null; then
         profile 2 ./static
         says "'./static' is a static binary"
@@ -109,12 +122,40 @@ no_probes() { ! probes; }
     run --separate-stderr noiselab-profile --out out -- ./nowhere
     [ "$status" -eq 2 ]
     says "cannot start './nowhere': No such file"
+    [ ! -e out ]
     for words in '' '--tables nowhere' '--tables . -- true' '--out'; do
         # shellcheck disable=SC2086
         run --separate-stderr noiselab-profile $words
         [ "$status" -eq 2 ]
         says ''
     done
+}
+
+@test "an interpreter that loads MPI later is run, and judged by what happened" {
+    says() { [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == "noiselab-profile: "*"$1"* ]]; }
+    command -v python3 || skip 'no python3'
+    cat >by-handle.py <<'END'
+import ctypes, ctypes.util, subprocess
+mpi = ctypes.CDLL(ctypes.util.find_library("mpi"), ctypes.RTLD_GLOBAL)
+mpi.MPI_Init(None, None)
+subprocess.run(["true"])
+mpi.MPI_Finalize()
+END
+    profile 2 sh -c 'python3 by-handle.py; true'
+    says "loaded the MPI library itself and looked its functions up there"
+    [[ "$stderr" == *python3* ]]
+    # a module that is linked with MPI: its calls are counted
+    cat >module.c <<'END'
+#include <mpi.h>
+int run(void) {
+    MPI_Init(NULL, NULL);
+    for (int i = 0; i < 5; i++) MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+END
+    mpicc -shared -fPIC -o module.so module.c
+    noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 python3 -c 'import ctypes; ctypes.CDLL("./module.so").run()' 3>&-
+    [ "$(calls barrier)" -eq 10 ]
 }
 
 @test "a program of another MPI library is said to be one, and runs on" {

@@ -24,6 +24,27 @@ cluster_of() {
 # words_of NUMBER: the words of a launch of the schedule, on one line
 words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5- | tr '\t' ' '; }
 
+@test "a dry run plans for the ranks that there will be" {
+    acceptance() { "$BIN/noiselab" run acceptance --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-; }
+    needs_cpus 2
+    acceptance --dry-run --ranks 2
+    grep -q 'in random order, on 2 ranks$' "$BATS_TEST_TMPDIR/stdout"
+    ! grep skipped: "$BATS_TEST_TMPDIR/stdout"
+    acceptance --dry-run
+    grep -q "on $("$BIN/noiselab-gen" --list-cpus | awk '{ print $2 }') ranks$" "$BATS_TEST_TMPDIR/stdout"
+    run_refused "--planned-ranks: belongs to --dry-run" "$BIN/noiselab-accept" --planned-ranks 2 --out "$OUT" 2>"$ERR"
+}
+
+@test "of a heterogeneous job it is said that one component is measured" {
+    slurm_stub srun <<<'exit 0'
+    slurm_stub scontrol <<<'echo n1'
+    SLURM_JOB_ID=70 SLURM_HET_SIZE=2 SLURM_JOB_NODELIST=n1 SLURM_NNODES=1 SLURM_JOB_CPUS_PER_NODE=2 "$BIN/noiselab" run acceptance --dry-run --out "$OUT" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" || true
+    cat "$ERR"
+    grep -q 'a heterogeneous job of 2 components: only this one is measured (job 70, 1 node(s))' "$ERR"
+    SLURM_JOB_ID=70 SLURM_JOB_NODELIST=n1 SLURM_NNODES=1 SLURM_JOB_CPUS_PER_NODE=2 "$BIN/noiselab" run acceptance --dry-run --out "$OUT" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" || true
+    ! grep heterogeneous "$ERR"
+}
+
 @test "the checks and a template of limits are listed without running anything" {
     [ "$("$BIN/noiselab" run acceptance --list-checks)" = "$("$BIN/noiselab-accept" --list-checks)" ]
     "$BIN/noiselab" run --list | grep -q '^  acceptance  '

@@ -59,12 +59,36 @@ static int look_for_mpi(struct dl_phdr_info *object, size_t size, void *found) {
     return 0;
 }
 
-/* Leaves a note for noiselab profile: a line "WORD PROGRAM DETAIL". Where no rank comes to MPI_Init it says why. */
+/* What is known of a rank that has no profile, from the least that tells to the most. */
+static const char *const note_words[] = {"started", "no-mpi", "loaded", "by-handle", "lone", "other-library"};
+enum { N_NOTE_WORDS = sizeof note_words / sizeof *note_words };
+
+/* The place of a word in the list; of the note in that file, -1 where there is none. */
+static int weight_of(const char *word) {
+    int i = N_NOTE_WORDS - 1;
+    while (i >= 0 && strcmp(note_words[i], word) != 0) i--;
+    return i;
+}
+
+static int weight_of_note(const char *path) {
+    char text[32];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\t")] = '\0';
+    return weight_of(text);
+}
+
+/* Leaves a note for noiselab profile: a line "WORD PROGRAM DETAIL". Where no rank comes to MPI_Init it says why. A rank may be several
+ * processes, a shell and what it runs: of them the one counts that came nearest to MPI, and of equals the one that began last. */
 static void leave_note(const char *word, const char *detail) {
     struct nd_launcher launcher;
     char path[4096], program[256], line[640];
     nd_launcher_read(&launcher);
     if (!folder() || snprintf(path, sizeof path, "%s/rank.%d.note", folder(), launcher.rank) >= (int)sizeof path) return;
+    int before = weight_of_note(path), now = weight_of(word);
+    if (now == 0 ? before > weight_of("no-mpi") : before >= now) return;
     name_of_program(program, sizeof program);
     int n = snprintf(line, sizeof line, "%s\t%s\t%.256s\n", word, program, detail);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -77,7 +101,16 @@ __attribute__((constructor)) static void begin(void) {
     int has_mpi = 0;
     if (!folder()) return;
     dl_iterate_phdr(look_for_mpi, &has_mpi);
-    leave_note(has_mpi ? "loaded" : "no-mpi", "-");
+    leave_note(has_mpi ? "loaded" : "started", "-");
+}
+
+/* What an interpreter loads later is known at its end. Symbols that it looks up in the library itself (dlsym) are not ours. */
+__attribute__((destructor)) static void judge(void) {
+    int has_mpi = 0, was_begun = 0;
+    if (!folder() || run.file) return;
+    dl_iterate_phdr(look_for_mpi, &has_mpi);
+    PMPI_Initialized(&was_begun);
+    leave_note(was_begun ? "by-handle" : has_mpi ? "loaded" : "no-mpi", "-");
 }
 
 void *nf_next(const char *name) {

@@ -72,6 +72,8 @@ static void after_pinning_the_binding_is_that_cpu(void **state) {
 #define TWO_CACHES "package:1 l3:2 core:2 pu:2"  /* caches over 0-3 and 4-7 */
 #define L2_ONLY "package:1 l2:2 core:2 pu:1"     /* caches over 0-1 and 2-3 */
 #define NO_CACHE "package:1 core:4 pu:1"
+#define NO_CORES "package:1 l3:1 pu:4"
+#define OWN_CACHES "package:1 l3:2 core:1 pu:2"
 #define SMT_NUMBERED_LAST "package:1 l3:1 core:4 pu:2(indexes=core:pu)" /* as Linux does it: siblings 0 and 4, 1 and 5, ... */
 
 /* What words mean on a machine whose ranks run on `ranks` ("0,2"; "-" for an unbound one): "3,4", or the reason why they cannot be had. */
@@ -160,8 +162,8 @@ static void another_core_of_the_same_cache_is_an_idle_one_if_there_is_one(void *
         {WITHOUT_SMT, "same-l3:cpu:1", "", "0"},
         {L2_ONLY, "same-l3:cpu:0", "", "1"},           /* the last level there is */
         {L2_ONLY, "same-l3:cpu:3", "", "2"},
-        {NO_CACHE, "same-l3:cpu:0", "", "'same-l3:cpu:0': no other allowed core shares the last-level cache of CPU 0"},
-        {"package:4 l3:1 core:1 pu:2", "same-l3:cpu:0", "", "no other allowed core shares the last-level cache of CPU 0"},
+        {NO_CACHE, "same-l3:cpu:0", "", "'same-l3:cpu:0': the topology knows no L3 or L2 cache of CPU 0"},
+        {"package:4 l3:1 core:1 pu:2", "same-l3:cpu:0", "", "the core of CPU 0 has its last-level cache to itself"},
         {WITH_SMT, "sibling:same-l3:rank:0", "0", "3"},
         {WITH_SMT, "same-l3:sibling:rank:0", "0", "2"},
         {WITH_SMT, "same-l3:same-l3:rank:0", "0", "1"}, /* back on the first core, but not on the rank */
@@ -227,9 +229,13 @@ static void words_that_cannot_be_had_are_refused_with_the_reason(void **state) {
         {WITH_SMT, "rank:0", "-,1", "'rank:0': rank 0 is not bound to one CPU"},
         {WITH_SMT, "last", "1,-", "'last': rank 1 is not bound to one CPU"},
         {WITH_SMT, "rank:0", "9", "CPU 9, which is 'rank:0', is not among the allowed CPUs (0-7)"},
-        {WITHOUT_SMT, "sibling:cpu:0", "", "'sibling:cpu:0': the core of CPU 0 has no other allowed hardware thread"},
-        {WITH_SMT, "sibling:cpu:99", "", "'sibling:cpu:99': the core of CPU 99 has no other allowed hardware thread"},
-        {WITH_SMT, "same-l3:cpu:99", "", "'same-l3:cpu:99': no other allowed core shares the last-level cache of CPU 99"},
+        /* each cause its own sentence */
+        {WITHOUT_SMT, "sibling:cpu:0", "", "'sibling:cpu:0': the core of CPU 0 has one hardware thread (no SMT, or it is switched off)"},
+        {WITH_SMT, "sibling:cpu:99", "", "'sibling:cpu:99': this machine has no CPU 99"},
+        {NO_CORES, "sibling:cpu:1", "", "'sibling:cpu:1': the topology knows no cores here"},
+        {WITH_SMT, "same-l3:cpu:99", "", "'same-l3:cpu:99': this machine has no CPU 99"},
+        {NO_CACHE, "same-l3:cpu:0", "", "'same-l3:cpu:0': the topology knows no L3 or L2 cache of CPU 0"},
+        {OWN_CACHES, "same-l3:cpu:0", "", "'same-l3:cpu:0': the core of CPU 0 has its last-level cache to itself"},
     };
     ASSERT_MEANS(rows);
 }

@@ -29,14 +29,18 @@ static void put(const char *path, const char *text) {
     fclose(f);
 }
 
-static void put_task(int pid, int tid, const char *name, int ppid, int user, int system, int cpu) {
+static void put_task_of(int policy, int pid, int tid, const char *name, int ppid, int user, int system, int cpu) {
     char path[64], text[512];
     snprintf(path, sizeof path, "%d/task/%d/stat", pid, tid);
     snprintf(text, sizeof text,
              "%d (%s) S %d 1 1 0 -1 4194560 100 0 0 0 %d %d 0 0 20 0 1 0 12345 1000000 500 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 "
-             "%d 0 0 0 0 0\n",
-             tid, name, ppid, user, system, cpu);
+             "%d %d %d 0 0 0\n",
+             tid, name, ppid, user, system, cpu, policy ? 20 : 0, policy);
     put(path, text);
+}
+
+static void put_task(int pid, int tid, const char *name, int ppid, int user, int system, int cpu) {
+    put_task_of(0, pid, tid, name, ppid, user, system, cpu);
 }
 
 static int make_proc(void **state) {
@@ -116,6 +120,23 @@ static void busy_cpus_and_their_tasks_are_found(void **state) {
     assert_int_equal(strlen(small), 19);
 }
 
+static void a_real_time_task_is_named_as_one(void **state) {
+    (void)state;
+    for (int policy = 1; policy <= 6; policy++) { /* FIFO RR BATCH - IDLE DEADLINE */
+        struct nd_quiet *q = begin();
+        struct nd_quiet_node node;
+        char line[300];
+        int is_realtime = policy == 1 || policy == 2 || policy == 6;
+        put("stat", "cpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 195 0 100 1005 0 0 0 10 0 0\ncpu3 100 0 100 1100 0 0 0 10 0 0\n");
+        put_task_of(policy, 7, 7, "R", 1, 105, 10, 1);
+        nd_quiet_end(q, &node);
+        nd_quiet_close(q);
+        assert_int_equal(node.cpus[0].tasks[0].is_realtime, is_realtime);
+        nd_quiet_tell(&node, 1, 2, line, sizeof line);
+        assert_string_equal(line, is_realtime ? "CPU 1 is 95 % busy (R 95 %, real-time: before any rank)" : "CPU 1 is 95 % busy (R 95 %)");
+    }
+}
+
 static void an_idle_machine_is_quiet_and_there_is_nothing_to_tell(void **state) {
     (void)state;
     struct nd_quiet *q = begin();
@@ -179,6 +200,7 @@ int main(void) {
 #define PROC_TEST(f) cmocka_unit_test_setup_teardown(f, make_proc, remove_proc)
     const struct CMUnitTest tests[] = {
         PROC_TEST(busy_cpus_and_their_tasks_are_found),
+        PROC_TEST(a_real_time_task_is_named_as_one),
         PROC_TEST(an_idle_machine_is_quiet_and_there_is_nothing_to_tell),
         PROC_TEST(in_a_short_look_a_single_tick_says_nothing),
         PROC_TEST(of_many_cpus_the_busiest_are_listed),
