@@ -132,7 +132,7 @@ fit_p_of <- function(curve, dosed, resampled) {
 
 # Weighted least squares through the origin; `df` is that of the weights' standard errors.
 slope_through_origin <- function(x, y, se, alpha, df = Inf) {
-  use <- !is.na(x) & !is.na(y) & !is.na(se) & se > 0 & x > 0
+  use <- !is.na(x) & !is.na(y) & is.finite(se) & se > 0 & x > 0
   none <- list(slope = NA_real_, low = NA_real_, high = NA_real_,
                reason = "no level with a delivered load and a standard error")
   if (!any(use)) return(none)

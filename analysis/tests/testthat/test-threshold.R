@@ -6,6 +6,8 @@ test_that("the slope through the origin is the weighted least squares one", {
   expect_equal(got$slope, unname(coef(lm(y ~ 0 + x, weights = 1 / se^2))))
   expect_match(slope_through_origin(x, -y, se, 0.01)$reason, "not clearly positive")
   expect_match(slope_through_origin(NA, NA, NA, 0.01)$reason, "no level")
+  # too few pairs for a standard error
+  expect_match(slope_through_origin(5, 1, Inf, 0.01)$reason, "no level")
 })
 
 test_that("Fieller's interval satisfies its definition", {
