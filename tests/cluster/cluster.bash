@@ -32,6 +32,15 @@ cluster_down() {
 # run_on_login COMMAND..., with bats's descriptor closed: bats waits for whoever holds it
 on_login() { "$CLUSTER" run "$DIR" "$@" 3>&-; }
 
+queue_is_empty() { [ -z "$(on_login squeue --noheader)" ]; }
+
+# job_is_over JOB: no other one waits or runs, either; its exit status is in status. sbatch --wait would look only after 2, 10, 42 and 74 s
+job_is_over() {
+    wait_until 240 queue_is_empty
+    status=$(on_login scontrol show --oneliner job "$1" | sed -n 's/.* ExitCode=\([0-9]*\):0 .*/\1/p')
+    [ -n "$status" ]
+}
+
 is_over() { ! kill -0 "$1" 2>/dev/null; }
 
 no_load() { ! "$CLUSTER" on "$DIR" node1 pgrep -x noiselab-gen >/dev/null 3>&-; }

@@ -16,12 +16,12 @@ setup() {
 # on_nodes MPIRUN FOLDER LIBRARY: the detector of that folder, one rank on each node, with noise on both; then two on each, which share their CPU
 on_nodes() {
     local mpirun=$1 detect=$2/noiselab-detect library=$3 facts
-    run_on_nodes "$mpirun" "$detect" --op barrier,allreduce --levels 10 --seconds 1
+    run_on_nodes "$mpirun" "$detect" --op barrier,allreduce --levels 10 --seconds 300ms --warmup 0s
     facts=$(jq -c '[.ended, .nodes, [.hosts[].host], [.generators[].host], .mpi.library]' "$OUT"/*/launch.json)
     echo "$facts"
     [ "$facts" = "[\"complete\",2,[\"node1\",\"node2\"],[\"node1\",\"node2\"],\"$library\"]" ]
     rm -r "$OUT"
-    run_on_nodes "$mpirun" --per-node 2 "$detect" --op barrier --levels none --design single --seconds 0.2 --oversubscribe
+    run_on_nodes "$mpirun" --per-node 2 "$detect" --op barrier --levels none --design single --seconds 0.2 --warmup 0s --oversubscribe
     [ "$(jq -c '[.ended, .nodes, .ranks]' "$OUT"/*/launch.json)" = '["complete",2,4]' ]
     # numbered node by node, each on its node's CPU
     awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["rank"], $at["host"] }' "$OUT"/*/ranks.csv |
@@ -75,8 +75,8 @@ hosts_reachable() {
     hosts_reachable
     status=0
     # one of the nodes is that of mpirun itself, which Open MPI would put first
-    on_one_cpu "$BIN/noiselab" run acceptance --hosts node2,login --out "$OUT" --no-report --checks integrity,detour --seconds 2s --self-check-level 40 \
-        --self-check-seconds 6s --seed 4 \
+    on_one_cpu "$BIN/noiselab" run acceptance --hosts node2,login --out "$OUT" --no-report --checks integrity,detour --seconds 1s --self-check-level 40 \
+        --self-check-seconds 4s --seed 4 \
         >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || status=$?
     cat "$ERR" "$BATS_TEST_TMPDIR/answer"
     [ "$status" -ne 2 ]
@@ -105,7 +105,7 @@ half_round_trip() {
 @test "a relay makes a link slow until it ends" {
     relay=$("$CLUSTER" relay "$DIR" node1 node2 2000)
     for out in "$OUT" "$OUT-after"; do
-        NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-accept" --checks latency --sizes 8 --seconds 2s \
+        NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-accept" --checks latency --sizes 8 --seconds 600ms \
             --out "$out" >/dev/null 2>"$ERR" 3>&- || { cat "$ERR"; false; }
         [ ! -d "/proc/$relay" ] || kill "$relay"
     done
@@ -123,7 +123,7 @@ half_round_trip() {
     wait_until 60 has_rows || { cat "$ERR"; false; }
     "$CLUSTER" fail "$DIR" node2 node 3>&-
     # an mpirun may wait for a node for ever: the one who waits for it has a limit, as batch jobs do
-    wait_until 10 is_over "$mpirun" || kill "$mpirun"
+    wait_until 3 is_over "$mpirun" || kill "$mpirun"
     wait "$mpirun" && false
     "$CLUSTER" mend "$DIR" node2 3>&-
     interrupted_data_is_readable

@@ -66,6 +66,7 @@ check() {
 }
 
 @test "through Slurm, a sensitivity check fails with an impossible reference" {
+    long_only
     left_out_or_go
     references impossible 1e6 -1e6 1e9
     check cluster 'noiselab_sensitivity.*barrier' "$PWD/impossible"
@@ -75,13 +76,23 @@ check() {
 }
 
 @test "on this machine, a reproducibility check starts its launches one after another, and passes" {
+    long_only
     references generous 1e6 1e6 1e9
     check here 'noiselab_reproducibility.*barrier' "$PWD/generous" --setvar n_launches=3
     [ "$status" -eq 0 ]
     [ "$(cat $(find reframe/output -name launch.json) | jq -s -c 'map([.ranks, .ended])')" = '[[2,"complete"],[2,"complete"],[2,"complete"]]' ]
 }
 
+@test "on this machine, a sensitivity check fails with an impossible reference, and for that alone" {
+    references impossible 1e6 -1e6 1e9
+    check here 'noiselab_sensitivity.*barrier' "$PWD/impossible" --setvar seconds=1
+    [ "$status" -ne 0 ]
+    [ "$(grep -cE 'failed to meet reference' said)" -ge 1 ]
+    ! grep -E 'failed to meet reference' said | grep -qvE 'reference\(s\): detection_limit' || false
+}
+
 @test "on this machine, a reproducibility check fails with an impossible reference" {
+    long_only
     references impossible 1e6 1e6 1e-9
     check here 'noiselab_reproducibility.*barrier' "$PWD/impossible" --setvar n_launches=3
     [ "$status" -ne 0 ]
@@ -89,6 +100,7 @@ check() {
 }
 
 @test "on this machine, an acceptance check passes and shows its figures, and fails for a figure that is missing, and for wrong data by name" {
+    long_only
     references generous 1e6 1e6 1e9
     check here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour --performance-report
     [ "$status" -eq 0 ]
@@ -105,6 +117,7 @@ check() {
 }
 
 @test "through Slurm, an acceptance check whose self-check cannot see its load is inconclusive, which is skipped if that is wanted" {
+    long_only
     left_out_or_go
     references generous 1e6 1e6 1e9
     check cluster noiselab_acceptance "$PWD/generous" --setvar num_tasks=2 --setvar inconclusive=skip \
@@ -114,18 +127,11 @@ check() {
     grep -qE 'SKIP' said
 }
 
-@test "a launch that cannot run fails the check with the launch's own reason" {
-    references generous 1e6 1e6 1e9
-    check here 'noiselab_sensitivity.*barrier' "$PWD/generous" --setvar options=--foo
-    [ "$status" -ne 0 ]
-    grep -q "launches ended \[\], expected \['complete'\]" said
-    grep -rq "noiselab-detect: .*'--foo': unknown option" reframe/stage
-}
-
-@test "what stands in an option is a word of the command, whatever a shell would make of it" {
+@test "a launch that cannot run fails the check with its own reason; what stands in an option is a word, whatever a shell would make of it" {
     references generous 1e6 1e6 1e9
     check here 'noiselab_sensitivity.*barrier' "$PWD/generous" --setvar "options=--foo \$(touch $PWD/hit) it's; touch $PWD/hit #"
     [ "$status" -ne 0 ]
+    grep -q "launches ended \[\], expected \['complete'\]" said
     grep -rqF "'--foo \$(touch $PWD/hit) it's; touch $PWD/hit #': unknown option" reframe/stage
     [ ! -e hit ]
 }

@@ -48,7 +48,7 @@ detect() {
 @test "the detector runs on two and on three nodes, and records their names and Slurm's ids" {
     for n in 2 3; do
         OUT="$BATS_TEST_TMPDIR/$n"
-        detect "$n" --noise-nodes first --seconds 1
+        detect "$n" --noise-nodes first --seconds 1 --warmup 0s
         cat "$ERR"
         jq -c '[.ended, .nodes, [.hosts[].host], [.generators[].host], .slurm]' "$OUT"/*/launch.json | tee "$BATS_TEST_TMPDIR/facts"
         [ "$(jq -c '[.ended, .nodes, [.generators[].host]]' "$OUT"/*/launch.json)" = "[\"complete\",$n,[\"node1\"]]" ]
@@ -65,10 +65,11 @@ detect() {
 
 @test "a job has an exit status, an array runs one after the other, and a partition has a time limit" {
     local status=0
-    on_login sbatch -Q --wait -N2 --exclusive --mem=0 -o "$BATS_TEST_TMPDIR/job" --wrap 'srun hostname | sort; exit 3' || status=$?
+    job_is_over "$(on_login sbatch --parsable -N2 --exclusive --mem=0 -o "$BATS_TEST_TMPDIR/job" --wrap 'srun hostname | sort; exit 3')"
     [ "$status" -eq 3 ]
     [ "$(paste -sd' ' "$BATS_TEST_TMPDIR/job")" = 'node1 node2' ]
-    on_login sbatch -Q --wait -N3 --array=1-3%1 -o "$BATS_TEST_TMPDIR/task.%a" --wrap 'date +%s.%N; sleep 0.5; date +%s.%N'
+    on_login sbatch -Q -N3 --array=1-3%1 -o "$BATS_TEST_TMPDIR/task.%a" --wrap 'date +%s.%N; sleep 0.5; date +%s.%N'
+    wait_until 60 queue_is_empty
     cat "$BATS_TEST_TMPDIR"/task.*
     [ "$(cat "$BATS_TEST_TMPDIR"/task.* | wc -l)" -eq 6 ]
     # none began before another had ended
@@ -99,8 +100,14 @@ breaks() {
     [ "$(on_login srun -Q -w node3 hostname)" = node3 ]
 }
 
-@test "a slurmd killed in the middle of a run ends it, and its data can be read" { breaks slurmd; }
+@test "a slurmd killed in the middle of a run ends it, and its data can be read" {
+    long_only
+    breaks slurmd
+}
 
-@test "a cable pulled out in the middle of a run ends it, and its data can be read" { breaks link; }
+@test "a cable pulled out in the middle of a run ends it, and its data can be read" {
+    long_only
+    breaks link
+}
 
 @test "a node switched off in the middle of a run ends it, and its data can be read" { breaks node; }
