@@ -21,7 +21,8 @@ verdict() {
 
 harness() {
     echo 'Harness (2 ranks; medians of paired ratios in one run)'
-    on_cores 2 "$build/bench/bench_loop" "$(brief 300 3)" >"$work/loop" || return
+    # shellcheck disable=SC2046 # words
+    on_cores 2 "$build/bench/bench_loop" $(brief 300 '1 100') >"$work/loop" || return
     verdict "$(awk '$1 == "barrier_single_over_bare_loop" { print $2 }' "$work/loop")" '<=' 1.01 'barrier, design single / bare loop'
     verdict "$(awk '$1 == "barrier_with_slices_over_bare_loop" { print $2 }' "$work/loop")" '<=' 1.01 'barrier with slices / bare loop'
     verdict "$(awk '$1 == "barrier_timing_adds" { print $2 }' "$work/loop")" '<=' 25 'per-operation timing adds to barrier, ns'
@@ -33,7 +34,7 @@ peak_kib() { jq -s 'map(.peak_memory_kib) | max' "$work/$1"/*/launch.json; }
 
 memory() {
     echo 'Memory per rank (most held, VmHWM), beside a bare program with the same collectives'
-    bare=$(on_cores 2 "$build/bench/bench_memory") || return
+    bare=$(on_cores 2 "$build/bench/bench_memory" "$(brief 100000 100)") || return
     detect short --seconds "$(brief 5 0.5)" || return
     detect long --seconds "$(brief 25 1)" || return
     verdict "$(($(peak_kib short) - bare))" '<' 8192 'beyond the bare program, KiB, 5 s'
@@ -190,7 +191,7 @@ sync() {
 # more ranks than CPUs: those that wait have to let the others run. Only the ratio of two ways in one run means something then
 nodes() {
     echo 'Telling rank 0 of a half: along trees / by the gather it replaces'
-    for ranks in 2 16 32; do
+    for ranks in $(brief '2 16 32' '2 4'); do
         (take_turns && on_cores "$ranks" "$build/bench/bench_gather" "$(brief 200 2)") >"$work/gather" || return
         verdict "$(awk '$1 == "tree_over_gather" { print $2 }' "$work/gather")" '<=' 1.1 "$ranks ranks: tree / gather"
         verdict "$(awk '$1 == "tree_adds_kib" { print $2 }' "$work/gather")" '<=' 512 "$ranks ranks: memory it adds on ranks other than 0, KiB"
@@ -217,7 +218,7 @@ run_launch() {
 # what a launch costs beyond the MPI library's own start and the time asked for; the ways in turn, for the machine's speed wanders
 startup() {
     local n i measured_ms=500 launch=(--design single --levels none --op barrier --seconds 0.5 --warmup 0s)
-    n=$(brief 15 2)
+    n=$(brief 15 1)
     echo "Startup (2 ranks, medians of $n in turn, ms)"
     # a single arm has no answer, and the status says so
     "$NOISELAB_BIN/noiselab" run sensitivity --ranks 2 "${launch[@]}" --no-report --out "$work/start.campaign" >/dev/null 2>&1

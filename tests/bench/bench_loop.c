@@ -1,5 +1,5 @@
 /* What the harness costs, against a bare loop around the same call in the same binary and the same run. Started with mpirun -n 2.
- *   bench_loop [SETS]: one line each: name value unit
+ *   bench_loop [SETS [OPERATIONS]], these of a block: one line each: name value unit
  * Blocks of the four variants alternate in random order, and medians of paired ratios are taken, so that the wander of the machine's speed
  * falls out. */
 #include <mpi.h>
@@ -14,7 +14,7 @@
 #include "detector/measure/together.h"
 #include "detector/nodes/team.h"
 
-enum { MOST_SETS = 300, BLOCK_OPERATIONS = 40000 };
+enum { MOST_SETS = 300 };
 
 static struct nl_hist hist;
 static struct nd_slices slices;
@@ -47,8 +47,8 @@ int main(int argc, char **argv) {
         empty_plain_ns[MOST_SETS];
     struct nl_ticks ticks;
     struct nl_rng rng;
-    int rank, n_sets = argc > 1 ? atoi(argv[1]) : MOST_SETS;
-    if (n_sets < 1 || n_sets > MOST_SETS) return 2;
+    int rank, n_sets = argc > 1 ? atoi(argv[1]) : MOST_SETS, n_operations = argc > 2 ? atoi(argv[2]) : 40000;
+    if (n_sets < 1 || n_sets > MOST_SETS || n_operations < 1) return 2;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     nl_ticks_calibrate(&ticks);
@@ -64,10 +64,10 @@ int main(int argc, char **argv) {
         double ns[N];
         nl_rng_shuffle(&rng, order, N);
         for (int i = 0; i < N; i++) {
-            int64_t wall_ns = order[i] == BARE ? bare_barrier(BLOCK_OPERATIONS)
+            int64_t wall_ns = order[i] == BARE ? bare_barrier(n_operations)
                                                : harness("barrier", order[i] == TIMED ? &hist : NULL, order[i] == SLICED ? &slices : NULL,
-                                                         &ticks, BLOCK_OPERATIONS);
-            ns[order[i]] = (double)wall_ns / BLOCK_OPERATIONS;
+                                                         &ticks, n_operations);
+            ns[order[i]] = (double)wall_ns / n_operations;
         }
         bare_ns[set] = ns[BARE];
         plain_ratio[set] = ns[PLAIN] / ns[BARE];
@@ -76,8 +76,8 @@ int main(int argc, char **argv) {
         operation_ns = ns[BARE];
         MPI_Bcast(&operation_ns, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         slices.n_per_slice = nd_slices_operations(ns[BARE]);
-        empty_plain_ns[set] = (double)harness("empty", NULL, NULL, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
-        empty_ns[set] = (double)harness("empty", &hist, NULL, &ticks, BLOCK_OPERATIONS) / BLOCK_OPERATIONS;
+        empty_plain_ns[set] = (double)harness("empty", NULL, NULL, &ticks, n_operations) / n_operations;
+        empty_ns[set] = (double)harness("empty", &hist, NULL, &ticks, n_operations) / n_operations;
     }
     if (rank == 0) {
         printf("together_by %s -\n", has_page ? "page" : "messages");

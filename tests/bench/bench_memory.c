@@ -1,6 +1,8 @@
-/* The peer for the detector's memory: a bare program that runs the same collectives. Prints the most memory a rank held, KiB. */
+/* The peer for the detector's memory: a bare program that runs the same collectives. bench_memory [ROUNDS] prints
+ * the most memory a rank held, KiB. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "detector/nodes/provenance.h"
 
@@ -9,7 +11,7 @@ int main(int argc, char **argv) {
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < 100000; i++) {
+    for (int i = argc > 1 ? atoi(argv[1]) : 100000; i > 0; i--) {
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Allreduce(send, receive, 256, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         MPI_Alltoall(send, 2048, MPI_BYTE, receive, 2048, MPI_BYTE, MPI_COMM_WORLD);

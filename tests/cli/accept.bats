@@ -26,6 +26,7 @@ figures() {
 # whose children the ranks are: mpirun $1, or with Hydra its proxy
 proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
 
+# bats test_tags=quick
 @test "options that make no sense are refused in one line, and nothing is written" {
     DETECT="$BIN/noiselab-accept"
     refused "--checks: 'noise' is not a check" --checks latency,noise
@@ -46,6 +47,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     refused "'word': all settings are options" word
 }
 
+# bats test_tags=quick
 @test "a campaign that is a file or of another schema is refused" {
     touch "$BATS_TEST_TMPDIR/file"
     ends_with_2 "$ERR" "$BIN/noiselab-accept" --out "$BATS_TEST_TMPDIR/file" 2>"$ERR"
@@ -55,6 +57,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     grep -q "has schema 99" "$ERR"
 }
 
+# bats test_tags=quick
 @test "a dry run prints the plan, whose seconds are those asked for, and writes nothing" {
     "$BIN/noiselab-accept" --dry-run --seconds 20 --repetitions 4 --checks quantum,detour,latency --out "$OUT" | tee "$BATS_TEST_TMPDIR/plan"
     [ ! -e "$OUT" ]
@@ -64,7 +67,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
 
 @test "two ranks run every check, and every row says where it comes from" {
     checks=$("$BIN/noiselab-accept" --list-checks | awk '{ print $1 }' | paste -sd,)
-    accept 2 --checks "$checks" --seconds 4 --sizes 0,8,1KiB,64KiB --seed 5
+    accept 2 --checks "$checks" --seconds 2 --sizes 0,8,1KiB,64KiB --seed 5
     jq -e '.ended == "complete" and .seed == "5" and .ranks == 2 and .wrong_data == 0 and .start.starts > 0' "$OUT/one/launch.json"
     [ "$(jq -c '[.checks[].status] | unique' "$OUT/one/launch.json")" = '["ran"]' ]
     [ "$(jq .rows "$OUT/one/launch.json")" -eq $(($(wc -l <"$OUT/one/accept.csv") - 1)) ]
@@ -95,7 +98,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
 }
 
 @test "one rank alone: what needs two is skipped with its reason, and the rest runs" {
-    accept 1 --seconds 2
+    accept 1 --seconds 1
     for check in latency bandwidth opcost completeness topology collective; do
         [ "$(status_of $check)" = skipped ]
         [ "$(reason_of $check)" = "needs at least 2 ranks, there is 1" ]

@@ -9,6 +9,7 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
 
 # ---- help
 
+# bats test_tags=quick
 @test "help is one screen that begins with the three recipes, and noiselab alone prints it" {
     run "$BIN/noiselab" --help
     [ "$status" -eq 0 ]
@@ -23,6 +24,7 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
     [ "$("$BIN/noiselab" help)" = "$output" ]
 }
 
+# bats test_tags=quick
 @test "every command of the help is a program, and every program is a command" {
     for name in $("$BIN/noiselab" --list-tables | cut -f 2); do
         [ -x "$BIN/noiselab-$name" ]
@@ -76,6 +78,7 @@ meant() {
     [[ "$stderr" == *"did you mean $wanted?"* ]]
 }
 
+# bats test_tags=quick
 @test "a slip in a command, an experiment or a word names what was meant" {
     meant analyze "$BIN/noiselab" anlyze
     meant doctor "$BIN/noiselab" doctr
@@ -119,6 +122,7 @@ meant() {
     meant time "$BIN/noiselab" analyze --channel tme "$BATS_TEST_TMPDIR"
 }
 
+# bats test_tags=quick
 @test "a bare number is a time only where the option's name says the unit" {
     bare() {
         run --separate-stderr "$@"
@@ -182,6 +186,7 @@ EOT
     chmod +x "$BIN/noiselab-detect"
 }
 
+# bats test_tags=quick
 @test "a dry run is one JSON object, with what its text says" {
     "$DETECT" --dry-run --json --op barrier,alltoall --bytes 8,1KiB --levels 0,1 --kind spin,procfs --half-period 20ms --seconds 10 --seed 5 \
         --stop-when decided --looks 2 --margin 1 --out "$OUT" >"$BATS_TEST_TMPDIR/json"
@@ -226,7 +231,7 @@ EOT
 }
 
 @test "a launch.json that says its end elsewhere is not taken for a complete launch, nor for an incomplete one" {
-    "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels none --design single --seconds 0.2 --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- || true
+    "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels none --design single --seconds 0.2 --warmup 0s --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- || true
     launch=$(echo "$OUT"/*-0001)
     jq '.agents = [{ended: "complete"}] | del(.ended)' "$launch/launch.json" >"$BATS_TEST_TMPDIR/other"
     cp "$BATS_TEST_TMPDIR/other" "$launch/launch.json"
@@ -245,6 +250,7 @@ EOT
     [[ "$stderr" == *'0 of 1 planned launches are complete'* ]]
 }
 
+# bats test_tags=quick
 @test "the scripts read no JSON by its layout and no text meant for people" {
     cd "$BATS_TEST_DIRNAME/../../experiments"
     # a key in quotes and its colon, in a pattern of sed, grep or awk
@@ -259,7 +265,7 @@ EOT
 # ---- progress
 
 @test "progress in a file is a line now and then with the time left and the estimate so far, and no carriage return" {
-    launch 1 --op empty,barrier --levels 0,5 --half-period 1ms --period 1ms --seconds 13 --warmup 0 >/dev/null
+    launch 1 --op empty,barrier --levels 0,5 --half-period 1ms --period 1ms --seconds 10.5 --warmup 0 >/dev/null
     cat "$ERR"
     grep -qE '^noiselab-detect: [0-9]+ %, [0-9]+ s left; so far at 5 %: (empty|barrier) [+-][0-9.e]+ % \[[+-][0-9.e]+, [+-][0-9.e]+\]' "$ERR"
     [ "$(grep -c ' left' "$ERR")" -le 2 ]
@@ -267,11 +273,11 @@ EOT
 }
 
 @test "progress on a terminal is one line that is redrawn, and off is silent" {
-    launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 5 --warmup 0 --progress terminal >/dev/null
+    launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 2.3 --warmup 0 --progress terminal >/dev/null
     [ "$(tr '\r' '\n' <"$ERR" | grep -c 'noiselab-detect: .* left')" -ge 1 ]
     [ "$(grep -c ' left' "$ERR")" -eq 1 ]
     rm -rf "$OUT"
-    launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 5 --warmup 0 --progress off >/dev/null
+    launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 2.3 --warmup 0 --progress off >/dev/null
     ! grep -q ' left' "$ERR" || false
     rm -rf "$OUT"
     refused "--progress: 'on' is not auto, terminal, lines or off" --progress on

@@ -62,8 +62,8 @@ no_probes() { ! probes; }
     noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 "$PROBE" 1000 10 --end wait >said 2>&1 3>&- &
     command=$!
     wait_until 20 test -s said
-    wait_until 20 probes
-    sleep 0.5
+    wait_until 20 grep -q 'rank 0' said
+    wait_until 20 grep -q 'rank 1' said
     kill -9 "$command"
     wait_until 20 no_probes
     noiselab-profile --tables out/*/
@@ -198,6 +198,7 @@ END
     done
 }
 
+# bats test_tags=quick
 @test "every function of the table is an entry point, in C and in Fortran" {
     nm -D --defined-only "$BUILD/lib/noiselab/libnoiselab-profile.so" | awk '{ print $3 }' >symbols
     grep -v '^#' "$BATS_TEST_DIRNAME/../../detector/profile/library/calls.table" | cut -d '|' -f 1 >names
@@ -247,6 +248,7 @@ END
 }
 
 @test "LAMMPS has the same result with the profile, its waits are found, and its arrivals are a pattern for the detector" {
+    long_only
     command -v lmp >/dev/null && [ -e /usr/share/lammps/examples/melt/in.melt ] || skip 'LAMMPS is not installed (lammps, lammps-examples)'
     sed -e 's/^run.*/run 100/' -e 's/^thermo.*/thermo 1/' /usr/share/lammps/examples/melt/in.melt >in.melt
     # the table of energies, of which the rank's speed is no part

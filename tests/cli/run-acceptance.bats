@@ -50,6 +50,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     "$BIN/noiselab" run --list | grep -q '^  acceptance  '
 }
 
+# bats test_tags=quick
 @test "what cannot be meant is refused in one line before anything runs" {
     run_refused '--quick and --full cannot be combined' acceptance --quick --full
     run_refused '--json and --lines cannot be combined' acceptance --json --lines
@@ -119,6 +120,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     [ -s "$OUT/nodes/$(uname -n).txt" ]
 }
 
+# bats test_tags=quick
 @test "limits that nobody knows are refused with file and line before anything runs" {
     printf '%s\n' '# mine' 'latency.beauty <= 3 us' >"$BATS_TEST_TMPDIR/limits"
     run_refused "limits:2: " acceptance --limits "$BATS_TEST_TMPDIR/limits"
@@ -156,12 +158,14 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     [ "$(wc -l <"$BATS_TEST_TMPDIR/drawn")" -eq 3 ]
 }
 
+# bats test_tags=quick
 @test "with more nodes each has other neighbours in another launch" {
     cluster_of 7 1
     acceptance --submit --nodes 7 --rotations 4 >/dev/null
     [ "$(grep -o 'rotate=[0-9:]*' "$OUT/schedule.tsv" | paste -sd ' ' -)" = 'rotate=0:1 rotate=1:2 rotate=3:3 rotate=5:1' ]
 }
 
+# bats test_tags=quick
 @test "where a self-check cannot be, the reason is said and kept" {
     cluster_of 3 4
     acceptance --submit --nodes 3 --ranks 1 >/dev/null
@@ -175,6 +179,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     [ "$(planned | wc -l)" -eq 3 ]
 }
 
+# bats test_tags=quick
 @test "nodes of different kinds are refused by name" {
     cluster_of 3 4
     slurm_stub srun <<<'case $* in *--mpi=list*) echo pmix ;; *) printf "%s\n" "n1 4 0" "n2 4 0" "n3 2 0" ;; esac'
@@ -202,6 +207,7 @@ verdict_of() {
     { printf 'verdict: %s\nended_utc: %s\n' "$1" "$2" && shift 2 && printf '%s\n' "$@"; } >"$BATS_TEST_TMPDIR/nodes/$(uname -n).txt"
 }
 
+# bats test_tags=quick
 @test "a health checker is told pass, fail or inconclusive, with the command that would drain the node" {
     now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
     verdict_of pass "$now"
@@ -247,6 +253,7 @@ verdict_of() {
     [[ "$output" == *'NodeName=n01.b '* ]]
 }
 
+# bats test_tags=quick
 @test "a verdict that is too old, damaged or missing says nothing against the node" {
     verdict_of fail "$(date -u -d '-3 days' +%Y-%m-%dT%H:%M:%SZ)"
     health --max-age 2d "$BATS_TEST_TMPDIR/nodes"

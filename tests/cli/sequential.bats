@@ -3,6 +3,7 @@
 
 load detect
 
+# bats test_tags=quick
 @test "options of looks without --stop-when decided are refused" {
     for option in "--margin 1" "--looks 3" "--spending pocock" "--alpha 0.05"; do
         # shellcheck disable=SC2086
@@ -10,6 +11,7 @@ load detect
     done
 }
 
+# bats test_tags=quick
 @test "looks that cannot be taken are refused" {
     refused "'sometimes' is not never or decided" --stop-when sometimes
     refused "design single has one loop per arm" --stop-when decided --design single --levels 1
@@ -22,6 +24,7 @@ load detect
     refused "--margin: '-1'" --stop-when decided --margin -1
 }
 
+# bats test_tags=quick
 @test "arms and sets that cannot be are refused" {
     refused "'some' is not both, off or on" --arms some
     refused "--arms: design lockin compares off with on" --arms off
@@ -32,6 +35,7 @@ load detect
     refused "--set: '1.5'" --set 1.5
 }
 
+# bats test_tags=quick
 @test "a dry run says after which rounds it will look" {
     run "$DETECT" --dry-run --op empty --levels 1 --half-period 10ms --seconds 1 --stop-when decided --looks 4 --margin 2
     [ "$status" -eq 0 ]
