@@ -25,7 +25,7 @@ static void fill_arms(const struct nd_options *o, struct nl_agent *page) {
 
 /* A few stretches, and what may come between them: a switch, and whatever other nodes wait for. */
 static int64_t lease_ns(const struct nd_options *o) {
-    return LEASE_STRETCHES * (o->half_ns + o->agent.settle_ns) + o->agent.timeout_ns;
+    return LEASE_STRETCHES * (o->half_ns + nd_options_long_ns(o) + o->agent.settle_ns) + o->agent.timeout_ns;
 }
 
 /* Sends PLACE to this node's companion. `ranks`: of this node, in the order of their node rank. */

@@ -177,8 +177,8 @@ static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int
 }
 
 /* Untimed operations after the agent was switched: what it does at first falls into them. */
-static void settle(struct nd_run *r, const struct nd_loop *loop) {
-    int64_t settle_ns = r->o->agent.settle_ns;
+static void settle(struct nd_run *r, const struct nd_step *step, const struct nd_loop *loop) {
+    int64_t settle_ns = nd_options_settle_ns(r->o, step->planned_ns);
     if (!nd_options_has_agent(r->o)) return;
     wait_politely(r->team.world); /* all agents have been switched */
     int64_t before_ns = nl_mono_ns();
@@ -186,16 +186,17 @@ static void settle(struct nd_run *r, const struct nd_loop *loop) {
     r->agent.half.settle_ns = nl_mono_ns() - before_ns;
 }
 
-static int64_t chunk_of(const struct nd_cell *cell) {
-    double length_ns = cell->pilot_ns * (double)cell->n_operations;
-    if (length_ns < 2. * (double)STOP_LOOK_NS) return cell->n_operations;
+static int64_t chunk_of(const struct nd_cell *cell, int64_t n_operations) {
+    double length_ns = cell->pilot_ns * (double)n_operations;
+    if (length_ns < 2. * (double)STOP_LOOK_NS) return n_operations;
     int64_t chunk = (int64_t)((double)STOP_LOOK_NS / cell->pilot_ns);
     return chunk < 1 ? 1 : chunk;
 }
 
 void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns, int64_t n_operations) {
+    if (step->level != ND_OFF || step->planned_ns != r->o->half_ns || n_operations == 0) return;
     double whole = (double)r->cells[step->config].n_operations / (double)n_operations;
-    if (step->level == ND_OFF) nd_follow_off(&r->follow[step->config], (int64_t)((double)wall_ns * whole));
+    nd_follow_off(&r->follow[step->config], (int64_t)((double)wall_ns * whole));
 }
 
 void nd_run_set_operations(struct nd_run *r) {
@@ -297,11 +298,15 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     const struct nd_cell *cell = &r->cells[step->config];
     const struct nd_batch_view view = {.config = step->config, .arm = step->level + 1, .pair = step->pair, .order = step->order};
     struct stretches stretches = {.r = r};
+    /* the cell's are of a half */
+    int64_t n_operations = step->planned_ns == r->o->half_ns
+                               ? cell->n_operations
+                               : (int64_t)((double)cell->n_operations * ((double)step->planned_ns / (double)r->o->half_ns));
     const struct nd_loop loop = {
         .op = r->o->configs[step->config].op,
         .state = &r->states[step->config],
-        .n_operations = cell->n_operations,
-        .chunk = chunk_of(cell),
+        .n_operations = n_operations,
+        .chunk = chunk_of(cell, n_operations),
         .together = &r->together,
         .most_ns = r->o->count ? 0 : MOST_LENGTHS * step->planned_ns,
         .operation_ns = cell->pilot_ns,
@@ -328,7 +333,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (r->starter) nd_starter_keep_in_step(r->starter);
     int64_t switch_ns = nl_mono_ns();
     nd_agent_switch(r, step);
-    settle(r, &loop);
+    settle(r, step, &loop);
     if (nd_options_has_agent(r->o)) r->aside_ns += nl_mono_ns() - switch_ns;
     int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1, throttled_ns = nl_quota_throttled_ns(&r->quota);
     memset(r->scratch, 0, sizeof *r->scratch);
@@ -355,7 +360,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (r->starter && r->starter->has_failed) r->flags |= ND_FLAG_RECORD;
     ask_for_time(r, step, stretches.sum.requested_ns, s);
     /* a half that ended by the clock is owed the share of what it lasted */
-    if (s->asked_ns > 0 && s->loop.n_operations < cell->n_operations) s->asked_ns = s->requested_ns;
+    if (s->asked_ns > 0 && s->loop.n_operations < n_operations) s->asked_ns = s->requested_ns;
     if (s->asked_ns > 0) nd_ledger_half(&r->ledgers[s->account], (double)s->asked_ns, (double)s->delivered_ns);
     end_arm(r);
     s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;

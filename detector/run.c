@@ -124,13 +124,29 @@ static void collect_certificates(struct nd_run *r) {
 
 /* ---- the loop over halves ------------------------------------------------------------------------------------------------------------ */
 
+/* What counts as time of the run so far: in the design quick all of it, else from the first recorded half on, without what switching an
+ * agent took. */
+static int64_t elapsed(const struct nd_run *r) {
+    return nl_mono_ns() - (r->o->design->has_stretches ? r->begin_ns : r->rounds_begin_ns + r->aside_ns);
+}
+
+/* Whether the run is far beyond its limit; rounds that are long in it do not end in time. */
+static int is_beyond(const struct nd_run *r) {
+    int64_t limit_ns = nd_options_limit_ns(r->o);
+    if (limit_ns == 0 || r->rounds_begin_ns == 0) return 0;
+    return elapsed(r) > limit_ns + (r->o->design->has_stretches ? 0 : r->o->measure_ns / 20);
+}
+
 /* Flags of all ranks after a half; `wall_ns` becomes that of the slowest rank. Collective. */
 static int agree(struct nd_run *r, int64_t *wall_ns) {
     /* the launcher is our parent: when it is killed, nobody waits for the result, and the load must not outlive it */
     if (*r->stop_asked || getppid() != r->parent_pid) r->flags |= ND_FLAG_STOP;
     if (r->record && nl_mono_ns() - r->last_checkpoint_ns > CHECKPOINT_NS) r->flags |= ND_FLAG_CHECKPOINT;
+    if (r->record && is_beyond(r)) r->flags |= ND_FLAG_TIME;
     int flags = nd_team_agree_max(&r->team, r->flags, wall_ns);
-    r->flags &= ~ND_FLAG_CHECKPOINT;
+    r->flags &= ~(ND_FLAG_CHECKPOINT | ND_FLAG_TIME);
+    r->is_time_up = (flags & ND_FLAG_TIME) != 0;
+    flags &= ~ND_FLAG_TIME;
     return flags;
 }
 
@@ -194,6 +210,8 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         if (r->record) nd_run_record_half(r, step, &s, &all);
         if (flags & ND_FLAG_CHECKPOINT) write_checkpoint(r);
         if (flags & ~ND_FLAG_CHECKPOINT) return flags;
+        if (r->is_time_up && (i + 1 == n_steps || steps[i + 1].pair != step->pair)) return 0;
+        r->is_time_up = 0;
     }
     return 0;
 }
@@ -218,8 +236,9 @@ static int look(struct nd_run *r, int64_t rounds) {
 
 /* Whether the time is up after the rounds done; rank 0's clock decides for all. Collective. */
 static int is_time_up(struct nd_run *r) {
-    int64_t limit_ns = nd_options_limit_ns(r->o), elapsed_ns = nl_mono_ns() - r->rounds_begin_ns - r->aside_ns;
-    int is_up = limit_ns > 0 && nd_schedule_is_over(limit_ns, elapsed_ns, r->n_rounds_done);
+    int64_t limit_ns = nd_options_limit_ns(r->o), elapsed_ns = elapsed(r);
+    int is_up = limit_ns > 0 && (r->o->design->has_stretches ? r->n_rounds_done > 0 && elapsed_ns >= limit_ns
+                                                             : nd_schedule_is_over(limit_ns, elapsed_ns, r->n_rounds_done));
     MPI_Bcast(&is_up, 1, MPI_INT, 0, r->team.world);
     return is_up;
 }
@@ -229,8 +248,14 @@ static void warn_of_rounds_left_out(struct nd_run *r, int flags, int is_decided)
     char line[224];
     if (r->launch) json_object_set_new(r->launch, "rounds_done", json_integer(r->n_rounds_done));
     if (!r->launch || (flags & ~ND_FLAG_OVER) || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
-    double elapsed_s = (double)(nl_mono_ns() - r->rounds_begin_ns - r->aside_ns) * 1e-9;
-    if (flags)
+    /* setting up is in its time: a round or so less is no news */
+    if (r->o->design->has_stretches && 4 * r->n_rounds_done >= 3 * r->schedule.n_rounds) return;
+    double elapsed_s = (double)elapsed(r) * 1e-9;
+    if (r->o->design->has_stretches && !flags)
+        snprintf(line, sizeof line, "%lld halves fitted into the %.3g s of --seconds, where some %lld were planned (was the machine busy?)",
+                 (long long)nd_record_rows(r->record), (double)r->o->measure_ns * 1e-9,
+                 (long long)(r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule)));
+    else if (flags)
         snprintf(line, sizeof line, "the program ended after %lld of %lld rounds, %.3g s of the %.3g s that --seconds asks for",
                  (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
     else snprintf(line, sizeof line,
@@ -253,11 +278,11 @@ static int run_schedule(struct nd_run *r) {
     r->rounds_begin_ns = nl_mono_ns();
     r->aside_ns = 0;
     if (r->progress) nd_progress_begin(r->progress);
-    while (r->n_rounds_done < r->schedule.n_rounds && !flags && !is_decided && !is_time_up(r)) {
+    while (r->n_rounds_done < r->schedule.n_rounds && !flags && !is_decided && !r->is_time_up && !is_time_up(r)) {
         nd_run_set_operations(r);
         nd_schedule_fill(&r->schedule, r->n_rounds_done, steps);
         flags = run_round(r, steps, n_steps);
-        if (!flags) is_decided = look(r, ++r->n_rounds_done);
+        if (!flags && !r->is_time_up) is_decided = look(r, ++r->n_rounds_done);
     }
     warn_of_rounds_left_out(r, flags, is_decided);
     free(steps);
@@ -375,6 +400,7 @@ enum nd_end nd_run(const struct nd_options *options, struct nd_treatment *treatm
                        .preempted = {.fd = -1},
                        .treatment = treatment,
                        .together = {.comm = MPI_COMM_NULL},
+                       .begin_ns = nl_mono_ns(),
                        .agent = {.companion = companion},
                        .markers = markers,
                        .stop_asked = stop_asked,

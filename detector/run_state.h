@@ -121,6 +121,8 @@ struct nd_run {
     struct nd_sequential *sequential; /* NULL: the run may not end early */
     json_t *launch;
     int64_t first_start_ns, last_checkpoint_ns;
+    int64_t begin_ns;               /* of the launch, CLOCK_MONOTONIC */
+    int is_time_up;                 /* no other pair is to begin; the same on all ranks */
     int64_t rounds_begin_ns;        /* when the first recorded round began, CLOCK_MONOTONIC */
     int64_t aside_ns;               /* of the time since then: what switching an agent took, which --seconds does not hold */
     int64_t n_rounds_done;

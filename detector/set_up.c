@@ -570,9 +570,7 @@ int nd_run_set_up(struct nd_run *r) {
     if (nd_run_allocate(r) || check_treatments(r) || nd_run_set_up_nodes(r)) return -1;
     if (open_preempted(r) || nd_run_look_around(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
-    r->schedule =
-        (struct nd_schedule){r->o->design, r->o->n_configs, r->o->n_arms, r->o->seed, r->o->n_rounds, r->o->which_arms == ND_ARMS_ON,
-                             r->o->half_ns};
+    r->schedule = nd_options_schedule(r->o);
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
     nl_rng_init(&r->phase_rng, r->schedule.seed, PHASE_STREAM + (uint64_t)r->team.node_index);
     nl_rng_init(&r->common_phase_rng, r->schedule.seed, COMMON_PHASE_STREAM);

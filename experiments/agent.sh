@@ -27,6 +27,7 @@ own_options='
 --who                value  who
 --keep-bursts        value  keep_bursts
 --shell              flag   shell
+--restart            flag   restart
 --agent-period       value  agent_period
 --agent-settle       value  agent_settle
 --agent-nodes        value  agent_nodes
@@ -56,7 +57,7 @@ Runs noiselab-detect while the agent on the compute nodes is switched on and off
 slowdown that the agent causes, its CPU use, the synthetic load that is like it, and the smallest detectable slowdown.
 
 How the agent is switched (one of these ways):
-  --agent-cmd 'CMD'       a command: started and stopped for each stretch
+  --agent-cmd 'CMD'       a command: started once, and frozen between; with --restart started and stopped for each stretch
   --agent-pid PID         a process with all it started: frozen and thawed, and left as it was found
   --agent-cgroup PATH     the same for a cgroup
   --agent-unit NAME       the same for a unit of systemd (NAME.service)
@@ -66,7 +67,7 @@ How the agent is switched (one of these ways):
   --shell                 run commands with sh -c; without it they are split into words, and nothing is expanded
   --agent-cpu LIST        CPUs of a started command; --agent-nodes all|first|LIST: nodes it runs on
   --agent-period TIME     the agent's sampling period; each stretch holds whole periods (default: the agent is recorded
-                          before the launches, for at most 85 s, and its period measured)
+                          before the launches, for at most 80 s (quick: a third of --seconds), and its period measured)
   --agent-settle TIME     time left out after each switch; --agent-name, --agent-timeout, --who, --keep-bursts: see
                           noiselab detect --help
 
@@ -83,9 +84,11 @@ What is compared:
   --compare-replay        record the agent first, and replay the recording as a third arm of the same launches: is the
                           slowdown the same?  --record-for TIME: how long (default 10 periods, at least 10 s)
 
-  --design NAME           lockin (default; halves of whole periods) or blocks (default where the agent is started anew)
-  --seconds TIME          measuring time of all launches together (of each interval; default 60 s, longer where seven
-                          pairs need it); settling after each switch comes on top, and is said
+  --design NAME           quick (default where it can be frozen: undisturbed stretches, and pairs of 25 and 250 ms), blocks
+                          (default where it is started anew: --restart, --agent-on) or lockin (halves of whole periods;
+                          default with --levels or --compare-replay)
+  --seconds TIME          time of all launches together (of each interval; default 60 s, longer where seven pairs need
+                          it). quick: recording, set-up and settling included; else settling comes on top, and is said
   --launches N            launches (default 1: the result is about this launch; of 30 s each unless --seconds says it).
                           From five on it is about launches like these
   --op LIST, --bytes LIST operations and sizes (default barrier,allreduce,alltoall and 2KiB)
@@ -109,7 +112,7 @@ EOT
 default_options() {
     agents=''
     op=barrier,allreduce,alltoall bytes=2KiB ends_when='' seconds='' interval='' levels='' design='' half_period='' block='' places=''
-    for name in $companion_options --shell --agent-period --agent-settle --agent-nodes --sweep --interval-template --compare-replay --record-for; do
+    for name in $companion_options --shell --restart --agent-period --agent-settle --agent-nodes --sweep --interval-template --compare-replay --record-for; do
         # names are those of the lists, not the user's
         eval "$(variable_of "$name")=''"
     done

@@ -12,6 +12,8 @@ companion_options='--agent-cmd --agent-pid --agent-cgroup --agent-unit --agent-o
 worded_options='--agent-cmd --agent-on --agent-off --scrape --scrape-period'
 # a started program is not measured while it gets going, and runs for some time before it is stopped again
 started_settle_ns=1000000000 started_block_ns=2000000000
+# an agent that is frozen has undisturbed stretches of so much, and quick halves between them
+undisturbed_ns=1000000000
 # a half is short against what changes on a machine, and long against a switch; the detector has the same ones
 half_ns=100000000 half_without_period_ns=1000000000
 # One launch of a minute answers for itself; where launches are asked for, each has half a minute. More where a test within a launch needs it: as many
@@ -51,6 +53,7 @@ find_ways() {
     esac
     [ -z "$ways" ] || [ -z "$treatment" ] ||
         die 2 "--treatment and $ways cannot be combined: launches as a whole, or an agent that is switched within them"
+    [ -z "$restart" ] || [ "$ways" = --agent-cmd ] || die 2 '--restart: nothing is started (it belongs to --agent-cmd)'
     for name in --scrape-cpu --agent-timeout --who --keep-bursts --shell; do
         [ -n "$ways" ] || ! was_given "$name" || die 2 "$name: there is no agent (give --agent-cmd or another way)"
     done
@@ -78,7 +81,7 @@ check_agent() {
     fi
     set -- ${agent_nodes:+--agent-nodes "$agent_nodes"} "$@"
     # what is wrong is said once, and before anything is recorded
-    agent_period_ns='' agent_period_source=-
+    agent_period_ns='' agent_period_source=- recorded_s=0
     [ -z "$agent_period" ] || nanoseconds_of_period --agent-period "$agent_period"
     make_scratch
     make_interval_files "$scratch/$agent_folder"
@@ -134,15 +137,21 @@ share_seconds() {
 
 # choose_stretch: design, and stretch_ns, what a stretch in one arm lasts before it is made to hold whole periods
 choose_stretch() {
+    is_started='' is_frozen=yes
     case $ways in
-    --agent-cmd | --agent-on) is_started=yes ;;
-    *) is_started='' ;;
+    --agent-cmd) [ -z "$restart" ] || is_started=yes ;;
+    --agent-on) is_started=yes ;;
+    --scrape) is_frozen='' ;;
     esac
+    [ -n "$design$is_started$block$half_period$levels$compare_replay$app" ] || [ -z "$is_frozen" ] || design=quick
+    # what is not frozen for some milliseconds at a time is started for each stretch
+    [ "$ways" != --agent-cmd ] || [ "$design" = quick ] || is_started=yes
     [ -n "$design" ] || design=$([ -n "$is_started$block" ] && [ -z "$half_period" ] && echo blocks || echo lockin)
     case $design in
+    quick) stretch_name=--block stretch=$block stretch_ns=$undisturbed_ns other=--half-period ;;
     lockin) stretch_name=--half-period stretch=$half_period stretch_ns=$half_ns other=--block ;;
     blocks) stretch_name=--block stretch=$block stretch_ns=$started_block_ns other=--half-period ;;
-    *) die 2 "--design: '$design' cannot switch an agent within a launch (try lockin, blocks)" ;;
+    *) die 2 "--design: '$design' cannot switch an agent within a launch (try quick, lockin, blocks)" ;;
     esac
     ! was_given "$other" || die 2 "$other: design $design has $stretch_name"
     [ -z "$stretch" ] || nanoseconds_of_period "$stretch_name" "$stretch"
@@ -281,6 +290,8 @@ with_agent_words() {
     interval_now=$1 next=$2
     shift 2
     [ -z "$shell" ] || set -- --shell "$@"
+    # it gets going in the warm-up
+    [ "$ways:$design" != --agent-cmd:quick ] || set -- --warmup "${started_settle_ns}ns" "$@"
     for name in $companion_options; do
         value=$(value_given "$name")
         [ -n "$value" ] || continue
@@ -444,10 +455,12 @@ know_period() {
     fi
 }
 
-# measure_period: records the agent, for longer as long as less than five periods were seen
+# measure_period: records the agent, for longer as long as less than five periods were seen; of a launch whose --seconds hold all for a third of it
 measure_period() {
-    n_seconds=0
-    for record_s in 5 20 60; do
+    n_seconds=0 most_s=85
+    [ "$design" != quick ] || most_s=$(awk -v ns="$(nanoseconds "${seconds_each:-${least_s}s}")" 'BEGIN { s = int(ns / 3e9); print (s < 5 ? 5 : s) }')
+    for record_s in 5 15 60; do
+        [ $((n_seconds + record_s)) -le "$most_s" ] || break
         note "recording the agent for $record_s s, to know its period"
         n_seconds=$((n_seconds + record_s))
         record_agent "$record_s" || continue
@@ -457,6 +470,7 @@ measure_period() {
             BEGIN { ns += 0; if (ns > 0 && ns * (s < 60 ? 5 : 3) <= s * 1e9) printf "%.0f\n", ns }')
         [ -z "$agent_period_ns" ] || break
     done
+    recorded_s=$n_seconds
     if [ -n "$agent_period_ns" ]; then
         agent_period_source="measured in $n_seconds s"
         note "its period is $(say_ns "$agent_period_ns") +- $(say_ns "$(json_values "$recorded.json" -- period_error_ns)");" \
@@ -538,10 +552,15 @@ of_interval() {
     [ "$interval_now" = - ] || period_now=$(nanoseconds "$interval_now")
     stretch_now=$(stretch_of "${period_now:-0}")
     [ -n "$settle_now" ] || [ -z "$is_started" ] || settle_now=$(settle_of "${period_now:-0}")ns
-    [ -z "$seconds_now" ] || return 0
-    # a round has as many stretches as that of a launch with a load in the agent's place
+    if [ -n "$seconds_now" ]; then
+        less_recording
+        return
+    fi
+    # a round has as many stretches as that of a launch with a load in the agent's place; quick halves take about as long as their stretch
+    stretch_design=$design
+    [ "$design" != quick ] || stretch_design=blocks
     [ -z "$app" ] || { op=empty bytes=8; } # one thing that is timed
-    "$NOISELAB_BIN/noiselab-detect" --dry-run --json --out "$campaign" --op "$op" --bytes "$bytes" --design "$design" \
+    "$NOISELAB_BIN/noiselab-detect" --dry-run --json --out "$campaign" --op "$op" --bytes "$bytes" --design "$stretch_design" \
         "$stretch_name" "${stretch_now}ns" --levels "99${levels:+,$levels}${compare_replay:+,98}" --seconds 8760h \
         >"$scratch/round.json" 2>"$scratch/round.err" || {
         cat "$scratch/round.err" >&2
@@ -550,6 +569,13 @@ of_interval() {
     n_stretches=$(json_values "$scratch/round.json" -- halves_per_round) || exit $?
     seconds_now=$(awk -v n="$n_stretches" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_s" '
         BEGIN { s = rounds * n * ns / 1e9; if (s < least) s = least; printf "%d\n", (s > int(s) ? int(s) + 1 : s) }')s
+    less_recording
+}
+
+# less_recording: what recording the agent took is of the time of a launch whose --seconds hold all
+less_recording() {
+    [ "$design:$launches" = quick:1 ] && [ "$recorded_s" -gt 0 ] || return 0
+    seconds_now=$(awk -v ns="$(nanoseconds "$seconds_now")" -v r="$recorded_s" 'BEGIN { s = ns / 1e9; printf "%.9gs\n", (s - r > s / 2 ? s - r : s / 2) }')
 }
 
 # plan_agent WORDS: launches, of each interval where there are some
@@ -570,8 +596,8 @@ plan_agent() {
     n_intervals=$(printf '%s\n' "$lines" | wc -l | tr -d ' ')
     n_launches=$((launches * n_node_sets * n_intervals))
     note "$n_launches launch(es)$([ -z "$sweep" ] || echo " at $n_intervals intervals"), design $design, about" \
-        "$(say_time "$((round_s * launches * n_node_sets))") in all," \
-        "of which $(say_time "$((settling_s * launches * n_node_sets))") settling after switches, not measured; seed $seed; into '$campaign'"
+        "$(say_time "$((round_s * launches * n_node_sets))") in all,$([ "$design" = quick ] ||
+            echo " of which $(say_time "$((settling_s * launches * n_node_sets))") settling after switches, not measured;") seed $seed; into '$campaign'"
     [ -z "$ends_when" ] || note "a look after each launch, at alpha $(awk -v n="$n_launches" 'BEGIN { printf "%.3g", 0.01 / n }') (0.01 by $n_launches)"
     while read -r round interval_of_launch nodes_of_launch; do
         of_interval "$interval_of_launch"
@@ -592,9 +618,10 @@ EOT
 # set_times START ROUND SETTLING: seconds of a launch's start, and of a launch of each interval, and what of these is settling
 set_times() { start_s=$1 round_s=$2 settling_s=$3; }
 
-# settle_estimate: of this interval's launches, in ns; where it is the detector's, half a period
+# settle_estimate: of this interval's launches, in ns, where it comes on top of their seconds; where it is the detector's, half a period
 settle_estimate() {
-    if [ -n "$settle_now" ]; then nanoseconds "$settle_now"; else echo "$((${period_now:-0} / 2 > 5000000 ? ${period_now:-0} / 2 : 5000000))"; fi
+    if [ "$design" = quick ]; then echo 0
+    elif [ -n "$settle_now" ]; then nanoseconds "$settle_now"; else echo "$((${period_now:-0} / 2 > 5000000 ? ${period_now:-0} / 2 : 5000000))"; fi
 }
 
 # agent_row WORDS: the row of the next launch, with what of_interval found
@@ -613,7 +640,7 @@ agent_row() {
 
 # what a line of --agents may have: whatever is an agent's own
 # shellcheck disable=SC2086 # one blank between two
-line_options="$(printf '%s ' $companion_options)--shell --agent-period --agent-settle --sweep --interval-template --design --half-period --block"
+line_options="$(printf '%s ' $companion_options)--shell --restart --agent-period --agent-settle --sweep --interval-template --design --half-period --block"
 
 # read_agents: the lines of --agents FILE that name an agent, as "NUMBER NAME OPTIONS", into $scratch/agents; refuses names that are there twice
 read_agents() {

@@ -53,7 +53,9 @@ pair_rows <- function(rows) {
   off <- which(rows[["arm"]] == "off")
   on <- which(rows[["arm"]] == "on")
   partner <- off[match(key[on], key[off])]
-  n_unpaired <- sum(is.na(partner)) + length(off) - length(unique(partner[!is.na(partner)]))
+  # an undisturbed stretch of an agent has none by design
+  alone <- if (is.null(rows[["design"]])) FALSE else rows[["design"]][on] == "quick"
+  n_unpaired <- sum(is.na(partner) & !alone) + length(off) - length(unique(partner[!is.na(partner)]))
   on <- on[!is.na(partner)]
   partner <- partner[!is.na(partner)]
   cell <- code_of(combine_keys(cells[on], rows[["level_requested_percent"]][on], treatment_code(rows, on)))

@@ -340,7 +340,8 @@ shortened <- function(text) ifelse(nchar(text) > 60, paste0(substr(text, 1, 57),
 # Designs: where their rows are, and what one pair of each is called.
 designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),
                 blocks = list(file = "blocks.csv", pairs = "sets"),
-                single = list(file = "blocks.csv", pairs = "loops"))
+                single = list(file = "blocks.csv", pairs = "loops"),
+                quick = list(file = "halves.csv", pairs = "pairs"))
 
 is_text <- function(x) is.character(x) && length(x) == 1 && !is.na(x) && nzchar(x)
 
@@ -734,7 +735,7 @@ refuse_cell <- function(file, i, rule, got, wanted) {
 # twice.
 check_rows <- function(rows, file, info, arms) {
   launch <- info$launch
-  lockin <- info$options$design == "lockin"
+  lockin <- info$options$design %in% c("lockin", "quick")
   if (lockin && arms == "both" && nrow(rows) > 1) check_both_arms(rows[["arm"]], file)
   refuse <- function(bad, why) {
     at <- which(bad)[1]

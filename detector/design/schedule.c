@@ -20,10 +20,7 @@ static void shuffled_indices(struct nl_rng *rng, int *indices, int n) {
 
 /* lockin: all configuration x level cells in random order, each one a pair whose order an independent coin decides: the coin is what makes
  * the sign-flip test exact. */
-static int lockin_round_steps(int n_configs, int n_levels, int has_off) {
-    (void)has_off; /* a pair always has both */
-    return 2 * n_configs * n_levels;
-}
+static int lockin_round_steps(const struct nd_schedule *s) { return 2 * s->n_configs * s->n_levels; }
 
 static void lockin_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     struct nl_rng rng;
@@ -44,7 +41,7 @@ static void lockin_fill_round(const struct nd_schedule *s, int64_t round, struct
 }
 
 /* blocks and single: for every configuration, in random order, one set that holds each arm once, in random order. */
-static int blocks_round_steps(int n_configs, int n_levels, int has_off) { return n_configs * (n_levels + (has_off != 0)); }
+static int blocks_round_steps(const struct nd_schedule *s) { return s->n_configs * (s->n_levels + !s->lacks_off); }
 
 static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     struct nl_rng rng;
@@ -61,6 +58,40 @@ static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct
                 .order = order,
                 .pair = round * s->n_configs + i,
             };
+    }
+}
+
+/* quick: for every configuration, in random order, one undisturbed stretch and about as long a set of pairs, one of the longer ones in each
+ * second of it among the short ones; which comes first, a coin decides, as it does within every pair. */
+enum { MOST_PARTS = 32, SHORT_PAIRS = 10, PART_PAIRS = SHORT_PAIRS + 1 };
+
+/* Parts of a set, each one longer pair and its short ones. */
+static int quick_parts(const struct nd_schedule *s) {
+    int64_t n = s->stretch_ns / (2 * s->long_ns + 2 * SHORT_PAIRS * s->half_ns);
+    return n < 1 ? 1 : n > MOST_PARTS ? MOST_PARTS : (int)n;
+}
+
+static int quick_round_steps(const struct nd_schedule *s) { return s->n_configs * (1 + 2 * PART_PAIRS * quick_parts(s)); }
+
+static void quick_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
+    struct nl_rng rng;
+    int configs[ND_MAX_SET_STEPS], pairs[MOST_PARTS * PART_PAIRS], n_parts = quick_parts(s), n_pairs = PART_PAIRS * n_parts, n = 0;
+    int64_t pair = round * nd_schedule_round_pairs(s);
+    start_round(s, round, &rng);
+    shuffled_indices(&rng, configs, s->n_configs);
+    for (int i = 0; i < s->n_configs; i++) {
+        int stretch_first = (int)(nl_rng_next(&rng) >> 63);
+        shuffled_indices(&rng, pairs, n_pairs);
+        for (int j = 0; j <= n_pairs; j++, pair++) {
+            if (j == (stretch_first ? 0 : n_pairs)) {
+                steps[n++] = (struct nd_step){.config = configs[i], .level = 0, .pair = pair, .planned_ns = s->stretch_ns};
+                continue;
+            }
+            int on_first = (int)(nl_rng_next(&rng) >> 63), k = pairs[j - stretch_first];
+            for (int order = 0; order < 2; order++)
+                steps[n++] = (struct nd_step){.config = configs[i], .level = (order == 0) == on_first ? 0 : ND_OFF, .order = order,
+                                              .pair = pair, .planned_ns = k < n_parts ? s->long_ns : s->half_ns};
+        }
     }
 }
 
@@ -88,7 +119,16 @@ static const struct nd_design single = {
     .fill_round = blocks_fill_round,
 };
 
-const struct nd_design *const nd_designs[] = {&lockin, &blocks, &single, NULL};
+static const struct nd_design quick = {
+    .name = "quick",
+    .help = "an agent that is frozen: undisturbed stretches, and between them pairs of short and of ten times longer halves",
+    .is_paired = 1,
+    .has_stretches = 1,
+    .round_steps = quick_round_steps,
+    .fill_round = quick_fill_round,
+};
+
+const struct nd_design *const nd_designs[] = {&lockin, &blocks, &single, &quick, NULL};
 
 const struct nd_design *nd_design_find(const char *name) {
     for (int i = 0; nd_designs[i]; i++)
@@ -102,9 +142,15 @@ void nd_schedule_fill(const struct nd_schedule *s, int64_t round, struct nd_step
         if (steps[i].planned_ns == 0) steps[i].planned_ns = s->half_ns;
 }
 
-int nd_schedule_round_steps(const struct nd_schedule *s) { return s->design->round_steps(s->n_configs, s->n_levels, !s->lacks_off); }
+int nd_schedule_round_steps(const struct nd_schedule *s) { return s->design->round_steps(s); }
+
+int64_t nd_schedule_round_ns(const struct nd_schedule *s) {
+    if (!s->design->has_stretches) return nd_schedule_round_steps(s) * s->half_ns;
+    return s->n_configs * (s->stretch_ns + 2 * quick_parts(s) * (s->long_ns + SHORT_PAIRS * s->half_ns));
+}
 
 int nd_schedule_round_pairs(const struct nd_schedule *s) {
+    if (s->design->has_stretches) return s->n_configs * (1 + PART_PAIRS * quick_parts(s));
     return s->design->is_paired ? s->n_configs * s->n_levels : s->n_configs;
 }
 

@@ -25,8 +25,9 @@ struct nd_design {
     int is_paired;   /* 1: pairs of off and one level (halves.csv); 0: sets of all arms (blocks.csv) */
     int fixed_dose;  /* 1: an on half holds a fixed number of bursts; 0: the load goes on until the loop ends */
     int single_loop; /* 1: one loop per arm, no rounds */
-    /* Halves in one round. `has_off` 0: without the off arm, where the design allows it. */
-    int (*round_steps)(int n_configs, int n_levels, int has_off);
+    int has_stretches; /* 1: undisturbed stretches of the agent between pairs of two lengths (quick) */
+    /* Halves in one round. */
+    int (*round_steps)(const struct nd_schedule *s);
     /* Writes the steps of round `round`; planned_ns 0: as long as a half is. */
     void (*fill_round)(const struct nd_schedule *s, int64_t round, struct nd_step *steps);
 };
@@ -41,6 +42,7 @@ struct nd_schedule {
     int64_t n_rounds;
     int lacks_off;           /* single: the launch has on arms only */
     int64_t half_ns;         /* planned length of a half, block or loop */
+    int64_t long_ns, stretch_ns; /* quick: of the longer halves, and of an undisturbed stretch */
 };
 
 /* Writes the steps of round `round`. */
@@ -51,6 +53,9 @@ int nd_schedule_round_steps(const struct nd_schedule *s);
 
 /* Pairs (sets) in one round. */
 int nd_schedule_round_pairs(const struct nd_schedule *s);
+
+/* What one round takes, ns, without what comes between its halves. */
+int64_t nd_schedule_round_ns(const struct nd_schedule *s);
 
 /* How long a schedule may take by the wall clock, ns: a second and a tenth more than `measure_ns`, the time asked for, and half a
  * millisecond for switching each of its n_halves. */

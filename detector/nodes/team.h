@@ -23,9 +23,10 @@ enum nd_flag {
     ND_FLAG_SETUP = 16,     /* something is wrong before the first half; its rank has said what */
     ND_FLAG_CLOCK = 32,     /* a clock jumped or ran backwards */
     ND_FLAG_AGENT = 64,     /* an agent died, or cannot be switched */
-    ND_FLAG_OVER = 128      /* the program that is followed has ended */
+    ND_FLAG_OVER = 128,     /* the program that is followed has ended */
+    ND_FLAG_TIME = 256      /* by rank 0's clock no other pair is to begin */
 };
-enum { ND_N_FLAGS = 8 };
+enum { ND_N_FLAGS = 9 };
 
 /* Splits the world. Collective; MPI's own error handler ends the run when it fails. */
 void nd_team_open(struct nd_team *t);

@@ -20,6 +20,11 @@
 #include "common/base/nl_units.h"
 #include "common/base/version.h"
 
+#define QUICK_NS INT64_C(25000000)        /* a half of design quick */
+#define QUICK_SETTLE_NS INT64_C(5000000)  /* before it */
+#define SWITCH_NS INT64_C(1000000)        /* what a switch and the marks of a half take, about */
+enum { LONG_HALVES = 10 };                /* a longer half of design quick, in halves */
+
 enum { LIST_BYTES = 4096, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; /* longest list on the command line, longest names */
 
 enum key {
@@ -57,8 +62,8 @@ static const struct argp_option option_rows[] = {
     {"set", KEY_SET, "N", 0, "number of the set of launches, one for each arm, that this one belongs to; recorded", 1},
     {"seconds", KEY_SECONDS, "TIME", 0,
      "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to it", 1},
-    {"half-period", KEY_HALF, "TIME", 0, "lockin: length of a half (default 10ms)", 1},
-    {"block", KEY_BLOCK, "TIME", 0, "blocks: length of a block (default 1s)", 1},
+    {"half-period", KEY_HALF, "TIME", 0, "lockin: length of a half (default 10ms); quick: of a short one (default 25ms)", 1},
+    {"block", KEY_BLOCK, "TIME", 0, "blocks: length of a block (default 1s); quick: of an undisturbed stretch (default 1s)", 1},
     {"count", KEY_COUNT, "N", 0, "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1},
     {"warmup", KEY_WARMUP, "TIME", 0, "run the schedule this long before the first row is taken (default 500ms)", 1},
     {"wait-quiet", KEY_WAIT_QUIET, "TIME", 0,
@@ -165,6 +170,8 @@ static const struct argp_option option_rows[] = {
     {"scrape-period", KEY_TO_AGENT + 7, "TIME", 0, "from one scrape to the next", 8},
     {"scrape-cpu", KEY_TO_AGENT + 8, "LIST", 0, "CPUs of the scrape command", 8},
     {"agent-cpu", KEY_TO_AGENT + 9, "LIST", 0, "CPUs of a started command", 8},
+    {"freeze", KEY_TO_AGENT + 15, 0, 0,
+     "with --agent-cmd: the command is started once, and frozen in off halves (in the design quick always)", 8},
     {"shell", KEY_TO_AGENT + 10, 0, 0, "run commands with sh -c; without it they are split into words, and nothing is expanded", 8},
     {"agent-name", KEY_TO_AGENT + 11, "NAME", 0, "what it is called in the files (default: its program, unit, control group or process)",
      8},
@@ -985,8 +992,16 @@ static int hold_agent_periods(struct nd_options *o) {
         nl_error("--agent-period: %s is outside 1 ms to 1 h", nl_format_duration(period_ns, period, sizeof period));
         return -1;
     }
-    lengthen_half(o, whole_periods(o->half_ns, period_ns), "periods of the agent,", period_ns);
+    if (o->design->has_stretches) o->stretch_ns = whole_periods(o->stretch_ns, period_ns);
+    else lengthen_half(o, whole_periods(o->half_ns, period_ns), "periods of the agent,", period_ns);
     return 0;
+}
+
+/* An undisturbed stretch is not to be taken for one of the longer halves. */
+static int check_stretch(const struct nd_options *o) {
+    if (!o->design->has_stretches || o->stretch_ns >= 2 * nd_options_long_ns(o)) return 0;
+    nl_error("--block: an undisturbed stretch must last 20 times as long as a half at least (--half-period)");
+    return -1;
 }
 
 /* The period of the noise when nobody says: the half, or 10 ms; beside an agent the nearest that fits a whole number of times into the
@@ -1039,12 +1054,13 @@ static int plan_rounds(struct nd_options *o, int seconds_given) {
         o->n_rounds = 1;
         return 0;
     }
-    o->n_rounds = o->measure_ns / o->half_ns / n_steps;
+    int64_t round_ns = nd_options_round_ns(o);
+    o->n_rounds = o->design->has_stretches ? o->measure_ns / round_ns : o->measure_ns / o->half_ns / n_steps;
     if (o->n_rounds < 1) {
         char half[32], needed[32];
         nl_error("--seconds: too short: one round of %d halves of %s takes %s%s", n_steps,
                  nl_format_duration(o->half_ns, half, sizeof half),
-                 nl_format_duration(o->half_ns > INT64_MAX / n_steps ? INT64_MAX : n_steps * o->half_ns, needed, sizeof needed),
+                 nl_format_duration(o->half_ns > INT64_MAX / n_steps ? INT64_MAX : round_ns, needed, sizeof needed),
                  seconds_given ? "" : " (the default is 60 s)");
         return -1;
     }
@@ -1055,8 +1071,8 @@ static int plan_rounds(struct nd_options *o, int seconds_given) {
 static void note_few_pairs(struct nd_options *o) {
     enum { LEAST_PAIRS = 7 };
     char text[192];
-    double round_s = (double)o->half_ns * 1e-9 * nd_options_round_steps(o);
-    if (o->design->single_loop || o->n_arms == 0 || o->n_rounds >= LEAST_PAIRS) return;
+    double round_s = (double)nd_options_round_ns(o) * 1e-9;
+    if (o->design->single_loop || o->design->has_stretches || o->n_arms == 0 || o->n_rounds >= LEAST_PAIRS) return;
     snprintf(text, sizeof text,
              "%lld %s of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes %d "
              "(--seconds %.4g)",
@@ -1182,7 +1198,10 @@ static int resolve_agent(struct parsing *p) {
     if (is_useless(p, NEEDS_GENERATOR, o->n_levels > 0 || p->levels,
                    "--%s: with an agent there is no generator unless levels are asked for (see --levels)%s", ""))
         return -1;
-    if (nd_agent_complete(a, o->half_ns)) {
+    int is_frozen = strcmp(a->way, "agent-cmd") != 0;
+    for (int i = 0; i < a->n_words; i++) is_frozen |= strcmp(a->words[i], "--freeze") == 0;
+    if (o->design->has_stretches && !is_frozen && nd_agent_take(a, "freeze", NULL)) return -1;
+    if (nd_agent_complete(a, o->design->has_stretches ? o->stretch_ns : o->half_ns)) {
         nl_error("--%s: too many options of the agent", a->way);
         return -1;
     }
@@ -1231,7 +1250,10 @@ static int resolve_looks(struct parsing *p) {
 static void choose_half(struct parsing *p) {
     struct nd_options *o = p->o;
     int has_agent = nd_agent_is_given(&o->agent);
-    if (!o->design->is_paired)
+    if (o->design->has_stretches) {
+        o->half_ns = p->half_ns ? p->half_ns : QUICK_NS;
+        o->stretch_ns = p->block_ns ? p->block_ns : 1000000000;
+    } else if (!o->design->is_paired)
         o->half_ns = p->block_ns ? p->block_ns : 1000000000;
     else if (p->half_ns || !has_agent)
         o->half_ns = p->half_ns ? p->half_ns : o->app ? 100000000 : 10000000;
@@ -1240,6 +1262,21 @@ static void choose_half(struct parsing *p) {
         if (o->agent.period_ns == 0)
             note(o, "--agent-period: not given, so halves last 1 s and may hold different numbers of the agent's samples");
     }
+}
+
+/* Stretches are of an agent that can be frozen for some milliseconds. */
+static int check_quick(const struct parsing *p) {
+    const struct nd_options *o = p->o;
+    if (!o->design->has_stretches) return 0;
+    if (!nd_agent_is_given(&o->agent) || strcmp(o->agent.way, "agent-on") == 0 || strcmp(o->agent.way, "scrape") == 0) {
+        nl_error("--design: quick is for an agent that is frozen (give --agent-cmd, --agent-pid, --agent-cgroup or --agent-unit)");
+        return -1;
+    }
+    const char *with = o->app ? "--app" : p->levels ? "--levels" : o->start.mode->is_synchronised ? "--start"
+                                                                                    : o->sequential.stops ? "--stop-when" : NULL;
+    if (!with) return 0;
+    nl_error("--design: quick and %s cannot be combined (use lockin or blocks)", with);
+    return -1;
 }
 
 static int resolve(struct parsing *p) {
@@ -1252,7 +1289,7 @@ static int resolve(struct parsing *p) {
         nl_error("--half-period: design %s has none (use --block or --seconds)", o->design->name);
         return -1;
     }
-    if (p->block_ns && (o->design->is_paired || o->design->single_loop)) {
+    if (p->block_ns && ((o->design->is_paired && !o->design->has_stretches) || o->design->single_loop)) {
         nl_error("--block: design %s has none (use --half-period or --seconds)", o->design->name);
         return -1;
     }
@@ -1261,9 +1298,9 @@ static int resolve(struct parsing *p) {
         return -1;
     }
     choose_half(p);
-    if (resolve_configs(p) || resolve_treatment(p)) return -1;
+    if (resolve_configs(p) || check_quick(p) || resolve_treatment(p)) return -1;
     if (o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
-    if (hold_agent_periods(o) || (nd_options_has_generator(o) && check_period(o))) return -1;
+    if (hold_agent_periods(o) || check_stretch(o) || (nd_options_has_generator(o) && check_period(o))) return -1;
     if (!o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
     if (resolve_looks(p)) return -1;
     note_few_pairs(o);
@@ -1370,14 +1407,37 @@ int nd_options_has_agent(const struct nd_options *o) { return o->agent.name != N
 
 int64_t nd_options_n_halves(const struct nd_options *o) { return o->n_rounds * nd_options_round_steps(o); }
 
+int64_t nd_options_long_ns(const struct nd_options *o) { return o->design->has_stretches ? LONG_HALVES * o->half_ns : 0; }
+
+int64_t nd_options_settle_ns(const struct nd_options *o, int64_t planned_ns) {
+    if (!o->design->has_stretches || planned_ns == o->stretch_ns || o->agent.settle_ns < QUICK_SETTLE_NS) return o->agent.settle_ns;
+    return QUICK_SETTLE_NS;
+}
+
+struct nd_schedule nd_options_schedule(const struct nd_options *o) {
+    return (struct nd_schedule){.design = o->design, .n_configs = o->n_configs, .n_levels = o->n_arms, .seed = o->seed,
+                                .n_rounds = o->n_rounds, .lacks_off = o->which_arms == ND_ARMS_ON, .half_ns = o->half_ns,
+                                .long_ns = nd_options_long_ns(o), .stretch_ns = o->stretch_ns};
+}
+
+int64_t nd_options_round_ns(const struct nd_options *o) {
+    const struct nd_schedule s = nd_options_schedule(o);
+    int64_t round_ns = nd_schedule_round_ns(&s);
+    if (!o->design->has_stretches) return round_ns;
+    /* each stretch has its settling, and every other half the short one */
+    return round_ns + o->n_configs * (o->agent.settle_ns - QUICK_SETTLE_NS) + nd_schedule_round_steps(&s) * (QUICK_SETTLE_NS + SWITCH_NS);
+}
+
 int64_t nd_options_limit_ns(const struct nd_options *o) {
+    if (o->design->has_stretches) return o->measure_ns;
     return o->count || o->design->single_loop ? 0 : nd_schedule_limit_ns(o->measure_ns, nd_options_n_halves(o));
 }
 
 int nd_options_compares_arms(const struct nd_options *o) { return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH; }
 
 int nd_options_round_steps(const struct nd_options *o) {
-    return o->design->round_steps(o->n_configs, o->n_arms, o->which_arms != ND_ARMS_ON);
+    const struct nd_schedule s = nd_options_schedule(o);
+    return nd_schedule_round_steps(&s);
 }
 
 int nd_options_times_operations(const struct nd_options *o) {

@@ -112,6 +112,7 @@ struct nd_options {
     int self_test, sync_only;
     int64_t measure_ns;         /* planned measuring time over all halves */
     int64_t half_ns;            /* length of a half (lockin), block (blocks) or loop (single) */
+    int64_t stretch_ns;         /* quick: length of an undisturbed stretch; 0 in other designs */
     int64_t count;              /* operations per loop; 0: from the pilot */
     int64_t period_ns;          /* of the noise */
     int64_t warmup_ns;
@@ -162,6 +163,18 @@ int64_t nd_options_n_halves(const struct nd_options *o);
 /* How long the schedule may take by the wall clock, ns; 0: as long as it takes (numbers of operations are the user's, or there are no
  * rounds). */
 int64_t nd_options_limit_ns(const struct nd_options *o);
+
+/* quick: planned length of its longer halves; 0 in other designs. */
+int64_t nd_options_long_ns(const struct nd_options *o);
+
+/* Untimed operations before a half of planned length, after the agent was switched, ns. */
+int64_t nd_options_settle_ns(const struct nd_options *o, int64_t planned_ns);
+
+/* The schedule of these options. */
+struct nd_schedule nd_options_schedule(const struct nd_options *o);
+
+/* What a round takes, ns: without switching and settling, but in the design quick with them. */
+int64_t nd_options_round_ns(const struct nd_options *o);
 
 /* Whether arms are compared: within this launch, or, where it has one of them (--arms), among the launches of its campaign. */
 int nd_options_compares_arms(const struct nd_options *o);

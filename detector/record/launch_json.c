@@ -103,6 +103,10 @@ static json_t *options_json(const struct nd_options *o) {
     json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
                              "levels_percent", levels, "seconds", (double)o->measure_ns * 1e-9);
     json_object_set_new(json, o->design->is_paired ? "half_period_ns" : "block_ns", json_integer(o->half_ns));
+    if (o->design->has_stretches) {
+        json_object_set_new(json, "long_half_ns", json_integer(nd_options_long_ns(o)));
+        json_object_set_new(json, "block_ns", json_integer(o->stretch_ns));
+    }
     json_object_set_new(json, "period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null());
     json_object_set_new(json, "count", o->count ? json_integer(o->count) : json_null());
     json_object_set_new(json, "kind", nd_options_has_generator(o) ? text(o->kinds[0]) : json_null());

@@ -36,7 +36,7 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
     }
     nl_progress_open(&p->lines, o->progress);
     /* switching an agent takes what it takes */
-    p->limit_ns = nd_options_has_agent(o) ? 0 : nd_options_limit_ns(o);
+    p->limit_ns = nd_options_has_agent(o) && !o->design->has_stretches ? 0 : nd_options_limit_ns(o);
     nd_progress_begin(p);
     return p;
 }

@@ -115,6 +115,7 @@ char *na_certificate(const struct na_session *s) {
     json_object_set_new(o, "host", text(s->page->host));
     json_object_set_new(o, "name", text(a->name));
     json_object_set_new(o, "way", text(a->way->name));
+    json_object_set_new(o, "restarted", s->options->cmd ? json_boolean(!s->options->freezes) : json_null());
     json_object_set_new(o, "command", command(s->options));
     json_object_set_new(o, "off_command", text(s->options->off));
     json_object_set_new(o, "pids", pids(&a->set));

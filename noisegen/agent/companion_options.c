@@ -103,6 +103,12 @@ static const char *set_shell(void *context, const char *text) {
     return NULL;
 }
 
+static const char *set_freeze(void *context, const char *text) {
+    (void)text;
+    ((struct parsing *)context)->o->freezes = 1;
+    return NULL;
+}
+
 /* The position of a word in a list that ends with NULL; -1. */
 static int word_index(const char *text, const char *const *words) {
     for (int i = 0; words[i]; i++)
@@ -197,6 +203,7 @@ static const struct nl_option rows[] = {
     {.help = "How:", .group = 2},
     {"agent-cpu", "LIST", "bind a started command to these CPUs (default: it may use all of them)", 2, set_cpu},
     {"scrape-cpu", "LIST", "bind the scraper to these CPUs (default: one without a rank)", 2, set_scrape_cpu},
+    {"freeze", NULL, "with --agent-cmd: start the command once, and freeze it where it would be ended", 2, set_freeze},
     {"shell", NULL, "run commands with sh -c (otherwise they are split into words, and nothing is expanded)", 2, set_shell},
     {"agent-name", "NAME", "what the agent is called in the files (default: as its command, unit or process)", 2, set_name},
     {"agent-timeout", "TIME", "the longest a switch may take (default 30s)", 2, set_timeout},
@@ -235,6 +242,8 @@ static int check(const struct na_options *o) {
         nl_error("--agent-cpu: only a started command (--agent-cmd) can be bound");
     else if (o->is_shell && !o->cmd && !o->on && !o->scrape)
         nl_error("--shell: there is no command to run");
+    else if (o->freezes && !o->cmd)
+        nl_error("--freeze: there is no started command (--agent-cmd); other agents are frozen anyway");
     else if (o->is_json && !o->dry_run)
         nl_error("--json: belongs to --dry-run");
     else if (o->control_fd < 0 && !o->dry_run)

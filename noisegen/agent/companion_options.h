@@ -17,6 +17,7 @@ struct na_options {
     const char *scrape_cpu, *cpu; /* as given; the sets below */
     cpu_set_t scrape_cpus, cpus;
     int is_shell;
+    int freezes; /* the command is started once, and frozen in off halves */
     const char *name;
     int64_t timeout_ns;
     const char *who; /* "auto", "none", or a source of the recorder */

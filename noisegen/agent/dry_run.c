@@ -41,7 +41,7 @@ static int try_command(struct na_session *s, char *reason, int size) {
     struct na_agent *a = &s->agent;
     int64_t ignored_ns, end_ns = nl_mono_ns() + TRIAL_NS;
     char last[NA_REASON_BYTES];
-    if (na_agent_switch(a, 1, &ignored_ns, reason, size)) return -1;
+    if (na_agent_place(a, reason, size) || na_agent_switch(a, 1, &ignored_ns, reason, size)) return -1;
     struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, a->root.pid, 0), .events = POLLIN};
     /* one that goes into the background has ended, and lives */
     for (int64_t left_ns = TRIAL_NS; left_ns > 0 && a->way->lives(a, reason, size); left_ns = end_ns - nl_mono_ns())

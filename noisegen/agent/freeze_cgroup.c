@@ -146,7 +146,7 @@ static int find_origin(const struct na_freeze *f, const struct na_freezer *row, 
 }
 
 static int prepare_own(struct na_freeze *f, const struct na_freezer *row, const char *mount, int is_trial, char *reason, int reason_size) {
-    char origin[PATH_MAX], file[PATH_MAX], ignored[64];
+    char origin[PATH_MAX], file[PATH_MAX];
     struct na_undo *u = f->undo;
     int rc = find_origin(f, row, mount, origin, reason, reason_size);
     if (rc) return rc;
@@ -162,12 +162,12 @@ static int prepare_own(struct na_freeze *f, const struct na_freezer *row, const 
     rc = mkdir(f->directory, 0755);
     if (rc == 0 && join(file, f->directory, row->state_file) == 0 && access(file, W_OK) == 0 && (is_trial || move_all(f) == 0)) {
         if (!is_trial) return 0;
-        na_undo_all(u, ignored, sizeof ignored);
+        na_undo_cgroup(u);
         f->directory[0] = '\0';
         return 0;
     }
     na_say(reason, reason_size, "a cgroup below %s: %s", origin, strerror(errno));
-    na_undo_all(u, ignored, sizeof ignored);
+    na_undo_cgroup(u);
     f->directory[0] = '\0';
     return -1;
 }

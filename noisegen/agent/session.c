@@ -141,7 +141,7 @@ static int place(struct na_session *s, char *reason, int size) {
 
 /* Scraping begins after its agent is on. A started agent is on when it answers its scraper. */
 static int begin_scraping(struct na_session *s, char *reason, int size) {
-    int is_first = !s->was_scraped || s->agent.way == &na_way_command;
+    int is_first = !s->was_scraped || (s->agent.way == &na_way_command && !s->options->freezes);
     if (!s->options->scrape) return 0;
     if (na_scraper_start(&s->scraper, is_first, s->options->timeout_ns, &s->page->is_closed, reason, size)) return -1;
     s->was_scraped = 1;

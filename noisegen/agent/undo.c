@@ -174,6 +174,12 @@ static int remove_cgroup(struct na_undo *u) {
     return 0;
 }
 
+int na_undo_cgroup(struct na_undo *u) {
+    int rc = remove_cgroup(u);
+    na_journal_note(u);
+    return rc;
+}
+
 static int switch_off(struct na_undo *u) {
     char reason[512];
     struct na_command command;

@@ -57,6 +57,9 @@ int na_undo_thaw(struct na_undo *undo);
  * @return 0 they ended by SIGTERM, 1 SIGKILL was needed, -1 some are still there (another user's). */
 int na_end_processes(struct na_set *set, int64_t patience_ns);
 
+/* Takes members back to their cgroup and removes ours, which is not frozen. 0, -1 with errno. */
+int na_undo_cgroup(struct na_undo *undo);
+
 /* Everything: thaws, takes members back to their cgroup and removes ours, ends what was started, runs the off command. Safe to repeat.
  * @return 0, or -1 with a line in `problem` that says what could not be undone. */
 int na_undo_all(struct na_undo *undo, char *problem, int problem_size);

@@ -1,4 +1,5 @@
-/* A command: started, and ended with all its children. We are the reaper of what it leaves behind, so a daemon stays in sight. */
+/* A command: started, and ended with all its children, or frozen with them. We are the reaper of what it leaves behind, so a daemon stays in
+ * sight. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -92,7 +93,7 @@ static int lives(struct na_agent *a, char *reason, int size) {
     return 0;
 }
 
-static int off(struct na_agent *a, char *reason, int size) {
+static int end(struct na_agent *a, char *reason, int size) {
     int64_t patience_ns = a->options->timeout_ns / 2 < PATIENCE_NS ? a->options->timeout_ns / 2 : PATIENCE_NS;
     members(a);
     int rc = a->set.n > 0 ? na_end_processes(&a->set, patience_ns) : 0;
@@ -104,7 +105,7 @@ static int off(struct na_agent *a, char *reason, int size) {
     return rc < 0 ? -1 : 0;
 }
 
-static int on(struct na_agent *a, char *reason, int size) {
+static int start(struct na_agent *a, char *reason, int size) {
     pid_t pid;
     char ignored[64];
     a->undo->patience_ns = PATIENCE_NS;
@@ -117,19 +118,45 @@ static int on(struct na_agent *a, char *reason, int size) {
     na_set_empty(&a->set);
     na_set_add(&a->set, pid);
     if (!is_counted) na_cpu_open(&a->cpu, &a->set, a->figures.starts_processes);
-    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-    poll(&end, 1, START_MS);
-    if (end.fd >= 0) close(end.fd);
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    poll(&ended, 1, START_MS);
+    if (ended.fd >= 0) close(ended.fd);
     if (lives(a, reason, size)) return 0;
     na_say(a->died, sizeof a->died, "at its start: %s", reason);
-    off(a, ignored, sizeof ignored);
+    end(a, ignored, sizeof ignored);
     return -1;
+}
+
+/* Started once: from then on it is an agent that runs, and is frozen. */
+static int place(struct na_agent *a, char *reason, int size) {
+    char why[NA_REASON_BYTES];
+    if (!a->options->freezes) return 0;
+    a->freeze.undo = a->undo;
+    a->freeze.set = &a->set;
+    a->freeze.timeout_ns = a->options->timeout_ns;
+    if (start(a, reason, size)) return -1;
+    members(a);
+    a->is_on = 1;
+    if (na_frozen_place(a, why, sizeof why) == 0) return 0;
+    na_say(reason, size, "%s; have it started anew for each stretch (noiselab run agent --restart)", why);
+    return -1;
+}
+
+static int on(struct na_agent *a, char *reason, int size) {
+    return a->options->freezes ? na_frozen_on(a, reason, size) : start(a, reason, size);
+}
+
+static int off(struct na_agent *a, char *reason, int size) {
+    if (!a->options->freezes) return end(a, reason, size);
+    members(a); /* whom it started meanwhile is frozen, too */
+    return na_frozen_off(a, reason, size);
 }
 
 const struct na_way na_way_command = {.name = "command",
                                       .option = "agent-cmd",
-                                      .help = "a command, started and ended",
+                                      .help = "a command, started and ended; with --freeze started once and frozen",
                                       .check = check,
+                                      .place = place,
                                       .on = on,
                                       .off = off,
                                       .members = members,

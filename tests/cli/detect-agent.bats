@@ -92,6 +92,29 @@ teardown() {
     grep -q ',on,,ours,,,,' "$one/nodes.csv"
 }
 
+@test "an agent that can be frozen has undisturbed stretches, and quick pairs of two lengths between them" {
+    refused "--design: quick is for an agent that is frozen" --design quick
+    refused "--design: quick is for an agent that is frozen" --design quick --agent-on x --agent-off y
+    refused "--design: quick and --levels cannot be combined" --design quick --agent-cmd x --levels 1
+    refused "--block: an undisturbed stretch must last 20 times as long as a half" --design quick --agent-cmd x --block 100ms
+    start_agent
+    launch 1 --op empty --agent-pid "$AGENT" --agent-name ours --agent-period 50ms --design quick --half-period 10ms --block 300ms --seconds 8 --launch-id one
+    is_left_running
+    one=$OUT/one
+    jq -c '{o: .options | {design, half_period_ns, long_half_ns, block_ns, agent_settle_ns}, ended, rounds_done, rows}' "$one/launch.json"
+    jq -e '.ended == "complete" and (.options | .design == "quick" and .half_period_ns == 1e7 and .long_half_ns == 1e8 and .block_ns == 3e8)' "$one/launch.json"
+    # of every pair an off and an on half of one length; of every stretch one on half; at the end of the time a set may be incomplete, a pair not
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        { n[$c["planned_ns"]]++; arms[$c["pair"]] = arms[$c["pair"]] $c["arm"]; planned[$c["pair"]] = $c["planned_ns"] }
+        END { for (p in arms) if (planned[p] == 3e8 ? arms[p] != "on" : arms[p] !~ /^(offon|onoff)$/) { print p, planned[p], arms[p]; exit 1 }
+            print n[1e7], n[1e8], n[3e8]; exit !(n[3e8] >= 1 && n[1e8] >= 2 && n[1e7] >= 20) }' "$one/halves.csv"
+    # settling: half a period before a stretch, 5 ms before a quick half
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } $c["settle_ns"] < ($c["planned_ns"] == 3e8 ? 25e6 : 5e6) { exit 1 }' "$one"/agent.*.csv
+    diff <(column planned_ns "$one/halves.csv") <(column planned_ns "$one/agent.$(hostname).csv")
+    # it ran in its on halves, and not while it was frozen
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } { used[$c["arm"]] += $c["agent_cpu_ns"] } END { print used["on"], used["off"]; exit !(used["off"] < 0.05 * used["on"]) }' "$one"/agent.*.csv
+}
+
 @test "an agent that dies ends its arm; off and generator go on, and the rows are kept" {
     start_agent
     (

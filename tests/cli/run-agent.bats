@@ -97,7 +97,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     mkdir "$BATS_TEST_TMPDIR/my conf"
     template="$BATS_TEST_TMPDIR/my conf/agent x.conf"
     printf 'Interval @INTERVAL@\nAgain "@INTERVAL@"\n' >"$template"
-    submit_agent --agent-cmd 'agentd -f -C @FILE@' --sweep 0.1s,1s,60s --interval-template "$template" --launches 4 --seed 5 --margin 0.1 || cat "$ERR"
+    submit_agent --agent-cmd 'agentd -f -C @FILE@' --restart --sweep 0.1s,1s,60s --interval-template "$template" --launches 4 --seed 5 --margin 0.1 || cat "$ERR"
     cat "$OUT/schedule.tsv"
     [ "$(words_of --agent-interval | sort | uniq -c | awk '{ print $1 $2 }' | paste -sd ' ' -)" = '40.1s 41s 460s' ]
     # once each in every round, and not always in the same order
@@ -175,6 +175,29 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     grep -q '^options=(.*--shell.*--compare-replay' "$OUT/job.sbatch"
 }
 
+@test "an agent that can be frozen is, a command too, and --seconds holds all of it" {
+    run_refused '--restart: nothing is started' run_agent --agent-pid 1 --restart
+    for how in quick lockin blocks; do
+        case $how in
+        quick) submit_agent --agent-cmd 'sleep 9' --agent-period 1s --op barrier || cat "$ERR" ;;
+        lockin) submit_agent --agent-pid 1 --agent-period 1s --op barrier --levels 1 || cat "$ERR" ;;
+        blocks) submit_agent --agent-on true --agent-off true --agent-period 1s --op barrier || cat "$ERR" ;;
+        esac
+        [ "$(words_of --design)" = "$how" ]
+        [ "$how" != quick ] || ! grep 'settling after switches' "$ERR" || false
+        rm -rf "$OUT"
+    done
+    # recorded for as long as a third of the time allows, which is taken off the launch's
+    status=0
+    run_agent --agent-cmd "$(busy 1ms 50ms)" --op barrier --seconds 20s --no-report || status=$?
+    cat "$ERR"
+    [ "$status" -eq 0 ]
+    [ "$(words_of --seconds)" = 15s ]
+    launch=$OUT/$(planned)/launch.json
+    jq -e '.ended == "complete" and .options.design == "quick" and .options.freeze and (.agents[0] | .restarted == false and .freezer != null and .state_left == "not started")' "$launch"
+    ! pgrep -f "$(busy 1ms 50ms)" || false
+}
+
 @test "the agent is recorded, its period measured, and the launches hold whole periods" {
     status=0
     run_agent --agent-cmd "$(busy 1ms 50ms)" --design lockin --seconds 4s --warmup 0s --launches 2 || status=$?
@@ -195,7 +218,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 }
 
 @test "an agent has one launch of a minute, --seconds is the time of all launches, and few are said to tell of these launches only" {
-    submit_agent --agent-cmd 'sleep 9' --agent-period 1s --op barrier
+    submit_agent --agent-cmd 'sleep 9' --agent-period 1s --op barrier --restart
     cat "$ERR"
     [ "$(planned | wc -l)" -eq 1 ]
     [ "$(words_of --seconds | sort -u)" = 60s ]

@@ -57,6 +57,43 @@ static void the_order_within_pairs_is_a_fair_coin(void **state) {
     assert_in_range(same_as_before, n_pairs / 2 - 195, n_pairs / 2 + 195);
 }
 
+static void a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_random_order(void **state) {
+    (void)state;
+    struct nd_step steps[1024];
+    struct nd_schedule s = {.design = nd_design_find("quick"), .n_configs = CONFIGS, .n_levels = 1, .seed = 5, .n_rounds = ROUNDS,
+                            .half_ns = 25, .long_ns = 250, .stretch_ns = 2000};
+    int64_t next = 0;
+    int first = 0, on_first = 0, n_pairs = 0;
+    for (int64_t round = 0; round < ROUNDS; round++) {
+        int n = fill(&s, round, steps), n_stretches[CONFIGS] = {0}, n_long[CONFIGS] = {0}, n_short[CONFIGS] = {0};
+        int64_t planned = 0;
+        for (int i = 0; i < n; i++) {
+            const struct nd_step *a = &steps[i];
+            planned += a->planned_ns;
+            assert_true(a->pair == next);
+            next++;
+            if (a->planned_ns == 2000) {
+                assert_true(a->level == 0 && a->order == 0);
+                n_stretches[a->config]++;
+                first += i == 0;
+                continue;
+            }
+            const struct nd_step *b = &steps[++i];
+            planned += b->planned_ns;
+            assert_true(b->pair == a->pair && b->config == a->config && b->planned_ns == a->planned_ns && b->order == 1);
+            assert_true((a->level == ND_OFF) != (b->level == ND_OFF));
+            a->planned_ns == 250 ? n_long[a->config]++ : n_short[a->config]++;
+            on_first += a->level != ND_OFF;
+            n_pairs++;
+        }
+        for (int c = 0; c < CONFIGS; c++) assert_true(n_stretches[c] == 1 && n_long[c] == 2 && n_short[c] == 20);
+        assert_true(planned == nd_schedule_round_ns(&s));
+    }
+    assert_true(next == ROUNDS * nd_schedule_round_pairs(&s));
+    assert_in_range(first, ROUNDS / 2 - 50, ROUNDS / 2 + 50);
+    assert_in_range(on_first, n_pairs / 2 - 410, n_pairs / 2 + 410); /* 26,400 coins, 5 standard deviations */
+}
+
 static void pair_numbers_are_unique_within_the_launch(void **state) {
     (void)state;
     static const char *const designs[] = {"lockin", "blocks"};
@@ -169,6 +206,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_lockin_round_holds_each_cell_once_as_a_pair),
         cmocka_unit_test(the_order_within_pairs_is_a_fair_coin),
+        cmocka_unit_test(a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_random_order),
         cmocka_unit_test(pair_numbers_are_unique_within_the_launch),
         cmocka_unit_test(every_set_of_blocks_holds_each_arm_once),
         cmocka_unit_test(an_arm_stands_equally_often_at_every_place_of_its_set),
