@@ -175,7 +175,7 @@ margin_answer_words <- function(margin, answer, of = "") {
 # that was detected, or the highest.
 answer_rows <- function(analysis, most = 14) {
   rows <- widest_scope(analysis$verdicts)
-  control <- channel_table()$control[match(rows$channel, names(channels))]
+  control <- vapply(channels[rows$channel], `[[`, TRUE, "control")
   dosed <- rows[rows$level_requested_percent > 0 & !control, ]
   shown <- lead_by_answers(dosed[dosed$channel == main_channel(dosed$channel), ], analysis$agent_answers)
   if (nrow(shown) <= most) return(shown)

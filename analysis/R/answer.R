@@ -32,7 +32,7 @@ row_outcome <- function(rows) ifelse(is_alone(rows), "detected alone", rows$verd
 answer_facts <- function(analysis) {
   check_argument(inherits(analysis, "nl_analysis"), "analysis", class(analysis), "the result of analyze_campaign()")
   rows <- widest_scope(analysis$verdicts)
-  rows <- rows[rows$level_requested_percent > 0 & !channel_table()$control[match(rows$channel, names(channels))], ]
+  rows <- rows[rows$level_requested_percent > 0 & !vapply(channels[rows$channel], `[[`, TRUE, "control"), ]
   if (nrow(rows) == 0) return(list(families = NULL, smallest = NULL, alone = NULL, refused = refused_reasons(rows)))
   rows$outcome <- row_outcome(rows)
   families <- bind_rows(lapply(split_families(rows), family_facts))

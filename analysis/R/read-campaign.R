@@ -530,7 +530,7 @@ read_contract_csv <- function(file, rules, info, blank_off = FALSE) {
     data.table::setnames(data, new_names(names(data)))
   }
   for (name in rules$name[rules$kind == "word"]) data.table::set(data, j = name, value = as_word(data[[name]]))
-  for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], rules[i, ], file)
+  for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], rows_at(rules, i), file)
   drop_empty_starts(data)
   if ("arm" %in% rules$name) {
     if (blank_off) {
@@ -621,7 +621,7 @@ check_header <- function(file, rules) {
     abort_data(file, " is empty: the launch wrote nothing; run it again or leave it out")
   }
   for (added in if ("arm" %in% rules$name) added_columns) {
-    if (!any(added %in% header[[1]])) rules <- rules[!rules$name %in% added, ]
+    if (!any(added %in% header[[1]])) rules <- rows_at(rules, which(!rules$name %in% added))
   }
   missing <- setdiff(rules$name, header[[1]])
   if (length(missing) > 0) {

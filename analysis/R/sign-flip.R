@@ -48,7 +48,7 @@ tie_margin <- function(s) 1e-9 * sum(abs(s))
 enumerate_flips <- function(s) {
   half <- length(s) %/% 2
   left <- signed_sums(s[seq_len(half)])
-  right <- sort(signed_sums(s[half + seq_len(length(s) - half)]))
+  right <- sort.int(signed_sums(s[half + seq_len(length(s) - half)]), method = "quick")
   reach <- sum(s) - tie_margin(s) - left
   below <- findInterval(reach, right, left.open = TRUE)
   sum(length(right) - below) / 2^length(s)

@@ -42,7 +42,7 @@ thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
                  "a data frame of verdicts")
   check_argument(is_number(delta_percent, 0), "delta_percent", delta_percent, "one number above 0")
   if (is.null(verdicts$ci_low)) verdicts$ci_low <- NA_real_
-  wanted <- verdicts[!channel_table()$control[match(verdicts$channel, names(channels))], ]
+  wanted <- verdicts[!vapply(channels[verdicts$channel], `[[`, TRUE, "control"), ]
   if (nrow(wanted) == 0) return(NULL)
   bind_rows(lapply(split_families(wanted), threshold_of, alpha = alpha, delta = delta_percent))
 }

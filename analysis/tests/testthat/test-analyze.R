@@ -1,6 +1,6 @@
 test_that("known truth is found: estimates inside their intervals, the placebo not detected", {
   dir <- local_campaign(pairs = 250, levels_percent = c(0, 0.1, 1, 5), seed = 11)
-  got <- analyze_campaign(read_campaign(dir))
+  got <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
   truth <- simulate_campaign(tempfile(), pairs = 1, levels_percent = c(0, 0.1, 1, 5), seed = 11)
   time <- got$verdicts[got$verdicts$channel == "time", ]
   expect_true(all(time$ci_low <= truth$slowdown_percent & truth$slowdown_percent <= time$ci_high))
@@ -201,13 +201,13 @@ test_that("each treatment is judged as if it had been run alone", {
     dir <- local_campaign(pairs = 20, levels_percent = c(0, 1, 5), kinds = c("spin", "cache"), design = design,
                           patterns = c("periodic", "poisson"), treatment_factor = 1:4)
     both <- read_campaign(dir)
-    together <- analyze_campaign(both)
+    together <- analyze_campaign(both, channels = c("time", "preempted"))
     expect_equal(nrow(together$treatments), 4)
     alone <- both
     mine <- both$rows$kind %in% "cache" & both$rows$pattern %in% "poisson"
     pair <- both$rows$pair[mine]
     alone$rows <- both$rows[mine | both$rows$arm == "off" & both$rows$pair %in% pair, ]
-    alone <- analyze_campaign(alone)
+    alone <- analyze_campaign(alone, channels = c("time", "preempted"))
     for (part in c("verdicts", "thresholds", "amplification", "cost")) {
       wanted <- alone[[part]]
       got <- together[[part]]
@@ -228,7 +228,7 @@ test_that("known truth is found for every treatment", {
   truth <- simulate_campaign(dir, pairs = 250, levels_percent = levels, kinds = c("spin", "cache"),
                              patterns = c("periodic", "poisson"), treatment_factor = c(1, 1, 2, 2),
                              half_period_ns = 4e7, seed = 5)
-  got <- analyze_campaign(read_campaign(dir))
+  got <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
   time <- got$verdicts[got$verdicts$channel == "time", ]
   key <- function(x) paste(x$kind, x$pattern, x$level_requested_percent)
   truth <- truth[match(key(time), key(truth)), ]

@@ -1,5 +1,5 @@
 test_that("pictures in each form, and data, are written where they were asked for", {
-  dir <- local_campaign(pairs = 12, levels_percent = c(0, 5))
+  dir <- local_campaign(pairs = 8, levels_percent = 5)
   for (form in c("png", "svg", "pdf")) {
     file <- file.path(dir, paste0("p.", form))
     got <- status_of("noiselab-plot", "dose", dir, "--out", file)

@@ -1,5 +1,5 @@
 # An agent's launches and a replay's in one campaign; with `together` in the same launches.
-both_of <- function(agent_percent, replay_percent, pairs = 25, launches = 3, together = FALSE) {
+both_of <- function(agent_percent, replay_percent, pairs = 15, launches = 3, together = FALSE) {
   of <- function(seed, ...) do.call(simulated_campaign, c(quiet, list(pairs = pairs, launches = launches, seed = seed, ...)))
   a <- of(1, external = "collectd", slowdown_percent = agent_percent, prefix = "a")
   b <- of(2, patterns = "replay", kinds = "sum", levels_percent = 1, slowdown_percent = replay_percent, prefix = "r")
@@ -49,7 +49,7 @@ test_that("the difference is taken within launches, within one launch, or by Wel
   expect_equal(compare_replay(both_of(2, 2, together = TRUE))$rows$test, "t on differences within launches")
   one <- compare_replay(both_of(2, 2, launches = 1, together = TRUE))
   expect_equal(one$rows$test, "Welch on pairs")
-  expect_equal(one$rows$n, 50)
+  expect_equal(one$rows$n, 30)
   # In blocks both stand against the same off block, which drops out of the difference.
   blocks <- simulated_campaign(design = "blocks", patterns = "replay", kinds = c("collectd", "sum"), levels_percent = 1, pairs = 40,
                                treatment_factor = c(2, 1), seed = 5)
