@@ -16,6 +16,11 @@ project_options <- function() list(
   option("phase-spread", "TIME", "where all nodes are hit at the same moment: by so much apart (default 0)"),
   option("wander", help = "periods differ between nodes, so that phases wander (else they are fixed for a run)"),
   option("unseen", "TIME", "the longest burst that may have been missed (default 50ms)"),
+  option("pattern", "NAME", paste0("what follows each step, simulated by messages (default: an ideal synchronisation): ", paste(project_patterns, collapse = ", "))),
+  option("bytes", "SIZE", "of --pattern (default 8)"),
+  option("latency", "TIME", "with --pattern: a message is under way for so long (default 2.5us)"),
+  option("overhead", "TIME", "with --pattern: CPU time that a message takes on each side (default 1.5us)"),
+  option("bandwidth", "SIZE", "with --pattern: bytes per second (default 10GB)"),
   option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P"),
   option("seed", "N", "of the draws of phases (default 1)"),
   option("json", help = "print JSON"),
@@ -56,10 +61,23 @@ project_request <- function(values) {
   cores <- list_option(values$reserve, "--reserve", function(text, name) whole_option(text, name))
   if (!is.null(cores) && is.null(ranks)) abort_usage("--reserve: of how many? (--ranks-per-node N)")
   if (any(cores >= ranks)) abort_usage("--reserve: ", max(cores), " of ", ranks, " cores leave no rank")
-  list(nodes = nodes, every_s = every, margin = margin_option(values$margin), ranks_per_node = ranks, reserve = cores,
+  list(pattern = pattern_request(values), nodes = nodes, every_s = every, margin = margin_option(values$margin), ranks_per_node = ranks, reserve = cores,
        spread_s = duration_option(values[["phase-spread"]], "--phase-spread") %||% 0, wander = isTRUE(values$wander),
        unseen_s = duration_option(values$unseen, "--unseen") %||% 0.05, alpha = 2 * alpha_option(values$alpha),
        seed = whole_option(values$seed, "--seed") %||% 1, period_s = duration_option(values$period, "--period") %||% NA_real_)
+}
+
+# NULL: an ideal synchronisation.
+pattern_request <- function(values) {
+  name <- names_option("pattern", values$pattern, project_patterns, "pattern")
+  of <- intersect(c("bytes", "latency", "overhead", "bandwidth"), names(values))
+  if (is.null(name)) {
+    if (length(of) > 0) abort_usage("--", of[1], ": is for --pattern only")
+    return(NULL)
+  }
+  if (length(name) != 1) abort_usage("--pattern: one at a time")
+  list(name = name, bytes = size_option(values$bytes %||% "8"), latency_s = duration_option(values$latency, "--latency") %||% 2.5e-6,
+       overhead_s = duration_option(values$overhead, "--overhead") %||% 1.5e-6, per_byte_s = 1 / size_option(values$bandwidth %||% "10GB"))
 }
 
 list_option <- function(text, name, each) {
@@ -85,7 +103,8 @@ project_source <- function(operands, values, request) {
 }
 
 make_projection <- function(noise, request) {
-  rows <- project_noise(noise, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander, request$seed)
+  rows <- project_noise(noise, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander, request$seed,
+                        request$pattern)
   asked <- rows[rows$phase == "independent", ]
   margin <- request$margin
   shortest <- function(phase) {
@@ -96,8 +115,8 @@ make_projection <- function(noise, request) {
     noise = noise, request = request, rows = rows, headline = headline,
     margin_answer = if (!is.null(margin)) project_margin(asked, margin),
     common_answer = if (!is.null(margin)) project_margin(rows[rows$phase == "common", ], margin),
-    shortest_s = if (!is.null(margin)) c(independent = shortest("independent"), common = shortest("common")),
-    below = nodes_below(noise, headline$every_ns / 1e9, (margin %||% usual_margin) / 100),
+    shortest_s = if (!is.null(margin) && is.null(request$pattern)) c(independent = shortest("independent"), common = shortest("common")),
+    below = if (is.null(request$pattern)) nodes_below(noise, headline$every_ns / 1e9, (margin %||% usual_margin) / 100),
     reserve = if (!is.null(request$reserve)) reserve_rows(request$reserve, request$ranks_per_node, headline),
     unseen = unseen_bursts(noise, headline, request), notes = noise$notes
   )

@@ -83,16 +83,20 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_) {
                                         paste(format_level(levels), collapse = ", "), ")")
     on <- on & rows[["level_requested_percent"]] == wanted
   }
+  at_on <- if (any(agent)) undisturbed_rows(campaign, which(on)) else which(on)
   reader <- slices_reader()
   key <- paste(rows[["operation"]], rows[["bytes"]])
-  cells <- lapply(unique(key[on]), function(one) {
-    at <- which(on & key == one)
+  cells <- lapply(unique(key[at_on]), function(one) {
+    at <- at_on[key[at_on] == one]
     by_launch <- split(at, as.character(rows[["launch"]][at]))
-    tracks <- lapply(names(by_launch), function(id) tracks_of_rows(campaign, id, by_launch[[id]], reader))
-    known <- Filter(function(x) is.list(x) && length(x) > 0, tracks)
-    if (length(known) == 0) return(list(reason = c(unlist(Filter(is.character, tracks)), "no burst on a rank's CPU")[1]))
-    costs <- bind_rows(lapply(known, function(x) cbind(launch = "-", operation = one, bytes = 0, locked_cost(x, 0.01, 0.98))))
-    list(operation = rows[["operation"]][at[1]], tracks = unlist(known, recursive = FALSE), cost = pool_locked(costs, 0.02))
+    tracks <- lapply(names(by_launch), function(id) track_of_rows(campaign, id, by_launch[[id]], reader))
+    known <- vapply(tracks, is.list, TRUE)
+    if (!any(known)) return(list(reason = c(unlist(Filter(is.character, tracks)), "no burst on a rank's CPU")[1]))
+    costs <- bind_rows(lapply(tracks[known], function(track) {
+      cbind(launch = "-", operation = one, bytes = 0, cost_of_track(track, 0.01, 0.98, scheduled = !any(agent)))
+    }))
+    list(operation = rows[["operation"]][at[1]], tracks = tracks[known], cost = pool_locked(costs, 0.02),
+         n_nodes = vapply(names(by_launch)[known], function(id) max(1, length(loaded_hosts(campaign, id, any(agent)))), 0))
   })
   lacking <- vapply(cells, function(cell) !is.null(cell$reason), TRUE)
   if (all(lacking)) abort_data("the bursts are not known: ", cells[[1]]$reason)
@@ -102,17 +106,20 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_) {
   cell <- cells[[best]]
   cost <- cell$cost[1, ]
   amplify <- if (measured[best]) c(cost$amplification, max(1e-3, cost$amplification_low), cost$amplification_high) else c(1, 1, 1)
-  windows <- bind_rows(lapply(seq_along(cell$tracks), function(i) cbind(cell$tracks[[i]]$windows, node = i)))
-  watched <- sum(vapply(cell$tracks, `[[`, 0, "total_ns")) / 1e9
-  told <- campaign_period(campaign, rows[on, ][1, ], told_s)
+  # The windows of a launch are those of all its nodes: each has its share.
+  windows <- bind_rows(lapply(seq_along(cell$tracks), function(i) cbind(cell$tracks[[i]]$windows, launch = i)))
+  watched <- sum(vapply(cell$tracks, `[[`, 0, "total_ns") * cell$n_nodes) / 1e9
+  told <- campaign_period(campaign, rows[at_on, ][1, ], told_s)
   rate <- nrow(windows) / watched
-  period <- steady_period(windows$start / 1e9, windows$stretch + windows$node / 1e3, rate, told)
+  period <- if (max(cell$n_nodes) == 1) steady_period(windows$start / 1e9, windows$stretch + windows$launch / 1e3, rate, told) else {
+    steady_period(numeric(), numeric(), rate, told)
+  }
   title <- if (any(agent)) agent_title(as.character(rows[["kind"]][on][1]), campaign) else {
     sprintf("a load of %s %%", format_level(rows[["level_requested_percent"]][on][1]))
   }
   node_noise(
     title, amplify[1] * pmax(windows$cpu_ns, 1) / 1e9, period, if (is.na(period)) rate else 1 / period, scale = amplify[2:3] / amplify[1],
-    watched_s = watched, n_nodes = length(cell$tracks),
+    watched_s = watched, n_nodes = max(cell$n_nodes),
     cost_words = if (measured[best]) sprintf("%s times its CPU time, as %s had it", format_effect(amplify[1], FALSE), cell$operation) else {
       "as long as it was on a CPU"
     },

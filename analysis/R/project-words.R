@@ -21,7 +21,9 @@ projection_sentences <- function(projection) {
   most <- rows[which.max(rows$nodes), ]
   alone <- if (row$nodes == 1) "" else ", were its phases independent,"
   further <- if (most$nodes > row$nodes) sprintf("at %s by %s%s", nodes_words(most$nodes), projected_words(most), bounded_words(most, noise))
-  c(sprintf("%s%s slows a program on %s that synchronises every %s by %s%s.", noise$name, alone, nodes_words(row$nodes),
+  pattern <- projection$request$pattern
+  does <- if (is.null(pattern)) "synchronises every" else paste0("does ", pattern$name, " after every")
+  c(sprintf("%s%s slows a program on %s that %s %s by %s%s.", noise$name, alone, nodes_words(row$nodes), does,
             format_time(row$every_ns / 1e9), projected_words(row),
             if (is.null(further)) bounded_words(row, noise) else paste0("; ", further)),
     margin_size_words(projection), margin_projected_words(projection),
@@ -36,6 +38,7 @@ bounded_words <- function(row, noise) {
 }
 
 margin_size_words <- function(projection) {
+  if (is.null(projection$below)) return(NULL)
   margin <- projection$request$margin %||% usual_margin
   row <- projection$headline
   below <- projection$below
@@ -50,12 +53,12 @@ margin_projected_words <- function(projection) {
   margin <- projection$request$margin
   if (is.null(margin)) return(NULL)
   answer <- projection$margin_answer
-  shortest <- projection$shortest_s
+  shortest <- projection$shortest_s %||% c(independent = NA, common = NA)
   words <- c(pass = "every slowdown asked about is below it", fail = "a slowdown is above it",
              inconclusive = "an interval reaches over it, or is open")
   every <- function(s) if (is.na(s)) "no interval up to a day is shown to stay below" else paste("from", format_time(signif(s, 2)), "between bursts on it stays below")
-  sprintf("Margin of %s %%: %s, %s; %s. A common phase %s.", format_level(margin), answer, words[[answer]],
-          every(shortest[["independent"]]), if (projection$common_answer == "pass") "would do" else
+  sprintf("Margin of %s %%: %s, %s%s. A common phase %s.", format_level(margin), answer, words[[answer]],
+          if (is.null(projection$shortest_s)) "" else paste0("; ", every(shortest[["independent"]])), if (projection$common_answer == "pass") "would do" else
             paste0("would not do by itself", if (!is.na(shortest[["common"]])) paste0(" (it would from ", format_time(signif(shortest[["common"]], 2)), " on)")))
 }
 
@@ -93,12 +96,18 @@ projection_legend <- function(projection) {
   noise <- projection$noise
   request <- projection$request
   costs <- unique(noise$costs_s)
-  sprintf("slowdown in %%, %s interval; %s; %s, cost %s; %s; barriers free; if all nodes are like %s",
+  sprintf("slowdown in %%, %s interval; %s; %s, cost %s; %s; %s; if all nodes are like %s",
           format_confidence(request$alpha),
           if (is.na(noise$period_s)) sprintf("bursts at any time, %s per s", format_level(noise$rate_hz)) else paste("a burst every", format_time(noise$period_s)),
           if (length(costs) == 1) format_time(costs) else paste(format_time(signif(stats::median(noise$costs_s), 3)), "to", format_time(signif(max(costs), 3))),
-          noise$cost_words, if (request$wander) "phases wander" else "phases fixed for a run, at random",
+          noise$cost_words, if (request$wander) "phases wander" else "phases fixed for a run, at random", pattern_words(request$pattern),
           if (is.finite(noise$watched_s)) sprintf("the %d recorded for %s", noise$n_nodes, format_long(noise$watched_s)) else "this one")
+}
+
+pattern_words <- function(pattern) {
+  if (is.null(pattern)) return("barriers free")
+  sprintf("%s of %s B: latency %s, overhead %s, %s GB/s", pattern$name, format_level(pattern$bytes), format_time(pattern$latency_s),
+          format_time(pattern$overhead_s), format_level(1e-9 / pattern$per_byte_s))
 }
 
 unseen_warning <- function(projection) {
@@ -126,10 +135,10 @@ projection_json <- function(projection) {
     burst_cost_max_ns = max(noise$costs_s) * 1e9, burst_cost_low_ratio = noise$scale[1], burst_cost_high_ratio = noise$scale[2],
     n_bursts = if (is.finite(noise$watched_s)) noise$n_bursts else NA, watched_s = if (is.finite(noise$watched_s)) noise$watched_s else NA,
     nodes_recorded = if (is.finite(noise$watched_s)) noise$n_nodes else NA, seed = request$seed,
-    below_percent = request$margin %||% usual_margin, below_until_nodes = if (is.finite(projection$below)) projection$below else NA,
+    below_percent = request$margin %||% usual_margin, below_until_nodes = if (isTRUE(is.finite(projection$below))) projection$below else NA, pattern = request$pattern$name %||% NA,
     margin_percent = request$margin %||% NA, margin_answer = projection$margin_answer %||% NA,
-    common_phase_answer = projection$common_answer %||% NA, shortest_period_ns = round(1e9 * (projection$shortest_s[["independent"]] %||% NA)),
-    shortest_period_common_ns = round(1e9 * (projection$shortest_s[["common"]] %||% NA)),
+    common_phase_answer = projection$common_answer %||% NA, shortest_period_ns = round(1e9 * (unname(projection$shortest_s["independent"]) %||% NA)),
+    shortest_period_common_ns = round(1e9 * (unname(projection$shortest_s["common"]) %||% NA)),
     unseen_ns = round(1e9 * (projection$unseen$longest_s %||% NA)), unseen_high_percent = projection$unseen$high_percent %||% NA,
     watch_s = projection$unseen$watch_s %||% NA
   )

@@ -13,28 +13,29 @@ project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = c(2, 4)
 #' @param spread_s With a common phase: the starts of nodes lie so far apart, length 1.
 #' @param wander Do periods differ between nodes, so that phases wander? Otherwise they are fixed for a run, and the interval holds their draw.
 #' @param seed Number, length 1.
+#' @param pattern NULL: an ideal synchronisation of all; else what `simulated_slowdown()` takes.
 #' @return A data frame, one row per nodes x every x phase: `nodes`, `every_ns`, `phase` (`independent`, `common`), `slowdown_percent`, `ci_low`,
 #'   `ci_high`, `limit_percent` (of any number of nodes; NA where bursts keep to no period), `method` (`exact`, `walk`: mean over draws of the
-#'   phases, `chain`), `reason` (NA, or why the figure is a lower bound: then `ci_high` is NA).
+#'   phases, `chain`, `simulated`), `reason` (NA, or why the figure is a lower bound: then `ci_high` is NA).
 #' @details The interval joins the draws of the phases (their quantiles) and what is not known of the noise (`noise_bound()`), as independent
 #'   errors of the logarithm. Bursts met by a step on all nodes must not be more than were ever seen: the quantile 1 - 1/nodes of a step is
 #'   not in a record that is shorter than nodes x every.
 #' @noRd
-project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1) {
+project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL) {
   cells <- expand.grid(nodes = nodes, every_s = every_s, phase = c("independent", "common"), stringsAsFactors = FALSE)
   bind_rows(lapply(seq_len(nrow(cells)), function(i) {
     cell <- cells[i, ]
-    got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed)
+    got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed, pattern)
     data.frame(nodes = cell$nodes, every_ns = round(cell$every_s * 1e9), phase = cell$phase, slowdown_percent = 100 * got$value,
                ci_low = 100 * got$low, ci_high = 100 * got$high, limit_percent = 100 * got$limit, method = got$method, reason = got$reason)
   }))
 }
 
-project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1) {
-  middle <- phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed)
+project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL) {
+  middle <- phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern)
   measured <- is.finite(noise$watched_s)
-  bound <- function(upper) phase_slowdown(noise_bound(noise, upper, alpha), n, work_s, phase, alpha, spread_s, TRUE, seed)$value
-  centre <- if (measured) phase_slowdown(noise, n, work_s, phase, alpha, spread_s, TRUE, seed)$value
+  bound <- function(upper) phase_slowdown(noise_bound(noise, upper, alpha), n, work_s, phase, alpha, spread_s, TRUE, seed, pattern)$value
+  centre <- if (measured) phase_slowdown(noise, n, work_s, phase, alpha, spread_s, TRUE, seed, pattern)$value
   apart <- function(end, known) {
     parts <- c(log(end / middle$value), if (measured) log(known / centre))
     middle$value * exp(sign(parts[which.max(abs(parts))]) * sqrt(sum(parts^2)))
@@ -45,11 +46,12 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
     "at least: bursts as frequent and as costly as the record allows leave no time to work"
   }
   list(value = middle$value, low = min(middle$value, apart(middle$low, if (measured) bound(FALSE))), high = if (is.finite(high)) high else NA_real_,
-       limit = if (phase == "independent") slowdown_limit(noise, work_s) else NA_real_, method = middle$method, reason = reason %||% NA_character_)
+       limit = if (phase == "independent" && is.null(pattern)) slowdown_limit(noise, work_s) else NA_real_, method = middle$method, reason = reason %||% NA_character_)
 }
 
-phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, seed) {
+phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern = NULL) {
   one <- function(value, method = "exact") list(value = value, low = value, high = value, method = method)
+  if (n > 1 && !is.null(pattern)) return(simulated_slowdown(noise_plain(noise), n, work_s, if (phase == "common") spread_s, pattern, alpha, seed))
   if (n == 1 || phase == "common" && spread_s == 0) return(one(slowdown_common(noise, n)))
   periodic <- !is.na(noise$period_s)
   range_s <- if (phase == "common") min(spread_s, noise$period_s) else noise$period_s

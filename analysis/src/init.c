@@ -4,6 +4,7 @@
 #include <R_ext/Rdynload.h>
 
 static const R_CallMethodDef calls[] = {
+    {"maxplus", (DL_FUNC)&maxplus, 10},
     {"walk", (DL_FUNC)&walk, 9},
     {NULL, NULL, 0},
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [placebo] [demo] [analysis]
-#   [starts] [sync] [nodes] [startup] [record] [profile] [agents] [acceptance]
+#   [starts] [sync] [nodes] [startup] [record] [profile] [project] [agents] [acceptance]
 # Nothing else should run meanwhile. All parts take about two hours, of which acceptance and the demos take half an hour each; RUNS (10), PLACEBO_LAUNCHES (30) and DEMO_RUNS (10) shorten the longest. QUICK=1 takes seconds: every part runs
 # as it would, for a time too short for its bounds. Exit status 2: a part could not run.
 set -u
@@ -244,13 +244,23 @@ profile() {
     done
 }
 
+project() {
+    echo 'Projection to many nodes (recursive doubling over 2^20 ranks with noise; analytic, 10^6 ranks)'
+    # shellcheck disable=SC2046 # words
+    NOISELAB_R_LIB=$build/lib/noiselab/R Rscript --vanilla analysis/bench/bench-project.R $(brief '1048576 40' '4096 4') >"$work/project" || return
+    verdict "$(awk '$1 == "minutes_of_1e6_ranks_1e4_steps" { print $2 }' "$work/project")" '<=' 10 '10^6 ranks x 10^4 allreduces of 20 rounds, min'
+    verdict "$(awk '$1 == "peak_mib" { print $2 }' "$work/project")" '<=' 1024 'most memory, MiB'
+    verdict "$(awk '$1 == "analytic_s_1e6_ranks" { print $2 }' "$work/project")" '<=' 1 'analytic, 10^6 ranks, s'
+    sed 's/^/  /' "$work/project"
+}
+
 acceptance() {
     echo 'Acceptance (quick suite on three nodes of the test cluster; 1 % of one CPU on one of them in the self-check)'
     # shellcheck disable=SC2046 # words
     bench acceptance tests/bench/bench-acceptance.sh $(brief 20 '1 --seconds 2s --checks integrity,detour --self-check-seconds 2s')
 }
 
-all='harness memory generator replay detection placebo demo analysis starts sync nodes startup record profile agents acceptance'
+all='harness memory generator replay detection placebo demo analysis starts sync nodes startup record profile project agents acceptance'
 [ $# -gt 0 ] || read -ra parts <<<"$all"
 [ $# = 0 ] || parts=("$@")
 for part in "${parts[@]}"; do

@@ -196,6 +196,66 @@ test_that("of an agent the bursts of several launches count together", {
   expect_equal(stats::median(noise$costs_s), 500e-6, tolerance = 0.2)
 })
 
+# ---- simulated by messages ---------------------------------------------------------------------
+
+loggp <- function(name, ...) utils::modifyList(list(name = name, bytes = 1, latency_s = 2500e-9, overhead_s = 1500e-9, per_byte_s = 6e-9), list(...))
+quiet <- c(0, 0, 0)
+ends_of <- function(name, n, steps = 1, ...) 1e9 * as.numeric(simulated_ends(loggp(name, ...), n, 0, steps, quiet, 0, 1, 1))
+
+test_that("the times of LogGOPSim's dissemination are met: log2 P rounds of 2 o + L", {
+  expect_equal(ends_of("barrier", 16), 22000)
+  expect_equal(ends_of("barrier", 1024), 55000)
+  expect_equal(ends_of("barrier", 2^20), 110000)
+  expect_equal(ends_of("allreduce", 2^20), 110000)
+})
+
+test_that("every pattern takes the rounds that it has, and longer messages longer", {
+  # A rank that receives, then sends what it has: a round is 2 o + L; the root of a tree sends one after the other, o each.
+  expect_equal(ends_of("bcast", 2), 5500)
+  expect_equal(ends_of("reduce", 2), 5500)
+  expect_equal(ends_of("bcast", 8), 3 * 5500)
+  expect_equal(ends_of("ring", 5), 8 * 5500)
+  expect_equal(ends_of("alltoall", 5), 4 * 5500)
+  expect_equal(ends_of("halo2d", 24), 4 * 5500)
+  expect_equal(ends_of("halo3d", 24), 6 * 5500)
+  # Two rounds, and two with ranks beyond four; what those without such a partner sent is there already when the others come: no L there.
+  expect_equal(ends_of("allreduce", 6), 4 * 5500 - 2500)
+  expect_equal(ends_of("allreduce", 16, bytes = 1001), 4 * (5500 + 6000))
+})
+
+test_that("of a synchronisation that costs nothing the simulation has the known answers, and the walk's spread", {
+  free <- list(latency_s = 0, overhead_s = 0, per_byte_s = 0)
+  for (row in list(c(10, 0.01, 27.0), c(100, 0.01, 211.6), c(10, 0.1, 16.7))) for (name in c("barrier", "allreduce")) {
+    steps <- 400
+    got <- simulated_ends(utils::modifyList(loggp(name), free), row[1], row[2], c(steps / 4, steps), c(1, 1, 1), 0.025, if (row[1] == 10) 300 else 60, 1)
+    slowdown <- 100 * ((got[2, ] - got[1, ]) / (0.75 * steps * row[2]) - 1)
+    expect_equal(mean(slowdown), row[3], tolerance = 0.03, info = paste(name, row[1], row[2]))
+  }
+})
+
+test_that("the walk in blocks of the cache is the walk rank by rank", {
+  # Recursive doubling over 32,768 ranks, in R.
+  n <- 32768
+  period <- 1e-3
+  cost <- 2e-5
+  got <- simulated_ends(loggp("allreduce"), n, 1e-4, 1:6, c(period, period, 1 / period), cost, 1, 3)[, 1]
+  again <- simulated_ends(loggp("allreduce"), n, 1e-4, 1:6, c(period, period, 1 / period), cost, 1, 3)[, 1]
+  expect_identical(got, again)
+  # With bursts on no rank's way the blocks give the quiet time.
+  expect_equal(as.numeric(simulated_ends(loggp("allreduce"), n, 1e-4, 1:6, quiet, 0, 1, 3)), 1:6 * (1e-4 + 15 * 5500e-9))
+  # A barrier has as many rounds and the same ranks: it loses about as much.
+  other <- simulated_ends(loggp("barrier"), n, 1e-4, 1:6, c(period, period, 1 / period), cost, 1, 3)[, 1]
+  expect_equal(got, other, tolerance = 0.05)
+  expect_true(all(got > 1:6 * (1e-4 + 15 * 5500e-9)))
+})
+
+test_that("neighbours are held up by fewer ranks than all are", {
+  noise <- node_noise("sampler", 1e-4, 0.1)
+  of <- function(name) simulated_slowdown(noise, 64, 1e-3, NULL, loggp(name), 0.02, 1)$value
+  expect_lt(of("halo2d"), of("allreduce"))
+  expect_gt(of("halo2d"), 0.001)
+})
+
 # ---- the program -------------------------------------------------------------------------------
 
 project_of <- function(...) status_of("noiselab-project", c(...))
@@ -246,4 +306,13 @@ test_that("what cannot be asked is refused", {
   expect_match(project_of("--burst", "1ms", "--period", "1s", "--level", "1")$err, "--level is for DIR only")
   expect_identical(project_of("--burst", "2s", "--period", "1s")$status, 3L)
   expect_identical(project_of("--burst", "1ms", "--period", "1s", "--nodes", "none")$status, 2L)
+})
+
+test_that("a pattern is simulated, and says what it assumes", {
+  got <- project_of("--burst", "33us", "--period", "100ms", "--nodes", "1,64", "--every", "1ms", "--pattern", "allreduce", "--bytes", "2KiB", "--margin", "50")
+  expect_identical(got$status, 0L)
+  expect_match(paste(got$out, collapse = " "), "that does allreduce after every 1 ms by")
+  expect_match(paste(got$out, collapse = " "), "allreduce of 2050 B: latency 2.5")
+  expect_match(project_of("--burst", "1ms", "--period", "1s", "--bytes", "8")$err, "--bytes: is for --pattern only")
+  expect_match(project_of("--burst", "1ms", "--period", "1s", "--pattern", "alltoall", "--nodes", "100000")$err, "too much to simulate")
 })

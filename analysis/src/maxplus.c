@@ -1,0 +1,242 @@
+/* Steps of work, each followed by a pattern of messages, over ranks with noise: when each rank is done, from round to round (max and plus), with
+ * LogGP's times (Alexandrov et al. 1995): a message costs o on both CPUs, and arrives L + (bytes - 1) G after it was sent. */
+#include "counter.h"
+#include "patterns.h"
+#include "project.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { FOR_PHASE, FOR_GAP, FOR_COST };
+enum { MANY_RANKS = 16384 }; /* from here on threads share the ranks of a draw, not the draws */
+
+struct noise {
+    double period, range, rate; /* period 0: bursts at any time, so often on average; rate 0: none */
+    const double *cost;
+    int n_cost;
+    uint64_t seed, draw;
+};
+
+struct ranks {
+    int64_t n;
+    double *time, *sent;  /* when each is done; when its message of this round left it */
+    double *next;         /* start of its next burst */
+    uint32_t *burst;      /* the number of that */
+};
+
+static double uniform(const struct noise *noise, uint64_t what, int64_t rank, uint64_t number)
+{
+    return counter_uniform(noise->seed, noise->draw * 4 + what, (uint64_t)rank, number);
+}
+
+static double cost_of(const struct noise *noise, int64_t rank, uint32_t number)
+{
+    return noise->n_cost == 1 ? noise->cost[0] : noise->cost[(int)(noise->n_cost * uniform(noise, FOR_COST, rank, number))];
+}
+
+static double first_burst(const struct noise *noise, int64_t rank)
+{
+    if (noise->rate <= 0) return INFINITY;
+    double u = uniform(noise, FOR_PHASE, rank, 0);
+    return noise->period > 0 ? noise->range * u : -log(u) / noise->rate;
+}
+
+/* The burst is over (it ended at `end`); the next one. */
+static void next_burst(const struct noise *noise, struct ranks *ranks, int64_t rank, double end)
+{
+    ranks->burst[rank]++;
+    ranks->next[rank] = noise->period > 0 ? ranks->next[rank] + noise->period :
+        end - log(uniform(noise, FOR_GAP, rank, ranks->burst[rank])) / noise->rate;
+}
+
+/* When the rank has done so much work, from t on, past its bursts. */
+static double slow_work(const struct noise *noise, struct ranks *ranks, int64_t rank, double t, double work)
+{
+    while (ranks->next[rank] < t + work) {
+        if (noise->period > 0 && t - ranks->next[rank] > 2 * noise->period) { /* it waited through whole periods */
+            double turns = floor((t - ranks->next[rank]) / noise->period) - 1;
+            ranks->next[rank] += turns * noise->period;
+            ranks->burst[rank] += (uint32_t)turns;
+        }
+        double start = ranks->next[rank], end = start + cost_of(noise, rank, ranks->burst[rank]);
+        if (start > t) work -= start - t;
+        if (end > t) t = end;
+        next_burst(noise, ranks, rank, end);
+    }
+    return t + work;
+}
+
+static inline double worked(const struct noise *noise, struct ranks *ranks, int64_t rank, double t, double work)
+{
+    /* what costs no CPU time waits for none: a rank that only waits is not hurt by its own burst */
+    return t + work <= ranks->next[rank] || work <= 0 ? t + work : slow_work(noise, ranks, rank, t, work);
+}
+
+struct machine {
+    double latency, overhead, per_byte; /* s */
+};
+
+static void work_step(const struct noise *noise, struct ranks *ranks, double work)
+{
+#ifdef _OPENMP
+#pragma omp parallel for if (ranks->n >= MANY_RANKS)
+#endif
+    for (int64_t rank = 0; rank < ranks->n; rank++) ranks->time[rank] = worked(noise, ranks, rank, ranks->time[rank], work);
+}
+
+static void pattern_step(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine, double bytes)
+{
+    double transfer = machine->latency + (pattern->bytes(ranks->n, bytes) - 1) * machine->per_byte;
+    int64_t rounds = pattern->rounds(ranks->n);
+    for (int64_t round = 0; round < rounds; round++) {
+#ifdef _OPENMP
+#pragma omp parallel for if (ranks->n >= MANY_RANKS)
+#endif
+        for (int64_t rank = 0; rank < ranks->n; rank++) {
+            int sends = pattern->to(ranks->n, rank, round) >= 0;
+            ranks->sent[rank] = sends ? worked(noise, ranks, rank, ranks->time[rank], machine->overhead) : ranks->time[rank];
+        }
+#ifdef _OPENMP
+#pragma omp parallel for if (ranks->n >= MANY_RANKS)
+#endif
+        for (int64_t rank = 0; rank < ranks->n; rank++) {
+            int64_t from = pattern->from(ranks->n, rank, round);
+            double at = ranks->sent[rank];
+            if (from >= 0) {
+                double arrived = ranks->sent[from] + transfer;
+                at = worked(noise, ranks, rank, arrived > at ? arrived : at, machine->overhead);
+            }
+            ranks->time[rank] = at;
+        }
+    }
+}
+
+/* Recursive doubling over a power of two: as many rounds as fit are walked within a block that stays in the cache, over `lanes` neighbours at once, and
+ * then as many between blocks. `chunk`: a copy of a block's times, and the starts of bursts beside it. */
+enum { BLOCK = 4096, LANES = 8 };
+
+static void doubling_block(const struct noise *noise, struct ranks *ranks, const struct machine *machine, double transfer, int64_t first,
+                           int64_t stride, int64_t n, int64_t lanes, double *time, double *next)
+{
+    double o = machine->overhead;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t lane = 0; lane < lanes; lane++) {
+            time[i * lanes + lane] = ranks->time[first + i * stride + lane];
+            next[i * lanes + lane] = ranks->next[first + i * stride + lane];
+        }
+    for (int64_t far = 1; far < n; far *= 2)
+        for (int64_t base = 0; base < n; base += 2 * far) {
+            double *a = time + base * lanes, *b = a + far * lanes, *a_next = next + base * lanes, *b_next = a_next + far * lanes;
+            int64_t width = far * lanes;
+            for (int64_t at = 0; at < width; at += LANES) {
+                int64_t some = width - at < LANES ? width - at : LANES;
+                double x[LANES], y[LANES];
+                int hit = 0;
+#ifdef _OPENMP
+#pragma omp simd reduction(| : hit)
+#endif
+                for (int64_t k = 0; k < some; k++) {
+                    double u = a[at + k] + o, v = b[at + k] + o;
+                    double from_v = v + transfer, from_u = u + transfer;
+                    x[k] = (u > from_v ? u : from_v) + o;
+                    y[k] = (v > from_u ? v : from_u) + o;
+                    hit |= (x[k] > a_next[at + k]) | (y[k] > b_next[at + k]);
+                }
+                if (hit) for (int64_t k = 0; k < some; k++) {
+                    int64_t i = base + (at + k) / lanes, lane = (at + k) % lanes;
+                    int64_t here = first + i * stride + lane, there = here + far * stride;
+                    double u = worked(noise, ranks, here, a[at + k], o), v = worked(noise, ranks, there, b[at + k], o);
+                    x[k] = worked(noise, ranks, here, u > v + transfer ? u : v + transfer, o);
+                    y[k] = worked(noise, ranks, there, v > u + transfer ? v : u + transfer, o);
+                    a_next[at + k] = ranks->next[here];
+                    b_next[at + k] = ranks->next[there];
+                }
+                for (int64_t k = 0; k < some; k++) {
+                    a[at + k] = x[k];
+                    b[at + k] = y[k];
+                }
+            }
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t lane = 0; lane < lanes; lane++) ranks->time[first + i * stride + lane] = time[i * lanes + lane];
+}
+
+static void doubling_step(const struct noise *noise, struct ranks *ranks, const struct machine *machine, double bytes)
+{
+    double transfer = machine->latency + (bytes - 1) * machine->per_byte;
+    for (int64_t stride = 1, n; stride < ranks->n; stride *= n) {
+        n = stride == 1 ? BLOCK : BLOCK / LANES;
+        if (n > ranks->n / stride) n = ranks->n / stride;
+        int64_t lanes = stride < LANES ? stride : LANES, per_row = stride / lanes, columns = ranks->n / n / lanes;
+#ifdef _OPENMP
+#pragma omp parallel for if (ranks->n >= MANY_RANKS)
+#endif
+        for (int64_t column = 0; column < columns; column++) {
+            double time[BLOCK], next[BLOCK];
+            doubling_block(noise, ranks, machine, transfer, column / per_row * stride * n + column % per_row * lanes, stride, n, lanes, time, next);
+        }
+    }
+}
+
+static double latest(const struct ranks *ranks)
+{
+    double most = ranks->time[0];
+    for (int64_t i = 1; i < ranks->n; i++)
+        if (ranks->time[i] > most) most = ranks->time[i];
+    return most;
+}
+
+/* Ends of the steps asked for, s: when the last rank is done. `ends`: their numbers, ascending. */
+static void simulate_draw(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine, double bytes,
+                          double work, const int *ends, int n_ends, double *result)
+{
+    for (int64_t rank = 0; rank < ranks->n; rank++) {
+        ranks->time[rank] = noise->period > 0 ? noise->period : 0;
+        ranks->burst[rank] = 0;
+        ranks->next[rank] = first_burst(noise, rank);
+    }
+    int blocked = pattern->doubles && (ranks->n & (ranks->n - 1)) == 0;
+    double begin = ranks->time[0];
+    for (int step = 1, at = 0; at < n_ends; step++) {
+        if (work > 0) work_step(noise, ranks, work);
+        if (blocked) doubling_step(noise, ranks, machine, bytes);
+        else pattern_step(noise, ranks, pattern, machine, bytes);
+        if (step == ends[at]) result[at++] = latest(ranks) - begin;
+    }
+}
+
+/* A matrix: the ends of some steps, for each draw. machine_s: L, o, G; noise_s: period (0: none), range of phases, rate per s (0: quiet). */
+SEXP maxplus(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP ends, SEXP draws, SEXP seed)
+{
+    const struct pattern *pattern = find_pattern(CHAR(asChar(pattern_name)));
+    if (!pattern) error("no pattern '%s'", CHAR(asChar(pattern_name)));
+    struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
+    int count = asInteger(draws), n_ends = (int)XLENGTH(ends), failed = 0, n_cost = (int)XLENGTH(costs_s);
+    int64_t ranks_n = (int64_t)asReal(n);
+    double size = asReal(bytes), work = asReal(work_s);
+    const double *form = REAL(noise_s), *cost = REAL(costs_s);
+    const int *end = INTEGER(ends);
+    uint64_t key = (uint64_t)asReal(seed);
+    SEXP result = PROTECT(allocMatrix(REALSXP, n_ends, count));
+    double *value = REAL(result);
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic) reduction(|| : failed) if (ranks_n < MANY_RANKS)
+#endif
+    for (int i = 0; i < count; i++) {
+        struct noise noise = {form[0], form[1], form[2], cost, n_cost, key, (uint64_t)i};
+        size_t room = (size_t)ranks_n;
+        struct ranks ranks = {ranks_n, malloc(room * sizeof(double)), malloc(room * sizeof(double)), malloc(room * sizeof(double)),
+                              malloc(room * sizeof(uint32_t))};
+        if (ranks.time && ranks.sent && ranks.next && ranks.burst) {
+            simulate_draw(&noise, &ranks, pattern, &machine, size, work, end, n_ends, value + (size_t)i * (size_t)n_ends);
+        } else failed = 1;
+        free(ranks.time);
+        free(ranks.sent);
+        free(ranks.next);
+        free(ranks.burst);
+    }
+    UNPROTECT(1);
+    if (failed) error("no memory for %.0f ranks", asReal(n));
+    return result;
+}
