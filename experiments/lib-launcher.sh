@@ -255,8 +255,8 @@ stop_launch() {
     kill -TERM "$running" 2>/dev/null
 }
 
-# is_ours FOLDER: it is one, and belongs to this user
-is_ours() { [ -d "$1" ] && [ ! -L "$1" ] && [ -n "$(find "$1" -prune -user "$(id -u)")" ]; }
+# is_ours FOLDER: it is one, and belongs to this user; another script may remove it at this moment
+is_ours() { [ -d "$1" ] && [ ! -L "$1" ] && [ -n "$(find "$1" -prune -user "$(id -u)" 2>/dev/null)" ]; }
 
 # shared_memory: sets shm, a folder of this process for what ranks on this host share: killed ones leave it behind, and it goes with the folder. Empty
 # where ranks run elsewhere, too, or the user has chosen. Those of scripts that were killed go now.

@@ -14,7 +14,7 @@ main() {
     command=$(printf '%s' "$command" | tr '\n' ' ')
     out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' hosts='' node_sets='' nodes_per_launch='' resume='' finish='' only=''
     requeue='' submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' account='' qos='' after='' sbatch_options='' stop_when=''
-    treatment='' app='' interval_s='' launch_id='' row_suffix='' plan_later='' analyses='' schedule_notes=''
+    treatment='' app='' interval_s='' launch_id='' row_suffix='' plan_later='' analyses='' schedule_notes='' is_campaign_made=''
     # the program that asks and rehearses, what answers, and what looks at the data before the end that a failed launch is (empty: nothing), and how
     # the answer of a job is to be written
     program=noiselab-detect answered_by=answer_verdicts judges_partial='' answer_options=''

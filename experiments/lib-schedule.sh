@@ -35,11 +35,22 @@ planned_files='agent limits.conf classes.conf'
 
 # make_campaign: the folder, and in it what the plan made
 make_campaign() {
+    # what is there and is no campaign of ours is not taken without a word
+    if [ -z "$is_campaign_made" ] && [ -d "$campaign" ] && [ ! -e "$campaign/schedule.tsv" ] && [ -n "$(ls "$campaign" 2>/dev/null)" ]; then
+        case $(ls "$campaign"/*/launch.json 2>/dev/null) in
+        '') note "'$campaign' exists and is no campaign: the launches go beside what is in it ($(first_of "$campaign"))" ;;
+        *) note "'$campaign' holds launches already: these are added to them, and analysed with them" ;;
+        esac
+    fi
     reason=$(mkdir -p "$campaign" 2>&1) || die 2 "--out: cannot make '$campaign': ${reason##*: }"
+    is_campaign_made=yes
     for name in $planned_files; do
         [ ! -e "${scratch-}/$name" ] || cp -R "$scratch/$name" "$campaign/" || die 2 "cannot write into '$campaign' (no space left?)"
     done
 }
+
+# first_of FOLDER: what is in it, shortened
+first_of() { ls "$1" | awk 'NR <= 3 { out = out (NR > 1 ? ", " : "") $0 } END { print out (NR > 3 ? " and " NR - 3 " more" : "") }'; }
 
 # plan WORDS: has the experiment plan its launches; the schedule is then in $scratch
 plan() {

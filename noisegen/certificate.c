@@ -346,6 +346,21 @@ char *ng_certificate_json(const struct ng_certificate *c, int indent, size_t siz
 
 /* ---- one line ---- */
 
+/* Of a recording: what it held, what was made of it, and both as sums over CPUs, in time, which no length of a run changes. */
+static void describe_replay(const struct ng_certificate *c, const struct ng_account *a, char *buf, size_t size) {
+    const struct ng_options *o = c->options;
+    char requested[32], delivered[32];
+    const struct ng_worker *first = &c->workers[0];
+    double recorded = ng_trace_level(o->trace, -1), own = ng_trace_level(o->trace, first->trace_cpu), sum = 0;
+    for (int i = 0; i < c->n_workers; i++) sum += c->workers[i].plan.level;
+    snprintf(buf, size,
+             "replay of '%.100s', bursts x %.4g, times between them x %.4g: %.4g %% of one CPU summed over CPUs, %.2f times the recording's "
+             "%.4g %%; %s requested, %s delivered (ratio %.4f)",
+             o->trace->path, first->plan.level / own * o->shape.scale_period, o->shape.scale_period, 100 * sum, sum / recorded,
+             100 * recorded, nl_format_duration((int64_t)a->requested, requested, sizeof requested),
+             nl_format_duration(a->delivered_ns, delivered, sizeof delivered), (double)a->delivered_ns / a->requested);
+}
+
 static void describe_delivery(const struct ng_certificate *c, const struct ng_account *a, char *buf, size_t size) {
     const struct ng_options *o = c->options;
     double delivered_percent = percent_of(a->delivered_ns, c->elapsed_ns * c->n_workers);
@@ -354,6 +369,8 @@ static void describe_delivery(const struct ng_certificate *c, const struct ng_ac
     else if (is_counted(c))
         snprintf(buf, size, "%.6g %s requested, %" PRId64 " delivered (ratio %.4f) with %.4g %% of a CPU", a->requested, o->kinds[0]->unit,
                  a->delivered_units, (double)a->delivered_units / a->requested, delivered_percent);
+    else if (o->trace && c->n_levels == 0)
+        describe_replay(c, a, buf, size);
     else
         snprintf(buf, size, "%.4g %% requested, %.4g %% delivered (ratio %.4f)",
                  o->level_percent >= 0 ? o->level_percent : percent_of((int64_t)a->requested, c->elapsed_ns * c->n_workers),
@@ -378,7 +395,7 @@ static void describe_cpus(const struct ng_certificate *c, char *buf, size_t size
 }
 
 const char *ng_certificate_line(const struct ng_certificate *c, char *buf, size_t size) {
-    char delivery[256], lateness[160], elapsed[32], dropped[32], cpus[512];
+    char delivery[512], lateness[160], elapsed[32], dropped[32], cpus[512];
     struct ng_account a = ng_certificate_total(c);
     int64_t n_migrations = 0, n_involuntary = 0;
     for (int i = 0; i < c->n_workers; i++) {

@@ -31,11 +31,17 @@ profile_sentences <- function(report) {
     if (!is.null(report$waiting)) c(waiting_sentence(report), exposure_sentence(report)))
 }
 
-operation_words <- function(rows) paste0(rows$operation, ifelse(rows$bytes_lo > 0, paste0(" ", vapply(rows$bytes_lo, size_words, "")), ""))
+# The mean size of the calls that were counted together, by powers of two.
+operation_words <- function(rows) {
+  paste0(rows$operation, ifelse(rows$bytes_lo > 0, paste0(" ", vapply(rows$bytes / pmax(1, rows$calls), size_words, "")), ""))
+}
 
+# Exact where it is a whole number of bytes: what was counted was all of that size, or may have been.
 size_words <- function(bytes) {
-  unit <- if (bytes < 1024) "B" else if (bytes < 1024^2) "KiB" else "MiB"
-  paste(format_count(bytes / c(B = 1, KiB = 1024, MiB = 1024^2)[[unit]]), unit)
+  unit <- Find(function(size) bytes >= size && bytes %% size == 0, c(MiB = 1024^2, KiB = 1024), nomatch = 1)
+  if (bytes == round(bytes) && (unit > 1 || bytes < 1e5)) return(paste(format_count(bytes / unit), c("B", "KiB", "MiB")[1 + log2(unit) / 10]))
+  of <- if (bytes < 1024) 0 else if (bytes < 1024^2) 1 else 2
+  paste("some", format_effect(bytes / 1024^of, FALSE), c("B", "KiB", "MiB")[1 + of])
 }
 
 # Was it noise, or had some more to do?

@@ -63,6 +63,8 @@ run_front_end <- function(program, work) {
       say_notes(program, first_line(conditionMessage(w)))
       invokeRestart("muffleWarning")
     }),
-    nl_error_data = fail(3L), nl_error = fail(2L), error = fail(70L)
+    nl_error_data = fail(3L), nl_error = fail(2L),
+    # whoever read has gone, as head does: the status that a program in C has then. R's own words are translated, the signal is not.
+    error = function(e) if (grepl("SIGPIPE", conditionMessage(e), fixed = TRUE)) 141L else fail(70L)(e)
   )
 }

@@ -48,11 +48,25 @@ static const char *last_part(const char *text, size_t *n) {
     return text;
 }
 
-/* What the process is called here; it may run on another node only. */
+/* What the process is called here: by its command where that runs a script, else by the name that it has; it may run on another node only. */
 static void name_of_process(const char *pid, char *name, size_t size) {
-    char path[64];
+    char path[64], words[1024], own[64] = "";
+    int is_number = strspn(pid, "0123456789") == strlen(pid);
+    snprintf(path, sizeof path, "/proc/%.20s/cmdline", pid);
+    FILE *f = is_number ? fopen(path, "re") : NULL;
+    size_t n = f ? fread(words, 1, sizeof words - 1, f) : 0;
+    if (f) fclose(f);
+    words[n] = '\0';
+    size_t first = strlen(words);
+    /* blanks within a word would divide it */
+    for (size_t i = 0; i < n; i++)
+        if (!words[i] || words[i] == ' ') words[i] = words[i] ? '_' : ' ';
+    nd_agent_name_of_command(words, name, size);
+    words[first] = '\0';
+    nd_agent_name_of_command(words, own, sizeof own);
+    if (name[0] && strcmp(name, own) != 0) return;
     snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
-    FILE *f = strspn(pid, "0123456789") == strlen(pid) ? fopen(path, "re") : NULL;
+    f = is_number ? fopen(path, "re") : NULL;
     if (!f || !fgets(name, (int)size, f)) snprintf(name, size, "pid-%.20s", pid);
     name[strcspn(name, "\n")] = '\0';
     if (f) fclose(f);
@@ -60,11 +74,13 @@ static void name_of_process(const char *pid, char *name, size_t size) {
 
 void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]) {
     static const char unit[] = ".service";
-    char process[64];
+    char process[256];
     const char *text = value + strspn(value, " \t\"'");
     size_t n = strcspn(text, " \t\"'");
-    if (strcmp(way, "agent-pid") == 0) {
-        name_of_process(value, process, sizeof process);
+    int is_command = strcmp(way, "agent-cmd") == 0 || strcmp(way, "scrape") == 0;
+    if (is_command) nd_agent_name_of_command(value, process, sizeof process);
+    if (strcmp(way, "agent-pid") == 0) name_of_process(value, process, sizeof process);
+    if (is_command || strcmp(way, "agent-pid") == 0) {
         text = process;
         n = strlen(process);
     }

@@ -173,7 +173,7 @@ static const struct argp_option option_rows[] = {
     {"freeze", KEY_TO_AGENT + 15, 0, 0,
      "with --agent-cmd: the command is started once, and frozen in off halves (in the design quick always)", 8},
     {"shell", KEY_TO_AGENT + 10, 0, 0, "run commands with sh -c; without it they are split into words, and nothing is expanded", 8},
-    {"agent-name", KEY_TO_AGENT + 11, "NAME", 0, "what it is called in the files (default: its program, unit, control group or process)",
+    {"agent-name", KEY_TO_AGENT + 11, "NAME", 0, "what it is called in the files (default: its script or program, unit, control group or process)",
      8},
     {"agent-timeout", KEY_TO_AGENT + 12, "TIME", 0, "how long a switch may take (default 30s)", 8},
     {"who", KEY_TO_AGENT + 13, "auto|cpu|thread|schedstat|none", 0,

@@ -92,3 +92,11 @@ PYTHON
     [ "$(wc -l <"$BATS_TEST_TMPDIR/ours")" -gt 30 ]
     diff "$BATS_TEST_TMPDIR/ours" "$BATS_TEST_TMPDIR/theirs"
 }
+
+@test "whoever reads the answer may stop, and that is no bug" {
+    status=0
+    { "$BIN/noiselab-analyze" --help 2>"$ERR" || echo $? >"$BATS_TEST_TMPDIR/status"; } | true
+    cat "$ERR" "$BATS_TEST_TMPDIR/status"
+    [ ! -s "$ERR" ]
+    [ "$(cat "$BATS_TEST_TMPDIR/status")" = 141 ]
+}

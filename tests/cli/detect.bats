@@ -387,7 +387,7 @@ delivery() {
     tr -s '\n ' ' ' <"$BATS_TEST_TMPDIR/stdout" | grep -q 'a CPU quota of 0.1 CPUs (/sys/fs/cgroup/.*) stopped the ranks for'
     rm -r "$OUT"
     launch 1 --op empty --levels 1 --half-period 20ms --seconds 0.2 --launch-id one
-    ! grep quota "$ERR"
+    [ "$(grep -c quota "$ERR")" -eq 0 ]
     jq -e '.hosts[0].cpu_quota == null' "$OUT/one/launch.json"
     [ -z "$(column throttled_ns "$OUT/one/halves.csv" | tr -d '\n')" ]
 }

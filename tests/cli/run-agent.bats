@@ -51,7 +51,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(words_of --agent-period) $(words_of --half-period)" = '1500000000ns 1500000000ns' ]
     [ "$(words_of --seconds)" = 40500000000ns ]
     [ "$(words_of --agent-settle)" = 2250000000ns ]
-    ! grep -qiE 'nan|[0-9],[0-9]' "$ERR"
+    [ "$(grep -ciE 'nan|[0-9],[0-9]' "$ERR")" -eq 0 ]
     rm -r "$OUT"
     submit_agent --agent-cmd 'sleep @INTERVAL@' --sweep 0.5s,1.5s || cat "$ERR"
     [ "$(words_of --agent-cmd | sort | paste -sd , -)" = 'sleep 0.5,sleep 1.5' ]
@@ -271,4 +271,21 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     "$BIN/noiselab" run agent --resume "$OUT" --no-report >"$BATS_TEST_TMPDIR/again" 2>&1 || status=$?
     [ "$status" -eq 1 ]
     [ "$(ls -d "$OUT"/*/launch.json | wc -l)" -eq "$(planned | wc -l)" ]
+}
+
+@test "a folder that exists is not taken for a campaign without a word" {
+    mkdir "$OUT"
+    submit_agent --agent-cmd 'sleep 9' --agent-period 1s
+    [ "$(grep -c exists "$ERR")" -eq 0 ]
+    rm -r "$OUT"
+    mkdir "$OUT"
+    touch "$OUT/b" "$OUT/a" "$OUT/c" "$OUT/d"
+    submit_agent --agent-cmd 'sleep 9' --agent-period 1s
+    grep -q "'$OUT' exists and is no campaign: the launches go beside what is in it (a, b, c and 1 more)" "$ERR"
+    rm -r "$OUT"
+    mkdir -p "$OUT/one"
+    echo '{"schema": 1}' >"$OUT/one/launch.json"
+    submit_agent --agent-cmd 'sleep 9' --agent-period 1s || true
+    cat "$ERR"
+    grep -q "holds launches already\|--out: " "$ERR"
 }

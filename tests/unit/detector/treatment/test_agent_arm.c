@@ -5,7 +5,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
 #include "detector/halves/half_sum.h"
@@ -37,6 +43,66 @@ static void an_agent_without_a_name_has_that_of_its_program_unit_or_group(void *
         nd_agent_make_name(rows[i].way, rows[i].value, name);
         assert_string_equal(name, rows[i].name);
     }
+}
+
+static void a_command_has_the_name_that_a_person_would_give_it(void **state) {
+    static const char *const rows[][2] = {
+        {"collectd -f -C /etc/c.conf", "collectd"},
+        {"python3 /opt/agent/exporter.py --port 9100", "exporter.py"},
+        {"/usr/bin/python3.11 -u -X dev exporter.py", "exporter.py"},
+        {"python3 -m prometheus_agent --x", "prometheus_agent"},
+        {"python3 -c 'import x'", "python3"},
+        {"perl -w /usr/bin/munin-node", "munin-node"},
+        {"java -Xmx1g -jar /opt/agent.jar", "agent.jar"},
+        {"taskset -c 1 top -b -d 1", "top"},
+        {"taskset 0x2 /usr/bin/top", "top"},
+        {"nice -n 10 top", "top"},
+        {"nice -10 top", "top"},
+        {"nice top", "top"},
+        {"env -i PATH=/bin LANG=C vmstat 1", "vmstat"},
+        {"LC_ALL=C vmstat 1", "vmstat"},
+        {"sh -c 'while :; do x; done'", "sh"},
+        {"sh -c 'exec taskset -c 3 python3 \"my agent.py\" -v'", "my_agent.py"},
+        {"bash -lc 'collectd -f'", "collectd"},
+        {"bash ./poll.sh 1", "poll.sh"},
+        {"timeout -s INT 60 chrt -f 10 nice -n 5 env A=b sh -c 'netdata -D'", "netdata"},
+        {"ionice -c 3 numactl --physcpubind=1 sadc 1", "sadc"},
+        {"stdbuf -oL -e 0 mpstat 1", "mpstat"},
+        {"pythonic --run", "pythonic"},
+        {"taskset -c 1", "taskset"},
+        {"nice", "nice"},
+        {"'/opt/my agent/run it' x", "run_it"},
+    };
+    char name[ND_AGENT_NAME_BYTES + 1];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        nd_agent_make_name("agent-cmd", rows[i][0], name);
+        if (strcmp(name, rows[i][1]) != 0) fail_msg("'%s' is called '%s' instead of '%s'", rows[i][0], name, rows[i][1]);
+    }
+}
+
+static void a_script_that_runs_has_its_own_name(void **state) {
+    char name[ND_AGENT_NAME_BYTES + 1], number[32], script[] = "/tmp/nl-agent-XXXXXX";
+    (void)state;
+    int fd = mkstemp(script);
+    assert_true(fd >= 0 && write(fd, "kill -STOP $$\n", 14) == 14);
+    close(fd);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/bin/sh", "sh", script, (char *)NULL);
+        _exit(1);
+    }
+    assert_true(pid > 0);
+    snprintf(number, sizeof number, "%d", (int)pid);
+    for (int i = 0; i < 200; i++) {
+        nd_agent_make_name("agent-pid", number, name);
+        if (strcmp(name, script + 5) == 0) break;
+        usleep(10000);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    unlink(script);
+    assert_string_equal(name, script + 5);
 }
 
 static void a_process_has_the_name_that_the_system_gives_it(void **state) {
@@ -176,6 +242,8 @@ static void a_dose_that_one_node_does_not_know_is_not_known(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_agent_without_a_name_has_that_of_its_program_unit_or_group),
+        cmocka_unit_test(a_command_has_the_name_that_a_person_would_give_it),
+        cmocka_unit_test(a_script_that_runs_has_its_own_name),
         cmocka_unit_test(a_process_has_the_name_that_the_system_gives_it),
         cmocka_unit_test(the_agent_names_itself_before_what_scrapes_it),
         cmocka_unit_test(halves_hold_whole_periods_and_settling_half_a_one),
