@@ -60,7 +60,7 @@ test_that("the same algorithm many times over is falsely advised no more often t
     figures <- expand.grid(launch = as.character(seq_len(n)), algorithm = names_of, stringsAsFactors = FALSE)
     figures$quiet <- ifelse(figures$algorithm == "default", 0, stats::rnorm(nrow(figures), 0, 0.02))
     figures$quiet_ns <- 1
-    advise_row(figures, arms, "quiet", as.character(1:3), 0.01, 5)$verdict == "use"
+    advise_row(figures, arms, "quiet", as.character(1:3), 0.01, 0.1)$verdict == "use"
   })
   expect_lte(sum(false), stats::qbinom(0.999, 1000, 0.01))
 })

@@ -93,8 +93,8 @@ test_that("JSON and CSV have no level where there is none", {
 
 test_that("--margin decides over a treatment from outside, and over campaigns of launches: 0, 1 and 3", {
   status <- function(dir, margin) status_of("noiselab-analyze", dir, "--channel", "time", "--margin", margin)$status
-  for (dir in c(agent_pairs(slowdown_percent = 2), agent_launches(slowdown_percent = 2, jitter_sd = 0.002),
-                local_campaign(design = "launches", launches = 8, pairs = 1, levels_percent = 1, slowdown_percent = 2, jitter_sd = 0.002),
+  for (dir in c(agent_pairs(slowdown_percent = 2), agent_launches(slowdown_percent = 2, jitter_sd = 0.002, launches = 6),
+                local_campaign(design = "launches", launches = 6, pairs = 1, levels_percent = 1, slowdown_percent = 2, jitter_sd = 0.002),
                 local_campaign(launches = 4, pairs = 40, levels_percent = 1, slowdown_percent = 2))) {
     expect_equal(status(dir, "4"), 0L)
     expect_equal(status(dir, "0.5"), 1L)
