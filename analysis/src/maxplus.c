@@ -1,5 +1,5 @@
-/* Steps of work, each followed by a pattern of messages, over ranks with noise: when each rank is done, from round to round (max and plus), with
- * LogGP's times (Alexandrov et al. 1995): a message costs o on both CPUs, and arrives L + (bytes - 1) G after it was sent. */
+/* Steps of work, each followed by a pattern of messages, over ranks with noise: when each rank is done, from round to round (max and
+ * plus), with LogGP's times (Alexandrov et al. 1995): a message costs o on both CPUs, and arrives L + (bytes - 1) G after it was sent. */
 #include "counter.h"
 #include "patterns.h"
 #include "project.h"
@@ -85,7 +85,8 @@ static void work_step(const struct noise *noise, struct ranks *ranks, double wor
     for (int64_t rank = 0; rank < ranks->n; rank++) ranks->time[rank] = worked(noise, ranks, rank, ranks->time[rank], work);
 }
 
-static void pattern_step(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine, double bytes)
+static void pattern_step(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine,
+                         double bytes)
 {
     double transfer = machine->latency + (pattern->bytes(ranks->n, bytes) - 1) * machine->per_byte;
     int64_t rounds = pattern->rounds(ranks->n);
@@ -112,8 +113,8 @@ static void pattern_step(const struct noise *noise, struct ranks *ranks, const s
     }
 }
 
-/* Recursive doubling over a power of two: as many rounds as fit are walked within a block that stays in the cache, over `lanes` neighbours at once, and
- * then as many between blocks. `chunk`: a copy of a block's times, and the starts of bursts beside it. */
+/* Recursive doubling over a power of two: as many rounds as fit are walked within a block that stays in the cache, over `lanes` neighbours at
+ * once, and then as many between blocks. `chunk`: a copy of a block's times, and the starts of bursts beside it. */
 enum { BLOCK = 4096, LANES = 8 };
 
 static void doubling_block(const struct noise *noise, struct ranks *ranks, const struct machine *machine, double transfer, int64_t first,
@@ -174,7 +175,8 @@ static void doubling_step(const struct noise *noise, struct ranks *ranks, const 
 #endif
         for (int64_t column = 0; column < columns; column++) {
             double time[BLOCK], next[BLOCK];
-            doubling_block(noise, ranks, machine, transfer, column / per_row * stride * n + column % per_row * lanes, stride, n, lanes, time, next);
+            int64_t first = column / per_row * stride * n + column % per_row * lanes;
+            doubling_block(noise, ranks, machine, transfer, first, stride, n, lanes, time, next);
         }
     }
 }
@@ -188,8 +190,8 @@ static double latest(const struct ranks *ranks)
 }
 
 /* Ends of the steps asked for, s: when the last rank is done. `ends`: their numbers, ascending. */
-static void simulate_draw(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine, double bytes,
-                          double work, const int *ends, int n_ends, double *result)
+static void simulate_draw(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine,
+                          double bytes, double work, const int *ends, int n_ends, double *result)
 {
     for (int64_t rank = 0; rank < ranks->n; rank++) {
         ranks->time[rank] = noise->period > 0 ? noise->period : 0;
@@ -206,8 +208,10 @@ static void simulate_draw(const struct noise *noise, struct ranks *ranks, const 
     }
 }
 
-/* A matrix: the ends of some steps, for each draw. machine_s: L, o, G; noise_s: period (0: none), range of phases, rate per s (0: quiet). */
-SEXP maxplus(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP ends, SEXP draws, SEXP seed)
+/* A matrix: the ends of some steps, for each draw. machine_s: L, o, G; noise_s: period (0: none), range of phases, rate per s
+ * (0: quiet). */
+SEXP maxplus(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP ends,
+             SEXP draws, SEXP seed)
 {
     const struct pattern *pattern = find_pattern(CHAR(asChar(pattern_name)));
     if (!pattern) error("no pattern '%s'", CHAR(asChar(pattern_name)));

@@ -1,4 +1,5 @@
-/* Steps of equal work, each closed by an ideal barrier, over ranks that a periodic train of bursts holds up: exactly, for phases drawn at random. */
+/* Steps of equal work, each closed by an ideal barrier, over ranks that a periodic train of bursts holds up: exactly, for phases drawn at
+ * random. */
 #include "counter.h"
 #include "project.h"
 
@@ -44,8 +45,8 @@ static double burst_from(const struct train *train, int64_t cycle, int until, in
     return (double)cycle * train->period + train->start[rank];
 }
 
-/* How long a step that begins at t waits for its last rank; `next`: the first start after t. Work left over after `whole` bursts that every rank
- * meets is `rest`. */
+/* How long a step that begins at t waits for its last rank; `next`: the first start after t. Work left over after `whole` bursts that every
+ * rank meets is `rest`. */
 static double wait_at(const struct train *train, double t, double rest, double *next)
 {
     int64_t cycle = cycle_of(train, t);
@@ -102,7 +103,8 @@ static double walk_draw(struct train *train, double range, double work, double c
     return (t - from) / (steps * work) - 1;
 }
 
-/* Slowdowns, a share, one for each draw of the phases. n: ranks; range_s: phases lie within it; costs_s: as likely each; work_s: of a step. */
+/* Slowdowns, a share, one for each draw of the phases. n: ranks; range_s: phases lie within it; costs_s: as likely each; work_s: of a
+ * step. */
 SEXP walk(SEXP n, SEXP period_s, SEXP range_s, SEXP costs_s, SEXP work_s, SEXP draws, SEXP circuits, SEXP steps, SEXP seed)
 {
     int count = asInteger(draws), ranks = asInteger(n), n_cost = (int)XLENGTH(costs_s), failed = 0;
@@ -119,7 +121,8 @@ SEXP walk(SEXP n, SEXP period_s, SEXP range_s, SEXP costs_s, SEXP work_s, SEXP d
 #endif
     for (int i = 0; i < count; i++) {
         double *starts = malloc((size_t)ranks * sizeof *starts);
-        struct train train = {.n = ranks, .period = period, .cost = cost, .n_cost = n_cost, .longest = longest, .seed = key, .draw = (uint64_t)i};
+        struct train train = {.n = ranks, .period = period, .cost = cost, .n_cost = n_cost, .longest = longest, .seed = key,
+                              .draw = (uint64_t)i};
         if (starts) value[i] = walk_draw(&train, range, work, turns, least, starts);
         else failed = 1;
         free(starts);
