@@ -3,6 +3,7 @@
 
 load detect
 
+# bats file_tags=quick
 @test "an unknown operation is refused" { refused "'foo' is not an operation" --op foo; }
 @test "an unknown option is refused" { refused "'--foo': unknown option" --foo; }
 @test "an option without its value is refused" { refused '--op: needs a value' --op; }
@@ -43,6 +44,7 @@ load detect
     refused "--preset: there is no preset 'nobody'" --preset nobody
 }
 
+# bats file_tags=
 @test "what the generator cannot do is refused by it in one line" {
     for wrong in "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum --array-bytes x|--array-bytes: 'x'" \
         "--array-bytes 1MB|the kind spin has no use for it" "--pattern replay|--replay is missing" "--kind disk|--folder is missing"; do
@@ -87,7 +89,7 @@ load detect
 @test "operations are timed on 1, 2 and 3 ranks" {
     take_turns
     for ranks in 1 2 3; do
-        launch "$ranks" --oversubscribe --design single --levels none --op empty,alltoall --bytes 8,2KiB --count 200 --seconds 30ms --launch-id "r$ranks"
+        launch "$ranks" --oversubscribe --design single --levels none --op empty,alltoall --bytes 8,2KiB --count 200 --seconds 30ms --warmup 0s --launch-id "r$ranks"
         # empty once, the other at two sizes
         [ "$(tail -n +2 "$OUT/r$ranks/blocks.csv" | wc -l)" -eq 3 ]
         [ "$(column operations "$OUT/r$ranks/blocks.csv" | sort -u)" = 200 ]
@@ -95,7 +97,7 @@ load detect
 }
 
 @test "a lockin launch writes whole pairs, one off and one on half each" {
-    launch 2 --op barrier,alltoall --levels 0,5 --seconds 2 --half-period 10ms --launch-id one --seed 42
+    launch 2 --op barrier,alltoall --levels 0,5 --seconds 0.6 --warmup 0s --half-period 10ms --launch-id one --seed 42
     rows=$OUT/one/halves.csv
     # the columns are those that formats.md describes, in that order
     [ "$(head -n 1 "$rows")" = "$(sed -n '/^## halves.csv/,/^## hist/p' "$BATS_TEST_DIRNAME/../../docs/reference/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
@@ -112,9 +114,9 @@ load detect
 }
 
 @test "what a hypervisor took from the ranks stands in every row, where the scheduler's account tells it" {
-    launch 2 --op barrier --levels 1 --seconds 1 --half-period 10ms --launch-id scheduler --preempted-by scheduler
-    launch 2 --op barrier --levels 1 --seconds 0.4 --half-period 10ms --launch-id clocks --preempted-by clocks
-    launch 1 --op barrier --design single --start round --seconds 0.3 --launch-id starts --preempted-by scheduler
+    launch 2 --op barrier --levels 1 --seconds 0.2 --warmup 0s --half-period 10ms --launch-id scheduler --preempted-by scheduler
+    launch 2 --op barrier --levels 1 --seconds 0.2 --warmup 0s --half-period 10ms --launch-id clocks --preempted-by clocks
+    launch 1 --op barrier --design single --start round --seconds 0.2 --warmup 0s --launch-id starts --preempted-by scheduler
     awk -F , '
         FNR == 1 { split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next }
         { n++; max = $c["rank_steal_ns_max"]; sum = $c["rank_steal_ns_sum"] }
@@ -134,15 +136,15 @@ load detect
 }
 
 @test "blocks hold every arm once per set" {
-    launch 2 --design blocks --op barrier --levels 0,1 --block 20ms --period 10ms --seconds 1 --launch-id one
+    launch 2 --design blocks --op barrier --levels 0,1 --block 20ms --period 10ms --seconds 0.3 --warmup 0s --launch-id one
     [ "$(column pair "$OUT/one/blocks.csv" | uniq -c | awk '$1 != 3' | wc -l)" -eq 0 ]
 }
 
 @test "a launch id that exists is refused and the launch stays as it was" {
-    launch 1 --design single --levels none --op empty --count 10 --launch-id one
+    launch 1 --design single --levels none --op empty --count 10 --warmup 0s --launch-id one
     before=$(cat "$OUT/one"/* | cksum)
     status=0
-    launch 1 --design single --levels none --op empty --count 10 --launch-id one || status=$?
+    launch 1 --design single --levels none --op empty --count 10 --warmup 0s --launch-id one || status=$?
     [ "$status" -eq 2 ]
     grep -q 'noiselab-detect: .*--launch-id' "$ERR"
     [ "$(cat "$OUT/one"/* | cksum)" = "$before" ]
@@ -241,9 +243,9 @@ delivery() {
 
 @test "doses and numbers of operations follow a machine that another process slows down for a while" {
     # half of the time the first rank has to share its CPU
-    (while [ -d "$BATS_TEST_TMPDIR" ]; do "$BIN/noiselab-gen" --level 60 --period 2ms --cpu "$FIRST_CPU" --duration 1.5s || true; sleep 1.5; done) >/dev/null 2>&1 3>&- &
+    (while [ -d "$BATS_TEST_TMPDIR" ]; do "$BIN/noiselab-gen" --level 60 --period 2ms --cpu "$FIRST_CPU" --duration 0.8s || true; sleep 0.8; done) >/dev/null 2>&1 3>&- &
     helper=$!
-    launch 2 --op barrier --levels 1,5 --seconds 10 --half-period 10ms --launch-id one --warmup 0s || bad=$?
+    launch 2 --op barrier --levels 1,5 --seconds 5 --half-period 10ms --launch-id one --warmup 0s || bad=$?
     pkill -P "$helper" || true # what it runs; then itself
     kill "$helper" || true
     [ -z "${bad-}" ]
@@ -262,8 +264,8 @@ delivery() {
 }
 
 @test "a number of operations that the user gave is never changed" {
-    launch 1 --op empty --design blocks --levels 1 --period 1ms --block 20ms --seconds 1 --count 200000 --launch-id one
-    [ "$(column operations "$OUT/one/blocks.csv" | sort -u)" = 200000 ]
+    launch 1 --op empty --design blocks --levels 1 --period 1ms --block 20ms --seconds 0.3 --warmup 0s --count 100000 --launch-id one
+    [ "$(column operations "$OUT/one/blocks.csv" | sort -u)" = 100000 ]
     jq -e '.operations_set == 0' "$OUT/one/launch.json"
     delivery "$OUT/one/blocks.csv"
 }
@@ -292,23 +294,23 @@ delivery() {
 }
 
 @test "a run that is held up ends with whole rounds when its time is over by the clock, and says what it left out" {
-    background --levels 0,1 --seconds 8 --half-period 10ms
+    background --levels 0,1 --seconds 2 --warmup 0s --half-period 10ms
     for rank in $(ranks_of "$MPIRUN"); do kill -STOP "$rank"; done
-    sleep 12
+    sleep 4
     for rank in $(ranks_of "$MPIRUN"); do kill -CONT "$rank"; done
     wait "$MPIRUN"
     json=$OUT/one/launch.json
     cat "$ERR"
     jq -c '{ended, rounds_planned, rounds_done, rows, warnings}' "$json"
-    jq -e '.ended == "complete" and .rounds_planned == 200 and .rounds_done >= 1 and .rounds_done < 200 and .rows == .rounds_done * 4' "$json"
-    jq -e '[.warnings[] | select(test("of 200 rounds were run"))] | length == 1' "$json"
-    grep -q 'noiselab-detect: .*of 200 rounds were run' "$ERR"
+    jq -e '.ended == "complete" and .rounds_planned == 50 and .rounds_done >= 1 and .rounds_done < 50 and .rows == .rounds_done * 4' "$json"
+    jq -e '[.warnings[] | select(test("of 50 rounds were run"))] | length == 1' "$json"
+    grep -q 'noiselab-detect: .*of 50 rounds were run' "$ERR"
     [ "$(column pair "$OUT/one/halves.csv" | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 ]
 }
 
 @test "a run that nothing holds up does all its rounds" {
-    launch 1 --op empty --levels 0 --seconds 0.5 --half-period 10ms --launch-id one
-    jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done == 25 and .rows == 50' "$OUT/one/launch.json"
+    launch 1 --op empty --levels 0 --seconds 0.5 --warmup 0s --half-period 10ms --launch-id one
+    judge jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done == 25 and .rows == 50' "$OUT/one/launch.json"
 }
 
 @test "what keeps the ranks' CPUs busy before measuring is named, and waited for as long as asked" {
@@ -317,7 +319,7 @@ delivery() {
     # shellcheck disable=SC2016 # it is the copy's loop
     taskset -c "$FIRST_CPU" "$BATS_TEST_TMPDIR/nl-hog" -c 'end=$((SECONDS + 60)); while ((SECONDS < end)); do :; done' 3>&- &
     hog=$!
-    launch 1 --op empty --levels none --design blocks --block 20ms --period 20ms --seconds 0.2 --launch-id one --wait-quiet 3s || bad=$?
+    launch 1 --op empty --levels none --design blocks --block 20ms --period 20ms --seconds 0.2 --warmup 0s --launch-id one --wait-quiet 3s || bad=$?
     kill "$hog"
     [ -z "${bad-}" ]
     cat "$ERR"
@@ -332,7 +334,7 @@ delivery() {
 }
 
 @test "a look that nobody asked to repeat is one look" {
-    launch 1 --op empty --levels 0 --seconds 0.3 --half-period 10ms --launch-id one
+    launch 1 --op empty --levels 0 --seconds 0.1 --warmup 0s --half-period 10ms --launch-id one
     jq -e '.before.looks == 1 and .before.look_s == 0.2 and .before.waited_s < 10 and (.before.nodes[0] | .n_cpus == 1 and .resolution_percent > 0)' "$OUT/one/launch.json"
     if jq -e .before.quiet "$OUT/one/launch.json"; then ! grep 'not quiet' "$ERR"; fi
 }
@@ -347,12 +349,12 @@ delivery() {
     grep -qF '3 set(s) of each operation and level' "$ERR"
     "$DETECT" --dry-run --op barrier --design single --levels none --seconds 1 --out "$OUT" 2>"$ERR"
     [ ! -s "$ERR" ]
-    launch 1 --op empty --levels 0 --seconds 0.1 --half-period 10ms --launch-id one
+    launch 1 --op empty --levels 0 --seconds 0.1 --warmup 0s --half-period 10ms --launch-id one
     jq -e '[.warnings[] | select(test("too short for any verdict"))] | length == 1' "$OUT/one/launch.json"
 }
 
 @test "a launch with a generator keeps slices of its loop and when the generator ran, one without keeps neither" {
-    launch 1 --op empty --levels 20 --seconds 0.4 --half-period 20ms --period 10ms --launch-id with
+    launch 1 --op empty --levels 20 --seconds 0.4 --warmup 0s --half-period 20ms --period 10ms --launch-id with
     [ "$(head -c 8 "$OUT"/with/slices.*.bin)" = NLSLICES ]
     # the header is JSON and names the launch; the rest are whole words
     length=$(od -An -tu4 -j12 -N4 --endian=little "$OUT"/with/slices.*.bin | tr -d ' ')
@@ -368,7 +370,7 @@ delivery() {
     grep -qE '^# span_ns: [0-9]+$' "$OUT"/with/generator.*.trace
     # start, length, CPU; starts do not go back
     grep -v '^#' "$OUT"/with/generator.*.trace | awk -F '\t' -v cpu="$FIRST_CPU" 'NF != 3 || $1 < last || $2 <= 0 || $3 != cpu { bad = 1 } { last = $1 } END { exit bad }'
-    launch 1 --op empty --levels none --design blocks --block 20ms --seconds 0.1 --launch-id without
+    launch 1 --op empty --levels none --design blocks --block 20ms --seconds 0.1 --warmup 0s --launch-id without
     run ls "$OUT"/without/slices.* "$OUT"/without/generator.*
     [ "$status" -ne 0 ]
 }

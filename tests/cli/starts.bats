@@ -3,6 +3,14 @@
 
 load detect
 
+json() { jq -c "$1" "$OUT/one/launch.json"; }
+single() {
+    local ranks=$1
+    shift
+    launch "$ranks" --design single --levels none --launch-id one "$@"
+}
+
+# bats test_tags=quick
 @test "unknown names of starts, clocks, synchronisations, arrivals and data are refused" {
     refused "--start: 'later' is not a way to start" --start later
     refused "--clock: 'sundial' is not a clock" --clock sundial
@@ -18,6 +26,7 @@ load detect
     refused "--check: 'twice' is not once" --check twice
 }
 
+# bats test_tags=quick
 @test "options of synchronised starts without them are refused" {
     refused "--slot: needs synchronised starts" --slot 5us
     refused "--raw: needs synchronised starts" --raw x
@@ -30,6 +39,7 @@ load detect
     refused "--overlap: none of the operations is nonblocking" --op barrier --overlap 1
 }
 
+# bats test_tags=quick
 @test "options that a start mode has no use for are refused" {
     refused "--sync-every: needs synchronised starts" --sync-every 1s
     refused "--fake-clock: needs synchronised starts" --fake-clock 1s
@@ -43,13 +53,14 @@ load detect
 
 @test "a clock that is refused ends the run with its reason" {
     status=0
-    launch 2 --design single --levels none --op barrier --start round --fake-clock bogus || status=$?
+    launch 2 --design single --levels none --op barrier --start round --warmup 0s --fake-clock bogus || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
     grep -q -- "--fake-clock: 'bogus' is not" "$ERR"
     [ "$(grep -c MPI_ERR "$ERR")" -eq 0 ]
 }
 
+# bats test_tags=quick
 @test "numbers out of range are refused" {
     refused "--gamma: '3' is not a number from 1.01 to 2" --start window --gamma 3
     refused "--gamma: 'nan'" --start window --gamma nan
@@ -58,6 +69,7 @@ load detect
     refused "--precision: '0'" --start window --stop-rule median --design single --precision 0
 }
 
+# bats test_tags=quick
 @test "lists name every start mode, clock, synchronisation and arrival" {
     [ "$("$DETECT" --list-starts | awk '{ print $1 }' | paste -sd ,)" = loop,barrier,window,round ]
     [ "$("$DETECT" --list-clocks | awk '{ print $1 }' | sort | paste -sd ,)" = gettimeofday,monotonic,monotonic-raw,mpi-wtime,tsc ]
@@ -66,18 +78,18 @@ load detect
 }
 
 @test "a slot that can never be met is refused with the operation's time" {
-    fails_with 2 "--slot: 1 ns can never be met by barrier, which takes" launch 2 --design single --levels none --op barrier --start window --slot 1ns
+    fails_with 2 "--slot: 1 ns can never be met by barrier, which takes" launch 2 --design single --levels none --op barrier --start window --warmup 0s --slot 1ns
 }
 
 @test "a launch of one arm keeps its slot, whichever arm it has" {
     for arm in on off; do
-        launch 2 --design single --external agent --arms "$arm" --op barrier --start window --seconds 1 --warmup 0s --launch-id "$arm"
+        launch 2 --design single --external agent --arms "$arm" --op barrier --start window --seconds 0.3 --warmup 0s --launch-id "$arm"
         jq -e --argjson slot "$(column slot_ns "$OUT/$arm/blocks.csv")" '.cells[0].slot_ns == $slot' "$OUT/$arm/launch.json"
     done
 }
 
 @test "a time that holds not one start is refused" {
-    fails_with 2 "not one start of barrier fits into 10 ns" launch 2 --design single --levels none --op barrier --start round --seconds 10ns
+    fails_with 2 "not one start of barrier fits into 10 ns" launch 2 --design single --levels none --op barrier --start round --warmup 0s --seconds 10ns
 }
 
 @test "--sync-only prints every rank's clock and makes no campaign" {
@@ -88,3 +100,143 @@ load detect
     [ ! -e "$OUT" ]
 }
 
+@test "every start mode fills its columns, and loop leaves them empty" {
+    for mode in loop barrier window round; do
+        launch 2 --design lockin --levels 0 --op barrier,bcast --start "$mode" --half-period 100ms --seconds 0.8 --warmup 0s --launch-id "$mode"
+        rows=$OUT/$mode/halves.csv
+        # a start takes time, what is left of it after the last arrival is less, and their sum is the wall time's at most
+        column global_ns "$rows" | awk -v mode="$mode" '{ if ((mode == "loop") != ($1 == "")) exit 1 }'
+        [ "$mode" = loop ] && continue
+        paste -d ' ' <(column global_ns "$rows") <(column after_last_ns "$rows") <(column wall_ns "$rows") |
+            awk '!($1 > 0 && $2 > 0 && $2 <= $1) { exit 1 }'
+        [ "$(jq .start.starts "$OUT/$mode/launch.json")" -eq "$(column operations "$rows" | awk '{ n += $1 } END { print n }')" ]
+        # every start had one rank that was first, and one that was last
+        for what in first_starts last_starts last_ends; do
+            [ "$(column $what "$OUT/$mode/ranks.csv" | awk '{ n += $1 } END { print n }')" -eq "$(jq .start.starts "$OUT/$mode/launch.json")" ]
+        done
+        # the histogram holds every start once, and the overshoot of every rank
+        [ "$(awk -F , '$5 == "global" { n += $8 } END { print n }' "$OUT/$mode/starts_hist.csv")" -eq "$(jq .start.starts "$OUT/$mode/launch.json")" ]
+        [ "$(awk -F , '$5 == "overshoot" { n += $8 } END { print n }' "$OUT/$mode/starts_hist.csv")" -eq "$((2 * $(jq .start.starts "$OUT/$mode/launch.json")))" ]
+        [ "$(awk -F , 'NR > 1 { n += $6 } END { print n }' "$OUT/$mode/lateness.csv")" -eq "$(jq .start.starts "$OUT/$mode/launch.json")" ]
+    done
+    [ "$(jq .start "$OUT/loop/launch.json")" = null ]
+}
+
+@test "a raw file is as long as its starts make it, and an old one is not written over" {
+    single 2 --op barrier,empty --start round --count 100 --raw every.bin
+    header=$(od -An -tu4 -j12 -N4 "$OUT/one/every.bin" | tr -d ' ')
+    # per block 44 bytes, per start 8 for its time and 12 for each of two ranks
+    n_wide=$((($(stat -c %s "$OUT/one/every.bin") - 16 - header - 2 * 44 - 2 * 100 * 32)))
+    [ "$n_wide" -ge 0 ] && [ $((n_wide % 20)) -eq 0 ]
+    [ "$(head -c 8 "$OUT/one/every.bin")" = NLSTARTS ]
+    [ "$(tail -c +17 "$OUT/one/every.bin" | head -c "$header" | jq -r '.configs | map(.operation) | sort | join(",")')" = barrier,empty ]
+    echo precious >"$BATS_TEST_TMPDIR/old"
+    fails_with 2 "--raw: cannot make '$BATS_TEST_TMPDIR/old'" launch 1 --design single --levels none --op empty --start round --count 10 --raw "$BATS_TEST_TMPDIR/old"
+    [ "$(cat "$BATS_TEST_TMPDIR/old")" = precious ]
+}
+
+@test "a clock that jumps ends the run with a line, and what was taken stays" {
+    status=0
+    launch 2 --design lockin --levels 0 --op barrier --start round --seconds 60 --warmup 0s --half-period 100ms --fake-clock 0s,0ppm,-5ms@5s --sync-every 0s --launch-id one || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'rank 1 .*jumped by -5 ms' "$ERR"
+    [ "$(json .ended)" = '"failed: a clock jumped or ran backwards"' ]
+    [ "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" -ge 2 ]
+    [ -s "$OUT/one/starts_hist.csv" ]
+}
+
+@test "a clock that jumps while slots are looked for ends the run on all ranks" {
+    status=0
+    launch 2 --design single --levels none --op barrier --start round --work 20ms --fake-clock 0s,0ppm,-500ms@700ms --sync linear --launch-id one || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'rank 1 .*jumped by -500 ms' "$ERR"
+}
+
+@test "a loop that a jump cuts short is kept up to it" {
+    status=0
+    single 2 --op barrier --start round --seconds 60 --warmup 0s --fake-clock 0s,0ppm,-50ms@6s || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(column operations "$OUT/one/blocks.csv")" -gt 0 ]
+    [ "$(json .start.starts)" -eq "$(column operations "$OUT/one/blocks.csv")" ]
+}
+
+@test "a single loop that is interrupted keeps the starts made by then" {
+    needs_cpus 2
+    exec_on_cores 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --start round \
+        --work 5ms --seconds 300 --launch-id one >/dev/null 2>"$ERR" 3>&- &
+    MPIRUN=$!
+    wait_for [ -s "$OUT/one/launch.json" ]
+    sleep 1
+    kill -INT "$MPIRUN"
+    wait "$MPIRUN" || true
+    MPIRUN=''
+    [ "$(json .ended)" = '"interrupted"' ]
+    [ "$(column operations "$OUT/one/blocks.csv")" -gt 0 ]
+}
+
+@test "ranks that share CPUs are late, and the launch says so" {
+    export OMPI_MCA_mpi_yield_when_idle=1
+    single 6 --oversubscribe --op barrier --start round --count 60
+    [ "$(json '.warnings | any(test("of the starts were late with every slot tried"))')" = true ]
+    [ "$(json .start.late_starts)" -gt 15 ]
+}
+
+@test "clocks that part are synchronised anew before it is time" {
+    # offsets alone do not follow a drift of 50 us in every second
+    single 2 --op empty --start round --sync linear --fake-clock 0s,50ppm --sync-every 1s --seconds 3
+    cut -d , -f 1-9 "$OUT/one/clocks.csv"
+    [ "$(awk -F , '$2 == "residual"' "$OUT/one/clocks.csv" | wc -l)" -ge 2 ]
+}
+
+@test "the self-test passes judgement, and a bound that none can keep fails" {
+    status=0
+    launch 2 --self-test --start round --seconds 0.3 --launch-id round >"$BATS_TEST_TMPDIR/table" || status=$?
+    cat "$BATS_TEST_TMPDIR/table"
+    # a machine that is busy with something else may fail it, but then the table says why
+    [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && grep -q '^not good: ' "$BATS_TEST_TMPDIR/table"; }
+    [ "$(grep -cE '^(waitpattern-up|waitpattern-null|empty) ' "$BATS_TEST_TMPDIR/table")" -eq 3 ]
+    fails_with 1 '' launch 2 --self-test --start round --op waitpattern-up --late-bound 1ns --seconds 1 --launch-id strict
+    grep -q 'of the starts were late' "$BATS_TEST_TMPDIR/stdout"
+}
+
+@test "a stop rule ends a loop early" {
+    single 2 --op barrier --start window --stop-rule count --seconds 5
+    operations=$(column operations "$OUT/one/blocks.csv")
+    [ "$operations" -ge 31 ] && [ "$operations" -le 108 ]
+    [ "$(json .ended)" = '"complete"' ]
+}
+
+@test "every operation's data are checked on request" {
+    single 2 --op allreduce,bcast,loadtest --start round --check every --count 50
+    [ "$(json .data_errors)" = 0 ]
+    # work without its operation leaves nothing to check
+    launch 2 --design single --levels none --op iallreduce --overlap 1 --start round --check every --count 50 --launch-id overlap
+    [ "$(jq .data_errors "$OUT/overlap/launch.json")" = 0 ]
+}
+
+@test "reproducibility is measured over launches and rank counts, and too few launches are no answer" {
+    needs_cpus 2
+    "$BIN/noiselab" run reproducibility --ranks 1,2 --launches 3 --op barrier --seconds 0.2 --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/table" 2>"$ERR"
+    cat "$BATS_TEST_TMPDIR/table"
+    [ "$("$BIN/noiselab-analyze" reproducibility "$OUT" --csv | tail -n +2 | wc -l)" -eq 2 ]
+    [ "$(jq -r .seed "$OUT"/*/launch.json | sort -n | paste -sd ,)" = 5,6,7,8,9,10 ]
+    # the published report from the same raw files: every launch a row, with as many starts as were made
+    "$BIN/noiselab-analyze" mpiperf "$OUT" --csv >"$BATS_TEST_TMPDIR/mpiperf"
+    [ "$(tail -n +2 "$BATS_TEST_TMPDIR/mpiperf" | wc -l)" -eq 6 ]
+    [ "$(column n_t "$BATS_TEST_TMPDIR/mpiperf" | sort -n | paste -sd ,)" = "$(jq .start.starts "$OUT"/*/launch.json | sort -n | paste -sd ,)" ]
+    status=0
+    "$BIN/noiselab-analyze" reproducibility "$OUT"/$(ls "$OUT" | head -n 1) >/dev/null 2>"$ERR" || status=$?
+    [ "$status" -eq 3 ]
+}
+
+@test "the analysis of starts agrees with the rows, from the raw file and without" {
+    launch 2 --design lockin --levels 1 --op barrier --start round --half-period 100ms --seconds 1 --warmup 0s --raw starts.bin --launch-id one
+    "$BIN/noiselab-analyze" starts "$OUT" --json >"$BATS_TEST_TMPDIR/starts.json"
+    "$BIN/noiselab-analyze" starts "$OUT" --csv --table raw >"$BATS_TEST_TMPDIR/raw.csv"
+    # two ranks' lines for each start
+    [ "$(tail -n +2 "$BATS_TEST_TMPDIR/raw.csv" | wc -l)" -eq $((2 * $(json .start.starts))) ]
+    [ "$(jq '[.starts[].starts] | add' "$BATS_TEST_TMPDIR/starts.json")" -eq "$(json .start.starts)" ]
+    [ "$(jq '[.starts[].late_starts] | add' "$BATS_TEST_TMPDIR/starts.json")" -eq "$(json .start.late_starts)" ]
+}

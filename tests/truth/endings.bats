@@ -45,7 +45,7 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
     # the rank that stays hangs, and mpirun cannot end it: nobody but the generator itself can end the load
     kill -STOP "$(ranks_of "$MPIRUN" | head -n 1)" "$MPIRUN"
     kill -9 "$(ranks_of "$MPIRUN" | tail -n 1)"
-    wait_until 2 has_ended "$generator"
+    wait_until 20 has_ended "$generator"
     kill -CONT "$MPIRUN" "$(ranks_of "$MPIRUN" | head -n 1)"
     no_load_of "$generator"
     wait "$MPIRUN" || true

@@ -21,13 +21,13 @@ looks_agree() {
 }
 
 @test "the looks of a lockin run of two operations agree with its rows" {
-    launch 2 --op barrier,alltoall --levels 0,1,10 --seconds 10 --seed 11 --stop-when decided --margin 2 --launch-id one
+    launch 2 --op barrier,alltoall --levels 0,1,10 --seconds 4 --warmup 0s --seed 11 --stop-when decided --margin 2 --launch-id one
     judge has_look
     looks_agree "$OUT"
 }
 
 @test "the looks of a run of blocks with synchronised starts agree with its rows" {
-    launch 2 --op barrier --design blocks --block 20ms --levels 0,10,30 --start round --seconds 6 --stop-when decided --margin 1 --looks 7 --spending pocock \
+    launch 2 --op barrier --design blocks --block 20ms --levels 0,10,30 --start round --seconds 3 --warmup 0s --stop-when decided --margin 1 --looks 7 --spending pocock \
         --alpha 0.05 --launch-id one
     judge has_look
     looks_agree "$OUT"
