@@ -30,12 +30,12 @@ probe() {
 
 @test "latency, bandwidth and completeness on one node are those of plain loops, within 5 percent" {
     needs_cpus 2
-    probe on_cores 2 "${CALM[@]}" "$BIN/../tests-mpi/accept_probe" 200
+    probe on_cores 2 "${CALM[@]}" "$BIN/../tests-mpi/accept_probe" 100
 }
 
 @test "latency, bandwidth and completeness between two nodes are those of plain loops, within 5 percent" {
     left_out_or_go
-    probe two_nodes_run "$WORK" 1 "${CALM[@]}" "$BIN/../tests-mpi/accept_probe" 100
+    probe two_nodes_run "$WORK" 1 "${CALM[@]}" "$BIN/../tests-mpi/accept_probe" 60
 }
 
 @test "on two nodes a flipped byte is found in every launch with the hosts it went between, and pairs are named" {

@@ -14,19 +14,21 @@ anywhere() {
 }
 
 @test "a storm of children that live for a millisecond is all the agent's" {
+    long_only
     anywhere "sh -c 'while :; do /bin/true; /bin/true; /bin/true; sleep 0.02; done'" --agent-name storm --agent-period 20ms --seconds 20
     # of what it costs to make, load and end a process, some is in no process's account
     takes 0.2
 }
 
 @test "hundreds of processes are one agent" {
-    anywhere "sh -c 'for i in \$(seq 200); do ${BIN%/bin}/bench/bench_busy 50us 1s & done; wait'" --agent-name many --agent-period 1s --block 1s
+    anywhere "sh -c 'for i in \$(seq 200); do ${BIN%/bin}/bench/bench_busy 50us 1s & done; wait'" --agent-name many --agent-period 1s --block 1s --seconds 6
     [ "$(account processes | awk '{ print ($1 >= 200) }')" = 1 ]
     takes
     nothing_left "bench_busy 50us 1s"
 }
 
 @test "atop, which reads every process once a second and writes what it saw, takes what it used" {
+    long_only
     needs atop
     anywhere "atop -w $BATS_TEST_TMPDIR/atop.raw 1" --agent-name atop --agent-period 1s --block 1s --seconds 16
     takes
@@ -34,6 +36,7 @@ anywhere() {
 }
 
 @test "netdata, with threads and plugins that it starts, takes what it used, and ends with all of them" {
+    long_only
     needs netdata
     mkdir -p "$BATS_TEST_TMPDIR"/netdata/{cache,lib,log,conf}
     cat >"$BATS_TEST_TMPDIR/netdata/conf/netdata.conf" <<EOT

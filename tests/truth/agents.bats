@@ -16,7 +16,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 @test "an agent that is busy for 1 ms in each 100 ms takes that much from its rank, by the record of its CPU" {
     needs_cpus 2
     runs 1ms 100ms
-    on_rank --agent-pid "$AGENT" --agent-period 100ms --seconds 8
+    on_rank --agent-pid "$AGENT" --agent-period 100ms --seconds 5
     used 8000 12000
     # it runs on
     [ "$(jq -r '.agents[0].died' "$OUT/one/launch.json")" = null ]
@@ -29,7 +29,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 @test "an agent of 0.1 % is found by what it took, and its period with it" {
     needs_cpus 2
     runs 100us 100ms
-    on_rank --agent-pid "$AGENT" --agent-name busy --agent-period 100ms --seconds 12
+    on_rank --agent-pid "$AGENT" --agent-name busy --agent-period 100ms --seconds 8
     used 900 2000
     "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/agent.json"
     "$BIN/noiselab" analyze --json "$OUT" >"$BATS_TEST_TMPDIR/verdicts.json"
@@ -48,6 +48,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 }
 
 @test "stress-ng at 1 % takes from its rank what it used" {
+    long_only
     needs stress-ng
     # slices of 2 ms, as it would otherwise compute for longer than a block and then rest for many
     started "stress-ng --cpu 1 --cpu-load 1 --cpu-load-slice 2 --temp-path $BATS_TEST_TMPDIR" --block 500ms --agent-settle 500ms --seconds 6

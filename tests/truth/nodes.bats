@@ -26,7 +26,7 @@ launch() {
     [ ! -s "$WORK/$name.trace" ] || return 0
     "$BUILD/bin/noiselab-record" --source cpu --duration 30min --name noiselab-gen --group-gap 1ns --out "$WORK/$name.trace" 3>&- >"$WORK/$name.summary" &
     recorder=$!
-    two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier --levels 10 --half-period 20ms --period 20ms --seconds 3 --out "$WORK/$name" "$@" 3>&-
+    two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier --levels 10 --half-period 20ms --period 20ms --seconds 2 --warmup 0s --out "$WORK/$name" "$@" 3>&-
     kill -INT "$recorder"
     wait "$recorder"
 }
@@ -77,7 +77,7 @@ apart() {
 
 # Both nodes have one kernel: their clocks agree, and what the synchronisation says of them is its error.
 @test "starts on two nodes are synchronised, and their clocks are what is said of them" {
-    two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier,bcast --start round --levels none --design single --seconds 3 --sync-every 1s \
+    two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier,bcast --start round --levels none --design single --seconds 2 --sync-every 700ms \
         --out "$WORK/starts" --raw starts.bin 3>&-
     launch="$WORK"/starts/*/launch.json
     jq -c .start $launch

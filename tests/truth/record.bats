@@ -10,8 +10,8 @@ setup_file() {
     cd "$WORK" || return
     noiselab-record --source cpu --duration 100ms -- yes >/dev/null 2>why || { leave_out "cannot record context switches: $(cat why)" && return; }
     # three recordings at once: each sees only its own
-    noiselab-record --duration 15s --json --out second.trace -- "$BUILD/bench/bench_busy" 1ms 1s >second 3>&- &
-    noiselab-record --duration 8s --json --out tenth.trace -- "$BUILD/bench/bench_busy" 1ms 100ms >tenth 3>&- &
+    noiselab-record --duration 10s --json --out second.trace -- "$BUILD/bench/bench_busy" 1ms 1s >second 3>&- &
+    noiselab-record --duration 5s --json --out tenth.trace -- "$BUILD/bench/bench_busy" 1ms 100ms >tenth 3>&- &
     noiselab-record --duration 4s --json -- "$BUILD/bench/bench_busy" 1ms 10ms >hundredth 3>&- &
     wait
     FILE_DISTURBANCE=$(disturbance)

@@ -14,8 +14,8 @@ setup_file() {
     for attempt in 1 2; do
         export CAMPAIGN="$BATS_FILE_TMPDIR/campaign$attempt"
         watch_machine
-        # 1 % tells what one interruption costs; 5 % is then predicted from it. 8 s are some 350 pairs of each level, of which a load of 1 % wants 20.
-        "$BIN/noiselab" run sensitivity --op barrier --levels 0,1,5 --half-period 10ms --seconds 24 --seed 20210105 --out "$CAMPAIGN" --no-report >"$BATS_FILE_TMPDIR/text"
+        # 1 % tells what one interruption costs; 5 % is then predicted from it. 4 s are some 170 pairs of each level, of which a load of 1 % wants 20.
+        "$BIN/noiselab" run sensitivity --op barrier --levels 0,1,5 --half-period 10ms --seconds 12 --seed 20210105 --out "$CAMPAIGN" --no-report >"$BATS_FILE_TMPDIR/text"
         delivered && break
     done
     FILE_DISTURBANCE=$(disturbance)
@@ -55,7 +55,7 @@ holds() { awk "BEGIN { exit !($1) }"; }
     # and it was the rank on that CPU that lost most, in the halves that held a burst
     judge awk -F , -v last="$(($(jq .ranks "$launch") - 1))" '
         NR > 1 && $8 == 5 && $23 > 0 { n++; there += $15 == last }
-        END { print there, "of", n; exit !(n > 100 && there > 0.8 * n) }' "$CAMPAIGN"/*/halves.csv
+        END { print there, "of", n; exit !(n > 50 && there > 0.8 * n) }' "$CAMPAIGN"/*/halves.csv
 }
 
 @test "preempted equals the delivered load plus the cost of its interruptions, within 0.2 points" {
@@ -106,10 +106,9 @@ holds() { awk "BEGIN { exit !($1) }"; }
     mkdir "$BATS_TEST_TMPDIR/shm"
     OMPI_MCA_btl_vader_backing_directory="$BATS_TEST_TMPDIR/shm" exec_on_cores 2 "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 60 --out "$out" >/dev/null 2>&1 3>&- &
     mpirun=$!
-    # a second of pairs, whenever the first comes
+    # some pairs, whenever the first comes
     OUT=$out
     wait_until 60 has_rows
-    sleep 1
     # shellcheck disable=SC2046
     kill -9 $(ranks_of $mpirun)
     wait $mpirun || true
