@@ -47,7 +47,7 @@ in_short() {
 
 @test "the placebo launches of make bench-stats run" {
     # one launch of a moment says nothing about a rate: its status is that of its figures
-    OMPI_MCA_mpi_yield_when_idle=1 PLACEBO_LAUNCHES=1 PLACEBO_SECONDS=3 run tests/bench/placebo-verdicts.sh
+    OMPI_MCA_mpi_yield_when_idle=1 PLACEBO_LAUNCHES=1 PLACEBO_SECONDS=5 run tests/bench/placebo-verdicts.sh
     echo "$output"
     [ "$status" -le 1 ]
     [ "$(grep -cE '^  (time|preempted|detour|base): false alarms in [1-9][0-9]* verdicts .* wanted 0 to ' <<<"$output")" -eq 4 ]
