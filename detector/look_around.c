@@ -8,6 +8,7 @@
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
+#include "detector/nodes/crowd.h"
 #include "detector/run_state.h"
 
 #define LOOK_NS INT64_C(1000000000)      /* length of a look ... */
@@ -72,9 +73,18 @@ static void say_quotas(const struct nd_run *r) {
     }
 }
 
+static void say_crowds(const struct nd_run *r) {
+    char line[400];
+    if (!r->o->oversubscribe && nd_crowd_tell(r->bindings, r->team.n_ranks, r->hosts, r->team.n_nodes, line, sizeof line) > 0)
+        nl_warn("before measuring: %s: they take turns and disturb each other (bind one to each core, as mpirun --bind-to core does, start "
+                "fewer, or allow it with --oversubscribe)",
+                line);
+}
+
 static void say_what_is(const struct nd_run *r, int is_quiet) {
     char line[600], time[32];
     say_quotas(r);
+    say_crowds(r);
     if (nd_quiet_tell(r->before, r->team.n_nodes, SAID_PERCENT, line, sizeof line)) nl_warn("before measuring: %s", line);
     if (!is_quiet && r->o->wait_quiet_ns)
         nl_warn("--wait-quiet: the CPUs are not quiet after %s; goes on", nl_format_duration(r->waited_ns, time, sizeof time));

@@ -1,3 +1,4 @@
+#include "detector/nodes/crowd.h"
 #include "detector/acceptance/accept_run.h"
 
 #include <math.h>
@@ -278,6 +279,10 @@ static void warn_of_nodes(struct nx_run *r) {
     char what[760], line[800];
     if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what)) {
         snprintf(line, sizeof line, "nodes are not alike: %s", what);
+        nx_warn(r, line);
+    }
+    if (nd_crowd_tell(r->bindings, r->team.n_ranks, r->hosts, r->team.n_nodes, what, sizeof what) > 0) {
+        snprintf(line, sizeof line, "%s: they take turns and disturb each other", what);
         nx_warn(r, line);
     }
     if (r->shares_kernel) nx_warn(r, "several nodes share one kernel: they are parts of one machine, and disturb each other");

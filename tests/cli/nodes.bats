@@ -135,6 +135,15 @@ in_a_minute() {
     (export SLURM_NTASKS=4 SLURM_STEP_NUM_TASKS=1 SLURM_LOCALID=0 SLURM_PROCID=0 && launch 1 --op empty --levels none --design single --count 10)
 }
 
+@test "ranks that may use fewer CPUs than they are are named before measuring, with the CPUs" {
+    "$MPIRUN_COMMAND" --version 2>&1 | grep -q HYDRA && skip 'the words are those of Open MPI'
+    take_turns
+    "$MPIRUN_COMMAND" --oversubscribe --bind-to none -np 2 taskset -c "$FIRST_CPU" "$DETECT" --out "$OUT" --op empty --levels none --design single \
+        --count 10 2>"$ERR"
+    cat "$ERR"
+    grep -q "warning: before measuring: 2 ranks of $(uname -n) may use CPU $FIRST_CPU only: they take turns and disturb each other" "$ERR"
+}
+
 # no_line_but WANTED: stderr has one line of the detector's, and it holds WANTED; warnings, of what a busy machine does, are not counted
 no_line_but() {
     cat "$ERR"
