@@ -1,6 +1,7 @@
 /* Before the first half: nodes, generators, clocks, operations, pilots, files. */
 #include <limits.h>
 #include <linux/membarrier.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@
 #define ALGORITHM_STREAM (PHASE_STREAM - 2)    /* in which order communicators are made */
 #define SKIP_STREAM (UINT64_C(1) << 41)       /* where patterns that go on from half to half begin, one per node */
 #define MEMORY_BYTES (INT64_C(8) << 20)       /* histograms beyond this are worth a warning */
+
+enum { STEPS_OF_A_HALF = 100 }; /* its length is then known to 1 % */
+#define COARSEST_NS 1e5         /* of launches without halves */
 
 int nd_run_agree_failed(struct nd_run *r, int failed) { return nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) != 0; }
 
@@ -566,10 +570,25 @@ static int open_preempted(struct nd_run *r) {
     return 0;
 }
 
+/* A half is as long as its first and last reading say, and those are a step of the clock off. */
+static int check_ticks(struct nd_run *r) {
+    const double most_ns = r->o->half_ns > 0 ? (double)r->o->half_ns / STEPS_OF_A_HALF : COARSEST_NS;
+    char step[32] = "no end (it stands still)", half[32], source[32];
+    nl_clocksource(source, sizeof source);
+    nl_ticks_calibrate(&r->ticks);
+    int failed = !(r->ticks.resolution_ns <= most_ns);
+    if (failed && isfinite(r->ticks.resolution_ns)) nl_format_duration((int64_t)r->ticks.resolution_ns, step, sizeof step);
+    if (failed && r->team.node_rank == 0)
+        nl_error("the clock (%s, %s) moves in steps of %s, measured; what is timed here wants %s at most: take another clock source, or "
+                 "longer halves (--half-period, --block)", r->ticks.name, source, step,
+                 nl_format_duration((int64_t)most_ns, half, sizeof half));
+    return nd_run_agree_failed(r, failed);
+}
+
 int nd_run_set_up(struct nd_run *r) {
     if (nd_run_allocate(r) || check_treatments(r) || nd_run_set_up_nodes(r)) return -1;
     if (open_preempted(r) || nd_run_look_around(r)) return -1;
-    nl_ticks_calibrate(&r->ticks);
+    if (check_ticks(r)) return -1;
     r->schedule = nd_options_schedule(r->o);
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
     nl_rng_init(&r->phase_rng, r->schedule.seed, PHASE_STREAM + (uint64_t)r->team.node_index);

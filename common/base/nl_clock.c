@@ -63,10 +63,30 @@ struct nl_counter_pair nl_counter_pair(clockid_t clock) {
 
 static double measure_rate(int64_t span_ns) {
     struct nl_counter_pair first = nl_counter_pair(CLOCK_MONOTONIC);
-    while (nl_mono_ns() - first.ns < span_ns) {
-    }
+    /* a clock that stands still must not hold us */
+    for (int i = 0; i < 1 << 22 && nl_mono_ns() - first.ns < span_ns; i++) continue;
     struct nl_counter_pair last = nl_counter_pair(CLOCK_MONOTONIC);
     return last.counter > first.counter ? (double)(last.ns - first.ns) / (double)(last.counter - first.counter) : 0;
+}
+
+/* Cost and steps, from one step to another and over several of them: of a clock of 10 ms neither is seen in less. */
+static void measure_steps(struct nl_ticks *t) {
+    enum { READS = 20000, MOST_READS = 1 << 23, STEPS = 4 };
+    uint64_t start = 0, last = nl_ticks_now(t), smallest = UINT64_MAX;
+    int64_t n_start = 0, n = 0;
+    t->read_ns = 0;
+    t->resolution_ns = INFINITY;
+    while (++n < MOST_READS && (n - n_start < READS || smallest == UINT64_MAX || last - start < STEPS * smallest)) {
+        uint64_t now = nl_ticks_now(t);
+        if (now == last) continue;
+        if (start == 0) n_start = n;
+        if (start == 0) start = now;
+        if (now > last && now - last < smallest && start != now) smallest = now - last;
+        last = now;
+    }
+    if (smallest == UINT64_MAX) return;
+    t->resolution_ns = (double)smallest * t->tick_ns;
+    t->read_ns = (double)(last - start) * t->tick_ns / (double)(n - n_start);
 }
 
 void nl_ticks_calibrate(struct nl_ticks *t) {
@@ -85,12 +105,7 @@ void nl_ticks_calibrate(struct nl_ticks *t) {
 #endif
         }
     }
-    enum { READS = 20000 };
-    int64_t start = nl_mono_ns();
-    uint64_t sink = 0;
-    for (int i = 0; i < READS; i++) sink ^= nl_ticks_now(t);
-    __asm__ volatile("" : : "r"(sink));
-    t->read_ns = (double)(nl_mono_ns() - start) / READS;
+    measure_steps(t);
 }
 
 int64_t nl_wall_s(int64_t *step_ns) {

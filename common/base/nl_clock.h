@@ -33,6 +33,7 @@ struct nl_ticks {
     double tick_ns;   /* length of a tick in ns */
     uint64_t mult;    /* ns = ticks * mult >> 32 */
     double read_ns;   /* cost of one read in ns, measured */
+    double resolution_ns; /* smallest step between two readings that differ, measured; INFINITY: it stands still */
     int use_counter;  /* 0: nl_ticks_now reads clock_gettime */
 };
 

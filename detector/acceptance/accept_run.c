@@ -300,6 +300,11 @@ static int check_fault(const struct nx_run *r) {
 static int set_up(struct nx_run *r) {
     if (allocate(r) || check_fault(r) || find_nodes(r)) return -1;
     nl_ticks_calibrate(&r->ticks);
+    int is_coarse = !(r->ticks.resolution_ns <= (double)r->o->detour_threshold_ns);
+    if (is_coarse && r->team.node_rank == 0)
+        nl_error("the clock (%s) moves in steps of %.0f ns, measured, and detours from %lld ns on are looked for (--detour-threshold): "
+                 "take another clock source", r->ticks.name, r->ticks.resolution_ns, (long long)r->o->detour_threshold_ns);
+    if (nd_team_agree(&r->team, is_coarse)) return -1;
     r->seed = r->o->seed;
     MPI_Bcast(&r->seed, 1, MPI_UINT64_T, 0, r->team.world);
     nl_rng_init(&r->rng, r->seed, 0);

@@ -56,8 +56,8 @@ json_t *nx_launch_new(const struct nx_run *r) {
     snprintf(seed, sizeof seed, "%" PRIu64, r->seed);
     strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     const struct nl_ticks *ticks = &r->ticks;
-    json_t *clock = json_pack("{s:s, s:s, s:f, s:f}", "name", ticks->name, "source", r->hosts[0].clocksource, "tick_ns", ticks->tick_ns,
-                              "read_ns", ticks->read_ns);
+    json_t *clock = json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", ticks->name, "source", r->hosts[0].clocksource, "tick_ns",
+                              ticks->tick_ns, "read_ns", ticks->read_ns, "resolution_ns", ticks->resolution_ns);
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:o, s:o, "
                      "s:n, s:[], s:n, s:[], s:s, s:n, s:n, s:n}",
                      "schema", NOISELAB_SCHEMA, "program", "noiselab-accept", "version", NOISELAB_VERSION, "git", nl_git, "launch",

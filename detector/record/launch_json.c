@@ -230,8 +230,8 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     for (int i = 0; i < team->n_ranks; i++) json_array_append_new(placement, nd_binding_json(&bindings[i]));
     for (int i = 0; i < team->n_nodes; i++) json_array_append_new(host_array, nd_host_json(&hosts[i]));
     for (int i = 0; i < o->n_notes; i++) json_array_append_new(warnings, text(o->notes[i]));
-    json_t *clock = json_pack("{s:s, s:s, s:f, s:f}", "name", ticks->name, "source", hosts[0].clocksource, "tick_ns", ticks->tick_ns,
-                              "read_ns", ticks->read_ns);
+    json_t *clock = json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", ticks->name, "source", hosts[0].clocksource, "tick_ns",
+                              ticks->tick_ns, "read_ns", ticks->read_ns, "resolution_ns", ticks->resolution_ns);
     json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i}", "schema", NOISELAB_SCHEMA, "program", "noiselab-detect",
                              "version", NOISELAB_VERSION, "git", nl_git, "launch", launch, "command", command, "options",
                              options_json(o), "seed", seed_text, "ranks", team->n_ranks, "nodes", team->n_nodes);

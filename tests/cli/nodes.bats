@@ -144,6 +144,28 @@ in_a_minute() {
     grep -q "warning: before measuring: 2 ranks of $(uname -n) may use CPU $FIRST_CPU only: they take turns and disturb each other" "$ERR"
 }
 
+@test "a clock whose steps are too long for a half is refused, with the step that was measured" {
+    cat >"$BATS_TEST_TMPDIR/coarse.c" <<'END'
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *t) {
+    int failed = (int)syscall(SYS_clock_gettime, clock, t);
+    t->tv_nsec -= t->tv_nsec % 10000000;
+    return failed;
+}
+END
+    "${CC:-cc}" -shared -fPIC -o "$BATS_TEST_TMPDIR/coarse.so" "$BATS_TEST_TMPDIR/coarse.c"
+    LD_PRELOAD=$BATS_TEST_TMPDIR/coarse.so timeout 60 "$DETECT" --out "$OUT" --op empty --levels none --design single --seconds 0.5 2>"$ERR" && false
+    cat "$ERR"
+    grep -q '^noiselab-detect: the clock (clock_gettime, .*) moves in steps of 10 ms, measured; what is timed here wants 5 ms at most' "$ERR"
+    [ ! -e "$OUT" ]
+    LD_PRELOAD=$BATS_TEST_TMPDIR/coarse.so timeout 60 "$BIN/noiselab-accept" --out "$OUT" --checks detour --seconds 0.5 2>"$ERR" && false
+    cat "$ERR"
+    grep -q '^noiselab-accept: the clock (clock_gettime) moves in steps of 10000000 ns, measured' "$ERR"
+    [ ! -e "$OUT" ]
+}
+
 # no_line_but WANTED: stderr has one line of the detector's, and it holds WANTED; warnings, of what a busy machine does, are not counted
 no_line_but() {
     cat "$ERR"
