@@ -6,7 +6,8 @@ analyze_advise <- function(operands, values, form) {
   campaign <- read_campaign(operands)
   advice <- advise_table(campaign, alpha, margin)
   notes <- brief_notes(campaign)
-  rules <- advise_rules(advice$rows)
+  library <- unique(vapply(unname(campaign$launches), function(l) sub(",.*", "", show_json(l$mpi$version)), ""))
+  rules <- advise_rules(advice$rows, printable(paste(library, collapse = " and ")))
   if (!is.null(values$rules) && !is.null(rules)) write_output(rules, values$rules)
   if (form == "csv") say_notes("noiselab-analyze", notes)
   written <- if (is.null(rules)) NULL else values$rules
@@ -53,9 +54,12 @@ advise_lines <- function(advice, alpha, margin, rules) {
                      col_words("interval, %", paste0("[", three(rows$gain_low_percent), ", ", three(rows$gain_high_percent), "]")),
                      col_words("under noise", ifelse(is.na(under$verdict), "-", cell(under))),
                      col_words("lost ns/ns", paste(lost("default"), "->", lost(chosen))))
-  typed <- if (any(rows$verdict == advise_words[["use"]]) && !is.null(rules)) {
+  forced <- advise_forced(advice$rows)
+  typed <- if (is.null(rules) && length(forced) > 0) {
+    c("To select it (Open MPI; unset to undo):", if (any(grepl("export", forced))) "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1", forced)
+  } else if (any(rows$verdict == advise_words[["use"]]) && !is.null(rules)) {
     c("To select it (Open MPI; unset both to undo; no memory is taken):", "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
-      paste0("  export OMPI_MCA_coll_tuned_dynamic_rules_filename=", normalizePath(rules)))
+      paste0("  export OMPI_MCA_coll_tuned_dynamic_rules_filename=", normalizePath(rules)), forced)
   }
   c(wrap_line(advise_sentence(advice, margin)), "", table_lines(table),
     wrap_line(sprintf(paste("gain against the default, from %d launches that did not choose the candidate (%d did); intervals hold together at",

@@ -171,27 +171,51 @@ rules_collectives <- c(allgather = 0, allgatherv = 1, allreduce = 2, alltoall = 
                        exscan = 8, gather = 9, gatherv = 10, reduce = 11, reduce_scatter = 12, reduce_scatter_block = 13, scan = 14,
                        scatter = 15)
 
-# Their sizes in a rules file are of all ranks together.
-rules_of_totals <- c("allgather", "alltoall")
+# Their sizes in a rules file are of all ranks together (by the algorithm that ran, with 4.1.4).
+rules_of_totals <- c("allgather", "alltoall", "gather", "reduce_scatter", "reduce_scatter_block", "scatter")
+# The ranks' shares of these differ by an element, so that their size is known to that (of 16 bytes at most) for each rank.
+rules_of_shares <- c("allgatherv", "reduce_scatter")
+share_slack_bytes <- 16
+# The library asks for these without a size: no rule for one is followed.
+rules_without_sizes <- c("alltoallv", "alltoallw", "exscan", "scan")
+
+# What is advised of operations without sizes: `export` lines that force the algorithm for all sizes and numbers of ranks, where all that were
+# measured have the same advice, and what cannot be selected.
+advise_forced <- function(rows) {
+  rows <- rows[rows$condition == "quiet" & rows$operation %in% rules_without_sizes, ]
+  is_used <- rows$verdict == advise_words[["use"]]
+  unlist(lapply(unique(rows$operation[is_used]), function(operation) {
+    mine <- rows$operation == operation
+    if (all(is_used[mine]) && length(unique(rows$number[mine])) == 1)
+      sprintf("  export OMPI_MCA_coll_tuned_%s_algorithm=%d  # all sizes and numbers of ranks", operation, as.integer(rows$number[mine][1]))
+    else sprintf("  (%s cannot be selected by size: Open MPI asks its rules without one)", operation)
+  }))
+}
 
 # Text of a rules file: what is advised for exactly the ranks and sizes that were measured, the library's own choice (0) everywhere else.
-# Between two measured sizes with the same advice that advice holds, too. NULL: nothing is advised.
-advise_rules <- function(rows) {
+# Between two measured sizes with the same advice that advice holds, too. `library`: the version that it was measured with. NULL: nothing is advised.
+advise_rules <- function(rows, library = "") {
   rows <- rows[rows$condition == "quiet", ]
-  used <- rows[rows$verdict == advise_words[["use"]] & rows$operation %in% names(rules_collectives), ]
+  used <- rows[rows$verdict == advise_words[["use"]] & rows$operation %in% setdiff(names(rules_collectives), rules_without_sizes), ]
   if (nrow(used) == 0) return(NULL)
   sizes <- function(mine) {
     mine <- mine[order(mine$bytes), ]
     number <- ifelse(mine$verdict == advise_words[["use"]], mine$number, 0)
-    total <- mine$bytes * ifelse(mine$operation %in% rules_of_totals, mine$ranks, 1)
+    each <- ifelse(mine$operation %in% rules_of_totals, mine$ranks, 1)
+    slack <- ifelse(mine$operation %in% rules_of_shares, share_slack_bytes, 0)
+    from <- pmax(0, mine$bytes - slack) * each
+    until <- (mine$bytes + slack) * each + 1
+    # sizes that are nearer to each other than their shares: each has half of what is between
+    near <- which(utils::tail(from, -1) < utils::head(until, -1))
+    from[near + 1] <- until[near] <- floor((mine$bytes[near] + mine$bytes[near + 1]) / 2 * each[near])
     goes_on <- c(number[-1] == number[-length(number)], FALSE)
-    at <- data.frame(from = c(0, total, total[!goes_on] + 1), number = c(0, number, rep(0, sum(!goes_on))))
-    # a barrier has no size: its rule begins at 0
-    at <- at[!(at$from == 0 & at$number == 0 & any(total == 0)), ]
-    at <- at[order(at$from), ]
+    at <- data.frame(from = c(0, from, until[!goes_on]), number = c(0, number, rep(0, sum(!goes_on))), rank = c(0, rep(2, length(from)), rep(1, sum(!goes_on))))
+    # where one ends and another begins the latter holds; a barrier has no size: its rule begins at 0
+    at <- at[order(at$from, at$rank), ]
+    at <- at[!duplicated(at$from, fromLast = TRUE), ]
     at[c(TRUE, at$number[-1] != at$number[-nrow(at)]), ]
   }
-  lines <- c(paste(length(unique(used$operation)), "# collectives"))
+  lines <- c(paste0(length(unique(used$operation)), " # collectives", if (nzchar(library)) paste0("; measured with ", library, ", and for that")))
   for (operation in unique(used$operation)) {
     ranks <- sort(unique(used$ranks[used$operation == operation]))
     bounds <- sort(unique(c(0, ranks, ranks + 1)))

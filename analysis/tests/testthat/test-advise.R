@@ -65,7 +65,7 @@ test_that("the same algorithm many times over is falsely advised no more often t
   expect_lte(sum(false), stats::qbinom(0.999, 1000, 0.01))
 })
 
-test_that("rules hold for what was measured only, and totals for alltoall", {
+test_that("rules hold for what was measured only, and of totals where the library asks for those", {
   row <- function(operation, bytes, verdict, number, ranks = 4) {
     data.frame(operation = operation, bytes = bytes, ranks = ranks, condition = "quiet", number = number, verdict = verdict)
   }
@@ -73,6 +73,20 @@ test_that("rules hold for what was measured only, and totals for alltoall", {
   expect_equal(plain(row("allreduce", 1024, "use", 3L)),
                c("1", "2", "3", "0", "1", "0 0 0 0", "4", "3", "0 0 0 0", "1024 3 0 0", "1025 0 0 0", "5", "1", "0 0 0 0"))
   expect_equal(plain(row("alltoall", 10, "use", 2L))[8:11], c("3", "0 0 0 0", "40 2 0 0", "41 0 0 0"))
+  for (operation in c("gather", "scatter", "reduce_scatter_block"))
+    expect_equal(plain(row(operation, 1024, "use", 3L))[8:11], c("3", "0 0 0 0", "4096 3 0 0", "4097 0 0 0"))
+  # of shares that differ by an element
+  expect_equal(plain(row("reduce_scatter", 1024, "use", 3L))[8:11], c("3", "0 0 0 0", "4032 3 0 0", "4161 0 0 0"))
+  expect_equal(plain(row("allgatherv", 8, "use", 3L))[8:10], c("2", "0 3 0 0", "25 0 0 0"))
+  near <- plain(rbind(row("allgatherv", 8, "use", 3L), row("allgatherv", 16, "use", 2L)))
+  expect_equal(near[8:11], c("3", "0 3 0 0", "12 2 0 0", "33 0 0 0"))
+  # without a size: forced for all sizes, or not at all
+  for (operation in c("alltoallv", "scan", "exscan")) {
+    expect_null(advise_rules(row(operation, 1024, "use", 2L)))
+    expect_match(advise_forced(row(operation, 1024, "use", 2L)), sprintf("export OMPI_MCA_coll_tuned_%s_algorithm=2 ", operation))
+    expect_match(advise_forced(rbind(row(operation, 8, "keep", 1L), row(operation, 1024, "use", 2L))), "cannot be selected by size")
+  }
+  expect_match(advise_rules(row("bcast", 8, "use", 5L), "Open MPI v4.1.4")[1], "measured with Open MPI v4.1.4")
   expect_equal(plain(row("barrier", 0, "use", 4L))[8:10], c("2", "0 4 0 0", "1 0 0 0"))
   # the same advice at two sizes holds between them; another's rule ends where the next size begins
   between <- plain(rbind(row("bcast", 8, "use", 5L), row("bcast", 2048, "use", 5L), row("bcast", 4096, "keep", 7L)))
