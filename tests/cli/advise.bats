@@ -127,3 +127,83 @@ advise() {
     echo "default $plain us, by the rules $ruled us, double ring $(mean_us barrier=double_ring) us"
     judge awk -v a="$ruled" -v b="$plain" 'BEGIN { exit !(a > 1.3 * b) }'
 }
+
+# watched: builds a library that notes which of the library's algorithms run, into the file WATCHED
+watched() {
+    local component
+    component=$(find /usr/lib /usr/local/lib /opt -name mca_coll_tuned.so 2>/dev/null | head -n 1)
+    [ -n "$component" ] || skip 'this Open MPI has its algorithms where nobody can watch them'
+    cat >watch.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void say(const char *name) {
+    char line[128] = "";
+    int fd = open(getenv("WATCHED"), O_WRONLY | O_CREAT | O_APPEND, 0600), n = (int)strlen(strncpy(line, name, 100));
+    line[n] = '\n';
+    if (write(fd, line, (size_t)n + 1) < 0) abort();
+    close(fd);
+}
+#define WATCH(name)                                                                                             \
+    long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l) { \
+        static long (*next)(long, long, long, long, long, long, long, long, long, long, long, long);            \
+        if (!next) say(#name);                                                                                  \
+        if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name);                                                   \
+        return next(a, b, c, d, e, f, g, h, i, j, k, l);                                                        \
+    }
+END
+    nm -D --undefined-only "$component" | sed -n 's/.* \(ompi_coll_base_[a-z_]*_\(intra\|block\)_[a-z_]*\)$/WATCH(\1)/p' >>watch.c
+    "${CC:-cc}" -w -shared -fPIC -o watch.so watch.c -ldl
+}
+
+# ran BYTES OPERATION...: the algorithms that run, one on a line
+ran() {
+    local bytes=$1
+    shift
+    rm -f ran
+    WATCHED=$PWD/ran LD_PRELOAD=$PWD/watch.so detect 0 4 --op "$(IFS=, && echo "$*")" --bytes "$bytes" --count 5 --warmup 0s >&2
+    sed 's/^ompi_coll_base_//' ran | sort -u
+}
+
+# A rule acts at exactly its size (or, where ranks' shares differ by an element, about there): by the algorithm that runs, not by time.
+@test "each rule that is written acts at its size and at no other, and what has no size gets none" {
+    take_turns
+    watched
+    local operations=(allgather allgatherv allreduce alltoall bcast gather reduce reduce_scatter reduce_scatter_block scatter)
+    # of each one that the library does not choose by itself at this size
+    Rscript -e '.libPaths(c(Sys.getenv("NOISELAB_R_LIB"), .libPaths()))' -e 'cat(noiselab:::advise_rules(data.frame(
+        operation = c("allgather", "allgatherv", "allreduce", "alltoall", "bcast", "gather", "reduce", "reduce_scatter", "reduce_scatter_block", "scatter",
+                      "alltoallv", "scan", "exscan"),
+        bytes = 1024, ranks = 4, condition = "quiet", number = c(4L, 2L, 2L, 2L, 3L, 3L, 3L, 3L, 4L, 3L, 2L, 2L, 2L), verdict = "use")), sep = "\n")' \
+        >rules 2>err || { cat err; return 1; }
+    cat >advised <<'END'
+allgather_intra_ring
+allgatherv_intra_bruck
+allreduce_intra_nonoverlapping
+alltoall_intra_pairwise
+bcast_intra_pipeline
+gather_intra_linear_sync
+reduce_intra_pipeline
+reduce_scatter_block_intra_butterfly
+reduce_scatter_intra_ring
+scatter_intra_linear_nb
+END
+    export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/rules
+    ran 1024 "${operations[@]}" >at
+    comm -13 at advised >missing
+    cat missing
+    [ ! -s missing ]
+    # the rules of 1024 bytes are no rules of a few bytes more or less
+    for bytes in 960 1088; do
+        ran "$bytes" "${operations[@]}" >beside
+        comm -12 beside advised | tee also
+        [ ! -s also ]
+    done
+    # no rule, no size: the library's own choice
+    ran 1024 alltoallv scan exscan >without
+    cat without
+    run ! grep -E 'alltoallv_intra_pairwise|scan_intra_recursivedoubling' without
+}

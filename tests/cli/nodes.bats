@@ -141,7 +141,7 @@ in_a_minute() {
     "$MPIRUN_COMMAND" --oversubscribe --bind-to none -np 2 taskset -c "$FIRST_CPU" "$DETECT" --out "$OUT" --op empty --levels none --design single \
         --count 10 2>"$ERR"
     cat "$ERR"
-    grep -q "warning: before measuring: 2 ranks of $(uname -n) may use CPU $FIRST_CPU only: they take turns and disturb each other" "$ERR"
+    grep -q "before measuring: 2 ranks of $(uname -n) may use CPU $FIRST_CPU only: they take turns and disturb each other" "$ERR"
 }
 
 @test "a clock whose steps are too long for a half is refused, with the step that was measured" {

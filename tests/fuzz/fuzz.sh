@@ -20,6 +20,24 @@ agent_words() { printf -- '--agent-cmd\nsleep 1\n--scrape\ntrue\n--scrape-period
 detect_words() { printf -- '--op\nbarrier,allreduce\n--bytes\n8,2KiB\n--levels\n0,1\n--seconds\n1\n--half-period\n10ms\n--seed\n3\n--design\nlockin\n'; }
 record_words() { printf -- '--duration\n1s\n--name\nsleep\n--source\nschedstat\n--cpus\n0\n'; }
 
+# what Slurm, PMI and PALS say: a job's and a task's environment
+surroundings() { printf '%s\n' 'SLURM_JOB_NODELIST=r[1-2]n[08-11],x' SLURM_NTASKS=4 SLURM_PROCID=2 SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=4 PMI_RANK=1 PMI_SIZE=2 \
+    PALS_RANKID=0 'SLURM_TOPOLOGY_ADDR=s0.s[1,3].n1.x' SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch.node SLURMD_NODENAME=n1.x; }
+node_list() { printf 'r[1-2,[4-5]]n[08-11,3]-ib.x,login\n'; }
+selfish() { printf '# Netgauge, selfish\n0.5 41000.25\n100000.5 39000\n100000.5 10\n# max 41000 ns\n'; }
+osnoise() { printf '# tracer: osnoise\n x-1 [000] d.h. 5.0: irq_noise: t:2 start 5.000000120 duration 3000 ns\n x-1 [001] d.h. 5.1: thread_noise: a:7 start 5.100000120 duration 30000 ns\n'; }
+
+# in_surroundings FILE COMMAND...: with the variables of a file, but none that the shell itself reads
+in_surroundings() {
+    local file=$1 line list=()
+    shift
+    while IFS= read -r line; do
+        line=${line:0:10000}
+        case $line in SLURM*=* | PMI*=* | PALS*=*) list+=("$line") ;; esac
+    done <"$file"
+    env "${list[@]:0:40}" "$@"
+}
+
 # run_with FILE COMMAND...: the words of a file as further arguments; nothing but a dry run or help may come of them
 run_with() {
     local file=$1 line list=()
@@ -51,10 +69,15 @@ fuzz() {
     printf '%-24s %6d inputs, %d bad\n' "$name" "$i" "$n_bad"
     bad=$((bad + n_bad))
 }
-declare -f run_with >"$work/run_with"
+declare -f run_with in_surroundings >"$work/run_with"
 
-share=$((seconds / 16 + 1))
+share=$((seconds / 24 + 1))
 fuzz trace noiselab-gen --dry-run --replay FILE --loop --duration 1s
+fuzz selfish noiselab-gen --dry-run --replay FILE
+fuzz osnoise noiselab-gen --dry-run --replay FILE
+fuzz node_list run_with FILE "$PWD/$build/libexec/noiselab/noiselab-sh" nodes
+fuzz surroundings in_surroundings FILE "$PWD/$build/libexec/noiselab/noiselab-sh" job-nodes
+fuzz surroundings in_surroundings FILE noiselab-detect --dry-run --op empty
 fuzz preset noiselab-gen --dry-run --preset FILE --duration 1s
 fuzz verdict noiselab-node-health FILE
 fuzz words run_with FILE noiselab-gen --dry-run

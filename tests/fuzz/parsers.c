@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/base/nl_hostlist.h"
 #include "detector/measure/arrival.h"
+#include "detector/nodes/switches.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_preset.h"
 #include "common/base/nl_units.h"
@@ -101,11 +103,38 @@ static void fuzz_preset(const uint8_t *data, size_t size, char *text) {
     nl_preset_read("input", take, &context, reason, sizeof reason);
 }
 
+/* What is read has names that are names, each once, and no more than asked for. */
+static void fuzz_nodes(const uint8_t *data, size_t size, char *text) {
+    (void)data, (void)size;
+    enum { MOST = 300 };
+    struct nl_hostlist list;
+    char reason[256];
+    if (nl_hostlist_read(text, MOST, &list, reason, sizeof reason)) return;
+    if (list.n < 1 || list.n > MOST) abort();
+    for (int i = 0; i < list.n; i++) {
+        if (!list.names[i][0] || strpbrk(list.names[i], "[], \t\n/") || list.names[i][0] == '-') abort();
+        for (int j = 0; j < i; j++)
+            if (strcmp(list.names[i], list.names[j]) == 0) abort();
+    }
+    nl_hostlist_free(&list);
+}
+
+/* The words of a line ADDRESS PATTERN NODE. */
+static void fuzz_switches(const uint8_t *data, size_t size, char *text) {
+    (void)data, (void)size;
+    char out[64], *pattern = strchr(text, ' '), *node = pattern ? strchr(pattern + 1, ' ') : NULL;
+    if (node) *node++ = '\0';
+    if (pattern) *pattern++ = '\0';
+    nd_switches_read(text, pattern, node, out, sizeof out);
+    if (strlen(out) >= sizeof out) abort();
+}
+
 static const struct {
     const char *name;
     void (*fuzz)(const uint8_t *data, size_t size, char *text); /* `text`: the same with a NUL behind it, and may be written to */
 } parsers[] = {{"trace", fuzz_trace},   {"arrival", fuzz_arrival}, {"words", fuzz_words},
-               {"values", fuzz_values}, {"places", fuzz_places},   {"preset", fuzz_preset}};
+               {"values", fuzz_values}, {"places", fuzz_places},   {"preset", fuzz_preset},
+               {"nodes", fuzz_nodes},   {"switches", fuzz_switches}};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static char text[MOST_BYTES];
