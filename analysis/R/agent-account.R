@@ -50,13 +50,19 @@ agent_shifts <- function(campaign, agents_only = TRUE) {
     pairs <- pair_rows(rows)
     rate <- function(column, at) 1e6 * (rows[[column]] %||% rep(NA_real_, nrow(rows)))[at] / rows[["wall_ns"]][at]
     on <- which(rows[["arm"]] == "on" & (!agents_only | is_agent_row(rows)))
+    # Between quick halves the agent is frozen: what it does by itself the stretches show that nothing disturbs, and frozen it has nothing.
+    parts <- planned_parts(campaign, as.character(rows[["launch"]][1]))
+    if (!is.null(parts)) on <- on[rows[["planned_ns"]][on] %in% parts$undisturbed | !is_agent_row(rows[on, ])]
     lapply(unname(split(on, in_order(paste(rows[["kind"]][on], rows[["level_requested_percent"]][on])))), function(on) {
       mine <- which(pairs$on %in% on)
+      alone <- !is.null(parts) && is_agent_row(rows[on[1], ])
       shift <- function(column) rate(column, pairs$on[mine]) - rate(column, pairs$off[mine])
       list(launch = rows[["launch"]][1], host = rows[["host"]][1], kind = as.character(rows[["kind"]][on[1]]),
-           level = rows[["level_requested_percent"]][on[1]], rows = rows, on = on, off = which(rows[["arm"]] == "off"),
+           level = rows[["level_requested_percent"]][on[1]], is_quick = alone, rows = rows, on = on, off = which(rows[["arm"]] == "off"),
            preempted = shift("preempted_ns"), agent = shift("agent_on_ranks_ns"), others = shift("others_on_ranks_ns"),
-           waited = lapply(taken_parts, function(column) ratio_shift(rows, pairs$on[mine], pairs$off[mine], column)))
+           waited = lapply(taken_parts, function(column) {
+             if (alone) ratio_alone(rows, on, column) else ratio_shift(rows, pairs$on[mine], pairs$off[mine], column)
+           }))
     })
   }), recursive = FALSE)
 }
@@ -77,6 +83,16 @@ ratio_shift <- function(rows, on, off, column) {
   }
   d[known] <- arm(on) - arm(off)
   d
+}
+
+# The same of halves that have no partner.
+ratio_alone <- function(rows, on, column) {
+  values <- (rows[[column]] %||% rep(NA_real_, nrow(rows)))[on]
+  on <- on[is.finite(values)]
+  x <- 1e6 * values[is.finite(values)]
+  wall <- rows[["wall_ns"]][on]
+  rate <- sum(x) / sum(wall)
+  rate + (x - rate * wall) / mean(wall)
 }
 
 # Sum over the rows that have a value, per second of theirs.

@@ -17,7 +17,7 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
   accounts <- agent_accounts(campaign, alpha)
   tasks <- agent_tasks(campaign, alpha)
   if (nrow(accounts) > 0) accounts$cause <- agent_causes(accounts, tasks)
-  taken <- agent_taken(campaign, alpha)
+  taken <- agent_taken(campaign, alpha, over = analysis$looks$alpha %||% alpha)
   locked <- if (!is.null(analysis)) locked_by_launch(campaign, alpha)
   figures <- if (!is.null(analysis)) agent_figures(analysis, taken, locked)
   if (!is.null(analysis)) analysis <- with_agent_answers(analysis, taken, locked)
@@ -68,7 +68,7 @@ analyze_agent <- function(operands, values, form) {
 agent_answer <- function(report) agent_margin_answer(report$answers)
 
 # The analysis of a campaign with agents, with their answers by the one rule.
-with_agent_answers <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha),
+with_agent_answers <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha, over = analysis$looks$alpha),
                                locked = locked_by_launch(analysis$campaign, analysis$alpha)) {
   analysis$agent_answers <- agent_answers(analysis, taken, locked)
   if (is.null(analysis$agent_answers)) return(analysis)

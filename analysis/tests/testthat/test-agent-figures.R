@@ -71,6 +71,36 @@ test_that("several launches are one figure about these launches, with a test of 
   expect_true(pooled$heterogeneity_p >= 0 && pooled$heterogeneity_p <= 1)
 })
 
+test_that("a few bursts are known no better than their count, none have an upper end, and neighbours that resemble each other widen the interval", {
+  test <- function(n, ...) taken_test(list(estimate = 1, se = 0.1, df = 30), 0.01, 0.95, NA_character_, n, 30)
+  few <- test(6)
+  expect_equal(c(few$taken_low, few$taken_high), c(qgamma(0.01, 6), qgamma(0.99, 7)) / 6)
+  expect_equal(test(200)$taken_high, 1 + qt(0.99, 30) * 0.1)
+  none <- taken_test(list(estimate = 0, se = 0, df = 30), 0.01, 0.95, NA_character_, 0, 30)
+  expect_equal(none$taken_high, 100 * 0.05 * log(100) / 30)
+  set.seed(1)
+  # AR(0.9): over pairs alone the interval covers in 37 %
+  covers <- replicate(200, {
+    d <- 1e4 + as.numeric(stats::filter(rnorm(260, 0, 500), 0.9, method = "recursive"))[61:260]
+    rows <- data.frame(launch = "L", wall_ns = rep(1e9, 200), agent_cpu_ns = 1e7)
+    got <- taken_row(list(waited = list(agent = d), preempted = d, rows = rows, on = 1:200, launch = "L", host = "h", kind = "a", is_quick = FALSE), 0.01, 0.95)
+    got$taken_low <= 1 && 1 <= got$taken_high
+  })
+  expect_gte(mean(covers), 0.9)
+})
+
+test_that("launches that differ widen what is known of launches like these, and nodes of one launch are no launches", {
+  row <- function(launch, x, host = "n1") data.frame(scope = scope_launch, launch = launch, host = host, kind = "a", n_pairs = 20, account_percent = x, taken_percent = x,
+                                     se = 0.005, df = 19, reason = NA_character_, others_percent = 0, kernel_percent = 0, noiselab_percent = 0, unknown_percent = 0)
+  x <- c(1, 2, 3, 1, 2)
+  like <- pool_taken(bind_rows(Map(row, 1:5, x)), 0.01, 0.95)
+  expect_equal(like$scope, scope_campaign)
+  expect_equal(c(like$taken_low, like$taken_high), as.numeric(t.test(x, conf.level = 0.98)$conf.int))
+  nodes <- pool_taken(bind_rows(list(row(1, 1), row(1, 1, "n2"), row(2, 1), row(2, 1, "n2"))), 0.01, 0.95)
+  expect_equal(nodes$se, 0.005 / sqrt(2))
+  expect_equal(nodes$scope, scope_these)
+})
+
 test_that("agreement is equivalence within a margin that no scatter widens: three outcomes", {
   agree <- function(...) noiselab:::figures_agree(figures_by_hand(...), 1)
   expect_equal(as.list(agree(1, 1.01, 0.02)[c("agreement", "margin")]), list(agreement = "agree", margin = 0.1))
