@@ -67,3 +67,55 @@ test_that("where long halves show what short ones do not, the long ones count al
   same$planned_ns <- 25e7
   expect_equal(attr(quick_figure(rbind(short, same)), "n"), 120)
 })
+
+# A campaign with quick halves as launches write it: of 60 pairs the first 20 are undisturbed stretches, whose off halves are not there.
+quick_campaign <- function(beyond_percent = 0, env = parent.frame()) {
+  dir <- local_folder(env)
+  simulate_agent_campaign(dir, pairs = 60, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, slowdown_percent = 0, seed = 3)
+  campaign <- read_campaign(dir, arms = "any")
+  path <- campaign$paths[[1]]
+  host <- as.character(campaign$agents$host[1])
+  file <- file.path(path, "launch.json")
+  info <- jsonlite::read_json(file)
+  info$options[c("design", "half_period_ns", "long_half_ns", "block_ns")] <- list("quick", 25e6, 25e7, 1e9)
+  info$rows <- 100
+  jsonlite::write_json(info, file, auto_unbox = TRUE, null = "null", digits = NA)
+  for (name in c("halves.csv", paste0("agent.", host, ".csv"))) {
+    rows <- utils::read.csv(file.path(path, name), na.strings = "")
+    first <- rows$pair %in% unique(rows$pair)[1:20]
+    rows$planned_ns <- ifelse(first, 1e9, 25e6)
+    rows <- rows[!(first & rows$arm == "off"), ]
+    if (name == "halves.csv") halves <- rows
+    data.table::fwrite(as_in_files(rows), file.path(path, name), na = "", scipen = 50)
+  }
+  trace <- file.path(path, paste0("bursts.", host, ".trace"))
+  edit_lines(trace, function(lines) sub("^# origin:.*", "# origin_monotonic_ns: 0", lines))
+  bursts <- read_bursts(trace)
+  set.seed(1)
+  blocks <- do.call(rbind, lapply(seq_len(nrow(halves)), function(i) {
+    on <- halves$arm[i] == "on"
+    ns <- round(2e5 * exp(rnorm(floor(0.95 * halves$wall_ns[i] / 2e5) - 10, 0, 0.01)) * if (on) 1 + beyond_percent / 100 else 1)
+    for (at in bursts$start_ns[on & bursts$start_ns >= halves$start_ns[i] & bursts$start_ns < halves$start_ns[i] + halves$wall_ns[i]]) {
+      slice <- findInterval(at - halves$start_ns[i], cumsum(ns) - ns)
+      ns[slice] <- ns[slice] + 5e5
+    }
+    slice_block(ns, pair = halves$pair[i], order = halves$order[i], start_ns = halves$start_ns[i], arm = as.integer(on))
+  }))
+  write_slices(file.path(path, paste0("slices.", host, ".bin")), campaign$launches[[1]]$launch, blocks, host)
+  dir
+}
+
+test_that("a launch with quick halves: bursts from undisturbed stretches, what lies beyond from the halves, one sentence", {
+  report <- agent_report(read_campaign(quick_campaign(), arms = "any"))
+  answers <- report$answers
+  expect_equal(answers[c("lead", "case")], data.frame(lead = "bursts", case = "agree"))
+  # 0.5 ms each 100 ms
+  expect_equal(answers$value, 0.5, tolerance = 0.05)
+  expect_lt(answers$beyond_most, 0.1)
+  expect_equal(report$accounts$seconds, sum(subset(report$campaign$rows, planned_ns == 1e9)$wall_ns) / 1e9)
+  expect_match(answer_sentences(report$analysis)[1], "^collectd at 100 ms slows barrier by 0.50[0-9]* % .*, through its bursts; beyond them less than 0.0[0-9]+ % either way.$")
+  more <- agent_report(read_campaign(quick_campaign(1), arms = "any"))$answers
+  expect_equal(more$case, "more")
+  expect_equal(more$value, 1.5, tolerance = 0.05)
+  expect_true(more$beyond_low < 1 && more$beyond_high > 1)
+})
