@@ -2,6 +2,7 @@
 
 # From this level on the highest one is a positive control: a set-up that works detects it (docs/methods.md, Planning).
 control_percent <- 5
+least_control_pairs <- 7
 # What of a CPU is worth a sentence, percent.
 busy_percent <- 2
 # So many operations by name in a sentence; the table has all.
@@ -302,7 +303,8 @@ control_sentence <- function(analysis) {
   top <- suppressWarnings(max(level[has_level(level)]))
   if (top < control_percent) return(NULL)
   at <- rows[level == top, ]
-  missed <- at[at$channel == "time" & at$verdict != "detected", ]
+  # Fewer pairs than a verdict needs say nothing of the set-up.
+  missed <- at[at$channel == "time" & at$verdict != "detected" & !(at$n_pairs < least_control_pairs & at$unit_of_inference == "pair"), ]
   if (nrow(missed) == 0) return(NULL)
   felt <- at[at$channel == "preempted" & at$verdict == "detected", ]
   where <- join_words(unique(panel_name(missed)))

@@ -132,10 +132,11 @@ equivalent_fit <- function(got, groups, lengths) {
   # The share of CPU time in lengths far from the generator's matters more than their number.
   far <- sum(lengths[abs(lengths / got$burst_s - 1) > 0.5]) / sum(lengths)
   at_place <- if (got$pattern == "poisson") 1 - distances else if (is.na(got$share_at_period)) got$places_filled else got$share_at_period
-  goodness <- if (is.na(at_place)) "poor" else if (at_place >= 0.9 && far <= 0.2) "good" else {
+  ks <- max(short, long)
+  goodness <- if (is.na(at_place)) "poor" else if (at_place >= 0.9 && far <= 0.2 && ks <= 0.25) "good" else {
     if (at_place >= 0.8 && far <= 0.5) "fair" else "poor"
   }
-  list(ks_lengths = max(short, long), ks_distances = distances, far_share = far, goodness = goodness)
+  list(ks_lengths = ks, ks_distances = distances, far_share = far, goodness = goodness)
 }
 
 # Kolmogorov-Smirnov distance of positive numbers from the exponential distribution of their mean.

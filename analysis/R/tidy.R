@@ -10,7 +10,7 @@ estimate_columns <- c(
 text_columns <- c("quantity", "channel", "scope", "launch", "host", "operation", "kind", "pattern", "placement", "phase", "n_unit",
                   "verdict", "margin_verdict", "reason")
 
-channel_quantities <- c(time = "slowdown_percent", preempted = "preempted_percent", detour = "detour_percent", base = "base_percent",
+channel_quantities <- c(time = "slowdown_percent", locked = "slowdown_by_bursts_percent", preempted = "preempted_percent", detour = "detour_percent", base = "base_percent",
                         steal = "steal_percent", arrival = "arrival_percent", overshoot = "overshoot_ns", late = "late_percent")
 
 # "launches like these" as launches_like_these.

@@ -89,3 +89,8 @@ test_that("each channel is explained in one line where its table is printed", {
     expect_equal(length(strsplit(text, channels[[name]]$question, fixed = TRUE)[[1]]), 2)
   }
 })
+
+test_that("a control of fewer pairs than a verdict needs is no broken set-up", {
+  dir <- local_campaign(pairs = 5, levels_percent = 20, slowdown_percent = 0, operations = "barrier", seed = 4)
+  expect_null(control_sentence(analyze_campaign(read_campaign(dir))))
+})
