@@ -24,6 +24,7 @@ recorded_periods=10 recorded_least_s=10
 
 # where the files of an agent are, in the campaign and before there is one; what is done with an agent that was checked
 agent_folder=agent once_checked=go_on
+began_s=$(date +%s)
 
 # variable_of OPTION: its name
 variable_of() { printf '%s' "${1#--}" | tr '-' '_'; }
@@ -81,7 +82,7 @@ check_agent() {
     fi
     set -- ${agent_nodes:+--agent-nodes "$agent_nodes"} "$@"
     # what is wrong is said once, and before anything is recorded
-    agent_period_ns='' agent_period_source=- recorded_s=0
+    agent_period_ns='' agent_period_source=- spent_s=0
     [ -z "$agent_period" ] || nanoseconds_of_period --agent-period "$agent_period"
     make_scratch
     make_interval_files "$scratch/$agent_folder"
@@ -470,7 +471,7 @@ measure_period() {
             BEGIN { ns += 0; if (ns > 0 && ns * (s < 60 ? 5 : 3) <= s * 1e9) printf "%.0f\n", ns }')
         [ -z "$agent_period_ns" ] || break
     done
-    recorded_s=$n_seconds
+    spent_s=$(($(date +%s) - began_s))
     if [ -n "$agent_period_ns" ]; then
         agent_period_source="measured in $n_seconds s"
         note "its period is $(say_ns "$agent_period_ns") +- $(say_ns "$(json_values "$recorded.json" -- period_error_ns)");" \
@@ -572,10 +573,10 @@ of_interval() {
     less_recording
 }
 
-# less_recording: what recording the agent took is of the time of a launch whose --seconds hold all
+# less_recording: what recording the agent and all before took is of the time of a launch whose --seconds hold all
 less_recording() {
-    [ "$design:$launches" = quick:1 ] && [ "$recorded_s" -gt 0 ] || return 0
-    seconds_now=$(awk -v ns="$(nanoseconds "$seconds_now")" -v r="$recorded_s" 'BEGIN { s = ns / 1e9; printf "%.9gs\n", (s - r > s / 2 ? s - r : s / 2) }')
+    [ "$design:$launches" = quick:1 ] && [ "$spent_s" -gt 0 ] || return 0
+    seconds_now=$(awk -v ns="$(nanoseconds "$seconds_now")" -v r="$spent_s" 'BEGIN { s = ns / 1e9; printf "%.9gs\n", (s - r > s / 2 ? s - r : s / 2) }')
 }
 
 # plan_agent WORDS: launches, of each interval where there are some
