@@ -103,8 +103,12 @@ on_rank_1() {
     # shellcheck source=tests/mpirun.bash
     source "$BATS_TEST_DIRNAME/../mpirun.bash"
     OUT=$place/campaign
-    on_rank_1 mmap:1:12 "$build/bin/noiselab-detect" --op alltoall --levels 0 --seconds 0.1 --half-period 10ms
-    [ -e "$place/hit" ]
+    # what is mapped before is not needed
+    for n in 1 2 3; do
+        on_rank_1 "mmap:$n:12" "$build/bin/noiselab-detect" --op alltoall --levels 0 --seconds 0.1 --half-period 10ms --warmup 0s
+        [ -e "$place/hit" ]
+        [ "$status" -eq 0 ] || break
+    done
     [ "$status" -eq 2 ]
     grep -q '^noiselab-detect: rank 1 on .*: no memory for alltoall' "$place/said"
     # in the acceptance a check fails, and the others go on

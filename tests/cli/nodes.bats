@@ -89,7 +89,8 @@ in_a_minute() {
             mean = sum / m; sd = sqrt((square - m * mean * mean) / (m - 1))
             print arm, m, mean, sd
             if ($c["pairs"] != m || far($c["preempted_shift_percent_mean"], mean) || far($c["preempted_shift_percent_sd"], sd)) { print "shift"; exit bad = 1 }
-            if ((shift_of_ranks[arm] - mean) ^ 2 > 0.01 * sd * sd + 1e-6) { print "ranks " shift_of_ranks[arm]; exit bad = 1 }
+            # each rank divides by its own wall time; on a busy machine that differs by as much as the pairs do
+            if ((shift_of_ranks[arm] - mean) ^ 2 > 4 * sd * sd / m + 1e-6) { print "ranks " shift_of_ranks[arm]; exit bad = 1 }
         }
         function far(a, b) { return (a - b) ^ 2 > 1e-12 * (1 + b * b) }
         END { exit bad || n != 3 }' "$OUT/one/halves.csv" "$OUT/one/ranks.csv" "$OUT/one/nodes.csv"
