@@ -54,7 +54,8 @@ Usage: noiselab run agent WAY [OPTIONS]
        noiselab run agent --treatment NAME [OPTIONS]
 
 Runs noiselab-detect while the agent on the compute nodes is switched on and off in random order. Then it reports the
-slowdown that the agent causes, its CPU use, the synthetic load that is like it, and the smallest detectable slowdown.
+slowdown that the agent causes, its CPU use, and the smallest detectable slowdown. The synthetic load that is like it:
+noiselab analyze equivalent DIR.
 
 How the agent is switched (one of these ways):
   --agent-cmd 'CMD'       a command: started once, and frozen between; with --restart started and stopped for each stretch

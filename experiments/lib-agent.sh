@@ -253,9 +253,9 @@ needs_recording() { [ -z "$sweep$agent_period$scrape" ] && [ "$ways" != --agent-
 
 # further_of_mode: sets which analyses the answer has
 further_of_mode() {
-    analyses=agent,verdicts,equivalent
-    [ -z "$sweep" ] || analyses=intervals,agent
-    [ -z "$compare_replay" ] || analyses=agent,replay,verdicts,equivalent
+    analyses=agent
+    [ -z "$sweep" ] || analyses=intervals
+    [ -z "$compare_replay" ] || analyses=agent,replay
 }
 
 # replaced TEXT WHAT BY: every WHAT in TEXT

@@ -241,6 +241,9 @@ answer_verdicts() {
     *) exit "$verdict" ;;
     esac
     answer_further
+    case $asked in
+    agent | intervals) printf '\nthe load that is like it: noiselab analyze equivalent %s\n' "$(quoted "$campaign")" ;;
+    esac
     [ -n "$no_report" ] || "$NOISELAB_BIN/noiselab-report" --out "$campaign/report.html" "$campaign" || exit $?
     [ "$n_complete" = "$n_planned" ] || die 2 "only $n_complete of $n_planned planned launches are complete; $(how_to_go_on)"
     exit "$verdict"

@@ -114,7 +114,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(words_of --block | sort -u | paste -sd ' ' -)" = '2000000000ns 60000000000ns' ]
     # what is left out after a start: some periods and a half
     [ "$(words_of --agent-settle | sort -u | paste -sd ' ' -)" = '1050000000ns 1500000000ns 30000000000ns' ]
-    [ "$(key analyses)" = intervals,agent ]
+    [ "$(key analyses)" = intervals ]
     [ "$(key agent_intervals)" = 0.1s,1s,60s ]
     # the script that is submitted goes on with these
     grep -qx "agent_cmd='agentd -f -C @FILE@'  # .*" "$OUT/job.sbatch"
@@ -149,6 +149,10 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     status=0
     run_agent --agents "$BATS_TEST_TMPDIR/agents.conf" --launches 2 --seconds 4 --warmup 0s --seed 4 --margin 0.001 || status=$?
     cat "$ERR" "$BATS_TEST_TMPDIR/stdout"
+    # one answer, and after it the paths
+    [ "$(grep -c 'the machine was busy' "$BATS_TEST_TMPDIR/stdout")" -le 1 ]
+    [ "$(grep -c ' is like$' "$BATS_TEST_TMPDIR/stdout")" -eq 0 ]
+    [ "$(tail -n 1 "$BATS_TEST_TMPDIR/stdout")" = "the load that is like it: noiselab analyze equivalent $OUT" ]
     [ "$(key agents)" = heavy,light ]
     [ "$(words_of --agent-name | sort | uniq -c | xargs)" = '2 heavy 2 light' ]
     [ "$(sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 1 | sed 's/.*-//' | paste -sd ' ')" = '0001 0002 0003 0004' ]
