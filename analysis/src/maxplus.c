@@ -113,8 +113,8 @@ static void pattern_step(const struct noise *noise, struct ranks *ranks, const s
     }
 }
 
-/* Recursive doubling over a power of two: as many rounds as fit are walked within a block that stays in the cache, over `lanes` neighbours at
- * once, and then as many between blocks. `chunk`: a copy of a block's times, and the starts of bursts beside it. */
+/* Recursive doubling over a power of two: as many rounds as fit are walked within a block that stays in the cache, over `lanes` neighbours
+ * at once, and then as many between blocks. */
 enum { BLOCK = 4096, LANES = 8 };
 
 static void doubling_block(const struct noise *noise, struct ranks *ranks, const struct machine *machine, double transfer, int64_t first,

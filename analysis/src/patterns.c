@@ -20,8 +20,8 @@ static double share_of_bytes(int64_t p, double bytes) { return bytes / (double)p
 static int64_t behind(int64_t p, int64_t rank, int64_t round) { return (rank - ((int64_t)1 << round) % p + p) % p; }
 static int64_t ahead(int64_t p, int64_t rank, int64_t round) { return (rank + ((int64_t)1 << round)) % p; }
 
-/* Recursive doubling (Thakur, Rabenseifner, Gropp 2005); ranks beyond the largest power of two hand theirs to one below first, and get it back
- * last. */
+/* Recursive doubling (Thakur, Rabenseifner, Gropp 2005); ranks beyond the largest power of two hand theirs to one below first, and get it
+ * back last. */
 static int64_t power_below(int64_t p)
 {
     int64_t power = 1;

@@ -249,6 +249,12 @@ test_that("the walk in blocks of the cache is the walk rank by rank", {
   expect_true(all(got > 1:6 * (1e-4 + 15 * 5500e-9)))
 })
 
+test_that("bursts at any time cost what the chain has, where the synchronisation is free", {
+  noise <- node_noise("random", 1e-4 * stats::qexp(ppoints(500)), NA, rate_hz = 20)
+  free <- loggp("barrier", latency_s = 0, overhead_s = 0, per_byte_s = 0)
+  expect_equal(simulated_slowdown(noise, 50, 1e-3, NULL, free, 0.02, 1)$value, slowdown_chain(noise, 50, 1e-3), tolerance = 0.06)
+})
+
 test_that("neighbours are held up by fewer ranks than all are", {
   noise <- node_noise("sampler", 1e-4, 0.1)
   of <- function(name) simulated_slowdown(noise, 64, 1e-3, NULL, loggp(name), 0.02, 1)$value
