@@ -37,7 +37,8 @@ teardown() { [ -z "${AGENT-}" ] || kill "$AGENT" 2>/dev/null || true; end_launch
     status=0
     run_secret --resume "$OUT" --no-report || status=$?
     cat "$ERR"
-    [ "$status" -le 3 ] && [ "$status" -ne 2 ]
+    [ "$status" -le 3 ]
+    [ "$status" -ne 2 ]
     [ "$(sort -u "$BATS_TEST_TMPDIR/scraped")" = '-u user:geheim --token=geheim -H Authorization: Bearer geheim http://u:geheim@host/' ]
     [ -z "$(holds_secret "$OUT" "$ERR" "$BATS_TEST_TMPDIR/stdout")" ]
     jq -e '.command | any(contains("--token=***"))' "$OUT"/*/launch.json >/dev/null

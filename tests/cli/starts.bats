@@ -127,7 +127,8 @@ single() {
     header=$(od -An -tu4 -j12 -N4 "$OUT/one/every.bin" | tr -d ' ')
     # per block 44 bytes, per start 8 for its time and 12 for each of two ranks
     n_wide=$((($(stat -c %s "$OUT/one/every.bin") - 16 - header - 2 * 44 - 2 * 100 * 32)))
-    [ "$n_wide" -ge 0 ] && [ $((n_wide % 20)) -eq 0 ]
+    [ "$n_wide" -ge 0 ]
+    [ $((n_wide % 20)) -eq 0 ]
     [ "$(head -c 8 "$OUT/one/every.bin")" = NLSTARTS ]
     [ "$(tail -c +17 "$OUT/one/every.bin" | head -c "$header" | jq -r '.configs | map(.operation) | sort | join(",")')" = barrier,empty ]
     echo precious >"$BATS_TEST_TMPDIR/old"
@@ -204,7 +205,8 @@ single() {
 @test "a stop rule ends a loop early" {
     single 2 --op barrier --start window --stop-rule count --seconds 5
     operations=$(column operations "$OUT/one/blocks.csv")
-    [ "$operations" -ge 31 ] && [ "$operations" -le 108 ]
+    [ "$operations" -ge 31 ]
+    [ "$operations" -le 108 ]
     [ "$(json .ended)" = '"complete"' ]
 }
 
