@@ -186,6 +186,14 @@ static int warm_up(struct nd_run *r, struct nd_step *steps) {
     return 0;
 }
 
+/* Whether the round may end after step i, with what it has: rounds are whole unless the rest would be a good part of the run. */
+static int may_end_after(const struct nd_run *r, const struct nd_step *steps, int n_steps, int i) {
+    int64_t left_ns = 0;
+    if (i + 1 < n_steps && steps[i + 1].pair == steps[i].pair) return 0;
+    for (int j = i + 1; j < n_steps; j++) left_ns += steps[j].planned_ns;
+    return r->o->design->has_stretches || left_ns > r->o->measure_ns / 20;
+}
+
 static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps) {
     for (int i = 0; i < n_steps; i++) {
         const struct nd_step *step = &steps[i];
@@ -210,7 +218,7 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         if (r->record) nd_run_record_half(r, step, &s, &all);
         if (flags & ND_FLAG_CHECKPOINT) write_checkpoint(r);
         if (flags & ~ND_FLAG_CHECKPOINT) return flags;
-        if (r->is_time_up && (i + 1 == n_steps || steps[i + 1].pair != step->pair)) return 0;
+        if (r->is_time_up && may_end_after(r, steps, n_steps, i)) return 0;
         r->is_time_up = 0;
     }
     return 0;
