@@ -353,12 +353,13 @@ static void describe_replay(const struct ng_certificate *c, const struct ng_acco
     const struct ng_worker *first = &c->workers[0];
     double recorded = ng_trace_level(o->trace, -1), own = ng_trace_level(o->trace, first->trace_cpu), sum = 0;
     for (int i = 0; i < c->n_workers; i++) sum += c->workers[i].plan.level;
-    snprintf(buf, size,
-             "replay of '%.100s', bursts x %.4g, times between them x %.4g: %.4g %% of one CPU summed over CPUs, %.2f times the recording's "
-             "%.4g %%; %s requested, %s delivered (ratio %.4f)",
-             o->trace->path, first->plan.level / own * o->shape.scale_period, o->shape.scale_period, 100 * sum, sum / recorded,
-             100 * recorded, nl_format_duration((int64_t)a->requested, requested, sizeof requested),
-             nl_format_duration(a->delivered_ns, delivered, sizeof delivered), (double)a->delivered_ns / a->requested);
+    snprintf(
+        buf, size,
+        "replay of '%.100s', bursts x %.4g, times between them x %.4g: %.4g %% of one CPU summed over CPUs, %.2f times the recording's "
+        "%.4g %%; %s requested, %s delivered (ratio %.4f)",
+        o->trace->path, first->plan.level / own * o->shape.scale_period, o->shape.scale_period, 100 * sum, sum / recorded, 100 * recorded,
+        nl_format_duration((int64_t)a->requested, requested, sizeof requested),
+        nl_format_duration(a->delivered_ns, delivered, sizeof delivered), (double)a->delivered_ns / a->requested);
 }
 
 static void describe_delivery(const struct ng_certificate *c, const struct ng_account *a, char *buf, size_t size) {

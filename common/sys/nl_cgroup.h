@@ -12,9 +12,9 @@ int nl_cgroup_of(const char *root, pid_t pid, const char *controller, char *path
 /* Where a hierarchy is mounted. 0, -1. */
 int nl_cgroup_mount(const char *root, const char *controller, char *path, int size);
 
-/* The folder of a process's own cgroup, and of those above it as far as they can be seen: `visit` is called with each, from its own one up to
- * where the hierarchy is mounted, which in a container is the container's own one. `path` is valid during the call; `depth` counts from 0, the own
- * one.
+/* The folder of a process's own cgroup, and of those above it as far as they can be seen: `visit` is called with each, from its own one up
+ * to where the hierarchy is mounted, which in a container is the container's own one. `path` is valid during the call; `depth` counts from
+ * 0, the own one.
  * @return 0, -1 when there is none. */
 int nl_cgroup_each_up(const char *root, pid_t pid, const char *controller, void (*visit)(void *context, const char *path, int depth),
                       void *context);

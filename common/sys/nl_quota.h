@@ -1,5 +1,5 @@
-/* A limit of CPU time that the cgroups of a process set (cpu.max, or cpu.cfs_quota_us of version 1): once it is used up within a period nobody of
- * the group runs until the next one, and no task on record has taken that time. */
+/* A limit of CPU time that the cgroups of a process set (cpu.max, or cpu.cfs_quota_us of version 1): once it is used up within a period
+ * nobody of the group runs until the next one, and no task on record has taken that time. */
 #ifndef NL_QUOTA_H
 #define NL_QUOTA_H
 
@@ -26,8 +26,8 @@ int nl_quota_open(struct nl_quota *q, const char *root, pid_t pid);
 /* CPUs' worth of time that it gives, 0 where there is none. */
 double nl_quota_cpus(const struct nl_quota *q);
 
-/* How long the groups' CPUs have been stopped so far, summed over CPUs, ns; -1: not known. A few microseconds; allocates nothing. The kernel
- * counts a stop when it ends. */
+/* How long the groups' CPUs have been stopped so far, summed over CPUs, ns; -1: not known. A few microseconds; allocates nothing. The
+ * kernel counts a stop when it ends. */
 int64_t nl_quota_throttled_ns(const struct nl_quota *q);
 
 /* In words: "0.5 CPUs (50 ms of every 100 ms, /sys/fs/cgroup/x)". Returns text. */

@@ -48,7 +48,8 @@ static const char *last_part(const char *text, size_t *n) {
     return text;
 }
 
-/* What the process is called here: by its command where that runs a script, else by the name that it has; it may run on another node only. */
+/* What the process is called here: by its command where that runs a script, else by the name that it has; it may run on another node only.
+ */
 static void name_of_process(const char *pid, char *name, size_t size) {
     char path[64], words[1024], own[64] = "";
     int is_number = strspn(pid, "0123456789") == strlen(pid);

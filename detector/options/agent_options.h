@@ -36,8 +36,8 @@ int nd_agent_complete(struct nd_agent_options *a, int64_t half_ns);
  * known. */
 int64_t nd_agent_half_ns(const struct nd_agent_options *a);
 
-/* What a person would call what a command runs: the script of an interpreter, the command behind taskset, nice, env, sh -c and the like; else
- * its program. `text`: as a shell reads it. "" where it holds no word. */
+/* What a person would call what a command runs: the script of an interpreter, the command behind taskset, nice, env, sh -c and the like;
+ * else its program. `text`: as a shell reads it. "" where it holds no word. */
 void nd_agent_name_of_command(const char *text, char *name, size_t size);
 
 /* The name of an agent that was given none: the command (as above), the unit, the control group or the process, as a plain word of at most

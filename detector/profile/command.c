@@ -209,7 +209,8 @@ void nf_command_explain(const struct nf_command *c, char *line, int size) {
     else if (word)
         snprintf(line, (size_t)size, "'%s' is a static binary, which loads no library: link it with libnoiselab-profile.so", word);
     else if (!strcmp(note.word, "no-mpi"))
-        snprintf(line, (size_t)size, "'%s' is not an MPI program: it needs no MPI library, and had loaded none when it ended", note.program);
+        snprintf(line, (size_t)size, "'%s' is not an MPI program: it needs no MPI library, and had loaded none when it ended",
+                 note.program);
     else if (!strcmp(note.word, "by-handle"))
         snprintf(line, (size_t)size,
                  "'%s' loaded the MPI library itself and looked its functions up there (dlopen and dlsym, as Python's ctypes does), past "

@@ -1,5 +1,5 @@
-/* A command: started, and ended with all its children, or frozen with them. We are the reaper of what it leaves behind, so a daemon stays in
- * sight. */
+/* A command: started, and ended with all its children, or frozen with them. We are the reaper of what it leaves behind, so a daemon stays
+ * in sight. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

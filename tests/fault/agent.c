@@ -1,6 +1,7 @@
-/* agent LIBRARY PROGRAM FOLDER [MOST [STEP]]: drives noiselab-agent as a detector would, once for every call of fault.c and every errno, failing
- * its 1st, 2nd, ... call until none is left (or MOST); with STEP only its 1st, 1 + STEPth, ... Whatever fails, afterwards its agent runs, is in its own cgroup, and the companion
- * is gone. Prints a line per call; exit status 1 if an agent was left frozen or a companion hung. */
+/* agent LIBRARY PROGRAM FOLDER [MOST [STEP]]: drives noiselab-agent as a detector would, once for every call of fault.c and every errno,
+ * failing its 1st, 2nd, ... call until none is left (or MOST); with STEP only its 1st, 1 + STEPth, ... Whatever fails, afterwards its agent
+ * runs, is in its own cgroup, and the companion is gone. Prints a line per call; exit status 1 if an agent was left frozen or a companion
+ * hung. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* loop_probe FILE: a program to be followed, MPI_Allreduce over and over until the file is there. After five minutes it is ended by a signal. */
+/* loop_probe FILE: a program to be followed, MPI_Allreduce over and over until the file is there. After five minutes it is ended by a
+ * signal. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -57,7 +57,8 @@ static void put_v2(const char *cgroup, const char *part) {
     char line[256];
     snprintf(line, sizeof line, "0::%s\n", cgroup);
     put("/proc/77/cgroup", line);
-    snprintf(line, sizeof line, "25 1 0:1 / / rw - ext4 /dev/vda rw\n30 25 0:26 %s /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n", part);
+    snprintf(line, sizeof line,
+             "25 1 0:1 / / rw - ext4 /dev/vda rw\n30 25 0:26 %s /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n", part);
     put("/proc/self/mountinfo", line);
 }
 
@@ -65,10 +66,11 @@ static void put_v1(const char *cgroup, const char *part) {
     char line[512];
     snprintf(line, sizeof line, "4:memory:/\n3:cpu,cpuacct:%s\n1:name=systemd:/init\n0::/\n", cgroup);
     put("/proc/77/cgroup", line);
-    snprintf(line, sizeof line,
-             "30 25 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n31 25 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-             "32 25 0:28 %s /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:11 - cgroup cgroup rw,cpu,cpuacct\n",
-             part);
+    snprintf(
+        line, sizeof line,
+        "30 25 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n31 25 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+        "32 25 0:28 %s /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:11 - cgroup cgroup rw,cpu,cpuacct\n",
+        part);
     put("/proc/self/mountinfo", line);
 }
 
@@ -76,9 +78,10 @@ static void put_v1(const char *cgroup, const char *part) {
 static void put_stat_v2(const char *cgroup, const char *throttled) {
     char name[256], text[256];
     snprintf(name, sizeof name, "/sys/fs/cgroup%s/cpu.stat", cgroup);
-    snprintf(text, sizeof text,
-             "usage_usec 1000\nuser_usec 600\nsystem_usec 400\nnr_periods 20\nnr_throttled 10\nthrottled_usec %s\nnr_bursts 0\nburst_usec 0\n",
-             throttled);
+    snprintf(
+        text, sizeof text,
+        "usage_usec 1000\nuser_usec 600\nsystem_usec 400\nnr_periods 20\nnr_throttled 10\nthrottled_usec %s\nnr_bursts 0\nburst_usec 0\n",
+        throttled);
     put(name, text);
 }
 

@@ -41,7 +41,8 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
 
 /* The row, straight from all samples: each figure by a loop of its own. */
 static struct nd_half by_hand(const struct nd_sample *s, int n) {
-    struct nd_half h = {.start_ns = s[0].loop.start_ns, .steal_ns = -1, .throttled_ns = -1, .preempted_ns_max = INT64_MIN, .rank_steal_ns_max = INT64_MIN};
+    struct nd_half h = {
+        .start_ns = s[0].loop.start_ns, .steal_ns = -1, .throttled_ns = -1, .preempted_ns_max = INT64_MIN, .rank_steal_ns_max = INT64_MIN};
     double base = 0;
     int n_base = 0;
     for (int i = 0; i < n; i++) {
@@ -104,7 +105,8 @@ static void ranks_joined_in_any_order_make_the_same_row(void **state) {
 
 static void what_is_not_known_stays_unknown(void **state) {
     (void)state;
-    struct nd_sample s = {.loop = {.wall_ns = 10, .preempted_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1, .throttled_ns = -1};
+    struct nd_sample s = {
+        .loop = {.wall_ns = 10, .preempted_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1, .throttled_ns = -1};
     struct nd_half_sum a = nd_half_sum_of(0, &s), b = nd_half_sum_of(1, &s);
     struct nd_half row = {.starts = {0}};
     nd_half_sum_join(&a, &b);
