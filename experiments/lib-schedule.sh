@@ -50,6 +50,7 @@ make_campaign() {
 }
 
 # first_of FOLDER: what is in it, shortened
+# shellcheck disable=SC2012 # for people
 first_of() { ls "$1" | awk 'NR <= 3 { out = out (NR > 1 ? ", " : "") $0 } END { print out (NR > 3 ? " and " NR - 3 " more" : "") }'; }
 
 # plan WORDS: has the experiment plan its launches; the schedule is then in $scratch

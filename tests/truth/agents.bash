@@ -48,6 +48,7 @@ nothing_left() {
 
 collectd_conf() {
     cat >"$BATS_TEST_TMPDIR/collectd.conf" <<EOT
+FQDNLookup false
 Interval $1
 BaseDir "$BATS_TEST_TMPDIR"
 PIDFile "$BATS_TEST_TMPDIR/pid"
