@@ -106,7 +106,7 @@ projection_legend <- function(projection) {
 
 pattern_words <- function(pattern) {
   if (is.null(pattern)) return("barriers free")
-  sprintf("%s of %s B: latency %s, overhead %s, %s GB/s", pattern$name, format_level(pattern$bytes), format_time(pattern$latency_s),
+  sprintf("%s of %s: latency %s, overhead %s, %s GB/s", pattern$name, size_words(pattern$bytes), format_time(pattern$latency_s),
           format_time(pattern$overhead_s), format_level(1e-9 / pattern$per_byte_s))
 }
 
