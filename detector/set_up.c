@@ -570,6 +570,13 @@ static int open_preempted(struct nd_run *r) {
     return 0;
 }
 
+/* A clock may move in fractions of a nanosecond. */
+static const char *words_of_ns(double ns, char *buf, size_t size) {
+    if (ns >= 1000) return nl_format_duration((int64_t)ns, buf, size);
+    snprintf(buf, size, "%.3g ns", ns);
+    return buf;
+}
+
 /* A half is as long as its first and last reading say, and those are a step of the clock off. */
 static int check_ticks(struct nd_run *r) {
     const double most_ns = r->o->half_ns > 0 ? (double)r->o->half_ns / STEPS_OF_A_HALF : COARSEST_NS;
@@ -577,11 +584,10 @@ static int check_ticks(struct nd_run *r) {
     nl_clocksource(source, sizeof source);
     nl_ticks_calibrate(&r->ticks);
     int failed = !(r->ticks.resolution_ns <= most_ns);
-    if (failed && isfinite(r->ticks.resolution_ns)) nl_format_duration((int64_t)r->ticks.resolution_ns, step, sizeof step);
+    if (failed && isfinite(r->ticks.resolution_ns)) words_of_ns(r->ticks.resolution_ns, step, sizeof step);
     if (failed && r->team.node_rank == 0)
         nl_error("the clock (%s, %s) moves in steps of %s, measured; what is timed here wants %s at most: take another clock source, or "
-                 "longer halves (--half-period, --block)", r->ticks.name, source, step,
-                 nl_format_duration((int64_t)most_ns, half, sizeof half));
+                 "longer halves (--half-period, --block)", r->ticks.name, source, step, words_of_ns(most_ns, half, sizeof half));
     return nd_run_agree_failed(r, failed);
 }
 
