@@ -128,5 +128,5 @@ test_that("the rest of what the ranks lost is on minus off without others, and t
   expect_equal(alone$value, time$adjusted_mean)
   expect_lt(alone$high - alone$low, (time$mean_high - time$mean_low) / 3)
   expect_equal(alone$outcome, "detected")
-  expect_match(paste(status_of("noiselab-analyze", "agent", dir)$out, collapse = "\n"), "in all, less others")
+  expect_match(paste(status_of("noiselab-analyze", "agent", "--all", dir)$out, collapse = "\n"), "in all, less others")
 })
