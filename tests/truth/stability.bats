@@ -45,7 +45,7 @@ declined() {
 @test "a short run measures every configuration, and ends with the table and an answer" {
     needs_cpus 2
     status=0
-    stability --ranks 2 --op barrier --seconds 1 --counts 20000 --launches 1 --reference 5 --seed 7 --no-report || status=$?
+    stability --ranks 2 --op barrier --seconds 1 --counts 100000 --launches 1 --reference 5 --seed 7 --no-report || status=$?
     cat "$ERR" "$BATS_TEST_TMPDIR/stdout"
     # one launch cannot be called reproducible: no recommendation
     [ "$status" -eq 3 ]
@@ -53,10 +53,10 @@ declined() {
     [ "$(grep -c 'noiselab-run: launch [12] of 2: 2 rank' "$ERR")" -eq 2 ]
     [ "$(ls "$OUT"/*/halves.csv | wc -l)" -eq 1 ]
     [ "$(ls "$OUT"/*/blocks.csv | wc -l)" -eq 1 ]
-    grep -q '"count": *20000' "$OUT"/*/launch.json
-    [ "$(column operations "$(ls "$OUT"/*/blocks.csv)" | sort -u)" = 20000 ]
+    grep -q '"count": *100000' "$OUT"/*/launch.json
+    [ "$(column operations "$(ls "$OUT"/*/blocks.csv)" | sort -u)" = 100000 ]
     grep -q '^No configuration is shown to be reproducible' "$BATS_TEST_TMPDIR/stdout"
     # the remark folds where it happens to
     tr -s ' \n' ' ' <"$BATS_TEST_TMPDIR/stdout" | grep -q 'reproducibility needs 3'
-    grep -q 'x20000' "$BATS_TEST_TMPDIR/stdout"
+    grep -q 'x100000' "$BATS_TEST_TMPDIR/stdout"
 }
