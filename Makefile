@@ -76,7 +76,7 @@ R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words deps demo docs-examples test check test-long mutants fuzz fault endurance launches test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r words census deps demo docs-examples test check test-long mutants fuzz fault endurance launches test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -324,6 +324,9 @@ SEED = 1
 fuzz: all $(BUILD)/fuzz-mutate ## hostile files and command lines, SECONDS long (60)
 	@NOISELAB_BUILD=$(BUILD) tests/fuzz/fuzz.sh $(SECONDS) $(SEED)
 	@NOISELAB_BUILD=$(BUILD) tests/fuzz/parsers.sh $(SECONDS) $(SEED)
+
+census: words ## how much there is: lines, files, options, plots, R functions
+	@NOISELAB_BUILD=$(BUILD) tests/census.sh
 
 lint: all objects ## shellcheck, forbidden symbols, tables against documentation, both compilers without a warning
 	@NOISELAB_BUILD=$(BUILD) tests/lint.sh

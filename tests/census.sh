@@ -1,0 +1,20 @@
+#!/bin/sh
+# census.sh: how much there is to carry, a line each: lines and files that git keeps (text and all), options, plots, R functions. An option counts once for
+# each command; what `noiselab run` hands on to `noiselab detect` counts there.
+set -eu
+cd "$(dirname "$0")/.."
+build=${NOISELAB_BUILD:-build}
+
+# what is not committed yet counts, what is deleted does not
+files() { { git_here --cached --others --exclude-standard; git_here --deleted; } | sort | uniq -u; }
+git_here() { git -c safe.directory='*' ls-files "$@"; }
+
+printf '%-12s %s\n' \
+    lines "$(files | xargs grep -Ic '' | awk -F : '{ n += $NF } END { print n }')" \
+    files "$(files | wc -l)" \
+    options "$(awk -F '\t' '
+        $2 == "option" { sub(/ .*/, "", $1); if (!(($1, $3) in seen)) { seen[$1, $3]; command[++n] = $1; option[n] = $3 } }
+        END { for (i = 1; i <= n; i++) if (command[i] != "noiselab-run" || !(("noiselab-detect", option[i]) in seen)) sum++; print sum }
+        ' "$build/share/noiselab/words.tsv")" \
+    plots "$(awk -F '\t' '$2 == "plot"' "$build/share/noiselab/words.tsv" | wc -l)" \
+    'R functions' "$(cat analysis/R/*.R | grep -c '^[^ #]* <- function(')"
