@@ -132,12 +132,14 @@ headline_row <- function(rows) {
 }
 
 # What the record does not exclude: bursts as long as `unseen_s`, as often as -log(alpha) per watched time; and how long one would have to watch to
-# exclude that they add the margin. NULL where nothing was measured.
+# exclude that they add the margin. `high_percent`: NA where that is more than twice what was seen, and above the margin: then it says how short the
+# record is, and nothing about the nodes. NULL where nothing was measured.
 unseen_bursts <- function(noise, row, request) {
   if (!is.finite(noise$watched_s)) return(NULL)
-  work_s <- row$every_ns / 1e9
   with <- noise_bound(noise, TRUE, request$alpha, request$unseen_s)
-  margin <- (request$margin %||% usual_margin) / 100
-  list(longest_s = request$unseen_s, high_percent = 100 * slowdown_chain(with, row$nodes, work_s),
-       watch_s = -log(request$alpha / 2) * row$nodes * request$unseen_s / (margin * work_s))
+  margin <- request$margin %||% usual_margin
+  high <- 100 * slowdown_chain(with, row$nodes, row$every_ns / 1e9)
+  seen <- if (is.na(row$ci_high)) row$slowdown_percent else row$ci_high
+  list(longest_s = request$unseen_s, high_percent = if (high <= max(margin, 2 * seen)) high else NA_real_,
+       watch_s = -log(request$alpha / 2) * row$nodes * request$unseen_s / (margin / 100))
 }

@@ -114,12 +114,14 @@ unseen_warning <- function(projection) {
   unseen <- projection$unseen
   if (is.null(unseen)) return(NULL)
   short <- any(at_least(projection$rows))
-  sprintf("%sbursts rarer than one in %s of a node were not recorded: with ones of %s as often as that it would be %s; %s of a node would exclude %s %%",
-          if (short) "where it says >= the record is too short for the size: " else "", format_long(projection$noise$watched_s),
-          format_time(unseen$longest_s),
-          if (is.finite(unseen$high_percent)) paste("up to", format_effect(unseen$high_percent, FALSE), "%") else "at a stand", format_long(unseen$watch_s),
-          format_level(projection$request$margin %||% usual_margin))
+  sprintf("%sbursts of %s rarer than one in %s of a node were not recorded: %s%s would exclude %s %%",
+          if (short) "where it says >= the record is too short for the size: " else "", format_time(unseen$longest_s),
+          format_long(projection$noise$watched_s),
+          if (is.na(unseen$high_percent)) "" else sprintf("with them it is up to %s %%; ", format_effect(unseen$high_percent, FALSE)),
+          node_hours(unseen$watch_s), format_level(projection$request$margin %||% usual_margin))
 }
+
+node_hours <- function(s) paste(count_words(signif(s / 3600, 2)), "node-hours")
 
 projection_view <- function(projection) {
   new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),

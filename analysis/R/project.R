@@ -1,7 +1,8 @@
 # What measured noise costs on many nodes: a row per number of nodes, time between two synchronisations, and phase.
 
-# How phases are simulated: draws (of many ranks fewer, they differ less), and for how many periods and steps each is walked.
-project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = c(2, 4), events = 2000, steps = 400, most_ranks = 1e5, most_uneven = 4096,
+# How phases are simulated: draws (of many ranks fewer, they differ less), and for how many periods and steps each is walked: after fewer periods draws
+# still differ by where the walk began.
+project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = 8, steps = 400, most_ranks = 1e5, most_uneven = 4096,
                      circuits_uneven = 20, saturated = 40)
 
 #' Project noise to many nodes
@@ -98,7 +99,7 @@ some_costs <- function(costs_s) {
 
 # Slowdowns, one for each draw of the phases.
 walk_phases <- function(n, period_s, range_s, costs_s, work_s, seed, draws = clamp(project_walk$ranks_drawn / n, project_walk$draws)) {
-  circuits <- if (length(costs_s) > 1) project_walk$circuits_uneven else clamp(project_walk$events / n, project_walk$circuits)
+  circuits <- if (length(costs_s) > 1) project_walk$circuits_uneven else project_walk$circuits
   .Call("walk", as.integer(n), period_s, range_s, costs_s, work_s, as.integer(draws), circuits, project_walk$steps, seed, PACKAGE = "noiselab")
 }
 

@@ -104,6 +104,7 @@ static int64_t halo3_to(int64_t p, int64_t rank, int64_t round) { return neighbo
 static const struct pattern patterns[] = {
     {"barrier", log2_up, behind, ahead, no_bytes, 0},
     {"allreduce", doubling_rounds, doubling_from, doubling_to, all_bytes, 1},
+    {"doubling", doubling_rounds, doubling_from, doubling_to, all_bytes, 0}, /* the same, rank by rank: for tests */
     {"bcast", log2_up, down_from, down_to, all_bytes, 0},
     {"reduce", log2_up, up_from, up_to, all_bytes, 0},
     {"ring", ring_rounds, left_of, right_of, share_of_bytes, 0},
