@@ -6,11 +6,22 @@
 agent_shapes <- list(
   periodic = function(n) list(gap = 25e7 * c(runif(1), rep(1, n - 1)), length = 2.5e6 * exp(rnorm(n, 0, 0.05))),
   poisson = function(n) list(gap = rexp(n, 4e-9), length = 2.5e6 * exp(rnorm(n, 0, 0.05))),
-  heavy = function(n) list(gap = rexp(n, 8e-9), length = rlnorm(n, log(6e5), 1))
+  heavy = function(n) list(gap = rexp(n, 8e-9), length = rlnorm(n, log(6e5), 1)),
+  # a third of the bursts in two parts, the second 6 ms after the first; each up to 10 ms late
+  torn = function(n) {
+    late <- runif(n, 0, 1e7)
+    gap <- 25e7 * c(runif(1), rep(1, n - 1)) + diff(c(0, late))
+    length <- 2.5e6 * exp(rnorm(n, 0, 0.05))
+    twice <- runif(n) < 1 / 3
+    part <- rep(seq_len(n), 1 + twice)
+    second <- duplicated(part)
+    gap <- ifelse(second, 6e6, gap[part] - 6e6 * c(FALSE, twice)[part])
+    list(gap = gap, length = length[part] * ifelse(twice[part], ifelse(second, 0.15, 0.85), 1), once = !second)
+  }
 )
 # Share of time that bursts take, each costing 1.02 times its length and 20 us.
 agent_truth <- function(shape) {
-  x <- switch(shape, periodic = , poisson = 4e-9 * (1.02 * 2.5e6 * exp(0.05^2 / 2) + 2e4), heavy = 8e-9 * (1.02 * 6e5 * exp(0.5) + 2e4))
+  x <- switch(shape, periodic = , poisson = , torn = 4e-9 * (1.02 * 2.5e6 * exp(0.05^2 / 2) + 2e4), heavy = 8e-9 * (1.02 * 6e5 * exp(0.5) + 2e4))
   100 * x / (1 - x)
 }
 
@@ -39,7 +50,7 @@ agent_loop <- function(n, on, shape, beyond_percent, machine) {
     work <- c(0, cumsum(ns[slices]))
     b <- agent_shapes[[shape]](20 + ceiling(20 * n[i] * 2e-4))
     start <- cumsum(b$gap)
-    cost <- 1.02 * b$length + 2e4
+    cost <- 1.02 * b$length + 2e4 * (b$once %||% TRUE)
     place <- start - cumsum(c(0, cost[-length(cost)]))
     keep <- cummin(place >= 0 & place < work[length(work)]) == 1
     k <- findInterval(place[keep], work)
