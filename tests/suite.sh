@@ -1,5 +1,5 @@
 #!/bin/sh
-# suite.sh NAME: one suite as TAP, kept in $NOISELAB_BUILD/suites/NAME.tap (a / is a -), beside it its seconds and CPU seconds in NAME.time. With
+# suite.sh NAME: one suite as TAP (or several of R's, joined by commas, which one process runs), kept in $NOISELAB_BUILD/suites/NAME.tap (a / is a -), beside it its seconds and CPU seconds in NAME.time. With
 # NOISELAB_AGAIN=yes only what failed before, alone: what measures can be spoilt by whatever else runs on a shared machine at that moment, which is no
 # mistake of the code. What R and lint say depends on nothing else, and stays as it is.
 set -u
@@ -22,6 +22,36 @@ r_tests() {
     R_LIBS="$NOISELAB_R" Rscript --vanilla -e '
         library(testthat); library(noiselab)
         test_file(commandArgs(TRUE), package = "noiselab", reporter = "tap", load_package = "installed")' "$1"
+}
+
+# r_batch NAME,NAME...: each keeps its own TAP and its own times, as if it had run alone
+r_batch() {
+    for name in "$@"; do rm -f "$NOISELAB_BUILD/suites/$(echo "$name" | tr / -)".*; done
+    # shellcheck disable=SC2016 # for R
+    R_LIBS="$NOISELAB_R" Rscript --vanilla -e '
+        library(testthat); library(noiselab)
+        args <- commandArgs(TRUE)
+        for (name in args[-1]) {
+          kept <- file.path(normalizePath(args[1]), gsub("/", "-", name))  # a test has another folder
+          before <- proc.time()
+          reporter <- TapReporter$new(file = paste0(kept, ".tap"))
+          tryCatch(test_file(sprintf("analysis/tests/testthat/%s.R", sub("r/", "", name)), package = "noiselab", reporter = reporter,
+                             load_package = "installed", stop_on_failure = FALSE),
+                   error = function(e) cat(sprintf("\nnot ok - %s broke off: %s\n", name, gsub("\n", " ", conditionMessage(e))),
+                                           file = paste0(kept, ".tap"), append = TRUE))
+          # a file without a test says nothing of itself
+          if (!file.exists(paste0(kept, ".tap"))) cat(sprintf("not ok - %s has no test\n", name), file = paste0(kept, ".tap"))
+          took <- proc.time() - before
+          cat(sprintf("%s\t%.0f\t%.0f\n", name, took[["elapsed"]], sum(took[-3])), file = paste0(kept, ".time"))
+        }' "$NOISELAB_BUILD/suites" "$@" >"$tap.raw" 2>&1 </dev/null || printf 'ended with status %d\n' "$?" >>"$tap.raw"
+    for name in "$@"; do
+        own=$NOISELAB_BUILD/suites/$(echo "$name" | tr / -)
+        # without its times a file did not come to its end
+        [ -e "$own.time" ] || { printf '\nnot ok - %s broke off\n' "$name"; cat "$tap.raw"; } >>"$own.tap"
+        as_one_tap <"$own.tap" >"$tap.one" && mv "$tap.one" "$own.tap"
+        cat "$own.tap"
+    done | as_one_tap >"$tap"
+    rm "$tap.raw"
 }
 
 # as_one_tap: numbered from 1 on, with one plan at the end. cmocka writes "not ok N # SKIP name" for a test that was skipped, and before it what
@@ -90,6 +120,14 @@ tap=$NOISELAB_BUILD/suites/$(echo "$1" | tr / -).tap
 tags=''
 [ "$NOISELAB_TESTS" != check ] || grep -qE "^$1[ \t].*[ \t]check[ \t]" tests/suites || tags=quick
 case ${NOISELAB_AGAIN-}:$1 in
+*,*)
+    tap=$NOISELAB_BUILD/suites/batch-$(echo "$1" | cksum | cut -d ' ' -f 1).tap
+    # shellcheck disable=SC2046 # names have no spaces
+    r_batch $(echo "$1" | tr , ' ')
+    cat "$tap"
+    rm "$tap"
+    exit
+    ;;
 yes:r/* | yes:lint | yes:long/*) ;;
 yes:*) again "$1" ;;
 *) attempt "$1" ;;

@@ -14,6 +14,7 @@ runs() {
 works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 
 @test "an agent that is busy for 1 ms in each 100 ms takes that much from its rank, by the record of its CPU" {
+    long_only
     needs_cpus 2
     runs 1ms 100ms
     on_rank --agent-pid "$AGENT" --agent-period 100ms --seconds 5
@@ -58,6 +59,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 }
 
 @test "collectd at 0.1 s takes from its rank what it used" {
+    long_only
     [ -x /usr/sbin/collectd ] || needs collectd
     started "$(collectd_conf 0.1)" --agent-period 100ms --block 500ms --agent-settle 550ms --seconds 6
     used 200 60000
@@ -66,6 +68,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 }
 
 @test "node_exporter costs something only while it is asked, and who asks is accounted apart" {
+    long_only
     needs prometheus-node-exporter curl
     started "prometheus-node-exporter --web.listen-address=127.0.0.1:$PORT --log.level=error" --agent-name node_exporter \
         --scrape "curl -s -o /dev/null http://127.0.0.1:$PORT/metrics" --scrape-period 100ms --agent-period 100ms \

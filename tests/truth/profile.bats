@@ -69,12 +69,12 @@ us() { jq "$1 / 1000" json; }
 }
 
 @test "the exposure is what interruptions cost that come at any time, within MPI too" {
-    profiled 800 10000 0 5000
+    profiled 400 10000 0 5000
     quiet_us=$(of spent_us)
     predicted=$(jq '.exposure[] | select(.interruption_ns == 1e7) | .cost_ns / 1000' json)
     # by hand: rank 0 passes on 5 of 10 ms while it works, and what is left of them while it waits for 5
     judge near "$predicted" $(((10 * 5000 + (50000 - 12500) + 15 * 10000) / 30)) 0.03
-    profiled 800 10000 --hit 211 10000 0 5000
+    profiled 400 10000 --hit 101 10000 0 5000
     [ "$(of hits)" -gt 20 ]
     cost=$(awk -v with="$(of spent_us)" -v without="$quiet_us" -v n="$(of hits)" 'BEGIN { print (with - without) / n }')
     echo "an interruption of 10 ms costs $cost us, predicted $predicted"
