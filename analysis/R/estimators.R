@@ -175,3 +175,20 @@ estimators_across <- function(rows, alpha) {
 }
 
 format_times <- function(x) ifelse(is.finite(x), paste0(format_effect(x, FALSE), " times"), "unknown, in units")
+
+#' Autocorrelation of a series
+#'
+#' @param x Numeric, length n: evenly spaced series.
+#' @param lags Largest lag, length 1; at most a quarter of n is used.
+#' @return A data frame: `lag` (1, 2, ...), `acf` (divisor n at every lag, as Box and Jenkins). No rows for fewer than
+#'   8 values, or where all are equal.
+#' @references Box, G. E. P. and Jenkins, G. M. (1970) Time Series Analysis, chapter 2.
+#' @noRd
+autocorrelation <- function(x, lags = 30) {
+  check_numeric(x, "x")
+  check_argument(is_number(lags, 0), "lags", lags, "one number above 0")
+  n <- length(x)
+  if (n < 8 || min(x) == max(x)) return(data.frame(lag = numeric(), acf = numeric()))
+  most <- floor(min(lags, n / 4))
+  data.frame(lag = seq_len(most), acf = stats::acf(x, most, plot = FALSE)$acf[-1])
+}

@@ -31,14 +31,11 @@
 
 # Names that ggplot2 looks up in the data frame of a plot.
 utils::globalVariables(c(
-  "check", "host", "turn", "line", "lost_percent", "variant", "size", "value", "node",
-  "x", "y", "ymin", "ymax", "series", "panel", "arm", "level", "unit_id", "time_us", "start_s",
-  "band_low", "band_high", "estimate", "ci_low", "ci_high", "launch", "probability", "lo_us",
-  "tau_s", "deviation", "white", "slowdown_percent", "clean", "treatment", "overshoot_us", "end_s", "top", "shade",
-  "ranks", "rse_percent", "rse_low_percent", "rse_high_percent", "merit", "merit_low", "merit_high", "configuration", "high",
-  "bound_low_percent", "bound_high_percent", "verdict", "outside", "lag_pairs", "cell", "power", "limit_percent", "label",
-  "shift_us", "low_us", "high_us", "effect", "low", "estimate_percent", "ci_low_percent", "ci_high_percent",
-  "frequency_hz", "power_percent2", "background_percent2", "threshold_percent2", "found", "mean_percent", "se_percent", "box_percent",
-  "us_per_s", "task", "preempted_us_per_s", "agent_us_per_s", "tolerance_low", "tolerance_high", "within_period", "length_us", "share",
-  "acf", "bound_high", "bound_low", "column", "interval_s", "model", "name", "phase", "preempted_shift_percent", "safe_from_s", "y_name"
+  "check", "host", "turn", "line", "lost_percent", "variant", "size", "value", "node", "x", "y", "ymin", "ymax",
+  "series", "panel", "arm", "level", "time_us", "start_s", "band_low", "band_high", "estimate", "ci_low", "ci_high",
+  "launch", "probability", "lo_us", "slowdown_percent", "clean", "treatment", "end_s", "top", "shade", "ranks", "high",
+  "bound_low_percent", "bound_high_percent", "verdict", "cell", "power", "limit_percent", "label", "effect", "low",
+  "estimate_percent", "ci_low_percent", "ci_high_percent", "found", "us_per_s", "task", "within_period", "length_us",
+  "share", "bound_high", "bound_low", "column", "interval_s", "model", "name", "phase", "preempted_shift_percent",
+  "safe_from_s", "y_name"
 ))

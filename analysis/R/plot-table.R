@@ -62,10 +62,6 @@ plots <- function() list(
        question = "How much CPU time did the load take from the ranks?", needs = "the channel preempted, both arms",
        draw = plot_preempted,
        alt = function(frame) alt_dose(frame, "Preempted CPU time, % of one CPU per generator")),
-  list(name = "levels", asks = "slower", compares = TRUE, title = "Slowdown by level, every batch or launch a point",
-       question = "How do the levels spread?", needs = "the time channel, both arms",
-       draw = plot_levels,
-       alt = alt_levels),
   list(name = "power", asks = "seen", compares = TRUE, title = "Power: chance of detecting a slowdown",
        question = "How small a slowdown would this run have found?", needs = "the time channel, a known scatter",
        draw = plot_power, alt = alt_power),
@@ -77,27 +73,10 @@ plots <- function() list(
        question = "How do long operations change?", needs = "latency histograms (hist.csv)",
        draw = plot_tail,
        alt = alt_tail),
-  list(name = "shift", asks = "slower", compares = TRUE, title = "Shift function: how each quantile of the operation times moves",
-       question = "Does the load slow all operations, or a few?", needs = "latency histograms (hist.csv) of both arms",
-       draw = plot_shift, alt = alt_shift),
-  list(name = "allan", asks = "seen", compares = FALSE, title = "Allan deviation of the clean loop time",
-       question = "How long may one average before drift wins?", needs = "3 off halves of an operation",
-       draw = plot_allan,
-       alt = alt_allan),
-  list(name = "acf", asks = "trust", compares = TRUE, title = "Autocorrelation of clean times and of pair differences",
-       question = "Are pairs independent though the machine drifts?", needs = "the time channel, 8 pairs of a cell",
-       draw = plot_acf, alt = alt_acf, size = size_acf),
-  list(name = "residuals", asks = "trust", compares = TRUE, title = "Residuals of the pairs against the normal distribution",
-       question = "How heavy are the tails of the pairs?", needs = "the time channel, 8 pairs of an operation",
-       draw = plot_residuals, alt = alt_residuals),
   list(name = "launches", asks = "trust", compares = TRUE, title = "Slowdown by launch",
        question = "Do launches agree?", needs = "two launches with both arms",
        draw = plot_launches,
        alt = alt_launches),
-  list(name = "overshoot", asks = "where", compares = FALSE, title = "How far from their times starts began",
-       question = "Did every rank start when it should?", needs = "synchronised starts (starts_hist.csv)",
-       draw = plot_overshoot,
-       alt = alt_overshoot),
   list(name = "lateness", asks = "where", compares = FALSE, title = "Who was last, over the run",
        question = "Which rank or node was late, and when?", needs = "synchronised starts on two ranks (lateness.csv)",
        draw = plot_lateness,
@@ -108,28 +87,12 @@ plots <- function() list(
   list(name = "nodes", asks = "where", compares = TRUE, title = "Extra preempted time by node",
        question = "Which node got the noise?", needs = "shifts by node (nodes.csv), both arms",
        draw = plot_nodes, alt = alt_nodes, size = size_nodes),
-  list(name = "ranks", asks = "where", compares = TRUE, title = "Extra preempted time by rank",
-       question = "Which rank got the noise?", needs = "shifts by rank (ranks.csv) of two ranks, both arms",
-       draw = plot_ranks, alt = alt_ranks, size = size_ranks),
-  list(name = "reproducibility", asks = "trust", compares = FALSE, title = "Reproducibility by number of ranks",
-       question = "Do repeated launches give the same time?", needs = "3 launches with synchronised starts, off halves",
-       draw = plot_reproducibility,
-       alt = alt_reproducibility),
-  list(name = "stability", asks = "seen", compares = TRUE, title = "Level within reach of one second, by configuration",
-       question = "Which configuration senses most for its time?", needs = "levels above 0, 3 launches of a configuration",
-       draw = plot_stability, alt = alt_stability, size = size_stability),
   list(name = "intervals", asks = "slower", compares = TRUE, title = "Slowdown by sampling interval",
        question = "How often may the agent sample?", needs = "launches of an agent at two sampling intervals",
        draw = plot_intervals, alt = alt_intervals, size = size_intervals, margin = TRUE),
   list(name = "replay", asks = "slower", compares = TRUE, title = "Agent and replay side by side",
        question = "Does the replay slow the code as the agent does?", needs = "an agent and a replay of it",
        draw = plot_replay, alt = alt_replay, size = size_replay),
-  list(name = "periodogram", asks = "cpu", compares = FALSE, title = "Spectrum of the noise",
-       question = "Does any noise come back with a period?", needs = "16 halves, or a raw file of starts",
-       draw = plot_periodogram, alt = alt_periodogram),
-  list(name = "folded", asks = "cpu", compares = FALSE, title = "One period of the strongest periodic noise",
-       question = "When in its period does it strike, for how long, and how hard?", needs = "noise with a period",
-       draw = plot_folded, alt = alt_folded),
   list(name = "locked", asks = "slower", compares = TRUE, title = "What a burst costs, from its begin on",
        question = "How long does a burst of the load hold the loop up, and not before?",
        needs = "slices of the loop and bursts of the load (slices.HOST.bin)",
@@ -137,15 +100,9 @@ plots <- function() list(
   list(name = "agent-tasks", asks = "cpu", compares = TRUE, title = "Who took the CPU of the ranks",
        question = "Which tasks ran on the ranks' CPUs, with the agent and without?", needs = "tasks of an agent's launch (tasks.HOST.csv)",
        draw = plot_agent_tasks, alt = alt_agent_tasks, size = size_agent_tasks),
-  list(name = "agent-agreement", asks = "cpu", compares = TRUE, title = "The agent's account against what the ranks lost",
-       question = "Does the agent's own CPU time explain what the ranks lost?", needs = "an agent's account (agent.HOST.csv), both arms",
-       draw = plot_agent_agreement, alt = alt_agent_agreement),
   list(name = "agent-phase", asks = "cpu", compares = FALSE, title = "When the agent takes the CPU",
        question = "Does the agent keep to its period, and when in it does it strike?", needs = "bursts of an agent (bursts.HOST.trace)",
        draw = plot_agent_phase, alt = alt_agent_phase),
-  list(name = "agent-lengths", asks = "cpu", compares = FALSE, title = "How long the agent takes the CPU",
-       question = "How long is a rank kept waiting at a time?", needs = "bursts of an agent (bursts.HOST.trace)",
-       draw = plot_agent_lengths, alt = alt_agent_lengths),
   list(name = "acceptance-matrix", asks = "failed", of = "acceptance", compares = FALSE, title = "Verdicts by node and check",
        question = "Which node failed what?",
        needs = "an acceptance campaign", draw = plot_acceptance_matrix, alt = alt_acceptance_matrix, size = size_acceptance_matrix, margin = TRUE),
@@ -206,16 +163,6 @@ alt_treatments <- function(frame) {
   })
 }
 
-alt_levels <- function(frame) {
-  frame$dose <- suppressWarnings(as.numeric(frame$level))
-  frame$dose[is.na(frame$dose)] <- no_level
-  alt_panels(frame[frame$level != "clean", ], "Slowdown of every batch or launch, by level", function(rows) {
-    top <- rows$slowdown_percent[rows$dose == max(rows$dose)]
-    sprintf("median %s %% %s, from %s to %s %%", format_effect(stats::median(top)),
-            alt_at(max(rows$dose)), format_effect(min(top)), format_effect(max(top)))
-  })
-}
-
 alt_trace <- function(frame) {
   alt_panels(frame, "Time per operation in run order", function(rows) {
     arm <- function(name) format_effect(stats::median(rows$time_us[rows$arm == name]), FALSE)
@@ -233,17 +180,6 @@ alt_tail <- function(frame) {
     paste(c(if (nrow(off) > 0) paste(reached(off), "\u00b5s off"),
             if (nrow(on) > 0) paste(reached(on), "\u00b5s on", alt_at(on$level[1]))),
           collapse = ", ")
-  })
-}
-
-alt_allan <- function(frame) {
-  alt_panels(frame, "Allan deviation of the clean loop time", function(rows) {
-    rows <- rows[rows$launch == rows$launch[1], ]
-    last <- rows[nrow(rows), ]
-    sprintf("%s %% at %s s, %s %% at %s s (white noise would give %s %%)",
-            format_effect(100 * rows$deviation[1], FALSE), format_level(rows$tau_s[1]),
-            format_effect(100 * last$deviation, FALSE), format_level(last$tau_s),
-            format_effect(100 * last$white, FALSE))
   })
 }
 

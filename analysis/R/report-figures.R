@@ -12,15 +12,12 @@ clear_plots_dir <- function(plots_dir, names) {
   unlink(file.path(plots_dir, as.vector(outer(names, c(".png", ".svg", ".csv"), paste0))))
 }
 
-# Drawing takes most of a report's time. Plots of the same search are drawn by the process that has made it.
+# Drawing takes most of a report's time.
 write_figures <- function(analysis, plots_dir, rows = plots_of("noise")) {
   # loaded here, not by each of the processes
   loadNamespace("ggplot2")
   has_svglite()
-  name <- vapply(rows, `[[`, "", "name")
-  groups <- split(rows, in_order(ifelse(name %in% c("periodogram", "folded"), "search", name)))
-  drawn <- in_processes(unname(groups), function(plots) lapply(plots, write_figure, analysis = analysis, plots_dir = plots_dir))
-  figures <- Filter(Negate(is.null), do.call(c, drawn))
+  figures <- Filter(Negate(is.null), in_processes(rows, function(plot) write_figure(plot, analysis, plots_dir)))
   stats::setNames(figures, vapply(figures, `[[`, "", "name"))
 }
 
@@ -106,7 +103,7 @@ figure_size <- function(plot, frame, analysis) {
   name <- plot$name
   panels <- n_panels(frame)
   stacked <- name %in% c("trace", "launches")
-  columns <- if (several_treatments(analysis) && name %in% c("dose", "preempted", "levels", "tail", "shift", "overshoot")) {
+  columns <- if (several_treatments(analysis) && name %in% c("dose", "preempted", "tail")) {
     panel_columns(panels, nrow(analysis$treatments))
   } else grDevices::n2mfrow(panels)[1]  # as facet_wrap() does
   rows <- if (stacked) panels else ceiling(panels / columns)

@@ -64,11 +64,11 @@ report_analysis <- function(campaign, alpha, margin = NULL, estimators = TRUE) {
 }
 
 # The picture of the answer is the first of these that there is, each section's the first of its own.
-answer_plots <- c("intervals", "treatments", "dose", "forest", "overshoot")
+answer_plots <- c("intervals", "treatments", "dose", "forest", "lateness")
 agent_plots <- c("intervals", "forest")
 lead_plots <- list(
-  slower = c("forest", "levels", "tail"), cpu = c("agent-tasks", "preempted", "periodogram"), seen = c("power", "allan"),
-  where = c("nodes", "ranks", "lateness", "heatmap"), trust = c("launches", "trace", "reproducibility")
+  slower = c("forest", "tail"), cpu = c("agent-tasks", "preempted"), seen = "power", where = c("nodes", "lateness", "heatmap"),
+  trust = c("launches", "trace")
 )
 
 report_page <- function(analysis, figures, files_dir) {

@@ -289,8 +289,6 @@ test_that("launches of one arm each are compared per treatment", {
   expect_equal(got$contrasts$p_two_sided, wanted$p.value)
   expect_equal(c(got$contrasts$ci_low, got$contrasts$ci_high), 100 * expm1(as.numeric(wanted$conf.int)))
   expect_equal(c(got$contrasts$n_a, got$contrasts$n_b), c(5, 3))
-  frame <- plot_levels(got, draw = FALSE)
-  expect_equal(as.vector(table(frame$panel, frame$level)[, "clean"]), c(4, 4))
 })
 
 test_that("a treatment that loads several CPUs is said to", {

@@ -56,3 +56,18 @@ test_that("a shift of quantiles has the value and the error of their ranks", {
   shifted <- transform(hist, lo_ns = 2 * lo_ns, hi_ns = 2 * hi_ns)
   expect_equal(shift_of_quantile(hist, shifted, 0.5, 0.01)$estimate, 100 * (2 * 150 - 0.5) / 149.5 - 100)
 })
+
+test_that("the autocorrelation of an alternating series is known", {
+  got <- autocorrelation(rep(c(1, -1), 10), lags = 3)
+  # sums over n - lag products, divided by n products
+  expect_equal(got$acf, c(-19, 18, -17) / 20)
+  expect_equal(got$lag, 1:3)
+})
+
+test_that("it stops at a quarter of the series; short and constant series have none", {
+  expect_equal(nrow(autocorrelation(sin(1:20), lags = 30)), 5)
+  expect_equal(nrow(autocorrelation(1:7)), 0)
+  expect_equal(nrow(autocorrelation(rep(1, 50))), 0)
+  expect_equal(nrow(autocorrelation(numeric())), 0)
+  expect_error(autocorrelation(1:20, lags = 0), "lags", class = "nl_error_usage")
+})

@@ -113,7 +113,6 @@ test_that("plots label it by its name, and those by level have nothing to draw",
   expect_null(plot_dose(analysis, draw = FALSE))
   expect_null(plot_preempted(analysis, draw = FALSE))
   expect_equal(unique(plot_forest(analysis, draw = FALSE)$label), "agent-1s")
-  expect_equal(unique(plot_levels(analysis, draw = FALSE)$level), "agent-1s")
   built <- built_plots(analysis)
   expect_true(all(c("forest", "nodes", "tail") %in% vapply(built, `[[`, "", "name")))
   for (one in built) {

@@ -108,7 +108,7 @@ test_that("the report has a section on the agent, and every plot of it can be dr
   expect_match(section, "CPU 1 for 4[0-9.]* \u00b5s every 100 ms")
   expect_false(grepl(">(Inf|NaN|NA)<", section))
   agents <- Filter(function(plot) startsWith(plot$name, "agent-"), noiselab:::plots())
-  expect_length(agents, 4)
+  expect_length(agents, 2)
   for (plot in agents) {
     frame <- noiselab:::plot_frame(plot, analysis)
     expect_gt(NROW(frame), 0)

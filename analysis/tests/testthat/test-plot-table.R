@@ -1,5 +1,4 @@
-of_starts <- c("overshoot", "lateness", "reproducibility")
-of_periods <- c("periodogram", "folded")  # need long or periodic series: tested by themselves
+of_starts <- "lateness"
 of_agents <- grep("^(agent-|intervals|replay|locked)", plot_table()$name, value = TRUE)  # need an agent's files: tested by themselves
 
 # n, the unit it counts, alpha; and where an interval or band is drawn, what it is.
@@ -20,7 +19,7 @@ expect_labels <- function(drawn) {
 # Every plot that this campaign has data for; drawn are those that were not yet.
 expect_plots <- function(analysis, drawn_before = character()) {
   rows <- Filter(function(plot) {
-    !(plot$name == "treatments" && nrow(analysis$treatments) == 1 || plot$name %in% c(of_periods, of_agents) ||
+    !(plot$name == "treatments" && nrow(analysis$treatments) == 1 || plot$name %in% of_agents ||
         plot$name %in% of_starts && is.null(analysis$campaign$rows[["global_ns"]]))
   }, plots_of("noise"))
   for (plot in rows) {
@@ -42,7 +41,7 @@ test_that("every plot of the table gives data, draws, and states n", {
   dir <- local_starts(launches = 3, pairs = 10)
   drawn <- c(drawn, expect_plots(analyze_campaign(read_campaign(dir), channels = c("time", "preempted")), drawn))
   # each was drawn, but for those that are tested by themselves
-  expect_setequal(drawn, setdiff(vapply(plots_of("noise"), `[[`, "", "name"), c(of_periods, of_agents)))
+  expect_setequal(drawn, setdiff(vapply(plots_of("noise"), `[[`, "", "name"), of_agents))
   expect_equal(plot_table()$name, vapply(plots(), `[[`, "", "name"))
 })
 
@@ -70,9 +69,8 @@ test_that("panels are in the order of the operations as given in every plot", {
   dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5)
   analysis <- analyze_campaign(read_campaign(dir))
   for (plot in plots_of("noise")) {
-    # nodes and ranks have a panel for each treatment
-    if (!plot$name %in% c("treatments", "heatmap", "nodes", "ranks", of_starts, of_periods,
-                          of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
+    # nodes have a panel for each treatment
+    if (!plot$name %in% c("treatments", "heatmap", "nodes", of_starts, of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
   }
 })
 
@@ -82,8 +80,8 @@ test_that("with several treatments a panel is an operation and a treatment, in t
   analysis <- analyze_campaign(read_campaign(dir))
   panels <- function(plot) levels(plot(analysis)$data$panel)
   cells <- c("reduce, spin", "reduce, cache", "barrier, spin", "barrier, cache")
-  for (plot in list(plot_dose, plot_preempted, plot_levels, plot_tail)) expect_equal(panels(plot), cells)
-  for (plot in list(plot_trace, plot_allan, plot_launches, plot_treatments)) {
+  for (plot in list(plot_dose, plot_preempted, plot_tail)) expect_equal(panels(plot), cells)
+  for (plot in list(plot_trace, plot_launches, plot_treatments)) {
     expect_equal(panels(plot), c("reduce", "barrier"))
   }
   # the off curve stands in each panel, the same
@@ -99,11 +97,4 @@ test_that("inconclusive is a class of its own, in the plot and in its text", {
   expect_equal(drawn$data$series, "inconclusive")
   expect_match(drawn$labels$caption, "inconclusive")
   expect_match(alt_dose(drawn$data, "Slowdown, %"), "barrier: inconclusive at 5 %")
-})
-
-test_that("many launches give one curve of their mean", {
-  dir <- local_campaign(pairs = 10, launches = 7, levels_percent = 5)
-  drawn <- plot_allan(analyze_campaign(read_campaign(dir)))
-  expect_match(drawn$labels$caption, "mean over launches")
-  expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
 })

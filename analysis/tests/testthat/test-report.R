@@ -3,7 +3,7 @@ delayedAssign("full_dir", {
   dir <- kept_campaign(pairs = 12, launches = 3, levels_percent = c(0, 5), kinds = c("spin", "cache"), phases = "aligned",
                        treatment_factor = c(1, 2), ranks = 4, nodes = 2, start = "window", half_period_ns = 6e4)
   dir.create(file.path(dir, "report_files"))
-  file.create(file.path(dir, "report_files", c("dose.png", "folded.svg", "mine.png")))
+  file.create(file.path(dir, "report_files", c("dose.png", "locked.svg", "mine.png")))
   dir
 })
 delayedAssign("full", {
@@ -46,7 +46,7 @@ test_that("the report is one file that needs nothing else and holds every plot w
   html <- full$html
   expect_self_contained(html)
   expect_equal(sections_of(html), c("answer", "slower", "cpu", "seen", "where", "trust", "again"))
-  drawn <- grep("^(folded|locked$|agent-|intervals|replay|acceptance-)", plot_table()$name, value = TRUE, invert = TRUE)  # nothing is periodic, there is no agent and no slice, and no check
+  drawn <- grep("^(locked$|agent-|intervals|replay|acceptance-)", plot_table()$name, value = TRUE, invert = TRUE)  # there is no agent and no slice, and no check
   expect_equal(times("<figure ", html), length(drawn))
   expect_match(html, "at 5 % of one CPU barrier is slowed most by cache .* of 2 treatments \\(their difference: p = ", ignore.case = TRUE)
   expect_match(html, "<summary>The load that was delivered</summary>")
@@ -221,7 +221,7 @@ test_that("clean launches with synchronised starts have a report without verdict
   expect_self_contained(html)
   expect_equal(sections_of(html), c("answer", "where", "trust", "again"))
   expect_setequal(sub("\\.csv$", "", list.files(file.path(dir, "r_files"), "csv$")),
-                  c("tail", "overshoot", "lateness", "heatmap", "reproducibility"))
+                  c("tail", "lateness", "heatmap"))
   dir <- local_campaign(pairs = 4, levels_percent = 5, design = "single", arms = "off")
   got <- status_of("noiselab-report", dir)
   expect_equal(got$status, 3L)

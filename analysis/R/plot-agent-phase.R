@@ -1,13 +1,11 @@
-#' When, and for how long, an agent takes the CPU
+#' When an agent takes the CPU
 #'
-#' `plot_agent_phase()`: the begin of every activity, over the run, within the agent's period: a level line is an agent that
-#' keeps to it, a slanted one drifts, a cloud has none. `plot_agent_lengths()`: the share of activities that last at least
-#' so long. See `agent_bursts()`.
+#' The begin of every activity, over the run, within the agent's period: a level line is an agent that
+#' keeps to it, a slanted one drifts, a cloud has none. See `agent_bursts()`.
 #'
 #' @inheritParams plot_dose
-#' @return A ggplot, or a data frame; NULL without bursts. `plot_agent_phase()`: `panel`, `launch`, `host`, `start_s` (since
+#' @return A ggplot, or a data frame; NULL without bursts: `panel`, `launch`, `host`, `start_s` (since
 #'   the node's first half), `within_period` (share of the period; without a period of the half), `period_s`, `length_us`.
-#'   `plot_agent_lengths()`: `panel`, `launch`, `host`, `length_us` (time on the CPU), `share`, `n`.
 #' @noRd
 plot_agent_phase <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["agent-phase"]] %||% phase_data(analysis)
@@ -64,39 +62,5 @@ alt_agent_phase <- function(frame) {
     away <- abs((rows$within_period - centre + 0.5) %% 1 - 0.5)
     sprintf("half of %s activities begin within %s %% of the period around its %s", format_count(nrow(rows)),
             format_effect(200 * stats::median(away), FALSE), sprintf("%.2f", centre))
-  })
-}
-
-plot_agent_lengths <- function(analysis, draw = TRUE) {
-  frame <- analysis$frames[["agent-lengths"]] %||% lengths_data(analysis)
-  if (!draw || is.null(frame)) return(frame)
-  frame$panel <- in_order(frame$panel)
-  ggplot2::ggplot(frame, ggplot2::aes(length_us, share, colour = panel)) + ggplot2::geom_step(linewidth = 0.7) +
-    ggplot2::scale_x_log10(labels = log_labels) + ggplot2::scale_y_log10(labels = log_labels) +
-    ggplot2::scale_colour_manual(NULL, values = rep_len(unname(okabe_ito[c("blue", "vermillion", "green", "purple", "orange", "sky",
-        "black")]),
-                                                        nlevels(frame$panel))) +
-    theme_noiselab() +
-    plot_words("How long the agent takes the CPU", sprintf("halves with the agent; n = %s activities", format_range(frame$n)),
-               "Bursts that follow each other closely are one activity; its length is its time on the CPU. Both axes are logarithmic.",
-               "length of an activity, \u00b5s", "share of activities at least as long")
-}
-
-lengths_data <- function(analysis, most = 7, points = 300) {
-  frames <- lapply(activity_panels(analysis, most), function(part) {
-    x <- sort(part$activities$length_us)
-    n <- length(x)
-    # The longest ones all, the others thinned: the curve does not show the difference.
-    at <- unique(c(round(seq(1, n, length.out = min(n, points))), seq(max(1, n - 50), n)))
-    at <- sort(at)
-    data.frame(panel = part$panel, launch = part$row$launch, host = part$row$host, length_us = x[at], share = (n - at + 1) / n, n = n)
-  })
-  if (length(frames) > 0) do.call(rbind, frames)
-}
-
-alt_agent_lengths <- function(frame) {
-  alt_panels(frame, "How long the agent takes the CPU", function(rows) {
-    sprintf("median %s \u00b5s, longest %s \u00b5s of %s activities", three(rows$length_us[which.min(abs(rows$share - 0.5))]),
-            three(max(rows$length_us)), format_count(rows$n[1]))
   })
 }
