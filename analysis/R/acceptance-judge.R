@@ -62,7 +62,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   result <- list(judged = what_was_judged(judgements), checks = checks, judgements = judgements, figures = figures,
                  comparisons = comparisons, margins = margins, self_check = self_check,
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, alpha),
-                 warnings = ceiling_warnings(figures),
+                 warnings = c(ceiling_warnings(figures), busy_nodes_warning(figures)),
                  notes = c(acceptance$notes, few_nodes_note(acceptance), class_notes(classes), comparable$notes, referred$notes,
                            if (NROW(comparisons) > 0) margins_note(margins, kinds)),
                  alpha = alpha, classes = classes, acceptance = acceptance)
@@ -87,6 +87,20 @@ ceiling_warnings <- function(figures) {
   sprintf("%s%s lost by a CPU that had nothing else to do (%s): above %g %%, noiselab's own ceiling, which warns and does not judge",
           paste0(few$entity, ": ", format_figure(few$value, few$unit), collapse = "; "),
           if (nrow(worst) > nrow(few)) sprintf(" and %d more nodes", nrow(worst) - nrow(few)) else "", join_words(unique(high$check)), ceiling_percent)
+}
+
+# What other tasks and the hypervisor took from CPUs that the checks had for themselves.
+busy_nodes_warning <- function(figures) {
+  busy <- figures[figures$metric %in% c("preempted", "steal") & figures$unit == "percent" & (figures$value >= busy_percent) %in% TRUE, ]
+  if (nrow(busy) == 0) return(character())
+  busy <- busy[order(-busy$value), ]
+  busy <- busy[!duplicated(paste(busy$entity, busy$metric)), ]
+  by <- c(preempted = "other tasks", steal = "the hypervisor")
+  said <- vapply(intersect(names(by), busy$metric), function(metric) {
+    mine <- busy[busy$metric == metric, ]
+    sprintf("%s took %s of a CPU on %s", by[[metric]], format_figure(mine$value[1], mine$unit[1]), few_words(mine$entity, 3))
+  }, "")
+  paste0("the machine was busy: ", join_words(said), "; what is small may be hidden by it: end what runs there, or measure when it is idle")
 }
 
 noise_kinds <- c("limit", "reference", "node", "link")

@@ -5,15 +5,16 @@ analyze_advise <- function(operands, values, form) {
   margin <- margin_option(values$margin) %||% advise_margin_percent
   campaign <- read_campaign(operands)
   advice <- advise_table(campaign, alpha, margin)
+  busy <- busy_sentence(campaign)
   notes <- brief_notes(campaign)
   library <- unique(vapply(unname(campaign$launches), function(l) sub(",.*", "", show_json(l$mpi$version)), ""))
   rules <- advise_rules(advice$rows, printable(paste(library, collapse = " and ")))
   if (!is.null(values$rules) && !is.null(rules)) write_output(rules, values$rules)
-  if (form == "csv") say_notes("noiselab-analyze", notes)
+  if (form == "csv") say_notes("noiselab-analyze", c(busy, notes))
   written <- if (is.null(rules)) NULL else values$rules
-  lines <- switch(form, json = advise_json(advice, alpha, margin, notes), csv = csv_lines(advice$rows),
-                  all = c(advise_lines(advice, alpha, margin, written), "", algorithm_lines(advice$algorithms, alpha), format_notes(notes)),
-                  c(advise_lines(advice, alpha, margin, written),
+  lines <- switch(form, json = advise_json(advice, alpha, margin, c(busy, notes)), csv = csv_lines(advice$rows),
+                  all = c(advise_lines(advice, alpha, margin, written), "", algorithm_lines(advice$algorithms, alpha), format_notes(c(busy, notes))),
+                  c(advise_lines(advice, alpha, margin, written), if (!is.null(busy)) wrap_line(paste("!", busy)),
                     paste0("noiselab analyze advise --all ", paste(operands, collapse = " "), ": every algorithm, and what noise costs it")))
   attr(lines, "status") <- if (any(advice$rows$verdict == advise_words[["open"]])) 3L else 0L
   lines

@@ -304,7 +304,8 @@ control_sentence <- function(analysis) {
   if (top < control_percent) return(NULL)
   at <- rows[level == top, ]
   # Fewer pairs than a verdict needs say nothing of the set-up.
-  missed <- at[at$channel == "time" & at$verdict != "detected" & !(at$n_pairs < least_control_pairs & at$unit_of_inference == "pair"), ]
+  least <- pmax(least_control_pairs, pairs_needed(at$alpha))
+  missed <- at[at$channel == "time" & at$verdict != "detected" & is.na(at$reason) & !(at$n_pairs < least & at$unit_of_inference == "pair"), ]
   if (nrow(missed) == 0) return(NULL)
   felt <- at[at$channel == "preempted" & at$verdict == "detected", ]
   where <- join_words(unique(panel_name(missed)))
@@ -386,7 +387,15 @@ busy_sentence <- function(campaign) {
             if (isTRUE(throttled >= busy_percent)) sprintf("a CPU quota%s stopped the ranks for %s %% of the off halves", quota_words(campaign),
                                                           format_level(throttled)),
             if (isTRUE(steal >= busy_percent)) sprintf("the hypervisor took %s %% in the off halves", format_level(steal)))
-  if (length(said) > 0) paste0("the machine was busy: ", join_words(said), "; limits are higher for it.")
+  if (length(said) > 0) paste0("the machine was busy: ", join_words(said), "; limits are higher for it: end what runs there, or measure when it is idle.")
+}
+
+# Of two campaigns that are compared: each side's, as long as they differ.
+busy_sides <- function(a, b) {
+  said <- c(A = busy_sentence(a), B = busy_sentence(b))
+  said <- sub("^the machine was busy: ", "", sub("; limits are higher for it: .*", "", said))
+  if (length(said) > 0) paste0("the machine was busy: ", paste0(names(said), ": ", said, collapse = "; "),
+                               "; limits are higher for it: end what runs there, or measure when it is idle.")
 }
 
 # Names of the tasks that the look saw most.

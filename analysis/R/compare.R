@@ -50,6 +50,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #'     `margin_verdict` (of the rows that the margin is about), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`,
 #'     `n_a`, `n_b` (launches; pairs with scope "these two launches"), `se`, `df` (on the scale of the test);
 #'   * `answer`: `pass`, `fail` or `inconclusive` (NA without a margin);
+#'   * `busy`: a sentence on how busy the machines were, and with what; NULL where they were not;
 #'   * `differs`: data frame `what`, `a`, `b`: provenance that is not the same;
 #'   * `notes` (character), `sides` (data frame `side`, `dirs`, `launches`, `first_utc`, `last_utc`), `margin_percent`,
 #'     `alpha`, `power`, `paired`.
@@ -96,7 +97,7 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
   sides <- rbind(side_row("A", a), side_row("B", b))
   structure(list(rows = rows, answer = if (is.null(margin_percent)) NA_character_ else
                    margin_answer(rows$margin_verdict[in_margin(rows)]),
-                 differs = differing_provenance(a, b),
+                 differs = differing_provenance(a, b), busy = busy_sides(a, b),
                  notes = c(sprintf("%s: %s", rep(c("A", "B"), lengths(lapply(looks, `[[`, "note"))), unlist(lapply(looks, `[[`, "note"))),
                           comparison_notes(a, b, summaries, keys, rows, settings)), sides = sides,
                  margin_percent = margin_percent, alpha = alpha, power = power, paired = paired),

@@ -19,7 +19,7 @@ format_comparison <- function(comparison) {
   c(wrap_line(sprintf("%s: %s, %s launch%s, started %s", sides$side, sides$dirs, format_count(sides$launches),
                       ifelse(sides$launches == 1, "", "es"), span), 0),
     wrap_line(comparison_intro(comparison), 0), "", unlist(blocks, use.names = FALSE), format_comparison_margin(comparison),
-    format_differs(comparison$differs), format_notes(comparison$notes))
+    format_differs(comparison$differs), format_notes(c(comparison$busy, comparison$notes)))
 }
 
 # On one screen: is B slower or faster, by how much, what could have been seen; then the clean times and whatever changed.
@@ -47,7 +47,7 @@ comparison_view <- function(comparison, operands) {
   differs <- comparison$differs
   new_view(comparison_sentences(comparison, rows), table,
            "change: B against A, percent of times and points of shares; limit: the change that would have been seen",
-           c(sprintf("inconclusive: %s", reasons),
+           c(sprintf("inconclusive: %s", reasons), comparison$busy,
              if (nrow(differs) > 0) sprintf("A and B also differ in %s: the change may be theirs", few_words(differs$what, 5))),
            length(unique(comparison$notes)), all_command(operands, program = "compare"))
 }
@@ -178,7 +178,7 @@ comparison_json <- function(comparison) {
     power = comparison$power, margin_percent = comparison$margin_percent %||% NA_real_, paired = comparison$paired,
     answer = comparison$answer, sides = comparison$sides, estimates = comparison_estimates(comparison), rows = comparison$rows,
     differs = comparison$differs,
-    notes = as.character(unique(comparison$notes))
+    notes = as.character(unique(c(comparison$busy, comparison$notes)))
   ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "paired", "answer"))
 }
 

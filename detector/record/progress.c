@@ -11,6 +11,7 @@
 #include "detector/design/spending.h"
 
 static const double tail = 0.01; /* on either side of the interval */
+enum { LEAST_PAIRS = 7 };        /* fewer are no verdict at that level, and their interval is no news */
 
 struct nd_progress {
     const struct nd_options *options;
@@ -57,19 +58,20 @@ static void name_arm(const struct nd_options *o, int arm, char *name, size_t siz
     else snprintf(name, size, "%s%s%g %%", o->n_kinds > 1 ? words.kind : "", o->n_kinds > 1 ? " " : "", words.level_percent);
 }
 
-/* A log ratio in percent, two digits or whole. Returns text. */
+/* A log ratio in percent, two digits or whole, of at most three. Returns text. */
 static const char *percent(double log_ratio, char *text, size_t size) {
     double value = 100 * expm1(log_ratio);
-    snprintf(text, size, fabs(value) < 100 ? "%+.2g" : "%+.0f", value);
+    if (value >= 999.5) snprintf(text, size, "over +999");
+    else snprintf(text, size, fabs(value) < 99.5 ? "%+.2g" : "%+.0f", value);
     return text;
 }
 
-/* The slowdown of one operation so far; the length of the text, 0 where there are fewer than two pairs. */
+/* The slowdown of one operation so far; the length of the text, 0 where there are fewer pairs than a verdict needs. */
 static int tell_cell(const struct nd_progress *p, int config, int arm, char *text, size_t size) {
     const struct nd_config *c = &p->options->configs[config];
     const struct nd_moments *m = nd_pairs_of(p->pairs, config, arm);
     char bytes[32] = "", mean[32], low[32], high[32];
-    if (m->n < 2) return 0;
+    if (m->n < LEAST_PAIRS) return 0;
     double half_width = nd_student_quantile(tail, (double)(m->n - 1)) * sqrt(m->m2 / (double)(m->n - 1) / (double)m->n);
     if (c->bytes && p->options->n_bytes > 1) snprintf(bytes, sizeof bytes, " %lld B", (long long)c->bytes);
     return snprintf(text, size, "%s%s %s %% [%s, %s]", c->name, bytes, percent(m->mean, mean, sizeof mean),

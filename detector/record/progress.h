@@ -28,8 +28,8 @@ int64_t nd_progress_tick(struct nd_progress *p, int64_t now_ns);
 void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells);
 
 /* "; so far at 1 %: barrier +1.4 % [+1.2, +1.6], ..." into `text`: of one arm (from 1) the slowdown of each operation, the mean of the log
- * ratios of its pairs with its 98 % interval by Student's t; as many operations as fit. "" where no operation has two pairs. The analysis
- * has other estimates, which bursts that come by chance disturb less. Returns text. */
+ * ratios of its pairs with its 98 % interval by Student's t; as many operations as fit. "" where no operation has seven pairs. The
+ * analysis has other estimates, which bursts that come by chance disturb less. Returns text. */
 const char *nd_progress_tell_arm(const struct nd_progress *p, int arm, char *text, size_t size);
 
 /* Ends the line. NULL is fine. */

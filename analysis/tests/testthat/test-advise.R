@@ -106,6 +106,15 @@ test_that("the front end prints a table, writes rules, and its status is the ans
   json <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", c("advise", dir, "--json"))$out, collapse = "\n"))
   expect_equal(json$rows$verdict, c("use", "use"))
   expect_equal(nrow(utils::read.csv(text = status_of("noiselab-analyze", c("advise", dir, "--csv"))$out)), 2)
+  expect_no_match(got$out, "busy")
+  busy <- list.files(dir, "halves.csv", recursive = TRUE, full.names = TRUE)
+  for (file in busy) {
+    rows <- data.table::fread(file, colClasses = list(character = "launch"))
+    rows[["preempted_ns_sum"]] <- round(0.3 * rows[["wall_ns"]])
+    data.table::fwrite(rows, file, quote = FALSE)
+  }
+  said <- status_of("noiselab-analyze", c("advise", dir))$out
+  expect_length(grep("^ *! the machine was busy: without the load other tasks took", said), 1)
   few <- status_of("noiselab-analyze", c("advise", algorithms_campaign(c(default = 1, ring = 1), launches = 3)))
   expect_equal(few$status, 3)
   expect_match(few$err, "choosing and confirming take 4", all = FALSE)

@@ -29,6 +29,16 @@ test_that("what was not detected stands with its limit, and a control of 5 % tha
   expect_match(said, "BROKEN SET-UP: not even 5 % was detected on barrier and bcast.*was the load delivered \\([0-9. to]+ %.*ranks on the loaded CPUs")
   # the ranks lost time to it all the same
   expect_match(answer_of(broken), "POSITIVE CONTROL MISSED: 5 % was not detected by time on barrier and bcast, though it reached the ranks")
+  # too few pairs for a verdict at this level are no proof
+  few <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), slowdown_percent = 0)))
+  analysis <- analyze_campaign(few, channels = "time")
+  analysis$verdicts$n_pairs <- 8
+  expect_match(control_sentence(analysis), "BROKEN")
+  analysis$verdicts$alpha <- 1e-3
+  expect_null(control_sentence(analysis))
+  analysis$verdicts$n_pairs <- 20
+  analysis$verdicts$reason <- "too few"
+  expect_null(control_sentence(analysis))
   # no control: a level of 1 % may be too small to be seen
   small <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1), slowdown_percent = 0)))
   expect_no_match(answer_of(small), "BROKEN|CONTROL")
@@ -58,7 +68,11 @@ test_that("how busy the machine was is said where it matters, with the tasks tha
   campaign$launches[[1]]$before <- list(look_s = 1.5, quiet = FALSE, nodes = list(list(host = "a", cpus = list(
     list(cpu = 0, busy_percent = 40, steal_percent = 2, tasks = list(list(name = "cc1", pid = 7, percent = 40))),
     list(cpu = 1, busy_percent = 0, steal_percent = 0, tasks = list())))))
-  expect_match(busy_sentence(campaign), "before the run a rank's CPU was busy for 42 % of the time \\(cc1\\)")
+  expect_match(busy_sentence(campaign), "before the run a rank's CPU was busy for 42 % of the time \\(cc1\\).*end what runs there")
+  quiet <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))
+  expect_null(busy_sides(quiet, quiet))
+  expect_match(busy_sides(quiet, campaign), "^the machine was busy: B: before the run .*\\(cc1\\).*; limits are higher for it: end what runs there")
+  expect_equal(lengths(regmatches(both <- busy_sides(campaign, campaign), gregexpr("end what runs", both))), 1)
 })
 
 test_that("launches like these come second where launches are few, and these launches where they are many", {

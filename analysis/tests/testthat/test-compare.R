@@ -383,6 +383,17 @@ test_that("a side that grew beyond its plan has less of alpha left", {
   expect_match(got$notes[1], "^B: look 2 at this campaign")
 })
 
+test_that("a machine that was busy on one side is said once, in the view and in JSON", {
+  dirs <- two_sides()
+  quiet <- compare_dirs(dirs)
+  a <- read_campaign(dirs$a, "any")
+  a$rows$preempted_ns_sum <- 0.5 * a$rows$wall_ns
+  got <- compare_campaigns(a, read_campaign(dirs$b, "any"))
+  expect_null(quiet$busy)
+  expect_match(comparison_view(got, "x")$warnings, "^the machine was busy: A: without the load other tasks took", all = FALSE)
+  expect_match(comparison_json(got), "the machine was busy: A")
+})
+
 test_that("where both sides ran the same agent the margin is of what it costs", {
   made <- function(slowdown_percent, seed) {
     dir <- local_folder(parent.frame(2))

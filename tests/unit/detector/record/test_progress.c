@@ -108,18 +108,24 @@ static void the_estimate_is_the_mean_of_the_pairs_with_students_interval(void **
     struct nd_progress *p = nd_progress_open(options(), 1000);
     assert_non_null(p);
     assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "");
-    feed(p, 0, 1, (const double[]){0.02, 0.03, 0.01, 0.02}, 4);
-    /* mean 0.02, sd 0.008165, t(0.99, 3) 4.5407: 0.02 -+ 0.018537 of the logarithm */
-    assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "; so far at 1 %: barrier +2 % [+0.15, +3.9]");
-    /* the other level has nothing yet, and one pair has no interval */
+    feed(p, 0, 1, (const double[]){0.02, 0.03, 0.01, 0.02, 0.03, 0.01}, 6);
+    assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "");
+    feed(p, 0, 1, (const double[]){0.02}, 1);
+    /* mean 0.02, sd 0.008165, t(0.99, 6) 3.1427: 0.02 -+ 0.009699 of the logarithm */
+    assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text), "; so far at 1 %: barrier +2 % [+1, +3]");
+    /* the other level has nothing yet, and six pairs are no verdict */
     assert_string_equal(nd_progress_tell_arm(p, 1, text, sizeof text), "");
-    feed(p, 1, 1, (const double[]){0.5}, 1);
+    feed(p, 1, 1, (const double[]){0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, 6);
     assert_null(strstr(nd_progress_tell_arm(p, 2, text, sizeof text), "alltoall"));
     feed(p, 1, 1, (const double[]){0.5}, 1);
     assert_string_equal(nd_progress_tell_arm(p, 2, text, sizeof text),
-                        "; so far at 1 %: barrier +2 % [+0.15, +3.9], alltoall +65 % [+65, +65]");
-    feed(p, 1, 0, (const double[]){2, 2}, 2);
+                        "; so far at 1 %: barrier +2 % [+1, +3], alltoall +65 % [+65, +65]");
+    feed(p, 1, 0, (const double[]){2, 2, 2, 2, 2, 2, 2}, 7);
     assert_string_equal(nd_progress_tell_arm(p, 1, text, sizeof text), "; so far at 0 %: alltoall +639 % [+639, +639]");
+    /* no more than three digits: this was [-100, +705239654729336785925896923008] */
+    feed(p, 0, 0, (const double[]){18, -18, 18, -18, 18, -18, 18}, 7);
+    assert_string_equal(nd_progress_tell_arm(p, 1, text, sizeof text),
+                        "; so far at 0 %: barrier over +999 % [-100, over +999], alltoall +639 % [+639, +639]");
     /* what does not fit is left out whole */
     nd_progress_tell_arm(p, 2, text, 60);
     assert_null(strstr(text, "alltoall"));
