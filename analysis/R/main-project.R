@@ -9,6 +9,7 @@ project_options <- function() list(
   option("burst", "TIME", "without a record: what a burst costs"),
   option("period", "TIME", "how often bursts come (of records: where they are too short to show it)"),
   option("random", help = "with --burst: bursts come at any time, so often on average"),
+  option("profile", "DIR", "--every as in this run of noiselab profile (itself as DIR: its own)"),
   option("level", "PERCENT", "of a campaign with loads: this level (default: the highest)"),
   option("margin", "PERCENT", "is the slowdown below this on all these nodes? Decides the exit status"),
   option("ranks-per-node", "N", "with --reserve: ranks of a node"),
@@ -33,9 +34,9 @@ project_help <- function() {
   help_text(
     c("Usage: noiselab project [OPTIONS] DIR...", "       noiselab project [OPTIONS] --trace FILE",
       "       noiselab project [OPTIONS] --burst TIME --period TIME"),
-    c("Says what noise that was measured on few nodes costs on many that synchronise: of a campaign (its agent, or its",
-      "load), of a trace, or of bursts that are only assumed. Each node is hit on its own (independent phases), or all at",
-      "the same moment (common phase)."),
+    c("Says what noise that was measured on few nodes costs on many that synchronise: of a campaign (its agent or load; of",
+      "acceptance the detours, of a profile what held ranks up), of a trace, or of bursts that are only assumed. Each node is",
+      "hit on its own (independent phases), or all at the same moment (common phase)."),
     project_options(),
     c("Times take a unit: 100us, 1ms.", "",
       "Exit status: 0 it worked, whatever was found (with --margin: the slowdown is below it on all these nodes, phases",
@@ -46,12 +47,26 @@ project_help <- function() {
 
 run_project <- function(operands, values, form) {
   request <- project_request(values)
-  noise <- project_source(operands, values, request)
+  program <- if (!is.null(values$profile)) program_steps(values$profile) else if (length(operands) == 1 && campaign_program(operands) == "noiselab-profile") program_steps(operands)
+  noise <- project_source(operands, values, request, program)
+  if (!is.null(program)) {
+    noise$notes <- c(noise$notes, program$words)
+    if (is.null(values$every)) request$every_s <- program$every_s
+  }
   projection <- make_projection(noise, request)
   if (form == "csv") say_notes("noiselab-project", projection$notes)
   lines <- switch(form, json = projection_json(projection), csv = csv_lines(projection$rows), projection_view(projection))
   write_output(as_lines(lines, values), values$out)
   if (!is.null(request$margin)) answer_status(projection$margin_answer)
+}
+
+# Of launches of several programs those that bursts are best known of.
+campaign_program <- function(dirs) {
+  programs <- c("noiselab-accept", "noiselab-profile")
+  of <- function(program) sum(lengths(lapply(dirs, find_launches, program = program)))
+  found <- vapply(programs, of, 0)
+  if (sum(found) < sum(lengths(lapply(dirs, all_launches)))) return("noiselab-detect")
+  programs[which.max(found)]
 }
 
 project_request <- function(values) {
@@ -86,7 +101,7 @@ list_option <- function(text, name, each) {
 }
 
 # One of: a campaign, a trace, bursts that are assumed.
-project_source <- function(operands, values, request) {
+project_source <- function(operands, values, request, program = NULL) {
   given <- c(DIR = length(operands) > 0, "--trace" = !is.null(values$trace), "--burst" = !is.null(values$burst))
   if (sum(given) != 1) abort_usage(if (any(given)) paste(paste(names(given)[given], collapse = " and "), "exclude each other") else
     "what is projected? give a campaign, --trace FILE, or --burst TIME --period TIME (try --help)")
@@ -94,7 +109,12 @@ project_source <- function(operands, values, request) {
   belongs <- list(task = "--trace", random = "--burst", level = "DIR")
   wrong <- names(Filter(function(wanted) wanted != of, belongs[intersect(names(belongs), names(values))]))
   if (length(wrong) > 0) abort_usage("--", wrong[1], " is for ", belongs[[wrong[1]]], " only")
-  if (of == "DIR") return(noise_of_campaign(read_campaign(operands, arms = "any"), level_option(values$level), request$period_s))
+  if (of == "DIR") return(switch(
+    campaign_program(operands),
+    "noiselab-profile" = noise_of_profile(program %||% program_steps(operands[1])),
+    "noiselab-accept" = noise_of_acceptance(operands, request$period_s),
+    noise_of_campaign(read_campaign(operands, arms = "any"), level_option(values$level), request$period_s)
+  ))
   if (of == "--trace") return(noise_of_trace(values$trace, words_option(values$task, "--task"), request$period_s))
   if (is.na(request$period_s)) abort_usage("--burst: how often? (--period TIME)")
   cost <- duration_option(values$burst, "--burst")

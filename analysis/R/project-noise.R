@@ -65,7 +65,7 @@ noise_of_trace <- function(file, tasks = NULL, told_s = NA_real_) {
   rate <- nrow(whole) / span_s
   period <- steady_period(start_s, whole$half, rate, told_s)
   node_noise(paste(tasks %||% basename(file), collapse = ", "), cpu_s, period, if (is.na(period)) rate else 1 / period,
-             watched_s = span_s, dispersion = count_dispersion(start_s, span_s), cost_words = "as long as it was on a CPU")
+             watched_s = span_s, dispersion = count_dispersion(start_s, span_s), cost_words = by_cpu_time)
 }
 
 # ---- from a campaign ---------------------------------------------------------------------------
@@ -98,8 +98,12 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_) {
     list(operation = rows[["operation"]][at[1]], tracks = tracks[known], cost = pool_locked(costs, 0.02),
          n_nodes = vapply(names(by_launch)[known], function(id) max(1, length(loaded_hosts(campaign, id, any(agent)))), 0))
   })
+  title <- if (any(agent)) agent_title(as.character(rows[["kind"]][on][1]), campaign) else {
+    sprintf("a load of %s %%", format_level(rows[["level_requested_percent"]][on][1]))
+  }
+  told <- campaign_period(campaign, rows[at_on, ][1, ], told_s)
   lacking <- vapply(cells, function(cell) !is.null(cell$reason), TRUE)
-  if (all(lacking)) abort_data("the bursts are not known: ", cells[[1]]$reason)
+  if (all(lacking)) return(noise_of_times(campaign, rows[at_on, ], any(agent), title, told, cells[[1]]$reason))
   cells <- cells[!lacking]
   measured <- vapply(cells, function(cell) cell$cost$state[1] == "measured" && isTRUE(cell$cost$amplification[1] > 0), TRUE)
   best <- if (any(measured)) which(measured)[which.max(vapply(cells[measured], function(cell) cell$cost$amplification[1], 0))] else 1
@@ -109,22 +113,89 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_) {
   # The windows of a launch are those of all its nodes: each has its share.
   windows <- bind_rows(lapply(seq_along(cell$tracks), function(i) cbind(cell$tracks[[i]]$windows, launch = i)))
   watched <- sum(vapply(cell$tracks, `[[`, 0, "total_ns") * cell$n_nodes) / 1e9
-  told <- campaign_period(campaign, rows[at_on, ][1, ], told_s)
   rate <- nrow(windows) / watched
   period <- if (max(cell$n_nodes) == 1) steady_period(windows$start / 1e9, windows$stretch + windows$launch / 1e3, rate, told) else {
     steady_period(numeric(), numeric(), rate, told)
-  }
-  title <- if (any(agent)) agent_title(as.character(rows[["kind"]][on][1]), campaign) else {
-    sprintf("a load of %s %%", format_level(rows[["level_requested_percent"]][on][1]))
   }
   node_noise(
     title, amplify[1] * pmax(windows$cpu_ns, 1) / 1e9, period, if (is.na(period)) rate else 1 / period, scale = amplify[2:3] / amplify[1],
     watched_s = watched, n_nodes = max(cell$n_nodes),
     cost_words = if (measured[best]) sprintf("%s times its CPU time, as %s had it", format_effect(amplify[1], FALSE), cell$operation) else {
-      "as long as it was on a CPU"
+      by_cpu_time
     },
     notes = if (!measured[best]) paste0("what a burst costs was not measured (", cost$reason, "): its CPU time stands for it")
   )
+}
+
+# Of bursts whose cost nobody measured (programs under --app, no slices recorded): their CPU time.
+noise_of_times <- function(campaign, rows, is_agent, title, told_s, reason) {
+  if (is_agent) {
+    by_node <- agent_bursts(campaign)
+    parts <- attr(by_node, "activities")
+    cpu_s <- parts$length_us / 1e6
+    start_s <- parts$start_s
+    group <- match(paste(parts$launch, parts$host), unique(paste(parts$launch, parts$host))) + parts$half / 1e4
+    watched_s <- sum(by_node$seconds)
+    n_nodes <- length(unique(by_node$host))
+  } else {
+    files <- unlist(lapply(campaign$paths, list.files, "^generator\\..+\\.trace$", full.names = TRUE))
+    bursts <- lapply(unname(files), function(file) as.data.frame(read_bursts(file))[c("start_ns", "duration_ns")])
+    parts <- bind_rows(Map(cbind, bursts, file = seq_along(bursts)))
+    cpu_s <- parts$duration_ns / 1e9
+    start_s <- parts$start_ns / 1e9
+    group <- parts$file
+    n_nodes <- length(unique(basename(files)))
+    watched_s <- sum(rows[["wall_ns"]]) / 1e9 * n_nodes
+  }
+  if (length(cpu_s) == 0) abort_data("the bursts are not known: ", reason)
+  period <- steady_period(start_s, group, length(cpu_s) / watched_s, told_s)
+  node_noise(title, pmax(cpu_s, 1e-9), period, if (is.na(period)) length(cpu_s) / watched_s else 1 / period, watched_s = watched_s, n_nodes = n_nodes,
+             cost_words = by_cpu_time, notes = paste0("what a burst costs was not measured (", reason, "): its CPU time stands for it"))
+}
+
+by_cpu_time <- "as long as it was on a CPU"
+
+# ---- from an acceptance campaign, from a program's profile ---------------------------------------
+
+# What hits a node is what hits any of its CPUs, of all scans with the most CPUs at once.
+noise_of_acceptance <- function(dirs, told_s = NA_real_) {
+  files <- list.files(unlist(lapply(dirs, find_launches, program = "noiselab-accept")), "^detours\\..*\\.trace$", full.names = TRUE)
+  scans <- bind_rows(lapply(files, function(file) cbind(read_detour_trace(file), file = file)))
+  if (NROW(scans) == 0) abort_data("no detour was recorded in ", paste(dirs, collapse = " "), ": the check 'detour' was not run")
+  scans <- scans[scans$variant == (if (any(scans$variant == "all")) "all" else scans$variant[1]), ]
+  parts <- bind_rows(lapply(which(lengths(scans$detours) > 0), function(i) cbind(scans$detours[[i]], scan = i)))
+  if (NROW(parts) == 0) abort_data("no detour was found in ", paste(dirs, collapse = " "))
+  cpus <- length(unique(scans$cpu))
+  hosts <- length(unique(basename(scans$file)))
+  watched_s <- sum(scans$wall_ns) / 1e9 / cpus
+  rate <- nrow(parts) / watched_s
+  period <- if (cpus == 1) steady_period(parts$start_ns / 1e9, parts$scan, rate, told_s) else NA_real_
+  node_noise("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, period, if (is.na(period)) rate else 1 / period, watched_s = watched_s,
+             n_nodes = hosts, dispersion = count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9)), cost_words = "as long as the detour")
+}
+
+# What held ranks up between two synchronising calls that were looked at is one burst.
+noise_of_profile <- function(program) {
+  calls <- program$calls
+  held <- calls$noise_ns[calls$noise_ns > 0]
+  if (length(held) == 0) abort_data("no rank was held up in a call that was looked at")
+  ranks <- length(unique(calls$rank)) / length(unique(calls$node))
+  watched_s <- sum(pmax(0, calls$left_ns - calls$since_ns)) / 1e9 / ranks
+  node_noise("What held the program's ranks up", held / 1e9, rate_hz = length(held) / watched_s, watched_s = watched_s,
+             n_nodes = length(unique(calls$node)), cost_words = "as long as a rank was off its CPU, one burst between two calls")
+}
+
+# Steps of a program that was profiled: `every_s`, mean work between two synchronisations of most ranks; `calls` of them; `words`: which they are.
+program_steps <- function(dir) {
+  calls <- whole_calls(read_profile(dir)$arrivals)
+  if (nrow(calls) == 0) abort_data("'", dir, "': no synchronising call was looked at on all its ranks")
+  calls <- calls[calls$communicator == main_communicator(calls), ]
+  kinds <- sort(table(calls$operation[!duplicated(calls$group)]), decreasing = TRUE)
+  every_s <- signif(mean(pmax(1, calls$arrived_ns - calls$since_ns - calls$noise_ns)) / 1e9, 3)
+  list(calls = calls, every_s = every_s, words = sprintf(
+    "the program works for %s between two synchronisations of %d ranks (%s)", format_time(every_s), calls$ranks[1],
+    join_words(sprintf("%s %s of them", names(kinds), percent_of_time(as.numeric(kinds) / sum(kinds))))
+  ))
 }
 
 # What the agent, or the generator, was told.

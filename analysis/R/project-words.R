@@ -121,7 +121,7 @@ unseen_warning <- function(projection) {
           node_hours(unseen$watch_s), format_level(projection$request$margin %||% usual_margin))
 }
 
-node_hours <- function(s) paste(count_words(signif(s / 3600, 2)), "node-hours")
+node_hours <- function(s) paste(count_words(signif(if (s < 3600) s / 60 else s / 3600, 2)), if (s < 3600) "node-minutes" else "node-hours")
 
 projection_view <- function(projection) {
   new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),

@@ -165,12 +165,7 @@ print.nl_campaign <- function(x, ...) {
 
 # The launch directories under (or at) one directory: those of the detector, or of noiselab-accept (maybe none).
 find_launches <- function(dir, program = "noiselab-detect") {
-  if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
-  inside <- if (is_launch_dir(dir)) dir else launch_folders(dir)
-  if (length(inside) == 0) {
-    abort_data("no launch in '", dir, "' (no sub-directory with a launch.json): give the directory ",
-               "that noiselab-detect --out wrote to", sprintf("; %s", progress_notes(schedule_progress(dir))))
-  }
+  inside <- all_launches(dir)
   accept <- vapply(inside, is_accept_dir, TRUE)
   if (program == "noiselab-accept") return(inside[accept])
   profile <- vapply(inside, is_profile_dir, TRUE)
@@ -179,6 +174,16 @@ find_launches <- function(dir, program = "noiselab-detect") {
   accept <- accept | profile
   if (all(accept)) abort_data("'", dir, "' has launches of noiselab-accept only: noiselab analyze acceptance reads them")
   inside[!accept]
+}
+
+all_launches <- function(dir) {
+  if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
+  inside <- if (is_launch_dir(dir)) dir else launch_folders(dir)
+  if (length(inside) == 0) {
+    abort_data("no launch in '", dir, "' (no sub-directory with a launch.json): give the directory ",
+               "that noiselab-detect --out wrote to", sprintf("; %s", progress_notes(schedule_progress(dir))))
+  }
+  inside
 }
 
 # A launch of noiselab-accept, even if it died before its first figure.

@@ -201,7 +201,7 @@ test_that("what was never seen has a bound only where the record is long enough 
   words <- function(unseen, watched_s) {
     unseen_warning(list(unseen = unseen, rows = data.frame(reason = NA), noise = list(watched_s = watched_s), request = list()))
   }
-  expect_match(words(of(60), 60), "rarer than one in 1 min 0 s of a node were not recorded: 0.64 node-hours would exclude 1 %", fixed = TRUE)
+  expect_match(words(of(60), 60), "rarer than one in 1 min 0 s of a node were not recorded: 38 node-minutes would exclude 1 %", fixed = TRUE)
   expect_match(words(long, 5000), "with them it is up to")
 })
 
@@ -240,6 +240,39 @@ test_that("of an agent the bursts of several launches count together", {
   expect_match(noise$name, "collectd at 100 ms")
   expect_equal(noise$period_s, 0.1, tolerance = 0.05)
   expect_equal(stats::median(noise$costs_s), 500e-6, tolerance = 0.2)
+})
+
+test_that("of an agent whose bursts' cost nobody measured their CPU time counts, and that is said", {
+  dir <- local_folder()
+  simulate_agent_campaign(dir, pairs = 12, launches = 2, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, seed = 3)
+  noise <- noise_of_campaign(read_campaign(dir, arms = "any"))
+  expect_equal(noise$period_s, 0.1, tolerance = 0.05)
+  expect_equal(stats::median(noise$costs_s), 500e-6, tolerance = 0.05)
+  expect_identical(noise$scale, c(1, 1))
+  expect_match(noise$notes, "its CPU time stands for it")
+})
+
+test_that("a node is hit by the detours of any of its CPUs", {
+  dir <- local_folder()
+  writeLines("", file.path(dir, "accept.csv"))
+  scan <- function(cpu, variant, at) c(sprintf("# scan: repetition 1 variant %s cpu %d wall_ns 1000000000 detours %d kept %d", variant, cpu,
+                                               length(at), length(at)), sprintf("%.0f\t20000\t%d", at * 1e9, cpu))
+  writeLines(c(scan(0, "alone", 0.5), scan(0, "all", c(0.1, 0.6)), scan(1, "all", c(0.2, 0.3, 0.9))), file.path(dir, "detours.n1.trace"))
+  expect_identical(campaign_program(dir), "noiselab-accept")
+  noise <- noise_of_acceptance(dir)
+  expect_equal(c(noise$rate_hz, noise$watched_s, noise$n_nodes, unique(noise$costs_s)), c(5, 1, 1, 2e-5))
+})
+
+test_that("a program that was profiled has its steps and what held its ranks up", {
+  calls <- data.frame(rank = rep(0:3, each = 5), node = rep(0:1, each = 10), since_ns = 0, arrived_ns = 1e6, left_ns = 1.2e6, noise_ns = 0)
+  calls$noise_ns[c(3, 12)] <- c(1e5, 3e5)
+  noise <- noise_of_profile(list(calls = calls))
+  # Two nodes with two ranks each, 6 ms watched.
+  expect_equal(noise$watched_s, 12e-3)
+  expect_equal(noise$rate_hz, 2 / 12e-3)
+  expect_equal(noise$costs_s, c(1e-4, 3e-4))
+  calls$noise_ns <- 0
+  expect_error(noise_of_profile(list(calls = calls)), "no rank was held up", class = "nl_error_data")
 })
 
 # ---- simulated by messages ---------------------------------------------------------------------
