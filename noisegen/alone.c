@@ -76,16 +76,6 @@ static int place(const struct ng_options *o, struct nl_place *place, int *cpus) 
     return n;
 }
 
-static int become_fifo(int priority) {
-    struct sched_param parameter = {.sched_priority = priority};
-    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) == 0) return 0;
-    if (errno == EPERM)
-        nl_error("--fifo: this user may not use real-time scheduling (needs CAP_SYS_NICE or an RLIMIT_RTPRIO of at least %d)", priority);
-    else
-        nl_error("--fifo: the system refuses real-time scheduling: %s", strerror(errno));
-    return -1;
-}
-
 /* ---- the plan of one worker ---- */
 
 static int64_t duration_ns(const struct ng_options *o) {
@@ -184,7 +174,6 @@ static void read_clocks(int64_t *monotonic_ns, int64_t *realtime_ns) {
 /* The life of a worker, on its own thread. All of them start together, or none does. */
 static void run_worker(struct pool *pool, struct ng_worker *w) {
     int failed = ng_worker_set_up(w, pool->place) != 0;
-    if (!failed && pool->options->fifo_priority > 0 && become_fifo(pool->options->fifo_priority)) failed = 1;
     if (failed) atomic_fetch_add(&pool->n_failed, 1);
     pthread_barrier_wait(&pool->ready);
     if (w->index == 0) {

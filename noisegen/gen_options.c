@@ -90,12 +90,6 @@ static const char *set_seed(struct parsing *p, const char *text) {
     return nl_parse_seed(text, &p->o->shape.seed) ? "a seed (try 1, 0x2a)" : NULL;
 }
 
-static const char *set_random(struct parsing *p, const char *text) {
-    p->o->patterns[0] = ng_pattern_find("jittered");
-    p->o->n_patterns = 1;
-    return set_seed(p, text);
-}
-
 /* A list of names, each looked up by `add`. */
 static const char *set_names(struct parsing *p, const char *text, int (*add)(struct parsing *, const char *), const char *wanted) {
     char copy[LIST_BYTES];
@@ -242,22 +236,6 @@ static const char *set_ranks(struct parsing *p, const char *text) {
     return NULL;
 }
 
-static const char *set_cpu(struct parsing *p, const char *text) {
-    static char word[16];
-    int64_t cpu;
-    if (nl_parse_int(text, 0, 65535, &cpu)) return "the number of a CPU (try 0)";
-    snprintf(word, sizeof word, "cpu:%d", (int)cpu);
-    p->o->on = word;
-    return NULL;
-}
-
-static const char *set_fifo(struct parsing *p, const char *text) {
-    int64_t priority;
-    if (nl_parse_int(text, 1, 99, &priority)) return "a priority from 1 to 99";
-    p->o->fifo_priority = (int)priority;
-    return NULL;
-}
-
 static const char *set_duty_cap(struct parsing *p, const char *text) {
     if (nl_parse_percent(text, &p->o->duty_cap_percent)) return NL_PERCENT_HELP;
     return p->o->duty_cap_percent >= 0.001 && p->o->duty_cap_percent <= 100 ? NULL : "a percentage from 0.001 to 100";
@@ -330,7 +308,6 @@ static const struct row rows[] = {
     {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, ALONE, set_scale_burst, 0, NG_SHAPE_TRACE},
     {"loop", NULL, "replay: begin again at the end, for the whole duration", 2, ALONE, set_loop, 0, NG_SHAPE_TRACE},
     {"seed", "SEED", "jittered, poisson, random phase: seed of the random numbers (default 1)", 2, EVERYWHERE, set_seed, 0, 0},
-    {"random-period", "SEED", "short for --pattern jittered --seed SEED", 2, ALONE, set_random, 0, 0},
     {"phase", "TIME|WORD",
      "wait before the first period, less than one period (default 0s); or across nodes, by their synchronised clocks: aligned, staggered, "
      "random",
@@ -342,7 +319,6 @@ static const struct row rows[] = {
      "; one thread each (default: the first allowed CPU, or those "
      "of the trace)",
      3, ALONE, set_on, 0, 0},
-    {"cpu", "N", "short for --on cpu:N", 3, ALONE, set_cpu, 0, 0},
     {"ranks", "CPUS", "where the application's ranks run, in their order, for the places that need to know", 3, ALONE, set_ranks, 0, 0},
     {.help = "Kinds:", .group = 4},
     {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 4, EVERYWHERE, set_array, NG_USES_ARRAY, 0},
@@ -357,7 +333,6 @@ static const struct row rows[] = {
      set_duty_cap, 0, 0},
     {"carry", "N", "carry over at most N bursts' worth of time that the CPU was taken (default 10)", 5, EVERYWHERE, set_carry, 0, 0},
     {"tolerance", "PERCENT", "status 1 when the delivered load is off by more than this (default 5)", 5, EVERYWHERE, set_tolerance, 0, 0},
-    {"fifo", "PRIORITY", "run under SCHED_FIFO; at most 50 percent of the CPU", 5, ALONE, set_fifo, 0, 0},
     {"outlive-parent", NULL, "go on when the process that started this one ends (for nohup, setsid)", 5, ALONE, set_outlive, 0, 0},
     {"control-fd", "FD", "take commands from the detector's control page", 5, EVERYWHERE, set_control, 0, 0},
     {.help = "Output:", .group = 6},
@@ -543,19 +518,15 @@ enum { BY_USER = 1, BY_PRESET = 2 };
 
 /* Options that say the same thing in another way: where the user gave one of a group, a preset's line for another one does not count. */
 static int has_user_said(const struct parsing *p, const char *option) {
-    static const char *const groups[][4] = {
-        {"level", "rate", "replay"}, {"on", "cpu"}, {"pattern", "random-period"}, {"seed", "random-period"}};
+    static const char *const doses[] = {"level", "rate", "replay"};
     if (p->was_given[row_index(option)] == BY_USER) return 1;
     if (strcmp(option, "replay") == 0) return 0; /* a trace is more than a dose: with a level beside it, it is refused with a reason */
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        int is_member = 0, has_other = 0;
-        for (int j = 0; j < 4 && groups[i][j]; j++) {
-            is_member |= strcmp(groups[i][j], option) == 0;
-            has_other |= was_given(p, groups[i][j]) == BY_USER;
-        }
-        if (is_member && has_other) return 1;
+    int is_dose = 0, has_other = 0;
+    for (size_t i = 0; i < sizeof doses / sizeof *doses; i++) {
+        is_dose |= strcmp(doses[i], option) == 0;
+        has_other |= was_given(p, doses[i]) == BY_USER;
     }
-    return 0;
+    return is_dose && has_other;
 }
 
 /* A copy that lives as long as the options; NULL when there is no room for it. */
@@ -698,12 +669,8 @@ static int check_dose(const struct parsing *p) {
         nl_error("--rate: not together with --level");
     else if (o->rate_per_s > 0 && !kind->unit)
         nl_error("--rate: the kind %s has no unit but CPU time (use --level)", kind->name);
-    else if (o->fifo_priority > 0 && o->level_percent > NG_FIFO_CAP_PERCENT)
-        nl_error("--fifo: a level of %g %% is above %g %%, the most that SCHED_FIFO may have", o->level_percent, NG_FIFO_CAP_PERCENT);
     else if (o->level_percent > o->duty_cap_percent)
         nl_error("--level: %g %% is above the duty cap of %g %%", o->level_percent, o->duty_cap_percent);
-    else if (o->fifo_priority > 0 && kind->pacing == NG_PACING_PUBLISHED)
-        nl_error("--fifo: not for the kind %s, which does not keep to its level", kind->name);
     else
         return 0;
     return -1;
@@ -759,11 +726,6 @@ static int check(struct parsing *p) {
     complete_patterns(p);
     if (o->period_ns == 0) o->period_ns = o->kinds[0]->period_ns;
     ask_slurm(o);
-    if (o->fifo_priority > 0 && !was_given(p, "duty-cap")) o->duty_cap_percent = NG_FIFO_CAP_PERCENT;
-    if (o->fifo_priority > 0 && o->duty_cap_percent > NG_FIFO_CAP_PERCENT) {
-        nl_error("--duty-cap: %g %% is above %g %%, the most that SCHED_FIFO may have", o->duty_cap_percent, NG_FIFO_CAP_PERCENT);
-        return -1;
-    }
     if (o->control_fd >= 0 && check_where(p)) return -1;
     if (o->control_fd >= 0) o->shape.is_looped = 1; /* a campaign is longer than any trace */
     if (check_patterns(p) || check_trace(p) || check_listeners(p) || check_kinds(p)) return -1;

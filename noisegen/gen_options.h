@@ -10,7 +10,6 @@
 #include "noisegen/patterns/pattern.h"
 
 /* A real-time load above this percentage could lock a CPU up for everybody else. */
-#define NG_FIFO_CAP_PERCENT 50.
 
 enum { NG_MAX_KINDS = 24, NG_MAX_PATTERNS = 8, NG_MAX_RANKS = 1024 };
 
@@ -51,7 +50,6 @@ struct ng_options {
     int64_t carry_bursts;
     double duty_cap_percent; /* most in any one period */
     double tolerance_percent;
-    int fifo_priority; /* 0: leave the scheduling policy alone */
     int outlive_parent;
     int json;
     int dry_run;

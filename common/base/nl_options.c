@@ -17,6 +17,24 @@ struct parsing {
     int was_reported;
 };
 
+/* What programs had once, and what says it now. */
+static const struct {
+    const char *option, *now;
+} retired[] = {
+    {"--cpu", "--on cpu:N"},
+    {"--fifo", "chrt -f PRIORITY noiselab-gen ... --duty-cap 50"},
+    {"--random-period", "--pattern jittered --seed SEED"},
+};
+
+static int say_retired(const char *argument, size_t length) {
+    for (size_t i = 0; i < sizeof retired / sizeof *retired; i++) {
+        if (strlen(retired[i].option) != length || strncmp(retired[i].option, argument, length) != 0) continue;
+        nl_error("'%s': no longer an option; use %s", argument, retired[i].now);
+        return 1;
+    }
+    return 0;
+}
+
 /* Names the option that was meant, by its dashes or without them. */
 static void say_unknown(const struct argp_option *options, const char *argument, size_t length) {
     char typed[64] = "", name[72] = "";
@@ -41,7 +59,7 @@ void nl_options_explain(const struct argp_option *options, const char *argument)
         n_matches = 1;
         break;
     }
-    if (n_matches == 0) say_unknown(options, argument, length);
+    if (n_matches == 0 && !say_retired(argument, length)) say_unknown(options, argument, length);
     if (n_matches > 1) nl_error("'%s': several options begin like this (see --help)", argument);
     if (n_matches == 1 && match->arg) nl_error("--%s: needs a value (--%s %s)", match->name, match->name, match->arg);
     if (n_matches == 1 && !match->arg) nl_error("--%s: takes no value", match->name);

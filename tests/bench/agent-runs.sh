@@ -25,7 +25,7 @@ end() { [ -z "$other" ] || kill $other 2>/dev/null; rm -rf "$scratch"; }
 trap end EXIT
 trap 'exit 130' INT TERM
 case $case in
-beside) "$build/bin/noiselab-gen" --level 20 --period 10ms --cpu $(($(nproc) - 1)) --duration 2h >/dev/null 2>&1 & other=$! ;;
+beside) "$build/bin/noiselab-gen" --level 20 --period 10ms --on cpu:$(($(nproc) - 1)) --duration 2h >/dev/null 2>&1 & other=$! ;;
 full) "${NOISELAB_MPIRUN:-mpirun}" --allow-run-as-root --oversubscribe -n "$(nproc)" sh -c 'while :; do :; done' >/dev/null 2>&1 & other=$! ;;
 esac
 for n in $(seq "$runs"); do

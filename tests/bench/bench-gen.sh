@@ -53,7 +53,7 @@ row() {
     shift 6
     [ -z "${QUICK:-}" ] || seconds=1
     # shellcheck disable=SC2086
-    "$gen" --level "$level" --period "$period" --duration "${seconds}s" --cpu "$cpu" --json "$@" >"$work/certificate" 2>/dev/null &
+    "$gen" --level "$level" --period "$period" --duration "${seconds}s" --on "cpu:$cpu" --json "$@" >"$work/certificate" 2>/dev/null &
     pid=$!
     sleep 0.2
     before=$(sample "$pid")
@@ -126,7 +126,7 @@ peer() {
         return
     fi
     for level in 1 10; do
-        spread "noiselab-gen, $1" "$level" "$gen" --level "$level" --duration 12s --cpu "$cpu"
+        spread "noiselab-gen, $1" "$level" "$gen" --level "$level" --duration 12s --on "cpu:$cpu"
         spread "stress-ng, $1" "$level" stress-ng --cpu 1 --cpu-load "$level" --taskset "$cpu" --timeout 12s
     done
 }

@@ -24,7 +24,7 @@ replayed() {
     "$build/bin/noiselab-record" --source cpu --duration "${seconds}s" --name noiselab-gen --group-gap 1ns --out "$work/recorded" --force >/dev/null &
     recorder=$!
     sleep 0.5
-    "$gen" --replay "$trace" --cpu "$cpu" --json "$@" >"$work/certificate" || :
+    "$gen" --replay "$trace" --on "cpu:$cpu" --json "$@" >"$work/certificate" || :
     wait "$recorder"
 }
 
@@ -87,7 +87,7 @@ held() {
     "$gen" --replay "$work/long" --dry-run >/dev/null
     end=$(date +%s%N)
     echo "  replay: a trace of $1 lines is checked in $(((end - begin) / 1000000)) ms" >&2
-    "$gen" --replay "$work/long" --duration 3s --loop --cpu "$cpu" >/dev/null 2>&1 &
+    "$gen" --replay "$work/long" --duration 3s --loop --on "cpu:$cpu" >/dev/null 2>&1 &
     sleep 2.5
     sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$!/status"
     wait $! || :

@@ -10,7 +10,7 @@ is_running() { [ -e "/proc/$1/stat" ] && [[ $(state_of "$1") != [TZ] ]]; }
 
 # an agent of known dose that runs on its own: sets AGENT
 start_agent() {
-    "$BIN/noiselab-gen" --level 2 --period 50ms --duration 120s --cpu "$FIRST_CPU" >/dev/null 2>&1 3>&- &
+    "$BIN/noiselab-gen" --level 2 --period 50ms --duration 120s --on "cpu:$FIRST_CPU" >/dev/null 2>&1 3>&- &
     AGENT=$!
     # its load runs as soon as it has used CPU time
     wait_for test -e "/proc/$AGENT/stat"

@@ -98,8 +98,6 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--node: '1/4x'" --level 1 --duration 1s --node 1/4x
     refused "--node: '1'" --level 1 --duration 1s --node 1
     refused "--seed: 'x' is not a seed (try 1, 0x2a)" --level 1 --duration 1s --seed x
-    refused "--random-period: '-3' is not a seed" --level 1 --duration 1s --random-period=-3
-    refused "--cpu: 'zero'" --level 1 --duration 1s --cpu zero
     refused "--on: '' is not a list of places (cpu:N, rank:N" --level 1 --duration 1s --on ''
     refused "--ranks: '0,x' is not the CPUs of the application's ranks" --level 1 --duration 1s --ranks 0,x
     refused "--ranks: '0,,1'" --level 1 --duration 1s --ranks 0,,1
@@ -129,13 +127,15 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--duty-cap: '0'" --level 1 --duration 1s --duty-cap 0
     refused "--carry: '1.5'" --level 1 --duration 1s --carry 1.5
     refused "--tolerance: 'much'" --level 1 --duration 1s --tolerance much
-    refused "--fifo: '100' is not a priority" --level 1 --duration 1s --fifo 100
     refused "--control-fd: 'x'" --control-fd x
 }
 
 @test "options that are unknown, ambiguous, incomplete or misplaced are refused in one line" {
     refused "'--levle': unknown option" --levle 3
     refused "'-x': unknown option" -x
+    refused "'--cpu': no longer an option; use --on cpu:N" --level 1 --duration 1s --cpu 0
+    refused "'--random-period=4': no longer an option; use --pattern jittered --seed SEED" --level 1 --duration 1s --random-period=4
+    refused "'--fifo': no longer an option; use chrt -f PRIORITY noiselab-gen" --level 1 --duration 1s --fifo 1
     refused "'--du': several options begin like this" --du 3
     refused "--level: needs a value" --level
     refused "--json: takes no value" --json=yes
@@ -153,9 +153,6 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--level: 5 % is above the duty cap of 2 %" --level 5 --duty-cap 2 --duration 1s
     refused "--rate: not together with --level" --level 5 --rate 3 --kind syscall --duration 1s
     refused "--rate: the kind spin has no unit but CPU time (use --level)" --rate 3 --duration 1s
-    refused "--fifo: a level of 60 % is above 50 %" --level 60 --fifo 1 --duration 1s
-    refused "--duty-cap: 80 % is above 50 %" --level 5 --fifo 1 --duration 1s --duty-cap 80
-    refused "--fifo: not for the kind seed" --level 5 --fifo 1 --duration 1s --kind seed
     refused "--array-bytes: the kind spin has no use for it" --level 1 --duration 1s --array-bytes 1MB
     refused "--array-bytes: the kind seed has no use for it" --level 1 --duration 5s --kind seed --array-bytes 1MB
     refused "--cache-share: the kind sum has no use for it" --level 1 --duration 5s --kind sum --cache-share 50
@@ -164,7 +161,7 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--folder is missing: the kind disk needs to know where to write" --level 1 --duration 5s --kind disk
     refused "--jitter: the pattern periodic has no use for it" --level 1 --duration 1s --jitter 5
     refused "--group: the pattern poisson has no use for it" --level 1 --duration 1s --group 5 --pattern poisson
-    refused "--spacing: the pattern jittered has no use for it" --level 1 --duration 1s --spacing 5ms --random-period 1
+    refused "--spacing: the pattern jittered has no use for it" --level 1 --duration 1s --spacing 5ms --pattern jittered
     refused "--loop: the pattern periodic has no use for it" --level 1 --duration 1s --loop
     refused "--spacing: bursts of 2 ms every 1 ms would be one long burst" --level 20 --duration 1s --pattern bursts
     refused "--spacing: 5 bursts every 20 ms do not fit into 50 ms (--group x --period)" --level 1 --duration 1s --pattern bursts --spacing 20ms
@@ -237,7 +234,6 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "the trace loads CPU $first_cpu with 150 %, which is above the duty cap of 100 % (try --scale-burst, --scale-period)" \
         --replay trace --scale-burst 15
     refused "the trace loads CPU $first_cpu with 20 %, which is above the duty cap of 15 %" --replay trace --scale-period 0.5 --duty-cap 15
-    refused "above the duty cap of 50 %" --replay trace --scale-burst 6 --fifo 1
     trace '0 1000' '1000000000 1000'
     refused "one round of 'trace' would last longer than ten years" --replay trace --scale-period 1e9
     trace '0 1' '2 1' '4 1'
@@ -251,7 +247,7 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
 }
 
 @test "a CPU outside of the allowed ones is refused, and the allowed ones are named" {
-    refused "--on: CPU 4095 is not among the allowed CPUs ($allowed)" --level 1 --duration 1s --cpu 4095
+    refused "--on: CPU 4095 is not among the allowed CPUs ($allowed)" --level 1 --duration 1s --on cpu:4095
     refused "--on: CPU 4095 is not among the allowed CPUs ($allowed)" --level 1 --duration 1s --on "all,cpu:4095"
     refused "--on: CPU 4095, which is 'rank:1', is not among the allowed CPUs ($allowed)" --level 1 --duration 1s --on rank:1 --ranks "$first_cpu,4095"
 }
@@ -260,7 +256,7 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     dry "would load CPU $first_cpu with" --level 1 --duration 1s
     [ "${#lines[@]}" -eq 1 ]
     dry "would load CPU $last_cpu with" --level 1 --duration 1s --on "cpu:$last_cpu"
-    dry "would load CPU $last_cpu with" --level 1 --duration 1s --cpu "$last_cpu"
+    dry "would load CPU $last_cpu with" --level 1 --duration 1s --on "cpu:$last_cpu"
     dry "would load CPU $first_cpu with" --level 1 --duration 1s --on rank:1 --ranks "$last_cpu,$first_cpu"
     dry "would load CPU $last_cpu with" --level 1 --duration 1s --on last --ranks "$first_cpu,$last_cpu"
     dry "would load CPU $first_cpu with" --level 1 --duration 1s --on "cpu:$first_cpu,rank:0,cpu:$first_cpu" --ranks "$first_cpu"
@@ -294,7 +290,7 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     run --separate-stderr taskset -c "$last_cpu" noiselab-gen --level 1 --duration 1s --dry-run --on spare --ranks "$first_cpu"
     [ "$status" -eq 0 ]
     [[ "$output" == "would load CPU $last_cpu with "* ]]
-    for option in --cpu="$first_cpu" --on="cpu:$first_cpu" --on="all,cpu:$first_cpu"; do
+    for option in --on="cpu:$first_cpu" --on="all,cpu:$first_cpu"; do
         run --separate-stderr taskset -c "$last_cpu" noiselab-gen --level 1 --duration 1s "$option"
         [ "$status" -eq 2 ]
         [[ "$stderr" == *"--on: CPU $first_cpu is not among the allowed CPUs ($last_cpu)"* ]]
@@ -338,8 +334,8 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     run --separate-stderr noiselab-gen --help
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
-    for option in level rate duration kind preset pattern period jitter group spacing replay scale-period scale-burst loop seed random-period \
-        phase node on cpu ranks array-bytes cache-level cache-share address message-bytes folder duty-cap carry tolerance fifo \
+    for option in level rate duration kind preset pattern period jitter group spacing replay scale-period scale-burst loop seed \
+        phase node on ranks array-bytes cache-level cache-share address message-bytes folder duty-cap carry tolerance \
         outlive-parent control-fd json dry-run list-kinds list-patterns list-presets list-cpus version help; do
         echo "$option"
         [[ "$output" == *"--$option"* ]]
@@ -406,7 +402,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [ "$output" = "agent            my agent" ]
     dry "would load CPU $last_cpu with 2 % for 1 s: sum, 50 bursts of 400 us, one every 20 ms" --preset agent
     dry "would load CPU $first_cpu with 5 % for 2 s: spin, 100 bursts of 1 ms, one every 20 ms" \
-        --preset agent --level 5 --kind spin --duration 2s --cpu "$first_cpu"
+        --preset agent --level 5 --kind spin --duration 2s --on "cpu:$first_cpu"
     dry "with 100 bytes per second" --preset agent --rate 100
     printf '0\t1000000\n10000000\t1000000\n' >mine/agent.trace
     printf '# recorded\nreplay = agent.trace\nloop = yes\n' >mine/recorded.preset
@@ -441,7 +437,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 }
 
 @test "the certificate is valid JSON with every documented key" {
-    certified --level 2 --duration 200ms --cpu "$last_cpu" --tolerance 100
+    certified --level 2 --duration 200ms --on "cpu:$last_cpu" --tolerance 100
     keys=$(printf '%s' "$output" | jq -r 'keys[]')
     for key in schema program version host kind kind_bytes preset pattern trace clock cpu cpus cpus_seen period_ns phase random_seed \
         carry_bursts duty_cap_percent level_requested_percent level_delivered_percent dose ratio tolerance_percent ok elapsed_ns requested_ns \
@@ -458,7 +454,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 }
 
 @test "a load of 5 % is delivered within its tolerance" {
-    certified --level 5 --duration 600ms --cpu "$last_cpu" --tolerance 20
+    certified --level 5 --duration 600ms --on "cpu:$last_cpu" --tolerance 20
     [ "$(value ok)" = true ]
     [ "$(value bursts_planned)" = 60 ]
     [ "$(value migrations)" = 0 ]
@@ -484,14 +480,11 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 
 @test "every pattern delivers a load and is named in the certificate with what it was made from" {
     for pattern in periodic jittered poisson bursts; do
-        certified --level 5 --duration 200ms --pattern $pattern --seed 18446744073709551615 --cpu "$last_cpu" --tolerance 50
+        certified --level 5 --duration 200ms --pattern $pattern --seed 18446744073709551615 --on "cpu:$last_cpu" --tolerance 50
         seed=null
         if [ $pattern = jittered ] || [ $pattern = poisson ]; then seed='"18446744073709551615"'; fi
         says ".pattern == \"$pattern\" and .ok and .trace == null and .random_seed == $seed"
     done
-    # the same in short
-    certified --level 5 --duration 200ms --random-period 7 --tolerance 100
-    says '.pattern == "jittered" and .random_seed == "7"'
 }
 
 @test "a dose in units is delivered and certified in them" {
@@ -730,22 +723,6 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     done
     [ -z "$(ls -A folder)" ]
     [ -z "$(find /tmp /dev/shm -maxdepth 1 -newer marker -name '*noiselab-gen*' 2>/dev/null)" ]
-}
-
-@test "real-time scheduling is granted or refused with its reason" {
-    run --separate-stderr noiselab-gen --level 5 --duration 300ms --fifo 1 --on all --json --tolerance 50
-    if [ "$status" -eq 2 ]; then
-        [[ "$stderr" == *"--fifo: "*"real-time scheduling"* ]]
-        [ "${#stderr_lines[@]}" -eq "${#cpus[@]}" ]
-    else
-        [ "$(value policy)" = fifo:1 ]
-        [ "$(value duty_cap_percent)" = 50.0 ] || [ "$(value duty_cap_percent)" = 50 ]
-    fi
-    # as a user without the privilege
-    if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then skip "needs root to give the privilege up"; fi
-    run --separate-stderr setpriv --bounding-set=-all --inh-caps=-all noiselab-gen --level 5 --duration 500ms --fifo 1
-    [ "$status" -eq 2 ]
-    [[ "$stderr" == *"--fifo: this user may not use real-time scheduling"* ]]
 }
 
 @test "a certificate that cannot be written is an error" {

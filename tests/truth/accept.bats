@@ -68,7 +68,7 @@ median() {
     for load in '0.5 1ms' '5 10ms'; do
         read -r level period <<<"$load"
         rm -rf "$OUT"
-        "$BIN/noiselab-gen" --level "$level" --period "$period" --fifo 20 --cpu "$FIRST_CPU" --duration 5s --json \
+        chrt -f 20 "$BIN/noiselab-gen" --level "$level" --period "$period" --on "cpu:$FIRST_CPU" --duration 5s --json \
             >"$BATS_TEST_TMPDIR/certificate" 3>&- &
         generator=$!
         sleep 0.5

@@ -70,7 +70,7 @@ judged() {
 }
 
 @test "an agent that burns 1 ms in each half second is found by the preempted channel, or by who took the CPU" {
-    "$BIN/noiselab-gen" --level 0.2 --period 500ms --duration 200s --cpu "$FIRST_CPU" >/dev/null 2>&1 3>&- &
+    "$BIN/noiselab-gen" --level 0.2 --period 500ms --duration 200s --on "cpu:$FIRST_CPU" >/dev/null 2>&1 3>&- &
     AGENT=$!
     launch 1 --launch-id one --op empty --agent-pid "$AGENT" --agent-name ours --agent-period 500ms --agent-settle 100ms --seconds 8
     # one-sided t test of the differences of pairs; 4.79 is Student's 0.999 quantile with 7 degrees of freedom

@@ -46,49 +46,49 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
 
 @test "every pattern delivers its level within 1 %" {
     for pattern in periodic jittered poisson bursts; do
-        delivers "$exactly" --pattern $pattern --level 0.3 --duration 1s --cpu "$last_cpu"
-        delivers "$exactly" --pattern $pattern --level 5 --duration 500ms --cpu "$last_cpu"
+        delivers "$exactly" --pattern $pattern --level 0.3 --duration 1s --on "cpu:$last_cpu"
+        delivers "$exactly" --pattern $pattern --level 5 --duration 500ms --on "cpu:$last_cpu"
     done
 }
 
 @test "every pattern delivers its level within 1 % with memory as well" {
     for pattern in periodic jittered poisson bursts; do
-        delivers "$exactly" --kind sum --pattern $pattern --level 3 --duration 500ms --cpu "$last_cpu"
+        delivers "$exactly" --kind sum --pattern $pattern --level 3 --duration 500ms --on "cpu:$last_cpu"
     done
 }
 
 @test "a high level of poisson bursts, which overlap, is delivered within 1 %" {
-    delivers "$exactly" --pattern poisson --level 50 --duration 1500ms --cpu "$last_cpu"
+    delivers "$exactly" --pattern poisson --level 50 --duration 1500ms --on "cpu:$last_cpu"
 }
 
 @test "groups of bursts are as many as asked, at their level" {
-    delivers "$exactly and .bursts_planned == 200" --pattern bursts --group 20 --spacing 2ms --level 2 --duration 2s --cpu "$last_cpu"
+    delivers "$exactly and .bursts_planned == 200" --pattern bursts --group 20 --spacing 2ms --level 2 --duration 2s --on "cpu:$last_cpu"
 }
 
 @test "a trace with bursts of all lengths is replayed within 1 %, and none of it is late" {
     # 50 us to 200 ms, each as likely on a logarithmic scale, at random distances
     awk 'BEGIN { srand(7); for (i = 0; i < 150; i++) { d = 50000 * exp(rand() * log(4000)); printf "%.0f\t%.0f\n", t, d; t += d + 500000 + rand() * 5000000 } }' >trace
-    delivers "$exactly and .lateness_ns.p50 < 1000000 and .bursts_planned == 150 and .dropped_ns == 0" --replay trace --cpu "$last_cpu"
+    delivers "$exactly and .lateness_ns.p50 < 1000000 and .bursts_planned == 150 and .dropped_ns == 0" --replay trace --on "cpu:$last_cpu"
     # without carrying anything over, too: nothing is missed
-    delivers "$exactly and .dropped_ns == 0" --replay trace --cpu "$last_cpu" --carry 0 --scale-period 0.5 --scale-burst 0.4
+    delivers "$exactly and .dropped_ns == 0" --replay trace --on "cpu:$last_cpu" --carry 0 --scale-period 0.5 --scale-burst 0.4
 }
 
 @test "a looped trace delivers its level for as long as it is asked to" {
     awk 'BEGIN { for (i = 0; i < 20; i++) printf "%d000000\t%d\n", i * 5, 100000 + i * 10000 }' >trace
-    delivers "$exactly and .bursts_planned == 500" --replay trace --loop --duration 2500ms --cpu "$last_cpu"
+    delivers "$exactly and .bursts_planned == 500" --replay trace --loop --duration 2500ms --on "cpu:$last_cpu"
 }
 
 @test "bursts closer to each other than a wake-up takes are not joined far ahead of their times" {
     awk 'BEGIN { for (i = 0; i < 200; i++) { printf "%d000000\t300000\n", i * 10; printf "%d350000\t300000\n", i * 10 } }' >trace
-    delivers "$exactly and .lateness_ns.p50 < 175000 and .bursts_planned == 400" --replay trace --cpu "$last_cpu"
+    delivers "$exactly and .lateness_ns.p50 < 175000 and .bursts_planned == 400" --replay trace --on "cpu:$last_cpu"
 }
 
 @test "a long burst beside a neighbour that wakes up all the time takes no more than was asked for" {
     printf '# span_ns: 10000000000\n0\t1000000000\n' >trace
-    noiselab-gen --kind wakeup --rate 8000 --duration 20s --cpu "$last_cpu" >/dev/null 3>&- &
+    noiselab-gen --kind wakeup --rate 8000 --duration 20s --on "cpu:$last_cpu" >/dev/null 3>&- &
     neighbour=$!
     TIMEFORMAT='%U %S'
-    { time noiselab-gen --json --tolerance 100000 --replay trace --duration 3500ms --cpu "$last_cpu" >certificate; } 2>used
+    { time noiselab-gen --json --tolerance 100000 --replay trace --duration 3500ms --on "cpu:$last_cpu" >certificate; } 2>used
     kill "$neighbour"
     wait "$neighbour" || true
     cat used
@@ -101,8 +101,8 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
 @test "doses in units are exact" {
     for row in "syscall 20000" "net 1500" "wakeup 250"; do
         read -r kind rate <<<"$row"
-        delivers '(.dose.delivered - .dose.requested | fabs) <= 1' --kind "$kind" --rate "$rate" --duration 500ms --cpu "$last_cpu"
-        delivers '(.dose.delivered - .dose.requested | fabs) <= 1' --kind "$kind" --rate "$rate" --duration 500ms --cpu "$last_cpu" --pattern poisson
+        delivers '(.dose.delivered - .dose.requested | fabs) <= 1' --kind "$kind" --rate "$rate" --duration 500ms --on "cpu:$last_cpu"
+        delivers '(.dose.delivered - .dose.requested | fabs) <= 1' --kind "$kind" --rate "$rate" --duration 500ms --on "cpu:$last_cpu" --pattern poisson
     done
 }
 
@@ -117,7 +117,7 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
     together=$(jq .voluntary_switches certificate)
     single=0
     for cpu in "${cpus[@]}"; do
-        noiselab-gen --json --tolerance 100000 --level 1 --duration 2s --cpu "$cpu" >"certificate-$cpu" 3>&- &
+        noiselab-gen --json --tolerance 100000 --level 1 --duration 2s --on "cpu:$cpu" >"certificate-$cpu" 3>&- &
         started+=("$!")
     done
     wait "${started[@]}"

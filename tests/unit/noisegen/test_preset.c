@@ -305,15 +305,12 @@ static void what_the_user_says_in_other_words_comes_first_too(void **state) {
     (void)state;
     struct ng_options o;
     static const char preset[] = "kind = syscall\nlevel = 2%\non = cpu:5\npattern = bursts\nseed = 7\nduration = 3s\n";
-    assert_int_equal(parse(preset, "--cpu 1", &o), 1);
+    assert_int_equal(parse(preset, "--on cpu:1", &o), 1);
     assert_string_equal(o.on, "cpu:1");
-    assert_int_equal(parse(preset, "--random-period 9", &o), 1);
-    assert_string_equal(o.patterns[0]->name, "jittered");
-    assert_int_equal(o.shape.seed, 9);
     assert_int_equal(parse(preset, "--rate 100", &o), 1);
     assert_true(o.rate_per_s == 100);
     assert_true(o.level_percent == -1);
-    static const char other[] = "kind = syscall\nrate = 5\ncpu = 3\nrandom-period = 4\nduration = 3s\n";
+    static const char other[] = "kind = syscall\nrate = 5\non = cpu:3\npattern = jittered\nduration = 3s\n";
     assert_int_equal(parse(other, "--level 1 --on last --pattern poisson", &o), 1);
     assert_true(o.level_percent == 1);
     assert_true(o.rate_per_s == 0);
