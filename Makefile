@@ -15,7 +15,9 @@ LIKWID ?= auto
 # compile jobs of what builds first and then works
 JOBS ?= $(shell nproc)
 
-GIT := $(shell git -c safe.directory='*' describe --always --dirty 2>/dev/null || echo unknown)
+# of an archive (make dist) the commit that it is made from
+GIT := $(shell cat .commit 2>/dev/null || git -c safe.directory='*' describe --always --dirty 2>/dev/null || echo unknown)
+VERSION := $(shell sed -n 's/^.define NOISELAB_VERSION "\(.*\)"/\1/p' common/base/version.h)
 # tests and lint add -Werror: a newer compiler's new warning must not keep anyone from building
 WARNINGS ?= -Wall -Wextra
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -I. \
@@ -324,6 +326,11 @@ SEED = 1
 fuzz: all $(BUILD)/fuzz-mutate ## hostile files and command lines, SECONDS long (60)
 	@NOISELAB_BUILD=$(BUILD) tests/fuzz/fuzz.sh $(SECONDS) $(SEED)
 	@NOISELAB_BUILD=$(BUILD) tests/fuzz/parsers.sh $(SECONDS) $(SEED)
+
+dist: ## an archive of the last commit, which builds without git
+	@mkdir -p $(BUILD)
+	git -c safe.directory='*' archive --format=tar.gz --prefix=noiselab-$(VERSION)/ --add-virtual-file=noiselab-$(VERSION)/.commit:$(GIT:%-dirty=%) \
+		-o $(BUILD)/noiselab-$(VERSION).tar.gz HEAD
 
 census: words ## how much there is: lines, files, options, plots, R functions
 	@NOISELAB_BUILD=$(BUILD) tests/census.sh

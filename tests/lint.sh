@@ -22,6 +22,9 @@ skip() {
     printf 'ok %d - %s # SKIP %s\n' "$n" "$1" "$2"
 }
 
+# tracked [PATTERN]: the project's files, without git those of an archive
+tracked() { { if [ -e .commit ]; then find . -path ./build -prune -o -type f -print | sed 's|^\./||'; else git ls-files 2>/dev/null; fi; } | grep -E "${1:-.}"; }
+
 scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086
@@ -32,7 +35,7 @@ else
 fi
 
 # shellcheck disable=SC2016
-long=$(git ls-files '*.c' '*.h' 2>/dev/null | xargs -r awk 'length($0) > 140 { print FILENAME ":" FNR }' 2>&1)
+long=$(tracked '\.[ch]$' | xargs -r awk 'length($0) > 140 { print FILENAME ":" FNR }' 2>&1)
 result "$([ -z "$long" ]; echo $?)" 'no line of C has more than 140 columns' "$long"
 
 # what runs during a measurement must not print, allocate, parse or exit
@@ -67,7 +70,7 @@ for file in noisegen/kinds/kind_*.c; do
 done
 
 # Who includes whom, as the table of rooms says (docs/guides/extending.md): rooms above, and those that the row names by their last folder.
-out=$(git ls-files 'common/*.[ch]' 'noisegen/*.[ch]' 'detector/*.[ch]' 'experiments/command/*.[ch]' | xargs grep -HE '^#include "' /dev/null | awk -F '"' '
+out=$(tracked '^(common|noisegen|detector|experiments/command)/.*\.[ch]$' | xargs grep -HE '^#include "' /dev/null | awk -F '"' '
     FNR == NR {
         if (split($0, cell, " *\\| *") < 4 || cell[2] !~ /^`(common|noisegen|detector|experiments)(\/[a-z]+)*`$/) next
         gsub(/`/, "", cell[2])
@@ -93,8 +96,15 @@ out=$(git ls-files 'common/*.[ch]' 'noisegen/*.[ch]' 'detector/*.[ch]' 'experime
 [ -z "$out" ]
 result $? 'rooms use those that the table of rooms says, all of them above' "$out"
 
+# one version
+version=$(sed -n 's/^#define NOISELAB_VERSION "\(.*\)"/\1/p' common/base/version.h)
+lost=$({ grep -LF "\"noiselab $version\"" docs/man/*.1; grep -LxF "Version: $version" analysis/DESCRIPTION; grep -LxF "version: $version" CITATION.cff
+    grep -LF "## [$version]" CHANGELOG.md; } | paste -sd ' ' -)
+[ -n "$version" ] && [ -z "$lost" ]
+result $? "man pages, package, citation and changelog have the version of the programs, $version" "another one: $lost"
+
 # what is included is known by its name alone, too
-out=$(git ls-files '*.h' | sed 's|.*/||' | sort | uniq -d)
+out=$(tracked '\.h$' | sed 's|.*/||' | sort | uniq -d)
 [ -z "$out" ]
 result $? 'no two headers have one name' "$out"
 
@@ -204,7 +214,7 @@ lost=$(for page in README.md CHANGELOG.md docs/*.md docs/*/*.md experiments/refr
 result $? 'every link of the documentation within this folder leads somewhere' "$lost"
 
 # files of docs/ that comments, man pages and scripts name
-lost=$(git ls-files | xargs grep -noE 'docs/[a-z/-]+\.md(#[a-z0-9-]+)?' -- | grep -v '^CHANGELOG' | while IFS=: read -r file line named; do
+lost=$(tracked | xargs grep -noE 'docs/[a-z/-]+\.md(#[a-z0-9-]+)?' -- | grep -v '^CHANGELOG' | while IFS=: read -r file line named; do
     [ -e "${named%%#*}" ] || [ "${file%%/*}" = docs ] || echo "$file:$line: $named"
 done)
 [ -z "$lost" ]

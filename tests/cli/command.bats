@@ -349,6 +349,19 @@ offers() { grep -qxF -- "$1" <<<"$GOT"; }
     grep -q '^lockin' <<<"$out"
 }
 
+@test "make dist makes an archive that builds without git, and its programs know their commit" {
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    [ -e "$root/.git" ] || skip 'this is no clone'
+    make -s -C "$root" BUILD="$BATS_TEST_TMPDIR" dist
+    tar -x -z -C "$BATS_TEST_TMPDIR" -f "$BATS_TEST_TMPDIR"/noiselab-*.tar.gz
+    cd "$BATS_TEST_TMPDIR"/noiselab-*/
+    commit=$(git -C "$root" -c safe.directory='*' describe --always)
+    [ "$(cat .commit)" = "$commit" ]
+    # nothing of a repository around it is taken for its own
+    make -s build/bin/noiselab-gen CFLAGS=-O0
+    build/bin/noiselab-gen --version | grep -qF "$commit"
+}
+
 @test "make install puts completion and words where shells look for them, and uninstall takes them away" {
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     build=$(cd "$BIN/.." && pwd)
