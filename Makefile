@@ -182,12 +182,17 @@ $(BUILD)/libexec/noiselab/%: experiments/%
 # every command, option and operation, from the programs' own tables: for `noiselab help` and the completion of shells
 WORDS := $(BUILD)/share/noiselab/words.tsv
 COMPLETIONS := $(BUILD)/share/bash-completion/completions/noiselab $(BUILD)/share/zsh/site-functions/_noiselab $(BUILD)/share/fish/vendor_completions.d/noiselab.fish
-words: $(WORDS) $(COMPLETIONS)
+OPTIONS := $(BUILD)/share/doc/noiselab/options.md
+words: $(WORDS) $(COMPLETIONS) $(OPTIONS)
 
 $(WORDS): experiments/command/words.sh experiments/words.tsv $(PROGRAMS:%=$(BUILD)/bin/%) $(R_LIB)/noiselab/DESCRIPTION $(BUILD)/bin/noiselab \
 		$(BUILD)/bin/noiselab-run $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) | presets scripts
 	@mkdir -p $(@D)
 	sh experiments/command/words.sh $(BUILD) experiments/words.tsv > $@.new && mv $@.new $@
+
+$(OPTIONS): experiments/command/options.sh docs/reference/options.md $(WORDS)
+	@mkdir -p $(@D)
+	sh experiments/command/options.sh $(abspath $(BUILD)) docs/reference/options.md > $@.new && mv $@.new $@
 
 $(BUILD)/share/bash-completion/completions/noiselab: completed = bash
 $(BUILD)/share/zsh/site-functions/_noiselab: completed = zsh
@@ -214,7 +219,7 @@ demo: deps ## a sensitivity experiment on this machine, with its report
 	@rm -rf $(BUILD)/demo
 	$(BUILD)/bin/noiselab run sensitivity --op barrier,allreduce,alltoall --bytes 2KiB --levels 0,0.01,0.1,1,5 --seconds 120 --out $(BUILD)/demo
 
-# ONLY: one of them, or a pattern such as 'help-*'
+# ONLY: one of them, or a pattern such as 'list-*'
 docs-examples: all ## run the examples of the documents, and put their output and pictures in (a quarter of an hour, as root)
 	@NOISELAB_BUILD=$(BUILD) docs/examples.sh refresh '$(ONLY)'
 
@@ -360,13 +365,14 @@ install: all install-programs ## install under PREFIX (with DESTDIR for packages
 	cp -R $(R_LIB)/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab/R/
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(WORDS) $(DESTDIR)$(PREFIX)/share/noiselab
+	install -D -m 644 $(OPTIONS) $(DESTDIR)$(PREFIX)/share/doc/noiselab/options.md
 	for file in $(COMPLETIONS:$(BUILD)/share/%=%); do install -D -m 644 $(BUILD)/share/$$file $(DESTDIR)$(PREFIX)/share/$$file; done
 	# bash looks for a file of the command's name
 	for name in $(PROGRAMS) $(filter-out noiselab,$(SCRIPTS)); do ln -sf noiselab $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$name; done
 
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(PROGRAMS) $(SCRIPTS))
-	rm -rf $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab $(DESTDIR)$(PREFIX)/share/noiselab
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab $(DESTDIR)$(PREFIX)/share/noiselab $(DESTDIR)$(PREFIX)/share/doc/noiselab
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN)))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(COMPLETIONS:$(BUILD)/%=%)) $(addprefix $(DESTDIR)$(PREFIX)/share/bash-completion/completions/,$(PROGRAMS) $(SCRIPTS))
 

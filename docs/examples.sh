@@ -20,7 +20,7 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 build=$root/${NOISELAB_BUILD:-build}
 documents='README.md docs/tutorial.md docs/guides/agents.md docs/guides/acceptance.md docs/guides/cluster.md docs/guides/application.md docs/guides/extending.md
-    docs/guides/scale.md docs/reference/options.md docs/reference/operations.md docs/reference/kinds.md docs/reference/exit-status.md'
+    docs/guides/scale.md docs/reference/operations.md docs/reference/kinds.md docs/reference/exit-status.md'
 # campaign (a folder of the examples), plot, picture
 pictures='
 first     dose              slowdown
@@ -141,7 +141,7 @@ refresh() {
         # lines move with each block that is put in: look them up again
         for wanted in $(blocks "$document" | cut -d ' ' -f 1); do
             read -r name language first last words <<<"$(blocks "$document" | grep "^$wanted ")"
-            # NAME may be a pattern, such as help-*
+            # NAME may be a pattern, such as list-*
             # shellcheck disable=SC2053
             [[ $name == ${1:-*} ]] || continue
             known=yes

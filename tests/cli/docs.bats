@@ -84,9 +84,6 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
     commands_of docs/guides/extending.md
 }
 
-# bats test_tags=quick
-@test "docs/reference/options.md: the help texts are those of the programs" { commands_of docs/reference/options.md; }
-
 @test "docs/reference/operations.md" {
     needs_cpus 2
     commands_of docs/reference/operations.md
