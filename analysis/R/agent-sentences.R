@@ -99,8 +99,9 @@ busy_by <- function(analysis) {
     "other tasks held the loop up"
 }
 
-# "it takes CPU 3 for 41 us every 100 ms", per node.
-burst_sentences <- function(bursts) {
+# "it takes CPU 3 for 41 us every 100 ms", per node. Where the period is known beforehand, given or recorded before the launch, it is that one: a
+# beat within it is another thing.
+burst_sentences <- function(bursts, campaign = NULL) {
   vapply(seq_len(NROW(bursts)), function(i) {
     row <- bursts[i, ]
     if (row$n_activities == 0) return(sprintf("%s: %s (%s of it were measured)", row$host, row$reason, format_span(row$seconds)))
@@ -109,6 +110,12 @@ burst_sentences <- function(bursts) {
       paste("mostly CPU", cpus[1])
     } else paste("the CPUs", join_words(utils::head(cpus, 4)))
     who <- if (row$source == "thread") "the ranks lost" else "it takes"
+    told_s <- (campaign$launches[[as.character(row$launch)]]$options$agent_period_ns %||% NA_real_) / 1e9
+    if (isTRUE(told_s > 0) && row$source != "thread" && !isTRUE(abs(row$period_s / told_s - 1) <= 0.05)) {
+      return(sprintf("%s: %s %s for %s in each %s%s", row$host, who, where, format_time(signif(row$duty_percent / 100 * told_s, 3)),
+                     format_time(signif(told_s, 4)), if (is.na(row$period_s)) "" else
+                       sprintf(", in bursts with a period of %s", format_time(signif(row$period_s, 4)))))
+    }
     if (is.na(row$period_s)) {
       return(sprintf("%s: %s %s for %s (median), %s times a second, with no fixed period", row$host, who, where,
                      format_time(signif(row$p50_us, 3) / 1e6), format_effect(row$activities_per_s, FALSE)))

@@ -11,6 +11,11 @@ analyze_acceptance <- function(dirs, values, form) {
     return(c(if (!is.null(limits)) sprintf("%s: %d limit(s)", values$limits, nrow(limits)),
              if (!is.null(values$classes)) sprintf("%s: %d node(s)", values$classes, NROW(classes))))
   }
+  if (length(dirs) == 1 && !isTRUE(values[["write-limits"]])) {
+    values <- as_asked(values, dirs, c("limits", "classes", "reference", "margin"))
+    margin <- margin_option(values$margin)
+    limits <- if (!is.null(values$limits)) read_limits(values$limits)
+  }
   if (length(dirs) == 0) {
     if (isTRUE(values[["write-limits"]])) return(limits_template())
     abort_usage("acceptance: no DIR given (try --help)")

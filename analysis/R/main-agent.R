@@ -54,13 +54,13 @@ agent_notes <- function(accounts) {
 
 analyze_agent <- function(operands, values, form) {
   table <- table_option(values, agent_csv_tables)
-  margin <- margin_option(values$margin)
+  margin <- margin_option(as_asked(values, operands, "margin")$margin)
   alpha <- alpha_option(values$alpha)
   report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin)
   if (!is.null(margin) && is.null(report$analysis)) check_arms(report$campaign)
   if (form == "csv") say_notes("noiselab-analyze", report$notes)
   lines <- switch(form, json = agent_json(report), csv = agent_csv(report, table), all = format_agent(report), agent_view(report, operands))
-  if (!is.null(margin)) attr(lines, "status") <- answer_status(agent_answer(report)$answer)
+  if (!is.null(values$margin)) attr(lines, "status") <- answer_status(agent_answer(report)$answer)
   lines
 }
 
@@ -108,7 +108,7 @@ agent_csv <- function(report, table) {
 }
 
 report_sentences <- function(report) {
-  c(if (!is.null(report$analysis)) answer_sentences(report$analysis), unique(burst_sentences(report$bursts)))
+  c(if (!is.null(report$analysis)) answer_sentences(report$analysis), unique(burst_sentences(report$bursts, report$campaign)))
 }
 
 # ---- text --------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ agent_view <- function(report, operands) {
                 agent_warnings(report))
   # One launch says for each node when it strikes.
   bursts <- utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)
-  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts)),
+  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts, report$campaign)),
            tables, if (!is.null(analysis)) answer_legend(analysis), warnings, length(setdiff(unique(report$notes), warnings)),
            all_command(operands, "agent"), report_beside(operands))
 }

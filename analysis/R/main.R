@@ -251,6 +251,8 @@ analyze_dirs <- function(dirs, values, form) {
   alpha <- alpha_option(values$alpha)
   power <- power_option(values$power)
   wanted <- channel_option(values$channel)
+  is_asked <- !is.null(values$margin)
+  if (is.null(wanted) || "time" %in% wanted) values <- as_asked(values, dirs, "margin")
   margin <- margin_option(values$margin)
   delta <- delta_option(values$delta)
   adjust <- covariate_option(values$adjust)
@@ -274,7 +276,7 @@ analyze_dirs <- function(dirs, values, form) {
   all <- function() format_verdicts(analysis, estimators = isTRUE(values$estimators))
   lines <- switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis, table), all = all(),
                   answer_view(analysis, all_command(dirs)) %||% all())
-  if (!is.null(margin)) attr(lines, "status") <- answer_status(analysis$margin_answer$answer)
+  if (is_asked) attr(lines, "status") <- answer_status(analysis$margin_answer$answer)
   lines
 }
 
@@ -305,6 +307,7 @@ keep_levels <- function(campaign, levels) {
 run_report <- function(dirs, values, form) {
   if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
   alpha <- alpha_option(values$alpha)
+  values <- as_asked(values, dirs, if (all(vapply(dirs, has_acceptance, TRUE))) c("limits", "classes", "reference", "margin") else "margin")
   margin <- margin_option(values$margin)
   file <- values$out %||% file.path(dirs[1], "report.html")
   if (dir.exists(dirs[1])) check_report_file(file)

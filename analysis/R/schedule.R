@@ -49,6 +49,33 @@ schedule_keys <- function(lines) {
   stats::setNames(vapply(pair, `[`, "", 3), vapply(pair, `[`, "", 2))
 }
 
+# What a campaign is judged by, as it was asked for when it was planned: `margin` (text), `limits`, `classes` (files), `reference` (folders),
+# those that it has. Empty for several campaigns, and for launches without a schedule.
+campaign_asked <- function(dirs) {
+  file <- file.path(dirs, schedule_file)
+  if (length(dirs) != 1 || !file.exists(file)) return(list())
+  lines <- iconv(read_text_lines(file, utf8 = FALSE), "UTF-8", "UTF-8", sub = "byte")
+  keys <- schedule_keys(lines[startsWith(lines, "#")])
+  of <- function(key) unname(keys[names(keys) == key & !keys %in% c("", "-")])
+  beside <- function(key, file) if (length(of(key)) > 0) file.path(dirs, file)
+  asked <- list(margin = utils::head(of("margin_percent"), 1), limits = beside("limits", "limits.conf"), classes = beside("classes", "classes.conf"),
+                reference = of("reference"))
+  asked[lengths(asked) > 0]
+}
+
+# The options of a command with what the campaign was asked by itself, where none of them is given.
+as_asked <- function(values, dirs, names) {
+  if (any(names %in% names(values))) return(values)
+  asked <- campaign_asked(dirs)
+  asked <- asked[intersect(names, names(asked))]
+  gone <- as.character(unlist(asked[c("limits", "classes", "reference")]))
+  gone <- gone[!file.exists(gone)]
+  if (length(gone) > 0) say_notes("noiselab-analyze", sprintf("'%s', by which the campaign was judged, is gone: judged without it", gone))
+  for (name in setdiff(names(asked), "margin")) asked[[name]] <- setdiff(asked[[name]], gone)
+  values[names(asked)] <- lapply(asked, function(x) if (length(x) > 0) x)
+  values
+}
+
 # `at`: the line of each row, for messages.
 schedule_rows <- function(fields, at, file) {
   short <- which(lengths(fields) < 4)

@@ -95,3 +95,15 @@ test_that("about launches like these the launch is the unit of bursts, too", {
   expect_lt(these$slowdown_high, like$slowdown_high)
   expect_equal(like$cost_low_ns, these$cost_low_ns)
 })
+
+test_that("the period of the bursts is the one that was given, whatever beats within it", {
+  bursts <- data.frame(launch = "a", host = "n1", source = "cpu", cpus = "0", cpu_share = 1, n_activities = 40, seconds = 1, period_s = 0.004,
+                       per_period_us = 45.4, p50_us = 45.4, activities_per_s = 250, duty_percent = 1.135, reason = NA_character_)
+  given <- function(ns) list(launches = list(a = list(options = list(agent_period_ns = ns))))
+  expect_equal(burst_sentences(bursts), "n1: it takes CPU 0 for 45.4 \u00b5s every 4 ms")
+  expect_equal(burst_sentences(bursts, given(NULL)), burst_sentences(bursts))
+  expect_equal(burst_sentences(bursts, given(4.01e6)), burst_sentences(bursts))
+  expect_equal(burst_sentences(bursts, given(1e8)), "n1: it takes CPU 0 for 1.14 ms in each 100 ms, in bursts with a period of 4 ms")
+  bursts$period_s <- NA_real_
+  expect_equal(burst_sentences(bursts, given(1e8)), "n1: it takes CPU 0 for 1.14 ms in each 100 ms")
+})
