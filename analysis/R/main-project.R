@@ -26,6 +26,9 @@ project_options <- function() list(
   option("seed", "N", "of the draws of phases (default 1)"),
   option("json", help = "print JSON"),
   option("csv", help = "print the table as CSV"),
+  option("export", "NAME", paste(
+    "write the noise of each node for another simulator, into the directory of --out:", paste(project_exports, collapse = ", ")
+  )),
   option("out", "FILE", "write there instead of to stdout"),
   option("help", help = "print this help")
 )
@@ -47,13 +50,20 @@ project_help <- function() {
 
 run_project <- function(operands, values, form) {
   request <- project_request(values)
-  program <- if (!is.null(values$profile)) program_steps(values$profile) else if (length(operands) == 1 && campaign_program(operands) == "noiselab-profile") program_steps(operands)
+  is_profile <- length(operands) == 1 && campaign_program(operands) == "noiselab-profile"
+  program <- if (!is.null(values$profile)) program_steps(values$profile) else if (is_profile) program_steps(operands)
   noise <- project_source(operands, values, request, program)
   if (!is.null(program)) {
     noise$notes <- c(noise$notes, program$words)
     if (is.null(values$every)) request$every_s <- program$every_s
   }
   projection <- make_projection(noise, request)
+  if (!is.null(values$export)) {
+    form <- names_option("export", values$export, project_exports, "export")
+    if (is.null(values$out) || length(form) != 1) abort_usage("--export: one at a time, and --out DIR says where to")
+    writeLines(export_noise(projection, form, values$out))
+    return(invisible())
+  }
   if (form == "csv") say_notes("noiselab-project", projection$notes)
   lines <- switch(form, json = projection_json(projection), csv = csv_lines(projection$rows), projection_view(projection))
   write_output(as_lines(lines, values), values$out)

@@ -22,8 +22,8 @@ pattern_rounds <- function(name, n) switch(name, ring = 2 * (n - 1), alltoall = 
 #' @noRd
 simulated_slowdown <- function(noise, n, work_s, spread_s, pattern, alpha, seed) {
   plan <- simulation_plan(noise, n, work_s, pattern)
-  form <- c(if (is.na(noise$period_s)) 0 else noise$period_s, spread_s %||% noise$period_s, noise$rate_hz)
-  costs <- some_costs(if (length(unique(noise$costs_s)) == 1) noise$costs_s[1] else noise$costs_s)
+  form <- noise_form(noise, spread_s)
+  costs <- some_costs(noise$costs_s)
   each <- function(form, ends, draws) {
     got <- simulated_ends(pattern, n, work_s, ends, form, costs, draws, seed)
     (got[2, ] - got[1, ]) / diff(ends)
@@ -33,7 +33,10 @@ simulated_slowdown <- function(noise, n, work_s, spread_s, pattern, alpha, seed)
   list(value = mean(draws), low = ends[1], high = ends[2], method = "simulated")
 }
 
-# When the last rank is done with each of the steps `ends`, s: a row each, a column per draw. `form`: period (0: none), range of phases, bursts per s.
+# What the sources in C take: period (0: none), range of phases, bursts per s.
+noise_form <- function(noise, spread_s = NULL) c(if (is.na(noise$period_s)) 0 else noise$period_s, spread_s %||% noise$period_s, noise$rate_hz)
+
+# When the last rank is done with each of the steps `ends`, s: a row each, a column per draw. `form`: `noise_form()`.
 simulated_ends <- function(pattern, n, work_s, ends, form, costs_s, draws, seed) {
   .Call("maxplus", pattern$name, n, pattern$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s,
         as.integer(ends), as.integer(draws), seed, PACKAGE = "noiselab")

@@ -69,7 +69,7 @@ phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, see
     noise <- noise_plain(noise)
   }
   if (!walkable || (wander && phase == "independent")) return(one(slowdown_chain(noise, n, work_s), "chain"))
-  costs <- if (even) noise$costs_s[1] else some_costs(noise$costs_s)
+  costs <- some_costs(noise$costs_s)
   draws <- walk_phases(n, noise$period_s, range_s, costs, work_s, seed)
   ends <- stats::quantile(draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
   list(value = mean(draws), low = ends[1], high = ends[2], method = "walk")
@@ -93,6 +93,7 @@ noise_plain <- function(noise) {
 }
 
 some_costs <- function(costs_s) {
+  if (length(unique(costs_s)) == 1) return(costs_s[1])
   if (length(costs_s) <= project_design$most_costs) return(costs_s)
   sort(costs_s)[round(seq(1, length(costs_s), length.out = project_design$most_costs))]
 }

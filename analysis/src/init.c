@@ -4,6 +4,7 @@
 #include <R_ext/Rdynload.h>
 
 static const R_CallMethodDef calls[] = {
+    {"bursts", (DL_FUNC)&bursts, 5},
     {"maxplus", (DL_FUNC)&maxplus, 10},
     {"walk", (DL_FUNC)&walk, 9},
     {NULL, NULL, 0},

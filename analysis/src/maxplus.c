@@ -244,3 +244,41 @@ SEXP maxplus(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s
     if (failed) error("no memory for %.0f ranks", asReal(n));
     return result;
 }
+
+/* The bursts of the first draw as a matrix: rank (from 0), start and cost, s, of those that begin less than `span_s` after the first step;
+ * noise_s and costs_s as above. */
+SEXP bursts(SEXP n, SEXP noise_s, SEXP costs_s, SEXP span_s, SEXP seed)
+{
+    const double *form = REAL(noise_s);
+    struct noise noise = {form[0], form[1], form[2], REAL(costs_s), (int)XLENGTH(costs_s), (uint64_t)asReal(seed), 0};
+    double begin = noise.period, end = begin + asReal(span_s);
+    int64_t ranks_n = (int64_t)asReal(n);
+    struct ranks ranks = {ranks_n, NULL, NULL, (double *)R_alloc((size_t)ranks_n, sizeof(double)),
+                          (uint32_t *)R_alloc((size_t)ranks_n, sizeof(uint32_t))};
+    SEXP result = R_NilValue;
+    double *to = NULL;
+    for (int pass = 0, count = 0; pass < 2; pass++) { /* first they are counted */
+        if (pass == 1) {
+            result = PROTECT(allocMatrix(REALSXP, count, 3));
+            to = REAL(result);
+        }
+        int at = 0;
+        for (int64_t rank = 0; rank < ranks_n; rank++) {
+            ranks.next[rank] = first_burst(&noise, rank);
+            ranks.burst[rank] = 0;
+            while (ranks.next[rank] < end) {
+                double start = ranks.next[rank], cost = cost_of(&noise, rank, ranks.burst[rank]);
+                if (to) {
+                    to[at] = (double)rank;
+                    to[count + at] = start - begin;
+                    to[2 * count + at] = cost;
+                }
+                at++;
+                next_burst(&noise, &ranks, rank, start + cost);
+            }
+        }
+        count = at;
+    }
+    UNPROTECT(1);
+    return result;
+}

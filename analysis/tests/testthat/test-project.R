@@ -8,6 +8,7 @@ known <- data.frame(
               2.564, 2.73, 2.75, 2.75, 2.75),
   sd = c(0, 3, 17, 205, NA, NA, 0, 3.3, 13, 13, NA, NA, 0, 3.1, NA, NA, NA, 0, 0.09, 0.09, NA, NA, 0, NA, NA, NA, NA)
 )
+project_of <- function(...) status_of("noiselab-project", c(...))
 independent <- function(noise, n, work_s, ...) project_cell(noise, n, work_s, "independent", ...)
 
 test_that("every cell of the table of known answers is met within 3 %, by the mean over draws of the phases", {
@@ -333,9 +334,49 @@ test_that("neighbours are held up by fewer ranks than all are", {
   expect_gt(of("halo2d"), 0.001)
 })
 
-# ---- the program -------------------------------------------------------------------------------
+# ---- for other simulators ----------------------------------------------------------------------
 
-project_of <- function(...) status_of("noiselab-project", c(...))
+# Steps, each closed by an ideal synchronisation, of nodes that are held up by what the files say.
+steps_by_files <- function(files, work_s, steps, read) {
+  bursts <- lapply(files, read)
+  clock <- 0
+  for (step in seq_len(steps)) {
+    clock <- max(vapply(bursts, function(b) {
+      at <- clock
+      left <- work_s
+      for (i in which(b$end > clock)) {
+        if (b$start[i] >= at + left) break
+        left <- left - max(0, b$start[i] - at)
+        at <- max(at, b$end[i])
+      }
+      at + left
+    }, 0))
+  }
+  clock
+}
+
+test_that("what is exported has the answer in it: files read back give the simulation's own times", {
+  read <- list(loggopsim = function(file) {
+    x <- utils::read.table(file)
+    data.frame(start = x[[1]] / 1e9, end = (x[[1]] + x[[2]]) / 1e9)
+  }, simgrid = function(file) {
+    x <- utils::read.table(file)
+    data.frame(start = x[[1]][x[[2]] < 1], end = x[[1]][-1][x[[2]][-nrow(x)] < 1])
+  })
+  free <- loggp("barrier", latency_s = 0, overhead_s = 0, per_byte_s = 0)
+  want <- simulated_ends(free, 8, 1e-3, 250L, c(0.1, 0.1, 10), 0.0025, 1, 1)[1]
+  for (form in names(read)) {
+    dir <- tempfile("export")
+    got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "8", "--every", "1ms", "--export", form, "--out", dir)
+    expect_identical(got$status, 0L)
+    expect_equal(steps_by_files(file.path(dir, paste0("noise.", 0:7)), 1e-3, 250, read[[form]]), want, tolerance = 1e-6, info = form)
+    expect_identical(project_of("--burst", "1ms", "--period", "1s", "--export", form, "--out", dir)$status, 2L)
+    unlink(dir, recursive = TRUE)
+  }
+  expect_match(project_of("--burst", "1ms", "--period", "1s", "--export", "simgrid")$err, "--out DIR says where to")
+})
+
+# ---- the program -------------------------------------------------------------------------------
 
 test_that("the answer stands on one screen: a headline, a row per step, and what was assumed", {
   got <- project_of("--burst", "33us", "--period", "1s")
