@@ -68,6 +68,17 @@ cut_short() {
     [ "$(grep -c ': launch ' "$ERR")" -eq 0 ]
 }
 
+@test "a word that would break the schedule's columns or lines is refused, and nothing is made" {
+    for word in $'sleep\t9' $'sleep 9\nsleep 8'; do
+        status=0
+        "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd "$word" --agent-period 1s --out "$OUT" 2>"$ERR" 3>&- || status=$?
+        cat "$ERR"
+        [ "$status" -eq 2 ]
+        grep -q 'holds a tab or a line break' "$ERR"
+        [ ! -e "$OUT/schedule.tsv" ]
+    done
+}
+
 @test "root does not run what stands in a campaign of somebody else" {
     [ "$(id -u)" -eq 0 ] || skip 'only root can be somebody else'
     three_launches
@@ -143,8 +154,11 @@ NOISELAB_LIBEXEC=${NOISELAB_BIN%/bin}/libexec/noiselab
 experiment=sensitivity campaign=$2
 while [ ! -e "$2/go" ]; do :; done
 if claim L; then echo "$$" >>"$2/won"; fi
+# the claim of one that has ended may be taken over: none ends before all have tried
+echo "$$" >>"$2/tried"
+while [ "$(wc -l <"$2/tried")" -lt "$3" ]; do sleep 0.01; done
 EOT
-    for _ in $(seq "$1"); do sh "$BATS_TEST_TMPDIR/claim.sh" "$BIN" "$OUT" 2>>"$ERR" 3>&- & done
+    for _ in $(seq "$1"); do sh "$BATS_TEST_TMPDIR/claim.sh" "$BIN" "$OUT" "$1" 2>>"$ERR" 3>&- & done
     sleep 0.1
     : >"$OUT/go"
     wait
