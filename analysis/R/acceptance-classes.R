@@ -127,7 +127,7 @@ class_notes <- function(classes) {
 # Lines `CLASS NODE...`, with lists of nodes as Slurm writes them; # begins a comment.
 read_classes <- function(file) {
   if (!file.exists(file) || dir.exists(file)) abort_usage("--classes: '", file, "' is no file that can be read")
-  lines <- trimws(sub("#.*", "", read_text_lines(file)))
+  lines <- read_stripped_lines(file)
   rows <- bind_rows(lapply(which(nzchar(lines)), function(i) {
     words <- strsplit(lines[i], "[ \t]+")[[1]]
     if (length(words) < 2) abort_damaged(file, i, "'", printable(lines[i]), "' is not CLASS NODE...")

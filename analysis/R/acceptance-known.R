@@ -7,7 +7,7 @@
 #' @noRd
 read_known_bad <- function(file) {
   if (!file.exists(file) || dir.exists(file)) abort_usage("--known-bad: '", file, "' is no file that can be read")
-  lines <- trimws(sub("#.*", "", read_text_lines(file)))
+  lines <- read_stripped_lines(file)
   rows <- bind_rows(lapply(which(nzchar(lines)), function(i) {
     part <- regmatches(lines[i], regexec("^(\\S+)\\s+([0-9]{4}-[0-9]{2}-[0-9]{2})\\s+(\\S.*)$", lines[i]))[[1]]
     if (length(part) == 0 || is.na(as.Date(part[3], optional = TRUE))) abort_damaged(file, i, "'", printable(lines[i]),

@@ -37,7 +37,7 @@ limit_keys <- function() {
 read_limits <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file) || dir.exists(file)) abort_usage("--limits: '", file, "' is no file that can be read")
-  lines <- trimws(sub("#.*", "", read_text_lines(file)))
+  lines <- read_stripped_lines(file)
   is_margin <- grepl("^margin\\s", lines)
   at <- which(nzchar(lines) & !is_margin)
   # All that is wrong is said at once: a file is not corrected line by line and run by run.

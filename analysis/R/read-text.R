@@ -21,6 +21,9 @@ read_text_lines <- function(file, utf8 = TRUE) {
   lines
 }
 
+# Lines without comments and without blanks at their ends. Each run of blanks is one first: to look for those at an end takes the square of a run.
+read_stripped_lines <- function(file) trimws(gsub("[[:space:]]+", " ", sub("#.*", "", read_text_lines(file))))
+
 # The line of the first NUL byte, NA: there is none.
 nul_line <- function(file) {
   con <- file(file, "rb")

@@ -57,3 +57,12 @@ test_that("a cell that is no UTF-8 is refused with file, line and column", {
   said <- expect_error(read_campaign(dir), class = "nl_error_damaged")
   expect_match(conditionMessage(said), "halves.csv:3: .* wanted UTF-8")
 })
+
+test_that("a line of many blanks takes no time that grows with their square", {
+  file <- tempfile("limits")
+  writeLines(c("# ours", paste0("detour.lost", strrep(" ", 60000), "<= 1 percent  # mine")), file)
+  took <- system.time(lines <- read_stripped_lines(file))[["user.self"]]
+  expect_equal(lines, c("", "detour.lost <= 1 percent"))
+  # it took 13 s of CPU time
+  expect_lt(took, 2)
+})
