@@ -281,6 +281,15 @@ static void warn_of_nodes(struct nx_run *r) {
         snprintf(line, sizeof line, "nodes are not alike: %s", what);
         nx_warn(r, line);
     }
+    for (int i = 0; i < r->team.n_nodes; i++) {
+        const struct nd_host *host = &r->hosts[i];
+        if (host->quota.quota_ns == 0) continue;
+        snprintf(line, sizeof line, "a quota of %s holds for the %d rank(s) of %s: %s", nl_quota_tell(&host->quota, what, sizeof what),
+                 host->n_ranks, host->host,
+                 nl_quota_cpus(&host->quota) < host->n_ranks ? "they are stopped in every period, and what is measured is the quota"
+                                                             : "what else runs in the same cgroup uses it up with them");
+        nx_warn(r, line);
+    }
     if (nd_crowd_tell(r->bindings, r->team.n_ranks, r->hosts, r->team.n_nodes, what, sizeof what) > 0) {
         snprintf(line, sizeof line, "%s: they take turns and disturb each other", what);
         nx_warn(r, line);

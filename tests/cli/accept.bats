@@ -164,3 +164,10 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
         wait_for eval '! pgrep -f -- "--out $OUT" >/dev/null'
     done
 }
+
+@test "a CPU quota is named, and stands in the launch's warnings" {
+    under_quota 20000 accept 1 --checks latency --sizes 8 || { cat "$ERR" && false; }
+    cat "$ERR"
+    grep -qE 'a quota of 0.2 CPUs \(20 ms of every 100 ms, /sys/fs/cgroup/[^)]*\) holds for the 1 rank\(s\) of .*: they are stopped' "$ERR"
+    jq -e 'tostring | contains("a quota of 0.2 CPUs")' "$OUT/one/launch.json"
+}
