@@ -92,6 +92,32 @@ teardown() {
     grep -q ',on,,ours,,,,' "$one/nodes.csv"
 }
 
+# answering: an agent that for each SIGUSR1 is on all CPUs for a third of 150 ms, as one that reads all of /proc when it is scraped; sets AGENT
+answering() {
+    cat >"$BATS_TEST_TMPDIR/answering" <<'END'
+trap 'for i in $(seq "$(nproc)"); do timeout 0.05 sh -c "while :; do :; done" & done' USR1
+while :; do sleep 1 & wait; done
+END
+    bash "$BATS_TEST_TMPDIR/answering" >/dev/null 2>&1 3>&- &
+    AGENT=$!
+}
+
+@test "a launch takes the time that was planned, however an agent bursts on all CPUs when it is scraped" {
+    needs_cpus 2
+    answering
+    began=$(date +%s%N)
+    launch 2 --op barrier --scrape "kill -USR1 $AGENT" --scrape-period 150ms --agent-period 150ms --seconds 6 --warmup 0s --launch-id one
+    took_ms=$((($(date +%s%N) - began) / 1000000))
+    jq -e '.ended == "complete"' "$OUT/one/launch.json"
+    # off and on, and no half longer than twice its time
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { n[$at["arm"]]++; sum += $at["wall_ns"]; planned += $at["planned_ns"]; if ($at["wall_ns"] > most) most = $at["wall_ns"] }
+        END { print n["off"], n["on"], sum, planned, most; exit !(n["off"] > 2 && n["on"] > 2) }' "$OUT/one/halves.csv" | tee "$BATS_TEST_TMPDIR/sums"
+    echo "$took_ms ms"
+    # the machine's other work is no part of what is judged
+    judge awk '{ exit !($3 < 1.2 * 6e9) }' "$BATS_TEST_TMPDIR/sums"
+}
+
 @test "an agent that can be frozen has undisturbed stretches, and quick pairs of two lengths between them" {
     refused "--design: quick is for an agent that is frozen" --design quick
     refused "--design: quick is for an agent that is frozen" --design quick --agent-on x --agent-off y
