@@ -61,7 +61,7 @@ RECORDER := $(call archives,noisegen/recorder)
 AGENT := $(call archives,noisegen/agent)
 ACCEPTANCE := $(call archives,$(filter detector/acceptance%,$(ROOMS)))
 PROFILE := $(call archives,detector/profile)
-DETECTOR := $(filter-out $(ACCEPTANCE) %/detector/profile.a %/detector/profile/library.a,$(call archives,$(filter detector%,$(ROOMS))))
+DETECTOR := $(filter-out $(ACCEPTANCE) %/detector/profile.a %/detector/profile/library.a %/detector/rules.a,$(call archives,$(filter detector%,$(ROOMS))))
 COMMAND := $(call archives,experiments/command)
 UNIT_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell find tests/unit -name 'test_*.c' | LC_ALL=C sort))
 MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
@@ -82,7 +82,7 @@ MAN := $(wildcard docs/man/*.1)
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
-programs: presets $(PROGRAMS:%=$(BUILD)/bin/%) $(LIBRARY) ## only the C programs: what a compute node needs
+programs: presets $(PROGRAMS:%=$(BUILD)/bin/%) $(LIBRARY) $(RULES) ## only the C programs: what a compute node needs
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -101,8 +101,13 @@ $(BUILD)/bin/noiselab-profile: $(BUILD)/obj/detector/profile/main.o $(PROFILE) $
 $(BUILD)/libexec/noiselab/noiselab-sh: $(BUILD)/obj/experiments/command/sh.o $(COMMAND) $(COMMON)
 $(BUILD)/bin/noiselab-detect: $(BUILD)/obj/detector/main.o $(DETECTOR) $(COMMON)
 $(BUILD)/bin/noiselab-accept: $(BUILD)/obj/detector/acceptance/main.o $(ACCEPTANCE) $(DETECTOR) $(COMMON)
+# what run advise tries its rules with: its symbols are taken before those of the MPI library
+RULES := $(BUILD)/libexec/noiselab/noiselab-rules
+$(RULES): $(BUILD)/obj/detector/rules/main.o $(call archives,detector/rules) $(DETECTOR) $(COMMON)
+$(RULES): private LIBS += -ldl
+$(RULES): private LDFLAGS += -rdynamic
 
-WITH_MPI := $(BUILD)/bin/noiselab-detect $(BUILD)/bin/noiselab-accept
+WITH_MPI := $(BUILD)/bin/noiselab-detect $(BUILD)/bin/noiselab-accept $(RULES)
 $(WITH_MPI):
 	@mkdir -p $(@D)
 	$(call link,$(MPICC))
@@ -354,6 +359,7 @@ install-programs: programs ## install only the C programs: compute nodes need no
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(PROGRAMS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -D -m 755 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/noiselab/$(notdir $(LIBRARY))
+	install -D -m 755 $(RULES) $(DESTDIR)$(PREFIX)/libexec/noiselab/$(notdir $(RULES))
 	install -d $(DESTDIR)$(PREFIX)/share/noiselab/presets
 	install -m 644 $(PRESETS) $(DESTDIR)$(PREFIX)/share/noiselab/presets
 

@@ -9,6 +9,7 @@
 #include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
 #include "detector/nodes/crowd.h"
+#include "detector/ops/algorithms.h"
 #include "detector/run_state.h"
 
 #define LOOK_NS INT64_C(1000000000)      /* length of a look ... */
@@ -86,6 +87,7 @@ static void say_what_is(const struct nd_run *r, int is_quiet) {
     char line[600], time[32];
     say_quotas(r);
     say_crowds(r);
+    if (nd_algorithms_foreign_rules(line, sizeof line)) nl_warn("before measuring: %s", line);
     if (nd_quiet_tell(r->before, r->team.n_nodes, SAID_PERCENT, line, sizeof line)) nl_warn("before measuring: %s", line);
     if (!is_quiet && r->o->wait_quiet_ns)
         nl_warn("--wait-quiet: the CPUs are not quiet after %s; goes on", nl_format_duration(r->waited_ns, time, sizeof time));

@@ -22,7 +22,8 @@ Usage: noiselab run advise [OPTIONS]
 Compares the algorithms that the MPI library has for its collectives (Open MPI: those of its component tuned), each as
 an arm of its own in every launch, beside the library's default, quiet and with noise on one rank, a new rank in each
 launch. A fifth of the launches chooses a candidate for each operation and size; the others, which did not choose it,
-say what it gains. Where it is shown to be faster the answer is a file of rules, and how to use it.
+say what it gains. Where it is shown to be faster the answer is a file of rules, and how to use it. Two short launches
+try the rules first: one that the library does not follow is not advised.
 
   --op LIST         operations (default allreduce,bcast,alltoall,barrier,reduce; --ops is the same)
   --bytes LIST      message sizes (default 8,2KiB,256KiB)
@@ -102,6 +103,57 @@ plan_launches() {
         next=$((next + 1))
         row - - "$ranks_planned" "$@" --noise-nodes first --on "rank:$(((seed + next) % (n_ranks / n_nodes)))" --seconds "${seconds}s" --seed "$((seed + next))"
     done
+}
+
+# rules_launch FILE WORDS: which algorithms run, by a rank more on each node than was measured; into FILE. Status 1: it could not be started.
+rules_launch() {
+    (
+        spread --ranks "$n_ranks" "$n_nodes"
+        per_node=$((per_node + 1)) binding=none binds_nothing=yes
+        export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
+        export SLURM_OVERCOMMIT=1 OMPI_MCA_coll_tuned_use_dynamic_rules=1
+        file=$1
+        shift
+        "run_$starts_with" - "$NOISELAB_LIBEXEC/noiselab-rules" --out "$file" --ranks "$n_ranks" "$@"
+    ) </dev/null >"$scratch/rules.said" 2>&1
+}
+
+# try_rules: what the analysis would advise is tried where it was measured: without the rules and with them, into advice.tried, which the analysis
+# reads. What runs is watched, not timed.
+try_rules() {
+    # with --finish the nodes are gone: what was tried then holds
+    [ -n "${starts_with-}" ] || return 0
+    make_scratch
+    rules=$(readlink -f "$campaign")/advice.rules
+    rm -f "$campaign/advice.tried"
+    "$NOISELAB_BIN/noiselab-analyze" advise --csv --rules "$rules" ${margin:+--margin "$margin"} "$campaign" >"$scratch/advice" 2>/dev/null
+    [ -f "$rules" ] || return 0
+    # "ranks operation=algorithm:bytes"
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["condition"] == "quiet" && $at["verdict"] == "use" { print $at["ranks"], $at["operation"] "=" $at["algorithm"] ":" $at["bytes"] }' \
+        "$scratch/advice" >"$scratch/advised"
+    note 'two short launches try what is advised'
+    # shellcheck disable=SC2013 # words, without spaces
+    for n_ranks in $(cut -d ' ' -f 1 "$scratch/advised" | sort -un); do
+        set --
+        for word in $(sed -n "s/^$n_ranks //p" "$scratch/advised"); do set -- "$@" "$word"; done
+        for how in without with; do
+            tried=$rules.$how
+            if (
+                unset OMPI_MCA_coll_tuned_dynamic_rules_filename
+                [ "$how" = without ] || export OMPI_MCA_coll_tuned_dynamic_rules_filename="$rules"
+                rules_launch "$tried" "$@"
+            ); then
+                sed "s/^/$how /" "$tried" >>"$scratch/tried"
+            else
+                note "the rules could not be tried by $((n_ranks + 1)) ranks: $(first_line <"$scratch/rules.said")"
+                rm -f "$tried" "$scratch/tried"
+                break 2
+            fi
+            rm -f "$tried"
+        done
+    done
+    [ ! -f "$scratch/tried" ] || mv "$scratch/tried" "$campaign/advice.tried"
 }
 
 main "$@"

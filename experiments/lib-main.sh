@@ -226,7 +226,8 @@ answer_verdicts() {
     set -- "$campaign"
     case $analysis in
     advise)
-        rm -f "$campaign/advice.rules" # of an earlier answer
+        try_rules
+        rm -f "$campaign/advice.rules" # of an earlier answer, or what was tried
         set -- --rules "$campaign/advice.rules" ${margin:+--margin "$margin"} "$@"
         ;;
     '' | agent | intervals) [ -z "$margin" ] || set -- --margin "$margin" "$@" ;;

@@ -32,6 +32,7 @@ advise_sentence <- function(advice, margin) {
               nrow(used), nrow(rows), best$operation, size_column(best$bytes), best$algorithm, three(best$gain_percent),
               three(best$gain_low_percent), three(best$gain_high_percent)),
     sprintf(". %d: keep (a gain of more than %g %% is excluded); %d: undecided.", n[["keep"]], margin, n[["undecided"]]),
+    if (n[["refused"]] > 0) sprintf(" %d: faster, but this library does not follow a rule for it.", n[["refused"]]),
     if (open > 0) sprintf(" More launches (--launches) decide these, and those under noise (%d in all).", open)
   )
 }
@@ -44,7 +45,7 @@ advise_lines <- function(advice, alpha, margin, rules) {
   key <- function(x) paste(x$operation, x$bytes, x$ranks)
   under <- noise[match(key(rows), key(noise)), ]
   cell <- function(x) ifelse(x$verdict == advise_words[["use"]], sprintf("%s %s %%", x$algorithm, three(x$gain_percent)),
-                             ifelse(x$verdict == advise_words[["keep"]], "keep", "undecided"))
+                             x$verdict)
   lost <- function(algorithm) {
     at <- match(paste(key(rows), algorithm), paste(key(advice$algorithms), advice$algorithms$algorithm))
     three(advice$algorithms$lost_ns_per_ns[at])
@@ -60,7 +61,8 @@ advise_lines <- function(advice, alpha, margin, rules) {
     c("To select it (Open MPI; unset to undo):", if (any(grepl("export", forced))) "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1", forced)
   } else if (any(rows$verdict == advise_words[["use"]]) && !is.null(rules)) {
     c("To select it (Open MPI; unset both to undo; no memory is taken):", "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
-      paste0("  export OMPI_MCA_coll_tuned_dynamic_rules_filename=", normalizePath(rules)), forced)
+      paste0("  export OMPI_MCA_coll_tuned_dynamic_rules_filename=", normalizePath(rules)),
+      if (any(rows$rule %in% "untried")) "  # these rules were not tried: noiselab run advise tries them where it measures", forced)
   }
   c(wrap_line(advise_sentence(advice, margin)), "", table_lines(table),
     wrap_line(sprintf(paste("gain against the default, from %d launches that did not choose the candidate (%d did); intervals hold together at",

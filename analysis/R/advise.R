@@ -3,8 +3,9 @@
 # A gain of the library's default that nobody would change a setting for, percent.
 advise_margin_percent <- 5
 
-# A verdict of a row: a faster algorithm is shown, none that is faster by the margin can be there, or neither.
-advise_words <- c(use = "use", keep = "keep", open = "undecided")
+# A verdict of a row: a faster algorithm is shown, none that is faster by the margin can be there, or neither; or one is shown, and a launch showed
+# that the library does not follow a rule for it.
+advise_words <- c(use = "use", keep = "keep", open = "undecided", refused = "refused")
 
 # The share of launches that choose the candidate. The others, which did not choose it, measure it: the winner of a comparison looks better
 # in the data that made it win than it is.
@@ -25,7 +26,8 @@ advise_launches <- 4
 #' @return A list. `rows`, a data frame with a row per operation, size and condition (`quiet`: off halves, `noise`: on halves): `operation`,
 #'   `bytes`, `ranks`, `condition`, `default_ns` (time of an operation by the library's own choice), `algorithm` (the candidate), `number`
 #'   (the library's), `gain_percent` with `gain_low_percent` and `gain_high_percent` (how much less time it takes), `could_have_seen_percent`
-#'   (a gain above this is excluded), `verdict` (`use`, `keep`, `undecided`). `algorithms`, one row per operation, size and algorithm, from
+#'   (a gain above this is excluded), `verdict` (`use`, `keep`, `undecided`, `refused`), `rule` (`acts`, `refused` or `untried`: what launches
+#'   said of the rule that selects it; NA where there is none). `algorithms`, one row per operation, size and algorithm, from
 #'   all launches: `number`, `in_fact`, `quiet_ns`, `noise_ns`, `lost_ns_per_ns` (time lost per operation time and per CPU time that the
 #'   noise took from its rank) with `lost_low`, `lost_high`. `n_launches`, `n_screening`, `level_percent`.
 #' @references Gallardo, E. et al. (2015) MPI Advisor, EuroMPI, doi:10.1145/2802658.2802667. Hunold, S. and Carpen-Amarie, A. (2016)
@@ -56,7 +58,8 @@ advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent)
     }))
   })
   levels <- campaign$rows[["level_requested_percent"]][campaign$rows[["arm"]] == "on"]
-  list(rows = bind_rows(judged), algorithms = algorithm_rows(figures, arms, alpha), n_launches = length(launches),
+  rows <- rules_judged(bind_rows(judged), tried_rules(campaign$dirs))
+  list(rows = rows, algorithms = algorithm_rows(figures, arms, alpha), n_launches = length(launches),
        n_screening = length(screening), level_percent = if (length(levels) > 0) max(levels) else NA_real_)
 }
 
@@ -179,6 +182,39 @@ share_slack_bytes <- 16
 # The library asks for these without a size: no rule for one is followed.
 rules_without_sizes <- c("alltoallv", "alltoallw", "exscan", "scan")
 
+# What short launches ran without rules and with them (noiselab run advise): `how` (without, with), `operation`, `bytes`, `ranks`, `wanted` (an
+# algorithm that was forced, or default), `ran` (a function of the library; - was not seen).
+tried_rules <- function(dirs) {
+  files <- file.path(dirs, "advice.tried")
+  words <- strsplit(as.character(unlist(lapply(files[file.exists(files)], readLines, warn = FALSE))), " ", fixed = TRUE)
+  words <- words[lengths(words) == 6]
+  column <- function(i) vapply(words, `[`, "", i)
+  data.frame(how = column(1), operation = column(2), bytes = as_number(column(3)), ranks = as_number(column(4)), wanted = column(5),
+             ran = column(6))
+}
+
+as_number <- function(text) suppressWarnings(as.numeric(text))
+
+# Whether the rule of a row acts: with the rules the advised algorithm runs at its number of ranks, and at one less and one more what runs without.
+rule_acts <- function(row, tried) {
+  mine <- tried[tried$operation == row$operation & tried$bytes == row$bytes, ]
+  ran <- function(how, ranks, wanted) mine$ran[mine$how == how & mine$ranks == ranks & mine$wanted == wanted]
+  advised <- ran("without", row$ranks, row$algorithm)
+  got <- ran("with", row$ranks, "default")
+  if (length(advised) != 1 || length(got) != 1 || advised == "-") return("untried")
+  beside <- vapply(row$ranks + c(-1, 1), function(n) identical(ran("without", n, "default"), ran("with", n, "default")), NA)
+  if (advised == got && all(beside)) "acts" else "refused"
+}
+
+# The rows with `rule`; what the library refuses to follow is not advised.
+rules_judged <- function(rows, tried) {
+  is_ruled <- rows$condition == "quiet" & rows$verdict == advise_words[["use"]] & !rows$operation %in% rules_without_sizes
+  rows$rule <- rep(NA_character_, nrow(rows))
+  rows$rule[is_ruled] <- vapply(which(is_ruled), function(i) rule_acts(rows[i, ], tried), "")
+  rows$verdict[rows$rule %in% "refused"] <- advise_words[["refused"]]
+  rows
+}
+
 # What is advised of operations without sizes: `export` lines that force the algorithm for all sizes and numbers of ranks, where all that were
 # measured have the same advice, and what cannot be selected.
 advise_forced <- function(rows) {
@@ -193,7 +229,8 @@ advise_forced <- function(rows) {
 }
 
 # Text of a rules file: what is advised for exactly the ranks and sizes that were measured, the library's own choice (0) everywhere else.
-# Between two measured sizes with the same advice that advice holds, too. `library`: the version that it was measured with. NULL: nothing is advised.
+# Between two measured sizes with the same advice that advice holds, too. `library`: the version that it was measured with, which the detector
+# reads from the first line (detector/ops/algorithms.c). NULL: nothing is advised.
 advise_rules <- function(rows, library = "") {
   rows <- rows[rows$condition == "quiet", ]
   used <- rows[rows$verdict == advise_words[["use"]] & rows$operation %in% setdiff(names(rules_collectives), rules_without_sizes), ]
@@ -215,7 +252,8 @@ advise_rules <- function(rows, library = "") {
     at <- at[!duplicated(at$from, fromLast = TRUE), ]
     at[c(TRUE, at$number[-1] != at$number[-nrow(at)]), ]
   }
-  lines <- c(paste0(length(unique(used$operation)), " # collectives", if (nzchar(library)) paste0("; measured with ", library, ", and for that")))
+  lines <- c(paste0(length(unique(used$operation)), " # collectives", if (nzchar(library)) paste0("; holds for ", library),
+                    if (length(used$rule) > 0 && all(used$rule %in% "acts")) "; each rule was tried and acts"))
   for (operation in unique(used$operation)) {
     ranks <- sort(unique(used$ranks[used$operation == operation]))
     bounds <- sort(unique(c(0, ranks, ranks + 1)))

@@ -157,6 +157,26 @@ const char *nd_algorithm_in_fact(const char *operation, const char *algorithm, i
     return algorithm;
 }
 
+int nd_algorithms_foreign_rules(char *line, size_t size) {
+    static const char mark[] = "holds for ";
+    const char *name = getenv("OMPI_MCA_coll_tuned_dynamic_rules_filename");
+    char first[512] = "", version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    FILE *file = name && *name ? fopen(name, "re") : NULL;
+    if (!file) return 0;
+    const char *found = fgets(first, sizeof first, file) ? strstr(first, mark) : NULL;
+    fclose(file);
+    if (!found) return 0;
+    found += sizeof mark - 1;
+    MPI_Get_library_version(version, &length);
+    size_t n = strcspn(found, ";\n"), n_here = strcspn(version, ",\n");
+    if (n == n_here && strncmp(found, version, n) == 0) return 0;
+    snprintf(line, size,
+             "the rules of '%.200s' hold for %.*s, and this is %.*s: they may not act, or for other algorithms (noiselab run advise)", name,
+             n > 100 ? 100 : (int)n, found, n_here > 100 ? 100 : (int)n_here, version);
+    return 1;
+}
+
 int nd_algorithms_print(FILE *out, char *reason, size_t reason_size) {
     int provided, n_rows = 0;
     if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {

@@ -29,6 +29,10 @@ int nd_algorithm_comm(const struct nd_op *op, const char *algorithm, MPI_Comm fr
  * @param count  elements of the whole vector, or of one message. */
 const char *nd_algorithm_in_fact(const char *operation, const char *algorithm, int64_t count, int n_ranks);
 
+/* Whether the environment gives the library a file of rules that noiselab run advise wrote for another version of it (its first line has
+ * "holds for VERSION"). 1: `line` says so; 0: no such file, or it is for this version. Local, no communication. */
+int nd_algorithms_foreign_rules(char *line, size_t size);
+
 /* Prints `operation,algorithm` for every algorithm that this library lets one choose. Before MPI_Init. 0, or -1 with a reason. */
 int nd_algorithms_print(FILE *out, char *reason, size_t reason_size);
 

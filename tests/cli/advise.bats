@@ -115,6 +115,29 @@ advise() {
     [[ $stderr = *"choosing and confirming take 4"* ]]
 }
 
+@test "what is advised is tried, and a rule that does not act is not written" {
+    needs_cpus 2
+    # the analysis of a campaign whose other algorithms take half the time
+    advise '0 3' --op allreduce --bytes 1024 --seconds 1 --warmup 0s --launches 4 --ranks 2
+    for file in c/*/halves.csv; do
+        awk -F , -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 {
+            $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ /=nonoverlapping/ ? 1000 : 4000) + int(NR % 7) } 1' "$file" >one && cp one "$file"
+    done
+    run --separate-stderr "$BIN/noiselab" run advise --resume c --no-report 3>&-
+    echo "$output" "$stderr"
+    cat c/advice.tried
+    grep -x 'with allreduce 1024 2 default allreduce_intra_nonoverlapping' c/advice.tried
+    [ "$(grep -c '^with allreduce 1024 3 default' c/advice.tried)" -eq 1 ]
+    [[ "$(head -n 1 c/advice.rules)" = *"holds for Open MPI v"*"; each rule was tried and acts" ]]
+    # a library of another version says so when it is to read them
+    sed 's/holds for Open MPI v[0-9.a-z]*/holds for Open MPI v0.9/' c/advice.rules >foreign
+    mv c kept
+    OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/foreign detect 0 1 --op barrier
+    [[ $stderr = *"hold for Open MPI v0.9, and this is Open MPI v"* ]]
+    OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/kept/advice.rules detect 0 1 --op barrier
+    [[ $stderr != *"hold for"* ]]
+}
+
 # watched: builds a library that notes which of the library's algorithms run, into the file WATCHED
 watched() {
     local component

@@ -86,12 +86,47 @@ test_that("rules hold for what was measured only, and of totals where the librar
     expect_match(advise_forced(row(operation, 1024, "use", 2L)), sprintf("export OMPI_MCA_coll_tuned_%s_algorithm=2 ", operation))
     expect_match(advise_forced(rbind(row(operation, 8, "keep", 1L), row(operation, 1024, "use", 2L))), "cannot be selected by size")
   }
-  expect_match(advise_rules(row("bcast", 8, "use", 5L), "Open MPI v4.1.4")[1], "measured with Open MPI v4.1.4")
+  expect_match(advise_rules(row("bcast", 8, "use", 5L), "Open MPI v4.1.4")[1], "; holds for Open MPI v4.1.4$")
   expect_equal(plain(row("barrier", 0, "use", 4L))[8:10], c("2", "0 4 0 0", "1 0 0 0"))
   # the same advice at two sizes holds between them; another's rule ends where the next size begins
   between <- plain(rbind(row("bcast", 8, "use", 5L), row("bcast", 2048, "use", 5L), row("bcast", 4096, "keep", 7L)))
   expect_equal(between[8:11], c("3", "0 0 0 0", "8 5 0 0", "2049 0 0 0"))
   expect_null(advise_rules(row("bcast", 8, "undecided", 5L)))
+})
+
+test_that("a rule that the library does not follow is no advice, and one that nobody tried is said to be so", {
+  dir <- algorithms_campaign(c(default = 1, ring = 1.2, linear = 0.7))
+  info <- jsonlite::read_json(list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)[1])
+  n <- info$ranks
+  tried <- function(advised = "linear", less = "tree", before = "tree") {
+    writeLines(c(paste("without allreduce 1024", n - 1, "default", before), paste("without allreduce 1024", n, "default tree"),
+                 paste("without allreduce 1024", n, "linear linear"), paste("without allreduce 1024", n + 1, "default tree"),
+                 paste("with allreduce 1024", n - 1, "default", less), paste("with allreduce 1024", n, "default", advised),
+                 paste("with allreduce 1024", n, "linear linear"), paste("with allreduce 1024", n + 1, "default tree")), file.path(dir, "advice.tried"))
+  }
+  quiet <- function() subset(advise_table(read_campaign(dir))$rows, condition == "quiet")
+  expect_equal(quiet()[c("verdict", "rule")], data.frame(verdict = "use", rule = "untried"), ignore_attr = TRUE)
+  rules <- tempfile("rules")
+  expect_match(status_of("noiselab-analyze", c("advise", dir, "--rules", rules))$out, "these rules were not tried", all = FALSE)
+  tried()
+  expect_equal(quiet()$rule, "acts")
+  expect_match(advise_rules(advise_table(read_campaign(dir))$rows)[1], "each rule was tried and acts")
+  # it does not run, or at other numbers of ranks as well
+  for (how in list(list("tree"), list(less = "linear"))) {
+    do.call(tried, how)
+    expect_equal(quiet()[c("verdict", "rule")], data.frame(verdict = "refused", rule = "refused"), ignore_attr = TRUE)
+    unlink(rules)
+    got <- status_of("noiselab-analyze", c("advise", dir, "--rules", rules))
+    expect_false(file.exists(rules))
+    expect_false(any(grepl("OMPI_MCA", got$out)))
+    expect_match(gsub("\\s+", " ", paste(got$out, collapse = " ")), "1: faster, but this library does not follow a rule for it")
+  }
+  # nobody could watch, or the launch broke off
+  tried("-")
+  writeLines(sub("linear linear", "linear -", readLines(file.path(dir, "advice.tried"))), file.path(dir, "advice.tried"))
+  expect_equal(quiet()$rule, "untried")
+  writeLines(c("without allreduce", ""), file.path(dir, "advice.tried"))
+  expect_equal(quiet()$rule, "untried")
 })
 
 test_that("the front end prints a table, writes rules, and its status is the answer's", {

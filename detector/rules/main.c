@@ -1,0 +1,112 @@
+/* noiselab-rules: which algorithms the MPI library runs, for rules that were advised. Not a command for people: noiselab run advise
+ * starts it without the rules and with them, and compares.
+ *   noiselab-rules --out FILE --ranks N OPERATION=ALGORITHM:BYTES...
+ * Rank 0 writes a line "operation bytes ranks wanted ran" for each: `wanted` is the algorithm (forced, by N ranks) or `default` (by
+ * N - 1, N and N + 1 ranks, as far as there are so many: what the library, or its rules, choose). `ran`: -, where nobody could watch. */
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/nl_error.h"
+#include "detector/ops/algorithms.h"
+#include "detector/ops/ops.h"
+#include "detector/rules/algorithm_watch.h"
+
+enum { PATIENCE_S = 60, MOST_RANKS = 1 << 30, NAME_BYTES = 64 };
+
+struct rule {
+    const struct nd_op *op;
+    char algorithm[ND_ALGORITHM_BYTES];
+    int64_t bytes;
+};
+
+/* A word of the command line. 0, -1 where it is none. */
+static int read_rule(const char *word, struct rule *rule) {
+    char name[NAME_BYTES], *end;
+    const char *equals = strchr(word, '='), *colon = strrchr(word, ':');
+    if (!equals || !colon || colon < equals || equals - word >= NAME_BYTES || colon - equals > ND_ALGORITHM_BYTES) return -1;
+    snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
+    snprintf(rule->algorithm, sizeof rule->algorithm, "%.*s", (int)(colon - equals - 1), equals + 1);
+    errno = 0;
+    rule->bytes = strtoll(colon + 1, &end, 10);
+    rule->op = nd_op_find(name);
+    return rule->op && end != colon + 1 && !*end && !errno && rule->bytes >= 0 ? 0 : -1;
+}
+
+/* One operation by `wanted`; what ran is written by rank 0. Collective over `comm`; 0, -1. */
+static int run(const struct rule *rule, const char *wanted, MPI_Comm comm, FILE *out) {
+    static const struct nd_op_options options = {.buffer = {.n_sets = 1}};
+    struct nd_op_state s;
+    MPI_Comm own;
+    char reason[512];
+    int number, n_ranks;
+    MPI_Comm_size(comm, &n_ranks);
+    /* a size that splits an element was measured with another data type: that rule is not tried */
+    if (nd_op_problem(rule->op, &options, rule->bytes, n_ranks, reason, sizeof reason)) return 0;
+    if (nd_algorithm_comm(rule->op, wanted, comm, &own, &number, reason, sizeof reason)) {
+        if (out) nl_error("%s", reason);
+        return -1;
+    }
+    int failed = nd_op_open(rule->op, &options, &s, own, rule->bytes) != 0;
+    if (!failed) {
+        nd_watch_begin();
+        failed = s.call(&s) != MPI_SUCCESS;
+        const char *ran = nd_watch_end();
+        if (out) fprintf(out, "%s %lld %d %s %s\n", rule->op->name, (long long)rule->bytes, n_ranks, wanted, *ran ? ran : "-");
+        nd_op_close(&s);
+    }
+    MPI_Comm_free(&own);
+    return failed ? -1 : 0;
+}
+
+/* Whatever is asked of so many ranks. */
+static int run_all(const struct rule *rules, int n_rules, int n_ranks, int is_measured, FILE *out) {
+    int rank, n_world, failed = 0;
+    MPI_Comm comm;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n_world);
+    if (n_ranks < 2 || n_ranks > n_world) return 0;
+    MPI_Comm_split(MPI_COMM_WORLD, rank < n_ranks ? 0 : MPI_UNDEFINED, rank, &comm);
+    if (comm == MPI_COMM_NULL) return 0;
+    for (int i = 0; i < n_rules && !failed; i++) {
+        failed = run(&rules[i], "default", comm, out) != 0;
+        if (is_measured && !failed) failed = run(&rules[i], rules[i].algorithm, comm, out) != 0;
+    }
+    MPI_Comm_free(&comm);
+    return failed ? -1 : 0;
+}
+
+int main(int argc, char **argv) {
+    int rank, n_rules = argc - 5, failed = 0;
+    nl_set_program("noiselab-rules");
+    int n_ranks = argc > 5 && strcmp(argv[1], "--out") == 0 && strcmp(argv[3], "--ranks") == 0 ? atoi(argv[4]) : 0;
+    struct rule *rules = n_ranks >= 2 && n_ranks < MOST_RANKS ? calloc((size_t)n_rules, sizeof *rules) : NULL;
+    for (int i = 0; rules && i < n_rules; i++) {
+        if (read_rule(argv[5 + i], &rules[i]) == 0) continue;
+        free(rules);
+        rules = NULL;
+    }
+    if (!rules) {
+        fputs("usage: noiselab-rules --out FILE --ranks N OPERATION=ALGORITHM:BYTES...\n", stderr);
+        return NL_EXIT_USAGE;
+    }
+    /* a library that hangs by a rule is ended: then that rule is not advised */
+    alarm(PATIENCE_S);
+    nd_algorithms_prepare();
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    FILE *out = rank == 0 ? fopen(argv[2], "w") : NULL;
+    if (rank == 0 && !out) {
+        nl_error("cannot write '%s': %s", argv[2], strerror(errno));
+        MPI_Abort(MPI_COMM_WORLD, NL_EXIT_USAGE);
+    }
+    for (int n = n_ranks - 1; n <= n_ranks + 1 && !failed; n++) failed = run_all(rules, n_rules, n, n == n_ranks, out) != 0;
+    if (out && fclose(out) != 0) failed = 1;
+    if (failed) MPI_Abort(MPI_COMM_WORLD, NL_EXIT_USAGE);
+    MPI_Finalize();
+    free(rules);
+    return NL_EXIT_OK;
+}
