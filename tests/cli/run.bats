@@ -68,15 +68,13 @@ cut_short() {
     [ "$(grep -c ': launch ' "$ERR")" -eq 0 ]
 }
 
-@test "a word that would break the schedule's columns or lines is refused, and nothing is made" {
-    for word in $'sleep\t9' $'sleep 9\nsleep 8'; do
-        status=0
-        "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd "$word" --agent-period 1s --out "$OUT" 2>"$ERR" 3>&- || status=$?
-        cat "$ERR"
-        [ "$status" -eq 2 ]
-        grep -q 'holds a tab or a line break' "$ERR"
-        [ ! -e "$OUT/schedule.tsv" ]
-    done
+@test "a word that would break the schedule's columns is refused, and nothing is made" {
+    status=0
+    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd $'sleep\t9' --agent-period 1s --out "$OUT" 2>"$ERR" 3>&- || status=$?
+    cat "$ERR"
+    [ "$status" -eq 2 ]
+    grep -q 'holds a tab or a line break' "$ERR"
+    [ ! -e "$OUT/schedule.tsv" ]
 }
 
 @test "root does not run what stands in a campaign of somebody else" {
