@@ -33,6 +33,7 @@ $(error LIKWID=$(LIKWID): it is auto, yes or no)
 endif
 ifneq ($(LIKWID),no)
 LIKWID_LIBRARY := $(shell $(likwid_probe))
+RULES := $(BUILD)/libexec/noiselab/noiselab-rules
 endif
 ifeq ($(LIKWID)$(LIKWID_LIBRARY),yes)
 $(error LIKWID=yes: likwid.h or liblikwid is not found (install likwid, or say where with CFLAGS=-I... LDFLAGS=-L...; LIKWID=no builds without))
@@ -102,7 +103,6 @@ $(BUILD)/libexec/noiselab/noiselab-sh: $(BUILD)/obj/experiments/command/sh.o $(C
 $(BUILD)/bin/noiselab-detect: $(BUILD)/obj/detector/main.o $(DETECTOR) $(COMMON)
 $(BUILD)/bin/noiselab-accept: $(BUILD)/obj/detector/acceptance/main.o $(ACCEPTANCE) $(DETECTOR) $(COMMON)
 # what run advise tries its rules with: its symbols are taken before those of the MPI library
-RULES := $(BUILD)/libexec/noiselab/noiselab-rules
 $(RULES): $(BUILD)/obj/detector/rules/main.o $(call archives,detector/rules) $(DETECTOR) $(COMMON)
 $(RULES): private LIBS += -ldl
 $(RULES): private LDFLAGS += -rdynamic
