@@ -8,8 +8,8 @@ installed=${NOISELAB_INSTALLED-}
 # shellcheck source=tests/environment.sh
 . tests/environment.sh
 kept=$NOISELAB_BUILD/suites
-# most of them wait: of the seconds of the command line's suites a third are CPU time
-jobs=${NOISELAB_JOBS:-$((2 * $(nproc)))}
+# most of them wait, so there is one more than CPUs; with two more, launches of several ranks seldom have their CPUs at once
+jobs=${NOISELAB_JOBS:-$(($(nproc) + 1))}
 # How many tests may say another thing when they are run a second time, because they shared the machine at first. More are no accident.
 most_repeats=10
 usual_budget_s=20
