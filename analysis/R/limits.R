@@ -78,7 +78,7 @@ parse_limit <- function(text, file, line) {
     stop_here("unknown variant '", printable(variant), "' of ", check, did_you_mean(variant, acceptance_variants[[check]]))
   }
   size <- if (nzchar(part[3])) {
-    scaled_option(trimws(part[3]), limit_sizes, paste0(file, ":", line, ": '", printable(trimws(part[3])),
+    scaled_option(stripped(part[3]), limit_sizes, paste0(file, ":", line, ": '", printable(stripped(part[3])),
                                                        "' is not a size (try 8, 64KiB)"))
   } else NA_real_
   units <- limit_units[[key$unit]]

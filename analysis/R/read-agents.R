@@ -118,7 +118,7 @@ read_bursts <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_data(file, " is missing")
   lines <- read_text_lines(file)
-  text <- trimws(lines)
+  text <- stripped(lines)
   at <- which(nzchar(text) & !startsWith(text, "#"))
   head <- utils::head(text, if (length(at) > 0) at[1] - 1 else length(text))
   keys <- trace_keys(head[startsWith(head, "#")])

@@ -21,8 +21,11 @@ read_text_lines <- function(file, utf8 = TRUE) {
   lines
 }
 
-# Lines without comments and without blanks at their ends. Each run of blanks is one first: to look for those at an end takes the square of a run.
-read_stripped_lines <- function(file) trimws(gsub("[[:space:]]+", " ", sub("#.*", "", read_text_lines(file))))
+# Text of a file without blanks at its ends. Looked for once per run of blanks: trimws() looks at each blank, which takes the square of a run.
+stripped <- function(text) gsub("^[[:space:]]+|(?<![[:space:]])[[:space:]]++$", "", text, perl = TRUE)
+
+# Lines without comments and without blanks at their ends; each run of blanks is one.
+read_stripped_lines <- function(file) stripped(gsub("[[:space:]]+", " ", sub("#.*", "", read_text_lines(file))))
 
 # The line of the first NUL byte, NA: there is none.
 nul_line <- function(file) {

@@ -33,7 +33,7 @@ read_schedule <- function(file) {
     abort_schema(file, ": schema ", if (is.na(schema)) "missing" else printable(schema), ", this version reads schema ",
                  schedule_schema, ": use a matching version of noiselab")
   }
-  at <- which(!comment & nzchar(trimws(lines)))
+  at <- which(!comment & grepl("[^[:space:]]", lines))
   if (length(at) == 0) abort_damaged(file, length(lines) + 1, "the line with the names of the columns is missing")
   fields <- strsplit(lines[at], "\t", fixed = TRUE)
   if (!identical(utils::head(fields[[1]], 4), schedule_columns)) {

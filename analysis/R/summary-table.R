@@ -28,7 +28,7 @@ read_summary <- function(file) {
   if (length(at) < 2) abort_data(file, " has no rows: give a table with a header and a row per level")
   cells <- strsplit(paste0(lines[at], ",\u0001"), ",", fixed = TRUE)
   width <- lengths(cells) - 1
-  header <- trimws(cells[[1]][seq_len(width[1])])
+  header <- stripped(cells[[1]][seq_len(width[1])])
   missing <- setdiff(summary_rules$name, header)
   if (length(missing) > 0) abort_damaged(file, at[1], "column '", missing[1], "' is missing")
   bad <- which(width != width[1])
@@ -36,7 +36,7 @@ read_summary <- function(file) {
     abort_damaged(file, at[bad[1]], "has ", width[bad[1]], " fields, the header has ", width[1])
   }
   text <- lapply(stats::setNames(nm = summary_rules$name), function(name) {
-    vapply(cells[-1], function(cell) trimws(cell[match(name, header)]), "")
+    vapply(cells[-1], function(cell) stripped(cell[match(name, header)]), "")
   })
   table <- lapply(summary_rules$name, function(name) {
     summary_column(text[[name]], summary_rules[summary_rules$name == name, ], file, at[-1])
@@ -49,7 +49,7 @@ read_summary <- function(file) {
 
 summary_column <- function(x, rule, file, line) {
   refuse <- function(i, wanted) {
-    abort_damaged(file, line[i], rule$name, " is '", x[i], "', wanted ", wanted)
+    abort_damaged(file, line[i], rule$name, " is '", shortened(printable(x[i])), "', wanted ", wanted)
   }
   if (rule$kind == "text") {
     if (any(x == "")) refuse(which(x == "")[1], "text")

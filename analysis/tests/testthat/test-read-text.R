@@ -66,3 +66,15 @@ test_that("a line of many blanks takes no time that grows with their square", {
   # it took 13 s of CPU time
   expect_lt(took, 2)
 })
+
+test_that("a published table is refused at once for a cell of blanks, and in a line that can be read", {
+  file <- tempfile("summary")
+  writeLines(c("table,config,op,bytes,count,nodes,level_percent,mean_s,sd_s,n",
+               paste0("1,I,allreduce,2048,100,4,", strrep(" ", 120000), strrep("[", 500), ",318.7,3.19,6"),
+               paste0("1,I,allreduce,2048,100,4,[", strrep(" ", 120000), "[,318.7,3.19,6")), file)
+  took <- system.time(error <- tryCatch(read_summary(file), error = conditionMessage))[["user.self"]]
+  expect_match(error, ":2: level_percent is '\\[+\\.\\.\\.', wanted a finite number", perl = TRUE)
+  expect_lt(nchar(error) - nchar(file), 120)
+  # looking for blanks at an end took 24 s of CPU time
+  expect_lt(took, 3)
+})
