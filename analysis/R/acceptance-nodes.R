@@ -259,11 +259,6 @@ common_df <- function(v, df) {
   2 * exp(stats::uniroot(function(x) log(trigamma(exp(x))) - log(beyond), c(-12, 12), extendInt = "downX", check.conv = FALSE)$root)
 }
 
-satterthwaite <- function(parts) {
-  parts <- parts[parts$v > 0, ]
-  sum(parts$v)^2 / sum(parts$v^2 / parts$df)
-}
-
 # Of every column: its mean, the variance of that mean by what repetitions scatter within launches (`within`, with `within_df`), and what
 # launches scatter beyond it (`excess`, which chance can make negative; NA: one launch, or one repetition of each).
 column_scatter <- function(table, launch) {
@@ -295,19 +290,6 @@ row_mads <- function(table) 1.4826 * row_medians(abs(table - row_medians(table))
 variance_of <- function(x) {
   x <- x[!is.na(x)]
   sum((x - mean.default(x))^2) / (length(x) - 1)
-}
-
-# The parts of the variance of one mean, none below 0.
-scatter_parts <- function(scatter) {
-  if (!is.na(scatter$reason)) return(data.frame(v = numeric(), df = numeric()))
-  excess <- if (!is.na(scatter$excess)) c(max(0, scatter$excess), scatter$n_launches - 1)
-  data.frame(v = c(scatter$within, excess[1]), df = c(scatter$within_df, excess[2]))
-}
-
-# Mean with the parts of its variance: repetitions, and what launches scatter beyond them.
-mean_by_launch <- function(x, launch) {
-  scatter <- column_scatter(matrix(x), launch)
-  list(mean = scatter$mean, n = scatter$n, n_launches = scatter$n_launches, parts = scatter_parts(scatter), reason = scatter$reason)
 }
 
 # Up to so many columns each is left out in turn; of more, one weighs nothing.

@@ -107,9 +107,6 @@ table_html <- function(table, caption = NULL, id = NULL) {
 
 # ---- data --------------------------------------------------------------------------------------
 
-# The values, by the names of their columns.
-table_frame <- function(table) as.data.frame(lapply(table$columns, `[[`, "value"), check.names = FALSE)
-
 to_json <- function(x, single = character()) {
   x[single] <- lapply(x[single], jsonlite::unbox)
   x <- lapply(x, function(part) if (is.null(part)) list() else part)

@@ -31,12 +31,11 @@ test_that("nodes that differ by themselves are not blamed when only two others a
 })
 
 test_that("variances of repetitions and launches add up as by hand", {
-  got <- mean_by_launch(c(1, 3, 5, 7), c("a", "a", "b", "b"))
+  got <- column_scatter(matrix(c(1, 3, 5, 7)), c("a", "a", "b", "b"))
   expect_equal(got$mean, 4)
-  expect_equal(got$parts$v, c(0.5, 3.5))
-  expect_equal(got$parts$df, c(2, 1))
-  expect_equal(satterthwaite(got$parts), 16 / (0.25 / 2 + 3.5^2))
-  expect_match(mean_by_launch(1, "a")$reason, "one repetition")
+  expect_equal(c(got$within, got$excess), c(0.5, 3.5))
+  expect_equal(c(got$within_df, got$n_launches), c(2, 2))
+  expect_match(column_scatter(matrix(1), "a")$reason, "one repetition")
 })
 
 test_that("a limit is kept by a whole interval, and missed by a whole interval", {
