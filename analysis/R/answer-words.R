@@ -292,8 +292,11 @@ heterogeneity_warning <- function(analysis) {
   main <- main_rows(rows)
   p <- main$heterogeneity_p[!is.na(main$heterogeneity_p)]
   if (length(p) == 0 || min(1, length(p) * min(p)) > 0.01) return(NULL)
-  sprintf("launches differ by more than their pairs explain (p = %s): the answer is about these launches; for others run %d launches or more",
-          format_p(min(1, length(p) * min(p))), launches_for_more)
+  wide <- all(main$scope == scope_campaign)
+  sprintf("launches differ by more than their pairs explain (p = %s): the answer is about %s", format_p(min(1, length(p) * min(p))),
+          if (wide) "launches like these, and as wide as they scatter" else {
+            sprintf("these launches; for others run %d launches or more", launches_for_more)
+          })
 }
 
 # The highest level, where it is a control: not detected by time, it says something of the set-up, not of the load.

@@ -85,6 +85,14 @@ test_that("launches like these come second where launches are few, and these lau
   expect_no_match(answer_of(one, channels = "time"), "second:")
 })
 
+test_that("launches that differ are no reason to run five where there are five", {
+  said <- function(launches) {
+    heterogeneity_warning(analyze_campaign(do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), launches = launches, launch_sd = 0.05)))))
+  }
+  expect_match(said(3), "the answer is about these launches; for others run 5 launches or more")
+  expect_match(said(6), "the answer is about launches like these, and as wide as they scatter$")
+})
+
 test_that("a reason stands once, with the rows that it concerns", {
   rows <- data.frame(channel = rep(c("time", "base"), each = 3), level_requested_percent = rep(c(0, 1, 5), 2))
   expect_equal(with_rows(rows, c(NA, "few", NA, NA, NA, NA), "inconclusive"), "inconclusive: time at 1 %: few")
