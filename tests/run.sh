@@ -160,6 +160,8 @@ elif [ -n "$over" ]; then
     echo "$over" | sed 's/^/not ok - /' | tee -a "$log"
 fi
 failed=$(grep -cE '^not ok' "$log")
+# by name once more, for who sees only the last lines
+awk '/^# [a-z]+(\/|$)/ { name = $2 } /^not ok/ { print "# failed: " name ": " $0 }' "$log"
 printf '# %d s, %d s of CPU time\n' $(($(date +%s) - began)) "$(awk -F '\t' '{ s += $3 } END { print s }' "$times")"
 echo "$passed passed, $failed failed${skipped:+, $skipped skipped}" | tee "$NOISELAB_BUILD/test.summary"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
