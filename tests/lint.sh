@@ -220,6 +220,16 @@ done)
 [ -z "$lost" ]
 result $? 'every document that a comment or a page names is there' "$lost"
 
+# mawk reads and prints numbers with the comma of a locale: who computes in awk has lib.sh, which sets C for it, or sets it itself
+# shellcheck disable=SC2016
+lost=$(for script in experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh experiments/*.sbatch; do
+    case $script in experiments/lib-*) continue ;; esac # sourced by those that have lib.sh
+    if ! grep -qE '(^|[^.a-z_-])awk ' "$script" || ! grep -qE '%[0-9.]*[efg]|\$[0-9] [-+*/] ' "$script"; then continue; fi
+    grep -qE '^LC_ALL=C$|/lib(-[a-z]+)?\.sh' "$script" || echo "$script"
+done)
+[ -z "$lost" ] && grep -qF 'awk() { LC_ALL=C command awk' experiments/lib.sh
+result $? 'no script computes in awk with the comma of a locale' "$lost"
+
 # words that noiselab help explains
 lost=$(cut -f 2 experiments/words.tsv | while read -r word; do grep -qE "^\\|.*\\b$word\\b.*\\|" docs/reference/glossary.md || echo "$word"; done)
 [ -z "$lost" ]

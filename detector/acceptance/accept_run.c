@@ -12,6 +12,7 @@
 #include "common/base/nl_error.h"
 #include "common/sys/nl_memory.h"
 #include "detector/nodes/unlike.h"
+#include "detector/ops/algorithms.h"
 
 enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 
@@ -294,6 +295,7 @@ static void warn_of_nodes(struct nx_run *r) {
         snprintf(line, sizeof line, "%s: they take turns and disturb each other", what);
         nx_warn(r, line);
     }
+    if (nd_algorithms_foreign_rules(line, sizeof line)) nx_warn(r, line);
     if (r->shares_kernel) nx_warn(r, "several nodes share one kernel: they are parts of one machine, and disturb each other");
     if (r->o->fault.is_given) nx_warn(r, "--inject-fault: data are made wrong on purpose, the launch says nothing about the machine's own");
 }

@@ -171,3 +171,11 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     grep -qE 'a quota of 0.2 CPUs \(20 ms of every 100 ms, /sys/fs/cgroup/[^)]*\) holds for the 1 rank\(s\) of .*: they are stopped' "$ERR"
     jq -e 'tostring | contains("a quota of 0.2 CPUs")' "$OUT/one/launch.json"
 }
+
+@test "rules that were made for another version of the library are said, and stand in the launch" {
+    [[ $("$MPIRUN_COMMAND" --version 2>&1) = *'Open MPI'* ]] || skip 'the rules are of Open MPI'
+    echo '# made by noiselab run advise: holds for Open MPI v0.9; each rule was tried and acts' >"$BATS_TEST_TMPDIR/rules"
+    OMPI_MCA_coll_tuned_dynamic_rules_filename=$BATS_TEST_TMPDIR/rules accept 1 --checks latency --sizes 8
+    grep -qE "the rules of '.*/rules' hold for Open MPI v0.9, and this is Open MPI v" "$ERR"
+    jq -e '.warnings | any(contains("hold for Open MPI v0.9"))' "$OUT/one/launch.json"
+}
