@@ -76,7 +76,6 @@ LIBEXEC := $(filter-out node-health.sh,$(notdir $(wildcard experiments/*.sh expe
 PRESETS := $(wildcard noisegen/presets/*)
 R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
-MAN := $(wildcard docs/man/*.1)
 
 .DEFAULT_GOAL := all
 .PHONY: all programs presets scripts r words census deps demo docs-examples test check test-long mutants fuzz fault endurance launches test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
@@ -184,11 +183,12 @@ $(BUILD)/libexec/noiselab/%: experiments/%
 	@mkdir -p $(@D)
 	install -m 644 $< $@
 
-# every command, option and operation, from the programs' own tables: for `noiselab help` and the completion of shells
+# every command, option and operation, from the programs' own tables: for `noiselab help`, man pages and the completion of shells
 WORDS := $(BUILD)/share/noiselab/words.tsv
 COMPLETIONS := $(BUILD)/share/bash-completion/completions/noiselab $(BUILD)/share/zsh/site-functions/_noiselab $(BUILD)/share/fish/vendor_completions.d/noiselab.fish
 OPTIONS := $(BUILD)/share/doc/noiselab/options.md
-words: $(WORDS) $(COMPLETIONS) $(OPTIONS)
+MAN := $(patsubst docs/man/%,$(BUILD)/share/man/man1/%,$(wildcard docs/man/*.1))
+words: $(WORDS) $(COMPLETIONS) $(OPTIONS) $(MAN)
 
 $(WORDS): experiments/command/words.sh experiments/words.tsv $(PROGRAMS:%=$(BUILD)/bin/%) $(R_LIB)/noiselab/DESCRIPTION $(BUILD)/bin/noiselab \
 		$(BUILD)/bin/noiselab-run $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) | presets scripts
@@ -198,6 +198,10 @@ $(WORDS): experiments/command/words.sh experiments/words.tsv $(PROGRAMS:%=$(BUIL
 $(OPTIONS): experiments/command/options.sh docs/reference/options.md $(WORDS)
 	@mkdir -p $(@D)
 	sh experiments/command/options.sh $(abspath $(BUILD)) docs/reference/options.md > $@.new && mv $@.new $@
+
+$(MAN): $(BUILD)/share/man/man1/%: docs/man/% experiments/command/man.sh $(WORDS)
+	@mkdir -p $(@D)
+	@sh experiments/command/man.sh $(BUILD) $< > $@.new && mv $@.new $@
 
 $(BUILD)/share/bash-completion/completions/noiselab: completed = bash
 $(BUILD)/share/zsh/site-functions/_noiselab: completed = zsh

@@ -76,7 +76,10 @@ void nl_tables_row(const char *type, const char *name, const char *value, const 
 void nl_tables_options(const struct argp_option *options) {
     for (const struct argp_option *o = options; o->name || o->doc; o++) {
         char name[72];
-        if (!o->name) continue;
+        if (!o->name) {
+            nl_tables_row("group", "-", NULL, o->doc);
+            continue;
+        }
         snprintf(name, sizeof name, "--%s", o->name);
         nl_tables_row("option", name, o->arg, o->doc);
     }

@@ -44,7 +44,7 @@ int nl_tables_asked(int argc, char **argv);
 /* A line "TYPE<TAB>NAME<TAB>VALUE<TAB>HELP" on stdout; value NULL: "-". Ends of lines and tabs in the help become blanks. */
 void nl_tables_row(const char *type, const char *name, const char *value, const char *help);
 
-/* One line of type "option" for every option. `options` ends with an empty row. */
+/* One line of type "option" for every option, one of type "group" for every heading. `options` ends with an empty row. */
 void nl_tables_options(const struct argp_option *options);
 
 /* One line for every row of a table of pointers that ends with NULL and whose rows have a name and a help line. */

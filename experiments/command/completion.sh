@@ -22,7 +22,7 @@ types='--op operation
 # lines "program<TAB>option<TAB>kind<TAB>values<TAB>help": kind: none (takes no value), words (values are known), file, any
 options=$(awk -F '\t' -v OFS='\t' -v types="$types" '
     BEGIN { n = split(types, t, "\n"); for (i = 1; i <= n; i++) { split(t[i], part, " "); type_of[part[1]] = part[2] } }
-    $2 != "option" && !(($2, $3) in seen) { seen[$2, $3] = 1; of[$2] = of[$2] (of[$2] == "" ? "" : " ") $3 }
+    $2 != "option" && $2 != "group" && !(($2, $3) in seen) { seen[$2, $3] = 1; of[$2] = of[$2] (of[$2] == "" ? "" : " ") $3 }
     $2 == "option" { row[++n_rows] = $0 }
     END {
         for (i = 1; i <= n_rows; i++) {
@@ -43,7 +43,7 @@ of() { awk -F '\t' -v type="$1" '$2 == type && !seen[$3]++ { out = out (out == "
 
 commands=$(of command) experiments=$(of experiment) analyses=$(of analysis) plots=$(of plot)
 # what help explains, without the options, and without words of two parts
-explained=$(awk -F '\t' '$2 != "option" && $3 !~ / / && !seen[$3]++ { out = out (out == "" ? "" : " ") $3 } END { print out }' "$words")
+explained=$(awk -F '\t' '$2 != "option" && $3 != "-" && $3 !~ / / && !seen[$3]++ { out = out (out == "" ? "" : " ") $3 } END { print out }' "$words")
 programs=$(printf '%s\n' "$options" | cut -f 1 | grep -v ' ' | sort -u)
 
 # cases: a line of a case for each program with its options, and one for each option with known values, for a shell of Bourne's kind

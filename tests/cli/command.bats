@@ -278,7 +278,7 @@ EOT
     [ "$(grep -c ' left' "$ERR")" -eq 1 ]
     rm -rf "$OUT"
     launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 2.3 --warmup 0 --progress off >/dev/null
-    ! grep -q ' left' "$ERR" || false
+    ! grep -q '%, .* left' "$ERR" || false
     rm -rf "$OUT"
     refused "--progress: 'on' is not auto, terminal, lines or off" --progress on
 }
@@ -362,7 +362,7 @@ offers() { grep -qxF -- "$1" <<<"$GOT"; }
     build/bin/noiselab-gen --version | grep -qF "$commit"
 }
 
-@test "make install puts completion and words where shells look for them, and uninstall takes them away" {
+@test "make install puts completion, words and man pages where they are looked for, and uninstall takes them away" {
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     build=$(cd "$BIN/.." && pwd)
     # -o: what is built stays as it is
@@ -372,6 +372,10 @@ offers() { grep -qxF -- "$1" <<<"$GOT"; }
         [ -s "$BATS_TEST_TMPDIR/root/usr/share/$file" ]
     done
     "$BATS_TEST_TMPDIR/root/usr/bin/noiselab" help allreduce | grep -q operation
+    # man pages have the options of the tables, and of the experiments
+    for page in "$root"/docs/man/*.1; do [ -s "$BATS_TEST_TMPDIR/root/usr/share/man/man1/${page##*/}" ]; done
+    grep -qF '\-\-half\-period' "$BATS_TEST_TMPDIR/root/usr/share/man/man1/noiselab-detect.1"
+    grep -qF '\-\-no\-self\-check' "$BATS_TEST_TMPDIR/root/usr/share/man/man1/noiselab-run.1"
     make -s -C "$root" BUILD="$build" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr uninstall
     [ -z "$(find "$BATS_TEST_TMPDIR/root" ! -type d)" ]
 }

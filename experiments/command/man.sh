@@ -1,0 +1,32 @@
+#!/bin/sh
+# man.sh BUILD PAGE: a man page with its options, on stdout: for a line `.\" options PROGRAM` those of the program's table, for a line
+# `.\" help EXPERIMENT` what noiselab run EXPERIMENT prints, without what all of them print, which is `.\" help` alone
+set -eu
+libexec=$1/libexec/noiselab words=$1/share/noiselab/words.tsv
+
+# verbatim: stdin as it stands
+verbatim() {
+    echo .EX
+    sed 's/\\/\\e/g; s/-/\\-/g; s/^[.'\'']/\\\&&/'
+    echo .EE
+}
+
+# shellcheck source=experiments/lib-options.sh
+common=$(. "$libexec/lib-options.sh" && common_usage)
+while IFS= read -r line; do
+    case $line in
+    '.\" options '*)
+        awk -F '\t' -v program="${line#* options }" '
+            function roff(text) { gsub(/\\/, "\\e", text); gsub(/-/, "\\-", text); return text }
+            $1 == program && $2 == "group" { sub(/:$/, "", $5); print ".SS " roff($5) }
+            $1 == program && $2 == "option" {
+                print ".TP\n\\fB" roff($3) "\\fR" ($4 == "-" ? "" : "=\\fI" roff($4) "\\fR") "\n\\&" roff($5)
+                n++
+            }
+            END { exit !n }' "$words"
+        ;;
+    '.\" help') printf '%s\n' "$common" | verbatim ;;
+    '.\" help '*) "$1/bin/noiselab-run" "${line#* help }" --help | awk -v end="${common%%:*}:" '$0 == end { exit } { print }' | verbatim ;;
+    *) printf '%s\n' "$line" ;;
+    esac
+done <"$2"
