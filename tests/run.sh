@@ -108,7 +108,7 @@ case ${1-} in
 --list)
     # in the order in which they are run
     suites=$(wanted "$2")
-    for group in alone pair beside; do printf '%s\n' "$suites" | in_group "$group"; done
+    for group in alone pair waits beside; do printf '%s\n' "$suites" | in_group "$group"; done
     exit
     ;;
 esac
@@ -123,7 +123,13 @@ disturbed=$(others_percent)
 printf '%s\n' "$suites" | in_group alone | taken 1
 printf '%s\n' "$suites" | in_group pair | taken 2
 # who judges a time is told that it cannot be done here
-printf '%s\n' "$suites" | in_group beside | in_batches | NOISELAB_BESIDE=yes taken "$jobs"
+export NOISELAB_BESIDE=yes
+printf '%s\n' "$suites" | in_group waits | taken 1 >"$NOISELAB_BUILD/waits.log" 2>&1 &
+waits=$!
+printf '%s\n' "$suites" | in_group beside | in_batches | taken "$jobs"
+wait "$waits"
+cat "$NOISELAB_BUILD/waits.log"
+unset NOISELAB_BESIDE
 repeated=0
 again=$(printf '%s\n' "$suites" | failing)
 if [ -n "$again" ]; then
