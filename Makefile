@@ -78,7 +78,7 @@ R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words census deps demo docs-examples test check test-long mutants fuzz fault endurance launches test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r words census deps demo docs-examples test check test-long mutants fuzz fault endurance launches r-check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -214,7 +214,7 @@ r: $(R_LIB)/noiselab/DESCRIPTION
 
 $(R_LIB)/noiselab/DESCRIPTION: $(R_SOURCES)
 	@mkdir -p $(R_LIB)
-	@rm -rf $(BUILD)/r-source && mkdir $(BUILD)/r-source && cp -R $(filter-out %/tests %/bench %/man,$(wildcard analysis/*)) $(BUILD)/r-source
+	@rm -rf $(BUILD)/r-source && mkdir $(BUILD)/r-source && cp -R $(filter-out %/tests %/bench,$(wildcard analysis/*)) $(BUILD)/r-source
 	R CMD INSTALL --no-docs --no-test-load --library=$(R_LIB) $(BUILD)/r-source >$(BUILD)/r-install.log 2>&1 || { cat $(BUILD)/r-install.log; exit 1; }
 	@touch $@
 
@@ -256,6 +256,11 @@ test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as
 
 .PHONY: tests-built
 tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES) $(BUILD)/fuzz-mutate $(BUILD)/fault/fault.so $(BUILD)/fault/agent
+
+r-check: r ## R CMD check of the package; its help pages are made from the comments (roxygen2)
+	rm -rf $(BUILD)/r-check && mkdir $(BUILD)/r-check && cp -R analysis $(BUILD)/r-check/noiselab
+	cd $(BUILD)/r-check && R_LIBS="$(abspath $(R_LIB))" Rscript --vanilla -e 'roxygen2::roxygenise("noiselab", load_code = "installed")' && \
+		R CMD build noiselab && _R_CHECK_FORCE_SUGGESTS_=false R CMD check --no-manual --no-tests noiselab_*.tar.gz
 
 bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh

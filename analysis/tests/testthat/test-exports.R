@@ -1,9 +1,23 @@
-# The help page of an exported function as text, from the sources.
+# The comments before an exported function, as lines without their mark.
 help_of <- function(name) {
-  pages <- list.files(test_path("..", "..", "man"), "\\.Rd$", full.names = TRUE)
-  text <- lapply(pages, readLines)
-  found <- Filter(function(page) any(page == sprintf("\\alias{%s}", name)), text)
-  paste(unlist(found), collapse = "\n")
+  block <- character()
+  for (file in list.files(test_path("..", "..", "R"), "\\.R$", full.names = TRUE)) for (line in readLines(file)) {
+    if (startsWith(line, "#'")) {
+      block <- c(block, sub("^#' ?", "", line))
+    } else {
+      if (startsWith(line, paste(name, "<- "))) return(block)
+      block <- character()
+    }
+  }
+}
+
+# The code of the examples without what needs data of the reader's (\\dontrun); what takes long (\\donttest) only when all is wanted.
+examples_of <- function(name, all = FALSE) {
+  lines <- help_of(name)
+  code <- lines[-seq_len(match("@examples", lines))]
+  code <- paste(code[!cumsum(startsWith(code, "@"))], collapse = "\n")
+  if (all) code <- gsub("\\\\donttest\\{((?s).*?)\n\\}", "\\1", code, perl = TRUE)
+  gsub("(?s)\\\\dont(run|test)\\{.*?\n\\}", "", code, perl = TRUE)
 }
 
 exported <- function() sort(getNamespaceExports("noiselab"))
@@ -13,33 +27,24 @@ test_that("the package exports what a person would call, and no more", {
   expect_true(all(c("read_campaign", "analyze_campaign", "answer_facts", "draw_plot", "write_report") %in% exported()))
 })
 
-test_that("every exported function has a help page with its value and an example", {
+test_that("every exported function says what it returns, and has an example", {
   for (name in exported()) {
-    page <- help_of(name)
-    expect_match(page, "\\value{", fixed = TRUE, label = name)
-    expect_match(page, "\\examples{", fixed = TRUE, label = name)
+    expect_true(any(startsWith(help_of(name), "@return ")), label = name)
+    expect_true("@examples" %in% help_of(name), label = name)
   }
 })
 
-run_examples <- function(pages, short = TRUE) {
-  for (page in pages) {
-    code <- tempfile(fileext = ".R")
-    tools::Rd2ex(page, code, commentDonttest = short)
-    if (!file.exists(code)) next
-    expect_error(utils::capture.output(suppressMessages(source(code, local = new.env(parent = globalenv()), echo = FALSE))), NA,
-                 label = basename(page))
-    unlink(code)
+run_examples <- function(names, all) {
+  for (name in names) {
+    expect_error(utils::capture.output(suppressMessages(eval(parse(text = examples_of(name, all)), new.env(parent = globalenv())))), NA, label = name)
   }
 }
-help_pages <- function() list.files(test_path("..", "..", "man"), "\\.Rd$", full.names = TRUE)
 
-test_that("the examples run", {
-  run_examples(help_pages())
-})
+test_that("the examples run", run_examples(exported(), all = FALSE))
 
 test_that("the examples that take longer run", {
   skip_unless_long()
-  run_examples(Filter(function(page) any(grepl("donttest", readLines(page))), help_pages()), short = FALSE)
+  run_examples(Filter(function(name) any(startsWith(help_of(name), "\\donttest")), exported()), all = TRUE)
 })
 
 test_that("a plot is drawn by its name, as data or as a picture", {
