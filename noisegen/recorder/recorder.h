@@ -35,9 +35,10 @@ const char *nr_group_name(enum nr_group group);
 
 /* What is watched. */
 enum nr_view {
-    NR_VIEW_CPUS,   /* whoever runs on the CPUs (source cpu); by the other sources: the marked tasks, as far as they can be seen */
-    NR_VIEW_TASKS,  /* the marked tasks only (a trace of an agent); source thread watches them */
-    NR_VIEW_THREADS /* with source thread: when the threads `tids` were off their CPUs; source cpu: as NR_VIEW_CPUS */
+    NR_VIEW_CPUS,    /* whoever runs on the CPUs (source cpu); by the other sources: the marked tasks, as far as they can be seen */
+    NR_VIEW_TASKS,   /* the marked tasks only (a trace of an agent); source thread watches them */
+    NR_VIEW_THREADS, /* with source thread: when the threads `tids` were off their CPUs; source cpu: as NR_VIEW_CPUS */
+    NR_VIEW_ALL      /* whoever runs on the CPUs, by sources that need nobody to be marked */
 };
 
 struct nr_config {

@@ -20,9 +20,8 @@ enum { LIST_BYTES = 16384 };
 
 /* ---- setters: each returns NULL or what it would have liked ---- */
 
-static const char *set_pid(void *context, const char *text) {
+static const char *read_pids(const char *text, pid_t pids[NR_MAX_PIDS], int *n_pids) {
     static const char wanted[] = "a list of at most 256 process ids (try 1234,1240)";
-    struct parsing *p = context;
     const char *parts[NR_MAX_PIDS];
     char copy[LIST_BYTES];
     if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) return wanted;
@@ -31,10 +30,20 @@ static const char *set_pid(void *context, const char *text) {
     for (int i = 0; i < n; i++) {
         int64_t pid;
         if (nl_parse_int(parts[i], 1, INT32_MAX, &pid)) return wanted;
-        p->o->pids[i] = (pid_t)pid;
+        pids[i] = (pid_t)pid;
     }
-    p->o->n_pids = n;
+    *n_pids = n;
     return NULL;
+}
+
+static const char *set_pid(void *context, const char *text) {
+    struct parsing *p = context;
+    return read_pids(text, p->o->pids, &p->o->n_pids);
+}
+
+static const char *set_except(void *context, const char *text) {
+    struct parsing *p = context;
+    return read_pids(text, p->o->except, &p->o->n_except);
 }
 
 static const char *set_cgroup(void *context, const char *text) {
@@ -141,6 +150,7 @@ static const struct nl_option rows[] = {
     {"cgroup", "PATH", "record the processes of a cgroup (v1 or v2) and of those below it, and their children", 1, set_cgroup},
     {"name", "PREFIX", "record tasks whose name begins like this, now or later, and their children", 1, set_name},
     {"cpus", "LIST", "record on these CPUs only; alone: whoever runs there, but for idle time and this program (default all)", 1, set_cpus},
+    {"except", "LIST", "with --cpus alone: leave out these processes, and the children that they have or start", 1, set_except},
     {"duration", "TIME", "how long; needed but for a command, which ends the recording when it ends", 2, set_duration},
     {"source", "NAME", "auto (the best that is possible), cpu, thread or schedstat (default auto)", 2, set_source},
     {"list-sources", NULL, "the sources, best first", 2, list_sources},
@@ -163,6 +173,8 @@ static int check(const struct nr_options *o) {
         nl_error("--duration is missing (try --duration 60s)");
     else if (n_ways == 0 && strcmp(o->source, "auto") != 0 && strcmp(o->source, "cpu") != 0)
         nl_error("--source %s: whoever runs on a CPU can only be seen by source cpu", o->source);
+    else if (n_ways > 0 && o->n_except > 0)
+        nl_error("--except: is for --cpus alone, which records whoever runs there");
     else
         return 0;
     return -1;
@@ -177,7 +189,7 @@ int nr_options_parse(int argc, char **argv, struct nr_options *o) {
                  .args = "[-- COMMAND [ARGUMENT...]]",
                  .doc = "Records what processes do to CPUs: the bursts of an agent, from the best source that this machine "
                         "allows, as a trace that noiselab-gen --replay takes, and a summary: period, duty, quantiles, threads, "
-                        "CPUs, losses."
+                        "CPUs, losses, and the tasks that had the CPUs most."
                         "\vExit status: 0 recorded, 2 usage or environment error, 3 nothing of what was asked for ran.\n"
                         "SIGINT, SIGTERM and SIGHUP end the recording early, with what it has.\n\n"
                         "Example: noiselab-record --name collectd --duration 60s --out collectd.trace"}};

@@ -10,6 +10,8 @@ enum { NR_MAX_PIDS = 256, NR_MAX_CPUS = 4096 };
 struct nr_options {
     pid_t pids[NR_MAX_PIDS];
     int n_pids;
+    pid_t except[NR_MAX_PIDS]; /* left out, with their children */
+    int n_except;
     const char *cgroup; /* NULL: none */
     const char *name;   /* prefix; NULL: none */
     int cpus[NR_MAX_CPUS];

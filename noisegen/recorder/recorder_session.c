@@ -18,6 +18,7 @@
 #include "common/sys/nl_whole.h"
 #include "noisegen/recorder/tasks_of_proc.h"
 #include "noisegen/recorder/recorder.h"
+#include "noisegen/recorder/source.h"
 #include "noisegen/recorder/summary.h"
 
 enum { BURSTS_PER_SECOND = 50000, MOST_BURSTS = 8 << 20 };
@@ -107,8 +108,8 @@ static int start_recorder(struct session *s, const pid_t *pids, int n) {
     int64_t seconds = o->duration_ns / 1000000000 + 1,
             most = seconds < MOST_BURSTS / BURSTS_PER_SECOND ? seconds * BURSTS_PER_SECOND : MOST_BURSTS;
     struct nr_config config = {
-        .source = is_all ? "cpu" : o->source,
-        .view = is_all ? NR_VIEW_CPUS : NR_VIEW_TASKS,
+        .source = o->source,
+        .view = is_all ? NR_VIEW_ALL : NR_VIEW_TASKS,
         .cpus = o->cpus,
         .n_cpus = o->n_cpus,
         .pids = pids,
@@ -120,7 +121,12 @@ static int start_recorder(struct session *s, const pid_t *pids, int n) {
         .sampler_cpu = -1,
     };
     if (nr_open(&s->recorder, &config)) return -1;
+    if (o->out && !nr_source_find(nr_source(s->recorder))->has_bursts) {
+        nl_error("--out: there is no trace where switches cannot be recorded (%s)", nr_reason(s->recorder));
+        return -1;
+    }
     nr_mark(s->recorder, getpid(), NR_NOISELAB, 0);
+    for (int i = 0; i < o->n_except; i++) nr_mark(s->recorder, o->except[i], NR_NOISELAB, 1);
     return 0;
 }
 
@@ -290,7 +296,7 @@ static int conclude(struct session *s) {
         nr_print_summary(s->recorder, summary, s->what);
     int is_printed = fflush(stdout) == 0 && !ferror(stdout);
     if (!is_printed) nl_error("cannot write the summary: %s", strerror(errno));
-    if (summary->n_bursts == 0) {
+    if (summary->n_takers == 0) {
         nl_warn("none of what was asked for ran in this time: there is no trace");
         status = NL_EXIT_INCONCLUSIVE;
     } else if (write_out(s, summary) == 0 && is_printed)

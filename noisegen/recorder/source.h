@@ -16,6 +16,7 @@ struct nr_source {
     const char *name;
     const char *what; /* one line for --list-sources */
     int has_bursts;   /* sees single bursts: a trace can be written */
+    int sees_all;     /* sees tasks that nobody marked */
     int is_cpu_time;  /* its times are the scheduler's account, steal is not in them */
     /* Required. Opens it; -1: why says why it is not possible here. */
     int (*open)(struct nr_recorder *r, char *why, size_t size);
@@ -28,7 +29,7 @@ struct nr_source {
     void (*close)(struct nr_recorder *r);
 };
 
-extern const struct nr_source nr_source_cpu, nr_source_thread, nr_source_schedstat, nr_source_counts;
+extern const struct nr_source nr_source_cpu, nr_source_thread, nr_source_schedstat, nr_source_counts, nr_source_proc;
 extern const struct nr_source *const nr_sources[]; /* ends with NULL */
 
 const struct nr_source *nr_source_find(const char *name);

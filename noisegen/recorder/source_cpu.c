@@ -214,6 +214,7 @@ const struct nr_source nr_source_cpu = {
     .name = "cpu",
     .what = "every context switch of a CPU, by perf_event_open: who ran, from when to when (root, CAP_PERFMON or perf_event_paranoid <= 0)",
     .has_bursts = 1,
+    .sees_all = 1,
     .open = open_cpu,
     .begin = begin,
     .end = end,

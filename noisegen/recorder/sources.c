@@ -5,7 +5,8 @@
 #include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"
 
-const struct nr_source *const nr_sources[] = {&nr_source_cpu, &nr_source_thread, &nr_source_schedstat, &nr_source_counts, NULL};
+const struct nr_source *const nr_sources[] = {&nr_source_cpu,    &nr_source_thread, &nr_source_schedstat,
+                                            &nr_source_counts, &nr_source_proc,   NULL};
 
 const struct nr_source *nr_source_find(const char *name) {
     for (int i = 0; nr_sources[i]; i++)
@@ -26,6 +27,7 @@ int nr_source_choose(struct nr_recorder *r, const char *name) {
         const struct nr_source *source = nr_sources[i];
         if (!is_auto && strcmp(source->name, name) != 0) continue;
         if (r->config.view == NR_VIEW_TASKS && !source->has_bursts && is_auto) continue;
+        if (is_auto && (r->config.view == NR_VIEW_ALL ? !source->sees_all : source->sees_all && !source->has_bursts)) continue;
         if (source->open(r, why, sizeof why) == 0) {
             r->source = source;
             if (!is_auto && i > 0) snprintf(r->reason, sizeof r->reason, "asked for");

@@ -9,6 +9,7 @@
 
 #include "noisegen/recorder/map.h"
 #include "common/base/nl_units.h"
+#include "noisegen/recorder/source.h"
 #include "noisegen/recorder/write.h"
 
 static int compare_bursts(const void *a, const void *b) {
@@ -21,7 +22,6 @@ static int64_t scaled(int64_t ns, double share) {
     return share >= 0 && share < 1 ? (int64_t)((double)ns * share) : ns;
 }
 
-/* Sums, lengths and threads of the single bursts. */
 /* Share of time on a CPU that was CPU time. What steal leaves is an estimate, by ticks and over all that the CPU did; it is never below the
  * kernel's account of the processes. */
 static double cpu_time_share(const struct nr_recorder *r, const struct nr_summary *s, int cpu) {
@@ -37,6 +37,21 @@ static double least_share(const struct nr_burst *bursts, int64_t n, int64_t acco
     return (double)account_ns < wall_ns ? (double)account_ns / wall_ns : 1;
 }
 
+/* Where no burst is seen the account of the tasks is the time on CPUs. */
+static void sum_account(struct nr_summary *s) {
+    if (s->n_bursts > 0) return;
+    for (int group = 0; group < NR_UNKNOWN; group++)
+        if (group != NR_NOISELAB && group != NR_RANK && group != NR_IDLE) s->wall_ns += s->totals.group_ns[group];
+    s->cpu_ns = s->wall_ns;
+}
+
+static int block_of(const struct nr_recorder *r, const struct nr_summary *s, int64_t start_ns) {
+    int64_t since_ns = start_ns - nr_origin_ns(r);
+    int block = s->span_ns > 0 && since_ns > 0 ? (int)((double)since_ns / (double)s->span_ns * NR_BLOCKS) : 0;
+    return block < NR_BLOCKS ? block : NR_BLOCKS - 1;
+}
+
+/* Sums, lengths and threads of the single bursts. */
 static int sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts, int64_t n, struct nr_summary *s) {
     struct nr_map threads = {0}, cpus = {0};
     int max_cpu = -1;
@@ -54,6 +69,7 @@ static int sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts
         double share = cpu_time_share(r, s, b->cpu);
         s->wall_ns += length_ns;
         s->cpu_ns = s->cpu_ns < 0 || share < 0 ? -1 : s->cpu_ns + scaled(length_ns, share);
+        s->blocks_ns[block_of(r, s, b->start_ns)] += length_ns;
         s->n_wakeups += !b->is_preempted;
         nl_hist_add(&s->bursts, length_ns);
         if (length_ns > s->longest_burst_ns) s->longest_burst_ns = length_ns;
@@ -111,11 +127,12 @@ int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t acco
     if (!sorted) return -1;
     if (n > 0) memcpy(sorted, bursts, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, compare_bursts);
-    int status =
-        sum_bursts(r, sorted, n, s) || nr_rhythm(sorted, (size_t)n, group_gap_ns, &s->rhythm) || make_trace(r, sorted, (size_t)n, s) ? -1
-                                                                                                                                     : 0;
+    s->n_takers = nr_takers(r, sorted, (size_t)n, s->takers, NR_MOST_TAKERS);
+    int failed = s->n_takers < 0 || sum_bursts(r, sorted, n, s) || nr_rhythm(sorted, (size_t)n, group_gap_ns, &s->rhythm) ||
+                 make_trace(r, sorted, (size_t)n, s);
     free(sorted);
-    return status;
+    sum_account(s);
+    return failed ? -1 : 0;
 }
 
 void nr_summary_free(struct nr_summary *s) {
@@ -152,6 +169,8 @@ int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE
 
 /* ---- printing ---- */
 
+enum { SHOWN_TAKERS = 5 };
+
 static const char *duration(int64_t ns, char *buffer, size_t size) {
     return ns < 0 ? "-" : nl_format_duration(ns, buffer, size);
 }
@@ -166,6 +185,29 @@ static void print_lengths(const char *name, int64_t n, const struct nl_hist *his
     putchar('\n');
 }
 
+static double percent_of_cpu(const struct nr_summary *s, int64_t ns) {
+    return s->span_ns > 0 ? 100 * (double)ns / (double)s->span_ns : 0;
+}
+
+static double bursts_per_s(const struct nr_summary *s, const struct nr_taker *t) {
+    return s->span_ns > 0 ? 1e9 * (double)t->n_bursts / (double)s->span_ns : 0;
+}
+
+/* Who ran: the tasks with the most time. */
+static void print_takers(const struct nr_summary *s) {
+    char typical[32], longest[32], period[32];
+    for (int i = 0; i < s->n_takers && i < SHOWN_TAKERS; i++) {
+        const struct nr_taker *t = &s->takers[i];
+        printf("%-12s %-15s %.4g %% of a CPU", i == 0 ? "who ran" : "", t->task, percent_of_cpu(s, t->busy_ns));
+        if (t->n_bursts > 0)
+            printf(", %.3g bursts per second of %s (longest %s), %s%s", bursts_per_s(s, t),
+                   duration(t->typical_ns, typical, sizeof typical), duration(t->longest_ns, longest, sizeof longest),
+                   t->period_ns > 0 ? "period " : "no period",
+                   t->period_ns > 0 ? duration((int64_t)t->period_ns, period, sizeof period) : "");
+        printf("%s%s\n", t->cpus[0] ? ", CPU " : "", t->cpus);
+    }
+}
+
 void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, const char *what) {
     char a[32], b[32];
     double seconds = (double)s->span_ns / 1e9;
@@ -176,6 +218,10 @@ void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, c
     if (s->cpu_ns >= 0 && s->cpu_ns != s->wall_ns) printf(", without the hypervisor's share %s", duration(s->cpu_ns, b, sizeof b));
     if (s->account_ns >= 0) printf("; by the kernel's account %s", duration(s->account_ns, b, sizeof b));
     printf(")\n");
+    if (!nr_source_find(nr_source(r))->has_bursts) {
+        print_takers(s);
+        return;
+    }
     if (s->rhythm.period_ns > 0)
         printf("%-12s %.6g ms +- %s (99 %%; %.0f %% of the activities keep to it; jitter %s)\n", "period", s->rhythm.period_ns / 1e6,
                duration((int64_t)ceil(s->rhythm.period_error_ns), b, sizeof b), 100 * s->rhythm.regularity,
@@ -193,6 +239,7 @@ void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, c
     if (s->totals.not_kept > 0) printf("%-12s %" PRId64 " bursts found no room\n", "not kept", s->totals.not_kept);
     printf("%-12s %s; hypervisor's steal on the CPUs %s\n", "recorder", duration(s->totals.observer_cpu_ns, a, sizeof a),
            duration(s->steal_ns, b, sizeof b));
+    print_takers(s);
 }
 
 static json_t *known(int64_t value) {
@@ -208,6 +255,41 @@ static json_t *lengths(int64_t n, const struct nl_hist *hist, int64_t longest_ns
 static json_t *text(const char *value) {
     json_t *json = json_string(value);
     return json ? json : json_string("(not UTF-8)");
+}
+
+static json_t *takers_json(const struct nr_summary *s) {
+    json_t *array = json_array();
+    for (int i = 0; i < s->n_takers; i++) {
+        const struct nr_taker *t = &s->takers[i];
+        json_t *one = json_pack("{s:o, s:I, s:f, s:o, s:o, s:o, s:o, s:s}", "task", text(t->task), "busy_ns", (json_int_t)t->busy_ns,
+                                "percent_of_cpu", percent_of_cpu(s, t->busy_ns), "bursts", known(t->n_bursts), "burst_ns",
+                                known(t->typical_ns), "longest_ns", known(t->longest_ns), "period_ns",
+                                t->period_ns > 0 ? json_real(t->period_ns) : json_null(), "cpus", t->cpus);
+        json_array_append_new(array, one);
+    }
+    return array;
+}
+
+/* The activities of each CPU: how many began in each block of the recording, and how many were how long, by bins of nl_hist. */
+static void add_activities(json_t *json, const struct nr_recorder *r, const struct nr_summary *s) {
+    int64_t counts[NR_BLOCKS] = {0};
+    json_t *times = json_array(), *begun = json_array(), *bins = json_array();
+    struct nl_hist *hist = calloc(1, sizeof *hist);
+    for (size_t i = 0; hist && i < s->n_trace; i++) {
+        counts[block_of(r, s, s->trace[i].start_ns)]++;
+        nl_hist_add(hist, s->trace[i].busy_ns);
+    }
+    for (int i = 0; i < NR_BLOCKS; i++) {
+        json_array_append_new(times, json_integer((json_int_t)s->blocks_ns[i]));
+        json_array_append_new(begun, json_integer((json_int_t)counts[i]));
+    }
+    for (int i = 0; hist && i < NL_HIST_BINS; i++)
+        if (hist->bins[i] > 0)
+            json_array_append_new(bins, json_pack("[I, I]", (json_int_t)nl_hist_lo(i), (json_int_t)hist->bins[i]));
+    json_object_set_new(json, "block_busy_ns", times);
+    json_object_set_new(json, "block_activities", begun);
+    json_object_set_new(json, "cpu_activity_lengths", bins);
+    free(hist);
 }
 
 /* How a command ended by itself. */
@@ -250,6 +332,8 @@ void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s, cons
     json_object_set_new(json, "ins", json_integer((json_int_t)s->totals.ins));
     json_object_set_new(json, "outs", json_integer((json_int_t)s->totals.outs));
     json_object_set_new(json, "ended", ended(s->ended_status));
+    json_object_set_new(json, "tasks", takers_json(s));
+    if (s->n_bursts > 0) add_activities(json, r, s);
     json_object_set_new(json, "recorder_cpu_ns", json_integer((json_int_t)s->totals.observer_cpu_ns));
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     putchar('\n');

@@ -8,6 +8,9 @@
 #include "noisegen/recorder/activity.h"
 #include "common/base/nl_hist.h"
 #include "noisegen/recorder/recorder.h"
+#include "noisegen/recorder/takers.h"
+
+enum { NR_BLOCKS = 16 /* of a recording: how the time on CPUs scatters */ };
 
 struct nr_summary {
     int64_t span_ns;         /* recorded */
@@ -25,6 +28,9 @@ struct nr_summary {
     struct nr_activity *trace; /* activities by CPU: what the trace holds, durations in CPU time */
     size_t n_trace;
     int has_cpus; /* 0: the CPU of some burst is not known */
+    int64_t blocks_ns[NR_BLOCKS]; /* of wall_ns, by when a burst began */
+    struct nr_taker takers[NR_MOST_TAKERS]; /* the busiest tasks */
+    int n_takers;
     int ended_status; /* of a recorded command that ended by itself, as waitpid() has it; -1: none did */
 };
 

@@ -37,6 +37,9 @@ record() {
     [ "$status" -eq "$wanted" ]
 }
 
+# cpus_here: those that may be used, as a list
+cpus_here() { awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status; }
+
 # refused TEXT OPTION...: nothing on stdout, one line on stderr that holds TEXT
 refused() {
     local text=$1
@@ -81,6 +84,19 @@ refused() {
     awk -F '\t' '/^#/ { next } NF != 5 || $4 != "-" || $5 != "bench_busy" { print; exit 1 }' trace
     record 0 --duration 300ms -- sh -c 'trap "" TERM; while :; do :; done'
     [[ "$stderr" == *"did not end within 5 s of SIGTERM and was killed"* ]]
+}
+
+@test "who ran is said at the end, and who is to be left out is" {
+    busy
+    record 0 --cpus "$(cpus_here)" --duration 600ms
+    [[ "$output" =~ "who ran " && "$output" =~ bench_busy\ .*" of a CPU" ]]
+    record 0 --cpus "$(cpus_here)" --duration 600ms --json
+    jq -e '.tasks[] | select(.task == "bench_busy") | .busy_ns > 1e7 and .percent_of_cpu > 1 and .cpus != ""' <<<"$output"
+    # by source cpu only
+    jq -e '.source != "cpu" or (.block_busy_ns | add) == .wall_on_cpu_ns' <<<"$output"
+    record 0 --cpus "$(cpus_here)" --duration 300ms --json --except "$busy"
+    jq -e 'all(.tasks[]; .task != "bench_busy")' <<<"$output"
+    refused "--except: is for --cpus alone" --except 1 --pid $$ --duration 1s
 }
 
 @test "a command that goes into the background is followed, and ended with all that it started" {
@@ -147,6 +163,10 @@ refused() {
     [[ "$status" -eq 2 && "$stderr" == *"not allowed to watch CPU"* ]]
     # another user's process
     busy
+    nobody ./noiselab-record --cpus "$(cpus_here)" --duration 500ms --json
+    jq -e '.source == "proc" and .block_busy_ns == null and (.tasks[] | select(.task == "bench_busy") | .bursts == null and .busy_ns > 1e7)' <<<"$output"
+    nobody ./noiselab-record --cpus "$(cpus_here)" --duration 500ms --out /tmp/never.$$
+    [[ "$status" -eq 2 && "$stderr" == *"--out: there is no trace where switches cannot be recorded"* ]]
     nobody ./noiselab-record --source thread --duration 500ms --pid "$busy"
     [[ "$status" -eq 2 && "$stderr" == *"they must be your own"* ]]
 }

@@ -26,6 +26,7 @@
 #include "noisegen/recorder/map.h"
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/source.h"
+#include "noisegen/recorder/takers.h"
 #include "noisegen/recorder/tally.h"
 #include "noisegen/recorder/write.h"
 #include "tests/unit/skip.h"
@@ -532,8 +533,52 @@ static void sources_without_records_know_the_cpu_time(void **state) {
     }
 }
 
+/* A program of 20 ms each second on CPU 1, torn once in the middle; two kworkers on two CPUs; a single burst. */
+static void who_ran_is_named_with_its_time_bursts_period_and_cpu(void **state) {
+    static struct nr_recorder r;
+    struct nr_taker takers[3];
+    size_t n = 0;
+    (void)state;
+    assert_int_equal(nr_tasks_open(&r.tasks, NULL), 0);
+    assert_int_equal(nr_tally_reserve(&r.tally), 0);
+    const uint32_t busy = nr_tasks_name(&r.tasks, "busy/x"), first = nr_tasks_name(&r.tasks, "kworker/0:1"),
+                   second = nr_tasks_name(&r.tasks, "kworker/1:2"), once = nr_tasks_name(&r.tasks, "once");
+    for (int i = 0; i < 12; i++) {
+        int64_t start_ns = i * INT64_C(1000) * MS;
+        struct nr_burst parts[] = {burst(start_ns, 12 * MS, 1), burst(start_ns + 12 * MS, 10000, 1),
+                                   burst(start_ns + 12 * MS + 10000, 8 * MS, 1), burst(start_ns + 300 * MS + i * 7 * MS, MS, 0)};
+        const uint32_t names[] = {busy, first, busy, i % 3 ? first : second};
+        for (int part = 0; part < 4; part++) {
+            parts[part].name = names[part];
+            parts[part].group = names[part] == busy ? NR_OTHER : NR_KERNEL;
+            bursts[n] = parts[part];
+            nr_tally_burst(&r.tally, &bursts[n++]);
+        }
+    }
+    bursts[n] = burst(INT64_C(12000) * MS, 5000, 0);
+    bursts[n++].name = once;
+    assert_int_equal(nr_takers(&r, bursts, n, takers, 3), 3);
+    assert_string_equal(takers[0].task, "busy/x");
+    assert_int_equal(takers[0].busy_ns, 12 * 20 * MS);
+    assert_int_equal(takers[0].n_bursts, 12);
+    assert_int_equal(takers[0].typical_ns, 20 * MS);
+    assert_int_equal(takers[0].longest_ns, 20 * MS);
+    assert_near(takers[0].period_ns, 1000. * MS, 0.001);
+    assert_string_equal(takers[0].cpus, "1");
+    assert_string_equal(takers[1].task, "kworker");
+    assert_int_equal(takers[1].busy_ns, 12 * MS + 12 * 10000);
+    assert_string_equal(takers[1].cpus, "0");
+    assert_string_equal(takers[2].task, "once");
+    assert_int_equal(takers[2].n_bursts, 1);
+    assert_true(takers[2].period_ns <= 0);
+    assert_int_equal(nr_takers(&r, bursts, n, takers, 1), 1);
+    nr_tally_free(&r.tally);
+    nr_tasks_close(&r.tasks);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_ran_is_named_with_its_time_bursts_period_and_cpu),
         cmocka_unit_test(bursts_closer_than_the_gap_are_one_activity),
         cmocka_unit_test(the_period_of_a_regular_program_is_found_within_1_percent),
         cmocka_unit_test(a_period_is_not_that_of_the_parts_of_an_activity),

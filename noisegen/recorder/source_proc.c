@@ -1,0 +1,98 @@
+/* Source proc: the CPU time of every task that can be seen, before and after, where switches may not be recorded. No times within it, so no
+ * bursts; what ended meanwhile took its account with it. Both looks allocate, so it is for a recorder that runs beside what is measured. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "noisegen/recorder/source.h"
+
+struct account {
+    pid_t tid;
+    uint64_t start_ticks;
+    int64_t run_ns;
+};
+
+struct state {
+    struct account *before;
+    int n;
+};
+
+static int compare_tids(const void *a, const void *b) {
+    const struct account *x = a, *y = b;
+    return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static int64_t run_ns(const struct nr_proc_task *task) {
+    int fd = nr_proc_open_schedstat(task->pid, task->tid);
+    int64_t ns = fd >= 0 ? nr_proc_run_ns(fd) : -1;
+    if (fd >= 0) close(fd);
+    return ns;
+}
+
+static int open_proc(struct nr_recorder *r, char *why, size_t size) {
+    struct nr_proc_task self;
+    if (nr_proc_read_task(getpid(), getpid(), &self) || run_ns(&self) < 0) {
+        snprintf(why, size, "the kernel keeps no account in /proc/PID/task/TID/schedstat");
+        return -1;
+    }
+    r->state = calloc(1, sizeof(struct state));
+    if (r->state) return 0;
+    snprintf(why, size, "no memory");
+    return -1;
+}
+
+static void begin(struct nr_recorder *r) {
+    struct state *s = r->state;
+    struct nr_proc_task *seen;
+    int n = nr_proc_tasks(0, &seen);
+    if (n < 0) return;
+    free(s->before);
+    s->n = 0;
+    s->before = calloc((size_t)n + 1, sizeof *s->before);
+    for (int i = 0; s->before && i < n; i++)
+        s->before[s->n++] = (struct account){.tid = seen[i].tid, .start_ticks = seen[i].start_ticks, .run_ns = run_ns(&seen[i])};
+    if (s->before) qsort(s->before, (size_t)s->n, sizeof *s->before, compare_tids);
+    free(seen);
+}
+
+/* Whoever was not there at the first look has had all its time since. */
+static int64_t had_before_ns(const struct state *s, const struct nr_proc_task *task) {
+    const struct account key = {.tid = task->tid};
+    const struct account *was = s->n > 0 ? bsearch(&key, s->before, (size_t)s->n, sizeof key, compare_tids) : NULL;
+    return was && was->start_ticks == task->start_ticks && was->run_ns > 0 ? was->run_ns : 0;
+}
+
+static void end(struct nr_recorder *r) {
+    struct state *s = r->state;
+    struct nr_proc_task *seen;
+    if (!s->before || nr_tasks_scan(&r->tasks, -1)) return;
+    int n = nr_proc_tasks(0, &seen);
+    for (int i = 0; i < n; i++) {
+        const struct nr_proc_task *task = &seen[i];
+        int64_t ns = run_ns(task) - had_before_ns(s, task);
+        if (ns <= 0 || task->cpu < 0 || task->cpu >= r->n_cpus || !r->is_watched[task->cpu]) continue;
+        const struct nr_task *known = nr_tasks_at(&r->tasks, (uint32_t)task->tid);
+        struct nr_row *row = nr_tally_row(&r->tally, r->arm, task->cpu, known->name, (enum nr_group)known->group);
+        r->totals.group_ns[known->group] += ns;
+        if (row) row->cpu_ns = (row->cpu_ns < 0 ? 0 : row->cpu_ns) + ns;
+    }
+    if (n >= 0) free(seen);
+}
+
+static void close_proc(struct nr_recorder *r) {
+    struct state *s = r->state;
+    if (s) free(s->before);
+    free(s);
+    r->state = NULL;
+}
+
+const struct nr_source nr_source_proc = {
+    .name = "proc",
+    .what = "CPU time of every visible task before and after, by /proc: no bursts, no trace",
+    .is_cpu_time = 1,
+    .sees_all = 1,
+    .open = open_proc,
+    .begin = begin,
+    .end = end,
+    .close = close_proc,
+};
