@@ -55,7 +55,7 @@ r_batch() {
 }
 
 # as_one_tap: numbered from 1 on, with one plan at the end. cmocka writes "not ok N # SKIP name" for a test that was skipped, and before it what
-# tests/unit/skip.h says; a command of the Makefile ends with "N passed, N failed".
+# tests/unit/unit.h says; a command of the Makefile ends with "N passed, N failed".
 as_one_tap() {
     awk '
         /^1\.\.[0-9]+/ { if (/# *[Ss][Kk][Ii][Pp]/) empty = $0; next }

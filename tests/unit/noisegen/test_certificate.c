@@ -1,14 +1,7 @@
 /* Certificate: whether what was asked for was delivered. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "noisegen/certificate.h"
+#include "tests/unit/unit.h"
 
 /* Under a detector, at one level: ns asked for, delivered, and still owed, at a tolerance of 5 %. A wake-up costs 20 us as long as none was
  * seen. */
@@ -23,8 +16,7 @@ static int ok_of(double requested_ns, int64_t delivered_ns, double owed_ns) {
     return ng_certificate_ok(&c);
 }
 
-static void what_is_saved_for_one_wake_up_counts_as_delivered_and_no_more(void **state) {
-    (void)state;
+TEST(what_is_saved_for_one_wake_up_counts_as_delivered_and_no_more) {
     assert_int_equal(ok_of(1e9, 960000000, 0), 1);
     assert_int_equal(ok_of(1e9, 940000000, 0), 0);
     assert_int_equal(ok_of(1e9, 1060000000, 0), 0);
@@ -38,9 +30,4 @@ static void what_is_saved_for_one_wake_up_counts_as_delivered_and_no_more(void *
     /* whoever delivered nothing saved nothing */
     assert_int_equal(ok_of(1e4, 0, 1e4), 0);
     assert_int_equal(ok_of(0, 0, 0), -1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_saved_for_one_wake_up_counts_as_delivered_and_no_more)};
-    return cmocka_run_group_tests_name("certificate", tests, NULL, NULL);
 }

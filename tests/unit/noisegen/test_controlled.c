@@ -1,14 +1,6 @@
 /* The generator under a detector: a child of this test runs it as the program does, and the test is its owner. What is delivered to the
  * nanosecond is the business of test_pace.c; here the machine may be busy. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -27,7 +19,7 @@
 #include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "noisegen/gen_options.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 #define MS INT64_C(1000000)
 #define LONG_NS INT64_C(20000000000) /* only a broken test waits so long */
@@ -159,8 +151,7 @@ static int count_threads(pid_t pid, int64_t *n_switches) {
 
 /* ---- what it obeys ---- */
 
-static void every_cpu_gets_its_worker_and_the_certificate_tells_of_each(void **state) {
-    (void)state;
+TEST(every_cpu_gets_its_worker_and_the_certificate_tells_of_each) {
     struct generator g = start("");
     assert_int_equal(place(&g, allowed, n_allowed), 0);
     assert_int_equal(atomic_load(&g.page->n_workers), n_allowed);
@@ -193,8 +184,7 @@ static void every_cpu_gets_its_worker_and_the_certificate_tells_of_each(void **s
     json_decref(json);
 }
 
-static void accounts_of_several_kinds_and_patterns_are_kept_apart(void **state) {
-    (void)state;
+TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
     struct generator g = start("--kind=spin,syscall --pattern=periodic,poisson,bursts");
     assert_int_equal(place(&g, allowed, 1), 0);
     fill_run(&g);
@@ -221,8 +211,7 @@ static void accounts_of_several_kinds_and_patterns_are_kept_apart(void **state) 
 }
 
 /* What the owner gives on top is owed from the command on, and what is still owed is said when the load ends. */
-static void time_on_top_is_owed_and_what_is_owed_is_said(void **state) {
-    (void)state;
+TEST(time_on_top_is_owed_and_what_is_owed_is_said) {
     struct generator g = start("");
     assert_int_equal(place(&g, allowed, 1), 0);
     fill_run(&g);
@@ -240,8 +229,7 @@ static void time_on_top_is_owed_and_what_is_owed_is_said(void **state) {
     json_decref(json);
 }
 
-static void a_worker_that_is_not_active_carries_no_load(void **state) {
-    (void)state;
+TEST(a_worker_that_is_not_active_carries_no_load) {
     if (n_allowed < 2) {
         SKIP("needs 2 CPUs");
     }
@@ -263,8 +251,7 @@ static void a_worker_that_is_not_active_carries_no_load(void **state) {
     json_decref(json);
 }
 
-static void placing_anew_ends_the_workers_before(void **state) {
-    (void)state;
+TEST(placing_anew_ends_the_workers_before) {
     struct generator g = start("");
     int64_t n_switches;
     for (int i = 0; i < 5; i++) {
@@ -283,8 +270,7 @@ static void placing_anew_ends_the_workers_before(void **state) {
     json_decref(json);
 }
 
-static void an_idle_generator_wakes_nobody(void **state) {
-    (void)state;
+TEST(an_idle_generator_wakes_nobody) {
     struct generator g = start("");
     int64_t before, after;
     assert_int_equal(place(&g, allowed, n_allowed), 0);
@@ -308,8 +294,7 @@ static void an_idle_generator_wakes_nobody(void **state) {
     quit_and_forget(&g);
 }
 
-static void a_run_is_bounded_even_when_the_owner_stands_still(void **state) {
-    (void)state;
+TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
     struct generator g = start("");
     assert_int_equal(place(&g, allowed, 1), 0);
     fill_run(&g);
@@ -324,8 +309,7 @@ static void a_run_is_bounded_even_when_the_owner_stands_still(void **state) {
     quit_and_forget(&g);
 }
 
-static void after_closing_nothing_starts_any_more(void **state) {
-    (void)state;
+TEST(after_closing_nothing_starts_any_more) {
     struct generator g = start("");
     assert_int_equal(place(&g, allowed, n_allowed), 0);
     fill_run(&g);
@@ -344,8 +328,7 @@ static void after_closing_nothing_starts_any_more(void **state) {
     quit_and_forget(&g);
 }
 
-static void a_trace_goes_on_from_half_to_half_at_the_level_asked_for(void **state) {
-    (void)state;
+TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
     char path[] = "/tmp/noiselab-test-controlled.XXXXXX", options[128];
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -373,8 +356,7 @@ static void a_trace_goes_on_from_half_to_half_at_the_level_asked_for(void **stat
     json_decref(json);
 }
 
-static void in_slots_all_workers_stay_at_the_same_place_of_a_trace(void **state) {
-    (void)state;
+TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
     char path[] = "/tmp/noiselab-test-controlled.XXXXXX", options[128];
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -407,8 +389,7 @@ static void in_slots_all_workers_stay_at_the_same_place_of_a_trace(void **state)
 
 /* ---- what it refuses ---- */
 
-static void what_cannot_be_is_refused_and_the_generator_lives_on(void **state) {
-    (void)state;
+TEST(what_cannot_be_is_refused_and_the_generator_lives_on) {
     struct generator g = start("--kind=spin,sum --duty-cap=50");
     int bad_cpu[] = {allowed[0], 60000};
     fill_run(&g);
@@ -452,8 +433,7 @@ static void what_cannot_be_is_refused_and_the_generator_lives_on(void **state) {
     quit_and_forget(&g);
 }
 
-static void quitting_at_once_is_fine(void **state) {
-    (void)state;
+TEST(quitting_at_once_is_fine) {
     struct generator g = start("");
     json_t *json = quit(&g);
     assert_int_equal(json_array_size(json_object_get(json, "threads")), 0);
@@ -461,8 +441,7 @@ static void quitting_at_once_is_fine(void **state) {
     json_decref(json);
 }
 
-static void groups_that_do_not_fit_their_level_are_refused_when_they_are_run(void **state) {
-    (void)state;
+TEST(groups_that_do_not_fit_their_level_are_refused_when_they_are_run) {
     struct generator g = start("--pattern=bursts");
     assert_int_equal(place(&g, allowed, 1), 0);
     fill_run(&g);
@@ -474,8 +453,7 @@ static void groups_that_do_not_fit_their_level_are_refused_when_they_are_run(voi
     quit_and_forget(&g);
 }
 
-static void a_kind_that_cannot_go_on_is_told_at_the_next_run(void **state) {
-    (void)state;
+TEST(a_kind_that_cannot_go_on_is_told_at_the_next_run) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int receiver = socket(AF_INET, SOCK_DGRAM, 0);
@@ -496,8 +474,7 @@ static void a_kind_that_cannot_go_on_is_told_at_the_next_run(void **state) {
     quit_and_forget(&g);
 }
 
-static void a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed(void **state) {
-    (void)state;
+TEST(a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed) {
     struct generator g = start("--kind=disk --folder=/nonexistent");
     assert_refused(&g, place(&g, allowed, n_allowed), "--kind: disk on CPU ");
     assert_refused(&g, place(&g, allowed, n_allowed), "'/nonexistent' does not exist");
@@ -506,8 +483,7 @@ static void a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed(void **s
     quit_and_forget(&g);
 }
 
-static void a_page_of_somebody_else_is_refused(void **state) {
-    (void)state;
+TEST(a_page_of_somebody_else_is_refused) {
     int status;
     struct nl_control *page;
     int fd;
@@ -528,24 +504,4 @@ static void a_page_of_somebody_else_is_refused(void **state) {
     close(fd);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_cpu_gets_its_worker_and_the_certificate_tells_of_each),
-        cmocka_unit_test(accounts_of_several_kinds_and_patterns_are_kept_apart),
-        cmocka_unit_test(a_worker_that_is_not_active_carries_no_load),
-        cmocka_unit_test(placing_anew_ends_the_workers_before),
-        cmocka_unit_test(an_idle_generator_wakes_nobody),
-        cmocka_unit_test(a_run_is_bounded_even_when_the_owner_stands_still),
-        cmocka_unit_test(after_closing_nothing_starts_any_more),
-        cmocka_unit_test(a_trace_goes_on_from_half_to_half_at_the_level_asked_for),
-        cmocka_unit_test(time_on_top_is_owed_and_what_is_owed_is_said),
-        cmocka_unit_test(in_slots_all_workers_stay_at_the_same_place_of_a_trace),
-        cmocka_unit_test(what_cannot_be_is_refused_and_the_generator_lives_on),
-        cmocka_unit_test(quitting_at_once_is_fine),
-        cmocka_unit_test(groups_that_do_not_fit_their_level_are_refused_when_they_are_run),
-        cmocka_unit_test(a_kind_that_cannot_go_on_is_told_at_the_next_run),
-        cmocka_unit_test(a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed),
-        cmocka_unit_test(a_page_of_somebody_else_is_refused),
-    };
-    return cmocka_run_group_tests_name("controlled", tests, set_up, NULL);
-}
+GROUP(set_up, NULL)

@@ -1,15 +1,8 @@
 /* Phase: where in time a generator begins, so that nodes are in step, out of step, or unrelated. Several nodes are asked at once here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "noisegen/patterns/pattern.h"
 #include "noisegen/phase.h"
+#include "tests/unit/unit.h"
 
 #define MS INT64_C(1000000)
 #define SECOND INT64_C(1000000000)
@@ -37,16 +30,14 @@ static int64_t begin_ns(const struct node *n) {
     return start_ns - n->monotonic_ns + n->realtime_ns;
 }
 
-static void an_offset_counts_from_now(void **state) {
-    (void)state;
+TEST(an_offset_counts_from_now) {
     struct node n = make_node("periodic", NG_PHASE_OFFSET, 0, 0);
     assert_int_equal(ng_phase_start_ns(&n.options, n.monotonic_ns, n.realtime_ns), n.monotonic_ns);
     n.options.phase_ns = 7 * MS;
     assert_int_equal(ng_phase_start_ns(&n.options, n.monotonic_ns, n.realtime_ns), n.monotonic_ns + 7 * MS);
 }
 
-static void aligned_nodes_begin_with_a_multiple_of_the_period(void **state) {
-    (void)state;
+TEST(aligned_nodes_begin_with_a_multiple_of_the_period) {
     static const int64_t periods_ns[] = {1 * MS, 10 * MS, 7 * MS, 333 * MS, 1 * SECOND, 60 * SECOND};
     for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
         for (int node = 0; node < 16; node++) {
@@ -59,8 +50,7 @@ static void aligned_nodes_begin_with_a_multiple_of_the_period(void **state) {
     }
 }
 
-static void aligned_groups_of_bursts_begin_together(void **state) {
-    (void)state;
+TEST(aligned_groups_of_bursts_begin_together) {
     for (int node = 0; node < 16; node++) {
         struct node n = make_node("bursts", NG_PHASE_ALIGNED, node, 16);
         int64_t at_ns = begin_ns(&n);
@@ -69,8 +59,7 @@ static void aligned_groups_of_bursts_begin_together(void **state) {
     }
 }
 
-static void patterns_without_a_period_are_aligned_to_the_second(void **state) {
-    (void)state;
+TEST(patterns_without_a_period_are_aligned_to_the_second) {
     static const char *const names[] = {"poisson", "replay"};
     for (int i = 0; i < 2; i++) {
         for (int node = 0; node < 16; node++) {
@@ -80,15 +69,13 @@ static void patterns_without_a_period_are_aligned_to_the_second(void **state) {
     }
 }
 
-static void a_node_that_asks_at_the_very_moment_waits_for_the_next_one(void **state) {
-    (void)state;
+TEST(a_node_that_asks_at_the_very_moment_waits_for_the_next_one) {
     struct node n = make_node("periodic", NG_PHASE_ALIGNED, 0, 4);
     n.realtime_ns = INT64_C(1790000000) * SECOND;
     assert_int_equal(begin_ns(&n), n.realtime_ns + 10 * MS);
 }
 
-static void staggered_nodes_are_spread_evenly_over_a_period(void **state) {
-    (void)state;
+TEST(staggered_nodes_are_spread_evenly_over_a_period) {
     static const struct {
         const char *pattern;
         int64_t repeat_ns;
@@ -105,8 +92,7 @@ static void staggered_nodes_are_spread_evenly_over_a_period(void **state) {
     }
 }
 
-static void random_nodes_lie_anywhere_and_each_where_its_seed_says(void **state) {
-    (void)state;
+TEST(random_nodes_lie_anywhere_and_each_where_its_seed_says) {
     enum { N = 2000 };
     double sum = 0;
     int64_t before_ns = -1;
@@ -127,25 +113,10 @@ static void random_nodes_lie_anywhere_and_each_where_its_seed_says(void **state)
     assert_in_range((int64_t)(sum / N), 5 * MS - 260000, 5 * MS + 260000);
 }
 
-static void a_node_that_does_not_know_its_number_goes_by_its_name(void **state) {
-    (void)state;
+TEST(a_node_that_does_not_know_its_number_goes_by_its_name) {
     struct node a = make_node("periodic", NG_PHASE_RANDOM, 0, 0), b = a, first = make_node("periodic", NG_PHASE_RANDOM, 0, 4);
     b.monotonic_ns += SECOND;
     b.realtime_ns += SECOND;
     assert_int_equal(begin_ns(&a) % (10 * MS), begin_ns(&b) % (10 * MS));
     assert_int_not_equal(begin_ns(&a) % (10 * MS), begin_ns(&first) % (10 * MS));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_offset_counts_from_now),
-        cmocka_unit_test(aligned_nodes_begin_with_a_multiple_of_the_period),
-        cmocka_unit_test(aligned_groups_of_bursts_begin_together),
-        cmocka_unit_test(patterns_without_a_period_are_aligned_to_the_second),
-        cmocka_unit_test(a_node_that_asks_at_the_very_moment_waits_for_the_next_one),
-        cmocka_unit_test(staggered_nodes_are_spread_evenly_over_a_period),
-        cmocka_unit_test(random_nodes_lie_anywhere_and_each_where_its_seed_says),
-        cmocka_unit_test(a_node_that_does_not_know_its_number_goes_by_its_name),
-    };
-    return cmocka_run_group_tests_name("phase", tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
 /* Presets: small files of options, and what is said about those that are none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <limits.h>
 #include <sys/stat.h>
@@ -15,6 +7,7 @@
 
 #include "common/base/nl_preset.h"
 #include "noisegen/gen_options.h"
+#include "tests/unit/unit.h"
 
 enum { REASON_BYTES = 4 * PATH_MAX };
 
@@ -76,23 +69,20 @@ static void assert_taken(const char *file, const char *wanted) {
     remove_file("a.preset");
 }
 
-static void lines_are_handed_on_in_their_order(void **state) {
-    (void)state;
+TEST(lines_are_handed_on_in_their_order) {
     assert_taken("# a preset\nkind = spin\n\n# more\nlevel=0.3%\n", "kind|spin|2;level|0.3%|5;");
     assert_taken("", "");
     assert_taken("# only a comment", "");
 }
 
-static void blanks_around_words_and_ends_of_lines_do_not_matter(void **state) {
-    (void)state;
+TEST(blanks_around_words_and_ends_of_lines_do_not_matter) {
     assert_taken("  kind\t=   spin  \r\n\t# x\r\nlevel = 1", "kind|spin|1;level|1|3;");
     assert_taken("on = cpu:1, cpu:2\n", "on|cpu:1, cpu:2|1;"); /* within a value they do */
     assert_taken("a = b = c\n", "a|b = c|1;");
     assert_taken("a =\n= b\n", "a||1;|b|2;"); /* whether there is such an option is not decided here */
 }
 
-static void a_trace_lies_beside_its_preset_unless_its_path_is_whole(void **state) {
-    (void)state;
+TEST(a_trace_lies_beside_its_preset_unless_its_path_is_whole) {
     char wanted[2 * PATH_MAX];
     snprintf(wanted, sizeof wanted, "replay|%s/x.trace|1;", folder);
     assert_taken("replay = x.trace\n", wanted);
@@ -102,8 +92,7 @@ static void a_trace_lies_beside_its_preset_unless_its_path_is_whole(void **state
     assert_taken("folder = x\n", "folder|x|1;");
 }
 
-static void a_refused_line_ends_the_reading_without_another_word(void **state) {
-    (void)state;
+TEST(a_refused_line_ends_the_reading_without_another_word) {
     struct taken t = {.refused = "level"};
     char reason[REASON_BYTES] = "x";
     write_file("a.preset", "kind = spin\nlevel = 1\nperiod = 1s\n");
@@ -113,8 +102,7 @@ static void a_refused_line_ends_the_reading_without_another_word(void **state) {
     remove_file("a.preset");
 }
 
-static void lines_of_another_form_are_refused_with_file_and_number(void **state) {
-    (void)state;
+TEST(lines_of_another_form_are_refused_with_file_and_number) {
     static const struct {
         const char *text, *wanted;
     } rows[] = {
@@ -133,8 +121,7 @@ static void lines_of_another_form_are_refused_with_file_and_number(void **state)
     remove_file("a.preset");
 }
 
-static void lines_that_are_too_long_are_refused(void **state) {
-    (void)state;
+TEST(lines_that_are_too_long_are_refused) {
     static const int lengths[] = {1021, 1022, 1023, 1024, 5000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         char text[6000], reason[REASON_BYTES];
@@ -150,8 +137,7 @@ static void lines_that_are_too_long_are_refused(void **state) {
     remove_file("a.preset");
 }
 
-static void names_that_are_paths_and_presets_that_are_not_there_are_refused(void **state) {
-    (void)state;
+TEST(names_that_are_paths_and_presets_that_are_not_there_are_refused) {
     static const struct {
         const char *name, *wanted;
     } rows[] = {
@@ -174,8 +160,7 @@ static void names_that_are_paths_and_presets_that_are_not_there_are_refused(void
     remove_file("a.preset");
 }
 
-static void a_preset_that_cannot_be_read_is_refused(void **state) {
-    (void)state;
+TEST(a_preset_that_cannot_be_read_is_refused) {
     struct taken t = {.text = ""};
     char reason[REASON_BYTES];
     snprintf(path, sizeof path, "%s/a.preset", folder);
@@ -191,8 +176,7 @@ static void a_preset_that_cannot_be_read_is_refused(void **state) {
     remove_file("a.preset");
 }
 
-static void without_being_told_presets_lie_beside_the_program(void **state) {
-    (void)state;
+TEST(without_being_told_presets_lie_beside_the_program) {
     char buf[PATH_MAX];
     assert_string_equal(nl_preset_folder(buf), folder);
     unsetenv("NOISELAB_PRESETS");
@@ -212,8 +196,7 @@ static void show(const char *name, const char *description) {
     snprintf(listed + n, sizeof listed - n, "%s|%s;", name, description);
 }
 
-static void the_list_has_every_preset_with_its_first_comment(void **state) {
-    (void)state;
+TEST(the_list_has_every_preset_with_its_first_comment) {
     char reason[REASON_BYTES];
     write_file("b.preset", "\n  # the second   \n# not this\nlevel = 1\n");
     write_file("a.preset", "level = 1\n# the first one\n");
@@ -231,8 +214,7 @@ static void the_list_has_every_preset_with_its_first_comment(void **state) {
     assert_string_equal(listed, "");
 }
 
-static void a_list_of_a_folder_that_is_not_there_is_an_error(void **state) {
-    (void)state;
+TEST(a_list_of_a_folder_that_is_not_there_is_an_error) {
     char reason[REASON_BYTES];
     setenv("NOISELAB_PRESETS", "/nonexistent/presets", 1);
     assert_int_equal(nl_preset_list(show, reason, sizeof reason), -1);
@@ -258,8 +240,7 @@ static int parse(const char *preset, const char *command_line, struct ng_options
     return rc;
 }
 
-static void a_preset_counts_as_if_it_had_been_given(void **state) {
-    (void)state;
+TEST(a_preset_counts_as_if_it_had_been_given) {
     struct ng_options o;
     assert_int_equal(parse("kind = net\nlevel = 2%\nperiod = 50ms\non = cpu:0,cpu:1\naddress = udp:127.0.0.1:9999\n"
                            "pattern = poisson\nseed = 7\nduration = 3s\nmessage-bytes = 100\nduty-cap = 10\n",
@@ -282,8 +263,7 @@ static void a_preset_counts_as_if_it_had_been_given(void **state) {
     assert_true(o.kind_options.address >= begin && o.kind_options.address < end);
 }
 
-static void what_the_user_says_comes_first(void **state) {
-    (void)state;
+TEST(what_the_user_says_comes_first) {
     struct ng_options o;
     static const char preset[] = "kind = sum\nlevel = 2%\nperiod = 50ms\non = cpu:5\npattern = bursts\nseed = 7\narray-bytes = 1MiB\n"
                                  "duration = 3s\n";
@@ -301,8 +281,7 @@ static void what_the_user_says_comes_first(void **state) {
     assert_string_equal(o.on, "cpu:0");
 }
 
-static void what_the_user_says_in_other_words_comes_first_too(void **state) {
-    (void)state;
+TEST(what_the_user_says_in_other_words_comes_first_too) {
     struct ng_options o;
     static const char preset[] = "kind = syscall\nlevel = 2%\non = cpu:5\npattern = bursts\nseed = 7\nduration = 3s\n";
     assert_int_equal(parse(preset, "--on cpu:1", &o), 1);
@@ -318,8 +297,7 @@ static void what_the_user_says_in_other_words_comes_first_too(void **state) {
     assert_string_equal(o.patterns[0]->name, "poisson");
 }
 
-static void a_preset_with_a_trace_replays_it(void **state) {
-    (void)state;
+TEST(a_preset_with_a_trace_replays_it) {
     struct ng_options o;
     write_file("a.trace", "0\t1000\n1000000\t2000\n");
     assert_int_equal(parse("replay = a.trace\nkind = sum\nscale-burst = 0.5\n", "", &o), 1);
@@ -358,8 +336,7 @@ static void assert_refused(const char *preset, const char *command_line, const c
     assert_true(n > 0 && strchr(text, '\n') == text + n - 1); /* one line */
 }
 
-static void broken_presets_are_refused_with_file_and_line(void **state) {
-    (void)state;
+TEST(broken_presets_are_refused_with_file_and_line) {
     assert_refused("kind = burn\n", "", "--preset: ");
     assert_refused("# x\nkind = burn\n", "", "/a.preset:2: 'burn' is not a kind of load (see --list-kinds)");
     assert_refused("level = 12x\n", "", "/a.preset:1: '12x' is not a percentage");
@@ -380,8 +357,7 @@ static void broken_presets_are_refused_with_file_and_line(void **state) {
     assert_int_equal(parse("level = 12x\nduration = 1s\n", "--level 1", &o), 1);
 }
 
-static void more_text_than_there_is_room_for_is_refused(void **state) {
-    (void)state;
+TEST(more_text_than_there_is_room_for_is_refused) {
     char *preset = calloc(1, 40 * 1000);
     assert_non_null(preset);
     for (int i = 0; i < 30; i++) sprintf(preset + strlen(preset), "on = %0900d\n", i);
@@ -389,25 +365,4 @@ static void more_text_than_there_is_room_for_is_refused(void **state) {
     free(preset);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_handed_on_in_their_order),
-        cmocka_unit_test(blanks_around_words_and_ends_of_lines_do_not_matter),
-        cmocka_unit_test(a_trace_lies_beside_its_preset_unless_its_path_is_whole),
-        cmocka_unit_test(a_refused_line_ends_the_reading_without_another_word),
-        cmocka_unit_test(lines_of_another_form_are_refused_with_file_and_number),
-        cmocka_unit_test(lines_that_are_too_long_are_refused),
-        cmocka_unit_test(names_that_are_paths_and_presets_that_are_not_there_are_refused),
-        cmocka_unit_test(a_preset_that_cannot_be_read_is_refused),
-        cmocka_unit_test(without_being_told_presets_lie_beside_the_program),
-        cmocka_unit_test(the_list_has_every_preset_with_its_first_comment),
-        cmocka_unit_test(a_list_of_a_folder_that_is_not_there_is_an_error),
-        cmocka_unit_test(a_preset_counts_as_if_it_had_been_given),
-        cmocka_unit_test(what_the_user_says_comes_first),
-        cmocka_unit_test(what_the_user_says_in_other_words_comes_first_too),
-        cmocka_unit_test(a_preset_with_a_trace_replays_it),
-        cmocka_unit_test(broken_presets_are_refused_with_file_and_line),
-        cmocka_unit_test(more_text_than_there_is_room_for_is_refused),
-    };
-    return cmocka_run_group_tests_name("preset", tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

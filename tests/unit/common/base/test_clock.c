@@ -1,16 +1,11 @@
 /* The tick counter on clocks that move in steps: what is said of them is measured. The test's own clock_gettime takes the place of libc's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "common/base/nl_clock.h"
+#include "tests/unit/unit.h"
 
 static int64_t step_ns = 1; /* of the clock; 0: it stands still */
 
@@ -21,7 +16,7 @@ int clock_gettime(clockid_t clock, struct timespec *t) {
     return 0;
 }
 
-static void the_steps_of_a_clock_and_its_cost_are_measured(void **state) {
+TEST(the_steps_of_a_clock_and_its_cost_are_measured) {
     static const int64_t steps_ns[] = {100000, 1000000, 10000000};
     (void)state;
     for (size_t i = 0; i < sizeof steps_ns / sizeof *steps_ns; i++) {
@@ -35,7 +30,7 @@ static void the_steps_of_a_clock_and_its_cost_are_measured(void **state) {
     }
 }
 
-static void a_clock_that_stands_still_has_no_end_of_a_step(void **state) {
+TEST(a_clock_that_stands_still_has_no_end_of_a_step) {
     struct nl_ticks t;
     (void)state;
     step_ns = 0;
@@ -43,20 +38,11 @@ static void a_clock_that_stands_still_has_no_end_of_a_step(void **state) {
     assert_true(t.resolution_ns > 1e300);
 }
 
-static void a_fine_clock_is_fine(void **state) {
+TEST(a_fine_clock_is_fine) {
     struct nl_ticks t;
     (void)state;
     step_ns = 1;
     nl_ticks_calibrate(&t);
     assert_true(t.resolution_ns > 0 && t.resolution_ns < 1e5);
     assert_true(t.read_ns > 0.1 && t.read_ns < 1e5);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_steps_of_a_clock_and_its_cost_are_measured),
-        cmocka_unit_test(a_clock_that_stands_still_has_no_end_of_a_step),
-        cmocka_unit_test(a_fine_clock_is_fine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "common/base/nl_hist.h"
 #include "common/base/nl_rng.h"
+#include "tests/unit/unit.h"
 
 static struct nl_hist hist;
 
@@ -16,20 +10,17 @@ static int empty(void **state) {
     return 0;
 }
 
-static void every_bin_begins_where_the_one_before_ends(void **state) {
-    (void)state;
+TEST(every_bin_begins_where_the_one_before_ends) {
     assert_int_equal(nl_hist_lo(0), 0);
     for (int i = 0; i + 1 < NL_HIST_BINS; i++) assert_true(nl_hist_hi(i) == nl_hist_lo(i + 1) && nl_hist_hi(i) > nl_hist_lo(i));
 }
 
-static void bins_are_at_most_one_percent_wide(void **state) {
-    (void)state;
+TEST(bins_are_at_most_one_percent_wide) {
     for (int i = NL_HIST_SUB; i + 1 < NL_HIST_BINS; i++)
         assert_true((double)(nl_hist_hi(i) - nl_hist_lo(i)) <= 0.01 * (double)nl_hist_lo(i));
 }
 
-static void values_fall_into_the_bin_that_holds_them(void **state) {
-    (void)state;
+TEST(values_fall_into_the_bin_that_holds_them) {
     struct nl_rng rng;
     nl_rng_init(&rng, 1, 0);
     for (int i = 0; i < 100000; i++) {
@@ -39,8 +30,7 @@ static void values_fall_into_the_bin_that_holds_them(void **state) {
     }
 }
 
-static void the_extremes_have_bins(void **state) {
-    (void)state;
+TEST(the_extremes_have_bins) {
     assert_int_equal(nl_hist_index(-5), 0);
     assert_int_equal(nl_hist_index(0), 0);
     assert_int_equal(nl_hist_index(127), 127);
@@ -49,15 +39,13 @@ static void the_extremes_have_bins(void **state) {
     assert_int_equal(nl_hist_index(INT64_MAX), NL_HIST_BINS - 1);
 }
 
-static void an_empty_histogram_has_no_quantile(void **state) {
-    (void)state;
+TEST_WITH(an_empty_histogram_has_no_quantile, empty, NULL) {
     assert_int_equal(nl_hist_total(&hist), 0);
     assert_int_equal(nl_hist_quantile(&hist, 0.5), -1);
     assert_int_equal(nl_hist_max(&hist), -1);
 }
 
-static void quantiles_of_one_to_a_hundred_are_known(void **state) {
-    (void)state;
+TEST_WITH(quantiles_of_one_to_a_hundred_are_known, empty, NULL) {
     for (int i = 1; i <= 100; i++) nl_hist_add(&hist, i);
     assert_int_equal(nl_hist_total(&hist), 100);
     assert_int_equal(nl_hist_quantile(&hist, 0.5), 50);
@@ -67,15 +55,13 @@ static void quantiles_of_one_to_a_hundred_are_known(void **state) {
     assert_int_equal(nl_hist_max(&hist), 100);
 }
 
-static void a_large_value_keeps_its_size_within_one_percent(void **state) {
-    (void)state;
+TEST_WITH(a_large_value_keeps_its_size_within_one_percent, empty, NULL) {
     nl_hist_add(&hist, 123456789);
     int64_t q = nl_hist_quantile(&hist, 0.5);
     assert_true(q > 123456789 * 0.99 && q < 123456789 * 1.01);
 }
 
-static void joined_histograms_hold_both_counts(void **state) {
-    (void)state;
+TEST_WITH(joined_histograms_hold_both_counts, empty, NULL) {
     static struct nl_hist other;
     for (int i = 1; i <= 50; i++) nl_hist_add(&hist, i);
     for (int i = 50; i <= 100; i++) nl_hist_add(&other, i);
@@ -84,18 +70,4 @@ static void joined_histograms_hold_both_counts(void **state) {
     assert_int_equal(nl_hist_total(&other), 51);
     assert_int_equal(hist.bins[nl_hist_index(50)], 2);
     assert_int_equal(nl_hist_max(&hist), 100);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bin_begins_where_the_one_before_ends),
-        cmocka_unit_test(bins_are_at_most_one_percent_wide),
-        cmocka_unit_test(values_fall_into_the_bin_that_holds_them),
-        cmocka_unit_test(the_extremes_have_bins),
-        cmocka_unit_test_setup(an_empty_histogram_has_no_quantile, empty),
-        cmocka_unit_test_setup(quantiles_of_one_to_a_hundred_are_known, empty),
-        cmocka_unit_test_setup(a_large_value_keeps_its_size_within_one_percent, empty),
-        cmocka_unit_test_setup(joined_histograms_hold_both_counts, empty),
-    };
-    return cmocka_run_group_tests_name("hist", tests, NULL, NULL);
 }

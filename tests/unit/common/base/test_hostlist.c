@@ -1,15 +1,8 @@
 /* Lists of nodes: what Slurm's scontrol show hostnames makes of them, and more that sites write. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "common/base/nl_hostlist.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 /* The names with blanks between them; or "!" and the reason. */
 static const char *read_list(const char *text, int max) {
@@ -80,18 +73,15 @@ static const char *const wrong[][2] = {
     {"n[9999999999999999999]", "'9999999999999999999' in brackets"},
 };
 
-static void a_list_is_read_as_slurm_reads_it(void **state) {
-    (void)state;
+TEST(a_list_is_read_as_slurm_reads_it) {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) assert_string_equal(read_list(lists[i][0], 100), lists[i][1]);
 }
 
-static void suffixes_and_brackets_within_brackets_are_read(void **state) {
-    (void)state;
+TEST(suffixes_and_brackets_within_brackets_are_read) {
     for (size_t i = 0; i < sizeof further / sizeof *further; i++) assert_string_equal(read_list(further[i][0], 100), further[i][1]);
 }
 
-static void what_is_no_list_is_refused_with_the_part_that_is_wrong(void **state) {
-    (void)state;
+TEST(what_is_no_list_is_refused_with_the_part_that_is_wrong) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *got = read_list(wrong[i][0], 8);
         if (got[0] != '!' || !strstr(got, wrong[i][1])) fail_msg("'%s': %s", wrong[i][0], got);
@@ -99,8 +89,7 @@ static void what_is_no_list_is_refused_with_the_part_that_is_wrong(void **state)
 }
 
 /* The real one: it needs no cluster, only a file that names one. */
-static void scontrol_makes_the_same_of_it(void **state) {
-    (void)state;
+TEST(scontrol_makes_the_same_of_it) {
     char folder[] = "/tmp/noiselab-hostlist.XXXXXX", path[64], command[512], all[4096];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/slurm.conf", folder);
@@ -124,14 +113,4 @@ static void scontrol_makes_the_same_of_it(void **state) {
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     assert_int_equal(system(command), 0);
     if (n_compared == 0) SKIP("no scontrol here, or one that reads no list");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_is_read_as_slurm_reads_it),
-        cmocka_unit_test(suffixes_and_brackets_within_brackets_are_read),
-        cmocka_unit_test(what_is_no_list_is_refused_with_the_part_that_is_wrong),
-        cmocka_unit_test(scontrol_makes_the_same_of_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* Which words of a command line are secret, and what becomes of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "common/base/nl_secret.h"
+#include "tests/unit/unit.h"
 
 static void expect(const char *text, const char *before, const char *wanted) {
     char out[512];
@@ -17,8 +11,7 @@ static void expect(const char *text, const char *before, const char *wanted) {
     assert_true(is_replaced == (strcmp(text, wanted) != 0));
 }
 
-static void secrets_are_replaced(void **state) {
-    (void)state;
+TEST(secrets_are_replaced) {
     static const char *const cases[][2] = {
         {"curl -u user:pw http://h:90/m", "curl -u *** http://h:90/m"},
         {"curl -uuser:pw http://h", "curl -u*** http://h"},
@@ -52,8 +45,7 @@ static void secrets_are_replaced(void **state) {
     expect("a b c", "--password", "***");
 }
 
-static void what_is_no_secret_stays(void **state) {
-    (void)state;
+TEST(what_is_no_secret_stays) {
     static const char *const cases[] = {"collectd -f -C 'a b' --interval 1",
                                         "curl http://host:9100/metrics",
                                         "curl -u user http://host",
@@ -70,8 +62,7 @@ static void what_is_no_secret_stays(void **state) {
     expect("22", "-p", "22");
 }
 
-static void a_buffer_too_small_is_not_overrun(void **state) {
-    (void)state;
+TEST(a_buffer_too_small_is_not_overrun) {
     char out[8];
     memset(out, 'x', sizeof out);
     nl_secret_redact("curl --password=abc", NULL, out, 6);
@@ -79,8 +70,7 @@ static void a_buffer_too_small_is_not_overrun(void **state) {
     assert_true(out[6] == 'x');
 }
 
-static void every_text_of_a_value_is_looked_at(void **state) {
-    (void)state;
+TEST(every_text_of_a_value_is_looked_at) {
     json_t *json =
         json_loads("{\"command\": [\"x\", \"--password\", \"abc\", \"-u\", \"a:b\"], \"o\": {\"t\": \"http://a:b@h\"}, \"n\": 3}", 0, NULL);
     assert_true(nl_secret_redact_json(json) == 3);
@@ -91,20 +81,8 @@ static void every_text_of_a_value_is_looked_at(void **state) {
     json_decref(wanted);
 }
 
-static void what_a_terminal_obeys_is_taken_out(void **state) {
-    (void)state;
+TEST(what_a_terminal_obeys_is_taken_out) {
     char text[] = "a\033]0;x\007b\177c\302\233d\303\251\ne";
     nl_secret_disarm(text);
     assert_true(strcmp(text, "a?]0;x?b?c??d\303\251 e") == 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(secrets_are_replaced),
-        cmocka_unit_test(what_is_no_secret_stays),
-        cmocka_unit_test(a_buffer_too_small_is_not_overrun),
-        cmocka_unit_test(every_text_of_a_value_is_looked_at),
-        cmocka_unit_test(what_a_terminal_obeys_is_taken_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "common/base/nl_units.h"
+#include "tests/unit/unit.h"
 
-static void durations_take_every_unit(void **state) {
-    (void)state;
+TEST(durations_take_every_unit) {
     static const struct {
         const char *text;
         int64_t ns;
@@ -21,8 +14,7 @@ static void durations_take_every_unit(void **state) {
     }
 }
 
-static void durations_refuse_what_is_not_one(void **state) {
-    (void)state;
+TEST(durations_refuse_what_is_not_one) {
     static const char *const bad[] = {"",      "ms",  "2",   "0.5",  "-1ms",  "+1s",   "0",  "0ms", "1 fortnight",
                                       "10msx", "nan", "inf", "0x10", "1e400", "0.1ns", " 1s"};
     int64_t ns = 42;
@@ -30,8 +22,7 @@ static void durations_refuse_what_is_not_one(void **state) {
     assert_int_equal(ns, 42);
 }
 
-static void zero_is_a_duration_only_where_it_is_asked_for(void **state) {
-    (void)state;
+TEST(zero_is_a_duration_only_where_it_is_asked_for) {
     int64_t ns = -1;
     assert_int_equal(nl_parse_duration_or_zero("0s", &ns), 0);
     assert_int_equal(ns, 0);
@@ -42,8 +33,7 @@ static void zero_is_a_duration_only_where_it_is_asked_for(void **state) {
     assert_int_equal(nl_parse_duration_or_zero("1", &ns), -1);
 }
 
-static void a_bare_number_is_a_time_only_where_the_options_name_says_the_unit(void **state) {
-    (void)state;
+TEST(a_bare_number_is_a_time_only_where_the_options_name_says_the_unit) {
     int64_t ns = -1;
     assert_int_equal(nl_parse_seconds("2", &ns), 0);
     assert_int_equal(ns, 2000000000);
@@ -56,8 +46,7 @@ static void a_bare_number_is_a_time_only_where_the_options_name_says_the_unit(vo
     assert_int_equal(ns, 5000000);
 }
 
-static void sizes_tell_kibibytes_from_kilobytes(void **state) {
-    (void)state;
+TEST(sizes_tell_kibibytes_from_kilobytes) {
     int64_t bytes = 0;
     assert_int_equal(nl_parse_size("2KiB", &bytes), 0);
     assert_int_equal(bytes, 2048);
@@ -69,15 +58,13 @@ static void sizes_tell_kibibytes_from_kilobytes(void **state) {
     assert_int_equal(bytes, 512);
 }
 
-static void sizes_refuse_fractions_of_a_byte_and_unknown_units(void **state) {
-    (void)state;
+TEST(sizes_refuse_fractions_of_a_byte_and_unknown_units) {
     int64_t bytes;
     static const char *const bad[] = {"12x", "", "-8", "0.3", "8 bytes", "1TiB", "1e30"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_int_equal(nl_parse_size(bad[i], &bytes), -1);
 }
 
-static void percentages_take_a_sign_and_refuse_words(void **state) {
-    (void)state;
+TEST(percentages_take_a_sign_and_refuse_words) {
     double percent = -1;
     assert_int_equal(nl_parse_percent("0.3%", &percent), 0);
     assert_true(percent == 0.3);
@@ -87,8 +74,7 @@ static void percentages_take_a_sign_and_refuse_words(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_int_equal(nl_parse_percent(bad[i], &percent), -1);
 }
 
-static void rates_take_the_units_of_sizes_and_thousands(void **state) {
-    (void)state;
+TEST(rates_take_the_units_of_sizes_and_thousands) {
     static const struct {
         const char *text;
         double per_s;
@@ -102,8 +88,7 @@ static void rates_take_the_units_of_sizes_and_thousands(void **state) {
     }
 }
 
-static void rates_refuse_what_is_not_one(void **state) {
-    (void)state;
+TEST(rates_refuse_what_is_not_one) {
     static const char *const bad[] = {"",   "0",     "0.0",  "-1",   "+1",   "k",    "1K",   "1m",       "1kk",  "nan",      "inf",
                                       "0x1", "1/s", "10 per s", "1e30", "1e-400", "1e400", " 1", "10k/s", "1,000", "9e15GB"};
     double rate = 42;
@@ -112,8 +97,7 @@ static void rates_refuse_what_is_not_one(void **state) {
     assert_true(rate == 42);
 }
 
-static void factors_are_positive_and_within_their_range(void **state) {
-    (void)state;
+TEST(factors_are_positive_and_within_their_range) {
     static const struct {
         const char *text;
         double factor;
@@ -131,8 +115,7 @@ static void factors_are_positive_and_within_their_range(void **state) {
     assert_true(factor == 42);
 }
 
-static void whole_numbers_keep_to_their_range(void **state) {
-    (void)state;
+TEST(whole_numbers_keep_to_their_range) {
     int64_t n = 0;
     assert_int_equal(nl_parse_int("17", 1, 20, &n), 0);
     assert_int_equal(n, 17);
@@ -141,8 +124,7 @@ static void whole_numbers_keep_to_their_range(void **state) {
     assert_int_equal(nl_parse_int("99999999999999999999", 0, INT64_MAX, &n), -1);
 }
 
-static void seeds_use_all_64_bits(void **state) {
-    (void)state;
+TEST(seeds_use_all_64_bits) {
     uint64_t seed = 0;
     assert_int_equal(nl_parse_seed("18446744073709551615", &seed), 0);
     assert_true(seed == UINT64_MAX);
@@ -152,8 +134,7 @@ static void seeds_use_all_64_bits(void **state) {
     assert_int_equal(nl_parse_seed("18446744073709551616", &seed), -1);
 }
 
-static void lists_refuse_empty_parts(void **state) {
-    (void)state;
+TEST(lists_refuse_empty_parts) {
     char good[] = "a,b,c", empty[] = "", hole[] = "a,,b", tail[] = "a,", full[] = "1,2,3";
     const char *parts[4];
     assert_int_equal(nl_split(good, parts, 4), 3);
@@ -164,31 +145,10 @@ static void lists_refuse_empty_parts(void **state) {
     assert_int_equal(nl_split(full, parts, 2), -1);
 }
 
-static void durations_are_shown_in_the_unit_that_fits(void **state) {
-    (void)state;
+TEST(durations_are_shown_in_the_unit_that_fits) {
     char buf[32];
     assert_string_equal(nl_format_duration(10000000, buf, sizeof buf), "10 ms");
     assert_string_equal(nl_format_duration(1500, buf, sizeof buf), "1.5 us");
     assert_string_equal(nl_format_duration(7, buf, sizeof buf), "7 ns");
     assert_string_equal(nl_format_duration(90000000000, buf, sizeof buf), "90 s");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_take_every_unit),
-        cmocka_unit_test(durations_refuse_what_is_not_one),
-        cmocka_unit_test(zero_is_a_duration_only_where_it_is_asked_for),
-        cmocka_unit_test(a_bare_number_is_a_time_only_where_the_options_name_says_the_unit),
-        cmocka_unit_test(sizes_tell_kibibytes_from_kilobytes),
-        cmocka_unit_test(sizes_refuse_fractions_of_a_byte_and_unknown_units),
-        cmocka_unit_test(percentages_take_a_sign_and_refuse_words),
-        cmocka_unit_test(rates_take_the_units_of_sizes_and_thousands),
-        cmocka_unit_test(rates_refuse_what_is_not_one),
-        cmocka_unit_test(factors_are_positive_and_within_their_range),
-        cmocka_unit_test(whole_numbers_keep_to_their_range),
-        cmocka_unit_test(seeds_use_all_64_bits),
-        cmocka_unit_test(lists_refuse_empty_parts),
-        cmocka_unit_test(durations_are_shown_in_the_unit_that_fits),
-    };
-    return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }

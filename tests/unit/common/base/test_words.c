@@ -1,13 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "common/base/nl_words.h"
+#include "tests/unit/unit.h"
 
 /* The words, joined by '|'. */
 static const char *split(const char *text) {
@@ -25,8 +19,7 @@ static const char *split(const char *text) {
     return out;
 }
 
-static void blanks_divide_and_quotes_keep_together(void **state) {
-    (void)state;
+TEST(blanks_divide_and_quotes_keep_together) {
     assert_string_equal(split("top -b -d 0.1"), "top|-b|-d|0.1");
     assert_string_equal(split("  a\t b \n c "), "a|b|c");
     assert_string_equal(split("sh -c 'echo \"x y\" \\'"), "sh|-c|echo \"x y\" \\");
@@ -35,20 +28,17 @@ static void blanks_divide_and_quotes_keep_together(void **state) {
     assert_string_equal(split("x"), "x");
 }
 
-static void backslashes_take_the_next_character_where_they_have_a_meaning(void **state) {
-    (void)state;
+TEST(backslashes_take_the_next_character_where_they_have_a_meaning) {
     assert_string_equal(split("a\\ b c\\\\d \\'e \\\"f"), "a b|c\\d|'e|\"f");
     assert_string_equal(split("\"a\\\"b\\\\c\\d\""), "a\"b\\c\\d");
     assert_string_equal(split("'a\\b'"), "a\\b");
 }
 
-static void nothing_is_expanded(void **state) {
-    (void)state;
+TEST(nothing_is_expanded) {
     assert_string_equal(split("echo $HOME *.c `id` ~ a;b >c | d"), "echo|$HOME|*.c|`id`|~|a;b|>c|||d");
 }
 
-static void what_a_shell_would_not_take_as_a_word_is_found(void **state) {
-    (void)state;
+TEST(what_a_shell_would_not_take_as_a_word_is_found) {
     assert_int_equal(nl_words_shell_sign("top -b -d 0.5 > /dev/null"), '>');
     assert_int_equal(nl_words_shell_sign("a|b"), '|');
     assert_int_equal(nl_words_shell_sign("a \"x\";b"), ';');
@@ -59,8 +49,7 @@ static void what_a_shell_would_not_take_as_a_word_is_found(void **state) {
     assert_int_equal(nl_words_shell_sign(""), 0);
 }
 
-static void what_has_no_end_is_an_error(void **state) {
-    (void)state;
+TEST(what_has_no_end_is_an_error) {
     assert_string_equal(split(""), "error: it has no word");
     assert_string_equal(split("  \t"), "error: it has no word");
     assert_string_equal(split("a 'b"), "error: it has an open quote");
@@ -68,15 +57,4 @@ static void what_has_no_end_is_an_error(void **state) {
     assert_string_equal(split("a b\\"), "error: it ends with a backslash");
     assert_string_equal(split("a \\\\\\"), "error: it ends with a backslash");
     assert_string_equal(split("a \\\\"), "a|\\");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blanks_divide_and_quotes_keep_together),
-        cmocka_unit_test(backslashes_take_the_next_character_where_they_have_a_meaning),
-        cmocka_unit_test(nothing_is_expanded),
-        cmocka_unit_test(what_a_shell_would_not_take_as_a_word_is_found),
-        cmocka_unit_test(what_has_no_end_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,5 @@
 /* The control page: commands cross from the owner to the workers of another process, and their answers back. The generator behind it is
  * tested in test_controlled.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,11 +11,11 @@
 
 #include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"
+#include "tests/unit/unit.h"
 
 #define LONG_NS INT64_C(20000000000) /* only a broken test waits so long */
 
-static void a_file_that_is_no_control_page_is_refused(void **state) {
-    (void)state;
+TEST(a_file_that_is_no_control_page_is_refused) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     assert_null(nl_control_attach(ends[0]));
@@ -37,8 +30,7 @@ static void a_file_that_is_no_control_page_is_refused(void **state) {
     close(fd);
 }
 
-static void a_page_of_another_version_is_refused(void **state) {
-    (void)state;
+TEST(a_page_of_another_version_is_refused) {
     int fd;
     struct nl_control *c = nl_control_create(&fd), *same = nl_control_attach(fd);
     assert_non_null(same);
@@ -53,8 +45,7 @@ static void a_page_of_another_version_is_refused(void **state) {
     close(fd);
 }
 
-static void a_new_page_says_who_made_it_and_that_nobody_works_yet(void **state) {
-    (void)state;
+TEST(a_new_page_says_who_made_it_and_that_nobody_works_yet) {
     int fd;
     struct nl_control *c = nl_control_create(&fd);
     assert_non_null(c);
@@ -69,8 +60,7 @@ static void a_new_page_says_who_made_it_and_that_nobody_works_yet(void **state) 
     close(fd);
 }
 
-static void an_unanswered_command_times_out(void **state) {
-    (void)state;
+TEST(an_unanswered_command_times_out) {
     int fd;
     struct nl_control *c = nl_control_create(&fd);
     assert_non_null(c);
@@ -80,8 +70,7 @@ static void an_unanswered_command_times_out(void **state) {
     close(fd);
 }
 
-static void one_worker_that_does_not_answer_is_missed(void **state) {
-    (void)state;
+TEST(one_worker_that_does_not_answer_is_missed) {
     int fd;
     struct nl_control *c = nl_control_create(&fd);
     atomic_store(&c->n_workers, 3);
@@ -98,8 +87,7 @@ static void one_worker_that_does_not_answer_is_missed(void **state) {
     close(fd);
 }
 
-static void command_numbers_may_wrap_around(void **state) {
-    (void)state;
+TEST(command_numbers_may_wrap_around) {
     int fd;
     struct nl_control *c = nl_control_create(&fd);
     atomic_store(&c->command_number, UINT32_MAX);
@@ -114,8 +102,7 @@ static void command_numbers_may_wrap_around(void **state) {
     close(fd);
 }
 
-static void a_wait_ends_at_its_deadline(void **state) {
-    (void)state;
+TEST(a_wait_ends_at_its_deadline) {
     int fd;
     struct nl_control *c = nl_control_create(&fd);
     int64_t deadline_ns = nl_mono_ns() + 2000000;
@@ -127,8 +114,7 @@ static void a_wait_ends_at_its_deadline(void **state) {
     close(fd);
 }
 
-static void the_first_refusal_is_the_one_that_is_told(void **state) {
-    (void)state;
+TEST(the_first_refusal_is_the_one_that_is_told) {
     int fd;
     struct nl_control *c = nl_control_create(&fd);
     nl_control_send(c, NL_COMMAND_RUN);
@@ -145,8 +131,7 @@ static void the_first_refusal_is_the_one_that_is_told(void **state) {
     close(fd);
 }
 
-static void sums_are_over_the_workers_there_are(void **state) {
-    (void)state;
+TEST(sums_are_over_the_workers_there_are) {
     int fd;
     struct nl_control *c = nl_control_create(&fd);
     for (int i = 0; i < NL_CONTROL_MAX_WORKERS; i++) {
@@ -198,8 +183,7 @@ static void work(int fd, int n_workers) {
     _exit(0);
 }
 
-static void commands_cross_to_every_worker_of_another_process_and_back(void **state) {
-    (void)state;
+TEST(commands_cross_to_every_worker_of_another_process_and_back) {
     enum { N_COMMANDS = 200 };
     for (int n_workers = 1; n_workers <= 8; n_workers *= 2) {
         int fd, status;
@@ -226,8 +210,7 @@ static void commands_cross_to_every_worker_of_another_process_and_back(void **st
     }
 }
 
-static void closing_keeps_the_command_and_wakes_everybody(void **state) {
-    (void)state;
+TEST(closing_keeps_the_command_and_wakes_everybody) {
     int fd;
     struct nl_control *c = nl_control_create(&fd);
     nl_control_send(c, NL_COMMAND_QUIT);
@@ -238,21 +221,4 @@ static void closing_keeps_the_command_and_wakes_everybody(void **state) {
     assert_int_equal(nl_control_wait(c, number, -1), 1);
     nl_control_unmap(c);
     close(fd);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_that_is_no_control_page_is_refused),
-        cmocka_unit_test(a_page_of_another_version_is_refused),
-        cmocka_unit_test(a_new_page_says_who_made_it_and_that_nobody_works_yet),
-        cmocka_unit_test(an_unanswered_command_times_out),
-        cmocka_unit_test(one_worker_that_does_not_answer_is_missed),
-        cmocka_unit_test(command_numbers_may_wrap_around),
-        cmocka_unit_test(a_wait_ends_at_its_deadline),
-        cmocka_unit_test(the_first_refusal_is_the_one_that_is_told),
-        cmocka_unit_test(sums_are_over_the_workers_there_are),
-        cmocka_unit_test(commands_cross_to_every_worker_of_another_process_and_back),
-        cmocka_unit_test(closing_keeps_the_command_and_wakes_everybody),
-    };
-    return cmocka_run_group_tests_name("control", tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* How much memory can still be had: no more than the machine has, and no more than a cgroup leaves. */
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "common/sys/nl_memory.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 enum { LIMIT_MIB = 64 };
 
@@ -48,16 +40,14 @@ static int make_cgroup(char *folder, size_t size) {
     return version;
 }
 
-static void the_memory_to_be_had_is_known_and_less_than_the_machine_has(void **state) {
-    (void)state;
+TEST(the_memory_to_be_had_is_known_and_less_than_the_machine_has) {
     int64_t available = nl_memory_available();
     if (available < 0) SKIP("no /proc/meminfo");
     assert_true(available >= 1);
     assert_true(available <= (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
 }
 
-static void in_a_cgroup_no_more_can_be_had_than_its_limit(void **state) {
-    (void)state;
+TEST(in_a_cgroup_no_more_can_be_had_than_its_limit) {
     char folder[PATH_MAX];
     int status = 0;
     if (!make_cgroup(folder, sizeof folder)) SKIP("no cgroup of memory can be made here");
@@ -75,12 +65,4 @@ static void in_a_cgroup_no_more_can_be_had_than_its_limit(void **state) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("no process may enter a cgroup here");
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_memory_to_be_had_is_known_and_less_than_the_machine_has),
-        cmocka_unit_test(in_a_cgroup_no_more_can_be_had_than_its_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

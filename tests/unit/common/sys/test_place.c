@@ -1,14 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "common/sys/nl_place.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 /* hwloc's synthetic machines: two packages of two cores with two hardware threads each */
 static int synthetic(void **state) {
@@ -27,7 +20,7 @@ static int done(void **state) {
     return 0;
 }
 
-static void a_synthetic_machine_has_the_cpus_it_was_given(void **state) {
+TEST_WITH(a_synthetic_machine_has_the_cpus_it_was_given, synthetic, done) {
     char list[64];
     struct nl_place *p = *state;
     assert_string_equal(nl_place_list(p, list, sizeof list), "0-7");
@@ -40,28 +33,16 @@ static void a_synthetic_machine_has_the_cpus_it_was_given(void **state) {
     assert_false(nl_place_is_allowed(p, -1));
 }
 
-static void the_summary_counts_packages_cores_and_threads(void **state) {
+TEST_WITH(the_summary_counts_packages_cores_and_threads, synthetic, done) {
     char text[160];
     nl_place_summary(*state, text, sizeof text);
     assert_non_null(strstr(text, "Package:2"));
     assert_non_null(strstr(text, "Core:4 PU:8"));
 }
 
-static void pinning_outside_the_allowed_cpus_is_refused(void **state) {
+TEST_WITH(pinning_outside_the_allowed_cpus_is_refused, real, done) {
     assert_int_equal(nl_place_pin(*state, 4096), -1);
     assert_int_equal(nl_place_pin(*state, -1), -1);
-}
-
-static void after_pinning_the_binding_is_that_cpu(void **state) {
-    char list[64];
-    int n = 0, first = -1, cpu = nl_place_first(*state);
-    assert_int_equal(nl_place_pin(*state, cpu), 0);
-    assert_int_equal(nl_binding_of_thread(list, sizeof list, &n, &first), 0);
-    assert_int_equal(n, 1);
-    assert_int_equal(first, cpu);
-    nl_place_restrict_to_binding(*state);
-    assert_int_equal(nl_place_count(*state), 1);
-    assert_int_equal(nl_place_cores(*state), 1);
 }
 
 /* ---- placement in words ---- */
@@ -111,8 +92,7 @@ static void assert_means(const struct place_row *rows, size_t n) {
 }
 #define ASSERT_MEANS(rows) assert_means(rows, sizeof rows / sizeof *rows)
 
-static void every_word_means_the_cpu_it_should(void **state) {
-    (void)state;
+TEST(every_word_means_the_cpu_it_should) {
     static const struct place_row rows[] = {
         {WITH_SMT, "cpu:0", "", "0"},
         {WITH_SMT, "cpu:7", "", "7"},
@@ -133,8 +113,7 @@ static void every_word_means_the_cpu_it_should(void **state) {
     ASSERT_MEANS(rows);
 }
 
-static void a_spare_cpu_is_on_an_idle_core_if_there_is_one(void **state) {
-    (void)state;
+TEST(a_spare_cpu_is_on_an_idle_core_if_there_is_one) {
     static const struct place_row rows[] = {
         {WITH_SMT, "spare", "0", "2"},          /* 1 would share the core of 0 */
         {WITH_SMT, "spare", "1,2", "4"},
@@ -150,8 +129,7 @@ static void a_spare_cpu_is_on_an_idle_core_if_there_is_one(void **state) {
     ASSERT_MEANS(rows);
 }
 
-static void another_core_of_the_same_cache_is_an_idle_one_if_there_is_one(void **state) {
-    (void)state;
+TEST(another_core_of_the_same_cache_is_an_idle_one_if_there_is_one) {
     static const struct place_row rows[] = {
         {WITH_SMT, "same-l3:rank:0", "0", "2"},
         {WITH_SMT, "same-l3:rank:1", "0,4", "6"},
@@ -171,8 +149,7 @@ static void another_core_of_the_same_cache_is_an_idle_one_if_there_is_one(void *
     ASSERT_MEANS(rows);
 }
 
-static void several_words_mean_several_cpus_each_once_in_their_order(void **state) {
-    (void)state;
+TEST(several_words_mean_several_cpus_each_once_in_their_order) {
     static const struct place_row rows[] = {
         {WITH_SMT, "cpu:5,cpu:1", "", "5,1"},
         {WITH_SMT, "cpu:1,cpu:1", "", "1"},
@@ -185,8 +162,7 @@ static void several_words_mean_several_cpus_each_once_in_their_order(void **stat
     ASSERT_MEANS(rows);
 }
 
-static void words_that_mean_nothing_are_refused_by_name(void **state) {
-    (void)state;
+TEST(words_that_mean_nothing_are_refused_by_name) {
     static const struct place_row rows[] = {
         {WITH_SMT, "", "", "'' is not a place (cpu:N, rank:N, last, spare, all, sibling:..., same-l3:... (comma-separated))"},
         {WITH_SMT, "cpu:1,", "", "'' is not a place"},
@@ -216,8 +192,7 @@ static void words_that_mean_nothing_are_refused_by_name(void **state) {
     ASSERT_MEANS(rows);
 }
 
-static void words_that_cannot_be_had_are_refused_with_the_reason(void **state) {
-    (void)state;
+TEST(words_that_cannot_be_had_are_refused_with_the_reason) {
     static const struct place_row rows[] = {
         {WITH_SMT, "cpu:8", "", "CPU 8 is not among the allowed CPUs (0-7)"},
         {WITH_SMT, "cpu:0,cpu:4095", "", "CPU 4095 is not among the allowed CPUs (0-7)"},
@@ -240,7 +215,7 @@ static void words_that_cannot_be_had_are_refused_with_the_reason(void **state) {
     ASSERT_MEANS(rows);
 }
 
-static void a_list_that_is_too_long_or_means_too_many_cpus_is_refused(void **state) {
+TEST_WITH(a_list_that_is_too_long_or_means_too_many_cpus_is_refused, synthetic, done) {
     char reason[256], words[2000] = "cpu:0";
     int cpus[8];
     for (int i = 0; i < 200; i++) strcat(words, ",cpu:0");
@@ -253,7 +228,9 @@ static void a_list_that_is_too_long_or_means_too_many_cpus_is_refused(void **sta
 }
 
 /* hwloc binds nothing on a machine that is not there, so the real one has to do for this. */
-static void a_binding_restricts_every_word(void **state) {
+/* from here on the test itself is bound to fewer CPUs */
+
+TEST_WITH(a_binding_restricts_every_word, real, done) {
     struct nl_place *p = *state;
     char reason[256], wanted[256];
     int before[1024], cpus[1024];
@@ -289,21 +266,14 @@ static void a_binding_restricts_every_word(void **state) {
         else assert_null(strstr(reason, "is not among the allowed"));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_synthetic_machine_has_the_cpus_it_was_given, synthetic, done),
-        cmocka_unit_test_setup_teardown(the_summary_counts_packages_cores_and_threads, synthetic, done),
-        cmocka_unit_test_setup_teardown(pinning_outside_the_allowed_cpus_is_refused, real, done),
-        cmocka_unit_test(every_word_means_the_cpu_it_should),
-        cmocka_unit_test(a_spare_cpu_is_on_an_idle_core_if_there_is_one),
-        cmocka_unit_test(another_core_of_the_same_cache_is_an_idle_one_if_there_is_one),
-        cmocka_unit_test(several_words_mean_several_cpus_each_once_in_their_order),
-        cmocka_unit_test(words_that_mean_nothing_are_refused_by_name),
-        cmocka_unit_test(words_that_cannot_be_had_are_refused_with_the_reason),
-        cmocka_unit_test_setup_teardown(a_list_that_is_too_long_or_means_too_many_cpus_is_refused, synthetic, done),
-        /* from here on the test itself is bound to fewer CPUs */
-        cmocka_unit_test_setup_teardown(a_binding_restricts_every_word, real, done),
-        cmocka_unit_test_setup_teardown(after_pinning_the_binding_is_that_cpu, real, done),
-    };
-    return cmocka_run_group_tests_name("place", tests, NULL, NULL);
+TEST_WITH(after_pinning_the_binding_is_that_cpu, real, done) {
+    char list[64];
+    int n = 0, first = -1, cpu = nl_place_first(*state);
+    assert_int_equal(nl_place_pin(*state, cpu), 0);
+    assert_int_equal(nl_binding_of_thread(list, sizeof list, &n, &first), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(first, cpu);
+    nl_place_restrict_to_binding(*state);
+    assert_int_equal(nl_place_count(*state), 1);
+    assert_int_equal(nl_place_cores(*state), 1);
 }

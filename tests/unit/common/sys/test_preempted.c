@@ -1,19 +1,13 @@
 /* Preempted time by the scheduler and by clocks: a thread that shares its CPU with another one for a known time, and one that sleeps. */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_preempted.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 enum { MS = 1000000 };
 
@@ -46,8 +40,7 @@ static void need_scheduler(struct nl_preempted *s) {
 }
 
 /* What another thread burns on the CPU of one that spins is what that one waited: no less, and not much more. */
-static void others_time_is_found(void **state) {
-    (void)state;
+TEST(others_time_is_found) {
     struct nl_preempted s, clocks;
     pthread_t other;
     int64_t burnt_ns = 200 * MS;
@@ -85,8 +78,7 @@ static int64_t kernel_lost_ns(int cpu) {
 
 /* What neither we nor others ran is the hypervisor's, or an interrupt's: the kernel's own account has no less, but for its ticks. Beside a
  * busy thread it stays small while the waiting is large. */
-static void steal_is_apart_from_waiting(void **state) {
-    (void)state;
+TEST(steal_is_apart_from_waiting) {
     enum { TICKS_NS = 30 * MS };
     struct nl_preempted s;
     struct nl_thread_times from, to;
@@ -118,8 +110,7 @@ static void steal_is_apart_from_waiting(void **state) {
 }
 
 /* Readings cost something, and it is in no difference: back to back there is nothing between them. */
-static void readings_have_no_bias(void **state) {
-    (void)state;
+TEST(readings_have_no_bias) {
     enum { N = 2001 };
     static int64_t steal_ns[N];
     struct nl_preempted s;
@@ -144,8 +135,7 @@ static void readings_have_no_bias(void **state) {
 }
 
 /* Beside a busy thread a reading is often interrupted, and no wait may be taken for steal. */
-static void a_wait_between_two_clocks_is_no_steal(void **state) {
-    (void)state;
+TEST(a_wait_between_two_clocks_is_no_steal) {
     struct nl_preempted s;
     struct nl_thread_times from, to;
     pthread_t other;
@@ -174,8 +164,7 @@ static void a_wait_between_two_clocks_is_no_steal(void **state) {
 }
 
 /* By clocks there is no waiting to take away, and the two accounts are one. */
-static void clocks_tell_what_they_told(void **state) {
-    (void)state;
+TEST(clocks_tell_what_they_told) {
     struct nl_preempted clocks;
     struct nl_thread_times from, to;
     assert_int_equal(nl_preempted_open(&clocks, NL_PREEMPTED_CLOCKS), 0);
@@ -186,8 +175,7 @@ static void clocks_tell_what_they_told(void **state) {
 }
 
 /* A thread that sleeps loses nothing. */
-static void sleep_is_not_preempted(void **state) {
-    (void)state;
+TEST(sleep_is_not_preempted) {
     struct nl_preempted s;
     need_scheduler(&s);
     struct timespec nap = nl_timespec(200 * MS);
@@ -199,8 +187,7 @@ static void sleep_is_not_preempted(void **state) {
 }
 
 /* One that cannot be had is refused, or clocks take its place. */
-static void sources_are_those_asked_for(void **state) {
-    (void)state;
+TEST(sources_are_those_asked_for) {
     struct nl_preempted s;
     assert_int_equal(nl_preempted_open(&s, NL_PREEMPTED_CLOCKS), 0);
     assert_int_equal(nl_preempted_source(&s), NL_PREEMPTED_CLOCKS);
@@ -213,17 +200,4 @@ static void sources_are_those_asked_for(void **state) {
     ns = nl_preempted_ns(&s) - ns;
     assert_true(ns > -MS && ns < 1000 * (int64_t)MS);
     nl_preempted_close(&s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(others_time_is_found),
-        cmocka_unit_test(steal_is_apart_from_waiting),
-        cmocka_unit_test(readings_have_no_bias),
-        cmocka_unit_test(a_wait_between_two_clocks_is_no_steal),
-        cmocka_unit_test(clocks_tell_what_they_told),
-        cmocka_unit_test(sleep_is_not_preempted),
-        cmocka_unit_test(sources_are_those_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

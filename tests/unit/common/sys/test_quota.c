@@ -2,24 +2,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "common/sys/nl_cgroup.h"
 #include "common/sys/nl_quota.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 enum { PID = 77 };
 
@@ -85,7 +77,7 @@ static void put_stat_v2(const char *cgroup, const char *throttled) {
     put(name, text);
 }
 
-static void a_quota_of_the_own_group_is_found_in_version_2(void **state) {
+TEST_WITH(a_quota_of_the_own_group_is_found_in_version_2, make_tree, remove_tree) {
     struct nl_quota q;
     char text[256];
     (void)state;
@@ -105,7 +97,7 @@ static void a_quota_of_the_own_group_is_found_in_version_2(void **state) {
     nl_quota_close(&q);
 }
 
-static void a_quota_above_the_own_group_counts_and_the_tightest_is_told(void **state) {
+TEST_WITH(a_quota_above_the_own_group_counts_and_the_tightest_is_told, make_tree, remove_tree) {
     struct nl_quota q;
     (void)state;
     put_v2("/a/b/c", "/");
@@ -123,7 +115,7 @@ static void a_quota_above_the_own_group_counts_and_the_tightest_is_told(void **s
     nl_quota_close(&q);
 }
 
-static void a_quota_is_found_in_version_1_by_its_controller(void **state) {
+TEST_WITH(a_quota_is_found_in_version_1_by_its_controller, make_tree, remove_tree) {
     struct nl_quota q;
     (void)state;
     put_v1("/slurm/job_7", "/");
@@ -139,7 +131,7 @@ static void a_quota_is_found_in_version_1_by_its_controller(void **state) {
     nl_quota_close(&q);
 }
 
-static void in_a_container_the_part_that_is_mounted_is_looked_at(void **state) {
+TEST_WITH(in_a_container_the_part_that_is_mounted_is_looked_at, make_tree, remove_tree) {
     struct nl_quota q;
     (void)state;
     put_v1("/docker/abc/inner", "/docker/abc");
@@ -160,7 +152,7 @@ static void in_a_container_the_part_that_is_mounted_is_looked_at(void **state) {
     nl_quota_close(&q);
 }
 
-static void without_a_limit_a_file_or_a_mount_there_is_no_quota(void **state) {
+TEST_WITH(without_a_limit_a_file_or_a_mount_there_is_no_quota, make_tree, remove_tree) {
     struct nl_quota q;
     (void)state;
     assert_int_equal(nl_quota_open(&q, tree, PID), 0);
@@ -190,7 +182,7 @@ static void own_folder(void *context, const char *path, int depth) {
     if (depth == 0) snprintf(context, PATH_MAX, "%s", path);
 }
 
-static void on_this_machine_a_group_that_spins_beyond_its_quota_is_throttled(void **state) {
+TEST(on_this_machine_a_group_that_spins_beyond_its_quota_is_throttled) {
     struct nl_quota q;
     char own[PATH_MAX] = "", folder[PATH_MAX + 64], pid[32];
     int status = 0, version = 1;
@@ -229,16 +221,4 @@ static void on_this_machine_a_group_that_spins_beyond_its_quota_is_throttled(voi
     assert_string_equal(q.group + strlen(q.group) - 6, folder + strlen(folder) - 6);
     assert_true(before_ns >= 0);
     assert_true(after_ns > before_ns);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_quota_of_the_own_group_is_found_in_version_2, make_tree, remove_tree),
-        cmocka_unit_test_setup_teardown(a_quota_above_the_own_group_counts_and_the_tightest_is_told, make_tree, remove_tree),
-        cmocka_unit_test_setup_teardown(a_quota_is_found_in_version_1_by_its_controller, make_tree, remove_tree),
-        cmocka_unit_test_setup_teardown(in_a_container_the_part_that_is_mounted_is_looked_at, make_tree, remove_tree),
-        cmocka_unit_test_setup_teardown(without_a_limit_a_file_or_a_mount_there_is_no_quota, make_tree, remove_tree),
-        cmocka_unit_test(on_this_machine_a_group_that_spins_beyond_its_quota_is_throttled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* Whole files: old or new, never half of one, and never through a link. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "common/sys/nl_whole.h"
+#include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/noiselab-whole-XXXXXX";
 static char place[sizeof folder + 16], beside[sizeof place + 8];
@@ -50,7 +44,7 @@ static int write_whole(const char *text, int is_bad) {
     return nl_whole_close(&w, is_bad);
 }
 
-static void the_old_file_stays_until_the_new_one_is_whole(void **state) {
+TEST(the_old_file_stays_until_the_new_one_is_whole) {
     struct nl_whole w;
     struct stat st;
     char line[64];
@@ -68,7 +62,7 @@ static void the_old_file_stays_until_the_new_one_is_whole(void **state) {
     assert_int_equal(nl_whole_close(&w, 0), -1);
 }
 
-static void what_the_caller_calls_bad_leaves_the_old_file(void **state) {
+TEST(what_the_caller_calls_bad_leaves_the_old_file) {
     char line[64];
     (void)state;
     assert_int_equal(write_whole("old", 0), 0);
@@ -77,7 +71,7 @@ static void what_the_caller_calls_bad_leaves_the_old_file(void **state) {
     assert_int_equal(access(beside, F_OK), -1);
 }
 
-static void a_file_that_does_not_fit_leaves_the_old_one(void **state) {
+TEST(a_file_that_does_not_fit_leaves_the_old_one) {
     struct rlimit was, few;
     char line[64], text[4096];
     (void)state;
@@ -96,7 +90,7 @@ static void a_file_that_does_not_fit_leaves_the_old_one(void **state) {
     assert_int_equal(access(beside, F_OK), -1);
 }
 
-static void a_link_that_somebody_put_there_is_not_followed(void **state) {
+TEST(a_link_that_somebody_put_there_is_not_followed) {
     char victim[sizeof folder + 16], line[64];
     (void)state;
     snprintf(victim, sizeof victim, "%s/victim", folder);
@@ -110,7 +104,7 @@ static void a_link_that_somebody_put_there_is_not_followed(void **state) {
     unlink(victim);
 }
 
-static void the_file_of_another_writer_is_not_moved(void **state) {
+TEST(the_file_of_another_writer_is_not_moved) {
     struct nl_whole first, second;
     char line[64];
     (void)state;
@@ -123,7 +117,7 @@ static void the_file_of_another_writer_is_not_moved(void **state) {
     assert_string_equal(content(place, line), "second");
 }
 
-static void a_folder_that_is_not_there_is_said_at_once(void **state) {
+TEST(a_folder_that_is_not_there_is_said_at_once) {
     struct nl_whole w;
     (void)state;
     assert_int_equal(nl_whole_open(&w, "/nowhere/file", 0640), -1);
@@ -131,14 +125,4 @@ static void a_folder_that_is_not_there_is_said_at_once(void **state) {
     assert_null(w.f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_old_file_stays_until_the_new_one_is_whole),
-        cmocka_unit_test(what_the_caller_calls_bad_leaves_the_old_file),
-        cmocka_unit_test(a_file_that_does_not_fit_leaves_the_old_one),
-        cmocka_unit_test(a_link_that_somebody_put_there_is_not_followed),
-        cmocka_unit_test(the_file_of_another_writer_is_not_moved),
-        cmocka_unit_test(a_folder_that_is_not_there_is_said_at_once),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+GROUP(make_folder, remove_folder)

@@ -1,11 +1,4 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "detector/acceptance/checks.h"
 #include "detector/acceptance/cores.h"
@@ -16,6 +9,7 @@
 #include "detector/acceptance/topologies.h"
 #include "detector/acceptance/transfer.h"
 #include "detector/acceptance/words.h"
+#include "tests/unit/unit.h"
 
 /* ---- pairs of nodes */
 
@@ -46,7 +40,7 @@ static int same(int n, int k) {
     return k;
 }
 
-static void a_tournament_pairs_everybody_with_everybody_once(void **state) {
+TEST(a_tournament_pairs_everybody_with_everybody_once) {
     static unsigned char met[MOST][MOST];
     (void)state;
     for (int n = 2; n <= MOST; n++) {
@@ -58,7 +52,7 @@ static void a_tournament_pairs_everybody_with_everybody_once(void **state) {
     assert_int_equal(nx_rounds(0), 0);
 }
 
-static void up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at_least_15_others(void **state) {
+TEST(up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at_least_15_others) {
     static unsigned char met[MOST][MOST];
     (void)state;
     for (int n = 2; n <= MOST; n++) {
@@ -74,8 +68,7 @@ static void up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at
     }
 }
 
-static void a_quick_launch_takes_whole_rounds_of_pairs_alone_and_at_least_one(void **state) {
-    (void)state;
+TEST(a_quick_launch_takes_whole_rounds_of_pairs_alone_and_at_least_one) {
     assert_int_equal(nx_alone_rounds(1, 1), 0);
     assert_int_equal(nx_alone_rounds(3, 1), 3);
     assert_int_equal(nx_alone_rounds(16, 1), 15);
@@ -93,8 +86,7 @@ static const struct nx_topology *topology(const char *name) {
     return t;
 }
 
-static void topologies_have_the_channels_that_their_shapes_have(void **state) {
-    (void)state;
+TEST(topologies_have_the_channels_that_their_shapes_have) {
     static const struct {
         const char *name;
         int n;
@@ -118,8 +110,7 @@ static void topologies_have_the_channels_that_their_shapes_have(void **state) {
     assert_int_equal(topology("ring")->ranks(7), 7);
 }
 
-static void neighbours_are_mutual_rising_and_as_many_as_are_said(void **state) {
-    (void)state;
+TEST(neighbours_are_mutual_rising_and_as_many_as_are_said) {
     for (const struct nx_topology *t = nx_topologies; t->name; t++)
         for (int most = 1; most <= 40; most++) {
             int n = t->ranks(most), mine[MOST], theirs[MOST];
@@ -139,7 +130,7 @@ static void neighbours_are_mutual_rising_and_as_many_as_are_said(void **state) {
 
 /* ---- arrays of known words */
 
-static void every_flipped_byte_is_found_where_it_is(void **state) {
+TEST(every_flipped_byte_is_found_where_it_is) {
     enum { BYTES = 64 };
     uint32_t words[BYTES / 4];
     unsigned char *bytes = (unsigned char *)words;
@@ -159,7 +150,7 @@ static void every_flipped_byte_is_found_where_it_is(void **state) {
     }
 }
 
-static void arrays_of_other_ranks_or_of_an_earlier_exchange_are_wrong_in_every_word(void **state) {
+TEST(arrays_of_other_ranks_or_of_an_earlier_exchange_are_wrong_in_every_word) {
     enum { BYTES = 4096 };
     static uint32_t words[BYTES / 4];
     (void)state;
@@ -185,8 +176,7 @@ static int64_t time_of_repeats(int64_t one_ns, int64_t least, int64_t slice_ns, 
     return *n * one_ns;
 }
 
-static void repeats_fill_their_time_to_half_of_one_or_are_the_least(void **state) {
-    (void)state;
+TEST(repeats_fill_their_time_to_half_of_one_or_are_the_least) {
     for (int64_t one_ns = 1; one_ns < 1000000; one_ns += 1 + one_ns / 7)
         for (int64_t slice_ns = 0; slice_ns < 10000000; slice_ns = 3 * slice_ns + 1) {
             int64_t n, took_ns = time_of_repeats(one_ns, 3, slice_ns, &n);
@@ -212,7 +202,7 @@ static int repetitions_of(int64_t planned_ns, int n, double factor, int64_t fixe
     return t.n_repetitions;
 }
 
-static void a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time(void **state) {
+TEST(a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time) {
     enum { PLANNED = 1000000 };
     int64_t took_ns;
     (void)state;
@@ -245,8 +235,7 @@ static void owners_are(unsigned cpus, const unsigned masks[N_RANKS], const int b
     for (int cpu = 0; cpu < 8 * NX_MASK_BYTES; cpu++) assert_int_equal(owners[cpu], cpu < N_CPUS ? wanted[cpu] : -1);
 }
 
-static void every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it(void **state) {
-    (void)state;
+TEST(every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it) {
     /* each bound to one CPU, two of them to the same: the lower rank has it; the others go round */
     owners_are(0x3f, (const unsigned[]){2, 8, 8}, (const int[]){1, 3, 3}, (const int[]){0, 0, 1, 1, 2, 0, -1, -1});
     /* bound to several, halves of the node: each stays in its own; CPU 7 is nobody's, and has the next one */
@@ -259,7 +248,7 @@ static void every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it(vo
 
 /* ---- samples and scans */
 
-static void a_sample_has_its_mean_its_spread_and_its_middle(void **state) {
+TEST(a_sample_has_its_mean_its_spread_and_its_middle) {
     double even[] = {4, 1, 3, 2}, one[] = {5};
     (void)state;
     struct nx_sample s = nx_sample_of(even, 4);
@@ -270,7 +259,7 @@ static void a_sample_has_its_mean_its_spread_and_its_middle(void **state) {
     assert_true(s.n == 0 && isnan(s.mean) && isnan(s.median));
 }
 
-static void a_scan_counts_what_it_keeps_and_loses_no_time_unsaid(void **state) {
+TEST(a_scan_counts_what_it_keeps_and_loses_no_time_unsaid) {
     enum { ROOM = 100000 };
     static struct nl_hist hist;
     static struct nx_detour detours[ROOM];
@@ -293,22 +282,4 @@ static void a_scan_counts_what_it_keeps_and_loses_no_time_unsaid(void **state) {
     double whole = s.base_ns * (double)s.n_turns + (double)s.lost_ns;
     assert_true(whole < 1.02 * (double)s.wall_ns && whole > 0.9 * (double)s.wall_ns);
     assert_true(s.looked_ns <= s.wall_ns && (double)s.looked_ns > 0.9 * (double)s.wall_ns);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tournament_pairs_everybody_with_everybody_once),
-        cmocka_unit_test(up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at_least_15_others),
-        cmocka_unit_test(a_quick_launch_takes_whole_rounds_of_pairs_alone_and_at_least_one),
-        cmocka_unit_test(topologies_have_the_channels_that_their_shapes_have),
-        cmocka_unit_test(neighbours_are_mutual_rising_and_as_many_as_are_said),
-        cmocka_unit_test(every_flipped_byte_is_found_where_it_is),
-        cmocka_unit_test(arrays_of_other_ranks_or_of_an_earlier_exchange_are_wrong_in_every_word),
-        cmocka_unit_test(repeats_fill_their_time_to_half_of_one_or_are_the_least),
-        cmocka_unit_test(a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time),
-        cmocka_unit_test(every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it),
-        cmocka_unit_test(a_sample_has_its_mean_its_spread_and_its_middle),
-        cmocka_unit_test(a_scan_counts_what_it_keeps_and_loses_no_time_unsaid),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* How doses and numbers of operations follow a machine whose speed wanders: simulated halves, bursts and all. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "detector/design/follow.h"
 #include "common/base/nl_rng.h"
+#include "tests/unit/unit.h"
 
 #define HALF_NS 10000000
 
@@ -108,8 +104,7 @@ static void assert_between(double value, double least, double most, const char *
     if (!(value >= least && value <= most)) fail_msg("%s: %g is not from %g to %g", what, value, least, most);
 }
 
-static void doses_are_delivered_while_the_speed_wanders_by_30_percent(void **state) {
-    (void)state;
+TEST(doses_are_delivered_while_the_speed_wanders_by_30_percent) {
     const double levels[] = {0.01, 0.1, 1, 5, 20}, scatters[] = {0, 0.04, 0.1};
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
         for (size_t s = 0; s < sizeof scatters / sizeof *scatters; s++)
@@ -126,8 +121,7 @@ static void doses_are_delivered_while_the_speed_wanders_by_30_percent(void **sta
             }
 }
 
-static void doses_are_delivered_on_a_machine_that_jumps_to_twice_the_time(void **state) {
-    (void)state;
+TEST(doses_are_delivered_on_a_machine_that_jumps_to_twice_the_time) {
     for (int64_t n_bursts = 1; n_bursts <= 10; n_bursts += 9) {
         struct machine m = machine(3, 2, 0.04, 0.02);
         struct outcome o = measure(&m, 1, n_bursts, 4000, 1);
@@ -140,8 +134,7 @@ static void doses_are_delivered_on_a_machine_that_jumps_to_twice_the_time(void *
 }
 
 /* Without following, this is what was measured: doses for 10 ms in halves of 12. */
-static void a_pilot_that_was_too_fast_is_made_good(void **state) {
-    (void)state;
+TEST(a_pilot_that_was_too_fast_is_made_good) {
     const double errors[] = {0.4, 0.85, 1.2, 3};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         struct machine m = machine(5 + i, 1, 0.04, 0.02);
@@ -152,8 +145,7 @@ static void a_pilot_that_was_too_fast_is_made_good(void **state) {
     }
 }
 
-static void one_long_pause_is_no_sign_of_the_next(void **state) {
-    (void)state;
+TEST(one_long_pause_is_no_sign_of_the_next) {
     struct nd_follow f;
     nd_follow_init(&f, HALF_NS, HALF_NS);
     for (int i = 0; i < 20; i++) nd_follow_off(&f, HALF_NS);
@@ -163,8 +155,7 @@ static void one_long_pause_is_no_sign_of_the_next(void **state) {
     assert_int_equal(nd_follow_operations(&f, 1000), 1000);
 }
 
-static void operations_stay_while_halves_are_near_their_length(void **state) {
-    (void)state;
+TEST(operations_stay_while_halves_are_near_their_length) {
     struct nd_follow f;
     nd_follow_init(&f, HALF_NS, HALF_NS);
     assert_int_equal(nd_follow_operations(&f, 1000), 1000); /* nothing is known yet */
@@ -180,8 +171,7 @@ static void operations_stay_while_halves_are_near_their_length(void **state) {
     assert_int_equal(nd_follow_operations(&f, 3), 1); /* never none */
 }
 
-static void bursts_keep_clear_of_both_ends(void **state) {
-    (void)state;
+TEST(bursts_keep_clear_of_both_ends) {
     struct nd_follow f;
     nd_follow_init(&f, HALF_NS, HALF_NS);
     for (double level = 0.01; level <= 100; level *= 1.7)
@@ -198,8 +188,7 @@ static void bursts_keep_clear_of_both_ends(void **state) {
             }
 }
 
-static void what_halves_lacked_is_made_up_for_once(void **state) {
-    (void)state;
+TEST(what_halves_lacked_is_made_up_for_once) {
     struct nd_ledger l = {0};
     nd_ledger_half(&l, 100, 100);
     assert_float_equal(nd_ledger_extra_ns(&l, 100), 0, 1e-9);
@@ -216,23 +205,8 @@ static void what_halves_lacked_is_made_up_for_once(void **state) {
     assert_float_equal(nd_ledger_extra_ns(&l, 100), 0, 1e-9); /* and four doses of it */
 }
 
-static void a_half_is_lengthened_by_its_bursts(void **state) {
-    (void)state;
+TEST(a_half_is_lengthened_by_its_bursts) {
     assert_float_equal(nd_follow_stretch(0), 1, 1e-12);
     assert_float_equal(nd_follow_stretch(0.2), 1.25, 1e-12);
     assert_float_equal(nd_follow_stretch(1), 4, 1e-12);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(doses_are_delivered_while_the_speed_wanders_by_30_percent),
-        cmocka_unit_test(doses_are_delivered_on_a_machine_that_jumps_to_twice_the_time),
-        cmocka_unit_test(a_pilot_that_was_too_fast_is_made_good),
-        cmocka_unit_test(one_long_pause_is_no_sign_of_the_next),
-        cmocka_unit_test(operations_stay_while_halves_are_near_their_length),
-        cmocka_unit_test(bursts_keep_clear_of_both_ends),
-        cmocka_unit_test(what_halves_lacked_is_made_up_for_once),
-        cmocka_unit_test(a_half_is_lengthened_by_its_bursts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "detector/design/schedule.h"
+#include "tests/unit/unit.h"
 
 enum { CONFIGS = 3, LEVELS = 5, ROUNDS = 400, MAX_STEPS = 64 };
 
@@ -19,8 +13,7 @@ static int fill(const struct nd_schedule *s, int64_t round, struct nd_step *step
     return nd_schedule_round_steps(s);
 }
 
-static void every_lockin_round_holds_each_cell_once_as_a_pair(void **state) {
-    (void)state;
+TEST(every_lockin_round_holds_each_cell_once_as_a_pair) {
     struct nd_schedule s = make("lockin", 7);
     struct nd_step steps[MAX_STEPS];
     for (int64_t round = 0; round < ROUNDS; round++) {
@@ -40,8 +33,7 @@ static void every_lockin_round_holds_each_cell_once_as_a_pair(void **state) {
 }
 
 /* a fair coin: 6000 pairs, so 3000 +- 39 (one standard deviation); 5 of them either way */
-static void the_order_within_pairs_is_a_fair_coin(void **state) {
-    (void)state;
+TEST(the_order_within_pairs_is_a_fair_coin) {
     struct nd_schedule s = make("lockin", 11);
     struct nd_step steps[MAX_STEPS];
     int on_first = 0, same_as_before = 0, before = -1, n_pairs = 0;
@@ -57,8 +49,7 @@ static void the_order_within_pairs_is_a_fair_coin(void **state) {
     assert_in_range(same_as_before, n_pairs / 2 - 195, n_pairs / 2 + 195);
 }
 
-static void a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_random_order(void **state) {
-    (void)state;
+TEST(a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_random_order) {
     struct nd_step steps[1024];
     struct nd_schedule s = {.design = nd_design_find("quick"), .n_configs = CONFIGS, .n_levels = 1, .seed = 5, .n_rounds = ROUNDS,
                             .half_ns = 25, .long_ns = 250, .stretch_ns = 2000};
@@ -94,8 +85,7 @@ static void a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengt
     assert_in_range(on_first, n_pairs / 2 - 410, n_pairs / 2 + 410); /* 26,400 coins, 5 standard deviations */
 }
 
-static void pair_numbers_are_unique_within_the_launch(void **state) {
-    (void)state;
+TEST(pair_numbers_are_unique_within_the_launch) {
     static const char *const designs[] = {"lockin", "blocks"};
     for (int d = 0; d < 2; d++) {
         struct nd_schedule s = make(designs[d], 3);
@@ -108,8 +98,7 @@ static void pair_numbers_are_unique_within_the_launch(void **state) {
     }
 }
 
-static void every_set_of_blocks_holds_each_arm_once(void **state) {
-    (void)state;
+TEST(every_set_of_blocks_holds_each_arm_once) {
     struct nd_schedule s = make("blocks", 5);
     struct nd_step steps[MAX_STEPS];
     for (int64_t round = 0; round < ROUNDS; round++) {
@@ -126,8 +115,7 @@ static void every_set_of_blocks_holds_each_arm_once(void **state) {
     }
 }
 
-static void an_arm_stands_equally_often_at_every_place_of_its_set(void **state) {
-    (void)state;
+TEST(an_arm_stands_equally_often_at_every_place_of_its_set) {
     struct nd_schedule s = make("blocks", 9);
     struct nd_step steps[MAX_STEPS];
     int places[LEVELS + 1][LEVELS + 1] = {{0}};
@@ -138,8 +126,7 @@ static void an_arm_stands_equally_often_at_every_place_of_its_set(void **state) 
         for (int place = 0; place <= LEVELS; place++) assert_in_range(places[arm][place], 135, 265);
 }
 
-static void a_round_can_be_recovered_from_its_seed_alone(void **state) {
-    (void)state;
+TEST(a_round_can_be_recovered_from_its_seed_alone) {
     struct nd_schedule s = make("lockin", 123456789);
     struct nd_step first[MAX_STEPS], again[MAX_STEPS], other[MAX_STEPS];
     memset(first, 0, sizeof first);
@@ -154,8 +141,7 @@ static void a_round_can_be_recovered_from_its_seed_alone(void **state) {
     assert_memory_not_equal(first, other, (size_t)n * sizeof first[0]);
 }
 
-static void without_levels_there_are_off_loops_only(void **state) {
-    (void)state;
+TEST(without_levels_there_are_off_loops_only) {
     struct nd_schedule s = make("single", 1);
     s.n_levels = 0;
     struct nd_step steps[MAX_STEPS];
@@ -163,8 +149,7 @@ static void without_levels_there_are_off_loops_only(void **state) {
     for (int i = 0; i < CONFIGS; i++) assert_int_equal(steps[i].level, ND_OFF);
 }
 
-static void a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop(void **state) {
-    (void)state;
+TEST(a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop) {
     struct nd_step steps[MAX_STEPS];
     int at_first_place[LEVELS] = {0};
     for (uint64_t seed = 1; seed <= 500; seed++) {
@@ -186,8 +171,7 @@ static void a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop(void **s
     for (int l = 0; l < LEVELS; l++) assert_in_range(at_first_place[l], 55, 145);
 }
 
-static void a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit(void **state) {
-    (void)state;
+TEST(a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit) {
     int64_t second = 1000000000, limit_ns = nd_schedule_limit_ns(100 * second, 10000);
     assert_int_equal(limit_ns, 116 * second);
     assert_false(nd_schedule_is_over(limit_ns, 1000 * second, 0)); /* one round is always run */
@@ -200,20 +184,4 @@ static void a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit(void *
         while (n < n_rounds && !nd_schedule_is_over(limit_ns, n * round_ns, n)) n++;
         assert_in_range(n * round_ns, limit_ns - round_ns, limit_ns + round_ns / 2);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_lockin_round_holds_each_cell_once_as_a_pair),
-        cmocka_unit_test(the_order_within_pairs_is_a_fair_coin),
-        cmocka_unit_test(a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_random_order),
-        cmocka_unit_test(pair_numbers_are_unique_within_the_launch),
-        cmocka_unit_test(every_set_of_blocks_holds_each_arm_once),
-        cmocka_unit_test(an_arm_stands_equally_often_at_every_place_of_its_set),
-        cmocka_unit_test(a_round_can_be_recovered_from_its_seed_alone),
-        cmocka_unit_test(without_levels_there_are_off_loops_only),
-        cmocka_unit_test(a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit),
-        cmocka_unit_test(a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop),
-    };
-    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

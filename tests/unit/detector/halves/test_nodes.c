@@ -1,20 +1,13 @@
 /* Nodes: the sums that ranks are joined to, names of hosts, phases, and what is said of nodes that are not alike. */
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "detector/halves/half_sum.h"
 #include "common/base/nl_rng.h"
 #include "detector/plan/noise_nodes.h"
 #include "detector/nodes/provenance.h"
 #include "detector/nodes/unlike.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 /* ---- sums over ranks */
 
@@ -71,8 +64,7 @@ static struct nd_half by_hand(const struct nd_sample *s, int n) {
     return h;
 }
 
-static void ranks_joined_in_any_order_make_the_same_row(void **state) {
-    (void)state;
+TEST(ranks_joined_in_any_order_make_the_same_row) {
     struct nl_rng rng;
     nl_rng_init(&rng, 3, 0);
     for (int turn = 0; turn < 500; turn++) {
@@ -103,8 +95,7 @@ static void ranks_joined_in_any_order_make_the_same_row(void **state) {
     }
 }
 
-static void what_is_not_known_stays_unknown(void **state) {
-    (void)state;
+TEST(what_is_not_known_stays_unknown) {
     struct nd_sample s = {
         .loop = {.wall_ns = 10, .preempted_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1, .throttled_ns = -1};
     struct nd_half_sum a = nd_half_sum_of(0, &s), b = nd_half_sum_of(1, &s);
@@ -123,8 +114,7 @@ static void what_is_not_known_stays_unknown(void **state) {
 }
 
 /* What one of two generators delivered is not what both did. */
-static void a_sum_with_an_unknown_part_is_not_known(void **state) {
-    (void)state;
+TEST(a_sum_with_an_unknown_part_is_not_known) {
     struct nd_sample known = {.loop = {.wall_ns = 10}, .delivered_ns = 7}, unknown = {.loop = {.wall_ns = 10}, .delivered_ns = -1};
     for (int turn = 0; turn < 2; turn++) {
         struct nd_half row = {.starts = {0}};
@@ -136,8 +126,7 @@ static void a_sum_with_an_unknown_part_is_not_known(void **state) {
 }
 
 /* A largest steal below 0 is still the largest of those that are known, in either order. */
-static void steal_below_zero_is_kept(void **state) {
-    (void)state;
+TEST(steal_below_zero_is_kept) {
     struct nd_sample unknown = {.loop = {.wall_ns = 10}}, known = {.loop = {.wall_ns = 10, .steal_ns = -3, .knows_steal = 1}};
     struct nd_half row = {.starts = {0}};
     for (int turn = 0; turn < 2; turn++) {
@@ -152,8 +141,7 @@ static void steal_below_zero_is_kept(void **state) {
 
 /* ---- names and phases */
 
-static void a_name_means_a_host_with_or_without_the_domain(void **state) {
-    (void)state;
+TEST(a_name_means_a_host_with_or_without_the_domain) {
     static const struct {
         const char *host, *name;
         int is_called;
@@ -172,8 +160,7 @@ static void a_name_means_a_host_with_or_without_the_domain(void **state) {
         if (nd_host_is_called(rows[i].host, rows[i].name) != rows[i].is_called) fail_msg("'%s' and '%s'", rows[i].host, rows[i].name);
 }
 
-static void the_longest_name_of_a_host_is_kept_whole(void **state) {
-    (void)state;
+TEST(the_longest_name_of_a_host_is_kept_whole) {
     char name[ND_HOST_BYTES] = "";
     struct nd_host h;
     memset(name, 'n', sizeof name - 1);
@@ -183,8 +170,7 @@ static void the_longest_name_of_a_host_is_kept_whole(void **state) {
     assert_string_equal(h.host, name);
 }
 
-static void a_list_holds_its_nodes_and_first_only_that_of_rank_0(void **state) {
-    (void)state;
+TEST(a_list_holds_its_nodes_and_first_only_that_of_rank_0) {
     static char *names[] = {"n2", "n3.example.org"};
     static struct nd_nodes nodes = {.which = ND_NODES_LISTED, .hosts = {.names = names, .n = 2}};
     assert_true(nd_nodes_hold(&nodes, "n2.example.org", 0));
@@ -197,8 +183,7 @@ static void a_list_holds_its_nodes_and_first_only_that_of_rank_0(void **state) {
     assert_true(nd_nodes_hold(&nodes, "n9", 0));
 }
 
-static void a_name_that_could_be_two_nodes_is_wrong(void **state) {
-    (void)state;
+TEST(a_name_that_could_be_two_nodes_is_wrong) {
     static const struct {
         const char *list, *hosts[3];
         int wrong;
@@ -220,8 +205,7 @@ static void a_name_that_could_be_two_nodes_is_wrong(void **state) {
     }
 }
 
-static void arms_are_compared_within_a_launch_or_among_launches(void **state) {
-    (void)state;
+TEST(arms_are_compared_within_a_launch_or_among_launches) {
     static struct nd_options o = {.which_arms = ND_ARMS_BOTH};
     assert_false(nd_options_compares_arms(&o));
     o.n_arms = 1;
@@ -232,8 +216,7 @@ static void arms_are_compared_within_a_launch_or_among_launches(void **state) {
     assert_true(nd_options_compares_arms(&o));
 }
 
-static void staggered_nodes_share_the_period_evenly(void **state) {
-    (void)state;
+TEST(staggered_nodes_share_the_period_evenly) {
     for (int n = 1; n < 8; n++)
         for (int i = 0; i < n; i++) {
             double at = nd_noise_phase(ND_PHASE_STAGGERED, 0.123, 0.9, i, n), away = at - 0.9;
@@ -254,8 +237,7 @@ static struct nd_host host(const char *name, const char *model, int n_allowed, i
     return h;
 }
 
-static void nodes_that_are_alike_are_not_spoken_of(void **state) {
-    (void)state;
+TEST(nodes_that_are_alike_are_not_spoken_of) {
     struct nd_host hosts[3] = {host("a", "X", 4, 4), host("b", "X", 4, 4), host("c", "", 0, 4)}; /* nothing is known of c's */
     char line[200] = "x";
     assert_int_equal(nd_unlike_describe(hosts, 3, line, sizeof line), 0);
@@ -263,16 +245,14 @@ static void nodes_that_are_alike_are_not_spoken_of(void **state) {
     assert_int_equal(nd_unlike_describe(hosts, 1, line, sizeof line), 0);
 }
 
-static void the_nodes_that_differ_from_most_are_named(void **state) {
-    (void)state;
+TEST(the_nodes_that_differ_from_most_are_named) {
     struct nd_host hosts[4] = {host("a", "Y", 8, 4), host("b", "X", 4, 4), host("c", "X", 4, 4), host("d", "X", 4, 2)};
     char line[400];
     assert_int_equal(nd_unlike_describe(hosts, 4, line, sizeof line), 3);
     assert_string_equal(line, "CPU model: X, but Y on a; CPUs: 4, but 8 on a; ranks: 4, but 2 on d");
 }
 
-static void many_nodes_that_differ_are_counted(void **state) {
-    (void)state;
+TEST(many_nodes_that_differ_are_counted) {
     enum { N = 4000 };
     struct nd_host *hosts = calloc(N, sizeof *hosts);
     char line[300];
@@ -284,23 +264,4 @@ static void many_nodes_that_differ_are_counted(void **state) {
     nd_unlike_describe(hosts, N, little, sizeof little);
     assert_string_equal(little, "CPUs: 1, but 2 on n");
     free(hosts);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_joined_in_any_order_make_the_same_row),
-        cmocka_unit_test(what_is_not_known_stays_unknown),
-        cmocka_unit_test(a_sum_with_an_unknown_part_is_not_known),
-        cmocka_unit_test(steal_below_zero_is_kept),
-        cmocka_unit_test(a_name_means_a_host_with_or_without_the_domain),
-        cmocka_unit_test(the_longest_name_of_a_host_is_kept_whole),
-        cmocka_unit_test(a_list_holds_its_nodes_and_first_only_that_of_rank_0),
-        cmocka_unit_test(a_name_that_could_be_two_nodes_is_wrong),
-        cmocka_unit_test(arms_are_compared_within_a_launch_or_among_launches),
-        cmocka_unit_test(staggered_nodes_share_the_period_evenly),
-        cmocka_unit_test(nodes_that_are_alike_are_not_spoken_of),
-        cmocka_unit_test(the_nodes_that_differ_from_most_are_named),
-        cmocka_unit_test(many_nodes_that_differ_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "detector/measure/arrival.h"
+#include "tests/unit/unit.h"
 
 static double delays[ND_ARRIVAL_CYCLE];
 static char reason[512];
@@ -34,8 +28,7 @@ static void assert_shares(const char *name, int n_ranks, const double *shares) {
     }
 }
 
-static void every_pattern_is_found_by_its_name_and_none_comes_first(void **state) {
-    (void)state;
+TEST(every_pattern_is_found_by_its_name_and_none_comes_first) {
     for (int i = 0; nd_arrivals[i]; i++) {
         assert_ptr_equal(nd_arrival_find(nd_arrivals[i]->name), nd_arrivals[i]);
         assert_true(nd_arrivals[i]->help[0] != '\0' && nd_arrivals[i]->fill != NULL);
@@ -45,8 +38,7 @@ static void every_pattern_is_found_by_its_name_and_none_comes_first(void **state
     assert_null(nd_arrival_find("late"));
 }
 
-static void the_fixed_patterns_have_the_shares_computed_by_hand(void **state) {
-    (void)state;
+TEST(the_fixed_patterns_have_the_shares_computed_by_hand) {
     assert_shares("none", 3, (const double[]){0, 0, 0});
     assert_shares("late-one", 4, (const double[]){0, 0, 0, 1});
     assert_shares("late-half", 2, (const double[]){0, 1});
@@ -56,8 +48,7 @@ static void the_fixed_patterns_have_the_shares_computed_by_hand(void **state) {
     assert_shares("ramp", 5, (const double[]){0, 0.25, 0.5, 0.75, 1});
 }
 
-static void a_lone_rank_is_late_only_as_the_last_one(void **state) {
-    (void)state;
+TEST(a_lone_rank_is_late_only_as_the_last_one) {
     assert_shares("none", 1, (const double[]){0});
     assert_shares("late-one", 1, (const double[]){1});
     assert_shares("late-half", 1, (const double[]){0});
@@ -66,8 +57,7 @@ static void a_lone_rank_is_late_only_as_the_last_one(void **state) {
 }
 
 /* The mean of 64 x 1024 uniform numbers is 0.5 +- 0.0011; five of them either way. The variance is 1/12 +- 0.0003. */
-static void random_shares_are_uniform(void **state) {
-    (void)state;
+TEST(random_shares_are_uniform) {
     double sum = 0, sum_squares = 0;
     const int n_ranks = 64, n = n_ranks * ND_ARRIVAL_CYCLE;
     for (int rank = 0; rank < n_ranks; rank++) {
@@ -83,8 +73,7 @@ static void random_shares_are_uniform(void **state) {
 }
 
 /* Correlation of two independent series of 1024: 0 +- 0.031; five of them either way. */
-static void random_shares_follow_from_seed_and_rank_alone(void **state) {
-    (void)state;
+TEST(random_shares_follow_from_seed_and_rank_alone) {
     static double first[ND_ARRIVAL_CYCLE];
     fill("random", 3, 8, 20, NULL);
     memcpy(first, delays, sizeof first);
@@ -127,8 +116,7 @@ static void write_bytes(const char *text, size_t size) {
 
 static void write_text(const char *text) { write_bytes(text, strlen(text)); }
 
-static void every_rank_goes_round_its_delays(void **state) {
-    (void)state;
+TEST_WITH(every_rank_goes_round_its_delays, make_file, remove_file) {
     write_text("# recorded by hand\n\n  1\t500 0 60000000000 # three of them\n#2 9\n0 7");
     assert_int_equal(fill("trace", 1, 4, 1, path), 0);
     for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == ((const double[]){500, 0, 60e9})[i % 3]);
@@ -140,8 +128,7 @@ static void every_rank_goes_round_its_delays(void **state) {
     }
 }
 
-static void lines_may_end_as_on_windows(void **state) {
-    (void)state;
+TEST_WITH(lines_may_end_as_on_windows, make_file, remove_file) {
     write_text("0 1 2\r\n1 3\r\n");
     assert_int_equal(fill("trace", 0, 2, 1, path), 0);
     assert_true(delays[0] == 1 && delays[1] == 2 && delays[2] == 1);
@@ -157,8 +144,7 @@ static void write_many(int n) {
     assert_int_equal(fclose(f), 0);
 }
 
-static void a_rank_has_up_to_a_full_cycle_of_delays(void **state) {
-    (void)state;
+TEST_WITH(a_rank_has_up_to_a_full_cycle_of_delays, make_file, remove_file) {
     write_many(ND_ARRIVAL_CYCLE);
     assert_int_equal(fill("trace", 0, 2, 1, path), 0);
     for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == i);
@@ -169,8 +155,7 @@ static void a_rank_has_up_to_a_full_cycle_of_delays(void **state) {
     }
 }
 
-static void what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank(void **state) {
-    (void)state;
+TEST_WITH(what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank, make_file, remove_file) {
     static const struct {
         const char *text, *where, *what;
     } wrong[] = {
@@ -203,8 +188,7 @@ static void what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank(vo
     }
 }
 
-static void bytes_that_are_no_text_do_not_reach_the_message(void **state) {
-    (void)state;
+TEST_WITH(bytes_that_are_no_text_do_not_reach_the_message, make_file, remove_file) {
     write_bytes("0 5\0007\n", 7);
     assert_int_equal(fill("trace", 0, 1, 1, path), -1);
     assert_non_null(strstr(reason, ":1: '5?7' is not a delay"));
@@ -213,8 +197,7 @@ static void bytes_that_are_no_text_do_not_reach_the_message(void **state) {
     assert_non_null(strstr(reason, ":1: '?[2J' is not a delay"));
 }
 
-static void a_trace_that_cannot_be_read_says_so(void **state) {
-    (void)state;
+TEST(a_trace_that_cannot_be_read_says_so) {
     assert_int_equal(fill("trace", 0, 1, 1, NULL), -1);
     assert_non_null(strstr(reason, "needs a file"));
     assert_int_equal(fill("trace", 0, 1, 1, "/nowhere/trace"), -1);
@@ -223,29 +206,10 @@ static void a_trace_that_cannot_be_read_says_so(void **state) {
     assert_non_null(strstr(reason, "/tmp: cannot be read"));
 }
 
-static void a_message_that_does_not_fit_is_cut_off(void **state) {
-    (void)state;
+TEST_WITH(a_message_that_does_not_fit_is_cut_off, make_file, remove_file) {
     char small[8];
     write_text("0 x\n");
     struct nd_arrival_request request = {.n_ranks = 1, .trace = path};
     assert_int_equal(nd_arrival_find("trace")->fill(&request, delays, small, sizeof small), -1);
     assert_true(strlen(small) == sizeof small - 1 && strncmp(small, path, strlen(small)) == 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pattern_is_found_by_its_name_and_none_comes_first),
-        cmocka_unit_test(the_fixed_patterns_have_the_shares_computed_by_hand),
-        cmocka_unit_test(a_lone_rank_is_late_only_as_the_last_one),
-        cmocka_unit_test(random_shares_are_uniform),
-        cmocka_unit_test(random_shares_follow_from_seed_and_rank_alone),
-        cmocka_unit_test_setup_teardown(every_rank_goes_round_its_delays, make_file, remove_file),
-        cmocka_unit_test_setup_teardown(lines_may_end_as_on_windows, make_file, remove_file),
-        cmocka_unit_test_setup_teardown(a_rank_has_up_to_a_full_cycle_of_delays, make_file, remove_file),
-        cmocka_unit_test_setup_teardown(what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank, make_file, remove_file),
-        cmocka_unit_test_setup_teardown(bytes_that_are_no_text_do_not_reach_the_message, make_file, remove_file),
-        cmocka_unit_test(a_trace_that_cannot_be_read_says_so),
-        cmocka_unit_test_setup_teardown(a_message_that_does_not_fit_is_cut_off, make_file, remove_file),
-    };
-    return cmocka_run_group_tests_name("arrival", tests, NULL, NULL);
 }

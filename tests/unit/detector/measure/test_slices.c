@@ -1,19 +1,12 @@
 /* Slices of a loop and bursts of a load: what is kept while they run, and the bytes that are written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "common/page/nl_bursts.h"
 #include "common/base/nl_little.h"
 #include "detector/measure/slices.h"
+#include "tests/unit/unit.h"
 
 struct written {
     char folder[64], path[128];
@@ -56,16 +49,14 @@ static uint32_t word(const struct written *w, size_t i) {
 
 static const struct nd_step step = {.config = 2, .level = 1, .order = 1, .pair = (INT64_C(3) << 32) + 7};
 
-static void a_file_begins_with_what_it_is_and_a_header_of_whole_words(void **state) {
-    (void)state;
+TEST(a_file_begins_with_what_it_is_and_a_header_of_whole_words) {
     struct written w;
     close_slices(open_slices(&w), &w);
     assert_memory_equal(w.bytes, "NLSLICES\1\0\0\0\20\0\0\0{\"launch\":\"a\"}  ", 32);
     assert_int_equal(w.n_bytes, 32);
 }
 
-static void a_file_that_is_there_is_not_written_to(void **state) {
-    (void)state;
+TEST(a_file_that_is_there_is_not_written_to) {
     struct written w;
     struct nd_slices *s = open_slices(&w);
     struct nd_slices_file *other = NULL;
@@ -76,8 +67,7 @@ static void a_file_that_is_there_is_not_written_to(void **state) {
     close_slices(s, &w);
 }
 
-static void a_block_names_its_half_its_begin_and_what_each_slice_took(void **state) {
-    (void)state;
+TEST(a_block_names_its_half_its_begin_and_what_each_slice_took) {
     struct written w;
     struct nd_slices *s = open_slices(&w);
     s->step = &step;
@@ -104,8 +94,7 @@ static void a_block_names_its_half_its_begin_and_what_each_slice_took(void **sta
     assert_int_equal(w.n_bytes, w.header_bytes + 15 * 4);
 }
 
-static void a_slice_ends_after_its_operations_and_lasts_until_the_next_begins(void **state) {
-    (void)state;
+TEST(a_slice_ends_after_its_operations_and_lasts_until_the_next_begins) {
     struct written w;
     struct nd_slices *s = open_slices(&w);
     int64_t begin_ns = nl_mono_ns(), sum_ns = 0;
@@ -120,8 +109,7 @@ static void a_slice_ends_after_its_operations_and_lasts_until_the_next_begins(vo
     close_slices(s, &w);
 }
 
-static void a_slice_longer_than_32_bits_stands_at_their_largest_value_and_is_flagged(void **state) {
-    (void)state;
+TEST(a_slice_longer_than_32_bits_stands_at_their_largest_value_and_is_flagged) {
     struct written w;
     struct nd_slices *s = open_slices(&w);
     nd_slices_begin(s, nl_mono_ns() - INT64_C(5000000000));
@@ -131,8 +119,7 @@ static void a_slice_longer_than_32_bits_stands_at_their_largest_value_and_is_fla
     close_slices(s, &w);
 }
 
-static void what_there_is_no_room_for_is_left_out_and_flagged(void **state) {
-    (void)state;
+TEST(what_there_is_no_room_for_is_left_out_and_flagged) {
     struct written w;
     struct nd_slices *s = open_slices(&w);
     s->n_per_slice = 1;
@@ -145,8 +132,7 @@ static void what_there_is_no_room_for_is_left_out_and_flagged(void **state) {
     close_slices(s, &w);
 }
 
-static void slices_are_written_before_a_chunk_that_they_leave_no_room_for(void **state) {
-    (void)state;
+TEST(slices_are_written_before_a_chunk_that_they_leave_no_room_for) {
     struct written w;
     struct nd_slices *s = open_slices(&w);
     s->step = &step;
@@ -165,16 +151,14 @@ static void slices_are_written_before_a_chunk_that_they_leave_no_room_for(void *
     assert_int_equal(w.n_bytes, w.header_bytes + (13 + 5) * 4);
 }
 
-static void a_slice_is_a_fifth_of_a_millisecond_long_and_at_least_one_operation(void **state) {
-    (void)state;
+TEST(a_slice_is_a_fifth_of_a_millisecond_long_and_at_least_one_operation) {
     assert_int_equal(nd_slices_operations(400), 500);
     assert_int_equal(nd_slices_operations(150000), 1);
     assert_int_equal(nd_slices_operations(1e9), 1);
     assert_int_equal(nd_slices_operations(1e-9), UINT32_MAX);
 }
 
-static void bursts_are_taken_once_each_and_in_order(void **state) {
-    (void)state;
+TEST(bursts_are_taken_once_each_and_in_order) {
     static struct nl_bursts ring;
     static struct nl_burst taken[NL_BURSTS_MOST];
     int64_t seen = 0, n_lost = 0;
@@ -191,8 +175,7 @@ static void bursts_are_taken_once_each_and_in_order(void **state) {
     assert_int_equal(n_lost, 0);
 }
 
-static void bursts_that_nobody_took_in_time_are_counted_as_lost(void **state) {
-    (void)state;
+TEST(bursts_that_nobody_took_in_time_are_counted_as_lost) {
     static struct nl_bursts ring;
     static struct nl_burst taken[NL_BURSTS_MOST];
     int64_t seen = 0, n_lost = 0;
@@ -204,20 +187,4 @@ static void bursts_that_nobody_took_in_time_are_counted_as_lost(void **state) {
     assert_int_equal(n_lost, 100);
     assert_int_equal(taken[0].start_ns, 101);
     assert_int_equal(taken[NL_BURSTS_MOST - 2].start_ns, NL_BURSTS_MOST + 99);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_begins_with_what_it_is_and_a_header_of_whole_words),
-        cmocka_unit_test(a_file_that_is_there_is_not_written_to),
-        cmocka_unit_test(a_block_names_its_half_its_begin_and_what_each_slice_took),
-        cmocka_unit_test(a_slice_ends_after_its_operations_and_lasts_until_the_next_begins),
-        cmocka_unit_test(a_slice_longer_than_32_bits_stands_at_their_largest_value_and_is_flagged),
-        cmocka_unit_test(what_there_is_no_room_for_is_left_out_and_flagged),
-        cmocka_unit_test(slices_are_written_before_a_chunk_that_they_leave_no_room_for),
-        cmocka_unit_test(a_slice_is_a_fifth_of_a_millisecond_long_and_at_least_one_operation),
-        cmocka_unit_test(bursts_are_taken_once_each_and_in_order),
-        cmocka_unit_test(bursts_that_nobody_took_in_time_are_counted_as_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

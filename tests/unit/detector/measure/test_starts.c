@@ -1,13 +1,5 @@
 /* What becomes of the records of synchronised starts: sums over ranks, who was last, when a loop may stop. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "detector/measure/lateness.h"
 #include "detector/record/record.h"
@@ -15,9 +7,9 @@
 #include "detector/starts/self_test.h"
 #include "detector/measure/start_sum.h"
 #include "detector/measure/starts.h"
+#include "tests/unit/unit.h"
 
-static void of_equal_times_the_lower_rank_counts(void **state) {
-    (void)state;
+TEST(of_equal_times_the_lower_rank_counts) {
     struct nd_start_sum a = nd_start_sum_of(3, 10, 20, 0, 100), b = nd_start_sum_of(1, 10, 20, 0, 100);
     nd_start_sum_join(&a, &b);
     assert_int_equal(a.first_start_rank, 1);
@@ -27,8 +19,7 @@ static void of_equal_times_the_lower_rank_counts(void **state) {
     assert_int_equal(nd_start_cost_ns(a.last_start_ns, a.second_start_ns), 0);
 }
 
-static void one_rank_costs_nobody(void **state) {
-    (void)state;
+TEST(one_rank_costs_nobody) {
     struct nd_start_sum a = nd_start_sum_of(0, 10, 20, 7, 5);
     double within, between;
     assert_int_equal(nd_start_cost_ns(a.last_start_ns, a.second_start_ns), 0);
@@ -39,8 +30,7 @@ static void one_rank_costs_nobody(void **state) {
 }
 
 /* Joins n ranks' parts in a random tree and compares with what sorting says. */
-static void any_order_of_joining_gives_what_sorting_gives(void **state) {
-    (void)state;
+TEST(any_order_of_joining_gives_what_sorting_gives) {
     struct nl_rng rng;
     nl_rng_init(&rng, 5, 0);
     for (int round = 0; round < 200; round++) {
@@ -82,8 +72,7 @@ static void any_order_of_joining_gives_what_sorting_gives(void **state) {
 }
 
 /* Two nodes of two ranks: arrivals 0, 2 and 10, 12. Means 1 and 11, variance within 1, between 25, all 26. */
-static void the_variance_of_arrivals_splits_into_within_and_between_nodes(void **state) {
-    (void)state;
+TEST(the_variance_of_arrivals_splits_into_within_and_between_nodes) {
     struct nd_start_sum a = nd_start_sum_of(0, 0, 20, 0, 100), b = nd_start_sum_of(1, 2, 20, 0, 100);
     struct nd_start_sum c = nd_start_sum_of(2, 10, 20, 0, 100), d = nd_start_sum_of(3, 12, 20, 0, 100);
     double within, between;
@@ -97,8 +86,7 @@ static void the_variance_of_arrivals_splits_into_within_and_between_nodes(void *
     assert_true(fabs(between - 25) < 1e-12);
 }
 
-static void slices_of_lateness_are_joined_when_the_run_outgrows_them(void **state) {
-    (void)state;
+TEST(slices_of_lateness_are_joined_when_the_run_outgrows_them) {
     struct nd_lateness *l = nd_lateness_open(2, 1000);
     struct nd_start_sum s = nd_start_sum_of(0, 5, 50, 5, 100), other = nd_start_sum_of(1, 9, 30, 9, 100);
     assert_non_null(l);
@@ -124,8 +112,7 @@ static void slices_of_lateness_are_joined_when_the_run_outgrows_them(void **stat
 }
 
 /* 1..1001: median 501; 99 % interval at 501 -+ 2.5758 sqrt(1001) / 2 = 40.75, outwards to whole ranks: 42 ranks on either side at most. */
-static void the_precision_of_a_median_is_that_of_its_order_statistics(void **state) {
-    (void)state;
+TEST(the_precision_of_a_median_is_that_of_its_order_statistics) {
     struct nl_hist *h = calloc(1, sizeof *h);
     assert_non_null(h);
     assert_true(nd_median_precision_percent(h) == 100);
@@ -141,8 +128,7 @@ static void the_precision_of_a_median_is_that_of_its_order_statistics(void **sta
     free(h);
 }
 
-static void every_start_mode_is_found_by_its_name(void **state) {
-    (void)state;
+TEST(every_start_mode_is_found_by_its_name) {
     for (int i = 0; nd_start_modes[i]; i++) {
         assert_ptr_equal(nd_start_mode_find(nd_start_modes[i]->name), nd_start_modes[i]);
         assert_true(!nd_start_modes[i]->is_synchronised == !nd_start_modes[i]->run);
@@ -150,15 +136,13 @@ static void every_start_mode_is_found_by_its_name(void **state) {
     assert_null(nd_start_mode_find("later"));
 }
 
-static void self_tests_know_what_they_should_take(void **state) {
-    (void)state;
+TEST(self_tests_know_what_they_should_take) {
     assert_int_equal(nd_self_test_expected_ns("waitpattern-up", 7), 7000);
     assert_int_equal(nd_self_test_expected_ns("waitpattern-null", 7), 0);
     assert_int_equal(nd_self_test_expected_ns("barrier", 7), -1);
 }
 
-static void what_rank_0_holds_of_lateness_is_bounded(void **state) {
-    (void)state;
+TEST(what_rank_0_holds_of_lateness_is_bounded) {
     assert_int_equal(nd_lateness_slices(1), ND_LATENESS_SLICES);
     assert_int_equal(nd_lateness_slices(4096), ND_LATENESS_SLICES);
     for (int n = 1; n <= 10000000; n += 1 + n / 3) {
@@ -183,8 +167,7 @@ static void what_rank_0_holds_of_lateness_is_bounded(void **state) {
     nd_lateness_close(l);
 }
 
-static void rows_of_clocks_are_bounded_and_every_clock_has_its_turn(void **state) {
-    (void)state;
+TEST(rows_of_clocks_are_bounded_and_every_clock_has_its_turn) {
     static const struct {
         int n_ranks, n_measured; /* the first ones */
     } cases[] = {{1, 0}, {2, 1}, {1024, 1023}, {100000, 1562}, {100000, 500}, {100000, 99999}};
@@ -205,20 +188,4 @@ static void rows_of_clocks_are_bounded_and_every_clock_has_its_turn(void **state
         }
         for (int rank = 0; rank <= cases[c].n_measured; rank++) assert_true(was_seen[rank]);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_equal_times_the_lower_rank_counts),
-        cmocka_unit_test(one_rank_costs_nobody),
-        cmocka_unit_test(any_order_of_joining_gives_what_sorting_gives),
-        cmocka_unit_test(the_variance_of_arrivals_splits_into_within_and_between_nodes),
-        cmocka_unit_test(slices_of_lateness_are_joined_when_the_run_outgrows_them),
-        cmocka_unit_test(what_rank_0_holds_of_lateness_is_bounded),
-        cmocka_unit_test(rows_of_clocks_are_bounded_and_every_clock_has_its_turn),
-        cmocka_unit_test(the_precision_of_a_median_is_that_of_its_order_statistics),
-        cmocka_unit_test(every_start_mode_is_found_by_its_name),
-        cmocka_unit_test(self_tests_know_what_they_should_take),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

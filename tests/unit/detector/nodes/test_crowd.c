@@ -1,13 +1,8 @@
 /* Ranks that may use fewer CPUs than they are, by what they are bound to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "detector/nodes/crowd.h"
+#include "tests/unit/unit.h"
 
 static const struct nd_host hosts[] = {{.host = "n1"}, {.host = "n2"}, {.host = "n3"}};
 
@@ -20,7 +15,7 @@ static int tell(const char *places, char *line, size_t size) {
     return nd_crowd_tell(bindings, n, hosts, 3, line, size);
 }
 
-static void ranks_with_fewer_cpus_than_they_are_are_named_with_the_cpus(void **state) {
+TEST(ranks_with_fewer_cpus_than_they_are_are_named_with_the_cpus) {
     static const struct {
         const char *places;
         int n;
@@ -44,7 +39,7 @@ static void ranks_with_fewer_cpus_than_they_are_are_named_with_the_cpus(void **s
     }
 }
 
-static void a_list_that_was_cut_off_says_nothing(void **state) {
+TEST(a_list_that_was_cut_off_says_nothing) {
     char line[200];
     struct nd_binding bindings[2] = {{.node = 0}, {.node = 0}};
     (void)state;
@@ -53,12 +48,4 @@ static void a_list_that_was_cut_off_says_nothing(void **state) {
     strcpy(bindings[0].cpus, "");
     strcpy(bindings[1].cpus, "what");
     assert_int_equal(nd_crowd_tell(bindings, 2, hosts, 3, line, sizeof line), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_with_fewer_cpus_than_they_are_are_named_with_the_cpus),
-        cmocka_unit_test(a_list_that_was_cut_off_says_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* What launchers say of their ranks in the environment, as the real ones print it, and when a rank is alone that should not be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "detector/nodes/launcher.h"
+#include "tests/unit/unit.h"
 
 enum { N_VARIABLES = 6 };
 
@@ -35,7 +29,7 @@ static struct nd_launcher read_from(const char *const variables[N_VARIABLES][2])
     return l;
 }
 
-static void every_launcher_says_how_many_ranks_it_started(void **state) {
+TEST(every_launcher_says_how_many_ranks_it_started) {
     static const struct environment environments[] = {
         {{{NULL}}, {.name = "none", .rank = 0, .n_ranks = 1, .local_rank = 0}},
         {{{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}},
@@ -78,7 +72,7 @@ static void every_launcher_says_how_many_ranks_it_started(void **state) {
     }
 }
 
-static void a_rank_is_alone_where_mpi_sees_fewer_than_the_launcher_started(void **state) {
+TEST(a_rank_is_alone_where_mpi_sees_fewer_than_the_launcher_started) {
     char said[ND_LONE_BYTES];
     static const char *const slurm[N_VARIABLES][2] = {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "2"}};
     static const char *const hydra[N_VARIABLES][2] = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}};
@@ -97,10 +91,4 @@ static void a_rank_is_alone_where_mpi_sees_fewer_than_the_launcher_started(void 
     assert_non_null(strstr(said, "Hydra started 2 ranks, MPI sees 1: the mpirun that belongs to "));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_launcher_says_how_many_ranks_it_started),
-        cmocka_unit_test(a_rank_is_alone_where_mpi_sees_fewer_than_the_launcher_started),
-    };
-    return cmocka_run_group_tests(tests, clear, clear);
-}
+GROUP(clear, clear)

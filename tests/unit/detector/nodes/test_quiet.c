@@ -1,16 +1,10 @@
 /* What goes on before measuring, by two looks at a /proc of our own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "detector/nodes/quiet.h"
+#include "tests/unit/unit.h"
 
 static char proc[64];
 static const unsigned char used[] = {1, 1, 0, 1};
@@ -72,8 +66,7 @@ static struct nd_quiet *begin(void) {
     return q;
 }
 
-static void busy_cpus_and_their_tasks_are_found(void **state) {
-    (void)state;
+TEST_WITH(busy_cpus_and_their_tasks_are_found, make_proc, remove_proc) {
     struct nd_quiet *q = begin();
     struct nd_quiet_node node;
     char line[300];
@@ -120,8 +113,7 @@ static void busy_cpus_and_their_tasks_are_found(void **state) {
     assert_int_equal(strlen(small), 19);
 }
 
-static void a_real_time_task_is_named_as_one(void **state) {
-    (void)state;
+TEST_WITH(a_real_time_task_is_named_as_one, make_proc, remove_proc) {
     for (int policy = 1; policy <= 6; policy++) { /* FIFO RR BATCH - IDLE DEADLINE */
         struct nd_quiet *q = begin();
         struct nd_quiet_node node;
@@ -137,8 +129,7 @@ static void a_real_time_task_is_named_as_one(void **state) {
     }
 }
 
-static void an_idle_machine_is_quiet_and_there_is_nothing_to_tell(void **state) {
-    (void)state;
+TEST_WITH(an_idle_machine_is_quiet_and_there_is_nothing_to_tell, make_proc, remove_proc) {
     struct nd_quiet *q = begin();
     struct nd_quiet_node node;
     char line[300];
@@ -151,8 +142,7 @@ static void an_idle_machine_is_quiet_and_there_is_nothing_to_tell(void **state) 
 }
 
 /* Ten ticks of 10 ms: one of them is 10 %, and chance. */
-static void in_a_short_look_a_single_tick_says_nothing(void **state) {
-    (void)state;
+TEST_WITH(in_a_short_look_a_single_tick_says_nothing, make_proc, remove_proc) {
     struct nd_quiet *q = begin();
     struct nd_quiet_node node;
     put("stat", "cpu0 101 0 100 1009 0 0 0 10 0 0\ncpu1 100 0 100 1010 0 0 0 10 0 0\ncpu3 100 0 100 1010 0 0 0 10 0 0\n");
@@ -162,8 +152,7 @@ static void in_a_short_look_a_single_tick_says_nothing(void **state) {
     assert_true(nd_quiet_is(&node, 1, ND_QUIET_LIMIT_PERCENT));
 }
 
-static void of_many_cpus_the_busiest_are_listed(void **state) {
-    (void)state;
+TEST_WITH(of_many_cpus_the_busiest_are_listed, make_proc, remove_proc) {
     enum { N = 40 };
     static unsigned char all[N];
     char text[4096], *at = text, line[600];
@@ -183,8 +172,7 @@ static void of_many_cpus_the_busiest_are_listed(void **state) {
     assert_non_null(strstr(line, "; and 12 more"));
 }
 
-static void what_cannot_be_read_is_not_known(void **state) {
-    (void)state;
+TEST_WITH(what_cannot_be_read_is_not_known, make_proc, remove_proc) {
     struct nd_quiet *q = nd_quiet_open("/nonexistent", used, 4, own, 2);
     struct nd_quiet_node node;
     char line[100];
@@ -194,17 +182,4 @@ static void what_cannot_be_read_is_not_known(void **state) {
     assert_int_equal(node.n_cpus, 0);
     assert_true(nd_quiet_is(&node, 1, 2));
     assert_int_equal(nd_quiet_tell(&node, 1, 1, line, sizeof line), 0);
-}
-
-int main(void) {
-#define PROC_TEST(f) cmocka_unit_test_setup_teardown(f, make_proc, remove_proc)
-    const struct CMUnitTest tests[] = {
-        PROC_TEST(busy_cpus_and_their_tasks_are_found),
-        PROC_TEST(a_real_time_task_is_named_as_one),
-        PROC_TEST(an_idle_machine_is_quiet_and_there_is_nothing_to_tell),
-        PROC_TEST(in_a_short_look_a_single_tick_says_nothing),
-        PROC_TEST(of_many_cpus_the_busiest_are_listed),
-        PROC_TEST(what_cannot_be_read_is_not_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

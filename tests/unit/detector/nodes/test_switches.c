@@ -1,18 +1,12 @@
 /* The switches above a node, from what Slurm puts into the environment of a task. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "detector/nodes/provenance.h"
 #include "detector/nodes/switches.h"
+#include "tests/unit/unit.h"
 
 static const char two[] = "switch.switch.node";
 
-static void a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called(void **state) {
+TEST(a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called) {
     static const struct {
         const char *address, *pattern, *node, *switches;
     } rows[] = {
@@ -45,7 +39,7 @@ static void a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called(void
     }
 }
 
-static void many_switches_that_differ_in_the_last_stay_different(void **state) {
+TEST(many_switches_that_differ_in_the_last_stay_different) {
     char a[64], b[64], c[64];
     (void)state;
     nd_switches_read("spine[001-128].leaf.n1", two, "n1", a, sizeof a);
@@ -56,7 +50,7 @@ static void many_switches_that_differ_in_the_last_stay_different(void **state) {
     assert_string_equal(a, c);
 }
 
-static void a_host_reads_them_from_its_environment(void **state) {
+TEST(a_host_reads_them_from_its_environment) {
     struct nd_host h;
     (void)state;
     setenv("SLURM_TOPOLOGY_ADDR", "s0.s5.node7.cluster.local", 1);
@@ -67,13 +61,4 @@ static void a_host_reads_them_from_its_environment(void **state) {
     setenv("SLURMD_NODENAME", "local", 1);
     nd_host_read(&h);
     assert_string_equal(h.switches, "");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called),
-        cmocka_unit_test(many_switches_that_differ_in_the_last_stay_different),
-        cmocka_unit_test(a_host_reads_them_from_its_environment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

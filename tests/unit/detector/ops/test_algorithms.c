@@ -1,13 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "detector/ops/algorithms.h"
+#include "tests/unit/unit.h"
 
-static void an_algorithm_that_suits_the_call_is_itself(void **state) {
-    (void)state;
+TEST(an_algorithm_that_suits_the_call_is_itself) {
     assert_string_equal(nd_algorithm_in_fact("allreduce", "ring", 4, 4), "ring");
     assert_string_equal(nd_algorithm_in_fact("allreduce", "rabenseifner", 4, 7), "rabenseifner");
     assert_string_equal(nd_algorithm_in_fact("bcast", "scatter_allgather", 16, 16), "scatter_allgather");
@@ -16,8 +10,7 @@ static void an_algorithm_that_suits_the_call_is_itself(void **state) {
     assert_string_equal(nd_algorithm_in_fact("barrier", "default", 0, 3), "default");
 }
 
-static void fewer_elements_than_ranks_make_another_of_it(void **state) {
-    (void)state;
+TEST(fewer_elements_than_ranks_make_another_of_it) {
     assert_string_equal(nd_algorithm_in_fact("allreduce", "ring", 3, 4), "recursive_doubling");
     assert_string_equal(nd_algorithm_in_fact("allreduce", "segmented_ring", 3, 4), "recursive_doubling");
     assert_string_equal(nd_algorithm_in_fact("allreduce", "rabenseifner", 3, 7), "basic_linear");
@@ -25,13 +18,11 @@ static void fewer_elements_than_ranks_make_another_of_it(void **state) {
     assert_string_equal(nd_algorithm_in_fact("bcast", "scatter_allgather_ring", 15, 16), "basic_linear");
 }
 
-static void a_ring_of_segments_has_none_unless_they_are_set(void **state) {
-    (void)state;
+TEST(a_ring_of_segments_has_none_unless_they_are_set) {
     assert_string_equal(nd_algorithm_in_fact("allreduce", "segmented_ring", 65536, 4), "ring");
 }
 
-static void so_do_numbers_of_ranks(void **state) {
-    (void)state;
+TEST(so_do_numbers_of_ranks) {
     assert_string_equal(nd_algorithm_in_fact("allgather", "neighbor", 100, 5), "ring");
     assert_string_equal(nd_algorithm_in_fact("allgather", "neighbor", 100, 6), "neighbor");
     assert_string_equal(nd_algorithm_in_fact("allgather", "recursive_doubling", 100, 6), "bruck");
@@ -39,19 +30,7 @@ static void so_do_numbers_of_ranks(void **state) {
     assert_null(nd_algorithm_in_fact("alltoall", "two_proc", 100, 4));
 }
 
-static void the_same_name_of_another_operation_is_another_algorithm(void **state) {
-    (void)state;
+TEST(the_same_name_of_another_operation_is_another_algorithm) {
     assert_string_equal(nd_algorithm_in_fact("reduce_scatter", "ring", 1, 4), "ring");
     assert_string_equal(nd_algorithm_in_fact("barrier", "recursive_doubling", 0, 6), "recursive_doubling");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_algorithm_that_suits_the_call_is_itself),
-        cmocka_unit_test(fewer_elements_than_ranks_make_another_of_it),
-        cmocka_unit_test(a_ring_of_segments_has_none_unless_they_are_set),
-        cmocka_unit_test(so_do_numbers_of_ranks),
-        cmocka_unit_test(the_same_name_of_another_operation_is_another_algorithm),
-    };
-    return cmocka_run_group_tests_name("algorithms", tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "detector/ops/buffers.h"
 #include "common/base/nl_clock.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -19,8 +12,7 @@ static void open_or_fail(struct nd_buffers *b, const struct nd_buffer_options *o
     assert_int_equal(nd_buffers_open(b, o, send_bytes, receive_bytes), 0);
 }
 
-static void the_names_are_those_of_the_choices(void **state) {
-    (void)state;
+TEST(the_names_are_those_of_the_choices) {
     assert_string_equal(nd_buffer_use_names[ND_BUFFER_REUSE], "reuse");
     assert_string_equal(nd_buffer_use_names[ND_BUFFER_ROTATE], "rotate");
     assert_string_equal(nd_buffer_use_names[ND_BUFFER_FLUSH], "flush");
@@ -34,15 +26,13 @@ static void the_names_are_those_of_the_choices(void **state) {
     assert_null(nd_first_touch_names[ND_TOUCH_FIRST + 1]);
 }
 
-static void the_last_level_cache_is_at_least_as_large_as_any_other(void **state) {
-    (void)state;
+TEST(the_last_level_cache_is_at_least_as_large_as_any_other) {
     int64_t bytes = nd_buffers_cache_bytes();
     assert_true(bytes >= sysconf(_SC_LEVEL1_DCACHE_SIZE) && bytes >= sysconf(_SC_LEVEL2_CACHE_SIZE));
     assert_true(bytes >= 16 * 1024 && bytes < 16384 * MIB);
 }
 
-static void rotating_sets_exceed_the_cache_twice_or_are_as_many_as_allowed(void **state) {
-    (void)state;
+TEST(rotating_sets_exceed_the_cache_twice_or_are_as_many_as_allowed) {
     const struct nd_buffer_options rotate = {.use = ND_BUFFER_ROTATE};
     for (int64_t set_bytes = 1; set_bytes < INT64_C(1) << 40; set_bytes *= 3) {
         int64_t n = nd_buffers_sets(&rotate, set_bytes);
@@ -53,8 +43,7 @@ static void rotating_sets_exceed_the_cache_twice_or_are_as_many_as_allowed(void 
     assert_int_equal(nd_buffers_sets(&rotate, 0), ND_BUFFERS_MOST_SETS);
 }
 
-static void without_rotation_there_is_one_set_and_a_wish_comes_first(void **state) {
-    (void)state;
+TEST(without_rotation_there_is_one_set_and_a_wish_comes_first) {
     struct nd_buffer_options o = {.use = ND_BUFFER_REUSE};
     assert_int_equal(nd_buffers_sets(&o, 64), 1);
     o.use = ND_BUFFER_FLUSH;
@@ -63,8 +52,7 @@ static void without_rotation_there_is_one_set_and_a_wish_comes_first(void **stat
     assert_int_equal(nd_buffers_sets(&o, 64), 5);
 }
 
-static void buffers_begin_exactly_where_the_alignment_says(void **state) {
-    (void)state;
+TEST(buffers_begin_exactly_where_the_alignment_says) {
     int64_t page = sysconf(_SC_PAGESIZE);
     for (int64_t alignment = 1; alignment <= 1024 * MIB; alignment *= 2)
         for (enum nd_pages pages = ND_PAGES_DEFAULT; pages <= ND_PAGES_HUGE; pages++) {
@@ -87,8 +75,7 @@ static void buffers_begin_exactly_where_the_alignment_says(void **state) {
 }
 
 /* Every buffer gets a byte of its own: had two a place in common, the one filled later would show. */
-static void sets_do_not_overlap_and_lie_within_their_memory(void **state) {
-    (void)state;
+TEST(sets_do_not_overlap_and_lie_within_their_memory) {
     static const int64_t sizes[][2] = {{1, 1}, {0, 4096}, {4096, 0}, {4097, 4095}, {64, 100000}};
     for (int64_t alignment = 1; alignment <= 65536; alignment *= 16)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -116,8 +103,7 @@ static void sets_do_not_overlap_and_lie_within_their_memory(void **state) {
         }
 }
 
-static void buffers_begin_zeroed(void **state) {
-    (void)state;
+TEST(buffers_begin_zeroed) {
     struct nd_buffers b;
     open_or_fail(&b, &(struct nd_buffer_options){.use = ND_BUFFER_FLUSH, .touch = ND_TOUCH_FIRST}, 10000, 20000);
     for (int i = 0; i < 10000; i++) assert_int_equal(((char *)b.send[0])[i], 0);
@@ -134,7 +120,7 @@ static int64_t resident_bytes(void) {
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-static void memory_grows_by_what_was_announced_at_most(void **state) {
+TEST(memory_grows_by_what_was_announced_at_most) {
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
     SKIP("the sanitizer's own memory grows, too");
@@ -162,8 +148,7 @@ static void memory_grows_by_what_was_announced_at_most(void **state) {
     }
 }
 
-static void the_memory_of_huge_messages_on_many_ranks_does_not_overflow(void **state) {
-    (void)state;
+TEST(the_memory_of_huge_messages_on_many_ranks_does_not_overflow) {
     int64_t set_bytes = 2 * (INT64_C(1) << 31) * 100000;
     for (enum nd_buffer_use use = ND_BUFFER_REUSE; use <= ND_BUFFER_FLUSH; use++) {
         const struct nd_buffer_options o = {.use = use};
@@ -171,8 +156,7 @@ static void the_memory_of_huge_messages_on_many_ranks_does_not_overflow(void **s
     }
 }
 
-static void memory_that_is_not_there_is_refused(void **state) {
-    (void)state;
+TEST(memory_that_is_not_there_is_refused) {
     struct nd_buffers b;
     assert_int_equal(nd_buffers_open(&b, &(struct nd_buffer_options){0}, INT64_C(1) << 60, 1), -1);
     assert_null(b.memory);
@@ -182,8 +166,7 @@ static void memory_that_is_not_there_is_refused(void **state) {
     nd_buffers_close(&b);
 }
 
-static void small_pages_are_never_huge(void **state) {
-    (void)state;
+TEST(small_pages_are_never_huge) {
     struct nd_buffers b;
     open_or_fail(&b, &(struct nd_buffer_options){.pages = ND_PAGES_SMALL}, 16 * MIB, 16 * MIB);
     int64_t huge_bytes = nd_buffers_huge_bytes(&b);
@@ -192,8 +175,7 @@ static void small_pages_are_never_huge(void **state) {
     assert_int_equal(huge_bytes, 0);
 }
 
-static void huge_pages_are_got_where_the_kernel_has_them(void **state) {
-    (void)state;
+TEST(huge_pages_are_got_where_the_kernel_has_them) {
     char line[128] = "";
     FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
     if (!f || !fgets(line, sizeof line, f) || strstr(line, "[never]")) {
@@ -209,8 +191,7 @@ static void huge_pages_are_got_where_the_kernel_has_them(void **state) {
     assert_true(huge_bytes > 0 && huge_bytes <= 36 * MIB);
 }
 
-static void the_first_touch_leaves_the_thread_bound_as_it_was(void **state) {
-    (void)state;
+TEST(the_first_touch_leaves_the_thread_bound_as_it_was) {
     cpu_set_t all, before, after;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) { /* bound to each CPU alone, and to all together */
@@ -241,8 +222,7 @@ static int compare(const void *a, const void *b) {
 }
 
 /* Not how long, but which of the two takes longer: reading 512 lines from memory or from the cache. */
-static void flushed_buffers_are_read_more_slowly_than_cached_ones(void **state) {
-    (void)state;
+TEST(flushed_buffers_are_read_more_slowly_than_cached_ones) {
     enum { TRIALS = 101, BYTES = 32768 };
     int64_t cached_ns[TRIALS], flushed_ns[2][TRIALS];
     struct nd_buffers b;
@@ -262,8 +242,7 @@ static void flushed_buffers_are_read_more_slowly_than_cached_ones(void **state) 
     }
 }
 
-static void flushing_keeps_the_data_of_every_alignment(void **state) {
-    (void)state;
+TEST(flushing_keeps_the_data_of_every_alignment) {
     for (int64_t alignment = 1; alignment <= 4096; alignment *= 2) {
         struct nd_buffers b;
         open_or_fail(&b, &(struct nd_buffer_options){.use = ND_BUFFER_FLUSH, .alignment_bytes = alignment}, 3, 130);
@@ -276,31 +255,8 @@ static void flushing_keeps_the_data_of_every_alignment(void **state) {
     }
 }
 
-static void closing_what_was_never_open_is_fine(void **state) {
-    (void)state;
+TEST(closing_what_was_never_open_is_fine) {
     struct nd_buffers b = {0};
     nd_buffers_close(&b);
     nd_buffers_close(&b);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_names_are_those_of_the_choices),
-        cmocka_unit_test(the_last_level_cache_is_at_least_as_large_as_any_other),
-        cmocka_unit_test(rotating_sets_exceed_the_cache_twice_or_are_as_many_as_allowed),
-        cmocka_unit_test(without_rotation_there_is_one_set_and_a_wish_comes_first),
-        cmocka_unit_test(buffers_begin_exactly_where_the_alignment_says),
-        cmocka_unit_test(sets_do_not_overlap_and_lie_within_their_memory),
-        cmocka_unit_test(buffers_begin_zeroed),
-        cmocka_unit_test(memory_grows_by_what_was_announced_at_most),
-        cmocka_unit_test(the_memory_of_huge_messages_on_many_ranks_does_not_overflow),
-        cmocka_unit_test(memory_that_is_not_there_is_refused),
-        cmocka_unit_test(small_pages_are_never_huge),
-        cmocka_unit_test(huge_pages_are_got_where_the_kernel_has_them),
-        cmocka_unit_test(the_first_touch_leaves_the_thread_bound_as_it_was),
-        cmocka_unit_test(flushed_buffers_are_read_more_slowly_than_cached_ones),
-        cmocka_unit_test(flushing_keeps_the_data_of_every_alignment),
-        cmocka_unit_test(closing_what_was_never_open_is_fine),
-    };
-    return cmocka_run_group_tests_name("buffers", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "detector/ops/data.h"
+#include "tests/unit/unit.h"
 
 enum { MANY_RANKS = 100000 };
 
@@ -16,8 +11,7 @@ static int64_t brute_force(const struct nd_reduction *r, int first, int last, in
     return result;
 }
 
-static void every_data_type_gives_back_what_was_put_at_any_address(void **state) {
-    (void)state;
+TEST(every_data_type_gives_back_what_was_put_at_any_address) {
     char buffer[5 * ND_DATA_MOST_BYTES];
     for (int k = 0; nd_datatypes[k]; k++) {
         const struct nd_datatype *t = nd_datatypes[k];
@@ -35,8 +29,7 @@ static void every_data_type_gives_back_what_was_put_at_any_address(void **state)
     }
 }
 
-static void signed_data_types_hold_negative_values(void **state) {
-    (void)state;
+TEST(signed_data_types_hold_negative_values) {
     char buffer[ND_DATA_MOST_BYTES];
     for (int k = 0; nd_datatypes[k]; k++) {
         nd_datatypes[k]->put(buffer, 0, -1);
@@ -44,8 +37,7 @@ static void signed_data_types_hold_negative_values(void **state) {
     }
 }
 
-static void what_is_no_whole_number_equals_none(void **state) {
-    (void)state;
+TEST(what_is_no_whole_number_equals_none) {
     const double odd_doubles[] = {NAN, INFINITY, -INFINITY, 0.5, 162.25, 0x1p53, -0x1p60};
     const float odd_floats[] = {NAN, INFINITY, -INFINITY, 0.5F, 162.25F, 0x1p53F, -0x1p60F};
     for (int i = 0; i < 7; i++) {
@@ -54,8 +46,7 @@ static void what_is_no_whole_number_equals_none(void **state) {
     }
 }
 
-static void names_find_their_rows_and_others_find_none(void **state) {
-    (void)state;
+TEST(names_find_their_rows_and_others_find_none) {
     for (int i = 0; nd_datatypes[i]; i++) assert_ptr_equal(nd_datatype_find(nd_datatypes[i]->name), nd_datatypes[i]);
     for (int i = 0; nd_reductions[i]; i++) assert_ptr_equal(nd_reduction_find(nd_reductions[i]->name), nd_reductions[i]);
     assert_null(nd_datatype_find("char"));
@@ -64,8 +55,7 @@ static void names_find_their_rows_and_others_find_none(void **state) {
     assert_string_equal(nd_reductions[0]->name, "sum");
 }
 
-static void a_data_type_knows_the_reductions_that_mpi_gives_it(void **state) {
-    (void)state;
+TEST(a_data_type_knows_the_reductions_that_mpi_gives_it) {
     static const struct {
         const char *type, *reductions;
     } known[] = {
@@ -84,8 +74,7 @@ static void a_data_type_knows_the_reductions_that_mpi_gives_it(void **state) {
         }
 }
 
-static void the_expected_result_is_that_of_combining_one_by_one(void **state) {
-    (void)state;
+TEST(the_expected_result_is_that_of_combining_one_by_one) {
     static const int ends[][2] = {{0, 0},  {0, 1},  {0, 2},  {3, 3},  {7, 40},  {0, 40},  {0, 41},
                                   {5, 45}, {5, 46}, {0, 81}, {0, 82}, {1, 122}, {0, 255}, {40, 1000}};
     for (int k = 0; nd_reductions[k]; k++)
@@ -95,21 +84,18 @@ static void the_expected_result_is_that_of_combining_one_by_one(void **state) {
                                  brute_force(nd_reductions[k], ends[e][0], ends[e][1], i));
 }
 
-static void the_expected_result_is_right_for_very_many_ranks(void **state) {
-    (void)state;
+TEST(the_expected_result_is_right_for_very_many_ranks) {
     for (int k = 0; nd_reductions[k]; k++)
         for (int64_t i = 0; i < 5; i++)
             assert_int_equal(nd_reduction_expected(nd_reductions[k], 0, MANY_RANKS - 1, i),
                              brute_force(nd_reductions[k], 0, MANY_RANKS - 1, i));
 }
 
-static void no_ranks_reduce_to_nothing(void **state) {
-    (void)state;
+TEST(no_ranks_reduce_to_nothing) {
     for (int k = 0; nd_reductions[k]; k++) assert_int_equal(nd_reduction_expected(nd_reductions[k], 0, -1, 5), 0);
 }
 
-static void values_repeat_after_a_cycle_of_elements_and_of_ranks(void **state) {
-    (void)state;
+TEST(values_repeat_after_a_cycle_of_elements_and_of_ranks) {
     for (int k = 0; nd_reductions[k]; k++)
         for (int64_t i = 0; i < ND_DATA_CYCLE; i++) {
             assert_int_equal(nd_reductions[k]->value(3, i), nd_reductions[k]->value(3, i + 7 * ND_DATA_CYCLE));
@@ -119,8 +105,7 @@ static void values_repeat_after_a_cycle_of_elements_and_of_ranks(void **state) {
 }
 
 /* The largest partial results are those of all ranks: when a type holds them, and none on the way is larger, every order is exact. */
-static void every_type_holds_every_partial_result_of_a_hundred_thousand_ranks(void **state) {
-    (void)state;
+TEST(every_type_holds_every_partial_result_of_a_hundred_thousand_ranks) {
     char buffer[ND_DATA_MOST_BYTES];
     for (int k = 0; nd_reductions[k]; k++)
         for (int t = 0; nd_datatypes[t]; t++) {
@@ -135,8 +120,7 @@ static void every_type_holds_every_partial_result_of_a_hundred_thousand_ranks(vo
         }
 }
 
-static void a_sum_of_floats_is_exact_forwards_and_backwards(void **state) {
-    (void)state;
+TEST(a_sum_of_floats_is_exact_forwards_and_backwards) {
     const struct nd_reduction *sum = nd_reduction_find("sum");
     float forwards = 0, backwards = 0;
     for (int rank = 0; rank < MANY_RANKS; rank++) {
@@ -147,8 +131,7 @@ static void a_sum_of_floats_is_exact_forwards_and_backwards(void **state) {
     assert_true(forwards == backwards);
 }
 
-static void a_missing_rank_is_seen_among_as_many_as_values_differ(void **state) {
-    (void)state;
+TEST(a_missing_rank_is_seen_among_as_many_as_values_differ) {
     for (int k = 0; nd_reductions[k]; k++)
         for (int n = 2; n <= ND_DATA_RANK_CYCLE; n++)
             for (int missing = 0; missing < n; missing++) {
@@ -172,8 +155,7 @@ static int is_poison(const struct nd_datatype *t, int64_t value) {
     return memcmp(buffer, poison, (size_t)t->size_bytes) == 0;
 }
 
-static void a_poisoned_element_is_never_a_right_one(void **state) {
-    (void)state;
+TEST(a_poisoned_element_is_never_a_right_one) {
     assert_true(is_poison(&nd_type_byte, ND_DATA_POISON));
     for (int t = 0; nd_datatypes[t]; t++) {
         for (int64_t i = 0; i < 2 * ND_DATA_CYCLE; i++) assert_false(is_poison(nd_datatypes[t], nd_moved_value(5, 6, i)));
@@ -186,8 +168,7 @@ static void a_poisoned_element_is_never_a_right_one(void **state) {
     }
 }
 
-static void what_was_filled_passes_its_check_and_any_changed_byte_does_not(void **state) {
-    (void)state;
+TEST(what_was_filled_passes_its_check_and_any_changed_byte_does_not) {
     enum { N = 400, AT = 3 };
     unsigned char buffer[(N + 2 * AT) * ND_DATA_MOST_BYTES];
     for (int t = 0; nd_datatypes[t]; t++) {
@@ -206,8 +187,7 @@ static void what_was_filled_passes_its_check_and_any_changed_byte_does_not(void 
     }
 }
 
-static void a_reduced_vector_passes_its_check_and_any_changed_byte_does_not(void **state) {
-    (void)state;
+TEST(a_reduced_vector_passes_its_check_and_any_changed_byte_does_not) {
     enum { N = 400 };
     unsigned char buffer[N * ND_DATA_MOST_BYTES];
     for (int t = 0; nd_datatypes[t]; t++)
@@ -227,8 +207,7 @@ static void a_reduced_vector_passes_its_check_and_any_changed_byte_does_not(void
         }
 }
 
-static void data_of_another_rank_or_place_are_wrong(void **state) {
-    (void)state;
+TEST(data_of_another_rank_or_place_are_wrong) {
     unsigned char buffer[1024];
     nd_moved_fill(&nd_type_byte, buffer, 0, sizeof buffer, 2, 5);
     for (int from = 0; from < 100; from++) /* all others of a cycle, but for the sums that are alike */
@@ -243,35 +222,11 @@ static void data_of_another_rank_or_place_are_wrong(void **state) {
     assert_int_not_equal(nd_moved_value(2, 5, 0), nd_moved_value(5, 2, 0));
 }
 
-static void nothing_is_filled_and_nothing_checked_of_no_elements(void **state) {
-    (void)state;
+TEST(nothing_is_filled_and_nothing_checked_of_no_elements) {
     unsigned char byte = 200;
     nd_moved_fill(&nd_type_byte, &byte, 0, 0, 1, 2);
     nd_reduced_fill(&nd_type_byte, nd_reduction_find("bor"), &byte, 0, 1);
     assert_int_equal(byte, 200);
     assert_int_equal(nd_moved_check(&nd_type_byte, &byte, 0, 0, 1, 2), 0);
     assert_int_equal(nd_reduced_check(&nd_type_byte, nd_reduction_find("bor"), &byte, 0, 0, 1, 0), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_data_type_gives_back_what_was_put_at_any_address),
-        cmocka_unit_test(signed_data_types_hold_negative_values),
-        cmocka_unit_test(what_is_no_whole_number_equals_none),
-        cmocka_unit_test(names_find_their_rows_and_others_find_none),
-        cmocka_unit_test(a_data_type_knows_the_reductions_that_mpi_gives_it),
-        cmocka_unit_test(the_expected_result_is_that_of_combining_one_by_one),
-        cmocka_unit_test(the_expected_result_is_right_for_very_many_ranks),
-        cmocka_unit_test(no_ranks_reduce_to_nothing),
-        cmocka_unit_test(values_repeat_after_a_cycle_of_elements_and_of_ranks),
-        cmocka_unit_test(every_type_holds_every_partial_result_of_a_hundred_thousand_ranks),
-        cmocka_unit_test(a_sum_of_floats_is_exact_forwards_and_backwards),
-        cmocka_unit_test(a_missing_rank_is_seen_among_as_many_as_values_differ),
-        cmocka_unit_test(a_poisoned_element_is_never_a_right_one),
-        cmocka_unit_test(what_was_filled_passes_its_check_and_any_changed_byte_does_not),
-        cmocka_unit_test(a_reduced_vector_passes_its_check_and_any_changed_byte_does_not),
-        cmocka_unit_test(data_of_another_rank_or_place_are_wrong),
-        cmocka_unit_test(nothing_is_filled_and_nothing_checked_of_no_elements),
-    };
-    return cmocka_run_group_tests_name("data", tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <limits.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "common/base/nl_nearest.h"
 #include "detector/ops/ops.h"
+#include "tests/unit/unit.h"
 
-static void a_letter_put_in_left_out_or_exchanged_and_two_swapped_are_one_edit_each(void **state) {
-    (void)state;
+TEST(a_letter_put_in_left_out_or_exchanged_and_two_swapped_are_one_edit_each) {
     assert_int_equal(nl_edit_distance("barrier", "barrier"), 0);
     assert_int_equal(nl_edit_distance("barier", "barrier"), 1);
     assert_int_equal(nl_edit_distance("barrrier", "barrier"), 1);
@@ -21,15 +15,13 @@ static void a_letter_put_in_left_out_or_exchanged_and_two_swapped_are_one_edit_e
     assert_int_equal(nl_edit_distance("scan", ""), 4);
 }
 
-static void case_dashes_and_the_prefix_of_mpi_do_not_count(void **state) {
-    (void)state;
+TEST(case_dashes_and_the_prefix_of_mpi_do_not_count) {
     assert_int_equal(nl_edit_distance("MPI_Allreduce", "allreduce"), 0);
     assert_int_equal(nl_edit_distance("reduce-scatter", "reduce_scatter"), 0);
     assert_int_equal(nl_edit_distance("all-reduce", "allreduce"), 1);
 }
 
-static void words_without_end_are_far(void **state) {
-    (void)state;
+TEST(words_without_end_are_far) {
     char text[200];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -46,8 +38,7 @@ static const char *among_operations(const char *word) {
     return nl_nearest_tell(&n, text, sizeof text);
 }
 
-static void the_operation_that_was_meant_is_found(void **state) {
-    (void)state;
+TEST(the_operation_that_was_meant_is_found) {
     static const char *const slips[][2] = {
         {"allredcue", "allreduce"}, {"all_reduce", "allreduce"}, {"MPI_Alltoall", "alltoall"},      {"barier", "barrier"},
         {"bcat", "bcast"},          {"allgater", "allgather"},   {"reduce_scat", "reduce_scatter"}, {"Ibarrier", "ibarrier"}};
@@ -58,21 +49,9 @@ static void the_operation_that_was_meant_is_found(void **state) {
     }
 }
 
-static void what_is_like_nothing_is_left_without_a_guess(void **state) {
-    (void)state;
+TEST(what_is_like_nothing_is_left_without_a_guess) {
     assert_string_equal(among_operations("foo"), "");
     assert_string_equal(among_operations(""), "");
     assert_string_equal(among_operations("x"), "");
     assert_string_equal(among_operations("zzzzzzzzzzzz"), "");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_letter_put_in_left_out_or_exchanged_and_two_swapped_are_one_edit_each),
-        cmocka_unit_test(case_dashes_and_the_prefix_of_mpi_do_not_count),
-        cmocka_unit_test(words_without_end_are_far),
-        cmocka_unit_test(the_operation_that_was_meant_is_found),
-        cmocka_unit_test(what_is_like_nothing_is_left_without_a_guess),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* The parts of operations that need no communication. The few MPI functions they call are replaced below: the test says what rank it is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <limits.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "detector/ops/op_rows.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 static int fake_rank, fake_n_ranks;
 /* what was called: i a persistent request was made, n a nonblocking operation started, s started, w waited, f freed */
@@ -114,8 +108,7 @@ static const char *const families[] = {"barrier",   "bcast",     "gather",     "
                                        "alltoallw", "reduce",    "allreduce",  "reduce_scatter", "reduce_scatter_block",
                                        "scan",      "exscan",    NULL};
 
-static void every_collective_of_mpi_has_its_row_and_its_nonblocking_and_persistent_forms(void **state) {
-    (void)state;
+TEST_WITH(every_collective_of_mpi_has_its_row_and_its_nonblocking_and_persistent_forms, fresh, NULL) {
     for (int i = 0; families[i]; i++) {
         char nonblocking[64] = "i", persistent[64];
         const struct nd_op *op = row(families[i]), *other = row(strcat(nonblocking, families[i]));
@@ -137,8 +130,7 @@ static void every_collective_of_mpi_has_its_row_and_its_nonblocking_and_persiste
     }
 }
 
-static void every_row_is_complete_and_is_found_by_its_name(void **state) {
-    (void)state;
+TEST_WITH(every_row_is_complete_and_is_found_by_its_name, fresh, NULL) {
     for (int i = 0; nd_ops[i]; i++) {
         const struct nd_op *op = nd_ops[i];
         assert_ptr_equal(nd_op_find(op->name), op); /* also says that no name stands twice */
@@ -153,8 +145,7 @@ static void every_row_is_complete_and_is_found_by_its_name(void **state) {
     assert_null(nd_op_find(""));
 }
 
-static void rows_that_wait_for_all_ranks_are_named(void **state) {
-    (void)state;
+TEST_WITH(rows_that_wait_for_all_ranks_are_named, fresh, NULL) {
     static const char names[] =
         " barrier allreduce allgather allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block loadtest ";
     for (int i = 0; nd_ops[i]; i++) {
@@ -165,8 +156,7 @@ static void rows_that_wait_for_all_ranks_are_named(void **state) {
     }
 }
 
-static void rows_with_a_root_or_a_reduction_are_named(void **state) {
-    (void)state;
+TEST_WITH(rows_with_a_root_or_a_reduction_are_named, fresh, NULL) {
     static const char rooted[] = " bcast gather gatherv scatter scatterv reduce ";
     static const char reducing[] = " reduce allreduce reduce_scatter reduce_scatter_block scan exscan ";
     static const char self_tests[] = " empty waitpattern-up waitpattern-null ";
@@ -180,8 +170,7 @@ static void rows_with_a_root_or_a_reduction_are_named(void **state) {
     }
 }
 
-static void moving_takes_bytes_and_reducing_sums_of_doubles_unless_told_otherwise(void **state) {
-    (void)state;
+TEST_WITH(moving_takes_bytes_and_reducing_sums_of_doubles_unless_told_otherwise, fresh, NULL) {
     const struct nd_op_options none = {0}, chosen = {.datatype = nd_datatype_find("long"), .reduction = nd_reduction_find("max")};
     assert_string_equal(nd_op_datatype(row("bcast"), &none)->name, "byte");
     assert_string_equal(nd_op_datatype(row("allreduce"), &none)->name, "double");
@@ -196,8 +185,7 @@ static void moving_takes_bytes_and_reducing_sums_of_doubles_unless_told_otherwis
 
 /* ---- what cannot be ------------------------------------------------------------------------------------------------------------------ */
 
-static void what_cannot_be_is_said_with_the_option_and_a_way_out(void **state) {
-    (void)state;
+TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
     static const struct {
         const char *op, *datatype, *reduction;
         int root, rotates_root;
@@ -269,8 +257,7 @@ static void what_cannot_be_is_said_with_the_option_and_a_way_out(void **state) {
     }
 }
 
-static void a_persistent_operation_cannot_rotate_its_root(void **state) {
-    (void)state;
+TEST_WITH(a_persistent_operation_cannot_rotate_its_root, fresh, NULL) {
     const struct nd_op_options o = {.rotates_root = 1};
     char reason[256];
     for (int i = 0; nd_ops[i]; i++) {
@@ -280,8 +267,7 @@ static void a_persistent_operation_cannot_rotate_its_root(void **state) {
     }
 }
 
-static void a_problem_fits_into_a_short_line(void **state) {
-    (void)state;
+TEST_WITH(a_problem_fits_into_a_short_line, fresh, NULL) {
     char reason[20];
     nd_op_problem(row("allreduce"), &(struct nd_op_options){0}, 12, 2, reason, sizeof reason);
     assert_string_equal(reason, "--bytes: 12 splits ");
@@ -289,8 +275,7 @@ static void a_problem_fits_into_a_short_line(void **state) {
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------------------- */
 
-static void an_operation_takes_at_least_its_buffers_and_one_without_data_nothing(void **state) {
-    (void)state;
+TEST_WITH(an_operation_takes_at_least_its_buffers_and_one_without_data_nothing, fresh, NULL) {
     const struct nd_op_options once = {0}, rotate = {.buffer.use = ND_BUFFER_ROTATE};
     for (int i = 0; nd_ops[i]; i++) {
         int64_t set_bytes = nd_ops[i]->memory_bytes(80000, 100);
@@ -308,8 +293,7 @@ static void an_operation_takes_at_least_its_buffers_and_one_without_data_nothing
     assert_int_equal(row("gather")->memory_bytes(80000, 100), 8080000);
 }
 
-static void the_memory_of_the_largest_operations_does_not_overflow(void **state) {
-    (void)state;
+TEST_WITH(the_memory_of_the_largest_operations_does_not_overflow, fresh, NULL) {
     const struct nd_op_options rotate = {.buffer = {.use = ND_BUFFER_ROTATE, .alignment_bytes = 1 << 30}};
     for (int i = 0; nd_ops[i]; i++)
         if (nd_ops[i]->has_bytes) assert_true(nd_op_memory_bytes(nd_ops[i], &rotate, INT64_C(1) << 31, 100000) > INT64_C(1) << 32);
@@ -317,8 +301,7 @@ static void the_memory_of_the_largest_operations_does_not_overflow(void **state)
 }
 
 /* What prepare really allocates, against what the row announces, on every rank of several. */
-static void no_row_takes_more_than_it_announces(void **state) {
-    (void)state;
+TEST_WITH(no_row_takes_more_than_it_announces, fresh, NULL) {
     const struct nd_op_options o = {0}, rotating = {.rotates_root = 1};
     for (int i = 0; nd_ops[i]; i++) {
         if (!nd_ops[i]->has_bytes || nd_ops[i]->completion == ND_PERSISTENT) continue;
@@ -341,8 +324,7 @@ static void no_row_takes_more_than_it_announces(void **state) {
 
 /* ---- shares -------------------------------------------------------------------------------------------------------------------------- */
 
-static void shares_vary_by_an_element_and_lie_one_after_the_other(void **state) {
-    (void)state;
+TEST_WITH(shares_vary_by_an_element_and_lie_one_after_the_other, fresh, NULL) {
     const struct nd_op_options o = {0};
     struct nd_op_state s;
     fake_n_ranks = 5;
@@ -359,8 +341,7 @@ static void shares_vary_by_an_element_and_lie_one_after_the_other(void **state) 
     nd_op_close(&s);
 }
 
-static void a_share_has_at_least_one_element(void **state) {
-    (void)state;
+TEST_WITH(a_share_has_at_least_one_element, fresh, NULL) {
     struct nd_op_state s = {.count = 1};
     assert_int_equal(nd_op_share(&s, 0), 1);
     assert_int_equal(nd_op_share(&s, 1), 1);
@@ -369,8 +350,7 @@ static void a_share_has_at_least_one_element(void **state) {
 
 /* ---- opening and advancing ----------------------------------------------------------------------------------------------------------- */
 
-static void receive_buffers_begin_poisoned_in_every_set(void **state) {
-    (void)state;
+TEST_WITH(receive_buffers_begin_poisoned_in_every_set, fresh, NULL) {
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
     for (int i = 0; nd_ops[i]; i++) {
         if (!nd_ops[i]->has_bytes || nd_ops[i]->completion == ND_PERSISTENT) continue;
@@ -387,8 +367,7 @@ static void receive_buffers_begin_poisoned_in_every_set(void **state) {
     }
 }
 
-static void the_root_goes_round(void **state) {
-    (void)state;
+TEST_WITH(the_root_goes_round, fresh, NULL) {
     const struct nd_op_options o = {.root = 1, .rotates_root = 1};
     const int roots[] = {1, 2, 0, 1};
     struct nd_op_state s;
@@ -402,8 +381,7 @@ static void the_root_goes_round(void **state) {
     nd_op_close(&s);
 }
 
-static void sets_go_round(void **state) {
-    (void)state;
+TEST_WITH(sets_go_round, fresh, NULL) {
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
     struct nd_op_state s;
     open_row("allgather", &o, &s, 8);
@@ -416,8 +394,7 @@ static void sets_go_round(void **state) {
     nd_op_close(&s);
 }
 
-static void only_checking_poisons_what_was_received(void **state) {
-    (void)state;
+TEST_WITH(only_checking_poisons_what_was_received, fresh, NULL) {
     for (int checks_every = 0; checks_every <= 1; checks_every++)
         for (int n_sets = 1; n_sets <= 2; n_sets++) {
             const struct nd_op_options o = {.checks_every = checks_every, .buffer = {.use = ND_BUFFER_FLUSH, .n_sets = n_sets}};
@@ -431,8 +408,7 @@ static void only_checking_poisons_what_was_received(void **state) {
         }
 }
 
-static void an_operation_is_advanced_only_where_there_is_something_to_do(void **state) {
-    (void)state;
+TEST_WITH(an_operation_is_advanced_only_where_there_is_something_to_do, fresh, NULL) {
     const struct nd_op_options plain = {0}, checks = {.checks_every = 1}, flush = {.buffer.use = ND_BUFFER_FLUSH},
                                rotates = {.rotates_root = 1};
     static const struct {
@@ -455,8 +431,7 @@ static void an_operation_is_advanced_only_where_there_is_something_to_do(void **
     }
 }
 
-static void the_load_test_sends_other_numbers_every_time(void **state) {
-    (void)state;
+TEST_WITH(the_load_test_sends_other_numbers_every_time, fresh, NULL) {
     const struct nd_op_options o = {0};
     struct nd_op_state s;
     open_row("loadtest", &o, &s, 20);
@@ -476,8 +451,7 @@ static void the_load_test_sends_other_numbers_every_time(void **state) {
 
 /* ---- what is timed ------------------------------------------------------------------------------------------------------------------- */
 
-static void a_blocking_operation_is_called_directly(void **state) {
-    (void)state;
+TEST_WITH(a_blocking_operation_is_called_directly, fresh, NULL) {
     const struct nd_op_options o = {0};
     for (int i = 0; nd_ops[i]; i++) {
         if (nd_ops[i]->completion != ND_BLOCKING) continue;
@@ -490,8 +464,7 @@ static void a_blocking_operation_is_called_directly(void **state) {
     }
 }
 
-static void a_nonblocking_operation_starts_works_and_waits(void **state) {
-    (void)state;
+TEST_WITH(a_nonblocking_operation_starts_works_and_waits, fresh, NULL) {
     const struct nd_op_options o = {0};
     struct nd_op_state s;
     open_row("ibcast", &o, &s, 8);
@@ -510,7 +483,7 @@ static void a_nonblocking_operation_starts_works_and_waits(void **state) {
     nd_op_close(&s);
 }
 
-static void a_persistent_operation_has_a_request_for_each_set_and_frees_them(void **state) {
+TEST_WITH(a_persistent_operation_has_a_request_for_each_set_and_frees_them, fresh, NULL) {
     (void)state;
 #if ND_HAS_PERSISTENT
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
@@ -540,7 +513,7 @@ static void a_persistent_operation_has_a_request_for_each_set_and_frees_them(voi
 #endif
 }
 
-static void ranks_that_see_other_caches_have_as_many_requests(void **state) {
+TEST_WITH(ranks_that_see_other_caches_have_as_many_requests, fresh, NULL) {
     (void)state;
 #if ND_HAS_PERSISTENT
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
@@ -555,7 +528,7 @@ static void ranks_that_see_other_caches_have_as_many_requests(void **state) {
 #endif
 }
 
-static void no_rank_makes_requests_when_one_has_no_memory(void **state) {
+TEST_WITH(no_rank_makes_requests_when_one_has_no_memory, fresh, NULL) {
     (void)state;
 #if ND_HAS_PERSISTENT
     const struct nd_op_options o = {0};
@@ -569,8 +542,7 @@ static void no_rank_makes_requests_when_one_has_no_memory(void **state) {
 #endif
 }
 
-static void memory_that_is_not_there_leaves_a_closed_state(void **state) {
-    (void)state;
+TEST_WITH(memory_that_is_not_there_leaves_a_closed_state, fresh, NULL) {
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = ND_BUFFERS_MOST_SETS}};
     struct nd_op_state s;
     fake_n_ranks = 100000;
@@ -580,8 +552,7 @@ static void memory_that_is_not_there_leaves_a_closed_state(void **state) {
     nd_op_close(&s);
 }
 
-static void closing_a_zeroed_state_is_fine(void **state) {
-    (void)state;
+TEST_WITH(closing_a_zeroed_state_is_fine, fresh, NULL) {
     struct nd_op_state s = {0};
     nd_op_close(&s);
     assert_string_equal(calls, "");
@@ -589,8 +560,7 @@ static void closing_a_zeroed_state_is_fine(void **state) {
 
 /* ---- wait patterns ------------------------------------------------------------------------------------------------------------------- */
 
-static void the_wait_pattern_waits_a_microsecond_more_on_every_rank(void **state) {
-    (void)state;
+TEST_WITH(the_wait_pattern_waits_a_microsecond_more_on_every_rank, fresh, NULL) {
     const struct nd_op_options o = {0};
     for (fake_rank = 0; fake_rank < 200; fake_rank += 66) {
         struct nd_op_state s;
@@ -603,8 +573,7 @@ static void the_wait_pattern_waits_a_microsecond_more_on_every_rank(void **state
 }
 
 /* A clock that is a thousand times too slow makes the wait a thousand times as long. */
-static void the_wait_pattern_looks_at_the_clock_it_was_given(void **state) {
-    (void)state;
+TEST_WITH(the_wait_pattern_looks_at_the_clock_it_was_given, fresh, NULL) {
     const struct nd_op_options o = {0};
     struct nd_clock slow = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW, .is_fake = 1, .fake_drift = -0.999};
     slow.fake_at_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
@@ -616,8 +585,7 @@ static void the_wait_pattern_looks_at_the_clock_it_was_given(void **state) {
     nd_op_close(&s);
 }
 
-static void a_clock_that_jumps_back_ends_the_wait(void **state) {
-    (void)state;
+TEST_WITH(a_clock_that_jumps_back_ends_the_wait, fresh, NULL) {
     const struct nd_op_options o = {0};
     struct nd_clock jumping = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW, .is_fake = 1, .fake_jump_ns = -INT64_C(1000000000000)};
     struct nd_op_state s;
@@ -628,39 +596,4 @@ static void a_clock_that_jumps_back_ends_the_wait(void **state) {
     jumping.fake_jump_at_ns = jumping.fake_at_ns + 1000000;
     s.call(&s); /* or else never returns */
     nd_op_close(&s);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_collective_of_mpi_has_its_row_and_its_nonblocking_and_persistent_forms, fresh),
-        cmocka_unit_test_setup(every_row_is_complete_and_is_found_by_its_name, fresh),
-        cmocka_unit_test_setup(rows_that_wait_for_all_ranks_are_named, fresh),
-        cmocka_unit_test_setup(rows_with_a_root_or_a_reduction_are_named, fresh),
-        cmocka_unit_test_setup(moving_takes_bytes_and_reducing_sums_of_doubles_unless_told_otherwise, fresh),
-        cmocka_unit_test_setup(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh),
-        cmocka_unit_test_setup(a_persistent_operation_cannot_rotate_its_root, fresh),
-        cmocka_unit_test_setup(a_problem_fits_into_a_short_line, fresh),
-        cmocka_unit_test_setup(an_operation_takes_at_least_its_buffers_and_one_without_data_nothing, fresh),
-        cmocka_unit_test_setup(the_memory_of_the_largest_operations_does_not_overflow, fresh),
-        cmocka_unit_test_setup(no_row_takes_more_than_it_announces, fresh),
-        cmocka_unit_test_setup(shares_vary_by_an_element_and_lie_one_after_the_other, fresh),
-        cmocka_unit_test_setup(a_share_has_at_least_one_element, fresh),
-        cmocka_unit_test_setup(receive_buffers_begin_poisoned_in_every_set, fresh),
-        cmocka_unit_test_setup(the_root_goes_round, fresh),
-        cmocka_unit_test_setup(sets_go_round, fresh),
-        cmocka_unit_test_setup(only_checking_poisons_what_was_received, fresh),
-        cmocka_unit_test_setup(an_operation_is_advanced_only_where_there_is_something_to_do, fresh),
-        cmocka_unit_test_setup(the_load_test_sends_other_numbers_every_time, fresh),
-        cmocka_unit_test_setup(a_blocking_operation_is_called_directly, fresh),
-        cmocka_unit_test_setup(a_nonblocking_operation_starts_works_and_waits, fresh),
-        cmocka_unit_test_setup(a_persistent_operation_has_a_request_for_each_set_and_frees_them, fresh),
-        cmocka_unit_test_setup(ranks_that_see_other_caches_have_as_many_requests, fresh),
-        cmocka_unit_test_setup(no_rank_makes_requests_when_one_has_no_memory, fresh),
-        cmocka_unit_test_setup(memory_that_is_not_there_leaves_a_closed_state, fresh),
-        cmocka_unit_test_setup(closing_a_zeroed_state_is_fine, fresh),
-        cmocka_unit_test_setup(the_wait_pattern_waits_a_microsecond_more_on_every_rank, fresh),
-        cmocka_unit_test_setup(the_wait_pattern_looks_at_the_clock_it_was_given, fresh),
-        cmocka_unit_test_setup(a_clock_that_jumps_back_ends_the_wait, fresh),
-    };
-    return cmocka_run_group_tests_name("operations", tests, NULL, NULL);
 }

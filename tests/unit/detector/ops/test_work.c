@@ -1,11 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "common/base/nl_clock.h"
 #include "detector/ops/work.h"
+#include "tests/unit/unit.h"
 
 static int64_t time_of(int64_t n_steps) {
     int64_t start = nl_now_ns(CLOCK_MONOTONIC_RAW);
@@ -23,8 +18,7 @@ static void shortest_times(int64_t few, int64_t many, int64_t *few_ns, int64_t *
     }
 }
 
-static void four_times_the_steps_take_four_times_as_long(void **state) {
-    (void)state;
+TEST(four_times_the_steps_take_four_times_as_long) {
     int64_t one_ns, four_ns;
     shortest_times(100000, 400000, &one_ns, &four_ns);
     double ratio = (double)four_ns / (double)one_ns;
@@ -32,8 +26,7 @@ static void four_times_the_steps_take_four_times_as_long(void **state) {
     assert_true(ratio > 3.2 && ratio < 4.8);
 }
 
-static void no_steps_take_next_to_no_time(void **state) {
-    (void)state;
+TEST(no_steps_take_next_to_no_time) {
     int64_t none_ns, some_ns;
     shortest_times(0, 100000, &none_ns, &some_ns);
     assert_true(none_ns * 10 < some_ns);
@@ -41,8 +34,7 @@ static void no_steps_take_next_to_no_time(void **state) {
     assert_true(none_ns * 10 < some_ns);
 }
 
-static void the_rate_tells_how_long_steps_take(void **state) {
-    (void)state;
+TEST(the_rate_tells_how_long_steps_take) {
     double rate = nd_work_rate();
     /* a step is a chain of three instructions: more than a tenth of a ns, less than a microsecond */
     assert_true(rate > 1e-3 && rate < 10);
@@ -51,13 +43,4 @@ static void the_rate_tells_how_long_steps_take(void **state) {
     print_message("# 500 us of work took %.1f us\n", (double)ns / 1e3);
     /* within a factor of two: the processor may have changed its frequency in between */
     assert_true(ns > 250000 && ns < 1000000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(four_times_the_steps_take_four_times_as_long),
-        cmocka_unit_test(no_steps_take_next_to_no_time),
-        cmocka_unit_test(the_rate_tells_how_long_steps_take),
-    };
-    return cmocka_run_group_tests_name("work", tests, NULL, NULL);
 }

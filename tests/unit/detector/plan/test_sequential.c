@@ -1,15 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "common/base/nl_rng.h"
 #include "detector/plan/sequential.h"
 #include "detector/design/spending.h"
+#include "tests/unit/unit.h"
 
 static void assert_near(double value, double wanted, double relative) {
     if (fabs(value - wanted) <= relative * fabs(wanted)) return;
@@ -19,8 +13,7 @@ static void assert_near(double value, double wanted, double relative) {
 
 /* ---- quantiles */
 
-static void quantiles_agree_with_tables(void **state) {
-    (void)state;
+TEST(quantiles_agree_with_tables) {
     assert_near(nd_normal_tail(5), 2.866515718791939e-07, 1e-13);
     assert_near(nd_normal_quantile(1e-20), 9.262340089798409, 1e-13);
     assert_near(nd_normal_quantile(0.5) + 1, 1, 1e-14);
@@ -37,8 +30,7 @@ static void quantiles_agree_with_tables(void **state) {
     assert_near(nd_student_quantile(1e-12, 1e5), 7.035371742393577, 1e-12);
 }
 
-static void the_student_tail_undoes_its_quantile(void **state) {
-    (void)state;
+TEST(the_student_tail_undoes_its_quantile) {
     for (double df = 1; df < 1e6; df *= 3)
         for (double p = 0.49; p > 1e-40; p /= 7) assert_near(nd_student_tail(nd_student_quantile(p, df), df), p, 1e-10);
     assert_near(nd_student_tail(-2, 9) + nd_student_tail(2, 9), 1, 1e-14);
@@ -47,8 +39,7 @@ static void the_student_tail_undoes_its_quantile(void **state) {
 
 /* ---- boundaries */
 
-static void boundaries_of_five_equal_looks_are_the_published_ones(void **state) {
-    (void)state;
+TEST(boundaries_of_five_equal_looks_are_the_published_ones) {
     /* one-sided 0.025, z to three decimals */
     static const struct {
         const char *spending;
@@ -66,8 +57,7 @@ static void boundaries_of_five_equal_looks_are_the_published_ones(void **state) 
     }
 }
 
-static void a_single_look_spends_all_of_alpha(void **state) {
-    (void)state;
+TEST(a_single_look_spends_all_of_alpha) {
     for (int i = 0; nd_spendings[i].name; i++) {
         const double end = 1;
         double p;
@@ -79,8 +69,7 @@ static void a_single_look_spends_all_of_alpha(void **state) {
 }
 
 /* A walk that is looked at in between crosses with chance alpha: 200,000 of them, three sigma. */
-static void the_overall_error_of_many_looks_is_alpha(void **state) {
-    (void)state;
+TEST(the_overall_error_of_many_looks_is_alpha) {
     enum { WALKS = 200000 };
     static const double unequal[] = {0.1, 0.15, 0.6, 0.9, 1};
     struct nl_rng rng;
@@ -106,8 +95,7 @@ static void the_overall_error_of_many_looks_is_alpha(void **state) {
     }
 }
 
-static void twenty_looks_at_a_small_alpha_are_finite_and_get_less_strict(void **state) {
-    (void)state;
+TEST(twenty_looks_at_a_small_alpha_are_finite_and_get_less_strict) {
     double fractions[ND_MAX_LOOKS], p[ND_MAX_LOOKS];
     for (int k = 0; k < ND_MAX_LOOKS; k++) fractions[k] = (k + 1) / 20.;
     assert_int_equal(nd_spending_bounds(&nd_spendings[0], 1e-6, fractions, ND_MAX_LOOKS, p), 0);
@@ -117,8 +105,7 @@ static void twenty_looks_at_a_small_alpha_are_finite_and_get_less_strict(void **
     }
 }
 
-static void looks_are_spread_evenly_over_the_rounds(void **state) {
-    (void)state;
+TEST(looks_are_spread_evenly_over_the_rounds) {
     int64_t rounds[ND_MAX_LOOKS];
     nd_look_rounds(100, 5, rounds);
     for (int k = 0; k < 5; k++) assert_int_equal(rounds[k], 20 * (k + 1));
@@ -143,8 +130,7 @@ static struct nd_look_cell decided(int64_t n, double mean, double sd, double p, 
     return cell;
 }
 
-static void a_decision_follows_from_the_interval(void **state) {
-    (void)state;
+TEST(a_decision_follows_from_the_interval) {
     /* by hand: t(0.005, 4) = 4.604094871, so 0.02 -+ 4.604094871 x 0.01 / sqrt(5) = 0.02 -+ 0.0205901 */
     struct nd_look_cell cell = decided(5, 0.02, 0.01, 0.005, 0);
     assert_near(cell.low, 0.02 - 0.020590138, 1e-5);
@@ -158,14 +144,12 @@ static void a_decision_follows_from_the_interval(void **state) {
     assert_int_equal(decided(5, 0.03, 0.01, 0.005, 5.18).decision, ND_OPEN);
 }
 
-static void margin_zero_is_never_undercut(void **state) {
-    (void)state;
+TEST(margin_zero_is_never_undercut) {
     assert_int_equal(decided(50, -0.5, 0.01, 0.01, 0).decision, ND_OPEN);
     assert_int_equal(decided(50, -0.5, 0.01, 0.01, 0.001).decision, ND_BELOW);
 }
 
-static void without_scatter_nothing_is_decided(void **state) {
-    (void)state;
+TEST(without_scatter_nothing_is_decided) {
     assert_int_equal(decided(0, 0, -1, 0.01, 1).decision, ND_OPEN);
     assert_int_equal(decided(1, 0.5, -1, 0.01, 1).decision, ND_OPEN);
     struct nd_look_cell constant = decided(100, 0.5, 0, 0.01, 1);
@@ -192,8 +176,7 @@ static struct nd_options *plan(int n_arms, const double *levels_percent) {
     return o;
 }
 
-static void pairs_give_n_mean_and_scatter_of_each_level_above_zero(void **state) {
-    (void)state;
+TEST(pairs_give_n_mean_and_scatter_of_each_level_above_zero) {
     const double levels[] = {0, 5};
     struct nd_options *o = plan(2, levels);
     struct nd_sequential *s = nd_sequential_open(o);
@@ -223,8 +206,7 @@ static void pairs_give_n_mean_and_scatter_of_each_level_above_zero(void **state)
     free(o);
 }
 
-static void every_on_block_pairs_with_the_off_block_of_its_set(void **state) {
-    (void)state;
+TEST(every_on_block_pairs_with_the_off_block_of_its_set) {
     const double levels[] = {1, 5};
     struct nd_options *o = plan(2, levels);
     struct nd_sequential *s = nd_sequential_open(o);
@@ -246,8 +228,7 @@ static void every_on_block_pairs_with_the_off_block_of_its_set(void **state) {
     free(o);
 }
 
-static void halves_without_a_time_make_no_pair(void **state) {
-    (void)state;
+TEST(halves_without_a_time_make_no_pair) {
     const double levels[] = {1};
     struct nd_options *o = plan(1, levels);
     struct nd_sequential *s = nd_sequential_open(o);
@@ -261,23 +242,4 @@ static void halves_without_a_time_make_no_pair(void **state) {
     assert_int_equal(l->cells[0].decision, ND_OPEN);
     nd_sequential_close(s);
     free(o);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_agree_with_tables),
-        cmocka_unit_test(the_student_tail_undoes_its_quantile),
-        cmocka_unit_test(boundaries_of_five_equal_looks_are_the_published_ones),
-        cmocka_unit_test(a_single_look_spends_all_of_alpha),
-        cmocka_unit_test(the_overall_error_of_many_looks_is_alpha),
-        cmocka_unit_test(twenty_looks_at_a_small_alpha_are_finite_and_get_less_strict),
-        cmocka_unit_test(looks_are_spread_evenly_over_the_rounds),
-        cmocka_unit_test(a_decision_follows_from_the_interval),
-        cmocka_unit_test(margin_zero_is_never_undercut),
-        cmocka_unit_test(without_scatter_nothing_is_decided),
-        cmocka_unit_test(pairs_give_n_mean_and_scatter_of_each_level_above_zero),
-        cmocka_unit_test(every_on_block_pairs_with_the_off_block_of_its_set),
-        cmocka_unit_test(halves_without_a_time_make_no_pair),
-    };
-    return cmocka_run_group_tests_name("sequential", tests, NULL, NULL);
 }

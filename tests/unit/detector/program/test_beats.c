@@ -1,13 +1,9 @@
 /* Which call is a program's beat, and after how many it repeats itself: series whose answer is known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "common/base/nl_rng.h"
 #include "detector/program/beats.h"
 #include "detector/program/program.h"
+#include "tests/unit/unit.h"
 
 enum { N = 2000 };
 
@@ -17,23 +13,20 @@ static struct nd_beat_counts even(int64_t each) {
     return row;
 }
 
-static void the_most_regular_call_is_chosen(void **state) {
-    (void)state;
+TEST(the_most_regular_call_is_chosen) {
     struct nd_beat_counts rows[] = {even(100), even(100), even(1)};
     for (int i = 0; i < ND_BEAT_WINDOWS; i++) rows[0].n[i] += i % 2 ? 60 : -60; /* as many, and by fits and starts */
     assert_int_equal(nd_beats_choose(rows, 3), 1);
 }
 
-static void among_regular_calls_ranks_meet_in_the_one_that_is_chosen_else_it_is_the_most_frequent(void **state) {
-    (void)state;
+TEST(among_regular_calls_ranks_meet_in_the_one_that_is_chosen_else_it_is_the_most_frequent) {
     struct nd_beat_counts rows[] = {even(400), even(500), even(390)};
     assert_int_equal(nd_beats_choose(rows, 3), 1);
     rows[2].is_synchronising = 1;
     assert_int_equal(nd_beats_choose(rows, 3), 2);
 }
 
-static void calls_that_ask_and_calls_that_hardly_come_are_no_beats(void **state) {
-    (void)state;
+TEST(calls_that_ask_and_calls_that_hardly_come_are_no_beats) {
     struct nd_beat_counts rows[] = {even(1000), even(0)};
     rows[0].is_polling = 1;
     for (int i = 0; i < 4; i++) rows[1].n[i] = 50; /* a phase that was over */
@@ -49,8 +42,7 @@ static void fill(int64_t at_ns[N], int period, double long_ns) {
     for (int i = 1; i < N; i++) at_ns[i] = at_ns[i - 1] + (int64_t)((i % period ? 1e6 : long_ns) * (0.9 + 0.2 * nl_rng_uniform(&rng)));
 }
 
-static void the_period_is_that_of_the_long_ones(void **state) {
-    (void)state;
+TEST(the_period_is_that_of_the_long_ones) {
     static int64_t at_ns[N];
     const int periods[] = {2, 5, 81, 400};
     for (size_t i = 0; i < sizeof periods / sizeof *periods; i++) {
@@ -59,8 +51,7 @@ static void the_period_is_that_of_the_long_ones(void **state) {
     }
 }
 
-static void beats_that_are_all_alike_and_too_few_have_no_period(void **state) {
-    (void)state;
+TEST(beats_that_are_all_alike_and_too_few_have_no_period) {
     static int64_t at_ns[N];
     fill(at_ns, N, 1e6);
     assert_int_equal(nd_beats_period(at_ns, N), 1);
@@ -69,15 +60,13 @@ static void beats_that_are_all_alike_and_too_few_have_no_period(void **state) {
     assert_int_equal(nd_beats_period(at_ns, 20), 1);
 }
 
-static void the_median_is_not_moved_by_a_long_one(void **state) {
-    (void)state;
+TEST(the_median_is_not_moved_by_a_long_one) {
     const int64_t at_ns[] = {0, 10, 20, 1000, 1010, 1020};
     assert_int_equal(nd_beats_median_ns(at_ns, 6), 10);
     assert_int_equal(nd_beats_median_ns(at_ns, 1), 0);
 }
 
-static void what_the_user_calls_a_beat(void **state) {
-    (void)state;
+TEST(what_the_user_calls_a_beat) {
     struct nd_beat beat;
     char text[64];
     assert_int_equal(nd_beat_parse("Allreduce:8", &beat), 0);
@@ -90,17 +79,4 @@ static void what_the_user_calls_a_beat(void **state) {
     assert_int_not_equal(nd_beat_parse("", &beat), 0);
     assert_int_not_equal(nd_beat_parse(":8", &beat), 0);
     assert_int_not_equal(nd_beat_parse("send:many", &beat), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_most_regular_call_is_chosen),
-        cmocka_unit_test(among_regular_calls_ranks_meet_in_the_one_that_is_chosen_else_it_is_the_most_frequent),
-        cmocka_unit_test(calls_that_ask_and_calls_that_hardly_come_are_no_beats),
-        cmocka_unit_test(the_period_is_that_of_the_long_ones),
-        cmocka_unit_test(beats_that_are_all_alike_and_too_few_have_no_period),
-        cmocka_unit_test(the_median_is_not_moved_by_a_long_one),
-        cmocka_unit_test(what_the_user_calls_a_beat),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* What launch.json holds of very many nodes: a launch's rank 0 keeps it in memory until the end. */
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "detector/record/launch_json.h"
+#include "tests/unit/unit.h"
 
 enum { N_NODES = 10000, MOST_BYTES = 32 << 20 };
 
@@ -66,7 +61,7 @@ static void end_of_node(struct nd_node_end *end, int i) {
                                                    .delivered_ns = i % 100 == 0 ? 500000 : 1000000};
 }
 
-static void of_ten_thousand_generators_those_are_kept_that_missed_a_dose(void **state) {
+TEST(of_ten_thousand_generators_those_are_kept_that_missed_a_dose) {
     static struct nd_node_end end; /* large */
     json_t *launch = empty_launch(), *kept = json_object_get(launch, "generators");
     size_t before = bytes_in_use();
@@ -88,7 +83,7 @@ static void of_ten_thousand_generators_those_are_kept_that_missed_a_dose(void **
     json_decref(launch);
 }
 
-static void where_all_agents_say_something_the_first_are_kept_and_the_others_counted(void **state) {
+TEST(where_all_agents_say_something_the_first_are_kept_and_the_others_counted) {
     static struct nd_agent_end end; /* large */
     json_t *launch = empty_launch();
     size_t before = bytes_in_use();
@@ -108,7 +103,7 @@ static void where_all_agents_say_something_the_first_are_kept_and_the_others_cou
     json_decref(launch);
 }
 
-static void of_few_nodes_nothing_is_left_out(void **state) {
+TEST(of_few_nodes_nothing_is_left_out) {
     static struct nd_node_end end;
     json_t *launch = empty_launch();
     (void)state;
@@ -120,13 +115,4 @@ static void of_few_nodes_nothing_is_left_out(void **state) {
     assert_null(json_object_get(launch, "certificates_left_out"));
     assert_null(json_object_get(launch, "warnings_left_out"));
     json_decref(launch);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_ten_thousand_generators_those_are_kept_that_missed_a_dose),
-        cmocka_unit_test(where_all_agents_say_something_the_first_are_kept_and_the_others_counted),
-        cmocka_unit_test(of_few_nodes_nothing_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,15 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_progress.h"
 #include "detector/record/progress.h"
+#include "tests/unit/unit.h"
 
 enum { S = 1000000000 };
 
-static void a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds(void **state) {
-    (void)state;
+TEST(a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds) {
     struct nl_progress p;
     nl_progress_open(&p, NL_PROGRESS_LINES);
     nl_progress_begin(&p, 0);
@@ -30,8 +24,7 @@ static void a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten
     assert_int_equal(nl_progress_is_due(&p, INT64_C(100) * S, 0.22), 1);
 }
 
-static void a_terminal_is_redrawn_every_two_seconds_and_off_is_silent(void **state) {
-    (void)state;
+TEST(a_terminal_is_redrawn_every_two_seconds_and_off_is_silent) {
     struct nl_progress p;
     nl_progress_open(&p, NL_PROGRESS_TERMINAL);
     nl_progress_begin(&p, 0);
@@ -42,8 +35,7 @@ static void a_terminal_is_redrawn_every_two_seconds_and_off_is_silent(void **sta
     assert_int_equal(nl_progress_is_due(&p, INT64_C(1000) * S, 1), 0);
 }
 
-static void a_message_takes_the_place_of_the_line_that_is_redrawn(void **state) {
-    (void)state;
+TEST(a_message_takes_the_place_of_the_line_that_is_redrawn) {
     char text[512];
     FILE *file = tmpfile();
     int before = dup(STDERR_FILENO);
@@ -66,8 +58,7 @@ static void a_message_takes_the_place_of_the_line_that_is_redrawn(void **state) 
     assert_string_equal(text, "\r\033[Kx: 50 %\r\033[Kx: warning: late\n\r\033[Kx: 100 %\n");
 }
 
-static void the_time_left_is_that_of_the_same_pace(void **state) {
-    (void)state;
+TEST(the_time_left_is_that_of_the_same_pace) {
     struct nl_progress p;
     char text[64];
     nl_progress_open(&p, NL_PROGRESS_LINES);
@@ -102,8 +93,7 @@ static void feed(struct nd_progress *p, int config, int level, const double *rat
         }
 }
 
-static void the_estimate_is_the_mean_of_the_pairs_with_students_interval(void **state) {
-    (void)state;
+TEST(the_estimate_is_the_mean_of_the_pairs_with_students_interval) {
     char text[256];
     struct nd_progress *p = nd_progress_open(options(), 1000);
     assert_non_null(p);
@@ -130,15 +120,4 @@ static void the_estimate_is_the_mean_of_the_pairs_with_students_interval(void **
     nd_progress_tell_arm(p, 2, text, 60);
     assert_null(strstr(text, "alltoall"));
     nd_progress_close(p);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds),
-        cmocka_unit_test(a_terminal_is_redrawn_every_two_seconds_and_off_is_silent),
-        cmocka_unit_test(a_message_takes_the_place_of_the_line_that_is_redrawn),
-        cmocka_unit_test(the_time_left_is_that_of_the_same_pace),
-        cmocka_unit_test(the_estimate_is_the_mean_of_the_pairs_with_students_interval),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "detector/sync/clocks.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 /* ---- MPI as far as clocks need it: these functions stand before those of the library, so one process can be several ranks and MPI_Wtime a
  * clock with any fault. ---- */
@@ -82,8 +76,7 @@ static struct nd_clock raw(void) {
 
 /* ---- the table ---- */
 
-static void every_clock_opens_or_says_why_not_in_one_line(void **state) {
-    (void)state;
+TEST_WITH(every_clock_opens_or_says_why_not_in_one_line, fresh, NULL) {
     for (int i = 0; nd_clock_kinds[i]; i++) {
         struct nd_clock c;
         char reason[256];
@@ -102,8 +95,7 @@ static void every_clock_opens_or_says_why_not_in_one_line(void **state) {
     raw();
 }
 
-static void readings_never_go_back(void **state) {
-    (void)state;
+TEST_WITH(readings_never_go_back, fresh, NULL) {
     for (int i = 0; nd_clock_kinds[i]; i++) {
         struct nd_clock c;
         char reason[256];
@@ -118,8 +110,7 @@ static void readings_never_go_back(void **state) {
     }
 }
 
-static void without_a_wish_the_counter_is_taken_where_it_may_be_trusted(void **state) {
-    (void)state;
+TEST_WITH(without_a_wish_the_counter_is_taken_where_it_may_be_trusted, fresh, NULL) {
     struct nd_clock c;
     char reason[256], refusal[256];
     assert_int_equal(nd_clock_open(&c, NULL, reason, sizeof reason), 0);
@@ -132,8 +123,7 @@ static void without_a_wish_the_counter_is_taken_where_it_may_be_trusted(void **s
     }
 }
 
-static void only_clock_sources_that_read_a_counter_are_fast(void **state) {
-    (void)state;
+TEST_WITH(only_clock_sources_that_read_a_counter_are_fast, fresh, NULL) {
     assert_true(nl_clocksource_is_counter("tsc") && nl_clocksource_is_counter("kvm-clock"));
     assert_true(nl_clocksource_is_counter("hyperv_clocksource_tsc_page") && nl_clocksource_is_counter("arch_sys_counter"));
     assert_false(nl_clocksource_is_counter("hpet") || nl_clocksource_is_counter("acpi_pm") || nl_clocksource_is_counter("jiffies"));
@@ -142,8 +132,7 @@ static void only_clock_sources_that_read_a_counter_are_fast(void **state) {
     assert_true(c.source[0] != '\0' && c.is_slow_source == !nl_clocksource_is_counter(c.source));
 }
 
-static void wtime_is_refused_before_mpi_is_there(void **state) {
-    (void)state;
+TEST_WITH(wtime_is_refused_before_mpi_is_there, fresh, NULL) {
     struct nd_clock c;
     char reason[256];
     mpi.is_initialized = 0;
@@ -153,8 +142,7 @@ static void wtime_is_refused_before_mpi_is_there(void **state) {
 
 /* ---- faults that an examination finds ---- */
 
-static void a_clock_that_runs_backwards_once_is_refused(void **state) {
-    (void)state;
+TEST_WITH(a_clock_that_runs_backwards_once_is_refused, fresh, NULL) {
     struct nd_clock c;
     char reason[256];
     mpi.fault = BACKWARDS_ONCE;
@@ -164,8 +152,7 @@ static void a_clock_that_runs_backwards_once_is_refused(void **state) {
     assert_true(mpi.n_readings >= 100000);
 }
 
-static void a_clock_that_stands_still_is_refused(void **state) {
-    (void)state;
+TEST_WITH(a_clock_that_stands_still_is_refused, fresh, NULL) {
     struct nd_clock c;
     char reason[256];
     mpi.fault = STILL;
@@ -173,8 +160,7 @@ static void a_clock_that_stands_still_is_refused(void **state) {
     assert_non_null(strstr(reason, "it stood still"));
 }
 
-static void a_clock_that_differs_between_cpus_is_refused(void **state) {
-    (void)state;
+TEST_WITH(a_clock_that_differs_between_cpus_is_refused, fresh, NULL) {
     struct nd_clock c;
     char reason[256];
     if (!knows_cpus || CPU_COUNT(&all_cpus) < 2) {
@@ -185,8 +171,7 @@ static void a_clock_that_differs_between_cpus_is_refused(void **state) {
     assert_non_null(strstr(reason, "it ran backwards in "));
 }
 
-static void opening_gives_the_thread_its_cpus_back(void **state) {
-    (void)state;
+TEST_WITH(opening_gives_the_thread_its_cpus_back, fresh, NULL) {
     cpu_set_t one, after;
     if (!knows_cpus) {
         SKIP("more CPUs than the test can name");
@@ -219,8 +204,7 @@ static struct moment both_clocks(const struct nd_clock *c) {
 }
 
 /* Three times what the widths and the calibration allow: its error is an estimate from two halves. */
-static void the_counter_keeps_to_the_raw_clock_within_its_stated_error(void **state) {
-    (void)state;
+TEST_WITH(the_counter_keeps_to_the_raw_clock_within_its_stated_error, fresh, NULL) {
     struct nd_clock c;
     char reason[256];
     if (nd_clock_open(&c, kind("tsc"), reason, sizeof reason)) {
@@ -239,8 +223,7 @@ static void the_counter_keeps_to_the_raw_clock_within_its_stated_error(void **st
     assert_true(c.error_ppm <= 100);
 }
 
-static void ranks_of_a_node_convert_the_counter_alike_after_sharing(void **state) {
-    (void)state;
+TEST_WITH(ranks_of_a_node_convert_the_counter_alike_after_sharing, fresh, NULL) {
     struct nd_clock first = raw(), second = first, third = first;
     first.read = second.read = ND_READ_COUNTER;
     first.origin = 1000, first.mult = UINT64_C(1) << 31, first.origin_ns = 5000, first.error_ppm = 1.5;
@@ -265,8 +248,7 @@ static void ranks_of_a_node_convert_the_counter_alike_after_sharing(void **state
 
 /* ---- clocks made wrong ---- */
 
-static void a_fake_clock_is_off_by_offset_drift_and_jump_exactly(void **state) {
-    (void)state;
+TEST(a_fake_clock_is_off_by_offset_drift_and_jump_exactly) {
     const int64_t hour = INT64_C(3600000000000);
     struct nd_clock c = {.is_fake = 1, .fake_offset_ns = hour, .fake_drift = 50e-6, .fake_at_ns = 1000000000};
     c.fake_jump_ns = -1000000;
@@ -282,22 +264,19 @@ static void a_fake_clock_is_off_by_offset_drift_and_jump_exactly(void **state) {
     assert_true(nd_clock_fake(&same, 123456789) == 123456789);
 }
 
-static void a_fake_clock_goes_forwards_but_for_its_jump(void **state) {
-    (void)state;
+TEST(a_fake_clock_goes_forwards_but_for_its_jump) {
     struct nd_clock c = {.is_fake = 1, .fake_drift = -0.4, .fake_at_ns = 500};
     for (int64_t t = 0; t < 2000; t++) assert_true(nd_clock_fake(&c, t + 1) >= nd_clock_fake(&c, t));
 }
 
-static void an_open_clock_is_read_through_its_fake(void **state) {
-    (void)state;
+TEST_WITH(an_open_clock_is_read_through_its_fake, fresh, NULL) {
     struct nd_clock c = raw();
     assert_int_equal(nd_clock_parse_fake("1h", 1, &c), 0);
     int64_t before = nd_clock_true_now(&c), now = nd_clock_now(&c), after = nd_clock_true_now(&c);
     assert_true(now >= before + INT64_C(3600000000000) && now <= after + INT64_C(3600000000000));
 }
 
-static void a_fake_clock_is_parsed_and_multiplied_by_the_rank(void **state) {
-    (void)state;
+TEST_WITH(a_fake_clock_is_parsed_and_multiplied_by_the_rank, fresh, NULL) {
     struct nd_clock c = raw();
     int64_t before = nd_clock_true_now(&c);
     assert_int_equal(nd_clock_parse_fake("1h,50ppm,-1ms@2s", 2, &c), 0);
@@ -311,8 +290,7 @@ static void a_fake_clock_is_parsed_and_multiplied_by_the_rank(void **state) {
     assert_int_equal(nd_clock_parse_fake("0,0ppm,0@0", 5, &c), 0);
 }
 
-static void anything_odd_is_no_fake_clock_and_changes_nothing(void **state) {
-    (void)state;
+TEST_WITH(anything_odd_is_no_fake_clock_and_changes_nothing, fresh, NULL) {
     static const char *const odd[] = {
         "",
         "-",
@@ -368,8 +346,7 @@ static void anything_odd_is_no_fake_clock_and_changes_nothing(void **state) {
 
 /* ---- JSON ---- */
 
-static void the_record_of_a_clock_has_its_keys(void **state) {
-    (void)state;
+TEST_WITH(the_record_of_a_clock_has_its_keys, fresh, NULL) {
     struct nd_clock c = raw();
     json_t *json = nd_clock_json(&c);
     assert_non_null(json);
@@ -394,26 +371,10 @@ static void the_record_of_a_clock_has_its_keys(void **state) {
     json_decref(json);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_clock_opens_or_says_why_not_in_one_line, fresh),
-        cmocka_unit_test_setup(readings_never_go_back, fresh),
-        cmocka_unit_test_setup(without_a_wish_the_counter_is_taken_where_it_may_be_trusted, fresh),
-        cmocka_unit_test_setup(only_clock_sources_that_read_a_counter_are_fast, fresh),
-        cmocka_unit_test_setup(wtime_is_refused_before_mpi_is_there, fresh),
-        cmocka_unit_test_setup(a_clock_that_runs_backwards_once_is_refused, fresh),
-        cmocka_unit_test_setup(a_clock_that_stands_still_is_refused, fresh),
-        cmocka_unit_test_setup(a_clock_that_differs_between_cpus_is_refused, fresh),
-        cmocka_unit_test_setup(opening_gives_the_thread_its_cpus_back, fresh),
-        cmocka_unit_test_setup(the_counter_keeps_to_the_raw_clock_within_its_stated_error, fresh),
-        cmocka_unit_test_setup(ranks_of_a_node_convert_the_counter_alike_after_sharing, fresh),
-        cmocka_unit_test(a_fake_clock_is_off_by_offset_drift_and_jump_exactly),
-        cmocka_unit_test(a_fake_clock_goes_forwards_but_for_its_jump),
-        cmocka_unit_test_setup(an_open_clock_is_read_through_its_fake, fresh),
-        cmocka_unit_test_setup(a_fake_clock_is_parsed_and_multiplied_by_the_rank, fresh),
-        cmocka_unit_test_setup(anything_odd_is_no_fake_clock_and_changes_nothing, fresh),
-        cmocka_unit_test_setup(the_record_of_a_clock_has_its_keys, fresh),
-    };
+static int look_at_cpus(void **state) {
+    (void)state;
     knows_cpus = sched_getaffinity(0, sizeof all_cpus, &all_cpus) == 0;
-    return cmocka_run_group_tests_name("clocks", tests, NULL, NULL);
+    return 0;
 }
+
+GROUP(look_at_cpus, NULL)

@@ -1,25 +1,18 @@
 /* The agent's arm: how it is named and how long its halves are, what the files and LIKWID's regions call it, and that pairs stay right
  * when it is given up. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "detector/halves/half_sum.h"
 #include "detector/record/markers.h"
 #include "detector/options/options.h"
 #include "detector/halves/pairs.h"
+#include "tests/unit/unit.h"
 
-static void an_agent_without_a_name_has_that_of_its_program_unit_or_group(void **state) {
+TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
     static const struct {
         const char *way, *value, *name;
     } rows[] = {
@@ -45,7 +38,7 @@ static void an_agent_without_a_name_has_that_of_its_program_unit_or_group(void *
     }
 }
 
-static void a_command_has_the_name_that_a_person_would_give_it(void **state) {
+TEST(a_command_has_the_name_that_a_person_would_give_it) {
     static const char *const rows[][2] = {
         {"collectd -f -C /etc/c.conf", "collectd"},
         {"python3 /opt/agent/exporter.py --port 9100", "exporter.py"},
@@ -81,7 +74,7 @@ static void a_command_has_the_name_that_a_person_would_give_it(void **state) {
     }
 }
 
-static void a_script_that_runs_has_its_own_name(void **state) {
+TEST(a_script_that_runs_has_its_own_name) {
     char name[ND_AGENT_NAME_BYTES + 1], number[32], script[] = "/tmp/nl-agent-XXXXXX";
     (void)state;
     int fd = mkstemp(script);
@@ -105,7 +98,7 @@ static void a_script_that_runs_has_its_own_name(void **state) {
     assert_string_equal(name, script + 5);
 }
 
-static void a_process_has_the_name_that_the_system_gives_it(void **state) {
+TEST(a_process_has_the_name_that_the_system_gives_it) {
     char name[ND_AGENT_NAME_BYTES + 1];
     (void)state;
     nd_agent_make_name("agent-pid", "self/../1", name); /* no number */
@@ -115,7 +108,7 @@ static void a_process_has_the_name_that_the_system_gives_it(void **state) {
     assert_true(strncmp(name, "pid-", 4) != 0);
 }
 
-static void the_agent_names_itself_before_what_scrapes_it(void **state) {
+TEST(the_agent_names_itself_before_what_scrapes_it) {
     static struct nd_agent_options a = {.settle_ns = -1};
     (void)state;
     assert_int_equal(nd_agent_take(&a, "scrape", "curl x"), 0);
@@ -131,7 +124,7 @@ static void the_agent_names_itself_before_what_scrapes_it(void **state) {
     assert_null(a.words[4]);
 }
 
-static void halves_hold_whole_periods_and_settling_half_a_one(void **state) {
+TEST(halves_hold_whole_periods_and_settling_half_a_one) {
     static const int64_t ms = 1000000;
     /* period, half, settling; 0: the period is not known */
     static const int64_t rows[][3] = {{100, 100, 50},        {33, 132, 16},  {1000, 1000, 500}, {1, 100, 5},
@@ -160,7 +153,7 @@ static int parsed(struct nd_options *o, char *const *words) {
     return status;
 }
 
-static void agent_and_generator_share_halves_that_hold_whole_periods_of_both(void **state) {
+TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
     static struct nd_options o;
     static char *const words[] = {
         "noiselab-detect", "--agent-cmd=collectd -f", "--agent-period=33ms", "--levels=0,1", "--op=barrier", NULL};
@@ -193,7 +186,7 @@ static void agent_and_generator_share_halves_that_hold_whole_periods_of_both(voi
     assert_true(nd_options_has_agent(&o)); /* it has to be kept off */
 }
 
-static void files_and_regions_call_an_arm_by_what_it_has(void **state) {
+TEST(files_and_regions_call_an_arm_by_what_it_has) {
     static struct nd_options o;
     static char *const words[] = {"noiselab-detect", "--agent-cmd=collectd -f", "--levels=0.3", "--op=barrier,alltoall", NULL};
     static char *const crossed[] = {"noiselab-detect", "--levels=0.3", "--op=barrier", "--pattern=periodic,poisson", "--on=rank:0,rank:1",
@@ -215,7 +208,7 @@ static void files_and_regions_call_an_arm_by_what_it_has(void **state) {
 }
 
 /* A set of three arms whose first block was left out. */
-static void a_set_without_its_first_half_pairs_with_nothing_of_the_set_before(void **state) {
+TEST(a_set_without_its_first_half_pairs_with_nothing_of_the_set_before) {
     struct nd_pairs *p = nd_pairs_open(1, 3);
     (void)state;
     nd_pairs_half(p, 0, &(struct nd_step){.level = ND_OFF, .order = 0, .pair = 0}, 1);
@@ -228,7 +221,7 @@ static void a_set_without_its_first_half_pairs_with_nothing_of_the_set_before(vo
     nd_pairs_close(p);
 }
 
-static void a_dose_that_one_node_does_not_know_is_not_known(void **state) {
+TEST(a_dose_that_one_node_does_not_know_is_not_known) {
     struct nd_half_sum a = {.delivered_ns = 5}, b = {.delivered_ns = -1}, c = {.delivered_ns = 7};
     (void)state;
     nd_half_sum_join(&a, &c);
@@ -237,20 +230,4 @@ static void a_dose_that_one_node_does_not_know_is_not_known(void **state) {
     assert_int_equal(a.delivered_ns, -1);
     nd_half_sum_join(&a, &c);
     assert_int_equal(a.delivered_ns, -1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_agent_without_a_name_has_that_of_its_program_unit_or_group),
-        cmocka_unit_test(a_command_has_the_name_that_a_person_would_give_it),
-        cmocka_unit_test(a_script_that_runs_has_its_own_name),
-        cmocka_unit_test(a_process_has_the_name_that_the_system_gives_it),
-        cmocka_unit_test(the_agent_names_itself_before_what_scrapes_it),
-        cmocka_unit_test(halves_hold_whole_periods_and_settling_half_a_one),
-        cmocka_unit_test(agent_and_generator_share_halves_that_hold_whole_periods_of_both),
-        cmocka_unit_test(files_and_regions_call_an_arm_by_what_it_has),
-        cmocka_unit_test(a_set_without_its_first_half_pairs_with_nothing_of_the_set_before),
-        cmocka_unit_test(a_dose_that_one_node_does_not_know_is_not_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

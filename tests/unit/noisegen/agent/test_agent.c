@@ -1,13 +1,5 @@
 /* The companion of an agent: a child of this test runs it as the program does, the test is its owner, and the agents are real processes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +21,7 @@
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
 #include "common/sys/nl_cgroup.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 #define MS INT64_C(1000000)
 #define LONG_NS INT64_C(40000000000) /* only a broken test waits so long */
@@ -235,8 +227,7 @@ static void text_pid(char *text, pid_t pid) { sprintf(text, "%d", (int)pid); }
 
 /* ---- the ways ---- */
 
-static void a_process_is_frozen_and_thawed_and_left_running(void **state) {
-    (void)state;
+TEST(a_process_is_frozen_and_thawed_and_left_running) {
     char word[16], cgroup[512], now[512];
     pid_t agent = make_agent(0, 3, spin);
     text_pid(word, agent);
@@ -272,8 +263,7 @@ static void a_process_is_frozen_and_thawed_and_left_running(void **state) {
     end_agent(agent);
 }
 
-static void where_cgroups_are_not_permitted_signals_are_used_and_it_says_why(void **state) {
-    (void)state;
+TEST(where_cgroups_are_not_permitted_signals_are_used_and_it_says_why) {
     needs_root();
     char word[16];
     pid_t agent = make_agent(NOBODY, 4, spin);
@@ -294,8 +284,7 @@ static void where_cgroups_are_not_permitted_signals_are_used_and_it_says_why(voi
     end_agent(agent);
 }
 
-static void another_users_process_is_refused_to_those_who_may_not_stop_it(void **state) {
-    (void)state;
+TEST(another_users_process_is_refused_to_those_who_may_not_stop_it) {
     needs_root();
     char word[16];
     pid_t agent = make_agent(0, 1, doze);
@@ -327,8 +316,7 @@ static pid_t agent_in_cgroup(const char *controller, const char *name, char *pat
     return agent;
 }
 
-static void a_given_cgroup_is_frozen_itself_and_one_found_frozen_is_refused(void **state) {
-    (void)state;
+TEST(a_given_cgroup_is_frozen_itself_and_one_found_frozen_is_refused) {
     char name[64], path[600], file[700], now[64];
     snprintf(name, sizeof name, "nl-test-agent-%d", (int)getpid());
     pid_t agent = agent_in_cgroup("freezer", name, path, sizeof path);
@@ -351,8 +339,7 @@ static void a_given_cgroup_is_frozen_itself_and_one_found_frozen_is_refused(void
     assert_int_equal(rmdir(path), 0);
 }
 
-static void a_unit_is_found_by_its_cgroup(void **state) {
-    (void)state;
+TEST(a_unit_is_found_by_its_cgroup) {
     char name[64], path[600];
     snprintf(name, sizeof name, "nl-test-%d.service", (int)getpid());
     pid_t agent = agent_in_cgroup("", name, path, sizeof path);
@@ -398,8 +385,7 @@ static int n_processes_with(const char *word) {
     return c.n;
 }
 
-static void a_command_is_started_and_ended_and_its_short_lived_children_count(void **state) {
-    (void)state;
+TEST(a_command_is_started_and_ended_and_its_short_lived_children_count) {
     struct companion c = start("--agent-cmd", "while :; do /bin/true; done", "--shell", "--agent-name", "forker");
     place(&c);
     assert_int_equal(half(&c, 0, 20), NL_AGENT_DONE);
@@ -439,8 +425,7 @@ static int may_run_on(pid_t pid, int cpu) {
     return n;
 }
 
-static void all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_others(void **state) {
-    (void)state;
+TEST(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_others) {
     cpu_set_t before, one;
     char files[128];
     int rank_cpu = 0;
@@ -471,8 +456,7 @@ static void all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor
 }
 
 /* An off command that waits for its daemon's end, as an init script does. */
-static void the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command(void **state) {
-    (void)state;
+TEST(the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command) {
     char on[256], off[300];
     snprintf(on, sizeof on, "setsid sleep 1000 & echo $! > %s/pid", folder);
     snprintf(off, sizeof off, "p=$(cat %s/pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ $i -lt 100 ] || exit 1; done",
@@ -484,8 +468,7 @@ static void the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command(
     json_decref(stop(&c));
 }
 
-static void two_commands_switch_anything_and_off_is_run_at_the_end(void **state) {
-    (void)state;
+TEST(two_commands_switch_anything_and_off_is_run_at_the_end) {
     char on[160], off[160], mark[128];
     snprintf(mark, sizeof mark, "%s/mark", folder);
     snprintf(on, sizeof on, "touch '%s'", mark);
@@ -505,8 +488,7 @@ static void two_commands_switch_anything_and_off_is_run_at_the_end(void **state)
     assert_int_equal(access(mark, F_OK), -1);
 }
 
-static void a_scraped_agent_is_scraped_once_per_period_while_it_is_on(void **state) {
-    (void)state;
+TEST(a_scraped_agent_is_scraped_once_per_period_while_it_is_on) {
     char scrape[160], mark[128];
     snprintf(mark, sizeof mark, "%s/scrapes", folder);
     snprintf(scrape, sizeof scrape, "echo x >>%s", mark);
@@ -528,8 +510,7 @@ static void a_scraped_agent_is_scraped_once_per_period_while_it_is_on(void **sta
     json_decref(certificate);
 }
 
-static void a_scrape_that_never_succeeds_is_refused(void **state) {
-    (void)state;
+TEST(a_scrape_that_never_succeeds_is_refused) {
     struct companion c = start("--scrape", "false", "--scrape-period", "50ms", "--agent-timeout", "200ms");
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
@@ -540,8 +521,7 @@ static void a_scrape_that_never_succeeds_is_refused(void **state) {
 
 /* ---- bad input ---- */
 
-static void an_agent_that_dies_is_said_and_off_halves_go_on(void **state) {
-    (void)state;
+TEST(an_agent_that_dies_is_said_and_off_halves_go_on) {
     char word[16];
     pid_t agent = make_agent(0, 1, doze);
     text_pid(word, agent);
@@ -576,8 +556,7 @@ static void an_agent_that_dies_is_said_and_off_halves_go_on(void **state) {
     json_decref(stop(&c));
 }
 
-static void a_command_that_ends_at_once_is_refused_with_its_status_and_its_last_line(void **state) {
-    (void)state;
+TEST(a_command_that_ends_at_once_is_refused_with_its_status_and_its_last_line) {
     struct companion c = start("--agent-cmd", "echo first; echo 'no  counters here' >&2; echo; echo ----; exit 3", "--shell");
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
@@ -594,8 +573,7 @@ static void a_command_that_ends_at_once_is_refused_with_its_status_and_its_last_
     was_refused(&c, "there is no program '/nowhere/agent'");
 }
 
-static void a_daemon_is_followed_and_ended_with_everything_it_left(void **state) {
-    (void)state;
+TEST(a_daemon_is_followed_and_ended_with_everything_it_left) {
     struct companion c = start("--agent-cmd", "(setsid sh -c 'while :; do :; done' nl-test-daemon &) ; exit 0", "--shell");
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
@@ -612,8 +590,7 @@ static void a_daemon_is_followed_and_ended_with_everything_it_left(void **state)
     json_decref(certificate);
 }
 
-static void a_command_that_ignores_sigterm_is_killed_and_it_says_so(void **state) {
-    (void)state;
+TEST(a_command_that_ignores_sigterm_is_killed_and_it_says_so) {
     struct companion c = start("--agent-cmd", "trap '' TERM; while :; do sleep 0.01; done", "--shell", "--agent-timeout", "400ms");
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
@@ -626,8 +603,7 @@ static void a_command_that_ignores_sigterm_is_killed_and_it_says_so(void **state
     json_decref(certificate);
 }
 
-static void gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept(void **state) {
-    (void)state;
+TEST(gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept) {
     char log[128];
     struct stat st;
     struct companion c = start("--agent-cmd", "cat /dev/zero");
@@ -644,8 +620,7 @@ static void gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept(void **state
     assert_int_equal(st.st_size, NA_LOG_BYTES);
 }
 
-static void a_number_that_belongs_to_another_process_is_not_signalled(void **state) {
-    (void)state;
+TEST(a_number_that_belongs_to_another_process_is_not_signalled) {
     pid_t agent = make_agent(0, 1, doze);
     struct na_process p = na_process_of(agent), old = {p.pid, p.start_ticks - 1};
     assert_true(na_process_lives(p));
@@ -667,8 +642,7 @@ static int has_kernel_threads(void) {
     return n == 1 && !strcmp(name, "kthreadd");
 }
 
-static void what_cannot_be_an_agent_is_refused(void **state) {
-    (void)state;
+TEST(what_cannot_be_an_agent_is_refused) {
     char word[16];
     text_pid(word, getpid());
     struct companion c = start("--agent-pid", word);
@@ -689,8 +663,7 @@ static void what_cannot_be_an_agent_is_refused(void **state) {
 
 /* ---- whatever happens, it is left as it was found ---- */
 
-static void a_killed_companion_leaves_no_frozen_agent(void **state) {
-    (void)state;
+TEST(a_killed_companion_leaves_no_frozen_agent) {
     const uid_t users[] = {0, NOBODY}; /* cgroup; signals */
     for (int i = 0; i < (geteuid() ? 1 : 2); i++) {
         char word[16], cgroup[512];
@@ -715,8 +688,7 @@ static void a_killed_companion_leaves_no_frozen_agent(void **state) {
     }
 }
 
-static void a_killed_companion_leaves_no_started_agent(void **state) {
-    (void)state;
+TEST(a_killed_companion_leaves_no_started_agent) {
     struct companion c =
         start("--agent-cmd", "(setsid sh -c 'while :; do sleep 0.01; done' nl-test-orphan &) ; exec sleep 1000", "--shell");
     place(&c);
@@ -766,14 +738,12 @@ static void kill_owner(int has_closed) {
     end_agent(agent);
 }
 
-static void a_killed_owner_leaves_no_frozen_agent_and_no_companion(void **state) {
-    (void)state;
+TEST(a_killed_owner_leaves_no_frozen_agent_and_no_companion) {
     kill_owner(0);
     kill_owner(1);
 }
 
-static void a_closed_page_restores_at_once_and_commands_go_on_being_answered(void **state) {
-    (void)state;
+TEST(a_closed_page_restores_at_once_and_commands_go_on_being_answered) {
     char word[16];
     pid_t agent = make_agent(0, 2, spin);
     text_pid(word, agent);
@@ -817,8 +787,7 @@ static void without_descriptors(const char *option, const char *word, pid_t agen
     assert_true(runs(agent));
 }
 
-static void an_agent_is_given_back_by_a_companion_that_may_open_nothing(void **state) {
-    (void)state;
+TEST(an_agent_is_given_back_by_a_companion_that_may_open_nothing) {
     char word[16], path[600];
     pid_t agent = make_agent(0, 2, spin);
     text_pid(word, agent);
@@ -837,8 +806,7 @@ static void an_agent_is_given_back_by_a_companion_that_may_open_nothing(void **s
     assert_int_equal(rmdir(path), 0);
 }
 
-static void a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease(void **state) {
-    (void)state;
+TEST(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease) {
     char word[16];
     pid_t agent = make_agent(0, 2, spin);
     text_pid(word, agent);
@@ -885,8 +853,7 @@ static pid_t guardian_of(pid_t companion) {
     return l.found;
 }
 
-static void a_killed_guardian_is_replaced(void **state) {
-    (void)state;
+TEST(a_killed_guardian_is_replaced) {
     char word[16];
     pid_t agent = make_agent(0, 2, spin);
     text_pid(word, agent);
@@ -911,8 +878,7 @@ static void a_killed_guardian_is_replaced(void **state) {
     close(c.said);
 }
 
-static void what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_by_the_next(void **state) {
-    (void)state;
+TEST(what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_by_the_next) {
     char word[16], runtime[80], file[160];
     pid_t agent = make_agent(0, 2, spin);
     text_pid(word, agent);
@@ -948,8 +914,7 @@ static void what_companion_and_guardian_leave_frozen_when_killed_together_is_res
     close(c.said);
 }
 
-static void an_off_command_that_fails_once_is_run_again_by_the_guardian(void **state) {
-    (void)state;
+TEST(an_off_command_that_fails_once_is_run_again_by_the_guardian) {
     char off[200], done[100];
     snprintf(done, sizeof done, "%s/off-done", folder);
     snprintf(off, sizeof off, "test -e %s/may && touch %s", folder, done);
@@ -965,8 +930,7 @@ static void an_off_command_that_fails_once_is_run_again_by_the_guardian(void **s
     assert_int_equal(access(done, F_OK), 0);
 }
 
-static void a_unit_whose_name_two_cgroups_have_is_refused(void **state) {
-    (void)state;
+TEST(a_unit_whose_name_two_cgroups_have_is_refused) {
     char name[64], path[600], above[600], other[700];
     snprintf(name, sizeof name, "nl-two-%d.service", (int)getpid());
     pid_t agent = agent_in_cgroup("", name, path, sizeof path);
@@ -980,8 +944,7 @@ static void a_unit_whose_name_two_cgroups_have_is_refused(void **state) {
     assert_int_equal(rmdir(other) + rmdir(above) + rmdir(path), 0);
 }
 
-static void a_page_of_another_version_and_commands_out_of_order_are_refused(void **state) {
-    (void)state;
+TEST(a_page_of_another_version_and_commands_out_of_order_are_refused) {
     int fd;
     struct nl_agent *page = nl_agent_create(&fd);
     page->page.size_bytes--;
@@ -1015,37 +978,4 @@ static int tear_down(void **state) {
     return system(command);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_is_frozen_and_thawed_and_left_running),
-        cmocka_unit_test(where_cgroups_are_not_permitted_signals_are_used_and_it_says_why),
-        cmocka_unit_test(another_users_process_is_refused_to_those_who_may_not_stop_it),
-        cmocka_unit_test(a_given_cgroup_is_frozen_itself_and_one_found_frozen_is_refused),
-        cmocka_unit_test(a_unit_is_found_by_its_cgroup),
-        cmocka_unit_test(a_command_is_started_and_ended_and_its_short_lived_children_count),
-        cmocka_unit_test(two_commands_switch_anything_and_off_is_run_at_the_end),
-        cmocka_unit_test(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_others),
-        cmocka_unit_test(the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command),
-        cmocka_unit_test(a_scraped_agent_is_scraped_once_per_period_while_it_is_on),
-        cmocka_unit_test(a_scrape_that_never_succeeds_is_refused),
-        cmocka_unit_test(an_agent_that_dies_is_said_and_off_halves_go_on),
-        cmocka_unit_test(a_command_that_ends_at_once_is_refused_with_its_status_and_its_last_line),
-        cmocka_unit_test(a_daemon_is_followed_and_ended_with_everything_it_left),
-        cmocka_unit_test(a_command_that_ignores_sigterm_is_killed_and_it_says_so),
-        cmocka_unit_test(gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept),
-        cmocka_unit_test(a_number_that_belongs_to_another_process_is_not_signalled),
-        cmocka_unit_test(what_cannot_be_an_agent_is_refused),
-        cmocka_unit_test(a_killed_companion_leaves_no_frozen_agent),
-        cmocka_unit_test(a_killed_companion_leaves_no_started_agent),
-        cmocka_unit_test(a_killed_owner_leaves_no_frozen_agent_and_no_companion),
-        cmocka_unit_test(a_closed_page_restores_at_once_and_commands_go_on_being_answered),
-        cmocka_unit_test(an_agent_is_given_back_by_a_companion_that_may_open_nothing),
-        cmocka_unit_test(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease),
-        cmocka_unit_test(a_killed_guardian_is_replaced),
-        cmocka_unit_test(what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_by_the_next),
-        cmocka_unit_test(an_off_command_that_fails_once_is_run_again_by_the_guardian),
-        cmocka_unit_test(a_unit_whose_name_two_cgroups_have_is_refused),
-        cmocka_unit_test(a_page_of_another_version_and_commands_out_of_order_are_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

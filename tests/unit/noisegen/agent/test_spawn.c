@@ -1,17 +1,11 @@
 /* How commands ended that the companion of an agent started. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "noisegen/agent/spawn.h"
+#include "tests/unit/unit.h"
 
 enum { ORPHANS = 200 };
 
@@ -20,8 +14,7 @@ static void wait_for_all(void) {
     while (waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT) == 0) na_reap_all();
 }
 
-static void the_end_of_a_command_is_known_whatever_else_ends(void **state) {
-    (void)state;
+TEST(the_end_of_a_command_is_known_whatever_else_ends) {
     char reason[256];
     struct na_command command;
     pid_t pid;
@@ -43,8 +36,7 @@ static void the_end_of_a_command_is_known_whatever_else_ends(void **state) {
     na_command_free(&command);
 }
 
-static void the_end_of_a_process_that_is_no_command_is_not_kept(void **state) {
-    (void)state;
+TEST(the_end_of_a_process_that_is_no_command_is_not_kept) {
     pid_t orphan = fork();
     assert_true(orphan >= 0);
     if (orphan == 0) _exit(3);
@@ -54,8 +46,7 @@ static void the_end_of_a_process_that_is_no_command_is_not_kept(void **state) {
     assert_true(na_was_reaped(orphan));
 }
 
-static void a_command_that_runs_is_known_after_any_number_of_others(void **state) {
-    (void)state;
+TEST(a_command_that_runs_is_known_after_any_number_of_others) {
     char reason[256];
     struct na_command agent, scrape;
     pid_t pid, other;
@@ -73,13 +64,4 @@ static void a_command_that_runs_is_known_after_any_number_of_others(void **state
     assert_int_equal(WEXITSTATUS(na_status_of(pid)), 5);
     na_command_free(&agent);
     na_command_free(&scrape);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_end_of_a_command_is_known_whatever_else_ends),
-        cmocka_unit_test(the_end_of_a_process_that_is_no_command_is_not_kept),
-        cmocka_unit_test(a_command_that_runs_is_known_after_any_number_of_others),
-    };
-    return cmocka_run_group_tests_name("spawn", tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* The load kinds: every row works, and has the effect it promises, by the counter that moves. Nothing here needs a privilege; what this
  * machine or user does not have is skipped with a reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -38,7 +30,7 @@
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 #include "common/base/nl_clock.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 enum { REASON_BYTES = 256, MAX_CPUS = 1024 };
 
@@ -185,8 +177,7 @@ static void pin(int cpu) {
 
 /* ---- every row ---- */
 
-static void the_rows_come_in_their_order(void **state) {
-    (void)state;
+TEST(the_rows_come_in_their_order) {
     static const char *const names[] = {"spin", "sum",       "cache", "membw", "syscall", "procfs", "fork",
                                         "ipi",  "pagefault", "net",   "disk",  "wakeup",  "seed",   NULL};
     int i = 0;
@@ -195,8 +186,7 @@ static void the_rows_come_in_their_order(void **state) {
     assert_null(ng_kinds[i]);
 }
 
-static void every_row_has_a_name_a_help_line_and_a_period(void **state) {
-    (void)state;
+TEST(every_row_has_a_name_a_help_line_and_a_period) {
     for (const struct ng_kind *const *k = ng_kinds; *k; k++) {
         const struct ng_kind *kind = *k;
         for (const char *c = kind->name; *c; c++) assert_true(islower((unsigned char)*c));
@@ -213,8 +203,7 @@ static void every_row_has_a_name_a_help_line_and_a_period(void **state) {
     assert_null(ng_kind_find(""));
 }
 
-static void every_kind_can_be_prepared_run_and_cleaned_up_twice(void **state) {
-    (void)state;
+TEST(every_kind_can_be_prepared_run_and_cleaned_up_twice) {
     for (const struct ng_kind *const *k = ng_kinds; *k; k++) {
         int n_files = n_open_files();
         for (int round = 0; round < 2; round++) {
@@ -235,8 +224,7 @@ static void every_kind_can_be_prepared_run_and_cleaned_up_twice(void **state) {
     }
 }
 
-static void a_second_state_does_not_disturb_the_first(void **state) {
-    (void)state;
+TEST(a_second_state_does_not_disturb_the_first) {
     for (const struct ng_kind *const *k = ng_kinds; *k; k++) {
         struct load first, second;
         if (try_to_open(&first, (*k)->name, some_options())) continue;
@@ -255,8 +243,7 @@ struct refusal {
     const char *reason; /* a part of it */
 };
 
-static void a_failing_prepare_leaves_no_state_and_says_why_in_one_line(void **state) {
-    (void)state;
+TEST(a_failing_prepare_leaves_no_state_and_says_why_in_one_line) {
     const struct refusal refusals[] = {
         {"sum", {.array_bytes = 7}, "at least 8 bytes"},
         {"sum", {.array_bytes = -1}, "at least 8 bytes"},
@@ -287,8 +274,7 @@ static void a_failing_prepare_leaves_no_state_and_says_why_in_one_line(void **st
     assert_int_equal(n_open_files(), n_files);
 }
 
-static void a_reason_longer_than_its_place_is_cut(void **state) {
-    (void)state;
+TEST(a_reason_longer_than_its_place_is_cut) {
     struct ng_kind_options options = some_options();
     char reason[16];
     void *work_state = &options;
@@ -299,8 +285,7 @@ static void a_reason_longer_than_its_place_is_cut(void **state) {
 
 /* ---- spin, sum, seed, wakeup ---- */
 
-static void arithmetic_takes_cpu_time_and_neither_faults_nor_sleeps(void **state) {
-    (void)state;
+TEST(arithmetic_takes_cpu_time_and_neither_faults_nor_sleeps) {
     static const char *const names[] = {"spin", "sum", "seed"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct load load = open_load(names[i], some_options());
@@ -320,8 +305,7 @@ static void arithmetic_takes_cpu_time_and_neither_faults_nor_sleeps(void **state
     }
 }
 
-static void sum_counts_every_byte_of_its_array_once_per_pass(void **state) {
-    (void)state;
+TEST(sum_counts_every_byte_of_its_array_once_per_pass) {
     struct ng_kind_options options = some_options();
     options.array_bytes = 5 * 2048 + 24;
     struct load load = open_load("sum", options);
@@ -329,8 +313,7 @@ static void sum_counts_every_byte_of_its_array_once_per_pass(void **state) {
     close_load(&load);
 }
 
-static void without_a_size_a_kind_takes_its_own(void **state) {
-    (void)state;
+TEST(without_a_size_a_kind_takes_its_own) {
     static const char *const names[] = {"sum", "membw"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct ng_kind_options options = some_options();
@@ -341,8 +324,7 @@ static void without_a_size_a_kind_takes_its_own(void **state) {
     }
 }
 
-static void wakeup_sleeps_once_per_unit(void **state) {
-    (void)state;
+TEST(wakeup_sleeps_once_per_unit) {
     struct load load = open_load("wakeup", some_options());
     struct rusage before = usage_of_thread();
     int64_t units = run_quanta(&load, 400);
@@ -356,8 +338,7 @@ static void wakeup_sleeps_once_per_unit(void **state) {
 
 /* ---- membw, cache ---- */
 
-static void membw_writes_every_byte_of_its_array_in_one_pass(void **state) {
-    (void)state;
+TEST(membw_writes_every_byte_of_its_array_in_one_pass) {
     struct ng_kind_options options = some_options();
     options.array_bytes = (3 << 20) + 64;
     struct load load = open_load("membw", options);
@@ -373,8 +354,7 @@ static void membw_writes_every_byte_of_its_array_in_one_pass(void **state) {
     close_load(&load);
 }
 
-static void membw_leaves_out_only_a_part_of_a_line_at_the_end(void **state) {
-    (void)state;
+TEST(membw_leaves_out_only_a_part_of_a_line_at_the_end) {
     struct ng_kind_options options = some_options();
     options.array_bytes = 4096 + 64 + 63;
     struct load load = open_load("membw", options);
@@ -401,8 +381,7 @@ static void with_machine(const char *description) {
 
 static const char two_levels[] = "package:2 l3:1(size=4194304) l2:2(size=1048576) pu:1";
 
-static void cache_takes_the_size_of_the_level_and_share_asked_for(void **state) {
-    (void)state;
+TEST(cache_takes_the_size_of_the_level_and_share_asked_for) {
     const struct {
         int level;
         double share;
@@ -418,8 +397,7 @@ static void cache_takes_the_size_of_the_level_and_share_asked_for(void **state) 
     with_machine(NULL);
 }
 
-static void cache_says_which_level_a_machine_does_not_have(void **state) {
-    (void)state;
+TEST(cache_says_which_level_a_machine_does_not_have) {
     struct load load;
     with_machine("package:1 core:2 pu:1");
     assert_int_equal(try_to_open(&load, "cache", (struct ng_kind_options){.cpu = 0}), -1);
@@ -438,8 +416,7 @@ static void cache_says_which_level_a_machine_does_not_have(void **state) {
     with_machine(NULL);
 }
 
-static void cache_touches_each_line_of_its_buffer_once_per_sweep(void **state) {
-    (void)state;
+TEST(cache_touches_each_line_of_its_buffer_once_per_sweep) {
     static const double shares[] = {0.00007, 0.0002, 0.001, 0.1, 0.5, 0.77};
     with_machine(two_levels);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
@@ -456,8 +433,7 @@ static void cache_touches_each_line_of_its_buffer_once_per_sweep(void **state) {
 }
 
 /* A prefetcher follows neighbouring lines and equal distances within a page. */
-static void cache_hardly_ever_stays_in_a_page(void **state) {
-    (void)state;
+TEST(cache_hardly_ever_stays_in_a_page) {
     enum { PAGE = 4096 };
     with_machine(two_levels);
     struct load load = open_load("cache", (struct ng_kind_options){.cache_level = 2, .cache_share = 0.25});
@@ -530,8 +506,7 @@ static double slowdown_by(struct load *cache, struct load *spin, const struct ng
     return (double)after_sweep_ns[N / 4] / (double)after_spin_ns[N / 4];
 }
 
-static void cache_slows_the_next_walk_through_somebodys_data(void **state) {
-    (void)state;
+TEST(cache_slows_the_next_walk_through_somebodys_data) {
     struct load cache, spin = open_load("spin", some_options());
     struct ng_kind_options options = some_options();
     options.cache_level = 2;
@@ -555,8 +530,7 @@ static void cache_slows_the_next_walk_through_somebodys_data(void **state) {
 /* ---- syscall ---- */
 
 /* Counts what the child asks the kernel for between two calls that nothing else makes, getpgid(12345) and getpgid(54321). */
-static void syscall_makes_exactly_one_call_per_unit(void **state) {
-    (void)state;
+TEST(syscall_makes_exactly_one_call_per_unit) {
     enum { N = 500 };
     struct load load = open_load("syscall", some_options());
     pid_t child = fork();
@@ -611,8 +585,7 @@ static int n_processes(void) {
     return n;
 }
 
-static void procfs_reads_a_file_per_quantum_and_all_processes_per_sweep(void **state) {
-    (void)state;
+TEST(procfs_reads_a_file_per_quantum_and_all_processes_per_sweep) {
     int64_t calls = io_count("syscr:"), bytes = io_count("rchar:");
     if (calls < 0) SKIP("this kernel does not count reads in /proc/self/io");
     int least = n_processes() * 3 / 4; /* some may end meanwhile */
@@ -628,8 +601,7 @@ static void procfs_reads_a_file_per_quantum_and_all_processes_per_sweep(void **s
     close_load(&load);
 }
 
-static void procfs_does_not_mind_processes_that_end(void **state) {
-    (void)state;
+TEST(procfs_does_not_mind_processes_that_end) {
     enum { N = 30 };
     pid_t children[N];
     for (int i = 0; i < N; i++) {
@@ -653,8 +625,7 @@ static void procfs_does_not_mind_processes_that_end(void **state) {
     close_load(&load);
 }
 
-static void procfs_fails_with_the_name_of_the_file_when_none_can_be_opened(void **state) {
-    (void)state;
+TEST(procfs_fails_with_the_name_of_the_file_when_none_can_be_opened) {
     struct load load = open_load("procfs", some_options());
     struct rlimit limit, none;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -674,8 +645,7 @@ static void procfs_fails_with_the_name_of_the_file_when_none_can_be_opened(void 
 
 /* ---- fork ---- */
 
-static void fork_makes_one_child_per_unit_and_adds_up_their_time(void **state) {
-    (void)state;
+TEST(fork_makes_one_child_per_unit_and_adds_up_their_time) {
     struct load load = open_load("fork", some_options());
     struct rusage before, after;
     assert_int_equal(load.kind->extra_cpu_ns(load.state), 0);
@@ -706,8 +676,7 @@ static int64_t n_processes_ever(void) {
     return n;
 }
 
-static void fork_really_makes_processes(void **state) {
-    (void)state;
+TEST(fork_really_makes_processes) {
     int64_t before = n_processes_ever();
     if (before < 0) SKIP("this kernel does not count processes in /proc/stat");
     struct load load = open_load("fork", some_options());
@@ -732,8 +701,7 @@ static int fork_without_a_right_to_children(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-static void fork_says_so_when_no_more_children_are_allowed(void **state) {
-    (void)state;
+TEST(fork_says_so_when_no_more_children_are_allowed) {
     in_child(fork_without_a_right_to_children);
 }
 
@@ -812,8 +780,7 @@ static int interrupts_by_counters(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-static void ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit(void **state) {
-    (void)state;
+TEST(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit) {
     in_child(interrupts_by_counters);
 }
 
@@ -838,8 +805,7 @@ static int interrupts_by_membarrier(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-static void ipi_interrupts_registered_processes_without_a_privilege(void **state) {
-    (void)state;
+TEST(ipi_interrupts_registered_processes_without_a_privilege) {
     in_child(interrupts_by_membarrier);
 }
 
@@ -856,15 +822,13 @@ static int interrupts_with_few_files(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-static void ipi_asks_for_more_files_where_there_are_more_cpus_than_files(void **state) {
-    (void)state;
+TEST(ipi_asks_for_more_files_where_there_are_more_cpus_than_files) {
     in_child(interrupts_with_few_files);
 }
 
 /* ---- pagefault ---- */
 
-static void pagefault_makes_one_minor_fault_per_unit(void **state) {
-    (void)state;
+TEST(pagefault_makes_one_minor_fault_per_unit) {
     struct load load = open_load("pagefault", some_options());
     struct rusage before = usage_of_thread();
     int64_t units = run_quanta(&load, 5000);
@@ -885,8 +849,7 @@ static long n_pages_mapped(void) {
     return n;
 }
 
-static void pagefault_takes_little_memory_and_gives_it_back(void **state) {
-    (void)state;
+TEST(pagefault_takes_little_memory_and_gives_it_back) {
     long before = n_pages_mapped();
     if (before < 0) SKIP("no /proc/self/statm");
     for (int i = 0; i < 1000; i++) {
@@ -935,8 +898,7 @@ static int64_t drain(int fd, int64_t *n) {
     return bytes;
 }
 
-static void net_delivers_exactly_its_units_to_a_udp_address(void **state) {
-    (void)state;
+TEST(net_delivers_exactly_its_units_to_a_udp_address) {
     static const int families[] = {AF_INET, AF_INET6};
     for (int i = 0; i < 2; i++) {
         struct peer peer = open_peer(families[i], SOCK_DGRAM);
@@ -965,8 +927,7 @@ static int accept_one(const struct peer *peer) {
     return fd;
 }
 
-static void net_delivers_exactly_its_units_to_a_tcp_address(void **state) {
-    (void)state;
+TEST(net_delivers_exactly_its_units_to_a_tcp_address) {
     struct peer peer = open_peer(AF_INET, SOCK_STREAM);
     assert_true(peer.fd >= 0);
     struct ng_kind_options options = some_options();
@@ -987,8 +948,7 @@ static void net_delivers_exactly_its_units_to_a_tcp_address(void **state) {
     close(peer.fd);
 }
 
-static void net_counts_nothing_while_the_other_side_does_not_read(void **state) {
-    (void)state;
+TEST(net_counts_nothing_while_the_other_side_does_not_read) {
     struct peer peer = open_peer(AF_INET, SOCK_STREAM);
     assert_true(peer.fd >= 0);
     struct ng_kind_options options = some_options();
@@ -1019,8 +979,7 @@ static void net_counts_nothing_while_the_other_side_does_not_read(void **state) 
     close(peer.fd);
 }
 
-static void net_reaches_its_own_receiver_without_an_address(void **state) {
-    (void)state;
+TEST(net_reaches_its_own_receiver_without_an_address) {
     static const int64_t sizes[] = {0, 1, 65507};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct ng_kind_options options = some_options();
@@ -1032,8 +991,7 @@ static void net_reaches_its_own_receiver_without_an_address(void **state) {
     }
 }
 
-static void net_fails_with_the_address_when_a_udp_port_is_closed(void **state) {
-    (void)state;
+TEST(net_fails_with_the_address_when_a_udp_port_is_closed) {
     struct peer peer = open_peer(AF_INET, SOCK_DGRAM);
     struct sockaddr_in other = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     assert_true(peer.fd >= 0);
@@ -1049,8 +1007,7 @@ static void net_fails_with_the_address_when_a_udp_port_is_closed(void **state) {
     close(peer.fd);
 }
 
-static void net_says_that_nobody_listens_at_a_tcp_port(void **state) {
-    (void)state;
+TEST(net_says_that_nobody_listens_at_a_tcp_port) {
     struct peer peer = open_peer(AF_INET, SOCK_DGRAM); /* a port number that is free for TCP or not ours to find out */
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -1069,8 +1026,7 @@ static void net_says_that_nobody_listens_at_a_tcp_port(void **state) {
     close(peer.fd);
 }
 
-static void net_fails_with_the_address_when_the_other_side_hangs_up(void **state) {
-    (void)state;
+TEST(net_fails_with_the_address_when_the_other_side_hangs_up) {
     struct peer peer = open_peer(AF_INET, SOCK_STREAM);
     assert_true(peer.fd >= 0);
     struct ng_kind_options options = some_options();
@@ -1085,8 +1041,7 @@ static void net_fails_with_the_address_when_the_other_side_hangs_up(void **state
     close(peer.fd);
 }
 
-static void net_refuses_malformed_addresses(void **state) {
-    (void)state;
+TEST(net_refuses_malformed_addresses) {
     static const char *const addresses[] = {
         "",
         "udp",
@@ -1162,8 +1117,7 @@ static int n_entries(const char *path) {
     return n;
 }
 
-static void disk_writes_4_kib_per_unit_and_leaves_nothing(void **state) {
-    (void)state;
+TEST(disk_writes_4_kib_per_unit_and_leaves_nothing) {
     struct load load = open_load("disk", some_options());
     assert_int_equal(n_entries(folder), 0);
     int64_t before = io_count("wchar:"), calls = io_count("syscw:");
@@ -1183,8 +1137,7 @@ struct bad_folder {
     const char *path, *reason;
 };
 
-static void disk_refuses_a_folder_it_cannot_write_in(void **state) {
-    (void)state;
+TEST(disk_refuses_a_folder_it_cannot_write_in) {
     char missing[PATH_MAX + 16], locked[PATH_MAX + 16];
     snprintf(missing, sizeof missing, "%s/missing", folder);
     snprintf(locked, sizeof locked, "%s/locked", folder);
@@ -1210,8 +1163,7 @@ static void disk_refuses_a_folder_it_cannot_write_in(void **state) {
     assert_int_equal(rmdir(locked), 0);
 }
 
-static void disk_fails_when_its_folder_is_removed(void **state) {
-    (void)state;
+TEST(disk_fails_when_its_folder_is_removed) {
     char path[PATH_MAX + 16];
     snprintf(path, sizeof path, "%s/soon", folder);
     assert_int_equal(mkdir(path, 0700), 0);
@@ -1261,8 +1213,7 @@ static int write_to_a_full_disk(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-static void disk_says_so_when_the_disk_is_full(void **state) {
-    (void)state;
+TEST(disk_says_so_when_the_disk_is_full) {
     in_child(write_to_a_full_disk);
 }
 
@@ -1280,8 +1231,7 @@ static int write_with_a_limit(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-static void disk_stays_within_the_limit_on_file_sizes(void **state) {
-    (void)state;
+TEST(disk_stays_within_the_limit_on_file_sizes) {
     in_child(write_with_a_limit);
 }
 
@@ -1299,8 +1249,7 @@ static int write_more_than_the_file_holds(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-static void disk_never_takes_more_than_16_mib(void **state) {
-    (void)state;
+TEST(disk_never_takes_more_than_16_mib) {
     in_child(write_more_than_the_file_holds);
 }
 
@@ -1332,13 +1281,11 @@ static int write_where_files_have_names(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-static void disk_leaves_nothing_where_files_must_have_names(void **state) {
-    (void)state;
+TEST(disk_leaves_nothing_where_files_must_have_names) {
     in_child(write_where_files_have_names);
 }
 
-static void disk_leaves_nothing_when_it_is_killed(void **state) {
-    (void)state;
+TEST(disk_leaves_nothing_when_it_is_killed) {
     int ends[2], status;
     char byte = 0;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -1360,53 +1307,4 @@ static void disk_leaves_nothing_when_it_is_killed(void **state) {
     assert_int_equal(n_entries(folder), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_rows_come_in_their_order),
-        cmocka_unit_test(every_row_has_a_name_a_help_line_and_a_period),
-        cmocka_unit_test(every_kind_can_be_prepared_run_and_cleaned_up_twice),
-        cmocka_unit_test(a_second_state_does_not_disturb_the_first),
-        cmocka_unit_test(a_failing_prepare_leaves_no_state_and_says_why_in_one_line),
-        cmocka_unit_test(a_reason_longer_than_its_place_is_cut),
-        cmocka_unit_test(arithmetic_takes_cpu_time_and_neither_faults_nor_sleeps),
-        cmocka_unit_test(sum_counts_every_byte_of_its_array_once_per_pass),
-        cmocka_unit_test(without_a_size_a_kind_takes_its_own),
-        cmocka_unit_test(wakeup_sleeps_once_per_unit),
-        cmocka_unit_test(membw_writes_every_byte_of_its_array_in_one_pass),
-        cmocka_unit_test(membw_leaves_out_only_a_part_of_a_line_at_the_end),
-        cmocka_unit_test(cache_takes_the_size_of_the_level_and_share_asked_for),
-        cmocka_unit_test(cache_says_which_level_a_machine_does_not_have),
-        cmocka_unit_test(cache_touches_each_line_of_its_buffer_once_per_sweep),
-        cmocka_unit_test(cache_hardly_ever_stays_in_a_page),
-        cmocka_unit_test(cache_slows_the_next_walk_through_somebodys_data),
-        cmocka_unit_test(syscall_makes_exactly_one_call_per_unit),
-        cmocka_unit_test(procfs_reads_a_file_per_quantum_and_all_processes_per_sweep),
-        cmocka_unit_test(procfs_does_not_mind_processes_that_end),
-        cmocka_unit_test(procfs_fails_with_the_name_of_the_file_when_none_can_be_opened),
-        cmocka_unit_test(fork_makes_one_child_per_unit_and_adds_up_their_time),
-        cmocka_unit_test(fork_really_makes_processes),
-        cmocka_unit_test(fork_says_so_when_no_more_children_are_allowed),
-        cmocka_unit_test(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit),
-        cmocka_unit_test(ipi_interrupts_registered_processes_without_a_privilege),
-        cmocka_unit_test(ipi_asks_for_more_files_where_there_are_more_cpus_than_files),
-        cmocka_unit_test(pagefault_makes_one_minor_fault_per_unit),
-        cmocka_unit_test(pagefault_takes_little_memory_and_gives_it_back),
-        cmocka_unit_test(net_delivers_exactly_its_units_to_a_udp_address),
-        cmocka_unit_test(net_delivers_exactly_its_units_to_a_tcp_address),
-        cmocka_unit_test(net_counts_nothing_while_the_other_side_does_not_read),
-        cmocka_unit_test(net_reaches_its_own_receiver_without_an_address),
-        cmocka_unit_test(net_fails_with_the_address_when_a_udp_port_is_closed),
-        cmocka_unit_test(net_says_that_nobody_listens_at_a_tcp_port),
-        cmocka_unit_test(net_fails_with_the_address_when_the_other_side_hangs_up),
-        cmocka_unit_test(net_refuses_malformed_addresses),
-        cmocka_unit_test(disk_writes_4_kib_per_unit_and_leaves_nothing),
-        cmocka_unit_test(disk_refuses_a_folder_it_cannot_write_in),
-        cmocka_unit_test(disk_fails_when_its_folder_is_removed),
-        cmocka_unit_test(disk_says_so_when_the_disk_is_full),
-        cmocka_unit_test(disk_stays_within_the_limit_on_file_sizes),
-        cmocka_unit_test(disk_never_takes_more_than_16_mib),
-        cmocka_unit_test(disk_leaves_nothing_where_files_must_have_names),
-        cmocka_unit_test(disk_leaves_nothing_when_it_is_killed),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

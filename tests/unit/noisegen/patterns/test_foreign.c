@@ -1,19 +1,12 @@
 /* Traces as other tools write them: netgauge's selfish and LogGOPSim, the tracer osnoise, FTQ. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "noisegen/patterns/trace.h"
+#include "tests/unit/unit.h"
 
 static char bursts[4096], reason[512];
 static struct ng_trace trace;
@@ -44,8 +37,7 @@ static void assert_holds(const char *text, const char *part) {
     if (!strstr(text, part)) fail_msg("'%s' does not hold '%s'", text, part);
 }
 
-static void detours_of_selfish_are_read_with_decimals_and_comments_anywhere(void **state) {
-    (void)state;
+TEST(detours_of_selfish_are_read_with_decimals_and_comments_anywhere) {
     /* as netgauge writes it: comments before and after, ns with decimals */
     assert_string_equal(read_file("# Netgauge v2.4.6 MPI enabled (P=1)\n# noise, method selfish\n# time [ns] detour [ns]\n"
                                   "1000.40 250.6\n2000.5 99.9\n2000.49 10\n# in between\n5000 0.3\n7000 1e3\n# max 1000 ns\n", 0),
@@ -61,8 +53,7 @@ static void detours_of_selfish_are_read_with_decimals_and_comments_anywhere(void
     assert_string_equal(read_file("0.5 11.5\n11.4 5.4\n", 0), "0+12@-1 12+4@-1");
 }
 
-static void a_file_in_another_unit_is_read_when_it_is_said(void **state) {
-    (void)state;
+TEST(a_file_in_another_unit_is_read_when_it_is_said) {
     assert_string_equal(read_file("1 2\n10 0.5\n", 1e3), "1000+2000@-1 10000+500@-1");
     assert_string_equal(read_file("# span_ns: 50000\n1.5\t2\t3\n10\t0.5\t4\n", 1e3), "1500+2000@3 10000+500@4");
     assert_int_equal(trace.span_ns, 50000);
@@ -70,16 +61,14 @@ static void a_file_in_another_unit_is_read_when_it_is_said(void **state) {
     assert_string_equal(read_file("1 2\n", 1e9), "1000000000+2000000000@-1");
 }
 
-static void a_file_of_ours_stays_as_it_is(void **state) {
-    (void)state;
+TEST(a_file_of_ours_stays_as_it_is) {
     assert_string_equal(read_file("# span_ns: 100\n1\t2\t0\t-\tprometheus_1.5\n10\t5\t0\t-\tx\n", 0), "1+2@0 10+5@0");
     assert_string_equal(trace.said, "");
     assert_holds(read_file("1\t2\n10.5\t5\n", 0), ":2: the start is not a whole number of ns");
     assert_holds(read_file("1\t2\n1\t5\n", 0), ":2: overlaps");
 }
 
-static void what_is_wrong_in_a_converted_file_is_said_with_its_own_line(void **state) {
-    (void)state;
+TEST(what_is_wrong_in_a_converted_file_is_said_with_its_own_line) {
     static const char *const files[][2] = {{"# selfish\n0.5 1\n\n-1 2\n", ":4: the start is not a number"},
                                            {"0.5 1\n2 nan\n", ":2: the duration is not a positive number"},
                                            {"0.5 1\n2 0\n", ":2: the duration is not a positive number"},
@@ -96,8 +85,7 @@ static void what_is_wrong_in_a_converted_file_is_said_with_its_own_line(void **s
 
 static const char osnoise_head[] = "# tracer: osnoise\n#\n#                                _-----=> irqs-off\n";
 
-static void events_of_osnoise_are_read_with_their_cpus(void **state) {
-    (void)state;
+TEST(events_of_osnoise_are_read_with_their_cpus) {
     char text[2048];
     /* an irq within a thread: durations are net of what interrupts them */
     snprintf(text, sizeof text, "%s%s", osnoise_head,
@@ -115,8 +103,7 @@ static void events_of_osnoise_are_read_with_their_cpus(void **state) {
     assert_holds(read_file(" x-1 [000] 5.0: irq_noise: t:2 start 5.000000120 duration 30 ns\n", 1e3), "says its units itself");
 }
 
-static void files_without_interruptions_are_refused_by_their_names(void **state) {
-    (void)state;
+TEST(files_without_interruptions_are_refused_by_their_names) {
     char text[1024];
     assert_holds(read_file("# Frequency 1000.000000\n# Ticks per ns: 2.4\n# octave: pkg load signal\n0 37640\n1000000 37599\n", 0),
                  "is of FTQ");
@@ -125,16 +112,4 @@ static void files_without_interruptions_are_refused_by_their_names(void **state)
              osnoise_head);
     assert_holds(read_file(text, 0), "has its sums per second, but no single interruptions");
     assert_holds(read_file("# tracer: timerlat\n 1 2\n", 0), "is of the tracer timerlat");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(detours_of_selfish_are_read_with_decimals_and_comments_anywhere),
-        cmocka_unit_test(a_file_in_another_unit_is_read_when_it_is_said),
-        cmocka_unit_test(a_file_of_ours_stays_as_it_is),
-        cmocka_unit_test(what_is_wrong_in_a_converted_file_is_said_with_its_own_line),
-        cmocka_unit_test(events_of_osnoise_are_read_with_their_cpus),
-        cmocka_unit_test(files_without_interruptions_are_refused_by_their_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* The pacing arithmetic and the loops, on a simulated machine: its clock moves only when somebody works, sleeps or is preempted. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "common/base/nl_rng.h"
 #include "noisegen/patterns/pace.h"
 #include "noisegen/patterns/pattern.h"
+#include "tests/unit/unit.h"
 
 #define MS INT64_C(1000000)
 #define US INT64_C(1000)
@@ -190,8 +183,7 @@ static void assert_balanced(const struct world *w) {
 
 /* ---- arithmetic ---- */
 
-static void a_plan_of_25_ms_has_three_periods_of_10_ms_and_the_last_share_is_half(void **state) {
-    (void)state;
+TEST(a_plan_of_25_ms_has_three_periods_of_10_ms_and_the_last_share_is_half) {
     struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 25 * MS, .level = 0.1};
     assert_int_equal(ng_n_periods(&plan), 3);
     assert_near(ng_share(&plan, 0, 1), 1e6, 0.01);
@@ -200,15 +192,13 @@ static void a_plan_of_25_ms_has_three_periods_of_10_ms_and_the_last_share_is_hal
     assert_near(ng_share(&plan, 2, 2), 0, 0);
 }
 
-static void a_plan_at_level_0_has_no_periods(void **state) {
-    (void)state;
+TEST(a_plan_at_level_0_has_no_periods) {
     struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 25 * MS, .level = 0};
     assert_int_equal(ng_n_periods(&plan), 0);
     assert_int_equal(ng_n_due(&plan, 20 * MS), 0);
 }
 
-static void bursts_become_due_at_their_times_and_never_after_the_last(void **state) {
-    (void)state;
+TEST(bursts_become_due_at_their_times_and_never_after_the_last) {
     struct ng_plan plan = {.start_ns = 100 * MS, .period_ns = 10 * MS, .length_ns = 30 * MS, .level = 0.1};
     assert_int_equal(ng_burst_ns(&plan, 2), 120 * MS);
     assert_int_equal(ng_n_due(&plan, 100 * MS - 1), 0);
@@ -217,8 +207,7 @@ static void bursts_become_due_at_their_times_and_never_after_the_last(void **sta
     assert_int_equal(ng_n_due(&plan, 900 * MS), 3);
 }
 
-static void a_share_smaller_than_a_wake_up_is_saved_until_it_pays_for_one(void **state) {
-    (void)state;
+TEST(a_share_smaller_than_a_wake_up_is_saved_until_it_pays_for_one) {
     /* under a detector: shares of 2 us, a wake-up costs 15 us, of which half is owed after four bursts (8 us); n is 100 */
     struct ng_plan plan = {.period_ns = 20 * MS, .length_ns = 2000 * MS, .level = 0.0001};
     struct ng_account account = {0};
@@ -234,16 +223,14 @@ static void a_share_smaller_than_a_wake_up_is_saved_until_it_pays_for_one(void *
     assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 14);
 }
 
-static void a_share_larger_than_a_wake_up_runs_every_period(void **state) {
-    (void)state;
+TEST(a_share_larger_than_a_wake_up_runs_every_period) {
     struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.01};
     struct ng_account account = {0};
     for (int64_t k = 0; k < 100; k += 33) assert_int_equal(ng_next_burst(&plan, &account, 15 * US, k), k);
     assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 100), 100);
 }
 
-static void work_is_what_is_owed_within_what_the_cap_leaves(void **state) {
-    (void)state;
+TEST(work_is_what_is_owed_within_what_the_cap_leaves) {
     struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.01, .duty_cap = 0.02};
     struct ng_account account = {.owed = 100000};
     assert_int_equal(ng_work_ns(&plan, &account, 20 * US, 0), 100000);
@@ -255,8 +242,7 @@ static void work_is_what_is_owed_within_what_the_cap_leaves(void **state) {
     assert_int_equal(ng_work_ns(&plan, &account, 20 * US, 0), 0);
 }
 
-static void missed_time_is_carried_up_to_the_cap_and_the_rest_dropped(void **state) {
-    (void)state;
+TEST(missed_time_is_carried_up_to_the_cap_and_the_rest_dropped) {
     /* shares of 100 us, two may be carried, plus the 20 us of a wake-up: 220 us */
     struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.01, .carry_bursts = 2};
     struct ng_account account = {.owed = 450000};
@@ -273,8 +259,7 @@ static void missed_time_is_carried_up_to_the_cap_and_the_rest_dropped(void **sta
     assert_near(account.dropped, 130000, 0.01);
 }
 
-static void the_cost_of_a_wake_up_is_a_median_that_ignores_outliers(void **state) {
-    (void)state;
+TEST(the_cost_of_a_wake_up_is_a_median_that_ignores_outliers) {
     struct ng_wake_cost wake = {0};
     assert_int_equal(ng_wake_cost_ns(&wake), 20000);
     ng_wake_cost_add(&wake, 12000);
@@ -286,8 +271,7 @@ static void the_cost_of_a_wake_up_is_a_median_that_ignores_outliers(void **state
     assert_int_equal(ng_wake_cost_ns(&wake), 30016); /* the median of the last seven, 30013 to 30019 */
 }
 
-static void random_bursts_lie_within_their_periods_and_in_their_middle_on_average(void **state) {
-    (void)state;
+TEST(random_bursts_lie_within_their_periods_and_in_their_middle_on_average) {
     struct ng_plan plan = {
         .start_ns = 5 * MS, .period_ns = 10 * MS, .length_ns = 40000 * MS, .level = 0.1, .jitter = 1, .random_seed = 7};
     double sum = 0;
@@ -300,8 +284,7 @@ static void random_bursts_lie_within_their_periods_and_in_their_middle_on_averag
     assert_near(sum / 4000, 4.5e6, 4 * 0.041e6);
 }
 
-static void the_same_seed_gives_the_same_bursts_and_another_one_does_not(void **state) {
-    (void)state;
+TEST(the_same_seed_gives_the_same_bursts_and_another_one_does_not) {
     struct ng_plan a = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.1, .jitter = 1, .random_seed = 7}, b = a, c = a;
     c.random_seed = 8;
     int n_equal = 0;
@@ -312,15 +295,13 @@ static void the_same_seed_gives_the_same_bursts_and_another_one_does_not(void **
     assert_true(n_equal < 5);
 }
 
-static void a_burst_is_late_after_a_tenth_of_the_period_or_1_ms(void **state) {
-    (void)state;
+TEST(a_burst_is_late_after_a_tenth_of_the_period_or_1_ms) {
     assert_int_equal(ng_late_bound_ns(1 * MS), 100 * US);
     assert_int_equal(ng_late_bound_ns(10 * MS), 1 * MS);
     assert_int_equal(ng_late_bound_ns(60000 * MS), 1 * MS);
 }
 
-static void the_tolerance_holds_on_both_sides_and_nothing_asked_is_neither(void **state) {
-    (void)state;
+TEST(the_tolerance_holds_on_both_sides_and_nothing_asked_is_neither) {
     assert_int_equal(ng_within_tolerance(100, 104, 5), 1);
     assert_int_equal(ng_within_tolerance(100, 96, 5), 1);
     assert_int_equal(ng_within_tolerance(100, 106, 5), 0);
@@ -330,7 +311,7 @@ static void the_tolerance_holds_on_both_sides_and_nothing_asked_is_neither(void 
 
 /* ---- the deadline loop ---- */
 
-static void levels_are_delivered_whatever_a_wake_up_costs(void **state) {
+TEST(levels_are_delivered_whatever_a_wake_up_costs) {
     static const double levels[] = {0.0001, 0.001, 0.003, 0.01, 0.1, 0.5, 0.99, 1};
     static const int64_t wake_costs_ns[] = {500, 3 * US, 20 * US, 50 * US};
     (void)state;
@@ -353,7 +334,7 @@ static void levels_are_delivered_whatever_a_wake_up_costs(void **state) {
     }
 }
 
-static void a_cheap_wake_up_runs_every_burst_and_a_dear_one_merges_them(void **state) {
+TEST_WITH(a_cheap_wake_up_runs_every_burst_and_a_dear_one_merges_them, make_world, free_world) {
     struct world *w = *state;
     w->plan.level = 0.0001; /* 1 us per period */
     w->sim.wake_cost_ns = 10 * US;
@@ -367,7 +348,7 @@ static void a_cheap_wake_up_runs_every_burst_and_a_dear_one_merges_them(void **s
     assert_near(w->account.dropped, 0, 1);
 }
 
-static void at_level_0_it_sleeps_once_until_the_end(void **state) {
+TEST_WITH(at_level_0_it_sleeps_once_until_the_end, make_world, free_world) {
     struct world *w = *state;
     w->plan.level = 0;
     assert_int_equal(run(w, ng_run_deadline), 0);
@@ -378,7 +359,7 @@ static void at_level_0_it_sleeps_once_until_the_end(void **state) {
     assert_true(w->account.delivered_ns > 0); /* the one wake-up is not hidden */
 }
 
-static void at_level_100_it_never_sleeps_and_still_ends_on_time(void **state) {
+TEST_WITH(at_level_100_it_never_sleeps_and_still_ends_on_time, make_world, free_world) {
     struct world *w = *state;
     w->plan.level = 1;
     w->plan.length_ns = 1000 * MS;
@@ -388,7 +369,7 @@ static void at_level_100_it_never_sleeps_and_still_ends_on_time(void **state) {
     assert_near(ratio(w), 1, 0.0005);
 }
 
-static void an_expensive_wake_up_is_paid_back_by_the_bursts_after_it(void **state) {
+TEST_WITH(an_expensive_wake_up_is_paid_back_by_the_bursts_after_it, make_world, free_world) {
     struct world *w = *state;
     w->sim.outlier_ns = 5 * MS; /* fifty bursts of 100 us */
     run(w, ng_run_deadline);
@@ -397,7 +378,7 @@ static void an_expensive_wake_up_is_paid_back_by_the_bursts_after_it(void **stat
     assert_balanced(w);
 }
 
-static void a_short_loss_of_the_cpu_is_made_up_for(void **state) {
+TEST_WITH(a_short_loss_of_the_cpu_is_made_up_for, make_world, free_world) {
     struct world *w = *state;
     w->sim.taken_from_ns = 2000 * MS - 1;
     w->sim.taken_until_ns = 2035 * MS; /* three bursts of 100 us are missed, ten may be carried */
@@ -410,7 +391,7 @@ static void a_short_loss_of_the_cpu_is_made_up_for(void **state) {
     assert_balanced(w);
 }
 
-static void a_long_loss_of_the_cpu_is_dropped_beyond_the_cap(void **state) {
+TEST_WITH(a_long_loss_of_the_cpu_is_dropped_beyond_the_cap, make_world, free_world) {
     struct world *w = *state;
     w->sim.taken_from_ns = 2000 * MS - 1;
     w->sim.taken_until_ns = 3000 * MS; /* a hundred bursts, 10 ms of work: 1 ms is carried, 9 ms are dropped */
@@ -421,7 +402,7 @@ static void a_long_loss_of_the_cpu_is_dropped_beyond_the_cap(void **state) {
     assert_balanced(w);
 }
 
-static void without_carrying_nothing_missed_is_made_up_for(void **state) {
+TEST_WITH(without_carrying_nothing_missed_is_made_up_for, make_world, free_world) {
     struct world *w = *state;
     w->plan.carry_bursts = 0;
     w->sim.taken_from_ns = 2000 * MS - 1;
@@ -431,7 +412,7 @@ static void without_carrying_nothing_missed_is_made_up_for(void **state) {
     assert_balanced(w);
 }
 
-static void the_duty_cap_holds_in_every_period_while_missed_time_is_repaid(void **state) {
+TEST_WITH(the_duty_cap_holds_in_every_period_while_missed_time_is_repaid, make_world, free_world) {
     struct world *w = *state;
     w->plan.duty_cap = 0.02;
     w->plan.start_ns = 1000 * MS;
@@ -446,7 +427,7 @@ static void the_duty_cap_holds_in_every_period_while_missed_time_is_repaid(void 
     assert_balanced(w);
 }
 
-static void random_bursts_deliver_the_same_level(void **state) {
+TEST_WITH(random_bursts_deliver_the_same_level, make_world, free_world) {
     struct world *w = *state;
     w->plan.jitter = 1;
     w->plan.random_seed = 42;
@@ -461,7 +442,7 @@ static void random_bursts_deliver_the_same_level(void **state) {
     assert_true(w->account.n_merged > 0);
 }
 
-static void a_run_of_uneven_length_still_delivers_its_level(void **state) {
+TEST_WITH(a_run_of_uneven_length_still_delivers_its_level, make_world, free_world) {
     struct world *w = *state;
     w->plan.length_ns = 1005 * MS;
     run(w, ng_run_deadline);
@@ -469,7 +450,7 @@ static void a_run_of_uneven_length_still_delivers_its_level(void **state) {
     assert_near(ratio(w), 1, 0.005);
 }
 
-static void an_interruption_ends_a_sleep_and_only_begun_bursts_count_as_planned(void **state) {
+TEST_WITH(an_interruption_ends_a_sleep_and_only_begun_bursts_count_as_planned, make_world, free_world) {
     struct world *w = *state;
     w->sim.stop_at_ns = 1504 * MS;
     assert_int_equal(run(w, ng_run_deadline), 1);
@@ -478,7 +459,7 @@ static void an_interruption_ends_a_sleep_and_only_begun_bursts_count_as_planned(
     assert_near(ratio(w), 1, 0.02);
 }
 
-static void an_interruption_ends_a_burst_at_the_next_quantum_and_cancels_its_rest(void **state) {
+TEST_WITH(an_interruption_ends_a_burst_at_the_next_quantum_and_cancels_its_rest, make_world, free_world) {
     struct world *w = *state;
     w->plan.level = 0.5;
     w->plan.period_ns = 5000 * MS;
@@ -503,7 +484,7 @@ static void run_halves(struct world *w, int n) {
     }
 }
 
-static void an_account_keeps_its_level_over_many_short_runs(void **state) {
+TEST(an_account_keeps_its_level_over_many_short_runs) {
     static const double levels[] = {0.0001, 0.001, 0.01, 0.1};
     (void)state;
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
@@ -520,7 +501,7 @@ static void an_account_keeps_its_level_over_many_short_runs(void **state) {
     }
 }
 
-static void a_share_below_a_wake_up_leaves_most_runs_without_a_burst(void **state) {
+TEST_WITH(a_share_below_a_wake_up_leaves_most_runs_without_a_burst, make_world, free_world) {
     struct world *w = *state;
     w->plan.level = 0.0001; /* 1 us per run, 20.5 us per wake-up */
     run_halves(w, 1000);
@@ -529,7 +510,7 @@ static void a_share_below_a_wake_up_leaves_most_runs_without_a_burst(void **stat
     assert_near(w->account.dropped, 0, 0);
 }
 
-static void a_run_at_level_0_charges_nothing_to_its_account(void **state) {
+TEST_WITH(a_run_at_level_0_charges_nothing_to_its_account, make_world, free_world) {
     struct world *w = *state;
     w->plan.level = 0;
     run_halves(w, 100);
@@ -537,7 +518,7 @@ static void a_run_at_level_0_charges_nothing_to_its_account(void **state) {
     assert_int_equal(w->sim.n_sleeps, 100);
 }
 
-static void a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap(void **state) {
+TEST_WITH(a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap, make_world, free_world) {
     struct world *w = *state;
     w->plan.level = 0.5; /* 5 ms per burst ... */
     w->plan.carry_bursts = 2;
@@ -555,7 +536,7 @@ static void a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap(vo
 
 /* 1 us in each half of 10 ms, a wake-up costs 20 us: what was delivered is never further than a wake-up's half from what was due, so that
  * it is right on average wherever one stops. */
-static void a_small_dose_swings_about_what_is_due_under_a_detector(void **state) {
+TEST_WITH(a_small_dose_swings_about_what_is_due_under_a_detector, make_world, free_world) {
     struct world *w = *state;
     double sum_ns = 0, most_ns = 0;
     int n = 2000;
@@ -576,7 +557,7 @@ static void a_small_dose_swings_about_what_is_due_under_a_detector(void **state)
 }
 
 /* What was used before the first sleep is the command's, not the half's. */
-static void the_way_to_the_first_sleep_is_not_charged_under_a_detector(void **state) {
+TEST_WITH(the_way_to_the_first_sleep_is_not_charged_under_a_detector, make_world, free_world) {
     struct world *w = *state;
     w->sim.read_cost_ns = 30 * US; /* of every look at the CPU clock */
     w->plan.is_bounded = 0;
@@ -589,7 +570,7 @@ static void the_way_to_the_first_sleep_is_not_charged_under_a_detector(void **st
     assert_int_equal(w->sim.cpu_ns - before_ns - w->account.delivered_ns, 2 * 30 * US + w->sim.wake_cost_ns);
 }
 
-static void a_run_ends_with_its_last_period_even_when_no_command_comes(void **state) {
+TEST_WITH(a_run_ends_with_its_last_period_even_when_no_command_comes, make_world, free_world) {
     struct world *w = *state;
     w->plan.level = 1;
     w->plan.is_bounded = 0;
@@ -656,7 +637,7 @@ static struct ng_source *give_pattern(struct world *w, const char *name) {
     return source;
 }
 
-static void sources_deliver_their_level_whatever_a_wake_up_costs(void **state) {
+TEST(sources_deliver_their_level_whatever_a_wake_up_costs) {
     static const char *const names[] = {"poisson", "bursts", "recorded"};
     static const double levels[] = {0.0001, 0.001, 0.01, 0.05, 0.5};
     static const int64_t wake_costs_ns[] = {500, 3 * US, 20 * US, 50 * US};
@@ -687,7 +668,7 @@ static void sources_deliver_their_level_whatever_a_wake_up_costs(void **state) {
     }
 }
 
-static void a_replayed_burst_is_as_long_as_asked(void **state) {
+TEST(a_replayed_burst_is_as_long_as_asked) {
     static const int64_t wake_costs_ns[] = {500, 5 * US, 20 * US, 50 * US};
     (void)state;
     for (size_t j = 0; j < sizeof wake_costs_ns / sizeof *wake_costs_ns; j++) {
@@ -727,7 +708,7 @@ static void a_replayed_burst_is_as_long_as_asked(void **state) {
     }
 }
 
-static void a_burst_longer_than_its_windows_is_not_cut_short(void **state) {
+TEST_WITH(a_burst_longer_than_its_windows_is_not_cut_short, make_world, free_world) {
     struct world *w = *state;
     const struct ng_burst bursts[] = {{7 * MS, 995e6, -1}, {1500 * MS, 100e3, -1}, {1600 * MS, 35e6, -1}};
     struct list list = {.bursts = bursts, .n = 3};
@@ -744,7 +725,7 @@ static void a_burst_longer_than_its_windows_is_not_cut_short(void **state) {
     assert_balanced(w);
 }
 
-static void bursts_that_come_during_another_one_follow_it_without_a_gap(void **state) {
+TEST_WITH(bursts_that_come_during_another_one_follow_it_without_a_gap, make_world, free_world) {
     struct world *w = *state;
     /* 8 ms of work that become due within 3 ms, over the border of a window */
     const struct ng_burst bursts[] = {{6 * MS, 4e6, -1}, {7 * MS, 2e6, -1}, {9 * MS, 1e6, -1}, {9 * MS, 1e6, -1}, {500 * MS, 1e6, -1}};
@@ -763,7 +744,7 @@ static void bursts_that_come_during_another_one_follow_it_without_a_gap(void **s
     assert_balanced(w);
 }
 
-static void heavy_tails_are_not_dropped_on_an_undisturbed_cpu(void **state) {
+TEST(heavy_tails_are_not_dropped_on_an_undisturbed_cpu) {
     static const double carry_bursts[] = {0, 10};
     (void)state;
     for (int seed = 1; seed <= 20; seed++) {
@@ -788,7 +769,7 @@ static void heavy_tails_are_not_dropped_on_an_undisturbed_cpu(void **state) {
     }
 }
 
-static void a_short_loss_of_the_cpu_delays_the_bursts_of_a_source(void **state) {
+TEST_WITH(a_short_loss_of_the_cpu_delays_the_bursts_of_a_source, make_world, free_world) {
     struct world *w = *state;
     struct ng_source *source = give_pattern(w, "bursts");
     w->sim.taken_from_ns = 2000 * MS - 1;
@@ -802,7 +783,7 @@ static void a_short_loss_of_the_cpu_delays_the_bursts_of_a_source(void **state) 
     ng_source_free(source);
 }
 
-static void a_long_loss_of_the_cpu_is_dropped_beyond_the_cap_of_a_source(void **state) {
+TEST_WITH(a_long_loss_of_the_cpu_is_dropped_beyond_the_cap_of_a_source, make_world, free_world) {
     struct world *w = *state;
     struct ng_source *source = give_pattern(w, "bursts");
     w->sim.taken_from_ns = 2000 * MS - 1;
@@ -815,7 +796,7 @@ static void a_long_loss_of_the_cpu_is_dropped_beyond_the_cap_of_a_source(void **
     ng_source_free(source);
 }
 
-static void a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap(void **state) {
+TEST(a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap) {
     static const struct {
         int64_t lost_ns;
         double dropped_ns;
@@ -839,7 +820,7 @@ static void a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap(void 
     }
 }
 
-static void the_duty_cap_holds_in_every_window_of_a_source_and_nothing_is_lost_by_it(void **state) {
+TEST_WITH(the_duty_cap_holds_in_every_window_of_a_source_and_nothing_is_lost_by_it, make_world, free_world) {
     struct world *w = *state;
     const struct ng_burst bursts[] = {{10 * MS, 50e6, -1}, {313 * MS, 8e6, -1}, {316 * MS, 8e6, -1}, {800 * MS, 1e6, -1}};
     struct list list = {.bursts = bursts, .n = 4};
@@ -858,7 +839,7 @@ static void the_duty_cap_holds_in_every_window_of_a_source_and_nothing_is_lost_b
     assert_balanced(w);
 }
 
-static void a_source_keeps_its_place_over_many_short_runs(void **state) {
+TEST_WITH(a_source_keeps_its_place_over_many_short_runs, make_world, free_world) {
     struct world *w = *state;
     enum { N = 20000 };
     struct ng_burst *bursts = calloc(N, sizeof *bursts);
@@ -901,7 +882,7 @@ static void a_source_keeps_its_place_over_many_short_runs(void **state) {
     free(bursts);
 }
 
-static void a_slotted_source_goes_on_by_its_slot_however_long_it_ran(void **state) {
+TEST_WITH(a_slotted_source_goes_on_by_its_slot_however_long_it_ran, make_world, free_world) {
     struct world *w = *state;
     enum { N = 3000 };
     struct ng_burst *bursts = calloc(N, sizeof *bursts);
@@ -939,7 +920,7 @@ static void a_slotted_source_goes_on_by_its_slot_however_long_it_ran(void **stat
     free(bursts);
 }
 
-static void over_short_runs_a_source_delivers_what_it_asks_for(void **state) {
+TEST_WITH(over_short_runs_a_source_delivers_what_it_asks_for, make_world, free_world) {
     struct world *w = *state;
     struct endless recorded = {.distance_ns = 3e6, .share = 0.02 * 3e6 * 0.47, .spread = 2};
     w->plan.is_bounded = 0;
@@ -958,7 +939,7 @@ static void over_short_runs_a_source_delivers_what_it_asks_for(void **state) {
     assert_balanced(w);
 }
 
-static void after_the_end_of_a_source_it_sleeps_to_the_end_of_the_plan(void **state) {
+TEST_WITH(after_the_end_of_a_source_it_sleeps_to_the_end_of_the_plan, make_world, free_world) {
     struct world *w = *state;
     const struct ng_burst bursts[] = {{0, 300e3, -1}, {20 * MS, 700e3, -1}};
     struct list list = {.bursts = bursts, .n = 2};
@@ -972,7 +953,7 @@ static void after_the_end_of_a_source_it_sleeps_to_the_end_of_the_plan(void **st
     assert_balanced(w);
 }
 
-static void a_source_without_a_burst_is_a_plan_without_load(void **state) {
+TEST_WITH(a_source_without_a_burst_is_a_plan_without_load, make_world, free_world) {
     struct world *w = *state;
     struct list list = {0};
     give(w, &list);
@@ -982,7 +963,7 @@ static void a_source_without_a_burst_is_a_plan_without_load(void **state) {
     assert_balanced(w);
 }
 
-static void a_source_that_cannot_be_read_any_more_ends_the_run_at_once(void **state) {
+TEST_WITH(a_source_that_cannot_be_read_any_more_ends_the_run_at_once, make_world, free_world) {
     struct world *w = *state;
     const struct ng_burst bursts[] = {{0, 300e3, -1}, {20 * MS, 700e3, -1}, {40 * MS, 100e3, -1}};
     struct list list = {.bursts = bursts, .n = 3, .fails_at = 2};
@@ -998,7 +979,7 @@ static void a_source_that_cannot_be_read_any_more_ends_the_run_at_once(void **st
     assert_balanced(w);
 }
 
-static void a_kind_that_cannot_go_on_ends_the_run_at_once(void **state) {
+TEST(a_kind_that_cannot_go_on_ends_the_run_at_once) {
     static const int is_bounded[] = {1, 0};
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -1018,7 +999,7 @@ static void a_kind_that_cannot_go_on_ends_the_run_at_once(void **state) {
     }
 }
 
-static void a_kind_that_fails_while_the_last_rest_is_worked_off_fails_the_run(void **state) {
+TEST_WITH(a_kind_that_fails_while_the_last_rest_is_worked_off_fails_the_run, make_world, free_world) {
     struct world *w = *state;
     w->plan.length_ns = 1000 * MS;
     run(w, ng_run_deadline);
@@ -1032,7 +1013,7 @@ static void a_kind_that_fails_while_the_last_rest_is_worked_off_fails_the_run(vo
     assert_balanced(w);
 }
 
-static void more_tiny_bursts_than_can_be_merged_wake_it_once_per_window(void **state) {
+TEST_WITH(more_tiny_bursts_than_can_be_merged_wake_it_once_per_window, make_world, free_world) {
     struct world *w = *state;
     struct endless tiny = {.distance_ns = 1000, .share = 1};
     w->plan.level = 0.001;
@@ -1048,7 +1029,7 @@ static void more_tiny_bursts_than_can_be_merged_wake_it_once_per_window(void **s
     assert_balanced(w);
 }
 
-static void a_window_full_of_bursts_at_one_time_is_one_burst(void **state) {
+TEST_WITH(a_window_full_of_bursts_at_one_time_is_one_burst, make_world, free_world) {
     struct world *w = *state;
     enum { N = 3 * NG_WINDOW };
     struct ng_burst *bursts = calloc(N, sizeof *bursts);
@@ -1067,7 +1048,7 @@ static void a_window_full_of_bursts_at_one_time_is_one_burst(void **state) {
     free(bursts);
 }
 
-static void an_interruption_within_a_burst_of_a_source_cancels_its_rest(void **state) {
+TEST_WITH(an_interruption_within_a_burst_of_a_source_cancels_its_rest, make_world, free_world) {
     struct world *w = *state;
     const struct ng_burst bursts[] = {{0, 300e3, -1}, {20 * MS, 700e6, -1}, {2000 * MS, 100e3, -1}};
     struct list list = {.bursts = bursts, .n = 3};
@@ -1082,7 +1063,7 @@ static void an_interruption_within_a_burst_of_a_source_cancels_its_rest(void **s
     assert_balanced(w);
 }
 
-static void a_plan_that_ends_within_a_burst_of_a_source_asks_for_what_fits(void **state) {
+TEST(a_plan_that_ends_within_a_burst_of_a_source_asks_for_what_fits) {
     static const double shares[] = {100e6, 3000e6, 1e15};
     (void)state;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
@@ -1103,7 +1084,7 @@ static void a_plan_that_ends_within_a_burst_of_a_source_asks_for_what_fits(void 
     }
 }
 
-static void what_was_lost_before_the_end_of_a_plan_is_dropped_all_the_same(void **state) {
+TEST_WITH(what_was_lost_before_the_end_of_a_plan_is_dropped_all_the_same, make_world, free_world) {
     struct world *w = *state;
     const struct ng_burst bursts[] = {{900 * MS, 50e6, -1}};
     struct list list = {.bursts = bursts, .n = 1};
@@ -1121,7 +1102,7 @@ static void what_was_lost_before_the_end_of_a_plan_is_dropped_all_the_same(void 
 
 /* ---- several kinds ---- */
 
-static void each_kind_of_a_source_gets_its_own_part(void **state) {
+TEST_WITH(each_kind_of_a_source_gets_its_own_part, make_world, free_world) {
     struct world *w = *state;
     enum { N = 900 };
     struct ng_burst *bursts = calloc(N, sizeof *bursts);
@@ -1145,7 +1126,7 @@ static void each_kind_of_a_source_gets_its_own_part(void **state) {
     free(bursts);
 }
 
-static void a_kind_that_the_source_does_not_name_gets_nothing(void **state) {
+TEST_WITH(a_kind_that_the_source_does_not_name_gets_nothing, make_world, free_world) {
     struct world *w = *state;
     const struct ng_burst bursts[] = {{10 * MS, 300e3, 1}, {20 * MS, 700e3, 1}};
     struct list list = {.bursts = bursts, .n = 2};
@@ -1157,7 +1138,7 @@ static void a_kind_that_the_source_does_not_name_gets_nothing(void **state) {
     assert_balanced(w);
 }
 
-static void a_plan_names_its_kind(void **state) {
+TEST_WITH(a_plan_names_its_kind, make_world, free_world) {
     struct world *w = *state;
     w->plan.kind = 1;
     assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
@@ -1175,7 +1156,7 @@ static void count_doses(struct world *w, double per_s, int64_t seconds) {
     w->plan.length_ns = seconds * 1000 * MS;
 }
 
-static void counted_plans_deliver_exactly_their_rate_times_their_time(void **state) {
+TEST(counted_plans_deliver_exactly_their_rate_times_their_time) {
     static const struct {
         double per_s;
         int64_t period_ms, seconds, wanted;
@@ -1220,7 +1201,7 @@ static void counted_plans_deliver_exactly_their_rate_times_their_time(void **sta
     }
 }
 
-static void quanta_of_many_units_overshoot_by_less_than_one_of_them(void **state) {
+TEST_WITH(quanta_of_many_units_overshoot_by_less_than_one_of_them, make_world, free_world) {
     struct world *w = *state;
     count_doses(w, 1e6, 10);
     w->sim.units_per_quantum = 4096; /* a stretch of an array in bytes */
@@ -1229,7 +1210,7 @@ static void quanta_of_many_units_overshoot_by_less_than_one_of_them(void **state
     assert_balanced(w);
 }
 
-static void a_counted_plan_does_not_wake_up_for_less_than_a_unit(void **state) {
+TEST_WITH(a_counted_plan_does_not_wake_up_for_less_than_a_unit, make_world, free_world) {
     struct world *w = *state;
     count_doses(w, 1, 10);
     assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
@@ -1239,7 +1220,7 @@ static void a_counted_plan_does_not_wake_up_for_less_than_a_unit(void **state) {
     assert_balanced(w);
 }
 
-static void a_counted_unit_may_outlast_its_period(void **state) {
+TEST(a_counted_unit_may_outlast_its_period) {
     static const double carry_bursts[] = {0, 10};
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -1259,7 +1240,7 @@ static void a_counted_unit_may_outlast_its_period(void **state) {
     }
 }
 
-static void counted_bursts_over_the_border_of_a_window_are_not_dropped(void **state) {
+TEST_WITH(counted_bursts_over_the_border_of_a_window_are_not_dropped, make_world, free_world) {
     struct world *w = *state;
     /* 3 ms of work each; every one of them is due 1 ms before a border */
     struct ng_burst bursts[50];
@@ -1275,7 +1256,7 @@ static void counted_bursts_over_the_border_of_a_window_are_not_dropped(void **st
     assert_balanced(w);
 }
 
-static void the_duty_cap_holds_in_counted_plans_and_the_rest_is_reported(void **state) {
+TEST_WITH(the_duty_cap_holds_in_counted_plans_and_the_rest_is_reported, make_world, free_world) {
     struct world *w = *state;
     /* 2 us a unit, 1000 units in 10 ms: 20 % asked for, 5 % allowed */
     count_doses(w, 1e5, 2);
@@ -1291,7 +1272,7 @@ static void the_duty_cap_holds_in_counted_plans_and_the_rest_is_reported(void **
     assert_balanced(w);
 }
 
-static void a_loss_of_the_cpu_is_made_up_for_in_units_up_to_the_cap(void **state) {
+TEST(a_loss_of_the_cpu_is_made_up_for_in_units_up_to_the_cap) {
     static const struct {
         int64_t lost_ms;
         double dropped, carried;
@@ -1314,7 +1295,7 @@ static void a_loss_of_the_cpu_is_made_up_for_in_units_up_to_the_cap(void **state
     }
 }
 
-static void an_interruption_of_a_counted_plan_cancels_the_burst_it_falls_into(void **state) {
+TEST_WITH(an_interruption_of_a_counted_plan_cancels_the_burst_it_falls_into, make_world, free_world) {
     struct world *w = *state;
     count_doses(w, 1000, 10);
     w->sim.quanta_per_unit = 1000; /* 0.2 ms a unit, ten in 2 ms */
@@ -1327,7 +1308,7 @@ static void an_interruption_of_a_counted_plan_cancels_the_burst_it_falls_into(vo
 
 /* ---- early wake-ups ---- */
 
-static void sleeps_that_end_late_are_begun_so_much_earlier(void **state) {
+TEST(sleeps_that_end_late_are_begun_so_much_earlier) {
     static const int64_t delays_ns[] = {0, 5 * US, 60 * US, 180 * US};
     (void)state;
     for (size_t i = 0; i < 3 * sizeof delays_ns / sizeof *delays_ns; i++) {
@@ -1352,7 +1333,7 @@ static void sleeps_that_end_late_are_begun_so_much_earlier(void **state) {
     }
 }
 
-static void no_sleep_ends_earlier_than_a_twentieth_of_the_period_or_200_us(void **state) {
+TEST(no_sleep_ends_earlier_than_a_twentieth_of_the_period_or_200_us) {
     struct ng_wake_cost delay = {0};
     (void)state;
     assert_int_equal(ng_lead_ns(NULL, 10 * MS), 0);
@@ -1366,7 +1347,7 @@ static void no_sleep_ends_earlier_than_a_twentieth_of_the_period_or_200_us(void 
     assert_int_equal(ng_lead_ns(&delay, 10 * MS), 0);
 }
 
-static void a_burst_close_behind_another_one_does_not_begin_far_ahead_of_its_time(void **state) {
+TEST_WITH(a_burst_close_behind_another_one_does_not_begin_far_ahead_of_its_time, make_world, free_world) {
     struct world *w = *state;
     /* the gap between two bursts of a pair is shorter than the lead */
     enum { N = 100 };
@@ -1389,7 +1370,7 @@ static void a_burst_close_behind_another_one_does_not_begin_far_ahead_of_its_tim
 
 /* ---- the published loop ---- */
 
-static void the_published_loop_overshoots_by_whole_quanta(void **state) {
+TEST_WITH(the_published_loop_overshoots_by_whole_quanta, make_world, free_world) {
     struct world *w = *state;
     w->plan.period_ns = 1000 * MS;
     w->plan.level = 0.0001;       /* 100 us of each second */
@@ -1399,7 +1380,7 @@ static void the_published_loop_overshoots_by_whole_quanta(void **state) {
     assert_near(ratio(w), 1.7, 0.01);
 }
 
-static void the_published_loop_counts_lost_time_as_work(void **state) {
+TEST_WITH(the_published_loop_counts_lost_time_as_work, make_world, free_world) {
     struct world *w = *state;
     w->plan.period_ns = 1000 * MS;
     w->sim.quantum_ns = 100 * US;
@@ -1410,7 +1391,7 @@ static void the_published_loop_counts_lost_time_as_work(void **state) {
     assert_near(ratio(w), 0.9, 0.02);
 }
 
-static void a_published_loop_that_is_stopped_asks_for_the_time_it_ran(void **state) {
+TEST_WITH(a_published_loop_that_is_stopped_asks_for_the_time_it_ran, make_world, free_world) {
     struct world *w = *state;
     w->plan.period_ns = 1000 * MS;
     w->plan.kind = 1;
@@ -1421,7 +1402,7 @@ static void a_published_loop_that_is_stopped_asks_for_the_time_it_ran(void **sta
     assert_balanced(w);
 }
 
-static void a_published_loop_stopped_before_its_begin_asks_for_nothing(void **state) {
+TEST_WITH(a_published_loop_stopped_before_its_begin_asks_for_nothing, make_world, free_world) {
     struct world *w = *state;
     w->plan.start_ns = 5000 * MS;
     w->sim.stop_at_ns = 2000 * MS;
@@ -1431,90 +1412,10 @@ static void a_published_loop_stopped_before_its_begin_asks_for_nothing(void **st
     assert_balanced(w);
 }
 
-static void a_kind_that_cannot_go_on_ends_the_published_loop(void **state) {
+TEST_WITH(a_kind_that_cannot_go_on_ends_the_published_loop, make_world, free_world) {
     struct world *w = *state;
     w->sim.fails_at = 1000;
     assert_int_equal(run(w, ng_run_published), NG_RUN_FAILED);
     assert_int_equal(w->sim.n_quanta, 1000);
     assert_balanced(w);
-}
-
-int main(void) {
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plan_of_25_ms_has_three_periods_of_10_ms_and_the_last_share_is_half),
-        cmocka_unit_test(a_plan_at_level_0_has_no_periods),
-        cmocka_unit_test(bursts_become_due_at_their_times_and_never_after_the_last),
-        cmocka_unit_test(a_share_smaller_than_a_wake_up_is_saved_until_it_pays_for_one),
-        cmocka_unit_test(a_share_larger_than_a_wake_up_runs_every_period),
-        cmocka_unit_test(work_is_what_is_owed_within_what_the_cap_leaves),
-        cmocka_unit_test(missed_time_is_carried_up_to_the_cap_and_the_rest_dropped),
-        cmocka_unit_test(the_cost_of_a_wake_up_is_a_median_that_ignores_outliers),
-        cmocka_unit_test(random_bursts_lie_within_their_periods_and_in_their_middle_on_average),
-        cmocka_unit_test(the_same_seed_gives_the_same_bursts_and_another_one_does_not),
-        WORLD_TEST(a_small_dose_swings_about_what_is_due_under_a_detector),
-        WORLD_TEST(the_way_to_the_first_sleep_is_not_charged_under_a_detector),
-        cmocka_unit_test(a_burst_is_late_after_a_tenth_of_the_period_or_1_ms),
-        cmocka_unit_test(the_tolerance_holds_on_both_sides_and_nothing_asked_is_neither),
-        cmocka_unit_test(levels_are_delivered_whatever_a_wake_up_costs),
-        WORLD_TEST(a_cheap_wake_up_runs_every_burst_and_a_dear_one_merges_them),
-        WORLD_TEST(at_level_0_it_sleeps_once_until_the_end),
-        WORLD_TEST(at_level_100_it_never_sleeps_and_still_ends_on_time),
-        WORLD_TEST(an_expensive_wake_up_is_paid_back_by_the_bursts_after_it),
-        WORLD_TEST(a_short_loss_of_the_cpu_is_made_up_for),
-        WORLD_TEST(a_long_loss_of_the_cpu_is_dropped_beyond_the_cap),
-        WORLD_TEST(without_carrying_nothing_missed_is_made_up_for),
-        WORLD_TEST(the_duty_cap_holds_in_every_period_while_missed_time_is_repaid),
-        WORLD_TEST(random_bursts_deliver_the_same_level),
-        WORLD_TEST(a_run_of_uneven_length_still_delivers_its_level),
-        WORLD_TEST(an_interruption_ends_a_sleep_and_only_begun_bursts_count_as_planned),
-        WORLD_TEST(an_interruption_ends_a_burst_at_the_next_quantum_and_cancels_its_rest),
-        cmocka_unit_test(an_account_keeps_its_level_over_many_short_runs),
-        WORLD_TEST(a_share_below_a_wake_up_leaves_most_runs_without_a_burst),
-        WORLD_TEST(a_run_at_level_0_charges_nothing_to_its_account),
-        WORLD_TEST(a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap),
-        WORLD_TEST(a_run_ends_with_its_last_period_even_when_no_command_comes),
-        cmocka_unit_test(sources_deliver_their_level_whatever_a_wake_up_costs),
-        cmocka_unit_test(a_replayed_burst_is_as_long_as_asked),
-        WORLD_TEST(a_burst_longer_than_its_windows_is_not_cut_short),
-        WORLD_TEST(bursts_that_come_during_another_one_follow_it_without_a_gap),
-        cmocka_unit_test(heavy_tails_are_not_dropped_on_an_undisturbed_cpu),
-        WORLD_TEST(a_short_loss_of_the_cpu_delays_the_bursts_of_a_source),
-        WORLD_TEST(a_long_loss_of_the_cpu_is_dropped_beyond_the_cap_of_a_source),
-        cmocka_unit_test(a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap),
-        WORLD_TEST(the_duty_cap_holds_in_every_window_of_a_source_and_nothing_is_lost_by_it),
-        WORLD_TEST(a_source_keeps_its_place_over_many_short_runs),
-        WORLD_TEST(a_slotted_source_goes_on_by_its_slot_however_long_it_ran),
-        WORLD_TEST(over_short_runs_a_source_delivers_what_it_asks_for),
-        WORLD_TEST(after_the_end_of_a_source_it_sleeps_to_the_end_of_the_plan),
-        WORLD_TEST(a_source_without_a_burst_is_a_plan_without_load),
-        WORLD_TEST(a_source_that_cannot_be_read_any_more_ends_the_run_at_once),
-        cmocka_unit_test(a_kind_that_cannot_go_on_ends_the_run_at_once),
-        WORLD_TEST(a_kind_that_fails_while_the_last_rest_is_worked_off_fails_the_run),
-        WORLD_TEST(more_tiny_bursts_than_can_be_merged_wake_it_once_per_window),
-        WORLD_TEST(a_window_full_of_bursts_at_one_time_is_one_burst),
-        WORLD_TEST(an_interruption_within_a_burst_of_a_source_cancels_its_rest),
-        cmocka_unit_test(a_plan_that_ends_within_a_burst_of_a_source_asks_for_what_fits),
-        WORLD_TEST(what_was_lost_before_the_end_of_a_plan_is_dropped_all_the_same),
-        WORLD_TEST(each_kind_of_a_source_gets_its_own_part),
-        WORLD_TEST(a_kind_that_the_source_does_not_name_gets_nothing),
-        WORLD_TEST(a_plan_names_its_kind),
-        cmocka_unit_test(counted_plans_deliver_exactly_their_rate_times_their_time),
-        WORLD_TEST(quanta_of_many_units_overshoot_by_less_than_one_of_them),
-        WORLD_TEST(a_counted_plan_does_not_wake_up_for_less_than_a_unit),
-        cmocka_unit_test(a_counted_unit_may_outlast_its_period),
-        WORLD_TEST(counted_bursts_over_the_border_of_a_window_are_not_dropped),
-        WORLD_TEST(the_duty_cap_holds_in_counted_plans_and_the_rest_is_reported),
-        cmocka_unit_test(a_loss_of_the_cpu_is_made_up_for_in_units_up_to_the_cap),
-        WORLD_TEST(an_interruption_of_a_counted_plan_cancels_the_burst_it_falls_into),
-        cmocka_unit_test(sleeps_that_end_late_are_begun_so_much_earlier),
-        cmocka_unit_test(no_sleep_ends_earlier_than_a_twentieth_of_the_period_or_200_us),
-        WORLD_TEST(a_burst_close_behind_another_one_does_not_begin_far_ahead_of_its_time),
-        WORLD_TEST(the_published_loop_overshoots_by_whole_quanta),
-        WORLD_TEST(the_published_loop_counts_lost_time_as_work),
-        WORLD_TEST(a_published_loop_that_is_stopped_asks_for_the_time_it_ran),
-        WORLD_TEST(a_published_loop_stopped_before_its_begin_asks_for_nothing),
-        WORLD_TEST(a_kind_that_cannot_go_on_ends_the_published_loop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

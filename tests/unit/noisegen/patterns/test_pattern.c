@@ -1,14 +1,6 @@
 /* Patterns: when their bursts come, how long these are, and what they refuse. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <ctype.h>
 #include <limits.h>
@@ -16,6 +8,7 @@
 
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/pattern.h"
+#include "tests/unit/unit.h"
 
 #define MS INT64_C(1000000)
 
@@ -87,8 +80,7 @@ static void check_trace(const char *text, struct ng_trace *trace) {
 
 /* ---- the table ---- */
 
-static void every_row_has_a_name_and_a_help_line(void **state) {
-    (void)state;
+TEST(every_row_has_a_name_and_a_help_line) {
     int n = 0;
     for (const struct ng_pattern *const *p = ng_patterns; *p; p++, n++) {
         for (const char *c = (*p)->name; *c; c++) assert_true(islower((unsigned char)*c));
@@ -103,8 +95,7 @@ static void every_row_has_a_name_and_a_help_line(void **state) {
     assert_null(ng_pattern_find(""));
 }
 
-static void a_plan_takes_from_the_pattern_what_it_decides(void **state) {
-    (void)state;
+TEST(a_plan_takes_from_the_pattern_what_it_decides) {
     struct asked *a = ask();
     struct ng_plan plan = {.duty_cap = 0.7};
     struct ng_source *source = open_source("poisson", a);
@@ -152,8 +143,7 @@ static double *gaps(uint64_t seed) {
     return gap;
 }
 
-static void the_gaps_of_poisson_bursts_have_mean_and_variance_1(void **state) {
-    (void)state;
+TEST(the_gaps_of_poisson_bursts_have_mean_and_variance_1) {
     for (uint64_t seed = 1; seed <= 5; seed++) {
         double *gap = gaps(seed), sum = 0, squares = 0;
         for (int i = 0; i < N_GAPS; i++) sum += gap[i];
@@ -171,8 +161,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void the_gaps_of_poisson_bursts_are_exponential(void **state) {
-    (void)state;
+TEST(the_gaps_of_poisson_bursts_are_exponential) {
     for (uint64_t seed = 1; seed <= 5; seed++) {
         double *gap = gaps(seed), most = 0;
         qsort(gap, N_GAPS, sizeof *gap, by_size);
@@ -186,8 +175,7 @@ static void the_gaps_of_poisson_bursts_are_exponential(void **state) {
     }
 }
 
-static void the_gaps_of_poisson_bursts_do_not_know_of_each_other(void **state) {
-    (void)state;
+TEST(the_gaps_of_poisson_bursts_do_not_know_of_each_other) {
     double *gap = gaps(3);
     for (int lag = 1; lag <= 5; lag++) {
         double sum = 0;
@@ -197,8 +185,7 @@ static void the_gaps_of_poisson_bursts_do_not_know_of_each_other(void **state) {
     free(gap);
 }
 
-static void poisson_bursts_per_second_vary_as_their_number(void **state) {
-    (void)state;
+TEST(poisson_bursts_per_second_vary_as_their_number) {
     /* 100 bursts a second on average: the variance of their number is 100, too */
     double *gap = gaps(2), at = 0, squares = 0;
     int n = 0, second = 0;
@@ -216,8 +203,7 @@ static void poisson_bursts_per_second_vary_as_their_number(void **state) {
     free(gap);
 }
 
-static void a_seed_decides_the_poisson_bursts(void **state) {
-    (void)state;
+TEST(a_seed_decides_the_poisson_bursts) {
     double *a = gaps(1), *b = gaps(1), *c = gaps(2);
     int n_same = 0;
     assert_memory_equal(a, b, N_GAPS * sizeof *a);
@@ -228,8 +214,7 @@ static void a_seed_decides_the_poisson_bursts(void **state) {
     free(c);
 }
 
-static void poisson_bursts_do_not_begin_at_another_place(void **state) {
-    (void)state;
+TEST(poisson_bursts_do_not_begin_at_another_place) {
     struct asked *a = ask();
     struct ng_source *source = open_source("poisson", a);
     ng_source_skip(ng_pattern_find("poisson"), &a->request, source, 0.5);
@@ -240,8 +225,7 @@ static void poisson_bursts_do_not_begin_at_another_place(void **state) {
 
 /* ---- bursts of bursts ---- */
 
-static void groups_of_bursts_come_at_their_times(void **state) {
-    (void)state;
+TEST(groups_of_bursts_come_at_their_times) {
     struct asked *a = ask();
     a->shape.group = 3;
     a->shape.spacing_ns = 2 * MS;
@@ -256,8 +240,7 @@ static void groups_of_bursts_come_at_their_times(void **state) {
     ng_source_free(source);
 }
 
-static void the_spacing_is_a_tenth_of_the_period_unless_it_is_said(void **state) {
-    (void)state;
+TEST(the_spacing_is_a_tenth_of_the_period_unless_it_is_said) {
     struct asked *a = ask();
     struct ng_source *source = open_source("bursts", a);
     assert_int_equal(next_of(source).due_ns, 0);
@@ -265,8 +248,7 @@ static void the_spacing_is_a_tenth_of_the_period_unless_it_is_said(void **state)
     ng_source_free(source);
 }
 
-static void groups_do_not_drift(void **state) {
-    (void)state;
+TEST(groups_do_not_drift) {
     struct asked *a = ask();
     struct ng_burst burst = {0};
     a->shape.group = 7;
@@ -278,8 +260,7 @@ static void groups_do_not_drift(void **state) {
     ng_source_free(source);
 }
 
-static void groups_that_would_be_one_burst_or_overlap_are_refused(void **state) {
-    (void)state;
+TEST(groups_that_would_be_one_burst_or_overlap_are_refused) {
     struct asked *a = ask();
     char buf[256];
     const struct ng_pattern *bursts = ng_pattern_find("bursts");
@@ -301,8 +282,7 @@ static void groups_that_would_be_one_burst_or_overlap_are_refused(void **state) 
     assert_null(bursts->problem(&a->request, buf, sizeof buf));
 }
 
-static void groups_begin_at_a_share_of_their_repetition(void **state) {
-    (void)state;
+TEST(groups_begin_at_a_share_of_their_repetition) {
     struct asked *a = ask();
     const struct ng_pattern *bursts = ng_pattern_find("bursts");
     struct ng_source *source = open_source("bursts", a);
@@ -324,8 +304,7 @@ static void groups_begin_at_a_share_of_their_repetition(void **state) {
 
 /* ---- replay ---- */
 
-static void a_replayed_trace_counts_its_times_from_the_first_burst(void **state) {
-    (void)state;
+TEST(a_replayed_trace_counts_its_times_from_the_first_burst) {
     struct asked *a = ask();
     struct ng_trace trace;
     struct ng_burst burst;
@@ -345,8 +324,7 @@ static void a_replayed_trace_counts_its_times_from_the_first_burst(void **state)
     ng_trace_close(&trace);
 }
 
-static void times_and_durations_are_scaled_and_rounded_down(void **state) {
-    (void)state;
+TEST(times_and_durations_are_scaled_and_rounded_down) {
     struct asked *a = ask();
     struct ng_trace trace;
     check_trace("7\t10\n22\t15\n107\t1\n", &trace);
@@ -367,8 +345,7 @@ static void times_and_durations_are_scaled_and_rounded_down(void **state) {
     ng_trace_close(&trace);
 }
 
-static void a_trace_by_the_wall_clock_loses_no_digits(void **state) {
-    (void)state;
+TEST(a_trace_by_the_wall_clock_loses_no_digits) {
     struct asked *a = ask();
     struct ng_trace trace;
     /* a double of this size counts in steps of 256 */
@@ -382,8 +359,7 @@ static void a_trace_by_the_wall_clock_loses_no_digits(void **state) {
     ng_trace_close(&trace);
 }
 
-static void a_looped_trace_begins_again_after_its_span(void **state) {
-    (void)state;
+TEST(a_looped_trace_begins_again_after_its_span) {
     struct asked *a = ask();
     struct ng_trace trace;
     check_trace("# span_ns: 1000\n100\t10\n300\t20\n", &trace);
@@ -404,8 +380,7 @@ static void a_looped_trace_begins_again_after_its_span(void **state) {
     ng_trace_close(&trace);
 }
 
-static void every_cpu_gets_its_own_lines(void **state) {
-    (void)state;
+TEST(every_cpu_gets_its_own_lines) {
     struct asked *a = ask();
     struct ng_trace trace;
     struct ng_burst burst;
@@ -427,8 +402,7 @@ static void every_cpu_gets_its_own_lines(void **state) {
     ng_trace_close(&trace);
 }
 
-static void kinds_are_those_that_the_request_maps_them_to(void **state) {
-    (void)state;
+TEST(kinds_are_those_that_the_request_maps_them_to) {
     struct asked *a = ask();
     struct ng_trace trace;
     int kind_of_row[32] = {0};
@@ -448,8 +422,7 @@ static void kinds_are_those_that_the_request_maps_them_to(void **state) {
     ng_trace_close(&trace);
 }
 
-static void a_trace_that_changes_fails_its_source(void **state) {
-    (void)state;
+TEST(a_trace_that_changes_fails_its_source) {
     struct asked *a = ask();
     struct ng_trace trace;
     struct ng_burst burst;
@@ -472,8 +445,7 @@ static void a_trace_that_changes_fails_its_source(void **state) {
     }
 }
 
-static void a_trace_begins_at_a_share_of_its_round(void **state) {
-    (void)state;
+TEST(a_trace_begins_at_a_share_of_its_round) {
     struct asked *a = ask();
     const struct ng_pattern *replay = ng_pattern_find("replay");
     struct ng_trace trace;
@@ -500,8 +472,7 @@ static void a_trace_begins_at_a_share_of_its_round(void **state) {
     ng_trace_close(&trace);
 }
 
-static void what_a_trace_cannot_do_is_refused(void **state) {
-    (void)state;
+TEST(what_a_trace_cannot_do_is_refused) {
     struct asked *a = ask();
     const struct ng_pattern *replay = ng_pattern_find("replay");
     struct ng_trace trace;
@@ -532,30 +503,4 @@ static void what_a_trace_cannot_do_is_refused(void **state) {
     ng_trace_close(&trace);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_has_a_name_and_a_help_line),
-        cmocka_unit_test(a_plan_takes_from_the_pattern_what_it_decides),
-        cmocka_unit_test(the_gaps_of_poisson_bursts_have_mean_and_variance_1),
-        cmocka_unit_test(the_gaps_of_poisson_bursts_are_exponential),
-        cmocka_unit_test(the_gaps_of_poisson_bursts_do_not_know_of_each_other),
-        cmocka_unit_test(poisson_bursts_per_second_vary_as_their_number),
-        cmocka_unit_test(a_seed_decides_the_poisson_bursts),
-        cmocka_unit_test(poisson_bursts_do_not_begin_at_another_place),
-        cmocka_unit_test(groups_of_bursts_come_at_their_times),
-        cmocka_unit_test(the_spacing_is_a_tenth_of_the_period_unless_it_is_said),
-        cmocka_unit_test(groups_do_not_drift),
-        cmocka_unit_test(groups_that_would_be_one_burst_or_overlap_are_refused),
-        cmocka_unit_test(groups_begin_at_a_share_of_their_repetition),
-        cmocka_unit_test(a_replayed_trace_counts_its_times_from_the_first_burst),
-        cmocka_unit_test(times_and_durations_are_scaled_and_rounded_down),
-        cmocka_unit_test(a_trace_by_the_wall_clock_loses_no_digits),
-        cmocka_unit_test(a_looped_trace_begins_again_after_its_span),
-        cmocka_unit_test(every_cpu_gets_its_own_lines),
-        cmocka_unit_test(kinds_are_those_that_the_request_maps_them_to),
-        cmocka_unit_test(a_trace_that_changes_fails_its_source),
-        cmocka_unit_test(a_trace_begins_at_a_share_of_its_round),
-        cmocka_unit_test(what_a_trace_cannot_do_is_refused),
-    };
-    return cmocka_run_group_tests_name("pattern", tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

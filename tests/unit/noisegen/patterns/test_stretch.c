@@ -1,18 +1,11 @@
 /* The clock of stretches on the CPU, beside the kernel's own account of CPU time. What is not permitted here is skipped. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <time.h>
 
 #include "common/base/nl_clock.h"
 #include "noisegen/patterns/stretch.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 #define MS INT64_C(1000000)
 
@@ -57,14 +50,12 @@ static void assert_counted(void) {
     if (n_same <= N / 2) fail_msg("%d of %d times the same, at last %" PRId64 " instead of %" PRId64, n_same, N, used_ns, wanted_ns);
 }
 
-static void work_is_counted_as_the_kernel_counts_it(void **state) {
-    (void)state;
+TEST_WITH(work_is_counted_as_the_kernel_counts_it, open_stretch, close_stretch) {
     skip_if_closed();
     assert_counted();
 }
 
-static void sleep_is_not_counted(void **state) {
-    (void)state;
+TEST_WITH(sleep_is_not_counted, open_stretch, close_stretch) {
     skip_if_closed();
     const struct timespec pause = {.tv_nsec = 20 * MS};
     int64_t before_ns = ng_stretch_ns(&stretch);
@@ -72,8 +63,7 @@ static void sleep_is_not_counted(void **state) {
     assert_true(ng_stretch_ns(&stretch) - before_ns < 50 * MS); /* of 100 */
 }
 
-static void more_switches_than_it_remembers_do_not_stop_it(void **state) {
-    (void)state;
+TEST_WITH(more_switches_than_it_remembers_do_not_stop_it, open_stretch, close_stretch) {
     skip_if_closed();
     const struct timespec pause = {.tv_nsec = 1000};
     for (int i = 0; i < 5000; i++) nanosleep(&pause, NULL); /* without a look at the clock */
@@ -86,8 +76,7 @@ static void more_switches_than_it_remembers_do_not_stop_it(void **state) {
     }
 }
 
-static void it_never_goes_back(void **state) {
-    (void)state;
+TEST_WITH(it_never_goes_back, open_stretch, close_stretch) {
     skip_if_closed();
     int64_t last_ns = ng_stretch_ns(&stretch);
     const struct timespec pause = {.tv_nsec = 1000};
@@ -99,20 +88,8 @@ static void it_never_goes_back(void **state) {
     }
 }
 
-static void closing_twice_is_fine(void **state) {
-    (void)state;
+TEST_WITH(closing_twice_is_fine, open_stretch, close_stretch) {
     ng_stretch_close(&stretch);
     assert_int_equal(stretch.fd, -1);
     ng_stretch_close(&stretch);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(work_is_counted_as_the_kernel_counts_it, open_stretch, close_stretch),
-        cmocka_unit_test_setup_teardown(sleep_is_not_counted, open_stretch, close_stretch),
-        cmocka_unit_test_setup_teardown(more_switches_than_it_remembers_do_not_stop_it, open_stretch, close_stretch),
-        cmocka_unit_test_setup_teardown(it_never_goes_back, open_stretch, close_stretch),
-        cmocka_unit_test_setup_teardown(closing_twice_is_fine, open_stretch, close_stretch),
-    };
-    return cmocka_run_group_tests_name("stretch", tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
 /* Traces: what is accepted, what is refused and in which words, and that the second reading yields what the first one found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,7 +11,7 @@
 
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/trace.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 static char folder[PATH_MAX], path[PATH_MAX + 32];
 
@@ -78,8 +70,7 @@ static struct ng_trace accepted(const char *text) {
 
 /* ---- what is a trace ---- */
 
-static void a_trace_of_two_columns_is_summed_up(void **state) {
-    (void)state;
+TEST(a_trace_of_two_columns_is_summed_up) {
     struct ng_trace t = accepted("# two bursts\n1000\t200\n3000\t100\n");
     assert_int_equal(t.n_bursts, 2);
     assert_int_equal(t.n_columns, 2);
@@ -97,8 +88,7 @@ static void a_trace_of_two_columns_is_summed_up(void **state) {
     ng_trace_close(&t); /* twice is fine */
 }
 
-static void a_kind_may_be_left_to_the_options_and_a_task_named(void **state) {
-    (void)state;
+TEST(a_kind_may_be_left_to_the_options_and_a_task_named) {
     struct ng_trace t = accepted("0\t10\t1\t-\tcollectd\n20\t30\t1\tspin\t-\n60\t5\t1\t-\t(a)b\n");
     struct ng_trace_reader reader;
     struct ng_trace_line line;
@@ -115,8 +105,7 @@ static void a_kind_may_be_left_to_the_options_and_a_task_named(void **state) {
     ng_trace_close(&t);
 }
 
-static void a_trace_of_four_columns_is_summed_up_by_cpu(void **state) {
-    (void)state;
+TEST(a_trace_of_four_columns_is_summed_up_by_cpu) {
     struct ng_trace t = accepted("0\t10\t7\tspin\n5\t10\t2\tprocfs\n20\t30\t7\tspin\n50\t1\t65535\tnet\n");
     assert_int_equal(t.n_columns, 4);
     assert_int_equal(t.n_cpus, 3);
@@ -134,8 +123,7 @@ static void a_trace_of_four_columns_is_summed_up_by_cpu(void **state) {
     ng_trace_close(&t);
 }
 
-static void what_is_not_exact_but_clear_is_accepted(void **state) {
-    (void)state;
+TEST(what_is_not_exact_but_clear_is_accepted) {
     static const char *const good[] = {
         "0\t1\n5\t1\n",                                            /* begins at 0 */
         "1\t2\n3\t4",                                              /* no final newline */
@@ -156,16 +144,14 @@ static void what_is_not_exact_but_clear_is_accepted(void **state) {
     }
 }
 
-static void bursts_may_touch_and_may_overlap_on_other_cpus(void **state) {
-    (void)state;
+TEST(bursts_may_touch_and_may_overlap_on_other_cpus) {
     struct ng_trace t = accepted("0\t10\t0\n0\t10\t1\n5\t10\t2\n10\t5\t0\n");
     assert_int_equal(t.n_bursts, 4);
     assert_int_equal(t.span_ns, 15); /* the last one has to end */
     ng_trace_close(&t);
 }
 
-static void numbers_reach_to_the_end_of_64_bits_and_not_beyond(void **state) {
-    (void)state;
+TEST(numbers_reach_to_the_end_of_64_bits_and_not_beyond) {
     struct ng_trace t = accepted("9223372036854775806\t1\n");
     assert_true(t.first_ns == INT64_MAX - 1);
     assert_int_equal(t.span_ns, 1);
@@ -178,8 +164,7 @@ static void numbers_reach_to_the_end_of_64_bits_and_not_beyond(void **state) {
     ng_trace_close(&t);
 }
 
-static void a_comment_may_say_how_long_a_round_is(void **state) {
-    (void)state;
+TEST(a_comment_may_say_how_long_a_round_is) {
     struct ng_trace t = accepted("# span_ns: 5000\n1000\t200\n3000\t100\n");
     assert_true(t.has_span);
     assert_int_equal(t.span_ns, 5000);
@@ -192,8 +177,7 @@ static void a_comment_may_say_how_long_a_round_is(void **state) {
     ng_trace_close(&t);
 }
 
-static void one_burst_lasts_as_long_as_its_round(void **state) {
-    (void)state;
+TEST(one_burst_lasts_as_long_as_its_round) {
     struct ng_trace t = accepted("777\t50\n");
     assert_int_equal(t.span_ns, 50);
     ng_trace_close(&t);
@@ -201,8 +185,7 @@ static void one_burst_lasts_as_long_as_its_round(void **state) {
 
 /* ---- what is none ---- */
 
-static void malformed_lines_are_refused_with_their_number(void **state) {
-    (void)state;
+TEST(malformed_lines_are_refused_with_their_number) {
     static const struct {
         const char *text, *wanted;
     } rows[] = {
@@ -265,14 +248,12 @@ static void malformed_lines_are_refused_with_their_number(void **state) {
     }
 }
 
-static void a_round_shorter_than_its_bursts_is_refused(void **state) {
-    (void)state;
+TEST(a_round_shorter_than_its_bursts_is_refused) {
     write_text("# span_ns: 2099\n1000\t200\n3000\t100\n");
     assert_refused("span_ns is 2099, but its bursts last 2100 ns");
 }
 
-static void a_file_without_a_burst_is_refused(void **state) {
-    (void)state;
+TEST(a_file_without_a_burst_is_refused) {
     static const char *const empty[] = {"", "\n", "\n\n\n", "# nothing\n", "# nothing", "   \n\t\n", "\r\n", "# span_ns: 5\n"};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         write_text(empty[i]);
@@ -280,8 +261,7 @@ static void a_file_without_a_burst_is_refused(void **state) {
     }
 }
 
-static void binary_zeros_are_refused(void **state) {
-    (void)state;
+TEST(binary_zeros_are_refused) {
     write_bytes("1\t2\n\0\0\0\n", 8);
     assert_refused(":2: has no duration");
     write_bytes("1\t2\0\n", 5);
@@ -295,8 +275,7 @@ static void binary_zeros_are_refused(void **state) {
     assert_refused(":1: is longer than 255 characters");
 }
 
-static void more_cpus_than_there_is_room_for_are_refused(void **state) {
-    (void)state;
+TEST(more_cpus_than_there_is_room_for_are_refused) {
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     for (int i = 0; i < NG_TRACE_MAX_CPUS; i++) fprintf(f, "%d\t5\t%d\n", i, i * 7);
@@ -327,8 +306,7 @@ static void write_long(const char *before, char c, size_t n, const char *after) 
     assert_int_equal(fclose(f), 0);
 }
 
-static void a_line_of_10_mb_is_refused(void **state) {
-    (void)state;
+TEST(a_line_of_10_mb_is_refused) {
     static const size_t bytes[] = {256, NG_TRACE_BLOCK_BYTES - 1, NG_TRACE_BLOCK_BYTES, NG_TRACE_BLOCK_BYTES + 1, 10 << 20};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         write_long("1\t2\n", '1', bytes[i], "");
@@ -340,8 +318,7 @@ static void a_line_of_10_mb_is_refused(void **state) {
     }
 }
 
-static void a_line_of_255_characters_is_read(void **state) {
-    (void)state;
+TEST(a_line_of_255_characters_is_read) {
     write_long("1\t2", ' ', 252, "\n3\t4\n");
     struct ng_trace t = checked();
     assert_int_equal(t.n_bursts, 2);
@@ -350,8 +327,7 @@ static void a_line_of_255_characters_is_read(void **state) {
     assert_refused(":1: is longer than 255 characters");
 }
 
-static void a_comment_of_10_mb_is_one_comment(void **state) {
-    (void)state;
+TEST(a_comment_of_10_mb_is_one_comment) {
     static const size_t bytes[] = {300, NG_TRACE_BLOCK_BYTES - 3, NG_TRACE_BLOCK_BYTES - 2, NG_TRACE_BLOCK_BYTES - 1, NG_TRACE_BLOCK_BYTES,
                                    10 << 20};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
@@ -370,8 +346,7 @@ static void a_comment_of_10_mb_is_one_comment(void **state) {
 
 /* ---- what is no file ---- */
 
-static void folders_devices_pipes_and_sockets_are_refused_without_waiting(void **state) {
-    (void)state;
+TEST(folders_devices_pipes_and_sockets_are_refused_without_waiting) {
     static const char *const bad[] = {"/dev/zero", "/dev/null", "/proc/self/fd", "/"};
     char reason[2 * PATH_MAX];
     struct ng_trace trace;
@@ -396,8 +371,7 @@ static void folders_devices_pipes_and_sockets_are_refused_without_waiting(void *
     unlink(path);
 }
 
-static void a_file_that_is_not_there_is_refused(void **state) {
-    (void)state;
+TEST(a_file_that_is_not_there_is_refused) {
     unlink(path);
     assert_refused("cannot read '");
     assert_refused("No such file or directory");
@@ -407,8 +381,7 @@ static void a_file_that_is_not_there_is_refused(void **state) {
     assert_contains(reason, "cannot read ''");
 }
 
-static void a_file_that_may_not_be_read_is_refused(void **state) {
-    (void)state;
+TEST(a_file_that_may_not_be_read_is_refused) {
     write_text("1\t2\n");
     assert_int_equal(chmod(path, 0), 0);
     uid_t user = geteuid();
@@ -427,8 +400,7 @@ static void a_file_that_may_not_be_read_is_refused(void **state) {
     assert_contains(reason, path);
 }
 
-static void no_file_is_left_open_by_a_refusal(void **state) {
-    (void)state;
+TEST(no_file_is_left_open_by_a_refusal) {
     struct ng_trace trace;
     char reason[2 * PATH_MAX];
     write_text("1\t2\nx\n");
@@ -472,8 +444,7 @@ static void write_bursts(int64_t n, int n_padding, const char *line_end, int has
     assert_int_equal(fclose(f), 0);
 }
 
-static void lines_across_the_borders_of_blocks_are_read_whole(void **state) {
-    (void)state;
+TEST(lines_across_the_borders_of_blocks_are_read_whole) {
     enum { N = 3000 };
     /* a line has some 25 characters, so every place of the border within a line occurs */
     for (int padding = 0; padding < 40; padding++) {
@@ -488,8 +459,7 @@ static void lines_across_the_borders_of_blocks_are_read_whole(void **state) {
     }
 }
 
-static void files_that_end_at_the_border_of_a_block_are_read_to_their_end(void **state) {
-    (void)state;
+TEST(files_that_end_at_the_border_of_a_block_are_read_to_their_end) {
     enum { N = 500 };
     write_bursts(N, 0, "\n", 1);
     struct stat st;
@@ -505,8 +475,7 @@ static void files_that_end_at_the_border_of_a_block_are_read_to_their_end(void *
     }
 }
 
-static void a_rewound_trace_is_the_same_again(void **state) {
-    (void)state;
+TEST(a_rewound_trace_is_the_same_again) {
     write_bursts(1000, 0, "\n", 1);
     struct ng_trace t = checked();
     struct ng_trace_reader r;
@@ -522,8 +491,7 @@ static void a_rewound_trace_is_the_same_again(void **state) {
     ng_trace_close(&t);
 }
 
-static void two_readers_of_one_trace_do_not_disturb_each_other(void **state) {
-    (void)state;
+TEST(two_readers_of_one_trace_do_not_disturb_each_other) {
     write_bursts(2000, 0, "\n", 1);
     struct ng_trace t = checked();
     struct ng_trace_reader a, b;
@@ -546,8 +514,7 @@ static void change_time(void) {
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void a_file_that_changes_while_it_is_replayed_is_noticed(void **state) {
-    (void)state;
+TEST(a_file_that_changes_while_it_is_replayed_is_noticed) {
     static const char before[] = "100\t2\t1\n200\t2\t3\n300\t2\t1\n";
     static const struct {
         const char *text;
@@ -581,8 +548,7 @@ static void a_file_that_changes_while_it_is_replayed_is_noticed(void **state) {
     }
 }
 
-static void a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us(void **state) {
-    (void)state;
+TEST(a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us) {
     struct ng_trace t = accepted("100\t2\n200\t2\n");
     struct ng_trace_reader r;
     struct ng_trace_line line;
@@ -599,8 +565,7 @@ static void a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us(vo
     ng_trace_close(&t);
 }
 
-static void a_file_that_cannot_be_read_any_more_is_a_failure(void **state) {
-    (void)state;
+TEST(a_file_that_cannot_be_read_any_more_is_a_failure) {
     struct ng_trace t = accepted("100\t2\n200\t2\n");
     struct ng_trace_reader r;
     struct ng_trace_line line;
@@ -610,35 +575,4 @@ static void a_file_that_cannot_be_read_any_more_is_a_failure(void **state) {
     ng_trace_close(&t);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trace_of_two_columns_is_summed_up),
-        cmocka_unit_test(a_kind_may_be_left_to_the_options_and_a_task_named),
-        cmocka_unit_test(a_trace_of_four_columns_is_summed_up_by_cpu),
-        cmocka_unit_test(what_is_not_exact_but_clear_is_accepted),
-        cmocka_unit_test(bursts_may_touch_and_may_overlap_on_other_cpus),
-        cmocka_unit_test(numbers_reach_to_the_end_of_64_bits_and_not_beyond),
-        cmocka_unit_test(a_comment_may_say_how_long_a_round_is),
-        cmocka_unit_test(one_burst_lasts_as_long_as_its_round),
-        cmocka_unit_test(malformed_lines_are_refused_with_their_number),
-        cmocka_unit_test(a_round_shorter_than_its_bursts_is_refused),
-        cmocka_unit_test(a_file_without_a_burst_is_refused),
-        cmocka_unit_test(binary_zeros_are_refused),
-        cmocka_unit_test(more_cpus_than_there_is_room_for_are_refused),
-        cmocka_unit_test(a_line_of_10_mb_is_refused),
-        cmocka_unit_test(a_line_of_255_characters_is_read),
-        cmocka_unit_test(a_comment_of_10_mb_is_one_comment),
-        cmocka_unit_test(folders_devices_pipes_and_sockets_are_refused_without_waiting),
-        cmocka_unit_test(a_file_that_is_not_there_is_refused),
-        cmocka_unit_test(a_file_that_may_not_be_read_is_refused),
-        cmocka_unit_test(no_file_is_left_open_by_a_refusal),
-        cmocka_unit_test(lines_across_the_borders_of_blocks_are_read_whole),
-        cmocka_unit_test(files_that_end_at_the_border_of_a_block_are_read_to_their_end),
-        cmocka_unit_test(a_rewound_trace_is_the_same_again),
-        cmocka_unit_test(two_readers_of_one_trace_do_not_disturb_each_other),
-        cmocka_unit_test(a_file_that_changes_while_it_is_replayed_is_noticed),
-        cmocka_unit_test(a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us),
-        cmocka_unit_test(a_file_that_cannot_be_read_any_more_is_a_failure),
-    };
-    return cmocka_run_group_tests_name("trace", tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

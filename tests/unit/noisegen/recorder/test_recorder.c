@@ -1,14 +1,6 @@
 /* The recorder: activities and periods of known bursts, the table of tasks, and, where the kernel lets us, what the sources see of threads
  * whose doings are known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <pthread.h>
@@ -29,7 +21,7 @@
 #include "noisegen/recorder/takers.h"
 #include "noisegen/recorder/tally.h"
 #include "noisegen/recorder/write.h"
-#include "tests/unit/skip.h"
+#include "tests/unit/unit.h"
 
 enum { MS = 1000000, MOST = 20000 };
 
@@ -67,8 +59,7 @@ static void assert_near(double value, double wanted, double share_of_it) {
     if (!(fabs(value - wanted) <= share_of_it * wanted)) fail_msg("%g is not within %g %% of %g", value, 100 * share_of_it, wanted);
 }
 
-static void bursts_closer_than_the_gap_are_one_activity(void **state) {
-    (void)state;
+TEST(bursts_closer_than_the_gap_are_one_activity) {
     struct nr_activity a[4];
     bursts[0] = burst(0, 100, 0);
     bursts[1] = burst(150, 100, 1);
@@ -88,7 +79,7 @@ static void bursts_closer_than_the_gap_are_one_activity(void **state) {
     assert_int_equal(nr_activities(bursts, 0, 60, 1, a), 0);
 }
 
-static void the_period_of_a_regular_program_is_found_within_1_percent(void **state) {
+TEST(the_period_of_a_regular_program_is_found_within_1_percent) {
     static const int64_t periods_ns[] = {10 * MS, 100 * MS, 1000 * MS};
     (void)state;
     for (int p = 0; p < 3; p++)
@@ -100,8 +91,7 @@ static void the_period_of_a_regular_program_is_found_within_1_percent(void **sta
             }
 }
 
-static void a_period_is_not_that_of_the_parts_of_an_activity(void **state) {
-    (void)state;
+TEST(a_period_is_not_that_of_the_parts_of_an_activity) {
     /* each 100 ms: five bursts of 1 ms, 4 ms apart */
     size_t n = 0;
     for (int i = 0; i < 50; i++)
@@ -113,8 +103,7 @@ static void a_period_is_not_that_of_the_parts_of_an_activity(void **state) {
     free(a);
 }
 
-static void small_wake_ups_between_do_not_hide_the_period(void **state) {
-    (void)state;
+TEST(small_wake_ups_between_do_not_hide_the_period) {
     size_t n = 0;
     for (int i = 0; i < 40; i++) {
         bursts[n++] = burst(i * INT64_C(1000000000), 2 * MS, 0);
@@ -124,8 +113,7 @@ static void small_wake_ups_between_do_not_hide_the_period(void **state) {
 }
 
 /* On a busy machine a third of the bursts waits for the CPU, up to half a period, and some are cut in two far apart. */
-static void late_and_torn_bursts_still_have_their_period(void **state) {
-    (void)state;
+TEST(late_and_torn_bursts_still_have_their_period) {
     size_t n = 0;
     for (int i = 0; i < 400; i++) {
         int64_t late_ns = share((uint64_t)i) < 0.35 ? (int64_t)(5 * MS * share((uint64_t)i + 5000)) : 0;
@@ -138,8 +126,7 @@ static void late_and_torn_bursts_still_have_their_period(void **state) {
 
 /* 250 ms by absolute deadlines in a recording of 5 s: a third of the starts waits up to 40 ms, bursts are torn by others' turns of up to 20
  * ms, and the start of the program comes first. */
-static void a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sure(void **state) {
-    (void)state;
+TEST(a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sure) {
     int n_inside = 0, n_sharp = 0;
     for (uint64_t run = 0; run < 100; run++) {
         size_t n = 0;
@@ -164,8 +151,7 @@ static void a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_
 
 /* A program that sleeps for its period after its work has no clock to keep to: how sure its mean period is follows from the scatter of the
  * single ones. */
-static void delays_that_add_up_make_the_period_less_sure(void **state) {
-    (void)state;
+TEST(delays_that_add_up_make_the_period_less_sure) {
     int n_inside = 0;
     for (uint64_t run = 0; run < 100; run++) {
         int64_t start_ns = 0;
@@ -179,8 +165,7 @@ static void delays_that_add_up_make_the_period_less_sure(void **state) {
     assert_true(n_inside >= 90);
 }
 
-static void random_bursts_have_no_period(void **state) {
-    (void)state;
+TEST(random_bursts_have_no_period) {
     int64_t at_ns = 0;
     for (int i = 0; i < 2000; i++) {
         at_ns += MS + (int64_t)(-log(1 - share((uint64_t)i)) * 20 * MS);
@@ -191,8 +176,7 @@ static void random_bursts_have_no_period(void **state) {
     assert_true(rhythm_of(0).period_ns == 0);
 }
 
-static void the_table_of_tasks_counts_by_arm_cpu_name_and_group(void **state) {
-    (void)state;
+TEST(the_table_of_tasks_counts_by_arm_cpu_name_and_group) {
     struct nr_tally t = {0};
     size_t n_bins;
     assert_int_equal(nr_tally_reserve(&t), 0);
@@ -217,8 +201,7 @@ static void the_table_of_tasks_counts_by_arm_cpu_name_and_group(void **state) {
     nr_tally_free(&t);
 }
 
-static void a_map_grows_only_when_told_and_counts_what_it_drops(void **state) {
-    (void)state;
+TEST(a_map_grows_only_when_told_and_counts_what_it_drops) {
     struct nr_map map = {0};
     assert_null(nr_map_at(&map, 1));
     assert_int_equal(nr_map_reserve(&map, 700), 0);
@@ -268,8 +251,7 @@ static pid_t fork_child(void) {
 }
 
 /* A child that starts a child of its own after the marking, which does the work. */
-static void a_short_lived_child_of_the_agent_is_the_agent(void **state) {
-    (void)state;
+TEST(a_short_lived_child_of_the_agent_is_the_agent) {
     int go[2];
     struct nr_totals half;
     assert_int_equal(pipe(go), 0);
@@ -312,8 +294,7 @@ static void a_short_lived_child_of_the_agent_is_the_agent(void **state) {
     nr_close(r);
 }
 
-static void all_time_of_a_measured_cpu_is_somebodys(void **state) {
-    (void)state;
+TEST(all_time_of_a_measured_cpu_is_somebodys) {
     struct nr_totals half;
     int64_t sum_ns = 0;
     int cpu = sched_getcpu();
@@ -347,8 +328,7 @@ static void *play(void *argument) {
 }
 
 /* Two threads on one CPU that hand a byte to and fro: many switches into a small ring that nobody reads meanwhile. */
-static void lost_records_are_counted_and_nothing_is_invented(void **state) {
-    (void)state;
+TEST(lost_records_are_counted_and_nothing_is_invented) {
     int there[2], back[2], cpu = sched_getcpu();
     cpu_set_t one, before;
     struct nr_totals half;
@@ -400,8 +380,7 @@ static void *rest_20_times(void *argument) {
     return NULL;
 }
 
-static void a_thread_tells_when_it_was_off_its_cpu(void **state) {
-    (void)state;
+TEST(a_thread_tells_when_it_was_off_its_cpu) {
     int go[2];
     pthread_t thread;
     struct nr_totals half;
@@ -437,8 +416,7 @@ static void a_thread_tells_when_it_was_off_its_cpu(void **state) {
     nr_close(r);
 }
 
-static void a_trace_says_how_many_bursts_found_no_room(void **state) {
-    (void)state;
+TEST(a_trace_says_how_many_bursts_found_no_room) {
     pid_t tid = (pid_t)syscall(SYS_gettid);
     struct nr_totals half;
     struct nr_recorder *r = opened((struct nr_config){
@@ -488,8 +466,7 @@ static int watch_many_threads(uid_t user) {
     return nr_open(&r, &config) ? 3 : r->rings.n != N;
 }
 
-static void many_threads_share_the_locked_memory_that_an_account_has(void **state) {
-    (void)state;
+TEST(many_threads_share_the_locked_memory_that_an_account_has) {
     int status;
     if (geteuid()) SKIP("needs root, to have the limits of another account");
     pid_t pid = fork();
@@ -500,7 +477,7 @@ static void many_threads_share_the_locked_memory_that_an_account_has(void **stat
     assert_int_equal(status, 0);
 }
 
-static void sources_without_records_know_the_cpu_time(void **state) {
+TEST(sources_without_records_know_the_cpu_time) {
     static const char *const names[] = {"schedstat", "counts"};
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -534,11 +511,10 @@ static void sources_without_records_know_the_cpu_time(void **state) {
 }
 
 /* A program of 20 ms each second on CPU 1, torn once in the middle; two kworkers on two CPUs; a single burst. */
-static void who_ran_is_named_with_its_time_bursts_period_and_cpu(void **state) {
+TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
     static struct nr_recorder r;
     struct nr_taker takers[3];
     size_t n = 0;
-    (void)state;
     assert_int_equal(nr_tasks_open(&r.tasks, NULL), 0);
     assert_int_equal(nr_tally_reserve(&r.tally), 0);
     const uint32_t busy = nr_tasks_name(&r.tasks, "busy/x"), first = nr_tasks_name(&r.tasks, "kworker/0:1"),
@@ -574,28 +550,4 @@ static void who_ran_is_named_with_its_time_bursts_period_and_cpu(void **state) {
     assert_int_equal(nr_takers(&r, bursts, n, takers, 1), 1);
     nr_tally_free(&r.tally);
     nr_tasks_close(&r.tasks);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_ran_is_named_with_its_time_bursts_period_and_cpu),
-        cmocka_unit_test(bursts_closer_than_the_gap_are_one_activity),
-        cmocka_unit_test(the_period_of_a_regular_program_is_found_within_1_percent),
-        cmocka_unit_test(a_period_is_not_that_of_the_parts_of_an_activity),
-        cmocka_unit_test(small_wake_ups_between_do_not_hide_the_period),
-        cmocka_unit_test(late_and_torn_bursts_still_have_their_period),
-        cmocka_unit_test(a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sure),
-        cmocka_unit_test(delays_that_add_up_make_the_period_less_sure),
-        cmocka_unit_test(random_bursts_have_no_period),
-        cmocka_unit_test(the_table_of_tasks_counts_by_arm_cpu_name_and_group),
-        cmocka_unit_test(a_map_grows_only_when_told_and_counts_what_it_drops),
-        cmocka_unit_test(a_short_lived_child_of_the_agent_is_the_agent),
-        cmocka_unit_test(all_time_of_a_measured_cpu_is_somebodys),
-        cmocka_unit_test(lost_records_are_counted_and_nothing_is_invented),
-        cmocka_unit_test(a_thread_tells_when_it_was_off_its_cpu),
-        cmocka_unit_test(a_trace_says_how_many_bursts_found_no_room),
-        cmocka_unit_test(many_threads_share_the_locked_memory_that_an_account_has),
-        cmocka_unit_test(sources_without_records_know_the_cpu_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,42 @@
+/* A file of cmocka tests: each is a function TEST(what_it_shows) {...}, and they run in the order of the file. This has main. */
+#ifndef NL_TEST_UNIT_H
+#define NL_TEST_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct CMUnitTest unit_tests[128];
+static size_t n_unit_tests;
+static CMFixtureFunction unit_set_up, unit_tear_down; /* of the file; NULL: none */
+
+/* set_up and tear_down, before and after this test, may be NULL; `state` is what they make it. */
+#define TEST_WITH(name, set_up, tear_down)                                                                                 \
+    static void name(void **state);                                                                                        \
+    __attribute__((constructor)) static void register_##name(void) {                                                       \
+        unit_tests[n_unit_tests++] = (struct CMUnitTest){#name, name, set_up, tear_down, NULL};                            \
+    }                                                                                                                      \
+    static void name(__attribute__((unused)) void **state)
+
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* Before and after all tests of the file. */
+#define GROUP(set_up, tear_down)                                                                                           \
+    __attribute__((constructor)) static void register_group(void) { unit_set_up = set_up, unit_tear_down = tear_down; }
+
+/* Skips a test with its reason, a format and its arguments, which tests/run.sh shows beside the test's name. */
+#define SKIP(...)                                                                                                          \
+    do {                                                                                                                   \
+        print_message("skipped: " __VA_ARGS__);                                                                            \
+        print_message("\n");                                                                                               \
+        skip();                                                                                                            \
+    } while (0)
+
+int main(void) { return _cmocka_run_group_tests("tests", unit_tests, n_unit_tests, unit_set_up, unit_tear_down); }
+
+#endif
