@@ -100,7 +100,7 @@ advise() {
 
 @test "run advise compares every algorithm beside the default, and ends with a table" {
     needs_cpus 2
-    advise '0 3' --op barrier --seconds 2 --warmup 0s --launches 4 --ranks 2
+    advise '0 3' --op barrier --seconds 1 --warmup 0s --launches 4 --ranks 2
     [[ $output = *"lost ns/ns"*barrier* ]]
     [ "$(jq -r '.algorithms | length' c/*/launch.json | sort -u)" -eq 7 ]
     # the noise goes from rank to rank

@@ -46,6 +46,7 @@ in_short() {
 }
 
 @test "the placebo launches of make bench-stats run" {
+    long_only
     # one launch of a moment says nothing about a rate: its status is that of its figures
     OMPI_MCA_mpi_yield_when_idle=1 PLACEBO_LAUNCHES=1 PLACEBO_SECONDS=5 run tests/bench/placebo-verdicts.sh
     echo "$output"
@@ -56,6 +57,7 @@ in_short() {
 }
 
 @test "the table of simulated acceptance campaigns goes on where it was stopped" {
+    long_only
     local table="$BATS_TEST_TMPDIR/outcomes.csv" R="${NOISELAB_BUILD:-build}/lib/noiselab/R"
     table_of() {
         OUTCOMES=$table MC_CORES=1 NODES=3 LENGTHS=quick CELLS='one node 30' NOISELAB_R_LIB=$R R_LIBS=$R \

@@ -350,6 +350,7 @@ offers() { grep -qxF -- "$1" <<<"$GOT"; }
 }
 
 @test "make dist makes an archive that builds without git, and its programs know their commit" {
+    long_only
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     [ -e "$root/.git" ] || skip 'this is no clone'
     make -s -C "$root" BUILD="$BATS_TEST_TMPDIR" dist

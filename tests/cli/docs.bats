@@ -61,6 +61,7 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
 }
 
 @test "docs/guides/agents.md" {
+    long_only
     needs /usr/sbin/collectd prometheus-node-exporter curl
     needs_cpus 2
     first_campaign
@@ -71,6 +72,7 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
 @test "docs/guides/acceptance.md" { commands_of docs/guides/acceptance.md; }
 
 @test "docs/guides/cluster.md" {
+    long_only
     needs /usr/sbin/collectd
     needs_cpus 2
     first_campaign
@@ -78,6 +80,7 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
 }
 
 @test "docs/guides/extending.md" {
+    long_only
     needs /usr/sbin/collectd
     needs_cpus 2
     first_campaign
