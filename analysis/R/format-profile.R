@@ -79,8 +79,15 @@ profile_operation_table <- function(rows) {
 profile_legend <- "time: of all ranks'; waiting: of the time inside, for the last rank to arrive, in calls that were looked at"
 
 profile_view <- function(report, operands) {
-  new_view(profile_sentences(report), profile_operation_table(utils::head(report$operations, 8)), profile_legend,
+  new_view(c(profile_sentences(report), scale_sentence(scale_of_profile(report), operands)), profile_operation_table(utils::head(report$operations, 8)), profile_legend,
            if (is.null(report$main)) report$notes[1], length(report$notes) - is.null(report$main), all_command(operands, "profile"))
+}
+
+# NULL where no rank was held up in a call that was looked at.
+scale_of_profile <- function(report) {
+  if (is.null(report$main)) return(NULL)
+  program <- steps_of_calls(report$main)
+  scale_of(noise_of_profile(program), program$every_s, 1 - report$conf)
 }
 
 profile_rank_table <- function(ranks) {
@@ -111,5 +118,5 @@ profile_json <- function(report) {
                shares = lapply(as.list(report$shares), jsonlite::unbox),
                waiting = if (!is.null(report$waiting)) lapply(report$waiting, jsonlite::unbox), operations = report$operations,
                ranks = report$ranks, exposure = report$exposure,
-               calls = report$calls, notes = report$notes), single = c("schema", "program", "version", "answer"))
+               projections = scale_of_profile(report), calls = report$calls, notes = report$notes), single = c("schema", "program", "version", "answer"))
 }

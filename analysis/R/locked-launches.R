@@ -7,6 +7,7 @@
 #' @param campaign An `nl_campaign` from [read_campaign()].
 #' @param alpha Probability, length 1: one-sided level of the limit and of the look at the time before the bursts; intervals have confidence
 #'   1 - 2 alpha.
+#' @param reader From `slices_reader()`: who has read the files already.
 #' @return A data frame, one row per launch x operation x bytes: `launch`, `operation`, `bytes`, `n_bursts` (bursts that follow each other
 #'   within a window are one), `bursts_per_s` (of loop time with the agent), `burst_cpu_ns` (mean time on the CPU), `cost_ns`,
 #'   `cost_low_ns`, `cost_high_ns` (what a burst costs all ranks), `slowdown_percent`, `slowdown_low`, `slowdown_high` (cost x bursts per
@@ -17,13 +18,12 @@
 #'   recorded), `is_quick` (quick halves?), `beyond` (list: the figure of these). NULL without a launch with an agent.
 #' @seealso `locked_cost()` for the method, `pool_locked()` for several launches together.
 #' @noRd
-locked_by_launch <- function(campaign, alpha = 0.01) {
+locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check_probability(alpha, "alpha")
   rows <- campaign$rows
   on <- rows[["arm"]] == "on" & is_agent_row(rows)
   ids <- Filter(function(id) switches_agent(campaign$launches[[id]]), unique(as.character(rows[["launch"]][on])))
-  reader <- slices_reader()
   cells <- unlist(unname(lapply(ids, function(id) {
     mine <- which(on & rows[["launch"]] == id)
     mine <- undisturbed_rows(campaign, mine)

@@ -18,13 +18,14 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
   tasks <- agent_tasks(campaign, alpha)
   if (nrow(accounts) > 0) accounts$cause <- agent_causes(accounts, tasks)
   taken <- agent_taken(campaign, alpha, over = analysis$looks$alpha %||% alpha)
-  locked <- if (!is.null(analysis)) locked_by_launch(campaign, alpha)
+  reader <- slices_reader()
+  locked <- if (!is.null(analysis)) locked_by_launch(campaign, alpha, reader)
   figures <- if (!is.null(analysis)) agent_figures(analysis, taken, locked)
   if (!is.null(analysis)) analysis <- with_agent_answers(analysis, taken, locked)
   answers <- analysis$agent_answers
   report <- list(answers = answers, accounts = accounts, tasks = tasks, taken = taken, figures = figures,
                  groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
-                 evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign,
+                 evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign, reader = reader,
                  notes = c(campaign$notes, if (campaign_looks(campaign)$for_all) campaign_looks(campaign)$note, agent_notes(accounts)))
   report["agents"] <- list(several_agents(report))
   report
@@ -95,10 +96,16 @@ agent_json <- function(report) {
     sentences = as.character(report_sentences(report)), answers = report$answers, estimates = agent_estimates(report), agents = report$agents,
     figures = report$figures, taken = report$taken,
     accounts = report$accounts, tasks = without_levels(report$tasks),
-    groups = without_levels(report$groups), bursts = as.data.frame(report$bursts), evidence = as.character(report$evidence),
+    groups = without_levels(report$groups), bursts = as.data.frame(report$bursts), projections = scale_of_agent(report), evidence = as.character(report$evidence),
     margin_percent = report$margin %||% NA_real_, margin_answer = answer$answer %||% NA_character_,
     margin_reason = answer$reason %||% NA_character_, notes = as.character(unique(report$notes))
   ), single = c("schema", "program", "version", "alpha", "margin_percent", "margin_answer", "margin_reason"))
+}
+
+# NULL where its bursts are not known, or several agents were there.
+scale_of_agent <- function(report) {
+  if (is.null(report$analysis) || NROW(report$agents) > 1) return(NULL)
+  scale_of(noise_of_campaign(report$campaign, reader = report$reader), alpha = 2 * report$alpha)
 }
 
 agent_csv <- function(report, table) {
@@ -127,7 +134,8 @@ agent_view <- function(report, operands) {
                 agent_warnings(report))
   # One launch says for each node when it strikes.
   bursts <- utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)
-  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts, report$campaign)),
+  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts, report$campaign),
+             scale_sentence(scale_of_agent(report), operands)),
            tables, if (!is.null(analysis)) answer_legend(analysis), warnings, length(setdiff(unique(report$notes), warnings)),
            all_command(operands, "agent"), report_beside(operands))
 }

@@ -24,6 +24,7 @@ project_options <- function() list(
   option("bandwidth", "SIZE", "with --pattern: bytes per second (default 10GB)"),
   option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P"),
   option("seed", "N", "of the draws of phases (default 1)"),
+  option("report", "FILE.html", "write an HTML report as well, with a plot"),
   option("json", help = "print JSON"),
   option("csv", help = "print the table as CSV"),
   option("export", "NAME", paste(
@@ -50,6 +51,7 @@ project_help <- function() {
 
 run_project <- function(operands, values, form) {
   request <- project_request(values)
+  if (!is.null(values$report)) check_report_file(values$report, "--report")
   is_profile <- length(operands) == 1 && campaign_program(operands) == "noiselab-profile"
   program <- if (!is.null(values$profile)) program_steps(values$profile) else if (is_profile) program_steps(operands)
   noise <- project_source(operands, values, request, program)
@@ -64,10 +66,17 @@ run_project <- function(operands, values, form) {
     writeLines(export_noise(projection, form, values$out))
     return(invisible())
   }
+  if (!is.null(values$report)) write_projection_report(projection, project_command(operands, values), values$report)
   if (form == "csv") say_notes("noiselab-project", projection$notes)
   lines <- switch(form, json = projection_json(projection), csv = csv_lines(projection$rows), projection_view(projection))
   write_output(as_lines(lines, values), values$out)
   if (!is.null(request$margin)) answer_status(projection$margin_answer)
+}
+
+# The words of the command line, without where its output goes.
+project_command <- function(operands, values) {
+  given <- values[setdiff(names(values), c("report", "json", "csv", "out"))]
+  c("noiselab", "project", unlist(lapply(names(given), function(name) c(paste0("--", name), if (!isTRUE(given[[name]])) given[[name]]))), operands)
 }
 
 # Of launches of several programs those that bursts are best known of.

@@ -72,7 +72,7 @@ noise_of_trace <- function(file, tasks = NULL, told_s = NA_real_) {
 
 # Of the agent, or of the generator at the level asked for (the highest), what its bursts on the ranks' CPUs cost the operation that they
 # cost most.
-noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_) {
+noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader = slices_reader()) {
   rows <- campaign$rows
   on <- rows[["arm"]] == "on"
   agent <- on & is_agent_row(rows)
@@ -84,7 +84,6 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_) {
     on <- on & rows[["level_requested_percent"]] == wanted
   }
   at_on <- if (any(agent)) undisturbed_rows(campaign, which(on)) else which(on)
-  reader <- slices_reader()
   key <- paste(rows[["operation"]], rows[["bytes"]])
   cells <- lapply(unique(key[at_on]), function(one) {
     at <- at_on[key[at_on] == one]
@@ -189,7 +188,10 @@ noise_of_profile <- function(program) {
 program_steps <- function(dir) {
   calls <- whole_calls(read_profile(dir)$arrivals)
   if (nrow(calls) == 0) abort_data("'", dir, "': no synchronising call was looked at on all its ranks")
-  calls <- calls[calls$communicator == main_communicator(calls), ]
+  steps_of_calls(calls[calls$communicator == main_communicator(calls), ])
+}
+
+steps_of_calls <- function(calls) {
   kinds <- sort(table(calls$operation[!duplicated(calls$group)]), decreasing = TRUE)
   every_s <- signif(mean(pmax(1, calls$arrived_ns - calls$since_ns - calls$noise_ns)) / 1e9, 3)
   list(calls = calls, every_s = every_s, words = sprintf(

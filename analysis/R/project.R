@@ -15,6 +15,7 @@ project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = 8, step
 #' @param wander Do periods differ between nodes, so that phases wander? Otherwise they are fixed for a run, and the interval holds their draw.
 #' @param seed Number, length 1.
 #' @param pattern NULL: an ideal synchronisation of all; else what `simulated_slowdown()` takes.
+#' @param phases Some of `independent`, `common`.
 #' @return A data frame, one row per nodes x every x phase: `nodes`, `every_ns`, `phase` (`independent`, `common`), `slowdown_percent`, `ci_low`,
 #'   `ci_high`, `limit_percent` (of any number of nodes; NA where bursts keep to no period), `method` (`exact`, `walk`: mean over draws of the
 #'   phases, `chain`, `simulated`), `reason` (NA, or why the figure is a lower bound: then `ci_high` is NA).
@@ -22,8 +23,9 @@ project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = 8, step
 #'   errors of the logarithm. Bursts met by a step on all nodes must not be more than were ever seen: the quantile 1 - 1/nodes of a step is
 #'   not in a record that is shorter than nodes x every.
 #' @noRd
-project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL) {
-  cells <- expand.grid(nodes = nodes, every_s = every_s, phase = c("independent", "common"), stringsAsFactors = FALSE)
+project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL,
+                          phases = c("independent", "common")) {
+  cells <- expand.grid(nodes = nodes, every_s = every_s, phase = phases, stringsAsFactors = FALSE)
   bind_rows(lapply(seq_len(nrow(cells)), function(i) {
     cell <- cells[i, ]
     got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed, pattern)
@@ -35,7 +37,7 @@ project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wan
 project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL) {
   middle <- phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern)
   measured <- is.finite(noise$watched_s)
-  bound <- function(upper) phase_slowdown(noise_bound(noise, upper, alpha), n, work_s, phase, alpha, spread_s, TRUE, seed, pattern)$value
+  bound <- function(upper) if (upper && is.infinite(noise$scale[2])) Inf else phase_slowdown(noise_bound(noise, upper, alpha), n, work_s, phase, alpha, spread_s, TRUE, seed, pattern)$value
   centre <- if (measured) phase_slowdown(noise, n, work_s, phase, alpha, spread_s, TRUE, seed, pattern)$value
   apart <- function(end, known) {
     parts <- c(log(end / middle$value), if (measured) log(known / centre))
@@ -122,24 +124,28 @@ nodes_below <- function(noise, work_s, margin, most = 1e7) {
   floor(exp(ends[1]))
 }
 
-# The shortest period at which the upper end stays below the margin on all these nodes, steps and phases; NA: none up to a day, or no period.
+# The shortest period at which the upper end stays below the margin on all these nodes, steps and phases; NA: none up to a day, or no period. The
+# shortest step loses the largest share. Phases that wander are quick to compute: those that are fixed are walked only near their answer.
 shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1) {
   if (is.na(noise$period_s)) return(NA_real_)
-  below <- function(period_s) {
+  below <- function(period_s, wander) {
     if (mean(noise$costs_s) >= period_s * 0.99) return(FALSE)
     noise$period_s <- period_s
     noise$rate_hz <- 1 / period_s
-    all(vapply(every_s, function(work_s) {
-      isTRUE(project_cell(noise, max(nodes), work_s, phase, alpha, spread_s, wander, seed)$high < margin)
-    }, TRUE))
+    isTRUE(project_cell(noise, max(nodes), min(every_s), phase, alpha, spread_s, wander, seed)$high < margin)
   }
-  ends <- log(c(mean(noise$costs_s), day_s))
-  if (!below(exp(ends[2]))) return(NA_real_)
-  for (i in 1:12) {
-    middle <- mean(ends)
-    if (below(exp(middle))) ends[2] <- middle else ends[1] <- middle
+  search <- function(ends, times, wander) {
+    if (!below(ends[2], wander)) return(NA_real_)
+    for (i in seq_len(times)) {
+      middle <- sqrt(prod(ends))
+      if (below(middle, wander)) ends[2] <- middle else ends[1] <- middle
+    }
+    ends[2]
   }
-  exp(ends[2])
+  rough <- search(c(mean(noise$costs_s), day_s), 12, TRUE)
+  if (wander || phase == "common" || is.na(rough)) return(rough)
+  near <- pmin(rough * c(0.5, 2), day_s)
+  search(if (below(near[2], FALSE)) near else c(near[2], day_s), 5, FALSE)
 }
 
 # `pass`, `fail`, `inconclusive`: is the slowdown of these rows below the margin?

@@ -253,6 +253,32 @@ test_that("of an agent whose bursts' cost nobody measured their CPU time counts,
   expect_match(noise$notes, "its CPU time stands for it")
 })
 
+test_that("the answer about an agent says in a line what many nodes lose, as the projection of its campaign does", {
+  dir <- local_folder()
+  simulate_agent_campaign(dir, pairs = 12, launches = 2, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, seed = 3)
+  report <- agent_report(read_campaign(add_agent_slices(dir, 500), arms = "any"))
+  row <- jsonlite::fromJSON(paste(agent_json(report), collapse = "\n"))$projections
+  full <- jsonlite::fromJSON(paste(project_of(dir, "--nodes", "1000", "--every", "1ms", "--json")$out, collapse = "\n"))$projections
+  expect_equal(row, full[full$phase == "independent", ], ignore_attr = TRUE)
+  expect_match(utils::tail(agent_view(report, dir)$sentences, 1), "^On 1,000 nodes, synchronised every 1 ms: .* slower; see noiselab project")
+})
+
+test_that("the line about many nodes is one line, and none where no burst is known", {
+  row <- scale_of(node_noise("sampler", 33e-6, 1))
+  expect_match(scale_sentence(row, "a"), "^On 1,000 nodes, synchronised every 1 ms: 2.10 % .* slower; see noiselab project a$")
+  long <- strrep("long", 30)
+  expect_match(scale_sentence(row, long), "project DIR$")
+  expect_lte(nchar(scale_sentence(row, long)), text_width)
+  expect_null(scale_of(abort_data("no burst")))
+  expect_null(scale_sentence(NULL, "a"))
+})
+
+test_that("a cost that has no upper end gives a lower bound", {
+  got <- independent(node_noise("open", rep(1e-4, 20), NA, rate_hz = 2, scale = c(0.5, Inf), watched_s = 10), 100, 1e-3)
+  expect_identical(got$high, NA_real_)
+  expect_match(got$reason, "^at least: ")
+})
+
 test_that("a node is hit by the detours of any of its CPUs", {
   dir <- local_folder()
   writeLines("", file.path(dir, "accept.csv"))
@@ -424,6 +450,32 @@ test_that("what cannot be asked is refused", {
   expect_match(project_of("--burst", "1ms", "--period", "1s", "--level", "1")$err, "--level is for DIR only")
   expect_identical(project_of("--burst", "2s", "--period", "1s")$status, 3L)
   expect_identical(project_of("--burst", "1ms", "--period", "1s", "--nodes", "none")$status, 2L)
+})
+
+test_that("a report has the plot with its data, the rows, and the command that makes it again", {
+  dir <- local_folder()
+  file <- file.path(dir, "scale.html")
+  got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "1,1000", "--every", "1ms,10ms", "--margin", "30", "--report", file)
+  expect_identical(got$status, 1L)
+  page <- paste(readLines(file), collapse = " ")
+  expect_match(page, "noiselab project --burst 2.5ms --period 100ms --nodes 1,1000 --every 1ms,10ms --margin 30<")
+  expect_match(page, "Dashed: the margin, 30 %")
+  expect_match(page, "Every 10 ms: 25.0 % on 1,000 nodes", fixed = TRUE)
+  data <- utils::read.csv(file.path(dir, "scale_files", "projection.csv"))
+  # More numbers of nodes than were asked for: a curve; where they were, the same figures.
+  expect_gt(length(unique(data$nodes)), 6)
+  asked <- data[data$nodes == 1000 & data$phase == "independent", ]
+  expect_equal(asked$slowdown_percent, c(250, 25), tolerance = 1e-3)
+  expect_identical(project_of("--burst", "1ms", "--period", "1s", "--report", "/none/at.html")$status, 2L)
+})
+
+test_that("a plot draws lower bounds as such", {
+  short <- node_noise("short", stats::qexp(ppoints(50)) * 1e-4, NA, rate_hz = 10, watched_s = 5)
+  projection <- make_projection(short, project_request(list(nodes = "100,10000", every = "1ms")))
+  frame <- plot_projection(projection, draw = FALSE)
+  expect_identical(is.na(frame$ci_high), !is.na(frame$reason))
+  expect_match(plot_projection(projection)$labels$caption, "Dotted, triangles: at least")
+  expect_match(alt_projection(frame), "at least .* on 10,000 nodes")
 })
 
 test_that("a pattern is simulated, and says what it assumes", {
