@@ -78,12 +78,11 @@ tap_of() { echo "$kept/$(echo "$1" | tr / -).tap"; }
 # failing: of the suites on stdin
 failing() { while read -r name; do grep -qs '^not ok' "$(tap_of "$name")" && echo "$name"; done; }
 
-# others_percent: of a second, what others have of the CPUs that may be used
-others_percent() {
-    set -- "$(awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9 }' /proc/stat)"
-    sleep 1
-    awk -v before="$1" -v cpus="$(getconf _NPROCESSORS_ONLN)" '/^cpu / { printf "%.0f", ($2 + $3 + $4 + $7 + $8 + $9 - before) / cpus }' /proc/stat
-}
+# busy_s: seconds that the CPUs were not idle, or were taken from this machine, since it started
+busy_s() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { printf "%.0f", ($2 + $3 + $4 + $7 + $8 + $9) / hz }' /proc/stat; }
+
+# others_percent BUSY_BEFORE OWN_S SECONDS: of one CPU, what others had of it, on the average
+others_percent() { echo $((($(busy_s) - $1 - $2) * 100 / ($3 > 0 ? $3 : 1))); }
 
 # over_budget: suites that took more than twice their seconds, with both figures
 over_budget() {
@@ -118,7 +117,7 @@ rm -rf "$kept"
 mkdir -p "$kept"
 log=$NOISELAB_BUILD/test.log times=$NOISELAB_BUILD/test-times.tsv
 began=$(date +%s)
-disturbed=$(others_percent)
+busy_before=$(busy_s)
 
 printf '%s\n' "$suites" | in_group alone | taken 1
 printf '%s\n' "$suites" | in_group pair | taken 2
@@ -160,14 +159,17 @@ cat "$kept/repeated" 2>/dev/null
 echo '# the ten slowest:'
 slowest_tests
 over=$(over_budget)
+elapsed=$(($(date +%s) - began)) own=$(awk -F '\t' '{ s += $3 } END { print int(s) }' "$times")
+disturbed=$(others_percent "$busy_before" "$own" "$elapsed")
 if [ -n "$over" ] && { [ "$disturbed" -ge 20 ] || [ "$(nproc)" -lt 2 ] || [ "$NOISELAB_TESTS" = long ]; }; then
-    printf '# budgets are not judged here (%s CPUs, others had %s %% of one or more): %s\n' "$(nproc)" "$disturbed" "$(echo "$over" | paste -sd ';' -)"
+    printf '# budgets are not judged here (%s CPUs, others had %s %% of one): %s\n' "$(nproc)" "$disturbed" "$(echo "$over" | paste -sd ';' -)"
 elif [ -n "$over" ]; then
+    echo '# budgets' >>"$log"
     echo "$over" | sed 's/^/not ok - /' | tee -a "$log"
 fi
 failed=$(grep -cE '^not ok' "$log")
 # by name once more, for who sees only the last lines
 awk '/^# [a-z]+(\/|$)/ { name = $2 } /^not ok/ { print "# failed: " name ": " $0 }' "$log"
-printf '# %d s, %d s of CPU time\n' $(($(date +%s) - began)) "$(awk -F '\t' '{ s += $3 } END { print s }' "$times")"
+printf '# %d s, %d s of CPU time; others had %d %% of a CPU\n' "$elapsed" "$own" "$disturbed"
 echo "$passed passed, $failed failed${skipped:+, $skipped skipped}" | tee "$NOISELAB_BUILD/test.summary"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

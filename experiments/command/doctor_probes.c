@@ -272,8 +272,9 @@ static void look_at_loads(struct nc_machine *m, struct nc_finding *f) {
 }
 
 static void look_at_mpi(struct nc_machine *m, struct nc_finding *f) {
-    char path[PATH_MAX], out[TEXT_BYTES], err[TEXT_BYTES], script[PATH_MAX], folder[] = "/tmp/noiselab-doctor-XXXXXX", reason[200];
-    const char *told = getenv("NOISELAB_MPIRUN"), *mpirun = told && *told ? told : "mpirun";
+    char path[PATH_MAX], out[TEXT_BYTES], err[TEXT_BYTES], script[PATH_MAX], folder[PATH_MAX], reason[200];
+    const char *told = getenv("NOISELAB_MPIRUN"), *mpirun = told && *told ? told : "mpirun", *tmp = getenv("TMPDIR");
+    int length = snprintf(folder, sizeof folder, "%s/noiselab-doctor-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     f->state = NC_MISSING;
     SAY(means, "no experiment can start its ranks");
     if (!strchr(mpirun, '/') && !in_path(mpirun, path, sizeof path) && !in_path("srun", path, sizeof path)) {
@@ -284,11 +285,11 @@ static void look_at_mpi(struct nc_machine *m, struct nc_finding *f) {
     nc_run((const char *const[]){mpirun, "--version", NULL}, SLURM_S, out, sizeof out, NULL, 0);
     out[strcspn(out, "\n")] = '\0';
     snprintf(script, sizeof script, "%s/../libexec/noiselab/lib-try.sh", m->bin);
-    if (access(script, R_OK) != 0 || !mkdtemp(folder)) {
-        /* a compute node with the programs only, or without a /tmp of its own */
+    if (access(script, R_OK) != 0 || length >= (int)sizeof folder || !mkdtemp(folder)) {
+        /* a compute node with the programs only, or without a place for temporary files */
         f->state = NC_LIMITED;
         m->launcher_works = 1;
-        SAY(here, "%s; not tried: the scripts are not installed here, or /tmp cannot be written", out);
+        SAY(here, "%s; not tried: the scripts are not installed here, or %s cannot be written", out, tmp && *tmp ? tmp : "/tmp");
         f->means[0] = '\0';
         return;
     }
