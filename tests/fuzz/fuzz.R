@@ -1,5 +1,5 @@
 # fuzz.R MUTATE SECONDS SEED FOLDER: mutants of the files of small campaigns, given to the programs of the package, each in a process of its
-# own. Prints one line per file: inputs, and those that crashed, hung (10 s) or ended with a status outside of the table. Exit status 1 if
+# own. Prints one line per file: inputs, and those that crashed, hung (10 s of CPU time) or ended with a status outside of the table. Exit status 1 if
 # there was one; their inputs stay in FOLDER.
 library(noiselab)
 arguments <- commandArgs(TRUE)
@@ -26,7 +26,14 @@ targets <- c(
   list(target(summary_file, "summary", summary_file, "--csv"), target(limits_file, "acceptance", "--check-limits", "--limits", limits_file))
 )
 
-# The exit status; NA: it crashed, Inf: it hung.
+# Seconds of CPU time that a process has had; NA when it is gone. Clock ticks are 1/100 s in all that Linux tells.
+cpu_s <- function(pid) {
+  stat <- tryCatch(readLines(file.path("/proc", pid, "stat"), warn = FALSE), error = function(e) NULL, warning = function(w) NULL)
+  if (is.null(stat)) return(NA)
+  sum(as.numeric(strsplit(sub(".*\\) ", "", stat), " ")[[1]][12:13])) / 100
+}
+
+# The exit status; NA: it crashed, Inf: it hung: by its own CPU time, as others may have the machine, or by ten times as much by the clock.
 run_one <- function(arguments) {
   job <- parallel::mcparallel({
     sink <- file("/dev/null", "w")
@@ -40,7 +47,7 @@ run_one <- function(arguments) {
     if (length(got) > 0) return(if (is.numeric(got[[1]])) got[[1]] else NA)
     # a job that died says nothing, for ever
     if (!dir.exists(file.path("/proc", job$pid))) return(NA)
-    if (Sys.time() - begin > patience_s) {
+    if (isTRUE(cpu_s(job$pid) > patience_s) || Sys.time() - begin > 10 * patience_s) {
       tools::pskill(job$pid, tools::SIGKILL)
       parallel::mccollect(job, wait = FALSE)
       return(Inf)
