@@ -109,9 +109,11 @@ EOT
 @test "it leaves nothing behind, and knows its options" {
     # a folder of its own: somebody else may look at this machine at the same moment
     mkdir "$BATS_TEST_TMPDIR/tmp"
+    orphans() { pgrep -P 1 -f 'noiselab-agent.*--dry-run' || true; }
+    before=$(orphans)
     TMPDIR=$BATS_TEST_TMPDIR/tmp "$BIN/noiselab-doctor" >/dev/null
     [ -z "$(ls -A "$BATS_TEST_TMPDIR/tmp")" ]
-    [ -z "$(pgrep -P 1 -f 'noiselab-agent.*--dry-run' || true)" ]
+    [ "$(orphans)" = "$before" ]
     run --separate-stderr "$BIN/noiselab-doctor" --jsn
     [ "$status" -eq 2 ]
     [[ "$stderr" == *'did you mean --json?'* ]]
