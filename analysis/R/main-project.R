@@ -28,7 +28,7 @@ project_options <- function() list(
   option("json", help = "print JSON"),
   option("csv", help = "print the table as CSV"),
   option("export", "NAME", paste(
-    "write the noise of each node for another simulator, into the directory of --out:", paste(project_exports, collapse = ", ")
+    "write the noise of each node for another simulator, or a program with it (goal), into the directory of --out:", paste(project_exports, collapse = ", ")
   )),
   option("out", "FILE", "write there instead of to stdout"),
   option("help", help = "print this help")

@@ -1,6 +1,6 @@
 # The noise of every node as files of other simulators, so that an answer can be checked there.
 
-project_exports <- c("loggopsim", "simgrid")
+project_exports <- c("loggopsim", "simgrid", "goal")
 
 # Nodes above which there would be too many files, and hosts in SimGrid's platform.
 most_exported <- 1024
@@ -13,13 +13,21 @@ node_bursts_of <- function(noise, n, span_s, seed) {
 }
 
 # Into a new directory: noise.N for each node (LogGOPSim: start and duration, ns; SimGrid: when the speed changes, and to which share), and SimGrid's
-# platform.xml and hosts.
+# platform.xml and hosts. GOAL is a program: see goal_lines().
 export_noise <- function(projection, form, dir) {
   request <- projection$request
   n <- projection$headline$nodes
   if (n > most_exported) abort_usage("--export: at most ", format_count(most_exported), " nodes (try --nodes 64)")
   if (dir.exists(dir) || !dir.create(dir, showWarnings = FALSE)) abort_usage("--out: cannot make the directory '", dir, "', or it is there already")
-  steps <- simulation_plan(projection$noise, n, projection$headline$every_ns / 1e9, request$pattern %||% list(name = "barrier"))$steps
+  pattern <- request$pattern %||% pattern_request(list(pattern = "barrier"))
+  steps <- simulation_plan(projection$noise, n, projection$headline$every_ns / 1e9, pattern)$steps
+  if (form == "goal") {
+    steps <- max(1, min(steps, floor(most_goal_lines / (n * (1 + 2 * pattern_rounds(pattern$name, n))))))
+    work <- rank_deeds(pattern, n, projection$headline$every_ns / 1e9, noise_form(projection$noise), some_costs(projection$noise$costs_s), steps, request$seed)
+    writeLines(goal_lines(work, n, pattern), file.path(dir, "program.goal"))
+    return(sprintf("%s of %s on %s, with their noise, in %s, as LogGOPSim reads it (-L %.0f -o %.0f -G %g).", counted(steps, "step"), pattern$name,
+                   nodes_words(n), file.path(dir, "program.goal"), 1e9 * pattern$latency_s, 1e9 * pattern$overhead_s, 1e9 * pattern$per_byte_s))
+  }
   span_s <- steps * projection$headline$every_ns / 1e9 * (2 + projection$headline$slowdown_percent / 50)
   bursts <- node_bursts_of(projection$noise, n, span_s, request$seed)
   for (rank in seq_len(n) - 1) {
@@ -32,6 +40,33 @@ export_noise <- function(projection, form, dir) {
   }
   sprintf("Noise of %s for %s in %s, as %s reads it.", nodes_words(n), format_long(span_s), dir,
           c(loggopsim = "LogGOPSim", simgrid = "SimGrid")[[form]])
+}
+
+most_goal_lines <- 2e6
+
+# What each rank does in the first draw, in order: `rank` from 0, `did` (`calc`, `send`, `recv`), `peer`, `tag`, `extra_s` (of `calc`: how long it took, with
+# the bursts in it; of a message: how much longer than its overhead). `form`: `noise_form()`.
+rank_deeds <- function(pattern, n, work_s, form, costs_s, steps, seed) {
+  got <- .Call("deeds", pattern$name, n, pattern$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s,
+               as.integer(steps), seed, PACKAGE = "noiselab")
+  got <- got[got[, 1] >= 0, , drop = FALSE]
+  data.frame(rank = got[, 1], did = c("calc", "send", "recv")[1 + got[, 2]], peer = got[, 3], tag = got[, 4], extra_s = got[, 5])
+}
+
+# A program as LogGOPSim reads it: each rank's deeds one after the other, what bursts took as part of `calc`. Run without noise, it takes as long as ours.
+goal_lines <- function(deeds, n, pattern) {
+  bytes <- switch(pattern$name, barrier = 1, ring = max(1, pattern$bytes / n), pattern$bytes)
+  c(paste("num_ranks", n), unlist(lapply(split(deeds, factor(deeds$rank, seq_len(n) - 1)), function(own) {
+    ns <- sprintf("calc %.0f", 1e9 * own$extra_s)
+    message <- own$did != "calc"
+    sent <- sprintf("%s %.0fb %s %.0f tag %.0f", own$did, bytes, ifelse(own$did == "send", "to", "from"), own$peer, own$tag)
+    # A burst before a message has left, or after one has come.
+    held <- message & own$extra_s > 5e-10
+    lines <- as.vector(rbind(ifelse(held & own$did == "send", ns, NA), ifelse(message, sent, ns), ifelse(held & own$did == "recv", ns, NA)))
+    lines <- lines[!is.na(lines)]
+    label <- seq_along(lines)
+    c("", sprintf("rank %.0f {", own$rank[1]), sprintf("l%d: %s", label, lines), sprintf("l%d requires l%d", label[-1], label[-length(label)]), "}")
+  }), use.names = FALSE))
 }
 
 loggopsim_lines <- function(bursts) {

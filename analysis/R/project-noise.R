@@ -16,7 +16,8 @@ node_noise <- function(name, costs_s, period_s = NA_real_, rate_hz = 1 / period_
   check_argument(length(costs_s) > 0 && all(is.finite(costs_s) & costs_s > 0), "costs_s", costs_s, "seconds above 0")
   check_argument(is_number(rate_hz, 0), "rate_hz", rate_hz, "one number above 0")
   noise <- list(name = name, costs_s = sort(costs_s), period_s = period_s, rate_hz = rate_hz, scale = scale, watched_s = watched_s,
-                n_bursts = n_bursts, n_nodes = n_nodes, dispersion = max(1, dispersion), cost_words = cost_words, notes = notes)
+                n_bursts = n_bursts, n_nodes = n_nodes, dispersion = max(1, dispersion), cost_words = cost_words, notes = notes,
+                tail = if (is.finite(watched_s)) tail_shape(costs_s))
   load <- noise_load(noise)
   if (load >= 1) abort_data(name, ": bursts of ", format_time(mean(costs_s)), ", ", format_level(rate_hz), " per second, leave no time to work")
   noise
@@ -212,6 +213,16 @@ campaign_period <- function(campaign, row, told_s) {
 
 # ---- how well it is known ----------------------------------------------------------------------
 
+# Costs of bursts above the costliest that was seen, each as likely, by the tail's shape; where that is not known or bounds them: as costly as that one.
+costs_beyond <- function(tail, scale, longest_s) {
+  if (is.na(tail$shape)) return(longest_s)
+  shape <- min(tail$shape, tail_design$most_shape)
+  spread <- scale * tail$scale_s + shape * (longest_s - scale * tail$threshold_s)
+  if (spread <= 0) return(longest_s)
+  survive <- (seq_len(8) - 0.5) / 8
+  longest_s + spread * (if (abs(shape) < 1e-6) -log(survive) else (survive^-shape - 1) / shape)
+}
+
 # Noise with as few, or as many and as costly, bursts as the record allows: a simultaneous band of the rates of bursts that cost more than a
 # threshold (Poisson; of a period, binomial), and the ends of what they cost. `unseen_s`: a burst that long may come as often as the record
 # does not exclude.
@@ -239,7 +250,11 @@ noise_bound <- function(noise, upper, alpha = 0.02, unseen_s = NULL) {
   if (upper && !is.null(unseen_s)) {
     weight <- c(weight, rates[length(rates)])
     where <- c(where, max(unseen_s, scaled[n]))
-  } else if (upper) weight[length(weight)] <- weight[length(weight)] + rates[length(rates)]
+  } else if (upper) {
+    beyond <- costs_beyond(noise$tail, noise$scale[2], scaled[n])
+    weight <- c(weight, rep(rates[length(rates)] / length(beyond), length(beyond)))
+    where <- c(where, beyond)
+  }
   keep <- weight > 0 & where > 0
   noise$rate_hz <- sum(weight[keep])
   noise$weights <- weight[keep] / sum(weight[keep])

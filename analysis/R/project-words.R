@@ -113,7 +113,7 @@ pattern_words <- function(pattern) {
 unseen_warning <- function(projection) {
   unseen <- projection$unseen
   if (is.null(unseen)) return(NULL)
-  short <- any(at_least(projection$rows))
+  short <- any(grepl("were not recorded", projection$rows$reason, fixed = TRUE))
   sprintf("%sbursts of %s rarer than one in %s of a node were not recorded: %s%s would exclude %s %%",
           if (short) "where it says >= the record is too short for the size: " else "", format_time(unseen$longest_s),
           format_long(projection$noise$watched_s),
@@ -121,11 +121,17 @@ unseen_warning <- function(projection) {
           node_hours(unseen$watch_s), format_level(projection$request$margin %||% usual_margin))
 }
 
+# Where the tail of costs is so heavy that the size is not carried: which, and what would do.
+tail_warning <- function(projection) {
+  reason <- grep("shape", projection$rows$reason, fixed = TRUE, value = TRUE)
+  if (length(reason) > 0) sub("at least: ", "where it says >= ", reason[1], fixed = TRUE)
+}
+
 node_hours <- function(s) paste(count_words(signif(if (s < 3600) s / 60 else s / 3600, 2)), if (s < 3600) "node-minutes" else "node-hours")
 
 projection_view <- function(projection) {
   new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),
-           c(unseen_warning(projection), projection$notes))
+           c(tail_warning(projection), unseen_warning(projection), projection$notes))
 }
 
 projection_json <- function(projection) {
@@ -142,7 +148,8 @@ projection_json <- function(projection) {
     common_phase_answer = projection$common_answer %||% NA, shortest_period_ns = round(1e9 * (unname(projection$shortest_s["independent"]) %||% NA)),
     shortest_period_common_ns = round(1e9 * (unname(projection$shortest_s["common"]) %||% NA)),
     unseen_ns = round(1e9 * (projection$unseen$longest_s %||% NA)), unseen_high_percent = projection$unseen$high_percent %||% NA,
-    watch_s = projection$unseen$watch_s %||% NA
+    watch_s = projection$unseen$watch_s %||% NA, tail_shape = noise$tail$shape %||% NA, tail_bursts = noise$tail$n %||% NA,
+    tail_needs_bursts = if (is.finite(noise$tail$needed %||% NA)) ceiling(noise$tail$needed) else NA
   )
   to_json(c(lines, list(projections = projection$rows, reserve = projection$reserve,
                         sentences = projection_sentences(projection), notes = as.character(unique(projection$notes)))),

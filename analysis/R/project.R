@@ -43,13 +43,25 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
     parts <- c(log(end / middle$value), if (measured) log(known / centre))
     middle$value * exp(sign(parts[which.max(abs(parts))]) * sqrt(sum(parts^2)))
   }
-  short <- measured && n * work_s > noise$watched_s
-  high <- if (short) NA_real_ else max(middle$value, apart(middle$high, if (measured) bound(TRUE)))
-  reason <- if (short) sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_long(noise$watched_s)) else if (is.infinite(high)) {
+  lacks <- if (measured) not_carried(noise, n, work_s)
+  high <- if (!is.null(lacks)) NA_real_ else max(middle$value, apart(middle$high, if (measured) bound(TRUE)))
+  reason <- lacks %||% if (is.infinite(noise$scale[2])) "at least: what a burst costs has no upper end" else if (is.infinite(high)) {
     "at least: bursts as frequent and as costly as the record allows leave no time to work"
   }
   list(value = middle$value, low = min(middle$value, apart(middle$low, if (measured) bound(FALSE))), high = if (is.finite(high)) high else NA_real_,
        limit = if (phase == "independent" && is.null(pattern)) slowdown_limit(noise, work_s) else NA_real_, method = middle$method, reason = reason %||% NA_character_)
+}
+
+# Why the record does not carry that size, NULL: it does. A step on all nodes demands the quantile 1 - 1/n of a node's step.
+not_carried <- function(noise, n, work_s) {
+  demanded <- n * work_s
+  if (demanded > noise$watched_s) return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_long(noise$watched_s)))
+  tail <- noise$tail
+  # As costly as what a step meets were so few that the shape of the tail decides.
+  if (n > 1 && tail$heavy && noise$watched_s / demanded < tail$n) sprintf(
+    "at least: the costliest bursts differ too much (shape %.2f of the tail): %s would be needed, and there are %s", tail$shape,
+    if (is.finite(tail$needed) && tail$needed < 1e6) counted(ceiling(signif(tail$needed, 2)), "burst") else "more than a million bursts", format_count(noise$n_bursts)
+  )
 }
 
 phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern = NULL) {

@@ -11,7 +11,7 @@ write_projection_report <- function(projection, command, file) {
                           alt_projection(frame), c(9, 4.4), nrow(frame), plots_dir)
   sentences <- projection_sentences(projection)
   tags <- htmltools::tags
-  write_page(html_page("What noise costs on many nodes", projection$noise$name, sentences, unseen_warning(projection),
+  write_page(html_page("What noise costs on many nodes", projection$noise$name, sentences, c(tail_warning(projection), unseen_warning(projection)),
                        figure_tag(picture, basename(plots_dir)), list(
     page_section("size", "How much, on how many nodes?", "Each node is hit on its own (independent phases).", NULL, list(projection_rows_table(projection, "independent"),
         reserve_table(projection)), list(details_tag("All nodes hit at the same moment", projection_rows_table(projection, "common")))),

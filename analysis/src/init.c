@@ -5,6 +5,7 @@
 
 static const R_CallMethodDef calls[] = {
     {"bursts", (DL_FUNC)&bursts, 5},
+    {"deeds", (DL_FUNC)&deeds, 9},
     {"maxplus", (DL_FUNC)&maxplus, 10},
     {"walk", (DL_FUNC)&walk, 9},
     {NULL, NULL, 0},

@@ -77,36 +77,61 @@ struct machine {
     double latency, overhead, per_byte; /* s */
 };
 
-static void work_step(const struct noise *noise, struct ranks *ranks, double work)
+/* What each rank did, in order: rank, what, with whom, tag, and s: how long the work took, how much longer than its overhead a message. */
+enum { DID_WORK, DID_SEND, DID_RECEIVE, RECORD_COLUMNS = 5 };
+
+struct record {
+    double *value; /* a column after the other */
+    int64_t rows, at;
+};
+
+/* Of one thread; `record` NULL: not kept. */
+static void note(struct record *record, int64_t rank, int did, int64_t peer, int64_t tag, double seconds)
+{
+    if (!record) return;
+    double row[RECORD_COLUMNS] = {(double)rank, did, (double)peer, (double)tag, seconds};
+    for (int i = 0; i < RECORD_COLUMNS; i++) record->value[i * record->rows + record->at] = row[i];
+    record->at++;
+}
+
+static void work_step(const struct noise *noise, struct ranks *ranks, double work, struct record *record)
 {
 #ifdef _OPENMP
-#pragma omp parallel for if (ranks->n >= MANY_RANKS)
+#pragma omp parallel for if (ranks->n >= MANY_RANKS && !record)
 #endif
-    for (int64_t rank = 0; rank < ranks->n; rank++) ranks->time[rank] = worked(noise, ranks, rank, ranks->time[rank], work);
+    for (int64_t rank = 0; rank < ranks->n; rank++) {
+        double begin = ranks->time[rank];
+        ranks->time[rank] = worked(noise, ranks, rank, begin, work);
+        note(record, rank, DID_WORK, -1, -1, ranks->time[rank] - begin);
+    }
 }
 
 static void pattern_step(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine,
-                         double bytes)
+                         double bytes, struct record *record)
 {
     double transfer = machine->latency + (pattern->bytes(ranks->n, bytes) - 1) * machine->per_byte;
     int64_t rounds = pattern->rounds(ranks->n);
     for (int64_t round = 0; round < rounds; round++) {
 #ifdef _OPENMP
-#pragma omp parallel for if (ranks->n >= MANY_RANKS)
+#pragma omp parallel for if (ranks->n >= MANY_RANKS && !record)
 #endif
         for (int64_t rank = 0; rank < ranks->n; rank++) {
-            int sends = pattern->to(ranks->n, rank, round) >= 0;
-            ranks->sent[rank] = sends ? worked(noise, ranks, rank, ranks->time[rank], machine->overhead) : ranks->time[rank];
+            int64_t to = pattern->to(ranks->n, rank, round);
+            ranks->sent[rank] = ranks->time[rank];
+            if (to < 0) continue;
+            ranks->sent[rank] = worked(noise, ranks, rank, ranks->time[rank], machine->overhead);
+            note(record, rank, DID_SEND, to, round, ranks->sent[rank] - ranks->time[rank] - machine->overhead);
         }
 #ifdef _OPENMP
-#pragma omp parallel for if (ranks->n >= MANY_RANKS)
+#pragma omp parallel for if (ranks->n >= MANY_RANKS && !record)
 #endif
         for (int64_t rank = 0; rank < ranks->n; rank++) {
             int64_t from = pattern->from(ranks->n, rank, round);
             double at = ranks->sent[rank];
             if (from >= 0) {
-                double arrived = ranks->sent[from] + transfer;
-                at = worked(noise, ranks, rank, arrived > at ? arrived : at, machine->overhead);
+                double arrived = ranks->sent[from] + transfer, begin = arrived > at ? arrived : at;
+                at = worked(noise, ranks, rank, begin, machine->overhead);
+                note(record, rank, DID_RECEIVE, from, round, at - begin - machine->overhead);
             }
             ranks->time[rank] = at;
         }
@@ -189,21 +214,26 @@ static double latest(const struct ranks *ranks)
     return most;
 }
 
-/* Ends of the steps asked for, s: when the last rank is done. `ends`: their numbers, ascending. */
-static void simulate_draw(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine,
-                          double bytes, double work, const int *ends, int n_ends, double *result)
+static void begin_ranks(const struct noise *noise, struct ranks *ranks)
 {
     for (int64_t rank = 0; rank < ranks->n; rank++) {
         ranks->time[rank] = noise->period > 0 ? noise->period : 0;
         ranks->burst[rank] = 0;
         ranks->next[rank] = first_burst(noise, rank);
     }
+}
+
+/* Ends of the steps asked for, s: when the last rank is done. `ends`: their numbers, ascending. */
+static void simulate_draw(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine,
+                          double bytes, double work, const int *ends, int n_ends, double *result)
+{
+    begin_ranks(noise, ranks);
     int blocked = pattern->doubles && (ranks->n & (ranks->n - 1)) == 0;
     double begin = ranks->time[0];
     for (int step = 1, at = 0; at < n_ends; step++) {
-        if (work > 0) work_step(noise, ranks, work);
+        if (work > 0) work_step(noise, ranks, work, NULL);
         if (blocked) doubling_step(noise, ranks, machine, bytes);
-        else pattern_step(noise, ranks, pattern, machine, bytes);
+        else pattern_step(noise, ranks, pattern, machine, bytes, NULL);
         if (step == ends[at]) result[at++] = latest(ranks) - begin;
     }
 }
@@ -242,6 +272,31 @@ SEXP maxplus(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s
     }
     UNPROTECT(1);
     if (failed) error("no memory for %.0f ranks", asReal(n));
+    return result;
+}
+
+/* What each rank does in the first draw, up to the end of step `steps`: a matrix, a row for each work and message, in the order of each
+ * rank; rank -1: none. Arguments as for maxplus(). */
+SEXP deeds(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP steps, SEXP seed)
+{
+    const struct pattern *pattern = find_pattern(CHAR(asChar(pattern_name)));
+    if (!pattern) error("no pattern '%s'", CHAR(asChar(pattern_name)));
+    struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
+    const double *form = REAL(noise_s);
+    struct noise noise = {form[0], form[1], form[2], REAL(costs_s), (int)XLENGTH(costs_s), (uint64_t)asReal(seed), 0};
+    int64_t p = (int64_t)asReal(n), count = asInteger(steps);
+    struct record record = {NULL, count * p * (1 + 2 * pattern->rounds(p)), 0};
+    SEXP result = PROTECT(allocMatrix(REALSXP, (int)record.rows, RECORD_COLUMNS));
+    record.value = REAL(result);
+    for (int64_t i = 0; i < record.rows; i++) record.value[i] = -1;
+    struct ranks ranks = {p, (double *)R_alloc((size_t)p, sizeof(double)), (double *)R_alloc((size_t)p, sizeof(double)),
+                          (double *)R_alloc((size_t)p, sizeof(double)), (uint32_t *)R_alloc((size_t)p, sizeof(uint32_t))};
+    begin_ranks(&noise, &ranks);
+    for (int64_t step = 0; step < count; step++) {
+        work_step(&noise, &ranks, asReal(work_s), &record);
+        pattern_step(&noise, &ranks, pattern, &machine, asReal(bytes), &record);
+    }
+    UNPROTECT(1);
     return result;
 }
 

@@ -71,6 +71,9 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
 # bats test_tags=quick
 @test "docs/guides/acceptance.md" { commands_of docs/guides/acceptance.md; }
 
+# bats test_tags=quick
+@test "docs/guides/scale.md" { commands_of docs/guides/scale.md; }
+
 @test "docs/guides/cluster.md" {
     long_only
     needs /usr/sbin/collectd

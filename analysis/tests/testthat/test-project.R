@@ -187,6 +187,34 @@ test_that("the interval covers machines of known bursts, and a short record give
   expect_match(short$reason, "^at least: bursts rarer than one in 5 s")
 })
 
+test_that("the shape of a tail is that of its distribution, and says how many bursts it needs", {
+  of <- function(shape, n = 4000) fit_generalised_pareto(if (shape == 0) stats::qexp(ppoints(n)) else ((1 - ppoints(n))^-shape - 1) / shape)
+  for (shape in c(-0.5, 0, 0.4, 1.2)) expect_equal(unlist(of(shape)), c(shape = shape, scale = 1), tolerance = 0.01, info = shape)
+  # A Pareto of index 2.5 has shape 0.4 from any threshold on: 10^(1 / 0.6) bursts; the prior is worth 10 of 190.
+  pareto <- tail_shape((1 - ppoints(4000))^(-1 / 2.5))
+  expect_equal(c(pareto$shape, pareto$n, pareto$needed), c(0.405, 190, 10^(1 / 0.6)), tolerance = 0.05)
+  expect_false(pareto$heavy)
+  expect_true(tail_shape((1 - ppoints(4000))^-1.2)$heavy)
+  expect_identical(tail_shape((1 - ppoints(4000))^-1.2)$needed, Inf)
+  # Alike, or too few: nothing is said of the tail.
+  for (costs in list(rep(1e-3, 500), seq_len(10) / 1e3)) expect_identical(tail_shape(costs)[c("shape", "heavy")], list(shape = NA_real_, heavy = FALSE))
+})
+
+test_that("a tail too heavy for its bursts gives a lower bound where the costliest decide, and a light one an upper end beyond them", {
+  of <- function(costs) node_noise("seen", costs * 1e-5, NA, rate_hz = 10, watched_s = length(costs) / 10)
+  heavy <- of((1 - ppoints(1000))^-1.2)
+  # 100 s watched: a step of 10 ms meets the costliest of 10 bursts on 100 nodes, and of 100 on 1,000.
+  expect_match(independent(heavy, 1000, 0.01)$reason, "^at least: the costliest bursts differ too much .shape 1.* more than a million bursts would be needed, and there are 1000$")
+  expect_identical(independent(heavy, 10, 0.01)$reason, NA_character_)
+  light <- of(stats::qexp(ppoints(1000)))
+  expect_identical(independent(light, 1000, 0.01)$reason, NA_character_)
+  # Of an exponential what lies beyond is as long again, on average.
+  beyond <- costs_beyond(light$tail, 1, max(light$costs_s))
+  expect_equal(mean(beyond) - max(light$costs_s), 1e-5, tolerance = 0.3)
+  expect_identical(costs_beyond(list(shape = NA_real_), 1, 3), 3)
+  expect_equal(max(noise_bound(light, TRUE)$costs_s), max(beyond))
+})
+
 test_that("what was never seen has a bound only where the record is long enough for one to mean something", {
   of <- function(watched_s) {
     noise <- node_noise("seen", rep(1e-4, 200), NA, rate_hz = 200 / watched_s, watched_s = watched_s)
@@ -400,6 +428,67 @@ test_that("what is exported has the answer in it: files read back give the simul
     unlink(dir, recursive = TRUE)
   }
   expect_match(project_of("--burst", "1ms", "--period", "1s", "--export", "simgrid")$err, "--out DIR says where to")
+})
+
+test_that("GOAL of two ranks is what a hand writes: work with its burst, a message each way", {
+  # Both are hit at once, as they begin: 1 ms of work takes 3.5.
+  deeds <- rank_deeds(loggp("barrier"), 2, 1e-3, c(0.1, 0, 10), 0.0025, 2, 1)
+  expect_identical(goal_lines(deeds, 2, loggp("barrier"))[1:13], c(
+    "num_ranks 2", "", "rank 0 {", "l1: calc 3500000", "l2: send 1b to 1 tag 0", "l3: recv 1b from 1 tag 0", "l4: calc 1000000", "l5: send 1b to 1 tag 0",
+    "l6: recv 1b from 1 tag 0", "l2 requires l1", "l3 requires l2", "l4 requires l3", "l5 requires l4"
+  ))
+})
+
+# When the last rank of a program is done, ns: deeds of a rank one after the other, messages in the order that they were sent.
+goal_end <- function(lines, latency, overhead, per_byte) {
+  starts <- grep("^rank ", lines)
+  programs <- lapply(seq_along(starts), function(i) {
+    grep("^l[0-9]+:", lines[starts[i]:c(starts, length(lines) + 1)[i + 1] - 1], value = TRUE)
+  })
+  word <- lapply(programs, function(p) strsplit(sub("^l[0-9]+: ", "", p), " ", fixed = TRUE))
+  n <- length(programs)
+  clock <- numeric(n)
+  at <- rep(1, n)
+  flying <- list()
+  repeat {
+    moved <- FALSE
+    for (r in seq_len(n)) while (at[r] <= length(word[[r]])) {
+      w <- word[[r]][[at[r]]]
+      if (w[1] == "calc") clock[r] <- clock[r] + as.numeric(w[2]) else {
+        far <- if (w[1] == "send") c(r - 1, w[4]) else c(w[4], r - 1)
+        key <- paste(c(far, w[6]), collapse = " ")
+        if (w[1] == "send") {
+          clock[r] <- clock[r] + overhead
+          flying[[key]] <- c(flying[[key]], clock[r] + latency + (as.numeric(sub("b", "", w[2])) - 1) * per_byte)
+        } else {
+          if (length(flying[[key]]) == 0) break
+          clock[r] <- max(clock[r], flying[[key]][1]) + overhead
+          flying[[key]] <- flying[[key]][-1]
+        }
+      }
+      at[r] <- at[r] + 1
+      moved <- TRUE
+    }
+    if (!moved) break
+  }
+  stopifnot(at > lengths(word))
+  max(clock)
+}
+
+test_that("a GOAL program, run without noise, ends when the simulation with it does", {
+  for (name in c("barrier", "allreduce", "bcast", "halo2d", "ring")) {
+    pattern <- loggp(name, bytes = 40)
+    form <- c(2e-3, 2e-3, 500)
+    want <- simulated_ends(pattern, 10, 1e-4, 12L, form, c(1e-5, 3e-4), 1, 4)[1]
+    lines <- goal_lines(rank_deeds(pattern, 10, 1e-4, form, c(1e-5, 3e-4), 12, 4), 10, pattern)
+    # Whole nanoseconds.
+    expect_equal(goal_end(lines, 2500, 1500, 6) / 1e9, want, tolerance = 1e-6, info = name)
+  }
+  dir <- local_folder()
+  got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "4", "--every", "1ms", "--export", "goal", "--out", file.path(dir, "goal"))
+  expect_identical(got$status, 0L)
+  expect_match(got$out, "300 steps of barrier on 4 nodes", fixed = TRUE)
+  expect_identical(readLines(file.path(dir, "goal", "program.goal"), 1), "num_ranks 4")
 })
 
 # ---- the program -------------------------------------------------------------------------------
