@@ -49,7 +49,7 @@ format_acceptance <- function(result) {
     verdict = col_words("verdict", rows$verdict)
   )
   why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
-  c(result$answer, wrap_line(result$warnings), "", table_lines(table, indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
+  c(wrap_line(result$noise), result$answer, wrap_line(result$warnings), "", table_lines(table, indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
     "", failing_lines(result), self_check_lines(result), "",
     node_lines(result), period_lines(result), format_notes(unique(result$notes)))
 }
@@ -71,7 +71,11 @@ acceptance_view <- function(result, operands) {
   bad <- bad[!duplicated(paste(bad$check, bad$entity)), ]
   failed <- sprintf("%s%s, %s: %s", ifelse(nzchar(bad$entity), paste0(bad$entity, ": "), ""), bad$check, figure_interval(bad), bad$todo)
   open <- rows[rows$verdict == "inconclusive" & nzchar(rows$reason), ]
-  new_view(c(result$answer, sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason)), table,
+  noise <- if (any(result$judgements$kind == "scale")) result$noise else utils::head(result$noise, 2)
+  self <- if (result$self_check$verdict != "skipped" || length(noise) == 0) {
+    sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason)
+  }
+  new_view(c(noise, result$answer, self), table,
            "value: of the worst node or link, with its interval", c(failed, result$warnings, sprintf("%s: %s", open$check, open$reason)),
            length(unique(result$notes)),
            all_command(operands, "acceptance"), report_beside(operands))
@@ -129,7 +133,7 @@ acceptance_table <- function(result, table) {
 acceptance_json <- function(result) {
   to_json(list(
     schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer,
-    judged = result$judged, complete = result$complete,
+    noise = as.character(result$noise), judged = result$judged, complete = result$complete,
     ended_utc = result$ended_utc, alpha = result$alpha, launches = names(result$acceptance$launches),
     estimates = acceptance_estimates(result), checks = result$checks, nodes = result$nodes,
     self_check = c(lapply(result$self_check[c("verdict", "chosen", "named", "reason")], jsonlite::unbox),

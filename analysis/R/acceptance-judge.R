@@ -27,7 +27,7 @@
 #'   `judgements` (one row per thing judged:
 #'   the same, with `kind`, `effect`, `p_holm`, `todo`), `figures` (every figure with interval, `verdict` `measured, not judged` where none
 #'   was), `nodes` (`host`, `class`, `verdict`, `reason`), `comparisons` (see `compare_nodes()`), `margins`, `self_check`, `periods`,
-#'   `mismatches`, `warnings`, `notes`, `alpha`, `acceptance`.
+#'   `mismatches`, `noise` (sentences: how quiet the nodes are, who had their CPUs, and what that would cost at scale), `warnings`, `notes`, `alpha`, `acceptance`.
 #' @references Natrella, M. G. (1963) Experimental Statistics, NBS Handbook 91, section 2-5 (one-sided tolerance limits).
 #' @examples
 #' \dontrun{
@@ -55,6 +55,10 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
     node_judgements(comparisons)
   ))
   judgements <- bind_rows(list(judgements, uncompared_judgements(judgements, figures, classes)))
+  scale_margin <- margins$percent[margins$kind == "scale"]
+  scale <- noise_at_scale(acceptance, scale_margin, alpha)
+  judgements <- bind_rows(list(judgements, scale_judgements(scale, judgements, acceptance$hosts, scale_margin)))
+  figures <- scale_figures(scale, figures)
   judgements$todo <- ifelse(judgements$verdict == "pass", "", vapply(acceptance_checks[judgements$check], `[[`, "", "todo"))
   figures$verdict <- figure_verdicts(figures, judgements)
   checks <- check_table(acceptance, figures, judgements)
@@ -66,6 +70,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
                  notes = c(acceptance$notes, few_nodes_note(acceptance), class_notes(classes), comparable$notes, referred$notes,
                            if (NROW(comparisons) > 0) margins_note(margins, kinds)),
                  alpha = alpha, classes = classes, acceptance = acceptance)
+  result$noise <- c(noise_lines(acceptance, figures), scale_line(scale, judgements, scale_margin))
   result$complete <- all_ran(acceptance)
   result$nodes <- node_verdicts(result)
   result$verdict <- overall_verdict(result)
@@ -103,7 +108,7 @@ busy_nodes_warning <- function(figures) {
   paste0("the machine was busy: ", join_words(said), "; what is small may be hidden by it: end what runs there, or measure when it is idle")
 }
 
-noise_kinds <- c("limit", "reference", "node", "link")
+noise_kinds <- c("limit", "reference", "node", "link", "scale")
 
 what_was_judged <- function(judgements) {
   if (any(judgements$kind %in% noise_kinds)) "noise" else if (nrow(judgements) > 0) "data" else "nothing"
@@ -122,7 +127,7 @@ last_end <- function(acceptance) {
 
 few_nodes_note <- function(acceptance) {
   n <- length(acceptance$hosts)
-  if (n < 3) sprintf("%s: none is compared with the others, which takes three; limits, a reference and wrong words judge",
+  if (n < 3) sprintf("%s: none is compared with the others, which takes three; limits, a reference, wrong words and what the noise would cost at scale judge",
                      counted(n, "node"))
 }
 
@@ -273,7 +278,7 @@ check_table <- function(acceptance, figures, judgements) {
     status <- statuses[statuses$check == name, ]
     own <- judgements[judgements$check == name, ]
     if (nrow(status) == 0 && nrow(own) == 0) return(NULL)
-    ran <- any(status$status == "ran") || any(acceptance$figures$check == name)
+    ran <- any(status$status == "ran") || any(figures$check == name)
     odd <- status[status$status != "ran" | !is.na(status$reason), ]
     verdict <- worst_verdict(own$verdict)
     failed <- any(status$status %in% c("failed", "planned"))

@@ -12,7 +12,8 @@ acceptance_margins <- do.call(rbind, list(
   margin_kind("rate", 50, 100, "per_s", "events per second"),
   margin_kind("collective", 20, 1000, "ns", "times of collectives and what one node costs them"),
   margin_kind("longest", 100, 1e5, "ns", "longest times and quantiles"),
-  margin_kind("ratio", 5, 0.02, "ratio", "ratios")
+  margin_kind("ratio", 5, 0.02, "ratio", "ratios"),
+  margin_kind("scale", 5, 0, "percent", "what a node's noise would cost 1,000 such nodes that synchronise every 1 ms: of the program's time")
 ))
 
 # The longest interruption that is looked for: time that bursts of this length could take without one being seen belongs to the bound of a

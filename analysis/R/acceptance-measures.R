@@ -47,6 +47,7 @@ acceptance_measures <- do.call(rbind, list(
   measure("collective", "last_start_cost", "what the node's late starts cost, per start", "more", "linear", "node", "sum"),
   measure("collective", "last_end_cost", "what the node's late ends cost, per start", "more", "linear", "node", "sum", compared = TRUE,
           placed = TRUE),
+  measure("others", "taken", "CPU time that other tasks took", "more", "linear", "node"),
   measure("kernels", "time", "time of a load kernel", "more", "log", "cluster")
 ))
 
@@ -75,6 +76,10 @@ acceptance_checks <- list(
     "look for services and interrupts on it with noiselab record")),
   collective = list(what = "99.9 % of barriers are below", head = "p99.9", variants = "barrier", todo = paste(
     "see which node ends last (last_end_cost), then detours of that node")),
+  others = list(what = "CPU time that other tasks took", head = "taken", variants = "", todo = paste(
+    "end the tasks that are named, or move them to CPUs of their own")),
+  scale = list(what = "slowdown of many such nodes", head = "slowdown", variants = "", todo = paste(
+    "end what interrupts its CPUs: the tasks that are named, then interrupts; noiselab project says which bursts cost it")),
   kernels = list(what = "time of a load kernel", head = "time", variants = c("matmul", "sort", "montecarlo"), size = "most", todo = paste(
     "a wrong result: test memory and CPU of the nodes that took part"))
 )

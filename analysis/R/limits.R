@@ -10,7 +10,7 @@ limit_sizes <- c(B = 1, KiB = 1024, MiB = 1024^2, GiB = 1024^3)
 # The unit that a figure has in accept.csv.
 measure_unit <- function(check, name) {
   speed <- check %in% c("bandwidth", "topology") | name == "link_speed"
-  share <- name %in% c("lost", "lost_worst_cpu", "preempted", "steal", "above_twice_median", "late_starts", "last_start", "last_end")
+  share <- name %in% c("lost", "lost_worst_cpu", "preempted", "steal", "above_twice_median", "late_starts", "last_start", "last_end", "taken")
   ifelse(speed, "bytes_per_s", ifelse(share, "percent", ifelse(name == "coefficient", "ratio", ifelse(name == "detours", "per_s", "ns"))))
 }
 

@@ -36,7 +36,7 @@ accept_statuses <- c("planned", "ran", "skipped", "failed")
 #'   `hist` (those of `accept_hist.csv`, with `launch`), `mismatches` (those of `mismatches.csv`), `checks` (data frame: `launch`,
 #'   `check`, `status` (`ran`, `skipped`, `failed`, `planned`), `reason`, `repetitions`), `launches` (list of the parsed `launch.json`
 #'   files, by id), `paths` (character: directory of each), `hosts` (character), `shared` (data frame: `host_a`, `host_b`, `cpu`:
-#'   nodes of one kernel that share a CPU), `self_check` (list: `dirs` of the detector's launches ending in `-selfcheck`, `planned`
+#'   nodes of one kernel that share a CPU), `others` (list: who else ran, one for each launch and node), `self_check` (list: `dirs` of the detector's launches ending in `-selfcheck`, `planned`
 #'   (logical, NA: no schedule says), `why_not`), `progress` (see [read_campaign()]), `dirs`, `notes`.
 #' @details Launches that died are read up to their last complete line. Signals `nl_error_schema`, `nl_error_damaged` (file and line
 #'   named) or `nl_error_data`.
@@ -65,7 +65,7 @@ read_acceptance <- function(dirs) {
   structure(list(
     figures = figures, hist = part("hist"), mismatches = part("mismatches"), checks = part("checks"), launches = infos,
     paths = stats::setNames(paths, ids), hosts = hosts[natural_order(hosts)], shared = shared_cpus(infos, figures),
-    self_check = find_self_check(dirs),
+    others = unlist(lapply(launches, `[[`, "others"), recursive = FALSE), self_check = find_self_check(dirs),
     progress = progress, dirs = dirs,
     notes = c(progress_notes(progress), unlist(lapply(launches, `[[`, "notes")), unlike_hosts(infos))
   ), class = "nl_acceptance")
@@ -100,10 +100,13 @@ read_accept_launch <- function(dir) {
   }))
   figures <- read_accept_csv(dir, "accept.csv", figure_rules, info)
   check_row_count(figures$data, file.path(dir, "accept.csv"), promised_rows(info))
+  others <- read_others(info, file.path(dir, "launch.json"))
+  taken <- taken_figures(others)
+  if (NROW(taken) > 0) checks <- rbind(checks, data.frame(launch = info$launch, check = "others", status = "ran", reason = NA_character_, repetitions = 1))
   unknown <- is.na(figures$data$value)
   hist <- read_accept_csv(dir, "accept_hist.csv", accept_hist_rules, info)
   mismatches <- read_accept_csv(dir, "mismatches.csv", mismatch_rules, info)
-  list(info = info, checks = checks, figures = figures$data[!unknown, ], hist = hist$data, mismatches = mismatches$data,
+  list(info = info, checks = checks, others = others, figures = bind_rows(list(figures$data[!unknown, ], taken)), hist = hist$data, mismatches = mismatches$data,
        notes = c(launch_notes(info), figures$notes, unknown_note(info, figures$data[unknown, ]), hist$notes, mismatches$notes))
 }
 

@@ -457,7 +457,31 @@ static void finish_tasks(struct nx_run *r) {
     }
 }
 
+/* One node's record of who else ran, as its first rank has it: whether there is one, the CPUs watched, and its text or the reason. */
+static void take_others(struct nx_run *r, int rank, const void *data, int64_t bytes) {
+    if (bytes > 0) nx_launch_others(r, r->hosts[r->node_of[rank]].host, data);
+}
+
+/* The record is of the checks: it ends with them. Collective. */
+static void collect_others(struct nx_run *r) {
+    struct nx_others *o = r->others;
+    char *text = nx_others_stop(o);
+    const char *said = text ? text : o->reason;
+    size_t n = o->is_first ? sizeof(struct nx_others_head) + strlen(said) + 1 : 0;
+    char *packed = malloc(n + 1);
+    if (!packed) r->has_no_memory = 1;
+    if (packed && n > 0) {
+        const struct nx_others_head head = {.n_cpus = o->n_cpus, .has_record = text != NULL};
+        memcpy(packed, &head, sizeof head);
+        memcpy(packed + sizeof head, said, n - sizeof head);
+    }
+    nx_collect(r, packed, packed ? (int64_t)n : 0, take_others);
+    free(packed);
+    free(text);
+}
+
 static enum nx_end finish(struct nx_run *r, int flags) {
+    collect_others(r);
     finish_tasks(r);
     flags |= agree(r);
     int is_wrong = r->n_wrong > 0, failed = 0;
@@ -504,8 +528,8 @@ static void tear_down(struct nx_run *r, int is_open) {
     nd_team_close(&r->team);
 }
 
-enum nx_end nx_run(const struct nx_options *o, int has_failed, const volatile int *stop_asked) {
-    struct nx_run r = {.o = o, .stop_asked = stop_asked, .parent_pid = getppid(), .begun_ns = nl_mono_ns()};
+enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others *others, const volatile int *stop_asked) {
+    struct nx_run r = {.o = o, .others = others, .stop_asked = stop_asked, .parent_pid = getppid(), .begun_ns = nl_mono_ns()};
     enum nx_end end = NX_END_FAILED;
     nd_team_open(&r.team);
     int is_open = !nd_team_agree(&r.team, has_failed ? ND_FLAG_SETUP : 0) && set_up(&r) == 0;
@@ -513,6 +537,7 @@ enum nx_end nx_run(const struct nx_options *o, int has_failed, const volatile in
         for (int i = 0; i < r.n_tasks; i++) open_task(&r, &r.tasks[i]);
         end = finish(&r, run_repetitions(&r));
     }
+    free(nx_others_stop(others)); /* where nothing was run */
     tear_down(&r, is_open);
     return end;
 }

@@ -11,6 +11,7 @@
 #include "detector/nodes/provenance.h"
 #include "detector/acceptance/accept_record.h"
 #include "detector/acceptance/sample.h"
+#include "detector/acceptance/others.h"
 #include "detector/measure/starts.h"
 #include "detector/nodes/team.h"
 
@@ -25,6 +26,7 @@ struct nx_core {
 struct nx_run {
     const struct nx_options *o;
     const volatile int *stop_asked;
+    struct nx_others *others;
     int parent_pid; /* of the launcher, which may be killed */
     struct nd_team team;
     int *node_of;      /* by rank: node, on all ranks */
@@ -92,7 +94,8 @@ void nx_warn(struct nx_run *r, const char *text);
 int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES]);
 
 /* Everything. Collective.
+ * @param others  of this rank; stopped at the end.
  * @param has_failed  1: this rank found something wrong before, and has said so. */
-enum nx_end nx_run(const struct nx_options *o, int has_failed, const volatile int *stop_asked);
+enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others *others, const volatile int *stop_asked);
 
 #endif

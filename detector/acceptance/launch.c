@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "detector/nodes/launcher.h"
@@ -59,12 +60,12 @@ json_t *nx_launch_new(const struct nx_run *r) {
     json_t *clock = json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", ticks->name, "source", r->hosts[0].clocksource, "tick_ns",
                               ticks->tick_ns, "read_ns", ticks->read_ns, "resolution_ns", ticks->resolution_ns);
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:o, s:o, "
-                     "s:n, s:[], s:n, s:[], s:s, s:n, s:n, s:n}",
+                     "s:n, s:[], s:n, s:[], s:[], s:s, s:n, s:n, s:n}",
                      "schema", NOISELAB_SCHEMA, "program", "noiselab-accept", "version", NOISELAB_VERSION, "git", nl_git, "launch",
                      nx_record_launch(r->record), "command", command_json(r->o), "options", options_json(r->o), "seed", seed, "ranks",
                      r->team.n_ranks, "nodes", r->team.n_nodes, "shared_kernel", r->shares_kernel, "placement", bindings_json(r), "hosts",
                      hosts_json(r), "mpi", nd_mpi_json(operations, 6), "launcher", launcher.name, "slurm", nd_slurm_json(), "clock", clock,
-                     "start", "checks", "wrong_data", "warnings", "started_utc", started, "ended_utc", "ended", "rows");
+                     "start", "checks", "wrong_data", "others", "warnings", "started_utc", started, "ended_utc", "ended", "rows");
 }
 
 static json_t *checks_json(const struct nx_run *r) {
@@ -77,6 +78,17 @@ static json_t *checks_json(const struct nx_run *r) {
         json_array_append_new(array, check);
     }
     return array;
+}
+
+void nx_launch_others(struct nx_run *r, const char *host, const void *data) {
+    struct nx_others_head head;
+    json_t *array = json_object_get(r->launch, "others"), *record = NULL;
+    if (!array) return;
+    memcpy(&head, data, sizeof head);
+    const char *said = (const char *)data + sizeof head;
+    if (head.has_record && !(record = json_loads(said, 0, NULL))) said = "noiselab-record was cut short";
+    json_array_append_new(array, json_pack("{s:o, s:i, s:o, s:o}", "host", text(host), "n_cpus", head.n_cpus, "reason",
+                                           record ? json_null() : text(said), "record", record ? record : json_null()));
 }
 
 void nx_launch_update(struct nx_run *r) {

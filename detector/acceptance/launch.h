@@ -10,4 +10,7 @@ json_t *nx_launch_new(const struct nx_run *r);
 /* Brings "checks" and "start" up to date. */
 void nx_launch_update(struct nx_run *r);
 
+/* Adds who else ran on a node to "others"; `data`: a struct nx_others_head, and text with its 0. */
+void nx_launch_others(struct nx_run *r, const char *host, const void *data);
+
 #endif

@@ -10,6 +10,9 @@
 #include "detector/acceptance/plan.h"
 #include "detector/nodes/provenance.h"
 #include "detector/acceptance/accept_run.h"
+#include "detector/acceptance/others.h"
+
+#define SLACK_NS INT64_C(3600000000000) /* in which a launch that is slow ends */
 
 static volatile int stop_asked;
 
@@ -30,6 +33,7 @@ int main(int argc, char **argv) {
     struct nd_launcher launcher;
     static struct nx_options options;
     static char host[ND_HOST_BYTES];
+    struct nx_others others;
     const struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
     int n_ranks, provided;
 
@@ -53,11 +57,12 @@ int main(int argc, char **argv) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 
+    nx_others_start(&others, &launcher, 2 * options.measure_ns + SLACK_NS);
     /* scans run in threads of their own, which know nothing of MPI */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
     failed = nd_launcher_check(&launcher, n_ranks) || failed;
-    enum nx_end end = nx_run(&options, failed, &stop_asked);
+    enum nx_end end = nx_run(&options, failed, &others, &stop_asked);
     MPI_Finalize();
     return status_of(end);
 }

@@ -20,8 +20,7 @@ enum { PATH_BYTES = PATH_MAX + 64 };
 
 static const struct timespec look_pause = {.tv_nsec = 1000000};
 
-/* The program in the folder of this one when it is there, otherwise by PATH. */
-static void find_program(const char *name, const char *path, char *out, size_t size) {
+void nd_child_program(const char *name, const char *path, char *out, size_t size) {
     if (path) {
         snprintf(out, size, "%s", path);
         return;
@@ -81,7 +80,7 @@ int nd_child_start(struct nd_child *c, const struct nd_child_kind *kind, const c
                    const _Atomic int32_t *ready, int64_t timeout_ns) {
     char program[PATH_BYTES];
     *c = (struct nd_child){.kind = kind};
-    find_program(kind->program, path, program, sizeof program);
+    nd_child_program(kind->program, path, program, sizeof program);
     pid_t pid = fork();
     if (pid == 0) become(kind, program, words, fd);
     close(fd);
@@ -100,7 +99,7 @@ int nd_child_check(const struct nd_child_kind *kind, const char *path, const cha
     const char *asking[ND_CHILD_MAX_WORDS + 1] = {"--dry-run"};
     int status = 0;
     for (int i = 0; i < ND_CHILD_MAX_WORDS - 1 && words[i]; i++) asking[i + 1] = words[i];
-    find_program(kind->program, path, program, sizeof program);
+    nd_child_program(kind->program, path, program, sizeof program);
     pid_t pid = fork();
     if (pid == 0) become(kind, program, asking, 0);
     if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;

@@ -4,6 +4,7 @@
 #define ND_CHILD_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -25,6 +26,9 @@ struct nd_child {
 };
 
 enum { ND_CHILD_MAX_WORDS = 64 };
+
+/* Where a program of ours is: `path`, or (NULL) beside this program, or else by PATH, then `out` is its name. */
+void nd_child_program(const char *name, const char *path, char *out, size_t size);
 
 /* Starts the program as `PROGRAM --control-fd N WORDS...` and waits until it says in the page behind `fd` that it is ready.
  * @param path  the program; NULL: the one beside this program, else the one in PATH.

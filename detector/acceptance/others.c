@@ -1,0 +1,106 @@
+#include "detector/acceptance/others.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/nl_clock.h"
+#include "common/sys/nl_place.h"
+#include "detector/treatment/child.h"
+
+enum { MOST_CPUS = 4096, LIST_BYTES = 6 * MOST_CPUS, MOST_BYTES = 1 << 20 };
+#define GAP           "1ms" /* on the scale of a program's steps: what comes closer together is one hit */
+#define PATIENCE_NS   INT64_C(20000000000)
+
+/* The CPUs that this node's processes may use, as "0,1,2"; their number, 0: unknown. */
+static int list_cpus(char *list, size_t size) {
+    static int cpus[MOST_CPUS];
+    struct nl_place *place;
+    size_t used = 0;
+    if (nl_place_open(&place)) return 0;
+    int n = nl_place_cpus(place, cpus, MOST_CPUS);
+    for (int i = 0; i < n && used < size - 8; i++) used += (size_t)snprintf(list + used, size - used, "%s%d", i > 0 ? "," : "", cpus[i]);
+    nl_place_close(place);
+    return n;
+}
+
+static void become(int fd, const char *cpus, const char *own, const char *duration) {
+    char program[PATH_MAX + 64];
+    nd_child_program("noiselab-record", NULL, program, sizeof program);
+    const char *const argv[] = {program, "--json", "--group-gap", GAP, "--cpus", cpus, "--except", own, "--duration", duration, NULL};
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) _exit(127);
+    execvp(program, (char *const *)(uintptr_t)argv);
+    _exit(127);
+}
+
+void nx_others_start(struct nx_others *o, const struct nd_launcher *launcher, int64_t longest_ns) {
+    static char cpus[LIST_BYTES];
+    char own[64], duration[32];
+    int ends[2];
+    *o = (struct nx_others){.fd = -1, .is_first = launcher->local_rank == 0};
+    if (!o->is_first) return;
+    o->n_cpus = list_cpus(cpus, sizeof cpus);
+    if (o->n_cpus == 0 || pipe2(ends, O_CLOEXEC)) {
+        snprintf(o->reason, sizeof o->reason, "%s", o->n_cpus == 0 ? "the node's CPUs are not known" : strerror(errno));
+        return;
+    }
+    /* without a launcher our parent is a shell, whose other children are not ours */
+    if (strcmp(launcher->name, "none") == 0)
+        snprintf(own, sizeof own, "%d", (int)getpid());
+    else
+        snprintf(own, sizeof own, "%d,%d", (int)getpid(), (int)getppid());
+    snprintf(duration, sizeof duration, "%llds", (long long)(longest_ns / 1000000000 + 1));
+    o->pid = fork();
+    if (o->pid == 0) become(ends[1], cpus, own, duration);
+    close(ends[1]);
+    o->fd = ends[0];
+    if (o->pid > 0) return;
+    snprintf(o->reason, sizeof o->reason, "noiselab-record cannot be started: %s", strerror(errno));
+    o->pid = 0;
+}
+
+/* All that comes until its end, or until it has had its time. */
+static size_t read_all(int fd, char *text, size_t size) {
+    size_t n = 0;
+    int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS;
+    while (n + 1 < size) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int64_t left_ns = deadline_ns - nl_mono_ns();
+        if (left_ns <= 0 || (poll(&p, 1, (int)(left_ns / 1000000) + 1) < 0 && errno != EINTR)) break;
+        ssize_t got = p.revents ? read(fd, text + n, size - 1 - n) : 0;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 || (got == 0 && p.revents)) break;
+        n += (size_t)got;
+    }
+    text[n] = '\0';
+    return n;
+}
+
+char *nx_others_stop(struct nx_others *o) {
+    int status = 0;
+    if (o->pid <= 0) return NULL;
+    char *text = malloc(MOST_BYTES);
+    kill(o->pid, SIGTERM);
+    size_t n = text ? read_all(o->fd, text, MOST_BYTES) : 0;
+    close(o->fd);
+    kill(o->pid, SIGKILL);
+    pid_t ended = waitpid(o->pid, &status, 0);
+    o->pid = 0;
+    if (n > 0) return text;
+    free(text);
+    if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        snprintf(o->reason, sizeof o->reason, "noiselab-record cannot be run");
+    else
+        snprintf(o->reason, sizeof o->reason, "noiselab-record said nothing (status %d)", ended > 0 ? status : -1);
+    return NULL;
+}
