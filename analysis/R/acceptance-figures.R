@@ -44,7 +44,7 @@ watched_of <- function(rows, watched) {
 }
 
 # Two-sided interval at 1 - alpha, in the figure's unit. Where all values are 0, and for numbers of events, exact: Poisson for events per
-# second of CPU time, binomial for shares of starts (Clopper and Pearson); what bursts that nobody saw could take belongs to the upper end
+# second of CPU time, binomial for shares of starts (Clopper and Pearson), whatever their number, where that is wider; what bursts that nobody saw could take belongs to the upper end
 # of shares of time. Zero scatter otherwise is no certainty: NA.
 figure_bounds <- function(rows, alpha) {
   log_scale <- rows$scale == "log"
@@ -60,9 +60,13 @@ figure_bounds <- function(rows, alpha) {
     low[rate] <- pmin(low[rate], ifelse(e > 0, stats::qgamma(alpha / 2, pmax(1, e)), 0) / rows$watched_s[rate], na.rm = TRUE)
     high[rate] <- pmax(high[rate], stats::qgamma(1 - alpha / 2, e + 1) / rows$watched_s[rate], na.rm = TRUE)
   }
-  share <- rows$check == "collective" & rows$metric %in% c("late_starts", "last_start", "last_end") & rows$all_zero & rows$events > 0
-  low[share] <- 0
-  high[share] <- 100 * (1 - (alpha / 2)^(1 / rows$events[share]))
+  share <- rows$check == "collective" & rows$metric %in% c("late_starts", "last_start", "last_end") & rows$events > 0
+  if (any(share)) {
+    n <- rows$events[share]
+    k <- pmin(n, rows$value[share] / 100 * n)
+    low[share] <- pmin(low[share], 100 * ifelse(k > 0, stats::qbeta(alpha / 2, pmax(k, 1e-9), n - k + 1), 0), na.rm = TRUE)
+    high[share] <- pmax(high[share], 100 * ifelse(k < n, stats::qbeta(1 - alpha / 2, k + 1, pmax(n - k, 1e-9)), 1), na.rm = TRUE)
+  }
   burst <- rows$check %in% c("detour", "quantum") & rows$metric %in% burst_metrics & !is.na(rows$bursts_s)
   if (any(burst)) {
     extra <- pmin(100, 100 * stats::qgamma(1 - alpha / 2, rows$bursts[burst] + 1) / rows$bursts_s[burst] * burst_ns * 1e-9)

@@ -11,7 +11,7 @@
 #' @return A list of class `nl_acceptance_trend`: `nights` (data frame: `date`, `campaign`, `verdict`), `values` (`date`, `name`, `figure`
 #'   (the name without the node), `entity`, `unit`, `value`, `ci_low`, `ci_high`), `series` (one row per figure and entity: `name`, `nights`, `before`, `after`, `unit`, `since`
 #'   (date of the change, or ""), `effect` with `effect_unit` (positive: worse), `margin`, `detection_limit`, `p`, `verdict` (`worse`,
-#'   `better`, `steady`: a change by the margin would have been found, `inconclusive`)), `back` (nodes that failed in more than one night:
+#'   `better`, `steady`: a change by the margin would have been found, and none that is not excluded is as large, `inconclusive`)), `back` (nodes that failed in more than one night:
 #'   `host`, `failed`, `nights`, `last`), `verdict` (`pass`: the last night passed, nothing got worse, and every series would have shown the
 #'   margin), `answer`, `notes`, `alpha`.
 #' @noRd
@@ -24,7 +24,7 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   values$figure <- figure_quantity(values)
   values$figure <- paste0(values$figure, ifelse(is.na(values$size), "", paste0(".", format_count(values$size))))
   parts <- split(values, in_order(values$name))
-  series <- bind_rows(lapply(parts, series_change, results[[1]]$margins))
+  series <- bind_rows(lapply(parts, series_change, results[[1]]$margins, alpha))
   n <- max(1, sum(!is.na(series$p)))
   series$p <- pmin(1, series$p * n)
   shown <- function(x) ifelse(series$scale == "log", 100 * expm1(x), x)
@@ -38,7 +38,7 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   # beyond the margin, not only above nothing
   moved <- !is.na(series$p_margin) & series$p_margin * n <= alpha
   series$verdict <- ifelse(moved, ifelse(series$score > 0, "worse", "better"),
-                           ifelse(series$bounded | !is.na(limit) & limit < series$border, "steady", "inconclusive"))
+                           ifelse(series$bounded | series$inside & !is.na(limit) & limit < series$border, "steady", "inconclusive"))
   series$since <- ifelse(moved, series$since, "")
   series$effect <- shown(series$score)
   series$margin <- shown(series$border)
@@ -56,8 +56,9 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
 }
 
 # One series over nights: the split with the largest t. `score`: on the scale of tests, more is worse; `se` of the difference between the
-# last two nights and those before: the last night alone is no split. `bounded`: no night differs, and none could by the margin.
-series_change <- function(part, margins) {
+# last two nights and those before: the last night alone is no split. `bounded`: no night differs, and none could by the margin. `inside`: of
+# every split with two nights on each side, and of this one, the interval lies within the margin (one-sided, 1 - alpha).
+series_change <- function(part, margins, alpha = 0.01) {
   scale <- if (part$scale[1] == "log" && all(part$value > 0)) "log" else "linear"
   worse <- part$worse[1]
   y <- to_scale(part$value, scale, worse)
@@ -66,7 +67,7 @@ series_change <- function(part, margins) {
   border <- margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]), first, scale, worse)
   row <- data.frame(name = part$name[1], nights = n, before = NA_real_, after = NA_real_, unit = part$unit[1], since = "", scale = scale,
                     score = 0, border = border, se = NA_real_, df = NA_real_,
-                    p = NA_real_, p_margin = NA_real_, bounded = FALSE, effect_unit = if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1])
+                    p = NA_real_, p_margin = NA_real_, bounded = FALSE, inside = FALSE, effect_unit = if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1])
   if (n < 4) return(row)
   each <- vapply(2:(n - 1), function(k) { # the first night after the split
     a <- y[seq_len(k - 1)]
@@ -84,6 +85,9 @@ series_change <- function(part, margins) {
   }
   t <- ifelse(scattered, each[1, ] / each[3, ], NA_real_)
   at <- which.max(abs(t))
+  asked <- c(FALSE, rep(TRUE, ncol(each) - 1))
+  asked[at] <- TRUE
+  row$inside <- all((abs(each[1, ]) + stats::qt(1 - alpha, n - 2) * each[3, ])[asked] < border)
   row$score <- each[1, at]
   row$since <- part$date[at + 1]
   row$before <- from_scale(mean(y[seq_len(at)]), scale, worse)

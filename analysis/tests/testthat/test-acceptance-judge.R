@@ -93,6 +93,12 @@ test_that("zeros are no certainty: bounds are exact, with the time that was watc
   expect_equal(got$low, c(0, qgamma(0.05, 5) / 2.5, 0))
   expect_equal(got$high, c(-log(0.05) / 0.12, qgamma(0.95, 6) / 2.5, 100 * (1 - 0.05^(1 / 400))))
   expect_match(bound_words(cbind(figures, ci_high = got$high))[1], "no event in 120 ms: below 25.0 per second", fixed = TRUE)
+  # one late start in 20 repetitions of 5 starts: Student's end is too low, the binomial's is not
+  once <- data.frame(check = "collective", metric = "late_starts", unit = "percent", scale = "linear", value = 1, se = 1, df = 19, n = 20,
+                     all_zero = FALSE, events = 100, watched_s = NA, bursts_s = NA, bursts = 0)
+  expect_lt(1 + qt(0.995, 19), 7)
+  expect_equal(figure_bounds(once, 0.01)$high, 100 * qbeta(0.995, 2, 99))
+  expect_equal(figure_bounds(once, 0.01)$low, 1 - qt(0.995, 19))
   # values that are all the same, and not 0, have an unknown scatter
   same <- in_memory(nodes = 1)
   same$figures$value[same$figures$metric == "quantum"] <- 1e5

@@ -48,6 +48,19 @@ test_that("the plot of nights marks the node that changed and its night, and nee
   expect_equal(draw_plot("acceptance-trend", trend, draw = FALSE), frame)
 })
 
+test_that("a series that fell by its margin is not steady, and one that kept its level is", {
+  part <- data.frame(date = sprintf("2026-01-%02dT00:00:00Z", 1:8), name = "x", check = "bandwidth", metric = "one_way", unit = "bytes_per_s",
+                     scale = "log", worse = "less", value = 1e9 * c(1, 1.004, 0.997, 1.001, 0.9, 0.904, 0.897, 0.901))
+  night <- function(i) list(ended_utc = part$date[i], verdict = "pass", figures = cbind(part[i, -1], variant = "within", size = 8, entity = "n1",
+                                                                                       ci_low = NA_real_, ci_high = NA_real_),
+                            margins = margins_in_use(), acceptance = list(dirs = "x"), nodes = data.frame(host = "n1", verdict = "pass"))
+  fell <- acceptance_trend(lapply(1:8, night))$series
+  expect_lt(fell$detection_limit, fell$margin)
+  expect_equal(fell$verdict, "inconclusive")
+  part$value <- 1e9 * c(1, 1.004, 0.997, 1.001, 1.002, 0.998, 1.003, 0.999)
+  expect_equal(acceptance_trend(lapply(1:8, night))$series$verdict, "steady")
+})
+
 test_that("a change point is that of a hand-made series", {
   part <- data.frame(date = sprintf("2026-01-%02dT00:00:00Z", 1:6), name = "x", check = "quantum", metric = "quantum", unit = "ns",
                      scale = "log", worse = "more", value = c(100, 101, 100, 120, 121, 120))
