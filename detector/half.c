@@ -208,7 +208,7 @@ void nd_run_set_operations(struct nd_run *r) {
         if (r->program) numbers[i] = nd_whole_periods_of_beats(numbers[i], r->beat.period);
     }
     /* rank 0's: processors of different kinds may round differently */
-    MPI_Bcast(numbers, o->n_configs, MPI_INT64_T, 0, r->team.world);
+    nd_team_share(&r->team, numbers, o->n_configs);
     for (int i = 0; i < o->n_configs; i++) {
         struct nd_cell *cell = &r->cells[i];
         if (numbers[i] == cell->n_operations) continue;
@@ -216,7 +216,9 @@ void nd_run_set_operations(struct nd_run *r) {
         cell->n_operations = numbers[i];
         cell->pilot_ns = nd_follow_mean_ns(&r->follow[i]) / (double)numbers[i];
         /* chunks follow from it, and without equal ones ranks would wait for each other */
-        MPI_Bcast(&cell->pilot_ns, 1, MPI_DOUBLE, 0, r->team.world);
+        int64_t pilot_ps = (int64_t)(1e3 * cell->pilot_ns);
+        nd_team_share(&r->team, &pilot_ps, 1);
+        cell->pilot_ns = 1e-3 * (double)pilot_ps;
         r->n_settings++;
     }
 }

@@ -227,7 +227,8 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
 /* Takes a look where one is due after so many rounds: whether the run may end. The same on all ranks. Collective. */
 static int look(struct nd_run *r, int64_t rounds) {
     const struct nd_sequential_options *plan = &r->o->sequential;
-    int k = 0, is_decided = 0;
+    int64_t is_decided = 0;
+    int k = 0;
     while (k < plan->n_looks && plan->rounds[k] != rounds) k++;
     if (!plan->stops || k == plan->n_looks) return 0;
     if (r->sequential) {
@@ -238,17 +239,17 @@ static int look(struct nd_run *r, int64_t rounds) {
         if (nd_record_launch_json(r->record, r->launch)) r->flags |= ND_FLAG_RECORD;
         if (r->progress) nd_progress_look(r->progress, l->look, l->n_decided, l->n_cells);
     }
-    MPI_Bcast(&is_decided, 1, MPI_INT, 0, r->team.world);
-    return is_decided;
+    nd_team_share(&r->team, &is_decided, 1);
+    return (int)is_decided;
 }
 
 /* Whether the time is up after the rounds done; rank 0's clock decides for all. Collective. */
 static int is_time_up(struct nd_run *r) {
     int64_t limit_ns = nd_options_limit_ns(r->o), elapsed_ns = elapsed(r);
-    int is_up = limit_ns > 0 && (r->o->design->has_stretches ? r->n_rounds_done > 0 && elapsed_ns >= limit_ns
-                                                             : nd_schedule_is_over(limit_ns, elapsed_ns, r->n_rounds_done));
-    MPI_Bcast(&is_up, 1, MPI_INT, 0, r->team.world);
-    return is_up;
+    int64_t is_up = limit_ns > 0 && (r->o->design->has_stretches ? r->n_rounds_done > 0 && elapsed_ns >= limit_ns
+                                                                 : nd_schedule_is_over(limit_ns, elapsed_ns, r->n_rounds_done));
+    nd_team_share(&r->team, &is_up, 1);
+    return (int)is_up;
 }
 
 /* Rounds that were planned and not run, because the time was up. */

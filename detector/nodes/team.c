@@ -50,6 +50,11 @@ int64_t nd_team_max(const struct nd_team *t, int64_t value) {
     return value;
 }
 
+void nd_team_share(const struct nd_team *t, int64_t *values, int n) {
+    if (t->rank != 0) memset(values, 0, (size_t)n * sizeof *values);
+    MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, MPI_SUM, t->world);
+}
+
 struct collection {
     char *all;
     size_t size;

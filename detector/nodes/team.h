@@ -38,6 +38,9 @@ int nd_team_agree(const struct nd_team *t, int flags);
 /* The same, and leaves in `value` the largest of all ranks, in one message. `value` 0 or more. Collective. */
 int nd_team_agree_max(const struct nd_team *t, int flags, int64_t *value);
 
+/* The `n` values of rank 0, on all. A sum, as much in either direction between two ranks (nodes/tree.h). Collective. */
+void nd_team_share(const struct nd_team *t, int64_t *values, int n);
+
 /* The largest value of all ranks. Collective. */
 int64_t nd_team_max(const struct nd_team *t, int64_t value);
 

@@ -37,14 +37,17 @@ static void *reserve(const struct place *p, int n) {
 
 void nd_tree_reduce(MPI_Comm comm, void *value, int size, void (*join)(void *into, const void *from)) {
     struct place p = place_in(comm, size);
-    void *other = NULL;
+    void *other = p.n_ranks > 1 ? reserve(&p, 1) : NULL;
     for (int bit = 1; has_child(&p, bit); bit <<= 1) {
-        if (!other) other = reserve(&p, 1);
         MPI_Recv(other, size, MPI_BYTE, p.rank + bit, TAG, comm, MPI_STATUS_IGNORE);
         join(value, other);
+        MPI_Send(other, size, MPI_BYTE, p.rank + bit, TAG, comm);
+    }
+    if (p.rank > 0) {
+        MPI_Send(value, size, MPI_BYTE, parent_of(p.rank), TAG, comm);
+        MPI_Recv(other, size, MPI_BYTE, parent_of(p.rank), TAG, comm, MPI_STATUS_IGNORE);
     }
     free(other);
-    if (p.rank > 0) MPI_Send(value, size, MPI_BYTE, parent_of(p.rank), TAG, comm);
 }
 
 /* What goes through a rank: at rank 0 to `take`, elsewhere on to the parent, in blocks of `n_block` entries but the last. */

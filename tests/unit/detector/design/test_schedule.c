@@ -77,12 +77,12 @@ TEST(a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_r
             on_first += a->level != ND_OFF;
             n_pairs++;
         }
-        for (int c = 0; c < CONFIGS; c++) assert_true(n_stretches[c] == 1 && n_long[c] == 2 && n_short[c] == 20);
+        for (int c = 0; c < CONFIGS; c++) assert_true(n_stretches[c] == 1 && n_long[c] == 2 && n_short[c] == 48);
         assert_true(planned == nd_schedule_round_ns(&s));
     }
     assert_true(next == ROUNDS * nd_schedule_round_pairs(&s));
     assert_in_range(first, ROUNDS / 2 - 50, ROUNDS / 2 + 50);
-    assert_in_range(on_first, n_pairs / 2 - 410, n_pairs / 2 + 410); /* 26,400 coins, 5 standard deviations */
+    assert_in_range(on_first, n_pairs / 2 - 612, n_pairs / 2 + 612); /* 60,000 coins, 5 standard deviations */
 }
 
 TEST(pair_numbers_are_unique_within_the_launch) {
