@@ -255,6 +255,41 @@ stop_launch() {
     kill -TERM "$running" 2>/dev/null
 }
 
+# without_farewell: what is said, without the paragraphs in which Open MPI says that a rank ended with a status other than 0: the rank said why
+without_farewell() {
+    trap '' INT TERM HUP
+    kept=''
+    while IFS= read -r line || [ -n "$line" ]; do
+        is_edge=''
+        case $line in ----------------------*) is_edge=yes ;; esac
+        if [ -z "$kept$is_edge" ]; then
+            printf '%s\n' "$line"
+            continue
+        fi
+        if [ -z "$kept" ]; then
+            kept=$line
+            continue
+        fi
+        kept=$kept$newline$line
+        [ -n "$is_edge" ] || continue
+        case $kept in
+        *'Primary job '*'terminated normally, but'* | *'exited with non-zero status, thus causing'*) ;;
+        *) printf '%s\n' "$kept" ;;
+        esac
+        kept=''
+    done
+    [ -z "$kept" ] || printf '%s\n' "$kept"
+}
+
+# hear_out: waits until all is said, but not for what somebody left behind holds open
+hear_out() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        kill -0 "$teller" 2>/dev/null || break
+        sleep 0.1
+    done
+    rm -f "$said"
+}
+
 # is_ours FOLDER: it is one, and belongs to this user; another script may remove it at this moment
 is_ours() { [ -d "$1" ] && [ ! -L "$1" ] && [ -n "$(find "$1" -prune -user "$(id -u)" 2>/dev/null)" ]; }
 
@@ -318,8 +353,15 @@ one_launch() {
         fi
         spread "$step_name" "$ranks_of_launch" "$n_nodes_of_launch"
     fi
+    make_scratch
+    said=$scratch/said.$step_name teller=''
+    if [ "$starts_with:${flavour-}" = mpirun:openmpi ] && mkfifo "$said" 2>/dev/null; then
+        without_farewell <"$said" >&2 &
+        teller=$!
+    fi
     # the ranks read nothing: what is on our own input is not theirs
     (
+        [ -z "$teller" ] || exec 2>"$said"
         if [ -n "$shm" ]; then
             export OMPI_MCA_btl_vader_backing_directory="$shm" OMPI_MCA_btl_sm_backing_directory="$shm"
         fi
@@ -339,6 +381,7 @@ one_launch() {
     running=''
     [ -z "${follows-}" ] || wait_for_program
     end_of_session "$launcher_pid"
+    [ -z "$teller" ] || hear_out
     token=''
     took_s=$(($(date +%s) - began))
 }

@@ -16,9 +16,13 @@ judge_self_check <- function(acceptance, alpha) {
   each$asks <- each$level == stats::ave(each$level, each$nodes, FUN = min)
   missing <- setdiff(acceptance$hosts, unlist(strsplit(each$nodes, ",", fixed = TRUE)))
   words <- vapply(split(each, in_order(each$nodes)), set_words, "")
-  reason <- paste(c(words, if (length(missing) > 0) sprintf("no launch of it on %s", few_words(missing, 4))), collapse = "; ")
+  reason <- paste(c(words, if (all(each$right[each$asks])) strength_words(sum(each$asks)), if (length(missing) > 0) sprintf("no launch of it on %s", few_words(missing, 4))), collapse = "; ")
   answer(if (all(each$right[each$asks]) && length(missing) == 0) "pass" else "inconclusive", reason, each)
 }
+
+# What so many tries say that all found it (Clopper and Pearson).
+strength_words <- function(n) sprintf("%d of %d found, so that with confidence 0.95 such a node is found in at least %s %% of runs", n, n,
+                                   three(100 * 0.05^(1 / n)))
 
 join_or_na <- function(x) if (length(x) == 0) NA_character_ else paste(x, collapse = ", ")
 

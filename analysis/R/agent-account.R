@@ -29,13 +29,13 @@ is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_r
 #'   difference is taken within each half, where the agent's bursts cancel, and then within each pair; the estimate is the mean over pairs,
 #'   which sees what happens in few halves.
 #' @noRd
-agent_accounts <- function(campaign, alpha = 0.01) {
+agent_accounts <- function(campaign, alpha = 0.01, over = alpha) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check_probability(alpha, "alpha")
   shifts <- agent_shifts(campaign)
   rows <- bind_rows(lapply(shifts, account_row, campaign = campaign, alpha = alpha))
   if (nrow(rows) == 0) return(rows)
-  across <- lapply(split(shifts, vapply(shifts, function(s) paste(s$host, s$kind), "")), across_account, rows = rows, alpha = alpha)
+  across <- lapply(split(shifts, vapply(shifts, function(s) paste(s$host, s$kind), "")), across_account, rows = rows, alpha = over)
   bind_rows(c(list(rows), Filter(Negate(is.null), across)))
 }
 

@@ -30,9 +30,13 @@ answer_row <- function(row, analysis, taken, locked) {
     figure_as(figure_of_t(row$raw_margin, row$raw_margin_se, row$raw_margin_df), function(x) 100 * expm1(x))
   }
   watched <- mine$watched_s %||% 0
-  beyond <- if (!is.null(bursts)) mine$beyond[[1]]
+  # Quick halves tell what lies beyond bursts; where there was none at all, the whole.
+  quick <- mine$beyond[[1]]
+  beyond <- if (!is.null(bursts)) quick
+  by_quick <- is.null(bursts) && !is.null(quick)
+  if (by_quick) whole <- quick
   got <- agent_rule(bursts, whole, beyond, agree, row$alpha, analysis$margin, watched)
-  if (is.null(bursts)) {
+  if (is.null(bursts) && !by_quick) {
     # Its own test is exact.
     got[c("value", "low", "high", "p_value")] <- row[c("estimate", "ci_low", "ci_high", "p_one_sided")]
     got$found <- isTRUE(row$verdict == "detected")
@@ -44,16 +48,16 @@ answer_row <- function(row, analysis, taken, locked) {
       if (got$margin_verdict %in% "below" && isTRUE(mine$is_quick) && isTRUE(mine$n_bursts > 0)) got$margin_verdict <- "inconclusive"
     }
   }
-  limit <- if (is.null(bursts) || got$case == "more") row$detection_limit else mine$limit_percent
-  needs <- if (!identical(got$margin_verdict, "inconclusive")) NA_real_ else if (is.null(bursts)) row$margin_needs_s else {
-    parts_need_s(bursts, whole, beyond, analysis$margin, row$alpha, watched) * measured_s(row, analysis$campaign)
+  limit <- if (by_quick) reach_of(quick, row$alpha) + reach_of(quick, 0.05) else if (is.null(bursts) || got$case == "more") row$detection_limit else mine$limit_percent
+  needs <- if (!identical(got$margin_verdict, "inconclusive")) NA_real_ else if (is.null(bursts) && !by_quick) row$margin_needs_s else {
+    if (by_quick) whole_needs(quick, analysis$margin, row$alpha) * measured_s(row, analysis$campaign) else parts_need_s(bursts, whole, beyond, analysis$margin, row$alpha, watched) * measured_s(row, analysis$campaign)
   }
   parts <- if (is.null(bursts) || is.null(analysis$margin)) NA_character_ else
     margin_parts(bursts, beyond %||% (if (!is.null(whole)) beyond_figure(whole, bursts)), row$alpha / 6, watched)
   data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, ranks = row$ranks, launch = row$launch,
              scope = row$scope, got, state = mine$state %||% "unrecorded", n_bursts = mine$n_bursts %||% NA_real_, watched_s = watched,
              limit = limit, reason = if (is.null(bursts)) mine$reason %||% "bursts are not recorded against slices of the loop" else NA_character_,
-             whole_reason = row$reason, note = attr(beyond, "note") %||% NA_character_, needs_s = needs, parts_high = parts, alpha = row$alpha)
+             whole_reason = if (by_quick) NA_character_ else row$reason, note = attr(quick, "note") %||% NA_character_, needs_s = needs, parts_high = parts, alpha = row$alpha)
 }
 
 # The row of `locked` for a row of verdicts: of its launch, or of several together; NULL: none.
@@ -98,6 +102,11 @@ parts_need_s <- function(bursts, whole, beyond, margin, alpha, watched_s) {
   if (!isTRUE(at(1e8) < 0)) return(Inf)
   if (at(1) < 0) 1 else exp(stats::uniroot(function(t) at(exp(t)), log(c(1, 1e8)))$root)
 }
+
+# Of a figure by itself.
+whole_needs <- function(figure, margin, alpha) if (figure$value >= margin) Inf else max(1, (reach_of(figure, alpha) / (margin - figure$value))^2)
+
+reach_of <- function(figure, alpha) diff(figure$ends(alpha)) / 2
 
 margin_parts <- function(bursts, rest, alpha, watched_s) {
   high <- bursts$ends(alpha)[2]

@@ -15,7 +15,7 @@
 #'   `amplification`, `amplification_low`, `amplification_high` (cost over time on the CPU), `absorbed_share` (of the bursts: cost below
 #'   half of their time on the CPU; NA where the background hides that), `z`, `state` (`measured`, `few`, `dense`, `busy`, `not flat`,
 #'   `unrecorded`), `reason` (why there is no figure, else NA), `figure` (list, see `bursts_figure()`), `watched_s` (s in which bursts were
-#'   recorded), `is_quick` (quick halves?), `beyond` (list: the figure of these). NULL without a launch with an agent.
+#'   recorded), `is_quick` (quick halves?), `beyond` (list: the figure of these, with bursts that give a figure, and with none at all). NULL without a launch with an agent.
 #' @seealso `locked_cost()` for the method, `pool_locked()` for several launches together.
 #' @noRd
 locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
@@ -40,7 +40,7 @@ locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
     same <- on & rows[["launch"]] == id & rows[["operation"]] == row$operation & rows[["bytes"]] == row$bytes
     row$watched_s <- sum(rows[["wall_ns"]][same]) / 1e9
     row$is_quick <- !is.null(planned_parts(campaign, id))
-    row$beyond <- list(if (row$state == "measured") beyond_of_rows(campaign, id, cells[[i]], reader, alpha))
+    row$beyond <- list(if (row$state == "measured" || row$n_bursts %in% 0) beyond_of_rows(campaign, id, cells[[i]], reader, alpha))
     row
   }))
 }
@@ -247,9 +247,15 @@ recorded_bursts_of_agent <- function(campaign, id, host) {
   tasks <- campaign$tasks
   mine <- unique(tasks[["task"]][tasks[["launch"]] == id & tasks[["host"]] == host & tasks[["group"]] == "agent"])
   if (nrow(bursts) > 0 && (length(mine) == 0 || !any(bursts$task %in% mine))) {
-    return("whose bursts they were is not recorded (root or CAP_PERFMON would tell)")
+    if (!used_nothing(campaign$agents, id, host)) return("whose bursts they were is not recorded (root or CAP_PERFMON would tell)")
   }
   absolute_bursts(bursts[bursts$task %in% mine, ], attr(bursts, "keys"), file)
+}
+
+# By its own account: bursts of tasks that nobody could name are not the agent's then.
+used_nothing <- function(agents, id, host) {
+  cpu_ns <- agents[["agent_cpu_ns"]][agents[["launch"]] == id & agents[["host"]] == host]
+  length(cpu_ns) > 0 && all(cpu_ns %in% 0)
 }
 
 bursts_of_generator <- function(dir, host) {

@@ -14,7 +14,7 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
   }
   # what planned looks leave of it
   if (!is.null(analysis)) alpha <- analysis$alpha
-  accounts <- agent_accounts(campaign, alpha)
+  accounts <- agent_accounts(campaign, alpha, over = analysis$looks$alpha %||% alpha)
   tasks <- agent_tasks(campaign, alpha)
   if (nrow(accounts) > 0) accounts$cause <- agent_causes(accounts, tasks)
   taken <- agent_taken(campaign, alpha, over = analysis$looks$alpha %||% alpha)

@@ -14,8 +14,8 @@ plan_goals <- function(request) {
   }
   if (!is.null(request$margin)) {
     goals$equivalence <- list(
-      effect = scale(request$expect), margin = scale(c(-1, 1) * request$margin),
-      text = sprintf("show that it is less than %s either way, if it is %s", say(request$margin), say(request$expect))
+      effect = scale(request$expect), margin = c(-Inf, scale(request$margin)),
+      text = sprintf("show that it is below %s, if it is %s", say(request$margin), say(request$expect))
     )
   }
   goals

@@ -10,7 +10,7 @@
 #' @param effect Numeric, length 1: true effect, any unit (for log ratios: log of the ratio).
 #' @param sd Numeric, length 1: standard deviation of one pair's difference, unit of `effect`.
 #' @param alpha,power Probabilities, length 1.
-#' @param margin Numeric, length 1 (from -margin to margin) or 2 (from, to), unit of `effect`; NULL: detection.
+#' @param margin Numeric, length 1 (from -margin to margin) or 2 (from, to; from -Inf: only the upper end is asked), unit of `effect`; NULL: detection.
 #' @param least Smallest answer, length 1, at least 2.
 #' @return A data frame of one row: `n` (pairs; NA where there is no answer), `power` (reached with n), `reason` (why n
 #'   is NA, else NA).
@@ -26,7 +26,7 @@ plan_pairs <- function(effect, sd, alpha = 0.01, power = 0.95, margin = NULL, le
   check_probability(power, "power")
   check_argument(is_number(least, 1), "least", least, "a number of at least 2")
   if (!is.null(margin)) {
-    check_argument(is.numeric(margin) && length(margin) %in% 1:2 && all(is.finite(margin)), "margin", margin,
+    check_argument(is.numeric(margin) && length(margin) %in% 1:2 && !anyNA(margin) && is.finite(max(margin)), "margin", margin,
                    "one or two numbers")
     if (length(margin) == 1) margin <- abs(margin) * c(-1, 1)
   }

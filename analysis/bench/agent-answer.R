@@ -25,11 +25,12 @@ agent_truth <- function(shape) {
   100 * x / (1 - x)
 }
 
-# Scatter of a slice of 0.2 ms, what others take (per second, mean ns), how far the speed wanders (log, per root of a second).
+# Scatter of a slice of 0.2 ms, what others take (per second, mean ns), how far the speed wanders (log, per root of a second), how much the
+# speed of each stretch differs by itself, and of how many it is another one altogether.
 agent_machines <- list(
-  quiet = list(jitter = 0.01, others_per_s = 5, others_ns = 1e5, wander = 0.001),
-  wandering = list(jitter = 0.02, others_per_s = 10, others_ns = 2e5, wander = 0.02),
-  busy = list(jitter = 0.02, others_per_s = 20, others_ns = 2e6, wander = 0.01)
+  quiet = list(jitter = 0.01, others_per_s = 5, others_ns = 1e5, wander = 0.001, level = 0.012, jumps = 0),
+  wandering = list(jitter = 0.02, others_per_s = 10, others_ns = 2e5, wander = 0.02, level = 0.02, jumps = 0.01),
+  busy = list(jitter = 0.02, others_per_s = 20, others_ns = 2e6, wander = 0.01, level = 0.03, jumps = 0.05)
 )
 
 # Slices of stretches of `n` each, in the order of time; `on`: with the agent, beyond whose bursts it costs `beyond_percent`.
@@ -37,7 +38,8 @@ agent_loop <- function(n, on, shape, beyond_percent, machine) {
   m <- agent_machines[[machine]]
   total <- sum(n)
   speed <- cumsum(rnorm(total, 0, m$wander * sqrt(2e-4)))
-  ns <- 2e5 * exp(speed - mean(speed) + rnorm(total, 0, m$jitter))
+  level <- rnorm(length(n), 0, m$level) + ifelse(runif(length(n)) < m$jumps, sample(c(-0.9, 0.9), length(n), TRUE), 0)
+  ns <- 2e5 * exp(speed - mean(speed) + rep(level, n) + rnorm(total, 0, m$jitter))
   hit <- sample.int(total, rpois(1, m$others_per_s * total * 2e-4), TRUE)
   extra <- rowsum(rexp(length(hit), 1 / m$others_ns), hit)
   at <- as.integer(rownames(extra))
@@ -77,13 +79,13 @@ agent_campaign <- function(design, shape, beyond, machine, seconds, seed) {
     planned <- rep(15e8, 2 * pairs)
     pair <- rep(seq_len(pairs), each = 2)
   } else {
-    rounds <- round(seconds / 2)
+    # 1 s undisturbed, 24 short pairs and a long one, 8 ms for each switch
+    rounds <- round(seconds / 3.1)
     each <- lapply(seq_len(rounds), function(i) {
-      long <- sample(rep(c(FALSE, TRUE), c(13, 1)))
-      coin <- sample(0:1, 14, TRUE)
-      # of short halves 20 ms are measured after settling, of long ones 245
-      list(on = c(TRUE, as.vector(rbind(coin, 1 - coin)) == 1), n = c(5000, rep(ifelse(long, 1225, 100), each = 2)),
-           planned = c(1e9, rep(ifelse(long, 25e7, 25e6), each = 2)), pair = c(1, rep(1 + seq_len(14), each = 2)) + 100 * i)
+      long <- sample(rep(c(FALSE, TRUE), c(24, 1)))
+      coin <- sample(0:1, 25, TRUE)
+      list(on = c(TRUE, as.vector(rbind(coin, 1 - coin)) == 1), n = c(5000, rep(ifelse(long, 1250, 125), each = 2)),
+           planned = c(1e9, rep(ifelse(long, 25e7, 25e6), each = 2)), pair = c(1, rep(1 + seq_len(25), each = 2)) + 100 * i)
     })
     of <- function(key) unlist(lapply(each, `[[`, key))
     on <- of("on")

@@ -61,9 +61,9 @@ static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct
     }
 }
 
-/* quick: for every configuration, in random order, one undisturbed stretch and a set of pairs about twice as long; which comes first, a coin
- * decides, as it does within every pair. A pair tells about as much however long it is, so most are short: the few longer ones only show
- * whether there is more to see in a longer half. */
+/* quick: for every configuration, in random order, one undisturbed stretch and a set of pairs about twice as long; which comes first, a
+ * coin decides, as it does within every pair. A pair tells about as much however long it is, so most are short: the few longer ones
+ * only show whether there is more to see in a longer half. */
 enum { MOST_PARTS = 32, SHORT_PAIRS = 24, PART_PAIRS = SHORT_PAIRS + 1, PAIRS_PER_STRETCH = 2 };
 
 /* Parts of a set, each one longer pair and its short ones. */

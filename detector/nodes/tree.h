@@ -2,12 +2,12 @@
  * The library's own collectives are not used: the options that users try on the collectives under test would change what the book-keeping
  * costs.
  *
- * A reduction sends as much back: between two halves no edge may have more in one direction than in the other. A barrier of Open MPI
- * 4.1 takes 146 to 172 ns by how many messages the two ranks had sent each other before (in shared memory each moves its sender's place in a
- * ring): with one message more in one direction the halves were slow and fast by turns.
+ * A reduction sends as much back: between two halves no edge may have more in one direction than in the other. A barrier of Open
+ * MPI 4.1 takes 146 to 172 ns by how many messages the two ranks had sent each other before (in shared memory each moves its sender's
+ * place in a ring): with one message more in one direction the halves were slow and fast by turns.
  *
- * Cost with n ranks: a reduction is one message per rank and one back, and rank 0 takes log2 n of them. A gather sends each byte over at most log2 n
- * edges; rank 0 takes what fills blocks and log2 n messages more, and the ranks between hold two blocks, however many ranks there are.
+ * Cost with n ranks: a reduction is one message per rank and one back, and rank 0 takes log2 n of them. A gather sends each byte over
+ * at most log2 n edges; rank 0 takes what fills blocks and log2 n messages more, and the ranks between hold two blocks, however many ranks there are.
  * Source: Thakur, Rabenseifner, Gropp 2005 (binomial tree); whole subtrees are relayed block by block, which keeps the memory constant. */
 #ifndef ND_TREE_H
 #define ND_TREE_H

@@ -247,6 +247,17 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 }
 
 # bats test_tags=quick
+@test "of what Open MPI says that a rank ended with a status nothing is told, and all else is" {
+    local rule=--------------------------------------------------------------------------
+    printf '%s\n' 'before' $rule 'Primary job  terminated normally, but 1 process returned' 'a non-zero exit code.' $rule \
+        $rule 'mpirun detected that one or more processes exited with non-zero status, thus causing' '' '  Exit code:    2' $rule \
+        $rule 'There are not enough slots' $rule 'after' $rule 'cut off' >"$BATS_TEST_TMPDIR/said"
+    # shellcheck disable=SC2016 # for the shell that is started
+    sh -c 'newline=$1; . "$2"; without_farewell' sh $'\n' experiments/lib-launcher.sh <"$BATS_TEST_TMPDIR/said" >"$BATS_TEST_TMPDIR/told"
+    diff <(printf '%s\n' 'before' $rule 'There are not enough slots' $rule 'after' $rule 'cut off') "$BATS_TEST_TMPDIR/told"
+}
+
+# bats test_tags=quick
 @test "looks between launches need a margin, several launches, and one sort of them" {
     run_refused "--stop-when: 'soon' is not never or decided" run_agent --agent-pid $$ --stop-when soon
     run_refused '--stop-when decided: what is to be decided? Give --margin' run_agent --agent-pid $$ --stop-when decided --launches 3

@@ -92,7 +92,8 @@ int main(int argc, char **argv) {
         MPI_Reduce(&works_here, &works_everywhere, 1, MPI_INT, MPI_MIN, 0, MPI_COMM_WORLD);
         if (rank != 0) continue;
         n_failed += !works_everywhere;
-        printf("%s %d - %s", works_everywhere ? "ok" : "not ok", ++n, sizes[k] ? "gather" : "reduction in the order of ranks, with as much in both directions\n");
+        printf("%s %d - %s", works_everywhere ? "ok" : "not ok", ++n,
+               sizes[k] ? "gather" : "reduction in the order of ranks, as much in both directions\n");
         if (sizes[k]) printf(" of %d bytes each\n", sizes[k]);
     }
     if (rank == 0) printf("1..%d\n", n);

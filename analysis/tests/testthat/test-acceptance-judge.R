@@ -339,6 +339,8 @@ self_check_of <- function(nodes, level, right, chosen = "node1") {
 test_that("each set of nodes has its self-check, all of them count, and a heavy load tells insensitive from broken", {
   one <- self_check_of("node1,node2", 1, TRUE)
   expect_match(set_words(cbind(one, asks = TRUE)), "^1 % of a CPU \\(spin\\) on node1: the localiser named node1$")
+  expect_equal(strength_words(1), "1 of 1 found, so that with confidence 0.95 such a node is found in at least 5 % of runs")
+  expect_match(strength_words(20), "at least 86.1 %")
   today <- rbind(self_check_of("node1,node2", 1, FALSE), self_check_of("node1,node2", 10, TRUE))
   today$asks <- c(TRUE, FALSE)
   expect_match(set_words(today), "named no node; 10 % .* named node1: insensitive today, not broken")

@@ -77,3 +77,16 @@ test_that("several treated nodes without a generator count as several CPUs", {
   expect_equal(preempted$mean, 1, tolerance = 0.15)
   expect_equal(agent_accounts(campaign)$agreement, c("agree", "agree"))
 })
+
+test_that("over launches an interim look uses its own level, and agrees less easily", {
+  dir <- tempfile("agent")
+  on.exit(unlink(dir, recursive = TRUE))
+  simulate_agent_campaign(dir, pairs = 12, launches = 3, agent_burst_ns = 1e6, seed = 2)
+  campaign <- read_campaign(dir)
+  width <- function(...) {
+    rows <- agent_accounts(campaign, ...)
+    of <- function(scope) unname(with(rows[rows$scope == scope, ], (difference_high - difference_low)[1]))
+    c(of(scope_launch), of(scope_campaign))
+  }
+  expect_equal(width(0.01, over = 0.001) / width(0.01), c(1, qt(0.999, 2) / qt(0.99, 2)))
+})

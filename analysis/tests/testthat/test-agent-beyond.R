@@ -32,9 +32,11 @@ test_that("hand-computed: what bursts cost is masked, and the same time in the p
   off <- which(x$blocks$pair == masked(x)$pair[on] & x$blocks$arm == "off")
   there <- x
   there$ns[x$blocks$first[off] + 41] <- 1e7
-  expect_equal(masked(there)$d[on], 0)
+  expect_equal(masked(there)$raw[on], 0)
   there$ns[x$blocks$first[off] + 5] <- 1e7
-  expect_lt(masked(there)$d[on], -0.1)
+  expect_lt(masked(there)$raw[on], -0.1)
+  # cut to twice a slice, of some 87 to 100
+  expect_true(masked(there)$d[on] < -0.0095 && masked(there)$d[on] > -0.0125)
 })
 
 test_that("a burst that began before its half is masked as far as it reaches into it", {
@@ -53,6 +55,26 @@ test_that("what lies beyond the bursts is found and covered, with bursts and wit
   expect_gte(sum(held), qbinom(0.001, 100, 0.98))
   expect_lt(figure_p(quick_figure(masked(quick_halves(percent = 0.5))), 0), 1e-6)
   expect_null(quick_figure(masked(quick_halves(n = 6, hit = 1))))
+})
+
+test_that("what others take and jumps of the speed hardly widen it, unless they come with the agent", {
+  quiet <- quick_halves(hit = 0)
+  width <- function(x) diff(quick_figure(masked(x))$ends(0.01))
+  x <- quiet
+  set.seed(4)
+  # in every eighth half another task of 4 ms, in some the machine is 60 % faster
+  at <- x$blocks$first[sample(400, 50)] + sample(50, 50)
+  x$ns[at] <- x$ns[at] + 4e6
+  for (i in sample(400, 12)) x$ns[x$blocks$first[i] - 1 + 1:100] <- 0.6 * x$ns[x$blocks$first[i] - 1 + 1:100]
+  expect_lt(width(x), 0.1 * 100 * 2 * stats::qnorm(0.99) * stats::sd(masked(x)$raw) / sqrt(200))
+  expect_null(attr(quick_figure(masked(x)), "note"))
+  # with the agent alone they are what it costs: 2 % of a half of 20 ms in the mean
+  on <- x$blocks[x$blocks$arm == "on", ][seq(1, 200, 8), ]
+  with <- quiet
+  with$ns[on$first + 50] <- with$ns[on$first + 50] + 3.2e6
+  got <- quick_figure(masked(with))
+  expect_match(attr(got, "note"), "^long interruptions that its bursts do not hold come more often with it")
+  expect_true(got$ends(0.01)[1] < 2 && 2 < got$ends(0.01)[2] && got$value > 1.4)
 })
 
 test_that("where long halves show what short ones do not, the long ones count alone, and it is said", {

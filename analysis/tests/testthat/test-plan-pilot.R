@@ -118,7 +118,7 @@ test_that("a pilot of several launches plans for launches like these", {
   expect_equal(plan_list("--detect", "1", "--pilot", dir, "--launches", "1")$scope, "this launch")
   text <- plan_of("--detect", "0.3", "--margin", "0.5", "--pilot", dir)$out
   expect_true(all(nchar(text) <= 98))
-  expect_match(text, "show that it is less than 0.5 % either way, if it is 0 %", all = FALSE)
+  expect_match(text, "show that it is below 0.5 %, if it is 0 %", all = FALSE)
 })
 
 test_that("the between-launch part of a plan is that of its launch means", {

@@ -45,6 +45,13 @@ test_that("equivalence has the power that simulated intervals have", {
   expect_equal(plan_pairs(0, 1, margin = 0.02)$n, plan_pairs(0, 1, margin = c(-0.02, 0.02))$n)
 })
 
+test_that("a margin that a verdict asks of the upper end alone is planned for that end", {
+  n <- plan_pairs(0, 1, margin = c(-Inf, 0.2))$n
+  expect_equal(n, ((qnorm(0.99) + qnorm(0.95)) / 0.2)^2, tolerance = 0.02)
+  expect_lt(n, 0.9 * plan_pairs(0, 1, margin = 0.2)$n)
+  expect_equal(plan_goals(list(margin = 1, expect = 0, channel = "time"))$equivalence$margin, c(-Inf, log1p(0.01)))
+})
+
 test_that("what has no answer is NA with a reason", {
   reasons <- list("scatter is unknown" = plan_pairs(1, NA_real_), "no scatter" = plan_pairs(1, 0),
                   "0 or below" = plan_pairs(0, 1),
