@@ -252,9 +252,9 @@ recorded_bursts_of_agent <- function(campaign, id, host) {
   absolute_bursts(bursts[bursts$task %in% mine, ], attr(bursts, "keys"), file)
 }
 
-# By its own account: bursts of tasks that nobody could name are not the agent's then.
+# By its own account, on ranks' CPUs: bursts of tasks that nobody could name are not the agent's then.
 used_nothing <- function(agents, id, host) {
-  cpu_ns <- agents[["agent_cpu_ns"]][agents[["launch"]] == id & agents[["host"]] == host]
+  cpu_ns <- agents[["agent_on_ranks_ns"]][agents[["launch"]] == id & agents[["host"]] == host]
   length(cpu_ns) > 0 && all(cpu_ns %in% 0)
 }
 

@@ -7,7 +7,8 @@
  * place in a ring): with one message more in one direction the halves were slow and fast by turns.
  *
  * Cost with n ranks: a reduction is one message per rank and one back, and rank 0 takes log2 n of them. A gather sends each byte over
- * at most log2 n edges; rank 0 takes what fills blocks and log2 n messages more, and the ranks between hold two blocks, however many ranks there are.
+ * at most log2 n edges; rank 0 takes what fills blocks and log2 n messages more, and the ranks between hold two blocks, however many
+ * ranks there are.
  * Source: Thakur, Rabenseifner, Gropp 2005 (binomial tree); whole subtrees are relayed block by block, which keeps the memory constant. */
 #ifndef ND_TREE_H
 #define ND_TREE_H
