@@ -67,6 +67,12 @@ test_that("a record that had no room for all bursts gives no figure by bursts", 
   }
   expect_equal(nrow(record(0)), 1)
   expect_match(record(17), "^17 bursts found no room in the record")
+  # of nobody's name: the agent's, unless by its own account it took nothing there
+  campaign$tasks$group <- "other"
+  campaign$agents <- data.frame(launch = "one", host = "n1", agent_on_ranks_ns = c(0, 400))
+  expect_match(record(0), "^whose bursts they were is not recorded")
+  campaign$agents$agent_on_ranks_ns <- 0
+  expect_equal(nrow(record(0)), 0)
 })
 
 test_that("each launch of an agent is judged on the others' records, too", {
