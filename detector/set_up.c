@@ -332,14 +332,6 @@ int nd_run_open_clocks(struct nd_run *r) {
     return nd_run_agree_failed(r, failed);
 }
 
-/* Work between start and completion, measured in times of the operation by itself, whose configuration stands before. */
-static void set_overlap(struct nd_run *r, int config, int alone) {
-    if (r->team.rank == 0)
-        r->cells[config].work_steps = (int64_t)(nd_work_rate() * r->o->overlap_factor * (double)r->cells[alone].typical_ns) + 1;
-    MPI_Bcast(&r->cells[config].work_steps, 1, MPI_INT64_T, 0, r->team.world);
-    nd_op_overlap(&r->states[config], r->o->configs[config].overlap, r->cells[config].work_steps);
-}
-
 void nd_run_report_clock_step(const struct nd_run *r) {
     const struct nd_starter *s = r->starter;
     if (s->jump_ns)
@@ -392,12 +384,7 @@ static void plan_beats(const struct nd_run *r, struct nd_cell *cell) {
 
 static int run_pilots(struct nd_run *r) {
     const struct nd_options *o = r->o;
-    int alone = 0;
     for (int i = 0; i < o->n_configs; i++) {
-        if (o->configs[i].overlap == ND_OVERLAP_NONE)
-            alone = i;
-        else
-            set_overlap(r, i, alone);
         if (plan_starts(r, i)) return -1;
         if (r->program)
             plan_beats(r, &r->cells[i]);

@@ -15,8 +15,6 @@ s/(noiselab record .*--duration) 500ms/\1 2s/
 # no load is late for a machine that is busy
 /noiselab-gen .*--duration/s/--duration/--tolerance 100 &/
 s/noiselab run sensitivity --out first/& --seconds 4 --no-report/
-s/(--overlap .*--seconds) 500ms/\1 2/
-s/(--overlap .*--block) 100ms/\1 20ms/
 /--out (before|after)/s/--launches 5 /--launches 1 /
 
 # agents: a start takes milliseconds, so short blocks do; collectd.conf has a shorter interval, too

@@ -28,12 +28,9 @@ launches_for_more <- 5
 #'   `margin_verdict()`; NULL: none.
 #' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
 #'   else 1.
-#' @param adjust Character: names in `covariates` (`drift`, `steal` and the like): show the estimates adjusted for them, too (as
-#'   `estimators`). Chosen after looking, they decide nothing. NULL: none.
 #' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
 #'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
 #'   one launch share what it drew.
-#' @param estimators Logical, length 1: also estimate every slowdown in several ways.
 #' @param mixed Logical, length 1: judge launches together although they differ in MPI library, kernel or version.
 #' @return An object of class `nl_analysis`, a list:
 #'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x treatment x channel x level:
@@ -57,13 +54,11 @@ launches_for_more <- 5
 #'   * `thresholds`: see `thresholds()`;
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see `interruption_cost()`;
-#'   * `estimators` (where asked for, else NULL): several estimates of the slowdown, side by side: `estimator`, `estimate`, `ci_low`,
-#'     `ci_high`, `se` (percent), `gain` (of adjusting: so many times the pairs), `n`, `unit`, `note`, `reason`;
 #'   * `contrasts`: differences between treatments at the same level, see `treatment_contrasts()`;
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
 #'   * `looks`: how often this campaign may have been looked at, and what that leaves of alpha, see `campaign_looks()`;
-#'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `adjust`, `campaign`, `pairs` (see `pair_rows()`),
+#'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `campaign`, `pairs` (see `pair_rows()`),
 #'     `differences` (list by channel: on minus off of each pair on the scale of its test, in the order of `pairs`).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
 #'   Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
@@ -75,31 +70,26 @@ launches_for_more <- 5
 #' unlink(dir, recursive = TRUE)
 #' @export
 analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NULL, margin = NULL,
-                             delta_percent = NULL, adjust = NULL, unit = "auto", mixed = FALSE, estimators = FALSE) {
+                             delta_percent = NULL, unit = "auto", mixed = FALSE) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign),
                  "the result of read_campaign()")
   check_probability(alpha, "alpha")
   check_probability(power, "power")
   check_argument(is.null(margin) || is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0")
   wanted <- check_channels(channels)
-  adjust <- check_covariates(adjust)
   check_unit(unit, campaign)
   delta <- delta_percent %||% (if (isTRUE(margin > 0)) margin else 1)
   check_argument(alpha < 0.5, "alpha", alpha, "one number below 0.5")
   looks <- campaign_looks(campaign, alpha)
   if (looks$for_all) alpha <- looks$alpha
-  settings <- list(alpha = alpha, power = power, conf = 1 - 2 * alpha, adjust = adjust, estimators = estimators || length(adjust) > 0,
-                   is_sequential = FALSE)
+  settings <- list(alpha = alpha, power = power, conf = 1 - 2 * alpha, is_sequential = FALSE)
   pairs <- pair_rows(campaign$rows)
   unpaired <- length(pairs$off) == 0
   if (unpaired && !one_arm_launches(campaign$rows)) {
     abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "), " (", pairs$n_unpaired,
                " rows without a partner): let the run go on for longer")
   }
-  if (unpaired && length(adjust) > 0) {
-    abort_usage("adjust: covariates are known of pairs within a launch, and every launch here has one arm only")
-  }
-  measured <- measure_pairs(campaign, pairs, wanted, settings$estimators)
+  measured <- measure_pairs(campaign, pairs, wanted)
   within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
   over_launches <- look_settings(looks, settings)
   pooled <- if (unpaired || unit == "launch" || length(campaign$launches) < 2) list() else {
@@ -118,12 +108,11 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     verdicts = verdicts, thresholds = mark_main(thresholds(verdicts, alpha, delta)),
     amplification = ratio_table(within, pooled, across, "amplification"),
     cost = known_costs(ratio_table(within, pooled, across, "cost"), verdicts),
-    estimators = all_estimators(within$estimators, alpha),
     contrasts = mark_main(treatment_contrasts(verdicts, alpha)), treatments = treatments,
     notes = c(if (looks$for_all || any(verdicts$scope %in% scopes_across)) looks$note, analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired)),
     looks = looks[c("looks", "planned", "present", "alpha")],
     margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin),
-    alpha = alpha, power = power, margin = margin, delta_percent = delta, adjust = adjust, campaign = campaign,
+    alpha = alpha, power = power, margin = margin, delta_percent = delta, campaign = campaign,
     pairs = pairs, differences = measured$differences
   )
   structure(analysis, class = "nl_analysis")
@@ -154,12 +143,6 @@ known_costs <- function(cost, verdicts) {
   cost
 }
 
-all_estimators <- function(parts, alpha) {
-  rows <- bind_rows(Filter(Negate(is.null), parts))
-  if (nrow(rows) == 0) return(NULL)
-  mark_main(in_reading_order(bind_rows(list(rows, estimators_across(rows, alpha)))))
-}
-
 #' @export
 print.nl_analysis <- function(x, all = FALSE, ...) {
   cat(as_lines((if (!all) answer_view(x)) %||% format_verdicts(x), list()), sep = "\n")
@@ -185,7 +168,7 @@ row_generators <- function(campaign) {
 }
 
 # Per channel the differences of all pairs, on the scale of its test; and which pairs form a cell.
-measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
+measure_pairs <- function(campaign, pairs, wanted) {
   rows <- campaign$rows
   n_generators <- row_generators(campaign)
   absent <- character()
@@ -211,11 +194,8 @@ measure_pairs <- function(campaign, pairs, wanted, explaining = FALSE) {
   }
   at <- pairs$on
   members <- unname(split(seq_along(pairs$cell), pairs$cell))
-  explained <- matrix(NA_real_, length(at), length(covariates), dimnames = list(NULL, names(covariates)))
-  if (explaining && length(at) > 0) for (name in names(covariates)) explained[, name] <- covariates[[name]]$value(rows, pairs)
   list(differences = differences, resolution = resolution, absent = absent, on = at, locked = "locked" %in% wanted, cells = pairs$cells,
-       members = members,
-       covariates = explained, lost = if (length(at) > 0) {
+       members = members, lost = if (length(at) > 0) {
          list(time = lost_time(campaign, pairs), preempted = lost_to_others(campaign, pairs, n_generators))
        },
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
@@ -238,12 +218,11 @@ analyze_cells <- function(measured, campaign, settings) {
     got <- analyze_cell(measured, label, measured$members[[i]], 1, launch_settings)
     locked <- if (measured$locked) locked_verdict(campaign, label, measured$on[measured$members[[i]]], launch_settings, reader)
     if (!is.null(locked)) got$verdicts <- c(got$verdicts, list(locked))
-    got$estimators <- cell_estimators(measured, label, measured$members[[i]], campaign, launch_settings)
     got
   })
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
        amplification = lapply(results, `[[`, "amplification"),
-       cost = lapply(results, `[[`, "cost"), estimators = lapply(results, `[[`, "estimators"))
+       cost = lapply(results, `[[`, "cost"))
 }
 
 # The pairs of all launches together. The order within every pair was drawn, so the test is as exact as within one launch;
@@ -310,15 +289,6 @@ sequential_settings <- function(info, settings) {
   settings$alpha <- max(settings$alpha, 1e-15)
   settings$conf <- 1 - 2 * settings$alpha
   settings
-}
-
-cell_estimators <- function(measured, label, members, campaign, settings) {
-  d <- measured$differences$time[members]
-  if (is.null(d) || !settings$estimators) return(NULL)
-  known <- is.finite(d)
-  cell <- list(d = d[known], bursts = measured$bursts[members][known], level = label$level_requested_percent,
-               pattern = label$pattern, covariates = measured$covariates[members[known], , drop = FALSE])
-  rbind(estimator_rows(label, cell, settings$alpha), quantile_shifts(campaign$hist, label, 2 * settings$alpha))
 }
 
 mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)

@@ -109,41 +109,6 @@ walsh_count <- function(s, theta) {
   (sum(findInterval(2 * theta - s, s)) + findInterval(theta, s)) / 2
 }
 
-#' May the pseudo-median stand for the effect?
-#'
-#' A median of halves is an estimate of the load only when every on half holds the same whole number
-#' of bursts; otherwise it trims the signal away.
-#'
-#' @param bursts Numeric, length n: bursts in the on half of each pair; NA without a generator.
-#' @param level Requested level in percent, length 1; at 0 (the placebo) there are no bursts to trim.
-#' @param share Share of the halves that must agree, length 1.
-#' @param pattern Pattern of the bursts, length 1. In all but `periodic` their number varies from half to
-#'   half by design, also where it happens to agree in most.
-#' @return A list: `valid` (logical), `bursts` (the common number, or NA), `why` (text).
-#' @noRd
-whole_bursts <- function(bursts, level, share = 0.95, pattern = "periodic") {
-  if (isTRUE(level == 0)) {
-    return(list(valid = TRUE, bursts = NA_real_, why = "valid: placebo, no bursts to trim"))
-  }
-  refuse <- function(why) list(valid = FALSE, bursts = NA_real_, why = paste("mean used:", why))
-  if (varying_bursts(pattern)) {
-    return(refuse(sprintf("in pattern %s the number of bursts varies from half to half", pattern)))
-  }
-  if (length(bursts) == 0 || anyNA(bursts)) return(refuse("the number of bursts per half is unknown"))
-  values <- unique(bursts)
-  counts <- tabulate(match(bursts, values))
-  common <- values[which.max(counts)]
-  agree <- max(counts) / length(bursts)
-  if (common < 1) return(refuse("most on halves hold no burst"))
-  if (agree < share) {
-    return(refuse(sprintf("only %.0f %% of the on halves hold the same number of bursts",
-                          100 * agree)))
-  }
-  every <- if (agree == 1) "every on half holds" else sprintf("%.1f %% of the on halves hold", 100 * agree)
-  list(valid = TRUE, bursts = common,
-       why = sprintf("valid: %s %g burst%s", every, common, if (common == 1) "" else "s"))
-}
-
 #' Which pairs carry a dose?
 #'
 #' Where one burst is smaller than the wake-up it costs, the generator merges several: most on halves

@@ -36,16 +36,15 @@ format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-
 #' (kind spin, pattern periodic, placement last, phase random).
 #'
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
-#' @param estimators Logical, length 1: also the table of estimators.
 #' @return Character, one element per line.
 #' @noRd
-format_verdicts <- function(analysis, estimators = FALSE) {
+format_verdicts <- function(analysis) {
   verdicts <- main_rows(analysis$verdicts)
   block <- paste(verdicts$scope, verdicts$launch, verdicts$operation, verdicts$bytes, sep = "\r")
   blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block, analysis = analysis)
   constant <- constant_treatment(analysis$treatments)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis), unlist(blocks, use.names = FALSE),
-    channel_legend(verdicts), format_margin(analysis), if (estimators) format_estimators(analysis), format_side_by_side(analysis),
+    channel_legend(verdicts), format_margin(analysis), format_side_by_side(analysis),
     format_contrasts(analysis), format_thresholds(analysis),
     format_costs(analysis), format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
 }
@@ -200,26 +199,6 @@ format_margin <- function(analysis) {
     wrap_line(paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"))), "")
 }
 
-format_estimators <- function(analysis) {
-  rows <- analysis$estimators
-  if (NROW(rows) == 0) return(NULL)
-  rows <- main_rows(rows)
-  head <- c(sprintf("estimates of the slowdown, percent, with %g %% CI", 100 * (1 - 2 * analysis$alpha)),
-            wrap_line("gain: adjusting is worth so many times the pairs"))
-  table <- new_table(
-    operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
-    level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
-    estimator = col_words("estimator", rows$estimator),
-    estimate = col_number("slowdown %", rows$estimate, format_effect), ci_low = col_interval("CI", rows$ci_low, rows$ci_high),
-    gain = col_number("gain", rows$gain, function(x) format_effect(x, FALSE)),
-    reason = col_words("", ifelse(is.na(rows$reason), "", "see below")), by = treatment_group(rows, analysis)
-  )
-  remark <- unique(rbind(data.frame(name = rows$estimator, text = rows$note),
-                         data.frame(name = rows$estimator, text = rows$reason)))
-  remark <- remark[!is.na(remark$text) & nzchar(remark$text), ]
-  c(head, table_lines(table), wrap_line(paste0(remark$name, ": ", remark$text)), "")
-}
-
 threshold_reasons <- function(rows, analysis) {
   reason <- c(ifelse(is.na(rows$med_reason), NA, paste("no MED:", rows$med_reason)),
               ifelse(is.na(rows$lod_reason), NA, paste("no LOD:", rows$lod_reason)))
@@ -316,9 +295,9 @@ format_notes <- function(notes) {
 #' Verdicts as JSON or CSV
 #'
 #' @param analysis An `nl_analysis` from [analyze_campaign()].
-#' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` or `estimators`.
+#' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost` or `contrasts`.
 #' @return `verdicts_json()`: one string, an object with `schema`, `program`, `version`, `alpha`,
-#'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts`, `estimators` (arrays of
+#'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` (arrays of
 #'   objects), `margin_percent`, `margin_answer`, `margin_reason`, `looks` (of `campaign_looks()`) and `notes`; numbers in full precision,
 #'   unknown values null. `verdicts_csv()`: character, the wanted table as lines of a CSV file; none where it has no rows.
 #' @noRd
@@ -328,7 +307,7 @@ verdicts_json <- function(analysis) {
     alpha = analysis$alpha, power = analysis$power, launches = names(analysis$campaign$launches), estimates = campaign_estimates(analysis),
     verdicts = public_verdicts(analysis$verdicts), thresholds = analysis$thresholds,
     amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts,
-    estimators = analysis$estimators, margin_percent = analysis$margin %||% NA_real_,
+    margin_percent = analysis$margin %||% NA_real_,
     margin_answer = analysis$margin_answer$answer %||% NA_character_,
     margin_reason = analysis$margin_answer$reason %||% NA_character_, looks = lapply(analysis$looks, jsonlite::unbox),
     notes = as.character(unique(analysis$notes))
@@ -341,7 +320,7 @@ verdicts_csv <- function(analysis, table = "estimates") {
   if (NROW(rows) == 0) character() else csv_lines(rows)
 }
 
-csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost", "contrasts", "estimators")
+csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost", "contrasts")
 
 public_verdicts <- function(verdicts) verdicts[!startsWith(names(verdicts), "raw_") & names(verdicts) != "refused"]
 

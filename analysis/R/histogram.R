@@ -31,22 +31,3 @@ spread_quantile <- function(lo_ns, hi_ns, count, p) {
   inside <- (p * total - (reached[i] - count[at])) / count[at]
   lo_ns[at] - 0.5 + inside * (hi_ns[at] - lo_ns[at])
 }
-
-# Quantiles in ns with their intervals of confidence 1 - alpha: the number of independent operations below a quantile is
-# binomial, here by its normal approximation. NA where the ranks leave the data. `hist`: lo_ns, hi_ns, count.
-quantile_interval <- function(hist, p, alpha) {
-  total <- sum(as.numeric(hist[["count"]]))
-  reach <- stats::qnorm(1 - alpha / 2) * sqrt(p * (1 - p) / total)
-  at <- function(q) {
-    inside <- spread_quantile(hist[["lo_ns"]], hist[["hi_ns"]], hist[["count"]], pmin(1, pmax(0, q)))
-    ifelse(q < 0 | q > 1, NA, inside)
-  }
-  list(estimate = at(p), low = at(p - reach), high = at(p + reach))
-}
-
-# Interval of a difference of two values from the intervals of both (Zou and Donner 2008).
-difference_interval <- function(a, b) {
-  difference <- a$estimate - b$estimate
-  list(estimate = difference, low = difference - sqrt((a$estimate - a$low)^2 + (b$high - b$estimate)^2),
-       high = difference + sqrt((a$high - a$estimate)^2 + (b$estimate - b$low)^2))
-}

@@ -125,7 +125,7 @@ plot_target <- function(values, names) {
 }
 
 plot_analysis <- function(dirs, alpha, margin) {
-  report_analysis(read_campaign(dirs, arms = "any"), alpha, margin, estimators = FALSE)
+  report_analysis(read_campaign(dirs, arms = "any"), alpha, margin)
 }
 
 write_plots <- function(rows, analysis, target) {

@@ -15,11 +15,8 @@ analyze_options <- function() list(
   option("margin", "PERCENT", "is every slowdown below this margin? Decides the exit status"),
   option("level", "LEVELS", "judge and print these levels only (percent of one CPU, separated by commas)"),
   option("delta", "PERCENT", "slowdown whose level is looked for (default: the margin, else 1)"),
-  option("adjust", "NAMES", paste("also show slowdowns adjusted for", paste(names(covariates), collapse = ", "),
-                                  "(separated by commas); they decide nothing")),
   option("unit", "NAME", "unit of inference: auto (default), launch or pair"),
   option("mixed", help = "judge launches together although MPI library, kernel or version differ"),
-  option("estimators", help = "print several estimates of each slowdown side by side"),
   option("spread", "PERCENT", "stability: largest scatter over launches, by its bound, that is reproducible (default 5)"),
   option("rules", "FILE", "advise: write what is advised as a rules file of Open MPI"),
   option("period", "TIMES", "periodic: describe these periods in any case, such as 1s,100ms (may be given again)", again = TRUE),
@@ -99,8 +96,8 @@ run_analyze <- function(operands, values, form) {
     abort_usage("'", operands[1], "' is neither a directory nor an analysis", meant)
   }
   lines <- if (!is.na(at)) run_word(words[[at]], operands[-1], values, form) else {
-    only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "adjust", "unit",
-                                         "mixed", "estimators"))
+    only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "unit",
+                                         "mixed"))
     analyze_dirs(operands, values, form)
   }
   if (!is.null(lines)) write_output(as_lines(lines, values), values$out)
@@ -122,8 +119,6 @@ analyze_words <- function() list(
                 "its stop rules would have stopped")),
   list(name = "reproducibility", operands = "DIR...", options = "alpha", run = analyze_reproducibility,
        help = c("the relative standard error over launches, by number of ranks (3 launches or more)")),
-  list(name = "overlap", operands = "DIR...", options = "alpha", run = analyze_overlap,
-       help = c("how much of a nonblocking operation hides behind work (launches with --overlap)")),
   list(name = "stability", operands = "DIR...", options = c("alpha", "spread"), run = analyze_stability,
        help = c("which configuration (operation, size, ranks, count) repeats and reacts to the highest level, and",
                 "what to measure with; status 3 when none does both")),
@@ -236,16 +231,6 @@ analyze_reproducibility <- function(operands, values, form) {
          all = format_reproducibility(table, conf, campaign$notes), reproducibility_view(table, conf, campaign$notes, operands))
 }
 
-analyze_overlap <- function(operands, values, form) {
-  conf <- 1 - alpha_option(values$alpha)
-  campaign <- read_campaign(operands, arms = "any")
-  table <- overlap_shares(campaign, conf)
-  check_overlap(table, campaign)
-  if (form == "csv") say_notes("noiselab-analyze", campaign$notes)
-  switch(form, json = overlap_json(table, conf, campaign$notes), csv = csv_lines(table), all = format_overlap(table, conf, campaign$notes),
-         overlap_view(table, conf, campaign$notes, operands))
-}
-
 analyze_dirs <- function(dirs, values, form) {
   table <- table_option(values, csv_tables)
   alpha <- alpha_option(values$alpha)
@@ -255,7 +240,6 @@ analyze_dirs <- function(dirs, values, form) {
   if (is.null(wanted) || "time" %in% wanted) values <- as_asked(values, dirs, "margin")
   margin <- margin_option(values$margin)
   delta <- delta_option(values$delta)
-  adjust <- covariate_option(values$adjust)
   unit <- unit_option(values$unit)
   levels <- level_option(values$level)
   if (!is.null(margin) && !is.null(wanted) && !"time" %in% wanted) {
@@ -263,17 +247,10 @@ analyze_dirs <- function(dirs, values, form) {
   }
   campaign <- keep_levels(read_campaign(dirs), levels)
   analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = wanted, margin = margin,
-                               delta_percent = delta, adjust = adjust, unit = unit, mixed = isTRUE(values$mixed),
-                               estimators = form == "json" || table == "estimators" || isTRUE(values$estimators))
+                               delta_percent = delta, unit = unit, mixed = isTRUE(values$mixed))
   if (has_agent(campaign)) analysis <- with_agent_answers(analysis)
-  if (isTRUE(values$estimators) &&
-      !form %in% c("text", "all")) abort_usage("--estimators is for text (JSON has them, CSV with --table estimators)")
-  if (isTRUE(values$estimators)) form <- "all"
-  if ((isTRUE(values$estimators) || table == "estimators") && is.null(analysis$estimators)) {
-    abort_data("estimators need launches with both arms")
-  }
   if (form == "csv") say_notes("noiselab-analyze", analysis$notes)
-  all <- function() format_verdicts(analysis, estimators = isTRUE(values$estimators))
+  all <- function() format_verdicts(analysis)
   lines <- switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis, table), all = all(),
                   answer_view(analysis, all_command(dirs)) %||% all())
   if (is_asked) attr(lines, "status") <- answer_status(analysis$margin_answer$answer)

@@ -8,8 +8,7 @@
 #'
 #' Of synchronised starts (every rank begins each operation at the same instant) `start_quality()` says how well they
 #' began, `late_ranks()` who was late, `clock_runs()` what the clocks did, `mpiperf_report()` and `reproducibility()`
-#' what MPIPerf publishes, `overlap_shares()` how much of a nonblocking operation hides behind work; [read_starts()]
-#' reads every start of every rank.
+#' what MPIPerf publishes; [read_starts()] reads every start of every rank.
 #'
 #' What noise that was measured on few nodes costs on many says `project_noise()`, from `node_noise()`.
 #'

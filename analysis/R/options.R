@@ -124,7 +124,6 @@ names_option <- function(name, text, known, what) {
 }
 
 channel_option <- function(text) names_option("channel", text, names(channels), "channel")
-covariate_option <- function(text) names_option("adjust", text, names(covariates), "covariate")
 
 level_option <- function(text) {
   if (is.null(text)) return(NULL)

@@ -759,7 +759,7 @@ check_rows <- function(rows, file, info, arms) {
     paste0("requested_ns is ", requested[at], " in an off row, wanted 0")
   })
   known <- unlist(info$options$operations)
-  if (length(known) > 0) refuse(!rows[["operation"]] %in% with_overlap(known), function(at) {
+  if (length(known) > 0) refuse(!rows[["operation"]] %in% known, function(at) {
     paste0("operation is '", rows[["operation"]][at], "', launch.json has ",
            printable(paste(known, collapse = ", ")))
   })
@@ -785,9 +785,6 @@ check_rows <- function(rows, file, info, arms) {
            ": the rows are out of order, or the clock of this launch cannot be trusted")
   })
 }
-
-# A nonblocking operation, the same with work before its completion, and that work alone.
-with_overlap <- function(operations) c(operations, paste0(operations, "+work"), paste0("work:", operations))
 
 # Those of the levels seen that are levels asked for, but for rounding.
 near_levels <- function(seen, asked, tolerance = 1e-9) {

@@ -168,22 +168,6 @@ margin_table <- function(analysis) {
                   text = c("operation", "scope", treatment_columns, "verdict"), verdict = rows$margin_verdict))
 }
 
-estimator_table <- function(analysis) {
-  rows <- analysis$estimators
-  if (NROW(rows) == 0) return(NULL)
-  rows <- main_rows(rows)
-  rows <- rows[rows$level_requested_percent > 0, ]
-  if (nrow(rows) == 0) return(NULL)
-  html_table(c(list(operation = panel_name(rows)), scope_cells(rows),
-               treatment_cells(rows, analysis),
-               list("level %" = format_level(rows$level_requested_percent), estimator = rows$estimator,
-                    "slowdown %" = format_effect(rows$estimate), CI = format_interval(rows$ci_low, rows$ci_high),
-                    gain = ifelse(is.na(rows$gain), "", format_effect(rows$gain, FALSE)),
-                    n = paste(format_count(rows$n), rows$unit), remark = ifelse(is.na(rows$reason), rows$note, rows$reason))),
-             how = sprintf("With %g %% intervals. Gain: adjusting is worth so many times the pairs.", 100 * (1 - analysis$alpha)),
-             text = c("operation", "scope", treatment_columns, "estimator", "remark"), wrap = "remark")
-}
-
 amplification_table <- function(analysis) {
   one <- function(rows, value, heading, caption) {
     if (NROW(rows) == 0) return(NULL)

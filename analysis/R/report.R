@@ -55,12 +55,12 @@ check_report_file <- function(file, option = "--out") {
       " FILE writes the report elsewhere")
 }
 
-report_analysis <- function(campaign, alpha, margin = NULL, estimators = TRUE) {
+report_analysis <- function(campaign, alpha, margin = NULL) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   one_arm <- length(unique(campaign$rows[["arm"]])) == 1
   if (one_arm && any(vapply(campaign$launches, start_mode, "") != "loop")) return(clean_analysis(campaign, alpha))
   if (one_arm) check_arms(campaign)
-  analyze_campaign(campaign, alpha = alpha, margin = margin, estimators = estimators)
+  analyze_campaign(campaign, alpha = alpha, margin = margin)
 }
 
 # The picture of the answer is the first of these that there is, each section's the first of its own.
@@ -96,8 +96,7 @@ report_page <- function(analysis, figures, files_dir) {
       ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
           details_tag("Against the margin", margin_table(analysis)), details_tag("Treatments side by side", treatments_of(analysis)),
           report_sweep(analysis),
-          report_replay(analysis), details_tag("All verdicts, by every channel", verdict_table(analysis)),
-          details_tag("Several estimates of each slowdown", estimator_table(analysis))),
+          report_replay(analysis), details_tag("All verdicts, by every channel", verdict_table(analysis))),
       ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL, report_agent_fold(analysis), report_counters(analysis),
           details_tag("Amplification and cost of an interruption", amplification_table(analysis)),
           details_tag("The load that was delivered", certificate_table(analysis$campaign), burst_table(analysis$campaign))),

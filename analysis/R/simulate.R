@@ -418,7 +418,7 @@ simulate_info <- function(id, rows, model) {
   list(
     schema = schema_known, program = "noiselab-detect", version = "0.1.0", git = "simulated",
     launch = id, command = list("simulate_campaign", "seed", as.character(model$seed)),
-    options = list(design = model$design, operations = as.list(unique(overlap_base(model$truth$operation))),
+    options = list(design = model$design, operations = as.list(unique(model$truth$operation)),
                    bytes = as.list(unique(model$truth$bytes)),
                    levels_percent = as.list(model$levels_percent[has_level(model$levels_percent)]),
                    external = model$external,

@@ -251,3 +251,9 @@ starts_csv <- function(campaign, table) {
                  nodes = late_ranks(campaign, "node"), clocks = clock_runs(campaign))
   if (NROW(rows) == 0) character() else csv_lines(rows)
 }
+
+arm_words <- function(rows) {
+  label <- treatment_label(rows, varying_factors(rows[rows$arm == "on", ]))
+  what <- ifelse(rows$arm == "off", "off", paste0("on ", format_level(rows$level_requested_percent), " %"))
+  ifelse(rows$arm == "on" & nzchar(label), paste0(what, ", ", label), what)
+}

@@ -170,35 +170,6 @@ static int call_persistent(struct nd_op_state *s) {
     return MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
-static int call_nonblocking_and_work(struct nd_op_state *s) {
-    s->op->start(s);
-    nd_work(s->overlap_steps);
-    return MPI_Wait(&s->request, MPI_STATUS_IGNORE);
-}
-
-static int call_persistent_and_work(struct nd_op_state *s) {
-    MPI_Request *request = &s->persistent[s->buffers.current];
-    MPI_Start(request);
-    nd_work(s->overlap_steps);
-    return MPI_Wait(request, MPI_STATUS_IGNORE);
-}
-
-static int call_work(struct nd_op_state *s) {
-    nd_work(s->overlap_steps);
-    return 0;
-}
-
-void nd_op_overlap(struct nd_op_state *s, enum nd_overlap how, int64_t n_steps) {
-    static int (*const calls[][3])(struct nd_op_state *) = {
-        [ND_NONBLOCKING] =
-            {[ND_OVERLAP_NONE] = call_nonblocking, [ND_OVERLAP_BOTH] = call_nonblocking_and_work, [ND_OVERLAP_WORK] = call_work},
-        [ND_PERSISTENT] =
-            {[ND_OVERLAP_NONE] = call_persistent, [ND_OVERLAP_BOTH] = call_persistent_and_work, [ND_OVERLAP_WORK] = call_work},
-    };
-    s->overlap_steps = n_steps;
-    s->call = s->op->completion == ND_BLOCKING ? s->op->call : calls[s->op->completion][how];
-}
-
 /* ---- opening, advancing, closing ----------------------------------------------------------------------------------------------------- */
 
 static void take_set(struct nd_op_state *s, int set) {
@@ -253,7 +224,7 @@ int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, stru
     s->count = op->has_bytes ? (int)(bytes / s->datatype->size_bytes) : 0;
     s->needs_advance = op->advance != NULL || (op->uses & ND_USES_ROOT && options->rotates_root) ||
                        (op->has_bytes && (options->buffer.use != ND_BUFFER_REUSE || options->checks_every));
-    nd_op_overlap(s, ND_OVERLAP_NONE, 0);
+    s->call = op->completion == ND_BLOCKING ? op->call : op->completion == ND_NONBLOCKING ? call_nonblocking : call_persistent;
 
     s->n_persistent = op->completion == ND_PERSISTENT;
     if (op->has_bytes) {

@@ -23,17 +23,10 @@ struct nd_op_options {
 
 struct nd_op;
 
-/* What a configuration of nonblocking operations does between start and completion. */
-enum nd_overlap {
-    ND_OVERLAP_NONE, /* nothing: the operation alone */
-    ND_OVERLAP_BOTH, /* works `overlap_steps` */
-    ND_OVERLAP_WORK  /* works, and there is no operation: what the work takes by itself */
-};
-
 /* What an operation works on; filled in by nd_op_open and the row's `prepare`, released by nd_op_close. */
 struct nd_op_state {
     const struct nd_op *op;
-    int (*call)(struct nd_op_state *s); /* what is timed: op->call, or one of the overlap's */
+    int (*call)(struct nd_op_state *s); /* what is timed: op->call, or starting and waiting */
     const struct nd_op_options *options;
     MPI_Comm comm;
     int rank, n_ranks;
@@ -54,7 +47,6 @@ struct nd_op_state {
     MPI_Request *requests;       /* loadtest: two for each rank; owned */
     uint32_t counter;            /* loadtest: what the next array begins with */
     int needs_advance;           /* 1: nd_op_advance has something to do between two operations */
-    int64_t overlap_steps;       /* of nd_work */
     const struct nd_clock *clock; /* what the wait patterns look at; CLOCK_MONOTONIC_RAW unless the caller sets another after opening */
 };
 
@@ -117,10 +109,6 @@ int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o
  * 0, or -1 when memory is short or the CPU for the first touch cannot be had. Collective for persistent operations (-1 on all ranks
  * then). */
 int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s, MPI_Comm comm, int64_t bytes);
-
-/* Makes an open nonblocking or persistent operation work so many steps of nd_work between start and completion, or instead of both
- * (there is nothing to check then). Blocking operations have no such moment and stay as they are. Local. */
-void nd_op_overlap(struct nd_op_state *s, enum nd_overlap how, int64_t n_steps);
 
 /* What has to happen between two operations, untimed: next root, next set of buffers, caches emptied, receive buffer poisoned. No
  * allocation, no output. Local. Call it only where s->needs_advance. */

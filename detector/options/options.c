@@ -37,7 +37,7 @@ enum key {
     KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0,
     KEY_LATE,
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
-    KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK, KEY_OVERLAP,
+    KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK,
     KEY_STOP_WHEN, KEY_MARGIN, KEY_LOOKS, KEY_SPENDING, KEY_ALPHA, KEY_ARMS, KEY_SET, KEY_EXTERNAL,
     KEY_AGENT_PERIOD, KEY_AGENT_SETTLE, KEY_AGENT_NODES, KEY_AGENT_INTERVAL,
     KEY_LIST_STARTS, KEY_LIST_CLOCKS, KEY_LIST_SYNCS, KEY_LIST_ARRIVALS, KEY_LIST_DATATYPES, KEY_LIST_REDUCTIONS,
@@ -88,8 +88,6 @@ static const struct argp_option option_rows[] = {
      1},
     {"check", KEY_CHECK, "once|every|off", 0,
      "verify the results of operations once, after every operation (not with --start loop), or never (default once)", 1},
-    {"overlap", KEY_OVERLAP, "FACTOR", 0, "nonblocking operations also with work of FACTOR times their own time before they are completed",
-     1},
     {0, 0, 0, 0, "Synchronised starts:", 6},
     {"start", KEY_START, "NAME", 0, "how operations are started (see --list-starts; default loop)", 6},
     {"clock", KEY_CLOCK, "NAME", 0, "the clock of the starts (see --list-clocks; default tsc where it may be trusted, else monotonic-raw)",
@@ -236,7 +234,6 @@ static const struct {
     {KEY_PAGES, NEEDS_OPERATIONS},
     {KEY_TOUCH, NEEDS_OPERATIONS},
     {KEY_CHECK, NEEDS_OPERATIONS},
-    {KEY_OVERLAP, NEEDS_OPERATIONS},
     {KEY_START, NEEDS_OPERATIONS},
     {KEY_SELF_TEST, NEEDS_OPERATIONS},
     {KEY_SYNC_ONLY, NEEDS_OPERATIONS},
@@ -496,12 +493,11 @@ static error_t parse_data_option(struct parsing *p, int key, char *arg) {
             (b->alignment_bytes & (b->alignment_bytes - 1)) == 0)
             return 0;
         return bad(p, "--alignment", arg, "a power of two from 1 to 1GiB");
-    case KEY_CHECK:
+    default:
         rc = parse_name(p, "--check", arg, nd_check_names, "once, every or off", &i);
         o->check = (enum nd_check)i;
         o->op.checks_every = i == ND_CHECK_EVERY;
         return rc;
-    default: return parse_number(p, "--overlap", arg, 0.01, 1000, &o->overlap_factor);
     }
 }
 
@@ -626,7 +622,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
         p->needing[NEEDS_GENERATOR] = option_name(key);
         return pass(p, option_name(key), arg);
     }
-    if (key >= KEY_DATATYPE && key <= KEY_OVERLAP) return parse_data_option(p, key, arg);
+    if (key >= KEY_DATATYPE && key <= KEY_CHECK) return parse_data_option(p, key, arg);
     if (key >= KEY_STOP_WHEN && key <= KEY_EXTERNAL) return parse_plan_option(p, key, arg);
     if (key >= KEY_AGENT_PERIOD && key <= KEY_AGENT_INTERVAL) return parse_agent_option(p, key, arg);
     if (key >= KEY_START && key <= KEY_FAKE_CLOCK && key != KEY_SELF_TEST && key != KEY_SYNC_ONLY) return parse_start_option(p, key, arg);
@@ -789,8 +785,7 @@ static int resolve_sizes(struct parsing *p) {
 }
 
 /* Adds one configuration. The element's size is checked here, what depends on the number of ranks by the run. */
-static int add_config(struct nd_options *o, const struct nd_op *op, const char *algorithm, int64_t bytes, enum nd_overlap overlap) {
-    static const char *const before[] = {"", "", "work:"}, *const after[] = {"", "+work", ""};
+static int add_config(struct nd_options *o, const struct nd_op *op, const char *algorithm, int64_t bytes) {
     char reason[256];
     if (o->n_configs == ND_MAX_CONFIGS) {
         nl_error("--op, --bytes: more than %d combinations of operation and size", ND_MAX_CONFIGS);
@@ -802,10 +797,9 @@ static int add_config(struct nd_options *o, const struct nd_op *op, const char *
         return -1;
     }
     struct nd_config *config = &o->configs[o->n_configs++];
-    *config = (struct nd_config){.op = op, .bytes = bytes, .overlap = overlap};
+    *config = (struct nd_config){.op = op, .bytes = bytes};
     snprintf(config->algorithm, sizeof config->algorithm, "%s", algorithm);
-    snprintf(config->name, sizeof config->name, "%s%s%s%s%s", before[overlap], op->name, algorithm[0] ? "=" : "", algorithm,
-             after[overlap]);
+    snprintf(config->name, sizeof config->name, "%s%s%s", op->name, algorithm[0] ? "=" : "", algorithm);
     return 0;
 }
 
@@ -817,26 +811,20 @@ static int resolve_program(struct parsing *p) {
         return -1;
     }
     o->per_operation_timing = ND_OFF_SWITCH;
-    return add_config(o, &nd_op_program, "", 0, ND_OVERLAP_NONE);
+    return add_config(o, &nd_op_program, "", 0);
 }
 
 static int resolve_configs(struct parsing *p) {
     struct nd_options *o = p->o;
     if (o->app) return resolve_program(p);
     struct chosen chosen[ND_MAX_OPERATIONS];
-    int n_ops = resolve_operations(p, chosen), n_overlapped = 0;
+    int n_ops = resolve_operations(p, chosen);
     if (n_ops < 0 || resolve_sizes(p)) return -1;
     for (int i = 0; i < n_ops; i++) {
         const struct nd_op *op = chosen[i].op;
-        int n_sizes = op->has_bytes ? o->n_bytes : 1, is_overlapped = o->overlap_factor > 0 && op->completion != ND_BLOCKING;
-        n_overlapped += is_overlapped;
+        int n_sizes = op->has_bytes ? o->n_bytes : 1;
         for (int j = 0; j < n_sizes; j++)
-            for (int part = 0; part <= (is_overlapped ? ND_OVERLAP_WORK : ND_OVERLAP_NONE); part++)
-                if (add_config(o, op, chosen[i].algorithm, op->has_bytes ? o->bytes[j] : 0, (enum nd_overlap)part)) return -1;
-    }
-    if (o->overlap_factor > 0 && n_overlapped == 0) {
-        nl_error("--overlap: none of the operations is nonblocking (try --op ibarrier,ialltoall)");
-        return -1;
+            if (add_config(o, op, chosen[i].algorithm, op->has_bytes ? o->bytes[j] : 0)) return -1;
     }
     return 0;
 }

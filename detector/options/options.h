@@ -27,9 +27,8 @@
 struct nd_config {
     const struct nd_op *op;
     int64_t bytes; /* 0 where the operation has none */
-    enum nd_overlap overlap;
     char algorithm[ND_ALGORITHM_BYTES]; /* of the MPI library; "": nobody asked for one */
-    char name[64]; /* in files: the operation's, ibcast+work, work:ibcast or bcast=binomial */
+    char name[64]; /* in files: the operation's, or bcast=binomial */
 };
 
 /* When an operation's result is looked at. */
@@ -104,7 +103,6 @@ struct nd_options {
     struct nd_op_options op;
     enum nd_check check;
     enum nl_preempted_source preempted_by;
-    double overlap_factor;      /* nonblocking operations also with work of so many times their own time; 0: without */
     struct nd_start_options start;
     struct nd_sequential_options sequential;
     enum nd_arms which_arms;

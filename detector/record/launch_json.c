@@ -136,7 +136,6 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "check", json_string(nd_check_names[o->check]));
     json_object_set_new(json, "arms", json_string(nd_arms_names[o->which_arms]));
     json_object_set_new(json, "set", o->set ? json_integer(o->set) : json_null());
-    json_object_set_new(json, "overlap_factor", o->overlap_factor > 0 ? json_real(o->overlap_factor) : json_null());
     json_object_set_new(json, "start", start_options_json(o));
     json_object_set_new(json, "oversubscribe", json_boolean(o->oversubscribe));
     json_object_set_new(json, "out", text(o->out));

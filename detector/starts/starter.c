@@ -541,7 +541,7 @@ int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     own.plan = plan;
     int64_t begin_ns = nl_mono_ns(), most_ns = s->o->plan_ns > 0 ? s->o->plan_ns : INT64_MAX - begin_ns;
     s->plan = plan;
-    plan->meets_first = !loop->op->is_synchronising || loop->state->overlap_steps > 0;
+    plan->meets_first = !loop->op->is_synchronising;
     nd_loop_warm(loop, s->o->n_first_starts); /* connections */
     int64_t operation_ns = operation_time(s, loop);
     if (s->o->work_ns) {

@@ -36,7 +36,6 @@ single() {
     refused "--arrival: trace needs --arrival-trace" --start round --arrival trace
     refused "--arrival-trace: needs --arrival trace" --start round --arrival-trace x
     refused "--arrival-amount: 'much' is not a time" --start round --arrival ramp --arrival-amount much
-    refused "--overlap: none of the operations is nonblocking" --op barrier --overlap 1
 }
 
 # bats test_tags=quick
@@ -197,9 +196,6 @@ single() {
 @test "every operation's data are checked on request" {
     single 2 --op allreduce,bcast,loadtest --start round --check every --count 50
     [ "$(json .data_errors)" = 0 ]
-    # work without its operation leaves nothing to check
-    launch 2 --design single --levels none --op iallreduce --overlap 1 --start round --check every --count 50 --launch-id overlap
-    [ "$(jq .data_errors "$OUT/overlap/launch.json")" = 0 ]
 }
 
 @test "the analysis of starts agrees with the rows, from the raw file and without" {

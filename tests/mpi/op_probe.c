@@ -10,7 +10,7 @@
 #include "common/base/nl_rng.h"
 #include "detector/ops/ops.h"
 
-enum { CALLS = 4, FEW_SETS = 3, MESSAGE_BYTES = 256, WORK_STEPS = 1000 };
+enum { CALLS = 4, FEW_SETS = 3, MESSAGE_BYTES = 256 };
 
 struct probe {
     int rank, n_ranks;
@@ -24,7 +24,6 @@ struct probe {
 struct trial {
     struct nd_op_options options;
     int64_t bytes;
-    enum nd_overlap overlap;
 };
 
 static void fail(struct probe *p, const struct nd_op_state *s, const struct trial *t, int call, const char *what) {
@@ -62,16 +61,14 @@ static void corrupt(struct probe *p, struct nd_op_state *s, const struct trial *
 }
 
 static void one_call(struct probe *p, struct nd_op_state *s, const struct trial *t, int call) {
-    int is_checkable = t->overlap != ND_OVERLAP_WORK;
     if (call > 0 && s->needs_advance) nd_op_advance(s);
     if (t->options.checks_every && receives(s) && s->op->check(s) == 0) fail(p, s, t, call, "the data were right before the operation");
     int64_t start_ns = nd_clock_now(s->clock);
     s->call(s);
     int64_t took_ns = nd_clock_now(s->clock) - start_ns;
     if (strcmp(s->op->name, "waitpattern-up") == 0 && took_ns < (p->rank + 1) * 1000) fail(p, s, t, call, "did not wait long enough");
-    if (is_checkable && s->op->check(s)) fail(p, s, t, call, "wrong data");
-    if (!is_checkable && receives(s) && s->op->check(s) == 0) fail(p, s, t, call, "data without an operation");
-    if (is_checkable && p->corrupts && !p->message[0]) corrupt(p, s, t, call);
+    if (s->op->check(s)) fail(p, s, t, call, "wrong data");
+    if (p->corrupts && !p->message[0]) corrupt(p, s, t, call);
 }
 
 static void run_trial(struct probe *p, const struct nd_op *op, const struct trial *t) {
@@ -84,7 +81,6 @@ static void run_trial(struct probe *p, const struct nd_op *op, const struct tria
             snprintf(p->message, sizeof p->message, "cannot be opened on rank %d with %lld bytes", p->rank, (long long)t->bytes);
         return;
     }
-    nd_op_overlap(&s, t->overlap, WORK_STEPS);
     /* rotating sets come round once: the second time, what the first left there must not help */
     int n_calls = s.buffers.n_sets > 1 ? s.buffers.n_sets + 1 : CALLS;
     for (int call = 0; call < n_calls; call++) one_call(p, &s, t, call);
@@ -132,13 +128,6 @@ static void run_buffers(struct probe *p, const struct nd_op *op) {
     run_trial(p, op, &t);
 }
 
-static void run_overlap(struct probe *p, const struct nd_op *op) {
-    for (int overlap = ND_OVERLAP_BOTH; overlap <= ND_OVERLAP_WORK; overlap++) {
-        struct trial t = {.options = {.checks_every = 1}, .bytes = 8000, .overlap = (enum nd_overlap)overlap};
-        run_trial(p, op, &t);
-    }
-}
-
 /* Prints the operation's line, or lines, on rank 0. Returns 1 when it failed on any rank. */
 static int report(struct probe *p, const struct nd_op *op, int number) {
     int mine[3] = {p->message[0] != '\0', p->n_cases, p->n_corruptions}, all[3];
@@ -170,7 +159,6 @@ static int run_row(struct probe *p, const struct nd_op *op, int number) {
     } else {
         run_trial(p, op, &(struct trial){.options = {.checks_every = 1}});
     }
-    if (op->completion != ND_BLOCKING) run_overlap(p, op);
     return report(p, op, number);
 }
 

@@ -30,14 +30,6 @@ overshoot_is_small() { column overshoot_ns_p50 "$OUT/one/blocks.csv" | awk '$1 >
     fails_with 2 "bad:1" launch 2 --design single --levels none --op barrier --start round --arrival trace --arrival-trace "$BATS_TEST_TMPDIR/bad" --count 300
 }
 
-@test "overlap times an operation alone, with work, and the work alone" {
-    single 2 --op ibcast,barrier --bytes 64KiB --overlap 1.5 --seconds 0.8
-    [ "$(column operation "$OUT/one/blocks.csv" | sort | paste -sd ' ')" = 'barrier ibcast ibcast+work work:ibcast' ]
-    [ "$(json '[.cells[].work_steps | . == null]')" = '[true,false,false,true]' ]
-    # work in an operation takes longer than the operation alone
-    judge awk -F , 'NR > 1 { t[$2] = $11 / $12 } END { exit !(t["ibcast+work"] > t["ibcast"] && t["work:ibcast"] > 0) }' "$OUT/one/blocks.csv"
-}
-
 @test "the load in a loop of starts is certified as delivered, also when clocks are compared meanwhile" {
     # comparing takes 0.8 s each time, and the load goes on: it must not count
     single 2 --levels 5 --op barrier --start round --seconds 3 --fake-clock 1ms --sync-every 700ms

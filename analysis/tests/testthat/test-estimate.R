@@ -55,25 +55,6 @@ test_that("root finding gives the order statistics that forming all averages giv
   expect_equal(pseudo_median(zeros)$estimate, 0)
 })
 
-test_that("the pseudo-median is used only where on halves hold whole bursts", {
-  expect_match(whole_bursts(rep(2, 10), 1)$why, "valid: every on half holds 2 bursts")
-  expect_true(whole_bursts(c(rep(1, 96), rep(2, 4)), 1)$valid)
-  expect_false(whole_bursts(c(rep(1, 94), rep(2, 6)), 1)$valid)
-  expect_match(whole_bursts(rep(1:2, 10), 1)$why, "only 50 %")
-  expect_match(whole_bursts(rep(0, 10), 1)$why, "no burst")
-  expect_match(whole_bursts(c(1, NA), 1)$why, "unknown")
-  expect_true(whole_bursts(c(0, 0), 0)$valid)
-})
-
-test_that("patterns other than periodic get the mean, even where the numbers of bursts agree", {
-  for (pattern in setdiff(treatment_words$pattern, "periodic")) {
-    got <- whole_bursts(rep(1, 10), 1, pattern = pattern)
-    expect_false(got$valid)
-    expect_match(got$why, paste("mean used: in pattern", pattern))
-  }
-  expect_true(whole_bursts(c(0, 0), 0, pattern = "poisson")$valid)
-})
-
 test_that("pairs without a burst due are left out only where some halves were dosed", {
   expect_equal(dosed_pairs(c(0, 1, 0, 2), 0.01), c(FALSE, TRUE, FALSE, TRUE))
   expect_true(all(dosed_pairs(c(0, 0, 0), 0.01)))

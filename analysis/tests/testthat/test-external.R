@@ -109,7 +109,7 @@ test_that("--level does not apply where no treatment has one", {
 })
 
 test_that("plots label it by its name, and those by level have nothing to draw", {
-  analysis <- analyze_campaign(read_campaign(agent_pairs(launches = 2)), estimators = TRUE)
+  analysis <- analyze_campaign(read_campaign(agent_pairs(launches = 2)))
   expect_null(plot_dose(analysis, draw = FALSE))
   expect_null(plot_preempted(analysis, draw = FALSE))
   expect_equal(unique(plot_forest(analysis, draw = FALSE)$label), "agent-1s")

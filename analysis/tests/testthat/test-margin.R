@@ -105,14 +105,7 @@ test_that("a covariate that the treatment moves is withheld, and one that was no
   expect_true(is.na(moved$adjusted_mean))
   expect_match(moved$adjusted_note, "withheld: the treatment moves it")
   expect_equal(moved$margin_verdict, "above")
-  late <- analyze_campaign(stolen_from(rarely, declared = NULL), channels = "time", margin = 1, adjust = "steal")
+  late <- analyze_campaign(stolen_from(rarely, declared = NULL), channels = "time", margin = 1)
   expect_true(is.na(late$verdicts$adjusted_mean))
   expect_equal(late$verdicts$margin_of, "mean")
-})
-
-test_that("an adjustment that is asked for after looking turns no margin", {
-  plain <- analyze_campaign(stolen_from(when_on), channels = "time", margin = 1)
-  late <- analyze_campaign(stolen_from(when_on), channels = "time", margin = 1, adjust = c("steal", "drift"))
-  expect_equal(late$margin_answer, plain$margin_answer)
-  expect_equal(late$verdicts, plain$verdicts)
 })

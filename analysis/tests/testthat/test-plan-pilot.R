@@ -56,7 +56,7 @@ test_that("a run of the planned length finds the effect as often as planned", {
   found <- vapply(1:60, function(i) {
     run <- simulated_campaign(pairs = plan$cells$n_pairs, levels_percent = 1, slowdown_percent = 0.4, wander_sd = 0,
                               seed = i + 10)
-    analyze_campaign(run, 0.05, channels = "time", estimators = FALSE)$verdicts$p_one_sided <= 0.05
+    analyze_campaign(run, 0.05, channels = "time")$verdicts$p_one_sided <= 0.05
   }, TRUE)
   # 3 standard errors of 60 runs at 0.8, and what the pilot does not know about its scatter
   expect_gt(mean(found), 0.6)

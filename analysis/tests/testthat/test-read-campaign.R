@@ -446,13 +446,6 @@ test_that("one arm is enough where nothing is compared", {
   expect_error(read_campaign(dir, arms = "one"), "'arms'", class = "nl_error_usage")
 })
 
-test_that("operations with work are those of the operation that launch.json names", {
-  dir <- local_starts(operations = c("ibcast", "ibcast+work", "work:ibcast"))
-  expect_equal(unlist(read_campaign(dir)$launches[[1]]$options$operations), "ibcast")
-  edit_cells(halves_of(dir), 2, operation = "work+ibcast")
-  expect_error(read_campaign(dir), "operation is 'work\\+ibcast'", class = "nl_error_damaged")
-})
-
 test_that("many late starts are said", {
   dir <- local_starts()
   edit_json(file.path(dir, "sim-1", "launch.json"), function(info) {

@@ -120,15 +120,14 @@ test_that("analyze starts prints text, every table and JSON", {
 
 test_that("what starts cannot answer has status 3, what it does not take has status 2", {
   dir <- local_campaign(pairs = 4, levels_percent = 5)
-  for (args in list(c("starts", dir), c("starts", "--csv", "--table", "raw", dir), c("mpiperf", dir), c("reproducibility", dir),
-                    c("overlap", dir))) {
+  for (args in list(c("starts", dir), c("starts", "--csv", "--table", "raw", dir), c("mpiperf", dir), c("reproducibility", dir))) {
     got <- status_of("noiselab-analyze", args)
     expect_equal(got$status, 3L)
     expect_match(utils::tail(got$err, 1), "run |more launches")
   }
   for (args in list(c("starts", dir, "--alpha", "0.1"), c("starts", "--table", "cost", "--csv", dir), "starts",
                     c("mpiperf", "--trim", "1", dir),
-                    c("mpiperf", "--trim", "x", dir), c("overlap", "--trim", "0", dir), c(dir, "--trim", "0"), c("starts", "no-such-dir"))) {
+                    c("mpiperf", "--trim", "x", dir), c(dir, "--trim", "0"), c("starts", "no-such-dir"))) {
     got <- status_of("noiselab-analyze", args)
     expect_equal(got$status, 2L)
     expect_equal(length(got$err), 1)

@@ -14,7 +14,7 @@ truth_verdicts <- function(seeds, levels, ..., channels = "time", operations = p
   bind_rows(lapply(seeds, function(i) {
     campaign <- simulated_campaign(operations = operations, levels_percent = levels, pairs = 20, cost_ns = 0,
                                    noise = noise, seed = i, coin_seed = i + coin, ...)
-    rows <- analyze_campaign(campaign, channels = channels, estimators = FALSE)$verdicts
+    rows <- analyze_campaign(campaign, channels = channels)$verdicts
     cbind(rows[rows$scope %in% scope, ], seed = i)
   }))
 }

@@ -458,28 +458,16 @@ TEST_WITH(a_blocking_operation_is_called_directly, fresh, NULL) {
         struct nd_op_state s;
         assert_int_equal(nd_op_open(nd_ops[i], &o, &s, MPI_COMM_WORLD, 64), 0);
         assert_ptr_equal(s.call, nd_ops[i]->call);
-        nd_op_overlap(&s, ND_OVERLAP_BOTH, 10);
-        assert_ptr_equal(s.call, nd_ops[i]->call);
         nd_op_close(&s);
     }
 }
 
-TEST_WITH(a_nonblocking_operation_starts_works_and_waits, fresh, NULL) {
+TEST_WITH(a_nonblocking_operation_starts_and_waits, fresh, NULL) {
     const struct nd_op_options o = {0};
     struct nd_op_state s;
     open_row("ibcast", &o, &s, 8);
     s.call(&s);
     assert_string_equal(calls, "nw");
-    nd_op_overlap(&s, ND_OVERLAP_BOTH, 10);
-    assert_int_equal(s.overlap_steps, 10);
-    s.call(&s);
-    assert_string_equal(calls, "nwnw");
-    nd_op_overlap(&s, ND_OVERLAP_WORK, 10);
-    s.call(&s);
-    assert_string_equal(calls, "nwnw");
-    nd_op_overlap(&s, ND_OVERLAP_NONE, 0);
-    s.call(&s);
-    assert_string_equal(calls, "nwnwnw");
     nd_op_close(&s);
 }
 
@@ -497,12 +485,6 @@ TEST_WITH(a_persistent_operation_has_a_request_for_each_set_and_frees_them, fres
         assert_int_equal(started, i % 3 + 1);
         assert_ptr_equal(started_buffers[i % 3], s.receive);
     }
-    calls[0] = '\0';
-    nd_op_overlap(&s, ND_OVERLAP_BOTH, 10);
-    s.call(&s);
-    nd_op_overlap(&s, ND_OVERLAP_WORK, 10);
-    s.call(&s);
-    assert_string_equal(calls, "sw");
     calls[0] = '\0';
     nd_op_close(&s);
     assert_string_equal(calls, "fff");
