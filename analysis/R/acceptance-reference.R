@@ -2,9 +2,23 @@
 
 least_reference <- 5
 
+# A reference for which other tasks had this much of a CPU says what a busy machine does: no machine could miss its limits.
+busy_reference_percent <- 5
+
+busy_reference <- function(units) {
+  busy <- units[units$metric %in% c("preempted", "taken") & units$unit == "percent", ]
+  if (nrow(busy) == 0) return(NA_character_)
+  mean <- tapply(busy$x, list(busy$entity, busy$metric), mean)
+  worst <- max(mean, na.rm = TRUE)
+  if (worst < busy_reference_percent) return(NA_character_)
+  sprintf("measure the reference when the machine is quiet: other tasks took %s of a CPU on %s", format_figure(worst, "percent"),
+          rownames(mean)[which(mean == worst, arr.ind = TRUE)[1, 1]])
+}
+
 # What was learnt from the reference, and what could not be.
 judge_reference <- function(acceptance, figures, reference, alpha, margins = margins_in_use()) {
   learnt <- acceptance_units(reference)
+  busy <- busy_reference(learnt)
   sizes <- lapply(list(reference, acceptance), function(a) sort(unique(vapply(a$launches, function(info) as.numeric(info$ranks), 0))))
   other_size <- !identical(sizes[[1]], sizes[[2]])
   # Of all ranks together, or shared out among them: nothing to learn from another number of ranks.
@@ -34,18 +48,24 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
   # Of few values the bound is far: what is worse than the worst of them, and than its margin allows, is not known to be good.
   unknown <- verdict == "pass" & ifelse(bound$relation == "<=", f$value > bound$worst, f$value < bound$worst)
   verdict[unknown] <- "inconclusive"
+  # What no machine could miss is nothing to pass by.
+  refused <- verdict == "pass" & (!is.na(busy) | !bound$may_miss)
+  verdict[refused] <- "inconclusive"
   reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(unknown,
       paste("worse than the worst of the reference, and its margin:", format_figure(bound$worst, f$unit)),
-                   ifelse(!is.na(bound$reason), bound$reason, interval_reason(f, "bound"))))
+                   ifelse(refused & !is.na(busy), busy, ifelse(!is.na(bound$reason), bound$reason, interval_reason(f, "bound")))))
+  # a pass is by the nearer of the two, and that is what is shown
+  nearer <- ifelse(bound$relation == "<=", pmin(bound$limit, bound$worst), pmax(bound$limit, bound$worst))
+  shown <- ifelse(verdict == "fail", bound$limit, nearer)
   list(rows = judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value,
                         ci_low = f$ci_low, ci_high = f$ci_high,
-                        unit = f$unit, limit = ifelse(is.na(bound$limit), "", paste(bound$relation, format_figure(bound$limit, f$unit))),
+                        unit = f$unit, limit = ifelse(is.na(bound$limit) | refused, "", paste(bound$relation, format_figure(shown, f$unit))),
                         source = bound$source, kind = "reference",
-                        reason = reason), notes = notes)
+                        reason = reason), notes = c(if (!is.na(busy)) paste("the reference passes nothing:", busy), notes))
 }
 
 # One-sided normal tolerance bound, on the side that is worse. `may_fail`: the reference is of several launches and of enough values, so
-# that what it has not seen is no reason to fail.
+# that what it has not seen is no reason to fail. `may_miss`: a machine could miss the bound.
 tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_use()) {
   scale <- usable_scale(part)
   worse <- part$worse[1]
@@ -53,9 +73,9 @@ tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_u
   n <- sum(!is.na(table))
   of <- if (part$of[1] == "cluster") "launches" else paste0("launches x ", part$of[1], "s")
   one_day <- if (days == 1) " of one day" else ""
-  bound <- function(limit, n, of, may_fail, reason = NA_character_) {
+  bound <- function(limit, n, of, may_fail, reason = NA_character_, may_miss = TRUE) {
     frame(limit = limit, worst = worst, relation = if (worse == "more") "<=" else ">=",
-          source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, reason = reason)
+          source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, may_miss = may_miss, reason = reason)
   }
   beyond <- function(y) from_scale(y + margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]),
                                                  from_scale(y, scale, worse), scale, worse), scale, worse)
@@ -71,7 +91,8 @@ tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_u
     s <- list(mean = mean(y), sd = stats::sd(y), n = length(y), df = length(y) - 1)
     limit <- agreed(s) %||% tolerance_limit(s, share, alpha, scale, worse)
     return(bound(limit, length(y), "repetitions", FALSE, if (!is.null(agreed(s))) agree_exactly else
-                 sprintf("the reference has %s of %s: what changes between launches is not in its bound, which can be kept but not missed (%d of two launches or more are needed)", counted(n, "value"), counted(nrow(table), "launch", "launches"), least_reference)))
+                 sprintf("the reference has %s of %s: what changes between launches is not in its bound, which no machine could miss (%d of two launches or more are needed)", counted(n, "value"), counted(nrow(table), "launch", "launches"), least_reference),
+                 may_miss = !is.null(agreed(s))))
   }
   s <- crossed_scatter(table)
   if (!is.null(agreed(s))) bound(agreed(s), n, of, FALSE, agree_exactly) else

@@ -259,6 +259,27 @@ test_that("a reference of one launch never makes a figure fail", {
   expect_false(any(rows$verdict == "fail"))
   bad <- rows[rows$check == "latency" & rows$entity == "node2 - node3", ]
   expect_match(bad$reason, "the reference has 28 values of 1 launch: what changes between launches is not in its bound")
+  # nor passes one by a bound that no machine could miss
+  expect_false(any(rows$verdict[rows$check == "latency"] == "pass"))
+})
+
+test_that("a reference that was measured on a busy machine passes nothing, and no limit is shown that nothing could reach", {
+  reference <- simulated_acceptance(seed = 2, launches = 6)
+  good <- judged_by(judge_acceptance(in_memory(), reference = reference), "reference")
+  at <- good$metric == "half_round_trip"
+  shown <- as.numeric(sub("^<= ([0-9.]+) .*", "\\1", good$limit[at])) * ifelse(grepl("\u00b5s", good$limit[at]), 1000, 1)
+  expect_true(all(shown < 1.4 * good$value[at]))
+  with_tasks <- function(percent) {
+    rows <- reference$figures[reference$figures$check == "detour" & reference$figures$metric == "lost", ]
+    rows[c("metric", "value")] <- list("preempted", percent)
+    reference$figures <- rbind(reference$figures, rows)
+    judge_acceptance(in_memory(), reference = reference)
+  }
+  busy <- with_tasks(32)
+  expect_false(any(judged_by(busy, "reference")$verdict == "pass"))
+  expect_match(judged_by(busy, "reference")$reason, "measure the reference when the machine is quiet: other tasks took 32.0 % of a CPU on node[123]", all = FALSE)
+  expect_match(busy$notes, "the reference passes nothing", all = FALSE)
+  expect_equal(judged_by(with_tasks(1), "reference")$verdict, judged_by(judge_acceptance(in_memory(), reference = reference), "reference")$verdict)
 })
 
 test_that("a reference passes nothing that is worse than its own worst and the margin, however far its bound is", {
