@@ -48,7 +48,8 @@ What is checked:
   --ranks N         number of ranks (default: one per allowed core)
   --seed N          seed of all random orders and of the choice of the node of the self-check (default: from the clock)
 
-Criteria (without the first two: nodes against each other, and what needs no limit, such as data errors):
+Criteria (without the first two: nodes against each other, or what a node's noise would cost 1,000 such nodes; and what
+needs no limit, such as data errors):
   --limits FILE     your own limits, checked before anything runs
   --reference DIR   limits learnt from an acceptance campaign that was good (may be given again)
   --margin PERCENT  by which a node may be worse than the others (default: by kind of figure, see --write-limits)

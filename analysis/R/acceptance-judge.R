@@ -346,6 +346,7 @@ all_ran <- function(acceptance) {
 doubted_hosts <- function(result) {
   s <- result$self_check
   if (s$verdict != "inconclusive") return(character())
+  if (is.null(s$each)) return(result$acceptance$hosts) # it was planned, and the campaign ended before
   good <- s$each[s$each$asks & s$each$right, ]
   bad <- s$each[s$each$asks & !s$each$right, ]
   hosts <- function(rows) unlist(strsplit(rows$nodes %||% "", ",", fixed = TRUE))

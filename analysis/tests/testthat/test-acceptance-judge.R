@@ -253,6 +253,14 @@ test_that("values of nodes crossed with launches are worth less than as many ind
   expect_equal(crossed_scatter(gap)$sd, crossed_scatter(rbind(1:3, 5:7))$sd, tolerance = 0.2)
 })
 
+test_that("a campaign that ended before its self-check is judged by what ran, and passes no node", {
+  a <- in_memory()
+  a$self_check <- list(dirs = character(), planned = TRUE, why_not = NA_character_)
+  result <- judge_acceptance(a)
+  expect_equal(result$nodes$verdict, rep("inconclusive", 3))
+  expect_match(result$answer, "it was planned, but there is no launch of it")
+})
+
 test_that("a reference of one launch never makes a figure fail", {
   reference <- simulated_acceptance(seed = 2, nodes = 8, launches = 1)
   rows <- judged_by(judge_acceptance(in_memory(nodes = 8, slow_node = 2, slow_percent = 100), reference = reference), "reference")
