@@ -21,7 +21,7 @@ project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = 8, step
 #'   phases, `chain`, `simulated`), `reason` (NA, or why the figure is a lower bound: then `ci_high` is NA).
 #' @details The interval joins the draws of the phases (their quantiles) and what is not known of the noise (`noise_bound()`), as independent
 #'   errors of the logarithm. Bursts met by a step on all nodes must not be more than were ever seen: the quantile 1 - 1/nodes of a step is
-#'   not in a record that is shorter than nodes x every.
+#'   not in a record that is shorter than -log(alpha / 2) x nodes x every.
 #' @noRd
 project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL,
                           phases = c("independent", "common")) {
@@ -43,7 +43,7 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
     parts <- c(log(end / middle$value), if (measured) log(known / centre))
     middle$value * exp(sign(parts[which.max(abs(parts))]) * sqrt(sum(parts^2)))
   }
-  lacks <- if (measured) not_carried(noise, n, work_s)
+  lacks <- if (measured) not_carried(noise, n, work_s, alpha)
   high <- if (!is.null(lacks)) NA_real_ else max(middle$value, apart(middle$high, if (measured) bound(TRUE)))
   reason <- lacks %||% if (is.infinite(noise$scale[2])) "at least: what a burst costs has no upper end" else if (is.infinite(high)) {
     "at least: bursts as frequent and as costly as the record allows leave no time to work"
@@ -52,10 +52,11 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
        limit = if (phase == "independent" && is.null(pattern)) slowdown_limit(noise, work_s) else NA_real_, method = middle$method, reason = reason %||% NA_character_)
 }
 
-# Why the record does not carry that size, NULL: it does. A step on all nodes demands the quantile 1 - 1/n of a node's step.
-not_carried <- function(noise, n, work_s) {
+# Why the record does not carry that size, NULL: it does. A step on all nodes demands the quantile 1 - 1/n of a node's step: a burst that comes once in
+# n * work_s of a node must have been seen with probability 1 - alpha / 2.
+not_carried <- function(noise, n, work_s, alpha = 0.02) {
   demanded <- n * work_s
-  if (demanded > noise$watched_s) return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_long(noise$watched_s)))
+  if (-log(alpha / 2) * demanded > noise$watched_s) return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_long(noise$watched_s)))
   tail <- noise$tail
   # As costly as what a step meets were so few that the shape of the tail decides.
   if (n > 1 && tail$heavy && noise$watched_s / demanded < tail$n) sprintf(

@@ -1,6 +1,6 @@
 # make bench-stats: do the verdicts hold what they state? Run:
 #   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [located] [acceptance] [known]
-#   [agent] [placebo]
+#   [agent] [projection] [placebo]
 # Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
 # take an hour or two on two cores with nothing else to do.
@@ -30,7 +30,8 @@ bounds <- list(
   power = list(text = "detected", low = 93, high = 97),
   threshold = list(text = "interval covers", low = 98.5, high = 100),
   agent_covers = list(text = "interval covers", low = 97, high = 99),
-  wrong = list(text = "wrong", low = 0, high = 1)
+  wrong = list(text = "wrong", low = 0, high = 1),
+  refused = list(text = "no upper end", low = 0, high = 30)
 )
 
 line <- function(name, value, wanted, holds) {
@@ -493,8 +494,9 @@ placebo <- function(n) {
 
 source(file.path(here, "hostile.R"), local = TRUE)
 source(file.path(here, "agent-answer.R"), local = TRUE)
+source(file.path(here, "projection-coverage.R"), local = TRUE)
 parts <- list(tests = hostile, simulated = simulated, located = located, acceptance = acceptance, known = known, agent = agent_answers,
-              placebo = placebo)
+              projection = projection_coverage, placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000
 if (length(asked) > 0 && grepl("^[1-9][0-9]*$", asked[1])) {

@@ -185,6 +185,10 @@ test_that("the interval covers machines of known bursts, and a short record give
   short <- independent(node_noise("short", stats::qexp(ppoints(50)) * 1e-4, NA, rate_hz = 10, watched_s = 5), 10000, 1e-3)
   expect_true(is.na(short$high))
   expect_match(short$reason, "^at least: bursts rarer than one in 5 s")
+  # Once per step of all nodes: expected 4.6 times in the record, or not carried.
+  of <- function(watched_s) not_carried(node_noise("long", rep(1e-4, 50), NA, rate_hz = 10, watched_s = watched_s), 100, 0.01)
+  expect_null(of(4.7))
+  expect_match(of(4.5), "were not recorded")
 })
 
 test_that("the shape of a tail is that of its distribution, and says how many bursts it needs", {
