@@ -74,6 +74,11 @@ alone_words <- function(row, x, on, analysis, taken) {
 
 # The machine was too busy to tell bursts: what was taken from the ranks is known all the same.
 busy_words <- function(row, x, on, own, analysis) {
+  # too few stretches for an interval
+  if (NROW(own) == 1 && is.na(own$taken_percent) && isTRUE(own$account_percent > 0)) {
+    return(sprintf("%s used %s of one CPU by its own account; what that cost %s could not be told here: %s.", x, percent_of(own$account_percent), on,
+                   busy_by(analysis)))
+  }
   if (NROW(own) != 1 || !is.na(own$reason) || !isTRUE(own$p_value <= row$alpha)) {
     return(sprintf("What the bursts of %s cost %s cannot be told: %s.", x, on, row$reason))
   }

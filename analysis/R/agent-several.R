@@ -31,7 +31,7 @@ several_row <- function(figures, kind, report) {
   all <- answers_high(answers)
   data.frame(
     agent = sub("@[^@]*$", "", kind), interval_s = interval_s,
-    cpu_percent = mean(report$accounts$cpu_percent[report$accounts$kind == kind & !is.na(report$accounts$launch)]),
+    cpu_percent = mean_or_na(report$accounts$cpu_percent[report$accounts$kind == kind & !is.na(report$accounts$launch)]),
     taken_percent = taken$value, taken_low = taken$low, taken_high = taken$high,
     slowdown_percent = worst$value, slowdown_low = worst$low, slowdown_high = worst$high, operation = worst$operation, bytes = worst$bytes,
     by = if (nrow(known) > 0) worst$lead else NA_character_, outcome = if (nrow(known) > 0) worst$outcome else "inconclusive",

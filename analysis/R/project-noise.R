@@ -85,6 +85,8 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
     on <- on & rows[["level_requested_percent"]] == wanted
   }
   at_on <- if (any(agent)) undisturbed_rows(campaign, which(on)) else which(on)
+  # cut short before a stretch
+  if (length(at_on) == 0) at_on <- which(on)
   key <- paste(rows[["operation"]], rows[["bytes"]])
   cells <- lapply(unique(key[at_on]), function(one) {
     at <- at_on[key[at_on] == one]

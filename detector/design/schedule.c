@@ -62,8 +62,9 @@ static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct
 }
 
 /* quick: for every configuration, in random order, one undisturbed stretch and a set of pairs about twice as long; which comes first, a
- * coin decides, as it does within every pair. A pair tells about as much however long it is, so most are short: the few longer ones
- * only show whether there is more to see in a longer half. */
+ * coin decides, as it does within every pair; at first it is the stretch, so that a launch cut short has one. A pair
+ * tells about as much however long it is, so most are short: the few longer ones only show whether there is more to see in a longer
+ * half. */
 enum { MOST_PARTS = 32, SHORT_PAIRS = 24, PART_PAIRS = SHORT_PAIRS + 1, PAIRS_PER_STRETCH = 2 };
 
 /* Parts of a set, each one longer pair and its short ones. */
@@ -81,7 +82,7 @@ static void quick_fill_round(const struct nd_schedule *s, int64_t round, struct 
     start_round(s, round, &rng);
     shuffled_indices(&rng, configs, s->n_configs);
     for (int i = 0; i < s->n_configs; i++) {
-        int stretch_first = (int)(nl_rng_next(&rng) >> 63);
+        int stretch_first = (int)(nl_rng_next(&rng) >> 63) || round == 0;
         shuffled_indices(&rng, pairs, n_pairs);
         for (int j = 0; j <= n_pairs; j++, pair++) {
             if (j == (stretch_first ? 0 : n_pairs)) {

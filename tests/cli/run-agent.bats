@@ -196,7 +196,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_agent --agent-cmd "$(busy 1ms 50ms)" --op barrier --seconds 12s --no-report || status=$?
     cat "$ERR"
     [ "$status" -eq 0 ]
-    [[ "$(words_of --seconds)" =~ ^([6-9]|10)s$ ]]
+    [[ "$(words_of --seconds)" =~ ^([6-9]|10)(\.[0-9]+)?s$ ]]
     launch=$OUT/$(planned)/launch.json
     jq -e '.ended == "complete" and .options.design == "quick" and .options.freeze and (.agents[0] | .restarted == false and .freezer != null and .state_left == "not started")' "$launch"
     ! pgrep -f "$(busy 1ms 50ms)" || false

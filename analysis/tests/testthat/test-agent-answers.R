@@ -66,6 +66,9 @@ test_that("the words of the seven cases", {
   expect_equal(words(NULL, alone, taken = taken, state = "busy", reason = "busy")[1], paste(
     "X takes 0.958 % (0.879 to 1.040) of one CPU from the ranks; by the cost of an interruption in this campaign's profile (740 \u00b5s per ms) some",
     "0.709 % *direct loss*, caches excluded; the whole could not be told here: other tasks held the ranks' CPUs 45 % of the time without it."))
+  few <- data.frame(taken[c("launch", "kind")], account_percent = 1.04, taken_percent = NA_real_, p_value = NA_real_, reason = "fewer than three pairs of halves")
+  expect_match(words(NULL, alone, taken = few, state = "busy", reason = "busy")[1],
+               "^X used 1.04 % of one CPU by its own account; what that cost barrier could not be told here: other tasks held")
 })
 
 test_that("over agents and operations Holm's correction holds: thirty true zeros are seldom called a slowdown", {

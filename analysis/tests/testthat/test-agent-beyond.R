@@ -141,3 +141,12 @@ test_that("a launch with quick halves: bursts from undisturbed stretches, what l
   expect_equal(more$value, 1.5, tolerance = 0.05)
   expect_true(more$beyond_low < 1 && more$beyond_high > 1)
 })
+
+test_that("a launch cut short before an undisturbed stretch is read all the same", {
+  campaign <- read_campaign(quick_campaign(), arms = "any")
+  campaign$rows <- campaign$rows[campaign$rows$planned_ns < 1e9, ]
+  campaign$agents <- campaign$agents[campaign$agents$planned_ns < 1e9, ]
+  report <- agent_report(campaign)
+  expect_equal(report$answers$lead, "on/off")
+  expect_match(paste(unlist(agent_view(report, "there")), collapse = " "), "by on/off")
+})

@@ -67,6 +67,7 @@ TEST(a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_r
                 assert_true(a->level == 0 && a->order == 0);
                 n_stretches[a->config]++;
                 first += i == 0;
+                assert_true(round > 0 || n_short[a->config] + n_long[a->config] == 0);
                 continue;
             }
             const struct nd_step *b = &steps[++i];
