@@ -575,10 +575,10 @@ of_interval() {
     less_recording
 }
 
-# less_recording: what recording the agent and all before took is of the time of a launch whose --seconds hold all, and so is a twentieth for the answer
+# less_recording: what recording the agent and all before took is of the time of a launch whose --seconds hold all, and so is a twelfth for the answer
 less_recording() {
     [ "$design:$launches" = quick:1 ] && [ "$spent_s" -gt 0 ] || return 0
-    seconds_now=$(awk -v ns="$(nanoseconds "$seconds_now")" -v r="$spent_s" 'BEGIN { s = ns / 1e9; r += s / 20; printf "%.9gs\n", (s - r > s / 2 ? s - r : s / 2) }')
+    seconds_now=$(awk -v ns="$(nanoseconds "$seconds_now")" -v r="$spent_s" 'BEGIN { s = ns / 1e9; r += s / 12; printf "%.9gs\n", (s - r > s / 2 ? s - r : s / 2) }')
 }
 
 # plan_agent WORDS: launches, of each interval where there are some
