@@ -16,7 +16,12 @@ taker_types <- c(task = "text", busy_ns = "number", bursts = "number", burst_ns 
 read_others <- function(info, file) {
   seconds <- function(x) if (is_number(x)) x / 1e9 else NA_real_
   numbers <- function(x) vapply(x, function(v) if (is_number(v)) as.numeric(v) else NA_real_, 0)
-  lapply(info$others, function(other) {
+  others <- info$others
+  if (is.list(others) && length(others) == 0) {
+    why <- if (is.null(info$ended)) "the launch did not end" else "the launcher does not say which rank is a node's first"
+    others <- lapply(info$hosts, function(h) list(host = show_json(h$host), n_cpus = 0, reason = why))
+  }
+  lapply(others, function(other) {
     check_json(other, other_types, file, "others.")
     record <- other$record
     if (is.null(record)) {

@@ -63,6 +63,9 @@ test_that("without the privilege the accounts say who, and a launch without a re
   expect_match(r$noise[2], "^The noise of node1 would cost")
   bare <- judge_acceptance(node_with(NULL, reason = "noiselab-record cannot be run"))
   expect_match(bare$noise[1], "^node node1 lost .* of its CPUs in detours; who took it was not recorded \\(noiselab-record cannot be run\\)\\.$")
+  killed <- node_with(NULL, reason = "")
+  killed$others <- read_others(list(launch = "sim-0001", hosts = list(list(host = "node1")), others = list()), "launch.json")
+  expect_match(judge_acceptance(killed)$noise[1], "who took it was not recorded \\(the launch did not end\\)\\.$")
   expect_length(judge_acceptance(simulated_acceptance(nodes = 1))$noise, 0)
 })
 
