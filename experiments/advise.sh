@@ -58,7 +58,7 @@ refuse_option() {
 
 # algorithms_of LIST: each operation with the library's default and every algorithm of it that runs on so many ranks
 algorithms_of() {
-    "$NOISELAB_BIN/noiselab-detect" --list-algorithms >"$scratch/algorithms" ||
+    "$NOISELAB_BIN/noiselab-detect" --list algorithms >"$scratch/algorithms" ||
         die 2 'run advise compares algorithms that Open MPI lets one choose, and this MPI library does not'
     # shellcheck disable=SC2046 # a list is meant to be split
     for name in $(words "$1"); do
@@ -66,7 +66,7 @@ algorithms_of() {
         awk -F , -v op="$name" -v ranks="$n_ranks" '
             $1 == op && ($2 != "two_proc" || ranks == 2) { list = list "," op "=" $2; n++ }
             END { if (!n) exit 1; print op "=default" list }' "$scratch/algorithms" ||
-            die 2 "--op: this MPI library lets nobody choose the algorithm of '$name' (noiselab detect --list-algorithms says of which)"
+            die 2 "--op: this MPI library lets nobody choose the algorithm of '$name' (noiselab detect --list algorithms says of which)"
     done >"$scratch/compared"
 }
 

@@ -62,7 +62,7 @@ lines_of_cpus() { printf '%s\n' "$1" | awk 'NF == 3 && $2 ~ /^[0-9]+$/' | sort; 
 hosts_cpus() {
     n_nodes=$(node_names | wc -l) per_node=1 binding=none
     use_nodes=$n_nodes
-    look=$(run_mpirun - "$NOISELAB_BIN/noiselab-gen" --list-cpus 2>&1 </dev/null) ||
+    look=$(run_mpirun - "$NOISELAB_BIN/noiselab-gen" --list cpus 2>&1 </dev/null) ||
         die 2 "--hosts: '$mpirun' cannot start a program on $hosts: $(printf '%s\n' "$look" | grep '[A-Za-z]' | first_line)"
     look=$(lines_of_cpus "$look")
     # the load of one node is addressed by the name that the node itself has
@@ -97,10 +97,10 @@ find_cpus() {
     elif in_slurm_job; then
         node_cores=$(slurm_cpus) || exit 2
     else
-        node_cores=$("$NOISELAB_BIN/noiselab-gen" --list-cpus) || exit 2
+        node_cores=$("$NOISELAB_BIN/noiselab-gen" --list cpus) || exit 2
     fi
     # nothing here guesses what noiselab-gen meant
-    [ -n "$(lines_of_cpus "$node_cores")" ] || die 70 "noiselab-gen --list-cpus said '$(printf '%s\n' "$node_cores" | first_line)', not 'host cores cpus'"
+    [ -n "$(lines_of_cpus "$node_cores")" ] || die 70 "noiselab-gen --list cpus said '$(printf '%s\n' "$node_cores" | first_line)', not 'host cores cpus'"
     n_nodes=$(printf '%s\n' "$node_cores" | wc -l)
     # the fewest: nodes that differ are refused where that matters
     cores=$(printf '%s\n' "$node_cores" | awk 'NR == 1 || $2 < fewest { fewest = $2 } END { print fewest + 0 }')

@@ -32,15 +32,7 @@ common_options='
 --stop-when          seen   stop_when
 --dry-run            asks   dry_run
 --version            asks   shows
---list-operations    asks   shows
---list-designs       asks   shows
---list-channels      asks   shows
---list-starts        asks   shows
---list-clocks        asks   shows
---list-syncs         asks   shows
---list-arrivals      asks   shows
---list-datatypes     asks   shows
---list-reductions    asks   shows
+--list               asks   shows
 '
 # what may stand beside --resume: how it is run, not what is measured
 resume_options=' --resume --finish --only --no-report --launcher --hosts --requeue --dry-run '

@@ -69,7 +69,7 @@ slurm_cpus() {
     unset SLURM_EXPORT_ENV SRUN_CPUS_PER_TASK SLURM_CPUS_PER_TASK SLURM_TRES_PER_TASK SLURM_HINT SLURM_CPU_BIND SLURM_NTASKS SLURM_NPROCS \
         SLURM_NTASKS_PER_NODE
     look=$(srun --overlap --nodes="$(job_nodes)" --ntasks="$(job_nodes)" --ntasks-per-node=1 --cpu-bind=none --mpi=none --job-name=noiselab-look \
-        --kill-on-bad-exit=1 "$NOISELAB_BIN/noiselab-gen" --list-cpus 2>&1 </dev/null) ||
+        --kill-on-bad-exit=1 "$NOISELAB_BIN/noiselab-gen" --list cpus 2>&1 </dev/null) ||
         die 2 "the nodes of job $SLURM_JOB_ID do not answer: $(printf '%s\n' "$look" | sed 's/^srun: //' | first_line)"
     lines_of_cpus "$look"
 }

@@ -113,7 +113,7 @@ static int add_kind(struct parsing *p, const char *name) {
 
 static const char *set_kind(struct parsing *p, const char *text) {
     p->o->n_kinds = 0;
-    return set_names(p, text, add_kind, "a kind of load (see --list-kinds)");
+    return set_names(p, text, add_kind, "a kind of load (see --list kinds)");
 }
 
 static int add_pattern(struct parsing *p, const char *name) {
@@ -128,7 +128,7 @@ static int add_pattern(struct parsing *p, const char *name) {
 
 static const char *set_pattern(struct parsing *p, const char *text) {
     p->o->n_patterns = 0;
-    return set_names(p, text, add_pattern, "a pattern (see --list-patterns)");
+    return set_names(p, text, add_pattern, "a pattern (see --list patterns)");
 }
 
 static const char *set_jitter(struct parsing *p, const char *text) {
@@ -177,7 +177,7 @@ static const char *set_loop(struct parsing *p, const char *text) {
 
 static const char *set_preset(struct parsing *p, const char *text) {
     p->o->preset = text;
-    return *text ? NULL : "the name of a preset (see --list-presets)";
+    return *text ? NULL : "the name of a preset (see --list presets)";
 }
 
 static const char *set_array(struct parsing *p, const char *text) {
@@ -274,22 +274,19 @@ static const char *set_dry_run(struct parsing *p, const char *text) {
     return NULL;
 }
 
-static const char *list_kinds(struct parsing *p, const char *text);
-static const char *list_patterns(struct parsing *p, const char *text);
-static const char *list_presets(struct parsing *p, const char *text);
-static const char *list_cpus(struct parsing *p, const char *text);
+static const char *list(struct parsing *p, const char *text);
 static const char *show_version(struct parsing *p, const char *text);
 static const char *show_help(struct parsing *p, const char *text);
 
 static const struct row rows[] = {
     {.help = "Load:", .group = 1},
     {"level", "PERCENT", "load in percent of each CPU: 0, or 0.001 to 100", 1, ALONE, set_level, 0, 0},
-    {"rate", "N", "instead of a level: the kind's units per second on each CPU, such as 500MB (see --list-kinds)", 1, ALONE, set_rate, 0,
+    {"rate", "N", "instead of a level: the kind's units per second on each CPU, such as 500MB (see --list kinds)", 1, ALONE, set_rate, 0,
      0},
     {"duration", "TIME", "how long (60s, 5min); required, so that no load is left running (not for a trace without --loop)", 1, ALONE,
      set_duration, 0, 0},
     {"kind", "NAME", "kind of load, see below (default spin)", 1, EVERYWHERE, set_kind, 0, 0},
-    {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list-presets); options given here override it", 1,
+    {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list presets); options given here override it", 1,
      EVERYWHERE, set_preset, 0, 0},
     {.help = "When:", .group = 2},
     {"pattern", "NAME", "pattern of the bursts, see below (default periodic)", 2, EVERYWHERE, set_pattern, 0, 0},
@@ -338,10 +335,8 @@ static const struct row rows[] = {
     {.help = "Output:", .group = 6},
     {"json", NULL, "print the certificate as JSON", 6, ALONE, set_json, 0, 0},
     {"dry-run", NULL, "check everything, print what would be done, and end", 6, EVERYWHERE, set_dry_run, 0, 0},
-    {"list-kinds", NULL, "print the kinds of load", 6, EVERYWHERE, list_kinds, 0, 0},
-    {"list-patterns", NULL, "print the patterns", 6, EVERYWHERE, list_patterns, 0, 0},
-    {"list-presets", NULL, "print the presets", 6, EVERYWHERE, list_presets, 0, 0},
-    {"list-cpus", NULL, "print the node's name, how many cores this process may use, and their CPUs", 6, ALONE, list_cpus, 0, 0},
+    {"list", "WHAT", "kinds, patterns, presets, or cpus: the node's name, how many cores this process may use, and their CPUs", 6,
+     EVERYWHERE, list, 0, 0},
     {"version", NULL, "print the version", 6, EVERYWHERE, show_version, 0, 0},
     {"help", NULL, "print this help", 6, EVERYWHERE, show_help, 0, 0},
 };
@@ -351,54 +346,57 @@ _Static_assert(N_ROWS <= sizeof((struct parsing *)0)->was_given / sizeof(int), "
 
 /* ---- lists and help ---- */
 
-static const char *list_kinds(struct parsing *p, const char *text) {
-    (void)text;
+static void list_kinds(void) {
     for (const struct ng_kind *const *k = ng_kinds; *k; k++) {
         const char *reason = (*k)->supported ? (*k)->supported() : NULL;
         printf("%-8s %s (dose: CPU time%s%s%s%s)\n", (*k)->name, (*k)->help, (*k)->unit ? " or " : "", (*k)->unit ? (*k)->unit : "",
                (*k)->needs ? "; needs " : "", (*k)->needs ? (*k)->needs : "");
         if (reason) printf("         not here: %s\n", reason);
     }
-    p->is_listing = 1;
-    return NULL;
 }
 
-static const char *list_patterns(struct parsing *p, const char *text) {
-    (void)text;
+static void list_patterns(void) {
     for (const struct ng_pattern *const *row = ng_patterns; *row; row++) printf("%-8s %s\n", (*row)->name, (*row)->help);
-    p->is_listing = 1;
-    return NULL;
 }
 
 static void show_preset(const char *name, const char *description) {
     printf("%-16s %s\n", name, description);
 }
 
-static const char *list_presets(struct parsing *p, const char *text) {
+static void list_presets(struct parsing *p) {
     char reason[2 * PATH_MAX];
-    (void)text;
-    p->is_listing = 1;
-    if (nl_preset_list(show_preset, reason, sizeof reason) == 0) return NULL;
-    nl_error("--list-presets: %s", reason);
+    if (nl_preset_list(show_preset, reason, sizeof reason) == 0) return;
+    nl_error("--list presets: %s", reason);
     p->has_failed = 1;
-    return NULL;
 }
 
 /* One line "node1 64 0-127": experiments count the ranks of a node by it, so it is to be run on the node, bound as the ranks will be. */
-static const char *list_cpus(struct parsing *p, const char *text) {
+static void list_cpus(struct parsing *p) {
     char host[256] = "", list[LIST_BYTES];
     struct nl_place *place;
-    (void)text;
-    p->is_listing = 1;
     if (nl_place_open(&place)) {
-        nl_error("--list-cpus: cannot read this machine's topology");
+        nl_error("--list cpus: cannot read this machine's topology");
         p->has_failed = 1;
-        return NULL;
+        return;
     }
     nl_place_restrict_to_binding(place);
     gethostname(host, sizeof host - 1);
     printf("%s %d %s\n", host, nl_place_cores(place), nl_place_list(place, list, sizeof list));
     nl_place_close(place);
+}
+
+static const char *list(struct parsing *p, const char *text) {
+    if (strcmp(text, "kinds") == 0)
+        list_kinds();
+    else if (strcmp(text, "patterns") == 0)
+        list_patterns();
+    else if (strcmp(text, "presets") == 0)
+        list_presets(p);
+    else if (strcmp(text, "cpus") == 0)
+        list_cpus(p);
+    else
+        return "kinds, patterns, presets or cpus";
+    p->is_listing = 1;
     return NULL;
 }
 

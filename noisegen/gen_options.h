@@ -56,7 +56,7 @@ struct ng_options {
 };
 
 /* Parses and checks the command line. Prints one line on stderr for what is wrong. Local.
- * @return 1 go on, 0 everything was done (--help, --list-kinds, --version), -1 usage error. */
+ * @return 1 go on, 0 everything was done (--help, --list kinds, --version), -1 usage error. */
 int ng_options_parse(int argc, char **argv, struct ng_options *options);
 
 /* The index of a kind in options->kinds; it is added when it is not there. -1: no room. */

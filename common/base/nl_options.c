@@ -26,7 +26,13 @@ static const struct {
     {"--random-period", "--pattern jittered --seed SEED"},
 };
 
-static int say_retired(const char *argument, size_t length) {
+static int say_retired(const struct argp_option *options, const char *argument, size_t length) {
+    int has_list = 0;
+    for (const struct argp_option *o = options; o->name || o->doc; o++) has_list |= o->name && strcmp(o->name, "list") == 0;
+    if (has_list && length > 7 && strncmp(argument, "--list-", 7) == 0) {
+        nl_error("'%s': no longer an option; use --list %s", argument, argument + 7);
+        return 1;
+    }
     for (size_t i = 0; i < sizeof retired / sizeof *retired; i++) {
         if (strlen(retired[i].option) != length || strncmp(retired[i].option, argument, length) != 0) continue;
         nl_error("'%s': no longer an option; use %s", argument, retired[i].now);
@@ -59,7 +65,7 @@ void nl_options_explain(const struct argp_option *options, const char *argument)
         n_matches = 1;
         break;
     }
-    if (n_matches == 0 && !say_retired(argument, length)) say_unknown(options, argument, length);
+    if (n_matches == 0 && !say_retired(options, argument, length)) say_unknown(options, argument, length);
     if (n_matches > 1) nl_error("'%s': several options begin like this (see --help)", argument);
     if (n_matches == 1 && match->arg) nl_error("--%s: needs a value (--%s %s)", match->name, match->name, match->arg);
     if (n_matches == 1 && !match->arg) nl_error("--%s: takes no value", match->name);

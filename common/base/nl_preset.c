@@ -35,12 +35,12 @@ static FILE *open_preset(const char *name, char *path, size_t size, char *reason
     char folder[PATH_MAX];
     nl_preset_folder(folder);
     if (!*name || strchr(name, '/') || name[0] == '.') {
-        snprintf(reason, reason_size, "'%s' is not the name of a preset (see --list-presets)", name);
+        snprintf(reason, reason_size, "'%s' is not the name of a preset (see --list presets)", name);
         return NULL;
     }
     FILE *f = snprintf(path, size, "%s/%s.preset", folder, name) < (int)size ? fopen(path, "r") : NULL;
     if (!f && (errno == ENOENT || errno == ENOTDIR))
-        snprintf(reason, reason_size, "there is no preset '%s' in '%s' (see --list-presets)", name, folder);
+        snprintf(reason, reason_size, "there is no preset '%s' in '%s' (see --list presets)", name, folder);
     else if (!f)
         snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
     return f;

@@ -33,14 +33,13 @@ enum key {
     KEY_ON, KEY_PHASE, KEY_PRESET,
     KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_WAIT_QUIET,
     KEY_OVERSUBSCRIBE, KEY_PROGRESS,
-    KEY_DRY_RUN, KEY_JSON, KEY_HELP, KEY_VERSION, KEY_LIST_OPERATIONS, KEY_LIST_ALGORITHMS, KEY_LIST_DESIGNS, KEY_LIST_CHANNELS,
+    KEY_DRY_RUN, KEY_JSON, KEY_HELP, KEY_VERSION, KEY_LIST,
     KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0,
     KEY_LATE,
     KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
     KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK,
     KEY_STOP_WHEN, KEY_MARGIN, KEY_LOOKS, KEY_SPENDING, KEY_ALPHA, KEY_ARMS, KEY_SET, KEY_EXTERNAL,
     KEY_AGENT_PERIOD, KEY_AGENT_SETTLE, KEY_AGENT_NODES, KEY_AGENT_INTERVAL,
-    KEY_LIST_STARTS, KEY_LIST_CLOCKS, KEY_LIST_SYNCS, KEY_LIST_ARRIVALS, KEY_LIST_DATATYPES, KEY_LIST_REDUCTIONS,
     KEY_PASSED = 0x200,   /* options that are handed to the generator as they are */
     KEY_TO_AGENT = 0x300, /* options that are handed to the agent's companion as they are */
     KEY_END = 0x400,
@@ -49,15 +48,15 @@ enum key {
 static const struct argp_option option_rows[] = {
     {0, 0, 0, 0, "What is timed:", 1},
     {"op", KEY_OP, "LIST", 0,
-     "operations, comma-separated (see --list-operations; default barrier,allreduce,alltoall); OP=ALGORITHM runs one by an algorithm of "
-     "the MPI library's (see --list-algorithms; OP=default is its own choice)",
+     "operations, comma-separated (see --list operations; default barrier,allreduce,alltoall); OP=ALGORITHM runs one by an algorithm of "
+     "the MPI library's (see --list algorithms; OP=default is its own choice)",
      1},
     {"bytes", KEY_BYTES, "LIST", 0, "message sizes, such as 8,2KiB,1MiB (default 2KiB)", 1},
     {"app", KEY_APP, "DIR", 0, "in place of operations: the program whose profile is being written in DIR (see noiselab run agent --app)",
      1},
     {"beat", KEY_BEAT, "OP[:SIZE]", 0, "with --app: the MPI call whose repetition is timed (default: the one that repeats most regularly)",
      1},
-    {"design", KEY_DESIGN, "NAME", 0, "order of the arms (see --list-designs; default lockin)", 1},
+    {"design", KEY_DESIGN, "NAME", 0, "order of the arms (see --list designs; default lockin)", 1},
     {"arms", KEY_ARMS, "both|off|on", 0, "single: arms that this launch has; off: the treatment is left out (default both)", 1},
     {"set", KEY_SET, "N", 0, "number of the set of launches, one for each arm, that this one belongs to; recorded", 1},
     {"seconds", KEY_SECONDS, "TIME", 0,
@@ -77,8 +76,8 @@ static const struct argp_option option_rows[] = {
      "hypervisor's steal, too "
      "(default auto: the scheduler, where it says it on all nodes)",
      1},
-    {"datatype", KEY_DATATYPE, "NAME", 0, "of the operations' elements (see --list-datatypes; default byte, for reductions double)", 1},
-    {"reduce", KEY_REDUCE, "NAME", 0, "reduction of the operations that reduce (see --list-reductions; default sum)", 1},
+    {"datatype", KEY_DATATYPE, "NAME", 0, "of the operations' elements (see --list datatypes; default byte, for reductions double)", 1},
+    {"reduce", KEY_REDUCE, "NAME", 0, "reduction of the operations that reduce (see --list reductions; default sum)", 1},
     {"root", KEY_ROOT, "RANK|rotate", 0, "of rooted operations; rotate: the next operation has the next root (default 0)", 1},
     {"buffer", KEY_BUFFER, "reuse|rotate|flush", 0, "cache state of the buffers: warm, other buffers every time, flushed (default reuse)",
      1},
@@ -89,10 +88,10 @@ static const struct argp_option option_rows[] = {
     {"check", KEY_CHECK, "once|every|off", 0,
      "verify the results of operations once, after every operation (not with --start loop), or never (default once)", 1},
     {0, 0, 0, 0, "Synchronised starts:", 6},
-    {"start", KEY_START, "NAME", 0, "how operations are started (see --list-starts; default loop)", 6},
-    {"clock", KEY_CLOCK, "NAME", 0, "the clock of the starts (see --list-clocks; default tsc where it may be trusted, else monotonic-raw)",
+    {"start", KEY_START, "NAME", 0, "how operations are started (see --list starts; default loop)", 6},
+    {"clock", KEY_CLOCK, "NAME", 0, "the clock of the starts (see --list clocks; default tsc where it may be trusted, else monotonic-raw)",
      6},
-    {"sync", KEY_SYNC, "NAME", 0, "how clocks are compared (see --list-syncs; default tree)", 6},
+    {"sync", KEY_SYNC, "NAME", 0, "how clocks are compared (see --list syncs; default tree)", 6},
     {"sync-ranks", KEY_SYNC_RANKS, "nodes|all", 0, "compare one clock for each node that has one, or every rank's (default nodes)", 6},
     {"sync-exchanges", KEY_SYNC_EXCHANGES, "N", 0, "stop after N exchanges without a shorter round trip (default 100)", 6},
     {"sync-every", KEY_SYNC_EVERY, "TIME", 0,
@@ -108,7 +107,7 @@ static const struct argp_option option_rows[] = {
     {"stop-rule", KEY_STOP_RULE, "none|count|error|median", 0,
      "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; --precision", 6},
     {"precision", KEY_PRECISION, "PERCENT", 0, "stop rule median: half-width of the median's 99 % interval (default 1)", 6},
-    {"arrival", KEY_ARRIVAL, "NAME", 0, "ranks that arrive late on purpose (see --list-arrivals; default none)", 6},
+    {"arrival", KEY_ARRIVAL, "NAME", 0, "ranks that arrive late on purpose (see --list arrivals; default none)", 6},
     {"arrival-amount", KEY_AMOUNT, "TIME|FACTORx", 0, "how late: a time, or times of the operation's own, such as 2x (default 1x)", 6},
     {"arrival-trace", KEY_TRACE, "FILE", 0, "arrival trace: lines of rank and delays in ns", 6},
     {"work", KEY_WORK, "TIME", 0, "equal work on all ranks between start and operation: shows natural imbalance", 6},
@@ -126,8 +125,8 @@ static const struct argp_option option_rows[] = {
     {"levels", KEY_LEVELS, "LIST", 0,
      "noise levels in percent of one CPU, 0 is the placebo (default 0,0.1,0.3,1; single: none); none: no generator", 2},
     {"period", KEY_PERIOD, "TIME", 0, "period of the noise (default: the half-period, at most 10ms)", 2},
-    {"kind", KEY_KIND, "LIST", 0, "kinds of load, each crossed with each level (see noiselab-gen --list-kinds; default spin)", 2},
-    {"pattern", KEY_PATTERN, "LIST", 0, "patterns of the bursts, crossed likewise (see noiselab-gen --list-patterns; default periodic)", 2},
+    {"kind", KEY_KIND, "LIST", 0, "kinds of load, each crossed with each level (see noiselab-gen --list kinds; default spin)", 2},
+    {"pattern", KEY_PATTERN, "LIST", 0, "patterns of the bursts, crossed likewise (see noiselab-gen --list patterns; default periodic)", 2},
     {"on", KEY_ON, "PLACES", 0,
      "CPUs that get the noise on each node, all at once: " NL_PLACE_HELP
      "; given again: further places, crossed likewise (default last: the "
@@ -135,7 +134,7 @@ static const struct argp_option option_rows[] = {
      2},
     {"phase", KEY_PHASE, "LIST", 0, "phase of the noise across nodes: random, aligned, staggered; crossed likewise (default random)", 2},
     {"preset", KEY_PRESET, "NAME", 0,
-     "kind, pattern and their options from a file (see noiselab-gen --list-presets); options given here override it", 2},
+     "kind, pattern and their options from a file (see noiselab-gen --list presets); options given here override it", 2},
     {"noise-nodes", KEY_NOISE_NODES, "all|first|LIST", 0,
      "nodes that get a generator: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 2},
     {"external", KEY_EXTERNAL, "NAME", 0,
@@ -197,16 +196,9 @@ static const struct argp_option option_rows[] = {
     {0, 0, 0, 0, "Information:", 5},
     {"help", KEY_HELP, 0, 0, "this text", 5},
     {"version", KEY_VERSION, 0, 0, "the version and the commit it was built from", 5},
-    {"list-operations", KEY_LIST_OPERATIONS, 0, 0, "operations that can be timed", 5},
-    {"list-algorithms", KEY_LIST_ALGORITHMS, 0, 0, "algorithms that this MPI library lets one choose", 5},
-    {"list-designs", KEY_LIST_DESIGNS, 0, 0, "designs", 5},
-    {"list-channels", KEY_LIST_CHANNELS, 0, 0, "figures that each half yields", 5},
-    {"list-starts", KEY_LIST_STARTS, 0, 0, "ways to start operations", 5},
-    {"list-clocks", KEY_LIST_CLOCKS, 0, 0, "clocks", 5},
-    {"list-syncs", KEY_LIST_SYNCS, 0, 0, "ways to compare clocks", 5},
-    {"list-arrivals", KEY_LIST_ARRIVALS, 0, 0, "patterns of late ranks", 5},
-    {"list-datatypes", KEY_LIST_DATATYPES, 0, 0, "data types", 5},
-    {"list-reductions", KEY_LIST_REDUCTIONS, 0, 0, "reductions", 5},
+    {"list", KEY_LIST, "WHAT", 0,
+     "operations (that can be timed), algorithms (that this MPI library lets one choose), designs, channels (figures of each half), "
+     "starts, clocks, syncs, arrivals, datatypes, reductions", 5},
     {0},
 };
 
@@ -376,30 +368,41 @@ static void print_information(int key) {
         printf("noiselab-detect %s (%s)%s%s\n", NOISELAB_VERSION, nl_git, nl_likwid ? ", with " : ", without LIKWID",
                nl_likwid ? nl_likwid : "");
     }
-    if (key == KEY_LIST_OPERATIONS)
+}
+
+static const char *const listed_words[] = {"operations", "algorithms", "designs",   "channels",   "starts", "clocks",
+                                           "syncs",      "arrivals",   "datatypes", "reductions", NULL};
+
+static void print_list(struct parsing *p, const char *what) {
+    char reason[256];
+    if (strcmp(what, "operations") == 0)
         for (int i = 0; nd_ops[i]; i++) printf("%-25s %s\n", nd_ops[i]->name, nd_ops[i]->help);
-    if (key == KEY_LIST_DESIGNS)
+    if (strcmp(what, "designs") == 0)
         for (int i = 0; nd_designs[i]; i++) printf("%-10s %s\n", nd_designs[i]->name, nd_designs[i]->help);
-    if (key == KEY_LIST_STARTS)
+    if (strcmp(what, "starts") == 0)
         for (int i = 0; nd_start_modes[i]; i++) printf("%-10s %s\n", nd_start_modes[i]->name, nd_start_modes[i]->help);
-    if (key == KEY_LIST_CLOCKS)
+    if (strcmp(what, "clocks") == 0)
         for (int i = 0; nd_clock_kinds[i]; i++) printf("%-13s %s\n", nd_clock_kinds[i]->name, nd_clock_kinds[i]->help);
-    if (key == KEY_LIST_SYNCS)
+    if (strcmp(what, "syncs") == 0)
         for (int i = 0; nd_sync_methods[i]; i++) printf("%-10s %s\n", nd_sync_methods[i]->name, nd_sync_methods[i]->help);
-    if (key == KEY_LIST_ARRIVALS)
+    if (strcmp(what, "arrivals") == 0)
         for (int i = 0; nd_arrivals[i]; i++) printf("%-10s %s\n", nd_arrivals[i]->name, nd_arrivals[i]->help);
-    if (key == KEY_LIST_DATATYPES)
+    if (strcmp(what, "datatypes") == 0)
         for (int i = 0; nd_datatypes[i]; i++) printf("%-10s %d bytes\n", nd_datatypes[i]->name, nd_datatypes[i]->size_bytes);
-    if (key == KEY_LIST_REDUCTIONS)
+    if (strcmp(what, "reductions") == 0)
         for (int i = 0; nd_reductions[i]; i++) {
             printf("%-10s of", nd_reductions[i]->name);
             for (int j = 0; nd_datatypes[j]; j++)
                 if (nd_reduction_knows(nd_reductions[i], nd_datatypes[j])) printf(" %s", nd_datatypes[j]->name);
             putchar('\n');
         }
-    if (key == KEY_LIST_CHANNELS)
+    if (strcmp(what, "channels") == 0)
         for (int i = 0; nd_channels[i].name; i++)
             printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
+    if (strcmp(what, "algorithms") == 0 && nd_algorithms_print(stdout, reason, sizeof reason)) {
+        nl_error("--list algorithms: %s", reason);
+        p->failed = 1;
+    }
 }
 
 /* One of the names, or a message. */
@@ -471,10 +474,10 @@ static error_t parse_data_option(struct parsing *p, int key, char *arg) {
     switch (key) {
     case KEY_DATATYPE:
         if ((o->op.datatype = nd_datatype_find(arg))) return 0;
-        BAD_ROW(p, "--datatype", arg, "a data type (see --list-datatypes)", nd_datatypes);
+        BAD_ROW(p, "--datatype", arg, "a data type (see --list datatypes)", nd_datatypes);
     case KEY_REDUCE:
         if ((o->op.reduction = nd_reduction_find(arg))) return 0;
-        BAD_ROW(p, "--reduce", arg, "a reduction (see --list-reductions)", nd_reductions);
+        BAD_ROW(p, "--reduce", arg, "a reduction (see --list reductions)", nd_reductions);
     case KEY_ROOT: return parse_root(p, arg);
     case KEY_BUFFER:
         rc = parse_name(p, "--buffer", arg, nd_buffer_use_names, "reuse, rotate or flush", &i);
@@ -535,13 +538,13 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
     case KEY_START:
         p->start_given = 1;
         if ((s->mode = nd_start_mode_find(arg))) return 0;
-        BAD_ROW(p, "--start", arg, "a way to start (see --list-starts)", nd_start_modes);
+        BAD_ROW(p, "--start", arg, "a way to start (see --list starts)", nd_start_modes);
     case KEY_CLOCK:
         if ((s->clock = nd_clock_find(arg))) return 0;
-        BAD_ROW(p, "--clock", arg, "a clock (see --list-clocks)", nd_clock_kinds);
+        BAD_ROW(p, "--clock", arg, "a clock (see --list clocks)", nd_clock_kinds);
     case KEY_SYNC:
         if ((s->sync.method = nd_sync_find(arg))) return 0;
-        BAD_ROW(p, "--sync", arg, "a way to compare clocks (see --list-syncs)", nd_sync_methods);
+        BAD_ROW(p, "--sync", arg, "a way to compare clocks (see --list syncs)", nd_sync_methods);
     case KEY_SYNC_RANKS:
         s->sync.every_rank = strcmp(arg, "all") == 0;
         return s->sync.every_rank || strcmp(arg, "nodes") == 0 ? 0 : bad(p, "--sync-ranks", arg, "nodes or all");
@@ -566,7 +569,7 @@ static error_t parse_start_option(struct parsing *p, int key, char *arg) {
     case KEY_PRECISION: return parse_number(p, "--precision", arg, 0.1, 50, &s->precision_percent);
     case KEY_ARRIVAL:
         if ((s->arrival = nd_arrival_find(arg))) return 0;
-        BAD_ROW(p, "--arrival", arg, "a pattern of late ranks (see --list-arrivals)", nd_arrivals);
+        BAD_ROW(p, "--arrival", arg, "a pattern of late ranks (see --list arrivals)", nd_arrivals);
     case KEY_AMOUNT: p->amount = arg; return 0;
     case KEY_TRACE: s->arrival_trace = arg; return 0;
     case KEY_WORK: return nl_parse_duration(arg, &s->work_ns) ? bad(p, "--work", arg, NL_DURATION_HELP) : 0;
@@ -651,7 +654,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case KEY_DESIGN:
         p->design_given = 1;
         if ((o->design = nd_design_find(arg))) return 0;
-        BAD_ROW(p, "--design", arg, "a design (see --list-designs)", nd_designs);
+        BAD_ROW(p, "--design", arg, "a design (see --list designs)", nd_designs);
     case KEY_SECONDS: return nl_parse_seconds(arg, &o->measure_ns) ? bad(p, "--seconds", arg, NL_SECONDS_HELP) : 0;
     case KEY_HALF: return nl_parse_duration(arg, &p->half_ns) ? bad(p, "--half-period", arg, NL_DURATION_HELP) : 0;
     case KEY_BLOCK: return nl_parse_duration(arg, &p->block_ns) ? bad(p, "--block", arg, NL_DURATION_HELP) : 0;
@@ -676,24 +679,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
                    : bad(p, "--launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
     case KEY_HELP:
     case KEY_VERSION:
-    case KEY_LIST_OPERATIONS:
-    case KEY_LIST_DESIGNS:
-    case KEY_LIST_CHANNELS:
-    case KEY_LIST_STARTS:
-    case KEY_LIST_CLOCKS:
-    case KEY_LIST_SYNCS:
-    case KEY_LIST_ARRIVALS:
-    case KEY_LIST_DATATYPES:
-    case KEY_LIST_REDUCTIONS:
         if (p->speaks && !p->listed) print_information(key);
         p->listed = 1;
         return 0;
-    case KEY_LIST_ALGORITHMS: {
-        char reason[256];
-        if (p->speaks && !p->listed && nd_algorithms_print(stdout, reason, sizeof reason)) {
-            nl_error("--list-algorithms: %s", reason);
-            p->failed = 1;
-        }
+    case KEY_LIST: {
+        int which;
+        if (parse_name(p, "--list", arg, listed_words,
+                       "operations, algorithms, designs, channels, starts, clocks, syncs, arrivals, datatypes or reductions", &which))
+            return EINVAL;
+        if (p->speaks && !p->listed) print_list(p, arg);
         p->listed = 1;
         return 0;
     }
@@ -723,13 +717,13 @@ static int resolve_operation(struct parsing *p, const char *name, struct chosen 
     *chosen = (struct chosen){.op = nd_op_find(op)};
     if (!chosen->op) {
         NL_NEAREST_ROWS(&p->nearest, op, nd_ops);
-        bad(p, "--op", op, "an operation (see --list-operations)");
+        bad(p, "--op", op, "an operation (see --list operations)");
         return -1;
     }
     if (!equals) return 0;
     if (strspn(equals + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-") != strlen(equals + 1) || !equals[1] ||
         snprintf(chosen->algorithm, sizeof chosen->algorithm, "%s", equals + 1) >= (int)sizeof chosen->algorithm) {
-        bad(p, "--op", name, "an operation and an algorithm of it (see --list-algorithms)");
+        bad(p, "--op", name, "an operation and an algorithm of it (see --list algorithms)");
         return -1;
     }
     if (chosen->op->completion == ND_BLOCKING && !chosen->op->is_self_test) return 0;

@@ -154,25 +154,13 @@ static const char *set_json(void *context, const char *text) {
     return NULL;
 }
 
-static const char *list_ways(void *context, const char *text) {
-    (void)text;
-    for (const struct na_way *const *w = na_ways; *w; w++) printf("%-10s --%s: %s\n", (*w)->name, (*w)->option, (*w)->help);
+static const char *list(void *context, const char *text) {
+    int is_ways = strcmp(text, "ways") == 0, is_freezers = strcmp(text, "freezers") == 0, is_accounts = strcmp(text, "accounts") == 0;
+    for (const struct na_way *const *w = na_ways; is_ways && *w; w++) printf("%-10s --%s: %s\n", (*w)->name, (*w)->option, (*w)->help);
+    for (const struct na_freezer *const *f = na_freezers; is_freezers && *f; f++) printf("%-10s %s\n", (*f)->name, (*f)->help);
+    for (const struct na_cpu_source *const *c = na_cpu_sources; is_accounts && *c; c++) printf("%-10s %s\n", (*c)->name, (*c)->help);
     ((struct parsing *)context)->line->is_done = 1;
-    return NULL;
-}
-
-static const char *list_freezers(void *context, const char *text) {
-    (void)text;
-    for (const struct na_freezer *const *f = na_freezers; *f; f++) printf("%-10s %s\n", (*f)->name, (*f)->help);
-    ((struct parsing *)context)->line->is_done = 1;
-    return NULL;
-}
-
-static const char *list_accounts(void *context, const char *text) {
-    (void)text;
-    for (const struct na_cpu_source *const *c = na_cpu_sources; *c; c++) printf("%-10s %s\n", (*c)->name, (*c)->help);
-    ((struct parsing *)context)->line->is_done = 1;
-    return NULL;
+    return is_ways || is_freezers || is_accounts ? NULL : "ways, freezers or accounts";
 }
 
 static const char *show_version(void *context, const char *text) {
@@ -215,9 +203,7 @@ static const struct nl_option rows[] = {
     {"dry-run", NULL, "check everything, start a command for a second, print what would be done, and end", 4, set_dry_run},
     {"json", NULL, "with --dry-run: print it as JSON", 4, set_json},
     {"restore", NULL, "let run again what a killed launch has left frozen, and end (every later launch does so, too)", 4, set_restore},
-    {"list-ways", NULL, "print the ways to switch", 4, list_ways},
-    {"list-freezers", NULL, "print the ways to freeze, best first", 4, list_freezers},
-    {"list-accounts", NULL, "print the sources of the agent's CPU time, best first", 4, list_accounts},
+    {"list", "WHAT", "ways (to switch), freezers, accounts (sources of the agent's CPU time): the latter two best first", 4, list},
     {"version", NULL, "print the version", 4, show_version},
     {"help", NULL, "print this help", 4, show_help},
 };

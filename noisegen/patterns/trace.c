@@ -73,7 +73,7 @@ static const char *parse_line(const char *p, const char *end, struct ng_trace_li
     }
     if (n >= 4 && !is_dash(fields[3], ends[3])) {
         line->kind_row = kind_row(fields[3], ends[3]);
-        if (line->kind_row < 0) return "the fourth column is not a kind of load (see --list-kinds), nor -";
+        if (line->kind_row < 0) return "the fourth column is not a kind of load (see --list kinds), nor -";
         if (ng_kinds[line->kind_row]->pacing == NG_PACING_PUBLISHED) return "this kind of load does not keep to a duration";
     }
     return NULL;

@@ -12,7 +12,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
     # most launches have more ranks than there are CPUs
     take_turns
-    "$BIN/noiselab-detect" --list-algorithms >algorithms 2>/dev/null || skip "this MPI library lets nobody choose algorithms"
+    "$BIN/noiselab-detect" --list algorithms >algorithms 2>/dev/null || skip "this MPI library lets nobody choose algorithms"
 }
 
 # detect STATUS RANKS WORD...: into c

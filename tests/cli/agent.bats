@@ -147,7 +147,7 @@ dry() {
 
 @test "the tables are listed, and the help names every option" {
     for list in ways freezers accounts; do
-        run noiselab-agent --list-$list
+        run noiselab-agent --list $list
         [ "$status" -eq 0 ]
         [ "${#lines[@]}" -ge 3 ]
     done

@@ -58,10 +58,10 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
     [ "$(wc -l <"$BATS_TEST_TMPDIR/words")" -gt 200 ]
     # no row without its text
     [ -z "$(WORDS | awk -F '\t' 'NF != 5 || $5 == ""')" ]
-    for list in --list-operations --list-channels --list-designs; do
-        for name in $("$BIN/noiselab-detect" $list | awk '{ print $1 }'); do grep -qxF -- "$name" "$BATS_TEST_TMPDIR/words"; done
+    for list in operations channels designs; do
+        for name in $("$BIN/noiselab-detect" --list $list | awk '{ print $1 }'); do grep -qxF -- "$name" "$BATS_TEST_TMPDIR/words"; done
     done
-    for name in $("$BIN/noiselab-gen" --list-kinds | awk '/^[a-z]/ { print $1 }'); do grep -qxF -- "$name" "$BATS_TEST_TMPDIR/words"; done
+    for name in $("$BIN/noiselab-gen" --list kinds | awk '/^[a-z]/ { print $1 }'); do grep -qxF -- "$name" "$BATS_TEST_TMPDIR/words"; done
 }
 
 # ---- slips

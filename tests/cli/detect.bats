@@ -78,11 +78,11 @@ load detect
 }
 
 @test "the lists name every operation, design and channel" {
-    run "$DETECT" --list-operations
+    run "$DETECT" --list operations
     [[ "$output" == *barrier* && "$output" == *allreduce* && "$output" == *alltoall* && "$output" == *empty* ]]
-    run "$DETECT" --list-designs
+    run "$DETECT" --list designs
     [[ "$output" == *lockin* && "$output" == *blocks* && "$output" == *single* ]]
-    run "$DETECT" --list-channels
+    run "$DETECT" --list channels
     [ "${#lines[@]}" -eq 6 ]
 }
 

@@ -37,7 +37,7 @@ path_without() {
     [ -z "$(jq -r '.checks[] | select(.state != "good" and .means == null and .change == null)' "$BATS_TEST_TMPDIR/json")" ]
     [ "$(state MPI)" = good ]
     [ "$(state R)" = good ]
-    [[ "$(of CPUs here)" == "$("$BIN/noiselab-gen" --list-cpus | awk '{ print $2 }') core(s) allowed"* ]]
+    [[ "$(of CPUs here)" == "$("$BIN/noiselab-gen" --list cpus | awk '{ print $2 }') core(s) allowed"* ]]
     [ "$(experiment sensitivity)" != missing ]
     [ "$(of clock here)" = "clock source $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" ]
 }

@@ -102,9 +102,9 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--ranks: '0,x' is not the CPUs of the application's ranks" --level 1 --duration 1s --ranks 0,x
     refused "--ranks: '0,,1'" --level 1 --duration 1s --ranks 0,,1
     refused "--ranks: '65536'" --level 1 --duration 1s --ranks 65536
-    refused "--kind: 'burn' is not a kind of load (see --list-kinds)" --level 1 --duration 1s --kind burn
+    refused "--kind: 'burn' is not a kind of load (see --list kinds)" --level 1 --duration 1s --kind burn
     refused "--kind: 'spin,'" --level 1 --duration 1s --kind spin,
-    refused "--pattern: 'often' is not a pattern (see --list-patterns)" --level 1 --duration 1s --pattern often
+    refused "--pattern: 'often' is not a pattern (see --list patterns)" --level 1 --duration 1s --pattern often
     refused "--jitter: '0' is not a percentage above 0, up to 100" --level 1 --duration 1s --pattern jittered --jitter 0
     refused "--jitter: '101'" --level 1 --duration 1s --pattern jittered --jitter 101
     refused "--group: '1' is not a number of bursts from 2 to 1000" --level 1 --duration 1s --pattern bursts --group 1
@@ -336,20 +336,20 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [ -z "$stderr" ]
     for option in level rate duration kind preset pattern period jitter group spacing replay scale-period scale-burst loop seed \
         phase node on ranks array-bytes cache-level cache-share address message-bytes folder duty-cap carry tolerance \
-        outlive-parent control-fd json dry-run list-kinds list-patterns list-presets list-cpus version help; do
+        outlive-parent control-fd json dry-run list version help; do
         echo "$option"
         [[ "$output" == *"--$option"* ]]
     done
     help=$output
-    for list in --list-kinds --list-patterns; do
-        for name in $(noiselab-gen $list | awk '/^[a-z]/ { print $1 }'); do
+    for list in kinds patterns; do
+        for name in $(noiselab-gen --list $list | awk '/^[a-z]/ { print $1 }'); do
             [[ "$help" == *"  $name "* ]]
         done
     done
 }
 
-@test "--list-kinds says of every kind what it does, its unit and what it needs" {
-    run --separate-stderr noiselab-gen --list-kinds
+@test "--list kinds says of every kind what it does, its unit and what it needs" {
+    run --separate-stderr noiselab-gen --list kinds
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
     [ "$(printf '%s\n' "$output" | awk '/^[a-z]/ { print $1 }' | tr '\n' ' ')" = \
@@ -359,24 +359,25 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [[ "$output" == *"disk "*"(dose: CPU time or writes; needs a folder (--folder))"* ]]
 }
 
-@test "--list-patterns names every pattern" {
-    run --separate-stderr noiselab-gen --list-patterns
+@test "--list patterns names every pattern" {
+    refused "'--list-kinds': no longer an option; use --list kinds" --list-kinds
+    run --separate-stderr noiselab-gen --list patterns
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
     [ "$(printf '%s\n' "$output" | awk '{ print $1 }' | tr '\n' ' ')" = "periodic jittered poisson bursts replay " ]
 }
 
-@test "--list-cpus counts the cores and names the CPUs of its binding" {
+@test "--list cpus counts the cores and names the CPUs of its binding" {
     last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
-    [ "$(taskset -c "$last" noiselab-gen --list-cpus)" = "$(uname -n) 1 $last" ]
-    set -- $(noiselab-gen --list-cpus)
+    [ "$(taskset -c "$last" noiselab-gen --list cpus)" = "$(uname -n) 1 $last" ]
+    set -- $(noiselab-gen --list cpus)
     [ "$#" -eq 3 ]
     [ "$2" -ge 1 ]
     [ "$2" -le "$(nproc)" ]
 }
 
-@test "--list-presets names every preset, and each of them can be used" {
-    run --separate-stderr noiselab-gen --list-presets
+@test "--list presets names every preset, and each of them can be used" {
+    run --separate-stderr noiselab-gen --list presets
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
     for name in seed-0.01 seed-1 node_exporter collectd sadc slurm-accounting; do
@@ -385,7 +386,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     for name in $(printf '%s\n' "$output" | awk '{ print $1 }'); do
         dry "would load CPU" --preset "$name" --duration 60s
     done
-    NOISELAB_PRESETS=/nonexistent refused "--list-presets: cannot read '/nonexistent'" --list-presets
+    NOISELAB_PRESETS=/nonexistent refused "--list presets: cannot read '/nonexistent'" --list presets
 }
 
 @test "--version names the program" {
@@ -398,7 +399,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     export NOISELAB_PRESETS=$PWD/mine
     mkdir mine
     printf '# my agent\nkind = sum\nlevel = 2%%\nperiod = 20ms\non = cpu:%s\nduration = 1s\n' "$last_cpu" >mine/agent.preset
-    run noiselab-gen --list-presets
+    run noiselab-gen --list presets
     [ "$output" = "agent            my agent" ]
     dry "would load CPU $last_cpu with 2 % for 1 s: sum, 50 bursts of 400 us, one every 20 ms" --preset agent
     dry "would load CPU $first_cpu with 5 % for 2 s: spin, 100 bursts of 1 ms, one every 20 ms" \
@@ -432,7 +433,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     refused "'preset' is not an option that a preset can have" --preset a --duration 1s
     printf 'replay = nothing.trace\n' >a.preset
     refused "--replay: cannot read '$PWD/nothing.trace': No such file or directory" --preset a
-    refused "--preset: there is no preset 'b' in '$PWD' (see --list-presets)" --preset b --duration 1s
+    refused "--preset: there is no preset 'b' in '$PWD' (see --list presets)" --preset b --duration 1s
     refused "--preset: '../a' is not the name of a preset" --preset ../a --duration 1s
 }
 
@@ -463,7 +464,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 
 @test "every kind runs and says so in one line" {
     mkdir folder
-    for kind in $(noiselab-gen --list-kinds | awk '/^[a-z]/ { print $1 }'); do
+    for kind in $(noiselab-gen --list kinds | awk '/^[a-z]/ { print $1 }'); do
         if [ "$kind" = ipi ] && [ "${#cpus[@]}" -eq 1 ]; then continue; fi
         options=
         if [ "$kind" = disk ]; then options="--folder folder"; fi

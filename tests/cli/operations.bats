@@ -25,7 +25,7 @@ probed() { awk '$1 == "ok" { print $4 }' "$BATS_TEST_TMPDIR/probe"; }
 
 @test "every operation that is listed leaves the right data on one rank" {
     probe 1
-    [ "$(probed)" = "$("$DETECT" --list-operations | awk '/^[a-z]/ { print $1 }')" ]
+    [ "$(probed)" = "$("$DETECT" --list operations | awk '/^[a-z]/ { print $1 }')" ]
 }
 
 @test "every operation leaves the right data on two ranks" { probe 2; }

@@ -31,7 +31,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     grep -q 'in random order, on 2 ranks$' "$BATS_TEST_TMPDIR/stdout"
     [ "$(grep -c skipped: "$BATS_TEST_TMPDIR/stdout")" -eq 0 ]
     acceptance --dry-run
-    grep -q "on $("$BIN/noiselab-gen" --list-cpus | awk '{ print $2 }') ranks$" "$BATS_TEST_TMPDIR/stdout"
+    grep -q "on $("$BIN/noiselab-gen" --list cpus | awk '{ print $2 }') ranks$" "$BATS_TEST_TMPDIR/stdout"
     run_refused "--planned-ranks: belongs to --dry-run" "$BIN/noiselab-accept" --planned-ranks 2 --out "$OUT" 2>"$ERR"
 }
 

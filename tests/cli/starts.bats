@@ -70,10 +70,10 @@ single() {
 
 # bats test_tags=quick
 @test "lists name every start mode, clock, synchronisation and arrival" {
-    [ "$("$DETECT" --list-starts | awk '{ print $1 }' | paste -sd ,)" = loop,barrier,window,round ]
-    [ "$("$DETECT" --list-clocks | awk '{ print $1 }' | sort | paste -sd ,)" = gettimeofday,monotonic,monotonic-raw,mpi-wtime,tsc ]
-    [ "$("$DETECT" --list-syncs | awk '{ print $1 }' | sort | paste -sd ,)" = linear,ring,tree ]
-    [ "$("$DETECT" --list-arrivals | awk '{ print $1 }' | head -n 1)" = none ]
+    [ "$("$DETECT" --list starts | awk '{ print $1 }' | paste -sd ,)" = loop,barrier,window,round ]
+    [ "$("$DETECT" --list clocks | awk '{ print $1 }' | sort | paste -sd ,)" = gettimeofday,monotonic,monotonic-raw,mpi-wtime,tsc ]
+    [ "$("$DETECT" --list syncs | awk '{ print $1 }' | sort | paste -sd ,)" = linear,ring,tree ]
+    [ "$("$DETECT" --list arrivals | awk '{ print $1 }' | head -n 1)" = none ]
 }
 
 @test "a slot that can never be met is refused with the operation's time" {

@@ -141,7 +141,7 @@ TEST(names_that_are_paths_and_presets_that_are_not_there_are_refused) {
     static const struct {
         const char *name, *wanted;
     } rows[] = {
-        {"", "'' is not the name of a preset (see --list-presets)"},
+        {"", "'' is not the name of a preset (see --list presets)"},
         {".", "is not the name of a preset"},
         {"../a", "is not the name of a preset"},
         {"/etc/passwd", "is not the name of a preset"},
@@ -338,7 +338,7 @@ static void assert_refused(const char *preset, const char *command_line, const c
 
 TEST(broken_presets_are_refused_with_file_and_line) {
     assert_refused("kind = burn\n", "", "--preset: ");
-    assert_refused("# x\nkind = burn\n", "", "/a.preset:2: 'burn' is not a kind of load (see --list-kinds)");
+    assert_refused("# x\nkind = burn\n", "", "/a.preset:2: 'burn' is not a kind of load (see --list kinds)");
     assert_refused("level = 12x\n", "", "/a.preset:1: '12x' is not a percentage");
     assert_refused("level =\n", "", "/a.preset:1: '' is not a percentage");
     assert_refused("lvel = 1\n", "", "/a.preset:1: 'lvel' is not an option that a preset can have");

@@ -221,7 +221,7 @@ TEST(malformed_lines_are_refused_with_their_number) {
         {"1\t2\t-1\n", ":1: the third column is not a CPU number"},
         {"1\t2\t65536\n", ":1: the third column is not a CPU number"},
         {"1\t2\t--\n", ":1: the third column is not a CPU number"},
-        {"1\t2\t0\tburn\n", ":1: the fourth column is not a kind of load (see --list-kinds)"},
+        {"1\t2\t0\tburn\n", ":1: the fourth column is not a kind of load (see --list kinds)"},
         {"1\t2\t0\tspi\n", ":1: the fourth column is not a kind"},
         {"1\t2\t0\tspinn\n", ":1: the fourth column is not a kind"},
         {"1\t2\t0\tseed\n", ":1: this kind of load does not keep to a duration"},
