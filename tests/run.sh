@@ -161,7 +161,7 @@ slowest_tests
 over=$(over_budget)
 elapsed=$(($(date +%s) - began)) own=$(awk -F '\t' '{ s += $3 } END { print int(s) }' "$times")
 disturbed=$(others_percent "$busy_before" "$own" "$elapsed")
-if [ -n "$over" ] && { [ "$disturbed" -ge 20 ] || [ "$(nproc)" -lt 2 ] || [ "$NOISELAB_TESTS" = long ]; }; then
+if [ -n "$over" ] && { [ "$disturbed" -ge 75 ] || [ "$(nproc)" -lt 2 ] || [ "$NOISELAB_TESTS" = long ]; }; then
     printf '# budgets are not judged here (%s CPUs, others had %s %% of one): %s\n' "$(nproc)" "$disturbed" "$(echo "$over" | paste -sd ';' -)"
 elif [ -n "$over" ]; then
     echo '# budgets' >>"$log"

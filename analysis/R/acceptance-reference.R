@@ -45,14 +45,14 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
   verdict <- ifelse(is.na(bound$limit), "inconclusive", against_limit(f$ci_low, f$ci_high, bound$limit, bound$relation))
   beyond <- verdict == "fail" & !bound$may_fail
   verdict[beyond] <- "inconclusive"
-  # Of few values the bound is far: what is worse than the worst of them, and than its margin allows, is not known to be good.
-  unknown <- verdict == "pass" & ifelse(bound$relation == "<=", f$value > bound$worst, f$value < bound$worst)
+  # Of few values the bound is far: what may be worse than the worst of them, and than its margin allows, is not known to be good.
+  unknown <- verdict == "pass" & ifelse(bound$relation == "<=", f$ci_high > bound$worst, f$ci_low < bound$worst)
   verdict[unknown] <- "inconclusive"
   # What no machine could miss is nothing to pass by.
   refused <- verdict == "pass" & (!is.na(busy) | !bound$may_miss)
   verdict[refused] <- "inconclusive"
   reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(unknown,
-      paste("worse than the worst of the reference, and its margin:", format_figure(bound$worst, f$unit)),
+      paste("may be worse than the worst of the reference, and its margin:", format_figure(bound$worst, f$unit)),
                    ifelse(refused & !is.na(busy), busy, ifelse(!is.na(bound$reason), bound$reason, interval_reason(f, "bound")))))
   # a pass is by the nearer of the two, and that is what is shown
   nearer <- ifelse(bound$relation == "<=", pmin(bound$limit, bound$worst), pmax(bound$limit, bound$worst))

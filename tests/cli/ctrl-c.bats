@@ -55,7 +55,7 @@ nothing_left() {
     wait_for has_rows
     # nobody can end them by a TERM
     # shellcheck disable=SC2046 # numbers
-    kill -STOP $(ranks_of "$(pgrep -P "$RUN")")
+    kill -STOP $(ranks_of "$(pgrep -d , -P "$RUN")")
     status=0
     kill -TERM "$RUN"
     wait "$RUN" || status=$?
