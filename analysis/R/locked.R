@@ -4,7 +4,7 @@
 locked_design <- list(
   tail_ns = 5e5, tail_slices = 2,  # a burst's window goes on for so long after its end, and at least for so many slices
   local_slices = 501,              # the local median of a slice is that of so many around it
-  bound = 3, most_bounded = 0.2, most_cut = 0.01, # a window counts for at most so many times its length: no single outlier decides, but few may be
+  bound = 3, most_bounded = 0.2, most_cut = 0.01, cut_alpha = 0.05, # a window counts for at most so many times its length: no single outlier decides, but few may be
   least_bursts = 5, least_stretches = 20, most_covered = 0.8,
   flat_share = 0.1,                # what may be lost before the bursts, as a share of what they cost
   shifts = c(200, 1000), looked_up = 5e5,
@@ -129,23 +129,28 @@ locked_track <- function(timeline, bursts, n_shifts = NULL) {
   place <- quiet$ends[findInterval(windows$first, quiet$free) + 1]
   length_ns <- quiet$ends[length(quiet$ends)]
   if (is.null(n_shifts)) n_shifts <- min(max(locked_design$looked_up / n, locked_design$shifts[1]), locked_design$shifts[2])
-  elsewhere <- found_elsewhere(windows, place, quiet, n_shifts)
+  # what the background cuts, it cuts on top of what the bursts cost; of a cost near the bound it need not be told
+  usual <- min(max(0, stats::median(whole / windows$length)), locked_design$bound / 2)
+  elsewhere <- found_elsewhere(windows, place, quiet, n_shifts, usual)
+  n_cut <- sum(whole > locked_design$bound * windows$length)
+  by_chance <- stats::quantile(elsewhere[3, ], 1 - locked_design$cut_alpha, type = 1, names = FALSE)
   list(windows = windows, place = place, quiet = quiet, covered = covered, total_ns = total_ns, lost = lost, elsewhere = elsewhere[1, ],
-       bounded = mean(elsewhere[2, ]) / n, cut = mean(whole > locked_design$bound * windows$length),
+       bounded = mean(elsewhere[2, ]) / n,
+       n_cut = n_cut, is_cut = n_cut > by_chance + locked_design$most_cut * n,
        before = lost_before(timeline, windows, quiet, sums), room = length_ns / mean(windows$length))
 }
 
 # What a train of windows would have found on a quiet record, its own or another launch's, shifted around it so many times: sums over the
-# train, and how many windows count in part only.
-found_elsewhere <- function(windows, place, quiet, n_shifts) {
+# train, how many windows count in part only, and how many would with the usual cost of a burst (of its window's length) in them.
+found_elsewhere <- function(windows, place, quiet, n_shifts, usual = 0) {
   length_ns <- quiet$ends[length(quiet$ends)]
   # Multiples of the golden ratio: even without falling in step with the bursts.
   shift <- (seq_len(n_shifts) * 0.6180339887498949) %% 1 * length_ns
   most <- locked_design$bound * windows$length
   vapply(shift, function(by) {
     sums <- shifted_sums(quiet, (place + by) %% length_ns, windows$length)
-    c(sum(bounded(sums, windows$length)), sum(sums > most))
-  }, numeric(2))
+    c(sum(bounded(sums, windows$length)), sum(sums > most), sum(sums > most - usual * windows$length))
+  }, numeric(3))
 }
 
 # The train of a launch on the records of other launches: `shifts`, means over the bursts, and `places`, how many of them are news; NULL
@@ -177,7 +182,7 @@ lost_before <- function(timeline, windows, quiet, sums) {
 #' The excess of the slices that each burst's window touches over their local median, less what windows of the same lengths hold elsewhere
 #' in the same record. A window is the burst and a tail after its end; it counts for at most three times its length, here and elsewhere
 #' alike, so that the mean is what a user pays without being that of a few outliers of the background; where more than `most_cut` of the
-#' bursts' windows are cut by it, beyond what the background's are, there is no upper end.
+#' bursts' windows are cut by it, beyond what the background cuts in all but `cut_alpha` of the shifts, there is no upper end.
 #'
 #' @param track Result of `locked_track()`, or NULL.
 #' @param alpha Probability, length 1.
@@ -224,7 +229,7 @@ locked_cost <- function(track, alpha = 0.01, conf = 1 - alpha, power = 0.95, oth
     use_figure(windows$on_record, windows$cpu_ns, windows$stretch, track$total_ns)
   }
   lower <- if (!is.null(before)) function(a) before(a) / known$burst_cpu_ns
-  at_least <- track$cut - track$bounded > locked_design$most_cut
+  at_least <- track$is_cut
   figure <- bursts_figure(amplification, use, lower, at_least)
   own <- stats::sd(lost) / sqrt(n)
   p <- shift_p(mean(lost), shifts, places, own)

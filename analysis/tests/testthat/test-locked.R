@@ -54,6 +54,21 @@ test_that("an outlier of the background counts for three windows at most", {
   expect_lt(got$cost_ns, 3 * 1e6 / 99 * 1.1)
 })
 
+test_that("bursts cut by the background have an upper end all the same, and bursts that cost more than is counted have none", {
+  # a hundred bursts of 2.5 ms, and another task twice a second, 9 ms on the average
+  beside <- lapply(1:20, function(seed) loop_track(simulate_loop(25, 0.25, 2500, noise_per_s = 1.9, noise_us = 9000, seed = seed), n_shifts = 200))
+  expect_gt(sum(vapply(beside, function(t) t$n_cut, 0) > 1), 3)
+  expect_lte(sum(vapply(beside, function(t) t$is_cut, TRUE)), 2)
+  expect_gte(sum(vapply(beside, function(t) locked_cost(t)$cost_high_ns < 4e6, TRUE)), 18)
+  # each costs five times its length; or one in ten does
+  expect_equal(locked_cost(loop_track(simulate_loop(25, 0.25, 2500, 12500), n_shifts = 200))$cost_high_ns, Inf)
+  loop <- simulate_loop(25, 0.25, 2500)
+  some <- findInterval(loop$bursts$start_ns[seq(5, 95, 10)] - loop$begin_ns, cumsum(loop$ns) - loop$ns)
+  loop$ns[some] <- loop$ns[some] + 1e7
+  for (k in rev(seq(5, 95, 10))) loop$bursts$start_ns[-seq_len(k)] <- loop$bursts$start_ns[-seq_len(k)] + 1e7
+  expect_equal(locked_cost(loop_track(loop, n_shifts = 200))$cost_high_ns, Inf)
+})
+
 test_that("bursts that follow slowness are withheld", {
   loop <- simulate_loop(seed = 3)
   loop$bursts$start_ns <- loop$bursts$start_ns + 8e5 # each is recorded after what it is said to have cost
