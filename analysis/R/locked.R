@@ -64,9 +64,14 @@ burst_windows <- function(timeline, bursts, tail_ns = tail_of(timeline)) {
   stretch_last <- timeline$last[timeline$stretch[first]]
   reach <- pmin(ends + tail_ns, (timeline$at + timeline$ns)[stretch_last])
   last <- pmin(pmax(first, findInterval(reach, timeline$at, left.open = TRUE)), stretch_last)
-  data.frame(start = bursts$start_ns[new], end = ends, cpu_ns = as.numeric(rowsum(bursts$duration_ns, group)), first = first, last = last,
-             length = pmax(1, reach - bursts$start_ns[new]), stretch = timeline$stretch[first],
-             on_record = cumsum(timeline$ns)[first] - timeline$ns[first])
+  start <- bursts$start_ns[new]
+  # A burst torn in two by another task may have both parts in one slice, which is lost once.
+  apart <- c(TRUE, first[-1] > last[-length(last)])
+  window <- cumsum(apart)
+  final <- c(which(apart)[-1] - 1, length(apart))
+  data.frame(start = start[apart], end = ends[final], cpu_ns = as.numeric(rowsum(as.numeric(rowsum(bursts$duration_ns, group)), window)),
+             first = first[apart], last = last[final], length = pmax(1, reach[final] - start[apart]), stretch = timeline$stretch[first[apart]],
+             on_record = (cumsum(timeline$ns) - timeline$ns)[first[apart]])
 }
 
 # Halves begin together on all nodes, whose clocks do not agree: times of different nodes are compared within halves.

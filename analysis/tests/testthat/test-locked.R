@@ -15,6 +15,19 @@ test_that("a loop without noise gives back what each burst cost, by hand", {
   expect_equal(got$state, "measured")
 })
 
+test_that("a slice that two parts of a torn burst touch is lost once", {
+  ns <- rep(2e5, 1000)
+  at <- c(100, 300, 500, 700, 900)
+  ns[at] <- ns[at] + 3e6
+  begin <- cumsum(ns) - ns
+  # both within one slice, farther from each other than a tail
+  bursts <- data.frame(start_ns = 1e12 + sort(c(begin[at] + 1000, begin[at] + 2e6)), duration_ns = 1e6, cpu = 0)
+  got <- locked_cost(locked_track(loop_timeline(1e12, 1000, ns), bursts))
+  expect_equal(got$n_bursts, 5)
+  expect_equal(got$cost_ns, 3e6)
+  expect_equal(got$amplification, 1.5)
+})
+
 test_that("the interval holds the truth, and no burst that costs something is missed", {
   got <- lapply(1:20, function(seed) locked_cost(loop_track(simulate_loop(seed = seed), n_shifts = 200)))
   got <- do.call(rbind, got)
