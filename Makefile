@@ -215,7 +215,7 @@ r: $(R_LIB)/noiselab/DESCRIPTION
 $(R_LIB)/noiselab/DESCRIPTION: $(R_SOURCES)
 	@mkdir -p $(R_LIB)
 	@rm -rf $(BUILD)/r-source && mkdir $(BUILD)/r-source && cp -R $(filter-out %/tests %/bench,$(wildcard analysis/*)) $(BUILD)/r-source
-	R CMD INSTALL --no-docs --no-test-load --library=$(R_LIB) $(BUILD)/r-source >$(BUILD)/r-install.log 2>&1 || { cat $(BUILD)/r-install.log; exit 1; }
+	LC_ALL=C.UTF-8 R CMD INSTALL --no-docs --no-test-load --library=$(R_LIB) $(BUILD)/r-source >$(BUILD)/r-install.log 2>&1 || { cat $(BUILD)/r-install.log; exit 1; }
 	@touch $@
 
 # ---- what people do ------------------------------------------------------------------------------------------------------------------------
