@@ -140,7 +140,7 @@ struct nd_options {
 
 /* Parses and checks the command line. Prints one line on stderr for what is wrong. Local.
  * @param speaks  whether this process prints lists and notes (one of many ranks does).
- * @return 1 go on, 0 everything was done (--list-..., --help), -1 usage error. */
+ * @return 1 go on, 0 everything was done (--list, --help), -1 usage error. */
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o);
 
 /* The name of place `i` as it stands in files: its words, joined by + instead of commas. Into `buf`; returns buf. */

@@ -298,6 +298,14 @@ test_that("a reference passes nothing that is worse than its own worst and the m
   expect_false(any(rows$verdict == "pass"))
   good <- judge_acceptance(simulated_acceptance(nodes = 3, seed = 2), reference = reference)$judgements
   expect_true(all(good$verdict[good$kind == "reference" & good$metric == "half_round_trip"] == "pass"))
+  # nor one that only its value keeps, while its interval reaches beyond
+  later <- simulated_acceptance(nodes = 3, seed = 2)
+  figures <- judge_acceptance(later)$figures
+  figures <- figures[figures$metric == "half_round_trip", ]
+  figures$ci_high <- 1.3 * figures$value
+  wide <- judge_reference(later, figures, reference, 0.01)$rows
+  expect_false(any(wide$verdict == "pass"))
+  expect_match(wide$reason, "may be worse than the worst of the reference, and its margin", all = FALSE)
 })
 
 test_that("good later campaigns keep the bounds of a reference of few nodes and launches", {
