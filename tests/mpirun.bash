@@ -30,6 +30,3 @@ take_turns() {
     export OMPI_MCA_mpi_yield_when_idle=1
     export MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=50
 }
-
-# beside other suites every rank shares its CPU, and no time is judged
-[ -z "${NOISELAB_BESIDE-}" ] || take_turns

@@ -8,8 +8,7 @@ installed=${NOISELAB_INSTALLED-}
 # shellcheck source=tests/environment.sh
 . tests/environment.sh
 kept=$NOISELAB_BUILD/suites
-# most of them wait, so there is one more than CPUs; with two more, launches of several ranks seldom have their CPUs at once
-jobs=${NOISELAB_JOBS:-$(($(nproc) + 1))}
+jobs=${NOISELAB_JOBS:-$(nproc)}
 # How many tests may say another thing when they are run a second time, because they shared the machine at first. More are no accident.
 most_repeats=10
 usual_budget_s=20
@@ -57,12 +56,15 @@ in_group() {
         sort -s -k 1,1nr | cut -f 2
 }
 
-# taken JOBS: the suites on stdin, by prove, which says of each how it ended
+# of those beside each other: what starts no ranks
+starts_no_ranks() { grep "$@" -E '^(r/|unit/|lint$)'; }
+
+# taken JOBS [COMMAND WORDS]: the suites on stdin, by prove (which COMMAND starts), which says of each how it ended
 taken() {
     names=$(cat)
     [ -n "$names" ] || return 0
     # shellcheck disable=SC2086 # names have no spaces
-    prove --jobs "$1" --timer --exec 'sh tests/suite.sh' $names </dev/null
+    ${2-} prove --jobs "$1" --timer --exec 'sh tests/suite.sh' $names </dev/null
 }
 
 # in_batches: small files of R's, twelve to a process (their names joined by commas): to start R and load its packages takes half a second
@@ -121,14 +123,16 @@ busy_before=$(busy_s)
 
 printf '%s\n' "$suites" | in_group alone | taken 1
 printf '%s\n' "$suites" | in_group pair | taken 2
-# who judges a time is told that it cannot be done here
-export NOISELAB_BESIDE=yes
-printf '%s\n' "$suites" | in_group waits | taken 1 >"$NOISELAB_BUILD/waits.log" 2>&1 &
-waits=$!
-printf '%s\n' "$suites" | in_group beside | in_batches | taken "$jobs"
-wait "$waits"
-cat "$NOISELAB_BUILD/waits.log"
-unset NOISELAB_BESIDE
+# Who judges a time is told that it cannot be done here. Launches of several ranks take turns; what starts none has what CPU time these leave.
+(
+    export NOISELAB_BESIDE=yes NOISELAB_TURNS="$PWD/$NOISELAB_BUILD/turns" PATH="$PWD/tests/in-turn:$PATH"
+    : >"$NOISELAB_TURNS"
+    printf '%s\n' "$suites" | in_group waits | taken 1 >"$NOISELAB_BUILD/waits.log" 2>&1 &
+    printf '%s\n' "$suites" | in_group beside | starts_no_ranks | in_batches | taken "$jobs" 'nice -n 19' >"$NOISELAB_BUILD/lone.log" 2>&1 &
+    printf '%s\n' "$suites" | in_group beside | starts_no_ranks -v | taken "$jobs"
+    wait
+    cat "$NOISELAB_BUILD/waits.log" "$NOISELAB_BUILD/lone.log"
+)
 repeated=0
 again=$(printf '%s\n' "$suites" | failing)
 if [ -n "$again" ]; then

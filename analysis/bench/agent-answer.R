@@ -102,7 +102,7 @@ agent_campaign <- function(design, shape, beyond, machine, seconds, seed) {
   none <- loop$bursts[0, ]
   whole <- rest <- NULL
   if (design == "blocks") {
-    d <- masked_pairs(blocks, loop$ns, none, 0)$d
+    d <- masked_pairs(blocks, loop$ns, none, 0)$raw  # nothing cut: bursts are part of it
     est <- batch_mean_ci(d, 0.98)
     whole <- figure_as(figure_of_t(est$estimate, est$se, est$df), function(x) 100 * expm1(x))
   } else rest <- quick_figure(masked_pairs(blocks[!undisturbed, ], loop$ns, loop$bursts, tail_of(timeline)))

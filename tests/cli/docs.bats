@@ -54,6 +54,7 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
 }
 
 @test "docs/tutorial.md" {
+    long_only
     needs /usr/sbin/collectd
     needs_cpus 2
     first_campaign
@@ -91,6 +92,7 @@ first_campaign() { [ -e "$BATS_FILE_TMPDIR/first/schedule.tsv" ] || commands_of 
 }
 
 @test "docs/reference/operations.md" {
+    long_only
     needs_cpus 2
     commands_of docs/reference/operations.md
 }

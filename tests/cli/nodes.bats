@@ -287,6 +287,7 @@ on_two_nodes() {
     local reason
     reason=$(two_nodes_why_not)
     [ -z "$reason" ] || skip "$reason"
+    take_turns
     if ! two_nodes_make nodes "$BATS_FILE_TMPDIR" 2>"$BATS_TEST_TMPDIR/why"; then
         skip "no network namespaces here: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
     fi

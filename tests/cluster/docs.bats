@@ -20,8 +20,12 @@ accepted_campaign() { [ -e "$BATS_FILE_TMPDIR/accepted/verdict.json" ] || comman
 @test "README.md" { commands_of README.md; }
 
 @test "docs/guides/acceptance.md" {
+    long_only
     accepted_campaign
     commands_of docs/guides/acceptance.md
 }
 
-@test "docs/guides/cluster.md" { commands_of docs/guides/cluster.md; }
+@test "docs/guides/cluster.md" {
+    long_only
+    commands_of docs/guides/cluster.md
+}
