@@ -158,13 +158,6 @@ changes_table <- function(shown) {
     margin = col_number("margin", shown$margin, paste(format_effect(shown$margin, FALSE), unit)),
     p_holm = col_number("p", shown$p_holm, format_p),
     detection_limit = col_number("limit", shown$detection_limit, paste(format_effect(shown$detection_limit, FALSE), unit)),
-    verdict = col_words("verdict", change_words(shown))
+    verdict = col_words("verdict", change_words(shown)), mark = change_words(shown)
   )
-}
-
-acceptance_change_json <- function(comparison) {
-  to_json(list(schema = 1L, program = "noiselab-compare", version = package_version_text(), answer = comparison$answer,
-               alpha = comparison$alpha,
-               margin_percent = comparison$margin %||% NA_real_, verdict = comparison$verdict, estimates = acceptance_change_estimates(comparison), rows = comparison$rows, notes = as.character(unique(comparison$notes))),
-          single = c("schema", "program", "version", "answer", "alpha", "margin_percent", "verdict"))
 }

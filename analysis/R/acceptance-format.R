@@ -40,18 +40,22 @@ most_failing <- 40
 #' @noRd
 format_acceptance <- function(result) {
   rows <- result$checks
+  why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
+  c(wrap_line(result$noise), result$answer, wrap_line(result$warnings), "", table_lines(checks_table(result), indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
+    "", failing_lines(result), self_check_lines(result), "",
+    node_lines(result), period_lines(result), format_notes(unique(result$notes)))
+}
+
+checks_table <- function(result) {
+  rows <- result$checks
   ran <- rows$status == "ran"
-  table <- new_table(
+  new_table(
     check = col_words("check", rows$check), what = col_words("measures", ifelse(ran, what_words(rows), rows$what)),
     value = col_words("value", ifelse(ran, figure_interval(rows), "-")), entity = col_words("on", rows$entity),
     limit = col_words("limit", rows$limit),
     n_judged = col_words("judged", ifelse(rows$n_judged > 0, paste0(format_count(rows$n_judged), " by ", rows$source), "")),
-    verdict = col_words("verdict", rows$verdict)
+    verdict = col_words("verdict", rows$verdict), mark = rows$verdict
   )
-  why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
-  c(wrap_line(result$noise), result$answer, wrap_line(result$warnings), "", table_lines(table, indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
-    "", failing_lines(result), self_check_lines(result), "",
-    node_lines(result), period_lines(result), format_notes(unique(result$notes)))
 }
 
 # On one screen: pass or fail and who, a row per check, and of each failure what to do.
@@ -125,21 +129,15 @@ period_lines <- function(result) {
 
 acceptance_tables <- c("estimates", "figures", "checks", "judgements", "nodes", "comparisons", "mismatches", "periods", "histograms")
 
-acceptance_table <- function(result, table) {
-  rows <- switch(table, estimates = acceptance_estimates(result), histograms = node_histograms(result$acceptance), result[[table]])
-  if (NROW(rows) == 0) character() else csv_lines(rows)
-}
+# What JSON has of a verdict.
+acceptance_head <- function(result) c(
+  pick(result, c("verdict", "answer", "judged", "complete", "ended_utc", "alpha")),
+  list(noise = texts(result$noise), launches = texts(names(result$acceptance$launches)),
+       self_check = pick(result$self_check, c("verdict", "chosen", "named", "reason", "each")), warnings = texts(result$warnings))
+)
 
-acceptance_json <- function(result) {
-  to_json(list(
-    schema = 1L, program = "noiselab-analyze", version = package_version_text(), verdict = result$verdict, answer = result$answer,
-    noise = as.character(result$noise), judged = result$judged, complete = result$complete,
-    ended_utc = result$ended_utc, alpha = result$alpha, launches = names(result$acceptance$launches),
-    estimates = acceptance_estimates(result), checks = result$checks, nodes = result$nodes,
-    self_check = c(lapply(result$self_check[c("verdict", "chosen", "named", "reason")], jsonlite::unbox),
-                   list(each = result$self_check$each)), margins = result$margins, judgements = result$judgements, figures = result$figures, mismatches = result$mismatches,
-    periods = result$periods, warnings = result$warnings, notes = as.character(unique(result$notes))
-  ), single = c("schema", "program", "version", "verdict", "answer", "judged", "complete", "ended_utc", "alpha"))
+acceptance_data <- function(result) {
+  c(list(estimates = acceptance_estimates(result)), pick(result, c("checks", "nodes", "margins", "judgements", "figures", "mismatches", "periods")))
 }
 
 # `name: value unit`, with names that stay the same from run to run.

@@ -138,15 +138,15 @@ trend_table <- function(rows) {
 
 trend_tables <- c("series", "nights", "values", "back")
 
-# The front end: what is asked of several campaigns.
-write_trend <- function(result, form, table, dirs) {
-  rows <- result$series[order(match(result$series$verdict, c("worse", "better", "inconclusive", "steady")), result$series$p), ]
-  switch(form, json = to_json(c(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(),
-                                     answer = paste(result$answer, collapse = " ")), unclass(result)[c("verdict", "alpha", trend_tables)]),
-                              single = c("schema", "program", "version", "answer", "verdict", "alpha")),
-         csv = csv_lines(result[[table]]), all = c(result$answer, "", table_lines(trend_table(rows), indent = 0, width = Inf), "",
-                                                   format_notes(unique(result$notes))),
-         new_view(result$answer, trend_table(utils::head(rows, 12)), "limit: a change that these nights would have shown",
-                  notes = length(unique(result$notes)),
-                  command = all_command(dirs, "acceptance")))
+ordered_series <- function(result) {
+  result$series[order(match(result$series$verdict, c("worse", "better", "inconclusive", "steady")), result$series$p), ]
+}
+
+format_trend <- function(result) {
+  c(result$answer, "", table_lines(trend_table(ordered_series(result)), indent = 0, width = Inf), "", format_notes(unique(result$notes)))
+}
+
+trend_view <- function(result, dirs) {
+  new_view(result$answer, trend_table(utils::head(ordered_series(result), 12)), "limit: a change that these nights would have shown",
+           notes = length(unique(result$notes)), command = all_command(dirs, "acceptance"))
 }

@@ -3,10 +3,7 @@
 #' Format a comparison
 #'
 #' @param comparison An `nl_comparison` from [compare_campaigns()].
-#' @return `format_comparison()`: character, one element per line of at most 98 columns; `comparison_json()`: one
-#'   string, an object with `schema`, `program`, `version`, `alpha`, `power`, `margin_percent`, `paired`, `answer`,
-#'   `sides`, `rows`, `differs` (arrays of objects) and `notes`; `comparison_csv()`: character, the rows as lines of a
-#'   CSV file.
+#' @return Character, one element per line of at most 98 columns.
 #' @noRd
 format_comparison <- function(comparison) {
   rows <- comparison$rows
@@ -99,26 +96,29 @@ format_comparison_block <- function(rows, comparison) {
   first <- rows[1, ]
   title <- sprintf("%s, %s B, %s ranks%s   (%s)", first$operation, format_count(first$bytes), format_level(first$ranks),
                    if (first$mode == "loop") "" else paste0(", start ", first$mode), comparison_scopes(rows))
-  label <- paste0(measure_names[rows$measure], ifelse(rows$level_requested_percent > 0,
-                                                     paste0(" ", level_label(rows)), ""))
-  unit <- ifelse(rows$family %in% c("time", "tail"), ", \u00b5s", "")
-  scale <- ifelse(rows$family %in% c("time", "tail"), 1 / 1000, 1)
-  percent <- ifelse(rows$family %in% c("share", "slowdown") & rows$level_requested_percent == 0, ", %", "")
-  value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g", x * scale))
-  word <- paste0(ifelse(rows$verdict == no_difference, "no difference", rows$verdict), ifelse(rows$familywise %in% FALSE, "*", ""))
-  table <- new_table(
-    measure = col_words("", paste0(label, unit, percent), folds = FALSE), value_a = col_number("A", rows$value_a, value(rows$value_a)),
+  label <- paste0(measure_names[rows$measure], ifelse(rows$level_requested_percent > 0, paste0(" ", level_label(rows)), ""))
+  reasons <- split(label, in_order(rows$reason))
+  c(wrap_line(title, 0), table_lines(change_table(rows, comparison, label, comparison_group(rows))),
+    if (any(rows$familywise %in% FALSE)) wrap_line(paste0(change_alone_words, ".")),
+    wrap_line(sprintf("inconclusive: %s (%s)", names(reasons), vapply(reasons, paste, "", collapse = ", "))), "")
+}
+
+change_alone_words <- "Alone: by itself, not with Holm's correction over the rows of the family"
+
+# The changes `rows` under their names.
+change_table <- function(rows, comparison, name, by = NULL) {
+  micro <- rows$family %in% c("time", "tail")
+  unit <- ifelse(micro, ", \u00b5s", ifelse(rows$family %in% c("share", "slowdown") & rows$level_requested_percent == 0, ", %", ""))
+  value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g", ifelse(micro, x / 1000, x)))
+  word <- ifelse(rows$verdict == no_difference, "no difference", rows$verdict)
+  new_table(
+    measure = col_words("", paste0(name, unit), folds = FALSE), value_a = col_number("A", rows$value_a, value(rows$value_a)),
     value_b = col_number("B", rows$value_b, value(rows$value_b)), effect = col_number("change", rows$effect, format_change),
     ci_low = col_number(sprintf("%g %% CI", 100 * (1 - comparison$alpha)), rows$ci_low, change_interval(rows$ci_low, rows$ci_high)),
     p_holm = col_number("p Holm", rows$p_holm, format_p),
     detection_limit = col_number("limit", rows$detection_limit, function(x) format_change(x, sign = FALSE)),
-    verdict = col_words("verdict", word),
-    by = comparison_group(rows)
+    verdict = col_words("verdict", paste0(word, ifelse(rows$familywise %in% FALSE, " (alone)", ""))), by = by, mark = rows$verdict
   )
-  reasons <- split(label, in_order(rows$reason))
-  c(wrap_line(title, 0), table_lines(table),
-    if (any(rows$familywise %in% FALSE)) wrap_line("*: by itself, not with Holm's correction over the rows of the family"),
-    wrap_line(sprintf("inconclusive: %s (%s)", names(reasons), vapply(reasons, paste, "", collapse = ", "))), "")
 }
 
 # What n counts, in each scope that has a test.
@@ -151,18 +151,23 @@ comparison_group <- function(rows) {
 format_comparison_margin <- function(comparison) {
   if (is.null(comparison$margin_percent)) return(NULL)
   rows <- comparison$rows[in_margin(comparison$rows), ]
-  table <- new_table(
-    cell = col_words("", cell_words(rows)), effect = col_number("change %", rows$effect, format_change),
+  part_lines(new_part(sprintf("margin %g %% of %s: %s", comparison$margin_percent, margin_of_what(comparison$rows), comparison$answer),
+                      change_margin_table(rows, comparison, cell_words(rows)), change_margin_words(comparison),
+                      sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason)))))
+}
+
+change_margin_words <- function(comparison) {
+  sprintf("by the interval of confidence %g %% against +-%g %%; slower by more: after Holm's correction over these rows",
+          100 * (1 - 2 * comparison$alpha), comparison$margin_percent)
+}
+
+change_margin_table <- function(rows, comparison, name) {
+  new_table(
+    cell = col_words("", name), effect = col_number("change %", rows$effect, format_change),
     bound_low = col_number(sprintf("%g %% CI", 100 * (1 - 2 * comparison$alpha)), rows$bound_low,
                            change_interval(rows$bound_low, rows$bound_high)),
-    margin_verdict = col_words("verdict", short_margin(rows$margin_verdict))
+    margin_verdict = col_words("verdict", short_margin(rows$margin_verdict)), mark = rows$margin_verdict
   )
-  c(sprintf("margin %g %% of %s: %s", comparison$margin_percent, margin_of_what(comparison$rows), comparison$answer),
-    wrap_line(paste(sprintf("by the interval of confidence %g %% against", 100 * (1 - 2 * comparison$alpha)),
-                    sprintf("+-%g %%; slower by more: after Holm's correction over these rows",
-                            comparison$margin_percent))),
-    table_lines(table),
-    wrap_line(sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason)))), "")
 }
 
 format_differs <- function(differs) {
@@ -170,18 +175,4 @@ format_differs <- function(differs) {
   c("what differs", unlist(lapply(seq_len(nrow(differs)), function(i) {
     wrap_line(sprintf("%s: A %s; B %s", differs$what[i], differs$a[i], differs$b[i]))
   })), "")
-}
-
-comparison_json <- function(comparison) {
-  to_json(list(
-    schema = 1L, program = "noiselab-compare", version = package_version_text(), alpha = comparison$alpha,
-    power = comparison$power, margin_percent = comparison$margin_percent %||% NA_real_, paired = comparison$paired,
-    answer = comparison$answer, sides = comparison$sides, estimates = comparison_estimates(comparison), rows = comparison$rows,
-    differs = comparison$differs,
-    notes = as.character(unique(c(comparison$busy, comparison$notes)))
-  ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "paired", "answer"))
-}
-
-comparison_csv <- function(comparison, table = "estimates") {
-  csv_lines(if (table == "rows") comparison$rows else comparison_estimates(comparison))
 }

@@ -7,9 +7,14 @@ analyze_equivalent <- function(operands, values, form) {
     fit$notes <- as.character(c(source$notes, fit$notes))
     c(list(agent = source$agent, host = source$host), fit)
   })
-  if (form == "csv") say_notes("noiselab-analyze", unlist(lapply(fits, `[[`, "notes")))
-  switch(form, json = equivalent_json(fits), csv = csv_lines(equivalent_frame(fits)), all = unlist(lapply(fits, format_equivalent)),
-         equivalent_view(fits, operands))
+  notes <- unlist(lapply(fits, `[[`, "notes"))
+  settings <- lapply(fits, function(fit) {
+    arrays <- c("cpus", "lengths_s", "command", "notes")
+    fit[arrays] <- lapply(fit[arrays], I)
+    fit
+  })
+  answered(form, NULL, list(settings = if (form == "json") settings), list(frame = if (form == "csv") equivalent_frame(fits)), NULL,
+           unlist(lapply(fits, format_equivalent)), equivalent_view(fits, operands), notes)
 }
 
 # A file is a trace; a directory is a launch or a campaign.
@@ -130,15 +135,4 @@ equivalent_frame <- function(fits) {
     one <- fit[setdiff(names(fit), c("cpus", "lengths_s", "command", "notes"))]
     data.frame(c(one, lengths, list(cpus = paste(format_count(fit$cpus), collapse = " "), command = paste(fit$command, collapse = " "))))
   }))
-}
-
-equivalent_json <- function(fits) {
-  settings <- lapply(fits, function(fit) {
-    whole <- c("cpus", "lengths_s", "command", "notes")
-    fit[setdiff(names(fit), whole)] <- lapply(fit[setdiff(names(fit), whole)], jsonlite::unbox)
-    fit$notes <- as.character(fit$notes)
-    fit
-  })
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), settings = settings),
-          single = c("schema", "program", "version"))
 }

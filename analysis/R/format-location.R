@@ -1,29 +1,28 @@
 # What `noiselab analyze nodes` prints.
 
-location_tables <- c("estimates", "nodes", "ranks")
 location_lines <- 20  # most nodes or ranks with a line of their own; the rest are summed up
 
 #' Format the location of noise
 #'
 #' @param location An `nl_location` from [locate_noise()].
-#' @param table Character, length 1: `nodes` or `ranks`.
-#' @return `format_location()`: character, one element per line: the answer, then per treatment and level a line for each
-#'   node (of many, those where something was found) and a table. `location_json()`: one string, an object with `schema`,
-#'   `program`, `version`, `alpha`, `power`, `launches`, `answer`, `nodes`, `ranks`, `margin_percent`, `margin_answer`,
-#'   `margin_reason`, `notes`. `location_csv()`: character, the table as lines of a CSV file.
+#' @return Character, one element per line: the answer, then per treatment and level a line for each node (of many, those where
+#'   something was found) and a table.
 #' @noRd
 format_location <- function(location) {
-  nodes <- location$nodes
-  factors <- varying_factors(nodes)
-  constant <- constant_treatment(nodes)
+  constant <- constant_treatment(location$nodes)
+  c(wrap_line(location$answer, 0), if (nzchar(constant)) paste("treatment:", constant), "",
+    unlist(lapply(location_parts(location), part_lines), use.names = FALSE), format_location_margin(location), format_notes(location$notes))
+}
+
+# One for each treatment and level of `nodes`.
+location_parts <- function(location, nodes = location$nodes) {
+  factors <- varying_factors(location$nodes)
   dose <- dose_key(nodes)
-  blocks <- lapply(split(seq_len(nrow(nodes)), in_order(dose)), function(at) {
+  unname(lapply(split(seq_len(nrow(nodes)), in_order(dose)), function(at) {
     rows <- nodes[at, ]
     ranks <- location$ranks[dose_key(location$ranks) == dose[at[1]], ]
-    c(location_head(rows, factors, location), location_verdicts(rows, ranks), "", table_lines(location_table(rows, location)), "")
-  })
-  c(wrap_line(location$answer, 0), if (nzchar(constant)) paste("treatment:", constant), "",
-    unlist(blocks, use.names = FALSE), format_location_margin(location), location_words(location), format_notes(location$notes))
+    new_part(location_head(rows, factors, location), location_table(rows, location), location_words(location), location_verdicts(rows, ranks))
+  }))
 }
 
 location_head <- function(rows, factors, location) {
@@ -32,9 +31,9 @@ location_head <- function(rows, factors, location) {
   tested <- sum(!is.na(rows$p_one_sided))
   unit <- rows$unit_of_inference[1]
   n <- if (unit == "pair") rows$n_pairs else rows$n_launches
-  wrap_line(sprintf("%s%s   (scope: %s; unit: %s, n = %s; alpha %g one-sided, Holm over %s)", if (nzchar(treatment)) {
+  sprintf("%s%s   (scope: %s; unit: %s, n = %s; alpha %g one-sided, Holm over %s)", if (nzchar(treatment)) {
     paste0(treatment, ", ")
-  } else "", dose, rows$scope[1], unit, format_range(n), location$alpha, counted(tested, "node")), 0)
+  } else "", dose, rows$scope[1], unit, format_range(n), location$alpha, counted(tested, "node"))
 }
 
 # A line per node with something to say; of many, those without are counted.
@@ -50,7 +49,7 @@ location_verdicts <- function(rows, ranks) {
     paste0(counted(nrow(part), "other node"), ": ", part$found[1],
            if (part$found[1] == "not detected") sprintf(", limits %s %%", format_span_of(part$detection_limit)))
   }, "")
-  wrap_line(c(lines, counts))
+  c(lines, counts)
 }
 
 location_verdict <- function(row, ranks) {
@@ -100,7 +99,7 @@ location_table <- function(rows, location) {
     extra_share_percent = col_number("extra", rows$extra_share_percent, function(x) sprintf("%.1f", x)),
     slowest_off_percent = col_number("slow off", rows$slowest_off_percent, plain),
     slowest_on_percent = col_number("slow on", rows$slowest_on_percent, plain),
-    ranks_percent = col_number("ranks %", rows$ranks_percent, plain)
+    ranks_percent = col_number("ranks %", rows$ranks_percent, plain), found = col_words("found", rows$found), mark = rows$found
   )
 }
 
@@ -135,25 +134,8 @@ format_location_margin <- function(location) {
 
 location_words <- function(location) {
   more <- length(unique(location$nodes$host)) > location_lines
-  c(wrap_line(paste("shift: preempted time of the node's ranks, on minus off, in percent of ONE CPU; clean: the same in off halves;",
-                    "limit: the shift that this test, as corrected, finds with power", paste0(location$power, ";"),
-                    "extra: share of the extra preempted time of all nodes; slow: share of the halves in which the slowest rank",
-                    "was there, off and on, beside the node's share of the ranks"), 0),
-    if (more) paste0("the ", location_lines, " nodes that lost most are listed; all: noiselab analyze nodes --csv"), "")
-}
-
-location_json <- function(location) {
-  to_json(list(
-    schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = location$alpha,
-    power = location$power, launches = names(location$campaign$launches), answer = location$answer,
-    estimates = location_estimates(location), nodes = location$nodes, ranks = location$ranks,
-    margin_percent = location$margin %||% NA_real_,
-    margin_answer = location$margin_answer$answer %||% NA_character_,
-    margin_reason = location$margin_answer$reason %||% NA_character_, notes = as.character(unique(location$notes))
-  ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))
-}
-
-location_csv <- function(location, table = "estimates") {
-  check_argument(is_text(table) && table %in% location_tables, "table", table, paste(location_tables, collapse = ", "))
-  csv_lines(if (table == "estimates") location_estimates(location) else location[[table]])
+  paste0("shift: preempted time of the node's ranks, on minus off, in percent of ONE CPU; clean: the same in off halves; limit: the shift that this ",
+         "test, as corrected, finds with power ", location$power, "; extra: share of the extra preempted time of all nodes; slow: share of the ",
+         "halves in which the slowest rank was there, off and on, beside the node's share of the ranks",
+         if (more) paste0(" (the ", location_lines, " nodes that lost most; all: noiselab analyze nodes --csv)"))
 }

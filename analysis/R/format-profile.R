@@ -2,14 +2,14 @@
 
 analyze_profile <- function(operands, values, form) {
   if (length(operands) != 1) abort_usage("profile: wanted one DIR, got ", length(operands))
-  table <- table_option(values, profile_tables)
   report <- profile_report(read_profile(operands), alpha_option(values$alpha))
   if (!is.null(values[["arrival-trace"]])) write_output(arrival_trace_lines(report), values[["arrival-trace"]])
-  if (form == "csv") {
-    say_notes("noiselab-analyze", report$notes)
-    if (is.null(report[[table]])) abort_data("--table ", table, ": no synchronising call was looked at on all its ranks")
+  if (form == "csv" && is.null(report[[values$table %||% profile_tables[1]]])) {
+    abort_data("--table ", values$table, ": no synchronising call was looked at on all its ranks")
   }
-  switch(form, json = profile_json(report), csv = csv_lines(report[[table]]), all = format_profile(report), profile_view(report, operands))
+  answered(form, values$table, list(answer = paste(profile_sentences(report), collapse = " "), shares = as.list(report$shares),
+                                    waiting = report$waiting, projections = scale_of_profile(report)),
+           pick(report, profile_tables), report$notes, format_profile(report), profile_view(report, operands))
 }
 
 time_words <- function(ns) {
@@ -110,13 +110,4 @@ format_profile <- function(report) {
       interruption_ns = col_words("interruption", time_words(e$interruption_ns)), cost_ns = col_words("costs", time_words(e$cost_ns)),
       cost_low_ns = col_words(sprintf("%g %% interval", 100 * report$conf), paste(time_words(e$cost_low_ns), "to", time_words(e$cost_high_ns))))), ""),
     format_notes(report$notes))
-}
-
-profile_json <- function(report) {
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(),
-               answer = paste(profile_sentences(report), collapse = " "),
-               shares = lapply(as.list(report$shares), jsonlite::unbox),
-               waiting = if (!is.null(report$waiting)) lapply(report$waiting, jsonlite::unbox), operations = report$operations,
-               ranks = report$ranks, exposure = report$exposure,
-               projections = scale_of_profile(report), calls = report$calls, notes = report$notes), single = c("schema", "program", "version", "answer"))
 }

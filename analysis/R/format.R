@@ -39,14 +39,19 @@ format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-
 #' @return Character, one element per line.
 #' @noRd
 format_verdicts <- function(analysis) {
+  constant <- constant_treatment(analysis$treatments)
+  lines <- function(...) unlist(lapply(c(...), part_lines), use.names = FALSE)
+  c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis), lines(verdict_parts(analysis)),
+    channel_legend(main_rows(analysis$verdicts)),
+    lines(list(margin_part(analysis)), side_by_side_parts(analysis), list(contrast_part(analysis), threshold_part(analysis)), cost_parts(analysis)),
+    format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
+}
+
+# One for each operation, size and scope.
+verdict_parts <- function(analysis) {
   verdicts <- main_rows(analysis$verdicts)
   block <- paste(verdicts$scope, verdicts$launch, verdicts$operation, verdicts$bytes, sep = "\r")
-  blocks <- lapply(split(verdicts, factor(block, unique(block))), format_block, analysis = analysis)
-  constant <- constant_treatment(analysis$treatments)
-  c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis), unlist(blocks, use.names = FALSE),
-    channel_legend(verdicts), format_margin(analysis), format_side_by_side(analysis),
-    format_contrasts(analysis), format_thresholds(analysis),
-    format_costs(analysis), format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
+  unname(lapply(split(verdicts, in_order(block)), verdict_part, analysis = analysis))
 }
 
 # Rows of a table by their treatment; NULL where there is one.
@@ -57,7 +62,7 @@ treatment_group <- function(rows, analysis) {
 
 col_interval <- function(label, low, high) col_number(label, low, format_interval(low, high))
 
-format_block <- function(rows, analysis) {
+verdict_part <- function(rows, analysis) {
   alpha <- analysis$alpha
   power <- analysis$power
   first <- rows[1, ]
@@ -83,15 +88,12 @@ format_block <- function(rows, analysis) {
     ci_low = col_interval(paste(format_confidence(2 * first$alpha), "CI"), rows$ci_low, rows$ci_high),
     p_one_sided = col_number("p", rows$p_one_sided, format_p),
     detection_limit = col_number("limit", rows$detection_limit, function(x) format_effect(x, sign = FALSE)),
-    verdict = col_words("verdict", short_verdict(rows)), by = treatment_group(rows, analysis)
+    verdict = col_words("verdict", short_verdict(rows)), by = treatment_group(rows, analysis), mark = row_outcome(rows)
   )
-  alone <- is_alone(rows)
-  c(title, paste0("  ", what), table_lines(table),
-    wrap_line(with_rows(rows, rows$reason, "inconclusive")),
-    wrap_line(with_rows(rows, ifelse(nzchar(rows$estimator_note), rows$estimator_note, NA), "estimate")),
-    if (any(alone)) wrap_line(paste("detected (alone): at alpha in its own channel and operation, not with the chance of any",
-                                    "false detection over all of them at alpha")),
-    "")
+  new_part(title, table, what, c(
+    with_rows(rows, rows$reason, "inconclusive"), with_rows(rows, ifelse(nzchar(rows$estimator_note), rows$estimator_note, NA), "estimate"),
+    if (any(is_alone(rows))) "detected (alone): at alpha in its own channel and operation, not with the chance of any false detection over all of them at alpha"
+  ))
 }
 
 # Each text once, with the rows that it concerns. Figures in a text that differ from row to row are left to the rows.
@@ -134,28 +136,28 @@ wrap_line <- function(text, indent = 2) {
   unlist(lapply(text, strwrap, width = 98, indent = indent, exdent = indent + 2))
 }
 
-format_thresholds <- function(analysis) {
+threshold_part <- function(analysis) {
   rows <- analysis$thresholds
   if (is.null(rows) || nrow(rows) == 0) return(NULL)
   rows <- main_rows(rows)
   without <- rows$kind[rows$pattern %in% no_word]
   lacking <- sprintf("no dose-response, threshold or level of %s: the treatment has no level", join_words(unique(without)))
   rows <- rows[!rows$pattern %in% no_word, ]
-  if (nrow(rows) == 0) return(c(lacking, ""))
+  if (nrow(rows) == 0) return(new_part(lacking, NULL))
   name <- paste0(rows$operation, ifelse(rows$bytes > 0, paste0(" ", format_count(rows$bytes), " B"), ""), " ", rows$channel)
   med <- ifelse(is.na(rows$med_percent), "none", format_level(rows$med_percent))
   table <- new_table(
     operation = col_words("operation, channel", name),
     med_percent = col_words("MED", paste(med, format_levels(rows$med_low_percent, rows$med_high_percent))),
     lod_percent = col_words("LOD", paste(format_level(rows$lod_percent), format_levels(rows$lod_low_percent, rows$lod_high_percent))),
-    n_tested = col_words("n", paste(format_count(rows$n_tested), ifelse(is.na(rows$launch), "launches", "pairs"))),
+    slope = col_number("slope", rows$slope, format_effect),
+    n_tested = col_words("n", paste(format_count(rows$n_tested), c(launch = "launches", pair = "pairs")[unit_of(rows)])),
     by = treatment_group(rows, analysis)
   )
-  c(sprintf("thresholds, in percent of one CPU, each with its %g %% CI", 100 * (1 - analysis$alpha)),
-    wrap_line(paste("MED: smallest level detected [those that runs like this detect more often than not]; LOD: level whose",
-                    "effect reaches the placebo's limit; n: pairs or launches per level")),
-    table_lines(table), format_d_delta(rows, analysis),
-    wrap_line(threshold_reasons(rows, analysis)), if (length(without) > 0) wrap_line(lacking), "")
+  new_part(sprintf("thresholds, in percent of one CPU, each with its %g %% CI", 100 * (1 - analysis$alpha)), table, paste(
+    "MED: smallest level detected [those that runs like this detect more often than not]; LOD: level whose effect reaches the placebo's limit;",
+    "slope: effect per percent of one CPU delivered; n: pairs or launches per level"
+  ), c(d_delta_words(rows, analysis), threshold_reasons(rows, analysis), if (length(without) > 0) lacking))
 }
 
 # Intervals of levels: 0 and infinity are open ends.
@@ -165,19 +167,18 @@ format_levels <- function(low, high) {
 }
 
 # The level that slows by delta is asked of loop times only.
-format_d_delta <- function(rows, analysis) {
+d_delta_words <- function(rows, analysis) {
   rows <- rows[rows$channel == "time", ]
   if (nrow(rows) == 0) return(NULL)
   label <- label_in(rows, analysis)
-  wrap_line(sprintf("slowed by %g %% at level: %s%s %s %s%s", rows$delta_percent, panel_name(rows),
-                    ifelse(nzchar(label), paste0(" (", label, ")"), ""),
-                    ifelse(is.na(rows$d_delta_percent), "none tested", paste(format_level(rows$d_delta_percent), "%")),
-                    format_levels(rows$d_delta_low_percent, rows$d_delta_high_percent),
-                    ifelse(is.na(rows$d_delta_reason), "", paste0(" (", rows$d_delta_reason, ")"))))
+  sprintf("slowed by %g %% at level: %s%s %s %s%s", rows$delta_percent, panel_name(rows), ifelse(nzchar(label), paste0(" (", label, ")"), ""),
+          ifelse(is.na(rows$d_delta_percent), "none tested", paste(format_level(rows$d_delta_percent), "%")),
+          format_levels(rows$d_delta_low_percent, rows$d_delta_high_percent),
+          ifelse(is.na(rows$d_delta_reason), "", paste0(" (", rows$d_delta_reason, ")")))
 }
 
 # The three-way verdicts, and the one answer.
-format_margin <- function(analysis) {
+margin_part <- function(analysis) {
   if (is.null(analysis$margin)) return(NULL)
   rows <- main_rows(analysis$verdicts)
   rows <- rows[!is.na(rows$margin_verdict), ]
@@ -192,11 +193,11 @@ format_margin <- function(analysis) {
     level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
     margin_estimate = col_number("slowdown %", rows$margin_estimate, format_effect),
     margin_low = col_interval("CI", rows$margin_low, rows$margin_high), margin_verdict = col_words("verdict", words[rows$margin_verdict]),
-    by = treatment_group(rows, analysis)
+    by = treatment_group(rows, analysis), mark = rows$margin_verdict
   )
   answer <- analysis$margin_answer
-  c(head, table_lines(table), wrap_line(margin_needs_words(rows, analysis)),
-    wrap_line(paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"))), "")
+  new_part(head, table, remarks = c(margin_needs_words(rows, analysis),
+                                    paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"))))
 }
 
 threshold_reasons <- function(rows, analysis) {
@@ -209,16 +210,11 @@ threshold_reasons <- function(rows, analysis) {
     (\(who) if (length(who) == 0) character() else paste0(names(who), ": ", who))()
 }
 
-format_costs <- function(analysis) {
-  pair_up <- function(rows, value) {
-    if (nrow(rows) == 0) return(NULL)
-    rows <- main_rows(rows)
-    rows[!is.na(rows[[value]]), ]
-  }
-  amplification <- pair_up(analysis$amplification, "amplification")
-  cost <- pair_up(analysis$cost, "cost_ns")
-  lines <- function(rows, value, label) {
-    table_lines(new_table(
+cost_parts <- function(analysis) {
+  one <- function(rows, value, label, title) {
+    rows <- if (NROW(rows) > 0) main_rows(rows)
+    rows <- rows[!is.na(rows[[value]]), ]
+    if (NROW(rows) > 0) new_part(title, new_table(
       operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
       level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
       value = col_number(label, rows[[value]], function(x) format_effect(x, sign = FALSE)),
@@ -226,14 +222,13 @@ format_costs <- function(analysis) {
       scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)), by = treatment_group(rows, analysis)
     ))
   }
-  c(if (NROW(amplification) > 0) c("amplification: slowdown % / mean preempted %, by level, with CI",
-                                   lines(amplification, "amplification", "ratio"), ""),
-    if (NROW(cost) > 0) c("cost of one interruption beyond the load itself, by level, with CI", lines(cost, "cost_ns", "cost, ns"), ""))
+  list(one(analysis$amplification, "amplification", "ratio", "amplification: slowdown % / mean preempted %, by level, with CI"),
+       one(analysis$cost, "cost_ns", "cost, ns", "cost of one interruption beyond the load itself, by level, with CI"))
 }
 
-# Slowdowns of the treatments at each level: one matrix of texts per operation, a row per treatment and a
-# column per level above 0; NULL where there is one treatment. `cell` makes the text of the verdicts.
-side_by_side <- function(analysis, cell) {
+# Slowdowns of the treatments at each level: a table per operation, a row per treatment and a column per level above 0 (six of them; more are
+# further tables); none where there is one treatment.
+side_by_side_parts <- function(analysis) {
   if (!several_treatments(analysis)) return(NULL)
   rows <- widest_scope(analysis$verdicts)
   rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
@@ -242,82 +237,42 @@ side_by_side <- function(analysis, cell) {
   labels <- intersect(label_in(analysis$treatments, analysis), label)
   name <- panel_name(rows)
   if (length(unique(rows$ranks)) > 1) name <- paste0(name, ", ", format_level(rows$ranks), " ranks")
-  lapply(split(seq_len(nrow(rows)), in_order(name)), function(at) {
-    levels <- sort(unique(rows$level_requested_percent[at]))
-    text <- worst <- matrix("", length(labels), length(levels),
-                            dimnames = list(labels, ifelse(has_level(levels), paste(format_level(levels), "%"), "no level")))
-    place <- cbind(match(label[at], labels), match(rows$level_requested_percent[at], levels))
-    text[place] <- cell(rows[at, ])
+  tables <- lapply(split(seq_len(nrow(rows)), in_order(name)), function(at) {
     largest <- stats::ave(rows$estimate[at], rows$level_requested_percent[at], FUN = max)
-    worst[place] <- ifelse(rows$estimate[at] == largest, "worst", "")
-    list(text = text, worst = worst)
-  })
-}
-
-format_side_by_side <- function(analysis) {
-  tables <- side_by_side(analysis, function(rows) {
-    paste0(format_effect(rows$estimate), ifelse(rows$verdict == "detected", " ", "?"))
-  })
-  if (is.null(tables)) return(NULL)
-  lines <- lapply(names(tables), function(name) {
-    text <- tables[[name]]$text
-    text[] <- paste0(text, ifelse(tables[[name]]$worst == "worst", "*", " "))
-    columns <- seq_len(ncol(text))
-    lapply(split(columns, (columns - 1) %/% 6), function(j) {
-      levels <- lapply(j, function(k) col_number(paste0(colnames(text)[k], "  "), NA, text[, k]))
-      table_lines(do.call(new_table, c(list(treatment = col_words(name, rownames(text))), stats::setNames(levels, colnames(text)[j]))))
+    text <- paste0(format_effect(rows$estimate[at]), c(detected = " ", "detected alone" = "?", "not detected" = "?", inconclusive = "-")[row_outcome(rows[at, ])],
+                   ifelse(rows$estimate[at] == largest, "*", " "))
+    levels <- sort(unique(rows$level_requested_percent[at]))
+    column <- function(level) {
+      mine <- rows$level_requested_percent[at] == level
+      cells <- text[mine][match(labels, label[at][mine])]
+      col_number(if (has_level(level)) paste(format_level(level), "%  ") else "no level  ", NA, ifelse(is.na(cells), "", cells))
+    }
+    lapply(split(levels, (seq_along(levels) - 1) %/% 6), function(part) {
+      do.call(new_table, c(list(treatment = col_words(name[at[1]], labels)), unname(lapply(part, column))))
     })
   })
-  c("slowdown %, by treatment and requested level (* the largest at the level, ? not detected)", unlist(lines, use.names = FALSE), "")
+  tables <- unlist(unname(tables), recursive = FALSE)
+  parts <- lapply(tables, new_part, title = NULL)
+  parts[[1]]$title <- "slowdown %, by treatment and requested level (* the largest at the level, ? not detected, - inconclusive)"
+  unname(parts)
 }
 
-format_contrasts <- function(analysis) {
+contrast_part <- function(analysis) {
   rows <- worst_contrasts(analysis$contrasts, analysis)
   if (NROW(rows) == 0) return(NULL)
   level <- ifelse(has_level(rows$level_requested_percent), at_level(rows), "")
-  block <- paste0(panel_name(rows), level, ": longer under ", rows$a, " than under")
-  table <- new_table(
+  new_part("the treatment that slows most at each level, against each other one", new_table(
     b = col_words("treatment", rows$b), difference_percent = col_number("longer, %", rows$difference_percent, format_effect),
     ci_low = col_interval("CI", rows$ci_low, rows$ci_high), p_holm = col_number("p", rows$p_holm, format_p),
-    scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)), by = block
-  )
-  c("the treatment that slows most at each level, against each other one",
-    wrap_line(sprintf(paste("percent by which the operation takes longer, with %g %% CI (Welch); p two-sided, by Holm over",
-                            "all levels and pairs of treatments of the operation; scope"), 100 * (1 - analysis$alpha))),
-    table_lines(table), "")
+    scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)),
+    by = paste0(panel_name(rows), level, ": longer under ", rows$a, " than under")
+  ), sprintf(paste("percent by which the operation takes longer, with %g %% CI (Welch); p two-sided, by Holm over all levels and pairs of",
+                   "treatments of the operation; scope"), 100 * (1 - analysis$alpha)))
 }
 
 format_notes <- function(notes) {
   if (length(notes) == 0) return(NULL)
   c("notes", wrap_line(paste("-", unique(notes))))
-}
-
-#' Verdicts as JSON or CSV
-#'
-#' @param analysis An `nl_analysis` from [analyze_campaign()].
-#' @param table Character, length 1: `verdicts`, `thresholds`, `amplification`, `cost` or `contrasts`.
-#' @return `verdicts_json()`: one string, an object with `schema`, `program`, `version`, `alpha`,
-#'   `power`, `launches`, `verdicts`, `thresholds`, `amplification`, `cost`, `contrasts` (arrays of
-#'   objects), `margin_percent`, `margin_answer`, `margin_reason`, `looks` (of `campaign_looks()`) and `notes`; numbers in full precision,
-#'   unknown values null. `verdicts_csv()`: character, the wanted table as lines of a CSV file; none where it has no rows.
-#' @noRd
-verdicts_json <- function(analysis) {
-  to_json(list(
-    schema = 1L, program = "noiselab-analyze", version = package_version_text(),
-    alpha = analysis$alpha, power = analysis$power, launches = names(analysis$campaign$launches), estimates = campaign_estimates(analysis),
-    verdicts = public_verdicts(analysis$verdicts), thresholds = analysis$thresholds,
-    amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts,
-    margin_percent = analysis$margin %||% NA_real_,
-    margin_answer = analysis$margin_answer$answer %||% NA_character_,
-    margin_reason = analysis$margin_answer$reason %||% NA_character_, looks = lapply(analysis$looks, jsonlite::unbox),
-    notes = as.character(unique(analysis$notes))
-  ), single = c("schema", "program", "version", "alpha", "power", "margin_percent", "margin_answer", "margin_reason"))
-}
-
-verdicts_csv <- function(analysis, table = "estimates") {
-  check_argument(is_text(table) && table %in% csv_tables, "table", table, paste(csv_tables, collapse = ", "))
-  rows <- switch(table, estimates = campaign_estimates(analysis), verdicts = public_verdicts(analysis$verdicts), analysis[[table]])
-  if (NROW(rows) == 0) character() else csv_lines(rows)
 }
 
 csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost", "contrasts")
@@ -340,9 +295,7 @@ package_version_text <- function() as.character(utils::packageVersion("noiselab"
 #' A `?` after a verdict, a p-value or a threshold: digits that are not printed in the table could turn it.
 #'
 #' @param judged The result of [judge_summary()].
-#' @return `format_summary()`: character, one element per line; `summary_json()`: one string with
-#'   `schema`, `rows`, `configurations` and, with a margin, `margin_percent` and `answer`; `summary_csv()`: character,
-#'   the rows as CSV lines.
+#' @return Character, one element per line.
 #' @noRd
 format_summary <- function(judged) {
   c(table_lines(summary_table(judged), indent = 0), "",
@@ -419,9 +372,3 @@ format_summary_margin <- function(judged) {
                     "correction over all rows; fail: any row is slower by more; pass: none is, and none is inconclusive")),
     wrap_line(sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason)))))
 }
-
-summary_json <- function(judged) {
-  to_json(c(list(schema = 1L), judged), single = c("schema", intersect(c("margin_percent", "answer"), names(judged))))
-}
-
-summary_csv <- function(judged) csv_lines(judged$rows)

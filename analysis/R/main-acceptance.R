@@ -1,7 +1,6 @@
 # noiselab analyze acceptance.
 
 analyze_acceptance <- function(dirs, values, form) {
-  table <- if (!isTRUE(values$table %in% trend_tables)) table_option(values, acceptance_tables)
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin)
   limits <- if (!is.null(values$limits)) read_limits(values$limits)
@@ -24,30 +23,28 @@ analyze_acceptance <- function(dirs, values, form) {
   if (isTRUE(values$reframe) && !isTRUE(values[["write-limits"]])) abort_usage("--reframe belongs to --write-limits")
   if (length(dirs) > 1 && !any(vapply(dirs, is_launch_dir, TRUE)) && !isTRUE(values[["write-limits"]])) return(analyze_trend(dirs, values,
       form, alpha, margin))
+  table_option(values, acceptance_tables)
   result <- judge_dirs(dirs, values, alpha, margin)
   if (isTRUE(values[["write-limits"]])) return(if (isTRUE(values$reframe)) reframe_references(result) else limits_template(result))
   if (!is.null(values$openmetrics)) write_output(openmetrics_lines(result), values$openmetrics)
   if (!is.null(values[["nodes-dir"]])) write_node_files(result, values[["nodes-dir"]])
   if (!is.null(values$junit)) write_output(acceptance_junit(result), values$junit)
-  if (form == "csv") say_notes("noiselab-analyze", c(result$answer, result$notes))
-  lines <- switch(form, json = acceptance_json(result), csv = acceptance_table(result, table), if (isTRUE(values$lines)) {
+  answered(form, values$table, acceptance_head(result), acceptance_data(result), result$notes, format_acceptance(result), if (isTRUE(values$lines)) {
     c(sprintf("%s: %s", c("verdict", "self_check", "judged", "complete"),
               c(result$verdict, result$self_check$verdict, result$judged, if (result$complete) "yes" else "no")),
       acceptance_lines(result))
-  } else if (form == "all") format_acceptance(result) else acceptance_view(result, dirs))
-  attr(lines, "status") <- answer_status(result$verdict)
-  lines
+  } else acceptance_view(result, dirs), c(result$answer, result$notes), result$verdict,
+  list(comparisons = result$comparisons, histograms = if (identical(values$table, "histograms")) node_histograms(result$acceptance)))
 }
 
 # Several campaigns: each by itself, and what changed from night to night.
 analyze_trend <- function(dirs, values, form, alpha, margin) {
   for (name in c("lines", "junit", "nodes-dir", "openmetrics")) if (!is.null(values[[name]])) abort_usage("--", name,
       " is of one campaign, and ", length(dirs), " are given")
-  table <- if (form == "csv") names_option("table", values$table %||% "series", trend_tables, "table") else "series"
+  table_option(values, trend_tables)
   result <- trend_of(dirs, values, alpha, margin)
-  lines <- write_trend(result, form, table, dirs)
-  attr(lines, "status") <- answer_status(result$verdict)
-  lines
+  answered(form, values$table, list(answer = paste(result$answer, collapse = " "), verdict = result$verdict, alpha = result$alpha),
+           result[trend_tables], result$notes, format_trend(result), trend_view(result, dirs), NULL, result$verdict)
 }
 
 trend_of <- function(dirs, values, alpha, margin) {
@@ -71,13 +68,13 @@ has_acceptance <- function(dir) dir.exists(dir) && length(find_launches(dir, pro
 
 # noiselab compare of two acceptance campaigns.
 run_compare_acceptance <- function(dirs, values, form, alpha, power, margin) {
-  table <- table_option(values, intervals_tables)
   if (isTRUE(values$paired) || !is.null(values$plot)) abort_usage("--paired and --plot do not apply to acceptance campaigns")
   comparison <- compare_acceptance(read_acceptance(dirs[1]), read_acceptance(dirs[2]), margin, alpha, power)
   if (!is.null(values$report)) write_change_report(comparison, dirs, values$report)
-  if (form == "csv") say_notes("noiselab-compare", c(comparison$answer, comparison$notes))
-  write_output(switch(form, json = acceptance_change_json(comparison), csv = csv_lines(if (table == "rows") comparison$rows else
-      acceptance_change_estimates(comparison)), all = format_changes(comparison),
-                      changes_view(comparison, dirs)) |> as_lines(values), values$out)
-  if (is.null(margin)) 0L else answer_status(comparison$verdict)
+  lines <- answered(form, values$table, list(answer = comparison$answer, alpha = comparison$alpha, margin_percent = margin, verdict = comparison$verdict),
+                    list(estimates = acceptance_change_estimates(comparison), rows = comparison$rows), comparison$notes, format_changes(comparison),
+                    changes_view(comparison, dirs), c(comparison$answer, comparison$notes), if (!is.null(margin)) comparison$verdict,
+                    program = "noiselab-compare")
+  write_output(as_lines(lines, values), values$out)
+  attr(lines, "status")
 }

@@ -54,15 +54,16 @@ agent_notes <- function(accounts) {
 }
 
 analyze_agent <- function(operands, values, form) {
-  table <- table_option(values, agent_csv_tables)
   margin <- margin_option(as_asked(values, operands, "margin")$margin)
   alpha <- alpha_option(values$alpha)
   report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin)
   if (!is.null(margin) && is.null(report$analysis)) check_arms(report$campaign)
-  if (form == "csv") say_notes("noiselab-analyze", report$notes)
-  lines <- switch(form, json = agent_json(report), csv = agent_csv(report, table), all = format_agent(report), agent_view(report, operands))
-  if (!is.null(values$margin)) attr(lines, "status") <- answer_status(agent_answer(report)$answer)
-  lines
+  answer <- if (!is.null(margin)) agent_answer(report)
+  answered(form, values$table, c(list(alpha = report$alpha, sentences = texts(report_sentences(report)), projections = scale_of_agent(report),
+                                      evidence = texts(report$evidence)), margin_head(margin, answer)),
+           c(list(estimates = agent_estimates(report)), pick(report, setdiff(agent_csv_tables, c("estimates", "activities")))), report$notes,
+           format_agent(report), agent_view(report, operands), answer = if (!is.null(values$margin)) answer$answer,
+           only_csv = list(activities = attr(report$bursts, "activities")))
 }
 
 # Of the agent's rows alone: the positive control is meant to slow.
@@ -89,29 +90,10 @@ interruption_cost_of <- function(campaign) {
   if (length(cost) == 1) cost else NA_real_
 }
 
-agent_json <- function(report) {
-  answer <- if (!is.null(report$margin)) agent_answer(report)
-  to_json(list(
-    schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = report$alpha,
-    sentences = as.character(report_sentences(report)), answers = report$answers, estimates = agent_estimates(report), agents = report$agents,
-    figures = report$figures, taken = report$taken,
-    accounts = report$accounts, tasks = without_levels(report$tasks),
-    groups = without_levels(report$groups), bursts = as.data.frame(report$bursts), projections = scale_of_agent(report), evidence = as.character(report$evidence),
-    margin_percent = report$margin %||% NA_real_, margin_answer = answer$answer %||% NA_character_,
-    margin_reason = answer$reason %||% NA_character_, notes = as.character(unique(report$notes))
-  ), single = c("schema", "program", "version", "alpha", "margin_percent", "margin_answer", "margin_reason"))
-}
-
 # NULL where its bursts are not known, or several agents were there.
 scale_of_agent <- function(report) {
   if (is.null(report$analysis) || NROW(report$agents) > 1) return(NULL)
   scale_of(noise_of_campaign(report$campaign, reader = report$reader), alpha = 2 * report$alpha)
-}
-
-agent_csv <- function(report, table) {
-  frame <- switch(table, estimates = agent_estimates(report), activities = attr(report$bursts, "activities"),
-                  as.data.frame(report[[table]]))
-  if (NROW(frame) == 0) character() else csv_lines(frame)
 }
 
 report_sentences <- function(report) {
@@ -181,8 +163,8 @@ account_columns <- function(rows) {
 format_agent <- function(report) {
   c(wrap_line(report_sentences(report), 0), "",
     if (NROW(report$agents) > 1) c(table_lines(several_table(report$agents, report$margin)), wrap_line(several_legend(report$margin)), ""),
-    format_figures(report), format_accounts(report$accounts), format_agreement(report$accounts, report$alpha), format_tasks(report),
-    format_bursts(report$bursts),
+    part_lines(figures_part(report)), format_accounts(report$accounts),
+    unlist(lapply(list(agreement_part(report), tasks_part(report), bursts_part(report$bursts)), part_lines)),
     wrap_line(agent_warnings(report)),
     format_notes(report$notes))
 }
@@ -222,51 +204,52 @@ format_accounts <- function(rows) {
   }), use.names = FALSE)
 }
 
-format_figures <- function(report) {
+figures_part <- function(report) {
   figures <- report$figures
   if (NROW(figures) == 0) return(NULL)
   apart <- main_taken(report$taken)
   shown <- !is.na(apart$taken_percent)
-  c("what it costs, three ways", table_lines(figures_table(figures)), wrap_line(figures_legend), wrap_line(figure_reasons(figures)),
-    if (any(shown)) wrap_line(sprintf("%s: ranks waited for the agent %s %% of one CPU, for others %s, for kernel threads %s, for noiselab %s, for unknown %s",
-                                      ifelse(is.na(apart$launch), "all launches", apart$launch)[shown], three(apart$taken_percent),
-                                      three(apart$others_percent),
-                                      three(apart$kernel_percent), three(apart$noiselab_percent), three(apart$unknown_percent))), "")
+  new_part("what it costs, three ways", figures_table(figures), remarks = c(figures_legend, figure_reasons(figures), if (any(shown)) sprintf(
+    "%s: ranks waited for the agent %s %% of one CPU, for others %s, for kernel threads %s, for noiselab %s, for unknown %s",
+    ifelse(is.na(apart$launch), "all launches", apart$launch)[shown], three(apart$taken_percent), three(apart$others_percent),
+    three(apart$kernel_percent), three(apart$noiselab_percent), three(apart$unknown_percent)
+  )))
 }
 
-format_agreement <- function(rows, alpha) {
+agreement_part <- function(report) {
+  rows <- report$accounts
   if (nrow(rows) == 0) return(NULL)
   remark <- ifelse(is.na(rows$reason), rows$cause, rows$reason)
   shown <- !is.na(remark) & nzchar(remark)
-  c(sprintf("does the agent's own CPU time explain what the ranks lost? (\u00b5s per second, on minus off, %g %% CI)", 100 *
-            (1 - 2 * alpha)),
-    wrap_line(paste0(sprintf("%s: ranks lost %s %s, agent used %s on their CPUs, %sdifference %s %s, allowed %s: %s", node_label(rows),
-                             three(rows$preempted_us_per_s), format_ends(rows$preempted_low, rows$preempted_high),
-                             three(rows$agent_us_per_s),
-                             ifelse(is.na(rows$others_us_per_s), "", sprintf("other tasks %s, ", three(rows$others_us_per_s))),
-                             three(rows$difference_us_per_s), format_ends(rows$difference_low, rows$difference_high),
-                             three(rows$tolerance_us_per_s), rows$agreement), ifelse(shown, paste0(" (", remark, ")"), ""))),
-    wrap_line("allowed, fixed before measuring: a tenth of the agent's CPU time or 500 \u00b5s/s, whichever is larger"), "")
+  new_part(sprintf("does the agent's own CPU time explain what the ranks lost? (\u00b5s per second, on minus off, %g %% CI)",
+                   100 * (1 - 2 * report$alpha)), NULL, remarks = c(
+    paste0(sprintf("%s: ranks lost %s %s, agent used %s on their CPUs, %sdifference %s %s, allowed %s: %s", node_label(rows),
+                   three(rows$preempted_us_per_s), format_ends(rows$preempted_low, rows$preempted_high), three(rows$agent_us_per_s),
+                   ifelse(is.na(rows$others_us_per_s), "", sprintf("other tasks %s, ", three(rows$others_us_per_s))),
+                   three(rows$difference_us_per_s), format_ends(rows$difference_low, rows$difference_high),
+                   three(rows$tolerance_us_per_s), rows$agreement), ifelse(shown, paste0(" (", remark, ")"), "")),
+    "allowed, fixed before measuring: a tenth of the agent's CPU time or 500 \u00b5s/s, whichever is larger"
+  ))
 }
 
 format_ends <- function(low, high) ifelse(is.na(low), "-", paste0("[", three(low), ", ", three(high), "]"))
 
-format_tasks <- function(report, most = 8) {
+tasks_part <- function(report, most = 8) {
   tasks <- report$tasks
   if (NROW(tasks) == 0) return(NULL)
   arm <- paste(tasks$launch, tasks$host, arm_label(tasks), sep = ", ")
   of_groups <- paste(report$groups$launch, report$groups$host, arm_label(report$groups), sep = ", ")
   rank <- stats::ave(seq_along(arm), arm, FUN = seq_along)
   rest <- c(table(arm[rank > most]))
-  c("who took the CPU of the ranks", wrap_line(report$evidence), table_lines(task_table(tasks[rank <= most, ], arm[rank <= most])),
-    if (length(rest) > 0) sprintf("  and of %s %d more (--csv --table tasks)", names(rest), rest),
-    unlist(lapply(unique(of_groups), function(one) {
+  new_part("who took the CPU of the ranks", task_table(tasks[rank <= most, ], arm[rank <= most]), report$evidence, c(
+    if (length(rest) > 0) sprintf("and of %s %d more (--csv --table tasks)", names(rest), rest),
+    vapply(unique(of_groups), function(one) {
       groups <- report$groups[of_groups == one, ]
-      wrap_line(sprintf("%s: by group, \u00b5s/s on minus off: %s", one,
-                        paste(groups$group, signed_three(groups$shift_us_per_s), collapse = ", ")))
-    })),
-    wrap_line(paste("share: of the shift of the ranks' preempted time that the task explains, with the interval of that shift; irq,",
-                    "softirq and steal are from /proc/stat, in steps of a clock tick")), "")
+      sprintf("%s: by group, \u00b5s/s on minus off: %s", one, paste(groups$group, signed_three(groups$shift_us_per_s), collapse = ", "))
+    }, ""),
+    paste("share: of the shift of the ranks' preempted time that the task explains, with the interval of that shift; irq,",
+          "softirq and steal are from /proc/stat, in steps of a clock tick")
+  ))
 }
 
 task_table <- function(rows, by = NULL) {
@@ -291,20 +274,19 @@ arm_label <- function(rows) {
   ifelse(has_level(rows$level_requested_percent), paste0(rows$kind, ", ", format_level(rows$level_requested_percent), " %"), rows$kind)
 }
 
-format_bursts <- function(rows) {
+bursts_part <- function(rows) {
   if (NROW(rows) == 0) return(NULL)
   found <- rows[!is.na(rows$period_s), ]
   lacking <- rows[is.na(rows$period_s), ]
-  c("when it takes them",
-    wrap_line(sprintf("%s: %s, %s bursts in %s activities; lengths \u00b5s: p50 %s, p90 %s, p99 %s, longest %s", node_label(rows),
-                      rows$source,
-                      format_count(rows$n_bursts), format_count(rows$n_activities), three(rows$p50_us), three(rows$p90_us),
-                      three(rows$p99_us), three(rows$max_us))),
-    if (nrow(found) > 0) wrap_line(sprintf("%s: period %s, %s \u00b5s in each, by %s", node_label(found), period_interval(found),
-                                           three(found$per_period_us), ifelse(found$period_by == "distances",
-                                                  sprintf("%s distances of activities", format_count(found$n_distances)),
-                                                  sprintf("the spectrum (false-alarm probability %s)", format_p(found$fap))))),
-    wrap_line(sprintf("%s: no period (%s)", node_label(lacking), lacking$reason)), "")
+  new_part("when it takes them", NULL, remarks = c(
+    sprintf("%s: %s, %s bursts in %s activities; lengths \u00b5s: p50 %s, p90 %s, p99 %s, longest %s", node_label(rows), rows$source,
+            format_count(rows$n_bursts), format_count(rows$n_activities), three(rows$p50_us), three(rows$p90_us), three(rows$p99_us),
+            three(rows$max_us)),
+    sprintf("%s: period %s, %s \u00b5s in each, by %s", node_label(found), period_interval(found), three(found$per_period_us), ifelse(
+      found$period_by == "distances", sprintf("%s distances of activities", format_count(found$n_distances)),
+      sprintf("the spectrum (false-alarm probability %s)", format_p(found$fap)))),
+    sprintf("%s: no period (%s)", node_label(lacking), lacking$reason)
+  ))
 }
 
 period_interval <- function(rows) period_words(rows$period_s, (rows$period_high - rows$period_low) / 2)

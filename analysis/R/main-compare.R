@@ -38,7 +38,7 @@ run_compare <- function(dirs, values, form) {
     abort_usage("--plot: '", values$plot, "' does not end in .png")
   }
   if (!is.null(values$report)) check_report_file(values$report, "--report")
-  table <- table_option(values, intervals_tables)
+  table_option(values, estimates_or_rows)
   margin <- margin_option(values$margin)
   alpha <- alpha_option(values$alpha)
   power <- power_option(values$power)
@@ -52,11 +52,13 @@ run_compare <- function(dirs, values, form) {
                                   alpha, power, paired = isTRUE(values$paired))
   if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)
   if (!is.null(values$report)) write_comparison_report(comparison, values$report)
-  if (form == "csv") say_notes("noiselab-compare", comparison$notes)
-  write_output(as_lines(switch(form, json = comparison_json(comparison), csv = comparison_csv(comparison, table),
-                               all = format_comparison(comparison),
-                               comparison_view(comparison, dirs)), values), values$out)
-  if (is.na(comparison$answer)) 0L else answer_status(comparison$answer)
+  notes <- c(comparison$busy, comparison$notes)
+  lines <- answered(form, values$table, pick(comparison, c("alpha", "power", "margin_percent", "paired", "answer", "sides", "differs")),
+                    list(estimates = comparison_estimates(comparison), rows = comparison$rows), notes, format_comparison(comparison),
+                    comparison_view(comparison, dirs), comparison$notes, if (!is.na(comparison$answer)) comparison$answer,
+                    program = "noiselab-compare")
+  write_output(as_lines(lines, values), values$out)
+  attr(lines, "status")
 }
 
 write_comparison_plot <- function(comparison, file) {

@@ -41,9 +41,8 @@ run_plan <- function(operands, values, form) {
   campaign <- if (!is.null(values$pilot)) read_campaign(values$pilot)
   plan <- make_plan(request, campaign)
   notes <- c(plan$notes, brief_notes(campaign))
-  if (form == "csv") say_notes("noiselab-plan", notes)
-  write_output(switch(form, json = plan_json(plan, notes), csv = csv_lines(plan$cells), format_plan(plan, notes)),
-               values$out)
+  lines <- answered(form, NULL, plan_head(plan), plan["cells"], notes, format_plan(plan, notes), format_plan(plan, notes), program = "noiselab-plan")
+  write_output(lines, values$out)
   check_reach(plan)
 }
 
@@ -83,13 +82,8 @@ plan_request <- function(values) {
 }
 
 effect_option <- function(text, name, above = -90) {
-  if (is.null(text)) return(NULL)
-  value <- suppressWarnings(as.numeric(sub(" *%$", "", text)))
-  if (!is_number(value, above, 90)) {
-    abort_usage(name, ": '", text, "' is not a percentage ", if (above == 0) "above 0" else "above -90",
-                " and below 90 (try 0.1%)")
-  }
-  value
+  number_option(sub("^--", "", name), text, NULL, above, 90,
+                paste("a percentage", if (above == 0) "above 0" else "above -90", "and below 90 (try 0.1%)"))
 }
 
 # The first a number of levels, the other the levels themselves.
@@ -222,21 +216,16 @@ wrap_command <- function(text, width = 92) {
   paste0("  ", lines, ifelse(seq_along(lines) < length(lines), " \\", ""))
 }
 
-plan_json <- function(plan, notes) {
+# What JSON has of a plan beside its cells.
+plan_head <- function(plan) {
   request <- plan$request
   basis <- plan$basis
-  run <- c(plan$run[c("n_launches", "pairs_per_launch", "measuring_s", "total_s", "total_upper_s")],
-           list(half_period_s = basis$half_s, levels_percent = I(basis$levels), between_halves_s = basis$overhead_s,
-                launch_start_s = basis$launch_s,
-                within_a_day = isTRUE(plan$run$total_s <= day_s), reason = plan$run$reason))
-  lone <- setdiff(names(run), "levels_percent")
-  run[lone] <- lapply(run[lone], jsonlite::unbox)
-  lines <- list(
-    schema = 1L, program = "noiselab-plan", version = package_version_text(), alpha = request$alpha,
-    power = request$power, channel = request$channel, scope = if (plan$across) scope_campaign else scope_launch,
-    scatter = if (is.null(basis$pilot)) "assumed" else "pilot", detect = request$detect %||% NA,
-    margin = request$margin %||% NA, expect = if (is.null(request$margin)) NA else request$expect,
-    command = plan$command
+  list(
+    alpha = request$alpha, power = request$power, channel = request$channel, scope = if (plan$across) scope_campaign else scope_launch,
+    scatter = if (is.null(basis$pilot)) "assumed" else "pilot", detect = request$detect, margin = request$margin,
+    expect = if (!is.null(request$margin)) request$expect, command = plan$command,
+    run = c(plan$run[c("n_launches", "pairs_per_launch", "measuring_s", "total_s", "total_upper_s", "reason")],
+            list(half_period_s = basis$half_s, levels_percent = I(basis$levels), between_halves_s = basis$overhead_s,
+                 launch_start_s = basis$launch_s, within_a_day = isTRUE(plan$run$total_s <= day_s)))
   )
-  to_json(c(lines, list(cells = plan$cells, run = run, notes = as.character(unique(notes)))), single = names(lines))
 }

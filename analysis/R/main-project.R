@@ -67,8 +67,8 @@ run_project <- function(operands, values, form) {
     return(invisible())
   }
   if (!is.null(values$report)) write_projection_report(projection, project_command(operands, values), values$report)
-  if (form == "csv") say_notes("noiselab-project", projection$notes)
-  lines <- switch(form, json = projection_json(projection), csv = csv_lines(projection$rows), projection_view(projection))
+  lines <- answered(form, NULL, projection_head(projection), list(projections = projection$rows, reserve = projection$reserve), projection$notes,
+                    NULL, projection_view(projection), program = "noiselab-project")
   write_output(as_lines(lines, values), values$out)
   if (!is.null(request$margin)) answer_status(projection$margin_answer)
 }

@@ -1,6 +1,7 @@
 # The front ends: options in, text out, exit status back. Nothing else in the package prints.
 
 starts_tables <- c("starts", "ranks", "nodes", "clocks", "raw")
+estimates_or_rows <- c("estimates", "rows")
 periodic_arms <- c("off", "on", "all")
 
 # A function, because it names the rows of tables in files that are read later.
@@ -68,7 +69,10 @@ analyze_help <- function() {
     c("Usage: noiselab analyze [OPTIONS] DIR...", more),
     c("Prints the verdict table of a campaign: DIR is a campaign or a launch, several are analyzed",
       "together. With a word before them (a directory of that name is ./word):", "",
-      unlist(lapply(words, function(w) c(sprintf("  %-15s %s", w$name, w$help[1]), sprintf("  %-15s %s", "", w$help[-1]))))),
+      unlist(lapply(words, function(w) {
+        lines <- c(w$help, table_words(w))
+        sprintf("  %-15s %s", c(w$name, rep("", length(lines) - 1)), lines)
+      }))),
     analyze_options(),
     c("Channels (*: only when asked for):",
       sprintf("  %-10s %s [%s]", paste0(about$name, ifelse(about$asked, "*", "")), about$question, about$formula), "", exit_help)
@@ -104,97 +108,99 @@ run_analyze <- function(operands, values, form) {
   attr(lines, "status")
 }
 
-# What can stand before the operands: `options` that mean something to it (beside json, csv and out), and `run`, which
-# gets operands, values and the form of the output and returns lines, or NULL when it has written them itself.
+# What can stand before the operands: `options` that mean something to it (beside json, csv and out), `tables` that --csv --table prints, the
+# first by itself, and `run`, which gets operands, values and the form of the output and returns lines, or NULL when it has written them itself.
 # A function, because the entries refer to functions of files that are read later.
 analyze_words <- function() list(
   list(name = "summary", operands = "FILE.csv", options = "margin", run = analyze_summary,
        help = c("a table of mean, SD and n (columns table, config, op, bytes, level_percent, mean_s,",
                 "sd_s, n), judged by the published rules P and N, Welch's test and Holm")),
-  list(name = "starts", operands = "DIR...", options = "table", run = analyze_starts,
-       help = c("how well synchronised starts began, who was late, what the clocks did; its tables for --csv:",
-                paste0(paste(starts_tables, collapse = ", "), " (raw: every start of every rank, of launches with --raw)"))),
+  list(name = "starts", operands = "DIR...", tables = starts_tables, run = analyze_starts,
+       help = c("how well synchronised starts began, who was late, what the clocks did (table raw: every start of every",
+                "rank, of launches with --raw)")),
   list(name = "mpiperf", operands = "DIR...", options = "trim", run = analyze_mpiperf,
        help = c("the report that MPIPerf publishes, from launches with --raw, and after how many starts",
                 "its stop rules would have stopped")),
   list(name = "reproducibility", operands = "DIR...", options = "alpha", run = analyze_reproducibility,
-       help = c("the relative standard error over launches, by number of ranks (3 launches or more)")),
+       help = "the relative standard error over launches, by number of ranks (3 launches or more)"),
   list(name = "stability", operands = "DIR...", options = c("alpha", "spread"), run = analyze_stability,
        help = c("which configuration (operation, size, ranks, count) repeats and reacts to the highest level, and",
                 "what to measure with; status 3 when none does both")),
   list(name = "advise", operands = "DIR...", options = c("alpha", "margin", "rules"), run = analyze_advise,
        help = c("which collective algorithm of the MPI library is the fastest here, quiet and under noise, and how to select it",
                 "(launches of noiselab run advise); status 3: undecided somewhere")),
-  list(name = "equivalent", operands = "TRACE|DIR...", options = character(), run = analyze_equivalent,
+  list(name = "equivalent", operands = "TRACE|DIR...", run = analyze_equivalent,
        help = c("the setting of noiselab-gen that is like a recorded agent: level, period, pattern, and how good the",
                 "likeness is (a trace of noiselab record, or launches with the bursts of an agent)")),
-  list(name = "intervals", operands = "DIR...", options = c("table", "alpha", "power", "margin"), run = analyze_intervals,
+  list(name = "intervals", operands = "DIR...", options = c("alpha", "power", "margin"), tables = estimates_or_rows, run = analyze_intervals,
        help = c("slowdown by an agent's sampling interval, and with --margin the shortest interval that is safe; then status",
                 "0: there is one, 1: none is, 3: cannot tell")),
-  list(name = "replay", operands = "DIR...", options = c("table", "alpha", "power", "margin"), run = analyze_replay,
+  list(name = "replay", operands = "DIR...", options = c("alpha", "power", "margin"), tables = estimates_or_rows, run = analyze_replay,
        help = c("an agent and its replay by the generator side by side: the same slowdown? (--margin: that much apart is still",
                 "the same; then status 0: the same, 1: not, 3: cannot tell)")),
-  list(name = "counters", operands = "DIR...", options = c("table", "alpha"), run = analyze_counters,
-       help = c("why it got slower: clock, cycles per instruction and cache traffic by arm (launches with likwid*.csv); its",
-                paste0("tables for --csv: ", paste(counter_tables, collapse = ", ")))),
-  list(name = "nodes", operands = "DIR...", options = c("table", "alpha", "power", "margin", "level"), run = analyze_nodes,
+  list(name = "counters", operands = "DIR...", options = "alpha", tables = c("causes", "changes"), run = analyze_counters,
+       help = "why it got slower: clock, cycles per instruction and cache traffic by arm (launches with likwid*.csv)"),
+  list(name = "nodes", operands = "DIR...", options = c("alpha", "power", "margin", "level"), tables = c("estimates", "nodes", "ranks"),
+       run = analyze_nodes,
        help = c("which node, and which rank, got the noise: extra preempted time of each place, with interval and",
-                paste0("limit (--margin: percent of one CPU); its tables for --csv: ", paste(location_tables, collapse = ", ")))),
-  list(name = "periodic", operands = "DIR...", options = c("table", "alpha", "period", "arm"), run = analyze_periodic,
+                "limit (--margin: percent of one CPU)")),
+  list(name = "periodic", operands = "DIR...", options = c("alpha", "period", "arm"), tables = c("periods", "peaks"), run = analyze_periodic,
        help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with --raw: down",
-                paste0("to ticks); its tables for --csv: ", paste(periodic_tables, collapse = ", ")))),
-  list(name = "acceptance", operands = "DIR...", run = analyze_acceptance,
-       options = c("table", "alpha", "margin", "limits", "classes", "reference", "known-bad", "write-limits", "reframe", "check-limits",
+                "to ticks)")),
+  list(name = "acceptance", operands = "DIR...", run = analyze_acceptance, tables = c(acceptance_tables, trend_tables),
+       options = c("alpha", "margin", "limits", "classes", "reference", "known-bad", "write-limits", "reframe", "check-limits",
                    "openmetrics", "junit", "nodes-dir", "lines"), bare = TRUE,
        help = c("is this cluster quiet and correct, and which node is not (launches of noiselab-accept); status 0: pass, 1: fail,",
-                paste0("3: inconclusive. --margin: so much worse may a node be. Tables for --csv:"),
-                paste0(paste(acceptance_tables, collapse = ", "), ". Several DIR:"), paste0("what changed from night to night; tables: ", paste(trend_tables, collapse = ", ")))),
-  list(name = "profile", operands = "DIR", options = c("table", "alpha", "arrival-trace"), run = analyze_profile,
-       help = c("where a program spent its time, and who waited for whom (noiselab profile; of several runs the last); its",
-                paste0("tables for --csv: ", paste(profile_tables, collapse = ", ")))),
-  list(name = "agent", operands = "DIR...", options = c("table", "alpha", "margin"), run = analyze_agent,
+                "3: inconclusive. --margin: so much worse may a node be. Several DIR: what changed from night to night (tables",
+                paste0(paste(trend_tables, collapse = ", "), ")"))),
+  list(name = "profile", operands = "DIR", options = c("alpha", "arrival-trace"), tables = profile_tables, run = analyze_profile,
+       help = "where a program spent its time, and who waited for whom (noiselab profile; of several runs the last)"),
+  list(name = "agent", operands = "DIR...", options = c("alpha", "margin"), tables = agent_csv_tables, run = analyze_agent,
        help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
-                paste0("who took the CPU; its tables for --csv: ", paste(agent_csv_tables, collapse = ", "))))
+                "who took the CPU"))
 )
 
+# Lines of the help of a word.
+table_words <- function(word) if (!is.null(word$tables)) strwrap(paste0("Tables for --csv: ", paste(word$tables, collapse = ", ")), 94)
+
 run_word <- function(word, operands, values, form) {
-  only_options(values, word$name, word$options)
+  only_options(values, word$name, c(word$options, if (!is.null(word$tables)) "table"))
   if (length(operands) == 0 && !isTRUE(word$bare)) abort_usage(word$name, ": no ", sub("\\.\\.\\.$", "", word$operands),
       " given (try --help)")
+  table_option(values, word$tables)
   word$run(operands, values, form)
 }
 
 analyze_summary <- function(operands, values, form) {
   if (length(operands) != 1) abort_usage("summary: wanted one FILE.csv, got ", length(operands))
   judged <- judge_summary(read_summary(operands), margin_percent = margin_option(values$margin))
-  lines <- switch(form, json = summary_json(judged), csv = summary_csv(judged), all = format_summary(judged),
-                  summary_view(judged, operands))
-  if (!is.null(judged$answer)) attr(lines, "status") <- answer_status(judged$answer)
-  lines
+  answered(form, NULL, judged[names(judged) != "rows"], judged["rows"], NULL, format_summary(judged), summary_view(judged, operands),
+           answer = judged$answer)
 }
 
 analyze_starts <- function(operands, values, form) {
-  table <- table_option(values, starts_tables)
-  if (table == "raw") return(write_raw_csv(operands, values$out))
+  if (identical(values$table, "raw")) return(write_raw_csv(operands, values$out))
   campaign <- read_campaign(operands, arms = "any")
   check_synchronised(campaign)
-  if (form == "csv") say_notes("noiselab-analyze", starts_notes(campaign))
-  switch(form, json = starts_json(campaign), csv = starts_csv(campaign, table), all = format_starts(campaign),
-         starts_view(campaign, operands))
+  answered(form, values$table, list(launches = texts(names(campaign$launches))), list(
+    starts = start_quality(campaign), ranks = late_ranks(campaign), nodes = late_ranks(campaign, "node"), clocks = clock_runs(campaign)
+  ), starts_notes(campaign), format_starts(campaign), starts_view(campaign, operands))
 }
 
 analyze_nodes <- function(operands, values, form) {
-  table <- table_option(values, location_tables)
   margin <- margin_option(values$margin)
   alpha <- alpha_option(values$alpha)
   power <- power_option(values$power)
   location <- locate_noise(keep_levels(read_campaign(operands), level_option(values$level)), alpha, power, margin)
-  if (form == "csv") say_notes("noiselab-analyze", c(location$answer, location$notes))
-  lines <- switch(form, json = location_json(location), csv = location_csv(location, table), all = format_location(location),
-                  location_view(location, operands))
-  if (!is.null(margin)) attr(lines, "status") <- answer_status(location$margin_answer$answer)
-  lines
+  answered(form, values$table, c(
+    list(alpha = alpha, power = power, launches = texts(names(location$campaign$launches)), answer = texts(location$answer)),
+    margin_head(margin, location$margin_answer)
+  ), list(estimates = location_estimates(location), nodes = location$nodes, ranks = location$ranks), location$notes,
+  format_location(location), location_view(location, operands), c(location$answer, location$notes), location$margin_answer$answer)
 }
+
+# What JSON says of a margin.
+margin_head <- function(margin, answer) list(margin_percent = margin, margin_answer = answer$answer, margin_reason = answer$reason)
 
 # Straight to the file or to stdout, a few blocks at a time: raw files may be larger than memory.
 write_raw_csv <- function(dirs, file) {
@@ -216,9 +222,9 @@ write_raw_csv <- function(dirs, file) {
 analyze_mpiperf <- function(operands, values, form) {
   trim <- trim_option(values$trim)
   report <- mpiperf_report(operands, trim)
-  if (form == "csv") say_notes("noiselab-analyze", c(mpiperf_words(trim), attr(report, "notes")))
-  switch(form, json = mpiperf_json(report, trim), csv = csv_lines(report), all = format_mpiperf(report, trim),
-         mpiperf_view(report, trim, operands))
+  notes <- attr(report, "notes")
+  answered(form, NULL, list(trim = trim, remark = mpiperf_words(trim)), list(rows = report), notes, format_mpiperf(report, trim),
+           mpiperf_view(report, trim, operands), c(mpiperf_words(trim), notes))
 }
 
 analyze_reproducibility <- function(operands, values, form) {
@@ -226,9 +232,9 @@ analyze_reproducibility <- function(operands, values, form) {
   campaign <- read_campaign(operands, arms = "any")
   table <- reproducibility(campaign, conf)
   check_reproducibility(table)
-  if (form == "csv") say_notes("noiselab-analyze", campaign$notes)
-  switch(form, json = reproducibility_json(table, conf, campaign$notes), csv = csv_lines(table),
-         all = format_reproducibility(table, conf, campaign$notes), reproducibility_view(table, conf, campaign$notes, operands))
+  notes <- campaign$notes
+  answered(form, NULL, list(confidence = conf), list(rows = table), notes, format_reproducibility(table, conf, notes),
+           reproducibility_view(table, conf, notes, operands))
 }
 
 analyze_dirs <- function(dirs, values, form) {
@@ -249,12 +255,13 @@ analyze_dirs <- function(dirs, values, form) {
   analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = wanted, margin = margin,
                                delta_percent = delta, unit = unit, mixed = isTRUE(values$mixed))
   if (has_agent(campaign)) analysis <- with_agent_answers(analysis)
-  if (form == "csv") say_notes("noiselab-analyze", analysis$notes)
-  all <- function() format_verdicts(analysis)
-  lines <- switch(form, json = verdicts_json(analysis), csv = verdicts_csv(analysis, table), all = all(),
-                  answer_view(analysis, all_command(dirs)) %||% all())
-  if (is_asked) attr(lines, "status") <- answer_status(analysis$margin_answer$answer)
-  lines
+  answered(form, table, c(
+    list(alpha = alpha, power = power, launches = texts(names(campaign$launches))), margin_head(margin, analysis$margin_answer),
+    list(looks = analysis$looks)
+  ), list(estimates = campaign_estimates(analysis), verdicts = public_verdicts(analysis$verdicts), thresholds = analysis$thresholds,
+          amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts),
+  analysis$notes, format_verdicts(analysis), answer_view(analysis, all_command(dirs)) %||% format_verdicts(analysis),
+  answer = if (is_asked) analysis$margin_answer$answer)
 }
 
 # The campaign with these levels only; the off rows stay.

@@ -226,9 +226,3 @@ mpiperf_view <- function(report, trim, operands) {
            table, "used: not late, and left after trimming; mean of all, longest: of all starts", mpiperf_words(trim),
            length(attr(report, "notes")), all_command(operands, "mpiperf"), report_beside(operands))
 }
-
-mpiperf_json <- function(report, trim) {
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), trim = trim,
-               remark = mpiperf_words(trim), rows = report, notes = as.character(attr(report, "notes"))),
-          single = c("schema", "program", "version", "trim", "remark"))
-}

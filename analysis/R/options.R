@@ -90,27 +90,24 @@ only_options <- function(values, what, known) {
   abort_usage("--", given[1], " does not apply to ", what, why)
 }
 
-alpha_option <- function(text) {
-  if (is.null(text)) return(0.01)
-  value <- suppressWarnings(as.numeric(text))
-  if (!is_number(value, 1e-4, 0.5)) {
-    abort_usage("--alpha: '", text, "' is not a probability above 0.0001 and below 0.5 (try 0.01)")
-  }
+# A number above `above` and below `below`, with or without "%" where it is a percentage; `otherwise` where none was given.
+number_option <- function(name, text, otherwise, above, below, what) {
+  if (is.null(text)) return(otherwise)
+  value <- suppressWarnings(as.numeric(if (startsWith(what, "a percentage")) sub("\\s*%$", "", text) else text))
+  if (!is_number(value, above, below)) abort_usage("--", name, ": '", text, "' is not ", what)
   value
 }
 
-# "1%" or "1": a percentage; NULL where none was given.
-percent_option <- function(name, text, example) {
-  if (is.null(text)) return(NULL)
-  value <- suppressWarnings(as.numeric(sub("\\s*%$", "", text)))
-  if (!is_number(value, 0, 100)) {
-    abort_usage("--", name, ": '", text, "' is not a percentage above 0 and below 100 (try ", example, ")")
-  }
-  value
+percent_option <- function(name, text, example, otherwise = NULL) {
+  number_option(name, text, otherwise, 0, 100, paste0("a percentage above 0 and below 100 (try ", example, ")"))
 }
 
 margin_option <- function(text) percent_option("margin", text, "1%")
 delta_option <- function(text) percent_option("delta", text, "0.1%")
+alpha_option <- function(text) number_option("alpha", text, 0.01, 1e-4, 0.5, "a probability above 0.0001 and below 0.5 (try 0.01)")
+power_option <- function(text) number_option("power", text, 0.95, 0.05, 0.9999, "a probability above 0.05 and below 0.9999 (try 0.95)")
+# from 0 on
+trim_option <- function(text) number_option("trim", text, 0.25, -1e-300, 1, "a share from 0 to below 1 (try 0.25, or 0 for none)")
 
 # Names out of a closed list, separated by commas; NULL where none was given.
 names_option <- function(name, text, known, what) {
@@ -136,24 +133,6 @@ unit_option <- function(text) {
   if (is.null(text)) return("auto")
   if (!text %in% c("auto", "launch", "pair")) abort_usage("--unit: '", text, "' is not auto, launch or pair")
   text
-}
-
-power_option <- function(text) {
-  if (is.null(text)) return(0.95)
-  value <- suppressWarnings(as.numeric(text))
-  if (!is_number(value, 0.05, 0.9999)) {
-    abort_usage("--power: '", text, "' is not a probability above 0.05 and below 0.9999 (try 0.95)")
-  }
-  value
-}
-
-trim_option <- function(text) {
-  if (is.null(text)) return(0.25)
-  value <- suppressWarnings(as.numeric(text))
-  if (!is_number(value) || value < 0 || value >= 1) {
-    abort_usage("--trim: '", text, "' is not a share from 0 to below 1 (try 0.25, or 0 for none)")
-  }
-  value
 }
 
 # The first of the tables is the default.

@@ -332,19 +332,15 @@ periodic_notes <- function(campaign, rows) {
 
 # ---- noiselab analyze periodic -----------------------------------------------------------------
 
-periodic_tables <- c("periods", "peaks")
-
 analyze_periodic <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
   arm <- values$arm %||% "off"
   if (!arm %in% periodic_arms) abort_usage("--arm: '", arm, "' is not an arm", did_you_mean(arm, periodic_arms))
-  table <- table_option(values, periodic_tables)
   campaign <- read_campaign(operands, arms = "any")
   rows <- periodic_noise(campaign, period_option(values$period), arm, alpha)
   if (nrow(rows) == 0) abort_data("no row of the arm ", arm, " in ", paste(operands, collapse = " "), ": try --arm all")
-  if (form == "csv") say_notes("noiselab-analyze", attr(rows, "notes"))
-  switch(form, json = periodic_json(rows, alpha), csv = periodic_csv(rows, table), all = format_periodic(rows, alpha),
-         periodic_view(rows, alpha, operands))
+  answered(form, values$table, list(alpha = alpha), list(periods = rows, peaks = attr(rows, "peaks")), attr(rows, "notes"),
+           format_periodic(rows, alpha), periodic_view(rows, alpha, operands))
 }
 
 # Times with units, several separated by commas or given again.
@@ -424,16 +420,4 @@ period_words <- function(seconds, se) {
     sprintf("%.*f \u00b1 %.*f %s", digits, s / scale[[unit]], digits, e / scale[[unit]], names(scale)[unit])
   }
   mapply(one, seconds, se, USE.NAMES = FALSE)
-}
-
-periodic_json <- function(rows, alpha) {
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = alpha,
-               periods = rows,
-               peaks = attr(rows, "peaks"), notes = as.character(unique(attr(rows, "notes")))),
-          single = c("schema", "program", "version", "alpha"))
-}
-
-periodic_csv <- function(rows, table) {
-  frame <- if (table == "peaks") attr(rows, "peaks") else rows
-  if (NROW(frame) == 0) character() else csv_lines(frame)
 }

@@ -134,24 +134,22 @@ projection_view <- function(projection) {
            c(tail_warning(projection), unseen_warning(projection), projection$notes))
 }
 
-projection_json <- function(projection) {
+# What JSON has of a projection beside its rows.
+projection_head <- function(projection) {
   noise <- projection$noise
   request <- projection$request
-  lines <- list(
-    schema = 1L, program = "noiselab-project", version = package_version_text(), alpha = request$alpha / 2, name = noise$name,
-    period_ns = round(noise$period_s * 1e9), bursts_per_s = noise$rate_hz, burst_cost_ns = mean(noise$costs_s) * 1e9,
+  ns <- function(seconds) round(1e9 * (seconds %||% NA))
+  watched <- function(x) if (is.finite(noise$watched_s)) x
+  list(
+    alpha = request$alpha / 2, name = noise$name, period_ns = ns(noise$period_s), bursts_per_s = noise$rate_hz, burst_cost_ns = mean(noise$costs_s) * 1e9,
     burst_cost_max_ns = max(noise$costs_s) * 1e9, burst_cost_low_ratio = noise$scale[1], burst_cost_high_ratio = noise$scale[2],
-    n_bursts = if (is.finite(noise$watched_s)) noise$n_bursts else NA, watched_s = if (is.finite(noise$watched_s)) noise$watched_s else NA,
-    nodes_recorded = if (is.finite(noise$watched_s)) noise$n_nodes else NA, seed = request$seed,
-    below_percent = request$margin %||% usual_margin, below_until_nodes = if (isTRUE(is.finite(projection$below))) projection$below else NA, pattern = request$pattern$name %||% NA,
-    margin_percent = request$margin %||% NA, margin_answer = projection$margin_answer %||% NA,
-    common_phase_answer = projection$common_answer %||% NA, shortest_period_ns = round(1e9 * (unname(projection$shortest_s["independent"]) %||% NA)),
-    shortest_period_common_ns = round(1e9 * (unname(projection$shortest_s["common"]) %||% NA)),
-    unseen_ns = round(1e9 * (projection$unseen$longest_s %||% NA)), unseen_high_percent = projection$unseen$high_percent %||% NA,
-    watch_s = projection$unseen$watch_s %||% NA, tail_shape = noise$tail$shape %||% NA, tail_bursts = noise$tail$n %||% NA,
-    tail_needs_bursts = if (is.finite(noise$tail$needed %||% NA)) ceiling(noise$tail$needed) else NA
+    n_bursts = watched(noise$n_bursts), watched_s = watched(noise$watched_s), nodes_recorded = watched(noise$n_nodes), seed = request$seed,
+    below_percent = request$margin %||% usual_margin, below_until_nodes = if (isTRUE(is.finite(projection$below))) projection$below,
+    pattern = request$pattern$name, margin_percent = request$margin, margin_answer = projection$margin_answer,
+    common_phase_answer = projection$common_answer, shortest_period_ns = ns(unname(projection$shortest_s["independent"])),
+    shortest_period_common_ns = ns(unname(projection$shortest_s["common"])), unseen_ns = ns(projection$unseen$longest_s),
+    unseen_high_percent = projection$unseen$high_percent, watch_s = projection$unseen$watch_s, tail_shape = noise$tail$shape,
+    tail_bursts = noise$tail$n, tail_needs_bursts = if (is.finite(noise$tail$needed %||% NA)) ceiling(noise$tail$needed),
+    sentences = texts(projection_sentences(projection))
   )
-  to_json(c(lines, list(projections = projection$rows, reserve = projection$reserve,
-                        sentences = projection_sentences(projection), notes = as.character(unique(projection$notes)))),
-          single = names(lines))
 }

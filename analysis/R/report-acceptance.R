@@ -15,7 +15,8 @@ write_acceptance_report <- function(result, file, plots_dir = files_beside(file)
                                                   result$ended_utc), result$answer,
     if (result$self_check$verdict == "inconclusive") paste0("Self-check: ", result$self_check$reason, "."), figure("matrix"), list(
       page_section("failed", "Which node failed what, and what is to be done?", failed_sentence(result), figure("boxes"),
-                   failing_table(result), list(details_tag("All checks", acceptance_check_table(result),
+                   failing_table(result), list(details_tag("All checks", page_table(checks_table(result), how = sprintf(
+                     "The figure that stands for each check, of the worst node or pair, with its %g %% interval.", 100 * (1 - result$alpha))),
                                                            reasons_fold(result$checks$check, result$checks$reason, "a check has no plain verdict")))),
       page_section("where", "Which node lost time, and when?", lost_sentence(result), figure("map"), acceptance_node_table(result)),
       page_section("trust", "Can the run be trusted?", sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason),
@@ -47,16 +48,6 @@ lost_sentence <- function(result) {
           format_effect(stats::median(rows$lost_percent), FALSE))
 }
 
-acceptance_check_table <- function(result) {
-  rows <- result$checks
-  html_table(list(check = rows$check, measures = what_words(rows), value = ifelse(rows$status == "ran", figure_interval(rows), "-"),
-                  on = rows$entity,
-                  limit = rows$limit, "judged by" = rows$source, judged = format_count_each(rows$n_judged), verdict = marked(rows$verdict)),
-             how = sprintf("The figure that stands for each check, of the worst node or pair, with its %g %% interval.", 100 *
-                           (1 - result$alpha)),
-             text = c("check", "measures", "on", "limit", "judged by", "verdict"), wrap = "measures", verdict = rows$verdict)
-}
-
 failing_table <- function(result) {
   rows <- utils::head(result$judgements[result$judgements$verdict == "fail", ], 60)
   if (nrow(rows) == 0) return(NULL)
@@ -64,14 +55,14 @@ failing_table <- function(result) {
   todo <- unique(rows$todo[nzchar(rows$todo)])
   list(html_table(list(who = rows$entity, check = rows$check, measures = what_words(rows), value = figure_interval(rows),
                        limit = rows$limit,
-                       effect = rows$effect, "judged by" = rows$source, verdict = marked(rows$verdict)),
+                       effect = rows$effect, "judged by" = rows$source, verdict = rows$verdict),
                   text = c("who", "check", "measures", "limit", "effect", "judged by", "verdict"), wrap = c("measures", "effect"), verdict = rows$verdict),
        if (length(todo) > 0) list(tags$h3("What to do"), tags$ul(lapply(todo, tags$li))))
 }
 
 acceptance_node_table <- function(result) {
   rows <- result$nodes
-  list(html_table(list(node = rows$host, verdict = marked(rows$verdict)), text = c("node", "verdict"), verdict = rows$verdict),
+  list(html_table(list(node = rows$host, verdict = rows$verdict), text = c("node", "verdict"), verdict = rows$verdict),
        reasons_fold(rows$host, rows$reason, "a node has its verdict"))
 }
 

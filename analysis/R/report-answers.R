@@ -238,7 +238,7 @@ trust_sentence <- function(checks) {
 
 trust_table <- function(checks) {
   word <- c(good = "pass", look = "look", unknown = "unknown")[checks$result]
-  html_table(list(check = checks$check, finding = checks$finding, result = marked(ifelse(word == "look", "look at it", word))),
+  html_table(list(check = checks$check, finding = checks$finding, result = ifelse(word == "look", "look at it", word)),
              text = c("check", "finding", "result"), wrap = "finding", verdict = ifelse(word == "look", "look at it", word))
 }
 

@@ -11,9 +11,13 @@ write_comparison_report <- function(comparison, file, plots_dir = files_beside(f
   sections <- lapply(families, function(family) {
     rows <- comparison$rows[comparison$rows$family == family, ]
     page_section(family, comparison_families[[family]]$question, family_sentence(rows), if (family != families[1]) figure(family),
-                 list(change_table(rows, comparison), reasons_fold(change_names(rows), rows$reason)),
+                 list(page_table(change_table(rows, comparison, change_names(rows)),
+                                 how = paste0(comparison_intro(comparison), if (any(rows$familywise %in% FALSE)) paste0(". ", change_alone_words), ".")),
+                      reasons_fold(change_names(rows), rows$reason)),
                  if (any(!is.na(rows$margin_verdict))) {
-                   list(details_tag("Against the margin", change_margin_table(rows[!is.na(rows$margin_verdict), ], comparison)))
+                   judged <- rows[!is.na(rows$margin_verdict), ]
+                   list(details_tag("Against the margin", page_table(change_margin_table(judged, comparison, change_names(judged)),
+                                                                     how = upper_first(change_margin_words(comparison)))))
                  })
   })
   write_page(html_page("B against A", sprintf("A: %s, %s; B: %s, %s", sides$dirs[1], launches_words(sides$launches[1]), sides$dirs[2],
@@ -66,30 +70,6 @@ change_names <- function(rows) {
          ifelse(treated, at_level(rows), ""), ifelse(treated & nzchar(label), paste0(", ", label), ""))
 }
 
-change_table <- function(rows, comparison) {
-  scale <- ifelse(rows$family %in% c("time", "tail"), 1 / 1000, 1)
-  value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g", x * scale))
-  word <- paste0(rows$verdict, ifelse(rows$familywise %in% FALSE, " (alone)", ""))
-  unit <- if (rows$family[1] %in% c("time", "tail")) ", \u00b5s" else if (rows$family[1] %in% c("share", "slowdown")) ", %" else ""
-  columns <- list(what = change_names(rows), A = value(rows$value_a), B = value(rows$value_b), change = format_change(rows$effect),
-                  CI = change_interval(rows$ci_low, rows$ci_high), "p, Holm" = format_p(rows$p_holm),
-                  limit = format_change(rows$detection_limit, FALSE), n = paste(format_count_each(rows$n_a), format_count_each(rows$n_b),
-                      sep = ", "),
-                  verdict = marked(word))
-  names(columns)[2:4] <- c(paste0("A", unit), paste0("B", unit), paste0("change, ", rows$unit[1]))
-  html_table(columns, how = paste0(comparison_intro(comparison), if (any(rows$familywise %in% FALSE)) {
-    ". Alone: by itself, not with Holm's correction over the rows of the family"
-  }, "."), text = c("what", "verdict"), verdict = word)
-}
-
-change_margin_table <- function(rows, comparison) {
-  html_table(list(what = change_names(rows), "change, %" = format_change(rows$effect),
-                  CI = change_interval(rows$bound_low, rows$bound_high),
-                  verdict = marked(rows$margin_verdict)),
-             how = sprintf("By the interval of confidence %g %% against +-%g %%; slower by more: after Holm's correction over these rows.",
-                           100 * (1 - 2 * comparison$alpha), comparison$margin_percent), text = c("what", "verdict"), verdict = rows$margin_verdict)
-}
-
 family_figure <- function(comparison, family, plots_dir) {
   comparison$rows <- comparison$rows[comparison$rows$family == family, ]
   drawn <- plot_compare(comparison)
@@ -136,20 +116,13 @@ write_change_report <- function(comparison, dirs, file) {
   check_report_file(file, "--report")
   rows <- comparison$rows
   shown <- shown_changes(rows)
-  word <- change_words(shown)
-  unit <- change_unit(shown)
   tags <- htmltools::tags
+  how <- sprintf("B against A, each with its %g %% interval; Holm's correction over all figures%s. Limit: the change that would have been found.%s",
+                 100 * (1 - comparison$alpha), if (is.null(comparison$margin)) "" else sprintf("; same: within %g %%", comparison$margin),
+                 if (nrow(rows) > nrow(shown)) sprintf(" %d more: noiselab compare --csv.", nrow(rows) - nrow(shown)) else "")
   write_page(html_page("B against A", sprintf("acceptance campaigns; A: %s; B: %s", dirs[1], dirs[2]), comparison$answer, NULL, NULL, list(
-    page_section("changed", "Which figures changed?", comparison$answer, NULL, html_table(list(
-      figure = figure_name(shown), A = format_figure(shown$value_a, shown$unit), B = format_figure(shown$value_b, shown$unit),
-      change = paste(format_effect(shown$effect), unit), CI = format_interval(shown$ci_low, shown$ci_high),
-      "p, Holm" = format_p(shown$p_holm),
-      limit = paste(format_effect(shown$detection_limit, FALSE), unit), verdict = marked(word)
-    ), how = sprintf(paste("B against A, each with its %g %% interval; Holm's correction over all figures%s. Limit: the change that would have been found.%s"),
-                     100 * (1 - comparison$alpha), if (is.null(comparison$margin)) "" else
-                       sprintf("; same: within %g %%", comparison$margin),
-                     if (nrow(rows) > nrow(shown)) sprintf(" %d more: noiselab compare --csv.", nrow(rows) - nrow(shown)) else ""),
-    text = c("figure", "verdict"), verdict = word), list(details_tag("Notes", notes_list(comparison$notes)))),
+    page_section("changed", "Which figures changed?", comparison$answer, NULL, page_table(changes_table(shown), how = how),
+                 list(details_tag("Notes", notes_list(comparison$notes)))),
     page_section("again", "How to repeat it", sprintf("Compared by noiselab %s.", package_version_text()), NULL, tags$pre(paste(c(
       "noiselab compare", if (!is.null(comparison$margin)) paste("--margin", format(comparison$margin, digits = 15)), vapply(dirs, quote_word, "")), collapse = " ")))
   )), file)

@@ -107,7 +107,11 @@ html_table <- function(columns, caption = NULL, how = NULL, text = character(), 
 # `table`: an nl_table whose mark is the word of its last column.
 page_table <- function(table, caption = NULL, how = NULL) {
   tags <- htmltools::tags
-  if (!is.null(table$mark)) table$mark <- row_look(table$mark)
+  if (!is.null(table$mark)) {
+    last <- length(table$columns)
+    table$columns[[last]]$text <- with_mark(table$columns[[last]]$text, table$mark)
+    table$mark <- row_look(table$mark)
+  }
   tags$div(class = "table", tags$div(class = "scroll", table_html(table, caption)),
            if (!is.null(how)) tags$details(class = "how", tags$summary("What the columns mean"), tags$p(how)))
 }
@@ -117,10 +121,11 @@ row_look <- function(verdict) {
   ifelse(is.na(colour), "", paste0("look-", colour))
 }
 
-# Words of verdicts with their marks.
-marked <- function(words) {
+# Texts with the marks of their words, once.
+with_mark <- function(text, words) {
   mark <- verdict_looks$mark[match(words, verdict_looks$word)]
-  trimws(paste(ifelse(is.na(mark), "", mark), words))
+  mark[is.na(mark)] <- ""
+  ifelse(startsWith(text, mark), text, paste(mark, text))
 }
 
 # Each reason once, with the rows that it concerns (`name`, one per reason given); NULL without a reason.

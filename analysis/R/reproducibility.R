@@ -90,8 +90,3 @@ reproducibility_view <- function(table, conf, notes, operands) {
            rse_table(table, conf), "times in \u00b5s; RSE: standard error of the mean over launches, percent of it; all starts count",
            sprintf("no RSE: %s", unique(stats::na.omit(table$reason))), length(unique(notes)), all_command(operands, "reproducibility"), report_beside(operands))
 }
-
-reproducibility_json <- function(table, conf, notes) {
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), confidence = conf, rows = table,
-               notes = as.character(unique(notes))), single = c("schema", "program", "version", "confidence"))
-}

@@ -2,30 +2,24 @@
 
 analyze_stability <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
-  spread <- spread_option(values$spread)
+  spread <- percent_option("spread", values$spread, "5", reproducible_percent)
   campaign <- read_campaign(operands)
   table <- stability_table(campaign, alpha, spread = spread)
   advice <- recommend_configuration(table)
   advice$commands <- sub("--pilot DIR", paste("--pilot", paste(operands, collapse = " ")), advice$commands,
                          fixed = TRUE)
   notes <- brief_notes(campaign)
-  if (form == "csv") say_notes("noiselab-analyze", notes)
-  write_output(as_lines(switch(form, json = stability_json(table, advice, alpha, spread, notes), csv = csv_lines(table),
-                               all = format_stability(table, advice, alpha, spread, notes),
-                               stability_view(table, advice, alpha, spread, notes, operands)), values), values$out)
+  best <- if (is.null(advice$row)) NA_character_ else configuration_name(advice$row)
+  lines <- answered(form, NULL, list(alpha = alpha, spread_percent = spread, recommendation = c(
+    list(name = best, half_period_s = advice$half_period_s), lapply(pick(advice, c("why", "equal", "commands")), texts)
+  )), list(rows = table), notes, format_stability(table, advice, alpha, spread, notes), stability_view(table, advice, alpha, spread, notes, operands))
+  write_output(as_lines(lines, values), values$out)
   # Said after the table is printed: the table is the reason.
   if (is.null(advice$row)) {
     abort_data("stability: ", paste(advice$why, collapse = "; "),
                ": run more launches (--launches), for longer (--seconds), or try other operations, sizes and counts")
   }
   NULL
-}
-
-spread_option <- function(text) {
-  if (is.null(text)) return(reproducible_percent)
-  value <- suppressWarnings(as.numeric(sub("%$", "", text)))
-  if (!is_number(value, 0, 100)) abort_usage("--spread: '", text, "' is not a percentage above 0 and below 100 (try 5)")
-  value
 }
 
 how_measured <- function(table) {
@@ -140,14 +134,4 @@ not_suitable_words <- function(table) {
   if (nrow(not) == 0) return(character())
   left <- vapply(split(configuration_name(not), in_order(not$reason)), paste, "", collapse = "; ")
   unname(sprintf("not suitable, %s: %s", names(left), left))
-}
-
-stability_json <- function(table, advice, alpha, spread, notes) {
-  name <- if (is.null(advice$row)) NA_character_ else configuration_name(advice$row)
-  recommendation <- list(name = jsonlite::unbox(name), half_period_s = jsonlite::unbox(advice$half_period_s),
-                         why = I(advice$why), equal = I(advice$equal), commands = I(advice$commands))
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = alpha,
-               spread_percent = spread, rows = table, recommendation = recommendation,
-               notes = as.character(unique(notes))),
-          single = c("schema", "program", "version", "alpha", "spread_percent"))
 }

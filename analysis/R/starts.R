@@ -157,13 +157,14 @@ starts_notes <- function(campaign) {
     })
 }
 
-format_starts <- function(campaign) {
-  c("synchronised starts, times in \u00b5s",
-    wrap_line(paste("over: overshoot, actual minus scheduled start, over ranks and starts; time: last end minus scheduled start;",
-                    "spread: mean of last minus first start; nodes: share of the variance of arrivals that lies between nodes.",
-                    "Late starts are counted in everything.")),
-    table_lines(quality_table(start_quality(campaign))), "", format_late(campaign), format_clocks(campaign), format_notes(starts_notes(campaign)))
-}
+format_starts <- function(campaign) c(unlist(lapply(starts_parts(campaign), part_lines), use.names = FALSE), format_notes(starts_notes(campaign)))
+
+starts_parts <- function(campaign) list(
+  new_part("how well starts began, times in \u00b5s", quality_table(start_quality(campaign)), paste(
+    "over: overshoot, actual minus scheduled start, over ranks and starts; time: last end minus scheduled start; spread: mean of last minus",
+    "first start; nodes: share of the variance of arrivals that lies between nodes. Late starts are counted in everything."
+  )), late_part(campaign, "rank"), late_part(campaign, "node"), clocks_part(campaign)
+)
 
 quality_table <- function(table) {
   us <- function(x) format_effect(x / 1000, FALSE)
@@ -198,58 +199,42 @@ starts_view <- function(campaign, operands) {
   all_command(operands, "starts"), report_beside(operands))
 }
 
-format_late <- function(campaign, most = 10) {
-  table <- late_ranks(campaign)
-  if (is.null(table)) return(NULL)
+late_part <- function(campaign, by, most = 10) {
+  table <- late_ranks(campaign, by)
+  if (is.null(table) || by == "node" && length(unique(table$host)) < 2) return(NULL)
   shown <- unlist(lapply(split(seq_len(nrow(table)), table$ranks), utils::head, most), use.names = FALSE)
   rest <- nrow(table) - length(shown)
   rows <- table[shown, ]
   percent <- function(x) sprintf("%.4g", x)
   ms <- function(x) format_effect(x / 1e6, FALSE)
-  c("who was late, the costliest first",
-    wrap_line(paste("percent of the starts in which the rank was last to start, and last to end; cost: by how much it was",
-                    "then behind the second last, over all starts")),
-    table_lines(new_table(
-      ranks = col_number("ranks", rows$ranks), rank = col_number("rank", rows$rank), cpu = col_number("CPU", rows$cpu),
-      host = col_words("host", rows$host),
-      expected_percent = col_number("expected", rows$expected_percent, percent),
-      last_starts_percent = col_number("last start", rows$last_starts_percent, percent),
-      last_ends_percent = col_number("last end", rows$last_ends_percent, percent),
-      start_cost_ns = col_number("start cost ms", rows$start_cost_ns, ms), end_cost_ns = col_number("end cost ms", rows$end_cost_ns, ms)
-    )),
-    if (rest > 0) sprintf("  and %d more: --csv --table ranks, or nodes", rest), "")
+  new_part(paste0("who was late, by ", by, ", the costliest first"), new_table(
+    ranks = col_number("ranks", rows$ranks), rank = if (by == "rank") col_number("rank", rows$rank),
+    cpu = if (by == "rank") col_number("CPU", rows$cpu), node_ranks = if (by == "node") col_number("on it", rows$node_ranks),
+    host = col_words("host", rows$host),
+    expected_percent = col_number("expected", rows$expected_percent, percent),
+    last_starts_percent = col_number("last start", rows$last_starts_percent, percent),
+    last_ends_percent = col_number("last end", rows$last_ends_percent, percent),
+    start_cost_ns = col_number("start cost ms", rows$start_cost_ns, ms), end_cost_ns = col_number("end cost ms", rows$end_cost_ns, ms)
+  ), paste("percent of the starts in which it was last to start, and last to end; expected: if all were alike; cost: by how much it was then",
+           "behind the second last, over all starts"),
+  if (rest > 0) sprintf("and %d more: noiselab analyze starts --csv --table %ss", rest, by))
 }
 
-format_clocks <- function(campaign, most = 10) {
+clocks_part <- function(campaign, most = 10) {
   table <- clock_runs(campaign)
   if (is.null(table)) return(NULL)
-  if (nrow(table) == 0) return(c("clocks: all ranks share one", ""))
+  if (nrow(table) == 0) return(new_part("clocks: all ranks share one, there was nothing to synchronise", NULL))
   rest <- max(0, nrow(table) - most)
   rows <- utils::head(table[order(-table$largest_residual_ns), ], most)
   us <- function(x) format_effect(x / 1000, FALSE)
-  c("clocks against that of rank 0, the least certain first",
-    table_lines(new_table(
-      launch = col_words("launch", rows$launch), rank = col_number("rank", rows$rank), host = col_words("host", rows$host),
-      runs = col_number("runs", rows$runs), last_offset_ns = col_number("offset ms", rows$last_offset_ns,
-          function(x) sprintf("%.6f", x / 1e6)),
-      drift_ppm = col_number("drift ppm", rows$drift_ppm, function(x) sprintf("%+.3f", x)),
-      shortest_rtt_ns = col_number("RTT \u00b5s", rows$shortest_rtt_ns, us),
-      largest_residual_ns = col_number("residual \u00b5s", rows$largest_residual_ns, us)
-    )),
-    if (rest > 0) sprintf("  and %d more: --csv --table clocks", rest), "")
-}
-
-starts_json <- function(campaign) {
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(),
-               launches = names(campaign$launches), starts = start_quality(campaign), ranks = late_ranks(campaign),
-               nodes = late_ranks(campaign, "node"), clocks = clock_runs(campaign),
-               notes = as.character(unique(starts_notes(campaign)))), single = c("schema", "program", "version"))
-}
-
-starts_csv <- function(campaign, table) {
-  rows <- switch(table, starts = start_quality(campaign), ranks = late_ranks(campaign),
-                 nodes = late_ranks(campaign, "node"), clocks = clock_runs(campaign))
-  if (NROW(rows) == 0) character() else csv_lines(rows)
+  new_part("clocks against that of rank 0, the least certain first", new_table(
+    launch = col_words("launch", rows$launch), rank = col_number("rank", rows$rank), host = col_words("host", rows$host),
+    runs = col_number("runs", rows$runs), last_offset_ns = col_number("offset ms", rows$last_offset_ns, function(x) sprintf("%.6f", x / 1e6)),
+    drift_ppm = col_number("drift ppm", rows$drift_ppm, function(x) sprintf("%+.3f", x)),
+    shortest_rtt_ns = col_number("RTT \u00b5s", rows$shortest_rtt_ns, us),
+    largest_residual_ns = col_number("residual \u00b5s", rows$largest_residual_ns, us)
+  ), "offset and drift of the last synchronisation, shortest round trip, largest residual when checked right after",
+  if (rest > 0) sprintf("and %d more: noiselab analyze starts --csv --table clocks", rest))
 }
 
 arm_words <- function(rows) {

@@ -105,16 +105,50 @@ table_html <- function(table, caption = NULL, id = NULL) {
   tags$table(id = id, if (!is.null(caption)) tags$caption(caption), tags$thead(tags$tr(heads)), bodies)
 }
 
+# ---- a table with its words, the same on a screen and on a page ----------------------------------
+
+# `title` stands above it, `how` says what the columns mean, `remarks` follow, a line each.
+new_part <- function(title, table, how = NULL, remarks = NULL) list(title = title, table = table, how = how, remarks = remarks)
+
+part_lines <- function(part) {
+  if (!is.null(part)) c(wrap_line(part$title, 0), wrap_line(part$how), if (!is.null(part$table)) table_lines(part$table), wrap_line(part$remarks), "")
+}
+
+part_tags <- function(part) {
+  if (is.null(part)) return(NULL)
+  tags <- htmltools::tags
+  how <- if (!is.null(part$how)) upper_first(paste(part$how, collapse = " "))
+  remarks <- lapply(upper_first(as.character(part$remarks)), tags$p)
+  if (is.null(part$table)) return(list(tags$p(paste0(upper_first(part$title), if (length(remarks) > 0) ":" else ".")), remarks))
+  list(page_table(part$table, upper_first(part$title), how), remarks)
+}
+
 # ---- data --------------------------------------------------------------------------------------
+
+# One object for programs. A value stands as it is, what is in I() as an array however many there are, NULL as null; data frames are arrays of rows.
+answer_json <- function(program, head, tables = list(), notes = NULL) {
+  head <- lapply(head, function(part) if (is.null(part)) NA else part)
+  tables <- lapply(tables, function(rows) if (is.null(rows)) list() else as.data.frame(rows))
+  to_json(c(alone(c(list(schema = 1L, program = program, version = package_version_text()), head)), tables,
+            list(notes = as.character(unique(notes)))))
+}
+
+# For answer_json(): an array of texts; elements by name, NULL where there is none.
+texts <- function(x) I(as.character(x))
+pick <- function(x, names) stats::setNames(lapply(names, function(name) x[[name]]), names)
+
+alone <- function(x) {
+  if (is.data.frame(x) || inherits(x, "AsIs")) return(x)
+  if (is.list(x)) lapply(x, alone) else if (length(x) == 1) jsonlite::unbox(x) else x
+}
 
 to_json <- function(x, single = character()) {
   x[single] <- lapply(x[single], jsonlite::unbox)
-  x <- lapply(x, function(part) if (is.null(part)) list() else part)
-  as.character(jsonlite::toJSON(x, dataframe = "rows", na = "null", null = "null", digits = NA,
-                                pretty = TRUE))
+  as.character(jsonlite::toJSON(x, dataframe = "rows", na = "null", null = "null", digits = NA, pretty = TRUE))
 }
 
 csv_lines <- function(frame) {
+  if (NCOL(frame) == 0) return(character())
   file <- tempfile(fileext = ".csv")
   on.exit(unlink(file))
   data.table::fwrite(without_levels(frame), file, na = "", quote = "auto")

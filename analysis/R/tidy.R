@@ -39,10 +39,9 @@ campaign_estimates <- function(analysis) {
   cost <- analysis$cost
   contrasts <- analysis$contrasts
   confidence <- 1 - analysis$alpha
-  unit_of <- function(rows) ifelse(is.na(rows$launch), "launch", "pair")
   ratio <- function(rows, column, quantity) if (NROW(rows) > 0) {
     as_estimates(rows, quantity, value = rows[[column]], confidence = 1 - 2 * analysis$alpha,
-                 n = ifelse(is.na(rows$launch), rows$n_launches, rows$n_pairs),
+                 n = ifelse(unit_of(rows) == "launch", rows$n_launches, rows$n_pairs),
                  n_unit = unit_of(rows))
   }
   level <- function(quantity, name, rows = thresholds) if (NROW(rows) > 0) {
@@ -67,6 +66,9 @@ campaign_estimates <- function(analysis) {
     )
   )))
 }
+
+# What a row of a scope counts.
+unit_of <- function(rows) ifelse(rows$scope == scope_campaign, "launch", "pair")
 
 # "a/b" of two treatments, or the word that both have.
 contrast_word <- function(rows, factor) {

@@ -67,6 +67,17 @@ view_end <- function(view, warnings_left, width) {
   if (nchar(both) <= width) both[nzchar(both)] else c(report, command)
 }
 
+# An analysis in the form that was asked for; what is for the others is not made. `head`: what JSON has beside the tables; `tables`: data
+# frames by name, of JSON and CSV, `only_csv`: further ones of CSV; `table`: which of them CSV prints, NULL: the first; `said`: what it leaves
+# to stderr; `answer`: of a question that decides the status, NULL: none was asked.
+answered <- function(form, table, head, tables, notes, all, view, said = notes, answer = NULL, only_csv = list(), program = "noiselab-analyze") {
+  if (form == "csv") say_notes(program, said)
+  lines <- switch(form, json = answer_json(program, head, tables, notes), csv = csv_lines(as.data.frame(c(tables, only_csv)[[table %||% 1]])),
+                  all = all, view)
+  if (!is.null(answer)) attr(lines, "status") <- answer_status(answer)
+  lines
+}
+
 # What the front ends print: lines as they are, a view as text for where it goes.
 as_lines <- function(x, values) {
   if (!is.list(x)) return(x)

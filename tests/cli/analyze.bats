@@ -67,12 +67,6 @@ assert list(check.iter_errors(broken))
 PYTHON
 }
 
-@test "the estimates in CSV are those in JSON" {
-    "$BIN/noiselab-analyze" "$A" --csv 2>/dev/null >"$BATS_TEST_TMPDIR/csv"
-    [ "$(tail -n +2 "$BATS_TEST_TMPDIR/csv" | wc -l)" -eq "$("$BIN/noiselab-analyze" "$A" --json | jq '.estimates | length')" ]
-    head -n 1 "$BATS_TEST_TMPDIR/csv" | grep -q '^quantity,channel,main,scope,launch,'
-}
-
 @test "the variants that limits may name are those that noiselab-accept has" {
     needs Rscript
     cd "$BATS_TEST_DIRNAME/../../detector/acceptance"

@@ -20,29 +20,3 @@ plan() { "$BIN/noiselab" plan "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
     cat "$BATS_TEST_TMPDIR/dry"
     grep -qE "(^|[^0-9])$pairs([^0-9]|\$)" "$BATS_TEST_TMPDIR/dry"
 }
-
-@test "a plan in JSON goes to stdout alone" {
-    plan --detect 1 --op barrier --json
-    [ "$(head -n 1 "$BATS_TEST_TMPDIR/stdout")$(tail -n 1 "$BATS_TEST_TMPDIR/stdout")" = '{}' ]
-    grep -q '"schema": 1' "$BATS_TEST_TMPDIR/stdout"
-    [ "$(sed -n 's/.*"n_pairs": \([0-9]*\),/\1/p' "$BATS_TEST_TMPDIR/stdout")" -gt 100 ]
-    [ ! -s "$ERR" ]
-}
-
-@test "an effect beyond reach of a day is status 3, a wrong option status 2, each with one line" {
-    status=0
-    plan --detect 0.001 --op barrier || status=$?
-    [ "$status" -eq 3 ]
-    [ "$(wc -l <"$ERR")" -eq 1 ]
-    grep -q 'more than a day' "$ERR"
-    status=0
-    plan --detect some || status=$?
-    [ "$status" -eq 2 ]
-    grep -q "noiselab-plan: --detect: 'some' is not a percentage" "$ERR"
-    [ ! -s "$BATS_TEST_TMPDIR/stdout" ]
-}
-
-@test "the dispatcher names the program" {
-    "$BIN/noiselab" --help | grep -qE '^  plan '
-    "$BIN/noiselab" plan --help | grep -q '^Usage: noiselab plan'
-}

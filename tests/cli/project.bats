@@ -22,19 +22,3 @@ project() { "$BIN/noiselab" project "$@" >"$OUT" 2>"$ERR"; }
     OMP_NUM_THREADS=3 project --burst 2.5ms --period 100ms --json
     cmp "$OUT" "$OUT.1"
 }
-
-@test "a margin is answered by the exit status" {
-    project --burst 33us --period 1s --nodes 1000 --every 1ms --margin 3
-    status=0
-    project --burst 33us --period 1s --nodes 1000 --every 1ms --margin 1 || status=$?
-    [ "$status" -eq 1 ]
-    status=0
-    project --burst 33us --period 1s --nodes 1000 --every 1ms --margin 2.1 || status=$?
-    [ "$status" -eq 3 ]
-}
-
-@test "a trace that the recorder could have written is projected" {
-    awk 'BEGIN { print "# span_ns: 60000000000"; for (i = 0; i < 60; i++) printf "%.0f\t33000\t1\t-\tsampler\n", i * 1e9 + 5e8 }' >"$BATS_TEST_TMPDIR/trace"
-    project --trace "$BATS_TEST_TMPDIR/trace" --nodes 100 --every 1ms --csv
-    awk -F , '$3 == "independent" { found = $4 > 0.30 && $4 < 0.33 } END { exit !found }' "$OUT"
-}

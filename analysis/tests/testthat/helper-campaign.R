@@ -96,6 +96,9 @@ status_of <- function(name, ...) {
   list(status = status, err = text, out = out)
 }
 
+# What noiselab analyze --json says.
+json_of <- function(...) jsonlite::fromJSON(status_of("noiselab-analyze", ..., "--json")$out)
+
 # An empty directory, removed at the end of the test.
 local_folder <- function(env = parent.frame()) {
   dir <- tempfile("empty")

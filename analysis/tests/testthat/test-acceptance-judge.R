@@ -180,7 +180,7 @@ test_that("one node and two are measured and held against limits, and it is said
     expect_equal(result$nodes$verdict, rep("pass", nodes))
     expect_equal(result$judged, "noise")
     expect_match(paste(format_acceptance(result), collapse = "\n"), "which takes three")
-    expect_gt(nchar(acceptance_json(result)), 100)
+    expect_gt(nchar(answer_json("noiselab-analyze", acceptance_head(result), acceptance_data(result))), 100)
   }
 })
 
@@ -328,7 +328,7 @@ test_that("judgements hold plain vectors, which JSON needs", {
   for (name in c("checks", "judgements", "figures", "nodes", "comparisons")) {
     expect_true(all(vapply(result[[name]], function(x) is.null(dim(x)) && !is.list(x), TRUE)), label = name)
   }
-  got <- jsonlite::fromJSON(acceptance_json(result))
+  got <- jsonlite::fromJSON(answer_json("noiselab-analyze", acceptance_head(result), acceptance_data(result)))
   expect_equal(got$judgements$verdict, result$judgements$verdict)
 })
 
@@ -401,7 +401,7 @@ test_that("a campaign of words alone, and one that died before its first row, ha
   died$figures <- died$figures[0, ]
   result <- judge_acceptance(died)
   expect_equal(c(result$verdict, result$judged, nrow(result$figures)), c("inconclusive", "nothing", "0"))
-  expect_gt(nchar(acceptance_json(result)), 100)
+  expect_gt(nchar(answer_json("noiselab-analyze", acceptance_head(result), acceptance_data(result))), 100)
   expect_match(paste(format_acceptance(result), collapse = "\n"), "NOISE NOT JUDGED")
   expect_error(compare_acceptance(words, words), "no figure in common")
 })

@@ -18,18 +18,18 @@ test_that("the table fits 100 columns and names scope, alpha, power and limits",
 test_that("JSON is an object with every part, null for unknown values and full precision", {
   dir <- local_campaign(pairs = 15, levels_percent = c(0, 5))
   analysis <- analyze_campaign(read_campaign(dir))
-  got <- jsonlite::fromJSON(verdicts_json(analysis), simplifyVector = FALSE)
+  got <- jsonlite::fromJSON(status_of("noiselab-analyze", dir, "--json")$out, simplifyVector = FALSE)
   expect_equal(got$schema, 1)
   expect_true(all(c("verdicts", "thresholds", "amplification", "cost", "notes") %in% names(got)))
   expect_null(got$verdicts[[1]]$reason)
   expect_true("reason" %in% names(got$verdicts[[1]]))
   expect_equal(got$verdicts[[1]]$estimate, analysis$verdicts$estimate[1], tolerance = 1e-14)
-  csv <- data.table::fread(text = verdicts_csv(analysis, "verdicts"))
+  csv <- data.table::fread(text = status_of("noiselab-analyze", dir, "--csv", "--table", "verdicts")$out)
   expect_equal(nrow(csv), nrow(analysis$verdicts))
 })
 
 test_that("summary JSON holds the columns that were promised", {
-  got <- jsonlite::fromJSON(summary_json(judge_summary(published())))
+  got <- json_of("summary", system.file("extdata", "khudoleeva2021.csv", package = "noiselab"))
   expect_true(all(c("table", "config", "op", "bytes", "level_percent", "slowdown_percent", "rule_p",
                     "rule_n", "welch_p_one_sided", "welch_p_two_sided", "holm_p") %in% names(got$rows)))
   expect_type(got$rows$rule_p, "logical")
@@ -60,11 +60,11 @@ test_that("treatments are named by the factors that vary, and constant ones once
 test_that("the slowdowns side by side are the estimates, with a mark on the largest", {
   dir <- local_campaign(pairs = 15, levels_percent = c(1, 5), kinds = c("spin", "cache"), treatment_factor = c(1, 2))
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
-  got <- side_by_side(analysis, function(rows) format(rows$estimate, digits = 17))$barrier
-  expect_equal(dimnames(got$text), list(c("spin", "cache"), c("1 %", "5 %")))
-  wanted <- function(k, l) with(analysis$verdicts, estimate[kind == k & level_requested_percent == l])
-  expect_equal(as.numeric(got$text["cache", "5 %"]), wanted("cache", 5))
-  expect_equal(as.numeric(got$text["spin", "1 %"]), wanted("spin", 1))
-  expect_equal(unname(got$worst[, "5 %"]), c("", "worst"))
-  expect_null(side_by_side(analyze_campaign(read_campaign(local_campaign(pairs = 8))), identity))
+  got <- side_by_side_parts(analysis)[[1]]$table$columns
+  expect_equal(unname(trimws(vapply(got, `[[`, "", "label"))), c("barrier", "1 %", "5 %"))
+  expect_equal(got[[1]]$text, c("spin", "cache"))
+  of <- function(k, l) format_effect(with(analysis$verdicts, estimate[kind == k & level_requested_percent == l]))
+  expect_equal(got[[3]]$text, paste0(c(of("spin", 5), of("cache", 5)), c("  ", " *")))
+  expect_match(got[[2]]$text[1], of("spin", 1), fixed = TRUE)
+  expect_null(side_by_side_parts(analyze_campaign(read_campaign(local_campaign(pairs = 8)))))
 })

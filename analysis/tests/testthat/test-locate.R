@@ -164,8 +164,8 @@ test_that("a treatment from outside is located without a level, and named", {
   got <- locate_noise(read_campaign(dir))
   expect_equal(got$answer, "The noise is on node3.")
   expect_match(format_location(got), "^treatment: kind agent-1s", all = FALSE)
-  expect_true(all(is.na(jsonlite::fromJSON(location_json(got))$nodes$level_requested_percent)))
-  expect_match(location_csv(got, "nodes")[2], "^agent-1s,none,none,none,,node1,")
+  expect_true(all(is.na(json_of("nodes", dir)$nodes$level_requested_percent)))
+  expect_match(status_of("noiselab-analyze", "nodes", dir, "--csv", "--table", "nodes")$out[2], "^agent-1s,none,none,none,,node1,")
 })
 
 test_that("launches of an older noiselab are read, and their nodes are not judged", {

@@ -35,11 +35,11 @@ test_that("verdicts over launches use what the looks leave of alpha, those of si
   row <- analysis$verdicts[analysis$verdicts$scope == scope_campaign & analysis$verdicts$level_requested_percent == 5, ]
   expect_equal(log1p(row$ci_low / 100), row$raw_estimate - stats::qt(1 - 0.0025, 3) * row$raw_full_se)
   expect_match(format_verdicts(analysis), "look 2 at this campaign", all = FALSE)
-  json <- jsonlite::fromJSON(verdicts_json(analysis))
+  json <- json_of(dir, "--channel", "time")
   expect_equal(json$looks, list(looks = 2, planned = 3L, present = 4, alpha = 0.0025))
   schedule_of(dir, paste0("sim-", 1:4))
   expect_false(any(grepl("look", analyze_campaign(read_campaign(dir), channels = "time")$notes)))
-  json <- jsonlite::fromJSON(verdicts_json(analyze_campaign(read_campaign(local_campaign(pairs = 12)), channels = "time")))
+  json <- json_of(local_campaign(pairs = 12), "--channel", "time")
   expect_true(is.na(json$looks$looks) || is.null(json$looks$looks))
 })
 

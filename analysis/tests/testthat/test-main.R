@@ -59,12 +59,11 @@ test_that("every wrong command line gets status 2 and one line", {
   expect_equal(status_of("noiselab-report", "--json", "a")$status, 2L)
 })
 
-test_that("help lists every option, channel and plot", {
+test_that("help lists every channel, analysis, table and plot", {
   help <- paste(status_of("noiselab-analyze", "--help")$out, collapse = "\n")
-  for (o in analyze_options()) expect_match(help, paste0("--", o$name))
   for (name in names(channels)) expect_match(help, name)
   for (word in analyze_words()) expect_match(help, paste("noiselab analyze \\[OPTIONS\\]", word$name))
-  for (name in starts_tables) expect_match(help, name)
+  for (name in unlist(lapply(analyze_words(), `[[`, "tables"))) expect_match(help, name)
   help <- paste(status_of("noiselab-report", "--help")$out, collapse = "\n")
   # a report is of one campaign
   for (name in plot_table()$name) expect_equal(grepl(name, help, fixed = TRUE), name != "acceptance-trend", label = name)

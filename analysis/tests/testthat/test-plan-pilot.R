@@ -232,9 +232,7 @@ test_that("time to start a launch comes from launches that followed each other",
   expect_false(pilot_costs(read_campaign(dir))$launch_known)
 })
 
-test_that("help lists every option, and --csv prints the table", {
-  help <- paste(plan_of("--help")$out, collapse = "\n")
-  for (o in plan_options()) expect_match(help, paste0("--", o$name))
+test_that("--csv prints the table, and --out takes the text", {
   table <- data.table::fread(text = plan_of("--detect", "1", "--op", "barrier,bcast", "--csv")$out)
   expect_equal(table$operation, c("barrier", "bcast"))
   out <- tempfile()

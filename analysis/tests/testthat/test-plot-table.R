@@ -70,7 +70,7 @@ test_that("panels are in the order of the operations as given in every plot", {
   analysis <- analyze_campaign(read_campaign(dir))
   for (plot in plots_of("noise")) {
     # nodes have a panel for each treatment
-    if (!plot$name %in% c("treatments", "heatmap", "nodes", of_starts, of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
+    if (!plot$name %in% c("treatments", "nodes", of_starts, of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
   }
 })
 

@@ -289,7 +289,7 @@ test_that("the answer about an agent says in a line what many nodes lose, as the
   dir <- local_folder()
   simulate_agent_campaign(dir, pairs = 12, launches = 2, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, seed = 3)
   report <- agent_report(read_campaign(add_agent_slices(dir, 500), arms = "any"))
-  row <- jsonlite::fromJSON(paste(agent_json(report), collapse = "\n"))$projections
+  row <- json_of("agent", dir)$projections
   full <- jsonlite::fromJSON(paste(project_of(dir, "--nodes", "1000", "--every", "1ms", "--json")$out, collapse = "\n"))$projections
   expect_equal(row, full[full$phase == "independent", ], ignore_attr = TRUE)
   expect_match(utils::tail(agent_view(report, dir)$sentences, 1), "^On 1,000 nodes, synchronised every 1 ms: .* slower; see noiselab project")

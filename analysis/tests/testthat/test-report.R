@@ -107,7 +107,8 @@ test_that("words of verdicts are known to the looks, and have one mark each", {
   expect_setequal(setdiff(words, verdict_looks$word), "reproducible")
   expect_equal(anyDuplicated(verdict_looks$word), 0)
   expect_equal(length(unique(verdict_looks$mark)), length(unique(paste(verdict_looks$shape, verdict_looks$colour == "white"))))
-  expect_equal(marked(c("detected", "not detected", "unheard of")), c("\u25b2 detected", "\u25cb not detected", "unheard of"))
+  expect_equal(with_mark(c("found", "\u25cb not detected", "odd"), c("detected", "not detected", "unheard of")),
+               c("\u25b2 found", "\u25cb not detected", "odd"))
 })
 
 test_that("a reason stands once, with the rows that it concerns", {
@@ -196,9 +197,8 @@ test_that("a report of one treatment has no table of treatments, one of several 
   html <- full$html
   expect_match(html, "<summary>Treatments side by side</summary>")
   expect_match(html, "Treatment: phase aligned", fixed = TRUE)
-  expect_match(html, "slows most</th>\\s*<th[^>]*>against")
-  expect_match(html, "<td>cache</td>\\s*<td>spin</td>")
-  expect_match(html, ">kind</th>")
+  expect_match(html, "longer under kind cache than under</th>|longer under cache than under</th>")
+  expect_match(html, ">kind cache</th>")
 })
 
 test_that("treatments that share no launch are not compared, and that is said", {
@@ -220,8 +220,7 @@ test_that("clean launches with synchronised starts have a report without verdict
   expect_match(html, "[0-9]+ synchronised starts were made, .* of them late; 99 % of starts began within")
   expect_self_contained(html)
   expect_equal(sections_of(html), c("answer", "where", "trust", "again"))
-  expect_setequal(sub("\\.csv$", "", list.files(file.path(dir, "r_files"), "csv$")),
-                  c("tail", "lateness", "heatmap"))
+  expect_setequal(sub("\\.csv$", "", list.files(file.path(dir, "r_files"), "csv$")), c("tail", "lateness"))
   dir <- local_campaign(pairs = 4, levels_percent = 5, design = "single", arms = "off")
   got <- status_of("noiselab-report", dir)
   expect_equal(got$status, 3L)
