@@ -64,7 +64,7 @@ plan() {
     { schedule_head "$scratch/rows" && cat "$scratch/rows"; } >"$schedule" || die 2 "cannot write into '$scratch' (no space left?)"
 }
 
-# assumed_scatter: of a pair's log ratio, percent, as noiselab plan assumes it without a pilot (analysis/R/plan-pilot.R): figure times sqrt(2 / s), of
+# assumed_scatter: of a pair's log ratio, percent, as noiselab plan assumes it without a pilot (analysis/R/plan.R): figure times sqrt(2 / s), of
 # ranks where every half holds the same bursts, else of the mean. No R: compute nodes have none.
 assumed_scatter='
     function scatter(half_s, by_ranks, i, x, y, n) {

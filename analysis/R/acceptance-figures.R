@@ -89,3 +89,313 @@ bound_words <- function(rows) {
                                       ifelse(rows$bursts > 0, format_count_each(rows$bursts), "none was seen"),
                                       format_time(rows$bursts_s), format_effect(pmin(100, 100 * stats::qgamma(0.995, rows$bursts + 1) / rows$bursts_s * burst_ns * 1e-9), FALSE)), "")))
 }
+
+# What a node's noise would cost where many such nodes wait for each other: a verdict where nothing else judges the noise.
+
+# noiselab's own question: a program that synchronises so many nodes so often. How much it may cost is the margin of kind `scale`.
+scale_asked <- list(nodes = 1000, every_s = 1e-3)
+
+at_scale_words <- function() sprintf("%s such nodes that synchronise every %s", format_count(scale_asked$nodes), format_time(scale_asked$every_s))
+
+# One row per node: `host`, `value`, `ci_low`, `ci_high` (slowdown in percent; Inf: bursts leave no time to work; `ci_high` NA: open),
+# `verdict`, `reason`, `longer` (how many times as long decides; NA: it is decided, Inf: no time does). The detours of the scans with all CPUs
+# busy are all that interrupts a node, seen for a few seconds; the records are of other tasks only, seen all the time: it has to pass both,
+# and fails by one.
+noise_at_scale <- function(acceptance, margin, alpha) {
+  scans <- scans_of_nodes(acceptance)
+  bind_rows(lapply(acceptance$hosts, function(host) {
+    noises <- list(scans = scan_noise(scans[scans$host == host, ]),
+                   records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others))))
+    noises <- Filter(Negate(is.null), noises)
+    if (length(noises) == 0) return(NULL)
+    judge_scale(host, noises, margin, alpha / length(noises))
+  }))
+}
+
+judge_scale <- function(host, noises, margin, alpha) {
+  ends <- lapply(noises, scale_cell, alpha)
+  value <- vapply(ends, `[[`, 0, "value")
+  low <- vapply(ends, `[[`, 0, "low")
+  high <- vapply(ends, `[[`, 0, "high")
+  top <- which.max(value)
+  row <- data.frame(host = host, value = value[top], ci_low = max(low), ci_high = if (anyNA(high)) NA_real_ else max(high, value[top]),
+                    verdict = "inconclusive", reason = NA_character_, longer = NA_real_)
+  if (any(low > margin)) {
+    row$verdict <- "fail"
+  } else if (is.null(noises$scans)) {
+    row$reason <- "the check 'detour' was not run, and of interrupts nothing is known"
+  } else if (all(!is.na(high) & high < margin)) {
+    row$verdict <- "pass"
+  } else {
+    row$longer <- max(vapply(noises[is.na(high) | high >= margin], longer_scale, 0, margin, alpha))
+    row$reason <- paste0(if (anyNA(high)) paste0(stats::na.omit(vapply(ends, `[[`, "", "reason"))[1], "; "),
+                         if (is.finite(row$longer)) sprintf("a run %s times as long would decide", format_effect(row$longer, FALSE)) else
+                           "the margin is too near for any run to decide")
+  }
+  row
+}
+
+# Slowdown in percent, with interval.
+scale_cell <- function(noise, alpha) {
+  if (is.na(noise$rate_hz)) return(list(value = Inf, low = Inf, high = Inf, reason = NA_character_))
+  got <- project_cell(noise, scale_asked$nodes, scale_asked$every_s, "independent", alpha)
+  list(value = 100 * got$value, low = 100 * got$low, high = 100 * got$high, reason = got$reason)
+}
+
+# The same noise watched for longer: the first power of two at which its interval leaves the margin.
+longer_scale <- function(noise, margin, alpha, most = 64, most_bursts = 2e6) {
+  for (times in 2^(1:log2(most))) {
+    if (length(noise$costs_s) * times > most_bursts) break
+    more <- noise
+    more$watched_s <- noise$watched_s * times
+    more$costs_s <- rep(noise$costs_s, each = times)
+    cell <- scale_cell(more, alpha)
+    if (isTRUE(cell$high < margin) || cell$low > margin) return(times)
+  }
+  Inf
+}
+
+# `rate_hz` NA: the bursts leave no time to work.
+noise_or_all <- function(...) tryCatch(node_noise(...), nl_error = function(e) list(rate_hz = NA_real_))
+
+# Of several CPUs a node is hit by what hits any of them.
+scan_noise <- function(scans) {
+  if (NROW(scans) == 0) return(NULL)
+  scans <- scans[scans$variant == (if (any(scans$variant == "all")) "all" else scans$variant[1]), ]
+  parts <- bind_rows(scans$detours)
+  watched_s <- sum(scans$wall_ns) / 1e9 / length(unique(scans$cpu))
+  # a scan without a detour: the shortest one that is looked for, once
+  if (NROW(parts) == 0) parts <- data.frame(start_ns = 0, duration_ns = 1000)
+  noise_or_all("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, rate_hz = nrow(parts) / watched_s, watched_s = watched_s,
+               dispersion = count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9, 1e-9)))
+}
+
+scans_of_nodes <- function(acceptance) {
+  files <- list.files(acceptance$paths, "^detours\\..*\\.trace$", full.names = TRUE)
+  bind_rows(lapply(files, function(file) {
+    scans <- read_detour_trace(file)
+    if (nrow(scans) > 0) scans$host <- sub("^detours\\.(.*)\\.trace$", "\\1", basename(file))
+    scans
+  }))
+}
+
+# Others that had a CPU of the node, over its launches.
+record_noise <- function(others) {
+  others <- Filter(function(o) o$source != "proc" && o$is_whole, others)
+  lengths <- bind_rows(lapply(others, `[[`, "lengths"))
+  if (NROW(lengths) == 0) return(NULL)
+  watched_s <- sum(vapply(others, `[[`, 0, "span_s"))
+  begun <- unlist(lapply(others, `[[`, "begun"))
+  noise_or_all("Other tasks", rep(lengths$seconds, lengths$n), rate_hz = sum(lengths$n) / watched_s, watched_s = watched_s,
+               dispersion = if (length(begun) > 1 && mean(begun) > 0) max(1, stats::var(begun) / mean(begun)) else 1)
+}
+
+# Judged by it are the nodes whose noise nothing else judges; the others' figure stands beside.
+scale_judgements <- function(scale, judgements, hosts, margin) {
+  if (NROW(scale) == 0) return(NULL)
+  rows <- judgements[judgements$kind %in% setdiff(noise_kinds, "link"), ]
+  # a limit or a reference on the whole cluster judges all
+  judged <- if (any(rows$kind %in% c("limit", "reference"))) hosts else names(Filter(length, judged_hosts(rows, hosts)))
+  scale <- scale[!scale$host %in% judged, ]
+  if (nrow(scale) == 0) return(NULL)
+  judgement("scale", paste("slowdown of", at_scale_words()), scale$verdict, metric = "slowdown", entity = scale$host, value = scale$value,
+            ci_low = scale$ci_low, ci_high = scale$ci_high, unit = "percent", limit = sprintf("<= %s %%", format_level(margin)),
+            source = "noiselab's own margin", kind = "scale", reason = scale$reason)
+}
+
+scale_figures <- function(scale, figures) {
+  if (NROW(scale) == 0) return(figures)
+  rows <- frame(check = "scale", variant = "", metric = "slowdown", size = NA_real_, what = paste("slowdown of", at_scale_words()), worse = "more",
+                of = "node", entity = scale$host, unit = "percent", scale = "linear", value = scale$value, ci_low = scale$ci_low,
+                ci_high = scale$ci_high, n = 1, n_launches = 1, all_zero = FALSE, events = 0, watched_s = NA_real_, bursts_s = NA_real_, bursts = 0)
+  rows$name <- figure_name(rows)
+  bind_rows(list(figures, rows))
+}
+
+# What is said of it: one sentence.
+scale_line <- function(scale, judgements, margin) {
+  if (NROW(scale) == 0) return(NULL)
+  worst <- scale[order(match(scale$verdict, c("fail", "inconclusive", "pass")), -scale$value), ][1, ]
+  is_judge <- any(judgements$kind == "scale")
+  verdict <- c(pass = "quiet enough", fail = "not quiet enough", inconclusive = "whether that is quiet enough cannot be told")
+  cost <- if (is.infinite(worst$value)) "no time to work" else sprintf(
+    "%s%s", format_figure(worst$value, "percent"),
+    if (is.na(worst$ci_high)) sprintf(" (at least %s)", format_effect(max(0, worst$ci_low), FALSE)) else interval_text(worst)
+  )
+  sprintf("The noise of %s would %s %s %s%s.", worst$host, if (is.infinite(worst$value)) "leave" else "cost", at_scale_words(), cost,
+          if (is_judge) sprintf(": %s by noiselab's own margin of %s %%%s", verdict[[worst$verdict]], format_level(margin),
+                                if (is.na(worst$reason)) "" else paste0(" (", worst$reason, ")")) else "")
+}
+
+# Periods in the detours of an acceptance campaign, from its traces.
+
+# Periods of the detours of each CPU: the strongest of its scans. `p`: of the spectrum's family of lines, times the number of scans.
+detour_periods <- function(acceptance, alpha) {
+  found <- bind_rows(lapply(names(acceptance$paths), function(id) {
+    files <- list.files(acceptance$paths[[id]], "^detours\\..*\\.trace$", full.names = TRUE)
+    bind_rows(lapply(files, function(file) {
+      host <- sub("^detours\\.(.*)\\.trace$", "\\1", basename(file))
+      if (host %in% acceptance$left_out) return(NULL)
+      scans <- read_detour_trace(file)
+      scans <- scans[vapply(scans$detours, NROW, 0L) >= least_distances, ]
+      bind_rows(lapply(seq_len(NROW(scans)), function(i) {
+        s <- scans[i, ]
+        period <- spectral_period(cbind(s$detours[[1]], half = 1), data.frame(start = 0, wall = s$wall_ns), alpha)
+        data.frame(launch = id, host = host, variant = s$variant, cpu = s$cpu, period_s = period$period, se_s = period$se, p = period$fap)
+      }))
+    }))
+  }))
+  if (nrow(found) == 0) return(NULL)
+  found$p <- pmin(1, found$p * nrow(found))
+  found <- found[!is.na(found$p) & found$p <= alpha, ]
+  found <- found[order(found$p), ]
+  found[!duplicated(found[c("launch", "host", "variant", "cpu")]), ]
+}
+
+# One row per scan; `detours`: a list of data frames (start_ns, duration_ns). A line that a dying launch left incomplete is left out.
+read_detour_trace <- function(file) {
+  lines <- read_text_lines(file)
+  head <- regmatches(lines, regexec("^# scan: repetition ([0-9]+) variant (\\S+) cpu (-?[0-9]+) wall_ns ([0-9]+) detours ([0-9]+) kept ([0-9]+)", lines))
+  at <- which(lengths(head) == 7)
+  if (length(at) == 0) return(data.frame())
+  part <- do.call(rbind, head[at])
+  rows <- data.frame(repetition = as.numeric(part[, 2]), variant = part[, 3], cpu = as.numeric(part[, 4]), wall_ns = as.numeric(part[, 5]))
+  ends <- c(at[-1] - 1, length(lines))
+  rows$detours <- lapply(seq_along(at), function(i) {
+    own <- lines[seq_len(ends[i] - at[i]) + at[i]]
+    own <- own[grepl("^[0-9]+\t[0-9]+\t-?[0-9]+$", own)]
+    if (length(own) == 0) return(NULL)
+    cells <- data.table::tstrsplit(own, "\t", fixed = TRUE, type.convert = TRUE)
+    data.frame(start_ns = as.numeric(cells[[1]]), duration_ns = as.numeric(cells[[2]]))
+  })
+  # Of a scan with too many detours only the first were kept: it is known up to the last of them.
+  cut <- which(as.numeric(part[, 7]) < as.numeric(part[, 6]) & lengths(rows$detours) > 0)
+  rows$wall_ns[cut] <- vapply(rows$detours[cut], function(d) sum(d[nrow(d), ]), 0)
+  rows
+}
+
+# Who else had a node's CPUs while it was measured: what noiselab-record saw during the launches (`others` of launch.json).
+
+# What is named beside the shares: tasks that take a CPU for longer than any tick, as often as to matter.
+named_task <- list(percent = 1, burst_s = 1e-4, duty = 0.5)
+
+other_types <- c(host = "text", n_cpus = "number", reason = "string")
+record_types <- c(source = "text", source_reason = "string", span_ns = "number", wall_on_cpu_ns = "number", lost = "number", not_kept = "number",
+                  steal_ns = "number")
+taker_types <- c(task = "text", busy_ns = "number", bursts = "number", burst_ns = "number", longest_ns = "number", period_ns = "number",
+                 cpus = "string")
+
+# One list for each node of a launch: `launch`, `host`, `reason` (there is no record; else NA), `n_cpus`, `source` (`cpu`: switches,
+# `proc`: the tasks' accounts only), `why` (no better source; NA), `span_s`, `busy_s` (of all CPUs together), `blocks_s` (the same by
+# equal parts of the time; empty: not known), `tasks` (data frame), `lengths` (data frame `seconds`, `n`: how long others had a CPU at a time),
+# `begun` (how many began in each part), `is_whole` (no records lost).
+read_others <- function(info, file) {
+  seconds <- function(x) if (is_number(x)) x / 1e9 else NA_real_
+  numbers <- function(x) vapply(x, function(v) if (is_number(v)) as.numeric(v) else NA_real_, 0)
+  others <- info$others
+  if (is.list(others) && length(others) == 0) {
+    why <- if (is.null(info$ended)) "the launch did not end" else "the launcher does not say which rank is a node's first"
+    others <- lapply(info$hosts, function(h) list(host = show_json(h$host), n_cpus = 0, reason = why))
+  }
+  lapply(others, function(other) {
+    check_json(other, other_types, file, "others.")
+    record <- other$record
+    if (is.null(record)) {
+      return(list(launch = info$launch, host = other$host, reason = printable(other$reason %||% "it was not recorded"), n_cpus = other$n_cpus))
+    }
+    check_json(record, record_types, file, "others.record.")
+    tasks <- bind_rows(lapply(record$tasks, function(t) {
+      check_json(t, taker_types, file, "others.record.tasks.")
+      data.frame(task = printable(t$task), busy_s = seconds(t$busy_ns), bursts = t$bursts %||% NA_real_, burst_s = seconds(t$burst_ns),
+                 longest_s = seconds(t$longest_ns), period_s = seconds(t$period_ns), cpus = printable(t$cpus %||% ""))
+    }))
+    lengths <- record$cpu_activity_lengths
+    list(launch = info$launch, host = other$host, reason = NA_character_, n_cpus = other$n_cpus, source = record$source,
+         why = printable(record$source_reason %||% ""), span_s = seconds(record$span_ns), busy_s = seconds(record$wall_on_cpu_ns),
+         blocks_s = numbers(record$block_busy_ns) / 1e9, tasks = tasks,
+         lengths = data.frame(seconds = pmax(1, numbers(lapply(lengths, `[[`, 1))) / 1e9, n = numbers(lapply(lengths, `[[`, 2))),
+         begun = numbers(record$block_activities), is_whole = isTRUE(record$lost == 0) && isTRUE(record$not_kept == 0))
+  })
+}
+
+known_others <- function(others) Filter(function(o) is.na(o$reason) && isTRUE(o$span_s > 0) && isTRUE(o$n_cpus > 0), others)
+
+# As figures of the check `others`: the share of its CPUs that a node lost to other tasks, a row for each part of the time.
+taken_figures <- function(others) {
+  bind_rows(lapply(known_others(others), function(o) {
+    parts <- max(1, length(o$blocks_s))
+    taken_s <- if (length(o$blocks_s) > 0) o$blocks_s else o$busy_s
+    data.frame(launch = o$launch, check = "others", variant = "", metric = "taken", unit = "percent",
+               value = 100 * taken_s / (o$span_s / parts * o$n_cpus), n = NA_real_, repetition = seq_len(parts), bytes = NA_real_, ranks = NA_real_,
+               nodes = NA_real_, node = NA_real_, host = o$host, cpu = NA_real_, peer_host = "", wall_ns = NA_real_)
+  }))
+}
+
+# The tasks of a node over all its launches, the busiest first: `percent` of its CPUs, `percent_of_cpu` of one.
+node_takers <- function(others) {
+  tasks <- bind_rows(lapply(others, `[[`, "tasks"))
+  if (NROW(tasks) == 0) return(NULL)
+  span_s <- sum(vapply(others, `[[`, 0, "span_s"))
+  cpus <- max(vapply(others, `[[`, 0, "n_cpus"))
+  busiest <- tasks[order(-tasks$busy_s), ]
+  first <- busiest[!duplicated(busiest$task), ]
+  busy <- rowsum(busiest$busy_s, busiest$task)[first$task, 1]
+  first$percent_of_cpu <- 100 * busy / span_s
+  first$percent <- first$percent_of_cpu / cpus
+  first$longest_s <- vapply(first$task, function(t) max(busiest$longest_s[busiest$task == t]), 0)
+  first$per_s <- vapply(first$task, function(t) sum(busiest$bursts[busiest$task == t]), 0) / span_s
+  # who is on a CPU without a pause has no period
+  first$period_s[!(first$burst_s < named_task$duty * first$period_s) %in% TRUE] <- NA
+  first[order(-first$percent), ]
+}
+
+is_named_task <- function(takers) {
+  (takers$percent_of_cpu >= named_task$percent & takers$burst_s >= named_task$burst_s) %in% TRUE
+}
+
+# How quiet each node is, whatever was judged: the node that lost most and who took it, the tasks that come in bursts, and how far the others
+# are from it. Character, one to three sentences; empty where no launch tells.
+noise_lines <- function(acceptance, figures) {
+  rows <- figures[figures$check == "others" & figures$metric == "taken", ]
+  if (nrow(rows) == 0) return(scan_line(acceptance, figures))
+  rows <- rows[order(-rows$value), ]
+  worst <- rows[1, ]
+  mine <- Filter(function(o) o$host == worst$entity, known_others(acceptance$others))
+  takers <- node_takers(mine)
+  longest_s <- suppressWarnings(max(unlist(lapply(mine, function(o) o$lengths$seconds))))
+  by_account <- any(vapply(mine, `[[`, "", "source") == "proc")
+  most <- utils::head(takers[takers$percent >= 0.005, ], 3)
+  c(paste0(
+    sprintf("node %s lost %s%s of its CPUs to others", worst$entity, format_figure(worst$value, "percent"), interval_text(worst)),
+    if (is.finite(longest_s)) paste0(", longest ", format_time(longest_s)),
+    if (NROW(most) > 0) paste0("; most to ", join_words(sprintf("%s (%s)", most$task, format_figure(most$percent, "percent")))),
+    if (by_account) paste0("; by the tasks' accounts in /proc only, which know no bursts and nothing of tasks that ended (root, CAP_PERFMON or ",
+                           "perf_event_paranoid <= 0 would tell)"),
+    if (nrow(rows) > 1) sprintf("; the other %s at most %s", if (nrow(rows) == 2) "node" else sprintf("%d nodes", nrow(rows) - 1),
+                                format_figure(rows$value[2], "percent")), "."
+  ), taker_lines(worst$entity, takers))
+}
+
+interval_text <- function(row) {
+  if (is.na(row$ci_low) || is.na(row$ci_high)) return("")
+  sprintf(" (%s to %s)", format_effect(max(0, row$ci_low), FALSE), format_effect(row$ci_high, FALSE))
+}
+
+taker_lines <- function(host, takers) {
+  t <- utils::head(takers[is_named_task(takers), ], 3)
+  if (NROW(t) == 0) return(NULL)
+  each <- sprintf("%s takes CPU %s for %s %s (%s of a CPU)", t$task, t$cpus, format_time(t$burst_s),
+                  ifelse(is.na(t$period_s), sprintf("at a time, %s per second without a period", format_effect(t$per_s, FALSE)),
+                         paste("every", format_time(t$period_s))), format_figure(t$percent_of_cpu, "percent"))
+  paste0("On ", host, ", ", paste(each, collapse = "; "), ".")
+}
+
+# Where nobody recorded who ran the scans tell how much was lost.
+scan_line <- function(acceptance, figures) {
+  rows <- figures[figures$check == "detour" & figures$metric == "lost" & figures$variant == "alone", ]
+  if (length(acceptance$others) == 0 || nrow(rows) == 0) return(NULL)
+  worst <- rows[which.max(rows$value), ]
+  why <- stats::na.omit(vapply(acceptance$others, `[[`, "", "reason"))
+  sprintf("node %s lost %s%s of its CPUs in detours; who took it was not recorded (%s).", worst$entity, format_figure(worst$value, "percent"),
+          interval_text(worst), if (length(why) > 0) why[1] else "no time passed")
+}

@@ -136,3 +136,159 @@ margin_open_words <- function(answers) {
   parts <- open$parts_high[!is.na(open$parts_high)]
   if (length(parts) > 0) parts[1] else "an interval reaches over the margin, or an agent could not be judged"
 }
+
+# The one rule by which an agent's answer is made, fixed before anything is measured (docs/methods.md, One answer for an agent).
+
+agent_cases <- c("agree", "open", "more", "less", "alone")
+
+#' The answer of one agent on one operation
+#'
+#' @param bursts,whole,beyond Figures (percent) or NULL: slowdown by bursts, in all by on/off, and beyond the bursts where it was measured by
+#'   itself (quick halves). With `bursts` each claim has alpha / 2.
+#' @param agree Percent, length 1: half of "agree".
+#' @param alpha One-sided level, length 1.
+#' @param margin Percent, or NULL; `watched_s`, for how long bursts were recorded.
+#' @return A list: `lead` (`bursts`, `on/off`), `case` (in `agent_cases`; `alone`: on/off is all there is), `value`, `low`, `high`,
+#'   `found`, `p_value` of what leads; `beyond`, `beyond_low`, `beyond_high`, `beyond_most` (the bound that is printed), `bursts`, `whole`, `whole_low`,
+#'   `whole_high`; `margin_verdict` (`above`, `below`, `inconclusive`, NA), `margin_by` (`on/off`, `bursts`), `p_above`, `p_below`.
+#' @noRd
+agent_rule <- function(bursts, whole, beyond = NULL, agree = agree_percent, alpha = 0.01, margin = NULL, watched_s = 0) {
+  each <- if (is.null(bursts)) alpha else alpha / 2
+  apart <- beyond %||% (if (!is.null(bursts) && !is.null(whole)) beyond_figure(whole, bursts))
+  # Measured by itself it says more of the whole than on/off does.
+  if (!is.null(bursts) && !is.null(beyond)) whole <- in_all_figure(bursts, beyond)
+  ends <- function(figure) if (is.null(figure)) c(NA_real_, NA_real_) else figure$ends(each)
+  of <- function(figure) if (is.null(figure)) NA_real_ else figure$value
+  rest <- ends(apart)
+  case <- if (is.null(bursts)) "alone" else if (is.null(apart)) "open" else if (max(abs(rest)) <= agree) "agree" else
+    if (rest[1] > 0) "more" else if (rest[2] < 0) "less" else "open"
+  lead <- if (is.null(bursts) || case == "more") whole else bursts
+  side <- margin_side(bursts, whole, apart, beyond, alpha, each, margin, watched_s)
+  p <- figure_p(lead, 0) * if (is.null(bursts)) 1 else 2
+  list(lead = if (is.null(bursts) || case == "more") "on/off" else "bursts", case = case, value = of(lead), low = ends(lead)[1],
+       high = ends(lead)[2], p_value = min(1, p), found = case != "less" && isTRUE(p <= alpha),
+       beyond = of(apart), beyond_low = rest[1], beyond_high = rest[2], beyond_most = if (is.null(apart)) NA_real_ else beyond_bound(apart, each),
+       bursts = of(bursts), whole = of(whole), whole_low = ends(whole)[1], whole_high = ends(whole)[2], margin_verdict = side$verdict, margin_by = side$by,
+       p_above = side$p_above)
+}
+
+# Pass: the whole lies below, or its parts do together, each at a sixth of alpha: bursts, those unseen, and what lies beyond. Fail: the whole
+# lies above, or the bursts do and the whole is not shown below. Both: a contradiction, and no answer.
+margin_side <- function(bursts, whole, apart, beyond, alpha, each, margin, watched_s) {
+  none <- list(verdict = NA_character_, by = NA_character_, p_above = NA_real_)
+  if (is.null(margin)) return(none)
+  high <- function(figure, a) if (is.null(figure)) Inf else figure$ends(a)[2]
+  third <- alpha / 6
+  # A whole that is made of bursts and beyond leaves out what was not seen.
+  whole_high <- if (!is.null(bursts) && !is.null(beyond)) Inf else high(whole, each)
+  parts_high <- if (is.null(bursts) || is.null(apart)) Inf else {
+    100 * ((1 + (high(bursts, third) + unseen_percent(watched_s, third)) / 100) * (1 + beyond_bound(apart, third) / 100) - 1)
+  }
+  p_whole <- figure_p(whole, margin)
+  p_bursts <- if (is.null(bursts) || isTRUE(high(whole, each) < margin)) NA_real_ else figure_p(bursts, margin)
+  p_above <- min(1, c(p_whole, p_bursts) * if (is.null(bursts)) 1 else 2, na.rm = TRUE)
+  above <- p_above <= alpha
+  below <- c("on/off" = whole_high < margin, bursts = parts_high < margin)
+  verdict <- if ((above || isTRUE(figure_p(bursts, margin) <= each)) && any(below)) "inconclusive" else if (above) "above" else if (any(below)) "below" else "inconclusive"
+  by <- switch(verdict, above = if (isTRUE(p_whole <= each)) "on/off" else "bursts", below = names(which(below))[1], NA_character_)
+  list(verdict = verdict, by = by, p_above = p_above)
+}
+
+# Several agents of one campaign, or one at several intervals, side by side: what each takes and costs, and how often it may sample.
+
+#' Agents side by side
+#'
+#' @param report The result of `agent_report()`.
+#' @return A data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one
+#'   CPU, its own account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`,
+#'   `slowdown_high` (of the operation whose slowdown is surest: detected ones first, then by the lower end), `operation`, `bytes`, `by` (`bursts`,
+#'   `on/off`, see `agent_rule()`), `outcome` (Holm over agents and operations), `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (by on/off or bursts,
+#'   over all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown, with what may lie
+#'   beyond bursts, would be the margin, if each sample costs the same whatever the interval; NA where the interval holds 0), `limit` (slowdown
+#'   that would have been found; NA where one was), `reason` (why there is no slowdown, else NA);
+#'   `cost_s` (time that the operation loses by a sample: slowdown times interval).
+#'   NULL without rows.
+#' @noRd
+several_agents <- function(report) {
+  figures <- report$figures
+  if (NROW(figures) == 0) return(NULL)
+  bind_rows(lapply(unique(figures$kind), function(kind) several_row(figures[figures$kind == kind, ], kind, report)))
+}
+
+several_row <- function(figures, kind, report) {
+  answers <- report$answers[report$answers$kind == kind, ]
+  known <- answers[is.finite(answers$low) & answers$case != "less", ]
+  # Nothing is chosen by its estimate: the outcome has Holm's correction over agents and operations, and so has the one named.
+  worst <- known[order(match(known$outcome, outcomes), -known$low)[1], ]
+  taken <- figures[figures$figure == "taken", ][1, ]
+  found <- function(row) isTRUE(grepl("^detected", row$outcome))
+  margin <- report$margin
+  interval_s <- sampling_interval_s(kind, report$campaign)
+  all <- answers_high(answers)
+  data.frame(
+    agent = sub("@[^@]*$", "", kind), interval_s = interval_s,
+    cpu_percent = mean_or_na(report$accounts$cpu_percent[report$accounts$kind == kind & !is.na(report$accounts$launch)]),
+    taken_percent = taken$value, taken_low = taken$low, taken_high = taken$high,
+    slowdown_percent = worst$value, slowdown_low = worst$low, slowdown_high = worst$high, operation = worst$operation, bytes = worst$bytes,
+    by = if (nrow(known) > 0) worst$lead else NA_character_, outcome = if (nrow(known) > 0) worst$outcome else "inconclusive",
+    amplification = if (found(worst) && found(taken)) worst$value / taken$value else NA_real_,
+    margin_answer = if (is.null(margin)) NA_character_ else margin_of_kind(answers),
+    safe_interval_s = if (is.null(margin) || nrow(known) == 0 || !isTRUE(worst$low > 0)) NA_real_ else interval_s * all / margin,
+    limit = if (found(worst)) NA_real_ else max_or_na(known$limit),
+    cost_s = if (isTRUE(worst$low > 0)) worst$value / 100 * interval_s else NA_real_,
+    reason = if (nrow(known) > 0) NA_character_ else c(stats::na.omit(answers$whole_reason), NA)[1]
+  )
+}
+
+# The most that an agent may cost on any operation: its figure with what may lie beyond the bursts.
+answers_high <- function(answers) {
+  rest <- ifelse(answers$lead == "bursts" & is.finite(answers$beyond_most), answers$beyond_most, 0)
+  high <- 100 * ((1 + answers$high / 100) * (1 + rest / 100) - 1)
+  if (length(high) == 0 || anyNA(high) || any(answers$lead == "bursts" & is.na(answers$beyond_most))) NA_real_ else max(high)
+}
+
+# As the exit status has it: over all operations.
+margin_of_kind <- function(answers) {
+  words <- answers$margin_verdict
+  if (any(words %in% "above" & stats::p.adjust(answers$p_above, "holm") <= answers$alpha)) "above" else
+    if (length(words) > 0 && all(words %in% "below")) "below" else "undecided"
+}
+
+# Between two samples of this agent, as it was told or found; NA where that is not known, or its launches differ.
+sampling_interval_s <- function(kind, campaign) {
+  rows <- campaign$rows
+  launches <- unique(as.character(rows[["launch"]][as.character(rows[["kind"]]) == kind & !has_level(rows[["level_requested_percent"]])]))
+  ns <- unique(unlist(lapply(campaign$launches[launches], function(info) info$options$agent_interval_ns %||% info$options$agent_period_ns)))
+  if (length(ns) == 1 && is.finite(ns) && ns > 0) ns / 1e9 else NA_real_
+}
+
+several_sentence <- function(rows) {
+  hit <- rows[grepl("^detected", rows$outcome), ]
+  hit <- hit[order(-hit$slowdown_percent), ]
+  name <- function(rows) paste0(rows$agent, ifelse(is.na(rows$interval_s), "", paste0(" at ", vapply(rows$interval_s, format_time, ""))))
+  each <- function(row) {
+    sprintf("%s by %s on %s", name(row), percent_words(row$slowdown_percent, row$slowdown_low, row$slowdown_high), row$operation)
+  }
+  if (nrow(hit) == 0) return(paste0(sprintf("None of %d agents was found to slow an operation", nrow(rows)), if (all(is.na(rows$limit))) "." else
+    sprintf("; %s %% would have been.", format_span_of(rows$limit[!is.na(rows$limit)]))))
+  sprintf("%d of %d agents slow an operation, most of all %s.", nrow(hit), nrow(rows), each(hit[1, ]))
+}
+
+several_table <- function(rows, margin, unicode = shows_unicode()) {
+  new_table(
+    agent = col_words("agent", rows$agent), interval_s = col_number("every", rows$interval_s, function(x) vapply(x, format_time, "")),
+    cpu_percent = col_number("CPU", rows$cpu_percent, three, "%"), taken_percent = col_number("taken", rows$taken_percent, three, "%"),
+    slowdown_percent = col_number("slowdown", rows$slowdown_percent, format_effect, "%"),
+    low = col_interval("interval", rows$slowdown_low, rows$slowdown_high), operation = col_words("on", rows$operation),
+    source = col_words("by", rows$by),
+    amplification = col_number("ampl.", rows$amplification, three),
+    cost = if (is.null(margin)) col_number("per sample", rows$cost_s, function(x) vapply(signif(x, 3), format_time, "")),
+    margin = if (!is.null(margin)) col_words("margin", rows$margin_answer),
+    safe = if (!is.null(margin)) col_number("safe", rows$safe_interval_s, function(x) vapply(x, format_time, "")), mark = rows$outcome
+  )
+}
+
+several_legend <- function(margin) {
+  paste0("CPU, taken from the ranks: % of one CPU; slowdown of the operation that it slows most; ampl.: slowdown by taken",
+         if (is.null(margin)) "; per sample: time that it then loses", if (!is.null(margin)) "; safe: the shortest interval below the margin, if each sample costs the same")
+}

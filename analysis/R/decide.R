@@ -192,3 +192,109 @@ p_above <- function(row, margin) {
   if (row$unit_of_inference == "pair" && row$test_kind != "t" && length(values) > 0) return(sign_flip_test(values - shift)$p)
   stats::pt((row$raw_margin - shift) / row$raw_margin_se, row$raw_margin_df, lower.tail = FALSE)
 }
+
+# A question with three answers: is the effect beyond a margin, inside it, or can the data not tell?
+
+margin_words <- c(above = "slower by more than the margin", within = "within the margin",
+                  not_above = "within the margin or faster", below = "faster by more than the margin",
+                  open = "inconclusive")
+
+# Verdicts of one row each against -m and +m, from four one-sided p-values: of an effect above +m, below +m, above
+# -m and below -m. Each of the last three at alpha is the same as the interval of confidence 1 - 2 alpha lying on that
+# side of its border. "Above" needs Holm's correction over the rows besides: one row in many lies there by chance. "All
+# are inside" needs none, since every row has to pass.
+margin_verdicts <- function(above, below, above_low, below_low, alpha) {
+  hit <- function(p) !is.na(p) & p <= alpha
+  ifelse(hit(stats::p.adjust(above, "holm")), margin_words[["above"]],
+         ifelse(hit(below_low), margin_words[["below"]],
+                ifelse(hit(below) & hit(above_low), margin_words[["within"]],
+                       ifelse(hit(below), margin_words[["not_above"]], margin_words[["open"]]))))
+}
+
+# Why a row is inconclusive although its own interval lies above the margin.
+margin_reason <- function(above, alpha, several = length(above) > 1) {
+  ifelse(several & !is.na(above) & above <= alpha & stats::p.adjust(above, "holm") > alpha,
+         "above the margin by itself, but not with Holm's correction over all rows", NA_character_)
+}
+
+# For tables, whose title names the margin.
+short_margin <- function(verdict) sub(" than the margin| the margin", "", verdict)
+
+# One answer for all rows: pass, fail or inconclusive.
+margin_answer <- function(verdict) {
+  if (any(verdict == margin_words[["above"]])) "fail"
+  else if (length(verdict) == 0 || any(verdict == margin_words[["open"]])) "inconclusive"
+  else "pass"
+}
+
+# What a margin is judged by: `margin_of` (`mean` or `adjusted mean`), `margin_estimate`, `margin_low`, `margin_high` (percent),
+# and what its test needs. It is the mean slowdown, which a user pays; the mean less a covariate that was declared before
+# the run stands in for it only where the covariate is shown not to move by a tenth of the margin.
+margin_interval <- function(rows, margin) {
+  adjusted <- rows$channel == "time" & vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
+  rows$margin_of <- ifelse(adjusted, "adjusted mean", "mean")
+  rows[c("margin_estimate", "margin_low", "margin_high")] <- rows[c("mean", "mean_low", "mean_high")]
+  rows[c("raw_margin", "raw_margin_se", "raw_margin_df", "raw_margin_values")] <-
+    rows[c("raw_mean", "raw_mean_se", "raw_mean_df", "raw_mean_values")]
+  for (i in which(adjusted)) {
+    a <- rows$raw_adjusted[[i]]
+    least <- min(0, a$moved$low) / 100
+    ends <- c(a$estimate, a$low + least, a$high + max(0, a$moved$high) / 100)
+    rows[i, c("margin_estimate", "margin_low", "margin_high")] <- as.list(to_effect("time", ends))
+    # Tests of "above the margin" get the least that it can be.
+    rows[i, c("raw_margin", "raw_margin_se", "raw_margin_df")] <- c(list(a$estimate + least), a[c("se", "df")])
+    rows$raw_margin_values[[i]] <- a$values + least
+  }
+  rows
+}
+
+is_unmoved <- function(adjusted, margin) {
+  !is.null(adjusted) && !adjusted$is_withheld && isTRUE(max(abs(unlist(adjusted$moved[c("low", "high")]))) < margin / 10)
+}
+
+answer_status <- function(answer) c(pass = 0L, fail = 1L, inconclusive = 3L)[[answer]]
+
+# How much longer a run had to be to say on which side of a margin a slowdown lies.
+
+# Measured seconds (of all arms of the launches), NA where the answer is there or cannot be foreseen. The distance of the
+# estimate from the margin is taken for the true one; standard errors shrink with the root of the time.
+margin_needs <- function(verdicts, campaign, margin, power) {
+  needs <- rep(NA_real_, nrow(verdicts))
+  if (is.null(margin)) return(needs)
+  at <- which(verdicts$margin_verdict %in% "inconclusive" & is.na(verdicts$reason))
+  rows <- campaign$rows
+  seconds <- rowsum(rows[["wall_ns"]], as.character(rows[["launch"]]))[, 1] / 1e9
+  for (i in at) {
+    row <- verdicts[i, ]
+    took <- if (is.na(row$launch)) sum(seconds) else seconds[[row$launch]]
+    distance <- abs(row$raw_margin - log1p(margin / 100))
+    # Two bounds at alpha each: of the one beyond which the estimate lies, the probability counts.
+    times <- ((stats::qnorm(1 - row$alpha) + stats::qnorm(power)) * row$raw_margin_se / distance)^2
+    needs[i] <- took * max(1, times)
+  }
+  needs
+}
+
+most_needed_s <- 30 * 86400
+
+margin_needs_words <- function(rows, analysis) {
+  rows <- rows[rows$margin_verdict %in% "inconclusive" & !is.na(rows$margin_needs_s), ]
+  if (nrow(rows) == 0) return(character())
+  name <- paste0(panel_name(rows), ", ", level_label(rows))
+  vapply(seq_len(nrow(rows)), function(i) {
+    needs <- rows$margin_needs_s[i]
+    if (needs > most_needed_s) return(sprintf("%s: the slowdown is so close to the margin that no run of a month would decide", name[i]))
+    sprintf("%s: runs like this of %s in all would decide with probability %g, if the slowdown is as estimated", name[i],
+            format_span(needs), analysis$power)
+  }, "")
+}
+
+# "45 s", "14 min", "3.2 h", "5 days": for planning, two digits.
+format_span <- function(seconds, digits = 2) {
+  unit <- c(days = 86400, h = 3600, min = 60, s = 1)
+  vapply(seconds, function(s) {
+    # Below two of a unit the next smaller one says it better.
+    at <- which(s >= c(2, 2, 2, 0) * unit)[1]
+    paste(format(signif(s / unit[[at]], digits), scientific = FALSE), names(unit)[at])
+  }, "")
+}

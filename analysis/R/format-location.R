@@ -21,7 +21,7 @@ location_parts <- function(location, nodes = location$nodes) {
   unname(lapply(split(seq_len(nrow(nodes)), in_order(dose)), function(at) {
     rows <- nodes[at, ]
     ranks <- location$ranks[dose_key(location$ranks) == dose[at[1]], ]
-    new_part(location_head(rows, factors, location), location_table(rows, location), location_words(location), location_verdicts(rows, ranks))
+    new_part(location_head(rows, factors, location), location_table(rows, location), if (at[1] == 1) location_words(location), location_verdicts(rows, ranks))
   }))
 }
 
@@ -99,7 +99,7 @@ location_table <- function(rows, location) {
     extra_share_percent = col_number("extra", rows$extra_share_percent, function(x) sprintf("%.1f", x)),
     slowest_off_percent = col_number("slow off", rows$slowest_off_percent, plain),
     slowest_on_percent = col_number("slow on", rows$slowest_on_percent, plain),
-    ranks_percent = col_number("ranks %", rows$ranks_percent, plain), found = col_words("found", rows$found), mark = rows$found
+    ranks_percent = col_number("ranks %", rows$ranks_percent, plain)
   )
 }
 

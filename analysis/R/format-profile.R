@@ -8,8 +8,8 @@ analyze_profile <- function(operands, values, form) {
     abort_data("--table ", values$table, ": no synchronising call was looked at on all its ranks")
   }
   answered(form, values$table, list(answer = paste(profile_sentences(report), collapse = " "), shares = as.list(report$shares),
-                                    waiting = report$waiting, projections = scale_of_profile(report)),
-           pick(report, profile_tables), report$notes, format_profile(report), profile_view(report, operands))
+                                    waiting = report$waiting),
+           c(pick(report, profile_tables), list(projections = if (form == "json") scale_of_profile(report))), report$notes, format_profile(report), profile_view(report, operands))
 }
 
 time_words <- function(ns) {

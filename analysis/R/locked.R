@@ -307,7 +307,7 @@ locked_columns <- list(
   state = NA_character_, reason = NA_character_
 )
 
-# `figure`: see agent-estimates.R; NULL: none.
+# `figure`: see agent-figures.R; NULL: none.
 locked_row <- function(values) {
   row <- as.data.frame(utils::modifyList(locked_columns, lapply(values, unname)))
   row$figure <- list(NULL)

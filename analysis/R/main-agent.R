@@ -59,9 +59,9 @@ analyze_agent <- function(operands, values, form) {
   report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin)
   if (!is.null(margin) && is.null(report$analysis)) check_arms(report$campaign)
   answer <- if (!is.null(margin)) agent_answer(report)
-  answered(form, values$table, c(list(alpha = report$alpha, sentences = texts(report_sentences(report)), projections = scale_of_agent(report),
-                                      evidence = texts(report$evidence)), margin_head(margin, answer)),
-           c(list(estimates = agent_estimates(report)), pick(report, setdiff(agent_csv_tables, c("estimates", "activities")))), report$notes,
+  answered(form, values$table, c(list(alpha = report$alpha, sentences = texts(report_sentences(report)), evidence = texts(report$evidence)), margin_head(margin, answer)),
+           c(list(estimates = agent_estimates(report)), pick(report, setdiff(agent_csv_tables, c("estimates", "activities"))),
+             list(projections = if (form == "json") scale_of_agent(report))), report$notes,
            format_agent(report), agent_view(report, operands), answer = if (!is.null(values$margin)) answer$answer,
            only_csv = list(activities = attr(report$bursts, "activities")))
 }

@@ -56,3 +56,88 @@ profile_notes <- function(info, ranks) {
     if (any(ranks[["waits"]] != "scheduler")) "the kernel keeps no account of waits: preempted time holds all the time off the CPU",
     sprintf("looking at arrivals took %s %% of the time", format(signif(cost, 2))))
 }
+
+# Stored output of LIKWID: likwid-perfctr -m -O and likwid-mpirun -m -O.
+
+#' Read LIKWID's output
+#'
+#' The comma separated form (`-O`) of `likwid-perfctr -m` and `likwid-mpirun -m`: of each marker region and performance group
+#' the metrics of every hardware thread. Tables of raw counts are checked and passed over, as are statistics over threads,
+#' and lines of other programs between the tables.
+#'
+#' @param file Character, length 1.
+#' @return A data frame, one row per region, group, thread and metric: `region`, `group`, `thread` (text, `HWThread 3`, or
+#'   `host:rank:cpu` of likwid-mpirun), `metric` (as LIKWID names it, with its unit), `value` (NA: not counted there), `line`. Attribute
+#'   `raw_only`: regions of which the file has counts but no metrics.
+#' @details Signals `nl_error_damaged`, with file and line, where a table is cut off or a field is no number, and
+#'   `nl_error_data` where the file has no marker region.
+#' @references LIKWID 5.2, functions printOutput() and printcsv() in its `likwid.lua`, printMpiOutput() in `likwid-mpirun`:
+#'   a line `TABLE,Region NAME,Group N WHAT,GROUP,ROWS` begins a table, of likwid-perfctr's raw counts with three lines on
+#'   the region before it; then a line of names and ROWS lines, filled up with empty fields.
+#' @noRd
+read_likwid <- function(file) {
+  check_argument(is_text(file), "file", file, "one file name")
+  if (!file.exists(file)) abort_data(file, " is missing")
+  lines <- sub("\r$", "", read_text_lines(file))
+  begins <- grep("^TABLE,", lines, useBytes = TRUE)
+  tables <- lapply(begins, read_likwid_table, lines = lines, file = file)
+  regions <- Filter(function(table) !is.na(table$region), tables)
+  if (length(regions) == 0) {
+    abort_data(file, " has no marker region of LIKWID", if (length(begins) > 0) " (run likwid-perfctr with -m)" else {
+      ": wanted the output of likwid-perfctr -m -O"
+    })
+  }
+  rows <- bind_rows(lapply(Filter(function(table) table$what == "Metric", regions), `[[`, "rows"))
+  with_metrics <- unique(rows$region)
+  all <- unique(vapply(regions, `[[`, "", "region"))
+  structure(if (nrow(rows) == 0) no_counters() else rows, raw_only = setdiff(all, with_metrics))
+}
+
+no_counters <- function() {
+  data.frame(region = character(), group = character(), thread = character(), metric = character(), value = numeric(), line = integer())
+}
+
+# The table that begins in line `at`: region (NA: none), what (Raw, Metric, with STAT), rows.
+read_likwid_table <- function(at, lines, file) {
+  fields <- strsplit(lines[at], ",", fixed = TRUE)[[1]]
+  of_region <- grepl("^TABLE,Region ", lines[at])
+  place <- if (of_region) 3 else 2
+  head <- regmatches(fields[place], regexec("^Group ([0-9]+) (.+)$", fields[place]))[[1]]
+  n <- suppressWarnings(as.numeric(fields[place + 2]))
+  if (length(head) != 3 || !is_number(n, -1) || n != round(n)) {
+    abort_damaged(file, at, "'", printable(lines[at]), "' is not the head of a table (TABLE,Region NAME,Group N Metric,GROUP,ROWS)")
+  }
+  begin <- at + 1
+  if (grepl("^Region Info,", lines[begin])) begin <- at + 4
+  first <- strsplit(lines[begin], ",", fixed = TRUE)[[1]]
+  if (!first[1] %in% c("Metric", "Event")) {
+    abort_damaged(file, min(begin, length(lines)), "the table that begins in line ", at, " has no line of names (Metric,... or Event,...)")
+  }
+  # one line beyond the end at most, whatever the head claims
+  body <- begin + seq_len(min(n, max(0, length(lines) - begin) + 1))
+  cut <- which(body > length(lines) | grepl("^(TABLE|STRUCT),", lines[body], useBytes = TRUE))[1]
+  if (!is.na(cut)) {
+    abort_damaged(file, min(body[cut], length(lines)), "the table that begins in line ", at, " ends after ", cut - 1, " of ", n,
+                  " rows: the file was cut off")
+  }
+  table <- list(region = if (of_region) sub("^Region ", "", fields[2]) else NA_character_, what = head[3], rows = NULL)
+  labels <- if (first[1] == "Event") 2 else 1
+  threads <- first[-seq_len(labels)]
+  threads <- threads[nzchar(threads)]
+  cells <- strsplit(paste0(lines[body], ",!"), ",", fixed = TRUE)
+  wanted <- labels + length(threads)
+  short <- which(lengths(cells) - 1 < wanted)[1]
+  if (!is.na(short)) abort_damaged(file, body[short], "has ", lengths(cells)[short] - 1, " fields, wanted ", wanted)
+  words <- vapply(cells, function(x) x[labels + seq_along(threads)], character(length(threads)))
+  words <- matrix(words, length(threads))
+  values <- suppressWarnings(as.numeric(words))
+  # What a thread does not count (a socket's memory traffic, say) is a dash, or no number at all.
+  odd <- which(is.na(values) & !words %in% c("-", "nan", "-nan", "NaN", "nil"))[1]
+  if (!is.na(odd)) abort_damaged(file, body[(odd - 1) %/% length(threads) + 1], "'", printable(words[odd]), "' is not a number")
+  values[!is.finite(values)] <- NA
+  if (head[3] != "Metric" || is.na(table$region)) return(table)
+  table$rows <- data.frame(region = table$region, group = fields[place + 1], thread = rep(threads, n),
+                           metric = rep(vapply(cells, `[[`, "", 1), each = length(threads)), value = values,
+                           line = rep(body, each = length(threads)))
+  table
+}

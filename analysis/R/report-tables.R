@@ -49,3 +49,173 @@ same_reason <- function(text) {
   text <- sub("only an effect above [^ ]+ % could have been seen", "only an effect above the limit could have been seen", text)
   gsub("(in|;) [0-9.e+-]+ % of (the pairs|them)", "\\1 some of \\2", text)
 }
+
+# The report's section on an agent: what it used, what it took, when, and who else.
+
+# What is known of an agent, or NULL; computed once for section and plots.
+agent_of <- function(analysis) {
+  if (!is.null(analysis$agent)) return(analysis$agent)
+  campaign <- analysis$campaign
+  if (NROW(campaign$agents) + NROW(campaign$tasks) + NROW(campaign$bursts) == 0) return(NULL)
+  agent_report(campaign, analysis$alpha, analysis$margin, if (!is_clean(analysis)) analysis)
+}
+
+report_agent_fold <- function(analysis) if (!is.null(analysis$agent)) details_tag("The agent: what it used and took",
+    agent_section(analysis$agent))
+
+agent_section <- function(report) {
+  tags <- htmltools::tags
+  sentences <- report_sentences(report)
+  list(if (length(sentences) > 0) tags$ul(lapply(upper_first(sentences), tags$li)),
+       if (NROW(report$agents) > 1) {
+         page_table(several_table(report$agents, report$margin, TRUE), "The agents side by side", several_legend(report$margin))
+       },
+       account_table(report$accounts), part_tags(agreement_part(report)),
+       if (NROW(report$tasks) > 0) part_tags(tasks_part(report)) else tags$p("Who took the CPU was not recorded (tasks.HOST.csv)."),
+       if (NROW(report$bursts) > 0) part_tags(bursts_part(report$bursts)) else tags$p("No single bursts were kept (bursts.HOST.trace)."),
+       switched_table(report$campaign))
+}
+
+account_table <- function(rows) {
+  if (nrow(rows) == 0) return(htmltools::tags$p("No account of the agent was recorded (agent.HOST.csv)."))
+  html_table(list(
+    node = node_label(rows), agent = rows$kind, "on for s" = three(rows$seconds), "CPU %" = three(rows$cpu_percent),
+    "on ranks' CPUs %" = three(rows$on_ranks_percent), "CPU % when off" = three(rows$off_cpu_percent),
+    "scraper %" = three(rows$scraper_percent), "wake-ups/s" = three(rows$wakeups_per_s), "switches/s" = three(rows$switches_per_s),
+    processes = three(rows$processes), "started/s" = three(rows$started_per_s), memory = format_bytes(1024 * rows$rss_kib),
+    "read/s" = format_bytes(rows$read_bytes_per_s), "written/s" = format_bytes(rows$written_bytes_per_s),
+    "observer %" = three(rows$observer_percent)
+  ), "What the agent used in its halves, by its own account",
+  "Percent of one CPU. Observer: noiselab's companion that keeps the account.",
+  text = c("node", "agent"))
+}
+
+# How the agent was switched, by the companions' certificates.
+switched_table <- function(campaign) {
+  rows <- unlist(lapply(unname(campaign$launches), function(info) lapply(info$agents, function(a) c(list(launch = info$launch), a))),
+                 recursive = FALSE)
+  if (length(rows) == 0) return(NULL)
+  of <- function(key) cells_of(rows, function(r) r[[key]])
+  times <- function(which) cells_of(rows, function(r) {
+    s <- r$switching[[which]]
+    if (is.null(s)) "-" else sprintf("%s, longest %s, n = %s", format_time((s$p50_ns %||% NA_real_) / 1e9),
+                                     format_time((s$max_ns %||% NA_real_) / 1e9), show_json(s$n))
+  })
+  html_table(list(launch = of("launch"), node = of("host"), agent = of("name"), "switched by" = of("way"), command = of("command"),
+                  "found" = of("state_found"), "left" = of("state_left"),
+                  "account by" = of("account"), scrapes = cells_of(rows, function(r) scrape_words(r$scraper)),
+                  died = cells_of(rows, function(r) show_json(r$died, "no")), "switch on" = times("on"), "switch off" = times("off")),
+             "How the agent was switched, and in which state it was found and left",
+             text = c("launch", "node", "agent", "switched by", "command", "found", "left", "account by", "scrapes", "died",
+                      "switch on", "switch off"),
+             wrap = "command")
+}
+
+scrape_words <- function(scraper) {
+  if (is.null(scraper)) return("none")
+  sprintf("%s, failed %s, skipped %s", show_json(scraper$scrapes), show_json(scraper$failed), show_json(scraper$skipped))
+}
+
+# Sections of the report on what is done with an agent: sampling intervals, its replay, hardware counters. NULL where the
+# campaign has nothing of the kind.
+
+report_sweep <- function(analysis) {
+  if (!is_sweep(analysis$campaign)) return(NULL)
+  sweep <- interval_sweep(analysis, analysis$margin)
+  details_tag("The sampling interval", lapply(sweep$sentences, htmltools::tags$p), part_tags(intervals_part(sweep)))
+}
+
+report_replay <- function(analysis) {
+  if (!has_replay(analysis$campaign)) return(NULL)
+  result <- tryCatch(compare_replay(analysis), nl_error_data = identity)
+  tags <- htmltools::tags
+  if (inherits(result, "error")) return(details_tag("Agent and replay", tags$p(upper_first(paste0(conditionMessage(result), ".")))))
+  details_tag("Agent and replay", lapply(result$sentences, tags$p), lapply(replay_parts(result), part_tags))
+}
+
+# Where an agent was measured the reader expects this, so what is missing is said; damaged files do not cost the report.
+report_counters <- function(analysis) {
+  counters <- tryCatch(counters_by_arm(analysis), nl_error = identity)
+  tags <- htmltools::tags
+  if (inherits(counters, "error")) {
+    return(details_tag("Why it got slower: hardware counters", tags$p(class = "loud",
+        paste0("The hardware counters cannot be used: ", conditionMessage(counters)))))
+  }
+  if (is.null(counters)) {
+    if (!any(!has_level(analysis$verdicts$level_requested_percent))) return(NULL)
+    return(details_tag("Why it got slower: hardware counters", tags$p(paste0(upper_first(without_counters), "."))))
+  }
+  details_tag("Why it got slower: hardware counters", lapply(counter_parts(counters), part_tags), tags$p(paste0(upper_first(counter_rules()), ".")),
+              lapply(counters$notes, tags$p))
+}
+
+# The report's tables on synchronised starts, and the analysis where there is nothing to compare.
+
+report_starts <- function(campaign) if (has_starts(campaign)) lapply(starts_parts(campaign), part_tags)
+
+# An analysis of launches that hold one arm only: nothing is compared, but starts can be looked at.
+clean_analysis <- function(campaign, alpha) {
+  check_probability(alpha, "alpha")
+  arm <- unique(campaign$rows[["arm"]])
+  structure(list(
+    verdicts = data.frame(), thresholds = NULL, amplification = data.frame(), cost = data.frame(), contrasts = NULL,
+    treatments = treatment_table(campaign),
+    notes = c(sprintf("all rows are of arm %s: nothing is compared, there are no verdicts", arm), starts_notes(campaign)),
+    alpha = alpha, power = 0.95, campaign = campaign, pairs = NULL
+  ), class = "nl_analysis")
+}
+
+is_clean <- function(analysis) NROW(analysis$verdicts) == 0
+
+# The report of a projection to many nodes.
+
+# `command`: the words that make it again.
+write_projection_report <- function(projection, command, file) {
+  plots_dir <- files_beside(file)
+  clear_plots_dir(plots_dir, "projection")
+  frame <- plot_projection(projection, draw = FALSE)
+  projection$frames <- list(projection = frame)
+  write_atomically(file.path(plots_dir, "projection.csv"), function(path) data.table::fwrite(frame, path, na = ""))
+  picture <- figure_parts(list(name = "projection", title = "Slowdown by number of nodes", question = "", asks = "size"), plot_projection(projection),
+                          alt_projection(frame), c(9, 4.4), nrow(frame), plots_dir)
+  sentences <- projection_sentences(projection)
+  tags <- htmltools::tags
+  write_page(html_page("What noise costs on many nodes", projection$noise$name, sentences, c(tail_warning(projection), unseen_warning(projection)),
+                       figure_tag(picture, basename(plots_dir)), list(
+    page_section("size", "How much, on how many nodes?", "Each node is hit on its own (independent phases).", NULL, list(projection_rows_table(projection, "independent"),
+        reserve_table(projection)), list(details_tag("All nodes hit at the same moment", projection_rows_table(projection, "common")))),
+    page_section("trust", "What is it taken from?", noise_sentence(projection$noise), NULL, notes_list(projection$notes)),
+    page_section("again", "How to repeat it", sprintf("Projected by noiselab %s.", package_version_text()), NULL,
+                 tags$pre(paste(vapply(command, quote_word, ""), collapse = " ")))
+  )), file)
+}
+
+noise_sentence <- function(noise) {
+  sprintf("%s %s per second, each %s, %s.", if (is.finite(noise$watched_s)) {
+    sprintf("%s on %s in %s:", counted(noise$n_bursts, "burst"), nodes_words(noise$n_nodes), format_long(noise$watched_s))
+  } else "Assumed:", format_level(noise$rate_hz), if (length(unique(noise$costs_s)) == 1) format_time(noise$costs_s[1]) else {
+    sprintf("%s at most, half of them below %s", format_time(signif(max(noise$costs_s), 3)), format_time(signif(stats::median(noise$costs_s), 3)))
+  }, paste("cost", noise$cost_words))
+}
+
+projection_rows_table <- function(projection, phase) {
+  rows <- projection$rows[projection$rows$phase == phase, ]
+  number <- function(x) ifelse(is.na(x), "-", format_effect(x, FALSE))
+  open <- at_least(rows)
+  list(html_table(list(every = format_time(rows$every_ns / 1e9), nodes = count_words_each(rows$nodes),
+                       "slowdown, %" = ifelse(open, paste("at least", number(rows$ci_low)), number(rows$slowdown_percent)), CI = ifelse(open, "-", paste0(
+                         "[", number(rows$ci_low), ", ", number(rows$ci_high), "]")), "limit, %" = number(rows$limit_percent), by = rows$method),
+                  how = "Limit: on any number of nodes, where bursts keep to a period. By: how it was computed (docs/methods.md, Projection).",
+                  text = c("every", "by")),
+       reasons_fold(paste(nodes_words_each(rows$nodes), "every", format_time(rows$every_ns / 1e9)), rows$reason, "it is a lower bound"))
+}
+
+nodes_words_each <- function(n) vapply(n, nodes_words, "")
+
+reserve_table <- function(projection) {
+  rows <- projection$reserve
+  if (is.null(rows)) return(NULL)
+  html_table(list("cores left free" = rows$cores, "costs, %" = format_effect(rows$cost_percent, FALSE), "saves, %" = format_effect(rows$saved_percent, FALSE),
+                  CI = paste0("[", format_effect(rows$saved_low, FALSE), ", ", ifelse(is.na(rows$saved_high), "?", format_effect(rows$saved_high, FALSE)), "]"),
+                  verdict = rows$verdict), text = "verdict")
+}

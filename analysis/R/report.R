@@ -125,3 +125,278 @@ again_section <- function(analysis) {
                        join_words(unique(vapply(analysis$campaign$launches, function(info) show_json(info$version), "")))),
                NULL, reproduce(analysis), list(details_tag("Machine, settings and software of every launch", provenance_table(analysis$campaign))))
 }
+
+# How a report is put together: templates, style sheet and script are files of inst/report.
+
+# A template with its values. htmltools escapes every text that is put in.
+template <- function(name, ...) {
+  htmltools::htmlTemplate(report_file(paste0(name, ".html")), ..., document_ = FALSE)
+}
+
+report_file <- function(name) system.file("report", name, package = "noiselab", mustWork = TRUE)
+
+report_text <- function(name) htmltools::HTML(paste(readLines(report_file(name), encoding = "UTF-8"), collapse = "\n"))
+
+# The whole page. `answer`: sentences; `alarms`: what is to be known before it is believed; `picture`: a tag; `sections`: tags of
+# page_section(), NULL ones are left out.
+html_page <- function(title, where, answer, alarms, picture, sections) {
+  tags <- htmltools::tags
+  sections <- Filter(Negate(is.null), sections)
+  template("page", title = title, where = where, style = report_text("style.css"), script = report_text("sort.js"),
+           answer = htmltools::tagList(lapply(answer, tags$p), lapply(alarms, function(text) tags$p(class = "loud", text))),
+           picture = picture %||% "", contents = htmltools::tagList(lapply(sections, `[[`, "link")),
+           sections = htmltools::tagList(lapply(sections, `[[`, "html")), footer = paste("Written by noiselab", package_version_text()))
+}
+
+# A question with its answer in a sentence, its plot, what stands open below it (`body`), and what is folded (`folds`: tags of
+# details_tag()).
+page_section <- function(id, title, sentence, picture = NULL, body = NULL, folds = NULL) {
+  if (is.null(sentence)) return(NULL)
+  tags <- htmltools::tags
+  list(link = tags$li(tags$a(href = paste0("#", id), title)),
+       html = template("section", id = id, title = title, sentence = upper_first(paste(sentence, collapse = " ")),
+                       picture = picture %||% "",
+                       body = htmltools::tagList(body), folds = htmltools::tagList(folds)))
+}
+
+details_tag <- function(title, ...) {
+  body <- without_nulls(list(...))
+  if (length(body) > 0) template("fold", title = title, body = htmltools::tagList(body))
+}
+
+# Lists of tags may hold nothing at any depth.
+without_nulls <- function(x) {
+  if (!is.list(x) || inherits(x, "shiny.tag")) return(x)
+  Filter(function(part) length(part) > 0, lapply(x, without_nulls))
+}
+
+# ---- plots -------------------------------------------------------------------------------------
+
+# `files_dir`: where the plot's own files are, as seen from the report.
+figure_tag <- function(figure, files_dir) {
+  if (is.null(figure)) return(NULL)
+  tags <- htmltools::tags
+  files <- paste0(files_dir, "/", figure$name, c(paste0(".", figure$picture$form), ".csv"))
+  template("figure", id = figure$name, class = if (is.null(figure$narrow)) "" else "fits", title = paste0(figure$title, "."),
+           subtitle = figure$subtitle,
+           picture = htmltools::tagList(
+             drawn_tag(figure$picture, figure$alt, figure$name, if (is.null(figure$narrow)) "drawn" else "drawn wide"),
+             if (!is.null(figure$narrow)) drawn_tag(figure$narrow, figure$alt, paste0(figure$name, "-narrow"), "drawn narrow")
+           ),
+           caption = figure$caption, files = tags$p("Picture and data: ", paste(files, collapse = ", ")))
+}
+
+# Open to the eye and to those who have the picture read to them.
+drawn_tag <- function(picture, alt, id, class) {
+  tags <- htmltools::tags
+  if (picture$form == "svg") return(tags$div(class = class, htmltools::HTML(inline_svg(picture$data, alt, id))))
+  data <- paste0("data:image/png;base64,", gsub("\n", "", jsonlite::base64_enc(picture$data), fixed = TRUE))
+  tags$div(class = class, tags$img(src = data, alt = alt, width = round(96 * picture$width), height = round(96 * picture$height)))
+}
+
+# The drawing as part of a page: without what only a file needs, with its text alternative, and with names that no other drawing has.
+inline_svg <- function(text, alt, id) {
+  text <- sub("^<\\?xml[^>]*\\?>\\s*", "", text)
+  text <- gsub(" xmlns(:xlink)?='[^']*'", "", text)
+  text <- sub(" width='[^']*' height='[^']*'", "", text)
+  text <- gsub("(id='|url\\(#)cp", paste0("\\1", id, "-cp"), text)
+  text <- gsub(" font-family: [^;]*;| lengthAdjust='[^']*'", "", text)
+  # a tenth of a point is a third of a hair
+  places <- gregexpr("(points|[xy][12]?|c[xy]|r|width|height)='[^']*'", text)
+  regmatches(text, places) <- lapply(regmatches(text, places), function(x) gsub("([0-9]\\.[0-9])[0-9]", "\\1", x))
+  text <- with_classes(text, paste0(id, "-s"))
+  sub("<svg ", paste0("<svg role='img' aria-label='", htmltools::htmlEscape(alt, attribute = TRUE), "' "), text, fixed = TRUE)
+}
+
+# Styles that come back, of every point and every letter, stand once.
+with_classes <- function(text, prefix) {
+  styles <- table(unlist(regmatches(text, gregexpr("(?<= style=')[^']+(?=')", text, perl = TRUE))))
+  styles <- names(styles)[styles > 2]
+  if (length(styles) == 0) return(text)
+  class <- paste0(prefix, seq_along(styles))
+  for (i in seq_along(styles)) text <- gsub(paste0(" style='", styles[i], "'"), paste0(" class='", class[i], "'"), text, fixed = TRUE)
+  sub("<defs>", paste0("<defs><style>", paste0(".svglite .", class, "{", gsub(": ", ":", gsub("; *", ";", styles)), "}", collapse = ""),
+                       "</style>"), text, fixed = TRUE)
+}
+
+# ---- tables ------------------------------------------------------------------------------------
+
+# A table of texts: `columns`, named list, heading -> text. Those named in `text` are words, the others numbers, `wrap` words that fold.
+# `how`: what the columns mean, folded. `verdict`: the words behind the last column, which has their marks.
+html_table <- function(columns, caption = NULL, how = NULL, text = character(), wrap = character(), verdict = NULL) {
+  made <- Map(function(name, value) {
+    value <- as.character(value)
+    if (name %in% wrap) c(col_words(name, value), class = "wrap") else if (name %in% text) col_words(name, value) else
+      col_number(name, value, value)
+  }, names(columns), columns)
+  page_table(do.call(new_table, c(unname(made), list(mark = verdict))), caption, how)
+}
+
+# `table`: an nl_table whose mark is the word of its last column.
+page_table <- function(table, caption = NULL, how = NULL) {
+  tags <- htmltools::tags
+  if (!is.null(table$mark)) {
+    last <- length(table$columns)
+    table$columns[[last]]$text <- with_mark(table$columns[[last]]$text, table$mark)
+    table$mark <- row_look(table$mark)
+  }
+  tags$div(class = "table", tags$div(class = "scroll", table_html(table, caption)),
+           if (!is.null(how)) tags$details(class = "how", tags$summary("What the columns mean"), tags$p(how)))
+}
+
+row_look <- function(verdict) {
+  colour <- verdict_looks$colour[match(verdict, verdict_looks$word)]
+  ifelse(is.na(colour), "", paste0("look-", colour))
+}
+
+# Texts with the marks of their words, once.
+with_mark <- function(text, words) {
+  mark <- verdict_looks$mark[match(words, verdict_looks$word)]
+  mark[is.na(mark)] <- ""
+  ifelse(startsWith(text, mark), text, paste(mark, text))
+}
+
+# Each reason once, with the rows that it concerns (`name`, one per reason given); NULL without a reason.
+reasons_fold <- function(name, reason, word = "inconclusive") {
+  known <- !is.na(reason) & nzchar(reason)
+  if (!any(known)) return(NULL)
+  tags <- htmltools::tags
+  of <- split(name[known], in_order(reason[known]))
+  details_tag(sprintf("Why %s: %s in %s", word, counted(length(of), "reason"), counted(sum(known), "row")),
+       tags$ul(Map(function(why, who) tags$li(paste0(upper_first(why), ": ", few_words(unique(who), 12), ".")), names(of), of)))
+}
+
+notes_list <- function(notes) {
+  tags <- htmltools::tags
+  if (length(notes) == 0) return(tags$p("Nothing odd was noticed."))
+  tags$ul(lapply(upper_first(unique(notes)), tags$li))
+}
+
+write_page <- function(page, file) {
+  write_atomically(file, function(path) writeLines(enc2utf8(as.character(page)), path, useBytes = TRUE))
+  invisible(file)
+}
+
+# The plots of a report as files: a drawing without words of its own, which stand beside it on the page, and its data.
+
+# More points than these are drawn in pixels: each would be an element of its own.
+most_marks <- 2500
+most_svg_bytes <- 9e4
+
+# Plots of an earlier report that this one does not have would be taken for its own.
+clear_plots_dir <- function(plots_dir, names) {
+  if (!dir.exists(plots_dir) && !dir.create(plots_dir, showWarnings = FALSE)) {
+    abort_usage("cannot make the directory '", plots_dir, "'; --out FILE writes the report elsewhere")
+  }
+  unlink(file.path(plots_dir, as.vector(outer(names, c(".png", ".svg", ".csv"), paste0))))
+}
+
+# Drawing takes most of a report's time.
+write_figures <- function(analysis, plots_dir, rows = plots_of("noise")) {
+  # loaded here, not by each of the processes
+  loadNamespace("ggplot2")
+  has_svglite()
+  figures <- Filter(Negate(is.null), in_processes(rows, function(plot) write_figure(plot, analysis, plots_dir)))
+  stats::setNames(figures, vapply(figures, `[[`, "", "name"))
+}
+
+# One plot: its data as CSV, its drawing, and what a page says of it; NULL where the campaign has no data for it.
+write_figure <- function(plot, analysis, plots_dir) {
+  frame <- plot_frame(plot, analysis)
+  if (is.null(frame)) return(NULL)
+  write_atomically(file.path(plots_dir, paste0(plot$name, ".csv")), function(path) data.table::fwrite(without_levels(frame), path, na = ""))
+  ordered <- if (is.null(analysis$campaign)) frame else frame[order(panel_factor(frame$panel, analysis)), ]
+  # Without title, subtitle and caption it is lower.
+  figure <- figure_parts(plot, draw_frame(plot, analysis, frame), plot$alt(ordered), figure_size(plot, frame, analysis) - c(0, 0.8),
+                         nrow(frame), plots_dir)
+  if (!is.null(plot$narrow)) figure$narrow <- narrow_picture(plot$narrow(figure$drawn, frame), frame)
+  figure$drawn <- NULL
+  figure
+}
+
+# A drawing (`drawn`: without words) and the words beside it.
+figure_parts <- function(plot, drawn, alt, size, n_marks, plots_dir) {
+  words <- lapply(drawn$labels[c("subtitle", "caption")], function(text) gsub("\n", " ", text %||% "", fixed = TRUE))
+  names(words) <- c("subtitle", "caption")
+  drawn <- drawn + ggplot2::labs(title = NULL, subtitle = NULL, caption = NULL)
+  c(plot[c("name", "title", "question", "asks")], words, list(alt = alt, drawn = drawn,
+      picture = write_picture(drawn, plots_dir, plot$name, size, n_marks)))
+}
+
+# The drawing as a file and for the page: `form` (svg or png) and `data` (text or raw).
+write_picture <- function(drawn, plots_dir, name, size, n_marks) {
+  as_svg <- n_marks <= most_marks && has_svglite()
+  picture <- list(form = "png", width = size[1], height = size[2])
+  if (as_svg) {
+    picture$data <- svg_text(drawn, size)
+    if (nchar(picture$data, "bytes") <= most_svg_bytes) picture$form <- "svg"
+  }
+  file <- file.path(plots_dir, paste0(name, ".", picture$form))
+  if (picture$form == "svg") write_output(picture$data, file) else {
+    write_atomically(file, function(path) save_plot(drawn, path, size))
+    picture$data <- readBin(file, "raw", file.size(file))
+  }
+  picture
+}
+
+svg_text <- function(drawn, size) {
+  file <- tempfile(fileext = ".svg")
+  on.exit(unlink(file))
+  svglite::svglite(file, width = size[1], height = size[2])
+  tryCatch(print(drawn), finally = grDevices::dev.off())
+  paste(readLines(file, encoding = "UTF-8"), collapse = "\n")
+}
+
+# For the width of a phone, with a panel below the other; NULL without svglite.
+narrow_picture <- function(drawn, frame) {
+  if (!has_svglite() || nrow(frame) > most_marks) return(NULL)
+  size <- c(4.4, 1 + 1.5 * min(8, n_panels(frame)))
+  list(form = "svg", data = svg_text(drawn, size), width = size[1], height = size[2])
+}
+
+# The data of a plot, or NULL where there is nothing to draw.
+plot_frame <- function(plot, analysis) {
+  if (plot$compares && is_clean(analysis)) return(NULL)
+  frame <- plot$draw(analysis, draw = FALSE)
+  if (NROW(frame) == 0) return(NULL)
+  # Clean launches of one loop each have a trace of one point.
+  if (plot$name == "trace" && NROW(frame) <= n_panels(frame)) return(NULL)
+  frame
+}
+
+# The plot of a data frame that it gave: what is slow to compute is not computed twice.
+draw_frame <- function(plot, analysis, frame) {
+  analysis$frames[[plot$name]] <- frame
+  plot$draw(analysis)
+}
+
+save_plot <- function(plot, path, size, form = "png") {
+  plot_devices[[form]](path, size[1], size[2])
+  on.exit(grDevices::dev.off())
+  print(plot)
+}
+
+# Inches; the height follows the number of panels.
+figure_size <- function(plot, frame, analysis) {
+  if (!is.null(plot$size)) return(plot$size(frame, analysis))
+  name <- plot$name
+  panels <- n_panels(frame)
+  stacked <- name %in% c("trace", "launches")
+  columns <- if (several_treatments(analysis) && name %in% c("dose", "preempted", "tail")) {
+    panel_columns(panels, nrow(analysis$treatments))
+  } else grDevices::n2mfrow(panels)[1]  # as facet_wrap() does
+  rows <- if (stacked) panels else ceiling(panels / columns)
+  if (name == "treatments" && any(nzchar(frame$row))) rows <- length(unique(frame$row))
+  each <- if (name == "launches") 0.8 + 0.25 * length(unique(frame$launch)) else if (stacked) 2.1 else 2.9
+  if (several_treatments(analysis)) {
+    # Many rows of panels are lower; in the plot of launches each treatment has a line for all its launches.
+    if (!stacked && rows > 2) each <- 2.3
+    if (name == "launches") {
+      most <- max(table(frame[c("panel", "treatment", "level")]))
+      each <- 0.6 + length(unique(frame$treatment)) * (0.16 + 0.12 * most)
+    }
+  }
+  c(9, min(40, 1.8 + each * rows + if (rows == 1) 0.4 else 0))
+}
+
+has_svglite <- function() requireNamespace("svglite", quietly = TRUE)

@@ -110,3 +110,98 @@ test_that("the period of the bursts is the one that was given, whatever beats wi
   bursts$period_s <- NA_real_
   expect_equal(burst_sentences(bursts, given(1e8)), "n1: it takes CPU 0 for 1.14 ms in each 100 ms")
 })
+
+# The rule, case by case.
+
+figure <- function(value, se = 0.01) figure_of_t(value, se, Inf)
+
+test_that("what leads follows from what is on record, and the case from what lies beyond the bursts", {
+  case <- function(...) agent_rule(...)[c("lead", "case", "found")]
+  is <- function(lead, case, found = TRUE) list(lead = lead, case = case, found = found)
+  expect_equal(case(figure(1.07), figure(1.06)), is("bursts", "agree"))
+  expect_equal(case(figure(1.07), figure(-4.6, 4)), is("bursts", "open"))
+  expect_equal(case(figure(1.07), figure(6.1, 0.4)), is("on/off", "more"))
+  expect_equal(case(figure(1.07), figure(0, 0.1)), is("bursts", "less", FALSE))
+  expect_equal(case(figure(1.07), NULL), is("bursts", "open"))
+  expect_equal(case(NULL, figure(-4.6, 4)), is("on/off", "alone", FALSE))
+  expect_equal(case(figure(1.07), figure(-50, 100), figure(0.01, 0.02), agree = 0.1), is("bursts", "agree"))
+})
+
+test_that("two claims have half of alpha each, one has all of it", {
+  got <- agent_rule(figure(1, 0.1), figure(1, 10))
+  expect_equal(c(got$low, got$high), 1 + c(-1, 1) * qnorm(0.995) * 0.1)
+  expect_equal(got$beyond_most, diff(beyond_figure(figure(1, 10), figure(1, 0.1))$ends(0.005)) / 2, tolerance = 1e-5)
+  alone <- agent_rule(NULL, figure(1, 0.1))
+  expect_equal(c(alone$low, alone$high), 1 + c(-1, 1) * qnorm(0.99) * 0.1)
+})
+
+test_that("a pass needs the whole below the margin, or bursts, those unseen and what may lie beyond together", {
+  side <- function(..., watched_s = 1e4) unlist(agent_rule(..., margin = 2, watched_s = watched_s)[c("margin_verdict", "margin_by")], use.names = FALSE)
+  undecided <- c("inconclusive", NA)
+  expect_equal(side(figure(1.07), figure(1.06)), c("below", "on/off"))
+  # bursts below, the rest known to 5 % only: the record that passed by its bursts
+  expect_equal(side(figure(1.07), figure(1.1, 2)), undecided)
+  expect_equal(side(figure(1.07), figure(1.1, 2), figure(0.02, 0.1)), c("below", "bursts"))
+  # watched so shortly that rare long bursts may cost more than what is left
+  expect_equal(side(figure(1.07), figure(1.1, 2), figure(0.02, 0.1), watched_s = 10), undecided)
+  expect_equal(side(NULL, figure(1, 0.1)), c("below", "on/off"))
+  # an estimate far below 0 beyond the bursts is no pass
+  expect_equal(side(figure(1.07), figure(-4.6, 4.6)), undecided)
+})
+
+test_that("a fail needs the whole above the margin, or bursts above and the whole not shown below", {
+  side <- function(...) agent_rule(..., margin = 2, watched_s = 1e4)$margin_verdict
+  expect_equal(side(figure(1), figure(6, 0.4)), "above")
+  expect_equal(side(figure(2.5), figure(2, 5)), "above")
+  expect_equal(side(figure(2.5), figure(0, 0.1)), "inconclusive")
+  expect_equal(side(figure(2.5), NULL), "above")
+  expect_equal(agent_rule(figure(2.5, 0.2), NULL, margin = 2)$p_above, 2 * pnorm(-2.5), tolerance = 1e-3)
+})
+
+# Several agents in one campaign: a row for each.
+
+two_agents <- function(env = parent.frame()) {
+  dir <- local_folder(env)
+  made <- function(dir, ...) simulate_agent_campaign(dir, operations = "barrier", pairs = 60, agent_period_ns = 1e8, ...)
+  made(dir, name = "heavy", slowdown_percent = 3, agent_burst_ns = 2.5e6, seed = 1)
+  more <- local_folder(env)
+  made(more, name = "light", slowdown_percent = 0, agent_burst_ns = 4e4, seed = 2)
+  rename_launches(more, "-light")
+  file.rename(list.files(more, full.names = TRUE), file.path(dir, list.files(more)))
+  dir
+}
+
+test_that("each agent has a row with what it took and costs, and the worst is named first", {
+  report <- agent_report(read_campaign(two_agents(), arms = "any"), margin = 1)
+  rows <- report$agents
+  expect_setequal(rows$agent, c("heavy", "light"))
+  heavy <- rows[rows$agent == "heavy", ]
+  light <- rows[rows$agent == "light", ]
+  expect_equal(heavy$interval_s, 0.1)
+  expect_equal(heavy$taken_percent, 2.5, tolerance = 0.05)
+  expect_true(heavy$slowdown_low < 3 && heavy$slowdown_high > 3)
+  expect_equal(heavy$amplification, heavy$slowdown_percent / heavy$taken_percent)
+  expect_equal(heavy$by, "on/off")
+  expect_equal(heavy$cost_s, heavy$slowdown_percent / 100 * 0.1)
+  expect_equal(c(heavy$margin_answer, light$margin_answer), c("above", "below"))
+  # cost per sample as it is: three times as seldom is a third of the slowdown
+  expect_equal(heavy$safe_interval_s, 0.1 * heavy$slowdown_high)
+  expect_true(is.na(light$amplification))
+  text <- paste(several_sentence(rows), collapse = " ")
+  expect_match(text, "^1 of 2 agents slow an operation, most of all heavy at 100 ms by ")
+})
+
+test_that("the answer is a table of the agents, and JSON and CSV have it", {
+  dir <- two_agents()
+  said <- status_of("noiselab-analyze", "agent", dir, "--margin", "1%")
+  expect_equal(said$status, 1L)
+  expect_lte(length(said$out), 10)
+  expect_match(paste(said$out, collapse = "\n"), "heavy +100 ms")
+  expect_match(paste(said$out, collapse = "\n"), "light +100 ms")
+  expect_lte(max(nchar(said$out)), 100)
+  json <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "agent", dir, "--json")$out, collapse = "\n"))
+  expect_setequal(json$agents$agent, c("heavy", "light"))
+  expect_match(paste(status_of("noiselab-analyze", "agent", dir)$out, collapse = "\n"), "heavy +100 ms .* 3[.0-9]* ms")
+  csv <- utils::read.csv(text = status_of("noiselab-analyze", "agent", dir, "--csv", "--table", "agents")$out)
+  expect_setequal(csv$agent, c("heavy", "light"))
+})

@@ -64,7 +64,7 @@ test_that("thresholds say that there is no level, in data, text and report", {
   expect_false(any(grepl("Inf|NaN|\\bNA\\b", format_verdicts(analysis))))
   page <- page_of(analysis)
   expect_match(page, "agent-1s slows barrier by [0-9]", ignore.case = TRUE)
-  expect_match(page, "The treatment has no level, so there is no threshold")
+  expect_match(page, "No dose-response, threshold or level of [^:]*: the treatment has no level")
   expect_false(grepl(">(Inf|NaN|NA)<", page))
 })
 

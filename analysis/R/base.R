@@ -1,0 +1,128 @@
+# Conditions that a user can cause. The class decides the exit status of the front ends.
+
+nl_abort <- function(class, ...) {
+  stop(errorCondition(paste0(...), class = c(class, "nl_error"), call = NULL))
+}
+
+abort_usage <- function(...) nl_abort("nl_error_usage", ...)
+abort_data <- function(...) nl_abort("nl_error_data", ...)
+abort_schema <- function(...) nl_abort("nl_error_schema", ...)
+
+abort_damaged <- function(file, line, ...) {
+  nl_abort("nl_error_damaged", file, ":", format(line, scientific = FALSE), ": ", ...)
+}
+
+# Stops unless `ok`, saying which argument, the value it got and the value it wanted.
+check_argument <- function(ok, argument, value, wanted) {
+  if (isTRUE(ok)) return(invisible(TRUE))
+  got <- tryCatch(paste(format(utils::head(unlist(value), 3)), collapse = ", "),
+                  error = function(e) class(value)[1])
+  if (length(got) == 0 || !nzchar(got)) got <- "nothing"
+  abort_usage("argument '", argument, "': got ", got, ", wanted ", wanted)
+}
+
+is_number <- function(x, above = -Inf, below = Inf) {
+  is.numeric(x) && length(x) == 1 && is.finite(x) && x > above && x < below
+}
+
+check_probability <- function(value, argument) {
+  check_argument(is_number(value, 0, 1), argument, value, "one number between 0 and 1")
+}
+
+check_numeric <- function(value, argument) {
+  check_argument(is.numeric(value) && !anyNA(value) && all(is.finite(value)), argument, value,
+                 "finite numbers")
+}
+
+# Work that falls into independent parts, shared by two processes (mc.cores: the option of the package parallel).
+
+# f of each item. What a process could not deliver, because it was killed, this one does; the first error of any part
+# is signalled as if it had happened here.
+in_processes <- function(items, f) {
+  one <- function(item) list(value = tryCatch(f(item), error = identity))
+  cores <- if (.Platform$OS.type == "windows") 1 else getOption("mc.cores", 2L)
+  done <- suppressWarnings(parallel::mclapply(items, one, mc.cores = cores, mc.set.seed = FALSE))
+  lost <- !vapply(done, is.list, TRUE)
+  done[lost] <- lapply(items[lost], one)
+  got <- lapply(done, `[[`, "value")
+  failed <- Filter(function(value) inherits(value, "error"), got)
+  if (length(failed) > 0) stop(failed[[1]])
+  got
+}
+
+# Names of nodes in files of the site: lists as Slurm writes them, with or without domains.
+
+# The nodes of a word of a file, such as n[1-4,07]. What has brackets is read by the one reader there is.
+nodes_of_word <- function(word, file, line) {
+  if (!grepl("[][]", word)) return(printable(Filter(nzchar, strsplit(word, ",", fixed = TRUE)[[1]])))
+  reader <- file.path(system.file(package = "noiselab"), "..", "..", "..", "..", "libexec", "noiselab", "noiselab-sh")
+  if (!file.exists(reader))
+    abort_usage("'", file, "', line ", line, ": '", printable(shortened(word)), "' is a list of nodes, and the program that reads them is not here: ",
+                "run noiselab as make, or make install, leaves it, or write a name for each node")
+  if (nchar(word, "bytes") > 1e5) abort_damaged(file, line, "'", printable(shortened(word)), "' is too long for a list of nodes")
+  said <- suppressWarnings(system2(reader, c("nodes", shQuote(word)), stdout = TRUE, stderr = TRUE))
+  if (!is.null(attr(said, "status"))) abort_damaged(file, line, printable(sub("^noiselab-sh: ", "", said[1])))
+  said
+}
+
+#' Which hosts names of a file mean
+#'
+#' As the detector has it: equal whatever their case, or the names before the first dot where one of the two is without its domain.
+#'
+#' @param names Character: names of the file. @param hosts Character: hosts of the campaign. @param option Character, length 1, for messages.
+#' @return Integer, one per name: its index in `hosts`; NA: none. One that could be several hosts, and two that are one, are refused.
+#' @noRd
+hosts_meant <- function(names, hosts, option) {
+  own <- tolower(hosts)
+  short <- sub("\\..*", "", own)
+  is_bare <- short == own
+  at <- vapply(names, function(name) {
+    name <- tolower(name)
+    could <- which(own == name | short == sub("\\..*", "", name) & (is_bare | !grepl(".", name, fixed = TRUE)))
+    if (length(could) > 1) abort_usage(option, ": '", name, "' could be ", few_words(hosts[could]), ": say it with its domain")
+    if (length(could) == 1) could else NA_integer_
+  }, 0L, USE.NAMES = FALSE)
+  twin <- which(!is.na(at) & duplicated(at))
+  if (length(twin) > 0) abort_usage(option, ": '", names[match(at[twin[1]], at)], "' and '", names[twin[1]], "' are one node")
+  at
+}
+
+# `rows`: columns `line`, `host`.
+refuse_twins <- function(rows, file, said) {
+  twice <- which(duplicated(rows$host))
+  if (length(twice) > 0) abort_damaged(file, rows$line[twice[1]], "'", rows$host[twice[1]], "' ", said)
+}
+
+# Quantiles of the single operations' times, of which there are histograms only.
+
+#' Quantiles from a histogram
+#'
+#' @param lo_ns,hi_ns Numeric, length n: edges of the bins, ns; bins may occur several times (launches are merged
+#'   by adding counts).
+#' @param count Numeric, length n: values in each bin.
+#' @param p Probabilities.
+#' @return Numeric, as `p`, ns: the middle of the bin that holds the smallest value which at least the share `p`
+#'   does not exceed (bins of 1 ns: the value); NA where nothing was counted.
+#' @noRd
+hist_quantile <- function(lo_ns, hi_ns, count, p) {
+  check_numeric(count, "count")
+  total <- sum(count)
+  if (length(count) == 0 || total == 0) return(rep(NA_real_, length(p)))
+  by_size <- order(lo_ns)
+  reached <- cumsum(count[by_size])
+  at <- by_size[findInterval(p * total * (1 - 1e-12), reached, left.open = TRUE) + 1]
+  (lo_ns[at] + hi_ns[at] - 1) / 2
+}
+
+# The value below which the share p of the values lies, by linear interpolation within its bin; whole ns stand in the
+# middle of theirs. For what compares histograms: the middle of a bin would be the same in many of them.
+spread_quantile <- function(lo_ns, hi_ns, count, p) {
+  total <- sum(as.numeric(count))
+  if (length(count) == 0 || total == 0) return(rep(NA_real_, length(p)))
+  by_size <- order(lo_ns)
+  reached <- cumsum(as.numeric(count[by_size]))
+  i <- findInterval(p * total * (1 - 1e-12), reached, left.open = TRUE) + 1
+  at <- by_size[i]
+  inside <- (p * total - (reached[i] - count[at])) / count[at]
+  lo_ns[at] - 0.5 + inside * (hi_ns[at] - lo_ns[at])
+}

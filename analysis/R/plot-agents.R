@@ -1,0 +1,298 @@
+#' When an agent takes the CPU
+#'
+#' The begin of every activity, over the run, within the agent's period: a level line is an agent that
+#' keeps to it, a slanted one drifts, a cloud has none. See `agent_bursts()`.
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame; NULL without bursts: `panel`, `launch`, `host`, `start_s` (since
+#'   the node's first half), `within_period` (share of the period; without a period of the half), `period_s`, `length_us`.
+#' @noRd
+plot_agent_phase <- function(analysis, draw = TRUE) {
+  frame <- analysis$frames[["agent-phase"]] %||% phase_data(analysis)
+  if (!draw || is.null(frame)) return(frame)
+  frame$panel <- in_order(frame$panel)
+  ggplot2::ggplot(frame, ggplot2::aes(start_s, within_period, size = length_us)) +
+    ggplot2::geom_point(colour = okabe_ito[["blue"]], alpha = 0.55, shape = 16) +
+    ggplot2::scale_size_area("length, \u00b5s", max_size = 3.2, trans = "sqrt", labels = number_labels) +
+    ggplot2::scale_y_continuous(limits = c(0, 1), expand = ggplot2::expansion(0.02)) +
+    ggplot2::scale_x_continuous(labels = number_labels) + ggplot2::facet_wrap(~panel, ncol = 1) + theme_noiselab() +
+    plot_words("When the agent takes the CPU", sprintf("begin of each activity in the halves with the agent, n = %s%s",
+                                                      format_range(table(frame$panel)),
+                                                      if (any(frame$thinned)) " (a part of them, drawn at random)" else ""),
+               paste("A level line: the agent keeps to its period; a slanted one: the true period is a little longer or shorter; lines that",
+                     "begin anew: switching it off moved its phase; a cloud: no period. Where no period was found: within the half."),
+               "time since the node's first half, s", "begin, share of the period")
+}
+
+phase_data <- function(analysis, most = 5000, most_panels = 6) {
+  parts <- activity_panels(analysis, most_panels)
+  frames <- lapply(parts, function(part) {
+    rows <- part$activities
+    thin <- nrow(rows) > most
+    if (thin) rows <- rows[with_seed(1, sort(sample.int(nrow(rows), most))), ]
+    period <- part$row$period_s
+    if (is.na(period)) {
+      halves <- analysis$campaign$agents
+      halves <- halves[halves[["launch"]] == part$row$launch & halves[["host"]] == part$row$host, ]
+      within <- pmin(1, pmax(0, rows$in_half_s / (halves[["wall_ns"]][rows$half] / 1e9)))
+    } else within <- (rows$start_s / period) %% 1
+    data.frame(panel = paste0(part$panel, if (is.na(period)) ": no period" else paste(": period", format_time(signif(period, 4)))),
+               rows[c("launch", "host", "start_s")], within_period = within, period_s = period, length_us = rows$length_us, thinned = thin)
+  })
+  if (length(frames) > 0) do.call(rbind, c(frames, list(make.row.names = FALSE)))
+}
+
+# Per launch and node with bursts: its `row` of agent_bursts(), its `activities`, the name of its `panel`.
+activity_panels <- function(analysis, most) {
+  bursts <- agent_of(analysis)$bursts
+  rows <- as.data.frame(bursts)
+  rows <- utils::head(rows[rows$n_activities > 0, ], most)
+  all <- attr(bursts, "activities")
+  lapply(seq_len(nrow(rows)), function(i) {
+    row <- rows[i, ]
+    list(row = row, activities = all[all$launch == row$launch & all$host == row$host, ],
+         panel = paste0(if (length(analysis$campaign$launches) > 1) paste0(row$launch, ", "), row$host, ", ", row$kind))
+  })
+}
+
+alt_agent_phase <- function(frame) {
+  alt_panels(frame, "When the agent takes the CPU", function(rows) {
+    if (is.na(rows$period_s[1])) return(sprintf("%s activities", format_count(nrow(rows))))
+    centre <- circular_phase(rows$within_period, 1)
+    away <- abs((rows$within_period - centre + 0.5) %% 1 - 0.5)
+    sprintf("half of %s activities begin within %s %% of the period around its %s", format_count(nrow(rows)),
+            format_effect(200 * stats::median(away), FALSE), sprintf("%.2f", centre))
+  })
+}
+
+#' Who took the CPU of the ranks, as bars
+#'
+#' Per node and arm the tasks that ran most on the ranks' CPUs, beside the off halves. Of several launches the mean.
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel`, `host`, `kind`, `level_requested_percent`, `task` (with its group),
+#'   `group`, `arm`, `us_per_s` (CPU time, us per second), `n_launches`, `source`; NULL without `tasks.HOST.csv`.
+#' @noRd
+plot_agent_tasks <- function(analysis, draw = TRUE) {
+  frame <- analysis$frames[["agent-tasks"]] %||% agent_tasks_data(analysis)
+  if (!draw || is.null(frame)) return(frame)
+  frame$panel <- in_order(frame$panel)
+  frame$task <- factor(frame$task, rev(unique(frame$task)))
+  frame$arm <- factor(frame$arm, c("on", "off"))
+  scale <- shift_scale(frame["us_per_s"], frame$us_per_s[which(frame$us_per_s > 0)])
+  frame$us_per_s <- scale$values$us_per_s
+  ggplot2::ggplot(frame, ggplot2::aes(us_per_s, task, fill = arm)) +
+    ggplot2::geom_col(na.rm = TRUE, position = ggplot2::position_dodge(width = 0.75), width = 0.7) +
+    ggplot2::scale_fill_manual(NULL, values = arm_colours, breaks = c("off", "on"), labels = c(off = "off halves", on = "on halves")) +
+    scale$axis + ggplot2::facet_wrap(~panel, ncol = min(2, n_panels(frame))) + theme_noiselab() +
+    plot_words("Who took the CPU of the ranks",
+               sprintf("%s, measured halves only; %s", counted(max(frame$n_launches), "launch"),
+                       paste(unique(stats::na.omit(task_sources[frame$source])), collapse = "; ")),
+               paste0(sprintf(paste("The agent, and the tasks that ran most on the CPUs of ranks (%d in all; the ranks themselves and idle left",
+                                    "out), in each arm and in the off halves. In brackets their group; irq, softirq and steal are from",
+                                    "/proc/stat, in steps of a clock tick."),
+                       length(unique(frame$task))), scale$words),
+               "CPU time, \u00b5s per second", NULL)
+}
+
+agent_tasks_data <- function(analysis, most = 10, most_panels = 12) {
+  report <- agent_of(analysis)
+  rows <- report$tasks
+  if (NROW(rows) == 0) return(NULL)
+  rows$name <- ifelse(rows$task == rows$group, rows$task, paste0(rows$task, " (", rows$group, ")"))
+  rows$panel <- paste0(rows$host, ", ", arm_label(rows))
+  panels <- utils::head(unique(rows$panel), most_panels)
+  total <- tapply(pmax(rows$us_per_s, rows$off_us_per_s, na.rm = TRUE), rows$name, max)
+  total <- total[!is.na(total)]
+  # What is switched on purpose is shown, however little it is.
+  switched <- unique(rows$name[rows$group %in% treated_groups & rows$us_per_s > 0])
+  others <- setdiff(names(sort(total[total > 0], decreasing = TRUE)), switched)
+  shown <- utils::head(c(switched, others), most)
+  rows <- rows[rows$name %in% shown, ]
+  rows <- rows[order(match(rows$name, shown)), ]
+  rows <- rows[rows$panel %in% panels, ]
+  if (nrow(rows) == 0) return(NULL)
+  bind_rows(lapply(split(rows, in_order(paste(rows$panel, rows$name, sep = "\r"))), function(part) { # a part per launch
+    data.frame(panel = part$panel[1], host = part$host[1], kind = part$kind[1], level_requested_percent = part$level_requested_percent[1],
+               task = part$name[1], group = part$group[1], arm = c("off", "on"),
+               us_per_s = c(mean_or_na(part$off_us_per_s), mean_or_na(part$us_per_s)), n_launches = nrow(part), source = part$source[1])
+  }))
+}
+
+size_agent_tasks <- function(frame, analysis) {
+  rows <- ceiling(n_panels(frame) / 2)
+  c(9, min(40, 1.9 + rows * (0.5 + 0.26 * length(unique(frame$task)))))
+}
+
+alt_agent_tasks <- function(frame) {
+  alt_panels(frame, "Who took the CPU of the ranks", function(rows) {
+    on <- rows[rows$arm == "on", ]
+    off <- rows[rows$arm == "off", ]
+    shift <- on$us_per_s - off$us_per_s[match(on$task, off$task)]
+    top <- utils::head(order(-shift), 3)
+    paste(sprintf("%s %s \u00b5s/s on, %s off", on$task[top], three(on$us_per_s[top]), three(off$us_per_s[match(on$task[top], off$task)])),
+          collapse = ", ")
+  })
+}
+
+#' Slowdown by sampling interval
+#'
+#' Slowdown of each operation against the sampling interval of an agent (logarithmic), with its two-sided interval and, as
+#' a broad bar, its one-sided bounds; with a margin the region that is safe, for all operations, is shaded.
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel`, `agent`, `operation`, `bytes`, `interval_s`, `estimate`, `ci_low`, `ci_high`,
+#'   `bound_low`, `bound_high`, `detection_limit`, `model` (percent), `margin_percent`, `safe_from_s` (the shortest safe
+#'   interval, NA: none), `margin_verdict`, `series` (how the point is drawn). NULL where the launches do not differ in the
+#'   interval.
+#' @noRd
+plot_intervals <- function(analysis, draw = TRUE) {
+  frame <- analysis$frames$intervals %||% intervals_data(analysis)
+  if (!draw || is.null(frame)) return(frame)
+  margin <- frame$margin_percent[1]
+  safe <- unique(frame[!is.na(frame$safe_from_s), c("panel", "safe_from_s")])
+  frame$panel <- in_order(frame$panel)
+  safe$panel <- factor(safe$panel, levels(frame$panel))
+  ticks <- sort(unique(frame$interval_s))
+  guide <- guide_line(frame)
+  columns <- c("estimate", "ci_low", "ci_high", "bound_low", "bound_high")
+  # The margin is far below what the shortest interval costs: one axis shows both.
+  sigma <- 10^floor(log10(if (!is.na(margin) && margin > 0) margin else max(1e-4, stats::median(abs(frame$estimate)))))
+  breaks <- pseudo_log_breaks(range(frame[columns], margin, na.rm = TRUE), sigma)
+  frame[columns] <- lapply(frame[columns], pseudo_log, sigma = sigma)
+  guide$model <- pseudo_log(guide$model, sigma)
+  ggplot2::ggplot(frame, ggplot2::aes(interval_s, estimate)) +
+    (if (nrow(safe) > 0) ggplot2::geom_rect(ggplot2::aes(xmin = safe_from_s, xmax = Inf), ymin = -Inf, ymax = Inf, data = safe,
+                                            inherit.aes = FALSE, fill = okabe_ito[["green"]], alpha = 0.13)) +
+    ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
+    (if (!is.na(margin)) ggplot2::geom_hline(yintercept = pseudo_log(margin, sigma), colour = okabe_ito[["vermillion"]],
+                                             linetype = "dashed")) +
+    ggplot2::geom_line(ggplot2::aes(y = model), data = guide, colour = "grey40", linetype = "dotted", na.rm = TRUE) +
+    ggplot2::geom_linerange(ggplot2::aes(ymin = bound_low, ymax = bound_high), colour = okabe_ito[["sky"]], linewidth = 3, alpha = 0.5,
+                            na.rm = TRUE) +
+    ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), colour = okabe_ito[["blue"]], na.rm = TRUE) +
+    ggplot2::geom_point(ggplot2::aes(shape = series, fill = series), size = 2.8) +
+    verdict_scales(frame$series) +
+    ggplot2::scale_x_log10(breaks = ticks, labels = format_time(ticks), minor_breaks = NULL, expand = ggplot2::expansion(mult = 0.08)) +
+    ggplot2::scale_y_continuous(breaks = pseudo_log(breaks, sigma), labels = number_labels(breaks)) +
+    ggplot2::facet_wrap(~panel) + theme_noiselab() +
+    plot_words("Slowdown by sampling interval", intervals_subtitle(frame), paste0(
+      sprintf("Thin bars: %s confidence interval; broad bars: one-sided bounds of %s each. Dotted: the same time lost per sample.",
+              format_confidence(2 * analysis$alpha), format_confidence(analysis$alpha)),
+      " The axis is linear near 0, logarithmic beyond.",
+      if (!is.na(margin)) sprintf(" Dashed: the margin, %s %%. Shaded: safe for all operations.", format_level(margin))),
+      "sampling interval (logarithmic)", "slowdown, %")
+}
+
+intervals_data <- function(analysis) {
+  if (!is_sweep(analysis$campaign)) return(NULL)
+  sweep <- interval_sweep(analysis, analysis$margin)
+  rows <- sweep$rows[!is.na(sweep$rows$estimate), ]
+  if (nrow(rows) == 0) return(NULL)
+  several <- length(unique(rows$agent)) > 1
+  series <- if (is.null(sweep$margin)) rows$verdict else {
+    ifelse(rows$margin_verdict == "inconclusive", "inconclusive", paste(rows$margin_verdict, "the margin"))
+  }
+  cbind(panel = paste0(if (several) paste0(rows$agent, ", "), panel_name(rows)),
+        rows[c("agent", "operation", "bytes", "interval_s", "estimate", "ci_low", "ci_high", "bound_low", "bound_high", "detection_limit",
+               "model")],
+        margin_percent = sweep$margin %||% NA_real_,
+        safe_from_s = if (is.null(sweep$safe)) NA_real_ else sweep$safe$interval_s[match(rows$agent, sweep$safe$agent)],
+        rows[c("margin_verdict", "n", "unit_of_inference")], series = series)
+}
+
+# The line between the points, fine enough to be a curve on the logarithmic axis.
+guide_line <- function(frame) {
+  bind_rows(lapply(split(frame, frame$panel), function(part) {
+    x <- exp(seq(log(min(part$interval_s)), log(max(part$interval_s)), length.out = 60))
+    data.frame(panel = part$panel[1], interval_s = x, model = part$model[1] * part$interval_s[1] / x)
+  }))
+}
+
+intervals_subtitle <- function(frame) {
+  unit <- frame$unit_of_inference[1]
+  safe <- unique(frame[c("agent", "safe_from_s")])
+  said <- if (is.na(frame$margin_percent[1])) NULL else paste(ifelse(
+    is.na(safe$safe_from_s), paste0(safe$agent, ": no interval is shown to be safe"),
+    paste0(safe$agent, ": safe from ", format_time(safe$safe_from_s), " on")), collapse = "; ")
+  paste(c(said, sprintf("unit of inference: the %s, n = %s", unit, format_range(frame$n))), collapse = "; ")
+}
+
+size_intervals <- function(frame, analysis) {
+  panels <- n_panels(frame)
+  c(9, min(40, 1.8 + 2.9 * ceiling(panels / grDevices::n2mfrow(panels)[1])))
+}
+
+alt_intervals <- function(frame) {
+  alt_panels(frame, "Slowdown by sampling interval", function(rows) {
+    rows <- rows[order(rows$interval_s), ]
+    ends <- unique(rows[c(1, nrow(rows)), ])
+    paste0(paste(format_effect(ends$estimate), "% at", format_time(ends$interval_s), collapse = ", "),
+           if (!is.na(rows$margin_percent[1])) if (is.na(rows$safe_from_s[1])) ", no interval shown to be safe" else {
+             paste0(", safe from ", format_time(rows$safe_from_s[1]), " on")
+           })
+  })
+}
+
+#' Agent and replay side by side
+#'
+#' Slowdown under an agent and under the replay of it by the generator, with intervals; the band is what counts as the same
+#' as the agent.
+#'
+#' @inheritParams plot_dose
+#' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `series` (`agent` or `replay`), `name`, `estimate`,
+#'   `ci_low`, `ci_high`, `band_low`, `band_high`, `preempted_percent`, `difference_percent`, `verdict`; two rows per operation,
+#'   size, agent and replay. NULL where the campaign does not have both.
+#' @noRd
+plot_replay <- function(analysis, draw = TRUE) {
+  frame <- analysis$frames$replay %||% replay_data(analysis)
+  if (!draw || is.null(frame)) return(frame)
+  frame$panel <- in_order(frame$panel)
+  frame$name <- factor(frame$name, rev(unique(frame$name)))
+  verdicts <- frame[!duplicated(frame$panel), ]
+  ggplot2::ggplot(frame, ggplot2::aes(estimate, name)) +
+    ggplot2::geom_rect(ggplot2::aes(xmin = band_low, xmax = band_high), ymin = -Inf, ymax = Inf, data = verdicts,
+                       fill = okabe_ito[["green"]],
+                       alpha = 0.15, na.rm = TRUE, inherit.aes = FALSE) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.3) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high, colour = series), na.rm = TRUE, show.legend = FALSE) +
+    ggplot2::geom_point(ggplot2::aes(colour = series, shape = series), size = 3) +
+    ggplot2::scale_colour_manual(NULL, values = c(agent = okabe_ito[["vermillion"]], replay = okabe_ito[["blue"]])) +
+    ggplot2::scale_shape_manual(NULL, values = c(agent = 17, replay = 16)) +
+    ggplot2::facet_wrap(~panel, ncol = 1, scales = "free_y", labeller = ggplot2::labeller(panel = function(panel) {
+      paste0(panel, ": ", verdicts$verdict[match(panel, verdicts$panel)])
+    })) + theme_noiselab() +
+    plot_words("Agent and replay side by side", sprintf("unit of inference: the %s, n = %s", frame$unit_of_inference[1],
+                                                        format_range(frame$n)),
+               sprintf(paste("Bars: %s confidence interval. Band: what counts as the same as the agent. The verdict is about the",
+                             "difference, which may be known better than its parts."),
+                       format_confidence(2 * analysis$alpha)), "slowdown, %", NULL)
+}
+
+replay_data <- function(analysis) {
+  if (!has_replay(analysis$campaign)) return(NULL)
+  rows <- tryCatch(compare_replay(analysis)$rows, nl_error_data = function(e) NULL)
+  if (is.null(rows)) return(NULL)
+  several <- length(unique(rows$replay)) > 1 || length(unique(rows$agent)) > 1
+  panel <- paste0(panel_name(rows), if (several) paste0(", ", rows$agent, " against ", rows$replay))
+  one <- function(series, name) {
+    data.frame(panel = panel, rows[c("operation", "bytes")], series = series, name = name, estimate = rows[[paste0(series, "_percent")]],
+               ci_low = rows[[paste0(series, "_low")]], ci_high = rows[[paste0(series, "_high")]],
+               band_low = rows$agent_percent - rows$margin_percent, band_high = rows$agent_percent + rows$margin_percent,
+               preempted_percent = rows[[paste0(series, "_preempted_percent")]],
+               rows[c("difference_percent", "verdict", "n", "unit_of_inference")])
+  }
+  frame <- rbind(one("agent", rows$agent), one("replay", paste0("replay (", rows$replay, ")")))
+  frame <- frame[order(match(frame$panel, panel), frame$series), ]
+  rownames(frame) <- NULL
+  frame
+}
+
+size_replay <- function(frame, analysis) c(9, min(40, 1.9 + 1.1 * n_panels(frame)))
+
+alt_replay <- function(frame) {
+  alt_panels(frame, "Slowdown under agent and replay", function(rows) {
+    sprintf("%s %% and %s %%, difference %s %%, %s", format_effect(rows$estimate[1]), format_effect(rows$estimate[2]),
+            format_effect(rows$difference_percent[1]), rows$verdict[1])
+  })
+}

@@ -1,0 +1,128 @@
+analysis_of <- function(..., env = parent.frame()) analyze_campaign(read_campaign(local_campaign(..., env = env)))
+
+test_that("nodes are in the order of their shift, with their intervals and limits", {
+  analysis <- analysis_of(nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
+  frame <- plot_nodes(analysis, draw = FALSE)
+  expect_equal(frame$host[1], "node2")
+  expect_equal(frame$place, 1:3)
+  expect_true(all(diff(frame$preempted_shift_percent) <= 0))
+  expect_equal(unique(frame$panel), "1 %")
+  expect_equal(frame$found, c("here", "not detected", "not detected"))
+  expect_s3_class(ggplot2::ggplot_build(plot_nodes(analysis)), "ggplot_built")
+  expect_match(noiselab:::alt_nodes(frame), "detected on node2 of 3 nodes, most on node2, \\+1.02 % of one CPU")
+})
+
+test_that("one node and two hundred are drawn, many without their names but for those with the noise", {
+  one <- analysis_of(nodes = 1, ranks = 2, levels_percent = 1, pairs = 20)
+  expect_s3_class(ggplot2::ggplot_build(plot_nodes(one)), "ggplot_built")
+  many <- analysis_of(nodes = 200, ranks = 200, noise_nodes = c(17, 120), levels_percent = 1, pairs = 10, seed = 3)
+  plot <- plot_nodes(many)
+  built <- ggplot2::ggplot_build(plot)
+  names <- unlist(lapply(built$data, function(layer) layer$label))
+  expect_setequal(names, c("node17", "node120"))
+  size <- noiselab:::size_nodes(plot_nodes(many, draw = FALSE), many)
+  expect_lt(size[2], 10)
+})
+
+test_that("each treatment has a panel, at its highest level", {
+  analysis <- analysis_of(nodes = 2, ranks = 4, levels_percent = c(1, 2), kinds = c("spin", "cache"), pairs = 20)
+  frame <- plot_nodes(analysis, draw = FALSE)
+  expect_setequal(frame$panel, c("spin, 2 %", "cache, 2 %"))
+  expect_equal(sum(frame$place == 1), 2)
+})
+
+test_that("the axis is logarithmic only where one node dwarfs the others", {
+  expect_equal(noiselab:::shift_scale(list(x = c(1, 2, 3)), c(1, 2, 3))$values$x, c(1, 2, 3))
+  wide <- noiselab:::shift_scale(list(x = c(0.001, 0.002, 1)), c(0.001, 0.002, 1))
+  expect_match(wide$words, "logarithmic")
+  expect_false(is.unsorted(wide$values$x))
+})
+
+test_that("with several panels the first and the last point lie inside of them", {
+  analysis <- analysis_of(nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = 1, kinds = c("spin", "cache"), pairs = 20)
+  built <- ggplot2::ggplot_build(plot_nodes(analysis))
+  range <- built$layout$panel_params[[1]]$y.range
+  expect_lt(range[1], 0.5)
+  expect_gt(range[2], 3.5)
+})
+
+test_that("each rank has a line, and its share is compared with 1/n", {
+  dir <- local_starts(ranks = 4, late_rank = 2, half_period_ns = 3e5)
+  frame <- plot_lateness(analyze_campaign(read_campaign(dir)), draw = FALSE)
+  expect_equal(sort(unique(frame$line)), 0:3)
+  expect_equal(levels(factor(frame$panel)), c("last to end", "last to start"))
+  # over all lines every start has one rank that was last: the mean of times_expected over ranks is 1
+  means <- tapply(frame$times_expected, list(frame$panel, frame$start_s), mean)
+  expect_equal(range(means), c(1, 1))
+  starts <- frame[frame$panel == "last to start", ]
+  expect_gt(weighted.mean(starts$times_expected[starts$line == 2], starts$starts[starts$line == 2]), 1.5)
+  expect_match(alt_lateness(frame), "last to start: rank 2 ")
+})
+
+test_that("many ranks share lines: by node, or by number where there is one node or too many", {
+  campaign <- function(n, host) {
+    list(ranks = data.frame(launch = "a", rank = seq_len(n) - 1, host = host(seq_len(n) - 1)), launches = list(a = list(ranks = n)))
+  }
+  lines <- function(n, host) lateness_groups(campaign(n, host), "a", n)
+  expect_equal(lines(64, function(r) "x")$line, 0:63)
+  by_node <- lines(4096, function(r) paste0("n", r %/% 128))
+  expect_equal(max(by_node$line), 31)
+  expect_equal(by_node$label[129], "n1")
+  by_number <- lines(4096, function(r) "x")
+  expect_equal(max(by_number$line), 63)
+  expect_equal(by_number$label[65], "64 to 127")
+  expect_lte(max(lines(4096, function(r) paste0("n", r))$line), 63)
+  # a joint line is compared with its joint share
+  table <- data.frame(slice = 0, start_ns = 0, end_ns = 1e9, rank = c(0, 1, 100), starts = 10, last_starts = c(3, 2, 5),
+                      last_ends = c(0, 0, 10))
+  frame <- lateness_frame(table, lines(128, function(r) "x"))
+  at <- frame[frame$panel == "last to start" & frame$times_expected > 0, ]
+  expect_equal(at$times_expected, c(5, 5) / 10 / (2 / 128))
+})
+
+test_that("one rank, and launches in loops, have no map", {
+  dir <- local_starts(ranks = 1)
+  expect_null(plot_lateness(analyze_campaign(read_campaign(dir))))
+  dir <- local_campaign(pairs = 4, levels_percent = 5)
+  expect_null(plot_lateness(analyze_campaign(read_campaign(dir))))
+})
+
+test_that("the curve is level before bursts, rises by their cost, and without slices there is no plot", {
+  dir <- local_campaign(pairs = 60, levels_percent = 1, operations = "barrier", seed = 2)
+  expect_null(plot_locked(analyze_campaign(read_campaign(dir))))
+  analysis <- analyze_campaign(read_campaign(add_slices(dir)))
+  frame <- plot_locked(analysis, draw = FALSE)
+  expect_lt(max(abs(frame$lost_us[frame$since_ms < 0])), 10)
+  expect_equal(frame$lost_us[which.min(abs(frame$since_ms - 0.6))], 100, tolerance = 0.1)
+  expect_equal(frame$cost_us[1], 100, tolerance = 0.05)
+  expect_match(alt_locked(frame), "barrier, at 1 %: a burst costs (1[0-9][0-9]|9[0-9]).* over [0-9]+ bursts")
+  drawn <- plot_locked(analysis)
+  expect_s3_class(drawn, "ggplot")
+  expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
+})
+
+test_that("of many cells those with the smallest p are drawn, and the picture says so", {
+  dir <- local_campaign(pairs = 30, levels_percent = c(0.5, 1), operations = "barrier", seed = 2)
+  analysis <- analyze_campaign(read_campaign(add_slices(dir)))
+  rows <- analysis$verdicts[analysis$verdicts$channel == "locked" & analysis$verdicts$scope == scope_launch, ]
+  frame <- locked_data(analysis, most_panels = 1)
+  expect_identical(unique(frame$n_cells), 2L)
+  expect_match(frame$panel[1], alt_at(rows$level_requested_percent[which.min(rows$p_one_sided)]), fixed = TRUE)
+  expect_identical(locked_data(analysis)$n_cells[1], 2L)
+  analysis$frames[["locked"]] <- frame
+  expect_match(plot_locked(analysis)$labels$subtitle, "1 of 2 cells, those with the smallest p", fixed = TRUE)
+  analysis$frames[["locked"]] <- NULL
+  expect_no_match(plot_locked(analysis)$labels$subtitle, "smallest p", fixed = TRUE)
+})
+
+test_that("a curve by hand: what is lost stands after the slice that lost it", {
+  ns <- rep(2e5, 1000)
+  at <- c(100, 300, 500, 700, 900)
+  ns[at] <- ns[at] + 3e5
+  begin <- cumsum(ns) - ns
+  timeline <- loop_timeline(0, 1000, ns)
+  track <- locked_track(timeline, data.frame(start_ns = begin[at] + 1000, duration_ns = 2e5, cpu = 0), 1)
+  curve <- locked_curve(timeline, track)
+  expect_equal(unique(curve$lost_us[curve$since_ms < 0.45]), 0)
+  expect_equal(unique(curve$lost_us[curve$since_ms > 0.5]), 300)
+})
