@@ -78,7 +78,7 @@ R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words census deps demo docs-examples test check test-long mutants fuzz fault endurance launches r-check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r words census deps demo docs-examples test check test-long evidence mutants fuzz fault endurance launches r-check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -265,7 +265,7 @@ r-check: r ## R CMD check of the package; its help pages are made from the comme
 bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh
 
-# CAMPAIGNS: number per shape. PARTS: some of tests, simulated, located, acceptance, known, agent, projection, placebo
+# CAMPAIGNS: number per shape. PARTS: some of tests, simulated, thresholds, located, acceptance, known, agent, projection, placebo
 bench-stats: all ## do the verdicts hold what they state: false alarms, coverage, power, known answers
 	@NOISELAB_BUILD=$(BUILD) R_LIBS="$(R_LIB)" NOISELAB_R_LIB="$(abspath $(R_LIB))" \
 		Rscript --vanilla analysis/bench/bench-stats.R $(CAMPAIGNS) $(PARTS)
@@ -317,6 +317,10 @@ $(BUILD)/fault/agent.o: tests/fault/agent.c $(BUILD)/flags
 $(BUILD)/fault/agent: $(BUILD)/fault/agent.o $(AGENT) $(COMMON)
 	$(call link,$(CC))
 
+# SECONDS: for all of it together; ONLY: some of the page's names, or `page`
+evidence: all tests-built ## every proof goes on where it stands, until SECONDS are over; docs/evidence.md is made anew
+	@NOISELAB_BUILD=$(BUILD) tests/evidence.sh run $(if $(filter file,$(origin SECONDS)),0,$(SECONDS)) $(ONLY)
+
 # REVISION: of an earlier state
 mutants: all tests-built ## small faults (tests/mutants.tsv): does a test see each? Rows go to docs/evidence/mutants.csv
 	@NOISELAB_BUILD=$(BUILD) tests/mutants.sh $(REVISION)
@@ -343,8 +347,7 @@ endurance: all tests-built ## KILLS (200) random kill -9 of running campaigns: i
 SECONDS = 60
 SEED = 1
 fuzz: all $(BUILD)/fuzz-mutate ## hostile files and command lines, SECONDS long (60)
-	@NOISELAB_BUILD=$(BUILD) tests/fuzz/fuzz.sh $(SECONDS) $(SEED)
-	@NOISELAB_BUILD=$(BUILD) tests/fuzz/parsers.sh $(SECONDS) $(SEED)
+	@export NOISELAB_BUILD=$(BUILD); tests/fuzz/fuzz.sh $(SECONDS) $(SEED); status=$$?; tests/fuzz/parsers.sh $(SECONDS) $(SEED) && exit $$status
 
 dist: ## an archive of the last commit, which builds without git
 	@mkdir -p $(BUILD)

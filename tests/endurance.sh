@@ -5,7 +5,10 @@
 # campaign could not be made at all.
 set -u
 cd "$(dirname "$0")/.." || exit 2
-KILLS=${1:-200} RANDOM=${2:-1}
+# shellcheck source=tests/evidence-row.sh
+. tests/evidence-row.sh
+KILLS=${1:-200} SEED=${2:-1}
+RANDOM=$SEED
 BIN=$PWD/${NOISELAB_BUILD:-build}/bin
 BUSY=$PWD/${NOISELAB_BUILD:-build}/bench/bench_busy
 work=$(mktemp -d) || exit 2
@@ -228,6 +231,8 @@ sum_up() {
     for name in "${!killed[@]}"; do printf '%-16s %4d killed\n' "$name" "${killed[$name]}"; done | sort
     echo "endurance: $n_kills kills, $n_frozen left frozen or switched on, $n_loads loads after a second (longest $longest_ms ms), $n_left processes left, $n_lost with rows lost," \
         "$n_stuck not ended or not resumed; $n_unmade campaigns could not be made"
+    [ "$n_kills" = 0 ] || evidence_row endurance 'make endurance KILLS=KILLS SEED=SEED: random kill -9 of running campaigns with agents, and what was not given back' \
+        seed,kills,frozen,loads,longest_ms,left,lost,stuck,unmade "$SEED" "$n_kills" "$n_frozen" "$n_loads" "$longest_ms" "$n_left" "$n_lost" "$n_stuck" "$n_unmade"
 }
 
 clean_up() {

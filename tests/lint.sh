@@ -109,6 +109,11 @@ lost=$({ grep -LF "\"noiselab $version\"" docs/man/*.1; grep -LxF "Version: $ver
 [ -n "$version" ] && [ -z "$lost" ]
 result $? "man pages, package, citation and changelog have the version of the programs, $version" "another one: $lost"
 
+# the page of evidence is made from the rows, and has every file of them
+out=$(tests/evidence.sh page | diff docs/evidence.md - 2>&1 | head -n 6; for file in docs/evidence/*.csv; do grep -qF "(evidence/${file##*/})" docs/evidence.md || echo "$file is not on it"; done)
+[ -z "$out" ]
+result $? 'docs/evidence.md is what its rows make' "make evidence SECONDS=1 ONLY=page; $out"
+
 # what is included is known by its name alone, too
 out=$(tracked '\.h$' | sed 's|.*/||' | sort | uniq -d)
 [ -z "$out" ]

@@ -1,5 +1,5 @@
 # make bench-stats: do the verdicts hold what they state? Run:
-#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [located] [acceptance] [known]
+#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [thresholds] [located] [acceptance] [known]
 #   [agent] [projection] [placebo]
 # Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
@@ -41,6 +41,11 @@ line <- function(name, value, wanted, holds) {
 
 # `hits`: one logical per campaign, NA where it has no answer.
 share <- function(name, hits, kind, of = "") {
+  if (!is.null(slice_rows)) {
+    row <- list(figure = paste0(name, of), kind = kind, unknown = sum(is.na(hits)), n = sum(!is.na(hits)), hits = sum(hits, na.rm = TRUE))
+    slice_rows <<- c(slice_rows, list(row))
+    return(invisible())
+  }
   bound <- bounds[[kind]]
   name <- paste0(name, ": ", bound$text, of, ", %")
   wanted <- if (bound$low == 0) sprintf("<= %.3g", bound$high) else {
@@ -58,6 +63,39 @@ share <- function(name, hits, kind, of = "") {
   holds <- if (beyond <= 0) "yes" else if (beyond <= 2 * error) "within MC error" else "NO"
   if (unknown > 0) holds <- sprintf("%s (%d of %d without an answer)", holds, unknown, n + unknown)
   line(name, sprintf("%.2f +- %.2f", percent, error), wanted, holds)
+}
+
+# Shares of campaigns that are simulated in slices: each adds a row per figure to docs/evidence/verdicts.csv, and what is printed are the sums of all rows of
+# this version. So a run that was ended goes on. MINUTES: no further slice after these; SLICE (100): campaigns.
+verdicts_file <- file.path(here, "..", "..", "docs", "evidence", "verdicts.csv")
+slice_rows <- NULL # of the slice under way: figures, and their counts
+last_slice <- Sys.time() + as.numeric(Sys.getenv("MINUTES", "1e6")) * 60
+
+# `do`: from a vector of campaigns' numbers to shares
+in_slices <- function(shape, n, do) {
+  title("%s", shape)
+  version <- packageDescription("noiselab")$Version
+  if (!file.exists(verdicts_file)) writeLines(c(
+    "# make bench-stats CAMPAIGNS=2000 PARTS=simulated (goes on from here): of n simulated campaigns with an answer, those that are as the figure says; alpha 0.01 one-sided",
+    "shape,figure,bound,first,campaigns,unknown,n,hits,version,date"), verdicts_file)
+  had <- function() {
+    rows <- utils::read.csv(verdicts_file, comment.char = "#")
+    rows[rows$shape == gsub(",", ";", shape) & rows$version == version, ]
+  }
+  done <- function(rows) if (nrow(rows) == 0) 0 else max(rows$first + rows$campaigns) - 1
+  while ((from <- done(had())) < n && Sys.time() <= last_slice) {
+    numbers <- from + seq_len(min(as.numeric(Sys.getenv("SLICE", "100")), n - from))
+    slice_rows <<- list()
+    do(numbers)
+    rows <- vapply(slice_rows, function(row) paste0(paste(c(gsub(",", ";", shape), row$figure, row$kind, numbers[1], length(numbers), row$unknown,
+                                                            row$n, row$hits, version, format(Sys.Date())), collapse = ","), "\n"), "")
+    slice_rows <<- NULL
+    cat(rows, sep = "", file = verdicts_file, append = TRUE)
+  }
+  rows <- had()
+  for (mine in split(rows, factor(paste(rows$figure, rows$bound), unique(paste(rows$figure, rows$bound))))) {
+    share(mine$figure[1], rep(c(TRUE, FALSE, NA), c(sum(mine$hits), sum(mine$n - mine$hits), sum(mine$unknown))), mine$bound[1])
+  }
 }
 
 skip <- function(name, why) cat(sprintf("  %-44s skipped: %s\n", name, why))
@@ -114,9 +152,9 @@ analyze <- function(campaign, channels = c("time", "preempted"), delta_percent =
   do.call(analyze_campaign, arguments)
 }
 
-# All campaigns 1..n, on all cores: a list.
-each <- function(n, do) {
-  got <- parallel::mclapply(seq_len(n), do, mc.cores = cores)
+# These campaigns, on all cores: a list.
+each <- function(numbers, do) {
+  got <- parallel::mclapply(numbers, do, mc.cores = cores)
   failed <- vapply(got, function(x) is.null(x) || inherits(x, "try-error"), TRUE)
   if (any(failed)) stop("campaign ", which(failed)[1], ": ", format(got[[which(failed)[1]]]))
   got
@@ -136,10 +174,12 @@ detected <- function(rows) {
   ifelse(is.na(p), FALSE, p <= alpha)
 }
 
-within_launch <- function(name, shape, n) {
-  title(name)
+# The table of random signs is drawn once, before there are several processes.
+draw_signs <- function() invisible(sign_flip_test(stats::rnorm(400)))
+
+within_launch <- function(shape, numbers) {
   run <- function(i, coin, ...) do.call(simulate, c(list(i, coin = coin, pairs = pairs, ...), shape))
-  got <- each(n, function(i) {
+  got <- each(numbers, function(i) {
     clean <- analyze(run(i, i, levels_percent = 0, slowdown_percent = 0))$verdicts
     null <- lapply(both, function(channel) figures_of(clean, channel, 0, "this launch"))
     # The same machine under another randomisation, with effects of the size of the stated limits.
@@ -164,8 +204,7 @@ within_launch <- function(name, shape, n) {
   }
 }
 
-across_launches <- function(name, shape, n) {
-  title(name)
+across_launches <- function(shape, numbers) {
   scope <- "launches like these"
   arguments <- shape[setdiff(names(shape), c("null_level", "unset"))]
   run <- function(i, channels, ...) {
@@ -178,7 +217,7 @@ across_launches <- function(name, shape, n) {
   }
   # The launches' own slowdowns are those of levels above 0; the preempted share has no effect only at level 0.
   levels <- c(time = shape$null_level, preempted = 0)
-  null <- each(n, function(i) {
+  null <- each(numbers, function(i) {
     verdicts <- run(i, unname(both), levels_percent = unique(unname(levels)), slowdown_percent = 0)
     lapply(both, function(channel) figures_of(verdicts, channel, levels[[channel]], scope))
   })
@@ -186,10 +225,10 @@ across_launches <- function(name, shape, n) {
     stats::median(vapply(null, function(x) x[[channel]][["limit"]], 0), na.rm = TRUE)
   }, 0)
   # One channel at a time: a slower loop dilutes the preempted share.
-  effect <- lapply(both, function(channel) each(n, function(i) {
+  effect <- lapply(both, function(channel) each(numbers, function(i) {
     level <- if (channel == "preempted") limit[["preempted"]] else 1
     slowdown <- if (channel == "time") limit[["time"]] else 0
-    verdicts <- run(i + n, channel, levels_percent = level, slowdown_percent = slowdown)
+    verdicts <- run(i + most_campaigns, channel, levels_percent = level, slowdown_percent = slowdown)
     figures_of(verdicts, channel, level, scope)
   }))
   for (channel in c("time", "preempted")) {
@@ -206,18 +245,16 @@ across_launches <- function(name, shape, n) {
 step_down_family <- function(n) {
   effects <- list("no effect" = c(0, 0, 0), "effect of 1 % only" = c(0, 0, 5))
   for (name in c("white noise", "1/f wander", "Pareto 1.5 in every half")) {
-    title("Step-down over 0.1, 0.3 and 1 %% (time, any false one), %s", name)
-    for (effect in names(effects)) {
-      fresh_seeds()
+    for (effect in names(effects)) in_slices(sprintf("Step-down over 0.1, 0.3 and 1 %% (time, any false one), %s, %s", name, effect), n, function(numbers) {
       slow <- effects[[effect]]
-      any_false <- each(n, function(i) {
+      any_false <- each(numbers, function(i) {
         arguments <- list(i, levels_percent = c(0.1, 0.3, 1), slowdown_percent = slow, pairs = pairs)
         verdicts <- analyze(do.call(simulate, c(arguments, shapes[[name]])), "time")$verdicts
         innocent <- verdicts$level_requested_percent %in% c(0.1, 0.3, 1)[slow == 0]
         any(verdicts$stepdown[innocent] == "detected")
       })
-      share(effect, unlist(any_false), "false_alarms")
-    }
+      share("any", unlist(any_false), "false_alarms")
+    })
   }
 }
 
@@ -243,12 +280,13 @@ reached_at <- function(y, levels, slowdown) {
 }
 
 threshold_coverage <- function(n) {
+  draw_signs()
   for (name in names(dose_shapes)) {
     title("Thresholds of time, levels %s %%, %s", paste(dose_levels, collapse = ", "), name)
     run <- function(i) {
       do.call(simulate, c(list(i, levels_percent = c(0, dose_levels), pairs = pairs), dose_shapes[[name]]))
     }
-    got <- each(n, function(i) {
+    got <- each(seq_len(n), function(i) {
       analysis <- analyze(run(i), "time", delta)
       of_level <- lapply(c(0, dose_levels), function(level) figures_of(analysis$verdicts, "time", level, "this launch"))
       list(thresholds = analysis$thresholds[analysis$thresholds$channel == "time", ], limit = of_level[[1]][["limit"]],
@@ -281,12 +319,10 @@ simulated <- function(n) {
   cat(sprintf("Simulated: %d campaigns per shape, alpha %g one-sided, %d pairs of 10 ms halves unless said,
   shares in percent +- Monte Carlo (MC) standard error; within MC error: beyond a bound by two of them at most\n",
               n, alpha, pairs))
-  # The table of random signs is drawn once, before there are several processes.
-  invisible(sign_flip_test(stats::rnorm(400)))
-  for (name in names(shapes)) within_launch(name, shapes[[name]], n)
-  for (name in names(launch_shapes)) across_launches(name, launch_shapes[[name]], n)
+  draw_signs()
+  for (name in names(shapes)) in_slices(name, n, function(numbers) within_launch(shapes[[name]], numbers))
+  for (name in names(launch_shapes)) in_slices(name, n, function(numbers) across_launches(launch_shapes[[name]], numbers))
   step_down_family(n)
-  threshold_coverage(n)
 }
 
 # ---- located noise -------------------------------------------------------------------------------
@@ -306,7 +342,7 @@ located <- function(n) {
   }
   title("Located noise: %d series of %d pairs, no effect", n, n_pairs)
   for (phi in c(0.5, 0.9, 0.99)) {
-    p <- each(ceiling(n / 3), function(i) {
+    p <- each(seq_len(ceiling(n / 3)), function(i) {
       set.seed(first_seed + i)
       x <- replicate(3, series(phi))
       campaign$nodes$pairs[on] <- n_pairs
@@ -495,7 +531,7 @@ placebo <- function(n) {
 source(file.path(here, "hostile.R"), local = TRUE)
 source(file.path(here, "agent-answer.R"), local = TRUE)
 source(file.path(here, "projection-coverage.R"), local = TRUE)
-parts <- list(tests = hostile, simulated = simulated, located = located, acceptance = acceptance, known = known, agent = agent_answers,
+parts <- list(tests = hostile, simulated = simulated, thresholds = threshold_coverage, located = located, acceptance = acceptance, known = known, agent = agent_answers,
               projection = projection_coverage, placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000

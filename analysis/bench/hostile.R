@@ -75,7 +75,7 @@ in_blocks <- function(n, do) {
   starts <- seq(1, n, block_size)
   before <- last_seed
   last_seed <<- last_seed + length(starts)
-  do.call(rbind, each(length(starts), function(i) {
+  do.call(rbind, each(seq_along(starts), function(i) {
     set.seed(before + i)
     do(min(block_size, n - starts[i] + 1))
   }))

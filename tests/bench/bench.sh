@@ -13,10 +13,12 @@ missed=0
 # brief FULL SHORT: a setting of the bench, or that of a trial of it
 brief() { if [ -z "$quick" ]; then echo "$1"; else echo "$2"; fi; }
 
-# verdict VALUE OPERATOR BOUND NAME: prints the figure, its bound and whether it holds
+# verdict VALUE OPERATOR BOUND NAME: prints the figure, its bound and whether it holds; the row of it, where rows are kept
 verdict() {
     if awk -v a="$1" -v b="$3" "BEGIN { exit !(a $2 b) }"; then holds=yes; else holds=NO missed=$((missed + 1)); fi
     printf '  %-58s %12s   wanted %s %-8s %s\n' "$4" "$1" "$2" "$3" "$holds"
+    [ -n "$quick" ] || evidence_row bench 'make bench: figures and their bounds; busy: of the CPUs before the part' part,figure,value,operator,bound,holds,busy_percent \
+        "$part" "${4//,/;}" "$1" "$2" "$3" "$holds" "$busy"
 }
 
 harness() {
@@ -50,10 +52,19 @@ bench() {
     missed=$((missed + $(awk '/ NO/ { n++ } END { print n + 0 }' "$work/$name")))
 }
 
+# farthest LEVEL...: of the rows of these levels that have a bound, the ratio that is farthest from 1, in percent
+farthest() {
+    awk -v levels=" $* " '$NF ~ /^(yes|NO)$/ && index(levels, " " $2 " ") { d = 100 * ($7 - 1); if (d < 0) d = -d; if (d > most) most = d; n++ }
+        END { if (n) printf "%.2f", most }' "$work/generator"
+}
+
 generator() {
     echo 'Generator'
     # shellcheck disable=SC2046 # words
-    bench generator tests/bench/bench-gen.sh $(brief '' alone)
+    tests/bench/bench-gen.sh $(brief '' alone) | tee "$work/generator"
+    [ "${PIPESTATUS[0]}" = 0 ] || return
+    verdict "$(farthest 0.01)" '<=' 5 'certified from asked, 0.01 % at 20 ms, farthest, %'
+    verdict "$(farthest 0.1 0.3 1 3 10)" '<=' 1 'certified from asked, 0.1 to 10 %, farthest, %'
 }
 
 replay() {
@@ -267,6 +278,9 @@ for part in "${parts[@]}"; do
     [[ " $all " == *" $part "* ]] || stop "'$part' is not a part (${all// /, })"
 done
 broken=''
-for part in "${parts[@]}"; do "$part" || broken="$broken $part"; done
+for part in "${parts[@]}"; do
+    busy=$([ -z "${NOISELAB_EVIDENCE-}" ] || busy_percent)
+    "$part" || broken="$broken $part"
+done
 [ "$missed" = 0 ] || echo "$missed figures missed their bound"
 [ -z "$broken" ] || stop "could not run:$broken"

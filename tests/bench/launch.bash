@@ -15,11 +15,23 @@ stop() {
 
 # shellcheck source=tests/mpirun.bash
 source tests/mpirun.bash
+# shellcheck source=tests/evidence-row.sh
+source tests/evidence-row.sh
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# busy_percent: of the CPUs' time in a second
+busy_percent() {
+    local a b
+    a=$(sed -n 's/^cpu  *//p' /proc/stat)
+    sleep 1
+    b=$(sed -n 's/^cpu  *//p' /proc/stat)
+    printf '%s\n%s\n' "$a" "$b" | awk '{ all[NR] = 0; for (i = 1; i <= 8; i++) all[NR] += $i; idle[NR] = $4 + $5 }
+        END { printf "%.1f", 100 * (1 - (idle[2] - idle[1]) / (all[2] - all[1])) }'
+}
 
 # detect NAME ARGUMENTS: a campaign of one launch of two ranks in $work/NAME
 detect() {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # False alarms of real placebo launches (level 0: the generator runs and has nothing to do) at one-sided alpha 0.01, against the binomial.
 # PLACEBO_LAUNCHES (30) launches of PLACEBO_SECONDS (20) s with 10 operations and sizes each: 300 verdicts per channel, 11 minutes.
-# Nothing else should run meanwhile. Exit status 1: more or fewer than chance explains in 99 of 100 benches.
+# Nothing else should run meanwhile. Where rows are kept, each launch is one, and those that this version has are not made again.
+# Exit status 1: more or fewer than chance explains in 99 of 100 benches.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/bench/launch.bash
@@ -12,23 +13,32 @@ for number in "$launches" "$seconds"; do
     [[ $number =~ ^[1-9][0-9]*$ ]] || stop "PLACEBO_LAUNCHES, PLACEBO_SECONDS: '$number' is not a positive whole number"
 done
 
+# alarms CHANNEL FILE: how many verdicts a channel has, and how many of them are alarms
+alarms() { awk -v c="$1" '$1 == c && $2 != "null" { n++; if ($2 <= 0.01) alarms++ } END { print n + 0, alarms + 0 }' "$2"; }
+
 echo "Placebo launches: $launches of $seconds s, 2 ranks, 10 operations and sizes, alpha 0.01 one-sided"
 i=0
+[ -z "${NOISELAB_EVIDENCE-}" ] || i=$(grep -cs "^[0-9]*,$seconds,.*,$(git describe --always)," "$NOISELAB_EVIDENCE/placebo.csv")
+if [ "$i" -ge "$launches" ]; then exit; fi
 while [ "$i" -lt "$launches" ]; do
     i=$((i + 1))
     # one barrier, and three operations in three sizes
     detect "$i" --op barrier,allreduce,alltoall,bcast --bytes 8,2KiB,32KiB --levels 0 --seconds "$seconds" --seed "$i" ||
         stop "placebo launch $i failed"
     "$NOISELAB_BIN/noiselab-analyze" "$work/$i" --json |
-        jq -r '.verdicts[] | select(.level_requested_percent == 0) | "\(.channel) \(.p_one_sided) \(.operation) \(.bytes)"' >>"$work/p" ||
+        jq -r '.verdicts[] | select(.level_requested_percent == 0) | "\(.channel) \(.p_one_sided) \(.operation) \(.bytes)"' >"$work/p.one" ||
         stop "placebo launch $i cannot be analyzed"
+    cat "$work/p.one" >>"$work/p"
+    # shellcheck disable=SC2046 # numbers
+    evidence_row placebo 'PLACEBO_LAUNCHES=30 make bench-stats PARTS=placebo: verdicts of launches whose load does nothing, and alarms among them at one-sided alpha 0.01' \
+        seed,seconds,time_verdicts,time_alarms,preempted_verdicts,preempted_alarms,detour_verdicts,detour_alarms,base_verdicts,base_alarms \
+        "$i" "$seconds" $(alarms time "$work/p.one") $(alarms preempted "$work/p.one") $(alarms detour "$work/p.one") $(alarms base "$work/p.one")
     rm -rf "${work:?}/$i"
 done
 
 missed=0
 for channel in time preempted detour base; do
-    n=$(awk -v c="$channel" '$1 == c && $2 != "null" { n++ } END { print n + 0 }' "$work/p")
-    alarms=$(awk -v c="$channel" '$1 == c && $2 != "null" && $2 <= 0.01 { n++ } END { print n + 0 }' "$work/p")
+    read -r n alarms <<<"$(alarms "$channel" "$work/p")"
     [ "$n" -gt 0 ] || stop "no placebo launch has a verdict of $channel"
     figures=$(Rscript --vanilla -e "cat(qbinom(c(0.005, 0.995), $n, 0.01), signif(binom.test($alarms, $n, 0.01)\$p.value, 2))") || exit 2
     read -r least most p <<<"$figures"

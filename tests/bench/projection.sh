@@ -15,16 +15,6 @@ rows=${PROJECTION_ROWS:-docs/evidence/projection.csv}
     operation,level_percent,period_ms,predicted,predicted_low,predicted_high,measured,measured_low,measured_high,holds,busy_percent,seconds,version,date >"$rows" ||
     stop "cannot write $rows"
 
-# busy_percent: of the CPUs' time in a second
-busy_percent() {
-    local a b
-    a=$(sed -n 's/^cpu  *//p' /proc/stat)
-    sleep 1
-    b=$(sed -n 's/^cpu  *//p' /proc/stat)
-    printf '%s\n%s\n' "$a" "$b" | awk '{ all[NR] = 0; for (i = 1; i <= 8; i++) all[NR] += $i; idle[NR] = $4 + $5 }
-        END { printf "%.1f", 100 * (1 - (idle[2] - idle[1]) / (all[2] - all[1])) }'
-}
-
 # load LEVEL PERIOD_MS OPERATION: options of the launch; a half holds four bursts
 load() {
     printf '%s\n' --op "$3" --bytes 8 --levels "$1" --pattern poisson --period "$2ms" --half-period "$(awk -v p="$2" 'BEGIN { print 4 * p }')ms" --seconds "$seconds"

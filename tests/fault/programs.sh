@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # programs.sh LIBRARY BIN BUSY FOLDER [MOST]: generator, recorder, acceptance and detector (with a generator), once for every call that LIBRARY (fault.c)
 # can fail, failing its 1st, 2nd, ... call until there is none left (or MOST). Whatever fails: a status of the table, no load afterwards, and no file that says
-# it is whole and is not. A line for each program; exit status 1 if anything was not so.
+# it is whole and is not. A line for each program; exit status 1 if anything was not so. Where rows are kept, calls that this version has rows of are not
+# tried again.
 set -u
+# shellcheck source=tests/evidence-row.sh
+. "$(dirname "$0")/../evidence-row.sh"
 library=$1 bin=$2 busy=$3 folder=$4 most=${5:-1000}
 PATIENCE_S=60 # a program that takes longer hangs; on a busy machine everything takes longer
 calls='open fopen fflush fclose write fsync rename mkdir rmdir fork kill pipe mmap pidfd signal perf malloc'
@@ -56,11 +59,15 @@ detector_is_whole() {
     [ "$1" != 0 ] || { jq -e '.ended == "complete"' "$json" && [ "$(jq .rows "$json")" = "$(tail -n +2 "$folder/campaign/one/halves.csv" | wc -l)" ]; }
 }
 
+has_row() { [ -n "${NOISELAB_EVIDENCE-}" ] && grep -qs "^$program,$call,.*,$(git describe --always)," "$NOISELAB_EVIDENCE/faults.csv"; }
+
 export bin busy folder
 export -f generator recorder acceptance detector
 for program in ${NL_FAULT_PROGRAMS:-generator recorder acceptance detector}; do
     n_injected=0 n_here=0
     for call in $calls; do
+        ! has_row || continue
+        n_before="$n_injected $n_here"
         for ((n = 1; n <= most; n++)); do
             fault=$call:$n:${errors[n % 5]}
             rm -rf "${folder:?}"/*
@@ -74,6 +81,8 @@ for program in ${NL_FAULT_PROGRAMS:-generator recorder acceptance detector}; do
             no_load || { bad "something goes on: $(started_here | while read -r pid; do cat "/proc/$pid/comm"; done | paste -sd ' ')" && started_here | xargs kill -9; }
             "${program}_is_whole" "$status" >/dev/null 2>&1 || bad "status $status, and a file is not what it says"
         done
+        evidence_row faults 'make fault: each call of a kind fails once, the 1st, the 2nd, ...; bad: a wrong status, a load that goes on, a file that is not what it says' \
+            program,call,faults,bad "$program" "$call" $((n_injected - ${n_before% *})) $((n_here - ${n_before#* }))
     done
     printf '%-10s %4d faults injected, %d bad\n' "$program" "$n_injected" "$n_here"
     n_all=$((n_all + n_injected))

@@ -56,6 +56,7 @@ run_one <- function(arguments) {
 }
 
 n_bad <- 0
+all <- 0
 share <- as.numeric(difftime(until, Sys.time(), units = "secs")) / length(targets)
 for (target in targets) {
   original <- readBin(target$file, "raw", file.size(target$file))
@@ -81,5 +82,7 @@ for (target in targets) {
               counts["inputs"],
               counts["crashed"], counts["hung"], counts["status"]))
   n_bad <- n_bad + sum(counts[-1])
+  all <- all + counts
 }
+cat(all, sep = ",", file = file.path(folder, "analysis.counts"))
 quit(status = if (n_bad > 0) 1 else 0)

@@ -9,7 +9,7 @@ work=$PWD/$build/fuzz
 mutate=$PWD/$build/fuzz-mutate
 rm -rf "$work" && mkdir -p "$work" || exit 2
 PATH=$PWD/$build/bin:$PATH
-bad=0
+bad=0 n_all=0
 
 # A target is a name, an example, and the command that reads a mutant of it, FILE.
 trace() { printf '# span_ns: 1000000000\n0\t41000\t0\t-\tcollectd\n100000000\t39000\t0\tspin\t-\n200000000\t1000\t0\tsum\tx\n'; }
@@ -67,7 +67,7 @@ fuzz() {
         rm -f "$work/$name".*
     done
     printf '%-24s %6d inputs, %d bad\n' "$name" "$i" "$n_bad"
-    bad=$((bad + n_bad))
+    bad=$((bad + n_bad)) n_all=$((n_all + i))
 }
 declare -f run_with in_surroundings >"$work/run_with"
 
@@ -84,5 +84,6 @@ fuzz words run_with FILE noiselab-gen --dry-run
 fuzz agent_words run_with FILE noiselab-agent --dry-run
 fuzz record_words run_with FILE noiselab-record --help
 fuzz detect_words run_with FILE noiselab-detect --dry-run
+printf '%s,%s' "$n_all" "$bad" >"$work/programs.counts"
 R_LIBS=$build/lib/noiselab/R Rscript --vanilla tests/fuzz/fuzz.R "$mutate" $((seconds / 2)) "$seed" "$work" || bad=$((bad + 1))
 [ "$bad" = 0 ]

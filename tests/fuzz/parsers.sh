@@ -1,16 +1,29 @@
 #!/bin/sh
 # parsers.sh SECONDS SEED: libFuzzer on the parsers of C (parsers.c), with the sanitizers. Where clang has no libFuzzer it says so and ends with 0.
+# Where rows are kept, the row has what fuzz.sh found before it, too.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/evidence-row.sh
+. tests/evidence-row.sh
+before=${NOISELAB_BUILD:-build}/fuzz
 build=${NOISELAB_BUILD:-build}/fuzz-parsers
 mkdir -p "$build"
 # presets are read from files, which no disk needs to see
 NOISELAB_PRESETS=$(mktemp -d -p /dev/shm noiselab-fuzz-XXXXXX 2>/dev/null) || NOISELAB_PRESETS=$(mktemp -d) || exit 2
 export NOISELAB_PRESETS
 trap 'rm -rf "$NOISELAB_PRESETS"' EXIT
+
+# keep SECONDS SEED INPUTS STATUS: the row
+keep() {
+    if [ -s "$before/programs.counts" ] && [ -s "$before/analysis.counts" ]; then :; else return 0; fi
+    evidence_row fuzz 'make fuzz SECONDS=SECONDS SEED=SEED: programs, the analysis, libFuzzer on the parsers of C' \
+        seed,seconds_each,inputs_programs,bad_programs,inputs_analysis,crashed,hung,wrong_status,inputs_parsers,status_parsers,what \
+        "$2" "$1" "$(cat "$before/programs.counts")" "$(cat "$before/analysis.counts")" "$3" "$4" ''
+}
 if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
     clang -fsanitize=fuzzer,address,undefined -x c -o "$build/probe" - 2>/dev/null; then
     echo 'parsers: skipped, there is no clang with libFuzzer here'
+    keep "$@" 0 ''
     exit 0
 fi
 # shellcheck disable=SC2046 # words
@@ -50,4 +63,5 @@ for parser in $parsers; do
     total=$((total + inputs))
 done
 echo "parsers: $total inputs, status $status"
+keep "$1" "$2" "$total" "$status"
 exit "$status"

@@ -1,0 +1,226 @@
+#!/bin/sh
+# evidence.sh page: docs/evidence.md, from the rows in docs/evidence, on stdout.
+# evidence.sh run SECONDS [NAME...]: the proofs of these names, or all of them, go on where they stand; each has its share of SECONDS (0: until it is
+# done). Whatever ends, its rows stay. Status 1 if a command failed otherwise than by its time.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+LC_ALL=C
+export LC_ALL
+folder=docs/evidence
+
+# A proof: its rows, the command that adds to them, what is claimed, what the rows do not show. What they do show is the function of its name, from the
+# rows on stdin without their heads. A command with $seconds ends by itself, any other one is ended.
+# shellcheck disable=SC2016 # commands are expanded when they are run
+proofs() {
+    proof verdicts verdicts.csv 'make bench-stats CAMPAIGNS=2000 PARTS=simulated' \
+        'False alarms, coverage and the stated limits hold, whatever the shape of the noise' \
+        'machines whose noise is of no simulated shape'
+    proof placebo placebo.csv 'PLACEBO_LAUNCHES=30 make bench-stats PARTS=placebo' \
+        'A load that does nothing is seldom found on a real machine' \
+        'another machine than this one, and more than two ranks'
+    proof agent_answer agent-answer.csv 'make bench-stats CAMPAIGNS=2000 PARTS=agent' \
+        'An answer about an agent is wrong in at most 1 of 100 campaigns, for the hardest margin there is' \
+        'agents whose bursts are of no simulated kind'
+    proof agent_runs agent-runs.csv 'tests/bench/agent-runs.sh bursts placebo beside full control 10' \
+        'Known agents are answered in about a minute' \
+        'several nodes; more than one machine'
+    proof acceptance acceptance.csv 'make bench-stats CAMPAIGNS=1000 PARTS=acceptance' \
+        'Acceptance fails the healthy, and passes what is bad, in at most 1 of 100 campaigns' \
+        'faults of hardware that the simulation does not have'
+    proof acceptance_runs acceptance-runs.csv 'for case in quiet burst nobody; do tests/bench/acceptance-runs.sh "$case" 10; done' \
+        'Acceptance of real nodes says what is wrong with them' \
+        'a cluster with a network of its own: nodes are one machine'
+    proof projection_coverage projection-coverage.csv 'make bench-stats CAMPAIGNS=1000 PARTS=projection' \
+        'The 98 % interval of a projection holds the truth' \
+        'bursts that come together on several nodes'
+    proof projection projection.csv 'tests/bench/projection.sh' \
+        'What is predicted for two ranks from a record of one is what two ranks lose' \
+        'more ranks than two'
+    proof simgrid simgrid.csv 'tests/bench/simgrid.sh' \
+        'The simulation of many ranks agrees with SimGrid' \
+        'other patterns of messages than a barrier and an allreduce'
+    proof bench bench.csv 'tests/evidence.sh parts harness generator memory record replay sync startup profile project detection' \
+        'What measuring costs, how well the load keeps its level, and how efficient the estimates are' \
+        'a machine without other work, where busy is more than a few percent: timings then miss their bounds'
+    proof endurance endurance.csv 'make endurance KILLS=1000 SEED="$(tests/evidence.sh next endurance)"' \
+        'Whatever is killed, no agent stays frozen, no load goes on, no row is lost, and the campaign goes on' \
+        'a machine that loses its power'
+    proof faults faults.csv 'make fault' \
+        'Whatever call fails, a status says so, and no file says that it is whole and is not' \
+        'two calls that fail at once; calls that the library does not know'
+    proof fuzz fuzz.csv 'make fuzz SECONDS="$((seconds > 0 ? seconds / 3 + 1 : 600))" SEED="$(tests/evidence.sh next fuzz)"' \
+        'Hostile files and command lines crash nothing' \
+        'inputs that mutation does not reach'
+    proof mutants mutants.csv 'make mutants' \
+        'A small fault in the code is seen by a test' \
+        'faults that are not in tests/mutants.tsv'
+    proof test_long test-long.csv 'make test-long SECONDS="$((seconds > 0 ? seconds : 1000000))"' \
+        'All tests pass at their full length' \
+        'kernels, MPI libraries and compilers that were not there'
+    proof test_suites test-suites.csv '' \
+        'All tests of a change take less than twenty minutes' \
+        'whether they pass: that is what `make test` says'
+}
+
+# ---- what rows show
+
+# by_bound: shares of hits, by the bounds that analysis/bench/bench-stats.R has
+verdicts() {
+    awk -F , '
+        { key = $1 "," $2; bound[key] = $3; n[key] += $7; hits[key] += $8; shapes[$1] = 1 }
+        function line(kind, text, low, high,    k, part, worst, at, all, of, held, d) {
+            for (k in n) if (bound[k] == kind && n[k] > 0) {
+                all += hits[k]; of += n[k]; part = 100 * hits[k] / n[k]; d = low - part > part - high ? low - part : part - high
+                n_cells++; beyond = 100 * 2 * sqrt((hits[k] + 1) / (n[k] + 2) * (1 - (hits[k] + 1) / (n[k] + 2)) / n[k])
+                if (d > beyond) { out++; worst = worst (worst ? "; " : "") sprintf("%s %.1f %%", k, part) }
+            }
+            if (of) printf "%s %.2f %% of %d (%s)%s. ", text, 100 * all / of, of, low ? sprintf("wanted %g to %g", low, high) : sprintf("wanted at most %g", high),
+                worst ? "; beyond chance: " worst : ""
+        }
+        END {
+            for (s in shapes) n_shapes++
+            printf "%d shapes. ", n_shapes
+            line("false_alarms", "False alarms", 0, 1.3); line("coverage", "Intervals of 99 % hold", 98.5, 99.5); line("power", "Found at the stated limit", 93, 97)
+        }'
+}
+placebo() {
+    awk -F , '{ for (c = 0; c < 4; c++) { n[c] += $(3 + 2 * c); a[c] += $(4 + 2 * c) } } END {
+        split("time preempted detour base", name, " "); printf "%d launches; alarms at alpha 0.01:", NR
+        for (c = 0; c < 4; c++) if (n[c]) printf "%s %s %d of %d", c ? "," : "", name[c + 1], a[c], n[c]; print "." }'
+}
+agent_answer() {
+    awk -F , '$3 == 24 { n += $9; m += $10; b += $11; a += $12; r += $13; pass += $14; fail += $15; cell[$4 $5 $6 $7] = 1 } END { for (c in cell) cells++
+        printf "%d campaigns in %d cells: wrong pass %.2f %%, wrong fail %.2f %% (wanted at most 1). Intervals of 98 %% hold: bursts %.1f %%, what lies beyond %.1f %%, all %.1f %%.\n",
+            n, cells, 100 * pass / n, 100 * fail / n, 100 * b / m, 100 * r / m, 100 * a / m }'
+}
+# of the last version that has rows of a case
+agent_runs() {
+    awk -F , '{ if (last[$1] != $12) { last[$1] = $12; n[$1] = found[$1] = below[$1] = sum[$1] = 0 } n[$1]++; found[$1] += $4 ~ /^detected/; below[$1] += $11 == "below"; sum[$1] += $6
+            if ($3 > took) took = $3 }
+        END { split("bursts placebo beside full control", name, " ")
+            for (i = 1; i <= 5; i++) if ((c = name[i]) in n) printf "%s (%s): found in %d of %d, %.2f %% on average, margin kept in %d. ", c, last[c], found[c], n[c], sum[c] / n[c], below[c]
+            printf "Longest %d s.\n", took }'
+}
+acceptance() {
+    awk -F , 'NR { n += $4; f = f < $5 ? $5 : f; p = p < $7 ? $7 : p; no += $11 == "NO" } END {
+        printf "%d campaigns in %d cells: wrong fails at most %.2f %%, wrong passes at most %.2f %% in any cell; %d cells are beyond 1 %% by more than chance.\n", n, NR, f, p, no }'
+}
+acceptance_runs() {
+    awk -F , '{ n[$1]++; v[$1, $4]++; kinds[$4] = 1 } END { for (c in n) { printf "%s:", c; for (k in kinds) if (v[c, k]) printf " %s %d", k ? k : "no answer", v[c, k]; printf ". " } print "" }'
+}
+projection_coverage() {
+    awk -F , '{ n += $7; could += $8; answered += $9; holds += $10; key = $3 " " $4 " " $5; a[key] += $9; h[key] += $10 } END { worst = 1
+        for (k in a) if (a[k] >= 50 && h[k] / a[k] < worst) { worst = h[k] / a[k]; at = k }
+        printf "%d simulated machines; where the record is long enough, %.1f %% have an upper end; of those with one %.1f %% hold the truth (wanted 97 to 99)%s.\n",
+            n, 100 * answered / could, 100 * holds / answered, at ? sprintf(", in the worst cell (%s ranks) %.0f %%", at, 100 * worst) : "" }'
+}
+projection() { awk -F , '$10 != "" { n++; held += $10 == "yes" } END { printf "%d of %d predicted intervals hold what was measured (wanted: nine of ten).\n", held, n }'; }
+simgrid() { awk -F , '{ d = $5 < 0 ? -$5 : $5; if (d > most) most = d } END { printf "%d cells of up to 256 ranks differ by at most %.2f %% (wanted: 2).\n", NR, most }'; }
+bench() {
+    awk -F , '{ key = $1 ": " $2; if (!(key in last)) order[++n] = key; last[key] = sprintf("%s (wanted %s %s: %s)", $3, $4, $5, $6); busy[key] = $7 } END {
+        for (i = 1; i <= n; i++) printf "\n  * %s: %s; busy %s %%", order[i], last[order[i]], busy[order[i]]; print "" }'
+}
+endurance() {
+    awk -F , '{ k += $2; f += $3; l += $4; p += $6; r += $7; s += $8; if ($5 > most) most = $5 } END {
+        printf "%d kills: %d agents left frozen or on, %d loads after a second (longest %d ms), %d processes left, %d campaigns with rows lost, %d not ended or not resumed.\n", k, f, l, most, p, r, s }'
+}
+faults() { awk -F , '{ n[$1] += $3; bad += $4 } END { for (p in n) printf "%s%s %d", s++ ? ", " : "", p, n[p]; printf " faults: %d bad.\n", bad }'; }
+fuzz() {
+    awk -F , '{ p += $3; bp += $4; a += $5; c += $6; h += $7; w += $8; x += $9; bx += $10 > 0 } END {
+        printf "%d inputs to programs: %d bad. %d to the analysis: %d crashes, %d hung for 10 s, %d wrong statuses. %d to the parsers: %d of %d runs with a finding.\n", p, bp, a, c, h, w, x, bx, NR }'
+}
+# those of the table, each as it was tried last
+mutants() {
+    { sed 's/^/tab\t/' tests/mutants.tsv; cat; } | awk -F '[,\t]' '$1 == "tab" { if ($2 !~ /^#/) wanted[$2] = 1; next } { last[$1] = $3 } END {
+        for (f in wanted) { n++; if (last[f] == "yes") yes++; else no = no " " f } printf "%d of %d are seen%s.\n", yes, n, no ? "; not:" no : "" }'
+}
+test_long() { awk -F , '{ if ($6 != v) { v = $6; p = f = n = 0 } n++; p += $2; f += $3; s += $5 } END { printf "%d suites of %s: %d passed, %d failed.\n", n, v, p, f }'; }
+test_suites() { awk -F , '{ s += $2; c += $3 } END { printf "%d suites, %d s one after the other, %d s of CPU time.\n", NR, s, c }'; }
+
+# ---- the page
+
+# rows FILE: without comments and columns
+rows() { grep -v '^#' "$folder/$1" | tail -n +2; }
+
+# shellcheck disable=SC2016 # the page has backquotes
+entry() {
+    name=$1 file=$2 command=$3
+    printf '\n## %s\n\n' "$4"
+    if [ ! -s "$folder/$file" ]; then
+        printf '* Not shown yet: there are no rows.\n'
+    else
+        # the bench has a list
+        printf '* Shown: %s\n' "$(rows "$file" | "$name" | sed 's/[. ]*$/./')"
+        dates=$({ rows "$file"; sed -n 's/^#//p' "$folder/$file"; } | grep -oE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' | sort -u | sed -n '1p;$p' | uniq | paste -sd ' ' - | sed 's/ / to /')
+        printf '* Rows: [%s](evidence/%s), %d%s.\n' "$file" "$file" "$(rows "$file" | wc -l)" "${dates:+, $dates}"
+    fi
+    [ -z "$command" ] || printf '* By: `make evidence ONLY=%s`, which is `%s`\n' "$name" "$command"
+    printf '* Not shown: %s.\n' "$5"
+}
+
+# shellcheck disable=SC2016
+page() {
+    echo '# Evidence'
+    echo
+    echo 'What is claimed of noiselab, what shows it, and what does not. This page is made from the rows in `docs/evidence` by `make evidence SECONDS=N`, which adds'
+    echo 'rows first, each proof for its share of N seconds, from where it stands (`ONLY=NAME`: one of them; `SECONDS=1 ONLY=page`: the page alone). Each'
+    echo 'row has its version and its date; the machine is one of two CPUs, a virtual one, most of the time with other work beside.'
+    proof() { entry "$@"; }
+    proofs
+}
+
+# ---- going on
+
+# run_one NAME FILE COMMAND...: for $seconds
+run_one() {
+    [ -n "$3" ] || return 0
+    [ -z "$wanted" ] || case " $wanted " in *" $1 "*) ;; *) return 0 ;; esac
+    echo "# $1: $3"
+    if [ "$seconds" = 0 ]; then sh -c "seconds=0; $3" </dev/null; else seconds=$seconds timeout -k 60 "$((seconds + 30 * (seconds > 30)))" sh -c "$3" </dev/null; fi
+    status=$?
+    case $status in
+    0 | 124 | 143) ;;
+    *) echo "# $1 ended with status $status" >&2 && failed=1 ;;
+    esac
+}
+
+case ${1-} in
+page) page ;;
+next)
+    # the seed of the next row
+    awk -F , '!/^#/ && $1 + 0 > last { last = $1 + 0 } END { print last + 1 }' "$folder/$2.csv" 2>/dev/null || echo 1
+    ;;
+parts)
+    # of the bench those that this version has no rows of
+    shift
+    version=$(git describe --always) status=0
+    for part in "$@"; do
+        grep -qs "^$part,.*,$version," "$folder/bench.csv" || tests/bench/bench.sh "$part" || status=$?
+    done
+    exit $status
+    ;;
+run)
+    seconds=$2 failed=0
+    shift 2
+    wanted=$*
+    NOISELAB_EVIDENCE=$PWD/$folder BUILD=${NOISELAB_BUILD:-build}
+    export NOISELAB_EVIDENCE BUILD
+    # what was said to this make is not said to those that are called
+    unset SECONDS ONLY MAKEFLAGS MFLAGS MAKELEVEL
+    n=0
+    proof() { [ -z "$3" ] || case " ${wanted:-$1} " in *" $1 "*) n=$((n + 1)) ;; esac; }
+    proofs
+    if [ "$n" = 0 ] && [ "$wanted" != page ]; then
+        echo "evidence.sh: '$wanted' is no proof; there are" >&2
+        proof() { printf ' %s' "$1" >&2; }
+        proofs && echo >&2
+        exit 2
+    fi
+    [ "$n" = 0 ] || [ "$seconds" = 0 ] || seconds=$(((seconds + n - 1) / n))
+    proof() { run_one "$@"; }
+    proofs
+    page >docs/evidence.md.new && mv docs/evidence.md.new docs/evidence.md
+    exit "$failed"
+    ;;
+*) sed -n '2,4s/^# //p' "$0" >&2 && exit 2 ;;
+esac
