@@ -78,7 +78,7 @@ R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words census deps demo docs-examples test check test-long evidence mutants fuzz fault endurance launches r-check test-cluster test-matrix bench bench-stats install install-programs uninstall clean help lint asan
+.PHONY: all programs presets scripts r words deps demo docs-examples test check check-mpi test-long evidence mutants fuzz fault endurance launches r-check test-cluster test-matrix bench bench-stats install install-programs uninstall dist deb try-deb rpm clean help census lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -239,9 +239,14 @@ test: deps ## everything the tests need, then all tests
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh test
 
+# NOISELAB_INSTALLED=PREFIX: of what is installed there
 check: ## the quick tests: a minute and a half, the command line where 1.5 is written 1,5
-	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built
+	@$(MAKE) -j$(JOBS) --no-print-directory $(if $(NOISELAB_INSTALLED),,all) tests-built
 	@NOISELAB_BUILD=$(BUILD) NOISELAB_COMMA=yes tests/run.sh check
+
+check-mpi: ## a minute of tests with two ranks: a site's smoke test, which builds nothing where NOISELAB_INSTALLED=PREFIX is
+	@$(if $(NOISELAB_INSTALLED),mkdir -p $(BUILD),$(MAKE) -j$(JOBS) --no-print-directory all)
+	@NOISELAB_BUILD=$(BUILD) tests/run.sh mpi
 
 # SECONDS: begin no further suite after that time; the next call goes on, as long as the version is the same
 test-long: deps ## everything that can be tested, hours: nightly, or before a release; results go to docs/evidence/test-long.csv
@@ -333,6 +338,10 @@ fault: all tests-built ## every system call of the programs fails once: are agen
 	    cp $(BUILD)/fault/agent $(BUILD)/fault/fault.so $(BUILD)/bin/noiselab-agent "$$place" && \
 	    (cd "$$place" && setpriv --reuid 65534 --regid 65534 --clear-groups ./agent "$$place/fault.so" ./noiselab-agent "$$place/launch"); \
 	    status=$$?; rm -rf "$$place"; exit $$status; }
+	@$(MAKE) --no-print-directory fault-programs
+
+.PHONY: fault-programs
+fault-programs: all tests-built
 	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
 	tests/fault/programs.sh $(abspath $(BUILD)/fault/fault.so $(BUILD)/bin $(BUILD)/bench/bench_busy $(BUILD)/fault/folder)
 
@@ -353,6 +362,17 @@ dist: ## an archive of the last commit, which builds without git
 	@mkdir -p $(BUILD)
 	git -c safe.directory='*' archive --format=tar.gz --prefix=noiselab-$(VERSION)/ --add-virtual-file=noiselab-$(VERSION)/.commit:$(GIT:%-dirty=%) \
 		-o $(BUILD)/noiselab-$(VERSION).tar.gz HEAD
+
+deb: dist ## Debian packages, into build/deb: noiselab (no R) and noiselab-analysis
+	packaging/deb.sh $(BUILD) $(VERSION)
+
+rpm: dist ## RPM packages by OpenHPC's conventions, into build/rpm (Debian: rpm; nothing is asked of what is installed there)
+	packaging/rpm.sh $(BUILD) $(VERSION)
+
+# FOLDER: of the system that they are tried in
+FOLDER = /var/tmp/noiselab-try-deb
+try-deb: deb ## install, use and remove them in an emptied Debian 12 in FOLDER (as root; a quarter of an hour)
+	packaging/try-deb.sh $(BUILD) $(FOLDER)
 
 census: words ## how much there is: lines, files, options, plots, R functions
 	@NOISELAB_BUILD=$(BUILD) tests/census.sh

@@ -25,7 +25,7 @@ skip() {
 # tracked [PATTERN]: the project's files, without git those of an archive
 tracked() { { if [ -e .commit ]; then find . -path ./build -prune -o -type f -print | sed 's|^\./||'; else git ls-files 2>/dev/null; fi; } | grep -E "${1:-.}"; }
 
-scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh .ci/run'
+scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh packaging/*.sh packaging/debian/tests/mpi .ci/run'
 if command -v shellcheck >/dev/null; then
     # the experiments source the same libraries: one of them is read with these; of the others the names from there are judged in the long tests
     sourcing=$(grep -lE '^# shellcheck source=|^\. ' experiments/*.sh | grep -v '/agent.sh$')
@@ -105,9 +105,10 @@ result $? 'rooms use those that the table of rooms says, all of them above' "$ou
 # one version
 version=$(sed -n 's/^#define NOISELAB_VERSION "\(.*\)"/\1/p' common/base/version.h)
 lost=$({ grep -LF "\"noiselab $version\"" docs/man/*.1; grep -LxF "Version: $version" analysis/DESCRIPTION; grep -LxF "version: $version" CITATION.cff
+    grep -LF "  \"version\": \"$version\"," codemeta.json; grep -LF "    version(\"$version\")" packaging/spack/package.py; grep -LxF "version = '$version'" packaging/easybuild/noiselab.eb
     grep -LF "## [$version]" CHANGELOG.md; } | paste -sd ' ' -)
 [ -n "$version" ] && [ -z "$lost" ]
-result $? "man pages, package, citation and changelog have the version of the programs, $version" "another one: $lost"
+result $? "man pages, packages, citation and changelog have the version of the programs, $version" "another one: $lost"
 
 # the page of evidence is made from the rows, and has every file of them
 out=$(tests/evidence.sh page | diff docs/evidence.md - 2>&1 | head -n 6; for file in docs/evidence/*.csv; do grep -qF "(evidence/${file##*/})" docs/evidence.md || echo "$file is not on it"; done)

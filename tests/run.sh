@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests of a level, or of a folder: run.sh check | test | long | unit | cli | r | truth | cluster | NAME... (a suite: cli/gen). What measures
+# Runs the tests of a level, or of a folder: run.sh check | mpi | test | long | unit | cli | r | truth | cluster | NAME... (a suite: cli/gen). What measures
 # runs alone, the rest beside each other, by `prove`; what failed runs once more, alone. The last line is "N passed, N failed".
 # NOISELAB_INSTALLED=PREFIX: on an installed tree. NOISELAB_JOBS: suites at once.
 set -u
@@ -24,13 +24,14 @@ everything() {
     [ -n "$installed" ] || { echo lint && unit_suites; }
 }
 
-# tagged: of tests/cli those that have quick tests
-tagged() { grep -lE '^# bats (file|test)_tags=.*quick' tests/cli/*.bats | sed 's|^tests/||; s|\.bats$||'; }
+# tagged TAG: of tests/cli those that have such tests
+tagged() { grep -lE "^# bats (file|test)_tags=.*$1" tests/cli/*.bats | sed 's|^tests/||; s|\.bats$||'; }
 
 # those of its level; unit tests and R's files are quick where the table does not say otherwise
 wanted() {
     case $1 in
-    check) { everything | of_level check; tagged; } | LC_ALL=C sort -u ;;
+    check) { everything | of_level check; tagged quick; } | LC_ALL=C sort -u ;;
+    mpi) tagged mpi ;;
     test) everything | of_level check test ;;
     long) { everything; long_suites; } | of_level check test long ;;
     unit) unit_suites ;;
@@ -103,7 +104,7 @@ slowest_tests() {
     done | sort -k 1,1nr | head -n 10 | awk -F '\t' '{ printf "# %5.1f s  %s\n", $1 / 1000, $2 }'
 }
 
-usage='usage: tests/run.sh [--list] check|test|long|unit|cli|r|truth|cluster|NAME...'
+usage='usage: tests/run.sh [--list] check|mpi|test|long|unit|cli|r|truth|cluster|NAME...'
 case ${1-} in
 '') echo "$usage" >&2 && exit 2 ;;
 --list)
@@ -113,7 +114,7 @@ case ${1-} in
     exit
     ;;
 esac
-case $1 in check | test | long) NOISELAB_TESTS=$1 ;; esac
+case $1 in check | mpi | test | long) NOISELAB_TESTS=$1 ;; esac
 suites=$(wanted "$@")
 rm -rf "$kept"
 mkdir -p "$kept"

@@ -116,9 +116,12 @@ again() {
 
 mkdir -p "$NOISELAB_BUILD/suites"
 tap=$NOISELAB_BUILD/suites/$(echo "$1" | tr / -).tap
-# a suite of a higher level has only its quick tests in the quick run
+# a suite of a higher level has only its quick tests in the quick run, and that of two ranks has its own
 tags=''
-[ "$NOISELAB_TESTS" != check ] || grep -qE "^$1[ \t].*[ \t]check[ \t]" tests/suites || tags=quick
+case $NOISELAB_TESTS in
+check) grep -qE "^$1[ \t].*[ \t]check[ \t]" tests/suites || tags=quick ;;
+mpi) tags=mpi ;;
+esac
 case ${NOISELAB_AGAIN-}:$1 in
 *,*)
     tap=$NOISELAB_BUILD/suites/batch-$(echo "$1" | cksum | cut -d ' ' -f 1).tap

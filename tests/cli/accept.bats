@@ -65,6 +65,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     awk '$1 == "latency" || $1 == "quantum" || $1 == "detour" { sum += $2 } END { exit !(sum > 19.7 && sum < 20.3) }' "$BATS_TEST_TMPDIR/plan"
 }
 
+# bats test_tags=mpi
 @test "two ranks run every check, and every row says where it comes from" {
     checks=$("$BIN/noiselab-accept" --list-checks | awk '{ print $1 }' | paste -sd,)
     accept 2 --checks "$checks" --seconds 2 --sizes 0,8,1KiB,64KiB --seed 5
@@ -110,6 +111,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     [ "$(jq -r .ended "$OUT/one/launch.json")" = complete ]
 }
 
+# bats test_tags=mpi
 @test "a byte that is flipped on its way is found in every repetition, with sender, receiver and place" {
     status=0
     accept 3 --checks integrity --seconds 0.4 --inject-fault 2:1:4099 || status=$?

@@ -67,6 +67,19 @@ assert list(check.iter_errors(broken))
 PYTHON
 }
 
+# bats test_tags=mpi
+@test "a campaign that another version wrote is read, with the answer that it had" {
+    needs Rscript
+    local kept n=0
+    for kept in "$BATS_TEST_DIRNAME"/../kept/*/; do
+        "$BIN/noiselab-analyze" "$kept/campaign" --json | jq -r '.estimates[] | select(.value != null and .verdict != null) |
+            [.quantity, .operation, .level_requested_percent, .n, .verdict, (.value * 1e4 | round / 1e4)] | @tsv' | sort >"$BATS_TEST_TMPDIR/answer"
+        diff "$kept/answer.tsv" "$BATS_TEST_TMPDIR/answer"
+        n=$((n + $(wc -l <"$kept/answer.tsv")))
+    done
+    [ "$n" -ge 4 ]
+}
+
 @test "the variants that limits may name are those that noiselab-accept has" {
     needs Rscript
     cd "$BATS_TEST_DIRNAME/../../detector/acceptance"

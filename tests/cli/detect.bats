@@ -96,6 +96,7 @@ load detect
     done
 }
 
+# bats test_tags=mpi
 @test "a lockin launch writes whole pairs, one off and one on half each" {
     launch 2 --op barrier,alltoall --levels 0,5 --seconds 0.6 --warmup 0s --half-period 10ms --launch-id one --seed 42
     rows=$OUT/one/halves.csv
@@ -126,6 +127,7 @@ load detect
     [ -z "$(column rank_steal_ns "$OUT/clocks/ranks.csv" | tr -d '\n')" ]
 }
 
+# bats test_tags=mpi
 @test "the same seed gives the same order" {
     launch 1 --levels 0,1 --op empty,barrier --half-period 2ms --warmup 0s --seconds 0.1 --seed 7 --launch-id a
     launch 1 --levels 0,1 --op empty,barrier --half-period 2ms --warmup 0s --seconds 0.1 --seed 7 --launch-id b
@@ -135,6 +137,7 @@ load detect
     ! cmp -s "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/c"
 }
 
+# bats test_tags=mpi
 @test "blocks hold every arm once per set" {
     launch 2 --design blocks --op barrier --levels 0,1 --block 20ms --period 10ms --seconds 0.3 --warmup 0s --launch-id one
     [ "$(column pair "$OUT/one/blocks.csv" | uniq -c | awk '$1 != 3' | wc -l)" -eq 0 ]

@@ -454,6 +454,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [ "$(value 'lateness_ns | keys | join(",")')" = max,p50,p99 ]
 }
 
+# bats test_tags=mpi
 @test "a load of 5 % is delivered within its tolerance" {
     certified --level 5 --duration 600ms --on "cpu:$last_cpu" --tolerance 20
     [ "$(value ok)" = true ]

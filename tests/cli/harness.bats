@@ -67,9 +67,11 @@ level() { env -i PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste 
 }
 
 @test "the levels hold each other, and a quick test of a file that is not quick is in the quick run alone" {
-    printf '# bats test_tags=quick\n@test "fast" { true; }\n@test "slow" { true; }\n' >"$TREE/tests/cli/one.bats"
-    run level check
-    [ "${lines[-1]}" = '1 passed, 0 failed, 0 skipped' ]
+    printf '# bats test_tags=quick\n@test "fast" { true; }\n# bats test_tags=mpi\n@test "two ranks" { true; }\n@test "slow" { true; }\n' >"$TREE/tests/cli/one.bats"
+    for name in check mpi; do
+        run level $name
+        [ "${lines[-1]}" = '1 passed, 0 failed, 0 skipped' ]
+    done
     run level --list test
     [[ "$output" == *cli/one* && "$output" != *lint* ]]
     run level --list long

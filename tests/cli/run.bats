@@ -33,6 +33,7 @@ cut_short() {
     sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json"
 }
 
+# bats test_tags=mpi
 @test "the schedule has every launch with its words before the first one starts, and the launches are those" {
     three_launches
     cat "$BATS_FILE_TMPDIR/stderr"

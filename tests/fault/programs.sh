@@ -81,7 +81,7 @@ for program in ${NL_FAULT_PROGRAMS:-generator recorder acceptance detector}; do
             no_load || { bad "something goes on: $(started_here | while read -r pid; do cat "/proc/$pid/comm"; done | paste -sd ' ')" && started_here | xargs kill -9; }
             "${program}_is_whole" "$status" >/dev/null 2>&1 || bad "status $status, and a file is not what it says"
         done
-        evidence_row faults 'make fault: each call of a kind fails once, the 1st, the 2nd, ...; bad: a wrong status, a load that goes on, a file that is not what it says' \
+        evidence_row faults 'make fault-programs: each call of a kind fails once, the 1st, the 2nd, ...; bad: a wrong status, a load that goes on, a file that is not what it says' \
             program,call,faults,bad "$program" "$call" $((n_injected - ${n_before% *})) $((n_here - ${n_before#* }))
     done
     printf '%-10s %4d faults injected, %d bad\n' "$program" "$n_injected" "$n_here"
