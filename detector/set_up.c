@@ -328,17 +328,18 @@ int nd_run_open_clocks(struct nd_run *r) {
     for (int i = 0; i < o->n_configs; i++) has_wait |= o->configs[i].op->is_self_test;
     if (!has_wait) return 0;
     int failed = nd_clock_open(&r->clock, o->start.clock, reason, sizeof reason) != 0;
-    if (failed) nl_error("--clock: %s", reason);
+    if (failed) nl_error("--starts: clock: %s", reason);
     return nd_run_agree_failed(r, failed);
 }
 
 void nd_run_report_clock_step(const struct nd_run *r) {
     const struct nd_starter *s = r->starter;
     if (s->jump_ns)
-        nl_error("--clock: %s jumped by %.3g ms against the processor's time (try --clock monotonic-raw)", s->clock.kind->name,
+        nl_error("--starts: clock: %s jumped by %.3g ms against the processor's time (try clock=monotonic-raw)", s->clock.kind->name,
                  (double)s->jump_ns * 1e-6);
     else if (s->waited_long)
-        nl_error("--clock: waited seconds for a start that should have come long before: another rank's clock jumped, or a rank hangs");
+        nl_error("--starts: clock: waited seconds for a start that should have come long before: another rank's clock jumped, or a rank "
+                 "hangs");
 }
 
 static int plan_starts(struct nd_run *r, int config) {

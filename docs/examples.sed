@@ -33,8 +33,8 @@ s/^make( programs)?$/true/
 s,NOISELAB_PRESETS=noisegen,NOISELAB_PRESETS=$ROOT/noisegen,
 s/--preset NAME/--preset collectd/
 s/--op shift/--op barrier/
-s/--start meet/--start round/
-s/--sync quick/--sync linear/
+s/--starts meet/--starts round/
+s/sync=quick/sync=linear/
 s/--kind chase --rate 100k/--kind membw --rate 1GB/
 s/--kind chase/--kind sum/
 s/--kind spin,chase/--kind spin,sum/

@@ -24,7 +24,6 @@ own_options='
 --json                flag   json
 --lines               flag   lines
 --junit               value  junit
---list-checks         asks   shows
 '
 # how an answer is written may differ each time
 resume_options="$resume_options--json --lines --junit "
@@ -38,7 +37,7 @@ each with the nodes in another order, so that a slow node is not confused with a
 then the verdict, by check and by node.
 
 What is checked:
-  --list-checks     the checks, their units and what they measure
+  --list checks     the checks, their units and what they measure
   --checks LIST     some of them (default: all but those on request)
   --quick           36 s of measuring in all, few message sizes (default)
   --full            ten minutes

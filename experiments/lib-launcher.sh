@@ -365,7 +365,11 @@ one_launch() {
         if [ -n "$shm" ]; then
             export OMPI_MCA_btl_vader_backing_directory="$shm" OMPI_MCA_btl_sm_backing_directory="$shm"
         fi
-        "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/${launch_program:-noiselab-detect}" "$@"
+        if [ "${launch_program:-noiselab-detect}" = noiselab-detect ]; then
+            handing_on "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/noiselab-detect" "$@"
+        else
+            "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/$launch_program" "$@"
+        fi
     ) </dev/null >/dev/null &
     running=$! launcher_pid=$!
     # a signal may have come between the last look and now

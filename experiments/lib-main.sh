@@ -148,13 +148,18 @@ rehearse() {
     make_scratch
     [ -n "$dry_run" ] || [ "$program" = noiselab-accept ] || ! was_given --json ||
         die 2 "--json: belongs to --dry-run; for results as JSON: noiselab analyze --json DIR"
-    "$NOISELAB_BIN/$program" --dry-run --json --out "$campaign" "$@" >"$scratch/rehearsal.json" 2>"$scratch/rehearsal.err" || {
+    rehearsal_of --json --out "$campaign" "$@" >"$scratch/rehearsal.json" 2>"$scratch/rehearsal.err" || {
         cat "$scratch/rehearsal.err" >&2
         exit 2
     }
     [ -n "$dry_run" ] || return 0
     # with the user's own --json, if it was given
-    rehearsal=$("$NOISELAB_BIN/$program" --dry-run --out "$campaign" "$@") || exit $?
+    rehearsal=$(rehearsal_of --out "$campaign" "$@") || exit $?
+}
+
+# rehearsal_of WORDS
+rehearsal_of() {
+    if [ "$program" = noiselab-detect ]; then handing_on "$NOISELAB_BIN/$program" --dry-run "$@"; else "$NOISELAB_BIN/$program" --dry-run "$@"; fi
 }
 
 # rehearsed PATH...: values of the rehearsal

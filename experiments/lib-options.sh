@@ -152,20 +152,64 @@ with_options() {
 
 # list_tables: our options as the programs in C list theirs, for completion and help; and those that are handed on. Help is in our --help.
 list_tables() {
-    theirs=$("$NOISELAB_BIN/$program" --list-tables | awk -F '\t' '$1 == "option"')
     # what both have is described there
     {
-        printf '%s\n' "$theirs"
+        tables_of "$program"
+        [ "$program" != noiselab-detect ] || tables_of noiselab-gen noiselab-agent
         printf '%s\n' "$own_options" "$common_options" | awk -v OFS='\t' -v help="option of noiselab run $experiment" '
             NF { print "option", $1, ($2 == "value" || $2 == "list" ? "VALUE" : "-"), help }'
     } | awk -F '\t' '!seen[$2]++'
 }
 
+# tables_of PROGRAM...: their options
+tables_of() { for each; do "$NOISELAB_BIN/$each" --list-tables | awk -F '\t' '$1 == "option"'; done; }
+
+# find_handed_on: sets handed_on, lines "OPTION gen|agent VALUE" of what the generator or the agent takes and the detector does not
+find_handed_on() {
+    [ -z "${handed_on-}" ] || return 0
+    handed_on=$({
+        tables_of noiselab-detect | sed 's/^/detect /'
+        tables_of noiselab-gen | sed 's/^/gen /'
+        tables_of noiselab-agent | sed 's/^/agent /'
+    } | awk -F '\t' '{ of = $1; sub(/ .*/, "", of) } !seen[$2]++ && of != "detect" { print $2, of, $3 }')
+    [ -n "$handed_on" ] || die 70 'noiselab-gen --list-tables names no option'
+}
+
+# handing_on COMMAND WORDS: calls COMMAND with WORDS, in which what is the generator's or the agent's stands as the detector has it, in --gen and --agent
+handing_on() {
+    handed_to=$1
+    shift
+    find_handed_on
+    left=$#
+    while [ "$left" -gt 0 ]; do
+        word=$1
+        shift
+        left=$((left - 1))
+        row=$(printf '%s\n' "$handed_on" | grep "^${word%%=*} ") || row=''
+        case $row,$word in
+        ,* | *' -',* | *,*=*) ;;
+        *)
+            [ "$left" -gt 0 ] || die 2 "$word needs a value (see noiselab run $experiment --help)"
+            word=$word=$1
+            shift
+            left=$((left - 1))
+            ;;
+        esac
+        case $row in
+        '') set -- "$@" "$word" ;;
+        *' gen '*) set -- "$@" --gen "$(quoted "$word")" ;;
+        *) set -- "$@" --agent "$(quoted "$word")" ;;
+        esac
+    done
+    "$handed_to" "$@"
+}
+
 # refuse_unknown: options that are neither ours nor the program's; an unambiguous beginning of one of the program's will do, as everywhere
 refuse_unknown() {
     [ -n "$foreign" ] || return 0
-    known=$("$NOISELAB_BIN/$program" --list-tables | awk -F '\t' '$1 == "option" { print $2 }')
+    known=$(tables_of "$program" | cut -f 2)
     [ -n "$known" ] || die 70 "$program --list-tables names no option"
+    [ "$program" != noiselab-detect ] || { find_handed_on && known=$known$newline$(printf '%s\n' "$handed_on" | cut -d ' ' -f 1); }
     ours=$(printf '%s\n' "$own_options" "$common_options" | awk 'NF { print $1 }')
     while IFS= read -r name; do
         case $newline$known in *"$newline$name"*) continue ;; esac

@@ -9,7 +9,7 @@ analysis=reproducibility
 own_options='
 --design   value  design
 --levels   value  levels
---start    value  start
+--starts    value  start
 --raw      value  raw
 --op       value  op
 --bytes    value  bytes
@@ -28,7 +28,7 @@ scatter of the launch means (relative standard error), as MPIPerf does.
   --seed N        seed of the first launch; each further launch adds one
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help); the defaults are
-  --design single --levels none --start window --raw starts.bin --op barrier,allreduce,alltoall --bytes 2KiB --seconds 1
+  --design single --levels none --starts window --raw starts.bin --op barrier,allreduce,alltoall --bytes 2KiB --seconds 1
 From the raw files noiselab analyze mpiperf DIR makes the published report; they take 8 + 12 x ranks bytes per start.
 
 The environment variable NOISELAB_MPIRUN names another mpirun.
@@ -54,7 +54,7 @@ check_options() {
     seed=${seed:-$(date +%s)}
     countable "$seed"
     list_of_ranks 1
-    set -- --seconds "$seconds" --bytes "$bytes" --op "$op" --raw "$raw" --start "$start" --levels "$levels" --design "$design" "$@"
+    set -- --seconds "$seconds" --bytes "$bytes" --op "$op" --raw "$raw" --starts "$start" --levels "$levels" --design "$design" "$@"
     rehearse "$@"
     go_on "$@"
 }

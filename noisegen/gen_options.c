@@ -1,7 +1,5 @@
 #include "noisegen/gen_options.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,336 +11,122 @@
 #include "common/sys/nl_place.h"
 #include "common/base/nl_preset.h"
 #include "common/base/nl_units.h"
-#include "common/base/version.h"
 
-enum { MIN_PERIOD_NS = 1000000, MAX_CARRY = 1000, MAX_GROUP = 1000, LIST_BYTES = 1024 };
-#define MAX_PERIOD_NS INT64_C(60000000000)
+enum { LIST_BYTES = 1024 };
 
-/* What is collected while argv is read. */
-struct parsing {
-    struct ng_options *o;
-    const struct argp_option *options; /* as argp has the rows */
-    int was_given[64]; /* by row */
-    int is_listing;    /* the work was to print something */
-    char meant[96];    /* ": did you mean spin?" of the name that a setter refused; "" */
-    int was_reported;
-    int has_failed; /* a list could not be printed */
-};
+/* ---- functions of rows: each returns NULL or what it would have liked ---- */
 
-/* ---- the rows: name, value, help, where it is valid, what listens to it, and a setter that returns NULL or what it would have liked
- * ---- */
-
-enum { ALONE = 1, CONTROLLED = 2, EVERYWHERE = 3 };
-
-struct row {
-    const char *name;
-    const char *value; /* NULL: a flag */
-    const char *help;
-    int group;
-    int where;
-    const char *(*set)(struct parsing *p, const char *text);
-    unsigned kinds;    /* NG_USES_...: which kinds listen to it; 0: not a kind's business */
-    unsigned patterns; /* NG_SHAPE_...: the same for patterns */
-};
-
-static const char *set_level(struct parsing *p, const char *text) {
-    if (nl_parse_percent(text, &p->o->level_percent)) return NL_PERCENT_HELP;
-    double level = p->o->level_percent;
+static const char *set_level(struct nl_command_line *line, const char *text) {
+    struct ng_options *o = line->target;
+    if (nl_parse_percent(text, &o->level_percent)) return NL_PERCENT_HELP;
+    double level = o->level_percent;
     return level == 0 || (level >= 0.001 && level <= 100) ? NULL : "0 or a percentage from 0.001 to 100";
 }
 
-static const char *set_rate(struct parsing *p, const char *text) {
-    return nl_parse_rate(text, &p->o->rate_per_s) ? NL_RATE_HELP : NULL;
-}
-
-static const char *set_period(struct parsing *p, const char *text) {
-    int64_t period_ns;
-    if (nl_parse_duration(text, &period_ns)) return NL_DURATION_HELP;
-    p->o->period_ns = period_ns;
-    return period_ns >= MIN_PERIOD_NS && period_ns <= MAX_PERIOD_NS ? NULL : "a period from 1ms to 60s";
-}
-
-static const char *set_duration(struct parsing *p, const char *text) {
-    return nl_parse_duration(text, &p->o->duration_ns) ? NL_DURATION_HELP : NULL;
-}
-
-static const char *set_phase(struct parsing *p, const char *text) {
+static const char *set_phase(struct nl_command_line *line, const char *text) {
     static const char *const names[] = {[NG_PHASE_ALIGNED] = "aligned", [NG_PHASE_STAGGERED] = "staggered", [NG_PHASE_RANDOM] = "random"};
+    struct ng_options *o = line->target;
     for (int i = NG_PHASE_ALIGNED; i <= NG_PHASE_RANDOM; i++) {
         if (strcmp(text, names[i]) != 0) continue;
-        p->o->phase = (enum ng_phase)i;
+        o->phase = (enum ng_phase)i;
         return NULL;
     }
-    p->o->phase = NG_PHASE_OFFSET;
-    return nl_parse_duration_or_zero(text, &p->o->phase_ns) ? "a duration (try 0s, 2.5ms), aligned, staggered or random" : NULL;
+    o->phase = NG_PHASE_OFFSET;
+    return nl_parse_duration_or_zero(text, &o->phase_ns) ? "a duration (try 0s, 2.5ms), aligned, staggered or random" : NULL;
 }
 
-static const char *set_node(struct parsing *p, const char *text) {
+static const char *set_node(struct nl_command_line *line, const char *text) {
+    struct ng_options *o = line->target;
     int node, n_nodes, length = 0;
     if (sscanf(text, "%9d/%9d%n", &node, &n_nodes, &length) != 2 || text[length] || node < 0 || node >= n_nodes)
         return "a node and the number of nodes (try 0/4, the first of four)";
-    p->o->node = node;
-    p->o->n_nodes = n_nodes;
+    o->node = node;
+    o->n_nodes = n_nodes;
     return NULL;
 }
 
-static const char *set_seed(struct parsing *p, const char *text) {
-    return nl_parse_seed(text, &p->o->shape.seed) ? "a seed (try 1, 0x2a)" : NULL;
-}
-
 /* A list of names, each looked up by `add`. */
-static const char *set_names(struct parsing *p, const char *text, int (*add)(struct parsing *, const char *), const char *wanted) {
+static const char *set_names(struct nl_command_line *line, const char *text, int (*add)(struct nl_command_line *, const char *),
+                             const char *wanted) {
     char copy[LIST_BYTES];
     const char *names[NG_MAX_KINDS];
     if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) return wanted;
     int n = nl_split(copy, names, NG_MAX_KINDS);
     if (n < 0) return wanted;
     for (int i = 0; i < n; i++)
-        if (add(p, names[i])) return wanted;
+        if (add(line, names[i])) return wanted;
     return NULL;
 }
 
-static int add_kind(struct parsing *p, const char *name) {
+static int add_kind(struct nl_command_line *line, const char *name) {
     const struct ng_kind *kind = ng_kind_find(name);
     struct nl_nearest n;
-    if (kind) return ng_options_add_kind(p->o, kind) >= 0 ? 0 : -1;
+    if (kind) return ng_options_add_kind(line->target, kind) >= 0 ? 0 : -1;
     NL_NEAREST_ROWS(&n, name, ng_kinds);
-    nl_nearest_tell(&n, p->meant, sizeof p->meant);
+    nl_nearest_tell(&n, line->meant, sizeof line->meant);
     return -1;
 }
 
-static const char *set_kind(struct parsing *p, const char *text) {
-    p->o->n_kinds = 0;
-    return set_names(p, text, add_kind, "a kind of load (see --list kinds)");
+static const char *set_kind(struct nl_command_line *line, const char *text) {
+    ((struct ng_options *)line->target)->n_kinds = 0;
+    return set_names(line, text, add_kind, "a kind of load (see --list kinds)");
 }
 
-static int add_pattern(struct parsing *p, const char *name) {
+static int add_pattern(struct nl_command_line *line, const char *name) {
+    struct ng_options *o = line->target;
     const struct ng_pattern *pattern = ng_pattern_find(name);
     struct nl_nearest n;
     NL_NEAREST_ROWS(&n, name, ng_patterns);
-    if (!pattern) nl_nearest_tell(&n, p->meant, sizeof p->meant);
-    if (!pattern || p->o->n_patterns == NG_MAX_PATTERNS) return -1;
-    p->o->patterns[p->o->n_patterns++] = pattern;
+    if (!pattern) nl_nearest_tell(&n, line->meant, sizeof line->meant);
+    if (!pattern || o->n_patterns == NG_MAX_PATTERNS) return -1;
+    o->patterns[o->n_patterns++] = pattern;
     return 0;
 }
 
-static const char *set_pattern(struct parsing *p, const char *text) {
-    p->o->n_patterns = 0;
-    return set_names(p, text, add_pattern, "a pattern (see --list patterns)");
+static const char *set_pattern(struct nl_command_line *line, const char *text) {
+    ((struct ng_options *)line->target)->n_patterns = 0;
+    return set_names(line, text, add_pattern, "a pattern (see --list patterns)");
 }
 
-static const char *set_jitter(struct parsing *p, const char *text) {
+static const char *set_jitter(struct nl_command_line *line, const char *text) {
     double percent;
     if (nl_parse_percent(text, &percent) || percent <= 0 || percent > 100) return "a percentage above 0, up to 100";
-    p->o->shape.jitter = percent / 100;
+    ((struct ng_options *)line->target)->shape.jitter = percent / 100;
     return NULL;
 }
 
-static const char *set_group(struct parsing *p, const char *text) {
-    return nl_parse_int(text, 2, MAX_GROUP, &p->o->shape.group) ? "a number of bursts from 2 to 1000" : NULL;
-}
-
-static const char *set_spacing(struct parsing *p, const char *text) {
-    return nl_parse_duration(text, &p->o->shape.spacing_ns) ? NL_DURATION_HELP : NULL;
-}
-
-static const char *set_replay(struct parsing *p, const char *text) {
-    p->o->replay = text;
-    return *text ? NULL : "the path of a trace";
-}
-
-static const char *set_replay_unit(struct parsing *p, const char *text) {
+static const char *set_replay_unit(struct nl_command_line *line, const char *text) {
     static const struct {
         const char *name;
         double ns;
     } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    double *unit_ns = &((struct ng_options *)line->target)->replay_unit_ns;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(text, units[i].name) == 0) p->o->replay_unit_ns = units[i].ns;
-    return p->o->replay_unit_ns > 0 ? NULL : "a unit of time (ns, us, ms, s)";
+        if (strcmp(text, units[i].name) == 0) *unit_ns = units[i].ns;
+    return *unit_ns > 0 ? NULL : "a unit of time (ns, us, ms, s)";
 }
 
-static const char *set_scale_period(struct parsing *p, const char *text) {
-    return nl_parse_factor(text, &p->o->shape.scale_period) ? NL_FACTOR_HELP : NULL;
-}
-
-static const char *set_scale_burst(struct parsing *p, const char *text) {
-    return nl_parse_factor(text, &p->o->shape.scale_burst) ? NL_FACTOR_HELP : NULL;
-}
-
-static const char *set_loop(struct parsing *p, const char *text) {
-    (void)text;
-    p->o->shape.is_looped = 1;
-    return NULL;
-}
-
-static const char *set_preset(struct parsing *p, const char *text) {
-    p->o->preset = text;
-    return *text ? NULL : "the name of a preset (see --list presets)";
-}
-
-static const char *set_array(struct parsing *p, const char *text) {
-    int64_t *bytes = &p->o->kind_options.array_bytes;
+static const char *set_array(struct nl_command_line *line, const char *text) {
+    int64_t *bytes = &((struct ng_options *)line->target)->kind_options.array_bytes;
     if (nl_parse_size(text, bytes)) return NL_SIZE_HELP;
     int64_t half_of_memory = (int64_t)sysconf(_SC_PHYS_PAGES) / 2 * (int64_t)sysconf(_SC_PAGESIZE);
     return *bytes >= 8 && *bytes <= half_of_memory ? NULL : "a size between 8 bytes and half of the memory";
 }
 
-static const char *set_cache_level(struct parsing *p, const char *text) {
-    int64_t level;
-    if (nl_parse_int(text, 2, 3, &level)) return "2 or 3";
-    p->o->kind_options.cache_level = (int)level;
-    return NULL;
-}
-
-static const char *set_cache_share(struct parsing *p, const char *text) {
-    double percent;
-    if (nl_parse_percent(text, &percent) || percent < 1 || percent > 100) return "a percentage from 1 to 100";
-    p->o->kind_options.cache_share = percent / 100;
-    return NULL;
-}
-
-static const char *set_address(struct parsing *p, const char *text) {
-    p->o->kind_options.address = text;
-    return *text ? NULL : "an address (try udp:127.0.0.1:9999)";
-}
-
-static const char *set_message(struct parsing *p, const char *text) {
-    int64_t *bytes = &p->o->kind_options.message_bytes;
-    if (nl_parse_size(text, bytes)) return NL_SIZE_HELP;
-    return *bytes >= 1 && *bytes <= 65000 ? NULL : "a size from 1 to 65000 bytes";
-}
-
-static const char *set_folder(struct parsing *p, const char *text) {
-    p->o->kind_options.folder = text;
-    return *text ? NULL : "a folder";
-}
-
-static const char *set_on(struct parsing *p, const char *text) {
-    p->o->on = text;
-    return *text ? NULL : "a list of places (" NL_PLACE_HELP ")";
-}
-
-static const char *set_ranks(struct parsing *p, const char *text) {
+static const char *set_ranks(struct nl_command_line *line, const char *text) {
+    struct ng_options *o = line->target;
     char copy[NG_MAX_RANKS * sizeof "65535"];
     const char *parts[NG_MAX_RANKS];
     int n = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy ? nl_split(copy, parts, NG_MAX_RANKS) : -1;
     for (int i = 0; i < n; i++) {
         int64_t cpu;
         if (nl_parse_int(parts[i], 0, 65535, &cpu)) n = -1;
-        else p->o->rank_cpus[i] = (int)cpu;
+        else o->rank_cpus[i] = (int)cpu;
     }
     if (n < 0) return "the CPUs of the application's ranks, in their order (try 0,1,2,3)";
-    p->o->n_ranks = n;
+    o->n_ranks = n;
     return NULL;
 }
-
-static const char *set_duty_cap(struct parsing *p, const char *text) {
-    if (nl_parse_percent(text, &p->o->duty_cap_percent)) return NL_PERCENT_HELP;
-    return p->o->duty_cap_percent >= 0.001 && p->o->duty_cap_percent <= 100 ? NULL : "a percentage from 0.001 to 100";
-}
-
-static const char *set_carry(struct parsing *p, const char *text) {
-    return nl_parse_int(text, 0, MAX_CARRY, &p->o->carry_bursts) ? "a number of bursts from 0 to 1000" : NULL;
-}
-
-static const char *set_tolerance(struct parsing *p, const char *text) {
-    return nl_parse_percent(text, &p->o->tolerance_percent) ? NL_PERCENT_HELP : NULL;
-}
-
-static const char *set_control(struct parsing *p, const char *text) {
-    int64_t fd;
-    if (nl_parse_int(text, 0, 1 << 20, &fd)) return "the number of an open file";
-    p->o->control_fd = (int)fd;
-    return NULL;
-}
-
-static const char *set_outlive(struct parsing *p, const char *text) {
-    (void)text;
-    p->o->outlive_parent = 1;
-    return NULL;
-}
-
-static const char *set_json(struct parsing *p, const char *text) {
-    (void)text;
-    p->o->json = 1;
-    return NULL;
-}
-
-static const char *set_dry_run(struct parsing *p, const char *text) {
-    (void)text;
-    p->o->dry_run = 1;
-    return NULL;
-}
-
-static const char *list(struct parsing *p, const char *text);
-static const char *show_version(struct parsing *p, const char *text);
-static const char *show_help(struct parsing *p, const char *text);
-
-static const struct row rows[] = {
-    {.help = "Load:", .group = 1},
-    {"level", "PERCENT", "load in percent of each CPU: 0, or 0.001 to 100", 1, ALONE, set_level, 0, 0},
-    {"rate", "N", "instead of a level: the kind's units per second on each CPU, such as 500MB (see --list kinds)", 1, ALONE, set_rate, 0,
-     0},
-    {"duration", "TIME", "how long (60s, 5min); required, so that no load is left running (not for a trace without --loop)", 1, ALONE,
-     set_duration, 0, 0},
-    {"kind", "NAME", "kind of load, see below (default spin)", 1, EVERYWHERE, set_kind, 0, 0},
-    {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list presets); options given here override it", 1,
-     EVERYWHERE, set_preset, 0, 0},
-    {.help = "When:", .group = 2},
-    {"pattern", "NAME", "pattern of the bursts, see below (default periodic)", 2, EVERYWHERE, set_pattern, 0, 0},
-    {"period", "TIME", "one burst per period, 1ms to 60s (default 10ms, 1s for the kinds procfs, fork, disk and seed)", 2, ALONE,
-     set_period, 0, 0},
-    {"jitter", "PERCENT", "jittered: the share of the period's room that a burst's place is drawn from (default 100)", 2, EVERYWHERE,
-     set_jitter, 0, NG_SHAPE_JITTER},
-    {"group", "N", "bursts: number of bursts in a group (default 5)", 2, EVERYWHERE, set_group, 0, NG_SHAPE_GROUP},
-    {"spacing", "TIME", "bursts: from one burst of a group to the next (default a tenth of the period)", 2, EVERYWHERE, set_spacing, 0,
-     NG_SHAPE_GROUP},
-    {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]", 2, EVERYWHERE, set_replay, 0,
-     NG_SHAPE_TRACE},
-    {"replay-unit", "UNIT", "replay: unit of the trace's times: ns, us, ms or s; decimals are rounded (default: by its head, or ns)", 2,
-     EVERYWHERE, set_replay_unit, 0, NG_SHAPE_TRACE},
-    {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, EVERYWHERE, set_scale_period, 0, NG_SHAPE_TRACE},
-    {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, ALONE, set_scale_burst, 0, NG_SHAPE_TRACE},
-    {"loop", NULL, "replay: begin again at the end, for the whole duration", 2, ALONE, set_loop, 0, NG_SHAPE_TRACE},
-    {"seed", "SEED", "jittered, poisson, random phase: seed of the random numbers (default 1)", 2, EVERYWHERE, set_seed, 0, 0},
-    {"phase", "TIME|WORD",
-     "wait before the first period, less than one period (default 0s); or across nodes, by their synchronised clocks: aligned, staggered, "
-     "random",
-     2, ALONE, set_phase, 0, 0},
-    {"node", "I/N", "which of how many nodes this is, for the phase (default: from Slurm's environment)", 2, ALONE, set_node, 0, 0},
-    {.help = "Where:", .group = 3},
-    {"on", "PLACES",
-     "CPUs to load, out of those allowed by cgroup and binding: " NL_PLACE_HELP
-     "; one thread each (default: the first allowed CPU, or those "
-     "of the trace)",
-     3, ALONE, set_on, 0, 0},
-    {"ranks", "CPUS", "where the application's ranks run, in their order, for the places that need to know", 3, ALONE, set_ranks, 0, 0},
-    {.help = "Kinds:", .group = 4},
-    {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 4, EVERYWHERE, set_array, NG_USES_ARRAY, 0},
-    {"cache-level", "2|3", "cache: which cache (default: the last one there is)", 4, EVERYWHERE, set_cache_level, NG_USES_CACHE, 0},
-    {"cache-share", "PERCENT", "cache: how much of it is evicted (default 100)", 4, EVERYWHERE, set_cache_share, NG_USES_CACHE, 0},
-    {"address", "PROTOCOL:IP:PORT", "net: where messages go, udp or tcp (default: to a receiver of our own on the loopback)", 4, EVERYWHERE,
-     set_address, NG_USES_ADDRESS, 0},
-    {"message-bytes", "SIZE", "net: size of a message (default 64)", 4, EVERYWHERE, set_message, NG_USES_ADDRESS, 0},
-    {"folder", "DIR", "disk: where to write; nothing is left behind", 4, EVERYWHERE, set_folder, NG_USES_FOLDER, 0},
-    {.help = "Limits:", .group = 5},
-    {"duty-cap", "PERCENT", "refuse levels above this, and never use more of the CPU in one period (default 100)", 5, EVERYWHERE,
-     set_duty_cap, 0, 0},
-    {"carry", "N", "carry over at most N bursts' worth of time that the CPU was taken (default 10)", 5, EVERYWHERE, set_carry, 0, 0},
-    {"tolerance", "PERCENT", "status 1 when the delivered load is off by more than this (default 5)", 5, EVERYWHERE, set_tolerance, 0, 0},
-    {"outlive-parent", NULL, "go on when the process that started this one ends (for nohup, setsid)", 5, ALONE, set_outlive, 0, 0},
-    {"control-fd", "FD", "take commands from the detector's control page", 5, EVERYWHERE, set_control, 0, 0},
-    {.help = "Output:", .group = 6},
-    {"json", NULL, "print the certificate as JSON", 6, ALONE, set_json, 0, 0},
-    {"dry-run", NULL, "check everything, print what would be done, and end", 6, EVERYWHERE, set_dry_run, 0, 0},
-    {"list", "WHAT", "kinds, patterns, presets, or cpus: the node's name, how many cores this process may use, and their CPUs", 6,
-     EVERYWHERE, list, 0, 0},
-    {"version", NULL, "print the version", 6, EVERYWHERE, show_version, 0, 0},
-    {"help", NULL, "print this help", 6, EVERYWHERE, show_help, 0, 0},
-};
-
-enum { N_ROWS = sizeof rows / sizeof *rows, FIRST_KEY = 0x100 };
-_Static_assert(N_ROWS <= sizeof((struct parsing *)0)->was_given / sizeof(int), "was_given has a place for every row");
 
 /* ---- lists and help ---- */
 
@@ -355,154 +139,153 @@ static void list_kinds(void) {
     }
 }
 
-static void list_patterns(void) {
-    for (const struct ng_pattern *const *row = ng_patterns; *row; row++) printf("%-8s %s\n", (*row)->name, (*row)->help);
-}
-
 static void show_preset(const char *name, const char *description) {
     printf("%-16s %s\n", name, description);
 }
 
-static void list_presets(struct parsing *p) {
+static int list_presets(void) {
     char reason[2 * PATH_MAX];
-    if (nl_preset_list(show_preset, reason, sizeof reason) == 0) return;
+    if (nl_preset_list(show_preset, reason, sizeof reason) == 0) return 0;
     nl_error("--list presets: %s", reason);
-    p->has_failed = 1;
+    return -1;
 }
 
 /* One line "node1 64 0-127": experiments count the ranks of a node by it, so it is to be run on the node, bound as the ranks will be. */
-static void list_cpus(struct parsing *p) {
+static int list_cpus(void) {
     char host[256] = "", list[LIST_BYTES];
     struct nl_place *place;
     if (nl_place_open(&place)) {
         nl_error("--list cpus: cannot read this machine's topology");
-        p->has_failed = 1;
-        return;
+        return -1;
     }
     nl_place_restrict_to_binding(place);
     gethostname(host, sizeof host - 1);
     printf("%s %d %s\n", host, nl_place_cores(place), nl_place_list(place, list, sizeof list));
     nl_place_close(place);
+    return 0;
 }
 
-static const char *list(struct parsing *p, const char *text) {
+static const char *list(struct nl_command_line *line, const char *text) {
+    int *has_failed = line->context;
+    line->is_done = 1;
     if (strcmp(text, "kinds") == 0)
         list_kinds();
     else if (strcmp(text, "patterns") == 0)
-        list_patterns();
+        for (const struct ng_pattern *const *row = ng_patterns; *row; row++) printf("%-8s %s\n", (*row)->name, (*row)->help);
     else if (strcmp(text, "presets") == 0)
-        list_presets(p);
+        *has_failed |= list_presets();
     else if (strcmp(text, "cpus") == 0)
-        list_cpus(p);
+        *has_failed |= list_cpus();
     else
         return "kinds, patterns, presets or cpus";
-    p->is_listing = 1;
     return NULL;
 }
 
 static void tell_preset(const char *name, const char *description) { nl_tables_row("preset", name, NULL, description); }
 
-/* What completion, help and suggestions know. 0: everything was done. */
-static int print_tables(const struct argp_option *options) {
+/* What completion, help and suggestions know beside the options. */
+static void print_tables(void) {
     char reason[2 * PATH_MAX];
-    nl_tables_options(options);
     NL_TABLES_ROWS("kind", ng_kinds);
     NL_TABLES_ROWS("pattern", ng_patterns);
     if (nl_preset_list(tell_preset, reason, sizeof reason)) nl_warn("%s", reason);
-    return 0;
 }
 
-static const char *show_version(struct parsing *p, const char *text) {
-    (void)text;
-    printf("noiselab-gen %s (%s)\n", NOISELAB_VERSION, nl_git);
-    p->is_listing = 1;
-    return NULL;
+static void print_kinds(FILE *out) {
+    fputs("Kinds of load:\n", out);
+    for (const struct ng_kind *const *k = ng_kinds; *k; k++) fprintf(out, "  %-8s %s\n", (*k)->name, (*k)->help);
+    fputs("\nPatterns:\n", out);
+    for (const struct ng_pattern *const *row = ng_patterns; *row; row++) fprintf(out, "  %-8s %s\n", (*row)->name, (*row)->help);
 }
 
-/* The lower part of --help, from the tables; argp frees it. */
-static char *help_on_kinds(int key, const char *text, void *input) {
-    (void)input;
-    if (key != ARGP_KEY_HELP_POST_DOC) return (char *)text;
-    char *out = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&out, &size);
-    if (!f) return (char *)text;
-    fputs("Kinds of load:\n", f);
-    for (const struct ng_kind *const *k = ng_kinds; *k; k++) fprintf(f, "  %-8s %s\n", (*k)->name, (*k)->help);
-    fputs("\nPatterns:\n", f);
-    for (const struct ng_pattern *const *row = ng_patterns; *row; row++) fprintf(f, "  %-8s %s\n", (*row)->name, (*row)->help);
-    fputs(text, f);
-    fclose(f);
-    return out;
-}
+/* ---- the rows; their tags: the detector may not say it, and which kinds or patterns listen to it (0: not their business) ---- */
 
-static error_t parse_option(int key, char *text, struct argp_state *state);
+enum { ALONE = 1, KINDS_SHIFT = 8, PATTERNS_SHIFT = 16 };
 
-static void fill_argp(struct argp *argp, struct argp_option options[N_ROWS + 1]) {
-    static const char doc[] = "Loads CPUs by an exact dose, as agents and daemons do, and certifies what was delivered."
-                              "\v\nExit status: 0 delivered within the tolerance, 1 not, 2 usage or environment error.\n"
-                              "SIGINT and SIGTERM end the load early, with its certificate.\n\n"
-                              "Examples:\n"
-                              "  noiselab-gen --level 0.3 --period 10ms --on cpu:1 --duration 60s\n"
-                              "  noiselab-gen --kind procfs --rate 1 --period 1s --on spare --ranks 0,1,2 --duration 5min\n"
-                              "  noiselab-gen --preset node_exporter --on cpu:1 --duration 60s";
-    for (int i = 0; i < N_ROWS; i++)
-        options[i] = (struct argp_option){.name = rows[i].name,
-                                          .key = rows[i].name ? FIRST_KEY + i : 0,
-                                          .arg = rows[i].value,
-                                          .doc = rows[i].help,
-                                          .group = rows[i].group};
-    options[N_ROWS] = (struct argp_option){0};
-    *argp = (struct argp){.options = options, .parser = parse_option, .doc = doc, .help_filter = help_on_kinds};
-}
+#define AT(type, member) NL_AT(type, struct ng_options, member)
+#define OF_KINDS(uses) .tags = (unsigned)(uses) << KINDS_SHIFT
+#define OF_PATTERNS(uses, where) .tags = (unsigned)(uses) << PATTERNS_SHIFT | (where)
 
-static const char *show_help(struct parsing *p, const char *text) {
-    (void)text;
-    struct argp argp;
-    struct argp_option options[N_ROWS + 1];
-    static char name[] = "noiselab-gen";
-    fill_argp(&argp, options);
-    argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
-    p->is_listing = 1;
-    return NULL;
-}
+static const struct nl_option rows[] = {
+    {.help = "Load:", .group = 1},
+    {"level", "PERCENT", "load in percent of each CPU: 0, or 0.001 to 100", 1, .set = set_level, .tags = ALONE},
+    {"rate", "N", "instead of a level: the kind's units per second on each CPU, such as 500MB (see --list kinds)", 1, AT(RATE, rate_per_s),
+     .tags = ALONE},
+    {"duration", "TIME", "how long (60s, 5min); required, so that no load is left running (not for a trace without --loop)", 1,
+     AT(DURATION, duration_ns), .tags = ALONE},
+    {"kind", "NAME", "kind of load, see below (default spin)", 1, .set = set_kind},
+    {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list presets); options given here override it", 1,
+     AT(TEXT, preset), .wanted = "the name of a preset (see --list presets)"},
+    {.help = "When:", .group = 2},
+    {"pattern", "NAME", "pattern of the bursts, see below (default periodic)", 2, .set = set_pattern},
+    {"period", "TIME", "one burst per period, 1ms to 60s (default 10ms, 1s for the kinds procfs, fork, disk and seed)", 2,
+     AT(DURATION, period_ns), 1e6, 60e9, .wanted = "a period from 1ms to 60s", .tags = ALONE},
+    {"jitter", "PERCENT", "jittered: the share of the period's room that a burst's place is drawn from (default 100)", 2,
+     .set = set_jitter, OF_PATTERNS(NG_SHAPE_JITTER, 0)},
+    {"group", "N", "bursts: number of bursts in a group (default 5)", 2, AT(WHOLE, shape.group), 2, 1000,
+     .wanted = "a number of bursts from 2 to 1000", OF_PATTERNS(NG_SHAPE_GROUP, 0)},
+    {"spacing", "TIME", "bursts: from one burst of a group to the next (default a tenth of the period)", 2, AT(DURATION, shape.spacing_ns),
+     OF_PATTERNS(NG_SHAPE_GROUP, 0)},
+    {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]", 2, AT(TEXT, replay),
+     .wanted = "the path of a trace", OF_PATTERNS(NG_SHAPE_TRACE, 0)},
+    {"replay-unit", "UNIT", "replay: unit of the trace's times: ns, us, ms or s; decimals are rounded (default: by its head, or ns)", 2,
+     .set = set_replay_unit, OF_PATTERNS(NG_SHAPE_TRACE, 0)},
+    {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, AT(FACTOR, shape.scale_period),
+     OF_PATTERNS(NG_SHAPE_TRACE, 0)},
+    {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, AT(FACTOR, shape.scale_burst), OF_PATTERNS(NG_SHAPE_TRACE, ALONE)},
+    {"loop", NULL, "replay: begin again at the end, for the whole duration", 2, AT(FLAG, shape.is_looped),
+     OF_PATTERNS(NG_SHAPE_TRACE, ALONE)},
+    {"seed", "SEED", "jittered, poisson, random phase: seed of the random numbers (default 1)", 2, AT(SEED, shape.seed),
+     .wanted = "a seed (try 1, 0x2a)"},
+    {"phase", "TIME|WORD",
+     "wait before the first period, less than one period (default 0s); or across nodes, by their synchronised clocks: aligned, staggered, "
+     "random",
+     2, .set = set_phase, .tags = ALONE},
+    {"node", "I/N", "which of how many nodes this is, for the phase (default: from Slurm's environment)", 2, .set = set_node,
+     .tags = ALONE},
+    {.help = "Where:", .group = 3},
+    {"on", "PLACES",
+     "CPUs to load, out of those allowed by cgroup and binding: " NL_PLACE_HELP
+     "; one thread each (default: the first allowed CPU, or those "
+     "of the trace)",
+     3, AT(TEXT, on), .wanted = "a list of places (" NL_PLACE_HELP ")", .tags = ALONE},
+    {"ranks", "CPUS", "where the application's ranks run, in their order, for the places that need to know", 3, .set = set_ranks,
+     .tags = ALONE},
+    {.help = "Kinds:", .group = 4},
+    {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 4, .set = set_array, OF_KINDS(NG_USES_ARRAY)},
+    {"cache-level", "2|3", "cache: which cache (default: the last one there is)", 4, AT(INT, kind_options.cache_level), 2, 3,
+     .wanted = "2 or 3", OF_KINDS(NG_USES_CACHE)},
+    {"cache-share", "PERCENT", "cache: how much of it is evicted (default 100)", 4, AT(SHARE, kind_options.cache_share), 1, 100,
+     OF_KINDS(NG_USES_CACHE)},
+    {"address", "PROTOCOL:IP:PORT", "net: where messages go, udp or tcp (default: to a receiver of our own on the loopback)", 4,
+     AT(TEXT, kind_options.address), .wanted = "an address (try udp:127.0.0.1:9999)", OF_KINDS(NG_USES_ADDRESS)},
+    {"message-bytes", "SIZE", "net: size of a message (default 64)", 4, AT(SIZE, kind_options.message_bytes), 1, 65000,
+     .wanted = "a size from 1 to 65000 bytes", OF_KINDS(NG_USES_ADDRESS)},
+    {"folder", "DIR", "disk: where to write; nothing is left behind", 4, AT(TEXT, kind_options.folder), .wanted = "a folder",
+     OF_KINDS(NG_USES_FOLDER)},
+    {.help = "Limits:", .group = 5},
+    {"duty-cap", "PERCENT", "refuse levels above this, and never use more of the CPU in one period (default 100)", 5,
+     AT(PERCENT, duty_cap_percent), 0.001, 100},
+    {"carry", "N", "carry over at most N bursts' worth of time that the CPU was taken (default 10)", 5, AT(WHOLE, carry_bursts), 0, 1000,
+     .wanted = "a number of bursts from 0 to 1000"},
+    {"tolerance", "PERCENT", "status 1 when the delivered load is off by more than this (default 5)", 5, AT(PERCENT, tolerance_percent)},
+    {"outlive-parent", NULL, "go on when the process that started this one ends (for nohup, setsid)", 5, AT(FLAG, outlive_parent),
+     .tags = ALONE},
+    {"control-fd", "FD", "take commands from the detector's control page", 5, AT(INT, control_fd), 0, 1 << 20,
+     .wanted = "the number of an open file"},
+    {.help = "Output:", .group = 6},
+    {"json", NULL, "print the certificate as JSON", 6, AT(FLAG, json), .tags = ALONE},
+    {"dry-run", NULL, "check everything, print what would be done, and end", 6, AT(FLAG, dry_run)},
+    {"list", "WHAT", "kinds, patterns, presets, or cpus: the node's name, how many cores this process may use, and their CPUs", 6,
+     .set = list},
+    {"version", NULL, "print the version", 6, .type = NL_VERSION},
+    {"help", NULL, "print this help", 6, .type = NL_HELP},
+};
 
-/* ---- errors: one line each ---- */
-
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    struct parsing *p = state->input;
-    if (key >= FIRST_KEY && key < FIRST_KEY + N_ROWS) {
-        const struct row *r = &rows[key - FIRST_KEY];
-        const char *wanted = r->set(p, text);
-        p->was_given[key - FIRST_KEY] = 1;
-        if (!wanted) return 0;
-        nl_error("--%s: '%s' is not %s%s", r->name, text, wanted, p->meant);
-        p->was_reported = 1;
-        return EINVAL;
-    }
-    if (key == ARGP_KEY_ARG) {
-        nl_error("'%s': unexpected argument (see --help)", text);
-        p->was_reported = 1;
-        return EINVAL;
-    }
-    if (key == ARGP_KEY_ERROR) {
-        if (!p->was_reported) nl_options_explain(p->options, state->argv[state->next > 1 ? state->next - 1 : 0]);
-        return 0;
-    }
-    return ARGP_ERR_UNKNOWN;
-}
+enum { N_ROWS = sizeof rows / sizeof *rows };
+_Static_assert((int)N_ROWS <= (int)NL_OPTIONS_MAX, "the parser has a place for every row");
 
 /* ---- what options mean together ---- */
-
-static int row_index(const char *name) {
-    for (int i = 0; i < N_ROWS; i++)
-        if (rows[i].name && strcmp(rows[i].name, name) == 0) return i;
-    return -1;
-}
-
-static int was_given(const struct parsing *p, const char *name) {
-    return p->was_given[row_index(name)];
-}
 
 int ng_options_add_kind(struct ng_options *o, const struct ng_kind *kind) {
     for (int i = 0; i < o->n_kinds; i++)
@@ -515,58 +298,51 @@ int ng_options_add_kind(struct ng_options *o, const struct ng_kind *kind) {
 enum { BY_USER = 1, BY_PRESET = 2 };
 
 /* Options that say the same thing in another way: where the user gave one of a group, a preset's line for another one does not count. */
-static int has_user_said(const struct parsing *p, const char *option) {
+static int has_user_said(const struct nl_command_line *p, const char *option) {
     static const char *const doses[] = {"level", "rate", "replay"};
-    if (p->was_given[row_index(option)] == BY_USER) return 1;
+    if (p->was_given[nl_options_find(p, option)] == BY_USER) return 1;
     if (strcmp(option, "replay") == 0) return 0; /* a trace is more than a dose: with a level beside it, it is refused with a reason */
     int is_dose = 0, has_other = 0;
     for (size_t i = 0; i < sizeof doses / sizeof *doses; i++) {
         is_dose |= strcmp(doses[i], option) == 0;
-        has_other |= was_given(p, doses[i]) == BY_USER;
+        has_other |= nl_options_given(p, doses[i]) == BY_USER;
     }
     return is_dose && has_other;
 }
 
-/* A copy that lives as long as the options; NULL when there is no room for it. */
-static const char *keep_value(struct ng_options *o, const char *value) {
-    char *copy = o->preset_values + o->preset_values_bytes;
-    size_t room = sizeof o->preset_values - o->preset_values_bytes, size = strlen(value) + 1;
-    if (size > room) return NULL;
-    o->preset_values_bytes += size;
-    return memcpy(copy, value, size);
-}
-
 /* A line of the preset: as if it had been given, unless the user said otherwise. */
 static int take_preset(void *context, const char *option, const char *value, const char *where) {
-    struct parsing *p = context;
-    int i = row_index(option);
-    if (i < 0 || !(rows[i].value || rows[i].set == set_loop) || rows[i].set == set_preset) {
+    struct nl_command_line *p = context;
+    struct ng_options *o = p->target;
+    int i = nl_options_find(p, option);
+    int is_loop = i >= 0 && strcmp(option, "loop") == 0;
+    if (i < 0 || !(rows[i].value || is_loop) || strcmp(option, "preset") == 0) {
         nl_error("--preset: %s: '%s' is not an option that a preset can have", where, option);
         return -1;
     }
-    if (p->o->control_fd >= 0 && !(rows[i].where & CONTROLLED)) return 0; /* the detector's own business */
+    if (o->control_fd >= 0 && rows[i].tags & ALONE) return 0; /* the detector's own business */
     if (has_user_said(p, option)) return 0;
-    const char *kept = keep_value(p->o, value), *wanted;
-    if (!kept) wanted = "short enough: the preset is too long";
-    else if (!rows[i].value && strcmp(value, "yes") != 0) wanted = "'yes', which is all that a flag can be";
-    else wanted = rows[i].set(p, kept);
+    const char *kept = nl_options_keep(value, strlen(value)), *wanted;
+    if (!kept) wanted = "taken: no memory is left";
+    else if (is_loop && strcmp(value, "yes") != 0) wanted = "'yes', which is all that a flag can be";
+    else wanted = nl_options_set(p, i, kept);
     p->was_given[i] = BY_PRESET;
     if (!wanted) return 0;
-    nl_error("--preset: %s: '%s' is not %s%s", where, value, wanted, p->meant);
+    if (*wanted) nl_error("--preset: %s: '%s' is not %s%s", where, value, wanted, p->meant);
     return -1;
 }
 
-static int apply_preset(struct parsing *p) {
+static int apply_preset(struct nl_command_line *p) {
     char reason[4 * PATH_MAX];
-    if (!p->o->preset) return 0;
-    if (nl_preset_read(p->o->preset, take_preset, p, reason, sizeof reason) == 0) return 0;
+    if (!((struct ng_options *)p->target)->preset) return 0;
+    if (nl_preset_read(((struct ng_options *)p->target)->preset, take_preset, p, reason, sizeof reason) == 0) return 0;
     if (reason[0]) nl_error("--preset: %s", reason);
     return -1;
 }
 
-static int check_where(const struct parsing *p) {
+static int check_where(const struct nl_command_line *p) {
     for (int i = 0; i < N_ROWS; i++) {
-        if (!p->was_given[i] || rows[i].where & CONTROLLED) continue;
+        if (!p->was_given[i] || !(rows[i].tags & ALONE)) continue;
         nl_error("--%s: not together with --control-fd: the detector decides this", rows[i].name);
         return -1;
     }
@@ -574,17 +350,18 @@ static int check_where(const struct parsing *p) {
 }
 
 /* Options that none of the kinds, or none of the patterns, listens to. */
-static int check_listeners(const struct parsing *p) {
-    const struct ng_options *o = p->o;
+static int check_listeners(const struct nl_command_line *p) {
+    const struct ng_options *o = p->target;
     unsigned kinds = 0, patterns = 0;
     for (int i = 0; i < o->n_kinds; i++) kinds |= o->kinds[i]->uses;
     for (int i = 0; i < o->n_patterns; i++) patterns |= o->patterns[i]->uses;
     for (int i = 0; i < N_ROWS; i++) {
         /* a preset's array is of no use when the user takes another kind, and no reason to refuse it */
         if (p->was_given[i] != BY_USER) continue;
-        if (rows[i].kinds && !(rows[i].kinds & kinds))
+        unsigned of_kinds = rows[i].tags >> KINDS_SHIFT & 0xff, of_patterns = rows[i].tags >> PATTERNS_SHIFT;
+        if (of_kinds && !(of_kinds & kinds))
             nl_error("--%s: the kind %s has no use for it", rows[i].name, o->kinds[0]->name);
-        else if (rows[i].patterns && !(rows[i].patterns & patterns))
+        else if (of_patterns && !(of_patterns & patterns))
             nl_error("--%s: the pattern %s has no use for it", rows[i].name, o->patterns[0]->name);
         else
             continue;
@@ -593,8 +370,8 @@ static int check_listeners(const struct parsing *p) {
     return 0;
 }
 
-static int check_kinds(const struct parsing *p) {
-    const struct ng_options *o = p->o;
+static int check_kinds(const struct nl_command_line *p) {
+    const struct ng_options *o = p->target;
     for (int i = 0; i < o->n_kinds; i++) {
         const struct ng_kind *kind = o->kinds[i];
         const char *reason = kind->supported ? kind->supported() : NULL;
@@ -618,14 +395,14 @@ static int has_trace(const struct ng_options *o) {
 }
 
 /* A trace without a pattern is what replay is for. */
-static void complete_patterns(struct parsing *p) {
-    struct ng_options *o = p->o;
+static void complete_patterns(struct nl_command_line *p) {
+    struct ng_options *o = p->target;
     if (o->n_patterns > 0) return;
     o->patterns[o->n_patterns++] = o->replay ? ng_pattern_find("replay") : ng_patterns[0];
 }
 
-static int check_patterns(const struct parsing *p) {
-    const struct ng_options *o = p->o;
+static int check_patterns(const struct nl_command_line *p) {
+    const struct ng_options *o = p->target;
     if (has_trace(o) && !o->replay)
         nl_error("--replay is missing: the pattern replay needs a trace");
     else if (o->kinds[0]->pacing == NG_PACING_PUBLISHED && o->patterns[0] != ng_patterns[0])
@@ -636,8 +413,8 @@ static int check_patterns(const struct parsing *p) {
 }
 
 /* Checks the trace before anything is loaded; its kinds are then asked for, too. */
-static int check_trace(const struct parsing *p) {
-    struct ng_options *o = p->o;
+static int check_trace(const struct nl_command_line *p) {
+    struct ng_options *o = p->target;
     char reason[2 * PATH_MAX];
     if (!has_trace(o)) return 0;
     if (ng_trace_check(o->replay, o->replay_unit_ns, &o->checked_trace, reason, sizeof reason)) {
@@ -656,8 +433,8 @@ static int check_trace(const struct parsing *p) {
 }
 
 /* How much: exactly one of level, rate and trace says it. */
-static int check_dose(const struct parsing *p) {
-    const struct ng_options *o = p->o;
+static int check_dose(const struct nl_command_line *p) {
+    const struct ng_options *o = p->target;
     const struct ng_kind *kind = o->kinds[0];
     if (has_trace(o) && (o->level_percent >= 0 || o->rate_per_s > 0))
         nl_error("--%s: a trace says itself how much load it is (try --scale-burst)", o->level_percent >= 0 ? "level" : "rate");
@@ -674,14 +451,14 @@ static int check_dose(const struct parsing *p) {
     return -1;
 }
 
-static int check_times(const struct parsing *p) {
-    const struct ng_options *o = p->o;
+static int check_times(const struct nl_command_line *p) {
+    const struct ng_options *o = p->target;
     char period[32], duration[32];
     nl_format_duration(o->period_ns, period, sizeof period);
     nl_format_duration(o->duration_ns, duration, sizeof duration);
     if (o->duration_ns == 0 && (!has_trace(o) || o->shape.is_looped))
         nl_error("--duration is missing (try --duration 60s)");
-    else if (has_trace(o) && was_given(p, "period") == BY_USER)
+    else if (has_trace(o) && nl_options_given(p, "period") == BY_USER)
         nl_error("--period: a trace says itself when its bursts come (try --scale-period)");
     else if (!has_trace(o) && o->duration_ns < o->period_ns)
         nl_error("--duration: %s is shorter than one period (%s)", duration, period);
@@ -695,8 +472,8 @@ static int check_times(const struct parsing *p) {
     return -1;
 }
 
-static int check_alone(const struct parsing *p) {
-    const struct ng_options *o = p->o;
+static int check_alone(const struct nl_command_line *p) {
+    const struct ng_options *o = p->target;
     if (o->n_kinds > 1 && !o->trace) {
         nl_error("--kind: several kinds at once only under a detector (or in a trace, one for each burst)");
         return -1;
@@ -718,8 +495,8 @@ static void ask_slurm(struct ng_options *o) {
     o->n_nodes = (int)n_nodes;
 }
 
-static int check(struct parsing *p) {
-    struct ng_options *o = p->o;
+static int check(struct nl_command_line *p) {
+    struct ng_options *o = p->target;
     if (o->n_kinds == 0) ng_options_add_kind(o, ng_kinds[0]);
     complete_patterns(p);
     if (o->period_ns == 0) o->period_ns = o->kinds[0]->period_ns;
@@ -731,19 +508,28 @@ static int check(struct parsing *p) {
 }
 
 int ng_options_parse(int argc, char **argv, struct ng_options *o) {
+    int has_failed = 0;
+    struct nl_command_line line = {.program = "noiselab-gen",
+                                   .rows = rows,
+                                   .n_rows = N_ROWS,
+                                   .target = o,
+                                   .context = &has_failed,
+                                   .print_more = print_kinds,
+                                   .doc = "Loads CPUs by an exact dose, as agents and daemons do, and certifies what was delivered."
+                                          "\v\nExit status: 0 delivered within the tolerance, 1 not, 2 usage or environment error.\n"
+                                          "SIGINT and SIGTERM end the load early, with its certificate.\n\n"
+                                          "Examples:\n"
+                                          "  noiselab-gen --level 0.3 --period 10ms --on cpu:1 --duration 60s\n"
+                                          "  noiselab-gen --kind procfs --rate 1 --period 1s --on spare --ranks 0,1,2 --duration 5min\n"
+                                          "  noiselab-gen --preset node_exporter --on cpu:1 --duration 60s"};
     *o = (struct ng_options){.shape = {.jitter = 1, .group = 5, .scale_period = 1, .scale_burst = 1, .seed = 1},
                              .level_percent = -1,
                              .control_fd = -1,
                              .carry_bursts = 10,
                              .duty_cap_percent = 100,
                              .tolerance_percent = 5};
-    struct argp argp;
-    struct argp_option options[N_ROWS + 1];
-    struct parsing p = {.o = o, .options = options};
-    fill_argp(&argp, options);
-    if (nl_tables_asked(argc, argv)) return print_tables(options);
-    /* argp's own errors take two lines and its own --help cannot be had without them, so both are ours */
-    if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p)) return -1;
-    if (p.is_listing) return p.has_failed ? -1 : 0;
-    return apply_preset(&p) || check(&p) ? -1 : 1;
+    if (nl_tables_asked(argc, argv)) print_tables();
+    if (nl_options_parse(&line, argc, argv, NULL)) return -1;
+    if (line.is_done) return has_failed ? -1 : 0;
+    return apply_preset(&line) || check(&line) ? -1 : 1;
 }

@@ -2,14 +2,10 @@
 #ifndef NG_OPTIONS_H
 #define NG_OPTIONS_H
 
-#include <limits.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/pattern.h"
-
-/* A real-time load above this percentage could lock a CPU up for everybody else. */
 
 enum { NG_MAX_KINDS = 24, NG_MAX_PATTERNS = 8, NG_MAX_RANKS = 1024 };
 
@@ -34,8 +30,6 @@ struct ng_options {
     struct ng_trace *trace; /* checked; NULL: none */
     struct ng_trace checked_trace; /* what it points to */
     const char *preset; /* NULL: none */
-    char preset_values[4 * PATH_MAX]; /* what its lines said, one string after the other: texts above point there */
-    size_t preset_values_bytes;
     double level_percent; /* of each CPU; -1: not given (under a detector, with --rate, in a replay) */
     double rate_per_s;    /* units of the kind's dose on each CPU; 0: not given */
     int64_t period_ns;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # census.sh: how much there is to carry, a line each: lines and files that git keeps (text and all), options, plots, R functions. An option counts once for
-# each command; what `noiselab run` hands on to `noiselab detect` counts there.
+# each command; what `noiselab run` hands on to a program (detect, gen, agent, accept) counts there.
 set -eu
 cd "$(dirname "$0")/.."
 build=${NOISELAB_BUILD:-build}
@@ -14,7 +14,8 @@ printf '%-12s %s\n' \
     files "$(files | wc -l)" \
     options "$(awk -F '\t' '
         $2 == "option" { sub(/ .*/, "", $1); if (!(($1, $3) in seen)) { seen[$1, $3]; command[++n] = $1; option[n] = $3 } }
-        END { for (i = 1; i <= n; i++) if (command[i] != "noiselab-run" || !(("noiselab-detect", option[i]) in seen)) sum++; print sum }
+        END { for (i = 1; i <= n; i++) if (command[i] != "noiselab-run" || !is_theirs(option[i])) sum++; print sum }
+        function is_theirs(o) { return ("noiselab-detect", o) in seen || ("noiselab-gen", o) in seen || ("noiselab-agent", o) in seen || ("noiselab-accept", o) in seen }
         ' "$build/share/noiselab/words.tsv")" \
     plots "$(awk -F '\t' '$2 == "plot"' "$build/share/noiselab/words.tsv" | wc -l)" \
     'R functions' "$(cat analysis/R/*.R | grep -c '^[^ #]* <- function(')"

@@ -19,7 +19,7 @@ check_comparable <- function(a, b) {
   modes <- lapply(list(a, b), function(campaign) unique(vapply(campaign$launches, start_mode, "")))
   if (length(intersect(modes[[1]], modes[[2]])) == 0) {
     abort_usage("operations were started by ", join_words(modes[[1]]), " in A and by ", join_words(modes[[2]]),
-                " in B: their times are different things; measure both with the same --start")
+                " in B: their times are different things; measure both with the same --starts")
   }
 }
 
@@ -27,7 +27,7 @@ check_common <- function(summaries) {
   names <- lapply(summaries, function(s) unique(cell_words(s[s$family == "time", ])))
   if (length(intersect(names$a, names$b)) > 0) return(invisible())
   abort_usage("A and B have nothing in common: A has ", few_words(names$a), "; B has ", few_words(names$b),
-              "; measure the same operation, bytes, ranks and --start in both")
+              "; measure the same operation, bytes, ranks and --starts in both")
 }
 
 cell_words <- function(rows) {

@@ -149,7 +149,7 @@ mpiperf_report <- function(dirs, trim = 0.25) {
   }
   if (length(parts) == 0) {
     abort_data("no start of the arm off in a raw file of ", paste(dirs, collapse = " "),
-               ": run noiselab-detect with --start window (or round) and --raw starts.bin")
+               ": run noiselab-detect with --starts window (or round) and --raw starts.bin")
   }
   structure(bind_rows(parts), notes = notes)
 }

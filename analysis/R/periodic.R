@@ -323,7 +323,7 @@ periodic_notes <- function(campaign, rows) {
   raw <- vapply(campaign$launches, function(info) !is.null(start_of(info)$raw), TRUE)
   c(if (!any(raw)) {
       paste("no launch has a raw file: halves show periods above two of their distances only; for ticks and short",
-            "bursts run noiselab-detect with --start round --raw starts.bin")
+            "bursts run noiselab-detect with --starts round --raw starts.bin")
     },
     if (any(rows$mark == "sampling")) {
       "sampling: the schedule itself comes back with this period (half, round, or batch of starts)"

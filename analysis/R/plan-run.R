@@ -146,7 +146,7 @@ treatment_words_of <- function(treatments, campaign) {
     paste(flags[[column]], paste(values, collapse = ","))
   }))
   mode <- unique(vapply(campaign$launches, start_mode, ""))
-  c(words, if (length(mode) == 1 && mode != "loop") paste("--start", mode))
+  c(words, if (length(mode) == 1 && mode != "loop") paste("--starts", mode))
 }
 
 cell_scatter <- function(basis, i, request) {

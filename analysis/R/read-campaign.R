@@ -547,7 +547,7 @@ read_contract_csv <- function(file, rules, info, blank_off = FALSE) {
   list(data = data, notes = notes)
 }
 
-# With --start loop the columns of synchronised starts are there and empty: as good as not there, and 10^6 rows
+# With --starts loop the columns of synchronised starts are there and empty: as good as not there, and 10^6 rows
 # of nothing need memory.
 drop_empty_starts <- function(data) {
   lead <- intersect(c("global_ns", "first_starts"), names(data))

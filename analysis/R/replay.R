@@ -63,7 +63,7 @@ has_replay <- function(campaign) {
 check_replay <- function(campaign) {
   if (has_replay(campaign)) return(invisible())
   abort_data("a comparison needs rows of an agent and rows of a replay of it (noiselab run agent --compare-replay, or noiselab-detect with ",
-             "an agent and --replay FILE --levels LEVEL)")
+             "an agent and --gen '--replay FILE' --levels LEVEL)")
 }
 
 replay_rows <- function(analysis, margin) {

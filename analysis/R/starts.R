@@ -5,7 +5,7 @@ check_synchronised <- function(campaign) {
   modes <- vapply(campaign$launches, start_mode, "")
   if (all(modes == "loop")) {
     abort_data("no launch in ", paste(campaign$dirs, collapse = " "), " has synchronised starts: run ",
-               "noiselab-detect with --start window or --start round")
+               "noiselab-detect with --starts window or --starts round")
   }
 }
 

@@ -1,17 +1,30 @@
 #include "common/base/nl_options.h"
 
+#include <argp.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_nearest.h"
+#include "common/base/nl_units.h"
+#include "common/base/version.h"
 
-enum { FIRST_KEY = 0x100 };
+enum { FIRST_KEY = 0x100, POOL_BYTES = 8192, KEYS_BYTES = 2048 };
+
+#define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+/* The rows as argp has them, and the texts that are made for that. */
+struct made {
+    struct argp_option options[NL_OPTIONS_MAX + 1];
+    char pool[POOL_BYTES];
+    size_t used;
+};
 
 struct parsing {
     struct nl_command_line *line;
-    void *context;
     const struct argp_option *options;
     int *first_word;
     int was_reported;
@@ -26,10 +39,19 @@ static const struct {
     {"--random-period", "--pattern jittered --seed SEED"},
 };
 
-static int say_retired(const struct argp_option *options, const char *argument, size_t length) {
-    int has_list = 0;
-    for (const struct argp_option *o = options; o->name || o->doc; o++) has_list |= o->name && strcmp(o->name, "list") == 0;
-    if (has_list && length > 7 && strncmp(argument, "--list-", 7) == 0) {
+/* A key of another option, as it is given now. */
+static int say_key(const struct nl_command_line *line, const char *argument, size_t length) {
+    for (int i = 0; i < line->n_rows; i++) {
+        const struct nl_option *row = &line->rows[i];
+        if (!row->of || strlen(row->name) != length - 2 || strncmp(row->name, argument + 2, length - 2) != 0) continue;
+        nl_error("'%s': no option by itself; use --%s ...:%s=%s", argument, row->of, row->name, row->value ? row->value : "WORD");
+        return 1;
+    }
+    return 0;
+}
+
+static int say_retired(const struct nl_command_line *line, const char *argument, size_t length) {
+    if (length > 7 && strncmp(argument, "--list-", 7) == 0 && nl_options_find(line, "list") >= 0) {
         nl_error("'%s': no longer an option; use --list %s", argument, argument + 7);
         return 1;
     }
@@ -42,34 +64,38 @@ static int say_retired(const struct argp_option *options, const char *argument, 
 }
 
 /* Names the option that was meant, by its dashes or without them. */
-static void say_unknown(const struct argp_option *options, const char *argument, size_t length) {
+static void say_unknown(const struct parsing *p, const char *argument, size_t length) {
     char typed[64] = "", name[72] = "";
     struct nl_nearest n;
     if (length < sizeof typed) snprintf(typed, sizeof typed, "%.*s", (int)length, argument);
     nl_nearest_begin(&n, typed + strspn(typed, "-"));
-    for (const struct argp_option *o = options; o->name || o->doc; o++)
-        if (o->name) nl_nearest_offer(&n, o->name);
+    for (const struct argp_option *o = p->options; o->name || o->doc; o++)
+        if (o->key) nl_nearest_offer(&n, o->name);
     if (n.best) snprintf(name, sizeof name, ": did you mean --%s?", n.best);
-    nl_error("'%s': unknown option (see --help)%s", argument, name);
+    nl_error("'%s': unknown option (see --help%s)%s", argument, p->line->see ? p->line->see : "", name);
 }
 
-void nl_options_explain(const struct argp_option *options, const char *argument) {
+/* Says why getopt did not like an argument; it tells argp nothing but that it did not. */
+static void explain(const struct parsing *p, const char *argument) {
     size_t length = strcspn(argument, "=");
     int n_matches = 0;
     const struct argp_option *match = NULL;
-    for (const struct argp_option *o = options; (o->name || o->doc) && length > 2; o++) {
-        if (!o->name || strncmp(argument, "--", 2) != 0 || strncmp(o->name, argument + 2, length - 2) != 0) continue;
+    for (const struct argp_option *o = p->options; (o->name || o->doc) && length > 2; o++) {
+        if (!o->key || strncmp(argument, "--", 2) != 0 || strncmp(o->name, argument + 2, length - 2) != 0) continue;
         match = o;
         n_matches++;
         if (strlen(o->name) != length - 2) continue;
         n_matches = 1;
         break;
     }
-    if (n_matches == 0 && !say_retired(options, argument, length)) say_unknown(options, argument, length);
+    if (n_matches == 0 && !(length > 2 && say_key(p->line, argument, length)) && !say_retired(p->line, argument, length))
+        say_unknown(p, argument, length);
     if (n_matches > 1) nl_error("'%s': several options begin like this (see --help)", argument);
     if (n_matches == 1 && match->arg) nl_error("--%s: needs a value (--%s %s)", match->name, match->name, match->arg);
     if (n_matches == 1 && !match->arg) nl_error("--%s: takes no value", match->name);
 }
+
+/* ---- tables for programs ---- */
 
 int nl_tables_asked(int argc, char **argv) { return argc == 2 && strcmp(argv[1], "--list-tables") == 0; }
 
@@ -79,27 +105,239 @@ void nl_tables_row(const char *type, const char *name, const char *value, const 
     putchar('\n');
 }
 
-void nl_tables_options(const struct argp_option *options) {
+static void print_tables(const struct argp_option *options) {
     for (const struct argp_option *o = options; o->name || o->doc; o++) {
         char name[72];
-        if (!o->name) {
-            nl_tables_row("group", "-", NULL, o->doc);
-            continue;
-        }
-        snprintf(name, sizeof name, "--%s", o->name);
-        nl_tables_row("option", name, o->arg, o->doc);
+        snprintf(name, sizeof name, "--%s", o->name ? o->name : "");
+        if (!o->name) nl_tables_row("group", "-", NULL, o->doc);
+        else if (o->key) nl_tables_row("option", name, o->arg, o->doc);
+        else nl_tables_row("key", o->name, NULL, o->doc);
     }
 }
+
+/* ---- arguments ---- */
+
+int nl_is_plain_name(const char *text, size_t most) {
+    return *text && *text != '.' && strlen(text) <= most && strspn(text, PLAIN) == strlen(text);
+}
+
+const char *nl_options_keep(const char *text, size_t length) {
+    static struct kept {
+        struct kept *before;
+        char text[];
+    } *last; /* all of them can be found from here: none is lost */
+    struct kept *kept = malloc(sizeof *kept + length + 1);
+    if (!kept) return NULL;
+    kept->before = last;
+    last = kept;
+    memcpy(kept->text, text, length);
+    kept->text[length] = '\0';
+    return kept->text;
+}
+
+/* The words as a phrase, "auto, on or off", or as a value, "auto|on|off". */
+static const char *join(const char *const *words, int is_phrase, char *out, size_t size) {
+    out[0] = '\0';
+    for (int i = 0; words[i]; i++) {
+        const char *between = i == 0 ? "" : !is_phrase ? "|" : words[i + 1] ? ", " : " or ";
+        snprintf(out + strlen(out), size - strlen(out), "%s%s", between, words[i]);
+    }
+    return out;
+}
+
+static const char *set_word(struct nl_command_line *line, const struct nl_option *row, const char *text, int *out) {
+    const char *const *words = row->table;
+    struct nl_nearest n;
+    nl_nearest_begin(&n, text);
+    for (int i = 0; words[i]; i++) {
+        nl_nearest_offer(&n, words[i]);
+        if (strcmp(words[i], text) != 0) continue;
+        *out = i;
+        return NULL;
+    }
+    nl_nearest_tell(&n, line->meant, sizeof line->meant);
+    return row->wanted ? row->wanted : join(words, 1, line->wanted, sizeof line->wanted);
+}
+
+static const char *set_row(struct nl_command_line *line, const struct nl_option *row, const char *text, char *at) {
+    const char *rows = row->table, *name;
+    struct nl_nearest n;
+    nl_nearest_begin(&n, text);
+    for (const void *one;; rows += sizeof one) {
+        memcpy(&one, rows, sizeof one);
+        if (!one) break;
+        memcpy(&name, one, sizeof name);
+        nl_nearest_offer(&n, name);
+        if (strcmp(name, text) != 0) continue;
+        memcpy(at, &one, sizeof one);
+        return NULL;
+    }
+    nl_nearest_tell(&n, line->meant, sizeof line->meant);
+    return row->wanted;
+}
+
+/* "a whole number from 1 to 20" */
+static const char *want_range(struct nl_command_line *line, const struct nl_option *row, const char *what) {
+    if (row->wanted) return row->wanted;
+    snprintf(line->wanted, sizeof line->wanted, "%s from %.12g to %.12g", what, row->least, row->most);
+    return line->wanted;
+}
+
+static int is_within(const struct nl_option *row, double value) { return row->most == 0 || (value >= row->least && value <= row->most); }
+
+static const char *set_number(struct nl_command_line *line, const struct nl_option *row, const char *text, double *out) {
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !is_within(row, value)) return want_range(line, row, "a number");
+    *out = value;
+    return NULL;
+}
+
+static const char *set_percent(struct nl_command_line *line, const struct nl_option *row, const char *text, double *out) {
+    double percent;
+    if (nl_parse_percent(text, &percent) || !is_within(row, percent))
+        return row->most == 0 ? NL_PERCENT_HELP : want_range(line, row, "a percentage");
+    *out = row->type == NL_SHARE ? percent / 100 : percent;
+    return NULL;
+}
+
+static const char *set_whole(struct nl_command_line *line, const struct nl_option *row, const char *text, char *at) {
+    int64_t value;
+    if (nl_parse_int(text, (int64_t)row->least, (int64_t)row->most, &value)) return want_range(line, row, "a whole number");
+    if (row->type == NL_INT) *(int *)(void *)at = (int)value;
+    else *(int64_t *)(void *)at = value;
+    return NULL;
+}
+
+/* What one of the parsers of nl_units.h made of it. */
+static const char *taken(const struct nl_option *row, int is_refused, const char *wanted) {
+    return !is_refused ? NULL : row->wanted ? row->wanted : wanted;
+}
+
+const char *nl_options_set(struct nl_command_line *line, int i, const char *text) {
+    const struct nl_option *row = &line->rows[i];
+    char *place = (char *)line->target + row->at;
+    void *at = place;
+    line->meant[0] = '\0';
+    line->texts[i] = text;
+    switch (row->type) {
+    case NL_SET: return row->set(line, text);
+    case NL_FLAG: *(int *)at = 1; return NULL;
+    case NL_TEXT: *(const char **)at = text; return taken(row, !*text || (row->most > 0 && (double)strlen(text) > row->most), "a text");
+    case NL_NAME:
+        *(const char **)at = text;
+        return taken(row, !nl_is_plain_name(text, (size_t)row->most), "a plain name (letters, digits, . _ -; not starting with a dot)");
+    case NL_WORD: return set_word(line, row, text, at);
+    case NL_ROW: return set_row(line, row, text, place);
+    case NL_INT:
+    case NL_WHOLE: return set_whole(line, row, text, place);
+    case NL_NUMBER: return set_number(line, row, text, at);
+    case NL_PERCENT:
+    case NL_SHARE: return set_percent(line, row, text, at);
+    case NL_DURATION:
+        if (nl_parse_duration(text, at)) return NL_DURATION_HELP;
+        return taken(row, !is_within(row, (double)*(int64_t *)at), "in the range of it");
+    case NL_DURATION_OR_ZERO: return taken(row, nl_parse_duration_or_zero(text, at), "a duration with its unit (try 500ms, 10s, 0s)");
+    case NL_SECONDS: return taken(row, nl_parse_seconds(text, at), NL_SECONDS_HELP);
+    case NL_SIZE: return taken(row, nl_parse_size(text, at) || !is_within(row, (double)*(int64_t *)at), NL_SIZE_HELP);
+    case NL_RATE: return taken(row, nl_parse_rate(text, at), NL_RATE_HELP);
+    case NL_FACTOR: return taken(row, nl_parse_factor(text, at), NL_FACTOR_HELP);
+    case NL_SEED: return taken(row, nl_parse_seed(text, at), "a whole number of up to 64 bits (try 1, 0x2a)");
+    case NL_HELP:
+    case NL_VERSION: break;
+    }
+    return NULL;
+}
+
+/* ---- keys: --starts window:gamma=1.1,eps=25% ---- */
+
+static int has_keys(const struct nl_command_line *line, const struct nl_option *option) {
+    for (int i = 0; i < line->n_rows && !option->of; i++)
+        if (line->rows[i].of && option->name && strcmp(line->rows[i].of, option->name) == 0) return 1;
+    return 0;
+}
+
+static int find_key(const struct nl_command_line *line, const struct nl_option *option, const char *name) {
+    for (int i = 0; i < line->n_rows; i++)
+        if (line->rows[i].of && strcmp(line->rows[i].of, option->name) == 0 && strcmp(line->rows[i].name, name) == 0) return i;
+    return -1;
+}
+
+static int refuse(struct nl_command_line *line, int i, const char *text, const char *wanted) {
+    char name[96];
+    if (*wanted) nl_error("%s: '%s' is not %s%s", nl_option_name(&line->rows[i], name, sizeof name), text ? text : "", wanted, line->meant);
+    return -1;
+}
+
+static int refuse_key(const struct nl_command_line *line, const struct nl_option *option, const char *name) {
+    char names[512] = "", meant[96];
+    struct nl_nearest n;
+    nl_nearest_begin(&n, name);
+    for (int i = 0; i < line->n_rows; i++) {
+        const struct nl_option *row = &line->rows[i];
+        if (!row->of || strcmp(row->of, option->name) != 0) continue;
+        nl_nearest_offer(&n, row->name);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? ", " : "", row->name);
+    }
+    nl_error("--%s: '%s' is not a key of it (%s)%s", option->name, name, names, nl_nearest_tell(&n, meant, sizeof meant));
+    return -1;
+}
+
+/* One NAME=VALUE. */
+static int set_key(struct nl_command_line *line, const struct nl_option *option, char *part) {
+    char *equals = strchr(part, '=');
+    if (!equals) {
+        nl_error("--%s: '%s' is not NAME=VALUE", option->name, part);
+        return -1;
+    }
+    *equals = '\0';
+    int i = find_key(line, option, part);
+    if (i < 0) return refuse_key(line, option, part);
+    const char *text = nl_options_keep(equals + 1, strlen(equals + 1));
+    const char *wanted = text ? nl_options_set(line, i, text) : "taken: no memory is left";
+    line->was_given[i] = 1;
+    return wanted ? refuse(line, i, text, wanted) : 0;
+}
+
+/* The keys, changed in place. What has no = belongs to the text before it, which may hold commas. */
+static int set_keys(struct nl_command_line *line, const struct nl_option *option, char *text) {
+    do {
+        char *end = text + strcspn(text, ",");
+        while (*end && strcspn(end + 1, "=") >= strcspn(end + 1, ",")) end += 1 + strcspn(end + 1, ",");
+        char *next = *end ? end + 1 : NULL;
+        *end = '\0';
+        if (set_key(line, option, text)) return -1;
+        text = next;
+    } while (text);
+    return 0;
+}
+
+static int set_option(struct nl_command_line *line, int i, char *text) {
+    const struct nl_option *row = &line->rows[i];
+    char keys[KEYS_BYTES], *colon = text && has_keys(line, row) ? strchr(text, ':') : NULL;
+    line->was_given[i] = 1;
+    if (!colon) {
+        const char *wanted = nl_options_set(line, i, text);
+        return wanted ? refuse(line, i, text, wanted) : 0;
+    }
+    if (snprintf(keys, sizeof keys, "%s", colon + 1) >= (int)sizeof keys) return refuse(line, i, text, "short enough");
+    const char *value = nl_options_keep(text, (size_t)(colon - text));
+    const char *wanted = value ? nl_options_set(line, i, value) : "taken: no memory is left";
+    return wanted ? refuse(line, i, value, wanted) : set_keys(line, row, keys);
+}
+
+/* ---- argp ---- */
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     struct parsing *p = state->input;
     struct nl_command_line *line = p->line;
     if (key >= FIRST_KEY && key < FIRST_KEY + line->n_rows) {
-        const struct nl_option *row = &line->rows[key - FIRST_KEY];
-        const char *wanted = row->set(p->context, text);
-        line->was_given[key - FIRST_KEY] = 1;
-        if (!wanted) return 0;
-        nl_error("--%s: '%s' is not %s", row->name, text ? text : "", wanted);
+        enum nl_type type = line->rows[key - FIRST_KEY].type;
+        if (type == NL_HELP && !line->is_silent && !line->is_done) nl_options_help(line);
+        if (type == NL_VERSION && !line->is_silent && !line->is_done)
+            printf("%s %s (%s)%s\n", line->program, NOISELAB_VERSION, nl_git, line->version_note ? line->version_note : "");
+        line->is_done |= type == NL_HELP || type == NL_VERSION;
+        if (set_option(line, key - FIRST_KEY, text) == 0) return 0;
         p->was_reported = 1;
         return EINVAL;
     }
@@ -109,34 +347,59 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     }
     if (key == ARGP_KEY_ARG) {
-        nl_error("'%s': unexpected argument (see --help)", text);
+        nl_error("'%s': unexpected argument: all settings are options (see --help)", text);
         p->was_reported = 1;
         return EINVAL;
     }
     if (key == ARGP_KEY_ERROR) {
-        if (!p->was_reported) nl_options_explain(p->options, state->argv[state->next > 1 ? state->next - 1 : 0]);
+        if (!p->was_reported) explain(p, state->argv[state->next > 1 ? state->next - 1 : 0]);
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
 }
 
-static struct argp fill(const struct nl_command_line *line, struct argp_option options[NL_OPTIONS_MAX + 1]) {
-    for (int i = 0; i < line->n_rows; i++) {
-        const struct nl_option *row = &line->rows[i];
-        options[i] = (struct argp_option){
-            .name = row->name, .key = row->name ? FIRST_KEY + i : 0, .arg = row->value, .doc = row->help, .group = row->group};
-    }
-    options[line->n_rows] = (struct argp_option){0};
-    return (struct argp){.options = options, .parser = parse_option, .args_doc = line->args, .doc = line->doc};
+/* A text that is as long-lived as the rows. */
+__attribute__((format(printf, 2, 3))) static const char *make(struct made *m, const char *format, ...) {
+    char *text = m->pool + m->used;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof m->pool - m->used, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n + 1 > sizeof m->pool - m->used) return "";
+    m->used += (size_t)n + 1;
+    return text;
 }
 
-int nl_options_parse(struct nl_command_line *line, int argc, char **argv, void *context, int *first_word) {
-    struct argp_option options[NL_OPTIONS_MAX + 1];
-    struct argp argp = fill(line, options);
-    struct parsing p = {.line = line, .context = context, .options = options, .first_word = first_word};
+static const char *value_of(const struct nl_option *row, struct made *m) {
+    char words[256];
+    if (row->value || row->type != NL_WORD) return row->value;
+    return make(m, "%s", join(row->table, 0, words, sizeof words));
+}
+
+static struct argp fill(const struct nl_command_line *line, struct made *m) {
+    m->used = 0;
+    for (int i = 0; i < line->n_rows; i++) {
+        const struct nl_option *row = &line->rows[i];
+        const char *value = value_of(row, m);
+        struct argp_option *o = &m->options[i];
+        *o = (struct argp_option){.name = row->name, .key = row->name ? FIRST_KEY + i : 0, .arg = value, .doc = row->help,
+                                  .group = row->group};
+        if (has_keys(line, row)) o->arg = make(m, "%s[:NAME=VALUE,...]", value);
+        if (row->of)
+            *o = (struct argp_option){
+                .name = make(m, "%s:%s=%s", row->of, row->name, value), .flags = OPTION_DOC, .doc = row->help, .group = row->group};
+    }
+    m->options[line->n_rows] = (struct argp_option){0};
+    return (struct argp){.options = m->options, .parser = parse_option, .args_doc = line->args, .doc = line->doc};
+}
+
+int nl_options_parse(struct nl_command_line *line, int argc, char **argv, int *first_word) {
+    struct made made;
+    struct argp argp = fill(line, &made);
+    struct parsing p = {.line = line, .options = made.options, .first_word = first_word};
     if (first_word) *first_word = argc;
     if (nl_tables_asked(argc, argv)) {
-        nl_tables_options(options);
+        if (!line->is_silent) print_tables(made.options);
         line->is_done = 1;
         return 0;
     }
@@ -145,15 +408,43 @@ int nl_options_parse(struct nl_command_line *line, int argc, char **argv, void *
 }
 
 void nl_options_help(const struct nl_command_line *line) {
-    struct argp_option options[NL_OPTIONS_MAX + 1];
-    struct argp argp = fill(line, options);
-    char name[64];
+    struct made made;
+    struct argp argp = fill(line, &made);
+    char name[64], *doc = NULL;
+    size_t size = 0, above = strcspn(line->doc, "\v");
+    FILE *f = open_memstream(&doc, &size);
     snprintf(name, sizeof name, "%s", line->program);
+    if (f) {
+        fprintf(f, "%.*s\v", (int)above, line->doc);
+        if (line->print_more) line->print_more(f);
+        if (line->doc[above]) fputs(line->doc + above + 1, f);
+        fclose(f);
+        argp.doc = doc;
+    }
     argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
+    free(doc);
+}
+
+/* ---- asked afterwards ---- */
+
+int nl_options_find(const struct nl_command_line *line, const char *name) {
+    for (int i = 0; i < line->n_rows; i++)
+        if (line->rows[i].name && strcmp(line->rows[i].name, name) == 0) return i;
+    return -1;
 }
 
 int nl_options_given(const struct nl_command_line *line, const char *name) {
+    int i = nl_options_find(line, name);
+    return i >= 0 ? line->was_given[i] : 0;
+}
+
+const struct nl_option *nl_options_tagged(const struct nl_command_line *line, unsigned tags) {
     for (int i = 0; i < line->n_rows; i++)
-        if (line->rows[i].name && strcmp(line->rows[i].name, name) == 0) return line->was_given[i];
-    return 0;
+        if (line->was_given[i] && line->rows[i].tags & tags) return &line->rows[i];
+    return NULL;
+}
+
+const char *nl_option_name(const struct nl_option *row, char *buf, size_t size) {
+    snprintf(buf, size, "--%s%s%s", row->of ? row->of : row->name, row->of ? ": " : "", row->of ? row->name : "");
+    return buf;
 }

@@ -26,7 +26,7 @@ struct nx_fault {
 struct nx_options {
     int is_chosen[NX_MAX_CHECKS]; /* by index into nx_checks */
     const char *checks;           /* as given; NULL: all but those on request */
-    int is_quick;                 /* 1: --quick (also the default), 0: --full */
+    int is_quick, is_full;        /* one of them */
     int64_t measure_ns;           /* over all checks */
     int n_repetitions;
     int64_t sizes[NX_MAX_SIZES]; /* rising, bytes */
@@ -47,7 +47,7 @@ struct nx_options {
 
 /* Parses and checks the command line. Prints one line on stderr for what is wrong. Local.
  * @param speaks  whether this process prints lists (one of many ranks does).
- * @return 1 go on, 0 everything was done (--list-checks, --help), -1 usage error. */
+ * @return 1 go on, 0 everything was done (--list checks, --help), -1 usage error. */
 int nx_options_parse(int argc, char **argv, int speaks, struct nx_options *o);
 
 /* Time of one repetition of a check: its share of the measuring time by the weights of all that are chosen. */

@@ -141,7 +141,8 @@ const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o,
     if (op->has_bytes && size_problem(op, t, bytes, n_ranks, reason, reason_size)) return reason;
     /* compilers may read elements of a vector in a way that needs them where the data type wants them */
     if (r && o->buffer.alignment_bytes && o->buffer.alignment_bytes < t->size_bytes) {
-        snprintf(reason, reason_size, "--alignment: %s computes with elements of %s, which need %d bytes of alignment (got %lld)", op->name,
+        snprintf(reason, reason_size, "--buffer: alignment: %s computes with elements of %s, which need %d bytes of alignment (got %lld)",
+            op->name,
                  t->name, t->size_bytes, (long long)o->buffer.alignment_bytes);
         return reason;
     }

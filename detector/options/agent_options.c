@@ -4,31 +4,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/nl_error.h"
+#include "common/base/nl_options.h"
+#include "common/base/nl_words.h"
+#include "noisegen/agent/companion_options.h"
+
 #define LEAST_HALF_NS INT64_C(100000000)
 #define UNKNOWN_HALF_NS INT64_C(1000000000)
 #define LEAST_SETTLE_NS INT64_C(5000000)
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
-/* Ways to an agent, the stronger first: what is scraped has its name from the scrape only when nothing else says one. */
-static const char *const ways[] = {"agent-cmd", "agent-pid", "agent-cgroup", "agent-unit", "agent-on", "scrape", NULL};
-
-static int rank_of_way(const char *option) {
-    int i = 0;
-    while (ways[i] && strcmp(ways[i], option) != 0) i++;
-    return i;
+int nd_agent_take(struct nd_agent_options *a, const char *text) {
+    char **words, reason[128];
+    if (nl_words_split(text, &words, reason, sizeof reason) < 0) {
+        nl_error("--agent: '%s': %s", text, reason);
+        return -1;
+    }
+    for (char **word = words; *word && a->n_given < ND_AGENT_MAX_WORDS; word++)
+        if ((a->given[a->n_given] = (char *)nl_options_keep(*word, strlen(*word)))) a->n_given++;
+    nl_words_free(words);
+    return 0;
 }
 
-int nd_agent_take(struct nd_agent_options *a, const char *option, const char *value) {
-    char *word;
-    if (a->n_words == ND_AGENT_MAX_WORDS || asprintf(&word, value ? "--%s=%s" : "--%s", option, value) < 0) return -1;
-    a->words[a->n_words++] = word;
-    if (strcmp(option, "agent-name") == 0) a->name = value;
-    int rank = rank_of_way(option);
-    if (ways[rank] && (!a->way || rank < rank_of_way(a->way))) {
-        a->way = ways[rank];
-        a->way_value = value;
+int nd_agent_read(struct nd_agent_options *a) {
+    char *argv[ND_AGENT_MAX_WORDS + 2] = {"noiselab-agent"};
+    struct na_options o;
+    if (a->n_given == 0) return 0;
+    if (a->n_given == ND_AGENT_MAX_WORDS) {
+        nl_error("--agent: too many words");
+        return -1;
     }
+    memcpy(argv + 1, a->given, (size_t)a->n_given * sizeof *argv);
+    a->n_words = na_options_take(a->n_given + 1, argv, &o, a->words, ND_AGENT_MAX_WORDS - 2);
+    if (a->n_words < 0) return -1;
+    /* ways to an agent, the stronger first: what is scraped has its name from the scrape only when nothing else says one */
+    a->way = o.cmd ? "agent-cmd" : o.pid ? "agent-pid" : o.cgroup ? "agent-cgroup" : o.unit ? "agent-unit" : o.on ? "agent-on" : "scrape";
+    for (int i = 0; i < a->n_words; i++) {
+        const char *word = a->words[i] + strlen("--"), *value = strchr(word, '=');
+        if (value && strlen(a->way) == (size_t)(value - word) && strncmp(word, a->way, strlen(a->way)) == 0) a->way_value = value + 1;
+    }
+    a->is_started = o.cmd && !o.freezes;
+    a->name = o.name;
+    a->timeout_ns = o.timeout_ns;
     return 0;
 }
 
@@ -95,12 +113,17 @@ void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_N
     if (!*name) snprintf(name, ND_AGENT_NAME_BYTES + 1, "agent");
 }
 
-int nd_agent_complete(struct nd_agent_options *a, int64_t half_ns) {
+int nd_agent_complete(struct nd_agent_options *a, int is_frozen, int64_t half_ns) {
     if (a->settle_ns < 0) {
         a->settle_ns = a->period_ns ? a->period_ns / 2 : half_ns / 10;
         if (a->settle_ns < LEAST_SETTLE_NS) a->settle_ns = LEAST_SETTLE_NS;
     }
+    if (is_frozen && a->is_started) a->words[a->n_words++] = "--freeze";
     if (a->name) return 0;
     nd_agent_make_name(a->way, a->way_value, a->made_name);
-    return nd_agent_take(a, "agent-name", a->made_name);
+    a->name = a->made_name;
+    char *word;
+    if (asprintf(&word, "--agent-name=%s", a->made_name) < 0) return -1;
+    a->words[a->n_words++] = word; /* lives as long as the process */
+    return 0;
 }

@@ -6,13 +6,16 @@
 
 #include "detector/nodes/nodes.h"
 
-enum { ND_AGENT_MAX_WORDS = 40, ND_AGENT_NAME_BYTES = 32 };
+enum { ND_AGENT_MAX_WORDS = 80, ND_AGENT_NAME_BYTES = 32 };
 
 struct nd_agent_options {
+    char *given[ND_AGENT_MAX_WORDS]; /* of --agent, as they stand there; owned by the process */
+    int n_given;
     const char *words[ND_AGENT_MAX_WORDS + 1]; /* for noiselab-agent, `--option=value`, ended by NULL; all owned by the process */
     int n_words;
     const char *way;       /* the option that says which agent: "agent-pid"; NULL: there is no agent */
     const char *way_value;
+    int is_started;        /* 1: it is a command that is started and ended for each half, not frozen */
     const char *name;      /* its `kind` in the files; NULL: there is no agent */
     int64_t period_ns;     /* at which it samples; 0 not known */
     int64_t interval_ns;   /* recorded only; 0 not given */
@@ -22,15 +25,18 @@ struct nd_agent_options {
     char made_name[ND_AGENT_NAME_BYTES + 1];
 };
 
-/* Takes an option that is noiselab-agent's: passes it on, and keeps what says which agent it is. `value` NULL: an option without value.
- * @return 0, or -1 when there are too many, or memory is short. */
-int nd_agent_take(struct nd_agent_options *a, const char *option, const char *value);
+/* Takes words of noiselab-agent's command line, divided as a shell would. @return 0, or -1 after a message. */
+int nd_agent_take(struct nd_agent_options *a, const char *text);
+
+/* Reads what was taken, by noiselab-agent's own table, and keeps what says which agent it is. @return 0, or -1 after a message. */
+int nd_agent_read(struct nd_agent_options *a);
 
 /* Whether a way to the agent was given. */
 static inline int nd_agent_is_given(const struct nd_agent_options *a) { return a->way != 0; }
 
-/* Completes it: a name where none was given, and the settling time for halves of `half_ns`. 0, or -1 when memory is short. */
-int nd_agent_complete(struct nd_agent_options *a, int64_t half_ns);
+/* Completes it: frozen where it would be started if `is_frozen`, a name where none was given, and the settling time for halves of
+ * `half_ns`. 0, or -1 when memory is short. */
+int nd_agent_complete(struct nd_agent_options *a, int is_frozen, int64_t half_ns);
 
 /* How long a half is when nobody says: the smallest whole number of the agent's periods that is at least 0.1 s; 1 s when its period is not
  * known. */

@@ -1,6 +1,5 @@
 #include "detector/options/options.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "common/sys/nl_place.h"
 #include "common/base/nl_preset.h"
 #include "common/base/nl_units.h"
+#include "common/base/nl_words.h"
 #include "common/base/version.h"
 
 #define QUICK_NS INT64_C(25000000)        /* a half of design quick */
@@ -27,674 +27,384 @@ enum { LONG_HALVES = 10 };                /* a longer half of design quick, in h
 
 enum { LIST_BYTES = 4096, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; /* longest list on the command line, longest names */
 
-enum key {
-    KEY_OP = 0x100, KEY_BYTES, KEY_APP, KEY_BEAT, KEY_DESIGN, KEY_LEVELS, KEY_SECONDS, KEY_HALF, KEY_BLOCK, KEY_COUNT, KEY_PERIOD, KEY_KIND,
-    KEY_PATTERN,
-    KEY_ON, KEY_PHASE, KEY_PRESET,
-    KEY_NOISE_NODES, KEY_GENERATOR, KEY_SEED, KEY_OUT, KEY_LAUNCH_ID, KEY_TIMING, KEY_DETOUR, KEY_PREEMPTED, KEY_WARMUP, KEY_WAIT_QUIET,
-    KEY_OVERSUBSCRIBE, KEY_PROGRESS,
-    KEY_DRY_RUN, KEY_JSON, KEY_HELP, KEY_VERSION, KEY_LIST,
-    KEY_START, KEY_CLOCK, KEY_SYNC, KEY_SYNC_RANKS, KEY_SYNC_EXCHANGES, KEY_SYNC_EVERY, KEY_SLOT, KEY_GAMMA, KEY_EPS, KEY_STAGE, KEY_STAGE0,
-    KEY_LATE,
-    KEY_STOP_RULE, KEY_PRECISION, KEY_RAW, KEY_ARRIVAL, KEY_AMOUNT, KEY_TRACE, KEY_WORK, KEY_SELF_TEST, KEY_SYNC_ONLY, KEY_FAKE_CLOCK,
-    KEY_DATATYPE, KEY_REDUCE, KEY_ROOT, KEY_BUFFER, KEY_ALIGNMENT, KEY_PAGES, KEY_TOUCH, KEY_CHECK,
-    KEY_STOP_WHEN, KEY_MARGIN, KEY_LOOKS, KEY_SPENDING, KEY_ALPHA, KEY_ARMS, KEY_SET, KEY_EXTERNAL,
-    KEY_AGENT_PERIOD, KEY_AGENT_SETTLE, KEY_AGENT_NODES, KEY_AGENT_INTERVAL,
-    KEY_PASSED = 0x200,   /* options that are handed to the generator as they are */
-    KEY_TO_AGENT = 0x300, /* options that are handed to the agent's companion as they are */
-    KEY_END = 0x400,
-};
-
-static const struct argp_option option_rows[] = {
-    {0, 0, 0, 0, "What is timed:", 1},
-    {"op", KEY_OP, "LIST", 0,
-     "operations, comma-separated (see --list operations; default barrier,allreduce,alltoall); OP=ALGORITHM runs one by an algorithm of "
-     "the MPI library's (see --list algorithms; OP=default is its own choice)",
-     1},
-    {"bytes", KEY_BYTES, "LIST", 0, "message sizes, such as 8,2KiB,1MiB (default 2KiB)", 1},
-    {"app", KEY_APP, "DIR", 0, "in place of operations: the program whose profile is being written in DIR (see noiselab run agent --app)",
-     1},
-    {"beat", KEY_BEAT, "OP[:SIZE]", 0, "with --app: the MPI call whose repetition is timed (default: the one that repeats most regularly)",
-     1},
-    {"design", KEY_DESIGN, "NAME", 0, "order of the arms (see --list designs; default lockin)", 1},
-    {"arms", KEY_ARMS, "both|off|on", 0, "single: arms that this launch has; off: the treatment is left out (default both)", 1},
-    {"set", KEY_SET, "N", 0, "number of the set of launches, one for each arm, that this one belongs to; recorded", 1},
-    {"seconds", KEY_SECONDS, "TIME", 0,
-     "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to it", 1},
-    {"half-period", KEY_HALF, "TIME", 0, "lockin: length of a half (default 10ms); quick: of a short one (default 25ms)", 1},
-    {"block", KEY_BLOCK, "TIME", 0, "blocks: length of a block (default 1s); quick: of an undisturbed stretch (default 1s)", 1},
-    {"count", KEY_COUNT, "N", 0, "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1},
-    {"warmup", KEY_WARMUP, "TIME", 0, "run the schedule this long before the first row is taken (default 500ms)", 1},
-    {"wait-quiet", KEY_WAIT_QUIET, "TIME", 0,
-     "before measuring, wait up to this long until no rank's CPU is more than 2 % busy or stolen (default: report what is running, and "
-     "start)",
-     1},
-    {"per-operation-timing", KEY_TIMING, "auto|on|off", 0, "time every operation: histogram, detour, base (auto: off for single)", 1},
-    {"detour-threshold", KEY_DETOUR, "TIME", 0, "operations longer than this are detours (default: median + max(median, 1us))", 1},
-    {"preempted-by", KEY_PREEMPTED, "auto|scheduler|clocks", 0,
-     "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, which holds a "
-     "hypervisor's steal, too "
-     "(default auto: the scheduler, where it says it on all nodes)",
-     1},
-    {"datatype", KEY_DATATYPE, "NAME", 0, "of the operations' elements (see --list datatypes; default byte, for reductions double)", 1},
-    {"reduce", KEY_REDUCE, "NAME", 0, "reduction of the operations that reduce (see --list reductions; default sum)", 1},
-    {"root", KEY_ROOT, "RANK|rotate", 0, "of rooted operations; rotate: the next operation has the next root (default 0)", 1},
-    {"buffer", KEY_BUFFER, "reuse|rotate|flush", 0, "cache state of the buffers: warm, other buffers every time, flushed (default reuse)",
-     1},
-    {"alignment", KEY_ALIGNMENT, "SIZE", 0, "of the buffers, a power of two (default 4KiB)", 1},
-    {"pages", KEY_PAGES, "default|small|huge", 0, "pages that the system is asked for", 1},
-    {"first-touch", KEY_TOUCH, "own|first", 0, "CPU that touches the buffers first: the rank's own, or the first allowed one (default own)",
-     1},
-    {"check", KEY_CHECK, "once|every|off", 0,
-     "verify the results of operations once, after every operation (not with --start loop), or never (default once)", 1},
-    {0, 0, 0, 0, "Synchronised starts:", 6},
-    {"start", KEY_START, "NAME", 0, "how operations are started (see --list starts; default loop)", 6},
-    {"clock", KEY_CLOCK, "NAME", 0, "the clock of the starts (see --list clocks; default tsc where it may be trusted, else monotonic-raw)",
-     6},
-    {"sync", KEY_SYNC, "NAME", 0, "how clocks are compared (see --list syncs; default tree)", 6},
-    {"sync-ranks", KEY_SYNC_RANKS, "nodes|all", 0, "compare one clock for each node that has one, or every rank's (default nodes)", 6},
-    {"sync-exchanges", KEY_SYNC_EXCHANGES, "N", 0, "stop after N exchanges without a shorter round trip (default 100)", 6},
-    {"sync-every", KEY_SYNC_EVERY, "TIME", 0,
-     "compare clocks again after this time, or earlier when they drift apart; 0: never (default 10s)", 6},
-    {"slot", KEY_SLOT, "TIME", 0, "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)",
-     6},
-    {"gamma", KEY_GAMMA, "FACTOR", 0, "how much a slot grows that was too short, 1.01 to 2 (default 1.1)", 6},
-    {"eps", KEY_EPS, "PERCENT", 0, "share of late starts in a stage above which it grows (default 25; round: at most 1)", 6},
-    {"stage", KEY_STAGE, "N", 0, "window: starts in a stage (default 8)", 6},
-    {"stage-0", KEY_STAGE0, "N", 0, "operations of the stage that estimates the first slot (default 4)", 6},
-    {"late-bound", KEY_LATE, "TIME", 0,
-     "a start is late when a rank began by more after its time (default: 5 residuals of the clocks, at least 1us)", 6},
-    {"stop-rule", KEY_STOP_RULE, "none|count|error|median", 0,
-     "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; --precision", 6},
-    {"precision", KEY_PRECISION, "PERCENT", 0, "stop rule median: half-width of the median's 99 % interval (default 1)", 6},
-    {"arrival", KEY_ARRIVAL, "NAME", 0, "ranks that arrive late on purpose (see --list arrivals; default none)", 6},
-    {"arrival-amount", KEY_AMOUNT, "TIME|FACTORx", 0, "how late: a time, or times of the operation's own, such as 2x (default 1x)", 6},
-    {"arrival-trace", KEY_TRACE, "FILE", 0, "arrival trace: lines of rank and delays in ns", 6},
-    {"work", KEY_WORK, "TIME", 0, "equal work on all ranks between start and operation: shows natural imbalance", 6},
-    {"raw", KEY_RAW, "FILE", 0, "keep every start of every rank; a name without / is in the launch's folder", 6},
-    {"fake-clock", KEY_FAKE_CLOCK, "SPEC", 0, "for tests: OFFSET[,DRIFTppm[,JUMP@AFTER]], times the rank", 6},
-    {0, 0, 0, 0, "Ending early:", 7},
-    {"stop-when", KEY_STOP_WHEN, "never|decided", 0,
-     "lockin, blocks: end at a planned look once every slowdown is shown to be above or below the margin (default never)", 7},
-    {"margin", KEY_MARGIN, "PERCENT", 0, "margin of slowdown, 0 to 1000; with 0 only \"above\" can be shown (default 0)", 7},
-    {"looks", KEY_LOOKS, "N", 0, "planned looks, equally spaced over the rounds, at most 20 (default 5)", 7},
-    {"spending", KEY_SPENDING, "NAME", 0,
-     "alpha spending over the looks: obrien-fleming (little at first), pocock (evenly) (default obrien-fleming)", 7},
-    {"alpha", KEY_ALPHA, "P", 0, "one-sided error over all looks, for each cell, 0.000001 to 0.2 (default 0.01)", 7},
-    {0, 0, 0, 0, "Treatment:", 2},
-    {"levels", KEY_LEVELS, "LIST", 0,
-     "noise levels in percent of one CPU, 0 is the placebo (default 0,0.1,0.3,1; single: none); none: no generator", 2},
-    {"period", KEY_PERIOD, "TIME", 0, "period of the noise (default: the half-period, at most 10ms)", 2},
-    {"kind", KEY_KIND, "LIST", 0, "kinds of load, each crossed with each level (see noiselab-gen --list kinds; default spin)", 2},
-    {"pattern", KEY_PATTERN, "LIST", 0, "patterns of the bursts, crossed likewise (see noiselab-gen --list patterns; default periodic)", 2},
-    {"on", KEY_ON, "PLACES", 0,
-     "CPUs that get the noise on each node, all at once: " NL_PLACE_HELP
-     "; given again: further places, crossed likewise (default last: the "
-     "CPU of the node's last rank)",
-     2},
-    {"phase", KEY_PHASE, "LIST", 0, "phase of the noise across nodes: random, aligned, staggered; crossed likewise (default random)", 2},
-    {"preset", KEY_PRESET, "NAME", 0,
-     "kind, pattern and their options from a file (see noiselab-gen --list presets); options given here override it", 2},
-    {"noise-nodes", KEY_NOISE_NODES, "all|first|LIST", 0,
-     "nodes that get a generator: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 2},
-    {"external", KEY_EXTERNAL, "NAME", 0,
-     "single: name of an external treatment of the whole launch, present (--arms on) or not (--arms off); no generator is started", 2},
-    {0, 0, 0, 0, "Treatment, handed to noiselab-gen:", 3},
-    {"jitter", KEY_PASSED, "PERCENT", 0, "jittered: the share of the period's room that a burst's place is drawn from", 3},
-    {"group", KEY_PASSED + 1, "N", 0, "bursts: number of bursts in a group", 3},
-    {"spacing", KEY_PASSED + 2, "TIME", 0, "bursts: from one burst of a group to the next", 3},
-    {"replay", KEY_PASSED + 3, "FILE", 0, "replay: the trace; its bursts are stretched so that it delivers each level", 3},
-    {"replay-unit", KEY_PASSED + 14, "UNIT", 0, "replay: unit of the trace's times: ns, us, ms or s", 3},
-    {"scale-period", KEY_PASSED + 4, "FACTOR", 0, "replay: stretches the times between bursts", 3},
-    {"array-bytes", KEY_PASSED + 5, "SIZE", 0, "sum, membw: size of the array", 3},
-    {"cache-level", KEY_PASSED + 6, "2|3", 0, "cache: which cache", 3},
-    {"cache-share", KEY_PASSED + 7, "PERCENT", 0, "cache: how much of it is evicted", 3},
-    {"address", KEY_PASSED + 8, "PROTOCOL:IP:PORT", 0, "net: where messages go", 3},
-    {"message-bytes", KEY_PASSED + 9, "SIZE", 0, "net: size of a message", 3},
-    {"folder", KEY_PASSED + 10, "DIR", 0, "disk: where to write", 3},
-    {"duty-cap", KEY_PASSED + 11, "PERCENT", 0, "refuse a higher level", 3},
-    {"carry", KEY_PASSED + 12, "N", 0, "carry over at most N bursts' worth of time that the CPU was taken", 3},
-    {"tolerance", KEY_PASSED + 13, "PERCENT", 0, "bound of the generator's own certificate", 3},
-    {"generator", KEY_GENERATOR, "PATH", 0, "the noiselab-gen to use (default: the one beside this program)", 3},
-    {0, 0, 0, 0, "An agent as treatment, switched from half to half (one of the first six, or --scrape alone):", 8},
-    {"agent-cmd", KEY_TO_AGENT, "CMD", 0, "a command, started for on halves and stopped for off halves", 8},
-    {"agent-pid", KEY_TO_AGENT + 1, "PID", 0, "a running process and its children, frozen in off halves", 8},
-    {"agent-cgroup", KEY_TO_AGENT + 2, "PATH", 0, "a control group, frozen in off halves", 8},
-    {"agent-unit", KEY_TO_AGENT + 3, "NAME.service", 0, "a running systemd unit, frozen in off halves", 8},
-    {"agent-on", KEY_TO_AGENT + 4, "CMD", 0, "the command that switches it on, together with --agent-off", 8},
-    {"agent-off", KEY_TO_AGENT + 5, "CMD", 0, "the command that switches it off", 8},
-    {"scrape", KEY_TO_AGENT + 6, "CMD", 0, "a command that scrapes the agent, run every --scrape-period in on halves", 8},
-    {"scrape-period", KEY_TO_AGENT + 7, "TIME", 0, "from one scrape to the next", 8},
-    {"scrape-cpu", KEY_TO_AGENT + 8, "LIST", 0, "CPUs of the scrape command", 8},
-    {"agent-cpu", KEY_TO_AGENT + 9, "LIST", 0, "CPUs of a started command", 8},
-    {"freeze", KEY_TO_AGENT + 15, 0, 0,
-     "with --agent-cmd: the command is started once, and frozen in off halves (in the design quick always)", 8},
-    {"shell", KEY_TO_AGENT + 10, 0, 0, "run commands with sh -c; without it they are split into words, and nothing is expanded", 8},
-    {"agent-name", KEY_TO_AGENT + 11, "NAME", 0,
-     "what it is called in the files (default: its script or program, unit, control group or process)", 8},
-    {"agent-timeout", KEY_TO_AGENT + 12, "TIME", 0, "how long a switch may take (default 30s)", 8},
-    {"who", KEY_TO_AGENT + 13, "auto|cpu|thread|schedstat|none", 0,
-     "how to find out who took the ranks' CPUs (default auto: the best permitted)", 8},
-    {"keep-bursts", KEY_TO_AGENT + 14, "auto|yes|no", 0, "write a trace of the single bursts (default auto)", 8},
-    {"agent-period", KEY_AGENT_PERIOD, "TIME", 0,
-     "its sampling period: each half holds whole periods (default half: at least 100ms; 1s when no period is given)", 8},
-    {"agent-settle", KEY_AGENT_SETTLE, "TIME", 0, "untimed operations after each switch (default: half of its period, at least 5ms)", 8},
-    {"agent-nodes", KEY_AGENT_NODES, "all|first|LIST", 0,
-     "nodes whose agent is switched: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 8},
-    {"agent-interval", KEY_AGENT_INTERVAL, "TIME", 0, "the sampling interval it was set to; recorded only", 8},
-    {0, 0, 0, 0, "Run:", 4},
-    {"seed", KEY_SEED, "N", 0, "seed of the random order (default: from the clock, recorded)", 4},
-    {"out", KEY_OUT, "DIR", 0, "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 4},
-    {"launch-id", KEY_LAUNCH_ID, "ID", 0, "name of the launch's folder (default: time, host and process number)", 4},
-    {"oversubscribe", KEY_OVERSUBSCRIBE, 0, 0, "allow more ranks than CPUs on a node", 4},
-    {"progress", KEY_PROGRESS, "auto|terminal|lines|off", 0, NL_PROGRESS_HELP, 4},
-    {"self-test", KEY_SELF_TEST, 0, 0,
-     "time operations of known length with synchronised starts and report the quality of the starts; status 1: not good enough", 4},
-    {"sync-only", KEY_SYNC_ONLY, 0, 0, "compare the ranks' clocks, print the table, and end", 4},
-    {"dry-run", KEY_DRY_RUN, 0, 0, "check the options, print what would be run, and end", 4},
-    {"json", KEY_JSON, 0, 0, "with --dry-run: print it as JSON", 4},
-    {0, 0, 0, 0, "Information:", 5},
-    {"help", KEY_HELP, 0, 0, "this text", 5},
-    {"version", KEY_VERSION, 0, 0, "the version and the commit it was built from", 5},
-    {"list", KEY_LIST, "WHAT", 0,
-     "operations (that can be timed), algorithms (that this MPI library lets one choose), designs, channels (figures of each half), "
-     "starts, clocks, syncs, arrivals, datatypes, reductions", 5},
-    {0},
-};
-
-/* What has to be asked for, too, or an option would be without effect. */
+/* Tags of rows: what has to be asked for, too, or an option would be without effect. */
 enum need {
-    NEEDS_STARTS, NEEDS_SCHEDULE, NEEDS_STAGES, NEEDS_PATIENCE, NEEDS_AMOUNT, NEEDS_MEDIAN, NEEDS_LOOKS, NEEDS_GENERATOR, NEEDS_AGENT,
-    NEEDS_OPERATIONS, NEEDS_PROGRAM,
-    N_NEEDS
+    NEEDS_STARTS = 1, NEEDS_SCHEDULE = 2, NEEDS_STAGES = 4, NEEDS_PATIENCE = 8, NEEDS_AMOUNT = 16, NEEDS_MEDIAN = 32, NEEDS_LOOKS = 64,
+    NEEDS_GENERATOR = 128, NEEDS_AGENT = 256, NEEDS_OPERATIONS = 512, NEEDS_PROGRAM = 1024
 };
 
-static const struct {
-    int key;
-    enum need need;
-} needs[] = {
-    {KEY_OP, NEEDS_OPERATIONS},
-    {KEY_BYTES, NEEDS_OPERATIONS},
-    {KEY_COUNT, NEEDS_OPERATIONS},
-    {KEY_TIMING, NEEDS_OPERATIONS},
-    {KEY_DETOUR, NEEDS_OPERATIONS},
-    {KEY_DATATYPE, NEEDS_OPERATIONS},
-    {KEY_REDUCE, NEEDS_OPERATIONS},
-    {KEY_ROOT, NEEDS_OPERATIONS},
-    {KEY_BUFFER, NEEDS_OPERATIONS},
-    {KEY_ALIGNMENT, NEEDS_OPERATIONS},
-    {KEY_PAGES, NEEDS_OPERATIONS},
-    {KEY_TOUCH, NEEDS_OPERATIONS},
-    {KEY_CHECK, NEEDS_OPERATIONS},
-    {KEY_START, NEEDS_OPERATIONS},
-    {KEY_SELF_TEST, NEEDS_OPERATIONS},
-    {KEY_SYNC_ONLY, NEEDS_OPERATIONS},
-    {KEY_BEAT, NEEDS_PROGRAM},
-    {KEY_SYNC, NEEDS_STARTS},
-    {KEY_SYNC_RANKS, NEEDS_STARTS},
-    {KEY_SYNC_EXCHANGES, NEEDS_STARTS},
-    {KEY_SYNC_EXCHANGES, NEEDS_PATIENCE},
-    {KEY_SYNC_EVERY, NEEDS_STARTS},
-    {KEY_FAKE_CLOCK, NEEDS_STARTS},
-    {KEY_SLOT, NEEDS_STARTS},
-    {KEY_SLOT, NEEDS_SCHEDULE},
-    {KEY_GAMMA, NEEDS_STARTS},
-    {KEY_GAMMA, NEEDS_SCHEDULE},
-    {KEY_EPS, NEEDS_STARTS},
-    {KEY_EPS, NEEDS_SCHEDULE},
-    {KEY_STAGE, NEEDS_STARTS},
-    {KEY_STAGE, NEEDS_STAGES},
-    {KEY_STAGE0, NEEDS_STARTS},
-    {KEY_LATE, NEEDS_STARTS},
-    {KEY_STOP_RULE, NEEDS_STARTS},
-    {KEY_PRECISION, NEEDS_STARTS},
-    {KEY_PRECISION, NEEDS_MEDIAN},
-    {KEY_RAW, NEEDS_STARTS},
-    {KEY_ARRIVAL, NEEDS_STARTS},
-    {KEY_AMOUNT, NEEDS_STARTS},
-    {KEY_AMOUNT, NEEDS_AMOUNT},
-    {KEY_TRACE, NEEDS_STARTS},
-    {KEY_WORK, NEEDS_STARTS},
-    {KEY_SELF_TEST, NEEDS_STARTS},
-    {KEY_MARGIN, NEEDS_LOOKS},
-    {KEY_LOOKS, NEEDS_LOOKS},
-    {KEY_SPENDING, NEEDS_LOOKS},
-    {KEY_ALPHA, NEEDS_LOOKS},
-    {KEY_LEVELS, NEEDS_GENERATOR},
-    {KEY_PERIOD, NEEDS_GENERATOR},
-    {KEY_KIND, NEEDS_GENERATOR},
-    {KEY_PATTERN, NEEDS_GENERATOR},
-    {KEY_ON, NEEDS_GENERATOR},
-    {KEY_PHASE, NEEDS_GENERATOR},
-    {KEY_PRESET, NEEDS_GENERATOR},
-    {KEY_NOISE_NODES, NEEDS_GENERATOR},
-    {KEY_GENERATOR, NEEDS_GENERATOR},
-    {KEY_AGENT_PERIOD, NEEDS_AGENT},
-    {KEY_AGENT_SETTLE, NEEDS_AGENT},
-    {KEY_AGENT_NODES, NEEDS_AGENT},
-};
-
-/* What argp hands from option to option: names are resolved once all options are known. */
+/* What goes from function to function: names are resolved once all options are known. */
 struct parsing {
     struct nd_options *o;
-    const char *operations, *sizes, *levels, *kinds, *patterns, *phases, *amount;
-    const char *needing[N_NEEDS]; /* by enum need: the last option given that has it; NULL: none */
-    int start_given;
-    int64_t half_ns, block_ns;
-    int design_given;
-    int listed, failed, speaks;
-    int next; /* index of the argument after the last good one: where argp stopped */
-    struct nl_nearest nearest; /* what was meant by the word that is refused next, if that one was looked up in a table */
+    struct nl_command_line *line;
+    int speaks;
 };
 
-static int bad(struct parsing *p, const char *option, const char *value, const char *wanted) {
-    char meant[96] = "";
-    if (p->nearest.word == value) nl_nearest_tell(&p->nearest, meant, sizeof meant);
-    nl_error("%s: '%s' is not %s%s", option, value, wanted, meant);
-    p->failed = 1;
-    return EINVAL;
+static int bad(const char *option, const char *value, const char *wanted) {
+    nl_error("%s: '%s' is not %s", option, value, wanted);
+    return -1;
 }
-
-/* A word that is in no row of a table. */
-#define BAD_ROW(p, option, arg, wanted, rows)         \
-    do {                                              \
-        NL_NEAREST_ROWS(&(p)->nearest, arg, rows);    \
-        return bad(p, option, arg, wanted);           \
-    } while (0)
 
 static void note(struct nd_options *o, const char *text) {
     if (o->n_notes < ND_MAX_NOTES) snprintf(o->notes[o->n_notes++], sizeof o->notes[0], "%s", text);
 }
 
-/* Letters, digits and ._- only: it may be a folder's name and a CSV field. */
-static int is_plain_name(const char *text, size_t most_bytes) {
-    if (!*text || *text == '.' || strlen(text) > most_bytes) return 0;
-    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == strlen(text);
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state);
-
-static const struct argp parser = {
-    option_rows,
-    parse_option,
-    "",
-    "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
-    "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 the answer is no (--self-test, "
-    "--check every), 2 usage or environment error.",
-    NULL,
-    NULL,
-    NULL,
-};
-
 const char *const nd_check_names[] = {[ND_CHECK_ONCE] = "once", [ND_CHECK_EVERY] = "every", [ND_CHECK_OFF] = "off", NULL};
 const char *const nd_arms_names[] = {[ND_ARMS_BOTH] = "both", [ND_ARMS_OFF] = "off", [ND_ARMS_ON] = "on", NULL};
 const char *const nd_phase_names[] = {
     [ND_PHASE_RANDOM] = "random", [ND_PHASE_ALIGNED] = "aligned", [ND_PHASE_STAGGERED] = "staggered", NULL};
+static const char *const switch_names[] = {[ND_AUTO] = "auto", [ND_ON] = "on", [ND_OFF_SWITCH] = "off", NULL};
+static const char *const stop_names[] = {"never", "decided", NULL};
+static const char *const sync_ranks_names[] = {"nodes", "all", NULL};
+
+/* ---- functions of rows: each returns NULL or what it would have liked ---- */
 
 /* Words like those of nl_place_resolve: they are a CSV field, too. */
-static error_t add_place(struct parsing *p, const char *text) {
-    struct nd_options *o = p->o;
+static const char *add_place(struct nl_command_line *line, const char *text) {
+    struct nd_options *o = line->target;
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:,";
-    if (!*text || strlen(text) > 128 || strspn(text, allowed) != strlen(text))
-        return bad(p, "--on", text, "a list of places (" NL_PLACE_HELP ")");
+    if (!*text || strlen(text) > 128 || strspn(text, allowed) != strlen(text)) return "a list of places (" NL_PLACE_HELP ")";
     for (int i = 0; i < o->n_places; i++)
-        if (strcmp(o->places[i], text) == 0) return bad(p, "--on", text, "a new place: it was given before");
-    if (o->n_places == ND_MAX_FACTOR) return bad(p, "--on", text, "accepted: there are 16 places already");
+        if (strcmp(o->places[i], text) == 0) return "a new place: it was given before";
+    if (o->n_places == ND_MAX_FACTOR) return "accepted: there are 16 places already";
     o->places[o->n_places++] = text;
-    return 0;
-}
-
-static const char *option_name(int key) {
-    for (const struct argp_option *row = option_rows; row->name || row->doc; row++)
-        if (row->key == key) return row->name;
     return NULL;
 }
 
-/* Puts an option on the generator's command line. */
-static error_t pass(struct parsing *p, const char *name, const char *value) {
-    struct nd_options *o = p->o;
-    char *word;
-    if (o->n_passed == ND_MAX_PASSED || asprintf(&word, "--%s=%s", name, value) < 0)
-        return bad(p, name, value, "accepted: too many options");
-    o->passed[o->n_passed++] = word; /* lives as long as the process */
-    return 0;
-}
-
-/* argp's own --help and --version cannot be had without its two-line error messages, so they are ours. */
-static void print_information(int key) {
-    if (key == KEY_HELP)
-        argp_help(&parser, stdout, ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, "noiselab-detect");
-    if (key == KEY_VERSION) {
-        printf("noiselab-detect %s (%s)%s%s\n", NOISELAB_VERSION, nl_git, nl_likwid ? ", with " : ", without LIKWID",
-               nl_likwid ? nl_likwid : "");
-    }
-}
-
-static const char *const listed_words[] = {"operations", "algorithms", "designs",   "channels",   "starts", "clocks",
-                                           "syncs",      "arrivals",   "datatypes", "reductions", NULL};
-
-static void print_list(struct parsing *p, const char *what) {
-    char reason[256];
-    if (strcmp(what, "operations") == 0)
-        for (int i = 0; nd_ops[i]; i++) printf("%-25s %s\n", nd_ops[i]->name, nd_ops[i]->help);
-    if (strcmp(what, "designs") == 0)
-        for (int i = 0; nd_designs[i]; i++) printf("%-10s %s\n", nd_designs[i]->name, nd_designs[i]->help);
-    if (strcmp(what, "starts") == 0)
-        for (int i = 0; nd_start_modes[i]; i++) printf("%-10s %s\n", nd_start_modes[i]->name, nd_start_modes[i]->help);
-    if (strcmp(what, "clocks") == 0)
-        for (int i = 0; nd_clock_kinds[i]; i++) printf("%-13s %s\n", nd_clock_kinds[i]->name, nd_clock_kinds[i]->help);
-    if (strcmp(what, "syncs") == 0)
-        for (int i = 0; nd_sync_methods[i]; i++) printf("%-10s %s\n", nd_sync_methods[i]->name, nd_sync_methods[i]->help);
-    if (strcmp(what, "arrivals") == 0)
-        for (int i = 0; nd_arrivals[i]; i++) printf("%-10s %s\n", nd_arrivals[i]->name, nd_arrivals[i]->help);
-    if (strcmp(what, "datatypes") == 0)
-        for (int i = 0; nd_datatypes[i]; i++) printf("%-10s %d bytes\n", nd_datatypes[i]->name, nd_datatypes[i]->size_bytes);
-    if (strcmp(what, "reductions") == 0)
-        for (int i = 0; nd_reductions[i]; i++) {
-            printf("%-10s of", nd_reductions[i]->name);
-            for (int j = 0; nd_datatypes[j]; j++)
-                if (nd_reduction_knows(nd_reductions[i], nd_datatypes[j])) printf(" %s", nd_datatypes[j]->name);
-            putchar('\n');
-        }
-    if (strcmp(what, "channels") == 0)
-        for (int i = 0; nd_channels[i].name; i++)
-            printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
-    if (strcmp(what, "algorithms") == 0 && nd_algorithms_print(stdout, reason, sizeof reason)) {
-        nl_error("--list algorithms: %s", reason);
-        p->failed = 1;
-    }
-}
-
-/* One of the names, or a message. */
-static error_t parse_name(struct parsing *p, const char *option, const char *arg, const char *const *names, const char *wanted, int *out) {
-    for (int i = 0; names[i]; i++)
-        if (strcmp(names[i], arg) == 0) {
-            *out = i;
-            return 0;
-        }
-    nl_nearest_begin(&p->nearest, arg);
-    for (int i = 0; names[i]; i++) nl_nearest_offer(&p->nearest, names[i]);
-    return bad(p, option, arg, wanted);
-}
-
-static error_t parse_switch(struct parsing *p, const char *option, const char *arg, enum nd_switch *out) {
-    static const char *const names[] = {"auto", "on", "off", NULL}; /* by enum nd_switch */
-    int i = ND_AUTO;
-    error_t rc = parse_name(p, option, arg, names, "auto, on or off", &i);
-    *out = (enum nd_switch)i;
-    return rc;
-}
-
-static error_t parse_progress(struct parsing *p, const char *arg) {
-    int form = NL_PROGRESS_AUTO;
-    error_t rc = parse_name(p, "--progress", arg, nl_progress_names, NL_PROGRESS_WANTED, &form);
-    p->o->progress = (enum nl_progress_form)form;
-    return rc;
-}
-
-static error_t parse_number(struct parsing *p, const char *option, const char *arg, double least, double most, double *out) {
-    char wanted[96], *end;
-    double value = strtod(arg, &end);
-    snprintf(wanted, sizeof wanted, "a number from %g to %g", least, most);
-    if (end == arg || *end || !(value >= least && value <= most)) return bad(p, option, arg, wanted);
-    *out = value;
-    return 0;
-}
-
-static error_t parse_whole(struct parsing *p, const char *option, const char *arg, int most, int *out) {
-    char wanted[96];
-    int64_t value;
-    snprintf(wanted, sizeof wanted, "a whole number from 1 to %d", most);
-    if (nl_parse_int(arg, 1, most, &value)) return bad(p, option, arg, wanted);
-    *out = (int)value;
-    return 0;
-}
-
-static error_t parse_preempted(struct parsing *p, const char *arg) {
-    int source = NL_PREEMPTED_AUTO;
-    error_t rc = parse_name(p, "--preempted-by", arg, nl_preempted_names, "auto, scheduler or clocks", &source);
-    p->o->preempted_by = (enum nl_preempted_source)source;
-    return rc;
-}
-
-static error_t parse_root(struct parsing *p, const char *arg) {
+static const char *set_root(struct nl_command_line *line, const char *text) {
+    struct nd_op_options *op = &((struct nd_options *)line->target)->op;
     int64_t root = 0;
-    p->o->op.rotates_root = strcmp(arg, "rotate") == 0;
-    if (!p->o->op.rotates_root && nl_parse_int(arg, 0, INT_MAX - 1, &root)) return bad(p, "--root", arg, "a rank or the word rotate");
-    p->o->op.root = (int)root;
-    return 0;
+    op->rotates_root = strcmp(text, "rotate") == 0;
+    if (!op->rotates_root && nl_parse_int(text, 0, INT_MAX - 1, &root)) return "a rank or the word rotate";
+    op->root = (int)root;
+    return NULL;
 }
 
-/* Options that say what operations work on. */
-static error_t parse_data_option(struct parsing *p, int key, char *arg) {
-    struct nd_options *o = p->o;
-    struct nd_buffer_options *b = &o->op.buffer;
-    int i = 0;
-    error_t rc = 0;
-    switch (key) {
-    case KEY_DATATYPE:
-        if ((o->op.datatype = nd_datatype_find(arg))) return 0;
-        BAD_ROW(p, "--datatype", arg, "a data type (see --list datatypes)", nd_datatypes);
-    case KEY_REDUCE:
-        if ((o->op.reduction = nd_reduction_find(arg))) return 0;
-        BAD_ROW(p, "--reduce", arg, "a reduction (see --list reductions)", nd_reductions);
-    case KEY_ROOT: return parse_root(p, arg);
-    case KEY_BUFFER:
-        rc = parse_name(p, "--buffer", arg, nd_buffer_use_names, "reuse, rotate or flush", &i);
-        b->use = (enum nd_buffer_use)i;
-        return rc;
-    case KEY_PAGES:
-        rc = parse_name(p, "--pages", arg, nd_pages_names, "default, small or huge", &i);
-        b->pages = (enum nd_pages)i;
-        return rc;
-    case KEY_TOUCH:
-        rc = parse_name(p, "--first-touch", arg, nd_first_touch_names, "own or first", &i);
-        b->touch = (enum nd_first_touch)i;
-        return rc;
-    case KEY_ALIGNMENT:
-        if (nl_parse_size(arg, &b->alignment_bytes) == 0 && b->alignment_bytes >= 1 && b->alignment_bytes <= INT64_C(1) << 30 &&
-            (b->alignment_bytes & (b->alignment_bytes - 1)) == 0)
-            return 0;
-        return bad(p, "--alignment", arg, "a power of two from 1 to 1GiB");
-    default:
-        rc = parse_name(p, "--check", arg, nd_check_names, "once, every or off", &i);
-        o->check = (enum nd_check)i;
-        o->op.checks_every = i == ND_CHECK_EVERY;
-        return rc;
-    }
+static const char *set_alignment(struct nl_command_line *line, const char *text) {
+    int64_t *bytes = &((struct nd_options *)line->target)->op.buffer.alignment_bytes;
+    int is_power = nl_parse_size(text, bytes) == 0 && *bytes >= 1 && *bytes <= INT64_C(1) << 30 && (*bytes & (*bytes - 1)) == 0;
+    return is_power ? NULL : "a power of two from 1 to 1GiB";
 }
 
-/* Options of a run that may end early, and of launches that have one arm. */
-static error_t parse_plan_option(struct parsing *p, int key, char *arg) {
-    static const char *const stops[] = {"never", "decided", NULL};
-    struct nd_options *o = p->o;
-    struct nd_sequential_options *s = &o->sequential;
-    int i = 0;
-    error_t rc = 0;
-    switch (key) {
-    case KEY_STOP_WHEN: return parse_name(p, "--stop-when", arg, stops, "never or decided", &s->stops);
-    case KEY_MARGIN: return parse_number(p, "--margin", arg, 0, 1000, &s->margin_percent);
-    case KEY_LOOKS: return parse_whole(p, "--looks", arg, ND_MAX_LOOKS, &s->n_looks);
-    case KEY_SPENDING: return (s->spending = nd_spending_find(arg)) ? 0 : bad(p, "--spending", arg, "obrien-fleming or pocock");
-    case KEY_ALPHA: return parse_number(p, "--alpha", arg, 1e-6, 0.2, &s->alpha);
-    case KEY_ARMS:
-        rc = parse_name(p, "--arms", arg, nd_arms_names, "both, off or on", &i);
-        o->which_arms = (enum nd_arms)i;
-        return rc;
-    case KEY_EXTERNAL:
-        o->external = arg;
-        if (is_plain_name(arg, KIND_BYTES)) return 0;
-        return bad(p, "--external", arg, "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)");
-    default: return parse_whole(p, "--set", arg, INT_MAX, &o->set);
-    }
+static const char *set_spending(struct nl_command_line *line, const char *text) {
+    struct nd_sequential_options *s = &((struct nd_options *)line->target)->sequential;
+    return (s->spending = nd_spending_find(text)) ? NULL : "obrien-fleming or pocock";
 }
 
-/* Options of synchronised starts. */
-static error_t parse_start_option(struct parsing *p, int key, char *arg) {
-    struct nd_start_options *s = &p->o->start;
-    int i = 0;
-    error_t rc = 0;
-    switch (key) {
-    case KEY_START:
-        p->start_given = 1;
-        if ((s->mode = nd_start_mode_find(arg))) return 0;
-        BAD_ROW(p, "--start", arg, "a way to start (see --list starts)", nd_start_modes);
-    case KEY_CLOCK:
-        if ((s->clock = nd_clock_find(arg))) return 0;
-        BAD_ROW(p, "--clock", arg, "a clock (see --list clocks)", nd_clock_kinds);
-    case KEY_SYNC:
-        if ((s->sync.method = nd_sync_find(arg))) return 0;
-        BAD_ROW(p, "--sync", arg, "a way to compare clocks (see --list syncs)", nd_sync_methods);
-    case KEY_SYNC_RANKS:
-        s->sync.every_rank = strcmp(arg, "all") == 0;
-        return s->sync.every_rank || strcmp(arg, "nodes") == 0 ? 0 : bad(p, "--sync-ranks", arg, "nodes or all");
-    case KEY_SYNC_EXCHANGES: return parse_whole(p, "--sync-exchanges", arg, 1000000, &s->sync.patience);
-    case KEY_SYNC_EVERY:
-        return nl_parse_duration_or_zero(arg, &s->sync_every_ns) ? bad(p, "--sync-every", arg, "a duration with its unit (try 10s, 0s)")
-                                                                 : 0;
-    case KEY_FAKE_CLOCK: s->fake_clock = arg; return 0;
-    case KEY_SLOT: return nl_parse_duration(arg, &s->slot_ns) ? bad(p, "--slot", arg, NL_DURATION_HELP) : 0;
-    case KEY_GAMMA: return parse_number(p, "--gamma", arg, 1.01, 2, &s->gamma);
-    case KEY_EPS:
-        rc = parse_number(p, "--eps", arg, 0.1, 100, &s->eps);
-        s->eps /= 100;
-        return rc;
-    case KEY_STAGE: return parse_whole(p, "--stage", arg, ND_BATCH, &s->n_stage_starts);
-    case KEY_STAGE0: return parse_whole(p, "--stage-0", arg, ND_BATCH, &s->n_first_starts);
-    case KEY_LATE: return nl_parse_duration(arg, &s->late_bound_ns) ? bad(p, "--late-bound", arg, NL_DURATION_HELP) : 0;
-    case KEY_STOP_RULE:
-        rc = parse_name(p, "--stop-rule", arg, nd_stop_rule_names, "none, count, error or median", &i);
-        s->stop_rule = (enum nd_stop_rule)i;
-        return rc;
-    case KEY_PRECISION: return parse_number(p, "--precision", arg, 0.1, 50, &s->precision_percent);
-    case KEY_ARRIVAL:
-        if ((s->arrival = nd_arrival_find(arg))) return 0;
-        BAD_ROW(p, "--arrival", arg, "a pattern of late ranks (see --list arrivals)", nd_arrivals);
-    case KEY_AMOUNT: p->amount = arg; return 0;
-    case KEY_TRACE: s->arrival_trace = arg; return 0;
-    case KEY_WORK: return nl_parse_duration(arg, &s->work_ns) ? bad(p, "--work", arg, NL_DURATION_HELP) : 0;
-    default: s->raw = arg; return *arg ? 0 : bad(p, "--raw", arg, "a file name");
-    }
+/* How late ranks come: a time, or 2x. */
+static const char *set_amount(struct nl_command_line *line, const char *text) {
+    struct nd_start_options *s = &((struct nd_options *)line->target)->start;
+    char *end;
+    double factor = strtod(text, &end);
+    int is_factor = end > text && strcmp(end, "x") == 0 && factor > 0 && factor <= 1e6;
+    if (is_factor) s->arrival_factor = factor;
+    return is_factor || nl_parse_duration(text, &s->arrival_ns) == 0 ? NULL : "a time or a multiple of the operation's (try 50us, 2x)";
 }
 
-static error_t parse_nodes(struct parsing *p, const char *arg, struct nd_nodes *nodes) {
+static const char *set_beat(struct nl_command_line *line, const char *text) {
+    struct nd_beat beat;
+    ((struct nd_options *)line->target)->beat = text;
+    return nd_beat_parse(text, &beat) ? "an MPI call and its size (try allreduce:8, send:64KiB, barrier)" : NULL;
+}
+
+static const char *set_nodes(const char *text, struct nd_nodes *nodes) {
     char reason[256];
-    nodes->text = arg;
+    nodes->text = text;
     nl_hostlist_free(&nodes->hosts);
-    nodes->which = strcmp(arg, "all") == 0 ? ND_NODES_ALL : strcmp(arg, "first") == 0 ? ND_NODES_FIRST : ND_NODES_LISTED;
-    if (nodes->which != ND_NODES_LISTED || !nl_hostlist_read(arg, ND_MAX_NODES_LISTED, &nodes->hosts, reason, sizeof reason)) return 0;
+    nodes->which = strcmp(text, "all") == 0 ? ND_NODES_ALL : strcmp(text, "first") == 0 ? ND_NODES_FIRST : ND_NODES_LISTED;
+    if (nodes->which != ND_NODES_LISTED || !nl_hostlist_read(text, ND_MAX_NODES_LISTED, &nodes->hosts, reason, sizeof reason)) return NULL;
     nl_error("%s: %s", nodes->option, reason);
-    p->failed = 1;
-    return EINVAL;
+    return "";
 }
 
-/* Options of an agent's companion. It looks at most of them itself. */
-static error_t pass_to_agent(struct parsing *p, int key, char *arg) {
-    struct nd_agent_options *a = &p->o->agent;
-    const char *option = option_name(key);
-    char dashed[32];
-    snprintf(dashed, sizeof dashed, "--%s", option);
-    p->needing[NEEDS_AGENT] = option;
-    if (strcmp(option, "agent-name") == 0 && !is_plain_name(arg, KIND_BYTES))
-        return bad(p, dashed, arg, "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)");
-    if (strcmp(option, "agent-timeout") == 0 && nl_parse_duration(arg, &a->timeout_ns)) return bad(p, dashed, arg, NL_DURATION_HELP);
-    return nd_agent_take(a, option, arg) ? bad(p, dashed, arg, "accepted: too many options of the agent") : 0;
+static const char *set_noise_nodes(struct nl_command_line *line, const char *text) {
+    return set_nodes(text, &((struct nd_options *)line->target)->noise_nodes);
 }
 
-/* The detector's own options about the agent. */
-static error_t parse_agent_option(struct parsing *p, int key, char *arg) {
-    struct nd_agent_options *a = &p->o->agent;
-    switch (key) {
-    case KEY_AGENT_PERIOD: return nl_parse_duration(arg, &a->period_ns) ? bad(p, "--agent-period", arg, NL_DURATION_HELP) : 0;
-    case KEY_AGENT_SETTLE:
-        return nl_parse_duration_or_zero(arg, &a->settle_ns) ? bad(p, "--agent-settle", arg, "a duration with its unit (try 500ms, 0s)")
-                                                             : 0;
-    case KEY_AGENT_NODES: return parse_nodes(p, arg, &a->nodes);
-    default: return nl_parse_duration(arg, &a->interval_ns) ? bad(p, "--agent-interval", arg, NL_DURATION_HELP) : 0;
+static const char *set_agent_nodes(struct nl_command_line *line, const char *text) {
+    return set_nodes(text, &((struct nd_options *)line->target)->agent.nodes);
+}
+
+/* Puts an option on the generator's command line. 0, or -1 after a message. */
+static int keep_passed(struct nd_options *o, const char *option, const char *value) {
+    char text[LIST_BYTES];
+    const char *kept = NULL;
+    int length = snprintf(text, sizeof text, "%s%s%s", option, value ? "=" : "", value ? value : "");
+    if (length < (int)sizeof text && o->n_passed < ND_MAX_PASSED) kept = nl_options_keep(text, (size_t)length);
+    if (kept) o->passed[o->n_passed++] = kept;
+    else nl_error("%s: too many options of the generator, or too long", option);
+    return kept ? 0 : -1;
+}
+
+/* One option of the generator's, NAME or NAME=VALUE, with what follows it where that is its value. What this program decides itself is not
+ * the user's to hand on; nor is a beginning of its name, which would be taken for it. */
+static int pass_one(struct nl_command_line *line, const char *word, const char *value) {
+    struct nd_options *o = line->target;
+    size_t length = strcspn(word, "=");
+    int is_option = strncmp(word, "--", 2) == 0 && length > 2, is_own = strncmp("--control-fd", word, length) == 0;
+    for (int i = 0; i < line->n_rows && is_option; i++)
+        is_own |= line->rows[i].name && !line->rows[i].of && strncmp(line->rows[i].name, word + 2, length - 2) == 0;
+    if (!is_option) nl_error("--gen: '%s' is not an option of noiselab-gen (see noiselab-gen --help)", word);
+    else if (is_own) nl_error("--gen: %.*s is decided here, not handed on (see --help)", (int)length, word);
+    else return keep_passed(o, word, value);
+    return -1;
+}
+
+static const char *pass(struct nl_command_line *line, const char *text) {
+    char **words, reason[128];
+    int failed = 0;
+    if (nl_words_split(text, &words, reason, sizeof reason) < 0) {
+        nl_error("--gen: '%s': %s", text, reason);
+        return "";
+    }
+    for (char **word = words; *word && !failed; word++) {
+        int has_value = word[1] && strncmp(word[1], "--", 2) != 0 && !strchr(*word, '=');
+        failed = pass_one(line, *word, has_value ? word[1] : NULL);
+        word += has_value;
+    }
+    nl_words_free(words);
+    return failed ? "" : NULL;
+}
+
+static const char *set_agent(struct nl_command_line *line, const char *text) {
+    return nd_agent_take(&((struct nd_options *)line->target)->agent, text) ? "" : NULL;
+}
+
+/* ---- lists ---- */
+
+static void print_datatypes(void) {
+    for (int i = 0; nd_datatypes[i]; i++) printf("%-10s %d bytes\n", nd_datatypes[i]->name, nd_datatypes[i]->size_bytes);
+}
+
+static void print_reductions(void) {
+    for (int i = 0; nd_reductions[i]; i++) {
+        printf("%-10s of", nd_reductions[i]->name);
+        for (int j = 0; nd_datatypes[j]; j++)
+            if (nd_reduction_knows(nd_reductions[i], nd_datatypes[j])) printf(" %s", nd_datatypes[j]->name);
+        putchar('\n');
     }
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state) {
-    struct parsing *p = state->input;
-    struct nd_options *o = p->o;
-    if (key >= KEY_OP && key < KEY_END) p->next = state->next;
-    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-        if (needs[i].key == key) p->needing[needs[i].need] = option_name(key);
-    if (key >= KEY_TO_AGENT && key < KEY_END) return pass_to_agent(p, key, arg);
-    if (key >= KEY_PASSED && key < KEY_TO_AGENT) {
-        p->needing[NEEDS_GENERATOR] = option_name(key);
-        return pass(p, option_name(key), arg);
-    }
-    if (key >= KEY_DATATYPE && key <= KEY_CHECK) return parse_data_option(p, key, arg);
-    if (key >= KEY_STOP_WHEN && key <= KEY_EXTERNAL) return parse_plan_option(p, key, arg);
-    if (key >= KEY_AGENT_PERIOD && key <= KEY_AGENT_INTERVAL) return parse_agent_option(p, key, arg);
-    if (key >= KEY_START && key <= KEY_FAKE_CLOCK && key != KEY_SELF_TEST && key != KEY_SYNC_ONLY) return parse_start_option(p, key, arg);
-    switch (key) {
-    case KEY_SELF_TEST: o->self_test = 1; return 0;
-    case KEY_SYNC_ONLY: o->sync_only = 1; return 0;
-    case KEY_OP: p->operations = arg; return 0;
-    case KEY_APP: o->app = arg; return *arg ? 0 : bad(p, "--app", arg, "the folder of a program's profile");
-    case KEY_BEAT: {
-        struct nd_beat beat;
-        o->beat = arg;
-        return nd_beat_parse(arg, &beat) ? bad(p, "--beat", arg, "an MPI call and its size (try allreduce:8, send:64KiB, barrier)") : 0;
-    }
-    case KEY_BYTES: p->sizes = arg; return 0;
-    case KEY_LEVELS: p->levels = arg; return 0;
-    case KEY_KIND: p->kinds = arg; return 0;
-    case KEY_PATTERN: p->patterns = arg; return 0;
-    case KEY_PHASE: p->phases = arg; return 0;
-    case KEY_PRESET: o->preset = arg; return *arg ? 0 : bad(p, "--preset", arg, "the name of a preset");
-    case KEY_ON: return add_place(p, arg);
-    case KEY_GENERATOR: o->generator_path = arg; return 0;
-    case KEY_OUT: o->out = arg; return *arg ? 0 : bad(p, "--out", arg, "a directory");
-    case KEY_OVERSUBSCRIBE: o->oversubscribe = 1; return 0;
-    case KEY_DRY_RUN: o->dry_run = 1; return 0;
-    case KEY_JSON: o->is_json = 1; return 0;
-    case KEY_DESIGN:
-        p->design_given = 1;
-        if ((o->design = nd_design_find(arg))) return 0;
-        BAD_ROW(p, "--design", arg, "a design (see --list designs)", nd_designs);
-    case KEY_SECONDS: return nl_parse_seconds(arg, &o->measure_ns) ? bad(p, "--seconds", arg, NL_SECONDS_HELP) : 0;
-    case KEY_HALF: return nl_parse_duration(arg, &p->half_ns) ? bad(p, "--half-period", arg, NL_DURATION_HELP) : 0;
-    case KEY_BLOCK: return nl_parse_duration(arg, &p->block_ns) ? bad(p, "--block", arg, NL_DURATION_HELP) : 0;
-    case KEY_PERIOD: return nl_parse_duration(arg, &o->period_ns) ? bad(p, "--period", arg, NL_DURATION_HELP) : 0;
-    case KEY_WARMUP:
-        return nl_parse_duration_or_zero(arg, &o->warmup_ns) ? bad(p, "--warmup", arg, "a duration with its unit (try 500ms, 0s)") : 0;
-    case KEY_WAIT_QUIET: return nl_parse_duration(arg, &o->wait_quiet_ns) ? bad(p, "--wait-quiet", arg, NL_DURATION_HELP) : 0;
-    case KEY_PREEMPTED: return parse_preempted(p, arg);
-    case KEY_DETOUR: return nl_parse_duration(arg, &o->detour_threshold_ns) ? bad(p, "--detour-threshold", arg, NL_DURATION_HELP) : 0;
-    case KEY_COUNT:
-        return nl_parse_int(arg, 1, INT64_C(1) << 50, &o->count) ? bad(p, "--count", arg, "a positive whole number") : 0;
-    case KEY_SEED:
-        o->seed_given = 1;
-        return nl_parse_seed(arg, &o->seed) ? bad(p, "--seed", arg, "a whole number of up to 64 bits") : 0;
-    case KEY_TIMING: return parse_switch(p, "--per-operation-timing", arg, &o->per_operation_timing);
-    case KEY_PROGRESS: return parse_progress(p, arg);
-    case KEY_NOISE_NODES: return parse_nodes(p, arg, &o->noise_nodes);
-    case KEY_LAUNCH_ID:
-        o->launch_id = arg;
-        return is_plain_name(arg, NAME_BYTES)
-                   ? 0
-                   : bad(p, "--launch-id", arg, "a plain name (letters, digits, . _ -; not starting with a dot)");
-    case KEY_HELP:
-    case KEY_VERSION:
-        if (p->speaks && !p->listed) print_information(key);
-        p->listed = 1;
-        return 0;
-    case KEY_LIST: {
-        int which;
-        if (parse_name(p, "--list", arg, listed_words,
-                       "operations, algorithms, designs, channels, starts, clocks, syncs, arrivals, datatypes or reductions", &which))
-            return EINVAL;
-        if (p->speaks && !p->listed) print_list(p, arg);
-        p->listed = 1;
-        return 0;
-    }
-    case ARGP_KEY_ARG: return bad(p, "argument", arg, "known (all settings are options; see --help)");
-    default: return ARGP_ERR_UNKNOWN;
-    }
+static void print_channels(void) {
+    for (int i = 0; nd_channels[i].name; i++) printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
 }
+
+#define PRINT_ROWS(rows, width) \
+    for (size_t row_ = 0; (rows)[row_]; row_++) printf("%-*s %s\n", width, (rows)[row_]->name, (rows)[row_]->help)
+
+static void print_operations(void) { PRINT_ROWS(nd_ops, 25); }
+static void print_designs(void) { PRINT_ROWS(nd_designs, 10); }
+static void print_starts(void) { PRINT_ROWS(nd_start_modes, 10); }
+static void print_clocks(void) { PRINT_ROWS(nd_clock_kinds, 13); }
+static void print_syncs(void) { PRINT_ROWS(nd_sync_methods, 10); }
+static void print_arrivals(void) { PRINT_ROWS(nd_arrivals, 10); }
+
+static const struct {
+    const char *name;
+    void (*print)(void); /* NULL: by what the MPI library says */
+} lists[] = {{"operations", print_operations}, {"algorithms", NULL},         {"designs", print_designs},     {"channels", print_channels},
+             {"starts", print_starts},         {"clocks", print_clocks},     {"syncs", print_syncs},         {"arrivals", print_arrivals},
+             {"datatypes", print_datatypes},   {"reductions", print_reductions}};
+
+static const char *list(struct nl_command_line *line, const char *text) {
+    char reason[256];
+    int *has_failed = line->context, is_first = !line->is_done;
+    struct nl_nearest n;
+    nl_nearest_begin(&n, text);
+    line->is_done = 1;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        nl_nearest_offer(&n, lists[i].name);
+        if (strcmp(text, lists[i].name) != 0) continue;
+        if (line->is_silent || !is_first) return NULL;
+        if (lists[i].print) lists[i].print();
+        else if (nd_algorithms_print(stdout, reason, sizeof reason)) {
+            nl_error("--list algorithms: %s", reason);
+            *has_failed = 1;
+        }
+        return NULL;
+    }
+    nl_nearest_tell(&n, line->meant, sizeof line->meant);
+    return "operations, algorithms, designs, channels, starts, clocks, syncs, arrivals, datatypes or reductions";
+}
+
+/* ---- the rows ---- */
+
+#define AT(type, member) NL_AT(type, struct nd_options, member)
+
+static const struct nl_option rows[] = {
+    {.help = "What is timed:", .group = 1},
+    {"op", "LIST",
+     "operations, comma-separated (see --list operations; default barrier,allreduce,alltoall); OP=ALGORITHM runs one by an algorithm of "
+     "the MPI library's (see --list algorithms; OP=default is its own choice)",
+     1, AT(TEXT, given.operations), .wanted = "a list of operations (see --list operations)", .tags = NEEDS_OPERATIONS},
+    {"bytes", "LIST", "message sizes, such as 8,2KiB,1MiB (default 2KiB)", 1, AT(TEXT, given.sizes),
+     .wanted = "a list of sizes (try 8,2KiB)", .tags = NEEDS_OPERATIONS},
+    {"app", "DIR", "in place of operations: the program whose profile is being written in DIR (see noiselab run agent --app)", 1,
+     AT(TEXT, app), .wanted = "the folder of a program's profile"},
+    {"beat", "OP[:SIZE]", "with --app: the MPI call whose repetition is timed (default: the one that repeats most regularly)", 1,
+     .set = set_beat, .tags = NEEDS_PROGRAM},
+    {"design", "NAME", "order of the arms (see --list designs; default lockin)", 1, AT(ROW, design), .table = nd_designs,
+     .wanted = "a design (see --list designs)"},
+    {"arms", NULL, "single: arms that this launch has; off: the treatment is left out (default both)", 1, AT(WORD, which_arms),
+     .table = nd_arms_names},
+    {"set", "N", "number of the set of launches, one for each arm, that this one belongs to; recorded", 1, AT(INT, set), 1, INT_MAX},
+    {"seconds", "TIME",
+     "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to it",
+     1, AT(SECONDS, measure_ns)},
+    {"half-period", "TIME", "lockin: length of a half (default 10ms); quick: of a short one (default 25ms)", 1,
+     AT(DURATION, given.half_ns)},
+    {"block", "TIME", "blocks: length of a block (default 1s); quick: of an undisturbed stretch (default 1s)", 1,
+     AT(DURATION, given.block_ns)},
+    {"count", "N", "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1, AT(WHOLE, count), 1, 1e15,
+     .wanted = "a positive whole number", .tags = NEEDS_OPERATIONS},
+    {"warmup", "TIME", "run the schedule this long before the first row is taken (default 500ms)", 1, AT(DURATION_OR_ZERO, warmup_ns)},
+    {"wait-quiet", "TIME",
+     "before measuring, wait up to this long until no rank's CPU is more than 2 % busy or stolen (default: report what is running, and "
+     "start)",
+     1, AT(DURATION, wait_quiet_ns)},
+    {"per-operation-timing", NULL, "time every operation: histogram, detour, base (auto: off for single)", 1,
+     AT(WORD, per_operation_timing), .table = switch_names, .tags = NEEDS_OPERATIONS},
+    {"detour-threshold", "TIME", "operations longer than this are detours (default: median + max(median, 1us))", 1,
+     AT(DURATION, detour_threshold_ns), .tags = NEEDS_OPERATIONS},
+    {"preempted-by", NULL,
+     "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, which holds a "
+     "hypervisor's steal, too (default auto: the scheduler, where it says it on all nodes)",
+     1, AT(WORD, preempted_by), .table = nl_preempted_names},
+    {"datatype", "NAME", "of the operations' elements (see --list datatypes; default byte, for reductions double)", 1, AT(ROW, op.datatype),
+     .table = nd_datatypes, .wanted = "a data type (see --list datatypes)", .tags = NEEDS_OPERATIONS},
+    {"reduce", "NAME", "reduction of the operations that reduce (see --list reductions; default sum)", 1, AT(ROW, op.reduction),
+     .table = nd_reductions, .wanted = "a reduction (see --list reductions)", .tags = NEEDS_OPERATIONS},
+    {"root", "RANK|rotate", "of rooted operations; rotate: the next operation has the next root (default 0)", 1, .set = set_root,
+     .tags = NEEDS_OPERATIONS},
+    {"buffer", NULL, "cache state of the buffers: warm, other buffers every time, flushed (default reuse)", 1, AT(WORD, op.buffer.use),
+     .table = nd_buffer_use_names, .tags = NEEDS_OPERATIONS},
+    {"alignment", "SIZE", "of the buffers, a power of two (default 4KiB)", 1, .of = "buffer", .set = set_alignment},
+    {"pages", NULL, "pages that the system is asked for (default default)", 1, AT(WORD, op.buffer.pages), .table = nd_pages_names,
+     .of = "buffer"},
+    {"first-touch", NULL, "CPU that touches the buffers first: the rank's own, or the first allowed one (default own)", 1,
+     AT(WORD, op.buffer.touch), .table = nd_first_touch_names, .of = "buffer"},
+    {"check", NULL, "verify the results of operations once, after every operation (not with --starts loop), or never (default once)", 1,
+     AT(WORD, check), .table = nd_check_names, .tags = NEEDS_OPERATIONS},
+    {.help = "Synchronised starts:", .group = 6},
+    {"starts", "METHOD", "how operations are started (see --list starts; default loop), such as 'window:gamma=1.2,eps=10%'", 6,
+     AT(ROW, start.mode), .table = nd_start_modes, .wanted = "a way to start (see --list starts)", .tags = NEEDS_OPERATIONS},
+    {"clock", "NAME", "the clock of the starts (see --list clocks; default tsc where it may be trusted, else monotonic-raw)", 6,
+     AT(ROW, start.clock), .table = nd_clock_kinds, .wanted = "a clock (see --list clocks)", .of = "starts", .tags = NEEDS_STARTS},
+    {"sync", "NAME", "how clocks are compared (see --list syncs; default tree)", 6, AT(ROW, start.sync.method), .table = nd_sync_methods,
+     .wanted = "a way to compare clocks (see --list syncs)", .of = "starts", .tags = NEEDS_STARTS},
+    {"sync-ranks", NULL, "compare one clock for each node that has one, or every rank's (default nodes)", 6,
+     AT(WORD, start.sync.every_rank), .table = sync_ranks_names, .of = "starts", .tags = NEEDS_STARTS},
+    {"sync-exchanges", "N", "stop after N exchanges without a shorter round trip (default 100)", 6, AT(INT, start.sync.patience), 1, 1e6,
+     .of = "starts", .tags = NEEDS_STARTS | NEEDS_PATIENCE},
+    {"sync-every", "TIME", "compare clocks again after this time, or earlier when they drift apart; 0: never (default 10s)", 6,
+     AT(DURATION_OR_ZERO, start.sync_every_ns), .of = "starts", .tags = NEEDS_STARTS},
+    {"slot", "TIME", "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)", 6,
+     AT(DURATION, start.slot_ns), .of = "starts", .tags = NEEDS_SCHEDULE},
+    {"gamma", "FACTOR", "how much a slot grows that was too short, 1.01 to 2 (default 1.1)", 6, AT(NUMBER, start.gamma), 1.01, 2,
+     .of = "starts", .tags = NEEDS_SCHEDULE},
+    {"eps", "PERCENT", "share of late starts in a stage above which it grows (default 25; round: at most 1)", 6, AT(SHARE, start.eps), 0.1,
+     100, .of = "starts", .tags = NEEDS_SCHEDULE},
+    {"stage", "N", "window: starts in a stage (default 8)", 6, AT(INT, start.n_stage_starts), 1, ND_BATCH, .of = "starts",
+     .tags = NEEDS_STAGES},
+    {"stage-0", "N", "operations of the stage that estimates the first slot (default 4)", 6, AT(INT, start.n_first_starts), 1, ND_BATCH,
+     .of = "starts", .tags = NEEDS_STARTS},
+    {"late-bound", "TIME", "a start is late when a rank began by more after its time (default: 5 residuals of the clocks, at least 1us)", 6,
+     AT(DURATION, start.late_bound_ns), .of = "starts", .tags = NEEDS_STARTS},
+    {"fake-clock", "SPEC", "for tests: OFFSET[,DRIFTppm[,JUMP@AFTER]], times the rank", 6, AT(TEXT, start.fake_clock), .of = "starts",
+     .wanted = "an error of a clock (try 1s,50ppm)", .tags = NEEDS_STARTS},
+    {"stop-rule", NULL,
+     "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; by the median (default "
+     "none)",
+     6, AT(WORD, start.stop_rule), .table = nd_stop_rule_names, .tags = NEEDS_STARTS},
+    {"precision", "PERCENT", "median: half-width of its 99 % interval (default 1)", 6, AT(PERCENT, start.precision_percent), 0.1, 50,
+     .of = "stop-rule", .tags = NEEDS_MEDIAN},
+    {"arrival", "NAME", "ranks that arrive late on purpose (see --list arrivals; default none)", 6, AT(ROW, start.arrival),
+     .table = nd_arrivals, .wanted = "a pattern of late ranks (see --list arrivals)", .tags = NEEDS_STARTS},
+    {"amount", "TIME|FACTORx", "how late: a time, or times of the operation's own, such as 2x (default 1x)", 6, .of = "arrival",
+     .set = set_amount, .tags = NEEDS_AMOUNT},
+    {"file", "FILE", "trace: lines of rank and delays in ns", 6, AT(TEXT, start.arrival_trace), .of = "arrival", .wanted = "a file"},
+    {"work", "TIME", "equal work on all ranks between start and operation: shows natural imbalance", 6, AT(DURATION, start.work_ns),
+     .tags = NEEDS_STARTS},
+    {"raw", "FILE", "keep every start of every rank; a name without / is in the launch's folder", 6, AT(TEXT, start.raw),
+     .wanted = "a file name", .tags = NEEDS_STARTS},
+    {.help = "Ending early:", .group = 7},
+    {"stop-when", NULL,
+     "lockin, blocks: end at a planned look once every slowdown is shown to be above or below the margin (default never)",
+     7, AT(WORD, sequential.stops), .table = stop_names},
+    {"looks", "N", "planned looks, equally spaced over the rounds, at most 20 (default 5)", 7, AT(INT, sequential.n_looks), 1, ND_MAX_LOOKS,
+     .of = "stop-when", .tags = NEEDS_LOOKS},
+    {"spending", "NAME", "alpha spending over the looks: obrien-fleming (little at first), pocock (evenly) (default obrien-fleming)", 7,
+     .of = "stop-when", .set = set_spending, .tags = NEEDS_LOOKS},
+    {"alpha", "P", "one-sided error over all looks, for each cell, 0.000001 to 0.2 (default 0.01)", 7, AT(NUMBER, sequential.alpha), 1e-6,
+     0.2, .of = "stop-when", .tags = NEEDS_LOOKS},
+    {"margin", "PERCENT", "margin of slowdown, 0 to 1000; with 0 only \"above\" can be shown (default 0)", 7,
+     AT(PERCENT, sequential.margin_percent), 0, 1000, .tags = NEEDS_LOOKS},
+    {.help = "Treatment:", .group = 2},
+    {"levels", "LIST", "noise levels in percent of one CPU, 0 is the placebo (default 0,0.1,0.3,1; single: none); none: no generator", 2,
+     AT(TEXT, given.levels), .wanted = "a list of levels (try 0,0.1,1)", .tags = NEEDS_GENERATOR},
+    {"period", "TIME", "period of the noise (default: the half-period, at most 10ms)", 2, AT(DURATION, period_ns), .tags = NEEDS_GENERATOR},
+    {"kind", "LIST", "kinds of load, each crossed with each level (see noiselab-gen --list kinds; default spin)", 2, AT(TEXT, given.kinds),
+     .wanted = "a list of kinds", .tags = NEEDS_GENERATOR},
+    {"pattern", "LIST", "patterns of the bursts, crossed likewise (see noiselab-gen --list patterns; default periodic)", 2,
+     AT(TEXT, given.patterns), .wanted = "a list of patterns", .tags = NEEDS_GENERATOR},
+    {"on", "PLACES",
+     "CPUs that get the noise on each node, all at once: " NL_PLACE_HELP
+     "; given again: further places, crossed likewise (default last: the "
+     "CPU of the node's last rank)",
+     2, .set = add_place, .tags = NEEDS_GENERATOR},
+    {"phase", "LIST", "phase of the noise across nodes: random, aligned, staggered; crossed likewise (default random)", 2,
+     AT(TEXT, given.phases), .wanted = "a list of phases", .tags = NEEDS_GENERATOR},
+    {"preset", "NAME", "kind, pattern and their options from a file (see noiselab-gen --list presets); options given here override it", 2,
+     AT(TEXT, preset), .wanted = "the name of a preset", .tags = NEEDS_GENERATOR},
+    {"noise-nodes", "all|first|LIST",
+     "nodes that get a generator: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 2, .set = set_noise_nodes,
+     .tags = NEEDS_GENERATOR},
+    {"external", "NAME",
+     "single: name of an external treatment of the whole launch, present (--arms on) or not (--arms off); no generator is started", 2,
+     AT(NAME, external), .most = KIND_BYTES, .wanted = "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)"},
+    {"gen", "WORDS",
+     "further options of noiselab-gen, as its command line has them (see noiselab-gen --help): --gen '--jitter 50 --carry 0'",
+     2, .set = pass, .tags = NEEDS_GENERATOR},
+    {"generator", "PATH", "the noiselab-gen to use (default: the one beside this program)", 2, AT(TEXT, generator_path),
+     .wanted = "the path of a program", .tags = NEEDS_GENERATOR},
+    {.help = "An agent as treatment, switched from half to half:", .group = 8},
+    {"agent", "WORDS",
+     "which agent, and how it is switched, as the command line of noiselab-agent has it (see noiselab-agent --help): --agent '--agent-pid "
+     "1234'",
+     8, .set = set_agent, .tags = NEEDS_AGENT},
+    {"agent-period", "TIME",
+     "its sampling period: each half holds whole periods (default half: at least 100ms; 1s when no period is given)", 8,
+     AT(DURATION, agent.period_ns), .tags = NEEDS_AGENT},
+    {"agent-settle", "TIME", "untimed operations after each switch (default: half of its period, at least 5ms)", 8,
+     AT(DURATION_OR_ZERO, agent.settle_ns), .tags = NEEDS_AGENT},
+    {"agent-nodes", "all|first|LIST",
+     "nodes whose agent is switched: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 8,
+     .set = set_agent_nodes, .tags = NEEDS_AGENT},
+    {"agent-interval", "TIME", "the sampling interval it was set to; recorded only", 8, AT(DURATION, agent.interval_ns)},
+    {.help = "Run:", .group = 4},
+    {"seed", "N", "seed of the random order (default: from the clock, recorded)", 4, AT(SEED, seed)},
+    {"out", "DIR", "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 4, AT(TEXT, out),
+     .wanted = "a directory"},
+    {"launch-id", "ID", "name of the launch's folder (default: time, host and process number)", 4, AT(NAME, launch_id), .most = NAME_BYTES},
+    {"oversubscribe", NULL, "allow more ranks than CPUs on a node", 4, AT(FLAG, oversubscribe)},
+    {"progress", NULL, NL_PROGRESS_HELP, 4, AT(WORD, progress), .table = nl_progress_names},
+    {"self-test", NULL,
+     "time operations of known length with synchronised starts and report the quality of the starts; status 1: not good enough", 4,
+     AT(FLAG, self_test), .tags = NEEDS_OPERATIONS},
+    {"sync-only", NULL, "compare the ranks' clocks, print the table, and end", 4, AT(FLAG, sync_only), .tags = NEEDS_OPERATIONS},
+    {"dry-run", NULL, "check the options, print what would be run, and end", 4, AT(FLAG, dry_run)},
+    {"json", NULL, "with --dry-run: print it as JSON", 4, AT(FLAG, is_json)},
+    {.help = "Information:", .group = 5},
+    {"help", NULL, "this text", 5, .type = NL_HELP},
+    {"version", NULL, "the version and the commit it was built from", 5, .type = NL_VERSION},
+    {"list", "WHAT",
+     "operations (that can be timed), algorithms (that this MPI library lets one choose), designs, channels (figures of each half), "
+     "starts, clocks, syncs, arrivals, datatypes, reductions",
+     5, .set = list},
+};
+
+enum { N_ROWS = sizeof rows / sizeof *rows };
+_Static_assert((int)N_ROWS <= (int)NL_OPTIONS_MAX, "the parser has a place for every row");
 
 /* nl_split cuts its text up; argv must stay whole, because it is recorded as the command line. */
 static int split_copy(const char *text, char *copy, size_t size, const char **parts, int max) {
@@ -709,23 +419,22 @@ struct chosen {
 };
 
 /* `name` is OP or OP=ALGORITHM. Which algorithms there are is known to the MPI library, once it runs. */
-static int resolve_operation(struct parsing *p, const char *name, struct chosen *chosen) {
-    char op[NAME_BYTES];
+static int resolve_operation(const char *name, struct chosen *chosen) {
+    char op[NAME_BYTES], meant[96];
+    struct nl_nearest nearest;
     const char *equals = strchr(name, '=');
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
     snprintf(op, sizeof op, "%.*s", (int)n, name);
     *chosen = (struct chosen){.op = nd_op_find(op)};
     if (!chosen->op) {
-        NL_NEAREST_ROWS(&p->nearest, op, nd_ops);
-        bad(p, "--op", op, "an operation (see --list operations)");
+        NL_NEAREST_ROWS(&nearest, op, nd_ops);
+        nl_error("--op: '%s' is not an operation (see --list operations)%s", op, nl_nearest_tell(&nearest, meant, sizeof meant));
         return -1;
     }
     if (!equals) return 0;
     if (strspn(equals + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-") != strlen(equals + 1) || !equals[1] ||
-        snprintf(chosen->algorithm, sizeof chosen->algorithm, "%s", equals + 1) >= (int)sizeof chosen->algorithm) {
-        bad(p, "--op", name, "an operation and an algorithm of it (see --list algorithms)");
-        return -1;
-    }
+        snprintf(chosen->algorithm, sizeof chosen->algorithm, "%s", equals + 1) >= (int)sizeof chosen->algorithm)
+        return bad("--op", name, "an operation and an algorithm of it (see --list algorithms)");
     if (chosen->op->completion == ND_BLOCKING && !chosen->op->is_self_test) return 0;
     nl_error("--op: algorithms are chosen for blocking operations, and %s is none", op);
     return -1;
@@ -734,13 +443,14 @@ static int resolve_operation(struct parsing *p, const char *name, struct chosen 
 static int resolve_operations(struct parsing *p, struct chosen *chosen) {
     char copy[LIST_BYTES];
     const char *names[ND_MAX_OPERATIONS];
-    int n = split_copy(p->operations ? p->operations : "barrier,allreduce,alltoall", copy, sizeof copy, names, ND_MAX_OPERATIONS);
+    int n = split_copy(p->o->given.operations ? p->o->given.operations : "barrier,allreduce,alltoall", copy, sizeof copy, names,
+        ND_MAX_OPERATIONS);
     if (n < 0) {
         nl_error("--op: the list is empty, has an empty part or is too long (try barrier,alltoall)");
         return -1;
     }
     for (int i = 0; i < n; i++) {
-        if (resolve_operation(p, names[i], &chosen[i])) return -1;
+        if (resolve_operation(names[i], &chosen[i])) return -1;
         for (int j = 0; j < i; j++)
             if (chosen[j].op == chosen[i].op && strcmp(chosen[j].algorithm, chosen[i].algorithm) == 0) {
                 nl_error("--op: '%s' stands twice in the list", names[i]);
@@ -754,7 +464,7 @@ static int resolve_sizes(struct parsing *p) {
     struct nd_options *o = p->o;
     char copy[LIST_BYTES];
     const char *parts[ND_MAX_SIZES];
-    int n = split_copy(p->sizes ? p->sizes : "2KiB", copy, sizeof copy, parts, ND_MAX_SIZES);
+    int n = split_copy(p->o->given.sizes ? p->o->given.sizes : "2KiB", copy, sizeof copy, parts, ND_MAX_SIZES);
     if (n < 0) {
         nl_error("--bytes: the list is empty, has an empty part or is too long (try 8,2KiB)");
         return -1;
@@ -827,14 +537,14 @@ static int resolve_levels(struct parsing *p) {
     struct nd_options *o = p->o;
     char copy[LIST_BYTES];
     int has_agent = nd_agent_is_given(&o->agent);
-    if (!p->levels && (o->design->single_loop || has_agent)) return 0;
-    if (p->levels && strcmp(p->levels, "none") == 0) {
+    if (!p->o->given.levels && (o->design->single_loop || has_agent)) return 0;
+    if (p->o->given.levels && strcmp(p->o->given.levels, "none") == 0) {
         if (!o->design->is_paired || has_agent) return 0;
         nl_error("--levels: design %s compares off with on, and needs at least one level", o->design->name);
         return -1;
     }
     const char *parts[ND_MAX_LEVELS];
-    int n = split_copy(p->levels ? p->levels : "0,0.1,0.3,1", copy, sizeof copy, parts, ND_MAX_LEVELS);
+    int n = split_copy(p->o->given.levels ? p->o->given.levels : "0,0.1,0.3,1", copy, sizeof copy, parts, ND_MAX_LEVELS);
     if (n < 0) {
         nl_error("--levels: the list is empty, has an empty part or more than %d levels (try 0,0.1,1)", ND_MAX_LEVELS);
         return -1;
@@ -864,7 +574,7 @@ static int resolve_levels(struct parsing *p) {
 static int check_names(const char *option, const char *const *names, int n, int max) {
     if (n < 0) nl_error("%s: the list is empty, has an empty part or more than %d names", option, max);
     for (int i = 0; i < n; i++) {
-        if (!is_plain_name(names[i], NAME_BYTES)) {
+        if (!nl_is_plain_name(names[i], NAME_BYTES)) {
             nl_error("%s: '%s' is not a name (letters, digits, . _ -)", option, names[i]);
             return -1;
         }
@@ -887,7 +597,7 @@ static int resolve_phases(struct parsing *p) {
     struct nd_options *o = p->o;
     char copy[LIST_BYTES];
     const char *names[ND_MAX_FACTOR];
-    int n = split_copy(p->phases ? p->phases : "random", copy, sizeof copy, names, ND_MAX_FACTOR);
+    int n = split_copy(p->o->given.phases ? p->o->given.phases : "random", copy, sizeof copy, names, ND_MAX_FACTOR);
     o->n_phases = check_names("--phase", names, n, ND_MAX_FACTOR);
     for (int i = 0; i < o->n_phases; i++) {
         int phase = 0;
@@ -904,9 +614,9 @@ static int resolve_phases(struct parsing *p) {
 /* Crosses the factors with the levels. */
 static int resolve_arms(struct parsing *p) {
     struct nd_options *o = p->o;
-    o->n_kinds = resolve_names("--kind", p->kinds ? p->kinds : "spin", o->kinds, ND_MAX_FACTOR);
+    o->n_kinds = resolve_names("--kind", p->o->given.kinds ? p->o->given.kinds : "spin", o->kinds, ND_MAX_FACTOR);
     if (o->n_kinds < 0) return -1;
-    o->n_patterns = resolve_names("--pattern", p->patterns ? p->patterns : "periodic", o->patterns, ND_MAX_FACTOR);
+    o->n_patterns = resolve_names("--pattern", p->o->given.patterns ? p->o->given.patterns : "periodic", o->patterns, ND_MAX_FACTOR);
     if (o->n_patterns < 0 || resolve_phases(p)) return -1;
     if (o->n_places == 0) o->places[o->n_places++] = "last";
     int n = o->n_kinds * o->n_patterns * o->n_places * o->n_phases * o->n_levels;
@@ -937,7 +647,7 @@ static void add_arm_without_level(struct nd_options *o, const char *name) { o->a
  * what else it says is the generator's business, which gets the preset, too. */
 static int take_preset(void *context, const char *option, const char *value, const char *where) {
     struct parsing *p = context;
-    const char **list = strcmp(option, "kind") == 0 ? &p->kinds : strcmp(option, "pattern") == 0 ? &p->patterns : NULL;
+    const char **list = strcmp(option, "kind") == 0 ? &p->o->given.kinds : strcmp(option, "pattern") == 0 ? &p->o->given.patterns : NULL;
     if (list && !*list && !(*list = strdup(value))) return -1; /* lives as long as the process */
     if (strcmp(option, "period") != 0 || p->o->period_ns != 0 || nl_parse_duration(value, &p->o->period_ns) == 0) return 0;
     nl_error("--preset: %s: '%s' is not %s", where, value, NL_DURATION_HELP);
@@ -947,7 +657,7 @@ static int take_preset(void *context, const char *option, const char *value, con
 static int apply_preset(struct parsing *p) {
     char reason[4 * PATH_MAX];
     if (!p->o->preset) return 0;
-    if (nl_preset_read(p->o->preset, take_preset, p, reason, sizeof reason) == 0) return pass(p, "preset", p->o->preset);
+    if (nl_preset_read(p->o->preset, take_preset, p, reason, sizeof reason) == 0) return keep_passed(p->o, "--preset", p->o->preset);
     if (reason[0]) nl_error("--preset: %s", reason);
     return -1;
 }
@@ -1062,75 +772,79 @@ static void note_few_pairs(struct nd_options *o) {
     note(o, text);
 }
 
-/* How late ranks come: a time, or 2x. */
-static int resolve_amount(struct parsing *p) {
-    struct nd_start_options *s = &p->o->start;
-    if (s->arrival->needs_trace != (s->arrival_trace != NULL)) {
-        nl_error(s->arrival_trace ? "--arrival-trace: needs --arrival trace" : "--arrival: trace needs --arrival-trace FILE");
-        return -1;
-    }
-    if (!p->amount) return 0;
-    char *end;
-    double factor = strtod(p->amount, &end);
-    if (end > p->amount && strcmp(end, "x") == 0 && factor > 0 && factor <= 1e6) {
-        s->arrival_factor = factor;
-        return 0;
-    }
-    if (nl_parse_duration(p->amount, &s->arrival_ns) == 0) return 0;
-    nl_error("--arrival-amount: '%s' is not a time or a multiple of the operation's (try 50us, 2x)", p->amount);
-    return -1;
-}
-
 /* What a self-test is unless told otherwise. */
 static void resolve_self_test(struct parsing *p) {
     struct nd_options *o = p->o;
     if (!o->self_test) return;
-    if (!p->operations) p->operations = "waitpattern-up,waitpattern-null,empty";
-    if (!p->levels) p->levels = "none";
-    if (!p->design_given) o->design = nd_design_find("single");
-    if (!p->start_given) o->start.mode = nd_start_mode_find("round");
+    if (!o->given.operations) o->given.operations = "waitpattern-up,waitpattern-null,empty";
+    if (!o->given.levels) o->given.levels = "none";
+    if (!nl_options_given(p->line, "design")) o->design = nd_design_find("single");
+    if (!nl_options_given(p->line, "starts")) o->start.mode = nd_start_mode_find("round");
     if (o->measure_ns == 0) o->measure_ns = INT64_C(3000000000);
 }
 
-/* Whether an option was given that would be without effect; says which, and what it needs. */
-__attribute__((format(printf, 4, 0))) static int is_useless(const struct parsing *p, enum need need, int is_met, const char *problem,
-                                                            const char *arg) {
-    if (is_met || !p->needing[need]) return 0;
-    nl_error(problem, p->needing[need], arg);
-    return 1;
+/* Whether an option with one of these tags was given, and would be without effect; says which, and why. */
+static int is_useless(const struct parsing *p, unsigned needs, int is_met, const char *why) {
+    char name[96];
+    const struct nl_option *row = is_met ? NULL : nl_options_tagged(p->line, needs);
+    if (row) nl_error("%s: %s", nl_option_name(row, name, sizeof name), why);
+    return row != NULL;
+}
+
+/* Keys that the method of the starts has no use for: names the first, and those that it has. */
+static int refuse_keys(const struct parsing *p) {
+    const struct nd_start_mode *mode = p->o->start.mode;
+    unsigned lacks = (mode->is_synchronised ? 0 : NEEDS_STARTS) | (mode->has_schedule ? 0 : NEEDS_SCHEDULE) |
+        (mode->has_stages ? 0 : NEEDS_STAGES);
+    char names[256] = "";
+    const struct nl_option *refused = NULL;
+    for (int i = 0; i < N_ROWS; i++) {
+        if (!rows[i].of || strcmp(rows[i].of, "starts") != 0) continue;
+        if (!(rows[i].tags & lacks)) snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? ", " : "",
+            rows[i].name);
+        else if (p->line->was_given[i] && !refused) refused = &rows[i];
+    }
+    if (refused)
+        nl_error("--starts: %s has no '%s' (it has: %s)", mode->name, refused->name, names[0] ? names : "none; try round");
+    return refused != NULL;
+}
+
+static int needs_starts(const char *option) {
+    nl_error("%s: needs synchronised starts (try --starts round)", option);
+    return -1;
 }
 
 static int resolve_starts(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_start_options *s = &o->start;
-    if (is_useless(p, NEEDS_OPERATIONS, !o->app, "--%s: with --app the program's own calls are timed, as they come%s", "") ||
-        is_useless(p, NEEDS_PROGRAM, o->app != NULL, "--%s: needs --app%s", ""))
+    if (is_useless(p, NEEDS_OPERATIONS, !o->app, "with --app the program's own calls are timed, as they come") ||
+        is_useless(p, NEEDS_PROGRAM, o->app != NULL, "needs --app"))
         return -1;
     if (o->sync_only) {
-        if (!p->start_given) s->mode = nd_start_mode_find("round");
-        p->levels = "none";
+        if (!nl_options_given(p->line, "starts")) s->mode = nd_start_mode_find("round");
+        o->given.levels = "none";
         o->design = nd_design_find("single");
     }
-    const struct nd_start_mode *mode = s->mode;
-    if (!mode->is_synchronised) {
-        if (o->check == ND_CHECK_EVERY) p->needing[NEEDS_STARTS] = "check every";
-        if (o->op.buffer.use == ND_BUFFER_FLUSH) p->needing[NEEDS_STARTS] = "buffer flush";
-        if (o->sync_only) p->needing[NEEDS_STARTS] = "sync-only";
-        return is_useless(p, NEEDS_STARTS, 0, "--%s: needs synchronised starts (try --start round)", "") ? -1 : 0;
+    o->op.checks_every = o->check == ND_CHECK_EVERY;
+    if (refuse_keys(p)) return -1;
+    if (!s->mode->is_synchronised) {
+        if (o->check == ND_CHECK_EVERY) return needs_starts("--check every");
+        if (o->op.buffer.use == ND_BUFFER_FLUSH) return needs_starts("--buffer flush");
+        if (o->self_test || o->sync_only) return needs_starts(o->self_test ? "--self-test" : "--sync-only");
+        return is_useless(p, NEEDS_STARTS, 0, "needs synchronised starts (try --starts round)") ? -1 : 0;
     }
-    if (is_useless(p, NEEDS_SCHEDULE, mode->has_schedule, "--%s: start mode %s has no use for it (try --start window)", mode->name) ||
-        is_useless(p, NEEDS_STAGES, mode->has_stages, "--%s: start mode %s has no use for it (try --start window)", mode->name) ||
-        is_useless(p, NEEDS_PATIENCE, s->sync.method && !s->sync.method->has_drift, "--%s: is for offsets only (try --sync linear)%s",
-                   "") ||
-        is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "--%s: is for --stop-rule median%s", "") ||
+    if (is_useless(p, NEEDS_PATIENCE, s->sync.method && !s->sync.method->has_drift, "is for offsets only (try sync=linear)") ||
+        is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median") ||
         is_useless(p, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace,
-                   "--%s: arrival %s has no use for it (try --arrival late-one)", s->arrival->name))
+            "this arrival has no use for it (try late-one)"))
         return -1;
     if (s->stop_rule != ND_STOP_NONE && !o->design->single_loop) {
         nl_error("--stop-rule: design %s has a fixed length (use --design single)", o->design->name);
         return -1;
     }
-    return resolve_amount(p);
+    if (s->arrival->needs_trace == (s->arrival_trace != NULL)) return 0;
+    nl_error(s->arrival_trace ? "--arrival: file: is for trace" : "--arrival: trace needs its file (trace:file=FILE)");
+    return -1;
 }
 
 /* One arm alone makes no comparison within the launch, so only the design that leaves it to several launches has it. A launch without
@@ -1150,8 +864,7 @@ static int resolve_which_arms(struct nd_options *o) {
 /* A treatment that is not ours: one on arm without level, or none. It cannot be switched, so a launch has one arm. */
 static int resolve_external(struct parsing *p) {
     struct nd_options *o = p->o;
-    if (is_useless(p, NEEDS_GENERATOR, 0, "--%s: with --external %s no generator is started, so it would be without effect", o->external))
-        return -1;
+    if (is_useless(p, NEEDS_GENERATOR, 0, "with --external no generator is started, so it would be without effect")) return -1;
     if (!o->design->single_loop) {
         nl_error("--external: design %s switches the treatment within a launch, and this one comes from outside (use --design single)",
                  o->design->name);
@@ -1170,21 +883,19 @@ static int resolve_agent(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_agent_options *a = &o->agent;
     if (!nd_agent_is_given(a)) {
-        if (a->interval_ns && !o->external) p->needing[NEEDS_AGENT] = "agent-interval";
-        return is_useless(p, NEEDS_AGENT, 0, "--%s: needs an agent (try --agent-cmd or --agent-pid)%s", "") ? -1 : 0;
+        if (a->interval_ns && !o->external) nl_error("--agent-interval: needs an agent (try --agent '--agent-pid 1234')");
+        int is_lost = is_useless(p, NEEDS_AGENT, 0, "needs an agent (try --agent '--agent-pid 1234')");
+        return is_lost || (a->interval_ns && !o->external) ? -1 : 0;
     }
     if (o->external) {
-        nl_error("--%s: with --external %s the treatment comes from outside, and this launch has no other", a->way, o->external);
+        nl_error("--agent: with --external %s the treatment comes from outside, and this launch has no other", o->external);
         return -1;
     }
-    if (is_useless(p, NEEDS_GENERATOR, o->n_levels > 0 || p->levels,
-                   "--%s: with an agent there is no generator unless levels are asked for (see --levels)%s", ""))
+    if (is_useless(p, NEEDS_GENERATOR, o->n_levels > 0 || o->given.levels,
+                   "with an agent there is no generator unless levels are asked for (see --levels)"))
         return -1;
-    int is_frozen = strcmp(a->way, "agent-cmd") != 0;
-    for (int i = 0; i < a->n_words; i++) is_frozen |= strcmp(a->words[i], "--freeze") == 0;
-    if (o->design->has_stretches && !is_frozen && nd_agent_take(a, "freeze", NULL)) return -1;
-    if (nd_agent_complete(a, o->design->has_stretches ? o->stretch_ns : o->half_ns)) {
-        nl_error("--%s: too many options of the agent", a->way);
+    if (nd_agent_complete(a, o->design->has_stretches, o->design->has_stretches ? o->stretch_ns : o->half_ns)) {
+        nl_error("--agent: too many options, or too long");
         return -1;
     }
     for (int i = 0; i < o->n_kinds && o->n_levels > 0; i++) {
@@ -1210,7 +921,7 @@ static int resolve_looks(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_sequential_options *s = &o->sequential;
     int n_effects = 0;
-    if (!s->stops) return is_useless(p, NEEDS_LOOKS, 0, "--%s: needs --stop-when decided%s", "") ? -1 : 0;
+    if (!s->stops) return is_useless(p, NEEDS_LOOKS, 0, "needs --stop-when decided") ? -1 : 0;
     if (o->design->single_loop) {
         nl_error("--stop-when: design %s has one loop per arm and nothing to look at (use lockin or blocks)", o->design->name);
         return -1;
@@ -1221,7 +932,8 @@ static int resolve_looks(struct parsing *p) {
         return -1;
     }
     if (o->n_rounds < s->n_looks) {
-        nl_error("--looks: %d looks do not fit into %lld rounds (raise --seconds, or ask for fewer)", s->n_looks, (long long)o->n_rounds);
+        nl_error("--stop-when: looks: %d looks do not fit into %lld rounds (raise --seconds, or ask for fewer)", s->n_looks,
+            (long long)o->n_rounds);
         return -1;
     }
     nd_look_rounds(o->n_rounds, s->n_looks, s->rounds);
@@ -1233,12 +945,12 @@ static void choose_half(struct parsing *p) {
     struct nd_options *o = p->o;
     int has_agent = nd_agent_is_given(&o->agent);
     if (o->design->has_stretches) {
-        o->half_ns = p->half_ns ? p->half_ns : QUICK_NS;
-        o->stretch_ns = p->block_ns ? p->block_ns : 1000000000;
+        o->half_ns = p->o->given.half_ns ? p->o->given.half_ns : QUICK_NS;
+        o->stretch_ns = p->o->given.block_ns ? p->o->given.block_ns : 1000000000;
     } else if (!o->design->is_paired)
-        o->half_ns = p->block_ns ? p->block_ns : 1000000000;
-    else if (p->half_ns || !has_agent)
-        o->half_ns = p->half_ns ? p->half_ns : o->app ? 100000000 : 10000000;
+        o->half_ns = p->o->given.block_ns ? p->o->given.block_ns : 1000000000;
+    else if (p->o->given.half_ns || !has_agent)
+        o->half_ns = p->o->given.half_ns ? p->o->given.half_ns : o->app ? 100000000 : 10000000;
     else {
         o->half_ns = nd_agent_half_ns(&o->agent);
         if (o->agent.period_ns == 0)
@@ -1251,11 +963,11 @@ static int check_quick(const struct parsing *p) {
     const struct nd_options *o = p->o;
     if (!o->design->has_stretches) return 0;
     if (!nd_agent_is_given(&o->agent) || strcmp(o->agent.way, "agent-on") == 0 || strcmp(o->agent.way, "scrape") == 0) {
-        nl_error("--design: quick is for an agent that is frozen (give --agent-cmd, --agent-pid, --agent-cgroup or --agent-unit)");
+        nl_error("--design: quick is for an agent that is frozen (--agent-cmd, --agent-pid, --agent-cgroup or --agent-unit)");
         return -1;
     }
-    const char *with = o->app ? "--app" : p->levels ? "--levels" : o->start.mode->is_synchronised ? "--start"
-                                                                                    : o->sequential.stops ? "--stop-when" : NULL;
+    const char *with = o->app ? "--app" : p->o->given.levels ? "--levels" : o->start.mode->is_synchronised ? "--starts"
+                                                                                          : o->sequential.stops ? "--stop-when" : NULL;
     if (!with) return 0;
     nl_error("--design: quick and %s cannot be combined (use lockin or blocks)", with);
     return -1;
@@ -1264,14 +976,14 @@ static int check_quick(const struct parsing *p) {
 static int resolve(struct parsing *p) {
     struct nd_options *o = p->o;
     resolve_self_test(p);
-    if (resolve_starts(p)) return -1;
+    if (nd_agent_read(&o->agent) || resolve_starts(p)) return -1;
     int seconds_given = o->measure_ns != 0;
     if (!seconds_given) o->measure_ns = INT64_C(60000000000);
-    if (p->half_ns && !o->design->is_paired) {
+    if (p->o->given.half_ns && !o->design->is_paired) {
         nl_error("--half-period: design %s has none (use --block or --seconds)", o->design->name);
         return -1;
     }
-    if (p->block_ns && ((o->design->is_paired && !o->design->has_stretches) || o->design->single_loop)) {
+    if (p->o->given.block_ns && ((o->design->is_paired && !o->design->has_stretches) || o->design->single_loop)) {
         nl_error("--block: design %s has none (use --half-period or --seconds)", o->design->name);
         return -1;
     }
@@ -1286,7 +998,7 @@ static int resolve(struct parsing *p) {
     if (!o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
     if (resolve_looks(p)) return -1;
     note_few_pairs(o);
-    if (!o->seed_given) {
+    if (!nl_options_given(p->line, "seed")) {
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);
         o->seed = (uint64_t)t.tv_sec * 1000003u + (uint64_t)t.tv_nsec;
@@ -1309,7 +1021,6 @@ int nd_options_hold_beats(struct nd_options *o, int64_t least_ns, int speaks) {
 
 /* What completion, help and suggestions know. */
 static void print_tables(void) {
-    nl_tables_options(option_rows);
     NL_TABLES_ROWS("operation", nd_ops);
     NL_TABLES_ROWS("design", nd_designs);
     NL_TABLES_ROWS("start", nd_start_modes);
@@ -1323,11 +1034,22 @@ static void print_tables(void) {
 }
 
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
-    if (nl_tables_asked(argc, argv)) {
-        if (speaks) print_tables();
-        return 0;
-    }
-    struct parsing p = {.o = o, .speaks = speaks, .next = 1};
+    int has_failed = 0;
+    char likwid[64];
+    struct nl_command_line line = {
+        .program = "noiselab-detect",
+        .rows = rows,
+        .n_rows = N_ROWS,
+        .target = o,
+        .context = &has_failed,
+        .is_silent = !speaks,
+        .see = "; options of the generator stand in --gen, those of the agent in --agent",
+        .version_note = likwid,
+        .doc = "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
+               "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 the answer is no "
+               "(--self-test, --check every), 2 usage or environment error."};
+    struct parsing p = {.o = o, .line = &line, .speaks = speaks};
+    snprintf(likwid, sizeof likwid, "%s%s", nl_likwid ? ", with " : ", without LIKWID", nl_likwid ? nl_likwid : "");
     *o = (struct nd_options){.design = nd_designs[0],
                              .warmup_ns = 500000000,
                              .argc = argc,
@@ -1345,11 +1067,9 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
                                        .precision_percent = 1,
                                        .sync = {.patience = 100},
                                        .sync_every_ns = INT64_C(10000000000)}};
-    /* ARGP_NO_ERRS: one line of ours instead of getopt's message and argp's usage hint, from every rank */
-    int rc = argp_parse(&parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &p);
-    if (p.listed) return 0;
-    if (rc && !p.failed) nl_options_explain(option_rows, p.next < argc ? argv[p.next] : argv[argc - 1]);
-    if (rc || p.failed) return -1;
+    if (nl_tables_asked(argc, argv) && speaks) print_tables();
+    if (nl_options_parse(&line, argc, argv, NULL)) return -1;
+    if (line.is_done) return has_failed ? -1 : 0;
     if (o->is_json && !o->dry_run) {
         nl_error("--json: belongs to --dry-run; results as JSON come from noiselab analyze --json");
         return -1;

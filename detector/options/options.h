@@ -123,7 +123,6 @@ struct nd_options {
     const char *external; /* name of a treatment that the launch is under as a whole, from outside: no generator is started; NULL: none */
     const char *generator_path; /* NULL: beside this program, then PATH */
     uint64_t seed;
-    int seed_given;
     const char *out;            /* campaign directory; NULL: rows are not kept (dry run only) */
     const char *launch_id;      /* NULL: made from time, host and pid */
     enum nd_switch per_operation_timing;
@@ -134,6 +133,10 @@ struct nd_options {
     int64_t n_rounds;           /* rounds of the schedule that fill measure_ns */
     char notes[ND_MAX_NOTES][192]; /* what was adjusted; repeated in launch.json */
     int n_notes;
+    struct {
+        const char *operations, *sizes, *levels, *kinds, *patterns, *phases; /* lists as given; NULL: not */
+        int64_t half_ns, block_ns;                                          /* 0: not */
+    } given;
     int argc;
     char **argv;
 };

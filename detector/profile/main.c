@@ -32,46 +32,15 @@ struct profile {
 
 /* ---- options ---- */
 
-static const char *set_out(void *context, const char *text) {
-    ((struct profile *)context)->out = text;
-    return *text ? NULL : "a directory";
-}
-
-static const char *set_launch_id(void *context, const char *text) {
-    ((struct profile *)context)->launch_id = text;
-    return *text && *text != '.' && strlen(text) < 120 && strspn(text, NAME_CHARACTERS) == strlen(text)
-               ? NULL
-               : "a plain name (letters, digits, . _ -; not starting with a dot)";
-}
-
-static const char *set_tables(void *context, const char *text) {
-    ((struct profile *)context)->tables = text;
-    return *text ? NULL : "the directory of a launch";
-}
-
-static const char *show_help(void *context, const char *text) {
-    struct profile *p = context;
-    (void)text;
-    nl_options_help(&p->line);
-    p->line.is_done = 1;
-    return NULL;
-}
-
-static const char *show_version(void *context, const char *text) {
-    struct profile *p = context;
-    (void)text;
-    printf("noiselab-profile %s (%s)\n", NOISELAB_VERSION, nl_git);
-    p->line.is_done = 1;
-    return NULL;
-}
+#define AT(type, member) NL_AT(type, struct profile, member)
 
 static const struct nl_option rows[] = {
-    {"out", "DIR", "the campaign: each run becomes a folder in it (default profile)", 1, set_out},
+    {"out", "DIR", "the campaign: each run becomes a folder in it (default profile)", 1, AT(TEXT, out), .wanted = "a directory"},
     {"tables", "DIR", "no program: make the tables of a run whose noiselab profile was killed, or that was linked with the library", 1,
-     set_tables},
-    {"launch-id", "ID", "name of the run's folder (default: time, host and process number)", 1, set_launch_id},
-    {"help", NULL, "this list", 2, show_help},
-    {"version", NULL, "print the version", 2, show_version},
+     AT(TEXT, tables), .wanted = "the directory of a launch"},
+    {"launch-id", "ID", "name of the run's folder (default: time, host and process number)", 1, AT(NAME, launch_id), .most = 119},
+    {"help", NULL, "this list", 2, .type = NL_HELP},
+    {"version", NULL, "print the version", 2, .type = NL_VERSION},
 };
 
 /* 1: go on, 0: all was said, -1: said why not. */
@@ -81,13 +50,14 @@ static int parse(struct profile *p, int argc, char **argv) {
         .program = "noiselab-profile",
         .rows = rows,
         .n_rows = sizeof rows / sizeof rows[0],
+        .target = p,
         .args = "[-- COMMAND [ARGUMENT...]]",
         .doc = "Runs an MPI program, unchanged, and notes where its ranks spend their time and who waits for whom: calls and times of "
                "every operation, "
                "and at synchronising ones who arrived last, and why. noiselab analyze profile DIR says what it found."
                "\vIts exit status is the command's own; 2: it could not be started, or succeeded and no rank was profiled.\n\n"
                "Example: noiselab profile --out melt -- mpirun -n 2 lmp -in in.melt"};
-    if (nl_options_parse(&p->line, argc, argv, p, &first)) return -1;
+    if (nl_options_parse(&p->line, argc, argv, &first)) return -1;
     if (p->line.is_done) return 0;
     p->words = first < argc ? argv + first : NULL;
     if (!p->words == !p->tables) {

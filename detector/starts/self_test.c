@@ -38,7 +38,7 @@ static int judge_one(FILE *out, const struct nd_start_options *o, double residua
     if (expected_ns >= 0 && error_ns > allowed_ns) {
         fprintf(out, "not good: %s took %.3f us at the median instead of %.3f us%s\n", name, (double)median_ns * 1e-3,
                 (double)expected_ns * 1e-3,
-                o->mode->has_schedule ? "" : " (ranks leave a barrier at different moments: try --start round)");
+                o->mode->has_schedule ? "" : " (ranks leave a barrier at different moments: try --starts round)");
         is_good = 0;
     }
     return is_good;

@@ -65,10 +65,10 @@ static int synchronise(struct nd_starter *s, const char *reason) {
 static int open_clock(struct nd_starter *s) {
     char reason[256] = "";
     int failed = nd_clock_open(&s->clock, s->o->clock, reason, sizeof reason) != 0;
-    if (failed) nl_error("--clock: %s", reason);
+    if (failed) nl_error("--starts: clock: %s", reason);
     if (!failed) snprintf(s->clock_note, sizeof s->clock_note, "%s", reason);
     if (!failed && s->o->fake_clock && nd_clock_parse_fake(s->o->fake_clock, s->team->rank, &s->clock)) {
-        nl_error("--fake-clock: '%s' is not OFFSET[,DRIFTppm[,JUMP@AFTER]] (try 1s,50ppm)", s->o->fake_clock);
+        nl_error("--starts: fake-clock: '%s' is not OFFSET[,DRIFTppm[,JUMP@AFTER]] (try 1s,50ppm)", s->o->fake_clock);
         failed = 1;
     }
     if (nd_team_agree(s->team, failed ? ND_FLAG_SETUP : 0)) return -1;
@@ -78,7 +78,7 @@ static int open_clock(struct nd_starter *s) {
     if (has_counter && !all) {
         const char *fake = s->clock.is_fake ? s->o->fake_clock : NULL;
         failed = nd_clock_open(&s->clock, nd_clock_find("monotonic-raw"), reason, sizeof reason) != 0;
-        if (failed) nl_error("--clock: %s", reason);
+        if (failed) nl_error("--starts: clock: %s", reason);
         snprintf(s->clock_note, sizeof s->clock_note, "monotonic-raw instead of tsc: another rank cannot trust its counter");
         if (fake) nd_clock_parse_fake(fake, s->team->rank, &s->clock);
     }
@@ -482,8 +482,8 @@ static double late_share(struct nd_starter *s, const struct nd_loop *loop, int n
 static int refuse_slot(const struct nd_starter *s, const char *name, int64_t operation_ns, double share) {
     char slot[32], least[32];
     if (s->team->rank == 0)
-        nl_error("--slot: %s can never be met by %s, which takes %s on %d ranks: %.0f %% of the starts were late (leave --slot out, and it "
-                 "is found)",
+        nl_error("--starts: slot: %s can never be met by %s, which takes %s on %d ranks: %.0f %% of the starts were late (leave slot "
+                 "out, and it is found)",
                  nl_format_duration(s->o->slot_ns, slot, sizeof slot), name, nl_format_duration(operation_ns, least, sizeof least),
                  s->team->n_ranks, 100 * share);
     return -1;

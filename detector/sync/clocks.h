@@ -87,7 +87,7 @@ int nd_clock_open(struct nd_clock *c, const struct nd_clock_kind *kind, char *re
  * `node`. */
 void nd_clock_share(struct nd_clock *c, MPI_Comm node);
 
-/* What `--fake-clock` says: OFFSET[,DRIFTppm[,JUMP@AFTER]], such as 1h,50ppm,-1ms@2s: durations (see nl_units.h) that may be negative,
+/* What `fake-clock` says: OFFSET[,DRIFTppm[,JUMP@AFTER]], such as 1h,50ppm,-1ms@2s: durations (see nl_units.h) that may be negative,
  * AFTER may not and counts from this call, as the drift does. Offset, drift and jump are those of rank 1; rank r has r times as much, so
  * rank 0 stays right. Beyond 31 years, or half a second of drift per second, is refused.
  * @param c  an open clock, changed on success only. @return 0 or -1. Local. */

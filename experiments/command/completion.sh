@@ -7,9 +7,7 @@ shell=$1 words=$2
 types='--op operation
 --ops operation
 --design design
---start start
---clock clock
---sync sync
+--starts start
 --arrival arrival
 --datatype datatype
 --reduce reduction
@@ -28,6 +26,7 @@ options=$(awk -F '\t' -v OFS='\t' -v types="$types" '
         for (i = 1; i <= n_rows; i++) {
             split(row[i], f, "\t")
             values = ""
+            sub(/\[:NAME=.*/, "", f[4])
             if (f[4] == "-") kind = "none"
             else if (f[3] in type_of && of[type_of[f[3]]] != "") { kind = "words"; values = of[type_of[f[3]]] }
             else if (f[4] ~ /^[a-z0-9-]+(\|[A-Za-z0-9-]+)+$/) { kind = "words"; values = f[4]; gsub(/\|/, " ", values) }

@@ -66,31 +66,10 @@ struct asked {
     int is_json;
 };
 
-static const char *set_json(void *context, const char *text) {
-    (void)text;
-    ((struct asked *)context)->is_json = 1;
-    return NULL;
-}
-
-static const char *show_help(void *context, const char *text) {
-    struct asked *asked = context;
-    (void)text;
-    nl_options_help(&asked->line);
-    asked->line.is_done = 1;
-    return NULL;
-}
-
-static const char *show_version(void *context, const char *text) {
-    (void)text;
-    printf("noiselab-doctor %s (%s)\n", NOISELAB_VERSION, nl_git);
-    ((struct asked *)context)->line.is_done = 1;
-    return NULL;
-}
-
 static const struct nl_option rows[] = {
-    {"json", NULL, "print JSON", 1, set_json},
-    {"version", NULL, "print the version", 2, show_version},
-    {"help", NULL, "print this help", 2, show_help},
+    {"json", NULL, "print JSON", 1, NL_AT(FLAG, struct asked, is_json)},
+    {"version", NULL, "print the version", 2, .type = NL_VERSION},
+    {"help", NULL, "print this help", 2, .type = NL_HELP},
 };
 
 /* ---- output ---- */
@@ -179,11 +158,12 @@ int main(int argc, char **argv) {
         .line = {.program = "noiselab-doctor",
                  .rows = rows,
                  .n_rows = sizeof rows / sizeof rows[0],
+                 .target = &asked,
                  .doc = "Says what this machine permits, what that means for each experiment, and what would change it. It looks, "
                         "starts two ranks for a moment, and changes nothing."
                         "\vExit status: 0 the main experiments (sensitivity, agent, acceptance) can run, 2 one cannot, or usage error."}};
     nl_set_program("noiselab-doctor");
-    if (nl_options_parse(&asked.line, argc, argv, &asked, NULL)) return NL_EXIT_USAGE;
+    if (nl_options_parse(&asked.line, argc, argv, NULL)) return NL_EXIT_USAGE;
     if (asked.line.is_done) return NL_EXIT_OK;
     if (find_programs(bin, sizeof bin)) {
         nl_error("cannot find the folder of the programs (/proc is not mounted)");

@@ -23,6 +23,7 @@ while IFS= read -r line; do
                 print ".TP\n\\fB" roff($3) "\\fR" ($4 == "-" ? "" : "=\\fI" roff($4) "\\fR") "\n\\&" roff($5)
                 n++
             }
+            $1 == program && $2 == "key" { print ".TP\n\\fB" roff($3) "\\fR\n\\&" roff($5) }
             END { exit !n }' "$words"
         ;;
     '.\" help') printf '%s\n' "$common" | verbatim ;;

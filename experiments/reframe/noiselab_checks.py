@@ -182,7 +182,7 @@ class noiselab_reproducibility(NoiselabCheck):
         return self.n_launches
 
     def design(self):
-        return ['--design', 'single', '--levels', 'none', '--start', 'round']
+        return ['--design', 'single', '--levels', 'none', '--starts', 'round']
 
     def analysis(self):
         return ['reproducibility']
@@ -243,7 +243,7 @@ class noiselab_acceptance(NoiselabRun):
 
     descr = 'is this cluster quiet and correct, and which node is not'
     reference_key = 'acceptance'
-    # Names of checks (noiselab run acceptance --list-checks); empty: all but those on request.
+    # Names of checks (noiselab run acceptance --list checks); empty: all but those on request.
     checks = variable(typ.List[str], value=[])
     # Seconds of measuring of all launches of the checks together; 0: those of --quick.
     seconds = variable(float, int, value=0)

@@ -28,7 +28,19 @@ struct na_options {
     int restore; /* only give back what is left frozen */
 };
 
-/* Parses and checks. @return 1 go on, 0 everything was done (--help, --version, lists), -1 usage error, said. */
-int na_options_parse(int argc, char **argv, struct na_options *options);
+/* Tables of the program that the options' own file does not need. */
+struct na_lists {
+    int (*print)(const char *what); /* 0, or -1: there is no such list */
+    void (*print_tables)(void);     /* for programs, see nl_tables_row */
+};
+
+/* Parses and checks. @param lists  NULL: none can be asked for.
+ * @return 1 go on, 0 everything was done (--help, --version, lists), -1 usage error, said. */
+int na_options_parse(int argc, char **argv, const struct na_lists *lists, struct na_options *options);
+
+/* The same for words that the detector was given to hand on: they say what the agent is and how it is switched, and nothing else.
+ * @param words  receives each option that was given once, `--name=value` or `--name`; owned by the process.
+ * @return how many, -1 after a message. */
+int na_options_take(int argc, char **argv, struct na_options *options, const char **words, int most);
 
 #endif

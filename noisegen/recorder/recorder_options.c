@@ -8,13 +8,6 @@
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"
 #include "noisegen/recorder/source.h"
-#include "common/base/version.h"
-
-/* What is collected while argv is read. */
-struct parsing {
-    struct nr_options *o;
-    struct nl_command_line line;
-};
 
 enum { LIST_BYTES = 16384 };
 
@@ -36,130 +29,82 @@ static const char *read_pids(const char *text, pid_t pids[NR_MAX_PIDS], int *n_p
     return NULL;
 }
 
-static const char *set_pid(void *context, const char *text) {
-    struct parsing *p = context;
-    return read_pids(text, p->o->pids, &p->o->n_pids);
+static const char *set_pid(struct nl_command_line *line, const char *text) {
+    struct nr_options *o = line->target;
+    return read_pids(text, o->pids, &o->n_pids);
 }
 
-static const char *set_except(void *context, const char *text) {
-    struct parsing *p = context;
-    return read_pids(text, p->o->except, &p->o->n_except);
+static const char *set_except(struct nl_command_line *line, const char *text) {
+    struct nr_options *o = line->target;
+    return read_pids(text, o->except, &o->n_except);
 }
 
-static const char *set_cgroup(void *context, const char *text) {
-    struct parsing *p = context;
-    p->o->cgroup = text;
-    return *text ? NULL : "a path of a cgroup (try /sys/fs/cgroup/system.slice/collectd.service)";
-}
-
-static const char *set_name(void *context, const char *text) {
-    struct parsing *p = context;
-    p->o->name = text;
-    return *text && strlen(text) <= 15 ? NULL : "the beginning of a task's name, of at most 15 characters";
-}
-
-static const char *set_cpus(void *context, const char *text) {
+static const char *set_cpus(struct nl_command_line *line, const char *text) {
     static const char wanted[] = "a list of CPUs (try 0-3,8)";
-    struct parsing *p = context;
+    struct nr_options *o = line->target;
     const char *parts[NR_MAX_CPUS];
     char copy[LIST_BYTES];
     if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) return wanted;
     int n = nl_split(copy, parts, NR_MAX_CPUS);
     if (n < 1) return wanted;
-    p->o->n_cpus = 0;
+    o->n_cpus = 0;
     for (int i = 0; i < n; i++) {
         char *dash = strchr(parts[i], '-');
         int64_t first, last;
         if (dash) *dash = '\0';
         if (nl_parse_int(parts[i], 0, NR_MAX_CPUS - 1, &first) || nl_parse_int(dash ? dash + 1 : parts[i], first, NR_MAX_CPUS - 1, &last))
             return wanted;
-        if (p->o->n_cpus + last - first >= NR_MAX_CPUS) return wanted;
-        for (int64_t cpu = first; cpu <= last; cpu++) p->o->cpus[p->o->n_cpus++] = (int)cpu;
+        if (o->n_cpus + last - first >= NR_MAX_CPUS) return wanted;
+        for (int64_t cpu = first; cpu <= last; cpu++) o->cpus[o->n_cpus++] = (int)cpu;
     }
     return NULL;
 }
 
-static const char *set_duration(void *context, const char *text) {
-    struct parsing *p = context;
-    return nl_parse_duration(text, &p->o->duration_ns) ? NL_DURATION_HELP : NULL;
-}
-
-static const char *set_out(void *context, const char *text) {
-    struct parsing *p = context;
-    p->o->out = text;
-    return *text ? NULL : "the path of a file";
-}
-
-static const char *set_force(void *context, const char *text) {
-    struct parsing *p = context;
-    (void)text;
-    p->o->may_replace = 1;
-    return NULL;
-}
-
-static const char *set_source(void *context, const char *text) {
-    struct parsing *p = context;
+static const char *set_source(struct nl_command_line *line, const char *text) {
+    struct nr_options *o = line->target;
     const struct nr_source *source = nr_source_find(text);
-    p->o->source = text;
-    return strcmp(text, "auto") == 0 || (source && source->has_bursts) ? NULL : "auto, cpu, thread or schedstat (see --list-sources)";
+    o->source = text;
+    return strcmp(text, "auto") == 0 || (source && source->has_bursts) ? NULL : "auto, cpu, thread or schedstat (see --list sources)";
 }
 
-static const char *set_group_gap(void *context, const char *text) {
-    struct parsing *p = context;
+static const char *set_group_gap(struct nl_command_line *line, const char *text) {
+    struct nr_options *o = line->target;
     if (strcmp(text, "auto") == 0) {
-        p->o->group_gap_ns = 0;
+        o->group_gap_ns = 0;
         return NULL;
     }
-    return nl_parse_duration(text, &p->o->group_gap_ns) ? "auto or a positive duration (try 2ms)" : NULL;
+    return nl_parse_duration(text, &o->group_gap_ns) ? "auto or a positive duration (try 2ms)" : NULL;
 }
 
-static const char *set_json(void *context, const char *text) {
-    struct parsing *p = context;
-    (void)text;
-    p->o->is_json = 1;
-    return NULL;
-}
-
-static const char *list_sources(void *context, const char *text) {
-    struct parsing *p = context;
-    (void)text;
+static const char *list(struct nl_command_line *line, const char *text) {
+    if (strcmp(text, "sources") != 0) return "sources";
     for (int i = 0; nr_sources[i]; i++)
         if (nr_sources[i]->has_bursts) printf("%-10s %s\n", nr_sources[i]->name, nr_sources[i]->what);
-    p->line.is_done = 1;
+    line->is_done = 1;
     return NULL;
 }
 
-static const char *show_help(void *context, const char *text) {
-    struct parsing *p = context;
-    (void)text;
-    nl_options_help(&p->line);
-    p->line.is_done = 1;
-    return NULL;
-}
-
-static const char *show_version(void *context, const char *text) {
-    struct parsing *p = context;
-    (void)text;
-    printf("noiselab-record %s (%s)\n", NOISELAB_VERSION, nl_git);
-    p->line.is_done = 1;
-    return NULL;
-}
+#define AT(type, member) NL_AT(type, struct nr_options, member)
 
 static const struct nl_option rows[] = {
-    {"pid", "LIST", "record these processes, their threads, and the children that they have or start", 1, set_pid},
-    {"cgroup", "PATH", "record the processes of a cgroup (v1 or v2) and of those below it, and their children", 1, set_cgroup},
-    {"name", "PREFIX", "record tasks whose name begins like this, now or later, and their children", 1, set_name},
-    {"cpus", "LIST", "record on these CPUs only; alone: whoever runs there, but for idle time and this program (default all)", 1, set_cpus},
-    {"except", "LIST", "with --cpus alone: leave out these processes, and the children that they have or start", 1, set_except},
-    {"duration", "TIME", "how long; needed but for a command, which ends the recording when it ends", 2, set_duration},
-    {"source", "NAME", "auto (the best that is possible), cpu, thread or schedstat (default auto)", 2, set_source},
-    {"list-sources", NULL, "the sources, best first", 2, list_sources},
-    {"group-gap", "TIME", "join bursts that are closer than this: one activity; auto finds it (default auto)", 3, set_group_gap},
-    {"out", "FILE", "write the trace here, for noiselab-gen --replay; without it there is only the summary", 3, set_out},
-    {"force", NULL, "replace FILE where it exists", 3, set_force},
-    {"json", NULL, "the summary as JSON", 3, set_json},
-    {"help", NULL, "this list", 4, show_help},
-    {"version", NULL, "print the version", 4, show_version},
+    {"pid", "LIST", "record these processes, their threads, and the children that they have or start", 1, .set = set_pid},
+    {"cgroup", "PATH", "record the processes of a cgroup (v1 or v2) and of those below it, and their children", 1, AT(TEXT, cgroup),
+     .wanted = "a path of a cgroup (try /sys/fs/cgroup/system.slice/collectd.service)"},
+    {"name", "PREFIX", "record tasks whose name begins like this, now or later, and their children", 1, AT(TEXT, name), .most = 15,
+     .wanted = "the beginning of a task's name, of at most 15 characters"},
+    {"cpus", "LIST", "record on these CPUs only; alone: whoever runs there, but for idle time and this program (default all)", 1,
+     .set = set_cpus},
+    {"except", "LIST", "with --cpus alone: leave out these processes, and the children that they have or start", 1, .set = set_except},
+    {"duration", "TIME", "how long; needed but for a command, which ends the recording when it ends", 2, AT(DURATION, duration_ns)},
+    {"source", "NAME", "auto (the best that is possible), cpu, thread or schedstat (default auto)", 2, .set = set_source},
+    {"group-gap", "TIME", "join bursts that are closer than this: one activity; auto finds it (default auto)", 3, .set = set_group_gap},
+    {"out", "FILE", "write the trace here, for noiselab-gen --replay; without it there is only the summary", 3, AT(TEXT, out),
+     .wanted = "the path of a file"},
+    {"force", NULL, "replace FILE where it exists", 3, AT(FLAG, may_replace)},
+    {"json", NULL, "the summary as JSON", 3, AT(FLAG, is_json)},
+    {"list", "WHAT", "sources, best first", 4, .set = list},
+    {"help", NULL, "this list", 4, .type = NL_HELP},
+    {"version", NULL, "print the version", 4, .type = NL_VERSION},
 };
 
 /* What does not go together. */
@@ -181,24 +126,24 @@ static int check(const struct nr_options *o) {
 }
 
 int nr_options_parse(int argc, char **argv, struct nr_options *o) {
-    struct parsing p = {
-        .o = o,
-        .line = {.program = "noiselab-record",
-                 .rows = rows,
-                 .n_rows = sizeof rows / sizeof rows[0],
-                 .args = "[-- COMMAND [ARGUMENT...]]",
-                 .doc = "Records what processes do to CPUs: the bursts of an agent, from the best source that this machine "
-                        "allows, as a trace that noiselab-gen --replay takes, and a summary: period, duty, quantiles, threads, "
-                        "CPUs, losses, and the tasks that had the CPUs most."
-                        "\vExit status: 0 recorded, 2 usage or environment error, 3 nothing of what was asked for ran.\n"
-                        "SIGINT, SIGTERM and SIGHUP end the recording early, with what it has.\n\n"
-                        "Example: noiselab-record --name collectd --duration 60s --out collectd.trace"}};
+    struct nl_command_line line = {
+        .program = "noiselab-record",
+        .rows = rows,
+        .n_rows = sizeof rows / sizeof rows[0],
+        .target = o,
+        .args = "[-- COMMAND [ARGUMENT...]]",
+        .doc = "Records what processes do to CPUs: the bursts of an agent, from the best source that this machine "
+               "allows, as a trace that noiselab-gen --replay takes, and a summary: period, duty, quantiles, "
+               "threads, CPUs, losses, and the tasks that had the CPUs most."
+               "\vExit status: 0 recorded, 2 usage or environment error, 3 nothing of what was asked for ran.\n"
+               "SIGINT, SIGTERM and SIGHUP end the recording early, with what it has.\n\n"
+               "Example: noiselab-record --name collectd --duration 60s --out collectd.trace"};
     int first_word = argc;
     *o = (struct nr_options){.source = "auto"};
     for (int i = 0; nl_tables_asked(argc, argv) && nr_sources[i]; i++)
         if (nr_sources[i]->has_bursts) nl_tables_row("source", nr_sources[i]->name, NULL, nr_sources[i]->what);
-    if (nl_options_parse(&p.line, argc, argv, &p, &first_word)) return -1;
-    if (p.line.is_done) return 0;
+    if (nl_options_parse(&line, argc, argv, &first_word)) return -1;
+    if (line.is_done) return 0;
     if (first_word < argc) o->command = argv + first_word;
     return check(o) ? -1 : 1;
 }

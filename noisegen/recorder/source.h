@@ -14,7 +14,7 @@
 
 struct nr_source {
     const char *name;
-    const char *what; /* one line for --list-sources */
+    const char *what; /* one line for --list sources */
     int has_bursts;   /* sees single bursts: a trace can be written */
     int sees_all;     /* sees tasks that nobody marked */
     int is_cpu_time;  /* its times are the scheduler's account, steal is not in them */

@@ -172,7 +172,7 @@ analysis() {
 
 starts() {
     echo 'Synchronised starts (round, 2 ranks on one node; blocks without a context switch)'
-    detect starts --design single --levels none --op barrier,waitpattern-up,waitpattern-null --start round --seconds "$(brief 9 0.6)" --raw starts.bin || return
+    detect starts --design single --levels none --op barrier,waitpattern-up,waitpattern-null --starts round --seconds "$(brief 9 0.6)" --raw starts.bin || return
     R_LIBS="$build/lib/noiselab/R" Rscript --vanilla tests/bench/quiet-starts.R "$work"/starts/* >"$work/quiet" || return
     quiet() { awk -v name="$1" '$1 == name { print $2 }' "$work/quiet"; }
     verdict "$(quiet barrier.p50)" '<=' 200 'start overshoot p50, barrier, ns'
@@ -189,7 +189,7 @@ starts() {
     local few most
     few=$(brief 1000000 100) most=$(brief 100000000 500)
     for n in "$few" "$most"; do
-        detect "many$n" --design single --levels none --op empty --start window --count "$n" --seconds 600 || return
+        detect "many$n" --design single --levels none --op empty --starts window --count "$n" --seconds 600 || return
     done
     verdict "$(($(peak_kib "many$most") - $(peak_kib "many$few")))" '<' 1024 "KiB more for $most starts than for $few"
 }

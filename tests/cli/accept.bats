@@ -67,7 +67,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
 
 # bats test_tags=mpi
 @test "two ranks run every check, and every row says where it comes from" {
-    checks=$("$BIN/noiselab-accept" --list-checks | awk '{ print $1 }' | paste -sd,)
+    checks=$("$BIN/noiselab-accept" --list checks | awk '{ print $1 }' | paste -sd,)
     accept 2 --checks "$checks" --seconds 2 --sizes 0,8,1KiB,64KiB --seed 5
     jq -e '.ended == "complete" and .seed == "5" and .ranks == 2 and .wrong_data == 0 and .start.starts > 0' "$OUT/one/launch.json"
     [ "$(jq -c '[.checks[].status] | unique' "$OUT/one/launch.json")" = '["ran"]' ]

@@ -55,8 +55,8 @@ dry() {
     refused "--agent-pid: '0' is not the number of a process" --agent-pid 0
     refused "--agent-pid: 'top' is not" --agent-pid top
     refused "--agent-timeout: 'soon' is not a positive duration" --agent-cmd true --agent-timeout soon
-    refused "--scrape-period: '0' is not a period" --scrape true --scrape-period 0
-    refused "--agent-name: 'a,b' is not a name" --agent-cmd true --agent-name a,b
+    refused "--scrape-period: '0' is not a positive duration" --scrape true --scrape-period 0
+    refused "--agent-name: 'a,b' is not a plain name" --agent-cmd true --agent-name a,b
     refused "--who: 'me' is not auto, cpu" --agent-cmd true --who me
     refused "--keep-bursts: '1' is not auto, yes or no" --agent-cmd true --keep-bursts 1
     refused "--agent-cpu: '3-1' is not a list" --agent-cmd true --agent-cpu 3-1

@@ -113,7 +113,7 @@ meant() {
 @test "a slip in an operation, kind, pattern, design, start or check names what was meant" {
     meant allreduce "$DETECT" --op barrier,allredcue
     meant lockin "$DETECT" --design lokin
-    meant window "$DETECT" --start windw
+    meant window "$DETECT" --starts windw
     meant barrier "$DETECT" --op MPI_Barier
     meant procfs "$BIN/noiselab-gen" --kind prcfs --level 1 --duration 1s
     meant procfs "$DETECT" --op empty --dry-run --kind prcfs
@@ -132,7 +132,7 @@ meant() {
     }
     bare "$DETECT" --half-period 10
     bare "$DETECT" --design blocks --block 10
-    bare "$DETECT" --warmup=10 --slot 10
+    bare "$DETECT" --warmup 0 --starts window:slot=10
     bare "$BIN/noiselab-gen" --level 1 --duration 10
     bare "$BIN/noiselab-record" --cpus 0 --duration 10
     bare "$BIN/noiselab-accept" --detour-threshold 10
@@ -189,7 +189,7 @@ EOT
 # bats test_tags=quick
 @test "a dry run is one JSON object, with what its text says" {
     "$DETECT" --dry-run --json --op barrier,alltoall --bytes 8,1KiB --levels 0,1 --kind spin,procfs --half-period 20ms --seconds 10 --seed 5 \
-        --stop-when decided --looks 2 --margin 1 --out "$OUT" >"$BATS_TEST_TMPDIR/json"
+        --stop-when decided:looks=2 --margin 1 --out "$OUT" >"$BATS_TEST_TMPDIR/json"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/json")" -eq 1 ]
     got=$(jq -c '[.schema, .design, .rounds, .halves_per_round, .half_ns, .measuring_ns, .noise_period_ns, .seed, .campaign, (.operations | length),
         (.treatments | length), .looks_after_rounds, .agent, .external, .arms]' "$BATS_TEST_TMPDIR/json")
@@ -376,7 +376,7 @@ offers() { grep -qxF -- "$1" <<<"$GOT"; }
     # man pages have the options of the tables, and of the experiments
     for page in "$root"/docs/man/*.1; do [ -s "$BATS_TEST_TMPDIR/root/usr/share/man/man1/${page##*/}" ]; done
     grep -qF '\-\-half\-period' "$BATS_TEST_TMPDIR/root/usr/share/man/man1/noiselab-detect.1"
-    grep -qF '\-\-no\-self\-check' "$BATS_TEST_TMPDIR/root/usr/share/man/man1/noiselab-run.1"
+    grep -qF '\-\-self\-check' "$BATS_TEST_TMPDIR/root/usr/share/man/man1/noiselab-run.1"
     make -s -C "$root" BUILD="$build" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr uninstall
     [ -z "$(find "$BATS_TEST_TMPDIR/root" ! -type d)" ]
 }

@@ -32,29 +32,29 @@ teardown() {
 # bats test_tags=quick
 @test "options of an agent that would be without effect or make no sense are refused in one line" {
     refused "--agent-period: needs an agent" --agent-period 1s
-    refused "--who: needs an agent" --who cpu
+    refused "no agent: give one of --agent-cmd" --agent '--who cpu'
     refused "--agent-interval: needs an agent" --agent-interval 1s
-    refused "--agent-cmd: with --external x" --agent-cmd y --external x --design single --arms on
-    refused "--kind: with an agent there is no generator unless levels" --agent-cmd x --kind sum --agent-period 1s
-    refused "--agent-name: '../a' is not a plain name" --agent-cmd x --agent-name ../a
-    refused "--agent-name: 'spin' is the name of a load" --agent-cmd x --agent-name spin --levels 1 --agent-period 1s
-    refused "--agent-nodes: 'a' stands twice" --agent-cmd x --agent-nodes a,a
-    refused "--agent-period: 100 us is outside" --agent-cmd x --agent-period 100us
-    refused "--agent-settle: 'x' is not a duration" --agent-cmd x --agent-settle x
-    refused "--period: no half of a sensible length" --agent-cmd x --agent-period 100ms --levels 1 --period 33.333333ms
-    refused "--seconds: too short" --agent-cmd x --agent-period 10s --seconds 10
+    refused "--agent: with --external x" --agent '--agent-cmd y' --external x --design single --arms on
+    refused "--kind: with an agent there is no generator unless levels" --agent '--agent-cmd x' --kind sum --agent-period 1s
+    refused "--agent-name: '../a' is not a plain name" --agent '--agent-cmd x --agent-name ../a'
+    refused "--agent-name: 'spin' is the name of a load" --agent '--agent-cmd x --agent-name spin' --levels 1 --agent-period 1s
+    refused "--agent-nodes: 'a' stands twice" --agent '--agent-cmd x' --agent-nodes a,a
+    refused "--agent-period: 100 us is outside" --agent '--agent-cmd x' --agent-period 100us
+    refused "--agent-settle: 'x' is not a duration" --agent '--agent-cmd x' --agent-settle x
+    refused "--period: no half of a sensible length" --agent '--agent-cmd x' --agent-period 100ms --levels 1 --period 33.333333ms
+    refused "--seconds: too short" --agent '--agent-cmd x' --agent-period 10s --seconds 10
 }
 
 # bats test_tags=quick
 @test "what the companion does not like ends the launch before it begins, and a dry run says so, too" {
-    refused "4194999999" --agent-pid 4194999999 --agent-period 1s --op empty --dry-run
-    refused "4194999999" --agent-pid 4194999999 --agent-period 1s --op empty
-    refused "no-such-program" --agent-cmd no-such-program --agent-period 1s --op empty
+    refused "4194999999" --agent '--agent-pid 4194999999' --agent-period 1s --op empty --dry-run
+    refused "4194999999" --agent '--agent-pid 4194999999' --agent-period 1s --op empty
+    refused "no-such-program" --agent '--agent-cmd no-such-program' --agent-period 1s --op empty
 }
 
 # bats test_tags=quick
 @test "a dry run names the agent and says what comes on top of the measuring time" {
-    "$DETECT" --dry-run --agent-cmd 'sleep 100' --agent-period 200ms --op barrier --seconds 4 --warmup 0s >"$BATS_TEST_TMPDIR/plan"
+    "$DETECT" --dry-run --agent "--agent-cmd 'sleep 100'" --agent-period 200ms --op barrier --seconds 4 --warmup 0s >"$BATS_TEST_TMPDIR/plan"
     cat "$BATS_TEST_TMPDIR/plan"
     grep -q '^design lockin: 10 rounds of 2 halves of 200 ms, noise period -$' "$BATS_TEST_TMPDIR/plan"
     grep -q '^agent sleep (agent-cmd)$' "$BATS_TEST_TMPDIR/plan"
@@ -63,7 +63,7 @@ teardown() {
 
 @test "an agent that runs is switched from half to half, has its rows, and is left running" {
     start_agent
-    launch 1 --op empty,barrier --agent-pid "$AGENT" --agent-name ours --agent-period 50ms --agent-interval 50ms --levels 1 --seconds 2 --warmup 0s --launch-id one
+    launch 1 --op empty,barrier --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --agent-interval 50ms --levels 1 --seconds 2 --warmup 0s --launch-id one
     is_left_running
     one=$OUT/one
     host=$(hostname)
@@ -106,7 +106,7 @@ END
     needs_cpus 2
     answering
     began=$(date +%s%N)
-    launch 2 --op barrier --scrape "kill -USR1 $AGENT" --scrape-period 150ms --agent-period 150ms --seconds 6 --warmup 0s --launch-id one
+    launch 2 --op barrier --agent "--scrape 'kill -USR1 $AGENT' --scrape-period 150ms" --agent-period 150ms --seconds 6 --warmup 0s --launch-id one
     took_ms=$((($(date +%s%N) - began) / 1000000))
     jq -e '.ended == "complete"' "$OUT/one/launch.json"
     # off and on, and no half longer than twice its time
@@ -120,11 +120,11 @@ END
 
 @test "an agent that can be frozen has undisturbed stretches, and quick pairs of two lengths between them" {
     refused "--design: quick is for an agent that is frozen" --design quick
-    refused "--design: quick is for an agent that is frozen" --design quick --agent-on x --agent-off y
-    refused "--design: quick and --levels cannot be combined" --design quick --agent-cmd x --levels 1
-    refused "--block: an undisturbed stretch must last 20 times as long as a half" --design quick --agent-cmd x --block 100ms
+    refused "--design: quick is for an agent that is frozen" --design quick --agent '--agent-on x --agent-off y'
+    refused "--design: quick and --levels cannot be combined" --design quick --agent '--agent-cmd x' --levels 1
+    refused "--block: an undisturbed stretch must last 20 times as long as a half" --design quick --agent '--agent-cmd x' --block 100ms
     start_agent
-    launch 1 --op empty --agent-pid "$AGENT" --agent-name ours --agent-period 50ms --design quick --half-period 10ms --block 300ms --seconds 8 --launch-id one
+    launch 1 --op empty --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --design quick --half-period 10ms --block 300ms --seconds 8 --launch-id one
     is_left_running
     one=$OUT/one
     jq -c '{o: .options | {design, half_period_ns, long_half_ns, block_ns, agent_settle_ns}, ended, rounds_done, rows}' "$one/launch.json"
@@ -148,7 +148,7 @@ END
         kill -9 "$AGENT"
     ) 3>&- &
     status=0
-    launch 1 --op empty --agent-pid "$AGENT" --agent-period 50ms --levels 1 --seconds 4 --warmup 0s --launch-id one || status=$?
+    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --levels 1 --seconds 4 --warmup 0s --launch-id one || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
     grep -q "the other arms go on" "$ERR"
@@ -166,7 +166,7 @@ END
         kill -9 "$AGENT"
     ) 3>&- &
     status=0
-    launch 1 --op empty --agent-pid "$AGENT" --agent-period 50ms --seconds 60 --warmup 0s --launch-id one || status=$?
+    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --seconds 60 --warmup 0s --launch-id one || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
     [[ "$(jq -r .ended "$OUT/one/launch.json")" == 'failed: the agent'* ]]
@@ -177,7 +177,7 @@ END
 # one_in_background: a long launch of one rank under mpirun with the agent; sets MPIRUN once rows come
 one_in_background() {
     start_agent
-    exec_on_cores 1 "$DETECT" --out "$OUT" --op empty --seconds 60 --warmup 0s --launch-id one --agent-pid "$AGENT" --agent-period 50ms >/dev/null 2>"$ERR" 3>&- &
+    exec_on_cores 1 "$DETECT" --out "$OUT" --op empty --seconds 60 --warmup 0s --launch-id one --agent "--agent-pid $AGENT" --agent-period 50ms >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_until 60 has_rows
 }
@@ -203,8 +203,8 @@ one_in_background() {
 
 @test "with design single a launch of off arms keeps the agent off" {
     start_agent
-    launch 1 --op empty --agent-pid "$AGENT" --agent-period 50ms --design single --arms off --seconds 0.5 --warmup 0s --launch-id off
-    launch 1 --op empty --agent-pid "$AGENT" --agent-period 50ms --design single --arms on --seconds 0.5 --warmup 0s --launch-id on
+    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --design single --arms off --seconds 0.5 --warmup 0s --launch-id off
+    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --design single --arms on --seconds 0.5 --warmup 0s --launch-id on
     is_left_running
     host=$(hostname)
     [ "$(column arm "$OUT/off/blocks.csv")" = off ]

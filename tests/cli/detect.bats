@@ -46,8 +46,8 @@ load detect
 
 # bats file_tags=
 @test "what the generator cannot do is refused by it in one line" {
-    for wrong in "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum --array-bytes x|--array-bytes: 'x'" \
-        "--array-bytes 1MB|the kind spin has no use for it" "--pattern replay|--replay is missing" "--kind disk|--folder is missing"; do
+    for wrong in "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum --gen --array-bytes=x|--array-bytes: 'x'" \
+        "--gen --array-bytes=1MB|the kind spin has no use for it" "--pattern replay|--replay is missing" "--kind disk|--folder is missing"; do
         status=0
         # shellcheck disable=SC2086
         launch 1 --op empty --levels 1 ${wrong%%|*} || status=$?
@@ -67,7 +67,7 @@ load detect
     export NOISELAB_PRESETS="$BATS_TEST_TMPDIR/presets"
     launch 1 --op empty --preset own --levels 5 --warmup 0s --seconds 0.2 --launch-id one
     [ "$(jq -c '[.options.kinds, .options.patterns, .generators[0].kind_bytes, .options.preset]' "$OUT/one/launch.json")" = '[["sum"],["poisson"],1000000,"own"]' ]
-    launch 1 --op empty --preset own --kind spin,sum --array-bytes 2MB --levels 5 --warmup 0s --seconds 0.2 --launch-id two
+    launch 1 --op empty --preset own --kind spin,sum --gen "--array-bytes 2MB" --levels 5 --warmup 0s --seconds 0.2 --launch-id two
     [ "$(jq -c '[.options.kinds, .options.patterns, .generators[0].kind_bytes]' "$OUT/two/launch.json")" = '[["spin","sum"],["poisson"],2000000]' ]
 }
 
@@ -117,7 +117,7 @@ load detect
 @test "what a hypervisor took from the ranks stands in every row, where the scheduler's account tells it" {
     launch 2 --op barrier --levels 1 --seconds 0.2 --warmup 0s --half-period 10ms --launch-id scheduler --preempted-by scheduler
     launch 2 --op barrier --levels 1 --seconds 0.2 --warmup 0s --half-period 10ms --launch-id clocks --preempted-by clocks
-    launch 1 --op barrier --design single --start round --seconds 0.2 --warmup 0s --launch-id starts --preempted-by scheduler
+    launch 1 --op barrier --design single --starts round --seconds 0.2 --warmup 0s --launch-id starts --preempted-by scheduler
     awk -F , '
         FNR == 1 { split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next }
         { n++; max = $c["rank_steal_ns_max"]; sum = $c["rank_steal_ns_sum"] }

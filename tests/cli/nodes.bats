@@ -31,7 +31,7 @@ in_a_minute() {
     refused "--external: say whether 'accounting' is there" --external accounting --design single
     refused "--levels: with --external accounting no generator is started" --external accounting --design single --arms on --levels 1
     refused "--kind: with --external" --external accounting --design single --arms on --kind spin
-    refused "--jitter: with --external" --external accounting --design single --arms on --jitter 5
+    refused "--gen: with --external" --external accounting --design single --arms on --gen '--jitter 5'
     refused "--external: '../x' is not a plain name" --external ../x --design single --arms on
     refused "--external: 'a23456789012345678901234567890123' is not a plain name" --external a23456789012345678901234567890123
 }
@@ -259,7 +259,7 @@ own_kib() { awk '$1 == "RssAnon:" { print $2 }' "/proc/$1/status"; }
 @test "of 16 ranks rank 0 holds little more than the others, and every file has the rows that there are ranks for" {
     needs_cpus 2
     take_turns
-    exec_on_cores 16 "$DETECT" --oversubscribe --out "$OUT" --op barrier --levels 0,5 --start round --half-period 50ms --warmup 0s --seconds 60 --launch-id one >/dev/null 2>"$ERR" 3>&- &
+    exec_on_cores 16 "$DETECT" --oversubscribe --out "$OUT" --op barrier --levels 0,5 --starts round --half-period 50ms --warmup 0s --seconds 60 --launch-id one >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     # with sums of the starts of some halves
     has_some_rows() { [ "$(wc -l <"$OUT/one/halves.csv")" -gt 8 ]; }

@@ -72,7 +72,7 @@ refused() {
 }
 
 @test "noiselab record is noiselab-record, and its sources are listed" {
-    noiselab record --list-sources | awk '{ print $1 }' | paste -sd , | grep -x cpu,thread,schedstat
+    noiselab record --list sources | awk '{ print $1 }' | paste -sd , | grep -x cpu,thread,schedstat
     noiselab record --version | grep -E '^noiselab-record [0-9]'
 }
 

@@ -46,7 +46,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 }
 
 @test "the checks and a template of limits are listed without running anything" {
-    [ "$("$BIN/noiselab" run acceptance --list-checks)" = "$("$BIN/noiselab-accept" --list-checks)" ]
+    [ "$("$BIN/noiselab" run acceptance --list checks)" = "$("$BIN/noiselab-accept" --list checks)" ]
     "$BIN/noiselab" run --list | grep -q '^  acceptance  '
 }
 

@@ -381,7 +381,7 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     mkdir "$OUT"
     mount -t tmpfs -o size=120k none "$OUT"
     status=0
-    run_sensitivity --out "$OUT/c" --start window --raw starts.bin --seconds 1s --launches 2 || status=$?
+    run_sensitivity --out "$OUT/c" --starts window --raw starts.bin --seconds 1s --launches 2 || status=$?
     ls -la "$OUT/c"
     df "$OUT"
     umount "$OUT"

@@ -5,7 +5,7 @@ load detect
 
 # bats test_tags=quick
 @test "options of looks without --stop-when decided are refused" {
-    for option in "--margin 1" "--looks 3" "--spending pocock" "--alpha 0.05"; do
+    for option in "--margin 1" "--stop-when never:looks=3" "--stop-when never:spending=pocock" "--stop-when never:alpha=0.05"; do
         # shellcheck disable=SC2086
         refused "needs --stop-when decided" $option
     done
@@ -17,10 +17,10 @@ load detect
     refused "design single has one loop per arm" --stop-when decided --design single --levels 1
     refused "without a level above 0" --stop-when decided --levels 0
     refused "without a level above 0" --stop-when decided --design blocks --levels none
-    refused "20 looks do not fit into 2 rounds" --stop-when decided --looks 20 --seconds 0.5
-    refused "'21' is not a whole number from 1 to 20" --stop-when decided --looks 21
-    refused "'evenly' is not obrien-fleming or pocock" --stop-when decided --spending evenly
-    refused "--alpha: '0.5'" --stop-when decided --alpha 0.5
+    refused "20 looks do not fit into 2 rounds" --stop-when decided:looks=20 --seconds 0.5
+    refused "'21' is not a whole number from 1 to 20" --stop-when decided:looks=21
+    refused "'evenly' is not obrien-fleming or pocock" --stop-when decided:spending=evenly
+    refused "--stop-when: alpha: '0.5'" --stop-when decided:alpha=0.5
     refused "--margin: '-1'" --stop-when decided --margin -1
 }
 
@@ -37,7 +37,7 @@ load detect
 
 # bats test_tags=quick
 @test "a dry run says after which rounds it will look" {
-    run "$DETECT" --dry-run --op empty --levels 1 --half-period 10ms --seconds 1 --stop-when decided --looks 4 --margin 2
+    run "$DETECT" --dry-run --op empty --levels 1 --half-period 10ms --seconds 1 --stop-when decided:looks=4 --margin 2
     [ "$status" -eq 0 ]
     [[ "$output" == *"looks after rounds 13, 25, 38, 50: the run ends when every slowdown is decided against 2 %"* ]]
 }
@@ -58,13 +58,13 @@ consistent() {
 }
 
 @test "a lockin run ends with a look, and its rows are those of the looks" {
-    launch 1 --op empty,barrier --levels 0,10,60 --half-period 2ms --warmup 0s --seconds 1.2 --stop-when decided --looks 3 --spending pocock --alpha 0.1 --launch-id one
+    launch 1 --op empty,barrier --levels 0,10,60 --half-period 2ms --warmup 0s --seconds 1.2 --stop-when decided:looks=3,spending=pocock,alpha=0.1 --launch-id one
     consistent one 2
     [ "$(jq '[.sequential.looks[0].cells[] | [.operation, .level_percent]] | length' "$OUT/one/launch.json")" -eq 4 ]
 }
 
 @test "a run of blocks ends with a look, and its rows are those of the looks" {
-    launch 1 --op empty --design blocks --block 10ms --levels 0,10,60 --warmup 0s --seconds 1.2 --stop-when decided --looks 6 --alpha 0.1 --margin 5 --launch-id one
+    launch 1 --op empty --design blocks --block 10ms --levels 0,10,60 --warmup 0s --seconds 1.2 --stop-when decided:looks=6,alpha=0.1 --margin 5 --launch-id one
     consistent one 4
 }
 

@@ -12,60 +12,62 @@ single() {
 
 # bats test_tags=quick
 @test "unknown names of starts, clocks, synchronisations, arrivals and data are refused" {
-    refused "--start: 'later' is not a way to start" --start later
-    refused "--clock: 'sundial' is not a clock" --clock sundial
-    refused "--sync: 'star' is not a way" --sync star
-    refused "--sync-ranks: 'some' is not nodes or all" --sync-ranks some
-    refused "--arrival: 'never' is not a pattern" --start round --arrival never
+    refused "--starts: 'later' is not a way to start" --starts later
+    refused "--starts: clock: 'sundial' is not a clock" --starts round:clock=sundial
+    refused "--starts: sync: 'star' is not a way" --starts round:sync=star
+    refused "--starts: sync-ranks: 'some' is not nodes or all" --starts round:sync-ranks=some
+    refused "--arrival: 'never' is not a pattern" --starts round --arrival never
     refused "--datatype: 'complex' is not a data type" --datatype complex
     refused "--reduce: 'mean' is not a reduction" --reduce mean
     refused "--root: '-1' is not a rank" --root -1
     refused "--root: '2147483647' is not a rank" --root 2147483647
     refused "--buffer: 'fresh' is not reuse" --buffer fresh
-    refused "--alignment: '3' is not a power of two" --alignment 3
+    refused "--buffer: alignment: '3' is not a power of two" --buffer rotate:alignment=3
     refused "--check: 'twice' is not once" --check twice
 }
 
 # bats test_tags=quick
 @test "options of synchronised starts without them are refused" {
-    refused "--slot: needs synchronised starts" --slot 5us
+    refused "--starts: loop has no 'slot' (it has: none; try round)" --starts loop:slot=5us
     refused "--raw: needs synchronised starts" --raw x
     refused "--check every: needs synchronised starts" --check every
     refused "--buffer flush: needs synchronised starts" --buffer flush
-    refused "--stop-rule: design lockin has a fixed length" --start window --stop-rule error
-    refused "--arrival: trace needs --arrival-trace" --start round --arrival trace
-    refused "--arrival-trace: needs --arrival trace" --start round --arrival-trace x
-    refused "--arrival-amount: 'much' is not a time" --start round --arrival ramp --arrival-amount much
+    refused "--stop-rule: design lockin has a fixed length" --starts window --stop-rule error
+    refused "--arrival: trace needs its file" --starts round --arrival trace
+    refused "--arrival: file: is for trace" --starts round --arrival ramp:file=x
+    refused "--arrival: amount: 'much' is not a time" --starts round --arrival ramp:amount=much
 }
 
 # bats test_tags=quick
 @test "options that a start mode has no use for are refused" {
-    refused "--sync-every: needs synchronised starts" --sync-every 1s
-    refused "--fake-clock: needs synchronised starts" --fake-clock 1s
-    refused "--self-test: needs synchronised starts" --self-test --start loop
-    refused "--slot: start mode barrier has no use for it" --start barrier --slot 5us
-    refused "--stage: start mode round has no use for it" --start round --stage 3
-    refused "--sync-exchanges: is for offsets only" --start round --sync-exchanges 50
-    refused "--precision: is for --stop-rule median" --start window --precision 2
-    refused "--arrival-amount: arrival none has no use for it" --start round --arrival-amount 5us
+    refused "--starts: 'gama' is not a key of it (clock, sync, sync-ranks, sync-exchanges, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock): did you mean gamma?" --starts window:gama=1.2
+    refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
+    refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma
+    refused "'--gamma': no option by itself; use --starts ...:gamma=FACTOR" --starts window --gamma 1.2
+    refused "--self-test: needs synchronised starts" --self-test --starts loop
+    refused "--starts: barrier has no 'slot' (it has: clock, sync, sync-ranks, sync-exchanges, sync-every, stage-0, late-bound, fake-clock)" --starts barrier:slot=5us
+    refused "--starts: round has no 'stage' (it has: clock" --starts round:stage=3
+    refused "--starts: sync-exchanges: is for offsets only" --starts round:sync-exchanges=50
+    refused "--stop-rule: precision: is for the rule median" --starts window --stop-rule none:precision=2
+    refused "--arrival: amount: this arrival has no use for it" --starts round --arrival none:amount=5us
 }
 
 @test "a clock that is refused ends the run with its reason" {
     status=0
-    launch 2 --design single --levels none --op barrier --start round --warmup 0s --fake-clock bogus || status=$?
+    launch 2 --design single --levels none --op barrier --starts round:fake-clock=bogus --warmup 0s || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
-    grep -q -- "--fake-clock: 'bogus' is not" "$ERR"
+    grep -q -- "fake-clock: 'bogus' is not" "$ERR"
     [ "$(grep -c MPI_ERR "$ERR")" -eq 0 ]
 }
 
 # bats test_tags=quick
 @test "numbers out of range are refused" {
-    refused "--gamma: '3' is not a number from 1.01 to 2" --start window --gamma 3
-    refused "--gamma: 'nan'" --start window --gamma nan
-    refused "--eps: '0'" --start window --eps 0
-    refused "--stage: '0'" --start window --stage 0
-    refused "--precision: '0'" --start window --stop-rule median --design single --precision 0
+    refused "--starts: gamma: '3' is not a number from 1.01 to 2" --starts window:gamma=3
+    refused "--starts: gamma: 'nan'" --starts window:gamma=nan
+    refused "--starts: eps: '0' is not a percentage from 0.1 to 100" --starts window:gamma=1.2,eps=0
+    refused "--starts: stage: '0'" --starts window:stage=0
+    refused "--stop-rule: precision: '0'" --starts window --stop-rule median:precision=0 --design single
 }
 
 # bats test_tags=quick
@@ -77,23 +79,23 @@ single() {
 }
 
 @test "a slot that can never be met is refused with the operation's time" {
-    fails_with 2 "--slot: 1 ns can never be met by barrier, which takes" launch 2 --design single --levels none --op barrier --start window --warmup 0s --slot 1ns
+    fails_with 2 "--starts: slot: 1 ns can never be met by barrier, which takes" launch 2 --design single --levels none --op barrier --starts window:slot=1ns --warmup 0s
 }
 
 @test "a launch of one arm keeps its slot, whichever arm it has" {
     for arm in on off; do
-        launch 2 --design single --external agent --arms "$arm" --op barrier --start window --seconds 0.3 --warmup 0s --launch-id "$arm"
+        launch 2 --design single --external agent --arms "$arm" --op barrier --starts window --seconds 0.3 --warmup 0s --launch-id "$arm"
         jq -e --argjson slot "$(column slot_ns "$OUT/$arm/blocks.csv")" '.cells[0].slot_ns == $slot' "$OUT/$arm/launch.json"
     done
 }
 
 @test "a time that holds not one start is refused" {
-    fails_with 2 "not one start of barrier fits into 1 us" launch 2 --design single --levels none --op barrier --start round --warmup 0s --seconds 1us
+    fails_with 2 "not one start of barrier fits into 1 us" launch 2 --design single --levels none --op barrier --starts round --warmup 0s --seconds 1us
 }
 
 @test "--sync-only prints every rank's clock and makes no campaign" {
     needs_cpus 2
-    run on_cores 2 "$DETECT" --sync-only --sync-ranks all --out "$OUT"
+    run on_cores 2 "$DETECT" --sync-only --starts round:sync-ranks=all --out "$OUT"
     [ "$status" -eq 0 ]
     [ "$(grep -cE '^ +[01] +[^ ]+ +-?[0-9]+ ' <<<"$output")" -eq 2 ]
     [ ! -e "$OUT" ]
@@ -101,7 +103,7 @@ single() {
 
 @test "every start mode fills its columns, and loop leaves them empty" {
     for mode in loop barrier window round; do
-        launch 2 --design lockin --levels 0 --op barrier,bcast --start "$mode" --half-period 100ms --seconds 0.8 --warmup 0s --launch-id "$mode"
+        launch 2 --design lockin --levels 0 --op barrier,bcast --starts "$mode" --half-period 100ms --seconds 0.8 --warmup 0s --launch-id "$mode"
         rows=$OUT/$mode/halves.csv
         # a start takes time, what is left of it after the last arrival is less, and their sum is the wall time's at most
         column global_ns "$rows" | awk -v mode="$mode" '{ if ((mode == "loop") != ($1 == "")) exit 1 }'
@@ -122,7 +124,7 @@ single() {
 }
 
 @test "a raw file is as long as its starts make it, and an old one is not written over" {
-    single 2 --op barrier,empty --start round --count 100 --raw every.bin
+    single 2 --op barrier,empty --starts round --count 100 --raw every.bin
     header=$(od -An -tu4 -j12 -N4 "$OUT/one/every.bin" | tr -d ' ')
     # a loop that takes long has several blocks
     blocks=$(grep -ao BLCK "$OUT/one/every.bin" | wc -l)
@@ -134,7 +136,7 @@ single() {
     [ "$(head -c 8 "$OUT/one/every.bin")" = NLSTARTS ]
     [ "$(tail -c +17 "$OUT/one/every.bin" | head -c "$header" | jq -r '.configs | map(.operation) | sort | join(",")')" = barrier,empty ]
     echo precious >"$BATS_TEST_TMPDIR/old"
-    fails_with 2 "--raw: cannot make '$BATS_TEST_TMPDIR/old'" launch 1 --design single --levels none --op empty --start round --count 10 --raw "$BATS_TEST_TMPDIR/old"
+    fails_with 2 "--raw: cannot make '$BATS_TEST_TMPDIR/old'" launch 1 --design single --levels none --op empty --starts round --count 10 --raw "$BATS_TEST_TMPDIR/old"
     [ "$(cat "$BATS_TEST_TMPDIR/old")" = precious ]
 }
 
@@ -147,7 +149,7 @@ jump_said() {
 
 @test "a clock that jumps ends the run with a line, and what was taken stays" {
     status=0
-    launch 2 --design lockin --levels 0 --op barrier --start round --seconds 60 --warmup 0s --half-period 100ms --fake-clock 0s,0ppm,-5ms@5s --sync-every 0s --launch-id one || status=$?
+    launch 2 --design lockin --levels 0 --op barrier --starts round:fake-clock=0s,0ppm,-5ms@5s,sync-every=0s --seconds 60 --warmup 0s --half-period 100ms --launch-id one || status=$?
     [ "$status" -eq 2 ]
     jump_said 5
     [ "$(json .ended)" = '"failed: a clock jumped or ran backwards"' ]
@@ -157,14 +159,14 @@ jump_said() {
 
 @test "a clock that jumps while slots are looked for ends the run on all ranks" {
     status=0
-    launch 2 --design single --levels none --op barrier --start round --work 20ms --fake-clock 0s,0ppm,-500ms@700ms --sync linear --launch-id one || status=$?
+    launch 2 --design single --levels none --op barrier --starts round:fake-clock=0s,0ppm,-500ms@700ms,sync=linear --work 20ms --launch-id one || status=$?
     [ "$status" -eq 2 ]
     jump_said 500
 }
 
 @test "a single loop that is interrupted keeps the starts made by then" {
     needs_cpus 2
-    exec_on_cores 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --start round \
+    exec_on_cores 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --starts round \
         --work 5ms --seconds 300 --launch-id one >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_for [ -s "$OUT/one/launch.json" ]
@@ -178,20 +180,20 @@ jump_said() {
 
 @test "ranks that share CPUs are late, and the launch says so" {
     export OMPI_MCA_mpi_yield_when_idle=1
-    single 6 --oversubscribe --op barrier --start round --count 60
+    single 6 --oversubscribe --op barrier --starts round --count 60
     [ "$(json '.warnings | any(test("of the starts were late with every slot tried"))')" = true ]
     [ "$(json .start.late_starts)" -gt 15 ]
 }
 
 @test "clocks that part are synchronised anew before it is time" {
     # offsets alone do not follow a drift of 50 us in every second
-    single 2 --op empty --start round --sync linear --fake-clock 0s,50ppm --sync-every 1s --seconds 3
+    single 2 --op empty --starts round:sync=linear,fake-clock=0s,50ppm,sync-every=1s --seconds 3
     cut -d , -f 1-9 "$OUT/one/clocks.csv"
     [ "$(awk -F , '$2 == "residual"' "$OUT/one/clocks.csv" | wc -l)" -ge 2 ]
 }
 
 @test "a stop rule ends a loop early" {
-    single 2 --op barrier --start window --stop-rule count --seconds 5
+    single 2 --op barrier --starts window --stop-rule count --seconds 5
     operations=$(column operations "$OUT/one/blocks.csv")
     [ "$operations" -ge 31 ]
     [ "$operations" -le 108 ]
@@ -199,12 +201,12 @@ jump_said() {
 }
 
 @test "every operation's data are checked on request" {
-    single 2 --op allreduce,bcast,loadtest --start round --check every --count 50
+    single 2 --op allreduce,bcast,loadtest --starts round --check every --count 50
     [ "$(json .data_errors)" = 0 ]
 }
 
 @test "the analysis of starts agrees with the rows, from the raw file and without" {
-    launch 2 --design lockin --levels 1 --op barrier --start round --half-period 100ms --seconds 1 --warmup 0s --raw starts.bin --launch-id one
+    launch 2 --design lockin --levels 1 --op barrier --starts round --half-period 100ms --seconds 1 --warmup 0s --raw starts.bin --launch-id one
     "$BIN/noiselab-analyze" starts "$OUT" --json >"$BATS_TEST_TMPDIR/starts.json"
     "$BIN/noiselab-analyze" starts "$OUT" --csv --table raw >"$BATS_TEST_TMPDIR/raw.csv"
     # two ranks' lines for each start

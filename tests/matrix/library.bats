@@ -35,7 +35,7 @@ load ../cli/detect
 
 @test "every check of a cluster runs, and a byte that is flipped is found" {
     status=0
-    checks=$("$BIN/noiselab-accept" --list-checks | awk '{ print $1 }' | paste -sd,)
+    checks=$("$BIN/noiselab-accept" --list checks | awk '{ print $1 }' | paste -sd,)
     on_cores 2 "$BIN/noiselab-accept" --checks "$checks" --seconds 3 --repetitions 2 --sizes 0,8,1KiB,64KiB --inject-fault 1:0:20001 --out "$OUT" \
         --launch-id one 2>"$ERR" || status=$?
     cat "$ERR"
@@ -47,7 +47,7 @@ load ../cli/detect
 
 @test "an agent is started with the launch, switched between its halves, and ends with it" {
     agent="$BIN/noiselab-gen --level 5 --period 50ms --duration 117s"
-    launch 2 --op barrier --agent-cmd "$agent" --agent-name ours --agent-period 50ms --seconds 3 --launch-id one || { cat "$ERR" && false; }
+    launch 2 --op barrier --agent "--agent-cmd '$agent' --agent-name ours" --agent-period 50ms --seconds 3 --launch-id one || { cat "$ERR" && false; }
     jq -c '[.ended, .agents]' "$OUT/one/launch.json"
     jq -e '.ended == "complete" and .ranks == 2 and .n_agents == 1 and .agents[0].name == "ours"' "$OUT/one/launch.json"
     [ "$(column arm "$OUT/one/halves.csv" | sort -u | paste -sd ' ')" = 'off on' ]

@@ -49,7 +49,7 @@ judged() {
 }
 
 @test "what a started agent used stands in the rows, and is what the rank on its CPU lost" {
-    compared 0.85 1.15 --agent-cmd "$BIN/noiselab-gen --level 1 --period 100ms --duration 60s" --agent-cpu "$FIRST_CPU" --agent-period 100ms \
+    compared 0.85 1.15 --agent "--agent-cmd '$BIN/noiselab-gen --level 1 --period 100ms --duration 60s' --agent-cpu $FIRST_CPU" --agent-period 100ms \
         --half-period 500ms --agent-settle 250ms --seconds 6
     one=$OUT/one
     # the rows of the launch have the dose of the agent's rows, to the nanosecond
@@ -65,14 +65,14 @@ judged() {
     stress-ng --cpu 1 --cpu-load 1 --cpu-method loop --taskset "$FIRST_CPU" --timeout 120 >/dev/null 2>&1 3>&- &
     AGENT=$!
     sleep 0.5
-    compared 0.3 3 --agent-pid "$AGENT" --agent-name stress-ng --half-period 500ms --agent-settle 100ms --agent-period 100ms --seconds 10
+    compared 0.3 3 --agent "--agent-pid $AGENT --agent-name stress-ng" --half-period 500ms --agent-settle 100ms --agent-period 100ms --seconds 10
     judged
 }
 
 @test "an agent that burns 1 ms in each half second is found by the preempted channel, or by who took the CPU" {
     "$BIN/noiselab-gen" --level 0.2 --period 500ms --duration 200s --on "cpu:$FIRST_CPU" >/dev/null 2>&1 3>&- &
     AGENT=$!
-    launch 1 --launch-id one --op empty --agent-pid "$AGENT" --agent-name ours --agent-period 500ms --agent-settle 100ms --seconds 8
+    launch 1 --launch-id one --op empty --agent "--agent-pid $AGENT --agent-name ours" --agent-period 500ms --agent-settle 100ms --seconds 8
     # one-sided t test of the differences of pairs; 4.79 is Student's 0.999 quantile with 7 degrees of freedom
     ! awk -F , 'NR > 1 { lost[$6, $8] = $13 / $12; n_of[$6]++ }
         END {

@@ -12,7 +12,7 @@ load agents
         nothing_left "$BATS_TEST_TMPDIR/collectd.conf"
         rm -r "$OUT" "$BATS_TEST_TMPDIR/account.json"
     fi
-    started 'top -b -d 0.1' --agent-name top --agent-period 100ms --block 500ms --agent-settle 550ms --seconds 2
+    started 'top -b -d 0.1' --agent '--agent-name top' --agent-period 100ms --block 500ms --agent-settle 550ms --seconds 2
     used 1000 200000
     nothing_left 'top -b -d 0.1'
 }
@@ -22,7 +22,7 @@ load agents
     sadc=/usr/lib/sysstat/sadc
     [ -x "$sadc" ] || sadc=/usr/lib64/sa/sadc
     [ -x "$sadc" ] || skip 'sadc is not installed (tests/deps.sh agents)'
-    started "$sadc -F 1 1000000 $BATS_TEST_TMPDIR/sa" --agent-name sadc --agent-period 1s --block 1s --agent-settle 1500ms --seconds 4
+    started "$sadc -F 1 1000000 $BATS_TEST_TMPDIR/sa" --agent '--agent-name sadc' --agent-period 1s --block 1s --agent-settle 1500ms --seconds 4
     used 50 50000
     nothing_left "$BATS_TEST_TMPDIR/sa"
     [ -s "$BATS_TEST_TMPDIR/sa" ]
@@ -32,7 +32,7 @@ load agents
     needs likwid-perfctr
     ! likwid-perfctr -c 0 -g CLOCK -t 100ms true >/dev/null 2>&1 || skip 'this machine has counters'
     # it takes a second or two to find that out
-    fails_with 2 'ended by itself' launch 2 --op barrier --launch-id one --agent-cmd 'likwid-perfctr -c 0 -g CLOCK -t 100ms sleep 100' \
+    fails_with 2 'ended by itself' launch 2 --op barrier --launch-id one --agent "--agent-cmd 'likwid-perfctr -c 0 -g CLOCK -t 100ms sleep 100'" \
         --agent-period 100ms --design blocks --block 500ms --agent-settle 4s --seconds 1
     # registers of this processor that it may not read, or a processor that it does not know
     grep -qE 'MSR|Unsupported Processor' "$OUT"/one/agent.*.log

@@ -10,18 +10,18 @@ anywhere() {
     local command=$1
     shift
     needs_cpus 2
-    on_rank --agent-cmd "$command" --design blocks --block 500ms --agent-settle 500ms --seconds 8 "$@"
+    on_rank --agent "--agent-cmd $(printf %q "$command")" --design blocks --block 500ms --agent-settle 500ms --seconds 8 "$@"
 }
 
 @test "a storm of children that live for a millisecond is all the agent's" {
     long_only
-    anywhere "sh -c 'while :; do /bin/true; /bin/true; /bin/true; sleep 0.02; done'" --agent-name storm --agent-period 20ms --seconds 20
+    anywhere "sh -c 'while :; do /bin/true; /bin/true; /bin/true; sleep 0.02; done'" --agent '--agent-name storm' --agent-period 20ms --seconds 20
     # of what it costs to make, load and end a process, some is in no process's account
     takes 0.2
 }
 
 @test "hundreds of processes are one agent" {
-    anywhere "sh -c 'for i in \$(seq 200); do ${BIN%/bin}/bench/bench_busy 50us 1s & done; wait'" --agent-name many --agent-period 1s --block 1s --seconds 6
+    anywhere "sh -c 'for i in \$(seq 200); do ${BIN%/bin}/bench/bench_busy 50us 1s & done; wait'" --agent '--agent-name many' --agent-period 1s --block 1s --seconds 6
     [ "$(account processes | awk '{ print ($1 >= 200) }')" = 1 ]
     takes
     nothing_left "bench_busy 50us 1s"
@@ -30,7 +30,7 @@ anywhere() {
 @test "atop, which reads every process once a second and writes what it saw, takes what it used" {
     long_only
     needs atop
-    anywhere "atop -w $BATS_TEST_TMPDIR/atop.raw 1" --agent-name atop --agent-period 1s --block 1s --seconds 16
+    anywhere "atop -w $BATS_TEST_TMPDIR/atop.raw 1" --agent '--agent-name atop' --agent-period 1s --block 1s --seconds 16
     takes
     nothing_left "atop.raw"
 }
@@ -51,7 +51,7 @@ anywhere() {
 [ml]
     enabled = no
 EOT
-    anywhere "netdata -D -P $BATS_TEST_TMPDIR/netdata/pid -c $BATS_TEST_TMPDIR/netdata/conf/netdata.conf" --agent-name netdata --agent-period 1s \
+    anywhere "netdata -D -P $BATS_TEST_TMPDIR/netdata/pid -c $BATS_TEST_TMPDIR/netdata/conf/netdata.conf" --agent '--agent-name netdata' --agent-period 1s \
         --block 1s --agent-settle 2500ms --seconds 16
     takes
     nothing_left "$BATS_TEST_TMPDIR/netdata"

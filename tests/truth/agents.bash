@@ -19,7 +19,7 @@ started() {
     local command=$1
     shift
     needs_cpus 2
-    on_rank --agent-cmd "$command" --agent-cpu "$(last_cpu)" --design blocks "$@"
+    on_rank --agent "--agent-cmd $(printf %q "$command") --agent-cpu $(last_cpu)" --design blocks "$@"
 }
 
 teardown() {

@@ -17,7 +17,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
     long_only
     needs_cpus 2
     runs 1ms 100ms
-    on_rank --agent-pid "$AGENT" --agent-period 100ms --seconds 5
+    on_rank --agent "--agent-pid $AGENT" --agent-period 100ms --seconds 5
     used 8000 12000
     # it runs on
     [ "$(jq -r '.agents[0].died' "$OUT/one/launch.json")" = null ]
@@ -30,7 +30,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 @test "an agent of 0.1 % is found by what it took, and its period with it" {
     needs_cpus 2
     runs 100us 100ms
-    on_rank --agent-pid "$AGENT" --agent-name busy --agent-period 100ms --seconds 8
+    on_rank --agent "--agent-pid $AGENT --agent-name busy" --agent-period 100ms --seconds 8
     used 900 2000
     "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/agent.json"
     "$BIN/noiselab" analyze --json "$OUT" >"$BATS_TEST_TMPDIR/verdicts.json"
@@ -70,8 +70,8 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 @test "node_exporter costs something only while it is asked, and who asks is accounted apart" {
     long_only
     needs prometheus-node-exporter curl
-    started "prometheus-node-exporter --web.listen-address=127.0.0.1:$PORT --log.level=error" --agent-name node_exporter \
-        --scrape "curl -s -o /dev/null http://127.0.0.1:$PORT/metrics" --scrape-period 100ms --agent-period 100ms \
+    started "prometheus-node-exporter --web.listen-address=127.0.0.1:$PORT --log.level=error" --agent '--agent-name node_exporter' \
+        --agent "--scrape 'curl -s -o /dev/null http://127.0.0.1:$PORT/metrics' --scrape-period 100ms" --agent-period 100ms \
         --block 500ms --agent-settle 550ms --seconds 5
     used 5000 300000
     awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { s[$at["arm"]] += $at["scraper_cpu_ns"] }

@@ -77,7 +77,7 @@ apart() {
 
 # Both nodes have one kernel: their clocks agree, and what the synchronisation says of them is its error.
 @test "starts on two nodes are synchronised, and their clocks are what is said of them" {
-    two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier,bcast --start round --levels none --design single --seconds 2 --sync-every 700ms \
+    two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier,bcast --starts round:sync-every=700ms --levels none --design single --seconds 2 \
         --out "$WORK/starts" --raw starts.bin 3>&-
     launch="$WORK"/starts/*/launch.json
     jq -c .start $launch

@@ -27,8 +27,8 @@ looks_agree() {
 }
 
 @test "the looks of a run of blocks with synchronised starts agree with its rows" {
-    launch 2 --op barrier --design blocks --block 20ms --levels 0,10,30 --start round --seconds 3 --warmup 0s --stop-when decided --margin 1 --looks 7 --spending pocock \
-        --alpha 0.05 --launch-id one
+    launch 2 --op barrier --design blocks --block 20ms --levels 0,10,30 --starts round --seconds 3 --warmup 0s --stop-when decided:looks=7,spending=pocock,alpha=0.05 --margin 1 \
+        --launch-id one
     judge has_look
     looks_agree "$OUT"
 }
@@ -42,7 +42,7 @@ looks_agree() {
 
 @test "an interrupted run keeps the looks it had, and is no decision" {
     # an effect that is not there is not found: the run would last its 12 s
-    background --levels 0.001 --seconds 12 --stop-when decided --looks 20 --alpha 0.000001
+    background --levels 0.001 --seconds 12 --stop-when decided:looks=20,alpha=0.000001
     wait_for has_look
     # shellcheck disable=SC2046
     kill -TERM $(ranks_of "$MPIRUN")
@@ -55,7 +55,7 @@ looks_agree() {
 has_look() { jq -e '.sequential.looks | length > 0' "$OUT/one/launch.json" >/dev/null 2>&1; }
 
 @test "a killed run keeps the looks it had" {
-    background --levels 0.001 --seconds 12 --stop-when decided --looks 20 --alpha 0.000001
+    background --levels 0.001 --seconds 12 --stop-when decided:looks=20,alpha=0.000001
     wait_for has_look
     # shellcheck disable=SC2046
     kill -9 $(ranks_of "$MPIRUN")

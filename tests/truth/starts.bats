@@ -14,7 +14,7 @@ single() {
 overshoot_is_small() { column overshoot_ns_p50 "$OUT/one/blocks.csv" | awk '$1 > 100000 { exit 1 }'; }
 
 @test "a late rank is late by what was asked, and counted as the last to start" {
-    single 2 --op barrier --start round --arrival late-one --arrival-amount 200us --count 500
+    single 2 --op barrier --starts round --arrival late-one:amount=200us --count 500
     # the spread of arrivals is the delay or more, and the last rank is the late one nearly always
     column spread_ns "$OUT/one/blocks.csv" | awk '$1 < 500 * 199000 { exit 1 }'
     judge [ "$(awk -F , '$1 == 1 { print $18 }' "$OUT/one/ranks.csv")" -gt 400 ]
@@ -24,22 +24,22 @@ overshoot_is_small() { column overshoot_ns_p50 "$OUT/one/blocks.csv" | awk '$1 >
 
 @test "a trace of arrivals delays the ranks it names" {
     printf '# rank delays\n0 300000\n' >"$BATS_TEST_TMPDIR/trace"
-    single 2 --op barrier --start round --arrival trace --arrival-trace "$BATS_TEST_TMPDIR/trace" --count 300
+    single 2 --op barrier --starts round --arrival "trace:file=$BATS_TEST_TMPDIR/trace" --count 300
     judge [ "$(awk -F , '$1 == 0 { print $18 }' "$OUT/one/ranks.csv")" -gt 240 ]
     printf '0 x\n' >"$BATS_TEST_TMPDIR/bad"
-    fails_with 2 "bad:1" launch 2 --design single --levels none --op barrier --start round --arrival trace --arrival-trace "$BATS_TEST_TMPDIR/bad" --count 300
+    fails_with 2 "bad:1" launch 2 --design single --levels none --op barrier --starts round --arrival "trace:file=$BATS_TEST_TMPDIR/bad" --count 300
 }
 
 @test "the load in a loop of starts is certified as delivered, also when clocks are compared meanwhile" {
     # comparing takes 0.8 s each time, and the load goes on: it must not count
-    single 2 --levels 5 --op barrier --start round --seconds 3 --fake-clock 1ms --sync-every 700ms
+    single 2 --levels 5 --op barrier --starts round:fake-clock=1ms,sync-every=700ms --seconds 3
     jq -c '.start.sync, .generators[0].levels' "$OUT/one/launch.json"
     [ "$(json .start.sync.runs)" -ge 3 ]
     judge [ "$(json '.generators[0].levels[0].ratio < 1.2')" = true ]
 }
 
 @test "clocks that are an hour and 50 ppm apart are brought together" {
-    single 2 --op empty --start round --fake-clock 1h,50ppm --seconds 1
+    single 2 --op empty --starts round:fake-clock=1h,50ppm --seconds 1
     row=$(awk -F , '$4 == 1 { print }' "$OUT/one/clocks.csv")
     echo "$row"
     judge awk -F , '{ exit !($7 == 1 && $8 > 3.599e12 && $8 < 3.601e12 && $9 > 45 && $9 < 55) }' <<<"$row"

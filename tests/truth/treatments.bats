@@ -5,7 +5,7 @@ load ../cli/detect
 
 @test "a design crosses kinds, patterns, places and phases with the levels" {
     launch 2 --op barrier --kind spin,sum --pattern periodic,poisson --on last --on rank:0,rank:1 --phase random,aligned --levels 2,10 --seconds 2 \
-        --array-bytes 64KiB --launch-id one
+        --gen "--array-bytes 64KiB" --launch-id one
     rows=$OUT/one/halves.csv
     awk -F , 'NR > 1 && $7 == "on" { print $8, $25, $26, $27, $28 }' "$rows" | sort -u >"$BATS_TEST_TMPDIR/arms"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/arms")" -eq 32 ]
@@ -22,7 +22,7 @@ load ../cli/detect
 
 @test "patterns bring what falls into a half, and the generator says how much that was" {
     printf '# two bursts in 20 ms\n0\t100000\n5000000\t300000\n# span_ns: 20000000\n' >"$BATS_TEST_TMPDIR/trace"
-    launch 1 --op empty --pattern bursts,jittered,replay --replay "$BATS_TEST_TMPDIR/trace" --levels 5 --seconds 3 --launch-id one
+    launch 1 --op empty --pattern bursts,jittered,replay --gen "--replay $BATS_TEST_TMPDIR/trace" --levels 5 --seconds 3 --launch-id one
     rows=$OUT/one/halves.csv
     for pattern in bursts jittered replay; do
         # 50 halves of 10 ms at 5 % are 25 ms; halves are cut out of the pattern where they happen to be

@@ -230,7 +230,7 @@ TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
         {"allreduce", "byte", NULL, 0, 0, 0, 8, 2, "--reduce: allreduce has no sum of byte"},
         {"allreduce", "byte", "bxor", 0, 0, 0, 8, 2, NULL},
         {"bcast", "double", "band", 0, 0, 0, 8, 2, NULL},
-        {"allreduce", NULL, NULL, 0, 0, 4, 8, 2, "--alignment: allreduce|need 8 bytes of alignment (got 4)"},
+        {"allreduce", NULL, NULL, 0, 0, 4, 8, 2, "--buffer: alignment: allreduce|need 8 bytes of alignment (got 4)"},
         {"allreduce", "float", NULL, 0, 0, 4, 8, 2, NULL},
         {"bcast", "double", NULL, 0, 0, 1, 8, 2, NULL},
     };

@@ -111,17 +111,18 @@ TEST(a_process_has_the_name_that_the_system_gives_it) {
 TEST(the_agent_names_itself_before_what_scrapes_it) {
     static struct nd_agent_options a = {.settle_ns = -1};
     (void)state;
-    assert_int_equal(nd_agent_take(&a, "scrape", "curl x"), 0);
-    assert_int_equal(nd_agent_take(&a, "agent-cmd", "exporter --port 1"), 0);
-    assert_int_equal(nd_agent_take(&a, "shell", NULL), 0);
+    assert_int_equal(nd_agent_take(&a, "--scrape 'curl x' --scrape-period 1s"), 0);
+    assert_int_equal(nd_agent_take(&a, "--agent-cmd='exporter --port 1' --shell"), 0);
+    assert_int_equal(nd_agent_read(&a), 0);
     assert_true(nd_agent_is_given(&a));
-    assert_int_equal(nd_agent_complete(&a, 1000000000), 0);
+    assert_int_equal(nd_agent_complete(&a, 0, 1000000000), 0);
     assert_string_equal(a.name, "exporter");
-    assert_string_equal(a.words[0], "--scrape=curl x");
-    assert_string_equal(a.words[1], "--agent-cmd=exporter --port 1");
-    assert_string_equal(a.words[2], "--shell");
-    assert_string_equal(a.words[3], "--agent-name=exporter");
-    assert_null(a.words[4]);
+    assert_string_equal(a.words[0], "--agent-cmd=exporter --port 1");
+    assert_string_equal(a.words[1], "--scrape=curl x");
+    assert_string_equal(a.words[2], "--scrape-period=1s");
+    assert_string_equal(a.words[3], "--shell");
+    assert_string_equal(a.words[4], "--agent-name=exporter");
+    assert_null(a.words[5]);
 }
 
 TEST(halves_hold_whole_periods_and_settling_half_a_one) {
@@ -133,11 +134,11 @@ TEST(halves_hold_whole_periods_and_settling_half_a_one) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct nd_agent_options a = {.settle_ns = -1, .period_ns = rows[i][0] * ms, .name = "x"};
         assert_int_equal(nd_agent_half_ns(&a), rows[i][1] * ms);
-        assert_int_equal(nd_agent_complete(&a, rows[i][1] * ms), 0);
+        assert_int_equal(nd_agent_complete(&a, 0, rows[i][1] * ms), 0);
         assert_true(a.settle_ns / ms == rows[i][2]);
     }
     struct nd_agent_options told = {.settle_ns = 0, .period_ns = 100 * ms, .name = "x"};
-    assert_int_equal(nd_agent_complete(&told, 100 * ms), 0);
+    assert_int_equal(nd_agent_complete(&told, 0, 100 * ms), 0);
     assert_int_equal(told.settle_ns, 0);
 }
 
@@ -156,7 +157,7 @@ static int parsed(struct nd_options *o, char *const *words) {
 TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
     static struct nd_options o;
     static char *const words[] = {
-        "noiselab-detect", "--agent-cmd=collectd -f", "--agent-period=33ms", "--levels=0,1", "--op=barrier", NULL};
+        "noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=33ms", "--levels=0,1", "--op=barrier", NULL};
     (void)state;
     assert_int_equal(parsed(&o, words), 1);
     assert_int_equal(o.half_ns, 132000000);
@@ -168,19 +169,20 @@ TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
     assert_true(nd_arm_is_placebo(&o.arms[0]));
     assert_true(nd_options_has_generator(&o) && nd_options_has_agent(&o));
 
-    static char *const given[] = {"noiselab-detect", "--agent-cmd=collectd -f", "--agent-period=30ms", "--levels=1", "--period=20ms",
+    static char *const given[] = {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=30ms", "--levels=1",
+                                  "--period=20ms",
                                   "--op=barrier",    NULL};
     assert_int_equal(parsed(&o, given), 1);
     assert_int_equal(o.half_ns, 120000000);
 
-    static char *const alone[] = {"noiselab-detect", "--agent-pid=1", "--agent-period=10s", "--op=barrier", NULL};
+    static char *const alone[] = {"noiselab-detect", "--agent=--agent-pid=1", "--agent-period=10s", "--op=barrier", NULL};
     assert_int_equal(parsed(&o, alone), 1);
     assert_int_equal(o.n_arms, 1);
     assert_false(nd_options_has_generator(&o));
     assert_int_equal(o.half_ns, INT64_C(10000000000));
     assert_int_equal(nd_options_n_halves(&o), 6);
 
-    static char *const kept_off[] = {"noiselab-detect", "--agent-pid=1", "--design=single", "--arms=off", "--op=barrier", NULL};
+    static char *const kept_off[] = {"noiselab-detect", "--agent=--agent-pid=1", "--design=single", "--arms=off", "--op=barrier", NULL};
     assert_int_equal(parsed(&o, kept_off), 1);
     assert_int_equal(o.n_arms, 0);
     assert_true(nd_options_has_agent(&o)); /* it has to be kept off */
@@ -188,7 +190,7 @@ TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
 
 TEST(files_and_regions_call_an_arm_by_what_it_has) {
     static struct nd_options o;
-    static char *const words[] = {"noiselab-detect", "--agent-cmd=collectd -f", "--levels=0.3", "--op=barrier,alltoall", NULL};
+    static char *const words[] = {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--levels=0.3", "--op=barrier,alltoall", NULL};
     static char *const crossed[] = {"noiselab-detect", "--levels=0.3", "--op=barrier", "--pattern=periodic,poisson", "--on=rank:0,rank:1",
                                     "--on=last",       NULL};
     static const char *const names[] = {"barrier:off",       "barrier:spin_0.3",       "barrier:collectd",

@@ -61,7 +61,7 @@ static struct companion start_as(uid_t uid, const char *const *words) {
         if (uid && (setgid(uid) || setuid(uid))) _exit(99);
         if (uid) prctl(PR_SET_DUMPABLE, 1); /* as a program that this user had started */
         nl_set_program("noiselab-agent");
-        int go_on = na_options_parse(argc, argv, &options);
+        int go_on = na_options_parse(argc, argv, NULL, &options);
         _exit(go_on > 0 ? na_session(&options) : go_on < 0 ? NL_EXIT_USAGE : NL_EXIT_OK);
     }
     close(fd);
