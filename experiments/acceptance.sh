@@ -18,9 +18,7 @@ own_options='
 --limits              value  limits
 --classes             value  classes
 --reference           list   references
---no-self-check       flag   no_self_check
---self-check-level    value  self_check_level
---self-check-seconds  value  self_check_seconds
+--self-check          value  self_check_wanted
 --json                flag   json
 --lines               flag   lines
 --junit               value  junit
@@ -58,9 +56,7 @@ needs no limit, such as data errors):
 Self-check: in a launch of its own one node, chosen by the seed, gets a known load, and must be found. If it is not, a
 node as bad as this could be missed, and the verdict cannot be pass; a short launch with ten times the load tells
 whether the run was insensitive or something is broken. Needs two nodes.
-  --self-check-level P      percent of one CPU (default 1)
-  --self-check-seconds TIME (default 40s)
-  --no-self-check
+  --self-check P[:TIME]  percent of one CPU, and how long (default 1:40s); none: without
 
 Exit status: 0 pass, 1 fail, 3 inconclusive. The verdict is in CAMPAIGN/verdict.json, that of each node in
 CAMPAIGN/nodes/HOST.txt (for noiselab-node-health).
@@ -75,14 +71,15 @@ EOT
 
 default_options() {
     program=noiselab-accept answered_by=answer_acceptance judges_partial=judge_what_ran
-    checks='' quick='' full='' seconds='' repetitions='' rotations='' limits='' classes='' references='' no_self_check='' self_check_level=1
-    self_check_seconds=40s json='' lines='' junit=''
+    checks='' quick='' full='' seconds='' repetitions='' rotations='' limits='' classes='' references='' no_self_check='' self_check_wanted=''
+    self_check_level=1 self_check_seconds=40s json='' lines='' junit=''
 }
 
 refuse_option() {
     case $1 in
     --write-limits) exec "$NOISELAB_BIN/noiselab-analyze" acceptance --write-limits ;;
     --launches) die 2 '--launches: give --rotations N: launches, each with another order of nodes' ;;
+    --no-self-check | --self-check-level | --self-check-seconds) die 2 "$1: no longer an option; use --self-check 1:40s, or --self-check none" ;;
     --launch-id | --stop-when) die 2 "$1: the experiment sets it; leave it out" ;;
     esac
 }
@@ -90,16 +87,19 @@ refuse_option() {
 check_options() {
     [ -z "$quick" ] || [ -z "$full" ] || die 2 '--quick and --full cannot be combined'
     [ -z "$json" ] || [ -z "$lines" ] || die 2 '--json and --lines cannot be combined'
-    for name in --self-check-level --self-check-seconds; do
-        if [ -n "$no_self_check" ] && was_given "$name"; then die 2 "$name: has no use with --no-self-check"; fi
-    done
+    case $self_check_wanted in
+    '') ;;
+    none) no_self_check=yes ;;
+    *:*) self_check_level=${self_check_wanted%%:*} self_check_seconds=${self_check_wanted#*:} ;;
+    *) self_check_level=$self_check_wanted ;;
+    esac
     # known before the measurement that it can be written after it
     [ -z "$junit" ] || [ -w "$(dirname -- "$junit")" ] || die 2 "--junit: cannot write '$junit': there is no such folder, or it is not yours"
     answer_options="${json:+ --json}${lines:+ --lines}${junit:+ --junit $(quoted "$junit")}"
     seed=${seed:-$(date +%s)}
     countable "$seed"
     self_check_level=${self_check_level%\%}
-    is_level --self-check-level "$self_check_level" 1
+    is_level --self-check "$self_check_level" 1
     margin=${margin%\%}
     [ -z "$margin" ] || is_level --margin "$margin" 5
     check_limits

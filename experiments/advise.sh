@@ -8,7 +8,6 @@ experiment=advise
 analysis=advise
 own_options='
 --op           value  op
---ops          value  op
 --bytes        value  bytes
 --level        value  level
 --half-period  value  half_period
@@ -25,7 +24,7 @@ launch. A fifth of the launches chooses a candidate for each operation and size;
 say what it gains. Where it is shown to be faster the answer is a file of rules, and how to use it. Two short launches
 try the rules first: one that the library does not follow is not advised.
 
-  --op LIST         operations (default allreduce,bcast,alltoall,barrier,reduce; --ops is the same)
+  --op LIST         operations (default allreduce,bcast,alltoall,barrier,reduce)
   --bytes LIST      message sizes (default 8,2KiB,256KiB)
   --ranks N         number of ranks (default: one per allowed core)
   --level LEVEL     the noise, in percent of one CPU (default 5)

@@ -8,7 +8,6 @@ experiment=stability
 analysis=stability
 own_options='
 --op           value  op
---ops          value  op
 --bytes        value  bytes
 --counts       value  counts
 --half-period  value  half_period
@@ -24,7 +23,7 @@ Runs noiselab-detect several times, in random order, for each number of ranks an
 with the placebo and one reference level. Then it names the configurations that are repeatable and react to the level
 (stage 1 of the published method), the half-period that suits them, and the next command.
 
-  --op LIST         operations (default barrier,allreduce,alltoall; --ops is the same)
+  --op LIST         operations (default barrier,allreduce,alltoall)
   --bytes LIST      message sizes (default 2KiB)
   --ranks LIST      numbers of ranks, separated by commas (default: powers of two from 2 up to the allowed cores, and their number)
   --counts LIST     also blocks of so many operations, separated by commas (default: none, only half-periods)

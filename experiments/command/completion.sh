@@ -5,7 +5,6 @@ shell=$1 words=$2
 
 # which words an option's value is taken from; an option whose value is written a|b|c names them itself
 types='--op operation
---ops operation
 --design design
 --starts start
 --arrival arrival

@@ -268,7 +268,7 @@ project() {
 acceptance() {
     echo 'Acceptance (quick suite on three nodes of the test cluster; 1 % of one CPU on one of them in the self-check)'
     # shellcheck disable=SC2046 # words
-    bench acceptance tests/bench/bench-acceptance.sh $(brief 20 '1 --seconds 2s --checks integrity,detour --self-check-seconds 2s')
+    bench acceptance tests/bench/bench-acceptance.sh $(brief 20 '1 --seconds 2s --checks integrity,detour --self-check 1:2s')
 }
 
 all='harness memory generator replay detection placebo demo analysis starts sync nodes startup record profile project agents acceptance'

@@ -59,8 +59,8 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     run_refused '--launches: give --rotations N' acceptance --launches 3
     run_refused "--checks: 'noise' is not a check" acceptance --checks noise
     run_refused "--rotations: 1 node(s) can be turned 1 time(s), and '2' are asked for" acceptance --rotations 2
-    run_refused "--self-check-level: '0.0' is not a level" acceptance --self-check-level 0.0
-    run_refused "--self-check-level: has no use with --no-self-check" acceptance --self-check-level 2 --no-self-check
+    run_refused "--self-check: '0.0' is not a level" acceptance --self-check 0.0
+    run_refused "--no-self-check: no longer an option; use --self-check" acceptance --no-self-check
     run_refused "--limits: cannot read '$BATS_TEST_TMPDIR/none'" acceptance --limits "$BATS_TEST_TMPDIR/none"
     run_refused "--reference: '$BATS_TEST_TMPDIR' is not a campaign" acceptance --reference "$BATS_TEST_TMPDIR"
     run_refused 'would disturb each other' acceptance --ranks 100000
@@ -175,7 +175,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     grep -q '^# self_check: no: it takes two nodes' "$OUT/schedule.tsv"
     [ "$(planned | wc -l)" -eq 1 ]
     rm -rf "$OUT"
-    acceptance --submit --nodes 3 --no-self-check >/dev/null
+    acceptance --submit --nodes 3 --self-check none >/dev/null
     grep -qx '# self_check: no: not asked for' "$OUT/schedule.tsv"
     [ "$(planned | wc -l)" -eq 3 ]
 }

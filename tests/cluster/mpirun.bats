@@ -75,8 +75,8 @@ hosts_reachable() {
     hosts_reachable
     status=0
     # one of the nodes is that of mpirun itself, which Open MPI would put first
-    on_one_cpu "$BIN/noiselab" run acceptance --hosts node2,login --out "$OUT" --no-report --checks integrity,detour --seconds 1s --self-check-level 40 \
-        --self-check-seconds 4s --seed 4 \
+    on_one_cpu "$BIN/noiselab" run acceptance --hosts node2,login --out "$OUT" --no-report --checks integrity,detour --seconds 1s --self-check 40:4s \
+        --seed 4 \
         >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || status=$?
     cat "$ERR" "$BATS_TEST_TMPDIR/answer"
     [ "$status" -ne 2 ]
