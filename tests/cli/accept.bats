@@ -36,7 +36,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     refused "--sizes: '8' is not larger than the one before it" --sizes 1KiB,8
     refused "--sizes: '3GiB' is not a size that MPI can count" --sizes 3GiB
     refused "--repetitions: '1' is not a whole number from 2" --repetitions 1
-    refused "--full' is not possible at the same time" --quick --full
+    refused '--quick, --full: choose one' --quick --full
     refused "--cpus: 'some' is not auto, allowed or ranks" --cpus some
     refused "--inject-fault: '0:0:5' is not SENDER:RECEIVER:OFFSET" --inject-fault 0:0:5
     refused "--inject-fault: '0:1:262144' is not SENDER:RECEIVER:OFFSET, two different ranks and a byte from 0 to 262143" --inject-fault 0:1:262144
@@ -44,7 +44,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     refused "--inject-fault: there is no rank 1 among 1 ranks" --inject-fault 0:1:5
     refused "--launch-id: '../x' is not a plain name" --launch-id ../x
     refused "'--bogus': unknown option" --bogus
-    refused "'word': all settings are options" word
+    refused "'word': unexpected argument" word
 }
 
 # bats test_tags=quick

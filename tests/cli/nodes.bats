@@ -29,7 +29,7 @@ in_a_minute() {
     refused "--external: design lockin" --external accounting
     refused "--external: design blocks" --external accounting --design blocks --arms on
     refused "--external: say whether 'accounting' is there" --external accounting --design single
-    refused "--levels: with --external accounting no generator is started" --external accounting --design single --arms on --levels 1
+    refused "--levels: with --external no generator is started" --external accounting --design single --arms on --levels 1
     refused "--kind: with --external" --external accounting --design single --arms on --kind spin
     refused "--gen: with --external" --external accounting --design single --arms on --gen '--jitter 5'
     refused "--external: '../x' is not a plain name" --external ../x --design single --arms on
