@@ -68,7 +68,7 @@ quiet_console() { ! grep -E ':CONSOLE|Uncaught|Refused to' "$BATS_TEST_TMPDIR/co
     sound "$found"
     quiet_console
     jq -e '.answer_bottom < 900 and .picture_bottom < 900 and (.answer | test("operations are sensitive")) and
-        .sections == ["answer", "slower", "cpu", "seen", "where", "trust", "again"] and .folds > 15 and .pictures >= 8' <<<"$found"
+        .sections == ["answer", "slower", "cpu", "seen", "where", "trust", "again"] and .folds > 15 and .pictures >= 7' <<<"$found"
     jq -e '.sorts_up and .sorts_down and .filtered and .unfiltered' <<<"$found"
 }
 
