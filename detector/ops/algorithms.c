@@ -12,6 +12,7 @@ void nd_algorithms_prepare(void) { setenv("OMPI_MCA_coll_tuned_use_dynamic_rules
 struct variable {
     int index;
     MPI_T_enum values; /* MPI_T_ENUM_NULL: no names */
+    int is_fixed;      /* while the program runs (allgatherv of 4.1) */
 };
 
 static int find_variable(const char *name, struct variable *v) {
@@ -19,6 +20,7 @@ static int find_variable(const char *name, struct variable *v) {
     MPI_Datatype type;
     if (MPI_T_cvar_get_index(name, &v->index) != MPI_SUCCESS) return -1;
     int rc = MPI_T_cvar_get_info(v->index, NULL, &name_length, &verbosity, &type, &v->values, NULL, &desc_length, &binding, &scope);
+    v->is_fixed = scope == MPI_T_SCOPE_CONSTANT || scope == MPI_T_SCOPE_READONLY;
     return rc == MPI_SUCCESS && binding == MPI_T_BIND_NO_OBJECT ? 0 : -1;
 }
 
@@ -76,8 +78,9 @@ static int is_switched_on(const char *name) {
 static int choose(const struct nd_op *op, const char *algorithm, struct variable *v, int *number, char *reason, size_t size) {
     char name[NAME_BYTES], names[512];
     variable_of(op->name, name);
-    if (find_variable(name, v) || n_names(v) == 0) {
-        snprintf(reason, size, "--op: this MPI library lets nobody choose the algorithm of %s (no control variable %s)", op->name, name);
+    if (find_variable(name, v) || n_names(v) == 0 || v->is_fixed) {
+        snprintf(reason, size, "--op: this MPI library lets nobody choose the algorithm of %s (no control variable %s that can be written)",
+                 op->name, name);
         return -1;
     }
     if (!is_switched_on(dynamic_rules)) {
@@ -189,7 +192,7 @@ int nd_algorithms_print(FILE *out, char *reason, size_t reason_size) {
         struct variable v;
         int value;
         variable_of((*op)->name, name);
-        if (find_variable(name, &v)) continue;
+        if (find_variable(name, &v) || v.is_fixed) continue;
         for (int k = 0, n = n_names(&v); k < n; k++)
             if (name_at(&v, k, name, &value) == 0 && value != 0) n_rows += fprintf(out, "%s,%s\n", (*op)->name, name) > 0;
     }

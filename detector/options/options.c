@@ -25,7 +25,7 @@
 #define SWITCH_NS INT64_C(1000000)        /* what a switch and the marks of a half take, about */
 enum { LONG_HALVES = 10 };                /* a longer half of design quick, in halves */
 
-enum { LIST_BYTES = 4096, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; /* longest list on the command line, longest names */
+enum { LIST_BYTES = 16384, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES }; /* longest list on the command line, longest names */
 
 /* Tags of rows: what has to be asked for, too, or an option would be without effect. */
 enum need {
@@ -235,7 +235,8 @@ static const struct nl_option rows[] = {
     {.help = "What is timed:", .group = 1},
     {"op", "LIST",
      "operations, comma-separated (see --list operations; default barrier,allreduce,alltoall); OP=ALGORITHM runs one by an algorithm of "
-     "the MPI library's (see --list algorithms; OP=default is its own choice)",
+     "the MPI library's (see --list algorithms; OP=default is its own choice); OP:SIZE and OP=ALGORITHM:SIZE have that size in place of "
+     "those of --bytes",
      1, AT(TEXT, given.operations), .wanted = "a list of operations (see --list operations)", .tags = NEEDS_OPERATIONS},
     {"bytes", "LIST", "message sizes, such as 8,2KiB,1MiB (default 2KiB)", 1, AT(TEXT, given.sizes),
      .wanted = "a list of sizes (try 8,2KiB)", .tags = NEEDS_OPERATIONS},
@@ -412,25 +413,43 @@ static int split_copy(const char *text, char *copy, size_t size, const char **pa
     return nl_split(copy, parts, max);
 }
 
-/* An operation of the list and the algorithm it is to have: "" none. */
+/* An operation of the list, the algorithm it is to have ("": none) and its own size (-1: those of --bytes). */
 struct chosen {
     const struct nd_op *op;
     char algorithm[ND_ALGORITHM_BYTES];
+    int64_t bytes;
 };
 
-/* `name` is OP or OP=ALGORITHM. Which algorithms there are is known to the MPI library, once it runs. */
-static int resolve_operation(const char *name, struct chosen *chosen) {
-    char op[NAME_BYTES], meant[96];
+static int resolve_size(const char *option, const char *text, int64_t *bytes) {
+    if (nl_parse_size(text, bytes)) {
+        nl_error("%s: '%s' is not %s", option, text, NL_SIZE_HELP);
+        return -1;
+    }
+    if (*bytes >= 1 && *bytes <= INT_MAX) return 0;
+    nl_error("%s: '%s' is outside 1 to %d bytes", option, text, INT_MAX);
+    return -1;
+}
+
+/* `word` is OP, OP=ALGORITHM, OP:SIZE or OP=ALGORITHM:SIZE. Which algorithms there are is known to the MPI library, once it runs. */
+static int resolve_operation(const char *word, struct chosen *chosen) {
+    char op[NAME_BYTES], name[NAME_BYTES], meant[96];
     struct nl_nearest nearest;
+    const char *colon = strchr(word, ':');
+    snprintf(name, sizeof name, "%.*s", (int)(colon ? (size_t)(colon - word) : strlen(word)), word);
     const char *equals = strchr(name, '=');
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
     snprintf(op, sizeof op, "%.*s", (int)n, name);
-    *chosen = (struct chosen){.op = nd_op_find(op)};
+    *chosen = (struct chosen){.op = nd_op_find(op), .bytes = -1};
     if (!chosen->op) {
         NL_NEAREST_ROWS(&nearest, op, nd_ops);
         nl_error("--op: '%s' is not an operation (see --list operations)%s", op, nl_nearest_tell(&nearest, meant, sizeof meant));
         return -1;
     }
+    if (colon && !chosen->op->has_bytes) {
+        nl_error("--op: '%s': %s has no message size", word, op);
+        return -1;
+    }
+    if (colon && resolve_size("--op", colon + 1, &chosen->bytes)) return -1;
     if (!equals) return 0;
     if (strspn(equals + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-") != strlen(equals + 1) || !equals[1] ||
         snprintf(chosen->algorithm, sizeof chosen->algorithm, "%s", equals + 1) >= (int)sizeof chosen->algorithm)
@@ -451,11 +470,13 @@ static int resolve_operations(struct parsing *p, struct chosen *chosen) {
     }
     for (int i = 0; i < n; i++) {
         if (resolve_operation(names[i], &chosen[i])) return -1;
-        for (int j = 0; j < i; j++)
-            if (chosen[j].op == chosen[i].op && strcmp(chosen[j].algorithm, chosen[i].algorithm) == 0) {
+        for (int j = 0; j < i; j++) {
+            int is_same = chosen[j].op == chosen[i].op && chosen[j].bytes == chosen[i].bytes;
+            if (is_same && strcmp(chosen[j].algorithm, chosen[i].algorithm) == 0) {
                 nl_error("--op: '%s' stands twice in the list", names[i]);
                 return -1;
             }
+        }
     }
     return n;
 }
@@ -470,14 +491,7 @@ static int resolve_sizes(struct parsing *p) {
         return -1;
     }
     for (int i = 0; i < n; i++) {
-        if (nl_parse_size(parts[i], &o->bytes[i])) {
-            nl_error("--bytes: '%s' is not %s", parts[i], NL_SIZE_HELP);
-            return -1;
-        }
-        if (o->bytes[i] < 1 || o->bytes[i] > INT_MAX) {
-            nl_error("--bytes: '%s' is outside 1 to %d bytes", parts[i], INT_MAX);
-            return -1;
-        }
+        if (resolve_size("--bytes", parts[i], &o->bytes[i])) return -1;
         for (int j = 0; j < i; j++)
             if (o->bytes[j] == o->bytes[i]) {
                 nl_error("--bytes: '%s' stands twice in the list", parts[i]);
@@ -518,18 +532,36 @@ static int resolve_program(struct parsing *p) {
     return add_config(o, &nd_op_program, "", 0);
 }
 
+/* Adds an operation's own size to those that are recorded. */
+static int add_size(struct nd_options *o, int64_t bytes) {
+    for (int i = 0; i < o->n_bytes; i++)
+        if (o->bytes[i] == bytes) return 0;
+    if (bytes < 0) return 0;
+    if (o->n_bytes == ND_MAX_SIZES) {
+        nl_error("--op, --bytes: more than %d sizes", ND_MAX_SIZES);
+        return -1;
+    }
+    o->bytes[o->n_bytes++] = bytes;
+    return 0;
+}
+
 static int resolve_configs(struct parsing *p) {
     struct nd_options *o = p->o;
     if (o->app) return resolve_program(p);
     struct chosen chosen[ND_MAX_OPERATIONS];
     int n_ops = resolve_operations(p, chosen);
     if (n_ops < 0 || resolve_sizes(p)) return -1;
+    int is_sized = 1; /* every operation has a size of its own */
     for (int i = 0; i < n_ops; i++) {
         const struct nd_op *op = chosen[i].op;
-        int n_sizes = op->has_bytes ? o->n_bytes : 1;
+        int has_list = op->has_bytes && chosen[i].bytes < 0, n_sizes = has_list ? o->n_bytes : 1;
+        is_sized &= chosen[i].bytes >= 0;
         for (int j = 0; j < n_sizes; j++)
-            if (add_config(o, op, chosen[i].algorithm, op->has_bytes ? o->bytes[j] : 0)) return -1;
+            if (add_config(o, op, chosen[i].algorithm, has_list ? o->bytes[j] : op->has_bytes ? chosen[i].bytes : 0)) return -1;
     }
+    if (is_sized) o->n_bytes = 0;
+    for (int i = 0; i < n_ops; i++)
+        if (add_size(o, chosen[i].bytes)) return -1;
     return 0;
 }
 

@@ -14,7 +14,7 @@
 #include "detector/design/spending.h"
 #include "detector/measure/starts.h"
 
-#define ND_MAX_OPERATIONS 128
+#define ND_MAX_OPERATIONS 256
 #define ND_MAX_SIZES 32
 #define ND_MAX_CONFIGS 256
 #define ND_MAX_LEVELS (NL_CONTROL_MAX_LEVELS - 1) /* one account is for the off halves */

@@ -94,10 +94,11 @@ static void add_agent_options(json_t *json, const struct nd_agent_options *a) {
 
 static json_t *options_json(const struct nd_options *o) {
     json_t *operations = json_array(), *bytes = json_array(), *levels = json_array();
-    for (int i = 0; i < o->n_configs; i++)
-        if (i == 0 || o->configs[i].op != o->configs[i - 1].op || strcmp(o->configs[i].algorithm, o->configs[i - 1].algorithm) != 0)
-            json_array_append_new(operations,
-                                  json_string(o->app || o->configs[i].algorithm[0] ? o->configs[i].name : o->configs[i].op->name));
+    for (int i = 0; i < o->n_configs; i++) {
+        int k = 0;
+        while (k < i && strcmp(o->configs[i].name, o->configs[k].name) != 0) k++;
+        if (k == i) json_array_append_new(operations, json_string(o->configs[i].name));
+    }
     for (int i = 0; i < o->n_bytes; i++) json_array_append_new(bytes, json_integer(o->bytes[i]));
     for (int i = 0; i < o->n_levels; i++) json_array_append_new(levels, json_real(o->levels_percent[i]));
     json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
