@@ -1,5 +1,6 @@
 #!/bin/sh
 # advise: which collective algorithm of the MPI library is the fastest on this machine, quiet and under noise, and how to select it
+# shellcheck disable=SC2030,SC2031 # what a subshell exports is for what it runs alone
 set -u
 # shellcheck source=experiments/lib.sh
 . "$NOISELAB_LIBEXEC/lib.sh"
@@ -12,25 +13,35 @@ own_options='
 --level        value  level
 --half-period  value  half_period
 --seconds      value  seconds
+--profile      value  profile
+--verify       value  verify
 '
 
 usage() {
     cat <<'EOT'
-Usage: noiselab run advise [OPTIONS]
+Usage: noiselab run advise [OPTIONS] [-- COMMAND [ARGUMENT...]]
 
 Compares the algorithms that the MPI library has for its collectives (Open MPI: those of its component tuned), each as
 an arm of its own in every launch, beside the library's default, quiet and with noise on one rank, a new rank in each
-launch. A fifth of the launches chooses a candidate for each operation and size; the others, which did not choose it,
-say what it gains. Where it is shown to be faster the answer is a file of rules, and how to use it. Two short launches
-try the rules first: one that the library does not follow is not advised.
+launch. The first third of the launches chooses a candidate for each operation and size; the others, which did not
+choose it, say what it gains. What is decided by then, and algorithms that are slower for certain, get no more time:
+the rest has it all, in launches that are planned again at each third. Where one is shown to be faster the answer is
+a file of rules, and how to use it. Two short launches try the rules first: one that the library does not follow is
+not advised.
 
-  --op LIST         operations (default allreduce,bcast,alltoall,barrier,reduce)
+  --op LIST         operations (default allreduce,bcast,alltoall,barrier,reduce); OP:SIZE has a size of its own
   --bytes LIST      message sizes (default 8,2KiB,256KiB)
+  -- COMMAND        a program (mpirun -n 4 ./app): it runs once under noiselab profile, and in place of --op and --bytes come
+                    its own blocking collectives, those that have 1 % of its time or more; the answer says what it gains
+  --profile DIR     the same by a profile that there is
+  --verify N        with a program: N pairs of runs, without the rules and with them in random order, say whether the gain
+                    came true
   --ranks N         number of ranks (default: one per allowed core)
   --level LEVEL     the noise, in percent of one CPU (default 5)
   --half-period T   length of a half (default 10ms)
-  --seconds TIME    measuring time of a launch, whole seconds (default 25)
-  --launches N      launches (default 10, at least 4)
+  --seconds TIME    time for all of it, whole seconds (default 600). Where it is too short, or the machine is busy, fewer
+                    operations and sizes are compared, the first of the lists
+  --launches N      launches of the first plan (default 12, at least 4)
   --margin PERCENT  a gain that would matter (default 5): below it the default is kept
   --seed N          seed of the first launch (default: from the clock)
 
@@ -43,7 +54,8 @@ EOT
 }
 
 default_options() {
-    op=allreduce,bcast,alltoall,barrier,reduce bytes=8,2KiB,256KiB level=5 half_period=10ms seconds=25
+    op=allreduce,bcast,alltoall,barrier,reduce bytes=8,2KiB,256KiB level=5 half_period=10ms seconds=600 profile='' verify=''
+    plans_again=plan_what_is_left
 }
 
 refuse_option() {
@@ -55,25 +67,96 @@ refuse_option() {
     esac
 }
 
-# algorithms_of LIST: each operation with the library's default and every algorithm of it that runs on so many ranks
-algorithms_of() {
-    "$NOISELAB_BIN/noiselab-detect" --list algorithms >"$scratch/algorithms" ||
-        die 2 'run advise compares algorithms that Open MPI lets one choose, and this MPI library does not'
-    # shellcheck disable=SC2046 # a list is meant to be split
-    for name in $(words "$1"); do
-        case $name in *=*) die 2 "--op: '$name': all algorithms of an operation are compared; leave '=${name#*=}' out" ;; esac
-        awk -F , -v op="$name" -v ranks="$n_ranks" '
-            $1 == op && ($2 != "two_proc" || ranks == 2) { list = list "," op "=" $2; n++ }
-            END { if (!n) exit 1; print op "=default" list }' "$scratch/algorithms" ||
-            die 2 "--op: this MPI library lets nobody choose the algorithm of '$name' (noiselab detect --list algorithms says of which)"
-    done >"$scratch/compared"
+# compare CELLS: lines "operation bytes"; into $scratch/compared a line for each with the library's default and every algorithm of it that runs on so
+# many ranks, as words of --op
+compare() {
+    awk -F '[, \t]' -v ranks="$n_ranks" '
+        FILENAME == ARGV[1] { if ($2 != "two_proc" || ranks == 2) known[$1] = known[$1] " " $2; next }
+        !($1 in known) { print $1 >"/dev/stderr"; exit 1 }
+        {
+            size = $2 > 0 ? ":" $2 : ""
+            line = $1 "=default" size
+            n = split(known[$1], names, " ")
+            for (i = 1; i <= n; i++) line = line "," $1 "=" names[i] size
+            print line
+        }' "$scratch/algorithms" "$1" >"$scratch/compared" 2>"$scratch/unknown" ||
+        die 2 "--op: this MPI library lets nobody choose the algorithm of '$(cat "$scratch/unknown")' (noiselab detect --list algorithms says of which)"
+}
+
+# What an arm takes of a launch, s: its communicator and pilot, and eight rounds of two halves. Fewer say little.
+arm_start_s=0.3 least_rounds=8
+
+# fit_time: of the lines of $scratch/compared the first ones that a launch of its share of the time holds, one at least; sets compared and seconds_each
+fit_time() {
+    fits=$(awk -v each="$seconds" -v launches="$launches" -v start="$start_s" -v arm="$arm_start_s" -v rounds="$least_rounds" \
+        -v half="$(nanoseconds "$half_period")" '
+        { arms += split($0, words, ","); if (NR == 1 || start + arms * (arm + rounds * 2 * (half / 1e9 + 3e-4)) <= each / launches) { n = NR; kept = arms } }
+        END {
+            s = each / launches - start - kept * arm
+            printf "%d %d %d\n", n, (s < 1 ? 1 : s), start + kept * arm
+        }' "$scratch/compared")
+    # shellcheck disable=SC2086 # three numbers
+    set -- $fits
+    n_cases=$(wc -l <"$scratch/compared")
+    [ "$1" = "$n_cases" ] || note "$seconds s hold $1 of $n_cases cases, the first ones: more of them by more time (--seconds)"
+    compared=$(head -n "$1" "$scratch/compared" | paste -sd , -) seconds_each=$2 start_s=$3
+}
+
+# check_advised_program: what goes with a program. Its command is a word of the schedule, and not one of the launches.
+check_advised_program() {
+    worth='' advised_words=$app_words
+    if [ -z "$app_words$profile" ]; then
+        [ -z "$verify" ] || die 2 '--verify: which program? Its command comes last, after -- (run advise --verify 7 -- mpirun -n 4 ./app)'
+        return 0
+    fi
+    for name in --op --bytes --ranks --hosts --node-sets --nodes-per-launch --submit; do
+        if was_given "$name"; then die 2 "$name: the operations and ranks are those of the program; leave it out"; fi
+    done
+    case $app_words in *"$newline"*) die 2 'a program: its words cannot hold line breaks' ;; esac
+    [ -z "$verify" ] || whole --verify "$verify"
+    [ -z "$verify" ] || [ -n "$app_words" ] || die 2 '--verify: the program has to run again: give its command, after --'
+    [ -z "$verify" ] || [ "$verify" -ge 2 ] || die 2 "--verify: $verify pair has no scatter: at least 2 (try 7)"
+    [ -n "$profile" ] || [ -z "$dry_run" ] || die 2 '--dry-run: what a program needs is known after a run of it; give --profile DIR'
+    command -v Rscript >/dev/null || die 2 'a program: R, which reads its profile, is missing here'
+}
+
+# run_profiled FOLDER NAME COMMAND: a run of the user's program under the profile; what it says is in FOLDER/NAME.log
+run_profiled() {
+    profiled=$1/$2
+    mkdir -p "$1" || die 2 "cannot make '$1' (not allowed, or no space left?)"
+    if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+    profiles_folder=$1 profile_name=$2
+    eval "set -- $3"
+    "$NOISELAB_LIBEXEC/noiselab-sh" owned "$$" "$$-$profile_name" \
+        "$NOISELAB_BIN/noiselab-profile" --out "$profiles_folder" --launch-id "$profile_name" -- "$@" </dev/null >"$profiled.log" 2>&1 ||
+        die 2 "the program ended with status $?: $(grep '[A-Za-z]' "$profiled.log" | tail -n 1 | cut -c 1-200)"
+}
+
+# take_profile: which of a program's operations are compared, into $scratch/advice.program (worth), and its number of ranks
+take_profile() {
+    if [ -z "$profile" ]; then
+        note 'a run of the program under noiselab profile'
+        run_profiled "$scratch/profiles" program "$app_words"
+        profile=$scratch/profiles
+    fi
+    worth=advice.program
+    "$NOISELAB_BIN/noiselab-analyze" profile --worth "$scratch/worth" "$profile" 2>"$scratch/worth.err" ||
+        die 2 "$(first_line <"$scratch/worth.err" | sed 's/^noiselab-analyze: //')"
+    awk -F , -v OFS=, 'FILENAME == ARGV[1] { known[$1]; next } FNR > 1 && $9 == "" && !($1 in known) { $9 = "its algorithm cannot be chosen" } 1' \
+        "$scratch/algorithms" "$scratch/worth" >"$scratch/$worth"
+    awk -F , 'NR > 1 && $9 == "" { found = 1 } END { exit !found }' "$scratch/$worth" ||
+        die 2 "no operation of the program can be compared: $(awk -F , 'NR > 1 { print $1, $9 }' "$scratch/$worth" | paste -sd ';' -)"
+    ranks=$(awk -F , 'NR > 1 && $9 == "" { print $5; exit }' "$scratch/$worth")
+    # the launches are of the detector alone
+    app_words=''
 }
 
 check_options() {
-    launches=${launches:-10} level=${level%\%} seconds=${seconds%s}
+    launches=${launches:-12} level=${level%\%} seconds=${seconds%s}
     whole --launches "$launches"
     whole --seconds "$seconds"
-    [ "$launches" -ge 4 ] || die 2 "--launches: $launches is too few: one launch chooses, and three confirm (try 10)"
+    [ "$launches" -ge 4 ] || die 2 "--launches: $launches is too few: two choose, and two confirm (try 12)"
+    [ "$seconds" -ge $((4 * launches)) ] || die 2 "--seconds: $seconds is too short for $launches launches: at least $((4 * launches))"
     seed=${seed:-$(date +%s)}
     countable "$seed"
     case $level in
@@ -81,28 +164,90 @@ check_options() {
     *[1-9]*) ;;
     *) die 2 "--level: '$level' is not a level in percent above 0 (try 5)" ;;
     esac
+    check_advised_program
+    make_scratch
+    "$NOISELAB_BIN/noiselab-detect" --list algorithms >"$scratch/algorithms" ||
+        die 2 'run advise compares algorithms that Open MPI lets one choose, and this MPI library does not'
+    [ -z "$app_words$profile" ] || take_profile
     ranks_column
     n_ranks=${ranks:-$((cores * n_nodes))}
     [ "$n_ranks" -ge 2 ] || die 2 "--ranks: $n_ranks rank has nobody to talk to: at least 2"
-    make_scratch
-    algorithms_of "$op"
-    compared=$(paste -sd , "$scratch/compared")
-    set -- --op "$compared" --bytes "$bytes" --per-operation-timing off --half-period "$half_period" --levels "$level" "$@"
-    rehearse "$@" --seconds "${seconds}s"
-    # communicators and pilots: some 0.3 s for each algorithm and size
-    halves_per_round=$(rehearsed halves_per_round) || exit $?
-    start_s=$((start_s + halves_per_round / 7))
+    [ -z "$worth" ] || op=$(awk -F , 'NR > 1 && $9 == "" { print $1 ($2 > 0 ? ":" $2 : "") }' "$scratch/$worth" | paste -sd , -)
+    case $op in *=*) die 2 "--op: '$op': all algorithms of an operation are compared; leave what is behind the = out" ;; esac
+    set -- --per-operation-timing off --half-period "$half_period" --levels "$level" "$@"
+    rehearse --op "$op" --bytes "$bytes" "$@"
+    json_values "$scratch/rehearsal.json" -- 'operations.*.operation' >"$scratch/operations" || exit $?
+    json_values "$scratch/rehearsal.json" -- 'operations.*.bytes' | paste "$scratch/operations" - >"$scratch/cells"
+    compare "$scratch/cells"
+    fit_time
+    rehearse --op "$compared" "$@" --seconds "${seconds_each}s"
+    # which launches choose, and after which there is a look, is part of the plan; the noise goes round
+    third=$(((launches + 2) / 3))
+    schedule_notes="# stages: $third,$((launches - (launches - third) / 2)),$launches$newline# budget_s: $seconds"
+    schedule_notes="$schedule_notes$newline# noise_ranks: $((n_ranks / n_nodes))"
+    [ -z "$verify" ] || schedule_notes="$schedule_notes$newline# verify: $verify$newline# program: $advised_words"
+    planned_files="$planned_files $worth profiles"
+    set -- --op "$compared" "$@"
     go_on "$@"
 }
 
 plan_launches() {
-    note "$launches launches of $seconds s, about $(say_time $((launches * (seconds + start_s)))) in all; seed $seed; into '$campaign'"
+    note "$launches launches of $seconds_each s, about $(say_time $((launches * (seconds_each + start_s)))) in all; seed $seed; into '$campaign'"
     next=0
     while [ "$next" -lt "$launches" ]; do
         next=$((next + 1))
-        row - - "$ranks_planned" "$@" --noise-nodes first --on "rank:$(((seed + next) % (n_ranks / n_nodes)))" --seconds "${seconds}s" --seed "$((seed + next))"
+        row - - "$ranks_planned" "$@" --noise-nodes first --on "rank:$(((seed + next) % (n_ranks / n_nodes)))" --seconds "${seconds_each}s" --seed "$((seed + next))"
     done
 }
+
+# plan_what_is_left: after the first launch, and at the end of a stage: what is to go on, in the time that is left
+plan_what_is_left() {
+    [ -z "$only" ] && [ "$n_elsewhere" = 0 ] || return 0
+    count_now
+    [ "$n_now" -lt "$n_planned" ] || return 0
+    case ,1,$(schedule_key stages), in *,"$n_now",*) ;; *) return 0 ;; esac
+    if ! command -v Rscript >/dev/null; then
+        note 'R, which would say what is decided, is missing here: all goes on as planned'
+        return 0
+    fi
+    make_scratch
+    rm -f "$scratch/next"
+    # shellcheck disable=SC2086 # no word, or two
+    "$NOISELAB_BIN/noiselab-analyze" advise --plan "$scratch/next" ${margin:+--margin $margin} "$campaign" >/dev/null 2>"$scratch/next.err" ||
+        note "what is decided is not known, and all goes on as planned: $(first_line <"$scratch/next.err")"
+    [ -s "$scratch/next" ] || return 0
+    note "$(planned_value why)"
+    # shellcheck disable=SC2016 # awk's. The launches that are left keep their names, seeds and places of the noise; more go on counting.
+    change_schedule '
+        function changed(line, more, words, field, n, i, parts) {
+            n = split(line, words, "\t")
+            line = words[1]
+            if (more) {
+                field = words[1]
+                sub(/[0-9]+$/, "", field)
+                line = field sprintf("%04d", substr(words[1], length(field) + 1) + more)
+            }
+            for (i = 2; i <= n; i++) {
+                if (words[i - 1] == "--op") words[i] = op
+                if (words[i - 1] == "--seconds") words[i] = seconds "s"
+                if (words[i - 1] == "--seed") words[i] = sprintf("%.0f", words[i] + more)
+                if (words[i - 1] == "--on") { split(words[i], parts, ":"); words[i] = "rank:" (parts[2] + more) % ranks }
+                line = line "\t" words[i]
+            }
+            return line
+        }
+        /^# stages: / { $0 = "# stages: " stages }
+        /^# launches: / { $0 = "# launches: " (n_now + left) }
+        /^#/ || $1 == "launch" || is_complete { print; if (is_complete) last = $0; next }
+        n < left { n++; last = $0; print changed($0, 0) }
+        END { while (n++ < left) print changed(last, ++more) }' -v op="$(planned_value op)" -v seconds="$(planned_value seconds)" \
+        -v stages="$(planned_value stages)" -v left="$(planned_value launches)" -v n_now="$n_now" -v ranks="$(schedule_key noise_ranks)"
+    is_replanned=yes
+    count_now
+}
+
+# planned_value NAME: of what the analysis wrote
+planned_value() { sed -n "s/^$1 //p" "$scratch/next"; }
 
 # rules_launch FILE WORDS: which algorithms run, by a rank more on each node than was measured; into FILE. Status 1: it could not be started.
 rules_launch() {
@@ -153,6 +298,31 @@ try_rules() {
         done
     done
     [ ! -f "$scratch/tried" ] || mv "$scratch/tried" "$campaign/advice.tried"
+}
+
+# verify_program: pairs of runs of the program, without the rules and with them, as the plan says; those that are there stay
+verify_program() {
+    n_pairs=$(schedule_key verify) words_of_program=$(schedule_key program)
+    [ -n "$n_pairs" ] && [ -n "${starts_with-}" ] || return 0
+    make_scratch
+    rules=$(readlink -f "$campaign")/advice.rules
+    "$NOISELAB_BIN/noiselab-analyze" advise --csv --rules "$rules" ${margin:+--margin "$margin"} "$campaign" >/dev/null 2>&1
+    if [ ! -f "$rules" ]; then
+        note 'nothing is advised by a rule, and so nothing is verified'
+        return 0
+    fi
+    note "$n_pairs pairs of runs of the program, without the rules and with them"
+    printf '%s\n' off on | shuffled "$seed" "$n_pairs" >"$scratch/runs"
+    while read -r pair how <&5; do
+        name=verify-$(printf '%03d' "$pair")-$how
+        [ "$(launch_ends "$campaign/profiles/$name/launch.json")" = "$campaign/profiles/$name/launch.json${tab}complete" ] && continue
+        rm -rf "${campaign:?}/profiles/$name"
+        (
+            unset OMPI_MCA_coll_tuned_dynamic_rules_filename OMPI_MCA_coll_tuned_use_dynamic_rules
+            [ "$how" = off ] || export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename="$rules"
+            run_profiled "$campaign/profiles" "$name" "$words_of_program"
+        ) || exit $?
+    done 5<"$scratch/runs"
 }
 
 main "$@"

@@ -15,9 +15,9 @@ main() {
     out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' hosts='' node_sets='' nodes_per_launch='' resume='' finish='' only=''
     requeue='' submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' account='' qos='' after='' sbatch_options='' stop_when=''
     treatment='' app='' interval_s='' launch_id='' row_suffix='' plan_later='' analyses='' schedule_notes='' is_campaign_made=''
-    # the program that asks and rehearses, what answers, and what looks at the data before the end that a failed launch is (empty: nothing), and how
-    # the answer of a job is to be written
-    program=noiselab-detect answered_by=answer_verdicts judges_partial='' answer_options=''
+    # the program that asks and rehearses, what answers, what looks at the data before the end that a failed launch is, what changes the plan after a
+    # launch (empty: nothing), and how the answer of a job is to be written
+    program=noiselab-detect answered_by=answer_verdicts judges_partial='' plans_again='' answer_options=''
     end_on_signals
     default_options
     with_options begin "$@"
@@ -232,6 +232,7 @@ answer_verdicts() {
     case $analysis in
     advise)
         try_rules
+        verify_program
         rm -f "$campaign/advice.rules" # of an earlier answer, or what was tried
         set -- --rules "$campaign/advice.rules" ${margin:+--margin "$margin"} "$@"
         ;;

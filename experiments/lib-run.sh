@@ -24,7 +24,19 @@ run_schedule() {
     catch_signals
     [ -z "$only" ] || launches_of_task=$newline$(launch_times "$schedule" | awk -v only="$only" '$3 == only { print $1 }')$newline
     n_looks=$(schedule_key looks) is_decided=''
-    resumed_at=$(date +%s) number=0 n_taken=0 n_elsewhere=0 taken_s=0 started_s=0
+    resumed_at=$(date +%s) n_taken=0 n_elsewhere=0 taken_s=0 started_s=0 is_replanned=yes
+    while [ -n "$is_replanned" ]; do walk_schedule; done
+    end_on_signals
+    count_launches
+    [ -z "$only" ] || return 0
+    # what others had begun may be complete by now
+    [ "$n_elsewhere" = 0 ] || [ "$n_complete" = "$n_planned" ] ||
+        die 2 "$n_elsewhere launch(es) are run by others at this moment (see '$campaign/claims'); when they have ended, $(how_to_go_on)"
+}
+
+# walk_schedule: its launches in order; one that changes what is left (is_replanned) is the last of this walk
+walk_schedule() {
+    number=0 is_replanned=''
     while IFS= read -r line <&4; do
         case $line in '#'* | "launch$tab"*) continue ;; esac
         number=$((number + 1))
@@ -40,14 +52,8 @@ run_schedule() {
             case $launches_of_task in *"$newline$1$newline"*) ;; *) continue ;; esac
         fi
         run_launch "$@"
-        [ -z "$is_decided" ] || break
+        [ -z "$is_decided$is_replanned" ] || break
     done 4<"$schedule"
-    end_on_signals
-    count_launches
-    [ -z "$only" ] || return 0
-    # what others had begun may be complete by now
-    [ "$n_elsewhere" = 0 ] || [ "$n_complete" = "$n_planned" ] ||
-        die 2 "$n_elsewhere launch(es) are run by others at this moment (see '$campaign/claims'); when they have ended, $(how_to_go_on)"
 }
 
 how_to_go_on() { echo "go on with: noiselab run $experiment --resume '$campaign'"; }
@@ -86,13 +92,14 @@ run_launch() {
     left_s=$(awk -v left="$left_s" -v s="$seconds" 'BEGIN { printf "%.1f\n", left - s }')
     release "$launch"
     look_at_margin
+    [ -z "$plans_again" ] || "$plans_again"
 }
 
 # look_at_margin: at a look that was planned; where it decides, the launches that are left are taken out of the schedule, and is_decided is set
 look_at_margin() {
     [ -n "$n_looks" ] && [ -z "$only" ] && [ "$n_elsewhere" = 0 ] || return 0
-    count_launches
-    [ "$n_complete" -lt "$n_planned" ] || return 0
+    count_now
+    [ "$n_now" -lt "$n_planned" ] || return 0
     # shellcheck disable=SC2086 # no word, or one
     "$NOISELAB_BIN/noiselab-analyze" ${analyses%%,*} --margin "$margin" --json "$campaign" >/dev/null 2>&1
     case $? in
@@ -100,16 +107,33 @@ look_at_margin() {
     *) return 0 ;;
     esac
     is_decided=yes
-    note "the look after launch $n_complete of $n_looks has decided: the other launches are not run"
+    note "the look after launch $n_now of $n_looks has decided: the other launches are not run"
+    # shellcheck disable=SC2016 # awk's
+    change_schedule '
+        $1 == "launch" { print "# decided_after: " looks }
+        /^#/ || $1 == "launch" || is_complete' -v looks="$n_now of $n_looks"
+    count_now
+}
+
+# count_now: in the middle of a run: n_now launches are complete, and n_complete stays the number of those that were before it
+count_now() {
+    count_launches
+    n_now=$n_complete
+    n_complete=$((n_complete - n_taken))
+}
+
+# change_schedule PROGRAM WORDS: each line of the schedule, and of the one with the words as they are, through awk, which knows whether it is a launch
+# that is complete (is_complete)
+change_schedule() {
     complete=" $(complete_and_planned | sed '/^=$/,$d' | tr '\n' ' ')"
+    program_of_awk=$1
+    shift
     for file in "$campaign"/schedule.tsv "$campaign"/schedule.private.tsv; do
         [ -f "$file" ] || continue
-        kept=$(awk -F '\t' -v complete="$complete" -v looks="$n_complete of $n_looks" '
-            $1 == "launch" { print "# decided_after: " looks }
-            /^#/ || $1 == "launch" || index(complete, " " $1 " ")' "$file") || die 2 "cannot read '$file'"
+        kept=$(awk -F '\t' -v OFS='\t' -v complete="$complete" "$@" "{ is_complete = index(complete, \" \" \$1 \" \") } $program_of_awk" "$file") ||
+            die 2 "cannot read '$file'"
         printf '%s\n' "$kept" | replace_file "$file" || die 2 "cannot write '$file' (not allowed, or no space left?)"
     done
-    count_launches
 }
 
 # launch_failed MESSAGE: what is there stays, and is looked at where the experiment wants that; status 2

@@ -4,20 +4,39 @@ analyze_advise <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin) %||% advise_margin_percent
   campaign <- read_campaign(operands)
+  if (!is.null(values$plan)) {
+    write_plan(advise_next(campaign, alpha, margin), values$plan)
+    return(structure(character(), status = 0L))
+  }
   advice <- advise_table(campaign, alpha, margin)
   busy <- busy_sentence(campaign)
-  notes <- brief_notes(campaign)
+  notes <- unique(c(advice$note, brief_notes(campaign)))
   library <- unique(vapply(unname(campaign$launches), function(l) sub(",.*", "", show_json(l$mpi$version)), ""))
+  program <- advised_program(operands)
+  if (!is.null(program)) {
+    advice$rows <- with_rule_sizes(advice$rows, program)
+    advice$gain <- program_gain(advice$rows, program)
+    advice$verified <- program_verified(operands, advice$gain, alpha)
+    advice$sentence <- program_sentence(program, advice$rows, advice$gain, advice$verified)
+  }
   rules <- advise_rules(advice$rows, printable(paste(library, collapse = " and ")))
   if (!is.null(values$rules) && !is.null(rules)) write_output(rules, values$rules)
   if (form == "csv") say_notes("noiselab-analyze", c(busy, notes))
   written <- if (is.null(rules)) NULL else values$rules
   lines <- switch(form, json = advise_json(advice, alpha, margin, c(busy, notes)), csv = csv_lines(advice$rows),
                   all = c(advise_lines(advice, alpha, margin, written), "", algorithm_lines(advice$algorithms, alpha), format_notes(c(busy, notes))),
-                  c(advise_lines(advice, alpha, margin, written), if (!is.null(busy)) wrap_line(paste("!", busy)),
+                  c(advise_lines(advice, alpha, margin, written), unlist(lapply(sprintf("! %s", c(busy, advice$note)), wrap_line)),
                     paste0("noiselab analyze advise --all ", paste(operands, collapse = " "), ": every algorithm, and what noise costs it")))
   attr(lines, "status") <- if (any(advice$rows$verdict == advise_words[["open"]])) 3L else 0L
   lines
+}
+
+# Lines "name value" for noiselab run advise; where all goes on as planned no file.
+write_plan <- function(plan, file) {
+  if (is.null(plan)) return(invisible())
+  comma <- function(x) paste(format_count_each(x), collapse = ",")
+  write_output(c(paste("launches", plan$launches), paste("seconds", plan$seconds), paste("stages", comma(plan$stages)),
+                 paste("op", paste(plan$op, collapse = ",")), paste("why", plan$why)), file)
 }
 
 advise_sentence <- function(advice, margin) {
@@ -33,7 +52,7 @@ advise_sentence <- function(advice, margin) {
               three(best$gain_low_percent), three(best$gain_high_percent)),
     sprintf(". %d: keep (a gain of more than %g %% is excluded); %d: undecided.", n[["keep"]], margin, n[["undecided"]]),
     if (n[["refused"]] > 0) sprintf(" %d: faster, but this library does not follow a rule for it.", n[["refused"]]),
-    if (open > 0) sprintf(" More launches (--launches) decide these, and those under noise (%d in all).", open)
+    if (open > 0) sprintf(" More time (--seconds) decides these, and those under noise (%d in all).", open)
   )
 }
 
@@ -53,7 +72,8 @@ advise_lines <- function(advice, alpha, margin, rules) {
   chosen <- ifelse(rows$verdict == advise_words[["use"]], rows$algorithm, "default")
   table <- new_table(col_words("operation", rows$operation), col_words("size", size_column(rows$bytes)),
                      col_words("default", format_time(rows$default_ns / 1e9)), col_words("quiet", cell(rows)),
-                     col_words("interval, %", paste0("[", three(rows$gain_low_percent), ", ", three(rows$gain_high_percent), "]")),
+                     col_words("interval, %", ifelse(is.na(rows$gain_low_percent), paste("below", three(rows$could_have_seen_percent)),
+                                                     paste0("[", three(rows$gain_low_percent), ", ", three(rows$gain_high_percent), "]"))),
                      col_words("under noise", ifelse(is.na(under$verdict), "-", cell(under))),
                      col_words("lost ns/ns", paste(lost("default"), "->", lost(chosen))))
   forced <- advise_forced(advice$rows)
@@ -64,9 +84,9 @@ advise_lines <- function(advice, alpha, margin, rules) {
       paste0("  export OMPI_MCA_coll_tuned_dynamic_rules_filename=", normalizePath(rules)),
       if (any(rows$rule %in% "untried")) "  # these rules were not tried: noiselab run advise tries them where it measures", forced)
   }
-  c(wrap_line(advise_sentence(advice, margin)), "", table_lines(table),
-    wrap_line(sprintf(paste("gain against the default, from %d launches that did not choose the candidate (%d did); intervals hold together at",
-                            "%g %%; noise: %g %% of one rank's CPU; lost: time lost per time that the noise takes, default -> advised"),
+  c(wrap_line(paste(c(advise_sentence(advice, margin), advice$sentence), collapse = " ")), "", table_lines(table),
+    wrap_line(sprintf(paste("gain against the default, from up to %d launches that did not choose the candidate (%d did); intervals hold together",
+                            "at %g %%; noise: %g %% of one rank's CPU; lost: time lost per time that the noise takes, default -> advised"),
                       advice$n_launches - advice$n_screening, advice$n_screening, 100 * (1 - 2 * alpha), advice$level_percent)),
     typed)
 }
@@ -85,6 +105,7 @@ algorithm_lines <- function(frame, alpha) {
 advise_json <- function(advice, alpha, margin, notes) {
   to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = alpha, margin_percent = margin,
                launches = advice$n_launches, launches_screening = advice$n_screening, level_percent = advice$level_percent,
-               rows = advice$rows, algorithms = advice$algorithms, notes = as.character(unique(notes))),
+               rows = advice$rows, algorithms = advice$algorithms, gain = lapply(advice$gain, jsonlite::unbox),
+               verified = lapply(advice$verified, jsonlite::unbox), notes = as.character(unique(notes))),
           single = c("schema", "program", "version", "alpha", "margin_percent", "launches", "launches_screening", "level_percent"))
 }

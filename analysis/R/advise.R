@@ -7,8 +7,8 @@ advise_margin_percent <- 5
 # that the library does not follow a rule for it.
 advise_words <- c(use = "use", keep = "keep", open = "undecided", refused = "refused")
 
-# The share of launches that choose the candidate. The others, which did not choose it, measure it: the winner of a comparison looks better
-# in the data that made it win than it is.
+# The share of the planned launches that choose the candidate. The others, which did not choose it, measure it: the winner of a comparison looks
+# better in the data that made it win than it is.
 screening_share <- 1 / 5
 advise_launches <- 4
 
@@ -16,9 +16,11 @@ advise_launches <- 4
 #'
 #' Each launch measures every algorithm of an operation and size in random order, off and on noise, over and over: rounds. Within a launch
 #' an algorithm is compared with the library's default (an arm of its own) by the pseudo-median of the rounds' log ratios of times, so that
-#' a machine whose speed wanders is in both. The first fifth of the launches chooses the candidate of each row; the others say what it gains: mean
-#' of their figures with Student's interval, the launch being the unit. Intervals hold together, by Bonferroni over all rows of the table.
-#' Algorithms that the library replaces by another for such a call (`in_fact`) are named and never advised.
+#' a machine whose speed wanders is in both. The first launches of the schedule choose the candidate of each row, however many are added later; the
+#' others say what it gains: mean of their figures with Student's interval, the launch being the unit. The default is kept where all launches
+#' exclude a gain of every candidate: whichever of them were the faster one, its own bound would have to miss. Intervals hold together, by
+#' Bonferroni over all rows of the table and over looks (`advise_look()`). Algorithms that the library replaces by another for such a call
+#' (`in_fact`) are named and never advised.
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()], of launches whose operations are `operation=algorithm`.
 #' @param alpha Chance that any algorithm is advised that is not faster, length 1.
@@ -26,10 +28,11 @@ advise_launches <- 4
 #' @return A list. `rows`, a data frame with a row per operation, size and condition (`quiet`: off halves, `noise`: on halves): `operation`,
 #'   `bytes`, `ranks`, `condition`, `default_ns` (time of an operation by the library's own choice), `algorithm` (the candidate), `number`
 #'   (the library's), `gain_percent` with `gain_low_percent` and `gain_high_percent` (how much less time it takes), `could_have_seen_percent`
-#'   (a gain above this is excluded), `verdict` (`use`, `keep`, `undecided`, `refused`), `rule` (`acts`, `refused` or `untried`: what launches
+#'   (a gain above this is excluded, of every candidate), `verdict` (`use`, `keep`, `undecided`, `refused`), `rule` (`acts`, `refused` or `untried`: what launches
 #'   said of the rule that selects it; NA where there is none). `algorithms`, one row per operation, size and algorithm, from
 #'   all launches: `number`, `in_fact`, `quiet_ns`, `noise_ns`, `lost_ns_per_ns` (time lost per operation time and per CPU time that the
-#'   noise took from its rank) with `lost_low`, `lost_high`. `n_launches`, `n_screening`, `level_percent`.
+#'   noise took from its rank) with `lost_low`, `lost_high`. `n_launches`, `n_screening`, `level_percent`, `alpha` (of this look), `note`
+#'   (character: what was spent of it before).
 #' @references Gallardo, E. et al. (2015) MPI Advisor, EuroMPI, doi:10.1145/2802658.2802667. Hunold, S. and Carpen-Amarie, A. (2016)
 #'   Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27, 3617-3630 (launches as units).
 #' @noRd
@@ -39,14 +42,26 @@ advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent)
   check_argument(is_number(margin, 0), "margin", margin, "a percentage above 0")
   arms <- advise_arms(campaign)
   rounds <- advise_rounds(campaign, arms)
-  launches <- unique(rounds$launch)
-  if (length(launches) < advise_launches) {
+  look <- advise_look(campaign, alpha, unique(rounds$launch))
+  launches <- look$launches
+  if (length(launches) < if (is.null(staged_plan(campaign))) advise_launches else 2) {
     abort_data(length(launches), " launch(es) with algorithms in ", paste(campaign$dirs, collapse = " "), ": choosing and confirming take ",
-               advise_launches, " (noiselab run advise --launches)")
+               advise_launches, " (noiselab run advise --launches)", sprintf("; %s", look$note))
   }
-  screening <- launches[seq_len(ceiling(length(launches) * screening_share))]
+  rounds <- rounds[rounds$launch %in% launches, ]
+  screening <- screening_launches(campaign, launches)
   figures <- bind_rows(lapply(split(rounds, in_order(rounds$launch)), launch_figures))
+  levels <- campaign$rows[["level_requested_percent"]][campaign$rows[["arm"]] == "on"]
+  judged <- advise_judged(figures, arms, screening, look$alpha, margin)
+  list(rows = rules_judged(judged$rows, tried_rules(campaign$dirs)), algorithms = algorithm_rows(figures, arms, look$alpha), may_gain = judged$may_gain,
+       n_launches = length(launches), n_screening = length(screening), level_percent = if (length(levels) > 0) max(levels) else NA_real_,
+       alpha = look$alpha, note = look$note)
+}
+
+# Rows of verdicts, and what each arm may gain at most, by figures of launches: all bounds together at `alpha`.
+advise_judged <- function(figures, arms, screening, alpha, margin) {
   cells <- unique(arms[c("operation", "bytes", "ranks")])
+  each <- alpha / (2 * nrow(cells))
   judged <- lapply(seq_len(nrow(cells)), function(i) {
     mine <- arms[of_call(arms, cells[i, ]), ]
     mine <- mine[!duplicated(mine$algorithm), ]
@@ -54,13 +69,24 @@ advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent)
     at <- figures[of_call(figures, cells[i, ]), ]
     conditions <- c("quiet", if (any(is.finite(at$noise))) "noise")
     bind_rows(lapply(conditions, function(condition) {
-      cbind(cells[i, ], advise_row(at, mine, condition, screening, alpha / (2 * nrow(cells)), margin), row.names = NULL)
+      cbind(cells[i, ], advise_row(at, mine, condition, screening, each, margin), row.names = NULL)
     }))
   })
-  levels <- campaign$rows[["level_requested_percent"]][campaign$rows[["arm"]] == "on"]
-  rows <- rules_judged(bind_rows(judged), tried_rules(campaign$dirs))
-  list(rows = rows, algorithms = algorithm_rows(figures, arms, alpha), n_launches = length(launches),
-       n_screening = length(screening), level_percent = if (length(levels) > 0) max(levels) else NA_real_)
+  list(rows = bind_rows(judged), may_gain = may_gain_rows(figures, arms, each))
+}
+
+# The launches that choose: the first stage of a schedule; where it has none, a share of what it planned; of launches without one, of those.
+screening_launches <- function(campaign, launches) {
+  home <- dirname(normalizePath(campaign$paths, mustWork = FALSE))[match(launches, names(campaign$paths))]
+  share_of <- function(ids) utils::head(ids, ceiling(length(ids) * screening_share))
+  chosen <- lapply(unique(home), function(dir) {
+    file <- file.path(dir, schedule_file)
+    if (!file.exists(file)) return(share_of(launches[home == dir]))
+    schedule <- read_schedule(file)
+    stages <- as_number(strsplit(as.character(schedule$keys["stages"]), ",", fixed = TRUE)[[1]])
+    if (anyNA(stages)) share_of(schedule$launches$launch) else utils::head(schedule$launches$launch, stages[1])
+  })
+  intersect(launches, unlist(chosen))
 }
 
 of_call <- function(frame, cell) frame$operation == cell$operation & frame$bytes == cell$bytes & frame$ranks == cell$ranks
@@ -130,6 +156,13 @@ mean_of_launches <- function(x, alpha) {
   c(estimate = mean(x), low = mean(x) - wide, high = mean(x) + wide)
 }
 
+gain_percent_of <- function(log_ratio) -100 * expm1(log_ratio)
+
+# What a candidate gains at most, percent, of all launches that have it: a bound of its own, at `alpha`.
+may_gain_percent <- function(figures, algorithm, condition, alpha) {
+  gain_percent_of(mean_of_launches(figures[[condition]][figures$algorithm == algorithm], alpha)[["low"]])
+}
+
 advise_row <- function(figures, arms, condition, screening, alpha, margin) {
   figures$d <- figures[[condition]]
   distinct <- arms$algorithm[arms$algorithm != "default" & arms$in_fact == arms$algorithm]
@@ -137,23 +170,35 @@ advise_row <- function(figures, arms, condition, screening, alpha, margin) {
   scores <- vapply(distinct, function(a) mean(first$d[first$algorithm == a]), 0)
   best <- distinct[which.min(scores)]
   fresh <- figures[!figures$launch %in% screening, ]
-  base <- fresh[[paste0(condition, "_ns")]][fresh$algorithm == "default"]
-  blank <- data.frame(condition = condition, default_ns = exp(mean(log(base))), algorithm = NA_character_, number = NA_integer_,
-                      gain_percent = NA_real_, gain_low_percent = NA_real_, gain_high_percent = NA_real_,
-                      could_have_seen_percent = NA_real_, verdict = advise_words[["open"]])
-  if (length(best) == 0) return(blank)
+  base <- figures[[paste0(condition, "_ns")]][figures$algorithm == "default"]
+  row <- data.frame(condition = condition, default_ns = exp(mean(log(base))), algorithm = NA_character_, number = NA_integer_,
+                    gain_percent = NA_real_, gain_low_percent = NA_real_, gain_high_percent = NA_real_,
+                    could_have_seen_percent = NA_real_, verdict = advise_words[["open"]])
+  if (length(distinct) == 0) {
+    row[c("could_have_seen_percent", "verdict")] <- list(0, advise_words[["keep"]])
+    return(row)
+  }
+  if (length(best) == 0) return(row)
   got <- mean_of_launches(fresh$d[fresh$algorithm == best], alpha)
-  gain <- function(x) -100 * expm1(x)
-  blank$algorithm <- best
-  blank$number <- arms$number[arms$algorithm == best][1]
-  blank[c("gain_percent", "gain_low_percent", "gain_high_percent")] <- gain(got[c("estimate", "high", "low")])
-  # the default may itself be the fastest: then no other gains
-  blank$could_have_seen_percent <- max(0, gain(got[["low"]]))
+  row$algorithm <- best
+  row$number <- arms$number[arms$algorithm == best][1]
+  row[c("gain_percent", "gain_low_percent", "gain_high_percent")] <- gain_percent_of(got[c("estimate", "high", "low")])
+  # the choice plays no part here: whichever candidate is the faster one, its own bound has to miss. The default may itself be the fastest.
+  row$could_have_seen_percent <- max(0, vapply(distinct, may_gain_percent, 0, figures = figures, condition = condition, alpha = alpha))
   # a gain that is shown, and shown to be below the margin, is no reason to change anything
-  blank$verdict <- if (is.na(got[["high"]])) advise_words[["open"]] else
-    if (blank$could_have_seen_percent <= margin) advise_words[["keep"]] else
-      if (got[["high"]] < 0) advise_words[["use"]] else advise_words[["open"]]
-  blank
+  row$verdict <- if (isTRUE(row$could_have_seen_percent <= margin)) advise_words[["keep"]] else
+    if (isTRUE(got[["high"]] < 0 && row$gain_high_percent > margin)) advise_words[["use"]] else advise_words[["open"]]
+  row
+}
+
+# What each arm may gain at most: one row per operation, size, ranks, algorithm and condition.
+may_gain_rows <- function(figures, arms, alpha) {
+  arms <- arms[!duplicated(arms[c("operation", "bytes", "ranks", "algorithm")]) & arms$algorithm != "default", ]
+  bind_rows(lapply(seq_len(nrow(arms)), function(i) {
+    mine <- figures[of_call(figures, arms[i, ]), ]
+    percent <- vapply(c("quiet", "noise"), function(condition) may_gain_percent(mine, arms$algorithm[i], condition, alpha), 0)
+    data.frame(arms[i, c("operation", "bytes", "ranks", "algorithm")], condition = names(percent), percent = unname(percent), row.names = NULL)
+  }))
 }
 
 algorithm_rows <- function(figures, arms, alpha) {
@@ -240,8 +285,8 @@ advise_rules <- function(rows, library = "") {
     number <- ifelse(mine$verdict == advise_words[["use"]], mine$number, 0)
     each <- ifelse(mine$operation %in% rules_of_totals, mine$ranks, 1)
     slack <- ifelse(mine$operation %in% rules_of_shares, share_slack_bytes, 0)
-    from <- pmax(0, mine$bytes - slack) * each
-    until <- (mine$bytes + slack) * each + 1
+    from <- pmax(0, (mine$from_bytes %||% mine$bytes) - slack) * each
+    until <- ((mine$to_bytes %||% mine$bytes) + slack) * each + 1
     # sizes that are nearer to each other than their shares: each has half of what is between
     near <- which(utils::tail(from, -1) < utils::head(until, -1))
     from[near + 1] <- until[near] <- floor((mine$bytes[near] + mine$bytes[near + 1]) / 2 * each[near])

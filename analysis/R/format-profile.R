@@ -2,6 +2,12 @@
 
 analyze_profile <- function(operands, values, form) {
   if (length(operands) != 1) abort_usage("profile: wanted one DIR, got ", length(operands))
+  if (!is.null(values$worth)) {
+    cells <- program_cells(read_profile(operands))
+    cells$left_out[cells$left_out == ""] <- NA # an empty field
+    write_output(csv_lines(cells), values$worth)
+    return(character())
+  }
   report <- profile_report(read_profile(operands), alpha_option(values$alpha))
   if (!is.null(values[["arrival-trace"]])) write_output(arrival_trace_lines(report), values[["arrival-trace"]])
   if (form == "csv" && is.null(report[[values$table %||% profile_tables[1]]])) {

@@ -3,15 +3,15 @@ algorithms_campaign <- function(factors, launches = 6, pairs = 40, env = parent.
   operations <- paste0("allreduce=", names(factors))
   dir <- local_campaign(operations = operations, bytes = bytes, levels_percent = 5, pairs = pairs, launches = launches, seed = seed, env = env)
   for (file in list.files(dir, "halves.csv", recursive = TRUE, full.names = TRUE)) {
-    rows <- data.table::fread(file, colClasses = list(character = "launch"))
+    rows <- data.table::fread(file, colClasses = list(character = "launch"), integer64 = "double")
     rows[["wall_ns"]] <- round(rows[["wall_ns"]] * factors[match(rows[["operation"]], operations)])
     data.table::fwrite(rows, file, quote = FALSE)
   }
   for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
     info <- jsonlite::read_json(file)
-    info$algorithms <- lapply(seq_along(factors), function(i) {
-      list(operation = "allreduce", bytes = bytes, algorithm = names(factors)[i], number = i - 1L, in_fact = in_fact[i])
-    })
+    info$algorithms <- unlist(lapply(bytes, function(size) lapply(seq_along(factors), function(i) {
+      list(operation = "allreduce", bytes = size, algorithm = names(factors)[i], number = i - 1L, in_fact = in_fact[i])
+    })), recursive = FALSE)
     jsonlite::write_json(info, file, auto_unbox = TRUE, null = "null", digits = NA)
   }
   dir
@@ -51,18 +51,167 @@ test_that("the cost of noise is that per CPU time it took", {
   expect_true(all(advice$algorithms$lost_low < 1.5 & 1.5 < advice$algorithms$lost_high))
 })
 
+# Figures of `n` launches: log ratios to the default, scattered by 2 % from launch to launch.
+advise_figures <- function(truth, n, sd = 0.02) {
+  figures <- expand.grid(launch = as.character(seq_len(n)), algorithm = c("default", names(truth)), stringsAsFactors = FALSE)
+  figures$quiet <- ifelse(figures$algorithm == "default", 0, stats::rnorm(nrow(figures), c(0, truth)[match(figures$algorithm, c("default", names(truth)))], sd))
+  figures$quiet_ns <- 1
+  figures
+}
+advise_arms_of <- function(truth) {
+  algorithm <- c("default", names(truth))
+  data.frame(algorithm = algorithm, in_fact = algorithm, number = seq_along(algorithm))
+}
+
 test_that("the same algorithm many times over is falsely advised no more often than alpha", {
   set.seed(11)
-  n <- 8
-  names_of <- c("default", letters[1:6])
-  arms <- data.frame(algorithm = names_of, in_fact = names_of, number = seq_along(names_of))
-  false <- replicate(1000, {
-    figures <- expand.grid(launch = as.character(seq_len(n)), algorithm = names_of, stringsAsFactors = FALSE)
-    figures$quiet <- ifelse(figures$algorithm == "default", 0, stats::rnorm(nrow(figures), 0, 0.02))
-    figures$quiet_ns <- 1
-    advise_row(figures, arms, "quiet", as.character(1:3), 0.01, 0.1)$verdict == "use"
-  })
-  expect_lte(sum(false), stats::qbinom(0.999, 1000, 0.01))
+  truth <- stats::setNames(numeric(6), letters[1:6])
+  false <- replicate(300, advise_row(advise_figures(truth, 8), advise_arms_of(truth), "quiet", as.character(1:3), 0.01, 0.1)$verdict == "use")
+  expect_lte(sum(false), stats::qbinom(0.999, 300, 0.01))
+})
+
+test_that("a default that one of many candidates beats is kept no more often than alpha", {
+  set.seed(12)
+  # d gains 8 %, and the margin is 5: the choice of one launch is mostly another one
+  truth <- c(a = 0, b = 0, c = 0, d = log(0.92), e = 0, f = 0)
+  rows <- bind_rows(replicate(300, advise_row(advise_figures(truth, 8, sd = 0.04), advise_arms_of(truth), "quiet", "1", 0.01, 5), simplify = FALSE))
+  expect_gt(mean(rows$algorithm != "d"), 0.1)
+  expect_lte(sum(rows$verdict == "keep"), stats::qbinom(0.999, 300, 0.01))
+  # and where none does, all of them say so
+  same <- advise_row(advise_figures(0 * truth, 30), advise_arms_of(truth), "quiet", as.character(1:6), 0.01, 5)
+  expect_equal(same$verdict, "keep")
+  expect_gt(same$could_have_seen_percent, 0)
+})
+
+test_that("the launches that choose are those of the plan, however many come later, and each that comes is a look", {
+  dir <- algorithms_campaign(c(default = 1, ring = 1.2, linear = 0.7))
+  ids <- sort(basename(list.dirs(dir, recursive = FALSE)))
+  plan <- function(planned) {
+    writeLines(c("# schema: 1", "# experiment: advise", "launch\tset\tnodes\tranks\targuments", paste0(planned, "\t-\t-\t2\t--op\tbarrier")),
+               file.path(dir, "schedule.tsv"))
+    advise_table(read_campaign(dir))
+  }
+  expect_equal(plan(ids)[c("n_launches", "n_screening", "alpha")], list(n_launches = 6L, n_screening = 2L, alpha = 0.01))
+  later <- plan(utils::head(ids, 4))
+  expect_equal(later[c("n_screening", "alpha")], list(n_screening = 1L, alpha = 0.01 / 9))
+  expect_match(later$note, "look 3 at this campaign")
+  # before all are there the rest is not spent yet
+  expect_lt(plan(c(ids, "later"))$alpha, 0.01)
+})
+
+# A campaign that is measured in stages, with `more` launches to come.
+staged_campaign <- function(factors, stages, budget_s, launches = stages[1], ..., env = parent.frame()) {
+  dir <- algorithms_campaign(factors, launches = launches, ..., env = env)
+  ids <- sort(basename(list.dirs(dir, recursive = FALSE)))
+  planned <- c(ids, sprintf("later-%d", seq_len(stages[length(stages)] - launches)))
+  writeLines(c("# schema: 1", "# experiment: advise", paste0("# stages: ", paste(stages, collapse = ",")), paste("# budget_s:", budget_s),
+               "launch\tset\tnodes\tranks\targuments", paste0(planned, "\t-\t-\t2\t--op\tbarrier")), file.path(dir, "schedule.tsv"))
+  dir
+}
+
+test_that("after a stage what is decided gets no more time, and arms that are slower for certain neither", {
+  # ring is no faster for certain; linear is faster: the next stage confirms it
+  dir <- staged_campaign(c(default = 1, ring = 3, linear = 0.7), c(4, 8, 12), 10000)
+  campaign <- read_campaign(dir)
+  following <- advise_next(campaign)
+  expect_equal(following$op, c("allreduce=default:1024", "allreduce=linear:1024"))
+  expect_equal(following$stages[1], 4)
+  expect_equal(utils::tail(following$stages, 1), 4 + following$launches)
+  # a look of three has a third of alpha, and nothing is advised by what chose
+  advice <- advise_table(campaign)
+  expect_equal(advice$alpha, 0.01 / 3)
+  expect_equal(unique(advice$rows$verdict), "undecided")
+  # less time, fewer launches; none left: as many as confirm
+  few <- advise_next(read_campaign(staged_campaign(c(default = 1, ring = 3, linear = 0.7), c(4, 8, 12), 1)))
+  expect_equal(few[c("launches", "seconds")], list(launches = 2, seconds = 1))
+  # all are slower for certain: decided
+  none <- advise_next(read_campaign(staged_campaign(c(default = 1, ring = 3, linear = 3), c(4, 8, 12), 10000)))
+  expect_equal(none[c("launches", "stages")], list(launches = 0, stages = c(4, 4, 4)))
+  # in the middle of a stage the plan stands, and its launches are not looked at
+  middle <- read_campaign(staged_campaign(c(default = 1, linear = 0.7), c(4, 8, 12), 10000, launches = 6))
+  expect_null(advise_next(middle))
+  expect_equal(advise_table(middle)$n_launches, 4)
+  expect_match(advise_table(middle)$note, "stage 2 of 3 is not complete: its 2 launches are not looked at yet")
+  # its end shows what it had to
+  done <- advise_table(read_campaign(staged_campaign(c(default = 1, linear = 0.7), c(4, 8, 12), 10000, launches = 8)))
+  expect_equal(done$rows$verdict, c("use", "use"))
+  file <- tempfile("plan")
+  expect_equal(status_of("noiselab-analyze", c("advise", "--plan", file, dir))$status, 0)
+  expect_equal(grep("^op ", readLines(file), value = TRUE), "op allreduce=default:1024,allreduce=linear:1024")
+  # launches beyond the plan are looks of their own
+  extra <- staged_campaign(c(default = 1, linear = 0.7), c(4, 6, 8), 10000, launches = 8)
+  lines <- readLines(file.path(extra, "schedule.tsv"))
+  writeLines(sub("4,6,8", "2,4,6", utils::head(lines, -2)), file.path(extra, "schedule.tsv"))
+  expect_equal(advise_table(read_campaign(extra))$alpha, 0.01 / 3 / 9)
+  expect_error(advise_next(read_campaign(algorithms_campaign(c(default = 1, ring = 1)))), "not measured in stages")
+})
+
+test_that("a launch takes what lies until the next one, too, but no pause", {
+  expect_equal(launch_took_s(c(0, 12, 24, 1000), c(10, 20, 34, 1010)), c(12, 12, 13, 13))
+  expect_equal(launch_took_s(5, 15), 12)
+})
+
+test_that("on a busy machine the first cells of the plan go on, as many as have enough rounds", {
+  busy <- function(pairs, bytes) advise_next(read_campaign(staged_campaign(c(default = 1, ring = 1), c(4, 8, 12), 600, launches = 1, pairs = pairs, bytes = bytes)))
+  expect_null(busy(8, 1024))
+  # one cell goes on in any case
+  expect_null(busy(2, 1024))
+  cut <- busy(4, c(1024, 8))
+  expect_equal(cut$op, c("allreduce=default:1024", "allreduce=ring:1024"))
+  expect_equal(cut[c("launches", "stages")], list(launches = 11, stages = c(4, 8, 12)))
+  expect_match(cut$why, "4 rounds: 1 of 2 cases go on")
+})
+
+# A profile of two ranks of 1 s each: rows of operations.csv, both ranks the same.
+advised_profile <- function(...) {
+  rows <- rbind(...)
+  operations <- cbind(launch = "a", rank = rep(0:1, each = nrow(rows)), rbind(rows, rows), root = NA, longest_ns = 1, outside_ns = 0)
+  list(ranks = data.frame(rank = 0:1, wall_ns = 1e9), operations = operations,
+       arrivals = data.frame(launch = character(), communicator = character(), ranks = numeric(), call = numeric(), operation = character(), rank = numeric(),
+                             node = numeric(), since_ns = numeric(), arrived_ns = numeric(), left_ns = numeric(), preempted_ns = numeric(), off_cpu_ns = numeric(),
+                             slept = numeric(), mpi_ns = numeric()))
+}
+profiled <- function(operation, bytes_lo, calls, bytes, inside_ns, class = "synchronising", communicator = "world", ranks = 2) {
+  data.frame(operation, class, bytes_lo, communicator, ranks, calls, bytes, inside_ns)
+}
+
+test_that("of a program the blocking collectives with 1 % of its time are compared, at their sizes", {
+  cells <- program_cells(advised_profile(profiled("bcast", 1024, 10, 15000, 2e7, "collective"), profiled("allreduce", 4, 1000, 4000, 3e8),
+                                         profiled("allreduce", 1024, 3, 4000, 2e8), profiled("barrier", 0, 5, 0, 1e8), profiled("reduce", 8, 5, 40, 9e6, "collective"),
+                                         profiled("gatherv", 8, 5, 40, 5e7, "collective"), profiled("alltoall", 8, 5, 40, 4e7, ranks = 1, communicator = "part"),
+                                         profiled("send", 8, 5, 40, 4e8, "point-to-point")))
+  expect_equal(cells$operation, c("allreduce", "allreduce", "barrier", "gatherv", "alltoall", "bcast"))
+  expect_equal(cells$left_out, c("", "", "", "", "on 1 of 2 ranks", ""))
+  # elements of 8 bytes; 4000 bytes in 3 calls: between 1024 and 2047
+  expect_equal(cells$bytes, c(8, 1336, 0, 8, 8, 1500))
+  expect_equal(cells[2, c("from_bytes", "to_bytes")], data.frame(from_bytes = 1024, to_bytes = 2047), ignore_attr = TRUE)
+  expect_equal(cells$share[1], 0.3)
+  expect_equal(cells$calls[1], 1000)
+  expect_error(program_cells(advised_profile(profiled("send", 8, 5, 40, 4e8, "point-to-point"))), "no blocking collective")
+  expect_error(program_cells(advised_profile(profiled("alltoall", 8, 5, 40, 4e8, ranks = 1, communicator = "part"))), "alltoall on 1 of 2 ranks")
+  # the rule of the first one holds for 4 bytes, and for what was measured
+  rows <- with_rule_sizes(data.frame(operation = "allreduce", bytes = c(8, 1336), ranks = 2, condition = "quiet", number = 3L, verdict = c("use", "keep")), cells)
+  expect_equal(grep(" 0 0$", advise_rules(rows), value = TRUE), c("0 0 0 0", "0 0 0 0", "4 3 0 0", "9 0 0 0", "0 0 0 0"))
+})
+
+test_that("what a program gains is calls times difference, and runs say whether it did", {
+  program <- data.frame(operation = c("allreduce", "bcast"), bytes = c(8, 8), from_bytes = 8, to_bytes = 8, ranks = 2, calls = c(1e5, 10), share = c(0.5, 0.1),
+                        program_ns = 1e9, left_out = "")
+  rows <- data.frame(operation = c("allreduce", "bcast"), bytes = 8, ranks = 2, condition = "quiet", verdict = c("use", "keep"), default_ns = 2000,
+                     gain_percent = 20, gain_low_percent = 10, gain_high_percent = 30)
+  # 1e5 x 2 us x 20 % of 1 s
+  gain <- program_gain(rows, program)
+  expect_equal(gain, list(percent = 4, low_percent = 2, high_percent = 6, advised = 1L))
+  expect_equal(program_gain(transform(rows, verdict = "keep"), program)$percent, 0)
+  expect_null(program_verified(tempfile("program"), gain, 0.01))
+  scatter <- c(0, 2, -2, 1, 0, 0, -1)
+  by <- function(ratio, sd) verified_by(log(ratio) + sd * scatter, gain, 0.01)
+  held <- by(0.96, 0.001)
+  expect_equal(held[c("pairs", "verdict")], list(pairs = 7L, verdict = "held"))
+  expect_equal(held$percent, 4)
+  expect_equal(vapply(list(by(1, 0.001), by(0.8, 0.001), by(0.96, 0.1)), `[[`, "", "verdict"), c("less", "more", "undecided"))
+  expect_match(program_sentence(program, rows[1, ], gain, NULL), "Not compared: bcast 8 B for want of time (10.0 %).", fixed = TRUE)
+  expect_match(program_sentence(program, rows, gain, held), "Predicted with the rules: 4 % less time (2 to 6 %). 7 pairs of runs: ", fixed = TRUE)
 })
 
 test_that("rules hold for what was measured only, and of totals where the library asks for those", {
@@ -144,7 +293,7 @@ test_that("the front end prints a table, writes rules, and its status is the ans
   expect_no_match(got$out, "busy")
   busy <- list.files(dir, "halves.csv", recursive = TRUE, full.names = TRUE)
   for (file in busy) {
-    rows <- data.table::fread(file, colClasses = list(character = "launch"))
+    rows <- data.table::fread(file, colClasses = list(character = "launch"), integer64 = "double")
     rows[["preempted_ns_sum"]] <- round(0.3 * rows[["wall_ns"]])
     data.table::fwrite(rows, file, quote = FALSE)
   }

@@ -1,0 +1,119 @@
+# Advice for one program: which of its operations are worth comparing, what it gains by the rules, and whether it did.
+
+# An operation and size below this share of the program's time is not worth a comparison.
+worth_share <- 0.01
+program_file <- "advice.program"
+reducing <- c("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan")
+# Bytes of the elements that the detector reduces by default.
+element_bytes <- 8
+
+#' Operations of a program that are worth comparing
+#'
+#' @param profile The result of [read_profile()].
+#' @return A data frame, one row per blocking collective operation, class of sizes and communicator with at least 1 % of the ranks' time, the largest
+#'   first: `operation`, `bytes` (measured: the mean of the class, in whole elements of reductions), `from_bytes`, `to_bytes` (sizes that a rule for it
+#'   is to hold for: the one that all its calls seem to have, or the class, by powers of two), `ranks`, `calls` (of a rank), `share` (of the time, 0 to 1),
+#'   `program_ns` (wall time of the program), `left_out` (why it is not compared; "": it is, where the library has algorithms).
+#' @noRd
+program_cells <- function(profile) {
+  total <- sum(profile$ranks[["wall_ns"]])
+  rows <- profile_operations(profile, whole_calls(profile$arrivals)[0, ], total)
+  rows <- rows[rows$share >= worth_share & rows$class %in% c("synchronising", "collective"), ]
+  n <- nrow(profile$ranks)
+  mean_bytes <- rows$bytes / pmax(1, rows$calls)
+  unit <- ifelse(rows$operation %in% reducing, element_bytes, 1)
+  is_one <- mean_bytes == round(mean_bytes)
+  has_size <- rows$operation != "barrier"
+  if (nrow(rows) == 0) abort_data("no blocking collective operation has ", 100 * worth_share, " % of the program's time: no algorithm would gain much")
+  left_out <- ifelse(rows$ranks != n, sprintf("on %d of %d ranks", as.integer(rows$ranks), n), ifelse(has_size & rows$bytes_lo == 0, "without data", ""))
+  if (all(left_out != "")) {
+    abort_data("no operation of the program can be compared: ", paste(unique(paste(rows$operation, left_out)), collapse = "; "))
+  }
+  data.frame(operation = rows$operation, bytes = ifelse(has_size, pmax(unit, round(mean_bytes / unit) * unit), 0),
+             from_bytes = ifelse(is_one, mean_bytes, rows$bytes_lo), to_bytes = ifelse(is_one, mean_bytes, 2 * rows$bytes_lo - 1),
+             ranks = rows$ranks, calls = rows$calls / n, share = rows$share,
+             program_ns = rep(max(profile$ranks[["wall_ns"]]), nrow(rows)), left_out = left_out)
+}
+
+# What a campaign that began with a program knows of it; NULL: it did not.
+advised_program <- function(dirs) {
+  file <- file.path(dirs, program_file)
+  if (length(file) != 1 || !file.exists(file)) return(NULL)
+  cells <- utils::read.csv(file, colClasses = "character")
+  wanted <- c("operation", "bytes", "from_bytes", "to_bytes", "ranks", "calls", "share", "program_ns", "left_out")
+  if (!identical(names(cells), wanted)) abort_damaged(file, 1, "the columns are not ", paste(wanted, collapse = " "))
+  numbers <- setdiff(wanted, c("operation", "left_out"))
+  cells[numbers] <- lapply(cells[numbers], as_number)
+  bad <- which(!stats::complete.cases(cells[numbers]))
+  if (length(bad) > 0) abort_damaged(file, bad[1] + 1, "a number is missing")
+  cells
+}
+
+# The rows of a table with the sizes that a rule for each is to hold for.
+with_rule_sizes <- function(rows, program) {
+  at <- match(paste(rows$operation, rows$bytes, rows$ranks), paste(program$operation, program$bytes, program$ranks))
+  # what was measured, and is tried, is among them
+  rows$from_bytes <- pmin(rows$bytes, program$from_bytes[at], na.rm = TRUE)
+  rows$to_bytes <- pmax(rows$bytes, program$to_bytes[at], na.rm = TRUE)
+  rows
+}
+
+#' What a program gains
+#'
+#' Calls times the difference of the times of one, of all operations that are advised by a rule. Lower and upper ends are added: the intervals of a table
+#' hold together.
+#'
+#' @param rows Of [advise_table()].
+#' @param program Of `advised_program()`.
+#' @return A list, percent of the program's time: `percent`, `low_percent`, `high_percent`; `advised` (number of operations and sizes).
+#' @noRd
+program_gain <- function(rows, program) {
+  used <- rows[rows$condition == "quiet" & rows$verdict == advise_words[["use"]] & !rows$operation %in% rules_without_sizes, ]
+  at <- match(paste(used$operation, used$bytes, used$ranks), paste(program$operation, program$bytes, program$ranks))
+  used <- used[!is.na(at), ]
+  calls_ns <- program$calls[at[!is.na(at)]] * used$default_ns
+  percent <- function(gain) sum(calls_ns * gain) / program$program_ns[1]
+  list(percent = percent(used$gain_percent), low_percent = percent(used$gain_low_percent), high_percent = percent(used$gain_high_percent),
+       advised = nrow(used))
+}
+
+# What pairs of runs of the program, without the rules and with them, say of the prediction: `held`, `less` or `more` was gained, or the pairs scatter by
+# more than what was predicted (`undecided`). NULL: there are none.
+program_verified <- function(dirs, gain, alpha) {
+  runs <- Sys.glob(file.path(dirs, "profiles", "verify-*-off"))
+  partner <- sub("-off$", "-on", runs)
+  runs <- runs[dir.exists(partner)]
+  if (length(runs) < 2) return(NULL)
+  wall <- function(dir) log(max(read_profile(dir)$ranks[["wall_ns"]]))
+  verified_by(vapply(sub("-off$", "-on", runs), wall, 0) - vapply(runs, wall, 0), gain, alpha)
+}
+
+# By the log ratios of pairs.
+verified_by <- function(ratios, gain, alpha) {
+  got <- mean_of_launches(ratios, alpha)
+  percent <- gain_percent_of(got[c("estimate", "high", "low")])
+  verdict <- if (percent[[3]] < gain$low_percent) "less" else if (percent[[2]] > gain$high_percent) "more" else
+    if ((percent[[3]] - percent[[2]]) / 2 > abs(gain$percent)) "undecided" else "held"
+  list(pairs = length(ratios), percent = percent[[1]], low_percent = percent[[2]], high_percent = percent[[3]], verdict = verdict)
+}
+
+program_sentence <- function(program, rows, gain, verified) {
+  is_there <- paste(program$operation, program$bytes, program$ranks) %in% paste(rows$operation, rows$bytes, rows$ranks)
+  program$left_out[!is_there & program$left_out == ""] <- "for want of time"
+  left <- program[program$left_out != "", ]
+  compared <- program[program$left_out == "", ]
+  paste(c(
+    sprintf("The program takes %s, of which %s in %s of at least %g %%.", time_words(program$program_ns[1]), percent_of_time(sum(compared$share)),
+            counted(nrow(compared), "operation"), 100 * worth_share),
+    if (nrow(left) > 0) sprintf("Not compared: %s.", join_words(sprintf("%s %s (%s)", operation_sizes(left), left$left_out, percent_of_time(left$share)))),
+    if (gain$advised == 0) "Nothing is predicted for it." else
+      sprintf("Predicted with the rules: %s %% less time (%s to %s %%).", three(gain$percent), three(gain$low_percent), three(gain$high_percent)),
+    if (!is.null(verified)) sprintf("%d pairs of runs: %s %% (%s to %s %%): %s.", verified$pairs, three(verified$percent), three(verified$low_percent),
+                                    three(verified$high_percent), verified_words[[verified$verdict]])
+  ), collapse = " ")
+}
+
+operation_sizes <- function(rows) paste0(rows$operation, ifelse(rows$bytes > 0, paste0(" ", vapply(rows$bytes, size_words, "")), ""))
+
+verified_words <- c(held = "the prediction held", less = "less than predicted", more = "more than predicted",
+                    undecided = "they scatter by more than what was predicted, more pairs (--verify) would tell")
