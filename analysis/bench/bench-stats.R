@@ -1,6 +1,6 @@
 # make bench-stats: do the verdicts hold what they state? Run:
 #   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [thresholds] [located] [acceptance] [known]
-#   [agent] [projection] [placebo]
+#   [agent] [projection] [advise] [placebo]
 # Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
 # take an hour or two on two cores with nothing else to do.
@@ -531,8 +531,9 @@ placebo <- function(n) {
 source(file.path(here, "hostile.R"), local = TRUE)
 source(file.path(here, "agent-answer.R"), local = TRUE)
 source(file.path(here, "projection-coverage.R"), local = TRUE)
+source(file.path(here, "advise.R"), local = TRUE)
 parts <- list(tests = hostile, simulated = simulated, thresholds = threshold_coverage, located = located, acceptance = acceptance, known = known, agent = agent_answers,
-              projection = projection_coverage, placebo = placebo)
+              projection = projection_coverage, advise = advise_simulated, placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000
 if (length(asked) > 0 && grepl("^[1-9][0-9]*$", asked[1])) {
