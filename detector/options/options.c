@@ -266,7 +266,7 @@ static const struct nl_option rows[] = {
     {"per-operation-timing", NULL, "time every operation: histogram, detour, base (auto: off for single)", 1,
      AT(WORD, per_operation_timing), .table = switch_names, .tags = NEEDS_OPERATIONS},
     {"detour-threshold", "TIME", "operations longer than this are detours (default: median + max(median, 1us))", 1,
-     AT(DURATION, detour_threshold_ns), .tags = NEEDS_OPERATIONS},
+     AT(DURATION, detour_threshold_ns), .of = "per-operation-timing", .tags = NEEDS_OPERATIONS},
     {"preempted-by", NULL,
      "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, which holds a "
      "hypervisor's steal, too (default auto: the scheduler, where it says it on all nodes)",
@@ -313,6 +313,8 @@ static const struct nl_option rows[] = {
      AT(DURATION, start.late_bound_ns), .of = "starts", .tags = NEEDS_STARTS},
     {"fake-clock", "SPEC", "for tests: OFFSET[,DRIFTppm[,JUMP@AFTER]], times the rank", 6, AT(TEXT, start.fake_clock), .of = "starts",
      .wanted = "an error of a clock (try 1s,50ppm)", .tags = NEEDS_STARTS},
+    {"work", "TIME", "equal work on all ranks between start and operation: shows natural imbalance", 6, AT(DURATION, start.work_ns),
+     .of = "starts", .tags = NEEDS_STARTS},
     {"stop-rule", NULL,
      "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; by the median (default "
      "none)",
@@ -324,8 +326,6 @@ static const struct nl_option rows[] = {
     {"amount", "TIME|FACTORx", "how late: a time, or times of the operation's own, such as 2x (default 1x)", 6, .of = "arrival",
      .set = set_amount, .tags = NEEDS_AMOUNT},
     {"file", "FILE", "trace: lines of rank and delays in ns", 6, AT(TEXT, start.arrival_trace), .of = "arrival", .wanted = "a file"},
-    {"work", "TIME", "equal work on all ranks between start and operation: shows natural imbalance", 6, AT(DURATION, start.work_ns),
-     .tags = NEEDS_STARTS},
     {"raw", "FILE", "keep every start of every rank; a name without / is in the launch's folder", 6, AT(TEXT, start.raw),
      .wanted = "a file name", .tags = NEEDS_STARTS},
     {.help = "Ending early:", .group = 7},

@@ -40,12 +40,12 @@ single() {
 
 # bats test_tags=quick
 @test "options that a start mode has no use for are refused" {
-    refused "--starts: 'gama' is not a key of it (clock, sync, sync-ranks, sync-exchanges, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock): did you mean gamma?" --starts window:gama=1.2
+    refused "--starts: 'gama' is not a key of it (clock, sync, sync-ranks, sync-exchanges, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock, work): did you mean gamma?" --starts window:gama=1.2
     refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
     refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma
     refused "'--gamma': no option by itself; use --starts ...:gamma=FACTOR" --starts window --gamma 1.2
     refused "--self-test: needs synchronised starts" --self-test --starts loop
-    refused "--starts: barrier has no 'slot' (it has: clock, sync, sync-ranks, sync-exchanges, sync-every, stage-0, late-bound, fake-clock)" --starts barrier:slot=5us
+    refused "--starts: barrier has no 'slot' (it has: clock, sync, sync-ranks, sync-exchanges, sync-every, stage-0, late-bound, fake-clock, work)" --starts barrier:slot=5us
     refused "--starts: round has no 'stage' (it has: clock" --starts round:stage=3
     refused "--starts: sync-exchanges: is for offsets only" --starts round:sync-exchanges=50
     refused "--stop-rule: precision: is for the rule median" --starts window --stop-rule none:precision=2
@@ -159,15 +159,15 @@ jump_said() {
 
 @test "a clock that jumps while slots are looked for ends the run on all ranks" {
     status=0
-    launch 2 --design single --levels none --op barrier --starts round:fake-clock=0s,0ppm,-500ms@700ms,sync=linear --work 20ms --launch-id one || status=$?
+    launch 2 --design single --levels none --op barrier --starts round:fake-clock=0s,0ppm,-500ms@700ms,sync=linear,work=20ms --launch-id one || status=$?
     [ "$status" -eq 2 ]
     jump_said 500
 }
 
 @test "a single loop that is interrupted keeps the starts made by then" {
     needs_cpus 2
-    exec_on_cores 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --starts round \
-        --work 5ms --seconds 300 --launch-id one >/dev/null 2>"$ERR" 3>&- &
+    exec_on_cores 2 "$DETECT" --out "$OUT" --design single --levels none --op barrier --starts round:work=5ms \
+        --seconds 300 --launch-id one >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_for [ -s "$OUT/one/launch.json" ]
     sleep 1
