@@ -60,6 +60,12 @@ inside noiselab analyze /root/campaign >"$root.log" 2>&1 && grep -q barrier "$ro
 result $? 'it answers'
 inside noiselab report /root/campaign >"$root.log" 2>&1
 result $? 'a report is written'
+# shellcheck disable=SC2046 # names of packages
+mkdir "$root/source" && tar -x -z -C "$root/source" --strip-components=1 -f "$build"/deb/noiselab_*.orig.tar.gz && cp -R "$root/source/packaging/debian" "$root/source/" &&
+    inside apt-get -qq install -y --no-install-recommends $(sed -n 's/^Depends: @,//p' "$root/source/debian/tests/control" | tr -d ,) >"$root.log" 2>&1 &&
+    inside sh -c 'mkdir /var/tmp/autopkgtest && cd /source && AUTOPKGTEST_TMP=/var/tmp/autopkgtest debian/tests/mpi' >"$root.log" 2>&1
+result $? 'their own tests pass (debian/tests)'
+rm -rf "$root/source" "$root/var/tmp/autopkgtest"
 inside dpkg --audit >"$root.log" 2>&1
 result $? 'dpkg finds nothing wrong with them'
 inside apt-get -qq purge -y noiselab noiselab-analysis >"$root.log" 2>&1

@@ -69,11 +69,13 @@ share <- function(name, hits, kind, of = "") {
 # this version. So a run that was ended goes on. MINUTES: no further slice after these; SLICE (100): campaigns.
 verdicts_file <- file.path(here, "..", "..", "docs", "evidence", "verdicts.csv")
 slice_rows <- NULL # of the slice under way: figures, and their counts
+slice_size <- as.numeric(Sys.getenv("SLICE", "100"))
+is_last_pass <- TRUE # what is known is printed
 last_slice <- Sys.time() + as.numeric(Sys.getenv("MINUTES", "1e6")) * 60
 
 # `do`: from a vector of campaigns' numbers to shares
 in_slices <- function(shape, n, do) {
-  title("%s", shape)
+  if (is_last_pass) title("%s", shape) else fresh_seeds()
   version <- packageDescription("noiselab")$Version
   if (!file.exists(verdicts_file)) writeLines(c(
     "# make bench-stats CAMPAIGNS=2000 PARTS=simulated (goes on from here): of n simulated campaigns with an answer, those that are as the figure says; alpha 0.01 one-sided",
@@ -84,7 +86,7 @@ in_slices <- function(shape, n, do) {
   }
   done <- function(rows) if (nrow(rows) == 0) 0 else max(rows$first + rows$campaigns) - 1
   while ((from <- done(had())) < n && Sys.time() <= last_slice) {
-    numbers <- from + seq_len(min(as.numeric(Sys.getenv("SLICE", "100")), n - from))
+    numbers <- from + seq_len(min(slice_size, n - from))
     slice_rows <<- list()
     do(numbers)
     rows <- vapply(slice_rows, function(row) paste0(paste(c(gsub(",", ";", shape), row$figure, row$kind, numbers[1], length(numbers), row$unknown,
@@ -92,6 +94,7 @@ in_slices <- function(shape, n, do) {
     slice_rows <<- NULL
     cat(rows, sep = "", file = verdicts_file, append = TRUE)
   }
+  if (!is_last_pass) return(invisible())
   rows <- had()
   for (mine in split(rows, factor(paste(rows$figure, rows$bound), unique(paste(rows$figure, rows$bound))))) {
     share(mine$figure[1], rep(c(TRUE, FALSE, NA), c(sum(mine$hits), sum(mine$n - mine$hits), sum(mine$unknown))), mine$bound[1])
@@ -320,9 +323,15 @@ simulated <- function(n) {
   shares in percent +- Monte Carlo (MC) standard error; within MC error: beyond a bound by two of them at most\n",
               n, alpha, pairs))
   draw_signs()
-  for (name in names(shapes)) in_slices(name, n, function(numbers) within_launch(shapes[[name]], numbers))
-  for (name in names(launch_shapes)) in_slices(name, n, function(numbers) across_launches(launch_shapes[[name]], numbers))
-  step_down_family(n)
+  # every shape has a slice before one has two
+  begin <- first_seed
+  for (most in unique(pmin(n, seq(slice_size, n + slice_size - 1, slice_size)))) {
+    first_seed <<- begin
+    is_last_pass <<- most == n
+    for (name in names(shapes)) in_slices(name, most, function(numbers) within_launch(shapes[[name]], numbers))
+    for (name in names(launch_shapes)) in_slices(name, most, function(numbers) across_launches(launch_shapes[[name]], numbers))
+    step_down_family(most)
+  }
 }
 
 # ---- located noise -------------------------------------------------------------------------------

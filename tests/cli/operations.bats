@@ -2,10 +2,12 @@
 # Every row of the table of operations, with the data that arrive: tests/mpi/op_probe.c.
 
 load detect
+# of an installed tree the programs are elsewhere, the probe is not
+PROBE=$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/tests-mpi/op_probe
 
 # probe RANKS ARGUMENTS: its lines, which hold at least one operation and none that failed
 probe() {
-    local ranks=$1 program="$BIN/../tests-mpi/op_probe" status=0
+    local ranks=$1 program="$PROBE" status=0
     shift
     take_turns
     if [ "$ranks" = 1 ]; then
@@ -45,7 +47,7 @@ probed() { awk '$1 == "ok" { print $4 }' "$BATS_TEST_TMPDIR/probe"; }
 
 @test "an operation that is not there is no success" {
     status=0
-    "$BIN/../tests-mpi/op_probe" nothing 2>"$ERR" || status=$?
+    "$PROBE" nothing 2>"$ERR" || status=$?
     [ "$status" -eq 1 ]
     grep -q "'nothing' is not an operation" "$ERR"
 }
