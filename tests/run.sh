@@ -58,7 +58,7 @@ in_group() {
 }
 
 # of those beside each other: what starts no ranks
-starts_no_ranks() { grep "$@" -E '^(r/|unit/|lint$)'; }
+starts_no_ranks() { grep "$@" -E '^(r/|lint$)'; }
 
 # taken JOBS [COMMAND WORDS]: the suites on stdin, by prove (which COMMAND starts), which says of each how it ended
 taken() {
@@ -130,7 +130,8 @@ printf '%s\n' "$suites" | in_group pair | taken 2
     : >"$NOISELAB_TURNS"
     printf '%s\n' "$suites" | in_group waits | taken 1 >"$NOISELAB_BUILD/waits.log" 2>&1 &
     printf '%s\n' "$suites" | in_group beside | starts_no_ranks | in_batches | taken "$jobs" 'nice -n 19' >"$NOISELAB_BUILD/lone.log" 2>&1 &
-    printf '%s\n' "$suites" | in_group beside | starts_no_ranks -v | taken "$jobs"
+    # these mostly wait for their turn
+    printf '%s\n' "$suites" | in_group beside | starts_no_ranks -v | taken "$((jobs + 1))"
     wait
     cat "$NOISELAB_BUILD/waits.log" "$NOISELAB_BUILD/lone.log"
 )

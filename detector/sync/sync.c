@@ -127,7 +127,7 @@ static void say_fault(const struct nd_sync *s, int n_others) {
     }
     if (n_others > 0) snprintf(others, sizeof others, " (and the clocks of %d more ranks likewise)", n_others);
     nl_error("clock synchronisation: clock '%s' of rank %d %s%s; %s", name, s->team->rank, what, others,
-             strcmp(name, "monotonic-raw") ? "use clock=monotonic-raw"
+             strcmp(name, "monotonic-raw") ? "use the key clock=monotonic-raw of --starts"
                                            : "the machine's own clock is at fault (was it suspended or migrated?)");
 }
 

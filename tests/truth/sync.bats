@@ -158,7 +158,7 @@ median_drift_error() {
     local method jump
     while read -r method jump; do
         # the jump comes in the gap or in a run, which is the same for the user
-        refused "clock 'monotonic' of rank 1 (jumped by [+-](99999|10000[01])\\.|ran backwards by [0-9]+).* 1 more .*use --clock monotonic-raw" \
+        refused "clock 'monotonic' of rank 1 (jumped by [+-](99999|10000[01])\\.|ran backwards by [0-9]+).* 1 more .*use the key clock=monotonic-raw of --starts" \
             probe 3 --method "$method" --every-rank --clock monotonic --fake-clock "1s,0ppm,$jump@1200ms" --runs 4 --gap 500ms </dev/null
     done <<<$'tree -100ms\nlinear 100ms'
 }
