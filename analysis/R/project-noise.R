@@ -258,6 +258,8 @@ noise_bound <- function(noise, upper, alpha = 0.02, unseen_s = NULL) {
     where <- c(where, beyond)
   }
   keep <- weight > 0 & where > 0
+  # So few that there may be none.
+  if (!any(keep)) return(utils::modifyList(noise, list(rate_hz = 0, costs_s = scaled[1], weights = 1)))
   noise$rate_hz <- sum(weight[keep])
   noise$weights <- weight[keep] / sum(weight[keep])
   noise$costs_s <- where[keep]

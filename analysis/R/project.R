@@ -67,6 +67,7 @@ not_carried <- function(noise, n, work_s, alpha = 0.02) {
 
 phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern = NULL) {
   one <- function(value, method = "exact") list(value = value, low = value, high = value, method = method)
+  if (noise$rate_hz == 0) return(one(0))
   if (n > 1 && !is.null(pattern)) return(simulated_slowdown(noise_plain(noise), n, work_s, if (phase == "common") spread_s, pattern, alpha, seed))
   if (n == 1 || phase == "common" && spread_s == 0) return(one(slowdown_common(noise, n)))
   periodic <- !is.na(noise$period_s)

@@ -174,6 +174,15 @@ test_that("the band of rates holds what was seen, and is wider where less was", 
   expect_equal(max(noise_bound(random, TRUE, unseen_s = 0.05)$costs_s), 0.05)
 })
 
+test_that("of one burst the lower end is that there are none", {
+  for (period_s in c(NA, 1)) {
+    noise <- node_noise("once", 0.002, period_s, rate_hz = 1, watched_s = 1)
+    got <- project_cell(noise, 100, 0.001, "independent")
+    expect_equal(got$low, 0)
+    expect_gt(got$value, 0)
+  }
+})
+
 test_that("the interval covers machines of known bursts, and a short record gives a lower bound with its reason", {
   truth <- slowdown_chain(node_noise("truth", 1e-4 * stats::qexp(ppoints(4000)), NA, rate_hz = 20), 100, 1e-3)
   hits <- with_seed(5, vapply(1:40, function(i) {
