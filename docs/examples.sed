@@ -22,7 +22,7 @@ s/noiselab run sensitivity --out first/& --seconds 4 --no-report/
 /--out exporter/s/--scrape-period 1s(.*)--seconds [^ ]+/--scrape-period 100ms --block 200ms --agent-settle 100ms --no-report\1--seconds 3/
 
 # acceptance on the test cluster
-/--out accepted/s/noiselab run acceptance/& --seconds 3s --rotations 1 --self-check 40:4s --no-report/
+/--out accepted/s/noiselab run acceptance/& --seconds 3s --launches 1 --self-check 40:4s --no-report/
 s/(--write-limits|--reference) delivery/\1 accepted/
 s/noiselab compare before-upgrade after-upgrade/cp -r accepted again; noiselab compare accepted again/
 s/--nodes(=| )(16|4)\b/--nodes\13/

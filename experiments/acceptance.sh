@@ -14,7 +14,6 @@ own_options='
 --full                flag   full
 --seconds             value  seconds
 --repetitions         value  repetitions
---rotations           value  rotations
 --limits              value  limits
 --classes             value  classes
 --reference           list   references
@@ -41,7 +40,7 @@ What is checked:
   --full            ten minutes
   --seconds TIME    measuring time of all launches of the checks together, in place of that
   --repetitions N   of each check in each launch (at least 2)
-  --rotations N     launches, each with another order of nodes (default: one per node, at most 3)
+  --launches N      each with another order of nodes, while there are others (default: one per node, at most 3)
   --ranks N         number of ranks (default: one per allowed core)
   --seed N          seed of all random orders and of the choice of the node of the self-check (default: from the clock)
 
@@ -71,14 +70,14 @@ EOT
 
 default_options() {
     program=noiselab-accept answered_by=answer_acceptance judges_partial=judge_what_ran
-    checks='' quick='' full='' seconds='' repetitions='' rotations='' limits='' classes='' references='' no_self_check='' self_check_wanted=''
+    checks='' quick='' full='' seconds='' repetitions='' limits='' classes='' references='' no_self_check='' self_check_wanted=''
     self_check_level=1 self_check_seconds=40s json='' lines='' junit=''
 }
 
 refuse_option() {
     case $1 in
     --write-limits) exec "$NOISELAB_BIN/noiselab-analyze" acceptance --write-limits ;;
-    --launches) die 2 '--launches: give --rotations N: launches, each with another order of nodes' ;;
+    --rotations) die 2 '--rotations: no longer an option; use --launches' ;;
     --no-self-check | --self-check-level | --self-check-seconds) die 2 "$1: no longer an option; use --self-check 1:40s, or --self-check none" ;;
     --launch-id | --stop-when) die 2 "$1: the experiment sets it; leave it out" ;;
     esac
@@ -109,7 +108,7 @@ check_options() {
     ranks_to_plan=$ranks_planned
     [ "$ranks_planned" != - ] || ranks_to_plan=$((n_used_nodes * cores))
     [ "$ranks_to_plan" != 0 ] || ranks_to_plan=''
-    find_rotations
+    find_launches
     set -- "${full:+--full}" "$@"
     [ -n "$1" ] || { shift && set -- --quick "$@"; }
     [ -z "$checks" ] || set -- --checks "$checks" "$@"
@@ -117,7 +116,7 @@ check_options() {
     set -- "$@" --seconds "${each_ms}ms" --repetitions "$repetitions"
     rehearse ${ranks_to_plan:+--planned-ranks "$ranks_to_plan"} "$@"
     decide_self_check
-    note "$rotations launch(es) of the checks$([ -z "$self_check" ] || echo ' and a self-check'), about $(say_time "$total_s") in all;" \
+    note "$launches launch(es) of the checks$([ -z "$self_check" ] || echo ' and a self-check'), about $(say_time "$total_s") in all;" \
         "seed $seed; into '$campaign'"
     go_on "$@"
 }
@@ -128,8 +127,8 @@ plan_launches() {
     printf '%s\n' "$sets_of_nodes" >"$scratch/sets"
     while read -r nodes_of_launch; do
         turn=0
-        while [ "$turn" -lt "$rotations" ]; do
-            order=$(nth_order "$turn" "$rotations" "$n_used_nodes")
+        while [ "$turn" -lt "$launches" ]; do
+            order=$(nth_order "$turn" "$launches" "$n_used_nodes")
             row - "$nodes_of_launch" "$ranks_planned" --program=accept --rotate="$order" "$@" --seed "$((seed + row_number))"
             turn=$((turn + 1))
         done

@@ -63,15 +63,10 @@ find_used_nodes() {
         note "--ranks $ranks: the same number on each node takes $n_used_nodes of the $n_there nodes; the others are not checked"
 }
 
-# find_rotations: how many launches, each with an order of its own
-find_rotations() {
-    most=$n_used_nodes
-    if [ -z "$rotations" ]; then
-        rotations=$((most < 3 ? most : 3))
-        return
-    fi
-    whole --rotations "$rotations"
-    [ "$rotations" -le "$most" ] || die 2 "--rotations: $most node(s) can be turned $most time(s), and '$rotations' are asked for"
+# find_launches: how many, each with an order of its own, while there are others
+find_launches() {
+    [ -n "$launches" ] || launches=$((n_used_nodes < 3 ? n_used_nodes : 3))
+    whole --launches "$launches"
 }
 
 # share_time: the time over all launches; sets each_ms, repetitions and total_s
@@ -86,11 +81,11 @@ share_time() {
     else
         all_ns=36000000000
     fi
-    n_launches=$((rotations * n_node_sets))
-    each_ms=$((all_ns / 1000000 / rotations))
-    [ "$each_ms" -gt 0 ] || die 2 "--seconds: '$seconds' is no time for $rotations launches"
+    n_launches=$((launches * n_node_sets))
+    each_ms=$((all_ns / 1000000 / launches))
+    [ "$each_ms" -gt 0 ] || die 2 "--seconds: '$seconds' is no time for $launches launches"
     if [ -z "$repetitions" ]; then
-        repetitions=$((${full:+1}0 > 0 ? 10 / rotations : 5 / rotations))
+        repetitions=$((${full:+1}0 > 0 ? 10 / launches : 5 / launches))
         [ "$repetitions" -ge 2 ] || repetitions=2
     fi
     total_s=$(((n_launches * each_ms) / 1000 + n_launches * start_s))

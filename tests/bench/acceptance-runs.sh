@@ -95,7 +95,7 @@ row() {
 mkdir -p docs/evidence
 if [ "$case" = reference ]; then
     rm -rf "$reference"
-    "$build/bin/noiselab" run acceptance --rotations 5 --seconds "$((seconds * 5 / 2))s" --no-report --out "$reference"
+    "$build/bin/noiselab" run acceptance --launches 5 --seconds "$((seconds * 5 / 2))s" --no-report --out "$reference"
     [ -s "$reference/verdict.json" ]
     exit
 fi

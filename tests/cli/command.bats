@@ -101,7 +101,7 @@ meant() {
     meant --launches "$BIN/noiselab" run sensitivity --lauches 5
     meant --compare-replay "$BIN/noiselab" run agent --compare-reply
     meant --half-period "$BIN/noiselab" run stability --half-perod 10ms
-    meant --rotations "$BIN/noiselab" run acceptance --rotatons 2
+    meant --repetitions "$BIN/noiselab" run acceptance --repetitons 2
     meant --margin "$BIN/noiselab" analyze --margn 1 "$BATS_TEST_TMPDIR"
     meant agent "$BIN/noiselab" analyze agnet "$BATS_TEST_TMPDIR"
     # an option that lacks its value is told so, and an unambiguous beginning is taken

@@ -56,9 +56,8 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     run_refused '--json and --lines cannot be combined' acceptance --json --lines
     run_refused "--margin: 'much' is not a level" acceptance --margin much
     run_refused "--classes: cannot read '$BATS_TEST_TMPDIR/none'" acceptance --classes "$BATS_TEST_TMPDIR/none"
-    run_refused '--launches: give --rotations N' acceptance --launches 3
+    run_refused '--rotations: no longer an option; use --launches' acceptance --rotations 3
     run_refused "--checks: 'noise' is not a check" acceptance --checks noise
-    run_refused "--rotations: 1 node(s) can be turned 1 time(s), and '2' are asked for" acceptance --rotations 2
     run_refused "--self-check: '0.0' is not a level" acceptance --self-check 0.0
     run_refused "--no-self-check: no longer an option; use --self-check" acceptance --no-self-check
     run_refused "--limits: cannot read '$BATS_TEST_TMPDIR/none'" acceptance --limits "$BATS_TEST_TMPDIR/none"
@@ -152,7 +151,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     # over seeds every node is drawn
     for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
         rm -rf "$OUT"
-        acceptance --submit --nodes 3 --seed "$seed" --rotations 1 >/dev/null
+        acceptance --submit --nodes 3 --seed "$seed" --launches 1 >/dev/null
         words_of 2 | grep -o 'noise-node=.'
     done | sort | uniq -c >"$BATS_TEST_TMPDIR/drawn"
     cat "$BATS_TEST_TMPDIR/drawn"
@@ -162,8 +161,15 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 # bats test_tags=quick
 @test "with more nodes each has other neighbours in another launch" {
     cluster_of 7 1
-    acceptance --submit --nodes 7 --rotations 4 >/dev/null
+    acceptance --submit --nodes 7 --launches 4 >/dev/null
     [ "$(grep -o 'rotate=[0-9:]*' "$OUT/schedule.tsv" | paste -sd ' ' -)" = 'rotate=0:1 rotate=1:2 rotate=3:3 rotate=5:1' ]
+}
+
+# bats test_tags=quick
+@test "a machine alone takes several launches, as a reference needs" {
+    cluster_of 1 2
+    acceptance --submit --nodes 1 --launches 5 >/dev/null
+    [ "$(grep -o 'rotate=[0-9:]*' "$OUT/schedule.tsv" | paste -sd ' ' -)" = 'rotate=0:1 rotate=0:1 rotate=0:1 rotate=0:1 rotate=0:1' ]
 }
 
 # bats test_tags=quick

@@ -121,7 +121,7 @@ check() {
     left_out_or_go
     references generous 1e6 1e6 1e9
     check cluster noiselab_acceptance "$PWD/generous" --setvar num_tasks=2 --setvar inconclusive=skip \
-        --setvar checks=integrity,detour --setvar options=--rotations,1,--self-check,0.001:3s
+        --setvar checks=integrity,detour --setvar options=--launches,1,--self-check,0.001:3s
     [ "$status" -eq 0 ]
     grep -q 'inconclusive: ' said
     grep -qE 'SKIP' said
