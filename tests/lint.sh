@@ -128,24 +128,17 @@ result $? 'nothing in the R package is defined twice' "$out"
 # not_in PAGE: of the words on stdin, those that the man page does not have; in a page a hyphen is \-
 not_in() {
     while read -r word; do
-        grep -qE "(^|[^a-z])$(printf '%s' "$word" | sed 's/-/\\\\?-/g')([^a-z]|\\\\f|$)" "docs/man/$1.1" || printf ' %s' "$word"
+        grep -qE "(^|[^a-z])$(printf '%s' "$word" | sed 's/-/\\\\?-/g')([^a-z]|\\\\f|$)" "$build/share/man/man1/$1.1" || printf ' %s' "$word"
     done
 }
 
 # every row of every table is in the man page of its program; presets are described by what they say of themselves
-for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept; do
+for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-analyze; do
     rows=$(awk -F '\t' -v program="$program" '$1 == program && $2 !~ /^(option|group|key|preset)$/ { print $3 }' "$build/share/noiselab/words.tsv")
     lost=$(printf '%s\n' "$rows" | not_in "$program")
     [ -n "$rows" ] && [ -z "$lost" ]
     result $? "every row of the tables of $program is in its man page" "missing:$lost"
 done
-if "$build/bin/noiselab-plan" --help >/dev/null 2>&1; then
-    plots=$("$build/bin/noiselab-plot" --list --csv | tail -n +2 | cut -d , -f 1 | tr -d '"')
-    lost=$(printf '%s\n' "$plots" | not_in noiselab-report)
-    [ -n "$plots" ] && [ -z "$lost" ]
-    result $? 'every plot is in the man page of noiselab-report' "missing:$lost"
-fi
-
 # every key that a launch writes is in the formats
 if command -v jq >/dev/null; then
     launches=$(mktemp -d)

@@ -1,5 +1,6 @@
 #!/bin/sh
 # man.sh BUILD PAGE: a man page with its options, on stdout: for a line `.\" options PROGRAM` those of the program's table, for a line
+# `.\" rows PROGRAM TYPE` the rows of another table of it (operations: the three forms of one together), for a line
 # `.\" help EXPERIMENT` what noiselab run EXPERIMENT prints, without what all of them print, which is `.\" help` alone
 set -eu
 libexec=$1/libexec/noiselab words=$1/share/noiselab/words.tsv
@@ -25,6 +26,15 @@ while IFS= read -r line; do
             }
             $1 == program && $2 == "key" { print ".TP\n\\fB" roff($3) "\\fR\n\\&" roff($5) }
             END { exit !n }' "$words"
+        ;;
+    '.\" rows '*)
+        awk -F '\t' -v table="${line#* rows }" '
+            function roff(text) { gsub(/\\/, "\\e", text); gsub(/-/, "\\-", text); return text }
+            function put() { if (names != "") print ".TP\n" names "\n\\&" help; n++ }
+            $1 " " $2 != table { next }
+            $3 == "i" first || $3 == first "_init" { names = names ", \\fB" roff($3) "\\fR"; next }
+            { put(); first = $3; names = "\\fB" roff($3) "\\fR" ($4 == "-" ? "" : " \\fI" roff($4) "\\fR"); help = roff($5) }
+            END { put(); exit n < 2 }' "$words"
         ;;
     '.\" help') printf '%s\n' "$common" | verbatim ;;
     '.\" help '*) "$1/bin/noiselab-run" "${line#* help }" --help | awk -v end="${common%%:*}:" '$0 == end { exit } { print }' | verbatim ;;
