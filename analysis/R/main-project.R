@@ -22,6 +22,8 @@ project_options <- function() list(
   option("latency", "TIME", "with --pattern: a message is under way for so long (default 2.5us)"),
   option("overhead", "TIME", "with --pattern: CPU time that a message takes on each side (default 1.5us)"),
   option("bandwidth", "SIZE", "with --pattern: bytes per second (default 10GB)"),
+  option("replicates", "A-B", "with --pattern: the draws of phases of these numbers; with --json a file for --merge"),
+  option("merge", help = "DIR... are the files of several --replicates: the answer of all of them"),
   option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P"),
   option("seed", "N", "of the draws of phases (default 1)"),
   option("report", "FILE.html", "write an HTML report as well, with a plot"),
@@ -37,12 +39,13 @@ project_options <- function() list(
 project_help <- function() {
   help_text(
     c("Usage: noiselab project [OPTIONS] DIR...", "       noiselab project [OPTIONS] --trace FILE",
-      "       noiselab project [OPTIONS] --burst TIME --period TIME"),
+      "       noiselab project [OPTIONS] --burst TIME --period TIME", "       noiselab project --merge FILE..."),
     c("Says what noise that was measured on few nodes costs on many that synchronise: of a campaign (its agent or load; of",
       "acceptance the detours, of a profile what held ranks up), of a trace, or of bursts that are only assumed. Each node is",
       "hit on its own (independent phases), or all at the same moment (common phase)."),
     project_options(),
-    c("Times take a unit: 100us, 1ms.", "",
+    c("Times take a unit: 100us, 1ms. Large simulations by an array of jobs: --replicates 1-10 --json --out part1, ... and",
+      "then --merge part1 ...: as if one job had done it.", "",
       "Exit status: 0 it worked, whatever was found (with --margin: the slowdown is below it on all these nodes, phases",
       "independent); 1 with --margin: it is above; 2 wrong usage, environment or a damaged file; 3 the data cannot answer",
       "(no bursts known, --margin undecided); 70 a bug.")
@@ -50,16 +53,9 @@ project_help <- function() {
 }
 
 run_project <- function(operands, values, form) {
-  request <- project_request(values)
   if (!is.null(values$report)) check_report_file(values$report, "--report")
-  is_profile <- length(operands) == 1 && campaign_program(operands) == "noiselab-profile"
-  program <- if (!is.null(values$profile)) program_steps(values$profile) else if (is_profile) program_steps(operands)
-  noise <- project_source(operands, values, request, program)
-  if (!is.null(program)) {
-    noise$notes <- c(noise$notes, program$words)
-    if (is.null(values$every)) request$every_s <- program$every_s
-  }
-  projection <- make_projection(noise, request)
+  projection <- if (isTRUE(values$merge)) merged_projection(operands, values) else asked_projection(operands, values)
+  request <- projection$request
   if (!is.null(values$export)) {
     form <- names_option("export", values$export, project_exports, "export")
     if (is.null(values$out) || length(form) != 1) abort_usage("--export: one at a time, and --out DIR says where to")
@@ -67,10 +63,51 @@ run_project <- function(operands, values, form) {
     return(invisible())
   }
   if (!is.null(values$report)) write_projection_report(projection, project_command(operands, values), values$report)
-  lines <- answered(form, NULL, projection_head(projection), list(projections = projection$rows, reserve = projection$reserve), projection$notes,
-                    NULL, projection_view(projection), program = "noiselab-project")
+  kept <- request$pattern$kept
+  head <- c(projection_head(projection), if (form == "json" && !is.null(kept)) list(handed_on = projection$handed_on))
+  lines <- answered(form, NULL, head, c(list(projections = projection$rows, reserve = projection$reserve), if (form == "json") list(replicates = kept$rows)),
+                    projection$notes, NULL, projection_view(projection), program = "noiselab-project")
   write_output(as_lines(lines, values), values$out)
   if (!is.null(request$margin)) answer_status(projection$margin_answer)
+}
+
+asked_projection <- function(operands, values) {
+  request <- project_request(values)
+  is_profile <- length(operands) == 1 && campaign_program(operands) == "noiselab-profile"
+  program <- if (!is.null(values$profile)) program_steps(values$profile) else if (is_profile) program_steps(operands)
+  noise <- project_source(operands, values, request, program)
+  if (!is.null(program)) {
+    noise$notes <- c(noise$notes, program$words)
+    if (is.null(values$every)) request$every_s <- program$every_s
+  }
+  if (identical(request$pattern$name, "profile")) {
+    if (is.null(program)) abort_usage("--pattern profile: whose? (--profile DIR)")
+    request$pattern$sequence <- program$sequence
+  }
+  projection <- make_projection(noise, request)
+  projection$handed_on <- handed_on(projection, c(values, if (is.null(values$every)) list(every = every_text(request$every_s))))
+  projection
+}
+
+every_text <- function(every_s) paste0(sprintf("%.17g", 1e9 * every_s), "ns", collapse = ",")
+
+# The answer of all draws that jobs have written, as one would have given it.
+merged_projection <- function(files, values) {
+  wrong <- setdiff(names(values), asked_when_merged)
+  if (length(wrong) > 0) abort_usage("--", wrong[1], ": is fixed by the files of --merge")
+  if (length(files) == 0) abort_usage("--merge: which files?")
+  parts <- read_replicates(files)
+  asked <- c(parts$asked[setdiff(names(parts$asked), "margin")], values["margin"])
+  request <- project_request(asked[!vapply(asked, is.null, TRUE)])
+  sequence <- parts$sequence
+  if (length(sequence) > 0) sequence[c("bytes", "work")] <- lapply(sequence[c("bytes", "work")], as.numeric)
+  request$pattern$sequence <- if (length(sequence) > 0) as.data.frame(sequence)
+  request$pattern$kept <- list2env(list(rows = parts$rows, merged = TRUE))
+  noise <- parts$noise
+  noise$notes <- c(unlist(noise$notes), merge_notes(parts$rows))
+  projection <- make_projection(noise, request)
+  projection$handed_on <- handed_on(projection, asked)
+  projection
 }
 
 # The words of the command line, without where its output goes.
@@ -104,13 +141,14 @@ project_request <- function(values) {
 # NULL: an ideal synchronisation.
 pattern_request <- function(values) {
   name <- names_option("pattern", values$pattern, project_patterns, "pattern")
-  of <- intersect(c("bytes", "latency", "overhead", "bandwidth"), names(values))
+  of <- intersect(c("bytes", "latency", "overhead", "bandwidth", "replicates"), names(values))
   if (is.null(name)) {
     if (length(of) > 0) abort_usage("--", of[1], ": is for --pattern only")
     return(NULL)
   }
   if (length(name) != 1) abort_usage("--pattern: one at a time")
-  list(name = name, bytes = size_option(values$bytes %||% "8"), latency_s = duration_option(values$latency, "--latency") %||% 2.5e-6,
+  replicates <- replicates_option(values$replicates)
+  list(name = name, replicates = replicates, kept = if (!is.null(replicates)) list2env(list(rows = NULL, merged = FALSE)), bytes = size_option(values$bytes %||% "8"), latency_s = duration_option(values$latency, "--latency") %||% 2.5e-6,
        overhead_s = duration_option(values$overhead, "--overhead") %||% 1.5e-6, per_byte_s = 1 / size_option(values$bandwidth %||% "10GB"))
 }
 
@@ -175,7 +213,8 @@ headline_row <- function(rows) {
 # record is, and nothing about the nodes. NULL where nothing was measured.
 unseen_bursts <- function(noise, row, request) {
   if (!is.finite(noise$watched_s)) return(NULL)
-  with <- noise_bound(noise, TRUE, request$alpha, request$unseen_s)
+  demand <- list(nodes = row$nodes, work_s = row$every_ns / 1e9, phase = "independent", stretch = row$slowdown_percent / 100)
+  with <- noise_with_unseen(noise_scaled(noise_bound(noise, TRUE, request$alpha, demand, request$seed), noise$scale[2]), request$unseen_s, request$alpha)
   margin <- request$margin %||% usual_margin
   high <- 100 * slowdown_chain(with, row$nodes, row$every_ns / 1e9)
   seen <- if (is.na(row$ci_high)) row$slowdown_percent else row$ci_high

@@ -2,7 +2,6 @@
 
 # What is fixed before anything is measured.
 project_design <- list(
-  thresholds = 16,     # of the simultaneous band of rates
   steady = 0.1,        # distances scatter by no more than that share of their median: the bursts keep to a period
   like_period = 0.25,  # so far may the number of bursts be from one per period
   blocks = 16,         # of time, for the index of dispersion
@@ -187,21 +186,44 @@ noise_of_profile <- function(program) {
              n_nodes = length(unique(calls$node)), cost_words = "as long as a rank was off its CPU, one burst between two calls")
 }
 
-# Steps of a program that was profiled: `every_s`, mean work between two synchronisations of most ranks; `calls` of them; `words`: which they are.
+# Steps of a program that was profiled: `every_s`, mean work between two synchronisations of most ranks; `calls` of them; `words`: which they are;
+# `sequence`: `steps_in_order()`.
 program_steps <- function(dir) {
-  calls <- whole_calls(read_profile(dir)$arrivals)
+  profile <- read_profile(dir)
+  calls <- whole_calls(profile$arrivals)
   if (nrow(calls) == 0) abort_data("'", dir, "': no synchronising call was looked at on all its ranks")
-  steps_of_calls(calls[calls$communicator == main_communicator(calls), ])
+  program <- steps_of_calls(calls[calls$communicator == main_communicator(calls), ])
+  c(program, list(sequence = steps_in_order(program$calls, profile$operations)))
 }
 
 steps_of_calls <- function(calls) {
   kinds <- sort(table(calls$operation[!duplicated(calls$group)]), decreasing = TRUE)
-  every_s <- signif(mean(pmax(1, calls$arrived_ns - calls$since_ns - calls$noise_ns)) / 1e9, 3)
+  every_s <- signif(mean(call_work_ns(calls)) / 1e9, 3)
   list(calls = calls, every_s = every_s, words = sprintf(
     "the program works for %s between two synchronisations of %d ranks (%s)", format_time(every_s), calls$ranks[1],
     join_words(sprintf("%s %s of them", names(kinds), percent_of_time(as.numeric(kinds) / sum(kinds))))
   ))
 }
+
+# What a rank worked for before the call, without what held it up.
+call_work_ns <- function(calls) pmax(1, calls$arrived_ns - calls$since_ns - calls$noise_ns)
+
+# The program's own steps, in the order of its calls (of many, some of them): `name` of the pattern that an operation is, `bytes` (mean of its calls), `work`
+# (share of the mean step's, mean over ranks).
+steps_in_order <- function(calls, operations) {
+  first <- !duplicated(calls$group)
+  work <- as.numeric(rowsum(call_work_ns(calls), calls$group, reorder = FALSE)) / tabulate(match(calls$group, unique(calls$group)))
+  one <- data.frame(call = calls$call[first], operation = calls$operation[first], work = work / mean(work))
+  one <- one[order(one$call), ]
+  one <- one[unique(round(seq(1, nrow(one), length.out = min(nrow(one), most_steps)))), ]
+  sums <- rowsum(cbind(as.numeric(operations[["bytes"]]), as.numeric(operations[["calls"]])), operations[["operation"]])
+  at <- match(one$operation, rownames(sums))
+  like <- sub("^i|_init$", "", one$operation)
+  data.frame(name = ifelse(like == "barrier", "barrier", ifelse(grepl("^alltoall", like), "alltoall", "allreduce")),
+             bytes = ifelse(is.na(at), 1, pmax(1, sums[at, 1] / pmax(1, sums[at, 2]))), work = one$work)
+}
+
+most_steps <- 256
 
 # What the agent, or the generator, was told.
 campaign_period <- function(campaign, row, told_s) {
@@ -213,71 +235,24 @@ campaign_period <- function(campaign, row, told_s) {
   if (is_number(ns, 0)) ns / 1e9 else NA_real_
 }
 
-# ---- how well it is known ----------------------------------------------------------------------
-
-# Costs of bursts above the costliest that was seen, each as likely, by the tail's shape; where that is not known or bounds them: as costly as that one.
-costs_beyond <- function(tail, scale, longest_s) {
-  if (is.na(tail$shape)) return(longest_s)
-  shape <- min(tail$shape, tail_design$most_shape)
-  spread <- scale * tail$scale_s + shape * (longest_s - scale * tail$threshold_s)
-  if (spread <= 0) return(longest_s)
-  survive <- (seq_len(8) - 0.5) / 8
-  longest_s + spread * (if (abs(shape) < 1e-6) -log(survive) else (survive^-shape - 1) / shape)
-}
-
-# Noise with as few, or as many and as costly, bursts as the record allows: a simultaneous band of the rates of bursts that cost more than a
-# threshold (Poisson; of a period, binomial), and the ends of what they cost. `unseen_s`: a burst that long may come as often as the record
-# does not exclude.
-noise_bound <- function(noise, upper, alpha = 0.02, unseen_s = NULL) {
-  scaled <- noise$costs_s * noise$scale[if (upper) 2 else 1]
-  noise$costs_s <- scaled
-  if (!is.finite(noise$watched_s)) return(noise)
-  n <- length(scaled)
-  at <- unique(c(0, floor(seq(0, n - 1, length.out = project_design$thresholds)))) # bursts below each threshold
-  threshold <- c(0, scaled)[at + 1]
-  above <- n - at
-  j <- length(at) + 1
-  seconds <- noise$watched_s / noise$dispersion
-  periodic <- !is.na(noise$period_s)
-  bound <- function(k) {
-    p <- if (upper) 1 - alpha / (2 * j) else alpha / (2 * j)
-    if (!periodic) return(if (upper) stats::qgamma(p, k / noise$dispersion + 1) / seconds else ifelse(k > 0, stats::qgamma(p, k / noise$dispersion) / seconds, 0))
-    share <- if (upper) ifelse(k >= n, 1, stats::qbeta(p, k + 1, pmax(n - k, 1e-9))) else ifelse(k >= n, 1, ifelse(k > 0, stats::qbeta(p, k, n - k + 1), 0))
-    share * noise$rate_hz
-  }
-  rates <- c(bound(above), if (upper) bound(0) else 0)
-  # The rate of bursts beyond a threshold goes to the next threshold up (upper), or to this one (lower).
-  weight <- -diff(rates)
-  where <- if (upper) c(threshold[-1], scaled[n]) else threshold
-  if (upper && !is.null(unseen_s)) {
-    weight <- c(weight, rates[length(rates)])
-    where <- c(where, max(unseen_s, scaled[n]))
-  } else if (upper) {
-    beyond <- costs_beyond(noise$tail, noise$scale[2], scaled[n])
-    weight <- c(weight, rep(rates[length(rates)] / length(beyond), length(beyond)))
-    where <- c(where, beyond)
-  }
-  keep <- weight > 0 & where > 0
-  # So few that there may be none.
-  if (!any(keep)) return(utils::modifyList(noise, list(rate_hz = 0, costs_s = scaled[1], weights = 1)))
-  noise$rate_hz <- sum(weight[keep])
-  noise$weights <- weight[keep] / sum(weight[keep])
-  noise$costs_s <- where[keep]
-  if (periodic && !upper) noise$rate_hz <- min(noise$rate_hz, 1 / noise$period_s)
-  noise
-}
-
+# Each cost as likely, where no weights say otherwise.
 noise_weights <- function(noise) noise$weights %||% rep(1 / length(noise$costs_s), length(noise$costs_s))
 
 # Steps whose synchronisation takes time itself, or is none of all nodes: simulated message by message.
 
-project_patterns <- c("barrier", "allreduce", "bcast", "reduce", "ring", "alltoall", "halo2d", "halo3d")
+# `profile`: the steps of a program that was profiled.
+project_patterns <- c("barrier", "allreduce", "bcast", "reduce", "ring", "alltoall", "halo2d", "halo3d", "profile")
 
 # How much is simulated: draws, and steps of each; `most`: ranks x rounds x steps x draws, and the least of steps and draws for which that must do.
 project_simulation <- list(draws = 60, steps = 300, periods = 2, most = 5e7, least_draws = 4, least_steps = 40, quiet = c(16L, 64L))
 
 # Rounds of a pattern, about; for what it costs to simulate.
-pattern_rounds <- function(name, n) switch(name, ring = 2 * (n - 1), alltoall = n - 1, halo2d = 4, halo3d = 6, ceiling(log2(n)) + 2)
+pattern_rounds <- function(pattern, n) {
+  mean(vapply(pattern_steps(pattern)$name, function(name) switch(name, ring = 2 * (n - 1), alltoall = n - 1, halo2d = 4, halo3d = 6, ceiling(log2(n)) + 2), 0))
+}
+
+# The steps that it goes through in turn: `name`, `bytes`, `work` (share of the mean).
+pattern_steps <- function(pattern) pattern$sequence %||% data.frame(name = pattern$name, bytes = pattern$bytes, work = 1)
 
 #' Slowdown of steps with a pattern of messages
 #'
@@ -286,41 +261,57 @@ pattern_rounds <- function(name, n) switch(name, ring = 2 * (n - 1), alltoall = 
 #' @param work_s Work of a step, s.
 #' @param spread_s NULL: phases are independent; else they lie within that time.
 #' @param pattern List: `name` (of `project_patterns`), `bytes`, `latency_s`, `overhead_s` (of CPU time, for each message on both sides),
-#'   `per_byte_s`.
+#'   `per_byte_s`; `sequence`: NULL, or the steps of a profile (`steps_in_order()`); `replicates`: NULL, or the numbers of the draws, from 1;
+#'   `kept`: NULL, or what keeps them (`keep_draws()`).
 #' @return List: `value` (the slowdown against the same steps without noise, a share, mean over draws), `low`, `high` (quantiles), `method`.
 #' @references Alexandrov, A. et al. (1995) LogGP. Hoefler, T., Schneider, T. and Lumsdaine, A. (2010) Characterizing the influence of system noise on
 #'   large-scale applications by simulation.
 #' @noRd
 simulated_slowdown <- function(noise, n, work_s, spread_s, pattern, alpha, seed) {
-  plan <- simulation_plan(noise, n, work_s, pattern)
-  form <- noise_form(noise, spread_s)
-  costs <- some_costs(noise$costs_s)
-  each <- function(form, ends, draws) {
-    got <- simulated_ends(pattern, n, work_s, ends, form, costs, draws, seed)
-    (got[2, ] - got[1, ]) / diff(ends)
-  }
-  draws <- each(form, c(plan$steps %/% 4L, plan$steps), plan$draws) / each(c(0, 0, 0), project_simulation$quiet, 1L) - 1
+  draws <- keep_draws(pattern, noise, n, work_s, spread_s, function() simulated_draws(noise, n, work_s, spread_s, pattern, seed))
   ends <- stats::quantile(draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
   list(value = mean(draws), low = ends[1], high = ends[2], method = "simulated")
+}
+
+# Slowdowns, a share, one for each draw.
+simulated_draws <- function(noise, n, work_s, spread_s, pattern, seed) {
+  plan <- simulation_plan(noise, n, work_s, pattern)
+  costs <- some_costs(noise$costs_s)
+  each <- function(form, turns, draws, first = 0) {
+    ends <- turns * nrow(pattern_steps(pattern))
+    got <- simulated_ends(pattern, n, work_s, ends, form, costs, draws, seed, first)
+    (got[2, ] - got[1, ]) / diff(ends)
+  }
+  first <- if (is.null(pattern$replicates)) 0 else pattern$replicates[1] - 1
+  each(noise_form(noise, spread_s), c(ceiling(plan$turns / 4), plan$turns), plan$draws, first) / each(c(0, 0, 0), plan$quiet, 1) - 1
 }
 
 # What the sources in C take: period (0: none), range of phases, bursts per s.
 noise_form <- function(noise, spread_s = NULL) c(if (is.na(noise$period_s)) 0 else noise$period_s, spread_s %||% noise$period_s, noise$rate_hz)
 
-# When the last rank is done with each of the steps `ends`, s: a row each, a column per draw. `form`: `noise_form()`.
-simulated_ends <- function(pattern, n, work_s, ends, form, costs_s, draws, seed) {
-  .Call("maxplus", pattern$name, n, pattern$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s,
-        as.integer(ends), as.integer(draws), seed, PACKAGE = "noiselab")
+# When the last rank is done with each of the steps `ends`, s: a row each, a column per draw. `form`: `noise_form()`; `work_s`: of the mean step; `first`: number
+# of the first draw, from 0.
+simulated_ends <- function(pattern, n, work_s, ends, form, costs_s, draws, seed, first = 0) {
+  steps <- pattern_steps(pattern)
+  .Call("maxplus", steps$name, n, steps$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s * steps$work,
+        as.integer(ends), as.integer(c(first, draws)), seed, PACKAGE = "noiselab")
 }
 
+# `turns` of the pattern's steps, in all; `quiet`: of those without noise from which to which; `draws`. A draw asked for by its number has all the steps that
+# are wanted, whatever that takes.
 simulation_plan <- function(noise, n, work_s, pattern) {
   plan <- project_simulation
-  each <- n * (pattern_rounds(pattern$name, n) + 1)
+  length <- nrow(pattern_steps(pattern))
+  each <- n * (pattern_rounds(pattern, n) + 1)
   steps <- max(plan$steps, if (!is.na(noise$period_s)) plan$periods * noise$period_s / work_s)
-  steps <- max(plan$least_steps, min(steps, plan$most / (each * plan$least_draws)))
-  draws <- max(plan$least_draws, min(plan$draws, plan$most / (each * steps)))
-  if (each * steps * draws > 40 * plan$most) {
-    abort_usage("--pattern: ", pattern$name, " on ", format_count(n), " nodes is too much to simulate (", format_level(each * steps * draws), " messages): fewer --nodes")
+  draws <- length(pattern$replicates)
+  if (draws == 0) {
+    steps <- max(plan$least_steps, min(steps, plan$most / (each * plan$least_draws)))
+    draws <- max(plan$least_draws, min(plan$draws, plan$most / (each * steps)))
+    if (each * steps * draws > 40 * plan$most) {
+      abort_usage("--pattern: ", pattern$name, " on ", format_count(n), " nodes is too much to simulate at once (", format_level(each * steps * draws),
+                  " messages): fewer --nodes, or --replicates by several jobs")
+    }
   }
-  list(steps = as.integer(steps), draws = as.integer(draws))
+  list(turns = max(2, ceiling(as.integer(steps) / length)), quiet = ceiling(plan$quiet / length) + if (length > 1) c(0, 1) else 0, draws = as.integer(draws))
 }

@@ -22,7 +22,9 @@ projection_sentences <- function(projection) {
   alone <- if (row$nodes == 1) "" else ", were its phases independent,"
   further <- if (most$nodes > row$nodes) sprintf("at %s by %s%s", nodes_words(most$nodes), projected_words(most), bounded_words(most, noise))
   pattern <- projection$request$pattern
-  does <- if (is.null(pattern)) "synchronises every" else paste0("does ", pattern$name, " after every")
+  does <- if (is.null(pattern)) "synchronises every" else if (!is.null(pattern$sequence)) "does what was profiled, after every" else {
+    paste0("does ", pattern$name, " after every")
+  }
   c(sprintf("%s%s slows a program on %s that %s %s by %s%s.", noise$name, alone, nodes_words(row$nodes), does,
             format_time(row$every_ns / 1e9), projected_words(row),
             if (is.null(further)) bounded_words(row, noise) else paste0("; ", further)),
@@ -106,8 +108,11 @@ projection_legend <- function(projection) {
 
 pattern_words <- function(pattern) {
   if (is.null(pattern)) return("barriers free")
-  sprintf("%s of %s: latency %s, overhead %s, %s GB/s", pattern$name, size_words(pattern$bytes), format_time(pattern$latency_s),
-          format_time(pattern$overhead_s), format_level(1e-9 / pattern$per_byte_s))
+  what <- if (is.null(pattern$sequence)) sprintf("%s of %s", pattern$name, size_words(pattern$bytes)) else {
+    sprintf("the profile's %s", counted(nrow(pattern$sequence), "step"))
+  }
+  sprintf("%s: latency %s, overhead %s, %s GB/s", what, format_time(pattern$latency_s), format_time(pattern$overhead_s),
+          format_level(1e-9 / pattern$per_byte_s))
 }
 
 unseen_warning <- function(projection) {
@@ -196,9 +201,9 @@ export_noise <- function(projection, form, dir) {
   if (n > most_exported) abort_usage("--export: at most ", format_count(most_exported), " nodes (try --nodes 64)")
   if (dir.exists(dir) || !dir.create(dir, showWarnings = FALSE)) abort_usage("--out: cannot make the directory '", dir, "', or it is there already")
   pattern <- request$pattern %||% pattern_request(list(pattern = "barrier"))
-  steps <- simulation_plan(projection$noise, n, projection$headline$every_ns / 1e9, pattern)$steps
+  steps <- simulation_plan(projection$noise, n, projection$headline$every_ns / 1e9, pattern)$turns * nrow(pattern_steps(pattern))
   if (form == "goal") {
-    steps <- max(1, min(steps, floor(most_goal_lines / (n * (1 + 2 * pattern_rounds(pattern$name, n))))))
+    steps <- max(1, min(steps, floor(most_goal_lines / (n * (1 + 2 * pattern_rounds(pattern, n))))))
     work <- rank_deeds(pattern, n, projection$headline$every_ns / 1e9, noise_form(projection$noise), some_costs(projection$noise$costs_s), steps, request$seed)
     writeLines(goal_lines(work, n, pattern), file.path(dir, "program.goal"))
     return(sprintf("%s of %s on %s, with their noise, in %s, as LogGOPSim reads it (-L %.0f -o %.0f -G %g).", counted(steps, "step"), pattern$name,
@@ -223,7 +228,8 @@ most_goal_lines <- 2e6
 # What each rank does in the first draw, in order: `rank` from 0, `did` (`calc`, `send`, `recv`), `peer`, `tag`, `extra_s` (of `calc`: how long it took, with
 # the bursts in it; of a message: how much longer than its overhead). `form`: `noise_form()`.
 rank_deeds <- function(pattern, n, work_s, form, costs_s, steps, seed) {
-  got <- .Call("deeds", pattern$name, n, pattern$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s,
+  step <- pattern_steps(pattern)
+  got <- .Call("deeds", step$name, n, step$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s * step$work,
                as.integer(steps), seed, PACKAGE = "noiselab")
   got <- got[got[, 1] >= 0, , drop = FALSE]
   data.frame(rank = got[, 1], did = c("calc", "send", "recv")[1 + got[, 2]], peer = got[, 3], tag = got[, 4], extra_s = got[, 5])

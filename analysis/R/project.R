@@ -19,8 +19,8 @@ project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = 8, step
 #' @return A data frame, one row per nodes x every x phase: `nodes`, `every_ns`, `phase` (`independent`, `common`), `slowdown_percent`, `ci_low`,
 #'   `ci_high`, `limit_percent` (of any number of nodes; NA where bursts keep to no period), `method` (`exact`, `walk`: mean over draws of the
 #'   phases, `chain`, `simulated`), `reason` (NA, or why the figure is a lower bound: then `ci_high` is NA).
-#' @details The interval joins the draws of the phases (their quantiles) and what is not known of the noise (`noise_bound()`), as independent
-#'   errors of the logarithm. Bursts met by a step on all nodes must not be more than were ever seen: the quantile 1 - 1/nodes of a step is
+#' @details The interval joins the draws of the phases (their quantiles), what is not known of the bursts (`noise_bound()`) and of what they cost, and what
+#'   the chain differs from a simulation by (`model_share`), as independent errors of the logarithm. Bursts met by a step on all nodes must not be more than were ever seen: the quantile 1 - 1/nodes of a step is
 #'   not in a record that is shorter than -log(alpha / 2) x nodes x every.
 #' @noRd
 project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL,
@@ -35,20 +35,32 @@ project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wan
 }
 
 project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL) {
-  middle <- phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern)
+  of <- function(noise, wander, role = "recorded") {
+    noise$role <- role
+    phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern)
+  }
+  middle <- of(noise, wander)
   measured <- is.finite(noise$watched_s)
-  bound <- function(upper) if (upper && is.infinite(noise$scale[2])) Inf else phase_slowdown(noise_bound(noise, upper, alpha), n, work_s, phase, alpha, spread_s, TRUE, seed, pattern)$value
-  centre <- if (measured) phase_slowdown(noise, n, work_s, phase, alpha, spread_s, TRUE, seed, pattern)$value
-  apart <- function(end, known) {
-    parts <- c(log(end / middle$value), if (measured) log(known / centre))
-    middle$value * exp(sign(parts[which.max(abs(parts))]) * sqrt(sum(parts^2)))
+  centre <- if (is.null(pattern) && measured) of(noise, TRUE)$value else middle$value
+  # By no draws: those of several jobs need the same.
+  stretch <- if (is.null(pattern)) centre else slowdown_chain(noise, n, work_s)
+  demand <- list(nodes = n, work_s = work_s, phase = phase, stretch = stretch)
+  end <- function(upper) {
+    value <- middle[[if (upper) "high" else "low"]]
+    if (measured) value <- c(value, middle$value / centre * c(
+      of(noise_bound(noise, upper, alpha, demand, seed), TRUE, c("fewer", "more")[1 + upper])$value,
+      if (noise$scale[1 + upper] == 1) centre else of(noise_scaled(noise, noise$scale[1 + upper]), TRUE, c("cheaper", "dearer")[1 + upper])$value,
+      if (middle$method == "chain") centre * (1 + c(-1, 1)[1 + upper] * model_share)
+    ))
+    parts <- log(value / middle$value)
+    middle$value * exp((2 * upper - 1) * sqrt(sum(pmax(0, (2 * upper - 1) * parts)^2)))
   }
   lacks <- if (measured) not_carried(noise, n, work_s, alpha)
-  high <- if (!is.null(lacks)) NA_real_ else max(middle$value, apart(middle$high, if (measured) bound(TRUE)))
+  high <- if (is.null(lacks) && is.finite(noise$scale[2])) end(TRUE) else NA_real_
   reason <- lacks %||% if (is.infinite(noise$scale[2])) "at least: what a burst costs has no upper end" else if (is.infinite(high)) {
     "at least: bursts as frequent and as costly as the record allows leave no time to work"
   }
-  list(value = middle$value, low = min(middle$value, apart(middle$low, if (measured) bound(FALSE))), high = if (is.finite(high)) high else NA_real_,
+  list(value = middle$value, low = end(FALSE), high = if (is.finite(high)) high else NA_real_,
        limit = if (phase == "independent" && is.null(pattern)) slowdown_limit(noise, work_s) else NA_real_, method = middle$method, reason = reason %||% NA_character_)
 }
 
@@ -230,12 +242,12 @@ compound <- function(mass, transform) pmax(0, Re(stats::fft(transform(stats::fft
 #' @param noise From `node_noise()`.
 #' @param n Number of ranks, or nodes, that are hit independently of one another, length 1.
 #' @param work_s Work of a step, s, length 1.
-#' @param cells Number of cells of the grid of waits.
+#' @param cells Number of cells of the grid of waits, NULL: so many that a burst has sixteen on average, but 160 to 480.
 #' @return The slowdown in the long run, a share, length 1: of phases that wander where there is a period.
 #' @details P(W' <= x | W = w) = F1(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1): F of the sum of bursts that begin within the work (one period: a
 #'   rank meets so many whole, and one more with a probability; else compound Poisson), F1 the same in CPU time, for the rank that all waited for.
 #' @noRd
-slowdown_chain <- function(noise, n, work_s, cells = 160) {
+slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   weights <- noise_weights(noise)
   mean_s <- sum(weights * noise$costs_s)
   load <- noise$rate_hz * mean_s
@@ -265,6 +277,7 @@ slowdown_chain <- function(noise, n, work_s, cells = 160) {
     sums <- function(mass, per_s) compound(mass, function(f) exp(per_s * work_s * (f - 1)))
   }
   far <- max(far, most)
+  cells <- cells %||% clamp(16 * far / mean_s, c(160, 480))
   # The largest cost on a point of the grid: most waits are that long.
   h <- most / max(1, floor(cells * most / far))
   size <- ceiling(far / h) + 2

@@ -223,32 +223,51 @@ static void begin_ranks(const struct noise *noise, struct ranks *ranks)
     }
 }
 
+/* Work, and what follows it, step after step, and then from the first step again. */
+struct sequence {
+    int n;
+    const struct pattern **pattern;
+    const double *bytes, *work; /* of a message or operation; s */
+};
+
+static struct sequence sequence_of(SEXP names, SEXP bytes, SEXP work_s)
+{
+    struct sequence sequence = {(int)XLENGTH(names), NULL, REAL(bytes), REAL(work_s)};
+    if (sequence.n < 1 || XLENGTH(bytes) != XLENGTH(names) || XLENGTH(work_s) != XLENGTH(names)) error("a sequence has as many names as sizes and works");
+    sequence.pattern = (const struct pattern **)R_alloc((size_t)sequence.n, sizeof *sequence.pattern);
+    for (int i = 0; i < sequence.n; i++) {
+        sequence.pattern[i] = find_pattern(CHAR(STRING_ELT(names, i)));
+        if (!sequence.pattern[i]) error("no pattern '%s'", CHAR(STRING_ELT(names, i)));
+    }
+    return sequence;
+}
+
 /* Ends of the steps asked for, s: when the last rank is done. `ends`: their numbers, ascending. */
-static void simulate_draw(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine,
-                          double bytes, double work, const int *ends, int n_ends, double *result)
+static void simulate_draw(const struct noise *noise, struct ranks *ranks, const struct sequence *sequence, const struct machine *machine,
+                          const int *ends, int n_ends, double *result)
 {
     begin_ranks(noise, ranks);
-    int blocked = pattern->doubles && (ranks->n & (ranks->n - 1)) == 0;
+    int power = (ranks->n & (ranks->n - 1)) == 0;
     double begin = ranks->time[0];
     for (int step = 1, at = 0; at < n_ends; step++) {
-        if (work > 0) work_step(noise, ranks, work, NULL);
-        if (blocked) doubling_step(noise, ranks, machine, bytes);
-        else pattern_step(noise, ranks, pattern, machine, bytes, NULL);
+        int i = (step - 1) % sequence->n;
+        const struct pattern *pattern = sequence->pattern[i];
+        if (sequence->work[i] > 0) work_step(noise, ranks, sequence->work[i], NULL);
+        if (pattern->doubles && power) doubling_step(noise, ranks, machine, sequence->bytes[i]);
+        else pattern_step(noise, ranks, pattern, machine, sequence->bytes[i], NULL);
         if (step == ends[at]) result[at++] = latest(ranks) - begin;
     }
 }
 
-/* A matrix: the ends of some steps, for each draw. machine_s: L, o, G; noise_s: period (0: none), range of phases, rate per s
- * (0: quiet). */
-SEXP maxplus(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP ends,
+/* A matrix: the ends of some steps, for each draw. pattern_names, bytes, work_s: of the steps, in turn; machine_s: L, o, G; noise_s: period (0: none),
+ * range of phases, rate per s (0: quiet); draws: number of the first, from 0, and how many. */
+SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP ends,
              SEXP draws, SEXP seed)
 {
-    const struct pattern *pattern = find_pattern(CHAR(asChar(pattern_name)));
-    if (!pattern) error("no pattern '%s'", CHAR(asChar(pattern_name)));
+    struct sequence sequence = sequence_of(pattern_names, bytes, work_s);
     struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
-    int count = asInteger(draws), n_ends = (int)XLENGTH(ends), failed = 0, n_cost = (int)XLENGTH(costs_s);
+    int first = INTEGER(draws)[0], count = INTEGER(draws)[1], n_ends = (int)XLENGTH(ends), failed = 0, n_cost = (int)XLENGTH(costs_s);
     int64_t ranks_n = (int64_t)asReal(n);
-    double size = asReal(bytes), work = asReal(work_s);
     const double *form = REAL(noise_s), *cost = REAL(costs_s);
     const int *end = INTEGER(ends);
     uint64_t key = (uint64_t)asReal(seed);
@@ -258,12 +277,12 @@ SEXP maxplus(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s
 #pragma omp parallel for schedule(dynamic) reduction(|| : failed) if (ranks_n < MANY_RANKS)
 #endif
     for (int i = 0; i < count; i++) {
-        struct noise noise = {form[0], form[1], form[2], cost, n_cost, key, (uint64_t)i};
+        struct noise noise = {form[0], form[1], form[2], cost, n_cost, key, (uint64_t)(first + i)};
         size_t room = (size_t)ranks_n;
         struct ranks ranks = {ranks_n, malloc(room * sizeof(double)), malloc(room * sizeof(double)), malloc(room * sizeof(double)),
                               malloc(room * sizeof(uint32_t))};
         if (ranks.time && ranks.sent && ranks.next && ranks.burst) {
-            simulate_draw(&noise, &ranks, pattern, &machine, size, work, end, n_ends, value + (size_t)i * (size_t)n_ends);
+            simulate_draw(&noise, &ranks, &sequence, &machine, end, n_ends, value + (size_t)i * (size_t)n_ends);
         } else failed = 1;
         free(ranks.time);
         free(ranks.sent);
@@ -277,15 +296,15 @@ SEXP maxplus(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s
 
 /* What each rank does in the first draw, up to the end of step `steps`: a matrix, a row for each work and message, in the order of each
  * rank; rank -1: none. Arguments as for maxplus(). */
-SEXP deeds(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP steps, SEXP seed)
+SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP steps, SEXP seed)
 {
-    const struct pattern *pattern = find_pattern(CHAR(asChar(pattern_name)));
-    if (!pattern) error("no pattern '%s'", CHAR(asChar(pattern_name)));
+    struct sequence sequence = sequence_of(pattern_names, bytes, work_s);
     struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
     const double *form = REAL(noise_s);
     struct noise noise = {form[0], form[1], form[2], REAL(costs_s), (int)XLENGTH(costs_s), (uint64_t)asReal(seed), 0};
     int64_t p = (int64_t)asReal(n), count = asInteger(steps);
-    struct record record = {NULL, count * p * (1 + 2 * pattern->rounds(p)), 0};
+    struct record record = {NULL, 0, 0};
+    for (int64_t step = 0; step < count; step++) record.rows += p * (1 + 2 * sequence.pattern[step % sequence.n]->rounds(p));
     SEXP result = PROTECT(allocMatrix(REALSXP, (int)record.rows, RECORD_COLUMNS));
     record.value = REAL(result);
     for (int64_t i = 0; i < record.rows; i++) record.value[i] = -1;
@@ -293,8 +312,9 @@ SEXP deeds(SEXP pattern_name, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, 
                           (double *)R_alloc((size_t)p, sizeof(double)), (uint32_t *)R_alloc((size_t)p, sizeof(uint32_t))};
     begin_ranks(&noise, &ranks);
     for (int64_t step = 0; step < count; step++) {
-        work_step(&noise, &ranks, asReal(work_s), &record);
-        pattern_step(&noise, &ranks, pattern, &machine, asReal(bytes), &record);
+        int64_t i = step % sequence.n;
+        work_step(&noise, &ranks, sequence.work[i], &record);
+        pattern_step(&noise, &ranks, sequence.pattern[i], &machine, sequence.bytes[i], &record);
     }
     UNPROTECT(1);
     return result;
