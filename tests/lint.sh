@@ -25,7 +25,7 @@ skip() {
 # tracked [PATTERN]: the project's files, without git (or where it does not trust the folder) those that are there
 tracked() { { git ls-files 2>/dev/null | grep . || find . \( -path ./build -o -path ./.git \) -prune -o -type f -print | sed 's|^\./||'; } | grep -E "${1:-.}"; }
 
-scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh packaging/*.sh packaging/debian/tests/mpi .ci/run'
+scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh experiments/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh packaging/debian/tests/mpi .ci/run'
 if command -v shellcheck >/dev/null; then
     # the experiments source the same libraries: one of them is read with these; of the others the names from there are judged in the long tests
     sourcing=$(grep -lE '^# shellcheck source=|^\. ' experiments/*.sh | grep -v '/agent.sh$')
@@ -115,6 +115,13 @@ out=$(tests/evidence.sh page | diff docs/evidence.md - 2>&1 | head -n 6; for fil
 [ -z "$out" ]
 result $? 'docs/evidence.md is what its rows make' "make evidence SECONDS=1 ONLY=page; $out"
 
+# what is copied out of this folder, into another project's, says its licence; for all others LICENSE and REUSE.toml do
+lost=$(for file in packaging/*.spec packaging/spack/*.py packaging/easybuild/*.eb packaging/containers/*; do
+    head -n 3 "$file" | grep -qxF '# SPDX-License-Identifier: MIT' || echo "$file"
+done)
+[ -z "$lost" ] && cmp -s LICENSE LICENSES/MIT.txt && grep -qxF 'SPDX-License-Identifier = "MIT"' REUSE.toml
+result $? 'what is copied into other projects says its licence (SPDX), and REUSE.toml that of all' "no head: $lost"
+
 # what is included is known by its name alone, too
 out=$(tracked '\.h$' | sed 's|.*/||' | sort | uniq -d)
 [ -z "$out" ]
@@ -200,6 +207,12 @@ lost=$(for script in experiments/noiselab experiments/noiselab-run experiments/c
 done)
 [ -z "$lost" ] && grep -qF 'awk() { LC_ALL=C command awk' experiments/lib.sh
 result $? 'no script computes in awk with the comma of a locale' "$lost"
+
+# the names that 1.x keeps
+out=$(sh tests/kept/names.sh "$build" | diff tests/kept/names.tsv - | sed -n 's/^< /gone: /p; s/^> /new: /p')
+[ -z "$out" ]
+result $? 'options, commands and rows of tables are those of tests/kept/names.tsv' "$out
+a name that is gone breaks scripts (docs/reference/promises.md); where it is meant to: sh tests/kept/names.sh $build >tests/kept/names.tsv, and its diff in the commit"
 
 # words that noiselab help explains
 lost=$(cut -f 2 experiments/words.tsv | while read -r word; do grep -qE "^\\|.*\\b$word\\b.*\\|" docs/reference/glossary.md || echo "$word"; done)

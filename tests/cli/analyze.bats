@@ -80,6 +80,14 @@ PYTHON
     [ "$n" -ge 4 ]
 }
 
+@test "no key of JSON is gone that a version 1.x promised" {
+    needs Rscript
+    sh "$BATS_TEST_DIRNAME/../kept/names.sh" --json "${BIN%/bin}" >"$BATS_TEST_TMPDIR/keys"
+    [ "$(cut -d : -f 1 "$BATS_TEST_TMPDIR/keys" | uniq | wc -l)" -ge 5 ]
+    # where one is meant to go: tests/kept/names.sh --json build >tests/kept/keys.txt
+    [ -z "$(LC_ALL=C comm -23 "$BATS_TEST_DIRNAME/../kept/keys.txt" "$BATS_TEST_TMPDIR/keys" | tee /dev/stderr)" ]
+}
+
 @test "the variants that limits may name are those that noiselab-accept has" {
     needs Rscript
     cd "$BATS_TEST_DIRNAME/../../detector/acceptance"
