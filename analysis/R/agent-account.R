@@ -144,7 +144,7 @@ agreement_of <- function(preempted, agent, alpha, groups = 256, others = NA_real
 judge_agreement <- function(est, used, tolerance, n, pairs) {
   answer <- function(word, reason = NA_character_) list(agreement = word, reason = reason)
   unable <- function(...) answer("cannot be compared", reason = sprintf(...))
-  if (pairs == 0) return(unable("no launch has an off and an on half together"))
+  if (pairs == 0) return(unable("no launch has an off and an on half together that are long enough for the system's accounts"))
   if (is.na(used)) return(unable("the agent's CPU time on the ranks' CPUs is not known"))
   if (n == 0) return(unable("no pair of an off and an on half has both figures"))
   if (is.na(est$low)) return(unable("%d pair%s of halves: too few for an interval", n, if (n == 1) "" else "s"))

@@ -156,7 +156,8 @@ account_columns <- function(rows) {
     on_ranks_percent = col_number("of ranks", rows$on_ranks_percent, three, "%"),
     wakeups_per_s = col_number("wake-ups/s", rows$wakeups_per_s, three),
     rss_kib = col_number("memory", rows$rss_kib, function(x) format_bytes(1024 * x)),
-    written_bytes_per_s = col_number("written/s", rows$written_bytes_per_s, format_bytes), agreement = col_words("accounts", rows$agreement)
+    written_bytes_per_s = col_number("written/s", rows$written_bytes_per_s, format_bytes),
+    agreement = if (any(is_compared(rows))) col_words("accounts", rows$agreement)
   )
 }
 
@@ -216,19 +217,22 @@ figures_part <- function(report) {
   )))
 }
 
+is_compared <- function(accounts) !is.na(accounts$preempted_us_per_s)
+
 agreement_part <- function(report) {
   rows <- report$accounts
   if (nrow(rows) == 0) return(NULL)
   remark <- ifelse(is.na(rows$reason), rows$cause, rows$reason)
   shown <- !is.na(remark) & nzchar(remark)
+  said <- paste0(rows$agreement, ifelse(shown, paste0(" (", remark, ")"), ""))
+  figures <- sprintf("ranks lost %s %s, agent used %s on their CPUs, %sdifference %s %s, allowed %s: ", three(rows$preempted_us_per_s),
+                     format_ends(rows$preempted_low, rows$preempted_high), three(rows$agent_us_per_s),
+                     ifelse(is.na(rows$others_us_per_s), "", sprintf("other tasks %s, ", three(rows$others_us_per_s))),
+                     three(rows$difference_us_per_s), format_ends(rows$difference_low, rows$difference_high), three(rows$tolerance_us_per_s))
   new_part(sprintf("does the agent's own CPU time explain what the ranks lost? (\u00b5s per second, on minus off, %g %% CI)",
                    100 * (1 - 2 * report$alpha)), NULL, remarks = c(
-    paste0(sprintf("%s: ranks lost %s %s, agent used %s on their CPUs, %sdifference %s %s, allowed %s: %s", node_label(rows),
-                   three(rows$preempted_us_per_s), format_ends(rows$preempted_low, rows$preempted_high), three(rows$agent_us_per_s),
-                   ifelse(is.na(rows$others_us_per_s), "", sprintf("other tasks %s, ", three(rows$others_us_per_s))),
-                   three(rows$difference_us_per_s), format_ends(rows$difference_low, rows$difference_high),
-                   three(rows$tolerance_us_per_s), rows$agreement), ifelse(shown, paste0(" (", remark, ")"), "")),
-    "allowed, fixed before measuring: a tenth of the agent's CPU time or 500 \u00b5s/s, whichever is larger"
+    paste0(node_label(rows), ": ", ifelse(is_compared(rows), figures, ""), said),
+    if (any(is_compared(rows))) "allowed, fixed before measuring: a tenth of the agent's CPU time or 500 \u00b5s/s, whichever is larger"
   ))
 }
 

@@ -45,6 +45,16 @@ test_that("the time that a longer run would need follows from the standard error
   expect_equal(noiselab:::format_span(c(45, 840, 11500, 432000)), c("45 s", "14 min", "3.2 h", "5 days"))
 })
 
+test_that("of an account that has no halves to be compared with only the reason is said", {
+  accounts <- agent_report(read_campaign(made(pairs = 30, levels_percent = 1)))$accounts
+  labels <- function(rows) vapply(account_columns(rows)$columns, `[[`, "", "label")
+  expect_true("accounts" %in% labels(accounts))
+  expect_match(paste(agreement_part(list(accounts = accounts, alpha = 0.01))$remarks, collapse = " "), "ranks lost [0-9]")
+  none <- transform(accounts, preempted_us_per_s = NA_real_, agreement = "cannot be compared", reason = "why")
+  expect_false("accounts" %in% labels(none))
+  expect_equal(agreement_part(list(accounts = none, alpha = 0.01))$remarks, "sim-1, node1: cannot be compared (why)")
+})
+
 test_that("JSON and CSV have the tables, and nothing that is not a number", {
   dir <- made(pairs = 30, levels_percent = 1)
   json <- status_of("noiselab-analyze", "agent", dir, "--json")
@@ -65,7 +75,7 @@ test_that("launches of one arm each have accounts, and say that there is nothing
   got <- status_of("noiselab-analyze", "agent", dir, "--all")
   expect_equal(got$status, 0L)
   text <- gsub(" +", " ", paste(got$out, collapse = " "))
-  expect_match(text, "cannot be compared \\(no launch has an off and an on half together\\)")
+  expect_match(text, "cannot be compared \\(no launch has an off and an on half together that are long enough for the system's accounts\\)")
   expect_match(text, "collectd agent 1 [0-9.]+ [0-9]+ - ")
 })
 
