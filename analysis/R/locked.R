@@ -109,14 +109,6 @@ quiet_record <- function(timeline, windows) {
   list(free = free, per_slice = per_slice, ends = c(0, cumsum(timeline$ns[free])), sums = c(0, cumsum(timeline$excess[free] - per_slice)))
 }
 
-# What windows of these lengths hold on average, begun at `p` (ns on the record of quiet slices).
-shifted_sums <- function(quiet, p, length) {
-  total <- quiet$ends[length(quiet$ends)]
-  begin <- pmin(findInterval(p, quiet$ends, rightmost.closed = TRUE), length(quiet$free))
-  end <- pmin(findInterval(pmin(p + length, total), quiet$ends, left.open = TRUE), length(quiet$free))
-  quiet$sums[pmax(begin, end) + 1] - quiet$sums[begin]
-}
-
 # Windows of one node: what was lost in each, before each, and what the train of bursts would have found elsewhere, shifted around the quiet
 # record.
 locked_track <- function(timeline, bursts, n_shifts = NULL) {
@@ -152,10 +144,8 @@ found_elsewhere <- function(windows, place, quiet, n_shifts, usual = 0) {
   # Multiples of the golden ratio: even without falling in step with the bursts.
   shift <- (seq_len(n_shifts) * 0.6180339887498949) %% 1 * length_ns
   most <- locked_design$bound * windows$length
-  vapply(shift, function(by) {
-    sums <- shifted_sums(quiet, (place + by) %% length_ns, windows$length)
-    c(sum(bounded(sums, windows$length)), sum(sums > most), sum(sums > most - usual * windows$length))
-  }, numeric(3))
+  .Call("train_sums", outer(place, shift, "+") %% length_ns, windows$length, quiet$ends, quiet$sums, most, most - usual * windows$length,
+        PACKAGE = "noiselab")
 }
 
 # The train of a launch on the records of other launches: `shifts`, means over the bursts, and `places`, how many of them are news; NULL

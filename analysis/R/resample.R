@@ -109,7 +109,7 @@ randomisation_limit <- function(d, alpha, power) {
   orders <- t(sign_matrix(g, n_flips)[n_subsets + seq_len(coins), , drop = FALSE])
   means <- (subsets$member %*% (residual * orders)) / drop(subsets$member %*% units$n)
   at <- c(subsets$at, nrow(means) + 1 - subsets$at)
-  ends <- apply(means, 2, function(x) sort(x, partial = at)[at])
+  ends <- .Call("column_ranks", means, as.integer(at), PACKAGE = "noiselab")
   stats::quantile(c(-ends[1, ], ends[2, ]), power, names = FALSE, type = 6)
 }
 
@@ -194,20 +194,18 @@ order_limit <- function(d, alpha, power) {
     floor(pairs / 2 + 0.5 + stats::qnorm(1 - alpha) * sqrt(n * (n + 1) * (2 * n + 1) / 24))
   }
   if (pairs - most < 1) return(NA_real_)
-  i <- rep(seq_len(n), n:1)
-  j <- sequence(n:1, seq_len(n))
-  needed <- function(x) sort.int((x[i] + x[j]) / 2, partial = most + 1)[most + 1]
+  needed <- function(x) .Call("walsh_rank", x, as.integer(most + 1), PACKAGE = "noiselab")
   # A column per order, and its mirror image.
   x <- residual * t(sign_matrix(n, n_flips)[1000 + seq_len(coins / 4), , drop = FALSE])
   x <- cbind(x, -x)
   # Only the largest matter: those that need no more than one of the smaller among these are told by counting.
   above <- walsh_counter(x)
   wanted <- floor(power * (ncol(x) + 1))
-  least <- needed(x[, order(above(0))[max(1, wanted - 12)]])
+  least <- needed(x[, order(above(0))[max(1, wanted - 12)], drop = FALSE])
   open <- above(least) >= pairs - most
   if (sum(!open) >= wanted) open[] <- TRUE
   needs <- rep(least, ncol(x))
-  needs[open] <- apply(x[, open, drop = FALSE], 2, needed)
+  needs[open] <- needed(x[, open, drop = FALSE])
   stats::quantile(needs, power, names = FALSE, type = 6) * sqrt(n / n_all)
 }
 
@@ -233,7 +231,7 @@ half_sample_weights <- function(g, seed) {
   name <- paste(g, seed)
   kept <- weight_store[[name]]
   if (!is.null(kept)) return(kept)
-  weights <- with_seed(seed, matrix(2 * (stats::runif(n_resamples * g) < 0.5), n_resamples))
+  weights <- with_seed(seed, 1 + random_signs(n_resamples, g))
   empty <- which(rowSums(weights) == 0)
   weights[cbind(empty, 1 + empty %% g)] <- 2
   if (length(ls(weight_store)) >= 12) rm(list = ls(weight_store), envir = weight_store)
@@ -375,8 +373,9 @@ sign_table <- function(n_columns, flips) {
   if (!is.null(kept)) return(kept)
   whole <- sign_store[[paste("whole", flips)]]
   if (is.null(whole) || ncol(whole) < n_columns) {
-    width <- max(n_columns, most_groups)
-    whole <- with_seed(20210105, matrix(2 * (stats::runif(flips * width) < 0.5) - 1, flips))
+    # Some more than asked for, as cells differ by a few pairs; and if that was not enough, then not a few.
+    width <- max(32 * ceiling(n_columns / 32), min(most_groups, 2 * NCOL(whole)))
+    whole <- with_seed(20210105, random_signs(flips, width))
     sign_store[[paste("whole", flips)]] <- whole
   }
   signs <- if (ncol(whole) == n_columns) whole else whole[, seq_len(n_columns), drop = FALSE]
@@ -390,6 +389,9 @@ sign_table <- function(n_columns, flips) {
   sign_store[[name]] <- table
   table
 }
+
+# A matrix of +1 and -1, each as likely.
+random_signs <- function(rows, columns) .Call("drawn_signs", as.integer(rows), as.integer(columns), PACKAGE = "noiselab")
 
 with_seed <- function(seed, code) {
   before <- get0(".Random.seed", globalenv(), inherits = FALSE)

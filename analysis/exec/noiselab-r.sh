@@ -13,4 +13,7 @@ if [ ! -r "$script" ]; then
     printf "%s: the R package is not at '%s': run make, or make install, again\n" "$name" "$NOISELAB_R_LIB" >&2
     exit 2
 fi
+# the package is compiled already: what R would compile while it runs takes longer than it saves
+R_ENABLE_JIT=${R_ENABLE_JIT-0}
+export R_ENABLE_JIT
 exec Rscript --vanilla "$script" "$name" "$@"
