@@ -27,7 +27,15 @@ agent_folder=agent once_checked=go_on
 began_s=$(date +%s)
 
 # variable_of OPTION: its name
-variable_of() { printf '%s' "${1#--}" | tr '-' '_'; }
+variable_of() {
+    words_left=${1#--} made=''
+    while :; do
+        case $words_left in
+        *-*) made=$made${words_left%%-*}_ words_left=${words_left#*-} ;;
+        *) printf '%s' "$made$words_left" && return ;;
+        esac
+    done
+}
 
 # value_given OPTION: its value
 value_given() { eval "printf '%s' \"\$$(variable_of "$1")\""; }

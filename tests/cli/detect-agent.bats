@@ -106,7 +106,7 @@ END
     needs_cpus 2
     answering
     began=$(date +%s%N)
-    launch 2 --op barrier --agent "--scrape 'kill -USR1 $AGENT' --scrape-period 150ms" --agent-period 150ms --seconds 6 --warmup 0s --launch-id one
+    launch 2 --op barrier --agent "--scrape 'kill -USR1 $AGENT' --scrape-period 150ms" --agent-period 150ms --seconds 3 --warmup 0s --launch-id one
     took_ms=$((($(date +%s%N) - began) / 1000000))
     jq -e '.ended == "complete"' "$OUT/one/launch.json"
     # off and on, and no half longer than twice its time
@@ -124,7 +124,7 @@ END
     refused "--design: quick and --levels cannot be combined" --design quick --agent '--agent-cmd x' --levels 1
     refused "--block: an undisturbed stretch must last 20 times as long as a half" --design quick --agent '--agent-cmd x' --block 100ms
     start_agent
-    launch 1 --op empty --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --design quick --half-period 10ms --block 300ms --seconds 8 --launch-id one
+    launch 1 --op empty --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --design quick --half-period 10ms --block 300ms --seconds 5 --launch-id one
     is_left_running
     one=$OUT/one
     jq -c '{o: .options | {design, half_period_ns, long_half_ns, block_ns, agent_settle_ns}, ended, rounds_done, rows}' "$one/launch.json"
@@ -148,7 +148,7 @@ END
         kill -9 "$AGENT"
     ) 3>&- &
     status=0
-    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --levels 1 --seconds 4 --warmup 0s --launch-id one || status=$?
+    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --half-period 50ms --agent-settle 10ms --levels 1 --seconds 2 --warmup 0s --launch-id one || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
     grep -q "the other arms go on" "$ERR"
@@ -166,7 +166,7 @@ END
         kill -9 "$AGENT"
     ) 3>&- &
     status=0
-    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --seconds 60 --warmup 0s --launch-id one || status=$?
+    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --half-period 50ms --agent-settle 10ms --seconds 60 --warmup 0s --launch-id one || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
     [[ "$(jq -r .ended "$OUT/one/launch.json")" == 'failed: the agent'* ]]
@@ -177,7 +177,8 @@ END
 # one_in_background: a long launch of one rank under mpirun with the agent; sets MPIRUN once rows come
 one_in_background() {
     start_agent
-    exec_on_cores 1 "$DETECT" --out "$OUT" --op empty --seconds 60 --warmup 0s --launch-id one --agent "--agent-pid $AGENT" --agent-period 50ms >/dev/null 2>"$ERR" 3>&- &
+    exec_on_cores 1 "$DETECT" --out "$OUT" --op empty --seconds 60 --warmup 0s --launch-id one --agent "--agent-pid $AGENT" --agent-period 50ms --half-period 50ms \
+        --agent-settle 10ms >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_until 60 has_rows
 }

@@ -17,12 +17,12 @@ teardown() {
     [ -z "${DIR-}" ] || cluster_down
 }
 
-# machine: what a cluster could leave on it (shared memory of launches of the machine itself comes and goes)
+# machine: what a cluster could leave on it (shared memory and journals of launches of the machine itself come and go)
 machine() {
     ip -o link | sed 's/^[0-9]*: \([^:@]*\).*/link \1/'
     sed 's/^[^ ]* /mount /' /proc/self/mounts
     find /dev/shm /run /var/log /var/spool /var/lib/munge /var/lib/slurm /etc/munge -maxdepth 2 \
-        -not -path '/dev/shm/noiselab[.-]*' -not -path "/dev/shm/*_segment.$(hostname).*" \
+        -not -path '/dev/shm/noiselab[.-]*' -not -path '/run/noiselab*' -not -path "/dev/shm/*_segment.$(hostname).*" \
         2>/dev/null
     find /sys/fs/cgroup -maxdepth 3 -type d -iname '*slurm*' 2>/dev/null
     find /tmp /var/tmp -maxdepth 1 \( -name '*node[0-9]*' -o -name '*login*' -o -name '*slurm*' -o -name '*munge*' \)

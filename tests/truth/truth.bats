@@ -91,14 +91,6 @@ holds() { awk "BEGIN { exit !($1) }"; }
     awk -F , 'NR > 1 && ($7 == "off" || $8 == 0) { d += $22; w += $11 } END { exit !(100 * d / w < 0.01) }' "$CAMPAIGN"/*/halves.csv
 }
 
-@test "the report is one file that holds the answer and every plot" {
-    run "$BIN/noiselab-report" "$CAMPAIGN"
-    [ "$status" -eq 0 ]
-    [ -s "$CAMPAIGN/report.html" ]
-    [ "$(grep -o '<figure' "$CAMPAIGN/report.html" | wc -l)" -ge 5 ]
-    ! grep -qE '(src|href)="https?:' "$CAMPAIGN/report.html"
-}
-
 @test "a campaign killed with -9 is analysed up to its last half" {
     needs_cpus 2
     local out="$BATS_TEST_TMPDIR/killed"
