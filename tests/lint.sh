@@ -198,6 +198,13 @@ done)
 [ -z "$lost" ]
 result $? 'every document that a comment or a page names is there' "$lost"
 
+# the guide shows files in place of code; NAME stands for what is added
+# shellcheck disable=SC2016 # in Markdown
+lost=$(grep -oE '`(common|noisegen|detector|analysis|experiments|tests)/[A-Za-z0-9_./-]+\.[a-zA-Z]+`' docs/guides/extending.md | tr -d '`' | grep -v NAME | sort -u |
+    while read -r file; do [ -e "$file" ] || printf ' %s' "$file"; done)
+[ -z "$lost" ]
+result $? 'every file that the guide to extending points at is there' "$lost"
+
 # mawk reads and prints numbers with the comma of a locale: who computes in awk has lib.sh, which sets C for it, or sets it itself
 # shellcheck disable=SC2016
 lost=$(for script in experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh experiments/*.sbatch; do
