@@ -1,6 +1,5 @@
 # What an agent used by its own account, what the ranks lost, and whether the two agree.
 
-agreement_words <- c("agree", "disagree", "cannot be compared")
 
 is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_requested_percent"]])
 

@@ -63,11 +63,10 @@ launches_for_more <- 5
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
 #'   Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
 #' @examples
-#' dir <- file.path(tempdir(), "analyze")
-#' simulate_campaign(dir, pairs = 40, levels_percent = c(0, 5), seed = 1)
-#' analysis <- analyze_campaign(read_campaign(dir))
+#' \dontrun{
+#' analysis <- analyze_campaign(read_campaign("campaign"))
 #' subset(analysis$verdicts, channel == "time")[, c("level_requested_percent", "verdict")]
-#' unlink(dir, recursive = TRUE)
+#' }
 #' @export
 analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NULL, margin = NULL,
                              delta_percent = NULL, unit = "auto", mixed = FALSE) {

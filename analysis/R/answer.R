@@ -24,10 +24,9 @@ row_outcome <- function(rows) ifelse(is_alone(rows), "detected alone", rows$verd
 #'     equal ones that of `time`), NULL: none; `alone`: the same of what is detected alone at a smaller level, NULL;
 #'   * `refused`: data frame, one row per reason why rows have no verdict: `reason`, `n` (rows).
 #' @examples
-#' dir <- file.path(tempdir(), "answer")
-#' simulate_campaign(dir, pairs = 40, levels_percent = c(0, 5), seed = 1)
-#' answer_facts(analyze_campaign(read_campaign(dir)))$smallest[c("channel", "level_percent")]
-#' unlink(dir, recursive = TRUE)
+#' \dontrun{
+#' answer_facts(analyze_campaign(read_campaign("campaign")))$smallest[c("channel", "level_percent")]
+#' }
 #' @export
 answer_facts <- function(analysis) {
   check_argument(inherits(analysis, "nl_analysis"), "analysis", class(analysis), "the result of analyze_campaign()")

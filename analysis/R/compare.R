@@ -61,14 +61,9 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #'   Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
 #'   Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
 #' @examples
-#' before <- file.path(tempdir(), "before")
-#' after <- file.path(tempdir(), "after")
-#' simulate_campaign(before, pairs = 10, launches = 3, levels_percent = 5, seed = 1, prefix = "before")
-#' simulate_campaign(after, pairs = 10, launches = 3, levels_percent = 5, seed = 2, prefix = "after",
-#'                   operation_ns = 2200)
-#' got <- compare_campaigns(read_campaign(before), read_campaign(after), margin_percent = 5)
-#' subset(got$rows, family == "time")[, c("effect", "ci_low", "ci_high", "margin_verdict")]
-#' unlink(c(before, after), recursive = TRUE)
+#' \dontrun{
+#' compare_campaigns(read_campaign("before"), read_campaign("after"), margin_percent = 5)$rows[, c("measure", "effect", "margin_verdict")]
+#' }
 #' @export
 compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power = 0.95, paired = FALSE) {
   for (side in c("a", "b")) {

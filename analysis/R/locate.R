@@ -35,10 +35,9 @@
 #'   586-593. Wilson, E. B. (1927) JASA 22, 209-212. McNemar, Q. (1947) Psychometrika 12, 153-157. Agresti, A. and Min, Y.
 #'   (2005) Statistics in Medicine 24, 729-740 (interval of a difference of paired shares).
 #' @examples
-#' dir <- file.path(tempdir(), "locate")
-#' simulate_campaign(dir, nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
-#' locate_noise(read_campaign(dir))$answer
-#' unlink(dir, recursive = TRUE)
+#' \dontrun{
+#' locate_noise(read_campaign("campaign"))$answer
+#' }
 #' @export
 locate_noise <- function(campaign, alpha = 0.01, power = 0.95, margin = NULL) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")

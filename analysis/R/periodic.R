@@ -31,10 +31,9 @@ most_periods <- 8
 #' @references See `periodogram()` and `epoch_fold()`. Ransom, S. M., Eikenberry, S. S. and Middleditch, J. (2002)
 #'   Astronomical Journal 124, 1788-1809 (sums of harmonics).
 #' @examples
-#' dir <- file.path(tempdir(), "periodic")
-#' simulate_campaign(dir, pairs = 100, levels_percent = 5, seed = 1)
-#' periodic_noise(read_campaign(dir), periods = 0.5)[, c("series", "source", "period_s", "fap", "limit_percent")]
-#' unlink(dir, recursive = TRUE)
+#' \dontrun{
+#' periodic_noise(read_campaign("campaign"), periods = 0.5)[, c("series", "source", "period_s", "fap", "limit_percent")]
+#' }
 #' @export
 periodic_noise <- function(campaign, periods = NULL, arm = "off", alpha = 0.01) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")

@@ -25,8 +25,9 @@ plot_table <- function() {
 #' @param draw Logical, length 1: FALSE returns the data frame behind the plot, units in its column names.
 #' @return A ggplot, or the data frame; NULL where the campaign has not the data that the plot needs.
 #' @examples
-#' analysis <- analyze_campaign(simulated_campaign(levels_percent = c(0, 5), pairs = 20, seed = 1), channels = "time")
-#' draw_plot("forest", analysis, draw = FALSE)[, c("label", "estimate_percent")]
+#' \dontrun{
+#' draw_plot("forest", analyze_campaign(read_campaign("campaign")), draw = FALSE)[, c("label", "estimate_percent")]
+#' }
 #' @export
 draw_plot <- function(name, result, draw = TRUE) {
   names_known <- vapply(plots(), `[[`, "", "name")

@@ -31,13 +31,9 @@ raw_wide_bytes <- 20
 #'   package does not know, and `nl_error_damaged` with file and byte. A launch that did not end as `complete`
 #'   may end within a block: that block is left out and noted.
 #' @examples
-#' dir <- file.path(tempdir(), "read-starts")
-#' simulate_campaign(dir, pairs = 2, levels_percent = 5, start = "window", raw = "starts.bin",
-#'                   half_period_ns = 1e5, seed = 1)
-#' launch <- file.path(dir, "sim-1")
-#' head(read_starts(launch, by = "start")[, c("operation", "arm", "global_ns", "spread_ns", "late")], 3)
-#' nrow(read_starts(launch, ranks = 1, arms = "off"))
-#' unlink(dir, recursive = TRUE)
+#' \dontrun{
+#' read_starts("campaign/launch", by = "start")[, c("operation", "arm", "global_ns", "spread_ns", "late")]
+#' }
 #' @export
 read_starts <- function(dir, ranks = NULL, operations = NULL, arms = c("off", "on"), by = "rank") {
   check_argument(is_text(dir) && dir.exists(dir), "dir", dir, "the directory of a launch")

@@ -30,12 +30,9 @@
 #' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
 #'   Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70.
 #' @examples
-#' agent <- simulated_campaign(external = "agent", slowdown_percent = 2, pairs = 100, launches = 4, prefix = "a", seed = 1)
-#' replay <- simulated_campaign(patterns = "replay", levels_percent = 1, slowdown_percent = 2, pairs = 100, launches = 4,
-#'                              prefix = "r", seed = 2)
-#' agent$rows <- data.table::rbindlist(list(agent$rows, replay$rows))
-#' agent$launches <- c(agent$launches, replay$launches)
-#' compare_replay(agent)$rows[, c("agent_percent", "replay_percent", "verdict")]
+#' \dontrun{
+#' compare_replay(read_campaign("campaign"))$rows[, c("agent_percent", "replay_percent", "verdict")]
+#' }
 #' @export
 compare_replay <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
   analysis <- campaign

@@ -14,11 +14,8 @@
 #' @param margin Slowdown in percent that verdicts are judged against, length 1; NULL: none.
 #' @return `file`, invisibly.
 #' @examples
-#' \donttest{
-#' dir <- file.path(tempdir(), "report")
-#' simulate_campaign(dir, pairs = 20, levels_percent = c(0, 5), seed = 1)
-#' write_report(read_campaign(dir), file.path(dir, "report.html"))
-#' unlink(dir, recursive = TRUE)
+#' \dontrun{
+#' write_report(read_campaign("campaign"), "report.html")
 #' }
 #' @export
 write_report <- function(campaign, file, plots_dir = files_beside(file), alpha = 0.01, margin = NULL) {

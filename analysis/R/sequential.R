@@ -1,4 +1,4 @@
-# Planned looks at a run under way, with alpha spending: the mathematics of the detector's --stop-when, and its check.
+# Planned looks at a run under way, with alpha spending: the mathematics of the detector's --stop-when.
 
 # One entry per way to spend. `spent`: one-sided error that may have been made by the share t of the run.
 spending_functions <- list(
@@ -87,51 +87,6 @@ step_on <- function(nodes, step, range, width) {
   at <- as.vector(outer(half * c(-rev(gauss_points), gauss_points), centre, "+"))
   density <- vapply(at, function(x) sum(nodes$weight * stats::dnorm(x - nodes$at, sd = step)), 0)
   list(at = at, weight = half * rep(c(rev(gauss_weights), gauss_weights), panels) * density)
-}
-
-#' Three-way decision at a look
-#'
-#' The repeated confidence interval of the mean log ratio at a look, against a margin of slowdown: `above` when the
-#' whole interval lies above it, `below` when it lies below, `open` otherwise. With nominal p from `spending_bounds()`
-#' the chance that `above` is ever said of a slowdown at or below the margin is at most alpha, and so is that of `below`
-#' for one at or above it.
-#'
-#' @param n Whole numbers, length k or 1: complete pairs of each cell.
-#' @param mean,sd Numeric, length k or 1: mean and standard deviation of their log ratios on/off (no unit).
-#' @param nominal_p One-sided p of the look, length 1, at most 0.5.
-#' @param margin Slowdown in percent, length 1, at least 0. With 0 `below` is never said.
-#' @return A data frame, one row per cell: `n`, `mean`, `sd`, `low`, `high` (log ratios), `low_percent`, `high_percent`
-#'   (as slowdown, %), `decision`, `reason` (why nothing could be decided, else NA). The interval is NA with fewer than
-#'   two pairs or without scatter.
-#' @references Jennison, C. and Turnbull, B. W. (1989) Interim analyses: the repeated confidence interval approach,
-#'   Journal of the Royal Statistical Society B 51, 305-361.
-#' @noRd
-sequential_look <- function(n, mean, sd, nominal_p, margin = 0) {
-  check_argument(is.numeric(n) && all(is.finite(n)) && all(n >= 0) && all(n == floor(n)), "n", n,
-                 "whole numbers from 0")
-  check_argument(is_number(nominal_p, 0) && nominal_p <= 0.5, "nominal_p", nominal_p,
-                 "one number above 0 and at most 0.5")
-  check_argument(is_number(margin) && margin >= 0, "margin", margin, "one number of percent, at least 0")
-  k <- if (length(n) == 0) 0 else max(length(n), length(mean), length(sd))
-  each <- function(x, name) {
-    if (all(is.na(x))) x <- as.numeric(x)
-    check_argument(is.numeric(x) && length(x) %in% c(1, k), name, length(x), paste("one number, or", k))
-    rep_len(x, k)
-  }
-  n <- each(n, "n")
-  mean <- each(mean, "mean")
-  sd <- each(sd, "sd")
-  reason <- ifelse(n < 2, "fewer than 2 pairs", ifelse(is.na(mean) | is.na(sd), "mean or scatter is not known",
-                   ifelse(sd <= 0, "all differences are equal, their scatter is unknown", NA)))
-  known <- is.na(reason)
-  reach <- rep(NA_real_, k)
-  reach[known] <- stats::qt(nominal_p, n[known] - 1, lower.tail = FALSE) * sd[known] / sqrt(n[known])
-  low <- mean - reach
-  high <- mean + reach
-  limit <- log1p(margin / 100)
-  decision <- ifelse(known & low > limit, "above", ifelse(known & margin > 0 & high < limit, "below", "open"))
-  data.frame(n = n, mean = mean, sd = sd, low = low, high = high, low_percent = 100 * expm1(low),
-             high_percent = 100 * expm1(high), decision = decision, reason = as.character(reason))
 }
 
 # ---- launches that were run so -----------------------------------------------------------------
@@ -246,93 +201,3 @@ sequential_notes <- function(info, alpha = NULL) {
 }
 
 format_nominal <- function(p) if (is.na(p)) "unknown" else format(signif(p, 3), digits = 3)
-
-#' Check the looks of launches against their rows
-#'
-#' Computes every look of a launch that was run with `--stop-when decided` again from its rows, and compares it with
-#' what the detector wrote while it ran.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param tolerance Largest relative difference of numbers, length 1. Bounds are compared on the scale of the interval's
-#'   half-width, because they may lie near 0.
-#' @return A data frame, one row per launch, look and cell: `launch`, `look`, `operation`, `bytes`, `kind`, `pattern`,
-#'   `placement`, `phase`, `level_percent`, `n`, `nominal_p`, `mean_log_ratio`, `sd`, `low_percent`, `high_percent` (%),
-#'   `decision` (all from the rows), `difference` (the largest relative one), `agrees` (logical), `reason` (what
-#'   differs, else NA). No rows where no launch had looks.
-#' @noRd
-check_sequential <- function(campaign, tolerance = 1e-9) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-  check_argument(is_number(tolerance, 0), "tolerance", tolerance, "one number above 0")
-  launches <- Filter(function(info) length(info$sequential$looks) > 0, campaign$launches)
-  rows <- bind_rows(lapply(launches, function(info) {
-    check_launch_looks(info, pairs_of_launch(campaign, info), tolerance)
-  }))
-  rownames(rows) <- NULL
-  rows
-}
-
-# Log ratios of one launch: a data frame with the labels of the cell, `round` (from 0) and `d`.
-pairs_of_launch <- function(campaign, info) {
-  rows <- campaign$rows[campaign$rows[["launch"]] == info$launch, ]
-  pairs <- pair_rows(rows)
-  value <- log_or_na(operation_ns(rows))
-  # Pairs are numbered through from round to round.
-  per_round <- info$pairs_planned / info$sequential$rounds_planned
-  number <- match(rows[["pair"]], sort(unique(rows[["pair"]]))) - 1
-  columns <- c("operation", "bytes", treatment_columns, "level_requested_percent")
-  frame <- pairs$cells[pairs$cell, intersect(columns, names(pairs$cells)), drop = FALSE]
-  frame$round <- floor(number[pairs$on] / per_round)
-  frame$d <- value[pairs$on] - value[pairs$off]
-  frame[is.finite(frame$d), ]
-}
-
-check_launch_looks <- function(info, pairs, tolerance) {
-  plan <- info$sequential
-  looks <- plan$looks
-  bounds <- spending_bounds(vapply(looks, `[[`, 0, "rounds") / plan$rounds_planned, plan$alpha, plan$spending)
-  bind_rows(lapply(seq_along(looks), function(i) {
-    bind_rows(lapply(looks[[i]]$cells, function(cell) {
-      d <- pairs$d[pairs$round < looks[[i]]$rounds & in_cell(pairs, cell)]
-      compare_cell(info$launch, looks[[i]], cell, d, bounds$nominal_p[i], plan$margin_percent, tolerance)
-    }))
-  }))
-}
-
-in_cell <- function(pairs, cell) {
-  same <- pairs$operation == cell$operation & pairs$bytes == cell$bytes &
-    abs(pairs$level_requested_percent - cell$level_percent) <= 1e-9 * cell$level_percent
-  for (name in intersect(treatment_columns, names(cell))) same <- same & as.character(pairs[[name]]) == cell[[name]]
-  same
-}
-
-compare_cell <- function(launch, look, cell, d, nominal_p, margin, tolerance) {
-  n <- length(d)
-  mine <- sequential_look(n, if (n > 0) mean(d) else NA_real_, if (n > 1) stats::sd(d) else NA_real_, nominal_p, margin)
-  # expm1() of a very wide interval has no number, which JSON writes as null.
-  percent <- c(low_percent = mine$low_percent, high_percent = mine$high_percent)
-  percent[!is.finite(percent)] <- NA
-  width <- if (anyNA(percent)) 0 else diff(percent) / 2
-  differ <- c(
-    n = off_by(n, cell$n), nominal_p = off_by(nominal_p, look$nominal_p),
-    mean_log_ratio = off_by(mine$mean, cell$mean_log_ratio, mine$sd), sd = off_by(mine$sd, cell$sd),
-    low_percent = off_by(percent[[1]], cell$low_percent, width),
-    high_percent = off_by(percent[[2]], cell$high_percent, width),
-    decision = if (mine$decision == cell$decision) 0 else Inf
-  )
-  wrong <- names(differ)[differ > tolerance]
-  data.frame(launch = launch, look = look$look, operation = cell$operation, bytes = cell$bytes,
-             cell[intersect(treatment_columns, names(cell))], level_percent = cell$level_percent, n = n,
-             nominal_p = nominal_p, mean_log_ratio = mine$mean, sd = mine$sd, low_percent = percent[[1]],
-             high_percent = percent[[2]], decision = mine$decision, difference = max(differ),
-             agrees = length(wrong) == 0,
-             reason = if (length(wrong) > 0) paste(join_words(wrong), "differ from the rows") else NA_character_)
-}
-
-# Relative difference of two numbers, of which one or both may be unknown; `scale`: what else they are measured on.
-off_by <- function(mine, theirs, scale = 0) {
-  theirs <- theirs %||% NA_real_
-  if (is.na(mine) && is.na(theirs)) return(0)
-  if (is.na(mine) || is.na(theirs)) return(Inf)
-  if (mine == theirs) return(0)
-  abs(mine - theirs) / max(abs(mine), abs(theirs), scale, na.rm = TRUE)
-}

@@ -43,11 +43,9 @@ reproducible_words <- c(yes = "reproducible", no = "not reproducible", open = "u
 #'   Journal of Statistics 6, 65-70. Zou, G. Y. and Donner, A. (2008) Statistics in Medicine 27, 1693-1702 (interval of
 #'   a quotient from those of its parts).
 #' @examples
-#' dir <- file.path(tempdir(), "stability")
-#' simulate_campaign(dir, operations = c("barrier", "bcast"), pairs = 40, launches = 3, levels_percent = c(0, 2),
-#'                   seed = 1)
-#' stability_table(read_campaign(dir))[, c("operation", "reacts", "merit")]
-#' unlink(dir, recursive = TRUE)
+#' \dontrun{
+#' stability_table(read_campaign("campaign"))[, c("operation", "reacts", "merit")]
+#' }
 #' @export
 stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = reproducible_percent) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")

@@ -4,12 +4,13 @@ args <- commandArgs(FALSE)
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", args, value = TRUE))))
 library_dir <- Sys.getenv("NOISELAB_R_LIB")
 if (nzchar(library_dir)) .libPaths(c(library_dir, .libPaths()))
+source(file.path(here, "..", "tests", "simulate.R"), chdir = TRUE)
 rows_wanted <- as.numeric(c(commandArgs(TRUE), 1e6)[1])
 
 dir <- tempfile("bench")
 crossed <- tempfile("bench-crossed")
 simulate <- function(dir, treatments, ...) {
-  noiselab::simulate_campaign(dir, operations = c("barrier", "allreduce", "alltoall"),
+  simulate_campaign(dir, operations = c("barrier", "allreduce", "alltoall"),
                               bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 0.3, 1),
                               pairs = ceiling(rows_wanted / 30 / treatments), seed = 1, ...)
 }
@@ -29,12 +30,12 @@ process <- function(program, ...) {
 }
 # 4,096 ranks on 256 nodes: what grows with the ranks are ranks.csv, nodes.csv and launch.json.
 wide <- tempfile("bench-ranks")
-noiselab::simulate_campaign(wide, operations = c("barrier", "allreduce"), bytes = c(0, 2048), levels_percent = c(0, 0.1, 1),
+simulate_campaign(wide, operations = c("barrier", "allreduce"), bytes = c(0, 2048), levels_percent = c(0, 0.1, 1),
                             pairs = 50, nodes = 256, ranks = 4096, noise_nodes = c(17, 120), seed = 1)
 # 100,000 ranks on 10,000 nodes, which only have to be read and judged at all
 widest <- tempfile("bench-widest")
 if (rows_wanted >= 1e6) {
-  noiselab::simulate_campaign(widest, operations = "barrier", bytes = 0, levels_percent = c(0, 1), pairs = 8, nodes = 1e4, ranks = 1e5,
+  simulate_campaign(widest, operations = "barrier", bytes = 0, levels_percent = c(0, 1), pairs = 8, nodes = 1e4, ranks = 1e5,
                               seed = 1)
 }
 figures <- rbind(

@@ -10,7 +10,7 @@ library_dir <- Sys.getenv("NOISELAB_R_LIB")
 if (nzchar(library_dir)) .libPaths(c(library_dir, .libPaths()))
 # the parts of the package, of which it exports few
 attach(asNamespace("noiselab"), name = "parts of noiselab", warn.conflicts = FALSE)
-source(file.path(here, "..", "tests", "testthat", "helper-simulate-acceptance.R"))
+source(file.path(here, "..", "tests", "simulate.R"), chdir = TRUE)
 RNGkind("L'Ecuyer-CMRG")
 set.seed(20210105)
 data.table::setDTthreads(1)

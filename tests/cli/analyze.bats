@@ -6,10 +6,11 @@ load detect
 setup_file() {
     export A=$BATS_FILE_TMPDIR/a B=$BATS_FILE_TMPDIR/b
     R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript --vanilla -e '
+        source(commandArgs(TRUE)[3], chdir = TRUE)
         for (i in 1:2) {
-          noiselab::simulate_campaign(commandArgs(TRUE)[i], operations = c("barrier", "allreduce"), levels_percent = c(0, 1, 5), pairs = 30, launches = 3,
-                                      seed = i, prefix = letters[i], operation_ns = 1800 + 200 * i)
-        }' "$A" "$B"
+          simulate_campaign(commandArgs(TRUE)[i], operations = c("barrier", "allreduce"), levels_percent = c(0, 1, 5), pairs = 30, launches = 3,
+                            seed = i, prefix = letters[i], operation_ns = 1800 + 200 * i)
+        }' "$A" "$B" "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R"
 }
 
 # on_screen FILE: at most 24 lines of at most 100 characters

@@ -9,9 +9,10 @@ setup_file() {
     command -v chromium >/dev/null || leave_out 'chromium is not installed (tests/deps.sh report)'
     [ -z "$LEFT_OUT" ] || return 0
     export CAMPAIGNS=$BATS_FILE_TMPDIR R_LIBS=$NOISELAB_BUILD/lib/noiselab/R
-    Rscript --vanilla - "$CAMPAIGNS" <<'R'
-dir <- commandArgs(TRUE)
-simulate <- function(name, ...) noiselab::simulate_campaign(file.path(dir, name), ..., seed = 1)
+    Rscript --vanilla - "$CAMPAIGNS" "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R" <<'R'
+dir <- commandArgs(TRUE)[1]
+source(commandArgs(TRUE)[2], chdir = TRUE)
+simulate <- function(name, ...) simulate_campaign(file.path(dir, name), ..., seed = 1)
 simulate("demo", operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 150,
          ranks = 2)
 simulate("nodes", operations = "barrier", levels_percent = c(0, 1), pairs = 60, launches = 3, nodes = 4, ranks = 8, noise_nodes = 2, start = "window",

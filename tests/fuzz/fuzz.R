@@ -2,6 +2,7 @@
 # own. Prints one line per file: inputs, and those that crashed, hung (10 s of CPU time) or ended with a status outside of the table. Exit status 1 if
 # there was one; their inputs stay in FOLDER.
 library(noiselab)
+source("analysis/tests/simulate.R", chdir = TRUE)
 arguments <- commandArgs(TRUE)
 mutate <- arguments[1]
 until <- Sys.time() + as.numeric(arguments[2])

@@ -7,7 +7,8 @@ load ../cli/detect
 looks_agree() {
     R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript --vanilla -e '
         attach(asNamespace("noiselab"), name = "parts of noiselab", warn.conflicts = FALSE)
-        campaign <- read_campaign(commandArgs(TRUE))
+        source(commandArgs(TRUE)[2], chdir = TRUE)
+        campaign <- read_campaign(commandArgs(TRUE)[1])
         looks <- check_sequential(campaign, tolerance = 1e-9)
         print(looks[c("look", "operation", "level_percent", "n", "low_percent", "high_percent", "decision", "difference", "reason")])
         plan <- campaign$launches[[1]]$sequential
@@ -17,7 +18,7 @@ looks_agree() {
         bounds <- spending_bounds(rounds / plan$rounds_planned, plan$alpha, plan$spending)
         print(bounds)
         stopifnot(nrow(looks) > 0, looks$agrees, abs(p / bounds$nominal_p[seq_along(p)] - 1) < 1e-9)
-        if (identical(campaign$launches[[1]]$ended, "complete")) stopifnot(launch_alpha(campaign$launches[[1]]) == p[length(p)])' "$1"
+        if (identical(campaign$launches[[1]]$ended, "complete")) stopifnot(launch_alpha(campaign$launches[[1]]) == p[length(p)])' "$1" "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R"
 }
 
 @test "the looks of a lockin run of two operations agree with its rows" {

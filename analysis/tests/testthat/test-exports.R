@@ -11,13 +11,11 @@ help_of <- function(name) {
   }
 }
 
-# The code of the examples without what needs data of the reader's (\\dontrun); what takes long (\\donttest) only when all is wanted.
-examples_of <- function(name, all = FALSE) {
+# The code of the examples, without what needs a campaign of the reader's (\\dontrun).
+examples_of <- function(name) {
   lines <- help_of(name)
   code <- lines[-seq_len(match("@examples", lines))]
-  code <- paste(code[!cumsum(startsWith(code, "@"))], collapse = "\n")
-  if (all) code <- gsub("\\\\donttest\\{((?s).*?)\n\\}", "\\1", code, perl = TRUE)
-  gsub("(?s)\\\\dont(run|test)\\{.*?\n\\}", "", code, perl = TRUE)
+  gsub("(?s)\\\\dontrun\\{.*?\n\\}", "", paste(code[!cumsum(startsWith(code, "@"))], collapse = "\n"), perl = TRUE)
 }
 
 exported <- function() sort(getNamespaceExports("noiselab"))
@@ -34,17 +32,10 @@ test_that("every exported function says what it returns, and has an example", {
   }
 })
 
-run_examples <- function(names, all) {
-  for (name in names) {
-    expect_error(utils::capture.output(suppressMessages(eval(parse(text = examples_of(name, all)), new.env(parent = globalenv())))), NA, label = name)
+test_that("the examples run", {
+  for (name in exported()) {
+    expect_error(utils::capture.output(suppressMessages(eval(parse(text = examples_of(name)), new.env(parent = globalenv())))), NA, label = name)
   }
-}
-
-test_that("the examples run", run_examples(exported(), all = FALSE))
-
-test_that("the examples that take longer run", {
-  skip_unless_long()
-  run_examples(Filter(function(name) any(startsWith(help_of(name), "\\donttest")), exported()), all = TRUE)
 })
 
 test_that("a plot is drawn by its name, as data or as a picture", {

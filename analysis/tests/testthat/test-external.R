@@ -158,7 +158,3 @@ test_that("every start of a launch under it is read, with its name and without a
   csv <- status_of("noiselab-analyze", "starts", dir, "--csv", "--table", "raw")
   expect_equal(csv$status, 0L)
 })
-
-test_that("an external name must be a plain one", {
-  expect_error(simulate_campaign(tempfile(), external = "a b"), "external", class = "nl_error_usage")
-})

@@ -82,28 +82,16 @@ test_that("at a slowdown of the margin itself, above and below are each said at 
   }
 })
 
-test_that("a decision follows from the interval by hand", {
-  # t(0.005, 4) = 4.604095: 0.02 -+ 4.604095 x 0.01 / sqrt(5) = 0.02 -+ 0.0205901
-  look <- sequential_look(5, c(0.02, 0.03, 0.03, 0.03), 0.01, 0.005, 0)
-  expect_equal(look$low[1], 0.02 - 4.604094871 * 0.01 / sqrt(5), tolerance = 1e-8)
-  expect_equal(look$high_percent[1], 100 * (exp(0.0405901385) - 1), tolerance = 1e-8)
-  expect_equal(look$decision, c("open", "above", "above", "above"))
-  expect_equal(sequential_look(5, 0.03, 0.01, 0.005, 1)$decision, "open")
-  expect_equal(sequential_look(5, 0.03, 0.01, 0.005, 5.2)$decision, "below")  # log(1.052) = 0.0507
-  expect_equal(sequential_look(5, 0.03, 0.01, 0.005, 5.18)$decision, "open")
-})
-
-test_that("nothing, one pair and pairs without scatter stay open and say why; margin 0 is never undercut", {
-  look <- sequential_look(c(0, 1, 100), c(NA, 0.5, 0.5), c(NA, NA, 0), 0.01, 1)
-  expect_equal(look$decision, rep("open", 3))
-  expect_true(all(is.na(look$low)) && all(is.na(look$high_percent)))
-  expect_equal(look$reason, c("fewer than 2 pairs", "fewer than 2 pairs",
-                              "all differences are equal, their scatter is unknown"))
-  expect_equal(nrow(sequential_look(numeric(), numeric(), numeric(), 0.01)), 0)
-  expect_equal(sequential_look(50, -0.5, 0.01, 0.01, c(0))$decision, "open")
-  expect_equal(sequential_look(50, -0.5, 0.01, 0.01, 0.001)$decision, "below")
-  expect_error(sequential_look(5, 0, 1, 0.01, -1), "margin", class = "nl_error_usage")
-  expect_error(sequential_look(1.5, 0, 1, 0.01), "whole numbers", class = "nl_error_usage")
+test_that("the reference's decision follows from the interval by hand, and stays open where nothing is known", {
+  # t(0.005, 4) = 4.604095: 0.03 -+ 4.604095 x 0.01 / sqrt(5) = 0.03 -+ 0.0205901
+  d <- 0.03 + 0.01 * as.vector(scale(1:5))
+  look <- interval_of_look(d, 0.005, 0)
+  expect_equal(c(look$low_percent, look$high_percent), 100 * expm1(0.03 + c(-1, 1) * 4.604094871 * 0.01 / sqrt(5)), tolerance = 1e-8)
+  expect_equal(look$decision, "above")
+  # log(1.052) = 0.0507
+  decision <- function(...) interval_of_look(...)$decision
+  expect_equal(c(decision(d, 0.005, 1), decision(d, 0.005, 5.2), decision(d, 0.005, 5.18)), c("open", "below", "open"))
+  expect_equal(c(decision(numeric(), 0.01, 1), decision(0.5, 0.01, 1), decision(rep(0.5, 100), 0.01, 1), decision(d - 1, 0.01, 0)), rep("open", 4))
 })
 
 # ---- launches

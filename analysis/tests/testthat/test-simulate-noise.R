@@ -87,7 +87,7 @@ test_that("wander shows in time and base, lost time in time and preempted, scatt
 })
 
 test_that("models add up, in any number, and parameters come from the list, the arguments or the table", {
-  model <- function(...) with_parameters(..., table = noise_models, argument = "noise")
+  model <- function(...) with_parameters(..., table = noise_models)
   expect_equal(model("white"), list(white = list(sd = 0.004)))
   expect_equal(model("white", defaults = list(white = list(sd = 1))), list(white = list(sd = 1)))
   expect_equal(model(list(white = list(sd = 2), drift = list()), defaults = list(white = list(sd = 1)))$white$sd, 2)
@@ -96,15 +96,4 @@ test_that("models add up, in any number, and parameters come from the list, the 
   noise <- list(ar1 = list(phi = 0.1), pareto = list(), white = list(sd = 0.5))
   by_list <- simulated_campaign(pairs = 5, noise = noise)$rows
   expect_identical(by_argument, by_list)
-})
-
-test_that("unknown models, parameters and values are refused by name", {
-  refused <- function(pattern, ...) expect_error(simulated_campaign(pairs = 1, ...), pattern, class = "nl_error_usage")
-  refused("'noise': got pink", noise = "pink")
-  refused("'noise\\$ar1': got sigma, wanted sd, phi", noise = list(ar1 = list(sigma = 1)))
-  refused("'noise\\$agent\\$duty': got 2, wanted a number from 0 to 1", noise = list(agent = list(duty = 2)))
-  refused("'response': got cubic", response = "cubic")
-  refused("'response': got linear, power *, wanted one shape", response = c("linear", "power"))
-  refused("'seed'", seed = 0.5)
-  refused("'coin_seed'", coin_seed = 3e6)
 })

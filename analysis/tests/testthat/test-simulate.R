@@ -14,13 +14,6 @@ test_that("the truth is returned in the units of the analysis", {
   expect_equal(truth$slowdown_percent, 1.5 * c(0, 1.02))
 })
 
-test_that("an existing launch is not overwritten and bad arguments are refused", {
-  dir <- local_campaign(pairs = 2)
-  expect_error(simulate_campaign(dir, pairs = 2), "exists already", class = "nl_error_usage")
-  expect_error(simulate_campaign(tempfile(), pairs = 0), "'pairs'", class = "nl_error_usage")
-  expect_error(simulate_campaign(tempfile(), design = "other"), "'design'", class = "nl_error_usage")
-})
-
 test_that("factors of treatment are crossed, and several CPUs are loaded each at the level", {
   dir <- tempfile()
   truth <- simulate_campaign(dir, pairs = 3, levels_percent = c(0, 1), kinds = c("spin", "cache"),
@@ -46,15 +39,13 @@ test_that("patterns other than periodic have a varying number of bursts with the
   }
 })
 
-test_that("synchronised starts, and their raw file, follow from the seed too, and need a way to start", {
+test_that("synchronised starts, and their raw file, follow from the seed, too", {
   read <- function(seed) {
     dir <- local_starts(raw = "starts.bin", seed = seed, late_rank = 1, nodes = 2)
     lapply(list.files(dir, "csv$|bin$", recursive = TRUE, full.names = TRUE), function(f) readBin(f, "raw", file.size(f)))
   }
   expect_identical(read(1), read(1))
   expect_false(identical(read(1), read(2)))
-  expect_error(simulate_campaign(tempfile(), raw = "starts.bin"), "'raw'", class = "nl_error_usage")
-  expect_error(simulate_campaign(tempfile(), start = "leap"), "'start'", class = "nl_error_usage")
 })
 
 test_that("a campaign in memory is what the reader makes of the files", {
@@ -81,8 +72,6 @@ test_that("a campaign in memory is analyzed and printed, killed or not", {
   expect_match(campaign$notes, "sim-1: was killed", all = FALSE)
   expect_s3_class(campaign, "nl_campaign")
   expect_match(format_verdicts(analyze_campaign(campaign)), "not detected", all = FALSE)
-  expect_error(simulated_campaign(5), "by name", class = "nl_error_usage")
-  expect_error(simulated_campaign(start = "window"), "got start", class = "nl_error_usage")
 })
 
 # A placebo treats nothing, so what is left is the machine.

@@ -70,27 +70,16 @@ fractional_noise <- function(white, exponent) {
   Re(product[seq_len(n)]) / size
 }
 
-# What a user asked for, names or a list of parameters by name, as a list of complete models. `defaults`: a list
-# like it.
-with_parameters <- function(wanted, table, argument, defaults = list()) {
+# What was asked for, names or a list of parameters by name, as a list of complete models. `defaults`: a list like it.
+with_parameters <- function(wanted, table, defaults = list()) {
   if (is.character(wanted)) wanted <- stats::setNames(rep(list(list()), length(wanted)), wanted)
-  known <- is.list(wanted) && all(names(wanted) %in% names(table)) && length(names(wanted)) == length(wanted) &&
-    !anyDuplicated(names(wanted))
-  check_argument(known, argument, names(wanted) %||% wanted, paste("some of", paste(names(table), collapse = ", ")))
+  stopifnot(names(wanted) %in% names(table), !anyDuplicated(names(wanted)))
   lapply(stats::setNames(names(wanted), names(wanted)), function(name) {
     limits <- table[[name]]$parameters
     values <- lapply(limits, `[[`, 1)
-    values[names(defaults[[name]])] <- defaults[[name]]
-    odd <- setdiff(names(wanted[[name]]), names(limits))
-    check_argument(length(odd) == 0, paste0(argument, "$", name), odd,
-                   paste(c(names(limits), if (length(limits) == 0) "no parameter"), collapse = ", "))
-    values[names(wanted[[name]])] <- wanted[[name]]
-    for (key in names(limits)) {
-      range <- limits[[key]][2:3]
-      ok <- is_number(values[[key]]) && values[[key]] >= range[1] && values[[key]] <= range[2]
-      check_argument(ok, paste0(argument, "$", name, "$", key), values[[key]],
-                     sprintf("a number from %g to %g", range[1], range[2]))
-    }
+    given <- c(defaults[[name]], wanted[[name]])
+    values[names(given)] <- given
+    for (key in names(values)) stopifnot(key %in% names(limits), values[[key]] >= limits[[key]][2], values[[key]] <= limits[[key]][3])
     values
   })
 }

@@ -1,72 +1,68 @@
-#' Simulate a campaign with known truth
-#'
-#' Writes a campaign directory as the detector does (docs/reference/formats.md), for tests and for learning what
-#' the analysis can see. Per half: the machine has its noise, by default a base speed that wanders
-#' (AR(1) in the log), a heavy-tailed background and scatter; the on half is slower by
-#' `slowdown_percent` and loses `level + cost_ns * bursts` of CPU time to the generator. Factors of
-#' treatment are crossed. In patterns other than `periodic` the number of bursts in an on half is drawn
-#' (its mean is that of the periodic one), and with it the load and the slowdown.
-#'
-#' `seed` draws the machine: its noise belongs to the time slots (and launches), whatever runs in them.
-#' `coin_seed` draws the schedule: the order of cells and arms. The same `seed` with another `coin_seed` is the
-#' same machine under another randomisation.
-#'
-#' @param dir Character, length 1: campaign directory, made if need be. A launch id must be new.
-#' @param operations Character, length >= 1; `bytes` numeric, length 1 or that of `operations`.
-#' @param bytes Message size in bytes.
-#' @param levels_percent Numeric: requested levels, percent of one CPU.
-#' @param pairs Pairs (sets, loops) per operation and level, length 1.
-#' @param launches Number of launches, length 1; in design `launches` of sets of launches.
-#' @param design `lockin`, `blocks`, `single` or `launches`. In `launches` each launch has one loop per operation
-#'   and one arm (off, or one treatment at one level); each set of launches holds every arm once, in random
-#'   order. These launches are written as of design `single`, with `options.arms` and `options.set`.
-#' @param slowdown_percent Numeric, length 1 or that of `levels_percent`: true slowdown; NULL: as `response`
-#'   says.
-#' @param amplification True slowdown over preempted share, length 1 (or one per operation).
-#' @param cost_ns True cost of an interruption beyond the load, ns, length 1.
-#' @param half_period_ns,period_ns Length of a half and of the noise period, ns, length 1.
-#' @param operation_ns Time of one operation, ns, length 1 or that of `operations`.
-#' @param ranks Number of ranks, length 1.
-#' @param wander_sd,wander_phi Innovation SD (log) and coefficient of the AR(1) base speed, length 1: `sd` and
-#'   `phi` of the noise `ar1` unless `noise` has others.
-#' @param jitter_sd SD of the log loop time of a half, length 1: `sd` of the noise `white`.
-#' @param spike_rate Chance that a half loses a Pareto-distributed background spike, length 1: `rate` of the
-#'   noise `pareto`.
-#' @param launch_sd SD (log) of the slowdown between launches, length 1.
-#' @param base_sd SD (log) of the base speed between launches, length 1.
-#' @param arms One of `both`, `off`, `on`: which arms each launch has (`single` only may lack one).
-#' @param ended `complete`, `interrupted`, or NA for a killed launch.
-#' @param seed Whole number up to 2e6, length 1: the same seed writes the same rows.
-#' @param prefix Character, length 1: launch ids are `<prefix>-1`, `<prefix>-2`, ...
-#' @param kinds,patterns,placements,phases Character, length >= 1: the words of each factor of treatment;
-#'   all combinations are run. A placement of several CPUs (`rank:0+rank:1`; `all`: those of all ranks) is
-#'   loaded on each at the level.
-#' @param treatment_factor Numeric, length 1 or one per treatment (phase varies fastest, kind slowest):
-#'   times the slowdown.
-#' @param start How operations are started, length 1: `loop`, or with synchronised starts `barrier`, `window` or
-#'   `round`. These write every start of every rank to memory first: keep `half_period_ns` short.
-#' @param raw Character, length 1: name of the file for every start of every rank; NULL: none.
-#' @param nodes Number of nodes that the ranks are spread over, length 1. In synchronised starts the clocks of all
-#'   but the first are off by some ms and drift.
-#' @param noise_nodes Numbers of the nodes, from 1, that the load is on: on the last rank of each.
-#' @param external Name of a treatment from outside, length 1, which has no level: it replaces `levels_percent` and the
-#'   four factors of treatment, and slows by `slowdown_percent` (NULL: 1). NULL: none.
-#' @param late_rank Rank that is some microseconds behind the others in every third synchronised start; NULL: none.
-#' @param noise Character, length >= 0: names in `noise_models`, whose noise adds up; or a list
-#'   by these names of lists of parameters, such as
-#'   `list(one_over_f = list(sd = 0.01, exponent = 1.2), white = list())`.
-#' @param response How the slowdown depends on the preempted share, length 1: a name in `response_models`, or a
-#'   list as for `noise`.
-#' @param coin_seed Whole number up to 2e6, length 1: draws the schedule.
-#' @return Invisibly a data frame with the truth per operation, treatment and level: `operation`, `bytes`,
-#'   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent`, `slowdown_percent`,
-#'   `preempted_percent` (of one CPU), `cost_ns`.
-#' @examples
-#' dir <- file.path(tempdir(), "simulated")
-#' simulate_campaign(dir, pairs = 10, levels_percent = c(0, 1), seed = 1)
-#' list.files(dir, recursive = TRUE)
-#' unlink(dir, recursive = TRUE)
-#' @export
+schema_known <- 2L
+
+# Simulate a campaign with known truth
+#
+# Writes a campaign directory as the detector does (docs/reference/formats.md), for tests and for learning what
+# the analysis can see. Per half: the machine has its noise, by default a base speed that wanders
+# (AR(1) in the log), a heavy-tailed background and scatter; the on half is slower by
+# `slowdown_percent` and loses `level + cost_ns * bursts` of CPU time to the generator. Factors of
+# treatment are crossed. In patterns other than `periodic` the number of bursts in an on half is drawn
+# (its mean is that of the periodic one), and with it the load and the slowdown.
+#
+# `seed` draws the machine: its noise belongs to the time slots (and launches), whatever runs in them.
+# `coin_seed` draws the schedule: the order of cells and arms. The same `seed` with another `coin_seed` is the
+# same machine under another randomisation.
+#
+# @param dir Character, length 1: campaign directory, made if need be. A launch id must be new.
+# @param operations Character, length >= 1; `bytes` numeric, length 1 or that of `operations`.
+# @param bytes Message size in bytes.
+# @param levels_percent Numeric: requested levels, percent of one CPU.
+# @param pairs Pairs (sets, loops) per operation and level, length 1.
+# @param launches Number of launches, length 1; in design `launches` of sets of launches.
+# @param design `lockin`, `blocks`, `single` or `launches`. In `launches` each launch has one loop per operation
+#   and one arm (off, or one treatment at one level); each set of launches holds every arm once, in random
+#   order. These launches are written as of design `single`, with `options.arms` and `options.set`.
+# @param slowdown_percent Numeric, length 1 or that of `levels_percent`: true slowdown; NULL: as `response`
+#   says.
+# @param amplification True slowdown over preempted share, length 1 (or one per operation).
+# @param cost_ns True cost of an interruption beyond the load, ns, length 1.
+# @param half_period_ns,period_ns Length of a half and of the noise period, ns, length 1.
+# @param operation_ns Time of one operation, ns, length 1 or that of `operations`.
+# @param ranks Number of ranks, length 1.
+# @param wander_sd,wander_phi Innovation SD (log) and coefficient of the AR(1) base speed, length 1: `sd` and
+#   `phi` of the noise `ar1` unless `noise` has others.
+# @param jitter_sd SD of the log loop time of a half, length 1: `sd` of the noise `white`.
+# @param spike_rate Chance that a half loses a Pareto-distributed background spike, length 1: `rate` of the
+#   noise `pareto`.
+# @param launch_sd SD (log) of the slowdown between launches, length 1.
+# @param base_sd SD (log) of the base speed between launches, length 1.
+# @param arms One of `both`, `off`, `on`: which arms each launch has (`single` only may lack one).
+# @param ended `complete`, `interrupted`, or NA for a killed launch.
+# @param seed Whole number up to 2e6, length 1: the same seed writes the same rows.
+# @param prefix Character, length 1: launch ids are `<prefix>-1`, `<prefix>-2`, ...
+# @param kinds,patterns,placements,phases Character, length >= 1: the words of each factor of treatment;
+#   all combinations are run. A placement of several CPUs (`rank:0+rank:1`; `all`: those of all ranks) is
+#   loaded on each at the level.
+# @param treatment_factor Numeric, length 1 or one per treatment (phase varies fastest, kind slowest):
+#   times the slowdown.
+# @param start How operations are started, length 1: `loop`, or with synchronised starts `barrier`, `window` or
+#   `round`. These write every start of every rank to memory first: keep `half_period_ns` short.
+# @param raw Character, length 1: name of the file for every start of every rank; NULL: none.
+# @param nodes Number of nodes that the ranks are spread over, length 1. In synchronised starts the clocks of all
+#   but the first are off by some ms and drift.
+# @param noise_nodes Numbers of the nodes, from 1, that the load is on: on the last rank of each.
+# @param external Name of a treatment from outside, length 1, which has no level: it replaces `levels_percent` and the
+#   four factors of treatment, and slows by `slowdown_percent` (NULL: 1). NULL: none.
+# @param late_rank Rank that is some microseconds behind the others in every third synchronised start; NULL: none.
+# @param noise Character, length >= 0: names in `noise_models`, whose noise adds up; or a list
+#   by these names of lists of parameters, such as
+#   `list(one_over_f = list(sd = 0.01, exponent = 1.2), white = list())`.
+# @param response How the slowdown depends on the preempted share, length 1: a name in `response_models`, or a
+#   list as for `noise`.
+# @param coin_seed Whole number up to 2e6, length 1: draws the schedule.
+# @return Invisibly a data frame with the truth per operation, treatment and level: `operation`, `bytes`,
+#   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent`, `slowdown_percent`,
+#   `preempted_percent` (of one CPU), `cost_ns`.
 simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
                               levels_percent = c(0, 0.1, 0.3, 1), pairs = 200, launches = 1,
                               design = "lockin", slowdown_percent = NULL, amplification = 1.5,
@@ -78,32 +74,19 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
                               treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL, nodes = 1,
                               late_rank = NULL, noise = c("ar1", "pareto", "white"), response = "linear",
                               coin_seed = seed, noise_nodes = 1, external = NULL) {
-  check_argument(is_text(dir), "dir", dir, "one directory name")
-  check_argument(start %in% start_modes, "start", start, paste(start_modes, collapse = ", "))
-  check_argument(is.null(raw) || is_text(raw) && start != "loop", "raw", raw, "a file name, with synchronised starts")
+  stopifnot(is_text(dir), start %in% start_modes, is.null(raw) || start != "loop")
   model <- simulation_model(as.list(environment()))
   each_launch(model, function(id, launch) simulate_launch(file.path(dir, id), id, launch))
   invisible(truth_frame(model))
 }
 
-#' Simulate a campaign in memory
-#'
-#' What [read_campaign()] makes of the files of [simulate_campaign()] with the same arguments, without the files: fast
-#' enough for thousands of campaigns. Histograms, ranks and what belongs to synchronised starts are left empty.
-#'
-#' @param ... Arguments of [simulate_campaign()] by name, but `dir`, `start`, `raw`, `nodes`, `noise_nodes` and `late_rank`.
-#' @return An `nl_campaign` as from [read_campaign()], with the value of [simulate_campaign()] as attribute `truth`.
-#' @examples
-#' campaign <- simulated_campaign(levels_percent = c(0, 1), pairs = 50, noise = c("one_over_f", "white"), seed = 1)
-#' analyze_campaign(campaign, channels = "time")$verdicts[, c("level_requested_percent", "verdict")]
-#' attr(campaign, "truth")$slowdown_percent
-#' @export
+# In memory: what read_campaign() makes of the files of simulate_campaign() with the same arguments (by name, but `dir`, `start`, `raw`, `nodes`,
+# `noise_nodes` and `late_rank`), fast enough for thousands of campaigns. Histograms, ranks and what belongs to synchronised starts are left
+# empty; the truth is the attribute `truth`.
 simulated_campaign <- function(...) {
   given <- list(...)
   known <- setdiff(names(formals(simulate_campaign)), c("dir", "start", "raw", "nodes", "noise_nodes", "late_rank"))
-  odd <- if (is.null(names(given))) seq_along(given) else which(!names(given) %in% known)
-  check_argument(length(odd) == 0, "...", c(names(given)[odd], "an argument without a name")[1],
-                 "the arguments of simulate_campaign(), by name, but those of files and of synchronised starts")
+  stopifnot(names(given) %in% known)
   arguments <- lapply(formals(simulate_campaign)[c(known, "start", "nodes", "noise_nodes")], function(x) if (is.name(x)) x else eval(x))
   arguments[names(given)] <- given
   if (is.name(arguments$coin_seed)) arguments$coin_seed <- arguments$seed
@@ -138,33 +121,21 @@ rows_as_read <- function(rows, model) {
   rows
 }
 
-# The arguments, checked, and what follows from them: `truth` (a list of columns, one value per operation, treatment and
-# level), `noise`, `response`.
+# The arguments, and what follows from them: `truth` (a list of columns, one value per operation, treatment and level), `noise`, `response`.
 simulation_model <- function(model) {
-  check_argument(is_number(model$pairs, 0), "pairs", model$pairs, "a number above 0")
-  check_argument(model$design %in% c(names(designs), "launches"), "design", model$design,
-                 paste(c(names(designs), "launches"), collapse = ", "))
-  check_numeric(model$levels_percent, "levels_percent")
-  noisy <- model$noise_nodes
-  check_argument(is.numeric(noisy) && length(noisy) > 0 && all(noisy %in% seq_len(model$nodes)), "noise_nodes", noisy,
-                 paste("numbers of nodes from 1 to", model$nodes))
+  stopifnot(model$pairs > 0, model$design %in% c(names(designs), "launches"), model$noise_nodes %in% seq_len(model$nodes), abs(model$seed) <= 2e6,
+            abs(model$coin_seed) <= 2e6)
   if (!is.null(model$external)) model <- simulated_external(model)
-  for (key in c("seed", "coin_seed")) {
-    ok <- is_number(model[[key]], -2e6, 2e6) && model[[key]] == round(model[[key]])
-    check_argument(ok, key, model[[key]], "a whole number up to 2e6")
-  }
-  model$noise <- with_parameters(model$noise, noise_models, "noise", list(
+  model$noise <- with_parameters(model$noise, noise_models, list(
     ar1 = list(sd = model$wander_sd, phi = model$wander_phi), pareto = list(rate = model$spike_rate),
     white = list(sd = model$jitter_sd)
   ))
-  response <- with_parameters(model$response, response_models, "response")
-  check_argument(length(response) == 1, "response", names(response), "one shape")
-  model$truth <- simulated_truth(model, response)
+  model$truth <- simulated_truth(model, with_parameters(model$response, response_models))
   model
 }
 
 simulated_external <- function(model) {
-  check_argument(is_text(model$external) && grepl(text_pattern, model$external), "external", model$external, text_wanted)
+  stopifnot(grepl(text_pattern, model$external))
   model[c("kinds", "patterns", "placements", "phases")] <- c(model$external, rep(no_word, 3))
   model$levels_percent <- no_level
   model$slowdown_percent <- model$slowdown_percent %||% 1
@@ -206,7 +177,7 @@ truth_frame <- function(model) {
 # Calls `make` for each launch, with its id and its model, under the launch's own random numbers.
 each_launch <- function(model, make) {
   each <- launch_models(model)
-  check_argument(length(each) < 1000, "launches", length(each), "fewer than 1000 launches in all")
+  stopifnot(length(each) < 1000)
   ids <- paste0(model$prefix, "-", seq_along(each))
   lapply(stats::setNames(seq_along(each), ids), function(i) {
     launch <- each[[i]]
