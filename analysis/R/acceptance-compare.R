@@ -80,7 +80,7 @@ change_rows <- function(a, b, margins, alpha, power) {
          high = ifelse(wide, scaled(b_ends$high) - scaled(a_ends$low), estimate + reach))
   }
   sign <- ifelse(a$worse == "less", -1, 1)
-  border <- margin_of(margins, margin_kinds(a$check, a$metric, a$unit), a$value, ifelse(log_scale, "log", "linear"), a$worse)
+  border <- margin_of(margins, margin_kinds(a$check, a$metric), a$value, ifelse(log_scale, "log", "linear"), a$worse)
   p_worse <- stats::pt((sign * estimate - border) / se, df, lower.tail = FALSE)
   one <- ends(alpha)
   two <- ends(alpha / 2)
@@ -96,7 +96,7 @@ change_rows <- function(a, b, margins, alpha, power) {
   low <- ifelse(sign > 0, strict$low, -strict$high)
   verdict[exact & !is.na(low) & low > border] <- "fail"
   changed <- p_holm <= alpha | exact & (strict$low > 0 | strict$high < 0)
-  data.frame(a[c(figure_key, "what", "entity", "unit")], kind = margin_kinds(a$check, a$metric, a$unit), value_a = a$value,
+  data.frame(a[c(figure_key, "what", "entity", "unit")], kind = margin_kinds(a$check, a$metric), value_a = a$value,
              value_b = b$value, effect = shown(estimate), ci_low = shown(two$low), ci_high = shown(two$high),
              effect_unit = ifelse(log_scale, "percent", ifelse(a$unit == "percent", "points", a$unit)), margin = abs(shown(sign * border)),
              detection_limit = shown(limit), p_two_sided = p_two, p_holm = p_holm,
@@ -228,7 +228,7 @@ series_change <- function(part, margins, alpha = 0.01) {
   y <- to_scale(part$value, scale, worse)
   n <- length(y)
   first <- stats::median(part$value)
-  border <- margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]), first, scale, worse)
+  border <- margin_of(margins, margin_kinds(part$check[1], part$metric[1]), first, scale, worse)
   row <- data.frame(name = part$name[1], nights = n, before = NA_real_, after = NA_real_, unit = part$unit[1], since = "", scale = scale,
                     score = 0, border = border, se = NA_real_, df = NA_real_,
                     p = NA_real_, p_margin = NA_real_, bounded = FALSE, inside = FALSE, effect_unit = if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1])

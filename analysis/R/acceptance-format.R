@@ -240,7 +240,7 @@ reframe_references <- function(result) {
   f$name <- figure_name(f)
   worst <- f[order(f$name, ifelse(f$worse == "more", -f$value, f$value)), ]
   worst <- worst[!duplicated(worst$name) & worst$value > 0, ]
-  allowed <- margin_of(result$margins, margin_kinds(worst$check, worst$metric, worst$unit), worst$value, "linear",
+  allowed <- margin_of(result$margins, margin_kinds(worst$check, worst$metric), worst$value, "linear",
                        worst$worse) / worst$value
   rows <- lapply(seq_len(nrow(worst)), function(i) {
     bound <- round(allowed[i], 4)

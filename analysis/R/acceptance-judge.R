@@ -62,7 +62,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   judgements$todo <- ifelse(judgements$verdict == "pass", "", vapply(acceptance_checks[judgements$check], `[[`, "", "todo"))
   figures$verdict <- figure_verdicts(figures, judgements)
   checks <- check_table(acceptance, figures, judgements)
-  kinds <- unique(margin_kinds(comparisons$check, comparisons$metric, comparisons$unit))
+  kinds <- unique(margin_kinds(comparisons$check, comparisons$metric))
   result <- list(judged = what_was_judged(judgements), checks = checks, judgements = judgements, figures = figures,
                  comparisons = comparisons, margins = margins, self_check = self_check,
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, alpha),
@@ -310,7 +310,7 @@ shown_figure <- function(figures, deciding, about) {
       acceptance_measures$check == deciding$check[1]], 1, -1)
   share <- deciding$p_holm
   top <- deciding[order(deciding$kind %in% c("node", "link"), !(deciding$metric %in% about$head),
-                        !(deciding$variant %in% about$variants[1]), share, deciding$value * turn), ][1, ]
+                        !(deciding$variant %in% about$best[1]), share, deciding$value * turn), ][1, ]
   known <- figures[match(figure_id(top), figure_id(figures)), ]
   if (!is.na(known$check) && is.na(top$ci_low)) top[c("value", "ci_low", "ci_high")] <- known[c("value", "ci_low", "ci_high")]
   top
@@ -319,9 +319,9 @@ shown_figure <- function(figures, deciding, about) {
 # The figure that stands for a check: of its best variant and the asked size, the worst node or pair.
 headline <- function(figures, about) {
   if (is.null(about$head)) return(figures[0, ])
-  rows <- figures[figures$metric == about$head & figures$variant %in% about$variants, ]
+  rows <- figures[figures$metric == about$head & figures$variant %in% about$best, ]
   if (nrow(rows) == 0) return(rows)
-  rows <- rows[rows$variant == intersect(about$variants, rows$variant)[1], ]
+  rows <- rows[rows$variant == intersect(about$best, rows$variant)[1], ]
   if (!is.null(about$size) && !all(is.na(rows$size))) {
     rows <- rows[rows$size == (if (about$size == "least") min(rows$size) else max(rows$size)), ]
   }

@@ -1,88 +1,117 @@
-# What an acceptance campaign measures: one row per figure, and one per check.
+# What an acceptance campaign measures: one row per kind of figure, one per figure, and one per check.
 
-# `worse`: the direction in which a figure is worse. `scale`: on which differences are tested; where a value is not above 0,
-# linear. `of`: whose figure it is (cluster, node, pair); several values of a node in one repetition become one by `combine`.
-# `compared`: node against node; `placed`: it depends on a node's place in the order of ranks.
-measure <- function(check, metric, what, worse, scale, of, combine = "mean", compared = FALSE, placed = FALSE, name = metric) {
-  data.frame(check = check, metric = metric, what = what, worse = worse, scale = scale, of = of, combine = combine, compared = compared,
-             placed = placed, name = name)
+# `worse`: the direction in which such a figure is worse. `scale`: on which differences are tested; where a value is not above 0, linear.
+# How much worse still counts as the same: `percent` of the value that it is held against; never less than `floor` (in `unit`), so that 0.05 %
+# and 0.1 % of a CPU are the same.
+figure_kind <- function(kind, percent, floor, unit, what, worse = "more", scale = "log") {
+  data.frame(kind = kind, percent = percent, floor = floor, unit = unit, what = what, worse = worse, scale = scale)
 }
 
-acceptance_measures <- do.call(rbind, list(
-  measure("latency", "half_round_trip", "half a round trip", "more", "log", "pair", compared = TRUE),
-  measure("bandwidth", "one_way", "bandwidth, one way at a time", "less", "log", "pair", compared = TRUE),
-  measure("bandwidth", "two_way", "bandwidth, both ways at once", "less", "log", "pair", compared = TRUE),
-  measure("opcost", "published", "cost of an operation, timer and barrier taken out", "more", "linear", "cluster"),
-  measure("opcost", "synchronised", "time of an operation, synchronised starts", "more", "log", "cluster"),
-  measure("opcost", "synchronised_p50", "median time of an operation, synchronised starts", "more", "log", "cluster"),
-  measure("opcost", "clock_cost", "cost of reading the timer (DT)", "more", "log", "cluster"),
-  measure("opcost", "barrier_cost", "cost of a barrier (DB)", "more", "log", "cluster"),
-  measure("completeness", "coefficient", "completeness coefficient F_e", "less", "log", "cluster"),
-  measure("completeness", "link_speed", "speed of one pair alone (S)", "less", "log", "cluster"),
-  measure("completeness", "exchange", "exchange of all with all (T_e)", "more", "log", "cluster"),
-  measure("completeness", "own_exchange", "a node's part in the exchange of all with all", "more", "log", "node", compared = TRUE,
-          placed = TRUE),
-  measure("topology", "total", "bandwidth over all channels", "less", "log", "cluster"),
-  measure("topology", "per_channel", "bandwidth of a channel", "less", "log", "cluster"),
-  measure("quantum", "lost", "time lost by a fixed-work quantum", "more", "linear", "node", compared = TRUE),
-  measure("quantum", "quantum", "time of a fixed-work quantum", "more", "log", "node", compared = TRUE),
-  measure("quantum", "preempted", "CPU time taken by others", "more", "linear", "node"),
-  measure("quantum", "steal", "taken by the hypervisor", "more", "linear", "node"),
-  measure("detour", "lost", "time lost in detours", "more", "linear", "node", compared = TRUE),
-  measure("detour", "lost", "time lost in detours, worst CPU", "more", "linear", "node", "max", compared = TRUE, name = "lost_worst_cpu"),
-  measure("detour", "detours", "detours per second of a CPU", "more", "linear", "node"),
-  measure("detour", "longest", "longest detour", "more", "log", "node", "max"),
-  measure("detour", "base", "a turn of the clock loop", "more", "log", "node", compared = TRUE),
-  measure("detour", "preempted", "CPU time taken by others", "more", "linear", "node"),
-  measure("detour", "steal", "taken by the hypervisor", "more", "linear", "node"),
-  measure("collective", "p50", "median time, synchronised starts", "more", "log", "cluster"),
-  measure("collective", "p99", "99 % of the times are below", "more", "log", "cluster"),
-  measure("collective", "p99.9", "99.9 % of the times are below", "more", "log", "cluster"),
-  measure("collective", "mean", "mean time, synchronised starts", "more", "log", "cluster"),
-  measure("collective", "longest", "longest time", "more", "log", "cluster"),
-  measure("collective", "above_twice_median", "share of time above twice the median", "more", "linear", "cluster"),
-  measure("collective", "late_starts", "starts that were late", "more", "linear", "cluster"),
-  measure("collective", "last_start", "starts in which the node was last", "more", "linear", "node", "sum"),
-  measure("collective", "last_end", "starts that the node ended last", "more", "linear", "node", "sum"),
-  measure("collective", "last_start_cost", "what the node's late starts cost, per start", "more", "linear", "node", "sum"),
-  measure("collective", "last_end_cost", "what the node's late ends cost, per start", "more", "linear", "node", "sum", compared = TRUE,
-          placed = TRUE),
-  measure("others", "taken", "CPU time that other tasks took", "more", "linear", "node"),
-  measure("kernels", "time", "time of a load kernel", "more", "log", "cluster")
+acceptance_margins <- do.call(rbind, list(
+  figure_kind("latency", 10, 50, "ns", "times of messages"),
+  figure_kind("bandwidth", 10, 0, "bytes_per_s", "speeds", "less"),
+  figure_kind("work", 3, 0, "ns", "times of a fixed amount of work"),
+  figure_kind("share", 20, 0.2, "percent", "shares of time or of starts", scale = "linear"),
+  figure_kind("rate", 50, 100, "per_s", "events per second", scale = "linear"),
+  figure_kind("collective", 20, 1000, "ns", "times of collectives and what one node costs them"),
+  figure_kind("longest", 100, 1e5, "ns", "longest times and quantiles"),
+  figure_kind("ratio", 5, 0.02, "ratio", "ratios", "less"),
+  figure_kind("scale", 5, 0, "percent", "what a node's noise would cost 1,000 such nodes that synchronise every 1 ms: of the program's time",
+              scale = "linear")
 ))
+
+# `of`: whose figure it is (cluster, node, pair); several values of a node in one repetition become one by `combine`. `compared`: node
+# against node; `placed`: it depends on a node's place in the order of ranks.
+measure <- function(check, metric, kind, what, of, combine = "mean", compared = FALSE, placed = FALSE, name = metric, scale = NULL) {
+  about <- acceptance_margins[match(kind, acceptance_margins$kind), ]
+  data.frame(check = check, metric = metric, kind = kind, what = what, worse = about$worse,
+             scale = if (is.null(scale)) about$scale else scale, unit = about$unit, of = of, combine = combine, compared = compared, placed = placed, name = name)
+}
 
 # Quantiles of a node's detours, from its merged histogram: one value per launch.
 detour_quantiles <- c(p50 = 0.5, p90 = 0.9, p99 = 0.99, p99.9 = 0.999, p99.99 = 0.9999, p99.999 = 0.99999)
 
-# In the order of the table for people. `head`: the figure that stands for the check, by variants, the best first; `todo`: what
-# to look at when it fails.
+acceptance_measures <- do.call(rbind, list(
+  measure("latency", "half_round_trip", "latency", "half a round trip", "pair", compared = TRUE),
+  measure("bandwidth", "one_way", "bandwidth", "bandwidth, one way at a time", "pair", compared = TRUE),
+  measure("bandwidth", "two_way", "bandwidth", "bandwidth, both ways at once", "pair", compared = TRUE),
+  measure("opcost", "published", "collective", "cost of an operation, timer and barrier taken out", "cluster", scale = "linear"),
+  measure("opcost", "synchronised", "collective", "time of an operation, synchronised starts", "cluster"),
+  measure("opcost", "synchronised_p50", "collective", "median time of an operation, synchronised starts", "cluster"),
+  measure("opcost", "clock_cost", "collective", "cost of reading the timer (DT)", "cluster"),
+  measure("opcost", "barrier_cost", "collective", "cost of a barrier (DB)", "cluster"),
+  measure("completeness", "coefficient", "ratio", "completeness coefficient F_e", "cluster"),
+  measure("completeness", "link_speed", "bandwidth", "speed of one pair alone (S)", "cluster"),
+  measure("completeness", "exchange", "collective", "exchange of all with all (T_e)", "cluster"),
+  measure("completeness", "own_exchange", "collective", "a node's part in the exchange of all with all", "node", compared = TRUE, placed = TRUE),
+  measure("topology", "total", "bandwidth", "bandwidth over all channels", "cluster"),
+  measure("topology", "per_channel", "bandwidth", "bandwidth of a channel", "cluster"),
+  measure("quantum", "lost", "share", "time lost by a fixed-work quantum", "node", compared = TRUE),
+  measure("quantum", "quantum", "work", "time of a fixed-work quantum", "node", compared = TRUE),
+  measure("quantum", "preempted", "share", "CPU time taken by others", "node"),
+  measure("quantum", "steal", "share", "taken by the hypervisor", "node"),
+  measure("detour", "lost", "share", "time lost in detours", "node", compared = TRUE),
+  measure("detour", "lost", "share", "time lost in detours, worst CPU", "node", "max", compared = TRUE, name = "lost_worst_cpu"),
+  measure("detour", "detours", "rate", "detours per second of a CPU", "node"),
+  measure("detour", "longest", "longest", "longest detour", "node", "max"),
+  measure("detour", "base", "work", "a turn of the clock loop", "node", compared = TRUE),
+  measure("detour", "preempted", "share", "CPU time taken by others", "node"),
+  measure("detour", "steal", "share", "taken by the hypervisor", "node"),
+  measure("detour", names(detour_quantiles), "longest", paste(100 * detour_quantiles, "% of the detours are below"), "node"),
+  measure("collective", "p50", "collective", "median time, synchronised starts", "cluster"),
+  measure("collective", "p99", "longest", "99 % of the times are below", "cluster"),
+  measure("collective", "p99.9", "longest", "99.9 % of the times are below", "cluster"),
+  measure("collective", "mean", "collective", "mean time, synchronised starts", "cluster"),
+  measure("collective", "longest", "longest", "longest time", "cluster"),
+  measure("collective", "above_twice_median", "share", "share of time above twice the median", "cluster"),
+  measure("collective", "late_starts", "share", "starts that were late", "cluster"),
+  measure("collective", "last_start", "share", "starts in which the node was last", "node", "sum"),
+  measure("collective", "last_end", "share", "starts that the node ended last", "node", "sum"),
+  measure("collective", "last_start_cost", "collective", "what the node's late starts cost, per start", "node", "sum", scale = "linear"),
+  measure("collective", "last_end_cost", "collective", "what the node's late ends cost, per start", "node", "sum", compared = TRUE,
+          placed = TRUE, scale = "linear"),
+  measure("others", "taken", "share", "CPU time that other tasks took", "node"),
+  measure("scale", "slowdown", "share", "slowdown of many such nodes", "node"),
+  measure("kernels", "time", "work", "time of a load kernel", "cluster")
+))
+
+# In the order of the table for people. `head`: the figure that stands for the check, by `best`, variants in the order in which they are
+# preferred; `variants`: a closed list, so that a limit on one that there is not is refused (tests/cli/analyze.bats compares it with the tables
+# of noiselab-accept), by default that; `todo`: what to look at when it fails.
+about_check <- function(what, todo, head = NULL, best = variants, variants = best, size = NULL) {
+  list(what = what, todo = todo, head = head, best = best, variants = variants, size = size)
+}
+
 acceptance_checks <- list(
-  integrity = list(what = "words that arrived wrong", todo = paste(
-    "take the sender's or the receiver's adapter, cable and memory out of service and repeat with noiselab-accept --checks integrity")),
-  latency = list(what = "half a round trip", head = "half_round_trip", variants = c("between", "within"), size = "least", todo = paste(
-    "compare cable, port, link speed and firmware with a good one")),
-  bandwidth = list(what = "bandwidth, one way at a time", head = "one_way", variants = c("between", "within"), size = "most", todo = paste(
-    "compare link width and speed, cable and error counters with a good one")),
-  opcost = list(what = "median time of a barrier", head = "synchronised_p50", variants = "barrier", todo = paste(
-    "compare MPI library and its tuning with the reference")),
-  completeness = list(what = "completeness coefficient F_e", head = "coefficient", variants = c("nodes", "ranks"), size = "most",
-                      todo = paste(
-    "look for oversubscribed switches and uplinks")),
-  topology = list(what = "bandwidth of a channel, complete graph", head = "per_channel", variants = "complete", size = "most", todo = paste(
-    "look for oversubscribed switches and uplinks")),
-  quantum = list(what = "time lost by a fixed-work quantum", head = "lost", variants = c("alone", "all"), todo = paste(
-    "look for services on it with noiselab record, compare clock and governor with a good node")),
-  detour = list(what = "time lost in detours", head = "lost", variants = c("alone", "all"), todo = paste(
-    "look for services and interrupts on it with noiselab record")),
-  collective = list(what = "99.9 % of barriers are below", head = "p99.9", variants = "barrier", todo = paste(
-    "see which node ends last (last_end_cost), then detours of that node")),
-  others = list(what = "CPU time that other tasks took", head = "taken", variants = "", todo = paste(
-    "end the tasks that are named, or move them to CPUs of their own")),
-  scale = list(what = "slowdown of many such nodes", head = "slowdown", variants = "", todo = paste(
-    "end what interrupts its CPUs: the tasks that are named, then interrupts; noiselab project says which bursts cost it")),
-  kernels = list(what = "time of a load kernel", head = "time", variants = c("matmul", "sort", "montecarlo"), size = "most", todo = paste(
-    "a wrong result: test memory and CPU of the nodes that took part"))
+  integrity = about_check(
+    "words that arrived wrong",
+    "take the sender's or the receiver's adapter, cable and memory out of service and repeat with noiselab-accept --checks integrity", best = NULL),
+  latency = about_check("half a round trip", "compare cable, port, link speed and firmware with a good one", "half_round_trip",
+                        c("between", "within"), c("within", "within-near", "between", "between-at-once"), "least"),
+  bandwidth = about_check("bandwidth, one way at a time", "compare link width and speed, cable and error counters with a good one", "one_way",
+                          c("between", "within"), c("within", "within-near", "between", "between-at-once"), "most"),
+  opcost = about_check("median time of a barrier", "compare MPI library and its tuning with the reference", "synchronised_p50", "barrier",
+                       c("wtime", "barrier", "allreduce-scalar", "allreduce-vector", "reduce-scalar", "reduce-vector", "bcast", "gather",
+                         "isend+wait", "send", "sendrecv", "send+recv")),
+  completeness = about_check("completeness coefficient F_e", "look for oversubscribed switches and uplinks", "coefficient", c("nodes", "ranks"),
+                             size = "most"),
+  topology = about_check("bandwidth of a channel, complete graph", "look for oversubscribed switches and uplinks", "per_channel", "complete",
+                         c("star", "ring", "complete", "grid2d", "grid3d", "hypercube"), "most"),
+  quantum = about_check("time lost by a fixed-work quantum",
+                        "look for services on it with noiselab record, compare clock and governor with a good node", "lost", c("alone", "all")),
+  detour = about_check("time lost in detours", "look for services and interrupts on it with noiselab record", "lost", c("alone", "all")),
+  collective = about_check("99.9 % of barriers are below", "see which node ends last (last_end_cost), then detours of that node", "p99.9", "barrier",
+                           c("barrier", "allreduce", "alltoall")),
+  others = about_check("CPU time that other tasks took", "end the tasks that are named, or move them to CPUs of their own", "taken", ""),
+  scale = about_check(
+    "slowdown of many such nodes",
+    "end what interrupts its CPUs: the tasks that are named, then interrupts; noiselab project says which bursts cost it", "slowdown", ""),
+  kernels = about_check("time of a load kernel", "a wrong result: test memory and CPU of the nodes that took part", "time",
+                        c("matmul", "sort", "montecarlo"), size = "most")
 )
+
+# Grids have their shape behind the name: grid2d:4x2.
+is_variant <- function(check, variant) sub("^(grid[23]d):[0-9]+(x[0-9]+)+$", "\\1", variant) %in% acceptance_checks[[check]]$variants
 
 figure_key <- c("check", "variant", "metric", "size")
 unit_key <- c(figure_key, "unit", "of", "entity", "launch", "repetition")
@@ -120,9 +149,14 @@ acceptance_units <- function(acceptance) {
     if (m$name == "lost_worst_cpu") one[one$n_values > 1, ] else one
   }))
   if (NROW(got) == 0) return(quantile_units(acceptance) %||% one_unit[0, ])
-  at <- match(paste(got$check, got$metric), paste(acceptance_measures$check, acceptance_measures$name))
-  got[c("what", "worse", "scale", "compared", "placed")] <- acceptance_measures[at, c("what", "worse", "scale", "compared", "placed")]
-  bind_rows(list(got, quantile_units(acceptance)))
+  bind_rows(list(cbind(got, about_measures(got$check, got$metric)), quantile_units(acceptance)))
+}
+
+# What the table says of figures, a row each.
+about_measures <- function(check, name, columns = c("what", "worse", "scale", "compared", "placed")) {
+  rows <- acceptance_measures[match(paste(check, name), paste(acceptance_measures$check, acceptance_measures$name)), columns, drop = FALSE]
+  rownames(rows) <- NULL
+  rows
 }
 
 # Mean, sum or largest value of each group (1, 2, ...).
@@ -161,10 +195,7 @@ quantile_units <- function(acceptance) {
     data.frame(check = "detour", variant = part$variant[1], metric = names(p), size = NA_real_, unit = "ns", of = "node",
                entity = part$host[1],
                launch = part$launch[1], repetition = NA_real_, x = hist_quantile(part$lo_ns, part$hi_ns, part$count, p),
-               n_values = sum(part$count),
-               trials = sum(part$count), place = NA_real_, what = paste(100 * p, "% of the detours are below"), worse = "more",
-               scale = "log", compared = FALSE,
-               placed = FALSE)
+               n_values = sum(part$count), trials = sum(part$count), place = NA_real_, about_measures("detour", names(p)))
   }))
 }
 
@@ -217,42 +248,16 @@ figure_name <- function(rows) {
          ifelse(nzchar(entity), paste0(".", entity), ""))
 }
 
-# How much worse still counts as the same: one row per kind of figure.
-
-# `percent`: of the value that it is held against; never less than `floor` (in `unit`), so that 0.05 % and 0.1 % of a CPU are the same.
-margin_kind <- function(kind, percent, floor, unit, what) data.frame(kind = kind, percent = percent, floor = floor, unit = unit,
-    what = what)
-
-acceptance_margins <- do.call(rbind, list(
-  margin_kind("latency", 10, 50, "ns", "times of messages"),
-  margin_kind("bandwidth", 10, 0, "bytes_per_s", "speeds"),
-  margin_kind("work", 3, 0, "ns", "times of a fixed amount of work"),
-  margin_kind("share", 20, 0.2, "percent", "shares of time or of starts"),
-  margin_kind("rate", 50, 100, "per_s", "events per second"),
-  margin_kind("collective", 20, 1000, "ns", "times of collectives and what one node costs them"),
-  margin_kind("longest", 100, 1e5, "ns", "longest times and quantiles"),
-  margin_kind("ratio", 5, 0.02, "ratio", "ratios"),
-  margin_kind("scale", 5, 0, "percent", "what a node's noise would cost 1,000 such nodes that synchronise every 1 ms: of the program's time")
-))
-
 # The longest interruption that is looked for: time that bursts of this length could take without one being seen belongs to the bound of a
 # share.
 burst_ns <- 50e6
 
-# The kind of every figure, from its unit and, of times, from what they are of.
-margin_kinds <- function(check, metric, unit) {
-  longest <- metric %in% c("longest", names(detour_quantiles)) & (check == "detour" | check == "collective" & metric != "p50")
-  time <- ifelse(longest, "longest", ifelse(check == "latency", "latency",
-                                            ifelse(check %in% c("quantum", "kernels") | metric == "base", "work", "collective")))
-  by_unit <- c(bytes_per_s = "bandwidth", percent = "share", per_s = "rate", ratio = "ratio")
-  known <- unname(by_unit[unit])
-  ifelse(is.na(known), time, known)
-}
+margin_kinds <- function(check, metric) about_measures(check, metric, "kind")$kind
 
 # The table with what the user said: `percent` for all kinds (NULL: each its own), and rows of a limits file (`kind`, `percent`, `floor`;
 # NA: as it is).
 margins_in_use <- function(percent = NULL, own = NULL) {
-  table <- acceptance_margins
+  table <- acceptance_margins[c("kind", "percent", "floor", "unit", "what")]
   if (!is.null(percent)) table$percent <- percent
   at <- match(own$kind, table$kind)
   table$percent[at] <- own$percent
@@ -314,25 +319,6 @@ times_as_long <- function(score, margin, se, df, fixed, alpha) {
   ifelse(left > 0, pmax(1, (se^2 - fixed) / left), Inf)
 }
 
-# The variants of acceptance's figures: a closed list, so that a limit on one that there is not is refused. tests/cli/analyze.bats compares
-# it with the tables of noiselab-accept.
-acceptance_variants <- list(
-  latency = c("within", "within-near", "between", "between-at-once"),
-  bandwidth = c("within", "within-near", "between", "between-at-once"),
-  opcost = c("wtime", "barrier", "allreduce-scalar", "allreduce-vector", "reduce-scalar", "reduce-vector", "bcast", "gather", "isend+wait",
-             "send",
-             "sendrecv", "send+recv"),
-  completeness = c("nodes", "ranks"),
-  topology = c("star", "ring", "complete", "grid2d", "grid3d", "hypercube"),
-  quantum = c("alone", "all"),
-  detour = c("alone", "all"),
-  collective = c("barrier", "allreduce", "alltoall"),
-  kernels = c("matmul", "sort", "montecarlo")
-)
-
-# Grids have their shape behind the name: grid2d:4x2.
-is_variant <- function(check, variant) sub("^(grid[23]d):[0-9]+(x[0-9]+)+$", "\\1", variant) %in% acceptance_variants[[check]]
-
 # Limits that users set: one a line, `check[.variant].metric[ SIZE] <= VALUE UNIT`. None is built in.
 
 limit_units <- list(
@@ -342,23 +328,8 @@ limit_units <- list(
 )
 limit_sizes <- c(B = 1, KiB = 1024, MiB = 1024^2, GiB = 1024^3)
 
-# The unit that a figure has in accept.csv.
-measure_unit <- function(check, name) {
-  speed <- check %in% c("bandwidth", "topology") | name == "link_speed"
-  share <- name %in% c("lost", "lost_worst_cpu", "preempted", "steal", "above_twice_median", "late_starts", "last_start", "last_end", "taken")
-  ifelse(speed, "bytes_per_s", ifelse(share, "percent", ifelse(name == "coefficient", "ratio", ifelse(name == "detours", "per_s", "ns"))))
-}
-
-# What limits can be set on: measures and the quantiles of detours.
-limit_keys <- function() {
-  rows <- acceptance_measures[c("check", "name", "what", "worse")]
-  quantiles <- data.frame(check = "detour", name = names(detour_quantiles),
-                          what = paste(100 * detour_quantiles, "% of the detours are below"),
-                          worse = "more")
-  rows <- rbind(rows, quantiles)
-  rows$unit <- measure_unit(rows$check, rows$name)
-  rows
-}
+# What limits can be set on.
+limit_keys <- function() acceptance_measures[acceptance_measures$check != "scale", ]
 
 #' Read limits
 #'
@@ -410,7 +381,7 @@ parse_limit <- function(text, file, line) {
   key <- fits[which.max(nchar(fits$name)), ]
   variant <- if (rest == key$name) NA_character_ else substring(rest, 1, nchar(rest) - nchar(key$name) - 1)
   if (!is.na(variant) && !is_variant(check, variant)) {
-    stop_here("unknown variant '", printable(variant), "' of ", check, did_you_mean(variant, acceptance_variants[[check]]))
+    stop_here("unknown variant '", printable(variant), "' of ", check, did_you_mean(variant, acceptance_checks[[check]]$variants))
   }
   size <- if (nzchar(part[3])) {
     scaled_option(stripped(part[3]), limit_sizes, paste0(file, ":", line, ": '", printable(stripped(part[3])),

@@ -40,7 +40,7 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   tested <- is.na(rows$reason)
   n <- max(1, sum(tested))
   log_scale <- rows$effect_unit == "percent"
-  border <- margin_of(margins, margin_kinds(rows$check, rows$metric, rows$unit), rows$others_value, ifelse(log_scale, "log", "linear"),
+  border <- margin_of(margins, margin_kinds(rows$check, rows$metric), rows$others_value, ifelse(log_scale, "log", "linear"),
                       rows$worse)
   rows$p_one_sided <- ifelse(tested, pmax(1e-300, stats::pt((rows$score - border) / rows$se, rows$df, lower.tail = FALSE)), NA_real_)
   rows$p_holm <- stats::p.adjust(rows$p_one_sided, "holm")

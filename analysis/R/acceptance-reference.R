@@ -77,7 +77,7 @@ tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_u
     frame(limit = limit, worst = worst, relation = if (worse == "more") "<=" else ">=",
           source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, may_miss = may_miss, reason = reason)
   }
-  beyond <- function(y) from_scale(y + margin_of(margins, margin_kinds(part$check[1], part$metric[1], part$unit[1]),
+  beyond <- function(y) from_scale(y + margin_of(margins, margin_kinds(part$check[1], part$metric[1]),
                                                  from_scale(y, scale, worse), scale, worse), scale, worse)
   worst <- beyond(max(table, na.rm = TRUE))
   # Without scatter nothing is known of what is usual: the value and its margin, which can be kept but not missed.
