@@ -152,9 +152,10 @@ if command -v jq >/dev/null; then
     "$build/bin/noiselab-detect" --op empty --levels 0 --seconds 0.1 --out "$launches/detect" --launch-id one >"$launches/said" 2>&1 &&
         "$build/bin/noiselab-accept" --checks integrity --repetitions 2 --seconds 0.1s --out "$launches/accept" --launch-id one >>"$launches/said" 2>&1
     status=$?
-    # not the MPI library's own variables
+    # not the MPI library's own variables, nor what has the name of its option, with its unit
     lost=$(jq -r 'paths | map(strings) | last // empty' "$launches"/*/one/launch.json | grep -v '^coll_' | sort -u | while read -r key; do
-        grep -qE "(^|[^a-z_])$key([^a-z_]|$)" docs/reference/formats.md || printf ' %s' "$key"
+        option=--$(printf '%s' "$key" | sed 's/_\(ns\|percent\|bytes\)$//; s/_/-/g')
+        grep -qE "(^|[^a-z_])$key([^a-z_]|$)" docs/reference/formats.md || cut -f 3 "$build/share/noiselab/words.tsv" | grep -qxF -- "$option" || printf ' %s' "$key"
     done)
     [ "$status" = 0 ] && [ -z "$lost" ]
     result $? 'every key of launch.json is in the formats' "missing:$lost; $(tail -n 1 "$launches/said")"

@@ -65,6 +65,7 @@ struct nl_option {
     const void *table;
     const char *wanted; /* "a positive power of two": what it would have liked, after "is not"; NULL: by its type */
     const char *of;     /* it is a key of that option, --OF VALUE:NAME=...,NAME=...; NULL: an option by itself */
+    const char *key;    /* under which it is recorded, its unit at the end; NULL: not by its row */
     unsigned tags;      /* the program's own business */
     const char *(*set)(struct nl_command_line *line, const char *text); /* returns NULL, what it would have
                                                                                * liked, or "" after a message of its own */

@@ -230,6 +230,8 @@ static const char *list(struct nl_command_line *line, const char *text) {
 /* ---- the rows ---- */
 
 #define AT(type, member) NL_AT(type, struct nd_options, member)
+/* the same, and launch.json has it under the member's name */
+#define KEPT(type, member) .key = #member, AT(type, member)
 
 static const struct nl_option rows[] = {
     {.help = "What is timed:", .group = 1},
@@ -248,7 +250,7 @@ static const struct nl_option rows[] = {
      .wanted = "a design (see --list designs)"},
     {"arms", NULL, "single: arms that this launch has; off: the treatment is left out (default both)", 1, AT(WORD, which_arms),
      .table = nd_arms_names},
-    {"set", "N", "number of the set of launches, one for each arm, that this one belongs to; recorded", 1, AT(INT, set), 1, INT_MAX},
+    {"set", "N", "number of the set of launches, one for each arm, that this one belongs to; recorded", 1, KEPT(INT, set), 1, INT_MAX},
     {"seconds", "TIME",
      "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to it",
      1, AT(SECONDS, measure_ns)},
@@ -256,21 +258,21 @@ static const struct nl_option rows[] = {
      AT(DURATION, given.half_ns)},
     {"block", "TIME", "blocks: length of a block (default 1s); quick: of an undisturbed stretch (default 1s)", 1,
      AT(DURATION, given.block_ns)},
-    {"count", "N", "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1, AT(WHOLE, count), 1, 1e15,
+    {"count", "N", "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1, KEPT(WHOLE, count), 1, 1e15,
      .wanted = "a positive whole number", .tags = NEEDS_OPERATIONS},
-    {"warmup", "TIME", "run the schedule this long before the first row is taken (default 500ms)", 1, AT(DURATION_OR_ZERO, warmup_ns)},
+    {"warmup", "TIME", "run the schedule this long before the first row is taken (default 500ms)", 1, KEPT(DURATION_OR_ZERO, warmup_ns)},
     {"wait-quiet", "TIME",
      "before measuring, wait up to this long until no rank's CPU is more than 2 % busy or stolen (default: report what is running, and "
      "start)",
-     1, AT(DURATION, wait_quiet_ns)},
+     1, KEPT(DURATION, wait_quiet_ns)},
     {"per-operation-timing", NULL, "time every operation: histogram, detour, base (auto: off for single)", 1,
      AT(WORD, per_operation_timing), .table = switch_names, .tags = NEEDS_OPERATIONS},
     {"detour-threshold", "TIME", "operations longer than this are detours (default: median + max(median, 1us))", 1,
-     AT(DURATION, detour_threshold_ns), .of = "per-operation-timing", .tags = NEEDS_OPERATIONS},
+     KEPT(DURATION, detour_threshold_ns), .of = "per-operation-timing", .tags = NEEDS_OPERATIONS},
     {"preempted-by", NULL,
      "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, which holds a "
      "hypervisor's steal, too (default auto: the scheduler, where it says it on all nodes)",
-     1, AT(WORD, preempted_by), .table = nl_preempted_names},
+     1, KEPT(WORD, preempted_by), .table = nl_preempted_names},
     {"datatype", "NAME", "of the operations' elements (see --list datatypes; default byte, for reductions double)", 1, AT(ROW, op.datatype),
      .table = nd_datatypes, .wanted = "a data type (see --list datatypes)", .tags = NEEDS_OPERATIONS},
     {"reduce", "NAME", "reduction of the operations that reduce (see --list reductions; default sum)", 1, AT(ROW, op.reduction),
@@ -285,7 +287,7 @@ static const struct nl_option rows[] = {
     {"first-touch", NULL, "CPU that touches the buffers first: the rank's own, or the first allowed one (default own)", 1,
      AT(WORD, op.buffer.touch), .table = nd_first_touch_names, .of = "buffer"},
     {"check", NULL, "verify the results of operations once, after every operation (not with --starts loop), or never (default once)", 1,
-     AT(WORD, check), .table = nd_check_names, .tags = NEEDS_OPERATIONS},
+     KEPT(WORD, check), .table = nd_check_names, .tags = NEEDS_OPERATIONS},
     {.help = "Synchronised starts:", .group = 6},
     {"starts", "METHOD", "how operations are started (see --list starts; default loop), such as 'window:gamma=1.2,eps=10%'", 6,
      AT(ROW, start.mode), .table = nd_start_modes, .wanted = "a way to start (see --list starts)", .tags = NEEDS_OPERATIONS},
@@ -356,13 +358,13 @@ static const struct nl_option rows[] = {
     {"phase", "LIST", "phase of the noise across nodes: random, aligned, staggered; crossed likewise (default random)", 2,
      AT(TEXT, given.phases), .wanted = "a list of phases", .tags = NEEDS_GENERATOR},
     {"preset", "NAME", "kind, pattern and their options from a file (see noiselab-gen --list presets); options given here override it", 2,
-     AT(TEXT, preset), .wanted = "the name of a preset", .tags = NEEDS_GENERATOR},
+     KEPT(TEXT, preset), .wanted = "the name of a preset", .tags = NEEDS_GENERATOR},
     {"noise-nodes", "all|first|LIST",
      "nodes that get a generator: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 2, .set = set_noise_nodes,
      .tags = NEEDS_GENERATOR},
     {"external", "NAME",
      "single: name of an external treatment of the whole launch, present (--arms on) or not (--arms off); no generator is started", 2,
-     AT(NAME, external), .most = KIND_BYTES, .wanted = "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)"},
+     KEPT(NAME, external), .most = KIND_BYTES, .wanted = "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)"},
     {"gen", "WORDS",
      "further options of noiselab-gen, as its command line has them (see noiselab-gen --help): --gen '--jitter 50 --carry 0'",
      2, .set = pass, .tags = NEEDS_GENERATOR},
@@ -384,10 +386,10 @@ static const struct nl_option rows[] = {
     {"agent-interval", "TIME", "the sampling interval it was set to; recorded only", 8, AT(DURATION, agent.interval_ns)},
     {.help = "Run:", .group = 4},
     {"seed", "N", "seed of the random order (default: from the clock, recorded)", 4, AT(SEED, seed)},
-    {"out", "DIR", "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 4, AT(TEXT, out),
+    {"out", "DIR", "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 4, KEPT(TEXT, out),
      .wanted = "a directory"},
     {"launch-id", "ID", "name of the launch's folder (default: time, host and process number)", 4, AT(NAME, launch_id), .most = NAME_BYTES},
-    {"oversubscribe", NULL, "allow more ranks than CPUs on a node", 4, AT(FLAG, oversubscribe)},
+    {"oversubscribe", NULL, "allow more ranks than CPUs on a node", 4, KEPT(FLAG, oversubscribe)},
     {"progress", NULL, NL_PROGRESS_HELP, 4, AT(WORD, progress), .table = nl_progress_names},
     {"self-test", NULL,
      "time operations of known length with synchronised starts and report the quality of the starts; status 1: not good enough", 4,
@@ -406,6 +408,8 @@ static const struct nl_option rows[] = {
 
 enum { N_ROWS = sizeof rows / sizeof *rows };
 _Static_assert((int)N_ROWS <= (int)NL_OPTIONS_MAX, "the parser has a place for every row");
+
+const struct nl_option *nd_options_row(int i) { return i < N_ROWS ? &rows[i] : NULL; }
 
 /* nl_split cuts its text up; argv must stay whole, because it is recorded as the command line. */
 static int split_copy(const char *text, char *copy, size_t size, const char **parts, int max) {

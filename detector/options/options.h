@@ -146,6 +146,9 @@ struct nd_options {
  * @return 1 go on, 0 everything was done (--list, --help), -1 usage error. */
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o);
 
+/* Row i of its table, from 0; NULL: there are no more. */
+const struct nl_option *nd_options_row(int i);
+
 /* The name of place `i` as it stands in files: its words, joined by + instead of commas. Into `buf`; returns buf. */
 const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_BYTES]);
 

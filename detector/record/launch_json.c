@@ -11,6 +11,7 @@
 #include "detector/record/markers.h"
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
+#include "common/base/nl_options.h"
 #include "common/base/version.h"
 
 /* A delivered level further than this from the requested one is said aloud, percent of the level. */
@@ -92,6 +93,22 @@ static void add_agent_options(json_t *json, const struct nd_agent_options *a) {
     }
 }
 
+/* What a row's place holds; 0 is null where it stands for what was not given. */
+static json_t *row_json(const struct nl_option *row, const struct nd_options *o) {
+    const void *at = (const char *)o + row->at;
+    switch (row->type) {
+    case NL_FLAG: return json_boolean(*(const int *)at);
+    case NL_TEXT:
+    case NL_NAME: return *(const char *const *)at ? text(*(const char *const *)at) : json_null();
+    case NL_WORD: return json_string(((const char *const *)row->table)[*(const int *)at]);
+    case NL_INT: return *(const int *)at ? json_integer(*(const int *)at) : json_null();
+    case NL_NUMBER:
+    case NL_PERCENT: return json_real(*(const double *)at);
+    case NL_DURATION_OR_ZERO: return json_integer(*(const int64_t *)at);
+    default: return *(const int64_t *)at ? json_integer(*(const int64_t *)at) : json_null();
+    }
+}
+
 static json_t *options_json(const struct nd_options *o) {
     json_t *operations = json_array(), *bytes = json_array(), *levels = json_array();
     for (int i = 0; i < o->n_configs; i++) {
@@ -109,21 +126,14 @@ static json_t *options_json(const struct nd_options *o) {
         json_object_set_new(json, "block_ns", json_integer(o->stretch_ns));
     }
     json_object_set_new(json, "period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null());
-    json_object_set_new(json, "count", o->count ? json_integer(o->count) : json_null());
     json_object_set_new(json, "kind", nd_options_has_generator(o) ? text(o->kinds[0]) : json_null());
     json_object_set_new(json, "kinds", names_json(o->kinds, o->n_kinds));
     json_object_set_new(json, "patterns", names_json(o->patterns, o->n_patterns));
     json_object_set_new(json, "placements", places_json(o));
     json_object_set_new(json, "phases", phases_json(o));
-    json_object_set_new(json, "preset", o->preset ? text(o->preset) : json_null());
     json_object_set_new(json, "generator_options", names_json(o->passed, o->n_passed));
     json_object_set_new(json, "noise_nodes", o->external ? json_null() : text(o->noise_nodes.text ? o->noise_nodes.text : "all"));
-    json_object_set_new(json, "external", o->external ? text(o->external) : json_null());
     add_agent_options(json, &o->agent);
-    json_object_set_new(json, "warmup_ns", json_integer(o->warmup_ns));
-    json_object_set_new(json, "wait_quiet_ns", known_ns(o->wait_quiet_ns));
-    json_object_set_new(json, "detour_threshold_ns", o->detour_threshold_ns ? json_integer(o->detour_threshold_ns) : json_null());
-    json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[o->preempted_by]));
     /* covariates of the mean slowdown, declared before anything is measured; what is chosen after looking decides nothing */
     json_object_set_new(json, "adjust", json_pack("[s]", "steal"));
     json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
@@ -134,13 +144,12 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "alignment_bytes", json_integer(o->op.buffer.alignment_bytes ? o->op.buffer.alignment_bytes : 4096));
     json_object_set_new(json, "pages", json_string(nd_pages_names[o->op.buffer.pages]));
     json_object_set_new(json, "first_touch", json_string(nd_first_touch_names[o->op.buffer.touch]));
-    json_object_set_new(json, "check", json_string(nd_check_names[o->check]));
     json_object_set_new(json, "arms", json_string(nd_arms_names[o->which_arms]));
-    json_object_set_new(json, "set", o->set ? json_integer(o->set) : json_null());
     json_object_set_new(json, "start", start_options_json(o));
-    json_object_set_new(json, "oversubscribe", json_boolean(o->oversubscribe));
-    json_object_set_new(json, "out", text(o->out));
     json_object_set_new(json, "generator", o->generator_path ? text(o->generator_path) : json_null());
+    const struct nl_option *row;
+    for (int i = 0; (row = nd_options_row(i)); i++)
+        if (row->key) json_object_set_new(json, row->key, row_json(row, o));
     return json;
 }
 
