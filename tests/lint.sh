@@ -75,6 +75,12 @@ for file in noisegen/kinds/kind_*.c; do
     result $? "$name.c calls no stdio, allocation, option parsing or exit from work" "$found"
 done
 
+# a row in a file of its own is in its table
+lost=$({ find "$build/obj" -name '*.o' -exec nm -u {} +; nm "$build"/obj/detector/ops/op_*.o "$build"/obj/noisegen/kinds/kind_*.o "$build"/obj/detector/acceptance/checks/check_*.o; } |
+    awk '$1 == "U" { used[$2] } $2 ~ /^[RD]$/ && $3 ~ /^(nd_op|ng_kind|nx_check)_/ { row[$3] } END { for (r in row) if (!(r in used)) printf " %s", r }')
+[ -z "$lost" ]
+result $? 'every operation, kind and check is in its table' "in none:$lost"
+
 # Who includes whom, as the table of rooms says (docs/guides/extending.md): rooms above, and those that the row names by their last folder.
 out=$(tracked '^(common|noisegen|detector|experiments/command)/.*\.[ch]$' | xargs grep -HE '^#include "' /dev/null | awk -F '"' '
     FNR == NR {
