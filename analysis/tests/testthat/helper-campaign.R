@@ -1,10 +1,11 @@
 # A small campaign in a directory of its own, removed at the end of the test.
-local_campaign <- function(..., env = parent.frame()) {
-  dir <- tempfile("campaign")
-  do.call(on.exit, list(bquote(unlink(.(dir), recursive = TRUE)), add = TRUE), envir = env)
-  simulate_campaign(dir, ...)
+local_campaign <- function(..., make = simulate_campaign, env = parent.frame()) {
+  dir <- local_folder(env)
+  make(dir, ...)
   dir
 }
+local_agent <- function(..., env = parent.frame()) local_campaign(..., make = simulate_agent_campaign, env = env)
+local_acceptance <- function(..., env = parent.frame()) local_campaign(..., make = simulate_acceptance, env = env)
 
 # One that several tests look at; it is removed with the session. What is made of it is made once, by delayedAssign().
 kept_campaign <- function(...) {
@@ -23,9 +24,7 @@ read_html <- function(file) {
 
 # The page of a report with the pictures of these plots only: drawing takes most of a report's time.
 page_of <- function(analysis, plots = character()) {
-  dir <- tempfile("page")
-  dir.create(dir)
-  on.exit(unlink(dir, recursive = TRUE))
+  dir <- local_folder()
   analysis <- with_parts(analysis)
   rows <- Filter(function(plot) plot$name %in% plots, plots_of("noise"))
   figures <- if (length(rows) > 0) write_figures(analysis, dir, rows) else stats::setNames(list(), character())

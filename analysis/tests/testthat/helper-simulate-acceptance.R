@@ -121,7 +121,6 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
 
 # @rdname simulated_acceptance
 simulate_acceptance <- function(dir, ...) {
-  check_argument(is_text(dir) && !file.exists(dir), "dir", dir, "a directory that does not exist")
   acceptance <- simulated_acceptance(...)
   rows <- acceptance$figures
   for (name in setdiff(figure_rules$name, names(rows))) rows[[name]] <- NA

@@ -95,9 +95,7 @@ test_that("nodes known to be bad are left out from their date on", {
 })
 
 test_that("the front end follows several campaigns, and writes OpenMetrics and references for ReFrame", {
-  top <- tempfile()
-  dir.create(top)
-  on.exit(unlink(top, recursive = TRUE))
+  top <- local_folder()
   dirs <- file.path(top, 1:2)
   for (i in 1:2) simulate_acceptance(dirs[i], seed = i, started = sprintf("2026-03-%02d", i))
   got <- status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2])

@@ -85,9 +85,7 @@ test_that("a wrong word fails, and names sender, receiver, offset and what was f
 })
 
 test_that("a self-check that names another node leaves nothing but inconclusive", {
-  dir <- tempfile()
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_acceptance(dir, seed = 1)
+  dir <- local_acceptance(seed = 1)
   simulate_campaign(file.path(dir, "own"), nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
   file.rename(list.files(file.path(dir, "own"), full.names = TRUE)[1], file.path(dir, "x-selfcheck"))
   unlink(file.path(dir, "own"), recursive = TRUE)
@@ -107,9 +105,7 @@ test_that("a self-check that names another node leaves nothing but inconclusive"
 })
 
 test_that("the front ends write table, JSON, lines, JUnit, node files and report, and end with the verdict's status", {
-  dir <- tempfile()
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_acceptance(dir, slow_node = 2, mismatches = 1, seed = 1)
+  dir <- local_acceptance(slow_node = 2, mismatches = 1, seed = 1)
   nodes <- file.path(dir, "partial")
   junit <- file.path(dir, "junit.xml")
   got <- status_of("noiselab-analyze", "acceptance", dir, "--json", "--nodes-dir", nodes, "--junit", junit)
@@ -132,9 +128,7 @@ test_that("the front ends write table, JSON, lines, JUnit, node files and report
   expect_match(short, "^! node", all = FALSE)
   expect_equal(status_of("noiselab-report", dir)$status, 0L)
   expect_true(all(file.exists(file.path(dir, "report_files", paste0("acceptance-", c("matrix", "boxes", "map", "completeness"), ".csv")))))
-  other <- tempfile()
-  on.exit(unlink(other, recursive = TRUE), add = TRUE)
-  simulate_acceptance(other, seed = 2)
+  other <- local_acceptance(seed = 2)
   short <- status_of("noiselab-compare", other, dir)$out
   expect_lte(length(short), 24)
   expect_match(short, "detour.alone.lost.node2 .* worse$", all = FALSE)
@@ -145,9 +139,7 @@ test_that("the front ends write table, JSON, lines, JUnit, node files and report
 })
 
 test_that("a launch that died is read up to its last whole line, and a damaged row is refused with its line", {
-  dir <- tempfile()
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_acceptance(dir, launches = 1, nodes = 1, seed = 1)
+  dir <- local_acceptance(launches = 1, nodes = 1, seed = 1)
   one <- file.path(dir, "sim-0001")
   edit_json(file.path(one, "launch.json"), function(info) {
     info["ended"] <- list(NULL)

@@ -1,9 +1,7 @@
 # What an agent used against what the ranks lost.
 
 made <- function(...) {
-  dir <- tempfile("agent")
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_agent_campaign(dir, ...)
+  dir <- local_agent(...)
   agent_accounts(read_campaign(dir))
 }
 
@@ -69,9 +67,7 @@ test_that("a disagreement names what may be behind it, the largest first", {
 })
 
 test_that("several treated nodes without a generator count as several CPUs", {
-  dir <- tempfile("agent")
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_agent_campaign(dir, pairs = 40, nodes = 2, ranks = 4, noise_nodes = 1:2, agent_burst_ns = 1e6, seed = 1)
+  dir <- local_agent(pairs = 40, nodes = 2, ranks = 4, noise_nodes = 1:2, agent_burst_ns = 1e6, seed = 1)
   campaign <- read_campaign(dir)
   preempted <- analyze_campaign(campaign, channels = "preempted")$verdicts
   expect_equal(preempted$mean, 1, tolerance = 0.15)
@@ -79,9 +75,7 @@ test_that("several treated nodes without a generator count as several CPUs", {
 })
 
 test_that("over launches an interim look uses its own level, and agrees less easily", {
-  dir <- tempfile("agent")
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_agent_campaign(dir, pairs = 12, launches = 3, agent_burst_ns = 1e6, seed = 2)
+  dir <- local_agent(pairs = 12, launches = 3, agent_burst_ns = 1e6, seed = 2)
   campaign <- read_campaign(dir)
   width <- function(...) {
     rows <- agent_accounts(campaign, ...)

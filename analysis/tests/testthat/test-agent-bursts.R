@@ -1,9 +1,7 @@
 # When an agent takes the CPU: activities and period.
 
 made <- function(...) {
-  dir <- tempfile("agent")
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_agent_campaign(dir, ...)
+  dir <- local_agent(...)
   campaign <- read_campaign(dir)
   list(campaign = campaign, bursts = agent_bursts(campaign))
 }

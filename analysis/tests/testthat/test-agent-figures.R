@@ -1,9 +1,7 @@
 # What an agent took by the records, and three figures of its cost side by side.
 
 taken_of <- function(..., change = identity) {
-  dir <- tempfile("agent")
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_agent_campaign(dir, ...)
+  dir <- local_agent(...)
   campaign <- read_campaign(dir)
   campaign$agents <- change(campaign$agents)
   noiselab:::agent_taken(campaign)
@@ -112,9 +110,7 @@ test_that("agreement is equivalence within a margin that no scatter widens: thre
 })
 
 test_that("the answer is on a screen, and all tables have the three figures", {
-  dir <- tempfile("agent")
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_agent_campaign(dir, pairs = 30, operations = "barrier", bytes = 0, agent_burst_ns = 1e6, seed = 2)
+  dir <- local_agent(pairs = 30, operations = "barrier", bytes = 0, agent_burst_ns = 1e6, seed = 2)
   out <- status_of("noiselab-analyze", "agent", dir)$out
   expect_lte(length(out), 24)
   expect_lte(max(nchar(out)), 100)

@@ -1,9 +1,7 @@
 # Who took the CPU of the ranks.
 
 made <- function(...) {
-  dir <- tempfile("agent")
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_agent_campaign(dir, pairs = 40, seed = 3, agent_burst_ns = 1e6, ...)
+  dir <- local_agent(pairs = 40, seed = 3, agent_burst_ns = 1e6, ...)
   read_campaign(dir)
 }
 

@@ -223,8 +223,7 @@ test_that("each treatment is judged as if it had been run alone", {
 
 test_that("known truth is found for every treatment", {
   levels <- c(0, 1, 5)
-  dir <- tempfile()
-  on.exit(unlink(dir, recursive = TRUE))
+  dir <- local_folder()
   truth <- simulate_campaign(dir, pairs = 250, levels_percent = levels, kinds = c("spin", "cache"),
                              patterns = c("periodic", "poisson"), treatment_factor = c(1, 1, 2, 2),
                              half_period_ns = 4e7, seed = 5)

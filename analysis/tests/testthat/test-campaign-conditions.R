@@ -48,8 +48,7 @@ test_that("launches of different libraries or kernels are judged together only o
 })
 
 test_that("clean and noisy launches on different hosts say nothing of the load", {
-  dir <- tempfile("arms")
-  on.exit(unlink(dir, recursive = TRUE))
+  dir <- local_folder()
   for (arm in c("off", "on")) {
     simulate_campaign(dir, design = "single", arms = arm, levels_percent = 5, launches = 3, prefix = arm, seed = if (arm == "on") 2 else 1)
   }
@@ -91,9 +90,7 @@ test_that("the margin has one answer, and counts all operations together for a f
 })
 
 test_that("the answer on the margin is that of every row in its table", {
-  dir <- tempfile("unlike")
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_campaign(dir, operations = "barrier", levels_percent = 1, pairs = 40, slowdown_percent = 0, seed = 1, prefix = "a")
+  dir <- local_campaign(operations = "barrier", levels_percent = 1, pairs = 40, slowdown_percent = 0, seed = 1, prefix = "a")
   simulate_campaign(dir, operations = "allreduce", bytes = 8, levels_percent = 1, pairs = 40, slowdown_percent = 20, seed = 2,
                     prefix = "b")
   analysis <- analyze_campaign(read_campaign(dir), channels = "time", margin = 2)
@@ -176,9 +173,7 @@ test_that("a load that makes the quota stop the ranks more is said", {
 })
 
 test_that("the quota is a cause of its own among those who took the CPU", {
-  dir <- tempfile("agent")
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_agent_campaign(dir, pairs = 40, seed = 3, agent_burst_ns = 1e6)
+  dir <- local_agent(pairs = 40, seed = 3, agent_burst_ns = 1e6)
   campaign <- read_campaign(dir)
   before <- agent_tasks(campaign)
   rows <- campaign$rows

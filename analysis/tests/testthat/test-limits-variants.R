@@ -1,10 +1,3 @@
-limits_of <- function(...) {
-  file <- tempfile(fileext = ".limits")
-  on.exit(unlink(file))
-  writeLines(c(...), file)
-  read_limits(file)
-}
-
 test_that("a limit that no figure can break or keep is refused with file and line", {
   expect_error(limits_of("", "latency.half_round_trip <= 1e999 us"), ":2: '1e999' is not a number that can be a limit",
                class = "nl_error_damaged")

@@ -1,14 +1,7 @@
 # noiselab analyze agent, the sentences, and the report's section.
 
-made <- function(..., env = parent.frame()) {
-  dir <- tempfile("agent")
-  do.call(on.exit, list(bquote(unlink(.(dir), recursive = TRUE)), add = TRUE), envir = env)
-  simulate_agent_campaign(dir, ...)
-  dir
-}
-
 test_that("the figures come in one sentence, with interval, limit and margin", {
-  dir <- made(operations = "alltoall", bytes = 2048, pairs = 40, slowdown_percent = 3, seed = 2)
+  dir <- local_agent(operations = "alltoall", bytes = 2048, pairs = 40, slowdown_percent = 3, seed = 2)
   text <- paste(status_of("noiselab-analyze", dir, "--margin", "1%", "--all")$out, collapse = " ")
   text <- gsub(" +", " ", text)
   expect_match(text, "collectd at 100 ms slows alltoall by on/off: (2\\.[89]|3\\.[012])[0-9]* % \\([0-9.]+ to [0-9.]+\\)\\.")
@@ -18,7 +11,7 @@ test_that("the figures come in one sentence, with interval, limit and margin", {
 })
 
 test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with the time that would decide", {
-  dir <- made(pairs = 40, slowdown_percent = 2, seed = 2, levels_percent = 20)
+  dir <- local_agent(pairs = 40, slowdown_percent = 2, seed = 2, levels_percent = 20)
   campaign <- read_campaign(dir)
   # The positive control, far above every margin, has no say.
   answer <- function(margin) {
@@ -56,7 +49,7 @@ test_that("of an account that has no halves to be compared with only the reason 
 })
 
 test_that("JSON and CSV have the tables, and nothing that is not a number", {
-  dir <- made(pairs = 30, levels_percent = 1)
+  dir <- local_agent(pairs = 30, levels_percent = 1)
   json <- status_of("noiselab-analyze", "agent", dir, "--json")
   expect_equal(json$status, 0L)
   parsed <- jsonlite::fromJSON(paste(json$out, collapse = "\n"))
@@ -71,7 +64,7 @@ test_that("JSON and CSV have the tables, and nothing that is not a number", {
 })
 
 test_that("launches of one arm each have accounts, and say that there is nothing to compare", {
-  dir <- made(design = "launches", launches = 2, pairs = 1, half_period_ns = 1e9)
+  dir <- local_agent(design = "launches", launches = 2, pairs = 1, half_period_ns = 1e9)
   got <- status_of("noiselab-analyze", "agent", dir, "--all")
   expect_equal(got$status, 0L)
   text <- gsub(" +", " ", paste(got$out, collapse = " "))
@@ -87,7 +80,7 @@ test_that("a campaign without an agent is refused with status 3, an unknown opti
 })
 
 test_that("lines keep to 100 columns, with long names, several nodes and a disagreement", {
-  dir <- made(pairs = 16, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2, unaccounted = 0.5,
+  dir <- local_agent(pairs = 16, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2, unaccounted = 0.5,
               agent_burst_ns = 2e6,
               source = "thread", prefix = "a-rather-long-launch-id")
   out <- status_of("noiselab-analyze", "agent", dir, "--all")$out
@@ -107,7 +100,7 @@ test_that("an agent that is on in its off halves, or does nothing, is noted", {
 })
 
 test_that("the report has a section on the agent, and every plot of it can be drawn", {
-  dir <- made(pairs = 30, levels_percent = 1)
+  dir <- local_agent(pairs = 30, levels_percent = 1)
   analysis <- analyze_campaign(read_campaign(dir))
   analysis$agent <- noiselab:::agent_of(analysis)
   section <- as.character(htmltools::tagList(noiselab:::agent_section(analysis$agent)))

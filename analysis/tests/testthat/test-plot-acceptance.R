@@ -56,9 +56,7 @@ test_that("completeness shows every size of group with its interval", {
 })
 
 test_that("noiselab plot draws them from a directory, with limits, and apart from the others", {
-  dir <- tempfile()
-  on.exit(unlink(dir, recursive = TRUE))
-  simulate_acceptance(dir, seed = 1)
+  dir <- local_acceptance(seed = 1)
   names <- vapply(plots_of("acceptance"), `[[`, "", "name")
   got <- status_of("noiselab-plot", paste(names, collapse = ","), dir, "--out", dir)
   expect_equal(got$status, 0L)
@@ -78,9 +76,7 @@ test_that("noiselab plot draws them from a directory, with limits, and apart fro
 })
 
 test_that("report and plot leave out nodes known to be bad", {
-  top <- tempfile()
-  on.exit(unlink(top, recursive = TRUE))
-  dir.create(top)
+  top <- local_folder()
   dir <- simulate_acceptance(file.path(top, "campaign"), nodes = 4, slow_node = 2)
   file <- file.path(top, "bad")
   writeLines("node2 2025-12-01 bad DIMM", file)

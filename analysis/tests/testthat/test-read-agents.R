@@ -1,11 +1,6 @@
 # The files of launches that switch an agent on and off.
 
-agent_launch <- function(..., pairs = 12, env = parent.frame()) {
-  dir <- tempfile("agent")
-  do.call(on.exit, list(bquote(unlink(.(dir), recursive = TRUE)), add = TRUE), envir = env)
-  simulate_agent_campaign(dir, pairs = pairs, ...)
-  dir
-}
+agent_launch <- function(..., pairs = 12, env = parent.frame()) local_agent(pairs = pairs, ..., env = env)
 file_of <- function(dir, name) list.files(dir, paste0("^", name), recursive = TRUE, full.names = TRUE)[1]
 
 test_that("an agent's arm stands beside those of a generator in one launch", {

@@ -6,13 +6,6 @@ scan_lines <- function(cpu, wall_ns, period_ns, kept = Inf) {
     sprintf("%.0f\t50000\t%d", shown, cpu))
 }
 
-local_acceptance <- function(..., env = parent.frame()) {
-  dir <- tempfile("acceptance")
-  do.call(on.exit, list(bquote(unlink(.(dir), recursive = TRUE)), add = TRUE), envir = env)
-  simulate_acceptance(dir, ...)
-  dir
-}
-
 test_that("a figure without a value is unknown: said, and left out", {
   dir <- local_acceptance(launches = 1, seed = 1)
   csv <- file.path(dir, "sim-0001", "accept.csv")

@@ -132,12 +132,7 @@ sequential_campaign <- function(dir, rounds, planned, margin = 1, alpha = 0.01, 
 
 launch_of <- function(dir) list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)[1]
 
-sequential_dir <- function(..., env = parent.frame()) {
-  dir <- tempfile("sequential")
-  do.call(on.exit, list(bquote(unlink(.(dir), recursive = TRUE)), add = TRUE), envir = env)
-  sequential_campaign(dir, ...)
-  dir
-}
+sequential_dir <- function(..., env = parent.frame()) local_campaign(..., make = sequential_campaign, env = env)
 
 test_that("every look is found again in the rows, of lockin and of blocks", {
   for (design in c("lockin", "blocks")) {
