@@ -16,6 +16,13 @@ expect_labels <- function(drawn) {
   expect_lte(max(nchar(strsplit(paste(drawn$labels$caption, drawn$labels$subtitle, sep = "\n"), "\n")[[1]])), 140)
 }
 
+test_that("every plot of an analysis is in the table", {
+  own <- ls(asNamespace("noiselab"), pattern = "^plot_")
+  own <- setdiff(Filter(function(name) "draw" %in% names(formals(name)), own), c("plot_compare", "plot_projection"))  # of their own programs
+  tabled <- lapply(plots(), `[[`, "draw")
+  for (name in own) expect_true(any(vapply(tabled, identical, TRUE, get(name))), label = name)
+})
+
 # Every plot that this campaign has data for; drawn are those that were not yet.
 expect_plots <- function(analysis, drawn_before = character()) {
   rows <- Filter(function(plot) {
