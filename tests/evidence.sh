@@ -39,6 +39,9 @@ proofs() {
     proof projection projection.csv 'tests/bench/projection.sh' \
         'What is predicted for two ranks from a record of one is what two ranks lose' \
         'more ranks than two'
+    proof projection_app projection-app.csv 'tests/bench/projection-app.sh' \
+        'What is predicted for a program from its profile is what it loses' \
+        'other programs than LAMMPS; more ranks than two'
     proof simgrid simgrid.csv 'tests/bench/simgrid.sh' \
         'The simulation of many ranks agrees with SimGrid' \
         'other patterns of messages than a barrier and an allreduce'
@@ -124,6 +127,7 @@ advise() {
             if (of) printf "; most wrong keeps: %s, %.2f %%", of, 100 * b[of] / c[of]; print "." }'
 }
 projection() { awk -F , '$10 != "" { n++; held += $10 == "yes" } END { printf "%d of %d predicted intervals hold what was measured (wanted: nine of ten).\n", held, n }'; }
+projection_app() { awk -F , '$13 != "" { n++; meets += $13 == "yes" } END { printf "%d of %d predictions for LAMMPS meet what was measured.\n", meets, n }'; }
 simgrid() { awk -F , '{ d = $5 < 0 ? -$5 : $5; if (d > most) most = d } END { printf "%d cells of up to 256 ranks differ by at most %.2f %% (wanted: 2).\n", NR, most }'; }
 bench() {
     awk -F , '{ key = $1 ": " $2; if (!(key in last)) order[++n] = key; last[key] = sprintf("%s (wanted %s %s: %s)", $3, $4, $5, $6); busy[key] = $7 } END {
