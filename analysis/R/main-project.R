@@ -4,7 +4,7 @@
 project_options <- function() list(
   option("nodes", "LIST", "numbers of nodes (default 1,100,1000,10000)"),
   option("every", "LIST", "work between two synchronisations of all nodes, such as 100us,1ms (default 100us,1ms,10ms,100ms)"),
-  option("trace", "FILE", "the bursts of a trace of noiselab record"),
+  option("trace", "FILE", "the bursts of a trace of noiselab record; again for each node that was recorded", again = TRUE),
   option("task", "LIST", "with --trace: those of these tasks only"),
   option("burst", "TIME", "without a record: what a burst costs"),
   option("period", "TIME", "how often bursts come (of records: where they are too short to show it)"),
@@ -113,7 +113,9 @@ merged_projection <- function(files, values) {
 # The words of the command line, without where its output goes.
 project_command <- function(operands, values) {
   given <- values[setdiff(names(values), c("report", "json", "csv", "out"))]
-  c("noiselab", "project", unlist(lapply(names(given), function(name) c(paste0("--", name), if (!isTRUE(given[[name]])) given[[name]]))), operands)
+  c("noiselab", "project", unlist(lapply(names(given), function(name) {
+    rbind(paste0("--", name), if (!isTRUE(given[[name]])) given[[name]])
+  })), operands)
 }
 
 # Of launches of several programs those that bursts are best known of.
@@ -172,7 +174,7 @@ project_source <- function(operands, values, request, program = NULL) {
     "noiselab-accept" = noise_of_acceptance(operands, request$period_s),
     noise_of_campaign(read_campaign(operands, arms = "any"), level_option(values$level), request$period_s)
   ))
-  if (of == "--trace") return(noise_of_trace(values$trace, words_option(values$task, "--task"), request$period_s))
+  if (of == "--trace") return(noise_of_traces(values$trace, words_option(values$task, "--task"), request$period_s))
   if (is.na(request$period_s)) abort_usage("--burst: how often? (--period TIME)")
   cost <- duration_option(values$burst, "--burst")
   name <- sprintf("A burst of %s every %s%s", format_time(cost), format_time(request$period_s), if (isTRUE(values$random)) " on average" else "")

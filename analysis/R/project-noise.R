@@ -44,28 +44,42 @@ count_dispersion <- function(start_s, span_s, blocks = project_design$blocks) {
   max(1, stats::var(counts) / mean(counts))
 }
 
+# How much more than those of one Poisson process the counts of several nodes, or launches, scatter (Pearson), never below 1.
+unequal_rates <- function(counts, seconds) {
+  if (length(counts) < 2) return(1)
+  expected <- sum(counts) * seconds / sum(seconds)
+  max(1, sum((counts - expected)^2 / expected) / (length(counts) - 1))
+}
+
 # ---- from a trace ------------------------------------------------------------------------------
 
-# `tasks`: only theirs, NULL: all. What the bursts of one activity take together is its cost: nobody measured what it cost the ranks.
-noise_of_trace <- function(file, tasks = NULL, told_s = NA_real_) {
+# `files`: of a node each. `tasks`: only theirs, NULL: all. What the bursts of one activity take together is its cost: nobody measured what it cost the ranks.
+noise_of_traces <- function(files, tasks = NULL, told_s = NA_real_) {
+  nodes <- lapply(files, trace_activities, tasks)
+  span_s <- vapply(nodes, `[[`, 0, "span_s")
+  n <- vapply(nodes, function(node) length(node$start_s), 0L)
+  if (sum(n) == 0) abort_data("--task: '", tasks[1], "' had no burst in ", paste(files, collapse = " "), did_you_mean(tasks[1], unlist(lapply(nodes, `[[`, "tasks"))))
+  start_s <- unlist(lapply(nodes, `[[`, "start_s"))
+  rate <- sum(n) / sum(span_s)
+  period <- steady_period(start_s, rep(seq_along(nodes), n), rate, told_s)
+  dispersion <- c(unequal_rates(n, span_s), vapply(which(n > 0), function(i) count_dispersion(nodes[[i]]$start_s, span_s[i]), 0))
+  node_noise(paste(tasks %||% basename(files), collapse = ", "), unlist(lapply(nodes, `[[`, "cpu_s")), period, if (is.na(period)) rate else 1 / period,
+             watched_s = sum(span_s), n_nodes = length(files), dispersion = max(dispersion), cost_words = by_cpu_time)
+}
+
+# Of one node: `start_s`, `cpu_s` of its activities, `span_s`, `tasks` (that had bursts).
+trace_activities <- function(file, tasks) {
   bursts <- read_bursts(file)
   if (nrow(bursts) == 0) abort_data(file, ": no burst was recorded")
   window <- whole_trace(bursts)
-  if (!is.null(tasks)) {
-    unknown <- setdiff(tasks, bursts$task)
-    if (length(unknown) > 0) abort_data("--task: '", unknown[1], "' had no burst in ", file,
-                                        did_you_mean(unknown[1], unique(bursts$task[!is.na(bursts$task)])))
-    bursts <- bursts[bursts$task %in% tasks, ]
-  }
+  all <- unique(bursts$task[!is.na(bursts$task)])
+  if (!is.null(tasks)) bursts <- bursts[bursts$task %in% tasks, ]
+  span_s <- window$length_ns / 1e9
+  if (nrow(bursts) == 0) return(list(start_s = numeric(), cpu_s = numeric(), span_s = span_s, tasks = all))
   bursts$half <- 1
   whole <- merge_activities(bursts, activity_gap(bursts))
-  start_s <- (whole$start - window$start_ns) / 1e9
-  span_s <- window$length_ns / 1e9
-  cpu_s <- as.numeric(rowsum(bursts$duration_ns, rep(seq_len(nrow(whole)), whole$n))) / 1e9
-  rate <- nrow(whole) / span_s
-  period <- steady_period(start_s, whole$half, rate, told_s)
-  node_noise(paste(tasks %||% basename(file), collapse = ", "), cpu_s, period, if (is.na(period)) rate else 1 / period,
-             watched_s = span_s, dispersion = count_dispersion(start_s, span_s), cost_words = by_cpu_time)
+  list(start_s = (whole$start - window$start_ns) / 1e9, cpu_s = as.numeric(rowsum(bursts$duration_ns, rep(seq_len(nrow(whole)), whole$n))) / 1e9,
+       span_s = span_s, tasks = all)
 }
 
 # ---- from a campaign ---------------------------------------------------------------------------
@@ -121,6 +135,7 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
   node_noise(
     title, amplify[1] * pmax(windows$cpu_ns, 1) / 1e9, period, if (is.na(period)) rate else 1 / period, scale = amplify[2:3] / amplify[1],
     watched_s = watched, n_nodes = max(cell$n_nodes),
+    dispersion = unequal_rates(tabulate(windows$launch, length(cell$tracks)), vapply(cell$tracks, `[[`, 0, "total_ns") * cell$n_nodes),
     cost_words = if (measured[best]) sprintf("%s times its CPU time, as %s had it", format_effect(amplify[1], FALSE), cell$operation) else {
       by_cpu_time
     },
@@ -172,7 +187,9 @@ noise_of_acceptance <- function(dirs, told_s = NA_real_) {
   rate <- nrow(parts) / watched_s
   period <- if (cpus == 1) steady_period(parts$start_ns / 1e9, parts$scan, rate, told_s) else NA_real_
   node_noise("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, period, if (is.na(period)) rate else 1 / period, watched_s = watched_s,
-             n_nodes = hosts, dispersion = count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9)), cost_words = "as long as the detour")
+             n_nodes = hosts, cost_words = "as long as the detour",
+             dispersion = max(count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9)), unequal_rates(
+               rowsum(lengths(scans$detours) / 1, scans$file)[, 1], rowsum(scans$wall_ns, scans$file)[, 1])))
 }
 
 # What held ranks up between two synchronising calls that were looked at is one burst.

@@ -233,7 +233,8 @@ struct sequence {
 static struct sequence sequence_of(SEXP names, SEXP bytes, SEXP work_s)
 {
     struct sequence sequence = {(int)XLENGTH(names), NULL, REAL(bytes), REAL(work_s)};
-    if (sequence.n < 1 || XLENGTH(bytes) != XLENGTH(names) || XLENGTH(work_s) != XLENGTH(names)) error("a sequence has as many names as sizes and works");
+    if (sequence.n < 1 || XLENGTH(bytes) != XLENGTH(names) || XLENGTH(work_s) != XLENGTH(names))
+        error("a sequence has as many names as sizes and works");
     sequence.pattern = (const struct pattern **)R_alloc((size_t)sequence.n, sizeof *sequence.pattern);
     for (int i = 0; i < sequence.n; i++) {
         sequence.pattern[i] = find_pattern(CHAR(STRING_ELT(names, i)));
@@ -259,8 +260,8 @@ static void simulate_draw(const struct noise *noise, struct ranks *ranks, const 
     }
 }
 
-/* A matrix: the ends of some steps, for each draw. pattern_names, bytes, work_s: of the steps, in turn; machine_s: L, o, G; noise_s: period (0: none),
- * range of phases, rate per s (0: quiet); draws: number of the first, from 0, and how many. */
+/* A matrix: the ends of some steps, for each draw. pattern_names, bytes, work_s: of the steps, in turn; machine_s: L, o, G; noise_s: period
+ * (0: none), range of phases, rate per s (0: quiet); draws: number of the first, from 0, and how many. */
 SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP ends,
              SEXP draws, SEXP seed)
 {

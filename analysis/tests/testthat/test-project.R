@@ -632,6 +632,25 @@ test_that("a trace is projected by its activities, of one task or all", {
   expect_identical(project_of("--trace", file, "--task", "sampled")$status, 3L)
 })
 
+test_that("records of several nodes count together, and nodes that differ are known less well", {
+  dir <- local_folder()
+  record <- function(name, n) {
+    file <- file.path(dir, name)
+    writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t50000\t1\t-\tsampler", 1e9 * with_seed(n, sort(stats::runif(n, 0, 60))))), file)
+    file
+  }
+  alike <- noise_of_traces(c(record("a", 100), record("b", 110), record("c", 90)))
+  expect_equal(c(alike$rate_hz, alike$watched_s, alike$n_nodes), c(300 / 180, 180, 3))
+  other <- noise_of_traces(c(record("a", 100), record("d", 190), record("e", 10)))
+  expect_equal(other$rate_hz, alike$rate_hz)
+  # Pearson: (0 + 90^2 + 90^2) / 100 / 2.
+  expect_equal(other$dispersion, 81)
+  width <- function(noise) diff(unlist(project_cell(noise, 100, 1e-3, "independent")[c("low", "high")]))
+  expect_gt(width(other), 4 * width(alike))
+  got <- project_of("--trace", record("a", 100), "--trace", record("b", 110), "--task", "sampled")
+  expect_match(got$err, "'sampled' had no burst in .*a .*b: did you mean sampler")
+})
+
 test_that("what cannot be asked is refused", {
   expect_match(project_of("--burst", "1ms")$err, "how often")
   expect_match(project_of()$err, "what is projected")
