@@ -22,9 +22,9 @@ static R_xlen_t first_above(const double *value, R_xlen_t n, R_xlen_t from, doub
     return low;
 }
 
-/* What a train of windows holds on a record whose slices end at `ends` (from 0 up, ns) with the sums `sums` up to there: `begin` is a matrix, a
- * window per row and a place of the train per column; a window counts for at most `most` and, below 0, as much. Three rows per place: the sum
- * over the train, how many windows hold more than `most`, and how many more than `nearly`. */
+/* What a train of windows holds on a record whose slices end at `ends` (from 0 up, ns) with the sums `sums` up to there: `begin` is a
+ * matrix, a window per row and a place of the train per column; a window counts for at most `most` and, below 0, as much. Three rows per
+ * place: the sum over the train, how many windows hold more than `most`, and how many more than `nearly`. */
 SEXP train_sums(SEXP begin, SEXP length, SEXP ends, SEXP sums, SEXP most, SEXP nearly)
 {
     int n = nrows(begin), places = ncols(begin);

@@ -258,8 +258,8 @@ static const struct nl_option rows[] = {
      AT(DURATION, given.half_ns)},
     {"block", "TIME", "blocks: length of a block (default 1s); quick: of an undisturbed stretch (default 1s)", 1,
      AT(DURATION, given.block_ns)},
-    {"count", "N", "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1, KEPT(WHOLE, count), 1, 1e15,
-     .wanted = "a positive whole number", .tags = NEEDS_OPERATIONS},
+    {"count", "N", "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1, KEPT(WHOLE, count), 1,
+     1e15, .wanted = "a positive whole number", .tags = NEEDS_OPERATIONS},
     {"warmup", "TIME", "run the schedule this long before the first row is taken (default 500ms)", 1, KEPT(DURATION_OR_ZERO, warmup_ns)},
     {"wait-quiet", "TIME",
      "before measuring, wait up to this long until no rank's CPU is more than 2 % busy or stolen (default: report what is running, and "
