@@ -304,6 +304,9 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     int64_t n_operations = step->planned_ns == r->o->half_ns
                                ? cell->n_operations
                                : (int64_t)((double)cell->n_operations * ((double)step->planned_ns / (double)r->o->half_ns));
+    int is_late = nd_options_is_late(r->o, step->level);
+    double operation_ns = cell->pilot_ns + (is_late ? r->late.mean_ns : 0);
+    if (is_late) n_operations = nd_late_operations(&r->late, n_operations, cell->pilot_ns);
     const struct nd_loop loop = {
         .op = r->o->configs[step->config].op,
         .state = &r->states[step->config],
@@ -311,8 +314,8 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
         .chunk = chunk_of(cell, n_operations),
         .together = &r->together,
         .most_ns = r->o->count ? 0 : MOST_LENGTHS * step->planned_ns,
-        .operation_ns = cell->pilot_ns,
-        .look_every = nd_slices_operations(cell->pilot_ns),
+        .operation_ns = operation_ns,
+        .look_every = nd_slices_operations(operation_ns),
         .tell = r->progress ? tell_progress : NULL,
         .tell_context = r->progress,
         .ticks = &r->ticks,
@@ -349,7 +352,9 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     int region = step->config * r->n_arms + step->level + 1;
     if (is_recorded) nd_markers_start(r->markers, region);
     if (!r->starter) count_stretch(&stretches, 1);
+    if (is_late) nd_late_begin(&r->late, loop.state);
     nd_loop_run(&loop, &s->loop);
+    s->late_ns = is_late ? nd_late_end(&r->late, loop.state) : 0;
     if (!r->starter) count_stretch(&stretches, 0);
     if (is_recorded) nd_markers_stop(r->markers, region);
     s->delivered_ns = stretches.sum.cpu_ns;
@@ -372,7 +377,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
 /* ---- from the ranks' figures to a row (rank 0) --------------------------------------------------------------------------------------- */
 
 void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all) {
-    struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations};
+    struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations, .late_ns = s->late_ns};
     if (nd_record_rows(r->record) == 0) r->first_start_ns = all->start_ns;
     nd_half_sum_tell(all, r->first_start_ns, r->hists != NULL, r->n_generators > 0, &h);
     if (nd_is_agents(r->o, step->level)) {

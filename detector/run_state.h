@@ -14,6 +14,7 @@
 #include "detector/halves/half_sum.h"
 #include "detector/record/launch_json.h"
 #include "detector/record/markers.h"
+#include "detector/measure/late.h"
 #include "detector/measure/measure.h"
 #include "common/base/nl_rng.h"
 #include "detector/options/options.h"
@@ -104,6 +105,7 @@ struct nd_run {
     int flags;                      /* what this rank tells the others next time */
     int n_allowed;                  /* CPUs of this node that its ranks may use; 0 unknown */
     struct nd_clock clock;          /* what wait patterns look at when operations run back to back */
+    struct nd_late late;            /* of the arm of late ranks; zeros without */
     /* synchronised starts; NULL and zeros without */
     struct nd_starter *starter;
     struct nd_start_plan *plans;    /* n_configs */

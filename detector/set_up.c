@@ -443,6 +443,13 @@ static void warn_of_loose_ranks(const struct nd_run *r) {
     nd_launch_json_warn(r->launch, line);
 }
 
+/* The arm of late ranks, where there is one. Collective. */
+static int open_late(struct nd_run *r) {
+    int yields = r->n_allowed > 0 && r->team.n_node_ranks > r->n_allowed;
+    if (!nd_options_is_late(r->o, r->o->n_arms - 1)) return 0;
+    return nd_late_open(&r->late, &r->o->start, &r->team, &r->ticks, yields, r->schedule.seed);
+}
+
 static void warn_of_unlike_nodes(const struct nd_run *r) {
     char what[760], line[800];
     if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what) == 0) return;
@@ -592,7 +599,7 @@ int nd_run_set_up(struct nd_run *r) {
     r->skip = nl_rng_uniform(&skip_rng);
     accept_interrupts(r->o);
     nd_together_open(&r->together, &r->team);
-    if (nd_run_open_clocks(r) || open_operations(r) || run_pilots(r)) return -1;
+    if (nd_run_open_clocks(r) || open_operations(r) || open_late(r) || run_pilots(r)) return -1;
     return open_record(r) || nd_load_log_open(r) || nd_agent_place(r) ? -1 : 0;
 }
 
@@ -636,6 +643,7 @@ void nd_run_tear_down(struct nd_run *r) {
     free(r->bindings);
     free(r->hosts);
     free(r->before);
+    nd_late_close(&r->late);
     nd_together_close(&r->together);
     nd_team_close(&r->team);
 }

@@ -12,6 +12,7 @@ own_options='
 --bytes        value  bytes
 --level        value  level
 --half-period  value  half_period
+--arrival      value  arrival
 --seconds      value  seconds
 --profile      value  profile
 --verify       value  verify
@@ -39,6 +40,8 @@ not advised.
   --ranks N         number of ranks (default: one per allowed core)
   --level LEVEL     the noise, in percent of one CPU (default 5)
   --half-period T   length of a half (default 10ms)
+  --arrival NAME    late ranks, in halves of their own beside the noise's: what they cost (default late-any:amount=50us; with a
+                    program as late as its own ranks; none: leave them out; see noiselab detect --list arrivals)
   --seconds TIME    time for all of it, whole seconds (default 600). Where it is too short, or the machine is busy, fewer
                     operations and sizes are compared, the first of the lists
   --launches N      launches of the first plan (default 12, at least 4)
@@ -54,7 +57,7 @@ EOT
 }
 
 default_options() {
-    op=allreduce,bcast,alltoall,barrier,reduce bytes=8,2KiB,256KiB level=5 half_period=10ms seconds=600 profile='' verify=''
+    op=allreduce,bcast,alltoall,barrier,reduce bytes=8,2KiB,256KiB level=5 half_period=10ms seconds=600 profile='' verify='' arrival=''
     plans_again=plan_what_is_left
 }
 
@@ -88,7 +91,8 @@ arm_start_s=0.3 least_rounds=8
 
 # fit_time: of the lines of $scratch/compared the first ones that a launch of its share of the time holds, one at least; sets compared and seconds_each
 fit_time() {
-    fits=$(awk -v each="$seconds" -v launches="$launches" -v start="$start_s" -v arm="$arm_start_s" -v rounds="$least_rounds" \
+    [ "$arrival" = none ] && pairs=1 || pairs=2
+    fits=$(awk -v each="$seconds" -v launches="$launches" -v start="$start_s" -v arm="$arm_start_s" -v rounds="$((pairs * least_rounds))" \
         -v half="$(nanoseconds "$half_period")" '
         { arms += split($0, words, ","); if (NR == 1 || start + arms * (arm + rounds * 2 * (half / 1e9 + 3e-4)) <= each / launches) { n = NR; kept = arms } }
         END {
@@ -147,6 +151,12 @@ take_profile() {
     awk -F , 'NR > 1 && $9 == "" { found = 1 } END { exit !found }' "$scratch/$worth" ||
         die 2 "no operation of the program can be compared: $(awk -F , 'NR > 1 { print $1, $9 }' "$scratch/$worth" | paste -sd ';' -)"
     ranks=$(awk -F , 'NR > 1 && $9 == "" { print $5; exit }' "$scratch/$worth")
+    # as late as its ranks; where they were not looked at, as in other campaigns
+    if [ -z "$arrival" ] && "$NOISELAB_BIN/noiselab-analyze" profile --arrival-trace "$scratch/advice.arrivals" "$profile" >/dev/null 2>&1; then
+        planned_files="$planned_files advice.arrivals"
+        case $campaign in /*) arrival=$campaign ;; *) arrival=$PWD/$campaign ;; esac
+        arrival=trace:file=$arrival/advice.arrivals
+    fi
     # the launches are of the detector alone
     app_words=''
 }
@@ -174,7 +184,8 @@ check_options() {
     [ "$n_ranks" -ge 2 ] || die 2 "--ranks: $n_ranks rank has nobody to talk to: at least 2"
     [ -z "$worth" ] || op=$(awk -F , 'NR > 1 && $9 == "" { print $1 ($2 > 0 ? ":" $2 : "") }' "$scratch/$worth" | paste -sd , -)
     case $op in *=*) die 2 "--op: '$op': all algorithms of an operation are compared; leave what is behind the = out" ;; esac
-    set -- --per-operation-timing off --half-period "$half_period" --levels "$level" "$@"
+    arrival=${arrival:-late-any:amount=50us}
+    set -- --arrival "$arrival" --per-operation-timing off --half-period "$half_period" --levels "$level" "$@"
     rehearse --op "$op" --bytes "$bytes" "$@"
     json_values "$scratch/rehearsal.json" -- 'operations.*.operation' >"$scratch/operations" || exit $?
     json_values "$scratch/rehearsal.json" -- 'operations.*.bytes' | paste "$scratch/operations" - >"$scratch/cells"

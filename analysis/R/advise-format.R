@@ -65,17 +65,19 @@ advise_lines <- function(advice, alpha, margin, rules) {
   under <- noise[match(key(rows), key(noise)), ]
   cell <- function(x) ifelse(x$verdict == advise_words[["use"]], sprintf("%s %s %%", x$algorithm, three(x$gain_percent)),
                              x$verdict)
-  lost <- function(algorithm) {
-    at <- match(paste(key(rows), algorithm), paste(key(advice$algorithms), advice$algorithms$algorithm))
-    three(advice$algorithms$lost_ns_per_ns[at])
+  lost <- function(column) {
+    of <- function(algorithm) {
+      three(advice$algorithms[[column]][match(paste(key(rows), algorithm), paste(key(advice$algorithms), advice$algorithms$algorithm))])
+    }
+    ifelse(rows$verdict == advise_words[["use"]], paste0(of("default"), "->", of(rows$algorithm)), of("default"))
   }
-  chosen <- ifelse(rows$verdict == advise_words[["use"]], rows$algorithm, "default")
   table <- new_table(col_words("operation", rows$operation), col_words("size", size_column(rows$bytes)),
                      col_words("default", format_time(rows$default_ns / 1e9)), col_words("quiet", cell(rows)),
                      col_words("interval, %", ifelse(is.na(rows$gain_low_percent), paste("below", three(rows$could_have_seen_percent)),
                                                      paste0("[", three(rows$gain_low_percent), ", ", three(rows$gain_high_percent), "]"))),
                      col_words("under noise", ifelse(is.na(under$verdict), "-", cell(under))),
-                     col_words("lost ns/ns", paste(lost("default"), "->", lost(chosen))))
+                     col_words("lost ns/ns", lost("lost_ns_per_ns")),
+                     if (!is.na(advice$late)) col_words("late ns/ns", lost("late_ns_per_ns")))
   forced <- advise_forced(advice$rows)
   typed <- if (is.null(rules) && length(forced) > 0) {
     c("To select it (Open MPI; unset to undo):", if (any(grepl("export", forced))) "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1", forced)
@@ -86,9 +88,14 @@ advise_lines <- function(advice, alpha, margin, rules) {
   }
   c(wrap_line(paste(c(advise_sentence(advice, margin), advice$sentence), collapse = " ")), "", table_lines(table),
     wrap_line(sprintf(paste("gain against the default, from up to %d launches that did not choose the candidate (%d did); intervals hold together",
-                            "at %g %%; noise: %g %% of one rank's CPU; lost: time lost per time that the noise takes, default -> advised"),
-                      advice$n_launches - advice$n_screening, advice$n_screening, 100 * (1 - 2 * alpha), advice$level_percent)),
+                            "at %g %%; noise: %g %% of one rank's CPU; time lost per time that it takes%s (default->advised)"),
+                      advice$n_launches - advice$n_screening, advice$n_screening, 100 * (1 - 2 * alpha), advice$level_percent, late_words(advice))),
     typed)
+}
+
+late_words <- function(advice) {
+  if (is.na(advice$late)) return("")
+  sprintf(", and that the last rank comes late (%s, %s)", advice$late, time_words(mean(advice$algorithms$late_by_ns, na.rm = TRUE)))
 }
 
 algorithm_lines <- function(frame, alpha) {
@@ -97,15 +104,17 @@ algorithm_lines <- function(frame, alpha) {
   table <- new_table(col_words("operation", frame$operation), col_words("size", size_column(frame$bytes)),
                      col_words("algorithm", frame$algorithm), col_words("quiet", format_time(frame$quiet_ns / 1e9)),
                      col_words("noise", format_time(frame$noise_ns / 1e9)), col_words("lost ns/ns", three(frame$lost_ns_per_ns)),
-                     col_words("interval", bounds), col_words("in fact", ifelse(frame$in_fact == frame$algorithm, "", frame$in_fact)))
-  c(table_lines(table), wrap_line(sprintf("means over all launches; interval: of each by itself, at %g %%; in fact: what the library runs in its place",
+                     col_words("interval", bounds), col_words("late ns/ns", three(frame$late_ns_per_ns)),
+                     col_words("front", ifelse(frame$front, "yes", "")), col_words("in fact", ifelse(frame$in_fact == frame$algorithm, "", frame$in_fact)))
+  c(table_lines(table), wrap_line(sprintf(paste("means over all launches; interval: of each by itself, at %g %%; late ns/ns: 1 is the lateness itself; front: none is shown to be",
+                                             "better in quiet time, lost or late without being worse in another; in fact: what the library runs in its place"),
                                           100 * (1 - 2 * alpha))))
 }
 
 advise_json <- function(advice, alpha, margin, notes) {
   to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = alpha, margin_percent = margin,
                launches = advice$n_launches, launches_screening = advice$n_screening, level_percent = advice$level_percent,
-               rows = advice$rows, algorithms = advice$algorithms, gain = lapply(advice$gain, jsonlite::unbox),
+               late = advice$late, rows = advice$rows, algorithms = advice$algorithms, gain = lapply(advice$gain, jsonlite::unbox),
                verified = lapply(advice$verified, jsonlite::unbox), notes = as.character(unique(notes))),
-          single = c("schema", "program", "version", "alpha", "margin_percent", "launches", "launches_screening", "level_percent"))
+          single = c("schema", "program", "version", "alpha", "margin_percent", "launches", "launches_screening", "level_percent", "late"))
 }

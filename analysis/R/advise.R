@@ -31,7 +31,9 @@ advise_launches <- 4
 #'   (a gain above this is excluded, of every candidate), `verdict` (`use`, `keep`, `undecided`, `refused`), `rule` (`acts`, `refused` or `untried`: what launches
 #'   said of the rule that selects it; NA where there is none). `algorithms`, one row per operation, size and algorithm, from
 #'   all launches: `number`, `in_fact`, `quiet_ns`, `noise_ns`, `lost_ns_per_ns` (time lost per operation time and per CPU time that the
-#'   noise took from its rank) with `lost_low`, `lost_high`. `n_launches`, `n_screening`, `level_percent`, `alpha` (of this look), `note`
+#'   noise took from its rank) with `lost_low`, `lost_high`, `late_ns_per_ns` (the same per time that the last rank comes late; NA: no rank
+#'   does) with `late_low`, `late_high`, `late_by_ns` (how late, mean), `front` (logical: no other one is shown to be better in quiet time or in
+#'   one of these two without being shown to be worse in another). `late` (character: the pattern of late ranks; NA). `n_launches`, `n_screening`, `level_percent`, `alpha` (of this look), `note`
 #'   (character: what was spent of it before).
 #' @references Gallardo, E. et al. (2015) MPI Advisor, EuroMPI, doi:10.1145/2802658.2802667. Hunold, S. and Carpen-Amarie, A. (2016)
 #'   Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27, 3617-3630 (launches as units).
@@ -55,7 +57,7 @@ advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent)
   judged <- advise_judged(figures, arms, screening, look$alpha, margin)
   list(rows = rules_judged(judged$rows, tried_rules(campaign$dirs)), algorithms = algorithm_rows(figures, arms, look$alpha), may_gain = judged$may_gain,
        n_launches = length(launches), n_screening = length(screening), level_percent = if (length(levels) > 0) max(levels) else NA_real_,
-       alpha = look$alpha, note = look$note)
+       late = campaign$launches[[launches[1]]]$options[["late"]]$arrival %||% NA_character_, alpha = look$alpha, note = look$note)
 }
 
 # Rows of verdicts, and what each arm may gain at most, by figures of launches: all bounds together at `alpha`.
@@ -106,17 +108,20 @@ advise_arms <- function(campaign) {
   arms
 }
 
-# Log of the time of an operation, in ns, by launch, arm and round; `delivered` is the noise's CPU time in percent.
+# Log of the time of an operation, in ns, by launch, arm (off, on: noise, late) and round; `delivered` is the noise's CPU time in percent,
+# `late_by_ns` by how much the last rank of an operation came late.
 advise_rounds <- function(campaign, arms) {
-  rows <- campaign$rows
+  rows <- data.table::rbindlist(list(campaign$rows, campaign[["late"]]), use.names = TRUE, fill = TRUE)
+  late_ns <- rows[["late_ns"]] %||% rep(NA_real_, nrow(rows))
   words <- strsplit(rows[["operation"]], "=", fixed = TRUE)
   named <- lengths(words) == 2 & rows[["launch"]] %in% arms$launch
   frame <- data.frame(launch = as.character(rows[["launch"]]), operation = vapply(words, `[`, "", 1), bytes = rows[["bytes"]],
-                      ranks = rows[["ranks"]], algorithm = vapply(words, `[`, "", 2), arm = rows[["arm"]], pair = rows[["pair"]],
+                      ranks = rows[["ranks"]], algorithm = vapply(words, `[`, "", 2),
+                      arm = ifelse(is.na(late_ns), rows[["arm"]], "late"), late_by_ns = late_ns / rows[["operations"]], pair = rows[["pair"]],
                       x = log(operation_ns_at(rows, seq_along(rows[["pair"]]))),
                       delivered = rows[["level_delivered_percent"]])[named, ]
-  treated <- paste(rows[["operation"]], rows[["bytes"]], rows[["level_requested_percent"]])[named]
-  on <- frame$arm == "on"
+  treated <- paste(rows[["operation"]], rows[["bytes"]], rows[["level_requested_percent"]], is.na(late_ns))[named]
+  on <- frame$arm != "off"
   cells <- tapply(treated[on], frame$launch[on], function(x) length(unique(x)))
   frame$round <- frame$pair %/% as.numeric(cells[frame$launch])
   frame[is.finite(frame$x), ]
@@ -135,6 +140,14 @@ launch_figures <- function(rounds) {
       both <- intersect(names(a), names(b))
       centre(as.numeric(a[both] - b[both]))
     }
+    # what a ns of lateness costs: 1 is the lateness itself
+    late_cost <- function(algorithm, off) {
+      late <- by_round(algorithm, "late")
+      both <- intersect(names(late), names(off))
+      at <- mine$algorithm == algorithm & mine$arm == "late"
+      by_ns <- tapply(mine$late_by_ns[at], mine$round[at], mean)
+      centre(as.numeric((exp(late[both]) - exp(off[both])) / by_ns[both]))
+    }
     base <- list(off = by_round("default", "off"), on = by_round("default", "on"))
     bind_rows(lapply(unique(mine$algorithm), function(algorithm) {
       off <- by_round(algorithm, "off")
@@ -142,7 +155,8 @@ launch_figures <- function(rounds) {
       dose <- mean(mine$delivered[mine$algorithm == algorithm & mine$arm == "on"])
       data.frame(mine[1, c("launch", "operation", "bytes", "ranks")], algorithm = algorithm, quiet = ratio(off, base$off),
                  noise = ratio(on, base$on), quiet_ns = exp(centre(as.numeric(off))), noise_ns = exp(centre(as.numeric(on))),
-                 lost = if (isTRUE(dose > 0)) 100 * expm1(ratio(on, off)) / dose else NA_real_, row.names = NULL)
+                 lost = if (isTRUE(dose > 0)) 100 * expm1(ratio(on, off)) / dose else NA_real_, late_lost = late_cost(algorithm, off),
+                 late_by_ns = mean(mine$late_by_ns[mine$algorithm == algorithm & mine$arm == "late"]), row.names = NULL)
     }))
   }))
 }
@@ -206,10 +220,33 @@ algorithm_rows <- function(figures, arms, alpha) {
   bind_rows(lapply(seq_len(nrow(arms)), function(i) {
     mine <- figures[of_call(figures, arms[i, ]) & figures$algorithm == arms$algorithm[i], ]
     lost <- mean_of_launches(mine$lost, alpha)
+    late <- mean_of_launches(mine$late_lost, alpha)
     data.frame(arms[i, c("operation", "bytes", "ranks", "algorithm", "number", "in_fact")], quiet_ns = exp(mean(log(mine$quiet_ns))),
                noise_ns = exp(mean(log(mine$noise_ns))), lost_ns_per_ns = lost[["estimate"]], lost_low = lost[["low"]],
-               lost_high = lost[["high"]], row.names = NULL)
+               lost_high = lost[["high"]], late_ns_per_ns = late[["estimate"]], late_low = late[["low"]], late_high = late[["high"]],
+               late_by_ns = mean(mine$late_by_ns), front = is_on_front(figures[of_call(figures, arms[i, ]), ], arms, arms[i, ], alpha), row.names = NULL)
   }))
+}
+
+# The figures of a front: quiet time, and what a ns of noise and of lateness costs; less is better.
+front_figures <- c("quiet", "lost", "late_lost")
+
+# Whether no other algorithm is shown to be better in one figure without being shown to be worse in another. What the library replaces by another
+# algorithm is that one, and not on it.
+is_on_front <- function(figures, arms, arm, alpha) {
+  if (arm$in_fact != arm$algorithm) return(FALSE)
+  others <- setdiff(arms$algorithm[of_call(arms, arm) & arms$in_fact == arms$algorithm], arm$algorithm)
+  !any(vapply(others, is_beaten_by, NA, figures = figures, algorithm = arm$algorithm, alpha = alpha))
+}
+
+is_beaten_by <- function(other, figures, algorithm, alpha) {
+  of <- function(name) figures[figures$algorithm == name, ]
+  both <- intersect(of(algorithm)$launch, of(other)$launch)
+  bounds <- lapply(front_figures, function(column) {
+    value <- function(name) of(name)[[column]][match(both, of(name)$launch)]
+    mean_of_launches(value(algorithm) - value(other), alpha)
+  })
+  any(vapply(bounds, function(b) isTRUE(b[["low"]] > 0), NA)) && !any(vapply(bounds, function(b) isTRUE(b[["high"]] < 0), NA))
 }
 
 # ---- Open MPI's rules ---------------------------------------------------------------------------------------------------------------------

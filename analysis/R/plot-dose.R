@@ -13,6 +13,8 @@
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105.
 #' @noRd
 plot_dose <- function(analysis, draw = TRUE) {
+  # algorithms have one level each, and a picture of their own
+  if (length(analysis$campaign$launches[[1]]$algorithms) > 1) return(NULL)
   draw_dose(analysis, draw, "time", "slowdown, %", "Slowdown by delivered level")
 }
 

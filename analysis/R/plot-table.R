@@ -45,6 +45,10 @@ draw_plot <- function(name, result, draw = TRUE) {
 # panels. `narrow`: the plot as a phone shows it; without it the report's reader scrolls.
 # A function, because the entries refer to functions of files that are read later.
 plots <- function() list(
+  list(name = "pareto", asks = "slower", compares = TRUE, title = "Quiet time against what noise and late ranks cost",
+       question = "Which algorithm is fast, and little disturbed by noise and late ranks?",
+       needs = "algorithms compared in some launches (noiselab run advise)",
+       draw = plot_pareto, alt = alt_pareto, size = size_pareto),
   list(name = "dose", asks = "slower", compares = TRUE, title = "Slowdown by delivered level",
        question = "Which level does each operation sense?", needs = "the time channel, both arms",
        draw = plot_dose, narrow = function(plot, frame) plot + ggplot2::facet_wrap(~panel, ncol = 1) +

@@ -51,6 +51,7 @@ read_launch <- function(dir, arms = "both") {
   if (!is.null(info$sequential)) info$sequential$rows_read <- nrow(rows)
   if (is.null(rows[["requested_ns"]])) data.table::set(rows, j = "requested_ns", value = NA_real_)
   data.table::set(rows, j = "design", value = design)
+  halves <- split_late(rows)
   untimed <- identical(info$options$per_operation_timing, FALSE)
   hist <- read_optional_csv(dir, "hist.csv", hist_rules, info, expected = !untimed)
   hist <- check_hist(hist, file.path(dir, "hist.csv"), info$launch)
@@ -61,7 +62,7 @@ read_launch <- function(dir, arms = "both") {
   check_starts_hist(starts$starts_hist$data, file.path(dir, "starts_hist.csv"))
   check_lateness(starts$lateness$data, file.path(dir, "lateness.csv"))
   agent <- read_agent_files(dir, info)
-  c(list(info = info, rows = rows, hist = hist$data, ranks = ranks$data, nodes = nodes$data), lapply(starts, `[[`, "data"),
+  c(list(info = info, rows = halves$rows, late = halves$late, hist = hist$data, ranks = ranks$data, nodes = nodes$data), lapply(starts, `[[`, "data"),
     agent[agent_tables],
     list(notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes, nodes$notes,
                    unlist(lapply(starts, `[[`, "notes"), use.names = FALSE), agent$notes)))
@@ -97,7 +98,8 @@ check_row_count <- function(rows, file, promised) {
 #' @param arms Character, length 1: `both` (a campaign without off or without on rows is refused: nothing can be
 #'   compared) or `any`.
 #' @return An object of class `nl_campaign`, a list: `rows` (data.table, one row per half, block or
-#'   loop over all launches, columns as in `halves.csv` and `design`), `hist`, `ranks`, `nodes`, `starts_hist`,
+#'   loop over all launches, columns as in `halves.csv` and `design`), `late` (the same, of pairs with a half of late ranks, which are not
+#'   among `rows`; NULL: there are none), `hist`, `ranks`, `nodes`, `starts_hist`,
 #'   `lateness`, `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list
 #'   of the parsed `launch.json` files, named by launch id), `dirs` (the arguments), `paths` (character: directory of each launch, named by
 #'   its id), `progress` (data frame, one row per directory with a `schedule.tsv`, see `read_schedule()`: `dir`, `experiment`,
@@ -123,7 +125,7 @@ read_campaign <- function(dirs, arms = "both") {
     abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ",
                 paste(dirs, collapse = " "), ": give each launch once")
   }
-  tables <- c("rows", "hist", "ranks", "nodes", names(starts_files), agent_tables)
+  tables <- c("rows", "late", "hist", "ranks", "nodes", names(starts_files), agent_tables)
   progress <- schedule_progress(dirs)
   campaign <- c(lapply(stats::setNames(tables, tables), bind_part, launches = launches), list(
     launches = stats::setNames(lapply(launches, `[[`, "info"), ids), dirs = dirs,
@@ -148,6 +150,7 @@ read_all_launches <- function(dirs, arms) {
 
 bind_part <- function(launches, part) {
   parts <- lapply(launches, `[[`, part)
+  if (all(lengths(parts) == 0)) return(NULL)
   if (length(parts) == 1) return(parts[[1]])  # saves copying the one big table
   data.table::rbindlist(parts, use.names = TRUE, fill = TRUE)  # only some launches may have synchronised starts
 }
@@ -428,7 +431,7 @@ row_rules <- rules_of(
   # Three clocks: it may be a little below 0.
   list("rank_steal_ns_max", "number", -Inf, "empty"), list("rank_steal_ns_sum", "number", -Inf, "empty"),
   list("throttled_ns", "number", 0, "empty"),
-  list("planned_ns", "number", 1)
+  list("planned_ns", "number", 1), list("late_ns", "number", 0, "empty")
 )
 
 hist_rules <- rules_of(
@@ -500,6 +503,7 @@ added_columns <- list(
   steal = c("rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns"),
   quota = "throttled_ns",
   plan = "planned_ns",
+  late = "late_ns",
   causes = c("preempted_by_agent_ns", "preempted_by_others_ns", "preempted_by_kernel_ns", "preempted_by_noiselab_ns",
              "preempted_unknown_ns")
 )
@@ -585,7 +589,24 @@ take_external <- function(data, file, info) {
 }
 
 may_be_external <- function(info) {
-  is_text(info$options$external) || length(info$options$levels_percent) == 0 || switches_agent(info)
+  is_text(info$options$external) || length(info$options$levels_percent) == 0 || switches_agent(info) || is_object(info$options[["late"]])
+}
+
+# Pairs with a half of late ranks, which are no noise: `late`; and all others.
+split_late <- function(rows) {
+  pairs <- rows[["pair"]][!is.na(rows[["late_ns"]])]
+  if (length(pairs) == 0) {
+    if (!is.null(rows[["late_ns"]])) data.table::set(rows, j = "late_ns", value = NULL)
+    return(list(rows = rows))
+  }
+  part <- function(at) {
+    part <- data.table::as.data.table(rows_at(rows, which(at)))
+    for (name in intersect(treatment_columns, names(part))) data.table::set(part, j = name, value = droplevels(part[[name]]))
+    part
+  }
+  is_late <- rows[["pair"]] %in% pairs
+  noise <- part(!is_late)
+  list(rows = data.table::set(noise, j = "late_ns", value = NULL), late = part(is_late))
 }
 
 # On rows name their treatment, off rows have none; words are those of the contract and of launch.json.

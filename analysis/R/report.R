@@ -61,7 +61,7 @@ report_analysis <- function(campaign, alpha, margin = NULL) {
 }
 
 # The picture of the answer is the first of these that there is, each section's the first of its own.
-answer_plots <- c("intervals", "treatments", "dose", "forest", "lateness")
+answer_plots <- c("pareto", "intervals", "treatments", "dose", "forest", "lateness")
 agent_plots <- c("intervals", "forest")
 lead_plots <- list(
   slower = c("forest", "tail"), cpu = c("agent-tasks", "preempted"), seen = "power", where = c("nodes", "lateness"),

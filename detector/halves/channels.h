@@ -21,6 +21,7 @@ struct nd_half {
     int knows_rank_steal;         /* 0: they are not known */
     int64_t n_involuntary;
     int64_t delivered_ns, n_bursts, n_due, requested_ns; /* -1: no generator */
+    int64_t late_ns;              /* of late ranks: by how much the last one came late, summed over operations; 0 in other arms */
     struct nd_start_half starts;  /* n_starts 0: operations were run back to back */
 };
 

@@ -17,6 +17,7 @@ struct nd_sample {
     int64_t last_burst_ns;          /* the same, of a fixed dose: when its last one was to end, undisturbed; 0: none */
     int64_t asked_ns;               /* the same: CPU time that the dose was drawn with, on all its CPUs; 0: no fixed dose */
     int account;                    /* the same: of the generator's */
+    int64_t late_ns;                /* by how much the last rank came late on purpose, summed over the operations */
     int64_t lead_ns;                /* from drawing the dose to the start of the loop */
     int64_t steal_ns;               /* leaders; -1 unknown */
     int64_t throttled_ns;           /* leaders, where a quota of CPU time holds; -1 elsewhere, and unknown */

@@ -24,6 +24,14 @@ static int fill_none(const struct nd_arrival_request *r, double *delays, char *r
     return fill_constant(delays, 0);
 }
 
+static int fill_late_any(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
+    (void)reason, (void)reason_size;
+    struct nl_rng rng;
+    nl_rng_init(&rng, r->seed, ARRIVAL_STREAM - 1); /* the same on all ranks */
+    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) delays[i] = (int)(nl_rng_uniform(&rng) * r->n_ranks) == r->rank;
+    return 0;
+}
+
 static int fill_late_one(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
     (void)reason, (void)reason_size;
     return fill_constant(delays, r->rank == r->n_ranks - 1);
@@ -172,6 +180,11 @@ out:
 
 static const struct nd_arrival none = {.name = "none", .help = "all ranks enter at the common start", .fill = fill_none};
 static const struct nd_arrival late_one = {.name = "late-one", .help = "the last rank is late by the whole amount", .fill = fill_late_one};
+static const struct nd_arrival late_any = {
+    .name = "late-any",
+    .help = "one rank is late by the whole amount, another one at each start, drawn from the seed",
+    .fill = fill_late_any,
+};
 static const struct nd_arrival late_half = {
     .name = "late-half",
     .help = "the upper half of the ranks is late by the whole amount",
@@ -194,7 +207,7 @@ static const struct nd_arrival trace = {
     .fill = fill_trace,
 };
 
-const struct nd_arrival *const nd_arrivals[] = {&none, &late_one, &late_half, &ramp, &random_arrival, &trace, NULL};
+const struct nd_arrival *const nd_arrivals[] = {&none, &late_one, &late_any, &late_half, &ramp, &random_arrival, &trace, NULL};
 
 const struct nd_arrival *nd_arrival_find(const char *name) {
     for (int i = 0; nd_arrivals[i]; i++)

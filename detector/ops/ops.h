@@ -23,6 +23,8 @@ struct nd_op_options {
 
 struct nd_op;
 
+struct nd_late;
+
 /* What an operation works on; filled in by nd_op_open and the row's `prepare`, released by nd_op_close. */
 struct nd_op_state {
     const struct nd_op *op;
@@ -48,6 +50,7 @@ struct nd_op_state {
     uint32_t counter;            /* loadtest: what the next array begins with */
     int needs_advance;           /* 1: nd_op_advance has something to do between two operations */
     const struct nd_clock *clock; /* what the wait patterns look at; CLOCK_MONOTONIC_RAW unless the caller sets another after opening */
+    struct nd_late *late;         /* with nd_late_call: what it waits by; borrowed. NULL otherwise */
 };
 
 enum { ND_USES_DATATYPE = 1, ND_USES_REDUCTION = 2, ND_USES_ROOT = 4 };

@@ -323,9 +323,11 @@ static const struct nl_option rows[] = {
      6, AT(WORD, start.stop_rule), .table = nd_stop_rule_names, .tags = NEEDS_STARTS},
     {"precision", "PERCENT", "median: half-width of its 99 % interval (default 1)", 6, AT(PERCENT, start.precision_percent), 0.1, 50,
      .of = "stop-rule", .tags = NEEDS_MEDIAN},
-    {"arrival", "NAME", "ranks that arrive late on purpose (see --list arrivals; default none)", 6, AT(ROW, start.arrival),
-     .table = nd_arrivals, .wanted = "a pattern of late ranks (see --list arrivals)", .tags = NEEDS_STARTS},
-    {"amount", "TIME|FACTORx", "how late: a time, or times of the operation's own, such as 2x (default 1x)", 6, .of = "arrival",
+    {"arrival", "NAME",
+     "ranks that arrive late on purpose (see --list arrivals; default none); with --starts loop an arm of its own beside the levels",
+     6, AT(ROW, start.arrival), .table = nd_arrivals, .wanted = "a pattern of late ranks (see --list arrivals)", .tags = NEEDS_OPERATIONS},
+    {"amount", "TIME|FACTORx",
+     "how late: a time, or times of the operation's own, such as 2x (default 1x; with --starts loop a time)", 6, .of = "arrival",
      .set = set_amount, .tags = NEEDS_AMOUNT},
     {"file", "FILE", "trace: lines of rank and delays in ns", 6, AT(TEXT, start.arrival_trace), .of = "arrival", .wanted = "a file"},
     {"raw", "FILE", "keep every start of every rank; a name without / is in the launch's folder", 6, AT(TEXT, start.raw),
@@ -850,6 +852,32 @@ static int needs_starts(const char *option) {
     return -1;
 }
 
+static int check_arrival(const struct parsing *p) {
+    const struct nd_start_options *s = &p->o->start;
+    if (is_useless(p, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace,
+            "this arrival has no use for it (try late-one)"))
+        return -1;
+    if (s->arrival->needs_trace == (s->arrival_trace != NULL)) return 0;
+    nl_error(s->arrival_trace ? "--arrival: file: is for trace" : "--arrival: trace needs its file (trace:file=FILE)");
+    return -1;
+}
+
+/* Late ranks where operations run back to back: halves of their own, whose operations cannot wait by their own time, which differs from
+ * one to the next. */
+static int check_late_arm(const struct parsing *p) {
+    const struct nd_options *o = p->o;
+    const char *beside = nd_agent_is_given(&o->agent) ? "--agent" : o->external ? "--external" : o->sequential.stops ? "--stop-when" : NULL;
+    if (o->start.arrival == nd_arrivals[0]) return 0;
+    if (!o->design->fixed_dose || beside) {
+        nl_error("--arrival: with operations back to back late ranks are an arm of design lockin%s%s (or try --starts round)",
+                 beside ? ", and not beside " : "", beside ? beside : "");
+        return -1;
+    }
+    if (o->start.arrival->needs_trace || o->start.arrival_ns > 0) return 0;
+    nl_error("--arrival: amount: with operations back to back how late has to be a time (try %s:amount=50us)", o->start.arrival->name);
+    return -1;
+}
+
 static int resolve_starts(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_start_options *s = &o->start;
@@ -867,20 +895,17 @@ static int resolve_starts(struct parsing *p) {
         if (o->check == ND_CHECK_EVERY) return needs_starts("--check every");
         if (o->op.buffer.use == ND_BUFFER_FLUSH) return needs_starts("--buffer flush");
         if (o->self_test || o->sync_only) return needs_starts(o->self_test ? "--self-test" : "--sync-only");
-        return is_useless(p, NEEDS_STARTS, 0, "needs synchronised starts (try --starts round)") ? -1 : 0;
+        if (is_useless(p, NEEDS_STARTS, 0, "needs synchronised starts (try --starts round)")) return -1;
+        return check_arrival(p) || check_late_arm(p) ? -1 : 0;
     }
     if (is_useless(p, NEEDS_PATIENCE, s->sync.method && !s->sync.method->has_drift, "is for offsets only (try sync=linear)") ||
-        is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median") ||
-        is_useless(p, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace,
-            "this arrival has no use for it (try late-one)"))
+        is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median"))
         return -1;
     if (s->stop_rule != ND_STOP_NONE && !o->design->single_loop) {
         nl_error("--stop-rule: design %s has a fixed length (use --design single)", o->design->name);
         return -1;
     }
-    if (s->arrival->needs_trace == (s->arrival_trace != NULL)) return 0;
-    nl_error(s->arrival_trace ? "--arrival: file: is for trace" : "--arrival: trace needs its file (trace:file=FILE)");
-    return -1;
+    return check_arrival(p);
 }
 
 /* One arm alone makes no comparison within the launch, so only the design that leaves it to several launches has it. A launch without
@@ -947,9 +972,17 @@ static int resolve_agent(struct parsing *p) {
     return 0;
 }
 
+static void add_late_arm(struct nd_options *o) {
+    if (o->start.mode->is_synchronised || o->start.arrival == nd_arrivals[0]) return;
+    add_arm_without_level(o, o->start.arrival->name);
+    o->arms[o->n_arms - 1].is_late = 1;
+}
+
 static int resolve_treatment(struct parsing *p) {
     if (p->o->external) return resolve_agent(p) ? -1 : resolve_external(p);
-    return apply_preset(p) || resolve_levels(p) || resolve_arms(p) || resolve_agent(p) || resolve_which_arms(p->o) ? -1 : 0;
+    if (apply_preset(p) || resolve_levels(p) || resolve_arms(p) || resolve_agent(p) || resolve_which_arms(p->o)) return -1;
+    add_late_arm(p->o);
+    return 0;
 }
 
 /* The looks, once the rounds are known. */
@@ -1140,6 +1173,8 @@ void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words
 }
 
 int nd_options_has_generator(const struct nd_options *o) { return o->n_doses > 0; }
+
+int nd_options_is_late(const struct nd_options *o, int arm) { return arm != ND_OFF && o->arms[arm].is_late; }
 
 int nd_options_has_agent(const struct nd_options *o) { return o->agent.name != NULL; }
 

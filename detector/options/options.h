@@ -50,6 +50,7 @@ struct nd_arm {
     double level_percent; /* of each CPU it loads */
     /* of a treatment without level: an agent, or one from outside; then nothing else here counts. NULL: the generator's */
     const char *name;
+    int is_late; /* 1: ranks that come late; its name is the arrival's */
 };
 
 /* Whether it is the generator with nothing to do. */
@@ -157,6 +158,9 @@ void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words
 
 /* Whether nodes get a generator: there are levels, and they are not somebody else's. */
 int nd_options_has_generator(const struct nd_options *o);
+
+/* Whether the halves of an arm (ND_OFF: off) are those of late ranks. */
+int nd_options_is_late(const struct nd_options *o, int arm);
 
 /* Whether nodes have an agent, which is on or, in a launch of off arms only, kept off. */
 int nd_options_has_agent(const struct nd_options *o);

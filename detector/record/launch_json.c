@@ -71,6 +71,16 @@ static json_t *start_options_json(const struct nd_options *o) {
     return json;
 }
 
+/* The arm of late ranks. */
+static json_t *late_options_json(const struct nd_options *o) {
+    const struct nd_start_options *s = &o->start;
+    if (s->mode->is_synchronised || s->arrival == nd_arrivals[0]) return json_null();
+    json_t *json = json_pack("{s:s}", "arrival", s->arrival->name);
+    json_object_set_new(json, "arrival_ns", s->arrival_ns ? json_integer(s->arrival_ns) : json_null());
+    json_object_set_new(json, "arrival_trace", s->arrival_trace ? text(s->arrival_trace) : json_null());
+    return json;
+}
+
 static json_t *known_ns(int64_t ns) { return ns > 0 ? json_integer(ns) : json_null(); }
 
 /* The agent's options: the detector's own, and every word of its companion's by its name. */
@@ -146,6 +156,7 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "first_touch", json_string(nd_first_touch_names[o->op.buffer.touch]));
     json_object_set_new(json, "arms", json_string(nd_arms_names[o->which_arms]));
     json_object_set_new(json, "start", start_options_json(o));
+    json_object_set_new(json, "late", late_options_json(o));
     json_object_set_new(json, "generator", o->generator_path ? text(o->generator_path) : json_null());
     const struct nl_option *row;
     for (int i = 0; (row = nd_options_row(i)); i++)

@@ -171,7 +171,7 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
           "ns,bursts,bursts_due,"
           "kind,pattern,placement,phase,requested_ns,global_ns,after_last_ns,spread_ns,late_starts,overshoot_ns_p50,overshoot_ns_p99,"
           "overshoot_ns_max,"
-          "slot_ns,within_ns2,between_ns2,rank_steal_ns_max,rank_steal_ns_sum,throttled_ns,planned_ns\n",
+          "slot_ns,within_ns2,between_ns2,rank_steal_ns_max,rank_steal_ns_sum,throttled_ns,planned_ns,late_ns\n",
           r->rows);
     if (fflush(r->rows)) {
         fail(r, rows_name(r), strerror(errno));
@@ -265,7 +265,9 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     else
         fputs(",,,", f);
     if (h->throttled_ns >= 0) fprintf(f, "%" PRId64, h->throttled_ns);
-    fprintf(f, ",%" PRId64 "\n", h->step.planned_ns);
+    fprintf(f, ",%" PRId64 ",", h->step.planned_ns);
+    if (nd_options_is_late(o, h->step.level)) fprintf(f, "%" PRId64, h->late_ns);
+    fputc('\n', f);
     if (fflush(f) || ferror(f)) return cut_back(r, strerror(errno));
     /* a file without a name takes rows as before, and nobody will ever read them */
     if (fstat(fileno(f), &st) == 0 && st.st_nlink == 0) return fail(r, rows_name(r), "the file was removed while the launch ran");
@@ -304,7 +306,7 @@ int nd_record_starts_hist_begin(struct nd_record *r) {
 /* `measure`: an enum nd_start_measure, or -1 where the file has no such column. */
 static int add_hist(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
     FILE *f = r->whole.f;
-    for (int i = 0; i < NL_HIST_BINS; i++) {
+    for (int i = 0; i < NL_HIST_BINS && !nd_options_is_late(r->options, arm); i++) {
         if (!h->bins[i]) continue;
         fprintf(f, "%s,%" PRId64 ",", config->name, config->bytes);
         put_arm(f, r->options, arm);
@@ -401,7 +403,7 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, c
     FILE *f = r->whole.f;
     for (int arm = 0; arm <= o->n_arms; arm++) {
         const struct nd_rank_sum *s = &sums[arm];
-        if (s->sum.n_halves == 0) continue;
+        if (s->sum.n_halves == 0 || nd_options_is_late(o, arm - 1)) continue;
         fprintf(f, "%d,%s,%d,", binding->rank, binding->host, binding->cpu);
         put_arm(f, o, arm - 1);
         put_sum(f, &s->sum, n_slowest[arm]);
@@ -428,7 +430,7 @@ int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *hos
     const struct nd_options *o = r->options;
     FILE *f = r->whole.f;
     for (int arm = 0; arm <= o->n_arms; arm++) {
-        if (sums[arm].n_halves == 0) continue;
+        if (sums[arm].n_halves == 0 || nd_options_is_late(o, arm - 1)) continue;
         fprintf(f, "%s,%d,%s,%d,", r->launch, node, host->host, host->n_ranks);
         put_arm(f, o, arm - 1);
         put_treatment(f, o, arm - 1);

@@ -31,6 +31,7 @@ void nd_rehearsal_print(const struct nd_options *o) {
         printf("level %g %% of %s, %s, on %s, phase %s\n", arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern],
                o->places[arm->place], nd_phase_names[o->phases[arm->phase]]);
     }
+    if (nd_options_is_late(o, o->n_arms - 1)) printf("late ranks: %s\n", o->start.arrival->name);
     if (nd_options_has_agent(o)) print_agent(o);
     if (o->sequential.stops) {
         printf("looks after rounds");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detector/measure/late.h"
 #include "detector/measure/lateness.h"
 #include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
@@ -442,27 +443,10 @@ static int64_t operation_time(struct nd_starter *s, const struct nd_loop *loop) 
 
 /* How late this rank is meant to be, start by start. Returns the longest delay of all ranks, -1 after a message. */
 static int64_t plan_arrivals(struct nd_starter *s, struct nd_start_plan *plan, int64_t operation_ns, uint64_t seed) {
-    const struct nd_arrival *arrival = s->o->arrival;
-    char reason[320] = "not enough memory";
-    int failed = 0;
-    int64_t longest_ns = 0;
-    if (arrival == nd_arrivals[0]) return 0;
-    double *shares = calloc(ND_ARRIVAL_CYCLE, sizeof *shares);
-    double amount_ns = s->o->arrival_ns ? (double)s->o->arrival_ns : s->o->arrival_factor * (double)operation_ns;
-    struct nd_arrival_request request = {.rank = s->team->rank, .n_ranks = s->team->n_ranks, .seed = seed, .trace = s->o->arrival_trace};
+    if (s->o->arrival == nd_arrivals[0]) return 0;
     plan->delays = calloc(ND_ARRIVAL_CYCLE, sizeof *plan->delays);
-    failed = !shares || !plan->delays || arrival->fill(&request, shares, reason, sizeof reason);
-    /* where all ranks find the same error one of them says it */
-    int64_t first_failed = failed ? s->team->rank : s->team->n_ranks;
-    MPI_Allreduce(MPI_IN_PLACE, &first_failed, 1, MPI_INT64_T, MPI_MIN, s->team->world);
-    if (first_failed == s->team->rank) nl_error("--arrival: %s", reason);
-    for (int i = 0; !failed && i < ND_ARRIVAL_CYCLE; i++) {
-        plan->delays[i] = llround(shares[i] * (arrival->needs_trace ? 1 : amount_ns));
-        if (plan->delays[i] > longest_ns) longest_ns = plan->delays[i];
-    }
-    free(shares);
-    if (nd_team_agree(s->team, failed ? ND_FLAG_SETUP : 0)) return -1;
-    return nd_team_max(s->team, longest_ns);
+    double amount_ns = s->o->arrival_ns ? (double)s->o->arrival_ns : s->o->arrival_factor * (double)operation_ns;
+    return nd_late_delays(s->o, s->team, amount_ns, seed, plan->delays);
 }
 
 /* Share of late starts in a stage that nobody records, and how long it took; the same on all ranks. */

@@ -117,6 +117,11 @@ advise() {
     "$BIN/noiselab" analyze advise --json c >json || [ $? -eq 3 ]
     jq -e '.rows | length == 2 and all(.[]; .verdict as $v | ["use", "keep", "undecided"] | index($v) != null)' json
     jq -e '.algorithms | length == 7 and all(.[]; .quiet_ns > 0)' json
+    # and as late as the program's ranks are, in the same launches
+    [[ $output = *"late ns/ns"* ]]
+    jq -se 'all(.[]; .options.late.arrival == "trace")' c/*/launch.json
+    grep -q '^# allreduce, ' c/advice.arrivals
+    jq -e '.late == "trace" and all(.algorithms[]; .late_by_ns > 0 and .late_ns_per_ns != null) and any(.algorithms[]; .front)' json
     "$BIN/noiselab" analyze advise --all c | grep -q segmented_ring
     # what is too few launches for an answer says so
     run --separate-stderr "$BIN/noiselab" analyze advise "$(dirname "$(ls -d c/*/launch.json | head -n 1)")"

@@ -36,6 +36,10 @@ single() {
     refused "--arrival: trace needs its file" --starts round --arrival trace
     refused "--arrival: file: is for trace" --starts round --arrival ramp:file=x
     refused "--arrival: amount: 'much' is not a time" --starts round --arrival ramp:amount=much
+    refused "--arrival: amount: with operations back to back how late has to be a time" --arrival late-any
+    refused "--arrival: with operations back to back late ranks are an arm of design lockin (or" --arrival late-any:amount=5us --design blocks
+    refused "--arrival: with operations back to back late ranks are an arm of design lockin, and not beside --stop-when" --arrival late-any:amount=5us --stop-when decided
+    refused "--arrival: trace needs its file" --arrival trace
 }
 
 # bats test_tags=quick

@@ -30,6 +30,34 @@ overshoot_is_small() { column overshoot_ns_p50 "$OUT/one/blocks.csv" | awk '$1 >
     fails_with 2 "bad:1" launch 2 --design single --levels none --op barrier --starts round --arrival "trace:file=$BATS_TEST_TMPDIR/bad" --count 300
 }
 
+# cost_of OPERATION: what a ns that the last rank comes late costs it, by the medians of its halves
+cost_of() {
+    awk -F , -v op="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["operation"] != op || ($at["arm"] == "on" && $at["late_ns"] == "") { next }
+        { print $at["arm"], $at["wall_ns"] / $at["operations"], $at["late_ns"] / $at["operations"] }' "$OUT/one/halves.csv" | sort -k 1,1 -k 2,2g |
+        awk '{ t[$1, ++n[$1]] = $2; if ($1 == "on") by += $3 }
+            function median(arm) { return (t[arm, int((n[arm] + 1) / 2)] + t[arm, int(n[arm] / 2) + 1]) / 2 }
+            END { print (median("on") - median("off")) / (by / n["on"]) }'
+}
+is_about() { awk -v got="$1" -v wanted="$2" 'BEGIN { exit !(got > 0.9 * wanted && got < 1.1 * wanted) }'; }
+
+# What both ranks wait for costs the whole lateness and no more, whoever is late; where nobody waits each of two ranks has half of it.
+@test "what a late rank costs is the lateness itself in a barrier, and half of it where nobody waits" {
+    needs_cpus 2
+    launch 2 --op barrier,allreduce,empty --bytes 8 --levels 0 --arrival late-any:amount=100us --per-operation-timing off --seconds 3 --launch-id one
+    # only their own halves say how late, and files of arms know nothing of them
+    [ "$(awk -F , '$NF != "" && $7 != "on"' "$OUT/one/halves.csv" | tail -n +2 | wc -l)" -eq 0 ]
+    [ "$(grep -c ',late-any,' "$OUT/one/halves.csv")" -gt 10 ]
+    ! grep -q late-any "$OUT/one/ranks.csv" "$OUT/one/nodes.csv"
+    [ "$(json .options.late.arrival)" = '"late-any"' ]
+    # all that came was planned
+    awk -F , '$NF ~ /^[0-9]+$/ && $NF != 100000 * $12 { print; bad = 1 } END { exit bad }' "$OUT/one/halves.csv"
+    for op in barrier allreduce empty; do echo "$op: $(cost_of $op) ns per ns"; done
+    judge is_about "$(cost_of barrier)" 1
+    judge is_about "$(cost_of allreduce)" 1
+    judge is_about "$(cost_of empty)" 0.5
+}
+
 @test "the load in a loop of starts is certified as delivered, also when clocks are compared meanwhile" {
     # comparing takes 0.8 s each time, and the load goes on: it must not count
     single 2 --levels 5 --op barrier --starts round:fake-clock=1ms,sync-every=700ms --seconds 3

@@ -51,6 +51,93 @@ test_that("the cost of noise is that per CPU time it took", {
   expect_true(all(advice$algorithms$lost_low < 1.5 & 1.5 < advice$algorithms$lost_high))
 })
 
+# Gives a campaign of three algorithms halves of late ranks, each beside an off half, round by round: of a ns that the last rank comes late
+# an algorithm loses `costs`.
+with_late_ranks <- function(dir, costs, late_by_ns = 5000) {
+  for (file in list.files(dir, "halves.csv", recursive = TRUE, full.names = TRUE)) {
+    rows <- data.table::fread(file, colClasses = list(character = "launch"), integer64 = "double")
+    n <- nrow(unique(data.frame(rows[["operation"]], rows[["bytes"]])))
+    late <- data.table::copy(rows)
+    is_on <- late[["arm"]] == "on"
+    off <- late[["wall_ns"]][!is_on][match(late[["pair"]][is_on], late[["pair"]][!is_on])] / late[["operations"]][is_on]
+    data.table::set(late, which(is_on), "wall_ns",
+                    round(late[["operations"]][is_on] * (off + late_by_ns * costs[sub(".*=", "", late[["operation"]][is_on])])))
+    late[["late_ns"]] <- ifelse(is_on, late_by_ns * late[["operations"]], NA)
+    for (name in c("level_requested_percent", "pattern", "placement", "phase")) late[[name]][is_on] <- NA
+    late[["kind"]][is_on] <- "late-any"
+    rows[["late_ns"]] <- NA_real_
+    of_round <- function(pair, first) pair %/% n * 2 * n + first + pair %% n
+    late[["pair"]] <- of_round(late[["pair"]], n)
+    rows[["pair"]] <- of_round(rows[["pair"]], 0)
+    both <- rbind(rows, late)
+    both <- both[order(both[["pair"]], both[["order"]]), ]
+    both[["start_ns"]] <- cumsum(c(0, utils::head(both[["wall_ns"]], -1)))
+    data.table::fwrite(both, file, quote = FALSE)
+  }
+  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
+    info <- jsonlite::read_json(file)
+    info$options$late <- list(arrival = "late-any", arrival_ns = late_by_ns)
+    for (key in c("rows", "pairs_planned")) info[[key]] <- 2 * info[[key]]
+    jsonlite::write_json(info, file, auto_unbox = TRUE, null = "null", digits = NA)
+  }
+  dir
+}
+
+test_that("what a late rank costs by algorithm is recovered, and is no noise", {
+  factors <- c(default = 1, ring = 1, linear = 1)
+  noise <- read_campaign(algorithms_campaign(factors))
+  campaign <- read_campaign(with_late_ranks(algorithms_campaign(factors), c(default = 1, ring = 0.4, linear = 1.5)))
+  # the noise's halves are those that there were before
+  expect_equal(nrow(campaign$rows), nrow(noise$rows))
+  expect_equal(levels(campaign$rows[["kind"]]), "spin")
+  expect_false("late_ns" %in% names(campaign$rows))
+  expect_equal(nrow(campaign[["late"]]), nrow(noise$rows))
+  advice <- advise_table(campaign)
+  expect_equal(advice$late, "late-any")
+  late <- advice$algorithms[match(names(factors), advice$algorithms$algorithm), ]
+  expect_equal(late$late_ns_per_ns, c(1, 0.4, 1.5), tolerance = 0.02)
+  expect_equal(late$late_by_ns, rep(5000, 3))
+  expect_true(all(late$late_low <= late$late_ns_per_ns & late$late_ns_per_ns <= late$late_high))
+  # ring alone stands late ranks, and nothing is better in anything else
+  expect_equal(late$front, c(FALSE, TRUE, FALSE))
+  # what noise costs is what it was
+  expect_equal(advice$algorithms$lost_ns_per_ns, advise_table(noise)$algorithms$lost_ns_per_ns, tolerance = 0.2)
+  said <- status_of("noiselab-analyze", c("advise", campaign$dirs))$out
+  expect_match(said, "late ns/ns", all = FALSE)
+  expect_match(paste(said, collapse = " "), "comes late \\(late-any, 5\\.00 .s\\)")
+  expect_lte(length(said), 24)
+  expect_lte(max(nchar(said[!grepl("^noiselab", said)])), 100)
+  expect_equal(json_of(c("advise", campaign$dirs))$late, "late-any")
+  # the picture of the report: both figures of all, by quiet time
+  analysis <- analyze_campaign(campaign, channels = "time")
+  frame <- plot_pareto(analysis, draw = FALSE)
+  expect_equal(nrow(frame), 6)
+  expect_equal(frame$lost_ns_per_ns[frame$figure == "late ranks" & frame$algorithm == "ring"], 0.4, tolerance = 0.02)
+  expect_match(alt_pareto(frame), "on the front.*ring 1")
+  expect_s3_class(ggplot2::ggplotGrob(plot_pareto(analysis)), "gtable")
+  expect_null(plot_dose(analysis))
+  expect_null(plot_pareto(analyze_campaign(read_campaign(local_campaign(levels_percent = 5)), channels = "time")))
+})
+
+test_that("an algorithm is off the front where another is shown to be better and in nothing to be worse", {
+  figures <- function(quiet, lost, late) {
+    algorithm <- c("default", "a", "b")
+    data.frame(launch = rep(as.character(1:6), each = 3), operation = "bcast", bytes = 8, ranks = 2, algorithm = algorithm, in_fact = algorithm,
+               quiet = quiet + rep(c(-1e-3, 1e-3), each = 3), lost = lost, late_lost = late)
+  }
+  front <- function(...) {
+    f <- figures(...)
+    arms <- f[f$launch == "1", ]
+    vapply(1:3, function(i) is_on_front(f, arms, arms[i, ], 0.01), NA)
+  }
+  scatter <- sin(1:18) / 50
+  expect_equal(front(c(0, 0.2, 0.3), 1 + scatter, 1 + scatter), c(TRUE, FALSE, FALSE))
+  # a is slower and stands noise
+  expect_equal(front(c(0, 0.2, 0.3), rep(c(1, 0.5, 1), 6), 1), c(TRUE, TRUE, FALSE))
+  # no lateness was measured
+  expect_equal(front(c(0, 0.2, 0), 1, NA), c(TRUE, FALSE, TRUE))
+})
+
 # Figures of `n` launches: log ratios to the default, scattered by 2 % from launch to launch.
 advise_figures <- function(truth, n, sd = 0.02) {
   figures <- expand.grid(launch = as.character(seq_len(n)), algorithm = c("default", names(truth)), stringsAsFactors = FALSE)

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "detector/measure/arrival.h"
@@ -46,6 +47,23 @@ TEST(the_fixed_patterns_have_the_shares_computed_by_hand) {
     assert_shares("late-half", 5, (const double[]){0, 0, 0, 1, 1});
     assert_shares("ramp", 2, (const double[]){0, 1});
     assert_shares("ramp", 5, (const double[]){0, 0.25, 0.5, 0.75, 1});
+}
+
+TEST(of_late_any_one_rank_is_late_at_each_start_and_each_about_as_often) {
+    double late[3][ND_ARRIVAL_CYCLE];
+    for (int rank = 0; rank < 3; rank++) {
+        assert_int_equal(fill("late-any", rank, 3, 7, NULL), 0);
+        memcpy(late[rank], delays, sizeof delays);
+    }
+    int n[3] = {0};
+    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) {
+        assert_true(late[0][i] + late[1][i] + late[2][i] == 1);
+        for (int rank = 0; rank < 3; rank++) n[rank] += late[rank][i] == 1;
+    }
+    /* a third of 1024 with standard deviation 15 */
+    for (int rank = 0; rank < 3; rank++) assert_in_range(n[rank], 266, 416);
+    assert_int_equal(fill("late-any", 0, 3, 8, NULL), 0);
+    assert_memory_not_equal(late[0], delays, sizeof delays);
 }
 
 TEST(a_lone_rank_is_late_only_as_the_last_one) {

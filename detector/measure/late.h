@@ -1,0 +1,47 @@
+/* Ranks that come late on purpose where operations run back to back: each waits before a call, by the pattern of --arrival. Such halves are
+ * an arm of their own, beside the noise's. */
+#ifndef ND_LATE_H
+#define ND_LATE_H
+
+#include <stdint.h>
+
+#include "common/base/nl_clock.h"
+#include "detector/measure/starts.h"
+#include "detector/nodes/team.h"
+#include "detector/ops/ops.h"
+
+/* One for all operations of a launch; its calls go on counting from half to half. */
+struct nd_late {
+    int64_t *delays_ns;  /* this rank's, ND_ARRIVAL_CYCLE of them; owned */
+    int64_t *longest_ns; /* the same: of all ranks, call by call; owned */
+    double mean_ns;      /* of longest_ns */
+    int64_t n_calls, n_before; /* so far; and before this half */
+    uint64_t *delay_ticks;     /* delays_ns by the clock; owned */
+    struct nl_ticks ticks;
+    int yields; /* 1: ranks share CPUs: one that waits lets others run */
+    int (*call)(struct nd_op_state *state); /* the operation's own, during a half */
+};
+
+/* The delays of this rank: ND_ARRIVAL_CYCLE of them, ns. Collective.
+ * @param amount_ns  of patterns that have shares of one.
+ * @return the longest of all ranks, or -1 after a message: a trace cannot be read, or memory is short. */
+int64_t nd_late_delays(const struct nd_start_options *o, const struct nd_team *team, double amount_ns, uint64_t seed, int64_t *delays_ns);
+
+/* Opens it for the options' pattern and amount. Collective; 0, or -1 after a message. */
+int nd_late_open(struct nd_late *l, const struct nd_start_options *o, const struct nd_team *team, const struct nl_ticks *ticks, int yields,
+                 uint64_t seed);
+
+/* How many operations a late half has where an off half has n; at least 1. */
+int64_t nd_late_operations(const struct nd_late *l, int64_t n, double operation_ns);
+
+/* A late half begins: the operation's calls wait first. And its end: they do not any more. Local.
+ * @return by how much the last rank came late, summed over the calls since the begin, ns. */
+void nd_late_begin(struct nd_late *l, struct nd_op_state *state);
+int64_t nd_late_end(struct nd_late *l, struct nd_op_state *state);
+
+/* The call of a late half: waits as long as this rank is to be late, and calls the operation. Collective, as that is. */
+int nd_late_call(struct nd_op_state *state);
+
+void nd_late_close(struct nd_late *l);
+
+#endif
